@@ -1,0 +1,72 @@
+//! `slvrc`: checks, compiles and runs `.slvr` predicates. One file per verb; all I/O is here.
+//!
+//! Exit status: 0 done, 1 the program or its input is wrong, 2 usage, 3 the run was aborted.
+
+mod build;
+mod check;
+mod demo;
+mod eval;
+mod fail;
+mod print;
+mod program;
+mod run;
+mod tensors;
+
+use clap::{Args, Parser, Subcommand};
+use std::process::ExitCode;
+
+/// Checks, compiles and runs robustness checks for secure aggregation.
+#[derive(Parser)]
+#[command(name = "slvrc", version, about, max_term_width = 100)]
+struct Cli {
+    /// One JSON object on standard output instead of text for people.
+    #[arg(long, global = true)]
+    json: bool,
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Parse and type a program; print diagnostics.
+    Check(check::Check),
+    /// Print a stage of a program as text that reads back.
+    Print(print::Print),
+    /// Compile a program to a `.slvrb` artifact.
+    Build(build::Build),
+    /// Evaluate a program in the clear, in floating point or in the circuit's own arithmetic.
+    Eval(eval::Eval),
+    /// Run a program among three parties on this machine.
+    Run(run::Run),
+    /// Federated learning with a poisoner on embedded real data, checked among three parties.
+    Demo(demo::Demo),
+}
+
+/// A program and what is bound in it.
+#[derive(Args, Clone)]
+pub struct Target {
+    /// A `.slvr` file (or, where it says so, a compiled `.slvrb`).
+    pub file: String,
+    /// Sizes, models and parameters: `m=10 M=LeNet5 M=path/to/model.slvr:Name lambda=1.5`.
+    #[arg(value_name = "NAME=VALUE")]
+    pub bindings: Vec<String>,
+    /// Which predicate, if the file has several.
+    #[arg(long)]
+    pub predicate: Option<String>,
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let done = match cli.verb {
+        Verb::Check(v) => v.run(cli.json),
+        Verb::Print(v) => v.run(cli.json),
+        Verb::Build(v) => v.run(cli.json),
+        Verb::Eval(v) => v.run(cli.json),
+        Verb::Run(v) => v.run(cli.json),
+        Verb::Demo(v) => v.run(cli.json),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(e) => fail::report(&e, cli.json),
+    }
+}

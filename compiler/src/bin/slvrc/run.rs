@@ -1,0 +1,152 @@
+//! `slvrc run`: three parties on this machine, as threads.
+
+use crate::build::hex;
+use crate::fail::say;
+use crate::{Target, program, tensors};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::{Value, json};
+use slvr_runtime::circuit::traffic::Traffic;
+use slvr_runtime::circuit::{Circuit, artifact};
+use slvr_runtime::party::RunError;
+use slvr_runtime::party::session::{self, Options, Report};
+use slvr_runtime::share::encode::Inputs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Arguments.
+#[derive(clap::Args)]
+pub struct Run {
+    #[command(flatten)]
+    target: Target,
+    /// Directory of the inputs: public.safetensors, Client/0.safetensors, …
+    #[arg(long, value_name = "DIR")]
+    inputs: PathBuf,
+    /// Directory that receives one file per receiver.
+    #[arg(long, value_name = "DIR")]
+    outputs: Option<PathBuf>,
+    /// Derives all randomness, the sharing's too, from this number: reproducible, and not secure.
+    /// For tests and demonstrations only.
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Seconds a party waits for a message of another.
+    #[arg(long, default_value_t = 600)]
+    deadline: u64,
+}
+
+/// What the receivers learn: each reveal once.
+pub fn leaks(circuit: &Circuit) -> Value {
+    circuit
+        .outputs
+        .iter()
+        .map(|o| {
+            let to = circuit.parties.get(o.to as usize).map_or("?", |p| &p.name);
+            json!({ "name": o.name, "to": to, "shape": o.shape })
+        })
+        .collect()
+}
+
+/// A progress bar over a circuit's layers, on standard error.
+pub fn layer_bar(circuit: &Circuit) -> ProgressBar {
+    let bar = ProgressBar::new(circuit.layers.len() as u64);
+    let style = ProgressStyle::with_template("{msg:>16} [{bar:30}] layer {pos}/{len} {elapsed}");
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));
+    bar
+}
+
+/// Runs a circuit among three parties.
+pub fn run_circuit(
+    circuit: &Circuit,
+    inputs: &Inputs,
+    seed: Option<u64>,
+    deadline: Duration,
+    bar: &ProgressBar,
+) -> Result<Report, RunError> {
+    let progress = |done: usize, _all: usize| bar.set_position(done as u64);
+    let options = Options { seed, deadline, progress: Some(&progress), ..Options::default() };
+    session::run_local(circuit, inputs, &options)
+}
+
+impl Run {
+    pub fn run(self, json: bool) -> anyhow::Result<()> {
+        let loaded = program::load_circuit(&self.target)?;
+        let circuit = loaded.circuit();
+        let inputs = tensors::read(circuit, &self.inputs)?;
+        if self.seed.is_some() {
+            eprintln!("note: --seed makes all randomness predictable; for tests and demos only");
+        }
+        let bar = layer_bar(circuit);
+        bar.set_message(circuit.name.clone());
+        let deadline = Duration::from_secs(self.deadline);
+        let done = run_circuit(circuit, &inputs, self.seed, deadline, &bar);
+        bar.finish_and_clear();
+        let report = match done {
+            Err(RunError::Input(e)) => return Err(tensors::locate(circuit, &self.inputs, e)),
+            other => other?,
+        };
+        if let Some(dir) = &self.outputs {
+            tensors::write_outputs(circuit, &report.outputs, dir)?;
+        }
+        if json {
+            return say(&format!("{}\n", to_json(circuit, &report)));
+        }
+        say(&to_text(circuit, &report, self.outputs.as_deref()))
+    }
+}
+
+/// The report as the contract of `--json` has it.
+pub fn to_json(circuit: &Circuit, r: &Report) -> Value {
+    let traffic = Traffic::of(circuit);
+    let sizes: serde_json::Map<String, Value> =
+        circuit.sizes.iter().map(|(n, v)| (n.clone(), json!(v))).collect();
+    let outputs: Vec<Value> =
+        r.outputs.iter().map(|o| json!({ "name": o.name, "shape": o.shape })).collect();
+    let coins: Vec<String> = r.coins.iter().map(|c| format!("{c:032x}")).collect();
+    json!({
+        "predicate": circuit.name,
+        "sizes": sizes,
+        "circuit_hash": hex(&artifact::hash(circuit)),
+        "security": "semi-honest",
+        "net": "in memory",
+        "rounds": r.rounds,
+        "predicted_rounds": traffic.rounds,
+        "bytes_sent": r.bytes_sent,
+        "predicted_bytes_sent": traffic.bytes,
+        "upload_bytes": r.upload_bytes,
+        "seconds": r.seconds,
+        "peak_memory_bytes": r.peak_memory,
+        "certificate": { "failure_log2": Value::Null, "error": Value::Null },
+        "leaks": leaks(circuit),
+        "outputs": outputs,
+        "coins": coins,
+    })
+}
+
+/// A number of bytes for people, in MB of 10^6 bytes.
+pub fn megabytes(bytes: u64) -> String {
+    format!("{:.3} MB", bytes as f64 / 1e6)
+}
+
+fn to_text(circuit: &Circuit, r: &Report, outputs: Option<&Path>) -> String {
+    let sizes: Vec<String> = circuit.sizes.iter().map(|(n, v)| format!("{n}={v}")).collect();
+    let sent: Vec<String> = r.bytes_sent.iter().map(|&b| megabytes(b)).collect();
+    let upload = r.upload_bytes.iter().flatten().max().copied().unwrap_or(0);
+    let peak = r.peak_memory.iter().max().copied().unwrap_or(0);
+    let mut out = format!(
+        "{} {}\n  rounds        {}\n  sent          {} by the three parties\n  upload        {} by each client\n  time          {:.3} s\n  memory        {} at most in a party\n",
+        circuit.name,
+        sizes.join(" "),
+        r.rounds,
+        sent.join(", "),
+        megabytes(upload),
+        r.seconds,
+        megabytes(peak),
+    );
+    for o in &circuit.outputs {
+        let to = circuit.parties.get(o.to as usize).map_or("?", |p| &p.name);
+        out += &format!("  revealed      {} {:?} to {to}, and nothing else\n", o.name, o.shape);
+    }
+    if let Some(dir) = outputs {
+        out += &format!("  written to    {}\n", dir.display());
+    }
+    out
+}

@@ -1,0 +1,89 @@
+//! The table of error codes. A code is never reused for another rule.
+
+use std::fmt;
+
+/// A code, printed `E0007`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Code(pub u16);
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "E{:04}", self.0)
+    }
+}
+
+macro_rules! codes {
+    ($($(#[doc = $doc:literal])+ $name:ident = $number:literal, $title:literal;)*) => {
+        $($(#[doc = $doc])+ pub const $name: Code = Code($number);)*
+
+        /// Every code with the rule it stands for, ascending.
+        pub const ALL: &[(Code, &str)] = &[$((Code($number), $title)),*];
+    };
+}
+
+codes! {
+    /// A character that starts no token.
+    LEX = 1, "unknown character";
+    /// A token where the grammar does not allow it.
+    SYNTAX = 2, "syntax error";
+    /// A number out of range.
+    NUMBER = 3, "number out of range";
+    /// A name that is not defined.
+    UNKNOWN_NAME = 4, "unknown name";
+    /// A name defined twice in one scope.
+    DUPLICATE = 5, "name defined twice";
+    /// A file or item of a `use` that does not exist.
+    UNKNOWN_IMPORT = 6, "unknown import";
+    /// An `if` or loop bound on a secret.
+    SECRET_CONDITION = 7, "a condition must be known at compile time";
+    /// A size parameter without a value.
+    UNBOUND_SIZE = 8, "size without a value";
+    /// Shapes that do not fit.
+    SHAPE = 9, "shapes do not fit";
+    /// An element type that does not fit.
+    ELEMENT = 10, "types do not fit";
+    /// Wrong number or names of arguments.
+    ARGUMENTS = 11, "wrong arguments";
+    /// A function, block or model that calls itself.
+    RECURSION = 12, "recursion";
+    /// An input without `public` or `secret`.
+    SECRECY = 13, "secrecy not declared";
+    /// A secret input without a range.
+    RANGE_MISSING = 14, "range not declared";
+    /// A range that is empty or not known at compile time.
+    RANGE = 15, "bad range";
+    /// An index outside its dimension.
+    INDEX = 16, "index out of bounds";
+    /// An index of the wrong set.
+    INDEX_SET = 17, "index of another set";
+    /// A `require` that does not hold.
+    REQUIRE = 18, "requirement does not hold";
+    /// More members drawn than there are others.
+    COMMITTEE = 19, "committee larger than its set";
+    /// A reveal to something that is not a party.
+    REVEAL = 20, "bad reveal";
+    /// An input that nothing reads.
+    UNUSED = 21, "unused input";
+    /// A value where a name of another kind is needed.
+    KIND = 22, "wrong kind of name";
+    /// A comprehension whose length depends on a loop variable, outside a reduction.
+    RAGGED = 23, "uneven comprehension";
+    /// Parties declared or used wrongly.
+    PARTIES = 24, "bad parties";
+    /// A compile-time computation that fails (division by zero, overflow).
+    CONST_EVAL = 25, "compile-time computation fails";
+    /// A size that is zero, negative or too large.
+    SIZE = 26, "bad size";
+    /// An operation that the compiler cannot lower to a circuit yet.
+    NOT_LOWERED = 27, "not lowered yet";
+    /// A value that may leave its ring.
+    OVERFLOW = 28, "value may leave its ring";
+    /// A predicate file without, or with several, predicates.
+    NO_PREDICATE = 29, "no such predicate";
+    /// A bound on the certificate that does not hold.
+    CERTIFICATE = 30, "certificate demand does not hold";
+    /// A `NAME=VALUE` on the command line that fits no parameter.
+    BINDING = 31, "bad binding";
+    /// A layer used wrongly.
+    LAYER = 32, "bad layer";
+}

@@ -1,0 +1,72 @@
+//! One small structure renders every message of the compiler: a code, a title, labels that point at
+//! the source, and hints that say what to write instead.
+//!
+//! Lives here: [`Diagnostic`], the table of error codes ([`codes`]), near names ([`near`]) and
+//! rendering ([`render`]). May not: the decision what is an error; each room makes its own diagnostics.
+
+pub mod codes;
+pub mod near;
+pub mod render;
+
+pub use codes::Code;
+
+use crate::syntax::ast::Span;
+
+/// How bad it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// The program is rejected.
+    Error,
+    /// The program is accepted.
+    Warning,
+}
+
+/// A message to the author of a `.slvr` file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Diagnostic {
+    /// How bad it is.
+    pub severity: Severity,
+    /// Which rule.
+    pub code: Code,
+    /// The rule broken, in the language's own terms, in one line.
+    pub title: String,
+    /// Places; the first is where the mistake is.
+    pub labels: Vec<(Span, String)>,
+    /// What to write instead, and other help, in order.
+    pub hints: Vec<String>,
+}
+
+impl Diagnostic {
+    /// An error at a place, with the text that stands beside the caret.
+    pub fn error(code: Code, title: impl Into<String>, at: Span, label: impl Into<String>) -> Self {
+        Diagnostic {
+            severity: Severity::Error,
+            code,
+            title: title.into(),
+            labels: vec![(at, label.into())],
+            hints: Vec::new(),
+        }
+    }
+
+    /// A warning.
+    pub fn warning(
+        code: Code,
+        title: impl Into<String>,
+        at: Span,
+        label: impl Into<String>,
+    ) -> Self {
+        Diagnostic { severity: Severity::Warning, ..Self::error(code, title, at, label) }
+    }
+
+    /// With another place pointed at.
+    pub fn label(mut self, at: Span, text: impl Into<String>) -> Self {
+        self.labels.push((at, text.into()));
+        self
+    }
+
+    /// With a hint.
+    pub fn hint(mut self, text: impl Into<String>) -> Self {
+        self.hints.push(text.into());
+        self
+    }
+}

@@ -1,0 +1,78 @@
+//! "Did you mean": the nearest of a list of names.
+
+/// The candidate nearest to a name, if one is near enough to be what was meant: at most a third of
+/// the name's letters off, counting insertions, deletions, replacements and swaps of neighbours;
+/// case counts for little. Of equally near candidates the first wins.
+pub fn did_you_mean<'c>(
+    name: &str,
+    candidates: impl IntoIterator<Item = &'c str>,
+) -> Option<&'c str> {
+    let wanted: Vec<char> = name.chars().take(MAX + 1).collect();
+    let limit = wanted.len().div_ceil(3);
+    let mut best: Option<(usize, &str)> = None;
+    for candidate in candidates {
+        // A candidate of another length needs at least that many edits.
+        if candidate == name || candidate.len().abs_diff(name.len()) > 4 * limit {
+            continue;
+        }
+        let near = distance(&wanted, &candidate.chars().take(MAX + 1).collect::<Vec<_>>());
+        let shorter = wanted.len().min(candidate.chars().count());
+        // A replacement of everything is no resemblance.
+        if near <= 2 * limit && near < 2 * shorter && best.is_none_or(|(b, _)| near < b) {
+            best = Some((near, candidate));
+        }
+    }
+    best.map(|(_, candidate)| candidate)
+}
+
+/// Longer names are compared by this many letters.
+const MAX: usize = 64;
+
+/// Damerau's distance (optimal string alignment), doubled; a change of case alone costs 1.
+fn distance(a: &[char], b: &[char]) -> usize {
+    let substitute = |x: char, y: char| match (x == y, x.eq_ignore_ascii_case(&y)) {
+        (true, _) => 0,
+        (false, true) => 1,
+        (false, false) => 2,
+    };
+    // Rows i-2, i-1 and i of the usual table.
+    let mut older: Vec<usize> = vec![0; b.len() + 1];
+    let mut last: Vec<usize> = (0..=b.len()).map(|j| 2 * j).collect();
+    for i in 1..=a.len() {
+        let mut row = vec![2 * i];
+        for j in 1..=b.len() {
+            let mut d = (last[j] + 2).min(row[j - 1] + 2);
+            d = d.min(last[j - 1] + substitute(a[i - 1], b[j - 1]));
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                d = d.min(older[j - 2] + 2);
+            }
+            row.push(d);
+        }
+        older = std::mem::replace(&mut last, row);
+    }
+    last[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::did_you_mean;
+
+    #[test]
+    fn near_names() {
+        let names =
+            ["median", "mean", "lower_median", "norm", "norm_sq", "sum", "Client", "c", "b"];
+        let near = |name| did_you_mean(name, names);
+        assert_eq!(near("meadian"), Some("median"));
+        assert_eq!(near("lower_meidan"), Some("lower_median"));
+        assert_eq!(near("client"), Some("Client"));
+        assert_eq!(near("nrom"), Some("norm"));
+        assert_eq!(near("Sum"), Some("sum"));
+        assert_eq!(near("norm_s"), Some("norm_sq"));
+        assert_eq!(near("zebra"), None);
+        assert_eq!(near("x"), None, "one letter replaced is no resemblance");
+        assert_eq!(near("C"), Some("c"));
+        assert_eq!(near(""), None);
+        assert_eq!(near("sum"), None, "the name itself is no other name");
+        assert_eq!(near(&"a".repeat(100_000)), None);
+    }
+}

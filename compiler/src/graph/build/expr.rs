@@ -1,0 +1,340 @@
+//! Expressions to nodes.
+
+use super::{Axis, Builder, Result, Val, union};
+use crate::graph::{NodeId, Op, Table};
+use crate::types::{BinOp, Elem, Expr, ExprKind, FnId, Gen, Intrinsic, Ty, UnOp};
+
+impl Builder<'_> {
+    /// The value of an expression that is not ragged.
+    pub(super) fn expr(&mut self, e: &Expr) -> Result<Val> {
+        let (v, mask) = self.list(e)?;
+        if mask.is_some() {
+            return self.cannot("an uneven comprehension outside a reduction", e.span);
+        }
+        Ok(v)
+    }
+
+    /// The value of an expression, and for a ragged comprehension which entries of its first
+    /// dimension count (bits).
+    fn list(&mut self, e: &Expr) -> Result<(Val, Option<Val>)> {
+        self.at(e.span);
+        let v = match &e.kind {
+            ExprKind::Const(c) => {
+                let shape = e.ty.shape();
+                Val { node: self.constant(Table::splat(*c, shape), e.ty.elem), axes: vec![] }
+            }
+            ExprKind::Index(i) => {
+                let i = self.index(i, e.span)?;
+                self.index_value(&i)
+            }
+            ExprKind::Var(v) => match self.indices.get(v).cloned() {
+                Some(i) => self.index_value(&i),
+                None => self.values[v].clone(),
+            },
+            ExprKind::Unary(UnOp::Neg, a) => {
+                let a = self.number(a)?;
+                self.unary(Op::Neg, a)
+            }
+            ExprKind::Unary(UnOp::Not, a) => {
+                let a = self.expr(a)?;
+                self.unary(Op::Not, a)
+            }
+            ExprKind::Binary(op, a, b) => self.binary(*op, a, b)?,
+            ExprKind::Call(f, args) => self.call(*f, args)?,
+            ExprKind::Apply(m, w, x) => {
+                let w = self.expr(w)?;
+                let x = self.expr(x)?;
+                self.apply(*m, &w, &x)?
+            }
+            ExprKind::Intrinsic(i, args) => self.intrinsic(*i, args, &e.ty)?,
+            ExprKind::List(items) => {
+                let mut vals = Vec::new();
+                for item in items {
+                    vals.push(if e.ty.elem == Elem::Bit {
+                        self.expr(item)?
+                    } else {
+                        self.number(item)?
+                    });
+                }
+                self.stack(&vals)
+            }
+            ExprKind::Comp(gens, body) => return self.comprehension(gens, body),
+            ExprKind::At(base, indices) => {
+                let mut v = self.expr(base)?;
+                for i in indices {
+                    let i = self.index(i, e.span)?;
+                    v = self.take(&v, &i, e.span)?;
+                }
+                v
+            }
+            ExprKind::Field(base, offset) => {
+                let v = self.expr(base)?;
+                let shape = e.ty.shape();
+                self.field(&v, *offset, &shape)
+            }
+        };
+        Ok((v, None))
+    }
+
+    /// An expression whose bits, if it has any, are taken as integers.
+    fn number(&mut self, e: &Expr) -> Result<Val> {
+        let v = self.expr(e)?;
+        Ok(self.as_number(v))
+    }
+
+    pub(super) fn as_number(&mut self, v: Val) -> Val {
+        if self.graph.ty(v.node).elem == Elem::Bit { self.unary(Op::ToInt, v) } else { v }
+    }
+
+    fn unary(&mut self, op: Op, v: Val) -> Val {
+        Val { node: self.add(op, &[v.node]), axes: v.axes }
+    }
+
+    /// Two values brought to the same axes and rank; a scalar beside a tensor gets size-1
+    /// dimensions.
+    fn aligned(&mut self, a: &Val, b: &Val) -> (NodeId, NodeId, Vec<Axis>) {
+        let axes = union(&[a, b]);
+        let rank = self.own(a).len().max(self.own(b).len());
+        (self.spread(a, &axes, rank), self.spread(b, &axes, rank), axes)
+    }
+
+    fn elementwise(&mut self, op: Op, a: &Val, b: &Val) -> Val {
+        let (x, y, axes) = self.aligned(a, b);
+        Val { node: self.add(op, &[x, y]), axes }
+    }
+
+    fn constant_of(&self, v: &Val) -> Option<f64> {
+        match self.graph.op(v.node) {
+            Op::Const(table, ..) if v.axes.is_empty() && self.own(v).is_empty() => table.as_splat(),
+            _ => None,
+        }
+    }
+
+    fn binary(&mut self, op: BinOp, a: &Expr, b: &Expr) -> Result<Val> {
+        let bits = a.ty.elem == Elem::Bit && b.ty.elem == Elem::Bit;
+        let v = match op {
+            BinOp::And | BinOp::Or => {
+                let (a, b) = (self.expr(a)?, self.expr(b)?);
+                if op == BinOp::And {
+                    self.elementwise(Op::And, &a, &b)
+                } else {
+                    let (a, b) = (self.unary(Op::Not, a), self.unary(Op::Not, b));
+                    let both = self.elementwise(Op::And, &a, &b);
+                    self.unary(Op::Not, both)
+                }
+            }
+            BinOp::Eq | BinOp::Ne => {
+                let (x, y) = if bits {
+                    (self.expr(a)?, self.expr(b)?)
+                } else {
+                    (self.number(a)?, self.number(b)?)
+                };
+                let differ = bits == (op == BinOp::Ne);
+                let v = self.elementwise(if bits { Op::Xor } else { Op::Eq }, &x, &y);
+                if differ { v } else { self.unary(Op::Not, v) }
+            }
+            BinOp::Lt | BinOp::Gt | BinOp::Le | BinOp::Ge => {
+                let (x, y) = (self.number(a)?, self.number(b)?);
+                match op {
+                    BinOp::Lt => self.elementwise(Op::Lt, &x, &y),
+                    BinOp::Gt => self.elementwise(Op::Lt, &y, &x),
+                    BinOp::Le => {
+                        let v = self.elementwise(Op::Lt, &y, &x);
+                        self.unary(Op::Not, v)
+                    }
+                    _ => {
+                        let v = self.elementwise(Op::Lt, &x, &y);
+                        self.unary(Op::Not, v)
+                    }
+                }
+            }
+            BinOp::Add | BinOp::Sub => {
+                let (x, y) = (self.number(a)?, self.number(b)?);
+                self.elementwise(if op == BinOp::Add { Op::Add } else { Op::Sub }, &x, &y)
+            }
+            BinOp::Mul => {
+                let (x, y) = (self.number(a)?, self.number(b)?);
+                match (self.constant_of(&x), self.constant_of(&y)) {
+                    (Some(c), _) => self.unary(Op::Scale(c), y),
+                    (_, Some(c)) => self.unary(Op::Scale(c), x),
+                    _ => self.elementwise(Op::Mul, &x, &y),
+                }
+            }
+            BinOp::Div => {
+                let (x, y) = (self.number(a)?, self.number(b)?);
+                match self.constant_of(&y) {
+                    Some(c) if c != 0.0 => self.unary(Op::Scale(1.0 / c), x),
+                    _ => self.elementwise(Op::Div, &x, &y),
+                }
+            }
+        };
+        Ok(v)
+    }
+
+    fn call(&mut self, f: FnId, args: &[Expr]) -> Result<Val> {
+        let function = &self.program.functions[f.0 as usize];
+        let mut vals = Vec::new();
+        for a in args {
+            vals.push(self.expr(a)?);
+        }
+        for (&p, v) in function.params.iter().zip(vals) {
+            let want = self.program.vars[p.0 as usize].ty.elem;
+            let v = if want == Elem::Bit { v } else { self.as_number(v) };
+            self.values.insert(p, v);
+        }
+        self.path.push(function.name.clone());
+        for (var, value) in &function.lets {
+            let v = self.expr(value)?;
+            self.values.insert(*var, v);
+        }
+        let v = self.expr(&function.value)?;
+        self.path.pop();
+        Ok(v)
+    }
+
+    fn intrinsic(&mut self, op: Intrinsic, args: &[Expr], ty: &Ty) -> Result<Val> {
+        let span = args[0].span;
+        match op {
+            Intrinsic::Sum => {
+                let (v, mask) = self.list(&args[0])?;
+                self.at(span);
+                let v = match mask {
+                    Some(mask) if self.graph.ty(v.node).elem == Elem::Bit => {
+                        self.masked(Op::And, &v, mask)
+                    }
+                    Some(mask) => {
+                        let mask = self.as_number(mask);
+                        self.masked(Op::Mul, &v, mask)
+                    }
+                    None => v,
+                };
+                let v = self.as_number(v);
+                let axis = v.axes.len() as u64;
+                Ok(self.unary(Op::Sum(vec![axis]), v))
+            }
+            Intrinsic::Dot => {
+                let (a, b) = (self.number(&args[0])?, self.number(&args[1])?);
+                let product = self.elementwise(Op::Mul, &a, &b);
+                let rank = self.shape(&product).len() as u64;
+                let axes = (product.axes.len() as u64..rank).collect();
+                Ok(self.unary(Op::Sum(axes), product))
+            }
+            Intrinsic::Max | Intrinsic::Min => {
+                let v = self.number(&args[0])?;
+                let axis = v.axes.len() as u64;
+                let op = if op == Intrinsic::Max { Op::Max(axis) } else { Op::Min(axis) };
+                Ok(self.unary(op, v))
+            }
+            Intrinsic::ArgMax => {
+                let v = self.number(&args[0])?;
+                Ok(self.unary(Op::ArgMax, v))
+            }
+            Intrinsic::Sort => {
+                let v = self.number(&args[0])?;
+                Ok(self.unary(Op::Sort, v))
+            }
+            Intrinsic::Select => {
+                let c = self.expr(&args[0])?;
+                let (a, b) = if ty.elem == Elem::Bit {
+                    (self.expr(&args[1])?, self.expr(&args[2])?)
+                } else {
+                    (self.number(&args[1])?, self.number(&args[2])?)
+                };
+                let axes = union(&[&c, &a, &b]);
+                let rank = self.own(&c).len().max(self.own(&a).len()).max(self.own(&b).len());
+                let nodes = [&c, &a, &b].map(|v| self.spread(v, &axes, rank));
+                Ok(Val { node: self.add(Op::Select, &nodes), axes })
+            }
+            Intrinsic::Relu => self.function(Op::Relu, &args[0]),
+            Intrinsic::Exp => self.function(Op::Exp, &args[0]),
+            Intrinsic::Recip => self.function(Op::Recip, &args[0]),
+            Intrinsic::Sqrt => self.function(Op::Sqrt, &args[0]),
+            Intrinsic::Log => self.function(Op::Log, &args[0]),
+            Intrinsic::Abs => self.function(Op::Abs, &args[0]),
+        }
+    }
+
+    fn function(&mut self, op: Op, arg: &Expr) -> Result<Val> {
+        let v = self.number(arg)?;
+        Ok(self.unary(op, v))
+    }
+
+    /// A list combined with the mask of its first dimension.
+    fn masked(&mut self, op: Op, v: &Val, mask: Val) -> Val {
+        let axes = union(&[v, &mask]);
+        let own = self.own(v).len();
+        let x = self.spread(v, &axes, own);
+        // The mask has one own dimension, which is v's first.
+        let mut shape = self.shape(&mask);
+        shape.extend(std::iter::repeat_n(1, own - 1));
+        let node = self.reshape(mask.node, shape);
+        let m = self.spread(&Val { node, axes: mask.axes }, &axes, own);
+        Val { node: self.add(op, &[x, m]), axes }
+    }
+
+    /// Values of one type side by side: a new first dimension.
+    fn stack(&mut self, vals: &[Val]) -> Val {
+        let axes = union(&vals.iter().collect::<Vec<_>>());
+        let mut parts = Vec::new();
+        for v in vals {
+            let node = self.expand(v, &axes);
+            let mut shape = self.graph.shape(node).to_vec();
+            shape.insert(axes.len(), 1);
+            parts.push(self.reshape(node, shape));
+        }
+        let node = match parts[..] {
+            [one] => one,
+            _ => self.add(Op::Concat(axes.len() as u64), &parts),
+        };
+        Val { node, axes }
+    }
+
+    fn comprehension(&mut self, gens: &[Gen], body: &Expr) -> Result<(Val, Option<Val>)> {
+        let mut axes = Vec::new();
+        let mut mask: Option<Val> = None;
+        for g in gens {
+            let opened = self.open_gen(g, body.span)?;
+            axes.push(opened.axis);
+            if let Some((over, data)) = opened.mask {
+                let shape = over.iter().map(|&a| self.size(a)).collect();
+                let node = self.constant(Table { shape, data }, Elem::Bit);
+                let this = Val { node, axes: over };
+                mask = Some(match mask {
+                    Some(m) => self.elementwise(Op::And, &m, &this),
+                    None => this,
+                });
+            }
+        }
+        let v = self.expr(body)?;
+        self.forget(&gens.iter().map(|g| g.var).collect::<Vec<_>>());
+        let v = self.close(&v, &axes);
+        let mask = mask.map(|m| self.close(&m, &axes));
+        Ok((v, mask))
+    }
+
+    /// Leaves generators: their axes, which are the youngest, become one first own dimension.
+    fn close(&mut self, v: &Val, gens: &[Axis]) -> Val {
+        let mut all = union(&[v, &Val { node: v.node, axes: gens.to_vec() }]);
+        let node = self.expand(v, &all);
+        all.truncate(all.len() - gens.len());
+        let shape = self.graph.shape(node).to_vec();
+        let mut to = shape[..all.len()].to_vec();
+        to.push(gens.iter().map(|&g| self.size(g)).product());
+        to.extend(&shape[all.len() + gens.len()..]);
+        Val { node: self.reshape(node, to), axes: all }
+    }
+
+    /// Parameters `offset ..` of a record as a tensor.
+    pub(super) fn field(&mut self, w: &Val, offset: u64, shape: &[u64]) -> Val {
+        let axis = self.graph.shape(w.node).len() as u64 - 1;
+        let len = shape.iter().product();
+        let node = if offset == 0 && len == self.graph.shape(w.node)[axis as usize] {
+            w.node
+        } else {
+            self.add(Op::Slice { axis, start: offset, len, step: 1 }, &[w.node])
+        };
+        let mut to: Vec<u64> = self.graph.shape(node)[..axis as usize].to_vec();
+        to.extend(shape);
+        Val { node: self.reshape(node, to), axes: w.axes.clone() }
+    }
+}

@@ -1,0 +1,113 @@
+//! Sums, extrema and order statistics.
+
+use super::walk::{Walk, aligned, strides};
+use super::word::Word;
+use rayon::prelude::*;
+
+/// Strides into the result of a sum: 0 along the axes that disappear.
+fn kept(shape: &[usize], axes: &[u64]) -> (Vec<usize>, usize) {
+    let gone = |i: usize| axes.contains(&(i as u64));
+    let dims: Vec<usize> =
+        shape.iter().enumerate().map(|(i, &d)| if gone(i) { 1 } else { d }).collect();
+    // An axis of size 1 that stays is walked once, so its stride does not matter.
+    (aligned(&dims, shape), dims.iter().product())
+}
+
+/// Sum over axes.
+pub(super) fn sum<W: Word>(x: &[W], shape: &[usize], axes: &[u64]) -> Vec<W> {
+    let (to, size) = kept(shape, axes);
+    let walk = Walk::new(shape, [&strides(shape), &to]);
+    let mut out = vec![W::ZERO; size];
+    let [s, t] = walk.step;
+    walk.rows(|[i, o]| match t {
+        _ if walk.len == 0 => {}
+        0 => out[o] = (0..walk.len).fold(out[o], |sum, k| sum.add(x[i + k * s])),
+        _ => (0..walk.len).for_each(|k| out[o + k * t] = out[o + k * t].add(x[i + k * s])),
+    });
+    out
+}
+
+/// Sum over axes of a product of aligned operands, which is never stored.
+pub(super) fn sum_of_products<W: Word>(
+    (a, a_shape): (&[W], &[usize]),
+    (b, b_shape): (&[W], &[usize]),
+    shape: &[usize],
+    axes: &[u64],
+) -> Vec<W> {
+    let (to, size) = kept(shape, axes);
+    let walk = Walk::new(shape, [&aligned(a_shape, shape), &aligned(b_shape, shape), &to]);
+    let mut out = vec![W::ZERO; size];
+    let [r, s, t] = walk.step;
+    walk.rows(|[i, j, o]| match [r, s, t] {
+        _ if walk.len == 0 => {}
+        [1, 1, 0] => {
+            let (a, b) = (&a[i..i + walk.len], &b[j..j + walk.len]);
+            out[o] = a.iter().zip(b).fold(out[o], |sum, (&x, &y)| sum.add(x.mul(y)));
+        }
+        [.., 0] => {
+            out[o] = (0..walk.len).fold(out[o], |sum, k| sum.add(a[i + k * r].mul(b[j + k * s])));
+        }
+        _ => (0..walk.len).for_each(|k| {
+            let product = a[i + k * r].mul(b[j + k * s]);
+            out[o + k * t] = out[o + k * t].add(product);
+        }),
+    });
+    out
+}
+
+/// Fold along an axis that is not empty.
+pub(super) fn fold<W: Word>(
+    x: &[W],
+    shape: &[usize],
+    axis: usize,
+    f: impl Fn(W, W) -> W,
+) -> Vec<W> {
+    let outer: usize = shape[..axis].iter().product();
+    let inner: usize = shape[axis + 1..].iter().product();
+    let n = shape[axis];
+    let mut out = Vec::with_capacity(outer * inner);
+    for o in 0..outer {
+        for i in 0..inner {
+            let at = |k: usize| x[(o * n + k) * inner + i];
+            out.push((1..n).fold(at(0), |best, k| f(best, at(k))));
+        }
+    }
+    out
+}
+
+/// Index of the first largest entry of a row that is not empty.
+fn first_largest<W: Word>(row: &[W]) -> usize {
+    (1..row.len()).fold(0, |best, k| if row[best].less(row[k]) { k } else { best })
+}
+
+/// Index of the first largest entry of each row of n.
+pub(super) fn argmax<W: Word>(x: &[W], n: usize) -> impl Iterator<Item = usize> {
+    x.chunks_exact(n.max(1)).map(first_largest)
+}
+
+/// For each row of n whether the label is at the first largest entry.
+pub(super) fn hit<W: Word>(z: &[W], label: &[W], n: usize) -> Vec<W> {
+    argmax(z, n)
+        .zip(label.chunks_exact(n.max(1)))
+        .map(|(best, label)| W::bit(label[best] != W::ZERO))
+        .collect()
+}
+
+/// Each row of n in ascending order.
+pub(super) fn sort<W: Word>(x: &[W], n: usize) -> Vec<W> {
+    let mut out = x.to_vec();
+    out.par_chunks_mut(n.max(1)).for_each(|row| row.sort_unstable_by(W::order));
+    out
+}
+
+/// The sum of entries lo .. hi of each row of n in ascending order.
+pub(super) fn sort_sum<W: Word>(x: &[W], n: usize, lo: usize, hi: usize) -> Vec<W> {
+    x.par_chunks_exact(n.max(1))
+        .map_init(Vec::new, |row: &mut Vec<W>, chunk| {
+            row.clear();
+            row.extend_from_slice(chunk);
+            row.sort_unstable_by(W::order);
+            row[lo..hi].iter().fold(W::ZERO, |sum, &x| sum.add(x))
+        })
+        .collect()
+}

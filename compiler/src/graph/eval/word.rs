@@ -1,0 +1,154 @@
+//! The two kinds of words: real numbers, and elements of Z_2^64 that stand for raw / 2^frac.
+
+use slvr_runtime::ring::fixed;
+use std::cmp::Ordering;
+
+/// What an evaluator computes on. Bits are [`Word::ZERO`] and [`Word::ONE`].
+pub(super) trait Word: Copy + PartialEq + Send + Sync + 'static {
+    /// 0, also the bit.
+    const ZERO: Self;
+    /// The bit 1, and the integer 1 at scale 0.
+    const ONE: Self;
+    /// Whether words are ring elements, so that functions other than ring operations and
+    /// comparisons have no value on secrets.
+    const RING: bool;
+
+    fn add(self, other: Self) -> Self;
+    fn sub(self, other: Self) -> Self;
+    fn mul(self, other: Self) -> Self;
+    /// Times a constant; an integer if [`Word::RING`].
+    fn scale(self, factor: f64) -> Self;
+    fn less(self, other: Self) -> bool;
+    /// A total order for sorting; agrees with [`Word::less`] where differences do not wrap.
+    fn order(&self, other: &Self) -> Ordering;
+    fn trunc(self, by: u32) -> Self;
+    fn shift(self, by: u32) -> Self;
+    fn halve(self, by: u32) -> Self;
+    /// `None` if the number does not fit a word.
+    fn encode(x: f64, frac: u32) -> Option<Self>;
+    fn decode(self, frac: u32) -> f64;
+
+    fn bit(b: bool) -> Self {
+        if b { Self::ONE } else { Self::ZERO }
+    }
+
+    fn neg(self) -> Self {
+        Self::ZERO.sub(self)
+    }
+
+    fn negative(self) -> bool {
+        self.less(Self::ZERO)
+    }
+
+    fn max(self, other: Self) -> Self {
+        if self.less(other) { other } else { self }
+    }
+
+    fn min(self, other: Self) -> Self {
+        if other.less(self) { other } else { self }
+    }
+}
+
+impl Word for f64 {
+    const ZERO: f64 = 0.0;
+    const ONE: f64 = 1.0;
+    const RING: bool = false;
+
+    fn add(self, other: f64) -> f64 {
+        self + other
+    }
+
+    fn sub(self, other: f64) -> f64 {
+        self - other
+    }
+
+    fn mul(self, other: f64) -> f64 {
+        self * other
+    }
+
+    fn scale(self, factor: f64) -> f64 {
+        self * factor
+    }
+
+    fn less(self, other: f64) -> bool {
+        self < other
+    }
+
+    fn order(&self, other: &f64) -> Ordering {
+        self.total_cmp(other)
+    }
+
+    fn trunc(self, _: u32) -> f64 {
+        self
+    }
+
+    fn shift(self, _: u32) -> f64 {
+        self
+    }
+
+    fn halve(self, by: u32) -> f64 {
+        self * 2f64.powi(-(by.min(1074) as i32))
+    }
+
+    fn encode(x: f64, _: u32) -> Option<f64> {
+        Some(x)
+    }
+
+    fn decode(self, _: u32) -> f64 {
+        self
+    }
+}
+
+impl Word for i64 {
+    const ZERO: i64 = 0;
+    const ONE: i64 = 1;
+    const RING: bool = true;
+
+    fn add(self, other: i64) -> i64 {
+        self.wrapping_add(other)
+    }
+
+    fn sub(self, other: i64) -> i64 {
+        self.wrapping_sub(other)
+    }
+
+    fn mul(self, other: i64) -> i64 {
+        self.wrapping_mul(other)
+    }
+
+    fn scale(self, factor: f64) -> i64 {
+        self.wrapping_mul(factor as i64)
+    }
+
+    fn less(self, other: i64) -> bool {
+        self.wrapping_sub(other) < 0
+    }
+
+    fn order(&self, other: &i64) -> Ordering {
+        self.cmp(other)
+    }
+
+    fn trunc(self, by: u32) -> i64 {
+        match by {
+            0 => self,
+            by => self.wrapping_add(1 << (by - 1)) >> by,
+        }
+    }
+
+    fn shift(self, by: u32) -> i64 {
+        self << by
+    }
+
+    fn halve(self, _: u32) -> i64 {
+        self
+    }
+
+    fn encode(x: f64, frac: u32) -> Option<i64> {
+        fixed::encode(x, frac, 64).map(|w| w as u64 as i64)
+    }
+
+    fn decode(self, frac: u32) -> f64 {
+        // Exact except for the rounding of the conversion.
+        self as f64 * 2f64.powi(-(frac.min(1074) as i32))
+    }
+}

@@ -1,0 +1,239 @@
+//! The operations. Semantics are those of real numbers until `scales` has run; then every `Fix` and
+//! `Int` is an element of Z_2^64 that stands for raw / 2^frac, and operations act on raw values.
+//!
+//! "Aligned" operands have the same rank, and each axis has the same size or size 1 in one of them.
+
+use crate::types::Elem;
+
+/// A constant tensor, or one number repeated.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    /// Its shape.
+    pub shape: Vec<u64>,
+    /// One entry, or as many as the shape has, row-major.
+    pub data: Vec<f64>,
+}
+
+impl Table {
+    /// One number under a shape.
+    pub fn splat(value: f64, shape: Vec<u64>) -> Table {
+        Table { shape, data: vec![value] }
+    }
+
+    /// Entry number `i`.
+    pub fn at(&self, i: usize) -> f64 {
+        if self.data.len() == 1 { self.data[0] } else { self.data[i] }
+    }
+
+    /// Number of entries.
+    pub fn len(&self) -> usize {
+        self.shape.iter().product::<u64>() as usize
+    }
+
+    /// Whether there are no entries.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The one number, if all entries are equal.
+    pub fn as_splat(&self) -> Option<f64> {
+        let first = *self.data.first()?;
+        self.data.iter().all(|&x| x == first).then_some(first)
+    }
+}
+
+/// An operation. Operands are edges of the graph; their number and order is in each comment.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Op {
+    /// (): input number i.
+    Input(u32),
+    /// (): a constant of an element type, with its scale once scales are known.
+    Const(Table, Elem, Option<u32>),
+    /// (): public coins: for each of n members k distinct others, uniformly; int `[n, k]`.
+    Committee {
+        /// Members.
+        n: u64,
+        /// Drawn for each.
+        k: u64,
+    },
+
+    /// (a, b): a + b, aligned.
+    Add,
+    /// (a, b): a - b, aligned.
+    Sub,
+    /// (a, b): a * b, aligned.
+    Mul,
+    /// (a, b): a / b, aligned.
+    Div,
+    /// (a): -a.
+    Neg,
+    /// (a): c * a.
+    Scale(f64),
+    /// (a, b): 1 where a < b, aligned.
+    Lt,
+    /// (a, b): 1 where a = b, aligned.
+    Eq,
+    /// (a): complement of bits.
+    Not,
+    /// (a, b): and of bits, aligned.
+    And,
+    /// (a, b): exclusive or of bits, aligned.
+    Xor,
+    /// (a): bits as integers.
+    ToInt,
+    /// (c, a, b): a where the bit c is 1, else b, aligned.
+    Select,
+    /// (a): max(a, 0).
+    Relu,
+    /// (v, s): v where s >= 0, else 0; equal shapes. What `relu(trunc(x))` becomes, with v =
+    /// trunc(x) and s = x: the sign is taken beside the truncation.
+    Gate,
+    /// (a): e^a.
+    Exp,
+    /// (a): 1 / a.
+    Recip,
+    /// (a): square root.
+    Sqrt,
+    /// (a): natural logarithm.
+    Log,
+    /// (a): absolute value.
+    Abs,
+
+    /// (a): sum over the axes (ascending), which disappear.
+    Sum(Vec<u64>),
+    /// (a): largest along an axis, which disappears.
+    Max(u64),
+    /// (a): smallest along an axis, which disappears.
+    Min(u64),
+    /// (a): index of the largest along the last axis, which disappears; of equal ones the first.
+    ArgMax,
+    /// (a): the last axis in ascending order.
+    Sort,
+    /// (a): sum of the entries lo .. hi of the last axis in ascending order; the axis disappears.
+    SortSum {
+        /// First.
+        lo: u64,
+        /// One past the last.
+        hi: u64,
+    },
+    /// (label): one-hot vector of an integer in 0 .. classes, as integers along a new last axis.
+    OneHot(u64),
+    /// (z, onehot): 1 where the first largest entry of z along the last axis is the label; equal
+    /// shapes, the last axis disappears. What `argmax(z) == label` becomes.
+    Hit,
+
+    /// (a, b): `[B, M, K] * [B, K, N] -> [B, M, N]`, or with `trans_b` b is `[B, N, K]`; a batch
+    /// axis of size 1 is repeated.
+    MatMul {
+        /// Whether b's last two axes are exchanged.
+        trans_b: bool,
+    },
+    /// (x, w): x `[G, N, C, H, W]`, w `[G, O, C, k, k]` -> `[G, N, O, H', W']`; G may be 1 in one.
+    Conv2d {
+        /// Step.
+        stride: u64,
+        /// Zeros on each side.
+        pad: u64,
+    },
+    /// (x): maximum over k x k windows of the last two axes.
+    MaxPool {
+        /// Window.
+        k: u64,
+        /// Distance.
+        stride: u64,
+    },
+
+    /// (a): same elements, other shape.
+    Reshape(Vec<u64>),
+    /// (a): result axis i is operand axis perm[i].
+    Transpose(Vec<u64>),
+    /// (a): indices start, start + step, ... along an axis.
+    Slice {
+        /// Axis.
+        axis: u64,
+        /// First.
+        start: u64,
+        /// How many.
+        len: u64,
+        /// Distance.
+        step: u64,
+    },
+    /// (a, ...): one after another along an axis.
+    Concat(u64),
+    /// (a): axes of size 1 repeated.
+    Broadcast(Vec<u64>),
+    /// (x, index): x `[B.., P.., n, R..]`, index `[B.., K..]` -> `[B.., P.., K.., R..]`; n is axis
+    /// `axis`, B are the first `batch` axes.
+    Gather {
+        /// Indexed axis of x.
+        axis: u64,
+        /// Shared leading axes.
+        batch: u64,
+    },
+
+    /// (a): the same value with `by` fewer fraction bits, rounded: within one unit in the last
+    /// place. Secret operands take the exact truncation protocol.
+    Trunc(u32),
+    /// (a): the same value with `by` more fraction bits (raw shifted left).
+    Shift(u32),
+    /// (a): 2^-by times the value, by raising the fraction bits; raw unchanged.
+    Halve(u32),
+}
+
+impl Op {
+    /// Name in the text form and in messages.
+    pub fn name(&self) -> &'static str {
+        use Op::*;
+        match self {
+            Input(_) => "input",
+            Const(..) => "const",
+            Committee { .. } => "committee",
+            Add => "add",
+            Sub => "sub",
+            Mul => "mul",
+            Div => "div",
+            Neg => "neg",
+            Scale(_) => "scale",
+            Lt => "lt",
+            Eq => "eq",
+            Not => "not",
+            And => "and",
+            Xor => "xor",
+            ToInt => "to_int",
+            Select => "select",
+            Relu => "relu",
+            Gate => "gate",
+            Exp => "exp",
+            Recip => "recip",
+            Sqrt => "sqrt",
+            Log => "log",
+            Abs => "abs",
+            Sum(_) => "sum",
+            Max(_) => "max",
+            Min(_) => "min",
+            ArgMax => "argmax",
+            Sort => "sort",
+            SortSum { .. } => "sort_sum",
+            OneHot(_) => "one_hot",
+            Hit => "hit",
+            MatMul { .. } => "matmul",
+            Conv2d { .. } => "conv2d",
+            MaxPool { .. } => "max_pool",
+            Reshape(_) => "reshape",
+            Transpose(_) => "transpose",
+            Slice { .. } => "slice",
+            Concat(_) => "concat",
+            Broadcast(_) => "broadcast",
+            Gather { .. } => "gather",
+            Trunc(_) => "trunc",
+            Shift(_) => "shift",
+            Halve(_) => "halve",
+        }
+    }
+
+    /// Moves elements of its first operand without computing on them.
+    pub fn is_layout(&self) -> bool {
+        use Op::*;
+        matches!(self, Reshape(_) | Transpose(_) | Slice { .. } | Broadcast(_) | Gather { .. })
+    }
+}

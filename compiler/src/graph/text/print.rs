@@ -1,0 +1,246 @@
+//! From a graph to its text.
+
+use crate::graph::{Graph, Input, NodeId, Op, Output, Table, Type};
+use crate::syntax::ast::Secrecy;
+use crate::types::Elem;
+use std::fmt::Write;
+
+/// Columns after which a list goes on in the next line.
+const WIDTH: usize = 100;
+
+/// The text of a graph; see the module docs of [`super`].
+pub fn print(graph: &Graph) -> String {
+    let mut out = format!("graph {}\n", word(&graph.name));
+    for (name, value) in &graph.sizes {
+        line(&mut out, format!("size {} = {}", word(name), word(value)));
+    }
+    for (name, size) in &graph.parties {
+        line(&mut out, format!("parties {}[{size}]", word(name)));
+    }
+    if let Some(frac) = graph.frac {
+        line(&mut out, format!("frac {frac}"));
+    }
+    for (i, input) in graph.inputs.iter().enumerate() {
+        print_input(&mut out, graph, i, input);
+    }
+    for (i, site) in graph.sites.iter().enumerate() {
+        line(&mut out, format!("site {i} {} line {}", quoted(&site.name), site.line));
+    }
+    if !graph.is_empty() {
+        out.push('\n');
+    }
+    for id in graph.ids() {
+        print_node(&mut out, graph, id);
+    }
+    if !graph.outputs.is_empty() {
+        out.push('\n');
+    }
+    for output in &graph.outputs {
+        print_output(&mut out, graph, output);
+    }
+    out
+}
+
+/// A type, e.g. `secret fix.32[10,6]`.
+pub(crate) fn type_text(ty: &Type) -> String {
+    let secrecy = match ty.secrecy {
+        Secrecy::Public => "public",
+        Secrecy::Secret => "secret",
+    };
+    let frac = ty.frac.map(|f| format!(".{f}")).unwrap_or_default();
+    format!("{secrecy} {}{frac}{}", elem(ty.elem), shape(&ty.shape))
+}
+
+fn line(out: &mut String, text: String) {
+    out.push_str(&text);
+    out.push('\n');
+}
+
+fn elem(elem: Elem) -> &'static str {
+    match elem {
+        Elem::Fix => "fix",
+        Elem::Int => "int",
+        Elem::Bit => "bit",
+    }
+}
+
+fn shape(shape: &[u64]) -> String {
+    if shape.is_empty() { String::new() } else { list(shape) }
+}
+
+fn list(numbers: &[u64]) -> String {
+    let texts: Vec<String> = numbers.iter().map(u64::to_string).collect();
+    format!("[{}]", texts.join(","))
+}
+
+fn set_name(graph: &Graph, set: u32) -> String {
+    // A set that does not exist is the verifier's to report; the text shows that it is missing.
+    graph.parties.get(set as usize).map_or_else(|| quoted("?"), |(name, _)| word(name))
+}
+
+fn print_input(out: &mut String, graph: &Graph, i: usize, input: &Input) {
+    let secrecy = if input.from.is_some() { "secret" } else { "public" };
+    let (lo, hi) = input.range;
+    let _ = write!(
+        out,
+        "input {i} {} : {secrecy} {}{} in {}..{}",
+        word(&input.name),
+        elem(input.elem),
+        shape(&input.shape),
+        number(lo),
+        number(hi)
+    );
+    if let Some(classes) = input.one_hot {
+        let _ = write!(out, " one_hot {classes}");
+    }
+    if let Some(set) = input.from {
+        let _ = write!(out, " from each {}", set_name(graph, set));
+    }
+    print_fields(out, &input.fields);
+}
+
+fn print_fields(out: &mut String, fields: &[(String, Vec<u64>)]) {
+    if !fields.is_empty() {
+        let mut column = out.len() + 1;
+        out.push_str("\n    fields");
+        for (name, dims) in fields {
+            wrapped(out, &mut column, format!(" {}{}", word(name), shape(dims)));
+        }
+    }
+    out.push('\n');
+}
+
+/// Appends `item`, which starts with a blank, in a new line if this one is full. `start` is where
+/// the line starts.
+fn wrapped(out: &mut String, start: &mut usize, item: String) {
+    if out.len() - *start + item.len() > WIDTH {
+        out.push('\n');
+        *start = out.len();
+        out.push_str("   ");
+    }
+    out.push_str(&item);
+}
+
+fn print_node(out: &mut String, graph: &Graph, id: NodeId) {
+    let node = graph.node(id);
+    let start = out.len();
+    let _ = write!(out, "%{} = {}", id.index(), node.op.name());
+    for arg in graph.args(id) {
+        let _ = write!(out, " %{}", arg.index());
+    }
+    match &node.op {
+        Op::Const(table, ..) => print_table(out, start, table),
+        op => out.push_str(&attributes(op)),
+    }
+    let _ = writeln!(out, " : {} @{}", type_text(&node.ty), node.site);
+}
+
+fn attributes(op: &Op) -> String {
+    use Op::*;
+    match op {
+        Input(i) => format!(" {i}"),
+        Committee { n, k } => format!(" n={n} k={k}"),
+        Scale(c) => format!(" by={}", number(*c)),
+        Sum(axes) => format!(" axes={}", list(axes)),
+        Max(axis) | Min(axis) | Concat(axis) => format!(" axis={axis}"),
+        SortSum { lo, hi } => format!(" lo={lo} hi={hi}"),
+        OneHot(classes) => format!(" classes={classes}"),
+        MatMul { trans_b } => if *trans_b { " trans_b" } else { "" }.to_string(),
+        Conv2d { stride, pad } => format!(" stride={stride} pad={pad}"),
+        MaxPool { k, stride } => format!(" k={k} stride={stride}"),
+        Transpose(perm) => format!(" perm={}", list(perm)),
+        Slice { axis, start, len, step } => {
+            let step = if *step == 1 { String::new() } else { format!(" step={step}") };
+            format!(" axis={axis} start={start} len={len}{step}")
+        }
+        Gather { axis, batch } => format!(" axis={axis} batch={batch}"),
+        Trunc(by) | Shift(by) | Halve(by) => format!(" by={by}"),
+        Const(..) | Add | Sub | Mul | Div | Neg | Lt | Eq | Not | And | Xor | ToInt | Select
+        | Relu | Gate | Exp | Recip | Sqrt | Log | Abs | ArgMax | Sort | Hit | Reshape(_)
+        | Broadcast(_) => String::new(),
+    }
+}
+
+fn print_table(out: &mut String, mut start: usize, table: &Table) {
+    if let [x] = table.data[..] {
+        let _ = write!(out, " {}", number(x));
+        return;
+    }
+    out.push_str(" [");
+    let data = &table.data;
+    let mut at = 0;
+    while at < data.len() {
+        let (text, len) = piece(&data[at..]);
+        let comma = if at + len < data.len() { "," } else { "" };
+        match at {
+            0 => out.push_str(&format!("{text}{comma}")),
+            _ => wrapped(out, &mut start, format!(" {text}{comma}")),
+        }
+        at += len;
+    }
+    out.push(']');
+}
+
+/// Text of the longest run at the start of `data`, which is not empty, and how many entries it is.
+fn piece(data: &[f64]) -> (String, usize) {
+    let first = data[0];
+    let equal = data.iter().take_while(|x| x.to_bits() == first.to_bits()).count();
+    // Below 2^53 every integer is a number of its own, and adding one is exact.
+    let small = |x: f64| x.fract() == 0.0 && x.abs() < 9e15 && x.to_bits() != (-0.0f64).to_bits();
+    let ascending = data
+        .iter()
+        .zip(0u32..)
+        .take_while(|&(&x, i)| small(x) && small(first) && x == first + f64::from(i))
+        .count();
+    if ascending >= 3 {
+        let end = first + ascending as f64;
+        (format!("{}..{}", number(first), number(end)), ascending)
+    } else if equal >= 3 {
+        (format!("{equal}x{}", number(first)), equal)
+    } else {
+        (number(first), 1)
+    }
+}
+
+/// The shortest decimal that reads back as this number.
+pub(super) fn number(x: f64) -> String {
+    let text = format!("{x:?}");
+    text.strip_suffix(".0").map_or(text.clone(), str::to_string)
+}
+
+fn print_output(out: &mut String, graph: &Graph, output: &Output) {
+    let to = set_name(graph, output.to);
+    let _ = write!(out, "reveal %{} to {to} as {}", output.node.index(), word(&output.name));
+    if output.divisor != 1.0 {
+        let _ = write!(out, " / {}", number(output.divisor));
+    }
+    let _ = write!(out, " @{}", output.site);
+    print_fields(out, &output.fields);
+}
+
+/// Whether a character may stand in a bare word.
+pub(super) fn is_bare(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-' | '+')
+}
+
+fn word(text: &str) -> String {
+    let bare = !text.is_empty() && text.chars().all(is_bare);
+    if bare { text.to_string() } else { quoted(text) }
+}
+
+fn quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            c if c.is_control() => {
+                let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}

@@ -1,0 +1,33 @@
+//! The SLVR compiler: from a `.slvr` file to a layered circuit for three parties.
+//!
+//! # Map
+//!
+//! | room | holds |
+//! |---|---|
+//! | [`diagnostic`] | one small structure renders every message: code, label, hint |
+//! | [`syntax`] | lexer, grammar, AST, and its text |
+//! | [`types`] | the typed program: sizes bound, names resolved, shapes and secrecy known; its evaluation in floating point |
+//! | [`graph`] | a pure dataflow graph of tensor operations, its text, verifier and evaluation |
+//! | [`passes`] | named rewrites of the graph, one file each |
+//! | [`certify`] | what is proven of every value: its range |
+//! | [`lower`] | graph operations to protocol macros made of circuit instructions |
+//! | [`schedule`] | instructions to layers; liveness |
+//! | [`cost`] | rounds and bytes, per source line |
+//! | [`pipeline`] | the rooms in a row: source to circuit |
+//! | [`learn`] | training of a declared model, and federated learning simulated around a predicate |
+//!
+//! Three representations, each printing as text that reads back and each evaluated in the clear:
+//! [`types::Program`], [`graph::Graph`] and `slvr_runtime::circuit::Circuit`. Tests hold each
+//! against the next. Only the binary does I/O: the library asks a [`syntax::Sources`] for text.
+
+pub mod certify;
+pub mod cost;
+pub mod diagnostic;
+pub mod graph;
+pub mod learn;
+pub mod lower;
+pub mod passes;
+pub mod pipeline;
+pub mod schedule;
+pub mod syntax;
+pub mod types;

@@ -1,0 +1,132 @@
+//! Builds instructions: types them by the format's own rule, and makes equal ones once.
+
+use slvr_runtime::circuit::{self, Const, Dom, Hold, Instr, Op, Shape, Type, ValueId, verify};
+use std::collections::HashMap;
+
+/// Instructions in an order in which operands come first, without layers.
+#[derive(Default)]
+pub struct Emit {
+    /// Type of every value.
+    pub types: Vec<Type>,
+    /// The instructions.
+    pub instrs: Vec<Instr>,
+    /// Constant tables.
+    pub consts: Vec<Const>,
+    /// Where the next instructions come from.
+    pub site: u32,
+    /// Looked up, never iterated: order does not depend on it.
+    known: HashMap<Op, ValueId>,
+    known_consts: HashMap<(Type, Vec<u128>), ValueId>,
+}
+
+/// A circuit before scheduling.
+pub struct Draft {
+    /// Instructions and values.
+    pub emit: Emit,
+    /// Inputs.
+    pub inputs: Vec<circuit::Input>,
+    /// Outputs.
+    pub outputs: Vec<circuit::Output>,
+}
+
+impl Emit {
+    fn value(&mut self, ty: Type) -> ValueId {
+        self.types.push(ty);
+        ValueId(self.types.len() as u32 - 1)
+    }
+
+    /// The type of a value.
+    pub fn ty(&self, v: ValueId) -> &Type {
+        &self.types[v.index()]
+    }
+
+    /// An instruction with a result. Equal operations on equal values are made once: all but coins
+    /// are functions of their operands, and a second reshare of the same value would say nothing
+    /// new.
+    ///
+    /// Panics if the operation does not type-check: macros only make well-typed ones.
+    pub fn add(&mut self, op: Op) -> ValueId {
+        if let Some(&v) = self.known.get(&op) {
+            return v;
+        }
+        let ty = match verify::infer(&op, &|v| &self.types[v.index()]) {
+            Ok(Some(ty)) => ty,
+            Ok(None) => unreachable!("{} has no result", op.name()),
+            Err(why) => {
+                let operands: Vec<String> =
+                    op.operands().iter().map(|&v| self.ty(v).to_string()).collect();
+                panic!("ill-typed {} {operands:?}: {why}", op.name())
+            }
+        };
+        let out = self.value(ty);
+        self.instrs.push(Instr { out: Some(out), op: op.clone(), site: self.site });
+        self.known.insert(op, out);
+        out
+    }
+
+    /// An input's value.
+    pub fn input(&mut self, secret: bool, ring: u32, shape: Shape) -> ValueId {
+        let hold = if secret { Hold::Rep } else { Hold::Public };
+        self.value(Type::new(hold, Dom::Ring(ring), shape))
+    }
+
+    /// A public table; one entry stands for all.
+    pub fn constant(&mut self, bits: bool, ring: u32, shape: &[u64], data: Vec<u128>) -> ValueId {
+        let dom = if bits { Dom::Bits(1) } else { Dom::Ring(ring) };
+        let n = shape.iter().product::<u64>() as usize;
+        let data = if data.len() == 1 { vec![data[0]; n] } else { data };
+        let ty = Type::new(Hold::Public, dom, shape.to_vec());
+        let key = (ty.clone(), data);
+        if let Some(&v) = self.known_consts.get(&key) {
+            return v;
+        }
+        let value = self.value(ty);
+        self.consts.push(Const { value, data: key.1.clone() });
+        self.known_consts.insert(key, value);
+        value
+    }
+
+    /// Fresh public coins. Never shared between samples: they would be correlated.
+    pub fn coin(&mut self) -> ValueId {
+        let out = self.value(Type::new(Hold::Public, Dom::Ring(128), vec![]));
+        self.instrs.push(Instr { out: Some(out), op: Op::Coin, site: self.site });
+        out
+    }
+
+    /// Opens a value to the receiver of an output.
+    pub fn open_to(&mut self, x: ValueId, output: u32) {
+        self.instrs.push(Instr { out: None, op: Op::OpenTo { x, output }, site: self.site });
+    }
+
+    /// A public value as a replicated one.
+    pub fn share_public(&mut self, x: ValueId) -> ValueId {
+        self.add(Op::Trivial(x))
+    }
+
+    /// Size-1 axes repeated, if there are any to repeat.
+    pub fn broadcast(&mut self, x: ValueId, shape: &[u64]) -> ValueId {
+        if self.ty(x).shape == shape { x } else { self.add(Op::Broadcast(x, shape.to_vec())) }
+    }
+
+    /// Some planes of a value.
+    pub fn planes(&mut self, x: ValueId, start: u32, step: u32, count: u32) -> ValueId {
+        if start == 0 && step == 1 && count == self.ty(x).bits() {
+            return x;
+        }
+        self.add(Op::Planes { x, start, step, count })
+    }
+
+    /// Planes of several values, lowest first.
+    pub fn stack(&mut self, xs: Vec<ValueId>) -> ValueId {
+        match xs[..] {
+            [x] => x,
+            _ => self.add(Op::Stack(xs)),
+        }
+    }
+
+    /// Product of two replicated values, reshared.
+    pub fn multiply(&mut self, a: ValueId, b: ValueId) -> ValueId {
+        let product = self.add(Op::Mul(a, b));
+        self.add(Op::Reshare(product))
+    }
+}

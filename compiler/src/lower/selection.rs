@@ -1,0 +1,117 @@
+//! Selection: bit injection, bits to words, and the test `argmax(z) == label`.
+//!
+//! A shared bit c is split like a word: c = u xor v, u known to one party, v to the other two. Then
+//! c = u + v - 2 u v, and products of what one party knows with what the other two know need one
+//! `deal` and one `xchg` (docs/src/protocols.md "Bit injection").
+//!
+//! | macro | rounds | bits in all |
+//! |---|---|---|
+//! | [`to_word`] | 2 | 3 k |
+//! | [`inject`] | 2 | 4 k |
+//!
+//! **Simulation.** Every message is a `deal` or an `xchg`, uniform to its receiver; nothing is opened.
+
+use super::{Emit, comparison};
+use slvr_runtime::circuit::{Dom, Hold, Op, Type, ValueId};
+
+/// A bit as a word of Z_2^k.
+pub fn to_word(e: &mut Emit, c: ValueId, k: u32) -> ValueId {
+    if e.ty(c).hold == Hold::Public {
+        return e.add(Op::FromBits(c, k));
+    }
+    let u = e.add(Op::Own(c));
+    let u = e.add(Op::FromBits(u, k));
+    let v = e.add(Op::Dup(c));
+    let v = e.add(Op::FromBits(v, k));
+    let u = e.add(Op::Deal(u));
+    let sign = one_minus_twice(e, v, k);
+    let t = e.add(Op::Mul(u, sign));
+    let t = e.add(Op::Add(t, v));
+    e.add(Op::Xchg(t))
+}
+
+/// 1 - 2 v.
+fn one_minus_twice(e: &mut Emit, v: ValueId, k: u32) -> ValueId {
+    let mask = if k == 128 { u128::MAX } else { (1u128 << k) - 1 };
+    let minus = e.add(Op::Scale(v, 0u128.wrapping_sub(2) & mask));
+    e.add(Op::Offset(minus, 1))
+}
+
+/// c x for a shared bit c and a shared word x of the same shape:
+/// c x = v x + (1 - 2 v)(u a + u b), with x = a + b.
+pub fn inject(e: &mut Emit, c: ValueId, x: ValueId) -> ValueId {
+    let k = e.ty(x).bits();
+    if e.ty(c).hold == Hold::Public || e.ty(x).hold == Hold::Public {
+        let word = to_word(e, c, k);
+        return e.add(Op::Mul(word, x));
+    }
+    let u = e.add(Op::Own(c));
+    let u = e.add(Op::FromBits(u, k));
+    let v = e.add(Op::Dup(c));
+    let v = e.add(Op::FromBits(v, k));
+    let a = e.add(Op::Own(x));
+    let b = e.add(Op::Dup(x));
+    let ua = e.add(Op::Mul(u, a));
+    let u = e.add(Op::Deal(u));
+    let ua = e.add(Op::Deal(ua));
+    let ub = e.add(Op::Mul(u, b));
+    let ux = e.add(Op::Add(ua, ub));
+    let sign = one_minus_twice(e, v, k);
+    let flipped = e.add(Op::Mul(ux, sign));
+    let whole = e.add(Op::AsAdd2(x));
+    let kept = e.add(Op::Mul(whole, v));
+    let t = e.add(Op::Add(kept, flipped));
+    e.add(Op::Xchg(t))
+}
+
+/// 1 where the first largest entry of z along the last axis is the one that the one-hot label
+/// marks: z_y >= z_j for every j, and strictly for j < y. With [y > j] from the label, that is
+/// z_y - z_j - [y > j] >= 0 in raw words: one inner product, C comparisons beside one another, and
+/// a tree of ands. No index is formed.
+pub fn hit(e: &mut Emit, z: ValueId, label: ValueId, k: u32) -> ValueId {
+    let shape = e.ty(z).shape.clone();
+    let classes = shape.last().copied().unwrap_or(1);
+    let outer: Vec<u64> = shape[..shape.len() - 1].to_vec();
+    let n: u64 = outer.iter().product();
+
+    let left = e.add(Op::Reshape(z, vec![n, 1, classes]));
+    let right = e.add(Op::Reshape(label, vec![n, 1, classes]));
+    let own = e.add(Op::MatMul { a: left, b: right, trans_b: true });
+    let own = if e.ty(own).hold == Hold::Add3 { e.add(Op::Reshare(own)) } else { own };
+    let own = e.add(Op::Reshape(own, vec![n, 1]));
+
+    // [y > j] is the sum of the label's entries beyond j.
+    let later = (0..classes * classes).map(|i| u128::from(i / classes > i % classes)).collect();
+    let later = e.constant(false, k, &[1, classes, classes], later);
+    let flat = e.add(Op::Reshape(label, vec![1, n, classes]));
+    let beyond = e.add(Op::MatMul { a: flat, b: later, trans_b: false });
+    let beyond = e.add(Op::Reshape(beyond, vec![n, classes]));
+
+    let others = e.add(Op::Reshape(z, vec![n, classes]));
+    let margin = e.add(Op::Sub(own, others));
+    let margin = e.add(Op::Sub(margin, beyond));
+    // Classes first: halves of the tree are then contiguous.
+    let margin = e.add(Op::Transpose(margin, vec![1, 0]));
+    let worse = comparison::negative(e, margin, k);
+    let mut good = e.add(Op::Not(worse));
+    let mut left = classes;
+    while left > 1 {
+        let half = left / 2;
+        let part =
+            |e: &mut Emit, start, len| e.add(Op::Slice { x: good, axis: 0, start, len, step: 1 });
+        let (low, high) = (part(e, 0, half), part(e, half, half));
+        let rest = (left % 2 == 1).then(|| part(e, left - 1, 1));
+        let both = if e.ty(low).hold == Hold::Public {
+            e.add(Op::Mul(low, high))
+        } else {
+            e.multiply(low, high)
+        };
+        good = match rest {
+            Some(rest) => e.add(Op::Concat { xs: vec![both, rest], axis: 0 }),
+            None => both,
+        };
+        left = left.div_ceil(2);
+    }
+    debug_assert_eq!(*e.ty(good), Type::new(e.ty(good).hold, Dom::Bits(1), vec![1, n]));
+    e.add(Op::Reshape(good, outer))
+}

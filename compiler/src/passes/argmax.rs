@@ -1,0 +1,121 @@
+//! `argmax(z) == label`: the label's logit against the others; no index is ever formed.
+//!
+//! Before: any graph. After: where one side of an equality is an [`Op::ArgMax`] and the other an
+//! input that is only compared in this way, the input is dealt as a one-hot vector and the equality
+//! is an [`Op::Hit`].
+//!
+//! ```text
+//! %2 = argmax %1 ; %4 = gather %3 %9 ; %5 = eq %2 %4
+//!   ->   %4 = gather %3' %9 ; %5 = hit %1 %4        (%3' is %3 dealt one-hot)
+//! ```
+
+use crate::graph::{Graph, NodeId, Op};
+
+pub(super) fn run(graph: &Graph) -> Graph {
+    // Inputs that are compared with an argmax, through layout operations only, and used for
+    // nothing else.
+    let mut classes: Vec<Option<u64>> = vec![None; graph.inputs.len()];
+    let mut spoilt = vec![false; graph.inputs.len()];
+    for id in graph.ids() {
+        let Op::Input(i) = *graph.op(id) else { continue };
+        match only_labels(graph, id) {
+            Some(c) => classes[i as usize] = Some(c),
+            None => spoilt[i as usize] = true,
+        }
+    }
+    for (c, s) in classes.iter_mut().zip(spoilt) {
+        if s {
+            *c = None;
+        }
+    }
+    let mut source = graph.clone();
+    for (input, c) in source.inputs.iter_mut().zip(&classes) {
+        let Some(c) = c else { continue };
+        // Labels are 0 .. c exactly when the declared range says so.
+        if input.range == (0.0, *c as f64 - 1.0) && input.from.is_some() {
+            input.one_hot = Some(*c);
+        }
+    }
+    let hot: Vec<bool> = source.inputs.iter().map(|i| i.one_hot.is_some()).collect();
+    // The interface changes first: `rewrite` copies it into the new graph.
+    let walk = source;
+    walk.rewrite(|new, id, args| {
+        let node = graph.node(id);
+        let is_hot = |g: &Graph, n: NodeId| root(g, n).is_some_and(|i| hot[i as usize]);
+        match &node.op {
+            Op::Eq => {
+                let (a, b) = match (new.op(args[0]), new.op(args[1])) {
+                    (Op::ArgMax, _) if is_hot(new, args[1]) => (args[0], args[1]),
+                    (_, Op::ArgMax) if is_hot(new, args[0]) => (args[1], args[0]),
+                    _ => return new.keep(graph, id, args),
+                };
+                let z = new.arg(a, 0);
+                let label = align_to(new, b, z, node.site);
+                new.add(Op::Hit, &[z, label], node.site)
+            }
+            op if op.is_layout() && is_hot(new, args[0]) => {
+                // One more axis, last, that the operation leaves alone.
+                let classes = *new.shape(args[0]).last().unwrap_or(&1);
+                let rank = new.shape(args[0]).len() as u64 - 1;
+                let op = match op.clone() {
+                    Op::Reshape(mut to) => {
+                        to.push(classes);
+                        Op::Reshape(to)
+                    }
+                    Op::Broadcast(mut to) => {
+                        to.push(classes);
+                        Op::Broadcast(to)
+                    }
+                    Op::Transpose(mut perm) => {
+                        perm.push(rank);
+                        Op::Transpose(perm)
+                    }
+                    other => other,
+                };
+                new.add(op, args, node.site)
+            }
+            _ => new.keep(graph, id, args),
+        }
+    })
+}
+
+/// The input that a chain of layout operations starts from.
+fn root(g: &Graph, mut id: NodeId) -> Option<u32> {
+    while g.op(id).is_layout() {
+        id = g.arg(id, 0);
+    }
+    match g.op(id) {
+        Op::Input(i) => Some(*i),
+        _ => None,
+    }
+}
+
+/// The number of classes if every use of a node ends, through layout operations, in an equality
+/// with an argmax over that many entries.
+fn only_labels(g: &Graph, id: NodeId) -> Option<u64> {
+    let mut classes = None;
+    for user in g.users(id) {
+        let found = match g.op(user) {
+            Op::Eq => {
+                let other = g.args(user).into_iter().find(|&a| a != id)?;
+                if *g.op(other) != Op::ArgMax {
+                    return None;
+                }
+                *g.shape(g.arg(other, 0)).last()?
+            }
+            op if op.is_layout() && g.arg(user, 0) == id => only_labels(g, user)?,
+            _ => return None,
+        };
+        if classes.is_some_and(|c| c != found) {
+            return None;
+        }
+        classes = Some(found);
+    }
+    classes
+}
+
+/// A one-hot label repeated to the shape of the logits.
+fn align_to(g: &mut Graph, label: NodeId, z: NodeId, site: u32) -> NodeId {
+    let to = g.shape(z).to_vec();
+    if g.shape(label) == to { label } else { g.add(Op::Broadcast(to), &[label], site) }
+}

@@ -1,0 +1,51 @@
+//! Common subexpressions and dead code.
+//!
+//! Before: any graph. After: no two nodes have the same operation and operands, and every node is
+//! needed by an output.
+//!
+//! ```text
+//! %2 = mul %0 %1
+//! %3 = mul %0 %1
+//! %4 = add %2 %3      ->   %3 = add %2 %2
+//! ```
+
+use crate::graph::{Graph, NodeId};
+use std::collections::BTreeMap;
+
+pub(super) fn run(graph: &Graph) -> Graph {
+    let mut known: BTreeMap<(String, Vec<NodeId>), NodeId> = BTreeMap::new();
+    let merged = graph.rewrite(|new, id, args| {
+        let key = (format!("{:?}", graph.op(id)), args.to_vec());
+        *known.entry(key).or_insert_with(|| new.keep(graph, id, args))
+    });
+    dead_code(&merged)
+}
+
+/// Without the nodes that no output needs.
+pub(super) fn dead_code(graph: &Graph) -> Graph {
+    let mut live = vec![false; graph.len()];
+    for o in &graph.outputs {
+        live[o.node.index()] = true;
+    }
+    for id in graph.ids().rev() {
+        if live[id.index()] {
+            for a in graph.args(id) {
+                live[a.index()] = true;
+            }
+        }
+    }
+    let mut new = graph.empty_like();
+    let mut map: Vec<Option<NodeId>> = vec![None; graph.len()];
+    for id in graph.ids() {
+        if live[id.index()] {
+            let args: Vec<NodeId> = graph.args(id).iter().filter_map(|a| map[a.index()]).collect();
+            map[id.index()] = Some(new.keep(graph, id, &args));
+        }
+    }
+    new.outputs = graph
+        .outputs
+        .iter()
+        .filter_map(|o| map[o.node.index()].map(|node| crate::graph::Output { node, ..o.clone() }))
+        .collect();
+    new
+}

@@ -1,0 +1,65 @@
+//! Rewrites of the graph: one file per pass, each opening with what holds before and after it.
+//!
+//! The pipeline is data ([`PIPELINE`]): one can print, time, skip or verify between any two passes.
+//! A pass is a pure function from graph to graph. What may not live here: protocols, rounds.
+
+mod argmax;
+mod contract;
+mod cse;
+mod fold;
+mod monotone;
+mod order;
+mod pairs;
+mod reveal;
+mod scales;
+#[cfg(test)]
+mod tests;
+mod words;
+
+use crate::graph::Graph;
+
+/// A named pass.
+pub struct Pass {
+    /// Its name, as `--after` takes it.
+    pub name: &'static str,
+    /// What it does, in one line.
+    pub what: &'static str,
+    /// The rewrite.
+    pub run: fn(&Graph) -> Graph,
+}
+
+/// The pipeline, in order.
+pub const PIPELINE: &[Pass] = &[
+    Pass { name: "fold", what: "constants are computed, identities removed", run: fold::run },
+    Pass { name: "cse", what: "equal nodes become one, dead ones go", run: cse::run },
+    Pass { name: "argmax", what: "argmax(z) == label becomes one test", run: argmax::run },
+    Pass {
+        name: "monotone",
+        what: "roots and scale factors move to where they cancel",
+        run: monotone::run,
+    },
+    Pass { name: "order", what: "slices of sorts become ranks", run: order::run },
+    Pass {
+        name: "monotone-again",
+        what: "factors of what is ranked cancel too",
+        run: monotone::run,
+    },
+    Pass { name: "pairs", what: "each pair is compared once", run: pairs::run },
+    Pass { name: "words", what: "bits become integers before they are copied", run: words::run },
+    Pass { name: "contract", what: "sums of products become matrix products", run: contract::run },
+    Pass { name: "reveal", what: "the receiver divides", run: reveal::run },
+    Pass { name: "fold-again", what: "as fold", run: fold::run },
+    Pass { name: "cse-again", what: "as cse", run: cse::run },
+    Pass { name: "scales", what: "fixed-point scales, truncations", run: scales::run },
+    Pass { name: "cse-last", what: "as cse", run: cse::run },
+];
+
+/// Runs the pipeline; `see` gets every pass with the graph after it.
+pub fn run(graph: &Graph, mut see: impl FnMut(&Pass, &Graph)) -> Graph {
+    let mut graph = graph.clone();
+    for pass in PIPELINE {
+        graph = (pass.run)(&graph);
+        see(pass, &graph);
+    }
+    graph
+}

@@ -1,0 +1,109 @@
+//! Roots and scale factors move towards their users and cancel in comparisons.
+//!
+//! Before: any graph without scales. After: no layout operation, sum, or single order statistic
+//! reads a [`Op::Sqrt`] or [`Op::Scale`]; a comparison of two roots compares their squares; a
+//! positive factor common to both sides of a comparison is gone.
+//!
+//! Exact in real numbers: sqrt is increasing on [0, inf), and the operand of a root is a sum of
+//! squares or otherwise not negative where the program means anything.
+//!
+//! ```text
+//! %3 = sqrt %1 ; %4 = sqrt %2 ; %5 = scale 1.5 %4 ; %6 = lt %3 %5
+//!   ->   %5 = scale 2.25 %2 ; %6 = lt %1 %5
+//! ```
+
+use crate::graph::{Graph, NodeId, Op};
+
+pub(super) fn run(graph: &Graph) -> Graph {
+    graph.rewrite(|new, id, args| {
+        let node = graph.node(id);
+        rewrite(new, &node.op, args, node.site).unwrap_or_else(|| new.keep(graph, id, args))
+    })
+}
+
+fn rewrite(g: &mut Graph, op: &Op, args: &[NodeId], site: u32) -> Option<NodeId> {
+    let first = *args.first()?;
+    let inner = |g: &Graph| g.arg(first, 0);
+    match (op, g.op(first).clone()) {
+        (op, float @ (Op::Sqrt | Op::Scale(_))) if op.is_layout() => {
+            let mut moved = args.to_vec();
+            moved[0] = inner(g);
+            let y = g.add(op.clone(), &moved, site);
+            Some(g.add(float, &[y], site))
+        }
+        (Op::SortSum { lo, hi }, Op::Sqrt) if hi - lo == 1 => {
+            let x = inner(g);
+            let y = g.add(op.clone(), &[x], site);
+            Some(g.add(Op::Sqrt, &[y], site))
+        }
+        (Op::Sort | Op::Max(_) | Op::Min(_), Op::Sqrt) => {
+            let x = inner(g);
+            let y = g.add(op.clone(), &[x], site);
+            Some(g.add(Op::Sqrt, &[y], site))
+        }
+        (Op::SortSum { .. } | Op::Sort | Op::Max(_) | Op::Min(_) | Op::Relu, Op::Scale(c))
+            if c > 0.0 =>
+        {
+            let x = inner(g);
+            let y = g.add(op.clone(), &[x], site);
+            Some(g.add(Op::Scale(c), &[y], site))
+        }
+        (Op::Sum(_) | Op::Neg, Op::Scale(c)) => {
+            let x = inner(g);
+            let y = g.add(op.clone(), &[x], site);
+            Some(g.add(Op::Scale(c), &[y], site))
+        }
+        (Op::Scale(c), Op::Scale(d)) => {
+            let x = inner(g);
+            Some(g.add(Op::Scale(c * d), &[x], site))
+        }
+        (Op::Add | Op::Sub, Op::Scale(c)) if *g.op(args[1]) == Op::Scale(c) => {
+            let (a, b) = (inner(g), g.arg(args[1], 0));
+            let y = g.add(op.clone(), &[a, b], site);
+            Some(g.add(Op::Scale(c), &[y], site))
+        }
+        (Op::Lt, _) => compare(g, args[0], args[1], site),
+        _ => None,
+    }
+}
+
+/// One side of a comparison as factor * x, or factor * sqrt(x).
+struct Side {
+    factor: f64,
+    root: bool,
+    x: NodeId,
+}
+
+fn side(g: &Graph, mut id: NodeId) -> Side {
+    let mut factor = 1.0;
+    if let Op::Scale(c) = g.op(id) {
+        factor = *c;
+        id = g.arg(id, 0);
+    }
+    let root = *g.op(id) == Op::Sqrt;
+    Side { factor, root, x: if root { g.arg(id, 0) } else { id } }
+}
+
+fn compare(g: &mut Graph, a: NodeId, b: NodeId, site: u32) -> Option<NodeId> {
+    let (a, b) = (side(g, a), side(g, b));
+    if a.root != b.root || a.factor <= 0.0 || b.factor <= 0.0 {
+        return None;
+    }
+    if !a.root && a.factor != b.factor {
+        return None;
+    }
+    if !a.root && a.factor == 1.0 {
+        return None;
+    }
+    // The larger factor stays, divided by the smaller: it is at least one, so a fixed-point
+    // constant keeps its relative precision.
+    let ratio = (b.factor / a.factor).powi(if a.root { 2 } else { 1 });
+    let (x, y) = if ratio == 1.0 {
+        (a.x, b.x)
+    } else if ratio > 1.0 {
+        (a.x, g.add(Op::Scale(ratio), &[b.x], site))
+    } else {
+        (g.add(Op::Scale(1.0 / ratio), &[a.x], site), b.x)
+    };
+    Some(g.add(Op::Lt, &[x, y], site))
+}

@@ -1,0 +1,119 @@
+//! Order statistics: entries and sums of slices of a sort, from ranks.
+//!
+//! Before: any graph without scales, [`super::monotone`] done. After: no slice of an [`Op::Sort`] is
+//! summed or taken as a single entry, and no [`Op::SortSum`] is left. The rank of an entry is how
+//! many come before it in ascending order (of equal entries the earlier index first, so ranks are a
+//! permutation): comparisons of all pairs, one depth whatever n. Best up to n of about 480 on a LAN.
+//!
+//! ```text
+//! %2 = sort %1 ; %3 = slice %2 axis=1 0..2 ; %4 = sum %3 axes=[1]
+//!   ->   %4 = sort_sum %1 0..2
+//!   ->   rank of each entry; %4 = sum (rank < 2) * %1
+//! ```
+
+use crate::graph::{Graph, NodeId, Op, Table};
+use crate::types::Elem;
+
+pub(super) fn run(graph: &Graph) -> Graph {
+    let slices = graph.rewrite(|new, id, args| {
+        let node = graph.node(id);
+        slice(new, &node.op, args, node.site).unwrap_or_else(|| new.keep(graph, id, args))
+    });
+    // Roots move out of the new order statistics before these are spelled out.
+    let slices = super::monotone::run(&slices);
+    slices.rewrite(|new, id, args| {
+        let node = slices.node(id);
+        match node.op {
+            Op::SortSum { lo, hi } => by_rank(new, args[0], lo, hi, node.site),
+            _ => new.keep(&slices, id, args),
+        }
+    })
+}
+
+/// `slice(sort x)` along the sorted axis with step one: x, first, length.
+fn sorted_slice(g: &Graph, id: NodeId) -> Option<(NodeId, u64, u64)> {
+    let last = g.shape(id).len().checked_sub(1)? as u64;
+    match g.op(id) {
+        Op::Sort => Some((g.arg(id, 0), 0, *g.shape(id).last()?)),
+        Op::Slice { axis, start, len, step: 1 } if *axis == last => {
+            let sort = g.arg(id, 0);
+            (*g.op(sort) == Op::Sort).then(|| (g.arg(sort, 0), *start, *len))
+        }
+        _ => None,
+    }
+}
+
+fn slice(g: &mut Graph, op: &Op, args: &[NodeId], site: u32) -> Option<NodeId> {
+    let x = *args.first()?;
+    let (sorted, start, len) = sorted_slice(g, x)?;
+    let rank = g.shape(x).len() as u64;
+    match op {
+        Op::Sum(axes) if axes.last() == Some(&(rank - 1)) => {
+            let sum = g.add(Op::SortSum { lo: start, hi: start + len }, &[sorted], site);
+            let rest = axes[..axes.len() - 1].to_vec();
+            Some(if rest.is_empty() { sum } else { g.add(Op::Sum(rest), &[sum], site) })
+        }
+        Op::Reshape(to) if len == 1 => {
+            let entry = g.add(Op::SortSum { lo: start, hi: start + 1 }, &[sorted], site);
+            Some(g.add(Op::Reshape(to.clone()), &[entry], site))
+        }
+        _ => None,
+    }
+}
+
+/// Table over [.., n, n] (leading axes of size 1): 1 where `f(i, j)`.
+pub(super) fn square(rank: usize, n: u64, f: impl Fn(u64, u64) -> bool) -> Table {
+    let mut shape = vec![1; rank - 1];
+    shape.extend([n, n]);
+    let data = (0..n * n).map(|at| f64::from(f(at / n, at % n))).collect();
+    Table { shape, data }
+}
+
+fn by_rank(g: &mut Graph, x: NodeId, lo: u64, hi: u64, site: u32) -> NodeId {
+    let shape = g.shape(x).to_vec();
+    let rank = shape.len();
+    let n = shape[rank - 1];
+    if lo == 0 && hi == n {
+        return g.add(Op::Sum(vec![rank as u64 - 1]), &[x], site);
+    }
+    let mut column = shape.clone();
+    column.push(1);
+    let mut row = shape.clone();
+    row.insert(rank - 1, 1);
+    let column = g.add(Op::Reshape(column), &[x], site);
+    let row = g.add(Op::Reshape(row), &[x], site);
+
+    // Entry (i, j): x_j comes before x_i.
+    let below = g.add(Op::Lt, &[column, row], site);
+    let not_above = g.add(Op::Not, &[below], site);
+    let earlier = g.add(Op::Const(square(rank, n, |i, j| j < i), Elem::Bit, None), &[], site);
+    let before = g.add(Op::And, &[not_above, earlier], site);
+    let before = g.add(Op::ToInt, &[before], site);
+    let above = g.add(Op::Lt, &[row, column], site);
+    let later = g.add(Op::Const(square(rank, n, |i, j| j > i), Elem::Bit, None), &[], site);
+    let after = g.add(Op::And, &[above, later], site);
+    let after = g.add(Op::ToInt, &[after], site);
+    let count = g.add(Op::Add, &[before, after], site);
+    let ranks = g.add(Op::Sum(vec![rank as u64]), &[count], site);
+
+    // lo <= rank < hi is (rank < hi) xor (rank < lo).
+    let mut less_than = |bound: u64| {
+        let t = Table::splat(bound as f64, vec![1; rank]);
+        let c = g.add(Op::Const(t, Elem::Int, None), &[], site);
+        g.add(Op::Lt, &[ranks, c], site)
+    };
+    let chosen = match (lo, hi) {
+        (0, _) => less_than(hi),
+        (_, hi) if hi == n => {
+            let low = less_than(lo);
+            g.add(Op::Not, &[low], site)
+        }
+        _ => {
+            let (a, b) = (less_than(hi), less_than(lo));
+            g.add(Op::Xor, &[a, b], site)
+        }
+    };
+    let chosen = g.add(Op::ToInt, &[chosen], site);
+    let kept = g.add(Op::Mul, &[chosen, x], site);
+    g.add(Op::Sum(vec![rank as u64 - 1]), &[kept], site)
+}

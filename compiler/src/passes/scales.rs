@@ -1,0 +1,187 @@
+//! Fixed-point scales, and truncations where they are needed.
+//!
+//! Before: any graph without scales. After: every number has its fraction bits; an [`Op::Scale`] is
+//! by an integer; an [`Op::Relu`] is an [`Op::Gate`].
+//!
+//! A product of two numbers with f fraction bits has 2 f. It is truncated back *late*: sums,
+//! biases, residuals, comparisons and signs take it as it is, so a sum of products is truncated once,
+//! a comparison not at all, and the sign of a ReLU is taken from the untruncated value, beside the
+//! truncation. Division by a power of two raises the fraction bits and moves nothing; the next
+//! truncation is longer by as much. Other constants are folded as an odd integer times a power of
+//! two, with at most 16 significant bits.
+//!
+//! ```text
+//! %3 = conv2d %1 %2 ; %5 = add %3 %4 ; %6 = relu %5
+//!   ->   %4' = shift %4 16 ; %5 = add %3 %4' ; %7 = trunc %5 16 ; %6 = gate %7 %5
+//! ```
+
+use crate::graph::{Graph, NodeId, Op, Output, Table, Type};
+use crate::types::Elem;
+use std::collections::BTreeMap;
+
+/// Fraction bits of inputs and truncated values.
+pub const FRACTION: u32 = 16;
+/// A factor of a product may have this many; more are truncated first.
+const FACTOR: u32 = 24;
+/// No untruncated value has more.
+const LIMIT: u32 = 40;
+
+pub(super) fn run(graph: &Graph) -> Graph {
+    let mut source = graph.clone();
+    source.frac = Some(FRACTION);
+    let mut truncated = BTreeMap::new();
+    let mut new = source.rewrite(|new, id, args| {
+        let node = graph.node(id);
+        Scales { g: new, truncated: &mut truncated, site: node.site }.node(graph, id, args)
+    });
+    for i in 0..new.outputs.len() {
+        let Output { node, site, .. } = new.outputs[i];
+        let mut s = Scales { g: &mut new, truncated: &mut truncated, site };
+        let node = match s.g.ty(node).elem {
+            Elem::Bit => s.g.add(Op::ToInt, &[node], site),
+            _ => s.at_most(node, FACTOR),
+        };
+        new.outputs[i].node = node;
+    }
+    new
+}
+
+struct Scales<'a> {
+    g: &'a mut Graph,
+    /// Truncation of each node, made once.
+    truncated: &'a mut BTreeMap<NodeId, NodeId>,
+    site: u32,
+}
+
+impl Scales<'_> {
+    fn frac(&self, id: NodeId) -> u32 {
+        self.g.ty(id).frac.unwrap_or(0)
+    }
+
+    fn add(&mut self, op: Op, args: &[NodeId]) -> NodeId {
+        self.g.add(op, args, self.site)
+    }
+
+    fn truncate(&mut self, id: NodeId) -> NodeId {
+        let by = self.frac(id).saturating_sub(FRACTION);
+        if by == 0 {
+            return id;
+        }
+        if let Some(&t) = self.truncated.get(&id) {
+            return t;
+        }
+        let t = self.add(Op::Trunc(by), &[id]);
+        self.truncated.insert(id, t);
+        t
+    }
+
+    fn at_most(&mut self, id: NodeId, limit: u32) -> NodeId {
+        if self.frac(id) > limit { self.truncate(id) } else { id }
+    }
+
+    /// The same value with `frac` fraction bits, at least as many as it has.
+    fn raise(&mut self, id: NodeId, frac: u32) -> NodeId {
+        let by = frac - self.frac(id);
+        if by == 0 {
+            return id;
+        }
+        if let Op::Const(table, elem, _) = self.g.op(id).clone() {
+            return self.constant(table, elem, frac);
+        }
+        self.add(Op::Shift(by), &[id])
+    }
+
+    fn constant(&mut self, table: Table, elem: Elem, frac: u32) -> NodeId {
+        self.add(Op::Const(table, elem, Some(frac)), &[])
+    }
+
+    fn same(&mut self, ids: &[NodeId]) -> Vec<NodeId> {
+        let ids: Vec<NodeId> = ids.iter().map(|&i| self.at_most(i, LIMIT)).collect();
+        let most = ids.iter().map(|&i| self.frac(i)).max().unwrap_or(0);
+        ids.into_iter().map(|i| self.raise(i, most)).collect()
+    }
+
+    fn node(&mut self, old: &Graph, id: NodeId, args: &[NodeId]) -> NodeId {
+        let Type { elem, .. } = *old.ty(id);
+        let op = old.op(id).clone();
+        match op {
+            Op::Const(table, Elem::Bit, _) => self.add(Op::Const(table, Elem::Bit, None), &[]),
+            Op::Const(table, elem, _) => {
+                let frac = if elem == Elem::Int { 0 } else { FRACTION };
+                self.constant(table, elem, frac)
+            }
+            Op::Add | Op::Sub | Op::Concat(_) if elem != Elem::Bit => {
+                let args = self.same(args);
+                self.add(op, &args)
+            }
+            Op::Lt | Op::Eq => {
+                let args = self.same(args);
+                self.add(op, &args)
+            }
+            Op::Select if elem != Elem::Bit => {
+                let sides = self.same(&args[1..]);
+                self.add(op, &[args[0], sides[0], sides[1]])
+            }
+            Op::Mul | Op::MatMul { .. } | Op::Conv2d { .. } => {
+                let mut factors: Vec<NodeId> =
+                    args.iter().map(|&a| self.at_most(a, FACTOR)).collect();
+                if self.frac(factors[0]) + self.frac(factors[1]) > LIMIT {
+                    factors = factors.iter().map(|&a| self.truncate(a)).collect();
+                }
+                self.add(op, &factors)
+            }
+            Op::Scale(c) => self.scale(args[0], c),
+            Op::Relu => {
+                let value = self.at_most(args[0], FACTOR);
+                self.add(Op::Gate, &[value, args[0]])
+            }
+            Op::Div | Op::Exp | Op::Recip | Op::Sqrt | Op::Log => {
+                let args: Vec<NodeId> = args
+                    .iter()
+                    .map(|&a| {
+                        let a = self.truncate(a);
+                        let frac = self.frac(a).max(FRACTION);
+                        self.raise(a, frac)
+                    })
+                    .collect();
+                self.add(op, &args)
+            }
+            // Truncate before a value is repeated, not each copy.
+            Op::Broadcast(_) | Op::Gather { .. }
+                if elem != Elem::Bit && old.elements(id) > old.elements(old.arg(id, 0)) =>
+            {
+                let mut args = args.to_vec();
+                args[0] = self.at_most(args[0], FACTOR);
+                self.add(op, &args)
+            }
+            op => self.add(op, args),
+        }
+    }
+
+    /// c * x as an odd integer times a power of two.
+    fn scale(&mut self, x: NodeId, c: f64) -> NodeId {
+        if c == 0.0 {
+            return self.add(Op::Scale(0.0), &[x]);
+        }
+        // 16 significant bits: |c| * 2^bits in [2^15, 2^16).
+        let bits = 15 - c.abs().log2().floor() as i32;
+        let mut odd = (c * 2f64.powi(bits)).round();
+        let mut bits = bits;
+        while odd % 2.0 == 0.0 {
+            odd /= 2.0;
+            bits -= 1;
+        }
+        if bits < 0 {
+            odd *= 2f64.powi(-bits);
+            bits = 0;
+        }
+        let room = self.frac(x) + bits as u32 <= LIMIT;
+        let x = if room || odd == 1.0 { x } else { self.truncate(x) };
+        let product = if odd == 1.0 { x } else { self.add(Op::Scale(odd), &[x]) };
+        if bits == 0 {
+            return product;
+        }
+        let raised = self.add(Op::Halve(bits as u32), &[product]);
+        self.at_most(raised, LIMIT)
+    }
+}

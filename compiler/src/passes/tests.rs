@@ -1,0 +1,200 @@
+//! Each pass on a small graph: text, pass, text. Names of nodes are normalised by printing.
+
+use crate::graph::{Graph, text};
+
+const HEAD: &str = "graph T\nparties Client[3]\nparties Server[1]\n\
+input 0 x : secret fix[4] in -8..8 from each Client\n\
+input 1 label : secret int[] in 0..3 from each Client\n\
+input 2 k : secret fix[] in -8..8 from each Client\n\
+input 3 image : secret fix[1,1,2,2] in -8..8 from each Client\n\
+input 4 kernel : secret fix[1,1,1,1] in -8..8 from each Client\n\
+site 0 \"t\" line 1\n";
+
+fn graph(body: &str) -> Graph {
+    text::parse(&format!("{HEAD}{body}")).unwrap_or_else(|e| panic!("{e}\n{body}"))
+}
+
+/// The body of the graph after a pass (and after dead code is gone), beside the one before.
+fn after(pass: &str, body: &str) -> String {
+    let pass = super::PIPELINE.iter().find(|p| p.name == pass).expect("a pass of the pipeline");
+    let done = super::cse::dead_code(&(pass.run)(&graph(body)));
+    let text = text::print(&done);
+    let keep = |l: &&str| l.starts_with('%') || l.starts_with("reveal") || l.contains("one_hot");
+    let after: Vec<&str> = text.lines().filter(keep).collect();
+    format!("{}\n\n  ->\n\n{}\n", body.trim(), after.join("\n"))
+}
+
+macro_rules! snapshot {
+    ($name:ident, $pass:literal, $body:literal) => {
+        #[test]
+        fn $name() {
+            insta::assert_snapshot!(after($pass, $body));
+        }
+    };
+}
+
+snapshot!(
+    fold_computes_constants,
+    "fold",
+    "%0 = input 2 : secret fix[3] @0
+%1 = const 2.0 : public fix[1] @0
+%2 = neg %1 : public fix[1] @0
+%3 = scale %0 by=0.5 : secret fix[3] @0
+%4 = scale %3 by=2.0 : secret fix[3] @0
+%5 = mul %4 %2 : secret fix[3] @0
+reveal %5 to Server as y @0
+"
+);
+
+snapshot!(
+    cse_merges_equal_nodes,
+    "cse",
+    "%0 = input 2 : secret fix[3] @0
+%1 = mul %0 %0 : secret fix[3] @0
+%2 = mul %0 %0 : secret fix[3] @0
+%3 = neg %0 : secret fix[3] @0
+%4 = add %1 %2 : secret fix[3] @0
+reveal %4 to Server as y @0
+"
+);
+
+snapshot!(
+    argmax_forms_no_index,
+    "argmax",
+    "%0 = input 0 : secret fix[3,4] @0
+%1 = input 1 : secret int[3] @0
+%2 = argmax %0 : secret int[3] @0
+%3 = eq %2 %1 : secret bit[3] @0
+%4 = to_int %3 : secret int[3] @0
+reveal %4 to Server as y @0
+"
+);
+
+snapshot!(
+    argmax_keeps_a_label_that_is_used_otherwise,
+    "argmax",
+    "%0 = input 0 : secret fix[3,4] @0
+%1 = input 1 : secret int[3] @0
+%2 = argmax %0 : secret int[3] @0
+%3 = eq %2 %1 : secret bit[3] @0
+%4 = to_int %3 : secret int[3] @0
+%5 = add %4 %1 : secret int[3] @0
+reveal %5 to Server as y @0
+"
+);
+
+snapshot!(
+    monotone_compares_squares,
+    "monotone",
+    "%0 = input 2 : secret fix[3] @0
+%1 = sqrt %0 : secret fix[3] @0
+%2 = sort_sum %1 1..2 : secret fix @0
+%3 = scale %2 by=1.5 : secret fix @0
+%4 = reshape %3 : secret fix[1] @0
+%5 = lt %1 %4 : secret bit[3] @0
+%6 = to_int %5 : secret int[3] @0
+reveal %6 to Server as y @0
+"
+);
+
+snapshot!(
+    monotone_keeps_a_negative_factor,
+    "monotone",
+    "%0 = input 2 : secret fix[3] @0
+%1 = sqrt %0 : secret fix[3] @0
+%2 = scale %1 by=-1.5 : secret fix[3] @0
+%3 = lt %1 %2 : secret bit[3] @0
+%4 = to_int %3 : secret int[3] @0
+reveal %4 to Server as y @0
+"
+);
+
+snapshot!(
+    order_turns_a_slice_into_ranks,
+    "order",
+    "%0 = input 0 : secret fix[3,4] @0
+%1 = sort %0 : secret fix[3,4] @0
+%2 = slice %1 axis=1 start=0 len=2 : secret fix[3,2] @0
+%3 = sum %2 axes=[1] : secret fix[3] @0
+reveal %3 to Server as y @0
+"
+);
+
+snapshot!(
+    pairs_compares_once,
+    "pairs",
+    "%0 = input 2 : secret fix[3] @0
+%1 = reshape %0 : secret fix[3,1] @0
+%2 = reshape %0 : secret fix[1,3] @0
+%3 = lt %1 %2 : secret bit[3,3] @0
+%4 = not %3 : secret bit[3,3] @0
+%5 = const [0, 1, 1, 0, 0, 1, 0, 0, 0] : public bit[3,3] @0
+%6 = and %4 %5 : secret bit[3,3] @0
+%7 = to_int %6 : secret int[3,3] @0
+reveal %7 to Server as y @0
+"
+);
+
+snapshot!(
+    words_hoists_conversions,
+    "words",
+    "%0 = input 2 : secret fix[3] @0
+%1 = lt %0 %0 : secret bit[3] @0
+%2 = const [0, 1, 2, 0] : public int[4] @0
+%3 = gather %1 %2 axis=0 batch=0 : secret bit[4] @0
+%4 = const [1, 0, 1, 1] : public bit[4] @0
+%5 = and %3 %4 : secret bit[4] @0
+%6 = not %5 : secret bit[4] @0
+%7 = to_int %6 : secret int[4] @0
+reveal %7 to Server as y @0
+"
+);
+
+snapshot!(
+    contract_makes_a_matrix_product,
+    "contract",
+    "%0 = input 2 : secret fix[3] @0
+%1 = reshape %0 : secret fix[3,1] @0
+%2 = input 0 : secret fix[3,4] @0
+%3 = mul %1 %2 : secret fix[3,4] @0
+%4 = sum %3 axes=[0] : secret fix[4] @0
+reveal %4 to Server as y @0
+"
+);
+
+snapshot!(
+    contract_of_a_norm,
+    "contract",
+    "%0 = input 0 : secret fix[3,4] @0
+%1 = mul %0 %0 : secret fix[3,4] @0
+%2 = sum %1 axes=[1] : secret fix[3] @0
+reveal %2 to Server as y @0
+"
+);
+
+snapshot!(
+    reveal_leaves_division_to_the_receiver,
+    "reveal",
+    "%0 = input 2 : secret fix[3] @0
+%1 = scale %0 by=0.1111111111111111 : secret fix[3] @0
+reveal %1 to Server as y @0
+"
+);
+
+snapshot!(
+    scales_truncates_late_and_takes_the_sign_before,
+    "scales",
+    "%0 = input 3 : secret fix[3,1,1,2,2] @0
+%1 = input 4 : secret fix[3,1,1,1,1] @0
+%2 = conv2d %0 %1 stride=1 pad=0 : secret fix[3,1,1,2,2] @0
+%3 = add %2 %1 : secret fix[3,1,1,2,2] @0
+%4 = relu %3 : secret fix[3,1,1,2,2] @0
+%5 = sum %4 axes=[3,4] : secret fix[3,1,1] @0
+%6 = scale %5 by=0.25 : secret fix[3,1,1] @0
+%7 = scale %6 by=2.25 : secret fix[3,1,1] @0
+%8 = mul %7 %7 : secret fix[3,1,1] @0
+%9 = lt %8 %6 : secret bit[3,1,1] @0
+%10 = to_int %9 : secret int[3,1,1] @0
+reveal %10 to Server as y @0
+"
+);

@@ -1,0 +1,449 @@
+//! The abstract syntax: what the grammar builds, before any name means anything.
+//!
+//! Every node carries the [`Span`] it was read from. Equality of trees, as tests need it
+//! (`parse(print(x)) == x`), ignores spans: [`Span`]s compare equal whatever they hold.
+
+use std::ops::Range;
+
+/// Index of a source file in [`super::Sources`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FileId(pub u32);
+
+/// A range of bytes of one file. All spans are equal to each other: see the module docs.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Span {
+    /// Which file.
+    pub file: FileId,
+    /// First byte.
+    pub start: u32,
+    /// One past the last byte.
+    pub end: u32,
+}
+
+impl PartialEq for Span {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Span {
+    /// As a range of byte offsets.
+    pub fn range(self) -> Range<usize> {
+        self.start as usize..self.end as usize
+    }
+
+    /// The smallest span over both, which must be in one file.
+    pub fn to(self, end: Span) -> Span {
+        Span { file: self.file, start: self.start.min(end.start), end: self.end.max(end.end) }
+    }
+}
+
+/// A name and where it stands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ident {
+    /// Its text.
+    pub name: String,
+    /// Where.
+    pub span: Span,
+}
+
+/// A source file.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct File {
+    /// Items in order.
+    pub items: Vec<Item>,
+}
+
+/// A top-level item.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Item {
+    /// The comment block right above it, without the slashes; empty if there is none.
+    pub doc: String,
+    /// What it is.
+    pub kind: ItemKind,
+    /// The whole item.
+    pub span: Span,
+}
+
+/// Kinds of items.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ItemKind {
+    /// `use std::{mean, sum};`
+    Use(UseTree),
+    /// `const N = 3;`
+    Const {
+        /// Name.
+        name: Ident,
+        /// Value, known at compile time.
+        value: Expr,
+    },
+    /// `fn f[n](x: fix[n]) -> fix { .. }`, or `extern fn` without a body.
+    Fn(Function),
+    /// `block` or `model`.
+    Block(Block),
+    /// `predicate`.
+    Predicate(Predicate),
+}
+
+/// Path of a `use`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum UseTree {
+    /// A last name: `sum`.
+    Name(Ident),
+    /// `{mean, sum}`.
+    Group(Vec<Ident>),
+    /// `std::..`.
+    Path(Ident, Box<UseTree>),
+}
+
+/// A size parameter, in brackets.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Size {
+    /// Name.
+    pub name: Ident,
+    /// `M: model`.
+    pub is_model: bool,
+    /// Default value.
+    pub default: Option<Expr>,
+}
+
+/// A run-time parameter, in parentheses.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Param {
+    /// Name.
+    pub name: Ident,
+    /// Type; only the input of a block may leave it out.
+    pub ty: Option<Type>,
+    /// Default value.
+    pub default: Option<Expr>,
+}
+
+/// A function.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Function {
+    /// Name.
+    pub name: Ident,
+    /// Size parameters.
+    pub sizes: Vec<Size>,
+    /// Parameters.
+    pub params: Vec<Param>,
+    /// Type of the result.
+    pub result: Type,
+    /// Body; `None` for an `extern fn`.
+    pub body: Option<Body>,
+}
+
+/// `let`s and a result.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Body {
+    /// Definitions in order.
+    pub lets: Vec<Let>,
+    /// Result.
+    pub value: Expr,
+}
+
+/// `let name = value;`
+#[derive(Clone, Debug, PartialEq)]
+pub struct Let {
+    /// Name.
+    pub name: Ident,
+    /// Value.
+    pub value: Expr,
+}
+
+/// A `block` or a `model`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Block {
+    /// `model` rather than `block`.
+    pub is_model: bool,
+    /// Name.
+    pub name: Ident,
+    /// Size parameters.
+    pub sizes: Vec<Size>,
+    /// Its input.
+    pub param: Param,
+    /// Result type; models have one.
+    pub result: Option<Type>,
+    /// Named layers, in order.
+    pub layers: Vec<Let>,
+    /// Result.
+    pub value: Expr,
+}
+
+/// A predicate.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Predicate {
+    /// Name.
+    pub name: Ident,
+    /// Size parameters.
+    pub sizes: Vec<Size>,
+    /// Run parameters.
+    pub params: Vec<Param>,
+    /// Statements in order.
+    pub body: Vec<Stmt>,
+}
+
+/// A statement of a predicate.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stmt {
+    /// The comment block right above it, without the slashes.
+    pub doc: String,
+    /// What it is.
+    pub kind: StmtKind,
+    /// The whole statement.
+    pub span: Span,
+}
+
+/// Kinds of statements.
+#[derive(Clone, Debug, PartialEq)]
+pub enum StmtKind {
+    /// `require COND, "why";`
+    Require {
+        /// Condition.
+        cond: Expr,
+        /// Reason, without quotes and escapes.
+        why: Option<String>,
+    },
+    /// `parties Client[m];`
+    Parties {
+        /// Name of the set.
+        name: Ident,
+        /// Size; 1 without brackets.
+        size: Option<Expr>,
+    },
+    /// `input x: secret fix[d] in -8..8 from each Client;`
+    Input {
+        /// Name.
+        name: Ident,
+        /// Type.
+        ty: Type,
+        /// Range.
+        range: Option<Expr>,
+        /// Giver.
+        from: Option<Giver>,
+    },
+    /// `let`.
+    Let(Let),
+    /// `sample committee[k] of Client for each Client;`
+    Sample {
+        /// Name.
+        name: Ident,
+        /// How many members are drawn.
+        count: Expr,
+        /// From which set.
+        of: Ident,
+        /// For each member of which set.
+        each: Ident,
+    },
+    /// `reveal EXPR to PARTY as NAME;`
+    Reveal {
+        /// Value.
+        value: Expr,
+        /// Receiver.
+        to: Ident,
+        /// Name.
+        name: Ident,
+    },
+    /// What error recovery skipped; a diagnostic says why.
+    Error,
+}
+
+/// `from each Client`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Giver {
+    /// One tensor from each member.
+    pub each: bool,
+    /// Party set.
+    pub set: Ident,
+}
+
+/// `public` or `secret`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Secrecy {
+    /// Known to everybody.
+    Public,
+    /// Known to nobody but the giver.
+    Secret,
+}
+
+/// A type as written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Type {
+    /// Secrecy, if written.
+    pub secrecy: Option<Secrecy>,
+    /// What it is.
+    pub kind: TypeKind,
+    /// Where.
+    pub span: Span,
+}
+
+/// Kinds of written types.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TypeKind {
+    /// `fix[b, ..M.shape]`: element name and dimensions.
+    Tensor {
+        /// `fix`, `int`, `bit`, or an unknown name.
+        base: Ident,
+        /// Dimensions; empty for a scalar.
+        dims: Vec<Dim>,
+    },
+    /// `weights M`.
+    Weights(Ident),
+}
+
+/// A dimension as written.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Dim {
+    /// A size.
+    Size(Expr),
+    /// `..M.shape`: all sizes of a list.
+    Splice(Expr),
+}
+
+/// An expression.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expr {
+    /// What it is.
+    pub kind: ExprKind,
+    /// Where.
+    pub span: Span,
+}
+
+/// Kinds of expressions. Parentheses leave no node; the printer puts them where needed.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ExprKind {
+    /// A name.
+    Name(String),
+    /// `std::sum`.
+    Path(Ident, Ident),
+    /// An integer.
+    Int(i64),
+    /// A decimal; the text as written, so that printing keeps it.
+    Real(String),
+    /// `[a, b]`.
+    List(Vec<Expr>),
+    /// `[e for i in S if c]`.
+    Comp(Box<Expr>, Vec<Gen>),
+    /// `if c { a } else { b }`.
+    If(Box<Expr>, Box<Expr>, Box<Expr>),
+    /// `f(a, b)`; also a model or layer applied to weights and images.
+    Call(Box<Expr>, Vec<Expr>),
+    /// `f(e for i in S)`.
+    CallGen(Box<Expr>, Box<Expr>, Vec<Gen>),
+    /// `a[i, j]`, `f[n]`, `conv2d[1, 6, kernel = 5]`.
+    At(Box<Expr>, Vec<Arg>),
+    /// `a.b`.
+    Field(Box<Expr>, Ident),
+    /// `-a`, `!a`.
+    Unary(UnaryOp, Box<Expr>),
+    /// `a + b` and the like.
+    Binary(BinaryOp, Box<Expr>, Box<Expr>),
+    /// What error recovery skipped.
+    Error,
+}
+
+/// One generator of a comprehension: `for v in domain if cond`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Gen {
+    /// Loop variable.
+    pub var: Ident,
+    /// What it ranges over.
+    pub domain: Expr,
+    /// Compile-time condition.
+    pub cond: Option<Expr>,
+}
+
+/// A bracketed argument.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Arg {
+    /// `kernel =`.
+    pub name: Option<Ident>,
+    /// Value.
+    pub value: Expr,
+}
+
+/// Prefix operators.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnaryOp {
+    /// `-`
+    Neg,
+    /// `!`
+    Not,
+}
+
+/// Infix operators, from loosest to tightest binding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BinaryOp {
+    /// `x |> f`
+    Pipe,
+    /// `||`
+    Or,
+    /// `&&`
+    And,
+    /// `==`
+    Eq,
+    /// `!=`
+    Ne,
+    /// `<=`
+    Le,
+    /// `>=`
+    Ge,
+    /// `<`
+    Lt,
+    /// `>`
+    Gt,
+    /// `a..b`
+    Range,
+    /// `+`
+    Add,
+    /// `-`
+    Sub,
+    /// `*`
+    Mul,
+    /// `/`
+    Div,
+    /// `%`
+    Rem,
+    /// `a^b`
+    Pow,
+}
+
+impl BinaryOp {
+    /// Its text.
+    pub fn symbol(self) -> &'static str {
+        use BinaryOp::*;
+        match self {
+            Pipe => "|>",
+            Or => "||",
+            And => "&&",
+            Eq => "==",
+            Ne => "!=",
+            Le => "<=",
+            Ge => ">=",
+            Lt => "<",
+            Gt => ">",
+            Range => "..",
+            Add => "+",
+            Sub => "-",
+            Mul => "*",
+            Div => "/",
+            Rem => "%",
+            Pow => "^",
+        }
+    }
+
+    /// Binding strength: larger binds tighter.
+    pub fn level(self) -> u8 {
+        use BinaryOp::*;
+        match self {
+            Pipe => 0,
+            Or => 1,
+            And => 2,
+            Eq | Ne | Le | Ge | Lt | Gt => 3,
+            Range => 4,
+            Add | Sub => 5,
+            Mul | Div | Rem => 6,
+            Pow => 9,
+        }
+    }
+}

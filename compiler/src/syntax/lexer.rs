@@ -1,0 +1,550 @@
+//! Text to tokens.
+//!
+//! The lexer has an error *token* instead of an error. Take
+//!
+//! ```text
+//! let a = x # y;
+//! let b = ;
+//! ```
+//!
+//! Both lines are wrong. The parser recovers from what *it* finds wrong, by skipping to the next
+//! `;`, but an iterator of tokens that ends in an error ends the parse: the second mistake would
+//! only show after the first is mended. So `#` becomes [`Token::Error`], which no rule of the grammar
+//! accepts, the parser recovers as from any other token, and both lines are reported.
+//!
+//! For the same reason numbers out of range are reported here and become 0, and strings with bad
+//! escapes lose them: the parser sees a number or a string and goes on.
+//!
+//! Comments are no tokens. They are kept aside with their positions; `parse.rs` attaches those right
+//! above an item or a statement, and `print/` puts the others back.
+
+use super::MAX_DIAGNOSTICS;
+use super::ast::{FileId, Span};
+use crate::diagnostic::{Diagnostic, codes};
+use logos::Logos;
+
+/// A token. Keywords are not names.
+#[derive(Clone, Debug, PartialEq, Logos)]
+#[logos(skip r"[ \t\r\n\f\u{feff}]+")]
+pub enum Token<'s> {
+    /// A name.
+    #[regex("[A-Za-z_][A-Za-z0-9_]*")]
+    Ident(&'s str),
+    /// An integer; 0 if it was out of range.
+    #[regex("[0-9]+", |lex| lex.slice().parse().unwrap_or(-1), priority = 6)]
+    Int(i64),
+    /// A decimal, as written.
+    #[regex(r"[0-9]+\.[0-9]+([eE][+-]?[0-9]+)?", priority = 6)]
+    #[regex(r"[0-9]+[eE][+-]?[0-9]+", priority = 6)]
+    Real(&'s str),
+    /// A string, quotes and escapes still in it.
+    #[regex(r#""([^"\\\n]|\\[^\n])*""#)]
+    Str(&'s str),
+    /// A comment; never leaves the lexer.
+    #[regex(r"//[^\n]*", allow_greedy = true)]
+    Comment(&'s str),
+    /// Text that is no token.
+    #[regex(r"[0-9]+[A-Za-z_][A-Za-z0-9_]*", priority = 4)]
+    #[regex(r#""([^"\\\n]|\\[^\n])*"#, priority = 3)]
+    Error(&'s str),
+
+    /// `use`
+    #[token("use")]
+    Use,
+    /// `const`
+    #[token("const")]
+    Const,
+    /// `fn`
+    #[token("fn")]
+    Fn,
+    /// `block`
+    #[token("block")]
+    Block,
+    /// `model`
+    #[token("model")]
+    Model,
+    /// `predicate`
+    #[token("predicate")]
+    Predicate,
+    /// `extern`
+    #[token("extern")]
+    Extern,
+    /// `parties`
+    #[token("parties")]
+    Parties,
+    /// `input`
+    #[token("input")]
+    Input,
+    /// `require`
+    #[token("require")]
+    Require,
+    /// `let`
+    #[token("let")]
+    Let,
+    /// `reveal`
+    #[token("reveal")]
+    Reveal,
+    /// `sample`
+    #[token("sample")]
+    Sample,
+    /// `of`
+    #[token("of")]
+    Of,
+    /// `public`
+    #[token("public")]
+    Public,
+    /// `secret`
+    #[token("secret")]
+    Secret,
+    /// `weights`
+    #[token("weights")]
+    Weights,
+    /// `from`
+    #[token("from")]
+    From,
+    /// `each`
+    #[token("each")]
+    Each,
+    /// `to`
+    #[token("to")]
+    To,
+    /// `as`
+    #[token("as")]
+    As,
+    /// `for`
+    #[token("for")]
+    For,
+    /// `in`
+    #[token("in")]
+    In,
+    /// `if`
+    #[token("if")]
+    If,
+    /// `else`
+    #[token("else")]
+    Else,
+
+    /// `|>`
+    #[token("|>")]
+    Pipe,
+    /// `->`
+    #[token("->")]
+    Arrow,
+    /// `::`
+    #[token("::")]
+    Path,
+    /// `..`
+    #[token("..")]
+    DotDot,
+    /// `&&`
+    #[token("&&")]
+    And,
+    /// `||`
+    #[token("||")]
+    Or,
+    /// `==`
+    #[token("==")]
+    EqEq,
+    /// `!=`
+    #[token("!=")]
+    Ne,
+    /// `<=`
+    #[token("<=")]
+    Le,
+    /// `>=`
+    #[token(">=")]
+    Ge,
+    /// `<`
+    #[token("<")]
+    Lt,
+    /// `>`
+    #[token(">")]
+    Gt,
+    /// `=`
+    #[token("=")]
+    Eq,
+    /// `+`
+    #[token("+")]
+    Plus,
+    /// `-`
+    #[token("-")]
+    Minus,
+    /// `*`
+    #[token("*")]
+    Star,
+    /// `/`
+    #[token("/")]
+    Slash,
+    /// `%`
+    #[token("%")]
+    Percent,
+    /// `^`
+    #[token("^")]
+    Caret,
+    /// `!`
+    #[token("!")]
+    Bang,
+    /// `.`
+    #[token(".")]
+    Dot,
+    /// `,`
+    #[token(",")]
+    Comma,
+    /// `:`
+    #[token(":")]
+    Colon,
+    /// `;`
+    #[token(";")]
+    Semi,
+    /// `(`
+    #[token("(")]
+    LParen,
+    /// `)`
+    #[token(")")]
+    RParen,
+    /// `[`
+    #[token("[")]
+    LBracket,
+    /// `]`
+    #[token("]")]
+    RBracket,
+    /// `{`
+    #[token("{")]
+    LBrace,
+    /// `}`
+    #[token("}")]
+    RBrace,
+}
+
+/// Words that are tokens of their own and therefore no names.
+pub const KEYWORDS: &[&str] = &[
+    "as",
+    "block",
+    "const",
+    "each",
+    "else",
+    "extern",
+    "fn",
+    "for",
+    "from",
+    "if",
+    "in",
+    "input",
+    "let",
+    "model",
+    "of",
+    "parties",
+    "predicate",
+    "public",
+    "require",
+    "reveal",
+    "sample",
+    "secret",
+    "to",
+    "use",
+    "weights",
+];
+
+/// A comment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Comment<'s> {
+    /// Byte offset of its first slash.
+    pub start: usize,
+    /// Its text, slashes included.
+    pub text: &'s str,
+}
+
+impl<'s> Comment<'s> {
+    /// Without the slashes, the space after them, and space at the end.
+    pub fn body(&self) -> &'s str {
+        let text = self.text.trim_start_matches('/');
+        text.strip_prefix(' ').unwrap_or(text).trim_end()
+    }
+}
+
+/// What [`lex`] finds.
+#[derive(Debug, Default)]
+pub struct Lexed<'s> {
+    /// Tokens with their first byte and one past the last, in order.
+    pub tokens: Vec<(usize, Token<'s>, usize)>,
+    /// Comments in order.
+    pub comments: Vec<Comment<'s>>,
+    /// Unknown characters, numbers out of range, bad strings.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Splits a text into tokens and comments. Never fails: see the module's docs.
+pub fn lex(file: FileId, text: &str) -> Lexed<'_> {
+    let mut out = Lexed::default();
+    let mut lexer = Token::lexer(text);
+    while let Some(token) = lexer.next() {
+        // A text of a million errors must not fill memory with messages that nobody reads.
+        out.diagnostics.truncate(MAX_DIAGNOSTICS + 1);
+        let (slice, range) = (lexer.slice(), lexer.span());
+        let span = Span { file, start: range.start as u32, end: range.end as u32 };
+        let token = match token {
+            Ok(Token::Comment(text)) => {
+                out.comments.push(Comment { start: range.start, text });
+                continue;
+            }
+            // A run of characters that mean nothing is one mistake.
+            Err(()) if !slice.starts_with(|c: char| c.is_ascii_punctuation()) => {
+                if let Some((_, Token::Error(last), end)) = out.tokens.last_mut()
+                    && *end == range.start
+                    && !last.is_ascii()
+                {
+                    *last = text.get(range.start - last.len()..range.end).unwrap_or(slice);
+                    *end = range.end;
+                    if let Some((span, _)) =
+                        out.diagnostics.last_mut().and_then(|d| d.labels.first_mut())
+                        && span.end as usize == range.start
+                    {
+                        span.end = range.end as u32;
+                    }
+                    continue;
+                }
+                out.diagnostics.push(unknown(slice, span));
+                Token::Error(slice)
+            }
+            Err(()) => {
+                out.diagnostics.push(unknown(slice, span));
+                Token::Error(slice)
+            }
+            Ok(Token::Error(_)) => {
+                out.diagnostics.push(malformed(slice, span));
+                Token::Error(slice)
+            }
+            // The callback's mark for an integer that is none.
+            Ok(Token::Int(-1)) => {
+                out.diagnostics.push(
+                    Diagnostic::error(codes::NUMBER, "number out of range", span, "too large")
+                        .hint(format!("integers go up to {}", i64::MAX)),
+                );
+                Token::Int(0)
+            }
+            Ok(Token::Real(real)) if !real.parse().is_ok_and(f64::is_finite) => {
+                out.diagnostics.push(
+                    Diagnostic::error(codes::NUMBER, "number out of range", span, "too large")
+                        .hint("decimals go up to about 1.8e308"),
+                );
+                Token::Real("0.0")
+            }
+            Ok(Token::Str(_)) => {
+                bad_escapes(slice, span, &mut out.diagnostics);
+                Token::Str(slice)
+            }
+            Ok(token) => token,
+        };
+        out.tokens.push((range.start, token, range.end));
+    }
+    out
+}
+
+/// Text of a string token: quotes off, escapes resolved, unknown escapes dropped.
+pub fn unescape(quoted: &str) -> String {
+    let inner = quoted.strip_prefix('"').unwrap_or(quoted);
+    let inner = inner.strip_suffix('"').unwrap_or(inner);
+    let mut out = String::with_capacity(inner.len());
+    let mut chars = inner.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => match chars.next() {
+                Some('n') => out.push('\n'),
+                Some(c @ ('"' | '\\')) => out.push(c),
+                _ => {}
+            },
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// A string token with this text: the inverse of [`unescape`].
+pub fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '\n' => out.push_str("\\n"),
+            '"' | '\\' => out.extend(['\\', c]),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
+
+fn bad_escapes(slice: &str, span: Span, diagnostics: &mut Vec<Diagnostic>) {
+    let mut chars = slice.char_indices();
+    while let Some((at, c)) = chars.next() {
+        if c != '\\' {
+            continue;
+        }
+        if let Some((end, c)) = chars.next()
+            && !matches!(c, 'n' | '"' | '\\')
+        {
+            let start = span.start + at as u32;
+            let span = Span { start, end: span.start + (end + c.len_utf8()) as u32, ..span };
+            diagnostics.push(
+                Diagnostic::error(codes::LEX, "unknown escape in a string", span, "means nothing")
+                    .hint(r#"the escapes are `\"`, `\\` and `\n`"#),
+            );
+        }
+    }
+}
+
+/// A word that begins like a number, or a string that does not end.
+fn malformed(slice: &str, span: Span) -> Diagnostic {
+    if slice.starts_with('"') {
+        let message = "this string does not end on its line";
+        return Diagnostic::error(codes::LEX, message, span, "no `\"` follows")
+            .hint("end it with `\"`; write a line break as `\\n`");
+    }
+    let error = Diagnostic::error(
+        codes::LEX,
+        format!("`{}` is neither a number nor a name", shorten(slice)),
+        span,
+        "not a number",
+    );
+    let digits = slice.trim_start_matches(|c: char| c.is_ascii_digit());
+    let number = &slice[..slice.len() - digits.len()];
+    if digits.starts_with('_') {
+        error.hint("numbers are written without separators")
+    } else {
+        error.hint(format!("a product needs a `*`: `{} * {}`", shorten(number), shorten(digits)))
+    }
+}
+
+fn unknown(slice: &str, span: Span) -> Diagnostic {
+    let c = slice.chars().next().unwrap_or(' ');
+    let shown = if c.is_control() { format!("{:?}", c) } else { format!("`{c}`") };
+    let error = Diagnostic::error(
+        codes::LEX,
+        format!("{shown} means nothing here"),
+        span,
+        "unknown character",
+    );
+    let instead = match c {
+        '&' => "`and` is written `&&`",
+        '|' => "`or` is written `||`, and `x |> f` applies f to x",
+        '#' => "a comment begins with `//`",
+        '\'' | '“' | '”' | '‘' | '’' | '„' | '«' | '»' | '`' => {
+            "texts stand between `\"` and `\"`"
+        }
+        '≤' => "write `<=`",
+        '≥' => "write `>=`",
+        '≠' => "write `!=`",
+        '×' | '·' | '⋅' | '∗' => "write `*`",
+        '÷' => "write `/`",
+        '−' | '–' | '—' => "write `-`",
+        '→' => "write `->`",
+        '∈' => "write `in`",
+        '∧' => "write `&&`",
+        '∨' => "write `||`",
+        '¬' | '~' => "`not` is written `!`",
+        '∑' | 'Σ' => "a sum is written `sum(x[i] for i in S)`",
+        '√' => "a square root is written `sqrt(x)`",
+        '²' => "a square is written `x^2`",
+        '…' => "a range is written `a..b`",
+        '?' => "a choice is written `if c { a } else { b }`, or `select(c, a, b)` on a secret",
+        '@' => "a matrix product is written `matmul(a, b)`",
+        c if c.is_alphabetic() => "names are made of the letters a to z, digits and `_`",
+        _ => return error,
+    };
+    error.hint(instead)
+}
+
+/// For messages: at most 24 characters.
+pub(super) fn shorten(text: &str) -> String {
+    match text.char_indices().nth(24) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn kinds(text: &str) -> (Vec<Token<'_>>, Vec<String>) {
+        let lexed = lex(FileId(0), text);
+        let tokens = lexed.tokens.into_iter().map(|t| t.1).collect();
+        (tokens, lexed.diagnostics.into_iter().map(|d| d.title).collect())
+    }
+
+    #[test]
+    fn ranges_are_not_decimals() {
+        use Token::*;
+        let (tokens, errors) = kinds("0..n 0.5 1e-3 2.5e3 M.classes 10");
+        assert_eq!(errors, Vec::<String>::new());
+        let want = [
+            Int(0),
+            DotDot,
+            Ident("n"),
+            Real("0.5"),
+            Real("1e-3"),
+            Real("2.5e3"),
+            Ident("M"),
+            Dot,
+            Ident("classes"),
+            Int(10),
+        ];
+        assert_eq!(tokens, want);
+    }
+
+    #[test]
+    fn numbers_have_a_range() {
+        let (tokens, errors) = kinds("9223372036854775807 9223372036854775808 1e999");
+        assert_eq!(tokens, [Token::Int(i64::MAX), Token::Int(0), Token::Real("0.0")]);
+        assert_eq!(errors, ["number out of range", "number out of range"]);
+    }
+
+    #[test]
+    fn strings() {
+        let (tokens, errors) = kinds(r#""a \"b\" \\ \n" "\q" "open"#);
+        assert_eq!(tokens.len(), 3);
+        assert_eq!(errors, ["unknown escape in a string", "this string does not end on its line"]);
+        assert_eq!(unescape(r#""a \"b\" \\ \n""#), "a \"b\" \\ \n");
+    }
+
+    #[test]
+    fn a_run_of_unknown_characters_is_one_error() {
+        let (tokens, errors) = kinds("x λμν y # 3x");
+        assert_eq!(tokens.len(), 5, "{tokens:?}");
+        assert_eq!(
+            errors,
+            [
+                "`λ` means nothing here",
+                "`#` means nothing here",
+                "`3x` is neither a number nor a name"
+            ]
+        );
+    }
+
+    #[test]
+    fn keywords_are_no_names() {
+        for word in KEYWORDS {
+            let (tokens, _) = kinds(word);
+            assert!(!matches!(tokens[..], [Token::Ident(_)]), "{word}");
+        }
+        assert!(KEYWORDS.is_sorted());
+    }
+
+    #[test]
+    fn comments_stand_aside() {
+        let lexed = lex(FileId(0), "a // one\n///  two \nb//");
+        assert_eq!(lexed.tokens.len(), 2);
+        let bodies: Vec<_> = lexed.comments.iter().map(|c| c.body()).collect();
+        assert_eq!(bodies, ["one", " two", ""]);
+    }
+
+    proptest! {
+        #[test]
+        fn escapes_read_back(text in any::<String>().prop_filter("one line", |t| !t.contains('\r'))) {
+            let quoted = escape(&text);
+            prop_assert_eq!(unescape(&quoted), text);
+            prop_assert_eq!(kinds(&quoted), (vec![Token::Str(&quoted)], vec![]));
+        }
+    }
+}

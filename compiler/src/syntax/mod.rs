@@ -1,0 +1,41 @@
+//! From text to tree and back: [`lexer`], grammar, [`ast`], and [`print()`].
+//!
+//! Lives here: everything that knows how a program is *written*. [`parse`] turns text into an
+//! [`ast::File`] and collects every syntax error; [`print()`] turns a tree into its canonical text, so
+//! that `parse(print(x)) == x`; [`format()`] does the same and keeps comments and blank lines where
+//! they stood. [`Sources`] holds the texts that spans point into, [`Loader`] is how the library asks
+//! for another one, [`embedded`] is what the binary carries.
+//!
+//! May not live here: what a name means, sizes, shapes, types (see [`crate::types`]), and I/O.
+//!
+//! | file | does |
+//! |---|---|
+//! | `lexer.rs` | text to tokens; comments aside |
+//! | `depth.rs` | refuses text that would nest too deep for the stack, before any tree exists |
+//! | `grammar.lalrpop` | tokens to tree |
+//! | `parse.rs` | drives the grammar, mends single tokens, attaches doc comments |
+//! | `message.rs` | what a syntax error says |
+//! | `print/` | tree to text |
+
+pub mod ast;
+mod depth;
+pub mod embedded;
+pub mod lexer;
+mod message;
+mod parse;
+mod print;
+mod source;
+
+#[cfg(test)]
+mod tests;
+
+pub use parse::{MAX_DIAGNOSTICS, MAX_SOURCE, parse};
+pub use print::{format, print, print_expr, print_type};
+pub use source::{LoadError, Loader, Sources};
+
+lalrpop_util::lalrpop_mod!(
+    // Generated code follows its generator's style, not ours.
+    #[allow(clippy::all, missing_docs, unused_imports)]
+    grammar,
+    "/syntax/grammar.rs"
+);

@@ -1,0 +1,140 @@
+//! Line breaking, after Wadler, "A prettier printer" (2003).
+//!
+//! A document is text with places where a line *may* end. A group is set on one line if it fits, and
+//! otherwise broken at all its places; groups inside it then decide for themselves. Layout runs on a
+//! stack of its own and looks at most one line ahead.
+
+/// Lines are at most this long, where the text can be broken at all.
+pub const WIDTH: usize = 100;
+
+/// A document.
+pub enum Doc {
+    /// Text without line breaks.
+    Text(String),
+    /// A space, or a line break.
+    Line,
+    /// Nothing, or a line break.
+    Soft,
+    /// A space, or a line break if what is behind it, up to the next place, does not fit.
+    Fill,
+    /// A line break; breaks all groups around it.
+    Hard,
+    /// Only where the group is broken.
+    IfBroken(&'static str),
+    /// One after the other.
+    Seq(Vec<Doc>),
+    /// Lines that begin inside it are indented by so much more.
+    Nest(usize, Box<Doc>),
+    /// On one line if it fits.
+    Group(Box<Doc>),
+}
+
+/// Text.
+pub fn text(text: impl Into<String>) -> Doc {
+    Doc::Text(text.into())
+}
+
+/// A group of parts.
+pub fn group(parts: Vec<Doc>) -> Doc {
+    Doc::Group(Box::new(Doc::Seq(parts)))
+}
+
+/// Parts indented by so much more.
+pub fn nest(by: usize, parts: Vec<Doc>) -> Doc {
+    Doc::Nest(by, Box::new(Doc::Seq(parts)))
+}
+
+/// `open a, b, c close`: on one line, or one line each with a comma behind the last.
+pub fn list(open: &str, items: Vec<Doc>, close: &str) -> Doc {
+    if items.is_empty() {
+        return text(format!("{open}{close}"));
+    }
+    let mut inner = vec![Doc::Soft];
+    for (i, item) in items.into_iter().enumerate() {
+        if i > 0 {
+            inner.extend([text(","), Doc::Line]);
+        }
+        inner.push(item);
+    }
+    inner.push(Doc::IfBroken(","));
+    group(vec![text(open), nest(4, inner), Doc::Soft, text(close)])
+}
+
+#[derive(Clone, Copy)]
+struct Frame<'d> {
+    indent: usize,
+    flat: bool,
+    doc: &'d Doc,
+}
+
+/// Appends a document to `out`, whose last line is `column` long; lines that it begins are indented
+/// by `indent`.
+pub fn layout(doc: &Doc, indent: usize, mut column: usize, out: &mut String) {
+    let mut stack = vec![Frame { indent, flat: false, doc }];
+    while let Some(Frame { indent, flat, doc }) = stack.pop() {
+        match doc {
+            Doc::Text(text) => {
+                out.push_str(text);
+                column += text.chars().count();
+            }
+            Doc::Line if flat => {
+                out.push(' ');
+                column += 1;
+            }
+            Doc::Soft if flat => {}
+            Doc::Fill if flat || fits(&stack, None, column + 1, true) => {
+                out.push(' ');
+                column += 1;
+            }
+            Doc::Line | Doc::Soft | Doc::Fill | Doc::Hard => {
+                out.push('\n');
+                out.extend(std::iter::repeat_n(' ', indent));
+                column = indent;
+            }
+            Doc::IfBroken(text) if !flat => {
+                out.push_str(text);
+                column += text.len();
+            }
+            Doc::IfBroken(_) => {}
+            Doc::Seq(parts) => {
+                stack.extend(parts.iter().rev().map(|doc| Frame { indent, flat, doc }));
+            }
+            Doc::Nest(by, doc) => stack.push(Frame { indent: indent + by, flat, doc }),
+            Doc::Group(doc) => {
+                let flat = flat || fits(&stack, Some(doc), column, false);
+                stack.push(Frame { indent, flat, doc });
+            }
+        }
+    }
+}
+
+/// Does the group, set flat, fit with what follows it up to the next possible line break? With
+/// `whole`, groups behind it do not count as possible breaks.
+fn fits(rest: &[Frame], first: Option<&Doc>, mut column: usize, whole: bool) -> bool {
+    let mut rest = rest.iter().rev();
+    let mut stack: Vec<(bool, &Doc)> = first.map(|doc| (true, doc)).into_iter().collect();
+    loop {
+        let (flat, doc) = match stack.pop() {
+            Some(top) => top,
+            None => match rest.next() {
+                Some(frame) => (frame.flat, frame.doc),
+                None => return true,
+            },
+        };
+        match doc {
+            Doc::Text(text) => column += text.chars().count(),
+            Doc::Line | Doc::Fill if flat => column += 1,
+            Doc::Soft if flat => {}
+            Doc::Line | Doc::Soft | Doc::Fill => return true,
+            Doc::Hard => return !flat,
+            Doc::IfBroken(text) if !flat => column += text.len(),
+            Doc::IfBroken(_) => {}
+            Doc::Seq(parts) => stack.extend(parts.iter().rev().map(|doc| (flat, doc))),
+            Doc::Nest(_, doc) => stack.push((flat, doc)),
+            Doc::Group(doc) => stack.push((flat || whole, doc)),
+        }
+        if column > WIDTH {
+            return false;
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! Expressions and types. Brackets are put where the grammar needs them, and around what would be
+//! hard to read without: `(a^b)[c]`.
+
+use super::super::ast::*;
+use super::doc::{Doc, group, list, nest, text};
+
+/// Binding strength of prefix operators; infix ones have [`BinaryOp::level`].
+const UNARY: u8 = 7;
+/// Binding strength of calls, brackets, fields and powers.
+const POSTFIX: u8 = 8;
+/// Binding strength of what carries its own brackets.
+const ATOM: u8 = 10;
+
+/// How expressions are laid out.
+#[derive(Clone, Copy)]
+pub struct Style<'s> {
+    /// Where line breaks before `|>` are kept.
+    pub source: Option<&'s str>,
+}
+
+impl Style<'_> {
+    /// An expression where anything may stand.
+    pub fn expr(self, e: &Expr) -> Doc {
+        self.at_least(e, 0)
+    }
+
+    /// An expression, in parentheses if it binds less tightly than `level`.
+    fn at_least(self, e: &Expr, level: u8) -> Doc {
+        let doc = self.bare(e);
+        if strength(e) >= level { doc } else { parens(doc) }
+    }
+
+    fn bare(self, e: &Expr) -> Doc {
+        match &e.kind {
+            ExprKind::Name(name) => text(name),
+            ExprKind::Path(a, b) => text(format!("{}::{}", a.name, b.name)),
+            ExprKind::Int(value) => text(value.to_string()),
+            ExprKind::Real(real) => text(real),
+            ExprKind::List(items) => list("[", self.exprs(items), "]"),
+            ExprKind::Comp(value, gens) => self.generated("[", value, gens, "]"),
+            ExprKind::If(cond, a, b) => group(vec![
+                text("if "),
+                self.expr(cond),
+                text(" {"),
+                nest(4, vec![Doc::Line, self.expr(a)]),
+                Doc::Line,
+                text("} else {"),
+                nest(4, vec![Doc::Line, self.expr(b)]),
+                Doc::Line,
+                text("}"),
+            ]),
+            ExprKind::Call(f, args) => {
+                let args = match &args[..] {
+                    // `f([..])` needs no second indentation.
+                    [one] if matches!(one.kind, ExprKind::List(_) | ExprKind::Comp(..)) => {
+                        Doc::Seq(vec![text("("), self.expr(one), text(")")])
+                    }
+                    args => list("(", self.exprs(args), ")"),
+                };
+                Doc::Seq(vec![self.base(f), args])
+            }
+            ExprKind::CallGen(f, value, gens) => {
+                Doc::Seq(vec![self.base(f), self.generated("(", value, gens, ")")])
+            }
+            ExprKind::At(a, args) => {
+                let args = args.iter().map(|arg| match &arg.name {
+                    Some(name) => {
+                        Doc::Seq(vec![text(format!("{} = ", name.name)), self.expr(&arg.value)])
+                    }
+                    None => self.expr(&arg.value),
+                });
+                Doc::Seq(vec![self.base(a), list("[", args.collect(), "]")])
+            }
+            ExprKind::Field(a, field) => {
+                let number = matches!(a.kind, ExprKind::Int(_) | ExprKind::Real(_));
+                let base = if number { parens(self.bare(a)) } else { self.base(a) };
+                Doc::Seq(vec![base, text(format!(".{}", field.name))])
+            }
+            ExprKind::Unary(op, a) => {
+                let sign = match op {
+                    UnaryOp::Neg => "-",
+                    UnaryOp::Not => "!",
+                };
+                Doc::Seq(vec![text(sign), self.at_least(a, UNARY)])
+            }
+            ExprKind::Binary(BinaryOp::Pow, a, b) => {
+                Doc::Seq(vec![self.base(a), text("^"), self.exponent(b)])
+            }
+            ExprKind::Binary(BinaryOp::Range, a, b) => {
+                let level = BinaryOp::Range.level() + 1;
+                Doc::Seq(vec![self.at_least(a, level), text(".."), self.at_least(b, level)])
+            }
+            ExprKind::Binary(op, ..) => self.chain(e, *op),
+            // Nothing can stand for what was skipped; this does not parse.
+            ExprKind::Error => text("…"),
+        }
+    }
+
+    fn exprs(self, items: &[Expr]) -> Vec<Doc> {
+        items.iter().map(|e| self.expr(e)).collect()
+    }
+
+    /// What a suffix is put behind.
+    fn base(self, e: &Expr) -> Doc {
+        let power = matches!(e.kind, ExprKind::Binary(BinaryOp::Pow, ..) | ExprKind::If(..));
+        if power { parens(self.bare(e)) } else { self.at_least(e, POSTFIX) }
+    }
+
+    fn exponent(self, e: &Expr) -> Doc {
+        match &e.kind {
+            ExprKind::Int(_) | ExprKind::Name(_) => self.bare(e),
+            ExprKind::Unary(UnaryOp::Neg, i) if matches!(i.kind, ExprKind::Int(_)) => self.bare(e),
+            _ => parens(self.bare(e)),
+        }
+    }
+
+    /// `a op b op c` of one strength, broken before the operators.
+    fn chain(self, e: &Expr, op: BinaryOp) -> Doc {
+        let level = op.level();
+        let chains = !matches!(level, 3 | 4);
+        let mut first = e;
+        let mut operands = Vec::new();
+        while let ExprKind::Binary(op, a, b) = &first.kind
+            && op.level() == level
+            && (chains || operands.is_empty())
+        {
+            operands.push((*op, a.span.end, b));
+            first = a;
+        }
+        let mut rest = Vec::new();
+        for (op, before, operand) in operands.into_iter().rev() {
+            rest.push(match op {
+                BinaryOp::Pipe if self.breaks(before, operand.span.start) => Doc::Hard,
+                BinaryOp::Pipe => Doc::Fill,
+                _ => Doc::Line,
+            });
+            rest.push(text(format!("{} ", op.symbol())));
+            rest.push(self.at_least(operand, level + 1));
+        }
+        let left = self.at_least(first, if chains { level } else { level + 1 });
+        let indent = if op == BinaryOp::Pipe { 2 } else { 4 };
+        group(vec![left, nest(indent, rest)])
+    }
+
+    /// Does the source have a line break between two places?
+    fn breaks(self, start: u32, end: u32) -> bool {
+        let between =
+            |s: &str| s.get(start as usize..end as usize).is_some_and(|t| t.contains('\n'));
+        self.source.is_some_and(between)
+    }
+
+    fn generated(self, open: &str, value: &Expr, gens: &[Gen], close: &str) -> Doc {
+        let mut inner = vec![Doc::Soft, self.expr(value)];
+        for g in gens {
+            inner.extend([
+                Doc::Line,
+                text(format!("for {} in ", g.var.name)),
+                self.expr(&g.domain),
+            ]);
+            if let Some(cond) = &g.cond {
+                inner.extend([text(" if "), self.expr(cond)]);
+            }
+        }
+        group(vec![text(open), nest(4, inner), Doc::Soft, text(close)])
+    }
+
+    /// A type.
+    pub fn ty(self, t: &Type) -> Doc {
+        let secrecy = match t.secrecy {
+            Some(Secrecy::Public) => "public ",
+            Some(Secrecy::Secret) => "secret ",
+            None => "",
+        };
+        match &t.kind {
+            TypeKind::Weights(model) => text(format!("{secrecy}weights {}", model.name)),
+            TypeKind::Tensor { base, dims } if dims.is_empty() => {
+                text(format!("{secrecy}{}", base.name))
+            }
+            TypeKind::Tensor { base, dims } => {
+                let dims = dims.iter().map(|dim| match dim {
+                    Dim::Size(e) => self.expr(e),
+                    Dim::Splice(e) => Doc::Seq(vec![text(".."), self.base(e)]),
+                });
+                list(&format!("{secrecy}{}[", base.name), dims.collect(), "]")
+            }
+        }
+    }
+}
+
+fn strength(e: &Expr) -> u8 {
+    match &e.kind {
+        ExprKind::Binary(BinaryOp::Pow, ..) => POSTFIX,
+        ExprKind::Binary(op, ..) => op.level(),
+        ExprKind::Unary(..) => UNARY,
+        ExprKind::Call(..) | ExprKind::CallGen(..) | ExprKind::At(..) | ExprKind::Field(..) => {
+            POSTFIX
+        }
+        _ => ATOM,
+    }
+}
+
+fn parens(doc: Doc) -> Doc {
+    Doc::Seq(vec![text("("), doc, text(")")])
+}

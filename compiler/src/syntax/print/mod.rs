@@ -1,0 +1,451 @@
+//! Tree to text.
+//!
+//! One canonical text per tree: indented by four spaces, at most 100 columns where it can be broken,
+//! colons and equals signs of neighbouring lines aligned. `doc.rs` breaks lines, `expr.rs` has
+//! expressions and types, `trivia.rs` the comments and blank lines of a source, this file items and
+//! statements.
+
+mod doc;
+mod expr;
+mod trivia;
+
+use super::ast::*;
+use super::{lexer, parse};
+use crate::diagnostic::Diagnostic;
+use doc::{Doc, WIDTH, layout, list, text};
+use expr::Style;
+use trivia::Trivia;
+
+/// The canonical text of a file, with documentation as comments. `parse(print(x))` is `x` without
+/// diagnostics, for every tree that a parse without diagnostics can give.
+pub fn print(file: &File) -> String {
+    Printer { out: String::new(), trivia: None, style: Style { source: None } }.file(file)
+}
+
+/// The canonical text of an expression; several lines if it is long.
+pub fn print_expr(expr: &Expr) -> String {
+    flat(&Style { source: None }.expr(expr), 0)
+}
+
+/// The canonical text of a type.
+pub fn print_type(ty: &Type) -> String {
+    flat(&Style { source: None }.ty(ty), 0)
+}
+
+/// A source text formatted: as [`print()`], but all comments, single blank lines and line breaks
+/// before `|>` are kept. A comment inside a statement moves above it.
+///
+/// # Errors
+///
+/// The text has syntax errors.
+pub fn format(file: FileId, source: &str) -> Result<String, Vec<Diagnostic>> {
+    let (tree, diagnostics) = parse(file, source);
+    if !diagnostics.is_empty() {
+        return Err(diagnostics);
+    }
+    let comments = lexer::lex(file, source).comments;
+    let trivia = Some(Trivia::new(source, comments));
+    Ok(Printer { out: String::new(), trivia, style: Style { source: Some(source) } }.file(&tree))
+}
+
+/// A document on its own.
+fn flat(doc: &Doc, column: usize) -> String {
+    let mut out = String::new();
+    layout(doc, 0, column, &mut out);
+    out
+}
+
+/// What stands on lines of its own: where it is in the source, and its documentation.
+struct Place<'a> {
+    span: Span,
+    doc: &'a str,
+    /// Neighbours of one kind stand together.
+    kind: &'static str,
+}
+
+struct Printer<'s> {
+    out: String,
+    trivia: Option<Trivia<'s>>,
+    style: Style<'s>,
+}
+
+impl Printer<'_> {
+    fn file(mut self, file: &File) -> String {
+        let mut last: Option<Place> = None;
+        for item in &file.items {
+            let kind = match &item.kind {
+                ItemKind::Use(_) => "use",
+                ItemKind::Const { .. } => "const",
+                ItemKind::Fn(Function { body: None, .. }) => "extern",
+                _ => "",
+            };
+            let place = Place { span: item.span, doc: &item.doc, kind };
+            let inner = !kind.is_empty();
+            self.open(&place, last.as_ref(), 0, inner);
+            self.item(item);
+            self.close(item.span);
+            last = Some(place);
+        }
+        self.comments_until(u32::MAX, 0, last.is_none());
+        self.out
+    }
+
+    /// What stands above a node: a blank line where one belongs, comments. With `whole`, the comments
+    /// inside the node come here, too.
+    fn open(&mut self, node: &Place, last: Option<&Place>, indent: usize, whole: bool) {
+        if self.trivia.is_some() {
+            // Items stand apart even where the source has them without a blank line.
+            if indent == 0 && last.is_some_and(|l| l.kind.is_empty() || l.kind != node.kind) {
+                self.blank();
+            }
+            let end = if whole { node.span.end } else { node.span.start };
+            let any = self.comments_until(end, indent, last.is_none());
+            let blank =
+                self.trivia.as_ref().is_some_and(|t| t.blank_above(node.span.start as usize));
+            if blank && (any || last.is_some()) {
+                self.blank();
+            }
+        } else {
+            if last
+                .is_some_and(|l| l.kind.is_empty() || l.kind != node.kind || !node.doc.is_empty())
+            {
+                self.blank();
+            }
+            if !node.doc.is_empty() {
+                for line in node.doc.split('\n') {
+                    self.comment(line, indent);
+                }
+            }
+        }
+        self.indent(indent);
+    }
+
+    /// Ends the line of a node, with the comment behind it if the source has one.
+    fn close(&mut self, span: Span) {
+        if let Some(comment) = self.trivia.as_mut().and_then(|t| t.trailing(span.end as usize)) {
+            self.out.push(' ');
+            self.comment(comment, 0);
+        } else {
+            self.out.push('\n');
+        }
+    }
+
+    /// Comments that are still due before a place, each on its line; whether there were any.
+    fn comments_until(&mut self, end: u32, indent: usize, mut first: bool) -> bool {
+        let mut any = false;
+        while let Some(trivia) = &mut self.trivia
+            && let Some((comment, blank)) = trivia.next_until(end as usize)
+        {
+            if blank && !first {
+                self.blank();
+            }
+            self.comment(comment, indent);
+            (any, first) = (true, false);
+        }
+        any
+    }
+
+    fn blank(&mut self) {
+        if !self.out.is_empty() && !self.out.ends_with("\n\n") && !self.out.ends_with("{\n") {
+            self.out.push('\n');
+        }
+    }
+
+    fn comment(&mut self, body: &str, indent: usize) {
+        self.indent(indent);
+        self.out.push_str(if body.is_empty() { "//" } else { "// " });
+        self.out.push_str(body);
+        self.out.push('\n');
+    }
+
+    fn indent(&mut self, by: usize) {
+        self.out.extend(std::iter::repeat_n(' ', by));
+    }
+
+    /// A document behind what stands on the line already.
+    fn doc(&mut self, doc: Doc, indent: usize) {
+        let line = self.out.rsplit('\n').next().unwrap_or("");
+        let column = line.chars().count();
+        layout(&doc, indent, column, &mut self.out);
+    }
+
+    fn item(&mut self, item: &Item) {
+        match &item.kind {
+            ItemKind::Use(tree) => {
+                self.doc(Doc::Seq(vec![text("use "), use_tree(tree), text(";")]), 0);
+            }
+            ItemKind::Const { name, value } => {
+                let head = text(format!("const {} = ", name.name));
+                self.doc(Doc::Seq(vec![head, self.style.expr(value), text(";")]), 0);
+            }
+            ItemKind::Fn(f) => {
+                let word = if f.body.is_some() { "fn" } else { "extern fn" };
+                let head = self.head(word, &f.name, &f.sizes, &f.params, Some(&f.result));
+                match &f.body {
+                    None => self.doc(Doc::Seq(vec![head, text(";")]), 0),
+                    Some(body) => {
+                        self.doc(Doc::Seq(vec![head, text(" {\n")]), 0);
+                        self.lets(&body.lets, "let ", " =", &body.value, item.span);
+                    }
+                }
+            }
+            ItemKind::Block(b) => {
+                let word = if b.is_model { "model" } else { "block" };
+                let params = std::slice::from_ref(&b.param);
+                let head = self.head(word, &b.name, &b.sizes, params, b.result.as_ref());
+                self.doc(Doc::Seq(vec![head, text(" {\n")]), 0);
+                self.lets(&b.layers, "", ":", &b.value, item.span);
+            }
+            ItemKind::Predicate(p) => {
+                let head = self.head("predicate", &p.name, &p.sizes, &p.params, None);
+                self.doc(Doc::Seq(vec![head, text(" {\n")]), 0);
+                self.stmts(&p.body);
+                self.comments_until(item.span.end, 4, false);
+                self.out.push('}');
+            }
+        }
+    }
+
+    fn head(
+        &self,
+        word: &str,
+        name: &Ident,
+        sizes: &[Size],
+        params: &[Param],
+        result: Option<&Type>,
+    ) -> Doc {
+        let style = self.style;
+        let default = |e: &Option<Expr>| match e {
+            Some(e) => Doc::Seq(vec![text(" = "), style.expr(e)]),
+            None => text(""),
+        };
+        let mut parts = vec![text(format!("{word} {}", name.name))];
+        if !sizes.is_empty() {
+            let sizes = sizes.iter().map(|s| {
+                let kind = if s.is_model { ": model" } else { "" };
+                Doc::Seq(vec![text(format!("{}{kind}", s.name.name)), default(&s.default)])
+            });
+            parts.push(list("[", sizes.collect(), "]"));
+        }
+        let params = params.iter().map(|p| {
+            let ty = match &p.ty {
+                Some(ty) => Doc::Seq(vec![text(": "), style.ty(ty)]),
+                None => text(""),
+            };
+            Doc::Seq(vec![text(&p.name.name), ty, default(&p.default)])
+        });
+        parts.push(list("(", params.collect(), ")"));
+        if let Some(result) = result {
+            parts.extend([text(" -> "), style.ty(result)]);
+        }
+        Doc::Seq(parts)
+    }
+
+    /// Definitions or layers, the result, and the closing brace.
+    fn lets(&mut self, lets: &[Let], word: &str, sign: &str, value: &Expr, whole: Span) {
+        let places =
+            lets.iter().map(|l| Place { span: l.name.span.to(l.value.span), doc: "", kind: "let" });
+        let places: Vec<Place> = places.collect();
+        let names: Vec<usize> = lets.iter().map(|l| l.name.name.chars().count()).collect();
+        let pads = self.aligned(&places, &names);
+        let mut last = None;
+        for ((l, place), pad) in lets.iter().zip(places).zip(pads) {
+            self.open(&place, last.as_ref(), 4, true);
+            self.definition(word, l, sign, pad);
+            self.close(place.span);
+            last = Some(place);
+        }
+        // Layers and the result stand apart, `let`s and the result do not.
+        let kind = if word.is_empty() { "value" } else { "let" };
+        let place = Place { span: value.span, doc: "", kind };
+        self.open(&place, last.as_ref(), 4, true);
+        self.doc(self.style.expr(value), 4);
+        self.close(value.span);
+        self.comments_until(whole.end, 4, false);
+        self.out.push('}');
+    }
+
+    /// `let name = value;` or `name: value;`, the value `pad` columns further right.
+    fn definition(&mut self, word: &str, l: &Let, sign: &str, pad: usize) {
+        // A colon stays with its name, an equals sign with its value.
+        let (before, behind) = if sign == ":" { (0, pad) } else { (pad, 0) };
+        let head = format!("{word}{}{:before$}{sign}{:behind$} ", l.name.name, "", "");
+        self.doc(Doc::Seq(vec![text(head), self.style.expr(&l.value), text(";")]), 4);
+    }
+
+    /// Padding that makes names of neighbouring lines equally wide. A run ends at a blank line, a
+    /// comment, and another kind; a name that is much longer than others is nobody's measure.
+    fn aligned(&self, places: &[Place], widths: &[usize]) -> Vec<usize> {
+        const MOST: usize = 24;
+        let mut pads = Vec::with_capacity(places.len());
+        while pads.len() < places.len() {
+            let start = pads.len();
+            let mut end = start + 1;
+            while end < places.len() && self.neighbours(&places[end - 1], &places[end]) {
+                end += 1;
+            }
+            let run = &widths[start..end];
+            let most = run.iter().copied().max().unwrap_or(0);
+            let least = run.iter().copied().min().unwrap_or(0);
+            pads.extend(run.iter().map(|w| if most - least > MOST { 0 } else { most - w }));
+        }
+        pads
+    }
+
+    fn neighbours(&self, a: &Place, b: &Place) -> bool {
+        a.kind == b.kind
+            && match &self.trivia {
+                Some(t) => {
+                    t.adjacent(a.span.end as usize, b.span.start as usize, b.span.end as usize)
+                }
+                None => b.doc.is_empty(),
+            }
+    }
+
+    fn stmts(&mut self, body: &[Stmt]) {
+        let places = body.iter().map(|s| Place { span: s.span, doc: &s.doc, kind: kind(&s.kind) });
+        let places: Vec<Place> = places.collect();
+        let names = body.iter().map(|s| match &s.kind {
+            StmtKind::Let(l) => l.name.name.chars().count(),
+            StmtKind::Input { name, .. } => name.name.chars().count(),
+            _ => 0,
+        });
+        let pads = self.aligned(&places, &names.collect::<Vec<_>>());
+        // Inputs on one line: their `from`s are aligned, too.
+        let heads: Vec<Option<String>> =
+            body.iter().zip(&pads).map(|(s, pad)| self.input_head(s, *pad)).collect();
+        let widths: Vec<usize> =
+            heads.iter().map(|h| h.as_ref().map_or(0, |h| h.chars().count())).collect();
+        let mut last = None;
+        for (i, (stmt, place)) in body.iter().zip(places).enumerate() {
+            self.open(&place, last.as_ref(), 4, true);
+            let pad = pads.get(i).copied().unwrap_or(0);
+            match (heads.get(i), &stmt.kind) {
+                (Some(Some(head)), StmtKind::Input { from, .. }) => {
+                    self.input(head, from.as_ref(), run_width(&heads, &widths, body, i));
+                }
+                _ => self.stmt(&stmt.kind, pad),
+            }
+            self.close(stmt.span);
+            last = Some(place);
+        }
+    }
+
+    /// An input without its giver, if it fits on a line.
+    fn input_head(&self, stmt: &Stmt, pad: usize) -> Option<String> {
+        let StmtKind::Input { name, ty, range, .. } = &stmt.kind else { return None };
+        let mut parts = vec![text(format!("input {}:{:pad$} ", name.name, "")), self.style.ty(ty)];
+        if let Some(range) = range {
+            parts.extend([text(" in "), self.style.expr(range)]);
+        }
+        let head = flat(&Doc::Seq(parts), 4);
+        (!head.contains('\n')).then_some(head)
+    }
+
+    fn input(&mut self, head: &str, from: Option<&Giver>, width: usize) {
+        self.out.push_str(head);
+        if let Some(giver) = from {
+            let tail = giver_text(giver);
+            if 4 + width + tail.len() < WIDTH {
+                self.indent(width.saturating_sub(head.chars().count()));
+            }
+            self.out.push_str(&tail);
+        }
+        self.out.push(';');
+    }
+
+    fn stmt(&mut self, kind: &StmtKind, pad: usize) {
+        let style = self.style;
+        let mut parts = Vec::new();
+        match kind {
+            StmtKind::Require { cond, why } => {
+                parts.extend([text("require "), style.expr(cond)]);
+                if let Some(why) = why {
+                    parts.extend([
+                        text(","),
+                        doc::group(vec![doc::nest(4, vec![Doc::Line, text(lexer::escape(why))])]),
+                    ]);
+                }
+            }
+            StmtKind::Parties { name, size } => {
+                parts.push(text(format!("parties {}", name.name)));
+                if let Some(size) = size {
+                    parts.extend([text("["), style.expr(size), text("]")]);
+                }
+            }
+            StmtKind::Input { name, ty, range, from } => {
+                parts.extend([text(format!("input {}:{:pad$} ", name.name, "")), style.ty(ty)]);
+                if let Some(range) = range {
+                    parts.extend([text(" in "), style.expr(range)]);
+                }
+                if let Some(giver) = from {
+                    parts.push(text(giver_text(giver)));
+                }
+            }
+            StmtKind::Let(l) => return self.definition("let ", l, " =", pad),
+            StmtKind::Sample { name, count, of, each } => parts.extend([
+                text(format!("sample {}[", name.name)),
+                style.expr(count),
+                text(format!("] of {} for each {}", of.name, each.name)),
+            ]),
+            StmtKind::Reveal { value, to, name } => parts.extend([
+                text("reveal "),
+                style.expr(value),
+                text(format!(" to {} as {}", to.name, name.name)),
+            ]),
+            // Nothing can stand for what was skipped; this does not parse.
+            StmtKind::Error => parts.push(text("…")),
+        }
+        parts.push(text(";"));
+        self.doc(Doc::Seq(parts), 4);
+    }
+}
+
+fn giver_text(giver: &Giver) -> String {
+    format!(" from {}{}", if giver.each { "each " } else { "" }, giver.set.name)
+}
+
+/// Width of the widest head with a giver among the neighbouring inputs around statement `i`.
+fn run_width(heads: &[Option<String>], widths: &[usize], body: &[Stmt], i: usize) -> usize {
+    let gives = |j: &usize| {
+        matches!(body.get(*j).map(|s| &s.kind), Some(StmtKind::Input { from: Some(_), .. }))
+            && heads.get(*j).is_some_and(Option::is_some)
+    };
+    let width = |j: usize| widths.get(j).copied().unwrap_or(0);
+    let before = (0..i).rev().take_while(gives).map(width).max().unwrap_or(0);
+    let behind = (i..body.len()).take_while(gives).map(width).max().unwrap_or(0);
+    before.max(behind)
+}
+
+fn kind(stmt: &StmtKind) -> &'static str {
+    match stmt {
+        StmtKind::Require { .. } => "require",
+        StmtKind::Parties { .. } => "parties",
+        StmtKind::Input { .. } => "input",
+        StmtKind::Let(_) => "let",
+        StmtKind::Sample { .. } => "sample",
+        StmtKind::Reveal { .. } => "reveal",
+        StmtKind::Error => "error",
+    }
+}
+
+fn use_tree(tree: &UseTree) -> Doc {
+    let mut parts = Vec::new();
+    let mut tree = tree;
+    loop {
+        match tree {
+            UseTree::Path(name, inner) => {
+                parts.push(text(format!("{}::", name.name)));
+                tree = inner;
+            }
+            UseTree::Name(name) => {
+                parts.push(text(&name.name));
+                return Doc::Seq(parts);
+            }
+            UseTree::Group(names) => {
+                parts.push(list("{", names.iter().map(|n| text(&n.name)).collect(), "}"));
+                return Doc::Seq(parts);
+            }
+        }
+    }
+}

@@ -1,0 +1,270 @@
+//! Random trees, of every kind of node that a parse without errors can give.
+
+use super::super::ast::*;
+use super::super::lexer::KEYWORDS;
+use proptest::prelude::*;
+
+/// Words and signs of the language, some names, and some that are none of it.
+pub const VOCABULARY: &[&str] = &[
+    "as",
+    "block",
+    "const",
+    "each",
+    "else",
+    "extern",
+    "fn",
+    "for",
+    "from",
+    "if",
+    "in",
+    "input",
+    "let",
+    "model",
+    "of",
+    "parties",
+    "predicate",
+    "public",
+    "require",
+    "reveal",
+    "sample",
+    "secret",
+    "to",
+    "use",
+    "weights",
+    "|>",
+    "->",
+    "::",
+    "..",
+    "&&",
+    "||",
+    "==",
+    "!=",
+    "<=",
+    ">=",
+    "<",
+    ">",
+    "=",
+    "+",
+    "-",
+    "*",
+    "/",
+    "%",
+    "^",
+    "!",
+    ".",
+    ",",
+    ":",
+    ";",
+    "(",
+    ")",
+    "[",
+    "]",
+    "{",
+    "}",
+    "x",
+    "y",
+    "fix",
+    "M",
+    "Client",
+    "std",
+    "0",
+    "1",
+    "0.5",
+    "99999999999999999999",
+    "\"text\"",
+    "// doc\n",
+    "\n",
+    "#",
+    "$",
+    "é",
+    "\"",
+    "return",
+    "predicat",
+    "3x",
+];
+
+fn span() -> Span {
+    Span::default()
+}
+
+fn ident() -> impl Strategy<Value = Ident> {
+    name().prop_map(|name| Ident { name, span: span() })
+}
+
+fn name() -> impl Strategy<Value = String> {
+    "[a-zA-Z_][a-z0-9_]{0,9}".prop_filter("keyword", |n| !KEYWORDS.contains(&n.as_str()))
+}
+
+fn doc() -> impl Strategy<Value = String> {
+    prop_oneof![
+        2 => Just(String::new()),
+        1 => prop::collection::vec("[ -~é]{0,20}", 1..4).prop_map(|lines| {
+            lines.iter().map(|l| l.trim_end()).collect::<Vec<_>>().join("\n")
+        }),
+    ]
+}
+
+fn node(kind: ExprKind) -> Expr {
+    Expr { kind, span: span() }
+}
+
+fn gens(e: impl Strategy<Value = Expr> + Clone) -> impl Strategy<Value = Vec<Gen>> {
+    let generator = (ident(), e.clone(), prop::option::of(e)).prop_map(|(var, domain, cond)| Gen {
+        var,
+        domain,
+        cond,
+    });
+    prop::collection::vec(generator, 1..3)
+}
+
+pub fn expr() -> impl Strategy<Value = Expr> + Clone {
+    use ExprKind::*;
+    let leaf = prop_oneof![
+        name().prop_map(Name),
+        (ident(), ident()).prop_map(|(a, b)| Path(a, b)),
+        prop_oneof![0..100i64, 0..=i64::MAX].prop_map(Int),
+        r"[0-9]{1,3}\.[0-9]{1,3}(e[+-]?[0-9])?".prop_map(Real),
+        Just(List(vec![])),
+    ];
+    let ops = [
+        BinaryOp::Pipe,
+        BinaryOp::Or,
+        BinaryOp::And,
+        BinaryOp::Eq,
+        BinaryOp::Ne,
+        BinaryOp::Le,
+        BinaryOp::Ge,
+        BinaryOp::Lt,
+        BinaryOp::Gt,
+        BinaryOp::Range,
+        BinaryOp::Add,
+        BinaryOp::Sub,
+        BinaryOp::Mul,
+        BinaryOp::Div,
+        BinaryOp::Rem,
+        BinaryOp::Pow,
+    ];
+    leaf.prop_map(node)
+        .prop_recursive(5, 40, 4, move |e| {
+            let boxed = || e.clone().prop_map(Box::new);
+            let list = || prop::collection::vec(e.clone(), 0..4);
+            let arg = (prop::option::of(ident()), e.clone())
+                .prop_map(|(name, value)| Arg { name, value });
+            prop_oneof![
+                1 => list().prop_map(List),
+                1 => (boxed(), gens(e.clone())).prop_map(|(a, g)| Comp(a, g)),
+                1 => (boxed(), boxed(), boxed()).prop_map(|(c, a, b)| If(c, a, b)),
+                1 => (boxed(), list()).prop_map(|(f, a)| Call(f, a)),
+                1 => (boxed(), boxed(), gens(e.clone())).prop_map(|(f, a, g)| CallGen(f, a, g)),
+                1 => (boxed(), prop::collection::vec(arg, 0..4)).prop_map(|(a, i)| At(a, i)),
+                1 => (boxed(), ident()).prop_map(|(a, f)| Field(a, f)),
+                1 => (prop::sample::select(vec![UnaryOp::Neg, UnaryOp::Not]), boxed())
+                    .prop_map(|(op, a)| Unary(op, a)),
+                4 => (prop::sample::select(ops.to_vec()), boxed(), boxed())
+                    .prop_map(|(op, a, b)| Binary(op, a, b)),
+            ]
+            .prop_map(node)
+        })
+        .boxed()
+}
+
+fn ty() -> impl Strategy<Value = Type> {
+    let dim = prop_oneof![expr().prop_map(Dim::Size), expr().prop_map(Dim::Splice)];
+    let kind = prop_oneof![
+        (ident(), prop::collection::vec(dim, 0..3))
+            .prop_map(|(base, dims)| TypeKind::Tensor { base, dims }),
+        ident().prop_map(TypeKind::Weights),
+    ];
+    let secrecy = prop::option::of(prop::sample::select(vec![Secrecy::Public, Secrecy::Secret]));
+    (secrecy, kind).prop_map(|(secrecy, kind)| Type { secrecy, kind, span: span() })
+}
+
+fn sizes() -> impl Strategy<Value = Vec<Size>> {
+    let size = prop_oneof![
+        (ident(), prop::option::of(expr())).prop_map(|(name, default)| Size {
+            name,
+            is_model: false,
+            default
+        }),
+        ident().prop_map(|name| Size { name, is_model: true, default: None }),
+    ];
+    prop::collection::vec(size, 0..3)
+}
+
+fn param() -> impl Strategy<Value = Param> {
+    (ident(), prop::option::of(ty()), prop::option::of(expr()))
+        .prop_map(|(name, ty, default)| Param { name, ty, default })
+}
+
+fn definition() -> impl Strategy<Value = Let> {
+    (ident(), expr()).prop_map(|(name, value)| Let { name, value })
+}
+
+fn stmt() -> impl Strategy<Value = Stmt> {
+    let giver = (any::<bool>(), ident()).prop_map(|(each, set)| Giver { each, set });
+    let kind = prop_oneof![
+        (expr(), prop::option::of(any::<String>().prop_filter("one line", |t| !t.contains('\r'))))
+            .prop_map(|(cond, why)| StmtKind::Require { cond, why }),
+        (ident(), prop::option::of(expr()))
+            .prop_map(|(name, size)| StmtKind::Parties { name, size }),
+        (ident(), ty(), prop::option::of(expr()), prop::option::of(giver))
+            .prop_map(|(name, ty, range, from)| StmtKind::Input { name, ty, range, from }),
+        definition().prop_map(StmtKind::Let),
+        (ident(), expr(), ident(), ident()).prop_map(|(name, count, of, each)| StmtKind::Sample {
+            name,
+            count,
+            of,
+            each
+        }),
+        (expr(), ident(), ident()).prop_map(|(value, to, name)| StmtKind::Reveal {
+            value,
+            to,
+            name
+        }),
+    ];
+    (doc(), kind).prop_map(|(doc, kind)| Stmt { doc, kind, span: span() })
+}
+
+fn use_tree() -> impl Strategy<Value = UseTree> {
+    let last = prop_oneof![
+        ident().prop_map(UseTree::Name),
+        prop::collection::vec(ident(), 0..12).prop_map(UseTree::Group),
+    ];
+    (prop::collection::vec(ident(), 0..3), last).prop_map(|(path, last)| {
+        path.into_iter().rev().fold(last, |tree, name| UseTree::Path(name, Box::new(tree)))
+    })
+}
+
+fn item() -> impl Strategy<Value = Item> {
+    let lets = || prop::collection::vec(definition(), 0..4);
+    let params = || prop::collection::vec(param(), 0..3);
+    let body = (lets(), expr()).prop_map(|(lets, value)| Body { lets, value });
+    let kind = prop_oneof![
+        use_tree().prop_map(ItemKind::Use),
+        (ident(), expr()).prop_map(|(name, value)| ItemKind::Const { name, value }),
+        (ident(), sizes(), params(), ty(), prop::option::of(body)).prop_map(
+            |(name, sizes, params, result, body)| {
+                ItemKind::Fn(Function { name, sizes, params, result, body })
+            }
+        ),
+        (prop::option::of(ty()), ident(), sizes(), param(), lets(), expr()).prop_map(
+            |(result, name, sizes, param, layers, value)| {
+                let is_model = result.is_some();
+                ItemKind::Block(Block { is_model, name, sizes, param, result, layers, value })
+            }
+        ),
+        (ident(), sizes(), params(), prop::collection::vec(stmt(), 0..6)).prop_map(
+            |(name, sizes, params, body)| ItemKind::Predicate(Predicate {
+                name,
+                sizes,
+                params,
+                body
+            })
+        ),
+    ];
+    (doc(), kind).prop_map(|(doc, kind)| Item { doc, kind, span: span() })
+}
+
+pub fn file() -> impl Strategy<Value = File> {
+    prop::collection::vec(item(), 0..5).prop_map(|items| File { items })
+}

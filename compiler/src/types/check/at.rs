@@ -1,0 +1,303 @@
+//! Brackets: indices of tensors, samples and shapes; size arguments.
+
+use super::Checker;
+use super::expr::secrecy_word;
+use super::index::{self, Outside};
+use super::value::{Env, IntVal, R, Reported, SizeVal, Val, count, typed};
+use crate::diagnostic::{Diagnostic, codes};
+use crate::syntax::ast::{self, Arg, Span};
+use crate::types::{Dim, Expr, ExprKind, Index, VarId};
+
+impl Checker<'_> {
+    /// `a[..]`: size arguments of a function, or an index.
+    pub(super) fn at(&mut self, env: &mut Env, a: &ast::Expr, args: &[Arg], span: Span) -> R<Val> {
+        match self.head(env, a)? {
+            Val::Item(id) => {
+                let mut sizes = Vec::new();
+                let mut failed = false;
+                for arg in args {
+                    match self.size_arg(env, &arg.value) {
+                        Ok(v) => {
+                            let name = arg.name.as_ref().map(|n| n.name.clone());
+                            sizes.push((name, v, arg.value.span));
+                        }
+                        Err(Reported) => failed = true,
+                    }
+                }
+                if failed { Err(Reported) } else { Ok(Val::Sized(id, sizes)) }
+            }
+            Val::Shape(shape) => {
+                let (at, size) = match self.indices(env, args)?.as_slice() {
+                    [(IntVal { index: Index::Const(i), .. }, _)] => (*i, shape.len()),
+                    _ => (-1, shape.len()),
+                };
+                match usize::try_from(at).ok().and_then(|i| shape.get(i)) {
+                    Some(n) => Ok(Val::int(*n as i64)),
+                    None => Err(self.fail(Diagnostic::error(
+                        codes::INDEX,
+                        "an index is outside the shape",
+                        span,
+                        format!("the shape has {}", count(size, "dimension", "dimensions")),
+                    ))),
+                }
+            }
+            Val::Sample(s) => match self.indices(env, args)?.as_slice() {
+                [(i, at)] => {
+                    self.index_fits(
+                        i,
+                        Dim { size: self.set_size(s.each), set: Some(s.each), ragged: false },
+                        env,
+                        a.span,
+                        *at,
+                    )?;
+                    Ok(Val::Members(s, i.index.clone()))
+                }
+                _ => Err(self.fail(
+                    Diagnostic::error(
+                        codes::ARGUMENTS,
+                        "a sample takes one index",
+                        span,
+                        "whose committee?",
+                    )
+                    .hint("write `committee[i]`, with i from the set it is drawn for"),
+                )),
+            },
+            Val::Members(..) => Err(self.fail(
+                Diagnostic::error(
+                    codes::KIND,
+                    "a committee's members have no order to index",
+                    span,
+                    "one member?",
+                )
+                .hint("loop over it: `[.. for j in committee[i]]`"),
+            )),
+            Val::Expr(e) => self.index_expr(env, e, a.span, args, span).map(Val::Expr),
+            Val::Poison => Err(Reported),
+            other => {
+                let what = other.describe();
+                Err(self.fail(Diagnostic::error(
+                    codes::KIND,
+                    "only tensors are indexed",
+                    a.span,
+                    format!("this is {what}"),
+                )))
+            }
+        }
+    }
+
+    fn indices(&mut self, env: &mut Env, args: &[Arg]) -> R<Vec<(IntVal, Span)>> {
+        let mut out = Vec::new();
+        for arg in args {
+            if let Some(name) = &arg.name {
+                return Err(self.fail(Diagnostic::error(
+                    codes::ARGUMENTS,
+                    "an index has no name",
+                    name.span,
+                    "only size arguments have names",
+                )));
+            }
+            match self.expr(env, &arg.value)? {
+                Val::Int(i) => out.push((i, arg.value.span)),
+                Val::Range(..) => {
+                    return Err(self.fail(
+                        Diagnostic::error(
+                            codes::INDEX,
+                            "an index is one position",
+                            arg.value.span,
+                            "a range",
+                        )
+                        .hint("write `[x[j] for j in a..b]` for a part of x"),
+                    ));
+                }
+                Val::Expr(e) => {
+                    let what = self.ty(&e.ty);
+                    let secrecy = secrecy_word(e.ty.secrecy);
+                    return Err(self.fail(
+                        Diagnostic::error(
+                            codes::INDEX,
+                            "an index must be known at compile time",
+                            arg.value.span,
+                            format!("a {secrecy} {what}"),
+                        )
+                        .hint("which entry is read would show: read all, `sum(select(k == j, x[j], 0) for j in n)`"),
+                    ));
+                }
+                other => {
+                    let what = other.describe();
+                    return Err(self.fail(Diagnostic::error(
+                        codes::INDEX,
+                        "an index is a whole number or a member of a party set",
+                        arg.value.span,
+                        format!("this is {what}"),
+                    )));
+                }
+            }
+        }
+        Ok(out)
+    }
+
+    fn index_expr(
+        &mut self,
+        env: &mut Env,
+        e: Expr,
+        base: Span,
+        args: &[Arg],
+        span: Span,
+    ) -> R<Expr> {
+        let indices = self.indices(env, args)?;
+        self.even(&e)?;
+        if indices.len() > e.ty.dims.len() {
+            let error = Diagnostic::error(
+                codes::INDEX,
+                format!(
+                    "{} for a value of {}",
+                    count(indices.len(), "index", "indices"),
+                    count(e.ty.dims.len(), "dimension", "dimensions")
+                ),
+                span,
+                format!("`{}` is {}", self.text(base), self.ty(&e.ty)),
+            );
+            return Err(self.fail(error));
+        }
+        let mut failed = false;
+        for ((i, at), dim) in indices.iter().zip(&e.ty.dims) {
+            failed |= self.index_fits(i, *dim, env, base, *at).is_err();
+        }
+        if failed {
+            return Err(Reported);
+        }
+        let mut ty = e.ty.clone();
+        ty.dims.drain(..indices.len());
+        if ty.dims.is_empty() {
+            ty.record = None;
+        }
+        let new = indices.into_iter().map(|(i, _)| i.index);
+        Ok(match e.kind {
+            ExprKind::At(inner, mut first) => {
+                first.extend(new);
+                typed(ExprKind::At(inner, first), ty, span)
+            }
+            _ => typed(ExprKind::At(Box::new(e), new.collect()), ty, span),
+        })
+    }
+
+    /// Checks one index against its dimension: the set it belongs to and its bounds.
+    fn index_fits(&mut self, i: &IntVal, dim: Dim, env: &Env, base: Span, at: Span) -> R<()> {
+        let (what, base_text) = (self.text(at), self.text(base));
+        if let Some(set) = dim.set
+            && i.set != Some(set)
+        {
+            let wanted = self.set_name(set);
+            let found = match i.set {
+                Some(other) => format!("a member of {}", self.set_name(other)),
+                None => "a plain number".to_owned(),
+            };
+            let var = if matches!(i.index, Index::Var(_)) { what } else { "i".to_owned() };
+            return Err(self.fail(
+                Diagnostic::error(
+                    codes::INDEX_SET,
+                    format!("`{base_text}` is indexed by {wanted}"),
+                    at,
+                    found,
+                )
+                .hint(format!("take the index from a loop over the set: `for {var} in {wanted}`")),
+            ));
+        }
+        if i.sampled && i.set.map(|s| self.set_size(s)).is_some_and(|n| n <= dim.size) {
+            return Ok(());
+        }
+        let Err(outside) = index::within(&i.index, dim.size, &env.loops) else { return Ok(()) };
+        let valid = if dim.size == 1 { "only 0".into() } else { format!("0 to {}", dim.size - 1) };
+        let error = match outside {
+            Outside::At(value, vars) => {
+                let names = self.choices(&vars, &what);
+                Diagnostic::error(
+                    codes::INDEX,
+                    format!("index {value} is out of bounds"),
+                    at,
+                    format!("is {value}{names}"),
+                )
+            }
+            Outside::Unknown => Diagnostic::error(
+                codes::INDEX,
+                "an index is not seen to stay in bounds",
+                at,
+                "too many combinations of loop variables to try",
+            ),
+        };
+        let valid = format!("`{base_text}` has indices {valid} here");
+        Err(self.fail(error.label(base, valid)))
+    }
+
+    /// ` for i = 0, j = 1`, leaving out what the text itself says.
+    fn choices(&self, vars: &[(VarId, i64)], text: &str) -> String {
+        let mut out: Vec<String> = Vec::new();
+        for (var, value) in vars {
+            let name = &self.vars[var.0 as usize].name;
+            if name != text {
+                out.push(format!("{name} = {value}"));
+            }
+        }
+        if out.is_empty() { String::new() } else { format!(" for {}", out.join(", ")) }
+    }
+
+    /// A size argument or dimension: a number or a model.
+    pub(super) fn size_arg(&mut self, env: &mut Env, e: &ast::Expr) -> R<SizeVal> {
+        match self.expr(env, e)? {
+            Val::Int(IntVal { index: Index::Const(i), .. }) => Ok(SizeVal::Int(i)),
+            Val::Model(m) => Ok(SizeVal::Model(m)),
+            Val::Int(_) => Err(self.fail(
+                Diagnostic::error(
+                    codes::KIND,
+                    "a size is the same for all values of a loop variable",
+                    e.span,
+                    "depends on a loop variable",
+                )
+                .hint(
+                    "brackets hold sizes; what changes from entry to entry goes into parentheses",
+                ),
+            )),
+            Val::Real(x) => Err(self.fail(
+                Diagnostic::error(
+                    codes::KIND,
+                    "a size is a whole number",
+                    e.span,
+                    format!("is {x}"),
+                )
+                .hint("sizes are integers; `a / b` in brackets rounds down"),
+            )),
+            Val::Poison => Err(Reported),
+            other => {
+                let what = match &other {
+                    Val::Expr(e) => format!("a {} value of the run", secrecy_word(e.ty.secrecy)),
+                    other => other.describe().to_owned(),
+                };
+                Err(self.fail(
+                    Diagnostic::error(
+                        codes::KIND,
+                        "brackets hold compile-time values",
+                        e.span,
+                        format!("this is {what}"),
+                    )
+                    .hint("values of the run go into parentheses, sizes into brackets: `trimmed_mean[1, 0](x)`"),
+                ))
+            }
+        }
+    }
+
+    /// A whole number known at compile time.
+    pub(super) fn whole(&mut self, env: &mut Env, e: &ast::Expr) -> R<i64> {
+        match self.size_arg(env, e)? {
+            SizeVal::Int(i) => Ok(i),
+            SizeVal::Model(_) => Err(self.fail(
+                Diagnostic::error(
+                    codes::KIND,
+                    "a size is a whole number",
+                    e.span,
+                    "this is a model",
+                )
+                .hint("`M.classes` and `M.len` are sizes of a model, `..M.shape` its input's"),
+            )),
+        }
+    }
+}

@@ -1,0 +1,344 @@
+//! Sizes, models and run parameters from the command line: `m=10 M=LeNet5 lambda=1.5`.
+
+use super::Checker;
+use super::unify::element;
+use super::value::{Env, IntVal, R, Reported, SizeArg, SizeVal, Val};
+use super::world::{ItemId, World, item_name};
+use crate::diagnostic::{Diagnostic, codes, near::did_you_mean};
+use crate::syntax::ast::{Ident, ItemKind, Param, Predicate, Secrecy, Size, Span, TypeKind};
+use crate::syntax::{self, Loader, Sources};
+use crate::types::{Elem, Index};
+use std::collections::BTreeMap;
+
+/// Modules of the files that bindings name, by path.
+pub(super) type Loaded = BTreeMap<String, usize>;
+
+/// `path/to/model.slvr` and `Name` of `path/to/model.slvr:Name[..]`.
+fn split_path(value: &str) -> (Option<&str>, &str) {
+    let end = value.find('[').unwrap_or(value.len());
+    match value.get(..end).and_then(|v| v.rfind(':')) {
+        Some(colon) => (value.get(..colon), value.get(colon + 1..).unwrap_or("")),
+        None => (None, value),
+    }
+}
+
+/// Loads the files that bindings of models name.
+pub(super) fn load(
+    world: &mut World,
+    sources: &mut Sources,
+    bindings: &[(String, String)],
+    p: &Predicate,
+    loader: &mut dyn Loader,
+    diags: &mut Vec<Diagnostic>,
+) -> Loaded {
+    let mut loaded = Loaded::new();
+    for (name, value) in bindings {
+        let Some(size) = p.sizes.iter().find(|s| s.is_model && s.name.name == *name) else {
+            continue;
+        };
+        let (Some(path), _) = split_path(value) else { continue };
+        if loaded.contains_key(path) {
+            continue;
+        }
+        match loader.load(path) {
+            Ok(text) => {
+                let file = sources.add(path, text.as_str());
+                let (tree, errors) = syntax::parse(file, &text);
+                diags.extend(errors);
+                let module = world.add_file(tree, diags);
+                super::names::resolve(world, module, diags);
+                loaded.insert(path.to_owned(), module);
+            }
+            Err(error) => diags.push(
+                Diagnostic::error(
+                    codes::BINDING,
+                    format!("`{name}={value}`: cannot read {path}: {error}"),
+                    size.name.span,
+                    "this model",
+                )
+                .hint("a model is a library model, one of this file, or `path/to/file.slvr:Name`"),
+            ),
+        }
+    }
+    loaded
+}
+
+/// What a predicate's brackets and parentheses were given.
+pub(super) struct Bound {
+    /// As in [`crate::types::Program::sizes`].
+    pub sizes: Vec<(String, String)>,
+}
+
+impl Checker<'_> {
+    /// Reports bindings that fit no parameter.
+    pub(super) fn unknown_bindings(&mut self, p: &Predicate, bindings: &[(String, String)]) {
+        let params = || p.sizes.iter().map(|s| &s.name).chain(p.params.iter().map(|p| &p.name));
+        for (i, (name, value)) in bindings.iter().enumerate() {
+            let Some(param) = params().find(|n| n.name == *name) else {
+                let names: Vec<&str> = params().map(|n| n.name.as_str()).collect();
+                let error = Diagnostic::error(
+                    codes::BINDING,
+                    format!("`{name}={value}`: `{}` has no parameter `{name}`", p.name.name),
+                    p.name.span,
+                    "this predicate",
+                );
+                self.fail(match did_you_mean(name, names.iter().copied()) {
+                    Some(near) => error.hint(format!("did you mean `{near}={value}`?")),
+                    None if names.is_empty() => error.hint("it has no parameters"),
+                    None => error.hint(format!("its parameters are {}", names.join(", "))),
+                });
+                continue;
+            };
+            if bindings[..i].iter().any(|(n, _)| n == name) {
+                self.fail(Diagnostic::error(
+                    codes::BINDING,
+                    format!("`{name}` is given twice on the command line"),
+                    param.span,
+                    "this parameter",
+                ));
+            }
+        }
+    }
+
+    /// Binds sizes and run parameters in `env`. Sizes without value and default are reported, with
+    /// `command` as the hint.
+    pub(super) fn bind(
+        &mut self,
+        env: &mut Env,
+        p: &Predicate,
+        bindings: &[(String, String)],
+        loaded: &Loaded,
+        command: Option<&str>,
+    ) -> R<Bound> {
+        let mut failed = false;
+        let mut missing: Vec<&Ident> = Vec::new();
+        let mut sizes = Vec::new();
+        let given = |name: &str| bindings.iter().find(|(n, _)| n == name).map(|(_, v)| v.as_str());
+        for size in &p.sizes {
+            let value = match (given(&size.name.name), &size.default) {
+                (Some(text), _) => self.size_binding(env, size, text, loaded),
+                (None, Some(default)) => self.size_arg(env, default),
+                (None, None) => {
+                    missing.push(&size.name);
+                    Err(Reported)
+                }
+            };
+            match value {
+                Ok(v) => {
+                    let text = match v {
+                        SizeVal::Int(i) => i.to_string(),
+                        SizeVal::Model(m) => given(&size.name.name)
+                            .map_or_else(|| self.models[m.0 as usize].name.clone(), str::to_owned),
+                    };
+                    sizes.push((size.name.name.clone(), text));
+                    env.set(&size.name.name, super::unify::size_value(v));
+                }
+                Err(Reported) => {
+                    failed = true;
+                    env.set(&size.name.name, Val::Poison);
+                }
+            }
+        }
+        for param in &p.params {
+            let name = &param.name.name;
+            let value = match (given(name), &param.default) {
+                (None, None) => {
+                    missing.push(&param.name);
+                    Err(Reported)
+                }
+                (text, _) => self.run_param(env, param, text),
+            };
+            match value {
+                Ok((val, text)) => {
+                    sizes.push((name.clone(), text));
+                    env.set(name, val);
+                }
+                Err(Reported) => {
+                    failed = true;
+                    env.set(name, Val::Poison);
+                }
+            }
+        }
+        if let Some(first) = missing.first() {
+            let names: Vec<String> = missing.iter().map(|n| format!("`{}`", n.name)).collect();
+            let (what, verb) = if names.len() == 1 { ("size", "has") } else { ("sizes", "have") };
+            let title = format!("{what} {} of `{}` {verb} no value", names.join(", "), p.name.name);
+            let mut error = Diagnostic::error(codes::UNBOUND_SIZE, title, first.span, "no value");
+            for more in &missing[1..] {
+                error = error.label(more.span, "no value");
+            }
+            self.fail(match command {
+                Some(command) => error.hint(format!("bind it, for example: `{command}`")),
+                None => error.hint("bind it on the command line, NAME=VALUE"),
+            });
+        }
+        if failed { Err(Reported) } else { Ok(Bound { sizes }) }
+    }
+
+    fn bad_binding(&mut self, at: Span, name: &str, value: &str, wanted: &str) -> Reported {
+        self.fail(Diagnostic::error(
+            codes::BINDING,
+            format!("`{name}={value}`: `{value}` is not {wanted}"),
+            at,
+            format!("this parameter is {wanted}"),
+        ))
+    }
+
+    fn size_binding(&mut self, env: &Env, size: &Size, text: &str, loaded: &Loaded) -> R<SizeVal> {
+        let name = &size.name;
+        if !size.is_model {
+            return match text.parse::<i64>() {
+                Ok(n) if n >= 0 => Ok(SizeVal::Int(n)),
+                _ => Err(self.bad_binding(name.span, &name.name, text, "a whole number from 0")),
+            };
+        }
+        let (path, reference) = split_path(text);
+        let (model, args) = match reference.split_once('[') {
+            Some((model, args)) => (model.trim(), args.trim_end().strip_suffix(']')),
+            None => (reference.trim(), Some("")),
+        };
+        let Some(args) = args else {
+            return Err(self.bad_binding(name.span, &name.name, text, "a model"));
+        };
+        let id = self.find_model(env, path, model, loaded, size, text)?;
+        let args = self.model_args(args, name, text)?;
+        Ok(SizeVal::Model(self.model(id, &args, name.span)?))
+    }
+
+    /// Sizes after a model's name on the command line: `Mlp[64, hidden=16]`.
+    fn model_args(&mut self, args: &str, name: &Ident, text: &str) -> R<Vec<SizeArg>> {
+        let mut out = Vec::new();
+        for arg in args.split(',').map(str::trim).filter(|a| !a.is_empty()) {
+            let (size, value) = match arg.split_once('=') {
+                Some((size, value)) => (Some(size.trim().to_owned()), value.trim()),
+                None => (None, arg),
+            };
+            let Ok(value) = value.parse::<i64>() else {
+                return Err(self.bad_binding(name.span, &name.name, text, "a model and its sizes"));
+            };
+            out.push((size, SizeVal::Int(value), name.span));
+        }
+        Ok(out)
+    }
+
+    fn find_model(
+        &mut self,
+        env: &Env,
+        path: Option<&str>,
+        model: &str,
+        loaded: &Loaded,
+        size: &Size,
+        text: &str,
+    ) -> R<ItemId> {
+        let module = match path {
+            Some(path) => *loaded.get(path).ok_or(Reported)?,
+            None => env.module,
+        };
+        let found = self.world.modules[module].names.get(model).copied();
+        let found = match path {
+            Some(_) => found,
+            None => found.or_else(|| self.world.models.get(model).copied()),
+        };
+        if let Some(id) = found
+            && self.is_model(id)
+        {
+            return Ok(id);
+        }
+        let world = self.world;
+        let mut known: Vec<&str> = world.modules[module]
+            .own
+            .iter()
+            .filter(|id| self.is_model(**id))
+            .filter_map(|id| item_name(&world.items[id.0].item).map(|n| n.name.as_str()))
+            .collect();
+        if path.is_none() {
+            known.extend(world.models.keys().map(String::as_str));
+        }
+        let name = &size.name;
+        let error = Diagnostic::error(
+            codes::BINDING,
+            format!("`{}={text}`: there is no model `{model}`", name.name),
+            name.span,
+            "this parameter is a model",
+        );
+        Err(self.fail(match did_you_mean(model, known.iter().copied()) {
+            Some(near) => error.hint(format!("did you mean `{}={near}`?", name.name)),
+            None if known.is_empty() => error.hint("that file declares no model"),
+            None => error.hint(format!(
+                "models here are {}; another file's are `path/to/file.slvr:Name`",
+                known.join(", ")
+            )),
+        }))
+    }
+
+    /// A run parameter: its value and that as text.
+    fn run_param(&mut self, env: &mut Env, param: &Param, text: Option<&str>) -> R<(Val, String)> {
+        let name = &param.name;
+        let elem = match param.ty.as_ref().map(|ty| (ty.secrecy, &ty.kind)) {
+            Some((secrecy, TypeKind::Tensor { base, dims }))
+                if dims.is_empty() && secrecy != Some(Secrecy::Secret) =>
+            {
+                element(&base.name).ok_or(Reported)?
+            }
+            _ => {
+                return Err(self.fail(
+                    Diagnostic::error(
+                        codes::KIND,
+                        "a run parameter is one public number",
+                        param.ty.as_ref().map_or(name.span, |t| t.span),
+                        "not one number",
+                    )
+                    .hint("tensors, weights and secrets are inputs: `input x: public fix[n];`"),
+                ));
+            }
+        };
+        let wanted = match elem {
+            Elem::Fix => "a number",
+            Elem::Int => "a whole number",
+            Elem::Bit => "0 or 1",
+        };
+        let value = match (text, &param.default) {
+            (Some(text), _) => match text.parse::<f64>() {
+                Ok(x) if x.is_finite() => x,
+                _ => return Err(self.bad_binding(name.span, &name.name, text, wanted)),
+            },
+            (None, Some(default)) => match self.expr(env, default)? {
+                Val::Real(x) => x,
+                Val::Int(IntVal { index: Index::Const(i), rounded: false, .. }) => i as f64,
+                other => {
+                    let what = other.describe();
+                    return Err(self.fail(Diagnostic::error(
+                        codes::KIND,
+                        format!("the default of `{}` is {wanted} known at compile time", name.name),
+                        default.span,
+                        format!("this is {what}"),
+                    )));
+                }
+            },
+            (None, None) => return Err(Reported),
+        };
+        let shown = text.map_or_else(|| value.to_string(), str::to_owned);
+        let fine = match elem {
+            Elem::Fix => true,
+            Elem::Int => value.fract() == 0.0 && value.abs() < 2f64.powi(53),
+            Elem::Bit => value == 0.0 || value == 1.0,
+        };
+        if !fine {
+            return Err(self.bad_binding(name.span, &name.name, &shown, wanted));
+        }
+        Ok((
+            match elem {
+                Elem::Fix => Val::Real(value),
+                Elem::Int => Val::int(value as i64),
+                Elem::Bit => Val::Bool(value == 1.0),
+            },
+            shown,
+        ))
+    }
+}
+
+/// Predicates of a module's own items.
+pub(super) fn predicates(world: &World, module: usize) -> Vec<ItemId> {
+    let is = |id: &ItemId| matches!(world.items[id.0].item.kind, ItemKind::Predicate(_));
+    world.modules[module].own.iter().copied().filter(is).collect()
+}

@@ -1,0 +1,209 @@
+//! Comprehensions and conditions.
+
+use super::Checker;
+use super::expr::secrecy_word;
+use super::index::{count_entries, decided};
+use super::value::{Env, IntVal, Loop, R, Reported, Val, typed};
+use crate::diagnostic::{Diagnostic, codes};
+use crate::syntax::ast::{self, Secrecy, Span};
+use crate::types::{BinOp, Cond, Dim, Domain, Elem, Expr, ExprKind, Gen, Index, Ty};
+
+impl Checker<'_> {
+    /// A comprehension. Its first dimension may be uneven or empty: see [`Self::even`].
+    pub(super) fn comp(
+        &mut self,
+        env: &mut Env,
+        body: &ast::Expr,
+        gens: &[ast::Gen],
+        span: Span,
+    ) -> R<Expr> {
+        let (names, loops) = (env.names.len(), env.loops.len());
+        let mut typed_gens = Ok(Vec::new());
+        for g in gens {
+            match self.generator(env, g) {
+                Ok(g) => {
+                    if let Ok(all) = &mut typed_gens {
+                        all.push(g);
+                    }
+                }
+                Err(Reported) => {
+                    env.set(&g.var.name, Val::Poison);
+                    typed_gens = Err(Reported);
+                }
+            }
+        }
+        let value = self.value(env, body);
+        let inner = env.loops.split_off(loops);
+        env.names.truncate(names);
+        let (gens, value) = (typed_gens?, value?);
+        let Some((fewest, most)) = count_entries(&inner, &env.loops) else {
+            return Err(self.fail(Diagnostic::error(
+                codes::SIZE,
+                "a comprehension has too many entries to count",
+                span,
+                "its conditions cannot be tried for all loop variables",
+            )));
+        };
+        let set = match gens.as_slice() {
+            [Gen { domain: Domain::Set(set), cond: None, .. }] => Some(*set),
+            _ => None,
+        };
+        let mut ty = value.ty.clone();
+        ty.dims.insert(0, Dim { size: most, set, ragged: fewest != most });
+        self.limit(&ty, span)?;
+        Ok(typed(ExprKind::Comp(gens, Box::new(value)), ty, span))
+    }
+
+    fn generator(&mut self, env: &mut Env, g: &ast::Gen) -> R<Gen> {
+        let domain = self.expr(env, &g.domain)?;
+        let at = g.domain.span;
+        let (domain, set, members, sampled) = match domain {
+            Val::Set(set) => (Domain::Set(set), Some(set), self.set_size(set), false),
+            Val::Members(s, at) => {
+                let domain = Domain::Sampled { sample: s.var, at, count: s.count };
+                (domain, Some(s.of), self.set_size(s.of), true)
+            }
+            Val::Range(lo, hi) => (Domain::Range(lo, hi), None, 0, false),
+            Val::Int(n) if !n.sampled => (Domain::Range(Index::Const(0), n.index), None, 0, false),
+            Val::Sample(_) => {
+                return Err(self.fail(
+                    Diagnostic::error(
+                        codes::KIND,
+                        "a loop needs one committee",
+                        at,
+                        "one committee per member: whose?",
+                    )
+                    .hint("write `committee[i]`"),
+                ));
+            }
+            Val::Expr(e) if e.ty.dims.is_empty() => {
+                let what = secrecy_word(e.ty.secrecy);
+                return Err(self.fail(
+                    Diagnostic::error(
+                        codes::SECRET_CONDITION,
+                        "a loop needs bounds known at compile time",
+                        at,
+                        format!("a {what} value of the run"),
+                    )
+                    .hint("loop over all that may occur and let the others count nothing: `sum(select(j < k, x[j], 0) for j in n)`"),
+                ));
+            }
+            Val::Expr(e) => {
+                let n = e.ty.dims[0];
+                let over = n.set.map_or(n.size.to_string(), |s| self.set_name(s));
+                return Err(self.fail(
+                    Diagnostic::error(
+                        codes::KIND,
+                        "a loop runs over indices, not over the entries of a tensor",
+                        at,
+                        format!("this is {}", self.ty(&e.ty)),
+                    )
+                    .hint(format!(
+                        "write `for {v} in {over}` and index with `[{v}]`",
+                        v = g.var.name
+                    )),
+                ));
+            }
+            other => {
+                return Err(self.fail(
+                    Diagnostic::error(
+                        codes::KIND,
+                        "a loop runs over a party set, a committee, a range or a size",
+                        at,
+                        format!("this is {}", other.describe()),
+                    )
+                    .hint("for example `for i in Client`, `for j in 1..n`, `for j in n`"),
+                ));
+            }
+        };
+        let var = self.var(&g.var.name, Ty::scalar(Elem::Int, Secrecy::Public), g.var.span);
+        let index = Index::Var(var);
+        env.set(&g.var.name, Val::Int(IntVal { index, set, sampled, rounded: false }));
+        env.loops.push(Loop { var, domain: domain.clone(), members, cond: None });
+        let cond = match &g.cond {
+            None => None,
+            Some(c) => match self.expr(env, c)? {
+                Val::Bool(true) => None,
+                Val::Bool(false) => {
+                    Some(Cond::Compare(BinOp::Ne, Index::Const(0), Index::Const(0)))
+                }
+                Val::Cond(cond) => Some(cond),
+                other => return Err(self.not_a_condition(&other, c.span, true)),
+            },
+        };
+        if let Some(last) = env.loops.last_mut() {
+            last.cond.clone_from(&cond);
+        }
+        Ok(Gen { var, domain, cond })
+    }
+
+    /// `if` in a loop or expression whose condition is known at run time only.
+    pub(super) fn not_a_condition(&mut self, val: &Val, span: Span, in_loop: bool) -> Reported {
+        match val {
+            Val::Poison => Reported,
+            Val::Expr(e) if e.ty.elem == Elem::Bit => {
+                let what = secrecy_word(e.ty.secrecy);
+                let error = Diagnostic::error(
+                    codes::SECRET_CONDITION,
+                    "the condition of an `if` must be known at compile time",
+                    span,
+                    format!("a {what} bit"),
+                );
+                self.fail(if in_loop {
+                    error.hint("let the other entries count nothing: `sum(select(c[i], x[i], 0) for i in n)`, or multiply by the bit")
+                } else {
+                    error
+                        .hint("write `select(c, a, b)`: a where c holds, else b")
+                        .hint("both sides are computed, whatever the condition: nobody may see which one counts")
+                })
+            }
+            other => {
+                let what = match other {
+                    Val::Expr(e) => self.ty(&e.ty),
+                    other => other.describe().to_owned(),
+                };
+                self.fail(
+                    Diagnostic::error(
+                        codes::ELEMENT,
+                        "a condition is a comparison",
+                        span,
+                        format!("this is {what}"),
+                    )
+                    .hint("for example `i != j`, `n > 1`"),
+                )
+            }
+        }
+    }
+
+    /// Evaluates the condition of an `if`.
+    pub(super) fn condition(&mut self, env: &mut Env, c: &ast::Expr) -> R<bool> {
+        match self.expr(env, c)? {
+            Val::Bool(b) => Ok(b),
+            Val::Cond(cond) => match decided(&cond, &env.loops) {
+                Some(b) => Ok(b),
+                None => Err(self.fail(
+                    Diagnostic::error(
+                        codes::SECRET_CONDITION,
+                        "the condition of an `if` must be the same for all loop variables",
+                        c.span,
+                        "true for some, false for others",
+                    )
+                    .hint("write `select(c, a, b)`: both sides are computed for each")
+                    .hint("or put the condition into the loop: `for j in n if j != i`"),
+                )),
+            },
+            other => Err(self.not_a_condition(&other, c.span, false)),
+        }
+    }
+
+    pub(super) fn choose(
+        &mut self,
+        env: &mut Env,
+        c: &ast::Expr,
+        a: &ast::Expr,
+        b: &ast::Expr,
+    ) -> R<Val> {
+        // Only the side taken is checked: the other may not even have a shape for these sizes.
+        if self.condition(env, c)? { self.expr(env, a) } else { self.expr(env, b) }
+    }
+}

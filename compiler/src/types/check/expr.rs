@@ -1,0 +1,378 @@
+//! Expressions: names, fields, lists, and what becomes a value of the run.
+
+use super::Checker;
+use super::value::{
+    Env, IntVal, R, Reported, Val, cond_expr, constant, index_expr, join_elem, join_secrecy, typed,
+};
+use super::world::{ItemId, item_kind};
+use crate::diagnostic::{Diagnostic, codes, near::did_you_mean};
+use crate::syntax::ast::{self, Ident, ItemKind, Secrecy, Span};
+use crate::types::{Dim, Elem, Expr, ExprKind, SetId, Ty};
+
+impl Checker<'_> {
+    /// What an expression is.
+    pub(super) fn expr(&mut self, env: &mut Env, e: &ast::Expr) -> R<Val> {
+        use ast::ExprKind::*;
+        match &e.kind {
+            Name(_) | Path(..) => match self.head(env, e)? {
+                Val::Item(id) => self.item_value(id, e.span),
+                val => Ok(val),
+            },
+            Int(i) => Ok(Val::int(*i)),
+            Real(text) => match text.parse::<f64>() {
+                Ok(x) if x.is_finite() => Ok(Val::Real(x)),
+                _ => Err(self.fail(Diagnostic::error(
+                    codes::NUMBER,
+                    "a number is too large",
+                    e.span,
+                    "no finite number",
+                ))),
+            },
+            List(items) => self.list(env, items, e.span).map(Val::Expr),
+            Comp(body, gens) => self.comp(env, body, gens, e.span).map(Val::Expr),
+            If(c, a, b) => self.choose(env, c, a, b),
+            Call(f, args) => self.call(env, f, args, e.span),
+            CallGen(f, body, gens) => self.call_comp(env, f, body, gens, e.span),
+            At(a, args) => match self.at(env, a, args, e.span)? {
+                Val::Sized(id, args) if self.is_model(id) => {
+                    self.model(id, &args, e.span).map(Val::Model)
+                }
+                val => Ok(val),
+            },
+            Field(a, name) => self.field(env, a, name, e.span),
+            Unary(op, a) => self.unary(env, *op, a, e.span),
+            Binary(op, a, b) => self.binary(env, *op, a, b, e.span),
+            Error => Err(Reported),
+        }
+    }
+
+    /// An expression as a run-time value. Uneven and empty comprehensions are refused.
+    pub(super) fn value(&mut self, env: &mut Env, e: &ast::Expr) -> R<Expr> {
+        let value = self.reducible(env, e)?;
+        self.even(&value)?;
+        Ok(value)
+    }
+
+    /// Refuses what only a reduction may take.
+    pub(super) fn even(&mut self, value: &Expr) -> R<()> {
+        if value.ty.dims.iter().any(|d| d.ragged) {
+            return Err(self.fail(
+                Diagnostic::error(
+                    codes::RAGGED,
+                    "an uneven comprehension stands outside a reduction",
+                    value.span,
+                    "its number of entries depends on an enclosing loop variable",
+                )
+                .hint("only `sum`, `max` and `min` take uneven comprehensions, directly: `sum(x[j] for j in 0..i)`")
+                .hint("elsewhere make each one as long as the next, for example `[select(j < i, x[j], 0) for j in n]`"),
+            ));
+        }
+        if value.ty.dims.iter().any(|d| d.size == 0) {
+            return Err(self.fail(
+                Diagnostic::error(
+                    codes::SIZE,
+                    "a tensor has at least one entry",
+                    value.span,
+                    "this comprehension has none",
+                )
+                .hint("look at the sizes it ranges over; `require` can exclude sizes that make no sense"),
+            ));
+        }
+        Ok(())
+    }
+
+    /// As [`Self::value`], for the argument of a reduction.
+    pub(super) fn reducible(&mut self, env: &mut Env, e: &ast::Expr) -> R<Expr> {
+        let val = self.expr(env, e)?;
+        self.to_expr(val, e.span)
+    }
+
+    /// A run-time value of what is known at compile time.
+    pub(super) fn to_expr(&mut self, val: Val, span: Span) -> R<Expr> {
+        let title = "this has no value at run time";
+        match val {
+            Val::Int(IntVal { sampled: true, .. }) => Err(self.fail(
+                Diagnostic::error(
+                    codes::KIND,
+                    "a sampled member can only be an index",
+                    span,
+                    "drawn at run time: no number to compute with",
+                )
+                .hint("use it in brackets, as in `image[j]`"),
+            )),
+            Val::Int(IntVal { rounded: true, .. }) => {
+                let text = self.text(span);
+                Err(self.fail(
+                    Diagnostic::error(
+                        codes::ELEMENT,
+                        "a division of sizes rounds down, which a value must not do unseen",
+                        span,
+                        "not a whole number",
+                    )
+                    .hint(format!(
+                        "for the exact quotient make one side a real number: `{}`",
+                        with_real(&text)
+                    ))
+                    .hint("to round down on purpose say so, for example `(b - b % 2) / 2`"),
+                ))
+            }
+            Val::Int(i) => Ok(index_expr(&i.index, span)),
+            Val::Real(x) => Ok(constant(x, Elem::Fix, span)),
+            Val::Bool(b) => Ok(constant(f64::from(u8::from(b)), Elem::Bit, span)),
+            Val::Cond(c) => Ok(cond_expr(&c, span)),
+            Val::Expr(e) => Ok(Expr { span, ..e }),
+            Val::Poison => Err(Reported),
+            Val::Fields(e, prefix) => {
+                let names = self.fields_below(&e.ty, &prefix);
+                Err(self.fail(
+                    Diagnostic::error(codes::KIND, title, span, "a layer, not one of its tensors")
+                        .hint(format!("its parameters are: {}", names.join(", "))),
+                ))
+            }
+            Val::Set(set) => {
+                let name = self.set_name(set);
+                Err(self.fail(
+                    Diagnostic::error(codes::KIND, title, span, "a party set").hint(format!(
+                        "a party set is what loops run over: `[.. for i in {name}]`"
+                    )),
+                ))
+            }
+            Val::Members(..) | Val::Sample(_) => Err(self.fail(
+                Diagnostic::error(codes::KIND, title, span, "a sampled committee")
+                    .hint("loop over it: `[.. for j in committee[i]]`"),
+            )),
+            Val::Range(..) => Err(self.fail(
+                Diagnostic::error(codes::KIND, title, span, "a range")
+                    .hint("a range is what loops run over: `[x[j] for j in 0..n]`"),
+            )),
+            Val::Item(_) | Val::Sized(..) => Err(self.fail(
+                Diagnostic::error(codes::KIND, title, span, "a function that is not called")
+                    .hint("give it its arguments in parentheses"),
+            )),
+            other => Err(self.fail(
+                Diagnostic::error(codes::KIND, title, span, other.describe())
+                    .hint("it is known at compile time only: it stands in brackets and types"),
+            )),
+        }
+    }
+
+    /// As [`Self::expr`], but the name of an item stays a name.
+    pub(super) fn head(&mut self, env: &mut Env, e: &ast::Expr) -> R<Val> {
+        match &e.kind {
+            ast::ExprKind::Name(name) => match env.get(name) {
+                Some(Val::Poison) => Err(Reported),
+                Some(val) => Ok(val.clone()),
+                None => match self.world.modules[env.module].names.get(name) {
+                    Some(&id) => Ok(Val::Item(id)),
+                    // Normally reported by the pass over names; reporting twice shows once.
+                    None => Err(self.fail(Diagnostic::error(
+                        codes::UNKNOWN_NAME,
+                        format!("there is no name `{name}` here"),
+                        e.span,
+                        "not defined",
+                    ))),
+                },
+            },
+            ast::ExprKind::Path(head, name) => match self.world.path(head, name) {
+                Ok(id) => Ok(Val::Item(id)),
+                Err(error) => Err(self.fail(error)),
+            },
+            ast::ExprKind::At(a, args) => self.at(env, a, args, e.span),
+            _ => self.expr(env, e),
+        }
+    }
+
+    /// Whether an item is a model.
+    pub(super) fn is_model(&self, id: ItemId) -> bool {
+        matches!(&self.world.items[id.0].item.kind, ItemKind::Block(b) if b.is_model)
+    }
+
+    fn item_value(&mut self, id: ItemId, span: Span) -> R<Val> {
+        let item = self.world.item(id);
+        match &item.kind {
+            ItemKind::Const { value, .. } => {
+                if let Some(known) = self.consts.get(&id) {
+                    return known.clone();
+                }
+                // A constant that uses itself was reported with the names.
+                self.consts.insert(id, Err(Reported));
+                let mut env = Env::new(self.world.items[id.0].module);
+                let val = match self.expr(&mut env, value)? {
+                    val @ (Val::Int(_) | Val::Real(_) | Val::Bool(_)) => Ok(val),
+                    _ => Err(self.fail(
+                        Diagnostic::error(
+                            codes::KIND,
+                            "a constant is a number known at compile time",
+                            value.span,
+                            "not known at compile time",
+                        )
+                        .hint("define it with `let` inside the predicate, or as a function"),
+                    )),
+                };
+                self.consts.insert(id, val.clone());
+                val
+            }
+            ItemKind::Block(b) if b.is_model => self.model(id, &[], span).map(Val::Model),
+            ItemKind::Predicate(_) => Err(self.fail(
+                Diagnostic::error(
+                    codes::KIND,
+                    "a predicate cannot be used inside another",
+                    span,
+                    item_kind(&item),
+                )
+                .hint("put what both share into a function"),
+            )),
+            _ => Ok(Val::Item(id)),
+        }
+    }
+
+    fn list(&mut self, env: &mut Env, items: &[ast::Expr], span: Span) -> R<Expr> {
+        let values: Vec<R<Expr>> = items.iter().map(|e| self.value(env, e)).collect();
+        let values = values.into_iter().collect::<R<Vec<Expr>>>()?;
+        let Some(first) = values.first() else {
+            return Err(self.fail(Diagnostic::error(
+                codes::SIZE,
+                "a tensor has at least one entry",
+                span,
+                "empty list",
+            )));
+        };
+        let mut ty = first.ty.clone();
+        for v in &values[1..] {
+            if v.ty.shape() != ty.shape() {
+                let (a, b) = (self.ty(&ty), self.ty(&v.ty));
+                return Err(self.fail(
+                    Diagnostic::error(
+                        codes::SHAPE,
+                        "the entries of a list have one shape",
+                        v.span,
+                        format!("this is {b}"),
+                    )
+                    .label(first.span, format!("the first is {a}")),
+                ));
+            }
+            ty.elem = join_elem(ty.elem, v.ty.elem);
+            ty.secrecy = join_secrecy(ty.secrecy, v.ty.secrecy);
+            if ty.record != v.ty.record {
+                ty.record = None;
+            }
+        }
+        ty.dims.insert(0, Dim::plain(values.len() as u64));
+        Ok(typed(ExprKind::List(values), ty, span))
+    }
+
+    fn field(&mut self, env: &mut Env, a: &ast::Expr, name: &Ident, span: Span) -> R<Val> {
+        let (base, prefix) = match self.expr(env, a)? {
+            Val::Model(m) => {
+                let model = &self.models[m.0 as usize];
+                return match name.name.as_str() {
+                    "shape" => Ok(Val::Shape(model.input.clone())),
+                    "classes" => Ok(Val::int(model.output.iter().product::<u64>() as i64)),
+                    "len" => Ok(Val::int(model.len as i64)),
+                    _ => Err(self.fail(
+                        Diagnostic::error(
+                            codes::UNKNOWN_NAME,
+                            format!("a model has no `{}`", name.name),
+                            name.span,
+                            "not defined",
+                        )
+                        .hint("a model has `shape` (of its input), `classes` (its outputs) and `len` (its weights)"),
+                    )),
+                };
+            }
+            Val::Fields(e, prefix) => (e, format!("{prefix}.{}", name.name)),
+            Val::Expr(e) if e.ty.record.is_some() => (e, name.name.clone()),
+            Val::Poison => return Err(Reported),
+            other => {
+                let what = match &other {
+                    Val::Expr(e) => self.ty(&e.ty),
+                    other => other.describe().to_owned(),
+                };
+                return Err(self.fail(
+                    Diagnostic::error(
+                        codes::KIND,
+                        "only weights and models have fields",
+                        a.span,
+                        format!("this is {what}"),
+                    )
+                    .hint("fields are parameters of a `weights M`, as in `w.conv1.weight`, and `M.shape`, `M.classes`"),
+                ));
+            }
+        };
+        let Some(m) = base.ty.record else { return Err(Reported) };
+        let model = &self.models[m.0 as usize];
+        if let Some(p) = model.params.iter().find(|p| p.name == prefix) {
+            let mut ty = base.ty.clone();
+            ty.record = None;
+            ty.dims.pop();
+            ty.dims.extend(p.shape.iter().map(|n| Dim::plain(*n)));
+            return Ok(Val::Expr(typed(ExprKind::Field(Box::new(base), p.offset), ty, span)));
+        }
+        let dotted = format!("{prefix}.");
+        if model.params.iter().any(|p| p.name.starts_with(&dotted)) {
+            return Ok(Val::Fields(base, prefix));
+        }
+        let near = did_you_mean(&prefix, model.params.iter().map(|p| p.name.as_str()));
+        let parent = prefix.rsplit_once('.').map_or("", |(p, _)| p).to_owned();
+        let hint = match near {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => {
+                let names = self.fields_below(&base.ty, &parent);
+                format!("here are: {}", names.join(", "))
+            }
+        };
+        let error = Diagnostic::error(
+            codes::UNKNOWN_NAME,
+            format!("model {} has no parameter `{prefix}`", self.models[m.0 as usize].name),
+            name.span,
+            "not defined",
+        );
+        Err(self.fail(error.hint(hint)))
+    }
+
+    /// The next parts of parameter names below a prefix.
+    fn fields_below(&self, ty: &Ty, prefix: &str) -> Vec<String> {
+        let Some(model) = ty.record.map(|m| &self.models[m.0 as usize]) else { return Vec::new() };
+        let mut out: Vec<String> = Vec::new();
+        for p in &model.params {
+            let rest = match prefix {
+                "" => Some(p.name.as_str()),
+                prefix => p.name.strip_prefix(prefix).and_then(|r| r.strip_prefix('.')),
+            };
+            let part = rest.and_then(|r| r.split('.').next());
+            if let Some(part) = part
+                && out.last().is_none_or(|l| l != part)
+            {
+                out.push(part.to_owned());
+            }
+        }
+        out.iter().map(|n| format!("`{n}`")).collect()
+    }
+
+    /// Name of a party set.
+    pub(super) fn set_name(&self, set: SetId) -> String {
+        self.parties[set.0 as usize].name.clone()
+    }
+
+    /// Number of members of a party set.
+    pub(super) fn set_size(&self, set: SetId) -> u64 {
+        self.parties[set.0 as usize].size
+    }
+}
+
+/// `public` or `secret`.
+pub(super) fn secrecy_word(s: Secrecy) -> &'static str {
+    match s {
+        Secrecy::Public => "public",
+        Secrecy::Secret => "secret",
+    }
+}
+
+/// The text with the divisor a decimal, if it ends in an integer.
+fn with_real(text: &str) -> String {
+    if text.ends_with(|c: char| c.is_ascii_digit()) && text.contains('/') {
+        format!("{text}.0")
+    } else {
+        format!("1.0 * {text}")
+    }
+}

@@ -1,0 +1,254 @@
+//! Typing of intrinsics. Their `extern fn` declarations in `std` document them; what the language's
+//! types cannot say (`sum` of anything, `relu` of any shape) is said here.
+
+use super::Checker;
+use super::index::count_entries;
+use super::value::{Env, Loop, R, Val, constant, join_elem, join_secrecy, typed};
+use super::world::{ItemId, STD};
+use crate::diagnostic::{Diagnostic, codes};
+use crate::syntax::ast::{Function, Span};
+use crate::types::{Dim, Domain, Elem, Expr, ExprKind, Gen, Intrinsic, Ty};
+
+/// Every intrinsic by its name.
+pub(super) const NAMES: &[(&str, Intrinsic)] = &[
+    ("sum", Intrinsic::Sum),
+    ("dot", Intrinsic::Dot),
+    ("max", Intrinsic::Max),
+    ("min", Intrinsic::Min),
+    ("argmax", Intrinsic::ArgMax),
+    ("sort", Intrinsic::Sort),
+    ("select", Intrinsic::Select),
+    ("relu", Intrinsic::Relu),
+    ("exp", Intrinsic::Exp),
+    ("recip", Intrinsic::Recip),
+    ("sqrt", Intrinsic::Sqrt),
+    ("log", Intrinsic::Log),
+    ("abs", Intrinsic::Abs),
+];
+
+impl Checker<'_> {
+    pub(super) fn intrinsic(
+        &mut self,
+        env: &Env,
+        id: ItemId,
+        f: &Function,
+        args: Vec<Expr>,
+        callee: Span,
+        span: Span,
+    ) -> R<Val> {
+        use Intrinsic::*;
+        let name = f.name.name.as_str();
+        let known = NAMES.iter().find(|(n, _)| *n == name && self.world.items[id.0].module == STD);
+        let Some(&(_, which)) = known else {
+            return Err(self.fail(
+                Diagnostic::error(
+                    codes::KIND,
+                    format!("the compiler has no intrinsic `{name}`"),
+                    callee,
+                    "declared without a body",
+                )
+                .label(f.name.span, "declared here")
+                .hint("give the function a body; `extern fn` is for the compiler's own operations"),
+            ));
+        };
+        self.arity(f, args.len(), span)?;
+        if !matches!(which, Sum | Max | Min) {
+            for arg in &args {
+                self.even(arg)?;
+            }
+        }
+        match (which, <[Expr; 1]>::try_from(args)) {
+            (Sum | Max | Min, Ok([x])) => self.reduce(env, which, name, x, span).map(Val::Expr),
+            (ArgMax | Sort, Ok([x])) => {
+                self.vector(name, &x)?;
+                let ty = if which == ArgMax {
+                    Ty::scalar(Elem::Int, x.ty.secrecy)
+                } else {
+                    Ty { dims: vec![Dim::plain(x.ty.dims[0].size)], record: None, ..x.ty.clone() }
+                };
+                Ok(Val::Expr(typed(ExprKind::Intrinsic(which, vec![x]), ty, span)))
+            }
+            (_, Ok([x])) => self.entrywise(which, name, x, span),
+            (Dot, Err(args)) => self.dot(name, args, span).map(Val::Expr),
+            (_, Err(args)) => self.select(name, args, span).map(Val::Expr),
+        }
+    }
+
+    /// `sum`, `max`, `min` over the first dimension.
+    fn reduce(&mut self, env: &Env, which: Intrinsic, name: &str, x: Expr, span: Span) -> R<Expr> {
+        let Some(first) = x.ty.dims.first().copied() else {
+            let ty = self.ty(&x.ty);
+            return Err(self.fail(
+                Diagnostic::error(
+                    codes::SHAPE,
+                    format!("`{name}` goes over the entries of a tensor"),
+                    x.span,
+                    format!("this is one {ty}"),
+                )
+                .hint(format!("a comprehension makes a tensor: `{name}(x[i] for i in n)`")),
+            ));
+        };
+        let fewest = match &x.kind {
+            ExprKind::Comp(gens, _) if first.ragged || first.size == 0 => {
+                self.fewest_entries(gens, env)
+            }
+            _ => first.size,
+        };
+        let mut ty = x.ty.clone();
+        ty.dims.remove(0);
+        if ty.dims.is_empty() {
+            ty.record = None;
+        }
+        if which == Intrinsic::Sum {
+            ty.elem = join_elem(ty.elem, Elem::Int);
+            if first.size == 0 && ty.dims.is_empty() {
+                return Ok(constant(0.0, ty.elem, span));
+            }
+        }
+        if first.size == 0 || (fewest == 0 && which != Intrinsic::Sum) {
+            let some =
+                if first.size == 0 { "it has none" } else { "for some loop variables it has none" };
+            return Err(self.fail(
+                Diagnostic::error(
+                    codes::SIZE,
+                    format!("`{name}` needs at least one entry"),
+                    x.span,
+                    some,
+                )
+                .hint("look at the sizes it ranges over; `require` can exclude sizes that make no sense"),
+            ));
+        }
+        Ok(typed(ExprKind::Intrinsic(which, vec![x]), ty, span))
+    }
+
+    fn fewest_entries(&self, gens: &[Gen], env: &Env) -> u64 {
+        let inner: Vec<Loop> = gens
+            .iter()
+            .map(|g| {
+                let members = match &g.domain {
+                    Domain::Set(set) => self.set_size(*set),
+                    Domain::Sampled { count, .. } => *count,
+                    Domain::Range(..) => 0,
+                };
+                Loop { var: g.var, domain: g.domain.clone(), members, cond: g.cond.clone() }
+            })
+            .collect();
+        count_entries(&inner, &env.loops).map_or(0, |(fewest, _)| fewest)
+    }
+
+    fn vector(&mut self, name: &str, x: &Expr) -> R<()> {
+        if x.ty.dims.len() == 1 {
+            return Ok(());
+        }
+        let ty = self.ty(&x.ty);
+        let text = self.text(x.span);
+        let error = Diagnostic::error(
+            codes::SHAPE,
+            format!("`{name}` takes a vector"),
+            x.span,
+            format!("this is {ty}"),
+        );
+        Err(self.fail(match x.ty.dims.first() {
+            Some(outer) if x.ty.dims.len() == 2 => {
+                let over = outer.set.map_or(outer.size.to_string(), |s| self.set_name(s));
+                error.hint(format!("one at a time: `[{name}({text}[i]) for i in {over}]`"))
+            }
+            _ => error,
+        }))
+    }
+
+    fn entrywise(&mut self, which: Intrinsic, name: &str, x: Expr, span: Span) -> R<Val> {
+        use Intrinsic::*;
+        if let ExprKind::Const(c) = x.kind {
+            let (value, allowed) = match which {
+                Relu => (c.max(0.0), true),
+                Abs => (c.abs(), true),
+                Exp => (c.exp(), true),
+                Recip => (1.0 / c, c > 0.0),
+                Sqrt => (c.sqrt(), c >= 0.0),
+                Log => (c.ln(), c > 0.0),
+                Sum | Dot | Max | Min | ArgMax | Sort | Select => (c, true),
+            };
+            if !allowed || !value.is_finite() {
+                return Err(self.fail(Diagnostic::error(
+                    codes::CONST_EVAL,
+                    format!("`{name}` of {c} is no real number"),
+                    x.span,
+                    format!("is {c} here"),
+                )));
+            }
+            let integral = matches!(which, Relu | Abs) && x.ty.elem != Elem::Fix;
+            return Ok(if integral {
+                Val::Expr(constant(value, Elem::Int, span))
+            } else {
+                Val::Real(value)
+            });
+        }
+        let elem = match which {
+            Relu | Abs => join_elem(x.ty.elem, Elem::Int),
+            _ => Elem::Fix,
+        };
+        let ty = Ty { elem, ..x.ty.clone() };
+        Ok(Val::Expr(typed(ExprKind::Intrinsic(which, vec![x]), ty, span)))
+    }
+
+    fn dot(&mut self, name: &str, args: Vec<Expr>, span: Span) -> R<Expr> {
+        let [x, y] = self.exactly::<2>(name, args, span)?;
+        self.vector(name, &x)?;
+        self.vector(name, &y)?;
+        if x.ty.shape() != y.ty.shape() {
+            let (tx, ty) = (self.ty(&x.ty), self.ty(&y.ty));
+            return Err(self.fail(
+                Diagnostic::error(
+                    codes::SHAPE,
+                    "`dot` takes two vectors of one length",
+                    y.span,
+                    format!("this is {ty}"),
+                )
+                .label(x.span, format!("this is {tx}")),
+            ));
+        }
+        let elem = join_elem(join_elem(x.ty.elem, y.ty.elem), Elem::Int);
+        let ty = Ty::scalar(elem, join_secrecy(x.ty.secrecy, y.ty.secrecy));
+        Ok(typed(ExprKind::Intrinsic(Intrinsic::Dot, vec![x, y]), ty, span))
+    }
+
+    fn select(&mut self, name: &str, args: Vec<Expr>, span: Span) -> R<Expr> {
+        let [c, a, b] = self.exactly::<3>(name, args, span)?;
+        if c.ty.elem != Elem::Bit {
+            let ty = self.ty(&c.ty);
+            return Err(self.fail(
+                Diagnostic::error(
+                    codes::ELEMENT,
+                    "`select(c, a, b)` chooses by a bit",
+                    c.span,
+                    format!("this is {ty}"),
+                )
+                .hint("a comparison gives a bit: `select(x > 0, a, b)`"),
+            ));
+        }
+        let mut dims = self.joint_dims(name, &a, &b, span)?;
+        if !c.ty.dims.is_empty() {
+            let sides = Expr { ty: Ty { dims, ..a.ty.clone() }, ..a.clone() };
+            dims = self.joint_dims(name, &sides, &c, span)?;
+        }
+        let record = a.ty.record.or(b.ty.record).filter(|_| {
+            [&a, &b].iter().all(|e| e.ty.record.is_some() || e.ty.dims.is_empty())
+                && a.ty.record.is_none_or(|m| b.ty.record.is_none_or(|n| m == n))
+        });
+        let secrecy = join_secrecy(c.ty.secrecy, join_secrecy(a.ty.secrecy, b.ty.secrecy));
+        let ty = Ty { elem: join_elem(a.ty.elem, b.ty.elem), dims, secrecy, record };
+        Ok(typed(ExprKind::Intrinsic(Intrinsic::Select, vec![c, a, b]), ty, span))
+    }
+
+    fn exactly<const N: usize>(&mut self, name: &str, args: Vec<Expr>, span: Span) -> R<[Expr; N]> {
+        <[Expr; N]>::try_from(args).map_err(|args| {
+            self.fail(Diagnostic::error(
+                codes::ARGUMENTS,
+                format!("`{name}` takes {N} arguments, not {}", args.len()),
+                span,
+                "wrong number of arguments",
+            ))
+        })
+    }
+}

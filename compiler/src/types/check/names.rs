@@ -1,0 +1,399 @@
+//! Names of every item of a file, used or not: unknown names, names defined twice, recursion.
+//!
+//! Checking proper sees only what the predicate calls with the sizes at hand; this pass makes sure
+//! that a misspelt name anywhere is reported on every run.
+
+use super::layers;
+use super::world::{ItemId, World, item_kind};
+use crate::diagnostic::{Diagnostic, codes, near::did_you_mean};
+use crate::syntax::ast::{
+    Arg, BinaryOp, Dim, Expr, ExprKind, Gen, Ident, Item, ItemKind, Let, Param, Size, Span, Stmt,
+    StmtKind, Type, TypeKind,
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Reports every name problem of a module's own items.
+pub(super) fn resolve(world: &World, module: usize, diags: &mut Vec<Diagnostic>) {
+    let mut uses: BTreeMap<ItemId, Vec<(ItemId, Span)>> = BTreeMap::new();
+    for &id in &world.modules[module].own {
+        let mut pass = Names {
+            world,
+            module,
+            block: false,
+            scope: Vec::new(),
+            later: Vec::new(),
+            used: Vec::new(),
+            diags,
+        };
+        pass.item(&world.items[id.0].item);
+        let used = pass.used;
+        uses.insert(id, used);
+    }
+    recursion(world, &uses, diags);
+}
+
+struct Names<'w, 'd> {
+    world: &'w World,
+    module: usize,
+    /// Inside a block, where the layers are names.
+    block: bool,
+    scope: Vec<(String, Span)>,
+    /// Names that later statements of the same body define.
+    later: Vec<(String, Span)>,
+    used: Vec<(ItemId, Span)>,
+    diags: &'d mut Vec<Diagnostic>,
+}
+
+impl Names<'_, '_> {
+    fn item(&mut self, item: &Item) {
+        match &item.kind {
+            ItemKind::Use(_) => {}
+            ItemKind::Const { value, .. } => self.expr(value),
+            ItemKind::Fn(f) => {
+                self.sizes(&f.sizes);
+                self.params(&f.params);
+                self.ty(&f.result);
+                if let Some(body) = &f.body {
+                    self.later(body.lets.iter().map(|l| &l.name));
+                    body.lets.iter().for_each(|l| self.define_let(l));
+                    self.expr(&body.value);
+                }
+            }
+            ItemKind::Block(b) => {
+                self.block = true;
+                self.sizes(&b.sizes);
+                self.params(std::slice::from_ref(&b.param));
+                if let Some(ty) = &b.result {
+                    self.ty(ty);
+                }
+                self.later(b.layers.iter().map(|l| &l.name));
+                b.layers.iter().for_each(|l| self.define_let(l));
+                self.expr(&b.value);
+            }
+            ItemKind::Predicate(p) => {
+                self.sizes(&p.sizes);
+                self.params(&p.params);
+                self.later(p.body.iter().filter_map(|s| defines(&s.kind)));
+                p.body.iter().for_each(|s| self.stmt(s));
+            }
+        }
+    }
+
+    fn later<'n>(&mut self, names: impl Iterator<Item = &'n Ident>) {
+        self.later = names.map(|n| (n.name.clone(), n.span)).collect();
+    }
+
+    fn sizes(&mut self, sizes: &[Size]) {
+        for size in sizes {
+            if let Some(default) = &size.default {
+                self.expr(default);
+            }
+            self.define(&size.name);
+        }
+    }
+
+    fn params(&mut self, params: &[Param]) {
+        for param in params {
+            if let Some(ty) = &param.ty {
+                self.ty(ty);
+            }
+            if let Some(default) = &param.default {
+                self.expr(default);
+            }
+        }
+        params.iter().for_each(|p| self.define(&p.name));
+    }
+
+    fn define_let(&mut self, l: &Let) {
+        self.expr(&l.value);
+        self.define(&l.name);
+    }
+
+    fn stmt(&mut self, s: &Stmt) {
+        match &s.kind {
+            StmtKind::Require { cond, .. } => self.require(cond),
+            StmtKind::Parties { size, .. } => size.iter().for_each(|e| self.expr(e)),
+            StmtKind::Input { ty, range, from, .. } => {
+                self.ty(ty);
+                range.iter().for_each(|e| self.expr(e));
+                if let Some(giver) = from {
+                    self.party(&giver.set);
+                }
+            }
+            StmtKind::Let(l) => self.expr(&l.value),
+            StmtKind::Sample { count, of, each, .. } => {
+                self.expr(count);
+                self.party(of);
+                self.party(each);
+            }
+            StmtKind::Reveal { value, to, .. } => {
+                self.expr(value);
+                self.party(to);
+            }
+            StmtKind::Error => {}
+        }
+        if let Some(name) = defines(&s.kind) {
+            self.define(name);
+        }
+    }
+
+    /// `failure` and `error(x)` are names here and nowhere else; `x` may be defined later.
+    fn require(&mut self, cond: &Expr) {
+        if let ExprKind::Binary(op, left, right) = &cond.kind
+            && matches!(op, BinaryOp::Le | BinaryOp::Lt | BinaryOp::Ge | BinaryOp::Gt)
+        {
+            match &left.kind {
+                ExprKind::Name(n) if n == "failure" && !self.is_local(n) => {
+                    return self.expr(right);
+                }
+                ExprKind::Call(f, args) if matches!(&f.kind, ExprKind::Name(n) if n == "error") => {
+                    for arg in args {
+                        match &arg.kind {
+                            ExprKind::Name(n) if self.later.iter().any(|(l, _)| l == n) => {}
+                            _ => self.expr(arg),
+                        }
+                    }
+                    return self.expr(right);
+                }
+                _ => {}
+            }
+        }
+        self.expr(cond);
+    }
+
+    fn is_local(&self, name: &str) -> bool {
+        self.scope.iter().any(|(n, _)| n == name)
+    }
+
+    fn party(&mut self, name: &Ident) {
+        if !self.is_local(&name.name) {
+            self.unknown(&name.name, name.span, "party set");
+        }
+    }
+
+    fn define(&mut self, name: &Ident) {
+        match self.scope.iter().find(|(n, _)| *n == name.name) {
+            Some((_, first)) => {
+                let error = Diagnostic::error(
+                    codes::DUPLICATE,
+                    format!("`{}` is defined twice", name.name),
+                    name.span,
+                    "defined again here",
+                );
+                self.diags.push(
+                    error
+                        .label(*first, "first defined here")
+                        .hint("nothing changes its value in this language: choose another name"),
+                );
+            }
+            None => self.scope.push((name.name.clone(), name.span)),
+        }
+    }
+
+    fn ty(&mut self, ty: &Type) {
+        match &ty.kind {
+            TypeKind::Tensor { base, dims } => {
+                if !["fix", "int", "bit"].contains(&base.name.as_str()) {
+                    let error = Diagnostic::error(
+                        codes::UNKNOWN_NAME,
+                        format!("there is no type `{}`", base.name),
+                        base.span,
+                        "not a type",
+                    );
+                    let meant = match base.name.as_str() {
+                        "float" | "double" | "real" | "f32" | "f64" | "number" => Some("fix"),
+                        "bool" | "boolean" => Some("bit"),
+                        "i64" | "i32" | "u64" | "u32" | "integer" | "uint" => Some("int"),
+                        other => did_you_mean(other, ["fix", "int", "bit"]),
+                    };
+                    self.diags.push(match meant {
+                        Some(meant) => error.hint(format!("did you mean `{meant}`?")),
+                        None => error.hint("types are `fix` (a real number), `int`, `bit`, tensors of them such as `fix[d]`, and `weights M`"),
+                    });
+                }
+                for dim in dims {
+                    match dim {
+                        Dim::Size(e) | Dim::Splice(e) => self.expr(e),
+                    }
+                }
+            }
+            TypeKind::Weights(model) => self.name(&model.name, model.span),
+        }
+    }
+
+    fn name(&mut self, name: &str, span: Span) {
+        if self.is_local(name) || (self.block && layers::is_layer(name)) {
+            return;
+        }
+        match self.world.modules[self.module].names.get(name) {
+            Some(&id) => self.used.push((id, span)),
+            None => self.unknown(name, span, "name"),
+        }
+    }
+
+    fn unknown(&mut self, name: &str, span: Span, what: &str) {
+        let error = Diagnostic::error(
+            codes::UNKNOWN_NAME,
+            format!("there is no {what} `{name}` here"),
+            span,
+            "not defined",
+        );
+        if let Some((_, place)) = self.later.iter().find(|(n, _)| n == name) {
+            self.diags.push(
+                error
+                    .label(*place, "defined only here")
+                    .hint("a name can be used after its definition: move that line up"),
+            );
+            return;
+        }
+        let std = &self.world.modules[super::world::STD].names;
+        let own = &self.world.modules[self.module].names;
+        let hint = if std.contains_key(name) {
+            format!("it is in the library: write `use std::{{{name}}};`")
+        } else if self.world.models.contains_key(name) {
+            format!("it is a library model: write `use models::{{{name}}};`")
+        } else if layers::is_layer(name) {
+            "it is a layer, and layers stand in a `block` or `model`".to_owned()
+        } else if matches!(name, "failure" | "error") {
+            "it belongs at the left of `require failure <= ..;` or `require error(x) <= ..;`"
+                .to_owned()
+        } else {
+            let locals = self.scope.iter().rev().map(|(n, _)| n.as_str());
+            let layers = layers::NAMES.iter().copied().filter(|_| self.block);
+            let visible = locals.chain(own.keys().map(String::as_str)).chain(layers);
+            match (did_you_mean(name, visible), did_you_mean(name, std.keys().map(String::as_str)))
+            {
+                (Some(near), _) => format!("did you mean `{near}`?"),
+                (None, Some(near)) => {
+                    format!("the library has a function `{near}`: `use std::{{{near}}};`")
+                }
+                (None, None) if what == "party set" => {
+                    format!(
+                        "declare it: `parties {name};` or, with m members, `parties {name}[m];`"
+                    )
+                }
+                (None, None) => {
+                    "define it with `let`, as a size in brackets, or as an `input`".into()
+                }
+            }
+        };
+        self.diags.push(error.hint(hint));
+    }
+
+    fn expr(&mut self, e: &Expr) {
+        match &e.kind {
+            ExprKind::Name(name) => self.name(name, e.span),
+            ExprKind::Path(head, name) => match self.world.path(head, name) {
+                Ok(id) => self.used.push((id, e.span)),
+                Err(error) => self.diags.push(error),
+            },
+            ExprKind::Int(_) | ExprKind::Real(_) | ExprKind::Error => {}
+            ExprKind::List(all) => all.iter().for_each(|e| self.expr(e)),
+            ExprKind::Comp(body, gens) => self.comp(None, body, gens),
+            ExprKind::CallGen(f, body, gens) => self.comp(Some(f), body, gens),
+            ExprKind::If(c, a, b) => [c, a, b].into_iter().for_each(|e| self.expr(e)),
+            ExprKind::Call(f, args) => {
+                self.expr(f);
+                args.iter().for_each(|e| self.expr(e));
+            }
+            ExprKind::At(a, args) => {
+                self.expr(a);
+                args.iter().for_each(|Arg { value, .. }| self.expr(value));
+            }
+            ExprKind::Field(a, _) | ExprKind::Unary(_, a) => self.expr(a),
+            ExprKind::Binary(_, a, b) => {
+                self.expr(a);
+                self.expr(b);
+            }
+        }
+    }
+
+    fn comp(&mut self, f: Option<&Expr>, body: &Expr, gens: &[Gen]) {
+        if let Some(f) = f {
+            self.expr(f);
+        }
+        let outside = self.scope.len();
+        for g in gens {
+            self.expr(&g.domain);
+            self.define(&g.var);
+            g.cond.iter().for_each(|c| self.expr(c));
+        }
+        self.expr(body);
+        self.scope.truncate(outside);
+    }
+}
+
+fn defines(kind: &StmtKind) -> Option<&Ident> {
+    match kind {
+        StmtKind::Parties { name, .. }
+        | StmtKind::Input { name, .. }
+        | StmtKind::Let(Let { name, .. })
+        | StmtKind::Sample { name, .. } => Some(name),
+        StmtKind::Require { .. } | StmtKind::Reveal { .. } | StmtKind::Error => None,
+    }
+}
+
+/// Reports each circle of items that use one another, once.
+fn recursion(
+    world: &World,
+    uses: &BTreeMap<ItemId, Vec<(ItemId, Span)>>,
+    diags: &mut Vec<Diagnostic>,
+) {
+    let mut reported: BTreeSet<ItemId> = BTreeSet::new();
+    for &start in uses.keys() {
+        let Some(circle) = circle(start, uses) else { continue };
+        if circle.iter().any(|(id, _)| reported.contains(id)) {
+            continue;
+        }
+        reported.extend(circle.iter().map(|(id, _)| *id));
+        let item = world.item(start);
+        let kind = item_kind(&item);
+        let name = world.name(start);
+        let mut calls = circle.iter();
+        let Some((to, span)) = calls.next() else { continue };
+        let (title, label) = if circle.len() == 1 {
+            (format!("`{name}` is {kind} that uses itself"), "here".to_owned())
+        } else {
+            let path: Vec<&str> = circle.iter().map(|(id, _)| world.name(*id)).collect();
+            let title = format!(
+                "`{name}` is {kind} that uses itself, by way of `{}`",
+                path[..path.len() - 1].join("`, `")
+            );
+            (title, format!("uses `{}`", world.name(*to)))
+        };
+        let mut error = Diagnostic::error(codes::RECURSION, title, *span, label);
+        for (id, span) in calls {
+            error = error.label(*span, format!("which uses `{}`", world.name(*id)));
+        }
+        diags.push(error.hint(
+            "a circuit has a fixed size: write a repetition as a comprehension, `sum(.. for i in n)`",
+        ));
+    }
+}
+
+/// The shortest way from an item back to itself: who is used, and where.
+fn circle(
+    start: ItemId,
+    uses: &BTreeMap<ItemId, Vec<(ItemId, Span)>>,
+) -> Option<Vec<(ItemId, Span)>> {
+    let mut paths: Vec<Vec<(ItemId, Span)>> = vec![Vec::new()];
+    let mut seen = BTreeSet::new();
+    while !paths.is_empty() {
+        let mut longer = Vec::new();
+        for path in paths {
+            let at = path.last().map_or(start, |(id, _)| *id);
+            for &(next, span) in uses.get(&at).map_or(&[][..], Vec::as_slice) {
+                let mut path = path.clone();
+                path.push((next, span));
+                if next == start {
+                    return Some(path);
+                }
+                if seen.insert(next) {
+                    longer.push(path);
+                }
+            }
+        }
+        paths = longer;
+    }
+    None
+}

@@ -1,0 +1,472 @@
+//! Operators: on numbers known at compile time, and the typing of the others.
+
+use super::Checker;
+use super::index::{ArithError, combine, compare, divisor_may_vanish};
+use super::value::{Env, IntVal, R, Reported, Val, constant, join_elem, join_secrecy, typed};
+use crate::diagnostic::{Diagnostic, codes};
+use crate::syntax::ast::{self, BinaryOp, Span, UnaryOp};
+use crate::types::{BinOp, Cond, Dim, Elem, Expr, ExprKind, Index, IndexOp, Ty, UnOp};
+
+/// A power with a larger exponent would be a very long product.
+const MAX_EXPONENT: i64 = 16;
+
+impl Checker<'_> {
+    pub(super) fn unary(
+        &mut self,
+        env: &mut Env,
+        op: UnaryOp,
+        a: &ast::Expr,
+        span: Span,
+    ) -> R<Val> {
+        let val = self.expr(env, a)?;
+        match (op, val) {
+            (UnaryOp::Neg, Val::Int(i)) if !i.sampled => {
+                let index = self.arith(combine(IndexOp::Sub, Index::Const(0), i.index), span)?;
+                Ok(Val::Int(IntVal { rounded: i.rounded, ..IntVal::of(index) }))
+            }
+            (UnaryOp::Neg, Val::Real(x)) => Ok(Val::Real(-x)),
+            (UnaryOp::Not, Val::Bool(b)) => Ok(Val::Bool(!b)),
+            (UnaryOp::Not, Val::Cond(c)) => Ok(Val::Cond(Cond::Not(Box::new(c)))),
+            (op, val) => {
+                let x = self.to_expr(val, a.span)?;
+                self.even(&x)?;
+                let mut ty = x.ty.clone();
+                let op = match op {
+                    UnaryOp::Neg => {
+                        ty.elem = join_elem(ty.elem, Elem::Int);
+                        UnOp::Neg
+                    }
+                    UnaryOp::Not => {
+                        self.bits("!", &x)?;
+                        UnOp::Not
+                    }
+                };
+                Ok(Val::Expr(typed(ExprKind::Unary(op, Box::new(x)), ty, span)))
+            }
+        }
+    }
+
+    pub(super) fn binary(
+        &mut self,
+        env: &mut Env,
+        op: BinaryOp,
+        a: &ast::Expr,
+        b: &ast::Expr,
+        span: Span,
+    ) -> R<Val> {
+        if op == BinaryOp::Pipe {
+            return self.call(env, b, std::slice::from_ref(a), span);
+        }
+        // Both sides first: each may have an error of its own.
+        let (x, y) = (self.expr(env, a), self.expr(env, b));
+        let (x, y) = (x?, y?);
+        if let Some(val) = self.fold(env, op, &x, &y, b.span, span)? {
+            return Ok(val);
+        }
+        if op == BinaryOp::Pow {
+            return self.power(x, &y, a.span, b.span, span);
+        }
+        let (x, y) = (self.to_expr(x, a.span), self.to_expr(y, b.span));
+        let (x, y) = (x?, y?);
+        self.even(&x)?;
+        self.even(&y)?;
+        self.run_time(op, x, y, span).map(Val::Expr)
+    }
+
+    /// The value if both operands are known at compile time.
+    fn fold(
+        &mut self,
+        env: &Env,
+        op: BinaryOp,
+        x: &Val,
+        y: &Val,
+        right: Span,
+        span: Span,
+    ) -> R<Option<Val>> {
+        use BinaryOp::*;
+        Ok(match (x, y) {
+            (Val::Int(x), Val::Int(y)) if x.sampled || y.sampled => match op {
+                Range | Eq | Ne | Lt | Le | Gt | Ge | Add | Sub | Mul | Div | Rem | Pow => {
+                    let error = Diagnostic::error(
+                        codes::KIND,
+                        "a sampled member can only be an index",
+                        span,
+                        "drawn at run time: nothing to compute with at compile time",
+                    );
+                    return Err(self.fail(error.hint("use it alone in brackets, as in `image[j]`")));
+                }
+                _ => None,
+            },
+            (Val::Int(x), Val::Int(y)) => {
+                let rounded = x.rounded || y.rounded;
+                let index_op = match op {
+                    Range => return Ok(Some(Val::Range(x.index.clone(), y.index.clone()))),
+                    Add => IndexOp::Add,
+                    Sub => IndexOp::Sub,
+                    Mul => IndexOp::Mul,
+                    Div => IndexOp::Div,
+                    Rem => IndexOp::Rem,
+                    Pow => return self.int_power(x, y, span),
+                    _ => {
+                        let Some(op) = comparison(op) else { return Ok(None) };
+                        return Ok(Some(match (&x.index, &y.index) {
+                            (Index::Const(x), Index::Const(y)) => Val::Bool(compare(op, *x, *y)),
+                            (x, y) => Val::Cond(Cond::Compare(op, x.clone(), y.clone())),
+                        }));
+                    }
+                };
+                if matches!(index_op, IndexOp::Div | IndexOp::Rem)
+                    && divisor_may_vanish(&y.index, &env.loops)
+                {
+                    return Err(self
+                        .arith::<Val>(Err(ArithError::DivisionByZero), right)
+                        .err()
+                        .unwrap_or(Reported));
+                }
+                let exact = match (index_op, &x.index, &y.index) {
+                    (IndexOp::Div, Index::Const(x), Index::Const(y)) => {
+                        x.checked_rem(*y) == Some(0)
+                    }
+                    (IndexOp::Div, ..) => y.index == Index::Const(1),
+                    _ => true,
+                };
+                let index =
+                    self.arith(combine(index_op, x.index.clone(), y.index.clone()), span)?;
+                Some(Val::Int(IntVal { rounded: rounded || !exact, ..IntVal::of(index) }))
+            }
+            (Val::Bool(x), Val::Bool(y)) => match op {
+                And => Some(Val::Bool(*x && *y)),
+                Or => Some(Val::Bool(*x || *y)),
+                _ => None,
+            },
+            (Val::Bool(k), Val::Cond(c)) | (Val::Cond(c), Val::Bool(k)) => match (op, k) {
+                (And, true) | (Or, false) => Some(Val::Cond(c.clone())),
+                (And, false) => Some(Val::Bool(false)),
+                (Or, true) => Some(Val::Bool(true)),
+                _ => None,
+            },
+            (Val::Cond(x), Val::Cond(y)) => match op {
+                And => Some(Val::Cond(Cond::And(Box::new(x.clone()), Box::new(y.clone())))),
+                Or => Some(Val::Cond(Cond::Or(Box::new(x.clone()), Box::new(y.clone())))),
+                _ => None,
+            },
+            _ => {
+                let (Some(x), Some(y)) = (known_real(x), known_real(y)) else { return Ok(None) };
+                let value = match op {
+                    Add => x + y,
+                    Sub => x - y,
+                    Mul => x * y,
+                    Div if y == 0.0 => {
+                        return Err(self
+                            .arith::<Val>(Err(ArithError::DivisionByZero), right)
+                            .err()
+                            .unwrap_or(Reported));
+                    }
+                    Div => x / y,
+                    Pow => x.powf(y),
+                    _ => {
+                        return Ok(comparison(op).map(|op| Val::Bool(compare(op, x, y))));
+                    }
+                };
+                if !value.is_finite() {
+                    return Err(self
+                        .arith::<Val>(Err(ArithError::Overflow), span)
+                        .err()
+                        .unwrap_or(Reported));
+                }
+                Some(Val::Real(value))
+            }
+        })
+    }
+
+    /// Reports failed arithmetic on numbers known at compile time.
+    fn arith<T>(&mut self, result: Result<T, ArithError>, span: Span) -> R<T> {
+        result.map_err(|e| {
+            let title = "a computation at compile time fails";
+            self.fail(match e {
+                ArithError::DivisionByZero => {
+                    Diagnostic::error(codes::CONST_EVAL, "division by zero", span, "is 0 here")
+                        .hint("exclude these sizes with `require`")
+                }
+                ArithError::Overflow => {
+                    Diagnostic::error(codes::CONST_EVAL, title, span, "too large a number")
+                }
+            })
+        })
+    }
+
+    fn int_power(&mut self, x: &IntVal, y: &IntVal, span: Span) -> R<Option<Val>> {
+        let Index::Const(n) = y.index else { return Err(self.exponent(span)) };
+        match (&x.index, u32::try_from(n)) {
+            (Index::Const(x), Ok(n)) => {
+                let value = self.arith(x.checked_pow(n).ok_or(ArithError::Overflow), span)?;
+                Ok(Some(Val::int(value)))
+            }
+            (Index::Const(0), Err(_)) => self.arith(Err(ArithError::DivisionByZero), span),
+            (Index::Const(x), Err(_)) => Ok(Some(Val::Real((*x as f64).powf(n as f64)))),
+            (index, Ok(n)) if i64::from(n) <= MAX_EXPONENT => {
+                let mut value = Index::Const(1);
+                for _ in 0..n {
+                    value = self.arith(combine(IndexOp::Mul, value, index.clone()), span)?;
+                }
+                Ok(Some(Val::Int(IntVal { rounded: x.rounded, ..IntVal::of(value) })))
+            }
+            _ => Err(self.exponent(span)),
+        }
+    }
+
+    fn exponent(&mut self, span: Span) -> Reported {
+        self.fail(
+            Diagnostic::error(
+                codes::CONST_EVAL,
+                format!("an exponent is a whole number from 0 to {MAX_EXPONENT}, known at compile time"),
+                span,
+                "not such a number",
+            )
+            .hint("a power is a product written short; for roots and general powers use `sqrt`, `exp` and `log`"),
+        )
+    }
+
+    /// A run-time value to a constant power: a product, by halves so that it is shallow.
+    fn power(&mut self, x: Val, y: &Val, left: Span, right: Span, span: Span) -> R<Val> {
+        let Val::Int(IntVal { index: Index::Const(n), .. }) = y else {
+            return Err(self.exponent(right));
+        };
+        let x = self.to_expr(x, left)?;
+        self.even(&x)?;
+        let size = n.unsigned_abs();
+        if size > MAX_EXPONENT as u64 {
+            return Err(self.exponent(right));
+        }
+        let value = self.product(&x, size, span)?;
+        if *n >= 0 {
+            return Ok(Val::Expr(value));
+        }
+        let one = constant(1.0, Elem::Int, span);
+        self.run_time(BinaryOp::Div, one, value, span).map(Val::Expr)
+    }
+
+    fn product(&mut self, x: &Expr, n: u64, span: Span) -> R<Expr> {
+        match n {
+            0 => Ok(constant(1.0, Elem::Int, span)),
+            1 => Ok(x.clone()),
+            n => {
+                let (a, b) = (self.product(x, n / 2, span)?, self.product(x, n - n / 2, span)?);
+                self.run_time(BinaryOp::Mul, a, b, span)
+            }
+        }
+    }
+
+    /// Types an operator on values of the run.
+    fn run_time(&mut self, op: BinaryOp, x: Expr, y: Expr, span: Span) -> R<Expr> {
+        use BinaryOp::*;
+        let weights = x.ty.record.is_some() || y.ty.record.is_some();
+        let elem = join_elem(x.ty.elem, y.ty.elem);
+        let numeric = join_elem(elem, Elem::Int);
+        let (new, elem) = match op {
+            Add => (BinOp::Add, numeric),
+            Sub => (BinOp::Sub, numeric),
+            Mul => (BinOp::Mul, numeric),
+            Div => (BinOp::Div, Elem::Fix),
+            And | Or => {
+                self.bits(op.symbol(), &x)?;
+                self.bits(op.symbol(), &y)?;
+                (if op == And { BinOp::And } else { BinOp::Or }, Elem::Bit)
+            }
+            Eq | Ne if elem == Elem::Fix => {
+                let (a, b) = (self.text(x.span), self.text(y.span));
+                return Err(self.fail(
+                    Diagnostic::error(
+                        codes::ELEMENT,
+                        format!("`{}` compares integers and bits, not `fix`", op.symbol()),
+                        span,
+                        "real numbers are rounded: equal ones may differ in the last bit",
+                    )
+                    .hint(format!("compare with a tolerance: `abs({a} - {b}) <= 0.001`")),
+                ));
+            }
+            Rem => {
+                return Err(self.fail(Diagnostic::error(
+                    codes::ELEMENT,
+                    "`%` is for sizes and indices, not for values of the run",
+                    span,
+                    "no remainder of a value",
+                )));
+            }
+            Range => {
+                let at = if matches!(x.kind, ExprKind::Const(_)) { y.span } else { x.span };
+                return Err(self.fail(
+                    Diagnostic::error(
+                        codes::SECRET_CONDITION,
+                        "the bounds of a range must be known at compile time",
+                        at,
+                        "not known at compile time",
+                    )
+                    .hint("loop over all that may occur and let the others count nothing: `sum(select(j < k, x[j], 0) for j in n)`"),
+                ));
+            }
+            _ => match comparison(op) {
+                Some(op) => (op, Elem::Bit),
+                None => return Err(Reported),
+            },
+        };
+        if matches!(y.kind, ExprKind::Const(c) if c == 0.0) && op == Div {
+            return self.arith(Err(ArithError::DivisionByZero), y.span);
+        }
+        let (dims, record) = if weights {
+            self.weights_op(op, &x, &y, span)?
+        } else {
+            (self.joint_dims(op.symbol(), &x, &y, span)?, None)
+        };
+        let secrecy = join_secrecy(x.ty.secrecy, y.ty.secrecy);
+        let ty = Ty { elem, dims, secrecy, record };
+        Ok(typed(ExprKind::Binary(new, Box::new(x), Box::new(y)), ty, span))
+    }
+
+    /// Weights are added, subtracted and scaled.
+    fn weights_op(
+        &mut self,
+        op: BinaryOp,
+        x: &Expr,
+        y: &Expr,
+        span: Span,
+    ) -> R<(Vec<Dim>, Option<crate::types::ModelId>)> {
+        use BinaryOp::*;
+        let title = "weights are added, subtracted and scaled";
+        let scaling = match (x.ty.record, y.ty.record) {
+            (Some(_), None) => y.ty.dims.is_empty() && matches!(op, Mul | Div),
+            (None, Some(_)) => x.ty.dims.is_empty() && op == Mul,
+            _ => false,
+        };
+        if scaling {
+            let ty = if x.ty.record.is_some() { &x.ty } else { &y.ty };
+            return Ok((ty.dims.clone(), ty.record));
+        }
+        if let (Some(a), Some(b)) = (x.ty.record, y.ty.record)
+            && matches!(op, Add | Sub)
+        {
+            if a != b {
+                let (ta, tb) = (self.ty(&x.ty), self.ty(&y.ty));
+                return Err(self.fail(
+                    Diagnostic::error(
+                        codes::SHAPE,
+                        "weights of two models do not fit together",
+                        y.span,
+                        format!("this is {tb}"),
+                    )
+                    .label(x.span, format!("this is {ta}")),
+                ));
+            }
+            return Ok((self.joint_dims(op.symbol(), x, y, span)?, Some(a)));
+        }
+        let (ta, tb) = (self.ty(&x.ty), self.ty(&y.ty));
+        let error = Diagnostic::error(codes::ELEMENT, title, y.span, format!("this is {tb}"))
+            .label(x.span, format!("this is {ta}"));
+        Err(self.fail(match op {
+            Mul => error.hint("the product of all weights, summed, is `dot(u, v)`"),
+            Lt | Le | Gt | Ge | Eq | Ne => {
+                error.hint("compare one number of each: `norm(u)`, `max(abs(u))`, `dot(u, v)`")
+            }
+            _ => error.hint("a single layer is a tensor: `w.conv1.weight`"),
+        }))
+    }
+
+    /// Dimensions of an entry-by-entry operation: the same, or one operand is a scalar.
+    pub(super) fn joint_dims(&mut self, what: &str, x: &Expr, y: &Expr, span: Span) -> R<Vec<Dim>> {
+        if x.ty.dims.is_empty() {
+            return Ok(y.ty.dims.clone());
+        }
+        if y.ty.dims.is_empty() {
+            return Ok(x.ty.dims.clone());
+        }
+        let (tx, ty) = (self.ty(&x.ty), self.ty(&y.ty));
+        if x.ty.shape() != y.ty.shape() {
+            let error = Diagnostic::error(
+                codes::SHAPE,
+                format!("`{what}` works entry by entry on equal shapes, or with a single number"),
+                y.span,
+                format!("this is {ty}"),
+            )
+            .label(x.span, format!("this is {tx}"));
+            let (long, short) =
+                if x.ty.dims.len() > y.ty.dims.len() { (&x.ty, &y.ty) } else { (&y.ty, &x.ty) };
+            let inside =
+                long.shape().ends_with(&short.shape()) && long.dims.len() > short.dims.len();
+            let (left, right) = (self.text(x.span), self.text(y.span));
+            return Err(self.fail(if inside && long.dims.len() == short.dims.len() + 1 {
+                let outer =
+                    long.dims[0].set.map_or(long.dims[0].size.to_string(), |s| self.set_name(s));
+                let text = if std::ptr::eq(long, &x.ty) {
+                    format!("{left}[i] {what} {right}")
+                } else {
+                    format!("{left} {what} {right}[i]")
+                };
+                error.hint(format!("one at a time: `[{text} for i in {outer}]`"))
+            } else {
+                error
+            }));
+        }
+        let mut dims = Vec::with_capacity(x.ty.dims.len());
+        for (a, b) in x.ty.dims.iter().zip(&y.ty.dims) {
+            if let (Some(s), Some(t)) = (a.set, b.set)
+                && s != t
+            {
+                return Err(self.fail(
+                    Diagnostic::error(
+                        codes::INDEX_SET,
+                        "entries of different party sets do not belong together",
+                        span,
+                        format!(
+                            "`{what}` would pair a {} with a {}",
+                            self.set_name(s),
+                            self.set_name(t)
+                        ),
+                    )
+                    .label(x.span, format!("this is {tx}"))
+                    .label(y.span, format!("this is {ty}")),
+                ));
+            }
+            dims.push(Dim { set: a.set.or(b.set), ..*a });
+        }
+        Ok(dims)
+    }
+
+    /// Refuses operands of `!`, `&&` and `||` that are not bits.
+    pub(super) fn bits(&mut self, what: &str, x: &Expr) -> R<()> {
+        if x.ty.elem == Elem::Bit {
+            return Ok(());
+        }
+        let ty = self.ty(&x.ty);
+        Err(self.fail(
+            Diagnostic::error(
+                codes::ELEMENT,
+                format!("`{what}` works on bits"),
+                x.span,
+                format!("this is {ty}"),
+            )
+            .hint("a comparison gives a bit: `x > 0`"),
+        ))
+    }
+}
+
+fn known_real(val: &Val) -> Option<f64> {
+    match val {
+        Val::Real(x) => Some(*x),
+        // A rounded quotient is refused when it becomes a value.
+        Val::Int(IntVal { index: Index::Const(i), rounded: false, .. }) => Some(*i as f64),
+        _ => None,
+    }
+}
+
+/// The comparison an operator stands for.
+pub(super) fn comparison(op: BinaryOp) -> Option<BinOp> {
+    Some(match op {
+        BinaryOp::Eq => BinOp::Eq,
+        BinaryOp::Ne => BinOp::Ne,
+        BinaryOp::Lt => BinOp::Lt,
+        BinaryOp::Le => BinOp::Le,
+        BinaryOp::Gt => BinOp::Gt,
+        BinaryOp::Ge => BinOp::Ge,
+        _ => return None,
+    })
+}

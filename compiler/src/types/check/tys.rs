@@ -1,0 +1,162 @@
+//! Written types as numbers, limits, definitions, and the text of types in messages.
+
+use super::Checker;
+use super::unify::size_value;
+use super::value::{Env, R, Reported, SizeVal, Val, shape_text, ty_text, typed};
+use crate::diagnostic::{Diagnostic, codes};
+use crate::syntax::ast::{self, Ident, Span};
+use crate::types::{Expr, ExprKind, ModelId, Ty, Var, VarId};
+
+/// No tensor has more entries than this.
+pub(super) const MAX_ENTRIES: u64 = 1 << 34;
+
+impl Checker<'_> {
+    /// Sizes of written dimensions, all at least 1.
+    pub(super) fn dims(&mut self, env: &mut Env, dims: &[ast::Dim]) -> R<Vec<u64>> {
+        let mut out = Vec::new();
+        for dim in dims {
+            match dim {
+                ast::Dim::Size(e) => out.push(self.positive(env, e)?),
+                ast::Dim::Splice(e) => out.extend(self.shape(env, e)?),
+            }
+        }
+        Ok(out)
+    }
+
+    /// A size that a dimension can have.
+    pub(super) fn positive(&mut self, env: &mut Env, e: &ast::Expr) -> R<u64> {
+        let n = self.whole(env, e)?;
+        match u64::try_from(n) {
+            Ok(n) if (1..=MAX_ENTRIES).contains(&n) => Ok(n),
+            _ => Err(self.fail(
+                Diagnostic::error(
+                    codes::SIZE,
+                    "a size is at least 1 and at most 2^34",
+                    e.span,
+                    format!("is {n} here"),
+                )
+                .hint("`require` can exclude sizes that make no sense"),
+            )),
+        }
+    }
+
+    /// The value of what follows `..`.
+    pub(super) fn shape(&mut self, env: &mut Env, e: &ast::Expr) -> R<Vec<u64>> {
+        match self.expr(env, e)? {
+            Val::Shape(shape) => Ok(shape),
+            other => {
+                let what = other.describe();
+                Err(self.fail(
+                    Diagnostic::error(
+                        codes::KIND,
+                        "`..` splices the shape of a model's input",
+                        e.span,
+                        format!("this is {what}"),
+                    )
+                    .hint("write `..M.shape`"),
+                ))
+            }
+        }
+    }
+
+    /// The model that `weights M` names.
+    pub(super) fn named_model(&mut self, env: &mut Env, name: &Ident) -> R<ModelId> {
+        let e = ast::Expr { kind: ast::ExprKind::Name(name.name.clone()), span: name.span };
+        match self.expr(env, &e)? {
+            Val::Model(m) => Ok(m),
+            other => {
+                let what = other.describe();
+                Err(self.fail(
+                    Diagnostic::error(
+                        codes::KIND,
+                        "`weights` is followed by a model",
+                        name.span,
+                        format!("this is {what}"),
+                    )
+                    .hint(format!("a size that is a model is declared `[{}: model]`", name.name)),
+                ))
+            }
+        }
+    }
+
+    /// Refuses a type with too many entries.
+    pub(super) fn limit(&mut self, ty: &Ty, span: Span) -> R<()> {
+        let entries = ty.dims.iter().try_fold(1u64, |n, d| n.checked_mul(d.size));
+        if entries.is_some_and(|n| n <= MAX_ENTRIES) {
+            return Ok(());
+        }
+        Err(self.fail(Diagnostic::error(
+            codes::SIZE,
+            "a tensor has at most 2^34 entries",
+            span,
+            format!("shape {}", shape_text(&ty.shape())),
+        )))
+    }
+
+    /// A new variable.
+    pub(super) fn var(&mut self, name: &str, ty: Ty, span: Span) -> VarId {
+        let id = VarId(self.vars.len() as u32);
+        self.vars.push(Var { name: name.to_owned(), ty, span });
+        id
+    }
+
+    /// `let`: a new variable, or a name for what is known at compile time.
+    pub(super) fn define(&mut self, env: &mut Env, l: &ast::Let) -> R<Option<(VarId, Expr)>> {
+        let val = match self.expr(env, &l.value) {
+            Ok(val) => val,
+            Err(Reported) => {
+                env.set(&l.name.name, Val::Poison);
+                return Err(Reported);
+            }
+        };
+        match val {
+            Val::Int(_) | Val::Real(_) | Val::Bool(_) | Val::Model(_) | Val::Shape(_) => {
+                env.set(&l.name.name, val);
+                Ok(None)
+            }
+            val => {
+                let value = self.to_expr(val, l.value.span).and_then(|e| {
+                    self.even(&e)?;
+                    Ok(e)
+                });
+                match value {
+                    Ok(value) => {
+                        let var = self.var(&l.name.name, value.ty.clone(), l.name.span);
+                        let name = typed(ExprKind::Var(var), value.ty.clone(), l.name.span);
+                        env.set(&l.name.name, Val::Expr(name));
+                        Ok(Some((var, value)))
+                    }
+                    Err(Reported) => {
+                        env.set(&l.name.name, Val::Poison);
+                        Err(Reported)
+                    }
+                }
+            }
+        }
+    }
+
+    /// Defines sizes in a scope.
+    pub(super) fn set_sizes(&self, env: &mut Env, params: &[ast::Size], values: &[SizeVal]) {
+        for (param, value) in params.iter().zip(values) {
+            env.set(&param.name.name, size_value(*value));
+        }
+    }
+
+    /// A type in messages: `fix[Client, 10]`.
+    pub(super) fn ty(&self, ty: &Ty) -> String {
+        let name = |m: ModelId| self.models[m.0 as usize].name.clone();
+        ty_text(&self.parties, &name, ty)
+    }
+
+    /// The source text of a place, on one line and not too long.
+    pub(super) fn text(&self, span: Span) -> String {
+        let words: Vec<&str> = self.sources.snippet(span).split_whitespace().collect();
+        let text = words.join(" ");
+        if text.chars().count() <= 40 {
+            return text;
+        }
+        let mut short: String = text.chars().take(37).collect();
+        short.push_str("...");
+        short
+    }
+}

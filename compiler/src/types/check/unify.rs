@@ -1,0 +1,362 @@
+//! Arguments against parameters: sizes from brackets and from the types of arguments.
+
+use super::Checker;
+use super::value::{
+    Env, IntVal, R, Reported, SizeArg, SizeVal, Val, count, elem_name, fits, shape_text,
+};
+use crate::diagnostic::{Diagnostic, codes, near::did_you_mean};
+use crate::syntax::ast::{self, Function, Size, Span, TypeKind};
+use crate::syntax::print_type;
+use crate::types::{Dim, Elem, Expr, Index, Ty};
+
+impl Checker<'_> {
+    pub(super) fn arity(&mut self, f: &Function, found: usize, span: Span) -> R<()> {
+        if found == f.params.len() {
+            return Ok(());
+        }
+        let names: Vec<&str> = f.params.iter().map(|p| p.name.name.as_str()).collect();
+        let name = &f.name.name;
+        let error = Diagnostic::error(
+            codes::ARGUMENTS,
+            format!("`{name}` takes {}, not {found}", count(names.len(), "argument", "arguments"),),
+            span,
+            "wrong number of arguments",
+        );
+        let usage = format!("write `{name}({})`", names.join(", "));
+        let reduction = matches!(name.as_str(), "max" | "min" | "sum") && found > 1;
+        Err(self.fail(if reduction {
+            error.hint(format!("it goes over the entries of one tensor: `{name}([a, b])`"))
+        } else {
+            error.hint(usage)
+        }))
+    }
+
+    /// Puts bracketed arguments at their parameters, by position or name.
+    pub(super) fn place_sizes(
+        &mut self,
+        name: &str,
+        params: &[Size],
+        given: &[SizeArg],
+        declared: Span,
+    ) -> R<Vec<Option<SizeVal>>> {
+        let mut out = vec![None; params.len()];
+        let list = || {
+            let all: Vec<&str> = params.iter().map(|p| p.name.name.as_str()).collect();
+            format!("`{name}[{}]`", all.join(", "))
+        };
+        for (position, (arg, value, at)) in given.iter().enumerate() {
+            let at = *at;
+            let slot = match arg {
+                Some(arg) => params.iter().position(|p| p.name.name == *arg).ok_or_else(|| {
+                    let near = did_you_mean(arg, params.iter().map(|p| p.name.name.as_str()));
+                    let error = Diagnostic::error(
+                        codes::ARGUMENTS,
+                        format!("`{name}` has no size `{arg}`"),
+                        at,
+                        "no such size",
+                    );
+                    self.fail(match near {
+                        Some(near) => error.hint(format!("did you mean `{near} = ..`?")),
+                        None if params.is_empty() => {
+                            error.hint("it has none: leave the brackets out")
+                        }
+                        None => error.hint(format!("its sizes are {}", list())),
+                    })
+                })?,
+                None if position < params.len() => position,
+                None => {
+                    let error = Diagnostic::error(
+                        codes::ARGUMENTS,
+                        format!("`{name}` has {}", count(params.len(), "size", "sizes")),
+                        at,
+                        "one too many",
+                    );
+                    return Err(self.fail(if params.is_empty() {
+                        error.hint("leave the brackets out; values go into parentheses")
+                    } else {
+                        error.hint(format!("its sizes are {}", list()))
+                    }));
+                }
+            };
+            let param = &params[slot];
+            if out[slot].is_some() {
+                return Err(self.fail(Diagnostic::error(
+                    codes::ARGUMENTS,
+                    format!("size `{}` of `{name}` is given twice", param.name.name),
+                    at,
+                    "given again",
+                )));
+            }
+            if matches!(value, SizeVal::Model(_)) != param.is_model {
+                let (wanted, found) = if param.is_model {
+                    ("a model", "this is a number")
+                } else {
+                    ("a number", "this is a model")
+                };
+                return Err(self.fail(
+                    Diagnostic::error(
+                        codes::KIND,
+                        format!("`{}` of `{name}` is {wanted}", param.name.name),
+                        at,
+                        found,
+                    )
+                    .label(declared, "declared here"),
+                ));
+            }
+            out[slot] = Some(*value);
+        }
+        Ok(out)
+    }
+
+    /// Fills sizes that are still open with their defaults and defines all in `env`.
+    pub(super) fn finish_sizes(
+        &mut self,
+        env: &mut Env,
+        name: &str,
+        params: &[Size],
+        sizes: &mut [Option<SizeVal>],
+        span: Span,
+    ) -> R<()> {
+        for (param, slot) in params.iter().zip(sizes.iter_mut()) {
+            if slot.is_none()
+                && let Some(default) = &param.default
+            {
+                *slot = Some(self.size_arg(env, default)?);
+            }
+            match slot {
+                Some(value) => env.set(&param.name.name, size_value(*value)),
+                None => {
+                    let size = &param.name.name;
+                    return Err(self.fail(
+                        Diagnostic::error(
+                            codes::UNBOUND_SIZE,
+                            format!("size `{size}` of `{name}` has no value"),
+                            span,
+                            format!("no argument determines `{size}`"),
+                        )
+                        .label(param.name.span, "declared here")
+                        .hint(format!("give it in brackets: `{name}[{size} = ..]`")),
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Learns sizes from an argument: `fix[n]` against `fix[10]` says n = 10.
+    pub(super) fn unify(
+        &mut self,
+        module: usize,
+        f: &Function,
+        sizes: &mut [Option<SizeVal>],
+        ty: &ast::Type,
+        param: &str,
+        arg: &Expr,
+    ) -> R<()> {
+        let open = |sizes: &[Option<SizeVal>], name: &str| {
+            f.sizes.iter().position(|s| s.name.name == name).filter(|&i| sizes[i].is_none())
+        };
+        match &ty.kind {
+            TypeKind::Weights(model) => {
+                let Some(slot) = open(sizes, &model.name) else { return Ok(()) };
+                match arg.ty.record {
+                    Some(found) => sizes[slot] = Some(SizeVal::Model(found)),
+                    None => return Err(self.misfit(f, ty, param, arg, None)),
+                }
+            }
+            TypeKind::Tensor { dims, .. } => {
+                let mut env = Env::new(module);
+                for (s, v) in f.sizes.iter().zip(sizes.iter()) {
+                    if let Some(v) = v {
+                        env.set(&s.name.name, size_value(*v));
+                    }
+                }
+                let mut wanted: Vec<Option<usize>> = Vec::new();
+                for dim in dims {
+                    match dim {
+                        ast::Dim::Size(e) => match &e.kind {
+                            ast::ExprKind::Name(n) => wanted.push(open(sizes, n)),
+                            _ => wanted.push(None),
+                        },
+                        ast::Dim::Splice(e) => {
+                            let unknown = f
+                                .sizes
+                                .iter()
+                                .zip(sizes.iter())
+                                .find(|(s, v)| v.is_none() && mentions(e, &s.name.name));
+                            if let Some((size, _)) = unknown {
+                                let (size, name) = (size.name.name.clone(), &f.name.name);
+                                return Err(self.fail(
+                                    Diagnostic::error(
+                                        codes::UNBOUND_SIZE,
+                                        format!("size `{size}` of `{name}` has no value"),
+                                        arg.span,
+                                        format!("a tensor does not determine `{size}`"),
+                                    )
+                                    .hint(format!("give it in brackets: `{name}[{size} = ..]`")),
+                                ));
+                            }
+                            let shape = self.shape(&mut env, e)?;
+                            wanted.extend(shape.iter().map(|_| None));
+                        }
+                    }
+                }
+                if wanted.len() != arg.ty.dims.len() {
+                    return Err(self.misfit(f, ty, param, arg, None));
+                }
+                for (slot, dim) in wanted.into_iter().zip(&arg.ty.dims) {
+                    if let Some(slot) = slot
+                        && sizes[slot].is_none()
+                    {
+                        sizes[slot] = Some(SizeVal::Int(dim.size as i64));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The type of a parameter's variable in the instance for this argument: the shape declared, the
+    /// element and secrecy of the argument.
+    pub(super) fn param_ty(
+        &mut self,
+        env: &mut Env,
+        f: &Function,
+        param: &ast::Param,
+        arg: &Expr,
+    ) -> R<Ty> {
+        let Some(ty) = &param.ty else {
+            return Err(self.fail(
+                Diagnostic::error(
+                    codes::ELEMENT,
+                    "a parameter of a function has a type",
+                    param.name.span,
+                    "which type?",
+                )
+                .hint(format!("for example `{}: fix[n]`", param.name.name)),
+            ));
+        };
+        if ty.secrecy == Some(ast::Secrecy::Public) && arg.ty.secrecy == ast::Secrecy::Secret {
+            let name = &f.name.name;
+            return Err(self.fail(
+                Diagnostic::error(
+                    codes::SECRECY,
+                    format!("`{name}` wants a public `{}`", param.name.name),
+                    arg.span,
+                    "this is secret",
+                )
+                .label(ty.span, "declared public"),
+            ));
+        }
+        let secrecy = ty.secrecy.unwrap_or(arg.ty.secrecy).max(arg.ty.secrecy);
+        match &ty.kind {
+            TypeKind::Weights(model) => {
+                let wanted = self.named_model(env, model)?;
+                if arg.ty.record != Some(wanted) || arg.ty.dims.len() != 1 {
+                    let name = self.models[wanted.0 as usize].name.clone();
+                    return Err(self.misfit(
+                        f,
+                        ty,
+                        &param.name.name,
+                        arg,
+                        Some(format!("weights {name}")),
+                    ));
+                }
+                Ok(Ty { secrecy, ..arg.ty.clone() })
+            }
+            TypeKind::Tensor { base, dims } => {
+                let shape = self.dims(env, dims)?;
+                let Some(elem) = element(&base.name) else { return Err(Reported) };
+                if shape != arg.ty.shape() || !fits(arg.ty.elem, elem) {
+                    let mut wanted = elem_name(elem).to_owned();
+                    if !shape.is_empty() {
+                        wanted.push_str(&shape_text(&shape));
+                    }
+                    return Err(self.misfit(f, ty, &param.name.name, arg, Some(wanted)));
+                }
+                let dims = shape.into_iter().map(Dim::plain).collect();
+                Ok(Ty { elem: arg.ty.elem, dims, secrecy, record: None })
+            }
+        }
+    }
+
+    fn misfit(
+        &mut self,
+        f: &Function,
+        ty: &ast::Type,
+        param: &str,
+        arg: &Expr,
+        concrete: Option<String>,
+    ) -> Reported {
+        let (name, found, written) = (&f.name.name, self.ty(&arg.ty), print_type(ty));
+        let wanted_elem = match &ty.kind {
+            TypeKind::Tensor { base, .. } => element(&base.name),
+            TypeKind::Weights(_) => None,
+        };
+        let same_rank =
+            matches!(&ty.kind, TypeKind::Tensor { dims, .. } if dims.len() == arg.ty.dims.len());
+        let elem_only = same_rank && wanted_elem.is_some_and(|e| !fits(arg.ty.elem, e));
+        let here = match concrete {
+            Some(c) if c != written => format!(", here {c}"),
+            _ => String::new(),
+        };
+        let error = Diagnostic::error(
+            if elem_only { codes::ELEMENT } else { codes::SHAPE },
+            format!("`{name}` wants `{param}: {written}`{here}"),
+            arg.span,
+            format!("this is {found}"),
+        );
+        let error =
+            if self.in_std(f.name.span) { error } else { error.label(ty.span, "declared here") };
+        let rank = match &ty.kind {
+            TypeKind::Tensor { dims, .. }
+                if dims.iter().all(|d| matches!(d, ast::Dim::Size(_))) =>
+            {
+                Some(dims.len())
+            }
+            TypeKind::Weights(_) => Some(1),
+            TypeKind::Tensor { .. } => None,
+        };
+        let text = self.text(arg.span);
+        let plain = text.chars().all(|c| c.is_alphanumeric() || c == '_');
+        let outer = arg.ty.dims.first().copied();
+        self.fail(match (rank, outer) {
+            (Some(rank), Some(outer)) if arg.ty.dims.len() == rank + 1 && plain => {
+                let over = outer.set.map_or(outer.size.to_string(), |s| self.set_name(s));
+                error.hint(format!("one at a time: `[{name}({text}[i]) for i in {over}]`"))
+            }
+            _ => error,
+        })
+    }
+}
+
+/// A size as a name's value.
+pub(super) fn size_value(value: SizeVal) -> Val {
+    match value {
+        SizeVal::Int(i) => Val::Int(IntVal::of(Index::Const(i))),
+        SizeVal::Model(m) => Val::Model(m),
+    }
+}
+
+/// The element a type name stands for.
+pub(super) fn element(name: &str) -> Option<Elem> {
+    match name {
+        "fix" => Some(Elem::Fix),
+        "int" => Some(Elem::Int),
+        "bit" => Some(Elem::Bit),
+        _ => None,
+    }
+}
+
+/// Whether an expression in a type uses a name.
+fn mentions(e: &ast::Expr, name: &str) -> bool {
+    match &e.kind {
+        ast::ExprKind::Name(n) => n == name,
+        ast::ExprKind::Field(a, _) | ast::ExprKind::Unary(_, a) => mentions(a, name),
+        ast::ExprKind::Binary(_, a, b) => mentions(a, name) || mentions(b, name),
+        ast::ExprKind::At(a, args) => {
+            mentions(a, name) || args.iter().any(|arg| mentions(&arg.value, name))
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,284 @@
+//! What an expression is to the checker: known at compile time, or a typed expression.
+
+use super::world::ItemId;
+use crate::syntax::ast::{FileId, Secrecy, Span};
+use crate::types::{
+    BinOp, Cond, Dim, Domain, Elem, Expr, ExprKind, Index, ModelId, PartySet, SetId, Ty, VarId,
+};
+
+/// An error that is already among the diagnostics: whoever meets it stays silent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Reported;
+
+/// The result of a check.
+pub(super) type R<T> = Result<T, Reported>;
+
+/// A size argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum SizeVal {
+    /// A number.
+    Int(i64),
+    /// A model.
+    Model(ModelId),
+}
+
+/// A bracketed argument after evaluation: its name, if written, value and place.
+pub(super) type SizeArg = (Option<String>, SizeVal, Span);
+
+/// An integer known at compile time up to loop variables.
+#[derive(Clone, Debug)]
+pub(super) struct IntVal {
+    /// Its value.
+    pub index: Index,
+    /// The set whose member it is: only the bare variable of a loop over that set.
+    pub set: Option<SetId>,
+    /// A member of a sampled committee, known only at run time.
+    pub sampled: bool,
+    /// Some division on the way may have rounded; as a real number it would surprise.
+    pub rounded: bool,
+}
+
+impl IntVal {
+    /// A number.
+    pub fn new(value: i64) -> IntVal {
+        IntVal::of(Index::Const(value))
+    }
+
+    /// A plain index.
+    pub fn of(index: Index) -> IntVal {
+        IntVal { index, set: None, sampled: false, rounded: false }
+    }
+}
+
+/// A sample statement, as a name.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SampleVal {
+    /// Its variable.
+    pub var: VarId,
+    /// Members drawn.
+    pub count: u64,
+    /// From which set.
+    pub of: SetId,
+    /// For whom.
+    pub each: SetId,
+}
+
+/// The value of an expression.
+#[derive(Clone, Debug)]
+pub(super) enum Val {
+    /// An integer known at compile time up to loop variables.
+    Int(IntVal),
+    /// A real number known at compile time.
+    Real(f64),
+    /// A truth value known at compile time.
+    Bool(bool),
+    /// A condition on loop variables.
+    Cond(Cond),
+    /// `M.shape`.
+    Shape(Vec<u64>),
+    /// A model.
+    Model(ModelId),
+    /// A party set.
+    Set(SetId),
+    /// A sample.
+    Sample(SampleVal),
+    /// `committee[i]`.
+    Members(SampleVal, Index),
+    /// `a..b`.
+    Range(Index, Index),
+    /// A function, block or constant by name.
+    Item(ItemId),
+    /// The same with bracketed arguments.
+    Sized(ItemId, Vec<SizeArg>),
+    /// Known at run time.
+    Expr(Expr),
+    /// The beginning of a parameter's dotted name: `w.conv1`.
+    Fields(Expr, String),
+    /// An expression with an error, reported before.
+    Poison,
+}
+
+impl Val {
+    /// A number known at compile time.
+    pub fn int(value: i64) -> Val {
+        Val::Int(IntVal::new(value))
+    }
+
+    /// What it is, with an article, for messages.
+    pub fn describe(&self) -> &'static str {
+        match self {
+            Val::Int(_) | Val::Real(_) => "a number",
+            Val::Bool(_) | Val::Cond(_) => "a condition",
+            Val::Shape(_) => "a shape",
+            Val::Model(_) => "a model",
+            Val::Set(_) => "a party set",
+            Val::Sample(_) => "a sample",
+            Val::Members(..) => "a sampled committee",
+            Val::Range(..) => "a range",
+            Val::Item(_) | Val::Sized(..) => "a function",
+            Val::Expr(_) => "a value",
+            Val::Fields(..) => "a layer of a model",
+            Val::Poison => "an error",
+        }
+    }
+}
+
+/// A loop variable that encloses the expression at hand.
+#[derive(Clone, Debug)]
+pub(super) struct Loop {
+    /// The variable.
+    pub var: VarId,
+    /// What it ranges over.
+    pub domain: Domain,
+    /// Number of values if the domain is a party set or a committee of one: 0 .. this.
+    pub members: u64,
+    /// Which of them count.
+    pub cond: Option<Cond>,
+}
+
+/// A scope: names in order of definition, the latest last.
+#[derive(Clone, Debug)]
+pub(super) struct Env {
+    /// Whose items are visible.
+    pub module: usize,
+    /// Local names.
+    pub names: Vec<(String, Val)>,
+    /// Enclosing loops, outermost first.
+    pub loops: Vec<Loop>,
+}
+
+impl Env {
+    /// An empty scope in a module.
+    pub fn new(module: usize) -> Env {
+        Env { module, names: Vec::new(), loops: Vec::new() }
+    }
+
+    /// The latest definition of a local name.
+    pub fn get(&self, name: &str) -> Option<&Val> {
+        self.names.iter().rev().find(|(n, _)| n == name).map(|(_, v)| v)
+    }
+
+    /// Defines a name.
+    pub fn set(&mut self, name: &str, val: Val) {
+        self.names.push((name.to_owned(), val));
+    }
+}
+
+/// A typed expression.
+pub(super) fn typed(kind: ExprKind, ty: Ty, span: Span) -> Expr {
+    Expr { kind, ty, span }
+}
+
+/// A public scalar known at build.
+pub(super) fn constant(value: f64, elem: Elem, span: Span) -> Expr {
+    typed(ExprKind::Const(value), Ty::scalar(elem, Secrecy::Public), span)
+}
+
+/// A condition on loop variables as a public bit.
+pub(super) fn cond_expr(cond: &Cond, span: Span) -> Expr {
+    let bit = || Ty::scalar(Elem::Bit, Secrecy::Public);
+    let both = |op, a: &Cond, b: &Cond| {
+        let (a, b) = (cond_expr(a, span), cond_expr(b, span));
+        typed(ExprKind::Binary(op, Box::new(a), Box::new(b)), bit(), span)
+    };
+    match cond {
+        Cond::Compare(op, a, b) => {
+            let (a, b) = (index_expr(a, span), index_expr(b, span));
+            typed(ExprKind::Binary(*op, Box::new(a), Box::new(b)), bit(), span)
+        }
+        Cond::Not(a) => {
+            let a = Box::new(cond_expr(a, span));
+            typed(ExprKind::Unary(crate::types::UnOp::Not, a), bit(), span)
+        }
+        Cond::And(a, b) => both(BinOp::And, a, b),
+        Cond::Or(a, b) => both(BinOp::Or, a, b),
+    }
+}
+
+/// An index as a public integer value.
+pub(super) fn index_expr(index: &Index, span: Span) -> Expr {
+    match index {
+        Index::Const(c) => constant(*c as f64, Elem::Int, span),
+        other => {
+            typed(ExprKind::Index(other.clone()), Ty::scalar(Elem::Int, Secrecy::Public), span)
+        }
+    }
+}
+
+/// The more secret of two.
+pub(super) fn join_secrecy(a: Secrecy, b: Secrecy) -> Secrecy {
+    a.max(b)
+}
+
+/// `bit`, `int` or `fix`.
+pub(super) fn elem_name(elem: Elem) -> &'static str {
+    match elem {
+        Elem::Fix => "fix",
+        Elem::Int => "int",
+        Elem::Bit => "bit",
+    }
+}
+
+/// Whether a value of element `from` may stand where `to` is wanted: bits count as integers,
+/// integers as real numbers.
+pub(super) fn fits(from: Elem, to: Elem) -> bool {
+    rank(from) <= rank(to)
+}
+
+/// The smallest element that both fit.
+pub(super) fn join_elem(a: Elem, b: Elem) -> Elem {
+    if rank(a) >= rank(b) { a } else { b }
+}
+
+fn rank(elem: Elem) -> u8 {
+    match elem {
+        Elem::Bit => 0,
+        Elem::Int => 1,
+        Elem::Fix => 2,
+    }
+}
+
+/// A type as the language writes it, without secrecy: `fix[Client, 10]`, `weights LeNet5[Client]`.
+pub(crate) fn ty_text(
+    parties: &[PartySet],
+    model_name: &dyn Fn(ModelId) -> String,
+    ty: &Ty,
+) -> String {
+    let mut dims = ty.dims.as_slice();
+    let mut text = match ty.record {
+        Some(model) => {
+            dims = &dims[..dims.len().saturating_sub(1)];
+            format!("weights {}", model_name(model))
+        }
+        None => elem_name(ty.elem).to_owned(),
+    };
+    if !dims.is_empty() {
+        text.push_str(&dims_text(parties, dims));
+    }
+    text
+}
+
+/// Dimensions: `[Client, 10]`.
+pub(crate) fn dims_text(parties: &[PartySet], dims: &[Dim]) -> String {
+    let one = |d: &Dim| match d.set.and_then(|s| parties.get(s.0 as usize)) {
+        Some(set) => set.name.clone(),
+        None if d.ragged => format!("up to {}", d.size),
+        None => d.size.to_string(),
+    };
+    format!("[{}]", dims.iter().map(one).collect::<Vec<_>>().join(", "))
+}
+
+/// A shape: `[1, 28, 28]`.
+pub(super) fn shape_text(shape: &[u64]) -> String {
+    format!("[{}]", shape.iter().map(u64::to_string).collect::<Vec<_>>().join(", "))
+}
+
+/// `1 entry`, `3 entries`.
+pub(super) fn count(n: usize, one: &str, many: &str) -> String {
+    if n == 1 { format!("1 {one}") } else { format!("{n} {many}") }
+}
+
+/// The span of no file, for what the command line says.
+pub(super) fn no_span(file: FileId) -> Span {
+    Span { file, start: 0, end: 0 }
+}

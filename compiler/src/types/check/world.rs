@@ -1,0 +1,267 @@
+//! Files as modules: which items there are and which names each file sees.
+
+use crate::diagnostic::{Diagnostic, codes, near::did_you_mean};
+use crate::syntax::ast::{self, FileId, Ident, Item, ItemKind, Span, UseTree};
+use crate::syntax::{self, Sources, embedded};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// Index of an item in [`World::items`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct ItemId(pub usize);
+
+/// An item and the module whose names it sees.
+#[derive(Clone, Debug)]
+pub(super) struct ItemDef {
+    /// Index into [`World::modules`].
+    pub module: usize,
+    /// The item.
+    pub item: Rc<Item>,
+}
+
+/// A namespace: one file, or all of `std`.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Module {
+    /// What names mean, own and imported.
+    pub names: BTreeMap<String, ItemId>,
+    /// Own items, in order.
+    pub own: Vec<ItemId>,
+}
+
+/// Every item the compilation can see.
+#[derive(Clone, Debug, Default)]
+pub(super) struct World {
+    /// Items.
+    pub items: Vec<ItemDef>,
+    /// Modules; the first is `std`.
+    pub modules: Vec<Module>,
+    /// Embedded models by name.
+    pub models: BTreeMap<String, ItemId>,
+}
+
+/// The module of `std`.
+pub(super) const STD: usize = 0;
+
+/// The name an item defines; `None` for a `use`.
+pub(super) fn item_name(item: &Item) -> Option<&Ident> {
+    match &item.kind {
+        ItemKind::Use(_) => None,
+        ItemKind::Const { name, .. } => Some(name),
+        ItemKind::Fn(f) => Some(&f.name),
+        ItemKind::Block(b) => Some(&b.name),
+        ItemKind::Predicate(p) => Some(&p.name),
+    }
+}
+
+/// What an item is, with an article.
+pub(super) fn item_kind(item: &Item) -> &'static str {
+    match &item.kind {
+        ItemKind::Use(_) => "an import",
+        ItemKind::Const { .. } => "a constant",
+        ItemKind::Fn(_) => "a function",
+        ItemKind::Block(b) if b.is_model => "a model",
+        ItemKind::Block(_) => "a block",
+        ItemKind::Predicate(_) => "a predicate",
+    }
+}
+
+impl World {
+    /// The embedded standard library and models. Their sources are added to `sources`, so that
+    /// messages can show them.
+    pub fn new(sources: &mut Sources, diags: &mut Vec<Diagnostic>) -> World {
+        let mut world = World::default();
+        world.modules.push(Module::default());
+        for (name, text) in embedded::STD {
+            let file = add(sources, name, text);
+            let (tree, errors) = syntax::parse(file, text);
+            diags.extend(errors);
+            world.define(STD, tree, diags);
+        }
+        for (name, text) in embedded::MODELS {
+            let file = add(sources, name, text);
+            let (tree, errors) = syntax::parse(file, text);
+            diags.extend(errors);
+            let module = world.add_file(tree, diags);
+            for &id in &world.modules[module].own {
+                let item = &world.items[id.0].item;
+                if let (ItemKind::Block(b), Some(name)) = (&item.kind, item_name(item))
+                    && b.is_model
+                {
+                    world.models.insert(name.name.clone(), id);
+                }
+            }
+        }
+        world
+    }
+
+    /// A file's items as a module of their own.
+    pub fn add_file(&mut self, tree: ast::File, diags: &mut Vec<Diagnostic>) -> usize {
+        let module = self.modules.len();
+        self.modules.push(Module::default());
+        self.define(module, tree, diags);
+        module
+    }
+
+    /// The name and place of an item.
+    pub fn name(&self, id: ItemId) -> &str {
+        item_name(&self.items[id.0].item).map_or("", |n| &n.name)
+    }
+
+    /// The item itself.
+    pub fn item(&self, id: ItemId) -> Rc<Item> {
+        Rc::clone(&self.items[id.0].item)
+    }
+
+    /// What `std::name` or `models::name` means.
+    pub fn path(&self, head: &Ident, name: &Ident) -> Result<ItemId, Diagnostic> {
+        let (found, near) = match head.name.as_str() {
+            "std" => {
+                let names = &self.modules[STD].names;
+                (names.get(&name.name), did_you_mean(&name.name, names.keys().map(String::as_str)))
+            }
+            "models" => {
+                let names = &self.models;
+                (names.get(&name.name), did_you_mean(&name.name, names.keys().map(String::as_str)))
+            }
+            _ => {
+                let error = Diagnostic::error(
+                    codes::UNKNOWN_IMPORT,
+                    format!("there is no library `{}`", head.name),
+                    head.span,
+                    "neither `std` nor `models`",
+                );
+                let here = self.modules[STD].names.contains_key(&name.name);
+                let hint = if here {
+                    format!("write `use std::{{{}}};`", name.name)
+                } else {
+                    "functions come from `std`, models from `models`".to_owned()
+                };
+                return Err(error.hint(hint));
+            }
+        };
+        found.copied().ok_or_else(|| {
+            let error = Diagnostic::error(
+                codes::UNKNOWN_IMPORT,
+                format!("`{}` has no `{}`", head.name, name.name),
+                name.span,
+                "not found",
+            );
+            match near {
+                Some(near) => error.hint(format!("did you mean `{near}`?")),
+                None if head.name == "models" => {
+                    let all: Vec<&str> = self.models.keys().map(String::as_str).collect();
+                    error.hint(format!("the models are: {}", all.join(", ")))
+                }
+                None => error.hint("`slvrc doc std` lists the library"),
+            }
+        })
+    }
+
+    fn define(&mut self, module: usize, tree: ast::File, diags: &mut Vec<Diagnostic>) {
+        let mut uses = Vec::new();
+        for item in tree.items {
+            if let ItemKind::Use(tree) = item.kind {
+                uses.push(tree);
+                continue;
+            }
+            let id = ItemId(self.items.len());
+            let item = Rc::new(item);
+            self.items.push(ItemDef { module, item: Rc::clone(&item) });
+            self.modules[module].own.push(id);
+            if let Some(name) = item_name(&item) {
+                self.insert(module, name, id, diags);
+            }
+        }
+        for tree in uses {
+            self.import(module, &tree, &mut Vec::new(), diags);
+        }
+    }
+
+    fn insert(&mut self, module: usize, name: &Ident, id: ItemId, diags: &mut Vec<Diagnostic>) {
+        let Some(&first) = self.modules[module].names.get(&name.name) else {
+            self.modules[module].names.insert(name.name.clone(), id);
+            return;
+        };
+        let before = self.item(first);
+        let place = item_name(&before).map_or(before.span, |n| n.span);
+        let error = Diagnostic::error(
+            codes::DUPLICATE,
+            format!("`{}` is defined twice", name.name),
+            name.span,
+            "defined again here",
+        );
+        let imported = self.items[first.0].module != self.items[id.0].module || first == id;
+        diags.push(if first == id {
+            error.hint("import each name once")
+        } else if imported {
+            error
+                .label(place, format!("`std` has {} of this name", item_kind(&before)))
+                .hint("rename yours, or leave the name out of `use`")
+        } else {
+            error.label(place, "first defined here").hint("rename one of the two")
+        });
+    }
+
+    fn import<'t>(
+        &mut self,
+        module: usize,
+        tree: &'t UseTree,
+        path: &mut Vec<&'t Ident>,
+        diags: &mut Vec<Diagnostic>,
+    ) {
+        let names: Vec<&Ident> = match tree {
+            UseTree::Path(head, rest) => {
+                path.push(head);
+                return self.import(module, rest, path, diags);
+            }
+            UseTree::Name(name) => vec![name],
+            UseTree::Group(names) => names.iter().collect(),
+        };
+        match path.as_slice() {
+            [head] => {
+                for name in names {
+                    match self.path(head, name) {
+                        Ok(id) => self.insert(module, name, id, diags),
+                        Err(error) => {
+                            let unknown_library = !matches!(head.name.as_str(), "std" | "models");
+                            diags.push(error);
+                            if unknown_library {
+                                return;
+                            }
+                        }
+                    }
+                }
+            }
+            [] => {
+                let span = names.first().map_or(Span::default(), |n| n.span);
+                let first = names.first().map_or("name", |n| n.name.as_str());
+                diags.push(
+                    Diagnostic::error(
+                        codes::UNKNOWN_IMPORT,
+                        "a `use` names a library and what is taken from it",
+                        span,
+                        "from where?",
+                    )
+                    .hint(format!("write `use std::{{{first}}};`")),
+                );
+            }
+            [head, second, ..] => diags.push(
+                Diagnostic::error(
+                    codes::UNKNOWN_IMPORT,
+                    format!("`{}` has no parts", head.name),
+                    second.span,
+                    "one `::` too many",
+                )
+                .hint(format!("`{}` is one flat namespace: `use {0}::{{..}};`", head.name)),
+            ),
+        }
+    }
+}
+
+/// Adds an embedded file once, however often checks run on the same sources.
+fn add(sources: &mut Sources, name: &str, text: &str) -> FileId {
+    match sources.find(name) {
+        Some(file) if sources.text(file) == text => file,
+        _ => sources.add(name, text),
+    }
+}

@@ -1,0 +1,315 @@
+//! Expressions, one at a time.
+
+use super::{EvalError, Machine, Value};
+use crate::types::{
+    BinOp, Cond, Domain, Expr, ExprKind, FnId, Gen, Index, IndexOp, Intrinsic, UnOp, VarId,
+};
+
+type Result<T> = std::result::Result<T, EvalError>;
+
+const SHAPES: EvalError = EvalError::Malformed("shapes do not fit");
+
+impl Machine<'_> {
+    pub(super) fn expr(&mut self, e: &Expr) -> Result<Value> {
+        match &e.kind {
+            ExprKind::Const(c) => {
+                let shape = e.ty.shape();
+                let len = shape.iter().product::<u64>() as usize;
+                Ok(Value::new(shape, vec![*c; len]))
+            }
+            ExprKind::Index(i) => Ok(Value::scalar(self.index(i)? as f64)),
+            ExprKind::Var(v) => self.var(*v),
+            ExprKind::Unary(op, a) => {
+                let a = self.expr(a)?;
+                Ok(map(&a, |x| match op {
+                    UnOp::Neg => -x,
+                    UnOp::Not => 1.0 - x,
+                }))
+            }
+            ExprKind::Binary(op, a, b) => {
+                let (a, b) = (self.expr(a)?, self.expr(b)?);
+                zip(&a, &b, |x, y| binary(*op, x, y))
+            }
+            ExprKind::Call(f, args) => self.call(*f, args),
+            ExprKind::Apply(m, w, x) => {
+                let (w, x) = (self.expr(w)?, self.expr(x)?);
+                let model = self.program.models.get(m.0 as usize);
+                let model = model.ok_or(EvalError::Malformed("no such model"))?;
+                let data = super::model::run(model, w.entries(), x.entries())?;
+                Ok(Value::new(model.output.clone(), data))
+            }
+            ExprKind::Intrinsic(which, args) => self.intrinsic(*which, args, e),
+            ExprKind::List(items) => {
+                let mut data = Vec::new();
+                for item in items {
+                    data.extend_from_slice(self.expr(item)?.entries());
+                }
+                Ok(Value::new(e.ty.shape(), data))
+            }
+            ExprKind::Comp(gens, body) => {
+                let mut out = Entries { count: 0, data: Vec::new() };
+                self.entries(gens, body, &mut out)?;
+                let mut shape = e.ty.shape();
+                *shape.first_mut().ok_or(SHAPES)? = out.count;
+                Ok(Value::new(shape, out.data))
+            }
+            ExprKind::At(base, indices) => {
+                let mut value = self.expr(base)?;
+                for i in indices {
+                    let i = self.index(i)?;
+                    value = take(&value, i)?;
+                }
+                Ok(value)
+            }
+            ExprKind::Field(base, offset) => {
+                let value = self.expr(base)?;
+                self.field(&value, *offset, e)
+            }
+        }
+    }
+
+    fn var(&self, v: VarId) -> Result<Value> {
+        let slot = self.values.get(v.0 as usize).and_then(Option::clone);
+        slot.ok_or(EvalError::Malformed("a variable is read before it has a value"))
+    }
+
+    /// Parameters `offset ..` of a record, whatever dimensions come before.
+    fn field(&self, record: &Value, offset: u64, e: &Expr) -> Result<Value> {
+        let shape = e.ty.shape();
+        let len = *record.shape.last().ok_or(SHAPES)? as usize;
+        let outer = record.shape.len() - 1;
+        let size = shape.get(outer..).ok_or(SHAPES)?.iter().product::<u64>() as usize;
+        let offset = offset as usize;
+        if outer == 0 {
+            if offset + size > len {
+                return Err(SHAPES);
+            }
+            return Ok(Value { data: record.data.clone(), start: record.start + offset, shape });
+        }
+        let mut data = Vec::new();
+        for one in record.entries().chunks(len) {
+            data.extend_from_slice(one.get(offset..offset + size).ok_or(SHAPES)?);
+        }
+        Ok(Value::new(shape, data))
+    }
+
+    fn call(&mut self, f: FnId, args: &[Expr]) -> Result<Value> {
+        let program = self.program;
+        let function = program.functions.get(f.0 as usize);
+        let function = function.ok_or(EvalError::Malformed("no such function"))?;
+        let mut values = Vec::with_capacity(args.len());
+        for arg in args {
+            values.push(self.expr(arg)?);
+        }
+        for (param, value) in function.params.iter().zip(values) {
+            self.set(*param, value)?;
+        }
+        for (var, value) in &function.lets {
+            let value = self.expr(value)?;
+            self.set(*var, value)?;
+        }
+        self.expr(&function.value)
+    }
+
+    fn intrinsic(&mut self, which: Intrinsic, args: &[Expr], e: &Expr) -> Result<Value> {
+        let mut values = Vec::with_capacity(args.len());
+        for arg in args {
+            values.push(self.expr(arg)?);
+        }
+        match (which, values.as_slice()) {
+            (Intrinsic::Sum, [x]) => reduce(x, e, 0.0, |a, b| a + b),
+            (Intrinsic::Max, [x]) => reduce(x, e, f64::NEG_INFINITY, f64::max),
+            (Intrinsic::Min, [x]) => reduce(x, e, f64::INFINITY, f64::min),
+            (Intrinsic::Dot, [x, y]) => {
+                let products = x.entries().iter().zip(y.entries()).map(|(a, b)| a * b);
+                Ok(Value::scalar(products.sum()))
+            }
+            (Intrinsic::ArgMax, [x]) => {
+                let mut best = (0, f64::NEG_INFINITY);
+                for (i, &v) in x.entries().iter().enumerate() {
+                    if v > best.1 {
+                        best = (i, v);
+                    }
+                }
+                Ok(Value::scalar(best.0 as f64))
+            }
+            (Intrinsic::Sort, [x]) => {
+                let mut data = x.entries().to_vec();
+                data.sort_by(f64::total_cmp);
+                Ok(Value::new(x.shape.clone(), data))
+            }
+            (Intrinsic::Select, [c, a, b]) => {
+                let size = e.ty.shape();
+                let len = size.iter().product::<u64>() as usize;
+                let at = |v: &Value, i: usize| {
+                    let all = v.entries();
+                    all.get(if all.len() == 1 { 0 } else { i }).copied().ok_or(SHAPES)
+                };
+                let mut data = Vec::with_capacity(len);
+                for i in 0..len {
+                    data.push(if at(c, i)? != 0.0 { at(a, i)? } else { at(b, i)? });
+                }
+                Ok(Value::new(size, data))
+            }
+            (Intrinsic::Relu, [x]) => Ok(map(x, |x| x.max(0.0))),
+            (Intrinsic::Exp, [x]) => Ok(map(x, f64::exp)),
+            (Intrinsic::Recip, [x]) => Ok(map(x, f64::recip)),
+            (Intrinsic::Sqrt, [x]) => Ok(map(x, f64::sqrt)),
+            (Intrinsic::Log, [x]) => Ok(map(x, f64::ln)),
+            (Intrinsic::Abs, [x]) => Ok(map(x, f64::abs)),
+            _ => Err(EvalError::Malformed("an intrinsic with wrong arguments")),
+        }
+    }
+
+    /// Appends the body's value for every choice of the generators' variables.
+    fn entries(&mut self, gens: &[Gen], body: &Expr, out: &mut Entries) -> Result<()> {
+        let Some((first, rest)) = gens.split_first() else {
+            let value = self.expr(body)?;
+            out.data.extend_from_slice(value.entries());
+            out.count += 1;
+            return Ok(());
+        };
+        match &first.domain {
+            Domain::Set(set) => {
+                let set = self.program.parties.get(set.0 as usize);
+                let size = set.ok_or(EvalError::Malformed("no such party set"))?.size as i64;
+                (0..size).try_for_each(|i| self.step(first, i, rest, body, out))
+            }
+            Domain::Range(lo, hi) => {
+                let (lo, hi) = (self.index(lo)?, self.index(hi)?);
+                (lo..hi).try_for_each(|i| self.step(first, i, rest, body, out))
+            }
+            Domain::Sampled { sample, at, .. } => {
+                let all = self.var(*sample)?;
+                let members = take(&all, self.index(at)?)?;
+                let members = members.entries().to_vec();
+                members.into_iter().try_for_each(|j| self.step(first, j as i64, rest, body, out))
+            }
+        }
+    }
+
+    fn step(
+        &mut self,
+        g: &Gen,
+        i: i64,
+        rest: &[Gen],
+        body: &Expr,
+        out: &mut Entries,
+    ) -> Result<()> {
+        let slot = self.indices.get_mut(g.var.0 as usize);
+        *slot.ok_or(EvalError::Malformed("no such variable"))? = i;
+        match &g.cond {
+            Some(cond) if !self.holds(cond)? => Ok(()),
+            _ => self.entries(rest, body, out),
+        }
+    }
+
+    fn index(&self, index: &Index) -> Result<i64> {
+        match index {
+            Index::Const(c) => Ok(*c),
+            Index::Var(v) => self
+                .indices
+                .get(v.0 as usize)
+                .copied()
+                .ok_or(EvalError::Malformed("no such variable")),
+            Index::Binary(op, a, b) => {
+                let (a, b) = (self.index(a)?, self.index(b)?);
+                match op {
+                    IndexOp::Add => a.checked_add(b),
+                    IndexOp::Sub => a.checked_sub(b),
+                    IndexOp::Mul => a.checked_mul(b),
+                    // Towards minus infinity, whatever the signs.
+                    IndexOp::Div => a.checked_div_euclid(b).map(|q| {
+                        let exact = a.wrapping_sub(b.wrapping_mul(q)) == 0;
+                        if b < 0 && !exact { q - 1 } else { q }
+                    }),
+                    IndexOp::Rem => {
+                        a.checked_rem_euclid(b).map(|r| if b < 0 && r != 0 { r + b } else { r })
+                    }
+                }
+                .ok_or(EvalError::Malformed("index arithmetic fails"))
+            }
+        }
+    }
+
+    fn holds(&self, cond: &Cond) -> Result<bool> {
+        Ok(match cond {
+            Cond::Compare(op, a, b) => {
+                let (a, b) = (self.index(a)?, self.index(b)?);
+                binary(*op, a as f64, b as f64) != 0.0
+            }
+            Cond::Not(a) => !self.holds(a)?,
+            Cond::And(a, b) => self.holds(a)? && self.holds(b)?,
+            Cond::Or(a, b) => self.holds(a)? || self.holds(b)?,
+        })
+    }
+}
+
+/// Entries of a comprehension so far.
+struct Entries {
+    count: u64,
+    data: Vec<f64>,
+}
+
+/// Entry i of the first dimension.
+fn take(value: &Value, i: i64) -> Result<Value> {
+    let (&first, rest) = value.shape.split_first().ok_or(SHAPES)?;
+    let i = u64::try_from(i).ok().filter(|&i| i < first);
+    let i = i.ok_or(EvalError::Malformed("an index is out of bounds"))?;
+    let size = rest.iter().product::<u64>() as usize;
+    let start = value.start + i as usize * size;
+    Ok(Value { data: value.data.clone(), start, shape: rest.to_vec() })
+}
+
+fn map(x: &Value, f: impl Fn(f64) -> f64) -> Value {
+    Value::new(x.shape.clone(), x.entries().iter().map(|&x| f(x)).collect())
+}
+
+/// Entry by entry; one of the two may be a scalar.
+fn zip(a: &Value, b: &Value, f: impl Fn(f64, f64) -> f64) -> Result<Value> {
+    let (x, y) = (a.entries(), b.entries());
+    Ok(match (a.shape.as_slice(), b.shape.as_slice()) {
+        ([], _) => {
+            let x = *x.first().ok_or(SHAPES)?;
+            map(b, |y| f(x, y))
+        }
+        (_, []) => {
+            let y = *y.first().ok_or(SHAPES)?;
+            map(a, |x| f(x, y))
+        }
+        (p, q) if p == q => {
+            Value::new(p.to_vec(), x.iter().zip(y).map(|(&x, &y)| f(x, y)).collect())
+        }
+        _ => return Err(SHAPES),
+    })
+}
+
+fn reduce(x: &Value, e: &Expr, start: f64, f: impl Fn(f64, f64) -> f64) -> Result<Value> {
+    let shape = e.ty.shape();
+    let size = shape.iter().product::<u64>() as usize;
+    let mut out = vec![start; size];
+    for one in x.entries().chunks(size.max(1)) {
+        for (a, b) in out.iter_mut().zip(one) {
+            *a = f(*a, *b);
+        }
+    }
+    Ok(Value::new(shape, out))
+}
+
+fn binary(op: BinOp, x: f64, y: f64) -> f64 {
+    let bit = |b: bool| f64::from(u8::from(b));
+    match op {
+        BinOp::Add => x + y,
+        BinOp::Sub => x - y,
+        BinOp::Mul => x * y,
+        BinOp::Div => x / y,
+        BinOp::Eq => bit(x == y),
+        BinOp::Ne => bit(x != y),
+        BinOp::Lt => bit(x < y),
+        BinOp::Le => bit(x <= y),
+        BinOp::Gt => bit(x > y),
+        BinOp::Ge => bit(x >= y),
+        BinOp::And => bit(x != 0.0 && y != 0.0),
+        BinOp::Or => bit(x != 0.0 || y != 0.0),
+    }
+}

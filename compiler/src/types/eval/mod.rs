@@ -1,0 +1,234 @@
+//! The reference: a program evaluated in floating point (f64), loop by loop as it is written.
+//!
+//! It knows nothing of batching, rings, scales or shares, and shares no code with what does: the
+//! other representations are tested against it. Of equal entries `argmax` takes the first; `sort` is
+//! ascending. A division by zero gives an infinity or NaN, as IEEE 754 says, and so do `recip`,
+//! `sqrt` and `log` outside their domains; nothing aborts.
+//!
+//! Lives here: [`eval()`], [`trace`], the input and output types. May not: anything exact or fast.
+
+mod expr;
+mod input;
+mod model;
+
+#[cfg(test)]
+mod tests;
+
+use super::{Program, SetId, Stmt, VarId};
+use std::rc::Rc;
+
+pub use input::EvalInputs;
+
+/// A tensor of real numbers; integers and bits are whole ones.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Tensor {
+    /// Sizes of the dimensions, outermost first; none for a scalar.
+    pub shape: Vec<u64>,
+    /// Entries, the last dimension fastest.
+    pub data: Vec<f64>,
+}
+
+impl Tensor {
+    /// A scalar.
+    pub fn scalar(value: f64) -> Tensor {
+        Tensor { shape: Vec::new(), data: vec![value] }
+    }
+
+    /// A vector.
+    pub fn vector(data: Vec<f64>) -> Tensor {
+        Tensor { shape: vec![data.len() as u64], data }
+    }
+}
+
+/// Why a program was not evaluated. No message shows a value of an input.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EvalError {
+    /// An input is not there.
+    #[error("{who} gives no `{name}`")]
+    Missing {
+        /// `Client 3`, or `the public inputs`.
+        who: String,
+        /// Name of the input, or of one of its tensors.
+        name: String,
+    },
+    /// An input has another shape than declared.
+    #[error("`{name}` of {who} has shape {found:?}, expected {expected:?}")]
+    Shape {
+        /// Who gives it.
+        who: String,
+        /// Name of the input.
+        name: String,
+        /// Its shape.
+        found: Vec<u64>,
+        /// The shape declared.
+        expected: Vec<u64>,
+    },
+    /// An input has an entry that its declaration does not allow.
+    #[error("`{name}` of {who}: entry {at} is {why}")]
+    Value {
+        /// Who gives it.
+        who: String,
+        /// Name of the input.
+        name: String,
+        /// Position in the flat tensor.
+        at: usize,
+        /// `out of range`, `not a whole number` or `NaN`.
+        why: &'static str,
+    },
+    /// A party set has another number of members than declared.
+    #[error("{found} members of {set} give inputs, expected {expected}")]
+    Members {
+        /// Name of the set.
+        set: String,
+        /// How many give inputs.
+        found: usize,
+        /// The size declared.
+        expected: u64,
+    },
+    /// The coins gave something that is no committee for each member.
+    #[error("the coins drew no valid committees for `{0}`")]
+    Draw(String),
+    /// The program was not made by the checker.
+    #[error("malformed program: {0}")]
+    Malformed(&'static str),
+}
+
+/// Public coins: for each of n members, k distinct others.
+pub type Draw<'a> = &'a dyn Fn(u64, u64) -> Vec<Vec<u64>>;
+
+/// What an evaluation found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trace {
+    /// Reveals in order.
+    pub reveals: Vec<(String, Tensor)>,
+    /// Named values of the predicate (`let`, `sample`) in order.
+    pub lets: Vec<(String, Tensor)>,
+}
+
+impl Trace {
+    /// A named value.
+    pub fn get(&self, name: &str) -> Option<&Tensor> {
+        self.lets.iter().chain(&self.reveals).find(|(n, _)| n == name).map(|(_, t)| t)
+    }
+}
+
+/// Evaluates a program; the reveals in order.
+///
+/// # Errors
+///
+/// Inputs that are missing or do not fit their declaration, or coins that draw no committees.
+pub fn eval(
+    program: &Program,
+    inputs: &EvalInputs,
+    draw: Draw<'_>,
+) -> Result<Vec<(String, Tensor)>, EvalError> {
+    trace(program, inputs, draw).map(|t| t.reveals)
+}
+
+/// As [`eval()`], with every named value of the predicate.
+///
+/// # Errors
+///
+/// As [`eval()`].
+pub fn trace(program: &Program, inputs: &EvalInputs, draw: Draw<'_>) -> Result<Trace, EvalError> {
+    let mut machine = Machine {
+        program,
+        values: vec![None; program.vars.len()],
+        indices: vec![0; program.vars.len()],
+    };
+    let mut out = Trace { reveals: Vec::new(), lets: Vec::new() };
+    inputs.count_members(program)?;
+    for stmt in &program.body {
+        match stmt {
+            Stmt::Input { var, range, from } => {
+                let value = inputs.read(program, *var, *range, *from)?;
+                machine.set(*var, value)?;
+            }
+            Stmt::Let { var, value } => {
+                let value = machine.expr(value)?;
+                out.lets.push((machine.name(*var), value.tensor()));
+                machine.set(*var, value)?;
+            }
+            Stmt::Sample { var, count, each, .. } => {
+                let value = machine.sample(*var, *each, *count, draw)?;
+                out.lets.push((machine.name(*var), value.tensor()));
+                machine.set(*var, value)?;
+            }
+            Stmt::Reveal { value, name, .. } => {
+                let value = machine.expr(value)?;
+                out.reveals.push((name.clone(), value.tensor()));
+            }
+        }
+    }
+    Ok(out)
+}
+
+/// A tensor that may be a part of another: indexing copies nothing.
+#[derive(Clone)]
+struct Value {
+    data: Rc<Vec<f64>>,
+    start: usize,
+    shape: Vec<u64>,
+}
+
+impl Value {
+    fn new(shape: Vec<u64>, data: Vec<f64>) -> Value {
+        Value { data: Rc::new(data), start: 0, shape }
+    }
+
+    fn scalar(value: f64) -> Value {
+        Value::new(Vec::new(), vec![value])
+    }
+
+    fn len(&self) -> usize {
+        self.shape.iter().product::<u64>() as usize
+    }
+
+    fn entries(&self) -> &[f64] {
+        self.data.get(self.start..self.start + self.len()).unwrap_or(&[])
+    }
+
+    fn tensor(&self) -> Tensor {
+        Tensor { shape: self.shape.clone(), data: self.entries().to_vec() }
+    }
+}
+
+struct Machine<'p> {
+    program: &'p Program,
+    /// By variable. Functions do not recurse, so a variable has one value at a time.
+    values: Vec<Option<Value>>,
+    /// Values of loop variables.
+    indices: Vec<i64>,
+}
+
+impl Machine<'_> {
+    fn name(&self, var: VarId) -> String {
+        self.program.vars.get(var.0 as usize).map_or_else(String::new, |v| v.name.clone())
+    }
+
+    fn set(&mut self, var: VarId, value: Value) -> Result<(), EvalError> {
+        let slot = self.values.get_mut(var.0 as usize);
+        *slot.ok_or(EvalError::Malformed("no such variable"))? = Some(value);
+        Ok(())
+    }
+
+    fn sample(&self, var: VarId, each: SetId, k: u64, draw: Draw<'_>) -> Result<Value, EvalError> {
+        let set = self.program.parties.get(each.0 as usize);
+        let n = set.ok_or(EvalError::Malformed("no such party set"))?.size;
+        let drawn = draw(n, k);
+        let valid = drawn.len() as u64 == n
+            && drawn.iter().zip(0..).all(|(committee, owner)| {
+                let mut sorted = committee.clone();
+                sorted.sort_unstable();
+                sorted.dedup();
+                sorted.len() as u64 == k
+                    && committee.len() as u64 == k
+                    && committee.iter().all(|&j| j < n && j != owner)
+            });
+        if !valid {
+            return Err(EvalError::Draw(self.name(var)));
+        }
+        let data = drawn.into_iter().flatten().map(|j| j as f64).collect();
+        Ok(Value::new(vec![n, k], data))
+    }
+}

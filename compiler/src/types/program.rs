@@ -1,0 +1,380 @@
+//! The typed program: sizes bound, names resolved, shapes and secrecy known.
+//!
+//! It is monomorphic: every function and model appears once per choice of its size arguments and
+//! argument types, so every size below is a number. Comprehensions are still comprehensions; the
+//! graph builder turns them into batch axes.
+
+use super::model::Model;
+use crate::syntax::ast::{Secrecy, Span};
+
+/// Index of a variable (input, `let`, loop variable, sample, function parameter) in
+/// [`Program::vars`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct VarId(pub u32);
+
+/// Index of a party set in [`Program::parties`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SetId(pub u32);
+
+/// Index of a function instance in [`Program::functions`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FnId(pub u32);
+
+/// Index of a model instance in [`Program::models`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ModelId(pub u32);
+
+/// A predicate with everything it needs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Program {
+    /// Name of the predicate.
+    pub name: String,
+    /// Sizes, models and parameters as bound, in declaration order, as text.
+    pub sizes: Vec<(String, String)>,
+    /// Party sets in declaration order.
+    pub parties: Vec<PartySet>,
+    /// Model instances.
+    pub models: Vec<Model>,
+    /// Function instances; a callee stands before its callers.
+    pub functions: Vec<Function>,
+    /// Every variable of the predicate and of all function instances.
+    pub vars: Vec<Var>,
+    /// Statements of the predicate in order.
+    pub body: Vec<Stmt>,
+    /// Demands on the certificate.
+    pub demands: Vec<Demand>,
+}
+
+/// A party set.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PartySet {
+    /// Name.
+    pub name: String,
+    /// Number of members.
+    pub size: u64,
+    /// Where it is declared.
+    pub span: Span,
+}
+
+/// A variable.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Var {
+    /// Name in the source.
+    pub name: String,
+    /// Type. A loop variable is a public `int` scalar.
+    pub ty: Ty,
+    /// Where it is defined.
+    pub span: Span,
+}
+
+/// What an element is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Elem {
+    /// A real number, in fixed point.
+    Fix,
+    /// An integer.
+    Int,
+    /// 0 or 1.
+    Bit,
+}
+
+/// A dimension.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Dim {
+    /// Its size; for a ragged one the largest over all enclosing loop variables.
+    pub size: u64,
+    /// The party set whose members index it, if it is nominal.
+    pub set: Option<SetId>,
+    /// The number of entries depends on an enclosing loop variable (`for j in 0..i`). Only the
+    /// argument of a reduction may be ragged.
+    pub ragged: bool,
+}
+
+/// A type.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Ty {
+    /// Element.
+    pub elem: Elem,
+    /// Dimensions, outermost first; none for a scalar. For a record the last one is the flat
+    /// parameter vector.
+    pub dims: Vec<Dim>,
+    /// Secrecy.
+    pub secrecy: Secrecy,
+    /// `weights M`: the last dimension is all parameters of this model, one after another.
+    pub record: Option<ModelId>,
+}
+
+/// A function instance.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Function {
+    /// Name in the source.
+    pub name: String,
+    /// Parameters.
+    pub params: Vec<VarId>,
+    /// Definitions in order.
+    pub lets: Vec<(VarId, Expr)>,
+    /// Result.
+    pub value: Expr,
+}
+
+/// A statement of the predicate.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Stmt {
+    /// An input. With `from: Some(set)` the variable's first dimension ranges over that set.
+    Input {
+        /// The variable.
+        var: VarId,
+        /// Smallest and largest allowed value, both included (for `int in a..b`: b - 1).
+        range: (f64, f64),
+        /// The set whose members each give one; `None` if public.
+        from: Option<SetId>,
+    },
+    /// A definition.
+    Let {
+        /// The variable.
+        var: VarId,
+        /// Its value.
+        value: Expr,
+    },
+    /// Public coins choose, for each member of `each`, `count` distinct other members of `of`.
+    Sample {
+        /// The variable: public `int[each, count]`, entries index `of`.
+        var: VarId,
+        /// Members drawn.
+        count: u64,
+        /// From which set.
+        of: SetId,
+        /// For each member of which set.
+        each: SetId,
+    },
+    /// A reveal.
+    Reveal {
+        /// The value.
+        value: Expr,
+        /// The receiver.
+        to: SetId,
+        /// Its name after `as`.
+        name: String,
+        /// Where.
+        span: Span,
+    },
+}
+
+/// A demand on the certificate (`require failure <= 2^-40`).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Demand {
+    /// What is bounded.
+    pub what: Bounded,
+    /// By how much.
+    pub bound: f64,
+    /// Where.
+    pub span: Span,
+}
+
+/// What a demand bounds.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Bounded {
+    /// The probability that anything in the run is wrong by more than its stated error.
+    Failure,
+    /// The absolute error of a named value.
+    Error(VarId),
+}
+
+/// A typed expression.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expr {
+    /// What it is.
+    pub kind: ExprKind,
+    /// Its type.
+    pub ty: Ty,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// Kinds of typed expressions. Binary operations act entry by entry; the operands have the same
+/// dimensions, or one is a scalar.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ExprKind {
+    /// A number known at build.
+    Const(f64),
+    /// An integer known at build up to loop variables, used as a value.
+    Index(Index),
+    /// A variable.
+    Var(VarId),
+    /// `-a` or `!a`.
+    Unary(UnOp, Box<Expr>),
+    /// `a + b` and the like.
+    Binary(BinOp, Box<Expr>, Box<Expr>),
+    /// A function instance applied.
+    Call(FnId, Vec<Expr>),
+    /// A model applied to weights (a record) and one input of the model's shape.
+    Apply(ModelId, Box<Expr>, Box<Expr>),
+    /// An intrinsic of the compiler.
+    Intrinsic(Intrinsic, Vec<Expr>),
+    /// `[a, b]`: a new first dimension.
+    List(Vec<Expr>),
+    /// A comprehension: a new first dimension with one entry per choice of the loop variables,
+    /// the last generator fastest.
+    Comp(Vec<Gen>, Box<Expr>),
+    /// `a[i, j]`: the leading dimensions of a at these indices.
+    At(Box<Expr>, Vec<Index>),
+    /// A field of a record: parameters `offset ..` as a tensor; its shape is in the type.
+    Field(Box<Expr>, u64),
+}
+
+/// An integer known at build, up to loop variables. Only the bare variable of a generator over a
+/// sampled committee is known at run time; it occurs as `Var` only.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Index {
+    /// A number.
+    Const(i64),
+    /// A loop variable.
+    Var(VarId),
+    /// Arithmetic; division and remainder round towards minus infinity.
+    Binary(IndexOp, Box<Index>, Box<Index>),
+}
+
+/// Arithmetic on indices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IndexOp {
+    /// +
+    Add,
+    /// -
+    Sub,
+    /// *
+    Mul,
+    /// /
+    Div,
+    /// %
+    Rem,
+}
+
+/// A condition on indices, known at build up to loop variables.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cond {
+    /// A comparison.
+    Compare(BinOp, Index, Index),
+    /// `!a`
+    Not(Box<Cond>),
+    /// `a && b`
+    And(Box<Cond>, Box<Cond>),
+    /// `a || b`
+    Or(Box<Cond>, Box<Cond>),
+}
+
+/// A generator of a comprehension.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Gen {
+    /// The loop variable.
+    pub var: VarId,
+    /// What it ranges over.
+    pub domain: Domain,
+    /// Which of them count.
+    pub cond: Option<Cond>,
+}
+
+/// What a loop variable ranges over.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Domain {
+    /// The members of a party set, 0 .. size.
+    Set(SetId),
+    /// lo .. hi, hi excluded.
+    Range(Index, Index),
+    /// A sampled committee: row `at` of a [`Stmt::Sample`] variable.
+    Sampled {
+        /// The sample.
+        sample: VarId,
+        /// Whose committee.
+        at: Index,
+        /// How many members it has.
+        count: u64,
+    },
+}
+
+/// Prefix operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnOp {
+    /// Minus.
+    Neg,
+    /// Complement of a bit.
+    Not,
+}
+
+/// Infix operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BinOp {
+    /// +
+    Add,
+    /// -
+    Sub,
+    /// *
+    Mul,
+    /// /
+    Div,
+    /// ==
+    Eq,
+    /// !=
+    Ne,
+    /// <
+    Lt,
+    /// <=
+    Le,
+    /// >
+    Gt,
+    /// >=
+    Ge,
+    /// && on bits
+    And,
+    /// || on bits
+    Or,
+}
+
+/// What the language cannot say in itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Intrinsic {
+    /// Sum over the first dimension. Bits are counted: the result is an int.
+    Sum,
+    /// Product of all entries of two vectors, summed: a scalar.
+    Dot,
+    /// Largest entry along the first dimension.
+    Max,
+    /// Smallest entry along the first dimension.
+    Min,
+    /// Index of the largest entry of a vector; of equal ones the first.
+    ArgMax,
+    /// Entries of a vector in ascending order.
+    Sort,
+    /// `select(c, a, b)`: a where c is 1, else b.
+    Select,
+    /// max(x, 0).
+    Relu,
+    /// e^x.
+    Exp,
+    /// 1 / x, x > 0.
+    Recip,
+    /// Square root, x >= 0.
+    Sqrt,
+    /// Natural logarithm, x > 0.
+    Log,
+    /// Absolute value.
+    Abs,
+}
+
+impl Dim {
+    /// A plain dimension.
+    pub fn plain(size: u64) -> Dim {
+        Dim { size, set: None, ragged: false }
+    }
+}
+
+impl Ty {
+    /// A scalar.
+    pub fn scalar(elem: Elem, secrecy: Secrecy) -> Ty {
+        Ty { elem, dims: Vec::new(), secrecy, record: None }
+    }
+
+    /// Sizes of the dimensions.
+    pub fn shape(&self) -> Vec<u64> {
+        self.dims.iter().map(|d| d.size).collect()
+    }
+}

@@ -1,0 +1,362 @@
+//! The instruction set. Few instructions, each with one meaning; everything else (comparison,
+//! truncation, bit injection, ...) is a macro that the compiler expands, so that its scheduler sees
+//! through it.
+//!
+//! Types are written as in [`Type`](super::Type)'s text. `+` on bits is xor, `*` on bits is and.
+//! "Aligned" operands have the same rank, and each axis has the same size or size 1 in one of them
+//! (which is repeated, never materialised).
+
+use super::{Shape, ValueId};
+use serde::{Deserialize, Serialize};
+
+/// An instruction: one operation, one result.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Instr {
+    /// The value it defines. [`Op::OpenTo`] defines none.
+    pub out: Option<ValueId>,
+    /// What it does.
+    pub op: Op,
+    /// Index into [`super::Circuit::sites`].
+    pub site: u32,
+}
+
+/// Operations. The first group is local; from [`Op::Reshare`] on they are interactive, one round
+/// each.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Op {
+    // ---- local, any domain -----------------------------------------------------------------
+    /// a + b, aligned (xor on bits). Same holder; or one `Public`; or `Add3 + Rep`, `Add2 + Dup`.
+    /// On `Own`, `Dup` and `Add2` the shapes must be equal, or the other operand a public scalar.
+    Add(ValueId, ValueId),
+    /// a - b; as [`Op::Add`], rings only. `Rep - Add3` and `Dup - Add2` too.
+    Sub(ValueId, ValueId),
+    /// a * b, aligned (and on bits), local: `Rep * Rep -> Add3`, `Add2 * Dup -> Add2`,
+    /// `Own * Own -> Own`, `Dup * Dup -> Dup`, `Public * h -> h`. Shapes as for `Add`. On bits, an
+    /// operand of one plane is repeated over the planes of the other.
+    Mul(ValueId, ValueId),
+
+    // ---- local, rings ----------------------------------------------------------------------
+    /// -a.
+    Neg(ValueId),
+    /// c * a for a constant c mod 2^k.
+    Scale(ValueId, u128),
+    /// a + c for a constant c mod 2^k, on every element.
+    Offset(ValueId, u128),
+    /// `[B, M, K] * [B, K, N] -> [B, M, N]` (with `trans_b`: `[B, N, K]`), the sums over K; a batch
+    /// axis B of size 1 is repeated. `Rep * Rep -> Add3`, `Public * Rep -> Rep`,
+    /// `Rep * Public -> Rep`, `Public * Public -> Public`.
+    MatMul {
+        /// Left operand.
+        a: ValueId,
+        /// Right operand.
+        b: ValueId,
+        /// Whether b is given with its last two axes exchanged.
+        trans_b: bool,
+    },
+    /// Cross-correlation as in PyTorch: x `[G, N, C, H, W]`, w `[G, O, C, kh, kw]` ->
+    /// `[G, N, O, (H + 2 pad - kh) / stride + 1, (W + 2 pad - kw) / stride + 1]`. G of w or of x may
+    /// be 1 (repeated). Holders as for `MatMul`.
+    Conv2d {
+        /// Images.
+        x: ValueId,
+        /// Kernels.
+        w: ValueId,
+        /// Step in both directions, at least 1.
+        stride: u64,
+        /// Zeros added on each side.
+        pad: u64,
+    },
+    /// Sum over the listed axes (ascending), which disappear. `Rep`, `Add3`, `Public`.
+    Sum {
+        /// Operand.
+        x: ValueId,
+        /// Axes.
+        axes: Vec<u64>,
+    },
+    /// The low k' bits of each word as a word of Z_2^k', k' <= k. Exact on shares.
+    Narrow(ValueId, u32),
+    /// 2^(k' - k) x as a word of Z_2^k', k' >= k. Linear, exact on shares, any holder: what is known
+    /// of x modulo 2^k is known of the product modulo 2^k'.
+    Raise(ValueId, u32),
+    /// Zero extension to k' >= k bits. `Own`, `Dup`, `Public` only: it is not linear.
+    Extend(ValueId, u32),
+    /// Logical shift right. `Own`, `Dup`, `Public` only.
+    Shr(ValueId, u32),
+    /// Bits lo .. lo + w of each word, as bits. `Own`, `Dup`, `Public` only.
+    ToBits {
+        /// Operand, over a ring.
+        x: ValueId,
+        /// First bit.
+        lo: u32,
+        /// Number of bits.
+        w: u32,
+    },
+    /// The w bits of each element as a word of Z_2^k, k >= w. `Own`, `Dup`, `Public` only.
+    FromBits(ValueId, u32),
+
+    // ---- local, bits -----------------------------------------------------------------------
+    /// Complement of every bit.
+    Not(ValueId),
+    /// Planes start, start + step, ... (count of them) of x.
+    Planes {
+        /// Operand, over bits.
+        x: ValueId,
+        /// First plane.
+        start: u32,
+        /// Distance.
+        step: u32,
+        /// How many.
+        count: u32,
+    },
+    /// The planes of all operands one after another, first operand lowest. Same holder and shape.
+    Stack(Vec<ValueId>),
+
+    // ---- local, layout: `Rep`, `Add3`, `Public`; `Reshape` on every holder ------------------
+    /// Same elements in the same order under another shape.
+    Reshape(ValueId, Shape),
+    /// Axes in another order: result axis i is operand axis `perm[i]`.
+    Transpose(ValueId, Vec<u64>),
+    /// Every `step`-th of the indices start, start + step, ... (len of them) along one axis.
+    Slice {
+        /// Operand.
+        x: ValueId,
+        /// Axis.
+        axis: u64,
+        /// First index.
+        start: u64,
+        /// Number of indices.
+        len: u64,
+        /// Distance, at least 1.
+        step: u64,
+    },
+    /// Operands one after another along one axis.
+    Concat {
+        /// Operands, at least one; all other axes are equal.
+        xs: Vec<ValueId>,
+        /// Axis.
+        axis: u64,
+    },
+    /// Axes of size 1 repeated to the given shape (same rank).
+    Broadcast(ValueId, Shape),
+    /// x `[B.., P.., n, R..]`, index `[B.., K..]` (public words) -> `[B.., P.., K.., R..]`:
+    /// `out[b, p, k, r] = x[b, p, index[b, k], r]`. The first `batch` axes B are shared; n is axis
+    /// `axis` of x. An index must be below n.
+    Gather {
+        /// Operand.
+        x: ValueId,
+        /// `Public`, over a ring.
+        index: ValueId,
+        /// Axis of x that is indexed, at least `batch`.
+        axis: u64,
+        /// Number of leading axes shared by x and index.
+        batch: u64,
+    },
+
+    // ---- local, between holders ------------------------------------------------------------
+    /// The part a of the split x = a + b: `Rep -> Own`.
+    Own(ValueId),
+    /// The part b of the split x = a + b: `Rep -> Dup`.
+    Dup(ValueId),
+    /// x as a sum of two words of the parties that hold b: `Rep -> Add2`.
+    AsAdd2(ValueId),
+    /// x as a sum of three words: `Rep -> Add3`.
+    AsAdd3(ValueId),
+    /// A value that two parties or all know, as a replicated one, without communication:
+    /// `Dup -> Rep` (it is the share of those two), `Public -> Rep` (it is x0).
+    Trivial(ValueId),
+
+    // ---- local, public ---------------------------------------------------------------------
+    /// From public coins (`Public A128[]`), for each of n members k distinct others, uniformly:
+    /// `Public A32[n, k]`.
+    Committee {
+        /// The coins.
+        coin: ValueId,
+        /// Members of the set.
+        n: u64,
+        /// Drawn for each, at most n - 1.
+        k: u64,
+    },
+
+    // ---- interactive -----------------------------------------------------------------------
+    /// `Add3 -> Rep`. P_i adds a share of zero and sends its word to P_{i-1}: k bits per element
+    /// each. Together with a local product this is the multiplication of Araki et al. (2016).
+    Reshare(ValueId),
+    /// `Own -> Rep`: k bits per element by the owner.
+    Input(ValueId),
+    /// `Own -> Add2`: the owner sends x - rho to one of the other two, who share rho with it or
+    /// know the rest: k bits per element by the owner.
+    Deal(ValueId),
+    /// `Add2 -> Rep`: the two exchange masked words: k bits per element each.
+    Xchg(ValueId),
+    /// `Rep -> Public`: k bits per element each. Reveals to all parties; the compiler emits it for
+    /// protocol steps with stated leakage only.
+    Open(ValueId),
+    /// `Add3 ->` the receiver of output number `output`: each party sends its word, masked by a
+    /// share of zero: k bits per element each.
+    OpenTo {
+        /// Operand.
+        x: ValueId,
+        /// Index into [`super::Circuit::outputs`].
+        output: u32,
+    },
+    /// Public coins, `Public A128[]`: an open of pseudorandom shares, 16 bytes each.
+    Coin,
+}
+
+impl Op {
+    /// Whether it takes a round.
+    pub fn is_interactive(&self) -> bool {
+        use Op::*;
+        matches!(self, Reshare(_) | Input(_) | Deal(_) | Xchg(_) | Open(_) | OpenTo { .. } | Coin)
+    }
+
+    /// The values it reads, in order.
+    pub fn operands(&self) -> Vec<ValueId> {
+        let mut out = Vec::new();
+        self.visit(|v| out.push(v));
+        out
+    }
+
+    fn visit(&self, mut f: impl FnMut(ValueId)) {
+        use Op::*;
+        match self {
+            Add(a, b) | Sub(a, b) | Mul(a, b) | MatMul { a, b, .. } => {
+                f(*a);
+                f(*b);
+            }
+            Conv2d { x, w, .. } => {
+                f(*x);
+                f(*w);
+            }
+            Gather { x, index, .. } => {
+                f(*x);
+                f(*index);
+            }
+            Neg(x)
+            | Scale(x, _)
+            | Offset(x, _)
+            | Sum { x, .. }
+            | Narrow(x, _)
+            | Raise(x, _)
+            | Extend(x, _)
+            | Shr(x, _)
+            | ToBits { x, .. }
+            | FromBits(x, _)
+            | Not(x)
+            | Planes { x, .. }
+            | Reshape(x, _)
+            | Transpose(x, _)
+            | Slice { x, .. }
+            | Broadcast(x, _)
+            | Own(x)
+            | Dup(x)
+            | AsAdd2(x)
+            | AsAdd3(x)
+            | Trivial(x)
+            | Reshare(x)
+            | Input(x)
+            | Deal(x)
+            | Xchg(x)
+            | Open(x)
+            | OpenTo { x, .. } => f(*x),
+            Committee { coin, .. } => f(*coin),
+            Stack(xs) | Concat { xs, .. } => xs.iter().for_each(|&x| f(x)),
+            Coin => {}
+        }
+    }
+
+    /// The same operation on other values.
+    pub fn map(&self, mut f: impl FnMut(ValueId) -> ValueId) -> Op {
+        use Op::*;
+        let mut op = self.clone();
+        match &mut op {
+            Add(a, b) | Sub(a, b) | Mul(a, b) | MatMul { a, b, .. } => {
+                *a = f(*a);
+                *b = f(*b);
+            }
+            Conv2d { x, w, .. } => {
+                *x = f(*x);
+                *w = f(*w);
+            }
+            Gather { x, index, .. } => {
+                *x = f(*x);
+                *index = f(*index);
+            }
+            Neg(x)
+            | Scale(x, _)
+            | Offset(x, _)
+            | Sum { x, .. }
+            | Narrow(x, _)
+            | Raise(x, _)
+            | Extend(x, _)
+            | Shr(x, _)
+            | ToBits { x, .. }
+            | FromBits(x, _)
+            | Not(x)
+            | Planes { x, .. }
+            | Reshape(x, _)
+            | Transpose(x, _)
+            | Slice { x, .. }
+            | Broadcast(x, _)
+            | Own(x)
+            | Dup(x)
+            | AsAdd2(x)
+            | AsAdd3(x)
+            | Trivial(x)
+            | Reshare(x)
+            | Input(x)
+            | Deal(x)
+            | Xchg(x)
+            | Open(x)
+            | OpenTo { x, .. } => *x = f(*x),
+            Committee { coin, .. } => *coin = f(*coin),
+            Stack(xs) | Concat { xs, .. } => xs.iter_mut().for_each(|x| *x = f(*x)),
+            Coin => {}
+        }
+        op
+    }
+
+    /// Name in the text form and in error messages.
+    pub fn name(&self) -> &'static str {
+        use Op::*;
+        match self {
+            Add(..) => "add",
+            Sub(..) => "sub",
+            Mul(..) => "mul",
+            Neg(_) => "neg",
+            Scale(..) => "scale",
+            Offset(..) => "offset",
+            MatMul { .. } => "matmul",
+            Conv2d { .. } => "conv2d",
+            Sum { .. } => "sum",
+            Narrow(..) => "narrow",
+            Raise(..) => "raise",
+            Extend(..) => "extend",
+            Shr(..) => "shr",
+            ToBits { .. } => "to_bits",
+            FromBits(..) => "from_bits",
+            Not(_) => "not",
+            Planes { .. } => "planes",
+            Stack(_) => "stack",
+            Reshape(..) => "reshape",
+            Transpose(..) => "transpose",
+            Slice { .. } => "slice",
+            Concat { .. } => "concat",
+            Broadcast(..) => "broadcast",
+            Gather { .. } => "gather",
+            Own(_) => "own",
+            Dup(_) => "dup",
+            AsAdd2(_) => "as_add2",
+            AsAdd3(_) => "as_add3",
+            Trivial(_) => "trivial",
+            Committee { .. } => "committee",
+            Reshare(_) => "reshare",
+            Input(_) => "input",
+            Deal(_) => "deal",
+            Xchg(_) => "xchg",
+            Open(_) => "open",
+            OpenTo { .. } => "open_to",
+            Coin => "coin",
+        }
+    }
+}

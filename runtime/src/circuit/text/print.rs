@@ -1,0 +1,171 @@
+//! From a circuit to its text.
+
+use super::super::{
+    Circuit, Const, Encoding, Field, From, Input, Instr, Op, Output, Type, ValueId,
+};
+use super::lex::quote;
+use std::fmt::Write;
+
+/// The text of a circuit. A value id that has no type prints as if it had none, so that a circuit
+/// that fails verification can still be shown.
+pub fn print(circuit: &Circuit) -> String {
+    let mut out = format!("circuit {}\n", quote(&circuit.name));
+    let mut line = |s: String| {
+        out.push_str(&s);
+        out.push('\n');
+    };
+    for (name, value) in &circuit.sizes {
+        line(format!("size {} = {}", quote(name), quote(value)));
+    }
+    for p in &circuit.parties {
+        line(format!("party {} {}", quote(&p.name), p.size));
+    }
+    for i in &circuit.inputs {
+        line(input(circuit, i));
+    }
+    for c in &circuit.consts {
+        line(constant(circuit, c));
+    }
+    for (i, o) in circuit.outputs.iter().enumerate() {
+        line(output(i, o));
+    }
+    for (i, s) in circuit.sites.iter().enumerate() {
+        line(format!("site {i} {} line {}", quote(&s.name), s.line));
+    }
+    for (i, layer) in circuit.layers.iter().enumerate() {
+        line(format!("layer {i}:"));
+        layer.local.iter().for_each(|i| line(instr(circuit, i)));
+        if !layer.exchange.is_empty() {
+            line("  exchange:".to_string());
+            layer.exchange.iter().for_each(|i| line(instr(circuit, i)));
+        }
+        if !layer.drop.is_empty() {
+            line(format!("  drop {}", values(&layer.drop)));
+        }
+    }
+    out
+}
+
+fn input(circuit: &Circuit, i: &Input) -> String {
+    let from = match i.from {
+        From::Public => "public".to_string(),
+        From::Each(set) => set.to_string(),
+    };
+    let encoding = match i.encoding {
+        Encoding::Fixed { frac, lo, hi } => format!("fixed({frac}, {lo:?}, {hi:?})"),
+        Encoding::Int { lo, hi } => format!("int({lo}, {hi})"),
+        Encoding::OneHot { classes } => format!("one_hot({classes})"),
+    };
+    format!(
+        "input {} {} from {from} {encoding} {}{}{}",
+        i.value,
+        quote(&i.name),
+        shape(&i.shape),
+        fields(&i.fields),
+        ty(circuit, i.value)
+    )
+}
+
+fn constant(circuit: &Circuit, c: &Const) -> String {
+    let mut out = format!("const {}{} =", c.value, ty(circuit, c.value));
+    let mut rest = &c.data[..];
+    while let [first, ..] = *rest {
+        // u128::MAX has no successor, so a range never reaches past it.
+        let follows = |a: u128, b: u128| a.checked_add(1) == Some(b) && b != u128::MAX;
+        let range = 1 + rest.windows(2).take_while(|w| follows(w[0], w[1])).count();
+        let run = rest.iter().take_while(|&&x| x == first).count();
+        let used = if range > 2 {
+            let _ = write!(out, " {first}..{}", first + range as u128);
+            range
+        } else if run > 1 {
+            let _ = write!(out, " {first}x{run}");
+            run
+        } else {
+            let _ = write!(out, " {first}");
+            1
+        };
+        rest = &rest[used..];
+    }
+    out
+}
+
+fn output(index: usize, o: &Output) -> String {
+    format!(
+        "output {index} {} to {} {} ring {} frac {} divisor {:?}{}",
+        quote(&o.name),
+        o.to,
+        shape(&o.shape),
+        o.ring,
+        o.frac,
+        o.divisor,
+        fields(&o.fields)
+    )
+}
+
+fn instr(circuit: &Circuit, i: &Instr) -> String {
+    let mut out = String::from("  ");
+    if let Some(v) = i.out {
+        let _ = write!(out, "{v} = ");
+    }
+    out.push_str(&op(&i.op));
+    if let Some(v) = i.out {
+        out.push_str(&ty(circuit, v));
+    }
+    let _ = write!(out, " @{}", i.site);
+    out
+}
+
+fn op(op: &Op) -> String {
+    use Op::*;
+    let name = op.name();
+    match op {
+        Add(a, b) | Sub(a, b) | Mul(a, b) => format!("{name} {a} {b}"),
+        Scale(x, c) | Offset(x, c) => format!("{name} {x} {c}"),
+        MatMul { a, b, trans_b } => {
+            format!("{name} {a} {b}{}", if *trans_b { " transposed" } else { "" })
+        }
+        Conv2d { x, w, stride, pad } => format!("{name} {x} {w} stride {stride} pad {pad}"),
+        Sum { x, axes } => format!("{name} {x} axes {}", shape(axes)),
+        Narrow(x, k) | Raise(x, k) | Extend(x, k) | Shr(x, k) | FromBits(x, k) => {
+            format!("{name} {x} {k}")
+        }
+        ToBits { x, lo, w } => format!("{name} {x} lo {lo} w {w}"),
+        Planes { x, start, step, count } => {
+            format!("{name} {x} start {start} step {step} count {count}")
+        }
+        Stack(xs) => format!("{name} {}", values(xs)),
+        Reshape(x, s) | Broadcast(x, s) | Transpose(x, s) => format!("{name} {x} {}", shape(s)),
+        Slice { x, axis, start, len, step } => {
+            format!("{name} {x} axis {axis} start {start} len {len} step {step}")
+        }
+        Concat { xs, axis } => format!("{name} {} axis {axis}", values(xs)),
+        Gather { x, index, axis, batch } => format!("{name} {x} {index} axis {axis} batch {batch}"),
+        Committee { coin, n, k } => format!("{name} {coin} n {n} k {k}"),
+        OpenTo { x, output } => format!("{name} {x} output {output}"),
+        Neg(x) | Not(x) | Own(x) | Dup(x) | AsAdd2(x) | AsAdd3(x) | Trivial(x) | Reshare(x)
+        | Input(x) | Deal(x) | Xchg(x) | Open(x) => format!("{name} {x}"),
+        Coin => name.to_string(),
+    }
+}
+
+fn values(xs: &[ValueId]) -> String {
+    xs.iter().map(ValueId::to_string).collect::<Vec<_>>().join(" ")
+}
+
+fn shape(s: &[u64]) -> String {
+    let sizes: Vec<String> = s.iter().map(u64::to_string).collect();
+    format!("[{}]", sizes.join(","))
+}
+
+fn fields(fields: &[Field]) -> String {
+    let mut out = String::new();
+    for (i, f) in fields.iter().enumerate() {
+        let start = if i == 0 { " fields " } else { " " };
+        let _ = write!(out, "{start}{}{}", quote(&f.name), shape(&f.shape));
+    }
+    out
+}
+
+fn ty(circuit: &Circuit, v: ValueId) -> String {
+    circuit.types.get(v.index()).map(|t: &Type| format!(" : {t}")).unwrap_or_default()
+}

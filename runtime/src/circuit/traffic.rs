@@ -1,0 +1,146 @@
+//! Rounds and bytes of a circuit, before it runs.
+//!
+//! Everything follows from the types. An instruction's part of a message starts at a whole byte, so
+//! its size is [`wire_len`] of the elements it moves; what the link adds (framing, TLS) is not
+//! counted. Parties count the same when they run, and a test holds them to it.
+//!
+//! | instruction | sent by each party, n elements, shard r of n belongs to party r |
+//! |---|---|
+//! | `reshare` | n |
+//! | `input`, `deal` | its own shard |
+//! | `xchg` | the two other shards, apart |
+//! | `open` | n |
+//! | `open_to` | n, to the receiver |
+//! | `coin` | 16 bytes |
+
+use super::{Circuit, Dom, Instr, Op, ValueId, shards};
+use crate::ring::wire_len;
+
+/// Rounds, and bytes sent by each party.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Layers with an exchange.
+    pub rounds: usize,
+    /// Bytes sent by each party, to the other parties and to receivers.
+    pub bytes: [u64; 3],
+    /// Of these, bytes to receivers.
+    pub revealed: [u64; 3],
+    /// Each layer, in order.
+    pub layers: Vec<LayerTraffic>,
+}
+
+/// Bytes of one layer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LayerTraffic {
+    /// Bytes sent by each party.
+    pub bytes: [u64; 3],
+    /// Each instruction of the exchange, in order.
+    pub instrs: Vec<InstrTraffic>,
+}
+
+/// Bytes of one interactive instruction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InstrTraffic {
+    /// The value it defines, if any.
+    pub out: Option<ValueId>,
+    /// Index into [`Circuit::sites`].
+    pub site: u32,
+    /// Bytes sent by each party.
+    pub bytes: [u64; 3],
+}
+
+impl Traffic {
+    /// Of a verified circuit.
+    pub fn of(circuit: &Circuit) -> Traffic {
+        let mut total = Traffic { rounds: circuit.rounds(), ..Traffic::default() };
+        for layer in &circuit.layers {
+            let mut traffic = LayerTraffic::default();
+            for instr in &layer.exchange {
+                let bytes = sent(circuit, instr);
+                if matches!(instr.op, Op::OpenTo { .. }) {
+                    add(&mut total.revealed, bytes);
+                }
+                add(&mut traffic.bytes, bytes);
+                traffic.instrs.push(InstrTraffic { out: instr.out, site: instr.site, bytes });
+            }
+            add(&mut total.bytes, traffic.bytes);
+            total.layers.push(traffic);
+        }
+        total
+    }
+}
+
+/// Bytes that each party sends in one instruction of a verified circuit; 0 for a local one.
+pub fn sent(circuit: &Circuit, instr: &Instr) -> [u64; 3] {
+    let operand = |x: ValueId| {
+        let ty = circuit.ty(x);
+        (ty.dom, ty.elements() as usize)
+    };
+    let bytes = |dom: Dom, n: usize| wire_len(dom, n) as u64;
+    match instr.op {
+        Op::Reshare(x) | Op::Open(x) | Op::OpenTo { x, .. } => {
+            let (dom, n) = operand(x);
+            [bytes(dom, n); 3]
+        }
+        Op::Input(x) | Op::Deal(x) => {
+            let (dom, n) = operand(x);
+            shards(n).map(|s| bytes(dom, s.len()))
+        }
+        Op::Xchg(x) => {
+            let (dom, n) = operand(x);
+            let [a, b, c] = shards(n).map(|s| bytes(dom, s.len()));
+            [b + c, a + c, a + b]
+        }
+        Op::Coin => [16; 3],
+        _ => [0; 3],
+    }
+}
+
+fn add(to: &mut [u64; 3], bytes: [u64; 3]) {
+    for (t, b) in to.iter_mut().zip(bytes) {
+        *t += b;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::circuit::verify::tests::all_ops;
+
+    #[test]
+    fn counted_by_hand() {
+        let mut c = all_ops();
+        let at = |c: &mut Circuit, dom: Dom, n: u64, op: fn(ValueId) -> Op| {
+            c.types[0].dom = dom;
+            c.types[0].shape = vec![n];
+            sent(c, &Instr { out: None, op: op(ValueId(0)), site: 0 })
+        };
+        let (a64, b5) = (Dom::Ring(64), Dom::Bits(5));
+        assert_eq!(at(&mut c, a64, 10, Op::Reshare), [80; 3]);
+        assert_eq!(at(&mut c, b5, 10, Op::Open), [7; 3]);
+        // 200 elements: shards of 128, 72 and none.
+        assert_eq!(at(&mut c, a64, 200, Op::Input), [1024, 576, 0]);
+        assert_eq!(at(&mut c, b5, 200, Op::Deal), [80, 45, 0]);
+        assert_eq!(at(&mut c, b5, 200, Op::Xchg), [45, 80, 125]);
+        assert_eq!(at(&mut c, a64, 1, Op::Not), [0; 3]);
+        // 1 element: 1 byte of 5 bits, in shard 0.
+        assert_eq!(at(&mut c, b5, 1, Op::Xchg), [0, 1, 1]);
+    }
+
+    #[test]
+    fn totals_add_up() {
+        let c = all_ops();
+        let t = Traffic::of(&c);
+        assert_eq!(t.rounds, c.rounds());
+        assert_eq!(t.layers.len(), c.layers.len());
+        let mut sum = [0; 3];
+        for l in &t.layers {
+            let mut layer = [0; 3];
+            l.instrs.iter().for_each(|i| add(&mut layer, i.bytes));
+            assert_eq!(layer, l.bytes);
+            add(&mut sum, layer);
+        }
+        assert_eq!(sum, t.bytes);
+        assert!(t.revealed.iter().all(|&b| b > 0));
+    }
+}

@@ -1,0 +1,442 @@
+//! The typing rule of every operation.
+
+use super::super::{Dom, Hold, Op, Shape, Type, ValueId};
+use super::{MAX_COMMITTEE, MAX_ELEMENTS, MAX_RANK};
+use crate::circuit::types::RING_WIDTHS;
+use thiserror::Error;
+
+/// An operation does not apply to its operands.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum TypeError {
+    /// No rule for operands held like this.
+    #[error("`{op}` does not apply to operands held as {held:?}")]
+    Holders {
+        /// The operation.
+        op: &'static str,
+        /// Holders of its operands.
+        held: Vec<Hold>,
+    },
+    /// A domain that the operation does not take, or two that do not go together.
+    #[error("`{op}` does not apply to {found:?}: {want}")]
+    Domains {
+        /// The operation.
+        op: &'static str,
+        /// Domains of its operands.
+        found: Vec<Dom>,
+        /// The rule.
+        want: &'static str,
+    },
+    /// Shapes that do not go together.
+    #[error("`{op}` does not apply to shapes {found:?}: {want}")]
+    Shapes {
+        /// The operation.
+        op: &'static str,
+        /// Shapes of its operands.
+        found: Vec<Shape>,
+        /// The rule.
+        want: &'static str,
+    },
+    /// A parameter out of range.
+    #[error("`{op}`: {want}")]
+    Parameter {
+        /// The operation.
+        op: &'static str,
+        /// The rule.
+        want: &'static str,
+    },
+    /// Not a type, or one beyond the limits.
+    #[error("{ty}: {want}")]
+    Type {
+        /// The type, as text.
+        ty: String,
+        /// The rule.
+        want: &'static str,
+    },
+}
+
+/// Whether a type is one: a ring width there is or 1 to 128 bits, at most 12 axes, and at most 2^34
+/// elements, where an axis of size 0 counts as 1 (so that no product of sizes can overflow).
+pub fn check_type(ty: &Type) -> Result<(), TypeError> {
+    let want = match ty.dom {
+        Dom::Ring(k) if !RING_WIDTHS.contains(&k) => "words have 8, 16, 32, 64 or 128 bits",
+        Dom::Bits(w) if !(1..=128).contains(&w) => "elements have 1 to 128 bits",
+        _ if ty.shape.len() > MAX_RANK => "too many axes",
+        _ if !bounded(&ty.shape) => "too many elements",
+        _ => return Ok(()),
+    };
+    Err(TypeError::Type { ty: ty.to_string(), want })
+}
+
+/// Whether a shape has at most [`MAX_ELEMENTS`] elements, sizes 0 counted as 1.
+pub(super) fn bounded(shape: &[u64]) -> bool {
+    shape.iter().fold(1u64, |n, &d| n.saturating_mul(d.max(1))) <= MAX_ELEMENTS
+}
+
+/// The type of an operation's result, from the (checked) types of its operands; `None` for
+/// [`Op::OpenTo`], which has no result. That the operand of an `OpenTo` fits the output, and that
+/// public indices are in range, is not a matter of types.
+///
+/// # Errors
+///
+/// The rule that the operands break.
+pub fn infer<'a>(op: &Op, types: &dyn Fn(ValueId) -> &'a Type) -> Result<Option<Type>, TypeError> {
+    let args: Vec<&Type> = op.operands().into_iter().map(types).collect();
+    let out = Rule { op, name: op.name(), args }.result()?;
+    if let Some(ty) = &out {
+        check_type(ty)?;
+    }
+    Ok(out)
+}
+
+struct Rule<'a> {
+    op: &'a Op,
+    name: &'static str,
+    args: Vec<&'a Type>,
+}
+
+const ANY: [Hold; 6] = [Hold::Public, Hold::Rep, Hold::Add3, Hold::Own, Hold::Dup, Hold::Add2];
+const LINEAR: [Hold; 3] = [Hold::Public, Hold::Rep, Hold::Add3];
+const KNOWN: [Hold; 3] = [Hold::Public, Hold::Own, Hold::Dup];
+
+impl Rule<'_> {
+    fn result(&self) -> Result<Option<Type>, TypeError> {
+        Ok(Some(match self.op {
+            Op::Add(..) | Op::Sub(..) | Op::Mul(..) => self.elementwise()?,
+            Op::MatMul { trans_b, .. } => self.matmul(*trans_b)?,
+            Op::Conv2d { stride, pad, .. } => self.conv2d(*stride, *pad)?,
+            Op::Neg(_) | Op::Scale(..) | Op::Offset(..) => self.same(self.ring(&ANY)?.0),
+            Op::Sum { axes, .. } => {
+                let (x, _) = self.ring(&LINEAR)?;
+                let ascending = axes.windows(2).all(|a| a[0] < a[1]);
+                let inside = axes.last().is_none_or(|&a| a < x.shape.len() as u64);
+                self.need(ascending && inside, "axes are ascending and axes of the operand")?;
+                let kept = x.shape.iter().zip(0..).filter(|(_, i)| !axes.contains(i));
+                Type::new(x.hold, x.dom, kept.map(|(&d, _)| d).collect::<Shape>())
+            }
+            Op::Narrow(_, to) => {
+                let (x, k) = self.ring(&ANY)?;
+                self.need(*to <= k, "the new width is at most the old one")?;
+                Type { dom: Dom::Ring(*to), ..x.clone() }
+            }
+            Op::Raise(_, to) => {
+                let (x, k) = self.ring(&ANY)?;
+                self.need(*to >= k, "the new width is at least the old one")?;
+                Type { dom: Dom::Ring(*to), ..x.clone() }
+            }
+            Op::Extend(_, to) => {
+                let (x, k) = self.ring(&KNOWN)?;
+                self.need(*to >= k, "the new width is at least the old one")?;
+                Type { dom: Dom::Ring(*to), ..x.clone() }
+            }
+            Op::Shr(_, n) => {
+                let (x, k) = self.ring(&KNOWN)?;
+                self.need(*n <= k, "the shift is at most the width")?;
+                self.same(x)
+            }
+            Op::ToBits { lo, w, .. } => {
+                let (x, k) = self.ring(&KNOWN)?;
+                let end = lo.checked_add(*w);
+                self.need(*w >= 1 && end.is_some_and(|e| e <= k), "the bits are in the word")?;
+                Type { dom: Dom::Bits(*w), ..x.clone() }
+            }
+            Op::FromBits(_, k) => {
+                let (x, w) = self.bits(&KNOWN)?;
+                self.need(*k >= w, "the word has room for the bits")?;
+                Type { dom: Dom::Ring(*k), ..x.clone() }
+            }
+            Op::Not(_) => self.same(self.bits(&ANY)?.0),
+            Op::Planes { start, step, count, .. } => {
+                let (x, w) = self.bits(&ANY)?;
+                let last = u64::from(*start)
+                    + u64::from(*step).saturating_mul(u64::from(count.saturating_sub(1)));
+                let ok = *step >= 1 && *count >= 1 && last < u64::from(w);
+                self.need(
+                    ok,
+                    "the planes are planes of the operand, at least one, step 1 or more",
+                )?;
+                Type { dom: Dom::Bits(*count), ..x.clone() }
+            }
+            Op::Stack(_) => self.stack()?,
+            Op::Reshape(_, to) => {
+                let x = self.one(&ANY)?;
+                let to = Type::new(x.hold, x.dom, to.clone());
+                check_type(&to)?;
+                let same = to.elements() == x.elements();
+                self.shapes(same, "a reshape keeps the number of elements")?;
+                to
+            }
+            Op::Transpose(_, perm) => {
+                let x = self.one(&LINEAR)?;
+                let mut seen = perm.clone();
+                seen.sort_unstable();
+                let ok = seen.iter().copied().eq(0..x.shape.len() as u64);
+                self.need(ok, "the axes are a permutation of the operand's")?;
+                let shape = perm.iter().filter_map(|&p| x.shape.get(p as usize).copied());
+                Type::new(x.hold, x.dom, shape.collect::<Shape>())
+            }
+            Op::Slice { axis, start, len, step, .. } => {
+                let x = self.one(&LINEAR)?;
+                let n = self.axis(x, *axis)?;
+                let end = len.checked_sub(1).map_or(Some(*start), |l| {
+                    l.checked_mul(*step)?.checked_add(*start)?.checked_add(1)
+                });
+                let ok = *step >= 1 && end.is_some_and(|e| e <= n);
+                self.need(ok, "the indices are in the axis, step 1 or more")?;
+                self.with_axis(x, *axis, *len)
+            }
+            Op::Concat { axis, .. } => self.concat(*axis)?,
+            Op::Broadcast(_, to) => {
+                let x = self.one(&LINEAR)?;
+                let fits = |(&d, &t): (&u64, &u64)| d == t || d == 1;
+                let ok = x.shape.len() == to.len() && x.shape.iter().zip(to).all(fits);
+                self.shapes(ok, "the rank is kept, and only axes of size 1 are repeated")?;
+                Type::new(x.hold, x.dom, to.clone())
+            }
+            Op::Gather { axis, batch, .. } => self.gather(*axis, *batch)?,
+            Op::Own(_) => self.held(Hold::Rep, Hold::Own)?,
+            Op::Dup(_) => self.held(Hold::Rep, Hold::Dup)?,
+            Op::AsAdd2(_) => self.held(Hold::Rep, Hold::Add2)?,
+            Op::AsAdd3(_) => self.held(Hold::Rep, Hold::Add3)?,
+            Op::Trivial(_) => self.held(Hold::Dup, Hold::Rep)?,
+            Op::Committee { n, k, .. } => {
+                let coin = self.one(&[Hold::Public])?;
+                self.domains(coin.dom == Dom::Ring(128), "coins are A128")?;
+                self.shapes(coin.shape.is_empty(), "coins are a scalar")?;
+                self.need(k < n && *n <= MAX_COMMITTEE, "fewer are drawn than there are members")?;
+                Type::new(Hold::Public, Dom::Ring(32), [*n, *k])
+            }
+            Op::Reshare(_) => self.held(Hold::Add3, Hold::Rep)?,
+            Op::Input(_) => self.held(Hold::Own, Hold::Rep)?,
+            Op::Deal(_) => self.held(Hold::Own, Hold::Add2)?,
+            Op::Xchg(_) => self.held(Hold::Add2, Hold::Rep)?,
+            Op::Open(_) => self.held(Hold::Rep, Hold::Public)?,
+            Op::OpenTo { .. } => {
+                self.ring(&[Hold::Add3])?;
+                return Ok(None);
+            }
+            Op::Coin => Type::new(Hold::Public, Dom::Ring(128), []),
+        }))
+    }
+
+    /// The only operand, if its holder is one of these.
+    fn one(&self, holds: &[Hold]) -> Result<&Type, TypeError> {
+        match self.args.first() {
+            Some(x) if holds.contains(&x.hold) => Ok(x),
+            _ => Err(self.holders()),
+        }
+    }
+
+    fn ring(&self, holds: &[Hold]) -> Result<(&Type, u32), TypeError> {
+        let x = self.one(holds)?;
+        match x.dom {
+            Dom::Ring(k) => Ok((x, k)),
+            Dom::Bits(_) => Err(self.domain_error("it takes words")),
+        }
+    }
+
+    fn bits(&self, holds: &[Hold]) -> Result<(&Type, u32), TypeError> {
+        let x = self.one(holds)?;
+        match x.dom {
+            Dom::Bits(w) => Ok((x, w)),
+            Dom::Ring(_) => Err(self.domain_error("it takes bits")),
+        }
+    }
+
+    fn same(&self, x: &Type) -> Type {
+        x.clone()
+    }
+
+    fn held(&self, from: Hold, to: Hold) -> Result<Type, TypeError> {
+        Ok(Type { hold: to, ..self.one(&[from])?.clone() })
+    }
+
+    fn axis(&self, x: &Type, axis: u64) -> Result<u64, TypeError> {
+        let size = usize::try_from(axis).ok().and_then(|a| x.shape.get(a));
+        size.copied().ok_or(TypeError::Parameter { op: self.name, want: "no such axis" })
+    }
+
+    fn with_axis(&self, x: &Type, axis: u64, size: u64) -> Type {
+        let mut out = x.clone();
+        if let Some(d) = out.shape.get_mut(axis as usize) {
+            *d = size;
+        }
+        out
+    }
+
+    /// `add`, `sub`, `mul`.
+    fn elementwise(&self) -> Result<Type, TypeError> {
+        use Hold::*;
+        let [a, b] = self.args[..] else { return Err(self.holders()) };
+        let is_mul = matches!(self.op, Op::Mul(..));
+        let hold = match (a.hold, b.hold) {
+            (Public, h) | (h, Public) => h,
+            (Rep, Rep) if is_mul => Add3,
+            (Own, Own) => Own,
+            (Dup, Dup) => Dup,
+            (Add2, Dup) | (Dup, Add2) => Add2,
+            (Rep, Rep) if !is_mul => Rep,
+            (Add3, Add3) | (Add3, Rep) | (Rep, Add3) if !is_mul => Add3,
+            (Add2, Add2) if !is_mul => Add2,
+            _ => return Err(self.holders()),
+        };
+        let dom = match (a.dom, b.dom) {
+            (Dom::Ring(k), Dom::Ring(l)) if k == l => Dom::Ring(k),
+            (Dom::Bits(_), Dom::Bits(_)) if matches!(self.op, Op::Sub(..)) => {
+                return Err(self.domain_error("it takes words"));
+            }
+            (Dom::Bits(v), Dom::Bits(w)) if v == w || (is_mul && (v == 1 || w == 1)) => {
+                Dom::Bits(v.max(w))
+            }
+            _ => return Err(self.domain_error("operands are over one domain")),
+        };
+        self.shapes(aligned(&a.shape, &b.shape), "operands are aligned")?;
+        let shape: Shape =
+            a.shape.iter().zip(&b.shape).map(|(&x, &y)| if x == 1 { y } else { x }).collect();
+        if matches!(hold, Own | Dup | Add2) {
+            // The parties store such values in shards, which broadcasting would cut elsewhere.
+            let fits = |t: &Type| {
+                t.shape == shape || (t.hold == Public && t.shape.iter().all(|&d| d == 1))
+            };
+            self.shapes(
+                fits(a) && fits(b),
+                "on own, dup and add2 values shapes are equal, or one operand a public scalar",
+            )?;
+        }
+        Ok(Type { hold, dom, shape })
+    }
+
+    /// Holder and ring of a matrix product or convolution.
+    fn product(&self) -> Result<(Hold, Dom), TypeError> {
+        let [a, b] = self.args[..] else { return Err(self.holders()) };
+        let hold = match (a.hold, b.hold) {
+            (Hold::Rep, Hold::Rep) => Hold::Add3,
+            (Hold::Public, Hold::Public) => Hold::Public,
+            (Hold::Public, Hold::Rep) | (Hold::Rep, Hold::Public) => Hold::Rep,
+            _ => return Err(self.holders()),
+        };
+        let ring = matches!(a.dom, Dom::Ring(_)) && a.dom == b.dom;
+        self.domains(ring, "operands are over one ring")?;
+        Ok((hold, a.dom))
+    }
+
+    fn matmul(&self, trans_b: bool) -> Result<Type, TypeError> {
+        let (hold, dom) = self.product()?;
+        let want = "they are [B, M, K] and [B, K, N] (transposed: [B, N, K]), a B of 1 repeated";
+        match self.args[..] {
+            [a, b] => match (&a.shape[..], &b.shape[..]) {
+                (&[ga, m, k], &[gb, p, q]) => {
+                    let (kb, n) = if trans_b { (q, p) } else { (p, q) };
+                    self.shapes(k == kb && aligned(&[ga], &[gb]), want)?;
+                    Ok(Type::new(hold, dom, [if ga == 1 { gb } else { ga }, m, n]))
+                }
+                _ => Err(self.shape_error(want)),
+            },
+            _ => Err(self.holders()),
+        }
+    }
+
+    fn conv2d(&self, stride: u64, pad: u64) -> Result<Type, TypeError> {
+        let (hold, dom) = self.product()?;
+        self.need(stride >= 1, "the stride is at least 1")?;
+        self.need(pad <= MAX_ELEMENTS, "the padding is too large")?;
+        let want = "they are [G, N, C, H, W] and [G, O, C, kh, kw], a G of 1 repeated, and the \
+                    kernel is not empty and fits the padded image";
+        match self.args[..] {
+            [x, w] => match (&x.shape[..], &w.shape[..]) {
+                (&[gx, n, cx, h, width], &[gw, o, cw, kh, kw]) => {
+                    // Sizes are at most 2^34 and so is the padding: no overflow.
+                    let out = |n: u64, k: u64| Some((n + 2 * pad).checked_sub(k)? / stride + 1);
+                    let fits = cx == cw && aligned(&[gx], &[gw]) && kh >= 1 && kw >= 1;
+                    match (out(h, kh), out(width, kw)) {
+                        (Some(oh), Some(ow)) if fits => {
+                            let g = if gx == 1 { gw } else { gx };
+                            Ok(Type::new(hold, dom, [g, n, o, oh, ow]))
+                        }
+                        _ => Err(self.shape_error(want)),
+                    }
+                }
+                _ => Err(self.shape_error(want)),
+            },
+            _ => Err(self.holders()),
+        }
+    }
+
+    fn stack(&self) -> Result<Type, TypeError> {
+        let (first, _) = self.bits(&ANY)?;
+        let mut w = 0u32;
+        for x in &self.args {
+            let Dom::Bits(planes) = x.dom else { return Err(self.domain_error("it takes bits")) };
+            w = w.saturating_add(planes);
+        }
+        self.same_holders()?;
+        self.shapes(self.args.iter().all(|x| x.shape == first.shape), "shapes are equal")?;
+        Ok(Type { dom: Dom::Bits(w), ..first.clone() })
+    }
+
+    fn concat(&self, axis: u64) -> Result<Type, TypeError> {
+        let first = self.one(&LINEAR)?;
+        self.same_holders()?;
+        self.domains(self.args.iter().all(|x| x.dom == first.dom), "one domain")?;
+        let mut size = 0u64;
+        for x in &self.args {
+            // Equal but for the axis.
+            let fits = self.with_axis(x, axis, 0).shape == self.with_axis(first, axis, 0).shape;
+            self.shapes(fits, "all axes but one are equal")?;
+            size = size.saturating_add(self.axis(x, axis)?);
+        }
+        Ok(self.with_axis(first, axis, size))
+    }
+
+    fn gather(&self, axis: u64, batch: u64) -> Result<Type, TypeError> {
+        let [x, index] = self.args[..] else { return Err(self.holders()) };
+        if !LINEAR.contains(&x.hold) || index.hold != Hold::Public {
+            return Err(self.holders());
+        }
+        self.domains(matches!(index.dom, Dom::Ring(_)), "indices are words")?;
+        self.axis(x, axis)?;
+        self.need(batch <= axis, "the axis is not one of the shared ones")?;
+        let (axis, batch) = (axis as usize, batch as usize);
+        let shared = index.shape.get(..batch) == x.shape.get(..batch);
+        self.shapes(shared, "the leading axes are shared")?;
+        let shape = [&x.shape[..axis], &index.shape[batch..], &x.shape[axis + 1..]].concat();
+        Ok(Type::new(x.hold, x.dom, shape))
+    }
+
+    fn same_holders(&self) -> Result<(), TypeError> {
+        match self.args.windows(2).all(|x| x[0].hold == x[1].hold) {
+            true => Ok(()),
+            false => Err(self.holders()),
+        }
+    }
+
+    fn holders(&self) -> TypeError {
+        TypeError::Holders { op: self.name, held: self.args.iter().map(|x| x.hold).collect() }
+    }
+
+    fn domain_error(&self, want: &'static str) -> TypeError {
+        let found = self.args.iter().map(|x| x.dom).collect();
+        TypeError::Domains { op: self.name, found, want }
+    }
+
+    fn shape_error(&self, want: &'static str) -> TypeError {
+        let found = self.args.iter().map(|x| x.shape.clone()).collect();
+        TypeError::Shapes { op: self.name, found, want }
+    }
+
+    fn domains(&self, ok: bool, want: &'static str) -> Result<(), TypeError> {
+        if ok { Ok(()) } else { Err(self.domain_error(want)) }
+    }
+
+    fn shapes(&self, ok: bool, want: &'static str) -> Result<(), TypeError> {
+        if ok { Ok(()) } else { Err(self.shape_error(want)) }
+    }
+
+    fn need(&self, ok: bool, want: &'static str) -> Result<(), TypeError> {
+        if ok { Ok(()) } else { Err(TypeError::Parameter { op: self.name, want }) }
+    }
+}
+
+/// Equal rank, and each axis of equal size or of size 1 in one of them.
+fn aligned(a: &[u64], b: &[u64]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(&x, &y)| x == y || x == 1 || y == 1)
+}

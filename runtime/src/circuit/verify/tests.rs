@@ -1,0 +1,417 @@
+//! A circuit with every operation is accepted; one change per invariant is not.
+
+use super::*;
+use crate::circuit::text::{parse, print};
+use crate::circuit::{Const, Layer, Site};
+
+/// The text of a circuit that uses every operation.
+pub(crate) const ALL_OPS: &str = include_str!("all_ops.txt");
+
+const SMALL: &str = r#"circuit "small"
+party "Client" 2
+party "Server" 1
+input %0 "x" from 0 fixed(16, -8.0, 8.0) [3] : A64[2,3]
+const %1 : pub.A32[2] = 2 0
+output 0 "y" to 1 [2,2] ring 64 frac 32 divisor 1.0
+site 0 "s" line 1
+layer 0:
+  %2 = gather %0 %1 axis 1 batch 0 : A64[2,2] @0
+  %3 = mul %2 %2 : add3.A64[2,2] @0
+  exchange:
+  %4 = reshare %3 : A64[2,2] @0
+  drop %0 %3
+layer 1:
+  %5 = as_add3 %4 : add3.A64[2,2] @0
+  exchange:
+  open_to %5 output 0 @0
+  drop %4 %5
+"#;
+
+pub(crate) fn all_ops() -> Circuit {
+    parse(ALL_OPS).unwrap()
+}
+
+pub(crate) fn small() -> Circuit {
+    parse(SMALL).unwrap()
+}
+
+#[test]
+fn accepts() {
+    verify(&small()).unwrap();
+    verify(&all_ops()).unwrap();
+}
+
+/// The sample circuit has all operations there are: the list below does not compile without one.
+#[test]
+fn the_sample_has_every_operation() {
+    use Op::*;
+    let listed = |op: &Op| match op {
+        Add(..)
+        | Sub(..)
+        | Mul(..)
+        | Neg(..)
+        | Scale(..)
+        | Offset(..)
+        | MatMul { .. }
+        | Conv2d { .. }
+        | Sum { .. }
+        | Narrow(..)
+        | Raise(..)
+        | Extend(..)
+        | Shr(..)
+        | ToBits { .. }
+        | FromBits(..)
+        | Not(..)
+        | Planes { .. }
+        | Stack(..)
+        | Reshape(..)
+        | Transpose(..)
+        | Slice { .. }
+        | Concat { .. }
+        | Broadcast(..)
+        | Gather { .. }
+        | Own(..)
+        | Dup(..)
+        | AsAdd2(..)
+        | AsAdd3(..)
+        | Trivial(..)
+        | Committee { .. }
+        | Reshare(..)
+        | Input(..)
+        | Deal(..)
+        | Xchg(..)
+        | Open(..)
+        | OpenTo { .. }
+        | Coin => op.name(),
+    };
+    let c = all_ops();
+    let instrs = c.layers.iter().flat_map(|l| l.local.iter().chain(&l.exchange));
+    let names: BTreeSet<&str> = instrs.map(|i| listed(&i.op)).collect();
+    assert_eq!(names.len(), 37, "{names:?}");
+}
+
+/// Applies a change to the small circuit and returns the error.
+fn broken(change: impl Fn(&mut Circuit)) -> VerifyError {
+    let mut c = small();
+    change(&mut c);
+    let e = verify(&c).expect_err("the change must be refused");
+    assert!(!e.to_string().is_empty());
+    e
+}
+
+fn v(i: u32) -> ValueId {
+    ValueId(i)
+}
+
+#[test]
+fn invariant_1_bounds() {
+    let e = broken(|c| c.parties[0].size = 0);
+    assert_eq!(e, VerifyError::PartySize { set: 0, size: 0 });
+    broken(|c| c.parties[0].size = u64::MAX);
+    let e = broken(|c| c.sites = vec![Site { name: String::new(), line: 0 }; MAX_VALUES + 1]);
+    assert_eq!(e, VerifyError::TooMany("sites"));
+    let e = broken(|c| c.layers.resize(MAX_VALUES + 1, Layer::default()));
+    assert_eq!(e, VerifyError::TooMany("layers"));
+}
+
+#[test]
+fn invariant_2_types() {
+    let bad = |dom, shape: &[u64]| {
+        let e = broken(|c| c.types[3] = Type::new(Hold::Add3, dom, shape));
+        assert!(matches!(e, VerifyError::BadType { value: ValueId(3), .. }), "{e}");
+    };
+    bad(Dom::Ring(63), &[2, 2]);
+    bad(Dom::Bits(0), &[2, 2]);
+    bad(Dom::Bits(129), &[2, 2]);
+    bad(Dom::Ring(64), &[1; MAX_RANK + 1]);
+    bad(Dom::Ring(64), &[1 << 34, 2]);
+    bad(Dom::Ring(64), &[u64::MAX, u64::MAX, 0]);
+}
+
+#[test]
+fn invariant_3_ids() {
+    let e = broken(|c| c.layers[0].local[1].op = Op::Mul(v(2), v(99)));
+    assert!(matches!(e, VerifyError::NoValue { value: ValueId(99), .. }));
+    let e = broken(|c| c.layers[0].local[0].out = Some(v(u32::MAX)));
+    assert!(matches!(e, VerifyError::NoValue { .. }));
+    let e = broken(|c| c.layers[0].local[1].site = 1);
+    assert!(matches!(e, VerifyError::NoIndex { what: "site", .. }));
+    let e = broken(|c| c.layers[1].exchange[0].op = Op::OpenTo { x: v(5), output: 1 });
+    assert!(matches!(e, VerifyError::NoIndex { what: "output", .. }));
+    let e = broken(|c| c.inputs[0].from = From::Each(2));
+    assert!(matches!(e, VerifyError::BadInput { .. }));
+    let e = broken(|c| c.inputs[0].value = v(70));
+    assert!(matches!(e, VerifyError::BadInput { .. }));
+    let e = broken(|c| c.consts[0].value = v(70));
+    assert!(matches!(e, VerifyError::BadConst { .. }));
+}
+
+#[test]
+fn invariant_4_single_assignment() {
+    let e = broken(|c| {
+        let again = c.layers[0].local[0].clone();
+        c.layers[0].local.push(again);
+    });
+    assert!(matches!(e, VerifyError::Redefined { value: ValueId(2), .. }));
+    let e = broken(|c| {
+        let again = c.layers[0].exchange[0].clone();
+        c.layers[0].exchange.push(again);
+    });
+    assert!(matches!(e, VerifyError::Redefined { value: ValueId(4), .. }));
+    let e = broken(|c| c.consts.push(Const { value: v(1), data: vec![0, 0] }));
+    assert!(matches!(e, VerifyError::Redefined { value: ValueId(1), .. }));
+    let e = broken(|c| c.types.push(Type::new(Hold::Rep, Dom::Ring(8), [])));
+    assert_eq!(e, VerifyError::Undefined(v(6)));
+}
+
+#[test]
+fn invariant_5_defined_before_use() {
+    let e = broken(|c| c.layers[0].local.swap(0, 1));
+    assert!(matches!(e, VerifyError::NotYet { value: ValueId(2), .. }));
+    // An exchange that reads a result of the same exchange.
+    let e = broken(|c| {
+        c.types.push(Type::new(Hold::Public, Dom::Ring(64), [2, 2]));
+        c.layers[0].exchange.push(Instr { out: Some(v(6)), op: Op::Open(v(4)), site: 0 });
+    });
+    let VerifyError::NotYet { place, value } = e else { panic!("{e}") };
+    assert_eq!((place.layer, place.exchange, place.instr, value), (0, true, 1, v(4)));
+}
+
+#[test]
+fn invariant_6_drops() {
+    let e = broken(|c| c.layers[1].local[0].op = Op::Add(v(4), v(3)));
+    assert!(matches!(e, VerifyError::Dropped { value: ValueId(3), .. }));
+    let why = |drop: &[u32]| {
+        let drop: Vec<_> = drop.iter().map(|&i| v(i)).collect();
+        match broken(|c| c.layers[1].drop = drop.clone()) {
+            VerifyError::BadDrop { layer: 1, why, .. } => why,
+            e => panic!("{e}"),
+        }
+    };
+    assert_eq!(why(&[5, 4]), "the list is not ascending");
+    assert_eq!(why(&[4, 4]), "the list is not ascending");
+    assert_eq!(why(&[0]), "it was dropped before");
+    assert_eq!(why(&[9]), "there is no such value");
+    let e = broken(|c| c.layers[0].drop = vec![v(5)]);
+    assert!(matches!(e, VerifyError::BadDrop { why: "it is not defined yet", .. }));
+}
+
+#[test]
+fn invariants_7_and_8_sections_and_results() {
+    let e = broken(|c| {
+        let i = c.layers[0].exchange.remove(0);
+        c.layers[0].local.push(i);
+    });
+    assert!(matches!(e, VerifyError::Section { .. }));
+    let e = broken(|c| {
+        let i = c.layers[1].local.remove(0);
+        c.layers[1].exchange.insert(0, i);
+    });
+    assert!(matches!(e, VerifyError::Section { .. }));
+    let e = broken(|c| c.layers[0].local[1].out = None);
+    assert!(matches!(e, VerifyError::Result { .. }));
+    let e = broken(|c| c.layers[1].exchange[0].out = Some(v(5)));
+    assert!(matches!(e, VerifyError::Result { .. }));
+}
+
+#[test]
+fn invariant_9_declared_types_are_the_inferred_ones() {
+    for ty in [
+        Type::new(Hold::Rep, Dom::Ring(64), [2, 2]),
+        Type::new(Hold::Add3, Dom::Ring(32), [2, 2]),
+        Type::new(Hold::Add3, Dom::Ring(64), [4]),
+    ] {
+        let e = broken(|c| c.types[3] = ty.clone());
+        assert!(matches!(e, VerifyError::WrongType { value: ValueId(3), .. }), "{e}");
+    }
+    let e = broken(|c| c.layers[0].local[1].op = Op::Not(v(2)));
+    assert!(matches!(e, VerifyError::Operands { .. }));
+}
+
+#[test]
+fn invariant_10_inputs() {
+    let bad = |change: &dyn Fn(&mut Circuit)| {
+        let e = broken(change);
+        assert!(matches!(e, VerifyError::BadInput { index: 0 | 1, .. }), "{e}");
+    };
+    bad(&|c| c.inputs[0].from = From::Public);
+    bad(&|c| c.parties[0].size = 3);
+    bad(&|c| c.inputs[0].shape = vec![3, 1]);
+    bad(&|c| c.types[0].dom = Dom::Bits(64));
+    bad(&|c| {
+        let again = c.inputs[0].clone();
+        c.inputs.push(again);
+    });
+    for (lo, hi) in [(1.0, 0.0), (f64::NAN, 1.0), (0.0, f64::INFINITY), (-1e30, 0.0)] {
+        bad(&|c| c.inputs[0].encoding = Encoding::Fixed { frac: 16, lo, hi });
+    }
+    bad(&|c| c.inputs[0].encoding = Encoding::Int { lo: 0, hi: 0 });
+    bad(&|c| {
+        c.types[0].dom = Dom::Ring(8);
+        c.inputs[0].encoding = Encoding::Int { lo: -129, hi: 0 };
+    });
+    bad(&|c| {
+        c.types[0].dom = Dom::Ring(8);
+        c.inputs[0].encoding = Encoding::Int { lo: 0, hi: 129 };
+    });
+    bad(&|c| c.inputs[0].encoding = Encoding::OneHot { classes: 3 });
+    bad(&|c| c.inputs[0].fields = vec![Field { name: "f".into(), shape: vec![4] }]);
+    bad(&|c| c.inputs[0].fields = vec![Field { name: "f".into(), shape: vec![u64::MAX; 40] }]);
+    let mut c = small();
+    let field = |n| Field { name: "f".into(), shape: vec![n] };
+    c.inputs[0].fields = vec![field(1), field(2)];
+    verify(&c).unwrap();
+}
+
+#[test]
+fn invariant_11_constants() {
+    let why = |change: &dyn Fn(&mut Circuit)| match broken(change) {
+        VerifyError::BadConst { value: ValueId(1), why } => why,
+        e => panic!("{e}"),
+    };
+    why(&|c| c.types[1].hold = Hold::Rep);
+    why(&|c| c.consts[0].data = vec![0]);
+    why(&|c| c.consts[0].data = vec![1 << 32, 0]);
+}
+
+#[test]
+fn invariant_12_constant_indices() {
+    let e = broken(|c| c.consts[0].data = vec![0, 3]);
+    assert!(matches!(e, VerifyError::Index { index: 3, size: 3, .. }));
+}
+
+#[test]
+fn invariant_13_outputs() {
+    let bad = |change: &dyn Fn(&mut Circuit)| {
+        let e = broken(change);
+        assert!(matches!(e, VerifyError::BadOutput { .. }), "{e}");
+    };
+    bad(&|c| c.layers[1].exchange.clear());
+    bad(&|c| {
+        let again = c.layers[1].exchange[0].clone();
+        c.layers[1].exchange.push(again);
+    });
+    bad(&|c| c.outputs[0].ring = 32);
+    bad(&|c| c.outputs[0].shape = vec![4]);
+    bad(&|c| c.outputs[0].to = 2);
+    bad(&|c| c.outputs[0].divisor = 0.0);
+    bad(&|c| c.outputs[0].divisor = f64::NAN);
+    bad(&|c| c.outputs[0].frac = u32::MAX);
+    bad(&|c| c.outputs[0].fields = vec![Field { name: "f".into(), shape: vec![2, 2] }]);
+}
+
+/// Typing rules by one wrong line each: the line replaces the one that defines the same value in
+/// the circuit of all operations, and its type fits what the author may have meant.
+#[test]
+fn operands_that_no_rule_takes() {
+    let lines = [
+        // Holders.
+        "%10 = mul %9 %1 : add3.A64[2,3,4]",
+        "%23 = mul %21 %22 : own.A64[2,3,4]",
+        "%23 = extend %1 64 : A64[2,3,4]",
+        "%37 = shr %36 3 : add2.A64[2,3,4]",
+        "%25 = to_bits %1 lo 0 w 5 : B5[2,3,4]",
+        "%30 = transpose %21 [2,0,1] : own.A64[4,2,3]",
+        "%39 = add %21 %36 : add2.A64[2,3,4]",
+        "%39 = sub %21 %22 : add2.A64[2,3,4]",
+        "%13 = matmul %9 %1 transposed : add3.A64[2,3,3]",
+        "%35 = gather %1 %3 axis 2 batch 1 : A64[2,3]",
+        // Domains.
+        "%8 = sub %2 %2 : B1[2,3,4]",
+        "%7 = add %1 %2 : A64[2,3,4]",
+        "%20 = mul %1 %19 : add3.A64[2,3,4]",
+        "%27 = not %22 : dup.A64[2,3,4]",
+        "%10 = neg %2 : B1[2,3,4]",
+        "%17 = sum %2 axes [0] : B1[3,4]",
+        "%26 = from_bits %22 128 : dup.A128[2,3,4]",
+        "%26 = from_bits %25 4 : dup.A4[2,3,4]",
+        // Shapes.
+        "%7 = add %1 %3 : A64[2,3,4]",
+        "%31 = add %1 %30 : A64[2,3,4]",
+        "%39 = add %36 %8 : add2.A64[2,3,4]",
+        "%37 = mul %21 %33 : own.A64[2,3,4]",
+        "%37 = mul %33 %36 : add2.A64[2,3,4]",
+        "%13 = matmul %1 %1 : add3.A64[2,3,3]",
+        "%16 = conv2d %15 %1 stride 1 pad 0 : A64[1,2,1,3,4]",
+        "%16 = conv2d %14 %15 stride 1 pad 0 : A64[1,1,2,1,1]",
+        "%16 = conv2d %15 %14 stride 0 pad 1 : A64[1,2,1,3,3]",
+        "%16 = conv2d %15 %14 stride 1 pad 18446744073709551615 : A64[1,2,1,3,3]",
+        "%33 = broadcast %1 [2,6,4] : A64[2,6,4]",
+        "%33 = broadcast %6 [2,6] : pub.A64[2,6]",
+        "%15 = reshape %1 [25] : A64[25]",
+        "%15 = reshape %1 [18446744073709551615,0] : A64[18446744073709551615,0]",
+        // Parameters.
+        "%17 = sum %16 axes [2,0] : A64[2,3,3]",
+        "%17 = sum %16 axes [5] : A64[1,2,1,3,3]",
+        "%19 = narrow %1 128 : A128[2,3,4]",
+        "%20 = raise %19 8 : A8[2,3,4]",
+        "%23 = extend %21 32 : own.A32[2,3,4]",
+        "%24 = shr %22 65 : dup.A64[2,3,4]",
+        "%25 = to_bits %22 lo 60 w 5 : dup.B5[2,3,4]",
+        "%25 = to_bits %22 lo 4294967295 w 5 : dup.B5[2,3,4]",
+        "%28 = planes %27 start 1 step 2 count 3 : dup.B3[2,3,4]",
+        "%28 = planes %27 start 1 step 0 count 2 : dup.B2[2,3,4]",
+        "%29 = stack : dup.B7[2,3,4]",
+        "%30 = transpose %1 [2,0,0] : A64[4,2,2]",
+        "%31 = slice %1 axis 2 start 1 len 3 step 2 : A64[2,3,3]",
+        "%31 = slice %1 axis 2 start 1 len 18446744073709551615 step 2 : A64[2,3,3]",
+        "%31 = slice %1 axis 3 start 0 len 1 step 1 : A64[2,3,4]",
+        "%31 = slice %1 axis 2 start 0 len 1 step 0 : A64[2,3,1]",
+        "%32 = concat axis 2 : A64[2,3,6]",
+        "%32 = concat %31 %30 axis 2 : A64[2,3,6]",
+        "%35 = gather %1 %34 axis 0 batch 1 : A64[2,3,3]",
+        "%46 = committee %45 n 2 k 2 : pub.A32[2,2]",
+        "%46 = committee %45 n 18446744073709551615 k 2 : pub.A32[18446744073709551615,2]",
+        "open_to %40 output 0",
+    ];
+    for line in lines {
+        let start = line.split(' ').next().unwrap();
+        let mut replaced = 0;
+        let text: String = ALL_OPS
+            .lines()
+            .map(|l| {
+                let mut words = l.split_whitespace();
+                let same = words.next() == Some(start)
+                    && (words.next() == Some("=") || l.contains("output 0"));
+                replaced += usize::from(same);
+                if same { format!("  {line} @0\n") } else { format!("{l}\n") }
+            })
+            .collect();
+        assert_eq!(replaced, 1, "{line}");
+        // Every operand is defined where the line stands, so what fails is the rule. The declared
+        // type of the result fails earlier where no such type exists.
+        match verify(&parse(&text).unwrap()) {
+            Err(VerifyError::Operands { .. } | VerifyError::BadType { .. }) => {}
+            other => panic!("{line}: {other:?}"),
+        }
+    }
+}
+
+/// What is stored in shards is not broadcast; a public scalar goes with everything.
+#[test]
+fn sharded_values_keep_their_shape() {
+    let rule = |hold, a: &[u64], b: &[u64]| {
+        let dom = Dom::Ring(16);
+        let types = [Type::new(hold, dom, a), Type::new(Hold::Public, dom, b)];
+        infer(&Op::Mul(v(1), v(0)), &|x| &types[x.index()]).map(|t| t.map(|t| (t.hold, t.shape)))
+    };
+    for hold in [Hold::Own, Hold::Dup, Hold::Add2] {
+        assert_eq!(rule(hold, &[2, 3], &[2, 3]), Ok(Some((hold, vec![2, 3]))));
+        assert_eq!(rule(hold, &[2, 3], &[1, 1]), Ok(Some((hold, vec![2, 3]))));
+        assert!(matches!(rule(hold, &[2, 3], &[1, 3]), Err(TypeError::Shapes { .. })));
+        assert!(matches!(rule(hold, &[1, 1], &[2, 3]), Err(TypeError::Shapes { .. })));
+        assert!(matches!(rule(hold, &[2, 3], &[]), Err(TypeError::Shapes { .. })));
+    }
+    for hold in [Hold::Rep, Hold::Add3, Hold::Public] {
+        assert_eq!(rule(hold, &[1, 3], &[2, 1]), Ok(Some((hold, vec![2, 3]))));
+    }
+}
+
+#[test]
+fn errors_name_the_place() {
+    let e = broken(|c| c.layers[0].local[1].op = Op::Not(v(2)));
+    let want =
+        "layer 0, local instruction 1 (`not`): `not` does not apply to [Ring(64)]: it takes bits";
+    assert_eq!(e.to_string(), want);
+    assert_eq!(print(&small()), SMALL);
+}

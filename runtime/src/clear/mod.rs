@@ -1,0 +1,180 @@
+//! The same circuit on plain values: for tests, exact evaluation and simulation.
+//!
+//! Lives here: the meaning of every local operation on plain tensors ([`plain`]) and the loop over
+//! the layers ([`evaluate`]). May not: shares, links.
+//!
+//! One plain tensor stands for a value, whoever holds it: a `Rep`, `Add3` or `Add2` value is its
+//! sum; of a split x = a + b, `Own(x)` is a and `Dup(x)` is b. b is pseudorandom, from the id of x
+//! and a seed, so that carries and wraps (in truncation, comparison, conversion) are exercised as
+//! among parties; what a circuit reveals must not depend on it beyond its stated error. `Own` and
+//! `Dup` that belong together must be taken of the same value id.
+
+pub mod plain;
+
+use crate::circuit::verify::{VerifyError, verify};
+use crate::circuit::{Circuit, Instr, Op, ValueId};
+use crate::protocol::committee::committee;
+use crate::ring::layout::IndexOutOfRange;
+use crate::ring::{Data, Dom};
+use crate::share::reveal::Revealed;
+use crate::share::{Prg, Purpose, RunId, Seed, Stream};
+use thiserror::Error;
+
+/// How to evaluate.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options<'a> {
+    /// From which the parts b of all splits are drawn.
+    pub seed: u64,
+    /// The results of the circuit's coin instructions, in order, e.g. those of a run among parties.
+    /// Drawn from `seed` where there are none.
+    pub coins: &'a [u128],
+    /// Whether to keep every value.
+    pub trace: bool,
+}
+
+/// What a circuit evaluates to.
+#[derive(Clone, Debug)]
+pub struct Evaluation {
+    /// The revealed tensors, in the order of the circuit's outputs.
+    pub outputs: Vec<Revealed>,
+    /// The coins that were used.
+    pub coins: Vec<u128>,
+    /// Every value that is defined, by id; empty without [`Options::trace`].
+    pub trace: Vec<Option<Data>>,
+}
+
+/// Why a circuit cannot be evaluated.
+#[derive(Debug, Error)]
+pub enum ClearError {
+    /// The circuit is not well formed.
+    #[error("the circuit is not well formed: {0}")]
+    Circuit(#[from] VerifyError),
+    /// An input has another domain or length than the circuit declares.
+    #[error("input `{0}` does not have the declared number of elements")]
+    Input(String),
+    /// A public index points outside the axis it indexes.
+    #[error("layer {layer}: {source}")]
+    Index {
+        /// In which layer.
+        layer: usize,
+        /// Which index.
+        source: IndexOutOfRange,
+    },
+}
+
+/// Evaluates a circuit on the values of its inputs, in declaration order.
+pub fn evaluate(
+    circuit: &Circuit,
+    inputs: Vec<Data>,
+    options: &Options<'_>,
+) -> Result<Evaluation, ClearError> {
+    verify(circuit)?;
+    let mut run = Run {
+        circuit,
+        options,
+        values: vec![None; circuit.types.len()],
+        coins: Vec::new(),
+        outputs: vec![None; circuit.outputs.len()],
+    };
+    let mut inputs = inputs.into_iter();
+    for input in &circuit.inputs {
+        let ty = circuit.ty(input.value);
+        let fits = |x: &Data| x.dom() == ty.dom && x.len() as u64 == ty.elements();
+        let x = inputs.next().filter(fits);
+        let x = x.ok_or_else(|| ClearError::Input(input.name.clone()))?;
+        run.values[input.value.index()] = Some(x);
+    }
+    for c in &circuit.consts {
+        let x = Data::from_u128s(circuit.ty(c.value).dom, &c.data);
+        run.values[c.value.index()] = Some(x);
+    }
+    for (l, layer) in circuit.layers.iter().enumerate() {
+        for instr in layer.local.iter().chain(&layer.exchange) {
+            run.step(instr).map_err(|source| ClearError::Index { layer: l, source })?;
+        }
+        if !options.trace {
+            for v in &layer.drop {
+                run.values[v.index()] = None;
+            }
+        }
+    }
+    let trace = if options.trace { run.values } else { Vec::new() };
+    let revealed = run.outputs.into_iter().zip(&circuit.outputs);
+    let outputs = revealed.filter_map(|(x, o)| Some(Revealed::new(o, x?))).collect();
+    Ok(Evaluation { outputs, coins: run.coins, trace })
+}
+
+struct Run<'a> {
+    circuit: &'a Circuit,
+    options: &'a Options<'a>,
+    values: Vec<Option<Data>>,
+    coins: Vec<u128>,
+    outputs: Vec<Option<Data>>,
+}
+
+impl Run<'_> {
+    fn get(&self, v: ValueId) -> &Data {
+        match &self.values[v.index()] {
+            Some(x) => x,
+            None => unreachable!("the verifier admits only values that are defined and alive"),
+        }
+    }
+
+    fn step(&mut self, instr: &Instr) -> Result<(), IndexOutOfRange> {
+        let value = match &instr.op {
+            Op::Own(x) => {
+                let mut a = self.get(*x).clone();
+                a.sub_assign(&self.part_b(*x));
+                a
+            }
+            Op::Dup(x) => self.part_b(*x),
+            Op::AsAdd2(x) | Op::AsAdd3(x) | Op::Trivial(x) => self.get(*x).clone(),
+            Op::Reshare(x) | Op::Input(x) | Op::Deal(x) | Op::Xchg(x) | Op::Open(x) => {
+                self.get(*x).clone()
+            }
+            Op::OpenTo { x, output } => {
+                let x = self.get(*x).clone();
+                self.outputs[*output as usize] = Some(x);
+                return Ok(());
+            }
+            Op::Coin => {
+                let given = self.options.coins.get(self.coins.len()).copied();
+                let coin = given.unwrap_or_else(|| {
+                    let s = Stream::new(self.coins.len() as u64, Purpose::Coin);
+                    u128::from_le_bytes(self.prg().bytes(s))
+                });
+                self.coins.push(coin);
+                Data::from_u128s(Dom::Ring(128), &[coin])
+            }
+            Op::Committee { coin, n, k } => {
+                let drawn = committee(self.get(*coin).get_u128(0), *n, *k);
+                let words: Vec<u128> = drawn.into_iter().map(u128::from).collect();
+                Data::from_u128s(Dom::Ring(32), &words)
+            }
+            op => {
+                let args: Vec<plain::Arg<'_>> = op
+                    .operands()
+                    .into_iter()
+                    .map(|v| (self.get(v), self.circuit.ty(v).shape.as_slice()))
+                    .collect();
+                plain::eval(op, &args)?
+            }
+        };
+        if let Some(out) = instr.out {
+            self.values[out.index()] = Some(value);
+        }
+        Ok(())
+    }
+
+    fn prg(&self) -> Prg {
+        let mut bytes = [0; 16];
+        bytes[..8].copy_from_slice(&self.options.seed.to_le_bytes());
+        Prg::new(&Seed::new(bytes), RunId([0; 16]))
+    }
+
+    /// The part b of the split of x: the same for `Own(x)` and `Dup(x)`.
+    fn part_b(&self, x: ValueId) -> Data {
+        let value = self.get(x);
+        self.prg().draw(Stream::new(x.0.into(), Purpose::Split), value.dom(), 0, value.len())
+    }
+}

@@ -1,0 +1,122 @@
+//! Local operations on plain tensors. The parties use the same functions on the components of their
+//! shares, where an operation is linear or acts on values they know.
+
+use crate::circuit::Op;
+use crate::ring::kernels::{self, ConvDims, MatMulDims};
+use crate::ring::layout::{self, IndexOutOfRange};
+use crate::ring::{Data, Words};
+
+/// An operand: elements and shape.
+pub type Arg<'a> = (&'a Data, &'a [u64]);
+
+/// The result of a local operation on plain tensors. Elementwise operations, `stack` and `reshape`
+/// ignore the shape of a single operand, so they also apply to a flat part of a tensor.
+///
+/// # Errors
+///
+/// An index of a gather that is out of range: the only failure that the verifier cannot exclude.
+///
+/// # Panics
+///
+/// On operands that the verifier excludes, on operations between holders and on interactive ones.
+pub fn eval(op: &Op, args: &[Arg<'_>]) -> Result<Data, IndexOutOfRange> {
+    let change = |f: &dyn Fn(&mut Data)| {
+        let mut x = args[0].0.clone();
+        f(&mut x);
+        x
+    };
+    let all = || args.iter().map(|a| a.0).collect::<Vec<_>>();
+    Ok(match op {
+        Op::Add(..) => layout::add(args[0].0, args[0].1, args[1].0, args[1].1).0,
+        Op::Sub(..) => layout::sub(args[0].0, args[0].1, args[1].0, args[1].1).0,
+        Op::Mul(..) | Op::MatMul { .. } | Op::Conv2d { .. } => product(op, args[0], args[1]),
+        Op::Neg(_) => change(&|x| x.neg()),
+        Op::Scale(_, c) => change(&|x| x.scale(*c)),
+        Op::Offset(_, c) => change(&|x| x.offset(*c)),
+        Op::Not(_) => change(&|x| x.not()),
+        Op::Sum { axes, .. } => layout::sum(args[0].0, args[0].1, axes),
+        Op::Narrow(_, k) => args[0].0.narrow(*k),
+        Op::Raise(_, k) => args[0].0.raise(*k),
+        Op::Extend(_, k) => args[0].0.extend(*k),
+        Op::Shr(_, n) => args[0].0.shr(*n),
+        Op::ToBits { lo, w, .. } => args[0].0.to_bits(*lo, *w),
+        Op::FromBits(_, k) => args[0].0.from_bits(*k),
+        Op::Planes { start, step, count, .. } => args[0].0.planes(*start, *step, *count),
+        Op::Stack(_) => Data::stack(&all()),
+        Op::Reshape(..) => args[0].0.clone(),
+        Op::Transpose(_, perm) => layout::transpose(args[0].0, args[0].1, perm),
+        Op::Slice { axis, start, len, step, .. } => {
+            layout::slice(args[0].0, args[0].1, *axis, *start, *len, *step)
+        }
+        Op::Concat { axis, .. } => layout::concat(args, *axis),
+        Op::Broadcast(_, shape) => layout::broadcast(args[0].0, args[0].1, shape),
+        Op::Gather { axis, batch, .. } => {
+            let index: Vec<u64> = indices(args[1].0);
+            layout::gather(args[0].0, args[0].1, *axis, *batch, &index, args[1].1)?
+        }
+        _ => panic!("`{}` is not an operation on plain values", op.name()),
+    })
+}
+
+/// Words as indices; what does not fit is out of range for every axis.
+fn indices(x: &Data) -> Vec<u64> {
+    x.to_u128s().into_iter().map(|i| u64::try_from(i).unwrap_or(u64::MAX)).collect()
+}
+
+/// A bilinear operation: `mul`, `matmul` or `conv2d`.
+pub fn product(op: &Op, a: Arg<'_>, b: Arg<'_>) -> Data {
+    match op {
+        Op::MatMul { trans_b, .. } => {
+            let dims = matmul_dims(a.1, b.1, *trans_b);
+            Data::Ring(kernels::matmul(words(a.0), words(b.0), dims))
+        }
+        Op::Conv2d { stride, pad, .. } => {
+            let dims = conv_dims(a.1, b.1, *stride, *pad);
+            Data::Ring(kernels::conv2d(words(a.0), words(b.0), dims))
+        }
+        _ => layout::mul(a.0, a.1, b.0, b.1).0,
+    }
+}
+
+/// acc += product(op, a, b).
+pub fn product_acc(op: &Op, acc: &mut Data, a: Arg<'_>, b: Arg<'_>) {
+    match (op, &mut *acc) {
+        (Op::MatMul { trans_b, .. }, Data::Ring(acc)) => {
+            kernels::matmul_acc(acc, words(a.0), words(b.0), matmul_dims(a.1, b.1, *trans_b));
+        }
+        (Op::Conv2d { stride, pad, .. }, Data::Ring(acc)) => {
+            let dims = conv_dims(a.1, b.1, *stride, *pad);
+            kernels::conv2d_acc(acc, words(a.0), words(b.0), dims);
+        }
+        _ => acc.add_assign(&product(op, a, b)),
+    }
+}
+
+fn words(x: &Data) -> &Words {
+    match x {
+        Data::Ring(w) => w,
+        Data::Bits(_) => panic!("operand of another domain"),
+    }
+}
+
+fn sizes<const N: usize>(shape: &[u64]) -> [usize; N] {
+    assert_eq!(shape.len(), N, "operand of another rank");
+    std::array::from_fn(|i| shape[i] as usize)
+}
+
+fn matmul_dims(a: &[u64], b: &[u64], trans_b: bool) -> MatMulDims {
+    let [ba, m, k] = sizes(a);
+    let [bb, rows, cols] = sizes(b);
+    let batch = if ba == 1 { bb } else { ba };
+    let n = if trans_b { rows } else { cols };
+    MatMulDims { batch, a_batched: ba == batch, b_batched: bb == batch, m, k, n, trans_b }
+}
+
+fn conv_dims(x: &[u64], w: &[u64], stride: u64, pad: u64) -> ConvDims {
+    let [gx, n, c, h, width] = sizes(x);
+    let [gw, o, _, kh, kw] = sizes(w);
+    let g = if gx == 1 { gw } else { gx };
+    let (x_batched, w_batched) = (gx == g, gw == g);
+    let (stride, pad) = (stride as usize, pad as usize);
+    ConvDims { g, x_batched, w_batched, n, c, h, w: width, o, kh, kw, stride, pad }
+}

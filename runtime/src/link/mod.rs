@@ -1,0 +1,213 @@
+//! How bytes reach the two peers and the receivers.
+//!
+//! Lives here: the [`Link`] trait, the frame in front of every message ([`Header`]), links in memory
+//! ([`memory`]) and a wrapper that injects faults for tests ([`fault`]). May not: shares, circuits,
+//! anything that looks inside a message.
+//!
+//! A link is a set of ordered channels, one per pair of endpoints and direction. It authenticates
+//! the peer by the channel (a TLS certificate, an in-memory queue); no identity is read from the
+//! bytes. Every receive names the exact frame it expects and a deadline: another kind, layer or
+//! length is an error before a byte of the body is allocated.
+
+pub mod fault;
+pub mod memory;
+
+use std::fmt;
+use std::time::Duration;
+use thiserror::Error;
+
+/// The other end of a channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Peer {
+    /// One of the three computing parties, 0, 1 or 2.
+    Party(usize),
+    /// The receiver of a declared party set, by the set's index in the circuit.
+    Receiver(usize),
+}
+
+impl fmt::Display for Peer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Peer::Party(i) => write!(f, "party {i}"),
+            Peer::Receiver(set) => write!(f, "the receiver (party set {set})"),
+        }
+    }
+}
+
+/// What a frame carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Kind {
+    /// The hashes that are compared before the first share is used.
+    Hello = 1,
+    /// The message of one layer.
+    Layer = 2,
+    /// The sender has finished every layer without an error.
+    Done = 3,
+    /// The sender has heard from both others that they are done, and nothing else.
+    Agreed = 4,
+    /// The sender has stopped; nothing follows.
+    Abort = 5,
+}
+
+/// The frame in front of a message. Not counted as traffic of the protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Header {
+    /// What follows.
+    pub kind: Kind,
+    /// Index of the layer, 0 for the other kinds (for an abort: the layer the sender stopped in).
+    pub layer: u32,
+    /// Length of the body in bytes.
+    pub len: u64,
+}
+
+impl Header {
+    /// Bytes of an encoded header.
+    pub const BYTES: usize = 13;
+
+    /// A header for a body of `len` bytes.
+    pub fn new(kind: Kind, layer: u32, len: usize) -> Self {
+        Header { kind, layer, len: len as u64 }
+    }
+
+    /// Kind, layer and length, little-endian.
+    pub fn encode(&self) -> [u8; Self::BYTES] {
+        let mut out = [0; Self::BYTES];
+        out[0] = self.kind as u8;
+        out[1..5].copy_from_slice(&self.layer.to_le_bytes());
+        out[5..].copy_from_slice(&self.len.to_le_bytes());
+        out
+    }
+
+    /// Reads what [`Header::encode`] wrote; `None` for an unknown kind.
+    pub fn decode(bytes: &[u8; Self::BYTES]) -> Option<Self> {
+        let [kind, l0, l1, l2, l3, len @ ..] = *bytes;
+        let kind = match kind {
+            1 => Kind::Hello,
+            2 => Kind::Layer,
+            3 => Kind::Done,
+            4 => Kind::Agreed,
+            5 => Kind::Abort,
+            _ => return None,
+        };
+        let layer = u32::from_le_bytes([l0, l1, l2, l3]);
+        Some(Header { kind, layer, len: u64::from_le_bytes(len) })
+    }
+
+    /// Compares a header that arrived with the one that was expected. Every implementation of
+    /// [`Link::recv`] calls this before it allocates room for the body.
+    pub fn check(&self, expected: &Header) -> Result<(), LinkError> {
+        if self.kind == Kind::Abort {
+            return Err(LinkError::Aborted);
+        }
+        if (self.kind, self.layer) != (expected.kind, expected.layer) {
+            return Err(LinkError::Unexpected { expected: *expected, found: *self });
+        }
+        if self.len != expected.len {
+            return Err(LinkError::Length { expected: expected.len, found: self.len });
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Header {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.kind {
+            Kind::Hello => write!(f, "the handshake"),
+            Kind::Layer => write!(f, "the message of layer {}", self.layer),
+            Kind::Done => write!(f, "the end of the layers"),
+            Kind::Agreed => write!(f, "the end of the run"),
+            Kind::Abort => write!(f, "an abort"),
+        }
+    }
+}
+
+/// Why a send or a receive failed. The caller adds the layer and the peer.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum LinkError {
+    /// Nothing arrived before the deadline.
+    #[error("nothing arrived within {0:?}")]
+    Late(Duration),
+    /// The channel is gone: the peer stopped or the network failed.
+    #[error("the connection is closed")]
+    Closed,
+    /// The peer sent an abort.
+    #[error("the peer aborted the run")]
+    Aborted,
+    /// The announced or the actual length differs from the predicted one.
+    #[error("a message of {found} bytes arrived where {expected} were expected")]
+    Length {
+        /// Predicted bytes.
+        expected: u64,
+        /// Bytes that were announced or came.
+        found: u64,
+    },
+    /// A frame of another kind or layer: a message was lost, repeated or out of order.
+    #[error("{found} arrived where {expected} was expected")]
+    Unexpected {
+        /// What the circuit says comes next.
+        expected: Header,
+        /// What came.
+        found: Header,
+    },
+    /// Bytes that are not a frame.
+    #[error("what arrived is not a frame")]
+    Garbled,
+}
+
+/// The channels of one endpoint.
+pub trait Link: Send {
+    /// Hands a message over. Must not wait for the peer to read: all parties send before they
+    /// receive, so an implementation that blocks on a full socket would deadlock.
+    fn send(&mut self, to: Peer, header: Header, body: Vec<u8>) -> Result<(), LinkError>;
+
+    /// Waits for the next message of `from`, for at most `deadline`, and returns its body if it is
+    /// exactly the one that was expected ([`Header::check`]).
+    fn recv(
+        &mut self,
+        from: Peer,
+        expected: Header,
+        deadline: Duration,
+    ) -> Result<Vec<u8>, LinkError>;
+}
+
+impl<L: Link + ?Sized> Link for Box<L> {
+    fn send(&mut self, to: Peer, header: Header, body: Vec<u8>) -> Result<(), LinkError> {
+        (**self).send(to, header, body)
+    }
+
+    fn recv(
+        &mut self,
+        from: Peer,
+        expected: Header,
+        deadline: Duration,
+    ) -> Result<Vec<u8>, LinkError> {
+        (**self).recv(from, expected, deadline)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_read_back() {
+        for kind in [Kind::Hello, Kind::Layer, Kind::Done, Kind::Agreed, Kind::Abort] {
+            let h = Header { kind, layer: 0x0102_0304, len: 0x1122_3344_5566_7788 };
+            assert_eq!(Header::decode(&h.encode()), Some(h));
+        }
+        assert_eq!(Header::decode(&[0; Header::BYTES]), None);
+        assert_eq!(Header::decode(&[6; Header::BYTES]), None);
+    }
+
+    #[test]
+    fn check_tells_apart() {
+        let want = Header::new(Kind::Layer, 3, 10);
+        assert_eq!(want.check(&want), Ok(()));
+        let long = Header::new(Kind::Layer, 3, 11);
+        assert_eq!(long.check(&want), Err(LinkError::Length { expected: 10, found: 11 }));
+        let old = Header::new(Kind::Layer, 2, 10);
+        assert_eq!(old.check(&want), Err(LinkError::Unexpected { expected: want, found: old }));
+        assert_eq!(Header::new(Kind::Abort, 3, 0).check(&want), Err(LinkError::Aborted));
+    }
+}

@@ -1,0 +1,96 @@
+//! Why a run stopped.
+
+use crate::circuit::verify::VerifyError;
+use crate::link::{LinkError, Peer};
+use crate::ring::layout::IndexOutOfRange;
+use crate::share::deal::DealError;
+use crate::share::encode::InputError;
+use std::fmt;
+use thiserror::Error;
+
+/// Where in a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Phase {
+    /// Before the first share is used.
+    Handshake,
+    /// In a layer of the circuit, counted from 0.
+    Layer(u32),
+    /// After the last layer, while the parties tell one another that they are done.
+    Closing,
+}
+
+impl fmt::Display for Phase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Phase::Handshake => f.write_str("handshake"),
+            Phase::Layer(l) => write!(f, "layer {l}"),
+            Phase::Closing => f.write_str("end of the run"),
+        }
+    }
+}
+
+/// Why a party, a receiver or a session stopped. Names the layer and the peer, never a value.
+#[derive(Debug, Error)]
+pub enum RunError {
+    /// A message was late, short, long or out of order, or the peer stopped.
+    #[error("{phase}, {peer}: {problem}")]
+    Link {
+        /// When.
+        phase: Phase,
+        /// The other end.
+        peer: Peer,
+        /// What is wrong.
+        problem: LinkError,
+    },
+    /// A message has the right length but is not a packing of elements.
+    #[error("{phase}, {peer}: the message is not a packing of ring elements")]
+    Malformed {
+        /// When.
+        phase: Phase,
+        /// The sender.
+        peer: Peer,
+    },
+    /// A peer runs something else.
+    #[error("handshake, {peer}: has {what}")]
+    Mismatch {
+        /// Who.
+        peer: Peer,
+        /// What differs: another circuit, other public inputs, another run.
+        what: &'static str,
+    },
+    /// A public index points outside the axis it indexes.
+    #[error("{phase}: {source}")]
+    Index {
+        /// When.
+        phase: Phase,
+        /// Which index.
+        source: IndexOutOfRange,
+    },
+    /// The circuit is not well formed.
+    #[error("the circuit is not well formed: {0}")]
+    Circuit(#[from] VerifyError),
+    /// An input was not handed to the party as the circuit declares it.
+    #[error("input `{0}` does not have the declared holder, domain or number of elements")]
+    Shape(String),
+    /// An input file does not fit the circuit.
+    #[error(transparent)]
+    Input(#[from] InputError),
+    /// What a client dealt does not fit the circuit.
+    #[error("{giver}: {problem}")]
+    Deal {
+        /// Party set and member.
+        giver: String,
+        /// What is wrong.
+        problem: DealError,
+    },
+    /// The operating system gave no randomness.
+    #[error("no randomness from the operating system: {0}")]
+    Randomness(#[from] getrandom::Error),
+}
+
+impl RunError {
+    /// Whether this is the echo of another party's failure rather than a cause.
+    pub fn is_consequence(&self) -> bool {
+        matches!(self, RunError::Link { problem: LinkError::Aborted | LinkError::Closed, .. })
+    }
+}

@@ -1,0 +1,282 @@
+//! The layer loop of one party, and a session of three parties on this machine.
+//!
+//! Lives here: [`Party::run`] (local operations, one exchange, finish, drop dead values; rounds,
+//! bytes and memory are counted), the handshake, the receiver's side ([`receive`]), errors
+//! ([`RunError`]), the [`Transcript`] hook, and [`session`] (three parties and the receivers as
+//! threads). May not: files, sockets, anything about the source language.
+//!
+//! # A run
+//!
+//! 1. Handshake: the parties compare hashes of the circuit and of the public inputs, and the run's
+//!    id. Nothing else is sent before all agree.
+//! 2. For each layer: evaluate the local instructions; send one message to each other party and to
+//!    each receiver, if the layer has anything for them; wait for the two messages of the peers,
+//!    whose kind, layer and length are known; finish the instructions.
+//! 3. Closing, in two steps: each party tells the others that it is done and waits for the same from
+//!    them; then it tells the others and the receivers that all agree, and waits for the same. With
+//!    one step, a party that finds a stray message where the others' end should be would stop after
+//!    it had let the others finish. Closing carries no data and is not counted as rounds.
+//!
+//! After any error a party tells everybody (an abort frame) and stops. A receiver outputs nothing
+//! unless all three parties agree.
+
+mod error;
+mod exchange;
+mod hello;
+mod local;
+mod receiver;
+mod registers;
+pub mod session;
+mod transcript;
+
+pub use error::{Phase, RunError};
+pub use hello::{Hello, hash_public};
+pub use receiver::{Receiver, receive};
+pub use registers::Held;
+pub use transcript::{Direction, Event, Recorded, Recorder, Transcript};
+
+use crate::circuit::verify::verify;
+use crate::circuit::{Circuit, From, Op, ValueId};
+use crate::link::{Header, Kind, Link, LinkError, Peer};
+use crate::ring::{Data, Dom};
+use crate::share::{Prss, RunId, next, prev};
+use registers::Registers;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+/// One party, ready to run.
+pub struct Party<'a> {
+    /// What to evaluate.
+    pub circuit: &'a Circuit,
+    /// This party's pairwise randomness; it also says which party this is.
+    pub prss: Prss,
+    /// The channels to the other parties and the receivers.
+    pub link: &'a mut dyn Link,
+    /// The run's public name.
+    pub run: RunId,
+    /// How long to wait for a message of a peer, its computation of the layer included.
+    pub deadline: Duration,
+    /// Told of every input, value and message, if there is one.
+    pub transcript: Option<&'a mut dyn Transcript>,
+    /// Called after each layer with the number of layers done and the number of all layers.
+    pub progress: Option<&'a (dyn Fn(usize, usize) + Sync)>,
+}
+
+/// What a party knows after a run. No share is part of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PartyReport {
+    /// Layers with an exchange.
+    pub rounds: usize,
+    /// Bytes sent to the other parties and the receivers in the layers, frames excluded.
+    pub bytes_sent: u64,
+    /// Most bytes that values took at one time.
+    pub peak_memory: u64,
+    /// The public coins, in the order of their instructions.
+    pub coins: Vec<u128>,
+}
+
+impl<'a> Party<'a> {
+    /// Runs the circuit on what this party holds of the inputs, in declaration order: `One` for a
+    /// public input, `Rep` for a secret one.
+    ///
+    /// # Errors
+    ///
+    /// Whatever goes wrong here or at a peer; the others have been told.
+    pub fn run(self, inputs: Vec<Held>) -> Result<PartyReport, RunError> {
+        let mut engine = Engine::new(self);
+        let done = engine.all(inputs);
+        if done.is_err() {
+            engine.abort();
+        }
+        done
+    }
+}
+
+/// The state of a run.
+struct Engine<'a> {
+    party: Party<'a>,
+    me: usize,
+    regs: Registers,
+    receivers: BTreeSet<usize>,
+    phase: Phase,
+    /// Instructions before the current one, over all layers.
+    instr: u64,
+    bytes_sent: u64,
+    coins: Vec<u128>,
+}
+
+impl<'a> Engine<'a> {
+    fn new(party: Party<'a>) -> Self {
+        let receivers = party.circuit.outputs.iter().map(|o| o.to as usize).collect();
+        Engine {
+            me: party.prss.me(),
+            regs: Registers::new(0),
+            receivers,
+            phase: Phase::Handshake,
+            instr: 0,
+            bytes_sent: 0,
+            coins: Vec::new(),
+            party,
+        }
+    }
+
+    fn all(&mut self, inputs: Vec<Held>) -> Result<PartyReport, RunError> {
+        let circuit = self.party.circuit;
+        verify(circuit)?;
+        self.regs = Registers::new(circuit.types.len());
+        self.check_inputs(&inputs)?;
+        self.greet(&inputs)?;
+        self.load(inputs);
+        for (l, layer) in circuit.layers.iter().enumerate() {
+            self.phase = Phase::Layer(l as u32);
+            let last_use = registers::last_use(layer);
+            for (i, instr) in layer.local.iter().enumerate() {
+                let value = local::eval(circuit, self.me, &self.regs, &instr.op)
+                    .map_err(|source| RunError::Index { phase: self.phase, source })?;
+                if let Some(v) = instr.out {
+                    self.define(v, value);
+                }
+                self.instr += 1;
+                for v in last_use.get(&i).into_iter().flatten() {
+                    self.regs.drop(*v);
+                }
+            }
+            self.exchange(l as u32, &layer.exchange)?;
+            for v in &layer.drop {
+                self.regs.drop(*v);
+            }
+            if let Some(progress) = self.party.progress {
+                progress(l + 1, circuit.layers.len());
+            }
+        }
+        self.close()?;
+        Ok(PartyReport {
+            rounds: circuit.rounds(),
+            bytes_sent: self.bytes_sent,
+            peak_memory: self.regs.peak(),
+            coins: std::mem::take(&mut self.coins),
+        })
+    }
+
+    /// Inputs come from the outside: they must have the declared holders, domains and lengths.
+    fn check_inputs(&self, inputs: &[Held]) -> Result<(), RunError> {
+        let circuit = self.party.circuit;
+        for (j, input) in circuit.inputs.iter().enumerate() {
+            let ty = circuit.ty(input.value);
+            let fits = |x: &Data| x.dom() == ty.dom && x.len() as u64 == ty.elements();
+            let secret = input.from != From::Public;
+            let good = match inputs.get(j) {
+                Some(Held::One(x)) => !secret && fits(x),
+                Some(Held::Rep(x)) => secret && fits(&x.first) && fits(&x.second),
+                None => false,
+            };
+            if !good {
+                return Err(RunError::Shape(input.name.clone()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Compares hashes with the peers.
+    fn greet(&mut self, inputs: &[Held]) -> Result<(), RunError> {
+        let circuit = self.party.circuit;
+        let public = inputs.iter().filter_map(|held| match held {
+            Held::One(x) => Some(&**x),
+            Held::Rep(_) => None,
+        });
+        let mine = Hello::new(circuit, hash_public(public), self.party.run);
+        let body = mine.encode();
+        for peer in self.everybody() {
+            let header = Header::new(Kind::Hello, 0, body.len());
+            self.send(peer, header, body.to_vec())?;
+        }
+        for peer in self.peers() {
+            let header = Header::new(Kind::Hello, 0, body.len());
+            let theirs = self.recv(peer, header)?;
+            mine.compare(&theirs).map_err(|what| RunError::Mismatch { peer, what })?;
+        }
+        Ok(())
+    }
+
+    fn load(&mut self, inputs: Vec<Held>) {
+        let circuit = self.party.circuit;
+        for (input, held) in circuit.inputs.iter().zip(inputs) {
+            self.define(input.value, held);
+        }
+        for c in &circuit.consts {
+            let data = Data::from_u128s(circuit.ty(c.value).dom, &c.data);
+            self.define(c.value, Held::one(data));
+        }
+    }
+
+    fn define(&mut self, v: ValueId, value: Held) {
+        if let Some(t) = self.party.transcript.as_deref_mut() {
+            t.value(v, &value);
+        }
+        self.regs.set(v, value);
+    }
+
+    fn close(&mut self) -> Result<(), RunError> {
+        self.phase = Phase::Closing;
+        for (kind, told) in [(Kind::Done, self.peers().to_vec()), (Kind::Agreed, self.everybody())]
+        {
+            let header = Header::new(kind, 0, 0);
+            for peer in told {
+                self.send(peer, header, Vec::new())?;
+            }
+            for peer in self.peers() {
+                self.recv(peer, header)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells everybody that this party has stopped. Who cannot be reached will notice by itself.
+    fn abort(&mut self) {
+        let layer = match self.phase {
+            Phase::Layer(l) => l,
+            Phase::Handshake | Phase::Closing => 0,
+        };
+        for peer in self.everybody() {
+            // The run has failed already; there is nobody left to tell about this failure.
+            let _ = self.party.link.send(peer, Header::new(Kind::Abort, layer, 0), Vec::new());
+        }
+    }
+
+    fn peers(&self) -> [Peer; 2] {
+        [Peer::Party(next(self.me)), Peer::Party(prev(self.me))]
+    }
+
+    fn everybody(&self) -> Vec<Peer> {
+        let receivers = self.receivers.iter().map(|&set| Peer::Receiver(set));
+        self.peers().into_iter().chain(receivers).collect()
+    }
+
+    fn send(&mut self, to: Peer, header: Header, body: Vec<u8>) -> Result<(), RunError> {
+        let sent = self.party.link.send(to, header, body);
+        sent.map_err(|problem| self.failed(to, problem))
+    }
+
+    fn recv(&mut self, from: Peer, expected: Header) -> Result<Vec<u8>, RunError> {
+        let got = self.party.link.recv(from, expected, self.party.deadline);
+        got.map_err(|problem| self.failed(from, problem))
+    }
+
+    fn failed(&self, peer: Peer, problem: LinkError) -> RunError {
+        RunError::Link { phase: self.phase, peer, problem }
+    }
+
+    /// Domain and number of elements that an interactive instruction works on.
+    fn operand(&self, op: &Op) -> (Dom, usize) {
+        match op.operands().first() {
+            Some(&x) => {
+                let ty = self.party.circuit.ty(x);
+                (ty.dom, ty.elements() as usize)
+            }
+            None => (Dom::Ring(128), 1),
+        }
+    }
+}
+
+/// Messages under construction, by peer.
+type Outbox = BTreeMap<Peer, Vec<u8>>;

@@ -1,0 +1,101 @@
+//! The receiver's side: adds the three words of what is revealed to it.
+
+use super::hello::Hello;
+use super::{Phase, RunError};
+use crate::circuit::verify::verify;
+use crate::circuit::{Circuit, Op};
+use crate::link::{Header, Kind, Link, LinkError, Peer};
+use crate::ring::{Data, Dom, wire_len};
+use crate::share::RunId;
+use crate::share::reveal::Revealed;
+use std::time::Duration;
+
+/// A receiver, ready to run.
+pub struct Receiver<'a> {
+    /// What the parties evaluate.
+    pub circuit: &'a Circuit,
+    /// Which party set this is (index in the circuit).
+    pub set: usize,
+    /// The channels from the three parties.
+    pub link: &'a mut dyn Link,
+    /// The run's public name.
+    pub run: RunId,
+    /// What the parties wait for a message; a receiver waits as long for each layer that passes.
+    pub deadline: Duration,
+}
+
+/// Receives what is revealed to a party set, in the order of the circuit's outputs.
+///
+/// # Errors
+///
+/// Whatever goes wrong with a message of a party. Nothing is returned unless all three parties
+/// have finished the run without an error and know it of one another.
+pub fn receive(r: Receiver<'_>) -> Result<Vec<Revealed>, RunError> {
+    let Receiver { circuit, set, link, run, deadline } = r;
+    verify(circuit)?;
+    let mut recv = |phase, from, header, layers: u32| {
+        let peer = Peer::Party(from);
+        let wait = deadline.saturating_mul(layers);
+        let got = link.recv(peer, header, wait);
+        got.map_err(|problem: LinkError| RunError::Link { phase, peer, problem })
+    };
+
+    let mut first: Option<Hello> = None;
+    for i in 0..3 {
+        let header = Header::new(Kind::Hello, 0, Hello::BYTES);
+        let theirs = recv(Phase::Handshake, i, header, 1)?;
+        // A receiver need not have the public inputs: it takes their hash from the first party and
+        // checks that the others agree.
+        let mine = *first.get_or_insert_with(|| Hello::with_public_of(&theirs, circuit, run));
+        let mismatch = |what| RunError::Mismatch { peer: Peer::Party(i), what };
+        mine.compare(&theirs).map_err(mismatch)?;
+    }
+
+    let mut words: Vec<Option<Data>> = vec![None; circuit.outputs.len()];
+    let mut waited = 0;
+    for (l, layer) in circuit.layers.iter().enumerate() {
+        waited += 1;
+        let mine: Vec<(usize, Dom, usize)> = layer
+            .exchange
+            .iter()
+            .filter_map(|instr| match &instr.op {
+                Op::OpenTo { x, output } => {
+                    let output = *output as usize;
+                    let to = circuit.outputs.get(output)?.to as usize;
+                    let ty = circuit.ty(*x);
+                    (to == set).then(|| (output, ty.dom, ty.elements() as usize))
+                }
+                _ => None,
+            })
+            .collect();
+        let len: usize = mine.iter().map(|&(_, dom, n)| wire_len(dom, n)).sum();
+        if len == 0 {
+            for (output, dom, n) in mine {
+                words[output] = Some(Data::zeros(dom, n));
+            }
+            continue;
+        }
+        let phase = Phase::Layer(l as u32);
+        for i in 0..3 {
+            let body = recv(phase, i, Header::new(Kind::Layer, l as u32, len), waited)?;
+            let mut rest = body.as_slice();
+            for &(output, dom, n) in &mine {
+                let malformed = || RunError::Malformed { phase, peer: Peer::Party(i) };
+                let cut = rest.split_at_checked(wire_len(dom, n));
+                let (bytes, tail) = cut.ok_or_else(malformed)?;
+                rest = tail;
+                let word = Data::from_wire(dom, n, bytes).ok_or_else(malformed)?;
+                match &mut words[output] {
+                    Some(sum) => sum.add_assign(&word),
+                    none => *none = Some(word),
+                }
+            }
+        }
+        waited = 0;
+    }
+    for i in 0..3 {
+        recv(Phase::Closing, i, Header::new(Kind::Agreed, 0, 0), waited + 2)?;
+    }
+    let revealed = words.into_iter().zip(&circuit.outputs);
+    Ok(revealed.filter_map(|(x, o)| Some(Revealed::new(o, x?))).collect())
+}

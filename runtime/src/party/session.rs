@@ -1,0 +1,318 @@
+//! A run on this machine: the clients' inputs are dealt, three parties and the receivers run as
+//! threads, their links are queues in memory.
+
+use super::{Held, Party, PartyReport, Receiver, Recorder, RunError, Transcript, receive};
+use crate::circuit::Circuit;
+use crate::circuit::verify::verify;
+use crate::link::Link;
+use crate::link::memory::{Memory, Mesh, mesh};
+use crate::ring::Data;
+use crate::share::deal::{Dealt, layout};
+use crate::share::encode::{Encoded, Inputs};
+use crate::share::reveal::Revealed;
+use crate::share::{PairSeeds, Prg, Prss, Purpose, Rep, RunId, Seed, Stream};
+use std::collections::BTreeSet;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Wraps the link of a party.
+pub type WrapLink<'a> = dyn Fn(usize, Memory) -> Box<dyn Link> + Sync + 'a;
+
+/// How to run.
+#[derive(Clone, Copy)]
+pub struct Options<'a> {
+    /// Derive all randomness from this number: the same seed gives the same run. For tests and
+    /// demonstrations only. Without it, from the operating system.
+    pub seed: Option<u64>,
+    /// How long a party waits for a message.
+    pub deadline: Duration,
+    /// Wraps each party's link, to shape or break it.
+    pub wrap: Option<&'a WrapLink<'a>>,
+    /// Whether to record what each party holds and says.
+    pub record: bool,
+    /// Called by party 0 after each layer with the layers done and all layers.
+    pub progress: Option<&'a (dyn Fn(usize, usize) + Sync)>,
+}
+
+impl Default for Options<'_> {
+    /// Random, ten minutes, plain links, nothing recorded.
+    fn default() -> Self {
+        let deadline = Duration::from_secs(600);
+        Options { seed: None, deadline, wrap: None, record: false, progress: None }
+    }
+}
+
+/// What a run gives.
+#[derive(Debug)]
+pub struct Report {
+    /// The revealed tensors, in the order of the circuit's outputs.
+    pub outputs: Vec<Revealed>,
+    /// The public coins, in the order of their instructions.
+    pub coins: Vec<u128>,
+    /// Rounds.
+    pub rounds: usize,
+    /// Bytes sent by each party, frames excluded.
+    pub bytes_sent: [u64; 3],
+    /// From inputs shared to outputs revealed.
+    pub seconds: f64,
+    /// Most bytes that values took at one time, by party.
+    pub peak_memory: [u64; 3],
+    /// Bytes that each client uploads, by party set and member.
+    pub upload_bytes: Vec<Vec<u64>>,
+    /// What each party held and said, if it was recorded.
+    pub recorded: Option<[Recorder; 3]>,
+}
+
+/// How every participant of a run ended.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The parties.
+    pub parties: [Result<PartyReport, RunError>; 3],
+    /// The receivers, by index of the party set.
+    pub receivers: Vec<(usize, Result<Vec<Revealed>, RunError>)>,
+    /// From inputs shared to the end.
+    pub seconds: f64,
+    /// Bytes that each client uploads, by party set and member.
+    pub upload_bytes: Vec<Vec<u64>>,
+    /// What each party held and said, if it was recorded.
+    pub recorded: Option<[Recorder; 3]>,
+}
+
+/// Runs a circuit on this machine.
+///
+/// # Errors
+///
+/// An input or a circuit that does not fit, or the first cause of an abort. There is no output
+/// unless everybody finished.
+pub fn run_local(
+    circuit: &Circuit,
+    inputs: &Inputs,
+    options: &Options<'_>,
+) -> Result<Report, RunError> {
+    let encoded = encode(circuit, inputs)?;
+    run_outcome(circuit, encoded, options)?.report(circuit)
+}
+
+/// Verifies the circuit and encodes the inputs.
+///
+/// # Errors
+///
+/// A circuit that is not well formed, an input that does not fit it.
+pub fn encode(circuit: &Circuit, inputs: &Inputs) -> Result<Encoded, RunError> {
+    verify(circuit)?;
+    Ok(Encoded::new(circuit, inputs)?)
+}
+
+/// The public coins that [`run_local`] draws with this seed, in the order of their instructions:
+/// what an evaluation in the clear needs to choose the same committees.
+pub fn coins(circuit: &Circuit, seed: u64) -> Vec<u128> {
+    let mut source = Source::new(Some(seed));
+    // With a fixed seed nothing is asked of the operating system, so nothing can fail.
+    let mut drawn = || source.seed().unwrap_or(Seed::new([0; 16]));
+    let run = RunId(*drawn().expose());
+    let pairs = PairSeeds::of_all(&[drawn(), drawn(), drawn()]);
+    let all = circuit.layers.iter().flat_map(|l| l.local.iter().chain(&l.exchange)).enumerate();
+    let of = |instr: usize| {
+        let stream = Stream::new(instr as u64, Purpose::Coin);
+        let share = |i: usize| {
+            let prss = Prss::new(i, &pairs[i], run);
+            prss.with_next(stream, crate::ring::Dom::Ring(128), 0, 1).get_u128(0)
+        };
+        (0..3).fold(0u128, |sum, i| sum.wrapping_add(share(i)))
+    };
+    all.filter(|(_, i)| i.op == crate::circuit::Op::Coin).map(|(n, _)| of(n)).collect()
+}
+
+/// Like [`run_local`], on encoded inputs, and tells how every participant ended.
+///
+/// # Errors
+///
+/// What goes wrong before the parties start.
+pub fn run_outcome(
+    circuit: &Circuit,
+    inputs: Encoded,
+    options: &Options<'_>,
+) -> Result<Outcome, RunError> {
+    verify(circuit)?;
+    let mut source = Source::new(options.seed);
+    let run = RunId(*source.seed()?.expose());
+    let seeds = [source.seed()?, source.seed()?, source.seed()?];
+    let Shared { held, upload_bytes } = share(circuit, inputs, run, &mut source)?;
+
+    let sets: BTreeSet<usize> = circuit.outputs.iter().map(|o| o.to as usize).collect();
+    let sets: Vec<usize> = sets.into_iter().collect();
+    let Mesh { parties, receivers } = mesh(&sets);
+    let pairs = PairSeeds::of_all(&seeds);
+    let mut recorders = [Recorder::default(), Recorder::default(), Recorder::default()];
+    let deadline = options.deadline;
+
+    let start = Instant::now();
+    let (ended, received) = thread::scope(|scope| {
+        let mut running = Vec::new();
+        let each = parties.into_iter().zip(held).zip(&mut recorders).enumerate();
+        for (i, ((link, inputs), recorder)) in each {
+            let prss = Prss::new(i, &pairs[i], run);
+            running.push(scope.spawn(move || {
+                let mut link: Box<dyn Link> = match options.wrap {
+                    Some(wrap) => wrap(i, link),
+                    None => Box::new(link),
+                };
+                let transcript = options.record.then_some(recorder as &mut dyn Transcript);
+                let progress = options.progress.filter(|_| i == 0);
+                let link = &mut *link;
+                Party { circuit, prss, link, run, deadline, transcript, progress }.run(inputs)
+            }));
+        }
+        let listening: Vec<_> = receivers
+            .into_iter()
+            .zip(&sets)
+            .map(|(mut link, &set)| {
+                scope.spawn(move || {
+                    let link = &mut link;
+                    (set, receive(Receiver { circuit, set, link, run, deadline }))
+                })
+            })
+            .collect();
+        let ended: Vec<_> = running.into_iter().map(join).collect();
+        let received: Vec<_> = listening.into_iter().map(join).collect();
+        (ended, received)
+    });
+    let seconds = start.elapsed().as_secs_f64();
+    let Ok(parties) = <[_; 3]>::try_from(ended) else { unreachable!("three threads were started") };
+    let recorded = options.record.then_some(recorders);
+    Ok(Outcome { parties, receivers: received, seconds, upload_bytes, recorded })
+}
+
+/// A panic of a thread is a bug; it goes on in the caller.
+fn join<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+impl Outcome {
+    /// The report of a run in which everybody finished, or the first cause of an abort.
+    ///
+    /// # Errors
+    ///
+    /// Of several errors the first that is not the echo of another's.
+    pub fn report(self, circuit: &Circuit) -> Result<Report, RunError> {
+        let mut errors = Vec::new();
+        let mut reports = Vec::new();
+        let mut revealed = Vec::new();
+        for party in self.parties {
+            match party {
+                Ok(report) => reports.push(report),
+                Err(e) => errors.push(e),
+            }
+        }
+        for (_, receiver) in self.receivers {
+            match receiver {
+                Ok(outputs) => revealed.extend(outputs),
+                Err(e) => errors.push(e),
+            }
+        }
+        if !errors.is_empty() {
+            let cause = errors.iter().position(|e| !e.is_consequence()).unwrap_or(0);
+            return Err(errors.swap_remove(cause));
+        }
+        // Receivers hand in their outputs by set; the circuit's order counts.
+        let rank =
+            |r: &Revealed| circuit.outputs.iter().position(|o| (&o.name, o.to) == (&r.name, r.to));
+        revealed.sort_by_key(rank);
+        let number = |f: fn(&PartyReport) -> u64| {
+            let mut out = [0; 3];
+            out.iter_mut().zip(&reports).for_each(|(o, r)| *o = f(r));
+            out
+        };
+        Ok(Report {
+            bytes_sent: number(|r| r.bytes_sent),
+            peak_memory: number(|r| r.peak_memory),
+            rounds: reports.first().map_or(0, |r| r.rounds),
+            coins: reports.into_iter().next().map_or(Vec::new(), |r| r.coins),
+            outputs: revealed,
+            seconds: self.seconds,
+            upload_bytes: self.upload_bytes,
+            recorded: self.recorded,
+        })
+    }
+}
+
+/// The inputs after dealing.
+struct Shared {
+    /// What each party holds of the inputs, in declaration order.
+    held: [Vec<Held>; 3],
+    /// Bytes that each client uploads, by party set and member.
+    upload_bytes: Vec<Vec<u64>>,
+}
+
+/// Deals every client's inputs and expands them at the parties.
+fn share(
+    circuit: &Circuit,
+    inputs: Encoded,
+    run: RunId,
+    source: &mut Source,
+) -> Result<Shared, RunError> {
+    // By party and input: the members' shares.
+    let mut shares: [Vec<Vec<Rep>>; 3] = [0, 1, 2].map(|_| vec![Vec::new(); circuit.inputs.len()]);
+    let mut upload_bytes = Vec::new();
+    for (s, members) in inputs.sets.iter().enumerate() {
+        let layout = layout(circuit, s);
+        let mut uploads = Vec::new();
+        for (i, given) in members.iter().enumerate().filter(|(_, given)| !given.is_empty()) {
+            let given: Vec<(u64, &Data)> = given.iter().map(|(j, x)| (*j, x)).collect();
+            let dealt = Dealt::new(source.seed()?, source.seed()?, run, &given);
+            uploads.push(dealt.upload_bytes());
+            for (party, upload) in dealt.uploads().iter().enumerate() {
+                let name = circuit.parties.get(s).map_or("", |p| &p.name);
+                let expanded = upload
+                    .expand(party, run, &layout)
+                    .map_err(|problem| RunError::Deal { giver: format!("{name} {i}"), problem })?;
+                for ((j, ..), rep) in layout.iter().zip(expanded) {
+                    shares[party][*j as usize].push(rep);
+                }
+            }
+        }
+        upload_bytes.push(uploads);
+    }
+    let held = shares.map(|inputs_of| {
+        let held = inputs_of.into_iter().enumerate().map(|(j, parts)| {
+            if let Some(x) = inputs.public.get(&j) {
+                return Held::one(x.clone());
+            }
+            let all = |pick: fn(&Rep) -> &Data| {
+                let parts: Vec<&Data> = parts.iter().map(pick).collect();
+                match parts.is_empty() {
+                    true => Data::zeros(circuit.ty(circuit.inputs[j].value).dom, 0),
+                    false => Data::concat(&parts),
+                }
+            };
+            Held::Rep(Rep::new(all(|r| &r.first), all(|r| &r.second)))
+        });
+        held.collect()
+    });
+    Ok(Shared { held, upload_bytes })
+}
+
+/// Seeds from the operating system or from a number.
+struct Source {
+    fixed: Option<Prg>,
+    drawn: u64,
+}
+
+impl Source {
+    fn new(seed: Option<u64>) -> Self {
+        let fixed = seed.map(|n| {
+            let mut bytes = [0; 16];
+            bytes[..8].copy_from_slice(&n.to_le_bytes());
+            Prg::new(&Seed::new(bytes), RunId([0; 16]))
+        });
+        Source { fixed, drawn: 0 }
+    }
+
+    fn seed(&mut self) -> Result<Seed, RunError> {
+        self.drawn += 1;
+        match &self.fixed {
+            Some(g) => Ok(Seed::new(g.bytes(Stream::new(self.drawn, Purpose::Setup)))),
+            None => Ok(Seed::random()?),
+        }
+    }
+}

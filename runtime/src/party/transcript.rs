@@ -1,0 +1,93 @@
+//! A hook that sees what a party sees, for tests and for a verifier of the messages.
+
+use super::Held;
+use crate::circuit::ValueId;
+use crate::link::Peer;
+use std::fmt;
+
+/// Which way a message went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// This party sent it.
+    Sent,
+    /// This party received it.
+    Received,
+}
+
+/// The part of a message that belongs to one instruction.
+#[derive(Clone, Copy)]
+pub struct Event<'a> {
+    /// In which layer.
+    pub layer: u32,
+    /// Index of the instruction in the circuit; it names the instruction's pseudorandom streams.
+    pub instr: u64,
+    /// Name of the operation.
+    pub op: &'static str,
+    /// Which way.
+    pub direction: Direction,
+    /// The other end.
+    pub peer: Peer,
+    /// What travelled.
+    pub bytes: &'a [u8],
+}
+
+/// Is told of everything a party holds and says, as it happens.
+pub trait Transcript: Send {
+    /// An input, a constant or the result of an instruction: what this party holds of it.
+    fn value(&mut self, id: ValueId, held: &Held);
+    /// A message, or the part of it that belongs to one instruction.
+    fn message(&mut self, event: Event<'_>);
+}
+
+/// A recorded [`Event`].
+#[derive(Clone, PartialEq, Eq)]
+pub struct Recorded {
+    /// In which layer.
+    pub layer: u32,
+    /// Index of the instruction.
+    pub instr: u64,
+    /// Name of the operation.
+    pub op: &'static str,
+    /// Which way.
+    pub direction: Direction,
+    /// The other end.
+    pub peer: Peer,
+    /// What travelled.
+    pub bytes: Vec<u8>,
+}
+
+impl fmt::Debug for Recorded {
+    /// Without the bytes.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (dir, n) = (self.direction, self.bytes.len());
+        write!(f, "layer {} {} {dir:?} {} {n} bytes", self.layer, self.op, self.peer)
+    }
+}
+
+/// Keeps everything in memory. For tests: it holds shares.
+#[derive(Default)]
+pub struct Recorder {
+    /// Every value, in the order of definition.
+    pub values: Vec<(ValueId, Held)>,
+    /// Every message.
+    pub messages: Vec<Recorded>,
+}
+
+impl fmt::Debug for Recorder {
+    /// Numbers only.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Recorder<{} values, {} messages>", self.values.len(), self.messages.len())
+    }
+}
+
+impl Transcript for Recorder {
+    fn value(&mut self, id: ValueId, held: &Held) {
+        self.values.push((id, held.clone()));
+    }
+
+    fn message(&mut self, e: Event<'_>) {
+        let Event { layer, instr, op, direction, peer, bytes } = e;
+        let bytes = bytes.to_vec();
+        self.messages.push(Recorded { layer, instr, op, direction, peer, bytes });
+    }
+}

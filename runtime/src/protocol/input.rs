@@ -1,0 +1,47 @@
+//! INPUT: `Own -> Rep`.
+//!
+//! **Functionality.** In shard r, from a value v that P_r knows, a replicated sharing of v.
+//!
+//! | party in shard r | holds after | from |
+//! |---|---|---|
+//! | P_r | (x_r, x_{r+1}) | x_r = F_{r-1,r}; x_{r+1} = v - x_r, sent to P_{r+1} |
+//! | P_{r+1} | (x_{r+1}, x_{r+2}) | the message; x_{r+2} = 0 |
+//! | P_{r+2} | (x_{r+2}, x_r) | x_{r+2} = 0; F_{r-1,r}, as r - 1 = r + 2 |
+//!
+//! **Cost.** One round; k bits per element of the shard by its owner, so a third of k bits per
+//! element by each party.
+//!
+//! **Source.** `docs/src/protocols.md`, "Messages, spelled out"; input sharing with one
+//! pseudorandom share as in Araki et al., CCS 2016.
+//!
+//! **View.** P_{r+1} sees v - F_{r-1,r}, uniform since it does not hold that stream; the others see
+//! nothing. The simulator draws the word.
+//!
+//! **Leakage.** None. The zero component is public, so the sharing is not fresh: it must not be
+//! opened component by component (no instruction does).
+
+use super::{Context, Incoming, Message, assemble, part};
+use crate::circuit::shards;
+use crate::ring::{Data, Dom};
+use crate::share::{Rep, next, prev};
+
+/// v - x_r of this party's shard, to P_{i+1}. `n` is the number of elements of all shards.
+pub fn message(cx: Context<'_>, v: &Data, n: usize) -> Message {
+    let mask = cx.prev(v.dom(), &shards(n)[cx.me()]);
+    let mut hidden = v.clone();
+    hidden.sub_assign(&mask);
+    Message { to_next: Some(hidden), kept: vec![mask], ..Message::default() }
+}
+
+/// The shares of all shards.
+pub fn finish(cx: Context<'_>, sent: Message, got: Incoming, dom: Dom, n: usize) -> Rep {
+    let me = cx.me();
+    let shard = shards(n);
+    let zero = |r: usize| Data::zeros(dom, shard[r].len());
+    let (before, after) = (prev(me), next(me));
+    let first =
+        assemble(&part(sent.kept.into_iter().next()), &part(got.from_prev), &zero(after), me);
+    let masks = cx.next(dom, &shard[after]);
+    let second = assemble(&part(sent.to_next), &zero(before), &masks, me);
+    Rep::new(first, second)
+}

@@ -1,0 +1,177 @@
+//! The interactive instructions, one file each: the message before the exchange, the result after.
+//!
+//! Lives here: what a party sends and keeps (`message`), what it makes of what it gets (`finish`),
+//! and how many elements travel ([`outgoing`], [`incoming`]). May not: circuits' control flow, links,
+//! bytes. A file's doc states the ideal functionality, the shares of every party, the messages, the
+//! cost and why a party's view can be simulated.
+//!
+//! # Notation
+//!
+//! P_i holds (x_i, x_{i+1}) of a replicated x. F_{i,j} is a stream of fresh pseudorandom words that
+//! P_i and P_j derive; a stream is addressed by element, so shards draw disjoint parts. Over bits
+//! read xor for + and -. Shards and the roles in them are those of [`crate::circuit`]: party p stores
+//! shard p of an `Own` value, and of `Dup` and `Add2` values the other two shards, in the order of
+//! their indices. The formulas are also spelled out in `docs/src/protocols.md`.
+//!
+//! # Security
+//!
+//! Against one semi-honest party each instruction is simulated from that party's own input and
+//! output: every word it receives is masked by a stream that it does not know, or is determined by
+//! what it is meant to learn. The arguments replace streams by uniform words (ChaCha12 as a
+//! pseudorandom function) and compose because no stream is drawn twice.
+
+pub mod coin;
+pub mod committee;
+pub mod deal;
+pub mod input;
+pub mod open;
+pub mod open_to;
+pub mod reshare;
+pub mod xchg;
+
+use crate::circuit::{Op, shards};
+use crate::ring::{Data, Dom};
+use crate::share::{Prss, Purpose, Stream, next, prev};
+use std::fmt;
+use std::ops::Range;
+
+/// Where an instruction takes its randomness from.
+#[derive(Clone, Copy)]
+pub struct Context<'a> {
+    /// This party's pairwise randomness.
+    pub prss: &'a Prss,
+    /// Index of the instruction in the circuit: local and interactive, counted from 0.
+    pub instr: u64,
+}
+
+impl Context<'_> {
+    /// This party.
+    pub fn me(&self) -> usize {
+        self.prss.me()
+    }
+
+    fn mask(&self) -> Stream {
+        Stream::new(self.instr, Purpose::Mask)
+    }
+
+    /// Elements `r` of this instruction's F_{i,i+1}.
+    fn next(&self, dom: Dom, r: &Range<usize>) -> Data {
+        self.prss.with_next(self.mask(), dom, r.start, r.len())
+    }
+
+    /// Elements `r` of this instruction's F_{i-1,i}.
+    fn prev(&self, dom: Dom, r: &Range<usize>) -> Data {
+        self.prss.with_prev(self.mask(), dom, r.start, r.len())
+    }
+}
+
+/// What a party sends in one instruction, and what it keeps for [`finish`](reshare::finish).
+#[derive(Default)]
+pub struct Message {
+    /// To P_{i+1}.
+    pub to_next: Option<Data>,
+    /// To P_{i-1}.
+    pub to_prev: Option<Data>,
+    /// To the receiver of the output.
+    pub to_receiver: Option<Data>,
+    /// Not sent.
+    pub kept: Vec<Data>,
+}
+
+impl fmt::Debug for Message {
+    /// Nothing of the content.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Message(hidden)")
+    }
+}
+
+/// What a party receives in one instruction; the lengths are those of [`incoming`].
+#[derive(Default)]
+pub struct Incoming {
+    /// From P_{i+1}.
+    pub from_next: Option<Data>,
+    /// From P_{i-1}.
+    pub from_prev: Option<Data>,
+}
+
+impl fmt::Debug for Incoming {
+    /// Nothing of the content.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Incoming(hidden)")
+    }
+}
+
+/// Numbers of elements that a party sends or receives in one instruction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// To or from P_{i+1}.
+    pub next: usize,
+    /// To or from P_{i-1}.
+    pub prev: usize,
+    /// To the receiver.
+    pub receiver: usize,
+}
+
+/// Elements that party `me` sends for an operand of n elements. Nothing for a local operation.
+pub fn outgoing(op: &Op, n: usize, me: usize) -> Counts {
+    let len = |shard: usize| shards(n)[shard].len();
+    match op {
+        Op::Reshare(_) => Counts { prev: n, ..Counts::default() },
+        Op::Input(_) => Counts { next: len(me), ..Counts::default() },
+        Op::Deal(_) => Counts { prev: len(me), ..Counts::default() },
+        Op::Xchg(_) => Counts { next: len(prev(me)), prev: len(next(me)), receiver: 0 },
+        Op::Open(_) => Counts { next: n, ..Counts::default() },
+        Op::OpenTo { .. } => Counts { receiver: n, ..Counts::default() },
+        Op::Coin => Counts { next: 1, ..Counts::default() },
+        _ => Counts::default(),
+    }
+}
+
+/// Elements that party `me` receives for an operand of n elements.
+pub fn incoming(op: &Op, n: usize, me: usize) -> Counts {
+    let (from_next, from_prev) = (outgoing(op, n, next(me)), outgoing(op, n, prev(me)));
+    Counts { next: from_next.prev, prev: from_prev.next, receiver: 0 }
+}
+
+/// The part of a message that the layer loop has checked to be there: [`incoming`] and [`outgoing`]
+/// are written to agree with every `message` and `finish`, and a test holds them to it.
+fn part(x: Option<Data>) -> Data {
+    match x {
+        Some(x) => x,
+        None => unreachable!("the layer loop passes every part that `incoming` counts"),
+    }
+}
+
+/// The pieces of the two shards that party `me` does not own, from their storage one after the
+/// other: (shard me - 1, shard me + 1).
+fn pieces(x: &Data, n: usize, me: usize) -> (Data, Data) {
+    let (before, after) = complement(n, me);
+    (x.slice(before), x.slice(after))
+}
+
+/// Where the two shards that party `me` does not own lie in its storage of a `Dup` or `Add2` value
+/// of n elements: (shard me - 1, in which me plays r + 1; shard me + 1, in which it plays r + 2).
+pub fn complement(n: usize, me: usize) -> (Range<usize>, Range<usize>) {
+    let s = shards(n);
+    let (before, after) = (prev(me), next(me));
+    let (low, high) = (before.min(after), before.max(after));
+    let (first, second) = (0..s[low].len(), s[low].len()..s[low].len() + s[high].len());
+    if before == low { (first, second) } else { (second, first) }
+}
+
+/// The inverse of `pieces`: shards me - 1 and me + 1 in the order of their indices.
+pub fn join(before: &Data, after: &Data, me: usize) -> Data {
+    if prev(me) < next(me) {
+        Data::concat(&[before, after])
+    } else {
+        Data::concat(&[after, before])
+    }
+}
+
+/// A whole tensor from what belongs to shard me, me - 1 and me + 1.
+fn assemble(own: &Data, before: &Data, after: &Data, me: usize) -> Data {
+    let mut parts = [own; 3];
+    parts[prev(me)] = before;
+    parts[next(me)] = after;
+    Data::concat(&parts)
+}

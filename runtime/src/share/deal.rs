@@ -1,0 +1,240 @@
+//! How a client shares its inputs among the three parties.
+//!
+//! x = x0 + x1 + x2 where x0 and x1 are the streams of two fresh 16-byte seeds and x2 = x - x0 - x1
+//! is explicit:
+//!
+//! | party | holds | receives |
+//! |---|---|---|
+//! | P0 | (x0, x1) | seed0, seed1 |
+//! | P1 | (x1, x2) | seed1 and x2 |
+//! | P2 | (x2, x0) | x2 and seed0 |
+//!
+//! The client sends seed0 and seed1 to P0 and x2 to P1, which relay seed1, seed0 and x2 to whom they
+//! belong: 32 bytes and k bits per element leave the client. Any seeds and any x2 are a consistent
+//! sharing of *some* x, so with semi-honest parties a client cannot deal inconsistent shares.
+//!
+//! One pair of seeds serves all inputs of a client in a run; input number j of the circuit draws
+//! from stream j.
+
+use super::{Prg, Purpose, Rep, RunId, Seed, Stream, next};
+use crate::circuit::{Circuit, From};
+use crate::ring::{Data, Dom, wire_len};
+use std::fmt;
+use thiserror::Error;
+
+/// Which secret inputs a member of a party set gives, as (index of the input, domain, elements).
+pub type Layout = Vec<(u64, Dom, usize)>;
+
+/// The inputs that each member of party set `set` shares, in declaration order. The number of
+/// elements is that of one member: the value's first axis ranges over the members. The circuit must
+/// be verified.
+pub fn layout(circuit: &Circuit, set: usize) -> Layout {
+    let members = circuit.parties.get(set).map_or(1, |p| p.size.max(1));
+    let given = circuit.inputs.iter().enumerate();
+    given
+        .filter(|(_, input)| matches!(input.from, From::Each(s) if s as usize == set))
+        .map(|(j, input)| {
+            let ty = circuit.ty(input.value);
+            (j as u64, ty.dom, (ty.elements() / members) as usize)
+        })
+        .collect()
+}
+
+/// Bytes that a client with these inputs uploads: 32, and k bits per element.
+pub fn upload_bytes(layout: &Layout) -> u64 {
+    32 + explicit_bytes(layout) as u64
+}
+
+fn explicit_bytes(layout: &Layout) -> usize {
+    layout.iter().map(|&(_, dom, n)| wire_len(dom, n)).sum()
+}
+
+/// What the parties receive of a client does not fit the circuit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum DealError {
+    /// The explicit part has another length.
+    #[error("the explicit share has {found} bytes, the circuit's inputs take {expected}")]
+    Length {
+        /// Bytes that the circuit's inputs take.
+        expected: usize,
+        /// Bytes that came.
+        found: usize,
+    },
+    /// The explicit part is not the packing of elements (bits beyond the last element are set).
+    #[error("the explicit share is not a packing of elements")]
+    Malformed,
+    /// Two explicit parts, or none where the party's index wants one.
+    #[error("party {0} expects seeds where it got an explicit share, or the reverse")]
+    Parts(usize),
+}
+
+/// All inputs of one client, shared.
+#[derive(Clone)]
+pub struct Dealt {
+    /// Expands to x0.
+    pub seed0: Seed,
+    /// Expands to x1.
+    pub seed1: Seed,
+    /// x2 of every input, packed one after another.
+    pub explicit: Vec<u8>,
+}
+
+impl fmt::Debug for Dealt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Dealt<{} bytes>", self.explicit.len())
+    }
+}
+
+/// One component as it travels.
+#[derive(Clone)]
+pub enum Part {
+    /// Expands to the component.
+    Seed(Seed),
+    /// The component of every input, packed one after another.
+    Explicit(Vec<u8>),
+}
+
+impl fmt::Debug for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Part::Seed(_) => f.write_str("Seed(hidden)"),
+            Part::Explicit(bytes) => write!(f, "Explicit<{} bytes>", bytes.len()),
+        }
+    }
+}
+
+/// What P_i gets of a client: its two components.
+#[derive(Clone, Debug)]
+pub struct Upload {
+    /// x_i.
+    pub first: Part,
+    /// x_{i+1}.
+    pub second: Part,
+}
+
+impl Dealt {
+    /// Shares encoded inputs, given as (index of the input in the circuit, elements). The seeds
+    /// must be fresh.
+    pub fn new(seed0: Seed, seed1: Seed, run: RunId, inputs: &[(u64, &Data)]) -> Self {
+        let (g0, g1) = (Prg::new(&seed0, run), Prg::new(&seed1, run));
+        let mut explicit = Vec::new();
+        for &(index, x) in inputs {
+            let s = Stream::new(index, Purpose::Deal);
+            let mut x2 = x.clone();
+            x2.sub_assign(&g0.draw(s, x.dom(), 0, x.len()));
+            x2.sub_assign(&g1.draw(s, x.dom(), 0, x.len()));
+            x2.to_wire(&mut explicit);
+        }
+        Dealt { seed0, seed1, explicit }
+    }
+
+    /// What each party gets in the end, whoever relays it.
+    pub fn uploads(&self) -> [Upload; 3] {
+        let part = |i: usize| match i {
+            0 => Part::Seed(self.seed0.clone()),
+            1 => Part::Seed(self.seed1.clone()),
+            _ => Part::Explicit(self.explicit.clone()),
+        };
+        [0, 1, 2].map(|i| Upload { first: part(i), second: part(next(i)) })
+    }
+
+    /// Bytes that leave the client.
+    pub fn upload_bytes(&self) -> u64 {
+        32 + self.explicit.len() as u64
+    }
+}
+
+impl Upload {
+    /// The shares of party `me`, one per entry of `layout`.
+    pub fn expand(&self, me: usize, run: RunId, layout: &Layout) -> Result<Vec<Rep>, DealError> {
+        let explicit = |i: usize| i == 2;
+        for (part, i) in [(&self.first, me), (&self.second, next(me))] {
+            if matches!(part, Part::Explicit(_)) != explicit(i) {
+                return Err(DealError::Parts(me));
+            }
+        }
+        let first = component(&self.first, run, layout)?;
+        let second = component(&self.second, run, layout)?;
+        Ok(first.into_iter().zip(second).map(|(a, b)| Rep::new(a, b)).collect())
+    }
+}
+
+fn component(part: &Part, run: RunId, layout: &Layout) -> Result<Vec<Data>, DealError> {
+    match part {
+        Part::Seed(seed) => {
+            let g = Prg::new(seed, run);
+            let one = |&(index, dom, n)| g.draw(Stream::new(index, Purpose::Deal), dom, 0, n);
+            Ok(layout.iter().map(one).collect())
+        }
+        Part::Explicit(bytes) => {
+            let (expected, found) = (explicit_bytes(layout), bytes.len());
+            if expected != found {
+                return Err(DealError::Length { expected, found });
+            }
+            let mut rest = bytes.as_slice();
+            let mut out = Vec::with_capacity(layout.len());
+            for &(_, dom, n) in layout {
+                let len = wire_len(dom, n);
+                let (head, tail) = rest.split_at_checked(len).ok_or(DealError::Malformed)?;
+                out.push(Data::from_wire(dom, n, head).ok_or(DealError::Malformed)?);
+                rest = tail;
+            }
+            Ok(out)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::share::reconstruct;
+
+    const RUN: RunId = RunId([1; 16]);
+
+    fn dealt() -> (Vec<Data>, Layout, Dealt) {
+        let xs = vec![
+            Data::from_u128s(Dom::Ring(64), &[1, 2, u64::MAX as u128]),
+            Data::from_u128s(Dom::Ring(16), &(0..100).collect::<Vec<_>>()),
+            Data::from_u128s(Dom::Bits(3), &[7, 0, 5, 2, 1]),
+        ];
+        let layout = xs.iter().zip([0, 2, 5]).map(|(x, j)| (j, x.dom(), x.len())).collect();
+        let given: Vec<_> = [0, 2, 5].into_iter().zip(&xs).collect();
+        let dealt = Dealt::new(Seed::new([3; 16]), Seed::new([4; 16]), RUN, &given);
+        (xs, layout, dealt)
+    }
+
+    #[test]
+    fn parties_expand_to_consistent_shares() {
+        let (xs, layout, dealt) = dealt();
+        assert_eq!(dealt.upload_bytes(), 32 + 3 * 8 + 100 * 2 + 2);
+        assert_eq!(upload_bytes(&layout), dealt.upload_bytes());
+        let uploads = dealt.uploads();
+        let shares = [0, 1, 2].map(|i| uploads[i].expand(i, RUN, &layout).unwrap());
+        for (j, x) in xs.iter().enumerate() {
+            let got = reconstruct([&shares[0][j], &shares[1][j], &shares[2][j]]).unwrap();
+            assert_eq!(got, *x);
+        }
+    }
+
+    #[test]
+    fn wrong_lengths_and_parts_are_refused() {
+        let (_, layout, mut dealt) = dealt();
+        let parts = dealt.uploads()[0].expand(1, RUN, &layout).unwrap_err();
+        assert_eq!(parts, DealError::Parts(1));
+        dealt.explicit.push(0);
+        let uploads = dealt.uploads();
+        assert!(uploads[0].expand(0, RUN, &layout).is_ok());
+        for i in [1, 2] {
+            let e = uploads[i].expand(i, RUN, &layout).unwrap_err();
+            assert_eq!(e, DealError::Length { expected: 226, found: 227 });
+        }
+    }
+
+    #[test]
+    fn debug_hides_seeds_and_shares() {
+        let (_, _, dealt) = dealt();
+        let shown = format!("{dealt:?} {:?} {:?}", dealt.uploads(), dealt.seed0);
+        assert!(shown.contains("Explicit<226 bytes>"), "{shown}");
+        assert!(!shown.contains("3, 3"), "{shown}");
+    }
+}

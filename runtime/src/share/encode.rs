@@ -1,0 +1,378 @@
+//! From the tensors of an input file to ring elements.
+//!
+//! Runs on the side that owns the tensor, before anything is shared. Errors name the giver, the
+//! tensor, the position and what is allowed, never an element: an error ends up in logs.
+
+use crate::circuit::{Circuit, Encoding, From, Input, Shape};
+use crate::ring::{Data, Dom, fixed, low_mask};
+use std::collections::BTreeMap;
+use std::fmt;
+use thiserror::Error;
+
+/// A tensor as it is in a file, row-major.
+#[derive(Clone, PartialEq)]
+pub struct RawTensor {
+    /// Sizes of the axes, empty for a scalar.
+    pub shape: Shape,
+    /// The elements.
+    pub data: RawData,
+}
+
+/// The elements of a [`RawTensor`].
+#[derive(Clone, PartialEq)]
+pub enum RawData {
+    /// Real numbers.
+    F64(Vec<f64>),
+    /// Integers.
+    I64(Vec<i64>),
+}
+
+impl RawTensor {
+    /// A tensor of real numbers.
+    pub fn reals(shape: impl Into<Shape>, data: Vec<f64>) -> Self {
+        RawTensor { shape: shape.into(), data: RawData::F64(data) }
+    }
+
+    /// A tensor of integers.
+    pub fn integers(shape: impl Into<Shape>, data: Vec<i64>) -> Self {
+        RawTensor { shape: shape.into(), data: RawData::I64(data) }
+    }
+
+    fn len(&self) -> usize {
+        match &self.data {
+            RawData::F64(v) => v.len(),
+            RawData::I64(v) => v.len(),
+        }
+    }
+}
+
+impl fmt::Debug for RawTensor {
+    /// Shape and kind only: the elements are somebody's private input.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = match self.data {
+            RawData::F64(_) => "real numbers",
+            RawData::I64(_) => "integers",
+        };
+        write!(f, "RawTensor<{:?}, {kind}>", self.shape)
+    }
+}
+
+/// An input that cannot be used.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[error("{giver}: tensor `{tensor}`: {problem}")]
+pub struct InputError {
+    /// Whose input: `public`, or a party set and a member such as `Client 3`.
+    pub giver: String,
+    /// Name of the tensor.
+    pub tensor: String,
+    /// What is wrong.
+    pub problem: Problem,
+}
+
+/// What is wrong with an input tensor.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum Problem {
+    /// It was not given.
+    #[error("missing")]
+    Missing,
+    /// It has another shape than declared.
+    #[error("has shape {found:?}, the circuit expects {expected:?}")]
+    Shape {
+        /// Declared.
+        expected: Shape,
+        /// Given.
+        found: Shape,
+    },
+    /// The number of elements does not follow from its own shape.
+    #[error("has {found} elements, its shape {shape:?} has {expected}")]
+    Elements {
+        /// Its shape.
+        shape: Shape,
+        /// Elements of that shape.
+        expected: u64,
+        /// Elements given.
+        found: u64,
+    },
+    /// Real numbers where integers are declared, or the reverse.
+    #[error("holds {found}, the circuit expects {expected}")]
+    Kind {
+        /// Declared.
+        expected: &'static str,
+        /// Given.
+        found: &'static str,
+    },
+    /// Not a number, or infinite.
+    #[error("the element at {index:?} is not a finite number")]
+    NotFinite {
+        /// Position.
+        index: Vec<u64>,
+    },
+    /// Outside the declared range.
+    #[error("the element at {index:?} is outside the allowed range {allowed}")]
+    Range {
+        /// Position.
+        index: Vec<u64>,
+        /// The declared range, as in the source.
+        allowed: String,
+    },
+    /// Inside the declared range, but too large for the ring.
+    #[error("the element at {index:?} does not fit {bits} bits")]
+    Overflow {
+        /// Position.
+        index: Vec<u64>,
+        /// Bits of the ring.
+        bits: u32,
+    },
+    /// The number of members whose inputs were given is not that of the party set.
+    #[error("inputs of {found} members were given, the circuit expects {expected}")]
+    Members {
+        /// Declared.
+        expected: u64,
+        /// Given.
+        found: u64,
+    },
+}
+
+/// Encodes the tensor that one giver supplies for `input` as elements of `dom` (the domain of the
+/// input's value). Over a ring a number is its two's complement; a one-hot input becomes `classes`
+/// words 0 or 1 per element, the class on the last axis. A record is one vector of all its fields.
+///
+/// `giver` is for error messages: `public`, `Client 3`.
+pub fn encode_input(
+    input: &Input,
+    dom: Dom,
+    giver: &str,
+    tensor: &RawTensor,
+) -> Result<Data, InputError> {
+    elements(input, dom, tensor).map(|xs| Data::from_u128s(dom, &xs)).map_err(|problem| {
+        InputError { giver: giver.to_string(), tensor: input.name.clone(), problem }
+    })
+}
+
+fn elements(input: &Input, dom: Dom, tensor: &RawTensor) -> Result<Vec<u128>, Problem> {
+    let (expected, found) = (size(&tensor.shape), tensor.len() as u64);
+    if expected != found {
+        return Err(Problem::Elements { shape: tensor.shape.clone(), expected, found });
+    }
+    if tensor.shape != input.shape {
+        let (expected, found) = (input.shape.clone(), tensor.shape.clone());
+        return Err(Problem::Shape { expected, found });
+    }
+    let (Dom::Ring(bits) | Dom::Bits(bits)) = dom;
+    let at = |i: usize| position(&tensor.shape, i as u64);
+    match (&input.encoding, &tensor.data) {
+        (Encoding::Fixed { frac, lo, hi }, RawData::F64(xs)) => {
+            let one = |(i, &x): (usize, &f64)| {
+                if !x.is_finite() {
+                    return Err(Problem::NotFinite { index: at(i) });
+                }
+                if !(*lo..=*hi).contains(&x) {
+                    return Err(Problem::Range { index: at(i), allowed: format!("{lo}..{hi}") });
+                }
+                fixed::encode(x, *frac, bits)
+                    .ok_or_else(|| Problem::Overflow { index: at(i), bits })
+            };
+            xs.iter().enumerate().map(one).collect()
+        }
+        (Encoding::Int { lo, hi }, RawData::I64(xs)) => {
+            let one = |(i, &x): (usize, &i64)| {
+                if !(*lo..*hi).contains(&x) {
+                    return Err(Problem::Range { index: at(i), allowed: format!("{lo}..{hi}") });
+                }
+                Ok(x as i128 as u128 & low_mask(bits))
+            };
+            xs.iter().enumerate().map(one).collect()
+        }
+        (Encoding::OneHot { classes }, RawData::I64(xs)) => {
+            let mut out = Vec::with_capacity(xs.len().saturating_mul(*classes as usize));
+            for (i, &x) in xs.iter().enumerate() {
+                if !(0..*classes as i128).contains(&i128::from(x)) {
+                    return Err(Problem::Range { index: at(i), allowed: format!("0..{classes}") });
+                }
+                out.extend((0..*classes).map(|c| u128::from(c as i128 == i128::from(x))));
+            }
+            Ok(out)
+        }
+        (Encoding::Fixed { .. }, RawData::I64(_)) => {
+            Err(Problem::Kind { expected: "real numbers", found: "integers" })
+        }
+        (Encoding::Int { .. } | Encoding::OneHot { .. }, RawData::F64(_)) => {
+            Err(Problem::Kind { expected: "integers", found: "real numbers" })
+        }
+    }
+}
+
+/// The input files of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Inputs {
+    /// Public inputs by name.
+    pub public: BTreeMap<String, RawTensor>,
+    /// Secret inputs by party set (index in the circuit), member and name. Sets that give nothing
+    /// may be left out at the end, or empty.
+    pub sets: Vec<Vec<BTreeMap<String, RawTensor>>>,
+}
+
+/// All inputs of a circuit as ring elements.
+#[derive(Clone, Debug, Default)]
+pub struct Encoded {
+    /// Public inputs, by index of the input.
+    pub public: BTreeMap<usize, Data>,
+    /// By party set and member: the secret inputs as (index of the input, elements).
+    pub sets: Vec<Vec<Vec<(u64, Data)>>>,
+}
+
+impl Encoded {
+    /// Encodes every input that the circuit declares; tensors it does not declare are ignored.
+    pub fn new(circuit: &Circuit, inputs: &Inputs) -> Result<Self, InputError> {
+        let mut out = Encoded::default();
+        let one = |j: usize, giver: &str, files: &BTreeMap<String, RawTensor>| {
+            let input = &circuit.inputs[j];
+            let missing = || InputError {
+                giver: giver.to_string(),
+                tensor: input.name.clone(),
+                problem: Problem::Missing,
+            };
+            let tensor = files.get(&input.name).ok_or_else(missing)?;
+            encode_input(input, circuit.ty(input.value).dom, giver, tensor)
+        };
+        for (j, input) in circuit.inputs.iter().enumerate() {
+            if input.from == From::Public {
+                out.public.insert(j, one(j, "public", &inputs.public)?);
+            }
+        }
+        for (s, set) in circuit.parties.iter().enumerate() {
+            let given: Vec<usize> = (0..circuit.inputs.len())
+                .filter(|&j| circuit.inputs[j].from == From::Each(s as u32))
+                .collect();
+            let Some(&first) = given.first() else {
+                out.sets.push(Vec::new());
+                continue;
+            };
+            let members = inputs.sets.get(s).map_or(&[][..], Vec::as_slice);
+            if members.len() as u64 != set.size {
+                return Err(InputError {
+                    giver: set.name.clone(),
+                    tensor: circuit.inputs[first].name.clone(),
+                    problem: Problem::Members { expected: set.size, found: members.len() as u64 },
+                });
+            }
+            let member = |(i, files)| {
+                let giver = format!("{} {i}", set.name);
+                given.iter().map(|&j| Ok((j as u64, one(j, &giver, files)?))).collect()
+            };
+            out.sets.push(members.iter().enumerate().map(member).collect::<Result<_, _>>()?);
+        }
+        Ok(out)
+    }
+
+    /// The value of every input, in declaration order: secret inputs with the members' parts one
+    /// after another.
+    pub fn values(&self, circuit: &Circuit) -> Vec<Data> {
+        let all = self.sets.iter().flatten().flatten();
+        let value = |j: usize| {
+            let parts: Vec<&Data> =
+                all.clone().filter(|(i, _)| *i == j as u64).map(|(_, x)| x).collect();
+            match (self.public.get(&j), parts.is_empty()) {
+                (Some(x), _) => x.clone(),
+                (None, false) => Data::concat(&parts),
+                (None, true) => Data::zeros(circuit.ty(circuit.inputs[j].value).dom, 0),
+            }
+        };
+        (0..circuit.inputs.len()).map(value).collect()
+    }
+}
+
+/// Number of elements of a shape; saturating.
+fn size(shape: &[u64]) -> u64 {
+    shape.iter().fold(1, |n, &d| n.saturating_mul(d))
+}
+
+/// Index along each axis of element i.
+fn position(shape: &[u64], mut i: u64) -> Vec<u64> {
+    let mut out: Vec<u64> = shape
+        .iter()
+        .rev()
+        .map(|&d| {
+            let (q, r) = (i / d.max(1), i % d.max(1));
+            i = q;
+            r
+        })
+        .collect();
+    out.reverse();
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::circuit::ValueId;
+
+    fn input(encoding: Encoding, shape: &[u64]) -> Input {
+        Input {
+            name: "update".into(),
+            from: From::Each(0),
+            encoding,
+            shape: shape.to_vec(),
+            fields: vec![],
+            value: ValueId(0),
+        }
+    }
+
+    fn message(input: &Input, dom: Dom, t: &RawTensor) -> String {
+        encode_input(input, dom, "Client 3", t).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn encodes_reals_integers_and_classes() {
+        let fix = input(Encoding::Fixed { frac: 16, lo: -8.0, hi: 8.0 }, &[2]);
+        let got = encode_input(&fix, Dom::Ring(64), "", &RawTensor::reals([2], vec![-8.0, 0.5]));
+        let minus = (-8i64 << 16) as u64 as u128;
+        assert_eq!(got.unwrap().to_u128s(), [minus, 1 << 15]);
+
+        let int = input(Encoding::Int { lo: -3, hi: 4 }, &[]);
+        let got = encode_input(&int, Dom::Ring(8), "", &RawTensor::integers([], vec![-3]));
+        assert_eq!(got.unwrap().to_u128s(), [253]);
+
+        let hot = input(Encoding::OneHot { classes: 3 }, &[2]);
+        let got = encode_input(&hot, Dom::Ring(64), "", &RawTensor::integers([2], vec![2, 0]));
+        assert_eq!(got.unwrap().to_u128s(), [0, 0, 1, 1, 0, 0]);
+    }
+
+    #[test]
+    fn errors_name_tensor_and_position_but_no_element() {
+        let fix = input(Encoding::Fixed { frac: 16, lo: -8.0, hi: 8.0 }, &[2, 3]);
+        let t = |x: f64| RawTensor::reals([2, 3], vec![0.0, 0.0, 0.0, 0.0, x, 0.0]);
+        let dom = Dom::Ring(64);
+        assert_eq!(
+            message(&fix, dom, &t(8.0625)),
+            "Client 3: tensor `update`: the element at [1, 1] is outside the allowed range -8..8"
+        );
+        assert_eq!(
+            message(&fix, dom, &t(f64::NAN)),
+            "Client 3: tensor `update`: the element at [1, 1] is not a finite number"
+        );
+        assert_eq!(
+            message(&fix, Dom::Ring(16), &t(7.5)),
+            "Client 3: tensor `update`: the element at [1, 1] does not fit 16 bits"
+        );
+        assert_eq!(
+            message(&fix, dom, &RawTensor::reals([3, 2], vec![0.0; 6])),
+            "Client 3: tensor `update`: has shape [3, 2], the circuit expects [2, 3]"
+        );
+        assert_eq!(
+            message(&fix, dom, &RawTensor::reals([2, 3], vec![0.0; 5])),
+            "Client 3: tensor `update`: has 5 elements, its shape [2, 3] has 6"
+        );
+        assert_eq!(
+            message(&fix, dom, &RawTensor::integers([2, 3], vec![0; 6])),
+            "Client 3: tensor `update`: holds integers, the circuit expects real numbers"
+        );
+        let hot = input(Encoding::OneHot { classes: 10 }, &[1]);
+        for x in [-1, 10, i64::MIN, i64::MAX] {
+            assert_eq!(
+                message(&hot, dom, &RawTensor::integers([1], vec![x])),
+                "Client 3: tensor `update`: the element at [0] is outside the allowed range 0..10"
+            );
+        }
+    }
+}

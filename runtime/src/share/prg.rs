@@ -1,0 +1,270 @@
+//! Pseudorandom streams, behind one type so that the cipher can be changed in one place.
+
+use crate::ring::{Data, Dom, Planes, Word, with_width};
+use rand_chacha::ChaCha12Rng;
+use rand_core::{Rng, SeedableRng};
+use rayon::prelude::*;
+use sha2::{Digest, Sha256};
+use std::fmt;
+use zeroize::Zeroize;
+
+/// 16 secret bytes from which streams are derived. Never printed; wiped when dropped.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Seed([u8; 16]);
+
+impl Seed {
+    /// From bytes that nobody else knows.
+    pub fn new(bytes: [u8; 16]) -> Self {
+        Seed(bytes)
+    }
+
+    /// From the operating system.
+    pub fn random() -> Result<Self, getrandom::Error> {
+        let mut bytes = [0; 16];
+        getrandom::fill(&mut bytes)?;
+        Ok(Seed(bytes))
+    }
+
+    /// The bytes, to be sent to the one peer that shares the seed.
+    pub fn expose(&self) -> &[u8; 16] {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Seed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Seed(hidden)")
+    }
+}
+
+impl Drop for Seed {
+    fn drop(&mut self) {
+        self.0.zeroize();
+    }
+}
+
+/// Public name of a run: randomness of two runs with the same seeds is unrelated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RunId(pub [u8; 16]);
+
+/// What a stream of an instruction is used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Purpose {
+    /// A share of zero.
+    Zero = 1,
+    /// A share or a mask that two parties derive.
+    Mask = 2,
+    /// Public coins.
+    Coin = 3,
+    /// A component of a client's input; [`Stream::index`] is the input's.
+    Deal = 4,
+    /// Drawn from public coins: committees.
+    Sample = 5,
+    /// The split that the clear evaluation uses in place of the parties' shares.
+    Split = 6,
+    /// Everything that a run with a fixed seed derives from it.
+    Setup = 7,
+}
+
+/// Names a stream of a generator: one per instruction and purpose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stream {
+    /// Index of the instruction in the circuit (or of the input), below 2^56.
+    pub index: u64,
+    /// What it is for.
+    pub purpose: Purpose,
+}
+
+impl Stream {
+    /// The stream of an instruction for a purpose.
+    pub fn new(index: u64, purpose: Purpose) -> Self {
+        Stream { index, purpose }
+    }
+
+    fn nonce(self) -> u64 {
+        self.index << 8 | self.purpose as u64
+    }
+}
+
+/// Bytes that are generated at a time by one thread.
+const CHUNK: usize = 1 << 16;
+
+/// A pseudorandom function from (stream, position) to words, keyed by a seed and a run: ChaCha12
+/// under the key SHA-256(domain, seed, run), the stream as the nonce, the position as the counter.
+///
+/// Streams are addressed by element position, so parties that hold different shards of a tensor
+/// draw only what they need, in any order. In builds with debug assertions a second draw of any
+/// position panics: a mask that is used twice is not a mask.
+pub struct Prg {
+    key: [u8; 32],
+    #[cfg(debug_assertions)]
+    drawn: std::sync::Mutex<std::collections::BTreeMap<u64, Vec<std::ops::Range<usize>>>>,
+}
+
+impl Prg {
+    /// The generator of a seed in a run.
+    pub fn new(seed: &Seed, run: RunId) -> Self {
+        let hash = Sha256::new()
+            .chain_update(b"slvr prg 1\0")
+            .chain_update(seed.expose())
+            .chain_update(run.0)
+            .finalize();
+        Prg {
+            key: hash.into(),
+            #[cfg(debug_assertions)]
+            drawn: Default::default(),
+        }
+    }
+
+    /// n uniform elements of `dom`, the elements start .. start + n of the stream. Over bits, and
+    /// whenever parts of a stream are drawn separately, `start` must be a multiple of 64, and only
+    /// the last part may have a length that is not.
+    pub fn draw(&self, stream: Stream, dom: Dom, start: usize, n: usize) -> Data {
+        if n == 0 {
+            return Data::zeros(dom, 0);
+        }
+        debug_assert!(start.is_multiple_of(64), "streams are cut at multiples of 64 elements");
+        self.record(stream, start, n);
+        let (Dom::Ring(k) | Dom::Bits(k)) = dom;
+        // 64 elements of k bits are 8 k bytes, whatever the layout.
+        let at = start / 64 * 8 * k as usize;
+        match dom {
+            Dom::Ring(k) => {
+                Data::Ring(with_width!(k, T => T::wrap(self.words::<T>(stream, at, n))))
+            }
+            Dom::Bits(w) => {
+                let words = self.words(stream, at, w as usize * n.div_ceil(64));
+                match Planes::from_words(w, n, words) {
+                    Some(planes) => Data::Bits(planes),
+                    None => unreachable!("w ceil(n / 64) words were drawn"),
+                }
+            }
+        }
+    }
+
+    /// n words from byte `at` of the stream on.
+    fn words<T: Word>(&self, stream: Stream, at: usize, n: usize) -> Vec<T> {
+        let size = T::BITS as usize / 8;
+        let mut out = vec![T::ZERO; n];
+        out.par_chunks_mut(CHUNK / size).enumerate().for_each(|(i, words)| {
+            let mut bytes = vec![0; words.len() * size];
+            self.at(stream, at + i * CHUNK).fill_bytes(&mut bytes);
+            words.copy_from_slice(&T::get_le(&bytes));
+        });
+        out
+    }
+
+    /// Uniform bytes of a stream from its start; for setup and for public sampling.
+    pub fn bytes<const N: usize>(&self, stream: Stream) -> [u8; N] {
+        self.record(stream, 0, N);
+        let mut out = [0; N];
+        self.at(stream, 0).fill_bytes(&mut out);
+        out
+    }
+
+    /// A generator over a stream from its start, for a number of draws that is not known before.
+    pub(crate) fn rng(&self, stream: Stream) -> impl Rng + use<> {
+        self.record(stream, 0, usize::MAX);
+        self.at(stream, 0)
+    }
+
+    fn at(&self, stream: Stream, byte: usize) -> ChaCha12Rng {
+        let mut rng = ChaCha12Rng::from_seed(self.key);
+        rng.set_stream(stream.nonce());
+        rng.set_word_pos(byte as u128 / 4);
+        rng
+    }
+
+    #[cfg(debug_assertions)]
+    fn record(&self, stream: Stream, start: usize, n: usize) {
+        let mut drawn = self.drawn.lock().unwrap_or_else(|e| e.into_inner());
+        let ranges = drawn.entry(stream.nonce()).or_default();
+        let range = start..start.saturating_add(n);
+        let reused = ranges.iter().any(|r| r.start < range.end && range.start < r.end);
+        assert!(!reused, "randomness reused: {stream:?}, elements {range:?}");
+        ranges.push(range);
+    }
+
+    #[cfg(not(debug_assertions))]
+    fn record(&self, _: Stream, _: usize, _: usize) {}
+}
+
+impl fmt::Debug for Prg {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Prg(hidden)")
+    }
+}
+
+impl Drop for Prg {
+    fn drop(&mut self) {
+        self.key.zeroize();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MASK: Stream = Stream { index: 9, purpose: Purpose::Mask };
+
+    fn prg() -> Prg {
+        Prg::new(&Seed::new([5; 16]), RunId([6; 16]))
+    }
+
+    #[test]
+    fn parts_of_a_stream_are_the_stream() {
+        for dom in [Dom::Ring(8), Dom::Ring(32), Dom::Ring(128), Dom::Bits(64)] {
+            let whole = prg().draw(MASK, dom, 0, 300);
+            let g = prg();
+            let (b, a) = (g.draw(MASK, dom, 128, 172), g.draw(MASK, dom, 0, 128));
+            if let Dom::Ring(_) = dom {
+                assert!(Data::concat(&[&a, &b]) == whole);
+            }
+            let again = prg();
+            assert!(again.draw(MASK, dom, 0, 128) == a && again.draw(MASK, dom, 128, 172) == b);
+        }
+    }
+
+    #[test]
+    fn long_draws_continue_across_threads() {
+        let n = 3 * CHUNK / 8 + 5;
+        let long = prg().draw(MASK, Dom::Ring(64), 0, n);
+        let tail = prg().draw(MASK, Dom::Ring(64), n - 5 - 64, 69);
+        assert!(long.slice(n - 69..n) == tail);
+    }
+
+    #[test]
+    fn streams_seeds_and_runs_differ() {
+        let draw = |seed: u8, run: u8, index: u64, purpose| {
+            let g = Prg::new(&Seed::new([seed; 16]), RunId([run; 16]));
+            g.draw(Stream::new(index, purpose), Dom::Ring(128), 0, 1).get_u128(0)
+        };
+        let all = [
+            draw(1, 1, 1, Purpose::Mask),
+            draw(2, 1, 1, Purpose::Mask),
+            draw(1, 2, 1, Purpose::Mask),
+            draw(1, 1, 2, Purpose::Mask),
+            draw(1, 1, 1, Purpose::Zero),
+        ];
+        let distinct: std::collections::BTreeSet<_> = all.iter().collect();
+        assert_eq!(distinct.len(), all.len());
+    }
+
+    #[cfg(debug_assertions)]
+    #[test]
+    #[should_panic(expected = "randomness reused")]
+    fn a_second_draw_panics() {
+        let g = prg();
+        g.draw(MASK, Dom::Ring(64), 0, 64);
+        g.draw(MASK, Dom::Ring(64), 128, 10);
+        g.draw(MASK, Dom::Ring(64), 0, 1);
+    }
+
+    #[test]
+    fn debug_hides_seeds() {
+        let seed = Seed::new([77; 16]);
+        let shown = format!("{seed:?} {:?}", Prg::new(&seed, RunId([1; 16])));
+        assert_eq!(shown, "Seed(hidden) Prg(hidden)");
+    }
+}

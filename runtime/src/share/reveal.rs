@@ -1,0 +1,29 @@
+//! From the words of an output to numbers, on the receiver's side.
+
+use crate::circuit::{Output, Shape};
+use crate::ring::{Data, fixed};
+
+/// A revealed tensor.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Revealed {
+    /// Its name after `as`.
+    pub name: String,
+    /// The receiving party set (index).
+    pub to: u32,
+    /// Its shape.
+    pub shape: Shape,
+    /// The opened words.
+    pub words: Data,
+    /// The words as signed fixed-point numbers, divided by the output's divisor; row-major.
+    pub values: Vec<f64>,
+}
+
+impl Revealed {
+    /// Decodes the opened words of an output.
+    pub fn new(output: &Output, words: Data) -> Self {
+        let decode = |w| fixed::decode(w, output.ring, output.frac) / output.divisor;
+        let values = words.to_u128s().into_iter().map(decode).collect();
+        let (name, shape) = (output.name.clone(), output.shape.clone());
+        Revealed { name, to: output.to, shape, words, values }
+    }
+}

@@ -1,0 +1,10 @@
+//! Three parties in memory against the plain evaluation, the distribution of what a party sees, and
+//! what happens when something goes wrong.
+
+mod build;
+mod faults;
+mod handshake;
+mod operations;
+mod random;
+mod session;
+mod views;

@@ -1,0 +1,235 @@
+//! Every instruction of a run is checked against its meaning on plain values: operands and result
+//! are put together from what the three parties hold.
+
+use crate::build::Builder;
+use slvr_runtime::circuit::traffic::Traffic;
+use slvr_runtime::circuit::{Circuit, Hold, Op, ValueId, shards};
+use slvr_runtime::clear::{self, plain};
+use slvr_runtime::party::session::{Options, Report, run_outcome};
+use slvr_runtime::party::{Held, Recorder};
+use slvr_runtime::protocol::{committee::committee, complement};
+use slvr_runtime::ring::{Data, Dom};
+use slvr_runtime::share::encode::Encoded;
+use slvr_runtime::share::{next, prev, reconstruct, sum};
+use std::collections::BTreeMap;
+
+/// What each party held of every value.
+pub type Values = [BTreeMap<ValueId, Held>; 3];
+
+fn one(held: &Held) -> &Data {
+    match held {
+        Held::One(x) => x,
+        Held::Rep(_) => panic!("replicated"),
+    }
+}
+
+/// The values of a recorded run.
+pub fn values(recorded: &[Recorder; 3]) -> Values {
+    [0, 1, 2].map(|i| recorded[i].values.iter().cloned().collect())
+}
+
+/// The plain value that the parties hold together; copies must agree.
+pub fn together(circuit: &Circuit, values: &Values, v: ValueId) -> Data {
+    let ty = circuit.ty(v);
+    let n = ty.elements() as usize;
+    let held = [0, 1, 2].map(|i| &values[i][&v]);
+    // What party p stores of shard p - 1 and of shard p + 1.
+    let stored = |p: usize| {
+        let (before, after) = complement(n, p);
+        (one(held[p]).slice(before), one(held[p]).slice(after))
+    };
+    let by_shard = |f: &dyn Fn(usize) -> Data| Data::concat(&[&f(0), &f(1), &f(2)]);
+    let whole = match ty.hold {
+        Hold::Public => {
+            let [a, b, c] = held.map(one);
+            assert!(a == b && b == c, "public {v} differs between parties");
+            a.clone()
+        }
+        Hold::Rep => {
+            let parts = held.map(|h| match h {
+                Held::Rep(x) => x,
+                Held::One(_) => panic!("not replicated"),
+            });
+            reconstruct(parts).unwrap_or_else(|e| panic!("{v}: {e}"))
+        }
+        Hold::Add3 => sum(held.map(one)),
+        Hold::Own => by_shard(&|r| one(held[r]).clone()),
+        Hold::Dup => by_shard(&|r| {
+            let (at_next, at_prev) = (stored(next(r)).0, stored(prev(r)).1);
+            assert!(at_next == at_prev, "the copies of {v} in shard {r} differ");
+            at_next
+        }),
+        Hold::Add2 => by_shard(&|r| {
+            let mut t = stored(next(r)).0;
+            t.add_assign(&stored(prev(r)).1);
+            t
+        }),
+    };
+    assert_eq!((whole.dom(), whole.len()), (ty.dom, n), "{v} has another size than its type");
+    whole
+}
+
+/// The part a (own) or b (dup) of a replicated value, shard by shard.
+fn split(values: &Values, x: ValueId, own: bool) -> Data {
+    let n = one_component(&values[0][&x]).len();
+    let part = |r: usize| {
+        let shard = shards(n)[r].clone();
+        let Held::Rep(rep) = &values[r][&x] else { panic!("not replicated") };
+        if own {
+            let mut a = rep.first.slice(shard.clone());
+            a.add_assign(&rep.second.slice(shard));
+            return a;
+        }
+        let Held::Rep(rep) = &values[prev(r)][&x] else { panic!("not replicated") };
+        rep.first.slice(shard)
+    };
+    Data::concat(&[&part(0), &part(1), &part(2)])
+}
+
+fn one_component(held: &Held) -> &Data {
+    held.parts().next().unwrap()
+}
+
+/// Checks every instruction of a recorded run.
+pub fn check_steps(circuit: &Circuit, recorded: &[Recorder; 3]) {
+    let values = values(recorded);
+    for layer in &circuit.layers {
+        for instr in layer.local.iter().chain(&layer.exchange) {
+            let Some(out) = instr.out else { continue };
+            let got = together(circuit, &values, out);
+            let operand = |v: &ValueId| together(circuit, &values, *v);
+            let want = match &instr.op {
+                Op::Own(x) => split(&values, *x, true),
+                Op::Dup(x) => split(&values, *x, false),
+                Op::AsAdd2(x) | Op::AsAdd3(x) | Op::Trivial(x) => operand(x),
+                Op::Reshare(x) | Op::Input(x) | Op::Deal(x) | Op::Xchg(x) | Op::Open(x) => {
+                    operand(x)
+                }
+                Op::Coin => continue,
+                Op::Committee { coin, n, k } => {
+                    let drawn = committee(operand(coin).get_u128(0), *n, *k);
+                    let drawn: Vec<u128> = drawn.into_iter().map(u128::from).collect();
+                    Data::from_u128s(Dom::Ring(32), &drawn)
+                }
+                op => {
+                    let ids = op.operands();
+                    let args: Vec<Data> = ids.iter().map(operand).collect();
+                    let args: Vec<_> = args
+                        .iter()
+                        .zip(&ids)
+                        .map(|(x, v)| (x, circuit.ty(*v).shape.as_slice()))
+                        .collect();
+                    plain::eval(op, &args).unwrap()
+                }
+            };
+            assert!(got == want, "{} = {:?}: the parties hold another value", out, instr.op);
+        }
+    }
+}
+
+/// What the parties counted is what the circuit predicts.
+pub fn check_traffic(circuit: &Circuit, report: &Report) {
+    let predicted = Traffic::of(circuit);
+    assert_eq!((report.rounds, report.bytes_sent), (predicted.rounds, predicted.bytes));
+}
+
+/// Runs among three parties, checks every instruction, and compares the outputs with the clear
+/// evaluation under the same coins.
+pub fn check(circuit: &Circuit, encoded: Encoded, seed: u64) -> Report {
+    let options = Options { seed: Some(seed), record: true, ..Options::default() };
+    let plain_inputs = encoded.values(circuit);
+    let outcome = run_outcome(circuit, encoded, &options).unwrap();
+    let report = outcome.report(circuit).unwrap();
+    check_steps(circuit, report.recorded.as_ref().unwrap());
+    let options = clear::Options { seed, coins: &report.coins, trace: false };
+    let plain = clear::evaluate(circuit, plain_inputs, &options).unwrap();
+    assert!(plain.outputs == report.outputs, "three parties and the clear evaluation differ");
+    check_traffic(circuit, &report);
+    report
+}
+
+#[test]
+fn exact_truncation_by_macros() {
+    // y = floor-ish(x / 2^f) through the split, as a compiler would expand it (docs, "Truncation"):
+    // exact shares of the parts, one product of top bits.
+    let (k, f, n) = (64u32, 16u32, 200u64);
+    let xs: Vec<u128> =
+        (0..n).map(|i| ((i as i64 - 100) * 12_345_678_901) as u64 as u128).collect();
+    for seed in 0..3 {
+        let mut b = Builder::new();
+        let x = b.secret(k, &[1, n], &xs);
+        let shape = [1, n];
+        let ring = Dom::Ring(k);
+        // b += 2^(k-2), so that the top bit of a + b is 0.
+        let xo = b.same(Op::Offset(x, 1 << (k - 2)), Hold::Rep);
+        let own = b.same(Op::Own(xo), Hold::Own);
+        let dup = b.same(Op::Dup(xo), Hold::Dup);
+        let high_a = b.same(Op::Shr(own, f), Hold::Own);
+        let high_b = b.same(Op::Shr(dup, f), Hold::Dup);
+        let msb_a = b.same(Op::Shr(own, k - 1), Hold::Own);
+        let msb_b = b.same(Op::Shr(dup, k - 1), Hold::Dup);
+        // wrap = msb a + msb b - msb a msb b, since the top bit of the sum is 0.
+        let dealt = b.same(Op::Deal(msb_a), Hold::Add2);
+        let high_a = b.same(Op::Input(high_a), Hold::Rep);
+        let shared_a = b.same(Op::Input(msb_a), Hold::Rep);
+        b.next_layer();
+        let both = b.same(Op::Mul(dealt, msb_b), Hold::Add2);
+        let both = b.round(Op::Xchg(both), Hold::Rep);
+        let msb_b = b.same(Op::Trivial(msb_b), Hold::Rep);
+        let high_b = b.same(Op::Trivial(high_b), Hold::Rep);
+        let either = b.op(Op::Add(shared_a, msb_b), Hold::Rep, ring, &shape);
+        let wrap = b.op(Op::Sub(either, both), Hold::Rep, ring, &shape);
+        let wrap = b.same(Op::Scale(wrap, 1 << (k - f)), Hold::Rep);
+        let y = b.op(Op::Add(high_a, high_b), Hold::Rep, ring, &shape);
+        let y = b.op(Op::Sub(y, wrap), Hold::Rep, ring, &shape);
+        let y = b.same(Op::Offset(y, (1u128 << k) - (1 << (k - 2 - f))), Hold::Rep);
+        b.reveal(y, 0, 1.0);
+        let (circuit, encoded) = b.finish();
+        let options = Options { seed: Some(seed), record: true, ..Options::default() };
+        let plain = clear::evaluate(
+            &circuit,
+            encoded.values(&circuit),
+            &clear::Options { seed, ..Default::default() },
+        );
+        let report = run_outcome(&circuit, encoded, &options).unwrap().report(&circuit).unwrap();
+        check_steps(&circuit, report.recorded.as_ref().unwrap());
+        for outputs in [report.outputs, plain.unwrap().outputs] {
+            for (got, x) in outputs[0].values.iter().zip(&xs) {
+                let want = ((*x as u64 as i64) >> f) as f64;
+                assert!(want - got == 0.0 || want - got == 1.0, "want {want}, got {got}");
+            }
+        }
+    }
+}
+
+#[test]
+fn outputs_are_decoded_and_divided() {
+    let mut b = Builder::new();
+    let x = b.secret(32, &[1, 2], &[3 << 16, (-5i64 << 16) as u32 as u128]);
+    b.reveal(x, 16, 2.0);
+    let (circuit, encoded) = b.finish();
+    let report = check(&circuit, encoded, 1);
+    assert_eq!(report.outputs[0].values, [1.5, -2.5]);
+    assert_eq!(report.outputs[0].name, "out0");
+    assert_eq!(report.upload_bytes, [vec![32 + 8], vec![]]);
+}
+
+#[test]
+fn committees_gather_among_parties() {
+    let mut b = Builder::new();
+    let x = b.secret(16, &[1, 5, 2], &(0..10).collect::<Vec<_>>());
+    let x = b.op(Op::Reshape(x, vec![5, 2]), Hold::Rep, Dom::Ring(16), &[5, 2]);
+    let coin = b.op(Op::Coin, Hold::Public, Dom::Ring(128), &[]);
+    b.next_layer();
+    let c = b.op(Op::Committee { coin, n: 5, k: 3 }, Hold::Public, Dom::Ring(32), &[5, 3]);
+    let op = Op::Gather { x, index: c, axis: 0, batch: 0 };
+    let g = b.op(op, Hold::Rep, Dom::Ring(16), &[5, 3, 2]);
+    b.reveal(g, 0, 1.0);
+    let (circuit, encoded) = b.finish();
+    let a = check(&circuit, encoded.clone(), 1);
+    let b = check(&circuit, encoded, 2);
+    assert_ne!(a.coins, b.coins);
+    let members = committee(a.coins[0], 5, 3);
+    let want: Vec<f64> = members.iter().flat_map(|&j| [2 * j, 2 * j + 1].map(f64::from)).collect();
+    assert_eq!(a.outputs[0].values, want);
+}

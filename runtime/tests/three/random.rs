@@ -1,0 +1,386 @@
+//! Random well-typed circuits: every instruction, on every holder and domain that its rules allow.
+
+use crate::build::{Builder, elements, words};
+use crate::operations::{check_steps, check_traffic, together, values};
+use proptest::prelude::*;
+use slvr_runtime::circuit::{Hold, Op, Type, ValueId};
+use slvr_runtime::clear;
+use slvr_runtime::party::session::{Options, run_outcome};
+use slvr_runtime::ring::{Dom, low_mask};
+use std::collections::BTreeSet;
+
+const LARGEST: usize = 4000;
+
+struct Generator {
+    b: Builder,
+    state: u64,
+    /// Whether `own` and `dup` may be used: their values depend on the parties' shares, so the
+    /// clear evaluation has others.
+    splits: bool,
+    ready: Vec<ValueId>,
+    pending: Vec<ValueId>,
+    used: BTreeSet<&'static str>,
+}
+
+impl Generator {
+    fn below(&mut self, n: u64) -> u64 {
+        // xorshift64*
+        self.state ^= self.state >> 12;
+        self.state ^= self.state << 25;
+        self.state ^= self.state >> 27;
+        (self.state.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) % n.max(1)
+    }
+
+    fn pick<T: Clone>(&mut self, xs: &[T]) -> T {
+        xs[self.below(xs.len() as u64) as usize].clone()
+    }
+
+    fn random_words(&mut self, n: usize) -> Vec<u128> {
+        let seed = self.below(1 << 31);
+        words(seed, n)
+    }
+
+    fn secret(&mut self, k: u32, shape: &[u64]) -> ValueId {
+        let shape: Vec<u64> = std::iter::once(1).chain(shape.iter().copied()).collect();
+        let xs = self.random_words(elements(&shape));
+        let x = self.b.secret(k, &shape, &xs);
+        self.ready.push(x);
+        x
+    }
+
+    fn constant(&mut self, dom: Dom, shape: &[u64]) -> ValueId {
+        let xs = self.random_words(elements(shape));
+        self.b.constant(dom, shape, xs)
+    }
+
+    /// Adds an operation if the rules allow it.
+    fn add(&mut self, op: Op) -> Option<ValueId> {
+        let name = op.name();
+        let interactive = op.is_interactive();
+        let v = self.b.infer(op)?;
+        self.used.insert(name);
+        match interactive {
+            true => self.pending.push(v),
+            false => self.ready.push(v),
+        }
+        Some(v)
+    }
+
+    fn next_layer(&mut self) {
+        self.b.next_layer();
+        self.ready.append(&mut self.pending);
+    }
+
+    fn shrunk(&mut self, shape: &[u64]) -> Vec<u64> {
+        shape.iter().map(|&d| if self.below(3) == 0 { 1 } else { d }).collect()
+    }
+
+    /// A second operand for x: a value at hand, or a public one of aligned shape.
+    fn partner(&mut self, x: ValueId) -> ValueId {
+        let ty = self.b.ty(x).clone();
+        let alike: Vec<ValueId> = self
+            .ready
+            .iter()
+            .copied()
+            .filter(|&v| self.b.ty(v).dom == ty.dom && self.b.ty(v).shape.len() == ty.shape.len())
+            .collect();
+        match self.below(4) {
+            0 => {
+                let shape = self.shrunk(&ty.shape);
+                self.constant(ty.dom, &shape)
+            }
+            1 => {
+                let ones = vec![1; ty.shape.len()];
+                self.constant(ty.dom, &ones)
+            }
+            2 => {
+                // The same holder, one axis cut to size 1.
+                let axis = self.below(ty.shape.len() as u64);
+                let op = Op::Slice { x, axis, start: 0, len: 1, step: 1 };
+                self.b.infer(op).unwrap_or(x)
+            }
+            _ => self.pick(&alike),
+        }
+    }
+
+    fn product(&mut self, x: ValueId) -> Option<ValueId> {
+        let Type { hold, dom: Dom::Ring(k), shape } = self.b.ty(x).clone() else { return None };
+        let n = elements(&shape) as u64;
+        if n == 0 || !matches!(hold, Hold::Rep | Hold::Public) {
+            return None;
+        }
+        let secret = self.below(2) == 0;
+        let fresh = |g: &mut Self, shape: &[u64]| {
+            // A secret's first axis is the client's; it serves as the batch.
+            if secret && shape[0] == 1 {
+                g.secret(k, &shape[1..])
+            } else {
+                g.constant(Dom::Ring(k), shape)
+            }
+        };
+        let divisors: Vec<u64> = (1..=n).filter(|d| n.is_multiple_of(*d)).collect();
+        let rows = self.pick(&divisors);
+        let batch = self.pick(&[1, 1, 2]);
+        if self.below(2) == 0 {
+            let a = self.b.infer(Op::Reshape(x, vec![1, rows, n / rows]))?;
+            let cols = 1 + self.below(4);
+            let trans_b = self.below(2) == 0;
+            let shape = match trans_b {
+                true => [batch, cols, n / rows],
+                false => [batch, n / rows, cols],
+            };
+            if elements(&shape) > LARGEST || (rows * cols) as usize > LARGEST / 2 {
+                return None;
+            }
+            let b = fresh(self, &shape);
+            self.add(Op::MatMul { a, b, trans_b })
+        } else {
+            let x = self.b.infer(Op::Reshape(x, vec![1, 1, 1, rows, n / rows]))?;
+            let shape = [batch, 1 + self.below(2), 1, 1 + self.below(3), 1 + self.below(3)];
+            let w = fresh(self, &shape);
+            let (stride, pad) = (1 + self.below(2), self.below(2));
+            self.add(Op::Conv2d { x, w, stride, pad })
+        }
+    }
+
+    fn step(&mut self) {
+        let ready = self.ready.clone();
+        let x = self.pick(&ready);
+        let ty = self.b.ty(x).clone();
+        if elements(&ty.shape) > LARGEST {
+            return;
+        }
+        let width = ty.bits();
+        let axis = self.below(ty.shape.len() as u64);
+        let size = ty.shape.get(axis as usize).copied().unwrap_or(1);
+        let constant = self.random_words(1)[0] & low_mask(width);
+        let k = self.pick(&[8, 16, 32, 64, 128]);
+        let bit = self.below(u64::from(width)) as u32;
+        let count = 1 + self.below(u64::from(width - bit)) as u32;
+        let split = |op| self.splits.then_some(op);
+        let choice = match self.state % 37 {
+            0 => Some(Op::Neg(x)),
+            1 => Some(Op::Scale(x, constant)),
+            2 => Some(Op::Offset(x, constant)),
+            3 => Some(Op::Narrow(x, k)),
+            4 => Some(Op::Raise(x, k)),
+            5 => Some(Op::Extend(x, k)),
+            6 => Some(Op::Shr(x, bit)),
+            7 | 8 => Some(Op::ToBits { x, lo: bit, w: count }),
+            9 => Some(Op::FromBits(x, k)),
+            10 => Some(Op::Not(x)),
+            11 => Some(Op::Planes { x, start: bit, step: 1 + count / 3, count: count.div_ceil(2) }),
+            12 => {
+                let alike = |v: &ValueId| {
+                    let other = self.b.ty(*v);
+                    (other.hold, &other.shape) == (ty.hold, &ty.shape)
+                        && matches!(other.dom, Dom::Bits(_))
+                };
+                let alike: Vec<ValueId> = ready.iter().copied().filter(alike).chain([x]).collect();
+                let y = self.pick(&alike);
+                Some(Op::Stack(vec![x, y]))
+            }
+            13 => Some(Op::Reshape(x, vec![elements(&ty.shape) as u64])),
+            14 => {
+                let mut perm: Vec<u64> = (0..ty.shape.len() as u64).collect();
+                for i in (1..perm.len()).rev() {
+                    let j = self.below(i as u64 + 1) as usize;
+                    perm.swap(i, j);
+                }
+                Some(Op::Transpose(x, perm))
+            }
+            15 => {
+                let start = self.below(size);
+                let step = 1 + self.below(3);
+                let len = self.below((size - start).div_ceil(step) + 1);
+                Some(Op::Slice { x, axis, start, len, step })
+            }
+            16 => Some(Op::Concat { xs: vec![x, x], axis }),
+            17 => {
+                let shape =
+                    ty.shape.iter().map(|&d| if d == 1 { 1 + self.below(3) } else { d }).collect();
+                Some(Op::Broadcast(x, shape))
+            }
+            18 if size > 0 && !ty.shape.is_empty() => {
+                let n = 1 + self.below(4);
+                let index: Vec<u128> = (0..n).map(|_| u128::from(self.below(size))).collect();
+                let index = self.b.constant(Dom::Ring(32), &[n], index);
+                Some(Op::Gather { x, index, axis, batch: 0 })
+            }
+            19 => {
+                let axes = (0..ty.shape.len() as u64).filter(|_| self.below(2) == 0).collect();
+                Some(Op::Sum { x, axes })
+            }
+            20..=22 => {
+                let y = self.partner(x);
+                Some(Op::Add(x, y))
+            }
+            23 => {
+                let y = self.partner(x);
+                Some(Op::Sub(x, y))
+            }
+            24 => {
+                let y = self.partner(x);
+                Some(Op::Sub(y, x))
+            }
+            25 | 26 => {
+                let y = self.partner(x);
+                Some(Op::Mul(x, y))
+            }
+            27 => {
+                self.product(x);
+                None
+            }
+            28 => split(Op::Own(x)),
+            29 => split(Op::Dup(x)),
+            30 => Some(Op::AsAdd2(x)),
+            31 => Some(Op::AsAdd3(x)),
+            32 => Some(Op::Trivial(x)),
+            33 => Some(Op::Open(x)),
+            34 => Some(Op::Coin),
+            35 => {
+                self.next_layer();
+                None
+            }
+            _ => {
+                let (n, k) = (2 + self.below(5), 1);
+                Some(Op::Committee { coin: x, n, k })
+            }
+        };
+        if let Some(v) = choice.and_then(|op| self.add(op)) {
+            // Whatever can be made replicated again, so that circuits grow deep.
+            if self.below(2) == 0 {
+                let hold = self.b.ty(v).hold;
+                let op = match hold {
+                    Hold::Add3 => Op::Reshare(v),
+                    Hold::Own if self.below(2) == 0 => Op::Input(v),
+                    Hold::Own => Op::Deal(v),
+                    Hold::Add2 => Op::Xchg(v),
+                    Hold::Dup => Op::Trivial(v),
+                    _ => return,
+                };
+                if self.ready.contains(&v) {
+                    self.add(op);
+                }
+            }
+        }
+    }
+}
+
+fn run(seed: u64, splits: bool) -> BTreeSet<&'static str> {
+    let mut g = Generator {
+        b: Builder::new(),
+        state: seed.wrapping_mul(2).wrapping_add(1),
+        splits,
+        ready: vec![],
+        pending: vec![],
+        used: BTreeSet::new(),
+    };
+    for k in [8, 32, 64, 128] {
+        let shape = match g.below(3) {
+            0 => vec![3, 70],
+            1 => vec![2, 3, 4],
+            _ => vec![1 + g.below(5), 1, 1 + g.below(40)],
+        };
+        g.secret(k, &shape);
+    }
+    let shape = [2 + g.below(3), 3];
+    let xs = g.random_words(elements(&shape));
+    let public = g.b.public(16, &shape, &xs);
+    g.ready.push(public);
+    for _ in 0..150 {
+        g.step();
+    }
+    g.next_layer();
+    let reveal: Vec<ValueId> = g
+        .ready
+        .iter()
+        .copied()
+        .filter(|&v| matches!(g.b.ty(v), Type { hold: Hold::Rep, dom: Dom::Ring(_), .. }))
+        .collect();
+    for &v in reveal.iter().rev().take(4) {
+        g.b.reveal(v, 3, 2.0);
+    }
+    let used = g.used;
+    let (circuit, encoded) = g.b.finish();
+    let inputs = encoded.values(&circuit);
+    let options = Options { seed: Some(seed), record: true, ..Options::default() };
+    let report = run_outcome(&circuit, encoded, &options).unwrap().report(&circuit).unwrap();
+    check_traffic(&circuit, &report);
+    let recorded = report.recorded.as_ref().unwrap();
+    check_steps(&circuit, recorded);
+    let values = values(recorded);
+    for ((revealed, v), output) in report.outputs.iter().zip(reveal.iter().rev()).zip(0..) {
+        assert_eq!(revealed.name, format!("out{output}"));
+        assert!(revealed.words == together(&circuit, &values, *v));
+    }
+    let options = clear::Options { seed, coins: &report.coins, trace: true };
+    let plain = clear::evaluate(&circuit, inputs, &options).unwrap();
+    if !splits {
+        assert!(plain.outputs == report.outputs);
+        for (v, x) in plain.trace.iter().enumerate() {
+            let v = ValueId(v as u32);
+            let Some(x) = x.as_ref().filter(|_| values[0].contains_key(&v)) else { continue };
+            assert!(*x == together(&circuit, &values, v), "{v} differs from the clear evaluation");
+        }
+    }
+    used
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..Default::default() })]
+
+    /// The failing seed is what proptest prints.
+    #[test]
+    fn parties_compute_what_the_instructions_say(seed in any::<u64>(), splits in any::<bool>()) {
+        run(seed, splits);
+    }
+}
+
+#[test]
+fn the_generator_reaches_every_operation() {
+    let mut used = BTreeSet::new();
+    for seed in 0..40 {
+        used.append(&mut run(seed, true));
+    }
+    let all = [
+        "add",
+        "sub",
+        "mul",
+        "neg",
+        "scale",
+        "offset",
+        "matmul",
+        "conv2d",
+        "sum",
+        "narrow",
+        "raise",
+        "extend",
+        "shr",
+        "to_bits",
+        "from_bits",
+        "not",
+        "planes",
+        "stack",
+        "reshape",
+        "transpose",
+        "slice",
+        "concat",
+        "broadcast",
+        "gather",
+        "own",
+        "dup",
+        "as_add2",
+        "as_add3",
+        "trivial",
+        "committee",
+        "reshare",
+        "input",
+        "deal",
+        "xchg",
+        "open",
+        "coin",
+    ];
+    let missing: Vec<_> = all.iter().filter(|op| !used.contains(*op)).collect();
+    assert!(missing.is_empty(), "never generated: {missing:?}");
+}

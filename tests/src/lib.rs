@@ -1,0 +1,193 @@
+//! What the end-to-end tests share: compiling, inputs from a seed, and the five ways to evaluate a
+//! predicate, from floating point to three parties.
+
+use rand_chacha::ChaCha12Rng;
+use rand_core::{Rng, SeedableRng};
+use slvr_runtime::circuit::{Circuit, Encoding, From};
+use slvr_runtime::clear;
+use slvr_runtime::party::session::{self, Options, Report};
+use slvr_runtime::protocol::committee::committee;
+use slvr_runtime::share::encode::{Inputs, RawData, RawTensor};
+use slvrc::graph::eval as graph_eval;
+use slvrc::pipeline::{self, Compiled};
+use slvrc::syntax::{LoadError, Sources, embedded};
+use slvrc::types::eval::{EvalInputs, Tensor, eval};
+use slvrc::types::{self, Program};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+/// A compiled predicate.
+pub struct Case {
+    /// Typed.
+    pub program: Program,
+    /// Every stage below.
+    pub compiled: Compiled,
+    /// Texts.
+    pub sources: Sources,
+}
+
+/// The text of a predicate that comes with the compiler.
+pub fn predicate(name: &str) -> &'static str {
+    let found = embedded::PREDICATES.iter().find(|(n, _)| n.trim_end_matches(".slvr") == name);
+    found.unwrap_or_else(|| panic!("no predicate {name}")).1
+}
+
+/// Compiles a text; panics with the rendered diagnostics.
+pub fn compile(text: &str, bindings: &[(&str, &str)]) -> Case {
+    let mut sources = Sources::new();
+    let file = sources.add("test.slvr", text);
+    let bindings = bindings.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect();
+    let options = types::Options { bindings, ..types::Options::default() };
+    let mut loader = |_: &str| Err(LoadError::NotFound);
+    let render = |d: &[_], s: &Sources| slvrc::diagnostic::render::render(d, s, false);
+    let types::Checked { program, .. } = types::check(&mut sources, file, &options, &mut loader)
+        .unwrap_or_else(|d| panic!("{}", render(&d, &sources)));
+    let compiled = pipeline::compile(&program, &sources)
+        .unwrap_or_else(|d| panic!("{}", render(&d, &sources)));
+    Case { program, compiled, sources }
+}
+
+/// A source of numbers that prints nothing; tests print its seed.
+pub struct Random(ChaCha12Rng);
+
+impl Random {
+    /// From a seed.
+    pub fn new(seed: u64) -> Random {
+        Random(ChaCha12Rng::seed_from_u64(seed))
+    }
+
+    /// Uniform in [0, 1).
+    pub fn unit(&mut self) -> f64 {
+        (self.0.next_u64() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// Uniform in lo .. hi.
+    pub fn between(&mut self, lo: f64, hi: f64) -> f64 {
+        lo + (hi - lo) * self.unit()
+    }
+}
+
+/// Inputs for a circuit: reals in `spread` times the declared range, classes and integers anywhere
+/// in it.
+pub fn random_inputs(circuit: &Circuit, seed: u64, spread: f64) -> Inputs {
+    let mut random = Random::new(seed);
+    let mut one = |input: &slvr_runtime::circuit::Input| {
+        let n = input.shape.iter().product::<u64>() as usize;
+        let data = match input.encoding {
+            Encoding::Fixed { lo, hi, .. } => {
+                RawData::F64((0..n).map(|_| random.between(lo * spread, hi * spread)).collect())
+            }
+            Encoding::Int { lo, hi } => RawData::I64(
+                (0..n).map(|_| random.between(lo as f64, hi as f64).floor() as i64).collect(),
+            ),
+            Encoding::OneHot { classes } => RawData::I64(
+                (0..n).map(|_| random.between(0.0, classes as f64).floor() as i64).collect(),
+            ),
+        };
+        (input.name.clone(), RawTensor { shape: input.shape.clone(), data })
+    };
+    let public = circuit.inputs.iter().filter(|i| i.from == From::Public).map(&mut one).collect();
+    let sets = (circuit.parties.iter().enumerate())
+        .map(|(s, set)| {
+            let given: Vec<_> =
+                circuit.inputs.iter().filter(|i| i.from == From::Each(s as u32)).collect();
+            let members = if given.is_empty() { 0 } else { set.size };
+            (0..members).map(|_| given.iter().map(|i| one(i)).collect()).collect()
+        })
+        .collect();
+    Inputs { public, sets }
+}
+
+fn reals(t: &RawTensor) -> Vec<f64> {
+    match &t.data {
+        RawData::F64(v) => v.clone(),
+        RawData::I64(v) => v.iter().map(|&x| x as f64).collect(),
+    }
+}
+
+/// Committees from coins, in the order in which they are asked for.
+pub fn committees(coins: &[u128]) -> impl Fn(u64, u64) -> Vec<Vec<u64>> {
+    let rest = RefCell::new(coins.to_vec().into_iter());
+    move |n, k| {
+        let coin = rest.borrow_mut().next().unwrap_or(0);
+        let flat = committee(coin, n, k);
+        flat.chunks(k as usize).map(|c| c.iter().map(|&x| u64::from(x)).collect()).collect()
+    }
+}
+
+type Outputs = Vec<Vec<f64>>;
+
+impl Case {
+    /// The circuit.
+    pub fn circuit(&self) -> &Circuit {
+        &self.compiled.circuit
+    }
+
+    /// The program, loop by loop, in floating point.
+    pub fn floating(&self, inputs: &Inputs, coins: &[u128]) -> Outputs {
+        let map = |m: &BTreeMap<String, RawTensor>| {
+            let tensor = |t: &RawTensor| Tensor { shape: t.shape.clone(), data: reals(t) };
+            m.iter().map(|(n, t)| (n.clone(), tensor(t))).collect()
+        };
+        let given = EvalInputs {
+            public: map(&inputs.public),
+            sets: inputs.sets.iter().map(|s| s.iter().map(map).collect()).collect(),
+        };
+        let draw = committees(coins);
+        let out = eval(&self.program, &given, &draw).expect("floating-point evaluation");
+        out.into_iter().map(|(_, t)| t.data).collect()
+    }
+
+    /// A graph in floating point.
+    pub fn graph_real(
+        &self,
+        graph: &slvrc::graph::Graph,
+        inputs: &Inputs,
+        coins: &[u128],
+    ) -> Outputs {
+        let draw = committees(coins);
+        let out = graph_eval::real(graph, &graph_inputs(inputs), &draw, false);
+        out.expect("real evaluation").outputs.into_iter().map(|(_, _, v)| v).collect()
+    }
+
+    /// The final graph in ring arithmetic.
+    pub fn graph_exact(&self, inputs: &Inputs, coins: &[u128]) -> Outputs {
+        let draw = committees(coins);
+        let graph = &self.compiled.optimised;
+        let out = graph_eval::exact(graph, &graph_inputs(inputs), &draw, false);
+        out.expect("exact evaluation").outputs.into_iter().map(|(_, _, v)| v).collect()
+    }
+
+    /// The circuit in the clear.
+    pub fn circuit_clear(&self, inputs: &Inputs, coins: &[u128], seed: u64) -> Outputs {
+        let encoded = session::encode(self.circuit(), inputs).expect("inputs fit");
+        let options = clear::Options { seed, coins, trace: false };
+        let out = clear::evaluate(self.circuit(), encoded.values(self.circuit()), &options);
+        out.expect("evaluation in the clear").outputs.into_iter().map(|o| o.values).collect()
+    }
+
+    /// Three parties.
+    pub fn parties(&self, inputs: &Inputs, seed: u64) -> Report {
+        let options = Options { seed: Some(seed), ..Options::default() };
+        session::run_local(self.circuit(), inputs, &options).expect("a run of three parties")
+    }
+}
+
+fn graph_inputs(inputs: &Inputs) -> graph_eval::Inputs {
+    let map =
+        |m: &BTreeMap<String, RawTensor>| m.iter().map(|(n, t)| (n.clone(), reals(t))).collect();
+    graph_eval::Inputs {
+        public: map(&inputs.public),
+        sets: inputs.sets.iter().map(|s| s.iter().map(map).collect()).collect(),
+    }
+}
+
+/// Largest absolute difference of two lists of tensors of the same shapes.
+pub fn distance(a: &[Vec<f64>], b: &[Vec<f64>]) -> f64 {
+    assert_eq!(a.len(), b.len(), "as many outputs");
+    let one = |(x, y): (&Vec<f64>, &Vec<f64>)| {
+        assert_eq!(x.len(), y.len(), "outputs of one length");
+        x.iter().zip(y).map(|(p, q)| (p - q).abs()).fold(0.0, f64::max)
+    };
+    a.iter().zip(b).map(one).fold(0.0, f64::max)
+}

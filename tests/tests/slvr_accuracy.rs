@@ -1,0 +1,118 @@
+//! The paper's check, end to end: from `predicates/slvr_accuracy.slvr` to a revealed aggregate, every
+//! representation held against the next.
+
+use slvr_runtime::circuit::{Op, artifact, text, traffic::Traffic};
+use slvr_tests::{Case, compile, distance, predicate, random_inputs};
+
+fn case(m: u64, b: u64) -> Case {
+    let (m, b) = (m.to_string(), b.to_string());
+    let sizes = [("M", "DigitsNet"), ("m", m.as_str()), ("c", "1"), ("b", b.as_str())];
+    compile(predicate("slvr_accuracy"), &sizes)
+}
+
+/// Floating point, the graph before and after every pass, ring arithmetic of graph and circuit, and
+/// three parties give the same aggregate.
+#[test]
+fn all_evaluations_agree() {
+    let case = case(6, 3);
+    for seed in 0..4 {
+        println!("seed {seed}");
+        let inputs = random_inputs(case.circuit(), seed, 0.02 + 0.01 * seed as f64);
+        let report = case.parties(&inputs, seed);
+        let parties: Vec<Vec<f64>> = report.outputs.iter().map(|o| o.values.clone()).collect();
+        let coins = &report.coins;
+
+        let floating = case.floating(&inputs, coins);
+        let before = case.graph_real(&case.compiled.graph, &inputs, coins);
+        assert!(distance(&floating, &before) < 1e-9, "seed {seed}: program, graph");
+        slvrc::passes::run(&case.compiled.graph, |pass, graph| {
+            let after = case.graph_real(graph, &inputs, coins);
+            let d = distance(&before, &after);
+            assert!(d < 1e-9, "seed {seed}: graph after {}: {d}", pass.name);
+        });
+        let exact = case.graph_exact(&inputs, coins);
+        let clear = case.circuit_clear(&inputs, coins, seed);
+        // Selection bits agree, and a sum of selected inputs is exact.
+        assert_eq!(exact, clear, "seed {seed}: graph in ring arithmetic, circuit");
+        assert_eq!(clear, parties, "seed {seed}: circuit, three parties");
+        // Each of up to m inputs is rounded by half a unit.
+        let d = distance(&floating, &parties);
+        assert!(d < 1e-4, "seed {seed}: floating point, three parties: {d}");
+    }
+}
+
+/// Comprehensions are batch axes: the circuit does not grow with clients or samples. Only the
+/// ranking's tables and widths do.
+#[test]
+fn circuit_does_not_grow_with_clients_or_samples() {
+    let sizes = [(10, 10), (10, 20), (40, 10)].map(|(m, b)| {
+        let case = case(m, b);
+        (case.compiled.graph.len(), case.circuit().instructions(), case.circuit().rounds())
+    });
+    let [(g0, i0, r0), (g1, i1, r1), (g2, i2, r2)] = sizes;
+    assert_eq!((g0, g0), (g1, g2), "nodes of the graph");
+    assert_eq!((i0, r0), (i1, r1), "twice the samples");
+    // Ranks of 40 clients are compared on 7 bits instead of 5: one more level of a carry tree.
+    assert!(r2 <= r0 + 2, "{r0} rounds for 10 clients, {r2} for 40");
+    assert!(i2 <= i0 + 30, "{i0} instructions for 10 clients, {i2} for 40");
+}
+
+#[test]
+fn counted_traffic_is_predicted() {
+    let case = case(10, 2);
+    let inputs = random_inputs(case.circuit(), 1, 0.02);
+    let report = case.parties(&inputs, 1);
+    let traffic = Traffic::of(case.circuit());
+    assert_eq!(report.rounds, traffic.rounds);
+    assert_eq!(report.bytes_sent, traffic.bytes);
+}
+
+/// The only openings are the aggregate and the public coins.
+#[test]
+fn nothing_else_is_opened() {
+    let case = case(10, 2);
+    let circuit = case.circuit();
+    assert_eq!(circuit.outputs.len(), 1);
+    let all = circuit.layers.iter().flat_map(|l| &l.exchange);
+    let opened = |op: &Op| matches!(op, Op::Open(_) | Op::OpenTo { .. } | Op::Coin);
+    let openings: Vec<&str> = all.filter(|i| opened(&i.op)).map(|i| i.op.name()).collect();
+    assert_eq!(openings, ["coin", "open_to"]);
+}
+
+#[test]
+fn same_source_same_bytes() {
+    let (a, b) = (case(10, 10), case(10, 10));
+    assert_eq!(artifact::write(a.circuit()), artifact::write(b.circuit()));
+    let read = artifact::read(&artifact::write(a.circuit())).expect("reads back");
+    assert_eq!(&read, a.circuit());
+}
+
+#[test]
+fn same_seed_same_run() {
+    let case = case(5, 1);
+    let inputs = random_inputs(case.circuit(), 3, 0.02);
+    let (a, b) = (case.parties(&inputs, 7), case.parties(&inputs, 7));
+    assert_eq!(a.outputs, b.outputs);
+    assert_eq!(a.coins, b.coins);
+    assert_ne!(a.coins, case.parties(&inputs, 8).coins);
+}
+
+#[test]
+fn text_reads_back() {
+    let case = case(6, 2);
+    let printed = text::print(case.circuit());
+    assert_eq!(&text::parse(&printed).expect("circuit text"), case.circuit());
+    for graph in [&case.compiled.graph, &case.compiled.optimised] {
+        let printed = slvrc::graph::text::print(graph);
+        let read = slvrc::graph::text::parse(&printed).expect("graph text");
+        assert_eq!(slvrc::graph::text::print(&read), printed);
+    }
+}
+
+#[test]
+fn golden_graph_and_circuit() {
+    let case = case(4, 2);
+    insta::assert_snapshot!("built", slvrc::graph::text::print(&case.compiled.graph));
+    insta::assert_snapshot!("optimised", slvrc::graph::text::print(&case.compiled.optimised));
+    insta::assert_snapshot!("circuit", text::print(case.circuit()));
+}
