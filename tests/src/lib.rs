@@ -75,6 +75,8 @@ pub fn random_inputs(circuit: &Circuit, seed: u64, spread: f64) -> Inputs {
         let n = input.shape.iter().product::<u64>() as usize;
         let data = match input.encoding {
             Encoding::Fixed { lo, hi, .. } => {
+                // A public input need not declare a range.
+                let (lo, hi) = (lo.max(-8.0), hi.min(8.0));
                 RawData::F64((0..n).map(|_| random.between(lo * spread, hi * spread)).collect())
             }
             Encoding::Int { lo, hi } => RawData::I64(
@@ -106,8 +108,8 @@ fn reals(t: &RawTensor) -> Vec<f64> {
 }
 
 /// Committees from coins, in the order in which they are asked for.
-pub fn committees(coins: &[u128]) -> impl Fn(u64, u64) -> Vec<Vec<u64>> {
-    let rest = RefCell::new(coins.to_vec().into_iter());
+pub fn committees(coins: &[u128]) -> impl Fn(u64, u64) -> Vec<Vec<u64>> + '_ {
+    let rest = RefCell::new(coins.iter().copied());
     move |n, k| {
         let coin = rest.borrow_mut().next().unwrap_or(0);
         let flat = committee(coin, n, k);

@@ -145,7 +145,7 @@ pub enum Op {
 
     /// (a): same elements, other shape.
     Reshape(Vec<u64>),
-    /// (a): result axis i is operand axis perm[i].
+    /// (a): result axis i is operand axis `perm[i]`.
     Transpose(Vec<u64>),
     /// (a): indices start, start + step, ... along an axis.
     Slice {

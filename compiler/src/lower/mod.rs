@@ -2,13 +2,13 @@
 //!
 //! The only place that knows both. One file per family: [`bilinear`] (products, convolutions),
 //! [`truncation`], [`comparison`] (signs, equality), [`selection`] (bit injection, bits to words,
-//! argmax tests); [`emit`] builds instructions. Macros here are family T1 of the protocols: multiply
+//! argmax tests); [`Emit`] builds instructions. Macros here are family T1 of the protocols: multiply
 //! and reshare, input of own values, and the exchange of a value that is additive between two.
 //!
 //! What may not live here: rewriting that graph semantics can express ([`crate::passes`]), and
 //! layers ([`crate::schedule`]).
 //!
-//! Numbers are words of Z_2^64, bits are `B1`. A product stays additive among the three ([`Held`])
+//! Numbers are words of Z_2^64, bits are `B1`. A product stays additive among the three (`Held`)
 //! until something needs it replicated: sums, biases and reveals take it as it is.
 
 pub mod bilinear;

@@ -65,8 +65,8 @@ pub fn inject(e: &mut Emit, c: ValueId, x: ValueId) -> ValueId {
 }
 
 /// 1 where the first largest entry of z along the last axis is the one that the one-hot label
-/// marks: z_y >= z_j for every j, and strictly for j < y. With [y > j] from the label, that is
-/// z_y - z_j - [y > j] >= 0 in raw words: one inner product, C comparisons beside one another, and
+/// marks: z_y >= z_j for every j, and strictly for j < y. With g_j = 1 where y > j, which is linear
+/// in the label, that is z_y - z_j - g_j >= 0 in raw words: one inner product, C comparisons beside one another, and
 /// a tree of ands. No index is formed.
 pub fn hit(e: &mut Emit, z: ValueId, label: ValueId, k: u32) -> ValueId {
     let shape = e.ty(z).shape.clone();
@@ -80,7 +80,7 @@ pub fn hit(e: &mut Emit, z: ValueId, label: ValueId, k: u32) -> ValueId {
     let own = if e.ty(own).hold == Hold::Add3 { e.add(Op::Reshare(own)) } else { own };
     let own = e.add(Op::Reshape(own, vec![n, 1]));
 
-    // [y > j] is the sum of the label's entries beyond j.
+    // g_j is the sum of the label's entries beyond j.
     let later = (0..classes * classes).map(|i| u128::from(i / classes > i % classes)).collect();
     let later = e.constant(false, k, &[1, classes, classes], later);
     let flat = e.add(Op::Reshape(label, vec![1, n, classes]));

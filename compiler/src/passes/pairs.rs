@@ -81,7 +81,9 @@ fn view(g: &Graph, id: NodeId, depth: usize) -> Option<(NodeId, Vec<u32>)> {
     }
     let x = g.arg(id, 0);
     let (from, to) = (g.shape(x), g.shape(id));
-    let pick: Box<dyn Fn(&[u64]) -> u64> = match op {
+    // Which entry of the operand an entry of the result is.
+    type Pick<'a> = Box<dyn Fn(&[u64]) -> u64 + 'a>;
+    let pick: Pick<'_> = match op {
         Op::Reshape(_) => {
             let (base, map) = view(g, x, depth + 1)?;
             return Some((base, map));
@@ -216,7 +218,7 @@ fn batch_axes(out: &[u64], entries: u64, pairs: &[(u32, u32)], live: &[bool]) ->
     let mut axes = 0;
     for n in 1..=out.len() {
         let batch: u64 = out[..n].iter().product();
-        if batch == 0 || entries % batch != 0 {
+        if batch == 0 || !entries.is_multiple_of(batch) {
             break;
         }
         let (stride, rest) = ((entries / batch) as u32, pairs.len() / batch as usize);

@@ -6,6 +6,7 @@ mod build;
 mod check;
 mod demo;
 mod eval;
+mod explain;
 mod fail;
 mod print;
 mod program;
@@ -36,6 +37,8 @@ enum Verb {
     Build(build::Build),
     /// Evaluate a program in the clear, in floating point or in the circuit's own arithmetic.
     Eval(eval::Eval),
+    /// What a program costs and leaks, step by step, before it runs; or what a code (E0007) means.
+    Explain(explain::Explain),
     /// Run a program among three parties on this machine.
     Run(run::Run),
     /// Federated learning with a poisoner on embedded real data, checked among three parties.
@@ -62,6 +65,7 @@ fn main() -> ExitCode {
         Verb::Print(v) => v.run(cli.json),
         Verb::Build(v) => v.run(cli.json),
         Verb::Eval(v) => v.run(cli.json),
+        Verb::Explain(v) => v.run(cli.json),
         Verb::Run(v) => v.run(cli.json),
         Verb::Demo(v) => v.run(cli.json),
     };

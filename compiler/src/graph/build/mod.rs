@@ -1,15 +1,16 @@
 //! From a typed program to a graph.
 //!
 //! Every value computed inside comprehensions has, before its own dimensions, one *batch axis* for
-//! each enclosing loop variable it depends on ([`Val`]): `update[i]` under `for i in Client` is the
+//! each enclosing loop variable it depends on (`Val`): `update[i]` under `for i in Client` is the
 //! whole tensor `update` with its first axis renamed, not m slices. Operations on values of
 //! different loops align their batch axes; leaving a comprehension turns its axis into an ordinary
 //! dimension. So the number of nodes does not depend on any size of the program.
 //!
-//! - [`index`]: what loop variables and index expressions are worth: a whole axis, a table, or a
-//!   public tensor known at run time (a sampled committee).
-//! - [`expr`]: expressions.
-//! - [`model`]: the steps of a model.
+//! | file | does |
+//! |---|---|
+//! | `index.rs` | what loop variables and index expressions are worth: a whole axis, a table, or a public tensor known at run time (a sampled committee) |
+//! | `expr.rs` | expressions |
+//! | `model.rs` | the steps of a model |
 
 mod expr;
 mod index;

@@ -101,7 +101,7 @@ impl Checker<'_> {
                 Val::Range(..) => {
                     return Err(self.fail(
                         Diagnostic::error(
-                            codes::INDEX,
+                            codes::KIND,
                             "an index is one position",
                             arg.value.span,
                             "a range",
@@ -114,18 +114,21 @@ impl Checker<'_> {
                     let secrecy = secrecy_word(e.ty.secrecy);
                     return Err(self.fail(
                         Diagnostic::error(
-                            codes::INDEX,
+                            codes::KIND,
                             "an index must be known at compile time",
                             arg.value.span,
                             format!("a {secrecy} {what}"),
                         )
-                        .hint("which entry is read would show: read all, `sum(select(k == j, x[j], 0) for j in n)`"),
+                        .hint(
+                            "which entry is read would show: read all, `sum(select(k == j, \
+                            x[j], 0) for j in n)`",
+                        ),
                     ));
                 }
                 other => {
                     let what = other.describe();
                     return Err(self.fail(Diagnostic::error(
-                        codes::INDEX,
+                        codes::KIND,
                         "an index is a whole number or a member of a party set",
                         arg.value.span,
                         format!("this is {what}"),
@@ -147,13 +150,17 @@ impl Checker<'_> {
         let indices = self.indices(env, args)?;
         self.even(&e)?;
         if indices.len() > e.ty.dims.len() {
-            let error = Diagnostic::error(
-                codes::INDEX,
-                format!(
+            let title = match e.ty.dims.len() {
+                0 => "a single number has no entries to index".to_owned(),
+                n => format!(
                     "{} for a value of {}",
                     count(indices.len(), "index", "indices"),
-                    count(e.ty.dims.len(), "dimension", "dimensions")
+                    count(n, "dimension", "dimensions")
                 ),
+            };
+            let error = Diagnostic::error(
+                codes::SHAPE,
+                title,
                 span,
                 format!("`{}` is {}", self.text(base), self.ty(&e.ty)),
             );
@@ -207,7 +214,11 @@ impl Checker<'_> {
             return Ok(());
         }
         let Err(outside) = index::within(&i.index, dim.size, &env.loops) else { return Ok(()) };
-        let valid = if dim.size == 1 { "only 0".into() } else { format!("0 to {}", dim.size - 1) };
+        let valid = if dim.size == 1 {
+            "only index 0".to_owned()
+        } else {
+            format!("indices 0 to {}", dim.size - 1)
+        };
         let error = match outside {
             Outside::At(value, vars) => {
                 let names = self.choices(&vars, &what);
@@ -225,7 +236,7 @@ impl Checker<'_> {
                 "too many combinations of loop variables to try",
             ),
         };
-        let valid = format!("`{base_text}` has indices {valid} here");
+        let valid = format!("`{base_text}` has {valid} here");
         Err(self.fail(error.label(base, valid)))
     }
 
@@ -267,6 +278,21 @@ impl Checker<'_> {
                 .hint("sizes are integers; `a / b` in brackets rounds down"),
             )),
             Val::Poison => Err(Reported),
+            Val::Set(set) => {
+                let name = self.set_name(set);
+                Err(self.fail(
+                    Diagnostic::error(
+                        codes::KIND,
+                        "a size is a whole number",
+                        e.span,
+                        "this is a party set",
+                    )
+                    .hint(format!(
+                        "write its number of members; an input has a dimension for \
+                        the set when it comes `from each {name}`"
+                    )),
+                ))
+            }
             other => {
                 let what = match &other {
                     Val::Expr(e) => format!("a {} value of the run", secrecy_word(e.ty.secrecy)),
@@ -279,7 +305,10 @@ impl Checker<'_> {
                         e.span,
                         format!("this is {what}"),
                     )
-                    .hint("values of the run go into parentheses, sizes into brackets: `trimmed_mean[1, 0](x)`"),
+                    .hint(
+                        "values of the run go into parentheses, sizes into brackets: \
+                        `trimmed_mean[1, 0](x)`",
+                    ),
                 ))
             }
         }

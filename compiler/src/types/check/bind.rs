@@ -161,15 +161,16 @@ impl Checker<'_> {
         }
         if let Some(first) = missing.first() {
             let names: Vec<String> = missing.iter().map(|n| format!("`{}`", n.name)).collect();
-            let (what, verb) = if names.len() == 1 { ("size", "has") } else { ("sizes", "have") };
-            let title = format!("{what} {} of `{}` {verb} no value", names.join(", "), p.name.name);
+            let verb = if names.len() == 1 { "has" } else { "have" };
+            let title = format!("{} of `{}` {verb} no value", listed(&names), p.name.name);
+            let them = if names.len() == 1 { "it" } else { "them" };
             let mut error = Diagnostic::error(codes::UNBOUND_SIZE, title, first.span, "no value");
             for more in &missing[1..] {
                 error = error.label(more.span, "no value");
             }
             self.fail(match command {
-                Some(command) => error.hint(format!("bind it, for example: `{command}`")),
-                None => error.hint("bind it on the command line, NAME=VALUE"),
+                Some(command) => error.hint(format!("bind {them}, for example: `{command}`")),
+                None => error.hint(format!("bind {them} on the command line, NAME=VALUE")),
             });
         }
         if failed { Err(Reported) } else { Ok(Bound { sizes }) }
@@ -189,7 +190,9 @@ impl Checker<'_> {
         if !size.is_model {
             return match text.parse::<i64>() {
                 Ok(n) if n >= 0 => Ok(SizeVal::Int(n)),
-                _ => Err(self.bad_binding(name.span, &name.name, text, "a whole number from 0")),
+                _ => {
+                    Err(self.bad_binding(name.span, &name.name, text, "a whole number, 0 or more"))
+                }
             };
         }
         let (path, reference) = split_path(text);
@@ -309,7 +312,11 @@ impl Checker<'_> {
                     let what = other.describe();
                     return Err(self.fail(Diagnostic::error(
                         codes::KIND,
-                        format!("the default of `{}` is {wanted} known at compile time", name.name),
+                        format!(
+                            "the default of `{}` is {wanted} known at compile \
+                            time",
+                            name.name
+                        ),
                         default.span,
                         format!("this is {what}"),
                     )));
@@ -341,4 +348,13 @@ impl Checker<'_> {
 pub(super) fn predicates(world: &World, module: usize) -> Vec<ItemId> {
     let is = |id: &ItemId| matches!(world.items[id.0].item.kind, ItemKind::Predicate(_));
     world.modules[module].own.iter().copied().filter(is).collect()
+}
+
+/// `a`, `a and b`, `a, b and c`.
+fn listed(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => one.clone(),
+        [all @ .., last] => format!("{} and {last}", all.join(", ")),
+    }
 }

@@ -297,12 +297,13 @@ impl Checker<'_> {
             TypeKind::Tensor { base, dims } => {
                 let shape = self.dims(env, dims)?;
                 if shape != value.ty.shape() {
-                    let wanted = if shape.is_empty() {
-                        "a single number".to_owned()
-                    } else {
-                        format!("shape {}", shape_text(&shape))
-                    };
-                    let title = format!("`{name}` should return {written}: {wanted}");
+                    let mut wanted = base.name.clone();
+                    if !shape.is_empty() {
+                        wanted += &shape_text(&shape);
+                    }
+                    let here =
+                        if wanted == written { String::new() } else { format!(", here {wanted}") };
+                    let title = format!("`{name}` should return {written}{here}");
                     return fail(self, codes::SHAPE, title);
                 }
                 let Some(elem) = element(&base.name) else { return Err(Reported) };

@@ -85,7 +85,10 @@ impl Checker<'_> {
                         at,
                         format!("a {what} value of the run"),
                     )
-                    .hint("loop over all that may occur and let the others count nothing: `sum(select(j < k, x[j], 0) for j in n)`"),
+                    .hint(
+                        "loop over all that may occur and let the others count nothing: \
+                        `sum(select(j < k, x[j], 0) for j in n)`",
+                    ),
                 ));
             }
             Val::Expr(e) => {
@@ -150,11 +153,15 @@ impl Checker<'_> {
                     format!("a {what} bit"),
                 );
                 self.fail(if in_loop {
-                    error.hint("let the other entries count nothing: `sum(select(c[i], x[i], 0) for i in n)`, or multiply by the bit")
+                    error.hint(
+                        "let the other entries count nothing: `sum(select(c[i], x[i], \
+                        0) for i in n)`, or multiply by the bit",
+                    )
                 } else {
-                    error
-                        .hint("write `select(c, a, b)`: a where c holds, else b")
-                        .hint("both sides are computed, whatever the condition: nobody may see which one counts")
+                    error.hint("write `select(c, a, b)`: a where c holds, else b").hint(
+                        "both sides are computed, whatever the condition: nobody may \
+                            see which one counts",
+                    )
                 })
             }
             other => {

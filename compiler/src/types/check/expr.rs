@@ -63,8 +63,14 @@ impl Checker<'_> {
                     value.span,
                     "its number of entries depends on an enclosing loop variable",
                 )
-                .hint("only `sum`, `max` and `min` take uneven comprehensions, directly: `sum(x[j] for j in 0..i)`")
-                .hint("elsewhere make each one as long as the next, for example `[select(j < i, x[j], 0) for j in n]`"),
+                .hint(
+                    "only `sum`, `max` and `min` take uneven comprehensions, directly: \
+                    `sum(x[j] for j in 0..i)`",
+                )
+                .hint(
+                    "elsewhere make each one as long as the next, for example `[select(j < \
+                    i, x[j], 0) for j in n]`",
+                ),
             ));
         }
         if value.ty.dims.iter().any(|d| d.size == 0) {
@@ -75,7 +81,10 @@ impl Checker<'_> {
                     value.span,
                     "this comprehension has none",
                 )
-                .hint("look at the sizes it ranges over; `require` can exclude sizes that make no sense"),
+                .hint(
+                    "look at the sizes it ranges over; `require` can exclude sizes that \
+                    make no sense",
+                ),
             ));
         }
         Ok(())
@@ -84,12 +93,13 @@ impl Checker<'_> {
     /// As [`Self::value`], for the argument of a reduction.
     pub(super) fn reducible(&mut self, env: &mut Env, e: &ast::Expr) -> R<Expr> {
         let val = self.expr(env, e)?;
-        self.to_expr(val, e.span)
+        self.at_run_time(val, e.span)
     }
 
     /// A run-time value of what is known at compile time.
-    pub(super) fn to_expr(&mut self, val: Val, span: Span) -> R<Expr> {
-        let title = "this has no value at run time";
+    pub(super) fn at_run_time(&mut self, val: Val, span: Span) -> R<Expr> {
+        let title = format!("{} is not a value", val.describe());
+        let label = "a number or tensor is needed here";
         match val {
             Val::Int(IntVal { sampled: true, .. }) => Err(self.fail(
                 Diagnostic::error(
@@ -125,32 +135,32 @@ impl Checker<'_> {
             Val::Fields(e, prefix) => {
                 let names = self.fields_below(&e.ty, &prefix);
                 Err(self.fail(
-                    Diagnostic::error(codes::KIND, title, span, "a layer, not one of its tensors")
+                    Diagnostic::error(codes::KIND, title, span, label)
                         .hint(format!("its parameters are: {}", names.join(", "))),
                 ))
             }
             Val::Set(set) => {
                 let name = self.set_name(set);
                 Err(self.fail(
-                    Diagnostic::error(codes::KIND, title, span, "a party set").hint(format!(
+                    Diagnostic::error(codes::KIND, title, span, label).hint(format!(
                         "a party set is what loops run over: `[.. for i in {name}]`"
                     )),
                 ))
             }
             Val::Members(..) | Val::Sample(_) => Err(self.fail(
-                Diagnostic::error(codes::KIND, title, span, "a sampled committee")
+                Diagnostic::error(codes::KIND, title, span, label)
                     .hint("loop over it: `[.. for j in committee[i]]`"),
             )),
             Val::Range(..) => Err(self.fail(
-                Diagnostic::error(codes::KIND, title, span, "a range")
+                Diagnostic::error(codes::KIND, title, span, label)
                     .hint("a range is what loops run over: `[x[j] for j in 0..n]`"),
             )),
             Val::Item(_) | Val::Sized(..) => Err(self.fail(
-                Diagnostic::error(codes::KIND, title, span, "a function that is not called")
+                Diagnostic::error(codes::KIND, title, span, label)
                     .hint("give it its arguments in parentheses"),
             )),
-            other => Err(self.fail(
-                Diagnostic::error(codes::KIND, title, span, other.describe())
+            Val::Model(_) | Val::Shape(_) => Err(self.fail(
+                Diagnostic::error(codes::KIND, title, span, label)
                     .hint("it is known at compile time only: it stands in brackets and types"),
             )),
         }
@@ -276,7 +286,10 @@ impl Checker<'_> {
                             name.span,
                             "not defined",
                         )
-                        .hint("a model has `shape` (of its input), `classes` (its outputs) and `len` (its weights)"),
+                        .hint(
+                            "a model has `shape` (of its input), `classes` (its outputs) \
+                            and `len` (its weights)",
+                        ),
                     )),
                 };
             }
@@ -295,7 +308,10 @@ impl Checker<'_> {
                         a.span,
                         format!("this is {what}"),
                     )
-                    .hint("fields are parameters of a `weights M`, as in `w.conv1.weight`, and `M.shape`, `M.classes`"),
+                    .hint(
+                        "fields are parameters of a `weights M`, as in `w.conv1.weight`, \
+                        and `M.shape`, `M.classes`",
+                    ),
                 ));
             }
         };

@@ -169,16 +169,24 @@ impl Checker<'_> {
                 let (left, right) = (left?, right?);
                 let (p, q) = (b.steps[left].shape.clone(), b.steps[right].shape.clone());
                 if p != q {
-                    return Err(self.fail(
-                        Diagnostic::error(
-                            codes::SHAPE,
-                            "`+` adds two of the same shape",
-                            y.span,
-                            format!("this has shape {}", shape_text(&q)),
+                    let error = Diagnostic::error(
+                        codes::SHAPE,
+                        "`+` adds two of the same shape",
+                        y.span,
+                        format!("this has shape {}", shape_text(&q)),
+                    )
+                    .label(x.span, format!("this has shape {}", shape_text(&p)));
+                    return Err(self.fail(if p.first() == q.first() && p.len() == 3 {
+                        error.hint(
+                            "padding keeps height and width: `kernel = 3` goes with \
+                            `pad = 1`, `kernel = 5` with `pad = 2`",
                         )
-                        .label(x.span, format!("this has shape {}", shape_text(&p)))
-                        .hint("a 1 x 1 convolution makes channels and strides equal: `conv2d[cin, cout, kernel = 1, stride = 2]`"),
-                    ));
+                    } else {
+                        error.hint(
+                            "a 1 x 1 convolution on the shortcut makes channels and \
+                            sizes equal: `conv2d[cin, cout, kernel = 1, stride = 2]`",
+                        )
+                    }));
                 }
                 Ok(push(b, StepKind::Add(left, right), p, body.prefix, e.span))
             }
@@ -192,7 +200,12 @@ impl Checker<'_> {
             ast::ExprKind::Error => Err(Reported),
             _ => {
                 let input = &body.input.0;
-                let is_layer = matches!(&e.kind, ast::ExprKind::Name(n) if is_layer(n) || body.layers.iter().any(|(l, _)| l == n));
+                let is_layer = match &e.kind {
+                    ast::ExprKind::Name(n) => {
+                        is_layer(n) || body.layers.iter().any(|(layer, _)| layer == n)
+                    }
+                    _ => false,
+                };
                 let (label, hint) = if is_layer {
                     let text = self.text(e.span);
                     ("a layer without an input", format!("apply it: `{input} |> {text}`"))
@@ -302,8 +315,10 @@ impl Checker<'_> {
             }
             SpecKind::Linear { inputs, outputs, bias } => {
                 if shape != [inputs] {
-                    let found: u64 = shape.iter().product();
-                    let why = format!("wants {inputs} numbers, gets {found}");
+                    let why = match shape.as_slice() {
+                        [found] => format!("wants {inputs} numbers, gets {found}"),
+                        _ => format!("wants a vector of {inputs} numbers"),
+                    };
                     return Err(wrong(self, b, format!("shape [{inputs}]"), why));
                 }
                 let bias = bias.then(|| layer.params[1]);

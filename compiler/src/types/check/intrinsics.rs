@@ -48,7 +48,10 @@ impl Checker<'_> {
                     "declared without a body",
                 )
                 .label(f.name.span, "declared here")
-                .hint("give the function a body; `extern fn` is for the compiler's own operations"),
+                .hint(
+                    "give the function a body; `extern fn` is for the compiler's own \
+                    operations",
+                ),
             ));
         };
         self.arity(f, args.len(), span)?;
@@ -106,8 +109,12 @@ impl Checker<'_> {
             }
         }
         if first.size == 0 || (fewest == 0 && which != Intrinsic::Sum) {
-            let some =
-                if first.size == 0 { "it has none" } else { "for some loop variables it has none" };
+            let some = if first.size == 0 {
+                "it has none"
+            } else {
+                "for some loop variables it has \
+                    none"
+            };
             return Err(self.fail(
                 Diagnostic::error(
                     codes::SIZE,
@@ -115,7 +122,10 @@ impl Checker<'_> {
                     x.span,
                     some,
                 )
-                .hint("look at the sizes it ranges over; `require` can exclude sizes that make no sense"),
+                .hint(
+                    "look at the sizes it ranges over; `require` can exclude sizes that \
+                    make no sense",
+                ),
             ));
         }
         Ok(typed(ExprKind::Intrinsic(which, vec![x]), ty, span))

@@ -2,7 +2,7 @@
 
 use super::Checker;
 use super::call::Frame;
-use super::value::{Env, R, Reported, SizeArg, SizeVal, Val};
+use super::value::{Env, R, Reported, SizeArg, SizeVal, Val, count};
 use super::world::ItemId;
 use crate::diagnostic::{Diagnostic, codes, near::did_you_mean};
 use crate::syntax::ast::{self, Arg, Block, ItemKind, Span};
@@ -229,7 +229,7 @@ impl Checker<'_> {
                     return Err(self.fail(
                         Diagnostic::error(
                             codes::ARGUMENTS,
-                            format!("`{name}` has fewer sizes"),
+                            format!("`{name}` has {}", count(names.len(), "size", "sizes")),
                             arg.value.span,
                             "one too many",
                         )

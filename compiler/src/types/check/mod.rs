@@ -36,9 +36,12 @@ mod unify;
 mod value;
 mod world;
 
+#[cfg(test)]
+mod tests;
+
 pub(crate) use value::ty_text;
 
-use crate::diagnostic::{Diagnostic, Severity, codes, near::did_you_mean};
+use crate::diagnostic::{Code, Diagnostic, Severity, codes, near::did_you_mean};
 use crate::syntax::ast::{File, FileId, ItemKind, Predicate, Span};
 use crate::syntax::{self, Loader, Sources};
 use crate::types::{Function, ModelId, PartySet, Program, Var, model::Model};
@@ -86,12 +89,18 @@ pub fn check(
 ) -> Result<Checked, Vec<Diagnostic>> {
     let session = Session::new(sources, file, options, loader)?;
     let chosen = options.defaults && session.misses(&options.bindings);
-    let outcome = if chosen {
-        session.smallest(sources, &options.bindings).1
-    } else {
-        session.run(sources, &options.bindings, true)
-    };
-    session.finish(outcome, chosen)
+    if !chosen {
+        let outcome = session.run(sources, &options.bindings, true);
+        return session.finish(outcome, false);
+    }
+    let (sizes, mut outcome) = session.smallest(sources, &options.bindings);
+    let sizes: Vec<String> = sizes.iter().map(|(n, v)| format!("{n}={v}")).collect();
+    for d in &mut outcome.1 {
+        if d.severity == Severity::Error && SIZED.contains(&d.code) {
+            d.hints.push(format!("sizes were not given; this is for {}", sizes.join(" ")));
+        }
+    }
+    session.finish(outcome, true)
 }
 
 /// A parsed file with its surroundings, to be checked with one choice of sizes or several.
@@ -107,6 +116,13 @@ struct Session {
 
 /// The program, unless something is wrong, and what there is to say.
 type Outcome = (Option<Program>, Vec<Diagnostic>);
+
+/// Errors that other sizes may not have.
+const SIZED: &[Code] =
+    &[codes::INDEX, codes::REQUIRE, codes::COMMITTEE, codes::CONST_EVAL, codes::SIZE];
+
+/// NAME=VALUE.
+type Bindings = Vec<(String, String)>;
 
 /// How many choices of sizes are tried before giving up.
 const MAX_TRIES: usize = 256;
@@ -162,10 +178,10 @@ impl Session {
         if bound.is_err() && !missing.is_empty() {
             return (None, checker.diags);
         }
-        let (body, demands) = checker.body(&mut env, p);
+        let body = checker.body(&mut env, p);
         let right = checker.diags.iter().all(|d| d.severity == Severity::Warning);
-        match bound {
-            Ok(bound) if right => {
+        match (bound, body) {
+            (Ok(bound), Ok((body, demands))) if right => {
                 checker.unused(&body);
                 let program = Program {
                     name: p.name.name.clone(),
@@ -206,11 +222,7 @@ impl Session {
 
     /// Completes bindings with the smallest sizes for which the program is right; with what comes
     /// nearest if none is.
-    fn smallest(
-        &self,
-        sources: &Sources,
-        bindings: &[(String, String)],
-    ) -> (Vec<(String, String)>, Outcome) {
+    fn smallest(&self, sources: &Sources, bindings: &[(String, String)]) -> (Bindings, Outcome) {
         let item = self.world.item(self.predicate);
         let ItemKind::Predicate(p) = &item.kind else { return Default::default() };
         let mut fixed = bindings.to_vec();
@@ -225,17 +237,19 @@ impl Session {
                 fixed.push((name, value.to_owned()));
             }
         }
-        let mut best: Option<(usize, Vec<(String, String)>, Outcome)> = None;
+        let mut best: Option<((usize, usize), Bindings, Outcome)> = None;
         for choice in ascending(open.len()).take(MAX_TRIES) {
             let mut all = fixed.clone();
             all.extend(open.iter().cloned().zip(choice.iter().map(i64::to_string)));
             let outcome = self.run(sources, &all, false);
-            let errors = outcome.1.iter().filter(|d| d.severity == Severity::Error).count();
-            // Errors that every choice of sizes has are worth no more than one look each.
-            if best.as_ref().is_none_or(|(least, ..)| errors < *least) {
-                best = Some((errors, all, outcome));
+            let errors = || outcome.1.iter().filter(|d| d.severity == Severity::Error);
+            // What a requirement excludes is no candidate as long as there are others.
+            let excluded = errors().filter(|d| d.code == codes::REQUIRE).count();
+            let score = (excluded, errors().count());
+            if best.as_ref().is_none_or(|(least, ..)| score < *least) {
+                best = Some((score, all, outcome));
             }
-            if errors == 0 {
+            if score == (0, 0) {
                 break;
             }
         }

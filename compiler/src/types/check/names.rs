@@ -39,7 +39,7 @@ struct Names<'w, 'd> {
     block: bool,
     scope: Vec<(String, Span)>,
     /// Names that later statements of the same body define.
-    later: Vec<(String, Span)>,
+    later: Vec<(String, Span, Later)>,
     used: Vec<(ItemId, Span)>,
     diags: &'d mut Vec<Diagnostic>,
 }
@@ -80,7 +80,7 @@ impl Names<'_, '_> {
     }
 
     fn later<'n>(&mut self, names: impl Iterator<Item = &'n Ident>) {
-        self.later = names.map(|n| (n.name.clone(), n.span)).collect();
+        self.later = names.map(|n| (n.name.clone(), n.span, Later::Line)).collect();
     }
 
     fn sizes(&mut self, sizes: &[Size]) {
@@ -149,7 +149,7 @@ impl Names<'_, '_> {
                 ExprKind::Call(f, args) if matches!(&f.kind, ExprKind::Name(n) if n == "error") => {
                     for arg in args {
                         match &arg.kind {
-                            ExprKind::Name(n) if self.later.iter().any(|(l, _)| l == n) => {}
+                            ExprKind::Name(n) if self.later.iter().any(|(l, ..)| l == n) => {}
                             _ => self.expr(arg),
                         }
                     }
@@ -208,7 +208,10 @@ impl Names<'_, '_> {
                     };
                     self.diags.push(match meant {
                         Some(meant) => error.hint(format!("did you mean `{meant}`?")),
-                        None => error.hint("types are `fix` (a real number), `int`, `bit`, tensors of them such as `fix[d]`, and `weights M`"),
+                        None => error.hint(
+                            "types are `fix` (a real number), `int`, `bit`, \
+                            tensors of them such as `fix[d]`, and `weights M`",
+                        ),
                     });
                 }
                 for dim in dims {
@@ -238,12 +241,11 @@ impl Names<'_, '_> {
             span,
             "not defined",
         );
-        if let Some((_, place)) = self.later.iter().find(|(n, _)| n == name) {
-            self.diags.push(
-                error
-                    .label(*place, "defined only here")
-                    .hint("a name can be used after its definition: move that line up"),
-            );
+        if let Some((_, place, kind)) = self.later.iter().rev().find(|(n, ..)| n == name) {
+            self.diags.push(error.label(*place, "defined only here").hint(match kind {
+                Later::Line => "a name can be used after its definition: move that line up",
+                Later::Loop => "outer loops come first: `for i in Client for j in committee[i]`",
+            }));
             return;
         }
         let std = &self.world.modules[super::world::STD].names;
@@ -312,15 +314,27 @@ impl Names<'_, '_> {
         if let Some(f) = f {
             self.expr(f);
         }
-        let outside = self.scope.len();
-        for g in gens {
+        let (outside, lines) = (self.scope.len(), self.later.len());
+        for (i, g) in gens.iter().enumerate() {
+            let inner = gens[i + 1..].iter();
+            self.later.extend(inner.map(|g| (g.var.name.clone(), g.var.span, Later::Loop)));
             self.expr(&g.domain);
+            self.later.truncate(lines);
             self.define(&g.var);
             g.cond.iter().for_each(|c| self.expr(c));
         }
         self.expr(body);
         self.scope.truncate(outside);
     }
+}
+
+/// How a name comes too late.
+#[derive(Clone, Copy)]
+enum Later {
+    /// A later statement defines it.
+    Line,
+    /// A later loop of the same comprehension has it as variable.
+    Loop,
 }
 
 fn defines(kind: &StmtKind) -> Option<&Ident> {
@@ -366,7 +380,8 @@ fn recursion(
             error = error.label(*span, format!("which uses `{}`", world.name(*id)));
         }
         diags.push(error.hint(
-            "a circuit has a fixed size: write a repetition as a comprehension, `sum(.. for i in n)`",
+            "a circuit has a fixed size: write a repetition as a comprehension, `sum(.. for i \
+                in n)`",
         ));
     }
 }

@@ -28,7 +28,7 @@ impl Checker<'_> {
             (UnaryOp::Not, Val::Bool(b)) => Ok(Val::Bool(!b)),
             (UnaryOp::Not, Val::Cond(c)) => Ok(Val::Cond(Cond::Not(Box::new(c)))),
             (op, val) => {
-                let x = self.to_expr(val, a.span)?;
+                let x = self.at_run_time(val, a.span)?;
                 self.even(&x)?;
                 let mut ty = x.ty.clone();
                 let op = match op {
@@ -66,7 +66,7 @@ impl Checker<'_> {
         if op == BinaryOp::Pow {
             return self.power(x, &y, a.span, b.span, span);
         }
-        let (x, y) = (self.to_expr(x, a.span), self.to_expr(y, b.span));
+        let (x, y) = (self.at_run_time(x, a.span), self.at_run_time(y, b.span));
         let (x, y) = (x?, y?);
         self.even(&x)?;
         self.even(&y)?;
@@ -93,7 +93,10 @@ impl Checker<'_> {
                         span,
                         "drawn at run time: nothing to compute with at compile time",
                     );
-                    return Err(self.fail(error.hint("use it alone in brackets, as in `image[j]`")));
+                    return Err(self.fail(error.hint(
+                        "use it alone in brackets, as in \
+                        `image[j]`",
+                    )));
                 }
                 _ => None,
             },
@@ -196,7 +199,10 @@ impl Checker<'_> {
     }
 
     fn int_power(&mut self, x: &IntVal, y: &IntVal, span: Span) -> R<Option<Val>> {
-        let Index::Const(n) = y.index else { return Err(self.exponent(span)) };
+        let (Index::Const(n), false) = (&y.index, y.rounded) else {
+            return Err(self.exponent(span));
+        };
+        let n = *n;
         match (&x.index, u32::try_from(n)) {
             (Index::Const(x), Ok(n)) => {
                 let value = self.arith(x.checked_pow(n).ok_or(ArithError::Overflow), span)?;
@@ -219,20 +225,26 @@ impl Checker<'_> {
         self.fail(
             Diagnostic::error(
                 codes::CONST_EVAL,
-                format!("an exponent is a whole number from 0 to {MAX_EXPONENT}, known at compile time"),
+                format!(
+                    "an exponent is a whole number from 0 to {MAX_EXPONENT}, known at \
+                    compile time"
+                ),
                 span,
                 "not such a number",
             )
-            .hint("a power is a product written short; for roots and general powers use `sqrt`, `exp` and `log`"),
+            .hint(
+                "a power is a product written short; for roots and general powers use \
+                `sqrt`, `exp` and `log`",
+            ),
         )
     }
 
     /// A run-time value to a constant power: a product, by halves so that it is shallow.
     fn power(&mut self, x: Val, y: &Val, left: Span, right: Span, span: Span) -> R<Val> {
-        let Val::Int(IntVal { index: Index::Const(n), .. }) = y else {
+        let Val::Int(IntVal { index: Index::Const(n), rounded: false, .. }) = y else {
             return Err(self.exponent(right));
         };
-        let x = self.to_expr(x, left)?;
+        let x = self.at_run_time(x, left)?;
         self.even(&x)?;
         let size = n.unsigned_abs();
         if size > MAX_EXPONENT as u64 {
@@ -302,7 +314,10 @@ impl Checker<'_> {
                         at,
                         "not known at compile time",
                     )
-                    .hint("loop over all that may occur and let the others count nothing: `sum(select(j < k, x[j], 0) for j in n)`"),
+                    .hint(
+                        "loop over all that may occur and let the others count nothing: \
+                        `sum(select(j < k, x[j], 0) for j in n)`",
+                    ),
                 ));
             }
             _ => match comparison(op) {
@@ -417,7 +432,7 @@ impl Checker<'_> {
                         "entries of different party sets do not belong together",
                         span,
                         format!(
-                            "`{what}` would pair a {} with a {}",
+                            "`{what}` would pair {} with {}",
                             self.set_name(s),
                             self.set_name(t)
                         ),

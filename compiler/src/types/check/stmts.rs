@@ -27,11 +27,13 @@ struct ErrorDemand {
 
 impl Checker<'_> {
     /// Checks the body of a predicate in a scope that has its sizes and parameters.
-    pub(super) fn body(&mut self, env: &mut Env, p: &Predicate) -> (Vec<Stmt>, Vec<Demand>) {
+    ///
+    /// A statement that fails has been reported; those after it are checked all the same.
+    pub(super) fn body(&mut self, env: &mut Env, p: &Predicate) -> R<(Vec<Stmt>, Vec<Demand>)> {
+        let mut failed = false;
         let (mut body, mut demands, mut errors) = (Vec::new(), Vec::new(), Vec::new());
         let mut reveals: Vec<&Ident> = Vec::new();
         for s in &p.body {
-            // A failed statement has been reported; those after it are checked all the same.
             let done = match &s.kind {
                 StmtKind::Require { cond, why } => self
                     .require(env, cond, why.as_deref(), &mut demands, &mut errors)
@@ -59,7 +61,10 @@ impl Checker<'_> {
                                 "revealed again here",
                             )
                             .label(first, "first revealed here")
-                            .hint("each reveal has a name of its own: it names a tensor of the output file"),
+                            .hint(
+                                "each reveal has a name of its own: it names a tensor of \
+                                the output file",
+                            ),
                         );
                     }
                     reveals.push(name);
@@ -71,6 +76,7 @@ impl Checker<'_> {
                 Ok(Some(stmt)) => body.push(stmt),
                 Ok(None) => {}
                 Err(Reported) => {
+                    failed = true;
                     if let StmtKind::Parties { name, .. }
                     | StmtKind::Input { name, .. }
                     | StmtKind::Sample { name, .. } = &s.kind
@@ -82,9 +88,13 @@ impl Checker<'_> {
             }
         }
         for demand in errors {
-            if let Ok(Some(var)) = self.error_demand(env, &demand) {
-                let what = Bounded::Error(var);
-                demands.push(Demand { what, bound: demand.bound, span: demand.span });
+            match self.error_demand(env, &demand) {
+                Ok(Some(var)) => {
+                    let what = Bounded::Error(var);
+                    demands.push(Demand { what, bound: demand.bound, span: demand.span });
+                }
+                Ok(None) => {}
+                Err(Reported) => failed = true,
             }
         }
         if reveals.is_empty() {
@@ -98,7 +108,7 @@ impl Checker<'_> {
                 .hint("end it with `reveal x to Server as x;`"),
             );
         }
-        (body, demands)
+        if failed { Err(Reported) } else { Ok((body, demands)) }
     }
 
     /// Warns of inputs that nothing reads.
@@ -164,8 +174,16 @@ impl Checker<'_> {
                     bound if bound > 0.0 => bound,
                     bound => {
                         return Err(self.fail(
-                            Diagnostic::error(codes::REQUIRE, title, right.span, format!("is {bound}"))
-                                .hint("nothing is certain and nothing exact: demand a small positive number, such as `2^-40`"),
+                            Diagnostic::error(
+                                codes::REQUIRE,
+                                title,
+                                right.span,
+                                format!("is {bound}"),
+                            )
+                            .hint(
+                                "nothing is certain and nothing exact: demand a small \
+                                    positive number, such as `2^-40`",
+                            ),
                         ));
                     }
                 };
@@ -177,8 +195,16 @@ impl Checker<'_> {
                     }
                     Some(_) => {
                         return Err(self.fail(
-                            Diagnostic::error(codes::REQUIRE, "`error` takes one name", left.span, "not one name")
-                                .hint("give the value a name with `let` and write `require error(name) <= ..;`"),
+                            Diagnostic::error(
+                                codes::REQUIRE,
+                                "`error` takes one name",
+                                left.span,
+                                "not one name",
+                            )
+                            .hint(
+                                "give the value a name with `let` and write `require \
+                                    error(name) <= ..;`",
+                            ),
                         ));
                     }
                 }
@@ -192,18 +218,11 @@ impl Checker<'_> {
                     Some((op, x, y)) => format!("{x} {op} {y} does not hold"),
                     None => "does not hold".to_owned(),
                 };
-                let mut error = Diagnostic::error(
-                    codes::REQUIRE,
-                    format!(
-                        "a requirement of the predicate does not hold: {}",
-                        self.text(cond.span)
-                    ),
-                    cond.span,
-                    label,
-                );
-                if let Some(why) = why {
-                    error = error.hint(format!("the author says: {why}"));
-                }
+                let title = match why {
+                    Some(why) => format!("a requirement does not hold: {why}"),
+                    None => "a requirement of the predicate does not hold".to_owned(),
+                };
+                let mut error = Diagnostic::error(codes::REQUIRE, title, cond.span, label);
                 let mut names = Vec::new();
                 int_names(cond, env, &mut names);
                 if !names.is_empty() {
@@ -221,7 +240,10 @@ impl Checker<'_> {
                         cond.span,
                         format!("a {what} value of the run"),
                     )
-                    .hint("an input's range is declared with `in lo..hi`; to leave out members, multiply by a bit: `keep[i] * update[i]`"),
+                    .hint(
+                        "an input's range is declared with `in lo..hi`; to leave out \
+                        members, multiply by a bit: `keep[i] * update[i]`",
+                    ),
                 ))
             }
             other => Err(self.not_a_condition(&other, cond.span, false)),
@@ -448,7 +470,10 @@ impl Checker<'_> {
                             name.span,
                             format!("{lo}..{hi} is assumed and enforced"),
                         )
-                        .hint(format!("write `in {lo}..{hi}` or another range: who is outside counts as zero")),
+                        .hint(format!(
+                            "write `in {lo}..{hi}` or another range: a client \
+                            outside it counts as zero"
+                        )),
                     );
                     Ok(DEFAULT_RANGE)
                 }
@@ -459,7 +484,10 @@ impl Checker<'_> {
                         name.span,
                         "which values may it have?",
                     )
-                    .hint("write for example `in 0..10` (the end is excluded): the range decides how many bits it is compared on"),
+                    .hint(
+                        "write for example `in 0..10` (the end is excluded): the range \
+                        decides how many bits it is compared on",
+                    ),
                 )),
             };
         };
@@ -516,7 +544,7 @@ impl Checker<'_> {
         match self.expr(env, e)? {
             Val::Real(x) => Ok(x),
             Val::Int(IntVal { index: Index::Const(i), rounded: false, .. }) => Ok(i as f64),
-            val @ Val::Int(_) => Err(self.to_expr(val, e.span).err().unwrap_or(Reported)),
+            val @ Val::Int(_) => Err(self.at_run_time(val, e.span).err().unwrap_or(Reported)),
             other => {
                 let what = other.describe();
                 Err(self.fail(Diagnostic::error(

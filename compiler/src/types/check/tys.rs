@@ -115,7 +115,7 @@ impl Checker<'_> {
                 Ok(None)
             }
             val => {
-                let value = self.to_expr(val, l.value.span).and_then(|e| {
+                let value = self.at_run_time(val, l.value.span).and_then(|e| {
                     self.even(&e)?;
                     Ok(e)
                 });

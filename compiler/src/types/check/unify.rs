@@ -18,7 +18,11 @@ impl Checker<'_> {
         let name = &f.name.name;
         let error = Diagnostic::error(
             codes::ARGUMENTS,
-            format!("`{name}` takes {}, not {found}", count(names.len(), "argument", "arguments"),),
+            format!(
+                "`{name}` takes {}, not \
+                {found}",
+                count(names.len(), "argument", "arguments"),
+            ),
             span,
             "wrong number of arguments",
         );

@@ -1,0 +1,257 @@
+//! What checking makes of the library and of small programs.
+
+use super::world::{STD, World};
+use super::{Checked, Options, check, intrinsics, names};
+use crate::diagnostic::render;
+use crate::syntax::{LoadError, Sources, embedded};
+use crate::types::{ExprKind, Intrinsic, Program, Stmt};
+
+fn try_check(text: &str, bindings: &str, defaults: bool) -> Result<Checked, String> {
+    let mut sources = Sources::new();
+    let file = sources.add("test.slvr", text);
+    let bindings = bindings
+        .split_whitespace()
+        .filter_map(|b| b.split_once('='))
+        .map(|(n, v)| (n.to_owned(), v.to_owned()))
+        .collect();
+    let options = Options { bindings, predicate: None, defaults };
+    let mut load = |path: &str| match path {
+        "net.slvr" => Ok("model Net(x: fix[2]) -> fix[1] { fc: linear[2, 1]; x |> fc \
+            }"
+        .to_owned()),
+        _ => Err(LoadError::NotFound),
+    };
+    check(&mut sources, file, &options, &mut load)
+        .map_err(|errors| render::render(&errors, &sources, false))
+}
+
+fn program(text: &str, bindings: &str) -> Program {
+    match try_check(text, bindings, false) {
+        Ok(checked) => checked.program,
+        Err(message) => panic!("{message}"),
+    }
+}
+
+fn predicate(name: &str, bindings: &str) -> Program {
+    program(embedded::get(name).expect("embedded"), bindings)
+}
+
+fn model(name: &str) -> crate::types::model::Model {
+    let text =
+        "predicate P[M: model]() { parties S; input w: public weights M; reveal w to S as w; }";
+    program(text, &format!("M={name}")).models.swap_remove(0)
+}
+
+#[test]
+fn the_library_has_no_unknown_names_and_every_intrinsic_is_declared() {
+    let (mut sources, mut diags) = (Sources::new(), Vec::new());
+    let world = World::new(&mut sources, &mut diags);
+    for module in 0..world.modules.len() {
+        names::resolve(&world, module, &mut diags);
+    }
+    assert!(diags.is_empty(), "{}", render::render(&diags, &sources, false));
+    for (name, _) in intrinsics::NAMES {
+        let item = world.modules[STD].names.get(*name).map(|id| world.item(*id));
+        assert!(item.is_some_and(|i| !i.doc.is_empty()), "{name} is not declared, or has no doc");
+    }
+}
+
+#[test]
+fn lenet5_has_the_parameters_of_its_state_dict() {
+    let m = model("LeNet5");
+    assert_eq!(m.len, 61_706);
+    let found: Vec<(&str, &[u64])> =
+        m.params.iter().map(|p| (p.name.as_str(), p.shape.as_slice())).collect();
+    let expected: [(&str, &[u64]); 10] = [
+        ("conv1.weight", &[6, 1, 5, 5]),
+        ("conv1.bias", &[6]),
+        ("conv2.weight", &[16, 6, 5, 5]),
+        ("conv2.bias", &[16]),
+        ("fc1.weight", &[120, 400]),
+        ("fc1.bias", &[120]),
+        ("fc2.weight", &[84, 120]),
+        ("fc2.bias", &[84]),
+        ("fc3.weight", &[10, 84]),
+        ("fc3.bias", &[10]),
+    ];
+    assert_eq!(found, expected);
+    let mut offset = 0;
+    for p in &m.params {
+        assert_eq!(p.offset, offset, "{}", p.name);
+        offset += p.shape.iter().product::<u64>();
+    }
+    assert_eq!((m.input, m.output), (vec![1, 28, 28], vec![10]));
+}
+
+#[test]
+fn resnet18_has_its_trainable_weights_and_running_statistics() {
+    let m = model("ResNet18");
+    let size = |p: &crate::types::model::Param| p.shape.iter().product::<u64>();
+    let running: u64 = m.params.iter().filter(|p| p.name.contains("running")).map(size).sum();
+    assert_eq!(m.len - running, 11_173_962);
+    assert_eq!(running, 9_600);
+    let names: Vec<&str> = m.params.iter().map(|p| p.name.as_str()).collect();
+    assert_eq!(
+        names[..6],
+        [
+            "stem.conv.weight",
+            "stem.norm.weight",
+            "stem.norm.bias",
+            "stem.norm.running_mean",
+            "stem.norm.running_var",
+            "stage1.down.first.conv.weight"
+        ]
+    );
+    assert!(names.contains(&"stage2.down.skip.conv.weight"));
+    assert!(!names.iter().any(|n| n.starts_with("stage1.down.skip")), "identity has no weights");
+    assert_eq!(m.output, [10]);
+}
+
+#[test]
+fn digits_and_mlp() {
+    assert_eq!(model("DigitsNet").len, 3_658);
+    assert_eq!(model("Mlp").len, 64 * 32 + 32 + 320 + 10);
+    assert_eq!(model("Mlp[8,classes=3]").len, 8 * 32 + 32 + 96 + 3);
+    assert_eq!(model("net.slvr:Net").len, 3);
+}
+
+#[test]
+fn slvr_accuracy_at_its_usual_sizes() {
+    let p = predicate("slvr_accuracy.slvr", "m=10 c=1 b=10 M=LeNet5");
+    insta::assert_snapshot!(p.to_string());
+}
+
+#[test]
+fn slvr_confidence_at_its_usual_sizes() {
+    let p = predicate("slvr_confidence.slvr", "m=10 c=1 b=10 M=LeNet5 lambda=2");
+    insta::assert_snapshot!(p.to_string());
+}
+
+#[test]
+fn krum_ranks_what_is_left_of_the_others() {
+    let p = predicate("krum.slvr", "m=7 f=2 M=DigitsNet");
+    insta::assert_snapshot!(p.to_string());
+}
+
+#[test]
+fn instances_are_shared() {
+    let text = "use std::{median};
+        predicate P[n]() {
+            parties S;
+            input x: public fix[n];
+            input y: public fix[n];
+            input z: public int[n];
+            reveal median(x) + median(y) to S as fixed;
+            reveal median(z) to S as whole;
+        }";
+    let p = program(text, "n=4");
+    let medians = p.functions.iter().filter(|f| f.name == "median").count();
+    assert_eq!(medians, 2, "one for fix, one for int");
+}
+
+#[test]
+fn compile_time_values_leave_no_variables() {
+    let text = "predicate P[n]() {
+            let k = 2 * n + 1;
+            let half = 0.5;
+            parties S;
+            input x: public fix[k];
+            reveal half * x[(k - 1) / 2] to S as middle;
+        }";
+    let p = program(text, "n=3");
+    assert_eq!(p.vars.iter().map(|v| v.name.as_str()).collect::<Vec<_>>(), ["x"]);
+    let Some(Stmt::Reveal { value, .. }) = p.body.last() else { panic!("a reveal is last") };
+    let ExprKind::Binary(_, half, at) = &value.kind else { panic!("a product") };
+    assert_eq!(half.kind, ExprKind::Const(0.5));
+    let ExprKind::At(_, index) = &at.kind else { panic!("an index") };
+    assert_eq!(*index, [crate::types::Index::Const(3)]);
+}
+
+#[test]
+fn powers_are_products() {
+    let text = "predicate P[n]() {
+            parties S;
+            input x: public fix;
+            reveal x^3 to S as cube;
+            reveal x^-2 to S as inverse;
+            reveal x^0 to S as one;
+        }";
+    let p = program(text, "n=1");
+    let products = |s: &Stmt| {
+        let mut n = 0;
+        if let Stmt::Reveal { value, .. } = s {
+            value.walk(&mut |e| n += usize::from(matches!(e.kind, ExprKind::Binary(..))));
+        }
+        n
+    };
+    assert_eq!(p.body.iter().map(products).collect::<Vec<_>>(), [0, 2, 2, 0]);
+}
+
+#[test]
+fn an_empty_sum_is_zero_and_a_reduction_of_weights_is_a_number() {
+    let text = "use std::{max, sum, abs, dot};
+        predicate P[M: model, n]() {
+            parties S;
+            input x: public fix[n];
+            input w: public weights M;
+            reveal [sum(x[j] for j in 0..i) for i in n] to S as prefix;
+            reveal sum(x[j] for j in 0..n - 1) to S as none;
+            reveal max(abs(w)) + sum(w) + dot(w, w) to S as one;
+        }";
+    let p = program(text, "n=1 M=Mlp");
+    let kinds: Vec<&ExprKind> = p
+        .body
+        .iter()
+        .filter_map(|s| match s {
+            Stmt::Reveal { value, .. } => Some(&value.kind),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(*kinds[1], ExprKind::Const(0.0));
+    let mut sums = 0;
+    if let Some(Stmt::Reveal { value, .. }) = p.body.last() {
+        assert!(value.ty.dims.is_empty());
+        value.walk(&mut |e| {
+            sums += usize::from(matches!(e.kind, ExprKind::Intrinsic(Intrinsic::Sum, _)));
+        });
+    }
+    assert_eq!(sums, 1);
+}
+
+#[test]
+fn smallest_sizes_satisfy_the_requirements() {
+    let text = "use std::{sum};
+        predicate P[M: model, m, c](scale: fix) {
+            require 2 * c + 1 < m;
+            require m % 2 == 1;
+            parties Client[m];
+            parties S;
+            input w: secret weights M in -1..1 from each Client;
+            reveal scale * sum(w) to S as total;
+        }";
+    let checked = try_check(text, "scale=2", true).expect("right");
+    assert!(checked.chosen);
+    let sizes: Vec<String> =
+        checked.program.sizes.iter().map(|(n, v)| format!("{n}={v}")).collect();
+    assert_eq!(sizes, ["M=DigitsNet", "m=5", "c=1", "scale=2"]);
+    let bound = try_check(text, "M=Mlp m=7 c=2 scale=1", true).expect("right");
+    assert!(!bound.chosen);
+    let message = try_check(text, "m=5", false).expect_err("sizes are missing");
+    assert!(message.contains("slvrc check test.slvr M=DigitsNet m=5 c=1 scale=1"), "{message}");
+}
+
+#[test]
+fn the_size_of_a_program_does_not_grow_with_its_sizes() {
+    let small = predicate("slvr_accuracy.slvr", "m=4 c=1 b=1 M=DigitsNet");
+    let large = predicate("slvr_accuracy.slvr", "m=400 c=20 b=1000 M=DigitsNet");
+    let count = |p: &Program| {
+        let mut n = 0;
+        for s in &p.body {
+            if let Stmt::Let { value, .. } | Stmt::Reveal { value, .. } = s {
+                value.walk(&mut |_| n += 1);
+            }
+        }
+        n + p.functions.len() + p.vars.len()
+    };
+    assert_eq!(count(&small), count(&large));
+}
