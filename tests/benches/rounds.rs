@@ -2,15 +2,16 @@
 //! Markdown table. `cargo bench -p slvr-tests --bench rounds`.
 //!
 //! Weights and images are random; LeNet-5's images are MNIST's where the folder that
-//! `SLVR_DATA` names has them (`mnist/train-images-idx3-ubyte.gz`).
+//! `SLVR_DATA` names (default: `shared/data` beside the checkout) has them.
 
 use slvr_runtime::circuit::traffic::Traffic;
 use slvr_runtime::share::encode::RawData;
-use slvr_tests::{compile, predicate, random_inputs};
-use std::path::Path;
+use slvr_tests::{compile, mnist, predicate, random_inputs};
 
 fn main() {
-    println!("| check | m | rounds | MB sent per party | MB uploaded per client | MB in a party | s (median of {RUNS}) |");
+    println!(
+        "| check | m | rounds | MB sent per party | MB uploaded per client | MB in a party | s (median of {RUNS}) |"
+    );
     println!("|---|---|---|---|---|---|---|");
     for (model, m, b) in [("DigitsNet", 10, 10), ("DigitsNet", 20, 10), ("LeNet5", 10, 10)] {
         row(model, m, b);
@@ -25,7 +26,7 @@ fn row(model: &str, m: u64, b: u64) {
         compile(predicate("slvr_accuracy"), &[("M", model), ("m", &ms), ("c", "1"), ("b", &bs)]);
     let mut inputs = random_inputs(case.circuit(), 1, 0.01);
     let mut images = "random";
-    if let (Some(pixels), "LeNet5") = (mnist(), model) {
+    if let (Some((pixels, _)), "LeNet5") = (mnist((m * b) as usize), model) {
         images = "MNIST";
         let mut pixels = pixels.into_iter();
         for member in inputs.sets.iter_mut().flatten() {
@@ -53,12 +54,4 @@ fn row(model: &str, m: u64, b: u64) {
         mb(report.peak_memory.iter().max().copied().unwrap_or(0)),
         seconds[RUNS / 2],
     );
-}
-
-fn mnist() -> Option<Vec<f64>> {
-    let dir = std::env::var_os("SLVR_DATA")?;
-    let file = Path::new(&dir).join("mnist/train-images-idx3-ubyte.gz");
-    let bytes = std::fs::read(file).ok()?;
-    let (_, pixels) = slvrc::learn::idx::images(&bytes, 255).ok()?;
-    Some(pixels.into_iter().take(1 << 20).map(f64::from).collect())
 }

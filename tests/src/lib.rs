@@ -193,3 +193,23 @@ pub fn distance(a: &[Vec<f64>], b: &[Vec<f64>]) -> f64 {
     };
     a.iter().zip(b).map(one).fold(0.0, f64::max)
 }
+
+/// The folder of image data sets beside the checkout, or where `SLVR_DATA` says.
+pub fn data_dir() -> std::path::PathBuf {
+    match std::env::var_os("SLVR_DATA") {
+        Some(dir) => dir.into(),
+        None => [env!("CARGO_MANIFEST_DIR"), "..", "..", "shared", "data"].iter().collect(),
+    }
+}
+
+/// The first `n` MNIST training images, pixels in [0, 1], with their labels; `None` where the files
+/// are missing.
+pub fn mnist(n: usize) -> Option<(Vec<f64>, Vec<i64>)> {
+    let dir = data_dir().join("mnist");
+    let images = std::fs::read(dir.join("train-images-idx3-ubyte.gz")).ok()?;
+    let labels = std::fs::read(dir.join("train-labels-idx1-ubyte.gz")).ok()?;
+    let (_, pixels) = slvrc::learn::idx::images(&images, 255).ok()?;
+    let labels = slvrc::learn::idx::labels(&labels).ok()?;
+    let pixels = pixels.into_iter().take(n * 28 * 28).map(f64::from).collect();
+    Some((pixels, labels.into_iter().take(n).map(i64::from).collect()))
+}

@@ -71,10 +71,10 @@ fn fail() {
         let text = fs::read_to_string(&path).expect("a readable program");
         let (message, codes, _) = messages(&format!("{name}.slvr"), &text);
         assert!(!codes.is_empty(), "{name}: nothing is wrong with it");
-        if let Some(code) = name.get(1..5).and_then(|c| c.parse::<u16>().ok()) {
-            if !codes.contains(&code) {
-                wrong += &format!("{name} says {codes:?}, not {code}\n");
-            }
+        if let Some(code) = name.get(1..5).and_then(|c| c.parse::<u16>().ok())
+            && !codes.contains(&code)
+        {
+            wrong += &format!("{name} says {codes:?}, not {code}\n");
         }
         seen.extend(codes);
         let mut settings = insta::Settings::clone_current();

@@ -80,6 +80,8 @@ mod tests {
         let sum = |p: usize| steps.iter().map(|s| s.bytes[p]).sum::<u64>();
         assert_eq!([sum(0), sum(1), sum(2)], traffic.bytes, "{}", text::print(&circuit));
         assert_eq!(steps.iter().map(|s| s.instructions).sum::<usize>(), circuit.instructions());
-        assert!(steps.windows(2).all(|w| w[0].bytes.iter().sum::<u64>() >= w[1].bytes.iter().sum()));
+        assert!(
+            steps.windows(2).all(|w| w[0].bytes.iter().sum::<u64>() >= w[1].bytes.iter().sum())
+        );
     }
 }

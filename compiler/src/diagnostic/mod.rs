@@ -1,10 +1,11 @@
 //! One small structure renders every message of the compiler: a code, a title, labels that point at
 //! the source, and hints that say what to write instead.
 //!
-//! Lives here: [`Diagnostic`], the table of error codes ([`codes`]), near names ([`near`]) and
-//! rendering ([`render`]). May not: the decision what is an error; each room makes its own diagnostics.
+//! Lives here: [`Diagnostic`], the table of error codes ([`codes`]), what each of them means
+//! ([`explain`]), near names ([`near`]) and rendering ([`render`]). May not: the decision what is an error; each room makes its own diagnostics.
 
 pub mod codes;
+pub mod explain;
 pub mod near;
 pub mod render;
 

@@ -82,7 +82,7 @@ fn elem_of(op: &Op, args: &[&Type]) -> Result<Elem, String> {
             numeric(args[0])?;
             if c.fract() == 0.0 { args[0].elem } else { Elem::Fix }
         }
-        Div | Exp | Recip | Sqrt | Log | Halve(_) | Shift(_) | Trunc(_) => {
+        Div | Exp | ExpNonPositive | Recip | Sqrt | Log | Halve(_) | Shift(_) | Trunc(_) => {
             args.iter().try_for_each(|t| numeric(t))?;
             Elem::Fix
         }
@@ -193,8 +193,8 @@ fn shape_of(graph: &Graph, op: &Op, args: &[&Type]) -> Result<Vec<u64>, String> 
             need(s(0) == s(1), || "gate of unequal shapes".into())?;
             s(0).to_vec()
         }
-        Neg | Scale(_) | Not | ToInt | Relu | Exp | Recip | Sqrt | Log | Abs | Sort | Trunc(_)
-        | Shift(_) | Halve(_) => s(0).to_vec(),
+        Neg | Scale(_) | Not | ToInt | Relu | Exp | ExpNonPositive | Recip | Sqrt | Log | Abs
+        | Sort | Trunc(_) | Shift(_) | Halve(_) => s(0).to_vec(),
         Sum(axes) => {
             need(axes.windows(2).all(|w| w[0] < w[1]), || "axes must ascend".into())?;
             need(axes.iter().all(|&a| (a as usize) < s(0).len()), || "no such axis".into())?;

@@ -6,13 +6,15 @@
 //! with the number of clients or samples.
 //!
 //! Lives here: the data structure ([`Graph`], [`Op`]), the typing rule ([`infer`]), the builder from
-//! a typed program ([`build`]), text ([`text`]), the verifier ([`verify`]) and evaluation
-//! ([`eval`]). May not: rewriting ([`crate::passes`]), protocols ([`crate::lower`]).
+//! a typed program ([`build`]), text ([`text`]), the verifier ([`verify`]), evaluation ([`eval`]) and
+//! the domains of functions ([`domain`]). May not: rewriting ([`crate::passes`]), protocols
+//! ([`crate::lower`]).
 //!
 //! Node ids ascend in topological order, always: a pass makes a new graph by walking an old one
 //! ([`Graph::rewrite`]) and a node can only be added after its operands.
 
 pub mod build;
+pub mod domain;
 pub mod eval;
 pub mod infer;
 mod op;

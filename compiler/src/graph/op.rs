@@ -90,6 +90,8 @@ pub enum Op {
     Gate,
     /// (a): e^a.
     Exp,
+    /// (a): e^a of an a that is at most 0 by construction, up to rounding: `x - max(x)`.
+    ExpNonPositive,
     /// (a): 1 / a.
     Recip,
     /// (a): square root.
@@ -204,6 +206,7 @@ impl Op {
             Relu => "relu",
             Gate => "gate",
             Exp => "exp",
+            ExpNonPositive => "exp_non_positive",
             Recip => "recip",
             Sqrt => "sqrt",
             Log => "log",

@@ -65,9 +65,9 @@ impl Emit {
     }
 
     /// An input's value.
-    pub fn input(&mut self, secret: bool, ring: u32, shape: Shape) -> ValueId {
+    pub fn input(&mut self, secret: bool, dom: Dom, shape: Shape) -> ValueId {
         let hold = if secret { Hold::Rep } else { Hold::Public };
-        self.value(Type::new(hold, Dom::Ring(ring), shape))
+        self.value(Type::new(hold, dom, shape))
     }
 
     /// A public table; one entry stands for all.

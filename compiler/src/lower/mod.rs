@@ -24,7 +24,7 @@ use crate::diagnostic::{Diagnostic, codes};
 use crate::graph::{Graph, NodeId, Op, Table};
 use crate::syntax::ast::Secrecy;
 use crate::types::Elem;
-use slvr_runtime::circuit::{self, Encoding, Op as C, ValueId};
+use slvr_runtime::circuit::{self, Dom, Encoding, Op as C, ValueId};
 
 /// Ring width of numbers, in bits.
 pub const RING: u32 = 64;
@@ -307,7 +307,9 @@ impl Lowering<'_> {
         let input = &self.graph.inputs[index as usize];
         let shape = self.graph.shape(id).to_vec();
         let secret = self.secret(id);
-        let value = self.emit.input(secret, RING, shape);
+        let bits = input.elem == Elem::Bit;
+        let value =
+            self.emit.input(secret, if bits { Dom::Bits(1) } else { Dom::Ring(RING) }, shape);
         let encoding = match (input.one_hot, input.elem) {
             (Some(classes), _) => Encoding::OneHot { classes },
             (None, Elem::Fix) => Encoding::Fixed {

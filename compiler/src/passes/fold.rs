@@ -18,7 +18,9 @@ const LIMIT: u64 = 1 << 16;
 pub(super) fn run(graph: &Graph) -> Graph {
     graph.rewrite(|new, id, args| {
         let node = graph.node(id);
-        if let Some((table, elem)) = constant(new, &node.op, args) {
+        // What has no value in the reals (1 / 0) is left to the run, which saturates.
+        let table = constant(new, &node.op, args);
+        if let Some((table, elem)) = table.filter(|(t, _)| t.data.iter().all(|x| x.is_finite())) {
             return new.add(Op::Const(table, elem, None), &[], node.site);
         }
         simplify(new, &node.op, args, node.site).unwrap_or_else(|| new.keep(graph, id, args))
@@ -47,7 +49,7 @@ fn constant(g: &Graph, op: &Op, args: &[NodeId]) -> Option<(Table, Elem)> {
             return Some((map(&|x| x * c), elem));
         }
         Op::Sqrt => return Some((map(&f64::sqrt), Elem::Fix)),
-        Op::Exp => return Some((map(&f64::exp), Elem::Fix)),
+        Op::Exp | Op::ExpNonPositive => return Some((map(&f64::exp), Elem::Fix)),
         Op::Log => return Some((map(&f64::ln), Elem::Fix)),
         Op::Recip => return Some((map(&|x| 1.0 / x), Elem::Fix)),
         Op::Abs => map(&f64::abs),

@@ -12,7 +12,8 @@
 //!   ->   %5 = scale 2.25 %2 ; %6 = lt %1 %5
 //! ```
 
-use crate::graph::{Graph, NodeId, Op};
+use crate::graph::{Graph, NodeId, Op, Table};
+use crate::types::Elem;
 
 pub(super) fn run(graph: &Graph) -> Graph {
     graph.rewrite(|new, id, args| {
@@ -67,6 +68,36 @@ fn rewrite(g: &mut Graph, op: &Op, args: &[NodeId], site: u32) -> Option<NodeId>
     }
 }
 
+/// A root against a constant: squares where the constant is positive. A root is not below a
+/// constant that is not positive, and above one that is negative.
+fn with_bound(g: &mut Graph, a: NodeId, b: NodeId, site: u32) -> Option<NodeId> {
+    let bound = |g: &Graph, id: NodeId| match g.op(id) {
+        Op::Const(t, ..) => t.as_splat(),
+        _ => None,
+    };
+    let (root, limit, below) = match (bound(g, a), bound(g, b)) {
+        (None, Some(c)) => (side(g, a), c, true),
+        (Some(c), None) => (side(g, b), c, false),
+        _ => return None,
+    };
+    if !root.root || root.factor <= 0.0 {
+        return None;
+    }
+    let shape = crate::graph::infer::align(g.shape(a), g.shape(b)).ok()?;
+    let known = |value: f64| Op::Const(Table::splat(value, shape.clone()), Elem::Bit, None);
+    if below && limit <= 0.0 {
+        return Some(g.add(known(0.0), &[], site));
+    }
+    if !below && limit < 0.0 {
+        return Some(g.add(known(1.0), &[], site));
+    }
+    let own = g.shape(if below { b } else { a }).to_vec();
+    let square = Table::splat((limit / root.factor).powi(2), own);
+    let square = g.add(Op::Const(square, Elem::Fix, None), &[], site);
+    let (x, y) = if below { (root.x, square) } else { (square, root.x) };
+    Some(g.add(Op::Lt, &[x, y], site))
+}
+
 /// One side of a comparison as factor * x, or factor * sqrt(x).
 struct Side {
     factor: f64,
@@ -85,6 +116,9 @@ fn side(g: &Graph, mut id: NodeId) -> Side {
 }
 
 fn compare(g: &mut Graph, a: NodeId, b: NodeId, site: u32) -> Option<NodeId> {
+    if let Some(done) = with_bound(g, a, b, site) {
+        return Some(done);
+    }
     let (a, b) = (side(g, a), side(g, b));
     if a.root != b.root || a.factor <= 0.0 || b.factor <= 0.0 {
         return None;

@@ -24,7 +24,9 @@ pub(super) fn run(graph: &Graph) -> Graph {
     slices.rewrite(|new, id, args| {
         let node = slices.node(id);
         match node.op {
-            Op::SortSum { lo, hi } => by_rank(new, args[0], lo, hi, node.site),
+            Op::SortSum { lo, hi } if rankable(new, args[0]) => {
+                by_rank(new, args[0], lo, hi, node.site)
+            }
             _ => new.keep(&slices, id, args),
         }
     })
@@ -67,6 +69,13 @@ pub(super) fn square(rank: usize, n: u64, f: impl Fn(u64, u64) -> bool) -> Table
     shape.extend([n, n]);
     let data = (0..n * n).map(|at| f64::from(f(at / n, at % n))).collect();
     Table { shape, data }
+}
+
+/// All pairs of more entries are too many to compare, or even to write down.
+const MAX_RANKED: u64 = 4096;
+
+fn rankable(g: &Graph, x: NodeId) -> bool {
+    g.shape(x).last().is_some_and(|&n| n <= MAX_RANKED)
 }
 
 fn by_rank(g: &mut Graph, x: NodeId, lo: u64, hi: u64, site: u32) -> NodeId {

@@ -135,7 +135,14 @@ impl Scales<'_> {
                 let value = self.at_most(args[0], FACTOR);
                 self.add(Op::Gate, &[value, args[0]])
             }
-            Op::Div | Op::Exp | Op::Recip | Op::Sqrt | Op::Log => {
+            // A divisor may keep its scale: counts have few bits.
+            Op::Div => {
+                let (x, y) = (self.truncate(args[0]), self.truncate(args[1]));
+                let frac = self.frac(x).max(FRACTION);
+                let x = self.raise(x, frac);
+                self.add(op, &[x, y])
+            }
+            Op::Exp | Op::ExpNonPositive | Op::Recip | Op::Sqrt | Op::Log => {
                 let args: Vec<NodeId> = args
                     .iter()
                     .map(|&a| {

@@ -88,7 +88,7 @@ snapshot!(
     "monotone",
     "%0 = input 2 : secret fix[3] @0
 %1 = sqrt %0 : secret fix[3] @0
-%2 = sort_sum %1 1..2 : secret fix @0
+%2 = sort_sum %1 lo=1 hi=2 : secret fix @0
 %3 = scale %2 by=1.5 : secret fix @0
 %4 = reshape %3 : secret fix[1] @0
 %5 = lt %1 %4 : secret bit[3] @0

@@ -505,6 +505,7 @@ fn bad_input(circuit: &Circuit, input: &Input, ty: &Type) -> Option<&'static str
             let fits = |x| hold == Hold::Public || fixed::encode(x, frac, k).is_some();
             lo <= hi && fits(lo) && fits(hi)
         }
+        Encoding::Int { lo: 0, hi: 2 } if ty.dom == Dom::Bits(1) => true,
         Encoding::Int { lo, hi } => {
             let fits = |x: i128| k == 128 || (-(1i128 << (k - 1))..1i128 << (k - 1)).contains(&x);
             lo < hi && fits(i128::from(lo)) && fits(i128::from(hi) - 1)
@@ -514,9 +515,9 @@ fn bad_input(circuit: &Circuit, input: &Input, ty: &Type) -> Option<&'static str
             classes >= 1
         }
     };
-    let one_hot = matches!(input.encoding, Encoding::OneHot { .. });
+    let bits = matches!(input.encoding, Encoding::OneHot { .. } | Encoding::Int { lo: 0, hi: 2 });
     match ty.dom {
-        Dom::Bits(w) if !one_hot || w != 1 => Some("it is over bits"),
+        Dom::Bits(w) if !bits || w != 1 => Some("it is over bits"),
         _ if !in_range => Some("its range is empty or does not fit the ring"),
         _ if ty.shape != shape => Some("its value has another shape"),
         _ => bad_fields(&input.fields, &input.shape),

@@ -28,7 +28,7 @@ impl Build {
         let circuit = loaded.circuit();
         let bytes = artifact::write(circuit);
         std::fs::write(&self.output, &bytes)
-            .with_context(|| format!("cannot write {}", self.output))?;
+            .with_context(|| format!("{}: cannot be written", self.output))?;
         let traffic = Traffic::of(circuit);
         let hash = hex(&artifact::hash(circuit));
         if json {

@@ -22,7 +22,8 @@ impl Check {
             let sizes: serde_json::Map<String, serde_json::Value> =
                 p.sizes.iter().map(|(n, v)| (n.clone(), json!(v))).collect();
             let all = json!({
-                "ok": true, "predicate": p.name, "sizes": sizes, "diagnostics": warnings,
+                "ok": true, "predicate": p.name, "sizes": sizes,
+                "sizes_chosen": checked.chosen, "diagnostics": warnings,
             });
             return say(&format!("{all}\n"));
         }

@@ -7,7 +7,7 @@ use anyhow::bail;
 use serde_json::{Value, json};
 use slvr_runtime::circuit::{Circuit, Op};
 use slvr_runtime::clear;
-use slvr_runtime::party::{RunError, session};
+use slvr_runtime::party::session;
 use slvr_runtime::protocol::committee::committee;
 use slvr_runtime::share::encode::{Encoded, Inputs, RawData};
 use slvr_runtime::share::reveal::Revealed;
@@ -40,15 +40,20 @@ pub struct Eval {
 
 impl Eval {
     pub fn run(self, json: bool) -> anyhow::Result<()> {
-        let loaded = program::load_circuit(&self.target)?;
+        // Floating point needs no circuit.
+        let loaded = match self.exact {
+            true => program::load_circuit(&self.target)?,
+            false => program::load_interface(&self.target)?,
+        };
         let circuit = loaded.circuit();
         let coins = self.coins(circuit)?;
         let inputs = tensors::read(circuit, &self.inputs)?;
         // Shapes, ranges and numbers are held to the declaration whichever way it is evaluated.
-        let encoded = match session::encode(circuit, &inputs) {
-            Err(RunError::Input(e)) => return Err(tensors::locate(circuit, &self.inputs, e)),
-            other => other?,
-        };
+        let encoded = Encoded::new(circuit, &inputs)
+            .map_err(|e| tensors::locate(circuit, &self.inputs, e))?;
+        if let Some(dir) = &self.outputs {
+            tensors::can_make(dir)?;
+        }
         let outputs = match &loaded {
             Loaded::Source(s) if !self.exact => floating(&s.0.program, circuit, &inputs, &coins)?,
             _ => exact(circuit, &encoded, &coins)?,
@@ -66,7 +71,10 @@ impl Eval {
                 .map(|o| json!({ "name": o.name, "shape": o.shape, "values": o.values }))
                 .collect();
             let coins: Vec<String> = coins.iter().map(|c| format!("{c:032x}")).collect();
-            let all = json!({ "predicate": circuit.name, "arithmetic": how, "coins": coins, "outputs": all });
+            let all = json!({
+                "ok": true, "predicate": circuit.name, "arithmetic": how, "coins": coins,
+                "outputs": all,
+            });
             return say(&format!("{all}\n"));
         }
         let mut out = format!("{} in {how}\n", circuit.name);

@@ -6,7 +6,11 @@ use anyhow::bail;
 use serde_json::{Value, json};
 use slvr_runtime::circuit::traffic::Traffic;
 use slvrc::cost;
-use slvrc::diagnostic::codes;
+use slvrc::diagnostic::explain::{Examples, Explanation, args, explain};
+use slvrc::diagnostic::{Code, codes, render};
+use slvrc::pipeline;
+use slvrc::syntax::{Sources, embedded::Embedded};
+use slvrc::types::{self, Checked, Options};
 use std::fmt::Write;
 
 /// Arguments.
@@ -20,15 +24,11 @@ pub struct Explain {
 impl Explain {
     pub fn run(self, json: bool) -> anyhow::Result<()> {
         let name = &self.target.file;
-        let number = name.strip_prefix('E').and_then(|n| n.parse::<u16>().ok());
-        if let (Some(number), 5) = (number, name.len()) {
-            let Some((code, title)) = codes::ALL.iter().find(|(c, _)| c.0 == number) else {
-                bail!("there is no diagnostic {name}");
+        if let Some(number) = number(name) {
+            let Some(e) = explain(Code(number)) else {
+                bail!("there is no code {name}; they go from E0001 to {}", last());
             };
-            if json {
-                return say(&format!("{}\n", json!({ "code": code.to_string(), "title": title })));
-            }
-            return say(&format!("{code}: {title}\n"));
+            return say(&if json { as_json(&e) } else { as_text(&e) });
         }
         let loaded = program::load_circuit(&self.target)?;
         let circuit = loaded.circuit();
@@ -71,4 +71,59 @@ impl Explain {
         }
         say(&out)
     }
+}
+
+/// The number of a code: `E0007`, `e7`.
+fn number(name: &str) -> Option<u16> {
+    let digits = name.strip_prefix(['E', 'e'])?;
+    let code = (1..=4).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_digit());
+    digits.parse().ok().filter(|_| code)
+}
+
+fn last() -> String {
+    codes::ALL.last().map_or_else(String::new, |(code, _)| code.to_string())
+}
+
+fn as_json(e: &Explanation) -> String {
+    let mut all = json!({ "code": e.code.to_string(), "title": e.title, "rule": e.rule });
+    if let Some(x) = &e.examples {
+        all["mistake"] = json!(x.mistake);
+        all["why"] = json!(x.why);
+        all["mended"] = json!(x.mended);
+    }
+    format!("{all}\n")
+}
+
+fn as_text(e: &Explanation) -> String {
+    let mut out = format!("{}: {}\n\n{}\n", e.code, e.title, e.rule);
+    let indented = |program: &str| {
+        let lines =
+            program.lines().map(|l| if l.is_empty() { "\n".into() } else { format!("    {l}\n") });
+        lines.collect::<String>()
+    };
+    if let Some(x) = &e.examples {
+        let _ = write!(out, "\n{}\n{}", indented(x.mistake), indented(&message(x)));
+        let _ = write!(out, "\n{}\n\n{}", x.why, indented(x.mended));
+    }
+    out
+}
+
+/// What the compiler says of a mistake, now.
+fn message(x: &Examples) -> String {
+    let mut sources = Sources::new();
+    let file = sources.add("example.slvr", x.mistake);
+    let bindings = args(x.mistake);
+    let defaults = bindings.is_none();
+    let options = Options { bindings: bindings.unwrap_or_default(), predicate: None, defaults };
+    let found = match types::check(&mut sources, file, &options, &mut Embedded) {
+        Ok(Checked { program, mut warnings, .. }) => {
+            if x.build {
+                warnings.extend(pipeline::unchecked_demands(&program));
+                warnings.extend(pipeline::compile(&program, &sources).err().unwrap_or_default());
+            }
+            warnings
+        }
+        Err(errors) => errors,
+    };
+    render::render(&found, &sources, false)
 }

@@ -4,10 +4,12 @@
 
 mod build;
 mod check;
+mod completions;
 mod demo;
 mod eval;
 mod explain;
 mod fail;
+mod fmt;
 mod print;
 mod program;
 mod run;
@@ -37,12 +39,16 @@ enum Verb {
     Build(build::Build),
     /// Evaluate a program in the clear, in floating point or in the circuit's own arithmetic.
     Eval(eval::Eval),
+    /// Format programs in place.
+    Fmt(fmt::Fmt),
     /// What a program costs and leaks, step by step, before it runs; or what a code (E0007) means.
     Explain(explain::Explain),
     /// Run a program among three parties on this machine.
     Run(run::Run),
     /// Federated learning with a poisoner on embedded real data, checked among three parties.
     Demo(demo::Demo),
+    /// Print a completion script for a shell.
+    Completions(completions::Completions),
 }
 
 /// A program and what is bound in it.
@@ -68,6 +74,8 @@ fn main() -> ExitCode {
         Verb::Explain(v) => v.run(cli.json),
         Verb::Run(v) => v.run(cli.json),
         Verb::Demo(v) => v.run(cli.json),
+        Verb::Fmt(v) => v.run(cli.json),
+        Verb::Completions(v) => v.run(),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

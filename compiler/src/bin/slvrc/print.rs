@@ -3,6 +3,7 @@
 use crate::fail::{Usage, say};
 use crate::{Target, program};
 use clap::ValueEnum;
+use serde_json::json;
 use slvr_runtime::circuit;
 use slvrc::graph::Graph;
 use slvrc::{passes, syntax};
@@ -32,7 +33,7 @@ enum Stage {
 }
 
 impl Print {
-    pub fn run(self, _json: bool) -> anyhow::Result<()> {
+    pub fn run(self, json: bool) -> anyhow::Result<()> {
         if self.stage != Stage::Graph && (self.after.is_some() || self.dot) {
             return Err(Usage("--after and --dot go with --stage graph".into()).into());
         }
@@ -46,7 +47,7 @@ impl Print {
         }
         if self.stage == Stage::Ast {
             let (file, _) = program::parse(&self.target)?;
-            return say(&syntax::print(&file));
+            return self.show(syntax::print(&file), json);
         }
         let checked = program::check(&self.target, program::Sizes::OrSmallest)?;
         let text = match self.stage {
@@ -70,7 +71,19 @@ impl Print {
                 if self.dot { dot(&chosen) } else { slvrc::graph::text::print(&chosen) }
             }
         };
-        say(&text)
+        self.show(text, json)
+    }
+
+    fn show(&self, text: String, json: bool) -> anyhow::Result<()> {
+        if !json {
+            return say(&text);
+        }
+        let stage = match self.stage {
+            Stage::Ast => "ast",
+            Stage::Graph => "graph",
+            Stage::Circuit => "circuit",
+        };
+        say(&format!("{}\n", json!({ "ok": true, "stage": stage, "text": text })))
     }
 }
 

@@ -1,14 +1,15 @@
 //! From a file name and bindings to a checked program, and to a circuit.
 
 use crate::Target;
-use crate::fail::Rejected;
-use anyhow::Context;
-use slvr_runtime::circuit::{Circuit, artifact};
-use slvrc::diagnostic::Diagnostic;
+use crate::fail::{Rejected, Usage};
+use anyhow::{Context, anyhow, bail};
+use slvr_runtime::circuit::{self, Circuit, artifact};
+use slvrc::diagnostic::{Diagnostic, codes, near::did_you_mean};
 use slvrc::pipeline::{self, Compiled};
 use slvrc::syntax::ast::{File, FileId};
 use slvrc::syntax::{self, LoadError, Sources};
-use slvrc::types::{self, Program};
+use slvrc::types::{self, Elem, Program, Stmt};
+use std::io::ErrorKind;
 
 /// A program that type-checks.
 pub struct Checked {
@@ -40,7 +41,7 @@ impl Checked {
     }
 }
 
-fn load(path: &str) -> Result<String, LoadError> {
+fn read(path: &str) -> Result<String, LoadError> {
     std::fs::read_to_string(path).map_err(|e| match e.kind() {
         std::io::ErrorKind::NotFound => LoadError::NotFound,
         _ => LoadError::Unreadable(e.to_string()),
@@ -50,19 +51,28 @@ fn load(path: &str) -> Result<String, LoadError> {
 /// The text of the target. A name without a directory that is not a file here may be one of the
 /// predicates that come with the compiler.
 fn source(file: &str) -> anyhow::Result<String> {
-    match std::fs::read_to_string(file) {
-        Ok(text) => Ok(text),
-        Err(e) => {
-            let bare = file.strip_suffix(".slvr").unwrap_or(file);
-            let known = syntax::embedded::PREDICATES
-                .iter()
-                .find(|(name, _)| name.strip_suffix(".slvr").unwrap_or(name) == bare);
-            match known {
-                Some((_, text)) => Ok((*text).to_string()),
-                None => Err(e).with_context(|| format!("cannot read {file}")),
-            }
-        }
+    if file.ends_with(".slvrb") {
+        let why = format!("{file} is a compiled circuit; this verb takes a program, a .slvr file");
+        return Err(Usage(why).into());
     }
+    let e = match std::fs::read_to_string(file) {
+        Ok(text) => return Ok(text),
+        Err(e) => e,
+    };
+    let bare = file.strip_suffix(".slvr").unwrap_or(file);
+    let known = || {
+        let all = syntax::embedded::PREDICATES.iter();
+        all.map(|(name, text)| (name.strip_suffix(".slvr").unwrap_or(name), *text))
+    };
+    if let Some((_, text)) = known().find(|(name, _)| *name == bare) {
+        return Ok(text.to_string());
+    }
+    if e.kind() == ErrorKind::NotFound {
+        let near = did_you_mean(bare, known().map(|(name, _)| name));
+        let hint = near.map(|n| format!("; did you mean `{n}`?")).unwrap_or_default();
+        bail!("{file}: no such file, and no predicate of that name comes with slvrc{hint}");
+    }
+    Err(e).with_context(|| format!("{file}: cannot be read"))
 }
 
 fn bindings(target: &Target) -> anyhow::Result<Vec<(String, String)>> {
@@ -71,7 +81,7 @@ fn bindings(target: &Target) -> anyhow::Result<Vec<(String, String)>> {
         .iter()
         .map(|b| match b.split_once('=') {
             Some((n, v)) if !n.is_empty() => Ok((n.trim().to_string(), v.trim().to_string())),
-            _ => Err(crate::fail::Usage(format!("`{b}` is not NAME=VALUE")).into()),
+            _ => Err(Usage(format!("`{b}` is not NAME=VALUE, as in `m=10`")).into()),
         })
         .collect()
 }
@@ -106,7 +116,7 @@ pub fn check_text(
     let mut sources = Sources::new();
     let id = sources.add(name, text);
     let options = types::Options { bindings, predicate, defaults: sizes == Sizes::OrSmallest };
-    let done = types::check(&mut sources, id, &options, &mut load);
+    let done = types::check(&mut sources, id, &options, &mut read);
     match done {
         Ok(types::Checked { program, mut warnings, chosen }) => {
             warnings.extend(pipeline::unchecked_demands(&program));
@@ -119,7 +129,7 @@ pub fn check_text(
 /// A program with its circuit, or a compiled artifact alone.
 pub enum Loaded {
     /// From source.
-    Source(Box<(Checked, Compiled)>),
+    Source(Box<(Checked, Circuit)>),
     /// From a `.slvrb` file.
     Artifact(Box<Circuit>),
 }
@@ -128,7 +138,7 @@ impl Loaded {
     /// The circuit.
     pub fn circuit(&self) -> &Circuit {
         match self {
-            Loaded::Source(s) => &s.1.circuit,
+            Loaded::Source(s) => &s.1,
             Loaded::Artifact(c) => c,
         }
     }
@@ -136,18 +146,105 @@ impl Loaded {
 
 /// The circuit of a target, compiled or read.
 pub fn load_circuit(target: &Target) -> anyhow::Result<Loaded> {
-    if target.file.ends_with(".slvrb") {
-        if !target.bindings.is_empty() {
-            let why = "a compiled circuit has its sizes already: drop the NAME=VALUE arguments";
-            return Err(crate::fail::Usage(why.into()).into());
+    load(target, |checked| Ok(checked.compile()?.circuit))
+}
+
+/// Like [`load_circuit`]; of a program that there is no circuit for yet, its interface.
+pub fn load_interface(target: &Target) -> anyhow::Result<Loaded> {
+    load(target, |checked| {
+        let not_yet = |d: &Diagnostic| d.code == codes::NOT_LOWERED;
+        match pipeline::compile(&checked.program, &checked.sources) {
+            Ok(compiled) => Ok(compiled.circuit),
+            Err(d) if d.iter().all(not_yet) => Ok(interface(&checked.program)),
+            Err(d) => Err(checked.rejected(d)),
         }
-        let bytes =
-            std::fs::read(&target.file).with_context(|| format!("cannot read {}", target.file))?;
-        let circuit = artifact::read(&bytes).with_context(|| target.file.clone())?;
+    })
+}
+
+fn load(
+    target: &Target,
+    circuit: impl FnOnce(&Checked) -> anyhow::Result<Circuit>,
+) -> anyhow::Result<Loaded> {
+    let file = &target.file;
+    if file.ends_with(".slvrb") {
+        if !target.bindings.is_empty() || target.predicate.is_some() {
+            let why = "a compiled circuit is one predicate with its sizes bound: drop NAME=VALUE and --predicate";
+            return Err(Usage(why.into()).into());
+        }
+        let bytes = std::fs::read(file).with_context(|| format!("{file}: cannot be read"))?;
+        let circuit = artifact::read(&bytes)
+            .map_err(|e| anyhow!("{file}: {e}; make it again with `slvrc build`"))?;
         return Ok(Loaded::Artifact(Box::new(circuit)));
     }
     let checked = check(target, Sizes::Required)?;
     crate::fail::warn(&checked.warnings, &checked.sources);
-    let compiled = checked.compile()?;
-    Ok(Loaded::Source(Box::new((checked, compiled))))
+    let circuit = circuit(&checked)?;
+    Ok(Loaded::Source(Box::new((checked, circuit))))
+}
+
+/// Fraction bits, as circuits have them; in an [`interface`] only what fits a word depends on it.
+const FRACTION: u32 = 16;
+
+/// What a program reads, draws and reveals, as a circuit that computes nothing: enough to read input
+/// files and to write outputs by.
+fn interface(program: &Program) -> Circuit {
+    use circuit::{
+        Dom, Encoding, Field, From, Hold, Input, Instr, Layer, Op, Output, Type, ValueId,
+    };
+    let fields = |ty: &types::Ty| -> Vec<Field> {
+        let model = ty.record.and_then(|m| program.models.get(m.0 as usize));
+        let params = model.map_or(&[][..], |m| &m.params);
+        params.iter().map(|p| Field { name: p.name.clone(), shape: p.shape.clone() }).collect()
+    };
+    let parties = program.parties.iter();
+    let parties =
+        parties.map(|p| circuit::PartySet { name: p.name.clone(), size: p.size }).collect();
+    let mut out = Circuit {
+        name: program.name.clone(),
+        sizes: program.sizes.clone(),
+        parties,
+        inputs: Vec::new(),
+        consts: Vec::new(),
+        types: Vec::new(),
+        sites: Vec::new(),
+        layers: vec![Layer::default()],
+        outputs: Vec::new(),
+    };
+    for stmt in &program.body {
+        let value = ValueId(out.types.len() as u32);
+        match stmt {
+            Stmt::Input { var, range: (lo, hi), from } => {
+                let Some(v) = program.vars.get(var.0 as usize) else { continue };
+                let shape = v.ty.shape();
+                out.types.push(Type::new(Hold::Public, Dom::Ring(64), shape.clone()));
+                out.inputs.push(Input {
+                    name: v.name.clone(),
+                    from: from.map_or(From::Public, |s| From::Each(s.0)),
+                    encoding: match v.ty.elem {
+                        Elem::Fix => Encoding::Fixed { frac: FRACTION, lo: *lo, hi: *hi },
+                        _ => Encoding::Int { lo: *lo as i64, hi: (*hi as i64).saturating_add(1) },
+                    },
+                    shape: shape.get(usize::from(from.is_some())..).unwrap_or(&[]).to_vec(),
+                    fields: fields(&v.ty),
+                    value,
+                });
+            }
+            Stmt::Sample { .. } => {
+                out.types.push(Type::new(Hold::Public, Dom::Ring(128), []));
+                let coin = Instr { out: Some(value), op: Op::Coin, site: 0 };
+                out.layers[0].exchange.push(coin);
+            }
+            Stmt::Reveal { value, to, name, .. } => out.outputs.push(Output {
+                name: name.clone(),
+                to: to.0,
+                shape: value.ty.shape(),
+                ring: 64,
+                frac: FRACTION,
+                divisor: 1.0,
+                fields: fields(&value.ty),
+            }),
+            Stmt::Let { .. } => {}
+        }
+    }
+    out
 }

@@ -71,6 +71,9 @@ impl Run {
         let loaded = program::load_circuit(&self.target)?;
         let circuit = loaded.circuit();
         let inputs = tensors::read(circuit, &self.inputs)?;
+        if let Some(dir) = &self.outputs {
+            tensors::can_make(dir)?;
+        }
         if self.seed.is_some() {
             eprintln!("note: --seed makes all randomness predictable; for tests and demos only");
         }
@@ -102,6 +105,7 @@ pub fn to_json(circuit: &Circuit, r: &Report) -> Value {
         r.outputs.iter().map(|o| json!({ "name": o.name, "shape": o.shape })).collect();
     let coins: Vec<String> = r.coins.iter().map(|c| format!("{c:032x}")).collect();
     json!({
+        "ok": true,
         "predicate": circuit.name,
         "sizes": sizes,
         "circuit_hash": hex(&artifact::hash(circuit)),

@@ -4,49 +4,40 @@
 //! member 3 of the party set `Client`. A field of a record is `input.field`.
 
 use anyhow::{Context, anyhow, bail};
-use safetensors::tensor::{Dtype, SafeTensors, TensorView};
-use slvr_runtime::circuit::{Circuit, From, Input};
+use safetensors::tensor::{Dtype, SafeTensorError, SafeTensors, TensorView};
+use slvr_runtime::circuit::{Circuit, Encoding, From, Input};
 use slvr_runtime::share::encode::{InputError, Inputs, Problem, RawData, RawTensor};
 use slvr_runtime::share::reveal::Revealed;
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// Reads the inputs that a circuit declares.
 pub fn read(circuit: &Circuit, dir: &Path) -> anyhow::Result<Inputs> {
-    if !dir.is_dir() {
-        bail!("{}: no such directory of inputs", dir.display());
-    }
-    let of = |from: From| circuit.inputs.iter().filter(move |i| i.from == from);
+    let of = |from: From| -> Vec<Expected<'_>> {
+        circuit.inputs.iter().filter(|i| i.from == from).flat_map(Expected::of).collect()
+    };
+    is_folder(dir, &files(circuit))?;
     let mut public = BTreeMap::new();
-    if of(From::Public).next().is_some() {
-        public = read_file(&dir.join("public.safetensors"), of(From::Public))?;
+    let expected = of(From::Public);
+    if !expected.is_empty() {
+        public = read_file(&dir.join("public.safetensors"), "the public inputs", &expected)?;
     }
     let mut sets = Vec::new();
     for (s, set) in circuit.parties.iter().enumerate() {
-        let from = From::Each(s as u32);
+        let expected = of(From::Each(s as u32));
         let mut members = Vec::new();
-        if of(from).next().is_some() {
+        if !expected.is_empty() {
             let folder = dir.join(&set.name);
-            if !folder.is_dir() {
-                bail!(
-                    "{}: no such directory; it should hold the inputs of the {} members of {}",
-                    folder.display(),
-                    set.size,
-                    set.name
-                );
-            }
+            is_folder(&folder, &members_files("", set.size))?;
+            no_surplus(&folder, &set.name, set.size)?;
             for i in 0..set.size {
-                members.push(read_file(&folder.join(format!("{i}.safetensors")), of(from))?);
-            }
-            // A surplus file is most likely a wrong size on the command line.
-            let extra = folder.join(format!("{}.safetensors", set.size));
-            if extra.exists() {
-                bail!(
-                    "{}: {} has only {} members here; bind its size to use this file",
-                    extra.display(),
-                    set.name,
-                    set.size
-                );
+                let path = folder.join(format!("{i}.safetensors"));
+                members.push(read_file(
+                    &path,
+                    &format!("the inputs of {} {i}", set.name),
+                    &expected,
+                )?);
             }
         }
         sets.push(members);
@@ -54,95 +45,263 @@ pub fn read(circuit: &Circuit, dir: &Path) -> anyhow::Result<Inputs> {
     Ok(Inputs { public, sets })
 }
 
-fn read_file<'a>(
+/// The files of a folder of inputs, in words.
+fn files(circuit: &Circuit) -> String {
+    let gives = |from: From| circuit.inputs.iter().any(|i| i.from == from);
+    let mut all = Vec::new();
+    if gives(From::Public) {
+        all.push("public.safetensors".to_string());
+    }
+    let sets = circuit.parties.iter().enumerate();
+    for (_, set) in sets.filter(|(s, _)| gives(From::Each(*s as u32))) {
+        all.push(members_files(&format!("{}/", set.name), set.size));
+    }
+    all.join(", ")
+}
+
+fn members_files(folder: &str, size: u64) -> String {
+    match size {
+        1 => format!("{folder}0.safetensors"),
+        n => format!("{folder}0.safetensors to {folder}{}.safetensors", n - 1),
+    }
+}
+
+fn is_folder(path: &Path, holds: &str) -> anyhow::Result<()> {
+    let what = match path.is_dir() {
+        true => return Ok(()),
+        false if path.exists() => "not a directory",
+        false => "no such directory",
+    };
+    bail!("{}: {what}; it should hold {holds}", path.display())
+}
+
+/// A file of a member that is not there is most likely a wrong size on the command line.
+fn no_surplus(folder: &Path, set: &str, size: u64) -> anyhow::Result<()> {
+    let unreadable = || format!("{}: cannot be read", folder.display());
+    let mut surplus: Option<(u64, PathBuf)> = None;
+    for entry in folder.read_dir().with_context(unreadable)? {
+        let path = entry.with_context(unreadable)?.path();
+        let is_tensors = path.extension().is_some_and(|e| e == "safetensors");
+        let member = path.file_stem().and_then(|s| s.to_str()?.parse::<u64>().ok());
+        if let (true, Some(i)) = (is_tensors, member)
+            && i >= size
+            && surplus.as_ref().is_none_or(|(least, _)| i < *least)
+        {
+            surplus = Some((i, path));
+        }
+    }
+    let Some((i, path)) = surplus else { return Ok(()) };
+    let members = match size {
+        1 => "has only member 0".to_string(),
+        n => format!("has only members 0 to {}", n - 1),
+    };
+    bail!(
+        "{}: {set} {members}, and this would be member {i}; give {set} its size on the command line, or remove the file",
+        path.display()
+    )
+}
+
+/// A tensor that a file should hold: an input, or a field of one.
+struct Expected<'c> {
+    input: &'c Input,
+    name: String,
+    shape: &'c [u64],
+}
+
+impl<'c> Expected<'c> {
+    fn of(input: &'c Input) -> Vec<Self> {
+        if input.fields.is_empty() {
+            return vec![Expected { input, name: input.name.clone(), shape: &input.shape }];
+        }
+        let field = |f: &'c slvr_runtime::circuit::Field| {
+            let name = format!("{}.{}", input.name, f.name);
+            Expected { input, name, shape: &f.shape }
+        };
+        input.fields.iter().map(field).collect()
+    }
+
+    fn is_real(&self) -> bool {
+        matches!(self.input.encoding, Encoding::Fixed { .. })
+    }
+
+    /// What is expected, in words.
+    fn kind(&self) -> &'static str {
+        if self.is_real() { "real numbers" } else { "integers" }
+    }
+
+    fn shape(&self) -> String {
+        format!("of shape {:?}", self.shape)
+    }
+}
+
+/// Some names, for a message.
+fn listed(names: &[&str]) -> String {
+    const SHOWN: usize = 6;
+    let shown: Vec<String> = names.iter().take(SHOWN).map(|n| format!("`{n}`")).collect();
+    match names.len().saturating_sub(SHOWN) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
+fn read_file(
     path: &Path,
-    inputs: impl Iterator<Item = &'a Input>,
+    holds: &str,
+    expected: &[Expected<'_>],
 ) -> anyhow::Result<BTreeMap<String, RawTensor>> {
     let at = path.display();
-    let bytes = std::fs::read(path).with_context(|| format!("{at}: cannot be read"))?;
-    let file = SafeTensors::deserialize(&bytes)
-        .map_err(|e| anyhow!("{at}: not a safetensors file: {e}"))?;
-    let mut out = BTreeMap::new();
-    for input in inputs {
-        let tensor = if input.fields.is_empty() {
-            one(&file, &input.name, None).with_context(|| at.to_string())?
-        } else {
-            record(&file, input).with_context(|| at.to_string())?
-        };
-        out.insert(input.name.clone(), tensor);
+    let bytes = std::fs::read(path).map_err(|e| {
+        let names: Vec<&str> = expected.iter().map(|e| e.name.as_str()).collect();
+        let names = listed(&names);
+        match e.kind() {
+            ErrorKind::NotFound => anyhow!("{at}: no such file; it should hold {holds}: {names}"),
+            _ => anyhow!("{at}: cannot be read: {e}"),
+        }
+    })?;
+    let file =
+        SafeTensors::deserialize(&bytes).map_err(|e| anyhow!("{at}: {}", damage(&bytes, &e)))?;
+    let mut out: BTreeMap<String, RawTensor> = BTreeMap::new();
+    for e in expected {
+        let tensor =
+            one(&file, e, expected).map_err(|why| anyhow!("{at}: tensor `{}`: {why}", e.name))?;
+        // The fields of a record follow one another, as in the order of the circuit.
+        match out.get_mut(&e.input.name).map(|t| (&mut t.shape, &mut t.data)) {
+            None if e.input.fields.is_empty() => {
+                out.insert(e.name.clone(), tensor);
+            }
+            None => {
+                let flat = RawTensor { shape: vec![elements_of(&tensor.shape)], ..tensor };
+                out.insert(e.input.name.clone(), flat);
+            }
+            Some((shape, data)) => {
+                *shape = vec![elements_of(shape).saturating_add(elements_of(&tensor.shape))];
+                match (data, tensor.data) {
+                    (RawData::F64(all), RawData::F64(more)) => all.extend(more),
+                    (RawData::I64(all), RawData::I64(more)) => all.extend(more),
+                    // `one` holds every field to the kind of the input.
+                    _ => bail!("{at}: tensor `{}`: not of the kind of other fields", e.name),
+                }
+            }
+        }
     }
     Ok(out)
 }
 
-/// All fields of a record, one after another.
-fn record(file: &SafeTensors, input: &Input) -> anyhow::Result<RawTensor> {
-    let mut all = Vec::new();
-    for field in &input.fields {
-        let name = format!("{}.{}", input.name, field.name);
-        match one(file, &name, Some(&field.shape))?.data {
-            RawData::F64(v) => all.extend(v),
-            RawData::I64(_) => {
-                bail!("tensor `{name}`: holds integers, the circuit expects real numbers")
-            }
-        }
-    }
-    Ok(RawTensor::reals(vec![all.len() as u64], all))
+fn elements_of(shape: &[u64]) -> u64 {
+    shape.iter().fold(1, |n, &d| n.saturating_mul(d))
 }
 
-fn one(file: &SafeTensors, name: &str, shape: Option<&[u64]>) -> anyhow::Result<RawTensor> {
-    let Ok(view) = file.tensor(name) else {
-        let mut names: Vec<&str> = file.names().into_iter().collect();
-        names.sort_unstable();
-        let near = slvrc::diagnostic::near::did_you_mean(name, names.iter().copied());
-        let hint = match near {
-            Some(n) => format!("; did you mean `{n}`?"),
-            None if names.is_empty() => "; the file is empty".to_string(),
-            None => format!("; the file has {}", names[..names.len().min(8)].join(", ")),
-        };
-        bail!("tensor `{name}`: missing{hint}");
+/// What is wrong with bytes that do not read as safetensors: 8 bytes with the length of a JSON
+/// header, the header, and the tensors that it describes without gaps.
+fn damage(bytes: &[u8], e: &SafeTensorError) -> String {
+    if bytes.starts_with(b"PK") || bytes.starts_with(b"\x93NUMPY") {
+        return "a file of PyTorch or NumPy, not a safetensors file: save it with \
+                safetensors.torch.save_file or safetensors.numpy.save_file"
+            .into();
+    }
+    let Some((length, rest)) = bytes.split_first_chunk() else {
+        return format!("not a safetensors file: it has {} bytes", bytes.len());
     };
-    let found: Vec<u64> = view.shape().iter().map(|&d| d as u64).collect();
-    if let Some(expected) = shape
-        && found != expected
-    {
-        bail!("tensor `{name}`: has shape {found:?}, the circuit expects {expected:?}");
+    let (length, have) = (u64::from_le_bytes(*length), rest.len() as u64);
+    if length > have {
+        return format!(
+            "cut short, or not a safetensors file: it announces a header of {length} bytes, {have} follow"
+        );
     }
-    Ok(RawTensor { shape: found, data: elements(name, &view)? })
+    if !matches!(e, SafeTensorError::MetadataIncompleteBuffer) {
+        return format!("not a safetensors file: {e}");
+    }
+    let header = rest.get(..length as usize).unwrap_or_default();
+    let header: serde_json::Value = serde_json::from_slice(header).unwrap_or_default();
+    let ends = header.as_object().into_iter().flatten();
+    let ends = ends.filter_map(|(_, t)| t.get("data_offsets")?.get(1)?.as_u64());
+    let (wanted, have) = (ends.max().unwrap_or(0), have - length);
+    let how = if have < wanted { "cut short" } else { "damaged" };
+    format!("{how}: its header describes {wanted} bytes of tensors, {have} follow")
 }
 
-fn elements(name: &str, view: &TensorView) -> anyhow::Result<RawData> {
+fn one(file: &SafeTensors, e: &Expected, all: &[Expected]) -> Result<RawTensor, String> {
+    let Ok(view) = file.tensor(&e.name) else {
+        return Err(format!(
+            "missing, the circuit expects {} {}{}",
+            e.kind(),
+            e.shape(),
+            instead(file, e, all)
+        ));
+    };
+    let shape: Vec<u64> = view.shape().iter().map(|&d| d as u64).collect();
+    if shape != e.shape {
+        let turned = shape.len() == 2 && shape.iter().rev().eq(e.shape);
+        let hint = if turned { "; is it transposed?" } else { "" };
+        return Err(format!("has shape {shape:?}, the circuit expects {:?}{hint}", e.shape));
+    }
+    let data = elements(&view).filter(|d| matches!(d, RawData::F64(_)) == e.is_real());
+    let data = data.ok_or_else(|| {
+        let types = match e.is_real() {
+            true => "F32 or F64",
+            false => "I64 or another integer type",
+        };
+        format!(
+            "has elements of type {:?}, the circuit expects {}: {types}",
+            view.dtype(),
+            e.kind()
+        )
+    })?;
+    Ok(RawTensor { shape, data })
+}
+
+/// What the file may have in place of a missing tensor.
+fn instead(file: &SafeTensors, e: &Expected, all: &[Expected]) -> String {
+    let mut names: Vec<&str> = file.names();
+    names.sort_unstable();
+    let input = &e.input.name;
+    let field = e.name.strip_prefix(input.as_str()).and_then(|f| f.strip_prefix('.'));
+    if names.is_empty() {
+        return "; the file holds no tensors".into();
+    }
+    if let Some(field) = field
+        && names.contains(&field)
+    {
+        return format!("; the file has `{field}`: the fields of `{input}` begin with `{input}.`");
+    }
+    if field.is_some() && names.contains(&input.as_str()) {
+        return format!("; the file has `{input}` in one piece: give each field by its own name");
+    }
+    // A tensor that is expected itself is not what was meant.
+    names.retain(|n| !all.iter().any(|e| e.name == *n));
+    match slvrc::diagnostic::near::did_you_mean(&e.name, names.iter().copied()) {
+        Some(near) => format!("; the file has `{near}`: is it that?"),
+        None if names.is_empty() => String::new(),
+        None => format!("; what the file has besides: {}", listed(&names)),
+    }
+}
+
+/// The elements, if their type is one of those that are read. An integer beyond 63 bits becomes the
+/// largest of 63 bits, which is in no range: a range ends before it.
+fn elements(view: &TensorView) -> Option<RawData> {
     macro_rules! as_is {
-        ($ty:ty, $kind:ident, $to:ty) => {
+        ($ty:ty, $kind:ident, $to:expr) => {
             RawData::$kind(
                 view.data()
                     .chunks_exact(size_of::<$ty>())
                     .filter_map(|c| c.try_into().ok().map(<$ty>::from_le_bytes))
-                    .map(<$to>::from)
+                    .map($to)
                     .collect(),
             )
         };
     }
-    Ok(match view.dtype() {
-        Dtype::F32 => as_is!(f32, F64, f64),
-        Dtype::F64 => as_is!(f64, F64, f64),
-        Dtype::I64 => as_is!(i64, I64, i64),
-        Dtype::I32 => as_is!(i32, I64, i64),
-        Dtype::I16 => as_is!(i16, I64, i64),
-        Dtype::I8 => as_is!(i8, I64, i64),
-        Dtype::U8 => as_is!(u8, I64, i64),
-        Dtype::U16 => as_is!(u16, I64, i64),
-        Dtype::U32 => as_is!(u32, I64, i64),
-        Dtype::U64 => {
-            let words = view.data().chunks_exact(8).filter_map(|c| c.try_into().ok());
-            let signed = words.map(|c| i64::try_from(u64::from_le_bytes(c)));
-            match signed.collect() {
-                Ok(v) => RawData::I64(v),
-                Err(_) => bail!("tensor `{name}`: an element does not fit 64 signed bits"),
-            }
-        }
-        other => bail!(
-            "tensor `{name}`: element type {other:?} is not supported; use F32 or F64 for `fix`, an integer type for `int`"
-        ),
+    Some(match view.dtype() {
+        Dtype::F32 => as_is!(f32, F64, f64::from),
+        Dtype::F64 => as_is!(f64, F64, f64::from),
+        Dtype::I64 => as_is!(i64, I64, i64::from),
+        Dtype::I32 => as_is!(i32, I64, i64::from),
+        Dtype::I16 => as_is!(i16, I64, i64::from),
+        Dtype::I8 => as_is!(i8, I64, i64::from),
+        Dtype::U8 => as_is!(u8, I64, i64::from),
+        Dtype::U16 => as_is!(u16, I64, i64::from),
+        Dtype::U32 => as_is!(u32, I64, i64::from),
+        Dtype::U64 => as_is!(u64, I64, |x| i64::try_from(x).unwrap_or(i64::MAX)),
+        _ => return None,
     })
 }
 
@@ -178,7 +337,30 @@ pub fn locate(circuit: &Circuit, dir: &Path, e: InputError) -> anyhow::Error {
         tensor = name;
         *index = inner;
     }
+    let mut problem = problem.to_string();
+    if let Problem::Range { .. } = e.problem {
+        // A range of integers is half open in the language; a label of 10 in 0..10 needs a word.
+        match input.map(|i| i.encoding) {
+            Some(Encoding::Int { hi, .. }) => problem += &format!(", {hi} excluded"),
+            Some(Encoding::OneHot { classes }) => problem += &format!(", {classes} excluded"),
+            Some(Encoding::Fixed { .. }) | None => {}
+        }
+    }
+    // A scalar has no positions.
+    let problem = problem.replace("the element at []", "the value");
     anyhow!("{}: tensor `{tensor}`: {problem}", file.display())
+}
+
+/// Whether a directory for outputs can be made, as far as one can tell without making it: a run is
+/// not started for nothing, and one that is refused leaves nothing behind.
+pub fn can_make(dir: &Path) -> anyhow::Result<()> {
+    let Some(there) = dir.ancestors().find(|a| a.exists()) else { return Ok(()) };
+    let why = match there.metadata() {
+        Ok(m) if !m.is_dir() => "is not a directory",
+        Ok(m) if m.permissions().readonly() => "is read-only",
+        _ => return Ok(()),
+    };
+    bail!("{}: outputs cannot be written there: {} {why}", dir.display(), there.display())
 }
 
 /// Named tensors of one file, as f64.

@@ -2,6 +2,7 @@
 
 use super::{Axis, Builder, Result, Val, union};
 use crate::graph::{NodeId, Op, Table};
+use crate::syntax::ast::Span;
 use crate::types::{BinOp, Elem, Expr, ExprKind, FnId, Gen, Intrinsic, Ty, UnOp};
 
 impl Builder<'_> {
@@ -33,20 +34,22 @@ impl Builder<'_> {
             },
             ExprKind::Unary(UnOp::Neg, a) => {
                 let a = self.number(a)?;
+                self.at(e.span);
                 self.unary(Op::Neg, a)
             }
             ExprKind::Unary(UnOp::Not, a) => {
                 let a = self.expr(a)?;
+                self.at(e.span);
                 self.unary(Op::Not, a)
             }
-            ExprKind::Binary(op, a, b) => self.binary(*op, a, b)?,
+            ExprKind::Binary(op, a, b) => self.binary(*op, a, b, e.span)?,
             ExprKind::Call(f, args) => self.call(*f, args)?,
             ExprKind::Apply(m, w, x) => {
                 let w = self.expr(w)?;
                 let x = self.expr(x)?;
                 self.apply(*m, &w, &x)?
             }
-            ExprKind::Intrinsic(i, args) => self.intrinsic(*i, args, &e.ty)?,
+            ExprKind::Intrinsic(i, args) => self.intrinsic(*i, args, &e.ty, e.span)?,
             ExprKind::List(items) => {
                 let mut vals = Vec::new();
                 for item in items {
@@ -63,7 +66,7 @@ impl Builder<'_> {
                 let mut v = self.expr(base)?;
                 for i in indices {
                     let i = self.index(i, e.span)?;
-                    v = self.take(&v, &i, e.span)?;
+                    v = self.take(&v, &i)?;
                 }
                 v
             }
@@ -110,63 +113,49 @@ impl Builder<'_> {
         }
     }
 
-    fn binary(&mut self, op: BinOp, a: &Expr, b: &Expr) -> Result<Val> {
+    fn binary(&mut self, op: BinOp, a: &Expr, b: &Expr, span: Span) -> Result<Val> {
         let bits = a.ty.elem == Elem::Bit && b.ty.elem == Elem::Bit;
+        let logical =
+            matches!(op, BinOp::And | BinOp::Or) || (bits && matches!(op, BinOp::Eq | BinOp::Ne));
+        let (x, y) = if logical {
+            (self.expr(a)?, self.expr(b)?)
+        } else {
+            (self.number(a)?, self.number(b)?)
+        };
+        self.at(span);
         let v = match op {
-            BinOp::And | BinOp::Or => {
-                let (a, b) = (self.expr(a)?, self.expr(b)?);
-                if op == BinOp::And {
-                    self.elementwise(Op::And, &a, &b)
-                } else {
-                    let (a, b) = (self.unary(Op::Not, a), self.unary(Op::Not, b));
-                    let both = self.elementwise(Op::And, &a, &b);
-                    self.unary(Op::Not, both)
-                }
+            BinOp::And => self.elementwise(Op::And, &x, &y),
+            BinOp::Or => {
+                let (x, y) = (self.unary(Op::Not, x), self.unary(Op::Not, y));
+                let neither = self.elementwise(Op::And, &x, &y);
+                self.unary(Op::Not, neither)
             }
             BinOp::Eq | BinOp::Ne => {
-                let (x, y) = if bits {
-                    (self.expr(a)?, self.expr(b)?)
-                } else {
-                    (self.number(a)?, self.number(b)?)
-                };
-                let differ = bits == (op == BinOp::Ne);
+                let negate = bits == (op == BinOp::Eq);
                 let v = self.elementwise(if bits { Op::Xor } else { Op::Eq }, &x, &y);
-                if differ { v } else { self.unary(Op::Not, v) }
+                if negate { self.unary(Op::Not, v) } else { v }
             }
-            BinOp::Lt | BinOp::Gt | BinOp::Le | BinOp::Ge => {
-                let (x, y) = (self.number(a)?, self.number(b)?);
-                match op {
-                    BinOp::Lt => self.elementwise(Op::Lt, &x, &y),
-                    BinOp::Gt => self.elementwise(Op::Lt, &y, &x),
-                    BinOp::Le => {
-                        let v = self.elementwise(Op::Lt, &y, &x);
-                        self.unary(Op::Not, v)
-                    }
-                    _ => {
-                        let v = self.elementwise(Op::Lt, &x, &y);
-                        self.unary(Op::Not, v)
-                    }
-                }
+            BinOp::Lt => self.elementwise(Op::Lt, &x, &y),
+            BinOp::Gt => self.elementwise(Op::Lt, &y, &x),
+            BinOp::Le => {
+                let v = self.elementwise(Op::Lt, &y, &x);
+                self.unary(Op::Not, v)
             }
-            BinOp::Add | BinOp::Sub => {
-                let (x, y) = (self.number(a)?, self.number(b)?);
-                self.elementwise(if op == BinOp::Add { Op::Add } else { Op::Sub }, &x, &y)
+            BinOp::Ge => {
+                let v = self.elementwise(Op::Lt, &x, &y);
+                self.unary(Op::Not, v)
             }
-            BinOp::Mul => {
-                let (x, y) = (self.number(a)?, self.number(b)?);
-                match (self.constant_of(&x), self.constant_of(&y)) {
-                    (Some(c), _) => self.unary(Op::Scale(c), y),
-                    (_, Some(c)) => self.unary(Op::Scale(c), x),
-                    _ => self.elementwise(Op::Mul, &x, &y),
-                }
-            }
-            BinOp::Div => {
-                let (x, y) = (self.number(a)?, self.number(b)?);
-                match self.constant_of(&y) {
-                    Some(c) if c != 0.0 => self.unary(Op::Scale(1.0 / c), x),
-                    _ => self.elementwise(Op::Div, &x, &y),
-                }
-            }
+            BinOp::Add => self.elementwise(Op::Add, &x, &y),
+            BinOp::Sub => self.elementwise(Op::Sub, &x, &y),
+            BinOp::Mul => match (self.constant_of(&x), self.constant_of(&y)) {
+                (Some(c), _) => self.unary(Op::Scale(c), y),
+                (_, Some(c)) => self.unary(Op::Scale(c), x),
+                _ => self.elementwise(Op::Mul, &x, &y),
+            },
+            BinOp::Div => match self.constant_of(&y) {
+                Some(c) if c != 0.0 => self.unary(Op::Scale(1.0 / c), x),
+                _ => self.elementwise(Op::Div, &x, &y),
+            },
         };
         Ok(v)
     }
@@ -192,8 +181,7 @@ impl Builder<'_> {
         Ok(v)
     }
 
-    fn intrinsic(&mut self, op: Intrinsic, args: &[Expr], ty: &Ty) -> Result<Val> {
-        let span = args[0].span;
+    fn intrinsic(&mut self, op: Intrinsic, args: &[Expr], ty: &Ty, span: Span) -> Result<Val> {
         match op {
             Intrinsic::Sum => {
                 let (v, mask) = self.list(&args[0])?;
@@ -214,24 +202,11 @@ impl Builder<'_> {
             }
             Intrinsic::Dot => {
                 let (a, b) = (self.number(&args[0])?, self.number(&args[1])?);
+                self.at(span);
                 let product = self.elementwise(Op::Mul, &a, &b);
                 let rank = self.shape(&product).len() as u64;
                 let axes = (product.axes.len() as u64..rank).collect();
                 Ok(self.unary(Op::Sum(axes), product))
-            }
-            Intrinsic::Max | Intrinsic::Min => {
-                let v = self.number(&args[0])?;
-                let axis = v.axes.len() as u64;
-                let op = if op == Intrinsic::Max { Op::Max(axis) } else { Op::Min(axis) };
-                Ok(self.unary(op, v))
-            }
-            Intrinsic::ArgMax => {
-                let v = self.number(&args[0])?;
-                Ok(self.unary(Op::ArgMax, v))
-            }
-            Intrinsic::Sort => {
-                let v = self.number(&args[0])?;
-                Ok(self.unary(Op::Sort, v))
             }
             Intrinsic::Select => {
                 let c = self.expr(&args[0])?;
@@ -240,23 +215,32 @@ impl Builder<'_> {
                 } else {
                     (self.number(&args[1])?, self.number(&args[2])?)
                 };
+                self.at(span);
                 let axes = union(&[&c, &a, &b]);
                 let rank = self.own(&c).len().max(self.own(&a).len()).max(self.own(&b).len());
                 let nodes = [&c, &a, &b].map(|v| self.spread(v, &axes, rank));
                 Ok(Val { node: self.add(Op::Select, &nodes), axes })
             }
-            Intrinsic::Relu => self.function(Op::Relu, &args[0]),
-            Intrinsic::Exp => self.function(Op::Exp, &args[0]),
-            Intrinsic::Recip => self.function(Op::Recip, &args[0]),
-            Intrinsic::Sqrt => self.function(Op::Sqrt, &args[0]),
-            Intrinsic::Log => self.function(Op::Log, &args[0]),
-            Intrinsic::Abs => self.function(Op::Abs, &args[0]),
+            _ => {
+                let v = self.number(&args[0])?;
+                self.at(span);
+                let axis = v.axes.len() as u64;
+                let op = match op {
+                    Intrinsic::Max => Op::Max(axis),
+                    Intrinsic::Min => Op::Min(axis),
+                    Intrinsic::ArgMax => Op::ArgMax,
+                    Intrinsic::Sort => Op::Sort,
+                    Intrinsic::Relu => Op::Relu,
+                    Intrinsic::Exp => Op::Exp,
+                    Intrinsic::Recip => Op::Recip,
+                    Intrinsic::Sqrt => Op::Sqrt,
+                    Intrinsic::Log => Op::Log,
+                    Intrinsic::Abs => Op::Abs,
+                    Intrinsic::Sum | Intrinsic::Dot | Intrinsic::Select => unreachable!("above"),
+                };
+                Ok(self.unary(op, v))
+            }
         }
-    }
-
-    fn function(&mut self, op: Op, arg: &Expr) -> Result<Val> {
-        let v = self.number(arg)?;
-        Ok(self.unary(op, v))
     }
 
     /// A list combined with the mask of its first dimension.

@@ -1,9 +1,13 @@
 //! Loop variables and index expressions: which entries of an axis they stand for.
 
 use super::{Axis, Builder, Result, Val};
+use crate::diagnostic::{Diagnostic, codes};
 use crate::graph::{NodeId, Op, Table};
 use crate::syntax::ast::Span;
 use crate::types::{BinOp, Cond, Domain, Elem, Gen, Index, IndexOp, VarId};
+
+/// Entries of a table of indices or of a mask.
+const MAX_TABLE: u64 = 1 << 24;
 
 /// What an index is worth under the open generators.
 #[derive(Clone, Debug)]
@@ -126,7 +130,7 @@ impl Builder<'_> {
                 }
                 let sample = self.values[sample].clone();
                 let row = self.index(at, span)?;
-                let row = self.take(&sample, &row, span)?;
+                let row = self.take(&sample, &row)?;
                 let axis = self.open(*count);
                 let mut axes = row.axes.clone();
                 axes.push(axis);
@@ -134,9 +138,9 @@ impl Builder<'_> {
             }
             Domain::Set(set) => {
                 let n = self.program.parties[set.0 as usize].size as i64;
-                self.open_static(generator, &Index::Const(0), &Index::Const(n))
+                self.open_static(generator, &Index::Const(0), &Index::Const(n), span)?
             }
-            Domain::Range(lo, hi) => self.open_static(generator, lo, hi),
+            Domain::Range(lo, hi) => self.open_static(generator, lo, hi, span)?,
         };
         self.indices.insert(generator.var, value);
         Ok(opened)
@@ -144,7 +148,13 @@ impl Builder<'_> {
 
     /// A generator whose members are known at build: equally many for every enclosing position
     /// (an affine axis or a table), or ragged (an affine axis over all that occur, and a mask).
-    fn open_static(&mut self, generator: &Gen, lo: &Index, hi: &Index) -> (IndexValue, Opened) {
+    fn open_static(
+        &mut self,
+        generator: &Gen,
+        lo: &Index,
+        hi: &Index,
+        span: Span,
+    ) -> Result<(IndexValue, Opened)> {
         let mut axes = Vec::new();
         self.index_axes(lo, &mut axes);
         self.index_axes(hi, &mut axes);
@@ -156,7 +166,9 @@ impl Builder<'_> {
         }
         axes.sort_unstable();
         axes.dedup();
+        self.affordable(&axes, 1, span)?;
         let mut rows: Vec<Vec<i64>> = Vec::new();
+        let mut entries = 0u64;
         for p in self.positions(&axes) {
             let at = |a: Axis| axes.iter().position(|&x| x == a).map_or(0, |i| p[i]);
             let (from, to) = (self.index_at(lo, &at), self.index_at(hi, &at));
@@ -168,9 +180,16 @@ impl Builder<'_> {
                     row.push(i);
                 }
             }
+            entries += row.len() as u64;
+            if axes.is_empty() && generator.cond.is_none() {
+                // A plain range costs nothing, however long.
+                entries = 0;
+            } else if entries > MAX_TABLE {
+                return self.too_large(span);
+            }
             rows.push(row);
         }
-        let len = rows[0].len();
+        let len = rows.first().map_or(0, Vec::len);
         if rows.iter().all(|r| r.len() == len) {
             let axis = self.open(len as u64);
             let first = rows[0].first().copied().unwrap_or(0);
@@ -183,8 +202,9 @@ impl Builder<'_> {
                 over.push(axis);
                 IndexValue::Table { axes: over, data: rows.concat() }
             };
-            return (value, Opened { axis, mask: None });
+            return Ok((value, Opened { axis, mask: None }));
         }
+        self.affordable(&axes, rows.iter().map(Vec::len).max().unwrap_or(0) as u64, span)?;
         let first = rows.iter().flatten().copied().min().unwrap_or(0);
         let last = rows.iter().flatten().copied().max().unwrap_or(0);
         let axis = self.open((last - first + 1) as u64);
@@ -194,14 +214,32 @@ impl Builder<'_> {
             .collect();
         let mut over = axes;
         over.push(axis);
-        (
+        Ok((
             IndexValue::Affine { axis: Some(axis), step: 1, offset: first },
             Opened { axis, mask: Some((over, mask)) },
-        )
+        ))
+    }
+
+    /// Refuses tables over some axes, times `each`, that would not fit a compiler's memory.
+    fn affordable(&self, axes: &[Axis], each: u64, span: Span) -> Result<()> {
+        let total = axes.iter().try_fold(each, |n, &a| n.checked_mul(self.size(a)));
+        if total.is_some_and(|n| n <= MAX_TABLE) { Ok(()) } else { self.too_large(span) }
+    }
+
+    fn too_large<T>(&self, span: Span) -> Result<T> {
+        Err(Box::new(
+            Diagnostic::error(
+                codes::SIZE,
+                format!("a table of more than {MAX_TABLE} entries would be needed"),
+                span,
+                "its loops run over too many combinations",
+            )
+            .hint("bounds and conditions that depend on another loop variable become tables: use smaller sizes, or a loop without them"),
+        ))
     }
 
     /// What an index expression is worth.
-    pub(super) fn index(&mut self, index: &Index, _span: Span) -> Result<IndexValue> {
+    pub(super) fn index(&mut self, index: &Index, span: Span) -> Result<IndexValue> {
         match index {
             Index::Var(v) => return Ok(self.indices[v].clone()),
             Index::Const(c) => {
@@ -213,6 +251,7 @@ impl Builder<'_> {
         self.index_axes(index, &mut axes);
         axes.sort_unstable();
         axes.dedup();
+        self.affordable(&axes, 1, span)?;
         let data: Vec<i64> = self
             .positions(&axes)
             .iter()
@@ -257,7 +296,7 @@ impl Builder<'_> {
     }
 
     /// The leading own dimension of a value at an index.
-    pub(super) fn take(&mut self, v: &Val, index: &IndexValue, _span: Span) -> Result<Val> {
+    pub(super) fn take(&mut self, v: &Val, index: &IndexValue) -> Result<Val> {
         let dim = v.axes.len() as u64;
         let n = self.own(v)[0];
         match index {

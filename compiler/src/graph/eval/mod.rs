@@ -12,10 +12,10 @@
 //! | `trunc` by n | x | floor((x + 2^(n-1)) / 2^n) |
 //! | `shift` by n | x | x 2^n |
 //! | `halve` by n | x / 2^n | x |
-//! | exp, log, div, ... | as usual | of public operands: decoded, computed, encoded |
+//! | exp, log, div, ... | as usual | decoded, computed, encoded; saturated as in [`super::domain`] |
 //!
 //! The truncation protocol's result differs from `trunc` above by at most one unit in the last
-//! place; comparisons that a difference of one unit decides may come out otherwise in a run.
+//! place, and the functions' by what [`crate::lower`] states; comparisons that a difference of one unit decides may come out otherwise in a run.
 //!
 //! Nodes that no output depends on are evaluated only if all values are to be kept. A product that
 //! only a sum reads is never stored: `sum(mul(a, b))` over axes of a weight vector would be the
@@ -148,15 +148,7 @@ pub enum EvalError {
         /// Node.
         node: usize,
     },
-    /// No exact evaluation of this function of secrets: lowering decides how it is approximated.
-    #[error("%{node} = {op}: has no exact value on secret operands")]
-    Unsupported {
-        /// Node.
-        node: usize,
-        /// Its operation.
-        op: &'static str,
-    },
-    /// The value of a public function, e.g. of a division by zero, does not fit a word.
+    /// The value of a function does not fit a word.
     #[error("%{node} = {op}: a value does not fit 64 bits")]
     Overflow {
         /// Node.

@@ -4,8 +4,7 @@ use super::walk::{zip, zip3};
 use super::word::Word;
 use super::{Coin, EvalError, Evaluated, Inputs, input, layout, product, reduce};
 use crate::graph::verify::verify;
-use crate::graph::{Graph, NodeId, Op, Table};
-use crate::syntax::ast::Secrecy;
+use crate::graph::{Graph, NodeId, Op, Table, domain};
 use crate::types::Elem;
 use std::sync::Arc;
 
@@ -154,10 +153,10 @@ impl<W: Word> Run<'_, W> {
             }
 
             Div => self.quotient(id, &args)?,
-            Exp => self.function(id, args[0], f64::exp)?,
-            Recip => self.function(id, args[0], f64::recip)?,
-            Sqrt => self.function(id, args[0], f64::sqrt)?,
-            Log => self.function(id, args[0], f64::ln)?,
+            Exp | ExpNonPositive => self.function(id, args[0], [f64::exp, domain::exp])?,
+            Recip => self.function(id, args[0], [f64::recip, domain::recip])?,
+            Sqrt => self.function(id, args[0], [f64::sqrt, domain::sqrt])?,
+            Log => self.function(id, args[0], [f64::ln, domain::log])?,
 
             Sum(axes) if args.len() == 2 => {
                 let product = self.shape(self.graph.args(id)[0]);
@@ -233,27 +232,24 @@ impl<W: Word> Run<'_, W> {
         drawn.iter().flatten().map(|&j| self.encode(id, j as f64, 0)).collect()
     }
 
-    /// Refuses a function of secrets that is no ring operation or comparison.
-    fn may_compute(&self, id: NodeId) -> Result<(), EvalError> {
-        if W::RING && self.graph.ty(id).secrecy == Secrecy::Secret {
-            let op = self.graph.op(id).name();
-            return Err(EvalError::Unsupported { node: id.index(), op });
-        }
-        Ok(())
-    }
-
-    fn function(&self, id: NodeId, arg: NodeId, f: fn(f64) -> f64) -> Result<Vec<W>, EvalError> {
-        self.may_compute(id)?;
+    /// A function of real numbers: as it is, and saturated as in ring arithmetic.
+    fn function(
+        &self,
+        id: NodeId,
+        arg: NodeId,
+        [real, saturated]: [fn(f64) -> f64; 2],
+    ) -> Result<Vec<W>, EvalError> {
+        let f = if W::RING { saturated } else { real };
         let (from, to) = (self.frac(arg), self.frac(id));
         self.get(arg).iter().map(|x| self.encode(id, f(x.decode(from)), to)).collect()
     }
 
     fn quotient(&self, id: NodeId, args: &[NodeId]) -> Result<Vec<W>, EvalError> {
-        self.may_compute(id)?;
+        let div = if W::RING { domain::div } else { |x, y| x / y };
         let (a, b, to) = (self.frac(args[0]), self.frac(args[1]), self.frac(id));
         let (x, y) = (self.get(args[0]), self.get(args[1]));
         let (x_shape, y_shape) = (self.shape(args[0]), self.shape(args[1]));
-        let divide = |x: W, y: W| self.encode(id, x.decode(a) / y.decode(b), to);
+        let divide = |x: W, y: W| self.encode(id, div(x.decode(a), y.decode(b)), to);
         zip((x, &x_shape), (y, &y_shape), &self.shape(id), divide).into_iter().collect()
     }
 

@@ -299,8 +299,9 @@ impl Generator {
             43 => self.add(Op::Halve(few as u32), &[a]),
             44 if rounds => self.add(Op::Trunc(2 * few as u32), &[a]),
             _ if rounds => {
-                let functions = [Op::Exp, Op::Recip, Op::Sqrt, Op::Log, Op::Div];
-                match functions[self.below(5) as usize].clone() {
+                let functions =
+                    [Op::Exp, Op::ExpNonPositive, Op::Recip, Op::Sqrt, Op::Log, Op::Div];
+                match functions[self.below(6) as usize].clone() {
                     Op::Div => self.pair(Op::Div),
                     op => self.add(op, &[a]),
                 }

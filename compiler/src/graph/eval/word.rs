@@ -9,8 +9,7 @@ pub(super) trait Word: Copy + PartialEq + Send + Sync + 'static {
     const ZERO: Self;
     /// The bit 1, and the integer 1 at scale 0.
     const ONE: Self;
-    /// Whether words are ring elements, so that functions other than ring operations and
-    /// comparisons have no value on secrets.
+    /// Whether words are ring elements, so that functions saturate.
     const RING: bool;
 
     fn add(self, other: Self) -> Self;

@@ -271,6 +271,7 @@ fn operation(name: &str, attrs: &mut Attributes, table: Vec<f64>, ty: &Type) -> 
         "relu" => Relu,
         "gate" => Gate,
         "exp" => Exp,
+        "exp_non_positive" => ExpNonPositive,
         "recip" => Recip,
         "sqrt" => Sqrt,
         "log" => Log,

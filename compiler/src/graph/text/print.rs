@@ -156,8 +156,8 @@ fn attributes(op: &Op) -> String {
         Gather { axis, batch } => format!(" axis={axis} batch={batch}"),
         Trunc(by) | Shift(by) | Halve(by) => format!(" by={by}"),
         Const(..) | Add | Sub | Mul | Div | Neg | Lt | Eq | Not | And | Xor | ToInt | Select
-        | Relu | Gate | Exp | Recip | Sqrt | Log | Abs | ArgMax | Sort | Hit | Reshape(_)
-        | Broadcast(_) => String::new(),
+        | Relu | Gate | Exp | ExpNonPositive | Recip | Sqrt | Log | Abs | ArgMax | Sort | Hit
+        | Reshape(_) | Broadcast(_) => String::new(),
     }
 }
 

@@ -27,6 +27,43 @@ pub enum Doc {
     Nest(usize, Box<Doc>),
     /// On one line if it fits.
     Group(Box<Doc>),
+    /// Lines as their author broke them, or else a document if one of them is too long.
+    Kept(Kept, Box<Doc>),
+}
+
+/// Lines of a source, to be set as they stand there: see [`Doc::Kept`].
+pub struct Kept {
+    /// Text of the first line.
+    pub first: String,
+    /// Column of the first line in the source.
+    pub column: usize,
+    /// How far the statement around is indented in the source.
+    pub base: usize,
+    /// Indentation in the source and text of the other lines.
+    pub rest: Vec<(usize, String)>,
+}
+
+impl Kept {
+    /// Indentation of a line behind the first, where that one begins at `column`: what stands to the
+    /// right of the first line's beginning follows it, the rest follows the statement.
+    fn indent(&self, line: usize, column: usize, indent: usize) -> usize {
+        match line >= self.column {
+            true => line - self.column + column,
+            false => line.saturating_sub(self.base) + indent,
+        }
+    }
+
+    /// Whether all lines but the last fit, and where the last one ends.
+    fn fits(&self, column: usize, indent: usize) -> Option<usize> {
+        let mut end = column + self.first.chars().count();
+        for (line, text) in &self.rest {
+            if end > WIDTH {
+                return None;
+            }
+            end = self.indent(*line, column, indent) + text.chars().count();
+        }
+        Some(end)
+    }
 }
 
 /// Text.
@@ -69,8 +106,18 @@ struct Frame<'d> {
 
 /// Appends a document to `out`, whose last line is `column` long; lines that it begins are indented
 /// by `indent`.
-pub fn layout(doc: &Doc, indent: usize, mut column: usize, out: &mut String) {
-    let mut stack = vec![Frame { indent, flat: false, doc }];
+pub fn layout(doc: &Doc, indent: usize, column: usize, out: &mut String) {
+    frames(vec![Frame { indent, flat: false, doc }], column, out);
+}
+
+/// A document on one line, however long.
+pub fn one_line(doc: &Doc) -> String {
+    let mut out = String::new();
+    frames(vec![Frame { indent: 0, flat: true, doc }], 0, &mut out);
+    out
+}
+
+fn frames(mut stack: Vec<Frame>, mut column: usize, out: &mut String) {
     while let Some(Frame { indent, flat, doc }) = stack.pop() {
         match doc {
             Doc::Text(text) => {
@@ -104,6 +151,19 @@ pub fn layout(doc: &Doc, indent: usize, mut column: usize, out: &mut String) {
                 let flat = flat || fits(&stack, Some(doc), column, false);
                 stack.push(Frame { indent, flat, doc });
             }
+            Doc::Kept(kept, otherwise) => match kept.fits(column, indent) {
+                Some(end) if !flat && fits(&stack, None, end, true) => {
+                    out.push_str(&kept.first);
+                    for (line, text) in &kept.rest {
+                        out.push('\n');
+                        let by = kept.indent(*line, column, indent);
+                        out.extend(std::iter::repeat_n(' ', by));
+                        out.push_str(text);
+                    }
+                    column = end;
+                }
+                _ => stack.push(Frame { indent, flat, doc: otherwise }),
+            },
         }
     }
 }
@@ -132,6 +192,7 @@ fn fits(rest: &[Frame], first: Option<&Doc>, mut column: usize, whole: bool) -> 
             Doc::Seq(parts) => stack.extend(parts.iter().rev().map(|doc| (flat, doc))),
             Doc::Nest(_, doc) => stack.push((flat, doc)),
             Doc::Group(doc) => stack.push((flat || whole, doc)),
+            Doc::Kept(_, doc) => stack.push((flat, doc)),
         }
         if column > WIDTH {
             return false;

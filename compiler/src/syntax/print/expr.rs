@@ -2,7 +2,7 @@
 //! hard to read without: `(a^b)[c]`.
 
 use super::super::ast::*;
-use super::doc::{Doc, group, list, nest, text};
+use super::doc::{Doc, Kept, group, list, nest, one_line, text};
 
 /// Binding strength of prefix operators; infix ones have [`BinaryOp::level`].
 const UNARY: u8 = 7;
@@ -14,11 +14,50 @@ const ATOM: u8 = 10;
 /// How expressions are laid out.
 #[derive(Clone, Copy)]
 pub struct Style<'s> {
-    /// Where line breaks before `|>` are kept.
+    /// Whose line breaks are kept.
     pub source: Option<&'s str>,
 }
 
-impl Style<'_> {
+impl<'s> Style<'s> {
+    /// An expression on its own. Where its author broke the lines of what is set as it should be
+    /// otherwise, the lines stay: alignment that means something is nothing a printer can know.
+    pub fn whole(self, e: &Expr) -> Doc {
+        let doc = self.expr(e);
+        // Pipelines have breaks, and a layout, of their own.
+        if matches!(e.kind, ExprKind::Binary(BinaryOp::Pipe, ..)) {
+            return doc;
+        }
+        match self.kept(e) {
+            Some(kept) => Doc::Kept(kept, Box::new(doc)),
+            None => doc,
+        }
+    }
+
+    /// The lines of an expression in the source, if they are the one-line text with breaks in it and
+    /// all stand further right than the statement.
+    fn kept(self, e: &Expr) -> Option<Kept> {
+        let source = self.source?;
+        let text = source.get(e.span.range()).filter(|t| t.contains('\n'))?;
+        if !breaks_only(text, &one_line(&Style { source: None }.expr(e))) {
+            return None;
+        }
+        let line = |at: usize| source.get(..at).map(|s| s.rsplit('\n').next().unwrap_or(""));
+        let before = line(e.span.start as usize)?;
+        let base = before.len() - before.trim_start_matches(' ').len();
+        let mut lines = text.lines();
+        let first = lines.next()?.trim_end().to_owned();
+        let mut rest = Vec::new();
+        for line in lines {
+            let bare = line.trim_start_matches(' ');
+            let indent = line.len() - bare.len();
+            if indent <= base || bare.starts_with(char::is_whitespace) || bare.trim().is_empty() {
+                return None;
+            }
+            rest.push((indent, bare.trim_end().to_owned()));
+        }
+        Some(Kept { first, column: before.chars().count(), base, rest })
+    }
+
     /// An expression where anything may stand.
     pub fn expr(self, e: &Expr) -> Doc {
         self.at_least(e, 0)
@@ -201,4 +240,22 @@ fn strength(e: &Expr) -> u8 {
 
 fn parens(doc: Doc) -> Doc {
     Doc::Seq(vec![text("("), doc, text(")")])
+}
+
+/// Is a source text, but for line breaks where the other has a space or nothing, this text?
+fn breaks_only(source: &str, mut flat: &str) -> bool {
+    let mut source = source;
+    while !source.is_empty() {
+        let word = source.find(char::is_whitespace).unwrap_or(source.len());
+        let (word, rest) = source.split_at(word);
+        let Some(behind) = flat.strip_prefix(word) else { return false };
+        source = rest.trim_start();
+        let space = &rest[..rest.len() - source.len()];
+        flat = match behind.strip_prefix(' ') {
+            Some(behind) if space == " " || space.contains('\n') => behind,
+            _ if space.is_empty() || space.contains('\n') => behind,
+            _ => return false,
+        };
+    }
+    flat.is_empty()
 }

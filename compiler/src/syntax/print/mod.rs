@@ -32,8 +32,9 @@ pub fn print_type(ty: &Type) -> String {
     flat(&Style { source: None }.ty(ty), 0)
 }
 
-/// A source text formatted: as [`print()`], but all comments, single blank lines and line breaks
-/// before `|>` are kept. A comment inside a statement moves above it.
+/// A source text formatted: as [`print()`], but all comments and single blank lines are kept, and
+/// where the author broke an expression, or moved the `from`s of neighbouring inputs to one column
+/// further right, that stays. A comment inside a statement moves above it.
 ///
 /// # Errors
 ///
@@ -176,7 +177,7 @@ impl Printer<'_> {
             }
             ItemKind::Const { name, value } => {
                 let head = text(format!("const {} = ", name.name));
-                self.doc(Doc::Seq(vec![head, self.style.expr(value), text(";")]), 0);
+                self.doc(Doc::Seq(vec![head, self.style.whole(value), text(";")]), 0);
             }
             ItemKind::Fn(f) => {
                 let word = if f.body.is_some() { "fn" } else { "extern fn" };
@@ -259,7 +260,7 @@ impl Printer<'_> {
         let kind = if word.is_empty() { "value" } else { "let" };
         let place = Place { span: value.span, doc: "", kind };
         self.open(&place, last.as_ref(), 4, true);
-        self.doc(self.style.expr(value), 4);
+        self.doc(self.style.whole(value), 4);
         self.close(value.span);
         self.comments_until(whole.end, 4, false);
         self.out.push('}');
@@ -270,7 +271,7 @@ impl Printer<'_> {
         // A colon stays with its name, an equals sign with its value.
         let (before, behind) = if sign == ":" { (0, pad) } else { (pad, 0) };
         let head = format!("{word}{}{:before$}{sign}{:behind$} ", l.name.name, "", "");
-        self.doc(Doc::Seq(vec![text(head), self.style.expr(&l.value), text(";")]), 4);
+        self.doc(Doc::Seq(vec![text(head), self.style.whole(&l.value), text(";")]), 4);
     }
 
     /// Padding that makes names of neighbouring lines equally wide. A run ends at a blank line, a
@@ -322,7 +323,7 @@ impl Printer<'_> {
             let pad = pads.get(i).copied().unwrap_or(0);
             match (heads.get(i), &stmt.kind) {
                 (Some(Some(head)), StmtKind::Input { from, .. }) => {
-                    self.input(head, from.as_ref(), run_width(&heads, &widths, body, i));
+                    self.input(head, from.as_ref(), self.from_column(&heads, &widths, body, i));
                 }
                 _ => self.stmt(&stmt.kind, pad),
             }
@@ -342,14 +343,60 @@ impl Printer<'_> {
         (!head.contains('\n')).then_some(head)
     }
 
+    /// How wide the heads of the neighbouring inputs around statement `i` are set, so that the
+    /// givers behind them stand in one column: where they do in the source, or right behind the
+    /// widest head.
+    fn from_column(
+        &self,
+        heads: &[Option<String>],
+        widths: &[usize],
+        body: &[Stmt],
+        i: usize,
+    ) -> usize {
+        const MOST: usize = 24;
+        let gives = |j: &usize| {
+            matches!(body.get(*j).map(|s| &s.kind), Some(StmtKind::Input { from: Some(_), .. }))
+                && heads.get(*j).is_some_and(Option::is_some)
+        };
+        let first = (0..i).rev().take_while(gives).last().unwrap_or(i);
+        let run = first..first + (first..body.len()).take_while(gives).count();
+        let needed = widths.get(run.clone()).unwrap_or(&[]).iter().copied().max().unwrap_or(0);
+        let run = body.get(run).unwrap_or(&[]);
+        let mut written = run.iter().map(|s| self.written_head(s));
+        match written.next().flatten() {
+            Some(column)
+                if run.len() > 1
+                    && (needed..=needed + MOST).contains(&column)
+                    && written.all(|c| c == Some(column))
+                    && run.iter().all(|s| match &s.kind {
+                        StmtKind::Input { from: Some(giver), .. } => giver_fits(column, giver),
+                        _ => false,
+                    }) =>
+            {
+                column
+            }
+            _ => needed,
+        }
+    }
+
+    /// How wide the source sets what stands before the `from` of an input of one line.
+    fn written_head(&self, stmt: &Stmt) -> Option<usize> {
+        let StmtKind::Input { from: Some(giver), .. } = &stmt.kind else { return None };
+        let head =
+            self.style.source?.get(stmt.span.start as usize..giver.set.span.start as usize)?;
+        let head = head.strip_suffix(' ')?;
+        let head = if giver.each { head.strip_suffix("each")?.trim_end() } else { head };
+        let head = head.strip_suffix(" from")?;
+        (!head.contains('\n')).then(|| head.chars().count())
+    }
+
     fn input(&mut self, head: &str, from: Option<&Giver>, width: usize) {
         self.out.push_str(head);
         if let Some(giver) = from {
-            let tail = giver_text(giver);
-            if 4 + width + tail.len() < WIDTH {
+            if giver_fits(width, giver) {
                 self.indent(width.saturating_sub(head.chars().count()));
             }
-            self.out.push_str(&tail);
+            self.out.push_str(&giver_text(giver));
         }
         self.out.push(';');
     }
@@ -359,7 +406,7 @@ impl Printer<'_> {
         let mut parts = Vec::new();
         match kind {
             StmtKind::Require { cond, why } => {
-                parts.extend([text("require "), style.expr(cond)]);
+                parts.extend([text("require "), style.whole(cond)]);
                 if let Some(why) = why {
                     parts.extend([
                         text(","),
@@ -390,7 +437,7 @@ impl Printer<'_> {
             ]),
             StmtKind::Reveal { value, to, name } => parts.extend([
                 text("reveal "),
-                style.expr(value),
+                style.whole(value),
                 text(format!(" to {} as {}", to.name, name.name)),
             ]),
             // Nothing can stand for what was skipped; this does not parse.
@@ -401,20 +448,13 @@ impl Printer<'_> {
     }
 }
 
-fn giver_text(giver: &Giver) -> String {
-    format!(" from {}{}", if giver.each { "each " } else { "" }, giver.set.name)
+/// Does an input of a head so wide fit on a line with its giver?
+fn giver_fits(width: usize, giver: &Giver) -> bool {
+    4 + width + giver_text(giver).len() < WIDTH
 }
 
-/// Width of the widest head with a giver among the neighbouring inputs around statement `i`.
-fn run_width(heads: &[Option<String>], widths: &[usize], body: &[Stmt], i: usize) -> usize {
-    let gives = |j: &usize| {
-        matches!(body.get(*j).map(|s| &s.kind), Some(StmtKind::Input { from: Some(_), .. }))
-            && heads.get(*j).is_some_and(Option::is_some)
-    };
-    let width = |j: usize| widths.get(j).copied().unwrap_or(0);
-    let before = (0..i).rev().take_while(gives).map(width).max().unwrap_or(0);
-    let behind = (i..body.len()).take_while(gives).map(width).max().unwrap_or(0);
-    before.max(behind)
+fn giver_text(giver: &Giver) -> String {
+    format!(" from {}{}", if giver.each { "each " } else { "" }, giver.set.name)
 }
 
 fn kind(stmt: &StmtKind) -> &'static str {

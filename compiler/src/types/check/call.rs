@@ -237,7 +237,7 @@ impl Checker<'_> {
                     // Reported with the names.
                     return Err(Reported);
                 }
-                self.stack.push(Frame { item: id, call: span, text });
+                self.enter(Frame { item: id, call: span, text })?;
                 let made = self.instantiate(env, f, types);
                 self.stack.pop();
                 self.instances.insert(key, made);

@@ -12,6 +12,16 @@ use crate::types::{Dim, Elem, Expr, ExprKind, SetId, Ty};
 impl Checker<'_> {
     /// What an expression is.
     pub(super) fn expr(&mut self, env: &mut Env, e: &ast::Expr) -> R<Val> {
+        if self.depth >= super::MAX_DEPTH {
+            return Err(self.too_deep(e.span));
+        }
+        self.depth += 1;
+        let val = self.expr_inside(env, e);
+        self.depth -= 1;
+        val
+    }
+
+    fn expr_inside(&mut self, env: &mut Env, e: &ast::Expr) -> R<Val> {
         use ast::ExprKind::*;
         match &e.kind {
             Name(_) | Path(..) => match self.head(env, e)? {

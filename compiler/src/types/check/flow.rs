@@ -2,7 +2,7 @@
 
 use super::Checker;
 use super::call::Frame;
-use super::layers::{Builder, Layer, SpecKind, is_layer};
+use super::layers::{Builder, Layer, MAX_LAYERS, SpecKind, is_layer};
 use super::unify::element;
 use super::value::{Env, R, Reported, SizeArg, SizeVal, shape_text};
 use super::world::ItemId;
@@ -36,7 +36,7 @@ impl Checker<'_> {
             return *known;
         }
         let text = self.sized_text(name, &block.sizes, &sizes);
-        self.stack.push(Frame { item: id, call: span, text });
+        self.enter(Frame { item: id, call: span, text })?;
         let made = self.build_model(id, block, &sizes, &mut env);
         self.stack.pop();
         let made = made.map(|model| {
@@ -262,6 +262,10 @@ impl Checker<'_> {
     }
 
     fn apply_layer(&mut self, b: &mut Builder, layer: &Layer, x: StepId, at: Span) -> R<StepId> {
+        b.applications += 1;
+        if b.applications > MAX_LAYERS {
+            return Err(self.too_many_layers(at));
+        }
         let shape = b.steps[x].shape.clone();
         let wrong = |this: &mut Self, b: &Builder, wanted: String, why: String| {
             let from = &b.steps[x];
@@ -377,7 +381,7 @@ impl Checker<'_> {
         let mut env = Env::new(self.world.items[id.0].module);
         self.set_sizes(&mut env, &block.sizes, sizes);
         let text = self.sized_text(&block.name.name, &block.sizes, sizes);
-        self.stack.push(Frame { item: id, call: at, text });
+        self.enter(Frame { item: id, call: at, text })?;
         let body = Body {
             input: (block.param.name.name.clone(), x),
             layers: &layer.inner,

@@ -101,6 +101,10 @@ pub(super) struct Builder {
     pub steps: Vec<Step>,
     /// Full names of the layers that were applied.
     pub applied: Vec<String>,
+    /// Layers placed so far.
+    pub layers: usize,
+    /// Layers applied so far.
+    pub applications: usize,
 }
 
 impl Builder {
@@ -113,6 +117,10 @@ impl Builder {
         Some(self.params.len() - 1)
     }
 }
+
+/// Most layers of a model, blocks included, and most applications of layers: blocks of blocks
+/// would otherwise make a short text an endless model.
+pub(super) const MAX_LAYERS: usize = 1 << 14;
 
 /// Joins parts of a dotted name.
 pub(super) fn dotted(prefix: &str, name: &str) -> String {
@@ -153,6 +161,15 @@ impl Checker<'_> {
             ast::ExprKind::Error => Err(Reported),
             _ => Err(self.not_a_layer("something else", e.span)),
         }
+    }
+
+    pub(super) fn too_many_layers(&mut self, span: Span) -> Reported {
+        self.fail(Diagnostic::error(
+            codes::SIZE,
+            format!("a model has at most {MAX_LAYERS} layers"),
+            span,
+            "one layer too many",
+        ))
     }
 
     pub(super) fn not_a_layer(&mut self, what: &str, span: Span) -> Reported {
@@ -335,6 +352,10 @@ impl Checker<'_> {
     /// Makes a layer part of a model: allocates its parameters, named as PyTorch names them, in the
     /// order weight, bias, running_mean, running_var.
     pub(super) fn place(&mut self, b: &mut Builder, spec: LayerSpec, name: &str) -> R<Layer> {
+        b.layers += 1;
+        if b.layers > MAX_LAYERS {
+            return Err(self.too_many_layers(spec.span));
+        }
         let mut layer = Layer {
             name: name.to_owned(),
             kind: spec.kind.clone(),
@@ -394,7 +415,7 @@ impl Checker<'_> {
             return Err(Reported);
         }
         let text = self.sized_text(&block.name.name, &block.sizes, sizes);
-        self.stack.push(Frame { item: id, call: layer.span, text });
+        self.enter(Frame { item: id, call: layer.span, text })?;
         let placed = self.place_layers(b, block, id, sizes, &layer.name);
         self.stack.pop();
         layer.inner = placed?;

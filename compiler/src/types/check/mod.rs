@@ -10,7 +10,7 @@
 //! | `world.rs` | files as modules, `use` |
 //! | `names.rs` | names of every item, recursion |
 //! | `bind.rs` | NAME=VALUE |
-//! | `stmts.rs` | statements of the predicate |
+//! | `stmts.rs`, `inputs.rs` | statements of the predicate |
 //! | `expr.rs`, `at.rs`, `comp.rs`, `ops.rs` | expressions |
 //! | `call.rs`, `unify.rs`, `intrinsics.rs` | calls |
 //! | `layers.rs`, `flow.rs` | models |
@@ -26,6 +26,7 @@ mod comp;
 mod expr;
 mod flow;
 mod index;
+mod inputs;
 mod intrinsics;
 mod layers;
 mod names;
@@ -120,6 +121,12 @@ type Outcome = (Option<Program>, Vec<Diagnostic>);
 /// Errors that other sizes may not have.
 const SIZED: &[Code] =
     &[codes::INDEX, codes::REQUIRE, codes::COMMITTEE, codes::CONST_EVAL, codes::SIZE];
+
+/// Most calls one inside the other.
+const MAX_CALLS: usize = 64;
+
+/// Most expressions one inside the other, bodies of called functions included.
+const MAX_DEPTH: usize = 1024;
 
 /// NAME=VALUE.
 type Bindings = Vec<(String, String)>;
@@ -391,6 +398,8 @@ struct Checker<'a> {
     /// As `instances`.
     consts: HashMap<ItemId, R<Val>>,
     stack: Vec<call::Frame>,
+    /// How many expressions enclose the one at hand, through calls.
+    depth: usize,
 }
 
 impl<'a> Checker<'a> {
@@ -407,6 +416,7 @@ impl<'a> Checker<'a> {
             model_instances: HashMap::new(),
             consts: HashMap::new(),
             stack: Vec::new(),
+            depth: 0,
         }
     }
 
@@ -429,6 +439,25 @@ impl<'a> Checker<'a> {
         }
         add(&mut self.diags, error);
         Reported
+    }
+
+    /// Enters an instance of a function, block or model.
+    fn enter(&mut self, frame: call::Frame) -> R<()> {
+        if self.stack.len() < MAX_CALLS {
+            self.stack.push(frame);
+            return Ok(());
+        }
+        Err(self.too_deep(frame.call))
+    }
+
+    /// Nobody writes such programs, and the stack ends somewhere.
+    fn too_deep(&mut self, span: Span) -> Reported {
+        self.fail(Diagnostic::error(
+            codes::CONST_EVAL,
+            "calls nest too deeply",
+            span,
+            format!("{MAX_CALLS} calls or {MAX_DEPTH} expressions, one inside the other"),
+        ))
     }
 
     /// Records a warning.

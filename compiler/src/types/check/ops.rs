@@ -10,6 +10,9 @@ use crate::types::{BinOp, Cond, Dim, Elem, Expr, ExprKind, Index, IndexOp, Ty, U
 /// A power with a larger exponent would be a very long product.
 const MAX_EXPONENT: i64 = 16;
 
+/// Most operations of a power written out.
+const MAX_PRODUCT: u64 = 4096;
+
 impl Checker<'_> {
     pub(super) fn unary(
         &mut self,
@@ -249,6 +252,20 @@ impl Checker<'_> {
         let size = n.unsigned_abs();
         if size > MAX_EXPONENT as u64 {
             return Err(self.exponent(right));
+        }
+        // The base is written out n times; bases of bases would grow without end.
+        let mut nodes = 0u64;
+        x.walk(&mut |_| nodes += 1);
+        if nodes * size > MAX_PRODUCT {
+            return Err(self.fail(
+                Diagnostic::error(
+                    codes::CONST_EVAL,
+                    "a power is a product written short, and this one is very long",
+                    span,
+                    format!("{size} times {nodes} operations"),
+                )
+                .hint("give the base a name with `let`"),
+            ));
         }
         let value = self.product(&x, size, span)?;
         if *n >= 0 {

@@ -5,6 +5,8 @@ use super::{Checked, Options, check, intrinsics, names};
 use crate::diagnostic::render;
 use crate::syntax::{LoadError, Sources, embedded};
 use crate::types::{ExprKind, Intrinsic, Program, Stmt};
+use proptest::prelude::*;
+use std::fmt::Write;
 
 fn try_check(text: &str, bindings: &str, defaults: bool) -> Result<Checked, String> {
     let mut sources = Sources::new();
@@ -254,4 +256,84 @@ fn the_size_of_a_program_does_not_grow_with_its_sizes() {
         n + p.functions.len() + p.vars.len()
     };
     assert_eq!(count(&small), count(&large));
+}
+
+#[test]
+fn depth_is_limited_before_the_stack_is() {
+    // Functions that call each other, each with a deep expression.
+    let deep = |n: usize| {
+        let mut text = String::new();
+        for i in 0..n {
+            let call = if i == 0 { "x".to_owned() } else { format!("f{}(x)", i - 1) };
+            let inner = format!("{}{call}{}", "(".repeat(60), " + 1)".repeat(60));
+            let _ = writeln!(text, "fn f{i}(x: fix) -> fix {{ {inner} }}");
+        }
+        let last = n - 1;
+        text + &format!(
+            "predicate P() {{ parties S; input x: public fix; reveal f{last}(x) to S as y; }}"
+        )
+    };
+    assert!(try_check(&deep(10), "", false).is_ok());
+    let message = try_check(&deep(40), "", false).expect_err("too deep");
+    assert!(message.contains("nest too deeply"), "{message}");
+
+    // Blocks of blocks: 2^40 layers.
+    let mut text = "block B0(x) { x |> relu }".to_owned();
+    for i in 1..40 {
+        let _ = writeln!(text, "block B{i}(x) {{ a: B{0}; b: B{0}; x |> a |> b }}", i - 1);
+    }
+    text += "model M(x: fix[1]) -> fix[1] { a: B39; x |> a }
+        predicate P() { parties S; input w: public weights M; reveal w to S as w; }";
+    let message = try_check(&text, "", false).expect_err("too large");
+    assert!(message.contains("at most 16384 layers"), "{message}");
+
+    let text = "predicate P() { parties S; input x: public fix; \
+        reveal ((((x + 1)^9)^9)^9)^9 to S as y; }";
+    let message = try_check(text, "", false).expect_err("too long");
+    assert!(message.contains("very long"), "{message}");
+}
+
+/// Words of a text: names and numbers whole, other characters one by one.
+fn words(text: &str) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    let mut inside = false;
+    for c in text
+        .lines()
+        .map(|l| l.split("//").next().unwrap_or(""))
+        .flat_map(|l| l.chars().chain(['\n']))
+    {
+        let letter = c.is_alphanumeric() || c == '_';
+        match out.last_mut() {
+            Some(last) if inside && letter => last.push(c),
+            _ => out.push(c.to_string()),
+        }
+        inside = letter;
+    }
+    out
+}
+
+proptest! {
+    /// Whatever words are exchanged in a right program, the checker answers.
+    #[test]
+    fn no_text_makes_the_checker_panic(
+        which in 0usize..64,
+        swaps in prop::collection::vec((0usize..4096, 0usize..4096), 1..4),
+    ) {
+        let (_, text) = embedded::PREDICATES[which % embedded::PREDICATES.len()];
+        let mut words = words(text);
+        for (to, from) in swaps {
+            let n = words.len();
+            let from = words[from % n].clone();
+            words[to % n] = from;
+        }
+        let text = words.concat();
+        let bindings: Vec<&str> = ["M=DigitsNet", "m=6", "c=1", "b=2", "f=1", "d=3", "k=2"]
+            .into_iter()
+            .filter(|b| b.split_once('=').is_some_and(|(n, _)| words.iter().any(|w| w == n)))
+            .collect();
+        match try_check(&text, &bindings.join(" "), false) {
+            Ok(checked) => prop_assert!(!checked.program.body.is_empty()),
+            Err(message) => prop_assert!(message.contains("error"), "{}", message),
+        }
+    }
 }

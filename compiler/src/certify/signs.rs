@@ -1,0 +1,44 @@
+//! Which values are not negative, from the way they are computed. Ranges of inputs are not used.
+
+use super::ranges;
+use crate::graph::{Graph, NodeId, Op};
+
+/// Chains longer than this are not followed.
+const DEPTH: usize = 12;
+
+/// Whether a value cannot be negative, in real numbers and in a circuit: truncation rounds to one of
+/// the two next integers, so it keeps the sign.
+pub fn not_negative(graph: &Graph, id: NodeId) -> bool {
+    known(graph, id, DEPTH)
+}
+
+fn known(g: &Graph, id: NodeId, depth: usize) -> bool {
+    use Op::*;
+    let args = g.args(id);
+    let Some(depth) = depth.checked_sub(1) else { return false };
+    let arg = |i: usize| known(g, args[i], depth);
+    match g.op(id) {
+        Exp | ExpNonPositive | Recip | Sqrt | Abs | Relu | ToInt | OneHot(_) | ArgMax => true,
+        Committee { .. } => true,
+        Const(t, ..) => t.data.iter().all(|&x| x >= 0.0),
+        Gate => true,
+        Mul if args[0] == args[1] => true,
+        Add | Mul | Div | MatMul { .. } | Conv2d { .. } => arg(0) && arg(1),
+        Select => arg(1) && arg(2),
+        Scale(c) => *c >= 0.0 && arg(0),
+        Sum(_) | Max(_) | Min(_) | Sort | SortSum { .. } | MaxPool { .. } | Reshape(_)
+        | Transpose(_) | Slice { .. } | Broadcast(_) | Gather { .. } | Trunc(_) | Shift(_)
+        | Halve(_) => arg(0),
+        Concat(_) => (0..args.len()).all(arg),
+        Input(_) | Sub | Neg | Log | Lt | Eq | Not | And | Xor | Hit => false,
+    }
+}
+
+/// As [`not_negative`], or by its interval.
+pub fn not_negative_or_bounded(
+    graph: &Graph,
+    id: NodeId,
+    interval: Option<ranges::Interval>,
+) -> bool {
+    interval.is_some_and(|(lo, _)| lo >= 0.0) || not_negative(graph, id)
+}

@@ -1,0 +1,191 @@
+//! e^x from the two parts of the split.
+//!
+//! **Functionality.** [`non_positive`]: e^x for x <= 0 (and rounding errors above), 0 below -12;
+//! [`any`]: e^x, 0 below -12, 2^20 above 20 ln 2 ([`crate::graph::domain`]).
+//!
+//! **Protocol** (derived for this project). Let t in [0, T) with T = 2^i, n = i + frac raw bits, and
+//! t = a + b modulo 2 T with a known to one party and b to the other two; a = a' + T h_a with a' < T,
+//! and so b. Then a' + b' is t if h_a = h_b, and t + T if not. So with F(v) = e^(T/2 - v)
+//!
+//! ```text
+//! e^-t = F(a') F(b') e^-T   if h_a = h_b,     F(a') F(b')   if not.
+//! ```
+//!
+//! The owner of a computes F(a') locally and deals it twice, gated by h_a and by its complement; the
+//! other two multiply by their factor for either case, which h_b chooses, and exchange once; the
+//! product is truncated. Beside it, the sign of x + 12 (and of 20 ln 2 - x) gates the result.
+//!
+//! **Local exponentials** are products in Z_2^128 over the bits of v, and a Taylor polynomial for
+//! those below 2^-4, with 62 fraction bits and 42 significant ones per factor.
+//!
+//! | macro | T | ring | rounds | bits in all | error |
+//! |---|---|---|---|---|---|
+//! | [`non_positive`] | 16 | 64 | 10 | 512, a sign, an injection (256) | 1.5 ulp |
+//! | [`any`] | 32 | 128 | 10 | 1024, two signs, an injection, a bit to word | 1.5 ulp, and 2^-30 relative |
+//!
+//! The error also has half a unit of what is cut below -12. Public operands: local.
+//!
+//! **Simulation.** Every message is a `deal`, an `xchg` or part of a truncation or sign, each
+//! uniform to its receiver; nothing is opened.
+
+use super::{Emit, comparison, selection, truncation};
+use crate::graph::domain;
+use slvr_runtime::circuit::{Hold, Op, ValueId};
+use std::f64::consts::{LN_2, LOG2_E};
+
+/// Fraction bits of local exponentials.
+const LOCAL: u32 = 62;
+/// Significant bits of a factor: with T = 32 the product has 86 more.
+const FACTOR: u32 = 42;
+/// Ring of numbers.
+const K: u32 = 64;
+
+/// How an exponential is split.
+struct Split {
+    /// T = 2^whole.
+    whole: u32,
+    /// Fraction bits of the two factors that are multiplied.
+    scale: u32,
+    /// Ring in which they are.
+    ring: u32,
+    /// Fraction bits of the result.
+    frac: u32,
+}
+
+/// Below 2^126, exact where the number is.
+fn wide(x: f64) -> u128 {
+    x.round() as u128
+}
+
+
+/// start e^-v for v the low n bits of x, with `frac` fraction bits; result and start with [`LOCAL`].
+fn local(e: &mut Emit, x: ValueId, n: u32, frac: u32, start: f64) -> ValueId {
+    let word = |e: &mut Emit, lo: u32, w: u32| {
+        let bits = e.add(Op::ToBits { x, lo, w });
+        e.add(Op::FromBits(bits, 128))
+    };
+    let low = frac.saturating_sub(4).max(1);
+    let v = word(e, 0, low);
+    // Horner from the term v^7 / 7! on: below 2^-47 is left out.
+    let unit = f64::from(FACTOR).exp2();
+    let coefficient = |k: u32| wide(unit / (1..=k).map(f64::from).product::<f64>());
+    let mut sum = e.add(Op::Scale(v, coefficient(7)));
+    for k in (0..7).rev() {
+        let term = e.add(Op::Shr(sum, frac));
+        let term = e.add(Op::Neg(term));
+        sum = e.add(Op::Offset(term, coefficient(k)));
+        if k > 0 {
+            sum = e.add(Op::Mul(v, sum));
+        }
+    }
+    let product = e.add(Op::Scale(sum, wide(start * f64::from(LOCAL).exp2())));
+    let mut product = e.add(Op::Shr(product, FACTOR));
+    for i in low..n {
+        let bit = word(e, i, 1);
+        let exponent = (f64::from(i) - f64::from(frac)).exp2();
+        // As many fraction bits as give the factor FACTOR significant ones.
+        let digits = FACTOR + (exponent * LOG2_E) as u32;
+        let factor = wide((-exponent).exp() * f64::from(digits).exp2());
+        let next = e.add(Op::Scale(product, factor));
+        let next = e.add(Op::Shr(next, digits));
+        let loss = e.add(Op::Sub(product, next));
+        let loss = e.add(Op::Mul(bit, loss));
+        product = e.add(Op::Sub(product, loss));
+    }
+    product
+}
+
+/// Rounded to `scale` fraction bits in a ring.
+fn rounded(e: &mut Emit, x: ValueId, scale: u32, ring: u32) -> ValueId {
+    let by = LOCAL - scale;
+    let x = if by == 0 {
+        x
+    } else {
+        let half = e.add(Op::Offset(x, 1 << (by - 1)));
+        e.add(Op::Shr(half, by))
+    };
+    if ring == 128 { x } else { e.add(Op::Narrow(x, ring)) }
+}
+
+/// factor e^-t for t in [0, T) with `frac` fraction bits.
+fn split(e: &mut Emit, t: ValueId, frac: u32, factor: f64, how: &Split) -> ValueId {
+    let n = frac + how.whole;
+    let whole = f64::from(how.whole).exp2();
+    if e.ty(t).hold == Hold::Public {
+        let product = local(e, t, n, frac, factor);
+        return rounded(e, product, how.frac, K);
+    }
+    let top = |e: &mut Emit, x: ValueId| {
+        let bit = e.add(Op::ToBits { x, lo: n, w: 1 });
+        e.add(Op::FromBits(bit, how.ring))
+    };
+    let a = e.add(Op::Own(t));
+    let own = local(e, a, n, frac, (whole / 2.0).exp());
+    let own = rounded(e, own, how.scale, how.ring);
+    let top_a = top(e, a);
+    let own_one = e.add(Op::Mul(top_a, own));
+    let own_zero = e.add(Op::Sub(own, own_one));
+    let own_one = e.add(Op::Deal(own_one));
+    let own_zero = e.add(Op::Deal(own_zero));
+
+    let b = e.add(Op::Dup(t));
+    let side = |e: &mut Emit, start: f64| {
+        let x = local(e, b, n, frac, start);
+        rounded(e, x, how.scale, how.ring)
+    };
+    let differ = side(e, factor * (whole / 2.0).exp());
+    let same = side(e, factor * (-whole / 2.0).exp());
+    let top_b = top(e, b);
+    // For h_a = 0: `same` if h_b = 0; for h_a = 1 the other way round.
+    let gap = e.add(Op::Sub(differ, same));
+    let gap = e.add(Op::Mul(top_b, gap));
+    let for_zero = e.add(Op::Add(same, gap));
+    let for_one = e.add(Op::Sub(differ, gap));
+    let zero = e.add(Op::Mul(own_zero, for_zero));
+    let one = e.add(Op::Mul(own_one, for_one));
+    let product = e.add(Op::Add(zero, one));
+    let product = e.add(Op::Xchg(product));
+    let done = truncation::exact(e, product, 2 * how.scale - how.frac);
+    if how.ring == K { done } else { e.add(Op::Narrow(done, K)) }
+}
+
+/// 1 where x < -12.
+fn vanishes(e: &mut Emit, x: ValueId, frac: u32) -> ValueId {
+    let above = -domain::EXP_LOW * f64::from(frac).exp2();
+    let shifted = e.add(Op::Offset(x, wide(above)));
+    comparison::negative(e, shifted, K)
+}
+
+/// e^x for x <= 0, with the fraction bits of x.
+pub fn non_positive(e: &mut Emit, x: ValueId, frac: u32) -> ValueId {
+    // Moved by 1/4, so that an x that rounding made a few units positive still is inside.
+    const MARGIN: f64 = 0.25;
+    let t = e.add(Op::Neg(x));
+    let t = e.add(Op::Offset(t, wide(MARGIN * f64::from(frac).exp2())));
+    let how = Split { whole: 4, scale: 29, ring: 64, frac };
+    let value = split(e, t, frac, MARGIN.exp(), &how);
+    let gone = vanishes(e, x, frac);
+    let keep = e.add(Op::Not(gone));
+    selection::inject(e, keep, value)
+}
+
+/// e^x, with the fraction bits of x.
+pub fn any(e: &mut Emit, x: ValueId, frac: u32) -> ValueId {
+    // e^x = 2^20 e^-(20 ln 2 - x); the constant's rounding goes into the factor.
+    let unit = f64::from(frac).exp2();
+    let top = (f64::from(domain::EXP_TOP) * LN_2 * unit).round();
+    let t = e.add(Op::Neg(x));
+    let t = e.add(Op::Offset(t, wide(top)));
+    let how = Split { whole: 5, scale: LOCAL, ring: 128, frac: frac + domain::EXP_TOP };
+    let factor = (top / unit - f64::from(domain::EXP_TOP) * LN_2).exp();
+    let value = split(e, t, frac, factor, &how);
+    let gone = vanishes(e, x, frac);
+    let over = comparison::negative(e, t, K);
+    // Never both.
+    let outside = e.add(Op::Add(gone, over));
+    let keep = e.add(Op::Not(outside));
+    let value = selection::inject(e, keep, value);
+    let over = selection::to_word(e, over, K);
+    let saturated = e.add(Op::Scale(over, 1 << (frac + domain::EXP_TOP)));
+    e.add(Op::Add(value, saturated))
+}

@@ -1,0 +1,219 @@
+//! Inputs: who gives them, their type and range.
+
+use super::Checker;
+use super::unify::element;
+use super::value::{Env, R, Reported, Val, typed};
+use crate::diagnostic::{Diagnostic, codes};
+use crate::syntax::ast::{self, BinaryOp, Giver, Ident, Secrecy, TypeKind};
+use crate::types::{Dim, Elem, ExprKind, Index, SetId, Stmt, Ty};
+
+/// Assumed where a secret `fix` input has no range.
+const DEFAULT_RANGE: (f64, f64) = (-8.0, 8.0);
+
+impl Checker<'_> {
+    pub(super) fn input(
+        &mut self,
+        env: &mut Env,
+        name: &Ident,
+        ty: &ast::Type,
+        range: Option<&ast::Expr>,
+        from: Option<&Giver>,
+    ) -> R<Stmt> {
+        let title = || format!("input `{}` does not say who may know it", name.name);
+        let secrecy = match ty.secrecy {
+            Some(s) => s,
+            None => {
+                let write = if from.is_some() { "secret" } else { "public" };
+                self.fail(
+                    Diagnostic::error(codes::SECRECY, title(), ty.span, "`public` or `secret`?")
+                        .hint(format!("write `{}: {write} {}`", name.name, self.text(ty.span))),
+                );
+                if from.is_some() { Secrecy::Secret } else { Secrecy::Public }
+            }
+        };
+        // Every part is checked before giving up, so that one run reports all.
+        let set = self.giver(env, name, secrecy, from);
+        let shape = self.input_ty(env, ty, secrecy);
+        let elem = match &shape {
+            Ok(ty) => Some(ty.elem),
+            Err(Reported) => None,
+        };
+        let range = self.input_range(env, name, elem, secrecy, range);
+        let (set, mut ty, range) = (set?, shape?, range?);
+        if let Some((set, _)) = set {
+            let size = self.set_size(set);
+            ty.dims.insert(0, Dim { size, set: Some(set), ragged: false });
+        }
+        self.limit(&ty, name.span)?;
+        let var = self.var(&name.name, ty.clone(), name.span);
+        let mut value = typed(ExprKind::Var(var), ty, name.span);
+        if let Some((_, false)) = set {
+            // `from Server`: one tensor, though the variable has a dimension for the set.
+            let mut ty = value.ty.clone();
+            ty.dims.remove(0);
+            value = typed(ExprKind::At(Box::new(value), vec![Index::Const(0)]), ty, name.span);
+        }
+        env.set(&name.name, Val::Expr(value));
+        Ok(Stmt::Input { var, range, from: set.map(|(s, _)| s) })
+    }
+
+    /// Who gives an input, and whether each member gives one.
+    fn giver(
+        &mut self,
+        env: &Env,
+        name: &Ident,
+        secrecy: Secrecy,
+        from: Option<&Giver>,
+    ) -> R<Option<(SetId, bool)>> {
+        match (secrecy, from) {
+            (Secrecy::Public, None) => Ok(None),
+            (Secrecy::Public, Some(giver)) => Err(self.fail(
+                Diagnostic::error(
+                    codes::PARTIES,
+                    format!("public input `{}` comes from nobody in particular", name.name),
+                    giver.set.span,
+                    "everybody knows it",
+                )
+                .hint("leave out `from`, or make it `secret`"),
+            )),
+            (Secrecy::Secret, None) => {
+                let sets: Vec<String> = self.parties.iter().map(|p| p.name.clone()).collect();
+                let set = sets.first().map_or("Client", String::as_str);
+                let error = Diagnostic::error(
+                    codes::PARTIES,
+                    format!("secret input `{}` does not say who gives it", name.name),
+                    name.span,
+                    "from whom?",
+                );
+                Err(self.fail(error.hint(format!("add `from each {set}`"))))
+            }
+            (Secrecy::Secret, Some(giver)) => {
+                let set = self.party(env, &giver.set)?;
+                let members = self.set_size(set);
+                if !giver.each && members > 1 {
+                    let set = &giver.set.name;
+                    return Err(self.fail(
+                        Diagnostic::error(
+                            codes::PARTIES,
+                            format!(
+                                "`{set}` has {members} members: which of them gives `{}`?",
+                                name.name
+                            ),
+                            giver.set.span,
+                            "more than one party",
+                        )
+                        .hint(format!("write `from each {set}`: one from each member")),
+                    ));
+                }
+                Ok(Some((set, giver.each)))
+            }
+        }
+    }
+
+    fn input_ty(&mut self, env: &mut Env, ty: &ast::Type, secrecy: Secrecy) -> R<Ty> {
+        match &ty.kind {
+            TypeKind::Weights(model) => {
+                let m = self.named_model(env, model)?;
+                let len = self.models[m.0 as usize].len;
+                Ok(Ty { elem: Elem::Fix, dims: vec![Dim::plain(len)], secrecy, record: Some(m) })
+            }
+            TypeKind::Tensor { base, dims } => {
+                let dims = self.dims(env, dims)?.into_iter().map(Dim::plain).collect();
+                let elem = element(&base.name).ok_or(Reported)?;
+                Ok(Ty { elem, dims, secrecy, record: None })
+            }
+        }
+    }
+
+    /// The range of an input, both ends included. Unlimited for a public one that states none.
+    fn input_range(
+        &mut self,
+        env: &mut Env,
+        name: &Ident,
+        elem: Option<Elem>,
+        secrecy: Secrecy,
+        range: Option<&ast::Expr>,
+    ) -> R<(f64, f64)> {
+        let Some(range) = range else {
+            return match (elem, secrecy) {
+                (Some(Elem::Bit), _) => Ok((0.0, 1.0)),
+                (None, _) => Err(Reported),
+                (_, Secrecy::Public) => Ok((f64::NEG_INFINITY, f64::INFINITY)),
+                (Some(Elem::Fix), Secrecy::Secret) => {
+                    let (lo, hi) = DEFAULT_RANGE;
+                    self.warn(
+                        Diagnostic::warning(
+                            codes::RANGE_MISSING,
+                            format!("secret input `{}` has no range", name.name),
+                            name.span,
+                            format!("{lo}..{hi} is assumed and enforced"),
+                        )
+                        .hint(format!(
+                            "write `in {lo}..{hi}` or another range: a client \
+                            outside it counts as zero"
+                        )),
+                    );
+                    Ok(DEFAULT_RANGE)
+                }
+                (Some(Elem::Int), Secrecy::Secret) => Err(self.fail(
+                    Diagnostic::error(
+                        codes::RANGE_MISSING,
+                        format!("secret integer `{}` has no range", name.name),
+                        name.span,
+                        "which values may it have?",
+                    )
+                    .hint(
+                        "write for example `in 0..10` (the end is excluded): the range \
+                        decides how many bits it is compared on",
+                    ),
+                )),
+            };
+        };
+        if elem == Some(Elem::Bit) {
+            return Err(self.fail(
+                Diagnostic::error(codes::RANGE, "a bit has no range", range.span, "it is 0 or 1")
+                    .hint("leave out `in`"),
+            ));
+        }
+        let ast::ExprKind::Binary(BinaryOp::Range, lo, hi) = &range.kind else {
+            return Err(self.fail(
+                Diagnostic::error(codes::RANGE, "a range has two ends", range.span, "not a range")
+                    .hint("write `in -8..8`"),
+            ));
+        };
+        let (lo_value, hi_value) = (self.real(env, lo), self.real(env, hi));
+        let (lo_value, hi_value) = (lo_value?, hi_value?);
+        let empty = |this: &mut Self, hint: &str| {
+            let text = format!("from {lo_value} to {hi_value}");
+            Err(this.fail(
+                Diagnostic::error(
+                    codes::RANGE,
+                    format!("the range of `{}` is empty", name.name),
+                    range.span,
+                    text,
+                )
+                .hint(hint),
+            ))
+        };
+        match elem {
+            Some(Elem::Int) => {
+                for (value, e) in [(lo_value, lo), (hi_value, hi)] {
+                    if value.fract() != 0.0 {
+                        return Err(self.fail(Diagnostic::error(
+                            codes::RANGE,
+                            format!("the range of integer `{}` has whole ends", name.name),
+                            e.span,
+                            format!("is {value}"),
+                        )));
+                    }
+                }
+                if lo_value >= hi_value {
+                    return empty(self, "of integers the end is excluded: `in 0..10` is 0 to 9");
+                }
+                Ok((lo_value, hi_value - 1.0))
+            }
+            _ if lo_value > hi_value => empty(self, "the smaller end comes first"),
+            _ => Ok((lo_value, hi_value)),
+        }
+    }
+}

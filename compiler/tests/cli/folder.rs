@@ -1,0 +1,190 @@
+//! Starting `slvrc`, and folders of input files to start it on.
+
+use safetensors::tensor::{Dtype, SafeTensors, TensorView};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use tempfile::TempDir;
+
+/// What came of a call.
+pub struct Done {
+    pub status: i32,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Done {
+    /// The one JSON object that standard output holds.
+    pub fn json(&self) -> Value {
+        let value: Value = serde_json::from_str(&self.stdout)
+            .unwrap_or_else(|e| panic!("{e}: {}\n{}", self.stdout, self.stderr));
+        assert!(value.is_object(), "{value}");
+        assert_eq!(self.stdout.lines().count(), 1, "{}", self.stdout);
+        value
+    }
+
+    /// The JSON object of a call that must succeed.
+    pub fn ok(&self) -> Value {
+        assert_eq!(self.status, 0, "{}{}", self.stdout, self.stderr);
+        self.json()
+    }
+}
+
+/// A directory of its own for one test; `slvrc` runs in it.
+pub struct Place(TempDir);
+
+impl Place {
+    pub fn new() -> Place {
+        Place(tempfile::tempdir().expect("a temporary directory"))
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    pub fn write(&self, name: &str, content: impl AsRef<[u8]>) {
+        fs::write(self.path(name), content).expect("a file in a temporary directory");
+    }
+
+    pub fn read(&self, name: &str) -> Vec<u8> {
+        fs::read(self.path(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
+    }
+
+    /// Starts `slvrc` with these arguments, as on a command line without quotes.
+    pub fn slvrc(&self, args: &str) -> Done {
+        let out = Command::new(env!("CARGO_BIN_EXE_slvrc"))
+            .args(args.split_whitespace())
+            .current_dir(self.0.path())
+            .output()
+            .expect("slvrc starts");
+        let text = |bytes| String::from_utf8(bytes).expect("text");
+        Done {
+            status: out.status.code().expect("an exit status"),
+            stdout: text(out.stdout),
+            stderr: text(out.stderr),
+        }
+    }
+
+    /// Real numbers of a safetensors file by name.
+    pub fn tensors(&self, name: &str) -> BTreeMap<String, Vec<f64>> {
+        let bytes = self.read(name);
+        let file = SafeTensors::deserialize(&bytes).expect("a safetensors file");
+        let reals = |view: TensorView| {
+            assert_eq!(view.dtype(), Dtype::F64);
+            let words = view.data().chunks_exact(8);
+            words.map(|c| f64::from_le_bytes(c.try_into().expect("8 bytes"))).collect()
+        };
+        file.tensors().into_iter().map(|(name, view)| (name, reals(view))).collect()
+    }
+}
+
+/// A tensor as a file has it.
+pub struct Tensor {
+    dtype: Dtype,
+    shape: Vec<usize>,
+    bytes: Vec<u8>,
+}
+
+/// A tensor from its elements; the number of elements must fit.
+macro_rules! tensor {
+    ($name:ident, $ty:ty, $dtype:ident) => {
+        pub fn $name(shape: &[usize], data: &[$ty]) -> Tensor {
+            assert_eq!(shape.iter().product::<usize>(), data.len());
+            let bytes = data.iter().flat_map(|x| x.to_le_bytes()).collect();
+            Tensor { dtype: Dtype::$dtype, shape: shape.to_vec(), bytes }
+        }
+    };
+}
+
+tensor!(f32s, f32, F32);
+tensor!(f64s, f64, F64);
+tensor!(i64s, i64, I64);
+tensor!(i32s, i32, I32);
+tensor!(u8s, u8, U8);
+tensor!(u64s, u64, U64);
+
+/// Zeros of any type.
+pub fn zeros(dtype: Dtype, shape: &[usize]) -> Tensor {
+    let bits = shape.iter().product::<usize>() * dtype.bitsize();
+    Tensor { dtype, shape: shape.to_vec(), bytes: vec![0; bits / 8] }
+}
+
+/// The tensors of one file.
+pub type File = BTreeMap<String, Tensor>;
+
+/// A folder of inputs, by file name without its extension.
+#[derive(Default)]
+pub struct Folder(pub BTreeMap<String, File>);
+
+impl Folder {
+    /// Puts a tensor into a file.
+    pub fn put(&mut self, file: &str, name: &str, tensor: Tensor) {
+        self.0.entry(file.into()).or_default().insert(name.into(), tensor);
+    }
+
+    /// Takes a tensor out of a file.
+    pub fn take(&mut self, file: &str, name: &str) -> Tensor {
+        let taken = self.0.get_mut(file).and_then(|f| f.remove(name));
+        taken.unwrap_or_else(|| panic!("no {name} in {file}"))
+    }
+
+    /// The bytes of a file.
+    pub fn bytes(&self, file: &str) -> Vec<u8> {
+        let views = self.0[file].iter().map(|(name, t)| {
+            let view = TensorView::new(t.dtype, t.shape.clone(), &t.bytes);
+            (name, view.expect("as many bytes as the shape has"))
+        });
+        safetensors::serialize(views, None).expect("a safetensors file")
+    }
+
+    /// Writes all files.
+    pub fn write(&self, dir: &Path) {
+        for name in self.0.keys() {
+            let path = dir.join(format!("{name}.safetensors"));
+            fs::create_dir_all(path.parent().expect("inside dir")).expect("a directory");
+            fs::write(path, self.bytes(name)).expect("a file");
+        }
+    }
+}
+
+/// Numbers that look random and are the same in each run (splitmix64), in lo..hi.
+pub struct Numbers(pub u64);
+
+impl Numbers {
+    pub fn between(&mut self, lo: f64, hi: f64) -> f64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        lo + (hi - lo) * (((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64)
+    }
+
+    pub fn reals(&mut self, shape: &[usize], lo: f64, hi: f64) -> Tensor {
+        let n = shape.iter().product();
+        f32s(shape, &(0..n).map(|_| self.between(lo, hi) as f32).collect::<Vec<_>>())
+    }
+}
+
+/// Sizes of `slvr_accuracy` that run in an instant.
+pub const ACCURACY: &str = "slvr_accuracy M=Mlp[4,3,3] m=4 c=1 b=2";
+
+/// Inputs for [`ACCURACY`].
+pub fn accuracy(seed: u64) -> Folder {
+    let mut numbers = Numbers(seed);
+    let mut folder = Folder::default();
+    let params: [(&str, &[usize]); 4] =
+        [("fc1.weight", &[3, 4]), ("fc1.bias", &[3]), ("fc2.weight", &[3, 3]), ("fc2.bias", &[3])];
+    for (name, shape) in params {
+        folder.put("public", &format!("global.{name}"), numbers.reals(shape, -1.0, 1.0));
+    }
+    for client in (0..4).map(|i| format!("Client/{i}")) {
+        for (name, shape) in params {
+            folder.put(&client, &format!("update.{name}"), numbers.reals(shape, -0.3, 0.3));
+        }
+        folder.put(&client, "image", numbers.reals(&[2, 4], 0.0, 1.0));
+        let label = [(); 2].map(|()| numbers.between(0.0, 3.0) as i64);
+        folder.put(&client, "label", i64s(&[2], &label));
+    }
+    folder
+}

@@ -1,0 +1,459 @@
+//! Folders of inputs that are wrong: each is refused before anything runs, with a message that names
+//! the file, the tensor, what was found and what was expected, and shows no value.
+
+use crate::folder::{
+    ACCURACY, Folder, Numbers, Place, accuracy, f32s, f64s, i32s, i64s, u8s, u64s, zeros,
+};
+use insta::{allow_duplicates, assert_snapshot};
+use safetensors::Dtype;
+use std::fs;
+use std::path::Path;
+
+/// Every kind of input: records and tensors, reals, integers and classes, public and secret.
+const KINDS: &str = "
+use std::{argmax, dot, sum};
+
+model Tiny(x: fix[3]) -> fix[2] {
+    fc1: linear[3, 4];
+    fc2: linear[4, 2];
+
+    x |> fc1 |> relu |> fc2
+}
+
+predicate Kinds[m](lambda: fix = 2.0) {
+    parties Client[m];
+    parties Server;
+
+    input global: public weights Tiny;
+    input centre: public fix[3] in -1..1;
+    input update: secret weights Tiny in -8..8 from each Client;
+    input pixel:  secret fix[2, 3] in 0..1     from each Client;
+    input label:  secret int[2] in 0..2        from each Client;
+    input count:  secret int in 1..100         from each Client;
+
+    let small = [dot(update[i] - global, update[i] - global) < lambda for i in Client];
+    let near  = [dot(pixel[i][0] - centre, pixel[i][0] - centre) < lambda for i in Client];
+    let hits  = [sum(argmax(Tiny(global + update[i], pixel[i][s])) == label[i][s] for s in 2)
+                 for i in Client];
+    let keep  = [small[i] && near[i] && hits[i] > 0 for i in Client];
+
+    reveal sum(keep[i] * update[i] for i in Client) / m to Server as aggregate;
+    reveal sum(count) to Server as samples;
+}
+";
+
+const PARAMS: [(&str, &[usize]); 4] =
+    [("fc1.weight", &[4, 3]), ("fc1.bias", &[4]), ("fc2.weight", &[2, 4]), ("fc2.bias", &[2])];
+
+/// Inputs of three clients that `KINDS` takes.
+fn kinds() -> Folder {
+    let mut numbers = Numbers(1);
+    let mut folder = Folder::default();
+    folder.put("public", "centre", f32s(&[3], &[0.5, 0.5, 0.5]));
+    for (name, shape) in PARAMS {
+        folder.put("public", &format!("global.{name}"), numbers.reals(shape, -0.3, 0.3));
+    }
+    for client in ["Client/0", "Client/1", "Client/2"] {
+        for (name, shape) in PARAMS {
+            folder.put(client, &format!("update.{name}"), numbers.reals(shape, -0.3, 0.3));
+        }
+        folder.put(client, "pixel", numbers.reals(&[2, 3], 0.0, 1.0));
+        folder.put(client, "label", i64s(&[2], &[0, 1]));
+        folder.put(client, "count", i64s(&[], &[77]));
+        // What the predicate does not ask for is no error.
+        folder.put(client, "remark", zeros(Dtype::BOOL, &[1]));
+    }
+    folder
+}
+
+/// The message on a folder that must be refused. `secrets` are values that it may not show.
+fn refused_by(target: &str, place: &Place, secrets: &[&str]) -> String {
+    let done = place.slvrc(&format!("run {target} --inputs in --outputs out"));
+    assert_eq!(done.status, 1, "{}", done.stderr);
+    assert_eq!(done.stdout, "", "standard output");
+    assert!(!place.path("out").exists(), "outputs were written");
+    // A warning about the program comes first; the error is the last line.
+    let message = done.stderr.lines().last().unwrap_or_default();
+    for secret in secrets {
+        assert!(!message.contains(secret), "shows {secret}: {message}");
+    }
+    // With --json the same error is the one object on standard output; `eval` says the same.
+    let json = place.slvrc(&format!("run {target} --inputs in --outputs out --json"));
+    assert_eq!(json.status, 1);
+    let json = json.json();
+    assert_eq!(json["ok"], false);
+    assert_eq!(json["error"].as_str(), message.strip_prefix("error: "));
+    let eval = place.slvrc(&format!("eval {target} --inputs in --outputs out"));
+    assert_eq!((eval.status, eval.stdout.as_str()), (1, ""));
+    assert_eq!(eval.stderr.lines().last(), Some(message));
+    assert!(!place.path("out").exists(), "eval wrote outputs");
+    message.to_string()
+}
+
+/// What is said of good inputs after a change to them.
+fn refused(secrets: &[&str], change: impl FnOnce(&mut Folder)) -> String {
+    refused_files(secrets, change, |_| ())
+}
+
+/// The same with another change, to the files as they are written.
+fn refused_files(
+    secrets: &[&str],
+    change: impl FnOnce(&mut Folder),
+    files: impl FnOnce(&Path),
+) -> String {
+    let place = Place::new();
+    place.write("kinds.slvr", KINDS);
+    let mut folder = kinds();
+    change(&mut folder);
+    folder.write(&place.path("in"));
+    files(&place.path("in"));
+    refused_by("kinds.slvr m=3", &place, secrets)
+}
+
+fn same(_: &mut Folder) {}
+
+/// Every other test changes one thing about these.
+#[test]
+fn good_inputs_are_taken() {
+    let place = Place::new();
+    place.write("kinds.slvr", KINDS);
+    kinds().write(&place.path("in"));
+    let report = place.slvrc("run kinds.slvr m=3 --inputs in --outputs out --json").ok();
+    assert_eq!(report["ok"], true);
+    let out = place.tensors("out/Server.safetensors");
+    assert_eq!(out["samples"], [231.0]);
+    assert_eq!(out["aggregate.fc1.weight"].len(), 12);
+}
+
+#[test]
+fn any_float_and_any_integer_type() {
+    let place = Place::new();
+    place.write("kinds.slvr", KINDS);
+    let mut folder = kinds();
+    folder.put("public", "centre", f64s(&[3], &[0.5, 0.5, 0.5]));
+    folder.put("Client/0", "label", i32s(&[2], &[0, 1]));
+    folder.put("Client/1", "label", u8s(&[2], &[0, 1]));
+    folder.put("Client/2", "label", u64s(&[2], &[0, 1]));
+    folder.write(&place.path("in"));
+    place.slvrc("run kinds.slvr m=3 --inputs in --json").ok();
+}
+
+// ---- folders and files ---------------------------------------------------------------------
+
+#[test]
+fn no_directory() {
+    let message = refused_files(&[], same, |dir| fs::remove_dir_all(dir).unwrap());
+    assert_snapshot!(message, @"error: in: no such directory; it should hold public.safetensors, Client/0.safetensors to Client/2.safetensors");
+}
+
+#[test]
+fn a_file_for_a_directory() {
+    let message = refused_files(&[], same, |dir| {
+        fs::remove_dir_all(dir).unwrap();
+        fs::write(dir, "").unwrap();
+    });
+    assert_snapshot!(message, @"error: in: not a directory; it should hold public.safetensors, Client/0.safetensors to Client/2.safetensors");
+}
+
+#[test]
+fn no_public_file() {
+    let message = refused(&[], |f| drop(f.0.remove("public")));
+    assert_snapshot!(message, @"error: in/public.safetensors: no such file; it should hold the public inputs: `global.fc1.weight`, `global.fc1.bias`, `global.fc2.weight`, `global.fc2.bias`, `centre`");
+}
+
+#[test]
+fn no_directory_of_members() {
+    let message = refused(&[], |f| f.0.retain(|name, _| name == "public"));
+    assert_snapshot!(message, @"error: in/Client: no such directory; it should hold 0.safetensors to 2.safetensors");
+}
+
+#[test]
+fn no_file_of_a_member() {
+    let message = refused(&[], |f| drop(f.0.remove("Client/2")));
+    assert_snapshot!(message, @"error: in/Client/2.safetensors: no such file; it should hold the inputs of Client 2: `update.fc1.weight`, `update.fc1.bias`, `update.fc2.weight`, `update.fc2.bias`, `pixel`, `label` and 1 more");
+}
+
+#[test]
+fn a_surplus_member() {
+    let message = refused(&[], |f| {
+        let copy = f.0.remove("Client/1").unwrap();
+        f.0.insert("Client/7".into(), copy);
+    });
+    assert_snapshot!(message, @"error: in/Client/7.safetensors: Client has only members 0 to 2, and this would be member 7; give Client its size on the command line, or remove the file");
+}
+
+#[test]
+fn a_directory_for_a_file() {
+    let message = refused_files(
+        &[],
+        |f| drop(f.0.remove("Client/0")),
+        |dir| fs::create_dir(dir.join("Client/0.safetensors")).unwrap(),
+    );
+    assert_snapshot!(message, @"error: in/Client/0.safetensors: cannot be read: Is a directory (os error 21)");
+}
+
+// ---- what is no safetensors file -----------------------------------------------------------
+
+fn refused_bytes(bytes: impl AsRef<[u8]>) -> String {
+    refused_files(&[], same, |dir| fs::write(dir.join("Client/1.safetensors"), bytes).unwrap())
+}
+
+#[test]
+fn an_empty_file() {
+    assert_snapshot!(refused_bytes(""), @"error: in/Client/1.safetensors: not a safetensors file: it has 0 bytes");
+}
+
+#[test]
+fn text() {
+    assert_snapshot!(refused_bytes("label,count\n1,77\n"), @"error: in/Client/1.safetensors: cut short, or not a safetensors file: it announces a header of 8026307804973392236 bytes, 9 follow");
+}
+
+#[test]
+fn a_pytorch_archive() {
+    assert_snapshot!(refused_bytes("PK\x03\x04 and so on"), @"error: in/Client/1.safetensors: a file of PyTorch or NumPy, not a safetensors file: save it with safetensors.torch.save_file or safetensors.numpy.save_file");
+}
+
+#[test]
+fn a_header_that_is_not_json() {
+    let bytes = [&7u64.to_le_bytes()[..], b"{label:"].concat();
+    assert_snapshot!(refused_bytes(bytes), @"error: in/Client/1.safetensors: not a safetensors file: invalid JSON in header: key must be a string at line 1 column 2");
+}
+
+#[test]
+fn cut_short_in_the_header() {
+    assert_snapshot!(refused_bytes(&kinds().bytes("Client/1")[..100]), @"error: in/Client/1.safetensors: cut short, or not a safetensors file: it announces a header of 528 bytes, 92 follow");
+}
+
+#[test]
+fn cut_short_in_the_data() {
+    let bytes = kinds().bytes("Client/1");
+    assert_snapshot!(refused_bytes(&bytes[..bytes.len() - 5]), @"error: in/Client/1.safetensors: cut short: its header describes 153 bytes of tensors, 148 follow");
+}
+
+#[test]
+fn something_after_the_end() {
+    let bytes = [&kinds().bytes("Client/1")[..], b"more"].concat();
+    assert_snapshot!(refused_bytes(bytes), @"error: in/Client/1.safetensors: damaged: its header describes 153 bytes of tensors, 157 follow");
+}
+
+/// Nothing is allocated by a length from the file.
+#[test]
+fn a_huge_header() {
+    for length in [u64::MAX, 1 << 62, 1 << 40] {
+        let mut bytes = kinds().bytes("Client/1");
+        bytes[..8].copy_from_slice(&length.to_le_bytes());
+        let message = refused_bytes(bytes);
+        let message = message.replace(&length.to_string(), "HUGE");
+        allow_duplicates! { assert_snapshot!(message, @"error: in/Client/1.safetensors: cut short, or not a safetensors file: it announces a header of HUGE bytes, 681 follow"); }
+    }
+}
+
+// ---- names, shapes and types ---------------------------------------------------------------
+
+#[test]
+fn a_missing_tensor() {
+    let message = refused(&[], |f| {
+        f.take("Client/1", "label");
+    });
+    assert_snapshot!(message, @"error: in/Client/1.safetensors: tensor `label`: missing, the circuit expects integers of shape [2]; what the file has besides: `remark`");
+}
+
+#[test]
+fn a_misspelt_tensor() {
+    let message = refused(&[], |f| {
+        let label = f.take("Client/1", "label");
+        f.put("Client/1", "labels", label);
+    });
+    assert_snapshot!(message, @"error: in/Client/1.safetensors: tensor `label`: missing, the circuit expects integers of shape [2]; the file has `labels`: is it that?");
+}
+
+/// The field next to it has a name almost the same, and is not the one.
+#[test]
+fn a_missing_field() {
+    let message = refused(&[], |f| {
+        f.take("Client/1", "update.fc2.bias");
+    });
+    assert_snapshot!(message, @"error: in/Client/1.safetensors: tensor `update.fc2.bias`: missing, the circuit expects real numbers of shape [2]; what the file has besides: `remark`");
+}
+
+#[test]
+fn a_misspelt_field() {
+    let message = refused(&[], |f| {
+        let bias = f.take("Client/1", "update.fc2.bias");
+        f.put("Client/1", "update.fc2_bias", bias);
+    });
+    assert_snapshot!(message, @"error: in/Client/1.safetensors: tensor `update.fc2.bias`: missing, the circuit expects real numbers of shape [2]; the file has `update.fc2_bias`: is it that?");
+}
+
+/// A state dict saved as it is.
+#[test]
+fn fields_without_the_name_of_the_input() {
+    let message = refused(&[], |f| {
+        for (name, _) in PARAMS {
+            let param = f.take("Client/1", &format!("update.{name}"));
+            f.put("Client/1", name, param);
+        }
+    });
+    assert_snapshot!(message, @"error: in/Client/1.safetensors: tensor `update.fc1.weight`: missing, the circuit expects real numbers of shape [4, 3]; the file has `fc1.weight`: the fields of `update` begin with `update.`");
+}
+
+#[test]
+fn a_record_in_one_piece() {
+    let message = refused(&[], |f| {
+        for (name, _) in PARAMS {
+            f.take("Client/1", &format!("update.{name}"));
+        }
+        f.put("Client/1", "update", zeros(Dtype::F32, &[26]));
+    });
+    assert_snapshot!(message, @"error: in/Client/1.safetensors: tensor `update.fc1.weight`: missing, the circuit expects real numbers of shape [4, 3]; the file has `update` in one piece: give each field by its own name");
+}
+
+#[test]
+fn no_tensors() {
+    let message = refused(&[], |f| drop(f.0.insert("public".into(), Default::default())));
+    assert_snapshot!(message, @"error: in/public.safetensors: tensor `global.fc1.weight`: missing, the circuit expects real numbers of shape [4, 3]; the file holds no tensors");
+}
+
+#[test]
+fn a_wrong_shape() {
+    let message = refused(&[], |f| f.put("Client/0", "pixel", zeros(Dtype::F32, &[4, 3])));
+    assert_snapshot!(message, @"error: in/Client/0.safetensors: tensor `pixel`: has shape [4, 3], the circuit expects [2, 3]");
+}
+
+#[test]
+fn a_wrong_shape_of_a_field() {
+    let message =
+        refused(&[], |f| f.put("Client/0", "update.fc1.weight", zeros(Dtype::F32, &[3, 4])));
+    assert_snapshot!(message, @"error: in/Client/0.safetensors: tensor `update.fc1.weight`: has shape [3, 4], the circuit expects [4, 3]; is it transposed?");
+}
+
+#[test]
+fn a_vector_for_a_scalar() {
+    let message = refused(&["77"], |f| f.put("Client/0", "count", i64s(&[1], &[77])));
+    assert_snapshot!(message, @"error: in/Client/0.safetensors: tensor `count`: has shape [1], the circuit expects []");
+}
+
+#[test]
+fn integers_for_reals() {
+    let message = refused(&["41"], |f| f.put("public", "centre", i64s(&[3], &[0, 41, 0])));
+    assert_snapshot!(message, @"error: in/public.safetensors: tensor `centre`: has elements of type I64, the circuit expects real numbers: F32 or F64");
+}
+
+#[test]
+fn integers_for_reals_in_a_field() {
+    let message = refused(&[], |f| f.put("Client/2", "update.fc1.bias", zeros(Dtype::I32, &[4])));
+    assert_snapshot!(message, @"error: in/Client/2.safetensors: tensor `update.fc1.bias`: has elements of type I32, the circuit expects real numbers: F32 or F64");
+}
+
+#[test]
+fn reals_for_integers() {
+    let message = refused(&[], |f| f.put("Client/2", "label", f32s(&[2], &[0.0, 1.0])));
+    assert_snapshot!(message, @"error: in/Client/2.safetensors: tensor `label`: has elements of type F32, the circuit expects integers: I64 or another integer type");
+}
+
+#[test]
+fn types_that_are_not_read() {
+    let message = refused(&[], |f| f.put("Client/2", "pixel", zeros(Dtype::BF16, &[2, 3])));
+    assert_snapshot!(message, @"error: in/Client/2.safetensors: tensor `pixel`: has elements of type BF16, the circuit expects real numbers: F32 or F64");
+    let message = refused(&[], |f| f.put("Client/2", "label", zeros(Dtype::BOOL, &[2])));
+    assert_snapshot!(message, @"error: in/Client/2.safetensors: tensor `label`: has elements of type BOOL, the circuit expects integers: I64 or another integer type");
+}
+
+// ---- values --------------------------------------------------------------------------------
+
+#[test]
+fn not_a_number() {
+    let pixel = [0.25, 0.25, 0.25, 0.25, f32::NAN, 0.25];
+    let message = refused(&["NaN", "0.25"], |f| f.put("Client/0", "pixel", f32s(&[2, 3], &pixel)));
+    assert_snapshot!(message, @"error: in/Client/0.safetensors: tensor `pixel`: the element at [1, 1] is not a finite number");
+}
+
+#[test]
+fn infinite_in_a_field() {
+    for infinite in [f32::INFINITY, f32::NEG_INFINITY] {
+        let mut weight = [0.25; 8];
+        weight[6] = infinite;
+        let message = refused(&["inf", "0.25"], |f| {
+            f.put("Client/0", "update.fc2.weight", f32s(&[2, 4], &weight));
+        });
+        allow_duplicates! { assert_snapshot!(message, @"error: in/Client/0.safetensors: tensor `update.fc2.weight`: the element at [1, 2] is not a finite number"); }
+    }
+}
+
+#[test]
+fn infinite_and_public() {
+    let message = refused(&[], |f| {
+        f.put("public", "global.fc2.bias", f32s(&[2], &[0.0, f32::INFINITY]));
+    });
+    assert_snapshot!(message, @"error: in/public.safetensors: tensor `global.fc2.bias`: the element at [1] is not a finite number");
+}
+
+#[test]
+fn above_and_below_a_range() {
+    for outside in [8.0625, -8.0625] {
+        let message = refused(&["8.06"], |f| {
+            f.put("Client/0", "update.fc1.bias", f64s(&[4], &[0.0, outside, 0.0, 0.0]));
+        });
+        allow_duplicates! { assert_snapshot!(message, @"error: in/Client/0.safetensors: tensor `update.fc1.bias`: the element at [1] is outside the allowed range -8..8"); }
+    }
+}
+
+/// The ends belong to a range of reals.
+#[test]
+fn just_above_a_range() {
+    let above = 1.0 + f64::EPSILON;
+    let message = refused(&["1.0000"], |f| {
+        f.put("Client/0", "pixel", f64s(&[2, 3], &[0.0, 1.0, 0.0, 0.0, 0.0, above]));
+    });
+    assert_snapshot!(message, @"error: in/Client/0.safetensors: tensor `pixel`: the element at [1, 2] is outside the allowed range 0..1");
+}
+
+#[test]
+fn a_scalar_outside_its_range() {
+    for outside in [0, 100, i64::MIN, i64::MAX] {
+        let message = refused(&[], |f| f.put("Client/2", "count", i64s(&[], &[outside])));
+        allow_duplicates! { assert_snapshot!(message, @"error: in/Client/2.safetensors: tensor `count`: the value is outside the allowed range 1..100, 100 excluded"); }
+    }
+}
+
+#[test]
+fn a_label_that_is_no_class() {
+    for outside in [2, -1, -127] {
+        let message = refused(&["-1", "127"], |f| {
+            f.put("Client/2", "label", i64s(&[2], &[0, outside]));
+        });
+        allow_duplicates! { assert_snapshot!(message, @"error: in/Client/2.safetensors: tensor `label`: the element at [1] is outside the allowed range 0..2, 2 excluded"); }
+    }
+}
+
+#[test]
+fn beyond_63_bits() {
+    for outside in [1 << 63, u64::MAX] {
+        let message = refused(&[&outside.to_string()], |f| {
+            f.put("Client/2", "label", u64s(&[2], &[0, outside]));
+        });
+        allow_duplicates! { assert_snapshot!(message, @"error: in/Client/2.safetensors: tensor `label`: the element at [1] is outside the allowed range 0..2, 2 excluded"); }
+    }
+}
+
+/// The same of a predicate that comes with the compiler.
+#[test]
+fn a_label_that_is_no_class_of_the_model() {
+    for outside in [3, -1] {
+        let place = Place::new();
+        let mut folder = accuracy(1);
+        folder.put("Client/3", "label", i64s(&[2], &[outside, 0]));
+        folder.write(&place.path("in"));
+        let message = refused_by(ACCURACY, &place, &["-1"]);
+        allow_duplicates! { assert_snapshot!(message, @"error: in/Client/3.safetensors: tensor `label`: the element at [0] is outside the allowed range 0..3, 3 excluded"); }
+    }
+}
+
+#[test]
+fn an_update_of_another_model() {
+    let place = Place::new();
+    let mut folder = accuracy(1);
+    folder.put("Client/3", "update.fc2.weight", zeros(Dtype::F32, &[10, 3]));
+    folder.write(&place.path("in"));
+    assert_snapshot!(refused_by(ACCURACY, &place, &[]), @"error: in/Client/3.safetensors: tensor `update.fc2.weight`: has shape [10, 3], the circuit expects [3, 3]");
+}

@@ -1,0 +1,9 @@
+//! The command line from outside: the binary is started as a user starts it.
+//!
+//! - `inputs`: folders of inputs that are wrong in every way, and what is said of them.
+//! - `verbs`: exit statuses, `--json`, and that verbs agree with one another.
+//! - `folder`: starting the binary, and writing folders of inputs.
+
+mod folder;
+mod inputs;
+mod verbs;
