@@ -14,6 +14,7 @@
 //! | [`schedule`] | instructions to layers; liveness |
 //! | [`cost`] | rounds and bytes, per source line |
 //! | [`pipeline`] | the rooms in a row: source to circuit |
+//! | [`ide`] | what editors ask of a text: problems, what is under the cursor, documentation |
 //! | [`learn`] | training of a declared model, and federated learning simulated around a predicate |
 //!
 //! Three representations, each printing as text that reads back and each evaluated in the clear:
@@ -24,6 +25,7 @@ pub mod certify;
 pub mod cost;
 pub mod diagnostic;
 pub mod graph;
+pub mod ide;
 pub mod learn;
 pub mod lower;
 pub mod passes;

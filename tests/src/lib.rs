@@ -1,5 +1,7 @@
 //! What the end-to-end tests share: compiling, inputs from a seed, and the five ways to evaluate a
-//! predicate, from floating point to three parties.
+//! predicate, from floating point to three parties. [`generate`] makes random programs.
+
+pub mod generate;
 
 use rand_chacha::ChaCha12Rng;
 use rand_core::{Rng, SeedableRng};
@@ -65,6 +67,18 @@ impl Random {
     pub fn between(&mut self, lo: f64, hi: f64) -> f64 {
         lo + (hi - lo) * self.unit()
     }
+}
+
+/// Like [`random_inputs`] over the whole range, but reals are multiples of 1/4.
+pub fn coarse_inputs(circuit: &Circuit, seed: u64) -> Inputs {
+    let mut inputs = random_inputs(circuit, seed, 1.0);
+    let all = inputs.public.values_mut();
+    for tensor in all.chain(inputs.sets.iter_mut().flatten().flat_map(|m| m.values_mut())) {
+        if let RawData::F64(v) = &mut tensor.data {
+            v.iter_mut().for_each(|x| *x = (*x * 4.0).round() / 4.0);
+        }
+    }
+    inputs
 }
 
 /// Inputs for a circuit: reals in `spread` times the declared range, classes and integers anywhere

@@ -3,7 +3,7 @@
 //! A value has an interval only where it follows from the way it is computed: a bit is 0 or 1, a
 //! sum of n bits is in 0 ..= n, a table is what it is. Inputs have none.
 
-use crate::graph::{Graph, NodeId, Op};
+use crate::graph::{Graph, NodeId, Op, domain};
 use crate::types::Elem;
 
 /// Smallest and largest raw value, both included.
@@ -60,6 +60,19 @@ fn range(g: &Graph, id: NodeId, of: impl Fn(NodeId) -> Option<Interval>) -> Opti
             let terms: f64 = axes.iter().map(|&d| g.shape(args[0])[d as usize] as f64).product();
             let a = a()?;
             (a.0 * terms, a.1 * terms)
+        }
+        // Saturates; a few units for the rounding of the operand and of the macro.
+        Op::ExpNonPositive => (0.0, 2f64.powi(g.ty(id).frac? as i32) + 8.0),
+        // At most 2^12, and a unit, if the operand is sure to be in the domain.
+        Op::Recip => {
+            let frac = g.ty(id).frac? as i32;
+            let inside = a()?.1 < 2f64.powi(frac + domain::DIVISOR_TOP as i32);
+            inside.then(|| (0.0, 2f64.powi(frac + domain::DIVISOR_LOW as i32) + 1.0))?
+        }
+        // One of the two next integers.
+        Op::Trunc(by) => {
+            let (a, unit) = (a()?, 2f64.powi(*by as i32));
+            ((a.0 / unit).floor(), (a.1 / unit).ceil())
         }
         Op::Shift(by) => product(a()?, (2f64.powi(*by as i32), 2f64.powi(*by as i32))),
         Op::Select => {

@@ -1,6 +1,5 @@
 //! Which values are not negative, from the way they are computed. Ranges of inputs are not used.
 
-use super::ranges;
 use crate::graph::{Graph, NodeId, Op};
 
 /// Chains longer than this are not followed.
@@ -26,19 +25,21 @@ fn known(g: &Graph, id: NodeId, depth: usize) -> bool {
         Add | Mul | Div | MatMul { .. } | Conv2d { .. } => arg(0) && arg(1),
         Select => arg(1) && arg(2),
         Scale(c) => *c >= 0.0 && arg(0),
-        Sum(_) | Max(_) | Min(_) | Sort | SortSum { .. } | MaxPool { .. } | Reshape(_)
-        | Transpose(_) | Slice { .. } | Broadcast(_) | Gather { .. } | Trunc(_) | Shift(_)
+        Sum(_)
+        | Max(_)
+        | Min(_)
+        | Sort
+        | SortSum { .. }
+        | MaxPool { .. }
+        | Reshape(_)
+        | Transpose(_)
+        | Slice { .. }
+        | Broadcast(_)
+        | Gather { .. }
+        | Trunc(_)
+        | Shift(_)
         | Halve(_) => arg(0),
         Concat(_) => (0..args.len()).all(arg),
         Input(_) | Sub | Neg | Log | Lt | Eq | Not | And | Xor | Hit => false,
     }
-}
-
-/// As [`not_negative`], or by its interval.
-pub fn not_negative_or_bounded(
-    graph: &Graph,
-    id: NodeId,
-    interval: Option<ranges::Interval>,
-) -> bool {
-    interval.is_some_and(|(lo, _)| lo >= 0.0) || not_negative(graph, id)
 }

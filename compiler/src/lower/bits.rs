@@ -93,11 +93,7 @@ pub fn one_hot(e: &mut Emit, bits: ValueId) -> ValueId {
 /// The sum of weights (modulo 2^k) of the bits that are set, as a word of Z_2^k.
 pub fn weighted(e: &mut Emit, bits: ValueId, weights: &[u128], k: u32) -> ValueId {
     let public = e.ty(bits).hold == Hold::Public;
-    let (u, v) = if public {
-        (bits, bits)
-    } else {
-        (e.add(Op::Own(bits)), e.add(Op::Dup(bits)))
-    };
+    let (u, v) = if public { (bits, bits) } else { (e.add(Op::Own(bits)), e.add(Op::Dup(bits))) };
     let mut sum = None;
     for (i, &weight) in (0u32..).zip(weights).filter(|&(_, &w)| w != 0) {
         let word = |e: &mut Emit, x: ValueId| {

@@ -16,7 +16,7 @@ use super::truncation::ring_for;
 use slvr_runtime::circuit::{Hold, Op, ValueId};
 
 /// The two parts of the split of x as bits: replicated bits of a and of b, `w` planes each.
-fn split(e: &mut Emit, x: ValueId, w: u32, negate_b: bool) -> (ValueId, ValueId) {
+pub(super) fn split(e: &mut Emit, x: ValueId, w: u32, negate_b: bool) -> (ValueId, ValueId) {
     let ring = ring_for(w);
     let x = if ring < e.ty(x).bits() { e.add(Op::Narrow(x, ring)) } else { x };
     let a = e.add(Op::Own(x));

@@ -168,8 +168,7 @@ fn normalise(e: &mut Emit, y: Operand, lo: u32, hi: u32, sign: Sign) -> Normal {
     let mut normal = Normal { u: size, hot, power: size, lo, hi };
     let power = normal.table(e, |j| f64::from(hi - 1 - j).exp2(), 0.0);
     // u has hi bits, or FRAC if these are more.
-    let raised =
-        if hi < FRAC { e.add(Op::Scale(power, 1 << (FRAC - hi))) } else { power };
+    let raised = if hi < FRAC { e.add(Op::Scale(power, 1 << (FRAC - hi))) } else { power };
     let u = e.multiply(size, raised);
     let u = truncate(e, u, hi.saturating_sub(FRAC));
     let half = normal.table(e, |_| 0.0, f64::from(FRAC - 1).exp2());

@@ -124,9 +124,12 @@ impl Emit {
         }
     }
 
-    /// Product of two replicated values, reshared.
+    /// Product of two values, reshared if both are replicated; else local.
     pub fn multiply(&mut self, a: ValueId, b: ValueId) -> ValueId {
         let product = self.add(Op::Mul(a, b));
-        self.add(Op::Reshare(product))
+        match self.ty(product).hold {
+            Hold::Add3 => self.add(Op::Reshare(product)),
+            _ => product,
+        }
     }
 }

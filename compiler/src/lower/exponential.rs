@@ -57,7 +57,6 @@ fn wide(x: f64) -> u128 {
     x.round() as u128
 }
 
-
 /// start e^-v for v the low n bits of x, with `frac` fraction bits; result and start with [`LOCAL`].
 fn local(e: &mut Emit, x: ValueId, n: u32, frac: u32, start: f64) -> ValueId {
     let word = |e: &mut Emit, lo: u32, w: u32| {

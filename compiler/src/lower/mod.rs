@@ -2,7 +2,8 @@
 //!
 //! The only place that knows both. One file per family: [`bilinear`] (products, convolutions),
 //! [`truncation`], [`comparison`] (signs, equality), [`selection`] (bit injection, bits to words,
-//! argmax tests); [`Emit`] builds instructions. Macros here are family T1 of the protocols: multiply
+//! argmax tests), [`bits`] (all bits of a word, the position of the top one), [`elementary`]
+//! (reciprocal, quotient, square root, logarithm), [`exponential`]; [`Emit`] builds instructions. Macros here are family T1 of the protocols: multiply
 //! and reshare, input of own values, and the exchange of a value that is additive between two.
 //!
 //! What may not live here: rewriting that graph semantics can express ([`crate::passes`]), and
@@ -12,14 +13,18 @@
 //! until something needs it replicated: sums, biases and reveals take it as it is.
 
 pub mod bilinear;
+pub mod bits;
 pub mod comparison;
+pub mod elementary;
 mod emit;
+pub mod exponential;
 pub mod selection;
 pub mod truncation;
 
 pub use emit::{Draft, Emit};
 
 use crate::certify::ranges::{Interval, integer_ranges, signed_bits};
+use crate::certify::signs;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::graph::{Graph, NodeId, Op, Table};
 use crate::syntax::ast::Secrecy;
@@ -230,10 +235,7 @@ impl Lowering<'_> {
                 let width = self.difference_bits(args[0], args[1]);
                 full(comparison::negative(&mut self.emit, x, width))
             }
-            Op::Eq
-                if self.ranges[args[0].index()].is_some()
-                    && self.ranges[args[1].index()].is_some() =>
-            {
+            Op::Eq => {
                 let x = self.difference(args[0], args[1]);
                 let width = self.difference_bits(args[0], args[1]);
                 full(comparison::zero(&mut self.emit, x, width))
@@ -268,6 +270,30 @@ impl Lowering<'_> {
                 let b = self.full(b);
                 full(self.emit.add(C::Add(chosen, b)))
             }
+            Op::Exp => {
+                let (x, frac) = (self.full(args[0]), g.ty(args[0]).frac.unwrap_or(0));
+                full(exponential::any(&mut self.emit, x, frac))
+            }
+            Op::ExpNonPositive => {
+                let (x, frac) = (self.full(args[0]), g.ty(args[0]).frac.unwrap_or(0));
+                full(exponential::non_positive(&mut self.emit, x, frac))
+            }
+            Op::Recip => {
+                let x = self.operand(args[0]);
+                full(elementary::recip(&mut self.emit, x))
+            }
+            Op::Sqrt => {
+                let x = self.operand(args[0]);
+                full(elementary::sqrt(&mut self.emit, x))
+            }
+            Op::Log => {
+                let x = self.operand(args[0]);
+                full(elementary::log(&mut self.emit, x))
+            }
+            Op::Div => {
+                let (x, y) = (self.full(args[0]), self.operand(args[1]));
+                full(elementary::divide(&mut self.emit, x, y))
+            }
             Op::Hit => {
                 let (z, y) = (self.full(args[0]), self.full(args[1]));
                 full(selection::hit(&mut self.emit, z, y, RING))
@@ -277,20 +303,7 @@ impl Lowering<'_> {
     }
 
     fn refuse<T>(&self, id: NodeId) -> Result<T> {
-        let what = match self.graph.op(id) {
-            Op::Div => "division by a value that is not known at build",
-            Op::Exp => "exp of a value that is not known at build",
-            Op::Recip => "recip of a value that is not known at build",
-            Op::Sqrt => "sqrt, other than in a comparison of roots,",
-            Op::Log => "log of a value that is not known at build",
-            Op::Sort => "sort, other than a sum of a slice or one entry of it,",
-            Op::ArgMax => "argmax, other than compared with a label input,",
-            Op::Eq => "equality of real numbers or unbounded integers",
-            Op::Max(_) | Op::Min(_) | Op::MaxPool { .. } => "max or min of a secret",
-            Op::Abs => "abs of a secret",
-            Op::Select => "select between bits",
-            op => op.name(),
-        };
+        let what = self.graph.op(id).name();
         let span = self.graph.site(id).span;
         Err(Box::new(
             Diagnostic::error(
@@ -301,6 +314,18 @@ impl Lowering<'_> {
             )
             .hint("`slvrc check` and `slvrc eval` accept this program; `build` and `run` do not"),
         ))
+    }
+
+    /// A number with what is proven of it.
+    fn operand(&mut self, id: NodeId) -> elementary::Operand {
+        let range = self.ranges[id.index()];
+        let positive = range.is_some_and(|(lo, _)| lo >= 0.0);
+        elementary::Operand {
+            value: self.full(id),
+            frac: self.graph.ty(id).frac.unwrap_or(0),
+            bits: range.map(|r| signed_bits(r) - 1),
+            not_negative: positive || signs::not_negative(self.graph, id),
+        }
     }
 
     fn input(&mut self, index: u32, id: NodeId) -> ValueId {

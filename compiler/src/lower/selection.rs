@@ -31,7 +31,7 @@ pub fn to_word(e: &mut Emit, c: ValueId, k: u32) -> ValueId {
 }
 
 /// 1 - 2 v.
-fn one_minus_twice(e: &mut Emit, v: ValueId, k: u32) -> ValueId {
+pub(super) fn one_minus_twice(e: &mut Emit, v: ValueId, k: u32) -> ValueId {
     let mask = if k == 128 { u128::MAX } else { (1u128 << k) - 1 };
     let minus = e.add(Op::Scale(v, 0u128.wrapping_sub(2) & mask));
     e.add(Op::Offset(minus, 1))

@@ -7,6 +7,7 @@ mod argmax;
 mod contract;
 mod cse;
 mod fold;
+mod functions;
 mod monotone;
 mod order;
 mod pairs;
@@ -17,6 +18,7 @@ mod tests;
 mod words;
 
 use crate::graph::Graph;
+use functions::{bounds, extremum, softmax, sorted};
 
 /// A named pass.
 pub struct Pass {
@@ -32,6 +34,16 @@ pub struct Pass {
 pub const PIPELINE: &[Pass] = &[
     Pass { name: "fold", what: "constants are computed, identities removed", run: fold::run },
     Pass { name: "cse", what: "equal nodes become one, dead ones go", run: cse::run },
+    Pass {
+        name: "softmax",
+        what: "maxima move through increasing functions: the largest softmax",
+        run: softmax::run,
+    },
+    Pass {
+        name: "bounds",
+        what: "comparisons with quotients and maxima become products and comparisons",
+        run: bounds::run,
+    },
     Pass { name: "argmax", what: "argmax(z) == label becomes one test", run: argmax::run },
     Pass {
         name: "monotone",
@@ -43,6 +55,12 @@ pub const PIPELINE: &[Pass] = &[
         name: "monotone-again",
         what: "factors of what is ranked cancel too",
         run: monotone::run,
+    },
+    Pass { name: "sorted", what: "whole sorts become ranks", run: sorted::run },
+    Pass {
+        name: "extremum",
+        what: "largest entries become comparisons and selections",
+        run: extremum::run,
     },
     Pass { name: "pairs", what: "each pair is compared once", run: pairs::run },
     Pass { name: "words", what: "bits become integers before they are copied", run: words::run },

@@ -47,17 +47,20 @@ fn sorted_slice(g: &Graph, id: NodeId) -> Option<(NodeId, u64, u64)> {
 
 fn slice(g: &mut Graph, op: &Op, args: &[NodeId], site: u32) -> Option<NodeId> {
     let x = *args.first()?;
-    let (sorted, start, len) = sorted_slice(g, x)?;
-    let rank = g.shape(x).len() as u64;
+    let last = g.shape(x).len().checked_sub(1)? as u64;
     match op {
-        Op::Sum(axes) if axes.last() == Some(&(rank - 1)) => {
+        Op::Slice { axis, start, len: 1, .. } if *g.op(x) == Op::Sort && *axis == last => {
+            let sorted = g.arg(x, 0);
+            let mut shape = g.shape(x).to_vec();
+            shape[last as usize] = 1;
+            let entry = g.add(Op::SortSum { lo: *start, hi: start + 1 }, &[sorted], site);
+            Some(g.add(Op::Reshape(shape), &[entry], site))
+        }
+        Op::Sum(axes) if axes.last() == Some(&last) => {
+            let (sorted, start, len) = sorted_slice(g, x)?;
             let sum = g.add(Op::SortSum { lo: start, hi: start + len }, &[sorted], site);
             let rest = axes[..axes.len() - 1].to_vec();
             Some(if rest.is_empty() { sum } else { g.add(Op::Sum(rest), &[sum], site) })
-        }
-        Op::Reshape(to) if len == 1 => {
-            let entry = g.add(Op::SortSum { lo: start, hi: start + 1 }, &[sorted], site);
-            Some(g.add(Op::Reshape(to.clone()), &[entry], site))
         }
         _ => None,
     }
@@ -78,13 +81,12 @@ fn rankable(g: &Graph, x: NodeId) -> bool {
     g.shape(x).last().is_some_and(|&n| n <= MAX_RANKED)
 }
 
-fn by_rank(g: &mut Graph, x: NodeId, lo: u64, hi: u64, site: u32) -> NodeId {
+/// The rank of each entry along the last axis: how many come before it in ascending order, of equal
+/// ones the earlier index.
+pub(super) fn ranks(g: &mut Graph, x: NodeId, site: u32) -> NodeId {
     let shape = g.shape(x).to_vec();
     let rank = shape.len();
     let n = shape[rank - 1];
-    if lo == 0 && hi == n {
-        return g.add(Op::Sum(vec![rank as u64 - 1]), &[x], site);
-    }
     let mut column = shape.clone();
     column.push(1);
     let mut row = shape.clone();
@@ -103,7 +105,17 @@ fn by_rank(g: &mut Graph, x: NodeId, lo: u64, hi: u64, site: u32) -> NodeId {
     let after = g.add(Op::And, &[above, later], site);
     let after = g.add(Op::ToInt, &[after], site);
     let count = g.add(Op::Add, &[before, after], site);
-    let ranks = g.add(Op::Sum(vec![rank as u64]), &[count], site);
+    g.add(Op::Sum(vec![rank as u64]), &[count], site)
+}
+
+fn by_rank(g: &mut Graph, x: NodeId, lo: u64, hi: u64, site: u32) -> NodeId {
+    let shape = g.shape(x).to_vec();
+    let rank = shape.len();
+    let n = shape[rank - 1];
+    if lo == 0 && hi == n {
+        return g.add(Op::Sum(vec![rank as u64 - 1]), &[x], site);
+    }
+    let ranks = ranks(g, x, site);
 
     // lo <= rank < hi is (rank < hi) xor (rank < lo).
     let mut less_than = |bound: u64| {

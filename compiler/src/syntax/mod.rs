@@ -30,7 +30,7 @@ mod source;
 mod tests;
 
 pub use parse::{MAX_DIAGNOSTICS, MAX_SOURCE, parse};
-pub use print::{format, print, print_expr, print_type};
+pub use print::{format, print, print_expr, print_type, signature};
 pub use source::{LoadError, Loader, Sources};
 
 lalrpop_util::lalrpop_mod!(

@@ -261,9 +261,16 @@ impl<'a> Cx<'a> {
 
     /// x_{r+2} = d, the other components 0: (0, 0) in this party's own shard, (0, d) where it is
     /// r + 1, (d, 0) where it is r + 2.
+    ///
+    /// A public value is x_0, the other components 0.
     fn trivial(&self, v: ValueId) -> Rep {
         let n = self.elements(v);
         let d = self.regs.one(v);
+        if self.circuit.ty(v).hold == Hold::Public {
+            let component =
+                |i: usize| if i == 0 { Data::clone(d) } else { Data::zeros(d.dom(), n) };
+            return Rep::new(component(self.me), component(next(self.me)));
+        }
         let s = shards(n);
         let zero = |r: usize| Data::zeros(d.dom(), s[r].len());
         let (one, two) = complement(n, self.me);

@@ -6,10 +6,12 @@ mod build;
 mod check;
 mod completions;
 mod demo;
+mod doc;
 mod eval;
 mod explain;
 mod fail;
 mod fmt;
+mod lsp;
 mod print;
 mod program;
 mod run;
@@ -47,6 +49,10 @@ enum Verb {
     Run(run::Run),
     /// Federated learning with a poisoner on embedded real data, checked among three parties.
     Demo(demo::Demo),
+    /// The library, the models and the predicates as Markdown.
+    Doc(doc::Doc),
+    /// A language server on standard input and output, for editors.
+    Lsp(lsp::Lsp),
     /// Print a completion script for a shell.
     Completions(completions::Completions),
 }
@@ -75,6 +81,8 @@ fn main() -> ExitCode {
         Verb::Run(v) => v.run(cli.json),
         Verb::Demo(v) => v.run(cli.json),
         Verb::Fmt(v) => v.run(cli.json),
+        Verb::Doc(v) => v.run(cli.json),
+        Verb::Lsp(v) => v.run(),
         Verb::Completions(v) => v.run(),
     };
     match done {

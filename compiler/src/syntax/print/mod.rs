@@ -32,6 +32,19 @@ pub fn print_type(ty: &Type) -> String {
     flat(&Style { source: None }.ty(ty), 0)
 }
 
+/// What an item looks like from outside: `fn mean[n](x: fix[n]) -> fix`, without a body. Constants
+/// and imports, which have none, whole.
+pub fn signature(item: &Item) -> String {
+    let mut printer = Printer { out: String::new(), trivia: None, style: Style { source: None } };
+    match &item.kind {
+        ItemKind::Use(_) | ItemKind::Const { .. } => {
+            printer.item(item);
+            printer.out
+        }
+        _ => flat(&printer.item_head(item), 0),
+    }
+}
+
 /// A source text formatted: as [`print()`], but all comments and single blank lines are kept, and
 /// where the author broke an expression, or moved the `from`s of neighbouring inputs to one column
 /// further right, that stays. A comment inside a statement moves above it.
@@ -180,8 +193,7 @@ impl Printer<'_> {
                 self.doc(Doc::Seq(vec![head, self.style.whole(value), text(";")]), 0);
             }
             ItemKind::Fn(f) => {
-                let word = if f.body.is_some() { "fn" } else { "extern fn" };
-                let head = self.head(word, &f.name, &f.sizes, &f.params, Some(&f.result));
+                let head = self.item_head(item);
                 match &f.body {
                     None => self.doc(Doc::Seq(vec![head, text(";")]), 0),
                     Some(body) => {
@@ -191,19 +203,34 @@ impl Printer<'_> {
                 }
             }
             ItemKind::Block(b) => {
-                let word = if b.is_model { "model" } else { "block" };
-                let params = std::slice::from_ref(&b.param);
-                let head = self.head(word, &b.name, &b.sizes, params, b.result.as_ref());
+                let head = self.item_head(item);
                 self.doc(Doc::Seq(vec![head, text(" {\n")]), 0);
                 self.lets(&b.layers, "", ":", &b.value, item.span);
             }
             ItemKind::Predicate(p) => {
-                let head = self.head("predicate", &p.name, &p.sizes, &p.params, None);
+                let head = self.item_head(item);
                 self.doc(Doc::Seq(vec![head, text(" {\n")]), 0);
                 self.stmts(&p.body);
                 self.comments_until(item.span.end, 4, false);
                 self.out.push('}');
             }
+        }
+    }
+
+    /// What stands before the braces of an item.
+    fn item_head(&self, item: &Item) -> Doc {
+        match &item.kind {
+            ItemKind::Use(_) | ItemKind::Const { .. } => text(""),
+            ItemKind::Fn(f) => {
+                let word = if f.body.is_some() { "fn" } else { "extern fn" };
+                self.head(word, &f.name, &f.sizes, &f.params, Some(&f.result))
+            }
+            ItemKind::Block(b) => {
+                let word = if b.is_model { "model" } else { "block" };
+                let params = std::slice::from_ref(&b.param);
+                self.head(word, &b.name, &b.sizes, params, b.result.as_ref())
+            }
+            ItemKind::Predicate(p) => self.head("predicate", &p.name, &p.sizes, &p.params, None),
         }
     }
 

@@ -197,7 +197,10 @@ impl Rule<'_> {
             Op::Dup(_) => self.held(Hold::Rep, Hold::Dup)?,
             Op::AsAdd2(_) => self.held(Hold::Rep, Hold::Add2)?,
             Op::AsAdd3(_) => self.held(Hold::Rep, Hold::Add3)?,
-            Op::Trivial(_) => self.held(Hold::Dup, Hold::Rep)?,
+            Op::Trivial(_) => {
+                let x = self.one(&[Hold::Dup, Hold::Public])?;
+                Type { hold: Hold::Rep, ..x.clone() }
+            }
             Op::Committee { n, k, .. } => {
                 let coin = self.one(&[Hold::Public])?;
                 self.domains(coin.dom == Dom::Ring(128), "coins are A128")?;

@@ -1,0 +1,223 @@
+//! Types of what stands in a document.
+
+use super::names::DefKind;
+use super::{Document, Place, Problem, Where};
+use crate::diagnostic::{Diagnostic, codes};
+use crate::pipeline;
+use crate::syntax::ast::{FileId, Ident, ItemKind, Span};
+use crate::syntax::{Sources, embedded, embedded::Embedded};
+use crate::types::model::Model;
+use crate::types::{self, Checked, Options, Program, Stmt};
+use std::collections::BTreeMap;
+
+/// Most predicates and models of a file that are typed.
+const MOST: usize = 8;
+
+/// Longer texts are parsed, not typed, while they are written.
+const MAX_TEXT: usize = 1 << 18;
+
+/// What typing tells of a document.
+#[derive(Clone, Debug, Default)]
+pub struct Typed {
+    pub(super) problems: Vec<Problem>,
+    /// By the place of the name: what is known of a definition, one entry per instance.
+    pub(super) facts: BTreeMap<(u32, u32), Facts>,
+}
+
+/// What is known of a definition.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Facts {
+    /// Its types, each once: a function has one per choice of its sizes.
+    pub types: Vec<String>,
+    /// Of an input: the values that it may have.
+    pub range: Option<String>,
+    /// Of a layer: its parameters. Of a model: its shapes.
+    pub notes: Vec<String>,
+    /// For which sizes.
+    pub sizes: String,
+}
+
+/// Stands behind the text of a file to have one of its models typed.
+const MODEL_CHECK: &str = "\npredicate Check_[M_: model]() {
+    parties Client_;
+    parties Server_;
+    input weights_: secret weights M_ in 0..1 from Client_;
+    reveal weights_ to Server_ as weights_;
+}\n";
+
+/// What facts are found by.
+pub(super) fn key(span: Span) -> (u32, u32) {
+    (span.start, span.end)
+}
+
+pub(super) fn check(document: &Document) -> Typed {
+    let mut typed = Typed::default();
+    if document.text.len() > MAX_TEXT {
+        return typed;
+    }
+    let mut predicates = Vec::new();
+    let mut models = Vec::new();
+    for item in &document.tree.items {
+        match &item.kind {
+            ItemKind::Predicate(p) => predicates.push(p.name.name.clone()),
+            ItemKind::Block(b) if b.is_model && b.sizes.iter().all(|s| s.default.is_some()) => {
+                models.push(b.name.name.clone());
+            }
+            _ => {}
+        }
+    }
+    // A file of functions has names to be resolved, if nothing else.
+    let bare = predicates.is_empty() && models.is_empty();
+    let one = |p: String| Options { predicate: Some(p), defaults: true, ..Options::default() };
+    for predicate in predicates.into_iter().take(MOST) {
+        typed.add(document, &document.text, &one(predicate));
+    }
+    let with_check = format!("{}{MODEL_CHECK}", document.text);
+    for model in models.into_iter().take(MOST) {
+        let bindings = vec![("M_".to_owned(), model)];
+        typed.add(document, &with_check, &Options { bindings, ..one("Check_".to_owned()) });
+    }
+    if bare {
+        typed.add(document, &document.text, &Options::default());
+    }
+    typed.problems.sort_by_key(|p| p.range);
+    typed
+}
+
+impl Typed {
+    /// Adds what one check of a text finds; the text is the document's with something behind it.
+    fn add(&mut self, document: &Document, text: &str, options: &Options) {
+        let mut sources = Sources::new();
+        let file = sources.add(&document.name, text);
+        let found = match types::check(&mut sources, file, options, &mut Embedded) {
+            Ok(Checked { program, mut warnings, .. }) => {
+                warnings.extend(pipeline::unchecked_demands(&program));
+                self.learn(document, file, &program);
+                warnings
+            }
+            Err(errors) => errors,
+        };
+        for diagnostic in found {
+            // Without a predicate a file is a library, which is nothing wrong.
+            if diagnostic.code == codes::NO_PREDICATE {
+                continue;
+            }
+            let problem = self.problem(document, &sources, file, &diagnostic);
+            let known = |p: &Problem| p.range == problem.range && p.code == problem.code;
+            if !self.problems.iter().any(known) {
+                self.problems.push(problem);
+            }
+        }
+    }
+
+    fn problem(
+        &self,
+        d: &Document,
+        sources: &Sources,
+        file: FileId,
+        found: &Diagnostic,
+    ) -> Problem {
+        d.problem_in(found, |span| {
+            if span.file == file {
+                let inside = (span.start as usize) < d.text.len().max(1);
+                return inside.then(|| Place { file: Where::Here, range: d.range(span) });
+            }
+            let name = sources.name(span.file);
+            let lists = [embedded::STD, embedded::MODELS];
+            let (name, text) = lists.into_iter().flatten().find(|(n, _)| *n == name)?;
+            let range = super::Lines::new(text).range(text, span);
+            Some(Place { file: Where::Library(name), range })
+        })
+    }
+
+    /// Notes what a typed program says of the definitions in a document.
+    fn learn(&mut self, document: &Document, file: FileId, program: &Program) {
+        let sizes: Vec<String> = program
+            .sizes
+            .iter()
+            .filter(|(name, _)| name != "M_")
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        let sizes = sizes.join(" ");
+        for var in program.vars.iter().filter(|v| v.span.file == file) {
+            let facts = self.facts.entry(key(var.span)).or_default();
+            let ty = program.ty_text(&var.ty);
+            if !facts.types.contains(&ty) {
+                facts.types.push(ty);
+                facts.sizes.clone_from(&sizes);
+            }
+        }
+        for stmt in &program.body {
+            if let Stmt::Input { var, range: (lo, hi), .. } = stmt
+                && let Some(var) = program.vars.get(var.0 as usize)
+                && lo.is_finite()
+            {
+                let facts = self.facts.entry(key(var.span)).or_default();
+                facts.range = Some(format!("{lo} to {hi}"));
+            }
+        }
+        for set in program.parties.iter().filter(|s| s.span.file == file) {
+            let members =
+                if set.size == 1 { "1 member".into() } else { format!("{} members", set.size) };
+            self.note(key(set.span), members, &sizes);
+        }
+        let sized = document.names.defs.iter().filter(|d| d.kind == DefKind::Size);
+        for def in sized {
+            // Sizes of the predicate, not those of functions of the same name.
+            let of_predicate = document.tree.items.iter().any(|i| {
+                matches!(&i.kind, ItemKind::Predicate(p) if p.name.name == program.name)
+                    && i.span.range().contains(&(def.at.start as usize))
+            });
+            if let Some((_, value)) =
+                program.sizes.iter().find(|(n, _)| of_predicate && *n == def.name)
+            {
+                self.note(key(def.at), format!("checked with {}={value}", def.name), "");
+            }
+        }
+        self.models(document, file, program);
+    }
+
+    /// Notes shapes and weights of the models of a document, and of their layers.
+    fn models(&mut self, document: &Document, file: FileId, program: &Program) {
+        for model in &program.models {
+            // The first step is the input, which stands where the model's parameter does.
+            let Some(input) = model.steps.first().filter(|s| s.span.file == file) else { continue };
+            let blocks = document.tree.items.iter().filter_map(|i| match &i.kind {
+                ItemKind::Block(b) if b.is_model => Some(b),
+                _ => None,
+            });
+            for block in blocks.filter(|b| b.param.name.span.range() == input.span.range()) {
+                let (from, to, len) = (&model.input, &model.output, model.len);
+                let text = format!("{from:?} to {to:?}, {len} weights");
+                self.note(key(block.name.span), text, "");
+                for layer in &block.layers {
+                    self.layer(model, &layer.name);
+                }
+            }
+        }
+    }
+
+    /// Notes the parameters and the result of a layer, which may be a block of several.
+    fn layer(&mut self, model: &Model, layer: &Ident) {
+        const MOST: usize = 8;
+        let own = |name: &str| {
+            let rest = name.strip_prefix(&layer.name);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        let result = model.steps.iter().filter(|s| own(&s.name)).next_back();
+        if let Some(step) = result {
+            self.note(key(layer.span), format!("result {:?}", step.shape), "");
+        }
+        for p in model.params.iter().filter(|p| own(&p.name)).take(MOST) {
+            self.note(key(layer.span), format!("`{}` {:?}", p.name, p.shape), "");
+        }
+    }
+
+    fn note(&mut self, at: (u32, u32), text: String, sizes: &str) {
+        let facts = self.facts.entry(at).or_default();
+        if !facts.notes.contains(&text) {
+            facts.notes.push(text);
+            facts.sizes = sizes.to_owned();
+        }
+    }
+}

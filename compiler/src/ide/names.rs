@@ -1,0 +1,374 @@
+//! What each name in a file refers to. Works on half-written text: what cannot be told is left out.
+
+use super::library::{self, LibraryItem, Shelf};
+use crate::syntax::ast::*;
+
+/// Index into [`Names::defs`].
+pub type DefId = usize;
+
+/// What is defined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DefKind {
+    /// Item number so many of the file.
+    Item(usize),
+    /// A size, or a model, in brackets.
+    Size,
+    /// A parameter in parentheses; the input of a block.
+    Param,
+    /// `parties`.
+    Parties,
+    /// `input`.
+    Input,
+    /// `let`.
+    Let,
+    /// `sample`.
+    Sample,
+    /// The variable of a `for`.
+    Loop,
+    /// A named layer of a block or model.
+    Layer,
+    /// The name of a reveal.
+    Reveal,
+}
+
+/// A definition.
+#[derive(Clone, Debug)]
+pub struct Def {
+    /// What it is.
+    pub kind: DefKind,
+    /// Its name.
+    pub name: String,
+    /// Where the name stands.
+    pub at: Span,
+    /// The whole definition.
+    pub whole: Span,
+    /// The comment above it.
+    pub doc: String,
+}
+
+/// What a name refers to.
+#[derive(Clone, Copy, Debug)]
+pub enum Target {
+    /// Something of this file.
+    Here(DefId),
+    /// Something of the library.
+    Library(LibraryItem),
+    /// Something of the compiler: a layer, `failure`, `shape`.
+    Builtin(&'static str),
+}
+
+/// All names of a file.
+#[derive(Clone, Debug, Default)]
+pub struct Names {
+    /// Definitions, in the order of the text but for items, which come first.
+    pub defs: Vec<Def>,
+    /// Where a name stands (definitions, too) and what it refers to.
+    pub refs: Vec<(Span, Target)>,
+}
+
+impl Names {
+    /// What the name at a byte refers to, and where that name stands. A place right behind a name is
+    /// still the name's.
+    pub fn at(&self, at: usize) -> Option<(Span, Target)> {
+        let inside = self.refs.iter().find(|(s, _)| s.range().contains(&at));
+        inside.or_else(|| self.refs.iter().find(|(s, _)| s.end as usize == at)).copied()
+    }
+}
+
+/// Layers and other names of the compiler: name, how it is written, what it is.
+pub const BUILTINS: &[(&str, &str, &str)] = &[
+    (
+        "conv2d",
+        "conv2d[cin, cout, kernel, stride = 1, pad = 0, bias = 1]",
+        "A convolution of images (channels, height, width) with square kernels; parameters `weight` \
+         and, unless `bias = 0`, `bias`.",
+    ),
+    (
+        "linear",
+        "linear[in, out, bias = 1]",
+        "A matrix applied to a vector; parameters `weight` and, unless `bias = 0`, `bias`.",
+    ),
+    (
+        "batch_norm",
+        "batch_norm[channels, eps = 1e-5]",
+        "Batch normalisation with running statistics; parameters `weight`, `bias`, `running_mean`, \
+         `running_var`.",
+    ),
+    ("relu", "relu", "max(x, 0), entry by entry."),
+    ("avg_pool", "avg_pool[k, stride = k]", "The mean of each k x k window."),
+    ("max_pool", "max_pool[k, stride = k]", "The largest entry of each k x k window."),
+    ("global_avg_pool", "global_avg_pool", "The mean of each channel: a vector."),
+    ("flatten", "flatten", "All entries as one vector."),
+    ("identity", "identity", "The input itself."),
+    (
+        "failure",
+        "require failure <= BOUND;",
+        "The probability that anything in the run is wrong by more than its stated error.",
+    ),
+    ("error", "require error(NAME) <= BOUND;", "A bound on the absolute error of a named value."),
+    ("shape", "M.shape", "The shape of one input of a model; `..M.shape` splices it into another."),
+    ("classes", "M.classes", "The number of outputs of a model."),
+    ("fix", "fix", "A real number in fixed point."),
+    ("int", "int", "An integer."),
+    ("bit", "bit", "0 or 1."),
+];
+
+/// A name of the compiler.
+pub fn builtin(name: &str) -> Option<&'static (&'static str, &'static str, &'static str)> {
+    BUILTINS.iter().find(|(n, ..)| *n == name)
+}
+
+/// Resolves the names of a file. With `library`, the file is one of `std`, whose files see each
+/// other.
+pub fn resolve(tree: &File, library: bool) -> Names {
+    let mut r = Resolver { names: Names::default(), scope: Vec::new(), library, late: Vec::new() };
+    for (i, item) in tree.items.iter().enumerate() {
+        if let Some(name) = library::item_name(item) {
+            r.define(DefKind::Item(i), name, item.span, &item.doc);
+        }
+    }
+    for item in &tree.items {
+        if let ItemKind::Use(tree) = &item.kind {
+            r.import(tree, None);
+        }
+    }
+    for item in &tree.items {
+        let outside = r.scope.len();
+        r.item(item);
+        r.scope.truncate(outside);
+    }
+    r.names
+}
+
+struct Resolver {
+    names: Names,
+    /// Visible names, the latest last.
+    scope: Vec<(String, Target)>,
+    library: bool,
+    /// Names in demands, which may be defined later.
+    late: Vec<(String, Span)>,
+}
+
+impl Resolver {
+    fn define(&mut self, kind: DefKind, name: &Ident, whole: Span, doc: &str) {
+        let target = Target::Here(self.names.defs.len());
+        self.names.defs.push(Def {
+            kind,
+            name: name.name.clone(),
+            at: name.span,
+            whole,
+            doc: doc.to_owned(),
+        });
+        self.names.refs.push((name.span, target));
+        // A reveal's name is no name of the program.
+        if kind != DefKind::Reveal {
+            self.scope.push((name.name.clone(), target));
+        }
+    }
+
+    fn lookup(&self, name: &str) -> Option<Target> {
+        let local = self.scope.iter().rev().find(|(n, _)| n == name).map(|(_, t)| *t);
+        local
+            .or_else(|| {
+                library::get(Shelf::Std, name).filter(|_| self.library).map(Target::Library)
+            })
+            .or_else(|| builtin(name).map(|(n, ..)| Target::Builtin(n)))
+    }
+
+    fn name(&mut self, name: &str, span: Span) {
+        if let Some(target) = self.lookup(name) {
+            self.names.refs.push((span, target));
+        }
+    }
+
+    fn ident(&mut self, name: &Ident) {
+        self.name(&name.name, name.span);
+    }
+
+    fn import(&mut self, tree: &UseTree, shelf: Option<Shelf>) {
+        let mut one = |name: &Ident| {
+            if let Some(item) = shelf.and_then(|s| library::get(s, &name.name)) {
+                self.names.refs.push((name.span, Target::Library(item)));
+                self.scope.push((name.name.clone(), Target::Library(item)));
+            }
+        };
+        match tree {
+            UseTree::Name(name) => one(name),
+            UseTree::Group(names) => names.iter().for_each(one),
+            UseTree::Path(head, rest) => self.import(rest, library::shelf(&head.name)),
+        }
+    }
+
+    fn item(&mut self, item: &Item) {
+        match &item.kind {
+            ItemKind::Use(_) => {}
+            ItemKind::Const { value, .. } => self.expr(value),
+            ItemKind::Fn(f) => {
+                self.sizes(&f.sizes);
+                self.params(&f.params);
+                self.ty(&f.result);
+                if let Some(body) = &f.body {
+                    self.lets(DefKind::Let, &body.lets);
+                    self.expr(&body.value);
+                }
+            }
+            ItemKind::Block(b) => {
+                self.sizes(&b.sizes);
+                self.params(std::slice::from_ref(&b.param));
+                b.result.iter().for_each(|ty| self.ty(ty));
+                self.lets(DefKind::Layer, &b.layers);
+                self.expr(&b.value);
+            }
+            ItemKind::Predicate(p) => {
+                self.sizes(&p.sizes);
+                self.params(&p.params);
+                p.body.iter().for_each(|s| self.stmt(s));
+                for (name, span) in std::mem::take(&mut self.late) {
+                    self.name(&name, span);
+                }
+            }
+        }
+    }
+
+    fn sizes(&mut self, sizes: &[Size]) {
+        for size in sizes {
+            size.default.iter().for_each(|e| self.expr(e));
+            let whole = size.default.as_ref().map_or(size.name.span, |d| size.name.span.to(d.span));
+            self.define(DefKind::Size, &size.name, whole, "");
+        }
+    }
+
+    fn params(&mut self, params: &[Param]) {
+        for param in params {
+            let mut whole = param.name.span;
+            if let Some(ty) = &param.ty {
+                self.ty(ty);
+                whole = whole.to(ty.span);
+            }
+            if let Some(default) = &param.default {
+                self.expr(default);
+                whole = whole.to(default.span);
+            }
+            self.define(DefKind::Param, &param.name, whole, "");
+        }
+    }
+
+    fn lets(&mut self, kind: DefKind, lets: &[Let]) {
+        for l in lets {
+            self.expr(&l.value);
+            self.define(kind, &l.name, l.name.span.to(l.value.span), "");
+        }
+    }
+
+    fn stmt(&mut self, stmt: &Stmt) {
+        let define = |this: &mut Self, kind, name| this.define(kind, name, stmt.span, &stmt.doc);
+        match &stmt.kind {
+            StmtKind::Require { cond, .. } => self.require(cond),
+            StmtKind::Parties { name, size } => {
+                size.iter().for_each(|e| self.expr(e));
+                define(self, DefKind::Parties, name);
+            }
+            StmtKind::Input { name, ty, range, from } => {
+                self.ty(ty);
+                range.iter().for_each(|e| self.expr(e));
+                from.iter().for_each(|g| self.ident(&g.set));
+                define(self, DefKind::Input, name);
+            }
+            StmtKind::Let(l) => {
+                self.expr(&l.value);
+                define(self, DefKind::Let, &l.name);
+            }
+            StmtKind::Sample { name, count, of, each } => {
+                self.expr(count);
+                self.ident(of);
+                self.ident(each);
+                define(self, DefKind::Sample, name);
+            }
+            StmtKind::Reveal { value, to, name } => {
+                self.expr(value);
+                self.ident(to);
+                define(self, DefKind::Reveal, name);
+            }
+            StmtKind::Error => {}
+        }
+    }
+
+    /// `error(x)` may name what a later line defines.
+    fn require(&mut self, cond: &Expr) {
+        if let ExprKind::Binary(_, a, b) = &cond.kind
+            && let ExprKind::Call(f, args) = &a.kind
+            && let [Expr { kind: ExprKind::Name(name), span }] = args.as_slice()
+        {
+            self.expr(f);
+            self.late.push((name.clone(), *span));
+            self.expr(b);
+        } else {
+            self.expr(cond);
+        }
+    }
+
+    fn ty(&mut self, ty: &Type) {
+        match &ty.kind {
+            TypeKind::Weights(model) => self.ident(model),
+            TypeKind::Tensor { base, dims } => {
+                self.ident(base);
+                for dim in dims {
+                    let (Dim::Size(e) | Dim::Splice(e)) = dim;
+                    self.expr(e);
+                }
+            }
+        }
+    }
+
+    fn gens(&mut self, value: &Expr, gens: &[Gen]) {
+        let outside = self.scope.len();
+        for g in gens {
+            self.expr(&g.domain);
+            self.define(DefKind::Loop, &g.var, g.var.span.to(g.domain.span), "");
+            g.cond.iter().for_each(|c| self.expr(c));
+        }
+        self.expr(value);
+        self.scope.truncate(outside);
+    }
+
+    fn expr(&mut self, e: &Expr) {
+        match &e.kind {
+            ExprKind::Name(name) => self.name(name, e.span),
+            ExprKind::Path(head, name) => {
+                let shelf = library::shelf(&head.name);
+                if let Some(item) = shelf.and_then(|s| library::get(s, &name.name)) {
+                    self.names.refs.push((name.span, Target::Library(item)));
+                }
+            }
+            ExprKind::Int(_) | ExprKind::Real(_) | ExprKind::Error => {}
+            ExprKind::List(all) => all.iter().for_each(|e| self.expr(e)),
+            ExprKind::Comp(value, gens) => self.gens(value, gens),
+            ExprKind::If(c, a, b) => [c, a, b].into_iter().for_each(|e| self.expr(e)),
+            ExprKind::Call(f, args) => {
+                self.expr(f);
+                args.iter().for_each(|e| self.expr(e));
+            }
+            ExprKind::CallGen(f, value, gens) => {
+                self.expr(f);
+                self.gens(value, gens);
+            }
+            ExprKind::At(a, args) => {
+                self.expr(a);
+                args.iter().for_each(|arg| self.expr(&arg.value));
+            }
+            ExprKind::Field(a, field) => {
+                self.expr(a);
+                if let "shape" | "classes" = field.name.as_str()
+                    && let Some((name, ..)) = builtin(&field.name)
+                {
+                    self.names.refs.push((field.span, Target::Builtin(name)));
+                }
+            }
+            ExprKind::Unary(_, a) => self.expr(a),
+            ExprKind::Binary(_, a, b) => {
+                self.expr(a);
+                self.expr(b);
+            }
+        }
+    }
+}

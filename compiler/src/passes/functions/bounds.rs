@@ -1,0 +1,111 @@
+//! Comparisons with quotients and with maxima: products, and as many comparisons beside one another.
+//!
+//! Before: any graph without scales. After: no comparison reads a quotient whose divisor is known not
+//! to be negative, nor the maximum or minimum along an axis.
+//!
+//! Exact in real numbers for a positive divisor. A division by 0, which the program must not do, may
+//! compare otherwise than the infinity it gives in floating point.
+//!
+//! ```text
+//! %3 = div %1 %2 ; %5 = lt %3 %4          ->   %6 = mul %2 %4 ; %5 = lt %1 %6
+//! %2 = max %1 axis=1 ; %4 = lt %2 %3      ->   %5 = lt %1 %3' ; %4 = and of %5 along the axis
+//! ```
+
+use super::{all, axis_last, reshape};
+use crate::certify::signs::not_negative;
+use crate::graph::infer::align;
+use crate::graph::{Graph, NodeId, Op, Table};
+use crate::types::Elem;
+
+pub(in crate::passes) fn run(graph: &Graph) -> Graph {
+    graph.rewrite(|new, id, args| {
+        let node = graph.node(id);
+        let rewritten = match node.op {
+            Op::Lt => quotient(new, args[0], args[1], node.site)
+                .or_else(|| extremum(new, args[0], args[1], node.site)),
+            _ => None,
+        };
+        rewritten.unwrap_or_else(|| new.keep(graph, id, args))
+    })
+}
+
+/// x / y < b is x < b y, and a < x / y is a y < x.
+fn quotient(g: &mut Graph, a: NodeId, b: NodeId, site: u32) -> Option<NodeId> {
+    let divided = |g: &Graph, id: NodeId| {
+        let [x, y] = g.args(id)[..] else { return None };
+        (*g.op(id) == Op::Div && not_negative(g, y)).then_some((x, y))
+    };
+    let out = align(g.shape(a), g.shape(b)).ok()?;
+    let (x, y, other, left) = match (divided(g, a), divided(g, b)) {
+        (Some((x, y)), _) => (x, y, b, true),
+        (None, Some((x, y))) => (x, y, a, false),
+        _ => return None,
+    };
+    let constant = match g.op(other) {
+        Op::Const(t, ..) => t.as_splat(),
+        _ => None,
+    };
+    let product = match constant {
+        Some(0.0) => {
+            let zero = Table::splat(0.0, vec![1; out.len()]);
+            g.add(Op::Const(zero, Elem::Fix, None), &[], site)
+        }
+        Some(c) => g.add(Op::Scale(c), &[y], site),
+        None => g.add(Op::Mul, &[y, other], site),
+    };
+    let x = if align(g.shape(x), g.shape(product)).ok()? == out {
+        x
+    } else {
+        g.add(Op::Broadcast(out), &[x], site)
+    };
+    let (a, b) = if left { (x, product) } else { (product, x) };
+    Some(g.add(Op::Lt, &[a, b], site))
+}
+
+/// max x < b is x < b for all entries; a < max x is not x <= a for all entries; and so min.
+fn extremum(g: &mut Graph, a: NodeId, b: NodeId, site: u32) -> Option<NodeId> {
+    let find = |g: &Graph, mut id: NodeId| {
+        while let Op::Reshape(_) = g.op(id) {
+            id = g.arg(id, 0);
+        }
+        match *g.op(id) {
+            Op::Max(axis) => Some((g.arg(id, 0), axis, true)),
+            Op::Min(axis) => Some((g.arg(id, 0), axis, false)),
+            _ => None,
+        }
+    };
+    let out = align(g.shape(a), g.shape(b)).ok()?;
+    let count: u64 = out.iter().product();
+    // The extremum must not be repeated: it would be compared anew every time.
+    let whole = |g: &Graph, id: NodeId| g.elements(id) == count;
+    let (x, axis, is_max, other, left) = match (find(g, a), find(g, b)) {
+        (Some((x, axis, is_max)), _) if whole(g, a) => (x, axis, is_max, b, true),
+        (_, Some((x, axis, is_max))) if whole(g, b) => (x, axis, is_max, a, false),
+        _ => return None,
+    };
+    let n = g.shape(x)[axis as usize];
+    let x = axis_last(g, x, axis, site);
+    let x = reshape(g, x, vec![count, n], site);
+    let other = if g.elements(other) == 1 {
+        reshape(g, other, vec![1, 1], site)
+    } else {
+        let all = if g.shape(other) == out {
+            other
+        } else {
+            g.add(Op::Broadcast(out.clone()), &[other], site)
+        };
+        reshape(g, all, vec![count, 1], site)
+    };
+    // max x < b, a < min x: all x on that side. a < max x, min x < b: not all on the other.
+    let each = if left { [x, other] } else { [other, x] };
+    let each = g.add(Op::Lt, &each, site);
+    let every = is_max == left;
+    let bits = if every {
+        all(g, each, site)
+    } else {
+        let not = g.add(Op::Not, &[each], site);
+        let none = all(g, not, site);
+        g.add(Op::Not, &[none], site)
+    };
+    Some(reshape(g, bits, out, site))
+}

@@ -1,0 +1,111 @@
+//! The largest softmax is 1 / sum(exp(z - max z)); exponentials of what is at most 0.
+//!
+//! Before: any graph without scales, equal nodes merged. After: a maximum is taken before a division
+//! by what is positive and the same for all its entries, before an exponential, before a difference
+//! with what is the same for all, and before a relu; the maximum of x - max x is 0; the exponential
+//! of x - max x is an [`Op::ExpNonPositive`].
+//!
+//! Exact in real numbers: all of these functions increase.
+//!
+//! ```text
+//! %2 = max %1 axis=1 ; %3 = reshape %2 ; %4 = sub %1 %3 ; %5 = exp %4 ; %6 = sum %5 axes=[1]
+//! %7 = reshape %6 ; %8 = div %5 %7 ; %9 = max %8 axis=1
+//!   ->   %5 = exp_non_positive %4 ; %6 = sum %5 axes=[1] ; %9 = recip %6
+//! ```
+
+use super::reshape;
+use crate::certify::signs::not_negative;
+use crate::graph::infer::{align, without};
+use crate::graph::{Graph, NodeId, Op, Table};
+use crate::types::Elem;
+
+pub(in crate::passes) fn run(graph: &Graph) -> Graph {
+    graph.rewrite(|new, id, args| {
+        let node = graph.node(id);
+        let rewritten = match node.op {
+            Op::Max(axis) => largest(new, args[0], axis, node.site),
+            Op::MaxPool { .. } if *new.op(args[0]) == Op::Relu => {
+                let x = new.arg(args[0], 0);
+                let pooled = new.add(node.op.clone(), &[x], node.site);
+                Some(new.add(Op::Relu, &[pooled], node.site))
+            }
+            Op::Exp if below_its_max(new, args[0]) => {
+                Some(new.add(Op::ExpNonPositive, &[args[0]], node.site))
+            }
+            _ => None,
+        };
+        rewritten.unwrap_or_else(|| new.keep(graph, id, args))
+    })
+}
+
+/// The value behind reshapes.
+fn base(g: &Graph, mut id: NodeId) -> NodeId {
+    while let Op::Reshape(_) = g.op(id) {
+        id = g.arg(id, 0);
+    }
+    id
+}
+
+/// Whether a value is x - max x.
+fn below_its_max(g: &Graph, id: NodeId) -> bool {
+    if *g.op(id) != Op::Sub {
+        return false;
+    }
+    let (x, m) = (g.arg(id, 0), g.arg(id, 1));
+    let max = base(g, m);
+    let Op::Max(axis) = *g.op(max) else { return false };
+    let mut kept = g.shape(x).to_vec();
+    kept[axis as usize] = 1;
+    g.arg(max, 0) == x && g.shape(m) == kept
+}
+
+fn splat(g: &Graph, id: NodeId) -> Option<f64> {
+    match g.op(id) {
+        Op::Const(t, ..) => t.as_splat(),
+        _ => None,
+    }
+}
+
+/// The maximum of a value along an axis from that of its operands, where that is simpler.
+fn largest(g: &mut Graph, id: NodeId, axis: u64, site: u32) -> Option<NodeId> {
+    let op = g.op(id).clone();
+    let args = g.args(id);
+    let shape = without(g.shape(id), axis).ok()?;
+    let of = |g: &mut Graph, x: NodeId| match largest(g, x, axis, site) {
+        Some(m) => m,
+        None => g.add(Op::Max(axis), &[x], site),
+    };
+    // The other operand is the same along the axis, and the first alone has it.
+    let same = |g: &Graph| g.shape(args[1])[axis as usize] == 1;
+    match op {
+        Op::Relu | Op::Exp | Op::ExpNonPositive => {
+            let m = of(g, args[0]);
+            if let (Some(x), true) = (splat(g, m), op != Op::Relu) {
+                let t = Table::splat(x.exp(), shape);
+                return Some(g.add(Op::Const(t, Elem::Fix, None), &[], site));
+            }
+            Some(g.add(op, &[m], site))
+        }
+        Op::Div if same(g) && not_negative(g, args[1]) => {
+            let m = of(g, args[0]);
+            let divisor = without(g.shape(args[1]), axis).ok()?;
+            let divisor = reshape(g, args[1], divisor, site);
+            if splat(g, m) == Some(1.0) && g.shape(divisor) == shape {
+                return Some(g.add(Op::Recip, &[divisor], site));
+            }
+            Some(g.add(Op::Div, &[m, divisor], site))
+        }
+        Op::Sub if same(g) => {
+            if below_its_max(g, id) {
+                let zero = Op::Const(Table::splat(0.0, shape), Elem::Fix, None);
+                return Some(g.add(zero, &[], site));
+            }
+            let m = of(g, args[0]);
+            let other = without(g.shape(args[1]), axis).ok()?;
+            debug_assert!(align(g.shape(m), &other).is_ok());
+            let other = reshape(g, args[1], other, site);
+            Some(g.add(Op::Sub, &[m, other], site))
+        }
+        _ => None,
+    }
+}

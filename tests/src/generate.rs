@@ -1,0 +1,262 @@
+//! Random well-typed programs, from a string of choices: an empty string gives the smallest program,
+//! so a failing one shrinks by shrinking its choices.
+//!
+//! Inputs and literals are multiples of 1/4, and every node knows how large its value may get and how
+//! many fraction bits it has; products that would need more than fit are not made. So all of a program
+//! is exact in fixed point, and floating point, graph, circuit and three parties must agree to the
+//! last bit, ties included.
+
+use std::fmt::Write;
+
+/// Fraction bits that a value may have.
+const BITS: u32 = 14;
+/// Magnitude that a value may have.
+const SIZE: f64 = 4096.0;
+
+/// A generated program.
+#[derive(Clone, Debug)]
+pub struct Generated {
+    /// Its text.
+    pub text: String,
+    /// Its sizes.
+    pub bindings: Vec<(String, String)>,
+}
+
+/// A number's text with its largest magnitude and fraction bits.
+#[derive(Clone)]
+struct Num {
+    text: String,
+    size: f64,
+    bits: u32,
+}
+
+struct Gen<'a> {
+    choices: std::slice::Iter<'a, u8>,
+    /// Earlier definitions: one number, or one bit, per client.
+    nums: Vec<Num>,
+    bits: Vec<String>,
+    d: u64,
+    m: u64,
+    k: u64,
+    fresh: u32,
+}
+
+/// The program that a string of choices stands for.
+pub fn program(choices: &[u8]) -> Generated {
+    let mut g = Gen {
+        choices: choices.iter(),
+        nums: Vec::new(),
+        bits: Vec::new(),
+        d: 0,
+        m: 0,
+        k: 0,
+        fresh: 0,
+    };
+    g.m = 2 + u64::from(g.below(4));
+    g.d = 1 + u64::from(g.below(4));
+    g.k = 1 + u64::from(g.below(g.m as u8 - 1));
+    let mut lets = String::new();
+    let mut reveals = String::new();
+    for n in 0..1 + g.below(4) {
+        match g.below(5) {
+            0..=2 => {
+                let v = g.vector();
+                let _ = writeln!(lets, "    let a{n} = {};", v.text);
+                let _ = writeln!(reveals, "    reveal a{n} to Server as a{n};");
+                g.nums.push(Num { text: format!("a{n}"), ..v });
+            }
+            _ => {
+                let v = g.bit_vector();
+                let _ = writeln!(lets, "    let p{n} = {v};");
+                let _ = writeln!(reveals, "    reveal p{n} to Server as p{n};");
+                g.bits.push(format!("p{n}"));
+            }
+        }
+    }
+    let total = g.num(3, "i");
+    let text = format!(
+        "use std::{{abs, dot, lower_median, max, min, norm_sq, rank, relu, select, smallest, sum, top_k, trimmed_mean}};\n\n\
+         predicate Random[m, d, k]() {{\n    parties Client[m];\n    parties Server;\n\n    \
+         input x: secret fix[d] in -2..2 from each Client;\n    \
+         input y: secret fix in -2..2 from each Client;\n    \
+         input n: secret int in -3..4 from each Client;\n    \
+         input v: secret bit from each Client;\n    \
+         input w: public fix[d] in -2..2;\n    input g: public fix in -2..2;\n\n    \
+         sample com[k] of Client for each Client;\n\n{lets}\n{reveals}    \
+         reveal sum({} for i in Client) to Server as total;\n    \
+         reveal [x[i][0] + y[i] + n[i] + v[i] + w[0] + g + sum(y[j] for j in com[i]) for i in Client] to Server as all;\n}}\n",
+        total.text
+    );
+    let bindings = [("m", g.m), ("d", g.d), ("k", g.k)];
+    let bindings = bindings.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect();
+    Generated { text, bindings }
+}
+
+impl Gen<'_> {
+    /// The next choice among n; 0 when there are none left.
+    fn below(&mut self, n: u8) -> u8 {
+        self.choices.next().map_or(0, |c| c % n.max(1))
+    }
+
+    fn var(&mut self, stem: &str) -> String {
+        self.fresh += 1;
+        format!("{stem}{}", self.fresh)
+    }
+
+    fn leaf(&mut self, i: &str) -> Num {
+        let two = |text: String| Num { text, size: 2.0, bits: 2 };
+        match self.below(7) {
+            0 => two(format!("y[{i}]")),
+            1 => {
+                let c = u64::from(self.below(self.d as u8));
+                two(format!("x[{i}][{c}]"))
+            }
+            2 => two("g".into()),
+            3 => two(format!("w[{}]", u64::from(self.below(self.d as u8)))),
+            4 => Num { text: format!("n[{i}]"), size: 3.0, bits: 0 },
+            5 if !self.nums.is_empty() => {
+                let n = self.below(self.nums.len() as u8) as usize;
+                let v = self.nums[n].clone();
+                Num { text: format!("{}[{i}]", v.text), ..v }
+            }
+            _ => {
+                let q = i32::from(self.below(17)) - 8;
+                let x = f64::from(q) / 4.0;
+                let text = if x < 0.0 { format!("(-{:.2})", -x) } else { format!("{x:.2}") };
+                Num { text, size: x.abs(), bits: 2 }
+            }
+        }
+    }
+
+    /// A number per client `i`.
+    fn num(&mut self, depth: u32, i: &str) -> Num {
+        if depth == 0 {
+            return self.leaf(i);
+        }
+        let d = depth - 1;
+        let clients = self.m as f64;
+        let made = match self.below(14) {
+            0 | 1 => self.leaf(i),
+            2 | 3 => {
+                let (a, b) = (self.num(d, i), self.num(d, i));
+                let op = if self.below(2) == 0 { "+" } else { "-" };
+                both(&a, &b, format!("({} {op} {})", a.text, b.text), a.size + b.size)
+            }
+            4 | 5 => {
+                let (a, b) = (self.num(d, i), self.num(d, i));
+                Num {
+                    text: format!("({} * {})", a.text, b.text),
+                    size: a.size * b.size,
+                    bits: a.bits + b.bits,
+                }
+            }
+            6 => {
+                let a = self.num(d, i);
+                Num { text: format!("(-{} / 2)", a.text), size: a.size, bits: a.bits + 1 }
+            }
+            7 => {
+                let (c, a, b) = (self.bit(d, i), self.num(d, i), self.num(d, i));
+                let text = format!("select({c}, {}, {})", a.text, b.text);
+                both(&a, &b, text, a.size.max(b.size))
+            }
+            // A sampled member is known at run time only and cannot be compared.
+            8 if !i.starts_with('s') => {
+                let j = self.var("j");
+                let a = self.num(d, &j);
+                let text = format!("sum({} for {j} in Client if {j} != {i})", a.text);
+                Num { text, size: a.size * clients, ..a }
+            }
+            9 if i == "i" => {
+                let j = self.var("s");
+                let a = self.num(d, &j);
+                let text = format!("sum({} for {j} in com[{i}])", a.text);
+                Num { text, size: a.size * clients, ..a }
+            }
+            10 => {
+                let e = self.var("e");
+                let size = 4.0 * self.d as f64;
+                let text = match self.below(3) {
+                    0 => format!("dot(x[{i}], w)"),
+                    1 => format!("norm_sq(x[{i}])"),
+                    _ => format!("sum(x[{i}][{e}] * w[{e}] for {e} in 0..{})", self.d),
+                };
+                Num { text, size, bits: 4 }
+            }
+            11 => {
+                let (c, a) = (self.bit(d, i), self.num(d, i));
+                Num { text: format!("({c}) * {}", a.text), ..a }
+            }
+            12 => {
+                let a = self.num(d, i);
+                let f = ["relu", "abs"][usize::from(self.below(2))];
+                Num { text: format!("{f}({})", a.text), ..a }
+            }
+            _ => {
+                let (a, b) = (self.num(d, i), self.num(d, i));
+                let f = ["max", "min"][usize::from(self.below(2))];
+                let text = format!("{f}([{}, {}])", a.text, b.text);
+                both(&a, &b, text, a.size.max(b.size))
+            }
+        };
+        if made.size > SIZE || made.bits > BITS { self.leaf(i) } else { made }
+    }
+
+    /// A bit per client `i`.
+    fn bit(&mut self, depth: u32, i: &str) -> String {
+        if depth == 0 {
+            return match self.below(2) {
+                1 if !self.bits.is_empty() => {
+                    let n = self.below(self.bits.len() as u8) as usize;
+                    format!("{}[{i}]", self.bits[n])
+                }
+                _ => format!("v[{i}]"),
+            };
+        }
+        let d = depth - 1;
+        match self.below(6) {
+            0 => self.bit(0, i),
+            1 | 2 => {
+                let op = ["<", "<=", ">", ">="][usize::from(self.below(4))];
+                let (a, b) = (self.num(d, i), self.num(d, i));
+                format!("({} {op} {})", a.text, b.text)
+            }
+            3 => format!("!{}", self.bit(d, i)),
+            4 => format!("(n[{i}] == {})", self.below(4)),
+            _ => {
+                let op = ["&&", "||"][usize::from(self.below(2))];
+                format!("({} {op} {})", self.bit(d, i), self.bit(d, i))
+            }
+        }
+    }
+
+    /// A number for each client.
+    fn vector(&mut self) -> Num {
+        let a = self.num(3, "i");
+        let list = format!("[{} for i in Client]", a.text);
+        match self.below(4) {
+            // One statistic of all clients, for each of them.
+            1 => Num { text: format!("[lower_median({list}) + y[o] - y[o] for o in Client]"), ..a },
+            2 if self.m > 2 => {
+                let sum = format!("sum(smallest[{}]({list}))", self.m - 1);
+                let text = format!("[{sum} + y[o] for o in Client]");
+                Num { text, size: a.size * self.m as f64 + 2.0, bits: a.bits.max(2) }
+            }
+            _ => Num { text: list, ..a },
+        }
+    }
+
+    /// A bit for each client.
+    fn bit_vector(&mut self) -> String {
+        match self.below(3) {
+            0 => format!("[{} for i in Client]", self.bit(3, "i")),
+            _ => {
+                let a = self.num(2, "i");
+                format!("top_k[{}]([{} for i in Client])", self.k, a.text)
+            }
+        }
+    }
+}
+
+fn both(a: &Num, b: &Num, text: String, size: f64) -> Num {
+    Num { text, size, bits: a.bits.max(b.bits) }
+}

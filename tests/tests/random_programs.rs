@@ -1,0 +1,84 @@
+//! Random well-typed programs: floating point, the graph after every pass, the circuit and three
+//! parties agree to the last bit; every stage reads back from its text.
+//!
+//! `SLVR_PROGRAMS=100000 cargo test --release -p slvr-tests --test random_programs` is the long run.
+
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use slvr_runtime::circuit::text as circuit_text;
+use slvr_runtime::circuit::traffic::Traffic;
+use slvr_tests::generate::{Generated, program};
+use slvr_tests::{coarse_inputs, compile};
+use slvrc::graph::text as graph_text;
+
+fn agree(choices: &[u8], seed: u64) {
+    let Generated { text, bindings } = program(choices);
+    let bindings: Vec<(&str, &str)> =
+        bindings.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
+    let why = |stage: &str| format!("{stage}\ninput seed {seed}, sizes {bindings:?}\n{text}");
+
+    let case = compile(&text, &bindings);
+    let inputs = coarse_inputs(case.circuit(), seed);
+    let report = case.parties(&inputs, seed);
+    let parties: Vec<Vec<f64>> = report.outputs.iter().map(|o| o.values.clone()).collect();
+    let coins = &report.coins;
+
+    let floating = case.floating(&inputs, coins);
+    let before = case.graph_real(&case.compiled.graph, &inputs, coins);
+    assert_eq!(floating, before, "{}", why("program, graph"));
+    slvrc::passes::run(&case.compiled.graph, |pass, graph| {
+        slvrc::graph::verify::verify(graph).unwrap_or_else(|e| panic!("{e}: {}", why(pass.name)));
+        let after = case.graph_real(graph, &inputs, coins);
+        assert_eq!(before, after, "{}", why(pass.name));
+        let printed = graph_text::print(graph);
+        let read =
+            graph_text::parse(&printed).unwrap_or_else(|e| panic!("{e}: {}", why(pass.name)));
+        assert_eq!(graph_text::print(&read), printed, "{}", why(pass.name));
+    });
+    assert_eq!(before, case.graph_exact(&inputs, coins), "{}", why("graph in ring arithmetic"));
+    assert_eq!(before, case.circuit_clear(&inputs, coins, seed), "{}", why("circuit in the clear"));
+    assert_eq!(before, parties, "{}", why("three parties"));
+
+    let traffic = Traffic::of(case.circuit());
+    assert_eq!(
+        (report.rounds, report.bytes_sent),
+        (traffic.rounds, traffic.bytes),
+        "{}",
+        why("cost")
+    );
+    let printed = circuit_text::print(case.circuit());
+    let read = circuit_text::parse(&printed).unwrap_or_else(|e| panic!("{e}: {}", why("circuit")));
+    assert_eq!(&read, case.circuit(), "{}", why("circuit text"));
+
+    let file = slvrc::syntax::ast::FileId::default();
+    let (tree, _) = slvrc::syntax::parse(file, &text);
+    let (again, wrong) = slvrc::syntax::parse(file, &slvrc::syntax::print(&tree));
+    assert!(wrong.is_empty(), "{}", why("printed program"));
+    assert_eq!(tree, again, "{}", why("printed program"));
+    let once = slvrc::syntax::format(file, &text).unwrap_or_else(|_| panic!("{}", why("format")));
+    let twice = slvrc::syntax::format(file, &once).unwrap_or_else(|_| panic!("{}", why("format")));
+    assert_eq!(once, twice, "{}", why("format"));
+}
+
+#[test]
+fn random_programs_agree_at_every_stage() {
+    let cases = std::env::var("SLVR_PROGRAMS").ok().and_then(|n| n.parse().ok()).unwrap_or(300);
+    let config = Config { cases, failure_persistence: None, ..Config::default() };
+    let mut runner = TestRunner::new(config);
+    let strategy = (proptest::collection::vec(any::<u8>(), 0..160), any::<u64>());
+    let done = runner.run(&strategy, |(choices, seed)| {
+        agree(&choices, seed);
+        Ok(())
+    });
+    if let Err(e) = done {
+        panic!("{e}");
+    }
+}
+
+/// The string of no choices, and some that once mattered.
+#[test]
+fn small_programs_agree() {
+    for choices in [&[][..], &[1, 1, 1], &[3, 3, 2, 3, 4, 4, 9, 9, 0]] {
+        agree(choices, 1);
+    }
+}
