@@ -46,10 +46,9 @@ const STACK: usize = 64 << 20;
 impl Lsp {
     pub fn run(self) -> anyhow::Result<()> {
         let (connection, threads) = Connection::stdio();
-        let done = serve(connection);
+        serve(connection)?;
         // Whoever sends has let go of the connection by now; what is under way is still written.
-        let joined = threads.join().context("standard input or output");
-        done.and(joined)
+        threads.join().context("standard input or output")
     }
 }
 
@@ -192,7 +191,7 @@ impl Shared {
     /// A file has this text now. Syntax errors are shown at once; what typing finds, when it is
     /// done: until then its earlier findings stay, because they are mostly still right.
     fn change(&self, uri: Uri, version: i32, text: &str) {
-        let parse = || Document::new(uri.as_str(), text);
+        let parse = AssertUnwindSafe(|| Document::new(uri.as_str(), text));
         // Without an answer the file stays as it was.
         let Ok(document) = catch_unwind(parse) else { return };
         let mut state = self.lock();

@@ -1,0 +1,349 @@
+//! `slvrc lsp` as an editor meets it: a process, messages over its standard input and output.
+
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Read as _, Write};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// Nothing the server does takes this long, on whatever machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+struct Client {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    messages: Receiver<Value>,
+    /// Notifications read while waiting for something else.
+    early: Vec<Value>,
+    last: i64,
+    cache: TempDir,
+}
+
+fn read(from: &mut impl BufRead) -> Option<Value> {
+    let mut length = None;
+    loop {
+        let mut line = String::new();
+        if from.read_line(&mut line).ok()? == 0 {
+            return None;
+        }
+        match line.trim_end() {
+            "" => break,
+            line => {
+                if let Some(n) = line.strip_prefix("Content-Length: ") {
+                    length = n.parse().ok();
+                }
+            }
+        }
+    }
+    let mut body = vec![0; length?];
+    from.read_exact(&mut body).ok()?;
+    serde_json::from_slice(&body).ok()
+}
+
+impl Client {
+    /// A server that has not heard a word yet.
+    fn spawn() -> Client {
+        let cache = tempfile::tempdir().expect("a folder");
+        let mut child = Command::new(env!("CARGO_BIN_EXE_slvrc"))
+            .args(["lsp", "--stdio"])
+            .env("XDG_CACHE_HOME", cache.path())
+            .env("HOME", cache.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("slvrc starts");
+        let stdin = child.stdin.take();
+        let mut stdout = BufReader::new(child.stdout.take().expect("a pipe"));
+        let (send, messages) = channel();
+        thread::spawn(move || {
+            while let Some(message) = read(&mut stdout) {
+                if send.send(message).is_err() {
+                    break;
+                }
+            }
+        });
+        Client { child, stdin, messages, early: Vec::new(), last: 0, cache }
+    }
+
+    fn start() -> Client {
+        let mut client = Client::spawn();
+        let answer = client.request("initialize", json!({ "capabilities": {} }));
+        let can = &answer["capabilities"];
+        assert_eq!(can["textDocumentSync"], 1, "{answer}");
+        for what in ["hoverProvider", "definitionProvider", "documentFormattingProvider"] {
+            assert_eq!(can[what], true, "{what} in {answer}");
+        }
+        client.notify("initialized", json!({}));
+        client
+    }
+
+    fn write(&mut self, message: &Value) {
+        let body = message.to_string();
+        let stdin = self.stdin.as_mut().expect("standard input is open");
+        write!(stdin, "Content-Length: {}\r\n\r\n{body}", body.len()).expect("the server reads");
+        stdin.flush().expect("the server reads");
+    }
+
+    fn notify(&mut self, method: &str, params: Value) {
+        self.write(&json!({ "jsonrpc": "2.0", "method": method, "params": params }));
+    }
+
+    /// The whole answer to a request.
+    fn answer(&mut self, method: &str, params: Value) -> Value {
+        self.last += 1;
+        let id = self.last;
+        self.write(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
+        loop {
+            let message = self.next(&format!("an answer to {method}"));
+            if message["id"] == id {
+                return message;
+            }
+            self.early.push(message);
+        }
+    }
+
+    /// The result of a request.
+    fn request(&mut self, method: &str, params: Value) -> Value {
+        let answer = self.answer(method, params);
+        assert!(answer.get("error").is_none(), "{answer}");
+        answer["result"].clone()
+    }
+
+    fn next(&mut self, what: &str) -> Value {
+        self.messages.recv_timeout(PATIENCE).unwrap_or_else(|e| panic!("no {what}: {e}"))
+    }
+
+    /// Diagnostics of a version of a file; those of earlier ones are passed over.
+    fn diagnostics(&mut self, version: i64) -> Vec<Value> {
+        loop {
+            let message = match self.early.is_empty() {
+                false => self.early.remove(0),
+                true => self.next("diagnostics"),
+            };
+            if message["method"] == "textDocument/publishDiagnostics"
+                && message["params"]["version"] == version
+            {
+                return message["params"]["diagnostics"].as_array().expect("a list").clone();
+            }
+        }
+    }
+
+    fn open(&mut self, uri: &str, text: &str) {
+        let document = json!({ "uri": uri, "languageId": "slvr", "version": 1, "text": text });
+        self.notify("textDocument/didOpen", json!({ "textDocument": document }));
+    }
+
+    fn change(&mut self, uri: &str, version: i64, text: &str) {
+        self.notify(
+            "textDocument/didChange",
+            json!({
+                "textDocument": { "uri": uri, "version": version },
+                "contentChanges": [{ "text": text }],
+            }),
+        );
+    }
+
+    /// A request about the place of the nth occurrence of some ASCII text.
+    fn at(&mut self, method: &str, uri: &str, text: &str, what: &str, nth: usize) -> Value {
+        let (byte, _) = text.match_indices(what).nth(nth).expect("the text has it");
+        let line = text[..byte].matches('\n').count();
+        let start = text[..byte].rfind('\n').map_or(0, |i| i + 1);
+        let character = text[start..byte].encode_utf16().count();
+        let position = json!({ "line": line, "character": character });
+        self.request(method, json!({ "textDocument": { "uri": uri }, "position": position }))
+    }
+
+    fn wait(&mut self) -> ExitStatus {
+        let begun = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().expect("a child") {
+                return status;
+            }
+            assert!(begun.elapsed() < PATIENCE, "the server does not end");
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    fn shutdown(mut self) {
+        assert_eq!(self.request("shutdown", Value::Null), Value::Null);
+        self.notify("exit", Value::Null);
+        assert_eq!(self.wait().code(), Some(0));
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        // A test that failed leaves no server behind.
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+const URI: &str = "file:///home/me/middle.slvr";
+
+const TEXT: &str = "\
+use std::{lower_median, norm};
+
+predicate Middle[m, d]() {
+    parties Client[m];
+    parties Server;
+
+    // How far clients moved.
+    input update: secret fix[d] in -8..8 from each Client;
+
+    let size = [norm(update[i]) for i in Client];
+
+    reveal lower_median(size) to Server as middle;
+}
+";
+
+#[test]
+fn a_day_in_an_editor() {
+    let mut client = Client::start();
+    client.open(URI, TEXT);
+    assert_eq!(client.diagnostics(1), [] as [Value; 0]);
+
+    let hover = client.at("textDocument/hover", URI, TEXT, "update[i]", 0);
+    let said = hover["contents"]["value"].as_str().expect("Markdown");
+    assert_eq!(hover["contents"]["kind"], "markdown");
+    for part in ["input update: secret fix[d] in -8..8", "How far", "secret fix[Client, 1]", "-8 to 8"]
+    {
+        assert!(said.contains(part), "{part} is not in\n{said}");
+    }
+    assert_eq!(hover["range"]["start"], json!({ "line": 9, "character": 21 }));
+    let hover = client.at("textDocument/hover", URI, TEXT, "size)", 0);
+    assert!(hover["contents"]["value"].as_str().is_some_and(|s| s.contains("secret fix[Client]")));
+    let hover = client.at("textDocument/hover", URI, TEXT, "lower_median(", 0);
+    let said = hover["contents"]["value"].as_str().expect("Markdown");
+    assert!(said.contains("fn lower_median[n](x: fix[n]) -> fix"), "{said}");
+    assert!(said.contains("lower of the two middle entries"), "{said}");
+    let nothing = client.at("textDocument/hover", URI, TEXT, "predicate", 0);
+    assert_eq!(nothing, Value::Null);
+
+    let place = client.at("textDocument/definition", URI, TEXT, "update[i]", 0);
+    assert_eq!(place["uri"], URI);
+    assert_eq!(place["range"]["start"], json!({ "line": 7, "character": 10 }));
+    // Into the library: a file that an editor can open.
+    let place = client.at("textDocument/definition", URI, TEXT, "lower_median(", 0);
+    let path = place["uri"].as_str().and_then(|u| u.strip_prefix("file://")).expect("a file");
+    assert!(path.ends_with("/std/stats.slvr"), "{path}");
+    let library = std::fs::read_to_string(path).expect("it is there");
+    let line = place["range"]["start"]["line"].as_u64().expect("a line") as usize;
+    assert!(library.lines().nth(line).is_some_and(|l| l.starts_with("fn lower_median")));
+    assert!(path.starts_with(&client.cache.path().display().to_string()), "{path}");
+
+    // Half a statement: an error at once, and everything else still answers.
+    let half = TEXT.replace("    reveal", "    let far = norm(upd\n    reveal");
+    client.change(URI, 2, &half);
+    let found = client.diagnostics(2);
+    assert!(found.iter().any(|d| d["code"] == "E0002" && d["severity"] == 1), "{found:?}");
+    let hover = client.at("textDocument/hover", URI, &half, "update[i]", 0);
+    assert!(hover["contents"]["value"].as_str().is_some_and(|s| s.contains("input update")));
+
+    // Whole again: the error goes away, and types are checked.
+    let wrong = TEXT.replace("norm(update[i])", "norm(updat[i])");
+    client.change(URI, 3, &wrong);
+    let mut found = client.diagnostics(3);
+    if found.is_empty() {
+        // Syntax errors are taken back before types are known.
+        found = client.diagnostics(3);
+    }
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(found[0]["code"], "E0004");
+    assert_eq!(found[0]["source"], "slvrc");
+    assert_eq!(found[0]["range"]["start"], json!({ "line": 9, "character": 21 }));
+    assert_eq!(found[0]["range"]["end"], json!({ "line": 9, "character": 26 }));
+    assert!(found[0]["message"].as_str().is_some_and(|m| m.contains("did you mean `update`?")));
+
+    client.notify("textDocument/didClose", json!({ "textDocument": { "uri": URI } }));
+    let gone = client.at("textDocument/hover", URI, TEXT, "update[i]", 0);
+    assert_eq!(gone, Value::Null);
+    client.shutdown();
+}
+
+#[test]
+fn formatting_edits_what_is_untidy() {
+    let mut client = Client::start();
+    let text = TEXT.replace("let size = [", "let  size=[");
+    client.open(URI, &text);
+    let options = json!({ "tabSize": 4, "insertSpaces": true });
+    let document = json!({ "uri": URI });
+    let params = json!({ "textDocument": document, "options": options });
+    let edits = client.request("textDocument/formatting", params.clone());
+    let [edit] = edits.as_array().expect("edits").as_slice() else { panic!("{edits}") };
+    assert_eq!(edit["newText"], "    let size = [norm(update[i]) for i in Client];\n");
+    assert_eq!(edit["range"]["start"], json!({ "line": 9, "character": 0 }));
+    assert_eq!(edit["range"]["end"], json!({ "line": 10, "character": 0 }));
+    client.change(URI, 2, TEXT);
+    assert_eq!(client.request("textDocument/formatting", params.clone()), json!([]));
+    client.change(URI, 3, "predicate (");
+    assert_eq!(client.request("textDocument/formatting", params), json!([]));
+    client.shutdown();
+}
+
+#[test]
+fn places_count_utf16_units() {
+    let mut client = Client::start();
+    client.open(URI, "// 𝒳\nconst A = 1; const 𝒳 = 2;\n");
+    let found = client.diagnostics(1);
+    assert_eq!(found[0]["code"], "E0001", "{found:?}");
+    assert_eq!(found[0]["range"]["start"], json!({ "line": 1, "character": 19 }));
+    assert_eq!(found[0]["range"]["end"], json!({ "line": 1, "character": 21 }));
+    client.shutdown();
+}
+
+/// Every prefix of a program, as if somebody typed it, without waiting for answers.
+#[test]
+fn typing_is_followed() {
+    let mut client = Client::start();
+    client.open(URI, "");
+    let ends: Vec<usize> = (0..=TEXT.len()).filter(|i| TEXT.is_char_boundary(*i)).collect();
+    for (version, end) in ends.iter().enumerate() {
+        client.change(URI, version as i64 + 2, &TEXT[..*end]);
+        if version % 50 == 0 {
+            client.at("textDocument/hover", URI, TEXT, "norm", 0);
+        }
+    }
+    let last = ends.len() as i64 + 1;
+    // Whatever came before, the last word is about the last text, and nothing is wrong with it.
+    let begun = Instant::now();
+    while !client.diagnostics(last).is_empty() {
+        assert!(begun.elapsed() < PATIENCE);
+    }
+    let hover = client.at("textDocument/hover", URI, TEXT, "size)", 0);
+    assert!(hover["contents"]["value"].as_str().is_some_and(|s| s.contains("let size")));
+    client.shutdown();
+}
+
+#[test]
+fn strange_requests_are_answered() {
+    let mut client = Client::start();
+    let answer = client.answer("textDocument/rename", json!({}));
+    assert_eq!(answer["error"]["code"], -32601, "{answer}");
+    let answer = client.answer("textDocument/hover", json!({ "position": "here" }));
+    assert_eq!(answer["error"]["code"], -32602, "{answer}");
+    let nowhere = json!({
+        "textDocument": { "uri": "file:///never/opened.slvr" },
+        "position": { "line": 4_000_000_000u32, "character": 4_000_000_000u32 },
+    });
+    assert_eq!(client.request("textDocument/hover", nowhere.clone()), Value::Null);
+    assert_eq!(client.request("textDocument/definition", nowhere), Value::Null);
+    client.notify("textDocument/didChange", json!({ "nonsense": true }));
+    client.notify("$/setTrace", json!({ "value": "off" }));
+    client.open(URI, TEXT);
+    assert_eq!(client.diagnostics(1), [] as [Value; 0]);
+    client.shutdown();
+}
+
+#[test]
+fn leaving_without_a_word_is_an_error() {
+    let mut client = Client::start();
+    client.notify("exit", Value::Null);
+    assert_eq!(client.wait().code(), Some(1));
+
+    let mut client = Client::start();
+    client.stdin = None;
+    assert_eq!(client.wait().code(), Some(1), "standard input was closed");
+}
