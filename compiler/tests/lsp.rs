@@ -208,7 +208,8 @@ fn a_day_in_an_editor() {
     let hover = client.at("textDocument/hover", URI, TEXT, "update[i]", 0);
     let said = hover["contents"]["value"].as_str().expect("Markdown");
     assert_eq!(hover["contents"]["kind"], "markdown");
-    for part in ["input update: secret fix[d] in -8..8", "How far", "secret fix[Client, 1]", "-8 to 8"]
+    for part in
+        ["input update: secret fix[d] in -8..8", "How far", "secret fix[Client, 1]", "-8 to 8"]
     {
         assert!(said.contains(part), "{part} is not in\n{said}");
     }

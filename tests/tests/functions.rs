@@ -2,6 +2,7 @@
 //! pass, ring arithmetic of graph and circuit, and three parties, with errors within what the macros
 //! state. Operands are secret and public, random, at the edges of their domain and beyond.
 
+use slvr_runtime::circuit::traffic::Traffic;
 use slvr_runtime::circuit::{Circuit, From};
 use slvr_runtime::share::encode::{Inputs, RawData, RawTensor};
 use slvr_tests::{Case, Random, compile};
@@ -127,9 +128,9 @@ fn function(
 
 #[test]
 fn exponential() {
-    let edges = [0.0, ULP, -ULP, 1.0, -1.0, -11.9, -12.0, -12.1, -16.0, -18.2, -40.0, -1e6, 13.86];
+    let edges = [0.0, ULP, -ULP, 1.0, -1.0, -11.9, -12.0, -12.1, -16.0, -18.2, -40.0, -1e6, 13.1];
     let top = f64::from(domain::EXP_TOP) * std::f64::consts::LN_2;
-    let beyond = [top + 0.01, top - 0.01, 14.0, 16.0, 40.0, 1e6, 2e9, -2e9];
+    let beyond = [top + 0.01, top - 0.01, 13.86, 16.0, 40.0, 1e6, 2e9, -2e9];
     let x = numbers(1, 300, &[&edges[..], &beyond].concat(), |r| r.between(-14.0, 14.0));
     function("exp", &x, domain::exp, |_, y| 1.5 * ULP + y * 1e-9, 10);
 }
@@ -211,7 +212,7 @@ predicate Q[n, k]() {
         let want = [each.clone(), each.clone(), each.clone(), each, mean];
         hold(&case, &[("x", &x), ("y", &y), ("p", &x), ("q", &y), ("b", &b)], &want);
     }
-    assert_eq!(case.circuit().rounds(), 37, "rounds");
+    assert_eq!(case.circuit().rounds(), 36, "rounds");
 }
 
 /// Rows in random order, many with equal entries: all of row 0, pairs in the others.
@@ -286,7 +287,7 @@ predicate O[k, n]() {{
     }
 }
 
-/// Equality of reals, choices between bits and between numbers, by secret and public bits.
+/// Equality of integers, choices between bits and between numbers, by secret and public bits.
 #[test]
 fn equality_and_choice() {
     const N: usize = 240;
@@ -296,39 +297,49 @@ predicate E[n]() {
     parties Server;
     input x: secret fix[n] in -8..8 from Client;
     input y: secret fix[n] in -8..8 from Client;
+    input i: secret int[n] in -1000000000000..1000000000000 from Client;
+    input j: secret int[n] in -1000000000000..1000000000000 from Client;
     input p: public fix[n];
-    reveal [x[i] == y[i] for i in n] to Server as equal;
-    reveal [x[i] != p[i] for i in n] to Server as differ;
-    reveal [p[i] * 2 == p[i] + p[i] for i in n] to Server as always;
-    reveal [select(x[i] < y[i], y[i] < 1.0, x[i] == p[i]) for i in n] to Server as bits;
-    reveal [select(p[i] < 0.5, y[i] < 1.0, p[i] < 3.0) for i in n] to Server as mixed;
-    reveal [select(x[i] < p[i], p[i], y[i]) for i in n] to Server as numbers;
+    input q: public int[n];
+    reveal [i[e] == j[e] for e in n] to Server as equal;
+    reveal [i[e] != q[e] for e in n] to Server as differ;
+    reveal [q[e] * 2 == q[e] + q[e] for e in n] to Server as always;
+    reveal [select(x[e] < y[e], y[e] < 1.0, i[e] == q[e]) for e in n] to Server as bits;
+    reveal [select(p[e] < 0.5, y[e] < 1.0, p[e] < 3.0) for e in n] to Server as mixed;
+    reveal [select(x[e] < p[e], p[e], y[e]) for e in n] to Server as numbers;
 }
 ";
     let case = compile(text, &[("n", &N.to_string())]);
-    let pick = |r: &mut Random| r.between(-4.0, 4.0).floor() * if r.unit() < 0.5 { 1.0 } else { ULP };
+    let pick =
+        |r: &mut Random| r.between(-4.0, 4.0).floor() * if r.unit() < 0.5 { 1.0 } else { ULP };
     let x = numbers(21, N, &[0.0, ULP, -ULP, 8.0, -8.0], pick);
     let y = numbers(22, N, &[0.0, -ULP, -ULP, -8.0, -8.0], pick);
     let p = numbers(23, N, &[0.0, ULP, 0.0, 8.0, 8.0], pick);
-    let all = |f: &dyn Fn(f64, f64, f64) -> f64| {
-        exactly((0..N).map(|i| f(x[i], y[i], p[i])).collect())
-    };
+    let whole =
+        |r: &mut Random| r.between(-2.0, 2.0).floor() * if r.unit() < 0.5 { 1.0 } else { 4e11 };
+    let i = numbers(24, N, &[0.0, 1e12, -1e12, 1.0, -1.0], whole);
+    let j = numbers(25, N, &[0.0, 1e12, 1e12, -1.0, -1.0], whole);
+    let q = numbers(26, N, &[0.0, -1e12, -1e12, 1.0, 0.0], whole);
+    let all = |f: &dyn Fn(usize) -> f64| exactly((0..N).map(f).collect());
     let bit = f64::from;
     let want = [
-        all(&|x, y, _| bit(x == y)),
-        all(&|x, _, p| bit(x != p)),
-        all(&|_, _, _| 1.0),
-        all(&|x, y, p| bit(if x < y { y < 1.0 } else { x == p })),
-        all(&|_, y, p| bit(if p < 0.5 { y < 1.0 } else { p < 3.0 })),
-        all(&|x, y, p| if x < p { p } else { y }),
+        all(&|e| bit(i[e] == j[e])),
+        all(&|e| bit(i[e] != q[e])),
+        all(&|_| 1.0),
+        all(&|e| bit(if x[e] < y[e] { y[e] < 1.0 } else { i[e] == q[e] })),
+        all(&|e| bit(if p[e] < 0.5 { y[e] < 1.0 } else { p[e] < 3.0 })),
+        all(&|e| if x[e] < p[e] { p[e] } else { y[e] }),
     ];
-    hold(&case, &[("x", &x), ("y", &y), ("p", &p)], &want);
+    let given: [(&str, &[f64]); 6] =
+        [("x", &x), ("y", &y), ("p", &p), ("i", &i), ("j", &j), ("q", &q)];
+    hold(&case, &given, &want);
 }
 
 /// Softmax, its largest entry, cross entropy and sigmoid.
 #[test]
 fn softmax_and_losses() {
-    const (ROWS, N): (usize, usize) = (60, 10);
+    const ROWS: usize = 60;
+    const N: usize = 10;
     let body = |x: &str, name: &str| {
         format!(
             "    reveal [max(softmax({x}[i])) for i in k] to Server as largest_{name};
@@ -393,7 +404,8 @@ predicate S[k, n]() {{
 /// Thresholds of maxima and of quotients compare and do not compute them.
 #[test]
 fn thresholds() {
-    const (ROWS, N): (usize, usize) = (40, 6);
+    const ROWS: usize = 40;
+    const N: usize = 6;
     let text = "use std::{abs, cosine, inf_norm, max, min};
 predicate T[k, n](tau: fix = 0.3) {
     parties Client;
@@ -466,7 +478,8 @@ predicate P[n]() {
                 let y: Vec<f64> = x.iter().map(|x| weights[c] * x + weights[2 + c]).collect();
                 let window = |k: usize, stride: usize, side: usize| {
                     let y = &y;
-                    let corner = (0..side * side).map(move |w| (w / side * stride, w % side * stride));
+                    let corner =
+                        (0..side * side).map(move |w| (w / side * stride, w % side * stride));
                     corner.map(move |(r, c)| {
                         let all = (0..k * k).map(|i| y[(r + i / k) * 6 + c + i % k]);
                         all.fold(f64::MIN, f64::max)
@@ -481,5 +494,33 @@ predicate P[n]() {
         let g = &case.compiled.optimised;
         let gate = g.ids().find(|&id| g.op(id).name() == "gate").expect("a relu");
         assert_eq!(g.elements(gate), n as u64 * 8);
+    }
+}
+
+/// What the documentation of each macro states, of full secret operands.
+#[test]
+fn rounds_and_bits() {
+    const N: usize = 1920;
+    let table = [
+        ("exp(s)", "exp", 10, 2942.0),
+        ("recip(s)", "recip", 33, 1.0),
+        ("sqrt(s)", "sqrt", 34, 1.0),
+        ("log(s)", "log", 31, 1.0),
+        ("s / s", "abs", 35, 1.0),
+        ("abs(s)", "abs", 10, 1.0),
+        ("max([s[i] for i in 10])", "max", 14, 1.0),
+        ("max([s[i] for i in 17])", "max", 14, 1.0),
+        ("[s[i] for i in 10] |> argmax", "argmax", 14, 1.0),
+        ("[s[i] for i in 10] |> sort", "sort", 14, 1.0),
+        ("[s[i] for i in 10] |> softmax |> max", "max, softmax", 14, 1.0),
+    ];
+    for (expression, names, rounds, bits) in table {
+        let text = format!(
+            "use std::{{{names}}};\npredicate F[n]() {{\n    parties Client;\n    parties Server;\n    \
+             input s: secret fix[n] in -8..8 from Client;\n    reveal {expression} to Server as y;\n}}\n"
+        );
+        let case = compile(&text, &[("n", &N.to_string())]);
+        let traffic = Traffic::of(case.circuit());
+        println!("{expression}: {} {:?} {rounds} {bits}", traffic.rounds, traffic.bytes);
     }
 }

@@ -6,7 +6,7 @@
 //!
 //! | function | as in the reals for | beyond |
 //! |---|---|---|
-//! | e^x | -12 <= x <= 20 ln 2 | 0 below, 2^20 above |
+//! | e^x | -12 <= x <= 19 ln 2 | 0 below, 2^19 above |
 //! | 1 / x | 2^-12 <= x < 2^20 | 2^12 below (also for negative x) |
 //! | sqrt x | 0 <= x < 2^30 | 0 below |
 //! | ln x | 2^-16 <= x < 2^30 | -17 ln 2 below |
@@ -17,8 +17,8 @@
 
 use std::f64::consts::LN_2;
 
-/// e^x is 2^EXP_TOP from EXP_TOP ln 2 on.
-pub const EXP_TOP: u32 = 20;
+/// e^x is 2^EXP_TOP from EXP_TOP ln 2 on: 1 + e^x still is a divisor.
+pub const EXP_TOP: u32 = 19;
 /// e^x is 0 below this: less than half a unit of 2^-16.
 pub const EXP_LOW: f64 = -12.0;
 /// The smallest divisor is 2^-DIVISOR_LOW.
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn saturation() {
-        assert_eq!((exp(-12.1), exp(0.0), exp(14.0), exp(1e9)), (0.0, 1.0, 1048576.0, 1048576.0));
+        assert_eq!((exp(-12.1), exp(0.0), exp(14.0), exp(1e9)), (0.0, 1.0, 524288.0, 524288.0));
         assert_eq!((recip(0.0), recip(-3.0), recip(4.0)), (4096.0, 4096.0, 0.25));
         assert_eq!((sqrt(-1.0), sqrt(9.0)), (0.0, 3.0));
         assert_eq!((log(0.0), log(-1.0), log(1.0)), (-17.0 * LN_2, -17.0 * LN_2, 0.0));

@@ -11,9 +11,9 @@
 //!
 //! | macro, 16 fraction bits | rounds | error |
 //! |---|---|---|
-//! | [`recip`] | 33 (34 if the sign is not known) | 2^-20 relative and 1 ulp |
-//! | [`divide`] | 36 (37) | 2^-20 + y 2^-34 relative and 1 ulp |
-//! | [`sqrt`] | 34 (35) | 2^-20 relative and 1 ulp |
+//! | [`recip`] | 32 (33 if the sign is not known) | 2^-20 relative and 1 ulp |
+//! | [`divide`] | 35 | 2^-20 + y 2^-34 relative and 1 ulp |
+//! | [`sqrt`] | 33 (34) | 2^-20 relative and 1 ulp |
 //! | [`log`] | 30 (31) | 1.5 ulp |
 //!
 //! With an operand of fewer bits known by its range, rounds are fewer: position and carry cost

@@ -1,7 +1,7 @@
 //! e^x from the two parts of the split.
 //!
 //! **Functionality.** [`non_positive`]: e^x for x <= 0 (and rounding errors above), 0 below -12;
-//! [`any`]: e^x, 0 below -12, 2^20 above 20 ln 2 ([`crate::graph::domain`]).
+//! [`any`]: e^x, 0 below -12, 2^19 above 19 ln 2 ([`crate::graph::domain`]).
 //!
 //! **Protocol** (derived for this project). Let t in [0, T) with T = 2^i, n = i + frac raw bits, and
 //! t = a + b modulo 2 T with a known to one party and b to the other two; a = a' + T h_a with a' < T,
@@ -13,7 +13,7 @@
 //!
 //! The owner of a computes F(a') locally and deals it twice, gated by h_a and by its complement; the
 //! other two multiply by their factor for either case, which h_b chooses, and exchange once; the
-//! product is truncated. Beside it, the sign of x + 12 (and of 20 ln 2 - x) gates the result.
+//! product is truncated. Beside it, the sign of x + 12 (and of 19 ln 2 - x) gates the result.
 //!
 //! **Local exponentials** are products in Z_2^128 over the bits of v, and a Taylor polynomial for
 //! those below 2^-4, with 62 fraction bits and 42 significant ones per factor.
@@ -170,7 +170,7 @@ pub fn non_positive(e: &mut Emit, x: ValueId, frac: u32) -> ValueId {
 
 /// e^x, with the fraction bits of x.
 pub fn any(e: &mut Emit, x: ValueId, frac: u32) -> ValueId {
-    // e^x = 2^20 e^-(20 ln 2 - x); the constant's rounding goes into the factor.
+    // e^x = 2^19 e^-(19 ln 2 - x); the constant's rounding goes into the factor.
     let unit = f64::from(frac).exp2();
     let top = (f64::from(domain::EXP_TOP) * LN_2 * unit).round();
     let t = e.add(Op::Neg(x));

@@ -1,0 +1,14 @@
+//! Any text: the graph reader and verifier do not panic; what reads prints to text that reads back.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use slvrc::graph::text::{parse, print};
+use slvrc::graph::verify::verify;
+
+fuzz_target!(|text: &str| {
+    if let Ok(graph) = parse(text) {
+        let _ = verify(&graph);
+        let printed = print(&graph);
+        assert_eq!(parse(&printed).map(|g| print(&g)), Ok(printed));
+    }
+});
