@@ -342,7 +342,7 @@ impl Lowering<'_> {
                 lo: input.range.0,
                 hi: input.range.1,
             },
-            (None, _) => Encoding::Int { lo: input.range.0 as i64, hi: input.range.1 as i64 + 1 },
+            (None, _) => Encoding::Int { lo: input.range.0 as i64, hi: (input.range.1 as i64).saturating_add(1) },
         };
         self.inputs.push(circuit::Input {
             name: input.name.clone(),
