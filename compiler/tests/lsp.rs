@@ -1,7 +1,7 @@
 //! `slvrc lsp` as an editor meets it: a process, messages over its standard input and output.
 
 use serde_json::{Value, json};
-use std::io::{BufRead, BufReader, Read as _, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
@@ -315,6 +315,30 @@ fn typing_is_followed() {
     }
     let hover = client.at("textDocument/hover", URI, TEXT, "size)", 0);
     assert!(hover["contents"]["value"].as_str().is_some_and(|s| s.contains("let size")));
+    client.shutdown();
+}
+
+/// A text whose types take very long does not hold up those that come after it.
+#[test]
+fn endless_texts_are_given_up() {
+    let mut client = Client::start();
+    let sums = "sum(sum(size[i] for a in 0..k + l if a * k < l * n) for i in Client \
+                for k in 0..5000 for l in 0..5000 for n in 0..5000)";
+    let endless = TEXT.replace("lower_median(size)", sums).replace("lower_median", "sum");
+    client.open(URI, &endless);
+    let hover = client.at("textDocument/hover", URI, &endless, "update[i]", 0);
+    assert_ne!(hover, Value::Null);
+    // Somebody types on.
+    let begun = Instant::now();
+    for version in 2.. {
+        assert!(begun.elapsed() < PATIENCE, "no types of the later text");
+        client.change(URI, version, TEXT);
+        thread::sleep(Duration::from_millis(100));
+        let hover = client.at("textDocument/hover", URI, TEXT, "size)", 0);
+        if hover["contents"]["value"].as_str().is_some_and(|s| s.contains("secret fix[Client]")) {
+            break;
+        }
+    }
     client.shutdown();
 }
 

@@ -134,3 +134,21 @@ fn zero_vectors_agree() {
         }
     }
 }
+
+/// Whatever a predicate computes, the parties open nothing but its reveals and public coins.
+#[test]
+fn only_reveals_are_opened() {
+    use slvr_runtime::circuit::Op;
+    for (name, case, _) in all() {
+        let circuit = case.circuit();
+        let mut opened = vec![0; circuit.outputs.len()];
+        for instr in circuit.layers.iter().flat_map(|l| &l.exchange) {
+            match instr.op {
+                Op::OpenTo { output, .. } => opened[output as usize] += 1,
+                Op::Open(_) => panic!("{name} opens a value to the parties"),
+                _ => {}
+            }
+        }
+        assert!(opened.iter().all(|&n| n == 1), "{name}: {opened:?}");
+    }
+}

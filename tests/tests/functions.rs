@@ -297,8 +297,8 @@ predicate E[n]() {
     parties Server;
     input x: secret fix[n] in -8..8 from Client;
     input y: secret fix[n] in -8..8 from Client;
-    input i: secret int[n] in -1000000000000..1000000000000 from Client;
-    input j: secret int[n] in -1000000000000..1000000000000 from Client;
+    input i: secret int[n] in -2000000000000..2000000000000 from Client;
+    input j: secret int[n] in -2000000000000..2000000000000 from Client;
     input p: public fix[n];
     input q: public int[n];
     reveal [i[e] == j[e] for e in n] to Server as equal;
@@ -406,7 +406,7 @@ predicate S[k, n]() {{
 fn thresholds() {
     const ROWS: usize = 40;
     const N: usize = 6;
-    let text = "use std::{abs, cosine, inf_norm, max, min};
+    let text = "use std::{abs, cosine, inf_norm, max, min, softmax};
 predicate T[k, n](tau: fix = 0.3) {
     parties Client;
     parties Server;
@@ -418,6 +418,7 @@ predicate T[k, n](tau: fix = 0.3) {
     reveal [min(s[i]) >= -2.0 for i in k] to Server as bounded;
     reveal [cosine(s[i], p) >= tau for i in k] to Server as along;
     reveal [cosine(s[i], p) >= 0.0 for i in k] to Server as acute;
+    reveal [max(softmax(s[i])) > 0.5 for i in k] to Server as confident;
 }
 ";
     let case = compile(text, &[("n", &N.to_string()), ("k", &ROWS.to_string())]);
@@ -429,8 +430,10 @@ predicate T[k, n](tau: fix = 0.3) {
     let min = |r: &[f64]| r.iter().copied().fold(f64::MAX, f64::min);
     let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(x, y)| x * y).sum::<f64>();
     let cosine = |r: &[f64]| dot(r, &p) / (dot(r, r) * dot(&p, &p)).sqrt();
+    let odds = |r: &[f64]| r.iter().map(|x| (x - max(r)).exp()).sum::<f64>();
     // No row is so close that rounding decides.
     assert!(s.chunks(N).all(|r| (cosine(r) - 0.3).abs() > 1e-3 && cosine(r).abs() > 1e-3));
+    assert!(s.chunks(N).all(|r| (odds(r) - 2.0).abs() > 1e-3));
     let want = [
         each(&|r| max(r) <= 2.5 && min(r) >= -2.5),
         each(&|r| max(r) > p[0]),
@@ -438,10 +441,12 @@ predicate T[k, n](tau: fix = 0.3) {
         each(&|r| min(r) >= -2.0),
         each(&|r| cosine(r) >= 0.3),
         each(&|r| cosine(r) >= 0.0),
+        each(&|r| odds(r) < 2.0),
     ];
     hold(&case, &[("s", &s), ("p", &p)], &want);
     let g = &case.compiled.optimised;
-    assert!(g.ids().all(|id| g.op(id).name() != "div"), "no quotient is computed");
+    let quotient = |name| name == "div" || name == "recip";
+    assert!(g.ids().all(|id| !quotient(g.op(id).name())), "no quotient is computed");
 }
 
 /// Windows that overlap or not, before and after a relu, of few and of many images.
@@ -497,22 +502,57 @@ predicate P[n]() {
     }
 }
 
-/// What the documentation of each macro states, of full secret operands.
+/// Normalisation by a secret and by a public variance: the reciprocal of a root.
+#[test]
+fn batch_norm() {
+    let text = "
+model Norm(x: fix[2, 2, 2]) -> fix[8] {
+    norm: batch_norm[2];
+
+    x |> norm |> flatten
+}
+predicate B[n]() {
+    parties Client;
+    parties Server;
+    input net: public weights Norm;
+    input own: secret weights Norm in -8..8 from Client;
+    input image: secret fix[n, 2, 2, 2] in -8..8 from Client;
+    reveal [Norm(net, image[i]) for i in n] to Server as a;
+    reveal [Norm(own, image[i]) for i in n] to Server as b;
+}
+";
+    let case = compile(text, &[("n", "40")]);
+    // weight, bias, running_mean, running_var.
+    let net = encoded(&[1.5, -0.75, 0.25, 1.0, 0.5, -1.0, 0.8, 3.0]);
+    let image = numbers(61, 320, &[], |r| r.between(-8.0, 8.0));
+    let one: Vec<(f64, f64)> = (image.iter().enumerate())
+        .map(|(i, x)| {
+            let c = i / 4 % 2;
+            let y = (x - net[4 + c]) / (net[6 + c] + 1e-5).sqrt() * net[c] + net[2 + c];
+            (y, 64.0 * ULP)
+        })
+        .collect();
+    let given: [(&str, &[f64]); 3] = [("net", &net), ("own", &net), ("image", &image)];
+    hold(&case, &given, &[one.clone(), one]);
+}
+
+/// What the documentation of each macro states, of full secret operands: rounds, and bits in all per
+/// element where every element has its own.
 #[test]
 fn rounds_and_bits() {
     const N: usize = 1920;
     let table = [
-        ("exp(s)", "exp", 10, 2942.0),
-        ("recip(s)", "recip", 33, 1.0),
-        ("sqrt(s)", "sqrt", 34, 1.0),
-        ("log(s)", "log", 31, 1.0),
-        ("s / s", "abs", 35, 1.0),
-        ("abs(s)", "abs", 10, 1.0),
-        ("max([s[i] for i in 10])", "max", 14, 1.0),
-        ("max([s[i] for i in 17])", "max", 14, 1.0),
-        ("[s[i] for i in 10] |> argmax", "argmax", 14, 1.0),
-        ("[s[i] for i in 10] |> sort", "sort", 14, 1.0),
-        ("[s[i] for i in 10] |> softmax |> max", "max, softmax", 14, 1.0),
+        ("exp(s)", "exp", 10, Some(2686)),
+        ("recip(s)", "recip", 33, Some(7065)),
+        ("sqrt(s)", "sqrt", 34, Some(8825)),
+        ("log(s)", "log", 31, Some(8569)),
+        ("s / s", "abs", 35, Some(7945)),
+        ("abs(s)", "abs", 10, Some(863)),
+        ("max([s[i] for i in 10])", "max", 14, None),
+        ("max([s[i] for i in 17])", "max", 23, None),
+        ("[s[i] for i in 10] |> argmax", "argmax", 14, None),
+        ("[s[i] for i in 10] |> sort", "sort", 16, None),
+        ("[s[i] for i in 10] |> softmax |> max", "max, softmax", 53, None),
     ];
     for (expression, names, rounds, bits) in table {
         let text = format!(
@@ -521,6 +561,11 @@ fn rounds_and_bits() {
         );
         let case = compile(&text, &[("n", &N.to_string())]);
         let traffic = Traffic::of(case.circuit());
-        println!("{expression}: {} {:?} {rounds} {bits}", traffic.rounds, traffic.bytes);
+        // The last round opens.
+        assert_eq!(traffic.rounds, rounds + 1, "rounds of {expression}");
+        let sent: u64 = (0..3).map(|i| traffic.bytes[i] - traffic.revealed[i]).sum();
+        if let Some(bits) = bits {
+            assert_eq!(sent * 8, bits * N as u64, "bits of {expression}");
+        }
     }
 }

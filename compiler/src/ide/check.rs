@@ -204,7 +204,7 @@ impl Typed {
             let rest = name.strip_prefix(&layer.name);
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
         };
-        let result = model.steps.iter().filter(|s| own(&s.name)).next_back();
+        let result = model.steps.iter().rfind(|s| own(&s.name));
         if let Some(step) = result {
             self.note(key(layer.span), format!("result {:?}", step.shape), "");
         }

@@ -14,7 +14,7 @@ pub fn std_page() -> String {
     let mut out = format!(
         "# The standard library\n\n{GENERATED}\n\n\
          Functions are imported by name: `use std::{{mean, sum}};`. Sizes in brackets that arguments\n\
-         determine may be left out from the right. An `extern fn` is an intrinsic of the compiler.\n"
+         determine may be left out from the right.\n"
     );
     for file in library::files().iter().filter(|f| f.name.starts_with("std/")) {
         let header = header(file.text);

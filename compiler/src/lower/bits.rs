@@ -2,8 +2,8 @@
 //!
 //! | macro | rounds | bits in all, per element |
 //! |---|---|---|
-//! | [`of_word`], w bits | 2 + ceil(log2(w - 1)) | w + 3 (n + sum of 2 n - 3 d over d = 1, 2, 4, ... < n), n = w - 1, negative terms of the sum without their second part |
-//! | [`one_hot`], n bits | ceil(log2 n) | 3 (n - d) for d = 1, 2, 4, ... < n |
+//! | [`of_word`], w bits | 2 + ceil(log2(w - 1)) | w + 3 n + 3 ((n - d) + max(n - 2 d, 0)) for each d = 1, 2, 4, ... < n, n = w - 1 |
+//! | [`one_hot`], n bits | ceil(log2 n) | 3 (n - d) for each d = 1, 2, 4, ... < n |
 //! | [`weighted`], n bits | 2 | n k (deal) + 2 k (xchg); further sums of the same bits 2 k each |
 //!
 //! **Protocol.** A word is x = a + b with a known to one party and b to the other two; its bits are

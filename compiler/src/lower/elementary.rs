@@ -9,27 +9,28 @@
 //! T_2, then T_3 and T_4, then T_5 to T_8 by T_(a+b) = 2 T_a T_b - T_|a-b|: 3 products deep, 29
 //! fraction bits. The series is off by 5e-7 (1 / u), 3e-9 (sqrt u), 4e-8 (ln u).
 //!
-//! | macro, 16 fraction bits | rounds | error |
-//! |---|---|---|
-//! | [`recip`] | 32 (33 if the sign is not known) | 2^-20 relative and 1 ulp |
-//! | [`divide`] | 35 | 2^-20 + y 2^-34 relative and 1 ulp |
-//! | [`sqrt`] | 33 (34) | 2^-20 relative and 1 ulp |
-//! | [`log`] | 30 (31) | 1.5 ulp |
+//! | macro, 16 fraction bits | rounds | bits in all | error |
+//! |---|---|---|---|
+//! | [`recip`] | 33 | 7065 | 1 ulp and 2^-20 relative |
+//! | [`divide`] | 35 | 7945, for equal divisors 448 per dividend | 1 ulp and 2^-20 + abs y 2^-34 relative |
+//! | [`sqrt`] | 34 | 8825 | 1 ulp and 2^-23 relative |
+//! | [`log`] | 31 | 8569 | 1.5 ulp |
 //!
+//! One round less for the first, third and fourth if the operand cannot be negative.
 //! With an operand of fewer bits known by its range, rounds are fewer: position and carry cost
-//! ceil(log2) of the number of bits each. Bits are about 9 kbit for a full operand, of which 64 for
-//! every candidate position. On public operands everything is local.
+//! ceil(log2) of the number of bits each, and every candidate position 64 bits. On public operands
+//! everything is local.
 //!
 //! **Simulation.** Composition of [`bits`], products and exact truncations; nothing is opened.
 
 use super::{Emit, bits, truncation};
 use crate::graph::domain;
 use slvr_runtime::circuit::{Hold, Op, ValueId};
-use std::f64::consts::LN_2;
+use std::f64::consts::{LN_2, SQRT_2};
 
 /// Chebyshev coefficients of 1 / u for u = (w + 3) / 4.
 const RECIP: [f64; 9] = [
-    1.41421356237,
+    SQRT_2,
     -0.485281374239,
     0.0832611206852,
     -0.0142853498728,
@@ -141,7 +142,7 @@ fn shift_down(e: &mut Emit, x: ValueId, by: i64) -> ValueId {
 }
 
 fn normalise(e: &mut Emit, y: Operand, lo: u32, hi: u32, sign: Sign) -> Normal {
-    let lo = lo.min(hi - 1);
+    debug_assert!(lo < hi, "{y:?}");
     let n = hi - lo;
     let all = bits::of_word(e, y.value, if y.not_negative { hi } else { hi + 1 });
     let mut magnitude = e.planes(all, lo, 1, n);
@@ -229,8 +230,8 @@ fn inverse(e: &mut Emit, y: Operand, normal: &Normal, scale: u32) -> ValueId {
 
 /// 1 / y for y > 0; 2^12 for y below 2^-12. The fraction bits are y's.
 pub fn recip(e: &mut Emit, y: Operand) -> ValueId {
-    let hi = y.top(domain::DIVISOR_TOP);
     let lo = y.frac.saturating_sub(domain::DIVISOR_LOW);
+    let hi = y.top(domain::DIVISOR_TOP).max(lo + 1);
     let normal = normalise(e, y, lo, hi, Sign::Cut);
     let quotient = inverse(e, y, &normal, 2 * y.frac);
     let most = f64::from(domain::DIVISOR_LOW + y.frac).exp2();
@@ -243,8 +244,8 @@ pub fn recip(e: &mut Emit, y: Operand) -> ValueId {
 /// The reciprocal of y, as large as y is, costs as above; beside it one product and one truncation
 /// for every quotient.
 pub fn divide(e: &mut Emit, x: ValueId, y: Operand) -> ValueId {
-    let hi = y.top(domain::DIVISOR_TOP);
     let lo = y.frac.saturating_sub(domain::DIVISOR_LOW);
+    let hi = y.top(domain::DIVISOR_TOP).max(lo + 1);
     let normal = normalise(e, y, lo, hi, Sign::Keep);
     // A word holds 62 bits: of x / y with its fraction bits (16), and of what the reciprocal has
     // more. At least 14 significant bits of it are left for the largest divisor.

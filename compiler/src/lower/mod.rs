@@ -342,7 +342,11 @@ impl Lowering<'_> {
                 lo: input.range.0,
                 hi: input.range.1,
             },
-            (None, _) => Encoding::Int { lo: input.range.0 as i64, hi: (input.range.1 as i64).saturating_add(1) },
+            (None, _) => Encoding::Int {
+                lo: input.range.0 as i64,
+                // A public integer may have no range: then all words are in it.
+                hi: (input.range.1 as i64).saturating_add(1),
+            },
         };
         self.inputs.push(circuit::Input {
             name: input.name.clone(),

@@ -213,56 +213,11 @@ impl Op {
     /// The values it reads, in order.
     pub fn operands(&self) -> Vec<ValueId> {
         let mut out = Vec::new();
-        self.visit(|v| out.push(v));
+        self.map(|v| {
+            out.push(v);
+            v
+        });
         out
-    }
-
-    fn visit(&self, mut f: impl FnMut(ValueId)) {
-        use Op::*;
-        match self {
-            Add(a, b) | Sub(a, b) | Mul(a, b) | MatMul { a, b, .. } => {
-                f(*a);
-                f(*b);
-            }
-            Conv2d { x, w, .. } => {
-                f(*x);
-                f(*w);
-            }
-            Gather { x, index, .. } => {
-                f(*x);
-                f(*index);
-            }
-            Neg(x)
-            | Scale(x, _)
-            | Offset(x, _)
-            | Sum { x, .. }
-            | Narrow(x, _)
-            | Raise(x, _)
-            | Extend(x, _)
-            | Shr(x, _)
-            | ToBits { x, .. }
-            | FromBits(x, _)
-            | Not(x)
-            | Planes { x, .. }
-            | Reshape(x, _)
-            | Transpose(x, _)
-            | Slice { x, .. }
-            | Broadcast(x, _)
-            | Own(x)
-            | Dup(x)
-            | AsAdd2(x)
-            | AsAdd3(x)
-            | Trivial(x)
-            | Reshare(x)
-            | Input(x)
-            | Deal(x)
-            | Xchg(x)
-            | Open(x)
-            | OpenTo { x, .. } => f(*x),
-            Committee { coin, .. } => f(*coin),
-            Stack(xs) | Concat { xs, .. } => xs.iter().for_each(|&x| f(x)),
-            Coin => {}
-        }
     }
 
     /// The same operation on other values.

@@ -96,10 +96,11 @@ fn as_json(e: &Explanation) -> String {
 
 fn as_text(e: &Explanation) -> String {
     let mut out = format!("{}: {}\n\n{}\n", e.code, e.title, e.rule);
-    let indented = |program: &str| {
-        let lines =
-            program.lines().map(|l| if l.is_empty() { "\n".into() } else { format!("    {l}\n") });
-        lines.collect::<String>()
+    let indented = |text: &str| -> String {
+        // Sizes are bound as one would bind them.
+        let text = text.replace("// args:", "// slvrc check example.slvr");
+        let lines = text.trim_end().lines();
+        lines.map(|l| if l.is_empty() { "\n".into() } else { format!("    {l}\n") }).collect()
     };
     if let Some(x) = &e.examples {
         let _ = write!(out, "\n{}\n{}", indented(x.mistake), indented(&message(x)));

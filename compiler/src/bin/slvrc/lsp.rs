@@ -2,8 +2,9 @@
 //!
 //! The main thread answers requests from what parsing alone tells, which takes milliseconds. A second
 //! thread types the latest text of each open file and publishes what it finds, so that nobody waits
-//! for it: while it works, what is typed meanwhile only marks the file once more. Both survive a panic
-//! in the library: no text that somebody is writing may take the server down.
+//! for it: while it works, what is typed meanwhile only marks the file once more. Some texts take the
+//! checker very long; a thread that does not come back is replaced. Both survive a panic in the
+//! library: no text that somebody is writing may take the server down.
 
 use anyhow::{Context, anyhow};
 use lsp_server::{Connection, ErrorCode, Message, Notification, Request, Response};
@@ -30,6 +31,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 use std::{env, fs, io, thread};
 
 /// Arguments.
@@ -42,6 +44,12 @@ pub struct Lsp {
 
 /// Stack of the thread that types: a text may nest deeper than what people write.
 const STACK: usize = 64 << 20;
+
+/// A thread that types one text for longer than this is replaced. Usual texts take milliseconds.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// Most threads that type, given up ones included.
+const MAX_WORKERS: u32 = 4;
 
 impl Lsp {
     pub fn run(self) -> anyhow::Result<()> {
@@ -69,10 +77,10 @@ fn serve(connection: Connection) -> anyhow::Result<()> {
 
     let out = connection.sender.clone();
     let publish = move |n: Notification| drop(out.send(Message::Notification(n)));
-    let state = State { files: BTreeMap::new(), publish: Some(Box::new(publish)) };
+    let state =
+        State { files: BTreeMap::new(), publish: Some(Box::new(publish)), worker: 0, busy: None };
     let shared = Arc::new(Shared { state: Mutex::new(state), wake: Condvar::new() });
-    let worker = Arc::clone(&shared);
-    thread::Builder::new().name("types".into()).stack_size(STACK).spawn(move || worker.work())?;
+    start_worker(&shared, 0)?;
     let done = answer(&connection, &shared);
     // The worker may be busy for a while; it has nobody to tell any more.
     shared.lock().publish = None;
@@ -80,8 +88,14 @@ fn serve(connection: Connection) -> anyhow::Result<()> {
     done
 }
 
+fn start_worker(shared: &Arc<Shared>, number: u32) -> io::Result<()> {
+    let shared = Arc::clone(shared);
+    let thread = thread::Builder::new().name("types".into()).stack_size(STACK);
+    thread.spawn(move || shared.work(number)).map(drop)
+}
+
 /// Answers until the client says good-bye.
-fn answer(connection: &Connection, shared: &Shared) -> anyhow::Result<()> {
+fn answer(connection: &Connection, shared: &Arc<Shared>) -> anyhow::Result<()> {
     for message in &connection.receiver {
         match message {
             Message::Request(request) => {
@@ -93,11 +107,26 @@ fn answer(connection: &Connection, shared: &Shared) -> anyhow::Result<()> {
             Message::Notification(n) if n.method == "exit" => {
                 return Err(anyhow!("the client left without a shutdown"));
             }
-            Message::Notification(n) => shared.notified(n),
+            Message::Notification(n) => {
+                shared.notified(n);
+                replace_worker(shared)?;
+            }
             Message::Response(_) => {}
         }
     }
     Err(anyhow!("the client closed standard input without a shutdown"))
+}
+
+/// Starts another worker if the present one does not come back.
+fn replace_worker(shared: &Arc<Shared>) -> io::Result<()> {
+    let mut state = shared.lock();
+    let stuck = state.busy.is_some_and(|since| since.elapsed() > PATIENCE);
+    if stuck && state.worker + 1 < MAX_WORKERS {
+        state.worker += 1;
+        state.busy = None;
+        start_worker(shared, state.worker)?;
+    }
+    Ok(())
 }
 
 fn respond(shared: &Shared, request: Request) -> Response {
@@ -146,6 +175,10 @@ struct State {
     files: BTreeMap<String, Open>,
     /// `None` once the client has left.
     publish: Option<Box<dyn Fn(Notification) + Send>>,
+    /// Which worker is the present one; earlier ones were given up.
+    worker: u32,
+    /// Since when it types one text.
+    busy: Option<Instant>,
 }
 
 struct Shared {
@@ -213,20 +246,24 @@ impl Shared {
         self.wake.notify_all();
     }
 
-    /// Types what waits for it, until the client has left.
-    fn work(&self) {
+    /// Types what waits for it, until the client has left or another worker took its place.
+    fn work(&self, number: u32) {
         let mut state = self.lock();
-        while state.publish.is_some() {
+        while state.publish.is_some() && state.worker == number {
             let Some(file) = state.files.values_mut().find(|f| f.waiting) else {
                 state = self.wake.wait(state).unwrap_or_else(PoisonError::into_inner);
                 continue;
             };
             file.waiting = false;
             let (uri, document) = (file.uri.clone(), Arc::clone(&file.document));
+            state.busy = Some(Instant::now());
             drop(state);
             let typed = catch_unwind(AssertUnwindSafe(|| document.check())).unwrap_or_default();
             let problems = report(&uri, &document, Some(&typed));
             state = self.lock();
+            if state.worker == number {
+                state.busy = None;
+            }
             // The text may be another one by now, or the file closed.
             if let Some(file) = state.files.get_mut(uri.as_str())
                 && Arc::ptr_eq(&file.document, &document)

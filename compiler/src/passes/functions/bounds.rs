@@ -1,7 +1,7 @@
 //! Comparisons with quotients and with maxima: products, and as many comparisons beside one another.
 //!
-//! Before: any graph without scales. After: no comparison reads a quotient whose divisor is known not
-//! to be negative, nor the maximum or minimum along an axis.
+//! Before: any graph without scales. After: no comparison reads a quotient (or reciprocal) whose
+//! divisor is known not to be negative, nor the maximum or minimum along an axis.
 //!
 //! Exact in real numbers for a positive divisor. A division by 0, which the program must not do, may
 //! compare otherwise than the infinity it gives in floating point.
@@ -29,11 +29,15 @@ pub(in crate::passes) fn run(graph: &Graph) -> Graph {
     })
 }
 
-/// x / y < b is x < b y, and a < x / y is a y < x.
+/// x / y < b is x < b y, and a < x / y is a y < x; x is 1 in a reciprocal.
 fn quotient(g: &mut Graph, a: NodeId, b: NodeId, site: u32) -> Option<NodeId> {
     let divided = |g: &Graph, id: NodeId| {
-        let [x, y] = g.args(id)[..] else { return None };
-        (*g.op(id) == Op::Div && not_negative(g, y)).then_some((x, y))
+        let (x, y) = match (g.op(id), &g.args(id)[..]) {
+            (Op::Div, &[x, y]) => (Some(x), y),
+            (Op::Recip, &[y]) => (None, y),
+            _ => return None,
+        };
+        not_negative(g, y).then_some((x, y))
     };
     let out = align(g.shape(a), g.shape(b)).ok()?;
     let (x, y, other, left) = match (divided(g, a), divided(g, b)) {
@@ -53,6 +57,10 @@ fn quotient(g: &mut Graph, a: NodeId, b: NodeId, site: u32) -> Option<NodeId> {
         Some(c) => g.add(Op::Scale(c), &[y], site),
         None => g.add(Op::Mul, &[y, other], site),
     };
+    let x = x.unwrap_or_else(|| {
+        let one = Table::splat(1.0, vec![1; out.len()]);
+        g.add(Op::Const(one, Elem::Fix, None), &[], site)
+    });
     let x = if align(g.shape(x), g.shape(product)).ok()? == out {
         x
     } else {

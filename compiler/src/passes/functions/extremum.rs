@@ -150,7 +150,7 @@ fn largest(g: &mut Graph, mut x: NodeId, site: u32) -> NodeId {
 
 /// The last of an odd number of entries goes on as it is.
 fn with_last(g: &mut Graph, done: NodeId, x: NodeId, n: u64, site: u32) -> NodeId {
-    if n % 2 == 0 {
+    if n.is_multiple_of(2) {
         return done;
     }
     let last = part(g, x, n - 1, 1, 1, site);
@@ -181,7 +181,7 @@ fn arg_max(g: &mut Graph, mut x: NodeId, site: u32) -> NodeId {
         let larger = g.add(Op::Select, &[less, b, a], site);
         let chosen = g.add(Op::Select, &[less, j, i], site);
         let last = part(g, index, n - 1, 1, 1, site);
-        index = if n % 2 == 0 {
+        index = if n.is_multiple_of(2) {
             chosen
         } else {
             // A table has no batch axes yet.

@@ -111,6 +111,18 @@ reveal %9 to Server as c @0
 );
 
 snapshot!(
+    comparison_with_a_reciprocal,
+    "bounds",
+    "%0 = input 1 : secret fix[3] @0
+%1 = exp %0 : secret fix[3] @0
+%2 = recip %1 : secret fix[3] @0
+%3 = const 0.5 : public fix[1] @0
+%4 = lt %3 %2 : secret bit[3] @0
+reveal %4 to Server as a @0
+"
+);
+
+snapshot!(
     quotient_of_unknown_sign_stays,
     "bounds",
     "%0 = input 0 : secret fix[3,3] @0

@@ -350,7 +350,7 @@ impl Printer<'_> {
             let pad = pads.get(i).copied().unwrap_or(0);
             match (heads.get(i), &stmt.kind) {
                 (Some(Some(head)), StmtKind::Input { from, .. }) => {
-                    self.input(head, from.as_ref(), self.from_column(&heads, &widths, body, i));
+                    self.input(head, from.as_ref(), self.giver_column(&heads, &widths, body, i));
                 }
                 _ => self.stmt(&stmt.kind, pad),
             }
@@ -373,7 +373,7 @@ impl Printer<'_> {
     /// How wide the heads of the neighbouring inputs around statement `i` are set, so that the
     /// givers behind them stand in one column: where they do in the source, or right behind the
     /// widest head.
-    fn from_column(
+    fn giver_column(
         &self,
         heads: &[Option<String>],
         widths: &[usize],
