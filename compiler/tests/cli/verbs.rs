@@ -31,13 +31,13 @@ predicate Weighted[m]() {
 /// Reads well and has no circuit: whatever takes its place here must be an operation that lowering
 /// refuses. A program that it accepts one day fails `what_cannot_be_compiled_yet`.
 const NOT_COMPILED: &str = "\
-use std::{log, sum};
+use std::{max, sum};
 
-predicate Logs[m]() {
+predicate Peaks[m]() {
     parties Client[m];
     parties Server;
-    input x: secret fix in 0.5..8 from each Client;
-    reveal sum(log(x[i]) for i in Client) to Server as logs;
+    input x: secret fix[3] in 0.5..8 from each Client;
+    reveal sum(max(x[i][j] for j in 0..k + 1) for i in Client for k in 3) to Server as peaks;
 }
 ";
 
@@ -208,30 +208,31 @@ fn a_program_that_is_not_there() {
 #[test]
 fn what_cannot_be_compiled_yet() {
     let place = Place::new();
-    place.write("logs.slvr", NOT_COMPILED);
+    place.write("peaks.slvr", NOT_COMPILED);
     let mut folder = crate::folder::Folder::default();
-    let x = [0.5, 1.0, 8.0];
+    let x = [[0.5, 1.0, 8.0], [2.0, 1.0, 0.5], [1.0, 3.0, 2.0]];
     for (i, x) in x.iter().enumerate() {
-        folder.put(&format!("Client/{i}"), "x", crate::folder::f64s(&[], &[*x]));
+        folder.put(&format!("Client/{i}"), "x", crate::folder::f64s(&[3], x));
     }
     folder.write(&place.path("in"));
-    place.slvrc("check logs.slvr m=3 --json").ok();
-    let eval = place.slvrc("eval logs.slvr m=3 --inputs in --outputs out --json").ok();
-    let logs: f64 = x.iter().map(|x: &f64| x.ln()).sum();
-    assert!(distance(&values(&eval, "logs"), &[logs]) < 1e-9, "{eval}");
-    let written = &place.tensors("out/Server.safetensors")["logs"];
-    assert!(distance(written, &values(&eval, "logs")) < 1e-12);
+    place.slvrc("check peaks.slvr m=3 --json").ok();
+    let eval = place.slvrc("eval peaks.slvr m=3 --inputs in --outputs out --json").ok();
+    // Running maxima: 0.5 + 1 + 8, 2 + 2 + 2, 1 + 3 + 3.
+    let peaks = 22.5;
+    assert!(distance(&values(&eval, "peaks"), &[peaks]) < 1e-9, "{eval}");
+    let written = &place.tensors("out/Server.safetensors")["peaks"];
+    assert!(distance(written, &values(&eval, "peaks")) < 1e-12);
     for verb in [
-        "build logs.slvr m=3 -o logs.slvrb",
-        "run logs.slvr m=3 --inputs in",
-        "eval logs.slvr m=3 --inputs in --exact",
-        "print logs.slvr m=3 --stage circuit",
+        "build peaks.slvr m=3 -o peaks.slvrb",
+        "run peaks.slvr m=3 --inputs in",
+        "eval peaks.slvr m=3 --inputs in --exact",
+        "print peaks.slvr m=3 --stage circuit",
     ] {
         let done = place.slvrc(&format!("{verb} --json"));
         assert_eq!(done.status, 1, "{verb}");
         assert_eq!(done.json()["diagnostics"][0]["code"], "E0027", "{verb}");
     }
-    assert!(!place.path("logs.slvrb").exists());
+    assert!(!place.path("peaks.slvrb").exists());
 }
 
 // ---- print ---------------------------------------------------------------------------------
