@@ -32,11 +32,7 @@ pub fn compile(program: &Program, sources: &Sources) -> Result<Compiled, Vec<Dia
 ///
 /// # Errors
 ///
-/// As [`compile`].
-///
-/// # Panics
-///
-/// If the circuit it made is not well formed: a bug of the compiler.
+/// As [`compile`]; a circuit beyond the limits of its format.
 pub fn compile_with(
     program: &Program,
     sources: &Sources,
@@ -47,7 +43,18 @@ pub fn compile_with(
     let draft = lower::lower(&optimised)?;
     let circuit = schedule::schedule(&optimised, draft);
     if let Err(problem) = verify(&circuit) {
-        panic!("the compiler made a circuit that is not well formed: {problem}");
+        let at = optimised.outputs.first().map(|o| optimised.sites[o.site as usize].span);
+        return Err(vec![
+            Diagnostic::error(
+                codes::SIZE,
+                format!("the circuit breaks a rule of its format: {problem}"),
+                at.unwrap_or_default(),
+                "to compute this",
+            )
+            .hint(
+                "with sizes this large, use smaller ones; otherwise this is a bug of the compiler",
+            ),
+        ]);
     }
     Ok(Compiled { graph, optimised, circuit })
 }

@@ -486,3 +486,12 @@ fn demo_as_json_and_its_inputs() {
         place.slvrc("eval slvr_accuracy M=DigitsNet m=4 c=1 b=10 --inputs last --json").ok();
     assert_eq!(again["outputs"][0]["shape"], json!([3658]));
 }
+
+/// Sizes beyond what fits memory are a diagnostic, not a crash.
+#[test]
+fn sizes_beyond_memory() {
+    let place = Place::new();
+    let done = place.slvrc("build slvr_accuracy M=DigitsNet m=1000000 c=1 b=10 -o x.slvrb --json");
+    assert_eq!(done.status, 1, "{}", done.stderr);
+    assert_eq!(done.json()["diagnostics"][0]["code"], "E0026");
+}
