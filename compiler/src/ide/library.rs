@@ -1,6 +1,6 @@
 //! The embedded library, parsed once.
 
-use crate::syntax::ast::{File, FileId, Ident, Item, ItemKind};
+use crate::syntax::ast::{File, FileId, Ident, Item};
 use crate::syntax::{embedded, parse};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -37,17 +37,6 @@ pub struct LibraryItem {
     pub name: &'static Ident,
 }
 
-/// The name an item defines; `None` for a `use`.
-pub fn item_name(item: &Item) -> Option<&Ident> {
-    match &item.kind {
-        ItemKind::Use(_) => None,
-        ItemKind::Const { name, .. } => Some(name),
-        ItemKind::Fn(f) => Some(&f.name),
-        ItemKind::Block(b) => Some(&b.name),
-        ItemKind::Predicate(p) => Some(&p.name),
-    }
-}
-
 /// Every file of the library, `std` first.
 pub fn files() -> &'static [LibraryFile] {
     static FILES: OnceLock<Vec<LibraryFile>> = OnceLock::new();
@@ -66,7 +55,7 @@ impl LibraryFile {
     /// Its items that have names.
     pub fn items(&'static self) -> impl Iterator<Item = LibraryItem> {
         let items = self.tree.items.iter();
-        items.filter_map(move |item| Some(LibraryItem { file: self, item, name: item_name(item)? }))
+        items.filter_map(move |item| Some(LibraryItem { file: self, item, name: item.name()? }))
     }
 }
 

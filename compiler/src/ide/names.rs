@@ -123,7 +123,7 @@ pub fn builtin(name: &str) -> Option<&'static (&'static str, &'static str, &'sta
 pub fn resolve(tree: &File, library: bool) -> Names {
     let mut r = Resolver { names: Names::default(), scope: Vec::new(), library, late: Vec::new() };
     for (i, item) in tree.items.iter().enumerate() {
-        if let Some(name) = library::item_name(item) {
+        if let Some(name) = item.name() {
             r.define(DefKind::Item(i), name, item.span, &item.doc);
         }
     }

@@ -107,8 +107,7 @@ fn all_planes(e: &mut Emit, mut x: ValueId) -> ValueId {
         }
         let half = w / 2;
         let (low, high) = (e.planes(x, 0, 1, half), e.planes(x, half, 1, half));
-        let public = e.ty(x).hold == Hold::Public;
-        let both = if public { e.add(Op::Mul(low, high)) } else { e.multiply(low, high) };
+        let both = e.multiply(low, high);
         x = if w % 2 == 1 {
             let last = e.planes(x, w - 1, 1, 1);
             e.stack(vec![both, last])

@@ -25,7 +25,7 @@ pub use emit::{Draft, Emit};
 
 use crate::certify::ranges::{Interval, integer_ranges, signed_bits};
 use crate::certify::signs;
-use crate::diagnostic::{Diagnostic, codes};
+use crate::diagnostic::Diagnostic;
 use crate::graph::{Graph, NodeId, Op, Table};
 use crate::syntax::ast::Secrecy;
 use crate::types::Elem;
@@ -303,17 +303,8 @@ impl Lowering<'_> {
     }
 
     fn refuse<T>(&self, id: NodeId) -> Result<T> {
-        let what = self.graph.op(id).name();
-        let span = self.graph.site(id).span;
-        Err(Box::new(
-            Diagnostic::error(
-                codes::NOT_LOWERED,
-                format!("{what} cannot be compiled to a circuit yet"),
-                span,
-                "no lowering for this",
-            )
-            .hint("`slvrc check` and `slvrc eval` accept this program; `build` and `run` do not"),
-        ))
+        let (what, span) = (self.graph.op(id).name(), self.graph.site(id).span);
+        Err(Box::new(Diagnostic::not_lowered(what, span)))
     }
 
     /// A number with what is proven of it.

@@ -101,11 +101,7 @@ pub fn hit(e: &mut Emit, z: ValueId, label: ValueId, k: u32) -> ValueId {
             |e: &mut Emit, start, len| e.add(Op::Slice { x: good, axis: 0, start, len, step: 1 });
         let (low, high) = (part(e, 0, half), part(e, half, half));
         let rest = (left % 2 == 1).then(|| part(e, left - 1, 1));
-        let both = if e.ty(low).hold == Hold::Public {
-            e.add(Op::Mul(low, high))
-        } else {
-            e.multiply(low, high)
-        };
+        let both = e.multiply(low, high);
         good = match rest {
             Some(rest) => e.add(Op::Concat { xs: vec![both, rest], axis: 0 }),
             None => both,

@@ -65,6 +65,19 @@ pub struct Item {
     pub span: Span,
 }
 
+impl Item {
+    /// The name it defines; `None` for a `use`.
+    pub fn name(&self) -> Option<&Ident> {
+        match &self.kind {
+            ItemKind::Use(_) => None,
+            ItemKind::Const { name, .. } => Some(name),
+            ItemKind::Fn(f) => Some(&f.name),
+            ItemKind::Block(b) => Some(&b.name),
+            ItemKind::Predicate(p) => Some(&p.name),
+        }
+    }
+}
+
 /// Kinds of items.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ItemKind {

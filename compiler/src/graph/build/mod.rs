@@ -17,7 +17,7 @@ mod index;
 mod model;
 
 use super::{Graph, Input, NodeId, Op, Output, Site};
-use crate::diagnostic::{Diagnostic, codes};
+use crate::diagnostic::Diagnostic;
 use crate::syntax::Sources;
 use crate::syntax::ast::Span;
 use crate::types::{Elem, Expr, Program, Stmt, Ty, VarId};
@@ -223,15 +223,7 @@ impl Builder<'_> {
     }
 
     fn cannot<T>(&self, what: &str, span: Span) -> Result<T> {
-        Err(Box::new(
-            Diagnostic::error(
-                codes::NOT_LOWERED,
-                format!("{what} cannot be compiled to a circuit yet"),
-                span,
-                "no lowering for this",
-            )
-            .hint("`slvrc check` and `slvrc eval` work on this program; `build` and `run` do not"),
-        ))
+        Err(Box::new(Diagnostic::not_lowered(what, span)))
     }
 }
 

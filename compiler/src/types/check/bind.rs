@@ -3,7 +3,7 @@
 use super::Checker;
 use super::unify::element;
 use super::value::{Env, IntVal, R, Reported, SizeArg, SizeVal, Val};
-use super::world::{ItemId, World, item_name};
+use super::world::{ItemId, World};
 use crate::diagnostic::{Diagnostic, codes, near::did_you_mean};
 use crate::syntax::ast::{Ident, ItemKind, Param, Predicate, Secrecy, Size, Span, TypeKind};
 use crate::syntax::{self, Loader, Sources};
@@ -252,7 +252,7 @@ impl Checker<'_> {
             .own
             .iter()
             .filter(|id| self.is_model(**id))
-            .filter_map(|id| item_name(&world.items[id.0].item).map(|n| n.name.as_str()))
+            .filter_map(|id| world.items[id.0].item.name().map(|n| n.name.as_str()))
             .collect();
         if path.is_none() {
             known.extend(world.models.keys().map(String::as_str));

@@ -42,17 +42,6 @@ pub(super) struct World {
 /// The module of `std`.
 pub(super) const STD: usize = 0;
 
-/// The name an item defines; `None` for a `use`.
-pub(super) fn item_name(item: &Item) -> Option<&Ident> {
-    match &item.kind {
-        ItemKind::Use(_) => None,
-        ItemKind::Const { name, .. } => Some(name),
-        ItemKind::Fn(f) => Some(&f.name),
-        ItemKind::Block(b) => Some(&b.name),
-        ItemKind::Predicate(p) => Some(&p.name),
-    }
-}
-
 /// What an item is, with an article.
 pub(super) fn item_kind(item: &Item) -> &'static str {
     match &item.kind {
@@ -84,7 +73,7 @@ impl World {
             let module = world.add_file(tree, diags);
             for &id in &world.modules[module].own {
                 let item = &world.items[id.0].item;
-                if let (ItemKind::Block(b), Some(name)) = (&item.kind, item_name(item))
+                if let (ItemKind::Block(b), Some(name)) = (&item.kind, item.name())
                     && b.is_model
                 {
                     world.models.insert(name.name.clone(), id);
@@ -104,7 +93,7 @@ impl World {
 
     /// The name and place of an item.
     pub fn name(&self, id: ItemId) -> &str {
-        item_name(&self.items[id.0].item).map_or("", |n| &n.name)
+        self.items[id.0].item.name().map_or("", |n| &n.name)
     }
 
     /// The item itself.
@@ -168,7 +157,7 @@ impl World {
             let item = Rc::new(item);
             self.items.push(ItemDef { module, item: Rc::clone(&item) });
             self.modules[module].own.push(id);
-            if let Some(name) = item_name(&item) {
+            if let Some(name) = item.name() {
                 self.insert(module, name, id, diags);
             }
         }
@@ -183,7 +172,7 @@ impl World {
             return;
         };
         let before = self.item(first);
-        let place = item_name(&before).map_or(before.span, |n| n.span);
+        let place = before.name().map_or(before.span, |n| n.span);
         let error = Diagnostic::error(
             codes::DUPLICATE,
             format!("`{}` is defined twice", name.name),
