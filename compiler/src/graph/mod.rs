@@ -96,7 +96,9 @@ pub struct Output {
     pub to: u32,
     /// What is opened.
     pub node: NodeId,
-    /// The receiver divides by this after opening.
+    /// The receiver multiplies by this after opening.
+    pub factor: f64,
+    /// Then divides by this.
     pub divisor: f64,
     /// Fields, as for an input.
     pub fields: Vec<(String, Vec<u64>)>,

@@ -7,7 +7,7 @@
 //! 4. **Inputs.** Names are unique; the giving party set exists; the range is an interval of numbers;
 //!    the fields of a record fill its last axis exactly; a bit has a range within 0..1; a one-hot
 //!    input is a plain `int` whose range lies within 0 .. classes - 1.
-//! 5. **Outputs.** Names are unique; the node and the receiving party set exist; the divisor is a
+//! 5. **Outputs.** Names are unique; the node and the receiving party set exist; factor and divisor are a
 //!    number other than 0; the fields of a record fill the last axis exactly.
 //! 6. **Scales.** Either the graph has fraction bits and every number (`fix` or `int`) has a scale,
 //!    or none has. Bits never have one, also not in [`Op::Const`]. Scales are below 64 bits, so
@@ -203,8 +203,8 @@ fn outputs(graph: &Graph) -> Result<(), VerifyError> {
         check((output.to as usize) < graph.parties.len(), "its receiver does not exist")?;
         check((output.site as usize) < graph.sites.len(), "its site does not exist")?;
         check(
-            output.divisor.is_finite() && output.divisor != 0.0,
-            "its divisor is not a number other than 0",
+            [output.factor, output.divisor].iter().all(|x| x.is_finite() && *x != 0.0),
+            "its factor or divisor is not a number other than 0",
         )?;
         check(
             fields_fill(&output.fields, graph.shape(output.node)),

@@ -88,6 +88,7 @@ pub fn lower(graph: &Graph) -> std::result::Result<Draft, Vec<Diagnostic>> {
             shape: graph.shape(o.node).to_vec(),
             ring: RING,
             frac: graph.ty(o.node).frac.unwrap_or(0),
+            factor: o.factor,
             divisor: o.divisor,
             fields: fields(&o.fields),
         });

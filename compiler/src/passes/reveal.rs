@@ -1,7 +1,7 @@
 //! The receiver divides.
 //!
 //! Before: any graph without scales. After: no revealed node is a [`Op::Scale`] by a public constant
-//! (other than 0); the receiver multiplies after opening. The undivided value follows from the
+//! (other than 0); the receiver multiplies or divides after opening. The undivided value follows from the
 //! revealed one, so nothing more is learnt.
 //!
 //! ```text
@@ -17,11 +17,20 @@ pub(super) fn run(graph: &Graph) -> Graph {
             let node = new.outputs[i].node;
             match *new.op(node) {
                 Op::Scale(c) if c != 0.0 && c.is_finite() => {
-                    let divisor = new.outputs[i].divisor / c;
-                    // 1 / (1 / 9.0) is not always 9.0.
-                    let whole = divisor.round();
-                    let near = (divisor - whole).abs() <= 1e-12 * whole.abs();
-                    new.outputs[i].divisor = if near { whole } else { divisor };
+                    let output = &mut new.outputs[i];
+                    let (mut factor, mut divisor) = (output.factor, output.divisor);
+                    // A scale by 1 / n came from a division by n: divide again, so that floating
+                    // point rounds as the source does.
+                    let n = (1.0 / c).round();
+                    if n != 0.0 && 1.0 / n == c {
+                        divisor *= n
+                    } else {
+                        factor *= c
+                    }
+                    if ![factor, divisor].iter().all(|x| x.is_normal()) {
+                        break;
+                    }
+                    (output.factor, output.divisor) = (factor, divisor);
                     new.outputs[i].node = new.arg(node, 0);
                 }
                 _ => break,

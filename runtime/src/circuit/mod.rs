@@ -159,7 +159,9 @@ pub struct Output {
     pub ring: u32,
     /// Fraction bits of the opened words.
     pub frac: u32,
-    /// The receiver divides by this public number after opening.
+    /// The receiver multiplies by this public number after opening.
+    pub factor: f64,
+    /// Then divides by this one.
     pub divisor: f64,
     /// Fields, as for an input.
     pub fields: Vec<Field>,

@@ -8,7 +8,7 @@
 //! party "Server" 1
 //! input %0 "x" from 0 fixed(16, -8.0, 8.0) [3] : A64[2,3]
 //! const %1 : pub.A64[8] = 0..3 7x4 9
-//! output 0 "sum" to 1 [3] ring 64 frac 16 divisor 2.0
+//! output 0 "sum" to 1 [3] ring 64 frac 16 factor 1.0 divisor 2.0
 //! site 0 "sum" line 4
 //! layer 0:
 //!   %2 = sum %0 axes [0] : A64[3] @0

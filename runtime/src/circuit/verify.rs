@@ -27,7 +27,7 @@
 //! 12. **Indices** of a gather that are a constant are in range. (Others are checked when they are
 //!     known.)
 //! 13. **Outputs** are opened exactly once each, with the declared ring and shape, to a party set
-//!     that exists; the divisor is finite and not zero; fields fill the only axis.
+//!     that exists; factor and divisor are finite and not zero; fields fill the only axis.
 
 mod infer;
 
@@ -527,8 +527,8 @@ fn bad_input(circuit: &Circuit, input: &Input, ty: &Type) -> Option<&'static str
 fn bad_output(circuit: &Circuit, output: &Output) -> Option<&'static str> {
     if output.to as usize >= circuit.parties.len() {
         Some("its receiver does not exist")
-    } else if !output.divisor.is_finite() || output.divisor == 0.0 {
-        Some("the divisor is zero or not finite")
+    } else if [output.factor, output.divisor].iter().any(|x| !x.is_finite() || *x == 0.0) {
+        Some("the factor or the divisor is zero or not finite")
     } else if output.frac > 1000 {
         Some("too many fraction bits")
     } else {

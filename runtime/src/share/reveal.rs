@@ -14,14 +14,15 @@ pub struct Revealed {
     pub shape: Shape,
     /// The opened words.
     pub words: Data,
-    /// The words as signed fixed-point numbers, divided by the output's divisor; row-major.
+    /// The words as signed fixed-point numbers, times the output's factor, divided by its divisor; row-major.
     pub values: Vec<f64>,
 }
 
 impl Revealed {
     /// Decodes the opened words of an output.
     pub fn new(output: &Output, words: Data) -> Self {
-        let decode = |w| fixed::decode(w, output.ring, output.frac) / output.divisor;
+        let decode =
+            |w| fixed::decode(w, output.ring, output.frac) * output.factor / output.divisor;
         let values = words.to_u128s().into_iter().map(decode).collect();
         let (name, shape) = (output.name.clone(), output.shape.clone());
         Revealed { name, to: output.to, shape, words, values }

@@ -132,6 +132,7 @@ impl Builder {
             shape: ty.shape.clone(),
             ring: ty.bits(),
             frac,
+            factor: 1.0,
             divisor,
             fields: vec![],
         });

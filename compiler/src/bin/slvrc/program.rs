@@ -240,6 +240,7 @@ fn interface(program: &Program) -> Circuit {
                 shape: value.ty.shape(),
                 ring: 64,
                 frac: FRACTION,
+                factor: 1.0,
                 divisor: 1.0,
                 fields: fields(&value.ty),
             }),

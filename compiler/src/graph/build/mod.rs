@@ -115,6 +115,7 @@ impl Builder<'_> {
                     name: name.clone(),
                     to: to.0,
                     node: v.node,
+                    factor: 1.0,
                     divisor: 1.0,
                     fields,
                     site,

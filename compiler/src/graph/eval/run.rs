@@ -36,7 +36,11 @@ pub(super) fn run<W: Word>(
     let mut outputs = Vec::new();
     for output in &graph.outputs {
         let frac = graph.ty(output.node).frac.unwrap_or(0);
-        let data = run.get(output.node).iter().map(|x| x.decode(frac) / output.divisor).collect();
+        let data = run
+            .get(output.node)
+            .iter()
+            .map(|x| x.decode(frac) * output.factor / output.divisor)
+            .collect();
         outputs.push((output.name.clone(), graph.shape(output.node).to_vec(), data));
     }
     Ok(Evaluated { values: run.values, outputs })

@@ -47,6 +47,7 @@ pub(crate) fn random_graph(seed: u64, nodes: usize, kind: Kind) -> Graph {
             name: format!("out{i}"),
             to: 1,
             node,
+            factor: [1.0, 0.7][i % 2],
             divisor: [1.0, 3.0][i % 2],
             fields: Vec::new(),
             site: 0,

@@ -42,7 +42,15 @@ fn graph_of(op: Op, operands: &[Operand], frac: Option<u32>) -> Graph {
 
 fn reveal(graph: &mut Graph, node: NodeId) {
     let name = format!("out{}", graph.outputs.len());
-    let out = crate::graph::Output { name, to: 0, node, divisor: 1.0, fields: vec![], site: 0 };
+    let out = crate::graph::Output {
+        name,
+        to: 0,
+        node,
+        factor: 1.0,
+        divisor: 1.0,
+        fields: vec![],
+        site: 0,
+    };
     graph.outputs.push(out);
 }
 

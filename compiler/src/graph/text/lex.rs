@@ -64,7 +64,7 @@ fn tokens(raw: &str, line: usize) -> Result<Vec<(Token<'_>, usize)>> {
             let (text, after) = quoted(&rest[1..], line)?;
             tokens.push((Token::Quoted(text), line));
             rest = after;
-        } else if matches!(c, '[' | ']' | ',' | '=' | ':' | '@' | '%' | '/') {
+        } else if matches!(c, '[' | ']' | ',' | '=' | ':' | '@' | '%' | '/' | '*') {
             tokens.push((Token::Mark(c), line));
             rest = &rest[1..];
         } else {

@@ -31,7 +31,7 @@
 //! - A table is one number (repeated), or a list in which `3x2` is three times 2 and `0..10` are the
 //!   ten integers from 0. Numbers are the shortest decimals that read back exactly.
 //! - `const`, `reshape` and `broadcast` take shape (and element and scale) from the type.
-//!   `step=1` is left out, as is the divisor 1.
+//!   `step=1` is left out, as are factor and divisor 1.
 //! - The range of an input includes both ends; `from each SET` is there exactly if it is secret.
 //!
 //! Lives here: [`print()`] and [`parse()`]. The parser checks what the text

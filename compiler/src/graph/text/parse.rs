@@ -150,10 +150,11 @@ impl Parser {
         let to = self.set(c)?;
         c.keyword("as")?;
         let name = c.name()?;
+        let factor = if c.eat('*') { c.real()? } else { 1.0 };
         let divisor = if c.eat('/') { c.real()? } else { 1.0 };
         let site = self.site(c)?;
         let fields = c.fields()?;
-        self.graph.outputs.push(Output { name, to, node, divisor, fields, site });
+        self.graph.outputs.push(Output { name, to, node, factor, divisor, fields, site });
         Ok(())
     }
 

@@ -211,6 +211,9 @@ pub(super) fn number(x: f64) -> String {
 fn print_output(out: &mut String, graph: &Graph, output: &Output) {
     let to = set_name(graph, output.to);
     let _ = write!(out, "reveal %{} to {to} as {}", output.node.index(), word(&output.name));
+    if output.factor != 1.0 {
+        let _ = write!(out, " * {}", number(output.factor));
+    }
     if output.divisor != 1.0 {
         let _ = write!(out, " / {}", number(output.divisor));
     }

@@ -134,8 +134,8 @@ fn outputs_are_possible() {
     with(&|o| o.node = NodeId::from(3), "its node does not exist");
     with(&|o| o.to = 2, "its receiver does not exist");
     with(&|o| o.site = 1, "its site does not exist");
-    with(&|o| o.divisor = 0.0, "its divisor is not a number other than 0");
-    with(&|o| o.divisor = f64::NAN, "its divisor is not a number other than 0");
+    with(&|o| o.divisor = 0.0, "its factor or divisor is not a number other than 0");
+    with(&|o| o.divisor = f64::NAN, "its factor or divisor is not a number other than 0");
     with(&|o| o.fields = vec![("a".into(), vec![5])], "its fields do not fill its last axis");
 }
 

@@ -144,6 +144,7 @@ impl Reader {
                     shape: t.shape()?,
                     ring: t.named("ring")?,
                     frac: t.named("frac")?,
+                    factor: t.named("factor")?,
                     divisor: t.named("divisor")?,
                     fields: t.fields()?,
                 });

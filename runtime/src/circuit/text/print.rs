@@ -91,12 +91,13 @@ fn constant(circuit: &Circuit, c: &Const) -> String {
 
 fn output(index: usize, o: &Output) -> String {
     format!(
-        "output {index} {} to {} {} ring {} frac {} divisor {:?}{}",
+        "output {index} {} to {} {} ring {} frac {} factor {:?} divisor {:?}{}",
         quote(&o.name),
         o.to,
         shape(&o.shape),
         o.ring,
         o.frac,
+        o.factor,
         o.divisor,
         fields(&o.fields)
     )

@@ -12,7 +12,7 @@ party "Client" 2
 party "Server" 1
 input %0 "x" from 0 fixed(16, -8.0, 8.0) [3] : A64[2,3]
 const %1 : pub.A32[2] = 2 0
-output 0 "y" to 1 [2,2] ring 64 frac 32 divisor 1.0
+output 0 "y" to 1 [2,2] ring 64 frac 32 factor 1.0 divisor 1.0
 site 0 "s" line 1
 layer 0:
   %2 = gather %0 %1 axis 1 batch 0 : A64[2,2] @0
@@ -296,6 +296,8 @@ fn invariant_13_outputs() {
     bad(&|c| c.outputs[0].to = 2);
     bad(&|c| c.outputs[0].divisor = 0.0);
     bad(&|c| c.outputs[0].divisor = f64::NAN);
+    bad(&|c| c.outputs[0].factor = 0.0);
+    bad(&|c| c.outputs[0].factor = f64::INFINITY);
     bad(&|c| c.outputs[0].frac = u32::MAX);
     bad(&|c| c.outputs[0].fields = vec![Field { name: "f".into(), shape: vec![2, 2] }]);
 }
