@@ -1,20 +1,50 @@
 //! The rooms in a row: from source text to a verified circuit.
 
+use crate::certify::demands::check_error_demands;
+use crate::certify::failure::Failure;
+use crate::certify::fit::{self, Fitted};
+use crate::certify::guard::{self, Guard, Long};
+use crate::certify::ranges::Ranges;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::graph::{self, Graph};
+use crate::lower::rings::Rings;
 use crate::passes::{self, Pass};
 use crate::syntax::Sources;
-use crate::types::{Bounded, Program};
+use crate::types::Program;
 use crate::{lower, schedule};
+use slvr_runtime::circuit::traffic::Traffic;
 use slvr_runtime::circuit::{Circuit, verify::verify};
+
+/// What is compiled for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Whether the parties check that inputs are in their declared ranges. Without it declared ranges
+    /// are taken on trust: for comparison, and for tests of attacks.
+    pub enforce: bool,
+    /// One ring width for all values instead of the smallest for each.
+    pub ring: Option<u32>,
+}
+
+impl Default for Options {
+    /// Enforced ranges, the smallest ring for each value.
+    fn default() -> Self {
+        Options { enforce: true, ring: None }
+    }
+}
 
 /// A predicate at every stage.
 #[derive(Clone, Debug)]
 pub struct Compiled {
     /// As built from the program.
     pub graph: Graph,
-    /// After all passes.
+    /// After all passes, and cut where values would not fit.
     pub optimised: Graph,
+    /// Intervals of the optimised graph's values.
+    pub ranges: Ranges,
+    /// How each input is enforced.
+    pub guards: Vec<Guard>,
+    /// Where gates and quotients are cut (+-2^this), if they are.
+    pub top: Option<u32>,
     /// In layers.
     pub circuit: Circuit,
 }
@@ -23,9 +53,10 @@ pub struct Compiled {
 ///
 /// # Errors
 ///
-/// What the graph or the circuit has no operation for.
+/// What the graph or the circuit has no operation for, values that fit no ring, and demands of the
+/// program on its certificate that do not hold.
 pub fn compile(program: &Program, sources: &Sources) -> Result<Compiled, Vec<Diagnostic>> {
-    compile_with(program, sources, |_, _| {})
+    compile_with(program, sources, Options::default(), |_, _| {})
 }
 
 /// Compiles a typed program; `see` gets every pass with the graph after it.
@@ -36,14 +67,57 @@ pub fn compile(program: &Program, sources: &Sources) -> Result<Compiled, Vec<Dia
 pub fn compile_with(
     program: &Program,
     sources: &Sources,
+    options: Options,
     see: impl FnMut(&Pass, &Graph),
 ) -> Result<Compiled, Vec<Diagnostic>> {
     let graph = graph::build::build(program, sources)?;
     let optimised = passes::run(&graph, see);
-    let draft = lower::lower(&optimised)?;
-    let circuit = schedule::schedule(&optimised, draft);
+    // Long vectors of weights can be enforced in two ways. What changes fewer values is kept: the
+    // higher cut, or none; of equals, what sends less.
+    let ways: &[Option<Long>] =
+        if options.enforce { &[Some(Long::Project), Some(Long::Lift)] } else { &[None] };
+    let mut best: Option<((u32, u64), Compiled)> = None;
+    let mut refused = Vec::new();
+    let mut tried: Vec<Vec<Guard>> = Vec::new();
+    for &long in ways {
+        let guards = guard::guards(&optimised, long);
+        if tried.contains(&guards) {
+            continue;
+        }
+        tried.push(guards.clone());
+        match back(&graph, &optimised, guards, options) {
+            Ok(compiled) => {
+                let bytes = Traffic::of(&compiled.circuit).bytes.iter().sum();
+                let cost = (u32::MAX - compiled.top.unwrap_or(u32::MAX), bytes);
+                if best.as_ref().is_none_or(|(least, _)| cost < *least) {
+                    best = Some((cost, compiled));
+                }
+            }
+            Err(why) => refused = why,
+        }
+    }
+    let compiled = best.map(|(_, compiled)| compiled).ok_or(refused)?;
+    match demands(program, sources, &compiled) {
+        broken if broken.is_empty() => Ok(compiled),
+        broken => Err(broken),
+    }
+}
+
+/// From the graph after all passes to a circuit.
+fn back(
+    graph: &Graph,
+    optimised: &Graph,
+    guards: Vec<Guard>,
+    options: Options,
+) -> Result<Compiled, Vec<Diagnostic>> {
+    let most = options.ring.unwrap_or(128);
+    let Fitted { graph: fitted, ranges, top } =
+        fit::fit(optimised, &guards, most).map_err(|d| vec![*d])?;
+    let rings = Rings::new(&fitted, &ranges, options.ring);
+    let draft = lower::lower(&fitted, &ranges, &rings, &guards)?;
+    let circuit = schedule::schedule(&fitted, draft);
     if let Err(problem) = verify(&circuit) {
-        let at = optimised.outputs.first().map(|o| optimised.sites[o.site as usize].span);
+        let at = fitted.outputs.first().map(|o| fitted.sites[o.site as usize].span);
         return Err(vec![
             Diagnostic::error(
                 codes::SIZE,
@@ -56,23 +130,14 @@ pub fn compile_with(
             ),
         ]);
     }
-    Ok(Compiled { graph, optimised, circuit })
+    let graph = graph.clone();
+    Ok(Compiled { graph, optimised: fitted, ranges, guards, top, circuit })
 }
 
-/// A warning for every demand on the certificate that nothing holds the program to yet.
-pub fn unchecked_demands(program: &Program) -> Vec<Diagnostic> {
-    let warn = |d: &crate::types::Demand| {
-        let what = match &d.what {
-            Bounded::Failure => "failure".to_string(),
-            Bounded::Error(v) => format!("error({})", program.vars[v.0 as usize].name),
-        };
-        Diagnostic::warning(
-            codes::CERTIFICATE,
-            format!("the demand on `{what}` is not checked by this version"),
-            d.span,
-            "taken as a note",
-        )
-        .hint("truncation here is exact, but ranges are not proven yet: see the security model")
-    };
-    program.demands.iter().map(warn).collect()
+/// An error for every demand of the program on its certificate that does not hold.
+pub fn demands(program: &Program, sources: &Sources, compiled: &Compiled) -> Vec<Diagnostic> {
+    let failure = Failure::of(&compiled.optimised, &compiled.guards);
+    let mut refused = failure.check(program);
+    refused.extend(check_error_demands(program, sources, &compiled.guards));
+    refused
 }

@@ -10,10 +10,10 @@
 //! | [`ring`] | words of Z_2^k, bit planes, tensors of them, fixed-point encoding, kernels | nothing of ours |
 //! | [`circuit`] | the format: values, instructions, layers, verifier, text, artifact file | `ring` |
 //! | [`share`] | replicated shares, seeds and PRSS, encoding and dealing by a client, reconstruction | `ring`, `circuit`'s types |
-//! | [`protocol`] | one file per interactive instruction; committees from coins | `share`, `ring` |
+//! | [`protocol`] | one file per interactive instruction; committees and signs from coins | `share`, `ring` |
 //! | [`link`] | how bytes reach the two peers | nothing of ours |
 //! | [`party`] | the layer loop, and a session of three parties on this machine | all above |
-//! | [`clear`] | the same circuit on plain values; `party` uses its local operations | `circuit`, `ring`, `share`, committees |
+//! | [`clear`] | the same circuit on plain values; `party` uses its local operations | `circuit`, `ring`, `share`, committees, signs |
 //!
 //! # Adversary
 //!

@@ -1,6 +1,8 @@
 //! What the end-to-end tests share: compiling, inputs from a seed, and the five ways to evaluate a
-//! predicate, from floating point to three parties. [`generate`] makes random programs.
+//! predicate, from floating point to three parties. [`agree`] compares the last with the first,
+//! [`generate`] makes random programs.
 
+pub mod agree;
 pub mod generate;
 
 use rand_chacha::ChaCha12Rng;
@@ -36,17 +38,61 @@ pub fn predicate(name: &str) -> &'static str {
 
 /// Compiles a text; panics with the rendered diagnostics.
 pub fn compile(text: &str, bindings: &[(&str, &str)]) -> Case {
+    compile_with(text, bindings, pipeline::Options::default())
+}
+
+/// Like [`compile`], with options.
+pub fn compile_with(text: &str, bindings: &[(&str, &str)], how: pipeline::Options) -> Case {
+    compile_all(text, bindings, &[], how)
+}
+
+/// Compiles a text that may name models of other files, each a path and a text.
+pub fn compile_files(text: &str, bindings: &[(&str, &str)], files: &[(&str, &str)]) -> Case {
+    compile_all(text, bindings, files, pipeline::Options::default())
+}
+
+fn compile_all(
+    text: &str,
+    bindings: &[(&str, &str)],
+    files: &[(&str, &str)],
+    how: pipeline::Options,
+) -> Case {
     let mut sources = Sources::new();
     let file = sources.add("test.slvr", text);
     let bindings = bindings.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect();
     let options = types::Options { bindings, ..types::Options::default() };
-    let mut loader = |_: &str| Err(LoadError::NotFound);
+    let mut loader = |path: &str| {
+        let found = files.iter().find(|(name, _)| *name == path);
+        found.map(|(_, text)| text.to_string()).ok_or(LoadError::NotFound)
+    };
     let render = |d: &[_], s: &Sources| slvrc::diagnostic::render::render(d, s, false);
     let types::Checked { program, .. } = types::check(&mut sources, file, &options, &mut loader)
         .unwrap_or_else(|d| panic!("{}", render(&d, &sources)));
-    let compiled = pipeline::compile(&program, &sources)
+    let compiled = pipeline::compile_with(&program, &sources, how, |_, _| {})
         .unwrap_or_else(|d| panic!("{}", render(&d, &sources)));
     Case { program, compiled, sources }
+}
+
+/// Sizes of a predicate small enough for many runs, and the scale of random inputs as a part of their
+/// declared range at which most of its decisions are clear.
+pub fn sizes(name: &str) -> (Vec<(&'static str, &'static str)>, f64) {
+    let model = ("M", "Mlp[9,hidden=4]");
+    let (mut sizes, spread) = match name {
+        "coordinate_trimmed_mean" => (vec![("d", "7"), ("m", "5"), ("c", "1")], 1.0),
+        "coordinate_median" => (vec![("d", "7"), ("m", "6")], 1.0),
+        "krum" => (vec![model, ("m", "6"), ("f", "1")], 0.05),
+        "multi_krum" => (vec![model, ("m", "6"), ("f", "1"), ("k", "3")], 0.05),
+        "slvr_accuracy" | "slvr_confidence" => {
+            (vec![model, ("m", "5"), ("c", "1"), ("b", "2")], 0.1)
+        }
+        "validation_loss" => (vec![model, ("m", "5"), ("c", "2"), ("b", "3")], 0.1),
+        // Wide enough for about half of the random updates.
+        "norm_ball" => (vec![model, ("m", "5"), ("lambda", "1.41")], 0.1),
+        "linf_bound" => (vec![model, ("m", "5"), ("bound", "0.79")], 0.1),
+        _ => (vec![model, ("m", "5")], 0.1),
+    };
+    sizes.sort_unstable();
+    (sizes, spread)
 }
 
 /// A source of numbers that prints nothing; tests print its seed.
@@ -170,7 +216,7 @@ impl Case {
     pub fn graph_exact(&self, inputs: &Inputs, coins: &[u128]) -> Outputs {
         let draw = committees(coins);
         let graph = &self.compiled.optimised;
-        let out = graph_eval::exact(graph, &graph_inputs(inputs), &draw, false);
+        let out = graph_eval::exact_wide(graph, &graph_inputs(inputs), &draw, false);
         out.expect("exact evaluation").outputs.into_iter().map(|(_, _, v)| v).collect()
     }
 
@@ -189,7 +235,8 @@ impl Case {
     }
 }
 
-fn graph_inputs(inputs: &Inputs) -> graph_eval::Inputs {
+/// Inputs as the graph's evaluators take them.
+pub fn graph_inputs(inputs: &Inputs) -> graph_eval::Inputs {
     let map =
         |m: &BTreeMap<String, RawTensor>| m.iter().map(|(n, t)| (n.clone(), reals(t))).collect();
     graph_eval::Inputs {

@@ -5,10 +5,14 @@
 use slvr_runtime::circuit::traffic::Traffic;
 use slvr_runtime::circuit::{Circuit, From};
 use slvr_runtime::share::encode::{Inputs, RawData, RawTensor};
-use slvr_tests::{Case, Random, compile};
+use slvr_tests::{Case, Random, compile, compile_with};
 use slvrc::graph::domain;
+use slvrc::pipeline::Options;
 
 const ULP: f64 = 1.0 / 65536.0;
+
+/// The macros alone, on words of 64 bits.
+const MACROS: Options = Options { enforce: false, ring: Some(64) };
 
 /// The reals that the ring holds for these.
 fn encoded(x: &[f64]) -> Vec<f64> {
@@ -103,9 +107,9 @@ fn program(names: &str, reveals: &str, n: usize) -> Case {
     let text = format!(
         "use std::{{{names}}};\npredicate F[n]() {{\n    parties Client;\n    parties Server;\n    \
          input s: secret fix[n] in -2000000000..2000000000 from Client;\n    \
-         input p: public fix[n];\n{reveals}}}\n"
+         input p: public fix[n] in -2000000000..2000000000;\n{reveals}}}\n"
     );
-    compile(&text, &[("n", &n.to_string())])
+    compile_with(&text, &[("n", &n.to_string())], MACROS)
 }
 
 /// One function of a secret and of a public number, within `bound` of its value.
@@ -174,8 +178,8 @@ predicate Q[n, k]() {
     parties Server;
     input x: secret fix[n] in -2000000000..2000000000 from Client;
     input y: secret fix[n] in -2000000000..2000000000 from Client;
-    input p: public fix[n];
-    input q: public fix[n];
+    input p: public fix[n] in -2000000000..2000000000;
+    input q: public fix[n] in -2000000000..2000000000;
     input b: secret bit[k] from Client;
     reveal x / y to Server as xy;
     reveal x / q to Server as xq;
@@ -184,7 +188,7 @@ predicate Q[n, k]() {
     reveal x / sum(b) to Server as mean;
 }
 ";
-    let case = compile(text, &[("n", &N.to_string()), ("k", "10")]);
+    let case = compile_with(text, &[("n", &N.to_string()), ("k", "10")], MACROS);
     let edges = [1.0, -1.0, 0.0, ULP, -15.0 * ULP, 17.0 * ULP, -17.0 * ULP, 1048575.0, -3.0, 0.5];
     let y = numbers(11, N, &edges, |r| {
         spread(r, -12.0, 20.0) * if r.unit() < 0.5 { -1.0 } else { 1.0 }
@@ -259,7 +263,7 @@ predicate O[k, n]() {{
     parties Client;
     parties Server;
     input s: secret fix[k, n] in -8..8 from Client;
-    input p: public fix[k, n];
+    input p: public fix[k, n] in -2000000000..2000000000;
 {}{}}}
 ",
             body("s", "s"),
@@ -299,8 +303,8 @@ predicate E[n]() {
     input y: secret fix[n] in -8..8 from Client;
     input i: secret int[n] in -2000000000000..2000000000000 from Client;
     input j: secret int[n] in -2000000000000..2000000000000 from Client;
-    input p: public fix[n];
-    input q: public int[n];
+    input p: public fix[n] in -2000000000..2000000000;
+    input q: public int[n] in -9000000000000..9000000000000;
     reveal [i[e] == j[e] for e in n] to Server as equal;
     reveal [i[e] != q[e] for e in n] to Server as differ;
     reveal [q[e] * 2 == q[e] + q[e] for e in n] to Server as always;
@@ -356,7 +360,7 @@ predicate S[k, n]() {{
     parties Server;
     input s: secret fix[k, n] in -40..40 from Client;
     input label: secret int[k] in 0..10 from Client;
-    input p: public fix[k, n];
+    input p: public fix[k, n] in -2000000000..2000000000;
 {}{}}}
 ",
         body("s", "s"),
@@ -557,9 +561,13 @@ fn rounds_and_bits() {
     for (expression, names, rounds, bits) in table {
         let text = format!(
             "use std::{{{names}}};\npredicate F[n]() {{\n    parties Client;\n    parties Server;\n    \
-             input s: secret fix[n] in -8..8 from Client;\n    reveal {expression} to Server as y;\n}}\n"
+             input s: secret fix[n] in -2000000000..2000000000 from Client;\n    reveal {expression} to Server as y;\n}}\n"
         );
-        let case = compile(&text, &[("n", &N.to_string())]);
+        let case = {
+            // Ranks and counts are compared on as many bits as they have.
+            let ring = if expression.contains('[') { None } else { MACROS.ring };
+            compile_with(&text, &[("n", &N.to_string())], Options { ring, ..MACROS })
+        };
         let traffic = Traffic::of(case.circuit());
         // The last round opens.
         assert_eq!(traffic.rounds, rounds + 1, "rounds of {expression}");

@@ -32,9 +32,12 @@ fn all_evaluations_agree() {
         });
         let exact = case.graph_exact(&inputs, coins);
         let clear = case.circuit_clear(&inputs, coins, seed);
-        // Selection bits agree, and a sum of selected inputs is exact.
-        assert_eq!(exact, clear, "seed {seed}: graph in ring arithmetic, circuit");
-        assert_eq!(clear, parties, "seed {seed}: circuit, three parties");
+        // Selection bits agree. Updates are dealt with more fraction bits than they are used with, and
+        // rounded among the parties: each by less than a unit.
+        let d = distance(&exact, &clear);
+        assert!(d < 6.0 / 65536.0, "seed {seed}: graph in ring arithmetic, circuit: {d}");
+        let d = distance(&clear, &parties);
+        assert!(d < 6.0 / 65536.0, "seed {seed}: circuit, three parties: {d}");
         // Each of up to m inputs is rounded by half a unit.
         let d = distance(&floating, &parties);
         assert!(d < 1e-4, "seed {seed}: floating point, three parties: {d}");
@@ -51,10 +54,10 @@ fn circuit_does_not_grow_with_clients_or_samples() {
     });
     let [(g0, i0, r0), (g1, i1, r1), (g2, i2, r2)] = sizes;
     assert_eq!((g0, g0), (g1, g2), "nodes of the graph");
-    assert_eq!((i0, r0), (i1, r1), "fewer samples, counts of as many bits");
+    assert_eq!(r0, r1, "fewer samples");
     // Ranks of 40 clients are compared on two bits more than those of 10: no more rounds.
-    assert_eq!((r0, r2), (80, 80), "rounds for 10 and for 40 clients");
-    assert_eq!((i0, i2), (1664, 1673), "instructions for 10 and for 40 clients");
+    assert_eq!((r0, r2), (101, 101), "rounds for 10 and for 40 clients");
+    assert_eq!((i0, i1, i2), (1962, 1954, 1971), "instructions: counts of another width, no more");
 }
 
 #[test]
@@ -67,7 +70,7 @@ fn counted_traffic_is_predicted() {
     assert_eq!(report.bytes_sent, traffic.bytes);
 }
 
-/// The only openings are the aggregate and the public coins.
+/// The only openings are the aggregate, public coins, and whose inputs were in range.
 #[test]
 fn nothing_else_is_opened() {
     let case = case(10, 2);
@@ -76,7 +79,8 @@ fn nothing_else_is_opened() {
     let all = circuit.layers.iter().flat_map(|l| &l.exchange);
     let opened = |op: &Op| matches!(op, Op::Open(_) | Op::OpenTo { .. } | Op::Coin);
     let openings: Vec<&str> = all.filter(|i| opened(&i.op)).map(|i| i.op.name()).collect();
-    assert_eq!(openings, ["coin", "open_to"]);
+    // Which clients were admitted, and the result.
+    assert_eq!(openings, ["coin", "open", "open_to"]);
 }
 
 #[test]

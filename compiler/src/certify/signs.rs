@@ -29,6 +29,7 @@ fn known(g: &Graph, id: NodeId, depth: usize) -> bool {
         | Max(_)
         | Min(_)
         | Sort
+        | Saturate(_)
         | SortSum { .. }
         | MaxPool { .. }
         | Reshape(_)

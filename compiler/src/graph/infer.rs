@@ -74,7 +74,16 @@ fn elem_of(op: &Op, args: &[&Type]) -> Result<Elem, String> {
             args.iter().try_for_each(|t| numeric(t))?;
             join()
         }
-        Neg | Abs | Relu | Max(_) | Min(_) | Sort | SortSum { .. } | MaxPool { .. } | Sum(_) => {
+        Neg
+        | Abs
+        | Relu
+        | Saturate(_)
+        | Max(_)
+        | Min(_)
+        | Sort
+        | SortSum { .. }
+        | MaxPool { .. }
+        | Sum(_) => {
             numeric(args[0])?;
             args[0].elem
         }
@@ -193,8 +202,8 @@ fn shape_of(graph: &Graph, op: &Op, args: &[&Type]) -> Result<Vec<u64>, String> 
             need(s(0) == s(1), || "gate of unequal shapes".into())?;
             s(0).to_vec()
         }
-        Neg | Scale(_) | Not | ToInt | Relu | Exp | ExpNonPositive | Recip | Sqrt | Log | Abs
-        | Sort | Trunc(_) | Shift(_) | Halve(_) => s(0).to_vec(),
+        Neg | Scale(_) | Not | ToInt | Relu | Saturate(_) | Exp | ExpNonPositive | Recip | Sqrt
+        | Log | Abs | Sort | Trunc(_) | Shift(_) | Halve(_) => s(0).to_vec(),
         Sum(axes) => {
             need(axes.windows(2).all(|w| w[0] < w[1]), || "axes must ascend".into())?;
             need(axes.iter().all(|&a| (a as usize) < s(0).len()), || "no such axis".into())?;

@@ -88,6 +88,9 @@ pub enum Op {
     /// (v, s): v where s >= 0, else 0; equal shapes. What `relu(trunc(x))` becomes, with v =
     /// trunc(x) and s = x: the sign is taken beside the truncation.
     Gate,
+    /// (a): a where |a| <= 2^top, else the nearer of -2^top and 2^top: where a range could not be
+    /// proven otherwise. In floating point a is as it is.
+    Saturate(u32),
     /// (a): e^a.
     Exp,
     /// (a): e^a of an a that is at most 0 by construction, up to rounding: `x - max(x)`.
@@ -205,6 +208,7 @@ impl Op {
             Select => "select",
             Relu => "relu",
             Gate => "gate",
+            Saturate(_) => "saturate",
             Exp => "exp",
             ExpNonPositive => "exp_non_positive",
             Recip => "recip",

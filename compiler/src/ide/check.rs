@@ -91,7 +91,7 @@ impl Typed {
         let file = sources.add(&document.name, text);
         let found = match types::check(&mut sources, file, options, &mut Embedded) {
             Ok(Checked { program, mut warnings, .. }) => {
-                warnings.extend(pipeline::unchecked_demands(&program));
+                warnings.extend(pipeline::compile(&program, &sources).err().unwrap_or_default());
                 self.learn(document, file, &program);
                 warnings
             }

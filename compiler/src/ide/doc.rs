@@ -1,6 +1,9 @@
-//! Markdown pages: the library, the models, the predicates.
+//! Markdown pages: the library, the models, the predicates; the grammar is in [`grammar`].
 
-use super::library::{self, LibraryFile};
+pub mod examples;
+pub mod grammar;
+
+use super::library::{self, LibraryFile, LibraryItem};
 use crate::syntax::ast::{File, FileId, Item, ItemKind, Predicate, Span, StmtKind};
 use crate::syntax::{embedded, lexer, parse, print_expr, print_type, signature};
 use std::fmt::Write;
@@ -14,7 +17,10 @@ pub fn std_page() -> String {
     let mut out = format!(
         "# The standard library\n\n{GENERATED}\n\n\
          Functions are imported by name: `use std::{{mean, sum}};`. Sizes in brackets that arguments\n\
-         determine may be left out from the right.\n"
+         determine may be left out from the right. A test runs every example here, in floating point,\n\
+         in the circuit's arithmetic and among three parties, with secret operands and with public\n\
+         ones; `==` is exact, `≈` is within 1/{} of what it says, or of 1 if that is less.\n",
+        1.0 / examples::ABOUT
     );
     for file in library::files().iter().filter(|f| f.name.starts_with("std/")) {
         let header = header(file.text);
@@ -27,6 +33,15 @@ pub fn std_page() -> String {
             let _ = write!(out, "\n```slvr\n{}\n```\n", signature(item.item));
             paragraph(&mut out, &description(file, item.item));
         }
+    }
+    out.push_str(
+        "\n## Layers\n\nOf models and blocks. They are known to the compiler and need no import; names, \
+         layouts and\nparameters are PyTorch's.\n",
+    );
+    for layer in examples::layers() {
+        let _ = write!(out, "\n### Layer `{}`\n\n```slvr\n{}\n```\n", layer.name, layer.usage);
+        paragraph(&mut out, layer.about);
+        paragraph(&mut out, &layer.example.map_or(String::new(), |e| e.text()));
     }
     out
 }
@@ -76,11 +91,27 @@ pub fn file_page(name: &str, text: &str) -> String {
     out.trim_start().strip_prefix('#').map_or(String::new(), str::to_owned)
 }
 
-/// What the comments say of an item of the library. The head of a file that stands right above its
-/// first item is the file's.
-pub fn description(file: &LibraryFile, item: &Item) -> String {
+/// What is said of an item of the library, with examples. The head of a file that stands right above
+/// its first item is the file's.
+pub fn description(file: &'static LibraryFile, item: &'static Item) -> String {
     let head = item.doc.starts_with("std:") && item.doc == header(file.text);
-    if head { String::new() } else { item.doc.clone() }
+    let comment = if head { "" } else { item.doc.as_str() };
+    let Some(name) = item.name() else { return comment.to_owned() };
+    let item = LibraryItem { file, item, name };
+    let mut out = examples::about(item, comment);
+    let examples = examples::of(item);
+    if !examples.is_empty() {
+        out.push_str("\n\n");
+    }
+    match examples.as_slice() {
+        [] => {}
+        [one] => _ = write!(out, "Example: `{one}`"),
+        all => {
+            out.push_str("Examples:\n");
+            all.iter().for_each(|e| _ = write!(out, "\n- `{e}`"));
+        }
+    }
+    out
 }
 
 /// The comment at the beginning of a file.

@@ -9,25 +9,26 @@ use crate::graph::NodeId;
 use slvr_runtime::circuit::Op as C;
 
 impl Lowering<'_> {
-    fn bilinear(&mut self, a: NodeId, b: NodeId, op: C) -> Held {
+    fn bilinear(&mut self, id: NodeId, op: C) -> Held {
         let product = self.emit.add(op);
-        if self.secret(a) && self.secret(b) { additive(product) } else { full(product) }
+        let both = [0, 1].map(|i| self.secret(self.graph.arg(id, i)));
+        if both == [true; 2] { additive(product) } else { full(product) }
     }
 
     /// Elementwise; on bits an and.
-    pub(super) fn product(&mut self, a: NodeId, b: NodeId) -> Held {
-        let (x, y) = (self.full(a), self.full(b));
-        self.bilinear(a, b, C::Mul(x, y))
+    pub(super) fn product(&mut self, id: NodeId) -> Held {
+        let (x, y) = (self.operand_of(id, 0), self.operand_of(id, 1));
+        self.bilinear(id, C::Mul(x, y))
     }
 
-    pub(super) fn matmul(&mut self, a: NodeId, b: NodeId, trans_b: bool) -> Held {
-        let (x, y) = (self.full(a), self.full(b));
-        self.bilinear(a, b, C::MatMul { a: x, b: y, trans_b })
+    pub(super) fn matmul(&mut self, id: NodeId, trans_b: bool) -> Held {
+        let (x, y) = (self.operand_of(id, 0), self.operand_of(id, 1));
+        self.bilinear(id, C::MatMul { a: x, b: y, trans_b })
     }
 
-    pub(super) fn conv2d(&mut self, x: NodeId, w: NodeId, stride: u64, pad: u64) -> Held {
-        let (xv, wv) = (self.full(x), self.full(w));
-        self.bilinear(x, w, C::Conv2d { x: xv, w: wv, stride, pad })
+    pub(super) fn conv2d(&mut self, id: NodeId, stride: u64, pad: u64) -> Held {
+        let (x, w) = (self.operand_of(id, 0), self.operand_of(id, 1));
+        self.bilinear(id, C::Conv2d { x, w, stride, pad })
     }
 
     /// a + b or a - b: added before the reshare where one of them is a product.
@@ -35,22 +36,23 @@ impl Lowering<'_> {
         let minus = *self.graph.op(id) == crate::graph::Op::Sub;
         let op = |x, y| if minus { C::Sub(x, y) } else { C::Add(x, y) };
         // The result must not be larger than the product it is added to: a reshare costs by size.
-        let fits = |l: &Self, n: NodeId| {
-            l.pending(n).filter(|_| l.graph.elements(id) <= l.graph.elements(n))
+        let k = self.rings.of(id);
+        let fits = |l: &mut Self, n: NodeId| {
+            if l.graph.elements(id) <= l.graph.elements(n) { l.pending(n, k) } else { None }
         };
         let (pa, pb) = if a == b { (None, None) } else { (fits(self, a), fits(self, b)) };
         match (pa, pb) {
             (Some(x), Some(y)) => additive(self.emit.add(op(x, y))),
             (Some(x), None) => {
-                let y = self.full(b);
+                let y = self.at(b, k);
                 additive(self.emit.add(op(x, y)))
             }
             (None, Some(y)) => {
-                let x = self.full(a);
+                let x = self.at(a, k);
                 additive(self.emit.add(op(x, y)))
             }
             (None, None) => {
-                let (x, y) = (self.full(a), self.full(b));
+                let (x, y) = (self.at(a, k), self.at(b, k));
                 full(self.emit.add(op(x, y)))
             }
         }

@@ -27,6 +27,8 @@ pub struct Draft {
     pub inputs: Vec<circuit::Input>,
     /// Outputs.
     pub outputs: Vec<circuit::Output>,
+    /// Which values say whose inputs were admitted.
+    pub checks: Vec<circuit::Check>,
 }
 
 impl Emit {
@@ -101,6 +103,25 @@ impl Emit {
     /// A public value as a replicated one.
     pub fn share_public(&mut self, x: ValueId) -> ValueId {
         self.add(Op::Trivial(x))
+    }
+
+    /// A public signed word in a larger ring.
+    pub fn sign_extend(&mut self, x: ValueId, k: u32) -> ValueId {
+        let half = 1u128 << (self.ty(x).bits() - 1);
+        let positive = self.add(Op::Offset(x, half));
+        let wide = self.add(Op::Extend(positive, k));
+        let mask = if k >= 128 { u128::MAX } else { (1u128 << k) - 1 };
+        self.add(Op::Offset(wide, 0u128.wrapping_sub(half) & mask))
+    }
+
+    /// A word in a ring of at most as many bits; a public one in any.
+    pub fn convert(&mut self, x: ValueId, k: u32) -> ValueId {
+        match self.ty(x).bits() {
+            own if own == k => x,
+            own if own > k => self.add(Op::Narrow(x, k)),
+            _ if self.ty(x).hold == Hold::Public => self.sign_extend(x, k),
+            _ => super::enforce::lift(self, x, 0, k),
+        }
     }
 
     /// Size-1 axes repeated, if there are any to repeat.

@@ -3,13 +3,14 @@
 //! The only place that knows both. One file per family: [`bilinear`] (products, convolutions),
 //! [`truncation`], [`comparison`] (signs, equality), [`selection`] (bit injection, bits to words,
 //! argmax tests), [`bits`] (all bits of a word, the position of the top one), [`elementary`]
-//! (reciprocal, quotient, square root, logarithm), [`exponential`]; [`Emit`] builds instructions. Macros here are family T1 of the protocols: multiply
+//! (reciprocal, quotient, square root, logarithm), [`exponential`], [`enforce`] (checks of what clients give); [`inputs`] deals and checks inputs,
+//! [`rings`] chooses the ring of each value; [`Emit`] builds instructions. Macros here are family T1 of the protocols: multiply
 //! and reshare, input of own values, and the exchange of a value that is additive between two.
 //!
 //! What may not live here: rewriting that graph semantics can express ([`crate::passes`]), and
 //! layers ([`crate::schedule`]).
 //!
-//! Numbers are words of Z_2^64, bits are `B1`. A product stays additive among the three (`Held`)
+//! Numbers are words of Z_2^k, k the smallest that holds them, bits are `B1`. A product stays additive among the three (`Held`)
 //! until something needs it replicated: sums, biases and reveals take it as it is.
 
 pub mod bilinear;
@@ -17,22 +18,28 @@ pub mod bits;
 pub mod comparison;
 pub mod elementary;
 mod emit;
+pub mod enforce;
 pub mod exponential;
+mod inputs;
+pub mod rings;
 pub mod selection;
 pub mod truncation;
 
 pub use emit::{Draft, Emit};
 
-use crate::certify::ranges::{Interval, integer_ranges, signed_bits};
+use crate::certify::guard::Guard;
+use crate::certify::ranges::{Ranges, signed_bits};
 use crate::certify::signs;
 use crate::diagnostic::Diagnostic;
 use crate::graph::{Graph, NodeId, Op, Table};
 use crate::syntax::ast::Secrecy;
 use crate::types::Elem;
-use slvr_runtime::circuit::{self, Dom, Encoding, Op as C, ValueId};
+use rings::Rings;
+use slvr_runtime::circuit::{self, Check, Op as C, ValueId};
+use std::collections::BTreeMap;
 
-/// Ring width of numbers, in bits.
-pub const RING: u32 = 64;
+/// Ring of elementary functions, in bits.
+const FUNCTIONS: u32 = 64;
 
 /// How the value of a node is held.
 #[derive(Clone, Copy, Debug, Default)]
@@ -47,26 +54,55 @@ struct Lowering<'a> {
     graph: &'a Graph,
     emit: Emit,
     held: Vec<Held>,
-    ranges: Vec<Option<Interval>>,
+    /// Values in a ring other than the node's own.
+    converted: BTreeMap<(NodeId, u32), ValueId>,
+    ranges: &'a Ranges,
+    rings: &'a Rings,
+    /// By index of the input, its dealt value after checks.
+    dealt: Vec<Option<ValueId>>,
     inputs: Vec<circuit::Input>,
+    checks: Vec<Check>,
 }
 
 type Result<T> = std::result::Result<T, Box<Diagnostic>>;
 
 /// Lowers a graph with scales to instructions without layers.
-pub fn lower(graph: &Graph) -> std::result::Result<Draft, Vec<Diagnostic>> {
+///
+/// # Errors
+///
+/// An operation that no protocol here computes.
+pub fn lower(
+    graph: &Graph,
+    ranges: &Ranges,
+    rings: &Rings,
+    guards: &[Guard],
+) -> std::result::Result<Draft, Vec<Diagnostic>> {
     let mut l = Lowering {
         graph,
         emit: Emit::default(),
         held: vec![Held::default(); graph.len()],
-        ranges: integer_ranges(graph),
+        converted: BTreeMap::new(),
+        ranges,
+        rings,
+        dealt: vec![None; graph.inputs.len()],
         inputs: Vec::new(),
+        checks: Vec::new(),
     };
+    l.deal(guards);
     let mut refused: Vec<Diagnostic> = Vec::new();
     for id in graph.ids() {
         l.emit.site = graph.node(id).site;
         match l.node(id) {
-            Ok(held) => l.held[id.index()] = held,
+            Ok(held) => {
+                let ring = |x: ValueId| l.emit.ty(x).bits() == rings.of(id);
+                let word = graph.ty(id).elem != Elem::Bit;
+                debug_assert!(
+                    !word || held.full.is_none_or(ring) && held.add3.is_none_or(ring),
+                    "{} is not in its ring",
+                    graph.op(id).name()
+                );
+                l.held[id.index()] = held;
+            }
             Err(d) => {
                 // What reads a refused value would be refused too: say only the first.
                 refused.push(*d);
@@ -86,14 +122,14 @@ pub fn lower(graph: &Graph) -> std::result::Result<Draft, Vec<Diagnostic>> {
             name: o.name.clone(),
             to: o.to,
             shape: graph.shape(o.node).to_vec(),
-            ring: RING,
+            ring: l.rings.of(o.node),
             frac: graph.ty(o.node).frac.unwrap_or(0),
             factor: o.factor,
             divisor: o.divisor,
             fields: fields(&o.fields),
         });
     }
-    Ok(Draft { emit: l.emit, inputs: l.inputs, outputs })
+    Ok(Draft { emit: l.emit, inputs: l.inputs, outputs, checks: l.checks })
 }
 
 fn fields(fields: &[(String, Vec<u64>)]) -> Vec<circuit::Field> {
@@ -133,6 +169,32 @@ impl Lowering<'_> {
         }
     }
 
+    /// The node's value in a ring of k bits.
+    fn at(&mut self, id: NodeId, k: u32) -> ValueId {
+        let own = self.full(id);
+        if self.graph.ty(id).elem == Elem::Bit || self.emit.ty(own).bits() == k {
+            return own;
+        }
+        if let Some(&x) = self.converted.get(&(id, k)) {
+            return x;
+        }
+        let site = std::mem::replace(&mut self.emit.site, self.graph.node(id).site);
+        let x = match (self.emit.ty(own).bits() > k, self.secret(id)) {
+            (true, _) => self.emit.add(C::Narrow(own, k)),
+            (false, true) => enforce::lift(&mut self.emit, own, 0, k),
+            (false, false) => self.emit.sign_extend(own, k),
+        };
+        self.emit.site = site;
+        self.converted.insert((id, k), x);
+        x
+    }
+
+    /// Operand number `i` of a node, in the ring that the node reads it in.
+    fn operand_of(&mut self, id: NodeId, i: usize) -> ValueId {
+        let k = self.rings.operand(self.graph, self.ranges, id, i);
+        self.at(self.graph.arg(id, i), k)
+    }
+
     /// The node's value additive among the three, as an opening to a receiver takes it.
     fn additive(&mut self, id: NodeId) -> ValueId {
         let held = self.held[id.index()];
@@ -147,26 +209,30 @@ impl Lowering<'_> {
         }
     }
 
-    /// The additive form, where the node has only that and nothing else will reshare it.
-    fn pending(&self, id: NodeId) -> Option<ValueId> {
+    /// The additive form in a ring of k bits, where the node has only that, in a ring as large, and
+    /// nothing else will reshare it.
+    fn pending(&mut self, id: NodeId, k: u32) -> Option<ValueId> {
         let held = self.held[id.index()];
         if held.full.is_some() {
             return None;
         }
         let alone =
             self.graph.users(id).len() == 1 && !self.graph.outputs.iter().any(|o| o.node == id);
-        held.add3.filter(|_| alone)
+        let bits = self.graph.ty(id).elem == Elem::Bit;
+        let x = held.add3.filter(|&x| alone && (bits || self.emit.ty(x).bits() >= k))?;
+        let wide = !bits && self.emit.ty(x).bits() > k;
+        Some(if wide { self.emit.add(C::Narrow(x, k)) } else { x })
     }
 
     /// A linear operation of one operand: on the additive form if that is all there is and the
     /// result is not larger.
     fn linear(&mut self, id: NodeId, x: NodeId, op: impl Fn(ValueId) -> C) -> Held {
-        match self.pending(x) {
-            Some(p) if self.graph.elements(id) <= self.graph.elements(x) => {
-                additive(self.emit.add(op(p)))
-            }
-            _ => {
-                let x = self.full(x);
+        let k = self.rings.of(id);
+        let fits = self.graph.elements(id) <= self.graph.elements(x);
+        match if fits { self.pending(x, k) } else { None } {
+            Some(p) => additive(self.emit.add(op(p))),
+            None => {
+                let x = self.at(x, k);
                 full(self.emit.add(op(x)))
             }
         }
@@ -176,24 +242,33 @@ impl Lowering<'_> {
         let g = self.graph;
         let args = g.args(id);
         let bits = g.ty(id).elem == Elem::Bit;
+        let k = self.rings.of(id);
         Ok(match g.op(id) {
-            Op::Input(i) => full(self.input(*i, id)),
-            Op::Const(table, elem, frac) => full(self.constant(table, *elem, frac.unwrap_or(0))),
-            Op::Committee { n, k } => {
+            Op::Input(i) => match self.dealt[*i as usize] {
+                Some(x) => full(x),
+                None => unreachable!("every input is dealt before the first node"),
+            },
+            Op::Const(table, elem, frac) => full(self.constant(table, *elem, frac.unwrap_or(0), k)),
+            Op::Committee { n, k: members } => {
                 let coin = self.emit.coin();
-                full(self.emit.add(C::Committee { coin, n: *n, k: *k }))
+                let drawn = self.emit.add(C::Committee { coin, n: *n, k: *members });
+                full(self.emit.convert(drawn, k))
             }
             Op::Add | Op::Sub => self.sum(id, args[0], args[1]),
             Op::Neg => self.linear(id, args[0], C::Neg),
             Op::Scale(c) => {
-                let c = word(*c);
+                let c = word(*c, k);
                 self.linear(id, args[0], |x| C::Scale(x, c))
             }
             Op::Shift(by) => {
-                let c = 1u128 << by;
+                let c = word(f64::from(*by).exp2(), k);
                 self.linear(id, args[0], |x| C::Scale(x, c))
             }
-            Op::Halve(_) => self.held[args[0].index()],
+            Op::Halve(_) => match (self.pending(args[0], k), self.rings.of(args[0]) == k) {
+                (Some(x), _) => additive(x),
+                (None, true) => self.held[args[0].index()],
+                (None, false) => full(self.at(args[0], k)),
+            },
             Op::Sum(axes) => {
                 let axes = axes.clone();
                 self.linear(id, args[0], |x| C::Sum { x, axes: axes.clone() })
@@ -214,31 +289,30 @@ impl Lowering<'_> {
                 let secret = self.secret(id);
                 let mut xs = Vec::new();
                 for &a in &args {
-                    let x = self.full(a);
+                    let x = self.at(a, k);
                     let public = secret && !self.secret(a);
                     xs.push(if public { self.emit.share_public(x) } else { x });
                 }
                 full(self.emit.add(C::Concat { xs, axis: *axis }))
             }
-            Op::Mul => self.product(args[0], args[1]),
-            Op::MatMul { trans_b } => self.matmul(args[0], args[1], *trans_b),
-            Op::Conv2d { stride, pad } => self.conv2d(args[0], args[1], *stride, *pad),
+            Op::Mul => self.product(id),
+            Op::MatMul { trans_b } => self.matmul(id, *trans_b),
+            Op::Conv2d { stride, pad } => self.conv2d(id, *stride, *pad),
             Op::Trunc(by) => {
-                let x = self.full(args[0]);
-                full(if self.secret(id) {
+                let x = self.operand_of(id, 0);
+                let y = if self.secret(id) {
                     truncation::exact(&mut self.emit, x, *by)
                 } else {
                     truncation::public(&mut self.emit, x, *by)
-                })
+                };
+                full(self.emit.convert(y, k))
             }
             Op::Lt => {
-                let x = self.difference(args[0], args[1]);
-                let width = self.difference_bits(args[0], args[1]);
+                let (x, width) = self.difference(id);
                 full(comparison::negative(&mut self.emit, x, width))
             }
             Op::Eq => {
-                let x = self.difference(args[0], args[1]);
-                let width = self.difference_bits(args[0], args[1]);
+                let (x, width) = self.difference(id);
                 full(comparison::zero(&mut self.emit, x, width))
             }
             Op::Not => {
@@ -249,55 +323,63 @@ impl Lowering<'_> {
                 let (a, b) = (self.full(args[0]), self.full(args[1]));
                 full(self.emit.add(C::Add(a, b)))
             }
-            Op::And => self.product(args[0], args[1]),
+            Op::And => self.product(id),
             Op::ToInt => {
                 let x = self.full(args[0]);
-                full(selection::to_word(&mut self.emit, x, RING))
+                full(selection::to_word(&mut self.emit, x, k))
             }
+            // Lowered with what cuts it.
+            Op::Gate if self.cut(id) => Held::default(),
             Op::Gate => {
-                let (v, s) = (self.full(args[0]), self.full(args[1]));
-                let width = self.ranges[args[1].index()].map_or(RING, signed_bits);
-                let negative = comparison::negative(&mut self.emit, s, width);
+                let (v, s) = (self.at(args[0], k), self.operand_of(id, 1));
+                let negative = comparison::negative(&mut self.emit, s, self.ranges.bits(args[1]));
                 let keep = self.emit.add(C::Not(negative));
                 full(selection::inject(&mut self.emit, keep, v))
             }
+            Op::Saturate(top) => full(self.saturate(id, *top)),
             Op::Select if !bits => {
-                let (c, a, b) = (self.full(args[0]), args[1], args[2]);
-                let d = self.difference(a, b);
+                let (c, a, b) = (self.full(args[0]), self.at(args[1], k), self.at(args[2], k));
+                let d = self.emit.add(C::Sub(a, b));
                 let shape = g.shape(id).to_vec();
                 let d = self.emit.broadcast(d, &shape);
                 let c = self.emit.broadcast(c, &shape);
                 let chosen = selection::inject(&mut self.emit, c, d);
-                let b = self.full(b);
                 full(self.emit.add(C::Add(chosen, b)))
             }
             Op::Exp => {
-                let (x, frac) = (self.full(args[0]), g.ty(args[0]).frac.unwrap_or(0));
-                full(exponential::any(&mut self.emit, x, frac))
+                let (x, frac) = (self.at(args[0], FUNCTIONS), g.ty(args[0]).frac.unwrap_or(0));
+                let y = exponential::any(&mut self.emit, x, frac);
+                full(self.emit.convert(y, k))
             }
             Op::ExpNonPositive => {
-                let (x, frac) = (self.full(args[0]), g.ty(args[0]).frac.unwrap_or(0));
-                full(exponential::non_positive(&mut self.emit, x, frac))
+                let (x, frac) = (self.at(args[0], FUNCTIONS), g.ty(args[0]).frac.unwrap_or(0));
+                let y = exponential::non_positive(&mut self.emit, x, frac);
+                full(self.emit.convert(y, k))
             }
             Op::Recip => {
                 let x = self.operand(args[0]);
-                full(elementary::recip(&mut self.emit, x))
+                let y = elementary::recip(&mut self.emit, x);
+                full(self.emit.convert(y, k))
             }
             Op::Sqrt => {
                 let x = self.operand(args[0]);
-                full(elementary::sqrt(&mut self.emit, x))
+                let y = elementary::sqrt(&mut self.emit, x);
+                full(self.emit.convert(y, k))
             }
             Op::Log => {
                 let x = self.operand(args[0]);
-                full(elementary::log(&mut self.emit, x))
+                let y = elementary::log(&mut self.emit, x);
+                full(self.emit.convert(y, k))
             }
             Op::Div => {
-                let (x, y) = (self.full(args[0]), self.operand(args[1]));
-                full(elementary::divide(&mut self.emit, x, y))
+                let (x, y) = (self.at(args[0], FUNCTIONS), self.operand(args[1]));
+                let y = elementary::divide(&mut self.emit, x, y);
+                full(self.emit.convert(y, k))
             }
             Op::Hit => {
-                let (z, y) = (self.full(args[0]), self.full(args[1]));
-                full(selection::hit(&mut self.emit, z, y, RING))
+                let (z, y) = (self.operand_of(id, 0), self.operand_of(id, 1));
+                let width = self.ranges.difference_bits(args[0], args[0]) + 1;
+                full(selection::hit(&mut self.emit, z, y, width))
             }
             _ => return self.refuse(id),
         })
@@ -310,71 +392,90 @@ impl Lowering<'_> {
 
     /// A number with what is proven of it.
     fn operand(&mut self, id: NodeId) -> elementary::Operand {
-        let range = self.ranges[id.index()];
-        let positive = range.is_some_and(|(lo, _)| lo >= 0.0);
+        let (lo, _) = self.ranges.raw[id.index()];
         elementary::Operand {
-            value: self.full(id),
+            value: self.at(id, FUNCTIONS),
             frac: self.graph.ty(id).frac.unwrap_or(0),
-            bits: range.map(|r| signed_bits(r) - 1),
-            not_negative: positive || signs::not_negative(self.graph, id),
+            bits: Some(self.ranges.bits(id) - 1),
+            not_negative: lo >= 0.0 || signs::not_negative(self.graph, id),
         }
     }
 
-    fn input(&mut self, index: u32, id: NodeId) -> ValueId {
-        let input = &self.graph.inputs[index as usize];
-        let shape = self.graph.shape(id).to_vec();
-        let secret = self.secret(id);
-        let bits = input.elem == Elem::Bit;
-        let value =
-            self.emit.input(secret, if bits { Dom::Bits(1) } else { Dom::Ring(RING) }, shape);
-        let encoding = match (input.one_hot, input.elem) {
-            (Some(classes), _) => Encoding::OneHot { classes },
-            (None, Elem::Fix) => Encoding::Fixed {
-                frac: self.graph.frac.unwrap_or(0),
-                lo: input.range.0,
-                hi: input.range.1,
-            },
-            (None, _) => Encoding::Int {
-                lo: input.range.0 as i64,
-                // A public integer may have no range: then all words are in it.
-                hi: (input.range.1 as i64).saturating_add(1),
-            },
-        };
-        self.inputs.push(circuit::Input {
-            name: input.name.clone(),
-            from: input.from.map_or(circuit::From::Public, circuit::From::Each),
-            encoding,
-            shape: input.shape.clone(),
-            fields: fields(&input.fields),
-            value,
-        });
-        value
-    }
-
-    fn constant(&mut self, table: &Table, elem: Elem, frac: u32) -> ValueId {
+    fn constant(&mut self, table: &Table, elem: Elem, frac: u32, k: u32) -> ValueId {
         let data = table.data.iter().map(|&x| match elem {
             Elem::Bit => u128::from(x != 0.0),
-            Elem::Int | Elem::Fix => word((x * 2f64.powi(frac as i32)).round()),
+            Elem::Int | Elem::Fix => word((x * 2f64.powi(frac as i32)).round(), k),
         });
-        self.emit.constant(elem == Elem::Bit, RING, &table.shape, data.collect())
+        self.emit.constant(elem == Elem::Bit, k, &table.shape, data.collect())
     }
 
-    /// a - b, replicated or public.
-    fn difference(&mut self, a: NodeId, b: NodeId) -> ValueId {
-        let (x, y) = (self.full(a), self.full(b));
-        self.emit.add(C::Sub(x, y))
+    /// The difference of a comparison's operands, and the bits that hold it.
+    fn difference(&mut self, id: NodeId) -> (ValueId, u32) {
+        let (x, y) = (self.operand_of(id, 0), self.operand_of(id, 1));
+        let (a, b) = (self.graph.arg(id, 0), self.graph.arg(id, 1));
+        let width = match self.rings.fixed() {
+            Some(k) => k,
+            None => self.ranges.difference_bits(a, b),
+        };
+        (self.emit.add(C::Sub(x, y)), width)
     }
 
-    /// Bits that hold every difference of two values: all of the ring where nothing is proven.
-    fn difference_bits(&self, a: NodeId, b: NodeId) -> u32 {
-        match (self.ranges[a.index()], self.ranges[b.index()]) {
-            (Some(a), Some(b)) => signed_bits((a.0 - b.1, a.1 - b.0)),
-            _ => RING,
+    /// Whether a gate is lowered together with the [`Op::Saturate`] that alone reads it.
+    fn cut(&self, id: NodeId) -> bool {
+        let opened = self.graph.outputs.iter().any(|o| o.node == id);
+        let users = self.graph.users(id);
+        *self.graph.op(id) == Op::Gate
+            && !opened
+            && matches!(users[..], [one] if matches!(self.graph.op(one), Op::Saturate(_)))
+    }
+
+    /// a cut at +-2^top: both comparisons side by side, and for a gate its own as one of them.
+    fn saturate(&mut self, id: NodeId, top: u32) -> ValueId {
+        let k = self.rings.of(id);
+        let arg = self.graph.arg(id, 0);
+        let scale = |l: &Self, n: NodeId| f64::from(top + l.graph.ty(n).frac.unwrap_or(0)).exp2();
+        let most = scale(self, id);
+        if self.cut(arg) {
+            let (v, s) = (self.graph.arg(arg, 0), self.graph.arg(arg, 1));
+            let edge = scale(self, s);
+            let (lo, hi) = self.ranges.raw[s.index()];
+            let width = signed_bits((lo.min(lo - edge), hi.max(hi - edge)));
+            let ring = truncation::ring_for(width.max(8));
+            let (v, s) = (self.at(v, k), self.at(s, ring));
+            let above = self.emit.add(C::Offset(s, word(-edge, ring)));
+            let negative = comparison::negative(&mut self.emit, s, width);
+            let small = comparison::negative(&mut self.emit, above, width);
+            // Negative is small, too.
+            let inside = self.emit.add(C::Add(small, negative));
+            let large = self.emit.add(C::Not(small));
+            let inner = selection::inject(&mut self.emit, inside, v);
+            let large = selection::to_word(&mut self.emit, large, k);
+            let large = self.emit.add(C::Scale(large, word(most, k)));
+            return self.emit.add(C::Add(inner, large));
         }
+        let (x, width) = (self.operand_of(id, 0), self.ranges.bits(arg) + 1);
+        let ring = self.emit.ty(x).bits();
+        let (up, down) = (word(most, ring), word(-most, ring));
+        let low = self.emit.add(C::Offset(x, up));
+        let low = comparison::negative(&mut self.emit, low, width);
+        let high = self.emit.add(C::Offset(x, down));
+        let not_high = comparison::negative(&mut self.emit, high, width);
+        let inside = self.emit.add(C::Add(low, not_high));
+        let high = self.emit.add(C::Not(not_high));
+        let x = self.at(arg, k);
+        let inner = selection::inject(&mut self.emit, inside, x);
+        let (low, high) = (
+            selection::to_word(&mut self.emit, low, k),
+            selection::to_word(&mut self.emit, high, k),
+        );
+        let outer = self.emit.add(C::Sub(high, low));
+        let outer = self.emit.add(C::Scale(outer, word(most, k)));
+        self.emit.add(C::Add(inner, outer))
     }
 }
 
-/// A whole number as a word of Z_2^64.
-fn word(x: f64) -> u128 {
-    u128::from(x as i64 as u64)
+/// A whole number as a word of Z_2^k.
+fn word(x: f64, k: u32) -> u128 {
+    let mask = if k >= 128 { u128::MAX } else { (1u128 << k) - 1 };
+    (x as i128) as u128 & mask
 }

@@ -67,8 +67,9 @@ pub fn inject(e: &mut Emit, c: ValueId, x: ValueId) -> ValueId {
 /// 1 where the first largest entry of z along the last axis is the one that the one-hot label
 /// marks: z_y >= z_j for every j, and strictly for j < y. With g_j = 1 where y > j, which is linear
 /// in the label, that is z_y - z_j - g_j >= 0 in raw words: one inner product, C comparisons beside one another, and
-/// a tree of ands. No index is formed.
-pub fn hit(e: &mut Emit, z: ValueId, label: ValueId, k: u32) -> ValueId {
+/// a tree of ands. No index is formed. `width` bits hold every margin.
+pub fn hit(e: &mut Emit, z: ValueId, label: ValueId, width: u32) -> ValueId {
+    let k = e.ty(z).bits();
     let shape = e.ty(z).shape.clone();
     let classes = shape.last().copied().unwrap_or(1);
     let outer: Vec<u64> = shape[..shape.len() - 1].to_vec();
@@ -92,7 +93,7 @@ pub fn hit(e: &mut Emit, z: ValueId, label: ValueId, k: u32) -> ValueId {
     let margin = e.add(Op::Sub(margin, beyond));
     // Classes first: halves of the tree are then contiguous.
     let margin = e.add(Op::Transpose(margin, vec![1, 0]));
-    let worse = comparison::negative(e, margin, k);
+    let worse = comparison::negative(e, margin, width);
     let mut good = e.add(Op::Not(worse));
     let mut left = classes;
     while left > 1 {

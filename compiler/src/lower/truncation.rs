@@ -115,6 +115,7 @@ mod tests {
             sites: vec![slvr_runtime::circuit::Site { name: "t".into(), line: 0 }],
             layers: layers.collect(),
             outputs: vec![],
+            checks: vec![],
         };
         let words: Vec<u128> = xs.iter().map(|&x| u128::from(x as u64)).collect();
         let options = clear::Options { seed, trace: true, ..clear::Options::default() };

@@ -8,9 +8,13 @@ mod contract;
 mod cse;
 mod fold;
 mod functions;
+mod magnitudes;
+mod members;
 mod monotone;
+mod numbers;
 mod order;
 mod pairs;
+mod repeats;
 mod reveal;
 mod scales;
 #[cfg(test)]
@@ -34,6 +38,11 @@ pub struct Pass {
 pub const PIPELINE: &[Pass] = &[
     Pass { name: "fold", what: "constants are computed, identities removed", run: fold::run },
     Pass { name: "cse", what: "equal nodes become one, dead ones go", run: cse::run },
+    Pass {
+        name: "absolute",
+        what: "of a value and its negative one absolute value is computed",
+        run: repeats::absolute,
+    },
     Pass {
         name: "softmax",
         what: "maxima move through increasing functions: the largest softmax",
@@ -65,6 +74,16 @@ pub const PIPELINE: &[Pass] = &[
     Pass { name: "pairs", what: "each pair is compared once", run: pairs::run },
     Pass { name: "words", what: "bits become integers before they are copied", run: words::run },
     Pass { name: "contract", what: "sums of products become matrix products", run: contract::run },
+    Pass {
+        name: "members",
+        what: "functions of a sampled member are computed once per member",
+        run: members::run,
+    },
+    Pass {
+        name: "repeats",
+        what: "entries that are equal by construction are computed once",
+        run: repeats::run,
+    },
     Pass { name: "reveal", what: "the receiver divides", run: reveal::run },
     Pass { name: "fold-again", what: "as fold", run: fold::run },
     Pass { name: "cse-again", what: "as cse", run: cse::run },

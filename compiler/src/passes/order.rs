@@ -67,7 +67,7 @@ fn slice(g: &mut Graph, op: &Op, args: &[NodeId], site: u32) -> Option<NodeId> {
 }
 
 /// Table over [.., n, n] (leading axes of size 1): 1 where `f(i, j)`.
-pub(super) fn square(rank: usize, n: u64, f: impl Fn(u64, u64) -> bool) -> Table {
+fn square(rank: usize, n: u64, f: impl Fn(u64, u64) -> bool) -> Table {
     let mut shape = vec![1; rank - 1];
     shape.extend([n, n]);
     let data = (0..n * n).map(|at| f64::from(f(at / n, at % n))).collect();
@@ -81,9 +81,52 @@ fn rankable(g: &Graph, x: NodeId) -> bool {
     g.shape(x).last().is_some_and(|&n| n <= MAX_RANKED)
 }
 
+/// Tables of more entries outweigh what they save.
+const MAX_TABLE: u64 = 1 << 22;
+
 /// The rank of each entry along the last axis: how many come before it in ascending order, of equal
-/// ones the earlier index.
+/// ones the earlier index. Each pair is compared once.
 pub(super) fn ranks(g: &mut Graph, x: NodeId, site: u32) -> NodeId {
+    let shape = g.shape(x).to_vec();
+    let rank = shape.len();
+    let n = shape[rank - 1];
+    if n == 1 || n * n > MAX_TABLE {
+        return ranks_of_many(g, x, site);
+    }
+    let axis = rank as u64 - 1;
+    let index = |g: &mut Graph, shape: Vec<u64>, data: Vec<f64>| {
+        g.add(Op::Const(Table { shape, data }, Elem::Int, None), &[], site)
+    };
+    // Pair (i, j), j < i, is at i (i - 1) / 2 + j: whether x_i < x_j, so that of equals the earlier
+    // comes first.
+    let pairs = || (1..n).flat_map(|i| (0..i).map(move |j| (i, j)));
+    let count = n * (n - 1) / 2;
+    let later = index(g, vec![count], pairs().map(|(i, _)| i as f64).collect());
+    let earlier = index(g, vec![count], pairs().map(|(_, j)| j as f64).collect());
+    let pick = Op::Gather { axis, batch: 0 };
+    let later = g.add(pick.clone(), &[x, later], site);
+    let earlier = g.add(pick.clone(), &[x, earlier], site);
+    let less = g.add(Op::Lt, &[later, earlier], site);
+
+    // Entry (i, o): whether the o-th other comes before i.
+    let others = || (0..n).flat_map(|i| (0..n).filter(move |&j| j != i).map(move |j| (i, j)));
+    let at = |(i, j): (u64, u64)| {
+        let (i, j) = (i.max(j), i.min(j));
+        (i * (i - 1) / 2 + j) as f64
+    };
+    let which = index(g, vec![n, n - 1], others().map(at).collect());
+    let before = g.add(pick, &[less, which], site);
+    let mut side = vec![1; rank - 1];
+    side.extend([n, n - 1]);
+    let data = others().map(|(i, j)| f64::from(j < i)).collect();
+    let flip = g.add(Op::Const(Table { shape: side, data }, Elem::Bit, None), &[], site);
+    let before = g.add(Op::Xor, &[before, flip], site);
+    let before = g.add(Op::ToInt, &[before], site);
+    g.add(Op::Sum(vec![rank as u64]), &[before], site)
+}
+
+/// Ranks without tables of pairs.
+fn ranks_of_many(g: &mut Graph, x: NodeId, site: u32) -> NodeId {
     let shape = g.shape(x).to_vec();
     let rank = shape.len();
     let n = shape[rank - 1];
@@ -118,19 +161,21 @@ fn by_rank(g: &mut Graph, x: NodeId, lo: u64, hi: u64, site: u32) -> NodeId {
     let ranks = ranks(g, x, site);
 
     // lo <= rank < hi is (rank < hi) xor (rank < lo).
-    let mut less_than = |bound: u64| {
+    let mut is = |op: Op, bound: u64| {
         let t = Table::splat(bound as f64, vec![1; rank]);
         let c = g.add(Op::Const(t, Elem::Int, None), &[], site);
-        g.add(Op::Lt, &[ranks, c], site)
+        g.add(op, &[ranks, c], site)
     };
     let chosen = match (lo, hi) {
-        (0, _) => less_than(hi),
+        // Equality is cheaper than one comparison, let alone two.
+        _ if hi - lo == 1 => is(Op::Eq, lo),
+        (0, _) => is(Op::Lt, hi),
         (_, hi) if hi == n => {
-            let low = less_than(lo);
+            let low = is(Op::Lt, lo);
             g.add(Op::Not, &[low], site)
         }
         _ => {
-            let (a, b) = (less_than(hi), less_than(lo));
+            let (a, b) = (is(Op::Lt, hi), is(Op::Lt, lo));
             g.add(Op::Xor, &[a, b], site)
         }
     };

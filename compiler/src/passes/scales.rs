@@ -6,7 +6,10 @@
 //! A product of two numbers with f fraction bits has 2 f. It is truncated back *late*: sums,
 //! biases, residuals, comparisons and signs take it as it is, so a sum of products is truncated once,
 //! a comparison not at all, and the sign of a ReLU is taken from the untruncated value, beside the
-//! truncation. Division by a power of two raises the fraction bits and moves nothing; the next
+//! truncation. A product with bits keeps the scale of its other factor, so that it is truncated after
+//! it is summed. A truncation moves below whatever only copies or masks: each value is truncated once.
+//! All that only as long as the value cannot grow too large for a word with so many fraction bits
+//! ([`super::magnitudes`]). Division by a power of two raises the fraction bits and moves nothing; the next
 //! truncation is longer by as much. Other constants are folded as an odd integer times a power of
 //! two, with at most 16 significant bits.
 //!
@@ -15,6 +18,7 @@
 //!   ->   %4' = shift %4 16 ; %5 = add %3 %4' ; %7 = trunc %5 16 ; %6 = gate %7 %5
 //! ```
 
+use super::magnitudes::Magnitudes;
 use crate::graph::{Graph, NodeId, Op, Output, Table, Type};
 use crate::types::Elem;
 use std::collections::BTreeMap;
@@ -25,18 +29,23 @@ pub const FRACTION: u32 = 16;
 const FACTOR: u32 = 24;
 /// No untruncated value has more.
 const LIMIT: u32 = 40;
+/// Raw values that stay untruncated longer than they need to are below this, and so is whatever is
+/// made of them without truncation: differences still fit a word.
+const ROOM: f64 = (1u64 << 61) as f64;
 
 pub(super) fn run(graph: &Graph) -> Graph {
     let mut source = graph.clone();
     source.frac = Some(FRACTION);
     let mut truncated = BTreeMap::new();
+    let mut sizes = Magnitudes::default();
     let mut new = source.rewrite(|new, id, args| {
-        let node = graph.node(id);
-        Scales { g: new, truncated: &mut truncated, site: node.site }.node(graph, id, args)
+        let site = graph.node(id).site;
+        let mut s = Scales { g: new, truncated: &mut truncated, sizes: &mut sizes, site };
+        s.fitting(graph, id, args)
     });
     for i in 0..new.outputs.len() {
         let Output { node, site, .. } = new.outputs[i];
-        let mut s = Scales { g: &mut new, truncated: &mut truncated, site };
+        let mut s = Scales { g: &mut new, truncated: &mut truncated, sizes: &mut sizes, site };
         let node = match s.g.ty(node).elem {
             Elem::Bit => s.g.add(Op::ToInt, &[node], site),
             _ => s.at_most(node, FACTOR),
@@ -50,6 +59,7 @@ struct Scales<'a> {
     g: &'a mut Graph,
     /// Truncation of each node, made once.
     truncated: &'a mut BTreeMap<NodeId, NodeId>,
+    sizes: &'a mut Magnitudes,
     site: u32,
 }
 
@@ -70,9 +80,53 @@ impl Scales<'_> {
         if let Some(&t) = self.truncated.get(&id) {
             return t;
         }
-        let t = self.add(Op::Trunc(by), &[id]);
+        let t = match self.copied(id) {
+            Some(args) => {
+                let mut args = args;
+                args[0] = self.truncate(args[0]);
+                let op = self.g.op(id).clone();
+                self.add(op, &args)
+            }
+            None => self.add(Op::Trunc(by), &[id]),
+        };
         self.truncated.insert(id, t);
         t
+    }
+
+    /// The operands of what only copies its first operand, or masks it with a table: truncated below,
+    /// it is truncated in fewer places.
+    fn copied(&self, id: NodeId) -> Option<Vec<NodeId>> {
+        let args = self.g.args(id);
+        let copies = match self.g.op(id) {
+            op if op.is_layout() => true,
+            Op::Mul => self.frac(args[1]) == 0 && is_bit(self.g, args[1], true),
+            _ => false,
+        };
+        (copies && self.g.elements(args[0]) <= self.g.elements(id)).then_some(args)
+    }
+
+    /// Whether a value may keep its scale although copies of it would be truncated one by one, or
+    /// although it is multiplied by bits.
+    fn may_stay(&mut self, id: NodeId) -> bool {
+        self.frac(id) <= LIMIT && self.raw(id) <= ROOM && !self.truncated.contains_key(&id)
+    }
+
+    /// The largest raw value a node can have.
+    fn raw(&mut self, id: NodeId) -> f64 {
+        self.sizes.of(self.g, id) * 2f64.powi(self.frac(id) as i32)
+    }
+
+    /// A node; of truncated operands if it could be too large otherwise.
+    fn fitting(&mut self, old: &Graph, id: NodeId, args: &[NodeId]) -> NodeId {
+        let new = self.node(old, id, args);
+        let long = |s: &Self, a: NodeId| s.frac(a) > FRACTION && s.g.ty(a).elem != Elem::Bit;
+        let raw = self.raw(new);
+        if raw <= ROOM || !raw.is_finite() || !args.iter().any(|&a| long(self, a)) {
+            return new;
+        }
+        let args: Vec<NodeId> =
+            args.iter().map(|&a| if long(self, a) { self.truncate(a) } else { a }).collect();
+        self.node(old, id, &args)
     }
 
     fn at_most(&mut self, id: NodeId, limit: u32) -> NodeId {
@@ -122,6 +176,7 @@ impl Scales<'_> {
                 let sides = self.same(&args[1..]);
                 self.add(op, &[args[0], sides[0], sides[1]])
             }
+            Op::Mul | Op::MatMul { .. } if self.bits_times(old, id, args) => self.add(op, args),
             Op::Mul | Op::MatMul { .. } | Op::Conv2d { .. } => {
                 let mut factors: Vec<NodeId> =
                     args.iter().map(|&a| self.at_most(a, FACTOR)).collect();
@@ -153,16 +208,31 @@ impl Scales<'_> {
                     .collect();
                 self.add(op, &args)
             }
-            // Truncate before a value is repeated, not each copy.
+            // Copies of what is truncated after all are truncated below ([`Self::truncate`]).
             Op::Broadcast(_) | Op::Gather { .. }
                 if elem != Elem::Bit && old.elements(id) > old.elements(old.arg(id, 0)) =>
             {
                 let mut args = args.to_vec();
-                args[0] = self.at_most(args[0], FACTOR);
+                if !self.may_stay(args[0]) {
+                    args[0] = self.at_most(args[0], FACTOR);
+                }
                 self.add(op, &args)
             }
             op => self.add(op, args),
         }
+    }
+
+    /// Whether a product is of bits and of a number that may keep its scale, and is not larger than
+    /// the number.
+    fn bits_times(&mut self, old: &Graph, id: NodeId, args: &[NodeId]) -> bool {
+        let number = match [args[0], args[1]].map(|a| is_bit(self.g, a, false)) {
+            [true, false] => args[1],
+            [false, true] => args[0],
+            _ => return false,
+        };
+        self.frac(number) > FACTOR
+            && old.elements(id) <= self.g.elements(number)
+            && self.may_stay(number)
     }
 
     /// c * x as an odd integer times a power of two.
@@ -190,5 +260,22 @@ impl Scales<'_> {
         }
         let raised = self.add(Op::Halve(bits as u32), &[product]);
         self.at_most(raised, LIMIT)
+    }
+}
+
+/// Whether every entry is 0 or 1, or of a table also -1, and has no fraction bits.
+fn is_bit(g: &Graph, id: NodeId, table_only: bool) -> bool {
+    let args = g.args(id);
+    match g.op(id) {
+        Op::Const(t, Elem::Int, _) => t.data.iter().all(|x| x.abs() <= 1.0),
+        op if op.is_layout() => is_bit(g, args[0], table_only),
+        Op::ToInt | Op::OneHot(_) => !table_only,
+        Op::Mul => args.iter().all(|&a| is_bit(g, a, table_only)),
+        Op::Sub => {
+            matches!(g.op(args[0]), Op::Const(t, ..) if t.as_splat() == Some(1.0))
+                && matches!(g.op(args[1]), Op::ToInt)
+                && !table_only
+        }
+        _ => false,
     }
 }

@@ -198,3 +198,120 @@ snapshot!(
 reveal %10 to Server as y @0
 "
 );
+
+snapshot!(
+    repeats_of_a_distance,
+    "repeats",
+    "%0 = input 0 : secret fix[3,4] @0
+%1 = reshape %0 : secret fix[3,1,4] @0
+%2 = reshape %0 : secret fix[1,3,4] @0
+%3 = sub %1 %2 : secret fix[3,3,4] @0
+%4 = reshape %3 : secret fix[9,1,4] @0
+%5 = matmul %4 %4 trans_b : secret fix[9,1,1] @0
+%6 = sqrt %5 : secret fix[9,1,1] @0
+reveal %6 to Server as y @0
+"
+);
+
+snapshot!(
+    repeats_beside_a_mask,
+    "repeats",
+    "%0 = input 2 : secret fix[3] @0
+%1 = reshape %0 : secret fix[3,1] @0
+%2 = reshape %0 : secret fix[1,3] @0
+%3 = sub %1 %2 : secret fix[3,3] @0
+%4 = mul %3 %3 : secret fix[3,3] @0
+%5 = reshape %4 : secret fix[9] @0
+%6 = const [1, 2, 3, 5, 6, 7] : public int[6] @0
+%7 = gather %5 %6 axis=0 batch=0 : secret fix[6] @0
+reveal %7 to Server as y @0
+"
+);
+
+snapshot!(
+    repeats_in_a_gram_matrix,
+    "repeats",
+    "%0 = input 0 : secret fix[3,4] @0
+%1 = reshape %0 : secret fix[1,3,4] @0
+%2 = matmul %1 %1 trans_b : secret fix[1,3,3] @0
+reveal %2 to Server as y @0
+"
+);
+
+snapshot!(
+    repeats_keep_what_differs,
+    "repeats",
+    "%0 = input 2 : secret fix[3] @0
+%1 = input 0 : secret fix[3,4] @0
+%2 = reshape %0 : secret fix[3,1] @0
+%3 = mul %2 %1 : secret fix[3,4] @0
+%4 = lt %1 %2 : secret bit[3,4] @0
+%5 = to_int %4 : secret int[3,4] @0
+reveal %3 to Server as y @0
+reveal %5 to Server as z @0
+"
+);
+
+snapshot!(
+    absolute_of_a_difference,
+    "absolute",
+    "%0 = input 2 : secret fix[3] @0
+%1 = reshape %0 : secret fix[3,1] @0
+%2 = reshape %0 : secret fix[1,3] @0
+%3 = sub %1 %2 : secret fix[3,3] @0
+%4 = abs %3 : secret fix[3,3] @0
+reveal %4 to Server as y @0
+"
+);
+
+snapshot!(
+    scales_compare_copies_untruncated_and_truncate_below_them,
+    "scales",
+    "%0 = input 2 : secret fix[3] @0
+%1 = mul %0 %0 : secret fix[3] @0
+%2 = const [0, 0, 1, 1, 2, 2] : public int[6] @0
+%3 = gather %1 %2 axis=0 batch=0 : secret fix[6] @0
+%4 = const [1, 2, 0, 2, 0, 1] : public int[6] @0
+%5 = gather %1 %4 axis=0 batch=0 : secret fix[6] @0
+%6 = lt %3 %5 : secret bit[6] @0
+%7 = to_int %6 : secret int[6] @0
+%8 = mul %7 %3 : secret fix[6] @0
+%9 = sum %8 axes=[0] : secret fix @0
+%10 = mul %3 %3 : secret fix[6] @0
+reveal %9 to Server as y @0
+reveal %10 to Server as z @0
+"
+);
+
+snapshot!(
+    scales_truncate_what_could_grow_too_large,
+    "scales",
+    "%0 = input 2 : secret fix[3] @0
+%1 = scale %0 by=20000.0 : secret fix[3] @0
+%2 = mul %1 %1 : secret fix[3] @0
+%3 = const [0, 0, 1, 1, 2, 2] : public int[6] @0
+%4 = gather %2 %3 axis=0 batch=0 : secret fix[6] @0
+%5 = scale %4 by=3.0 : secret fix[6] @0
+%6 = lt %4 %5 : secret bit[6] @0
+%7 = to_int %6 : secret int[6] @0
+reveal %7 to Server as y @0
+"
+);
+
+snapshot!(
+    members_are_computed_before_they_are_gathered,
+    "members",
+    "%0 = input 0 : secret fix[3,4] @0
+%1 = committee n=3 k=2 : public int[3,2] @0
+%2 = gather %0 %1 axis=0 batch=0 : secret fix[3,2,4] @0
+%3 = relu %2 : secret fix[3,2,4] @0
+%4 = reshape %3 : secret fix[6,1,4] @0
+%5 = matmul %4 %4 trans_b : secret fix[6,1,1] @0
+%6 = reshape %5 : secret fix[3,2] @0
+%7 = input 2 : secret fix[3] @0
+%8 = reshape %7 : secret fix[3,1] @0
+%9 = lt %6 %8 : secret bit[3,2] @0
+%10 = to_int %9 : secret int[3,2] @0
+reveal %10 to Server as y @0
+"
+);

@@ -12,7 +12,7 @@ use slvr_runtime::circuit::{Circuit, Instr, Layer, PartySet, Site, Type, ValueId
 
 /// Puts a draft into layers, with the interface of the graph it came from.
 pub fn schedule(graph: &Graph, draft: Draft) -> Circuit {
-    let Draft { emit, inputs, outputs } = draft;
+    let Draft { emit, inputs, outputs, checks } = draft;
     let layer_of = place(&emit.instrs, &emit.types);
     let count = layer_of.iter().map(|&l| l + 1).max().unwrap_or(0);
     let mut layers = vec![Layer::default(); count];
@@ -38,6 +38,7 @@ pub fn schedule(graph: &Graph, draft: Draft) -> Circuit {
         sites: graph.sites.iter().map(|s| Site { name: s.name.clone(), line: s.line }).collect(),
         layers,
         outputs,
+        checks,
     }
 }
 

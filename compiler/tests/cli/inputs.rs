@@ -167,10 +167,59 @@ fn no_directory_of_members() {
     assert_snapshot!(message, @"error: in/Client: no such directory; it should hold 0.safetensors to 2.safetensors");
 }
 
+/// A client that gave nothing counts as zeros in a run; an evaluation in the clear wants its file.
 #[test]
 fn no_file_of_a_member() {
-    let message = refused(&[], |f| drop(f.0.remove("Client/2")));
+    let place = Place::new();
+    place.write("kinds.slvr", KINDS);
+    let mut folder = kinds();
+    folder.0.remove("Client/2");
+    folder.write(&place.path("in"));
+    let eval = place.slvrc("eval kinds.slvr m=3 --inputs in");
+    assert_eq!(eval.status, 1);
+    let message = eval.stderr.lines().last().unwrap_or_default();
     assert_snapshot!(message, @"error: in/Client/2.safetensors: no such file; it should hold the inputs of Client 2: `update.fc1.weight`, `update.fc1.bias`, `update.fc2.weight`, `update.fc2.bias`, `pixel`, `label` and 1 more");
+    let run = place.slvrc("run kinds.slvr m=3 --inputs in --outputs out");
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    let note = run.stderr.lines().find(|l| l.starts_with("note")).unwrap_or_default();
+    assert_snapshot!(note, @"note: in/Client/2.safetensors: no such file; zeros stand in for all inputs of Client 2");
+    let line = run.stdout.lines().find(|l| l.contains("replaced")).unwrap_or_default();
+    assert_snapshot!(line.trim(), @"replaced      Client 2 (missing): zeros");
+    assert_eq!(place.tensors("out/Server.safetensors")["samples"], [154.0]);
+    let report = place.slvrc("run kinds.slvr m=3 --inputs in --json").ok();
+    let want = serde_json::json!([{ "set": "Client", "member": 2, "why": "missing" }]);
+    assert_eq!(report["replaced"], want);
+}
+
+/// A run with nobody's inputs would reveal nothing but zeros.
+#[test]
+fn no_file_of_any_member() {
+    let message = refused_files(
+        &[],
+        |f| f.0.retain(|name, _| name == "public"),
+        |dir| fs::create_dir(dir.join("Client")).unwrap(),
+    );
+    assert_snapshot!(message, @"error: in/Client/0.safetensors: no such file; it should hold the inputs of Client 0: `update.fc1.weight`, `update.fc1.bias`, `update.fc2.weight`, `update.fc2.bias`, `pixel`, `label` and 1 more");
+}
+
+/// What leaves the client without a check is a word of the ring; what is no number never leaves it.
+#[test]
+fn submitted_unchecked() {
+    let place = Place::new();
+    place.write("kinds.slvr", KINDS);
+    let mut folder = kinds();
+    folder.put("Client/1", "count", i64s(&[], &[1000]));
+    folder.write(&place.path("in"));
+    let target = "run kinds.slvr m=3 --inputs in";
+    let refused = place.slvrc(target);
+    assert_eq!(refused.status, 1);
+    assert!(refused.stderr.contains("outside the allowed range 1..100"), "{}", refused.stderr);
+    place.slvrc(&format!("{target} --submit-unchecked --json")).ok();
+    folder.put("Client/0", "pixel", f32s(&[2, 3], &[f32::NAN; 6]));
+    folder.write(&place.path("in"));
+    let refused = place.slvrc(&format!("{target} --submit-unchecked"));
+    assert_eq!(refused.status, 1);
+    assert!(refused.stderr.contains("is not a finite number"), "{}", refused.stderr);
 }
 
 #[test]

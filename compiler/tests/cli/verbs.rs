@@ -28,19 +28,6 @@ predicate Weighted[m]() {
 }
 ";
 
-/// Reads well and has no circuit: whatever takes its place here must be an operation that lowering
-/// refuses. A program that it accepts one day fails `what_cannot_be_compiled_yet`.
-const NOT_COMPILED: &str = "\
-use std::{max, sum};
-
-predicate Peaks[m]() {
-    parties Client[m];
-    parties Server;
-    input x: secret fix[3] in 0.5..8 from each Client;
-    reveal sum(max(x[i][j] for j in 0..k + 1) for i in Client for k in 3) to Server as peaks;
-}
-";
-
 /// Values of one output of `eval --json`, by name.
 fn values(report: &Value, name: &str) -> Vec<f64> {
     let outputs = report["outputs"].as_array().expect("outputs");
@@ -202,37 +189,6 @@ fn a_program_that_is_not_there() {
     let done = place.slvrc("check binary.slvr");
     assert_eq!((done.status, done.stdout.as_str()), (1, ""));
     assert_snapshot!(done.stderr, @"error: binary.slvr: cannot be read: stream did not contain valid UTF-8");
-}
-
-/// `check` and floating point take it, `build` and `run` say that it has to wait.
-#[test]
-fn what_cannot_be_compiled_yet() {
-    let place = Place::new();
-    place.write("peaks.slvr", NOT_COMPILED);
-    let mut folder = crate::folder::Folder::default();
-    let x = [[0.5, 1.0, 8.0], [2.0, 1.0, 0.5], [1.0, 3.0, 2.0]];
-    for (i, x) in x.iter().enumerate() {
-        folder.put(&format!("Client/{i}"), "x", crate::folder::f64s(&[3], x));
-    }
-    folder.write(&place.path("in"));
-    place.slvrc("check peaks.slvr m=3 --json").ok();
-    let eval = place.slvrc("eval peaks.slvr m=3 --inputs in --outputs out --json").ok();
-    // Running maxima: 0.5 + 1 + 8, 2 + 2 + 2, 1 + 3 + 3.
-    let peaks = 22.5;
-    assert!(distance(&values(&eval, "peaks"), &[peaks]) < 1e-9, "{eval}");
-    let written = &place.tensors("out/Server.safetensors")["peaks"];
-    assert!(distance(written, &values(&eval, "peaks")) < 1e-12);
-    for verb in [
-        "build peaks.slvr m=3 -o peaks.slvrb",
-        "run peaks.slvr m=3 --inputs in",
-        "eval peaks.slvr m=3 --inputs in --exact",
-        "print peaks.slvr m=3 --stage circuit",
-    ] {
-        let done = place.slvrc(&format!("{verb} --json"));
-        assert_eq!(done.status, 1, "{verb}");
-        assert_eq!(done.json()["diagnostics"][0]["code"], "E0027", "{verb}");
-    }
-    assert!(!place.path("peaks.slvrb").exists());
 }
 
 // ---- print ---------------------------------------------------------------------------------
@@ -456,19 +412,6 @@ fn text_for_people() {
     let done = place.slvrc(&format!("eval {ACCURACY} --inputs in"));
     assert_eq!(done.status, 0);
     assert!(done.stdout.starts_with("SlvrAccuracy in floating point\n"), "{}", done.stdout);
-}
-
-#[test]
-fn explain_as_json() {
-    let place = Place::new();
-    let report = place.slvrc(&format!("explain {ACCURACY} --json")).ok();
-    let build = place.slvrc(&format!("build {ACCURACY} -o a.slvrb --json")).ok();
-    for key in ["predicate", "rounds", "predicted_bytes_sent"] {
-        assert_eq!(report[key], build[key], "{key}");
-    }
-    assert_eq!(place.slvrc("explain E0007 --json").ok()["code"], "E0007");
-    let unknown = place.slvrc("explain E9999 --json");
-    assert_eq!((unknown.status, &unknown.json()["ok"]), (1, &json!(false)));
 }
 
 #[test]

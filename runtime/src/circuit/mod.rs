@@ -54,6 +54,19 @@ pub struct Circuit {
     pub layers: Vec<Layer>,
     /// What is revealed, in order; [`Op::OpenTo`] names its index.
     pub outputs: Vec<Output>,
+    /// Which inputs the parties examine, at most one entry for each party set.
+    pub checks: Vec<Check>,
+}
+
+/// The parties examine the inputs of a party set: a member whose inputs break a declared range has
+/// all of them replaced by zeros, publicly.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Check {
+    /// The party set (index into [`Circuit::parties`]).
+    pub set: u32,
+    /// `Public B1[size]`: for each member 1 where its inputs are used as they are, 0 where zeros
+    /// stand in for them. The circuit does the replacing; this names the bits for the report.
+    pub value: ValueId,
 }
 
 /// A declared set of parties (clients or receivers).

@@ -177,6 +177,20 @@ pub enum Op {
         k: u64,
     },
 
+    // ---- local, by public coins ------------------------------------------------------------
+    /// Random inner products: x `[m, d]` over a ring, `Rep` or `Public` -> `[m, tests]`, held alike:
+    /// `out[i, t] = sum_j chi[t, j] * x[i, j]` with lazy signs chi, which are -1, 0, 1 with
+    /// probabilities 1/4, 1/2, 1/4, drawn from public coins (`Public A128[]`), the same for every i
+    /// (see [`crate::protocol::signs`]). Linear in x.
+    Project {
+        /// Operand.
+        x: ValueId,
+        /// The coins. They must be drawn after x is fixed.
+        coin: ValueId,
+        /// Inner products of each row, 1 to 1024.
+        tests: u64,
+    },
+
     // ---- interactive -----------------------------------------------------------------------
     /// `Add3 -> Rep`. P_i adds a share of zero and sends its word to P_{i-1}: k bits per element
     /// each. Together with a local product this is the multiplication of Araki et al. (2016).
@@ -236,6 +250,10 @@ impl Op {
             Gather { x, index, .. } => {
                 *x = f(*x);
                 *index = f(*index);
+            }
+            Project { x, coin, .. } => {
+                *x = f(*x);
+                *coin = f(*coin);
             }
             Neg(x)
             | Scale(x, _)
@@ -305,6 +323,7 @@ impl Op {
             AsAdd3(_) => "as_add3",
             Trivial(_) => "trivial",
             Committee { .. } => "committee",
+            Project { .. } => "project",
             Reshare(_) => "reshare",
             Input(_) => "input",
             Deal(_) => "deal",

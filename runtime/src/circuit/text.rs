@@ -21,7 +21,8 @@
 //! One statement per line; the declarations in this order, then the layers, numbered from 0. An
 //! instruction ends with the type of its result and `@` its site. Constants are words `7`, ranges
 //! `0..3` (0, 1, 2) and repetitions `7x4` (7, four times). A record's fields follow the shape:
-//! `[5] fields "w"[2,2] "b"[1]`. Strings are quoted, with `\"`, `\\` and `\u{a}`. Floating-point
+//! `[5] fields "w"[2,2] "b"[1]`. `check 0 %17`, between outputs and sites, says that %17 holds the
+//! bits of which members of party set 0 were admitted. Strings are quoted, with `\"`, `\\` and `\u{a}`. Floating-point
 //! numbers have as many digits as they need to read back exactly. Blank lines and lines that start
 //! with `#` are skipped.
 //!

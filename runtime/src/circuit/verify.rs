@@ -28,6 +28,8 @@
 //!     known.)
 //! 13. **Outputs** are opened exactly once each, with the declared ring and shape, to a party set
 //!     that exists; factor and divisor are finite and not zero; fields fill the only axis.
+//! 14. **Checks**: at most one of each party set, which exists; its value is the result of an
+//!     instruction, `Public` single bits, one for each member.
 
 mod infer;
 
@@ -53,6 +55,8 @@ pub const MAX_DECLARATIONS: usize = 1 << 16;
 pub const MAX_MEMBERS: u64 = 1 << 20;
 /// Largest set that committees are drawn from: drawing takes time quadratic in it.
 pub const MAX_COMMITTEE: u64 = 1 << 15;
+/// Largest number of random inner products of a row.
+pub const MAX_TESTS: u64 = 1024;
 /// Largest number of words of all constants together.
 pub const MAX_CONSTS: usize = 1 << 25;
 
@@ -223,6 +227,14 @@ pub enum VerifyError {
         /// What is wrong.
         why: &'static str,
     },
+    /// Invariant 14.
+    #[error("check {index}: {why}")]
+    BadCheck {
+        /// Its index.
+        index: usize,
+        /// What is wrong.
+        why: &'static str,
+    },
 }
 
 /// Checks all invariants of the [module docs](self).
@@ -235,7 +247,7 @@ pub fn verify(circuit: &Circuit) -> Result<(), VerifyError> {
     for (i, ty) in circuit.types.iter().enumerate() {
         check_type(ty).map_err(|error| VerifyError::BadType { value: ValueId(i as u32), error })?;
     }
-    let mut check = Check {
+    let mut check = Checker {
         circuit,
         state: vec![State::Undefined; circuit.types.len()],
         opened: vec![false; circuit.outputs.len()],
@@ -253,6 +265,30 @@ pub fn verify(circuit: &Circuit) -> Result<(), VerifyError> {
             return Err(VerifyError::BadOutput { index, name: output.name.clone(), why });
         }
     }
+    checks(circuit)
+}
+
+/// Invariant 14, in a circuit whose values are all defined.
+fn checks(circuit: &Circuit) -> Result<(), VerifyError> {
+    let given: BTreeSet<ValueId> = (circuit.inputs.iter().map(|i| i.value))
+        .chain(circuit.consts.iter().map(|c| c.value))
+        .collect();
+    let mut sets = BTreeSet::new();
+    for (index, check) in circuit.checks.iter().enumerate() {
+        let (set, ty) =
+            (circuit.parties.get(check.set as usize), circuit.types.get(check.value.index()));
+        let why = match (set, ty) {
+            (None, _) => "its party set does not exist",
+            (_, None) => "its value does not exist",
+            _ if !sets.insert(check.set) => "another check has its party set",
+            _ if given.contains(&check.value) => "its value is not the result of an instruction",
+            (Some(set), Some(ty)) => match (ty.hold, ty.dom, &ty.shape[..]) {
+                (Hold::Public, Dom::Bits(1), &[n]) if n == set.size => continue,
+                _ => "its value is not one public bit for each member",
+            },
+        };
+        return Err(VerifyError::BadCheck { index, why });
+    }
     Ok(())
 }
 
@@ -269,6 +305,7 @@ fn bounds(c: &Circuit) -> Result<(), VerifyError> {
         ("party sets", c.parties.len(), MAX_DECLARATIONS),
         ("inputs", c.inputs.len(), MAX_DECLARATIONS),
         ("outputs", c.outputs.len(), MAX_DECLARATIONS),
+        ("checks", c.checks.len(), MAX_DECLARATIONS),
         ("fields", fields, MAX_DECLARATIONS),
         ("words of constants", consts, MAX_CONSTS),
     ] {
@@ -292,13 +329,13 @@ enum State {
     Dropped,
 }
 
-struct Check<'a> {
+struct Checker<'a> {
     circuit: &'a Circuit,
     state: Vec<State>,
     opened: Vec<bool>,
 }
 
-impl<'a> Check<'a> {
+impl<'a> Checker<'a> {
     fn ty(&self, v: ValueId) -> Option<&'a Type> {
         self.circuit.types.get(v.index())
     }

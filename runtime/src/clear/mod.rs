@@ -39,6 +39,8 @@ pub struct Evaluation {
     pub outputs: Vec<Revealed>,
     /// The coins that were used.
     pub coins: Vec<u128>,
+    /// For each of the circuit's checks its party set and which members' inputs were admitted.
+    pub admitted: Vec<(u32, Vec<bool>)>,
     /// Every value that is defined, by id; empty without [`Options::trace`].
     pub trace: Vec<Option<Data>>,
 }
@@ -75,6 +77,7 @@ pub fn evaluate(
         values: vec![None; circuit.types.len()],
         coins: Vec::new(),
         outputs: vec![None; circuit.outputs.len()],
+        admitted: vec![Vec::new(); circuit.checks.len()],
     };
     let mut inputs = inputs.into_iter();
     for input in &circuit.inputs {
@@ -101,7 +104,8 @@ pub fn evaluate(
     let trace = if options.trace { run.values } else { Vec::new() };
     let revealed = run.outputs.into_iter().zip(&circuit.outputs);
     let outputs = revealed.filter_map(|(x, o)| Some(Revealed::new(o, x?))).collect();
-    Ok(Evaluation { outputs, coins: run.coins, trace })
+    let admitted = circuit.checks.iter().map(|c| c.set).zip(run.admitted).collect();
+    Ok(Evaluation { outputs, coins: run.coins, admitted, trace })
 }
 
 struct Run<'a> {
@@ -110,6 +114,7 @@ struct Run<'a> {
     values: Vec<Option<Data>>,
     coins: Vec<u128>,
     outputs: Vec<Option<Data>>,
+    admitted: Vec<Vec<bool>>,
 }
 
 impl Run<'_> {
@@ -161,6 +166,10 @@ impl Run<'_> {
             }
         };
         if let Some(out) = instr.out {
+            let checks = self.circuit.checks.iter().zip(&mut self.admitted);
+            for (_, admitted) in checks.filter(|(c, _)| c.value == out) {
+                *admitted = value.to_bools();
+            }
             self.values[out.index()] = Some(value);
         }
         Ok(())

@@ -2,6 +2,7 @@
 //! shares, where an operation is linear or acts on values they know.
 
 use crate::circuit::Op;
+use crate::protocol::signs::Signs;
 use crate::ring::kernels::{self, ConvDims, MatMulDims};
 use crate::ring::layout::{self, IndexOutOfRange};
 use crate::ring::{Data, Words};
@@ -54,8 +55,24 @@ pub fn eval(op: &Op, args: &[Arg<'_>]) -> Result<Data, IndexOutOfRange> {
             let index: Vec<u64> = indices(args[1].0);
             layout::gather(args[0].0, args[0].1, *axis, *batch, &index, args[1].1)?
         }
+        Op::Project { tests, .. } => {
+            let [sums] = project([args[0].0], args[0].1, args[1].0.get_u128(0), *tests);
+            sums
+        }
         _ => panic!("`{}` is not an operation on plain values", op.name()),
     })
+}
+
+/// Random inner products of rows, the same for every tensor: `[m, d]` each, `[m, tests]` results.
+///
+/// # Panics
+///
+/// On operands that the verifier excludes.
+pub fn project<const N: usize>(xs: [&Data; N], shape: &[u64], coin: u128, tests: u64) -> [Data; N] {
+    let [m, _] = sizes(shape);
+    let signs = Signs::new(coin, tests);
+    let fill = |block: usize, out: &mut [u8]| signs.fill(block, out);
+    kernels::project(xs.map(words), m, tests as usize, &fill).map(Data::Ring)
 }
 
 /// Words as indices; what does not fit is out of range for every axis.

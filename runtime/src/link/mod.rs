@@ -48,6 +48,8 @@ pub enum Kind {
     Agreed = 4,
     /// The sender has stopped; nothing follows.
     Abort = 5,
+    /// What is compared of the clients' inputs before layer 0; the header's layer is the step.
+    Inputs = 6,
 }
 
 /// The frame in front of a message. Not counted as traffic of the protocol.
@@ -55,7 +57,8 @@ pub enum Kind {
 pub struct Header {
     /// What follows.
     pub kind: Kind,
-    /// Index of the layer, 0 for the other kinds (for an abort: the layer the sender stopped in).
+    /// Index of the layer, 0 for the other kinds (for an abort: the layer the sender stopped in; for
+    /// the comparison of inputs: its step).
     pub layer: u32,
     /// Length of the body in bytes.
     pub len: u64,
@@ -88,6 +91,7 @@ impl Header {
             3 => Kind::Done,
             4 => Kind::Agreed,
             5 => Kind::Abort,
+            6 => Kind::Inputs,
             _ => return None,
         };
         let layer = u32::from_le_bytes([l0, l1, l2, l3]);
@@ -118,6 +122,7 @@ impl fmt::Display for Header {
             Kind::Done => write!(f, "the end of the layers"),
             Kind::Agreed => write!(f, "the end of the run"),
             Kind::Abort => write!(f, "an abort"),
+            Kind::Inputs => write!(f, "step {} of comparing the inputs", self.layer),
         }
     }
 }
@@ -192,12 +197,13 @@ mod tests {
 
     #[test]
     fn headers_read_back() {
-        for kind in [Kind::Hello, Kind::Layer, Kind::Done, Kind::Agreed, Kind::Abort] {
+        for kind in [Kind::Hello, Kind::Layer, Kind::Done, Kind::Agreed, Kind::Abort, Kind::Inputs]
+        {
             let h = Header { kind, layer: 0x0102_0304, len: 0x1122_3344_5566_7788 };
             assert_eq!(Header::decode(&h.encode()), Some(h));
         }
         assert_eq!(Header::decode(&[0; Header::BYTES]), None);
-        assert_eq!(Header::decode(&[6; Header::BYTES]), None);
+        assert_eq!(Header::decode(&[7; Header::BYTES]), None);
     }
 
     #[test]

@@ -3,7 +3,6 @@
 use crate::circuit::verify::VerifyError;
 use crate::link::{LinkError, Peer};
 use crate::ring::layout::IndexOutOfRange;
-use crate::share::deal::DealError;
 use crate::share::encode::InputError;
 use std::fmt;
 use thiserror::Error;
@@ -13,6 +12,8 @@ use thiserror::Error;
 pub enum Phase {
     /// Before the first share is used.
     Handshake,
+    /// While the parties settle whose inputs are used.
+    Inputs,
     /// In a layer of the circuit, counted from 0.
     Layer(u32),
     /// After the last layer, while the parties tell one another that they are done.
@@ -23,6 +24,7 @@ impl fmt::Display for Phase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Phase::Handshake => f.write_str("handshake"),
+            Phase::Inputs => f.write_str("handshake, comparing inputs"),
             Phase::Layer(l) => write!(f, "layer {l}"),
             Phase::Closing => f.write_str("end of the run"),
         }
@@ -75,14 +77,9 @@ pub enum RunError {
     /// An input file does not fit the circuit.
     #[error(transparent)]
     Input(#[from] InputError),
-    /// What a client dealt does not fit the circuit.
-    #[error("{giver}: {problem}")]
-    Deal {
-        /// Party set and member.
-        giver: String,
-        /// What is wrong.
-        problem: DealError,
-    },
+    /// The parties found different values of something public.
+    #[error("the parties disagree on {0}")]
+    Disagreement(&'static str),
     /// The operating system gave no randomness.
     #[error("no randomness from the operating system: {0}")]
     Randomness(#[from] getrandom::Error),

@@ -40,6 +40,7 @@ pub(super) fn eval(
             let words: Vec<u128> = drawn.into_iter().map(u128::from).collect();
             Held::one(Data::from_u128s(Dom::Ring(32), &words))
         }
+        Op::Project { x, coin, tests } => cx.project(*x, *coin, *tests),
         op => cx.linear(op)?,
     })
 }
@@ -204,6 +205,21 @@ impl<'a> Cx<'a> {
             let mut z = plain::product(op, (&both(x), sx), (&y.first, sy));
             plain::product_acc(op, &mut z, (&x.first, sx), (&y.second, sy));
             z
+        }
+    }
+
+    /// Of both components at once: the signs are expanded once.
+    fn project(&self, x: ValueId, coin: ValueId, tests: u64) -> Held {
+        let (shape, coin) = (self.shape(x), self.regs.one(coin).get_u128(0));
+        match self.regs.get(x) {
+            Held::One(x) => {
+                let [sums] = plain::project([x], shape, coin, tests);
+                Held::one(sums)
+            }
+            Held::Rep(x) => {
+                let [first, second] = plain::project([&x.first, &x.second], shape, coin, tests);
+                Held::Rep(Rep::new(first, second))
+            }
         }
     }
 

@@ -9,10 +9,12 @@
 //!
 //! 1. Handshake: the parties compare hashes of the circuit and of the public inputs, and the run's
 //!    id. Nothing else is sent before all agree.
-//! 2. For each layer: evaluate the local instructions; send one message to each other party and to
+//! 2. The parties settle whose inputs are used ([`Replaced`]): a client that gave nothing, or different
+//!    copies to different parties, has zeros in place of its inputs from here on.
+//! 3. For each layer: evaluate the local instructions; send one message to each other party and to
 //!    each receiver, if the layer has anything for them; wait for the two messages of the peers,
 //!    whose kind, layer and length are known; finish the instructions.
-//! 3. Closing, in two steps: each party tells the others that it is done and waits for the same from
+//! 4. Closing, in two steps: each party tells the others that it is done and waits for the same from
 //!    them; then it tells the others and the receivers that all agree, and waits for the same. With
 //!    one step, a party that finds a stray message where the others' end should be would stop after
 //!    it had let the others finish. Closing carries no data and is not counted as rounds.
@@ -27,12 +29,14 @@ mod local;
 mod receiver;
 mod registers;
 pub mod session;
+mod submissions;
 mod transcript;
 
 pub use error::{Phase, RunError};
 pub use hello::{Hello, hash_public};
 pub use receiver::{Receiver, receive};
 pub use registers::Held;
+pub use submissions::{Replaced, Uploads, Why};
 pub use transcript::{Direction, Event, Recorded, Recorder, Transcript};
 
 use crate::circuit::verify::verify;
@@ -54,6 +58,8 @@ pub struct Party<'a> {
     pub link: &'a mut dyn Link,
     /// The run's public name.
     pub run: RunId,
+    /// What arrived of the clients' inputs.
+    pub uploads: Uploads,
     /// How long to wait for a message of a peer, its computation of the layer included.
     pub deadline: Duration,
     /// Told of every input, value and message, if there is one.
@@ -73,6 +79,10 @@ pub struct PartyReport {
     pub peak_memory: u64,
     /// The public coins, in the order of their instructions.
     pub coins: Vec<u128>,
+    /// For each of the circuit's checks its party set and which members' inputs were admitted.
+    pub admitted: Vec<(u32, Vec<bool>)>,
+    /// Clients whose inputs were replaced by zeros, by party set and member.
+    pub replaced: Vec<Replaced>,
 }
 
 impl<'a> Party<'a> {
@@ -103,6 +113,10 @@ struct Engine<'a> {
     instr: u64,
     bytes_sent: u64,
     coins: Vec<u128>,
+    /// Clients whose inputs are not used, before the circuit's checks.
+    replaced: Vec<Replaced>,
+    /// The results of the circuit's checks, once they are known.
+    admitted: Vec<(u32, Vec<bool>)>,
 }
 
 impl<'a> Engine<'a> {
@@ -116,6 +130,8 @@ impl<'a> Engine<'a> {
             instr: 0,
             bytes_sent: 0,
             coins: Vec::new(),
+            replaced: Vec::new(),
+            admitted: party.circuit.checks.iter().map(|c| (c.set, Vec::new())).collect(),
             party,
         }
     }
@@ -126,6 +142,7 @@ impl<'a> Engine<'a> {
         self.regs = Registers::new(circuit.types.len());
         self.check_inputs(&inputs)?;
         self.greet(&inputs)?;
+        let inputs = self.settle(inputs)?;
         self.load(inputs);
         for (l, layer) in circuit.layers.iter().enumerate() {
             self.phase = Phase::Layer(l as u32);
@@ -155,6 +172,8 @@ impl<'a> Engine<'a> {
             bytes_sent: self.bytes_sent,
             peak_memory: self.regs.peak(),
             coins: std::mem::take(&mut self.coins),
+            replaced: self.all_replaced(),
+            admitted: std::mem::take(&mut self.admitted),
         })
     }
 
@@ -213,6 +232,12 @@ impl<'a> Engine<'a> {
         if let Some(t) = self.party.transcript.as_deref_mut() {
             t.value(v, &value);
         }
+        let checks = self.party.circuit.checks.iter().zip(&mut self.admitted);
+        for (_, (_, admitted)) in checks.filter(|(c, _)| c.value == v) {
+            if let Held::One(bits) = &value {
+                *admitted = bits.to_bools();
+            }
+        }
         self.regs.set(v, value);
     }
 
@@ -235,7 +260,7 @@ impl<'a> Engine<'a> {
     fn abort(&mut self) {
         let layer = match self.phase {
             Phase::Layer(l) => l,
-            Phase::Handshake | Phase::Closing => 0,
+            Phase::Handshake | Phase::Inputs | Phase::Closing => 0,
         };
         for peer in self.everybody() {
             // The run has failed already; there is nobody left to tell about this failure.

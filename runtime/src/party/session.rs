@@ -1,13 +1,16 @@
 //! A run on this machine: the clients' inputs are dealt, three parties and the receivers run as
 //! threads, their links are queues in memory.
 
-use super::{Held, Party, PartyReport, Receiver, Recorder, RunError, Transcript, receive};
+use super::{
+    Held, Party, PartyReport, Receiver, Recorder, Replaced, RunError, Transcript, Uploads, Why,
+    receive,
+};
 use crate::circuit::Circuit;
 use crate::circuit::verify::verify;
 use crate::link::Link;
 use crate::link::memory::{Memory, Mesh, mesh};
 use crate::ring::Data;
-use crate::share::deal::{Dealt, layout};
+use crate::share::deal::{Dealt, Upload, layout};
 use crate::share::encode::{Encoded, Inputs};
 use crate::share::reveal::Revealed;
 use crate::share::{PairSeeds, Prg, Prss, Purpose, Rep, RunId, Seed, Stream};
@@ -17,6 +20,9 @@ use std::time::{Duration, Instant};
 
 /// Wraps the link of a party.
 pub type WrapLink<'a> = dyn Fn(usize, Memory) -> Box<dyn Link> + Sync + 'a;
+
+/// Changes what the three parties get of a client: party set, member, uploads.
+pub type Tamper<'a> = dyn Fn(usize, usize, &mut [Upload; 3]) + Sync + 'a;
 
 /// How to run.
 #[derive(Clone, Copy)]
@@ -30,15 +36,31 @@ pub struct Options<'a> {
     pub wrap: Option<&'a WrapLink<'a>>,
     /// Whether to record what each party holds and says.
     pub record: bool,
+    /// A client with its own software: changes the uploads on their way. For tests.
+    pub tamper: Option<&'a Tamper<'a>>,
+    /// Whether the parties compare what they got of every client. Off only to show what happens then.
+    pub compare_inputs: bool,
+    /// Clients submit numbers outside their declared range as words of the ring, instead of
+    /// refusing them: to see the check among the parties at work.
+    pub submit_unchecked: bool,
     /// Called by party 0 after each layer with the layers done and all layers.
     pub progress: Option<&'a (dyn Fn(usize, usize) + Sync)>,
 }
 
 impl Default for Options<'_> {
-    /// Random, ten minutes, plain links, nothing recorded.
+    /// Random, ten minutes, plain links, nothing recorded, honest clients.
     fn default() -> Self {
         let deadline = Duration::from_secs(600);
-        Options { seed: None, deadline, wrap: None, record: false, progress: None }
+        Options {
+            seed: None,
+            deadline,
+            wrap: None,
+            record: false,
+            tamper: None,
+            compare_inputs: true,
+            submit_unchecked: false,
+            progress: None,
+        }
     }
 }
 
@@ -49,6 +71,11 @@ pub struct Report {
     pub outputs: Vec<Revealed>,
     /// The public coins, in the order of their instructions.
     pub coins: Vec<u128>,
+    /// For each of the circuit's checks its party set and which members' inputs were admitted. All
+    /// parties found the same.
+    pub admitted: Vec<(u32, Vec<bool>)>,
+    /// Clients whose inputs were replaced by zeros, by party set and member. All parties found the same.
+    pub replaced: Vec<Replaced>,
     /// Rounds.
     pub rounds: usize,
     /// Bytes sent by each party, frames excluded.
@@ -57,7 +84,7 @@ pub struct Report {
     pub seconds: f64,
     /// Most bytes that values took at one time, by party.
     pub peak_memory: [u64; 3],
-    /// Bytes that each client uploads, by party set and member.
+    /// Bytes that each client uploads, by party set and member; 0 for one that gave nothing.
     pub upload_bytes: Vec<Vec<u64>>,
     /// What each party held and said, if it was recorded.
     pub recorded: Option<[Recorder; 3]>,
@@ -89,7 +116,10 @@ pub fn run_local(
     inputs: &Inputs,
     options: &Options<'_>,
 ) -> Result<Report, RunError> {
-    let encoded = encode(circuit, inputs)?;
+    let encoded = match options.submit_unchecked {
+        true => encode_unchecked(circuit, inputs)?,
+        false => encode(circuit, inputs)?,
+    };
     run_outcome(circuit, encoded, options)?.report(circuit)
 }
 
@@ -101,6 +131,17 @@ pub fn run_local(
 pub fn encode(circuit: &Circuit, inputs: &Inputs) -> Result<Encoded, RunError> {
     verify(circuit)?;
     Ok(Encoded::new(circuit, inputs)?)
+}
+
+/// As [`encode`], with real numbers and integers outside their range as the words that they are modulo
+/// 2^k: what a client with its own software may submit.
+///
+/// # Errors
+///
+/// As [`encode`], ranges excepted.
+pub fn encode_unchecked(circuit: &Circuit, inputs: &Inputs) -> Result<Encoded, RunError> {
+    verify(circuit)?;
+    Ok(Encoded::unchecked(circuit, inputs)?)
 }
 
 /// The public coins that [`run_local`] draws with this seed, in the order of their instructions:
@@ -137,7 +178,7 @@ pub fn run_outcome(
     let mut source = Source::new(options.seed);
     let run = RunId(*source.seed()?.expose());
     let seeds = [source.seed()?, source.seed()?, source.seed()?];
-    let Shared { held, upload_bytes } = share(circuit, inputs, run, &mut source)?;
+    let Shared { held, uploads, upload_bytes } = share(circuit, inputs, run, &mut source, options)?;
 
     let sets: BTreeSet<usize> = circuit.outputs.iter().map(|o| o.to as usize).collect();
     let sets: Vec<usize> = sets.into_iter().collect();
@@ -149,8 +190,8 @@ pub fn run_outcome(
     let start = Instant::now();
     let (ended, received) = thread::scope(|scope| {
         let mut running = Vec::new();
-        let each = parties.into_iter().zip(held).zip(&mut recorders).enumerate();
-        for (i, ((link, inputs), recorder)) in each {
+        let each = parties.into_iter().zip(held).zip(uploads).zip(&mut recorders).enumerate();
+        for (i, (((link, inputs), uploads), recorder)) in each {
             let prss = Prss::new(i, &pairs[i], run);
             running.push(scope.spawn(move || {
                 let mut link: Box<dyn Link> = match options.wrap {
@@ -160,7 +201,8 @@ pub fn run_outcome(
                 let transcript = options.record.then_some(recorder as &mut dyn Transcript);
                 let progress = options.progress.filter(|_| i == 0);
                 let link = &mut *link;
-                Party { circuit, prss, link, run, deadline, transcript, progress }.run(inputs)
+                Party { circuit, prss, link, run, uploads, deadline, transcript, progress }
+                    .run(inputs)
             }));
         }
         let listening: Vec<_> = receivers
@@ -218,6 +260,12 @@ impl Outcome {
         let rank =
             |r: &Revealed| circuit.outputs.iter().position(|o| (&o.name, o.to) == (&r.name, r.to));
         revealed.sort_by_key(rank);
+        if reports.windows(2).any(|r| r[0].admitted != r[1].admitted) {
+            return Err(RunError::Disagreement("which inputs are admitted"));
+        }
+        if reports.windows(2).any(|r| r[0].replaced != r[1].replaced) {
+            return Err(RunError::Disagreement("whose inputs are replaced"));
+        }
         let number = |f: fn(&PartyReport) -> u64| {
             let mut out = [0; 3];
             out.iter_mut().zip(&reports).for_each(|(o, r)| *o = f(r));
@@ -227,6 +275,8 @@ impl Outcome {
             bytes_sent: number(|r| r.bytes_sent),
             peak_memory: number(|r| r.peak_memory),
             rounds: reports.first().map_or(0, |r| r.rounds),
+            replaced: reports.first().map_or(Vec::new(), |r| r.replaced.clone()),
+            admitted: reports.first().map_or(Vec::new(), |r| r.admitted.clone()),
             coins: reports.into_iter().next().map_or(Vec::new(), |r| r.coins),
             outputs: revealed,
             seconds: self.seconds,
@@ -240,38 +290,60 @@ impl Outcome {
 struct Shared {
     /// What each party holds of the inputs, in declaration order.
     held: [Vec<Held>; 3],
+    /// What each party knows of the clients' uploads.
+    uploads: [Uploads; 3],
     /// Bytes that each client uploads, by party set and member.
     upload_bytes: Vec<Vec<u64>>,
 }
 
-/// Deals every client's inputs and expands them at the parties.
+/// Deals every client's inputs and expands them at the parties. Of a client that gave nothing, or
+/// something that a party cannot read, the party holds zeros for now, and knows.
 fn share(
     circuit: &Circuit,
     inputs: Encoded,
     run: RunId,
     source: &mut Source,
+    options: &Options<'_>,
 ) -> Result<Shared, RunError> {
     // By party and input: the members' shares.
     let mut shares: [Vec<Vec<Rep>>; 3] = [0, 1, 2].map(|_| vec![Vec::new(); circuit.inputs.len()]);
+    let mut uploads =
+        [0, 1, 2].map(|_| Uploads { unchecked: !options.compare_inputs, ..Uploads::default() });
     let mut upload_bytes = Vec::new();
-    for (s, members) in inputs.sets.iter().enumerate() {
+    for (s, set) in circuit.parties.iter().enumerate() {
         let layout = layout(circuit, s);
-        let mut uploads = Vec::new();
-        for (i, given) in members.iter().enumerate().filter(|(_, given)| !given.is_empty()) {
-            let given: Vec<(u64, &Data)> = given.iter().map(|(j, x)| (*j, x)).collect();
-            let dealt = Dealt::new(source.seed()?, source.seed()?, run, &given);
-            uploads.push(dealt.upload_bytes());
-            for (party, upload) in dealt.uploads().iter().enumerate() {
-                let name = circuit.parties.get(s).map_or("", |p| &p.name);
-                let expanded = upload
-                    .expand(party, run, &layout)
-                    .map_err(|problem| RunError::Deal { giver: format!("{name} {i}"), problem })?;
-                for ((j, ..), rep) in layout.iter().zip(expanded) {
+        let members = if layout.is_empty() { 0 } else { set.size as usize };
+        let mut sizes = Vec::with_capacity(members);
+        for i in 0..members {
+            let given = inputs.sets.get(s).and_then(|m| m.get(i)).filter(|g| !g.is_empty());
+            let dealt = match given {
+                Some(given) => {
+                    let given: Vec<(u64, &Data)> = given.iter().map(|(j, x)| (*j, x)).collect();
+                    Some(Dealt::new(source.seed()?, source.seed()?, run, &given))
+                }
+                None => None,
+            };
+            sizes.push(dealt.as_ref().map_or(0, Dealt::upload_bytes));
+            let mut parts = dealt.map(|d| d.uploads());
+            if let (Some(tamper), Some(parts)) = (options.tamper, &mut parts) {
+                tamper(s, i, parts);
+            }
+            for party in 0..3 {
+                let expanded = match &parts {
+                    None => Err(Why::Missing),
+                    Some(u) => u[party].expand(party, run, &layout).map_err(|_| Why::Inconsistent),
+                };
+                let reps = expanded.unwrap_or_else(|why| {
+                    uploads[party].unusable.insert((s as u32, i as u64), why);
+                    let zeros = |dom, n| Rep::new(Data::zeros(dom, n), Data::zeros(dom, n));
+                    layout.iter().map(|&(_, dom, n)| zeros(dom, n)).collect()
+                });
+                for ((j, ..), rep) in layout.iter().zip(reps) {
                     shares[party][*j as usize].push(rep);
                 }
             }
         }
-        upload_bytes.push(uploads);
+        upload_bytes.push(sizes);
     }
     let held = shares.map(|inputs_of| {
         let held = inputs_of.into_iter().enumerate().map(|(j, parts)| {
@@ -289,7 +361,7 @@ fn share(
         });
         held.collect()
     });
-    Ok(Shared { held, upload_bytes })
+    Ok(Shared { held, uploads, upload_bytes })
 }
 
 /// Seeds from the operating system or from a number.

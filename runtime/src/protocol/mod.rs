@@ -1,7 +1,8 @@
 //! The interactive instructions, one file each: the message before the exchange, the result after.
 //!
 //! Lives here: what a party sends and keeps (`message`), what it makes of what it gets (`finish`),
-//! and how many elements travel ([`outgoing`], [`incoming`]). May not: circuits' control flow, links,
+//! and how many elements travel ([`outgoing`], [`incoming`]); what public coins expand to
+//! ([`committee`], [`signs`]). May not: circuits' control flow, links,
 //! bytes. A file's doc states the ideal functionality, the shares of every party, the messages, the
 //! cost and why a party's view can be simulated.
 //!
@@ -27,6 +28,7 @@ pub mod input;
 pub mod open;
 pub mod open_to;
 pub mod reshare;
+pub mod signs;
 pub mod xchg;
 
 use crate::circuit::{Op, shards};

@@ -81,6 +81,11 @@ impl Data {
         }
     }
 
+    /// For each element whether its lowest bit is set.
+    pub fn to_bools(&self) -> Vec<bool> {
+        (0..self.len()).map(|i| self.get_u128(i) & 1 == 1).collect()
+    }
+
     /// Element i, zero-extended.
     pub fn get_u128(&self, i: usize) -> u128 {
         match self {

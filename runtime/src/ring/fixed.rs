@@ -11,6 +11,19 @@ pub fn encode(x: f64, frac: u32, k: u32) -> Option<u128> {
     (scaled >= -bound && scaled < bound).then(|| (scaled as i128 as u128) & low_mask(k))
 }
 
+/// round(x * 2^frac) modulo 2^k, whatever its size. `None` for NaN, for infinities, and where x 2^frac is
+/// beyond the largest `f64`.
+pub fn wrapping(x: f64, frac: u32, k: u32) -> Option<u128> {
+    let scaled = (x * pow2(i64::from(frac))).round_ties_even();
+    if !scaled.is_finite() {
+        return None;
+    }
+    // The remainder is exact, and less than 2^k <= 2^128.
+    let rest = (scaled.abs() % pow2(i64::from(k))) as u128;
+    let word = if scaled < 0.0 { rest.wrapping_neg() } else { rest };
+    Some(word & low_mask(k))
+}
+
 /// The signed value of a k-bit word, over 2^frac. Rounds to the nearest `f64` when the word has
 /// more than 53 significant bits.
 pub fn decode(word: u128, k: u32, frac: u32) -> f64 {
@@ -49,6 +62,23 @@ mod tests {
             assert_eq!(encode(x, 16, 64), None);
         }
         assert_eq!(encode(0.0, 5000, 64), None);
+    }
+
+    #[test]
+    fn wrapping_reduces() {
+        for x in [0.0, 0.5, 1.5, -8.0, 1234.0625, -1.0] {
+            assert_eq!(wrapping(x, 16, 64), encode(x, 16, 64), "{x}");
+        }
+        assert_eq!(wrapping(2f64.powi(64) + 2f64.powi(20), 0, 64), Some(1 << 20));
+        assert_eq!(wrapping(-(2f64.powi(64)) - 2f64.powi(20), 0, 64), Some((1 << 64) - (1 << 20)));
+        assert_eq!(wrapping(2f64.powi(47), 16, 64), Some(1 << 63));
+        assert_eq!(wrapping(2f64.powi(48), 16, 64), Some(0));
+        assert_eq!(wrapping(300.0, 0, 8), Some(44));
+        assert_eq!(wrapping(-1e300, 0, 128), Some(0));
+        assert_eq!(wrapping(-2f64.powi(127), 0, 128), Some(1 << 127));
+        for x in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e305] {
+            assert_eq!(wrapping(x, 16, 64), None);
+        }
     }
 
     proptest! {

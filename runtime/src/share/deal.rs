@@ -11,7 +11,9 @@
 //!
 //! The client sends seed0 and seed1 to P0 and x2 to P1, which relay seed1, seed0 and x2 to whom they
 //! belong: 32 bytes and k bits per element leave the client. Any seeds and any x2 are a consistent
-//! sharing of *some* x, so with semi-honest parties a client cannot deal inconsistent shares.
+//! sharing of *some* x, so with semi-honest parties a client cannot deal inconsistent shares. Where a
+//! client uploads to each party apart, the parties compare before the first layer
+//! ([`crate::party::Replaced`]).
 //!
 //! One pair of seeds serves all inputs of a client in a run; input number j of the circuit draws
 //! from stream j.

@@ -144,12 +144,29 @@ pub fn encode_input(
     giver: &str,
     tensor: &RawTensor,
 ) -> Result<Data, InputError> {
-    elements(input, dom, tensor).map(|xs| Data::from_u128s(dom, &xs)).map_err(|problem| {
+    encode_with(input, dom, giver, tensor, true)
+}
+
+/// As [`encode_input`]; without `ranges`, what is outside the declared range is not refused but reduced
+/// modulo 2^k (an integer that is no class has no bit set).
+fn encode_with(
+    input: &Input,
+    dom: Dom,
+    giver: &str,
+    tensor: &RawTensor,
+    ranges: bool,
+) -> Result<Data, InputError> {
+    elements(input, dom, tensor, ranges).map(|xs| Data::from_u128s(dom, &xs)).map_err(|problem| {
         InputError { giver: giver.to_string(), tensor: input.name.clone(), problem }
     })
 }
 
-fn elements(input: &Input, dom: Dom, tensor: &RawTensor) -> Result<Vec<u128>, Problem> {
+fn elements(
+    input: &Input,
+    dom: Dom,
+    tensor: &RawTensor,
+    ranges: bool,
+) -> Result<Vec<u128>, Problem> {
     let (expected, found) = (size(&tensor.shape), tensor.len() as u64);
     if expected != found {
         return Err(Problem::Elements { shape: tensor.shape.clone(), expected, found });
@@ -166,6 +183,10 @@ fn elements(input: &Input, dom: Dom, tensor: &RawTensor) -> Result<Vec<u128>, Pr
                 if !x.is_finite() {
                     return Err(Problem::NotFinite { index: at(i) });
                 }
+                if !ranges {
+                    return fixed::wrapping(x, *frac, bits)
+                        .ok_or_else(|| Problem::Overflow { index: at(i), bits });
+                }
                 if !(*lo..=*hi).contains(&x) {
                     return Err(Problem::Range { index: at(i), allowed: format!("{lo}..{hi}") });
                 }
@@ -176,7 +197,7 @@ fn elements(input: &Input, dom: Dom, tensor: &RawTensor) -> Result<Vec<u128>, Pr
         }
         (Encoding::Int { lo, hi }, RawData::I64(xs)) => {
             let one = |(i, &x): (usize, &i64)| {
-                if !(*lo..*hi).contains(&x) {
+                if ranges && !(*lo..*hi).contains(&x) {
                     return Err(Problem::Range { index: at(i), allowed: format!("{lo}..{hi}") });
                 }
                 Ok(x as i128 as u128 & low_mask(bits))
@@ -186,7 +207,7 @@ fn elements(input: &Input, dom: Dom, tensor: &RawTensor) -> Result<Vec<u128>, Pr
         (Encoding::OneHot { classes }, RawData::I64(xs)) => {
             let mut out = Vec::with_capacity(xs.len().saturating_mul(*classes as usize));
             for (i, &x) in xs.iter().enumerate() {
-                if !(0..*classes as i128).contains(&i128::from(x)) {
+                if ranges && !(0..*classes as i128).contains(&i128::from(x)) {
                     return Err(Problem::Range { index: at(i), allowed: format!("0..{classes}") });
                 }
                 out.extend((0..*classes).map(|c| u128::from(c as i128 == i128::from(x))));
@@ -208,7 +229,8 @@ pub struct Inputs {
     /// Public inputs by name.
     pub public: BTreeMap<String, RawTensor>,
     /// Secret inputs by party set (index in the circuit), member and name. Sets that give nothing
-    /// may be left out at the end, or empty.
+    /// may be left out at the end, or empty. A member without tensors submitted nothing: zeros stand in
+    /// for its inputs.
     pub sets: Vec<Vec<BTreeMap<String, RawTensor>>>,
 }
 
@@ -217,13 +239,33 @@ pub struct Inputs {
 pub struct Encoded {
     /// Public inputs, by index of the input.
     pub public: BTreeMap<usize, Data>,
-    /// By party set and member: the secret inputs as (index of the input, elements).
+    /// By party set and member: the secret inputs as (index of the input, elements). Nothing for a
+    /// member that submitted nothing.
     pub sets: Vec<Vec<Vec<(u64, Data)>>>,
 }
 
 impl Encoded {
     /// Encodes every input that the circuit declares; tensors it does not declare are ignored.
+    ///
+    /// # Errors
+    ///
+    /// The first tensor that is missing or not as declared; a party set none of whose members
+    /// submitted anything.
     pub fn new(circuit: &Circuit, inputs: &Inputs) -> Result<Self, InputError> {
+        Self::with(circuit, inputs, true)
+    }
+
+    /// As [`Encoded::new`], but numbers of clients outside their declared range are taken modulo 2^k.
+    /// What is not a finite number, or of another shape or kind, is refused all the same.
+    ///
+    /// # Errors
+    ///
+    /// As [`Encoded::new`], ranges of clients excepted.
+    pub fn unchecked(circuit: &Circuit, inputs: &Inputs) -> Result<Self, InputError> {
+        Self::with(circuit, inputs, false)
+    }
+
+    fn with(circuit: &Circuit, inputs: &Inputs, ranges: bool) -> Result<Self, InputError> {
         let mut out = Encoded::default();
         let one = |j: usize, giver: &str, files: &BTreeMap<String, RawTensor>| {
             let input = &circuit.inputs[j];
@@ -233,7 +275,8 @@ impl Encoded {
                 problem: Problem::Missing,
             };
             let tensor = files.get(&input.name).ok_or_else(missing)?;
-            encode_input(input, circuit.ty(input.value).dom, giver, tensor)
+            let ranges = ranges || input.from == From::Public;
+            encode_with(input, circuit.ty(input.value).dom, giver, tensor, ranges)
         };
         for (j, input) in circuit.inputs.iter().enumerate() {
             if input.from == From::Public {
@@ -249,14 +292,19 @@ impl Encoded {
                 continue;
             };
             let members = inputs.sets.get(s).map_or(&[][..], Vec::as_slice);
-            if members.len() as u64 != set.size {
+            let submitted = members.iter().filter(|m| !m.is_empty()).count();
+            if members.len() as u64 != set.size || submitted == 0 {
+                let found = if submitted == 0 { 0 } else { members.len() as u64 };
                 return Err(InputError {
                     giver: set.name.clone(),
                     tensor: circuit.inputs[first].name.clone(),
-                    problem: Problem::Members { expected: set.size, found: members.len() as u64 },
+                    problem: Problem::Members { expected: set.size, found },
                 });
             }
-            let member = |(i, files)| {
+            let member = |(i, files): (usize, &BTreeMap<String, RawTensor>)| {
+                if files.is_empty() {
+                    return Ok(Vec::new());
+                }
                 let giver = format!("{} {i}", set.name);
                 given.iter().map(|&j| Ok((j as u64, one(j, &giver, files)?))).collect()
             };
@@ -266,17 +314,21 @@ impl Encoded {
     }
 
     /// The value of every input, in declaration order: secret inputs with the members' parts one
-    /// after another.
+    /// after another, zeros for a member that submitted nothing.
     pub fn values(&self, circuit: &Circuit) -> Vec<Data> {
-        let all = self.sets.iter().flatten().flatten();
         let value = |j: usize| {
-            let parts: Vec<&Data> =
-                all.clone().filter(|(i, _)| *i == j as u64).map(|(_, x)| x).collect();
-            match (self.public.get(&j), parts.is_empty()) {
-                (Some(x), _) => x.clone(),
-                (None, false) => Data::concat(&parts),
-                (None, true) => Data::zeros(circuit.ty(circuit.inputs[j].value).dom, 0),
-            }
+            let (input, ty) = (&circuit.inputs[j], circuit.ty(circuit.inputs[j].value));
+            let From::Each(set) = input.from else {
+                return self.public.get(&j).cloned().unwrap_or(Data::zeros(ty.dom, 0));
+            };
+            let size = circuit.parties.get(set as usize).map_or(1, |p| p.size.max(1));
+            let zeros = Data::zeros(ty.dom, (ty.elements() / size) as usize);
+            let members = self.sets.get(set as usize).map_or(&[][..], Vec::as_slice);
+            let part = |i: u64| {
+                let given = members.get(i as usize).map_or(&[][..], Vec::as_slice);
+                given.iter().find(|(k, _)| *k == j as u64).map_or(&zeros, |(_, x)| x)
+            };
+            Data::concat(&(0..size).map(part).collect::<Vec<_>>())
         };
         (0..circuit.inputs.len()).map(value).collect()
     }

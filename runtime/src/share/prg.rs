@@ -65,6 +65,10 @@ pub enum Purpose {
     Split = 6,
     /// Everything that a run with a fixed seed derives from it.
     Setup = 7,
+    /// Drawn from public coins: lazy signs of random inner products.
+    Signs = 8,
+    /// Keys the digests by which two parties compare what a client dealt.
+    Digest = 9,
 }
 
 /// Names a stream of a generator: one per instruction and purpose.
@@ -167,6 +171,12 @@ impl Prg {
     pub(crate) fn rng(&self, stream: Stream) -> impl Rng + use<> {
         self.record(stream, 0, usize::MAX);
         self.at(stream, 0)
+    }
+
+    /// Bytes of a stream from byte `at` on, a multiple of 4. For what public coins expand to, which
+    /// may be drawn again, unlike a mask.
+    pub(crate) fn public_bytes(&self, stream: Stream, at: usize, out: &mut [u8]) {
+        self.at(stream, at).fill_bytes(out);
     }
 
     fn at(&self, stream: Stream, byte: usize) -> ChaCha12Rng {

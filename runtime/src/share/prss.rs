@@ -57,6 +57,16 @@ impl Prss {
         self.prev.draw(s, dom, start, n)
     }
 
+    /// A key that P_{i+1} also derives.
+    pub fn key_with_next(&self, s: Stream) -> [u8; 32] {
+        self.next.bytes(s)
+    }
+
+    /// A key that P_{i-1} also derives.
+    pub fn key_with_prev(&self, s: Stream) -> [u8; 32] {
+        self.prev.bytes(s)
+    }
+
     /// alpha_i = F_{i,i+1} - F_{i-1,i} (xor on bits) for n elements: alpha_0 + alpha_1 + alpha_2 =
     /// 0, and to any one party the other two words are uniform but for their sum.
     pub fn zero(&self, instr: u64, dom: Dom, n: usize) -> Data {

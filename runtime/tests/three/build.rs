@@ -27,6 +27,7 @@ impl Builder {
             sites: vec![Site { name: "test".into(), line: 0 }],
             layers: vec![Layer::default()],
             outputs: vec![],
+            checks: vec![],
         };
         let encoded = Encoded { sets: vec![vec![vec![]], vec![]], ..Encoded::default() };
         Builder { circuit, encoded }

@@ -3,7 +3,7 @@
 use crate::build::Builder;
 use slvr_runtime::circuit::{Circuit, Hold, Op};
 use slvr_runtime::link::memory::{Mesh, mesh};
-use slvr_runtime::party::{Held, Party, PartyReport, RunError};
+use slvr_runtime::party::{Held, Party, PartyReport, RunError, Uploads};
 use slvr_runtime::ring::{Data, Dom};
 use slvr_runtime::share::{PairSeeds, Prss, RunId, Seed};
 use std::time::Duration;
@@ -43,6 +43,7 @@ fn run(setups: &[Setup; 3]) -> Vec<Result<PartyReport, RunError>> {
                         prss,
                         link: &mut link,
                         run: *run,
+                        uploads: Uploads::default(),
                         deadline: Duration::from_secs(20),
                         transcript: None,
                         progress: None,

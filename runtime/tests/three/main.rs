@@ -7,4 +7,5 @@ mod handshake;
 mod operations;
 mod random;
 mod session;
+mod submissions;
 mod views;

@@ -143,6 +143,18 @@ impl Generator {
         }
     }
 
+    /// Random inner products of the rows of x, by fresh coins.
+    fn projection(&mut self, x: ValueId, shape: &[u64]) -> Option<ValueId> {
+        let coin = self.add(Op::Coin)?;
+        self.next_layer();
+        let x = match shape.len() {
+            2 => x,
+            _ => self.add(Op::Reshape(x, vec![1, elements(shape) as u64]))?,
+        };
+        let tests = 1 + self.below(6);
+        self.add(Op::Project { x, coin, tests })
+    }
+
     fn step(&mut self) {
         let ready = self.ready.clone();
         let x = self.pick(&ready);
@@ -158,7 +170,7 @@ impl Generator {
         let bit = self.below(u64::from(width)) as u32;
         let count = 1 + self.below(u64::from(width - bit)) as u32;
         let split = |op| self.splits.then_some(op);
-        let choice = match self.state % 37 {
+        let choice = match self.state % 38 {
             0 => Some(Op::Neg(x)),
             1 => Some(Op::Scale(x, constant)),
             2 => Some(Op::Offset(x, constant)),
@@ -240,6 +252,10 @@ impl Generator {
             34 => Some(Op::Coin),
             35 => {
                 self.next_layer();
+                None
+            }
+            36 => {
+                self.projection(x, &ty.shape);
                 None
             }
             _ => {
@@ -374,6 +390,7 @@ fn the_generator_reaches_every_operation() {
         "as_add3",
         "trivial",
         "committee",
+        "project",
         "reshare",
         "input",
         "deal",

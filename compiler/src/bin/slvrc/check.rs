@@ -1,4 +1,4 @@
-//! `slvrc check`: parses and types a program.
+//! `slvrc check`: parses, types and certifies a program.
 
 use crate::fail::{say, warn};
 use crate::{Target, program};
@@ -15,6 +15,8 @@ pub struct Check {
 impl Check {
     pub fn run(self, json: bool) -> anyhow::Result<()> {
         let checked = program::check(&self.target, program::Sizes::OrSmallest)?;
+        // Ranges, errors and failure: what does not hold is an error with a place in the source.
+        checked.compile()?;
         let p = &checked.program;
         if json {
             let warnings: Vec<_> =

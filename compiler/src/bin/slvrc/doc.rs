@@ -1,4 +1,4 @@
-//! `slvrc doc`: the library, the models and the predicates as Markdown.
+//! `slvrc doc`: the library, the models, the predicates and the grammar as Markdown.
 
 use crate::fail::say;
 use anyhow::Context;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// Arguments.
 #[derive(clap::Args)]
 pub struct Doc {
-    /// `std`, `models`, `predicates`, or `.slvr` files; the first three if nothing is named.
+    /// `std`, `models`, `predicates`, `grammar`, or `.slvr` files; the first four if nothing is named.
     #[arg(value_name = "PAGE")]
     pages: Vec<String>,
     /// Write `PAGE.md` into this folder instead of to standard output.
@@ -21,7 +21,7 @@ pub struct Doc {
 
 impl Doc {
     pub fn run(self, json: bool) -> anyhow::Result<()> {
-        let all = || ["std", "models", "predicates"].map(String::from).to_vec();
+        let all = || ["std", "models", "predicates", "grammar"].map(String::from).to_vec();
         let wanted = if self.pages.is_empty() { all() } else { self.pages };
         let pages = wanted.iter().map(|name| page(name)).collect::<anyhow::Result<Vec<_>>>()?;
         if let Some(dir) = &self.output {
@@ -51,8 +51,10 @@ fn page(name: &str) -> anyhow::Result<(String, String)> {
         "std" => doc::std_page(),
         "models" => doc::models_page(),
         "predicates" => doc::predicates_page(),
+        "grammar" => doc::grammar::page(),
         _ => {
-            let what = "neither `std`, `models` or `predicates` nor a file that can be read";
+            let what =
+                "neither `std`, `models`, `predicates` or `grammar` nor a file that can be read";
             let text = fs::read_to_string(name).with_context(|| format!("{name}: {what}"))?;
             let stem = Path::new(name).file_stem().unwrap_or_default().to_string_lossy();
             let mut sources = Sources::new();

@@ -33,7 +33,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Verb {
-    /// Parse and type a program; print diagnostics.
+    /// Parse, type and certify a program; print diagnostics.
     Check(check::Check),
     /// Print a stage of a program as text that reads back.
     Print(print::Print),

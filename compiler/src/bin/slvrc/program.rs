@@ -118,8 +118,7 @@ pub fn check_text(
     let options = types::Options { bindings, predicate, defaults: sizes == Sizes::OrSmallest };
     let done = types::check(&mut sources, id, &options, &mut read);
     match done {
-        Ok(types::Checked { program, mut warnings, chosen }) => {
-            warnings.extend(pipeline::unchecked_demands(&program));
+        Ok(types::Checked { program, warnings, chosen }) => {
             Ok(Checked { program, sources, warnings, chosen })
         }
         Err(diagnostics) => Err(Rejected { diagnostics, sources }.into()),
@@ -209,6 +208,7 @@ fn interface(program: &Program) -> Circuit {
         sites: Vec::new(),
         layers: vec![Layer::default()],
         outputs: Vec::new(),
+        checks: Vec::new(),
     };
     for stmt in &program.body {
         let value = ValueId(out.types.len() as u32);

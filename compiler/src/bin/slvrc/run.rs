@@ -28,6 +28,10 @@ pub struct Run {
     /// For tests and demonstrations only.
     #[arg(long)]
     seed: Option<u64>,
+    /// Submit numbers outside their declared range as words of the ring: skips the check on the
+    /// client's side, so that the parties' check can be seen at work.
+    #[arg(long)]
+    submit_unchecked: bool,
     /// Seconds a party waits for a message of another.
     #[arg(long, default_value_t = 600)]
     deadline: u64,
@@ -39,7 +43,7 @@ pub fn leaks(circuit: &Circuit) -> Value {
         .outputs
         .iter()
         .map(|o| {
-            let to = circuit.parties.get(o.to as usize).map_or("?", |p| &p.name);
+            let to = set_name(circuit, o.to);
             json!({ "name": o.name, "to": to, "shape": o.shape })
         })
         .collect()
@@ -53,7 +57,7 @@ pub fn layer_bar(circuit: &Circuit) -> ProgressBar {
     bar
 }
 
-/// Runs a circuit among three parties.
+/// Runs a circuit among three parties, with clients that are held to their ranges.
 pub fn run_circuit(
     circuit: &Circuit,
     inputs: &Inputs,
@@ -61,26 +65,44 @@ pub fn run_circuit(
     deadline: Duration,
     bar: &ProgressBar,
 ) -> Result<Report, RunError> {
+    run_with(circuit, inputs, Options { seed, deadline, ..Options::default() }, bar)
+}
+
+fn run_with(
+    circuit: &Circuit,
+    inputs: &Inputs,
+    options: Options<'_>,
+    bar: &ProgressBar,
+) -> Result<Report, RunError> {
     let progress = |done: usize, _all: usize| bar.set_position(done as u64);
-    let options = Options { seed, deadline, progress: Some(&progress), ..Options::default() };
-    session::run_local(circuit, inputs, &options)
+    session::run_local(circuit, inputs, &Options { progress: Some(&progress), ..options })
 }
 
 impl Run {
     pub fn run(self, json: bool) -> anyhow::Result<()> {
         let loaded = program::load_circuit(&self.target)?;
         let circuit = loaded.circuit();
-        let inputs = tensors::read(circuit, &self.inputs)?;
+        let (inputs, missing) = tensors::read_submitted(circuit, &self.inputs)?;
         if let Some(dir) = &self.outputs {
             tensors::can_make(dir)?;
         }
         if self.seed.is_some() {
             eprintln!("note: --seed makes all randomness predictable; for tests and demos only");
         }
+        for m in &missing {
+            let (file, giver) = (m.path.display(), &m.giver);
+            eprintln!("note: {file}: no such file; zeros stand in for all inputs of {giver}");
+        }
         let bar = layer_bar(circuit);
         bar.set_message(circuit.name.clone());
         let deadline = Duration::from_secs(self.deadline);
-        let done = run_circuit(circuit, &inputs, self.seed, deadline, &bar);
+        let options = Options {
+            seed: self.seed,
+            deadline,
+            submit_unchecked: self.submit_unchecked,
+            ..Options::default()
+        };
+        let done = run_with(circuit, &inputs, options, &bar);
         bar.finish_and_clear();
         let report = match done {
             Err(RunError::Input(e)) => return Err(tensors::locate(circuit, &self.inputs, e)),
@@ -103,6 +125,14 @@ pub fn to_json(circuit: &Circuit, r: &Report) -> Value {
         circuit.sizes.iter().map(|(n, v)| (n.clone(), json!(v))).collect();
     let outputs: Vec<Value> =
         r.outputs.iter().map(|o| json!({ "name": o.name, "shape": o.shape })).collect();
+    let replaced: Vec<Value> = r
+        .replaced
+        .iter()
+        .map(|x| {
+            let (set, why) = (set_name(circuit, x.set), x.why.to_string());
+            json!({ "set": set, "member": x.member, "why": why })
+        })
+        .collect();
     let coins: Vec<String> = r.coins.iter().map(|c| format!("{c:032x}")).collect();
     json!({
         "ok": true,
@@ -120,9 +150,14 @@ pub fn to_json(circuit: &Circuit, r: &Report) -> Value {
         "peak_memory_bytes": r.peak_memory,
         "certificate": { "failure_log2": Value::Null, "error": Value::Null },
         "leaks": leaks(circuit),
+        "replaced": replaced,
         "outputs": outputs,
         "coins": coins,
     })
+}
+
+fn set_name(circuit: &Circuit, set: u32) -> &str {
+    circuit.parties.get(set as usize).map_or("?", |p| &p.name)
 }
 
 /// A number of bytes for people, in MB of 10^6 bytes.
@@ -145,8 +180,12 @@ fn to_text(circuit: &Circuit, r: &Report, outputs: Option<&Path>) -> String {
         r.seconds,
         megabytes(peak),
     );
+    for x in &r.replaced {
+        let set = set_name(circuit, x.set);
+        out += &format!("  replaced      {set} {} ({}): zeros\n", x.member, x.why);
+    }
     for o in &circuit.outputs {
-        let to = circuit.parties.get(o.to as usize).map_or("?", |p| &p.name);
+        let to = set_name(circuit, o.to);
         out += &format!("  revealed      {} {:?} to {to}, and nothing else\n", o.name, o.shape);
     }
     if let Some(dir) = outputs {

@@ -1,7 +1,8 @@
 //! safetensors files in and out.
 //!
 //! `DIR/public.safetensors` holds public inputs, `DIR/Client/3.safetensors` the secret inputs of
-//! member 3 of the party set `Client`. A field of a record is `input.field`.
+//! member 3 of the party set `Client`. A field of a record is `input.field`. A member without a file
+//! has submitted nothing.
 
 use anyhow::{Context, anyhow, bail};
 use safetensors::tensor::{Dtype, SafeTensorError, SafeTensors, TensorView};
@@ -12,8 +13,29 @@ use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// Reads the inputs that a circuit declares.
+/// Reads the inputs that a circuit declares; the file of every member must be there.
 pub fn read(circuit: &Circuit, dir: &Path) -> anyhow::Result<Inputs> {
+    let (inputs, missing) = read_submitted(circuit, dir)?;
+    match missing.into_iter().next() {
+        Some(m) => Err(m.error),
+        None => Ok(inputs),
+    }
+}
+
+/// A member whose file is not there.
+pub struct Missing {
+    /// The party set and the member, e.g. `Client 3`.
+    pub giver: String,
+    /// The file.
+    pub path: PathBuf,
+    /// What to say where the file is needed.
+    error: anyhow::Error,
+}
+
+/// Reads what was submitted: a member whose file is not there gives no tensors, and is listed. A file
+/// that is not as it should be is an error, and so is a party set without any file.
+pub fn read_submitted(circuit: &Circuit, dir: &Path) -> anyhow::Result<(Inputs, Vec<Missing>)> {
+    let mut missing = Vec::new();
     let of = |from: From| -> Vec<Expected<'_>> {
         circuit.inputs.iter().filter(|i| i.from == from).flat_map(Expected::of).collect()
     };
@@ -31,18 +53,29 @@ pub fn read(circuit: &Circuit, dir: &Path) -> anyhow::Result<Inputs> {
             let folder = dir.join(&set.name);
             is_folder(&folder, &members_files("", set.size))?;
             no_surplus(&folder, &set.name, set.size)?;
+            let mut absent = Vec::new();
             for i in 0..set.size {
                 let path = folder.join(format!("{i}.safetensors"));
-                members.push(read_file(
-                    &path,
-                    &format!("the inputs of {} {i}", set.name),
-                    &expected,
-                )?);
+                let giver = format!("{} {i}", set.name);
+                let holds = format!("the inputs of {giver}");
+                let there = !matches!(path.try_exists(), Ok(false));
+                match read_file(&path, &holds, &expected) {
+                    Err(error) if !there => {
+                        absent.push(Missing { giver, path, error });
+                        members.push(BTreeMap::new());
+                    }
+                    read => members.push(read?),
+                }
+            }
+            if absent.len() < members.len() {
+                missing.extend(absent);
+            } else if let Some(first) = absent.into_iter().next() {
+                return Err(first.error);
             }
         }
         sets.push(members);
     }
-    Ok(Inputs { public, sets })
+    Ok((Inputs { public, sets }, missing))
 }
 
 /// The files of a folder of inputs, in words.

@@ -1,9 +1,17 @@
 //! Expressions to nodes.
 
+use super::index::IndexValue;
 use super::{Axis, Builder, Result, Val, union};
 use crate::graph::{NodeId, Op, Table};
 use crate::syntax::ast::Span;
 use crate::types::{BinOp, Elem, Expr, ExprKind, FnId, Gen, Intrinsic, Ty, UnOp};
+
+/// Which entries of a ragged list count, for every position of some axes: bits over these axes
+/// (ascending) and the list's first dimension, row-major.
+struct Mask {
+    over: Vec<Axis>,
+    data: Vec<bool>,
+}
 
 impl Builder<'_> {
     /// The value of an expression that is not ragged.
@@ -16,8 +24,8 @@ impl Builder<'_> {
     }
 
     /// The value of an expression, and for a ragged comprehension which entries of its first
-    /// dimension count (bits).
-    fn list(&mut self, e: &Expr) -> Result<(Val, Option<Val>)> {
+    /// dimension count.
+    fn list(&mut self, e: &Expr) -> Result<(Val, Option<Mask>)> {
         self.at(e.span);
         let v = match &e.kind {
             ExprKind::Const(c) => {
@@ -187,13 +195,7 @@ impl Builder<'_> {
                 let (v, mask) = self.list(&args[0])?;
                 self.at(span);
                 let v = match mask {
-                    Some(mask) if self.graph.ty(v.node).elem == Elem::Bit => {
-                        self.masked(Op::And, &v, mask)
-                    }
-                    Some(mask) => {
-                        let mask = self.as_number(mask);
-                        self.masked(Op::Mul, &v, mask)
-                    }
+                    Some(mask) => self.masked(&v, mask),
                     None => v,
                 };
                 let v = self.as_number(v);
@@ -221,13 +223,22 @@ impl Builder<'_> {
                 let nodes = [&c, &a, &b].map(|v| self.spread(v, &axes, rank));
                 Ok(Val { node: self.add(Op::Select, &nodes), axes })
             }
+            Intrinsic::Max | Intrinsic::Min => {
+                let (v, mask) = self.list(&args[0])?;
+                self.at(span);
+                let v = match mask {
+                    Some(mask) => self.compacted(&v, &mask, span)?,
+                    None => v,
+                };
+                let v = self.as_number(v);
+                let axis = v.axes.len() as u64;
+                let op = if op == Intrinsic::Max { Op::Max(axis) } else { Op::Min(axis) };
+                Ok(self.unary(op, v))
+            }
             _ => {
                 let v = self.number(&args[0])?;
                 self.at(span);
-                let axis = v.axes.len() as u64;
                 let op = match op {
-                    Intrinsic::Max => Op::Max(axis),
-                    Intrinsic::Min => Op::Min(axis),
                     Intrinsic::ArgMax => Op::ArgMax,
                     Intrinsic::Sort => Op::Sort,
                     Intrinsic::Relu => Op::Relu,
@@ -236,24 +247,58 @@ impl Builder<'_> {
                     Intrinsic::Sqrt => Op::Sqrt,
                     Intrinsic::Log => Op::Log,
                     Intrinsic::Abs => Op::Abs,
-                    Intrinsic::Sum | Intrinsic::Dot | Intrinsic::Select => unreachable!("above"),
+                    Intrinsic::Sum
+                    | Intrinsic::Max
+                    | Intrinsic::Min
+                    | Intrinsic::Dot
+                    | Intrinsic::Select => unreachable!("above"),
                 };
                 Ok(self.unary(op, v))
             }
         }
     }
 
-    /// A list combined with the mask of its first dimension.
-    fn masked(&mut self, op: Op, v: &Val, mask: Val) -> Val {
+    /// A list with zeros where its mask says that an entry does not count.
+    fn masked(&mut self, v: &Val, mask: Mask) -> Val {
+        let mut shape: Vec<u64> = mask.over.iter().map(|&a| self.size(a)).collect();
+        shape.push(self.own(v)[0]);
+        let data = mask.data.iter().map(|&x| f64::from(x)).collect();
+        let bits = self.graph.ty(v.node).elem == Elem::Bit;
+        let elem = if bits { Elem::Bit } else { Elem::Int };
+        let node = self.constant(Table { shape: shape.clone(), data }, elem);
+        let mask = Val { node, axes: mask.over };
         let axes = union(&[v, &mask]);
         let own = self.own(v).len();
         let x = self.spread(v, &axes, own);
         // The mask has one own dimension, which is v's first.
-        let mut shape = self.shape(&mask);
         shape.extend(std::iter::repeat_n(1, own - 1));
         let node = self.reshape(mask.node, shape);
         let m = self.spread(&Val { node, axes: mask.axes }, &axes, own);
-        Val { node: self.add(op, &[x, m]), axes }
+        Val { node: self.add(if bits { Op::And } else { Op::Mul }, &[x, m]), axes }
+    }
+
+    /// A list of only the entries that count, as many for every position: where there are fewer, the
+    /// first is repeated, which changes no extremum.
+    fn compacted(&mut self, v: &Val, mask: &Mask, span: Span) -> Result<Val> {
+        let rows: Vec<Vec<i64>> = mask
+            .data
+            .chunks(self.own(v)[0] as usize)
+            .map(|row| (0..).zip(row).filter(|&(_, &counts)| counts).map(|(i, _)| i).collect())
+            .collect();
+        let most = rows.iter().map(Vec::len).max().unwrap_or(0);
+        let mut data = Vec::with_capacity(rows.len() * most);
+        for row in &rows {
+            let Some(&first) = row.first() else {
+                return self.cannot("the extremum of no entries", span);
+            };
+            data.extend(row);
+            data.extend(std::iter::repeat_n(first, most - row.len()));
+        }
+        let axis = self.open(most as u64);
+        let mut axes = mask.over.clone();
+        axes.push(axis);
+        let taken = self.take(v, &IndexValue::Table { axes, data })?;
+        Ok(self.close(&taken, &[axis]))
     }
 
     /// Values of one type side by side: a new first dimension.
@@ -273,27 +318,40 @@ impl Builder<'_> {
         Val { node, axes }
     }
 
-    fn comprehension(&mut self, gens: &[Gen], body: &Expr) -> Result<(Val, Option<Val>)> {
+    fn comprehension(&mut self, gens: &[Gen], body: &Expr) -> Result<(Val, Option<Mask>)> {
         let mut axes = Vec::new();
-        let mut mask: Option<Val> = None;
+        let mut masks = Vec::new();
         for g in gens {
             let opened = self.open_gen(g, body.span)?;
             axes.push(opened.axis);
-            if let Some((over, data)) = opened.mask {
-                let shape = over.iter().map(|&a| self.size(a)).collect();
-                let node = self.constant(Table { shape, data }, Elem::Bit);
-                let this = Val { node, axes: over };
-                mask = Some(match mask {
-                    Some(m) => self.elementwise(Op::And, &m, &this),
-                    None => this,
-                });
-            }
+            masks.extend(opened.mask);
         }
         let v = self.expr(body)?;
         self.forget(&gens.iter().map(|g| g.var).collect::<Vec<_>>());
         let v = self.close(&v, &axes);
-        let mask = mask.map(|m| self.close(&m, &axes));
+        let mask = if masks.is_empty() { None } else { Some(self.mask(&masks, &axes, body.span)?) };
         Ok((v, mask))
+    }
+
+    /// The masks of a comprehension's generators as one.
+    fn mask(&self, masks: &[(Vec<Axis>, Vec<bool>)], gens: &[Axis], span: Span) -> Result<Mask> {
+        let mut over: Vec<Axis> = masks.iter().flat_map(|(over, _)| over.iter().copied()).collect();
+        over.retain(|a| !gens.contains(a));
+        over.sort_unstable();
+        over.dedup();
+        let all = [over.as_slice(), gens].concat();
+        self.affordable(&all, 1, span)?;
+        let data = self
+            .positions(&all)
+            .iter()
+            .map(|p| {
+                let at = |a: Axis| all.iter().position(|&x| x == a).map_or(0, |i| p[i] as usize);
+                masks.iter().all(|(over, data)| {
+                    data[over.iter().fold(0, |i, &a| i * self.size(a) as usize + at(a))]
+                })
+            })
+            .collect();
+        Ok(Mask { over, data })
     }
 
     /// Leaves generators: their axes, which are the youngest, become one first own dimension.

@@ -23,8 +23,8 @@ pub(super) enum IndexValue {
 /// An opened generator: its axis, and which combinations of enclosing positions count.
 pub(super) struct Opened {
     pub axis: Axis,
-    /// Over the axes (ascending) in order: 1 where the entry counts. `None` if all do.
-    pub mask: Option<(Vec<Axis>, Vec<f64>)>,
+    /// Over the axes (ascending) in order: whether the entry counts. `None` if all do.
+    pub mask: Option<(Vec<Axis>, Vec<bool>)>,
 }
 
 impl Builder<'_> {
@@ -108,7 +108,7 @@ impl Builder<'_> {
     }
 
     /// All positions of some axes, row-major, as functions of the axis.
-    fn positions(&self, axes: &[Axis]) -> Vec<Vec<i64>> {
+    pub(super) fn positions(&self, axes: &[Axis]) -> Vec<Vec<i64>> {
         let mut all = vec![Vec::new()];
         for &a in axes {
             all = all
@@ -210,7 +210,7 @@ impl Builder<'_> {
         let axis = self.open((last - first + 1) as u64);
         let mask = rows
             .iter()
-            .flat_map(|r| (first..=last).map(move |i| f64::from(r.binary_search(&i).is_ok())))
+            .flat_map(|r| (first..=last).map(move |i| r.binary_search(&i).is_ok()))
             .collect();
         let mut over = axes;
         over.push(axis);
@@ -221,7 +221,7 @@ impl Builder<'_> {
     }
 
     /// Refuses tables over some axes, times `each`, that would not fit a compiler's memory.
-    fn affordable(&self, axes: &[Axis], each: u64, span: Span) -> Result<()> {
+    pub(super) fn affordable(&self, axes: &[Axis], each: u64, span: Span) -> Result<()> {
         let total = axes.iter().try_fold(each, |n, &a| n.checked_mul(self.size(a)));
         if total.is_some_and(|n| n <= MAX_TABLE) { Ok(()) } else { self.too_large(span) }
     }

@@ -121,11 +121,13 @@ impl Builder<'_> {
                 }
             }
             StepKind::BatchNorm { x, weight, bias, mean, var, eps } => {
-                let c = model.params[*weight].shape[0];
+                // Channels come first, of a vector as of an image.
+                let mut shape = vec![1; step.shape.len() + 1];
+                shape[1] = model.params[*weight].shape[0];
                 let [weight, bias, mean, var] =
-                    [weight, bias, mean, var].map(|p| param(self, *p, &[1, c, 1, 1]));
+                    [weight, bias, mean, var].map(|p| param(self, *p, &shape));
                 let eps = self.constant(
-                    crate::graph::Table::splat(*eps, vec![1; 5]),
+                    crate::graph::Table::splat(*eps, vec![1; shape.len() + 1]),
                     crate::types::Elem::Fix,
                 );
                 let var = self.add(Op::Add, &[var, eps]);

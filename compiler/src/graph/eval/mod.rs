@@ -189,3 +189,16 @@ pub fn exact(
     }
     run::run(graph, inputs, coin, keep)
 }
+
+/// Like [`exact`], in Z_2^128: the same numbers where no value leaves Z_2^64.
+pub fn exact_wide(
+    graph: &Graph,
+    inputs: &Inputs,
+    coin: Coin<'_>,
+    keep: bool,
+) -> Result<Evaluated<i128>, EvalError> {
+    if graph.frac.is_none() {
+        return Err(EvalError::Unscaled);
+    }
+    run::run(graph, inputs, coin, keep)
+}

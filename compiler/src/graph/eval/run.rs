@@ -149,6 +149,10 @@ impl<W: Word> Run<'_, W> {
             Not => each(|x| W::ONE.sub(x)),
             Relu => each(|x| if x.negative() { W::ZERO } else { x }),
             Abs => each(|x| if x.negative() { x.neg() } else { x }),
+            Saturate(top) => {
+                let frac = self.frac(id);
+                arg(0).0.iter().map(|&x| x.saturate(*top, frac)).collect()
+            }
             Trunc(by) => arg(0).0.iter().map(|&x| x.trunc(*by)).collect(),
             Shift(by) => arg(0).0.iter().map(|&x| x.shift(*by)).collect(),
             Halve(by) => arg(0).0.iter().map(|&x| x.halve(*by)).collect(),

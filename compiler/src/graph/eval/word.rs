@@ -1,4 +1,4 @@
-//! The two kinds of words: real numbers, and elements of Z_2^64 that stand for raw / 2^frac.
+//! The two kinds of words: real numbers, and elements of Z_2^64 or Z_2^128 that stand for raw / 2^frac.
 
 use slvr_runtime::ring::fixed;
 use std::cmp::Ordering;
@@ -20,6 +20,8 @@ pub(super) trait Word: Copy + PartialEq + Send + Sync + 'static {
     fn less(self, other: Self) -> bool;
     /// A total order for sorting; agrees with [`Word::less`] where differences do not wrap.
     fn order(&self, other: &Self) -> Ordering;
+    /// Cut at +-2^top with `frac` fraction bits, in a ring.
+    fn saturate(self, top: u32, frac: u32) -> Self;
     fn trunc(self, by: u32) -> Self;
     fn shift(self, by: u32) -> Self;
     fn halve(self, by: u32) -> Self;
@@ -77,6 +79,10 @@ impl Word for f64 {
         self.total_cmp(other)
     }
 
+    fn saturate(self, _: u32, _: u32) -> f64 {
+        self
+    }
+
     fn trunc(self, _: u32) -> f64 {
         self
     }
@@ -98,56 +104,72 @@ impl Word for f64 {
     }
 }
 
-impl Word for i64 {
-    const ZERO: i64 = 0;
-    const ONE: i64 = 1;
-    const RING: bool = true;
+/// Words of Z_2^64, and of Z_2^128 for graphs whose values need them.
+macro_rules! ring_word {
+    ($word:ty, $unsigned:ty, $ring:literal) => {
+        impl Word for $word {
+            const ZERO: $word = 0;
+            const ONE: $word = 1;
+            const RING: bool = true;
 
-    fn add(self, other: i64) -> i64 {
-        self.wrapping_add(other)
-    }
+            fn add(self, other: $word) -> $word {
+                self.wrapping_add(other)
+            }
 
-    fn sub(self, other: i64) -> i64 {
-        self.wrapping_sub(other)
-    }
+            fn sub(self, other: $word) -> $word {
+                self.wrapping_sub(other)
+            }
 
-    fn mul(self, other: i64) -> i64 {
-        self.wrapping_mul(other)
-    }
+            fn mul(self, other: $word) -> $word {
+                self.wrapping_mul(other)
+            }
 
-    fn scale(self, factor: f64) -> i64 {
-        self.wrapping_mul(factor as i64)
-    }
+            fn scale(self, factor: f64) -> $word {
+                self.wrapping_mul(factor as $word)
+            }
 
-    fn less(self, other: i64) -> bool {
-        self.wrapping_sub(other) < 0
-    }
+            fn less(self, other: $word) -> bool {
+                self.wrapping_sub(other) < 0
+            }
 
-    fn order(&self, other: &i64) -> Ordering {
-        self.cmp(other)
-    }
+            fn order(&self, other: &$word) -> Ordering {
+                self.cmp(other)
+            }
 
-    fn trunc(self, by: u32) -> i64 {
-        match by {
-            0 => self,
-            by => self.wrapping_add(1 << (by - 1)) >> by,
+            fn saturate(self, top: u32, frac: u32) -> $word {
+                // At least as large as every word: nothing is cut.
+                match (1 as $word).checked_shl(top + frac) {
+                    Some(most) if most > 0 => self.clamp(-most, most),
+                    _ => self,
+                }
+            }
+
+            fn trunc(self, by: u32) -> $word {
+                match by {
+                    0 => self,
+                    by => self.wrapping_add(1 << (by - 1)) >> by,
+                }
+            }
+
+            fn shift(self, by: u32) -> $word {
+                self << by
+            }
+
+            fn halve(self, _: u32) -> $word {
+                self
+            }
+
+            fn encode(x: f64, frac: u32) -> Option<$word> {
+                fixed::encode(x, frac, $ring).map(|w| w as $unsigned as $word)
+            }
+
+            fn decode(self, frac: u32) -> f64 {
+                // Exact except for the rounding of the conversion.
+                self as f64 * 2f64.powi(-(frac.min(1074) as i32))
+            }
         }
-    }
-
-    fn shift(self, by: u32) -> i64 {
-        self << by
-    }
-
-    fn halve(self, _: u32) -> i64 {
-        self
-    }
-
-    fn encode(x: f64, frac: u32) -> Option<i64> {
-        fixed::encode(x, frac, 64).map(|w| w as u64 as i64)
-    }
-
-    fn decode(self, frac: u32) -> f64 {
-        // Exact except for the rounding of the conversion.
-        self as f64 * 2f64.powi(-(frac.min(1074) as i32))
-    }
+    };
 }
+
+ring_word!(i64, u64, 64);
+ring_word!(i128, u128, 128);

@@ -271,6 +271,7 @@ fn operation(name: &str, attrs: &mut Attributes, table: Vec<f64>, ty: &Type) -> 
         "select" => Select,
         "relu" => Relu,
         "gate" => Gate,
+        "saturate" => Saturate(attrs.bits("top")?),
         "exp" => Exp,
         "exp_non_positive" => ExpNonPositive,
         "recip" => Recip,

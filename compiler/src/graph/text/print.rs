@@ -155,6 +155,7 @@ fn attributes(op: &Op) -> String {
         }
         Gather { axis, batch } => format!(" axis={axis} batch={batch}"),
         Trunc(by) | Shift(by) | Halve(by) => format!(" by={by}"),
+        Saturate(top) => format!(" top={top}"),
         Const(..) | Add | Sub | Mul | Div | Neg | Lt | Eq | Not | And | Xor | ToInt | Select
         | Relu | Gate | Exp | ExpNonPositive | Recip | Sqrt | Log | Abs | ArgMax | Sort | Hit
         | Reshape(_) | Broadcast(_) => String::new(),

@@ -1,7 +1,8 @@
 //! Comparisons with quotients and with maxima: products, and as many comparisons beside one another.
 //!
 //! Before: any graph without scales. After: no comparison reads a quotient (or reciprocal) whose
-//! divisor is known not to be negative, nor the maximum or minimum along an axis.
+//! divisor is known not to be negative, nor the maximum or minimum along an axis, nor an absolute
+//! value.
 //!
 //! Exact in real numbers for a positive divisor. A division by 0, which the program must not do, may
 //! compare otherwise than the infinity it gives in floating point.
@@ -9,6 +10,7 @@
 //! ```text
 //! %3 = div %1 %2 ; %5 = lt %3 %4          ->   %6 = mul %2 %4 ; %5 = lt %1 %6
 //! %2 = max %1 axis=1 ; %4 = lt %2 %3      ->   %5 = lt %1 %3' ; %4 = and of %5 along the axis
+//! %2 = abs %1 ; %4 = lt %2 %3             ->   %5 = lt %1 %3 ; %6 = lt (neg %1) %3 ; %4 = and %5 %6
 //! ```
 
 use super::{all, axis_last, reshape};
@@ -22,7 +24,8 @@ pub(in crate::passes) fn run(graph: &Graph) -> Graph {
         let node = graph.node(id);
         let rewritten = match node.op {
             Op::Lt => quotient(new, args[0], args[1], node.site)
-                .or_else(|| extremum(new, args[0], args[1], node.site)),
+                .or_else(|| extremum(new, args[0], args[1], node.site))
+                .or_else(|| absolute(new, args[0], args[1], node.site)),
             _ => None,
         };
         rewritten.unwrap_or_else(|| new.keep(graph, id, args))
@@ -106,7 +109,7 @@ fn extremum(g: &mut Graph, a: NodeId, b: NodeId, site: u32) -> Option<NodeId> {
     };
     // max x < b, a < min x: all x on that side. a < max x, min x < b: not all on the other.
     let each = if left { [x, other] } else { [other, x] };
-    let each = g.add(Op::Lt, &each, site);
+    let each = absolute(g, each[0], each[1], site).unwrap_or_else(|| g.add(Op::Lt, &each, site));
     let every = is_max == left;
     let bits = if every {
         all(g, each, site)
@@ -116,4 +119,41 @@ fn extremum(g: &mut Graph, a: NodeId, b: NodeId, site: u32) -> Option<NodeId> {
         g.add(Op::Not, &[none], site)
     };
     Some(reshape(g, bits, out, site))
+}
+
+/// |x| < b is x < b and -x < b; a < |x| is not both x <= a and -x <= a. Two comparisons beside one
+/// another, where an absolute value alone takes one, and a choice.
+fn absolute(g: &mut Graph, a: NodeId, b: NodeId, site: u32) -> Option<NodeId> {
+    let (x, left) = match (behind_absolute(g, a, site), behind_absolute(g, b, site)) {
+        (Some(x), None) => (x, true),
+        (None, Some(x)) => (x, false),
+        _ => return None,
+    };
+    let minus = g.add(Op::Neg, &[x], site);
+    let sides = [x, minus].map(|x| {
+        if left {
+            g.add(Op::Lt, &[x, b], site)
+        } else {
+            let above = g.add(Op::Lt, &[a, x], site);
+            g.add(Op::Not, &[above], site)
+        }
+    });
+    let both = g.add(Op::And, &sides, site);
+    Some(if left { both } else { g.add(Op::Not, &[both], site) })
+}
+
+/// The value of which a node is the absolute value, in the node's layout.
+fn behind_absolute(g: &mut Graph, id: NodeId, site: u32) -> Option<NodeId> {
+    let op = g.op(id).clone();
+    let args = g.args(id);
+    if op == Op::Abs {
+        return Some(args[0]);
+    }
+    // An absolute value that is repeated is compared in many places: then one is cheaper.
+    if !op.is_layout() || g.elements(args[0]) < g.elements(id) {
+        return None;
+    }
+    let mut moved = args.clone();
+    moved[0] = behind_absolute(g, args[0], site)?;
+    Some(g.add(op, &moved, site))
 }

@@ -3,7 +3,8 @@
 //! Before: any graph without scales, equal nodes merged. After: a maximum is taken before a division
 //! by what is positive and the same for all its entries, before an exponential, before a difference
 //! with what is the same for all, and before a relu; the maximum of x - max x is 0; the exponential
-//! of x - max x is an [`Op::ExpNonPositive`].
+//! of x - max x is an [`Op::ExpNonPositive`]. The place of the largest is looked for before all of
+//! these but relu.
 //!
 //! Exact in real numbers: all of these functions increase.
 //!
@@ -28,6 +29,10 @@ pub(in crate::passes) fn run(graph: &Graph) -> Graph {
                 let x = new.arg(args[0], 0);
                 let pooled = new.add(node.op.clone(), &[x], node.site);
                 Some(new.add(Op::Relu, &[pooled], node.site))
+            }
+            Op::ArgMax => {
+                let x = where_largest(new, args[0]);
+                (x != args[0]).then(|| new.add(Op::ArgMax, &[x], node.site))
             }
             Op::Exp if below_its_max(new, args[0]) => {
                 Some(new.add(Op::ExpNonPositive, &[args[0]], node.site))
@@ -63,6 +68,24 @@ fn splat(g: &Graph, id: NodeId) -> Option<f64> {
     match g.op(id) {
         Op::Const(t, ..) => t.as_splat(),
         _ => None,
+    }
+}
+
+/// A value whose first largest entry along the last axis is at the same place: what is behind
+/// functions that increase strictly.
+fn where_largest(g: &Graph, mut id: NodeId) -> NodeId {
+    loop {
+        let args = g.args(id);
+        let same = |i: usize| g.shape(args[i]).last() == Some(&1);
+        let whole = |i: usize| g.shape(args[i]) == g.shape(id);
+        id = match g.op(id) {
+            Op::Exp | Op::ExpNonPositive | Op::Sqrt | Op::Log => args[0],
+            Op::Scale(c) if *c > 0.0 => args[0],
+            Op::Div if same(1) && whole(0) && not_negative(g, args[1]) => args[0],
+            Op::Sub | Op::Add if same(1) && whole(0) => args[0],
+            Op::Add if same(0) && whole(1) => args[1],
+            _ => return id,
+        }
     }
 }
 

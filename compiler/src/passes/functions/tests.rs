@@ -203,3 +203,35 @@ snapshot!(
 reveal %2 to Server as a @0
 "
 );
+
+snapshot!(
+    comparison_with_an_absolute_value,
+    "bounds",
+    "%0 = input 0 : secret fix[3,3] @0
+%1 = input 1 : secret fix[3] @0
+%2 = abs %0 : secret fix[3,3] @0
+%3 = max %2 axis=1 : secret fix[3] @0
+%4 = lt %3 %1 : secret bit[3] @0
+%5 = abs %1 : secret fix[3] @0
+%6 = const 0.5 : public fix[1] @0
+%7 = lt %6 %5 : secret bit[3] @0
+reveal %4 to Server as a @0
+reveal %7 to Server as b @0
+"
+);
+
+snapshot!(
+    place_of_the_largest_softmax,
+    "softmax",
+    "%0 = input 0 : secret fix[3,3] @0
+%1 = exp %0 : secret fix[3,3] @0
+%2 = sum %1 axes=[1] : secret fix[3] @0
+%3 = reshape %2 : secret fix[3,1] @0
+%4 = div %1 %3 : secret fix[3,3] @0
+%5 = argmax %4 : secret int[3] @0
+%6 = relu %0 : secret fix[3,3] @0
+%7 = argmax %6 : secret int[3] @0
+reveal %5 to Server as a @0
+reveal %7 to Server as b @0
+"
+);

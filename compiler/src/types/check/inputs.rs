@@ -7,8 +7,10 @@ use crate::diagnostic::{Diagnostic, codes};
 use crate::syntax::ast::{self, BinaryOp, Giver, Ident, Secrecy, TypeKind};
 use crate::types::{Dim, Elem, ExprKind, Index, SetId, Stmt, Ty};
 
-/// Assumed where a secret `fix` input has no range.
+/// Taken where a `fix` input has no range.
 const DEFAULT_RANGE: (f64, f64) = (-8.0, 8.0);
+/// Taken where a public `int` input has no range.
+const DEFAULT_INTEGERS: (f64, f64) = (-2147483648.0, 2147483647.0);
 
 impl Checker<'_> {
     pub(super) fn input(
@@ -125,7 +127,8 @@ impl Checker<'_> {
         }
     }
 
-    /// The range of an input, both ends included. Unlimited for a public one that states none.
+    /// The range of an input, both ends included. A public one that states none has
+    /// a default, which is checked before the run.
     fn input_range(
         &mut self,
         env: &mut Env,
@@ -138,7 +141,8 @@ impl Checker<'_> {
             return match (elem, secrecy) {
                 (Some(Elem::Bit), _) => Ok((0.0, 1.0)),
                 (None, _) => Err(Reported),
-                (_, Secrecy::Public) => Ok((f64::NEG_INFINITY, f64::INFINITY)),
+                (Some(Elem::Int), Secrecy::Public) => Ok(DEFAULT_INTEGERS),
+                (Some(Elem::Fix), Secrecy::Public) => Ok(DEFAULT_RANGE),
                 (Some(Elem::Fix), Secrecy::Secret) => {
                     let (lo, hi) = DEFAULT_RANGE;
                     self.warn(

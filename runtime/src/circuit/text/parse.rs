@@ -2,8 +2,8 @@
 
 use super::super::verify::MAX_CONSTS;
 use super::super::{
-    Circuit, Const, Dom, Encoding, Field, From, Hold, Input, Instr, Layer, Op, Output, PartySet,
-    Shape, Site, Type, ValueId,
+    Check, Circuit, Const, Dom, Encoding, Field, From, Hold, Input, Instr, Layer, Op, Output,
+    PartySet, Shape, Site, Type, ValueId,
 };
 use super::lex::{Token, tokens};
 use std::collections::BTreeMap;
@@ -70,6 +70,7 @@ impl Default for Reader {
             sites: Vec::new(),
             layers: Vec::new(),
             outputs: Vec::new(),
+            checks: Vec::new(),
         };
         let section = Section::Header;
         Reader { name: None, circuit, types: BTreeMap::new(), words: 0, kind: 0, section }
@@ -77,7 +78,7 @@ impl Default for Reader {
 }
 
 /// Statements of the header, in their order.
-const HEADER: [&str; 7] = ["circuit", "size", "party", "input", "const", "output", "site"];
+const HEADER: [&str; 8] = ["circuit", "size", "party", "input", "const", "output", "check", "site"];
 
 impl Reader {
     fn line(&mut self, line: &str) -> Parsed<()> {
@@ -149,6 +150,7 @@ impl Reader {
                     fields: t.fields()?,
                 });
             }
+            6 => self.circuit.checks.push(Check { set: t.number()?, value: t.value()? }),
             _ => {
                 t.index(self.circuit.sites.len())?;
                 self.circuit.sites.push(Site { name: t.text()?, line: t.named("line")? });
@@ -497,6 +499,7 @@ impl<'a> Tokens<'a> {
             "as_add3" => AsAdd3(x),
             "trivial" => Trivial(x),
             "committee" => Committee { coin: x, n: self.named("n")?, k: self.named("k")? },
+            "project" => Project { x, coin: self.value()?, tests: self.named("tests")? },
             "reshare" => Reshare(x),
             "input" => Input(x),
             "deal" => Deal(x),
@@ -513,7 +516,7 @@ fn no_op(name: &str) -> String {
 }
 
 /// Operations whose first token is a value.
-const OPS: [&str; 34] = [
+const OPS: [&str; 35] = [
     "add",
     "sub",
     "mul",
@@ -542,6 +545,7 @@ const OPS: [&str; 34] = [
     "as_add3",
     "trivial",
     "committee",
+    "project",
     "reshare",
     "input",
     "deal",

@@ -29,6 +29,9 @@ pub fn print(circuit: &Circuit) -> String {
     for (i, o) in circuit.outputs.iter().enumerate() {
         line(output(i, o));
     }
+    for c in &circuit.checks {
+        line(format!("check {} {}", c.set, c.value));
+    }
     for (i, s) in circuit.sites.iter().enumerate() {
         line(format!("site {i} {} line {}", quote(&s.name), s.line));
     }
@@ -142,6 +145,7 @@ fn op(op: &Op) -> String {
         Concat { xs, axis } => format!("{name} {} axis {axis}", values(xs)),
         Gather { x, index, axis, batch } => format!("{name} {x} {index} axis {axis} batch {batch}"),
         Committee { coin, n, k } => format!("{name} {coin} n {n} k {k}"),
+        Project { x, coin, tests } => format!("{name} {x} {coin} tests {tests}"),
         OpenTo { x, output } => format!("{name} {x} output {output}"),
         Neg(x) | Not(x) | Own(x) | Dup(x) | AsAdd2(x) | AsAdd3(x) | Trivial(x) | Reshare(x)
         | Input(x) | Deal(x) | Xchg(x) | Open(x) => format!("{name} {x}"),

@@ -1,7 +1,7 @@
 //! The typing rule of every operation.
 
 use super::super::{Dom, Hold, Op, Shape, Type, ValueId};
-use super::{MAX_COMMITTEE, MAX_ELEMENTS, MAX_RANK};
+use super::{MAX_COMMITTEE, MAX_ELEMENTS, MAX_RANK, MAX_TESTS};
 use crate::circuit::types::RING_WIDTHS;
 use thiserror::Error;
 
@@ -208,6 +208,7 @@ impl Rule<'_> {
                 self.need(k < n && *n <= MAX_COMMITTEE, "fewer are drawn than there are members")?;
                 Type::new(Hold::Public, Dom::Ring(32), [*n, *k])
             }
+            Op::Project { tests, .. } => self.project(*tests)?,
             Op::Reshare(_) => self.held(Hold::Add3, Hold::Rep)?,
             Op::Input(_) => self.held(Hold::Own, Hold::Rep)?,
             Op::Deal(_) => self.held(Hold::Own, Hold::Add2)?,
@@ -403,6 +404,23 @@ impl Rule<'_> {
         self.shapes(shared, "the leading axes are shared")?;
         let shape = [&x.shape[..axis], &index.shape[batch..], &x.shape[axis + 1..]].concat();
         Ok(Type::new(x.hold, x.dom, shape))
+    }
+
+    fn project(&self, tests: u64) -> Result<Type, TypeError> {
+        let [x, coin] = self.args[..] else { return Err(self.holders()) };
+        if !matches!(x.hold, Hold::Rep | Hold::Public) || coin.hold != Hold::Public {
+            return Err(self.holders());
+        }
+        let words = matches!(x.dom, Dom::Ring(_)) && coin.dom == Dom::Ring(128);
+        self.domains(words, "words are projected, by coins in A128")?;
+        let ok = coin.shape.is_empty();
+        match x.shape[..] {
+            [m, _] if ok => {
+                self.need((1..=MAX_TESTS).contains(&tests), "there are 1 to 1024 tests")?;
+                Ok(Type::new(x.hold, x.dom, [m, tests]))
+            }
+            _ => Err(self.shape_error("they are [m, d], and coins, which are a scalar")),
+        }
     }
 
     fn same_holders(&self) -> Result<(), TypeError> {

@@ -76,6 +76,7 @@ fn the_sample_has_every_operation() {
         | AsAdd3(..)
         | Trivial(..)
         | Committee { .. }
+        | Project { .. }
         | Reshare(..)
         | Input(..)
         | Deal(..)
@@ -87,7 +88,7 @@ fn the_sample_has_every_operation() {
     let c = all_ops();
     let instrs = c.layers.iter().flat_map(|l| l.local.iter().chain(&l.exchange));
     let names: BTreeSet<&str> = instrs.map(|i| listed(&i.op)).collect();
-    assert_eq!(names.len(), 37, "{names:?}");
+    assert_eq!(names.len(), 38, "{names:?}");
 }
 
 /// Applies a change to the small circuit and returns the error.
@@ -302,6 +303,30 @@ fn invariant_13_outputs() {
     bad(&|c| c.outputs[0].fields = vec![Field { name: "f".into(), shape: vec![2, 2] }]);
 }
 
+#[test]
+fn invariant_14_checks() {
+    let why = |change: &dyn Fn(&mut Circuit)| {
+        let mut c = all_ops();
+        change(&mut c);
+        match verify(&c) {
+            Err(VerifyError::BadCheck { why, .. }) => why,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(why(&|c| c.checks[0].set = 2), "its party set does not exist");
+    assert_eq!(why(&|c| c.checks[0].value = v(99)), "its value does not exist");
+    assert_eq!(why(&|c| c.checks.push(c.checks[0].clone())), "another check has its party set");
+    let bits = "its value is not one public bit for each member";
+    // Of another size, of words, and a share.
+    assert_eq!(why(&|c| c.checks[0].set = 1), bits);
+    assert_eq!(why(&|c| c.checks[0].value = v(52)), bits);
+    assert_eq!(why(&|c| c.checks[0].value = v(49)), bits);
+    let given = "its value is not the result of an instruction";
+    for value in [0, 1, 4] {
+        assert_eq!(why(&|c| c.checks[0].value = v(value)), given);
+    }
+}
+
 /// Typing rules by one wrong line each: the line replaces the one that defines the same value in
 /// the circuit of all operations, and its type fits what the author may have meant.
 #[test]
@@ -364,6 +389,14 @@ fn operands_that_no_rule_takes() {
         "%35 = gather %1 %34 axis 0 batch 1 : A64[2,3,3]",
         "%46 = committee %45 n 2 k 2 : pub.A32[2,2]",
         "%46 = committee %45 n 18446744073709551615 k 2 : pub.A32[18446744073709551615,2]",
+        "%51 = project %40 %45 tests 3 : A64[2,3]",
+        "%51 = project %50 %6 tests 3 : A64[4,3]",
+        "%51 = project %50 %4 tests 3 : A64[4,3]",
+        "%51 = project %50 %45 tests 0 : A64[4,0]",
+        "%51 = project %50 %45 tests 1025 : A64[4,1025]",
+        "%51 = project %50 %45 tests 18446744073709551615 : A64[4,18446744073709551615]",
+        "%51 = project %38 %45 tests 3 : B7[2,3]",
+        "%51 = project %18 %45 tests 3 : add3.A64[2,3]",
         "open_to %40 output 0",
     ];
     for line in lines {

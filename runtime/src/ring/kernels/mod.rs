@@ -1,6 +1,7 @@
 //! Matrix product and convolution over Z_2^k, wrapping: the bulk of a party's local work.
 //!
-//! Lives here: the two public products ([`matmul`], [`conv2d`], and forms that add to a result),
+//! Lives here: the two public products ([`matmul`], [`conv2d`], and forms that add to a result), and
+//! random inner products ([`project`]),
 //! and below them one blocked product of a matrix and a packed block (`gemm`), compiled for the
 //! vector instructions that the machine has (`simd`). May not: shares; a caller adds up its own
 //! cross terms with the accumulating forms.
@@ -11,7 +12,10 @@
 mod conv;
 mod gemm;
 mod matmul;
+mod project;
 mod simd;
+
+pub use project::project;
 
 use super::{Words, zip_words};
 

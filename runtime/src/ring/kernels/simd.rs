@@ -115,6 +115,51 @@ versions! {
     }
 }
 
+/// Tables in front of the sums in [`signed_sums`].
+pub(super) const TABLES: usize = 32;
+
+/// The sums of all subsets of four vectors.
+#[inline(always)]
+fn subsets<T: Word, const R: usize>(sums: &mut [[T; R]; 16], x: &[[T; R]]) {
+    for (j, x) in x.iter().enumerate().take(4) {
+        for i in 0..1 << j {
+            for r in 0..R {
+                sums[i | 1 << j][r] = sums[i][r].wadd(x[r]);
+            }
+        }
+    }
+}
+
+versions! {
+    /// work[32 + t] += the sum of signs times columns of x (R rows side by side; a multiple of 8
+    /// columns). Two bytes of signs for each block of 8 columns and each t: see
+    /// [`crate::protocol::signs`]. The first 32 entries of `work` are scratch.
+    ///
+    /// Tables and sums are one argument so that the compiler, not knowing them apart, does not turn
+    /// the loop over t into gathers: it then finds the R words side by side.
+    fn signed_sums<T: Word, const R: usize>(work: &mut [[T; R]], x: &[[T; R]], signs: &[u8]) {
+        let Some((tables, sums)) = work.split_first_chunk_mut::<TABLES>() else { return };
+        let (tables, _) = tables.as_chunks_mut::<16>();
+        let [low, high] = tables else { return };
+        (low[0], high[0]) = ([T::ZERO; R], [T::ZERO; R]);
+        let (blocks, _) = x.as_chunks::<8>();
+        for (x, signs) in blocks.iter().zip(signs.chunks_exact(2 * sums.len())) {
+            subsets(low, &x[..4]);
+            subsets(high, &x[4..]);
+            let (signs, _) = signs.as_chunks::<2>();
+            for (sum, &[s, t]) in sums.iter_mut().zip(signs) {
+                let (a, b) = (&low[usize::from(s & 15)], &low[usize::from(s >> 4)]);
+                let (c, d) = (&high[usize::from(t & 15)], &high[usize::from(t >> 4)]);
+                let mut new = *sum;
+                for r in 0..R {
+                    new[r] = new[r].wadd(a[r].wsub(b[r])).wadd(c[r].wsub(d[r]));
+                }
+                *sum = new;
+            }
+        }
+    }
+}
+
 versions! {
     /// c[i] += x b[i].
     fn axpy<T: Word>(c: &mut [T], x: T, b: &[T]) {

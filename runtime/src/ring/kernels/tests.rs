@@ -203,3 +203,43 @@ fn dimensions_from_shapes() {
     assert!(ConvDims::of(&[3, 2, 1, 5, 6], &[1, 4, 2, 3, 3], 1, 0).is_none());
     assert!(ConvDims::of(&[3, 2, 1, 5, 6], &[1, 4, 1, 3, 3], 0, 0).is_none());
 }
+
+/// Against the definition, over every width, with rows and columns that fill no block.
+#[test]
+fn projections() {
+    // Rows that fall to each number side by side, columns beyond one part, and more rows than share
+    // signs.
+    for (k, m, d, tests) in [
+        (64, 1, 1, 1),
+        (64, 3, 7, 2),
+        (64, 5, 513, 9),
+        (8, 2, 40, 5),
+        (16, 11, 100, 3),
+        (32, 4, 1030, 6),
+        (128, 6, 70, 4),
+        (64, 33, 90, 2),
+        (64, 2, 20_000, 3),
+        (64, 2, 0, 3),
+        (64, 0, 5, 3),
+    ] {
+        let (x, y) = (sample(k, m * d, 1), sample(k, m * d, 2));
+        let signs = crate::protocol::signs::Signs::new(99, tests as u64);
+        let chi = signs.matrix(d);
+        let fill = |block: usize, out: &mut [u8]| signs.fill(block, out);
+        let got = project([&x, &y], m, tests, &fill);
+        for (got, x) in got.iter().zip([&x, &y]) {
+            let mut want = Vec::new();
+            for i in 0..m {
+                for t in 0..tests {
+                    let terms = (0..d).map(|j| match chi[t * d + j] {
+                        0 => 0,
+                        1 => x.get(i * d + j),
+                        _ => x.get(i * d + j).wrapping_neg(),
+                    });
+                    want.push(terms.fold(0u128, u128::wrapping_add));
+                }
+            }
+            assert!(*got == Words::from_u128s(k, &want), "{k} bits, {m} x {d}, {tests} tests");
+        }
+    }
+}

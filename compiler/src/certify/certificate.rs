@@ -1,0 +1,220 @@
+//! All that is known of a compiled predicate before it runs, in one place, as it is shown and written.
+//!
+//! Arithmetic over the compiled graph: ranges ([`super::ranges`]), errors ([`super::errors`]), failure
+//! ([`super::failure`]) and how inputs are enforced ([`super::guard`]). Costs and leaks are beside it
+//! ([`crate::cost`], [`super::leaks`]).
+
+use super::errors::{Errors, errors_with, input_errors};
+use super::failure::Failure;
+use super::guard::{self, Guard};
+use crate::graph::{Graph, NodeId, Op};
+use crate::pipeline::Compiled;
+use crate::types::Elem;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// What is proven, and what is estimated, of a predicate.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Certificate {
+    /// log2 of the probability that anything is wrong by more than its stated error; `None` if
+    /// nothing can be.
+    pub failure_log2: Option<f64>,
+    /// Its parts, likeliest first.
+    pub failure: Failure,
+    /// How each input is held to its range.
+    pub inputs: Vec<InputRow>,
+    /// Each reveal.
+    pub error: Vec<RevealRow>,
+    /// Each source line that computes something.
+    pub lines: Vec<LineRow>,
+    /// Comparisons of inexact values: the run decides as the program does where the two sides are
+    /// further apart than the margin. Errors hold as long as all do.
+    pub decisions: Vec<DecisionRow>,
+    /// What is taken for granted because it could not be proven.
+    pub assumed: Vec<AssumedRow>,
+    /// Activations and quotients of models saturate at this, because the declared ranges alone do not
+    /// bound them.
+    pub saturates_at: Option<f64>,
+    /// Ring width in bits, and how many words the values of that width have.
+    pub rings: BTreeMap<u32, u64>,
+}
+
+/// An input.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct InputRow {
+    /// Its name.
+    pub name: String,
+    /// How it is enforced.
+    pub how: String,
+    /// The declared range.
+    pub declared: (f64, f64),
+    /// The range that holds whoever gave it.
+    pub enforced: (f64, f64),
+    /// The declared norm, of weights.
+    pub norm: Option<f64>,
+    /// The norm that holds whoever gave it, where it says more than the range.
+    pub enforced_norm: Option<f64>,
+}
+
+/// A reveal.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RevealRow {
+    /// Its name.
+    pub name: String,
+    /// The interval that it is in.
+    pub range: (f64, f64),
+    /// Largest absolute error, proven.
+    pub proven: f64,
+    /// Six standard deviations, estimated for inputs uniform in their ranges.
+    pub estimated: f64,
+}
+
+/// A line of the source.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LineRow {
+    /// Its number.
+    pub line: u32,
+    /// The interval of all values computed there.
+    pub range: (f64, f64),
+    /// Bits that the largest needs, fraction bits included.
+    pub bits: u32,
+    /// Largest absolute error, proven.
+    pub proven: f64,
+    /// Largest estimate.
+    pub estimated: f64,
+}
+
+/// A comparison.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DecisionRow {
+    /// Its source line.
+    pub line: u32,
+    /// The step of the source.
+    pub step: String,
+    /// Proven margin, in the units of what is compared.
+    pub margin: f64,
+    /// Estimated margin.
+    pub estimated: f64,
+}
+
+/// A domain that is assumed.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct AssumedRow {
+    /// Its source line.
+    pub line: u32,
+    /// The function.
+    pub function: String,
+    /// What is assumed of it.
+    pub what: String,
+}
+
+impl Certificate {
+    /// Of a compiled predicate.
+    pub fn of(c: &Compiled) -> Certificate {
+        let g = &c.optimised;
+        let errors = errors_with(g, &c.ranges.raw, &input_errors(g, &c.guards));
+        let failure = Failure::of(g, &c.guards);
+        let log2 = failure.log2();
+        Certificate {
+            failure_log2: log2.is_finite().then_some(log2),
+            failure,
+            inputs: inputs(g, &c.guards),
+            error: reveals(c, &errors),
+            lines: lines(c, &errors),
+            decisions: (errors.decisions.iter())
+                .map(|d| {
+                    let site = &g.sites[d.site as usize];
+                    let (line, step) = (site.line, site.name.clone());
+                    DecisionRow { line, step, margin: d.margin, estimated: d.estimated }
+                })
+                .collect(),
+            assumed: (c.ranges.assumed.iter())
+                .map(|a| AssumedRow {
+                    line: g.site(a.node).line,
+                    function: g.op(a.node).name().into(),
+                    what: a.what.clone(),
+                })
+                .collect(),
+            saturates_at: c.top.map(|top| f64::from(top).exp2()),
+            rings: rings(c),
+        }
+    }
+}
+
+fn inputs(g: &Graph, guards: &[Guard]) -> Vec<InputRow> {
+    let frac = (-f64::from(g.frac.unwrap_or(0))).exp2();
+    let row = |(input, guard): (&crate::graph::Input, &Guard)| {
+        let unit = if input.elem == Elem::Fix { frac } else { 1.0 };
+        let bound = guard::bound(g, input, guard);
+        let (lo, hi) = (bound.range.0 * unit, bound.range.1 * unit);
+        let how = match guard {
+            Guard::Public => "public: compared before the run".to_string(),
+            Guard::Trusted => "taken on trust".to_string(),
+            Guard::Bit => "dealt as a bit".to_string(),
+            Guard::OneHot => "dealt as bits, one per class, exactly one is set".to_string(),
+            Guard::Within(..) => "every element is compared with both ends".to_string(),
+            Guard::Project(p) => format!("{} random projections of each client's vector", p.tests),
+            Guard::Lift { frac } => {
+                format!("dealt in a 32-bit ring with {frac} fraction bits, and lifted")
+            }
+        };
+        InputRow {
+            name: input.name.clone(),
+            how,
+            // One-hot bits stand for a class.
+            declared: input.range,
+            enforced: if input.one_hot.is_some() { input.range } else { (lo, hi) },
+            norm: guard::norm_limit(input),
+            enforced_norm: bound.norm.is_finite().then_some(bound.norm * unit),
+        }
+    };
+    g.inputs.iter().zip(guards).map(row).collect()
+}
+
+fn reveals(c: &Compiled, errors: &Errors) -> Vec<RevealRow> {
+    let g = &c.optimised;
+    let row = |(i, o): (usize, &crate::graph::Output)| {
+        let (lo, hi) = c.ranges.real(g, o.node);
+        let factor = o.factor / o.divisor;
+        let ends = (lo * factor, hi * factor);
+        let (proven, estimated) = errors.output(g, i);
+        let range = (ends.0.min(ends.1), ends.0.max(ends.1));
+        RevealRow { name: o.name.clone(), range, proven, estimated }
+    };
+    g.outputs.iter().enumerate().map(row).collect()
+}
+
+fn lines(c: &Compiled, errors: &Errors) -> Vec<LineRow> {
+    let g = &c.optimised;
+    let mut rows: BTreeMap<u32, LineRow> = BTreeMap::new();
+    let number = |id: &NodeId| {
+        !matches!(g.op(*id), Op::Const(..) | Op::Committee { .. })
+            && g.ty(*id).elem != Elem::Bit
+            && g.site(*id).line > 0
+    };
+    for id in g.ids().filter(number) {
+        let (line, range) = (g.site(id).line, c.ranges.real(g, id));
+        let (proven, estimated) = (errors.proven[id.index()], errors.estimated[id.index()]);
+        let new = LineRow { line, range, bits: c.ranges.bits(id), proven, estimated };
+        rows.entry(line)
+            .and_modify(|row| {
+                row.range = (row.range.0.min(range.0), row.range.1.max(range.1));
+                row.bits = row.bits.max(new.bits);
+                row.proven = row.proven.max(proven);
+                row.estimated = row.estimated.max(estimated);
+            })
+            .or_insert(new);
+    }
+    rows.into_values().collect()
+}
+
+fn rings(c: &Compiled) -> BTreeMap<u32, u64> {
+    use slvr_runtime::circuit::{Dom, Hold};
+    let mut rings = BTreeMap::new();
+    for ty in &c.circuit.types {
+        if let (Dom::Ring(k), Hold::Rep) = (ty.dom, ty.hold) {
+            *rings.entry(k).or_default() += ty.elements();
+        }
+    }
+    rings
+}

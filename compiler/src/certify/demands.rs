@@ -1,0 +1,165 @@
+//! Demands on the error of a named value: `require error(score) <= 2^-8`.
+//!
+//! The value is compiled alone, as the only thing that is revealed, with inputs guarded as in the
+//! predicate; its bound is [`super::errors`]' proven one. What does not hold is an error that says
+//! where the bound comes from.
+
+use super::errors::{Dominant, Errors, errors_with, input_errors};
+use super::fit;
+use super::guard::Guard;
+use crate::diagnostic::{Diagnostic, codes};
+use crate::graph::{Graph, Op, build};
+use crate::passes;
+use crate::syntax::Sources;
+use crate::types::{Bounded, Demand, Expr, ExprKind, Program, SetId, Stmt, VarId};
+
+/// An error for every demand on a value's error that is not proven. `guards` says how each input is
+/// enforced, in the order of the inputs; those of the compiled predicate.
+pub fn check_error_demands(
+    program: &Program,
+    sources: &Sources,
+    guards: &[Guard],
+) -> Vec<Diagnostic> {
+    let mut refused = Vec::new();
+    for demand in &program.demands {
+        let Bounded::Error(var) = demand.what else { continue };
+        match named_value(program, sources, var, guards) {
+            Ok(Some((graph, errors))) => {
+                let (proven, _) = errors.output(&graph, 0);
+                if proven > demand.bound || proven.is_nan() {
+                    refused.push(exceeds(program, demand, var, &graph, &errors));
+                }
+            }
+            // A value without a circuit is refused where it is used.
+            Ok(None) => {}
+            Err(why) => refused.extend(why),
+        }
+    }
+    refused
+}
+
+/// The graph that reveals one variable and nothing else, with its errors; `None` for a variable that
+/// the body does not define.
+fn named_value(
+    program: &Program,
+    sources: &Sources,
+    var: VarId,
+    guards: &[Guard],
+) -> Result<Option<(Graph, Errors)>, Vec<Diagnostic>> {
+    let v = &program.vars[var.0 as usize];
+    let defines = |s: &Stmt| {
+        matches!(s, Stmt::Input { var: d, .. } | Stmt::Let { var: d, .. } | Stmt::Sample { var: d, .. }
+            if *d == var)
+    };
+    if !program.body.iter().any(defines) {
+        return Ok(None);
+    }
+    let mut alone = program.clone();
+    alone.body.retain(|s| !matches!(s, Stmt::Reveal { .. }));
+    alone.body.push(Stmt::Reveal {
+        value: Expr { kind: ExprKind::Var(var), ty: v.ty.clone(), span: v.span },
+        to: SetId(0),
+        name: v.name.clone(),
+        span: v.span,
+    });
+    let built = build::build(&alone, sources)?;
+    let optimised = passes::run(&built, |_, _| {});
+    let fitted = fit::fit(&optimised, guards, 128).map_err(|d| vec![*d])?;
+    let inputs = input_errors(&fitted.graph, guards);
+    let errors = errors_with(&fitted.graph, &fitted.ranges.raw, &inputs);
+    Ok(Some((fitted.graph, errors)))
+}
+
+/// A number as people write it: a power of two, or with a few digits.
+fn number(x: f64) -> String {
+    let power = (x.log2() * 1e6).round() / 1e6;
+    if x.is_infinite() {
+        "unlimited".to_string()
+    } else if power.fract() == 0.0 && power.abs() >= 4.0 {
+        format!("2^{power}")
+    } else if (1e-3..1e6).contains(&x) {
+        format!("{:.prec$}", x, prec = if x < 1.0 { 5 } else { 2 })
+    } else {
+        format!("{x:.2e}")
+    }
+}
+
+fn exceeds(
+    program: &Program,
+    demand: &Demand,
+    var: VarId,
+    graph: &Graph,
+    errors: &Errors,
+) -> Diagnostic {
+    let name = &program.vars[var.0 as usize].name;
+    let (proven, estimated) = errors.output(graph, 0);
+    let title = format!(
+        "`{name}` may be off by {}, and {} is demanded",
+        number(proven),
+        number(demand.bound)
+    );
+    let mut d = Diagnostic::error(
+        codes::CERTIFICATE,
+        title,
+        demand.span,
+        format!("proven is only {}", number(proven)),
+    );
+    let node = graph.outputs.first().map(|o| o.node);
+    let Some(Dominant { source, rounding, amplifier }) = node.and_then(|n| errors.dominant(n))
+    else {
+        return d;
+    };
+    let step = |id| {
+        let site = graph.site(id);
+        let of = if site.name.is_empty() { String::new() } else { format!(" of `{}`", site.name) };
+        (format!("`{}`{of}", graph.op(id).name()), site)
+    };
+    let (what, site) = step(source);
+    d = d.label(
+        site.span,
+        format!("most of it begins here: {what} is off by up to {}", number(rounding)),
+    );
+    if let Some((at, gain)) = amplifier {
+        let (what, site) = step(at);
+        d = d.label(
+            site.span,
+            format!("and grows most here: {what} multiplies it by up to {}", number(gain)),
+        );
+    }
+    d = d.hint(advice(amplifier.map(|(at, _)| graph.op(at))));
+    if estimated < demand.bound {
+        d = d.hint(format!(
+            "the estimate is {}, within what is demanded, but an estimate proves nothing: it takes \
+             inputs to be uniform in their ranges and roundings to be independent",
+            number(estimated)
+        ));
+    }
+    d
+}
+
+fn advice(amplifier: Option<&Op>) -> &'static str {
+    use Op::*;
+    match amplifier {
+        Some(Div | Recip) => {
+            "keep the divisor away from zero: divide by `max([x, c])` for a c that honest values \
+             exceed, or compare products instead of quotients"
+        }
+        Some(Sqrt | Log) => {
+            "the slope is steep near zero: add a constant to the operand, or compare squares"
+        }
+        Some(Exp | ExpNonPositive) => {
+            "bound the operand from above: subtract the largest entry first, as `softmax` does"
+        }
+        Some(Mul | MatMul { .. } | Conv2d { .. }) => {
+            "a product enlarges one factor's error by the other: declare narrower input ranges, or \
+             scale values down before they are multiplied"
+        }
+        Some(Sum(_) | SortSum { .. }) => {
+            "a sum adds the errors of all its terms: demand less, or bound the mean instead"
+        }
+        _ => {
+            "demand less: values have 16 fraction bits, and every rounding takes up to one unit of \
+              them"
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Linear forms: whether a selection is continuous where its comparison changes sides.
+//!
+//! `select(p < q, a, b)` is continuous if a - b is a multiple of p - q: then a and b are near each other
+//! exactly where the comparison is in doubt. Largest of two, absolute value, clamping and leaky
+//! relus are of this form. Both differences are written as linear forms of the same nodes.
+
+use super::{View, table_rounding};
+use crate::graph::{NodeId, Op};
+use std::collections::BTreeMap;
+
+/// Longer chains and sums are not followed.
+const DEPTH: u32 = 12;
+const TERMS: usize = 16;
+
+/// The sum of coefficients times nodes' values, and a constant.
+#[derive(Clone, Debug, Default)]
+struct Form {
+    terms: BTreeMap<NodeId, f64>,
+    constant: f64,
+    /// How far the value in a run may be from the form of the nodes' values in the run.
+    slack: f64,
+}
+
+impl Form {
+    fn scaled(mut self, c: f64) -> Form {
+        self.terms.values_mut().for_each(|t| *t *= c);
+        self.constant *= c;
+        self.slack *= c.abs();
+        self
+    }
+
+    fn plus(mut self, other: Form) -> Form {
+        for (n, c) in other.terms {
+            *self.terms.entry(n).or_default() += c;
+        }
+        self.constant += other.constant;
+        self.slack += other.slack;
+        self
+    }
+}
+
+fn form(view: &View<'_>, id: NodeId, depth: u32) -> Form {
+    let alone = || Form { terms: BTreeMap::from([(id, 1.0)]), ..Form::default() };
+    let Some(depth) = depth.checked_sub(1) else { return alone() };
+    let arg = |i: usize| form(view, view.args(id)[i], depth);
+    let found = match view.op(id) {
+        Op::Const(table, _, frac) => match table.as_splat() {
+            Some(constant) => {
+                let slack = table_rounding(&table.data, frac.unwrap_or(0));
+                Form { constant, slack, ..Form::default() }
+            }
+            None => alone(),
+        },
+        Op::Add => arg(0).plus(arg(1)),
+        Op::Sub => arg(0).plus(arg(1).scaled(-1.0)),
+        Op::Neg => arg(0).scaled(-1.0),
+        Op::Scale(c) => arg(0).scaled(*c),
+        Op::Halve(by) => arg(0).scaled((-f64::from(*by)).exp2()),
+        Op::Shift(_) => arg(0),
+        Op::Trunc(_) => {
+            let mut x = arg(0);
+            x.slack += view.truncation(id);
+            x
+        }
+        _ => alone(),
+    };
+    if found.terms.len() > TERMS { alone() } else { found }
+}
+
+/// If a selection is continuous: how much further than its operands' errors its value may be off,
+/// because values were truncated between the comparison and the selection.
+pub(super) fn continuous(view: &View<'_>, select: NodeId) -> Option<f64> {
+    let &[mut test, a, b] = view.args(select) else { return None };
+    while *view.op(test) == Op::Not {
+        test = view.args(test)[0];
+    }
+    let (Op::Lt, &[p, q]) = (view.op(test), view.args(test)) else { return None };
+    let difference = |x, y| form(view, x, DEPTH).plus(form(view, y, DEPTH).scaled(-1.0));
+    let (value, side) = (difference(a, b), difference(p, q));
+    let (node, at) = side.terms.iter().find(|(_, c)| **c != 0.0)?;
+    let factor = value.terms.get(node).copied().unwrap_or(0.0) / at;
+    let near = |x: f64, y: f64| (x - y).abs() <= 1e-12 * x.abs().max(y.abs());
+    let of = |f: &Form, n: &NodeId| f.terms.get(n).copied().unwrap_or(0.0);
+    let same = side
+        .terms
+        .keys()
+        .chain(value.terms.keys())
+        .all(|n| near(of(&value, n), factor * of(&side, n)));
+    (same && near(value.constant, factor * side.constant))
+        .then(|| 2.0 * value.slack + factor.abs() * side.slack)
+}

@@ -1,0 +1,454 @@
+//! What a mask says of the order of entries.
+//!
+//! Ranks and winners are made of comparisons of pairs of entries: counts of bits, their thresholds,
+//! and conjunctions. Here one entry of a mask at a time is written as a function of a sum of such
+//! comparisons, and a row of a mask is recognised if it depends on the rank of its entry only. The
+//! masked sum then is a weighted sum of the row in ascending order, whatever made the mask.
+
+use super::View;
+use crate::graph::infer::align;
+use crate::graph::{NodeId, Op};
+use crate::types::Elem;
+use std::cell::Cell;
+use std::collections::BTreeMap;
+
+/// An entry of a node's value.
+pub(super) type Place = (NodeId, u64);
+/// The bit that says whether the first entry is less than the second.
+type Literal = (Place, Place);
+
+/// Entries that are written out for one mask.
+const BUDGET: u32 = 1 << 22;
+
+/// A function of the sum of literals times coefficients.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Value {
+    terms: Vec<(Literal, i64)>,
+    shape: Shape,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Shape {
+    /// The sum plus a constant.
+    Plus(i64),
+    /// By the sum, from its smallest to its largest value.
+    Table(Vec<i64>),
+}
+
+impl Default for Shape {
+    fn default() -> Shape {
+        Shape::Plus(0)
+    }
+}
+
+impl Value {
+    fn constant(c: i64) -> Value {
+        Value { terms: Vec::new(), shape: Shape::Plus(c) }
+    }
+
+    /// Smallest and largest value of the sum.
+    fn range(&self) -> (i64, i64) {
+        let coefficients = || self.terms.iter().map(|t| t.1);
+        (coefficients().filter(|c| *c < 0).sum(), coefficients().filter(|c| *c > 0).sum())
+    }
+
+    fn table(&self) -> Vec<i64> {
+        match &self.shape {
+            Shape::Table(t) => t.clone(),
+            Shape::Plus(c) => {
+                let (lo, hi) = self.range();
+                (lo..=hi).map(|x| x + c).collect()
+            }
+        }
+    }
+
+    fn as_constant(&self) -> Option<i64> {
+        match &self.shape {
+            Shape::Plus(c) if self.terms.is_empty() => Some(*c),
+            Shape::Table(t) if self.terms.is_empty() => t.first().copied(),
+            _ => None,
+        }
+    }
+
+    fn map(mut self, f: impl Fn(i64) -> i64) -> Value {
+        self.shape = Shape::Table(self.table().into_iter().map(f).collect());
+        self
+    }
+
+    fn scaled(mut self, c: i64) -> Value {
+        match (&mut self.shape, c) {
+            (_, 0) => Value::constant(0),
+            (Shape::Plus(plus), _) => {
+                *plus *= c;
+                self.terms.iter_mut().for_each(|t| t.1 *= c);
+                self
+            }
+            (Shape::Table(t), _) => {
+                t.iter_mut().for_each(|x| *x *= c);
+                self
+            }
+        }
+    }
+
+    /// A function of two values, if it is one of a sum.
+    fn with(self, other: Value, f: impl Fn(i64, i64) -> i64) -> Option<Value> {
+        if let Some(c) = other.as_constant() {
+            return Some(self.map(|x| f(x, c)));
+        }
+        if let Some(c) = self.as_constant() {
+            return Some(other.map(|x| f(c, x)));
+        }
+        if self.terms != other.terms {
+            return None;
+        }
+        let table = self.table().into_iter().zip(other.table()).map(|(x, y)| f(x, y)).collect();
+        Some(Value { terms: self.terms, shape: Shape::Table(table) })
+    }
+
+    fn plus(self, other: Value) -> Option<Value> {
+        match (&self.shape, &other.shape) {
+            (Shape::Plus(a), Shape::Plus(b)) => {
+                let shape = Shape::Plus(a + b);
+                Some(Value { terms: merged(self.terms.into_iter().chain(other.terms)), shape })
+            }
+            _ => self.with(other, |x, y| x + y),
+        }
+    }
+
+    /// The largest value of the sum, if the value is 1 there and 0 elsewhere.
+    fn all(&self) -> Option<i64> {
+        let table = self.table();
+        let (last, rest) = table.split_last()?;
+        (*last == 1 && rest.iter().all(|x| *x == 0)).then(|| self.range().1)
+    }
+
+    /// The product of two bits.
+    fn and(self, other: Value) -> Option<Value> {
+        if let (Some(a), Some(b)) = (self.all(), other.all())
+            && self.terms != other.terms
+        {
+            let terms = merged(self.terms.into_iter().chain(other.terms));
+            let sum = Value { terms, shape: Shape::Plus(0) };
+            return Some(sum.map(|x| i64::from(x == a + b)));
+        }
+        self.with(other, |x, y| x * y)
+    }
+}
+
+/// Each literal once.
+fn merged(terms: impl Iterator<Item = (Literal, i64)>) -> Vec<(Literal, i64)> {
+    let mut all: BTreeMap<Literal, i64> = BTreeMap::new();
+    for (literal, c) in terms {
+        *all.entry(literal).or_default() += c;
+    }
+    all.into_iter().filter(|(_, c)| *c != 0).collect()
+}
+
+/// Reads entries of a graph.
+pub(super) struct Reader<'a> {
+    view: &'a View<'a>,
+    left: Cell<u32>,
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(view: &'a View<'a>) -> Self {
+        Reader { view, left: Cell::new(BUDGET) }
+    }
+
+    /// The place that a place's value is moved from; `None` if it is computed here.
+    fn moved(&self, (id, at): Place) -> Option<Place> {
+        let view = self.view;
+        let args = view.args(id);
+        let to = view.shape(id);
+        let from = view.shape(*args.first()?);
+        let at = match view.op(id) {
+            Op::Reshape(_) => at,
+            Op::Transpose(perm) => {
+                let index = index(to, at);
+                let mut place = vec![0; index.len()];
+                for (i, &p) in perm.iter().enumerate() {
+                    place[p as usize] = index[i];
+                }
+                flat(from, &place)
+            }
+            Op::Slice { axis, start, step, .. } => {
+                let mut place = index(to, at);
+                let d = &mut place[*axis as usize];
+                *d = start + step * *d;
+                flat(from, &place)
+            }
+            Op::Broadcast(_) => flat(from, &index(to, at)),
+            Op::Gather { axis, batch } => {
+                let Op::Const(table, ..) = view.op(args[1]) else { return None };
+                let (axis, batch) = (*axis as usize, *batch as usize);
+                let place = index(to, at);
+                let chosen = table.shape.len() - batch;
+                let mut row = place[..batch].to_vec();
+                row.extend(&place[axis..axis + chosen]);
+                let which = table.at(flat(&table.shape, &row) as usize);
+                let mut old = place[..axis].to_vec();
+                old.push(which as u64);
+                old.extend(&place[axis + chosen..]);
+                flat(from, &old)
+            }
+            Op::Concat(axis) => {
+                let axis = *axis as usize;
+                let mut place = index(to, at);
+                for &part in args {
+                    let n = view.shape(part)[axis];
+                    if place[axis] < n {
+                        return Some((part, flat(view.shape(part), &place)));
+                    }
+                    place[axis] -= n;
+                }
+                return None;
+            }
+            _ => return None,
+        };
+        Some((args[0], at))
+    }
+
+    /// Where a value is computed.
+    fn origin(&self, mut place: Place) -> Place {
+        while let Some(from) = self.moved(place) {
+            place = from;
+        }
+        place
+    }
+
+    /// Where it is computed but for truncations, and how far these may be off in all.
+    fn untruncated(&self, mut place: Place) -> (Place, f64) {
+        let mut slack = 0.0;
+        loop {
+            place = self.origin(place);
+            match self.view.op(place.0) {
+                Op::Trunc(_) => slack += self.view.truncation(place.0),
+                Op::Shift(_) => {}
+                _ => return (place, slack),
+            }
+            place.0 = self.view.args(place.0)[0];
+        }
+    }
+
+    /// An entry of bits or integers as a function of comparisons.
+    fn value(&self, place: Place) -> Option<Value> {
+        self.left.set(self.left.get().checked_sub(1)?);
+        let (id, at) = self.origin(place);
+        let view = self.view;
+        let args = view.args(id);
+        let aligned = |i: usize| {
+            let (from, to) = (view.shape(args[i]), view.shape(id));
+            (args[i], if from == to { at } else { flat(from, &index(to, at)) })
+        };
+        let arg = |i: usize| self.value(aligned(i));
+        let whole = |x: f64| (x.fract() == 0.0 && x.abs() < 1e15).then_some(x as i64);
+        match view.op(id) {
+            Op::Const(table, elem, _) if *elem != Elem::Fix => {
+                Some(Value::constant(whole(table.at(at as usize))?))
+            }
+            Op::Lt | Op::Eq if view.whole(args[0]) && view.whole(args[1]) => {
+                let less = *view.op(id) == Op::Lt;
+                match (arg(0), arg(1)) {
+                    (Some(a), Some(b)) => {
+                        let f = |x, y| i64::from(if less { x < y } else { x == y });
+                        a.with(b, f)
+                    }
+                    _ if less => Some(self.literal(aligned(0), aligned(1))),
+                    _ => None,
+                }
+            }
+            Op::Lt => Some(self.literal(aligned(0), aligned(1))),
+            Op::Not => arg(0)?.scaled(-1).plus(Value::constant(1)),
+            Op::ToInt => arg(0),
+            Op::Neg => Some(arg(0)?.scaled(-1)),
+            Op::Scale(c) => Some(arg(0)?.scaled(whole(*c)?)),
+            Op::Add => arg(0)?.plus(arg(1)?),
+            Op::Sub => arg(0)?.plus(arg(1)?.scaled(-1)),
+            Op::And => arg(0)?.and(arg(1)?),
+            Op::Mul if view.whole(id) => {
+                let (a, b) = (arg(0)?, arg(1)?);
+                match (a.as_constant(), b.as_constant()) {
+                    (_, Some(c)) => Some(a.scaled(c)),
+                    (Some(c), _) => Some(b.scaled(c)),
+                    _ => a.and(b),
+                }
+            }
+            Op::Xor => {
+                let (a, b) = (arg(0)?, arg(1)?);
+                match (a.as_constant(), b.as_constant()) {
+                    (_, Some(c)) => a.scaled(1 - 2 * c).plus(Value::constant(c)),
+                    (Some(c), _) => b.scaled(1 - 2 * c).plus(Value::constant(c)),
+                    _ => a.with(b, |x, y| x ^ y),
+                }
+            }
+            Op::Sum(axes) if view.whole(id) => {
+                let mut sum = Value::default();
+                let mut constant = 0;
+                let mut terms = Vec::new();
+                for part in summed(view.shape(args[0]), axes, at) {
+                    let v = self.value((args[0], part))?;
+                    match v.shape {
+                        Shape::Plus(c) => {
+                            constant += c;
+                            terms.extend(v.terms);
+                        }
+                        _ => sum = sum.plus(v)?,
+                    }
+                }
+                let rest = Value { terms: merged(terms.into_iter()), shape: Shape::Plus(constant) };
+                sum.plus(rest)
+            }
+            _ => None,
+        }
+    }
+
+    fn literal(&self, a: Place, b: Place) -> Value {
+        let literal = (self.origin(a), self.origin(b));
+        Value { terms: vec![(literal, 1)], shape: Shape::Plus(0) }
+    }
+
+    /// If a row of a mask depends on the ranks of the values beside it only: the sum of the absolute
+    /// weights that ranks have, and how far compared values may be from those that are summed.
+    pub(super) fn by_rank(&self, masks: &[Place], values: &[Place]) -> Option<(u32, f64)> {
+        let mut row = Row::new(self, values)?;
+        let mut weights: Option<Vec<i64>> = None;
+        for (i, &mask) in masks.iter().enumerate() {
+            let value = self.value(mask)?;
+            row.entry(self, i, &value)?;
+            let table = value.table();
+            match &weights {
+                None => weights = Some(table),
+                Some(known) if *known == table => {}
+                Some(_) => return None,
+            }
+        }
+        let weights: i64 = weights?.iter().map(|w| w.abs()).sum();
+        let slack = if row.moved_only { 0.0 } else { 2.0 * row.compared + row.summed };
+        Some((u32::try_from(weights).ok()?, slack))
+    }
+}
+
+/// A row of values, and how its entries have been compared so far.
+struct Row {
+    /// Position by place, where it is computed, and where but for truncations.
+    near: BTreeMap<Place, usize>,
+    far: BTreeMap<Place, usize>,
+    /// The place at which each entry is compared.
+    used: Vec<Option<Place>>,
+    /// Whether the first of two compared entries is the earlier one.
+    forward: Option<bool>,
+    /// Whether sums grow with the number of larger entries.
+    growing: Option<bool>,
+    moved_only: bool,
+    compared: f64,
+    summed: f64,
+}
+
+impl Row {
+    fn new(reader: &Reader<'_>, values: &[Place]) -> Option<Row> {
+        let (mut near, mut far) = (BTreeMap::new(), BTreeMap::new());
+        let mut summed = 0f64;
+        for (i, &v) in values.iter().enumerate() {
+            near.insert(reader.origin(v), i);
+            let (place, slack) = reader.untruncated(v);
+            far.insert(place, i);
+            summed = summed.max(slack);
+        }
+        let all = far.len() == values.len();
+        all.then(|| Row {
+            near,
+            far,
+            used: vec![None; values.len()],
+            forward: None,
+            growing: None,
+            moved_only: true,
+            compared: 0.0,
+            summed,
+        })
+    }
+
+    fn position(&mut self, reader: &Reader<'_>, place: Place) -> Option<usize> {
+        let i = match self.near.get(&place) {
+            Some(&i) => i,
+            None => {
+                let (far, slack) = reader.untruncated(place);
+                self.moved_only = false;
+                self.compared = self.compared.max(slack);
+                *self.far.get(&far)?
+            }
+        };
+        // One word stands for an entry in all comparisons: then ranks are a permutation.
+        match &mut self.used[i] {
+            Some(known) if *known != place => None,
+            slot => {
+                *slot = Some(place);
+                Some(i)
+            }
+        }
+    }
+
+    /// Entry i of the mask: a function of how many entries are larger (or smaller) than entry i,
+    /// each other one compared once, ties broken by position.
+    fn entry(&mut self, reader: &Reader<'_>, i: usize, value: &Value) -> Option<()> {
+        let mut others = Vec::new();
+        for &((p, q), c) in &value.terms {
+            let (first, second) = (self.position(reader, p)?, self.position(reader, q)?);
+            let (other, sign) = match (first == i, second == i) {
+                (true, false) => (second, c),
+                (false, true) => (first, -c),
+                _ => return None,
+            };
+            let agrees = |known: &mut Option<bool>, now: bool| *known.get_or_insert(now) == now;
+            if c.abs() != 1
+                || !agrees(&mut self.forward, first < second)
+                || !agrees(&mut self.growing, sign > 0)
+            {
+                return None;
+            }
+            others.push(other);
+        }
+        others.sort_unstable();
+        others.dedup();
+        (others.len() == value.terms.len() && others.len() + 1 == self.used.len()).then_some(())
+    }
+}
+
+/// Digits of a flat position.
+pub(super) fn index(shape: &[u64], mut at: u64) -> Vec<u64> {
+    let mut out = vec![0; shape.len()];
+    for (digit, &n) in out.iter_mut().zip(shape).rev() {
+        *digit = at % n.max(1);
+        at /= n.max(1);
+    }
+    out
+}
+
+/// Flat position; axes of size 1 are repeated.
+pub(super) fn flat(shape: &[u64], at: &[u64]) -> u64 {
+    shape.iter().zip(at).fold(0, |i, (&n, &x)| i * n + if n == 1 { 0 } else { x })
+}
+
+/// The entries of an operand of shape `from` that a sum over `axes` adds into its entry `at`.
+pub(super) fn summed(from: &[u64], axes: &[u64], at: u64) -> Vec<u64> {
+    let kept: Vec<u64> =
+        (0..from.len()).filter(|d| !axes.contains(&(*d as u64))).map(|d| from[d]).collect();
+    let mut rest = index(&kept, at).into_iter();
+    let base: Vec<u64> = (0..from.len() as u64)
+        .map(|d| if axes.contains(&d) { 0 } else { rest.next().unwrap_or(0) })
+        .collect();
+    let inner: Vec<u64> = axes.iter().map(|&d| from[d as usize]).collect();
+    (0..inner.iter().product())
+        .map(|i| {
+            let mut place = base.clone();
+            for (&axis, x) in axes.iter().zip(index(&inner, i)) {
+                place[axis as usize] = x;
+            }
+            flat(from, &place)
+        })
+        .collect()
+}
+
+/// Shape of an aligned product.
+pub(super) fn aligned_shape(a: &[u64], b: &[u64]) -> Vec<u64> {
+    align(a, b).unwrap_or_default()
+}

@@ -1,0 +1,445 @@
+//! Worst-case errors: one rule for each operation.
+//!
+//! An exponential is off by more where it is large, and what is made of it by a sum with something
+//! positive and a division only matters where it is small. So beside the one bound for all entries
+//! there is a [`Line`]: a bound that grows with the value.
+
+use super::choice::Choice;
+use super::{View, function, table_rounding, times};
+use crate::certify::ranges::Interval;
+use crate::graph::{NodeId, Op, domain};
+
+/// What a node's error is made of.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Cause {
+    /// Its own rounding.
+    pub own: f64,
+    /// What each operand contributes.
+    pub parts: Vec<(NodeId, f64)>,
+}
+
+impl Cause {
+    fn own(own: f64) -> Cause {
+        Cause { own, parts: Vec::new() }
+    }
+
+    /// The same proportions of another total; of unbounded parts each the same.
+    fn shrunk(mut self, total: f64) -> Cause {
+        let whole = self.total();
+        if whole.is_finite() {
+            self.own *= total / whole;
+            self.parts.iter_mut().for_each(|p| p.1 *= total / whole);
+            return self;
+        }
+        self.parts.retain(|p| !p.1.is_finite());
+        let part = total / self.parts.len() as f64;
+        self.parts.iter_mut().for_each(|p| p.1 = part);
+        self.own = if self.parts.is_empty() { total } else { 0.0 };
+        self
+    }
+
+    fn total(&self) -> f64 {
+        // The sum itself is rounded.
+        let total = (self.own + self.parts.iter().map(|p| p.1).sum::<f64>()) * (1.0 + 1e-12);
+        if total.is_nan() { f64::INFINITY } else { total }
+    }
+}
+
+/// A bound that depends on the program's value v: `fixed` + `relative` * |v|.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Line {
+    pub fixed: f64,
+    pub relative: f64,
+}
+
+impl Line {
+    fn flat(fixed: f64) -> Line {
+        Line { fixed, relative: 0.0 }
+    }
+
+    /// The relative error of all values of at least this size.
+    pub fn ratio(self, least: f64) -> f64 {
+        times(self.fixed, 1.0 / least) + self.relative
+    }
+}
+
+/// What is known after all rules.
+pub(super) struct Proven {
+    pub errors: Vec<f64>,
+    pub causes: Vec<Cause>,
+    pub assumed: Vec<NodeId>,
+    lines: Vec<Line>,
+    /// Intervals of the values of the program and of a run, in real units.
+    pub values: Vec<Values>,
+}
+
+/// Intervals in real units.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Values {
+    /// Of the program.
+    pub real: Interval,
+    /// Of a run.
+    pub run: Interval,
+}
+
+impl Values {
+    fn size(interval: Interval) -> f64 {
+        interval.0.abs().max(interval.1.abs())
+    }
+}
+
+struct Rules<'a> {
+    view: &'a View<'a>,
+    choices: &'a [Option<Choice>],
+    inputs: &'a [f64],
+    all: Proven,
+}
+
+pub(super) fn run(
+    view: &View<'_>,
+    raw: &[Interval],
+    inputs: &[f64],
+    choices: &[Option<Choice>],
+) -> Proven {
+    let all = Proven {
+        errors: Vec::new(),
+        causes: Vec::new(),
+        assumed: Vec::new(),
+        lines: Vec::new(),
+        values: Vec::new(),
+    };
+    let mut rules = Rules { view, choices, inputs, all };
+    for id in view.g.ids() {
+        let ulp = view.ulp(id);
+        let run = raw.get(id.index()).copied().unwrap_or((f64::NEG_INFINITY, f64::INFINITY));
+        let mut run = (run.0 * ulp, run.1 * ulp);
+        if let Some(known) = rules.run_interval(id) {
+            run = (run.0.max(known.0), run.1.min(known.1));
+        }
+        let mut cause = rules.cause(id);
+        let mut error = cause.total();
+        let mut real = (run.0 - error, run.1 + error);
+        if let Some(known) = rules.program_interval(id) {
+            real = (real.0.max(known.0), real.1.min(known.1));
+            // Two intervals: no two of their values are further apart than this.
+            let apart = (run.1 - known.0).max(known.1 - run.0);
+            if apart < error {
+                cause = cause.shrunk(apart);
+                error = apart;
+            }
+        }
+        let mut line = rules.line(id, &cause).filter(|l| l.fixed <= error);
+        if let Some(l) = line {
+            let most = l.fixed + times(l.relative, Values::size(real));
+            // No better anywhere than the bound for all.
+            line = (l.relative > 0.0).then_some(l);
+            error = error.min(most * (1.0 + 1e-12));
+        }
+        let run = (run.0.max(real.0 - error), run.1.min(real.1 + error));
+        rules.all.lines.push(line.unwrap_or(Line::flat(error)));
+        rules.all.errors.push(error);
+        rules.all.causes.push(cause);
+        rules.all.values.push(Values { real, run });
+    }
+    rules.all
+}
+
+impl Rules<'_> {
+    fn error(&self, id: NodeId) -> f64 {
+        self.all.errors[id.index()]
+    }
+
+    fn of_line(&self, id: NodeId) -> Line {
+        self.all.lines[id.index()]
+    }
+
+    /// A bound that grows with the value, for what is made of exponentials.
+    fn line(&self, id: NodeId, cause: &Cause) -> Option<Line> {
+        let view = self.view;
+        let args = view.args(id);
+        let of = |i: usize| self.of_line(args[i]);
+        let positive = |i: usize| self.values(args[i]).real.0 >= 0.0;
+        let own = |l: Line| Line { fixed: l.fixed + cause.own, ..l };
+        if self.choices[id.index()].is_some() {
+            return None;
+        }
+        Some(match view.op(id) {
+            // e^(x + d) - e^x = e^x (e^d - 1); the relative error of the macro is of the run's value.
+            Op::Exp | Op::ExpNonPositive => {
+                let growth = self.error(args[0]).exp_m1();
+                Line {
+                    fixed: 2.0 * view.ulp(id),
+                    relative: growth + times(1.0 + growth, 2f64.powi(-30)),
+                }
+            }
+            op if op.is_layout() => of(0),
+            Op::Neg | Op::Shift(_) => of(0),
+            Op::Trunc(_) => own(of(0)),
+            Op::Halve(by) => {
+                let c = (-f64::from(*by)).exp2();
+                Line { fixed: of(0).fixed * c, ..of(0) }
+            }
+            Op::Scale(c) if of(0).relative > 0.0 => {
+                let rounded = times(self.constant(id, *c), 1.0 / c.abs());
+                Line { fixed: of(0).fixed * c.abs(), relative: of(0).relative + rounded }
+            }
+            Op::Add if positive(0) && positive(1) => Line {
+                fixed: of(0).fixed + of(1).fixed,
+                relative: of(0).relative.max(of(1).relative),
+            },
+            Op::Sum(_) if positive(0) => {
+                let terms = view.g.elements(args[0]) / view.g.elements(id).max(1);
+                Line { fixed: of(0).fixed * terms as f64, ..of(0) }
+            }
+            Op::Mul => {
+                let (a, b) = (of(0), of(1));
+                let (va, vb) = (self.values(args[0]).real, self.values(args[1]).real);
+                let fixed = times(Values::size(va), b.fixed * (1.0 + a.relative))
+                    + times(Values::size(vb), a.fixed * (1.0 + b.relative))
+                    + times(a.fixed, b.fixed);
+                Line { fixed, relative: a.relative + b.relative + a.relative * b.relative }
+            }
+            _ => return None,
+        })
+    }
+
+    fn values(&self, id: NodeId) -> Values {
+        self.all.values[id.index()]
+    }
+
+    /// `own` and c times an operand's error.
+    fn linear(&self, own: f64, x: NodeId, c: f64) -> Cause {
+        Cause { own, parts: vec![(x, times(self.error(x), c))] }
+    }
+
+    /// The larger of the operands' errors.
+    fn largest(&self, own: f64, args: &[NodeId]) -> Cause {
+        let worst = args.iter().copied().fold(None, |best: Option<NodeId>, x| match best {
+            Some(b) if self.error(b) >= self.error(x) => Some(b),
+            _ => Some(x),
+        });
+        worst.map_or(Cause::own(own), |x| self.linear(own, x, 1.0))
+    }
+
+    /// a b - a' b' = a (b - b') + b' (a - a') for `terms` terms.
+    fn product(&self, a: NodeId, b: NodeId, terms: f64) -> Cause {
+        let (ea, eb) = (self.error(a), self.error(b));
+        let (va, vb) = (self.values(a), self.values(b));
+        let size = Values::size;
+        // Either side may be the program's.
+        let one = (times(ea, size(vb.real)), times(eb, size(va.run)));
+        let other = (times(ea, size(vb.run)), times(eb, size(va.real)));
+        let (pa, pb) = if one.0 + one.1 <= other.0 + other.1 { one } else { other };
+        Cause { own: 0.0, parts: vec![(a, times(pa, terms)), (b, times(pb, terms))] }
+    }
+
+    fn cause(&mut self, id: NodeId) -> Cause {
+        let view = self.view;
+        let args = view.args(id);
+        match &self.choices[id.index()] {
+            Some(Choice::Larger { slack }) => return self.largest(*slack, &args[1..]),
+            Some(Choice::Ranked { values, entries, slack }) => {
+                let entries = f64::from(*entries);
+                return self.linear(entries * slack, *values, entries);
+            }
+            _ => {}
+        }
+        match view.op(id) {
+            Op::Input(i) => {
+                let own = if view.whole(id) { 0.0 } else { view.ulp(id) / 2.0 };
+                Cause::own(self.inputs.get(*i as usize).copied().unwrap_or(own))
+            }
+            Op::Const(table, _, frac) => Cause::own(table_rounding(&table.data, frac.unwrap_or(0))),
+            Op::Committee { .. } => Cause::own(0.0),
+            Op::Add | Op::Sub => {
+                let parts = args.iter().map(|&a| (a, self.error(a))).collect();
+                Cause { own: 0.0, parts }
+            }
+            Op::Scale(c) => {
+                let size = Values::size(self.values(args[0]).real);
+                self.linear(times(self.constant(id, *c), size), args[0], c.abs())
+            }
+            Op::Halve(by) => self.linear(0.0, args[0], (-f64::from(*by)).exp2()),
+            Op::Mul => self.product(args[0], args[1], 1.0),
+            Op::MatMul { .. } => {
+                let terms = view.shape(args[0]).last().map_or(1.0, |&k| k as f64);
+                self.product(args[0], args[1], terms)
+            }
+            Op::Conv2d { .. } => {
+                let terms: u64 = view.shape(args[1]).iter().skip(2).product();
+                self.product(args[0], args[1], terms as f64)
+            }
+            Op::Sum(axes) => {
+                let shape = view.shape(args[0]);
+                let terms: u64 = axes.iter().map(|&d| shape[d as usize]).product();
+                self.linear(0.0, args[0], terms as f64)
+            }
+            Op::SortSum { lo, hi } => self.linear(0.0, args[0], (hi - lo) as f64),
+            Op::Trunc(_) => self.linear(view.truncation(id), args[0], 1.0),
+            Op::Saturate(top) => {
+                let most = f64::from(*top).exp2();
+                let v = self.values(args[0]);
+                if v.run.0 < -most || v.run.1 > most {
+                    self.all.assumed.push(id);
+                }
+                self.linear(0.0, args[0], 1.0)
+            }
+            Op::Select => self.largest(0.0, &args[1..]),
+            Op::Concat(_) => self.largest(0.0, args),
+            // A sign that comes out otherwise is that of a number near zero.
+            Op::Gate => self.largest(0.0, args),
+            Op::Neg
+            | Op::Relu
+            | Op::Abs
+            | Op::Max(_)
+            | Op::Min(_)
+            | Op::Sort
+            | Op::MaxPool { .. }
+            | Op::Reshape(_)
+            | Op::Transpose(_)
+            | Op::Slice { .. }
+            | Op::Broadcast(_)
+            | Op::Gather { .. }
+            | Op::Shift(_) => self.linear(0.0, args[0], 1.0),
+            Op::Lt | Op::Eq | Op::Not | Op::And | Op::Xor | Op::ToInt => Cause::own(0.0),
+            Op::ArgMax | Op::OneHot(_) | Op::Hit => Cause::own(0.0),
+            Op::Exp | Op::ExpNonPositive | Op::Recip | Op::Sqrt | Op::Log => {
+                let x = args[0];
+                let effect = function::one(
+                    view.op(id),
+                    view.ulp(id),
+                    self.values(x),
+                    (self.error(x), self.of_line(x)),
+                );
+                if effect.assumed {
+                    self.all.assumed.push(id);
+                }
+                Cause { own: effect.own, parts: vec![(x, effect.passed)] }
+            }
+            Op::Div => {
+                let (x, y) = (args[0], args[1]);
+                let effect = function::quotient(
+                    view.ulp(id),
+                    (self.values(x), self.error(x), self.of_line(x)),
+                    (self.values(y), self.error(y), self.of_line(y)),
+                    view.ulp(y),
+                );
+                if effect.assumed {
+                    self.all.assumed.push(id);
+                }
+                Cause {
+                    own: effect.own,
+                    parts: vec![(x, effect.passed), (y, effect.passed_divisor)],
+                }
+            }
+        }
+    }
+
+    /// How far the factor of a scale may be from the one that the program has: it has 16 significant
+    /// bits. A factor of an integer that stays one is exact.
+    fn constant(&self, id: NodeId, c: f64) -> f64 {
+        let halved =
+            || self.view.g.users(id).iter().any(|&u| matches!(self.view.op(u), Op::Halve(_)));
+        let exact = c == 0.0 || (self.view.whole(id) && c.abs() < 32768.0 && !halved());
+        if exact { 0.0 } else { c.abs() * 2f64.powi(-16) }
+    }
+
+    /// What a run's values are known to be within, beside their given interval.
+    fn run_interval(&self, id: NodeId) -> Option<Interval> {
+        let view = self.view;
+        let args = view.args(id);
+        // Macros are off by less.
+        let wide = |(lo, hi): Interval, divisor: Interval| {
+            let relative = 2f64.powi(-18) + Values::size(divisor) * 2f64.powi(-33);
+            let slack = |x: f64| 2.0 * view.ulp(id) + times(x.abs(), relative);
+            (lo - slack(lo), hi + slack(hi))
+        };
+        match view.op(id) {
+            // The maximum is one of the entries up to a few truncations, whichever was chosen: so one
+            // exponential is near 1, and none is negative.
+            Op::Sum(axes) if has_largest(view, args[0], axes) => {
+                Some((1.0 - 8.0 * view.ulp(id), f64::INFINITY))
+            }
+            Op::Recip => {
+                let run = self.values(args[0]).run;
+                fraction((1.0, 1.0), run).map(|q| wide(q, run))
+            }
+            Op::Div => {
+                let [x, y] = [0, 1].map(|i| self.values(args[i]).run);
+                fraction(x, y).map(|q| wide(q, y))
+            }
+            op if op.is_layout() || matches!(op, Op::Shift(_)) => Some(self.values(args[0]).run),
+            _ => None,
+        }
+    }
+
+    /// What the program's values are known to be within, whatever the intervals of operands.
+    fn program_interval(&self, id: NodeId) -> Option<Interval> {
+        let view = self.view;
+        match view.op(id) {
+            Op::ExpNonPositive => Some((0.0, 1.0)),
+            Op::Exp => Some((0.0, f64::INFINITY)),
+            Op::Gate | Op::Relu | Op::Abs | Op::Sqrt => Some((0.0, f64::INFINITY)),
+            // The largest term is e^0.
+            Op::Sum(axes) if has_largest(view, view.args(id)[0], axes) => {
+                let terms = view.g.elements(view.args(id)[0]) / view.g.elements(id).max(1);
+                Some((1.0, terms as f64))
+            }
+            Op::Recip => {
+                let (lo, _) = self.values(view.args(id)[0]).real;
+                let most = if lo > 0.0 { 1.0 / lo } else { f64::from(domain::DIVISOR_LOW).exp2() };
+                Some((0.0, most))
+            }
+            Op::Div => {
+                let [x, y] = [0, 1].map(|i| self.values(view.args(id)[i]).real);
+                Some(fraction(x, y)?)
+            }
+            Op::Sum(_) => {
+                let terms = view.g.elements(view.args(id)[0]) / view.g.elements(id).max(1);
+                let (lo, hi) = self.values(view.args(id)[0]).real;
+                Some((lo * terms as f64, hi * terms as f64))
+            }
+            Op::Add => {
+                let [a, b] = [0, 1].map(|i| self.values(view.args(id)[i]).real);
+                Some((a.0 + b.0, a.1 + b.1))
+            }
+            op if op.is_layout() || matches!(op, Op::Shift(_) | Op::Trunc(_)) => {
+                let (lo, hi) = self.values(view.args(id)[0]).real;
+                Some((lo, hi))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Interval of quotients by what is positive.
+fn fraction(x: Interval, y: Interval) -> Option<Interval> {
+    (y.0 > 0.0).then(|| {
+        let least = if x.0 < 0.0 { x.0 / y.0 } else { 0.0 };
+        let most = if x.1 > 0.0 { x.1 / y.0 } else { 0.0 };
+        (least, most)
+    })
+}
+
+/// Whether a value is e^(x - max x) and the axes contain the one of the maximum.
+fn has_largest(view: &View<'_>, id: NodeId, axes: &[u64]) -> bool {
+    if *view.op(id) != Op::ExpNonPositive {
+        return false;
+    }
+    let mut x = view.args(id)[0];
+    while let Op::Trunc(_) | Op::Shift(_) = view.op(x) {
+        x = view.args(x)[0];
+    }
+    if *view.op(x) != Op::Sub {
+        return false;
+    }
+    // An exponential of this kind is made of x - max x only, and the maximum is repeated along
+    // the one axis that it was taken over.
+    let (all, most) = (view.shape(view.args(x)[0]), view.shape(view.args(x)[1]));
+    all.len() == most.len()
+        && all
+            .iter()
+            .zip(most)
+            .enumerate()
+            .all(|(d, (&n, &m))| n == m || (m == 1 && axes.contains(&(d as u64))))
+}

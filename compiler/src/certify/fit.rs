@@ -1,0 +1,154 @@
+//! Whether every value fits a ring, and what is done where it does not.
+//!
+//! First as it is. If a value may leave the largest ring, as in deep networks whose weights are a
+//! client's (a product of twenty layers' bounds), gates and quotients are cut: [`Op::Saturate`] after
+//! each, at the largest power of two for which all fits 64 bits. Honest activations are far below it;
+//! the certificate says where it is. What still does not fit is refused.
+
+use super::guard::{self, Guard};
+use super::ranges::{Bound, Ranges};
+use crate::diagnostic::{Diagnostic, codes};
+use crate::graph::{Graph, NodeId, Op};
+use crate::lower::rings::Rings;
+use crate::syntax::ast::Secrecy;
+
+/// Cuts that are tried, largest first: values stay within +-2^this.
+const TOPS: std::ops::RangeInclusive<u32> = 4..=14;
+/// Values that cuts make smaller get to fit this many bits.
+const NARROW: u32 = 64;
+/// Operands of elementary functions are words of this many bits.
+const FUNCTIONS: u32 = 64;
+
+/// A graph in which every value fits.
+#[derive(Clone, Debug)]
+pub struct Fitted {
+    /// The graph, with cuts where they were needed.
+    pub graph: Graph,
+    /// Of its nodes.
+    pub ranges: Ranges,
+    /// Gates and quotients are cut at +-2^this.
+    pub top: Option<u32>,
+}
+
+/// Bounds of all nodes, cutting where a value would need more than `most` bits.
+///
+/// # Errors
+///
+/// The first value that does not fit, and what would help.
+pub fn fit(graph: &Graph, guards: &[Guard], most: u32) -> Result<Fitted, Box<Diagnostic>> {
+    let inputs = guard::bounds(graph, guards);
+    let ranges = Ranges::of(graph, &inputs);
+    let Some(beyond) = too_large(graph, &ranges, most) else {
+        return Ok(Fitted { graph: graph.clone(), ranges, top: None });
+    };
+    let tight = cut(graph, *TOPS.start());
+    let least = Ranges::of(&tight, &inputs);
+    if too_large(&tight, &least, most).is_none() {
+        // What no cut makes smaller may be wider; for the rest 64 bits are enough.
+        let free: Vec<bool> = tight.ids().map(|id| bits(&tight, &least, id) > NARROW).collect();
+        for top in TOPS.rev() {
+            let graph = cut(graph, top);
+            let ranges = Ranges::of(&graph, &inputs);
+            let wide = |id: NodeId| !free[id.index()] && bits(&graph, &ranges, id) > NARROW;
+            if !graph.ids().any(wide) && too_large(&graph, &ranges, most).is_none() {
+                return Ok(Fitted { graph, ranges, top: Some(top) });
+            }
+        }
+    }
+    Err(Box::new(refuse(graph, &inputs, &ranges, beyond, most)))
+}
+
+/// The first node that needs more than `most` bits.
+fn too_large(graph: &Graph, ranges: &Ranges, most: u32) -> Option<NodeId> {
+    graph.ids().find(|&id| bits(graph, ranges, id) > limit(graph, id, most))
+}
+
+fn limit(graph: &Graph, id: NodeId, most: u32) -> u32 {
+    use Op::*;
+    let function = matches!(graph.op(id), Exp | ExpNonPositive | Recip | Sqrt | Log | Div);
+    if function { most.min(FUNCTIONS) } else { most }
+}
+
+/// Bits that a node takes: for its value and for what its protocol adds.
+fn bits(graph: &Graph, ranges: &Ranges, id: NodeId) -> u32 {
+    use Op::*;
+    let own = ranges.bits(id).max(Rings::needed(graph, ranges, id));
+    match graph.op(id) {
+        Exp | ExpNonPositive | Recip | Sqrt | Log | Div => {
+            graph.args(id).iter().map(|&a| ranges.bits(a)).fold(own, u32::max)
+        }
+        _ => own,
+    }
+}
+
+/// The graph with every gate cut at 2^top and every product with a reciprocal at 2^(top - 1).
+fn cut(graph: &Graph, top: u32) -> Graph {
+    graph.rewrite(|new, id, args| {
+        let node = graph.node(id);
+        let kept = new.keep(graph, id, args);
+        let secret = node.ty.secrecy == Secrecy::Secret;
+        let quotient = node.op == Op::Mul && args.iter().any(|&a| reciprocal(new, a));
+        match node.op {
+            Op::Gate if secret => new.add(Op::Saturate(top), &[kept], node.site),
+            // Also of a public model: its images are secret.
+            Op::Mul if quotient => new.add(Op::Saturate(top - 1), &[kept], node.site),
+            _ => kept,
+        }
+    })
+}
+
+/// Whether a value is a reciprocal, behind moves of its elements.
+fn reciprocal(graph: &Graph, mut id: NodeId) -> bool {
+    while graph.op(id).is_layout() {
+        id = graph.arg(id, 0);
+    }
+    *graph.op(id) == Op::Recip
+}
+
+fn refuse(graph: &Graph, inputs: &[Bound], ranges: &Ranges, id: NodeId, most: u32) -> Diagnostic {
+    let site = graph.site(id);
+    let needs = bits(graph, ranges, id);
+    let (lo, hi) = ranges.real(graph, id);
+    let what = graph.op(id).name();
+    let by = if site.name.is_empty() { String::new() } else { format!(" of `{}`", site.name) };
+    let width = limit(graph, id, most);
+    let mut d = Diagnostic::error(
+        codes::OVERFLOW,
+        format!("`{what}`{by} needs {needs} bits, and has {width}"),
+        site.span,
+        format!("values from {lo:.3e} to {hi:.3e}, by the declared ranges"),
+    );
+    // The smallest change that helps: one input's range, by a power of two.
+    let hint =
+        (0..graph.inputs.len()).find_map(|i| narrower(graph, inputs, i, most).map(|n| (i, n)));
+    let clip = "or keep the intermediate value small: divide before multiplying, or take the \
+                smaller of it and a bound";
+    match hint {
+        Some((i, halvings)) => {
+            let input = &graph.inputs[i];
+            let part = f64::from(halvings).exp2();
+            let (lo, hi) = (input.range.0 / part, input.range.1 / part);
+            d = d.hint(format!(
+                "declare `{}` in {lo}..{hi}: then every value fits; {clip}",
+                input.name
+            ));
+        }
+        None => d = d.hint(format!("declare narrower ranges on the inputs; {clip}")),
+    }
+    d
+}
+
+/// By how many halvings of one input's range everything fits, if it does within thirty.
+fn narrower(graph: &Graph, inputs: &[Bound], i: usize, most: u32) -> Option<u32> {
+    if graph.inputs[i].elem != crate::types::Elem::Fix {
+        return None;
+    }
+    (1..=30).find(|&n| {
+        let part = f64::from(n).exp2();
+        let mut inputs = inputs.to_vec();
+        let b = &mut inputs[i];
+        b.range = (b.range.0 / part, b.range.1 / part);
+        b.norm /= part;
+        too_large(graph, &Ranges::of(graph, &inputs), most).is_none()
+    })
+}

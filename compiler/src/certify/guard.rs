@@ -1,0 +1,153 @@
+//! How the declared range of each input is enforced, and what is then known of it.
+//!
+//! | input | how | what holds after it, whoever gave the input |
+//! |---|---|---|
+//! | public | parties compare hashes before they start; the reader refuses values outside | the range |
+//! | `bit` | dealt as a shared bit | 0 or 1 |
+//! | a class label | dealt as bits, exactly one per label is checked to be set | one-hot |
+//! | other numbers | two comparisons per element | the range |
+//! | more than [`FEW`] weights, by projections | inner products with public random signs are short | a norm, [`projection`](super::projection) |
+//! | more than [`FEW`] weights, by upload | dealt in Z_2^32 and lifted exactly | 3 times the range |
+//!
+//! The last two are alternatives for the same input; the pipeline compiles both and keeps what sends
+//! less, among those whose ranges fit. A client that fails has all its inputs replaced by zeros,
+//! publicly.
+//!
+//! Weights also have a norm: [`norm_limit`]. It is the largest Euclidean length that an honest
+//! client's weights have, and what the projections are made for.
+
+use super::projection::{Plan, plan};
+use super::ranges::Bound;
+use crate::graph::{Graph, Input};
+use crate::types::Elem;
+
+/// Vectors of at most this many weights are compared element by element.
+pub const FEW: u64 = 256;
+/// Honest weights are as long as this many elements at the end of the range would make them: for
+/// -8..8 and a thousand weights or more, 256.
+const NORM_ELEMENTS: u64 = 1024;
+/// Statistical security of the projections of one input, in bits, over all clients: the two together
+/// stay below 2^-40 for two such inputs.
+pub const SOUNDNESS_BITS: u32 = 42;
+/// Honest clients at the limit fail with at most 2^-this, over all clients.
+pub const HONEST_BITS: u32 = 42;
+/// The norm proven by projections, as a multiple of their threshold.
+const GAMMA: u32 = 4;
+/// Ring of a small upload, in bits.
+const UPLOAD: u32 = 32;
+
+/// How long vectors of weights are enforced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Long {
+    /// By projections.
+    Project,
+    /// By a small upload ring and an exact lift.
+    Lift,
+}
+
+/// How one input is enforced.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Guard {
+    /// Known to all.
+    Public,
+    /// Declared ranges are taken on trust: enforcement is off.
+    Trusted,
+    /// By being a bit.
+    Bit,
+    /// One bit of each label.
+    OneHot,
+    /// Element by element: smallest and largest raw value.
+    Within(i64, i64),
+    /// By projections.
+    Project(Plan),
+    /// Dealt in Z_2^32 with `frac` fraction bits.
+    Lift {
+        /// Fraction bits of the upload.
+        frac: u32,
+    },
+}
+
+/// The largest norm of honest weights, in real units; `None` if the input is no record of weights.
+pub fn norm_limit(input: &Input) -> Option<f64> {
+    let weights = !input.fields.is_empty() && input.elem == Elem::Fix && input.from.is_some();
+    let elements = input.shape.iter().product::<u64>().min(NORM_ELEMENTS);
+    weights.then(|| largest(input) * (elements as f64).sqrt())
+}
+
+/// The largest absolute value in the range.
+fn largest(input: &Input) -> f64 {
+    input.range.0.abs().max(input.range.1.abs())
+}
+
+/// How each input of a graph with scales is enforced. `long: None` switches enforcement off.
+pub fn guards(graph: &Graph, long: Option<Long>) -> Vec<Guard> {
+    graph.inputs.iter().map(|input| guard(graph, input, long)).collect()
+}
+
+fn guard(graph: &Graph, input: &Input, long: Option<Long>) -> Guard {
+    let Some(set) = input.from else { return Guard::Public };
+    let Some(long) = long else { return Guard::Trusted };
+    if input.elem == Elem::Bit {
+        return Guard::Bit;
+    }
+    if input.one_hot.is_some() {
+        return Guard::OneHot;
+    }
+    let unit = unit(graph, input);
+    let within = Guard::Within((input.range.0 * unit) as i64, (input.range.1 * unit) as i64);
+    let elements: u64 = input.shape.iter().product();
+    let Some(norm) = norm_limit(input).filter(|_| elements > FEW) else { return within };
+    match long {
+        Long::Project => {
+            let clients = graph.parties[set as usize].1;
+            let norm = norm * unit + (elements as f64).sqrt();
+            Guard::Project(plan(norm, elements, clients, SOUNDNESS_BITS, HONEST_BITS, GAMMA))
+        }
+        Long::Lift => {
+            // The largest element is at most 2^30 in the upload ring: the lift is exact below.
+            let room = f64::from(UPLOAD - 2) - largest(input).max(1e-9).log2();
+            let frac = room.floor().min(f64::from(UPLOAD - 2)) as i64;
+            match u32::try_from(frac) {
+                Ok(frac) if frac > graph.frac.unwrap_or(0) => Guard::Lift { frac },
+                _ => within,
+            }
+        }
+    }
+}
+
+/// Raw units per real unit of an input.
+fn unit(graph: &Graph, input: &Input) -> f64 {
+    if input.elem == Elem::Fix { f64::from(graph.frac.unwrap_or(0)).exp2() } else { 1.0 }
+}
+
+/// What is known of an input once its guard holds.
+pub fn bound(graph: &Graph, input: &Input, guard: &Guard) -> Bound {
+    let unit = unit(graph, input);
+    let declared = (input.range.0 * unit, input.range.1 * unit);
+    let only = |range| Bound { range, norm: f64::INFINITY };
+    match guard {
+        _ if input.elem == Elem::Bit || input.one_hot.is_some() => only((0.0, 1.0)),
+        Guard::Public | Guard::Bit | Guard::OneHot => only(declared),
+        Guard::Trusted => {
+            let norm = norm_limit(input).map_or(f64::INFINITY, |n| {
+                n * unit + (input.shape.iter().product::<u64>() as f64).sqrt()
+            });
+            Bound { range: declared, norm }
+        }
+        Guard::Within(lo, hi) => only((*lo as f64, *hi as f64)),
+        Guard::Project(p) => {
+            let norm = p.proven_norm;
+            Bound { range: (-norm, norm), norm }
+        }
+        Guard::Lift { frac } => {
+            let shift = frac - graph.frac.unwrap_or(0);
+            let most = 3.0 * f64::from(UPLOAD - 2 - shift).exp2() + 1.0;
+            only((-most, most))
+        }
+    }
+}
+
+/// Bounds of all inputs.
+pub fn bounds(graph: &Graph, guards: &[Guard]) -> Vec<Bound> {
+    graph.inputs.iter().zip(guards).map(|(i, g)| bound(graph, i, g)).collect()
+}

@@ -1,0 +1,337 @@
+//! The leak report: what anybody learns of a run, and what an author may not have meant to reveal.
+//!
+//! What is learned is complete: every reveal, everything that is opened to the parties, and what is
+//! public from the start. Warnings are not complete: they know some ways in which a reveal gives away
+//! more than it seems to, from a dataflow over the graph as built from the source (`flow`) and, for
+//! linear reveals, from their system of equations (`probe`). No warning does not mean no harm: what a
+//! sum tells of its terms depends on what the receiver knows besides.
+//!
+//! May not live here: what a protocol leaks (nothing but what it opens; see
+//! [`slvr_runtime::protocol`]), numbers of the run.
+
+mod flow;
+mod probe;
+#[cfg(test)]
+mod tests;
+mod warn;
+
+use crate::graph::Graph;
+use crate::syntax::Sources;
+use crate::syntax::ast::Span;
+use crate::types::{Program, Stmt};
+use serde::Serialize;
+use slvr_runtime::circuit::{Circuit, From, Op};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// What is learned, and warnings.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct LeakReport {
+    /// Everything that any party, receiver or client learns.
+    pub learned: Vec<Learned>,
+    /// Reveals that may give away more than they seem to.
+    pub warnings: Vec<LeakWarning>,
+}
+
+/// Kinds of things that are learned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum What {
+    /// A `reveal`.
+    Reveal,
+    /// Public coins, and what is drawn with them.
+    Coins,
+    /// Which members' inputs were replaced by zeros, and the coins that this was found out with.
+    Check,
+    /// Another value that the protocol opens to the three parties.
+    Open,
+    /// A public input.
+    PublicInput,
+    /// Sizes, models and parameters.
+    Sizes,
+    /// How long it takes.
+    Timing,
+}
+
+/// One thing that somebody learns.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Learned {
+    /// What kind of thing.
+    pub what: What,
+    /// Its name.
+    pub name: String,
+    /// Who learns it.
+    pub to: String,
+    /// Its shape; empty for a single number and for what is no tensor.
+    pub shape: Vec<u64>,
+    /// Line of the predicate's file, 0 if there is none.
+    pub line: u32,
+    /// The expression in the source, once [`LeakReport::quote`] has run.
+    pub expression: String,
+    /// In words.
+    pub text: String,
+    #[serde(skip)]
+    span: Option<Span>,
+}
+
+/// Kinds of warnings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LeakKind {
+    /// A sum over clients behind secret factors, which may hold one client only.
+    MaskedSum,
+    /// A selection of exactly one client.
+    OneClient,
+    /// Bits per client: who was selected, or how a comparison came out.
+    Selection,
+    /// An input, or a part of it, follows from what is revealed.
+    Determined,
+    /// A value of each client, or of one.
+    PerClient,
+    /// A quotient by a secret.
+    SecretDivisor,
+    /// An entry of one client, chosen by order.
+    OrderStatistic,
+}
+
+impl LeakKind {
+    /// For people.
+    pub fn title(self) -> &'static str {
+        match self {
+            LeakKind::MaskedSum => "this sum may hold a single client",
+            LeakKind::OneClient => "this reveals the input of one client",
+            LeakKind::Selection => "this reveals a bit about each client",
+            LeakKind::Determined => "this determines a client's input",
+            LeakKind::PerClient => "this reveals a value of a single client",
+            LeakKind::SecretDivisor => "this is divided by a secret",
+            LeakKind::OrderStatistic => "every entry of this is the entry of one client",
+        }
+    }
+}
+
+/// A reveal that may give away more than it seems to.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LeakWarning {
+    /// Which way.
+    pub kind: LeakKind,
+    /// The reveal; several, if it takes them together.
+    pub reveals: Vec<String>,
+    /// Line of the (first) reveal.
+    pub line: u32,
+    /// Why.
+    pub why: String,
+    /// What to do about it.
+    pub help: String,
+}
+
+/// The leak report of a predicate. `graph` is the one built from the program, before any pass.
+pub fn leaks(program: &Program, graph: &Graph, circuit: &Circuit) -> LeakReport {
+    let mut report = leaks_of_circuit(circuit);
+    let lines = Lines { program, graph };
+    let flows = flow::flows(graph);
+    for learned in &mut report.learned {
+        let (span, line) = match learned.what {
+            What::Reveal | What::PublicInput | What::Coins | What::Check => lines.of(&learned.name),
+            What::Open | What::Sizes | What::Timing => (None, learned.line),
+        };
+        (learned.span, learned.line) = (span, line);
+        if learned.what == What::Reveal
+            && let Some(output) = graph.outputs.iter().find(|o| o.name == learned.name)
+            && let Some(how) = warn::describe(graph, &flows[output.node.index()])
+        {
+            let _ = write!(learned.text, "; {how}");
+        }
+    }
+    report.warnings = warn::warnings(graph, &flows, |name| lines.of(name).1);
+    report
+}
+
+/// What a circuit alone tells of its leaks: all that is learned, no warnings.
+pub fn leaks_of_circuit(circuit: &Circuit) -> LeakReport {
+    let mut learned = Vec::new();
+    let set = |i: u32| circuit.parties.get(i as usize);
+    let name = |i: u32| set(i).map_or("?", |p| p.name.as_str());
+    let all = "the three parties".to_string();
+    for o in &circuit.outputs {
+        learned.push(Learned {
+            what: What::Reveal,
+            name: o.name.clone(),
+            to: name(o.to).to_string(),
+            shape: o.shape.clone(),
+            line: 0,
+            expression: String::new(),
+            text: "revealed after the computation, to nobody else".into(),
+            span: None,
+        });
+    }
+    let site = |i: u32| circuit.sites.get(i as usize);
+    let other = |what, name: String, line, shape: &[u64], text: String| Learned {
+        what,
+        name,
+        to: all.clone(),
+        shape: shape.to_vec(),
+        line,
+        expression: String::new(),
+        text,
+        span: None,
+    };
+    let instrs = || circuit.layers.iter().flat_map(|l| l.local.iter().chain(&l.exchange));
+    // What is opened for a check is part of the check.
+    let mut checked = std::collections::BTreeSet::new();
+    for check in &circuit.checks {
+        let (who, size) = set(check.set).map_or(("?", 0), |p| (p.name.as_str(), p.size));
+        let text = "one bit for each member: whether its inputs are in their declared ranges. A member \
+                    that fails counts with zeros in place of all its inputs, and the parties see which \
+                    those are"
+            .into();
+        learned.push(other(What::Check, format!("{who} in range"), 0, &[size], text));
+        checked.insert(check.value);
+    }
+    for instr in instrs() {
+        let (step, line) = site(instr.site).map_or(("?", 0), |s| (s.name.as_str(), s.line));
+        match (&instr.op, instr.out) {
+            (Op::Coin, Some(coin)) => {
+                let drawn = instrs().find_map(|i| match i.op {
+                    Op::Committee { coin: c, n, k } if c == coin => Some((n, k)),
+                    _ => None,
+                });
+                let (text, shape) = match drawn {
+                    Some((n, k)) => (
+                        format!(
+                            "public coins, drawn once all inputs are in: which {k} others each of {n} \
+                             members gets is public"
+                        ),
+                        vec![n, k],
+                    ),
+                    None => ("public coins, drawn once all inputs are in".into(), Vec::new()),
+                };
+                // Coins for the tests of ranges are part of what is public about these.
+                let tests =
+                    instrs().any(|i| matches!(i.op, Op::Project { coin: c, .. } if c == coin));
+                let (what, text) = if tests {
+                    (What::Check, format!("{text}, for random tests of its declared range"))
+                } else {
+                    (What::Coins, text)
+                };
+                learned.push(other(what, step.to_string(), line, &shape, text));
+            }
+            (Op::Open(x), Some(out)) if !feeds(circuit, out, &checked) => {
+                let ty = circuit.ty(*x);
+                let text = format!("opened by the protocol in the step {step}: {ty}");
+                learned.push(other(What::Open, step.to_string(), line, &ty.shape, text));
+            }
+            _ => {}
+        }
+    }
+    for input in circuit.inputs.iter().filter(|i| i.from == From::Public) {
+        let text = "a public input: known before the run".into();
+        let one = other(What::PublicInput, input.name.clone(), 0, &input.shape, text);
+        learned.push(Learned { to: "everybody".into(), ..one });
+    }
+    let sizes: Vec<String> = circuit.sizes.iter().map(|(n, v)| format!("{n}={v}")).collect();
+    let sets: Vec<String> =
+        circuit.parties.iter().map(|p| format!("{} {}", p.size, p.name)).collect();
+    let public = |what, name: &str, text: String| Learned {
+        to: "everybody".into(),
+        ..other(what, name.into(), 0, &[], text)
+    };
+    let text = format!("{}; participants: {}", sizes.join(" "), sets.join(", "));
+    learned.push(public(What::Sizes, "sizes", text));
+    let text =
+        "the number and length of all messages follow from the sizes alone, and so does the \
+                arithmetic: no branch and no index depends on a secret"
+            .into();
+    learned.push(public(What::Timing, "timing", text));
+    LeakReport { learned, warnings: Vec::new() }
+}
+
+/// Whether one of these values follows from `opened` without anything else being opened.
+fn feeds(
+    circuit: &Circuit,
+    opened: slvr_runtime::circuit::ValueId,
+    targets: &std::collections::BTreeSet<slvr_runtime::circuit::ValueId>,
+) -> bool {
+    let mut reached = std::collections::BTreeSet::from([opened]);
+    for layer in &circuit.layers {
+        // What an exchange opens is read from the next layer on.
+        for instr in &layer.local {
+            if instr.op.operands().iter().any(|v| reached.contains(v)) {
+                reached.extend(instr.out);
+            }
+        }
+    }
+    reached.iter().any(|v| targets.contains(v))
+}
+
+/// Where statements stand.
+struct Lines<'a> {
+    program: &'a Program,
+    graph: &'a Graph,
+}
+
+impl Lines<'_> {
+    /// The expression (of a reveal) and the line of the statement of that name.
+    fn of(&self, name: &str) -> (Option<Span>, u32) {
+        let step = name.split('/').next().unwrap_or(name);
+        let var = |v: &crate::types::VarId| {
+            let found = self.program.vars.get(v.0 as usize);
+            found.filter(|v| v.name == step).map(|v| v.span)
+        };
+        let stands = self.program.body.iter().find_map(|s| match s {
+            Stmt::Reveal { value, name, span, .. } if name == step => {
+                Some((Some(value.span), *span))
+            }
+            Stmt::Input { var: v, .. } | Stmt::Sample { var: v, .. } => var(v).map(|s| (None, s)),
+            _ => None,
+        });
+        let Some((value, span)) = stands else { return (None, 0) };
+        // The builder opens a step with the statement's span; without it, by the step's name.
+        let sites = || self.graph.sites.iter().filter(|s| s.name == step);
+        let exact = sites().find(|s| s.span == span).or_else(|| sites().next());
+        (value, exact.map_or(0, |s| s.line))
+    }
+}
+
+impl LeakReport {
+    /// Fills in the expressions of reveals from the source.
+    pub fn quote(&mut self, sources: &Sources) {
+        for learned in &mut self.learned {
+            if let Some(span) = learned.span {
+                let words: Vec<&str> = sources.snippet(span).split_whitespace().collect();
+                learned.expression = words.join(" ");
+            }
+        }
+    }
+
+    /// For people; lines are indented by two spaces.
+    pub fn text(&self) -> String {
+        let mut out = String::from("who learns what\n");
+        let mut by: BTreeMap<(u8, &str), Vec<&Learned>> = BTreeMap::new();
+        for l in &self.learned {
+            let rank = match l.what {
+                What::Reveal => 0,
+                What::Coins | What::Check | What::Open => 1,
+                What::PublicInput | What::Sizes | What::Timing => 2,
+            };
+            by.entry((rank, &l.to)).or_default().push(l);
+        }
+        for ((_, to), list) in by {
+            let _ = writeln!(out, "  {to}");
+            for l in list {
+                let line = if l.line > 0 { format!(" (line {})", l.line) } else { String::new() };
+                let shape =
+                    if l.shape.is_empty() { String::new() } else { format!(" {:?}", l.shape) };
+                let _ = writeln!(out, "    {}{shape}{line}: {}", l.name, l.text);
+                if !l.expression.is_empty() {
+                    let _ = writeln!(out, "      {}", l.expression);
+                }
+            }
+        }
+        for w in &self.warnings {
+            let at = if w.line > 0 { format!(" (line {})", w.line) } else { String::new() };
+            let _ = writeln!(out, "warning: {}{at}: {}", w.reveals.join(", "), w.kind.title());
+            let _ = writeln!(out, "  why: {}\n  help: {}", w.why, w.help);
+        }
+        out
+    }
+}

@@ -1,0 +1,134 @@
+//! Flows of operations that move entries without computing on them.
+
+use super::{Flow, Group, Members, Order, add};
+use std::collections::{BTreeMap, BTreeSet};
+
+pub(super) fn slice(a: &Flow, axis: usize, start: u64, len: u64, step: u64) -> Flow {
+    let mut f = a.clone();
+    for g in f.groups.iter_mut().filter(|g| g.axes.contains(&axis)) {
+        let found = g.members.map(|m| Members {
+            start: m.start.saturating_add(m.step.saturating_mul(start)),
+            step: m.step.saturating_mul(step),
+            ..m
+        });
+        g.members = found;
+        if len == 1 {
+            g.axes.remove(&axis);
+            match found {
+                Some(m) => {
+                    f.fixed.insert((m.set, m.start));
+                }
+                None if g.axes.is_empty() => {
+                    f.extra = f.extra.saturating_add(1);
+                    f.picked = true;
+                }
+                None => {}
+            }
+        }
+    }
+    f.groups.retain(|g| !g.axes.is_empty());
+    if let Order::Sorted(along, node) = f.order
+        && along == axis
+    {
+        f.order = if len == 1 { Order::One(start, node) } else { Order::No };
+    }
+    f
+}
+
+/// Members are picked by public numbers: which, along the axes of the index.
+pub(super) fn gather(f: &mut Flow, axis: usize, indexed: usize) {
+    let at = |a: usize| if a > axis { a + indexed - 1 } else { a };
+    let mut picked = false;
+    for g in &mut f.groups {
+        let had = g.axes.remove(&axis);
+        g.axes = g.axes.iter().map(|&a| at(a)).collect();
+        if had {
+            g.axes.extend(axis..axis + indexed);
+            g.members = None;
+            picked |= g.axes.is_empty();
+        }
+    }
+    f.groups.retain(|g| !g.axes.is_empty());
+    if picked {
+        f.picked = true;
+        f.extra = f.extra.saturating_add(1);
+    }
+    if let Order::Sorted(a, node) = f.order {
+        f.order = if a == axis { Order::No } else { Order::Sorted(at(a), node) };
+    }
+}
+
+/// Every entry is an entry of one of the parts.
+pub(super) fn concat(of: &[&Flow], axis: usize) -> Flow {
+    let Some((first, rest)) = of.split_first() else { return Flow::free() };
+    let mut all = rest.iter().fold((*first).clone(), |all, b| {
+        let bits = all.bits && b.bits;
+        Flow { bits, ..add(&all, b) }
+    });
+    let most = of.iter().map(|f| f.clients()).max().unwrap_or(0);
+    if rest.iter().all(|f| (&f.groups, &f.fixed) == (&first.groups, &first.fixed)) {
+        (all.groups, all.extra) = (first.groups.clone(), first.extra);
+        // Along the axis the count of positions starts anew in each part.
+        all.groups.iter_mut().filter(|g| g.axes.contains(&axis)).for_each(|g| g.members = None);
+        all.extra = of.iter().map(|f| f.extra).max().unwrap_or(0);
+    } else {
+        let mut axes: BTreeSet<usize> = [axis].into();
+        of.iter().flat_map(|f| &f.groups).for_each(|g| axes.extend(&g.axes));
+        all.groups = vec![Group { axes, members: None }];
+        all.fixed = BTreeSet::new();
+        all.extra = most.saturating_sub(1);
+    }
+    all
+}
+
+/// Axes keep their meaning where sizes before and after line up. Where axes are merged or cut, a
+/// member is told by all the axes that came of it.
+pub(super) fn reshape(from: &[u64], to: &[u64], a: &Flow) -> Flow {
+    // Each wide axis before, with the wide axes after that hold it, and whether it is one of them.
+    let mut map: BTreeMap<usize, (Vec<usize>, bool)> = BTreeMap::new();
+    let wide = |dims: &[u64]| -> Vec<usize> { (0..dims.len()).filter(|&i| dims[i] != 1).collect() };
+    let (old, new) = (wide(from), wide(to));
+    let (mut i, mut j) = (0, 0);
+    while i < old.len() && j < new.len() {
+        let (i0, j0) = (i, j);
+        let (mut x, mut y) = (from[old[i]], to[new[j]]);
+        (i, j) = (i + 1, j + 1);
+        while x != y && (i < old.len() || j < new.len()) {
+            if x < y && i < old.len() {
+                x = x.saturating_mul(from[old[i]]);
+                i += 1;
+            } else if j < new.len() {
+                y = y.saturating_mul(to[new[j]]);
+                j += 1;
+            } else {
+                break;
+            }
+        }
+        let whole = i - i0 == 1 && j - j0 == 1;
+        for &axis in &old[i0..i] {
+            map.insert(axis, (new[j0..j].to_vec(), whole));
+        }
+    }
+    let mut f = a.clone();
+    for g in &mut f.groups {
+        let images = g.axes.iter().filter_map(|axis| map.get(axis));
+        let kept = images.clone().all(|(_, whole)| *whole);
+        g.axes = images.flat_map(|(new, _)| new).copied().collect();
+        if !kept {
+            g.members = None;
+        }
+    }
+    if let Order::Sorted(axis, node) = f.order {
+        let found = map.get(&axis).filter(|(_, whole)| *whole);
+        f.order =
+            found.and_then(|(new, _)| new.first()).map_or(Order::No, |&a| Order::Sorted(a, node));
+    }
+    // An axis of size 1 tells nothing apart.
+    let gone = f.groups.iter().filter(|g| g.axes.is_empty()).count() as u64;
+    if gone > 0 {
+        f.groups.retain(|g| !g.axes.is_empty());
+        f.extra = f.extra.saturating_add(gone);
+        f.picked = true;
+    }
+    f
+}

@@ -1,0 +1,244 @@
+//! One small program per warning, and the predicates that come with the compiler.
+
+use super::*;
+use crate::syntax::{LoadError, embedded::PREDICATES};
+use crate::{pipeline, types};
+
+fn report(text: &str, bound: &[(&str, &str)]) -> LeakReport {
+    let mut sources = Sources::new();
+    let file = sources.add("a.slvr", text);
+    let bindings = bound.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect();
+    let options = types::Options { bindings, ..Default::default() };
+    let mut none = |_: &str| Err(LoadError::NotFound);
+    let show = |d: &[_], s: &Sources| crate::diagnostic::render::render(d, s, false);
+    let checked = types::check(&mut sources, file, &options, &mut none)
+        .unwrap_or_else(|d| panic!("{}", show(&d, &sources)));
+    let all = pipeline::compile(&checked.program, &sources)
+        .unwrap_or_else(|d| panic!("{}", show(&d, &sources)));
+    let mut report = leaks(&checked.program, &all.graph, &all.circuit);
+    report.quote(&sources);
+    report
+}
+
+/// The report of a predicate over `x: fix[4]`, `y: fix` of m = 5 clients with these statements.
+fn small(body: &str) -> LeakReport {
+    let text = format!(
+        "use std::{{abs, dot, first_argmax, lower_median, max, median, norm_sq, rank, sum, top_k, trimmed_mean}};\n\n\
+         predicate Small[m]() {{\n    parties Client[m];\n    parties Server;\n    input x: secret \
+         fix[4] in -1..1 from each Client;\n    input y: secret fix in -1..1 from each Client;\n    \
+         input w: public fix[4] in -1..1;\n    let used = sum(y) + sum(dot(x[i], w) for i in Client);\n    \
+         {body}\n    reveal used to Server as used;\n}}\n"
+    );
+    report(&text, &[("m", "5")])
+}
+
+fn kinds(report: &LeakReport) -> Vec<(LeakKind, Vec<&str>)> {
+    let mut out = Vec::new();
+    for w in &report.warnings {
+        out.push((w.kind, w.reveals.iter().map(String::as_str).collect()));
+    }
+    out
+}
+
+#[track_caller]
+fn warns(body: &str, expected: &[LeakKind]) {
+    let report = small(body);
+    let found: Vec<LeakKind> = report.warnings.iter().map(|w| w.kind).collect();
+    assert_eq!(found, expected, "{body}\n{}", report.text());
+    for w in &report.warnings {
+        assert!(!w.why.is_empty() && !w.help.is_empty());
+        assert!(w.line >= 9, "{w:?}");
+    }
+}
+
+use LeakKind::*;
+
+#[test]
+fn sums_over_clients_are_fine() {
+    warns("reveal sum(x) to Server as a;", &[]);
+    warns("reveal sum(x[i] * w for i in Client) to Server as a;", &[]);
+    warns("reveal sum(x[i][j] for i in Client for j in 3) to Server as a;", &[]);
+    warns("reveal [sum(x[i][j] for i in Client) / m for j in 4] to Server as a;", &[]);
+    warns("reveal sum(x[i] for i in Client if i != 1) to Server as a;", &[]);
+    warns("reveal sum([dot(x[i], w) for i in Client]) to Server as a;", &[]);
+    warns("reveal w to Server as a;", &[]);
+    warns("reveal trimmed_mean[1, 1](y) to Server as a;", &[]);
+}
+
+#[test]
+fn a_client_s_input_is_found() {
+    warns("reveal sum(x[i] for i in Client if i == 2) to Server as a;", &[Determined]);
+    warns("reveal x to Server as a;", &[Determined]);
+    warns("reveal [dot(x[i], w) for i in Client] to Server as a;", &[Determined]);
+    warns("reveal [2 * x[i][j] - w[j] for i in Client for j in 4] to Server as a;", &[Determined]);
+    warns(
+        "reveal [sum(y[i] for i in Client if i == 0), sum(y[i] for i in Client if i == 1)] to Server as a;",
+        &[Determined],
+    );
+    let why = |body: &str| small(body).warnings[0].why.clone();
+    let one = why("reveal sum(x[i] for i in Client if i == 2) to Server as a;");
+    assert!(one.contains("`x` of Client 2,") && !one.contains("Client 3"), "{one}");
+    let each = why("reveal x to Server as a;");
+    assert!(each.contains("`x` of one client"), "{each}");
+}
+
+/// Harmless one by one; together they are not.
+#[test]
+fn equations_add_up() {
+    warns(
+        "reveal sum(y[i] for i in Client if i != 2) to Server as a; reveal sum(y) to Server as b;",
+        &[Determined],
+    );
+    let report = small(
+        "reveal sum(x[i] for i in Client if i != 2) to Server as a; reveal sum(x) to Server as b;",
+    );
+    assert_eq!(kinds(&report), [(Determined, vec!["a", "b", "used"])]);
+    let why = &report.warnings[0].why;
+    assert!(
+        why.contains("determine the input of Client 2") || why.contains("Client 2 alone"),
+        "{why}"
+    );
+    assert!(!why.contains("Client 3"), "{why}");
+    // Sums of all rotations determine everything.
+    warns(
+        "reveal [sum(y[j] for j in Client if j != i) for i in Client] to Server as a;",
+        &[Determined],
+    );
+    warns(
+        "reveal sum(y[i] for i in Client if i < 3) to Server as a; reveal sum(y[i] for i in Client if i < 2) to Server as b;",
+        &[Determined],
+    );
+    warns(
+        "reveal sum(y[i] for i in Client if i < 3) to Server as a; reveal sum(y[i] for i in Client if i >= 3) to Server as b;",
+        &[],
+    );
+}
+
+#[test]
+fn masked_sums() {
+    warns(
+        "let keep = [norm_sq(x[i]) < 0.5 for i in Client]; reveal sum(keep[i] * x[i] for i in Client) to Server as a;",
+        &[MaskedSum],
+    );
+    warns(
+        "let keep = [norm_sq(x[i]) < 0.5 for i in Client]; let best = top_k[3](y); reveal sum((keep[i] && best[i]) * x[i] for i in Client) / 3 to Server as a;",
+        &[MaskedSum],
+    );
+    // Exactly three are summed.
+    warns("reveal sum(top_k[3](y)[i] * x[i] for i in Client) / 3 to Server as a;", &[]);
+    // Two or more, or none.
+    let least = |c: &str| {
+        format!(
+            "let keep = [norm_sq(x[i]) < 0.5 for i in Client]; let enough = sum(keep) {c}; reveal sum((keep[i] && enough) * x[i] for i in Client) to Server as a;"
+        )
+    };
+    warns(&least(">= 2"), &[]);
+    warns(&least("> 1"), &[]);
+    warns(&least(">= 1"), &[MaskedSum]);
+    warns(&least("< 4"), &[MaskedSum]);
+    let text = small(&least(">= 3")).text();
+    assert!(text.contains("none or at least 3 count"), "{text}");
+    // Weights.
+    warns("reveal sum(abs(y[i]) * x[i] for i in Client) to Server as a;", &[MaskedSum]);
+    // A factor of the whole sum hides or shows all of it.
+    warns("reveal (sum(y) < 0.5) * sum(x) to Server as a;", &[]);
+    // Without a sum.
+    warns(
+        "let keep = [norm_sq(x[i]) < 0.5 for i in Client]; reveal [keep[i] * x[i] for i in Client] to Server as a;",
+        &[PerClient],
+    );
+}
+
+#[test]
+fn one_client_is_picked() {
+    warns("reveal sum(first_argmax(y)[i] * x[i] for i in Client) to Server as a;", &[OneClient]);
+    warns("reveal sum(top_k[1](y)[i] * x[i] for i in Client) to Server as a;", &[OneClient]);
+}
+
+#[test]
+fn bits_of_clients() {
+    warns("reveal [y[i] < 0 for i in Client] to Server as a;", &[Selection]);
+    warns("reveal top_k[2](y) to Server as a;", &[Selection]);
+    warns("reveal [[y[i] < y[j] for j in Client] for i in Client] to Server as a;", &[Selection]);
+    // How many is one number about all.
+    warns("reveal sum(y[i] < 0 for i in Client) to Server as a;", &[]);
+    warns("reveal sum(y) < 0 to Server as a;", &[]);
+}
+
+#[test]
+fn values_of_clients() {
+    warns("reveal [norm_sq(x[i]) for i in Client] to Server as a;", &[PerClient]);
+    warns("reveal [norm_sq(x[i]) for i in Client for j in 2] to Server as a;", &[PerClient]);
+    warns("reveal sum(norm_sq(x[i]) for i in Client) to Server as a;", &[]);
+}
+
+#[test]
+fn order_statistics() {
+    warns("reveal lower_median(y) to Server as a;", &[OrderStatistic]);
+    warns("reveal max(y) to Server as a;", &[OrderStatistic]);
+    warns(
+        "reveal [lower_median([x[i][e] for i in Client]) for e in 4] to Server as a;",
+        &[OrderStatistic],
+    );
+    warns("reveal lower_median([norm_sq(x[i]) for i in Client]) to Server as a;", &[]);
+}
+
+#[test]
+fn division_by_a_secret() {
+    warns(
+        "let keep = [norm_sq(x[i]) < 0.5 for i in Client]; reveal sum(keep[i] * x[i] for i in Client) / sum(keep) to Server as a;",
+        &[MaskedSum, SecretDivisor],
+    );
+    warns("reveal sum(x) / (1 + sum(abs(y[i]) for i in Client)) to Server as a;", &[SecretDivisor]);
+}
+
+#[test]
+fn predicates_that_come_with_the_compiler() {
+    let model = ("M", "Mlp[9,hidden=4]");
+    let of = |name: &str, more: &[(&str, &str)]| {
+        let (_, text) =
+            PREDICATES.iter().find(|(n, _)| n.trim_end_matches(".slvr") == name).expect(name);
+        report(text, more)
+    };
+    let round = of("slvr_accuracy", &[model, ("m", "5"), ("c", "1"), ("b", "2")]);
+    assert_eq!(kinds(&round), [(MaskedSum, vec!["aggregate"])], "{}", round.text());
+    assert!(round.warnings[0].why.contains("at most 4 are"), "{}", round.text());
+    let learned: Vec<What> =
+        round.learned.iter().map(|l| l.what).filter(|w| *w != What::Check).collect();
+    use What::{Coins, PublicInput, Reveal, Sizes, Timing};
+    assert_eq!(learned, [Reveal, Coins, PublicInput, Sizes, Timing], "{}", round.text());
+    let reveal = &round.learned[0];
+    assert_eq!(reveal.expression, "sum(keep[i] * update[i] for i in Client) / (m - c)");
+    let coins = round.learned.iter().find(|l| l.what == Coins).expect("coins");
+    assert!(reveal.line > 0 && coins.line > 0);
+    assert!(round.learned.iter().any(|l| l.text.contains("which 3 others each of 5")));
+
+    let m = ("m", "6");
+    let krum = of("krum", &[model, m, ("f", "1")]);
+    assert_eq!(kinds(&krum), [(OneClient, vec!["chosen"])], "{}", krum.text());
+    for (name, more, expected) in [
+        ("secure_aggregation", vec![model, m], vec![]),
+        ("weighted_aggregation", vec![model, m], vec![MaskedSum]),
+        ("multi_krum", vec![model, m, ("f", "1"), ("k", "3")], vec![]),
+        ("norm_bound", vec![model, m], vec![MaskedSum]),
+        ("norm_ball", vec![model, m], vec![MaskedSum, SecretDivisor]),
+        ("fltrust", vec![model, m], vec![MaskedSum, SecretDivisor]),
+        ("validation_loss", vec![model, m, ("c", "2"), ("b", "2")], vec![]),
+        ("slvr_confidence", vec![model, m, ("c", "1"), ("b", "2")], vec![MaskedSum]),
+        ("coordinate_median", vec![("d", "3"), ("m", "5")], vec![OrderStatistic]),
+        ("coordinate_trimmed_mean", vec![("d", "3"), ("m", "5"), ("c", "1")], vec![]),
+    ] {
+        let found = of(name, &more);
+        let kinds: Vec<LeakKind> = found.warnings.iter().map(|w| w.kind).collect();
+        assert_eq!(kinds, expected, "{name}\n{}", found.text());
+    }
+}
+
+#[test]
+fn the_report_is_plain_json() {
+    let report = small("reveal sum(x[i] for i in Client if i == 2) to Server as a;");
+    let json = serde_json::to_value(&report).expect("plain data");
+    assert_eq!(json["warnings"][0]["kind"], "determined");
+    assert_eq!(json["learned"][0]["what"], "reveal");
+    assert_eq!(json["learned"][0]["expression"], "sum(x[i] for i in Client if i == 2)");
+}

@@ -1,0 +1,217 @@
+//! From flows to words: what a reveal is, and what is to be said against it.
+
+use super::flow::{Flow, Form, Mask};
+use super::probe::{Exposed, exposed};
+use super::{LeakKind, LeakWarning};
+use crate::graph::Graph;
+use std::collections::BTreeSet;
+
+/// Names of inputs, for people.
+fn names(graph: &Graph, inputs: &BTreeSet<u32>) -> String {
+    let names = inputs.iter().filter_map(|&i| graph.inputs.get(i as usize));
+    let quoted: Vec<String> = names.map(|i| format!("`{}`", i.name)).collect();
+    quoted.join(", ")
+}
+
+/// A member of a party set, for people.
+fn member(graph: &Graph, set: u32, member: u64) -> String {
+    let set = graph.parties.get(set as usize).map_or("?", |p| p.0.as_str());
+    format!("{set} {member}")
+}
+
+/// The client that a value depends on alone.
+fn one_client(graph: &Graph, f: &Flow) -> String {
+    f.member().map_or("one client".into(), |(set, m)| member(graph, set, m))
+}
+
+/// What kind of function of the secrets a reveal is; `None` if of none.
+pub(super) fn describe(graph: &Graph, f: &Flow) -> Option<String> {
+    let of = names(graph, &f.inputs);
+    let clients = match f.clients() {
+        1 => one_client(graph, f),
+        n => format!("up to {n} clients"),
+    };
+    Some(match &f.form {
+        Form::Free => return None,
+        Form::Linear => format!("each entry is a linear function of {of} of {clients}"),
+        Form::Masked(m) if m.bit => {
+            let ones = match m.ones {
+                Some(o) if o.least == o.most => format!(", exactly {} of which count", o.most),
+                Some(o) if o.least >= 2 => {
+                    format!(", of which none or at least {} count", o.least)
+                }
+                Some(o) => format!(", at most {} of which count", o.most),
+                None => String::new(),
+            };
+            format!("each entry adds up inputs of {clients}{ones}; it depends on {of}")
+        }
+        Form::Masked(_) => {
+            format!(
+                "each entry adds up inputs of {clients}, weighted by secrets; it depends on {of}"
+            )
+        }
+        Form::Other => format!("computed from {of}"),
+    })
+}
+
+/// All warnings, by reveal, in order.
+pub(super) fn warnings(
+    graph: &Graph,
+    flows: &[Flow],
+    line: impl Fn(&str) -> u32,
+) -> Vec<LeakWarning> {
+    let mut out = Vec::new();
+    let mut linear = Vec::new();
+    for (i, output) in graph.outputs.iter().enumerate() {
+        let f = &flows[output.node.index()];
+        let mut warn = |kind, why: String, help: &str| {
+            let (reveals, line) = (vec![output.name.clone()], line(&output.name));
+            out.push(LeakWarning { kind, reveals, line, why, help: help.into() });
+        };
+        let (of, one) = (names(graph, &f.inputs), one_client(graph, f));
+        match &f.form {
+            Form::Free => {}
+            Form::Linear if f.clients() <= 1 => warn(
+                LeakKind::Determined,
+                format!(
+                    "every entry is a linear function of {of} of {one}, with public \
+                     coefficients and no sum over clients: the receiver gets equations in that \
+                     client's input alone, and the input itself where they are as many as its entries"
+                ),
+                "reveal a sum over at least two clients",
+            ),
+            Form::Linear => linear.push(i),
+            Form::Masked(m) => masked(f, m, &of, &mut warn),
+            Form::Other if f.bits && f.per_client() => warn(
+                LeakKind::Selection,
+                format!(
+                    "these are bits of single clients, computed from {of}: the receiver learns who was \
+                     selected, or how a client compares with others"
+                ),
+                "keep the bits secret and reveal what they select, or only how many there are",
+            ),
+            Form::Other if f.one_by_order() => warn(
+                LeakKind::OrderStatistic,
+                format!(
+                    "taking one entry in ascending order over clients gives exactly one client's value \
+                     of {of}; the receiver is not told whose, but may recognise it"
+                ),
+                "a mean of several middle entries (`trimmed_mean`) blurs it; otherwise accept it",
+            ),
+            Form::Other if f.per_client() && f.clients() <= 1 => warn(
+                LeakKind::PerClient,
+                format!(
+                    "every entry is computed from {of} of {one} alone: with enough entries, or with \
+                     what the receiver knows besides, it may determine that input"
+                ),
+                "reveal a statistic over clients (a sum, a median), or compare and keep the result secret",
+            ),
+            Form::Other => {}
+        }
+        if f.divided {
+            warn(
+                LeakKind::SecretDivisor,
+                "a sum over clients is divided by a secret. The quotient is rounded before it is opened, \
+                 so that the divisor does not show in its low bits; yet where the sum is known to be a \
+                 multiple of something (integers, zeros, equal inputs) the receiver can tell the divisor, \
+                 such as how many clients were kept"
+                    .into(),
+                "divide by a public number (then the count stays secret), or reveal the count and say so",
+            );
+        }
+    }
+    let together = determined(graph, flows, &linear);
+    if let Some((why, reveals)) = together {
+        let line = reveals.first().map_or(0, |n| line(n));
+        let help = "make every combination of what is revealed a sum over at least two clients, and \
+                    beware of a sum and the same sum without one client";
+        out.push(LeakWarning { kind: LeakKind::Determined, reveals, line, why, help: help.into() });
+    }
+    out
+}
+
+fn masked(f: &Flow, m: &Mask, of: &str, warn: &mut dyn FnMut(LeakKind, String, &str)) {
+    let n = f.clients();
+    if n <= 1 {
+        let factor = if m.bit { "a secret bit" } else { "a secret number" };
+        return warn(
+            LeakKind::PerClient,
+            format!(
+                "every entry is one client's input times {factor}, with no sum over clients (it depends \
+                 on {of}): where the factor is not 0 the receiver sees that client's input, up to a scale"
+            ),
+            "reveal the sum over clients",
+        );
+    }
+    if !m.each {
+        return;
+    }
+    match m.ones {
+        Some(o) if o.most <= 1 => warn(
+            LeakKind::OneClient,
+            format!(
+                "at most one of {n} secret bits is 1, so this sum is one client's input as it is (it \
+                 depends on {of}); the receiver is not told whose, but may recognise it"
+            ),
+            "if the check means to pick one client, say so to the clients; otherwise sum several \
+             (`top_k[k]` with k of at least 2)",
+        ),
+        Some(o) if o.least >= 2 => {}
+        _ if m.bit => {
+            let most = m.ones.map_or(String::new(), |o| format!(" (at most {} are)", o.most));
+            warn(
+                LeakKind::MaskedSum,
+                format!(
+                    "it adds up the inputs of those of {n} clients whose secret bit is 1, and nothing \
+                     keeps the number of such bits at two or more{most}: if one client passes, the \
+                     reveal is its input, up to the public divisor; if none does, it is zeros. The \
+                     receiver is not told how many passed, but zeros and outliers say something. An \
+                     attacker who makes others fail, or whose own inputs pass and are known to it, can \
+                     bring this about"
+                ),
+                "accept it and tell the clients; or select a fixed number by rank only (`top_k[k]` \
+                 with k of at least 2 always sums exactly k); or make the sum zero unless enough pass: \
+                 `keep[i] && sum(keep) >= least` in place of `keep[i]`",
+            );
+        }
+        _ => warn(
+            LeakKind::MaskedSum,
+            format!(
+                "it adds up the inputs of {n} clients, each times a secret weight: if all weights but \
+                 one are 0, or nearly so, the reveal is one client's input, up to a scale"
+            ),
+            "accept it and tell the clients, or bound the weights from below and above so that at least \
+             two always count",
+        ),
+    }
+}
+
+/// Why linear reveals together expose clients, and which reveals these are.
+fn determined(graph: &Graph, flows: &[Flow], linear: &[usize]) -> Option<(String, Vec<String>)> {
+    let inputs = |i: &usize| flows[graph.outputs[*i].node.index()].inputs.clone();
+    let all: BTreeSet<u32> = linear.iter().flat_map(inputs).collect();
+    let found = exposed(graph, linear, &all).filter(|f| !f.is_empty())?;
+    let name = |e: &Exposed| member(graph, e.set, e.member);
+    let members = |wholly: bool| -> Option<String> {
+        let list: Vec<String> = found.iter().filter(|e| e.wholly == wholly).map(name).collect();
+        match list.len() {
+            0 => None,
+            1..=4 => Some(list.join(", ")),
+            n => Some(format!("{} and {} others", list[..3].join(", "), n - 3)),
+        }
+    };
+    let mut parts = Vec::new();
+    if let Some(who) = members(true) {
+        parts.push(format!("they determine the input of {who}"));
+    }
+    if let Some(who) = members(false) {
+        parts.push(format!("they give equations in the input of {who} alone"));
+    }
+    let why = format!(
+        "the reveals are linear equations in {} with public coefficients, and some combination of them \
+         depends on one client alone: {}",
+        names(graph, &all),
+        parts.join("; ")
+    );
+    Some((why, linear.iter().map(|&i| graph.outputs[i].name.clone()).collect()))
+}

@@ -1,0 +1,213 @@
+//! The memory of the parties, replayed without values.
+//!
+//! A party's register file counts the tensors that values point to, each once however many values
+//! share it: a reshape shares all components, an offset all but the one it adds to. What the runtime
+//! keeps is a function of the types and of which party it is, so the replay is exact; a test holds
+//! it to what runs count.
+
+use super::work::{bytes, stored};
+use slvr_runtime::circuit::{Circuit, Hold, Instr, Layer, Op, ValueId};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Memory of a run.
+pub(super) struct Memory {
+    /// Most bytes at one time, by party.
+    pub peak: [u64; 3],
+    /// Of the party with most, at that time: bytes by site of the instruction that made them. What is
+    /// there from the start (inputs, tables) is under the site of its first reader.
+    pub peak_by_site: Vec<u64>,
+    /// Most bytes at one time in each layer.
+    pub layers: Vec<[u64; 3]>,
+    /// Bytes once each instruction is done, in the order of evaluation.
+    pub after: Vec<[u64; 3]>,
+}
+
+/// Replays a circuit at all three parties.
+pub(super) fn replay(circuit: &Circuit) -> Memory {
+    let runs = [0, 1, 2].map(|me| Replay::new(circuit, me).run(None));
+    let peak = [0, 1, 2].map(|me: usize| runs[me].peak);
+    let by = |pick: for<'r> fn(&'r Replay<'_>) -> &'r Vec<u64>| -> Vec<[u64; 3]> {
+        let n = pick(&runs[0]).len();
+        (0..n).map(|i| [0, 1, 2].map(|me: usize| pick(&runs[me])[i])).collect()
+    };
+    let (layers, after) = (by(|r| &r.layers), by(|r| &r.after));
+    let most = (0..3).rev().max_by_key(|&me: &usize| peak[me]).unwrap_or(0);
+    let at_peak = Replay::new(circuit, most).run(Some(peak[most]));
+    Memory { peak, peak_by_site: at_peak.by_site, layers, after }
+}
+
+/// A tensor, by number.
+type Part = usize;
+
+struct Replay<'a> {
+    circuit: &'a Circuit,
+    me: usize,
+    /// Components of every value.
+    slots: Vec<Vec<Part>>,
+    /// Size, owners and site of every tensor.
+    size: Vec<u64>,
+    owners: Vec<u32>,
+    site: Vec<u32>,
+    live: u64,
+    peak: u64,
+    /// Since the layer began.
+    layer_peak: u64,
+    layers: Vec<u64>,
+    after: Vec<u64>,
+    /// Once `live` reaches this the holdings are noted.
+    stop_at: Option<u64>,
+    by_site: Vec<u64>,
+}
+
+impl<'a> Replay<'a> {
+    fn new(circuit: &'a Circuit, me: usize) -> Self {
+        Replay {
+            circuit,
+            me,
+            slots: vec![Vec::new(); circuit.types.len()],
+            size: Vec::new(),
+            owners: Vec::new(),
+            site: Vec::new(),
+            live: 0,
+            peak: 0,
+            layer_peak: 0,
+            layers: Vec::new(),
+            after: Vec::new(),
+            stop_at: None,
+            by_site: vec![0; circuit.sites.len()],
+        }
+    }
+
+    fn run(mut self, stop_at: Option<u64>) -> Self {
+        self.stop_at = stop_at;
+        let first_reader = first_readers(self.circuit);
+        let given = self.circuit.inputs.iter().map(|i| i.value);
+        let given: Vec<ValueId> =
+            given.chain(self.circuit.consts.iter().map(|c| c.value)).collect();
+        for v in given {
+            let parts = self.fresh(v, first_reader.get(&v).copied().unwrap_or(0));
+            self.set(v, parts);
+        }
+        for layer in &self.circuit.layers {
+            self.layer_peak = self.live;
+            let last_use = last_use(layer);
+            for (i, instr) in layer.local.iter().enumerate() {
+                self.define(instr);
+                for &v in last_use.get(&i).into_iter().flatten() {
+                    self.drop(v);
+                }
+            }
+            for instr in &layer.exchange {
+                self.define(instr);
+            }
+            for &v in &layer.drop {
+                self.drop(v);
+            }
+            self.layers.push(self.layer_peak);
+        }
+        self
+    }
+
+    fn define(&mut self, instr: &Instr) {
+        if let Some(v) = instr.out {
+            let parts = self.result(v, instr);
+            self.set(v, parts);
+        }
+        self.after.push(self.live);
+    }
+
+    /// The tensors of a result: which of an operand's it shares, which are new.
+    fn result(&mut self, v: ValueId, instr: &Instr) -> Vec<Part> {
+        match &instr.op {
+            Op::Reshape(x, _) => self.slots[x.index()].clone(),
+            Op::AsAdd3(x) => self.slots[x.index()].first().copied().into_iter().collect(),
+            Op::Offset(x, _) | Op::Not(x) => {
+                let (hold, me) = (self.circuit.ty(*x).hold, self.me);
+                let old = self.slots[x.index()].clone();
+                let mut parts = self.fresh(v, instr.site);
+                // Component x_0 is party 0's first and party 2's second.
+                let kept = |i: usize| match hold {
+                    Hold::Rep => (i == 0) != (me == 0) && (i == 1) != (me == 2),
+                    Hold::Add3 => me != 0,
+                    _ => false,
+                };
+                for (i, part) in parts.iter_mut().enumerate() {
+                    if kept(i) {
+                        *part = old[i];
+                    }
+                }
+                parts
+            }
+            _ => self.fresh(v, instr.site),
+        }
+    }
+
+    fn fresh(&mut self, v: ValueId, site: u32) -> Vec<Part> {
+        let ty = self.circuit.ty(v);
+        let size = bytes(ty.dom, stored(ty, self.me));
+        let count = super::work::components(ty) as usize;
+        let first = self.size.len();
+        self.size.extend(std::iter::repeat_n(size, count));
+        self.owners.extend(std::iter::repeat_n(0, count));
+        self.site.extend(std::iter::repeat_n(site, count));
+        (first..first + count).collect()
+    }
+
+    fn set(&mut self, v: ValueId, parts: Vec<Part>) {
+        for &p in &parts {
+            self.owners[p] += 1;
+            if self.owners[p] == 1 {
+                self.live += self.size[p];
+            }
+        }
+        self.slots[v.index()] = parts;
+        self.peak = self.peak.max(self.live);
+        self.layer_peak = self.layer_peak.max(self.live);
+        if self.stop_at == Some(self.live) {
+            self.stop_at = None;
+            let all = self.owners.iter().zip(&self.size).zip(&self.site);
+            for ((_, size), site) in all.filter(|((owners, _), _)| **owners > 0) {
+                if let Some(sum) = self.by_site.get_mut(*site as usize) {
+                    *sum += size;
+                }
+            }
+        }
+    }
+
+    fn drop(&mut self, v: ValueId) {
+        for p in std::mem::take(&mut self.slots[v.index()]) {
+            self.owners[p] -= 1;
+            if self.owners[p] == 0 {
+                self.live -= self.size[p];
+            }
+        }
+    }
+}
+
+/// The site of the first instruction that reads each value.
+fn first_readers(circuit: &Circuit) -> BTreeMap<ValueId, u32> {
+    let mut out = BTreeMap::new();
+    for instr in circuit.layers.iter().flat_map(|l| l.local.iter().chain(&l.exchange)) {
+        for v in instr.op.operands() {
+            out.entry(v).or_insert(instr.site);
+        }
+    }
+    out
+}
+
+/// As the parties do: a value whose last use is local does not wait for the exchange.
+fn last_use(layer: &Layer) -> BTreeMap<usize, Vec<ValueId>> {
+    let mut dying: BTreeSet<ValueId> = layer.drop.iter().copied().collect();
+    for v in layer.exchange.iter().flat_map(|i| i.op.operands()) {
+        dying.remove(&v);
+    }
+    let mut out: BTreeMap<usize, Vec<ValueId>> = BTreeMap::new();
+    for (i, instr) in layer.local.iter().enumerate().rev() {
+        for v in instr.op.operands() {
+            if dying.remove(&v) {
+                out.entry(i).or_default().push(v);
+            }
+        }
+    }
+    out
+}

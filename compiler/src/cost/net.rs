@@ -1,0 +1,211 @@
+//! Network profiles and the time that a run takes.
+
+use super::Cost;
+use serde::Serialize;
+use thiserror::Error;
+
+/// Multiply-accumulates of 64-bit words per second of one party: typical of one core of a current
+/// server with vectorised integer kernels.
+pub const MACS_PER_S: f64 = 2.0e9;
+
+/// Bytes per second that one party's local instructions read and write: typical of one core.
+pub const MEMORY_BYTES_PER_S: f64 = 12.0e9;
+
+/// Pseudorandom bytes per second of one party: typical of ChaCha12 on one core.
+pub const PRG_BYTES_PER_S: f64 = 3.0e9;
+
+/// A network between the parties: everyone has one line, with this bandwidth in each direction.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct NetProfile {
+    /// Its name, or the file it came from.
+    pub name: String,
+    /// Bits per second.
+    pub bandwidth_bits_per_s: f64,
+    /// Round-trip time in seconds.
+    pub rtt_s: f64,
+}
+
+/// The seconds of a run, by what they go to. An estimate: nothing overlaps, and the constants are
+/// those of a typical machine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Estimate {
+    /// Rounds times the latency of one way.
+    pub latency: f64,
+    /// For each round, the bytes of whoever sends or receives most, at the line's bandwidth.
+    pub transfer: f64,
+    /// For each layer, the arithmetic and memory traffic of the party with most.
+    pub compute: f64,
+    /// The sum.
+    pub total: f64,
+}
+
+/// A profile that is not one. `line` is from 1.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum NetError {
+    /// Not `key = number`.
+    #[error(
+        "line {line}: expected `bandwidth_mbit = NUMBER` or `rtt_ms = NUMBER`, found `{found}`"
+    )]
+    Line {
+        /// Where.
+        line: usize,
+        /// What stands there.
+        found: String,
+    },
+    /// A key that means nothing here.
+    #[error("line {line}: unknown key `{key}`; a profile has `bandwidth_mbit` and `rtt_ms`")]
+    Key {
+        /// Where.
+        line: usize,
+        /// The key.
+        key: String,
+    },
+    /// A key that was there before.
+    #[error("line {line}: `{key}` is given twice")]
+    Twice {
+        /// Where.
+        line: usize,
+        /// The key.
+        key: &'static str,
+    },
+    /// A number out of range.
+    #[error("line {line}: `{key}` is {found}; it must be {must}")]
+    Number {
+        /// Where.
+        line: usize,
+        /// The key.
+        key: &'static str,
+        /// What stands there.
+        found: String,
+        /// What it must be.
+        must: &'static str,
+    },
+    /// A key that is not there.
+    #[error("`{0}` is missing; a profile is `bandwidth_mbit = 200` and `rtt_ms = 20`")]
+    Missing(&'static str),
+}
+
+impl NetProfile {
+    /// From a bandwidth in Mbit/s and a round-trip time in ms.
+    fn new(name: &str, bandwidth_mbit: f64, rtt_ms: f64) -> NetProfile {
+        NetProfile {
+            name: name.into(),
+            bandwidth_bits_per_s: bandwidth_mbit * 1e6,
+            rtt_s: rtt_ms / 1e3,
+        }
+    }
+
+    /// A local network: 1 Gbit/s, 1 ms.
+    pub fn lan() -> NetProfile {
+        NetProfile::new("lan", 1000.0, 1.0)
+    }
+
+    /// The internet between data centres: 200 Mbit/s, 20 ms.
+    pub fn wan() -> NetProfile {
+        NetProfile::new("wan", 200.0, 20.0)
+    }
+
+    /// One machine: 10 Gbit/s, 0.05 ms.
+    pub fn loopback() -> NetProfile {
+        NetProfile::new("loopback", 10_000.0, 0.05)
+    }
+
+    /// The profiles with a name.
+    pub fn all() -> [NetProfile; 3] {
+        [NetProfile::loopback(), NetProfile::lan(), NetProfile::wan()]
+    }
+
+    /// A profile by name.
+    pub fn named(name: &str) -> Option<NetProfile> {
+        NetProfile::all().into_iter().find(|p| p.name == name)
+    }
+
+    /// From the text of a TOML file with the keys `bandwidth_mbit` (above 0) and `rtt_ms` (at least
+    /// 0), both numbers; comments and blank lines may stand anywhere.
+    ///
+    /// # Errors
+    ///
+    /// Anything else, by line.
+    pub fn parse(name: &str, text: &str) -> Result<NetProfile, NetError> {
+        let (mut bandwidth, mut rtt) = (None, None);
+        for (i, raw) in text.lines().enumerate() {
+            let line = i + 1;
+            let code = raw.split('#').next().unwrap_or("").trim();
+            if code.is_empty() {
+                continue;
+            }
+            let Some((key, value)) = code.split_once('=').map(|(k, v)| (k.trim(), v.trim())) else {
+                return Err(NetError::Line { line, found: raw.trim().into() });
+            };
+            let (key, slot, must) = match key {
+                "bandwidth_mbit" => {
+                    ("bandwidth_mbit", &mut bandwidth, "a number above 0, in Mbit/s")
+                }
+                "rtt_ms" => ("rtt_ms", &mut rtt, "a number, 0 or above, in ms"),
+                _ => return Err(NetError::Key { line, key: key.into() }),
+            };
+            if slot.is_some() {
+                return Err(NetError::Twice { line, key });
+            }
+            // TOML allows 1_000 and not `inf` for what must be finite.
+            let number = value.replace('_', "").parse::<f64>().ok();
+            let fits = |x: &f64| x.is_finite() && (*x > 0.0 || (*x == 0.0 && key == "rtt_ms"));
+            let Some(number) = number.filter(fits) else {
+                return Err(NetError::Number { line, key, found: value.into(), must });
+            };
+            *slot = Some(number);
+        }
+        let bandwidth = bandwidth.ok_or(NetError::Missing("bandwidth_mbit"))?;
+        Ok(NetProfile::new(name, bandwidth, rtt.ok_or(NetError::Missing("rtt_ms"))?))
+    }
+}
+
+/// See [`Estimate`].
+pub(super) fn estimate(cost: &Cost, net: &NetProfile) -> Estimate {
+    let latency = cost.rounds as f64 * net.rtt_s / 2.0;
+    let bytes: f64 = cost.layers.iter().map(|l| l.busiest as f64).sum();
+    let transfer = bytes * 8.0 / net.bandwidth_bits_per_s;
+    let party = |l: &super::LayerCost, p: usize| {
+        l.macs[p] as f64 / MACS_PER_S
+            + l.touched[p] as f64 / MEMORY_BYTES_PER_S
+            + l.random[p] as f64 / PRG_BYTES_PER_S
+    };
+    let layer = |l| [0, 1, 2].map(|p| party(l, p)).into_iter().fold(0.0, f64::max);
+    let compute: f64 = cost.layers.iter().map(layer).sum();
+    Estimate { latency, transfer, compute, total: latency + transfer + compute }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn profiles_by_name_and_from_text() {
+        let wan = NetProfile::named("wan").expect("wan");
+        assert_eq!((wan.bandwidth_bits_per_s, wan.rtt_s), (2e8, 0.02));
+        assert_eq!(NetProfile::named("moon"), None);
+        let text = "# between two offices\nbandwidth_mbit = 1_00.5 # measured\n\nrtt_ms=0\n";
+        let p = NetProfile::parse("office", text).expect("a profile");
+        assert_eq!((p.name.as_str(), p.bandwidth_bits_per_s, p.rtt_s), ("office", 1.005e8, 0.0));
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_profile_is_said() {
+        let said = |text: &str| NetProfile::parse("x", text).expect_err(text).to_string();
+        let two = "bandwidth_mbit = 1\nrtt_ms = 1\n";
+        for (text, part) in [
+            ("", "`bandwidth_mbit` is missing"),
+            ("bandwidth_mbit = 1", "`rtt_ms` is missing"),
+            ("bandwidth_mbit 1", "line 1: expected"),
+            ("[net]\n", "found `[net]`"),
+            ("\nlatency = 3", "line 2: unknown key `latency`"),
+            ("bandwidth_mbit = 0", "above 0, in Mbit/s"),
+            ("rtt_ms = -1", "`rtt_ms` is -1"),
+            ("rtt_ms = inf", "`rtt_ms` is inf"),
+            ("rtt_ms = \"20\"", "0 or above"),
+            (&format!("{two}rtt_ms = 2"), "line 3: `rtt_ms` is given twice"),
+        ] {
+            assert!(said(text).contains(part), "{text:?}: {}", said(text));
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Local work of one instruction at each party: multiply-accumulates, bytes touched, pseudorandom
+//! bytes.
+
+use slvr_runtime::circuit::{Circuit, Dom, Hold, Instr, Op, Type, ValueId, shards};
+
+/// Elements of a component (or of the stored part) of a value at party `me`.
+pub(super) fn stored(ty: &Type, me: usize) -> u64 {
+    let n = ty.elements();
+    let own = || shards(n as usize)[me].len() as u64;
+    match ty.hold {
+        Hold::Public | Hold::Rep | Hold::Add3 => n,
+        Hold::Own => own(),
+        Hold::Dup | Hold::Add2 => n - own(),
+    }
+}
+
+/// Memory of n elements of a domain: words, or planes of whole 64-bit words.
+pub(super) fn bytes(dom: Dom, n: u64) -> u64 {
+    match dom {
+        Dom::Ring(k) => n.saturating_mul(u64::from(k / 8)),
+        Dom::Bits(w) => n.div_ceil(64).saturating_mul(8 * u64::from(w)),
+    }
+}
+
+/// Tensors that a party keeps of a value.
+pub(super) fn components(ty: &Type) -> u64 {
+    if ty.hold == Hold::Rep { 2 } else { 1 }
+}
+
+/// Memory of a value at party `me`.
+fn held(ty: &Type, me: usize) -> u64 {
+    bytes(ty.dom, stored(ty, me)) * components(ty)
+}
+
+/// Multiply-accumulates over rings.
+pub(super) fn macs(circuit: &Circuit, instr: &Instr) -> [u64; 3] {
+    let Some(out) = instr.out.map(|v| circuit.ty(v)) else { return [0; 3] };
+    if !matches!(out.dom, Dom::Ring(_)) {
+        return [0; 3];
+    }
+    let shape = |v: ValueId| circuit.ty(v).shape.as_slice();
+    let size = |v: ValueId, axis: usize| shape(v).get(axis).copied().unwrap_or(1);
+    // Of each element of the result, and the operands.
+    let (terms, a, b) = match &instr.op {
+        Op::Mul(a, b) => (1, *a, *b),
+        Op::MatMul { a, b, .. } => (size(*a, 2), *a, *b),
+        Op::Conv2d { x, w, .. } => {
+            (size(*w, 2).saturating_mul(size(*w, 3)).saturating_mul(size(*w, 4)), *x, *w)
+        }
+        Op::Project { x, .. } => (size(*x, 1), *x, *x),
+        _ => return [0; 3],
+    };
+    let products = match (circuit.ty(a).hold, circuit.ty(b).hold) {
+        (Hold::Rep, _) | (_, Hold::Rep) => 2,
+        _ => 1,
+    };
+    [0, 1, 2].map(|me| stored(out, me).saturating_mul(terms).saturating_mul(products))
+}
+
+/// Bytes read and written. What only passes a tensor on touches nothing.
+pub(super) fn touched(circuit: &Circuit, instr: &Instr) -> [u64; 3] {
+    if matches!(instr.op, Op::Reshape(..) | Op::AsAdd3(_)) {
+        return [0; 3];
+    }
+    let mut all: Vec<ValueId> = instr.op.operands();
+    all.extend(instr.out);
+    [0, 1, 2].map(|me| all.iter().fold(0u64, |sum, &v| sum.saturating_add(held(circuit.ty(v), me))))
+}
+
+/// Pseudorandom bytes expanded.
+pub(super) fn random(circuit: &Circuit, instr: &Instr) -> [u64; 3] {
+    let of = |x: ValueId, words: fn([u64; 3], usize) -> u64| {
+        let ty = circuit.ty(x);
+        let parts = shards(ty.elements() as usize).map(|s| s.len() as u64);
+        [0, 1, 2].map(|me| bytes(ty.dom, words(parts, me)))
+    };
+    match instr.op {
+        // A share of zero: a stream with each neighbour.
+        Op::Reshare(x) | Op::OpenTo { x, .. } => of(x, |n, _| 2 * n.iter().sum::<u64>()),
+        // The owner and the one that shares the stream with it.
+        Op::Input(x) => of(x, |n, me| n[me] + n[(me + 1) % 3]),
+        Op::Deal(x) => of(x, |n, me| n[me] + n[(me + 2) % 3]),
+        // Two streams in the own shard, one in each of the others.
+        Op::Xchg(x) => of(x, |n, me| n[me] + n.iter().sum::<u64>()),
+        Op::Coin => [32; 3],
+        _ => [0; 3],
+    }
+}

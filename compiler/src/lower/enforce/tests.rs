@@ -1,0 +1,383 @@
+//! Every macro in the clear and among three parties, on words that no honest client would give.
+
+use super::*;
+use slvr_runtime::circuit::traffic::Traffic;
+use slvr_runtime::circuit::verify::verify;
+use slvr_runtime::circuit::{Check, Circuit, Encoding, From, Input, Layer, Output, PartySet, Site};
+use slvr_runtime::clear;
+use slvr_runtime::party::session::{Options, run_outcome};
+use slvr_runtime::ring::{Data, fixed};
+use slvr_runtime::share::encode::Encoded;
+
+/// What a circuit of one input gives.
+struct Made {
+    /// Of the check, if there is one.
+    admitted: Vec<bool>,
+    /// Revealed words, if there is an output.
+    words: Vec<u128>,
+    traffic: Traffic,
+}
+
+/// What a macro makes of the input.
+enum Answer {
+    /// Public bits of the clients.
+    Bits(ValueId),
+    /// Replicated words.
+    Words(ValueId),
+}
+
+/// Runs a macro on words of the clients, first axis `m`, in the clear with several splits and among
+/// three parties; all must agree if `exact`.
+fn run(
+    dom: Dom,
+    shape: &[u64],
+    words: &[u128],
+    exact: bool,
+    make: impl Fn(&mut Emit, ValueId) -> Answer,
+) -> Made {
+    let mut e = Emit::default();
+    let x = e.input(true, dom, shape.to_vec());
+    let made = make(&mut e, x);
+    let (m, each) = (shape[0], shape[1..].iter().product::<u64>());
+    let set = |name: &str, size| PartySet { name: name.into(), size };
+    let encoding = match dom {
+        Dom::Ring(_) => Encoding::Fixed { frac: 0, lo: -1.0, hi: 1.0 },
+        Dom::Bits(_) => Encoding::Int { lo: 0, hi: 2 },
+    };
+    let mut circuit = Circuit {
+        name: "T".into(),
+        sizes: vec![],
+        parties: vec![set("Client", m), set("Server", 1)],
+        inputs: vec![Input {
+            name: "x".into(),
+            from: From::Each(0),
+            encoding,
+            shape: shape[1..].to_vec(),
+            fields: vec![],
+            value: x,
+        }],
+        consts: vec![],
+        types: vec![],
+        sites: vec![Site { name: "t".into(), line: 0 }],
+        layers: vec![],
+        outputs: vec![],
+        checks: vec![],
+    };
+    match made {
+        Answer::Bits(value) => circuit.checks.push(Check { set: 0, value }),
+        Answer::Words(y) => {
+            let ty = e.ty(y).clone();
+            circuit.outputs.push(Output {
+                name: "y".into(),
+                to: 1,
+                shape: ty.shape.clone(),
+                ring: ty.bits(),
+                frac: 0,
+                factor: 1.0,
+                divisor: 1.0,
+                fields: vec![],
+            });
+            let y = e.add(Op::AsAdd3(y));
+            e.open_to(y, 0);
+        }
+    }
+    // Each instruction as early as it can be, as the scheduler does.
+    let mut ready = vec![0; e.types.len()];
+    for i in &e.instrs {
+        let at = i.op.operands().iter().map(|v| ready[v.index()]).max().unwrap_or(0);
+        if let Some(out) = i.out {
+            ready[out.index()] = at + usize::from(i.op.is_interactive());
+        }
+        circuit.layers.resize(circuit.layers.len().max(at + 1), Layer::default());
+        let layer = &mut circuit.layers[at];
+        let to = if i.op.is_interactive() { &mut layer.exchange } else { &mut layer.local };
+        to.push(i.clone());
+    }
+    circuit.types = e.types;
+    circuit.consts = e.consts;
+    verify(&circuit).expect("well formed");
+
+    let data = Data::from_u128s(dom, words);
+    let member = |i: u64| {
+        let range = (i * each) as usize..((i + 1) * each) as usize;
+        vec![(0, data.slice(range))]
+    };
+    let encoded = Encoded { sets: vec![(0..m).map(member).collect()], ..Encoded::default() };
+    let options = Options { seed: Some(5), ..Options::default() };
+    let outcome = run_outcome(&circuit, encoded, &options).expect("set up");
+    let report = outcome.report(&circuit).expect("three parties");
+    let revealed = |outputs: &[slvr_runtime::share::reveal::Revealed]| {
+        outputs.first().map_or(Vec::new(), |o| o.words.to_u128s())
+    };
+    let made = Made {
+        admitted: report.admitted.first().map_or(Vec::new(), |(_, bits)| bits.clone()),
+        words: revealed(&report.outputs),
+        traffic: Traffic::of(&circuit),
+    };
+    assert_eq!(report.bytes_sent, made.traffic.bytes);
+    if exact {
+        for seed in 0..4 {
+            let options = clear::Options { seed, coins: &report.coins, trace: false };
+            let plain = clear::evaluate(&circuit, vec![data.clone()], &options).expect("clear");
+            let bits = plain.admitted.first().map_or(Vec::new(), |(_, bits)| bits.clone());
+            assert_eq!(
+                (bits, revealed(&plain.outputs)),
+                (made.admitted.clone(), made.words.clone())
+            );
+        }
+    }
+    made
+}
+
+/// Which clients a test admits.
+fn admitted(
+    dom: Dom,
+    shape: &[u64],
+    words: &[u128],
+    test: impl Fn(&mut Emit, ValueId) -> ValueId,
+) -> Vec<bool> {
+    run(dom, shape, words, true, |e, x| {
+        let valid = test(e, x);
+        Answer::Bits(admit(e, valid))
+    })
+    .admitted
+}
+
+#[test]
+fn exactly_one_bit_of_every_row() {
+    // Clients: two labels of three classes each.
+    let clients = [
+        ([0, 1, 0, 0, 0, 1], true),
+        ([1, 0, 0, 1, 0, 0], true),
+        ([0, 0, 0, 0, 0, 1], false),
+        ([1, 1, 0, 0, 1, 0], false),
+        ([1, 0, 0, 1, 1, 1], false),
+        ([0, 0, 0, 0, 0, 0], false),
+        ([1, 1, 1, 1, 1, 1], false),
+        ([0, 1, 1, 0, 0, 0], false),
+    ];
+    let words: Vec<u128> = clients.iter().flat_map(|c| c.0).collect();
+    let want: Vec<bool> = clients.iter().map(|c| c.1).collect();
+    assert_eq!(admitted(Dom::Bits(1), &[8, 2, 3], &words, one_hot), want);
+}
+
+/// Numbers of classes at the borders of a word and of a power of two; so many bits set that their
+/// number is 1 modulo the ring or modulo the power of two.
+#[test]
+fn no_number_of_bits_passes_for_one() {
+    for classes in [1u64, 2, 3, 4, 5, 8, 9, 16, 17, 255, 256, 257, 258, 300] {
+        let counts: Vec<u64> = (0..=classes).collect();
+        let row = |&n: &u64| (0..classes).map(move |c| u128::from(c < n));
+        let words: Vec<u128> = counts.iter().flat_map(row).collect();
+        let want: Vec<bool> = counts.iter().map(|&n| n == 1).collect();
+        let shape = [classes + 1, classes];
+        assert_eq!(admitted(Dom::Bits(1), &shape, &words, one_hot), want, "{classes} classes");
+    }
+}
+
+#[test]
+fn words_of_a_label() {
+    for k in [8, 64] {
+        let bits = [0, 1, 0, 1, 1, 0, 0, 0];
+        let made =
+            run(Dom::Bits(1), &[2, 4], &bits, true, |e, x| Answer::Words(one_hot_words(e, x, k).0));
+        assert_eq!(made.words, bits);
+    }
+}
+
+/// Every word near every border, of the range and of the ring, against the definition.
+#[test]
+fn ranges_hold_for_every_word() {
+    for (k, lo, hi) in [
+        (64u32, -8i128 << 16, 8i128 << 16),
+        (64, 0, 255),
+        (64, 0, 0),
+        (64, -5, -3),
+        (64, 1 << 40, (1 << 40) + 9),
+        (64, -(1 << 62), (1 << 62) - 1),
+        (64, i64::MAX as i128 - 3, i64::MAX as i128),
+        (64, i64::MIN as i128, i64::MIN as i128 + 3),
+        (32, -100, 100),
+        (8, -3, 100),
+        (128, -(1 << 90), 1 << 90),
+    ] {
+        let half = 1u128 << (k - 1);
+        let centres = [lo as u128, hi as u128, 0, half, half / 2, half + half / 2];
+        let mut xs: Vec<u128> = Vec::new();
+        for c in centres {
+            xs.extend((0..7).map(|d| c.wrapping_add(d).wrapping_sub(3) & mask(k)));
+        }
+        // One word for each client.
+        let want: Vec<bool> =
+            xs.iter().map(|&x| (lo..=hi).contains(&fixed::signed(x, k))).collect();
+        assert!(want.contains(&true));
+        let (lo, hi) = (lo as u128 & mask(k), hi as u128 & mask(k));
+        let n = xs.len() as u64;
+        let got = admitted(Dom::Ring(k), &[n, 1], &xs, |e, x| in_range(e, x, lo, hi));
+        assert_eq!(got, want, "{k} bits, {lo} to {hi}");
+    }
+}
+
+#[test]
+fn all_elements_of_a_client_count() {
+    for bad in 0..6 {
+        let mut xs = vec![5u128; 12];
+        xs[6 + bad] = 8;
+        let got = admitted(Dom::Ring(64), &[2, 3, 2], &xs, |e, x| in_range(e, x, 3, 7));
+        assert_eq!(got, [true, false], "element {bad}");
+    }
+}
+
+#[test]
+fn conjunctions() {
+    for n in 0..10u64 {
+        let rows = 1 << n.min(5);
+        let bit = |i: u64, j: u64| u128::from(i == 0 || (i >> (j % 5)) & 1 == 0 && j != i % n);
+        let words: Vec<u128> = (0..rows).flat_map(|i| (0..n).map(move |j| bit(i, j))).collect();
+        let want: Vec<bool> = (0..rows).map(|i| (0..n).all(|j| bit(i, j) == 1)).collect();
+        assert_eq!(admitted(Dom::Bits(1), &[rows, n], &words, and_all), want, "{n} bits");
+    }
+}
+
+#[test]
+fn short_vectors_pass_and_long_ones_do_not() {
+    let d = 300u64;
+    let norm = 2f64.powi(20);
+    let clients = 7;
+    let p = crate::certify::projection::plan(norm, d, clients, 42, 42, 4);
+    let flat = (norm / (d as f64).sqrt()) as i64;
+    let one = |at: u64, x: i64| (0..d).map(|j| if j == at { x } else { 0 }).collect::<Vec<i64>>();
+    let rows: [Vec<i64>; 7] = [
+        vec![0; d as usize],
+        (0..d as i64).map(|j| flat * (1 - 2 * (j % 2))).collect(),
+        one(5, -(norm as i64)),
+        one(7, i64::MIN),
+        vec![1 << 32; d as usize],
+        one(299, (p.proven_norm * 1.01) as i64),
+        vec![(p.proven_norm * 1.01 / (d as f64).sqrt()) as i64 + 1; d as usize],
+    ];
+    let words: Vec<u128> = rows.iter().flatten().map(|&x| u128::from(x as u64)).collect();
+    let got = admitted(Dom::Ring(64), &[clients, d / 3, 3], &words, |e, x| {
+        let coin = e.coin();
+        short(e, x, coin, p.tests, p.threshold)
+    });
+    assert_eq!(got, [true, true, true, false, false, false, false]);
+}
+
+/// Words of small rings: exact where it is claimed, and never beyond the bound.
+#[test]
+fn lifted_words_are_small_whatever_they_were() {
+    for (own, s, k) in [
+        (64, 0, 128),
+        (32, 0, 64),
+        (32, 8, 64),
+        (32, 11, 32),
+        (32, 3, 128),
+        (16, 4, 64),
+        (8, 2, 16),
+        (32, 16, 16),
+        (16, 0, 128),
+    ] {
+        let (quarter, unit) = (1i128 << (own - 2), 1i128 << s);
+        let mut xs: Vec<i128> = vec![0, 1, -1, unit, -unit, unit + 1, quarter - unit, -quarter];
+        let mut state = 9u64;
+        for _ in 0..400 {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            xs.push(fixed::signed(u128::from(state >> 7) << 30 >> (state % 40), own));
+        }
+        xs.extend([quarter, -quarter - 1, 2 * quarter - 1, -2 * quarter, quarter - unit + 1]);
+        let words: Vec<u128> = xs.iter().map(|&x| x as u128 & mask(own)).collect();
+        let shape = [1, xs.len() as u64];
+        let made =
+            run(Dom::Ring(own), &shape, &words, false, |e, x| Answer::Words(lift(e, x, s, k)));
+        let most = 3i128 << (own - 2 - s);
+        for (&x, &y) in xs.iter().zip(&made.words) {
+            let y = fixed::signed(y, k);
+            if (-quarter..=quarter - unit).contains(&x) {
+                let (floor, exact) = (x >> s, x & (unit - 1) == 0);
+                assert!(y == floor || (!exact && y == floor + 1), "{x} of {own} bits gave {y}");
+            }
+            // Narrowing to fewer bits than the word had forgets the bound.
+            assert!(k < own || (-most..=most - 2).contains(&y), "{x} of {own} bits gave {y}");
+        }
+    }
+}
+
+/// 3/4 of a unit is rounded up three times in four. 3000 copies: 4 standard deviations are 95.
+#[test]
+fn lifting_rounds_without_bias() {
+    let words = vec![(1u128 << 32) - (1 << 6); 3000];
+    let made =
+        run(Dom::Ring(32), &[1, 3000], &words, false, |e, x| Answer::Words(lift(e, x, 8, 64)));
+    let ups = made.words.iter().filter(|&&y| y == 0).count();
+    assert!((2155..2345).contains(&ups), "{ups} of 3000 up");
+}
+
+/// All lifts of Z_2^8 with every word and every split: the bound and exactness as documented.
+#[test]
+fn every_word_and_every_split_of_eight_bits() {
+    for s in [0u32, 1, 3, 5] {
+        for (a, b) in (0..256i128).flat_map(|a| (0..256).map(move |b| (a, b))) {
+            let x = fixed::signed((a + b) as u128 & 255, 8);
+            let shifted = (b + 64 + (1 << s) - 1) & 255;
+            let wrap = i128::from(a >= 128 || shifted >= 128);
+            let y = (a >> s) + (shifted >> s) - (wrap << (8 - s)) - (1 << (6 - s));
+            assert!((-(3 << (6 - s))..=(3 << (6 - s)) - 2).contains(&y), "{a} + {b}, {s}");
+            if (-64..=64 - (1 << s)).contains(&x) {
+                let (floor, rest) = (x >> s, x & ((1 << s) - 1));
+                assert!(y == floor || (rest != 0 && y == floor + 1), "{a} + {b}, {s}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_not_admitted_becomes_zeros() {
+    let words: Vec<u128> = (1..=12).collect();
+    let keep_small = |e: &mut Emit, x: ValueId| {
+        let valid = in_range(e, x, 1, 9);
+        let public = admit(e, valid);
+        gate(e, x, public)
+    };
+    let made = run(Dom::Ring(64), &[3, 2, 2], &words, true, |e, x| Answer::Words(keep_small(e, x)));
+    assert_eq!(made.words, [1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 0, 0]);
+    let bits = [1, 1, 0, 0, 1, 0];
+    let made = run(Dom::Bits(1), &[3, 2], &bits, true, |e, x| {
+        let valid = one_hot(e, x);
+        let public = admit(e, valid);
+        let kept = gate(e, x, public);
+        Answer::Words(selection::to_word(e, kept, 8))
+    });
+    assert_eq!(made.words, [0, 0, 0, 0, 1, 0]);
+}
+
+/// The table of the module. 192 elements fill the three shards evenly.
+#[test]
+fn costs_are_as_documented() {
+    let cost = |dom, shape: &[u64], test: &dyn Fn(&mut Emit, ValueId) -> Answer| {
+        let n = shape.iter().product::<u64>() as usize;
+        let t = run(dom, shape, &vec![0; n], false, test).traffic;
+        (t.rounds, t.bytes.iter().sum::<u64>() * 8)
+    };
+    let bits = |e: &mut Emit, valid| Answer::Bits(admit(e, valid));
+    // The conjunction of both signs, and the opening.
+    let got = cost(Dom::Ring(64), &[192, 1], &|e, x| {
+        let valid = in_range(e, x, 0, 9);
+        bits(e, valid)
+    });
+    assert_eq!(got, (8 + 1 + 1, 192 * (1214 + 3 + 3)));
+    let got = cost(Dom::Ring(64), &[192, 5], &|e, x| {
+        let coin = e.coin();
+        let valid = short(e, x, coin, 2, 9);
+        bits(e, valid)
+    });
+    assert_eq!(got, (9 + 2 + 1, 192 * (2 * 1214 + 3 * 3 + 3) + 3 * 128));
+    let got = cost(Dom::Bits(1), &[192, 10], &|e, x| {
+        let valid = one_hot(e, x);
+        bits(e, valid)
+    });
+    assert_eq!(got, (3 + 2 + 1, 192 * (10 * 24 + 4 * 4 - 3 + 3)));
+    // An opening to the receiver of 128 bits by each.
+    let got = cost(Dom::Ring(64), &[192, 1], &|e, x| Answer::Words(lift(e, x, 0, 128)));
+    assert_eq!(got, (2 + 1, 192 * (192 + 64 + 64 + 3 * 128)));
+}

@@ -1,0 +1,143 @@
+//! Inputs: dealt as their guard wants it, checked, and replaced by zeros where a client fails.
+//!
+//! All checks of a party set run side by side; one public bit per member says whether all of its
+//! inputs passed ([`slvr_runtime::circuit::Check`]), and every input is multiplied by it, locally.
+//! Nothing else about a rejected input is opened.
+
+use super::{Lowering, enforce, word};
+use crate::certify::guard::Guard;
+use crate::graph::{Input, Op};
+use crate::types::Elem;
+use slvr_runtime::circuit::{self, Check, Dom, Encoding, Op as C, ValueId};
+
+impl Lowering<'_> {
+    /// Deals every input, and checks those of each party set.
+    pub(super) fn deal(&mut self, guards: &[Guard]) {
+        let g = self.graph;
+        // The node of each input: its ring is the one that is asked for.
+        let mut nodes = vec![None; g.inputs.len()];
+        for id in g.ids() {
+            if let Op::Input(i) = *g.op(id) {
+                nodes[i as usize] = Some(id);
+            }
+        }
+        let sites: Vec<u32> = nodes.iter().map(|n| n.map_or(0, |id| g.node(id).site)).collect();
+        let mut dealt = Vec::new();
+        for (i, (input, guard)) in g.inputs.iter().zip(guards).enumerate() {
+            self.emit.site = sites[i];
+            dealt.push(self.dealt_value(input, guard));
+        }
+        // By party set: the inputs, and bits that say which members' are good.
+        let sets: Vec<u32> = (0..g.parties.len() as u32).collect();
+        let mut coin = None;
+        for set in sets {
+            let mut valid = Vec::new();
+            for (i, (input, guard)) in g.inputs.iter().zip(guards).enumerate() {
+                if input.from != Some(set) {
+                    continue;
+                }
+                self.emit.site = sites[i];
+                let k = nodes[i].map_or(64, |id| self.rings.of(id)).max(8);
+                let (value, good) = self.checked(dealt[i], input, guard, k, &mut coin);
+                self.dealt[i] = Some(value);
+                valid.extend(good);
+            }
+            if valid.is_empty() {
+                continue;
+            }
+            let size = g.parties[set as usize].1;
+            let columns: Vec<ValueId> =
+                valid.into_iter().map(|v| self.emit.add(C::Reshape(v, vec![size, 1]))).collect();
+            let all = match columns[..] {
+                [one] => one,
+                _ => self.emit.add(C::Concat { xs: columns, axis: 1 }),
+            };
+            let all = enforce::and_all(&mut self.emit, all);
+            let admitted = enforce::admit(&mut self.emit, all);
+            self.checks.push(Check { set, value: admitted });
+            for (i, input) in g.inputs.iter().enumerate() {
+                if let (true, Some(x)) = (input.from == Some(set), self.dealt[i]) {
+                    self.emit.site = sites[i];
+                    self.dealt[i] = Some(enforce::gate(&mut self.emit, x, admitted));
+                }
+            }
+        }
+        for (i, input) in g.inputs.iter().enumerate() {
+            if input.from.is_none() {
+                self.emit.site = sites[i];
+                let own = self.emit.ty(dealt[i]).bits();
+                let k = nodes[i].map_or(own, |id| self.rings.of(id));
+                let word = input.elem != Elem::Bit;
+                let x = if word { self.emit.convert(dealt[i], k) } else { dealt[i] };
+                self.dealt[i] = Some(x);
+            }
+        }
+    }
+
+    /// The value as it is dealt.
+    fn dealt_value(&mut self, input: &Input, guard: &Guard) -> ValueId {
+        let frac = self.graph.frac.unwrap_or(0);
+        let (dom, frac) = match guard {
+            Guard::Bit | Guard::OneHot => (Dom::Bits(1), frac),
+            Guard::Lift { frac } => (Dom::Ring(32), *frac),
+            _ if input.elem == Elem::Bit => (Dom::Bits(1), frac),
+            _ => (Dom::Ring(64), frac),
+        };
+        let mut shape: Vec<u64> =
+            input.from.map(|s| self.graph.parties[s as usize].1).into_iter().collect();
+        shape.extend(&input.shape);
+        shape.extend(input.one_hot);
+        let value = self.emit.input(input.from.is_some(), dom, shape);
+        let encoding = match (input.one_hot, input.elem) {
+            (Some(classes), _) => Encoding::OneHot { classes },
+            (None, Elem::Fix) => Encoding::Fixed { frac, lo: input.range.0, hi: input.range.1 },
+            (None, _) => Encoding::Int {
+                lo: input.range.0 as i64,
+                hi: (input.range.1 as i64).saturating_add(1),
+            },
+        };
+        self.inputs.push(circuit::Input {
+            name: input.name.clone(),
+            from: input.from.map_or(circuit::From::Public, circuit::From::Each),
+            encoding,
+            shape: input.shape.clone(),
+            fields: super::fields(&input.fields),
+            value,
+        });
+        value
+    }
+
+    /// The value to compute with, in a ring of k bits, and for each member whether it is good.
+    fn checked(
+        &mut self,
+        x: ValueId,
+        input: &Input,
+        guard: &Guard,
+        k: u32,
+        coin: &mut Option<ValueId>,
+    ) -> (ValueId, Option<ValueId>) {
+        let e = &mut self.emit;
+        match guard {
+            Guard::Bit => (x, None),
+            Guard::OneHot => {
+                let (words, good) = enforce::one_hot_words(e, x, k);
+                (e.convert(words, k), Some(good))
+            }
+            Guard::Within(lo, hi) => {
+                let good = enforce::in_range(e, x, word(*lo as f64, 64), word(*hi as f64, 64));
+                (e.convert(x, k), Some(good))
+            }
+            Guard::Project(plan) => {
+                let coin = *coin.get_or_insert_with(|| e.coin());
+                let good = enforce::short(e, x, coin, plan.tests, plan.threshold);
+                (e.convert(x, k), Some(good))
+            }
+            Guard::Lift { frac } => {
+                let shift = frac - self.graph.frac.unwrap_or(0);
+                (enforce::lift(e, x, shift, k), None)
+            }
+            Guard::Public | Guard::Trusted if input.elem == Elem::Bit => (x, None),
+            Guard::Public | Guard::Trusted => (e.convert(x, k), None),
+        }
+    }
+}

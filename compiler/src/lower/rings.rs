@@ -1,0 +1,115 @@
+//! Which ring each value is computed in: the smallest that holds it.
+//!
+//! A value that fits k bits may be computed modulo 2^k whatever its operands' size: narrowing a share
+//! is local and exact. The other way, from a smaller ring to a larger one, takes the exact lift (2
+//! rounds, [`super::enforce::lift`]). So up to 64 bits a value is made in the largest ring that anybody
+//! asks for; to 128 bits, only sums and layouts of inputs, constants and bits are.
+//!
+//! Counts take 8, 16 or 32 bits, reals 32, 64 or 128.
+
+use crate::certify::ranges::Ranges;
+use crate::graph::{Graph, NodeId, Op};
+use crate::syntax::ast::Secrecy;
+use crate::types::Elem;
+
+/// The rings of a graph's values.
+pub struct Rings {
+    of: Vec<u32>,
+    /// All values of 64 bits, whatever they need.
+    fixed: Option<u32>,
+}
+
+/// Smallest ring width for a number of bits.
+fn ring(bits: u32, least: u32) -> u32 {
+    [8, 16, 32, 64, 128].into_iter().find(|&k| k >= bits && k >= least).unwrap_or(128)
+}
+
+impl Rings {
+    /// Chooses; with `fixed` every value has that many bits.
+    pub fn new(graph: &Graph, ranges: &Ranges, fixed: Option<u32>) -> Rings {
+        let mut rings = Rings { of: vec![fixed.unwrap_or(0); graph.len()], fixed };
+        if fixed.is_some() {
+            return rings;
+        }
+        let mut free: Vec<bool> = Vec::with_capacity(graph.len());
+        for id in graph.ids() {
+            let args = graph.args(id);
+            let ok = |a: &NodeId| free[a.index()] || graph.ty(*a).elem == Elem::Bit;
+            free.push(match graph.op(id) {
+                Op::Input(_) | Op::Const(..) | Op::ToInt => true,
+                _ if graph.ty(id).secrecy == Secrecy::Public => true,
+                Op::Add
+                | Op::Sub
+                | Op::Neg
+                | Op::Scale(_)
+                | Op::Shift(_)
+                | Op::Halve(_)
+                | Op::Sum(_)
+                | Op::Reshape(_)
+                | Op::Transpose(_)
+                | Op::Slice { .. }
+                | Op::Broadcast(_)
+                | Op::Concat(_) => args.iter().all(ok),
+                Op::Gather { .. } => ok(&args[0]),
+                _ => false,
+            });
+        }
+        let mut asked = vec![0; graph.len()];
+        for id in graph.ids().rev() {
+            let elem = graph.ty(id).elem;
+            if elem != Elem::Bit {
+                let own = ring(ranges.bits(id), if elem == Elem::Int { 8 } else { 32 });
+                // A lift from below 64 bits would cost two rounds: the operands are there in 64.
+                let most = if free[id.index()] { 128 } else { 64 };
+                rings.of[id.index()] = own.max(asked[id.index()].min(most));
+            }
+            for (i, &a) in graph.args(id).iter().enumerate() {
+                let k = rings.operand(graph, ranges, id, i);
+                asked[a.index()] = asked[a.index()].max(k);
+            }
+        }
+        rings
+    }
+
+    /// The ring of a node's value.
+    pub fn of(&self, id: NodeId) -> u32 {
+        self.of[id.index()]
+    }
+
+    /// The ring of all values, if it is not chosen for each.
+    pub fn fixed(&self) -> Option<u32> {
+        self.fixed
+    }
+
+    /// The ring in which a node reads its operand number `i`.
+    pub fn operand(&self, graph: &Graph, ranges: &Ranges, id: NodeId, i: usize) -> u32 {
+        if let Some(k) = self.fixed {
+            return k;
+        }
+        let args = graph.args(id);
+        match graph.op(id) {
+            // The protocol needs two bits more than the value has.
+            Op::Trunc(_) => ring(ranges.bits(args[0]) + 2, 32),
+            Op::Lt | Op::Eq => ring(ranges.difference_bits(args[0], args[1]), 8),
+            // z_y - z_j - 1 at least.
+            Op::Hit => ring(ranges.difference_bits(args[0], args[0]) + 1, 32),
+            Op::Gate if i == 1 => ring(ranges.bits(args[1]), 8),
+            Op::Saturate(_) => ring(ranges.bits(args[0]) + 1, 32),
+            Op::Exp | Op::ExpNonPositive | Op::Recip | Op::Sqrt | Op::Log | Op::Div => 64,
+            Op::Gather { .. } if i == 1 => self.of(args[1]),
+            _ => self.of(id),
+        }
+    }
+
+    /// Bits that a node's operands need in their ring, where that is more than the operands have.
+    pub fn needed(graph: &Graph, ranges: &Ranges, id: NodeId) -> u32 {
+        let args = graph.args(id);
+        match graph.op(id) {
+            Op::Trunc(_) => ranges.bits(args[0]) + 2,
+            Op::Lt | Op::Eq => ranges.difference_bits(args[0], args[1]),
+            Op::Hit => ranges.difference_bits(args[0], args[0]) + 1,
+            Op::Saturate(_) => ranges.bits(args[0]) + 1,
+            _ => 0,
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! How large a value can get.
+//!
+//! From the ranges of inputs, which a run enforces, and what is computed of them: a bound on the
+//! absolute value in real numbers, infinite where nothing is known. Rounding is left out: who uses a
+//! bound leaves room.
+
+use crate::graph::{Graph, NodeId, Op, domain};
+use std::collections::HashMap;
+
+/// Bounds of nodes, made once each.
+#[derive(Default)]
+pub(super) struct Magnitudes(HashMap<NodeId, f64>);
+
+impl Magnitudes {
+    /// The largest absolute value that an entry of a node can have.
+    pub(super) fn of(&mut self, g: &Graph, id: NodeId) -> f64 {
+        if let Some(&known) = self.0.get(&id) {
+            return known;
+        }
+        let bound = self.derive(g, id);
+        let bound = if bound.is_nan() { f64::INFINITY } else { bound };
+        self.0.insert(id, bound);
+        bound
+    }
+
+    fn derive(&mut self, g: &Graph, id: NodeId) -> f64 {
+        let args = g.args(id);
+        let mut arg = |i: usize| self.of(g, args[i]);
+        let two = |x: u32| f64::from(x).exp2();
+        match g.op(id) {
+            Op::Input(i) => {
+                let (lo, hi) = g.inputs[*i as usize].range;
+                lo.abs().max(hi.abs())
+            }
+            Op::Const(t, ..) => t.data.iter().fold(0.0, |m, x| x.abs().max(m)),
+            Op::Committee { n, .. } => *n as f64,
+            Op::Add | Op::Sub => arg(0) + arg(1),
+            Op::Mul => arg(0) * arg(1),
+            Op::MatMul { .. } => arg(0) * arg(1) * g.shape(args[0])[2] as f64,
+            Op::Conv2d { .. } => {
+                let terms: u64 = g.shape(args[1])[2..].iter().product();
+                arg(0) * arg(1) * terms as f64
+            }
+            Op::Sum(axes) => {
+                let terms: u64 = axes.iter().map(|&a| g.shape(args[0])[a as usize]).product();
+                arg(0) * terms as f64
+            }
+            Op::SortSum { lo, hi } => arg(0) * (hi - lo) as f64,
+            Op::Scale(c) => arg(0) * c.abs(),
+            Op::Halve(by) => arg(0) / two(*by),
+            Op::Select => arg(1).max(arg(2)),
+            Op::Concat(_) => (0..args.len()).map(arg).fold(0.0, f64::max),
+            Op::Lt | Op::Eq | Op::Not | Op::And | Op::Xor | Op::ToInt | Op::OneHot(_) | Op::Hit => {
+                1.0
+            }
+            Op::Exp => two(domain::EXP_TOP),
+            Op::ExpNonPositive => 1.0,
+            Op::Recip => two(domain::DIVISOR_LOW),
+            Op::Div => two(domain::QUOTIENT_TOP),
+            Op::Sqrt => arg(0).max(1.0).sqrt(),
+            Op::Log => f64::from(domain::ROOT_TOP),
+            Op::Neg
+            | Op::Relu
+            | Op::Gate
+            | Op::Abs
+            | Op::Max(_)
+            | Op::Min(_)
+            | Op::Sort
+            | Op::MaxPool { .. }
+            | Op::Trunc(_)
+            | Op::Shift(_)
+            | Op::Reshape(_)
+            | Op::Transpose(_)
+            | Op::Slice { .. }
+            | Op::Broadcast(_)
+            | Op::Gather { .. } => arg(0),
+            // Made after the passes, if at all.
+            _ => f64::INFINITY,
+        }
+    }
+}

@@ -1,0 +1,421 @@
+//! Which entries of a tensor are equal, or each other's negative, by construction.
+//!
+//! Every entry has a number: entries with the same number are equal, with the opposite number each
+//! other's negative, with number 0 zero. So x - y and y - x have opposite numbers and their squares the
+//! same. Nothing is said of entries with other numbers.
+//!
+//! Entries are numbered in *blocks* of trailing axes (a squared distance of vectors of 10^5 entries
+//! needs one number per vector): a block's number stands for all of its entries, in order.
+
+use super::fold::aligned;
+use crate::graph::{Graph, NodeId, Op, Table};
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
+
+/// Larger tensors are not numbered.
+pub(super) const LIMIT: u64 = 1 << 20;
+
+/// Numbers of nodes, made once each.
+#[derive(Default)]
+pub(super) struct Numbers {
+    /// Looked up, never iterated.
+    known: HashMap<(u32, [i64; 3]), i64>,
+    names: BTreeMap<String, u32>,
+    of: HashMap<(NodeId, u64), Option<Rc<Vec<i64>>>>,
+    plain: HashMap<NodeId, bool>,
+}
+
+/// Whether an operation acts entry by entry on aligned operands.
+pub(super) fn is_pointwise(op: &Op) -> bool {
+    use Op::*;
+    matches!(
+        op,
+        Add | Sub
+            | Mul
+            | Div
+            | Neg
+            | Scale(_)
+            | Lt
+            | Eq
+            | Not
+            | And
+            | Xor
+            | ToInt
+            | Select
+            | Relu
+            | Exp
+            | ExpNonPositive
+            | Recip
+            | Sqrt
+            | Log
+            | Abs
+    )
+}
+
+/// The leading axes of a shape whose trailing ones make up a block.
+pub(super) fn leading(shape: &[u64], block: u64) -> Option<usize> {
+    let mut size = 1;
+    for t in (0..=shape.len()).rev() {
+        if size == block {
+            return Some(t);
+        }
+        size *= shape.get(t.checked_sub(1)?)?;
+    }
+    None
+}
+
+/// An operand of an entry-by-entry operation with a result of shape `out` in blocks: the operand's
+/// own block, and for each block of the result which of its blocks it takes.
+pub(super) fn operand_blocks(from: &[u64], out: &[u64], block: u64) -> Option<(u64, Vec<u32>)> {
+    let t = leading(out, block)?;
+    if from.len() != out.len() {
+        return None;
+    }
+    let own: u64 = from[t..].iter().product();
+    if own != 1 && from[t..] != out[t..] {
+        return None;
+    }
+    let rows: u64 = out[..t].iter().product();
+    let pick = |r| aligned(&from[..t], &out[..t], r) as u32;
+    Some((own, (0..rows).map(pick).collect()))
+}
+
+/// For a layout operation with a table known at build: which block of its operand each block of it
+/// is.
+pub(super) fn sources(g: &Graph, id: NodeId, block: u64) -> Option<Vec<u32>> {
+    let rows = g.elements(id) / block;
+    if rows > LIMIT {
+        return None;
+    }
+    let x = g.arg(id, 0);
+    let (from, to) = (g.shape(x), g.shape(id));
+    let t = leading(to, block)?;
+    let all = |f: &dyn Fn(&[u64]) -> u64| -> Vec<u32> {
+        let mut at = vec![0; t];
+        let mut out = Vec::with_capacity(rows as usize);
+        for _ in 0..rows {
+            out.push(f(&at) as u32);
+            for (digit, &size) in at.iter_mut().zip(&to[..t]).rev() {
+                *digit += 1;
+                if *digit < size {
+                    break;
+                }
+                *digit = 0;
+            }
+        }
+        out
+    };
+    let flat = |place: &[u64]| from.iter().zip(place).fold(0, |i, (&n, &x)| i * n + x);
+    Some(match g.op(id) {
+        Op::Reshape(_) => {
+            leading(from, block)?;
+            (0..rows as u32).collect()
+        }
+        Op::Transpose(perm) => {
+            if (t..to.len()).any(|d| perm[d] != d as u64) {
+                return None;
+            }
+            all(&|at| {
+                let mut place = vec![0; t];
+                perm[..t].iter().zip(at).for_each(|(&p, &i)| place[p as usize] = i);
+                flat(&place)
+            })
+        }
+        Op::Slice { axis, start, step, .. } if (*axis as usize) < t => all(&|at| {
+            let mut place = at.to_vec();
+            place[*axis as usize] = start + step * place[*axis as usize];
+            flat(&place)
+        }),
+        Op::Broadcast(_) if from[t..] == to[t..] => all(&|at| {
+            let place: Vec<u64> =
+                at.iter().zip(from).map(|(&i, &n)| if n == 1 { 0 } else { i }).collect();
+            flat(&place)
+        }),
+        Op::Gather { axis, batch } => {
+            let Op::Const(index, ..) = g.op(g.arg(id, 1)) else { return None };
+            let (axis, batch) = (*axis as usize, *batch as usize);
+            let after: u64 = from[axis + 1..].iter().product();
+            if axis + index.shape.len() - batch > t {
+                return None;
+            }
+            let (n, each) = (from[axis], after / block);
+            let shared: u64 = from[..batch].iter().product();
+            let between: u64 = from[batch..axis].iter().product();
+            let own: u64 = index.shape[batch..].iter().product();
+            let mut out = Vec::with_capacity(rows as usize);
+            for s in 0..shared {
+                for p in s * between..(s + 1) * between {
+                    for k in s * own..(s + 1) * own {
+                        let at = (p * n + index.at(k as usize) as u64) * each;
+                        out.extend((at..at + each).map(|i| i as u32));
+                    }
+                }
+            }
+            out
+        }
+        _ => return None,
+    })
+}
+
+impl Numbers {
+    fn name(&mut self, op: &str) -> u32 {
+        let next = self.names.len() as u32;
+        *self.names.entry(op.to_string()).or_insert(next)
+    }
+
+    /// The positive number of a function of numbers.
+    fn make(&mut self, op: u32, of: [i64; 3]) -> i64 {
+        let next = self.known.len() as i64 + 1;
+        *self.known.entry((op, of)).or_insert(next)
+    }
+
+    fn value(&mut self, x: f64) -> i64 {
+        if x == 0.0 {
+            return 0;
+        }
+        let op = self.name("value");
+        let n = self.make(op, [x.abs().to_bits() as i64, 0, 0]);
+        if x < 0.0 { -n } else { n }
+    }
+
+    /// The number of every block of a node; `None` where there are too many.
+    pub(super) fn of(&mut self, g: &Graph, id: NodeId, block: u64) -> Option<Rc<Vec<i64>>> {
+        if let Some(known) = self.of.get(&(id, block)) {
+            return known.clone();
+        }
+        leading(g.shape(id), block)?;
+        let rows = g.elements(id) / block;
+        let found = (rows <= LIMIT).then(|| {
+            self.derive(g, id, block).unwrap_or_else(|| {
+                let op = self.name("opaque");
+                let place = |i| [id.index() as i64, block as i64, i];
+                (0..rows as i64).map(|i| self.make(op, place(i))).collect()
+            })
+        });
+        let found = found.map(Rc::new);
+        self.of.insert((id, block), found.clone());
+        found
+    }
+
+    /// Numbers that follow from those of the operands.
+    fn derive(&mut self, g: &Graph, id: NodeId, block: u64) -> Option<Vec<i64>> {
+        let args = g.args(id);
+        let rows = g.elements(id) / block;
+        let op = g.op(id);
+        match op {
+            Op::Const(t, ..) => {
+                if let Some(x) = t.as_splat() {
+                    return Some(vec![self.value(x); rows as usize]);
+                }
+                (block == 1).then(|| t.data.iter().map(|&x| self.value(x)).collect())
+            }
+            op if op.is_layout() => {
+                let from = sources(g, id, block)?;
+                let x = self.of(g, args[0], block)?;
+                Some(from.iter().map(|&i| x[i as usize]).collect())
+            }
+            op if is_pointwise(op) => {
+                let mut operands = Vec::new();
+                for &a in &args {
+                    let (own, from) = operand_blocks(g.shape(a), g.shape(id), block)?;
+                    operands.push((self.of(g, a, own)?, from));
+                }
+                let entry =
+                    |r: usize, i: usize| operands.get(i).map_or(0, |(n, from)| n[from[r] as usize]);
+                let name = self.name(&format!("{op:?}"));
+                let (add, one) = (self.name("Add"), self.value(1.0));
+                let each = |r| [entry(r, 0), entry(r, 1), entry(r, 2)];
+                let one_each = (0..rows as usize)
+                    .map(|r| self.pointwise(op, name, add, one, each(r)))
+                    .collect();
+                Some(one_each)
+            }
+            Op::Sum(axes) => self.sum(g, args[0], axes, block),
+            Op::MatMul { trans_b } if block == 1 => {
+                let (a, b) = (g.shape(args[0]), g.shape(args[1]));
+                if !trans_b && b[2] != 1 {
+                    return None;
+                }
+                let (m, k) = (a[1], a[2]);
+                let n = if *trans_b { b[1] } else { 1 };
+                let (ab, bb) = (a[0], b[0]);
+                // A column of one is a row.
+                if !trans_b && k != 1 && leading(b, k).is_none() {
+                    return None;
+                }
+                let (x, y) = (self.of(g, args[0], k)?, self.of(g, args[1], k)?);
+                let name = self.name("dot");
+                let mut out = Vec::with_capacity(rows as usize);
+                for batch in 0..ab.max(bb) {
+                    let (i, j) = (if ab == 1 { 0 } else { batch }, if bb == 1 { 0 } else { batch });
+                    for row in 0..m {
+                        for col in 0..n {
+                            let p = x[(i * m + row) as usize];
+                            let q = y[(j * n + col) as usize];
+                            out.push(self.product(name, p, q));
+                        }
+                    }
+                }
+                Some(out)
+            }
+            _ => None,
+        }
+    }
+
+    fn product(&mut self, name: u32, a: i64, b: i64) -> i64 {
+        if a == 0 || b == 0 {
+            return 0;
+        }
+        let (x, y) = (a.abs().min(b.abs()), a.abs().max(b.abs()));
+        self.make(name, [x, y, 0]) * a.signum() * b.signum()
+    }
+
+    fn pointwise(&mut self, op: &Op, name: u32, add: u32, one: i64, of: [i64; 3]) -> i64 {
+        let [a, b, c] = of;
+        match op {
+            Op::Neg => -a,
+            Op::Abs => self.make_unless_zero(name, a.abs()),
+            Op::Scale(x) if *x == 0.0 => 0,
+            Op::Scale(_) => self.make_unless_zero(name, a.abs()) * a.signum(),
+            Op::Add | Op::Sub => {
+                let b = if *op == Op::Sub { -b } else { b };
+                match (a, b) {
+                    (0, x) | (x, 0) => x,
+                    _ if a == -b => 0,
+                    _ => {
+                        // Of a sum and its negative, the one whose first term is positive.
+                        let (x, y) = if a.abs() <= b.abs() { (a, b) } else { (b, a) };
+                        let sign = x.signum();
+                        self.make(add, [x * sign, y * sign, 0]) * sign
+                    }
+                }
+            }
+            Op::Mul if a == one => b,
+            Op::Mul if b == one => a,
+            Op::Mul => self.product(name, a, b),
+            Op::Div => {
+                let sign =
+                    if a == 0 { 1 } else { a.signum() } * if b == 0 { 1 } else { b.signum() };
+                self.make(name, [a.abs(), b.abs(), 0]) * sign
+            }
+            Op::Lt if a == b => 0,
+            Op::Lt => {
+                let [x, y] = [a, b].min([-b, -a]);
+                self.make(name, [x, y, 0])
+            }
+            Op::Eq if a == b => one,
+            Op::Eq => {
+                let sorted = |x: i64, y: i64| [x.min(y), x.max(y), 0];
+                self.make(name, sorted(a, b).min(sorted(-a, -b)))
+            }
+            Op::And if a == b => a,
+            Op::And if a == one => b,
+            Op::And if b == one => a,
+            Op::And => self.product(name, a, b),
+            Op::Xor if a == b => 0,
+            Op::Xor if a == 0 || b == 0 => a + b,
+            Op::Xor => self.make(name, [a.min(b), a.max(b), 0]),
+            Op::Select if b == c => b,
+            Op::ToInt | Op::Relu | Op::Sqrt => self.make_unless_zero(name, a),
+            _ => self.make(name, [a, b, c]),
+        }
+    }
+
+    /// A function that is 0 at 0.
+    fn make_unless_zero(&mut self, name: u32, a: i64) -> i64 {
+        if a == 0 { 0 } else { self.make(name, [a, 0, 0]) }
+    }
+
+    fn sum(&mut self, g: &Graph, x: NodeId, axes: &[u64], block: u64) -> Option<Vec<i64>> {
+        let shape = g.shape(x);
+        let first = *axes.first()?;
+        let trailing = axes.len() as u64 == shape.len() as u64 - first;
+        let name = self.name("sum");
+        if trailing && block == 1 {
+            // The sum of a block is a function of the block.
+            let inner = shape[first as usize..].iter().product();
+            let x = self.of(g, x, inner)?;
+            return Some(
+                x.iter().map(|&n| self.make_unless_zero(name, n.abs()) * n.signum()).collect(),
+            );
+        }
+        // Blocks below the summed axes.
+        let t = leading(shape, block)?;
+        if axes.iter().any(|&a| a as usize >= t) {
+            return None;
+        }
+        let x = self.of(g, x, block)?;
+        let keep: Vec<usize> = (0..t).filter(|d| !axes.contains(&(*d as u64))).collect();
+        let rows: u64 = keep.iter().map(|&d| shape[d]).product();
+        let mut terms: Vec<Vec<i64>> = vec![Vec::new(); rows as usize];
+        let mut at = vec![0; t];
+        for &n in x.iter() {
+            let row = keep.iter().fold(0, |i, &d| i * shape[d] + at[d]);
+            terms[row as usize].push(n);
+            for (digit, &size) in at.iter_mut().zip(&shape[..t]).rev() {
+                *digit += 1;
+                if *digit < size {
+                    break;
+                }
+                *digit = 0;
+            }
+        }
+        let mut out = Vec::with_capacity(terms.len());
+        for mut row in terms {
+            row.retain(|&n| n != 0);
+            row.sort_unstable();
+            out.push(row.into_iter().fold(0, |sum, n| self.make(name, [sum, n, 1])));
+        }
+        Some(out)
+    }
+
+    /// Whether no two entries are equal by construction, found without numbering any: true of what
+    /// is opaque, and of what it is combined with entry by entry.
+    pub(super) fn distinct(&mut self, g: &Graph, id: NodeId) -> bool {
+        if let Some(&known) = self.plain.get(&id) {
+            return known;
+        }
+        let args = g.args(id);
+        let n = g.elements(id);
+        let found = match g.op(id) {
+            Op::Const(..) => n == 1,
+            Op::Broadcast(_) => n == g.elements(args[0]) && self.distinct(g, args[0]),
+            Op::Gather { .. } => match g.op(args[1]) {
+                Op::Const(t, ..) => all_differ(t) && self.distinct(g, args[0]),
+                _ => true,
+            },
+            op if op.is_layout() => self.distinct(g, args[0]),
+            op if is_pointwise(op) => {
+                args.iter().any(|&a| g.elements(a) == n && self.distinct(g, a))
+            }
+            Op::Sum(_) => self.distinct(g, args[0]),
+            Op::MatMul { .. } => {
+                let whole = |a: NodeId| g.shape(a)[0] == g.shape(id)[0];
+                let single = g.shape(id)[1] == 1 && g.shape(id)[2] == 1;
+                let [x, y] = [self.distinct(g, args[0]), self.distinct(g, args[1])];
+                if single {
+                    (whole(args[0]) && x) || (whole(args[1]) && y)
+                } else {
+                    x && y && base(g, args[0]) != base(g, args[1])
+                }
+            }
+            _ => true,
+        };
+        self.plain.insert(id, found);
+        found
+    }
+}
+
+fn all_differ(t: &Table) -> bool {
+    let mut seen: Vec<f64> = t.data.clone();
+    seen.sort_by(f64::total_cmp);
+    t.data.len() == t.len() && seen.windows(2).all(|w| w[0] != w[1])
+}
+
+/// The value behind layout operations.
+fn base(g: &Graph, mut id: NodeId) -> NodeId {
+    while g.op(id).is_layout() {
+        id = g.arg(id, 0);
+    }
+    id
+}

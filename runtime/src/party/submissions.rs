@@ -1,0 +1,272 @@
+//! Which clients' inputs are used: what the parties settle after the handshake and before layer 0.
+//!
+//! **Functionality.** For every client that gives secret inputs: if a party received nothing of it
+//! ([`Why::Missing`]), or something unreadable, or if the two copies of one of its components differ
+//! ([`Why::Inconsistent`]), zeros stand in for all its inputs at all three parties, and all three know
+//! it.
+//!
+//! A client that deals by two seeds and one explicit part, relayed by semi-honest parties
+//! ([`crate::share::deal`]), cannot deal inconsistently. A client that uploads to each party apart can:
+//! then two parties would compute with different copies, and what comes out is neither's.
+//!
+//! | step | P_i sends to P_{i+1} | P_i sends to P_{i-1} |
+//! |---|---|---|
+//! | 1 | for each client a state and a digest of x_{i+1} | a state and a digest of x_i |
+//! | 2 | for each client its verdict | the same |
+//!
+//! A digest is the first 16 bytes of SHA-256 over a key, the client and the component. The key is drawn
+//! from the seed that exactly these two parties share, so for the third, should it see a digest, it is
+//! pseudorandom: it cannot test guesses of an input of few possible values. The two parties
+//! of a digest hold the component that it is of: an equal digest tells them nothing, and a
+//! different one concerns a client that cheated. Different components have equal digests with
+//! probability 2^-128, for a client that does not know the key.
+//!
+//! **Cost.** Two messages of 17 bytes and 1 byte per client to each other party; they are part of the
+//! set-up, as the handshake is, and are not counted among the layers' rounds and bytes. Hashing takes
+//! time linear in the inputs.
+//!
+//! **Leakage.** To all parties, which clients are replaced and why: it is in the report.
+
+use super::{Engine, Held, Phase, RunError};
+use crate::circuit::{Circuit, From};
+use crate::link::{Header, Kind, Peer};
+use crate::ring::Data;
+use crate::share::deal::layout;
+use crate::share::{Purpose, Rep, Stream, next, prev};
+use rayon::prelude::*;
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// Why zeros stand in for a client's inputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Why {
+    /// It gave nothing.
+    Missing,
+    /// What it gave is no sharing of anything: two copies of a component differ, or one is
+    /// unreadable.
+    Inconsistent,
+    /// Its inputs are outside the declared range: the circuit's check rejected them.
+    OutOfRange,
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Why::Missing => "missing",
+            Why::Inconsistent => "inconsistent",
+            Why::OutOfRange => "out of range",
+        })
+    }
+}
+
+/// A client whose inputs are replaced by zeros. Public.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Replaced {
+    /// Its party set (index in the circuit).
+    pub set: u32,
+    /// Which member.
+    pub member: u64,
+    /// The reason; the first of several.
+    pub why: Why,
+}
+
+/// What a party knows of the clients' uploads before it has talked to the others.
+#[derive(Clone, Debug, Default)]
+pub struct Uploads {
+    /// Clients (party set, member) of whom nothing usable arrived here: [`Why::Missing`] or
+    /// [`Why::Inconsistent`]. Their part of the inputs may be anything.
+    pub unusable: BTreeMap<(u32, u64), Why>,
+    /// Skip the comparison with the other parties: all parties must say the same. Only to show what
+    /// happens without it.
+    pub unchecked: bool,
+}
+
+/// Bytes of a state and a digest.
+const ENTRY: usize = 17;
+
+type Client = (u32, u64);
+
+/// The clients that give secret inputs, in order.
+fn clients(circuit: &Circuit) -> Vec<Client> {
+    let sets = circuit.parties.iter().zip(0u32..);
+    let giving = sets.filter(|(_, s)| circuit.inputs.iter().any(|i| i.from == From::Each(*s)));
+    giving.flat_map(|(set, s)| (0..set.size).map(move |i| (s, i))).collect()
+}
+
+fn encode(why: Option<Why>) -> u8 {
+    match why {
+        None => 0,
+        Some(Why::Missing) => 1,
+        Some(_) => 2,
+    }
+}
+
+fn decode(byte: u8) -> Option<Option<Why>> {
+    match byte {
+        0 => Some(None),
+        1 => Some(Some(Why::Missing)),
+        2 => Some(Some(Why::Inconsistent)),
+        _ => None,
+    }
+}
+
+/// The first reason of two.
+fn first(a: Option<Why>, b: Option<Why>) -> Option<Why> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    }
+}
+
+impl Engine<'_> {
+    /// Settles whose inputs are used, and puts zeros in place of the others'.
+    pub(super) fn settle(&mut self, inputs: Vec<Held>) -> Result<Vec<Held>, RunError> {
+        self.phase = Phase::Inputs;
+        let clients = clients(self.party.circuit);
+        let own: Vec<Option<Why>> =
+            clients.iter().map(|c| self.party.uploads.unusable.get(c).copied()).collect();
+        let verdicts = match clients.is_empty() || self.party.uploads.unchecked {
+            true => own,
+            false => self.compare(&inputs, &clients, own)?,
+        };
+        let replaced = clients.iter().zip(&verdicts);
+        self.replaced = replaced
+            .filter_map(|(&(set, member), why)| Some(Replaced { set, member, why: (*why)? }))
+            .collect();
+        Ok(self.without_replaced(inputs))
+    }
+
+    /// Both steps of the comparison; the verdicts that all parties have in the end.
+    fn compare(
+        &mut self,
+        inputs: &[Held],
+        clients: &[Client],
+        own: Vec<Option<Why>>,
+    ) -> Result<Vec<Option<Why>>, RunError> {
+        let (after, before) = (Peer::Party(next(self.me)), Peer::Party(prev(self.me)));
+        let digests = self.digests(inputs, clients, &own);
+        let body = |pick: fn(&[[u8; 16]; 2]) -> &[u8; 16]| -> Vec<u8> {
+            let entry = |(state, d): (&Option<Why>, &[[u8; 16]; 2])| {
+                std::iter::once(encode(*state)).chain(*pick(d)).collect::<Vec<u8>>()
+            };
+            own.iter().zip(&digests).flat_map(entry).collect()
+        };
+        // The first component is also P_{i-1}'s, the second P_{i+1}'s.
+        let mine = [(before, body(|d| &d[0])), (after, body(|d| &d[1]))];
+        let header = |step, len| Header::new(Kind::Inputs, step, len);
+        for (peer, body) in &mine {
+            self.send(*peer, header(0, body.len()), body.clone())?;
+        }
+        let mut verdicts = own;
+        for (peer, body) in mine {
+            let theirs = self.recv(peer, header(0, body.len()))?;
+            let entries = theirs.chunks_exact(ENTRY).zip(body.chunks_exact(ENTRY));
+            for (verdict, (theirs, mine)) in verdicts.iter_mut().zip(entries) {
+                let state = self.state(peer, theirs[0])?;
+                let usable = theirs[0] == 0 && mine[0] == 0;
+                let differ = (usable && theirs[1..] != mine[1..]).then_some(Why::Inconsistent);
+                *verdict = first(*verdict, first(state, differ));
+            }
+        }
+        let body: Vec<u8> = verdicts.iter().copied().map(encode).collect();
+        for peer in [after, before] {
+            self.send(peer, header(1, body.len()), body.clone())?;
+        }
+        for peer in [after, before] {
+            let theirs = self.recv(peer, header(1, body.len()))?;
+            for (verdict, &byte) in verdicts.iter_mut().zip(&theirs) {
+                *verdict = first(*verdict, self.state(peer, byte)?);
+            }
+        }
+        Ok(verdicts)
+    }
+
+    fn state(&self, peer: Peer, byte: u8) -> Result<Option<Why>, RunError> {
+        decode(byte).ok_or(RunError::Malformed { phase: self.phase, peer })
+    }
+
+    /// For each client the digests of both components; zeros where there is nothing to compare.
+    fn digests(
+        &self,
+        inputs: &[Held],
+        clients: &[Client],
+        own: &[Option<Why>],
+    ) -> Vec<[[u8; 16]; 2]> {
+        let stream = Stream::new(0, Purpose::Digest);
+        let keys = [self.party.prss.key_with_prev(stream), self.party.prss.key_with_next(stream)];
+        let circuit = self.party.circuit;
+        let layouts: Vec<_> = (0..circuit.parties.len()).map(|s| layout(circuit, s)).collect();
+        let one = |(client, why): (&Client, &Option<Why>)| {
+            if why.is_some() {
+                return [[0; 16]; 2];
+            }
+            let (set, member) = (client.0, client.1 as usize);
+            let component = |key: &[u8; 32], pick: fn(&Rep) -> &Data| {
+                let mut hash = Sha256::new().chain_update(b"slvr dealt\0").chain_update(key);
+                hash.update(set.to_le_bytes());
+                hash.update(client.1.to_le_bytes());
+                for &(j, _, n) in layouts.get(set as usize).into_iter().flatten() {
+                    if let Some(Held::Rep(x)) = inputs.get(j as usize) {
+                        absorb(&mut hash, pick(x), member * n, n);
+                    }
+                }
+                let all: [u8; 32] = hash.finalize().into();
+                std::array::from_fn(|i| all[i])
+            };
+            [component(&keys[0], |r| &r.first), component(&keys[1], |r| &r.second)]
+        };
+        clients.par_iter().zip(own).map(one).collect()
+    }
+
+    fn without_replaced(&self, mut inputs: Vec<Held>) -> Vec<Held> {
+        let circuit = self.party.circuit;
+        for (held, input) in inputs.iter_mut().zip(&circuit.inputs) {
+            let (Held::Rep(x), From::Each(set)) = (&*held, input.from) else { continue };
+            let out: Vec<u64> =
+                self.replaced.iter().filter(|r| r.set == set).map(|r| r.member).collect();
+            if out.is_empty() {
+                continue;
+            }
+            let members = circuit.parties.get(set as usize).map_or(1, |p| p.size.max(1));
+            let zeroed = |x: &Data| {
+                let n = x.len() / members as usize;
+                let part = |i: u64| match out.binary_search(&i) {
+                    Ok(_) => Data::zeros(x.dom(), n),
+                    Err(_) => x.slice(i as usize * n..(i as usize + 1) * n),
+                };
+                let parts: Vec<Data> = (0..members).map(part).collect();
+                Data::concat(&parts.iter().collect::<Vec<_>>())
+            };
+            *held = Held::Rep(Rep::new(zeroed(&x.first), zeroed(&x.second)));
+        }
+        inputs
+    }
+
+    /// All clients whose inputs were replaced, those that a check rejected included.
+    pub(super) fn all_replaced(&self) -> Vec<Replaced> {
+        let mut all = self.replaced.clone();
+        for (set, admitted) in &self.admitted {
+            for (member, _) in (0u64..).zip(admitted).filter(|(_, good)| !**good) {
+                // Zeros may be outside a range, too: the first reason counts.
+                if !self.replaced.iter().any(|r| (r.set, r.member) == (*set, member)) {
+                    all.push(Replaced { set: *set, member, why: Why::OutOfRange });
+                }
+            }
+        }
+        all.sort_unstable();
+        all
+    }
+}
+
+/// Hashes n elements from `start` on, some at a time: an input may be larger than what is left of
+/// memory.
+fn absorb(hash: &mut Sha256, x: &Data, start: usize, n: usize) {
+    const CHUNK: usize = 1 << 16;
+    let mut bytes = Vec::new();
+    for at in (0..n).step_by(CHUNK) {
+        bytes.clear();
+        x.slice(start + at..start + (at + CHUNK).min(n)).to_wire(&mut bytes);
+        hash.update(&bytes);
+    }
+}
