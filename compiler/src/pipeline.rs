@@ -5,7 +5,7 @@ use crate::certify::failure::Failure;
 use crate::certify::fit::{self, Fitted};
 use crate::certify::guard::{self, Guard, Long};
 use crate::certify::ranges::Ranges;
-use crate::diagnostic::{Diagnostic, codes};
+use crate::diagnostic::{Diagnostic, Severity, codes};
 use crate::graph::{self, Graph};
 use crate::lower::rings::Rings;
 use crate::passes::{self, Pass};
@@ -47,6 +47,8 @@ pub struct Compiled {
     pub top: Option<u32>,
     /// In layers.
     pub circuit: Circuit,
+    /// Demands of the program that only an estimate meets.
+    pub warnings: Vec<Diagnostic>,
 }
 
 /// Compiles a typed program.
@@ -96,11 +98,12 @@ pub fn compile_with(
             Err(why) => refused = why,
         }
     }
-    let compiled = best.map(|(_, compiled)| compiled).ok_or(refused)?;
-    match demands(program, sources, &compiled) {
-        broken if broken.is_empty() => Ok(compiled),
-        broken => Err(broken),
-    }
+    let mut compiled = best.map(|(_, compiled)| compiled).ok_or(refused)?;
+    let (broken, warnings): (Vec<_>, Vec<_>) = demands(program, sources, &compiled)
+        .into_iter()
+        .partition(|d| d.severity == Severity::Error);
+    compiled.warnings = warnings;
+    if broken.is_empty() { Ok(compiled) } else { Err(broken) }
 }
 
 /// From the graph after all passes to a circuit.
@@ -131,10 +134,11 @@ fn back(
         ]);
     }
     let graph = graph.clone();
-    Ok(Compiled { graph, optimised: fitted, ranges, guards, top, circuit })
+    Ok(Compiled { graph, optimised: fitted, ranges, guards, top, circuit, warnings: Vec::new() })
 }
 
-/// An error for every demand of the program on its certificate that does not hold.
+/// What there is to say of the program's demands on its certificate: errors, and warnings where only an
+/// estimate meets one.
 pub fn demands(program: &Program, sources: &Sources, compiled: &Compiled) -> Vec<Diagnostic> {
     let failure = Failure::of(&compiled.optimised, &compiled.guards);
     let mut refused = failure.check(program);

@@ -139,8 +139,11 @@ fn messages(text: &str, build: bool) -> (Vec<Code>, String) {
     let mut none = |_: &str| Err(LoadError::NotFound);
     let found = match types::check(&mut sources, file, &options, &mut none) {
         Ok(Checked { program, warnings, .. }) if build => {
-            let refused = pipeline::compile(&program, &sources).err().unwrap_or_default();
-            [warnings, refused].concat()
+            let more = match pipeline::compile(&program, &sources) {
+                Ok(compiled) => compiled.warnings,
+                Err(refused) => refused,
+            };
+            [warnings, more].concat()
         }
         Ok(Checked { warnings, .. }) => warnings,
         Err(errors) => errors,

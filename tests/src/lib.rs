@@ -134,10 +134,16 @@ pub fn random_inputs(circuit: &Circuit, seed: u64, spread: f64) -> Inputs {
     let mut one = |input: &slvr_runtime::circuit::Input| {
         let n = input.shape.iter().product::<u64>() as usize;
         let data = match input.encoding {
-            Encoding::Fixed { lo, hi, .. } => {
+            Encoding::Fixed { lo, hi, norm, .. } => {
                 // A public input need not declare a range.
                 let (lo, hi) = (lo.max(-8.0), hi.min(8.0));
-                RawData::F64((0..n).map(|_| random.between(lo * spread, hi * spread)).collect())
+                let mut v: Vec<f64> =
+                    (0..n).map(|_| random.between(lo * spread, hi * spread)).collect();
+                let length = v.iter().map(|x| x * x).sum::<f64>().sqrt();
+                if length > norm {
+                    v.iter_mut().for_each(|x| *x *= norm / length * (1.0 - 1e-9));
+                }
+                RawData::F64(v)
             }
             Encoding::Int { lo, hi } => RawData::I64(
                 (0..n).map(|_| random.between(lo as f64, hi as f64).floor() as i64).collect(),

@@ -9,12 +9,14 @@ use slvr_runtime::share::encode::{Inputs, RawData, RawTensor};
 use slvr_tests::{
     Case, Random, committees, compile, graph_inputs, predicate, random_inputs, sizes,
 };
-use slvrc::certify::demands::check_error_demands;
 use slvrc::certify::errors::{Decision, Errors, errors};
 use slvrc::certify::ranges::Ranges;
 use slvrc::diagnostic::render::render;
 use slvrc::graph::{Graph, NodeId, Op, eval};
+use slvrc::pipeline;
 use slvrc::syntax::embedded::PREDICATES;
+use slvrc::syntax::{LoadError, Sources};
+use slvrc::types;
 
 const ULP: f64 = 1.0 / 65536.0;
 
@@ -305,36 +307,40 @@ fn predicates_stay_within_their_bounds() {
     }
 }
 
-fn demand(bound: &str, value: &str, x: &str) -> Case {
+/// What the compiler says of a demand on a value.
+fn demand(bound: &str, value: &str, x: &str) -> String {
     let text = format!(
         "use std::{{exp, norm, recip, sum}};\npredicate D[n]() {{\n    require error(z) <= {bound};\n    \
          parties Client[3];\n    parties Server;\n    \
          input x: secret fix[n] in {x} from each Client;\n    \
          let z = {value};\n    let w = sum(z) * 3;\n    reveal w to Server as w;\n}}\n"
     );
-    compile(&text, &[("n", "4")])
-}
-
-fn problems(case: &Case) -> String {
-    let found = check_error_demands(&case.program, &case.sources, &case.compiled.guards);
-    assert!(found.iter().all(|d| d.severity == slvrc::diagnostic::Severity::Error));
-    render(&found, &case.sources, false)
+    let mut sources = Sources::new();
+    let file = sources.add("test.slvr", text);
+    let options = types::Options { bindings: vec![("n".into(), "4".into())], ..Default::default() };
+    let mut none = |_: &str| Err(LoadError::NotFound);
+    let checked = types::check(&mut sources, file, &options, &mut none).expect("types");
+    let found = match pipeline::compile(&checked.program, &sources) {
+        Ok(compiled) => compiled.warnings,
+        Err(refused) => refused,
+    };
+    render(&found, &sources, false)
 }
 
 /// A demand that holds is silent, whatever is revealed of the value.
 #[test]
 fn demands_that_hold() {
-    assert_eq!(problems(&demand("2^-14", "[sum(x[i]) for i in Client]", "-8..8")), "");
-    assert_eq!(problems(&demand("2^-12", "[recip(x[i][0]) for i in Client]", "1..8")), "");
+    assert_eq!(demand("2^-14", "[sum(x[i]) for i in Client]", "-8..8"), "");
+    assert_eq!(demand("2^-12", "[recip(x[i][0]) for i in Client]", "1..8"), "");
 }
 
 /// One that does not is an error that says where most of the bound comes from.
 #[test]
 fn demands_that_do_not_hold() {
-    let sums = problems(&demand("2^-20", "[sum(x[i]) for i in Client]", "-8..8"));
+    let sums = demand("2^-20", "[sum(x[i]) for i in Client]", "-8..8");
     assert!(sums.contains("error[E0030]: `z` may be off by 2^-15"), "{sums}");
     assert!(sums.contains("2^-20 is demanded"), "{sums}");
-    let near_zero = problems(&demand("2^-8", "[recip(x[i][0]) for i in Client]", "0..8"));
+    let near_zero = demand("2^-8", "[recip(x[i][0]) for i in Client]", "0..8");
     assert!(near_zero.contains("and grows most here: `recip` of `z`"), "{near_zero}");
     assert!(near_zero.contains("keep the divisor away from zero"), "{near_zero}");
 }

@@ -154,9 +154,7 @@ fn inputs(g: &Graph, guards: &[Guard]) -> Vec<InputRow> {
             Guard::OneHot => "dealt as bits, one per class, exactly one is set".to_string(),
             Guard::Within(..) => "every element is compared with both ends".to_string(),
             Guard::Project(p) => format!("{} random projections of each client's vector", p.tests),
-            Guard::Lift { frac } => {
-                format!("dealt in a 32-bit ring with {frac} fraction bits, and lifted")
-            }
+            Guard::Lift { .. } => "dealt in a 32-bit ring that it fills, and lifted".to_string(),
         };
         InputRow {
             name: input.name.clone(),

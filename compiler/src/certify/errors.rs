@@ -96,7 +96,8 @@ pub fn input_errors(graph: &Graph, guards: &[Guard]) -> Vec<f64> {
     let frac = graph.frac.unwrap_or(0);
     let one = |(input, guard): (&Input, &Guard)| match (input.elem, guard) {
         (Elem::Int | Elem::Bit, _) => 0.0,
-        (Elem::Fix, Guard::Lift { frac: dealt }) => unit(*dealt) / 2.0 + unit(frac),
+        // One unit less at the end of the range.
+        (Elem::Fix, Guard::Lift { .. }) => unit(frac),
         (Elem::Fix, _) => unit(frac) / 2.0,
     };
     graph.inputs.iter().zip(guards).map(one).collect()

@@ -60,10 +60,10 @@ pub enum Guard {
     Within(i64, i64),
     /// By projections.
     Project(Plan),
-    /// Dealt in Z_2^32 with `frac` fraction bits.
+    /// Dealt in Z_2^32, and lifted.
     Lift {
-        /// Fraction bits of the upload.
-        frac: u32,
+        /// Bits by which words are shifted up in the small ring.
+        shift: u32,
     },
 }
 
@@ -105,11 +105,10 @@ fn guard(graph: &Graph, input: &Input, long: Option<Long>) -> Guard {
         }
         Long::Lift => {
             // The largest element is at most 2^30 in the upload ring: the lift is exact below.
-            let room = f64::from(UPLOAD - 2) - largest(input).max(1e-9).log2();
-            let frac = room.floor().min(f64::from(UPLOAD - 2)) as i64;
-            match u32::try_from(frac) {
-                Ok(frac) if frac > graph.frac.unwrap_or(0) => Guard::Lift { frac },
-                _ => within,
+            let room = f64::from(UPLOAD - 2) - (largest(input) * unit).max(1.0).log2();
+            match room.floor() as u32 {
+                0 => within,
+                shift => Guard::Lift { shift },
             }
         }
     }
@@ -139,8 +138,7 @@ pub fn bound(graph: &Graph, input: &Input, guard: &Guard) -> Bound {
             let norm = p.proven_norm;
             Bound { range: (-norm, norm), norm }
         }
-        Guard::Lift { frac } => {
-            let shift = frac - graph.frac.unwrap_or(0);
+        Guard::Lift { shift } => {
             let most = 3.0 * f64::from(UPLOAD - 2 - shift).exp2() + 1.0;
             only((-most, most))
         }

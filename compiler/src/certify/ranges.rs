@@ -410,4 +410,42 @@ pub fn signed_bits((lo, hi): Interval) -> u32 {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+
+    #[test]
+    fn widths_are_tight() {
+        assert_eq!(signed_bits((0.0, 0.0)), 1);
+        assert_eq!(signed_bits((-1.0, 0.0)), 1);
+        assert_eq!(signed_bits((0.0, 1.0)), 2);
+        assert_eq!(signed_bits((-8.0, 7.0)), 4);
+        assert_eq!(signed_bits((-8.0, 8.0)), 5);
+        assert_eq!(signed_bits((-1e15, 1e15)), 51);
+        assert_eq!(signed_bits((0.0, 2f64.powi(200))), 202);
+    }
+
+    /// A vector of norm 100: its inner product with itself is between 0 and the norm's square, however
+    /// many entries there are; a sum over entries is bounded by Cauchy and Schwarz.
+    #[test]
+    fn norms_bound_inner_products() {
+        let text = "graph T\nparties Client[2]\nparties Server[1]\nfrac 16\n\
+            input 0 x : secret fix[1000] in -8..8 from each Client\nsite 0 \"x\" line 1\n\
+            %0 = input 0 : secret fix.16[2,1000] @0\n\
+            %1 = reshape %0 : secret fix.16[2,1,1000] @0\n\
+            %2 = matmul %1 %1 trans_b : secret fix.32[2,1,1] @0\n\
+            %3 = sum %0 axes=[1] : secret fix.16[2] @0\n\
+            %4 = slice %0 axis=1 start=0 len=10 : secret fix.16[2,10] @0\n\
+            %5 = trunc %2 by=16 : secret fix.16[2,1,1] @0\n\
+            reveal %5 to Server as y @0\n";
+        let graph = crate::graph::text::parse(text).expect("a graph");
+        let x = Bound { range: (-1e6, 1e6), norm: 100.0 };
+        let r = Ranges::of(&graph, &[x]);
+        assert_eq!(r.raw[0], (-100.0, 100.0), "no entry is longer than the vector");
+        let (lo, hi) = r.raw[2];
+        assert!(lo == 0.0 && (10_000.0..10_002.0).contains(&hi), "{lo} {hi}");
+        assert!((100.0..101.0).contains(&r.norm[4]), "{}", r.norm[4]);
+        // At most 100 times the root of 1000.
+        assert_eq!(r.raw[3], (-3163.0, 3163.0));
+        assert_eq!(r.raw[5].0, 0.0);
+    }
+}

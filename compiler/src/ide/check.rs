@@ -91,7 +91,10 @@ impl Typed {
         let file = sources.add(&document.name, text);
         let found = match types::check(&mut sources, file, options, &mut Embedded) {
             Ok(Checked { program, mut warnings, .. }) => {
-                warnings.extend(pipeline::compile(&program, &sources).err().unwrap_or_default());
+                match pipeline::compile(&program, &sources) {
+                    Ok(compiled) => warnings.extend(compiled.warnings),
+                    Err(refused) => warnings.extend(refused),
+                }
                 self.learn(document, file, &program);
                 warnings
             }

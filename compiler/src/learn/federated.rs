@@ -50,7 +50,7 @@ impl Poison {
     pub const SIGN_FLIP: Poison = Poison::SignFlip { scale: 15.0 };
 
     /// Noise that drowns what the others learn.
-    pub const NOISE: Poison = Poison::Noise { sigma: 5.0 };
+    pub const NOISE: Poison = Poison::Noise { sigma: 4.0 };
 
     /// Whether this is a multiplication or a deviation by a positive, finite number.
     fn is_sound(self) -> bool {

@@ -5,7 +5,7 @@
 //! Nothing else about a rejected input is opened.
 
 use super::{Lowering, enforce, word};
-use crate::certify::guard::Guard;
+use crate::certify::guard::{self, Guard};
 use crate::graph::{Input, Op};
 use crate::types::Elem;
 use slvr_runtime::circuit::{self, Check, Dom, Encoding, Op as C, ValueId};
@@ -77,11 +77,11 @@ impl Lowering<'_> {
     /// The value as it is dealt.
     fn dealt_value(&mut self, input: &Input, guard: &Guard) -> ValueId {
         let frac = self.graph.frac.unwrap_or(0);
-        let (dom, frac) = match guard {
-            Guard::Bit | Guard::OneHot => (Dom::Bits(1), frac),
-            Guard::Lift { frac } => (Dom::Ring(32), *frac),
-            _ if input.elem == Elem::Bit => (Dom::Bits(1), frac),
-            _ => (Dom::Ring(64), frac),
+        let (dom, shift) = match guard {
+            Guard::Bit | Guard::OneHot => (Dom::Bits(1), 0),
+            Guard::Lift { shift } => (Dom::Ring(32), *shift),
+            _ if input.elem == Elem::Bit => (Dom::Bits(1), 0),
+            _ => (Dom::Ring(64), 0),
         };
         let mut shape: Vec<u64> =
             input.from.map(|s| self.graph.parties[s as usize].1).into_iter().collect();
@@ -90,7 +90,10 @@ impl Lowering<'_> {
         let value = self.emit.input(input.from.is_some(), dom, shape);
         let encoding = match (input.one_hot, input.elem) {
             (Some(classes), _) => Encoding::OneHot { classes },
-            (None, Elem::Fix) => Encoding::Fixed { frac, lo: input.range.0, hi: input.range.1 },
+            (None, Elem::Fix) => {
+                let norm = guard::norm_limit(input).unwrap_or(f64::INFINITY);
+                Encoding::Fixed { frac, lo: input.range.0, hi: input.range.1, shift, norm }
+            }
             (None, _) => Encoding::Int {
                 lo: input.range.0 as i64,
                 hi: (input.range.1 as i64).saturating_add(1),
@@ -132,10 +135,7 @@ impl Lowering<'_> {
                 let good = enforce::short(e, x, coin, plan.tests, plan.threshold);
                 (e.convert(x, k), Some(good))
             }
-            Guard::Lift { frac } => {
-                let shift = frac - self.graph.frac.unwrap_or(0);
-                (enforce::lift(e, x, shift, k), None)
-            }
+            Guard::Lift { shift } => (enforce::lift(e, x, *shift, k), None),
             Guard::Public | Guard::Trusted if input.elem == Elem::Bit => (x, None),
             Guard::Public | Guard::Trusted => (e.convert(x, k), None),
         }

@@ -62,6 +62,8 @@ struct Lowering<'a> {
     dealt: Vec<Option<ValueId>>,
     inputs: Vec<circuit::Input>,
     checks: Vec<Check>,
+    /// The coins of each committee.
+    coins: BTreeMap<NodeId, ValueId>,
 }
 
 type Result<T> = std::result::Result<T, Box<Diagnostic>>;
@@ -87,7 +89,14 @@ pub fn lower(
         dealt: vec![None; graph.inputs.len()],
         inputs: Vec::new(),
         checks: Vec::new(),
+        coins: BTreeMap::new(),
     };
+    // Before the coins of checks: evaluations in the clear take the first coins for committees.
+    for id in graph.ids().filter(|&id| matches!(graph.op(id), Op::Committee { .. })) {
+        l.emit.site = graph.node(id).site;
+        let coin = l.emit.coin();
+        l.coins.insert(id, coin);
+    }
     l.deal(guards);
     let mut refused: Vec<Diagnostic> = Vec::new();
     for id in graph.ids() {
@@ -250,7 +259,7 @@ impl Lowering<'_> {
             },
             Op::Const(table, elem, frac) => full(self.constant(table, *elem, frac.unwrap_or(0), k)),
             Op::Committee { n, k: members } => {
-                let coin = self.emit.coin();
+                let coin = self.coins[&id];
                 let drawn = self.emit.add(C::Committee { coin, n: *n, k: *members });
                 full(self.emit.convert(drawn, k))
             }

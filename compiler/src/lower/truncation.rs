@@ -105,7 +105,13 @@ mod tests {
             inputs: vec![Input {
                 name: "x".into(),
                 from: From::Each(0),
-                encoding: Encoding::Fixed { frac: 0, lo: -1.0, hi: 1.0 },
+                encoding: Encoding::Fixed {
+                    frac: 0,
+                    lo: -1.0,
+                    hi: 1.0,
+                    shift: 0,
+                    norm: f64::INFINITY,
+                },
                 shape: vec![n],
                 fields: vec![],
                 value: x,

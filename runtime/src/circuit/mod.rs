@@ -91,7 +91,7 @@ pub enum From {
 /// How real numbers and integers of an input file become ring elements.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Encoding {
-    /// x as round(x * 2^frac); the closed interval [lo, hi] is what the declaration allows.
+    /// x as round(x * 2^frac) * 2^shift; the closed interval [lo, hi] is what the declaration allows.
     Fixed {
         /// Fraction bits.
         frac: u32,
@@ -99,6 +99,12 @@ pub enum Encoding {
         lo: f64,
         /// Largest allowed value.
         hi: f64,
+        /// Bits by which words are shifted up, to fill a small ring that is lifted later. Then the
+        /// largest word is 2^(k-2) - 2^shift, below which the lift is exact: one unit less than the
+        /// range's end may be.
+        shift: u32,
+        /// Largest allowed Euclidean norm of the tensor; infinite if there is no limit.
+        norm: f64,
     },
     /// An integer in lo..hi (hi excluded).
     Int {

@@ -537,10 +537,12 @@ fn bad_input(circuit: &Circuit, input: &Input, ty: &Type) -> Option<&'static str
     }
     let k = ty.bits();
     let in_range = match input.encoding {
-        Encoding::Fixed { frac, lo, hi } => {
+        Encoding::Fixed { frac, lo, hi, shift, norm } => {
             // A public number that does not fit is found when it is encoded.
             let fits = |x| hold == Hold::Public || fixed::encode(x, frac, k).is_some();
-            lo <= hi && fits(lo) && fits(hi)
+            let room =
+                shift == 0 || fixed::shifted(lo.abs().max(hi.abs()), frac, shift, k).is_some();
+            lo <= hi && fits(lo) && fits(hi) && room && norm >= 0.0
         }
         Encoding::Int { lo: 0, hi: 2 } if ty.dom == Dom::Bits(1) => true,
         Encoding::Int { lo, hi } => {

@@ -11,6 +11,19 @@ pub fn encode(x: f64, frac: u32, k: u32) -> Option<u128> {
     (scaled >= -bound && scaled < bound).then(|| (scaled as i128 as u128) & low_mask(k))
 }
 
+/// round(x * 2^frac) * 2^shift as a k-bit word that an exact lift takes: for a shift above 0 at least
+/// -2^(k-2), and at most 2^(k-2) - 2^shift, which stands for 2^(k-2) too. `None` as for [`encode`].
+pub fn shifted(x: f64, frac: u32, shift: u32, k: u32) -> Option<u128> {
+    if shift == 0 {
+        return encode(x, frac, k);
+    }
+    let room = k.checked_sub(2)?.checked_sub(shift)?;
+    let scaled = (x * pow2(i64::from(frac))).round_ties_even();
+    let bound = pow2(i64::from(room));
+    (scaled >= -bound && scaled <= bound)
+        .then(|| ((scaled.min(bound - 1.0) as i128) << shift) as u128 & low_mask(k))
+}
+
 /// round(x * 2^frac) modulo 2^k, whatever its size. `None` for NaN, for infinities, and where x 2^frac is
 /// beyond the largest `f64`.
 pub fn wrapping(x: f64, frac: u32, k: u32) -> Option<u128> {

@@ -115,6 +115,12 @@ pub enum Problem {
         /// The declared range, as in the source.
         allowed: String,
     },
+    /// Every element is in its range, and all together are too long.
+    #[error("is longer than the allowed Euclidean norm {allowed}")]
+    Norm {
+        /// The limit.
+        allowed: f64,
+    },
     /// Inside the declared range, but too large for the ring.
     #[error("the element at {index:?} does not fit {bits} bits")]
     Overflow {
@@ -178,22 +184,29 @@ fn elements(
     let (Dom::Ring(bits) | Dom::Bits(bits)) = dom;
     let at = |i: usize| position(&tensor.shape, i as u64);
     match (&input.encoding, &tensor.data) {
-        (Encoding::Fixed { frac, lo, hi }, RawData::F64(xs)) => {
+        (Encoding::Fixed { frac, lo, hi, shift, norm }, RawData::F64(xs)) => {
             let one = |(i, &x): (usize, &f64)| {
                 if !x.is_finite() {
                     return Err(Problem::NotFinite { index: at(i) });
                 }
                 if !ranges {
-                    return fixed::wrapping(x, *frac, bits)
+                    return fixed::wrapping(x, *frac + *shift, bits)
                         .ok_or_else(|| Problem::Overflow { index: at(i), bits });
                 }
                 if !(*lo..=*hi).contains(&x) {
                     return Err(Problem::Range { index: at(i), allowed: format!("{lo}..{hi}") });
                 }
-                fixed::encode(x, *frac, bits)
+                fixed::shifted(x, *frac, *shift, bits)
                     .ok_or_else(|| Problem::Overflow { index: at(i), bits })
             };
-            xs.iter().enumerate().map(one).collect()
+            let words = xs.iter().enumerate().map(one).collect::<Result<Vec<u128>, Problem>>()?;
+            if ranges && norm.is_finite() {
+                let found = xs.iter().map(|x| x * x).sum::<f64>().sqrt();
+                if found > *norm {
+                    return Err(Problem::Norm { allowed: *norm });
+                }
+            }
+            Ok(words)
         }
         (Encoding::Int { lo, hi }, RawData::I64(xs)) => {
             let one = |(i, &x): (usize, &i64)| {
@@ -376,7 +389,10 @@ mod tests {
 
     #[test]
     fn encodes_reals_integers_and_classes() {
-        let fix = input(Encoding::Fixed { frac: 16, lo: -8.0, hi: 8.0 }, &[2]);
+        let fix = input(
+            Encoding::Fixed { frac: 16, lo: -8.0, hi: 8.0, shift: 0, norm: f64::INFINITY },
+            &[2],
+        );
         let got = encode_input(&fix, Dom::Ring(64), "", &RawTensor::reals([2], vec![-8.0, 0.5]));
         let minus = (-8i64 << 16) as u64 as u128;
         assert_eq!(got.unwrap().to_u128s(), [minus, 1 << 15]);
@@ -392,7 +408,10 @@ mod tests {
 
     #[test]
     fn errors_name_tensor_and_position_but_no_element() {
-        let fix = input(Encoding::Fixed { frac: 16, lo: -8.0, hi: 8.0 }, &[2, 3]);
+        let fix = input(
+            Encoding::Fixed { frac: 16, lo: -8.0, hi: 8.0, shift: 0, norm: f64::INFINITY },
+            &[2, 3],
+        );
         let t = |x: f64| RawTensor::reals([2, 3], vec![0.0, 0.0, 0.0, 0.0, x, 0.0]);
         let dom = Dom::Ring(64);
         assert_eq!(

@@ -36,7 +36,7 @@ fn sums() -> Circuit {
         fields: vec![],
         value: ValueId(value),
     };
-    let fixed = Encoding::Fixed { frac: 16, lo: -8.0, hi: 8.0 };
+    let fixed = Encoding::Fixed { frac: 16, lo: -8.0, hi: 8.0, shift: 0, norm: f64::INFINITY };
     c.inputs = vec![
         input("update", From::Each(0), fixed, &[4], 0),
         input("label", From::Each(0), Encoding::OneHot { classes: 5 }, &[], 1),

@@ -38,7 +38,7 @@ fn circuit() -> Circuit {
         fields: vec![],
         value: ValueId(value),
     };
-    let fixed = Encoding::Fixed { frac: 16, lo: -8.0, hi: 8.0 };
+    let fixed = Encoding::Fixed { frac: 16, lo: -8.0, hi: 8.0, shift: 0, norm: f64::INFINITY };
     c.inputs =
         vec![input("x", fixed, &[3], 0), input("ok", Encoding::Int { lo: 0, hi: 2 }, &[], 1)];
     c.types[0] = Type::new(Hold::Rep, ring, [CLIENTS, 3]);

@@ -37,7 +37,10 @@ impl Checked {
 
     /// All stages.
     pub fn compile(&self) -> anyhow::Result<Compiled> {
-        pipeline::compile(&self.program, &self.sources).map_err(|d| self.rejected(d))
+        let compiled =
+            pipeline::compile(&self.program, &self.sources).map_err(|d| self.rejected(d))?;
+        crate::fail::warn(&compiled.warnings, &self.sources);
+        Ok(compiled)
     }
 }
 
@@ -221,7 +224,13 @@ fn interface(program: &Program) -> Circuit {
                     name: v.name.clone(),
                     from: from.map_or(From::Public, |s| From::Each(s.0)),
                     encoding: match v.ty.elem {
-                        Elem::Fix => Encoding::Fixed { frac: FRACTION, lo: *lo, hi: *hi },
+                        Elem::Fix => Encoding::Fixed {
+                            frac: FRACTION,
+                            lo: *lo,
+                            hi: *hi,
+                            shift: 0,
+                            norm: f64::INFINITY,
+                        },
                         _ => Encoding::Int { lo: *lo as i64, hi: (*hi as i64).saturating_add(1) },
                     },
                     shape: shape.get(usize::from(from.is_some())..).unwrap_or(&[]).to_vec(),

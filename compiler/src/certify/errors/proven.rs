@@ -213,6 +213,29 @@ impl Rules<'_> {
     }
 
     /// The larger of the operands' errors.
+    /// 1 / sum e^(z - max z), the largest entry p of a softmax: its gradient has entries p (1 - p) and
+    /// -p q with q the others', 2 p (1 - p) <= 1/2 in all. What the exponentials are off by themselves is
+    /// divided by the sum's square, which is at least 1 but for a few units.
+    fn largest_softmax(
+        &self,
+        id: NodeId,
+        (exp, x, z): (NodeId, NodeId, NodeId),
+        effect: function::Effect,
+    ) -> Cause {
+        let view = self.view;
+        let terms = view.g.elements(exp) / view.g.elements(view.args(id)[0]).max(1);
+        // What rounding adds to z - max z.
+        let rounding = (self.error(x) - 2.0 * self.error(z)).max(0.0);
+        let exponentials = (3.0 * view.ulp(exp) + rounding) * terms as f64;
+        let own = effect.own + 1.01 * exponentials;
+        let by_slope = self.error(z) / 2.0;
+        if own + by_slope < effect.own + effect.passed {
+            Cause { own, parts: vec![(z, by_slope)] }
+        } else {
+            Cause { own: effect.own, parts: vec![(view.args(id)[0], effect.passed)] }
+        }
+    }
+
     fn largest(&self, own: f64, args: &[NodeId]) -> Cause {
         let worst = args.iter().copied().fold(None, |best: Option<NodeId>, x| match best {
             Some(b) if self.error(b) >= self.error(x) => Some(b),
@@ -313,6 +336,9 @@ impl Rules<'_> {
                 );
                 if effect.assumed {
                     self.all.assumed.push(id);
+                }
+                if let (Op::Recip, Some(z)) = (view.op(id), softmax_of(view, x)) {
+                    return self.largest_softmax(id, z, effect);
                 }
                 Cause { own: effect.own, parts: vec![(x, effect.passed)] }
             }
@@ -419,6 +445,21 @@ fn fraction(x: Interval, y: Interval) -> Option<Interval> {
         let most = if x.1 > 0.0 { x.1 / y.0 } else { 0.0 };
         (least, most)
     })
+}
+
+/// The z of a sum of e^(z - max z), as (the exponential, its operand, z).
+pub(super) fn softmax_of(view: &View<'_>, sum: NodeId) -> Option<(NodeId, NodeId, NodeId)> {
+    let Op::Sum(axes) = view.op(sum) else { return None };
+    let exp = view.args(sum)[0];
+    if !has_largest(view, exp, axes) {
+        return None;
+    }
+    let x = view.args(exp)[0];
+    let mut difference = x;
+    while let Op::Trunc(_) | Op::Shift(_) = view.op(difference) {
+        difference = view.args(difference)[0];
+    }
+    Some((exp, x, view.args(difference)[0]))
 }
 
 /// Whether a value is e^(x - max x) and the axes contain the one of the maximum.

@@ -8,7 +8,7 @@
 //! deviations, and never more than the proven bound.
 
 use super::choice::Choice;
-use super::proven::{Proven, Values};
+use super::proven::{Proven, Values, softmax_of};
 use super::{View, times};
 use crate::certify::ranges::Interval;
 use crate::graph::{NodeId, Op, domain};
@@ -221,6 +221,15 @@ fn moments(
             Moments { mean: 0.5, variance: 0.75, error: 0.0 }
         }
         Op::OneHot(_) | Op::ArgMax => uniform((0.0, view.g.elements(id) as f64)),
+        Op::Recip if softmax_of(view, args[0]).is_some() => {
+            let m = function(view.op(id), of(args[0]), proven.values[args[0].index()], ulp);
+            let Some((exp, x, z)) = softmax_of(view, args[0]) else { return m };
+            // As for the proven bound: at most half of z's error passes.
+            let terms = view.g.elements(exp) / view.g.elements(args[0]).max(1);
+            let rounding = (of(x).error - 2.0 * of(z).error).max(0.0);
+            let own = (ulp * ulp + rounding) * terms as f64 + ulp * ulp / 4.0;
+            Moments { error: m.error.min(of(z).error / 4.0 + own), ..m }
+        }
         Op::Exp | Op::ExpNonPositive | Op::Recip | Op::Sqrt | Op::Log => {
             function(view.op(id), of(args[0]), proven.values[args[0].index()], ulp)
         }

@@ -174,7 +174,19 @@ impl Reader {
                 t.mark(',')?;
                 let lo = t.number()?;
                 t.mark(',')?;
-                Encoding::Fixed { frac, lo, hi: t.number()? }
+                let hi = t.number()?;
+                let (mut shift, mut norm) = (0, f64::INFINITY);
+                while t.is_mark(',') {
+                    t.mark(',')?;
+                    match t.word()? {
+                        "shift" => shift = t.number()?,
+                        "norm" => norm = t.number()?,
+                        word => {
+                            return Err(format!("`{word}` where `shift` or `norm` is expected"));
+                        }
+                    }
+                }
+                Encoding::Fixed { frac, lo, hi, shift, norm }
             }
             "int" => {
                 t.mark('(')?;

@@ -55,7 +55,12 @@ fn input(circuit: &Circuit, i: &Input) -> String {
         From::Each(set) => set.to_string(),
     };
     let encoding = match i.encoding {
-        Encoding::Fixed { frac, lo, hi } => format!("fixed({frac}, {lo:?}, {hi:?})"),
+        Encoding::Fixed { frac, lo, hi, shift, norm } => {
+            let shift = if shift == 0 { String::new() } else { format!(", shift {shift}") };
+            let norm =
+                if norm == f64::INFINITY { String::new() } else { format!(", norm {norm:?}") };
+            format!("fixed({frac}, {lo:?}, {hi:?}{shift}{norm})")
+        }
         Encoding::Int { lo, hi } => format!("int({lo}, {hi})"),
         Encoding::OneHot { classes } => format!("one_hot({classes})"),
     };

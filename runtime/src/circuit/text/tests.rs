@@ -95,7 +95,7 @@ proptest! {
         c.name = name.clone();
         c.sizes.push((site.clone(), name));
         c.sites[1].name = site;
-        c.inputs[0].encoding = Encoding::Fixed { frac: 3, lo, hi: -lo };
+        c.inputs[0].encoding = Encoding::Fixed { frac: 3, lo, hi: -lo, shift: int.0 as u32, norm: divisor.abs() };
         c.inputs[1].encoding = Encoding::Int { lo: int.0, hi: int.1 };
         c.outputs[0].divisor = divisor;
         c.consts[0].data = data;

@@ -244,7 +244,10 @@ fn invariant_10_inputs() {
         c.inputs.push(again);
     });
     for (lo, hi) in [(1.0, 0.0), (f64::NAN, 1.0), (0.0, f64::INFINITY), (-1e30, 0.0)] {
-        bad(&|c| c.inputs[0].encoding = Encoding::Fixed { frac: 16, lo, hi });
+        bad(&|c| {
+            c.inputs[0].encoding =
+                Encoding::Fixed { frac: 16, lo, hi, shift: 0, norm: f64::INFINITY }
+        });
     }
     bad(&|c| c.inputs[0].encoding = Encoding::Int { lo: 0, hi: 0 });
     bad(&|c| {

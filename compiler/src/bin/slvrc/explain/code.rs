@@ -64,7 +64,10 @@ fn message(x: &Examples) -> String {
     let found = match types::check(&mut sources, file, &options, &mut Embedded) {
         Ok(Checked { program, mut warnings, .. }) => {
             if x.build {
-                warnings.extend(pipeline::compile(&program, &sources).err().unwrap_or_default());
+                match pipeline::compile(&program, &sources) {
+                    Ok(compiled) => warnings.extend(compiled.warnings),
+                    Err(refused) => warnings.extend(refused),
+                }
             }
             warnings
         }
