@@ -109,8 +109,10 @@ pub struct AssumedRow {
 }
 
 impl Certificate {
-    /// Of a compiled predicate.
-    pub fn of(c: &Compiled) -> Certificate {
+    /// Of a compiled predicate; `places` says which line of the user's file each site of the graph
+    /// belongs to ([`crate::cost::places`]).
+    pub fn of(c: &Compiled, places: &[u32]) -> Certificate {
+        let line_of = |site: u32| places.get(site as usize).copied().unwrap_or(0);
         let g = &c.optimised;
         let errors = errors_with(g, &c.ranges.raw, &input_errors(g, &c.guards));
         let failure = Failure::of(g, &c.guards);
@@ -120,17 +122,17 @@ impl Certificate {
             failure,
             inputs: inputs(g, &c.guards),
             error: reveals(c, &errors),
-            lines: lines(c, &errors),
+            lines: lines(c, &errors, &line_of),
             decisions: (errors.decisions.iter())
                 .map(|d| {
                     let site = &g.sites[d.site as usize];
-                    let (line, step) = (site.line, site.name.clone());
+                    let (line, step) = (line_of(d.site), site.name.clone());
                     DecisionRow { line, step, margin: d.margin, estimated: d.estimated }
                 })
                 .collect(),
             assumed: (c.ranges.assumed.iter())
                 .map(|a| AssumedRow {
-                    line: g.site(a.node).line,
+                    line: line_of(g.node(a.node).site),
                     function: g.op(a.node).name().into(),
                     what: a.what.clone(),
                 })
@@ -182,16 +184,16 @@ fn reveals(c: &Compiled, errors: &Errors) -> Vec<RevealRow> {
     g.outputs.iter().enumerate().map(row).collect()
 }
 
-fn lines(c: &Compiled, errors: &Errors) -> Vec<LineRow> {
+fn lines(c: &Compiled, errors: &Errors, line_of: &dyn Fn(u32) -> u32) -> Vec<LineRow> {
     let g = &c.optimised;
     let mut rows: BTreeMap<u32, LineRow> = BTreeMap::new();
     let number = |id: &NodeId| {
         !matches!(g.op(*id), Op::Const(..) | Op::Committee { .. })
             && g.ty(*id).elem != Elem::Bit
-            && g.site(*id).line > 0
+            && line_of(g.node(*id).site) > 0
     };
     for id in g.ids().filter(number) {
-        let (line, range) = (g.site(id).line, c.ranges.real(g, id));
+        let (line, range) = (line_of(g.node(id).site), c.ranges.real(g, id));
         let (proven, estimated) = (errors.proven[id.index()], errors.estimated[id.index()]);
         let new = LineRow { line, range, bits: c.ranges.bits(id), proven, estimated };
         rows.entry(line)

@@ -68,6 +68,22 @@ pub struct Target {
     /// Which predicate, if the file has several.
     #[arg(long)]
     pub predicate: Option<String>,
+    /// One ring width for all values, in bits (64 or 128), instead of the smallest for each: for
+    /// comparison.
+    #[arg(long, value_name = "BITS", value_parser = ring)]
+    pub ring: Option<u32>,
+    /// Takes declared ranges of inputs on trust instead of checking them among the parties: for
+    /// comparison. A malicious client can then make values wrap around.
+    #[arg(long)]
+    pub trust_inputs: bool,
+}
+
+fn ring(text: &str) -> Result<u32, String> {
+    match text {
+        "64" => Ok(64),
+        "128" => Ok(128),
+        _ => Err("64 or 128".into()),
+    }
 }
 
 fn main() -> ExitCode {

@@ -4,6 +4,8 @@ use crate::Target;
 use crate::fail::{Rejected, Usage};
 use anyhow::{Context, anyhow, bail};
 use slvr_runtime::circuit::{self, Circuit, artifact};
+use slvrc::certify::certificate::Certificate;
+use slvrc::cost;
 use slvrc::diagnostic::{Diagnostic, codes, near::did_you_mean};
 use slvrc::pipeline::{self, Compiled};
 use slvrc::syntax::ast::{File, FileId};
@@ -18,6 +20,8 @@ pub struct Checked {
     pub warnings: Vec<Diagnostic>,
     /// Some size was not given: a default or the smallest that fits was taken.
     pub chosen: bool,
+    /// What it is compiled for.
+    pub how: pipeline::Options,
 }
 
 /// What to do about sizes that are not bound.
@@ -37,8 +41,8 @@ impl Checked {
 
     /// All stages.
     pub fn compile(&self) -> anyhow::Result<Compiled> {
-        let compiled =
-            pipeline::compile(&self.program, &self.sources).map_err(|d| self.rejected(d))?;
+        let compiled = pipeline::compile_with(&self.program, &self.sources, self.how, |_, _| {})
+            .map_err(|d| self.rejected(d))?;
         crate::fail::warn(&compiled.warnings, &self.sources);
         Ok(compiled)
     }
@@ -105,7 +109,10 @@ pub fn parse(target: &Target) -> anyhow::Result<(File, FileId)> {
 /// Parses and types the target.
 pub fn check(target: &Target, sizes: Sizes) -> anyhow::Result<Checked> {
     let text = source(&target.file)?;
-    check_text(&target.file, text, bindings(target)?, target.predicate.clone(), sizes)
+    let checked =
+        check_text(&target.file, text, bindings(target)?, target.predicate.clone(), sizes)?;
+    let how = pipeline::Options { enforce: !target.trust_inputs, ring: target.ring };
+    Ok(Checked { how, ..checked })
 }
 
 /// Parses and types a text.
@@ -122,7 +129,8 @@ pub fn check_text(
     let done = types::check(&mut sources, id, &options, &mut read);
     match done {
         Ok(types::Checked { program, warnings, chosen }) => {
-            Ok(Checked { program, sources, warnings, chosen })
+            let how = pipeline::Options::default();
+            Ok(Checked { program, sources, warnings, chosen, how })
         }
         Err(diagnostics) => Err(Rejected { diagnostics, sources }.into()),
     }
@@ -130,8 +138,8 @@ pub fn check_text(
 
 /// A program with its circuit, or a compiled artifact alone.
 pub enum Loaded {
-    /// From source.
-    Source(Box<(Checked, Circuit)>),
+    /// From source, with what is known of it before it runs.
+    Source(Box<(Checked, Circuit, Option<Certificate>)>),
     /// From a `.slvrb` file.
     Artifact(Box<Circuit>),
 }
@@ -144,20 +152,38 @@ impl Loaded {
             Loaded::Artifact(c) => c,
         }
     }
+
+    /// What is known before it runs; of a compiled artifact nothing but its costs.
+    pub fn certificate(&self) -> Option<&Certificate> {
+        match self {
+            Loaded::Source(s) => s.2.as_ref(),
+            Loaded::Artifact(_) => None,
+        }
+    }
 }
 
 /// The circuit of a target, compiled or read.
 pub fn load_circuit(target: &Target) -> anyhow::Result<Loaded> {
-    load(target, |checked| Ok(checked.compile()?.circuit))
+    load(target, |checked| {
+        let compiled = checked.compile()?;
+        let certificate = certify(checked, &compiled);
+        Ok((compiled.circuit, Some(certificate)))
+    })
+}
+
+/// What is known of a compiled program before it runs.
+fn certify(checked: &Checked, compiled: &Compiled) -> Certificate {
+    let places = cost::places(&checked.program, &compiled.optimised, &checked.sources);
+    Certificate::of(compiled, &places)
 }
 
 /// Like [`load_circuit`]; of a program that there is no circuit for yet, its interface.
 pub fn load_interface(target: &Target) -> anyhow::Result<Loaded> {
     load(target, |checked| {
         let not_yet = |d: &Diagnostic| d.code == codes::NOT_LOWERED;
-        match pipeline::compile(&checked.program, &checked.sources) {
-            Ok(compiled) => Ok(compiled.circuit),
-            Err(d) if d.iter().all(not_yet) => Ok(interface(&checked.program)),
+        match pipeline::compile_with(&checked.program, &checked.sources, checked.how, |_, _| {}) {
+            Ok(compiled) => Ok((compiled.circuit, None)),
+            Err(d) if d.iter().all(not_yet) => Ok((interface(&checked.program), None)),
             Err(d) => Err(checked.rejected(d)),
         }
     })
@@ -165,12 +191,13 @@ pub fn load_interface(target: &Target) -> anyhow::Result<Loaded> {
 
 fn load(
     target: &Target,
-    circuit: impl FnOnce(&Checked) -> anyhow::Result<Circuit>,
+    circuit: impl FnOnce(&Checked) -> anyhow::Result<(Circuit, Option<Certificate>)>,
 ) -> anyhow::Result<Loaded> {
     let file = &target.file;
     if file.ends_with(".slvrb") {
-        if !target.bindings.is_empty() || target.predicate.is_some() {
-            let why = "a compiled circuit is one predicate with its sizes bound: drop NAME=VALUE and --predicate";
+        let bound = !target.bindings.is_empty() || target.predicate.is_some();
+        if bound || target.ring.is_some() || target.trust_inputs {
+            let why = "a compiled circuit is one predicate with its sizes bound: drop NAME=VALUE, --predicate, --ring and --trust-inputs";
             return Err(Usage(why.into()).into());
         }
         let bytes = std::fs::read(file).with_context(|| format!("{file}: cannot be read"))?;
@@ -180,8 +207,8 @@ fn load(
     }
     let checked = check(target, Sizes::Required)?;
     crate::fail::warn(&checked.warnings, &checked.sources);
-    let circuit = circuit(&checked)?;
-    Ok(Loaded::Source(Box::new((checked, circuit))))
+    let (circuit, certificate) = circuit(&checked)?;
+    Ok(Loaded::Source(Box::new((checked, circuit, certificate))))
 }
 
 /// Fraction bits, as circuits have them; in an [`interface`] only what fits a word depends on it.

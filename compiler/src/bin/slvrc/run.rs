@@ -10,6 +10,7 @@ use slvr_runtime::circuit::{Circuit, artifact};
 use slvr_runtime::party::RunError;
 use slvr_runtime::party::session::{self, Options, Report};
 use slvr_runtime::share::encode::Inputs;
+use slvrc::certify::certificate::Certificate;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -112,14 +113,18 @@ impl Run {
             tensors::write_outputs(circuit, &report.outputs, dir)?;
         }
         if json {
-            return say(&format!("{}\n", to_json(circuit, &report)));
+            return say(&format!("{}\n", to_json(circuit, &report, loaded.certificate())));
         }
         say(&to_text(circuit, &report, self.outputs.as_deref()))
     }
 }
 
 /// The report as the contract of `--json` has it.
-pub fn to_json(circuit: &Circuit, r: &Report) -> Value {
+pub fn to_json(circuit: &Circuit, r: &Report, known: Option<&Certificate>) -> Value {
+    let certificate = known
+        .map_or(json!({ "failure_log2": Value::Null, "error": Value::Null }), |c| {
+            serde_json::to_value(c).unwrap_or(Value::Null)
+        });
     let traffic = Traffic::of(circuit);
     let sizes: serde_json::Map<String, Value> =
         circuit.sizes.iter().map(|(n, v)| (n.clone(), json!(v))).collect();
@@ -148,7 +153,7 @@ pub fn to_json(circuit: &Circuit, r: &Report) -> Value {
         "upload_bytes": r.upload_bytes,
         "seconds": r.seconds,
         "peak_memory_bytes": r.peak_memory,
-        "certificate": { "failure_log2": Value::Null, "error": Value::Null },
+        "certificate": certificate,
         "leaks": leaks(circuit),
         "replaced": replaced,
         "outputs": outputs,

@@ -288,7 +288,9 @@ fn honest_vectors_at_the_limit_pass() {
                 0 => vec![flat; d],
                 1 => (0..d).map(|_| flat.copysign(random())).collect(),
                 // As many entries at the end as the norm allows.
-                2 => (0..d).map(|j| if j < d.min(1024) { top.copysign(random()) } else { 0.0 }).collect(),
+                2 => (0..d)
+                    .map(|j| if j < d.min(1024) { top.copysign(random()) } else { 0.0 })
+                    .collect(),
                 _ => {
                     let v: Vec<f64> = (0..d).map(|_| random()).collect();
                     let length = v.iter().map(|x| x * x).sum::<f64>().sqrt();
@@ -316,19 +318,25 @@ fn honest_vectors_at_the_limit_pass() {
 #[test]
 fn ends_of_ranges_are_admitted_and_lifted() {
     let unit = 65536.0;
-    for (lo, hi) in
-        [(-8.0, 8.0), (-1.0, 1.0), (0.0, 1.0), (-0.3, 0.7), (-100.0, 3.0), (-0.001, 0.0), (5.0, 6.0)]
-    {
+    for (lo, hi) in [
+        (-8.0, 8.0),
+        (-1.0, 1.0),
+        (0.0, 1.0),
+        (-0.3, 0.7),
+        (-100.0, 3.0),
+        (-0.001, 0.0),
+        (5.0, 6.0),
+    ] {
         let ulp = 1.0 / unit;
-        let mut xs = vec![lo, hi, lo + ulp, hi - ulp, lo + ulp / 2.0, hi - ulp / 2.0, (lo + hi) / 2.0];
+        let mut xs =
+            vec![lo, hi, lo + ulp, hi - ulp, lo + ulp / 2.0, hi - ulp / 2.0, (lo + hi) / 2.0];
         xs.retain(|x| (lo..=hi).contains(x));
         let n = xs.len() as u64;
         let rounded = |x: f64| (x * unit).round_ties_even();
         let words: Vec<u128> =
             xs.iter().map(|&x| fixed::shifted(x, 16, 0, 64).expect("fits")).collect();
         let ends = [lo, hi].map(|x| rounded(x) as i64 as u64 as u128);
-        let got =
-            admitted(Dom::Ring(64), &[n, 1], &words, |e, x| in_range(e, x, ends[0], ends[1]));
+        let got = admitted(Dom::Ring(64), &[n, 1], &words, |e, x| in_range(e, x, ends[0], ends[1]));
         assert_eq!(got, vec![true; xs.len()], "{lo}..{hi}");
 
         let largest = f64::max(-lo, hi) * unit;

@@ -54,6 +54,7 @@ pub fn object(r: &Report) -> String {
         "lines": r.lines,
         "steps": r.steps,
         "layers": layers,
+        "certificate": r.certificate,
         "leaks": r.leaks.learned,
         "warnings": r.leaks.warnings,
     });

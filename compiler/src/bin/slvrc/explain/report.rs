@@ -1,8 +1,10 @@
 //! Everything that is said of a program.
 
+use super::units;
 use crate::program::{self, Sizes};
 use crate::{Target, fail};
 use slvr_runtime::circuit::Circuit;
+use slvrc::certify::certificate::Certificate;
 use slvrc::certify::leaks::{LeakReport, leaks, leaks_of_circuit};
 use slvrc::cost::{self, Cost, Estimate, LineRow, NetProfile};
 
@@ -24,6 +26,8 @@ pub struct Report {
     pub places: Vec<u32>,
     /// Who learns what.
     pub leaks: LeakReport,
+    /// What is proven; nothing of an artifact.
+    pub certificate: Option<Certificate>,
     /// Predicted times.
     pub times: Vec<(NetProfile, Estimate)>,
 }
@@ -41,6 +45,7 @@ impl Report {
                 lines: cost::rows_by_statement(&circuit, &cost),
                 steps: cost::rows_by_step(&circuit, &cost, &places),
                 leaks: leaks_of_circuit(&circuit),
+                certificate: None,
                 times: times(&cost, nets),
                 places,
                 cost,
@@ -50,17 +55,19 @@ impl Report {
         let checked = program::check(target, Sizes::Required)?;
         fail::warn(&checked.warnings, &checked.sources);
         let compiled = checked.compile()?;
+        let places = cost::places(&checked.program, &compiled.optimised, &checked.sources);
+        let certificate = Certificate::of(&compiled, &places);
         let circuit = compiled.circuit;
         let cost = Cost::of(&circuit);
-        let places = cost::places(&checked.program, &compiled.optimised, &checked.sources);
         let source = cost::home(&checked.program).map_or("", |f| checked.sources.text(f));
         let mut leaks = leaks(&checked.program, &compiled.graph, &circuit);
         leaks.quote(&checked.sources);
         Ok(Report {
             file: target.file.clone(),
-            lines: cost::rows_by_line(&cost, &places, source),
+            lines: certified(cost::rows_by_line(&cost, &places, source), &certificate),
             steps: cost::rows_by_step(&circuit, &cost, &places),
             source: source.to_string(),
+            certificate: Some(certificate),
             times: times(&cost, nets),
             leaks,
             places,
@@ -109,6 +116,17 @@ pub struct Phase {
     pub name: String,
     /// Bytes sent in these rounds by the three parties, of all lines.
     pub bytes: u64,
+}
+
+/// Rows with the range and the proven error of the values of their line.
+fn certified(mut rows: Vec<LineRow>, certificate: &Certificate) -> Vec<LineRow> {
+    for row in &mut rows {
+        if let Some(known) = certificate.lines.iter().find(|l| l.line == row.line) {
+            row.range = Some(units::range(known.range));
+            row.error = Some(known.proven);
+        }
+    }
+    rows
 }
 
 fn times(cost: &Cost, nets: Vec<NetProfile>) -> Vec<(NetProfile, Estimate)> {

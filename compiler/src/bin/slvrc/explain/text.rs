@@ -1,7 +1,8 @@
 //! The report as text.
 
 use super::report::Report;
-use super::units::{bytes, count, network, per_party, seconds, share};
+use super::units::{bytes, count, network, per_party, range, seconds, share};
+use slvrc::certify::certificate::Certificate;
 use slvrc::cost::{LineRow, dearest_first, mean, most};
 use std::fmt::Write;
 use std::path::Path;
@@ -22,6 +23,9 @@ pub fn page(r: &Report, html: Option<&Path>) -> String {
     }
     table(&mut out, "steps, by bytes", r, &r.steps);
     timeline(&mut out, r);
+    if let Some(c) = &r.certificate {
+        certificate(&mut out, c);
+    }
     let _ = write!(out, "\n{}", r.leaks.text());
     if let Some(path) = html {
         let _ = writeln!(out, "\nwritten: {}", path.display());
@@ -134,6 +138,62 @@ fn table(out: &mut String, title: &str, r: &Report, rows: &[LineRow]) {
     if !rest.is_empty() {
         let sum = rest.iter().flat_map(|r| r.bytes).sum();
         let _ = writeln!(out, "  {:>6}  and {} more", share(sum, all), rest.len());
+    }
+}
+
+/// What is proven, and what is estimated.
+fn certificate(out: &mut String, c: &Certificate) {
+    let failure = match c.failure_log2 {
+        Some(p) => format!("at most 2^{p:.1}, proven"),
+        None => "nothing can fail".to_string(),
+    };
+    let _ = writeln!(out, "\ncertificate\n  failure       {failure}");
+    for t in &c.failure.terms {
+        let _ = writeln!(out, "                2^{:.1}: {}", t.log2, t.what);
+    }
+    for i in &c.inputs {
+        let _ = writeln!(
+            out,
+            "  input         {} in {}: {}; enforced {}",
+            i.name,
+            range(i.declared),
+            i.how,
+            range(i.enforced)
+        );
+        if let Some(n) = i.norm {
+            let enforced = i.enforced_norm.map_or(String::new(), |e| format!(", enforced {e:.0}"));
+            let _ = writeln!(out, "                its Euclidean norm is at most {n:.0}{enforced}");
+        }
+    }
+    for e in &c.error {
+        let _ = writeln!(
+            out,
+            "  reveal        {} in {}, off by at most {:.1e} (proven), {:.1e} (estimated)",
+            e.name,
+            range(e.range),
+            e.proven,
+            e.estimated
+        );
+    }
+    let rings: Vec<String> =
+        c.rings.iter().map(|(k, n)| format!("{} words of {k} bits", count(*n, ""))).collect();
+    let _ = writeln!(out, "  rings         {}", rings.join(", "));
+    if let Some(top) = c.saturates_at {
+        let _ = writeln!(out, "  saturates     activations and quotients of models, at {top}");
+    }
+    for a in &c.assumed {
+        let _ = writeln!(out, "  assumed       line {}, {}: {}", a.line, a.function, a.what);
+    }
+    if let Some(widest) = c.decisions.iter().max_by(|a, b| a.margin.total_cmp(&b.margin)) {
+        let _ = writeln!(
+            out,
+            "  decisions     {} comparisons; as in the program unless both sides are within {:.1e} \
+             (proven)\n                or {:.1e} (estimated) of one another, the most in line {}",
+            c.decisions.len(),
+            widest.margin,
+            widest.estimated,
+            widest.line
+        );
     }
 }
 

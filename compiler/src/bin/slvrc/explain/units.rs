@@ -21,6 +21,17 @@ pub fn count(n: u64, unit: &str) -> String {
     format!("{x:.digits$} {prefix}{unit}").trim_end().to_string()
 }
 
+/// An interval: `-8..8`, `0..1.2e7`.
+pub fn range((lo, hi): (f64, f64)) -> String {
+    let end = |x: f64| match x.abs() {
+        0.0 => "0".to_string(),
+        a if !(1e-3..1e5).contains(&a) => format!("{x:.1e}"),
+        a if x.fract() == 0.0 || a >= 1e3 => format!("{x:.0}"),
+        _ => format!("{x:.3}").trim_end_matches('0').trim_end_matches('.').to_string(),
+    };
+    format!("{}..{}", end(lo), end(hi))
+}
+
 /// Bytes, with a decimal prefix.
 pub fn bytes(n: u64) -> String {
     count(n, "B")

@@ -71,6 +71,7 @@ pub fn page(r: &Report) -> String {
     out.push_str("</ul>\n");
     tiles(&mut out, r);
     tables::warnings(&mut out, r);
+    tables::certificate(&mut out, r);
     charts::times(&mut out, r);
     charts::rows(&mut out, r);
     timeline::section(&mut out, r);

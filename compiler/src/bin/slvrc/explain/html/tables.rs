@@ -2,7 +2,7 @@
 
 use super::{escape, prose, sentence};
 use crate::explain::report::Report;
-use crate::explain::units::{bytes, count, per_party, share};
+use crate::explain::units::{bytes, count, per_party, range, share};
 use slvrc::certify::leaks::Learned;
 use slvrc::cost::{LineRow, mean};
 use std::fmt::Write;
@@ -45,6 +45,76 @@ fn heading(certified: bool) -> String {
         out.push_str("<th>range</th><th title=\"Bound on the absolute error\">error</th>");
     }
     out
+}
+
+/// What is proven, and what is estimated.
+pub fn certificate(out: &mut String, r: &Report) {
+    let Some(c) = &r.certificate else { return };
+    let failure = match c.failure_log2 {
+        Some(p) => format!("at most 2<sup>{p:.1}</sup> (proven)"),
+        None => "none: nothing can fail".to_string(),
+    };
+    let _ = writeln!(
+        out,
+        "<section>\n<h2>Certificate</h2>\n<p>Probability that anything is wrong by more than its stated \
+         error: {failure}.</p>\n<div class=\"scroll\"><table class=\"listing\"><tr><th class=\"left\">input\
+         </th><th>declared</th><th>enforced</th><th>norm</th><th>enforced</th><th class=\"left\">how</th></tr>"
+    );
+    let norm = |n: Option<f64>| n.map_or(String::new(), |n| format!("{n:.0}"));
+    for i in &c.inputs {
+        let _ = writeln!(
+            out,
+            "<tr><td class=\"left\"><code>{}</code></td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>\
+             <td class=\"left\">{}</td></tr>",
+            escape(&i.name),
+            range(i.declared),
+            range(i.enforced),
+            norm(i.norm),
+            norm(i.norm.and(i.enforced_norm)),
+            escape(&i.how)
+        );
+    }
+    out.push_str(
+        "</table></div>\n<div class=\"scroll\"><table class=\"listing\"><tr><th class=\"left\">reveal</th>\
+         <th>range</th><th>error, proven</th><th>error, estimated</th></tr>\n",
+    );
+    for e in &c.error {
+        let _ = writeln!(
+            out,
+            "<tr><td class=\"left\"><code>{}</code></td><td>{}</td><td>{:.1e}</td><td>{:.1e}</td></tr>",
+            escape(&e.name),
+            range(e.range),
+            e.proven,
+            e.estimated
+        );
+    }
+    out.push_str("</table></div>\n<ul>\n");
+    let rings: Vec<String> =
+        c.rings.iter().map(|(k, n)| format!("{} words of {k} bits", count(*n, ""))).collect();
+    let _ = writeln!(out, "<li>Rings: {}.</li>", rings.join(", "));
+    if let Some(top) = c.saturates_at {
+        let _ = writeln!(out, "<li>Activations and quotients of models saturate at {top}.</li>");
+    }
+    for a in &c.assumed {
+        let _ = writeln!(
+            out,
+            "<li>Assumed in line {}, <code>{}</code>: {}.</li>",
+            a.line,
+            escape(&a.function),
+            escape(&a.what)
+        );
+    }
+    if let Some(widest) = c.decisions.iter().max_by(|a, b| a.margin.total_cmp(&b.margin)) {
+        let _ = writeln!(
+            out,
+            "<li>{} comparisons decide as the program does unless both sides are within {:.1e} (proven) or \
+             {:.1e} (estimated) of one another.</li>",
+            c.decisions.len(),
+            widest.margin,
+            widest.estimated
+        );
+    }
+    out.push_str("</ul>\n</section>\n");
 }
 
 /// The source with what each line costs.
