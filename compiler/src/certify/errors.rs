@@ -5,7 +5,7 @@
 //! it. The **proven** one is never exceeded: every rule below is an inequality between the errors of
 //! operands, their intervals, and the error that [`crate::lower`] states for the macro. The
 //! **estimated** one is six standard deviations when inputs are spread over their ranges and
-//! roundings are independent ([`spread`]).
+//! roundings are independent (`spread`).
 //!
 //! | operation | proven error |
 //! |---|---|
@@ -17,7 +17,7 @@
 //! | truncation | one unit in the last place, half a one of public values |
 //! | elementary function | the slope on the interval times the operand's, and that of its macro |
 //! | comparison, index of a largest entry | 0, if it decides as the program does: a [`Decision`] |
-//! | largest entry, order statistic, choice of the larger, relu, absolute value | the operands', however the comparison comes out ([`choice`]) |
+//! | largest entry, order statistic, choice of the larger, relu, absolute value | the operands', however the comparison comes out (`choice`) |
 //!
 //! Beside decisions, one thing is taken for granted: operands of functions are, in the program, where
 //! the functions are what they say ([`domain`](crate::graph::domain)), and values that are cut are

@@ -3,7 +3,7 @@
 //! The only place that knows both. One file per family: [`bilinear`] (products, convolutions),
 //! [`truncation`], [`comparison`] (signs, equality), [`selection`] (bit injection, bits to words,
 //! argmax tests), [`bits`] (all bits of a word, the position of the top one), [`elementary`]
-//! (reciprocal, quotient, square root, logarithm), [`exponential`], [`enforce`] (checks of what clients give); [`inputs`] deals and checks inputs,
+//! (reciprocal, quotient, square root, logarithm), [`exponential`], [`enforce`] (checks of what clients give); `inputs` deals and checks inputs,
 //! [`rings`] chooses the ring of each value; [`Emit`] builds instructions. Macros here are family T1 of the protocols: multiply
 //! and reshare, input of own values, and the exchange of a value that is additive between two.
 //!
