@@ -7,7 +7,7 @@
 //! | a class label | dealt as bits, exactly one per label is checked to be set | one-hot |
 //! | other numbers | two comparisons per element | the range |
 //! | more than [`FEW`] weights, by projections | inner products with public random signs are short | a norm, [`projection`](super::projection) |
-//! | more than [`FEW`] weights, by upload | dealt in Z_2^32 and lifted exactly | 3 times the range |
+//! | more than [`FEW`] weights, by upload | dealt in Z_2^32 and lifted exactly | 3 times the range, its end rounded up to a power of two |
 //!
 //! The last two are alternatives for the same input; the pipeline compiles both and keeps what sends
 //! less, among those whose ranges fit. A client that fails has all its inputs replaced by zeros,
@@ -94,7 +94,9 @@ fn guard(graph: &Graph, input: &Input, long: Option<Long>) -> Guard {
         return Guard::OneHot;
     }
     let unit = unit(graph, input);
-    let within = Guard::Within((input.range.0 * unit) as i64, (input.range.1 * unit) as i64);
+    // Rounded as an honest client rounds.
+    let raw = |x: f64| (x * unit).round_ties_even() as i64;
+    let within = Guard::Within(raw(input.range.0), raw(input.range.1));
     let elements: u64 = input.shape.iter().product();
     let Some(norm) = norm_limit(input).filter(|_| elements > FEW) else { return within };
     match long {

@@ -2,6 +2,8 @@
 
 use super::names::DefKind;
 use super::{Document, Place, Problem, Where};
+use crate::certify::certificate::Certificate;
+use crate::cost;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::pipeline;
 use crate::syntax::ast::{FileId, Ident, ItemKind, Span};
@@ -31,6 +33,10 @@ pub(super) struct Facts {
     pub types: Vec<String>,
     /// Of an input: the values that it may have.
     pub range: Option<String>,
+    /// Of a statement: what is proven of the values of its line.
+    pub proven: Option<String>,
+    /// Of a statement: what its line costs.
+    pub cost: Option<String>,
     /// Of a layer: its parameters. Of a model: its shapes.
     pub notes: Vec<String>,
     /// For which sizes.
@@ -91,11 +97,14 @@ impl Typed {
         let file = sources.add(&document.name, text);
         let found = match types::check(&mut sources, file, options, &mut Embedded) {
             Ok(Checked { program, mut warnings, .. }) => {
+                self.learn(document, file, &program);
                 match pipeline::compile(&program, &sources) {
-                    Ok(compiled) => warnings.extend(compiled.warnings),
+                    Ok(compiled) => {
+                        self.certify(file, &program, &sources, &compiled);
+                        warnings.extend(compiled.warnings);
+                    }
                     Err(refused) => warnings.extend(refused),
                 }
-                self.learn(document, file, &program);
                 warnings
             }
             Err(errors) => errors,
@@ -131,6 +140,52 @@ impl Typed {
             let range = super::Lines::new(text).range(text, span);
             Some(Place { file: Where::Library(name), range })
         })
+    }
+
+    /// Notes what is known of each statement's line before it runs: the interval and the error of its
+    /// values, and what it costs.
+    fn certify(
+        &mut self,
+        file: FileId,
+        program: &Program,
+        sources: &Sources,
+        compiled: &pipeline::Compiled,
+    ) {
+        if cost::home(program) != Some(file) {
+            return;
+        }
+        let text = sources.text(file);
+        let places = cost::places(program, &compiled.optimised, sources);
+        let known = Certificate::of(compiled, &places);
+        let total = cost::Cost::of(&compiled.circuit);
+        let rows = cost::rows_by_line(&total, &places, text);
+        for stmt in &program.body {
+            let (Stmt::Let { var, .. } | Stmt::Input { var, .. } | Stmt::Sample { var, .. }) = stmt
+            else {
+                continue;
+            };
+            let Some(var) = program.vars.get(var.0 as usize).filter(|v| v.span.file == file) else {
+                continue;
+            };
+            let before = text.get(..var.span.start as usize).unwrap_or("");
+            let line = before.matches('\n').count() as u32 + 1;
+            let facts = self.facts.entry(key(var.span)).or_default();
+            if let Some(l) = known.lines.iter().find(|l| l.line == line) {
+                let (lo, hi) = l.range;
+                facts.proven = Some(format!(
+                    "values proven in {lo:.4} to {hi:.4} ({} bits), off by at most {:.1e}",
+                    l.bits, l.proven
+                ));
+            }
+            if let Some(r) = rows.iter().find(|r| r.line == line && r.rounds > 0) {
+                let bytes = cost::mean(r.bytes);
+                let waits = r.critical;
+                facts.cost = Some(format!(
+                    "{bytes} bytes by each party in {} rounds, {waits} of them waited for",
+                    r.rounds
+                ));
+            }
+        }
     }
 
     /// Notes what a typed program says of the definitions in a document.

@@ -65,7 +65,9 @@ impl Document {
         if typed && def.kind != DefKind::Loop && !facts.sizes.is_empty() {
             about.push(format!("with {}", facts.sizes));
         }
-        paragraphs(&[code(&shown), def.doc.clone(), about.join(", ")])
+        let line = [&facts.proven, &facts.cost].map(|x| x.clone().unwrap_or_default());
+        let [proven, cost] = line;
+        paragraphs(&[code(&shown), def.doc.clone(), about.join(", "), proven, cost])
     }
 
     /// A definition as written, on one line.

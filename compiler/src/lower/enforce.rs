@@ -248,5 +248,24 @@ pub fn gate(e: &mut Emit, x: ValueId, admitted: ValueId) -> ValueId {
     e.add(Op::Mul(x, factor))
 }
 
+/// What [`gate`] gives, plus `row` for a client that was not admitted: words `Rep A<k>[m, .., n]` or
+/// [m], `row` of n words or of one. For inputs of which zeros are not in range, so that whatever is
+/// computed with stays in the range that is proven: class 0 of a label, the end nearest to 0. Local.
+pub fn stand_in(e: &mut Emit, kept: ValueId, admitted: ValueId, row: Vec<u128>) -> ValueId {
+    let (k, shape) = (e.ty(kept).bits(), e.ty(kept).shape.clone());
+    let out = e.add(Op::Not(admitted));
+    let out = e.add(Op::FromBits(out, k));
+    let mut rows = vec![1; shape.len()];
+    rows[0] = shape[0];
+    let out = e.add(Op::Reshape(out, rows));
+    let mut columns = vec![1; shape.len()];
+    if let (Some(last), true) = (columns.last_mut(), row.len() > 1) {
+        *last = row.len() as u64;
+    }
+    let row = e.constant(false, k, &columns, row.into_iter().map(|w| w & mask(k)).collect());
+    let row = e.add(Op::Mul(out, row));
+    e.add(Op::Add(kept, row))
+}
+
 #[cfg(test)]
 mod tests;

@@ -58,7 +58,22 @@ impl Lowering<'_> {
             for (i, input) in g.inputs.iter().enumerate() {
                 if let (true, Some(x)) = (input.from == Some(set), self.dealt[i]) {
                     self.emit.site = sites[i];
-                    self.dealt[i] = Some(enforce::gate(&mut self.emit, x, admitted));
+                    let kept = enforce::gate(&mut self.emit, x, admitted);
+                    // Where zeros are no value of the input, the nearest one.
+                    let row = match guards[i] {
+                        Guard::OneHot => {
+                            let classes = input.one_hot.unwrap_or(1);
+                            Some((0..classes).map(|c| u128::from(c == 0)).collect())
+                        }
+                        Guard::Within(lo, _) if lo > 0 => Some(vec![lo as u128]),
+                        Guard::Within(_, hi) if hi < 0 => Some(vec![hi as i128 as u128]),
+                        _ => None,
+                    };
+                    let e = &mut self.emit;
+                    self.dealt[i] = Some(match row {
+                        Some(row) => enforce::stand_in(e, kept, admitted, row),
+                        None => kept,
+                    });
                 }
             }
         }

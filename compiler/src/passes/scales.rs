@@ -244,7 +244,9 @@ impl Scales<'_> {
         let bits = 15 - c.abs().log2().floor() as i32;
         let mut odd = (c * 2f64.powi(bits)).round();
         let mut bits = bits;
-        while odd % 2.0 == 0.0 {
+        // A factor that was rounded to a power of two stays a factor: its error is accounted for there.
+        let exact = odd == c * 2f64.powi(bits);
+        while odd % 2.0 == 0.0 && (exact || odd.abs() > 2.0) {
             odd /= 2.0;
             bits -= 1;
         }

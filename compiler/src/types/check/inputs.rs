@@ -199,6 +199,21 @@ impl Checker<'_> {
                 .hint(hint),
             ))
         };
+        // Beyond, the words of a range are more than half of a ring, and no comparison tells them apart.
+        let most = if elem == Some(Elem::Int) { 61 } else { 45 };
+        for (value, e) in [(lo_value, lo), (hi_value, hi)] {
+            if value.abs() > f64::from(most).exp2() {
+                return Err(self.fail(
+                    Diagnostic::error(
+                        codes::RANGE,
+                        format!("the range of `{}` is too wide to be checked", name.name),
+                        e.span,
+                        format!("is {value:e}"),
+                    )
+                    .hint(format!("an end is at most 2^{most}")),
+                ));
+            }
+        }
         match elem {
             Some(Elem::Int) => {
                 for (value, e) in [(lo_value, lo), (hi_value, hi)] {

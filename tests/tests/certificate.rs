@@ -1,0 +1,76 @@
+//! Demands on the probability of failure, and one ring for all values instead of the smallest for each.
+
+use slvr_runtime::circuit::Dom;
+use slvr_tests::{compile, compile_with, distance, predicate, random_inputs};
+use slvrc::certify::failure::Failure;
+use slvrc::certify::guard::Guard;
+use slvrc::diagnostic::render::render;
+use slvrc::pipeline::{self, Options};
+use slvrc::syntax::{LoadError, Sources};
+use slvrc::types;
+
+/// A norm bound on long vectors, which random projections enforce, with a demand.
+fn bounded(failure: &str) -> Result<pipeline::Compiled, String> {
+    let text = predicate("norm_bound").replace(
+        "    parties Client[m];",
+        &format!("    require failure <= {failure};\n\n    parties Client[m];"),
+    );
+    let mut sources = Sources::new();
+    let file = sources.add("bounded.slvr", text);
+    let bindings = [("M", "DigitsNet"), ("m", "10")].map(|(n, v)| (n.to_string(), v.to_string()));
+    let options = types::Options { bindings: bindings.into(), ..Default::default() };
+    let mut none = |_: &str| Err(LoadError::NotFound);
+    let checked = types::check(&mut sources, file, &options, &mut none).expect("types");
+    pipeline::compile(&checked.program, &sources).map_err(|d| render(&d, &sources, false))
+}
+
+#[test]
+fn demands_on_failure() {
+    let compiled = bounded("2^-40").expect("holds");
+    assert!(matches!(compiled.guards[..], [Guard::Project(_)]), "{:?}", compiled.guards);
+    let failure = Failure::of(&compiled.optimised, &compiled.guards);
+    assert!((-43.0..-40.0).contains(&failure.log2()), "{failure:?}");
+    assert_eq!(failure.terms.len(), 2);
+    let refused = bounded("2^-60").expect_err("does not hold");
+    for part in [
+        "error[E0030]",
+        "fails with probability up to 2^-4",
+        "most of it: ",
+        "demands at most 2^-60",
+    ] {
+        assert!(refused.contains(part), "{part} is not in\n{refused}");
+    }
+    // Short vectors are compared element by element: nothing can fail.
+    let few = compile(predicate("norm_bound"), &[("M", "Mlp[9,hidden=4]"), ("m", "5")]);
+    assert_eq!(
+        Failure::of(&few.compiled.optimised, &few.compiled.guards).log2(),
+        f64::NEG_INFINITY
+    );
+}
+
+/// With one ring for all values deep networks are cut where they would not fit; the outcome is the same.
+#[test]
+fn one_ring_for_all_values() {
+    let sizes = [("M", "LeNet5"), ("m", "4"), ("c", "1"), ("b", "1")];
+    let text = predicate("slvr_accuracy");
+    let chosen = compile(text, &sizes);
+    let fixed = compile_with(text, &sizes, Options { ring: Some(64), ..Options::default() });
+    let widest = |case: &slvr_tests::Case| {
+        let width = |ty: &slvr_runtime::circuit::Type| match ty.dom {
+            Dom::Ring(k) if ty.elements() > 1 => k,
+            _ => 0,
+        };
+        case.circuit().types.iter().map(width).max()
+    };
+    assert_eq!((widest(&chosen), widest(&fixed)), (Some(128), Some(64)));
+    assert_eq!(chosen.compiled.top, None);
+    assert!(fixed.compiled.top.is_some_and(|top| top >= 6), "{:?}", fixed.compiled.top);
+    for seed in 0..2 {
+        let inputs = random_inputs(chosen.circuit(), seed, 0.005);
+        let [a, b] = [&chosen, &fixed].map(|case| {
+            let report = case.parties(&inputs, seed);
+            report.outputs.into_iter().map(|o| o.values).collect::<Vec<_>>()
+        });
+        assert!(distance(&a, &b) < 1e-4, "seed {seed}");
+    }
+}
