@@ -52,7 +52,7 @@ pub fn certificate(out: &mut String, r: &Report) {
     let Some(c) = &r.certificate else { return };
     let failure = match c.failure_log2 {
         Some(p) => format!("at most 2<sup>{p:.1}</sup> (proven)"),
-        None => "none: nothing can fail".to_string(),
+        None => "0, because nothing here can fail".to_string(),
     };
     let _ = writeln!(
         out,
