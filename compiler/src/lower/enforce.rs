@@ -249,7 +249,7 @@ pub fn gate(e: &mut Emit, x: ValueId, admitted: ValueId) -> ValueId {
 }
 
 /// What [`gate`] gives, plus `row` for a client that was not admitted: words `Rep A<k>[m, .., n]` or
-/// [m], `row` of n words or of one. For inputs of which zeros are not in range, so that whatever is
+/// `Rep A<k>[m]`, `row` of n words or of one. For inputs of which zeros are not in range, so that whatever is
 /// computed with stays in the range that is proven: class 0 of a label, the end nearest to 0. Local.
 pub fn stand_in(e: &mut Emit, kept: ValueId, admitted: ValueId, row: Vec<u128>) -> ValueId {
     let (k, shape) = (e.ty(kept).bits(), e.ty(kept).shape.clone());
