@@ -4,31 +4,10 @@
 
 use slvr_runtime::share::encode::RawData;
 use slvr_tests::agree::{fill, hold};
-use slvr_tests::{Case, compile, predicate, random_inputs};
+use slvr_tests::{Case, compile, predicate, random_inputs, sizes};
 use slvrc::syntax::embedded::PREDICATES;
 
 const INPUTS: u64 = 20;
-
-/// Sizes small enough for many runs; the scale of inputs, as a part of the declared range.
-fn sizes(name: &str) -> (Vec<(&'static str, &'static str)>, f64) {
-    let model = ("M", "Mlp[9,hidden=4]");
-    let (mut sizes, spread) = match name {
-        "coordinate_trimmed_mean" => (vec![("d", "7"), ("m", "5"), ("c", "1")], 1.0),
-        "coordinate_median" => (vec![("d", "7"), ("m", "6")], 1.0),
-        "krum" => (vec![model, ("m", "6"), ("f", "1")], 0.05),
-        "multi_krum" => (vec![model, ("m", "6"), ("f", "1"), ("k", "3")], 0.05),
-        "slvr_accuracy" | "slvr_confidence" => {
-            (vec![model, ("m", "5"), ("c", "1"), ("b", "2")], 0.1)
-        }
-        "validation_loss" => (vec![model, ("m", "5"), ("c", "2"), ("b", "3")], 0.1),
-        // Wide enough for about half of the random updates.
-        "norm_ball" => (vec![model, ("m", "5"), ("lambda", "1.41")], 0.1),
-        "linf_bound" => (vec![model, ("m", "5"), ("bound", "0.79")], 0.1),
-        _ => (vec![model, ("m", "5")], 0.1),
-    };
-    sizes.sort_unstable();
-    (sizes, spread)
-}
 
 fn all() -> impl Iterator<Item = (&'static str, Case, f64)> {
     PREDICATES.iter().map(|(file, _)| {

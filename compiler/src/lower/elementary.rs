@@ -125,7 +125,7 @@ impl Normal {
 
 /// The nearest integer as a word.
 fn word(x: f64) -> u128 {
-    u128::from(x.round() as i64 as u64)
+    super::word(x.round(), K)
 }
 
 fn truncate(e: &mut Emit, x: ValueId, by: u32) -> ValueId {

@@ -1,6 +1,7 @@
 //! Builds instructions: types them by the format's own rule, and makes equal ones once.
 
 use slvr_runtime::circuit::{self, Const, Dom, Hold, Instr, Op, Shape, Type, ValueId, verify};
+use slvr_runtime::ring::low_mask;
 use std::collections::HashMap;
 
 /// Instructions in an order in which operands come first, without layers.
@@ -110,8 +111,7 @@ impl Emit {
         let half = 1u128 << (self.ty(x).bits() - 1);
         let positive = self.add(Op::Offset(x, half));
         let wide = self.add(Op::Extend(positive, k));
-        let mask = if k >= 128 { u128::MAX } else { (1u128 << k) - 1 };
-        self.add(Op::Offset(wide, 0u128.wrapping_sub(half) & mask))
+        self.add(Op::Offset(wide, half.wrapping_neg() & low_mask(k)))
     }
 
     /// A word in a ring of at most as many bits; a public one in any.

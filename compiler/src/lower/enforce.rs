@@ -31,6 +31,7 @@ use super::comparison::{negative, zero};
 use super::truncation::{self, ring_for};
 use super::{Emit, selection};
 use slvr_runtime::circuit::{Dom, Hold, Op, ValueId};
+use slvr_runtime::ring::low_mask;
 
 /// For each client whether every row of its bits (the last axis, the classes) has exactly one 1:
 /// `Rep B1[m, .., classes]` -> `Rep B1[m]`.
@@ -59,14 +60,9 @@ pub fn one_hot_words(e: &mut Emit, bits: ValueId, k: u32) -> (ValueId, ValueId) 
     let narrow = if k > sums { e.add(Op::Narrow(words, sums)) } else { words };
     let flat = e.add(Op::Reshape(narrow, vec![m, rows, classes]));
     let sum = e.add(Op::Sum { x: flat, axes: vec![2] });
-    let less = e.add(Op::Offset(sum, mask(sums)));
+    let less = e.add(Op::Offset(sum, low_mask(sums)));
     let one = zero(e, less, bits_for(classes - 1).max(1));
     (words, and_all(e, one))
-}
-
-/// 2^k - 1, which is -1 modulo 2^k.
-fn mask(k: u32) -> u128 {
-    if k >= 128 { u128::MAX } else { (1 << k) - 1 }
 }
 
 /// Bits of a number.
@@ -87,11 +83,11 @@ fn bits_for(n: u64) -> u32 {
 /// bits. (The sign of x - lo and of hi - x would do only if neither wrapped.)
 pub fn in_range(e: &mut Emit, x: ValueId, lo: u128, hi: u128) -> ValueId {
     let (k, shape) = (e.ty(x).bits(), e.ty(x).shape.clone());
-    let width = hi.wrapping_sub(lo) & mask(k);
+    let width = hi.wrapping_sub(lo) & low_mask(k);
     assert!(width >> (k - 1) == 0, "a range of less than half the ring");
     let each: u64 = shape[1..].iter().product();
     let flat = e.add(Op::Reshape(x, vec![shape[0], each]));
-    let above = e.add(Op::Offset(flat, 0u128.wrapping_sub(lo) & mask(k)));
+    let above = e.add(Op::Offset(flat, 0u128.wrapping_sub(lo) & low_mask(k)));
     let below = e.add(Op::Neg(above));
     let below = e.add(Op::Offset(below, width));
     let both = e.add(Op::Concat { xs: vec![above, below], axis: 1 });
@@ -113,7 +109,7 @@ pub fn short(e: &mut Emit, x: ValueId, coin: ValueId, tests: u64, bound: u128) -
     let (k, shape) = (e.ty(x).bits(), e.ty(x).shape.clone());
     let flat = e.add(Op::Reshape(x, vec![shape[0], shape[1..].iter().product()]));
     let products = e.add(Op::Project { x: flat, coin, tests });
-    in_range(e, products, 0u128.wrapping_sub(bound) & mask(k), bound)
+    in_range(e, products, 0u128.wrapping_sub(bound) & low_mask(k), bound)
 }
 
 /// Rows of at most this many bits are combined by a tree of ands; longer ones are counted.
@@ -138,22 +134,13 @@ pub fn and_all(e: &mut Emit, bits: ValueId) -> ValueId {
         let count = e.add(Op::Sum { x: words, axes: vec![1] });
         return zero(e, count, bits_for(n));
     }
-    // Columns first: halves of the tree are then contiguous.
-    let mut good = if n > 1 { e.add(Op::Transpose(bits, vec![1, 0])) } else { bits };
-    let mut left = n;
-    while left > 1 {
-        let half = left / 2;
-        let part =
-            |e: &mut Emit, start, len| e.add(Op::Slice { x: good, axis: 0, start, len, step: 1 });
-        let (low, high) = (part(e, 0, half), part(e, half, half));
-        let rest = (left % 2 == 1).then(|| part(e, left - 1, 1));
-        let both = e.multiply(low, high);
-        good = match rest {
-            Some(rest) => e.add(Op::Concat { xs: vec![both, rest], axis: 0 }),
-            None => both,
-        };
-        left = left.div_ceil(2);
-    }
+    let good = match n {
+        1 => bits,
+        _ => {
+            let columns = e.add(Op::Transpose(bits, vec![1, 0]));
+            selection::and_rows(e, columns)
+        }
+    };
     e.add(Op::Reshape(good, vec![m]))
 }
 
@@ -223,7 +210,7 @@ pub fn lift(e: &mut Emit, x: ValueId, s: u32, k: u32) -> ValueId {
     let sum = e.add(Op::Add(high_a, high_b));
     let sum = e.add(Op::Add(sum, both));
     let constant = 0u128.wrapping_sub(1 << (own - s)).wrapping_sub(1 << (own - 2 - s));
-    e.add(Op::Offset(sum, constant & mask(k)))
+    e.add(Op::Offset(sum, constant & low_mask(k)))
 }
 
 /// Opens which clients passed: `Rep B1[m]` -> `Public B1[m]`. One round.
@@ -262,7 +249,7 @@ pub fn stand_in(e: &mut Emit, kept: ValueId, admitted: ValueId, row: Vec<u128>) 
     if let (Some(last), true) = (columns.last_mut(), row.len() > 1) {
         *last = row.len() as u64;
     }
-    let row = e.constant(false, k, &columns, row.into_iter().map(|w| w & mask(k)).collect());
+    let row = e.constant(false, k, &columns, row.into_iter().map(|w| w & low_mask(k)).collect());
     let row = e.add(Op::Mul(out, row));
     e.add(Op::Add(kept, row))
 }

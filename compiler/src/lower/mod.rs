@@ -36,6 +36,7 @@ use crate::syntax::ast::Secrecy;
 use crate::types::Elem;
 use rings::Rings;
 use slvr_runtime::circuit::{self, Check, Op as C, ValueId};
+use slvr_runtime::ring::low_mask;
 use std::collections::BTreeMap;
 
 /// Ring of elementary functions, in bits.
@@ -485,6 +486,5 @@ impl Lowering<'_> {
 
 /// A whole number as a word of Z_2^k.
 fn word(x: f64, k: u32) -> u128 {
-    let mask = if k >= 128 { u128::MAX } else { (1u128 << k) - 1 };
-    (x as i128) as u128 & mask
+    (x as i128) as u128 & low_mask(k)
 }

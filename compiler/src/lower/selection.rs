@@ -13,6 +13,7 @@
 
 use super::{Emit, comparison};
 use slvr_runtime::circuit::{Dom, Hold, Op, Type, ValueId};
+use slvr_runtime::ring::low_mask;
 
 /// A bit as a word of Z_2^k.
 pub fn to_word(e: &mut Emit, c: ValueId, k: u32) -> ValueId {
@@ -32,8 +33,7 @@ pub fn to_word(e: &mut Emit, c: ValueId, k: u32) -> ValueId {
 
 /// 1 - 2 v.
 pub(super) fn one_minus_twice(e: &mut Emit, v: ValueId, k: u32) -> ValueId {
-    let mask = if k == 128 { u128::MAX } else { (1u128 << k) - 1 };
-    let minus = e.add(Op::Scale(v, 0u128.wrapping_sub(2) & mask));
+    let minus = e.add(Op::Scale(v, 2u128.wrapping_neg() & low_mask(k)));
     e.add(Op::Offset(minus, 1))
 }
 
@@ -64,6 +64,26 @@ pub fn inject(e: &mut Emit, c: ValueId, x: ValueId) -> ValueId {
     e.add(Op::Xchg(t))
 }
 
+/// And of all n rows: bits `[n, m]` -> `[1, m]`, a tree of ceil(log2 n) rounds. Rows come first, so that
+/// halves of the tree are contiguous.
+pub(super) fn and_rows(e: &mut Emit, mut bits: ValueId) -> ValueId {
+    let mut left = e.ty(bits).shape[0];
+    while left > 1 {
+        let half = left / 2;
+        let part =
+            |e: &mut Emit, start, len| e.add(Op::Slice { x: bits, axis: 0, start, len, step: 1 });
+        let (low, high) = (part(e, 0, half), part(e, half, half));
+        let rest = (left % 2 == 1).then(|| part(e, left - 1, 1));
+        let both = e.multiply(low, high);
+        bits = match rest {
+            Some(rest) => e.add(Op::Concat { xs: vec![both, rest], axis: 0 }),
+            None => both,
+        };
+        left = left.div_ceil(2);
+    }
+    bits
+}
+
 /// 1 where the first largest entry of z along the last axis is the one that the one-hot label
 /// marks: z_y >= z_j for every j, and strictly for j < y. With g_j = 1 where y > j, which is linear
 /// in the label, that is z_y - z_j - g_j >= 0 in raw words: one inner product, C comparisons beside one another, and
@@ -91,24 +111,11 @@ pub fn hit(e: &mut Emit, z: ValueId, label: ValueId, width: u32) -> ValueId {
     let others = e.add(Op::Reshape(z, vec![n, classes]));
     let margin = e.add(Op::Sub(own, others));
     let margin = e.add(Op::Sub(margin, beyond));
-    // Classes first: halves of the tree are then contiguous.
+    // Classes first, as the tree takes them.
     let margin = e.add(Op::Transpose(margin, vec![1, 0]));
     let worse = comparison::negative(e, margin, width);
-    let mut good = e.add(Op::Not(worse));
-    let mut left = classes;
-    while left > 1 {
-        let half = left / 2;
-        let part =
-            |e: &mut Emit, start, len| e.add(Op::Slice { x: good, axis: 0, start, len, step: 1 });
-        let (low, high) = (part(e, 0, half), part(e, half, half));
-        let rest = (left % 2 == 1).then(|| part(e, left - 1, 1));
-        let both = e.multiply(low, high);
-        good = match rest {
-            Some(rest) => e.add(Op::Concat { xs: vec![both, rest], axis: 0 }),
-            None => both,
-        };
-        left = left.div_ceil(2);
-    }
+    let good = e.add(Op::Not(worse));
+    let good = and_rows(e, good);
     debug_assert_eq!(*e.ty(good), Type::new(e.ty(good).hold, Dom::Bits(1), vec![1, n]));
     e.add(Op::Reshape(good, outer))
 }

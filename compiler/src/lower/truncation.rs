@@ -26,6 +26,7 @@
 
 use super::Emit;
 use slvr_runtime::circuit::{Op, ValueId};
+use slvr_runtime::ring::low_mask;
 
 /// Smallest ring width that holds `bits` bits.
 pub fn ring_for(bits: u32) -> u32 {
@@ -56,8 +57,7 @@ pub fn exact(e: &mut Emit, x: ValueId, f: u32) -> ValueId {
 
     let sum = e.add(Op::Add(high_a, high_b));
     let sum = e.add(Op::Add(sum, both));
-    let mask = if k == 128 { u128::MAX } else { (1u128 << k) - 1 };
-    let constant = 0u128.wrapping_sub(1 << (k - f)).wrapping_sub(1 << (k - 2 - f)) & mask;
+    let constant = 0u128.wrapping_sub(1 << (k - f)).wrapping_sub(1 << (k - 2 - f)) & low_mask(k);
     e.add(Op::Offset(sum, constant))
 }
 
@@ -73,8 +73,7 @@ pub fn public(e: &mut Emit, x: ValueId, f: u32) -> ValueId {
     let k = e.ty(x).bits();
     let lifted = e.add(Op::Offset(x, (1 << (k - 2)) + (1 << (f - 1))));
     let high = e.add(Op::Shr(lifted, f));
-    let mask = if k == 128 { u128::MAX } else { (1u128 << k) - 1 };
-    e.add(Op::Offset(high, 0u128.wrapping_sub(1 << (k - 2 - f)) & mask))
+    e.add(Op::Offset(high, 0u128.wrapping_sub(1 << (k - 2 - f)) & low_mask(k)))
 }
 
 #[cfg(test)]

@@ -138,43 +138,44 @@ pub fn check_text(
 
 /// A program with its circuit, or a compiled artifact alone.
 pub enum Loaded {
-    /// From source, with what is known of it before it runs.
-    Source(Box<(Checked, Circuit, Option<Certificate>)>),
+    /// From source.
+    Source(Box<(Checked, Stage)>),
     /// From a `.slvrb` file.
     Artifact(Box<Circuit>),
+}
+
+/// How far a program came.
+pub enum Stage {
+    /// All the way.
+    Compiled(Box<Compiled>),
+    /// There is no circuit for it yet: what it reads and reveals.
+    Interface(Box<Circuit>),
 }
 
 impl Loaded {
     /// The circuit.
     pub fn circuit(&self) -> &Circuit {
         match self {
-            Loaded::Source(s) => &s.1,
+            Loaded::Source(s) => match &s.1 {
+                Stage::Compiled(c) => &c.circuit,
+                Stage::Interface(c) => c,
+            },
             Loaded::Artifact(c) => c,
         }
     }
 
     /// What is known before it runs; of a compiled artifact nothing but its costs.
-    pub fn certificate(&self) -> Option<&Certificate> {
-        match self {
-            Loaded::Source(s) => s.2.as_ref(),
-            Loaded::Artifact(_) => None,
-        }
+    pub fn certificate(&self) -> Option<Certificate> {
+        let Loaded::Source(source) = self else { return None };
+        let (checked, Stage::Compiled(compiled)) = &**source else { return None };
+        let places = cost::places(&checked.program, &compiled.optimised, &checked.sources);
+        Some(Certificate::of(compiled, &places))
     }
 }
 
 /// The circuit of a target, compiled or read.
 pub fn load_circuit(target: &Target) -> anyhow::Result<Loaded> {
-    load(target, |checked| {
-        let compiled = checked.compile()?;
-        let certificate = certify(checked, &compiled);
-        Ok((compiled.circuit, Some(certificate)))
-    })
-}
-
-/// What is known of a compiled program before it runs.
-fn certify(checked: &Checked, compiled: &Compiled) -> Certificate {
-    let places = cost::places(&checked.program, &compiled.optimised, &checked.sources);
-    Certificate::of(compiled, &places)
+    load(target, |checked| Ok(Stage::Compiled(Box::new(checked.compile()?))))
 }
 
 /// Like [`load_circuit`]; of a program that there is no circuit for yet, its interface.
@@ -182,8 +183,10 @@ pub fn load_interface(target: &Target) -> anyhow::Result<Loaded> {
     load(target, |checked| {
         let not_yet = |d: &Diagnostic| d.code == codes::NOT_LOWERED;
         match pipeline::compile_with(&checked.program, &checked.sources, checked.how, |_, _| {}) {
-            Ok(compiled) => Ok((compiled.circuit, None)),
-            Err(d) if d.iter().all(not_yet) => Ok((interface(&checked.program), None)),
+            Ok(compiled) => Ok(Stage::Compiled(Box::new(compiled))),
+            Err(d) if d.iter().all(not_yet) => {
+                Ok(Stage::Interface(Box::new(interface(&checked.program))))
+            }
             Err(d) => Err(checked.rejected(d)),
         }
     })
@@ -191,7 +194,7 @@ pub fn load_interface(target: &Target) -> anyhow::Result<Loaded> {
 
 fn load(
     target: &Target,
-    circuit: impl FnOnce(&Checked) -> anyhow::Result<(Circuit, Option<Certificate>)>,
+    stage: impl FnOnce(&Checked) -> anyhow::Result<Stage>,
 ) -> anyhow::Result<Loaded> {
     let file = &target.file;
     if file.ends_with(".slvrb") {
@@ -207,8 +210,8 @@ fn load(
     }
     let checked = check(target, Sizes::Required)?;
     crate::fail::warn(&checked.warnings, &checked.sources);
-    let (circuit, certificate) = circuit(&checked)?;
-    Ok(Loaded::Source(Box::new((checked, circuit, certificate))))
+    let stage = stage(&checked)?;
+    Ok(Loaded::Source(Box::new((checked, stage))))
 }
 
 /// Fraction bits, as circuits have them; in an [`interface`] only what fits a word depends on it.

@@ -113,7 +113,7 @@ impl Run {
             tensors::write_outputs(circuit, &report.outputs, dir)?;
         }
         if json {
-            return say(&format!("{}\n", to_json(circuit, &report, loaded.certificate())));
+            return say(&format!("{}\n", to_json(circuit, &report, loaded.certificate().as_ref())));
         }
         say(&to_text(circuit, &report, self.outputs.as_deref()))
     }

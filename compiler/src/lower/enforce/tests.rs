@@ -207,13 +207,13 @@ fn ranges_hold_for_every_word() {
         let centres = [lo as u128, hi as u128, 0, half, half / 2, half + half / 2];
         let mut xs: Vec<u128> = Vec::new();
         for c in centres {
-            xs.extend((0..7).map(|d| c.wrapping_add(d).wrapping_sub(3) & mask(k)));
+            xs.extend((0..7).map(|d| c.wrapping_add(d).wrapping_sub(3) & low_mask(k)));
         }
         // One word for each client.
         let want: Vec<bool> =
             xs.iter().map(|&x| (lo..=hi).contains(&fixed::signed(x, k))).collect();
         assert!(want.contains(&true));
-        let (lo, hi) = (lo as u128 & mask(k), hi as u128 & mask(k));
+        let (lo, hi) = (lo as u128 & low_mask(k), hi as u128 & low_mask(k));
         let n = xs.len() as u64;
         let got = admitted(Dom::Ring(k), &[n, 1], &xs, |e, x| in_range(e, x, lo, hi));
         assert_eq!(got, want, "{k} bits, {lo} to {hi}");
@@ -377,7 +377,7 @@ fn lifted_words_are_small_whatever_they_were() {
             xs.push(fixed::signed(u128::from(state >> 7) << 30 >> (state % 40), own));
         }
         xs.extend([quarter, -quarter - 1, 2 * quarter - 1, -2 * quarter, quarter - unit + 1]);
-        let words: Vec<u128> = xs.iter().map(|&x| x as u128 & mask(own)).collect();
+        let words: Vec<u128> = xs.iter().map(|&x| x as u128 & low_mask(own)).collect();
         let shape = [1, xs.len() as u64];
         let made =
             run(Dom::Ring(own), &shape, &words, false, |e, x| Answer::Words(lift(e, x, s, k)));
