@@ -1,6 +1,6 @@
 //! Who sends how much to whom.
 
-use slvr_runtime::circuit::{Circuit, From, Layer, Op};
+use slvr_runtime::circuit::{Circuit, From, Lanes, Layer, Op};
 use slvr_runtime::protocol::outgoing;
 use slvr_runtime::ring::{Dom, wire_len};
 use slvr_runtime::share::deal;
@@ -12,12 +12,12 @@ pub(super) fn busiest(circuit: &Circuit, layer: &Layer) -> u64 {
     let (mut up, mut down) = ([0u64; 3], [0u64; 3]);
     let mut receivers: BTreeMap<u32, u64> = BTreeMap::new();
     for instr in &layer.exchange {
-        let (dom, n) = match instr.op.operands().first() {
-            Some(&x) => (circuit.ty(x).dom, circuit.ty(x).elements() as usize),
-            None => (Dom::Ring(128), 1),
+        let (dom, lanes) = match instr.op.operands().first() {
+            Some(&x) => (circuit.ty(x).dom, circuit.ty(x).lanes()),
+            None => (Dom::Ring(128), Lanes { n: 1, groups: 0 }),
         };
         for me in 0..3 {
-            let counts = outgoing(&instr.op, n, me);
+            let counts = outgoing(&instr.op, lanes, me);
             let [next, prev, receiver] =
                 [counts.next, counts.prev, counts.receiver].map(|n| wire_len(dom, n) as u64);
             up[me] += next + prev + receiver;

@@ -144,10 +144,10 @@ impl<'a> Replay<'a> {
 
     fn fresh(&mut self, v: ValueId, site: u32) -> Vec<Part> {
         let ty = self.circuit.ty(v);
-        let size = bytes(ty.dom, stored(ty, self.me));
-        let count = super::work::components(ty) as usize;
+        let sizes = stored(ty, self.me).into_iter().map(|n| bytes(ty.dom, n));
         let first = self.size.len();
-        self.size.extend(std::iter::repeat_n(size, count));
+        self.size.extend(sizes);
+        let count = self.size.len() - first;
         self.owners.extend(std::iter::repeat_n(0, count));
         self.site.extend(std::iter::repeat_n(site, count));
         (first..first + count).collect()

@@ -1,16 +1,17 @@
 //! Local work of one instruction at each party: multiply-accumulates, bytes touched, pseudorandom
 //! bytes.
 
-use slvr_runtime::circuit::{Circuit, Dom, Hold, Instr, Op, Type, ValueId, shards};
+use slvr_runtime::circuit::{Circuit, Dom, Hold, Instr, Op, Type, ValueId};
 
-/// Elements of a component (or of the stored part) of a value at party `me`.
-pub(super) fn stored(ty: &Type, me: usize) -> u64 {
-    let n = ty.elements();
-    let own = || shards(n as usize)[me].len() as u64;
+/// Elements of each tensor that party `me` keeps of a value: of its components, or of the stored part.
+pub(super) fn stored(ty: &Type, me: usize) -> Vec<u64> {
+    let (n, len) = (ty.elements(), |r: usize| ty.lanes().len(r % 3) as u64);
     match ty.hold {
-        Hold::Public | Hold::Rep | Hold::Add3 => n,
-        Hold::Own => own(),
-        Hold::Dup | Hold::Add2 => n - own(),
+        Hold::Public | Hold::Add3 => vec![n],
+        Hold::Rep => vec![n, n],
+        Hold::Own => vec![len(me)],
+        Hold::Dup | Hold::Add2 => vec![n - len(me)],
+        Hold::Mask => vec![len(me) + len(me + 2), len(me) + len(me + 1)],
     }
 }
 
@@ -22,14 +23,9 @@ pub(super) fn bytes(dom: Dom, n: u64) -> u64 {
     }
 }
 
-/// Tensors that a party keeps of a value.
-pub(super) fn components(ty: &Type) -> u64 {
-    if ty.hold == Hold::Rep { 2 } else { 1 }
-}
-
 /// Memory of a value at party `me`.
 fn held(ty: &Type, me: usize) -> u64 {
-    bytes(ty.dom, stored(ty, me)) * components(ty)
+    stored(ty, me).into_iter().map(|n| bytes(ty.dom, n)).sum()
 }
 
 /// Multiply-accumulates over rings.
@@ -50,11 +46,15 @@ pub(super) fn macs(circuit: &Circuit, instr: &Instr) -> [u64; 3] {
         Op::Project { x, .. } => (size(*x, 1), *x, *x),
         _ => return [0; 3],
     };
+    // Two products for each element of an `Add3` result, one for each stored tensor of others.
     let products = match (circuit.ty(a).hold, circuit.ty(b).hold) {
-        (Hold::Rep, _) | (_, Hold::Rep) => 2,
+        (Hold::Rep, Hold::Rep) if out.hold == Hold::Add3 => 2,
         _ => 1,
     };
-    [0, 1, 2].map(|me| stored(out, me).saturating_mul(terms).saturating_mul(products))
+    [0, 1, 2].map(|me| {
+        let results: u64 = stored(out, me).into_iter().sum();
+        results.saturating_mul(terms).saturating_mul(products)
+    })
 }
 
 /// Bytes read and written. What only passes a tensor on touches nothing.
@@ -71,7 +71,7 @@ pub(super) fn touched(circuit: &Circuit, instr: &Instr) -> [u64; 3] {
 pub(super) fn random(circuit: &Circuit, instr: &Instr) -> [u64; 3] {
     let of = |x: ValueId, words: fn([u64; 3], usize) -> u64| {
         let ty = circuit.ty(x);
-        let parts = shards(ty.elements() as usize).map(|s| s.len() as u64);
+        let parts = ty.lanes().ranges().map(|s| s.len() as u64);
         [0, 1, 2].map(|me| bytes(ty.dom, words(parts, me)))
     };
     match instr.op {
@@ -79,10 +79,14 @@ pub(super) fn random(circuit: &Circuit, instr: &Instr) -> [u64; 3] {
         Op::Reshare(x) | Op::OpenTo { x, .. } => of(x, |n, _| 2 * n.iter().sum::<u64>()),
         // The owner and the one that shares the stream with it.
         Op::Input(x) => of(x, |n, me| n[me] + n[(me + 1) % 3]),
-        Op::Deal(x) => of(x, |n, me| n[me] + n[(me + 2) % 3]),
+        Op::Deal(x) | Op::DealMask(x) => of(x, |n, me| n[me] + n[(me + 2) % 3]),
         // Two streams in the own shard, one in each of the others.
         Op::Xchg(x) => of(x, |n, me| n[me] + n.iter().sum::<u64>()),
         Op::Coin => [32; 3],
+        Op::Mask { .. } => match instr.out {
+            Some(v) => of(v, |n, me| n[me] + n.iter().sum::<u64>()),
+            None => [0; 3],
+        },
         _ => [0; 3],
     }
 }

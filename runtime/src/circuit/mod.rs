@@ -16,12 +16,13 @@
 //!
 //! A replicated value is x = x0 + x1 + x2, P_i holds (x_i, x_{i+1}). Protocols on the *split*
 //! x = a + b (a known to one party, b to the other two) would load one party more than the others,
-//! so a tensor is cut into three shards ([`shards`]), and in shard r the role "knows a" is played by
+//! so a tensor is cut into three shards ([`Lanes`]), and in shard r the role "knows a" is played by
 //! party r: a = x_r + x_{r+1}, b = x_{r+2}. A [`Hold::Own`] value is known to party r in shard r; a
 //! [`Hold::Dup`] value to parties r+1 and r+2; a [`Hold::Add2`] value is the sum of a word of party
 //! r+1 and a word of party r+2.
 
 pub mod artifact;
+pub mod fan;
 mod op;
 pub mod text;
 pub mod traffic;
@@ -29,7 +30,7 @@ mod types;
 pub mod verify;
 
 pub use op::{Instr, Op};
-pub use types::{Dom, Hold, Shape, Type, ValueId, shards};
+pub use types::{Dom, Hold, Lanes, Shape, Type, ValueId, lead};
 
 use serde::{Deserialize, Serialize};
 

@@ -6,7 +6,8 @@
 //! "Aligned" operands have the same rank, and each axis has the same size or size 1 in one of them
 //! (which is repeated, never materialised).
 
-use super::{Shape, ValueId};
+use super::fan::Fan;
+use super::{Dom, Shape, ValueId};
 use serde::{Deserialize, Serialize};
 
 /// An instruction: one operation, one result.
@@ -164,6 +165,75 @@ pub enum Op {
     /// A value that two parties or all know, as a replicated one, without communication:
     /// `Dup -> Rep` (it is the share of those two), `Public -> Rep` (it is x0).
     Trivial(ValueId),
+    /// The part a of the split, shared, with shards cut between groups: `Rep -> Mask`.
+    /// [`Op::Own`] and [`Op::AsAdd2`] apply to it.
+    MaskOf(ValueId, u32),
+    /// The part b of the split, with shards cut between groups: `Rep -> Dup`.
+    DupOf(ValueId, u32),
+    /// a + b: `Mask, Dup -> Rep`.
+    Join {
+        /// The part a.
+        mask: ValueId,
+        /// The part b.
+        dup: ValueId,
+    },
+    /// A fresh uniform value, from pairwise randomness: `-> Mask`. Local: party r derives both words,
+    /// each of the others one.
+    Mask {
+        /// Tells one mask from another; nothing else depends on it.
+        tag: u32,
+        /// Over which domain.
+        dom: Dom,
+        /// In which shape.
+        shape: Shape,
+        /// As [`super::Type::groups`].
+        groups: u32,
+    },
+
+    // ---- local, bits of comparisons -----------------------------------------------------------
+    /// Each block of `block` planes (the last may be narrower), as a number n of b bits, becomes 2^b -
+    /// 1 planes: `[n >= v]` for v = 1, 2, ... `Own`, `Public`.
+    Thermometer {
+        /// Operand, over bits.
+        x: ValueId,
+        /// Planes of a block, 1 to 4.
+        block: u32,
+    },
+    /// Carries of the sums of two numbers block by block: `Add2 table` from [`Op::Thermometer`] of the
+    /// one, `Dup index` bits of the other. With n and i the two numbers of a block of b bits, the result
+    /// is `Add2`: first `[n + i >= 2^b]` of every block (it generates a carry), then `[n + i = 2^b - 1]`
+    /// of every block but the first (it propagates one).
+    Pick {
+        /// 2^b - 1 planes for each block.
+        table: ValueId,
+        /// The other number.
+        index: ValueId,
+        /// Planes of a block of the index, 1 to 4.
+        block: u32,
+    },
+    /// Products of masks, for a [`Op::Fan`]: `Own` bits -> `Own` bits, in the order of [`super::fan`].
+    Monomials {
+        /// The masks, over bits.
+        x: ValueId,
+        /// Which products.
+        fan: Fan,
+    },
+    /// Products of many bits at once, where each factor is m xor l with m known to two parties (`Dup
+    /// open`) and l shared (`Add2 mask`), with products of the l (`Add2 products`) -> `Add2`. Multi-fan-in
+    /// and of ABY2.0 (Patra et al., USENIX Security 2021, section 5).
+    Fan {
+        /// m.
+        open: ValueId,
+        /// l.
+        mask: ValueId,
+        /// [`Op::Monomials`] of the l.
+        products: ValueId,
+        /// Which products.
+        fan: Fan,
+    },
+    /// The last axis becomes planes: bits `[.., c]` with w planes -> `[.., 1]` with w c planes, plane w
+    /// j + i from plane i at index j.
+    ToPlanes(ValueId),
 
     // ---- local, public ---------------------------------------------------------------------
     /// From public coins (`Public A128[]`), for each of n members k distinct others, uniformly:
@@ -213,6 +283,17 @@ pub enum Op {
         /// Index into [`super::Circuit::outputs`].
         output: u32,
     },
+    /// `Own -> Mask`: the owner sends x - rho to party r+2; rho is known to party r+1: k bits per element
+    /// by the owner. As [`Op::Deal`], and the owner keeps both words.
+    DealMask(ValueId),
+    /// `Add2, Mask -> Dup`: the two holders of x exchange their words less their words of the mask, and
+    /// both learn x - a: k bits per element each. A mask is used once, by one such instruction.
+    Meet {
+        /// Operand.
+        x: ValueId,
+        /// A result of [`Op::Mask`].
+        mask: ValueId,
+    },
     /// Public coins, `Public A128[]`: an open of pseudorandom shares, 16 bytes each.
     Coin,
 }
@@ -221,7 +302,18 @@ impl Op {
     /// Whether it takes a round.
     pub fn is_interactive(&self) -> bool {
         use Op::*;
-        matches!(self, Reshare(_) | Input(_) | Deal(_) | Xchg(_) | Open(_) | OpenTo { .. } | Coin)
+        matches!(
+            self,
+            Reshare(_)
+                | Input(_)
+                | Deal(_)
+                | DealMask(_)
+                | Meet { .. }
+                | Xchg(_)
+                | Open(_)
+                | OpenTo { .. }
+                | Coin
+        )
     }
 
     /// The values it reads, in order.
@@ -255,7 +347,30 @@ impl Op {
                 *x = f(*x);
                 *coin = f(*coin);
             }
+            Join { mask, dup } => {
+                *mask = f(*mask);
+                *dup = f(*dup);
+            }
+            Pick { table, index, .. } => {
+                *table = f(*table);
+                *index = f(*index);
+            }
+            Fan { open, mask, products, .. } => {
+                *open = f(*open);
+                *mask = f(*mask);
+                *products = f(*products);
+            }
+            Meet { x, mask } => {
+                *x = f(*x);
+                *mask = f(*mask);
+            }
             Neg(x)
+            | MaskOf(x, _)
+            | DupOf(x, _)
+            | Thermometer { x, .. }
+            | Monomials { x, .. }
+            | ToPlanes(x)
+            | DealMask(x)
             | Scale(x, _)
             | Offset(x, _)
             | Sum { x, .. }
@@ -284,7 +399,7 @@ impl Op {
             | OpenTo { x, .. } => *x = f(*x),
             Committee { coin, .. } => *coin = f(*coin),
             Stack(xs) | Concat { xs, .. } => xs.iter_mut().for_each(|x| *x = f(*x)),
-            Coin => {}
+            Coin | Mask { .. } => {}
         }
         op
     }
@@ -330,6 +445,17 @@ impl Op {
             Xchg(_) => "xchg",
             Open(_) => "open",
             OpenTo { .. } => "open_to",
+            MaskOf(..) => "mask_of",
+            DupOf(..) => "dup_of",
+            Join { .. } => "join",
+            Mask { .. } => "mask",
+            Thermometer { .. } => "thermometer",
+            Pick { .. } => "pick",
+            Monomials { .. } => "monomials",
+            Fan { .. } => "fan",
+            ToPlanes(_) => "to_planes",
+            DealMask(_) => "deal_mask",
+            Meet { .. } => "meet",
             Coin => "coin",
         }
     }

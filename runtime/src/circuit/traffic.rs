@@ -7,13 +7,13 @@
 //! | instruction | sent by each party, n elements, shard r of n belongs to party r |
 //! |---|---|
 //! | `reshare` | n |
-//! | `input`, `deal` | its own shard |
-//! | `xchg` | the two other shards, apart |
+//! | `input`, `deal`, `deal_mask` | its own shard |
+//! | `xchg`, `meet` | the two other shards, apart |
 //! | `open` | n |
 //! | `open_to` | n, to the receiver |
 //! | `coin` | 16 bytes |
 
-use super::{Circuit, Dom, Instr, Op, ValueId, shards};
+use super::{Circuit, Dom, Instr, Op, ValueId};
 use crate::ring::wire_len;
 
 /// Rounds, and bytes sent by each party.
@@ -74,21 +74,21 @@ impl Traffic {
 pub fn sent(circuit: &Circuit, instr: &Instr) -> [u64; 3] {
     let operand = |x: ValueId| {
         let ty = circuit.ty(x);
-        (ty.dom, ty.elements() as usize)
+        (ty.dom, ty.lanes())
     };
     let bytes = |dom: Dom, n: usize| wire_len(dom, n) as u64;
     match instr.op {
         Op::Reshare(x) | Op::Open(x) | Op::OpenTo { x, .. } => {
-            let (dom, n) = operand(x);
-            [bytes(dom, n); 3]
+            let (dom, lanes) = operand(x);
+            [bytes(dom, lanes.n); 3]
         }
-        Op::Input(x) | Op::Deal(x) => {
-            let (dom, n) = operand(x);
-            shards(n).map(|s| bytes(dom, s.len()))
+        Op::Input(x) | Op::Deal(x) | Op::DealMask(x) => {
+            let (dom, lanes) = operand(x);
+            lanes.ranges().map(|s| bytes(dom, s.len()))
         }
-        Op::Xchg(x) => {
-            let (dom, n) = operand(x);
-            let [a, b, c] = shards(n).map(|s| bytes(dom, s.len()));
+        Op::Xchg(x) | Op::Meet { x, .. } => {
+            let (dom, lanes) = operand(x);
+            let [a, b, c] = lanes.ranges().map(|s| bytes(dom, s.len()));
             [b + c, a + c, a + b]
         }
         Op::Coin => [16; 3],

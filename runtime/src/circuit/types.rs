@@ -40,6 +40,16 @@ pub enum Hold {
     Dup,
     /// Additive between two: in shard r the sum of a word of party r+1 and one of party r+2.
     Add2,
+    /// The part a of a split, shared: in shard r party r knows both words of a = y_r + y_{r+1}, party
+    /// r+1 knows y_{r+1} and party r+2 knows y_r. With a `Dup` part it makes a `Rep` value.
+    Mask,
+}
+
+impl Hold {
+    /// Whether parties store only the shards in which they play a role.
+    pub fn is_sharded(self) -> bool {
+        matches!(self, Hold::Own | Hold::Dup | Hold::Add2 | Hold::Mask)
+    }
 }
 
 /// Ring widths there are, in bits.
@@ -54,12 +64,30 @@ pub struct Type {
     pub dom: Dom,
     /// In which shape.
     pub shape: Shape,
+    /// Where shards of a value that is [stored in shards](Hold::is_sharded) may be cut: between equal
+    /// groups of elements, this many. 0, and for all other values: every 64 elements.
+    pub groups: u32,
 }
 
 impl Type {
-    /// A type from its parts.
+    /// A type from its parts, cut every 64 elements.
     pub fn new(hold: Hold, dom: Dom, shape: impl Into<Shape>) -> Self {
-        Type { hold, dom, shape: shape.into() }
+        Type { hold, dom, shape: shape.into(), groups: 0 }
+    }
+
+    /// The same, cut between groups.
+    pub fn grouped(self, groups: u32) -> Self {
+        Type { groups, ..self }
+    }
+
+    /// Where its shards lie.
+    pub fn lanes(&self) -> Lanes {
+        Lanes { n: self.elements() as usize, groups: self.groups }
+    }
+
+    /// The axis that groups are parts of: the first whose size is not 1.
+    pub fn lead(&self) -> usize {
+        lead(&self.shape)
     }
 
     /// Number of elements. Saturates, so that a hostile shape cannot wrap to a small one.
@@ -91,6 +119,10 @@ impl fmt::Display for Type {
             Hold::Own => write!(f, "own.")?,
             Hold::Dup => write!(f, "dup.")?,
             Hold::Add2 => write!(f, "add2.")?,
+            Hold::Mask => write!(f, "mask.")?,
+        }
+        if self.groups > 0 {
+            write!(f, "g{}.", self.groups)?;
         }
         match self.dom {
             Dom::Ring(k) => write!(f, "A{k}")?,
@@ -107,12 +139,49 @@ impl fmt::Display for Type {
     }
 }
 
-/// The three shards of `n` elements. Boundaries are multiples of 64, so that a shard of a bit plane
-/// starts at a word; tiny tensors fall into the first shards only.
-pub fn shards(n: usize) -> [Range<usize>; 3] {
-    let block = n.div_ceil(3).next_multiple_of(64);
-    let cut = |i: usize| (block * i).min(n);
-    [0..cut(1), cut(1)..cut(2), cut(2)..n]
+/// The first axis whose size is not 1; the last one if there is none.
+pub fn lead(shape: &[u64]) -> usize {
+    shape.iter().position(|&d| d != 1).unwrap_or(shape.len().saturating_sub(1))
+}
+
+/// Where the three shards of a tensor lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lanes {
+    /// Elements of all shards.
+    pub n: usize,
+    /// As [`Type::groups`].
+    pub groups: u32,
+}
+
+impl Lanes {
+    /// Elements of each shard. With groups, each shard has a third of them, rounded; without,
+    /// boundaries are multiples of 64, so that a shard of a bit plane starts at a word, and tiny
+    /// tensors fall into the first shards only.
+    pub fn ranges(self) -> [Range<usize>; 3] {
+        let Lanes { n, groups } = self;
+        let cut = |i: usize| match groups as usize {
+            0 => (n.div_ceil(3).next_multiple_of(64) * i).min(n),
+            g => (g * i + 1) / 3 * (n / g),
+        };
+        [0..cut(1), cut(1)..cut(2), cut(2)..n]
+    }
+
+    /// Elements of one shard.
+    pub fn len(self, shard: usize) -> usize {
+        self.ranges()[shard].len()
+    }
+
+    /// Whether there are no elements at all.
+    pub fn is_empty(self) -> bool {
+        self.n == 0
+    }
+
+    /// The part of a pseudorandom stream that masks a shard: streams are cut at multiples of 64.
+    pub fn stream(self, shard: usize) -> Range<usize> {
+        let [a, b, _] = self.ranges().map(|r| r.len().next_multiple_of(64));
+        let start = [0, a, a + b][shard];
+        start..start + self.len(shard)
+    }
 }
 
 #[cfg(test)]
@@ -120,12 +189,31 @@ mod tests {
     use super::*;
 
     #[test]
+    fn groups_are_not_cut() {
+        for (n, groups, want) in [
+            (70, 10, [0..21, 21..49, 49..70]),
+            (12, 3, [0..4, 4..8, 8..12]),
+            (5, 1, [0..0, 0..5, 5..5]),
+        ] {
+            let lanes = Lanes { n, groups };
+            assert_eq!(lanes.ranges(), want);
+            let streams = [0, 1, 2].map(|r| lanes.stream(r));
+            assert!(streams.iter().all(|s| s.start % 64 == 0));
+            assert!(streams[0].end <= streams[1].start && streams[1].end <= streams[2].start);
+        }
+    }
+
+    #[test]
     fn shards_cover_without_overlap() {
         for n in [0, 1, 63, 64, 65, 192, 193, 1000, 100_000] {
-            let [a, b, c] = shards(n);
+            let lanes = Lanes { n, groups: 0 };
+            let [a, b, c] = lanes.ranges();
             assert_eq!((a.start, a.end, b.end, c.end), (0, b.start, c.start, n));
             assert!(b.start % 64 == 0 || b.is_empty());
             assert!(c.start % 64 == 0 || c.is_empty());
+            for (r, range) in lanes.ranges().into_iter().enumerate() {
+                assert!(range.is_empty() || lanes.stream(r) == range, "streams are as the shards");
+            }
         }
     }
 }

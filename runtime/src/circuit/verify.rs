@@ -5,8 +5,8 @@
 //!
 //! 1. **Bounded.** At most 2^22 values, instructions, layers and sites, 2^16 inputs, outputs and
 //!    party sets, party sets of 1 to 2^20 members, 2^25 words of constants in all.
-//! 2. **Types** are well formed ([`check_type`]): ring widths 8 to 128 in powers of two, 1 to 128
-//!    bits, at most 12 axes and 2^34 elements (sizes 0 counted as 1).
+//! 2. **Types** are well formed ([`check_type`]): ring widths 8 to 128 in powers of two, 1 to
+//!    4096 bits, at most 12 axes and 2^34 elements (sizes 0 counted as 1).
 //! 3. **Ids** of values, sites, party sets and outputs are in range.
 //! 4. **Single assignment.** Every value is defined exactly once: by an input, a constant or an
 //!    instruction.
@@ -28,7 +28,8 @@
 //!     known.)
 //! 13. **Outputs** are opened exactly once each, with the declared ring and shape, to a party set
 //!     that exists; factor and divisor are finite and not zero; fields fill the only axis.
-//! 14. **Checks**: at most one of each party set, which exists; its value is the result of an
+//! 14. **Masks.** The mask of a `meet` is the result of a `mask`, and no other `meet` has it.
+//! 15. **Checks**: at most one of each party set, which exists; its value is the result of an
 //!     instruction, `Public` single bits, one for each member.
 
 mod infer;
@@ -45,6 +46,8 @@ use thiserror::Error;
 
 /// Largest number of elements of a value.
 pub const MAX_ELEMENTS: u64 = 1 << 34;
+/// Largest number of planes of a value over bits.
+pub const MAX_PLANES: u32 = 4096;
 /// Largest number of axes of a value.
 pub const MAX_RANK: usize = 12;
 /// Largest number of values, instructions, layers, and sites.
@@ -228,6 +231,14 @@ pub enum VerifyError {
         why: &'static str,
     },
     /// Invariant 14.
+    #[error("{place}: {value} is not a fresh mask, or masks another exchange too")]
+    Mask {
+        /// Where.
+        place: Place,
+        /// The mask.
+        value: ValueId,
+    },
+    /// Invariant 15.
     #[error("check {index}: {why}")]
     BadCheck {
         /// Its index.
@@ -251,6 +262,7 @@ pub fn verify(circuit: &Circuit) -> Result<(), VerifyError> {
         circuit,
         state: vec![State::Undefined; circuit.types.len()],
         opened: vec![false; circuit.outputs.len()],
+        masks: BTreeSet::new(),
     };
     check.inputs()?;
     check.consts()?;
@@ -268,7 +280,7 @@ pub fn verify(circuit: &Circuit) -> Result<(), VerifyError> {
     checks(circuit)
 }
 
-/// Invariant 14, in a circuit whose values are all defined.
+/// Invariant 15, in a circuit whose values are all defined.
 fn checks(circuit: &Circuit) -> Result<(), VerifyError> {
     let given: BTreeSet<ValueId> = (circuit.inputs.iter().map(|i| i.value))
         .chain(circuit.consts.iter().map(|c| c.value))
@@ -333,6 +345,8 @@ struct Checker<'a> {
     circuit: &'a Circuit,
     state: Vec<State>,
     opened: Vec<bool>,
+    /// Results of `mask` that no `meet` has used.
+    masks: BTreeSet<ValueId>,
 }
 
 impl<'a> Checker<'a> {
@@ -470,6 +484,13 @@ impl<'a> Checker<'a> {
         match &instr.op {
             Op::Gather { x, index, axis, .. } => self.indices(place, *x, *index, *axis),
             Op::OpenTo { x, output } => self.open(place, *x, *output),
+            Op::Mask { .. } => {
+                self.masks.extend(instr.out);
+                Ok(())
+            }
+            Op::Meet { mask, .. } if !self.masks.remove(mask) => {
+                Err(VerifyError::Mask { place, value: *mask })
+            }
             _ => Ok(()),
         }
     }

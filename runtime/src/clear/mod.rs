@@ -12,7 +12,7 @@
 pub mod plain;
 
 use crate::circuit::verify::{VerifyError, verify};
-use crate::circuit::{Circuit, Instr, Op, ValueId};
+use crate::circuit::{Circuit, Hold, Instr, Op, ValueId};
 use crate::protocol::committee::committee;
 use crate::ring::layout::IndexOutOfRange;
 use crate::ring::{Data, Dom};
@@ -127,16 +127,37 @@ impl Run<'_> {
 
     fn step(&mut self, instr: &Instr) -> Result<(), IndexOutOfRange> {
         let value = match &instr.op {
-            Op::Own(x) => {
+            Op::Own(x) if self.circuit.ty(*x).hold == Hold::Mask => self.get(*x).clone(),
+            Op::Own(x) | Op::MaskOf(x, _) => {
                 let mut a = self.get(*x).clone();
                 a.sub_assign(&self.part_b(*x));
                 a
             }
-            Op::Dup(x) => self.part_b(*x),
-            Op::AsAdd2(x) | Op::AsAdd3(x) | Op::Trivial(x) => self.get(*x).clone(),
-            Op::Reshare(x) | Op::Input(x) | Op::Deal(x) | Op::Xchg(x) | Op::Open(x) => {
-                self.get(*x).clone()
+            Op::Dup(x) | Op::DupOf(x, _) => self.part_b(*x),
+            Op::Mask { tag, .. } => {
+                let ty = instr.out.map(|v| self.circuit.ty(v));
+                let (dom, n) = ty.map_or((Dom::Bits(1), 0), |t| (t.dom, t.elements() as usize));
+                // Beyond the ids of values, which name the splits.
+                let stream = Stream::new((1 << 32) + u64::from(*tag), Purpose::Split);
+                self.prg().draw(stream, dom, 0, n)
             }
+            Op::Join { mask, dup } => {
+                let mut x = self.get(*mask).clone();
+                x.add_assign(self.get(*dup));
+                x
+            }
+            Op::Meet { x, mask } => {
+                let mut x = self.get(*x).clone();
+                x.sub_assign(self.get(*mask));
+                x
+            }
+            Op::AsAdd2(x) | Op::AsAdd3(x) | Op::Trivial(x) => self.get(*x).clone(),
+            Op::Reshare(x)
+            | Op::Input(x)
+            | Op::Deal(x)
+            | Op::DealMask(x)
+            | Op::Xchg(x)
+            | Op::Open(x) => self.get(*x).clone(),
             Op::OpenTo { x, output } => {
                 let x = self.get(*x).clone();
                 self.outputs[*output as usize] = Some(x);

@@ -5,7 +5,7 @@ use crate::circuit::Op;
 use crate::protocol::signs::Signs;
 use crate::ring::kernels::{self, ConvDims, MatMulDims};
 use crate::ring::layout::{self, IndexOutOfRange};
-use crate::ring::{Data, Words};
+use crate::ring::{Data, Planes, Words, carry};
 
 /// An operand: elements and shape.
 pub type Arg<'a> = (&'a Data, &'a [u64]);
@@ -44,6 +44,20 @@ pub fn eval(op: &Op, args: &[Arg<'_>]) -> Result<Data, IndexOutOfRange> {
         Op::FromBits(_, k) => args[0].0.from_bits(*k),
         Op::Planes { start, step, count, .. } => args[0].0.planes(*start, *step, *count),
         Op::Stack(_) => Data::stack(&all()),
+        Op::Thermometer { block, .. } => Data::Bits(carry::thermometer(bits(args[0].0), *block)),
+        Op::Pick { block, .. } => {
+            let (table, index) = (bits(args[0].0), bits(args[1].0));
+            Data::Bits(carry::pick(table, index, *block, &ones(index.len())))
+        }
+        Op::Monomials { fan, .. } => Data::Bits(carry::monomials(bits(args[0].0), fan)),
+        Op::Fan { fan, .. } => {
+            let [open, mask, products] = [0, 1, 2].map(|i| bits(args[i].0));
+            Data::Bits(carry::fan(open, mask, products, fan, &ones(open.len())))
+        }
+        Op::ToPlanes(_) => {
+            let last = args[0].1.last().copied().unwrap_or(1);
+            Data::Bits(carry::to_planes(bits(args[0].0), last as usize))
+        }
         Op::Reshape(..) => args[0].0.clone(),
         Op::Transpose(_, perm) => layout::transpose(args[0].0, args[0].1, perm),
         Op::Slice { axis, start, len, step, .. } => {
@@ -107,6 +121,20 @@ pub fn product_acc(op: &Op, acc: &mut Data, a: Arg<'_>, b: Arg<'_>) {
         }
         _ => acc.add_assign(&product(op, a, b)),
     }
+}
+
+fn bits(x: &Data) -> &Planes {
+    match x {
+        Data::Bits(p) => p,
+        Data::Ring(_) => panic!("operand of another domain"),
+    }
+}
+
+fn ones(n: usize) -> Planes {
+    let mut out = Planes::zeros(1, n);
+    out.words_mut().fill(u64::MAX);
+    out.mask_tail();
+    out
 }
 
 fn words(x: &Data) -> &Words {

@@ -2,10 +2,11 @@
 
 use super::transcript::{Direction, Event};
 use super::{Engine, Held, Outbox, Phase, RunError};
-use crate::circuit::{Instr, Op};
+use crate::circuit::{Instr, Lanes, Op};
 use crate::link::{Header, Kind, Peer};
 use crate::protocol::{
-    Context, Incoming, Message, coin, deal, incoming, input, open, open_to, reshare, xchg,
+    Context, Incoming, Message, coin, deal, deal_mask, incoming, input, meet, open, open_to,
+    reshare, xchg,
 };
 use crate::ring::{Data, Dom, wire_len};
 use crate::share::{next, prev};
@@ -29,14 +30,14 @@ impl Engine<'_> {
         let from_prev = self.collect(layer, instrs, Peer::Party(prev(self.me)))?;
         let (mut from_next, mut from_prev) = (from_next.as_slice(), from_prev.as_slice());
         for (instr, message) in instrs.iter().zip(sent) {
-            let (dom, n) = self.operand(&instr.op);
-            let counts = incoming(&instr.op, n, self.me);
+            let (dom, lanes) = self.operand(&instr.op);
+            let counts = incoming(&instr.op, lanes, self.me);
             let (after, before) = (Peer::Party(next(self.me)), Peer::Party(prev(self.me)));
             let got = Incoming {
                 from_next: self.unpack(layer, instr, after, &mut from_next, dom, counts.next)?,
                 from_prev: self.unpack(layer, instr, before, &mut from_prev, dom, counts.prev)?,
             };
-            let value = self.finish(&instr.op, message, got, dom, n);
+            let value = self.finish(&instr.op, message, got, dom, lanes);
             if let (Some(v), Some(value)) = (instr.out, value) {
                 self.define(v, value);
             }
@@ -45,18 +46,22 @@ impl Engine<'_> {
         Ok(())
     }
 
-    fn context(&self, instr: u64) -> Context<'_> {
+    pub(super) fn context(&self, instr: u64) -> Context<'_> {
         Context { prss: &self.party.prss, instr }
     }
 
     fn message(&self, instr: u64, op: &Op) -> Message {
         let cx = self.context(instr);
-        let n = self.operand(op).1;
+        let lanes = self.operand(op).1;
         match op {
             Op::Reshare(z) => reshare::message(cx, self.regs.one(*z)),
-            Op::Input(v) => input::message(cx, self.regs.one(*v), n),
-            Op::Deal(v) => deal::message(cx, self.regs.one(*v), n),
-            Op::Xchg(t) => xchg::message(cx, self.regs.one(*t), n),
+            Op::Input(v) => input::message(cx, self.regs.one(*v), lanes),
+            Op::Deal(v) => deal::message(cx, self.regs.one(*v), lanes),
+            Op::DealMask(v) => deal_mask::message(cx, self.regs.one(*v), lanes),
+            Op::Meet { x, mask } => {
+                meet::message(cx, self.regs.one(*x), self.regs.rep(*mask), lanes)
+            }
+            Op::Xchg(t) => xchg::message(cx, self.regs.one(*t), lanes),
             Op::Open(x) => open::message(self.regs.rep(*x)),
             Op::OpenTo { x, .. } => open_to::message(cx, self.regs.one(*x)),
             Op::Coin => coin::message(cx),
@@ -70,14 +75,16 @@ impl Engine<'_> {
         sent: Message,
         got: Incoming,
         dom: Dom,
-        n: usize,
+        lanes: Lanes,
     ) -> Option<Held> {
         let cx = self.context(self.instr);
         Some(match op {
             Op::Reshare(_) => Held::Rep(reshare::finish(sent, got)),
-            Op::Input(_) => Held::Rep(input::finish(cx, sent, got, dom, n)),
-            Op::Deal(_) => Held::one(deal::finish(cx, got, dom, n)),
-            Op::Xchg(_) => Held::Rep(xchg::finish(cx, sent, got, dom, n)),
+            Op::Input(_) => Held::Rep(input::finish(cx, sent, got, dom, lanes)),
+            Op::Deal(_) => Held::one(deal::finish(cx, got, dom, lanes)),
+            Op::DealMask(_) => Held::Rep(deal_mask::finish(cx, sent, got, dom, lanes)),
+            Op::Meet { .. } => Held::one(meet::finish(cx, sent, got)),
+            Op::Xchg(_) => Held::Rep(xchg::finish(cx, sent, got, dom, lanes)),
             Op::Open(x) => Held::one(open::finish(self.regs.rep(*x), got)),
             Op::Coin => {
                 let coin = coin::finish(sent, got);
@@ -120,8 +127,8 @@ impl Engine<'_> {
         let len: usize = instrs
             .iter()
             .map(|instr| {
-                let (dom, n) = self.operand(&instr.op);
-                let counts = incoming(&instr.op, n, self.me);
+                let (dom, lanes) = self.operand(&instr.op);
+                let counts = incoming(&instr.op, lanes, self.me);
                 wire_len(dom, if from_next { counts.next } else { counts.prev })
             })
             .sum();

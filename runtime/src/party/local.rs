@@ -5,23 +5,24 @@
 //! by all holders of an `Own` or `Dup` value.
 
 use super::registers::{Held, Registers};
-use crate::circuit::{Circuit, Hold, Op, Shape, ValueId, shards};
+use crate::circuit::{Circuit, Hold, Lanes, Op, Shape, ValueId, lead};
 use crate::clear::plain::{self, Arg};
 use crate::protocol::committee::committee;
-use crate::protocol::{complement, join};
+use crate::protocol::{Context, complement, join, mask};
 use crate::ring::layout::{self, IndexOutOfRange};
-use crate::ring::{Data, Dom, low_mask};
+use crate::ring::{Data, Dom, Planes, carry, low_mask};
 use crate::share::{Rep, next, prev};
 use std::sync::Arc;
 
-/// The result of a local instruction at party `me`.
+/// The result of a local instruction at a party.
 pub(super) fn eval(
     circuit: &Circuit,
-    me: usize,
+    context: Context<'_>,
     regs: &Registers,
     op: &Op,
+    out: ValueId,
 ) -> Result<Held, IndexOutOfRange> {
-    let cx = Cx { circuit, me, regs };
+    let cx = Cx { circuit, me: context.me(), regs, out };
     Ok(match op {
         Op::Add(a, b) | Op::Sub(a, b) => cx.sum(op, *a, *b),
         Op::Mul(a, b) | Op::MatMul { a, b, .. } | Op::Conv2d { x: a, w: b, .. } => {
@@ -30,11 +31,22 @@ pub(super) fn eval(
         Op::Offset(x, c) => cx.offset(*x, *c),
         Op::Not(x) => cx.offset(*x, low_mask(circuit.ty(*x).bits())),
         Op::Reshape(x, _) => regs.get(*x).clone(),
-        Op::Own(x) => Held::one(cx.own(regs.rep(*x))),
-        Op::Dup(x) => Held::one(cx.dup(regs.rep(*x))),
-        Op::AsAdd2(x) => Held::one(cx.as_add2(regs.rep(*x))),
+        Op::Own(x) => Held::one(cx.own(*x)),
+        Op::Dup(x) | Op::DupOf(x, _) => Held::one(cx.dup(regs.rep(*x))),
+        Op::AsAdd2(x) => Held::one(cx.as_add2(*x)),
         Op::AsAdd3(x) => Held::One(regs.rep(*x).first.clone()),
         Op::Trivial(x) => Held::Rep(cx.trivial(*x)),
+        Op::MaskOf(x, _) => Held::Rep(mask::of(regs.rep(*x), cx.lanes(out), cx.me)),
+        Op::Join { mask, dup } => Held::Rep(cx.join(*mask, *dup)),
+        Op::Mask { dom, .. } => Held::Rep(mask::fresh(context, *dom, cx.lanes(out))),
+        Op::Pick { table, index, block } => {
+            let (table, index) = (cx.planes(*table), cx.planes(*index));
+            Held::one(Data::Bits(carry::pick(&table, &index, *block, &cx.one(out))))
+        }
+        Op::Fan { open, mask, products, fan } => {
+            let [open, mask, products] = [open, mask, products].map(|&v| cx.planes(v));
+            Held::one(Data::Bits(carry::fan(&open, &mask, &products, fan, &cx.one(out))))
+        }
         Op::Committee { coin, n, k } => {
             let drawn = committee(regs.one(*coin).get_u128(0), *n, *k);
             let words: Vec<u128> = drawn.into_iter().map(u128::from).collect();
@@ -49,6 +61,8 @@ struct Cx<'a> {
     circuit: &'a Circuit,
     me: usize,
     regs: &'a Registers,
+    /// The result.
+    out: ValueId,
 }
 
 impl<'a> Cx<'a> {
@@ -60,85 +74,136 @@ impl<'a> Cx<'a> {
         &self.circuit.ty(v).shape
     }
 
-    fn elements(&self, v: ValueId) -> usize {
-        self.circuit.ty(v).elements() as usize
+    fn lanes(&self, v: ValueId) -> Lanes {
+        self.circuit.ty(v).lanes()
+    }
+
+    /// Bits of a value that is not replicated.
+    fn planes(&self, v: ValueId) -> &'a Planes {
+        match &**self.regs.one(v) {
+            Data::Bits(p) => p,
+            Data::Ring(_) => unreachable!("the verifier checks domains"),
+        }
+    }
+
+    /// The shape of what this party stores of a tensor of `shape`, which is `len` elements: in shards
+    /// cut between groups, some rows of its leading axis; in others, a flat part.
+    fn stored(&self, shape: &[u64], len: usize, lanes: Lanes) -> Shape {
+        if len == lanes.n {
+            return shape.to_vec();
+        }
+        if lanes.groups == 0 {
+            return vec![len as u64];
+        }
+        let mut out = shape.to_vec();
+        if let Some(d) = out.get_mut(lead(shape)) {
+            *d = *d * len as u64 / lanes.n.max(1) as u64;
+        }
+        out
+    }
+
+    /// An operand's component as an argument.
+    fn arg(&self, v: ValueId, second: bool) -> (&'a Data, Shape) {
+        let x: &Data = match self.regs.get(v) {
+            Held::One(x) => x,
+            Held::Rep(x) if second => &x.second,
+            Held::Rep(x) => &x.first,
+        };
+        match self.hold(v).is_sharded() {
+            true => (x, self.stored(self.shape(v), x.len(), self.lanes(v))),
+            false => (x, self.shape(v).to_vec()),
+        }
+    }
+
+    /// Whether a result has two components.
+    fn is_double(&self) -> bool {
+        matches!(self.hold(self.out), Hold::Rep | Hold::Mask)
     }
 
     /// An operation that applies to each component (or stored part) alone; public operands take
     /// part in each.
     fn linear(&self, op: &Op) -> Result<Held, IndexOutOfRange> {
         let operands = op.operands();
-        let component = |pick: fn(&Rep) -> &Arc<Data>| {
-            let args: Vec<Arg<'_>> = operands
-                .iter()
-                .map(|&v| match self.regs.get(v) {
-                    Held::One(x) => (&**x, self.shape(v)),
-                    Held::Rep(x) => (&**pick(x), self.shape(v)),
-                })
-                .collect();
-            plain::eval(op, &args)
+        let component = |second: bool| {
+            let args: Vec<(&Data, Shape)> = operands.iter().map(|&v| self.arg(v, second)).collect();
+            let sharded = operands.iter().position(|&v| self.hold(v).is_sharded());
+            if let Some(x) = sharded.map(|i| args[i].0)
+                && x.is_empty()
+            {
+                return Ok(Data::zeros(self.circuit.ty(self.out).dom, 0));
+            }
+            let args: Vec<Arg<'_>> = args.iter().map(|(x, s)| (*x, s.as_slice())).collect();
+            match (op, sharded) {
+                (Op::Broadcast(x, to), Some(_)) => {
+                    let (len, lanes) = (args[0].0.len(), self.lanes(*x));
+                    let mut part = to.clone();
+                    if len < lanes.n {
+                        let axis = lead(self.shape(*x));
+                        part[axis] = args[0].1[axis];
+                    }
+                    plain::eval(&Op::Broadcast(*x, part), &args)
+                }
+                _ => plain::eval(op, &args),
+            }
         };
-        let first = component(|x| &x.first)?;
-        if !operands.iter().any(|&v| self.hold(v) == Hold::Rep) {
+        let first = component(false)?;
+        if !self.is_double() {
             return Ok(Held::one(first));
         }
-        Ok(Held::Rep(Rep::new(first, component(|x| &x.second)?)))
+        Ok(Held::Rep(Rep::new(first, component(true)?)))
     }
 
     /// a + b and a - b.
     fn sum(&self, op: &Op, a: ValueId, b: ValueId) -> Held {
-        // The holder of the result; the other operand is brought into its form.
-        let (hold, n) = match (self.hold(a), self.hold(b)) {
-            (Hold::Public, h) => (h, self.elements(b)),
-            (h @ (Hold::Add3 | Hold::Add2), _) | (h, Hold::Public) => (h, self.elements(a)),
-            (_, h) => (h, self.elements(b)),
-        };
+        let hold = self.hold(self.out);
         let component = |second: bool| {
-            let x = self.addend(a, hold, n, second);
-            let y = self.addend(b, hold, n, second);
-            let (sx, sy) = self.shapes(hold, (a, &x), (b, &y));
+            let (x, sx) = self.addend(a, hold, second);
+            let (y, sy) = self.addend(b, hold, second);
             match op {
                 Op::Sub(..) => layout::sub(&x, &sx, &y, &sy).0,
                 _ => layout::add(&x, &sx, &y, &sy).0,
             }
         };
-        match hold {
-            Hold::Rep => Held::Rep(Rep::new(component(false), component(true))),
-            _ => Held::one(component(false)),
+        if self.is_double() {
+            Held::Rep(Rep::new(component(false), component(true)))
+        } else {
+            Held::one(component(false))
         }
     }
 
-    /// What this party adds for operand `v` of a sum of n elements held as `hold`: its first or
-    /// second component.
-    fn addend(&self, v: ValueId, hold: Hold, n: usize, second: bool) -> Arc<Data> {
-        let x = match self.regs.get(v) {
-            Held::Rep(x) if second => return x.second.clone(),
-            Held::Rep(x) => return x.first.clone(),
-            Held::One(x) => x,
+    /// What this party adds for operand `v` of a sum held as `hold`: its first or second component, and
+    /// its shape.
+    fn addend(&self, v: ValueId, hold: Hold, second: bool) -> (Arc<Data>, Shape) {
+        let (data, shape) = self.arg(v, second);
+        let whole = || match self.regs.get(v) {
+            Held::Rep(x) if second => x.second.clone(),
+            Held::Rep(x) => x.first.clone(),
+            Held::One(x) => x.clone(),
         };
         match (self.hold(v), hold) {
-            (Hold::Dup, Hold::Add2) => Arc::new(self.by_one(x, n)),
-            (Hold::Public, Hold::Rep) if self.has_x0(second) => x.clone(),
-            (Hold::Public, Hold::Add3) if self.me == 0 => x.clone(),
-            (Hold::Public, Hold::Rep | Hold::Add3) => Arc::new(Data::zeros(x.dom(), x.len())),
-            (Hold::Public, Hold::Add2) => {
-                let stored = n - shards(n)[self.me].len();
-                let part = self.part(x, hold, n);
-                let all = layout::broadcast(&part, &[part.len() as u64], &[stored as u64]);
-                Arc::new(self.by_one(&all, n))
+            (Hold::Dup, Hold::Add2) => (Arc::new(self.by_one(data, self.lanes(v))), shape),
+            (Hold::Public, Hold::Rep) if self.has_x0(second) => (whole(), shape),
+            (Hold::Public, Hold::Add3) if self.me == 0 => (whole(), shape),
+            (Hold::Public, Hold::Rep | Hold::Add3) => {
+                (Arc::new(Data::zeros(data.dom(), data.len())), shape)
             }
-            (Hold::Public, Hold::Own | Hold::Dup) => self.part(x, hold, n),
-            _ => x.clone(),
-        }
-    }
-
-    /// Shapes under which two addends or factors are aligned: their own, or one flat axis where
-    /// this party stores a part of the tensor.
-    fn shapes(&self, hold: Hold, a: (ValueId, &Data), b: (ValueId, &Data)) -> (Shape, Shape) {
-        if matches!(hold, Hold::Own | Hold::Dup | Hold::Add2) {
-            (vec![a.1.len() as u64], vec![b.1.len() as u64])
-        } else {
-            (self.shape(a.0).to_vec(), self.shape(b.0).to_vec())
+            (Hold::Public, Hold::Add2) => {
+                // Repeated to the whole result, because only one of the two adds it.
+                let (part, shape) = self.part(v, hold, false);
+                let lanes = self.lanes(self.out);
+                let stored = lanes.n - lanes.len(self.me);
+                let to = self.stored(self.shape(self.out), stored, lanes);
+                let part = if stored == 0 {
+                    Data::zeros(data.dom(), 0)
+                } else if shape.len() == to.len() {
+                    layout::broadcast(&part, &shape, &to)
+                } else {
+                    layout::broadcast(&part, &[part.len() as u64], &to)
+                };
+                (Arc::new(self.by_one(&part, lanes)), to)
+            }
+            (Hold::Public, Hold::Own | Hold::Dup) => self.part(v, hold, false),
+            _ => (whole(), shape),
         }
     }
 
@@ -147,46 +212,91 @@ impl<'a> Cx<'a> {
         self.me == if second { 2 } else { 0 }
     }
 
-    /// Of a stored part that r + 1 and r + 2 both know (n elements in all shards): the words where
-    /// this party is r + 1, zeros where it is r + 2.
-    fn by_one(&self, x: &Data, n: usize) -> Data {
-        let (before, after) = complement(n, self.me);
+    /// Of a stored part that r + 1 and r + 2 both know: the words where this party is r + 1, zeros where
+    /// it is r + 2.
+    fn by_one(&self, x: &Data, lanes: Lanes) -> Data {
+        let (before, after) = complement(lanes, self.me);
         join(&x.slice(before), &Data::zeros(x.dom(), after.len()), self.me)
     }
 
-    /// What this party would store of a public tensor that is held as `hold`, of n elements. A
-    /// scalar stays one: it is repeated by alignment.
-    fn part(&self, x: &Arc<Data>, hold: Hold, n: usize) -> Arc<Data> {
-        let s = shards(n);
-        match hold {
-            _ if x.len() == 1 => x.clone(),
-            Hold::Own => Arc::new(x.slice(s[self.me].clone())),
-            Hold::Dup | Hold::Add2 => {
-                let (before, after) = (&s[prev(self.me)], &s[next(self.me)]);
-                Arc::new(join(&x.slice(before.clone()), &x.slice(after.clone()), self.me))
-            }
-            Hold::Public | Hold::Rep | Hold::Add3 => x.clone(),
+    /// The constant 1 for each element of a value that is additive between two: shares of it.
+    fn one(&self, v: ValueId) -> Planes {
+        let lanes = self.lanes(v);
+        let mut ones = Data::zeros(Dom::Bits(1), lanes.n - lanes.len(self.me));
+        ones.offset(1);
+        match self.by_one(&ones, lanes) {
+            Data::Bits(p) => p,
+            Data::Ring(_) => unreachable!("bits stay bits"),
         }
+    }
+
+    /// What this party would store of a public tensor that is held as `hold`, cut as the result: its first
+    /// or second component, and its shape. What is repeated along the shards stays whole.
+    fn part(&self, v: ValueId, hold: Hold, second: bool) -> (Arc<Data>, Shape) {
+        let (x, shape) = (self.regs.one(v), self.shape(v));
+        let out = self.circuit.ty(self.out);
+        let repeated = match out.groups {
+            0 => x.len() == 1 && out.elements() != 1,
+            _ => shape.get(out.lead()) == Some(&1) && out.shape.get(out.lead()) != Some(&1),
+        };
+        if repeated && out.groups == 0 {
+            return (x.clone(), vec![1]);
+        }
+        if repeated {
+            return (x.clone(), shape.to_vec());
+        }
+        let lanes = Lanes { n: x.len(), groups: out.groups };
+        let s = lanes.ranges();
+        let two = |a: usize, b: usize| {
+            let (low, high) = (a.min(b), a.max(b));
+            Data::concat(&[&x.slice(s[low].clone()), &x.slice(s[high].clone())])
+        };
+        let part = match hold {
+            Hold::Own => x.slice(s[self.me].clone()),
+            Hold::Dup | Hold::Add2 => two(prev(self.me), next(self.me)),
+            Hold::Mask if second => two(self.me, next(self.me)),
+            Hold::Mask => two(prev(self.me), self.me),
+            Hold::Public | Hold::Rep | Hold::Add3 => return (x.clone(), shape.to_vec()),
+        };
+        let shape = self.stored(shape, part.len(), lanes);
+        (Arc::new(part), shape)
     }
 
     /// a * b, matrix product, convolution.
     fn product(&self, op: &Op, a: ValueId, b: ValueId) -> Result<Held, IndexOutOfRange> {
-        if let (Held::Rep(x), Held::Rep(y)) = (self.regs.get(a), self.regs.get(b)) {
+        if let (Hold::Rep, Hold::Rep) = (self.hold(a), self.hold(b)) {
+            let (x, y) = (self.regs.rep(a), self.regs.rep(b));
             return Ok(Held::one(self.cross(op, (x, self.shape(a)), (y, self.shape(b)))));
         }
-        let (ha, hb) = (self.hold(a), self.hold(b));
-        let split = [ha, hb].into_iter().find(|h| matches!(h, Hold::Own | Hold::Dup | Hold::Add2));
-        let Some(hold) = split else {
+        let hold = self.hold(self.out);
+        if !hold.is_sharded() {
             return self.linear(op);
+        }
+        let component = |second: bool| {
+            let factor = |v: ValueId| match self.hold(v) {
+                Hold::Public if self.circuit.ty(self.out).groups != 1 => self.part(v, hold, second),
+                Hold::Public => (self.regs.one(v).clone(), self.shape(v).to_vec()),
+                _ => {
+                    let (_, shape) = self.arg(v, second);
+                    match self.regs.get(v) {
+                        Held::Rep(x) if second => (x.second.clone(), shape),
+                        Held::Rep(x) => (x.first.clone(), shape),
+                        Held::One(x) => (x.clone(), shape),
+                    }
+                }
+            };
+            let ((x, sx), (y, sy)) = (factor(a), factor(b));
+            let empty = |v: ValueId, x: &Data| self.hold(v).is_sharded() && x.is_empty();
+            if empty(a, &x) || empty(b, &y) {
+                return Data::zeros(self.circuit.ty(self.out).dom, 0);
+            }
+            plain::product(op, (&x, &sx), (&y, &sy))
         };
-        let n = self.elements(if ha == Hold::Public { b } else { a });
-        let factor = |v: ValueId, h: Hold| {
-            let x = self.regs.one(v);
-            if h == Hold::Public { self.part(x, hold, n) } else { x.clone() }
-        };
-        let (x, y) = (factor(a, ha), factor(b, hb));
-        let (sx, sy) = self.shapes(hold, (a, &x), (b, &y));
-        Ok(Held::one(layout::mul(&x, &sx, &y, &sy).0))
+        if self.is_double() {
+            Ok(Held::Rep(Rep::new(component(false), component(true))))
+        } else {
+            Ok(Held::one(component(false)))
+        }
     }
 
     /// z_i of the product of two replicated tensors: x_i (y_i + y_{i+1}) + x_{i+1} y_i, or the same
@@ -243,7 +353,7 @@ impl<'a> Cx<'a> {
             }
             (Held::One(x), Hold::Add3) if self.me != 0 => Held::One(x.clone()),
             (Held::One(x), Hold::Add2) => {
-                let (before, after) = complement(self.elements(v), self.me);
+                let (before, after) = complement(self.lanes(v), self.me);
                 Held::one(join(&plus(&x.slice(before)), &x.slice(after), self.me))
             }
             (Held::One(x), _) => Held::One(plus(x)),
@@ -251,8 +361,14 @@ impl<'a> Cx<'a> {
     }
 
     /// a = x_r + x_{r+1} in this party's shard.
-    fn own(&self, x: &Rep) -> Data {
-        let shard = shards(x.first.len())[self.me].clone();
+    fn own(&self, v: ValueId) -> Data {
+        let (x, lanes) = (self.regs.rep(v), self.lanes(self.out));
+        if self.hold(v) == Hold::Mask {
+            let [mut a, y1, ..] = mask::parts(x, lanes, self.me);
+            a.add_assign(&y1);
+            return a;
+        }
+        let shard = lanes.ranges()[self.me].clone();
         let mut a = x.first.slice(shard.clone());
         a.add_assign(&x.second.slice(shard));
         a
@@ -261,18 +377,39 @@ impl<'a> Cx<'a> {
     /// b = x_{r+2} in the other shards: the second component where this party is r + 1, the first
     /// where it is r + 2.
     fn dup(&self, x: &Rep) -> Data {
-        let s = shards(x.first.len());
+        let s = self.lanes(self.out).ranges();
         let one = x.second.slice(s[prev(self.me)].clone());
         join(&one, &x.first.slice(s[next(self.me)].clone()), self.me)
     }
 
-    /// x_{r+1} where this party is r + 1, x_{r+2} + x_r where it is r + 2.
-    fn as_add2(&self, x: &Rep) -> Data {
-        let s = shards(x.first.len());
+    /// Of a replicated value x_{r+1} where this party is r + 1, x_{r+2} + x_r where it is r + 2; of a mask
+    /// y_{r+1} and y_r.
+    fn as_add2(&self, v: ValueId) -> Data {
+        let (x, lanes) = (self.regs.rep(v), self.lanes(self.out));
+        if self.hold(v) == Hold::Mask {
+            let [_, _, before, after] = mask::parts(x, lanes, self.me);
+            return join(&before, &after, self.me);
+        }
+        let s = lanes.ranges();
         let one = x.first.slice(s[prev(self.me)].clone());
         let mut two = x.first.slice(s[next(self.me)].clone());
         two.add_assign(&x.second.slice(s[next(self.me)].clone()));
         join(&one, &two, self.me)
+    }
+
+    /// The components from the two parts of the split: x_{r+2} is the part b.
+    fn join(&self, a: ValueId, b: ValueId) -> Rep {
+        let (lanes, me) = (self.lanes(a), self.me);
+        let [y0, y1, before, after] = mask::parts(self.regs.rep(a), lanes, me);
+        let dup = self.regs.one(b);
+        let (one, two) = complement(lanes, me);
+        let place = |own: &Data, before: &Data, after: &Data| {
+            let mut parts = [own; 3];
+            parts[prev(me)] = before;
+            parts[next(me)] = after;
+            Data::concat(&parts)
+        };
+        Rep::new(place(&y0, &before, &dup.slice(two)), place(&y1, &dup.slice(one), &after))
     }
 
     /// x_{r+2} = d, the other components 0: (0, 0) in this party's own shard, (0, d) where it is
@@ -280,16 +417,15 @@ impl<'a> Cx<'a> {
     ///
     /// A public value is x_0, the other components 0.
     fn trivial(&self, v: ValueId) -> Rep {
-        let n = self.elements(v);
+        let lanes = self.lanes(v);
         let d = self.regs.one(v);
         if self.circuit.ty(v).hold == Hold::Public {
             let component =
-                |i: usize| if i == 0 { Data::clone(d) } else { Data::zeros(d.dom(), n) };
+                |i: usize| if i == 0 { Data::clone(d) } else { Data::zeros(d.dom(), lanes.n) };
             return Rep::new(component(self.me), component(next(self.me)));
         }
-        let s = shards(n);
-        let zero = |r: usize| Data::zeros(d.dom(), s[r].len());
-        let (one, two) = complement(n, self.me);
+        let zero = |r: usize| Data::zeros(d.dom(), lanes.len(r));
+        let (one, two) = complement(lanes, self.me);
         let place = |part: Data, shard: usize| {
             let mut parts = [0, 1, 2].map(zero);
             parts[shard] = part;

@@ -40,7 +40,7 @@ pub use submissions::{Replaced, Uploads, Why};
 pub use transcript::{Direction, Event, Recorded, Recorder, Transcript};
 
 use crate::circuit::verify::verify;
-use crate::circuit::{Circuit, From, Op, ValueId};
+use crate::circuit::{Circuit, From, Lanes, Op, ValueId};
 use crate::link::{Header, Kind, Link, LinkError, Peer};
 use crate::ring::{Data, Dom};
 use crate::share::{Prss, RunId, next, prev};
@@ -148,9 +148,11 @@ impl<'a> Engine<'a> {
             self.phase = Phase::Layer(l as u32);
             let last_use = registers::last_use(layer);
             for (i, instr) in layer.local.iter().enumerate() {
-                let value = local::eval(circuit, self.me, &self.regs, &instr.op)
-                    .map_err(|source| RunError::Index { phase: self.phase, source })?;
+                // Every local instruction has a result.
                 if let Some(v) = instr.out {
+                    let cx = self.context(self.instr);
+                    let value = local::eval(circuit, cx, &self.regs, &instr.op, v)
+                        .map_err(|source| RunError::Index { phase: self.phase, source })?;
                     self.define(v, value);
                 }
                 self.instr += 1;
@@ -291,14 +293,14 @@ impl<'a> Engine<'a> {
         RunError::Link { phase: self.phase, peer, problem }
     }
 
-    /// Domain and number of elements that an interactive instruction works on.
-    fn operand(&self, op: &Op) -> (Dom, usize) {
+    /// Domain and shards of what an interactive instruction works on.
+    fn operand(&self, op: &Op) -> (Dom, Lanes) {
         match op.operands().first() {
             Some(&x) => {
                 let ty = self.party.circuit.ty(x);
-                (ty.dom, ty.elements() as usize)
+                (ty.dom, ty.lanes())
             }
-            None => (Dom::Ring(128), 1),
+            None => (Dom::Ring(128), Lanes { n: 1, groups: 0 }),
         }
     }
 }

@@ -21,19 +21,19 @@
 //! **Leakage.** None.
 
 use super::{Context, Incoming, Message, join, part};
-use crate::circuit::shards;
+use crate::circuit::Lanes;
 use crate::ring::{Data, Dom};
 use crate::share::prev;
 
 /// v - rho of this party's shard, to P_{i-1} = P_{i+2}.
-pub fn message(cx: Context<'_>, v: &Data, n: usize) -> Message {
+pub fn message(cx: Context<'_>, v: &Data, lanes: Lanes) -> Message {
     let mut hidden = v.clone();
-    hidden.sub_assign(&cx.next(v.dom(), &shards(n)[cx.me()]));
+    hidden.sub_assign(&cx.next(v.dom(), &lanes.stream(cx.me())));
     Message { to_prev: Some(hidden), ..Message::default() }
 }
 
 /// This party's words in the two shards it does not own: rho in shard i - 1, the message in i + 1.
-pub fn finish(cx: Context<'_>, got: Incoming, dom: Dom, n: usize) -> Data {
-    let rho = cx.prev(dom, &shards(n)[prev(cx.me())]);
+pub fn finish(cx: Context<'_>, got: Incoming, dom: Dom, lanes: Lanes) -> Data {
+    let rho = cx.prev(dom, &lanes.stream(prev(cx.me())));
     join(&rho, &part(got.from_next), cx.me())
 }

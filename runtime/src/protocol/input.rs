@@ -21,27 +21,26 @@
 //! opened component by component (no instruction does).
 
 use super::{Context, Incoming, Message, assemble, part};
-use crate::circuit::shards;
+use crate::circuit::Lanes;
 use crate::ring::{Data, Dom};
 use crate::share::{Rep, next, prev};
 
-/// v - x_r of this party's shard, to P_{i+1}. `n` is the number of elements of all shards.
-pub fn message(cx: Context<'_>, v: &Data, n: usize) -> Message {
-    let mask = cx.prev(v.dom(), &shards(n)[cx.me()]);
+/// v - x_r of this party's shard, to P_{i+1}.
+pub fn message(cx: Context<'_>, v: &Data, lanes: Lanes) -> Message {
+    let mask = cx.prev(v.dom(), &lanes.stream(cx.me()));
     let mut hidden = v.clone();
     hidden.sub_assign(&mask);
     Message { to_next: Some(hidden), kept: vec![mask], ..Message::default() }
 }
 
 /// The shares of all shards.
-pub fn finish(cx: Context<'_>, sent: Message, got: Incoming, dom: Dom, n: usize) -> Rep {
+pub fn finish(cx: Context<'_>, sent: Message, got: Incoming, dom: Dom, lanes: Lanes) -> Rep {
     let me = cx.me();
-    let shard = shards(n);
-    let zero = |r: usize| Data::zeros(dom, shard[r].len());
+    let zero = |r: usize| Data::zeros(dom, lanes.len(r));
     let (before, after) = (prev(me), next(me));
     let first =
         assemble(&part(sent.kept.into_iter().next()), &part(got.from_prev), &zero(after), me);
-    let masks = cx.next(dom, &shard[after]);
+    let masks = cx.next(dom, &lanes.stream(after));
     let second = assemble(&part(sent.to_next), &zero(before), &masks, me);
     Rep::new(first, second)
 }

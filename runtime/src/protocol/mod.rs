@@ -24,14 +24,17 @@
 pub mod coin;
 pub mod committee;
 pub mod deal;
+pub mod deal_mask;
 pub mod input;
+pub mod mask;
+pub mod meet;
 pub mod open;
 pub mod open_to;
 pub mod reshare;
 pub mod signs;
 pub mod xchg;
 
-use crate::circuit::{Op, shards};
+use crate::circuit::{Lanes, Op};
 use crate::ring::{Data, Dom};
 use crate::share::{Prss, Purpose, Stream, next, prev};
 use std::fmt;
@@ -114,14 +117,16 @@ pub struct Counts {
     pub receiver: usize,
 }
 
-/// Elements that party `me` sends for an operand of n elements. Nothing for a local operation.
-pub fn outgoing(op: &Op, n: usize, me: usize) -> Counts {
-    let len = |shard: usize| shards(n)[shard].len();
+/// Elements that party `me` sends for an operand with these shards. Nothing for a local operation.
+pub fn outgoing(op: &Op, lanes: Lanes, me: usize) -> Counts {
+    let (n, len) = (lanes.n, |shard: usize| lanes.len(shard));
     match op {
         Op::Reshare(_) => Counts { prev: n, ..Counts::default() },
         Op::Input(_) => Counts { next: len(me), ..Counts::default() },
-        Op::Deal(_) => Counts { prev: len(me), ..Counts::default() },
-        Op::Xchg(_) => Counts { next: len(prev(me)), prev: len(next(me)), receiver: 0 },
+        Op::Deal(_) | Op::DealMask(_) => Counts { prev: len(me), ..Counts::default() },
+        Op::Xchg(_) | Op::Meet { .. } => {
+            Counts { next: len(prev(me)), prev: len(next(me)), receiver: 0 }
+        }
         Op::Open(_) => Counts { next: n, ..Counts::default() },
         Op::OpenTo { .. } => Counts { receiver: n, ..Counts::default() },
         Op::Coin => Counts { next: 1, ..Counts::default() },
@@ -129,9 +134,9 @@ pub fn outgoing(op: &Op, n: usize, me: usize) -> Counts {
     }
 }
 
-/// Elements that party `me` receives for an operand of n elements.
-pub fn incoming(op: &Op, n: usize, me: usize) -> Counts {
-    let (from_next, from_prev) = (outgoing(op, n, next(me)), outgoing(op, n, prev(me)));
+/// Elements that party `me` receives for an operand with these shards.
+pub fn incoming(op: &Op, lanes: Lanes, me: usize) -> Counts {
+    let (from_next, from_prev) = (outgoing(op, lanes, next(me)), outgoing(op, lanes, prev(me)));
     Counts { next: from_next.prev, prev: from_prev.next, receiver: 0 }
 }
 
@@ -146,19 +151,30 @@ fn part(x: Option<Data>) -> Data {
 
 /// The pieces of the two shards that party `me` does not own, from their storage one after the
 /// other: (shard me - 1, shard me + 1).
-fn pieces(x: &Data, n: usize, me: usize) -> (Data, Data) {
-    let (before, after) = complement(n, me);
+fn pieces(x: &Data, lanes: Lanes, me: usize) -> (Data, Data) {
+    let (before, after) = complement(lanes, me);
     (x.slice(before), x.slice(after))
 }
 
 /// Where the two shards that party `me` does not own lie in its storage of a `Dup` or `Add2` value
-/// of n elements: (shard me - 1, in which me plays r + 1; shard me + 1, in which it plays r + 2).
-pub fn complement(n: usize, me: usize) -> (Range<usize>, Range<usize>) {
-    let s = shards(n);
+/// with these shards: (shard me - 1, in which me plays r + 1; shard me + 1, in which it plays r + 2).
+pub fn complement(lanes: Lanes, me: usize) -> (Range<usize>, Range<usize>) {
+    let s = lanes.ranges();
     let (before, after) = (prev(me), next(me));
     let (low, high) = (before.min(after), before.max(after));
     let (first, second) = (0..s[low].len(), s[low].len()..s[low].len() + s[high].len());
     if before == low { (first, second) } else { (second, first) }
+}
+
+/// Shards `a` and `b` in the order of their indices.
+fn in_order((a, x): (usize, &Data), (b, y): (usize, &Data)) -> Data {
+    if a < b { Data::concat(&[x, y]) } else { Data::concat(&[y, x]) }
+}
+
+/// Where shards `a` and `b` lie, one after the other in the order of their indices.
+pub(crate) fn places(lanes: Lanes, a: usize, b: usize) -> [Range<usize>; 2] {
+    let (na, nb) = (lanes.len(a), lanes.len(b));
+    if a < b { [0..na, na..na + nb] } else { [nb..nb + na, 0..nb] }
 }
 
 /// The inverse of `pieces`: shards me - 1 and me + 1 in the order of their indices.

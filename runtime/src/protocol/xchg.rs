@@ -24,31 +24,31 @@
 //! **Leakage.** None.
 
 use super::{Context, Incoming, Message, assemble, part, pieces};
-use crate::circuit::shards;
+use crate::circuit::Lanes;
 use crate::ring::{Data, Dom};
 use crate::share::{Rep, next, prev};
 
 /// In shard i - 1 (as r + 1) t_1 - F_{i-1,i}, to P_{i+1}; in shard i + 1 (as r + 2) t_2 - F_{i,i+1},
 /// to P_{i-1}. Keeps the two masks.
-pub fn message(cx: Context<'_>, t: &Data, n: usize) -> Message {
-    let (me, dom, shard) = (cx.me(), t.dom(), shards(n));
-    let (mut m1, mut m2) = pieces(t, n, me);
-    let masks = [cx.prev(dom, &shard[prev(me)]), cx.next(dom, &shard[next(me)])];
+pub fn message(cx: Context<'_>, t: &Data, lanes: Lanes) -> Message {
+    let (me, dom) = (cx.me(), t.dom());
+    let (mut m1, mut m2) = pieces(t, lanes, me);
+    let masks = [cx.prev(dom, &lanes.stream(prev(me))), cx.next(dom, &lanes.stream(next(me)))];
     m1.sub_assign(&masks[0]);
     m2.sub_assign(&masks[1]);
     Message { to_next: Some(m1), to_prev: Some(m2), kept: masks.into(), ..Message::default() }
 }
 
 /// The shares of all shards.
-pub fn finish(cx: Context<'_>, sent: Message, got: Incoming, dom: Dom, n: usize) -> Rep {
-    let (me, shard) = (cx.me(), shards(n));
+pub fn finish(cx: Context<'_>, sent: Message, got: Incoming, dom: Dom, lanes: Lanes) -> Rep {
+    let me = cx.me();
     let mut masks = sent.kept.into_iter();
     let (mask1, mask2) = (part(masks.next()), part(masks.next()));
     // y_{r+2} where this party is r + 1, and where it is r + 2.
     let (mut sum1, mut sum2) = (part(sent.to_next), part(sent.to_prev));
     sum1.add_assign(&part(got.from_next));
     sum2.add_assign(&part(got.from_prev));
-    let own = &shard[me];
+    let own = &lanes.stream(me);
     let first = assemble(&cx.prev(dom, own), &mask1, &sum2, me);
     let second = assemble(&cx.next(dom, own), &sum1, &mask2, me);
     Rep::new(first, second)

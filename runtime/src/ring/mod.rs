@@ -21,6 +21,7 @@
 //! number of bits).
 
 mod bits;
+pub mod carry;
 mod data;
 pub mod fixed;
 pub mod kernels;

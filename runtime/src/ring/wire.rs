@@ -1,6 +1,7 @@
 //! How tensors are packed into messages: words little-endian; bits exactly, all planes together.
 
 use super::{Data, Dom, Planes, Word, bits, each_word, with_width};
+use crate::circuit::verify::MAX_PLANES;
 
 /// Bytes that n elements take in a message: n k / 8 for words, ceil(w n / 8) for bits.
 pub fn wire_len(dom: Dom, n: usize) -> usize {
@@ -37,7 +38,7 @@ impl Data {
     /// set, or `dom` is no domain.
     pub fn from_wire(dom: Dom, n: usize, bytes: &[u8]) -> Option<Data> {
         match dom {
-            Dom::Ring(8 | 16 | 32 | 64 | 128) | Dom::Bits(1..=128) => {}
+            Dom::Ring(8 | 16 | 32 | 64 | 128) | Dom::Bits(1..=MAX_PLANES) => {}
             _ => return None,
         }
         let bits_total = n.checked_mul(dom.bits() as usize)?;
@@ -90,7 +91,7 @@ mod tests {
         assert!(Data::from_wire(Dom::Bits(2), 3, &[0, 0]).is_none());
         assert!(Data::from_wire(Dom::Ring(16), 2, &[0; 3]).is_none());
         assert!(Data::from_wire(Dom::Ring(12), 2, &[0; 3]).is_none());
-        assert!(Data::from_wire(Dom::Bits(129), 0, &[]).is_none());
+        assert!(Data::from_wire(Dom::Bits(MAX_PLANES + 1), 0, &[]).is_none());
         assert!(Data::from_wire(Dom::Bits(128), usize::MAX / 2, &[]).is_none());
     }
 

@@ -1,5 +1,6 @@
 //! From text to a circuit.
 
+use super::super::fan::Fan;
 use super::super::verify::MAX_CONSTS;
 use super::super::{
     Check, Circuit, Const, Dom, Encoding, Field, From, Hold, Input, Instr, Layer, Op, Output,
@@ -423,8 +424,15 @@ impl<'a> Tokens<'a> {
     fn ty(&mut self) -> Parsed<Type> {
         self.mark(':')?;
         let word = self.word()?;
+        let (word, groups) = match word.split_once(".g") {
+            None => (word.to_string(), 0),
+            Some((hold, rest)) => {
+                let (groups, dom) = rest.split_once('.').ok_or("expected `.` after the groups")?;
+                (format!("{hold}.{dom}"), number(groups)?)
+            }
+        };
         let (hold, dom) = match word.split_once('.') {
-            None => (Hold::Rep, word),
+            None => (Hold::Rep, word.as_str()),
             Some((hold, dom)) => {
                 let hold = match hold {
                     "pub" => Hold::Public,
@@ -432,21 +440,36 @@ impl<'a> Tokens<'a> {
                     "own" => Hold::Own,
                     "dup" => Hold::Dup,
                     "add2" => Hold::Add2,
+                    "mask" => Hold::Mask,
                     _ => return Err(format!("`{hold}` is no holder")),
                 };
                 (hold, dom)
             }
         };
-        let dom = match dom.split_at_checked(1) {
-            Some(("A", k)) => Dom::Ring(number(k)?),
-            Some(("B", w)) => Dom::Bits(number(w)?),
-            _ => return Err(format!("`{dom}` is no domain: `A` or `B` and a number of bits")),
-        };
-        Ok(Type { hold, dom, shape: self.shape()? })
+        Ok(Type { hold, dom: domain(dom)?, shape: self.shape()?, groups })
+    }
+
+    /// `and [4,3]`, `carry [4,4]`.
+    fn fan(&mut self) -> Parsed<Fan> {
+        let pattern = self.word()?;
+        let sizes = self.shape()?;
+        let sizes: Result<Vec<u32>, _> = sizes.into_iter().map(u32::try_from).collect();
+        let sizes = sizes.map_err(|_| "a group is too large")?;
+        match pattern {
+            "and" => Ok(Fan::And(sizes)),
+            "carry" => Ok(Fan::Carry(sizes)),
+            _ => Err(format!("`{pattern}` is no pattern: `and` or `carry`")),
+        }
     }
 
     fn op(&mut self) -> Parsed<Op> {
-        use Op::*;
+        use Op::{
+            Add, AsAdd2, AsAdd3, Broadcast, Coin, Committee, Concat, Conv2d, Deal, DealMask, Dup,
+            DupOf, Extend, FromBits, Gather, Input, Join, Mask, MaskOf, MatMul, Meet, Monomials,
+            Mul, Narrow, Neg, Not, Offset, Open, OpenTo, Own, Pick, Planes, Project, Raise,
+            Reshape, Reshare, Scale, Shr, Slice, Stack, Sub, Sum, Thermometer, ToBits, ToPlanes,
+            Transpose, Trivial, Xchg,
+        };
         let name = self.word()?;
         if name == "stack" {
             return Ok(Stack(self.values()?));
@@ -456,6 +479,10 @@ impl<'a> Tokens<'a> {
         }
         if name == "coin" {
             return Ok(Coin);
+        }
+        if name == "mask" {
+            let (tag, dom) = (self.number()?, domain(self.word()?)?);
+            return Ok(Mask { tag, dom, shape: self.shape()?, groups: self.named("groups")? });
         }
         // All others have a first operand.
         let x = if OPS.contains(&name) { self.value()? } else { return Err(no_op(name)) };
@@ -518,8 +545,30 @@ impl<'a> Tokens<'a> {
             "xchg" => Xchg(x),
             "open" => Open(x),
             "open_to" => OpenTo { x, output: self.named("output")? },
+            "mask_of" => MaskOf(x, self.named("groups")?),
+            "dup_of" => DupOf(x, self.named("groups")?),
+            "join" => Join { mask: x, dup: self.value()? },
+            "thermometer" => Thermometer { x, block: self.named("block")? },
+            "pick" => Pick { table: x, index: self.value()?, block: self.named("block")? },
+            "monomials" => Monomials { x, fan: self.fan()? },
+            "fan" => {
+                let (mask, products) = (self.value()?, self.value()?);
+                Op::Fan { open: x, mask, products, fan: self.fan()? }
+            }
+            "to_planes" => ToPlanes(x),
+            "deal_mask" => DealMask(x),
+            "meet" => Meet { x, mask: self.value()? },
             _ => return Err(no_op(name)),
         })
+    }
+}
+
+/// `A64`, `B5`.
+fn domain(word: &str) -> Parsed<Dom> {
+    match word.split_at_checked(1) {
+        Some(("A", k)) => Ok(Dom::Ring(number(k)?)),
+        Some(("B", w)) => Ok(Dom::Bits(number(w)?)),
+        _ => Err(format!("`{word}` is no domain: `A` or `B` and a number of bits")),
     }
 }
 
@@ -528,7 +577,17 @@ fn no_op(name: &str) -> String {
 }
 
 /// Operations whose first token is a value.
-const OPS: [&str; 35] = [
+const OPS: [&str; 45] = [
+    "mask_of",
+    "dup_of",
+    "join",
+    "thermometer",
+    "pick",
+    "monomials",
+    "fan",
+    "to_planes",
+    "deal_mask",
+    "meet",
     "add",
     "sub",
     "mul",

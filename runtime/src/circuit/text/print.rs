@@ -1,7 +1,8 @@
 //! From a circuit to its text.
 
+use super::super::fan::Fan;
 use super::super::{
-    Circuit, Const, Encoding, Field, From, Input, Instr, Op, Output, Type, ValueId,
+    Circuit, Const, Dom, Encoding, Field, From, Input, Instr, Op, Output, Type, ValueId,
 };
 use super::lex::quote;
 use std::fmt::Write;
@@ -125,7 +126,13 @@ fn instr(circuit: &Circuit, i: &Instr) -> String {
 }
 
 fn op(op: &Op) -> String {
-    use Op::*;
+    use Op::{
+        Add, AsAdd2, AsAdd3, Broadcast, Coin, Committee, Concat, Conv2d, Deal, DealMask, Dup,
+        DupOf, Extend, FromBits, Gather, Input, Join, Mask, MaskOf, MatMul, Meet, Monomials, Mul,
+        Narrow, Neg, Not, Offset, Open, OpenTo, Own, Pick, Planes, Project, Raise, Reshape,
+        Reshare, Scale, Shr, Slice, Stack, Sub, Sum, Thermometer, ToBits, ToPlanes, Transpose,
+        Trivial, Xchg,
+    };
     let name = op.name();
     match op {
         Add(a, b) | Sub(a, b) | Mul(a, b) => format!("{name} {a} {b}"),
@@ -154,8 +161,37 @@ fn op(op: &Op) -> String {
         OpenTo { x, output } => format!("{name} {x} output {output}"),
         Neg(x) | Not(x) | Own(x) | Dup(x) | AsAdd2(x) | AsAdd3(x) | Trivial(x) | Reshare(x)
         | Input(x) | Deal(x) | Xchg(x) | Open(x) => format!("{name} {x}"),
+        MaskOf(x, groups) | DupOf(x, groups) => format!("{name} {x} groups {groups}"),
+        Join { mask, dup } => format!("{name} {mask} {dup}"),
+        Mask { tag, dom, shape: s, groups } => {
+            format!("{name} {tag} {} {} groups {groups}", domain(*dom), shape(s))
+        }
+        Thermometer { x, block } => format!("{name} {x} block {block}"),
+        Pick { table, index, block } => format!("{name} {table} {index} block {block}"),
+        Monomials { x, fan } => format!("{name} {x} {}", pattern(fan)),
+        Op::Fan { open, mask, products, fan } => {
+            format!("{name} {open} {mask} {products} {}", pattern(fan))
+        }
+        Meet { x, mask } => format!("{name} {x} {mask}"),
+        ToPlanes(x) | DealMask(x) => format!("{name} {x}"),
         Coin => name.to_string(),
     }
+}
+
+fn domain(dom: Dom) -> String {
+    match dom {
+        Dom::Ring(k) => format!("A{k}"),
+        Dom::Bits(w) => format!("B{w}"),
+    }
+}
+
+fn pattern(fan: &Fan) -> String {
+    let name = match fan {
+        Fan::And(_) => "and",
+        Fan::Carry(_) => "carry",
+    };
+    let sizes: Vec<u64> = fan.sizes().iter().map(|&s| s.into()).collect();
+    format!("{name} {}", shape(&sizes))
 }
 
 fn values(xs: &[ValueId]) -> String {

@@ -1,7 +1,7 @@
 //! The typing rule of every operation.
 
 use super::super::{Dom, Hold, Op, Shape, Type, ValueId};
-use super::{MAX_COMMITTEE, MAX_ELEMENTS, MAX_RANK, MAX_TESTS};
+use super::{MAX_COMMITTEE, MAX_ELEMENTS, MAX_PLANES, MAX_RANK, MAX_TESTS};
 use crate::circuit::types::RING_WIDTHS;
 use thiserror::Error;
 
@@ -59,12 +59,21 @@ pub enum TypeError {
 pub fn check_type(ty: &Type) -> Result<(), TypeError> {
     let want = match ty.dom {
         Dom::Ring(k) if !RING_WIDTHS.contains(&k) => "words have 8, 16, 32, 64 or 128 bits",
-        Dom::Bits(w) if !(1..=128).contains(&w) => "elements have 1 to 128 bits",
+        Dom::Bits(w) if !(1..=MAX_PLANES).contains(&w) => "elements have 1 to 4096 bits",
+        _ if ty.groups > 0 && !grouped(ty) => {
+            "groups are of values stored in shards, and parts of the first axis that is not 1"
+        }
         _ if ty.shape.len() > MAX_RANK => "too many axes",
         _ if !bounded(&ty.shape) => "too many elements",
         _ => return Ok(()),
     };
     Err(TypeError::Type { ty: ty.to_string(), want })
+}
+
+/// Whether groups are parts of the leading axis.
+fn grouped(ty: &Type) -> bool {
+    let size = ty.shape.get(ty.lead()).copied().unwrap_or(1);
+    ty.hold.is_sharded() && size.is_multiple_of(u64::from(ty.groups))
 }
 
 /// Whether a shape has at most [`MAX_ELEMENTS`] elements, sizes 0 counted as 1.
@@ -94,8 +103,8 @@ struct Rule<'a> {
     args: Vec<&'a Type>,
 }
 
-const ANY: [Hold; 6] = [Hold::Public, Hold::Rep, Hold::Add3, Hold::Own, Hold::Dup, Hold::Add2];
-const LINEAR: [Hold; 3] = [Hold::Public, Hold::Rep, Hold::Add3];
+const ANY: [Hold; 7] =
+    [Hold::Public, Hold::Rep, Hold::Add3, Hold::Own, Hold::Dup, Hold::Add2, Hold::Mask];
 const KNOWN: [Hold; 3] = [Hold::Public, Hold::Own, Hold::Dup];
 
 impl Rule<'_> {
@@ -104,14 +113,17 @@ impl Rule<'_> {
             Op::Add(..) | Op::Sub(..) | Op::Mul(..) => self.elementwise()?,
             Op::MatMul { trans_b, .. } => self.matmul(*trans_b)?,
             Op::Conv2d { stride, pad, .. } => self.conv2d(*stride, *pad)?,
-            Op::Neg(_) | Op::Scale(..) | Op::Offset(..) => self.same(self.ring(&ANY)?.0),
+            Op::Neg(_) | Op::Scale(..) => self.same(self.ring(&ANY)?.0),
+            // The constant belongs to the other part of the split.
+            Op::Offset(..) => self.same(self.ring(&ANY[..6])?.0),
             Op::Sum { axes, .. } => {
-                let (x, _) = self.ring(&LINEAR)?;
+                let (x, _) = self.ring(&ANY)?;
                 let ascending = axes.windows(2).all(|a| a[0] < a[1]);
                 let inside = axes.last().is_none_or(|&a| a < x.shape.len() as u64);
                 self.need(ascending && inside, "axes are ascending and axes of the operand")?;
                 let kept = x.shape.iter().zip(0..).filter(|(_, i)| !axes.contains(i));
-                Type::new(x.hold, x.dom, kept.map(|(&d, _)| d).collect::<Shape>())
+                let to = kept.map(|(&d, _)| d).collect::<Shape>();
+                self.layout(x, to, !axes.contains(&(x.lead() as u64)))?
             }
             Op::Narrow(_, to) => {
                 let (x, k) = self.ring(&ANY)?;
@@ -144,7 +156,11 @@ impl Rule<'_> {
                 self.need(*k >= w, "the word has room for the bits")?;
                 Type { dom: Dom::Ring(*k), ..x.clone() }
             }
-            Op::Not(_) => self.same(self.bits(&ANY)?.0),
+            Op::Not(_) => {
+                let (x, w) = self.bits(&ANY[..6])?;
+                self.need(w <= 128, "it takes at most 128 planes")?;
+                self.same(x)
+            }
             Op::Planes { start, step, count, .. } => {
                 let (x, w) = self.bits(&ANY)?;
                 let last = u64::from(*start)
@@ -159,47 +175,109 @@ impl Rule<'_> {
             Op::Stack(_) => self.stack()?,
             Op::Reshape(_, to) => {
                 let x = self.one(&ANY)?;
-                let to = Type::new(x.hold, x.dom, to.clone());
+                let to = Type { shape: to.clone(), ..x.clone() };
                 check_type(&to)?;
                 let same = to.elements() == x.elements();
                 self.shapes(same, "a reshape keeps the number of elements")?;
                 to
             }
             Op::Transpose(_, perm) => {
-                let x = self.one(&LINEAR)?;
+                let x = self.one(&ANY)?;
                 let mut seen = perm.clone();
                 seen.sort_unstable();
                 let ok = seen.iter().copied().eq(0..x.shape.len() as u64);
                 self.need(ok, "the axes are a permutation of the operand's")?;
                 let shape = perm.iter().filter_map(|&p| x.shape.get(p as usize).copied());
-                Type::new(x.hold, x.dom, shape.collect::<Shape>())
+                let shape = shape.collect::<Shape>();
+                let first = perm.get(super::super::lead(&shape)).copied();
+                self.layout(x, shape, first.is_none_or(|a| a == x.lead() as u64))?
             }
             Op::Slice { axis, start, len, step, .. } => {
-                let x = self.one(&LINEAR)?;
+                let x = self.one(&ANY)?;
                 let n = self.axis(x, *axis)?;
                 let end = len.checked_sub(1).map_or(Some(*start), |l| {
                     l.checked_mul(*step)?.checked_add(*start)?.checked_add(1)
                 });
                 let ok = *step >= 1 && end.is_some_and(|e| e <= n);
                 self.need(ok, "the indices are in the axis, step 1 or more")?;
-                self.with_axis(x, *axis, *len)
+                let to = self.with_axis(x, *axis, *len).shape;
+                self.layout(x, to, *axis > x.lead() as u64)?
             }
             Op::Concat { axis, .. } => self.concat(*axis)?,
             Op::Broadcast(_, to) => {
-                let x = self.one(&LINEAR)?;
+                let x = self.one(&ANY)?;
                 let fits = |(&d, &t): (&u64, &u64)| d == t || d == 1;
                 let ok = x.shape.len() == to.len() && x.shape.iter().zip(to).all(fits);
                 self.shapes(ok, "the rank is kept, and only axes of size 1 are repeated")?;
-                Type::new(x.hold, x.dom, to.clone())
+                self.layout(x, to.clone(), same_lead(&x.shape, to))?
             }
             Op::Gather { axis, batch, .. } => self.gather(*axis, *batch)?,
-            Op::Own(_) => self.held(Hold::Rep, Hold::Own)?,
+            Op::Own(_) => {
+                let x = self.one(&[Hold::Rep, Hold::Mask])?;
+                Type { hold: Hold::Own, ..x.clone() }
+            }
             Op::Dup(_) => self.held(Hold::Rep, Hold::Dup)?,
-            Op::AsAdd2(_) => self.held(Hold::Rep, Hold::Add2)?,
+            Op::AsAdd2(_) => {
+                let x = self.one(&[Hold::Rep, Hold::Mask])?;
+                Type { hold: Hold::Add2, ..x.clone() }
+            }
+            Op::MaskOf(_, groups) => self.held(Hold::Rep, Hold::Mask)?.grouped(*groups),
+            Op::DupOf(_, groups) => self.held(Hold::Rep, Hold::Dup)?.grouped(*groups),
+            Op::Join { .. } => {
+                let b = self.pair(Hold::Mask, Hold::Dup)?;
+                Type { hold: Hold::Rep, groups: 0, ..b.clone() }
+            }
+            Op::Mask { dom, shape, groups, .. } => {
+                Type::new(Hold::Mask, *dom, shape.clone()).grouped(*groups)
+            }
+            Op::DealMask(_) => self.held(Hold::Own, Hold::Mask)?,
+            Op::Meet { .. } => {
+                let mask = self.pair(Hold::Add2, Hold::Mask)?;
+                Type { hold: Hold::Dup, ..mask.clone() }
+            }
+            Op::Thermometer { block, .. } => {
+                let (x, w) = self.bits(&[Hold::Own, Hold::Public])?;
+                self.need((1..=4).contains(block), "a block has 1 to 4 planes")?;
+                Type { dom: Dom::Bits(thermometer(w, *block)), ..x.clone() }
+            }
+            Op::Pick { block, .. } => {
+                let index = self.pair_shapes(&[Hold::Add2, Hold::Dup])?;
+                self.need((1..=4).contains(block), "a block has 1 to 4 planes")?;
+                let (Dom::Bits(t), Dom::Bits(w)) = (self.args[0].dom, index.dom) else {
+                    return Err(self.domain_error("it takes bits"));
+                };
+                self.domains(t == thermometer(w, *block), "a table for each block of the index")?;
+                let blocks = w.div_ceil(*block);
+                Type { hold: Hold::Add2, dom: Dom::Bits(2 * blocks - 1), ..index.clone() }
+            }
+            Op::Monomials { fan, .. } => {
+                let (x, w) = self.bits(&[Hold::Own])?;
+                self.need(fan.is_valid() && fan.inputs() == w, "the pattern is for these planes")?;
+                let n = fan.monomials();
+                self.need(n >= 1, "the pattern has products")?;
+                Type { dom: Dom::Bits(n), ..x.clone() }
+            }
+            Op::Fan { fan, .. } => {
+                let x = self.pair_shapes(&[Hold::Dup, Hold::Add2, Hold::Add2])?;
+                self.need(fan.is_valid(), "groups have 1 to 10 members")?;
+                let planes = [fan.inputs(), fan.inputs(), fan.monomials()].map(Dom::Bits);
+                let ok = self.args.iter().map(|a| a.dom).eq(planes);
+                self.domains(ok, "the pattern is for these planes")?;
+                Type { hold: Hold::Add2, dom: Dom::Bits(fan.outputs()), ..x.clone() }
+            }
+            Op::ToPlanes(_) => {
+                let (x, w) = self.bits(&ANY)?;
+                let last = x.shape.len().wrapping_sub(1);
+                let c = self.axis(x, last as u64)?;
+                let planes = u64::from(w).saturating_mul(c).min(u64::from(u32::MAX));
+                let to = self.with_axis(x, last as u64, 1).shape;
+                let kept = self.layout(x, to, x.groups <= 1 || x.lead() < last)?;
+                Type { dom: Dom::Bits(planes as u32), ..kept }
+            }
             Op::AsAdd3(_) => self.held(Hold::Rep, Hold::Add3)?,
             Op::Trivial(_) => {
                 let x = self.one(&[Hold::Dup, Hold::Public])?;
-                Type { hold: Hold::Rep, ..x.clone() }
+                Type { hold: Hold::Rep, groups: 0, ..x.clone() }
             }
             Op::Committee { n, k, .. } => {
                 let coin = self.one(&[Hold::Public])?;
@@ -210,9 +288,9 @@ impl Rule<'_> {
             }
             Op::Project { tests, .. } => self.project(*tests)?,
             Op::Reshare(_) => self.held(Hold::Add3, Hold::Rep)?,
-            Op::Input(_) => self.held(Hold::Own, Hold::Rep)?,
+            Op::Input(_) => self.held(Hold::Own, Hold::Rep)?.grouped(0),
             Op::Deal(_) => self.held(Hold::Own, Hold::Add2)?,
-            Op::Xchg(_) => self.held(Hold::Add2, Hold::Rep)?,
+            Op::Xchg(_) => self.held(Hold::Add2, Hold::Rep)?.grouped(0),
             Op::Open(_) => self.held(Hold::Rep, Hold::Public)?,
             Op::OpenTo { .. } => {
                 self.ring(&[Hold::Add3])?;
@@ -254,6 +332,36 @@ impl Rule<'_> {
         Ok(Type { hold: to, ..self.one(&[from])?.clone() })
     }
 
+    /// Two operands held so, over one domain, of one shape, cut alike; the second.
+    fn pair(&self, first: Hold, second: Hold) -> Result<&Type, TypeError> {
+        let x = self.pair_shapes(&[first, second])?;
+        let same = self.args.iter().all(|a| a.dom == x.dom);
+        self.domains(same, "operands are over one domain")?;
+        Ok(x)
+    }
+
+    /// Operands held so, of one shape, cut alike; the last.
+    fn pair_shapes(&self, holds: &[Hold]) -> Result<&Type, TypeError> {
+        match self.args.last() {
+            Some(&x) if self.args.iter().map(|a| a.hold).eq(holds.iter().copied()) => {
+                let same = |a: &&Type| a.shape == x.shape && a.groups == x.groups;
+                self.shapes(self.args.iter().all(same), "shapes are equal and cut alike")?;
+                Ok(x)
+            }
+            _ => Err(self.holders()),
+        }
+    }
+
+    /// A rearranged operand. One that is stored in shards must be cut between groups, and the axis that
+    /// they are parts of stays where it is (`kept`); with one group there is nothing to keep.
+    fn layout(&self, x: &Type, to: Shape, kept: bool) -> Result<Type, TypeError> {
+        let to = Type { shape: to, ..x.clone() };
+        let whole = !x.hold.is_sharded() || x.groups == 1;
+        let ok = whole || x.groups > 0 && kept && grouped(&to);
+        self.shapes(ok, "the axis that shards are parts of stays the first that is not 1")?;
+        Ok(to)
+    }
+
     fn axis(&self, x: &Type, axis: u64) -> Result<u64, TypeError> {
         let size = usize::try_from(axis).ok().and_then(|a| x.shape.get(a));
         size.copied().ok_or(TypeError::Parameter { op: self.name, want: "no such axis" })
@@ -273,11 +381,13 @@ impl Rule<'_> {
         let [a, b] = self.args[..] else { return Err(self.holders()) };
         let is_mul = matches!(self.op, Op::Mul(..));
         let hold = match (a.hold, b.hold) {
-            (Public, h) | (h, Public) => h,
+            (Public, h) | (h, Public) if h != Mask => h,
             (Rep, Rep) if is_mul => Add3,
             (Own, Own) => Own,
             (Dup, Dup) => Dup,
             (Add2, Dup) | (Dup, Add2) => Add2,
+            (Mask, Mask) if !is_mul => Mask,
+            (Public, Mask) | (Mask, Public) if is_mul => Mask,
             (Rep, Rep) if !is_mul => Rep,
             (Add3, Add3) | (Add3, Rep) | (Rep, Add3) if !is_mul => Add3,
             (Add2, Add2) if !is_mul => Add2,
@@ -296,42 +406,73 @@ impl Rule<'_> {
         self.shapes(aligned(&a.shape, &b.shape), "operands are aligned")?;
         let shape: Shape =
             a.shape.iter().zip(&b.shape).map(|(&x, &y)| if x == 1 { y } else { x }).collect();
-        if matches!(hold, Own | Dup | Add2) {
+        let groups = a.groups.max(b.groups);
+        if hold.is_sharded() {
             // The parties store such values in shards, which broadcasting would cut elsewhere.
-            let fits = |t: &Type| {
-                t.shape == shape || (t.hold == Public && t.shape.iter().all(|&d| d == 1))
+            let scalar = |t: &Type| t.hold == Public && t.shape.iter().all(|&d| d == 1);
+            let cut = |t: &Type| {
+                let alike = t.hold == Public || t.groups == groups;
+                alike && (groups == 1 || groups > 0 && leads(&t.shape, &shape, t.hold == Public))
             };
+            let fits = |t: &Type| t.shape == shape && (t.hold == Public || t.groups == groups);
             self.shapes(
-                fits(a) && fits(b),
-                "on own, dup and add2 values shapes are equal, or one operand a public scalar",
+                [a, b].iter().all(|t| fits(t) || scalar(t) || cut(t)),
+                "on values stored in shards shapes are equal, or axes other than the one that \
+                 shards are parts of repeated, or one operand a public scalar",
             )?;
         }
-        Ok(Type { hold, dom, shape })
+        Ok(Type { hold, dom, shape, groups })
     }
 
     /// Holder and ring of a matrix product or convolution.
-    fn product(&self) -> Result<(Hold, Dom), TypeError> {
+    fn product(&self) -> Result<Type, TypeError> {
         let [a, b] = self.args[..] else { return Err(self.holders()) };
         let hold = match (a.hold, b.hold) {
             (Hold::Rep, Hold::Rep) => Hold::Add3,
             (Hold::Public, Hold::Public) => Hold::Public,
-            (Hold::Public, Hold::Rep) | (Hold::Rep, Hold::Public) => Hold::Rep,
+            (Hold::Public, h) | (h, Hold::Public) if h != Hold::Add3 => h,
+            (Hold::Own, Hold::Own) => Hold::Own,
+            (Hold::Dup, Hold::Dup) => Hold::Dup,
+            (Hold::Add2, Hold::Dup) | (Hold::Dup, Hold::Add2) => Hold::Add2,
             _ => return Err(self.holders()),
         };
+        if hold.is_sharded() {
+            // A shard of the result is the product of a shard of each operand that is stored in shards.
+            let groups = a.groups.max(b.groups);
+            let cut = |t: &Type, other: &Type| match t.hold {
+                Hold::Public => groups == 1 || t.shape.first() == Some(&1),
+                _ => {
+                    let by_batch = t.lead() == 0;
+                    t.groups == groups
+                        && (groups == 1 || groups > 1 && (by_batch || other.hold == Hold::Public))
+                }
+            };
+            let batches = a.hold == Hold::Public
+                || b.hold == Hold::Public
+                || groups == 1
+                || a.shape.first() == b.shape.first();
+            let rows = matches!(self.op, Op::Conv2d { .. }) || a.hold != Hold::Public;
+            let left = groups == 1 || b.hold == Hold::Public || b.lead() == 0;
+            self.shapes(
+                cut(a, b) && cut(b, a) && batches && rows && left,
+                "values stored in shards are cut alike, between batches of both, or rows or images of \
+                 the left operand where the other is public and one for all",
+            )?;
+        }
         let ring = matches!(a.dom, Dom::Ring(_)) && a.dom == b.dom;
         self.domains(ring, "operands are over one ring")?;
-        Ok((hold, a.dom))
+        Ok(Type::new(hold, a.dom, []).grouped(a.groups.max(b.groups)))
     }
 
     fn matmul(&self, trans_b: bool) -> Result<Type, TypeError> {
-        let (hold, dom) = self.product()?;
+        let held = self.product()?;
         let want = "they are [B, M, K] and [B, K, N] (transposed: [B, N, K]), a B of 1 repeated";
         match self.args[..] {
             [a, b] => match (&a.shape[..], &b.shape[..]) {
                 (&[ga, m, k], &[gb, p, q]) => {
                     let (kb, n) = if trans_b { (q, p) } else { (p, q) };
                     self.shapes(k == kb && aligned(&[ga], &[gb]), want)?;
-                    Ok(Type::new(hold, dom, [if ga == 1 { gb } else { ga }, m, n]))
+                    Ok(Type { shape: vec![if ga == 1 { gb } else { ga }, m, n], ..held })
                 }
                 _ => Err(self.shape_error(want)),
             },
@@ -340,7 +481,7 @@ impl Rule<'_> {
     }
 
     fn conv2d(&self, stride: u64, pad: u64) -> Result<Type, TypeError> {
-        let (hold, dom) = self.product()?;
+        let held = self.product()?;
         self.need(stride >= 1, "the stride is at least 1")?;
         self.need(pad <= MAX_ELEMENTS, "the padding is too large")?;
         let want = "they are [G, N, C, H, W] and [G, O, C, kh, kw], a G of 1 repeated, and the \
@@ -354,7 +495,7 @@ impl Rule<'_> {
                     match (out(h, kh), out(width, kw)) {
                         (Some(oh), Some(ow)) if fits => {
                             let g = if gx == 1 { gw } else { gx };
-                            Ok(Type::new(hold, dom, [g, n, o, oh, ow]))
+                            Ok(Type { shape: vec![g, n, o, oh, ow], ..held })
                         }
                         _ => Err(self.shape_error(want)),
                     }
@@ -373,27 +514,30 @@ impl Rule<'_> {
             w = w.saturating_add(planes);
         }
         self.same_holders()?;
-        self.shapes(self.args.iter().all(|x| x.shape == first.shape), "shapes are equal")?;
+        let same = |x: &&Type| x.shape == first.shape && x.groups == first.groups;
+        self.shapes(self.args.iter().all(same), "shapes are equal and cut alike")?;
         Ok(Type { dom: Dom::Bits(w), ..first.clone() })
     }
 
     fn concat(&self, axis: u64) -> Result<Type, TypeError> {
-        let first = self.one(&LINEAR)?;
+        let first = self.one(&ANY)?;
         self.same_holders()?;
         self.domains(self.args.iter().all(|x| x.dom == first.dom), "one domain")?;
         let mut size = 0u64;
         for x in &self.args {
             // Equal but for the axis.
             let fits = self.with_axis(x, axis, 0).shape == self.with_axis(first, axis, 0).shape;
-            self.shapes(fits, "all axes but one are equal")?;
+            self.shapes(fits && x.groups == first.groups, "all axes but one are equal")?;
             size = size.saturating_add(self.axis(x, axis)?);
         }
-        Ok(self.with_axis(first, axis, size))
+        let to = self.with_axis(first, axis, size).shape;
+        let kept = self.args.iter().all(|x| x.lead() as u64 != axis && x.lead() == first.lead());
+        self.layout(first, to, kept)
     }
 
     fn gather(&self, axis: u64, batch: u64) -> Result<Type, TypeError> {
         let [x, index] = self.args[..] else { return Err(self.holders()) };
-        if !LINEAR.contains(&x.hold) || index.hold != Hold::Public {
+        if index.hold != Hold::Public {
             return Err(self.holders());
         }
         self.domains(matches!(index.dom, Dom::Ring(_)), "indices are words")?;
@@ -403,7 +547,7 @@ impl Rule<'_> {
         let shared = index.shape.get(..batch) == x.shape.get(..batch);
         self.shapes(shared, "the leading axes are shared")?;
         let shape = [&x.shape[..axis], &index.shape[batch..], &x.shape[axis + 1..]].concat();
-        Ok(Type::new(x.hold, x.dom, shape))
+        self.layout(x, shape, axis > x.lead() && batch <= x.lead())
     }
 
     fn project(&self, tests: u64) -> Result<Type, TypeError> {
@@ -455,6 +599,26 @@ impl Rule<'_> {
     fn need(&self, ok: bool, want: &'static str) -> Result<(), TypeError> {
         if ok { Ok(()) } else { Err(TypeError::Parameter { op: self.name, want }) }
     }
+}
+
+/// Planes that a thermometer code of w planes has.
+fn thermometer(w: u32, block: u32) -> u32 {
+    let code = |b: u32| (1u32 << b) - 1;
+    let rest = w % block;
+    (w / block).saturating_mul(code(block)) + if rest > 0 { code(rest) } else { 0 }
+}
+
+/// Whether the first axis that is not 1 is the same axis, of the same size.
+fn same_lead(from: &[u64], to: &[u64]) -> bool {
+    let axis = super::super::lead(to);
+    from.get(axis) == to.get(axis)
+}
+
+/// Whether an aligned operand has all of the result's first axis that is not 1, or, if it is known to all,
+/// 1 there.
+fn leads(from: &[u64], to: &[u64], public: bool) -> bool {
+    let axis = super::super::lead(to);
+    same_lead(from, to) || public && from.get(axis) == Some(&1)
 }
 
 /// Equal rank, and each axis of equal size or of size 1 in one of them.

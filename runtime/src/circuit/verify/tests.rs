@@ -44,7 +44,7 @@ fn accepts() {
 /// The sample circuit has all operations there are: the list below does not compile without one.
 #[test]
 fn the_sample_has_every_operation() {
-    use Op::*;
+    use Op::{Fan, *};
     let listed = |op: &Op| match op {
         Add(..)
         | Sub(..)
@@ -83,12 +83,23 @@ fn the_sample_has_every_operation() {
         | Xchg(..)
         | Open(..)
         | OpenTo { .. }
+        | MaskOf(..)
+        | DupOf(..)
+        | Join { .. }
+        | Mask { .. }
+        | Thermometer { .. }
+        | Pick { .. }
+        | Monomials { .. }
+        | Fan { .. }
+        | ToPlanes(..)
+        | DealMask(..)
+        | Meet { .. }
         | Coin => op.name(),
     };
     let c = all_ops();
     let instrs = c.layers.iter().flat_map(|l| l.local.iter().chain(&l.exchange));
     let names: BTreeSet<&str> = instrs.map(|i| listed(&i.op)).collect();
-    assert_eq!(names.len(), 38, "{names:?}");
+    assert_eq!(names.len(), 49, "{names:?}");
 }
 
 /// Applies a change to the small circuit and returns the error.
