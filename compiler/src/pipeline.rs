@@ -7,6 +7,7 @@ use crate::certify::guard::{self, Guard, Long};
 use crate::certify::ranges::Ranges;
 use crate::diagnostic::{Diagnostic, Severity, codes};
 use crate::graph::{self, Graph};
+use crate::lower::dealer::Tuning;
 use crate::lower::rings::Rings;
 use crate::passes::{self, Pass};
 use crate::syntax::Sources;
@@ -16,19 +17,22 @@ use slvr_runtime::circuit::traffic::Traffic;
 use slvr_runtime::circuit::{Circuit, verify::verify};
 
 /// What is compiled for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {
     /// Whether the parties check that inputs are in their declared ranges. Without it declared ranges
     /// are taken on trust: for comparison, and for tests of attacks.
     pub enforce: bool,
     /// One ring width for all values instead of the smallest for each.
     pub ring: Option<u32>,
+    /// Which protocols: those of the dealer-style family, chosen for this network; none for family T1.
+    pub dealer: Option<Tuning>,
 }
 
 impl Default for Options {
     /// Enforced ranges, the smallest ring for each value.
     fn default() -> Self {
-        Options { enforce: true, ring: None }
+        let tuning = Tuning { latency: 0.5e-3, bandwidth: 125e6 };
+        Options { enforce: true, ring: None, dealer: Some(tuning) }
     }
 }
 
@@ -117,7 +121,7 @@ fn back(
     let Fitted { graph: fitted, ranges, top } =
         fit::fit(optimised, &guards, most).map_err(|d| vec![*d])?;
     let rings = Rings::new(&fitted, &ranges, options.ring);
-    let draft = lower::lower(&fitted, &ranges, &rings, &guards)?;
+    let draft = lower::lower(&fitted, &ranges, &rings, &guards, options.dealer)?;
     let circuit = schedule::schedule(&fitted, draft);
     if let Err(problem) = verify(&circuit) {
         let at = fitted.outputs.first().map(|o| fitted.sites[o.site as usize].span);

@@ -120,7 +120,9 @@ impl<'a> Replay<'a> {
     fn result(&mut self, v: ValueId, instr: &Instr) -> Vec<Part> {
         match &instr.op {
             Op::Reshape(x, _) => self.slots[x.index()].clone(),
-            Op::AsAdd3(x) => self.slots[x.index()].first().copied().into_iter().collect(),
+            Op::AsAdd3(x) if self.circuit.ty(*x).hold == Hold::Rep => {
+                self.slots[x.index()].first().copied().into_iter().collect()
+            }
             Op::Offset(x, _) | Op::Not(x) => {
                 let (hold, me) = (self.circuit.ty(*x).hold, self.me);
                 let old = self.slots[x.index()].clone();

@@ -15,6 +15,8 @@ pub struct Emit {
     pub consts: Vec<Const>,
     /// Where the next instructions come from.
     pub site: u32,
+    /// Masks so far.
+    masks: u32,
     /// Looked up, never iterated: order does not depend on it.
     known: HashMap<Op, ValueId>,
     known_consts: HashMap<(Type, Vec<u128>), ValueId>,
@@ -94,6 +96,12 @@ impl Emit {
         let out = self.value(Type::new(Hold::Public, Dom::Ring(128), vec![]));
         self.instrs.push(Instr { out: Some(out), op: Op::Coin, site: self.site });
         out
+    }
+
+    /// A fresh mask, unlike all others.
+    pub fn fresh_mask(&mut self, dom: Dom, shape: Shape, groups: u32) -> ValueId {
+        self.masks += 1;
+        self.add(Op::Mask { tag: self.masks, dom, shape, groups })
     }
 
     /// Opens a value to the receiver of an output.

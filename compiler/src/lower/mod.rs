@@ -16,6 +16,7 @@
 pub mod bilinear;
 pub mod bits;
 pub mod comparison;
+pub mod dealer;
 pub mod elementary;
 mod emit;
 pub mod enforce;
@@ -23,6 +24,7 @@ pub mod exponential;
 mod inputs;
 pub mod rings;
 pub mod selection;
+mod split;
 pub mod truncation;
 
 pub use emit::{Draft, Emit};
@@ -34,6 +36,7 @@ use crate::diagnostic::Diagnostic;
 use crate::graph::{Graph, NodeId, Op, Table};
 use crate::syntax::ast::Secrecy;
 use crate::types::Elem;
+use dealer::{Pair, Split, Tuning};
 use rings::Rings;
 use slvr_runtime::circuit::{self, Check, Op as C, ValueId};
 use slvr_runtime::ring::low_mask;
@@ -49,6 +52,10 @@ struct Held {
     add3: Option<ValueId>,
     /// Replicated, or public if the node is.
     full: Option<ValueId>,
+    /// Parts a and b, in the dealer-style family.
+    split: Option<Split>,
+    /// Part a, and words of the other two that they have not exchanged.
+    pair: Option<Pair>,
 }
 
 struct Lowering<'a> {
@@ -57,6 +64,12 @@ struct Lowering<'a> {
     held: Vec<Held>,
     /// Values in a ring other than the node's own.
     converted: BTreeMap<(NodeId, u32), ValueId>,
+    /// Splits of replicated values, by groups.
+    resplit: BTreeMap<(NodeId, u32), Split>,
+    /// Splits in a larger ring, by ring and groups.
+    lifted: BTreeMap<(NodeId, u32, u32), Split>,
+    /// What protocols of the dealer-style family are chosen by; none for family T1.
+    tuning: Option<Tuning>,
     ranges: &'a Ranges,
     rings: &'a Rings,
     /// By index of the input, its dealt value after checks.
@@ -79,12 +92,16 @@ pub fn lower(
     ranges: &Ranges,
     rings: &Rings,
     guards: &[Guard],
+    tuning: Option<Tuning>,
 ) -> std::result::Result<Draft, Vec<Diagnostic>> {
     let mut l = Lowering {
         graph,
         emit: Emit::default(),
         held: vec![Held::default(); graph.len()],
         converted: BTreeMap::new(),
+        resplit: BTreeMap::new(),
+        lifted: BTreeMap::new(),
+        tuning,
         ranges,
         rings,
         dealt: vec![None; graph.inputs.len()],
@@ -102,7 +119,11 @@ pub fn lower(
     let mut refused: Vec<Diagnostic> = Vec::new();
     for id in graph.ids() {
         l.emit.site = graph.node(id).site;
-        match l.node(id) {
+        let held = match l.split_node(id) {
+            Some(held) => Ok(held),
+            None => l.node(id),
+        };
+        match held {
             Ok(held) => {
                 let ring = |x: ValueId| l.emit.ty(x).bits() == rings.of(id);
                 let word = graph.ty(id).elem != Elem::Bit;
@@ -151,11 +172,11 @@ fn fields(fields: &[(String, Vec<u64>)]) -> Vec<circuit::Field> {
 }
 
 fn additive(x: ValueId) -> Held {
-    Held { add3: Some(x), full: None }
+    Held { add3: Some(x), ..Held::default() }
 }
 
 fn full(x: ValueId) -> Held {
-    Held { add3: None, full: Some(x) }
+    Held { full: Some(x), ..Held::default() }
 }
 
 impl Lowering<'_> {
@@ -166,6 +187,16 @@ impl Lowering<'_> {
     /// The node's value replicated (public if the node is): reshared where it was not yet.
     fn full(&mut self, id: NodeId) -> ValueId {
         let held = self.held[id.index()];
+        if held.full.is_none() && (held.split.is_some() || held.pair.is_some()) {
+            let of = held.split.map(|s| s.own).or(held.pair.map(|p| p.add2));
+            let groups = of.map_or(1, |v| self.emit.ty(v).groups);
+            let s = self.split(id, groups);
+            let site = std::mem::replace(&mut self.emit.site, self.graph.node(id).site);
+            let x = dealer::join(&mut self.emit, &s);
+            self.emit.site = site;
+            self.held[id.index()].full = Some(x);
+            return x;
+        }
         match (held.full, held.add3) {
             (Some(x), _) => x,
             (None, Some(x)) => {
@@ -208,6 +239,14 @@ impl Lowering<'_> {
     /// The node's value additive among the three, as an opening to a receiver takes it.
     fn additive(&mut self, id: NodeId) -> ValueId {
         let held = self.held[id.index()];
+        match (held.pair, held.split) {
+            (Some(p), None) => return self.pair_as_add3(p),
+            (_, Some(s)) if held.full.is_none() => {
+                let add2 = self.emit.add(C::AsAdd2(s.dup));
+                return self.pair_as_add3(Pair { own: Some(s.own), add2 });
+            }
+            _ => {}
+        }
         match held.add3 {
             // Once replicated, the shares say the same; either will do.
             Some(x) => x,

@@ -84,6 +84,16 @@ pub(super) fn and_rows(e: &mut Emit, mut bits: ValueId) -> ValueId {
     bits
 }
 
+/// For each of n one-hot labels and each class j whether the label is beyond j, as words of Z_2^k: the sum
+/// of the label's entries beyond j. `[n, classes]`. Local.
+pub(super) fn beyond(e: &mut Emit, label: ValueId, n: u64, classes: u64, k: u32) -> ValueId {
+    let later = (0..classes * classes).map(|i| u128::from(i / classes > i % classes)).collect();
+    let later = e.constant(false, k, &[1, classes, classes], later);
+    let flat = e.add(Op::Reshape(label, vec![1, n, classes]));
+    let beyond = e.add(Op::MatMul { a: flat, b: later, trans_b: false });
+    e.add(Op::Reshape(beyond, vec![n, classes]))
+}
+
 /// 1 where the first largest entry of z along the last axis is the one that the one-hot label
 /// marks: z_y >= z_j for every j, and strictly for j < y. With g_j = 1 where y > j, which is linear
 /// in the label, that is z_y - z_j - g_j >= 0 in raw words: one inner product, C comparisons beside one another, and
@@ -101,13 +111,7 @@ pub fn hit(e: &mut Emit, z: ValueId, label: ValueId, width: u32) -> ValueId {
     let own = if e.ty(own).hold == Hold::Add3 { e.add(Op::Reshare(own)) } else { own };
     let own = e.add(Op::Reshape(own, vec![n, 1]));
 
-    // g_j is the sum of the label's entries beyond j.
-    let later = (0..classes * classes).map(|i| u128::from(i / classes > i % classes)).collect();
-    let later = e.constant(false, k, &[1, classes, classes], later);
-    let flat = e.add(Op::Reshape(label, vec![1, n, classes]));
-    let beyond = e.add(Op::MatMul { a: flat, b: later, trans_b: false });
-    let beyond = e.add(Op::Reshape(beyond, vec![n, classes]));
-
+    let beyond = beyond(e, label, n, classes, k);
     let others = e.add(Op::Reshape(z, vec![n, classes]));
     let margin = e.add(Op::Sub(own, others));
     let margin = e.add(Op::Sub(margin, beyond));

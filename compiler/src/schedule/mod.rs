@@ -8,7 +8,7 @@
 
 use crate::graph::Graph;
 use crate::lower::Draft;
-use slvr_runtime::circuit::{Circuit, Instr, Layer, PartySet, Site, Type, ValueId};
+use slvr_runtime::circuit::{Circuit, Hold, Instr, Layer, Op, PartySet, Site, Type, ValueId};
 
 /// Puts a draft into layers, with the interface of the graph it came from.
 pub fn schedule(graph: &Graph, draft: Draft) -> Circuit {
@@ -54,6 +54,21 @@ fn place(instrs: &[Instr], types: &[Type]) -> Vec<usize> {
         }
         layer.push(at);
     }
+    // Backwards: what a dealer knows before the others waits until it is needed, so that nothing of it is
+    // kept longer than the values of the other two.
+    let mut needed: Vec<Option<usize>> = vec![None; types.len()];
+    for (n, i) in instrs.iter().enumerate().rev() {
+        if let Some(out) = i.out
+            && runs_ahead(&i.op, &types[out.index()])
+            && let Some(user) = needed[out.index()]
+        {
+            layer[n] = (user - usize::from(i.op.is_interactive())).max(layer[n]);
+        }
+        for v in i.op.operands() {
+            let first = needed[v.index()].get_or_insert(layer[n]);
+            *first = layer[n].min(*first);
+        }
+    }
     // Backwards: a growing local value waits for its first user.
     let size = |v: ValueId| {
         let t = &types[v.index()];
@@ -73,6 +88,11 @@ fn place(instrs: &[Instr], types: &[Type]) -> Vec<usize> {
         }
     }
     layer
+}
+
+/// Whether an instruction is a dealer's, or the message it deals: it depends on masks only.
+fn runs_ahead(op: &Op, out: &Type) -> bool {
+    matches!(op, Op::Deal(_) | Op::DealMask(_)) || matches!(out.hold, Hold::Own | Hold::Mask)
 }
 
 /// Lists, for each layer, the values that nothing later reads.

@@ -154,13 +154,14 @@ pub enum Op {
     },
 
     // ---- local, between holders ------------------------------------------------------------
-    /// The part a of the split x = a + b: `Rep -> Own`.
+    /// The part a of the split x = a + b: `Rep -> Own`, `Mask -> Own`.
     Own(ValueId),
     /// The part b of the split x = a + b: `Rep -> Dup`.
     Dup(ValueId),
-    /// x as a sum of two words of the parties that hold b: `Rep -> Add2`.
+    /// x as a sum of two words of the parties that hold b: `Rep -> Add2`, `Dup -> Add2`; of the part a its
+    /// words: `Mask -> Add2`.
     AsAdd2(ValueId),
-    /// x as a sum of three words: `Rep -> Add3`.
+    /// x as a sum of three words: `Rep -> Add3`, `Own -> Add3`, `Add2 -> Add3`.
     AsAdd3(ValueId),
     /// A value that two parties or all know, as a replicated one, without communication:
     /// `Dup -> Rep` (it is the share of those two), `Public -> Rep` (it is x0).

@@ -8,7 +8,7 @@ use super::registers::{Held, Registers};
 use crate::circuit::{Circuit, Hold, Lanes, Op, Shape, ValueId, lead};
 use crate::clear::plain::{self, Arg};
 use crate::protocol::committee::committee;
-use crate::protocol::{Context, complement, join, mask};
+use crate::protocol::{Context, assemble, complement, join, mask};
 use crate::ring::layout::{self, IndexOutOfRange};
 use crate::ring::{Data, Dom, Planes, carry, low_mask};
 use crate::share::{Rep, next, prev};
@@ -34,7 +34,10 @@ pub(super) fn eval(
         Op::Own(x) => Held::one(cx.own(*x)),
         Op::Dup(x) | Op::DupOf(x, _) => Held::one(cx.dup(regs.rep(*x))),
         Op::AsAdd2(x) => Held::one(cx.as_add2(*x)),
-        Op::AsAdd3(x) => Held::One(regs.rep(*x).first.clone()),
+        Op::AsAdd3(x) => match regs.get(*x) {
+            Held::Rep(x) => Held::One(x.first.clone()),
+            Held::One(_) => Held::one(cx.as_add3(*x)),
+        },
         Op::Trivial(x) => Held::Rep(cx.trivial(*x)),
         Op::MaskOf(x, _) => Held::Rep(mask::of(regs.rep(*x), cx.lanes(out), cx.me)),
         Op::Join { mask, dup } => Held::Rep(cx.join(*mask, *dup)),
@@ -274,7 +277,8 @@ impl<'a> Cx<'a> {
         }
         let component = |second: bool| {
             let factor = |v: ValueId| match self.hold(v) {
-                Hold::Public if self.circuit.ty(self.out).groups != 1 => self.part(v, hold, second),
+                // Of a matrix product or convolution the public operand is one for all shards.
+                Hold::Public if matches!(op, Op::Mul(..)) => self.part(v, hold, second),
                 Hold::Public => (self.regs.one(v).clone(), self.shape(v).to_vec()),
                 _ => {
                     let (_, shape) = self.arg(v, second);
@@ -385,7 +389,11 @@ impl<'a> Cx<'a> {
     /// Of a replicated value x_{r+1} where this party is r + 1, x_{r+2} + x_r where it is r + 2; of a mask
     /// y_{r+1} and y_r.
     fn as_add2(&self, v: ValueId) -> Data {
-        let (x, lanes) = (self.regs.rep(v), self.lanes(self.out));
+        let lanes = self.lanes(self.out);
+        if self.hold(v) == Hold::Dup {
+            return self.by_one(self.regs.one(v), lanes);
+        }
+        let x = self.regs.rep(v);
         if self.hold(v) == Hold::Mask {
             let [_, _, before, after] = mask::parts(x, lanes, self.me);
             return join(&before, &after, self.me);
@@ -397,18 +405,25 @@ impl<'a> Cx<'a> {
         join(&one, &two, self.me)
     }
 
+    /// What this party stores of a value, and zeros elsewhere.
+    fn as_add3(&self, v: ValueId) -> Data {
+        let (x, lanes) = (self.regs.one(v), self.lanes(v));
+        let zero = |r: usize| Data::zeros(x.dom(), lanes.len(r));
+        if self.hold(v) == Hold::Own {
+            let others = [zero(prev(self.me)), zero(next(self.me))];
+            return assemble(x, &others[0], &others[1], self.me);
+        }
+        let (before, after) = complement(lanes, self.me);
+        assemble(&zero(self.me), &x.slice(before), &x.slice(after), self.me)
+    }
+
     /// The components from the two parts of the split: x_{r+2} is the part b.
     fn join(&self, a: ValueId, b: ValueId) -> Rep {
         let (lanes, me) = (self.lanes(a), self.me);
         let [y0, y1, before, after] = mask::parts(self.regs.rep(a), lanes, me);
         let dup = self.regs.one(b);
         let (one, two) = complement(lanes, me);
-        let place = |own: &Data, before: &Data, after: &Data| {
-            let mut parts = [own; 3];
-            parts[prev(me)] = before;
-            parts[next(me)] = after;
-            Data::concat(&parts)
-        };
+        let place = |own: &Data, before: &Data, after: &Data| assemble(own, before, after, me);
         Rep::new(place(&y0, &before, &dup.slice(two)), place(&y1, &dup.slice(one), &after))
     }
 

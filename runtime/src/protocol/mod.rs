@@ -187,7 +187,7 @@ pub fn join(before: &Data, after: &Data, me: usize) -> Data {
 }
 
 /// A whole tensor from what belongs to shard me, me - 1 and me + 1.
-fn assemble(own: &Data, before: &Data, after: &Data, me: usize) -> Data {
+pub(crate) fn assemble(own: &Data, before: &Data, after: &Data, me: usize) -> Data {
     let mut parts = [own; 3];
     parts[prev(me)] = before;
     parts[next(me)] = after;

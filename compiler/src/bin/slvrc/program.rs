@@ -111,7 +111,11 @@ pub fn check(target: &Target, sizes: Sizes) -> anyhow::Result<Checked> {
     let text = source(&target.file)?;
     let checked =
         check_text(&target.file, text, bindings(target)?, target.predicate.clone(), sizes)?;
-    let how = pipeline::Options { enforce: !target.trust_inputs, ring: target.ring };
+    let how = pipeline::Options {
+        enforce: !target.trust_inputs,
+        ring: target.ring,
+        ..pipeline::Options::default()
+    };
     Ok(Checked { how, ..checked })
 }
 

@@ -218,7 +218,7 @@ impl Rule<'_> {
             }
             Op::Dup(_) => self.held(Hold::Rep, Hold::Dup)?,
             Op::AsAdd2(_) => {
-                let x = self.one(&[Hold::Rep, Hold::Mask])?;
+                let x = self.one(&[Hold::Rep, Hold::Mask, Hold::Dup])?;
                 Type { hold: Hold::Add2, ..x.clone() }
             }
             Op::MaskOf(_, groups) => self.held(Hold::Rep, Hold::Mask)?.grouped(*groups),
@@ -274,7 +274,10 @@ impl Rule<'_> {
                 let kept = self.layout(x, to, x.groups <= 1 || x.lead() < last)?;
                 Type { dom: Dom::Bits(planes as u32), ..kept }
             }
-            Op::AsAdd3(_) => self.held(Hold::Rep, Hold::Add3)?,
+            Op::AsAdd3(_) => {
+                let x = self.one(&[Hold::Rep, Hold::Own, Hold::Add2])?;
+                Type { hold: Hold::Add3, groups: 0, ..x.clone() }
+            }
             Op::Trivial(_) => {
                 let x = self.one(&[Hold::Dup, Hold::Public])?;
                 Type { hold: Hold::Rep, groups: 0, ..x.clone() }

@@ -1,0 +1,440 @@
+//! Family T2, dealer-style: in each shard one party knows the part a of every value before the other two
+//! know the part b, deals what they need of it ahead, and never receives.
+//!
+//! A value is a [`Split`] x = a + b: a known to the dealer (`Own`), b to the other two (`Dup`). What a local
+//! step leaves is a [`Pair`]: a part of the dealer plus words of the other two (`Add2`); [`settle`] makes a
+//! split of it, by one exchange between these two. All that the dealer sends depends on masks only, so the
+//! scheduler puts it one layer before its use, and the rounds are those of the other two parties.
+//!
+//! With k-bit words, over all three parties:
+//!
+//! | macro | rounds of the two | bits of the dealer | bits of each other |
+//! |---|---|---|---|
+//! | [`settle`] | 1 | 0 | k |
+//! | [`product`], sums of products | 0 | k for each operand whose part a is not shared yet | 0 |
+//! | [`truncate`] to k' bits, k' <= k - f | 0 | 0 | 0 |
+//! | [`truncate`], else | 1 | k'' (f bits rounded up to a ring) | k'' |
+//! | [`negative`], w bits | levels + 1 | tables and products of [`Plan`] | opened bits of [`Plan`] |
+//! | [`inject`] | 0 | 2 k, and k if part a is not shared yet | 0 |
+//! | [`to_word`] | 0 | k | 0 |
+//! | [`all_planes`] of w bits | levels - 1 | 2^s - s - 1 and s for each group of s | 1 for each group |
+//!
+//! A [`Pair`] of a result that is read further costs a [`settle`] on top.
+//!
+//! **Functionality.** Each macro computes exactly what its T1 counterpart does
+//! ([`super::truncation`], [`super::comparison`], [`super::selection`]), on any sharing.
+//!
+//! **Source.** The dealer's role: ASTRA (CCSW 2019), Trio. Thermometer tables and the truncation by parts:
+//! derived for this project (docs/src/protocols.md). Products of many bits: ABY2.0 (USENIX Security 2021).
+//!
+//! **Simulation.** Parties exchange `deal`, `deal_mask` and `meet` messages only, each uniform to its
+//! receiver given all it holds: a dealt word is masked by a pseudorandom word that the receiver does not
+//! hold, and every meet has a fresh mask of which each of the two holds one word. The dealer receives
+//! nothing. Local steps of the others act on what they know. So a simulator draws all messages.
+//! Semi-honest security, one corrupt party.
+
+use super::Emit;
+use super::truncation::ring_for;
+use slvr_runtime::circuit::fan::Fan;
+use slvr_runtime::circuit::{Op, ValueId};
+use slvr_runtime::ring::low_mask;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+/// x = a + b.
+#[derive(Clone, Copy, Debug)]
+pub struct Split {
+    /// a, `Own`.
+    pub own: ValueId,
+    /// b, `Dup`.
+    pub dup: ValueId,
+    /// a as shares of the other two, `Mask`, if it is shared.
+    pub mask: Option<ValueId>,
+}
+
+/// x = a + t.
+#[derive(Clone, Copy, Debug)]
+pub struct Pair {
+    /// a, `Own`; none for 0.
+    pub own: Option<ValueId>,
+    /// t, `Add2`.
+    pub add2: ValueId,
+}
+
+/// What rounds and bytes cost, to choose between protocols.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tuning {
+    /// Seconds from one party to another.
+    pub latency: f64,
+    /// Bytes per second of each party's line.
+    pub bandwidth: f64,
+}
+
+/// The split of a replicated value, cut between `groups` groups.
+pub fn split(e: &mut Emit, x: ValueId, groups: u32) -> Split {
+    let mask = e.add(Op::MaskOf(x, groups));
+    let (own, dup) = (e.add(Op::Own(mask)), e.add(Op::DupOf(x, groups)));
+    Split { own, dup, mask: Some(mask) }
+}
+
+/// Part a as a mask: dealt, if it is not shared.
+pub fn mask(e: &mut Emit, x: &Split) -> ValueId {
+    match x.mask {
+        Some(mask) => mask,
+        None => e.add(Op::DealMask(x.own)),
+    }
+}
+
+/// Part a as words of the other two.
+pub fn shares(e: &mut Emit, x: &Split) -> ValueId {
+    let mask = mask(e, x);
+    e.add(Op::AsAdd2(mask))
+}
+
+/// A replicated value.
+pub fn join(e: &mut Emit, x: &Split) -> ValueId {
+    let mask = mask(e, x);
+    e.add(Op::Join { mask, dup: x.dup })
+}
+
+/// One exchange.
+pub fn settle(e: &mut Emit, x: Pair) -> Split {
+    let mask = e.mask_like(x.add2);
+    let dup = e.add(Op::Meet { x: x.add2, mask });
+    let own = e.add(Op::Own(mask));
+    match x.own {
+        None => Split { own, dup, mask: Some(mask) },
+        Some(a) => Split { own: e.add(Op::Add(a, own)), dup, mask: None },
+    }
+}
+
+/// The same linear operation on both parts of a split, and on the shares of a if there are any.
+pub fn linear(e: &mut Emit, x: &Split, op: impl Fn(ValueId) -> Op) -> Split {
+    let mask = x.mask.map(|m| e.add(op(m)));
+    Split { own: e.add(op(x.own)), dup: e.add(op(x.dup)), mask }
+}
+
+/// x + y or x - y.
+pub fn sum(e: &mut Emit, x: &Split, y: &Split, minus: bool) -> Split {
+    let op = |a, b| if minus { Op::Sub(a, b) } else { Op::Add(a, b) };
+    let mask = match (x.mask, y.mask) {
+        (Some(a), Some(b)) => Some(e.add(op(a, b))),
+        _ => None,
+    };
+    Split { own: e.add(op(x.own, y.own)), dup: e.add(op(x.dup, y.dup)), mask }
+}
+
+/// A bilinear operation: own times own, and b_x (a_y + b_y) + a_x b_y.
+pub fn product(e: &mut Emit, x: &Split, y: &Split, op: impl Fn(ValueId, ValueId) -> Op) -> Pair {
+    let own = e.add(op(x.own, y.own));
+    let (ax, ay) = (shares(e, x), shares(e, y));
+    let small = |e: &Emit, v: ValueId| e.ty(v).elements();
+    let (left, right) = if small(e, y.own) <= small(e, x.own) {
+        let both = e.add(Op::Add(ay, y.dup));
+        (e.add(op(x.dup, both)), e.add(op(ax, y.dup)))
+    } else {
+        let both = e.add(Op::Add(ax, x.dup));
+        (e.add(op(both, y.dup)), e.add(op(x.dup, ay)))
+    };
+    Pair { own: Some(own), add2: e.add(Op::Add(left, right)) }
+}
+
+/// x / 2^f in Z_2^k', as [`super::truncation::exact`]: one of the two integers next to it. |x| <
+/// 2^(k-2) - 2^f.
+///
+/// Modulo 2^(k-f) the shifted parts add up to the result by themselves; only what is above needs the
+/// product of two bits, modulo 2^(k'-k+f).
+pub fn truncate(e: &mut Emit, x: &Split, f: u32, to: u32) -> Split {
+    let k = e.ty(x.own).bits();
+    let b = e.add(Op::Offset(x.dup, (1 << (k - 2)) + (1 << f) - 1));
+    let high_a = e.add(Op::Shr(x.own, f));
+    let high_b = e.add(Op::Shr(b, f));
+    let minus = 0u128.wrapping_sub(1 << (k - 2 - f));
+    let narrow = |e: &mut Emit, v| if to < k { e.add(Op::Narrow(v, to)) } else { v };
+    let (own, dup) = (narrow(e, high_a), narrow(e, high_b));
+    if to <= k - f {
+        let dup = e.add(Op::Offset(dup, minus & low_mask(to)));
+        return Split { own, dup, mask: None };
+    }
+    let wraps = wrap(e, x.own, b, to - (k - f));
+    let (own_wrap, dup_wrap) = (raise(e, wraps.own, to, k - f), raise(e, wraps.dup, to, k - f));
+    let own = e.add(Op::Add(own, own_wrap));
+    let dup = e.add(Op::Add(dup, dup_wrap));
+    let constant = minus.wrapping_sub(1 << (k - f)) & low_mask(to);
+    Split { own, dup: e.add(Op::Offset(dup, constant)), mask: None }
+}
+
+/// x / 2^s as a word of a larger ring, as [`super::enforce::lift`]; `to` > k.
+pub fn lift(e: &mut Emit, x: &Split, s: u32, to: u32) -> Split {
+    let k = e.ty(x.own).bits();
+    let b = e.add(Op::Offset(x.dup, (1 << (k - 2)) + (1 << s) - 1));
+    let high = |e: &mut Emit, v| {
+        let v = if s > 0 { e.add(Op::Shr(v, s)) } else { v };
+        e.add(Op::Extend(v, to))
+    };
+    let (own, dup) = (high(e, x.own), high(e, b));
+    let wraps = wrap(e, x.own, b, to - k + s);
+    let (own_wrap, dup_wrap) = (raise(e, wraps.own, to, k - s), raise(e, wraps.dup, to, k - s));
+    let own = e.add(Op::Add(own, own_wrap));
+    let dup = e.add(Op::Add(dup, dup_wrap));
+    let constant = 0u128.wrapping_sub(1 << (k - s)).wrapping_sub(1 << (k - 2 - s));
+    Split { own, dup: e.add(Op::Offset(dup, constant & low_mask(to))), mask: None }
+}
+
+/// (not msb a)(not msb b), needed modulo 2^bits.
+fn wrap(e: &mut Emit, a: ValueId, b: ValueId, bits: u32) -> Split {
+    let (k, ring) = (e.ty(a).bits(), ring_for(bits));
+    let not_top = |e: &mut Emit, v| {
+        let top = e.add(Op::ToBits { x: v, lo: k - 1, w: 1 });
+        let top = e.add(Op::Not(top));
+        e.add(Op::FromBits(top, ring))
+    };
+    let (u, v) = (not_top(e, a), not_top(e, b));
+    let u = e.add(Op::Deal(u));
+    let add2 = e.add(Op::Mul(u, v));
+    settle(e, Pair { own: None, add2 })
+}
+
+/// 2^shift x in Z_2^to, of a word of a ring of at least `to - shift` bits.
+fn raise(e: &mut Emit, x: ValueId, to: u32, shift: u32) -> ValueId {
+    let own = e.ty(x).bits();
+    let (x, more) = if own < to {
+        // Raising multiplies by 2^(to - own), and own >= to - shift.
+        (e.add(Op::Raise(x, to)), shift + own - to)
+    } else {
+        (x, shift)
+    };
+    if more > 0 { e.add(Op::Scale(x, (1u128 << more) & low_mask(to))) } else { x }
+}
+
+/// How the carry of n bits is computed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// Bits of a leaf.
+    pub block: u32,
+    /// Nodes that become one, level by level.
+    pub levels: Vec<Vec<u32>>,
+    /// Bits of the dealer.
+    pub dealt: u64,
+    /// Bits of each of the other two, the carry not counted.
+    pub opened: u64,
+}
+
+/// Most levels of a tree.
+const MOST_LEVELS: u32 = 6;
+
+impl Plan {
+    /// The plan of fewest bits with at most so many levels, `None` if there is none.
+    fn with_levels(n: u32, most: u32) -> Option<Plan> {
+        let plans = (1..=4).filter_map(|block: u32| {
+            let leaves = n.div_ceil(block);
+            let code = |b: u32| (1u64 << b) - 1;
+            let rest = n % block;
+            let table = u64::from(n / block) * code(block) + if rest > 0 { code(rest) } else { 0 };
+            let (levels, dealt, opened) = tree(leaves, most)?;
+            Some(Plan { block, levels, dealt: table + dealt, opened })
+        });
+        plans.min_by_key(|p| p.dealt + 2 * p.opened)
+    }
+
+    /// The plan that takes least time for so many elements.
+    pub fn new(n: u32, elements: u64, tuning: Tuning) -> Plan {
+        let time = |p: &Plan| {
+            let bits = (p.dealt + 2 * p.opened) as f64 / 3.0;
+            p.levels.len() as f64 * tuning.latency + bits / 8.0 * elements as f64 / tuning.bandwidth
+        };
+        let plans = (0..=MOST_LEVELS).filter_map(|most| Plan::with_levels(n, most));
+        // There is always one of six levels: 10^6 leaves.
+        plans.min_by(|a, b| time(a).total_cmp(&time(b))).unwrap_or_else(|| Plan {
+            block: 4,
+            levels: Vec::new(),
+            dealt: 0,
+            opened: 0,
+        })
+    }
+}
+
+/// Levels of a tree from the leaves, dealt bits, opened bits.
+type Tree = (Vec<Vec<u32>>, u64, u64);
+
+/// The levels above so many leaves, dealt and opened bits: fewest bits with at most so many levels.
+fn tree(nodes: u32, most: u32) -> Option<Tree> {
+    thread_local! {
+        /// Few trees are asked for often: every comparison of a program asks for the same ones.
+        static KNOWN: RefCell<BTreeMap<(u32, u32), Option<Tree>>> = const { RefCell::new(BTreeMap::new()) };
+    }
+    if let Some(known) = KNOWN.with_borrow(|known| known.get(&(nodes, most)).cloned()) {
+        return known;
+    }
+    let found = best_tree(nodes, most);
+    KNOWN.with_borrow_mut(|known| known.insert((nodes, most), found.clone()));
+    found
+}
+
+fn best_tree(nodes: u32, most: u32) -> Option<Tree> {
+    if nodes <= 1 {
+        return Some((Vec::new(), 0, 0));
+    }
+    if most == 0 {
+        return None;
+    }
+    let here = u64::from(2 * nodes - 1);
+    let ways = (1..nodes).filter_map(|groups| {
+        let (small, more) = (nodes / groups, nodes % groups);
+        // The lowest group has no propagate bit: it may as well be larger.
+        let sizes: Vec<u32> = (0..groups).map(|i| small + u32::from(i < more)).collect();
+        let fan = Fan::Carry(sizes.clone());
+        if !fan.is_valid() {
+            return None;
+        }
+        let (levels, dealt, opened) = tree(groups, most - 1)?;
+        let levels = std::iter::once(sizes).chain(levels).collect();
+        Some((levels, dealt + u64::from(fan.monomials()), opened + here))
+    });
+    ways.min_by_key(|(_, dealt, opened)| dealt + 2 * opened)
+}
+
+/// One level of products: opens the factors, deals the products of their masks.
+fn level(e: &mut Emit, x: Pair, fan: Fan) -> Pair {
+    let x = settle(e, x);
+    products(e, &x, fan)
+}
+
+/// Products of bits of which part b is known.
+fn products(e: &mut Emit, x: &Split, fan: Fan) -> Pair {
+    let shares = shares(e, x);
+    let own = e.add(Op::Monomials { x: x.own, fan: fan.clone() });
+    let products = e.add(Op::Deal(own));
+    Pair { own: None, add2: e.add(Op::Fan { open: x.dup, mask: shares, products, fan }) }
+}
+
+/// The sign of x as a bit: 1 where x < 0, for |x| < 2^(w-1).
+///
+/// The top bit of a + b is the two top bits and the carry into them. The dealer sends, for each block of
+/// its low bits, its thermometer code; the others, who know b, choose the entries that say whether the
+/// block generates or propagates a carry; a tree of products of many bits makes one carry of all.
+pub fn negative(e: &mut Emit, x: &Split, w: u32, tuning: Tuning) -> Pair {
+    let top = |e: &mut Emit, v| e.add(Op::ToBits { x: v, lo: w - 1, w: 1 });
+    let (top_a, top_b) = (top(e, x.own), top(e, x.dup));
+    let n = w - 1;
+    if n == 0 {
+        return Pair { own: Some(top_a), add2: e.add(Op::AsAdd2(top_b)) };
+    }
+    let plan = Plan::new(n, e.ty(x.own).elements(), tuning);
+    let low = |e: &mut Emit, v| e.add(Op::ToBits { x: v, lo: 0, w: n });
+    let (a, b) = (low(e, x.own), low(e, x.dup));
+    let code = e.add(Op::Thermometer { x: a, block: plan.block });
+    let table = e.add(Op::Deal(code));
+    let mut carry =
+        Pair { own: None, add2: e.add(Op::Pick { table, index: b, block: plan.block }) };
+    for sizes in plan.levels {
+        carry = level(e, carry, Fan::Carry(sizes));
+    }
+    Pair { own: Some(top_a), add2: e.add(Op::Add(carry.add2, top_b)) }
+}
+
+/// Groups of a product of n bits over some levels, of each at most [`Plan`]'s fan.
+fn and_levels(n: u32, elements: u64, tuning: Tuning) -> Vec<Vec<u32>> {
+    fn ways(n: u32, most: u32) -> Option<(Vec<Vec<u32>>, u64)> {
+        if n <= 1 {
+            return Some((Vec::new(), 0));
+        }
+        if most == 0 {
+            return None;
+        }
+        let each = (1..n).filter_map(|groups| {
+            let (small, more) = (n / groups, n % groups);
+            let sizes: Vec<u32> = (0..groups).map(|i| small + u32::from(i < more)).collect();
+            let fan = Fan::And(sizes.clone());
+            if !fan.is_valid() {
+                return None;
+            }
+            let (rest, bits) = ways(groups, most - 1)?;
+            let bits = bits + u64::from(fan.monomials()) + 2 * u64::from(groups);
+            Some((std::iter::once(sizes).chain(rest).collect::<Vec<_>>(), bits))
+        });
+        each.min_by_key(|(_, bits)| *bits)
+    }
+    let time = |(levels, bits): &(Vec<Vec<u32>>, u64)| {
+        levels.len() as f64 * tuning.latency
+            + *bits as f64 / 24.0 * elements as f64 / tuning.bandwidth
+    };
+    let all = (0..=4).filter_map(|most| ways(n, most));
+    all.min_by(|a, b| time(a).total_cmp(&time(b))).map_or(Vec::new(), |(levels, _)| levels)
+}
+
+/// And of all planes of bits whose part b is known.
+pub fn all_planes(e: &mut Emit, x: &Split, tuning: Tuning) -> Pair {
+    let ty = e.ty(x.own).clone();
+    let mut levels = and_levels(ty.bits(), ty.elements(), tuning).into_iter();
+    let Some(first) = levels.next() else {
+        return Pair { own: Some(x.own), add2: e.add(Op::AsAdd2(x.dup)) };
+    };
+    let mut all = products(e, x, Fan::And(first));
+    for sizes in levels {
+        all = level(e, all, Fan::And(sizes));
+    }
+    all
+}
+
+/// 1 where x = 0, for |x| < 2^(w-1): a and -b are equal bit by bit.
+pub fn zero(e: &mut Emit, x: &Split, w: u32, tuning: Tuning) -> Pair {
+    let own = e.add(Op::ToBits { x: x.own, lo: 0, w });
+    let b = e.add(Op::Neg(x.dup));
+    let b = e.add(Op::ToBits { x: b, lo: 0, w });
+    let dup = e.add(Op::Not(b));
+    all_planes(e, &Split { own, dup, mask: None }, tuning)
+}
+
+/// A bit as a word of Z_2^k: u + v - 2 u v, u known to the dealer, v to the others.
+pub fn to_word(e: &mut Emit, c: &Split, k: u32) -> Pair {
+    let u = e.add(Op::FromBits(c.own, k));
+    let v = e.add(Op::FromBits(c.dup, k));
+    let shares = e.add(Op::Deal(u));
+    let minus = e.add(Op::Scale(v, 2u128.wrapping_neg() & low_mask(k)));
+    let twice = e.add(Op::Mul(shares, minus));
+    Pair { own: Some(u), add2: e.add(Op::Add(twice, v)) }
+}
+
+/// c x for a bit c = u xor v and a word x = a + b: v (a + b) + (1 - 2 v)(u a + u b).
+pub fn inject(e: &mut Emit, c: &Split, x: &Split) -> Pair {
+    let k = e.ty(x.own).bits();
+    let u = e.add(Op::FromBits(c.own, k));
+    let v = e.add(Op::FromBits(c.dup, k));
+    let ua = e.add(Op::Mul(u, x.own));
+    let (u, ua) = (e.add(Op::Deal(u)), e.add(Op::Deal(ua)));
+    let ub = e.add(Op::Mul(u, x.dup));
+    let ux = e.add(Op::Add(ua, ub));
+    let sign = super::selection::one_minus_twice(e, v, k);
+    let flipped = e.add(Op::Mul(ux, sign));
+    let a = shares(e, x);
+    let whole = e.add(Op::Add(a, x.dup));
+    let kept = e.add(Op::Mul(whole, v));
+    Pair { own: None, add2: e.add(Op::Add(kept, flipped)) }
+}
+
+/// Bits `[.., c]` as c planes of `[.., 1]`.
+pub fn to_planes(e: &mut Emit, x: &Split) -> Split {
+    linear(e, x, Op::ToPlanes)
+}
+
+/// Complement: of part b.
+pub fn not(e: &mut Emit, x: Pair) -> Pair {
+    Pair { own: x.own, add2: e.add(Op::Not(x.add2)) }
+}
+
+/// Size-1 axes repeated.
+pub fn broadcast(e: &mut Emit, x: &Split, shape: &[u64]) -> Split {
+    if e.ty(x.own).shape == shape {
+        return *x;
+    }
+    linear(e, x, |v| Op::Broadcast(v, shape.to_vec()))
+}
+
+impl Emit {
+    /// A fresh mask for an exchange of `x`.
+    fn mask_like(&mut self, x: ValueId) -> ValueId {
+        let ty = self.ty(x).clone();
+        self.fresh_mask(ty.dom, ty.shape, ty.groups)
+    }
+}

@@ -1,0 +1,559 @@
+//! Nodes in the form of the dealer-style family ([`super::dealer`]): which of them are, in how many groups
+//! their shards are cut, and the nodes that know both forms.
+//!
+//! A node's value may be replicated, a [`Split`] or a [`Pair`]; each form is made when it is asked for
+//! ([`Lowering::full`], [`Lowering::split`]). Going from a split to a replicated value takes no round, but the dealer of
+//! what is made of a replicated value learns its part only when the value is there: so values stay
+//! split, with the same dealers, as long as operations go shard by shard.
+
+use super::dealer::{self, Pair, Split, Tuning};
+use super::{Held, Lowering, word};
+use crate::certify::ranges::signed_bits;
+use crate::graph::{NodeId, Op};
+use crate::types::Elem;
+use slvr_runtime::circuit::{Dom, Hold, Op as C, Type, ValueId, lead, verify};
+
+/// Values of at most so many elements have one dealer for all: they are soon combined across clients.
+const FEW: u64 = 4096;
+
+fn split(x: Split) -> Held {
+    Held { split: Some(x), ..Held::default() }
+}
+
+fn pair(x: Pair) -> Held {
+    Held { pair: Some(x), ..Held::default() }
+}
+
+/// How many groups a value's shards are cut between if nothing else decides.
+fn default_groups(shape: &[u64]) -> u32 {
+    let elements: u64 = shape.iter().product();
+    let size = shape.get(lead(shape)).copied().unwrap_or(1);
+    match u32::try_from(size) {
+        Ok(groups) if elements > FEW && groups >= 3 => groups,
+        _ => 1,
+    }
+}
+
+impl Lowering<'_> {
+    /// The groups of a value that is in a form of this family.
+    fn groups(&self, id: NodeId) -> Option<u32> {
+        let held = &self.held[id.index()];
+        let value = held.split.map(|s| s.own).or(held.pair.map(|p| p.add2))?;
+        Some(self.emit.ty(value).groups)
+    }
+
+    fn is_split(&self, id: NodeId) -> bool {
+        self.groups(id).is_some()
+    }
+
+    /// The node's value split with its own groups, or as `groups` says.
+    pub(super) fn split(&mut self, id: NodeId, groups: u32) -> Split {
+        let held = self.held[id.index()];
+        let own = match (held.split, held.pair) {
+            (Some(s), _) => Some(s),
+            (None, Some(p)) => {
+                let site = std::mem::replace(&mut self.emit.site, self.graph.node(id).site);
+                let s = dealer::settle(&mut self.emit, p);
+                self.emit.site = site;
+                self.held[id.index()].split = Some(s);
+                Some(s)
+            }
+            (None, None) => None,
+        };
+        if let Some(s) = own.filter(|s| self.emit.ty(s.own).groups == groups) {
+            return s;
+        }
+        if let Some(&s) = self.resplit.get(&(id, groups)) {
+            return s;
+        }
+        let x = self.full(id);
+        let s = dealer::split(&mut self.emit, x, groups);
+        self.resplit.insert((id, groups), s);
+        s
+    }
+
+    /// The same in a ring of k bits.
+    fn split_in(&mut self, id: NodeId, k: u32, groups: u32) -> Split {
+        let x = self.split(id, groups);
+        let own = self.emit.ty(x.own).bits();
+        if self.graph.ty(id).elem == Elem::Bit || own == k {
+            return x;
+        }
+        if own > k {
+            return dealer::linear(&mut self.emit, &x, |v| C::Narrow(v, k));
+        }
+        if let Some(&s) = self.lifted.get(&(id, k, groups)) {
+            return s;
+        }
+        let s = dealer::lift(&mut self.emit, &x, 0, k);
+        self.lifted.insert((id, k, groups), s);
+        s
+    }
+
+    /// A split operand in the ring that the node reads it in.
+    fn split_operand(&mut self, id: NodeId, i: usize, groups: u32) -> Split {
+        let k = self.rings.operand(self.graph, self.ranges, id, i);
+        self.split_in(self.graph.arg(id, i), k, groups)
+    }
+
+    /// The pair of a node in a ring of k bits, if it has only that and nothing else will settle it.
+    fn pending_pair(&mut self, id: NodeId, k: u32, groups: u32) -> Option<Pair> {
+        let held = self.held[id.index()];
+        if held.split.is_some() || held.full.is_some() || self.groups(id) != Some(groups) {
+            return None;
+        }
+        let alone =
+            self.graph.users(id).len() == 1 && !self.graph.outputs.iter().any(|o| o.node == id);
+        let bits = self.graph.ty(id).elem == Elem::Bit;
+        let own = held.pair.map(|p| self.emit.ty(p.add2).bits())?;
+        let x = held.pair.filter(|_| alone && (bits || own >= k))?;
+        if bits || own == k {
+            return Some(x);
+        }
+        let own = x.own.map(|v| self.emit.add(C::Narrow(v, k)));
+        Some(Pair { own, add2: self.emit.add(C::Narrow(x.add2, k)) })
+    }
+
+    /// Whether an operation applies to operands held so, cut between so many groups.
+    fn fits(&self, ids: &[NodeId], hold: Hold, groups: u32, op: &C) -> bool {
+        let types: Vec<Type> = ids
+            .iter()
+            .map(|&id| {
+                let dom = match self.graph.ty(id).elem {
+                    Elem::Bit => Dom::Bits(1),
+                    _ => Dom::Ring(64),
+                };
+                let shape = self.graph.shape(id).to_vec();
+                match self.secret(id) {
+                    true => Type::new(hold, dom, shape).grouped(groups),
+                    false => Type::new(Hold::Public, dom, shape),
+                }
+            })
+            .collect();
+        let sound = types.iter().all(|t| verify::check_type(t).is_ok());
+        sound && verify::infer(op, &|v| &types[v.index()]).is_ok()
+    }
+
+    /// The groups in which an operation on these operands goes shard by shard: those of the largest operand
+    /// that is split already, if they do.
+    fn common(&self, id: NodeId, ids: &[NodeId], op: &C) -> Option<u32> {
+        let mut split: Vec<NodeId> = ids.iter().copied().filter(|&i| self.is_split(i)).collect();
+        split.sort_by_key(|&i| std::cmp::Reverse(self.graph.elements(i)));
+        let mut ways: Vec<u32> = split.into_iter().filter_map(|i| self.groups(i)).collect();
+        if ways.is_empty() {
+            let most = ids.iter().copied().chain([id]).max_by_key(|&i| self.graph.elements(i));
+            ways.extend(most.map(|i| default_groups(self.graph.shape(i))));
+            ways.push(1);
+        }
+        ways.into_iter().find(|&g| self.fits(ids, Hold::Own, g, op))
+    }
+
+    /// A linear operation of one operand, and public ones that the operation already names.
+    fn split_linear(&mut self, id: NodeId, x: NodeId, op: &dyn Fn(ValueId) -> C) -> Option<Held> {
+        let groups = self.groups(x)?;
+        let k = self.rings.of(id);
+        let shrinks = self.graph.elements(id) <= self.graph.elements(x);
+        let bits = self.graph.ty(x).elem == Elem::Bit;
+        let dom = if bits { Dom::Bits(1) } else { Dom::Ring(k) };
+        let ty = Type::new(Hold::Own, dom, self.graph.shape(x).to_vec()).grouped(groups);
+        let next = ValueId(self.emit.types.len() as u32);
+        let types = |v: ValueId| if v == next { &ty } else { self.emit.ty(v) };
+        verify::infer(&op(next), &types).ok()?;
+        if let Some(p) = if shrinks { self.pending_pair(x, k, groups) } else { None } {
+            let own = p.own.map(|v| self.emit.add(op(v)));
+            return Some(pair(Pair { own, add2: self.emit.add(op(p.add2)) }));
+        }
+        let s = self.split_in(x, k, groups);
+        Some(split(dealer::linear(&mut self.emit, &s, op)))
+    }
+
+    /// A node in this family; `None` where it is not, or where nothing speaks for it.
+    pub(super) fn split_node(&mut self, id: NodeId) -> Option<Held> {
+        let tuning = self.tuning?;
+        if !self.secret(id) {
+            return None;
+        }
+        let g = self.graph;
+        let args = g.args(id);
+        let k = self.rings.of(id);
+        match g.op(id) {
+            Op::Neg => self.split_linear(id, args[0], &C::Neg),
+            Op::Scale(c) => {
+                let c = word(*c, k);
+                self.split_linear(id, args[0], &|x| C::Scale(x, c))
+            }
+            Op::Shift(by) => {
+                let c = word(f64::from(*by).exp2(), k);
+                self.split_linear(id, args[0], &|x| C::Scale(x, c))
+            }
+            Op::Halve(_) => {
+                let to = g.shape(id).to_vec();
+                self.split_linear(id, args[0], &|x| C::Reshape(x, to.clone()))
+            }
+            Op::Sum(axes) => self.split_linear(id, args[0], &|x| C::Sum { x, axes: axes.clone() }),
+            Op::Reshape(to) => self.split_linear(id, args[0], &|x| C::Reshape(x, to.clone())),
+            Op::Transpose(p) => self.split_linear(id, args[0], &|x| C::Transpose(x, p.clone())),
+            Op::Slice { axis, start, len, step } => {
+                let (axis, start, len, step) = (*axis, *start, *len, *step);
+                self.split_linear(id, args[0], &|x| C::Slice { x, axis, start, len, step })
+            }
+            Op::Broadcast(to) => self.split_linear(id, args[0], &|x| C::Broadcast(x, to.clone())),
+            Op::Gather { axis, batch } => {
+                self.groups(args[0])?;
+                let index = self.full(args[1]);
+                let (axis, batch) = (*axis, *batch);
+                self.split_linear(id, args[0], &|x| C::Gather { x, index, axis, batch })
+            }
+            Op::Not => {
+                let p = match self.groups(args[0]) {
+                    Some(groups) => self.pending_pair(args[0], 1, groups),
+                    None => return None,
+                };
+                if let Some(p) = p {
+                    return Some(pair(dealer::not(&mut self.emit, p)));
+                }
+                let groups = self.groups(args[0])?;
+                let s = self.split(args[0], groups);
+                Some(split(Split { dup: self.emit.add(C::Not(s.dup)), ..s }))
+            }
+            Op::Add | Op::Sub | Op::Xor => self.split_sum(id, args[0], args[1]),
+            Op::Mul | Op::And => self.split_product(id, &C::Mul),
+            Op::MatMul { trans_b } => {
+                let trans_b = *trans_b;
+                self.split_product(id, &|a, b| C::MatMul { a, b, trans_b })
+            }
+            Op::Conv2d { stride, pad } => {
+                let (stride, pad) = (*stride, *pad);
+                self.split_product(id, &|x, w| C::Conv2d { x, w, stride, pad })
+            }
+            Op::Trunc(by) => {
+                let groups =
+                    self.groups(args[0]).unwrap_or_else(|| default_groups(g.shape(args[0])));
+                let x = self.split_operand(id, 0, groups);
+                Some(split(dealer::truncate(&mut self.emit, &x, *by, k)))
+            }
+            Op::Lt | Op::Eq => {
+                let (x, width) = self.split_difference(id)?;
+                let sign = match g.op(id) {
+                    Op::Lt => dealer::negative(&mut self.emit, &x, width, tuning),
+                    _ => dealer::zero(&mut self.emit, &x, width, tuning),
+                };
+                Some(pair(sign))
+            }
+            Op::ToInt => {
+                let groups =
+                    self.groups(args[0]).unwrap_or_else(|| default_groups(g.shape(args[0])));
+                let c = self.split(args[0], groups);
+                Some(pair(dealer::to_word(&mut self.emit, &c, k)))
+            }
+            Op::Gate if self.cut(id) => Some(Held::default()),
+            Op::Gate => {
+                let groups = self.common(id, &args, &C::Mul(ValueId(0), ValueId(1)))?;
+                let s = self.split_operand(id, 1, groups);
+                let width = self.ranges.bits(args[1]);
+                let negative = dealer::negative(&mut self.emit, &s, width, tuning);
+                let keep = dealer::not(&mut self.emit, negative);
+                let keep = dealer::settle(&mut self.emit, keep);
+                let v = self.split_in(args[0], k, groups);
+                Some(pair(dealer::inject(&mut self.emit, &keep, &v)))
+            }
+            Op::Saturate(top) => self.split_saturate(id, *top, tuning),
+            Op::Select if g.ty(id).elem != Elem::Bit => self.split_select(id),
+            Op::Hit => self.split_hit(id, tuning),
+            _ => None,
+        }
+    }
+
+    /// a + b, a - b, a xor b.
+    fn split_sum(&mut self, id: NodeId, a: NodeId, b: NodeId) -> Option<Held> {
+        if !self.is_split(a) && !self.is_split(b) {
+            return None;
+        }
+        let minus = *self.graph.op(id) == Op::Sub;
+        let op = |x, y| if minus { C::Sub(x, y) } else { C::Add(x, y) };
+        let groups = self.common(id, &[a, b], &op(ValueId(0), ValueId(1)))?;
+        let k = self.rings.of(id);
+        let n = self.graph.elements(id);
+        let pending = |l: &mut Self, x: NodeId, other: NodeId| {
+            let fits = l.secret(x) && n <= l.graph.elements(x) && x != other;
+            if fits { l.pending_pair(x, k, groups) } else { None }
+        };
+        let (pa, pb) = (pending(self, a, b), pending(self, b, a));
+        if pa.is_none() && pb.is_none() && self.secret(a) && self.secret(b) {
+            let (x, y) = (self.split_in(a, k, groups), self.split_in(b, k, groups));
+            return Some(split(dealer::sum(&mut self.emit, &x, &y, minus)));
+        }
+        // Each operand as a part of the dealer, if it has one, and one of the others.
+        let mut parts = [(a, pa), (b, pb)].map(|(x, p)| match p {
+            Some(p) => (p.own, p.add2),
+            None if self.secret(x) => {
+                let s = self.split_in(x, k, groups);
+                (Some(s.own), s.dup)
+            }
+            None => (None, self.at(x, k)),
+        });
+        let whole = |e: &mut super::Emit, v: ValueId, shape: &[u64]| {
+            let v = if e.ty(v).shape == shape { v } else { e.add(C::Broadcast(v, shape.to_vec())) };
+            v
+        };
+        let shape = self.graph.shape(id).to_vec();
+        let own = match (parts[0].0, parts[1].0) {
+            (Some(x), Some(y)) => Some(self.emit.add(op(x, y))),
+            (Some(x), None) => Some(whole(&mut self.emit, x, &shape)),
+            (None, Some(y)) => {
+                let y = whole(&mut self.emit, y, &shape);
+                Some(if minus { self.emit.add(C::Neg(y)) } else { y })
+            }
+            (None, None) => None,
+        };
+        // A difference of what the two hold and what both know: the verifier has no rule for Add2 - Dup.
+        if minus
+            && self.emit.ty(parts[1].1).hold == Hold::Dup
+            && self.emit.ty(parts[0].1).hold == Hold::Add2
+        {
+            parts[1].1 = self.emit.add(C::Neg(parts[1].1));
+            let add2 = self.emit.add(C::Add(parts[0].1, parts[1].1));
+            return Some(pair(Pair { own, add2 }));
+        }
+        let rest = self.emit.add(op(parts[0].1, parts[1].1));
+        Some(match self.emit.ty(rest).hold {
+            Hold::Add2 => pair(Pair { own, add2: rest }),
+            _ => {
+                let own = own?;
+                // A public addend leaves part a, and its shares, as they are.
+                let mask =
+                    [(a, b, false), (b, a, minus)].into_iter().find_map(|(x, other, neg)| {
+                        let s = self.held[x.index()].split?;
+                        let same = s.own == own && !self.secret(other) && !neg;
+                        if same { s.mask } else { None }
+                    });
+                split(Split { own, dup: rest, mask })
+            }
+        })
+    }
+
+    /// A product of any kind.
+    fn split_product(&mut self, id: NodeId, op: &dyn Fn(ValueId, ValueId) -> C) -> Option<Held> {
+        let g = self.graph;
+        let args = [g.arg(id, 0), g.arg(id, 1)];
+        let secret = args.map(|x| self.secret(x));
+        let any = args.iter().any(|&x| self.is_split(x));
+        let elementwise = matches!(g.op(id), Op::Mul | Op::And);
+        if secret != [true; 2] {
+            // Public times secret is linear.
+            let x = if secret[0] { args[0] } else { args[1] };
+            if !any && elementwise {
+                return None;
+            }
+            let k = self.rings.operand(g, self.ranges, id, usize::from(!secret[0]));
+            let groups = self.common(id, &args, &op(ValueId(0), ValueId(1)))?;
+            let public = self.operand_of(id, usize::from(secret[0]));
+            let op = |v| if secret[0] { op(v, public) } else { op(public, v) };
+            let larger = g.elements(id) > g.elements(x);
+            if let Some(p) = if larger { None } else { self.pending_pair(x, k, groups) } {
+                let own = p.own.map(|v| self.emit.add(op(v)));
+                return Some(pair(Pair { own, add2: self.emit.add(op(p.add2)) }));
+            }
+            // The shares of part a are rarely read: they are dealt again if they are.
+            let s = Split { mask: None, ..self.split_in(x, k, groups) };
+            return Some(split(dealer::linear(&mut self.emit, &s, op)));
+        }
+        // What is only opened need not be reshared, and large replicated values stay as they are.
+        let most = args.iter().map(|&x| g.elements(x)).max().unwrap_or(0);
+        let opened = self.only_opened(id);
+        if opened || !any && most > 64 * g.elements(id) {
+            return None;
+        }
+        let groups = self.common(id, &args, &op(ValueId(0), ValueId(1)))?;
+        let (x, y) = (self.split_operand(id, 0, groups), self.split_operand(id, 1, groups));
+        Some(pair(dealer::product(&mut self.emit, &x, &y, op)))
+    }
+
+    /// Whether all that is made of a node is linear and revealed.
+    fn only_opened(&self, id: NodeId) -> bool {
+        let users = self.graph.users(id);
+        let opened = self.graph.outputs.iter().any(|o| o.node == id);
+        (opened || !users.is_empty())
+            && users.iter().all(|&u| {
+                let linear = matches!(
+                    self.graph.op(u),
+                    Op::Neg
+                        | Op::Scale(_)
+                        | Op::Shift(_)
+                        | Op::Sum(_)
+                        | Op::Reshape(_)
+                        | Op::Slice { .. }
+                );
+                linear && self.only_opened(u)
+            })
+    }
+
+    /// The difference of a comparison's operands, and the bits that hold it.
+    fn split_difference(&mut self, id: NodeId) -> Option<(Split, u32)> {
+        let g = self.graph;
+        let args = [g.arg(id, 0), g.arg(id, 1)];
+        let width = match self.rings.fixed() {
+            Some(k) => k,
+            None => self.ranges.difference_bits(args[0], args[1]),
+        };
+        let sub = C::Sub(ValueId(0), ValueId(1));
+        let groups = self.common(id, &args, &sub)?;
+        let x = match args.map(|x| self.secret(x)) {
+            [true, true] => {
+                let (x, y) = (self.split_operand(id, 0, groups), self.split_operand(id, 1, groups));
+                dealer::sum(&mut self.emit, &x, &y, true)
+            }
+            [true, false] => {
+                let (x, y) = (self.split_operand(id, 0, groups), self.operand_of(id, 1));
+                let x = dealer::broadcast(&mut self.emit, &x, g.shape(id));
+                Split { dup: self.emit.add(C::Sub(x.dup, y)), ..x }
+            }
+            _ => {
+                let (x, y) = (self.operand_of(id, 0), self.split_operand(id, 1, groups));
+                let y = dealer::broadcast(&mut self.emit, &y, g.shape(id));
+                let y = dealer::linear(&mut self.emit, &y, C::Neg);
+                Split { dup: self.emit.add(C::Add(x, y.dup)), ..y }
+            }
+        };
+        Some((x, width))
+    }
+
+    fn split_select(&mut self, id: NodeId) -> Option<Held> {
+        let (g, k) = (self.graph, self.rings.of(id));
+        let args = g.args(id);
+        if !args.iter().all(|&x| self.secret(x)) {
+            return None;
+        }
+        let shape = g.shape(id).to_vec();
+        let groups = self.common(id, &args[1..], &C::Sub(ValueId(0), ValueId(1)))?;
+        if !self.fits(&args[..1], Hold::Own, groups, &C::Broadcast(ValueId(0), shape.clone())) {
+            return None;
+        }
+        let (a, b) = (self.split_in(args[1], k, groups), self.split_in(args[2], k, groups));
+        let c = self.split(args[0], groups);
+        let d = dealer::sum(&mut self.emit, &a, &b, true);
+        let d = dealer::broadcast(&mut self.emit, &d, &shape);
+        let c = dealer::broadcast(&mut self.emit, &c, &shape);
+        let b = dealer::broadcast(&mut self.emit, &b, &shape);
+        let chosen = dealer::inject(&mut self.emit, &c, &d);
+        let add2 = self.emit.add(C::Add(chosen.add2, b.dup));
+        Some(pair(Pair { own: Some(b.own), add2 }))
+    }
+
+    /// As [`Lowering::saturate`].
+    fn split_saturate(&mut self, id: NodeId, top: u32, tuning: Tuning) -> Option<Held> {
+        let (g, k) = (self.graph, self.rings.of(id));
+        let arg = g.arg(id, 0);
+        let scale = |n: NodeId| f64::from(top + g.ty(n).frac.unwrap_or(0)).exp2();
+        let most = word(scale(id), k);
+        let (inner, outer) = if self.cut(arg) {
+            let (v, s) = (g.arg(arg, 0), g.arg(arg, 1));
+            let edge = scale(s);
+            let (lo, hi) = self.ranges.raw[s.index()];
+            let width = signed_bits((lo.min(lo - edge), hi.max(hi - edge)));
+            let ring = super::truncation::ring_for(width.max(8));
+            let groups = self.common(id, &[v, s], &C::Mul(ValueId(0), ValueId(1)))?;
+            let x = self.split_in(s, ring, groups);
+            let e = &mut self.emit;
+            let above = Split { dup: e.add(C::Offset(x.dup, word(-edge, ring))), ..x };
+            let negative = dealer::negative(e, &x, width, tuning);
+            let small = dealer::negative(e, &above, width, tuning);
+            let (negative, small) = (dealer::settle(e, negative), dealer::settle(e, small));
+            // Negative is small, too.
+            let inside = dealer::sum(e, &small, &negative, false);
+            let large = Split { dup: e.add(C::Not(small.dup)), mask: None, ..small };
+            let v = self.split_in(v, k, groups);
+            let inner = dealer::inject(&mut self.emit, &inside, &v);
+            (inner, dealer::to_word(&mut self.emit, &large, k))
+        } else {
+            let width = self.ranges.bits(arg) + 1;
+            let groups = self.groups(arg).unwrap_or_else(|| default_groups(g.shape(arg)));
+            let x = self.split_operand(id, 0, groups);
+            let e = &mut self.emit;
+            let ring = e.ty(x.own).bits();
+            let by = |e: &mut super::Emit, c: f64| Split {
+                dup: e.add(C::Offset(x.dup, word(c, ring))),
+                ..x
+            };
+            let (up, down) = (by(e, scale(id)), by(e, -scale(id)));
+            let low = dealer::negative(e, &up, width, tuning);
+            let not_high = dealer::negative(e, &down, width, tuning);
+            let (low, not_high) = (dealer::settle(e, low), dealer::settle(e, not_high));
+            let inside = dealer::sum(e, &low, &not_high, false);
+            let high = Split { dup: e.add(C::Not(not_high.dup)), mask: None, ..not_high };
+            let v = self.split_in(arg, k, groups);
+            let e = &mut self.emit;
+            let inner = dealer::inject(e, &inside, &v);
+            let (low, high) = (dealer::to_word(e, &low, k), dealer::to_word(e, &high, k));
+            let own = match (high.own, low.own) {
+                (Some(a), Some(b)) => Some(e.add(C::Sub(a, b))),
+                _ => None,
+            };
+            (inner, Pair { own, add2: e.add(C::Sub(high.add2, low.add2)) })
+        };
+        let e = &mut self.emit;
+        let own = outer.own.map(|v| e.add(C::Scale(v, most)));
+        let outer = e.add(C::Scale(outer.add2, most));
+        Some(pair(Pair { own, add2: e.add(C::Add(inner.add2, outer)) }))
+    }
+
+    /// As [`super::selection::hit`]: margins, their signs, and one product of all of an element's bits.
+    fn split_hit(&mut self, id: NodeId, tuning: Tuning) -> Option<Held> {
+        let g = self.graph;
+        let (z, y) = (g.arg(id, 0), g.arg(id, 1));
+        if !self.secret(z) || !self.secret(y) {
+            return None;
+        }
+        let shape = g.shape(z).to_vec();
+        let classes = shape.last().copied()?;
+        let n: u64 = shape[..shape.len() - 1].iter().product();
+        let groups = self.groups(z).unwrap_or_else(|| default_groups(&shape));
+        let whole = Type::new(Hold::Own, Dom::Ring(64), vec![n, 1, classes]).grouped(groups);
+        let rows = Type { shape: vec![n, 1], ..whole.clone() };
+        // Classes become planes, so samples must be what shards are parts of.
+        if ![&whole, &rows].iter().all(|t| verify::check_type(t).is_ok()) || n == 1 && groups > 1 {
+            return None;
+        }
+        let width = self.ranges.difference_bits(z, z) + 1;
+        let label = self.operand_of(id, 1);
+        let k = self.rings.operand(g, self.ranges, id, 0);
+        let zs = self.split_in(z, k, groups);
+        let e = &mut self.emit;
+        let to = |e: &mut super::Emit, x: &Split, shape: &[u64]| {
+            dealer::linear(e, x, |v| C::Reshape(v, shape.to_vec()))
+        };
+        let left = to(e, &zs, &[n, 1, classes]);
+        let flat = e.add(C::Reshape(label, vec![n, 1, classes]));
+        let right = dealer::split(e, flat, groups);
+        let own = dealer::product(e, &left, &right, |a, b| C::MatMul { a, b, trans_b: true });
+        let own = dealer::settle(e, own);
+        let own = to(e, &own, &[n, 1]);
+
+        let beyond = super::selection::beyond(e, label, n, classes, k);
+        let beyond = dealer::split(e, beyond, groups);
+        let others = to(e, &zs, &[n, classes]);
+        let own = dealer::broadcast(e, &own, &[n, classes]);
+        let margin = dealer::sum(e, &own, &others, true);
+        let margin = dealer::sum(e, &margin, &beyond, true);
+        let worse = dealer::negative(e, &margin, width, tuning);
+        let good = dealer::not(e, worse);
+        let good = dealer::settle(e, good);
+        let good = dealer::to_planes(e, &good);
+        let all = dealer::all_planes(e, &good, tuning);
+        let outer = g.shape(id).to_vec();
+        let own = all.own.map(|v| e.add(C::Reshape(v, outer.clone())));
+        Some(pair(Pair { own, add2: e.add(C::Reshape(all.add2, outer)) }))
+    }
+
+    /// The sum of a pair as words of the three.
+    pub(super) fn pair_as_add3(&mut self, x: Pair) -> ValueId {
+        let rest = self.emit.add(C::AsAdd3(x.add2));
+        match x.own {
+            None => rest,
+            Some(own) => {
+                let own = self.emit.add(C::AsAdd3(own));
+                self.emit.add(C::Add(own, rest))
+            }
+        }
+    }
+}
