@@ -120,7 +120,7 @@ fn back(
     let most = options.ring.unwrap_or(128);
     let Fitted { graph: fitted, ranges, top } =
         fit::fit(optimised, &guards, most).map_err(|d| vec![*d])?;
-    let rings = Rings::new(&fitted, &ranges, options.ring);
+    let rings = Rings::new(&fitted, &ranges, options.ring, options.dealer.is_some());
     let draft = lower::lower(&fitted, &ranges, &rings, &guards, options.dealer)?;
     let circuit = schedule::schedule(&fitted, draft);
     if let Err(problem) = verify(&circuit) {

@@ -141,7 +141,7 @@ impl Kind {
             Op::Input(_) | Op::Deal(_) | Op::DealMask(_) | Op::Xchg(_) | Op::Meet { .. } => {
                 Kind::Split
             }
-            Op::Open(_) | Op::OpenTo { .. } | Op::Coin => Kind::Opened,
+            Op::Open(_) | Op::OpenSum(_) | Op::OpenTo { .. } | Op::Coin => Kind::Opened,
             _ => return None,
         })
     }

@@ -76,7 +76,9 @@ pub(super) fn random(circuit: &Circuit, instr: &Instr) -> [u64; 3] {
     };
     match instr.op {
         // A share of zero: a stream with each neighbour.
-        Op::Reshare(x) | Op::OpenTo { x, .. } => of(x, |n, _| 2 * n.iter().sum::<u64>()),
+        Op::Reshare(x) | Op::OpenSum(x) | Op::OpenTo { x, .. } => {
+            of(x, |n, _| 2 * n.iter().sum::<u64>())
+        }
         // The owner and the one that shares the stream with it.
         Op::Input(x) => of(x, |n, me| n[me] + n[(me + 1) % 3]),
         Op::Deal(x) | Op::DealMask(x) => of(x, |n, me| n[me] + n[(me + 2) % 3]),

@@ -254,5 +254,7 @@ pub fn stand_in(e: &mut Emit, kept: ValueId, admitted: ValueId, row: Vec<u128>) 
     e.add(Op::Add(kept, row))
 }
 
+pub mod dealer;
+
 #[cfg(test)]
 mod tests;

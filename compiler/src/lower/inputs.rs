@@ -4,6 +4,7 @@
 //! inputs passed ([`slvr_runtime::circuit::Check`]), and every input is multiplied by it, locally.
 //! Nothing else about a rejected input is opened.
 
+use super::dealer::{Pair, Tuning};
 use super::{Lowering, enforce, word};
 use crate::certify::guard::{self, Guard};
 use crate::graph::{Input, Op};
@@ -32,28 +33,43 @@ impl Lowering<'_> {
         let mut coin = None;
         for set in sets {
             let mut valid = Vec::new();
+            let mut pairs = Vec::new();
             for (i, (input, guard)) in g.inputs.iter().zip(guards).enumerate() {
                 if input.from != Some(set) {
                     continue;
                 }
                 self.emit.site = sites[i];
                 let k = nodes[i].map_or(64, |id| self.rings.of(id)).max(8);
+                let size = g.parties[set as usize].1;
+                if let Some(tuning) = self.tuning
+                    && let Some((value, good)) =
+                        self.checked_by_dealer(dealt[i], guard, k, size, &mut coin, tuning)
+                {
+                    self.dealt[i] = Some(value);
+                    pairs.push(good);
+                    continue;
+                }
                 let (value, good) = self.checked(dealt[i], input, guard, k, &mut coin);
                 self.dealt[i] = Some(value);
                 valid.extend(good);
             }
-            if valid.is_empty() {
-                continue;
-            }
             let size = g.parties[set as usize].1;
-            let columns: Vec<ValueId> =
-                valid.into_iter().map(|v| self.emit.add(C::Reshape(v, vec![size, 1]))).collect();
-            let all = match columns[..] {
-                [one] => one,
-                _ => self.emit.add(C::Concat { xs: columns, axis: 1 }),
+            let admitted = if let Some(tuning) = self.tuning.filter(|_| !pairs.is_empty()) {
+                enforce::dealer::admit(&mut self.emit, pairs, tuning)
+            } else if valid.is_empty() {
+                continue;
+            } else {
+                let columns: Vec<ValueId> = valid
+                    .into_iter()
+                    .map(|v| self.emit.add(C::Reshape(v, vec![size, 1])))
+                    .collect();
+                let all = match columns[..] {
+                    [one] => one,
+                    _ => self.emit.add(C::Concat { xs: columns, axis: 1 }),
+                };
+                let all = enforce::and_all(&mut self.emit, all);
+                enforce::admit(&mut self.emit, all)
             };
-            let all = enforce::and_all(&mut self.emit, all);
-            let admitted = enforce::admit(&mut self.emit, all);
             self.checks.push(Check { set, value: admitted });
             for (i, input) in g.inputs.iter().enumerate() {
                 if let (true, Some(x)) = (input.from == Some(set), self.dealt[i]) {
@@ -123,6 +139,38 @@ impl Lowering<'_> {
             value,
         });
         value
+    }
+
+    /// As [`Lowering::checked`], for the guards that test, in the dealer-style family.
+    fn checked_by_dealer(
+        &mut self,
+        x: ValueId,
+        guard: &Guard,
+        k: u32,
+        size: u64,
+        coin: &mut Option<ValueId>,
+        tuning: Tuning,
+    ) -> Option<(ValueId, Pair)> {
+        let e = &mut self.emit;
+        let groups = if size >= 3 { size as u32 } else { 1 };
+        match guard {
+            Guard::OneHot => {
+                let (words, good) = enforce::dealer::one_hot_words(e, x, k, groups, tuning);
+                Some((e.convert(words, k), good))
+            }
+            Guard::Within(lo, hi) => {
+                let range = (word(*lo as f64, 64), word(*hi as f64, 64));
+                let good = enforce::dealer::in_range(e, x, range, groups, tuning);
+                Some((e.convert(x, k), good))
+            }
+            Guard::Project(plan) => {
+                let coin = *coin.get_or_insert_with(|| e.coin());
+                let tests = (plan.tests, plan.threshold);
+                let good = enforce::dealer::short(e, x, coin, tests, groups, tuning);
+                Some((e.convert(x, k), good))
+            }
+            _ => None,
+        }
     }
 
     /// The value to compute with, in a ring of k bits, and for each member whether it is good.

@@ -25,8 +25,10 @@ fn ring(bits: u32, least: u32) -> u32 {
 }
 
 impl Rings {
-    /// Chooses; with `fixed` every value has that many bits.
-    pub fn new(graph: &Graph, ranges: &Ranges, fixed: Option<u32>) -> Rings {
+    /// Chooses; with `fixed` every value has that many bits. In family T2 (`dealer`) values that fit 32
+    /// bits stay there until a product wants more: a lift takes one round and costs less than what is
+    /// saved, all the more if values are pooled first.
+    pub fn new(graph: &Graph, ranges: &Ranges, fixed: Option<u32>, dealer: bool) -> Rings {
         let mut rings = Rings { of: vec![fixed.unwrap_or(0); graph.len()], fixed };
         if fixed.is_some() {
             return rings;
@@ -60,7 +62,11 @@ impl Rings {
             if elem != Elem::Bit {
                 let own = ring(ranges.bits(id), if elem == Elem::Int { 8 } else { 32 });
                 // A lift from below 64 bits would cost two rounds: the operands are there in 64.
-                let most = if free[id.index()] { 128 } else { 64 };
+                let most = match free[id.index()] {
+                    true => 128,
+                    false if dealer && graph.ty(id).secrecy == Secrecy::Secret => own,
+                    false => 64,
+                };
                 rings.of[id.index()] = own.max(asked[id.index()].min(most));
             }
             for (i, &a) in graph.args(id).iter().enumerate() {

@@ -276,6 +276,9 @@ pub enum Op {
     /// `Rep -> Public`: k bits per element each. Reveals to all parties; the compiler emits it for
     /// protocol steps with stated leakage only.
     Open(ValueId),
+    /// `Add3 -> Public`. Each party sends its word, masked by a share of zero, to both others: k bits per
+    /// element to each. Reveals to all parties, as [`Op::Open`], one round earlier: for few bits.
+    OpenSum(ValueId),
     /// `Add3 ->` the receiver of output number `output`: each party sends its word, masked by a
     /// share of zero: k bits per element each.
     OpenTo {
@@ -312,6 +315,7 @@ impl Op {
                 | Meet { .. }
                 | Xchg(_)
                 | Open(_)
+                | OpenSum(_)
                 | OpenTo { .. }
                 | Coin
         )
@@ -397,6 +401,7 @@ impl Op {
             | Deal(x)
             | Xchg(x)
             | Open(x)
+            | OpenSum(x)
             | OpenTo { x, .. } => *x = f(*x),
             Committee { coin, .. } => *coin = f(*coin),
             Stack(xs) | Concat { xs, .. } => xs.iter_mut().for_each(|x| *x = f(*x)),
@@ -445,6 +450,7 @@ impl Op {
             Deal(_) => "deal",
             Xchg(_) => "xchg",
             Open(_) => "open",
+            OpenSum(_) => "open_sum",
             OpenTo { .. } => "open_to",
             MaskOf(..) => "mask_of",
             DupOf(..) => "dup_of",

@@ -10,6 +10,7 @@
 //! | `input`, `deal`, `deal_mask` | its own shard |
 //! | `xchg`, `meet` | the two other shards, apart |
 //! | `open` | n |
+//! | `open_sum` | n, to each of the others |
 //! | `open_to` | n, to the receiver |
 //! | `coin` | 16 bytes |
 
@@ -90,6 +91,10 @@ pub fn sent(circuit: &Circuit, instr: &Instr) -> [u64; 3] {
             let (dom, lanes) = operand(x);
             let [a, b, c] = lanes.ranges().map(|s| bytes(dom, s.len()));
             [b + c, a + c, a + b]
+        }
+        Op::OpenSum(x) => {
+            let (dom, lanes) = operand(x);
+            [2 * bytes(dom, lanes.n); 3]
         }
         Op::Coin => [16; 3],
         _ => [0; 3],

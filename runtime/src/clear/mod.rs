@@ -157,7 +157,8 @@ impl Run<'_> {
             | Op::Deal(x)
             | Op::DealMask(x)
             | Op::Xchg(x)
-            | Op::Open(x) => self.get(*x).clone(),
+            | Op::Open(x)
+            | Op::OpenSum(x) => self.get(*x).clone(),
             Op::OpenTo { x, output } => {
                 let x = self.get(*x).clone();
                 self.outputs[*output as usize] = Some(x);

@@ -5,8 +5,8 @@ use super::{Engine, Held, Outbox, Phase, RunError};
 use crate::circuit::{Instr, Lanes, Op};
 use crate::link::{Header, Kind, Peer};
 use crate::protocol::{
-    Context, Incoming, Message, coin, deal, deal_mask, incoming, input, meet, open, open_to,
-    reshare, xchg,
+    Context, Incoming, Message, coin, deal, deal_mask, incoming, input, meet, open, open_sum,
+    open_to, reshare, xchg,
 };
 use crate::ring::{Data, Dom, wire_len};
 use crate::share::{next, prev};
@@ -63,6 +63,7 @@ impl Engine<'_> {
             }
             Op::Xchg(t) => xchg::message(cx, self.regs.one(*t), lanes),
             Op::Open(x) => open::message(self.regs.rep(*x)),
+            Op::OpenSum(x) => open_sum::message(cx, self.regs.one(*x)),
             Op::OpenTo { x, .. } => open_to::message(cx, self.regs.one(*x)),
             Op::Coin => coin::message(cx),
             _ => unreachable!("the verifier admits only interactive instructions here"),
@@ -86,6 +87,7 @@ impl Engine<'_> {
             Op::Meet { .. } => Held::one(meet::finish(cx, sent, got)),
             Op::Xchg(_) => Held::Rep(xchg::finish(cx, sent, got, dom, lanes)),
             Op::Open(x) => Held::one(open::finish(self.regs.rep(*x), got)),
+            Op::OpenSum(_) => Held::one(open_sum::finish(sent, got)),
             Op::Coin => {
                 let coin = coin::finish(sent, got);
                 self.coins.push(coin.get_u128(0));

@@ -29,6 +29,7 @@ pub mod input;
 pub mod mask;
 pub mod meet;
 pub mod open;
+pub mod open_sum;
 pub mod open_to;
 pub mod reshare;
 pub mod signs;
@@ -128,6 +129,7 @@ pub fn outgoing(op: &Op, lanes: Lanes, me: usize) -> Counts {
             Counts { next: len(prev(me)), prev: len(next(me)), receiver: 0 }
         }
         Op::Open(_) => Counts { next: n, ..Counts::default() },
+        Op::OpenSum(_) => Counts { next: n, prev: n, receiver: 0 },
         Op::OpenTo { .. } => Counts { receiver: n, ..Counts::default() },
         Op::Coin => Counts { next: 1, ..Counts::default() },
         _ => Counts::default(),

@@ -129,9 +129,9 @@ fn op(op: &Op) -> String {
     use Op::{
         Add, AsAdd2, AsAdd3, Broadcast, Coin, Committee, Concat, Conv2d, Deal, DealMask, Dup,
         DupOf, Extend, FromBits, Gather, Input, Join, Mask, MaskOf, MatMul, Meet, Monomials, Mul,
-        Narrow, Neg, Not, Offset, Open, OpenTo, Own, Pick, Planes, Project, Raise, Reshape,
-        Reshare, Scale, Shr, Slice, Stack, Sub, Sum, Thermometer, ToBits, ToPlanes, Transpose,
-        Trivial, Xchg,
+        Narrow, Neg, Not, Offset, Open, OpenSum, OpenTo, Own, Pick, Planes, Project, Raise,
+        Reshape, Reshare, Scale, Shr, Slice, Stack, Sub, Sum, Thermometer, ToBits, ToPlanes,
+        Transpose, Trivial, Xchg,
     };
     let name = op.name();
     match op {
@@ -160,7 +160,7 @@ fn op(op: &Op) -> String {
         Project { x, coin, tests } => format!("{name} {x} {coin} tests {tests}"),
         OpenTo { x, output } => format!("{name} {x} output {output}"),
         Neg(x) | Not(x) | Own(x) | Dup(x) | AsAdd2(x) | AsAdd3(x) | Trivial(x) | Reshare(x)
-        | Input(x) | Deal(x) | Xchg(x) | Open(x) => format!("{name} {x}"),
+        | Input(x) | Deal(x) | Xchg(x) | Open(x) | OpenSum(x) => format!("{name} {x}"),
         MaskOf(x, groups) | DupOf(x, groups) => format!("{name} {x} groups {groups}"),
         Join { mask, dup } => format!("{name} {mask} {dup}"),
         Mask { tag, dom, shape: s, groups } => {

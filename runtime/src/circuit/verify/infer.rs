@@ -295,6 +295,7 @@ impl Rule<'_> {
             Op::Deal(_) => self.held(Hold::Own, Hold::Add2)?,
             Op::Xchg(_) => self.held(Hold::Add2, Hold::Rep)?.grouped(0),
             Op::Open(_) => self.held(Hold::Rep, Hold::Public)?,
+            Op::OpenSum(_) => self.held(Hold::Add3, Hold::Public)?,
             Op::OpenTo { .. } => {
                 self.ring(&[Hold::Add3])?;
                 return Ok(None);

@@ -1,0 +1,138 @@
+//! The checks of the [parent room](super) in the dealer-style family ([`crate::lower::dealer`]): the same
+//! functionality, fewer rounds.
+//!
+//! | macro | rounds until the bit is a [`Pair`] |
+//! |---|---|
+//! | [`one_hot_words`] | 1, and [`and_all`] |
+//! | [`in_range`] | levels of the comparison (2 for 64 bits), and [`and_all`] |
+//! | [`and_all`] of n bits | 1 and the levels of a product of n bits; of more than 64, 2 and the levels of the bits of n |
+//!
+//! [`admit`] opens the bits in one more round.
+//!
+//! **Simulation.** As the parent room's: messages of [`crate::lower::dealer`], and the opened bits.
+
+use super::super::Emit;
+use super::super::dealer::{self, Pair, Split, Tuning};
+use super::super::truncation::ring_for;
+use super::{FEW, bits_for};
+use slvr_runtime::circuit::{Op, ValueId};
+use slvr_runtime::ring::low_mask;
+
+/// As [`super::one_hot_words`]: the words, and for each client whether its rows are one-hot.
+pub fn one_hot_words(
+    e: &mut Emit,
+    bits: ValueId,
+    k: u32,
+    groups: u32,
+    tuning: Tuning,
+) -> (ValueId, Pair) {
+    let shape = e.ty(bits).shape.clone();
+    let (m, classes) = (shape[0], shape[shape.len() - 1]);
+    let rows: u64 = shape[1..shape.len() - 1].iter().product();
+    let sums = ring_for(bits_for(classes));
+    let k = k.max(sums);
+    let bits = dealer::split(e, bits, groups);
+    let words = dealer::to_word(e, &bits, k);
+    let words = dealer::settle(e, words);
+    let narrow = dealer::linear(e, &words, |v| Op::Narrow(v, sums));
+    let flat = dealer::linear(e, &narrow, |v| Op::Reshape(v, vec![m, rows, classes]));
+    let sum = dealer::linear(e, &flat, |v| Op::Sum { x: v, axes: vec![2] });
+    let less = Split { dup: e.add(Op::Offset(sum.dup, low_mask(sums))), ..sum };
+    let one = dealer::zero(e, &less, bits_for(classes - 1).max(1), tuning);
+    let all = and_all(e, one, tuning);
+    (dealer::join(e, &words), all)
+}
+
+/// As [`super::in_range`].
+pub fn in_range(
+    e: &mut Emit,
+    x: ValueId,
+    (lo, hi): (u128, u128),
+    groups: u32,
+    tuning: Tuning,
+) -> Pair {
+    let (k, shape) = (e.ty(x).bits(), e.ty(x).shape.clone());
+    let width = hi.wrapping_sub(lo) & low_mask(k);
+    assert!(width >> (k - 1) == 0, "a range of less than half the ring");
+    let each: u64 = shape[1..].iter().product();
+    let flat = e.add(Op::Reshape(x, vec![shape[0], each]));
+    let x = dealer::split(e, flat, groups);
+    let above = Split { dup: e.add(Op::Offset(x.dup, 0u128.wrapping_sub(lo) & low_mask(k))), ..x };
+    let below = dealer::linear(e, &above, Op::Neg);
+    let below = Split { dup: e.add(Op::Offset(below.dup, width)), ..below };
+    let both = |a, b| Op::Concat { xs: vec![a, b], axis: 1 };
+    let both = Split {
+        own: e.add(both(above.own, below.own)),
+        dup: e.add(both(above.dup, below.dup)),
+        mask: None,
+    };
+    let bad = dealer::negative(e, &both, k, tuning);
+    let good = dealer::not(e, bad);
+    and_all(e, good, tuning)
+}
+
+/// As [`super::short`].
+pub fn short(
+    e: &mut Emit,
+    x: ValueId,
+    coin: ValueId,
+    (tests, bound): (u64, u128),
+    groups: u32,
+    tuning: Tuning,
+) -> Pair {
+    let (k, shape) = (e.ty(x).bits(), e.ty(x).shape.clone());
+    let flat = e.add(Op::Reshape(x, vec![shape[0], shape[1..].iter().product()]));
+    let products = e.add(Op::Project { x: flat, coin, tests });
+    in_range(e, products, (0u128.wrapping_sub(bound) & low_mask(k), bound), groups, tuning)
+}
+
+/// And of every row: `B1[m, n]` -> `B1[m]`. Of more than 64 bits the zeros are counted, and the count
+/// compared with zero.
+pub fn and_all(e: &mut Emit, bits: Pair, tuning: Tuning) -> Pair {
+    let shape = e.ty(bits.add2).shape.clone();
+    let (m, n) = (shape[0], shape.get(1).copied().unwrap_or(1));
+    let reshape = |e: &mut Emit, x: Pair| {
+        let to = |v| Op::Reshape(v, vec![m]);
+        Pair { own: x.own.map(|v| e.add(to(v))), add2: e.add(to(x.add2)) }
+    };
+    if n == 1 {
+        return reshape(e, bits);
+    }
+    let bits = dealer::settle(e, bits);
+    if n <= FEW {
+        let planes = dealer::to_planes(e, &bits);
+        let all = dealer::all_planes(e, &planes, tuning);
+        return reshape(e, all);
+    }
+    let bad = Split { dup: e.add(Op::Not(bits.dup)), ..bits };
+    let words = dealer::to_word(e, &bad, ring_for(bits_for(n)));
+    let sum = |v| Op::Sum { x: v, axes: vec![1] };
+    let count = Pair { own: words.own.map(|v| e.add(sum(v))), add2: e.add(sum(words.add2)) };
+    let count = dealer::settle(e, count);
+    dealer::zero(e, &count, bits_for(n), tuning)
+}
+
+/// As [`super::admit`], of all of a client's bits: 1 where every one is 1.
+pub fn admit(e: &mut Emit, valid: Vec<Pair>, tuning: Tuning) -> ValueId {
+    let all = match valid[..] {
+        [one] => one,
+        _ => {
+            let splits: Vec<Split> = valid.iter().map(|&p| dealer::settle(e, p)).collect();
+            let stack = |e: &mut Emit, part: fn(&Split) -> ValueId| {
+                let xs = splits.iter().map(part).collect();
+                e.add(Op::Stack(xs))
+            };
+            let (own, dup) = (stack(e, |s| s.own), stack(e, |s| s.dup));
+            dealer::all_planes(e, &Split { own, dup, mask: None }, tuning)
+        }
+    };
+    let words = e.add(Op::AsAdd3(all.add2));
+    let words = match all.own {
+        None => words,
+        Some(own) => {
+            let own = e.add(Op::AsAdd3(own));
+            e.add(Op::Add(own, words))
+        }
+    };
+    e.add(Op::OpenSum(words))
+}
