@@ -15,7 +15,7 @@ impl Generator {
             0 => vec![0, 1, 2, 5],
             _ => [0, 1]
                 .into_iter()
-                .chain((2..=size as u32).filter(|g| size % u64::from(*g) == 0))
+                .chain((2..=size as u32).filter(|g| size.is_multiple_of(u64::from(*g))))
                 .collect(),
         };
         self.pick(&parts)
