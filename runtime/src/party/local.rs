@@ -41,11 +41,11 @@ pub(super) fn eval(
         Op::Mask { dom, .. } => Held::Rep(mask::fresh(context, *dom, cx.lanes(out))),
         Op::Pick { table, index, block } => {
             let (table, index) = (cx.planes(*table), cx.planes(*index));
-            Held::one(Data::Bits(carry::pick(&table, &index, *block, &cx.one(out))))
+            Held::one(Data::Bits(carry::pick(table, index, *block, &cx.one(out))))
         }
         Op::Fan { open, mask, products, fan } => {
             let [open, mask, products] = [open, mask, products].map(|&v| cx.planes(v));
-            Held::one(Data::Bits(carry::fan(&open, &mask, &products, fan, &cx.one(out))))
+            Held::one(Data::Bits(carry::fan(open, mask, products, fan, &cx.one(out))))
         }
         Op::Committee { coin, n, k } => {
             let drawn = committee(regs.one(*coin).get_u128(0), *n, *k);
