@@ -22,8 +22,8 @@ pub enum Fan {
     /// Products of masks: for each group all subsets of at least two of its planes, as bit sets in
     /// ascending order.
     And(Vec<u32>),
-    /// A level of a carry tree. There are n nodes, lowest first; planes are the generate bits g_0 .. g_(n
-    /// - 1), then the propagate bits p_1 .. p_(n - 1). Consecutive nodes, this many for each group, become
+    /// A level of a carry tree. There are n nodes, lowest first; planes are the generate bits g_0 to
+    /// `g_(n-1)`, then the propagate bits p_1 to `p_(n-1)`. Consecutive nodes, this many for each group, become
     /// one node: G = g_top + p_top g_(top - 1) + p_top p_(top - 1) g_(top - 2) + ..., P = the product of
     /// all p. The results are laid out alike: all G, then all P but the first.
     ///

@@ -19,7 +19,22 @@
 //! so a tensor is cut into three shards ([`Lanes`]), and in shard r the role "knows a" is played by
 //! party r: a = x_r + x_{r+1}, b = x_{r+2}. A [`Hold::Own`] value is known to party r in shard r; a
 //! [`Hold::Dup`] value to parties r+1 and r+2; a [`Hold::Add2`] value is the sum of a word of party
-//! r+1 and a word of party r+2.
+//! r+1 and a word of party r+2. A [`Hold::Mask`] value is a part a that is shared already, a = y_r +
+//! y_{r+1}: party r knows both words, so also a (`own`); party r+1 knows y_{r+1} and party r+2 knows
+//! y_r, so they hold it additively (`as_add2`). With a part b it is a replicated value (`join`).
+//!
+//! Of these four a party stores only the shards in which it plays a role. Where shards are cut is part
+//! of the type ([`Type::groups`]):
+//!
+//! - every 64 elements (0 groups), so that a shard of a bit plane starts at a word. A shard is then a
+//!   flat piece: what is elementwise applies, and nothing that looks at axes.
+//! - between groups: the leading axis (the first whose size is not 1: clients, samples) falls into this
+//!   many equal parts, and each shard is a third of them, rounded. A shard is then a tensor of fewer
+//!   rows, to which layouts, matrix products and convolutions apply, so long as the leading axis keeps
+//!   its place and is not summed over. With one group party 1 owns everything, and any axis will do.
+//!
+//! Which shard an element is in decides which party plays which role, so operands that are stored in
+//! shards are cut alike, and the two parts of one split too.
 
 pub mod artifact;
 pub mod fan;

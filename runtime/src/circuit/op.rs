@@ -26,8 +26,9 @@ pub struct Instr {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Op {
     // ---- local, any domain -----------------------------------------------------------------
-    /// a + b, aligned (xor on bits). Same holder; or one `Public`; or `Add3 + Rep`, `Add2 + Dup`.
-    /// On `Own`, `Dup` and `Add2` the shapes must be equal, or the other operand a public scalar.
+    /// a + b, aligned (xor on bits). Same holder; or one `Public` (not with `Mask`); or `Add3 + Rep`,
+    /// `Add2 + Dup`. On values stored in shards the shapes must be equal, or the other operand a public
+    /// scalar; cut between groups, axes other than the leading one may be repeated too.
     Add(ValueId, ValueId),
     /// a - b; as [`Op::Add`], rings only. `Rep - Add3` and `Dup - Add2` too.
     Sub(ValueId, ValueId),
@@ -44,8 +45,9 @@ pub enum Op {
     /// a + c for a constant c mod 2^k, on every element.
     Offset(ValueId, u128),
     /// `[B, M, K] * [B, K, N] -> [B, M, N]` (with `trans_b`: `[B, N, K]`), the sums over K; a batch
-    /// axis B of size 1 is repeated. `Rep * Rep -> Add3`, `Public * Rep -> Rep`,
-    /// `Rep * Public -> Rep`, `Public * Public -> Public`.
+    /// axis B of size 1 is repeated. `Rep * Rep -> Add3`, `Public * Public -> Public`, one `Public` and
+    /// the other held in any way but `Add3`. Of values stored in shards, cut between groups, also the
+    /// other products of [`Op::Mul`]: batch by batch, or a public B of 1 with batches or rows of A.
     MatMul {
         /// Left operand.
         a: ValueId,
@@ -67,7 +69,7 @@ pub enum Op {
         /// Zeros added on each side.
         pad: u64,
     },
-    /// Sum over the listed axes (ascending), which disappear. `Rep`, `Add3`, `Public`.
+    /// Sum over the listed axes (ascending), which disappear. Holders as for layouts.
     Sum {
         /// Operand.
         x: ValueId,
@@ -112,7 +114,8 @@ pub enum Op {
     /// The planes of all operands one after another, first operand lowest. Same holder and shape.
     Stack(Vec<ValueId>),
 
-    // ---- local, layout: `Rep`, `Add3`, `Public`; `Reshape` on every holder ------------------
+    // ---- local, layout: `Rep`, `Add3`, `Public`; `Reshape` on every holder. Of values cut between
+    // groups also the others, if the leading axis stays the leading one and whole. --------------
     /// Same elements in the same order under another shape.
     Reshape(ValueId, Shape),
     /// Axes in another order: result axis i is operand axis `perm[i]`.

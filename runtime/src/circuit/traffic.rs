@@ -130,6 +130,17 @@ mod tests {
         assert_eq!(at(&mut c, a64, 1, Op::Not), [0; 3]);
         // 1 element: 1 byte of 5 bits, in shard 0.
         assert_eq!(at(&mut c, b5, 1, Op::Xchg), [0, 1, 1]);
+        // A mask says no more to those who know its words.
+        assert_eq!(at(&mut c, b5, 200, Op::DealMask), [80, 45, 0]);
+        assert_eq!(at(&mut c, b5, 200, |x| Op::Meet { x, mask: x }), [45, 80, 125]);
+        assert_eq!(at(&mut c, a64, 200, |x| Op::MaskOf(x, 10)), [0; 3]);
+        // 20 elements in ten groups: shards of 3, 4 and 3 groups; one group is in the second shard.
+        c.types[0].groups = 10;
+        assert_eq!(at(&mut c, a64, 20, Op::Input), [48, 64, 48]);
+        assert_eq!(at(&mut c, b5, 20, |x| Op::Meet { x, mask: x }), [5 + 4, 4 + 4, 4 + 5]);
+        c.types[0].groups = 1;
+        assert_eq!(at(&mut c, a64, 20, Op::DealMask), [0, 160, 0]);
+        assert_eq!(at(&mut c, a64, 20, Op::Xchg), [160, 0, 160]);
     }
 
     #[test]

@@ -159,11 +159,23 @@ impl Lanes {
     /// tensors fall into the first shards only.
     pub fn ranges(self) -> [Range<usize>; 3] {
         let Lanes { n, groups } = self;
-        let cut = |i: usize| match groups as usize {
-            0 => (n.div_ceil(3).next_multiple_of(64) * i).min(n),
-            g => (g * i + 1) / 3 * (n / g),
+        let cut = |i: u32| match groups {
+            0 => (n.div_ceil(3).next_multiple_of(64) * i as usize).min(n),
+            g => self.cut(i) as usize * (n / g as usize),
         };
         [0..cut(1), cut(1)..cut(2), cut(2)..n]
+    }
+
+    /// The first group of shard i.
+    fn cut(self, i: u32) -> u32 {
+        // Below 2^32, since i is at most 3.
+        ((u64::from(self.groups) * u64::from(i) + 1) / 3) as u32
+    }
+
+    /// Groups of one shard; 0 where it is not cut between groups.
+    pub fn groups_in(self, shard: usize) -> u32 {
+        let shard = shard as u32;
+        self.cut(shard + 1) - self.cut(shard)
     }
 
     /// Elements of one shard.
@@ -197,6 +209,8 @@ mod tests {
         ] {
             let lanes = Lanes { n, groups };
             assert_eq!(lanes.ranges(), want);
+            let counts = [0, 1, 2].map(|r| lanes.groups_in(r) as usize * n / groups as usize);
+            assert_eq!(counts, want.map(|w| w.len()));
             let streams = [0, 1, 2].map(|r| lanes.stream(r));
             assert!(streams.iter().all(|s| s.start % 64 == 0));
             assert!(streams[0].end <= streams[1].start && streams[1].end <= streams[2].start);

@@ -44,11 +44,11 @@ pub(super) fn eval(
         Op::Mask { dom, .. } => Held::Rep(mask::fresh(context, *dom, cx.lanes(out))),
         Op::Pick { table, index, block } => {
             let (table, index) = (cx.planes(*table), cx.planes(*index));
-            Held::one(Data::Bits(carry::pick(&table, &index, *block, &cx.one(out))))
+            Held::one(Data::Bits(carry::pick(table, index, *block, &cx.one(out))))
         }
         Op::Fan { open, mask, products, fan } => {
             let [open, mask, products] = [open, mask, products].map(|&v| cx.planes(v));
-            Held::one(Data::Bits(carry::fan(&open, &mask, &products, fan, &cx.one(out))))
+            Held::one(Data::Bits(carry::fan(open, mask, products, fan, &cx.one(out))))
         }
         Op::Committee { coin, n, k } => {
             let drawn = committee(regs.one(*coin).get_u128(0), *n, *k);
@@ -89,20 +89,41 @@ impl<'a> Cx<'a> {
         }
     }
 
-    /// The shape of what this party stores of a tensor of `shape`, which is `len` elements: in shards
-    /// cut between groups, some rows of its leading axis; in others, a flat part.
-    fn stored(&self, shape: &[u64], len: usize, lanes: Lanes) -> Shape {
-        if len == lanes.n {
-            return shape.to_vec();
+    /// The shards that this party stores of a value held so, or of its first or second words.
+    fn shards(&self, hold: Hold, second: bool) -> Vec<usize> {
+        let (before, after) = (prev(self.me), next(self.me));
+        match hold {
+            Hold::Own => vec![self.me],
+            Hold::Dup | Hold::Add2 => vec![before, after],
+            Hold::Mask => vec![self.me, if second { after } else { before }],
+            Hold::Public | Hold::Rep | Hold::Add3 => vec![0, 1, 2],
         }
+    }
+
+    /// The shape of what this party stores of a tensor of `shape` in these shards: where they are cut
+    /// between groups, some rows of its leading axis; elsewhere a flat part.
+    fn stored(&self, shape: &[u64], lanes: Lanes, shards: &[usize]) -> Shape {
         if lanes.groups == 0 {
-            return vec![len as u64];
+            return vec![shards.iter().map(|&r| lanes.len(r) as u64).sum()];
         }
+        let held: u64 = shards.iter().map(|&r| u64::from(lanes.groups_in(r))).sum();
         let mut out = shape.to_vec();
+        // By groups and not by elements, of which there are none if another axis is empty.
         if let Some(d) = out.get_mut(lead(shape)) {
-            *d = *d * len as u64 / lanes.n.max(1) as u64;
+            *d = *d / u64::from(lanes.groups) * held;
         }
         out
+    }
+
+    /// Whether this party stores nothing of the result, which is held in shards: then there is nothing
+    /// to compute, and the operands' shapes need not go together.
+    fn stores_nothing(&self, second: bool) -> bool {
+        let (hold, lanes) = (self.hold(self.out), self.lanes(self.out));
+        hold.is_sharded() && self.shards(hold, second).iter().all(|&r| lanes.len(r) == 0)
+    }
+
+    fn nothing(&self) -> Data {
+        Data::zeros(self.circuit.ty(self.out).dom, 0)
     }
 
     /// An operand's component as an argument.
@@ -112,8 +133,9 @@ impl<'a> Cx<'a> {
             Held::Rep(x) if second => &x.second,
             Held::Rep(x) => &x.first,
         };
-        match self.hold(v).is_sharded() {
-            true => (x, self.stored(self.shape(v), x.len(), self.lanes(v))),
+        let hold = self.hold(v);
+        match hold.is_sharded() {
+            true => (x, self.stored(self.shape(v), self.lanes(v), &self.shards(hold, second))),
             false => (x, self.shape(v).to_vec()),
         }
     }
@@ -128,23 +150,16 @@ impl<'a> Cx<'a> {
     fn linear(&self, op: &Op) -> Result<Held, IndexOutOfRange> {
         let operands = op.operands();
         let component = |second: bool| {
-            let args: Vec<(&Data, Shape)> = operands.iter().map(|&v| self.arg(v, second)).collect();
-            let sharded = operands.iter().position(|&v| self.hold(v).is_sharded());
-            if let Some(x) = sharded.map(|i| args[i].0)
-                && x.is_empty()
-            {
-                return Ok(Data::zeros(self.circuit.ty(self.out).dom, 0));
+            if self.stores_nothing(second) {
+                return Ok(self.nothing());
             }
+            let args: Vec<(&Data, Shape)> = operands.iter().map(|&v| self.arg(v, second)).collect();
             let args: Vec<Arg<'_>> = args.iter().map(|(x, s)| (*x, s.as_slice())).collect();
-            match (op, sharded) {
-                (Op::Broadcast(x, to), Some(_)) => {
-                    let (len, lanes) = (args[0].0.len(), self.lanes(*x));
-                    let mut part = to.clone();
-                    if len < lanes.n {
-                        let axis = lead(self.shape(*x));
-                        part[axis] = args[0].1[axis];
-                    }
-                    plain::eval(&Op::Broadcast(*x, part), &args)
+            match op {
+                Op::Broadcast(x, to) if self.hold(self.out).is_sharded() => {
+                    let shards = self.shards(self.hold(self.out), second);
+                    let to = self.stored(to, self.lanes(self.out), &shards);
+                    plain::eval(&Op::Broadcast(*x, to), &args)
                 }
                 _ => plain::eval(op, &args),
             }
@@ -160,6 +175,9 @@ impl<'a> Cx<'a> {
     fn sum(&self, op: &Op, a: ValueId, b: ValueId) -> Held {
         let hold = self.hold(self.out);
         let component = |second: bool| {
+            if self.stores_nothing(second) {
+                return self.nothing();
+            }
             let (x, sx) = self.addend(a, hold, second);
             let (y, sy) = self.addend(b, hold, second);
             match op {
@@ -194,15 +212,8 @@ impl<'a> Cx<'a> {
                 // Repeated to the whole result, because only one of the two adds it.
                 let (part, shape) = self.part(v, hold, false);
                 let lanes = self.lanes(self.out);
-                let stored = lanes.n - lanes.len(self.me);
-                let to = self.stored(self.shape(self.out), stored, lanes);
-                let part = if stored == 0 {
-                    Data::zeros(data.dom(), 0)
-                } else if shape.len() == to.len() {
-                    layout::broadcast(&part, &shape, &to)
-                } else {
-                    layout::broadcast(&part, &[part.len() as u64], &to)
-                };
+                let to = self.stored(self.shape(self.out), lanes, &self.shards(hold, false));
+                let part = layout::broadcast(&part, &shape, &to);
                 (Arc::new(self.by_one(&part, lanes)), to)
             }
             (Hold::Public, Hold::Own | Hold::Dup) => self.part(v, hold, false),
@@ -250,19 +261,11 @@ impl<'a> Cx<'a> {
         }
         let lanes = Lanes { n: x.len(), groups: out.groups };
         let s = lanes.ranges();
-        let two = |a: usize, b: usize| {
-            let (low, high) = (a.min(b), a.max(b));
-            Data::concat(&[&x.slice(s[low].clone()), &x.slice(s[high].clone())])
-        };
-        let part = match hold {
-            Hold::Own => x.slice(s[self.me].clone()),
-            Hold::Dup | Hold::Add2 => two(prev(self.me), next(self.me)),
-            Hold::Mask if second => two(self.me, next(self.me)),
-            Hold::Mask => two(prev(self.me), self.me),
-            Hold::Public | Hold::Rep | Hold::Add3 => return (x.clone(), shape.to_vec()),
-        };
-        let shape = self.stored(shape, part.len(), lanes);
-        (Arc::new(part), shape)
+        let mut shards = self.shards(hold, second);
+        shards.sort_unstable();
+        let parts: Vec<Data> = shards.iter().map(|&r| x.slice(s[r].clone())).collect();
+        let part = Data::concat(&parts.iter().collect::<Vec<_>>());
+        (Arc::new(part), self.stored(shape, lanes, &shards))
     }
 
     /// a * b, matrix product, convolution.
@@ -276,8 +279,11 @@ impl<'a> Cx<'a> {
             return self.linear(op);
         }
         let component = |second: bool| {
+            if self.stores_nothing(second) {
+                return self.nothing();
+            }
+            // A public operand of a matrix product or convolution is one for all shards.
             let factor = |v: ValueId| match self.hold(v) {
-                // Of a matrix product or convolution the public operand is one for all shards.
                 Hold::Public if matches!(op, Op::Mul(..)) => self.part(v, hold, second),
                 Hold::Public => (self.regs.one(v).clone(), self.shape(v).to_vec()),
                 _ => {
@@ -290,10 +296,6 @@ impl<'a> Cx<'a> {
                 }
             };
             let ((x, sx), (y, sy)) = (factor(a), factor(b));
-            let empty = |v: ValueId, x: &Data| self.hold(v).is_sharded() && x.is_empty();
-            if empty(a, &x) || empty(b, &y) {
-                return Data::zeros(self.circuit.ty(self.out).dom, 0);
-            }
             plain::product(op, (&x, &sx), (&y, &sy))
         };
         if self.is_double() {

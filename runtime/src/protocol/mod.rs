@@ -2,9 +2,22 @@
 //!
 //! Lives here: what a party sends and keeps (`message`), what it makes of what it gets (`finish`),
 //! and how many elements travel ([`outgoing`], [`incoming`]); what public coins expand to
-//! ([`committee`], [`signs`]). May not: circuits' control flow, links,
+//! ([`committee`], [`signs`]); and how masks, which need no message, are made and stored ([`mask`]). May not: circuits' control flow, links,
 //! bytes. A file's doc states the ideal functionality, the shares of every party, the messages, the
 //! cost and why a party's view can be simulated.
+//!
+//! | instruction | from, to | messages |
+//! |---|---|---|
+//! | [`reshare`] | `Add3 -> Rep` | every party to the one before it |
+//! | [`input`] | `Own -> Rep` | the owner to the next party |
+//! | [`deal`] | `Own -> Add2` | the owner to the party before it |
+//! | [`deal_mask`] | `Own -> Mask` | as `deal` |
+//! | [`xchg`] | `Add2 -> Rep` | the two to each other |
+//! | [`meet`] | `Add2, Mask -> Dup` | the two to each other |
+//! | [`open`] | `Rep -> Public` | every party to the next |
+//! | [`open_to`] | `Add3 ->` a receiver | every party to the receiver |
+//! | [`coin`] | `-> Public` | every party to the next |
+//! | [`mask`] | `-> Mask`, local | none |
 //!
 //! # Notation
 //!
@@ -12,7 +25,8 @@
 //! P_i and P_j derive; a stream is addressed by element, so shards draw disjoint parts. Over bits
 //! read xor for + and -. Shards and the roles in them are those of [`crate::circuit`]: party p stores
 //! shard p of an `Own` value, and of `Dup` and `Add2` values the other two shards, in the order of
-//! their indices. The formulas are also spelled out in `docs/src/protocols.md`.
+//! their indices; of a `Mask` value its first words of shards p and p - 1 and its second words of shards
+//! p and p + 1. The formulas are also spelled out in `docs/src/protocols.md`.
 //!
 //! # Security
 //!

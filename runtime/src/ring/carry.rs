@@ -303,10 +303,9 @@ pub fn fan(open: &Planes, mask: &Planes, products: &Planes, pattern: &Fan, one: 
         for at in (0..stride).step_by(LANES) {
             sets[0] = load(one.plane(0), at);
             let mut next = g.products;
-            for s in 1usize..1 << members {
-                let bit = s.trailing_zeros() as usize;
-                sets[s] = if s.is_power_of_two() {
-                    load(mask.plane(g.propagate + bit), at)
+            for (s, set) in sets.iter_mut().enumerate().skip(1) {
+                *set = if s.is_power_of_two() {
+                    load(mask.plane(g.propagate + s.trailing_zeros() as usize), at)
                 } else {
                     next += 1;
                     load(products.plane(next - 1), at)
@@ -348,7 +347,7 @@ pub fn fan(open: &Planes, mask: &Planes, products: &Planes, pattern: &Fan, one: 
 
 /// The last axis of c as planes: element (i, j) of plane p becomes element i of plane w j + p.
 pub fn to_planes(x: &Planes, c: usize) -> Planes {
-    let (w, n) = (x.width(), if c == 0 { 0 } else { x.len() / c });
+    let (w, n) = (x.width(), x.len().checked_div(c).unwrap_or(0));
     let mut out = Planes::zeros(w * c as u32, n);
     for j in 0..c {
         for p in 0..w as usize {

@@ -86,11 +86,23 @@ impl Builder {
     /// An operation with the type that it has by the rules, if it has one.
     pub fn infer(&mut self, op: Op) -> Option<ValueId> {
         let ty = infer(&op, &|v| self.circuit.ty(v)).ok()??;
-        Some(self.op(op, ty.hold, ty.dom, &ty.shape))
+        Some(self.typed(op, ty))
+    }
+
+    /// An operation that the rules allow.
+    pub fn must(&mut self, op: Op) -> ValueId {
+        match infer(&op, &|v| self.circuit.ty(v)) {
+            Ok(Some(ty)) => self.typed(op, ty),
+            other => panic!("{op:?}: {other:?}"),
+        }
     }
 
     pub fn op(&mut self, op: Op, hold: Hold, dom: Dom, shape: &[u64]) -> ValueId {
-        let out = self.value(Type::new(hold, dom, shape));
+        self.typed(op, Type::new(hold, dom, shape))
+    }
+
+    fn typed(&mut self, op: Op, ty: Type) -> ValueId {
+        let out = self.value(ty);
         let instr = Instr { out: Some(out), op, site: 0 };
         if instr.op.is_interactive() {
             self.layer().exchange.push(instr);
@@ -103,7 +115,8 @@ impl Builder {
     /// An operation whose result has the operand's domain and shape.
     pub fn same(&mut self, op: Op, hold: Hold) -> ValueId {
         let ty = self.ty(op.operands()[0]).clone();
-        self.op(op, hold, ty.dom, &ty.shape)
+        let groups = if hold.is_sharded() { ty.groups } else { 0 };
+        self.typed(op, Type { hold, groups, ..ty })
     }
 
     pub fn next_layer(&mut self) {

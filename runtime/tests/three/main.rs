@@ -2,6 +2,7 @@
 //! what happens when something goes wrong.
 
 mod build;
+mod dealer;
 mod faults;
 mod handshake;
 mod operations;

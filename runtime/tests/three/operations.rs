@@ -1,13 +1,14 @@
 //! Every instruction of a run is checked against its meaning on plain values: operands and result
 //! are put together from what the three parties hold.
 
-use crate::build::Builder;
+use crate::build::{Builder, words};
+use slvr_runtime::circuit::fan::{Fan, MAX_FAN};
 use slvr_runtime::circuit::traffic::Traffic;
-use slvr_runtime::circuit::{Circuit, Hold, Op, ValueId, shards};
+use slvr_runtime::circuit::{Circuit, Hold, Lanes, Op, ValueId};
 use slvr_runtime::clear::{self, plain};
 use slvr_runtime::party::session::{Options, Report, run_outcome};
 use slvr_runtime::party::{Held, Recorder};
-use slvr_runtime::protocol::{committee::committee, complement};
+use slvr_runtime::protocol::{committee::committee, complement, mask};
 use slvr_runtime::ring::{Data, Dom};
 use slvr_runtime::share::encode::Encoded;
 use slvr_runtime::share::{next, prev, reconstruct, sum};
@@ -31,11 +32,12 @@ pub fn values(recorded: &[Recorder; 3]) -> Values {
 /// The plain value that the parties hold together; copies must agree.
 pub fn together(circuit: &Circuit, values: &Values, v: ValueId) -> Data {
     let ty = circuit.ty(v);
-    let n = ty.elements() as usize;
+    let (n, lanes) = (ty.elements() as usize, ty.lanes());
     let held = [0, 1, 2].map(|i| &values[i][&v]);
     // What party p stores of shard p - 1 and of shard p + 1.
     let stored = |p: usize| {
-        let (before, after) = complement(n, p);
+        let (before, after) = complement(lanes, p);
+        assert_eq!(one(held[p]).len(), before.len() + after.len(), "{v} at party {p}");
         (one(held[p]).slice(before), one(held[p]).slice(after))
     };
     let by_shard = |f: &dyn Fn(usize) -> Data| Data::concat(&[&f(0), &f(1), &f(2)]);
@@ -64,16 +66,35 @@ pub fn together(circuit: &Circuit, values: &Values, v: ValueId) -> Data {
             t.add_assign(&stored(prev(r)).1);
             t
         }),
+        Hold::Mask => {
+            let words = [0, 1, 2].map(|p| mask_words(held[p], lanes, p));
+            by_shard(&|r| {
+                let [low, high, ..] = &words[r];
+                assert!(words[next(r)][2] == *high, "the copies of {v} in shard {r} differ");
+                assert!(words[prev(r)][3] == *low, "the copies of {v} in shard {r} differ");
+                let mut a = low.clone();
+                a.add_assign(high);
+                a
+            })
+        }
     };
     assert_eq!((whole.dom(), whole.len()), (ty.dom, n), "{v} has another size than its type");
     whole
 }
 
+/// The words of a mask at a party: both of its own shard, one of each other.
+pub fn mask_words(held: &Held, lanes: Lanes, party: usize) -> [Data; 4] {
+    let Held::Rep(words) = held else { panic!("not a mask") };
+    for (x, other) in [(&words.first, prev(party)), (&words.second, next(party))] {
+        assert_eq!(x.len(), lanes.len(party) + lanes.len(other), "a mask at party {party}");
+    }
+    mask::parts(words, lanes, party)
+}
+
 /// The part a (own) or b (dup) of a replicated value, shard by shard.
-fn split(values: &Values, x: ValueId, own: bool) -> Data {
-    let n = one_component(&values[0][&x]).len();
+fn split(values: &Values, x: ValueId, lanes: Lanes, own: bool) -> Data {
     let part = |r: usize| {
-        let shard = shards(n)[r].clone();
+        let shard = lanes.ranges()[r].clone();
         let Held::Rep(rep) = &values[r][&x] else { panic!("not replicated") };
         if own {
             let mut a = rep.first.slice(shard.clone());
@@ -86,10 +107,6 @@ fn split(values: &Values, x: ValueId, own: bool) -> Data {
     Data::concat(&[&part(0), &part(1), &part(2)])
 }
 
-fn one_component(held: &Held) -> &Data {
-    held.parts().next().unwrap()
-}
-
 /// Checks every instruction of a recorded run.
 pub fn check_steps(circuit: &Circuit, recorded: &[Recorder; 3]) {
     let values = values(recorded);
@@ -98,14 +115,29 @@ pub fn check_steps(circuit: &Circuit, recorded: &[Recorder; 3]) {
             let Some(out) = instr.out else { continue };
             let got = together(circuit, &values, out);
             let operand = |v: &ValueId| together(circuit, &values, *v);
+            let lanes = circuit.ty(out).lanes();
             let want = match &instr.op {
-                Op::Own(x) => split(&values, *x, true),
-                Op::Dup(x) => split(&values, *x, false),
+                Op::Own(x) if circuit.ty(*x).hold == Hold::Mask => operand(x),
+                Op::Own(x) | Op::MaskOf(x, _) => split(&values, *x, lanes, true),
+                Op::Dup(x) | Op::DupOf(x, _) => split(&values, *x, lanes, false),
                 Op::AsAdd2(x) | Op::AsAdd3(x) | Op::Trivial(x) => operand(x),
-                Op::Reshare(x) | Op::Input(x) | Op::Deal(x) | Op::Xchg(x) | Op::Open(x) => {
-                    operand(x)
+                Op::Reshare(x)
+                | Op::Input(x)
+                | Op::Deal(x)
+                | Op::DealMask(x)
+                | Op::Xchg(x)
+                | Op::Open(x) => operand(x),
+                Op::Join { mask, dup } => {
+                    let mut x = operand(mask);
+                    x.add_assign(&operand(dup));
+                    x
                 }
-                Op::Coin => continue,
+                Op::Meet { x, mask } => {
+                    let mut x = operand(x);
+                    x.sub_assign(&operand(mask));
+                    x
+                }
+                Op::Coin | Op::Mask { .. } => continue,
                 Op::Committee { coin, n, k } => {
                     let drawn = committee(operand(coin).get_u128(0), *n, *k);
                     let drawn: Vec<u128> = drawn.into_iter().map(u128::from).collect();
@@ -131,6 +163,42 @@ pub fn check_steps(circuit: &Circuit, recorded: &[Recorder; 3]) {
 pub fn check_traffic(circuit: &Circuit, report: &Report) {
     let predicted = Traffic::of(circuit);
     assert_eq!((report.rounds, report.bytes_sent), (predicted.rounds, predicted.bytes));
+}
+
+/// Instructions of a comparison: of the split x = a + b modulo 2^w the carry, `Add2 B1`, with blocks of
+/// `block` bits and trees of carries of `fan` nodes, one round each after the dealer's. The caller
+/// starts a layer before the first instruction that reads the result of an exchange: here.
+pub fn carry(b: &mut Builder, x: ValueId, w: u32, groups: u32, block: u32, fan: u32) -> ValueId {
+    let mask = b.must(Op::MaskOf(x, groups));
+    let own = b.must(Op::Own(mask));
+    let dup = b.must(Op::DupOf(x, groups));
+    let own = b.must(Op::ToBits { x: own, lo: 0, w });
+    let index = b.must(Op::ToBits { x: dup, lo: 0, w });
+    let table = b.must(Op::Thermometer { x: own, block });
+    let table = b.must(Op::Deal(table));
+    b.next_layer();
+    let mut nodes = b.must(Op::Pick { table, index, block });
+    let mut count = w.div_ceil(block);
+    for tag in 0.. {
+        if count == 1 {
+            break;
+        }
+        let ty = b.ty(nodes).clone();
+        let (dom, shape) = (ty.dom, ty.shape.clone());
+        let mask = b.must(Op::Mask { tag, dom, shape, groups: ty.groups });
+        let own = b.must(Op::Own(mask));
+        let sizes: Vec<u32> =
+            (0..count).step_by(fan as usize).map(|i| fan.min(count - i)).collect();
+        let fan = Fan::Carry(sizes);
+        let products = b.must(Op::Monomials { x: own, fan: fan.clone() });
+        let products = b.must(Op::Deal(products));
+        let open = b.must(Op::Meet { x: nodes, mask });
+        b.next_layer();
+        let mask = b.must(Op::AsAdd2(mask));
+        count = fan.sizes().len() as u32;
+        nodes = b.must(Op::Fan { open, mask, products, fan });
+    }
+    nodes
 }
 
 /// Runs among three parties, checks every instruction, and compares the outputs with the clear
@@ -200,6 +268,103 @@ fn exact_truncation_by_macros() {
             }
         }
     }
+}
+
+/// The carry of a + b modulo 2^w is [x < b]: dealer's tables, the choice of an entry and trees of
+/// carries, for shards cut between groups and not.
+#[test]
+fn comparisons_by_thermometers() {
+    let cases = [
+        (64, 63, &[1, 5, 41][..], 0, 4, MAX_FAN),
+        (64, 64, &[1, 7, 30][..], 7, 3, 4),
+        (32, 31, &[1, 2, 70][..], 1, 4, 8),
+        (32, 32, &[1, 2, 70][..], 2, 2, 5),
+        (8, 3, &[1, 3, 64][..], 3, 4, 2),
+        (16, 16, &[1, 100][..], 20, 1, 2),
+    ];
+    for (i, (k, w, shape, groups, block, fan)) in cases.into_iter().enumerate() {
+        let mut b = Builder::new();
+        let n = shape.iter().product::<u64>() as usize;
+        let x = b.secret(k, shape, &words(i as u64, n));
+        let c = carry(&mut b, x, w, groups, block, fan);
+        b.round(Op::Xchg(c), Hold::Rep);
+        let xchg = ValueId(c.0 + 1);
+        let (circuit, encoded) = b.finish();
+        let options = Options { seed: Some(i as u64), record: true, ..Options::default() };
+        let inputs = encoded.values(&circuit);
+        let report = run_outcome(&circuit, encoded, &options).unwrap().report(&circuit).unwrap();
+        check_traffic(&circuit, &report);
+        let recorded = report.recorded.as_ref().unwrap();
+        check_steps(&circuit, recorded);
+        // Of the two numbers, which are the results of instructions 4 and 5.
+        let carries = |part: &dyn Fn(u32) -> Data| {
+            let (a, b) = (part(4).to_u128s(), part(5).to_u128s());
+            let sums = a.iter().zip(&b).map(|(a, b)| (a + b) >> w);
+            Data::from_u128s(Dom::Bits(1), &sums.collect::<Vec<_>>())
+        };
+        let values = values(recorded);
+        let held = |v: u32| together(&circuit, &values, ValueId(v));
+        assert!(together(&circuit, &values, xchg) == carries(&held), "case {i}");
+        let options = clear::Options { seed: 9, trace: true, ..Default::default() };
+        let plain = clear::evaluate(&circuit, inputs, &options).unwrap();
+        let held = |v: u32| plain.trace[v as usize].clone().unwrap();
+        assert!(held(xchg.0) == carries(&held), "case {i}, on plain values");
+    }
+}
+
+/// Grouped shards with an empty axis: parties hold rows of nothing, and sums and products of nothing
+/// are zeros.
+#[test]
+fn rows_without_elements() {
+    for groups in [1, 2, 4] {
+        let mut b = Builder::new();
+        let xs = words(3, 12);
+        let x = b.secret(32, &[1, 4, 3], &xs);
+        let x = b.must(Op::Reshape(x, vec![4, 3, 1]));
+        let y = b.must(Op::DupOf(x, groups));
+        let m = b.must(Op::MaskOf(x, groups));
+        for v in [y, m] {
+            let none = b.must(Op::Slice { x: v, axis: 1, start: 0, len: 0, step: 1 });
+            b.must(Op::Sum { x: none, axes: vec![1] });
+            b.must(Op::Concat { xs: vec![none, v, none], axis: 1 });
+            let weights = b.constant(Dom::Ring(32), &[1, 1, 2], vec![3, 5]);
+            b.must(Op::MatMul { a: none, b: weights, trans_b: false });
+            let turned = b.must(Op::Transpose(none, vec![0, 2, 1]));
+            let weights = b.constant(Dom::Ring(32), &[1, 0, 2], vec![]);
+            b.must(Op::MatMul { a: turned, b: weights, trans_b: false });
+            b.must(Op::Broadcast(none, vec![4, 0, 5]));
+        }
+        let (circuit, encoded) = b.finish();
+        check(&circuit, encoded, 1);
+    }
+}
+
+/// One row of the left operand, or one image, is a group: the public operand is one for all.
+#[test]
+fn public_weights_are_not_cut() {
+    let mut b = Builder::new();
+    let x = b.secret(64, &[1, 6, 10], &words(4, 60));
+    let weights = b.public(64, &[1, 10, 12], &words(5, 120));
+    let m = b.must(Op::MaskOf(x, 6));
+    let d = b.must(Op::DupOf(x, 6));
+    let y = [m, d].map(|a| b.must(Op::MatMul { a, b: weights, trans_b: false }));
+    let y = b.must(Op::Join { mask: y[0], dup: y[1] });
+    b.reveal(y, 0, 1.0);
+    let direct = b.must(Op::MatMul { a: x, b: weights, trans_b: false });
+    b.reveal(direct, 0, 1.0);
+    let images = b.must(Op::Reshape(x, vec![1, 6, 1, 2, 5]));
+    let kernels = b.public(64, &[1, 3, 1, 2, 2], &words(6, 12));
+    let conv = |x| Op::Conv2d { x, w: kernels, stride: 1, pad: 1 };
+    let (m, d) = (b.must(Op::MaskOf(images, 3)), b.must(Op::DupOf(images, 3)));
+    let y = [m, d].map(|x| b.must(conv(x)));
+    let y = b.must(Op::Join { mask: y[0], dup: y[1] });
+    b.reveal(y, 0, 1.0);
+    let direct = b.must(conv(images));
+    b.reveal(direct, 0, 1.0);
+    let (circuit, encoded) = b.finish();
+    let report = check(&circuit, encoded, 1);
+    let words = |i: usize| report.outputs[i].words.clone();
+    assert!(words(0) == words(1) && words(2) == words(3));
 }
 
 #[test]

@@ -4,26 +4,39 @@ use crate::build::{Builder, elements, words};
 use crate::operations::{check_steps, check_traffic, together, values};
 use proptest::prelude::*;
 use slvr_runtime::circuit::{Hold, Op, Type, ValueId};
-use slvr_runtime::clear;
+use slvr_runtime::clear::{self, plain};
 use slvr_runtime::party::session::{Options, run_outcome};
 use slvr_runtime::ring::{Dom, low_mask};
 use std::collections::BTreeSet;
 
-const LARGEST: usize = 4000;
+pub const LARGEST: usize = 4000;
 
-struct Generator {
-    b: Builder,
+/// What must hold whatever the split is.
+pub enum Law {
+    /// Two values are equal.
+    Equal(ValueId, ValueId),
+    /// A value is an operation on plain operands.
+    Product(ValueId, Op),
+    /// The carry of the sum of two numbers of w bits.
+    Carry { carry: ValueId, of: [ValueId; 2], w: u32 },
+}
+
+pub struct Generator {
+    pub b: Builder,
     state: u64,
     /// Whether `own` and `dup` may be used: their values depend on the parties' shares, so the
     /// clear evaluation has others.
     splits: bool,
-    ready: Vec<ValueId>,
+    pub ready: Vec<ValueId>,
     pending: Vec<ValueId>,
     used: BTreeSet<&'static str>,
+    pub laws: Vec<Law>,
+    /// Tells masks apart.
+    pub masks: u32,
 }
 
 impl Generator {
-    fn below(&mut self, n: u64) -> u64 {
+    pub fn below(&mut self, n: u64) -> u64 {
         // xorshift64*
         self.state ^= self.state >> 12;
         self.state ^= self.state << 25;
@@ -31,7 +44,7 @@ impl Generator {
         (self.state.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) % n.max(1)
     }
 
-    fn pick<T: Clone>(&mut self, xs: &[T]) -> T {
+    pub fn pick<T: Clone>(&mut self, xs: &[T]) -> T {
         xs[self.below(xs.len() as u64) as usize].clone()
     }
 
@@ -40,7 +53,7 @@ impl Generator {
         words(seed, n)
     }
 
-    fn secret(&mut self, k: u32, shape: &[u64]) -> ValueId {
+    pub fn secret(&mut self, k: u32, shape: &[u64]) -> ValueId {
         let shape: Vec<u64> = std::iter::once(1).chain(shape.iter().copied()).collect();
         let xs = self.random_words(elements(&shape));
         let x = self.b.secret(k, &shape, &xs);
@@ -48,13 +61,13 @@ impl Generator {
         x
     }
 
-    fn constant(&mut self, dom: Dom, shape: &[u64]) -> ValueId {
+    pub fn constant(&mut self, dom: Dom, shape: &[u64]) -> ValueId {
         let xs = self.random_words(elements(shape));
         self.b.constant(dom, shape, xs)
     }
 
     /// Adds an operation if the rules allow it.
-    fn add(&mut self, op: Op) -> Option<ValueId> {
+    pub fn add(&mut self, op: Op) -> Option<ValueId> {
         let name = op.name();
         let interactive = op.is_interactive();
         let v = self.b.infer(op)?;
@@ -66,7 +79,7 @@ impl Generator {
         Some(v)
     }
 
-    fn next_layer(&mut self) {
+    pub fn next_layer(&mut self) {
         self.b.next_layer();
         self.ready.append(&mut self.pending);
     }
@@ -84,7 +97,13 @@ impl Generator {
             .copied()
             .filter(|&v| self.b.ty(v).dom == ty.dom && self.b.ty(v).shape.len() == ty.shape.len())
             .collect();
+        let wide = ty.bits() > 128;
         match self.below(4) {
+            // Constants have at most 128 planes; one plane goes with many.
+            0 | 1 if wide => {
+                let ones = vec![1; ty.shape.len()];
+                self.constant(Dom::Bits(1), &ones)
+            }
             0 => {
                 let shape = self.shrunk(&ty.shape);
                 self.constant(ty.dom, &shape)
@@ -104,8 +123,13 @@ impl Generator {
     }
 
     fn product(&mut self, x: ValueId) -> Option<ValueId> {
-        let Type { hold, dom: Dom::Ring(k), shape } = self.b.ty(x).clone() else { return None };
+        let Type { hold, dom: Dom::Ring(k), shape, .. } = self.b.ty(x).clone() else {
+            return None;
+        };
         let n = elements(&shape) as u64;
+        if n > 0 && hold.is_sharded() {
+            return self.weighted(x);
+        }
         if n == 0 || !matches!(hold, Hold::Rep | Hold::Public) {
             return None;
         }
@@ -170,7 +194,7 @@ impl Generator {
         let bit = self.below(u64::from(width)) as u32;
         let count = 1 + self.below(u64::from(width - bit)) as u32;
         let split = |op| self.splits.then_some(op);
-        let choice = match self.state % 38 {
+        let choice = match self.state % 50 {
             0 => Some(Op::Neg(x)),
             1 => Some(Op::Scale(x, constant)),
             2 => Some(Op::Offset(x, constant)),
@@ -258,9 +282,44 @@ impl Generator {
                 self.projection(x, &ty.shape);
                 None
             }
-            _ => {
+            37 => {
                 let (n, k) = (2 + self.below(5), 1);
                 Some(Op::Committee { coin: x, n, k })
+            }
+            38 => Some(Op::ToPlanes(x)),
+            39 => {
+                let block = 1 + self.below(4) as u32;
+                Some(Op::Thermometer { x, block })
+            }
+            40 => split(Op::DealMask(x)),
+            _ if !self.splits => None,
+            41 | 42 => {
+                self.parts(x);
+                None
+            }
+            43 | 44 => {
+                self.split_product(x);
+                None
+            }
+            45 | 46 => {
+                self.hidden(x);
+                None
+            }
+            47 => {
+                self.conjunction(x);
+                None
+            }
+            48 => {
+                self.comparison(x);
+                None
+            }
+            _ => {
+                let ty = Type { hold: Hold::Mask, ..ty.clone() };
+                let groups = self.groups(&ty.shape);
+                self.mask(ty.grouped(groups))
+                    .and_then(|m| self.add(Op::Own(m)))
+                    .and_then(|m| self.add(Op::DealMask(m)));
+                None
             }
         };
         if let Some(v) = choice.and_then(|op| self.add(op)) {
@@ -283,6 +342,7 @@ impl Generator {
     }
 }
 
+/// Runs and checks a random circuit; the operations that it has.
 fn run(seed: u64, splits: bool) -> BTreeSet<&'static str> {
     let mut g = Generator {
         b: Builder::new(),
@@ -291,6 +351,8 @@ fn run(seed: u64, splits: bool) -> BTreeSet<&'static str> {
         ready: vec![],
         pending: vec![],
         used: BTreeSet::new(),
+        laws: vec![],
+        masks: 0,
     };
     for k in [8, 32, 64, 128] {
         let shape = match g.below(3) {
@@ -317,7 +379,7 @@ fn run(seed: u64, splits: bool) -> BTreeSet<&'static str> {
     for &v in reveal.iter().rev().take(4) {
         g.b.reveal(v, 3, 2.0);
     }
-    let used = g.used;
+    let (used, laws) = (g.used, g.laws);
     let (circuit, encoded) = g.b.finish();
     let inputs = encoded.values(&circuit);
     let options = Options { seed: Some(seed), record: true, ..Options::default() };
@@ -326,6 +388,23 @@ fn run(seed: u64, splits: bool) -> BTreeSet<&'static str> {
     let recorded = report.recorded.as_ref().unwrap();
     check_steps(&circuit, recorded);
     let values = values(recorded);
+    for law in laws {
+        let held = |v: ValueId| together(&circuit, &values, v);
+        match law {
+            Law::Equal(a, b) => assert!(held(a) == held(b), "{a} and {b} differ"),
+            Law::Product(v, op) => {
+                let args: Vec<_> =
+                    op.operands().iter().map(|&x| (held(x), circuit.ty(x))).collect();
+                let args: Vec<_> = args.iter().map(|(x, ty)| (x, ty.shape.as_slice())).collect();
+                assert!(held(v) == plain::eval(&op, &args).unwrap(), "{v} is not {op:?}");
+            }
+            Law::Carry { carry, of, w } => {
+                let [a, b] = of.map(|v| held(v).to_u128s());
+                let sums: Vec<u128> = a.iter().zip(b).map(|(a, b)| (a + b) >> w).collect();
+                assert_eq!(held(carry).to_u128s(), sums, "{carry} is not the carry");
+            }
+        }
+    }
     for ((revealed, v), output) in report.outputs.iter().zip(reveal.iter().rev()).zip(0..) {
         assert_eq!(revealed.name, format!("out{output}"));
         assert!(revealed.words == together(&circuit, &values, *v));
@@ -344,7 +423,7 @@ fn run(seed: u64, splits: bool) -> BTreeSet<&'static str> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..Default::default() })]
 
     /// The failing seed is what proptest prints.
     #[test]
@@ -397,6 +476,17 @@ fn the_generator_reaches_every_operation() {
         "xchg",
         "open",
         "coin",
+        "mask_of",
+        "dup_of",
+        "join",
+        "mask",
+        "thermometer",
+        "pick",
+        "monomials",
+        "fan",
+        "to_planes",
+        "deal_mask",
+        "meet",
     ];
     let missing: Vec<_> = all.iter().filter(|op| !used.contains(*op)).collect();
     assert!(missing.is_empty(), "never generated: {missing:?}");

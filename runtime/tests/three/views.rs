@@ -4,12 +4,14 @@
 //! exceeds 400 with probability below 1e-7.
 
 use crate::build::Builder;
-use slvr_runtime::circuit::{Hold, Op, ValueId};
+use crate::operations::{carry, mask_words, values};
+use slvr_runtime::circuit::{Hold, Lanes, Op, ValueId};
+use slvr_runtime::link::Peer;
 use slvr_runtime::party::session::{Options, run_outcome};
-use slvr_runtime::party::{Direction, Held};
-use slvr_runtime::protocol::{Context, input};
+use slvr_runtime::party::{Direction, Held, Recorded, Recorder};
+use slvr_runtime::protocol::{Context, complement, input};
 use slvr_runtime::ring::{Data, Dom};
-use slvr_runtime::share::{PairSeeds, Prss, RunId, Seed};
+use slvr_runtime::share::{PairSeeds, Prss, RunId, Seed, next};
 use std::collections::BTreeMap;
 
 const LIMIT: f64 = 400.0;
@@ -62,6 +64,16 @@ fn histograms(name: &str, value: u128, seed: u64) -> BTreeMap<String, Histogram>
             "deal" => {
                 let a = bare(&mut b, x, Op::Own(x), Hold::Own, value);
                 b.round(Op::Deal(a), Hold::Add2);
+            }
+            "deal_mask" => {
+                let a = bare(&mut b, x, Op::Own(x), Hold::Own, value);
+                b.round(Op::DealMask(a), Hold::Mask);
+            }
+            "meet" => {
+                let t = bare(&mut b, x, Op::AsAdd2(x), Hold::Add2, value);
+                let (dom, shape) = (Dom::Ring(8), vec![1, N]);
+                let mask = b.must(Op::Mask { tag: 0, dom, shape, groups: 0 });
+                b.round(Op::Meet { x: t, mask }, Hold::Dup);
             }
             "xchg" => {
                 let t = bare(&mut b, x, Op::AsAdd2(x), Hold::Add2, value);
@@ -140,6 +152,147 @@ fn xchg_view() {
 }
 
 #[test]
+fn deal_mask_view() {
+    uniform_and_independent("deal_mask");
+}
+
+#[test]
+fn meet_view() {
+    uniform_and_independent("meet");
+}
+
+fn bytes(x: &Data) -> Vec<u8> {
+    x.to_u128s().into_iter().map(|x| x as u8).collect()
+}
+
+/// A message that a party got, or sent, in an instruction.
+fn message<'a>(party: &'a Recorder, op: &str, direction: Direction, peer: usize) -> &'a [u8] {
+    let same = |m: &&Recorded| (m.op, m.direction, m.peer) == (op, direction, Peer::Party(peer));
+    &party.messages.iter().find(same).unwrap().bytes
+}
+
+/// The words of a fresh mask, which nobody sends, are independent; in particular the one that a party
+/// does not hold of the one that it holds. A meet under it looks uniform next to the word held.
+#[test]
+fn mask_view() {
+    let mut seen: BTreeMap<&str, Histogram> = BTreeMap::new();
+    let mut count = |name, of: Vec<u8>| {
+        let h = seen.entry(name).or_insert([0; 256]);
+        of.into_iter().for_each(|x| h[x as usize] += 1);
+    };
+    let minus = |a: &[u8], b: &[u8]| -> Vec<u8> {
+        assert_eq!(a.len(), b.len());
+        a.iter().zip(b).map(|(a, b)| a.wrapping_sub(*b)).collect()
+    };
+    for run in 0..RUNS {
+        let mut b = Builder::new();
+        let x = b.secret(8, &[1, N], &[5; N as usize]);
+        let t = bare(&mut b, x, Op::AsAdd2(x), Hold::Add2, 5);
+        let op = |tag| Op::Mask { tag, dom: Dom::Ring(8), shape: vec![1, N], groups: 0 };
+        let (mask, other) = (b.must(op(0)), b.must(op(1)));
+        let met = b.round(Op::Meet { x: t, mask }, Hold::Dup);
+        let lanes = b.ty(mask).lanes();
+        let (circuit, encoded) = b.finish();
+        let options = Options { seed: Some(900 + run), record: true, ..Options::default() };
+        let recorded = run_outcome(&circuit, encoded, &options).unwrap().recorded.unwrap();
+        let values = values(&recorded);
+        for r in 0..3 {
+            let [low, high, ..] = mask_words(&values[r][&mask], lanes, r).map(|x| bytes(&x));
+            let [low2, high2, ..] = mask_words(&values[r][&other], lanes, r).map(|x| bytes(&x));
+            count("a", minus(&high, &low.iter().map(|x| x.wrapping_neg()).collect::<Vec<_>>()));
+            count("difference", minus(&high, &low));
+            count("first of two masks", minus(&low2, &low));
+            count("second of two masks", minus(&high2, &high));
+            // As r + 1: the message of the other, next to the word that this party holds.
+            let p = next(r);
+            let got = message(&recorded[p], "meet", Direction::Received, next(p));
+            count("meet, next to the own word", minus(got, &high));
+            count("meet, next to another mask", minus(got, &high2));
+            // The simulator: from the output and the own message.
+            let sent = message(&recorded[p], "meet", Direction::Sent, next(p));
+            let Held::One(out) = &values[p][&met] else { panic!("replicated") };
+            let out = bytes(&out.slice(complement(lanes, p).0));
+            assert_eq!(got, minus(&out, sent));
+        }
+        assert!(recorded.iter().flat_map(|p| &p.messages).all(|m| m.op == "meet"));
+    }
+    for (name, h) in &seen {
+        let chi = chi_squared(h);
+        assert!(chi < LIMIT, "{name}: chi-squared {chi}");
+    }
+}
+
+/// What arrives is a word of the output: the simulator has nothing to add.
+#[test]
+fn a_dealt_mask_is_its_own_simulator() {
+    let mut b = Builder::new();
+    let x = b.secret(8, &[1, N], &[5; N as usize]);
+    let own = b.must(Op::Own(x));
+    let mask = b.round(Op::DealMask(own), Hold::Mask);
+    let lanes = b.ty(mask).lanes();
+    let (circuit, encoded) = b.finish();
+    let options = Options { seed: Some(5), record: true, ..Options::default() };
+    let recorded = run_outcome(&circuit, encoded, &options).unwrap().recorded.unwrap();
+    let values = values(&recorded);
+    for p in 0..3 {
+        let [.., after] = mask_words(&values[p][&mask], lanes, p);
+        assert_eq!(message(&recorded[p], "deal_mask", Direction::Received, next(p)), bytes(&after));
+    }
+}
+
+/// A whole comparison: every message is uniform whatever the secret, and so is the sum of any two that
+/// a party gets, as they are masked by different words.
+#[test]
+fn comparison_view() {
+    let runs = RUNS / 5;
+    for groups in [0, 3] {
+        let histograms = |value: u128, seed: u64| {
+            let mut out: BTreeMap<String, Histogram> = BTreeMap::new();
+            for run in 0..runs {
+                let mut b = Builder::new();
+                let x = b.secret(32, &[1, N], &[value; N as usize]);
+                let c = carry(&mut b, x, 32, groups, 4, 4);
+                b.round(Op::Xchg(c), Hold::Rep);
+                let (circuit, encoded) = b.finish();
+                let options =
+                    Options { seed: Some(seed + run), record: true, ..Options::default() };
+                let recorded = run_outcome(&circuit, encoded, &options).unwrap().recorded.unwrap();
+                for (i, party) in recorded.iter().enumerate() {
+                    let got: Vec<_> = party
+                        .messages
+                        .iter()
+                        .filter(|m| m.direction == Direction::Received)
+                        .collect();
+                    for (j, m) in got.iter().enumerate() {
+                        let key = format!("party {i}, {} of {}", m.op, m.peer);
+                        let h = out.entry(key.clone()).or_insert([0; 256]);
+                        m.bytes.iter().for_each(|&x| h[x as usize] += 1);
+                        for other in &got[..j] {
+                            let h =
+                                out.entry(format!("{key} and {}", other.op)).or_insert([0; 256]);
+                            let both = m.bytes.iter().zip(&other.bytes);
+                            both.for_each(|(x, y)| h[(x ^ y) as usize] += 1);
+                        }
+                    }
+                }
+            }
+            out
+        };
+        let (a, b) = (histograms(0, 70_000), histograms(0x89ab_cdef, 80_000));
+        // Tables, products and hidden nodes of both peers, and pairs of them.
+        assert!(a.len() >= 30, "{:?}", a.keys());
+        for (key, h) in a.iter().chain(&b) {
+            let chi = chi_squared(h);
+            assert!(chi < LIMIT, "{key}: chi-squared {chi}");
+        }
+        for (key, h) in &a {
+            let chi = two_samples(h, &b[key]);
+            assert!(chi < LIMIT, "{key}: two inputs give chi-squared {chi}");
+        }
+    }
+}
+
+#[test]
 fn open_view() {
     uniform_and_independent("open");
 }
@@ -164,7 +317,10 @@ fn a_constant_mask_is_found() {
         for run in 0..4 * RUNS {
             let id = if fresh { run } else { 0 };
             let prss = Prss::new(0, &seeds, RunId(u128::from(id).to_le_bytes()));
-            let sent = input::message(Context { prss: &prss, instr: 3 }, &v, N as usize);
+            let sent = {
+                let lanes = Lanes { n: N as usize, groups: 0 };
+                input::message(Context { prss: &prss, instr: 3 }, &v, lanes)
+            };
             let words = sent.to_next.unwrap().to_u128s();
             words.iter().for_each(|&x| h[x as usize] += 1);
         }

@@ -65,6 +65,35 @@ fn errors_name_the_line() {
     assert!(parse("").is_err());
 }
 
+/// Groups, masks and patterns.
+#[test]
+fn errors_name_what_is_malformed() {
+    for (from, to, what) in [
+        ("mask.g2.A64", "mask.g2A64", "after the groups"),
+        ("mask.g2.A64", "mask.gx.A64", "not a number"),
+        ("mask.g2.A64", "mask.g4294967296.A64", "not a number"),
+        ("mask.g2.A64", "g2.A64", "no holder"),
+        ("mask.g2.A64", "mask.g2.g2.A64", "no domain"),
+        ("mask_of %40 groups 2", "mask_of %40", "expected `groups`"),
+        ("dup_of %40 groups 2", "dup_of %40 groups -2", "not a number"),
+        ("mask 7 B3", "mask 4294967296 B3", "not a number"),
+        ("mask 7 B3", "mask 7 C3", "no domain"),
+        ("mask 7 B3 [2,3,4]", "mask 7 B3", "expected `[`"),
+        ("thermometer %58 block 4", "thermometer %58", "expected `block`"),
+        ("monomials %62 carry", "monomials %62 sum", "no pattern"),
+        ("%62 carry [2]", "%62 carry [4294967296]", "a group is too large"),
+        ("%66 carry [2]", "carry [2]", "expected a value"),
+        ("join %54 %55", "join %54", "expected a value"),
+        ("meet %68 %61", "meet %68", "expected a value"),
+        ("pick %65 %59", "pick %65", "expected a value"),
+    ] {
+        assert!(ALL_OPS.contains(from), "{from}");
+        let line = 1 + ALL_OPS.lines().position(|l| l.contains(from)).unwrap();
+        let e = parse(&ALL_OPS.replacen(from, to, 1)).expect_err(to);
+        assert_eq!((e.line, e.what.contains(what)), (line, true), "{to}: {e}");
+    }
+}
+
 /// Constants of all kinds: ranges and repetitions that meet, and the ends of the words.
 #[test]
 fn constants_survive_compaction() {
@@ -104,7 +133,7 @@ proptest! {
 
     /// No text makes the parser panic, and what it accepts prints and reads back.
     #[test]
-    fn damaged_text(at in 0usize..3000, len in 0usize..30, new in "\\PC{0,8}|[%@0-9x.\\[\\],:=\" \n]{0,8}") {
+    fn damaged_text(at in 0usize..5000, len in 0usize..30, new in "\\PC{0,8}|[%@0-9x.\\[\\],:=\" \n]{0,8}") {
         let mut chars: Vec<char> = ALL_OPS.chars().collect();
         let at = at.min(chars.len());
         let end = (at + len).min(chars.len());

@@ -446,9 +446,10 @@ impl Rule<'_> {
             let cut = |t: &Type, other: &Type| match t.hold {
                 Hold::Public => groups == 1 || t.shape.first() == Some(&1),
                 _ => {
+                    // Not along an axis that is summed over.
                     let by_batch = t.lead() == 0;
-                    t.groups == groups
-                        && (groups == 1 || groups > 1 && (by_batch || other.hold == Hold::Public))
+                    let by_row = t.lead() == 1 && other.hold == Hold::Public;
+                    t.groups == groups && (groups == 1 || groups > 1 && (by_batch || by_row))
                 }
             };
             let batches = a.hold == Hold::Public
@@ -535,7 +536,7 @@ impl Rule<'_> {
             size = size.saturating_add(self.axis(x, axis)?);
         }
         let to = self.with_axis(first, axis, size).shape;
-        let kept = self.args.iter().all(|x| x.lead() as u64 != axis && x.lead() == first.lead());
+        let kept = self.args.iter().all(|x| axis > x.lead() as u64 && x.lead() == first.lead());
         self.layout(first, to, kept)
     }
 

@@ -1,0 +1,170 @@
+//! Groups, masks and wide bits: what their rules refuse.
+
+use super::*;
+use crate::circuit::fan::Fan;
+
+/// Only values that are stored in shards have groups, and these are parts of the leading axis.
+#[test]
+fn groups_divide_the_leading_axis() {
+    let ok = |hold, shape: &[u64], groups| {
+        check_type(&Type::new(hold, Dom::Ring(64), shape).grouped(groups)).is_ok()
+    };
+    for hold in [Hold::Own, Hold::Dup, Hold::Add2, Hold::Mask] {
+        assert!(ok(hold, &[6, 4], 3) && ok(hold, &[1, 6], 6) && ok(hold, &[], 1));
+        assert!(ok(hold, &[1, 1], 1) && ok(hold, &[0, 3], 5));
+        assert!(!ok(hold, &[6, 4], 4) && !ok(hold, &[1, 6], 4) && !ok(hold, &[], 2));
+        assert!(!ok(hold, &[4, 6], 12) && !ok(hold, &[4], u32::MAX));
+    }
+    for hold in [Hold::Public, Hold::Rep, Hold::Add3] {
+        assert!(ok(hold, &[6, 4], 0) && !ok(hold, &[6, 4], 3) && !ok(hold, &[6, 4], 1));
+    }
+    let e = broken(|c| c.types[4].groups = 2);
+    assert!(matches!(e, VerifyError::BadType { value: ValueId(4), .. }), "{e}");
+}
+
+/// Where a value is cut between groups, layouts keep the axis that the groups are parts of, and
+/// products do not sum over it.
+#[test]
+fn groups_stay_parts_of_the_leading_axis() {
+    let ring = Dom::Ring(16);
+    let rule = |op: &Op, a: &Type, b: &Type| {
+        let types = [a.clone(), b.clone()];
+        infer(op, &|x| &types[x.index()]).map(|t| t.map(|t| t.to_string()))
+    };
+    let refused = |op: &Op, a: &Type, b: &Type| {
+        let e = rule(op, a, b).expect_err("cut elsewhere");
+        assert!(matches!(e, TypeError::Shapes { .. }), "{op:?}: {e}");
+    };
+    let own = |shape: &[u64], groups| Type::new(Hold::Own, ring, shape).grouped(groups);
+    let public = |shape: &[u64]| Type::new(Hold::Public, ring, shape);
+    let fine = |op: &Op, a: &Type, b: &Type, want: &str| {
+        assert_eq!(rule(op, a, b).unwrap().unwrap(), want, "{op:?}");
+    };
+    let both = |axis| Op::Concat { xs: vec![v(0), v(0)], axis };
+    let row = own(&[1, 4], 2);
+    refused(&both(0), &row, &row);
+    refused(&both(1), &row, &row);
+    refused(&Op::Broadcast(v(0), vec![2, 4]), &row, &row);
+    refused(&Op::Transpose(v(0), vec![1, 0]), &own(&[4, 2], 2), &row);
+    fine(&Op::Transpose(v(0), vec![1, 0]), &row, &row, "own.g2.A16[4,1]");
+    fine(&both(1), &own(&[4, 3], 2), &row, "own.g2.A16[4,6]");
+    fine(&both(0), &own(&[1, 4], 1), &row, "own.g1.A16[2,4]");
+    // One group is whole wherever it is.
+    fine(&Op::Transpose(v(0), vec![1, 0]), &own(&[4, 2], 1), &row, "own.g1.A16[2,4]");
+    fine(&Op::Sum { x: v(0), axes: vec![0, 1] }, &own(&[4, 2], 1), &row, "own.g1.A16[]");
+    let matmul = Op::MatMul { a: v(0), b: v(1), trans_b: false };
+    fine(&matmul, &own(&[1, 6, 3], 2), &public(&[1, 3, 5]), "own.g2.A16[1,6,5]");
+    fine(&matmul, &own(&[2, 6, 3], 2), &own(&[2, 3, 5], 2), "own.g2.A16[2,6,5]");
+    fine(&matmul, &own(&[1, 6, 3], 1), &own(&[2, 3, 5], 1), "own.g1.A16[2,6,5]");
+    // The sums run over the axis that is cut.
+    refused(&matmul, &own(&[1, 1, 6], 3), &public(&[1, 6, 3]));
+    refused(&matmul, &own(&[1, 6, 3], 2), &own(&[1, 3, 6], 3));
+    refused(&matmul, &own(&[2, 6, 3], 2), &public(&[2, 3, 5]));
+    refused(&matmul, &own(&[1, 6, 3], 2), &own(&[2, 3, 5], 2));
+    refused(&matmul, &own(&[2, 6, 3], 2), &own(&[2, 3, 5], 1));
+    refused(&matmul, &own(&[2, 6, 3], 0), &own(&[2, 3, 5], 0));
+    refused(&matmul, &public(&[1, 4, 3]), &own(&[1, 3, 6], 3));
+    let conv = Op::Conv2d { x: v(0), w: v(1), stride: 1, pad: 0 };
+    fine(&conv, &own(&[1, 4, 2, 3, 3], 4), &public(&[1, 2, 2, 1, 1]), "own.g4.A16[1,4,2,3,3]");
+    fine(&conv, &public(&[1, 4, 2, 3, 3]), &own(&[2, 4, 2, 1, 1], 2), "own.g2.A16[2,4,4,3,3]");
+    refused(&conv, &own(&[1, 1, 2, 3, 3], 2), &public(&[1, 2, 2, 1, 1]));
+    refused(&conv, &public(&[1, 4, 2, 3, 3]), &own(&[1, 4, 2, 1, 1], 4));
+    // Repeated along other axes only.
+    let mul = Op::Mul(v(0), v(1));
+    fine(&mul, &own(&[4, 3], 2), &own(&[4, 1], 2), "own.g2.A16[4,3]");
+    fine(&mul, &own(&[4, 3], 2), &public(&[1, 3]), "own.g2.A16[4,3]");
+    refused(&mul, &own(&[4, 3], 2), &own(&[1, 3], 1));
+    refused(&mul, &own(&[1, 3], 3), &public(&[2, 3]));
+    refused(&mul, &own(&[4, 3], 2), &own(&[4, 3], 4));
+    // Planes from the axis that is cut.
+    let bits = Type::new(Hold::Own, Dom::Bits(2), [1, 4]);
+    refused(&Op::ToPlanes(v(0)), &bits.clone().grouped(2), &row);
+    refused(&Op::ToPlanes(v(0)), &bits, &row);
+    fine(&Op::ToPlanes(v(0)), &bits.grouped(1), &row, "own.g1.B8[1,1]");
+}
+
+#[test]
+fn planes_are_bounded() {
+    let rule = |op: &Op, ty: Type| infer(op, &|_| &ty).map(|_| ());
+    let too_many =
+        |r: Result<(), TypeError>| assert!(matches!(r, Err(TypeError::Type { .. })), "{r:?}");
+    let bits = |w, shape: &[u64]| Type::new(Hold::Own, Dom::Bits(w), shape).grouped(1);
+    assert_eq!(rule(&Op::ToPlanes(v(0)), bits(128, &[2, 32])), Ok(()));
+    too_many(rule(&Op::ToPlanes(v(0)), bits(128, &[2, 33])));
+    too_many(rule(&Op::ToPlanes(v(0)), bits(4096, &[2, 1 << 33])));
+    too_many(rule(&Op::ToPlanes(v(0)), bits(3, &[2, 0])));
+    let products = |n: usize| Op::Monomials { x: v(0), fan: Fan::And(vec![10; n]) };
+    assert_eq!(rule(&products(4), bits(40, &[5])), Ok(()));
+    too_many(rule(&products(5), bits(50, &[5])));
+    let wide = Op::Thermometer { x: v(0), block: 4 };
+    assert_eq!(rule(&wide, bits(1092, &[5])), Ok(()));
+    too_many(rule(&wide, bits(1096, &[5])));
+    assert!(matches!(rule(&Op::Not(v(0)), bits(129, &[5])), Err(TypeError::Parameter { .. })));
+    assert!(matches!(
+        rule(&Op::FromBits(v(0), 128), bits(129, &[5])),
+        Err(TypeError::Parameter { .. })
+    ));
+}
+
+#[test]
+fn invariant_14_masks_are_used_once() {
+    let bad = |change: &dyn Fn(&mut Circuit), place: (usize, usize), mask: u32| {
+        let mut c = all_ops();
+        change(&mut c);
+        match verify(&c) {
+            Err(VerifyError::Mask { place: p, value }) => {
+                assert_eq!(((p.layer, p.instr), value), (place, v(mask)));
+            }
+            other => panic!("{other:?}"),
+        }
+    };
+    let again = |c: &mut Circuit| {
+        let ty = c.types[69].clone();
+        c.types.push(ty);
+        let op = Op::Meet { x: v(68), mask: v(61) };
+        Instr { out: Some(v(72)), op, site: 0 }
+    };
+    // Twice in one exchange, and in a later one.
+    bad(
+        &|c| {
+            let i = again(c);
+            c.layers[2].exchange.push(i)
+        },
+        (2, 1),
+        61,
+    );
+    bad(
+        &|c| {
+            let i = again(c);
+            c.layers[3].exchange.insert(0, i)
+        },
+        (3, 0),
+        61,
+    );
+    // The part a of a split, what follows from a mask, and a dealt mask are no fresh masks.
+    for op in [
+        Op::Reshape(v(61), vec![2, 3, 4]),
+        Op::Planes { x: v(61), start: 0, step: 1, count: 3 },
+        Op::MaskOf(v(72), 2),
+        Op::DealMask(v(62)),
+    ] {
+        let interactive = op.is_interactive();
+        bad(
+            &|c| {
+                c.types.push(Type::new(Hold::Rep, Dom::Bits(3), [2, 3, 4]));
+                let op0 = Op::Planes { x: v(49), start: 0, step: 1, count: 3 };
+                c.layers[1].local.push(Instr { out: Some(v(72)), op: op0, site: 0 });
+                let ty = c.types[61].clone();
+                c.types.push(ty);
+                let i = Instr { out: Some(v(73)), op: op.clone(), site: 0 };
+                match interactive {
+                    true => c.layers[1].exchange.push(i),
+                    false => c.layers[1].local.push(i),
+                }
+                c.layers[2].exchange[0].op = Op::Meet { x: v(68), mask: v(73) };
+            },
+            (2, 0),
+            73,
+        );
+    }
+}
