@@ -70,6 +70,11 @@ fn check_matmul(k: u32, d: MatMulDims, seed: u64) {
     let (a, b) = (sample(k, la, seed), sample(k, lb, !seed));
     let want = zip_words!((&a, &b), (a, b) => naive_matmul(a, b, &d));
     assert!(matmul(&a, &b, d) == want, "{k} bits, {d:?}");
+    for isa in Isa::all() {
+        let mut out = Words::zeros(k, lc);
+        zip_words!((&a, &b), (a, b) => matmul::run(same_width(&mut out, a), a, b, d, isa));
+        assert!(out == want, "{isa:?}, {k} bits, {d:?}");
+    }
     let mut out = Words::zeros(k, lc);
     matmul_acc(&mut out, &a, &b, d);
     matmul_acc(&mut out, &a, &b, d);
@@ -81,10 +86,15 @@ fn check_matmul(k: u32, d: MatMulDims, seed: u64) {
 }
 
 fn check_conv(k: u32, d: ConvDims, seed: u64) {
-    let [lx, lw, _] = d.lens();
+    let [lx, lw, lo] = d.lens();
     let (x, w) = (sample(k, lx, seed), sample(k, lw, !seed));
     let want = zip_words!((&x, &w), (x, w) => naive_conv(x, w, &d));
     assert!(conv2d(&x, &w, d) == want, "{k} bits, {d:?}");
+    for isa in Isa::all() {
+        let mut out = Words::zeros(k, lo);
+        zip_words!((&x, &w), (x, w) => conv::run(same_width(&mut out, x), x, w, d, isa));
+        assert!(out == want, "{isa:?}, {k} bits, {d:?}");
+    }
 }
 
 fn width() -> impl Strategy<Value = u32> {
@@ -95,7 +105,7 @@ proptest! {
     #[test]
     fn matrix_products(
         k in width(), batch in 1usize..4, batched: (bool, bool), trans_b: bool,
-        dims in (0usize..20, 0usize..40, 0usize..40), seed: u64,
+        dims in (0usize..40, 0usize..40, 0usize..80), seed: u64,
     ) {
         let (m, kk, n) = dims;
         let batch = if batched.0 || batched.1 { batch } else { 1 };

@@ -1,9 +1,124 @@
-//! The innermost loops, compiled several times and picked by what the processor can do.
+//! The innermost loops, compiled several times and picked by what the processor can do: the only
+//! code of the ring with `unsafe`.
 //!
-//! The loops are plain Rust that vectorises; only the permission to use wider registers differs. A
-//! 64-bit product is one instruction with AVX-512 DQ and several without.
+//! Three levels: [`Avx512`] (Ice Lake, Zen 4 and later), [`Avx2`] and [`Portable`]. Products of
+//! matrices are written in vector instructions (`tile`); the other loops are plain Rust that
+//! vectorises, and only the permission to use wider registers differs.
+
+mod peak;
+mod tile;
+
+pub use peak::multiply_adds;
+pub(super) use tile::{Kernel, Rows, Tile};
 
 use crate::ring::Word;
+
+/// The processor has AVX-512 F, BW, DQ, VL, IFMA, VBMI, VBMI2 and GFNI.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Avx512(());
+
+/// The processor has AVX2.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Avx2(());
+
+/// Any processor.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Portable;
+
+impl Avx512 {
+    #[inline(always)]
+    pub(super) fn detect() -> Option<Self> {
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512dq")
+            && is_x86_feature_detected!("avx512vl")
+            && is_x86_feature_detected!("avx512ifma")
+            && is_x86_feature_detected!("avx512vbmi")
+            && is_x86_feature_detected!("avx512vbmi2")
+            && is_x86_feature_detected!("gfni")
+        {
+            return Some(Avx512(()));
+        }
+        None
+    }
+}
+
+impl Avx2 {
+    #[inline(always)]
+    pub(super) fn detect() -> Option<Self> {
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx2") {
+            return Some(Avx2(()));
+        }
+        None
+    }
+}
+
+impl From<Avx512> for Portable {
+    fn from(_: Avx512) -> Self {
+        Portable
+    }
+}
+
+impl From<Avx2> for Portable {
+    fn from(_: Avx2) -> Self {
+        Portable
+    }
+}
+
+/// An instruction set that this machine has.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Isa {
+    Avx512(Avx512),
+    Avx2(Avx2),
+    Portable(Portable),
+}
+
+impl Isa {
+    /// The widest.
+    #[inline(always)]
+    pub(super) fn best() -> Self {
+        if let Some(x) = Avx512::detect() {
+            Isa::Avx512(x)
+        } else if let Some(x) = Avx2::detect() {
+            Isa::Avx2(x)
+        } else {
+            Isa::Portable(Portable)
+        }
+    }
+}
+
+#[cfg(test)]
+impl Isa {
+    /// All that this machine has.
+    pub(super) fn all() -> Vec<Self> {
+        let avx512 = Avx512::detect().map(Isa::Avx512);
+        let avx2 = Avx2::detect().map(Isa::Avx2);
+        avx512.into_iter().chain(avx2).chain([Isa::Portable(Portable)]).collect()
+    }
+}
+
+/// `with_kernel!(isa, T, k => body)`: body with k the kernel of T for an instruction set.
+macro_rules! with_kernel {
+    ($isa:expr, $t:ty, $k:ident => $body:expr) => {
+        match $isa {
+            $crate::ring::kernels::simd::Isa::Avx512(x) => {
+                let $k = <$t as $crate::ring::kernels::simd::Tile>::Avx512::from(x);
+                $body
+            }
+            $crate::ring::kernels::simd::Isa::Avx2(x) => {
+                let $k = <$t as $crate::ring::kernels::simd::Tile>::Avx2::from(x);
+                $body
+            }
+            $crate::ring::kernels::simd::Isa::Portable(x) => {
+                let $k = <$t as $crate::ring::kernels::simd::Tile>::Portable::from(x);
+                $body
+            }
+        }
+    };
+}
+pub(super) use with_kernel;
 
 macro_rules! versions {
     (
@@ -26,15 +141,11 @@ macro_rules! versions {
                 fn avx2<T: Word $(, const $c: usize)*>($($arg: $ty),*) $(-> $ret)? {
                     body::<T $(, $c)*>($($arg),*)
                 }
-                if is_x86_feature_detected!("avx512dq")
-                    && is_x86_feature_detected!("avx512f")
-                    && is_x86_feature_detected!("avx512bw")
-                    && is_x86_feature_detected!("avx512vl")
-                {
+                if Avx512::detect().is_some() {
                     // SAFETY: the processor has the features that the function is compiled for.
                     return unsafe { avx512::<T $(, $c)*>($($arg),*) };
                 }
-                if is_x86_feature_detected!("avx2") {
+                if Avx2::detect().is_some() {
                     // SAFETY: as above.
                     return unsafe { avx2::<T $(, $c)*>($($arg),*) };
                 }
@@ -42,70 +153,6 @@ macro_rules! versions {
             body::<T $(, $c)*>($($arg),*)
         }
     };
-}
-
-/// A row-major left operand.
-#[derive(Clone, Copy)]
-pub(super) struct Left<'a, T> {
-    /// Its elements, from the first of the sum on.
-    pub data: &'a [T],
-    /// Distance of its rows.
-    pub stride: usize,
-    /// Number of rows.
-    pub rows: usize,
-}
-
-/// A packed block of the right operand: panels of NR columns, each kc x NR, the last one filled up.
-#[derive(Clone, Copy)]
-pub(super) struct Right<'a, T> {
-    /// Its panels.
-    pub data: &'a [T],
-    /// Rows, the length of the sums.
-    pub kc: usize,
-    /// Columns.
-    pub nb: usize,
-}
-
-versions! {
-    /// c += a b, in tiles of MR x NR. Row i of c starts at i ldc. `panel` is scratch of kc MR words.
-    fn block<T: Word, const MR: usize, const NR: usize>(
-        c: &mut [T], ldc: usize, a: Left<'_, T>, b: Right<'_, T>, panel: &mut [T],
-    ) {
-        let (rows, kc, nb) = (a.rows, b.kc, b.nb);
-        for i0 in (0..rows).step_by(MR) {
-            let mr = MR.min(rows - i0);
-            // Interleave MR rows, so that the loop below reads both operands in order.
-            for i in 0..MR {
-                if i < mr {
-                    let row = &a.data[(i0 + i) * a.stride..][..kc];
-                    for (p, &x) in panel.chunks_exact_mut(MR).zip(row) {
-                        p[i] = x;
-                    }
-                } else {
-                    panel.chunks_exact_mut(MR).for_each(|p| p[i] = T::ZERO);
-                }
-            }
-            let (ap, _) = panel.as_chunks::<MR>();
-            for (jp, bp) in b.data.chunks_exact(kc * NR).enumerate() {
-                let (bp, _) = bp.as_chunks::<NR>();
-                let mut acc = [[T::ZERO; NR]; MR];
-                for (x, y) in ap.iter().zip(bp) {
-                    for i in 0..MR {
-                        for j in 0..NR {
-                            acc[i][j] = acc[i][j].wadd(x[i].wmul(y[j]));
-                        }
-                    }
-                }
-                let nr = NR.min(nb - jp * NR);
-                for (i, acc) in acc.iter().enumerate().take(mr) {
-                    let out = &mut c[(i0 + i) * ldc + jp * NR..][..nr];
-                    for (o, &s) in out.iter_mut().zip(acc) {
-                        *o = o.wadd(s);
-                    }
-                }
-            }
-        }
-    }
 }
 
 versions! {
