@@ -5,7 +5,7 @@
 //! them; then element (k, j) of the matrix of patches is at one offset for k plus one for j.
 
 use super::gemm::{At, Keep, Left, Out, Part, Right, columns, gemm};
-use super::simd::{Isa, Kernel, with_kernel};
+use crate::ring::simd::{Isa, Kernel, with_kernel};
 use super::{ConvDims, SERIAL};
 use rayon::prelude::*;
 

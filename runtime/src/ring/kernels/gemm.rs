@@ -7,7 +7,7 @@
 //! from the second level. A convolution packs image patches straight into panels and never builds
 //! the matrix of patches.
 
-use super::simd::{Kernel, Rows, Tile};
+use crate::ring::simd::{Kernel, Rows, Tile};
 use std::cell::Cell;
 use std::ops::Range;
 

@@ -1,7 +1,7 @@
 //! Batched matrix product: which loop fits the shape, and what is spread over threads.
 
 use super::gemm::{Keep, Left, Matrix, Part, Right, columns, gemm, interleave};
-use super::simd::{self, Isa, Kernel, with_kernel};
+use crate::ring::simd::{self, Isa, Kernel, with_kernel};
 use super::{MatMulDims, SERIAL};
 use crate::ring::PARALLEL;
 use rayon::prelude::*;

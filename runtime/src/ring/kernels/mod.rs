@@ -13,13 +13,12 @@ mod conv;
 mod gemm;
 mod matmul;
 mod project;
-mod simd;
 
 pub use project::project;
-pub use simd::multiply_adds;
+pub use super::simd::multiply_adds;
 
 use super::{Words, zip_words};
-use simd::Isa;
+use super::simd::Isa;
 
 /// Dimensions of `[B, M, K] * [B, K, N] -> [B, M, N]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,8 +7,10 @@
 
 mod peak;
 mod tile;
+mod transpose;
 
 pub use peak::multiply_adds;
+pub(super) use transpose::{slice, unslice};
 pub(super) use tile::{Kernel, Rows, Tile};
 
 use crate::ring::Word;
@@ -103,16 +105,16 @@ impl Isa {
 macro_rules! with_kernel {
     ($isa:expr, $t:ty, $k:ident => $body:expr) => {
         match $isa {
-            $crate::ring::kernels::simd::Isa::Avx512(x) => {
-                let $k = <$t as $crate::ring::kernels::simd::Tile>::Avx512::from(x);
+            $crate::ring::simd::Isa::Avx512(x) => {
+                let $k = <$t as $crate::ring::simd::Tile>::Avx512::from(x);
                 $body
             }
-            $crate::ring::kernels::simd::Isa::Avx2(x) => {
-                let $k = <$t as $crate::ring::kernels::simd::Tile>::Avx2::from(x);
+            $crate::ring::simd::Isa::Avx2(x) => {
+                let $k = <$t as $crate::ring::simd::Tile>::Avx2::from(x);
                 $body
             }
-            $crate::ring::kernels::simd::Isa::Portable(x) => {
-                let $k = <$t as $crate::ring::kernels::simd::Tile>::Portable::from(x);
+            $crate::ring::simd::Isa::Portable(x) => {
+                let $k = <$t as $crate::ring::simd::Tile>::Portable::from(x);
                 $body
             }
         }
@@ -120,44 +122,46 @@ macro_rules! with_kernel {
 }
 pub(super) use with_kernel;
 
+/// `fn name<[T, ...] [T: Bound, ...]>(...)`: a function compiled for each level; the parameters once
+/// as arguments and once with their bounds.
 macro_rules! versions {
     (
         $(#[$doc:meta])*
-        fn $name:ident<T: Word $(, const $c:ident: usize)*>($($arg:ident: $ty:ty),* $(,)?)
+        fn $name:ident<[$($use:tt)*] [$($decl:tt)*]>($($arg:ident: $ty:ty),* $(,)?)
             $(-> $ret:ty)? $body:block
     ) => {
         $(#[$doc])*
-        pub(super) fn $name<T: Word $(, const $c: usize)*>($($arg: $ty),*) $(-> $ret)? {
+        pub(super) fn $name<$($decl)*>($($arg: $ty),*) $(-> $ret)? {
             #[inline(always)]
-            fn body<T: Word $(, const $c: usize)*>($($arg: $ty),*) $(-> $ret)? $body
+            fn body<$($decl)*>($($arg: $ty),*) $(-> $ret)? $body
 
             #[cfg(target_arch = "x86_64")]
             {
                 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-                fn avx512<T: Word $(, const $c: usize)*>($($arg: $ty),*) $(-> $ret)? {
-                    body::<T $(, $c)*>($($arg),*)
+                fn avx512<$($decl)*>($($arg: $ty),*) $(-> $ret)? {
+                    body::<$($use)*>($($arg),*)
                 }
                 #[target_feature(enable = "avx2")]
-                fn avx2<T: Word $(, const $c: usize)*>($($arg: $ty),*) $(-> $ret)? {
-                    body::<T $(, $c)*>($($arg),*)
+                fn avx2<$($decl)*>($($arg: $ty),*) $(-> $ret)? {
+                    body::<$($use)*>($($arg),*)
                 }
                 if Avx512::detect().is_some() {
                     // SAFETY: the processor has the features that the function is compiled for.
-                    return unsafe { avx512::<T $(, $c)*>($($arg),*) };
+                    return unsafe { avx512::<$($use)*>($($arg),*) };
                 }
                 if Avx2::detect().is_some() {
                     // SAFETY: as above.
-                    return unsafe { avx2::<T $(, $c)*>($($arg),*) };
+                    return unsafe { avx2::<$($use)*>($($arg),*) };
                 }
             }
-            body::<T $(, $c)*>($($arg),*)
+            body::<$($use)*>($($arg),*)
         }
     };
 }
 
 versions! {
     /// The sum of a[i] b[i].
-    fn dot<T: Word>(a: &[T], b: &[T]) -> T {
+    fn dot<[T] [T: Word]>(a: &[T], b: &[T]) -> T {
         a.iter().zip(b).fold(T::ZERO, |s, (&x, &y)| s.wadd(x.wmul(y)))
     }
 }
@@ -184,7 +188,7 @@ versions! {
     ///
     /// Tables and sums are one argument so that the compiler, not knowing them apart, does not turn
     /// the loop over t into gathers: it then finds the R words side by side.
-    fn signed_sums<T: Word, const R: usize>(work: &mut [[T; R]], x: &[[T; R]], signs: &[u8]) {
+    fn signed_sums<[T, R] [T: Word, const R: usize]>(work: &mut [[T; R]], x: &[[T; R]], signs: &[u8]) {
         let Some((tables, sums)) = work.split_first_chunk_mut::<TABLES>() else { return };
         let (tables, _) = tables.as_chunks_mut::<16>();
         let [low, high] = tables else { return };
@@ -208,8 +212,33 @@ versions! {
 }
 
 versions! {
+    /// a[i] = f(a[i], b[i]).
+    fn zip<[T, F] [T: Word, F: Fn(T, T) -> T]>(a: &mut [T], b: &[T], f: F) {
+        for (x, &y) in a.iter_mut().zip(b) {
+            *x = f(*x, y);
+        }
+    }
+}
+
+versions! {
+    /// a[i] = f(a[i]).
+    fn map<[T, F] [T: Word, F: Fn(T) -> T]>(a: &mut [T], f: F) {
+        a.iter_mut().for_each(|x| *x = f(*x));
+    }
+}
+
+versions! {
+    /// out[i] = f(a[i]).
+    fn convert<[T, U, F] [T: Word, U: Word, F: Fn(T) -> U]>(out: &mut [U], a: &[T], f: F) {
+        for (o, &x) in out.iter_mut().zip(a) {
+            *o = f(x);
+        }
+    }
+}
+
+versions! {
     /// c[i] += x b[i].
-    fn axpy<T: Word>(c: &mut [T], x: T, b: &[T]) {
+    fn axpy<[T] [T: Word]>(c: &mut [T], x: T, b: &[T]) {
         for (c, &y) in c.iter_mut().zip(b) {
             *c = c.wadd(x.wmul(y));
         }

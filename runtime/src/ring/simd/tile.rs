@@ -10,7 +10,7 @@ use crate::ring::Word;
 
 /// Rows of the left operand of a tile.
 #[derive(Clone, Copy)]
-pub(in crate::ring::kernels) enum Rows<'a, T> {
+pub(in crate::ring) enum Rows<'a, T> {
     /// Interleaved: element p of row i at `p rows + i`.
     Packed(&'a [T]),
     /// Each contiguous, at this distance.
@@ -18,7 +18,7 @@ pub(in crate::ring::kernels) enum Rows<'a, T> {
 }
 
 /// Computes tiles for words of one width with one instruction set.
-pub(in crate::ring::kernels) trait Kernel<T>: Copy + Send + Sync {
+pub(in crate::ring) trait Kernel<T>: Copy + Send + Sync {
     /// Most rows of a tile.
     const MR: usize;
     /// Columns of a tile.
@@ -30,7 +30,7 @@ pub(in crate::ring::kernels) trait Kernel<T>: Copy + Send + Sync {
 }
 
 /// The kernels of a width.
-pub(in crate::ring::kernels) trait Tile: Word {
+pub(in crate::ring) trait Tile: Word {
     type Avx512: Kernel<Self> + From<Avx512>;
     type Avx2: Kernel<Self> + From<Avx2>;
     type Portable: Kernel<Self> + From<Portable>;
@@ -73,12 +73,16 @@ fn check<T>(
     step: usize,
     out: &[T],
 ) {
-    let a_fits = match a {
-        Rows::Packed(a) => a.len() >= kc * rows,
-        Rows::Apart(a, stride) => a.len() >= (rows - 1) * stride + kc,
-    };
     assert!((1..=most).contains(&rows) && kc > 0, "an empty tile");
-    assert!(a_fits && b.len() >= (kc - 1) * step + nr, "a tile reaches beyond its operands");
+    let reach = |steps: usize, step: usize, more: usize| {
+        steps.checked_mul(step).and_then(|x| x.checked_add(more)).unwrap_or(usize::MAX)
+    };
+    let a_fits = match a {
+        Rows::Packed(a) => a.len() >= reach(kc, rows, 0),
+        Rows::Apart(a, stride) => a.len() >= reach(rows - 1, stride, kc),
+    };
+    let b_fits = b.len() >= reach(kc - 1, step, nr);
+    assert!(a_fits && b_fits, "a tile reaches beyond its operands");
     assert!(out.len() >= rows * nr, "a tile reaches beyond its result");
 }
 
