@@ -147,15 +147,26 @@ fn products(c: &mut Criterion, p: Peaks) {
     for k in [64, 128] {
         matmul("10 x (30 x 400 x 120)", k, d(10, 30, 400, 120));
     }
-    matmul("10 x (30 x 400 x 120), shared", 64, MatMulDims { b_batched: false, ..d(10, 30, 400, 120) });
+    matmul(
+        "10 x (30 x 400 x 120), shared",
+        64,
+        MatMulDims { b_batched: false, ..d(10, 30, 400, 120) },
+    );
     matmul("10 x (30 x 120 x 84)", 64, d(10, 30, 120, 84));
     matmul("10 x (30 x 84 x 10)", 64, d(10, 30, 84, 10));
     matmul("10 x (1 x 400 x 120)", 64, d(10, 1, 400, 120));
-    matmul("10 x (1 x 400 x 120), shared", 64, MatMulDims { b_batched: false, ..d(10, 1, 400, 120) });
+    matmul(
+        "10 x (1 x 400 x 120), shared",
+        64,
+        MatMulDims { b_batched: false, ..d(10, 1, 400, 120) },
+    );
     matmul("1 x 512 x 1000", 64, d(1, 1, 512, 1000));
     matmul("1000 x 512 x 1", 64, d(1, 1000, 512, 1));
 
-    let mut conv = |name: &str, k: u32, [g, n, c_in, size, o, kernel, stride, pad]: [usize; 8], shared: bool| {
+    let mut conv = |name: &str,
+                    k: u32,
+                    [g, n, c_in, size, o, kernel, stride, pad]: [usize; 8],
+                    shared: bool| {
         let d = ConvDims {
             g,
             x_batched: true,

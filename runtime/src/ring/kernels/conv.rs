@@ -5,8 +5,8 @@
 //! them; then element (k, j) of the matrix of patches is at one offset for k plus one for j.
 
 use super::gemm::{At, Keep, Left, Out, Part, Right, columns, gemm};
-use crate::ring::simd::{Isa, Kernel, with_kernel};
 use super::{ConvDims, SERIAL};
+use crate::ring::simd::{self, Isa, Kernel, with_kernel};
 use rayon::prelude::*;
 
 pub(super) fn run<T: Keep>(out: &mut [T], x: &[T], w: &[T], d: ConvDims, isa: Isa) {
@@ -76,7 +76,7 @@ impl<'a> Plan<'a> {
             .collect();
         // A row of the result is a run; so are all of them under a kernel of one column.
         let run = if d.stride == 1 {
-            [64, 32, 16, 8, 4].into_iter().find(|&r| d.out_w().is_multiple_of(r)).unwrap_or(1)
+            [32, 16, 8, 4, 2].into_iter().find(|&r| d.out_w().is_multiple_of(r)).unwrap_or(1)
         } else {
             1
         };
@@ -146,50 +146,27 @@ impl<T: Keep> Right<T> for Patches<'_, T> {
         let rows = &self.plan.rows[part.k0..part.k0 + part.kc];
         let cols = &self.plan.cols[part.j0..part.j0 + part.nb];
         for (panel, cols) in block.chunks_exact_mut(part.kc * nr).zip(cols.chunks(nr)) {
-            let run = if cols.len() == nr { self.plan.run.min(nr) } else { 1 };
+            let run = if cols.len() == nr { self.plan.run.min(nr) } else { 0 };
             // Runs start at multiples of their length only if the panel does.
-            let run = if part.j0.is_multiple_of(run) { run } else { 1 };
+            let run = if run == 0 || part.j0.is_multiple_of(run) { run } else { 1 };
+            // Widths of a panel in each instruction set.
             match (run, nr) {
-                (4, 16) => self.runs::<4, 4>(panel, rows, cols),
-                (8, 16) => self.runs::<8, 2>(panel, rows, cols),
-                (16, 16) => self.runs::<16, 1>(panel, rows, cols),
-                (4, 8) => self.runs::<4, 2>(panel, rows, cols),
-                (8, 8) => self.runs::<8, 1>(panel, rows, cols),
-                (4, 32) => self.runs::<4, 8>(panel, rows, cols),
-                (8, 32) => self.runs::<8, 4>(panel, rows, cols),
-                (16, 32) => self.runs::<16, 2>(panel, rows, cols),
-                (32, 32) => self.runs::<32, 1>(panel, rows, cols),
-                (_, 16) if cols.len() == nr => self.runs::<1, 16>(panel, rows, cols),
-                (_, 32) if cols.len() == nr => self.runs::<1, 32>(panel, rows, cols),
-                _ => {
-                    for (out, &row) in panel.chunks_exact_mut(nr).zip(rows) {
-                        let x = &self.x[row..];
-                        out.iter_mut().zip(cols).for_each(|(o, &col)| *o = x[col]);
-                    }
-                }
-            }
-        }
-    }
-}
-
-impl<T: Keep> Patches<'_, T> {
-    /// A panel of N runs of R columns.
-    #[inline(always)]
-    fn runs<const R: usize, const N: usize>(
-        &self,
-        panel: &mut [T],
-        rows: &[usize],
-        cols: &[usize],
-    ) {
-        let cols: [usize; N] = std::array::from_fn(|i| cols[i * R]);
-        let (panel, _) = panel.as_chunks_mut::<R>();
-        let (panel, _) = panel.as_chunks_mut::<N>();
-        for (out, &row) in panel.iter_mut().zip(rows) {
-            let x = &self.x[row..];
-            for (out, &col) in out.iter_mut().zip(&cols) {
-                if let Some(from) = x[col..].first_chunk::<R>() {
-                    *out = *from;
-                }
+                (1, 4) => simd::runs::<T, 1, 4>(panel, self.x, rows, cols),
+                (4, 4) => simd::runs::<T, 4, 1>(panel, self.x, rows, cols),
+                (1, 8) => simd::runs::<T, 1, 8>(panel, self.x, rows, cols),
+                (4, 8) => simd::runs::<T, 4, 2>(panel, self.x, rows, cols),
+                (8, 8) => simd::runs::<T, 8, 1>(panel, self.x, rows, cols),
+                (1, 16) => simd::runs::<T, 1, 16>(panel, self.x, rows, cols),
+                (2, 16) => simd::runs::<T, 2, 8>(panel, self.x, rows, cols),
+                (4, 16) => simd::runs::<T, 4, 4>(panel, self.x, rows, cols),
+                (8, 16) => simd::runs::<T, 8, 2>(panel, self.x, rows, cols),
+                (16, 16) => simd::runs::<T, 16, 1>(panel, self.x, rows, cols),
+                (2, 32) => simd::runs::<T, 2, 16>(panel, self.x, rows, cols),
+                (4, 32) => simd::runs::<T, 4, 8>(panel, self.x, rows, cols),
+                (8, 32) => simd::runs::<T, 8, 4>(panel, self.x, rows, cols),
+                (16, 32) => simd::runs::<T, 16, 2>(panel, self.x, rows, cols),
+                (32, 32) => simd::runs::<T, 32, 1>(panel, self.x, rows, cols),
+                _ => simd::pick(panel, nr, self.x, rows, cols),
             }
         }
     }
@@ -203,6 +180,16 @@ struct Images<'a, T> {
 }
 
 impl<T: Keep> Out<T> for Images<'_, T> {
+    #[inline(always)]
+    fn place(&mut self, at: At) -> Option<(&mut [T], usize)> {
+        let (image, pixel) = (at.j0 / self.pixels, at.j0 % self.pixels);
+        if pixel + at.nc > self.pixels {
+            return None;
+        }
+        let first = (image * self.rows + at.i0) * self.pixels + pixel;
+        Some((&mut self.out[first..], self.pixels))
+    }
+
     #[inline(always)]
     fn add(&mut self, at: At, nr: usize, tile: &[T]) {
         let mut j = 0;

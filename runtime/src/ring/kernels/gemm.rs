@@ -7,7 +7,7 @@
 //! from the second level. A convolution packs image patches straight into panels and never builds
 //! the matrix of patches.
 
-use crate::ring::simd::{Kernel, Rows, Tile};
+use crate::ring::simd::{Kernel, Rows, Tile, interleave};
 use std::cell::Cell;
 use std::ops::Range;
 
@@ -91,11 +91,15 @@ pub(super) trait Right<T>: Sync {
 
 /// Where the result goes.
 pub(super) trait Out<T> {
-    /// Adds a tile (rows at the distance nr) to rows i0 .. i0 + mr and columns j0 .. j0 + nc.
+    /// From the place of a tile's first element on, and the distance of its rows, if its columns lie
+    /// together.
+    fn place(&mut self, at: At) -> Option<(&mut [T], usize)>;
+
+    /// Adds a tile, whose rows are at the distance nr.
     fn add(&mut self, at: At, nr: usize, tile: &[T]);
 }
 
-/// A tile's place in the result.
+/// A tile's place in the result: rows i0 .. i0 + mr and columns j0 .. j0 + nc.
 #[derive(Clone, Copy)]
 pub(super) struct At {
     pub i0: usize,
@@ -114,6 +118,12 @@ pub(super) struct Matrix<'a, T> {
 }
 
 impl<T: Tile> Out<T> for Matrix<'_, T> {
+    #[inline(always)]
+    fn place(&mut self, at: At) -> Option<(&mut [T], usize)> {
+        let first = at.i0 * self.stride + at.j0 - self.first;
+        Some((&mut self.data[first..], self.stride))
+    }
+
     #[inline(always)]
     fn add(&mut self, at: At, nr: usize, tile: &[T]) {
         for (i, row) in tile.chunks_exact(nr).enumerate().take(at.mr) {
@@ -181,9 +191,16 @@ pub(super) fn gemm<T: Tile, K: Kernel<T>>(
                         } else {
                             Rows::Apart(&from[i * a.stride..], a.stride)
                         };
-                        let tile = &mut scratch.tile[..mr * nr];
-                        kernel.tile(mr, kc, left, panel, step, tile);
-                        out.add(At { i0: ic + i, mr, j0: j0 + j, nc }, nr, tile);
+                        let at = At { i0: ic + i, mr, j0: j0 + j, nc };
+                        let whole = if nc == nr { out.place(at) } else { None };
+                        if let Some(c) = whole {
+                            kernel.tile(mr, kc, left, (panel, step), c);
+                        } else {
+                            let tile = &mut scratch.tile[..mr * nr];
+                            tile.fill(T::ZERO);
+                            kernel.tile(mr, kc, left, (panel, step), (tile, nr));
+                            out.add(at, nr, tile);
+                        }
                     }
                 }
             }
@@ -206,33 +223,5 @@ fn pack_left<T: Tile, K: Kernel<T>>(
         let mr = K::MR.min(rows - i);
         let panel = &mut left[i * kc..][..mr * kc];
         interleave(panel, mr, mr, &from[i * stride..], stride, kc);
-    }
-}
-
-/// Element p of row i to `p width + i`, for `rows` rows, which lie `stride` apart.
-pub(super) fn interleave<T: Tile>(
-    panel: &mut [T],
-    width: usize,
-    rows: usize,
-    from: &[T],
-    stride: usize,
-    kc: usize,
-) {
-    let mut i = 0;
-    // Eight rows at a time, so that a cache line of the result is written at once.
-    while i + 8 <= rows {
-        let from: [&[T]; 8] = std::array::from_fn(|r| &from[(i + r) * stride..][..kc]);
-        for (p, out) in panel.chunks_exact_mut(width).enumerate().take(kc) {
-            for (o, row) in out[i..i + 8].iter_mut().zip(&from) {
-                *o = row[p];
-            }
-        }
-        i += 8;
-    }
-    for i in i..rows {
-        let row = &from[i * stride..][..kc];
-        for (out, &x) in panel.chunks_exact_mut(width).zip(row) {
-            out[i] = x;
-        }
     }
 }

@@ -1,9 +1,9 @@
 //! Batched matrix product: which loop fits the shape, and what is spread over threads.
 
-use super::gemm::{Keep, Left, Matrix, Part, Right, columns, gemm, interleave};
-use crate::ring::simd::{self, Isa, Kernel, with_kernel};
+use super::gemm::{Keep, Left, Matrix, Part, Right, columns, gemm};
 use super::{MatMulDims, SERIAL};
 use crate::ring::PARALLEL;
+use crate::ring::simd::{self, Isa, Kernel, with_kernel};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -155,16 +155,13 @@ impl<T: Keep> Right<T> for Columns<'_, T> {
             for (panel, j) in block.chunks_exact_mut(p.kc * nr).zip((0..p.nb).step_by(nr)) {
                 let nc = nr.min(p.nb - j);
                 let from = &b[(p.j0 + j) * d.k + p.k0..];
-                interleave(panel, nr, nc, from, d.k, p.kc);
+                simd::interleave(panel, nr, nc, from, d.k, p.kc);
             }
         } else {
             // Along the rows, as they lie in memory.
             for i in 0..p.kc {
                 let row = &b[(p.k0 + i) * d.n + p.j0..][..p.nb];
-                let panels = block.chunks_exact_mut(p.kc * nr);
-                for (panel, row) in panels.zip(row.chunks(nr)) {
-                    panel[i * nr..][..row.len()].copy_from_slice(row);
-                }
+                simd::spread(&mut block[i * nr..], p.kc * nr, nr, row);
             }
         }
     }

@@ -14,11 +14,11 @@ mod gemm;
 mod matmul;
 mod project;
 
-pub use project::project;
 pub use super::simd::multiply_adds;
+pub use project::project;
 
-use super::{Words, zip_words};
 use super::simd::Isa;
+use super::{Words, zip_words};
 
 /// Dimensions of `[B, M, K] * [B, K, N] -> [B, M, N]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

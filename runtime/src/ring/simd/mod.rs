@@ -10,8 +10,8 @@ mod tile;
 mod transpose;
 
 pub use peak::multiply_adds;
-pub(super) use transpose::{slice, unslice};
 pub(super) use tile::{Kernel, Rows, Tile};
+pub(super) use transpose::{slice, unslice};
 
 use crate::ring::Word;
 
@@ -163,6 +163,82 @@ versions! {
     /// The sum of a[i] b[i].
     fn dot<[T] [T: Word]>(a: &[T], b: &[T]) -> T {
         a.iter().zip(b).fold(T::ZERO, |s, (&x, &y)| s.wadd(x.wmul(y)))
+    }
+}
+
+versions! {
+    /// Panels of R N columns of a matrix of patches, R of which are neighbours: row p, column j is
+    /// `x[rows[p] + cols[j]]`.
+    fn runs<[T, R, N] [T: Word, const R: usize, const N: usize]>(
+        panel: &mut [T], x: &[T], rows: &[usize], cols: &[usize],
+    ) {
+        let cols: [usize; N] = std::array::from_fn(|i| cols[i * R]);
+        let most = |at: &[usize]| at.iter().copied().max().unwrap_or(0);
+        let end = most(rows).checked_add(most(&cols)).and_then(|x| x.checked_add(R));
+        assert!(end.is_some_and(|end| end <= x.len()), "a patch reaches beyond its image");
+        let (panel, _) = panel.as_chunks_mut::<R>();
+        let (panel, _) = panel.as_chunks_mut::<N>();
+        for (out, &row) in panel.iter_mut().zip(rows) {
+            for (out, &col) in out.iter_mut().zip(&cols) {
+                // SAFETY: no row and no column is above the largest, from which R words are left.
+                *out = unsafe { x.as_ptr().add(row + col).cast::<[T; R]>().read() };
+            }
+        }
+    }
+}
+
+versions! {
+    /// A panel of nr columns or the first of them: row p, column j is `x[rows[p] + cols[j]]`.
+    fn pick<[T] [T: Word]>(panel: &mut [T], nr: usize, x: &[T], rows: &[usize], cols: &[usize]) {
+        for (out, &row) in panel.chunks_exact_mut(nr).zip(rows) {
+            out.iter_mut().zip(cols).for_each(|(o, &col)| *o = x[row + col]);
+        }
+    }
+}
+
+versions! {
+    /// Cuts a row to pieces of nr words that go to places `apart` from each other.
+    fn spread<[T] [T: Word]>(to: &mut [T], apart: usize, nr: usize, row: &[T]) {
+        for (to, piece) in to.chunks_mut(apart).zip(row.chunks(nr)) {
+            // Of known length these are loads and stores, not calls.
+            let to = &mut to[..piece.len()];
+            if let (Ok(to), Ok(piece)) =
+                (<&mut [T; 16]>::try_from(&mut *to), <&[T; 16]>::try_from(piece))
+            {
+                *to = *piece;
+            } else if let (Ok(to), Ok(piece)) =
+                (<&mut [T; 32]>::try_from(&mut *to), <&[T; 32]>::try_from(piece))
+            {
+                *to = *piece;
+            } else {
+                to.copy_from_slice(piece);
+            }
+        }
+    }
+}
+
+versions! {
+    /// Element p of row i to `p width + i`, for `rows` rows, which lie `stride` apart.
+    fn interleave<[T] [T: Word]>(
+        panel: &mut [T], width: usize, rows: usize, from: &[T], stride: usize, kc: usize,
+    ) {
+        let mut i = 0;
+        // Eight rows at a time, so that a cache line of the result is written at once.
+        while i + 8 <= rows {
+            let from: [&[T]; 8] = std::array::from_fn(|r| &from[(i + r) * stride..][..kc]);
+            for (p, out) in panel.chunks_exact_mut(width).enumerate().take(kc) {
+                if let Some(out) = out[i..].first_chunk_mut::<8>() {
+                    *out = std::array::from_fn(|r| from[r][p]);
+                }
+            }
+            i += 8;
+        }
+        for i in i..rows {
+            let row = &from[i * stride..][..kc];
+            for (out, &x) in panel.chunks_exact_mut(width).zip(row) {
+                out[i] = x;
+            }
+        }
     }
 }
 

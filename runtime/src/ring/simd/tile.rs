@@ -24,9 +24,9 @@ pub(in crate::ring) trait Kernel<T>: Copy + Send + Sync {
     /// Columns of a tile.
     const NR: usize;
 
-    /// `out[i NR + j]` = the sum over p below `kc` of `a[i, p] b[p step + j]`, for i below `rows`
-    /// (1 to MR) and j below NR.
-    fn tile(self, rows: usize, kc: usize, a: Rows<'_, T>, b: &[T], step: usize, out: &mut [T]);
+    /// Adds to `c[i apart + j]` the sum over p below `kc` of `a[i, p] b[p step + j]`, for i below
+    /// `rows` (1 to MR) and j below NR.
+    fn tile(self, rows: usize, kc: usize, a: Rows<'_, T>, b: (&[T], usize), c: (&mut [T], usize));
 }
 
 /// The kernels of a width.
@@ -69,9 +69,8 @@ fn check<T>(
     (rows, most, nr): (usize, usize, usize),
     kc: usize,
     a: Rows<'_, T>,
-    b: &[T],
-    step: usize,
-    out: &[T],
+    b: (&[T], usize),
+    c: (&[T], usize),
 ) {
     assert!((1..=most).contains(&rows) && kc > 0, "an empty tile");
     let reach = |steps: usize, step: usize, more: usize| {
@@ -81,9 +80,11 @@ fn check<T>(
         Rows::Packed(a) => a.len() >= reach(kc, rows, 0),
         Rows::Apart(a, stride) => a.len() >= reach(rows - 1, stride, kc),
     };
-    let b_fits = b.len() >= reach(kc - 1, step, nr);
+    let b_fits = b.0.len() >= reach(kc - 1, b.1, nr);
+    // Rows of the result that overlap would be added to twice.
+    let c_fits = c.1 >= nr && c.0.len() >= reach(rows - 1, c.1, nr);
     assert!(a_fits && b_fits, "a tile reaches beyond its operands");
-    assert!(out.len() >= rows * nr, "a tile reaches beyond its result");
+    assert!(c_fits, "a tile reaches beyond its result");
 }
 
 /// Picks the instance for a number of rows and a layout of the left operand.
@@ -98,8 +99,8 @@ macro_rules! pick {
         }
     };
     (@call $name:ident, $n:literal, $packed:literal, $a:expr, $stride:expr,
-        ($kc:expr, $b:expr, $step:expr, $out:expr)) => {
-        $name::<$n, $packed>($kc, $a.as_ptr(), $stride, $b.as_ptr(), $step, $out.as_mut_ptr())
+        ($kc:expr, $b:expr, $c:expr)) => {
+        $name::<$n, $packed>($kc, ($a.as_ptr(), $stride), ($b.0.as_ptr(), $b.1), $c)
     };
 }
 
@@ -118,7 +119,10 @@ macro_rules! kernel {
         /// The processor has the features, and the operands are as long as `check` asks.
         #[target_feature(enable = $features)]
         unsafe fn $name<const MR: usize, const PACKED: bool>(
-            kc: usize, a: *const $t, stride: usize, b: *const $t, step: usize, out: *mut $t,
+            kc: usize,
+            (a, stride): (*const $t, usize),
+            (b, step): (*const $t, usize),
+            (c, apart): (*mut $t, usize),
         ) {
             // SAFETY: `check` has established that every address below is inside its operand.
             unsafe {
@@ -133,7 +137,7 @@ macro_rules! kernel {
                     }
                 }
                 for (i, $sum) in acc.iter().enumerate() {
-                    let $o = out.add(i * $nr);
+                    let $o = c.add(i * apart);
                     $store;
                 }
             }
@@ -144,13 +148,18 @@ macro_rules! kernel {
             const NR: usize = $nr;
             #[inline(always)]
             fn tile(
-                self, rows: usize, kc: usize, a: Rows<'_, $t>, b: &[$t], step: usize,
-                out: &mut [$t],
+                self,
+                rows: usize,
+                kc: usize,
+                a: Rows<'_, $t>,
+                b: (&[$t], usize),
+                c: (&mut [$t], usize),
             ) {
-                check((rows, <Self as Kernel<$t>>::MR, $nr), kc, a, b, step, out);
+                check((rows, <Self as Kernel<$t>>::MR, $nr), kc, a, b, (c.0, c.1));
+                let c = (c.0.as_mut_ptr(), c.1);
                 // SAFETY: a value of this type exists only where the processor has the features;
                 // `check` has compared the lengths.
-                unsafe { pick!($name, rows, a, (kc, b, step, out), $rows) }
+                unsafe { pick!($name, rows, a, (kc, b, c), $rows) }
             }
         }
     };
@@ -185,7 +194,8 @@ mod x86 {
             *s = _mm512_add_epi64(*s, _mm512_mullo_epi64(x, y));
         },
         |sum, o| for (v, &s) in sum.iter().enumerate() {
-            _mm512_storeu_si512(o.add(8 * v).cast(), s);
+            let o = o.add(8 * v).cast();
+            _mm512_storeu_si512(o, _mm512_add_epi64(_mm512_loadu_si512(o), s));
         },
     }
 
@@ -197,7 +207,8 @@ mod x86 {
             *s = _mm512_add_epi32(*s, _mm512_mullo_epi32(x, y));
         },
         |sum, o| for (v, &s) in sum.iter().enumerate() {
-            _mm512_storeu_si512(o.add(16 * v).cast(), s);
+            let o = o.add(16 * v).cast();
+            _mm512_storeu_si512(o, _mm512_add_epi32(_mm512_loadu_si512(o), s));
         },
     }
 
@@ -209,7 +220,8 @@ mod x86 {
             *s = _mm512_add_epi16(*s, _mm512_mullo_epi16(x, y));
         },
         |sum, o| for (v, &s) in sum.iter().enumerate() {
-            _mm512_storeu_si512(o.add(32 * v).cast(), s);
+            let o = o.add(32 * v).cast();
+            _mm512_storeu_si512(o, _mm512_add_epi16(_mm512_loadu_si512(o), s));
         },
     }
 
@@ -228,7 +240,8 @@ mod x86 {
         |sum, o| {
             let even = _mm512_and_si512(sum[0], _mm512_set1_epi16(0xff));
             let odd = _mm512_slli_epi16::<8>(sum[1]);
-            _mm512_storeu_si512(o.cast(), _mm512_or_si512(even, odd));
+            let all = _mm512_or_si512(even, odd);
+            _mm512_storeu_si512(o.cast(), _mm512_add_epi8(_mm512_loadu_si512(o.cast()), all));
         },
     }
 
@@ -268,7 +281,8 @@ mod x86 {
             }
             for j in 0..8 {
                 let [x, y, z] = limbs.map(|l| u128::from(l[j]));
-                o.add(j).write(x.wrapping_add(y << 52).wrapping_add(z << 104));
+                let sum = x.wrapping_add(y << 52).wrapping_add(z << 104);
+                o.add(j).write(o.add(j).read().wrapping_add(sum));
             }
         },
     }
@@ -289,7 +303,7 @@ mod x86 {
         |sum, o| {
             let cross = _mm256_add_epi32(sum[1], _mm256_shuffle_epi32::<0xb1>(sum[1]));
             let all = _mm256_add_epi64(sum[0], _mm256_slli_epi64::<32>(cross));
-            _mm256_storeu_si256(o.cast(), all);
+            _mm256_storeu_si256(o.cast(), _mm256_add_epi64(_mm256_loadu_si256(o.cast()), all));
         },
     }
 
@@ -301,7 +315,8 @@ mod x86 {
             *s = _mm256_add_epi32(*s, _mm256_mullo_epi32(x, y));
         },
         |sum, o| for (v, &s) in sum.iter().enumerate() {
-            _mm256_storeu_si256(o.add(8 * v).cast(), s);
+            let o = o.add(8 * v).cast();
+            _mm256_storeu_si256(o, _mm256_add_epi32(_mm256_loadu_si256(o), s));
         },
     }
 
@@ -313,7 +328,8 @@ mod x86 {
             *s = _mm256_add_epi16(*s, _mm256_mullo_epi16(x, y));
         },
         |sum, o| for (v, &s) in sum.iter().enumerate() {
-            _mm256_storeu_si256(o.add(16 * v).cast(), s);
+            let o = o.add(16 * v).cast();
+            _mm256_storeu_si256(o, _mm256_add_epi16(_mm256_loadu_si256(o), s));
         },
     }
 
@@ -330,7 +346,8 @@ mod x86 {
         |sum, o| {
             let even = _mm256_and_si256(sum[0], _mm256_set1_epi16(0xff));
             let odd = _mm256_slli_epi16::<8>(sum[1]);
-            _mm256_storeu_si256(o.cast(), _mm256_or_si256(even, odd));
+            let all = _mm256_or_si256(even, odd);
+            _mm256_storeu_si256(o.cast(), _mm256_add_epi8(_mm256_loadu_si256(o.cast()), all));
         },
     }
 }
@@ -342,13 +359,13 @@ impl<T: Word> Kernel<T> for Portable {
     const MR: usize = 4;
     const NR: usize = PORTABLE;
 
-    fn tile(self, rows: usize, kc: usize, a: Rows<'_, T>, b: &[T], step: usize, out: &mut [T]) {
-        check((rows, 4, PORTABLE), kc, a, b, step, out);
+    fn tile(self, rows: usize, kc: usize, a: Rows<'_, T>, b: (&[T], usize), c: (&mut [T], usize)) {
+        check((rows, 4, PORTABLE), kc, a, b, (c.0, c.1));
         match rows {
-            1 => portable::<T, 1>(kc, a, b, step, out),
-            2 => portable::<T, 2>(kc, a, b, step, out),
-            3 => portable::<T, 3>(kc, a, b, step, out),
-            _ => portable::<T, 4>(kc, a, b, step, out),
+            1 => portable::<T, 1>(kc, a, b, c),
+            2 => portable::<T, 2>(kc, a, b, c),
+            3 => portable::<T, 3>(kc, a, b, c),
+            _ => portable::<T, 4>(kc, a, b, c),
         }
     }
 }
@@ -356,26 +373,23 @@ impl<T: Word> Kernel<T> for Portable {
 fn portable<T: Word, const MR: usize>(
     kc: usize,
     a: Rows<'_, T>,
-    b: &[T],
-    step: usize,
-    out: &mut [T],
+    (b, step): (&[T], usize),
+    (c, apart): (&mut [T], usize),
 ) {
     let mut acc = [[T::ZERO; PORTABLE]; MR];
-    let mut add = |x: [T; MR], y: &[T]| {
-        for (acc, x) in acc.iter_mut().zip(x) {
-            for (s, &y) in acc.iter_mut().zip(&y[..PORTABLE]) {
+    for p in 0..kc {
+        let y = &b[p * step..][..PORTABLE];
+        for (i, acc) in acc.iter_mut().enumerate() {
+            let x = match a {
+                Rows::Packed(a) => a[p * MR + i],
+                Rows::Apart(a, stride) => a[i * stride + p],
+            };
+            for (s, &y) in acc.iter_mut().zip(y) {
                 *s = s.wadd(x.wmul(y));
             }
         }
-    };
-    for p in 0..kc {
-        let x = std::array::from_fn(|i| match a {
-            Rows::Packed(a) => a[p * MR + i],
-            Rows::Apart(a, stride) => a[i * stride + p],
-        });
-        add(x, &b[p * step..]);
     }
-    for (out, acc) in out.chunks_exact_mut(PORTABLE).zip(acc) {
-        out.copy_from_slice(&acc);
+    for (c, acc) in c.chunks_mut(apart).zip(acc) {
+        c.iter_mut().zip(acc).for_each(|(c, s)| *c = c.wadd(s));
     }
 }
