@@ -245,7 +245,9 @@ impl Data {
     /// Logical shift right by n bits (for bits: planes move down, zeros come in).
     pub fn shr(&self, n: u32) -> Data {
         match self {
-            Data::Ring(w) => Data::Ring(each_word!(w, v => Word::wrap(map_to(v, |x| x.shr(n))))),
+            // Of a shift below k the compiler makes one instruction for many words.
+            Data::Ring(w) if n >= w.bits() => Data::zeros(self.dom(), w.len()),
+            Data::Ring(w) => Data::Ring(each_word!(w, v => Word::wrap(shift(v, n)))),
             Data::Bits(p) => {
                 let mut out = Planes::zeros(p.width(), p.len());
                 for j in n as usize..p.width() as usize {
@@ -313,6 +315,10 @@ fn scale<T: Word>(v: &mut [T], c: u128) {
 fn offset<T: Word>(v: &mut [T], c: u128) {
     let c = T::from_u128(c);
     map_assign(v, |x| x.wadd(c));
+}
+
+fn shift<T: Word>(v: &[T], n: u32) -> Vec<T> {
+    map_to(v, |x| x.shr(n % T::BITS))
 }
 
 fn resize<T: Word, U: Word>(v: &[T]) -> Vec<U> {

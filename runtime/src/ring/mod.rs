@@ -27,6 +27,7 @@ pub mod fixed;
 pub mod kernels;
 pub mod layout;
 mod planes;
+mod simd;
 mod wire;
 mod word;
 

@@ -1,6 +1,7 @@
 //! Bit-sliced bits: plane j holds bit j of every element, 64 elements to a `u64`.
 
-use super::bits::{self, mask64, slice64, unslice64};
+use super::bits::{self, mask64};
+use super::simd::{self, Isa};
 use super::{PARALLEL, Word};
 use rayon::prelude::*;
 use std::fmt;
@@ -106,27 +107,26 @@ impl Planes {
     pub fn slice_words<T: Word>(words: &[T], lo: u32, w: u32) -> Planes {
         let mut out = Planes::zeros(w, words.len());
         let stride = out.stride();
-        if words.len() < PARALLEL {
-            slice_chunk(words, lo, w, &mut out.words);
+        if stride == 0 {
             return out;
         }
-        // A plane is contiguous but a block of elements is not: slice chunks apart, then place them.
-        let chunk = PARALLEL / 4;
-        let pieces: Vec<Vec<u64>> = words
-            .par_chunks(chunk)
-            .map(|c| {
-                let mut piece = vec![0; w as usize * c.len().div_ceil(64)];
-                slice_chunk(c, lo, w, &mut piece);
-                piece
-            })
-            .collect();
-        for (p, piece) in pieces.iter().enumerate() {
-            let len = piece.len() / (w as usize).max(1);
-            for (j, from) in piece.chunks_exact(len.max(1)).enumerate() {
-                let at = j * stride + p * chunk / 64;
-                out.words[at..at + len].copy_from_slice(from);
+        let planes = out.words.chunks_exact_mut(stride);
+        if words.len() < PARALLEL {
+            slice_chunk(words, lo, &mut planes.collect::<Vec<_>>());
+            return out;
+        }
+        // A plane is contiguous but a block of elements is not: each chunk has a part of all planes.
+        let mut parts: Vec<Vec<&mut [u64]>> = Vec::new();
+        parts.resize_with(words.len().div_ceil(CHUNK), || Vec::with_capacity(w as usize));
+        for plane in planes {
+            for (parts, part) in parts.iter_mut().zip(plane.chunks_mut(CHUNK / 64)) {
+                parts.push(part);
             }
         }
+        parts
+            .into_par_iter()
+            .zip(words.par_chunks(CHUNK))
+            .for_each(|(mut planes, words)| slice_chunk(words, lo, &mut planes));
         out
     }
 
@@ -136,69 +136,31 @@ impl Planes {
         if self.n < PARALLEL {
             self.unslice_chunk(0, &mut out);
         } else {
-            let chunk = PARALLEL / 4;
-            out.par_chunks_mut(chunk)
+            out.par_chunks_mut(CHUNK)
                 .enumerate()
-                .for_each(|(i, c)| self.unslice_chunk(i * chunk / 64, c));
+                .for_each(|(i, c)| self.unslice_chunk(i * CHUNK / 64, c));
         }
         out
     }
 
+    /// Elements from the 64 `block`-th on.
     fn unslice_chunk<T: Word>(&self, block: usize, out: &mut [T]) {
+        let n = out.len().div_ceil(64);
         for lo in (0..self.w.min(T::BITS)).step_by(64) {
-            match self.w - lo {
-                1 => self.unslice_half::<T, 1>(block, lo, out),
-                2..=8 => self.unslice_half::<T, 8>(block, lo, out),
-                9..=16 => self.unslice_half::<T, 16>(block, lo, out),
-                17..=32 => self.unslice_half::<T, 32>(block, lo, out),
-                _ => self.unslice_half::<T, 64>(block, lo, out),
-            }
-        }
-    }
-
-    fn unslice_half<T: Word, const R: usize>(&self, block: usize, lo: u32, out: &mut [T]) {
-        let (stride, planes) = (self.stride(), R.min((self.w - lo) as usize));
-        for (b, c) in out.chunks_mut(64).enumerate() {
-            let mut rows = [0u64; R];
-            for (j, row) in rows.iter_mut().enumerate().take(planes) {
-                *row = self.words[(lo as usize + j) * stride + block + b];
-            }
-            unslice64::<R>(rows, |i, x| {
-                if let Some(o) = c.get_mut(i) {
-                    // The halves are disjoint; only words of 128 bits have an upper one.
-                    let x = if lo == 0 { T::from_u64(x) } else { T::from_u128((x as u128) << lo) };
-                    *o = o.wadd(x);
-                }
-            });
+            let planes: Vec<&[u64]> = (lo..self.w.min(lo + 64))
+                .map(|j| &self.plane(j as usize)[block..block + n])
+                .collect();
+            simd::unslice(out, lo, &planes, Isa::best());
         }
     }
 }
 
-fn slice_chunk<T: Word>(words: &[T], lo: u32, w: u32, out: &mut [u64]) {
-    for from in (0..w).step_by(64) {
-        match w - from {
-            1 => slice_half::<T, 1>(words, lo, from, w, out),
-            2..=8 => slice_half::<T, 8>(words, lo, from, w, out),
-            9..=16 => slice_half::<T, 16>(words, lo, from, w, out),
-            17..=32 => slice_half::<T, 32>(words, lo, from, w, out),
-            _ => slice_half::<T, 64>(words, lo, from, w, out),
-        }
-    }
-}
+/// Elements that a thread takes at a time.
+const CHUNK: usize = PARALLEL / 4;
 
-/// Writes planes from .. from + R (those below w), which hold bits lo + from and up of the words.
-fn slice_half<T: Word, const R: usize>(words: &[T], lo: u32, from: u32, w: u32, out: &mut [u64]) {
-    let stride = words.len().div_ceil(64);
-    let shift = lo.saturating_add(from);
-    let planes = R.min((w - from) as usize);
-    for (b, c) in words.chunks(64).enumerate() {
-        let rows = match <&[T; 64]>::try_from(c) {
-            Ok(c) => slice64::<R>(|i| c[i].shr(shift).to_u64()),
-            Err(_) => slice64::<R>(|i| c.get(i).map_or(0, |x| x.shr(shift).to_u64())),
-        };
-        for (j, &row) in rows.iter().enumerate().take(planes) {
-            out[(from as usize + j) * stride + b] = row;
-        }
+fn slice_chunk<T: Word>(words: &[T], lo: u32, planes: &mut [&mut [u64]]) {
+    for (i, planes) in planes.chunks_mut(64).enumerate() {
+        simd::slice(words, lo.saturating_add(64 * i as u32), planes, Isa::best());
     }
 }
 

@@ -1,6 +1,6 @@
 //! Words of Z_2^k and vectors of them.
 
-use super::PARALLEL;
+use super::{PARALLEL, simd};
 use rayon::prelude::*;
 use std::fmt;
 
@@ -35,6 +35,8 @@ pub trait Word: Copy + Send + Sync + Default + Eq + 'static {
     fn put_le(xs: &[Self], out: &mut Vec<u8>);
     /// Words from bytes, little-endian; bytes beyond the last whole word are ignored.
     fn get_le(bytes: &[u8]) -> Vec<Self>;
+    /// Words from the bytes, little-endian, that `fill` writes in their place.
+    fn fill_le(xs: &mut [Self], fill: impl FnOnce(&mut [u8]));
     /// A vector of words as a [`Words`].
     fn wrap(v: Vec<Self>) -> Words;
     /// The words inside, if they have this width.
@@ -101,12 +103,22 @@ macro_rules! word {
                 self as u64
             }
             fn put_le(xs: &[Self], out: &mut Vec<u8>) {
-                out.reserve(size_of_val(xs));
-                out.extend(xs.iter().flat_map(|x| x.to_le_bytes()));
+                if cfg!(target_endian = "little") {
+                    out.extend_from_slice(bytemuck::cast_slice(xs));
+                } else {
+                    out.extend(xs.iter().flat_map(|x| x.to_le_bytes()));
+                }
             }
             fn get_le(bytes: &[u8]) -> Vec<Self> {
+                // Compiles to a copy where words are little-endian.
                 let (words, _) = bytes.as_chunks();
                 words.iter().map(|&b| <$t>::from_le_bytes(b)).collect()
+            }
+            fn fill_le(xs: &mut [Self], fill: impl FnOnce(&mut [u8])) {
+                fill(bytemuck::cast_slice_mut(xs));
+                if cfg!(target_endian = "big") {
+                    xs.iter_mut().for_each(|x| *x = <$t>::from_le(*x));
+                }
             }
             fn wrap(v: Vec<Self>) -> Words {
                 Words::$variant(v)
@@ -249,36 +261,33 @@ impl fmt::Debug for Words {
 /// a[i] = f(a[i], b[i]); the slices have equal lengths.
 pub(super) fn zip_assign<T: Word>(a: &mut [T], b: &[T], f: impl Fn(T, T) -> T + Sync) {
     assert_eq!(a.len(), b.len(), "operands of different lengths");
-    let run = |a: &mut [T], b: &[T]| {
-        for (x, &y) in a.iter_mut().zip(b) {
-            *x = f(*x, y);
-        }
-    };
     if a.len() < PARALLEL {
-        run(a, b);
+        simd::zip(a, b, f);
     } else {
         let c = PARALLEL / 4;
-        a.par_chunks_mut(c).zip(b.par_chunks(c)).for_each(|(a, b)| run(a, b));
+        a.par_chunks_mut(c).zip(b.par_chunks(c)).for_each(|(a, b)| simd::zip(a, b, &f));
     }
 }
 
 /// a[i] = f(a[i]).
 pub(super) fn map_assign<T: Word>(a: &mut [T], f: impl Fn(T) -> T + Sync) {
-    let run = |a: &mut [T]| a.iter_mut().for_each(|x| *x = f(*x));
     if a.len() < PARALLEL {
-        run(a);
+        simd::map(a, f);
     } else {
-        a.par_chunks_mut(PARALLEL / 4).for_each(run);
+        a.par_chunks_mut(PARALLEL / 4).for_each(|a| simd::map(a, &f));
     }
 }
 
 /// The f(x) of all x, of another width.
 pub(super) fn map_to<T: Word, U: Word>(a: &[T], f: impl Fn(T) -> U + Sync) -> Vec<U> {
+    let mut out = vec![U::ZERO; a.len()];
     if a.len() < PARALLEL {
-        a.iter().map(|&x| f(x)).collect()
+        simd::convert(&mut out, a, f);
     } else {
-        a.par_iter().with_min_len(PARALLEL / 4).map(|&x| f(x)).collect()
+        let c = PARALLEL / 4;
+        out.par_chunks_mut(c).zip(a.par_chunks(c)).for_each(|(o, a)| simd::convert(o, a, &f));
     }
+    out
 }
 
 #[cfg(test)]

@@ -152,9 +152,8 @@ impl Prg {
         let size = T::BITS as usize / 8;
         let mut out = vec![T::ZERO; n];
         out.par_chunks_mut(CHUNK / size).enumerate().for_each(|(i, words)| {
-            let mut bytes = vec![0; words.len() * size];
-            self.at(stream, at + i * CHUNK).fill_bytes(&mut bytes);
-            words.copy_from_slice(&T::get_le(&bytes));
+            let mut rng = self.at(stream, at + i * CHUNK);
+            T::fill_le(words, |bytes| rng.fill_bytes(bytes));
         });
         out
     }

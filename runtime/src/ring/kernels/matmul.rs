@@ -1,11 +1,13 @@
 //! Batched matrix product: which loop fits the shape, and what is spread over threads.
 
-use super::gemm::{Part, Scratch, Tile, gemm};
-use super::{MatMulDims, SERIAL, simd};
+use super::gemm::{Keep, Left, Matrix, Part, Right, columns, gemm};
+use super::{MatMulDims, SERIAL};
 use crate::ring::PARALLEL;
+use crate::ring::simd::{self, Isa, Kernel, with_kernel};
 use rayon::prelude::*;
+use std::ops::Range;
 
-pub(super) fn run<T: Tile>(out: &mut [T], a: &[T], b: &[T], d: MatMulDims) {
+pub(super) fn run<T: Keep>(out: &mut [T], a: &[T], b: &[T], d: MatMulDims, isa: Isa) {
     let (ma, mb, mc) = (d.m * d.k, d.k * d.n, d.m * d.n);
     if mc == 0 || d.k == 0 {
         return;
@@ -13,7 +15,7 @@ pub(super) fn run<T: Tile>(out: &mut [T], a: &[T], b: &[T], d: MatMulDims) {
     let one = |(i, c): (usize, &mut [T]), threads: usize| {
         let a = if d.a_batched { &a[i * ma..(i + 1) * ma] } else { a };
         let b = if d.b_batched { &b[i * mb..(i + 1) * mb] } else { b };
-        matrix(c, a, b, &d, threads);
+        matrix(c, a, b, &d, threads, isa);
     };
     let threads = rayon::current_num_threads();
     if d.batch * mc * d.k < SERIAL {
@@ -26,20 +28,20 @@ pub(super) fn run<T: Tile>(out: &mut [T], a: &[T], b: &[T], d: MatMulDims) {
 }
 
 /// c += a b for one batch, on at most so many threads.
-fn matrix<T: Tile>(c: &mut [T], a: &[T], b: &[T], d: &MatMulDims, threads: usize) {
-    // With this few rows, or a single column, packing b costs more than it brings.
-    let few = d.m < T::MR;
+fn matrix<T: Keep>(c: &mut [T], a: &[T], b: &[T], d: &MatMulDims, threads: usize, isa: Isa) {
+    // With this few rows, or a single column, each element of b is used about once.
+    let few = d.m < 4;
     if d.n == 1 || (few && d.trans_b) {
         dots(c, a, b, d, threads);
     } else if few {
         rows(c, a, b, d, threads);
     } else {
-        blocked(c, a, b, d, threads);
+        with_kernel!(isa, T, kernel => blocked(kernel, c, a, b, d, threads));
     }
 }
 
 /// Both operands have contiguous sums: one dot product per element.
-fn dots<T: Tile>(c: &mut [T], a: &[T], b: &[T], d: &MatMulDims, threads: usize) {
+fn dots<T: Keep>(c: &mut [T], a: &[T], b: &[T], d: &MatMulDims, threads: usize) {
     let (k, n) = (d.k, d.n);
     let add = |(i, c): (usize, &mut T)| {
         let (a, b) = (&a[i / n * k..][..k], &b[i % n * k..][..k]);
@@ -60,7 +62,7 @@ fn dots<T: Tile>(c: &mut [T], a: &[T], b: &[T], d: &MatMulDims, threads: usize) 
 }
 
 /// Few rows and b `[K, N]`: sums of scaled rows of b, a piece of the result at a time.
-fn rows<T: Tile>(c: &mut [T], a: &[T], b: &[T], d: &MatMulDims, threads: usize) {
+fn rows<T: Keep>(c: &mut [T], a: &[T], b: &[T], d: &MatMulDims, threads: usize) {
     const PIECE: usize = 2048;
     let (k, n) = (d.k, d.n);
     for (c, a) in c.chunks_exact_mut(n).zip(a.chunks_exact(k)) {
@@ -77,17 +79,31 @@ fn rows<T: Tile>(c: &mut [T], a: &[T], b: &[T], d: &MatMulDims, threads: usize) 
     }
 }
 
-fn blocked<T: Tile>(c: &mut [T], a: &[T], b: &[T], d: &MatMulDims, threads: usize) {
+fn blocked<T: Keep, K: Kernel<T>>(
+    kernel: K,
+    c: &mut [T],
+    a: &[T],
+    b: &[T],
+    d: &MatMulDims,
+    threads: usize,
+) {
     let (m, k, n) = (d.m, d.k, d.n);
-    let pack = |p: Part, block: &mut [T]| pack(p, block, b, d);
+    let right = Columns { b, d };
+    // Rows of a, sums and columns.
+    let product = |c: &mut [T], stride: usize, a: &[T], ks: Range<usize>, cols: Range<usize>| {
+        let left = Left { data: a, stride: k, rows: a.len() / k };
+        let first = cols.start;
+        let mut out = Matrix { data: c, stride, first };
+        T::with_scratch(|scratch| gemm(kernel, &mut out, left, &right, ks, cols, scratch));
+    };
     if threads == 1 {
-        gemm(c, n, a, k, 0..k, &mut Scratch::new(k, n), pack);
-    } else if m >= threads * 16 * T::MR || (n < 2 * T::columns() && k < PARALLEL / 16) {
+        product(c, n, a, 0..k, 0..n);
+    } else if m >= threads * 16 * K::MR || (n < 2 * columns::<T>() && k < PARALLEL / 16) {
         // Rows apart: each thread packs all of b again, which enough rows pay for.
-        let part = m.div_ceil(threads).next_multiple_of(T::MR);
-        c.par_chunks_mut(part * n).zip(a.par_chunks(part * k)).for_each(|(c, a)| {
-            gemm(c, n, a, k, 0..k, &mut Scratch::new(k, n), pack);
-        });
+        let part = m.div_ceil(threads).next_multiple_of(K::MR);
+        c.par_chunks_mut(part * n)
+            .zip(a.par_chunks(part * k))
+            .for_each(|(c, a)| product(c, n, a, 0..k, 0..n));
     } else if k >= PARALLEL / 16 && m * n <= PARALLEL {
         // A small result of long sums (distances of models): parts of the sums apart.
         let part = k.div_ceil(threads);
@@ -95,8 +111,7 @@ fn blocked<T: Tile>(c: &mut [T], a: &[T], b: &[T], d: &MatMulDims, threads: usiz
             .into_par_iter()
             .map(|i| {
                 let mut c = vec![T::ZERO; m * n];
-                let ks = i * part..((i + 1) * part).min(k);
-                gemm(&mut c, n, a, k, ks, &mut Scratch::new(k, n), pack);
+                product(&mut c, n, a, i * part..((i + 1) * part).min(k), 0..n);
                 c
             })
             .collect();
@@ -105,15 +120,13 @@ fn blocked<T: Tile>(c: &mut [T], a: &[T], b: &[T], d: &MatMulDims, threads: usiz
         }
     } else {
         // Columns apart; a part of the columns is not contiguous in c, so it is computed aside.
-        let part = n.div_ceil(threads).next_multiple_of(T::NR);
+        let part = n.div_ceil(threads).next_multiple_of(K::NR);
         let parts: Vec<Vec<T>> = (0..n.div_ceil(part))
             .into_par_iter()
             .map(|i| {
-                let nb = part.min(n - i * part);
-                let mut c = vec![T::ZERO; m * nb];
-                gemm(&mut c, nb, a, k, 0..k, &mut Scratch::new(k, nb), |p, block| {
-                    pack(Part { j0: p.j0 + i * part, ..p }, block);
-                });
+                let cols = i * part..((i + 1) * part).min(n);
+                let mut c = vec![T::ZERO; m * cols.len()];
+                product(&mut c, cols.len(), a, 0..k, cols);
                 c
             })
             .collect();
@@ -126,20 +139,34 @@ fn blocked<T: Tile>(c: &mut [T], a: &[T], b: &[T], d: &MatMulDims, threads: usiz
     }
 }
 
-fn pack<T: Tile>(p: Part, block: &mut [T], b: &[T], d: &MatMulDims) {
-    for (panel, j0) in block.chunks_exact_mut(p.kc * T::NR).zip((0..p.nb).step_by(T::NR)) {
-        let nr = T::NR.min(p.nb - j0);
+/// Rows of the left operand up to which the right one is read in place.
+const IN_PLACE: usize = 32;
+
+/// The right operand.
+struct Columns<'a, T> {
+    b: &'a [T],
+    d: &'a MatMulDims,
+}
+
+impl<T: Keep> Right<T> for Columns<'_, T> {
+    fn pack(&self, nr: usize, p: Part, block: &mut [T]) {
+        let (b, d) = (self.b, self.d);
         if d.trans_b {
-            for j in 0..nr {
-                let column = &b[(p.j0 + j0 + j) * d.k + p.k0..][..p.kc];
-                for (row, &x) in panel.chunks_exact_mut(T::NR).zip(column) {
-                    row[j] = x;
-                }
+            for (panel, j) in block.chunks_exact_mut(p.kc * nr).zip((0..p.nb).step_by(nr)) {
+                let nc = nr.min(p.nb - j);
+                let from = &b[(p.j0 + j) * d.k + p.k0..];
+                simd::interleave(panel, nr, nc, from, d.k, p.kc);
             }
         } else {
-            for (i, row) in panel.chunks_exact_mut(T::NR).enumerate() {
-                row[..nr].copy_from_slice(&b[(p.k0 + i) * d.n + p.j0 + j0..][..nr]);
+            // Along the rows, as they lie in memory.
+            for i in 0..p.kc {
+                let row = &b[(p.k0 + i) * d.n + p.j0..][..p.nb];
+                simd::spread(&mut block[i * nr..], p.kc * nr, nr, row);
             }
         }
+    }
+
+    fn rows(&self, left: usize) -> Option<(&[T], usize)> {
+        (left <= IN_PLACE && !self.d.trans_b).then_some((self.b, self.d.n))
     }
 }

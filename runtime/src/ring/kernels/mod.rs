@@ -13,10 +13,11 @@ mod conv;
 mod gemm;
 mod matmul;
 mod project;
-mod simd;
 
+pub use super::simd::multiply_adds;
 pub use project::project;
 
+use super::simd::Isa;
 use super::{Words, zip_words};
 
 /// Dimensions of `[B, M, K] * [B, K, N] -> [B, M, N]`.
@@ -151,7 +152,7 @@ pub fn matmul(a: &Words, b: &Words, dims: MatMulDims) -> Words {
 /// out += the product of a and b.
 pub fn matmul_acc(out: &mut Words, a: &Words, b: &Words, dims: MatMulDims) {
     assert_eq!([a.len(), b.len(), out.len()], dims.lens(), "operands do not fit the dimensions");
-    zip_words!((a, b), (a, b) => matmul::run(same_width(out, a), a, b, dims));
+    zip_words!((a, b), (a, b) => matmul::run(same_width(out, a), a, b, dims, Isa::best()));
 }
 
 /// The cross-correlation of images x with kernels w, as in PyTorch.
@@ -164,7 +165,7 @@ pub fn conv2d(x: &Words, w: &Words, dims: ConvDims) -> Words {
 /// out += the cross-correlation of images x with kernels w.
 pub fn conv2d_acc(out: &mut Words, x: &Words, w: &Words, dims: ConvDims) {
     assert_eq!([x.len(), w.len(), out.len()], dims.lens(), "operands do not fit the dimensions");
-    zip_words!((x, w), (x, w) => conv::run(same_width(out, x), x, w, dims));
+    zip_words!((x, w), (x, w) => conv::run(same_width(out, x), x, w, dims, Isa::best()));
 }
 
 /// The words of out, which have the type of `_like`'s.
@@ -176,7 +177,7 @@ fn same_width<'a, T: super::Word>(out: &'a mut Words, _like: &[T]) -> &'a mut [T
 }
 
 /// Multiply-accumulates below which threads cost more than they bring.
-const SERIAL: usize = 1 << 17;
+const SERIAL: usize = 1 << 19;
 
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,7 @@
 //! sign -1. The sums of all 16 subsets of four columns are tabled ("four Russians"), so four columns
 //! cost two look-ups. Eight rows stand side by side: one look-up, one vector operation, eight rows.
 
-use super::simd;
+use crate::ring::simd;
 use crate::ring::{Word, Words, with_width};
 use rayon::prelude::*;
 use std::ops::Range;

@@ -70,6 +70,11 @@ fn check_matmul(k: u32, d: MatMulDims, seed: u64) {
     let (a, b) = (sample(k, la, seed), sample(k, lb, !seed));
     let want = zip_words!((&a, &b), (a, b) => naive_matmul(a, b, &d));
     assert!(matmul(&a, &b, d) == want, "{k} bits, {d:?}");
+    for isa in Isa::all() {
+        let mut out = Words::zeros(k, lc);
+        zip_words!((&a, &b), (a, b) => matmul::run(same_width(&mut out, a), a, b, d, isa));
+        assert!(out == want, "{isa:?}, {k} bits, {d:?}");
+    }
     let mut out = Words::zeros(k, lc);
     matmul_acc(&mut out, &a, &b, d);
     matmul_acc(&mut out, &a, &b, d);
@@ -81,10 +86,15 @@ fn check_matmul(k: u32, d: MatMulDims, seed: u64) {
 }
 
 fn check_conv(k: u32, d: ConvDims, seed: u64) {
-    let [lx, lw, _] = d.lens();
+    let [lx, lw, lo] = d.lens();
     let (x, w) = (sample(k, lx, seed), sample(k, lw, !seed));
     let want = zip_words!((&x, &w), (x, w) => naive_conv(x, w, &d));
     assert!(conv2d(&x, &w, d) == want, "{k} bits, {d:?}");
+    for isa in Isa::all() {
+        let mut out = Words::zeros(k, lo);
+        zip_words!((&x, &w), (x, w) => conv::run(same_width(&mut out, x), x, w, d, isa));
+        assert!(out == want, "{isa:?}, {k} bits, {d:?}");
+    }
 }
 
 fn width() -> impl Strategy<Value = u32> {
@@ -95,7 +105,7 @@ proptest! {
     #[test]
     fn matrix_products(
         k in width(), batch in 1usize..4, batched: (bool, bool), trans_b: bool,
-        dims in (0usize..20, 0usize..40, 0usize..40), seed: u64,
+        dims in (0usize..40, 0usize..40, 0usize..80), seed: u64,
     ) {
         let (m, kk, n) = dims;
         let batch = if batched.0 || batched.1 { batch } else { 1 };
@@ -161,6 +171,49 @@ fn large_convolutions() {
     check_conv(64, ConvDims { n: 5, stride: 2, ..d }, 2);
     check_conv(128, ConvDims { g: 2, w_batched: false, n: 2, ..d }, 3);
     check_conv(16, ConvDims { g: 3, x_batched: false, c: 3, h: 33, w: 30, kh: 5, kw: 5, ..d }, 4);
+}
+
+/// Widths of the result that make runs of every length, one image and several to a block of columns,
+/// with rows of the left operand packed and in place.
+#[test]
+fn convolutions_of_every_run() {
+    let d = ConvDims {
+        g: 1,
+        x_batched: true,
+        w_batched: true,
+        n: 3,
+        c: 2,
+        h: 5,
+        w: 5,
+        o: 9,
+        kh: 3,
+        kw: 3,
+        stride: 1,
+        pad: 1,
+    };
+    for width in [1, 2, 4, 7, 8, 10, 16, 24, 32, 33] {
+        for k in [8, 16, 32, 64, 128] {
+            check_conv(k, ConvDims { w: width, ..d }, 1);
+            check_conv(k, ConvDims { w: width, stride: 2, n: 1, ..d }, 2);
+            check_conv(k, ConvDims { w: width, kh: 1, kw: 1, pad: 0, n: 2, ..d }, 3);
+        }
+    }
+    for k in [64, 128] {
+        check_conv(k, ConvDims { c: 40, h: 4, w: 4, n: 70, o: 20, ..d }, 4);
+        check_conv(k, ConvDims { c: 1, h: 40, w: 40, n: 2, o: 3, ..d }, 5);
+    }
+}
+
+/// More rows than a packed block of the left operand has, more columns than one of the right has, and
+/// sums over several blocks.
+#[test]
+fn products_of_several_blocks() {
+    let one =
+        MatMulDims { batch: 1, a_batched: true, b_batched: true, m: 1, k: 1, n: 1, trans_b: false };
+    for (k, m, sums, n) in [(64, 203, 300, 1033), (128, 197, 140, 70), (8, 5, 600, 200)] {
+        check_matmul(k, MatMulDims { m, k: sums, n, ..one }, 7);
+        check_matmul(k, MatMulDims { m, k: sums, n, trans_b: true, ..one }, 8);
+    }
 }
 
 #[test]

@@ -1,0 +1,324 @@
+//! Kernels against what the machine can do at most, both measured in one run.
+//!
+//! `cargo bench -p slvr-runtime --bench kernels [-- filter]`; `RAYON_NUM_THREADS=1` measures one
+//! core. Beside Criterion's report it prints a table: kernel, achieved, fraction of the peak, from
+//! the fastest repetition of each.
+//!
+//! # Peaks
+//!
+//! *Integer multiply-add*: a loop over 24 independent sums in vector registers, each multiplied and
+//! added to in every round ([`kernels::multiply_adds`]), for words of 64 and of 32 bits. Narrower words
+//! are compared with the 32-bit peak, which they may exceed. A product of 128 bits is nine products of
+//! 52-bit limbs in vector registers, at the rate of 64-bit ones: a ninth of that is its peak.
+//!
+//! *Memory bandwidth*: a triad `a[i] = b[i] ^ c[i]` over three buffers of 256 MiB, counted as two
+//! reads and one write. Elementwise kernels are counted likewise: the bytes that they must read and
+//! write, no matter how often they do.
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use slvr_runtime::ring::kernels::{self, ConvDims, MatMulDims};
+use slvr_runtime::ring::{Data, Dom, Words};
+use slvr_runtime::share::{Prg, Purpose, RunId, Seed, Stream};
+use std::hint::black_box;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// Kernel, work done, unit (1e9 of it a second) and peak of the unit.
+static ROWS: Mutex<Vec<(String, f64, &'static str, f64)>> = Mutex::new(Vec::new());
+
+/// What the machine can do, in 1e9 a second.
+#[derive(Clone, Copy)]
+struct Peaks {
+    mac64: f64,
+    mac32: f64,
+    bytes: f64,
+}
+
+fn fastest(repeats: usize, mut f: impl FnMut()) -> Duration {
+    let timed = |_| {
+        let start = Instant::now();
+        f();
+        start.elapsed()
+    };
+    (0..repeats).map(timed).min().unwrap_or_default()
+}
+
+fn peaks() -> Peaks {
+    let mac = |bits| {
+        let rounds = 1_000_000;
+        let work = kernels::multiply_adds(bits, 1);
+        let time = fastest(9, || {
+            kernels::multiply_adds(bits, rounds);
+        });
+        (work * rounds) as f64 / time.as_secs_f64() / 1e9
+    };
+    let n = 32 << 20;
+    let (mut a, b, c) = (vec![1u64; n], vec![2u64; n], vec![3u64; n]);
+    let triad = fastest(5, || {
+        for (a, (b, c)) in a.iter_mut().zip(b.iter().zip(&c)) {
+            *a = b ^ c;
+        }
+        black_box(&mut a);
+    });
+    let bytes = (3 * 8 * n) as f64 / triad.as_secs_f64() / 1e9;
+    let peaks = Peaks { mac64: mac(64), mac32: mac(32), bytes };
+    println!(
+        "peaks: {:.1} G/s 64-bit and {:.1} G/s 32-bit multiply-adds of one core, {:.1} GB/s",
+        peaks.mac64, peaks.mac32, peaks.bytes
+    );
+    peaks
+}
+
+/// Times f, which does `work` units of what the machine does at most `peak` of in a second.
+fn measure<S>(
+    c: &mut Criterion,
+    name: &str,
+    (work, unit, peak): (usize, &'static str, f64),
+    mut setup: impl FnMut() -> S,
+    mut f: impl FnMut(&mut S),
+) {
+    let mut best = Duration::MAX;
+    c.bench_function(name, |b| {
+        let mut state = setup();
+        b.iter_custom(|iterations| {
+            let mut total = Duration::ZERO;
+            for _ in 0..iterations {
+                let start = Instant::now();
+                f(&mut state);
+                let time = start.elapsed();
+                best = best.min(time);
+                total += time;
+            }
+            total
+        });
+    });
+    if best < Duration::MAX {
+        let achieved = work as f64 / best.as_secs_f64() / 1e9;
+        let mut rows = ROWS.lock().unwrap_or_else(|e| e.into_inner());
+        rows.push((name.to_owned(), achieved, unit, peak));
+    }
+}
+
+fn table() {
+    let rows = ROWS.lock().unwrap_or_else(|e| e.into_inner());
+    println!("\n{:<44} {:>10} {:>9}", "kernel", "achieved", "of peak");
+    for (name, achieved, unit, peak) in rows.iter() {
+        println!("{name:<44} {achieved:>7.2} {unit:<4} {:>6.0} %", 100.0 * achieved / peak);
+    }
+}
+
+fn sample(k: u32, n: usize) -> Words {
+    let mut s = 88_172_645_463_325_252_u64;
+    let xs: Vec<u128> = (0..n)
+        .map(|_| {
+            s = s.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            u128::from(s) << 64 | u128::from(s.rotate_left(32))
+        })
+        .collect();
+    Words::from_u128s(k, &xs)
+}
+
+fn products(c: &mut Criterion, p: Peaks) {
+    let peak = |k| match k {
+        128 => p.mac64 / 9.0,
+        64 => p.mac64,
+        _ => p.mac32,
+    };
+    let d = |batch, m, k, n| MatMulDims {
+        batch,
+        a_batched: true,
+        b_batched: true,
+        m,
+        k,
+        n,
+        trans_b: false,
+    };
+    let mut matmul = |name: &str, k: u32, d: MatMulDims| {
+        let [la, lb, lc] = d.lens();
+        let work = (d.batch * d.m * d.k * d.n, "G/s", peak(k));
+        let name = format!("gemm 2^{k} {name}");
+        let operands = || (sample(k, la), sample(k, lb), Words::zeros(k, lc));
+        measure(c, &name, work, operands, |(a, b, out)| kernels::matmul_acc(out, a, b, d));
+    };
+    for k in [16, 32, 64, 128] {
+        matmul("512 x 512 x 512", k, d(1, 512, 512, 512));
+    }
+    // Short enough not to be interrupted on a machine that others use too.
+    matmul("128 x 256 x 256", 128, d(1, 128, 256, 256));
+    matmul("512 x 512 x 512, transposed", 64, MatMulDims { trans_b: true, ..d(1, 512, 512, 512) });
+    matmul("16 x 65536 x 16, transposed", 64, MatMulDims { trans_b: true, ..d(1, 16, 65_536, 16) });
+    for k in [64, 128] {
+        matmul("10 x (30 x 400 x 120)", k, d(10, 30, 400, 120));
+    }
+    matmul(
+        "10 x (30 x 400 x 120), shared",
+        64,
+        MatMulDims { b_batched: false, ..d(10, 30, 400, 120) },
+    );
+    matmul("10 x (30 x 120 x 84)", 64, d(10, 30, 120, 84));
+    matmul("10 x (30 x 84 x 10)", 64, d(10, 30, 84, 10));
+    matmul("10 x (1 x 400 x 120)", 64, d(10, 1, 400, 120));
+    matmul(
+        "10 x (1 x 400 x 120), shared",
+        64,
+        MatMulDims { b_batched: false, ..d(10, 1, 400, 120) },
+    );
+    matmul("1 x 512 x 1000", 64, d(1, 1, 512, 1000));
+    matmul("1000 x 512 x 1", 64, d(1, 1000, 512, 1));
+
+    let mut conv = |name: &str,
+                    k: u32,
+                    [g, n, c_in, size, o, kernel, stride, pad]: [usize; 8],
+                    shared: bool| {
+        let d = ConvDims {
+            g,
+            x_batched: true,
+            w_batched: !shared,
+            n,
+            c: c_in,
+            h: size,
+            w: size,
+            o,
+            kh: kernel,
+            kw: kernel,
+            stride,
+            pad,
+        };
+        let [lx, lw, lo] = d.lens();
+        let work = (lo * c_in * kernel * kernel, "G/s", peak(k));
+        let operands = || (sample(k, lx), sample(k, lw), Words::zeros(k, lo));
+        let name = format!("conv 2^{k} {name}");
+        measure(c, &name, work, operands, |(x, w, out)| kernels::conv2d_acc(out, x, w, d));
+    };
+    for k in [32, 64, 128] {
+        conv("resnet 64 -> 64, 32 x 32", k, [1, 1, 64, 32, 64, 3, 1, 1], true);
+    }
+    conv("resnet 3 -> 64, 32 x 32", 64, [1, 1, 3, 32, 64, 3, 1, 1], true);
+    conv("resnet 64 -> 128, 32 x 32 by 2", 64, [1, 1, 64, 32, 128, 3, 2, 1], true);
+    conv("resnet 64 -> 128, 32 x 32 by 2, 1 x 1", 64, [1, 1, 64, 32, 128, 1, 2, 0], true);
+    conv("resnet 128 -> 128, 16 x 16", 64, [1, 1, 128, 16, 128, 3, 1, 1], true);
+    conv("resnet 256 -> 256, 8 x 8", 64, [1, 1, 256, 8, 256, 3, 1, 1], true);
+    conv("resnet 256 -> 512, 8 x 8 by 2", 64, [1, 1, 256, 8, 512, 3, 2, 1], true);
+    conv("resnet 512 -> 512, 4 x 4", 64, [1, 1, 512, 4, 512, 3, 1, 1], true);
+    conv("resnet 64 -> 64, 32 x 32, 8 images", 64, [1, 8, 64, 32, 64, 3, 1, 1], true);
+    conv("resnet 128 -> 128, 16 x 16, 8 images", 64, [1, 8, 128, 16, 128, 3, 1, 1], true);
+    conv("resnet 256 -> 256, 8 x 8, 8 images", 64, [1, 8, 256, 8, 256, 3, 1, 1], true);
+    conv("resnet 512 -> 512, 4 x 4, 8 images", 64, [1, 8, 512, 4, 512, 3, 1, 1], true);
+    for k in [32, 64] {
+        conv("lenet 1 -> 6, 28 x 28, 10 x 30", k, [10, 30, 1, 28, 6, 5, 1, 0], false);
+        conv("lenet 6 -> 16, 12 x 12, 10 x 30", k, [10, 30, 6, 12, 16, 5, 1, 0], false);
+    }
+    conv("lenet 1 -> 6, 28 x 28 padded, 10 x 30", 64, [10, 30, 1, 28, 6, 5, 1, 2], false);
+    conv("lenet 6 -> 16, 14 x 14, 10 x 30", 64, [10, 30, 6, 14, 16, 5, 1, 0], false);
+    conv("lenet 6 -> 16, 14 x 14, 10 x 30, shared", 64, [10, 30, 6, 14, 16, 5, 1, 0], true);
+    conv("lenet 6 -> 16, 14 x 14, 1 image", 64, [1, 1, 6, 14, 16, 5, 1, 0], true);
+}
+
+/// Elements of the tensors that are worked on elementwise.
+const N: usize = 1_000_000;
+
+fn layers(c: &mut Criterion, p: Peaks) {
+    let data = |dom: Dom| match dom {
+        Dom::Ring(k) => Data::Ring(sample(k, N)),
+        Dom::Bits(w) => Data::Ring(sample(64, N)).to_bits(0, w),
+    };
+    // How many times a tensor's size is read or written.
+    let mut two = |name: &str, dom: Dom, times: usize, f: &dyn Fn(&mut Data, &Data)| {
+        let work = (times * data(dom).bytes(), "GB/s", p.bytes);
+        measure(c, name, work, || (data(dom), data(dom)), |(a, b)| f(a, b));
+    };
+    for w in [25, 64] {
+        two(&format!("{w} planes: and"), Dom::Bits(w), 3, &|a, b| a.mul_assign(b));
+        two(&format!("{w} planes: xor"), Dom::Bits(w), 3, &|a, b| a.add_assign(b));
+        two(&format!("{w} planes: not"), Dom::Bits(w), 2, &|a, _| a.not());
+        two(&format!("{w} planes: xor into new"), Dom::Bits(w), 3, &|a, b| {
+            let mut x = a.clone();
+            x.add_assign(b);
+            black_box(&x);
+        });
+        two(&format!("{w} planes: stack two"), Dom::Bits(w), 4, &|a, b| {
+            black_box(Data::stack(&[a, b]));
+        });
+        two(&format!("{w} planes: every other"), Dom::Bits(w), 1, &|a, b| {
+            black_box(a.planes(0, 2, b.dom().bits() / 2));
+        });
+    }
+    let ring = Dom::Ring(64);
+    two("2^64: add", ring, 3, &|a, b| a.add_assign(b));
+    two("2^64: sub", ring, 3, &|a, b| a.sub_assign(b));
+    two("2^64: mul", ring, 3, &|a, b| a.mul_assign(b));
+    two("2^64: scale", ring, 2, &|a, _| a.scale(12_345));
+    two("2^64: offset", ring, 2, &|a, _| a.offset(12_345));
+    two("2^64: shr", ring, 2, &|a, _| {
+        black_box(a.shr(13));
+    });
+    two("2^128: mul", Dom::Ring(128), 3, &|a, b| a.mul_assign(b));
+    two("2^128: add", Dom::Ring(128), 3, &|a, b| a.add_assign(b));
+    two("2^64: copy", ring, 2, &|a, _| {
+        black_box(a.clone());
+    });
+    let mut one = |name: &str, dom: Dom, bytes: usize, f: &dyn Fn(&Data)| {
+        measure(c, name, (bytes, "GB/s", p.bytes), || data(dom), |a| f(a));
+    };
+    one("2^64: narrow to 2^32", ring, 12 * N, &|a| {
+        black_box(a.narrow(32));
+    });
+    one("2^64: extend to 2^128", ring, 24 * N, &|a| {
+        black_box(a.extend(128));
+    });
+    for w in [25, 64] {
+        one(&format!("2^64 to {w} planes"), ring, (8 + w as usize / 8) * N, &|a| {
+            black_box(a.to_bits(0, w));
+        });
+        one(&format!("{w} planes to 2^64"), Dom::Bits(w), (8 + w as usize / 8) * N, &|a| {
+            black_box(a.from_bits(64));
+        });
+    }
+    one("2^32 to 32 planes", Dom::Ring(32), 8 * N, &|a| {
+        black_box(a.to_bits(0, 32));
+    });
+    one("1 plane to 2^64", Dom::Bits(1), 8 * N + N / 8, &|a| {
+        black_box(a.from_bits(64));
+    });
+    for dom in [ring, Dom::Bits(25)] {
+        let bytes = data(dom).bytes();
+        one(&format!("{dom:?} to wire"), dom, 2 * bytes, &|a| {
+            let mut out = Vec::new();
+            a.to_wire(&mut out);
+            black_box(out);
+        });
+        let mut wire = Vec::new();
+        data(dom).to_wire(&mut wire);
+        one(&format!("{dom:?} from wire"), dom, 2 * bytes, &|_| {
+            black_box(Data::from_wire(dom, N, &wire));
+        });
+    }
+    for (name, dom, bytes) in [("2^64", ring, 8 * N), ("64 planes", Dom::Bits(64), 8 * N)] {
+        // A generator for each draw: in builds with debug assertions none draws twice.
+        one(&format!("chacha12: {name}"), Dom::Ring(8), bytes, &|_| {
+            let prg = Prg::new(&Seed::new([7; 16]), RunId([9; 16]));
+            black_box(prg.draw(Stream::new(1, Purpose::Mask), dom, 0, N));
+        });
+    }
+}
+
+fn all(c: &mut Criterion) {
+    let peaks = peaks();
+    products(c, peaks);
+    layers(c, peaks);
+    table();
+}
+
+criterion_group! {
+    name = benches;
+    config = Criterion::default()
+        .warm_up_time(Duration::from_millis(100))
+        .measurement_time(Duration::from_millis(500))
+        .sample_size(10)
+        .without_plots();
+    targets = all
+}
+criterion_main!(benches);
