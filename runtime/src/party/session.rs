@@ -7,8 +7,9 @@ use super::{
 };
 use crate::circuit::Circuit;
 use crate::circuit::verify::verify;
-use crate::link::Link;
 use crate::link::memory::{Memory, Mesh, mesh};
+use crate::link::shaped::{Line, Network};
+use crate::link::{Link, Peer};
 use crate::ring::Data;
 use crate::share::deal::{Dealt, Upload, layout};
 use crate::share::encode::{Encoded, Inputs};
@@ -32,8 +33,11 @@ pub struct Options<'a> {
     pub seed: Option<u64>,
     /// How long a party waits for a message.
     pub deadline: Duration,
-    /// Wraps each party's link, to shape or break it.
+    /// Wraps each party's link, to break it.
     pub wrap: Option<&'a WrapLink<'a>>,
+    /// Gives every party and receiver a line of this bandwidth and latency; without it messages take
+    /// no time.
+    pub shape: Option<Line>,
     /// Whether to record what each party holds and says.
     pub record: bool,
     /// A client with its own software: changes the uploads on their way. For tests.
@@ -55,6 +59,7 @@ impl Default for Options<'_> {
             seed: None,
             deadline,
             wrap: None,
+            shape: None,
             record: false,
             tamper: None,
             compare_inputs: true,
@@ -186,6 +191,14 @@ pub fn run_outcome(
     let pairs = PairSeeds::of_all(&seeds);
     let mut recorders = [Recorder::default(), Recorder::default(), Recorder::default()];
     let deadline = options.deadline;
+    let network = options.shape.map(Network::new);
+    let shape = |me, link: Box<dyn Link>| -> Box<dyn Link> {
+        match &network {
+            Some(network) => Box::new(network.attach(me, link)),
+            None => link,
+        }
+    };
+    let shape = &shape;
 
     let start = Instant::now();
     let (ended, received) = thread::scope(|scope| {
@@ -194,10 +207,11 @@ pub fn run_outcome(
         for (i, (((link, inputs), uploads), recorder)) in each {
             let prss = Prss::new(i, &pairs[i], run);
             running.push(scope.spawn(move || {
-                let mut link: Box<dyn Link> = match options.wrap {
+                let link: Box<dyn Link> = match options.wrap {
                     Some(wrap) => wrap(i, link),
                     None => Box::new(link),
                 };
+                let mut link = shape(Peer::Party(i), link);
                 let transcript = options.record.then_some(recorder as &mut dyn Transcript);
                 let progress = options.progress.filter(|_| i == 0);
                 let link = &mut *link;
@@ -208,9 +222,9 @@ pub fn run_outcome(
         let listening: Vec<_> = receivers
             .into_iter()
             .zip(&sets)
-            .map(|(mut link, &set)| {
+            .map(|(link, &set)| {
                 scope.spawn(move || {
-                    let link = &mut link;
+                    let link = &mut *shape(Peer::Receiver(set), Box::new(link));
                     (set, receive(Receiver { circuit, set, link, run, deadline }))
                 })
             })

@@ -2,15 +2,17 @@
 
 use crate::build::hex;
 use crate::fail::say;
-use crate::{Target, program, tensors};
+use crate::{Target, explain, program, tensors};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 use slvr_runtime::circuit::traffic::Traffic;
 use slvr_runtime::circuit::{Circuit, artifact};
+use slvr_runtime::link::shaped::Line;
 use slvr_runtime::party::RunError;
 use slvr_runtime::party::session::{self, Options, Report};
 use slvr_runtime::share::encode::Inputs;
 use slvrc::certify::certificate::Certificate;
+use slvrc::cost::NetProfile;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -36,7 +38,24 @@ pub struct Run {
     /// Seconds a party waits for a message of another.
     #[arg(long, default_value_t = 600)]
     deadline: u64,
+    /// The network, with --shape: `loopback`, `lan`, `wan`, or a TOML file with `bandwidth_mbit` and
+    /// `rtt_ms`.
+    #[arg(long, value_name = "PROFILE")]
+    net: Option<String>,
+    /// Takes the time of that network: every party has one line with its bandwidth in each direction
+    /// and its latency. Without it messages pass through memory.
+    #[arg(long, requires = "net")]
+    shape: bool,
 }
+
+/// A network profile as a line.
+fn line(net: &NetProfile) -> Line {
+    let latency = Duration::try_from_secs_f64(net.rtt_s / 2.0).unwrap_or(Duration::MAX);
+    Line { bits_per_s: net.bandwidth_bits_per_s, latency }
+}
+
+/// The network of a run whose messages take no time.
+pub const IN_MEMORY: &str = "in memory";
 
 /// What the receivers learn: each reveal once.
 pub fn leaks(circuit: &Circuit) -> Value {
@@ -97,8 +116,10 @@ impl Run {
         let bar = layer_bar(circuit);
         bar.set_message(circuit.name.clone());
         let deadline = Duration::from_secs(self.deadline);
+        let net = self.net.as_deref().map(explain::profile).transpose()?;
         let options = Options {
             seed: self.seed,
+            shape: net.as_ref().filter(|_| self.shape).map(line),
             deadline,
             submit_unchecked: self.submit_unchecked,
             ..Options::default()
@@ -113,14 +134,18 @@ impl Run {
             tensors::write_outputs(circuit, &report.outputs, dir)?;
         }
         if json {
-            return say(&format!("{}\n", to_json(circuit, &report, loaded.certificate().as_ref())));
+            let net = net.filter(|_| self.shape).map_or(IN_MEMORY.to_string(), |n| n.name);
+            let known = loaded.certificate();
+            return say(&format!("{}\n", to_json(circuit, &report, &net, known.as_ref())));
         }
         say(&to_text(circuit, &report, self.outputs.as_deref()))
     }
 }
 
 /// The report as the contract of `--json` has it.
-pub fn to_json(circuit: &Circuit, r: &Report, known: Option<&Certificate>) -> Value {
+///
+/// `net` names the network that the seconds were measured over.
+pub fn to_json(circuit: &Circuit, r: &Report, net: &str, known: Option<&Certificate>) -> Value {
     let certificate = known
         .map_or(json!({ "failure_log2": Value::Null, "error": Value::Null }), |c| {
             serde_json::to_value(c).unwrap_or(Value::Null)
@@ -145,7 +170,7 @@ pub fn to_json(circuit: &Circuit, r: &Report, known: Option<&Certificate>) -> Va
         "sizes": sizes,
         "circuit_hash": hex(&artifact::hash(circuit)),
         "security": "semi-honest",
-        "net": "in memory",
+        "net": net,
         "rounds": r.rounds,
         "predicted_rounds": traffic.rounds,
         "bytes_sent": r.bytes_sent,
