@@ -1,7 +1,7 @@
 //! How bytes reach the two peers and the receivers.
 //!
 //! Lives here: the [`Link`] trait, the frame in front of every message ([`Header`]), links in memory
-//! ([`memory`]), a wrapper that imposes the bandwidth and latency of a network ([`shaped`]) and one that
+//! ([`memory`]) and over TCP with TLS ([`tcp`], [`tls`]), a wrapper that imposes the bandwidth and latency of a network ([`shaped`]) and one that
 //! injects faults for tests ([`fault`]). May not: shares, circuits, anything that looks inside a
 //! message.
 //!
@@ -13,6 +13,8 @@
 pub mod fault;
 pub mod memory;
 pub mod shaped;
+pub mod tcp;
+pub mod tls;
 
 use std::fmt;
 use std::time::Duration;
