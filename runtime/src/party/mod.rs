@@ -2,8 +2,8 @@
 //!
 //! Lives here: [`Party::run`] (local operations, one exchange, finish, drop dead values; rounds,
 //! bytes and memory are counted), the handshake, the receiver's side ([`receive`]), errors
-//! ([`RunError`]), the [`Transcript`] hook, and [`session`] (three parties and the receivers as
-//! threads). May not: files, sockets, anything about the source language.
+//! ([`RunError`]), the [`Transcript`] hook, [`session`] (three parties and the receivers as threads)
+//! and [`remote`] (parties elsewhere, at the end of pipes). May not: files, sockets, anything about the source language.
 //!
 //! # A run
 //!
@@ -27,10 +27,12 @@
 mod error;
 mod exchange;
 mod hello;
+mod intake;
 mod local;
 pub mod plan;
 mod receiver;
 mod registers;
+pub mod remote;
 pub mod session;
 mod submissions;
 mod transcript;
@@ -50,6 +52,7 @@ use crate::share::{Prss, RunId, next, prev};
 use exchange::Round;
 use plan::Step;
 use registers::Registers;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -74,7 +77,7 @@ pub struct Party<'a> {
 }
 
 /// What a party knows after a run. No share is part of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartyReport {
     /// Layers with an exchange.
     pub rounds: usize,

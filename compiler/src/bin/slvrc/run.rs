@@ -1,7 +1,8 @@
-//! `slvrc run`: three parties on this machine, as threads.
+//! `slvrc run`: three parties, as threads of this process or as processes of their own.
 
 use crate::build::hex;
 use crate::fail::say;
+use crate::processes::{self, Processes};
 use crate::{Target, explain, program, tensors};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
@@ -38,14 +39,16 @@ pub struct Run {
     /// Seconds a party waits for a message of another.
     #[arg(long, default_value_t = 600)]
     deadline: u64,
-    /// The network, with --shape: `loopback`, `lan`, `wan`, or a TOML file with `bandwidth_mbit` and
-    /// `rtt_ms`.
+    /// The network: `loopback`, `lan`, `wan`, or a TOML file with `bandwidth_mbit` and `rtt_ms`. With
+    /// --shape the one that is imposed; with --hosts what the report calls the one that is there.
     #[arg(long, value_name = "PROFILE")]
     net: Option<String>,
     /// Takes the time of that network: every party has one line with its bandwidth in each direction
     /// and its latency. Without it messages pass through memory.
     #[arg(long, requires = "net")]
     shape: bool,
+    #[command(flatten)]
+    processes: Processes,
 }
 
 /// A network profile as a line.
@@ -98,6 +101,19 @@ fn run_with(
     session::run_local(circuit, inputs, &Options { progress: Some(&progress), ..options })
 }
 
+fn run_apart(
+    circuit: &Circuit,
+    inputs: &Inputs,
+    options: Options<'_>,
+    bar: &ProgressBar,
+    how: &Processes,
+) -> anyhow::Result<Report> {
+    let progress = |done: usize, _all: usize| bar.set_position(done as u64);
+    let shown = !bar.is_hidden();
+    let progress = shown.then_some(&progress as &(dyn Fn(usize, usize) + Sync));
+    processes::run(circuit, inputs, &Options { progress, ..options }, how)
+}
+
 impl Run {
     pub fn run(self, json: bool) -> anyhow::Result<()> {
         let loaded = program::load_circuit(&self.target)?;
@@ -124,17 +140,27 @@ impl Run {
             submit_unchecked: self.submit_unchecked,
             ..Options::default()
         };
-        let done = run_with(circuit, &inputs, options, &bar);
+        let done = match self.processes.processes {
+            true => run_apart(circuit, &inputs, options, &bar, &self.processes),
+            false => run_with(circuit, &inputs, options, &bar).map_err(anyhow::Error::from),
+        };
         bar.finish_and_clear();
-        let report = match done {
-            Err(RunError::Input(e)) => return Err(tensors::locate(circuit, &self.inputs, e)),
-            other => other?,
+        let report = match done.map_err(|e| e.downcast::<RunError>()) {
+            Ok(report) => report,
+            Err(Ok(RunError::Input(e))) => return Err(tensors::locate(circuit, &self.inputs, e)),
+            Err(Ok(e)) => return Err(e.into()),
+            Err(Err(e)) => return Err(e),
         };
         if let Some(dir) = &self.outputs {
             tensors::write_outputs(circuit, &report.outputs, dir)?;
         }
         if json {
-            let net = net.filter(|_| self.shape).map_or(IN_MEMORY.to_string(), |n| n.name);
+            let named = net.filter(|_| self.shape || !self.processes.hosts.is_empty());
+            let other = match self.processes.processes {
+                true => self.processes.network(),
+                false => IN_MEMORY,
+            };
+            let net = named.map_or(other.to_string(), |n| n.name);
             let known = loaded.certificate();
             return say(&format!("{}\n", to_json(circuit, &report, &net, known.as_ref())));
         }
