@@ -22,6 +22,9 @@ const HELLO: &[u8; 7] = b"slvr 1\n";
 /// How long the last frames may take to leave after the link is dropped.
 const LINGER: Duration = Duration::from_secs(1);
 
+/// How long one caller may take to say who it is: the others wait meanwhile.
+const GREETING: Duration = Duration::from_secs(10);
+
 /// Between two attempts to reach a peer that does not listen yet.
 const RETRY: Duration = Duration::from_millis(10);
 
@@ -253,7 +256,7 @@ impl Tcp {
                 return Err(ConnectError::Late { peer, after: patience, last });
             }
             match listener.accept() {
-                Ok((socket, _)) => match answer(me, socket, identity, left()) {
+                Ok((socket, _)) => match answer(me, socket, identity, left().min(GREETING)) {
                     // Whoever is not a party that is missing is turned away.
                     Ok((caller, wire)) if caller > me => {
                         channels.entry(Peer::Party(caller)).or_insert_with(|| Channel::new(wire));

@@ -261,3 +261,85 @@ pub(super) fn headers(layer: u32, frames: &[Frame]) -> Vec<Header> {
     };
     frames.iter().zip(0..).map(header).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::circuit::verify::tests::all_ops;
+
+    #[test]
+    fn every_instruction_once_and_in_time() {
+        let circuit = all_ops();
+        let plans = plan(&circuit);
+        let mut defined: Vec<bool> = vec![false; circuit.types.len()];
+        circuit.inputs.iter().for_each(|i| defined[i.value.index()] = true);
+        circuit.consts.iter().for_each(|c| defined[c.value.index()] = true);
+        let (mut local, mut sent, mut finished, mut dropped) = (0, 0, 0, 0);
+        for (l, plan) in plans.iter().enumerate() {
+            let layer = &circuit.layers[l];
+            for step in &plan.steps {
+                let instr = match *step {
+                    Step::Local(i) => &layer.local[i],
+                    Step::Send(j) => &layer.exchange[j],
+                    Step::Finish { layer, exchange } => {
+                        finished += 1;
+                        assert!(layer + 1 >= l, "at the latest in the next layer");
+                        if let Some(v) = circuit.layers[layer].exchange[exchange].out {
+                            assert!(!std::mem::replace(&mut defined[v.index()], true));
+                        }
+                        continue;
+                    }
+                    Step::Drop(v) => {
+                        dropped += 1;
+                        assert!(std::mem::take(&mut defined[v.index()]));
+                        continue;
+                    }
+                };
+                assert!(instr.op.operands().iter().all(|v| defined[v.index()]));
+                match step {
+                    Step::Local(_) => {
+                        local += 1;
+                        instr.out.iter().for_each(|v| defined[v.index()] = true);
+                    }
+                    _ => sent += 1,
+                }
+            }
+        }
+        let count = |of: fn(&Layer) -> usize| circuit.layers.iter().map(of).sum::<usize>();
+        assert_eq!(local, count(|l| l.local.len()));
+        assert_eq!((sent, finished), (count(|l| l.exchange.len()), count(|l| l.exchange.len())));
+        assert_eq!(dropped, count(|l| l.drop.len()));
+    }
+
+    #[test]
+    fn frames_hold_every_part_once() {
+        let mut circuit = all_ops();
+        // Some parts large, some small.
+        for (n, ty) in circuit.types.iter_mut().enumerate() {
+            ty.shape = vec![if n % 3 == 0 { 20_000 } else { 100 }];
+        }
+        for (layer, plan) in circuit.layers.iter().zip(plan(&circuit)) {
+            for from in 0..3 {
+                let peers = [0, 1, 2].map(Peer::Party);
+                for to in peers.into_iter().chain([Peer::Receiver(0), Peer::Receiver(1)]) {
+                    let all = frames(&circuit, layer, &plan.order, from, to);
+                    for (i, frame) in all.iter().enumerate() {
+                        let bytes: Vec<usize> = frame.parts.iter().map(|p| p.1).collect();
+                        assert_eq!(frame.len, bytes.iter().sum::<usize>());
+                        assert!(frame.len > 0 && (frame.len >= FRAME || i + 1 == all.len()));
+                        assert!(
+                            frame.len - bytes[bytes.len() - 1] < FRAME,
+                            "no longer than needed"
+                        );
+                    }
+                    let mut parts: Vec<usize> =
+                        all.iter().flat_map(|f| f.parts.iter().map(|p| p.0)).collect();
+                    parts.sort_unstable();
+                    let before = parts.len();
+                    parts.dedup();
+                    assert_eq!(parts.len(), before);
+                }
+            }
+        }
+    }
+}
