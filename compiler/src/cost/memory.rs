@@ -6,8 +6,9 @@
 //! it to what runs count.
 
 use super::work::{bytes, stored};
-use slvr_runtime::circuit::{Circuit, Hold, Instr, Layer, Op, ValueId};
-use std::collections::{BTreeMap, BTreeSet};
+use slvr_runtime::circuit::{Circuit, Hold, Instr, Op, ValueId};
+use slvr_runtime::party::plan::{Step, plan};
+use std::collections::BTreeMap;
 
 /// Memory of a run.
 pub(super) struct Memory {
@@ -18,7 +19,7 @@ pub(super) struct Memory {
     pub peak_by_site: Vec<u64>,
     /// Most bytes at one time in each layer.
     pub layers: Vec<[u64; 3]>,
-    /// Bytes once each instruction is done, in the order of evaluation.
+    /// Bytes once each instruction is done, by its number in the circuit.
     pub after: Vec<[u64; 3]>,
 }
 
@@ -72,7 +73,7 @@ impl<'a> Replay<'a> {
             peak: 0,
             layer_peak: 0,
             layers: Vec::new(),
-            after: Vec::new(),
+            after: vec![0; circuit.layers.iter().map(|l| l.local.len() + l.exchange.len()).sum()],
             stop_at: None,
             by_site: vec![0; circuit.sites.len()],
         }
@@ -88,32 +89,39 @@ impl<'a> Replay<'a> {
             let parts = self.fresh(v, first_reader.get(&v).copied().unwrap_or(0));
             self.set(v, parts);
         }
-        for layer in &self.circuit.layers {
+        let starts = self.circuit.layers.iter().scan(0, |next, layer| {
+            let start = *next;
+            *next += layer.local.len() + layer.exchange.len();
+            Some(start)
+        });
+        let starts: Vec<usize> = starts.collect();
+        for (l, plan) in plan(self.circuit).into_iter().enumerate() {
             self.layer_peak = self.live;
-            let last_use = last_use(layer);
-            for (i, instr) in layer.local.iter().enumerate() {
-                self.define(instr);
-                for &v in last_use.get(&i).into_iter().flatten() {
-                    self.drop(v);
+            for step in plan.steps {
+                match step {
+                    Step::Local(i) => {
+                        self.define(&self.circuit.layers[l].local[i], starts[l] + i);
+                    }
+                    Step::Finish { layer, exchange } => {
+                        let of = &self.circuit.layers[layer];
+                        let number = starts[layer] + of.local.len() + exchange;
+                        self.define(&of.exchange[exchange], number);
+                    }
+                    Step::Drop(v) => self.drop(v),
+                    Step::Send(_) => {}
                 }
-            }
-            for instr in &layer.exchange {
-                self.define(instr);
-            }
-            for &v in &layer.drop {
-                self.drop(v);
             }
             self.layers.push(self.layer_peak);
         }
         self
     }
 
-    fn define(&mut self, instr: &Instr) {
+    fn define(&mut self, instr: &Instr, number: usize) {
         if let Some(v) = instr.out {
             let parts = self.result(v, instr);
             self.set(v, parts);
         }
-        self.after.push(self.live);
+        self.after[number] = self.live;
     }
 
     /// The tensors of a result: which of an operand's it shares, which are new.
@@ -192,23 +200,6 @@ fn first_readers(circuit: &Circuit) -> BTreeMap<ValueId, u32> {
     for instr in circuit.layers.iter().flat_map(|l| l.local.iter().chain(&l.exchange)) {
         for v in instr.op.operands() {
             out.entry(v).or_insert(instr.site);
-        }
-    }
-    out
-}
-
-/// As the parties do: a value whose last use is local does not wait for the exchange.
-fn last_use(layer: &Layer) -> BTreeMap<usize, Vec<ValueId>> {
-    let mut dying: BTreeSet<ValueId> = layer.drop.iter().copied().collect();
-    for v in layer.exchange.iter().flat_map(|i| i.op.operands()) {
-        dying.remove(&v);
-    }
-    let mut out: BTreeMap<usize, Vec<ValueId>> = BTreeMap::new();
-    for (i, instr) in layer.local.iter().enumerate().rev() {
-        for v in instr.op.operands() {
-            if dying.remove(&v) {
-                out.entry(i).or_default().push(v);
-            }
         }
     }
     out

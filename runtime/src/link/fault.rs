@@ -111,6 +111,12 @@ impl<L: Link> Link for Faulty<L> {
         }
     }
 
+    fn expect(&mut self, from: Peer, frames: &[Header]) {
+        if let Some(inner) = &mut self.inner {
+            inner.expect(from, frames);
+        }
+    }
+
     fn recv(
         &mut self,
         from: Peer,

@@ -1,8 +1,9 @@
 //! How bytes reach the two peers and the receivers.
 //!
 //! Lives here: the [`Link`] trait, the frame in front of every message ([`Header`]), links in memory
-//! ([`memory`]) and a wrapper that injects faults for tests ([`fault`]). May not: shares, circuits,
-//! anything that looks inside a message.
+//! ([`memory`]) and over TCP with TLS ([`tcp`], [`tls`]), a wrapper that imposes the bandwidth and latency of a network ([`shaped`]) and one that
+//! injects faults for tests ([`fault`]). May not: shares, circuits, anything that looks inside a
+//! message.
 //!
 //! A link is a set of ordered channels, one per pair of endpoints and direction. It authenticates
 //! the peer by the channel (a TLS certificate, an in-memory queue); no identity is read from the
@@ -11,6 +12,9 @@
 
 pub mod fault;
 pub mod memory;
+pub mod shaped;
+pub mod tcp;
+pub mod tls;
 
 use std::fmt;
 use std::time::Duration;
@@ -60,31 +64,34 @@ pub struct Header {
     /// Index of the layer, 0 for the other kinds (for an abort: the layer the sender stopped in; for
     /// the comparison of inputs: its step).
     pub layer: u32,
+    /// Which frame of the layer's message, counted from 0; 0 for the other kinds.
+    pub part: u32,
     /// Length of the body in bytes.
     pub len: u64,
 }
 
 impl Header {
     /// Bytes of an encoded header.
-    pub const BYTES: usize = 13;
+    pub const BYTES: usize = 17;
 
     /// A header for a body of `len` bytes.
     pub fn new(kind: Kind, layer: u32, len: usize) -> Self {
-        Header { kind, layer, len: len as u64 }
+        Header { kind, layer, part: 0, len: len as u64 }
     }
 
-    /// Kind, layer and length, little-endian.
+    /// Kind, layer, part and length, little-endian.
     pub fn encode(&self) -> [u8; Self::BYTES] {
         let mut out = [0; Self::BYTES];
         out[0] = self.kind as u8;
         out[1..5].copy_from_slice(&self.layer.to_le_bytes());
-        out[5..].copy_from_slice(&self.len.to_le_bytes());
+        out[5..9].copy_from_slice(&self.part.to_le_bytes());
+        out[9..].copy_from_slice(&self.len.to_le_bytes());
         out
     }
 
     /// Reads what [`Header::encode`] wrote; `None` for an unknown kind.
     pub fn decode(bytes: &[u8; Self::BYTES]) -> Option<Self> {
-        let [kind, l0, l1, l2, l3, len @ ..] = *bytes;
+        let [kind, l0, l1, l2, l3, p0, p1, p2, p3, len @ ..] = *bytes;
         let kind = match kind {
             1 => Kind::Hello,
             2 => Kind::Layer,
@@ -95,7 +102,8 @@ impl Header {
             _ => return None,
         };
         let layer = u32::from_le_bytes([l0, l1, l2, l3]);
-        Some(Header { kind, layer, len: u64::from_le_bytes(len) })
+        let part = u32::from_le_bytes([p0, p1, p2, p3]);
+        Some(Header { kind, layer, part, len: u64::from_le_bytes(len) })
     }
 
     /// Compares a header that arrived with the one that was expected. Every implementation of
@@ -104,7 +112,7 @@ impl Header {
         if self.kind == Kind::Abort {
             return Err(LinkError::Aborted);
         }
-        if (self.kind, self.layer) != (expected.kind, expected.layer) {
+        if (self.kind, self.layer, self.part) != (expected.kind, expected.layer, expected.part) {
             return Err(LinkError::Unexpected { expected: *expected, found: *self });
         }
         if self.len != expected.len {
@@ -118,7 +126,8 @@ impl fmt::Display for Header {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind {
             Kind::Hello => write!(f, "the handshake"),
-            Kind::Layer => write!(f, "the message of layer {}", self.layer),
+            Kind::Layer if self.part == 0 => write!(f, "the message of layer {}", self.layer),
+            Kind::Layer => write!(f, "part {} of the message of layer {}", self.part, self.layer),
             Kind::Done => write!(f, "the end of the layers"),
             Kind::Agreed => write!(f, "the end of the run"),
             Kind::Abort => write!(f, "an abort"),
@@ -166,6 +175,13 @@ pub trait Link: Send {
     /// receive, so an implementation that blocks on a full socket would deadlock.
     fn send(&mut self, to: Peer, header: Header, body: Vec<u8>) -> Result<(), LinkError>;
 
+    /// Announces frames that [`recv`](Link::recv) will ask for, in this order: an implementation may
+    /// read them ahead, so that they do not wait in the network while the party computes. Calling it
+    /// is optional; whoever does announces all frames of a peer from then on that are data.
+    fn expect(&mut self, from: Peer, frames: &[Header]) {
+        let _ = (from, frames);
+    }
+
     /// Waits for the next message of `from`, for at most `deadline`, and returns its body if it is
     /// exactly the one that was expected ([`Header::check`]).
     fn recv(
@@ -177,6 +193,10 @@ pub trait Link: Send {
 }
 
 impl<L: Link + ?Sized> Link for Box<L> {
+    fn expect(&mut self, from: Peer, frames: &[Header]) {
+        (**self).expect(from, frames);
+    }
+
     fn send(&mut self, to: Peer, header: Header, body: Vec<u8>) -> Result<(), LinkError> {
         (**self).send(to, header, body)
     }
@@ -199,7 +219,8 @@ mod tests {
     fn headers_read_back() {
         for kind in [Kind::Hello, Kind::Layer, Kind::Done, Kind::Agreed, Kind::Abort, Kind::Inputs]
         {
-            let h = Header { kind, layer: 0x0102_0304, len: 0x1122_3344_5566_7788 };
+            let len = 0x1122_3344_5566_7788;
+            let h = Header { kind, layer: 0x0102_0304, part: 0x0506_0708, len };
             assert_eq!(Header::decode(&h.encode()), Some(h));
         }
         assert_eq!(Header::decode(&[0; Header::BYTES]), None);

@@ -80,6 +80,25 @@ pub enum RunError {
     /// The parties found different values of something public.
     #[error("the parties disagree on {0}")]
     Disagreement(&'static str),
+    /// What a party in another process was told does not make sense to it.
+    #[error("the setup of a party is not one of this version, or is damaged")]
+    Setup,
+    /// A party in another process stopped.
+    #[error("party {party}: {why}")]
+    Stopped {
+        /// Which.
+        party: usize,
+        /// What it said.
+        why: String,
+        /// Whether it echoes another's failure.
+        consequence: bool,
+    },
+    /// The process of a party ended, or no longer makes sense.
+    #[error("party {party}: its process ended before the run was over")]
+    Gone {
+        /// Which.
+        party: usize,
+    },
     /// The operating system gave no randomness.
     #[error("no randomness from the operating system: {0}")]
     Randomness(#[from] getrandom::Error),
@@ -88,6 +107,10 @@ pub enum RunError {
 impl RunError {
     /// Whether this is the echo of another party's failure rather than a cause.
     pub fn is_consequence(&self) -> bool {
-        matches!(self, RunError::Link { problem: LinkError::Aborted | LinkError::Closed, .. })
+        matches!(
+            self,
+            RunError::Link { problem: LinkError::Aborted | LinkError::Closed, .. }
+                | RunError::Stopped { consequence: true, .. }
+        )
     }
 }

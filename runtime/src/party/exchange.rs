@@ -1,9 +1,11 @@
-//! The exchange of a layer: all messages of all its instructions, as one message per peer.
+//! The exchange of a layer: each instruction's part is sent as soon as it is computed and received when
+//! its result is read, in the order and in the frames of [`super::plan`].
 
+use super::plan::{self, Frame};
 use super::transcript::{Direction, Event};
-use super::{Engine, Held, Outbox, Phase, RunError};
+use super::{Engine, Held, Phase, RunError};
 use crate::circuit::{Instr, Lanes, Op};
-use crate::link::{Header, Kind, Peer};
+use crate::link::{Header, Peer};
 use crate::protocol::{
     Context, Incoming, Message, coin, deal, deal_mask, incoming, input, meet, open, open_sum,
     open_to, reshare, xchg,
@@ -11,38 +13,146 @@ use crate::protocol::{
 use crate::ring::{Data, Dom, wire_len};
 use crate::share::{next, prev};
 
-impl Engine<'_> {
-    /// Sends, receives, finishes. Parts of a message follow one another in the order of the
-    /// instructions, each on whole bytes.
-    pub(super) fn exchange(&mut self, layer: u32, instrs: &[Instr]) -> Result<(), RunError> {
-        let mut outbox = Outbox::new();
-        let mut sent = Vec::with_capacity(instrs.len());
-        for (i, instr) in instrs.iter().enumerate() {
-            let message = self.message(self.instr + i as u64, &instr.op);
-            self.pack(layer, self.instr + i as u64, &instr.op, &message, &mut outbox);
-            sent.push(message);
-        }
-        for (peer, body) in outbox {
-            self.bytes_sent += body.len() as u64;
-            self.send(peer, Header::new(Kind::Layer, layer, body.len()), body)?;
-        }
-        let from_next = self.collect(layer, instrs, Peer::Party(next(self.me)))?;
-        let from_prev = self.collect(layer, instrs, Peer::Party(prev(self.me)))?;
-        let (mut from_next, mut from_prev) = (from_next.as_slice(), from_prev.as_slice());
-        for (instr, message) in instrs.iter().zip(sent) {
-            let (dom, lanes) = self.operand(&instr.op);
-            let counts = incoming(&instr.op, lanes, self.me);
-            let (after, before) = (Peer::Party(next(self.me)), Peer::Party(prev(self.me)));
-            let got = Incoming {
-                from_next: self.unpack(layer, instr, after, &mut from_next, dom, counts.next)?,
-                from_prev: self.unpack(layer, instr, before, &mut from_prev, dom, counts.prev)?,
-            };
-            let value = self.finish(&instr.op, message, got, dom, lanes);
-            if let (Some(v), Some(value)) = (instr.out, value) {
-                self.define(v, value);
+/// The messages of one layer.
+pub(super) struct Round {
+    layer: u32,
+    /// Number in the circuit of the layer's first interactive instruction.
+    first: u64,
+    /// What was sent and kept, until the instruction is finished.
+    sent: Vec<Option<Message>>,
+    outboxes: Vec<Outbox>,
+    from_next: Inbox,
+    from_prev: Inbox,
+}
+
+/// The frames to one peer.
+struct Outbox {
+    peer: Peer,
+    headers: std::vec::IntoIter<Header>,
+    /// The frame under construction, if one is.
+    open: Option<(Header, Vec<u8>)>,
+}
+
+/// The frames from one peer.
+struct Inbox {
+    peer: Peer,
+    headers: std::vec::IntoIter<Header>,
+    /// By instruction: in which frame its part is and where.
+    places: Vec<Option<(usize, std::ops::Range<usize>)>>,
+    /// The frames that have come and how many parts of each are still to be read.
+    frames: Vec<(Vec<u8>, usize)>,
+    /// Parts of every frame.
+    parts: Vec<usize>,
+}
+
+impl Outbox {
+    fn new(layer: u32, frames: &[Frame], peer: Peer) -> Self {
+        Outbox { peer, headers: plan::headers(layer, frames).into_iter(), open: None }
+    }
+}
+
+impl Inbox {
+    fn new(layer: u32, frames: &[Frame], peer: Peer, instrs: usize) -> Self {
+        let mut places = vec![None; instrs];
+        for (n, frame) in frames.iter().enumerate() {
+            let mut at = 0;
+            for &(j, bytes) in &frame.parts {
+                places[j] = Some((n, at..at + bytes));
+                at += bytes;
             }
-            self.instr += 1;
         }
+        let parts = frames.iter().map(|f| f.parts.len()).collect();
+        let headers = plan::headers(layer, frames).into_iter();
+        Inbox { peer, headers, places, frames: Vec::with_capacity(frames.len()), parts }
+    }
+}
+
+impl Engine<'_> {
+    /// The round of a layer, before anything is sent. Announces to the link what will come.
+    pub(super) fn round(&mut self, layer: u32, order: &[usize], first: u64) -> Round {
+        let circuit = self.party.circuit;
+        let of = &circuit.layers[layer as usize];
+        let frames = |from, to| plan::frames(circuit, of, order, from, to);
+        let outbox = |peer| Outbox::new(layer, &frames(self.me, peer), peer);
+        let outboxes = self.everybody().into_iter().map(outbox).collect();
+        let inbox = |from: usize| {
+            let frames = frames(from, Peer::Party(self.me));
+            Inbox::new(layer, &frames, Peer::Party(from), of.exchange.len())
+        };
+        let (from_next, from_prev) = (inbox(next(self.me)), inbox(prev(self.me)));
+        for inbox in [&from_next, &from_prev] {
+            self.party.link.expect(inbox.peer, inbox.headers.as_slice());
+        }
+        let sent = of.exchange.iter().map(|_| None).collect();
+        Round { layer, first, sent, outboxes, from_next, from_prev }
+    }
+
+    /// Computes the part of an instruction and sends the frames that it completes.
+    pub(super) fn send_part(
+        &mut self,
+        round: &mut Round,
+        j: usize,
+        instr: &Instr,
+    ) -> Result<(), RunError> {
+        self.instr = round.first + j as u64;
+        let message = self.message(self.instr, &instr.op);
+        let receiver = plan::receiver(self.party.circuit, &instr.op);
+        let parts = [
+            (Peer::Party(next(self.me)), &message.to_next),
+            (Peer::Party(prev(self.me)), &message.to_prev),
+            (Peer::Receiver(receiver), &message.to_receiver),
+        ];
+        for (peer, part) in parts {
+            let Some(part) = part.as_ref().filter(|p| !p.is_empty()) else { continue };
+            let Some(outbox) = round.outboxes.iter_mut().find(|o| o.peer == peer) else {
+                unreachable!("a party has a channel to every peer and receiver")
+            };
+            let (header, mut buffer) = match outbox.open.take() {
+                Some(open) => open,
+                None => match outbox.headers.next() {
+                    Some(header) => (header, Vec::with_capacity(header.len as usize)),
+                    None => unreachable!("`outgoing` counts every part of a message"),
+                },
+            };
+            let start = buffer.len();
+            part.to_wire(&mut buffer);
+            if let Some(t) = self.party.transcript.as_deref_mut() {
+                let (op, direction, layer) = (instr.op.name(), Direction::Sent, round.layer);
+                let (bytes, instr) = (&buffer[start..], self.instr);
+                t.message(Event { layer, instr, op, direction, peer, bytes });
+            }
+            if (buffer.len() as u64) < header.len {
+                outbox.open = Some((header, buffer));
+                continue;
+            }
+            self.bytes_sent += buffer.len() as u64;
+            self.send(peer, header, buffer)?;
+        }
+        round.sent[j] = Some(message);
+        Ok(())
+    }
+
+    /// Receives the parts of an instruction and defines its result.
+    pub(super) fn complete(
+        &mut self,
+        round: &mut Round,
+        j: usize,
+        instr: &Instr,
+    ) -> Result<(), RunError> {
+        let phase = std::mem::replace(&mut self.phase, Phase::Layer(round.layer));
+        self.instr = round.first + j as u64;
+        let (dom, lanes) = self.operand(&instr.op);
+        let counts = incoming(&instr.op, lanes, self.me);
+        let got = Incoming {
+            from_next: self.part(&mut round.from_next, j, instr, dom, counts.next)?,
+            from_prev: self.part(&mut round.from_prev, j, instr, dom, counts.prev)?,
+        };
+        let message = round.sent[j].take().unwrap_or_default();
+        let value = self.finish(&instr.op, message, got, dom, lanes);
+        if let (Some(v), Some(value)) = (instr.out, value) {
+            self.define(v, value);
+        }
+        self.phase = phase;
         Ok(())
     }
 
@@ -90,80 +200,45 @@ impl Engine<'_> {
             Op::OpenSum(_) => Held::one(open_sum::finish(sent, got)),
             Op::Coin => {
                 let coin = coin::finish(sent, got);
-                self.coins.push(coin.get_u128(0));
+                self.coins.push((self.instr, coin.get_u128(0)));
                 Held::one(coin)
             }
             _ => return None,
         })
     }
 
-    /// Appends a message's parts to the peers' buffers.
-    fn pack(&mut self, layer: u32, instr: u64, op: &Op, message: &Message, outbox: &mut Outbox) {
-        let receiver = match op {
-            Op::OpenTo { output, .. } => {
-                self.party.circuit.outputs.get(*output as usize).map_or(0, |o| o.to as usize)
-            }
-            _ => 0,
-        };
-        let parts = [
-            (Peer::Party(next(self.me)), &message.to_next),
-            (Peer::Party(prev(self.me)), &message.to_prev),
-            (Peer::Receiver(receiver), &message.to_receiver),
-        ];
-        for (peer, part) in parts {
-            let Some(part) = part.as_ref().filter(|p| !p.is_empty()) else { continue };
-            let buffer = outbox.entry(peer).or_default();
-            let start = buffer.len();
-            part.to_wire(buffer);
-            if let Some(t) = self.party.transcript.as_deref_mut() {
-                let (op, direction) = (op.name(), Direction::Sent);
-                let bytes = &buffer[start..];
-                t.message(Event { layer, instr, op, direction, peer, bytes });
-            }
-        }
-    }
-
-    /// The message of a peer for this layer, if the circuit says there is one.
-    fn collect(&mut self, layer: u32, instrs: &[Instr], peer: Peer) -> Result<Vec<u8>, RunError> {
-        let from_next = peer == Peer::Party(next(self.me));
-        let len: usize = instrs
-            .iter()
-            .map(|instr| {
-                let (dom, lanes) = self.operand(&instr.op);
-                let counts = incoming(&instr.op, lanes, self.me);
-                wire_len(dom, if from_next { counts.next } else { counts.prev })
-            })
-            .sum();
-        if len == 0 {
-            return Ok(Vec::new());
-        }
-        self.recv(peer, Header::new(Kind::Layer, layer, len))
-    }
-
-    /// Takes the part of one instruction off a message.
-    fn unpack(
+    /// The part of an instruction in what a peer sends; waits for its frame.
+    fn part(
         &mut self,
-        layer: u32,
+        inbox: &mut Inbox,
+        j: usize,
         instr: &Instr,
-        peer: Peer,
-        rest: &mut &[u8],
         dom: Dom,
         n: usize,
     ) -> Result<Option<Data>, RunError> {
-        let malformed = RunError::Malformed { phase: Phase::Layer(layer), peer };
-        let Some((bytes, tail)) = rest.split_at_checked(wire_len(dom, n)) else {
-            return Err(malformed);
+        let peer = inbox.peer;
+        let malformed = RunError::Malformed { phase: self.phase, peer };
+        let Some((frame, place)) = inbox.places[j].take() else {
+            return Ok(Data::from_wire(dom, n, &[]));
         };
-        *rest = tail;
-        if n > 0
-            && let Some(t) = self.party.transcript.as_deref_mut()
-        {
+        while inbox.frames.len() <= frame {
+            let Some(header) = inbox.headers.next() else { return Err(malformed) };
+            let body = self.recv(peer, header)?;
+            inbox.frames.push((body, inbox.parts[inbox.frames.len()]));
+        }
+        let (body, unread) = &mut inbox.frames[frame];
+        let bytes = body.get(place).filter(|b| b.len() == wire_len(dom, n));
+        let Some(bytes) = bytes else { return Err(malformed) };
+        if let Some(t) = self.party.transcript.as_deref_mut() {
+            let Phase::Layer(layer) = self.phase else { unreachable!("parts belong to layers") };
             let (op, direction, instr) = (instr.op.name(), Direction::Received, self.instr);
             t.message(Event { layer, instr, op, direction, peer, bytes });
         }
-        match Data::from_wire(dom, n, bytes) {
-            Some(x) => Ok(Some(x)),
-            None => Err(malformed),
+        let part = Data::from_wire(dom, n, bytes);
+        *unread -= 1;
+        if *unread == 0 {
+            *body = Vec::new();
         }
+        part.map(Some).ok_or(malformed)
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! Lives here: [`Party::run`] (local operations, one exchange, finish, drop dead values; rounds,
 //! bytes and memory are counted), the handshake, the receiver's side ([`receive`]), errors
-//! ([`RunError`]), the [`Transcript`] hook, and [`session`] (three parties and the receivers as
-//! threads). May not: files, sockets, anything about the source language.
+//! ([`RunError`]), the [`Transcript`] hook, [`session`] (three parties and the receivers as threads)
+//! and [`remote`] (parties elsewhere, at the end of pipes). May not: files, sockets, anything about the source language.
 //!
 //! # A run
 //!
@@ -12,8 +12,10 @@
 //! 2. The parties settle whose inputs are used ([`Replaced`]): a client that gave nothing, or different
 //!    copies to different parties, has zeros in place of its inputs from here on.
 //! 3. For each layer: evaluate the local instructions; send one message to each other party and to
-//!    each receiver, if the layer has anything for them; wait for the two messages of the peers,
-//!    whose kind, layer and length are known; finish the instructions.
+//!    each receiver, if the layer has anything for them; take in the two messages of the peers and
+//!    finish the instructions. A message travels in frames whose kind, layer, number and length are
+//!    known, each as soon as it is computed, and is waited for where its first result is read
+//!    ([`plan`]).
 //! 4. Closing, in two steps: each party tells the others that it is done and waits for the same from
 //!    them; then it tells the others and the receivers that all agree, and waits for the same. With
 //!    one step, a party that finds a stray message where the others' end should be would stop after
@@ -25,9 +27,12 @@
 mod error;
 mod exchange;
 mod hello;
+mod intake;
 mod local;
+pub mod plan;
 mod receiver;
 mod registers;
+pub mod remote;
 pub mod session;
 mod submissions;
 mod transcript;
@@ -44,8 +49,11 @@ use crate::circuit::{Circuit, From, Lanes, Op, ValueId};
 use crate::link::{Header, Kind, Link, LinkError, Peer};
 use crate::ring::{Data, Dom};
 use crate::share::{Prss, RunId, next, prev};
+use exchange::Round;
+use plan::Step;
 use registers::Registers;
-use std::collections::{BTreeMap, BTreeSet};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// One party, ready to run.
@@ -69,7 +77,7 @@ pub struct Party<'a> {
 }
 
 /// What a party knows after a run. No share is part of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartyReport {
     /// Layers with an exchange.
     pub rounds: usize,
@@ -109,10 +117,11 @@ struct Engine<'a> {
     regs: Registers,
     receivers: BTreeSet<usize>,
     phase: Phase,
-    /// Instructions before the current one, over all layers.
+    /// Number of the current instruction, over all layers.
     instr: u64,
     bytes_sent: u64,
-    coins: Vec<u128>,
+    /// With their instructions' numbers.
+    coins: Vec<(u64, u128)>,
     /// Clients whose inputs are not used, before the circuit's checks.
     replaced: Vec<Replaced>,
     /// The results of the circuit's checks, once they are known.
@@ -144,39 +153,61 @@ impl<'a> Engine<'a> {
         self.greet(&inputs)?;
         let inputs = self.settle(inputs)?;
         self.load(inputs);
-        for (l, layer) in circuit.layers.iter().enumerate() {
-            self.phase = Phase::Layer(l as u32);
-            let last_use = registers::last_use(layer);
-            for (i, instr) in layer.local.iter().enumerate() {
-                // Every local instruction has a result.
-                if let Some(v) = instr.out {
-                    let cx = self.context(self.instr);
-                    let value = local::eval(circuit, cx, &self.regs, &instr.op, v)
-                        .map_err(|source| RunError::Index { phase: self.phase, source })?;
-                    self.define(v, value);
-                }
-                self.instr += 1;
-                for v in last_use.get(&i).into_iter().flatten() {
-                    self.regs.drop(*v);
-                }
-            }
-            self.exchange(l as u32, &layer.exchange)?;
-            for v in &layer.drop {
-                self.regs.drop(*v);
-            }
-            if let Some(progress) = self.party.progress {
-                progress(l + 1, circuit.layers.len());
-            }
-        }
+        self.layers()?;
         self.close()?;
+        let mut coins = std::mem::take(&mut self.coins);
+        coins.sort_unstable();
         Ok(PartyReport {
             rounds: circuit.rounds(),
             bytes_sent: self.bytes_sent,
             peak_memory: self.regs.peak(),
-            coins: std::mem::take(&mut self.coins),
+            coins: coins.into_iter().map(|(_, coin)| coin).collect(),
             replaced: self.all_replaced(),
             admitted: std::mem::take(&mut self.admitted),
         })
+    }
+
+    /// All layers, step by step.
+    fn layers(&mut self) -> Result<(), RunError> {
+        let circuit = self.party.circuit;
+        let mut first = 0;
+        // The layer before, while some of its messages are under way.
+        let mut before: Option<Round> = None;
+        for (l, (layer, plan)) in circuit.layers.iter().zip(plan::plan(circuit)).enumerate() {
+            self.phase = Phase::Layer(l as u32);
+            let interactive = first + layer.local.len() as u64;
+            let mut round = self.round(l as u32, &plan.order, interactive);
+            for step in plan.steps {
+                match step {
+                    Step::Local(i) => {
+                        let instr = &layer.local[i];
+                        // Every local instruction has a result.
+                        if let Some(v) = instr.out {
+                            let cx = self.context(first + i as u64);
+                            let value = local::eval(circuit, cx, &self.regs, &instr.op, v)
+                                .map_err(|source| RunError::Index { phase: self.phase, source })?;
+                            self.define(v, value);
+                        }
+                    }
+                    Step::Send(j) => self.send_part(&mut round, j, &layer.exchange[j])?,
+                    Step::Finish { layer, exchange } => {
+                        let instr = &circuit.layers[layer].exchange[exchange];
+                        let of = match &mut before {
+                            Some(before) if layer < l => before,
+                            _ => &mut round,
+                        };
+                        self.complete(of, exchange, instr)?;
+                    }
+                    Step::Drop(v) => self.regs.drop(v),
+                }
+            }
+            first = interactive + layer.exchange.len() as u64;
+            before = Some(round);
+            if let Some(progress) = self.party.progress {
+                progress(l + 1, circuit.layers.len());
+            }
+        }
+        Ok(())
     }
 
     /// Inputs come from the outside: they must have the declared holders, domains and lengths.
@@ -295,15 +326,6 @@ impl<'a> Engine<'a> {
 
     /// Domain and shards of what an interactive instruction works on.
     fn operand(&self, op: &Op) -> (Dom, Lanes) {
-        match op.operands().first() {
-            Some(&x) => {
-                let ty = self.party.circuit.ty(x);
-                (ty.dom, ty.lanes())
-            }
-            None => (Dom::Ring(128), Lanes { n: 1, groups: 0 }),
-        }
+        plan::operand(self.party.circuit, op)
     }
 }
-
-/// Messages under construction, by peer.
-type Outbox = BTreeMap<Peer, Vec<u8>>;

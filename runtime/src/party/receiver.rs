@@ -1,11 +1,11 @@
 //! The receiver's side: adds the three words of what is revealed to it.
 
 use super::hello::Hello;
-use super::{Phase, RunError};
+use super::{Phase, RunError, plan};
 use crate::circuit::verify::verify;
 use crate::circuit::{Circuit, Op};
 use crate::link::{Header, Kind, Link, LinkError, Peer};
-use crate::ring::{Data, Dom, wire_len};
+use crate::ring::Data;
 use crate::share::RunId;
 use crate::share::reveal::Revealed;
 use std::time::Duration;
@@ -53,45 +53,46 @@ pub fn receive(r: Receiver<'_>) -> Result<Vec<Revealed>, RunError> {
 
     let mut words: Vec<Option<Data>> = vec![None; circuit.outputs.len()];
     let mut waited = 0;
-    for (l, layer) in circuit.layers.iter().enumerate() {
+    for ((l, layer), plan) in (0u32..).zip(&circuit.layers).zip(plan::plan(circuit)) {
         waited += 1;
-        let mine: Vec<(usize, Dom, usize)> = layer
-            .exchange
-            .iter()
-            .filter_map(|instr| match &instr.op {
-                Op::OpenTo { x, output } => {
-                    let output = *output as usize;
-                    let to = circuit.outputs.get(output)?.to as usize;
-                    let ty = circuit.ty(*x);
-                    (to == set).then(|| (output, ty.dom, ty.elements() as usize))
-                }
-                _ => None,
-            })
-            .collect();
-        let len: usize = mine.iter().map(|&(_, dom, n)| wire_len(dom, n)).sum();
-        if len == 0 {
-            for (output, dom, n) in mine {
-                words[output] = Some(Data::zeros(dom, n));
-            }
-            continue;
-        }
-        let phase = Phase::Layer(l as u32);
+        let phase = Phase::Layer(l);
+        let mut heard = false;
         for i in 0..3 {
-            let body = recv(phase, i, Header::new(Kind::Layer, l as u32, len), waited)?;
-            let mut rest = body.as_slice();
-            for &(output, dom, n) in &mine {
-                let malformed = || RunError::Malformed { phase, peer: Peer::Party(i) };
-                let cut = rest.split_at_checked(wire_len(dom, n));
-                let (bytes, tail) = cut.ok_or_else(malformed)?;
-                rest = tail;
-                let word = Data::from_wire(dom, n, bytes).ok_or_else(malformed)?;
-                match &mut words[output] {
-                    Some(sum) => sum.add_assign(&word),
-                    none => *none = Some(word),
+            let peer = Peer::Party(i);
+            let malformed = || RunError::Malformed { phase, peer };
+            let frames = plan::frames(circuit, layer, &plan.order, i, Peer::Receiver(set));
+            for (header, frame) in plan::headers(l, &frames).into_iter().zip(&frames) {
+                heard = true;
+                let body = recv(phase, i, header, waited)?;
+                let mut rest = body.as_slice();
+                for &(j, bytes) in &frame.parts {
+                    let (bytes, tail) = rest.split_at_checked(bytes).ok_or_else(malformed)?;
+                    rest = tail;
+                    let op = layer.exchange.get(j).map(|instr| &instr.op);
+                    let Some(Op::OpenTo { x, output }) = op else { continue };
+                    let ty = circuit.ty(*x);
+                    let word = Data::from_wire(ty.dom, ty.elements() as usize, bytes)
+                        .ok_or_else(malformed)?;
+                    match words.get_mut(*output as usize) {
+                        Some(Some(sum)) => sum.add_assign(&word),
+                        Some(none) => *none = Some(word),
+                        None => return Err(malformed()),
+                    }
                 }
             }
         }
-        waited = 0;
+        if heard {
+            waited = 0;
+        }
+    }
+    // Nothing travels of what has no elements.
+    for instr in circuit.layers.iter().flat_map(|l| &l.exchange) {
+        if let Op::OpenTo { x, output } = &instr.op
+            && plan::receiver(circuit, &instr.op) == set
+            && let Some(none @ None) = words.get_mut(*output as usize)
+        {
+            *none = Some(Data::zeros(circuit.ty(*x).dom, 0));
+        }
     }
     for i in 0..3 {
         recv(Phase::Closing, i, Header::new(Kind::Agreed, 0, 0), waited + 2)?;

@@ -1,9 +1,9 @@
 //! What a party holds, by value, and how much memory it takes.
 
-use crate::circuit::{Layer, ValueId};
+use crate::circuit::ValueId;
 use crate::ring::Data;
 use crate::share::Rep;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -112,26 +112,6 @@ impl Registers {
 
 fn address(x: &Arc<Data>) -> usize {
     Arc::as_ptr(x) as usize
-}
-
-/// Values that die in a layer and whose last use is a local instruction, with that instruction's
-/// position: they need not wait for the exchange.
-pub(super) fn last_use(layer: &Layer) -> BTreeMap<usize, Vec<ValueId>> {
-    let mut dying: BTreeSet<ValueId> = layer.drop.iter().copied().collect();
-    for instr in &layer.exchange {
-        for v in instr.op.operands() {
-            dying.remove(&v);
-        }
-    }
-    let mut out: BTreeMap<usize, Vec<ValueId>> = BTreeMap::new();
-    for (i, instr) in layer.local.iter().enumerate().rev() {
-        for v in instr.op.operands() {
-            if dying.remove(&v) {
-                out.entry(i).or_default().push(v);
-            }
-        }
-    }
-    out
 }
 
 #[cfg(test)]

@@ -1,19 +1,18 @@
 //! A run on this machine: the clients' inputs are dealt, three parties and the receivers run as
 //! threads, their links are queues in memory.
 
-use super::{
-    Held, Party, PartyReport, Receiver, Recorder, Replaced, RunError, Transcript, Uploads, Why,
-    receive,
-};
+use super::intake::Intake;
+use super::{Party, PartyReport, Receiver, Recorder, Replaced, RunError, Transcript, receive};
 use crate::circuit::Circuit;
 use crate::circuit::verify::verify;
-use crate::link::Link;
 use crate::link::memory::{Memory, Mesh, mesh};
+use crate::link::shaped::{Line, Network};
+use crate::link::{Link, Peer};
 use crate::ring::Data;
 use crate::share::deal::{Dealt, Upload, layout};
 use crate::share::encode::{Encoded, Inputs};
 use crate::share::reveal::Revealed;
-use crate::share::{PairSeeds, Prg, Prss, Purpose, Rep, RunId, Seed, Stream};
+use crate::share::{PairSeeds, Prg, Prss, Purpose, RunId, Seed, Stream};
 use std::collections::BTreeSet;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -32,8 +31,11 @@ pub struct Options<'a> {
     pub seed: Option<u64>,
     /// How long a party waits for a message.
     pub deadline: Duration,
-    /// Wraps each party's link, to shape or break it.
+    /// Wraps each party's link, to break it.
     pub wrap: Option<&'a WrapLink<'a>>,
+    /// Gives every party and receiver a line of this bandwidth and latency; without it messages take
+    /// no time.
+    pub shape: Option<Line>,
     /// Whether to record what each party holds and says.
     pub record: bool,
     /// A client with its own software: changes the uploads on their way. For tests.
@@ -55,6 +57,7 @@ impl Default for Options<'_> {
             seed: None,
             deadline,
             wrap: None,
+            shape: None,
             record: false,
             tamper: None,
             compare_inputs: true,
@@ -175,29 +178,42 @@ pub fn run_outcome(
     options: &Options<'_>,
 ) -> Result<Outcome, RunError> {
     verify(circuit)?;
-    let mut source = Source::new(options.seed);
-    let run = RunId(*source.seed()?.expose());
-    let seeds = [source.seed()?, source.seed()?, source.seed()?];
-    let Shared { held, uploads, upload_bytes } = share(circuit, inputs, run, &mut source, options)?;
+    let mut intakes = [0, 1, 2].map(|me| Intake::new(circuit, me));
+    let dealing = deal(circuit, &inputs, options, |set, member, uploads| {
+        let uploads = uploads.map_or([None, None, None], |u| u.map(Some));
+        for (intake, upload) in intakes.iter_mut().zip(uploads) {
+            intake.take(set, member, upload.as_ref());
+        }
+    })?;
+    let Dealing { run, pairs, upload_bytes } = dealing;
+    let given = intakes.map(|i| i.finish(run, &inputs.public, options.compare_inputs));
 
     let sets: BTreeSet<usize> = circuit.outputs.iter().map(|o| o.to as usize).collect();
     let sets: Vec<usize> = sets.into_iter().collect();
     let Mesh { parties, receivers } = mesh(&sets);
-    let pairs = PairSeeds::of_all(&seeds);
     let mut recorders = [Recorder::default(), Recorder::default(), Recorder::default()];
     let deadline = options.deadline;
+    let network = options.shape.map(Network::new);
+    let shape = |me, link: Box<dyn Link>| -> Box<dyn Link> {
+        match &network {
+            Some(network) => Box::new(network.attach(me, link)),
+            None => link,
+        }
+    };
+    let shape = &shape;
 
     let start = Instant::now();
     let (ended, received) = thread::scope(|scope| {
         let mut running = Vec::new();
-        let each = parties.into_iter().zip(held).zip(uploads).zip(&mut recorders).enumerate();
-        for (i, (((link, inputs), uploads), recorder)) in each {
+        let each = parties.into_iter().zip(given).zip(&mut recorders).enumerate();
+        for (i, ((link, (inputs, uploads)), recorder)) in each {
             let prss = Prss::new(i, &pairs[i], run);
             running.push(scope.spawn(move || {
-                let mut link: Box<dyn Link> = match options.wrap {
+                let link: Box<dyn Link> = match options.wrap {
                     Some(wrap) => wrap(i, link),
                     None => Box::new(link),
                 };
+                let mut link = shape(Peer::Party(i), link);
                 let transcript = options.record.then_some(recorder as &mut dyn Transcript);
                 let progress = options.progress.filter(|_| i == 0);
                 let link = &mut *link;
@@ -208,9 +224,9 @@ pub fn run_outcome(
         let listening: Vec<_> = receivers
             .into_iter()
             .zip(&sets)
-            .map(|(mut link, &set)| {
+            .map(|(link, &set)| {
                 scope.spawn(move || {
-                    let link = &mut link;
+                    let link = &mut *shape(Peer::Receiver(set), Box::new(link));
                     (set, receive(Receiver { circuit, set, link, run, deadline }))
                 })
             })
@@ -286,33 +302,34 @@ impl Outcome {
     }
 }
 
-/// The inputs after dealing.
-struct Shared {
-    /// What each party holds of the inputs, in declaration order.
-    held: [Vec<Held>; 3],
-    /// What each party knows of the clients' uploads.
-    uploads: [Uploads; 3],
-    /// Bytes that each client uploads, by party set and member.
-    upload_bytes: Vec<Vec<u64>>,
+/// What is drawn for a run, and what its clients upload.
+pub struct Dealing {
+    /// The run's public name.
+    pub run: RunId,
+    /// What each party gets for its pairwise randomness.
+    pub pairs: [PairSeeds; 3],
+    /// Bytes that each client uploads, by party set and member; 0 for one that gave nothing.
+    pub upload_bytes: Vec<Vec<u64>>,
 }
 
-/// Deals every client's inputs and expands them at the parties. Of a client that gave nothing, or
-/// something that a party cannot read, the party holds zeros for now, and knows.
-fn share(
+/// Draws a run's name and seeds and deals every client's inputs; hands out, for each member of each
+/// party set in order, what the three parties get of it, or that it gave nothing.
+///
+/// # Errors
+///
+/// No randomness.
+pub fn deal(
     circuit: &Circuit,
-    inputs: Encoded,
-    run: RunId,
-    source: &mut Source,
+    inputs: &Encoded,
     options: &Options<'_>,
-) -> Result<Shared, RunError> {
-    // By party and input: the members' shares.
-    let mut shares: [Vec<Vec<Rep>>; 3] = [0, 1, 2].map(|_| vec![Vec::new(); circuit.inputs.len()]);
-    let mut uploads =
-        [0, 1, 2].map(|_| Uploads { unchecked: !options.compare_inputs, ..Uploads::default() });
+    mut hand_out: impl FnMut(usize, usize, Option<[Upload; 3]>),
+) -> Result<Dealing, RunError> {
+    let mut source = Source::new(options.seed);
+    let run = RunId(*source.seed()?.expose());
+    let seeds = [source.seed()?, source.seed()?, source.seed()?];
     let mut upload_bytes = Vec::new();
     for (s, set) in circuit.parties.iter().enumerate() {
-        let layout = layout(circuit, s);
-        let members = if layout.is_empty() { 0 } else { set.size as usize };
+        let members = if layout(circuit, s).is_empty() { 0 } else { set.size as usize };
         let mut sizes = Vec::with_capacity(members);
         for i in 0..members {
             let given = inputs.sets.get(s).and_then(|m| m.get(i)).filter(|g| !g.is_empty());
@@ -328,40 +345,11 @@ fn share(
             if let (Some(tamper), Some(parts)) = (options.tamper, &mut parts) {
                 tamper(s, i, parts);
             }
-            for party in 0..3 {
-                let expanded = match &parts {
-                    None => Err(Why::Missing),
-                    Some(u) => u[party].expand(party, run, &layout).map_err(|_| Why::Inconsistent),
-                };
-                let reps = expanded.unwrap_or_else(|why| {
-                    uploads[party].unusable.insert((s as u32, i as u64), why);
-                    let zeros = |dom, n| Rep::new(Data::zeros(dom, n), Data::zeros(dom, n));
-                    layout.iter().map(|&(_, dom, n)| zeros(dom, n)).collect()
-                });
-                for ((j, ..), rep) in layout.iter().zip(reps) {
-                    shares[party][*j as usize].push(rep);
-                }
-            }
+            hand_out(s, i, parts);
         }
         upload_bytes.push(sizes);
     }
-    let held = shares.map(|inputs_of| {
-        let held = inputs_of.into_iter().enumerate().map(|(j, parts)| {
-            if let Some(x) = inputs.public.get(&j) {
-                return Held::one(x.clone());
-            }
-            let all = |pick: fn(&Rep) -> &Data| {
-                let parts: Vec<&Data> = parts.iter().map(pick).collect();
-                match parts.is_empty() {
-                    true => Data::zeros(circuit.ty(circuit.inputs[j].value).dom, 0),
-                    false => Data::concat(&parts),
-                }
-            };
-            Held::Rep(Rep::new(all(|r| &r.first), all(|r| &r.second)))
-        });
-        held.collect()
-    });
-    Ok(Shared { held, uploads, upload_bytes })
+    Ok(Dealing { run, pairs: PairSeeds::of_all(&seeds), upload_bytes })
 }
 
 /// Seeds from the operating system or from a number.

@@ -34,12 +34,13 @@ use crate::ring::Data;
 use crate::share::deal::layout;
 use crate::share::{Purpose, Rep, Stream, next, prev};
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fmt;
 
 /// Why zeros stand in for a client's inputs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Why {
     /// It gave nothing.
     Missing,
@@ -61,7 +62,7 @@ impl fmt::Display for Why {
 }
 
 /// A client whose inputs are replaced by zeros. Public.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Replaced {
     /// Its party set (index in the circuit).
     pub set: u32,

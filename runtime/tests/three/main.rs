@@ -8,5 +8,7 @@ mod handshake;
 mod operations;
 mod random;
 mod session;
+mod streaming;
 mod submissions;
+mod tcp;
 mod views;

@@ -263,7 +263,7 @@ impl Attack {
         json!({
             "attack": what,
             "accuracy": { "plain_mean": by(0), "rule": by(1), "ideal": by(2) },
-            "runs": self.reports.iter().map(|r| run::to_json(circuit, r, None)).collect::<Vec<_>>(),
+            "runs": self.reports.iter().map(|r| run::to_json(circuit, r, run::IN_MEMORY, None)).collect::<Vec<_>>(),
         })
     }
 }

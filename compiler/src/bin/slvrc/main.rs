@@ -13,6 +13,7 @@ mod fail;
 mod fmt;
 mod lsp;
 mod print;
+mod processes;
 mod program;
 mod run;
 mod tensors;
@@ -55,6 +56,9 @@ enum Verb {
     Lsp(lsp::Lsp),
     /// Print a completion script for a shell.
     Completions(completions::Completions),
+    /// A party of `run --processes`, which starts it.
+    #[command(name = processes::VERB, hide = true)]
+    PartyProcess(processes::PartyProcess),
 }
 
 /// A program and what is bound in it.
@@ -100,6 +104,7 @@ fn main() -> ExitCode {
         Verb::Doc(v) => v.run(cli.json),
         Verb::Lsp(v) => v.run(),
         Verb::Completions(v) => v.run(),
+        Verb::PartyProcess(v) => v.run(),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,16 +1,19 @@
-//! `slvrc run`: three parties on this machine, as threads.
+//! `slvrc run`: three parties, as threads of this process or as processes of their own.
 
 use crate::build::hex;
 use crate::fail::say;
-use crate::{Target, program, tensors};
+use crate::processes::{self, Processes};
+use crate::{Target, explain, program, tensors};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 use slvr_runtime::circuit::traffic::Traffic;
 use slvr_runtime::circuit::{Circuit, artifact};
+use slvr_runtime::link::shaped::Line;
 use slvr_runtime::party::RunError;
 use slvr_runtime::party::session::{self, Options, Report};
 use slvr_runtime::share::encode::Inputs;
 use slvrc::certify::certificate::Certificate;
+use slvrc::cost::NetProfile;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -36,7 +39,26 @@ pub struct Run {
     /// Seconds a party waits for a message of another.
     #[arg(long, default_value_t = 600)]
     deadline: u64,
+    /// The network: `loopback`, `lan`, `wan`, or a TOML file with `bandwidth_mbit` and `rtt_ms`. With
+    /// --shape the one that is imposed; with --hosts what the report calls the one that is there.
+    #[arg(long, value_name = "PROFILE")]
+    net: Option<String>,
+    /// Takes the time of that network: every party has one line with its bandwidth in each direction
+    /// and its latency. Without it messages pass through memory.
+    #[arg(long, requires = "net")]
+    shape: bool,
+    #[command(flatten)]
+    processes: Processes,
 }
+
+/// A network profile as a line.
+fn line(net: &NetProfile) -> Line {
+    let latency = Duration::try_from_secs_f64(net.rtt_s / 2.0).unwrap_or(Duration::MAX);
+    Line { bits_per_s: net.bandwidth_bits_per_s, latency }
+}
+
+/// The network of a run whose messages take no time.
+pub const IN_MEMORY: &str = "in memory";
 
 /// What the receivers learn: each reveal once.
 pub fn leaks(circuit: &Circuit) -> Value {
@@ -79,6 +101,19 @@ fn run_with(
     session::run_local(circuit, inputs, &Options { progress: Some(&progress), ..options })
 }
 
+fn run_apart(
+    circuit: &Circuit,
+    inputs: &Inputs,
+    options: Options<'_>,
+    bar: &ProgressBar,
+    how: &Processes,
+) -> anyhow::Result<Report> {
+    let progress = |done: usize, _all: usize| bar.set_position(done as u64);
+    let shown = !bar.is_hidden();
+    let progress = shown.then_some(&progress as &(dyn Fn(usize, usize) + Sync));
+    processes::run(circuit, inputs, &Options { progress, ..options }, how)
+}
+
 impl Run {
     pub fn run(self, json: bool) -> anyhow::Result<()> {
         let loaded = program::load_circuit(&self.target)?;
@@ -97,30 +132,46 @@ impl Run {
         let bar = layer_bar(circuit);
         bar.set_message(circuit.name.clone());
         let deadline = Duration::from_secs(self.deadline);
+        let net = self.net.as_deref().map(explain::profile).transpose()?;
         let options = Options {
             seed: self.seed,
+            shape: net.as_ref().filter(|_| self.shape).map(line),
             deadline,
             submit_unchecked: self.submit_unchecked,
             ..Options::default()
         };
-        let done = run_with(circuit, &inputs, options, &bar);
+        let done = match self.processes.processes {
+            true => run_apart(circuit, &inputs, options, &bar, &self.processes),
+            false => run_with(circuit, &inputs, options, &bar).map_err(anyhow::Error::from),
+        };
         bar.finish_and_clear();
-        let report = match done {
-            Err(RunError::Input(e)) => return Err(tensors::locate(circuit, &self.inputs, e)),
-            other => other?,
+        let report = match done.map_err(|e| e.downcast::<RunError>()) {
+            Ok(report) => report,
+            Err(Ok(RunError::Input(e))) => return Err(tensors::locate(circuit, &self.inputs, e)),
+            Err(Ok(e)) => return Err(e.into()),
+            Err(Err(e)) => return Err(e),
         };
         if let Some(dir) = &self.outputs {
             tensors::write_outputs(circuit, &report.outputs, dir)?;
         }
         if json {
-            return say(&format!("{}\n", to_json(circuit, &report, loaded.certificate().as_ref())));
+            let named = net.filter(|_| self.shape || !self.processes.hosts.is_empty());
+            let other = match self.processes.processes {
+                true => self.processes.network(),
+                false => IN_MEMORY,
+            };
+            let net = named.map_or(other.to_string(), |n| n.name);
+            let known = loaded.certificate();
+            return say(&format!("{}\n", to_json(circuit, &report, &net, known.as_ref())));
         }
         say(&to_text(circuit, &report, self.outputs.as_deref()))
     }
 }
 
 /// The report as the contract of `--json` has it.
-pub fn to_json(circuit: &Circuit, r: &Report, known: Option<&Certificate>) -> Value {
+///
+/// `net` names the network that the seconds were measured over.
+pub fn to_json(circuit: &Circuit, r: &Report, net: &str, known: Option<&Certificate>) -> Value {
     let certificate = known
         .map_or(json!({ "failure_log2": Value::Null, "error": Value::Null }), |c| {
             serde_json::to_value(c).unwrap_or(Value::Null)
@@ -145,7 +196,7 @@ pub fn to_json(circuit: &Circuit, r: &Report, known: Option<&Certificate>) -> Va
         "sizes": sizes,
         "circuit_hash": hex(&artifact::hash(circuit)),
         "security": "semi-honest",
-        "net": "in memory",
+        "net": net,
         "rounds": r.rounds,
         "predicted_rounds": traffic.rounds,
         "bytes_sent": r.bytes_sent,

@@ -57,8 +57,13 @@ impl Explain {
 /// The profile of that name or file; all with a name if none is asked for.
 fn nets(asked: Option<&str>) -> anyhow::Result<Vec<NetProfile>> {
     let Some(name) = asked else { return Ok(NetProfile::all().into()) };
+    Ok(vec![profile(name)?])
+}
+
+/// The network profile of that name or file.
+pub fn profile(name: &str) -> anyhow::Result<NetProfile> {
     if let Some(profile) = NetProfile::named(name) {
-        return Ok(vec![profile]);
+        return Ok(profile);
     }
     if !name.contains(['.', '/', '\\']) {
         let why = format!("--net: `{name}` is not loopback, lan, wan or the name of a .toml file");
@@ -66,7 +71,5 @@ fn nets(asked: Option<&str>) -> anyhow::Result<Vec<NetProfile>> {
     }
     let text = std::fs::read_to_string(name).with_context(|| format!("{name}: cannot be read"))?;
     let shown = std::path::Path::new(name).file_stem().map_or(name.into(), |s| s.to_string_lossy());
-    let profile =
-        NetProfile::parse(&shown, &text).with_context(|| format!("{name}: no profile"))?;
-    Ok(vec![profile])
+    NetProfile::parse(&shown, &text).with_context(|| format!("{name}: no profile"))
 }

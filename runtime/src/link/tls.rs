@@ -1,0 +1,308 @@
+//! TLS 1.3 between parties that know one another's certificates.
+//!
+//! A party is whoever proves that it holds the key of the certificate that stands in its place in
+//! [`Identity::certificates`]: no authority, no names, no dates. Both ends are authenticated.
+//!
+//! One connection serves a reading and a writing thread: the state of TLS is locked while bytes are
+//! sealed or opened, never while the socket is waited for.
+
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms, verify_tls13_signature};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
+use rustls::{
+    ClientConfig, ClientConnection, Connection, DigitallySignedStruct, DistinguishedName, Error,
+    ServerConfig, ServerConnection, SignatureScheme, version,
+};
+use std::fmt;
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Bytes that are sealed at a time: what a record holds at most.
+const RECORD: usize = 16 << 10;
+
+/// What a party needs to prove who it is and to know the others.
+pub struct Identity {
+    /// Which party.
+    pub me: usize,
+    /// The certificates of the three parties, DER.
+    pub certificates: [Vec<u8>; 3],
+    /// The private key of this party's certificate, PKCS #8 DER.
+    pub key: Vec<u8>,
+}
+
+impl fmt::Debug for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Identity(party {}, key hidden)", self.me)
+    }
+}
+
+impl Identity {
+    /// Own certificate and key.
+    fn own(&self) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), Error> {
+        let own = self.certificates.get(self.me).cloned().unwrap_or_default();
+        let key = PrivateKeyDer::try_from(self.key.clone())
+            .map_err(|why| Error::General(why.to_string()))?;
+        Ok((vec![own.into()], key))
+    }
+
+    /// Which party has a certificate.
+    fn party(&self, certificate: &[u8]) -> Option<usize> {
+        let found = self.certificates.iter().position(|c| c.as_slice() == certificate);
+        found.filter(|&p| p != self.me)
+    }
+}
+
+/// Accepts the certificates in it and nothing else.
+#[derive(Debug)]
+struct Pinned {
+    certificates: Vec<Vec<u8>>,
+    algorithms: WebPkiSupportedAlgorithms,
+}
+
+impl Pinned {
+    fn known(&self, certificate: &CertificateDer<'_>) -> Result<(), Error> {
+        match self.certificates.iter().any(|c| c.as_slice() == certificate.as_ref()) {
+            true => Ok(()),
+            false => Err(Error::General("the certificate is not a party's".into())),
+        }
+    }
+}
+
+/// TLS 1.2 is not offered, so nothing in it is ever asked for.
+fn no_tls12() -> Result<HandshakeSignatureValid, Error> {
+    Err(Error::General("TLS 1.3 only".into()))
+}
+
+impl ServerCertVerifier for Pinned {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        self.known(end_entity).map(|()| ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        no_tls12()
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls13_signature(message, certificate, signature, &self.algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.algorithms.supported_schemes()
+    }
+}
+
+impl ClientCertVerifier for Pinned {
+    fn root_hint_subjects(&self) -> &[DistinguishedName] {
+        &[]
+    }
+
+    fn verify_client_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: UnixTime,
+    ) -> Result<ClientCertVerified, Error> {
+        self.known(end_entity).map(|()| ClientCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        no_tls12()
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls13_signature(message, certificate, signature, &self.algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.algorithms.supported_schemes()
+    }
+}
+
+/// The state of TLS and what it has sealed but not yet written.
+struct State {
+    tls: Connection,
+    /// Bytes from the socket that TLS has not taken.
+    raw: Vec<u8>,
+    taken: usize,
+}
+
+/// An established connection with an authenticated peer.
+pub(super) struct Secure {
+    socket: TcpStream,
+    state: Mutex<State>,
+    /// Serialises the socket: sealed records must leave in the order of sealing.
+    writing: Mutex<()>,
+}
+
+fn tls_error(e: Error) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, e)
+}
+
+fn provider() -> Arc<CryptoProvider> {
+    Arc::new(rustls::crypto::ring::default_provider())
+}
+
+impl Secure {
+    /// Calls party `peer`: it must have that party's certificate.
+    pub(super) fn call(identity: &Identity, peer: usize, socket: TcpStream) -> io::Result<Secure> {
+        let provider = provider();
+        let pinned = Pinned {
+            certificates: identity.certificates.get(peer).cloned().into_iter().collect(),
+            algorithms: provider.signature_verification_algorithms,
+        };
+        let (chain, key) = identity.own().map_err(tls_error)?;
+        let config = ClientConfig::builder_with_provider(provider)
+            .with_protocol_versions(&[&version::TLS13])
+            .map_err(tls_error)?
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(pinned))
+            .with_client_auth_cert(chain, key)
+            .map_err(tls_error)?;
+        // The name is not checked: the certificate is.
+        let name = ServerName::try_from("party").map_err(io::Error::other)?;
+        let tls = ClientConnection::new(Arc::new(config), name).map_err(tls_error)?;
+        Secure::establish(tls.into(), socket)
+    }
+
+    /// Answers a caller and says which party it is.
+    pub(super) fn answer(identity: &Identity, socket: TcpStream) -> io::Result<(usize, Secure)> {
+        let provider = provider();
+        let others = identity.certificates.iter().enumerate().filter(|(p, _)| *p != identity.me);
+        let pinned = Pinned {
+            certificates: others.map(|(_, c)| c.clone()).collect(),
+            algorithms: provider.signature_verification_algorithms,
+        };
+        let (chain, key) = identity.own().map_err(tls_error)?;
+        let mut config = ServerConfig::builder_with_provider(provider)
+            .with_protocol_versions(&[&version::TLS13])
+            .map_err(tls_error)?
+            .with_client_cert_verifier(Arc::new(pinned))
+            .with_single_cert(chain, key)
+            .map_err(tls_error)?;
+        // Nobody comes back to a session.
+        config.send_tls13_tickets = 0;
+        let tls = ServerConnection::new(Arc::new(config)).map_err(tls_error)?;
+        let secure = Secure::establish(tls.into(), socket)?;
+        let caller = {
+            let state = secure.state();
+            let shown = state.tls.peer_certificates().and_then(|c| c.first());
+            shown.and_then(|c| identity.party(c))
+        };
+        let caller = caller.ok_or_else(|| tls_error(Error::General("not a party".into())))?;
+        Ok((caller, secure))
+    }
+
+    fn establish(mut tls: Connection, mut socket: TcpStream) -> io::Result<Secure> {
+        while tls.is_handshaking() {
+            tls.complete_io(&mut socket)?;
+        }
+        tls.set_buffer_limit(None);
+        let state = State { tls, raw: Vec::new(), taken: 0 };
+        Ok(Secure { socket, state: Mutex::new(state), writing: Mutex::new(()) })
+    }
+
+    pub(super) fn socket(&self) -> &TcpStream {
+        &self.socket
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // A thread that panicked left an unusable connection, which TLS notices.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Some bytes of the stream; 0 at its end. One thread reads.
+    pub(super) fn read(&self, to: &mut [u8]) -> io::Result<usize> {
+        loop {
+            {
+                let mut state = self.state();
+                let State { tls, raw, taken } = &mut *state;
+                loop {
+                    match tls.reader().read(to) {
+                        Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
+                        done => return done,
+                    }
+                    let Some(rest) = raw.get(*taken..).filter(|r| !r.is_empty()) else { break };
+                    *taken += tls.read_tls(&mut &*rest)?;
+                    tls.process_new_packets().map_err(tls_error)?;
+                }
+                raw.clear();
+                *taken = 0;
+            }
+            let mut fresh = vec![0; 4 * RECORD];
+            let n = (&self.socket).read(&mut fresh)?;
+            let mut state = self.state();
+            if n == 0 {
+                // Tells TLS, which knows whether the peer has closed properly.
+                state.tls.read_tls(&mut io::empty())?;
+                continue;
+            }
+            state.raw.extend_from_slice(&fresh[..n]);
+        }
+    }
+
+    /// Writes bytes; with `flush` also what was left of before. One thread writes.
+    pub(super) fn write_all(&self, bytes: &[u8], flush: bool) -> io::Result<()> {
+        let _order = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sealed = Vec::with_capacity(2 * RECORD);
+        for chunk in bytes.chunks(RECORD) {
+            {
+                let mut state = self.state();
+                state.tls.writer().write_all(chunk)?;
+                if flush {
+                    drain(&mut state.tls, &mut sealed)?;
+                }
+            }
+            (&self.socket).write_all(&sealed)?;
+            sealed.clear();
+        }
+        if flush && bytes.is_empty() {
+            drain(&mut self.state().tls, &mut sealed)?;
+            (&self.socket).write_all(&sealed)?;
+        }
+        Ok(())
+    }
+
+    /// Tells the peer that nothing follows.
+    pub(super) fn say_goodbye(&self) {
+        self.state().tls.send_close_notify();
+        // If the connection is broken, the peer notices without being told.
+        let _ = self.write_all(&[], true);
+    }
+}
+
+/// What TLS has sealed.
+fn drain(tls: &mut Connection, to: &mut Vec<u8>) -> io::Result<()> {
+    while tls.wants_write() {
+        tls.write_tls(to)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,345 @@
+//! Parties in processes of their own, told what to do over a pair of pipes each.
+//!
+//! Whoever starts the run deals the clients' inputs and gives each party a [`Setup`]: the circuit, its
+//! seeds, its parts of the uploads. All of it goes through the pipe to that party and nowhere else.
+//! The party connects to the others, says so, waits to be started, runs, and hands what it reveals to
+//! the receivers and its report back through the other pipe. Messages are length-prefixed.
+
+use super::intake::Intake;
+use super::session::{self, Options};
+use super::{Party, PartyReport, RunError};
+use crate::circuit::verify::verify;
+use crate::circuit::{Circuit, artifact};
+use crate::link::memory::Memory;
+use crate::link::{Header, Link, LinkError, Peer};
+use crate::ring::Data;
+use crate::share::deal::{Part, Upload};
+use crate::share::encode::Encoded;
+use crate::share::{PairSeeds, Prss, RunId, Seed};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io::{self, Read, Write};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+/// How a party proves who it is: certificates and key as in [`crate::link::tls::Identity`].
+#[derive(Clone, Serialize, Deserialize)]
+pub struct Keys {
+    /// The certificates of the three parties, DER.
+    pub certificates: [Vec<u8>; 3],
+    /// The party's private key, PKCS #8 DER.
+    pub key: Vec<u8>,
+}
+
+/// Everything that one party is told before a run. Secret: it is never printed.
+#[derive(Serialize, Deserialize)]
+pub struct Setup {
+    /// Which party.
+    pub me: usize,
+    /// Where to listen for the others, as `host:port`.
+    pub bind: String,
+    /// With keys the parties talk over TLS.
+    pub keys: Option<Keys>,
+    /// How long it waits for the others, to connect and for each message.
+    pub deadline: Duration,
+    /// Whether to tell of each layer that is done.
+    pub progress: bool,
+    circuit: Vec<u8>,
+    run: [u8; 16],
+    next: [u8; 16],
+    prev: [u8; 16],
+    compare: bool,
+    /// Public inputs, by index.
+    public: Vec<(usize, Vec<u8>)>,
+    /// Party set, member, and the two components of what it uploaded, if it did.
+    uploads: Vec<(usize, usize, Option<[Component; 2]>)>,
+}
+
+impl fmt::Debug for Setup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Setup(party {}, contents hidden)", self.me)
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+enum Component {
+    Seed([u8; 16]),
+    Explicit(Vec<u8>),
+}
+
+impl From<Part> for Component {
+    fn from(part: Part) -> Self {
+        match part {
+            Part::Seed(seed) => Component::Seed(*seed.expose()),
+            Part::Explicit(bytes) => Component::Explicit(bytes),
+        }
+    }
+}
+
+impl From<Component> for Part {
+    fn from(c: Component) -> Self {
+        match c {
+            Component::Seed(bytes) => Part::Seed(Seed::new(bytes)),
+            Component::Explicit(bytes) => Part::Explicit(bytes),
+        }
+    }
+}
+
+/// What the three parties are told, and what the one who starts them keeps.
+pub struct Setups {
+    /// For each party.
+    pub setups: [Setup; 3],
+    /// The run's public name, for the receivers.
+    pub run: RunId,
+    /// Bytes that each client uploads, by party set and member.
+    pub upload_bytes: Vec<Vec<u64>>,
+}
+
+/// Deals encoded inputs for three parties elsewhere, as [`session::run_outcome`] does for those here.
+/// `bind` and `keys` are by party.
+///
+/// # Errors
+///
+/// A circuit that is not well formed; no randomness.
+pub fn set_up(
+    circuit: &Circuit,
+    inputs: &Encoded,
+    options: &Options<'_>,
+    bind: [String; 3],
+    keys: [Option<Keys>; 3],
+) -> Result<Setups, RunError> {
+    verify(circuit)?;
+    let mut uploads: [Vec<_>; 3] = Default::default();
+    let dealing = session::deal(circuit, inputs, options, |set, member, parts| {
+        let parts = parts.map_or([None, None, None], |u| u.map(Some));
+        for (all, part) in uploads.iter_mut().zip(parts) {
+            let part = part.map(|u| [u.first.into(), u.second.into()]);
+            all.push((set, member, part));
+        }
+    })?;
+    let bytes = artifact::write(circuit);
+    let public = |(j, x): (&usize, &Data)| {
+        let mut wire = Vec::new();
+        x.to_wire(&mut wire);
+        (*j, wire)
+    };
+    let each = uploads.into_iter().zip(bind).zip(keys).enumerate();
+    let setups = each.map(|(me, ((uploads, bind), keys))| Setup {
+        me,
+        bind,
+        keys,
+        deadline: options.deadline,
+        progress: options.progress.is_some() && me == 0,
+        circuit: bytes.clone(),
+        run: dealing.run.0,
+        next: *dealing.pairs[me].next.expose(),
+        prev: *dealing.pairs[me].prev.expose(),
+        compare: options.compare_inputs,
+        public: inputs.public.iter().map(public).collect(),
+        uploads,
+    });
+    let Ok(setups) = <[Setup; 3]>::try_from(setups.collect::<Vec<_>>()) else {
+        unreachable!("there are three parties")
+    };
+    Ok(Setups { setups, run: dealing.run, upload_bytes: dealing.upload_bytes })
+}
+
+/// What a party says.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Said {
+    /// It listens there, as `host:port`.
+    Listening(String),
+    /// It is connected with the others and has its shares.
+    Ready,
+    /// So many layers are done.
+    Layers(usize),
+    /// A frame for the receiver of a party set.
+    Reveals {
+        /// Index of the party set.
+        set: usize,
+        /// The encoded header.
+        header: Vec<u8>,
+        /// The body.
+        body: Vec<u8>,
+    },
+    /// It has finished.
+    Done(PartyReport),
+    /// It has stopped.
+    Stopped {
+        /// Why.
+        why: String,
+        /// Whether that is the echo of another party's failure.
+        consequence: bool,
+    },
+}
+
+/// Writes a message: its length in 8 bytes, little-endian, and its bytes.
+///
+/// # Errors
+///
+/// Whatever the pipe says.
+pub fn write<T: Serialize>(to: &mut impl Write, message: &T) -> io::Result<()> {
+    let bytes = bincode::serialize(message).map_err(io::Error::other)?;
+    to.write_all(&(bytes.len() as u64).to_le_bytes())?;
+    to.write_all(&bytes)?;
+    to.flush()
+}
+
+/// Reads what [`write`] wrote. Memory grows with what comes, not with what is announced.
+///
+/// # Errors
+///
+/// Whatever the pipe says; bytes that are not such a message.
+pub fn read<T: DeserializeOwned>(from: &mut impl Read) -> io::Result<T> {
+    let mut len = [0; 8];
+    from.read_exact(&mut len)?;
+    let len = u64::from_le_bytes(len);
+    let mut bytes = Vec::new();
+    if from.take(len).read_to_end(&mut bytes)? as u64 != len {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    bincode::deserialize(&bytes).map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e))
+}
+
+/// A party that has its shares.
+pub struct Job {
+    circuit: Circuit,
+    prss: Prss,
+    run: RunId,
+    deadline: Duration,
+    progress: bool,
+    inputs: Vec<super::Held>,
+    uploads: super::Uploads,
+}
+
+impl Job {
+    /// Reads the circuit and expands the uploads.
+    ///
+    /// # Errors
+    ///
+    /// A setup that another version of this crate wrote, or that was damaged.
+    pub fn new(setup: Setup) -> Result<Job, RunError> {
+        let unusable = || RunError::Setup;
+        let me = setup.me;
+        if me >= 3 {
+            return Err(unusable());
+        }
+        let circuit = artifact::read(&setup.circuit).map_err(|_| unusable())?;
+        verify(&circuit)?;
+        let run = RunId(setup.run);
+        let mut public = BTreeMap::new();
+        for (j, bytes) in setup.public {
+            let input = circuit.inputs.get(j).ok_or_else(unusable)?;
+            let ty = circuit.ty(input.value);
+            let data = Data::from_wire(ty.dom, ty.elements() as usize, &bytes);
+            public.insert(j, data.ok_or_else(unusable)?);
+        }
+        let mut intake = Intake::new(&circuit, me);
+        for (set, member, parts) in setup.uploads {
+            let upload = parts.map(|[a, b]| Upload { first: a.into(), second: b.into() });
+            intake.take(set, member, upload.as_ref());
+        }
+        let (inputs, uploads) = intake.finish(run, &public, setup.compare);
+        let pairs = PairSeeds { next: Seed::new(setup.next), prev: Seed::new(setup.prev) };
+        let prss = Prss::new(me, &pairs, run);
+        let (deadline, progress) = (setup.deadline, setup.progress);
+        Ok(Job { circuit, prss, run, deadline, progress, inputs, uploads })
+    }
+
+    /// Runs over a link to the other parties; says to `output` what it reveals and how it ended.
+    ///
+    /// # Errors
+    ///
+    /// Whatever `output` says.
+    pub fn run<W: Write + Send>(self, parties: impl Link, output: W) -> io::Result<()> {
+        let output = Mutex::new(output);
+        let mut link = Piped { parties, output: &output };
+        let tell = |done, _| {
+            // Who no longer listens will not miss it.
+            let _ = say(&output, &Said::Layers(done));
+        };
+        let party = Party {
+            circuit: &self.circuit,
+            prss: self.prss,
+            link: &mut link,
+            run: self.run,
+            uploads: self.uploads,
+            deadline: self.deadline,
+            transcript: None,
+            progress: self.progress.then_some(&tell as &(dyn Fn(usize, usize) + Sync)),
+        };
+        let ended = match party.run(self.inputs) {
+            Ok(report) => Said::Done(report),
+            Err(e) => Said::Stopped { why: e.to_string(), consequence: e.is_consequence() },
+        };
+        say(&output, &ended)
+    }
+}
+
+fn say<W: Write>(output: &Mutex<W>, message: &Said) -> io::Result<()> {
+    write(&mut *output.lock().unwrap_or_else(PoisonError::into_inner), message)
+}
+
+/// The links to the parties, with the receivers at the end of a pipe.
+struct Piped<'a, L, W> {
+    parties: L,
+    output: &'a Mutex<W>,
+}
+
+impl<L: Link, W: Write + Send> Link for Piped<'_, L, W> {
+    fn send(&mut self, to: Peer, header: Header, body: Vec<u8>) -> Result<(), LinkError> {
+        match to {
+            Peer::Party(_) => self.parties.send(to, header, body),
+            Peer::Receiver(set) => {
+                let header = header.encode().to_vec();
+                let message = Said::Reveals { set, header, body };
+                say(self.output, &message).map_err(|_| LinkError::Closed)
+            }
+        }
+    }
+
+    fn expect(&mut self, from: Peer, frames: &[Header]) {
+        self.parties.expect(from, frames);
+    }
+
+    fn recv(
+        &mut self,
+        from: Peer,
+        expected: Header,
+        deadline: Duration,
+    ) -> Result<Vec<u8>, LinkError> {
+        self.parties.recv(from, expected, deadline)
+    }
+}
+
+/// Listens to a party that runs: passes on to `receivers` what it reveals, until it ends.
+///
+/// # Errors
+///
+/// Why the party stopped; that its pipe closed before ([`RunError::Gone`]).
+pub fn attend(
+    party: usize,
+    from: &mut impl Read,
+    mut receivers: Memory,
+    progress: impl Fn(usize),
+) -> Result<PartyReport, RunError> {
+    loop {
+        match read(from).map_err(|_| RunError::Gone { party })? {
+            Said::Layers(done) => progress(done),
+            Said::Reveals { set, header, body } => {
+                let header = <[u8; Header::BYTES]>::try_from(header).ok();
+                let header = header.as_ref().and_then(Header::decode);
+                let header = header.ok_or(RunError::Gone { party })?;
+                // A receiver that has stopped says why itself.
+                let _ = receivers.send(Peer::Receiver(set), header, body);
+            }
+            Said::Done(report) => return Ok(report),
+            Said::Stopped { why, consequence } => {
+                return Err(RunError::Stopped { party, why, consequence });
+            }
+            Said::Listening(_) | Said::Ready => return Err(RunError::Gone { party }),
+        }
+    }
+}
