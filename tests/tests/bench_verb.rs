@@ -7,9 +7,11 @@ use slvrc::graph::Op;
 use slvrc::pipeline::Options;
 use slvrc::syntax::embedded::{self, BENCH};
 
+type Sizes<'a> = &'a [(&'a str, &'a str)];
+
 const MAX: &str = "lenet5_max.slvr:LeNet5Max";
 
-fn case(file: &str, sizes: &[(&str, &str)]) -> Case {
+fn case(file: &str, sizes: Sizes<'_>) -> Case {
     let text = |name: &str| embedded::get(&format!("bench/{name}")).expect("an embedded file");
     let model = text("lenet5_max.slvr");
     match file {
@@ -70,7 +72,7 @@ fn three_parties_compute_what_the_programs_say() {
     let models = BENCH.iter().filter(|(_, text)| !text.contains("predicate ")).count();
     let small = ("M", "Mlp[9,hidden=4]");
     let pair = [small, ("c", "1"), ("b", "2")];
-    let all: [(&str, &[(&str, &str)], f64); 5] = [
+    let all: [(&str, Sizes<'_>, f64); 5] = [
         ("accuracy.slvr", &pair, 0.1),
         ("accuracy_secret.slvr", &pair, 0.1),
         ("confidence.slvr", &pair, 0.1),
