@@ -24,6 +24,7 @@ fn embed(root: &Path, out: &Path) -> Result<(), Box<dyn Error>> {
         ("STD", "std/", "The standard library."),
         ("MODELS", "models/", "The models."),
         ("PREDICATES", "", "The predicates, one check each."),
+        ("BENCH", "bench/", "What `slvrc bench` measures beside the predicates, and a model."),
     ] {
         let dir = root.join(folder);
         println!("cargo::rerun-if-changed={}", dir.display());

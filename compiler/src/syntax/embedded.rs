@@ -1,4 +1,5 @@
-//! The `.slvr` files that the binary carries: standard library, models and predicates.
+//! The `.slvr` files that the binary carries: standard library, models, predicates, and
+//! the parts of them that are measured.
 
 use super::source::{LoadError, Loader};
 
@@ -7,7 +8,8 @@ include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
 /// The text of an embedded file by its name, e.g. `std/stats.slvr`, `models/lenet5.slvr` or
 /// `krum.slvr`.
 pub fn get(name: &str) -> Option<&'static str> {
-    [STD, MODELS, PREDICATES].into_iter().flatten().find(|(n, _)| *n == name).map(|(_, text)| *text)
+    let mut all = [STD, MODELS, PREDICATES, BENCH].into_iter().flatten();
+    all.find(|(n, _)| *n == name).map(|(_, text)| *text)
 }
 
 /// A [`Loader`] that has the embedded files and nothing else.

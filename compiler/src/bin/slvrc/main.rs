@@ -2,6 +2,7 @@
 //!
 //! Exit status: 0 done, 1 the program or its input is wrong, 2 usage, 3 the run was aborted.
 
+mod bench;
 mod build;
 mod check;
 mod completions;
@@ -50,6 +51,8 @@ enum Verb {
     Run(run::Run),
     /// Federated learning with a poisoner on embedded real data, checked among three parties.
     Demo(demo::Demo),
+    /// The paper's table of costs, measured on this machine beside its own limits.
+    Bench(bench::Bench),
     /// The library, the models and the predicates as Markdown.
     Doc(doc::Doc),
     /// A language server on standard input and output, for editors.
@@ -100,6 +103,7 @@ fn main() -> ExitCode {
         Verb::Explain(v) => v.run(cli.json),
         Verb::Run(v) => v.run(cli.json),
         Verb::Demo(v) => v.run(cli.json),
+        Verb::Bench(v) => v.run(cli.json),
         Verb::Fmt(v) => v.run(cli.json),
         Verb::Doc(v) => v.run(cli.json),
         Verb::Lsp(v) => v.run(),

@@ -10,7 +10,8 @@ use generate::file;
 use proptest::prelude::*;
 
 fn embedded_files() -> impl Iterator<Item = &'static (&'static str, &'static str)> {
-    [embedded::STD, embedded::MODELS, embedded::PREDICATES].into_iter().flatten()
+    let all = [embedded::STD, embedded::MODELS, embedded::PREDICATES, embedded::BENCH];
+    all.into_iter().flatten()
 }
 
 fn titles(diagnostics: &[Diagnostic]) -> Vec<&str> {
