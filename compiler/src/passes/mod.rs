@@ -6,6 +6,7 @@
 mod argmax;
 mod contract;
 mod cse;
+mod factors;
 mod fold;
 mod functions;
 mod magnitudes;
@@ -83,6 +84,11 @@ pub const PIPELINE: &[Pass] = &[
         name: "repeats",
         what: "entries that are equal by construction are computed once",
         run: repeats::run,
+    },
+    Pass {
+        name: "factors",
+        what: "factors of channels move into the weights",
+        run: factors::run,
     },
     Pass { name: "reveal", what: "the receiver divides", run: reveal::run },
     Pass { name: "fold-again", what: "as fold", run: fold::run },
