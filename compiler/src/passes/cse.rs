@@ -22,7 +22,7 @@ pub(super) fn run(graph: &Graph) -> Graph {
 }
 
 /// Without the nodes that no output needs.
-pub(super) fn dead_code(graph: &Graph) -> Graph {
+pub(crate) fn dead_code(graph: &Graph) -> Graph {
     let mut live = vec![false; graph.len()];
     for o in &graph.outputs {
         live[o.node.index()] = true;

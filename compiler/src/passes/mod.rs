@@ -22,6 +22,8 @@ mod scales;
 mod tests;
 mod words;
 
+pub(crate) use cse::dead_code;
+
 use crate::graph::Graph;
 use functions::{bounds, extremum, softmax, sorted};
 
