@@ -8,8 +8,10 @@ use crate::certify::ranges::Ranges;
 use crate::diagnostic::{Diagnostic, Severity, codes};
 use crate::graph::{self, Graph};
 use crate::lower::rings::Rings;
+use crate::passes::blocks::{self, Blocked};
 use crate::passes::{self, Pass};
 use crate::syntax::Sources;
+use crate::syntax::ast::Span;
 use crate::types::Program;
 use crate::{lower, schedule};
 use slvr_runtime::circuit::traffic::Traffic;
@@ -23,14 +25,20 @@ pub struct Options {
     pub enforce: bool,
     /// One ring width for all values instead of the smallest for each.
     pub ring: Option<u32>,
+    /// The most bytes of values that a party may hold at one time: work is split into as many blocks
+    /// as that takes. Without it nothing is split.
+    pub memory: Option<u64>,
 }
 
 impl Default for Options {
     /// Enforced ranges, the smallest ring for each value.
     fn default() -> Self {
-        Options { enforce: true, ring: None }
+        Options { enforce: true, ring: None, memory: None }
     }
 }
+
+/// Circuits of more blocks are not tried.
+const MOST_BLOCKS: u64 = 128;
 
 /// A predicate at every stage.
 #[derive(Clone, Debug)]
@@ -116,9 +124,13 @@ fn back(
     let most = options.ring.unwrap_or(128);
     let Fitted { graph: fitted, ranges, top } =
         fit::fit(optimised, &guards, most).map_err(|d| vec![*d])?;
-    let rings = Rings::new(&fitted, &ranges, options.ring);
-    let draft = lower::lower(&fitted, &ranges, &rings, &guards)?;
-    let circuit = schedule::schedule(&fitted, draft);
+    let make = |count| circuit(&fitted, &guards, options, count);
+    let mut circuit = make(1)?;
+    if let Some(budget) = options.memory {
+        let at = fitted.outputs.first().map(|o| fitted.sites[o.site as usize].span);
+        let refuse = |least| vec![beyond(budget, least, at.unwrap_or_default())];
+        circuit = within(circuit, budget, blocks::most(&fitted), make, refuse)?;
+    }
     if let Err(problem) = verify(&circuit) {
         let at = fitted.outputs.first().map(|o| fitted.sites[o.site as usize].span);
         return Err(vec![
@@ -135,6 +147,67 @@ fn back(
     }
     let graph = graph.clone();
     Ok(Compiled { graph, optimised: fitted, ranges, guards, top, circuit, warnings: Vec::new() })
+}
+
+/// The circuit of a graph in so many blocks.
+fn circuit(
+    graph: &Graph,
+    guards: &[Guard],
+    options: Options,
+    count: u64,
+) -> Result<Circuit, Vec<Diagnostic>> {
+    let Blocked { graph, block } = blocks::run(graph, count);
+    let ranges = Ranges::of(&graph, &guard::bounds(&graph, guards));
+    let rings = Rings::new(&graph, &ranges, options.ring);
+    let draft = lower::lower(&graph, &block, &ranges, &rings, guards)?;
+    Ok(schedule::schedule(&graph, draft))
+}
+
+/// The circuit in the fewest blocks, of those tried, in which a party's values take no more than
+/// `budget` bytes at any time; given the one in one block.
+fn within(
+    whole: Circuit,
+    budget: u64,
+    most: u64,
+    make: impl Fn(u64) -> Result<Circuit, Vec<Diagnostic>>,
+    refuse: impl Fn(u64) -> Vec<Diagnostic>,
+) -> Result<Circuit, Vec<Diagnostic>> {
+    let mut circuit = whole;
+    let mut count = 1u64;
+    let mut least = u64::MAX;
+    let mut in_vain = 0;
+    loop {
+        let peak = peak(&circuit);
+        if peak <= budget {
+            return Ok(circuit);
+        }
+        // What more blocks do not make smaller is not in blocks.
+        let smaller = peak < least - least / 100;
+        in_vain = if smaller { 0 } else { in_vain + 1 };
+        least = least.min(peak);
+        // Half as many more at least: circuits grow with the number of blocks.
+        count += (count / 2).max(1);
+        if in_vain == 3 || count > most.min(MOST_BLOCKS) {
+            return Err(refuse(least));
+        }
+        circuit = make(count)?;
+    }
+}
+
+/// Bytes of values that the party with most of them holds at one time.
+fn peak(circuit: &Circuit) -> u64 {
+    crate::cost::peak_memory(circuit).into_iter().max().unwrap_or(0)
+}
+
+fn beyond(budget: u64, least: u64, at: Span) -> Diagnostic {
+    let mib = |bytes: u64| bytes.div_ceil(1 << 20);
+    Diagnostic::error(
+        codes::SIZE,
+        format!("a party's values need at least {} MiB, and have {} MiB", mib(least), budget >> 20),
+        at,
+        "to compute this",
+    )
+    .hint("give a larger --memory, or use smaller sizes: fewer clients, samples or weights")
 }
 
 /// What there is to say of the program's demands on its certificate: errors, and warnings where only an

@@ -4,6 +4,7 @@
 //! A pass is a pure function from graph to graph. What may not live here: protocols, rounds.
 
 mod argmax;
+pub mod blocks;
 mod contract;
 mod cse;
 mod factors;
@@ -12,12 +13,14 @@ mod functions;
 mod magnitudes;
 mod members;
 mod monotone;
+mod narrow;
 mod numbers;
 mod order;
 mod pairs;
 mod repeats;
 mod reveal;
 mod scales;
+mod slices;
 #[cfg(test)]
 mod tests;
 mod words;
@@ -96,6 +99,11 @@ pub const PIPELINE: &[Pass] = &[
     Pass { name: "fold-again", what: "as fold", run: fold::run },
     Pass { name: "cse-again", what: "as cse", run: cse::run },
     Pass { name: "scales", what: "fixed-point scales, truncations", run: scales::run },
+    Pass {
+        name: "slices",
+        what: "what is read in slices is computed in slices",
+        run: slices::run,
+    },
     Pass { name: "cse-last", what: "as cse", run: cse::run },
 ];
 
