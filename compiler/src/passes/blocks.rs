@@ -159,3 +159,6 @@ fn inside(graph: &Graph, sinks: &[Option<u32>]) -> Vec<bool> {
     }
     inside
 }
+
+#[cfg(test)]
+mod tests;
