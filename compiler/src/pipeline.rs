@@ -200,10 +200,12 @@ fn peak(circuit: &Circuit) -> u64 {
 }
 
 fn beyond(budget: u64, least: u64, at: Span) -> Diagnostic {
-    let mib = |bytes: u64| bytes.div_ceil(1 << 20);
+    // To ten units at least.
+    let (shift, unit) = if least < 10 << 20 { (10, "KiB") } else { (20, "MiB") };
+    let (needs, has) = (least.div_ceil(1 << shift), budget >> shift);
     Diagnostic::error(
         codes::SIZE,
-        format!("a party's values need at least {} MiB, and have {} MiB", mib(least), budget >> 20),
+        format!("a party's values need at least {needs} {unit}, and have {has} {unit}"),
         at,
         "to compute this",
     )

@@ -63,8 +63,7 @@ fn terms(graph: &Graph, ranges: &Ranges, id: NodeId) -> Option<u64> {
     let product = graph.arg(id, 0);
     // The truncation needs two bits more than its operand has.
     let fits = ranges.bits(product) + 2 <= RING;
-    let alone = graph.users(product).len() == 1
-        && !graph.outputs.iter().any(|o| o.node == product);
+    let alone = graph.users(product).len() == 1 && !graph.outputs.iter().any(|o| o.node == product);
     let Op::MatMul { .. } = graph.op(product) else { return None };
     if fits || !alone || ranges.bits(id) + 2 > RING {
         return None;
@@ -108,7 +107,8 @@ mod tests {
         // 2^22 squared, a million times: 64 bits and a sign.
         let (graph, parts, x) = at(2f64.powi(22));
         let parts = parts.expect("too long");
-        let products = |g: &Graph| g.ids().filter(|&n| matches!(g.op(n), Op::MatMul { .. })).count();
+        let products =
+            |g: &Graph| g.ids().filter(|&n| matches!(g.op(n), Op::MatMul { .. })).count();
         assert_eq!((products(&graph), products(&parts)), (1, 8));
         let ranges = Ranges::of(&parts, &[x]);
         for id in parts.ids().filter(|&n| matches!(parts.op(n), Op::Trunc(_))) {

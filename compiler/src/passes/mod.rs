@@ -90,20 +90,12 @@ pub const PIPELINE: &[Pass] = &[
         what: "entries that are equal by construction are computed once",
         run: repeats::run,
     },
-    Pass {
-        name: "factors",
-        what: "factors of channels move into the weights",
-        run: factors::run,
-    },
+    Pass { name: "factors", what: "factors of channels move into the weights", run: factors::run },
     Pass { name: "reveal", what: "the receiver divides", run: reveal::run },
     Pass { name: "fold-again", what: "as fold", run: fold::run },
     Pass { name: "cse-again", what: "as cse", run: cse::run },
     Pass { name: "scales", what: "fixed-point scales, truncations", run: scales::run },
-    Pass {
-        name: "slices",
-        what: "what is read in slices is computed in slices",
-        run: slices::run,
-    },
+    Pass { name: "slices", what: "what is read in slices is computed in slices", run: slices::run },
     Pass { name: "cse-last", what: "as cse", run: cse::run },
 ];
 

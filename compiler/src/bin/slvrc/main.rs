@@ -94,7 +94,8 @@ fn memory(text: &str) -> Result<u64, String> {
         "gb" => 1_000_000_000,
         _ => return Err("a number and KiB, MiB, GiB, kB, MB or GB, as in `8GiB`".into()),
     };
-    let number: f64 = number.trim().parse().map_err(|_| "a number before the unit, as in `8GiB`")?;
+    let number: f64 =
+        number.trim().parse().map_err(|_| "a number before the unit, as in `8GiB`")?;
     let bytes = number * unit as f64;
     let sensible = bytes >= 1.0 && bytes < 63f64.exp2();
     if sensible { Ok(bytes as u64) } else { Err("at least one byte, below 2^63".into()) }

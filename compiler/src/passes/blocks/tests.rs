@@ -71,8 +71,7 @@ fn large_values_are_made_one_part_after_another() {
     for count in [2, 4, 5, 8, 24] {
         let Blocked { graph: blocked, block } = run(&graph, count);
         verify::verify(&blocked).expect("well formed");
-        let gates: Vec<NodeId> =
-            blocked.ids().filter(|&id| *blocked.op(id) == Op::Gate).collect();
+        let gates: Vec<NodeId> = blocked.ids().filter(|&id| *blocked.op(id) == Op::Gate).collect();
         assert!(gates.len() as u64 >= count, "{} gates in {count} blocks", gates.len());
         // One to a block, and all entries once.
         let of: Vec<u32> = gates.iter().map(|g| block[g.index()]).collect();
