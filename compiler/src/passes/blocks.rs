@@ -100,9 +100,12 @@ fn parts(shape: &[u64], count: u64) -> Vec<Vec<Part>> {
     }
 }
 
+/// A node, and which part of a sink it is: of the outer axis, then of the inner.
+type Piece = (Vec<Part>, NodeId);
+
 /// The parts of a sink put together again: inner axes first.
-fn join(g: &mut Graph, made: &[(Vec<Part>, NodeId)], site: u32) -> NodeId {
-    let mut rows: Vec<(Part, Vec<(Vec<Part>, NodeId)>)> = Vec::new();
+fn join(g: &mut Graph, made: &[Piece], site: u32) -> NodeId {
+    let mut rows: Vec<(Part, Vec<Piece>)> = Vec::new();
     for (parts, piece) in made {
         let Some((first, rest)) = parts.split_first() else { return *piece };
         match rows.last_mut() {

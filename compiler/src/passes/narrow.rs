@@ -223,7 +223,7 @@ fn across(from: &[u64], outer: u64, inner: u64, start: u64, len: u64, size: u64)
     (0..from.len()).find_map(|axis| {
         let before: u64 = from[..axis].iter().product();
         let unit: u64 = from[axis + 1..].iter().product();
-        let whole = |x: u64| x * inner % unit == 0;
+        let whole = |x: u64| (x * inner).is_multiple_of(unit);
         let fits = before == outer && from[axis] * unit == size * inner;
         (fits && whole(start) && whole(len)).then(|| Part {
             axis,
