@@ -107,6 +107,16 @@ pub fn compile_with(
         }
     }
     let mut compiled = best.map(|(_, compiled)| compiled).ok_or(refused)?;
+    if let Some(budget) = options.memory {
+        // Last: a budget changes rounds, never values.
+        let Compiled { optimised, guards, circuit: whole, .. } = &compiled;
+        let at = optimised.outputs.first().map(|o| optimised.sites[o.site as usize].span);
+        let refuse = |least| vec![beyond(budget, least, at.unwrap_or_default())];
+        let make = |count| circuit(optimised, guards, options, count);
+        let blocked = within(whole.clone(), budget, blocks::most(optimised), make, refuse)?;
+        well_formed(optimised, &blocked)?;
+        compiled.circuit = blocked;
+    }
     let (broken, warnings): (Vec<_>, Vec<_>) = demands(program, sources, &compiled)
         .into_iter()
         .partition(|d| d.severity == Severity::Error);
@@ -124,15 +134,16 @@ fn back(
     let most = options.ring.unwrap_or(128);
     let Fitted { graph: fitted, ranges, top } =
         fit::fit(optimised, &guards, most).map_err(|d| vec![*d])?;
-    let make = |count| circuit(&fitted, &guards, options, count);
-    let mut circuit = make(1)?;
-    if let Some(budget) = options.memory {
-        let at = fitted.outputs.first().map(|o| fitted.sites[o.site as usize].span);
-        let refuse = |least| vec![beyond(budget, least, at.unwrap_or_default())];
-        circuit = within(circuit, budget, blocks::most(&fitted), make, refuse)?;
-    }
-    if let Err(problem) = verify(&circuit) {
-        let at = fitted.outputs.first().map(|o| fitted.sites[o.site as usize].span);
+    let circuit = circuit(&fitted, &guards, options, 1)?;
+    well_formed(&fitted, &circuit)?;
+    let graph = graph.clone();
+    Ok(Compiled { graph, optimised: fitted, ranges, guards, top, circuit, warnings: Vec::new() })
+}
+
+/// Holds a circuit against the rules of its format.
+fn well_formed(graph: &Graph, circuit: &Circuit) -> Result<(), Vec<Diagnostic>> {
+    if let Err(problem) = verify(circuit) {
+        let at = graph.outputs.first().map(|o| graph.sites[o.site as usize].span);
         return Err(vec![
             Diagnostic::error(
                 codes::SIZE,
@@ -145,8 +156,7 @@ fn back(
             ),
         ]);
     }
-    let graph = graph.clone();
-    Ok(Compiled { graph, optimised: fitted, ranges, guards, top, circuit, warnings: Vec::new() })
+    Ok(())
 }
 
 /// The circuit of a graph in so many blocks.
