@@ -9,8 +9,10 @@ use crate::diagnostic::{Diagnostic, Severity, codes};
 use crate::graph::{self, Graph};
 use crate::lower::dealer::Tuning;
 use crate::lower::rings::Rings;
+use crate::passes::blocks::{self, Blocked};
 use crate::passes::{self, Pass};
 use crate::syntax::Sources;
+use crate::syntax::ast::Span;
 use crate::types::Program;
 use crate::{lower, schedule};
 use slvr_runtime::circuit::traffic::Traffic;
@@ -26,15 +28,21 @@ pub struct Options {
     pub ring: Option<u32>,
     /// Which protocols: those of the dealer-style family, chosen for this network; none for family T1.
     pub dealer: Option<Tuning>,
+    /// The most bytes of values that a party may hold at one time: work is split into as many blocks
+    /// as that takes. Without it nothing is split.
+    pub memory: Option<u64>,
 }
 
 impl Default for Options {
     /// Enforced ranges, the smallest ring for each value.
     fn default() -> Self {
         let tuning = Tuning { latency: 0.5e-3, bandwidth: 125e6 };
-        Options { enforce: true, ring: None, dealer: Some(tuning) }
+        Options { enforce: true, ring: None, dealer: Some(tuning), memory: None }
     }
 }
+
+/// Circuits of more blocks are not tried.
+const MOST_BLOCKS: u64 = 128;
 
 /// A predicate at every stage.
 #[derive(Clone, Debug)]
@@ -103,6 +111,16 @@ pub fn compile_with(
         }
     }
     let mut compiled = best.map(|(_, compiled)| compiled).ok_or(refused)?;
+    if let Some(budget) = options.memory {
+        // Last: a budget changes rounds, never values.
+        let Compiled { optimised, guards, circuit: whole, .. } = &compiled;
+        let at = optimised.outputs.first().map(|o| optimised.sites[o.site as usize].span);
+        let refuse = |least| vec![beyond(budget, least, at.unwrap_or_default())];
+        let make = |count| circuit(optimised, guards, options, count);
+        let blocked = within(whole.clone(), budget, blocks::most(optimised), make, refuse)?;
+        well_formed(optimised, &blocked)?;
+        compiled.circuit = blocked;
+    }
     let (broken, warnings): (Vec<_>, Vec<_>) = demands(program, sources, &compiled)
         .into_iter()
         .partition(|d| d.severity == Severity::Error);
@@ -120,11 +138,16 @@ fn back(
     let most = options.ring.unwrap_or(128);
     let Fitted { graph: fitted, ranges, top } =
         fit::fit(optimised, &guards, most).map_err(|d| vec![*d])?;
-    let rings = Rings::new(&fitted, &ranges, options.ring, options.dealer.is_some());
-    let draft = lower::lower(&fitted, &ranges, &rings, &guards, options.dealer)?;
-    let circuit = schedule::schedule(&fitted, draft);
-    if let Err(problem) = verify(&circuit) {
-        let at = fitted.outputs.first().map(|o| fitted.sites[o.site as usize].span);
+    let circuit = circuit(&fitted, &guards, options, 1)?;
+    well_formed(&fitted, &circuit)?;
+    let graph = graph.clone();
+    Ok(Compiled { graph, optimised: fitted, ranges, guards, top, circuit, warnings: Vec::new() })
+}
+
+/// Holds a circuit against the rules of its format.
+fn well_formed(graph: &Graph, circuit: &Circuit) -> Result<(), Vec<Diagnostic>> {
+    if let Err(problem) = verify(circuit) {
+        let at = graph.outputs.first().map(|o| graph.sites[o.site as usize].span);
         return Err(vec![
             Diagnostic::error(
                 codes::SIZE,
@@ -137,8 +160,70 @@ fn back(
             ),
         ]);
     }
-    let graph = graph.clone();
-    Ok(Compiled { graph, optimised: fitted, ranges, guards, top, circuit, warnings: Vec::new() })
+    Ok(())
+}
+
+/// The circuit of a graph in so many blocks.
+fn circuit(
+    graph: &Graph,
+    guards: &[Guard],
+    options: Options,
+    count: u64,
+) -> Result<Circuit, Vec<Diagnostic>> {
+    let Blocked { graph, block } = blocks::run(graph, count);
+    let ranges = Ranges::of(&graph, &guard::bounds(&graph, guards));
+    let rings = Rings::new(&graph, &ranges, options.ring, options.dealer.is_some());
+    let draft = lower::lower(&graph, &block, &ranges, &rings, guards, options.dealer)?;
+    Ok(schedule::schedule(&graph, draft))
+}
+
+/// The circuit in the fewest blocks, of those tried, in which a party's values take no more than
+/// `budget` bytes at any time; given the one in one block.
+fn within(
+    whole: Circuit,
+    budget: u64,
+    most: u64,
+    make: impl Fn(u64) -> Result<Circuit, Vec<Diagnostic>>,
+    refuse: impl Fn(u64) -> Vec<Diagnostic>,
+) -> Result<Circuit, Vec<Diagnostic>> {
+    let mut circuit = whole;
+    let mut count = 1u64;
+    let mut least = u64::MAX;
+    let mut in_vain = 0;
+    loop {
+        let peak = peak(&circuit);
+        if peak <= budget {
+            return Ok(circuit);
+        }
+        // What more blocks do not make smaller is not in blocks.
+        let smaller = peak < least - least / 100;
+        in_vain = if smaller { 0 } else { in_vain + 1 };
+        least = least.min(peak);
+        // Half as many more at least: circuits grow with the number of blocks.
+        count += (count / 2).max(1);
+        if in_vain == 3 || count > most.min(MOST_BLOCKS) {
+            return Err(refuse(least));
+        }
+        circuit = make(count)?;
+    }
+}
+
+/// Bytes of values that the party with most of them holds at one time.
+fn peak(circuit: &Circuit) -> u64 {
+    crate::cost::peak_memory(circuit).into_iter().max().unwrap_or(0)
+}
+
+fn beyond(budget: u64, least: u64, at: Span) -> Diagnostic {
+    // To ten units at least.
+    let (shift, unit) = if least < 10 << 20 { (10, "KiB") } else { (20, "MiB") };
+    let (needs, has) = (least.div_ceil(1 << shift), budget >> shift);
+    Diagnostic::error(
+        codes::SIZE,
+        format!("a party's values need at least {needs} {unit}, and have {has} {unit}"),
+        at,
+        "to compute this",
+    )
+    .hint("give a larger --memory, or use smaller sizes: fewer clients, samples or weights")
 }
 
 /// What there is to say of the program's demands on its certificate: errors, and warnings where only an

@@ -20,7 +20,11 @@ const EVE: usize = 0;
 const CLOSE: f64 = 1e-3;
 
 fn compile(name: &str, sizes: &[(&str, &str)], enforce: bool) -> Case {
-    compile_with(predicate(name), sizes, pipeline::Options { enforce, ring: None })
+    compile_with(
+        predicate(name),
+        sizes,
+        pipeline::Options { enforce, ..pipeline::Options::default() },
+    )
 }
 
 /// Both: ranges on trust, ranges enforced.

@@ -58,7 +58,7 @@ fn build(names: &str, body: &str, m: u64, d: u64) -> Case {
 /// or the smallest for each.
 fn build_in(ring: Option<u32>, names: &str, body: &str, m: u64, d: u64) -> Case {
     let text = trimmed(&program(names, body));
-    let how = Options { enforce: false, ring };
+    let how = Options { enforce: false, ring, memory: None };
     compile_with(&text, &[("m", &m.to_string()), ("d", &d.to_string())], how)
 }
 

@@ -7,6 +7,7 @@
 
 use super::guard::{self, Guard};
 use super::ranges::{Bound, Ranges};
+use super::split;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::graph::{Graph, NodeId, Op};
 use crate::lower::rings::Rings;
@@ -37,6 +38,8 @@ pub struct Fitted {
 /// The first value that does not fit, and what would help.
 pub fn fit(graph: &Graph, guards: &[Guard], most: u32) -> Result<Fitted, Box<Diagnostic>> {
     let inputs = guard::bounds(graph, guards);
+    let parts = split::split(graph, &inputs);
+    let graph = parts.as_ref().unwrap_or(graph);
     let ranges = Ranges::of(graph, &inputs);
     let Some(beyond) = too_large(graph, &ranges, most) else {
         return Ok(Fitted { graph: graph.clone(), ranges, top: None });

@@ -5,7 +5,7 @@
 //! which numbers are not negative, whatever their size ([`signs`]). How far a run may be from the program
 //! in real numbers ([`errors`]), and what a program demands of that ([`demands`]).
 //!
-//! May not: change what a program computes, other than by the cuts of [`fit`]; protocols.
+//! May not: change what a program computes, other than by the cuts of [`fit`] and the parts of [`split`]; protocols.
 
 pub mod certificate;
 pub mod demands;
@@ -17,3 +17,4 @@ pub mod leaks;
 pub mod projection;
 pub mod ranges;
 pub mod signs;
+pub mod split;

@@ -157,6 +157,11 @@ impl Kind {
     }
 }
 
+/// Most bytes of values at one time, by party: [`Cost::peak_memory`] alone.
+pub fn peak_memory(circuit: &Circuit) -> [u64; 3] {
+    memory::peak(circuit)
+}
+
 impl Cost {
     /// Of a verified circuit.
     pub fn of(circuit: &Circuit) -> Cost {

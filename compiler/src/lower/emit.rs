@@ -26,6 +26,8 @@ pub struct Emit {
 pub struct Draft {
     /// Instructions and values.
     pub emit: Emit,
+    /// The block of each instruction, from 1; 0 for none.
+    pub blocks: Vec<u32>,
     /// Inputs.
     pub inputs: Vec<circuit::Input>,
     /// Outputs.

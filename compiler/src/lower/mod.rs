@@ -84,11 +84,14 @@ type Result<T> = std::result::Result<T, Box<Diagnostic>>;
 
 /// Lowers a graph with scales to instructions without layers.
 ///
+/// `block` is the block of each node ([`crate::passes::blocks`]).
+///
 /// # Errors
 ///
 /// An operation that no protocol here computes.
 pub fn lower(
     graph: &Graph,
+    block: &[u32],
     ranges: &Ranges,
     rings: &Rings,
     guards: &[Guard],
@@ -116,6 +119,7 @@ pub fn lower(
         l.coins.insert(id, coin);
     }
     l.deal(guards);
+    let mut blocks = vec![0; l.emit.instrs.len()];
     let mut refused: Vec<Diagnostic> = Vec::new();
     for id in graph.ids() {
         l.emit.site = graph.node(id).site;
@@ -133,6 +137,8 @@ pub fn lower(
                     graph.op(id).name()
                 );
                 l.held[id.index()] = held;
+                let number = block.get(id.index()).copied().unwrap_or(0);
+                blocks.resize(l.emit.instrs.len(), number);
             }
             Err(d) => {
                 // What reads a refused value would be refused too: say only the first.
@@ -160,7 +166,8 @@ pub fn lower(
             fields: fields(&o.fields),
         });
     }
-    Ok(Draft { emit: l.emit, inputs: l.inputs, outputs, checks: l.checks })
+    blocks.resize(l.emit.instrs.len(), 0);
+    Ok(Draft { emit: l.emit, blocks, inputs: l.inputs, outputs, checks: l.checks })
 }
 
 fn fields(fields: &[(String, Vec<u64>)]) -> Vec<circuit::Field> {

@@ -21,8 +21,8 @@ pub(super) fn run(graph: &Graph) -> Graph {
     dead_code(&merged)
 }
 
-/// Without the nodes that no output needs.
-pub(super) fn dead_code(graph: &Graph) -> Graph {
+/// Which nodes an output needs.
+pub(super) fn live(graph: &Graph) -> Vec<bool> {
     let mut live = vec![false; graph.len()];
     for o in &graph.outputs {
         live[o.node.index()] = true;
@@ -34,6 +34,12 @@ pub(super) fn dead_code(graph: &Graph) -> Graph {
             }
         }
     }
+    live
+}
+
+/// Without the nodes that no output needs.
+pub(crate) fn dead_code(graph: &Graph) -> Graph {
+    let live = live(graph);
     let mut new = graph.empty_like();
     let mut map: Vec<Option<NodeId>> = vec![None; graph.len()];
     for id in graph.ids() {

@@ -4,22 +4,28 @@
 //! A pass is a pure function from graph to graph. What may not live here: protocols, rounds.
 
 mod argmax;
+pub mod blocks;
 mod contract;
 mod cse;
+mod factors;
 mod fold;
 mod functions;
 mod magnitudes;
 mod members;
 mod monotone;
+mod narrow;
 mod numbers;
 mod order;
 mod pairs;
 mod repeats;
 mod reveal;
 mod scales;
+mod slices;
 #[cfg(test)]
 mod tests;
 mod words;
+
+pub(crate) use cse::dead_code;
 
 use crate::graph::Graph;
 use functions::{bounds, extremum, softmax, sorted};
@@ -84,10 +90,12 @@ pub const PIPELINE: &[Pass] = &[
         what: "entries that are equal by construction are computed once",
         run: repeats::run,
     },
+    Pass { name: "factors", what: "factors of channels move into the weights", run: factors::run },
     Pass { name: "reveal", what: "the receiver divides", run: reveal::run },
     Pass { name: "fold-again", what: "as fold", run: fold::run },
     Pass { name: "cse-again", what: "as cse", run: cse::run },
     Pass { name: "scales", what: "fixed-point scales, truncations", run: scales::run },
+    Pass { name: "slices", what: "what is read in slices is computed in slices", run: slices::run },
     Pass { name: "cse-last", what: "as cse", run: cse::run },
 ];
 

@@ -47,6 +47,50 @@ reveal %5 to Server as y @0
 );
 
 snapshot!(
+    factors_of_channels_move_into_weights,
+    "factors",
+    "%0 = input 3 : secret fix[3,1,1,2,2] @0
+%1 = input 4 : secret fix[3,1,1,1,1] @0
+%2 = input 2 : secret fix[3] @0
+%3 = reshape %2 : secret fix[3,1,1,1,1] @0
+%4 = conv2d %0 %1 stride=1 pad=0 : secret fix[3,1,1,2,2] @0
+%5 = sub %4 %3 : secret fix[3,1,1,2,2] @0
+%6 = mul %5 %3 : secret fix[3,1,1,2,2] @0
+reveal %6 to Server as y @0
+"
+);
+
+snapshot!(
+    factors_stay_where_there_are_fewer_activations_than_weights,
+    "factors",
+    "%0 = input 0 : secret fix[3,4] @0
+%1 = reshape %0 : secret fix[3,2,2] @0
+%2 = reshape %0 : secret fix[3,2,2] @0
+%3 = const [1.5, 2.5] : public fix[1,1,2] @0
+%4 = matmul %1 %2 : secret fix[3,2,2] @0
+%5 = mul %4 %3 : secret fix[3,2,2] @0
+reveal %5 to Server as y @0
+"
+);
+
+snapshot!(
+    factors_that_are_secret_stay_out_of_public_weights,
+    "factors",
+    "%0 = input 3 : secret fix[3,1,1,2,2] @0
+%1 = const [1.5, 2.5] : public fix[1,2,1,1,1] @0
+%2 = input 2 : secret fix[3] @0
+%3 = reshape %2 : secret fix[3,1,1,1,1] @0
+%4 = conv2d %0 %1 stride=1 pad=0 : secret fix[3,1,2,2,2] @0
+%5 = mul %4 %3 : secret fix[3,1,2,2,2] @0
+%6 = const [0.5, 0.25] : public fix[1,1,2,1,1] @0
+%7 = conv2d %0 %1 stride=1 pad=0 : secret fix[3,1,2,2,2] @0
+%8 = mul %7 %6 : secret fix[3,1,2,2,2] @0
+reveal %5 to Server as y @0
+reveal %8 to Server as z @0
+"
+);
+
+snapshot!(
     cse_merges_equal_nodes,
     "cse",
     "%0 = input 2 : secret fix[3] @0

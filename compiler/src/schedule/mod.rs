@@ -2,18 +2,22 @@
 //!
 //! An interactive instruction goes to the earliest layer in which its operands exist, so that
 //! independent multiplications, comparisons and truncations of all clients, pairs and samples share
-//! rounds: the number of rounds is the depth of the circuit. A local instruction may be later:
-//! one that makes its value larger than what it reads waits for its first user, so that the large
-//! value lives as short as it can. A value ends at its last use.
+//! rounds: the number of rounds is the depth of the circuit. A local instruction may be later: it
+//! waits for its first user where its value takes more room than what it reads takes for longer. A
+//! value ends at its last use.
+//!
+//! Blocks ([`crate::passes::blocks`]) run one after another: a block begins in the layer in which the
+//! one before it has ended.
 
 use crate::graph::Graph;
 use crate::lower::Draft;
 use slvr_runtime::circuit::{Circuit, Hold, Instr, Layer, Op, PartySet, Site, Type, ValueId};
+use std::collections::BTreeMap;
 
 /// Puts a draft into layers, with the interface of the graph it came from.
 pub fn schedule(graph: &Graph, draft: Draft) -> Circuit {
-    let Draft { emit, inputs, outputs, checks } = draft;
-    let layer_of = place(&emit.instrs, &emit.types);
+    let Draft { emit, blocks, inputs, outputs, checks } = draft;
+    let layer_of = place(&emit.instrs, &emit.types, &blocks);
     let count = layer_of.iter().map(|&l| l + 1).max().unwrap_or(0);
     let mut layers = vec![Layer::default(); count];
     for (instr, &l) in emit.instrs.into_iter().zip(&layer_of) {
@@ -42,13 +46,15 @@ pub fn schedule(graph: &Graph, draft: Draft) -> Circuit {
     }
 }
 
-/// The layer of each instruction.
-fn place(instrs: &[Instr], types: &[Type]) -> Vec<usize> {
+/// The layer of each instruction; `blocks` is the block of each.
+fn place(instrs: &[Instr], types: &[Type], blocks: &[u32]) -> Vec<usize> {
+    let floors = floors(instrs, types, blocks);
     // First layer in which each value can be read.
     let mut ready = vec![0; types.len()];
     let mut layer = Vec::with_capacity(instrs.len());
-    for i in instrs {
+    for (i, block) in instrs.iter().zip(blocks) {
         let at = i.op.operands().iter().map(|v| ready[v.index()]).max().unwrap_or(0);
+        let at = at.max(floors.get(block).copied().unwrap_or(0));
         if let Some(out) = i.out {
             ready[out.index()] = at + usize::from(i.op.is_interactive());
         }
@@ -69,25 +75,89 @@ fn place(instrs: &[Instr], types: &[Type]) -> Vec<usize> {
             *first = layer[n].min(*first);
         }
     }
-    // Backwards: a growing local value waits for its first user.
+    late(instrs, types, &mut layer);
+    layer
+}
+
+/// Local instructions go to the layer of their first user where values take less room then: the
+/// operands that would have to live longer are no larger than the result. Others go to the last layer
+/// in which their operands live anyway.
+fn late(instrs: &[Instr], types: &[Type], layer: &mut [usize]) {
     let size = |v: ValueId| {
         let t = &types[v.index()];
-        t.elements() * u64::from(t.bits())
+        let components = if matches!(t.hold, Hold::Rep | Hold::Mask) { 2 } else { 1 };
+        t.elements() * u64::from(t.bits()) * components
     };
     let mut first_use: Vec<Option<usize>> = vec![None; types.len()];
-    for (n, i) in instrs.iter().enumerate().rev() {
-        if let (false, Some(out)) = (i.op.is_interactive(), i.out) {
-            let read: u64 = i.op.operands().iter().map(|&v| size(v)).sum();
-            if let (Some(user), true) = (first_use[out.index()], size(out) > read) {
-                layer[n] = user.max(layer[n]);
-            }
-        }
+    // Of what has been placed, and of the rest as early as it can be.
+    let mut last_use = vec![0; types.len()];
+    for (i, &at) in instrs.iter().zip(layer.iter()) {
         for v in i.op.operands() {
-            let first = first_use[v.index()].get_or_insert(layer[n]);
-            *first = layer[n].min(*first);
+            last_use[v.index()] = at.max(last_use[v.index()]);
         }
     }
-    layer
+    for (n, i) in instrs.iter().enumerate().rev() {
+        let operands = i.op.operands();
+        if let (false, Some(out)) = (i.op.is_interactive(), i.out)
+            && let Some(user) = first_use[out.index()]
+        {
+            let mut longer: Vec<ValueId> =
+                operands.iter().copied().filter(|v| last_use[v.index()] < user).collect();
+            longer.sort_unstable();
+            longer.dedup();
+            // Otherwise as late as no operand lives longer.
+            let free = longer.iter().map(|v| last_use[v.index()]).min().unwrap_or(user);
+            let smaller = longer.into_iter().map(size).sum::<u64>() <= size(out);
+            layer[n] = layer[n].max(if smaller { user } else { free });
+        }
+        for v in operands {
+            let first = first_use[v.index()].get_or_insert(layer[n]);
+            *first = layer[n].min(*first);
+            last_use[v.index()] = layer[n].max(last_use[v.index()]);
+        }
+    }
+}
+
+/// The first layer of each block: after the block before it, as far as that is known from depths, and
+/// when what it reads from outside is there.
+fn floors(instrs: &[Instr], types: &[Type], blocks: &[u32]) -> BTreeMap<u32, usize> {
+    #[derive(Clone, Copy)]
+    struct Made {
+        block: u32,
+        /// Layers from the start of the block.
+        depth: usize,
+    }
+    let mut made = vec![Made { block: 0, depth: 0 }; types.len()];
+    // Of each block: layers, and the earliest start at which nothing waits for what is outside.
+    let mut spans: BTreeMap<u32, (usize, usize)> = BTreeMap::new();
+    for (i, &block) in instrs.iter().zip(blocks) {
+        let (mut depth, mut outside) = (0, 0);
+        for v in i.op.operands() {
+            let m = made[v.index()];
+            if m.block == block {
+                depth = depth.max(m.depth);
+            } else if m.block == 0 {
+                outside = outside.max(m.depth);
+            }
+        }
+        let after = depth + usize::from(i.op.is_interactive());
+        if block != 0 {
+            let span = spans.entry(block).or_default();
+            *span = (span.0.max(after), span.1.max(outside.saturating_sub(depth)));
+        }
+        if let Some(out) = i.out {
+            made[out.index()] = Made { block, depth: after };
+        }
+    }
+    let mut free = 0;
+    spans
+        .into_iter()
+        .map(|(block, (length, outside))| {
+            let start = outside.max(free);
+            free = start + length;
+            (block, start)
+        })
+        .collect()
 }
 
 /// Whether an instruction is a dealer's, or the message it deals: it depends on masks only.

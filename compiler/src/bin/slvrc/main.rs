@@ -83,6 +83,29 @@ pub struct Target {
     /// comparison. A malicious client can then make values wrap around.
     #[arg(long)]
     pub trust_inputs: bool,
+    /// The most memory for the values of one party, as in `8GiB`: a circuit that would take more is
+    /// built in blocks that run one after another, which takes more rounds.
+    #[arg(long, value_name = "SIZE", value_parser = memory)]
+    pub memory: Option<u64>,
+}
+
+fn memory(text: &str) -> Result<u64, String> {
+    let at = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(at);
+    let unit: u64 = match unit.to_ascii_lowercase().as_str() {
+        "kib" => 1 << 10,
+        "mib" => 1 << 20,
+        "gib" => 1 << 30,
+        "kb" => 1_000,
+        "mb" => 1_000_000,
+        "gb" => 1_000_000_000,
+        _ => return Err("a number and KiB, MiB, GiB, kB, MB or GB, as in `8GiB`".into()),
+    };
+    let number: f64 =
+        number.trim().parse().map_err(|_| "a number before the unit, as in `8GiB`")?;
+    let bytes = number * unit as f64;
+    let sensible = bytes >= 1.0 && bytes < 63f64.exp2();
+    if sensible { Ok(bytes as u64) } else { Err("at least one byte, below 2^63".into()) }
 }
 
 fn ring(text: &str) -> Result<u32, String> {

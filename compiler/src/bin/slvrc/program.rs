@@ -114,6 +114,7 @@ pub fn check(target: &Target, sizes: Sizes) -> anyhow::Result<Checked> {
     let how = pipeline::Options {
         enforce: !target.trust_inputs,
         ring: target.ring,
+        memory: target.memory,
         ..pipeline::Options::default()
     };
     Ok(Checked { how, ..checked })
@@ -203,8 +204,8 @@ fn load(
     let file = &target.file;
     if file.ends_with(".slvrb") {
         let bound = !target.bindings.is_empty() || target.predicate.is_some();
-        if bound || target.ring.is_some() || target.trust_inputs {
-            let why = "a compiled circuit is one predicate with its sizes bound: drop NAME=VALUE, --predicate, --ring and --trust-inputs";
+        if bound || target.ring.is_some() || target.trust_inputs || target.memory.is_some() {
+            let why = "a compiled circuit is one predicate with its sizes bound: drop NAME=VALUE, --predicate, --ring, --trust-inputs and --memory";
             return Err(Usage(why.into()).into());
         }
         let bytes = std::fs::read(file).with_context(|| format!("{file}: cannot be read"))?;
