@@ -5,6 +5,7 @@ use crate::certify::failure::Failure;
 use crate::certify::fit::{self, Fitted};
 use crate::certify::guard::{self, Guard, Long};
 use crate::certify::ranges::Ranges;
+use crate::cost::NetProfile;
 use crate::diagnostic::{Diagnostic, Severity, codes};
 use crate::graph::{self, Graph};
 use crate::lower::dealer::Tuning;
@@ -36,7 +37,7 @@ pub struct Options {
 impl Default for Options {
     /// Enforced ranges, the smallest ring for each value.
     fn default() -> Self {
-        let tuning = Tuning { latency: 0.5e-3, bandwidth: 125e6 };
+        let tuning = NetProfile::lan().tuning();
         Options { enforce: true, ring: None, dealer: Some(tuning), memory: None }
     }
 }

@@ -1,6 +1,7 @@
 //! Network profiles and the time that a run takes.
 
 use super::Cost;
+use crate::lower::dealer::Tuning;
 use serde::Serialize;
 use thiserror::Error;
 
@@ -93,6 +94,11 @@ impl NetProfile {
             bandwidth_bits_per_s: bandwidth_mbit * 1e6,
             rtt_s: rtt_ms / 1e3,
         }
+    }
+
+    /// What protocols are chosen by.
+    pub fn tuning(&self) -> Tuning {
+        Tuning { latency: self.rtt_s / 2.0, bandwidth: self.bandwidth_bits_per_s / 8.0 }
     }
 
     /// A local network: 1 Gbit/s, 1 ms.

@@ -87,6 +87,10 @@ pub struct Target {
     /// built in blocks that run one after another, which takes more rounds.
     #[arg(long, value_name = "SIZE", value_parser = memory)]
     pub memory: Option<u64>,
+    /// The family of protocols: t2 (a dealer for each shard, fewer rounds and bytes) or t1 (symmetric): for
+    /// comparison. Both are for semi-honest parties.
+    #[arg(long, value_name = "FAMILY", default_value = "t2", value_parser = ["t1", "t2"])]
+    pub protocols: String,
 }
 
 fn memory(text: &str) -> Result<u64, String> {

@@ -115,7 +115,7 @@ pub fn check(target: &Target, sizes: Sizes) -> anyhow::Result<Checked> {
         enforce: !target.trust_inputs,
         ring: target.ring,
         memory: target.memory,
-        ..pipeline::Options::default()
+        dealer: pipeline::Options::default().dealer.filter(|_| target.protocols == "t2"),
     };
     Ok(Checked { how, ..checked })
 }

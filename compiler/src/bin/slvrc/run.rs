@@ -52,7 +52,8 @@ pub struct Run {
 }
 
 /// A network profile as a line.
-fn line(net: &NetProfile) -> Line {
+/// The line of a profile.
+pub fn line(net: &NetProfile) -> Line {
     let latency = Duration::try_from_secs_f64(net.rtt_s / 2.0).unwrap_or(Duration::MAX);
     Line { bits_per_s: net.bandwidth_bits_per_s, latency }
 }

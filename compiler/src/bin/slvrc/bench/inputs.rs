@@ -92,7 +92,9 @@ mod tests {
     fn inputs_fit_and_follow_from_the_seed() {
         for job in [Job::Norm, Job::Accuracy, Job::AccuracySecret, Job::Confidence, Job::TopK] {
             let model = (job != Job::TopK).then(|| "DigitsNet".to_string());
-            let circuit = Row { job, model, m: 5 }.compile(Build::Product).expect("a circuit");
+            let circuit = Row { job, model, m: 5 }
+                .compile(Build::Product, &slvrc::cost::NetProfile::lan())
+                .expect("a circuit");
             let one = generate(&circuit, 1);
             assert!(one.sets == generate(&circuit, 1).sets, "{job:?}");
             assert!(one.sets != generate(&circuit, 2).sets, "{job:?}");

@@ -111,7 +111,7 @@ pub fn line(
     bar: &ProgressBar,
 ) -> anyhow::Result<Line> {
     let line = |known, outcome| Line { row: row.clone(), net: net.clone(), known, outcome };
-    let circuit = match row.compile(Build::Product) {
+    let circuit = match row.compile(Build::Product, net) {
         Ok(circuit) => circuit,
         Err(why) => return Ok(line(None, Outcome::Skipped(format!("does not compile: {why}")))),
     };
@@ -124,7 +124,7 @@ pub fn line(
         estimate: cost.seconds(net).total,
         floor: floor(cost.rounds, cost.bytes, cost.macs, &effective(net, machine), machine),
     };
-    let (baseline, no_baseline) = match plan.baseline.then(|| row.compile(Build::Baseline)) {
+    let (baseline, no_baseline) = match plan.baseline.then(|| row.compile(Build::Baseline, net)) {
         None => (None, None),
         Some(Ok(circuit)) => (Some(circuit), None),
         Some(Err(why)) => (None, Some(why)),
@@ -137,7 +137,7 @@ pub fn line(
     if plan.repeats == 0 {
         return skip("predicted only".into());
     }
-    let Some(network) = shaped(net) else { return skip("not shaped: skipped".into()) };
+    let network = shaped(net);
     if let Some(free) = free_memory().filter(|&free| free < needed) {
         let gb = |n: u64| n as f64 / 1e9;
         return skip(format!("needs {:.1} GB of memory, {:.1} GB are free", gb(needed), gb(free)));
@@ -193,14 +193,14 @@ fn once(
 ) -> anyhow::Result<Report> {
     bar.set_length(circuit.layers.len() as u64);
     let progress = |done: usize, _all: usize| bar.set_position(done as u64);
-    let wrap = match network {
+    let shape = match network {
         Network::Memory => None,
-        Network::Shaped(wrap) => Some(&**wrap),
+        Network::Shaped(line) => Some(*line),
     };
     let options = Options {
         seed: Some(seed),
         deadline: DEADLINE,
-        wrap,
+        shape,
         progress: Some(&progress),
         ..Options::default()
     };

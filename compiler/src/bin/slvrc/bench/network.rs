@@ -1,7 +1,8 @@
 //! What stands between the parties of a row.
 
 use super::machine::Machine;
-use slvr_runtime::party::session::WrapLink;
+use crate::run::line;
+use slvr_runtime::link::shaped::Line;
 use slvrc::cost::NetProfile;
 
 /// Seconds that a run cannot be faster than.
@@ -25,20 +26,15 @@ impl Floor {
 pub enum Network {
     /// Queues in memory: messages are moved, not copied.
     Memory,
-    /// Queues that behave like a profile.
-    Shaped(Box<WrapLink<'static>>),
+    /// Queues that take the time of a line.
+    Shaped(Line),
 }
 
-/// What makes the links in memory behave like a profile: nothing does, in this build.
-fn wrapper(_net: &NetProfile) -> Option<Box<WrapLink<'static>>> {
-    None
-}
-
-/// The network of a profile; `None` for one that this build cannot shape its links into.
-pub fn shaped(net: &NetProfile) -> Option<Network> {
+/// The network of a profile.
+pub fn shaped(net: &NetProfile) -> Network {
     match net.name.as_str() {
-        "loopback" => Some(Network::Memory),
-        _ => wrapper(net).map(Network::Shaped),
+        "loopback" => Network::Memory,
+        _ => Network::Shaped(line(net)),
     }
 }
 

@@ -2,12 +2,16 @@
 
 use super::peers::{self, Figure};
 use slvr_runtime::circuit::Circuit;
+use slvrc::cost::NetProfile;
 use slvrc::pipeline;
 use slvrc::syntax::{LoadError, Sources, embedded};
 use slvrc::types;
 
 /// Samples on which a committee member evaluates a model (the paper: "validation dataset size of 10").
 pub const SAMPLES: u64 = 10;
+
+/// Most bytes of values of one party: larger rows are built in blocks.
+const MEMORY: u64 = 5 << 30;
 
 /// What is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,12 +132,14 @@ impl Row {
     }
 
     /// How it is compiled. The only place that decides it.
-    fn options(&self, build: Build) -> pipeline::Options {
+    fn options(&self, build: Build, net: &NetProfile) -> pipeline::Options {
         pipeline::Options {
             // Scores to be ranked are the parties' own results in a round: no client could give one
             // that is out of range.
             enforce: self.job != Job::TopK,
-            ring: (build == Build::Baseline).then_some(128),
+            ring: None,
+            dealer: (build == Build::Product).then(|| net.tuning()),
+            memory: Some(MEMORY),
         }
     }
 
@@ -143,7 +149,7 @@ impl Row {
     ///
     /// The first error that the compiler reports: of a model that is not there, or that a demand of the
     /// predicate does not hold for.
-    pub fn compile(&self, build: Build) -> Result<Circuit, String> {
+    pub fn compile(&self, build: Build, net: &NetProfile) -> Result<Circuit, String> {
         let file = self.job.file();
         let text = embedded::get(file).ok_or_else(|| format!("{file} is not embedded"))?;
         let mut sources = Sources::new();
@@ -175,7 +181,7 @@ impl Row {
         };
         let types::Checked { program, .. } =
             types::check(&mut sources, id, &options, &mut load).map_err(first)?;
-        pipeline::compile_with(&program, &sources, self.options(build), |_, _| {})
+        pipeline::compile_with(&program, &sources, self.options(build, net), |_, _| {})
             .map(|compiled| compiled.circuit)
             .map_err(first)
     }
@@ -199,7 +205,8 @@ mod tests {
     #[test]
     fn what_does_not_compile_says_why() {
         let row = Row { job: Job::Norm, model: Some("LeNet6".into()), m: 10 };
-        let why = row.compile(Build::Product).expect_err("there is no such model");
+        let why =
+            row.compile(Build::Product, &NetProfile::lan()).expect_err("there is no such model");
         assert!(why.contains("LeNet6"), "{why}");
     }
 }
