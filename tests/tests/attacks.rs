@@ -363,7 +363,9 @@ fn rejected_labels_are_labels_of_class_zero() {
     global[0] = -0.0625;
     // By the last honest client's place: all are ones, with no logit above 0.
     let bad = 4;
-    for (enforce, seed) in [(false, 34), (true, 34)] {
+    // A seed whose committees let the attack succeed where nothing is enforced: about one coin in thirty
+    // does not. A seed's coins change with the numbering of instructions.
+    for (enforce, seed) in [(false, 35), (true, 35)] {
         let mut paper = Paper::new(SMALL, global, enforce);
         (1..4).for_each(|member| paper.bias(member, 0, 0.125));
         paper.bias(bad, 0, -2.0);
