@@ -2,7 +2,8 @@
 //!
 //! First as it is. If a value may leave the largest ring, as in deep networks whose weights are a
 //! client's (a product of twenty layers' bounds), gates and quotients are cut: [`Op::Saturate`] after
-//! each, at the largest power of two for which all fits 64 bits. Honest activations are far below it;
+//! each that may be larger, at the largest power of two for which all fits 64 bits. The same where a value
+//! would need more than 64 bits: words of 128 cost more than the few comparisons. Honest activations are far below it;
 //! the certificate says where it is. What still does not fit is refused.
 
 use super::guard::{self, Guard};
@@ -14,7 +15,7 @@ use crate::lower::rings::Rings;
 use crate::syntax::ast::Secrecy;
 
 /// Cuts that are tried, largest first: values stay within +-2^this.
-const TOPS: std::ops::RangeInclusive<u32> = 4..=14;
+const TOPS: std::ops::RangeInclusive<u32> = 4..=20;
 /// Values that cuts make smaller get to fit this many bits.
 const NARROW: u32 = 64;
 /// Operands of elementary functions are words of this many bits.
@@ -41,16 +42,21 @@ pub fn fit(graph: &Graph, guards: &[Guard], most: u32) -> Result<Fitted, Box<Dia
     let parts = split::split(graph, &inputs);
     let graph = parts.as_ref().unwrap_or(graph);
     let ranges = Ranges::of(graph, &inputs);
-    let Some(beyond) = too_large(graph, &ranges, most) else {
+    let beyond = too_large(graph, &ranges, most);
+    let wide = graph
+        .ids()
+        .any(|id| graph.ty(id).secrecy == Secrecy::Secret && bits(graph, &ranges, id) > NARROW);
+    let gates = graph.ids().any(|id| *graph.op(id) == Op::Gate);
+    if beyond.is_none() && !(wide && gates) {
         return Ok(Fitted { graph: graph.clone(), ranges, top: None });
-    };
-    let tight = cut(graph, *TOPS.start());
+    }
+    let tight = cut(graph, *TOPS.start(), &inputs);
     let least = Ranges::of(&tight, &inputs);
     if too_large(&tight, &least, most).is_none() {
         // What no cut makes smaller may be wider; for the rest 64 bits are enough.
         let free: Vec<bool> = tight.ids().map(|id| bits(&tight, &least, id) > NARROW).collect();
         for top in TOPS.rev() {
-            let graph = cut(graph, top);
+            let graph = cut(graph, top, &inputs);
             let ranges = Ranges::of(&graph, &inputs);
             let wide = |id: NodeId| !free[id.index()] && bits(&graph, &ranges, id) > NARROW;
             if !graph.ids().any(wide) && too_large(&graph, &ranges, most).is_none() {
@@ -58,7 +64,10 @@ pub fn fit(graph: &Graph, guards: &[Guard], most: u32) -> Result<Fitted, Box<Dia
             }
         }
     }
-    Err(Box::new(refuse(graph, &inputs, &ranges, beyond, most)))
+    match beyond {
+        None => Ok(Fitted { graph: graph.clone(), ranges, top: None }),
+        Some(beyond) => Err(Box::new(refuse(graph, &inputs, &ranges, beyond, most))),
+    }
 }
 
 /// The first node that needs more than `most` bits.
@@ -84,15 +93,35 @@ fn bits(graph: &Graph, ranges: &Ranges, id: NodeId) -> u32 {
     }
 }
 
-/// The graph with every gate cut at 2^top and every product with a reciprocal at 2^(top - 1).
-fn cut(graph: &Graph, top: u32) -> Graph {
+/// The graph with every gate that may exceed 2^top cut there and every product with a reciprocal at 2^(top
+/// - 1).
+fn cut(graph: &Graph, top: u32, inputs: &[Bound]) -> Graph {
+    // Cutting one makes all behind it smaller: those that are small if all are cut are not cut.
+    let all = cut_where(graph, top, &|_| true);
+    let ranges = Ranges::of(&all, inputs);
+    let large = |gate: NodeId| {
+        let (lo, hi) = ranges.real(&all, gate);
+        lo.abs().max(hi.abs()) > f64::from(top).exp2()
+    };
+    let gates: Vec<NodeId> = all.ids().filter(|&id| *all.op(id) == Op::Gate).collect();
+    let cut: Vec<bool> = gates.into_iter().map(large).collect();
+    let of: Vec<NodeId> = graph.ids().filter(|&id| *graph.op(id) == Op::Gate).collect();
+    if of.len() != cut.len() {
+        return all;
+    }
+    let small: Vec<NodeId> =
+        of.into_iter().zip(cut).filter(|(_, c)| !c).map(|(id, _)| id).collect();
+    cut_where(graph, top, &|id| small.binary_search(&id).is_err())
+}
+
+fn cut_where(graph: &Graph, top: u32, large: &dyn Fn(NodeId) -> bool) -> Graph {
     graph.rewrite(|new, id, args| {
         let node = graph.node(id);
         let kept = new.keep(graph, id, args);
         let secret = node.ty.secrecy == Secrecy::Secret;
         let quotient = node.op == Op::Mul && args.iter().any(|&a| reciprocal(new, a));
         match node.op {
-            Op::Gate if secret => new.add(Op::Saturate(top), &[kept], node.site),
+            Op::Gate if secret && large(id) => new.add(Op::Saturate(top), &[kept], node.site),
             // Also of a public model: its images are secret.
             Op::Mul if quotient => new.add(Op::Saturate(top - 1), &[kept], node.site),
             _ => kept,

@@ -72,8 +72,9 @@ pub struct Tuning {
 
 /// The split of a replicated value, cut between `groups` groups.
 pub fn split(e: &mut Emit, x: ValueId, groups: u32) -> Split {
+    // What is not read of it is pruned before scheduling.
     let mask = e.add(Op::MaskOf(x, groups));
-    let (own, dup) = (e.add(Op::Own(mask)), e.add(Op::DupOf(x, groups)));
+    let (own, dup) = (e.add(Op::OwnOf(x, groups)), e.add(Op::DupOf(x, groups)));
     Split { own, dup, mask: Some(mask) }
 }
 

@@ -36,6 +36,46 @@ pub struct Draft {
     pub checks: Vec<circuit::Check>,
 }
 
+impl Draft {
+    /// Takes out what nothing reads: parts of values that a protocol turned out not to need. Coins stay,
+    /// because evaluations in the clear number them.
+    pub fn prune(&mut self) {
+        let mut read = vec![false; self.emit.types.len()];
+        self.inputs.iter().for_each(|i| read[i.value.index()] = true);
+        self.checks.iter().for_each(|c| read[c.value.index()] = true);
+        let mut kept = vec![false; self.emit.instrs.len()];
+        for (n, i) in self.emit.instrs.iter().enumerate().rev() {
+            let wanted = i.out.is_none_or(|v| read[v.index()]) || i.op == Op::Coin;
+            kept[n] = wanted;
+            if wanted {
+                i.op.operands().iter().chain(&i.out).for_each(|v| read[v.index()] = true);
+            }
+        }
+        let mut number = vec![ValueId(0); read.len()];
+        let mut types = Vec::new();
+        for (v, ty) in std::mem::take(&mut self.emit.types).into_iter().enumerate() {
+            if read[v] {
+                number[v] = ValueId(types.len() as u32);
+                types.push(ty);
+            }
+        }
+        let to = |v: ValueId| number[v.index()];
+        self.emit.types = types;
+        self.emit.consts.retain(|c| read[c.value.index()]);
+        self.emit.consts.iter_mut().for_each(|c| c.value = to(c.value));
+        self.inputs.iter_mut().for_each(|i| i.value = to(i.value));
+        self.checks.iter_mut().for_each(|c| c.value = to(c.value));
+        let mut keep = kept.iter().copied();
+        self.emit.instrs.retain(|_| keep.next().unwrap_or(true));
+        let mut keep = kept.iter().copied();
+        self.blocks.retain(|_| keep.next().unwrap_or(true));
+        for i in &mut self.emit.instrs {
+            i.op = i.op.map(to);
+            i.out = i.out.map(to);
+        }
+    }
+}
+
 impl Emit {
     fn value(&mut self, ty: Type) -> ValueId {
         self.types.push(ty);

@@ -167,7 +167,9 @@ pub fn lower(
         });
     }
     blocks.resize(l.emit.instrs.len(), 0);
-    Ok(Draft { emit: l.emit, blocks, inputs: l.inputs, outputs, checks: l.checks })
+    let mut draft = Draft { emit: l.emit, blocks, inputs: l.inputs, outputs, checks: l.checks };
+    draft.prune();
+    Ok(draft)
 }
 
 fn fields(fields: &[(String, Vec<u64>)]) -> Vec<circuit::Field> {

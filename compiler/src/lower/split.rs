@@ -364,9 +364,53 @@ impl Lowering<'_> {
         if opened || !any && most > 64 * g.elements(id) {
             return None;
         }
+        if let Some(groups) = self.shared_weights(id) {
+            return Some(self.product_with_copies(id, groups, op));
+        }
         let groups = self.common(id, &args, &op(ValueId(0), ValueId(1)))?;
         let (x, y) = (self.split_operand(id, 0, groups), self.split_operand(id, 1, groups));
         Some(pair(dealer::product(&mut self.emit, &x, &y, op)))
+    }
+
+    /// Groups for a product of many samples with one secret matrix or kernel: a divisor of the samples, at
+    /// least 3, so that each shard has a dealer of its own.
+    fn shared_weights(&self, id: NodeId) -> Option<u32> {
+        let g = self.graph;
+        let (x, w) = (g.arg(id, 0), g.arg(id, 1));
+        let (sx, sw) = (g.shape(x), g.shape(w));
+        let shared = matches!(g.op(id), Op::MatMul { .. } | Op::Conv2d { .. })
+            && sx.first() == Some(&1)
+            && sw.first() == Some(&1);
+        let samples = *sx.get(1).filter(|_| shared)?;
+        let few = g.elements(id).max(g.elements(x)) <= FEW;
+        let own = self.groups(x).filter(|&k| k >= 3 && samples.is_multiple_of(k.into()));
+        let new = (3..=8).find(|&k| !few && samples.is_multiple_of(u64::from(k)));
+        // Copies of the weights must stay small beside what they are for.
+        own.filter(|&k| k <= 8).or(new)
+    }
+
+    /// The product with a copy of the right operand for each group of samples of the left one.
+    fn product_with_copies(
+        &mut self,
+        id: NodeId,
+        groups: u32,
+        op: &dyn Fn(ValueId, ValueId) -> C,
+    ) -> Held {
+        let g = self.graph;
+        let count = u64::from(groups);
+        let x = self.split_operand(id, 0, groups);
+        let mut shape = g.shape(g.arg(id, 0)).to_vec();
+        (shape[0], shape[1]) = (count, shape[1] / count);
+        let x = dealer::linear(&mut self.emit, &x, |v| C::Reshape(v, shape.clone()));
+        let mut copies = g.shape(g.arg(id, 1)).to_vec();
+        copies[0] = count;
+        let w = self.operand_of(id, 1);
+        let w = self.emit.add(C::Broadcast(w, copies));
+        let w = dealer::split(&mut self.emit, w, groups);
+        let p = dealer::product(&mut self.emit, &x, &w, op);
+        let to = g.shape(id).to_vec();
+        let own = p.own.map(|v| self.emit.add(C::Reshape(v, to.clone())));
+        pair(Pair { own, add2: self.emit.add(C::Reshape(p.add2, to)) })
     }
 
     /// Whether all that is made of a node is linear and revealed.

@@ -172,6 +172,8 @@ pub enum Op {
     /// The part a of the split, shared, with shards cut between groups: `Rep -> Mask`.
     /// [`Op::Own`] and [`Op::AsAdd2`] apply to it.
     MaskOf(ValueId, u32),
+    /// The part a of the split, with shards cut between groups: `Rep -> Own`.
+    OwnOf(ValueId, u32),
     /// The part b of the split, with shards cut between groups: `Rep -> Dup`.
     DupOf(ValueId, u32),
     /// a + b: `Mask, Dup -> Rep`.
@@ -252,7 +254,7 @@ pub enum Op {
     },
 
     // ---- local, by public coins ------------------------------------------------------------
-    /// Random inner products: x `[m, d]` over a ring, `Rep` or `Public` -> `[m, tests]`, held alike:
+    /// Random inner products: x `[m, d]` over a ring, any but `Add3` -> `[m, tests]`, held alike:
     /// `out[i, t] = sum_j chi[t, j] * x[i, j]` with lazy signs chi, which are -1, 0, 1 with
     /// probabilities 1/4, 1/2, 1/4, drawn from public coins (`Public A128[]`), the same for every i
     /// (see [`crate::protocol::signs`]). Linear in x.
@@ -374,6 +376,7 @@ impl Op {
             }
             Neg(x)
             | MaskOf(x, _)
+            | OwnOf(x, _)
             | DupOf(x, _)
             | Thermometer { x, .. }
             | Monomials { x, .. }
@@ -456,6 +459,7 @@ impl Op {
             OpenSum(_) => "open_sum",
             OpenTo { .. } => "open_to",
             MaskOf(..) => "mask_of",
+            OwnOf(..) => "own_of",
             DupOf(..) => "dup_of",
             Join { .. } => "join",
             Mask { .. } => "mask",

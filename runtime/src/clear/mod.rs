@@ -128,7 +128,7 @@ impl Run<'_> {
     fn step(&mut self, instr: &Instr) -> Result<(), IndexOutOfRange> {
         let value = match &instr.op {
             Op::Own(x) if self.circuit.ty(*x).hold == Hold::Mask => self.get(*x).clone(),
-            Op::Own(x) | Op::MaskOf(x, _) => {
+            Op::Own(x) | Op::OwnOf(x, _) | Op::MaskOf(x, _) => {
                 let mut a = self.get(*x).clone();
                 a.sub_assign(&self.part_b(*x));
                 a

@@ -31,7 +31,7 @@ pub(super) fn eval(
         Op::Offset(x, c) => cx.offset(*x, *c),
         Op::Not(x) => cx.offset(*x, low_mask(circuit.ty(*x).bits())),
         Op::Reshape(x, _) => regs.get(*x).clone(),
-        Op::Own(x) => Held::one(cx.own(*x)),
+        Op::Own(x) | Op::OwnOf(x, _) => Held::one(cx.own(*x)),
         Op::Dup(x) | Op::DupOf(x, _) => Held::one(cx.dup(regs.rep(*x))),
         Op::AsAdd2(x) => Held::one(cx.as_add2(*x)),
         Op::AsAdd3(x) => match regs.get(*x) {
@@ -324,18 +324,25 @@ impl<'a> Cx<'a> {
         }
     }
 
-    /// Of both components at once: the signs are expanded once.
+    /// Of both components at once, where they are of one shape: the signs are expanded once.
     fn project(&self, x: ValueId, coin: ValueId, tests: u64) -> Held {
-        let (shape, coin) = (self.shape(x), self.regs.one(coin).get_u128(0));
-        match self.regs.get(x) {
-            Held::One(x) => {
-                let [sums] = plain::project([x], shape, coin, tests);
-                Held::one(sums)
+        let coin = self.regs.one(coin).get_u128(0);
+        let one = |second: bool| {
+            let (part, shape) = self.arg(x, second);
+            if part.is_empty() {
+                return Data::zeros(part.dom(), 0);
             }
-            Held::Rep(x) => {
-                let [first, second] = plain::project([&x.first, &x.second], shape, coin, tests);
+            let [sums] = plain::project([part], &shape, coin, tests);
+            sums
+        };
+        match self.regs.get(x) {
+            Held::Rep(r) if self.hold(x) == Hold::Rep => {
+                let shape = self.shape(x);
+                let [first, second] = plain::project([&r.first, &r.second], shape, coin, tests);
                 Held::Rep(Rep::new(first, second))
             }
+            Held::Rep(_) => Held::Rep(Rep::new(one(false), one(true))),
+            Held::One(_) => Held::one(one(false)),
         }
     }
 

@@ -57,6 +57,12 @@ pub fn in_range(
     let each: u64 = shape[1..].iter().product();
     let flat = e.add(Op::Reshape(x, vec![shape[0], each]));
     let x = dealer::split(e, flat, groups);
+    within(e, x, (lo, width), tuning)
+}
+
+/// For each client whether all its words less lo, counted without sign, are at most `width`.
+fn within(e: &mut Emit, x: Split, (lo, width): (u128, u128), tuning: Tuning) -> Pair {
+    let k = e.ty(x.own).bits();
     let above = Split { dup: e.add(Op::Offset(x.dup, 0u128.wrapping_sub(lo) & low_mask(k))), ..x };
     let below = dealer::linear(e, &above, Op::Neg);
     let below = Split { dup: e.add(Op::Offset(below.dup, width)), ..below };
@@ -82,8 +88,10 @@ pub fn short(
 ) -> Pair {
     let (k, shape) = (e.ty(x).bits(), e.ty(x).shape.clone());
     let flat = e.add(Op::Reshape(x, vec![shape[0], shape[1..].iter().product()]));
-    let products = e.add(Op::Project { x: flat, coin, tests });
-    in_range(e, products, (0u128.wrapping_sub(bound) & low_mask(k), bound), groups, tuning)
+    // Split first: each party projects one tensor instead of two.
+    let flat = Split { mask: None, ..dealer::split(e, flat, groups) };
+    let products = dealer::linear(e, &flat, |x| Op::Project { x, coin, tests });
+    within(e, products, (0u128.wrapping_sub(bound) & low_mask(k), 2 * bound), tuning)
 }
 
 /// And of every row: `B1[m, n]` -> `B1[m]`. Of more than 64 bits the zeros are counted, and the count

@@ -466,9 +466,9 @@ impl<'a> Tokens<'a> {
         use Op::{
             Add, AsAdd2, AsAdd3, Broadcast, Coin, Committee, Concat, Conv2d, Deal, DealMask, Dup,
             DupOf, Extend, FromBits, Gather, Input, Join, Mask, MaskOf, MatMul, Meet, Monomials,
-            Mul, Narrow, Neg, Not, Offset, Open, OpenSum, OpenTo, Own, Pick, Planes, Project,
-            Raise, Reshape, Reshare, Scale, Shr, Slice, Stack, Sub, Sum, Thermometer, ToBits,
-            ToPlanes, Transpose, Trivial, Xchg,
+            Mul, Narrow, Neg, Not, Offset, Open, OpenSum, OpenTo, Own, OwnOf, Pick, Planes,
+            Project, Raise, Reshape, Reshare, Scale, Shr, Slice, Stack, Sub, Sum, Thermometer,
+            ToBits, ToPlanes, Transpose, Trivial, Xchg,
         };
         let name = self.word()?;
         if name == "stack" {
@@ -547,6 +547,7 @@ impl<'a> Tokens<'a> {
             "open_sum" => OpenSum(x),
             "open_to" => OpenTo { x, output: self.named("output")? },
             "mask_of" => MaskOf(x, self.named("groups")?),
+            "own_of" => OwnOf(x, self.named("groups")?),
             "dup_of" => DupOf(x, self.named("groups")?),
             "join" => Join { mask: x, dup: self.value()? },
             "thermometer" => Thermometer { x, block: self.named("block")? },
@@ -578,7 +579,8 @@ fn no_op(name: &str) -> String {
 }
 
 /// Operations whose first token is a value.
-const OPS: [&str; 46] = [
+const OPS: [&str; 47] = [
+    "own_of",
     "open_sum",
     "mask_of",
     "dup_of",

@@ -129,7 +129,7 @@ fn op(op: &Op) -> String {
     use Op::{
         Add, AsAdd2, AsAdd3, Broadcast, Coin, Committee, Concat, Conv2d, Deal, DealMask, Dup,
         DupOf, Extend, FromBits, Gather, Input, Join, Mask, MaskOf, MatMul, Meet, Monomials, Mul,
-        Narrow, Neg, Not, Offset, Open, OpenSum, OpenTo, Own, Pick, Planes, Project, Raise,
+        Narrow, Neg, Not, Offset, Open, OpenSum, OpenTo, Own, OwnOf, Pick, Planes, Project, Raise,
         Reshape, Reshare, Scale, Shr, Slice, Stack, Sub, Sum, Thermometer, ToBits, ToPlanes,
         Transpose, Trivial, Xchg,
     };
@@ -161,7 +161,9 @@ fn op(op: &Op) -> String {
         OpenTo { x, output } => format!("{name} {x} output {output}"),
         Neg(x) | Not(x) | Own(x) | Dup(x) | AsAdd2(x) | AsAdd3(x) | Trivial(x) | Reshare(x)
         | Input(x) | Deal(x) | Xchg(x) | Open(x) | OpenSum(x) => format!("{name} {x}"),
-        MaskOf(x, groups) | DupOf(x, groups) => format!("{name} {x} groups {groups}"),
+        MaskOf(x, groups) | OwnOf(x, groups) | DupOf(x, groups) => {
+            format!("{name} {x} groups {groups}")
+        }
         Join { mask, dup } => format!("{name} {mask} {dup}"),
         Mask { tag, dom, shape: s, groups } => {
             format!("{name} {tag} {} {} groups {groups}", domain(*dom), shape(s))

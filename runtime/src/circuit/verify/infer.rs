@@ -222,6 +222,7 @@ impl Rule<'_> {
                 Type { hold: Hold::Add2, ..x.clone() }
             }
             Op::MaskOf(_, groups) => self.held(Hold::Rep, Hold::Mask)?.grouped(*groups),
+            Op::OwnOf(_, groups) => self.held(Hold::Rep, Hold::Own)?.grouped(*groups),
             Op::DupOf(_, groups) => self.held(Hold::Rep, Hold::Dup)?.grouped(*groups),
             Op::Join { .. } => {
                 let b = self.pair(Hold::Mask, Hold::Dup)?;
@@ -557,7 +558,7 @@ impl Rule<'_> {
 
     fn project(&self, tests: u64) -> Result<Type, TypeError> {
         let [x, coin] = self.args[..] else { return Err(self.holders()) };
-        if !matches!(x.hold, Hold::Rep | Hold::Public) || coin.hold != Hold::Public {
+        if x.hold == Hold::Add3 || coin.hold != Hold::Public {
             return Err(self.holders());
         }
         let words = matches!(x.dom, Dom::Ring(_)) && coin.dom == Dom::Ring(128);
@@ -566,7 +567,7 @@ impl Rule<'_> {
         match x.shape[..] {
             [m, _] if ok => {
                 self.need((1..=MAX_TESTS).contains(&tests), "there are 1 to 1024 tests")?;
-                Ok(Type::new(x.hold, x.dom, [m, tests]))
+                self.layout(x, vec![m, tests], x.lead() == 0)
             }
             _ => Err(self.shape_error("they are [m, d], and coins, which are a scalar")),
         }

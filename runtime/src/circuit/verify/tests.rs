@@ -97,12 +97,13 @@ fn the_sample_has_every_operation() {
         | DealMask(..)
         | Meet { .. }
         | OpenSum(..)
+        | OwnOf(..)
         | Coin => op.name(),
     };
     let c = all_ops();
     let instrs = c.layers.iter().flat_map(|l| l.local.iter().chain(&l.exchange));
     let names: BTreeSet<&str> = instrs.map(|i| listed(&i.op)).collect();
-    assert_eq!(names.len(), 50, "{names:?}");
+    assert_eq!(names.len(), 51, "{names:?}");
 }
 
 /// Applies a change to the small circuit and returns the error.
