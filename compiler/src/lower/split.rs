@@ -34,6 +34,16 @@ fn default_groups(shape: &[u64]) -> u32 {
     }
 }
 
+/// A shape that is repeated along the leading axis of a result that has its rank.
+fn aligned(shape: &[u64], out: &[u64]) -> Vec<u64> {
+    let mut shape = shape.to_vec();
+    let axis = lead(out);
+    if let (true, Some(size)) = (shape.len() == out.len(), shape.get_mut(axis)) {
+        *size = out[axis];
+    }
+    shape
+}
+
 impl Lowering<'_> {
     /// The groups of a value that is in a form of this family.
     fn groups(&self, id: NodeId) -> Option<u32> {
@@ -90,10 +100,34 @@ impl Lowering<'_> {
         s
     }
 
+    /// An operand of an elementwise operation. One that is repeated along the axis that shards are parts of
+    /// is repeated before it is split: each dealer needs a part of its own.
+    fn split_aligned(&mut self, id: NodeId, k: u32, groups: u32, out: &[u64]) -> Split {
+        let shape = aligned(self.graph.shape(id), out);
+        if groups == 1 || shape == self.graph.shape(id) {
+            return self.split_in(id, k, groups);
+        }
+        let x = self.at(id, k);
+        let x = self.emit.broadcast(x, &shape);
+        dealer::split(&mut self.emit, x, groups)
+    }
+
     /// A split operand in the ring that the node reads it in.
     fn split_operand(&mut self, id: NodeId, i: usize, groups: u32) -> Split {
         let k = self.rings.operand(self.graph, self.ranges, id, i);
         self.split_in(self.graph.arg(id, i), k, groups)
+    }
+
+    /// Both operands, aligned if the operation is elementwise.
+    fn split_operands(&mut self, id: NodeId, groups: u32, elementwise: bool) -> [Split; 2] {
+        let out = self.graph.shape(id).to_vec();
+        [0, 1].map(|i| {
+            let k = self.rings.operand(self.graph, self.ranges, id, i);
+            match elementwise {
+                true => self.split_aligned(self.graph.arg(id, i), k, groups, &out),
+                false => self.split_operand(id, i, groups),
+            }
+        })
     }
 
     /// The pair of a node in a ring of k bits, if it has only that and nothing else will settle it.
@@ -116,6 +150,9 @@ impl Lowering<'_> {
 
     /// Whether an operation applies to operands held so, cut between so many groups.
     fn fits(&self, ids: &[NodeId], hold: Hold, groups: u32, op: &C) -> bool {
+        let elementwise = matches!(op, C::Add(..) | C::Sub(..) | C::Mul(..)) && groups > 1;
+        // The shape that operands are aligned to.
+        let most = ids.iter().copied().max_by_key(|&id| self.graph.elements(id));
         let types: Vec<Type> = ids
             .iter()
             .map(|&id| {
@@ -123,7 +160,10 @@ impl Lowering<'_> {
                     Elem::Bit => Dom::Bits(1),
                     _ => Dom::Ring(64),
                 };
-                let shape = self.graph.shape(id).to_vec();
+                let mut shape = self.graph.shape(id).to_vec();
+                if let (true, true, Some(most)) = (elementwise, self.secret(id), most) {
+                    shape = aligned(&shape, self.graph.shape(most));
+                }
                 match self.secret(id) {
                     true => Type::new(hold, dom, shape).grouped(groups),
                     false => Type::new(Hold::Public, dom, shape),
@@ -280,14 +320,17 @@ impl Lowering<'_> {
         };
         let (pa, pb) = (pending(self, a, b), pending(self, b, a));
         if pa.is_none() && pb.is_none() && self.secret(a) && self.secret(b) {
-            let (x, y) = (self.split_in(a, k, groups), self.split_in(b, k, groups));
+            let out = self.graph.shape(id).to_vec();
+            let x = self.split_aligned(a, k, groups, &out);
+            let y = self.split_aligned(b, k, groups, &out);
             return Some(split(dealer::sum(&mut self.emit, &x, &y, minus)));
         }
         // Each operand as a part of the dealer, if it has one, and one of the others.
         let mut parts = [(a, pa), (b, pb)].map(|(x, p)| match p {
             Some(p) => (p.own, p.add2),
             None if self.secret(x) => {
-                let s = self.split_in(x, k, groups);
+                let out = self.graph.shape(id).to_vec();
+                let s = self.split_aligned(x, k, groups, &out);
                 (Some(s.own), s.dup)
             }
             None => (None, self.at(x, k)),
@@ -368,7 +411,7 @@ impl Lowering<'_> {
             return Some(self.product_with_copies(id, groups, op));
         }
         let groups = self.common(id, &args, &op(ValueId(0), ValueId(1)))?;
-        let (x, y) = (self.split_operand(id, 0, groups), self.split_operand(id, 1, groups));
+        let [x, y] = self.split_operands(id, groups, elementwise);
         Some(pair(dealer::product(&mut self.emit, &x, &y, op)))
     }
 
@@ -444,7 +487,7 @@ impl Lowering<'_> {
         let groups = self.common(id, &args, &sub)?;
         let x = match args.map(|x| self.secret(x)) {
             [true, true] => {
-                let (x, y) = (self.split_operand(id, 0, groups), self.split_operand(id, 1, groups));
+                let [x, y] = self.split_operands(id, groups, true);
                 dealer::sum(&mut self.emit, &x, &y, true)
             }
             [true, false] => {
