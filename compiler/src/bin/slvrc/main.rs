@@ -13,6 +13,7 @@ mod explain;
 mod fail;
 mod fmt;
 mod lsp;
+mod memory;
 mod print;
 mod processes;
 mod program;
@@ -21,11 +22,6 @@ mod tensors;
 
 use clap::{Args, Parser, Subcommand};
 use std::process::ExitCode;
-
-/// Runs allocate and free tensors of megabytes all the time: the system's allocator gives each back and
-/// faults its pages in again, which takes longer than the arithmetic.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Checks, compiles and runs robustness checks for secure aggregation.
 #[derive(Parser)]
@@ -90,7 +86,7 @@ pub struct Target {
     pub trust_inputs: bool,
     /// The most memory for the values of one party, as in `8GiB`: a circuit that would take more is
     /// built in blocks that run one after another, which takes more rounds.
-    #[arg(long, value_name = "SIZE", value_parser = memory)]
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
     pub memory: Option<u64>,
     /// The family of protocols: t2 (a dealer for each shard, fewer rounds and bytes) or t1 (symmetric): for
     /// comparison. Both are for semi-honest parties.
@@ -98,7 +94,7 @@ pub struct Target {
     pub protocols: String,
 }
 
-fn memory(text: &str) -> Result<u64, String> {
+fn bytes(text: &str) -> Result<u64, String> {
     let at = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
     let (number, unit) = text.split_at(at);
     let unit: u64 = match unit.to_ascii_lowercase().as_str() {
@@ -112,9 +108,9 @@ fn memory(text: &str) -> Result<u64, String> {
     };
     let number: f64 =
         number.trim().parse().map_err(|_| "a number before the unit, as in `8GiB`")?;
-    let bytes = number * unit as f64;
-    let sensible = bytes >= 1.0 && bytes < 63f64.exp2();
-    if sensible { Ok(bytes as u64) } else { Err("at least one byte, below 2^63".into()) }
+    let size = number * unit as f64;
+    let sensible = size >= 1.0 && size < 63f64.exp2();
+    if sensible { Ok(size as u64) } else { Err("at least one byte, below 2^63".into()) }
 }
 
 fn ring(text: &str) -> Result<u32, String> {
@@ -126,6 +122,7 @@ fn ring(text: &str) -> Result<u32, String> {
 }
 
 fn main() -> ExitCode {
+    memory::tune();
     let cli = Cli::parse();
     let done = match cli.verb {
         Verb::Check(v) => v.run(cli.json),
