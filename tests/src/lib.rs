@@ -1,7 +1,8 @@
 //! What the end-to-end tests share: compiling, inputs from a seed, and the five ways to evaluate a
 //! predicate, from floating point to three parties. [`agree`] compares the last with the first,
-//! [`generate`] makes random programs.
+//! [`accuracy`] trained models with floating point, [`generate`] makes random programs.
 
+pub mod accuracy;
 pub mod agree;
 pub mod generate;
 

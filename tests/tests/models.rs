@@ -4,9 +4,9 @@
 //! The two largest runs print their time and memory; see them with `--nocapture`.
 
 use slvr_runtime::share::encode::{Inputs, RawData};
+use slvr_tests::accuracy::he_weights;
 use slvr_tests::agree::{close, hold};
 use slvr_tests::{Case, Random, compile, compile_files, predicate, random_inputs};
-use slvrc::types::model::Model;
 
 /// Random weights and images for each model.
 const INPUTS: u64 = 20;
@@ -44,38 +44,13 @@ fn logits(given: Given) -> String {
     LOGITS.replace("WEIGHTS", weights).replace("IMAGE", image)
 }
 
-/// Weights as networks have them: those of a layer with n inputs have variance 2 / n (He et al.,
-/// 2015), and statistics of a batch norm are about those of normalised activations.
-fn weights(model: &Model, seed: u64) -> Vec<f64> {
-    let mut random = Random::new(seed);
-    let mut all = Vec::with_capacity(model.len as usize);
-    for param in &model.params {
-        let n: u64 = param.shape.iter().product();
-        let last = param.name.rsplit('.').next().unwrap_or("");
-        let (lo, hi) = match (last, param.shape.as_slice()) {
-            ("running_var", _) => (0.5, 2.0),
-            ("running_mean", _) => (-0.3, 0.3),
-            // The scale of a batch norm: residual sums of many blocks do not grow, as after training.
-            ("weight", [_]) => (0.2, 0.7),
-            ("weight", shape) => {
-                let inputs: u64 = shape.iter().skip(1).product();
-                let a = (6.0 / inputs as f64).sqrt();
-                (-a, a)
-            }
-            _ => (-0.2, 0.2),
-        };
-        all.extend((0..n).map(|_| random.between(lo, hi)));
-    }
-    all
-}
-
 /// Random images, and weights of the case's only model in place of input `name`.
 fn inputs(case: &Case, name: &str, seed: u64) -> Inputs {
     let mut inputs = random_inputs(case.circuit(), seed, 1.0);
     let givers = inputs.sets.iter_mut().flatten().chain([&mut inputs.public]);
     for (member, tensors) in givers.enumerate() {
         if let Some(RawData::F64(v)) = tensors.get_mut(name).map(|t| &mut t.data) {
-            *v = weights(&case.program.models[0], seed.wrapping_mul(1000) + member as u64);
+            *v = he_weights(&case.program.models[0], seed.wrapping_mul(1000) + member as u64);
         }
     }
     inputs
