@@ -1,0 +1,232 @@
+//! The macros that are measured, in both families, as circuits without outputs.
+
+use slvr_runtime::circuit::{
+    Circuit, Dom, Encoding, From, Input, Op, ValueId, verify::verify,
+};
+use slvrc::graph::{Graph, Site};
+use slvrc::lower::dealer::{self, Split, Tuning};
+use slvrc::lower::{Draft, Emit, comparison, selection, truncation};
+use slvrc::schedule::schedule;
+use slvrc::syntax::ast::Span;
+
+/// Fraction bits.
+pub const FRACTION: u32 = 16;
+
+/// Which protocols.
+#[derive(Clone, Copy)]
+pub enum Family {
+    /// T1.
+    Symmetric,
+    /// T2, chosen for a network.
+    Dealer(Tuning),
+}
+
+/// What a macro leaves.
+#[derive(Clone, Copy)]
+pub enum Result {
+    /// A replicated value.
+    Rep(ValueId),
+    /// What one party knows and what the other two know.
+    Split(Split),
+}
+
+/// Values of the inputs: two numbers as signed words, and a bit.
+#[derive(Clone, Copy)]
+pub struct Given {
+    pub x: i64,
+    pub y: i64,
+    pub c: bool,
+}
+
+/// A macro.
+pub struct Macro {
+    /// As in docs/src/protocols.md.
+    pub name: &'static str,
+    /// Inputs are below 2^this.
+    pub magnitude: u32,
+    /// Emits it for x, y and c. `groups` as in a type.
+    pub emit: fn(&mut Emit, [ValueId; 3], Family, u32) -> Result,
+    /// Whether a result is right.
+    pub right: fn(Given, u64) -> bool,
+    /// Rounds and bits in all that docs/src/protocols.md states for T1.
+    pub symmetric: &'static str,
+    /// The same for T2.
+    pub dealer: &'static str,
+}
+
+/// All of them.
+pub const MACROS: [Macro; 8] = [
+    Macro {
+        name: "product",
+        magnitude: 62,
+        emit: |e, [x, y, _], family, groups| match family {
+            Family::Symmetric => Result::Rep(e.multiply(x, y)),
+            Family::Dealer(_) => Result::Split(multiplied(e, x, y, groups)),
+        },
+        right: |g, z| z == (g.x as u64).wrapping_mul(g.y as u64),
+        symmetric: "1, 192",
+        dealer: "1, 128",
+    },
+    Macro {
+        name: "truncation",
+        magnitude: 61,
+        emit: |e, [x, _, _], family, groups| match family {
+            Family::Symmetric => Result::Rep(truncation::exact(e, x, FRACTION)),
+            Family::Dealer(_) => {
+                let x = dealer::split(e, x, groups);
+                Result::Split(dealer::truncate(e, &x, FRACTION, 64))
+            }
+        },
+        right: |g, z| is_truncated(g.x, z),
+        symmetric: "2, 112",
+        dealer: "2, 48",
+    },
+    Macro {
+        name: "product, truncation",
+        magnitude: 30,
+        emit: |e, [x, y, _], family, groups| match family {
+            Family::Symmetric => {
+                let z = e.multiply(x, y);
+                Result::Rep(truncation::exact(e, z, FRACTION))
+            }
+            Family::Dealer(_) => {
+                let z = multiplied(e, x, y, groups);
+                Result::Split(dealer::truncate(e, &z, FRACTION, 64))
+            }
+        },
+        right: |g, z| is_truncated(g.x * g.y, z),
+        symmetric: "3, 304",
+        dealer: "2, 176",
+    },
+    Macro {
+        name: "comparison, 64 bits",
+        magnitude: 62,
+        emit: |e, [x, y, _], family, groups| {
+            let d = e.add(Op::Sub(x, y));
+            match family {
+                Family::Symmetric => Result::Rep(comparison::negative(e, d, 64)),
+                Family::Dealer(tuning) => {
+                    let d = dealer::split(e, d, groups);
+                    let negative = dealer::negative(e, &d, 64, tuning);
+                    Result::Split(dealer::settle(e, negative))
+                }
+            }
+        },
+        right: |g, z| z == u64::from(g.x < g.y),
+        symmetric: "8, 607",
+        dealer: "",
+    },
+    Macro {
+        name: "comparison, 25 bits",
+        magnitude: 23,
+        emit: |e, [x, y, _], family, groups| {
+            let d = e.add(Op::Sub(x, y));
+            match family {
+                Family::Symmetric => Result::Rep(comparison::negative(e, d, 25)),
+                Family::Dealer(tuning) => {
+                    let d = dealer::split(e, d, groups);
+                    let negative = dealer::negative(e, &d, 25, tuning);
+                    Result::Split(dealer::settle(e, negative))
+                }
+            }
+        },
+        right: |g, z| z == u64::from(g.x < g.y),
+        symmetric: "7, 220",
+        dealer: "",
+    },
+    Macro {
+        name: "product, truncation, ReLU on 25 bits",
+        magnitude: 12,
+        emit: |e, [x, y, _], family, groups| match family {
+            Family::Symmetric => {
+                let z = e.multiply(x, y);
+                let negative = comparison::negative(e, z, 25);
+                let keep = e.add(Op::Not(negative));
+                let z = truncation::exact(e, z, FRACTION);
+                Result::Rep(selection::inject(e, keep, z))
+            }
+            Family::Dealer(tuning) => {
+                let z = multiplied(e, x, y, groups);
+                let negative = dealer::negative(e, &z, 25, tuning);
+                let keep = dealer::not(e, negative);
+                let keep = dealer::settle(e, keep);
+                let z = dealer::truncate(e, &z, FRACTION, 64);
+                let kept = dealer::inject(e, &keep, &z);
+                Result::Split(dealer::settle(e, kept))
+            }
+        },
+        right: |g, z| if g.x * g.y < 0 { z == 0 } else { is_truncated(g.x * g.y, z) },
+        symmetric: "10, 780",
+        dealer: "",
+    },
+    Macro {
+        name: "bit to word",
+        magnitude: 62,
+        emit: |e, [_, _, c], family, groups| match family {
+            Family::Symmetric => Result::Rep(selection::to_word(e, c, 64)),
+            Family::Dealer(_) => {
+                let c = dealer::split(e, c, groups);
+                let word = dealer::to_word(e, &c, 64);
+                Result::Split(dealer::settle(e, word))
+            }
+        },
+        right: |g, z| z == u64::from(g.c),
+        symmetric: "2, 192",
+        dealer: "2, 192",
+    },
+    Macro {
+        name: "bit injection",
+        magnitude: 62,
+        emit: |e, [x, _, c], family, groups| match family {
+            Family::Symmetric => Result::Rep(selection::inject(e, c, x)),
+            Family::Dealer(_) => {
+                let (c, x) = (dealer::split(e, c, groups), dealer::split(e, x, groups));
+                let chosen = dealer::inject(e, &c, &x);
+                Result::Split(dealer::settle(e, chosen))
+            }
+        },
+        right: |g, z| z == if g.c { g.x as u64 } else { 0 },
+        symmetric: "2, 256",
+        dealer: "2, 256",
+    },
+];
+
+/// A product, settled.
+fn multiplied(e: &mut Emit, x: ValueId, y: ValueId, groups: u32) -> Split {
+    let (x, y) = (dealer::split(e, x, groups), dealer::split(e, y, groups));
+    let z = dealer::product(e, &x, &y, Op::Mul);
+    dealer::settle(e, z)
+}
+
+/// One of the two integers next to x / 2^f.
+fn is_truncated(x: i64, z: u64) -> bool {
+    let floor = x >> FRACTION;
+    let ceil = floor + i64::from(x & ((1 << FRACTION) - 1) != 0);
+    [floor, ceil].contains(&(z as i64))
+}
+
+/// A circuit of one macro over n elements, with inputs x, y, c.
+pub fn circuit(of: &Macro, n: u64, family: Family, groups: u32) -> (Circuit, Result) {
+    let mut e = Emit::default();
+    let doms = [Dom::Ring(64), Dom::Ring(64), Dom::Bits(1)];
+    let values = doms.map(|dom| e.input(true, dom, vec![1, n]));
+    let result = (of.emit)(&mut e, values, family, groups);
+    let input = |(name, value): (&str, ValueId)| {
+        let no_limit = Encoding::Fixed { frac: 0, lo: -1.0, hi: 1.0, shift: 0, norm: f64::INFINITY };
+        let encoding = if name == "c" { Encoding::Int { lo: 0, hi: 2 } } else { no_limit };
+        let (name, shape, fields) = (name.into(), vec![n], vec![]);
+        Input { name, from: From::Each(0), encoding, shape, fields, value }
+    };
+    let inputs = ["x", "y", "c"].into_iter().zip(values).map(input).collect();
+    let blocks = vec![0; e.instrs.len()];
+    let draft = Draft { emit: e, blocks, inputs, outputs: vec![], checks: vec![] };
+    let site = Site { name: of.name.into(), line: 0, span: Span::default() };
+    // Its nodes are private, so it is not made by an expression.
+    let mut graph = Graph::default();
+    graph.name = "Macro".into();
+    graph.sites = vec![site];
+    graph.parties = vec![("Client".into(), 1)];
+    let circuit = schedule(&graph, draft);
+    verify(&circuit).expect("well formed");
+    (circuit, result)
+}
