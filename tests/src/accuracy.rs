@@ -79,6 +79,21 @@ impl Answer {
         gaps.fold(0.0, |most, gap| if gap <= most { most } else { gap })
     }
 
+    /// Root of the mean square difference of the logits.
+    ///
+    /// # Panics
+    /// If the answers are of different numbers of logits.
+    pub fn mean_distance(&self, other: &Answer) -> f64 {
+        assert_eq!(self.logits.len(), other.logits.len(), "as many logits");
+        let squares = self.logits.iter().zip(&other.logits).map(|(a, b)| (a - b).powi(2));
+        (squares.sum::<f64>() / self.logits.len() as f64).sqrt()
+    }
+
+    /// The largest absolute value of any logit.
+    pub fn largest(&self) -> f64 {
+        self.logits.iter().fold(0.0, |most, z| z.abs().max(most))
+    }
+
     /// By how much the largest logit of image `i` exceeds the second largest.
     ///
     /// # Panics

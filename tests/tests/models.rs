@@ -6,7 +6,7 @@
 use slvr_runtime::share::encode::{Inputs, RawData};
 use slvr_tests::accuracy::he_weights;
 use slvr_tests::agree::{close, hold};
-use slvr_tests::{Case, Random, compile, compile_files, predicate, random_inputs};
+use slvr_tests::{Case, compile, compile_files, predicate, random_inputs};
 
 /// Random weights and images for each model.
 const INPUTS: u64 = 20;
