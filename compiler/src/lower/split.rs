@@ -336,8 +336,7 @@ impl Lowering<'_> {
             None => (None, self.at(x, k)),
         });
         let whole = |e: &mut super::Emit, v: ValueId, shape: &[u64]| {
-            let v = if e.ty(v).shape == shape { v } else { e.add(C::Broadcast(v, shape.to_vec())) };
-            v
+            if e.ty(v).shape == shape { v } else { e.add(C::Broadcast(v, shape.to_vec())) }
         };
         let shape = self.graph.shape(id).to_vec();
         let own = match (parts[0].0, parts[1].0) {
