@@ -30,7 +30,12 @@ fn blocks_take_less_memory_and_compute_the_same() {
         let blocked = within(Some(budget));
         assert!(peak(&blocked) <= budget, "{} of {budget}", peak(&blocked));
         assert!(rounds(&blocked) > rounds(&whole));
-        assert!((bytes(&blocked) / bytes(&whole) - 1.0).abs() < 0.02, "{}", bytes(&blocked));
+        assert!(
+            (bytes(&blocked) / bytes(&whole) - 1.0).abs() < 0.02,
+            "{} and {}",
+            bytes(&blocked),
+            bytes(&whole)
+        );
         let found = blocked.circuit_clear(&inputs, &[7], 1);
         assert!(distance(&expected, &found) < 1e-3, "{}", distance(&expected, &found));
     }

@@ -8,16 +8,19 @@ use proptest::test_runner::{Config, TestRunner};
 use slvr_runtime::circuit::text as circuit_text;
 use slvr_runtime::circuit::traffic::Traffic;
 use slvr_tests::generate::{Generated, program};
-use slvr_tests::{coarse_inputs, compile};
+use slvr_tests::{coarse_inputs, compile_with};
 use slvrc::graph::text as graph_text;
+use slvrc::lower::dealer::Tuning;
+use slvrc::pipeline::Options;
 
-fn agree(choices: &[u8], seed: u64) {
+fn agree(choices: &[u8], seed: u64, how: Options) {
     let Generated { text, bindings } = program(choices);
     let bindings: Vec<(&str, &str)> =
         bindings.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
-    let why = |stage: &str| format!("{stage}\ninput seed {seed}, sizes {bindings:?}\n{text}");
+    let why =
+        |stage: &str| format!("{stage}\ninput seed {seed}, sizes {bindings:?}, {how:?}\n{text}");
 
-    let case = compile(&text, &bindings);
+    let case = compile_with(&text, &bindings, how);
     let inputs = coarse_inputs(case.circuit(), seed);
     let report = case.parties(&inputs, seed);
     let parties: Vec<Vec<f64>> = report.outputs.iter().map(|o| o.values.clone()).collect();
@@ -60,14 +63,23 @@ fn agree(choices: &[u8], seed: u64) {
     assert_eq!(once, twice, "{}", why("format"));
 }
 
-#[test]
-fn random_programs_agree_at_every_stage() {
-    let cases = std::env::var("SLVR_PROGRAMS").ok().and_then(|n| n.parse().ok()).unwrap_or(300);
+/// Both families of protocols: the dealer-style one for fewest rounds, that for fewest bits, and T1.
+fn families() -> [Options; 3] {
+    let tuned = |latency, bandwidth| Options {
+        dealer: Some(Tuning { latency, bandwidth }),
+        ..Options::default()
+    };
+    [tuned(0.01, 1e12), tuned(0.0, 1e6), Options { dealer: None, ..Options::default() }]
+}
+
+/// `SLVR_PROGRAMS` of them, or `few`.
+fn random_programs_agree(few: u32, how: Options) {
+    let cases = std::env::var("SLVR_PROGRAMS").ok().and_then(|n| n.parse().ok()).unwrap_or(few);
     let config = Config { cases, failure_persistence: None, ..Config::default() };
     let mut runner = TestRunner::new(config);
     let strategy = (proptest::collection::vec(any::<u8>(), 0..160), any::<u64>());
     let done = runner.run(&strategy, |(choices, seed)| {
-        agree(&choices, seed);
+        agree(&choices, seed, how);
         Ok(())
     });
     if let Err(e) = done {
@@ -75,10 +87,25 @@ fn random_programs_agree_at_every_stage() {
     }
 }
 
+#[test]
+fn random_programs_agree_at_every_stage() {
+    random_programs_agree(200, families()[0]);
+}
+
+#[test]
+fn random_programs_of_fewest_bits_agree() {
+    random_programs_agree(50, families()[1]);
+}
+
+#[test]
+fn random_programs_of_family_t1_agree() {
+    random_programs_agree(100, families()[2]);
+}
+
 /// The string of no choices, and some that once mattered.
 #[test]
 fn small_programs_agree() {
     for choices in [&[][..], &[1, 1, 1], &[3, 3, 2, 3, 4, 4, 9, 9, 0]] {
-        agree(choices, 1);
+        families().map(|how| agree(choices, 1, how));
     }
 }

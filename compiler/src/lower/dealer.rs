@@ -439,3 +439,6 @@ impl Emit {
         self.fresh_mask(ty.dom, ty.shape, ty.groups)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -25,6 +25,8 @@ mod inputs;
 pub mod rings;
 pub mod selection;
 mod split;
+#[cfg(test)]
+mod trial;
 pub mod truncation;
 
 pub use emit::{Draft, Emit};

@@ -15,6 +15,7 @@
 //! | [`xchg`] | `Add2 -> Rep` | the two to each other |
 //! | [`meet`] | `Add2, Mask -> Dup` | the two to each other |
 //! | [`open`] | `Rep -> Public` | every party to the next |
+//! | [`open_sum`] | `Add3 -> Public` | every party to both others |
 //! | [`open_to`] | `Add3 ->` a receiver | every party to the receiver |
 //! | [`coin`] | `-> Public` | every party to the next |
 //! | [`mask`] | `-> Mask`, local | none |

@@ -126,7 +126,8 @@ pub fn check_steps(circuit: &Circuit, recorded: &[Recorder; 3]) {
                 | Op::Deal(x)
                 | Op::DealMask(x)
                 | Op::Xchg(x)
-                | Op::Open(x) => operand(x),
+                | Op::Open(x)
+                | Op::OpenSum(x) => operand(x),
                 Op::Join { mask, dup } => {
                     let mut x = operand(mask);
                     x.add_assign(&operand(dup));

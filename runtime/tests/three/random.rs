@@ -272,7 +272,10 @@ impl Generator {
             30 => Some(Op::AsAdd2(x)),
             31 => Some(Op::AsAdd3(x)),
             32 => Some(Op::Trivial(x)),
-            33 => Some(Op::Open(x)),
+            33 => Some(match ty.hold {
+                Hold::Add3 => Op::OpenSum(x),
+                _ => Op::Open(x),
+            }),
             34 => Some(Op::Coin),
             35 => {
                 self.next_layer();
@@ -327,6 +330,7 @@ impl Generator {
             if self.below(2) == 0 {
                 let hold = self.b.ty(v).hold;
                 let op = match hold {
+                    Hold::Add3 if self.below(8) == 0 => Op::OpenSum(v),
                     Hold::Add3 => Op::Reshare(v),
                     Hold::Own if self.below(2) == 0 => Op::Input(v),
                     Hold::Own => Op::Deal(v),
@@ -475,6 +479,7 @@ fn the_generator_reaches_every_operation() {
         "deal",
         "xchg",
         "open",
+        "open_sum",
         "coin",
         "mask_of",
         "dup_of",

@@ -11,7 +11,7 @@ use slvr_runtime::party::session::{Options, run_outcome};
 use slvr_runtime::party::{Direction, Held, Recorded, Recorder};
 use slvr_runtime::protocol::{Context, complement, input};
 use slvr_runtime::ring::{Data, Dom};
-use slvr_runtime::share::{PairSeeds, Prss, RunId, Seed, next};
+use slvr_runtime::share::{PairSeeds, Prss, RunId, Seed, next, prev};
 use std::collections::BTreeMap;
 
 const LIMIT: f64 = 400.0;
@@ -81,6 +81,10 @@ fn histograms(name: &str, value: u128, seed: u64) -> BTreeMap<String, Histogram>
             }
             "open" => {
                 b.round(Op::Open(x), Hold::Public);
+            }
+            "open_sum" => {
+                let z = bare(&mut b, x, Op::AsAdd3(x), Hold::Add3, value);
+                b.round(Op::OpenSum(z), Hold::Public);
             }
             "open_to" => {
                 let z = bare(&mut b, x, Op::AsAdd3(x), Hold::Add3, value);
@@ -295,6 +299,45 @@ fn comparison_view() {
 #[test]
 fn open_view() {
     uniform_and_independent("open");
+}
+
+#[test]
+fn open_sum_view() {
+    uniform_and_independent("open_sum");
+}
+
+/// The two words that a party gets are tied by the output alone: their difference is uniform, and the
+/// simulator computes one from the other, the own word and the output.
+#[test]
+fn an_opened_sum_tells_no_more() {
+    let mut differences: BTreeMap<usize, Histogram> = BTreeMap::new();
+    for run in 0..RUNS {
+        let mut b = Builder::new();
+        let x = b.secret(8, &[1, N], &[5; N as usize]);
+        let z = bare(&mut b, x, Op::AsAdd3(x), Hold::Add3, 5);
+        let out = b.round(Op::OpenSum(z), Hold::Public);
+        let (circuit, encoded) = b.finish();
+        let options = Options { seed: Some(3000 + run), record: true, ..Options::default() };
+        let recorded = run_outcome(&circuit, encoded, &options).unwrap().recorded.unwrap();
+        let values = values(&recorded);
+        for (p, party) in recorded.iter().enumerate() {
+            let got = |peer| message(party, "open_sum", Direction::Received, peer);
+            let sent = |peer| message(party, "open_sum", Direction::Sent, peer);
+            let (one, other) = (got(next(p)), got(prev(p)));
+            assert_eq!(sent(next(p)), sent(prev(p)));
+            let Held::One(out) = &values[p][&out] else { panic!("replicated") };
+            let words = bytes(out).into_iter().zip(one).zip(other).zip(sent(next(p)));
+            let h = differences.entry(p).or_insert([0; 256]);
+            for (((out, &one), &other), own) in words {
+                assert_eq!((out, one), (15, out.wrapping_sub(other).wrapping_sub(*own)));
+                h[one.wrapping_sub(other) as usize] += 1;
+            }
+        }
+    }
+    for (p, h) in &differences {
+        let chi = chi_squared(h);
+        assert!(chi < LIMIT, "party {p}: chi-squared {chi}");
+    }
 }
 
 #[test]

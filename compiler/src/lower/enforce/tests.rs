@@ -1,135 +1,10 @@
 //! Every macro in the clear and among three parties, on words that no honest client would give.
 
 use super::*;
-use slvr_runtime::circuit::traffic::Traffic;
-use slvr_runtime::circuit::verify::verify;
-use slvr_runtime::circuit::{Check, Circuit, Encoding, From, Input, Layer, Output, PartySet, Site};
+use crate::lower::dealer::{Pair, Tuning};
+use crate::lower::trial::{Answer, run};
 use slvr_runtime::clear;
-use slvr_runtime::party::session::{Options, run_outcome};
 use slvr_runtime::ring::{Data, fixed};
-use slvr_runtime::share::encode::Encoded;
-
-/// What a circuit of one input gives.
-struct Made {
-    /// Of the check, if there is one.
-    admitted: Vec<bool>,
-    /// Revealed words, if there is an output.
-    words: Vec<u128>,
-    traffic: Traffic,
-}
-
-/// What a macro makes of the input.
-enum Answer {
-    /// Public bits of the clients.
-    Bits(ValueId),
-    /// Replicated words.
-    Words(ValueId),
-}
-
-/// Runs a macro on words of the clients, first axis `m`, in the clear with several splits and among
-/// three parties; all must agree if `exact`.
-fn run(
-    dom: Dom,
-    shape: &[u64],
-    words: &[u128],
-    exact: bool,
-    make: impl Fn(&mut Emit, ValueId) -> Answer,
-) -> Made {
-    let mut e = Emit::default();
-    let x = e.input(true, dom, shape.to_vec());
-    let made = make(&mut e, x);
-    let (m, each) = (shape[0], shape[1..].iter().product::<u64>());
-    let set = |name: &str, size| PartySet { name: name.into(), size };
-    let encoding = match dom {
-        Dom::Ring(_) => {
-            Encoding::Fixed { frac: 0, lo: -1.0, hi: 1.0, shift: 0, norm: f64::INFINITY }
-        }
-        Dom::Bits(_) => Encoding::Int { lo: 0, hi: 2 },
-    };
-    let mut circuit = Circuit {
-        name: "T".into(),
-        sizes: vec![],
-        parties: vec![set("Client", m), set("Server", 1)],
-        inputs: vec![Input {
-            name: "x".into(),
-            from: From::Each(0),
-            encoding,
-            shape: shape[1..].to_vec(),
-            fields: vec![],
-            value: x,
-        }],
-        consts: vec![],
-        types: vec![],
-        sites: vec![Site { name: "t".into(), line: 0 }],
-        layers: vec![],
-        outputs: vec![],
-        checks: vec![],
-    };
-    match made {
-        Answer::Bits(value) => circuit.checks.push(Check { set: 0, value }),
-        Answer::Words(y) => {
-            let ty = e.ty(y).clone();
-            circuit.outputs.push(Output {
-                name: "y".into(),
-                to: 1,
-                shape: ty.shape.clone(),
-                ring: ty.bits(),
-                frac: 0,
-                factor: 1.0,
-                divisor: 1.0,
-                fields: vec![],
-            });
-            let y = e.add(Op::AsAdd3(y));
-            e.open_to(y, 0);
-        }
-    }
-    // Each instruction as early as it can be, as the scheduler does.
-    let mut ready = vec![0; e.types.len()];
-    for i in &e.instrs {
-        let at = i.op.operands().iter().map(|v| ready[v.index()]).max().unwrap_or(0);
-        if let Some(out) = i.out {
-            ready[out.index()] = at + usize::from(i.op.is_interactive());
-        }
-        circuit.layers.resize(circuit.layers.len().max(at + 1), Layer::default());
-        let layer = &mut circuit.layers[at];
-        let to = if i.op.is_interactive() { &mut layer.exchange } else { &mut layer.local };
-        to.push(i.clone());
-    }
-    circuit.types = e.types;
-    circuit.consts = e.consts;
-    verify(&circuit).expect("well formed");
-
-    let data = Data::from_u128s(dom, words);
-    let member = |i: u64| {
-        let range = (i * each) as usize..((i + 1) * each) as usize;
-        vec![(0, data.slice(range))]
-    };
-    let encoded = Encoded { sets: vec![(0..m).map(member).collect()], ..Encoded::default() };
-    let options = Options { seed: Some(5), ..Options::default() };
-    let outcome = run_outcome(&circuit, encoded, &options).expect("set up");
-    let report = outcome.report(&circuit).expect("three parties");
-    let revealed = |outputs: &[slvr_runtime::share::reveal::Revealed]| {
-        outputs.first().map_or(Vec::new(), |o| o.words.to_u128s())
-    };
-    let made = Made {
-        admitted: report.admitted.first().map_or(Vec::new(), |(_, bits)| bits.clone()),
-        words: revealed(&report.outputs),
-        traffic: Traffic::of(&circuit),
-    };
-    assert_eq!(report.bytes_sent, made.traffic.bytes);
-    if exact {
-        for seed in 0..4 {
-            let options = clear::Options { seed, coins: &report.coins, trace: false };
-            let plain = clear::evaluate(&circuit, vec![data.clone()], &options).expect("clear");
-            let bits = plain.admitted.first().map_or(Vec::new(), |(_, bits)| bits.clone());
-            assert_eq!(
-                (bits, revealed(&plain.outputs)),
-                (made.admitted.clone(), made.words.clone())
-            );
-        }
-    }
-    made
-}
 
 /// Which clients a test admits.
 fn admitted(
@@ -143,6 +18,27 @@ fn admitted(
         Answer::Bits(admit(e, valid))
     })
     .admitted
+}
+
+/// The same in the dealer-style family: with few levels and with many, one dealer and several.
+fn by_dealer(
+    dom: Dom,
+    shape: &[u64],
+    words: &[u128],
+    test: impl Fn(&mut Emit, ValueId, u32, Tuning) -> Pair,
+) -> Vec<bool> {
+    let few_levels = Tuning { latency: 1.0, bandwidth: f64::INFINITY };
+    let few_bits = Tuning { latency: 0.0, bandwidth: 1.0 };
+    let several = if shape[0] >= 3 { shape[0] as u32 } else { 1 };
+    let [a, b] = [(few_levels, several), (few_bits, 1)].map(|(tuning, groups)| {
+        let made = run(dom, shape, words, true, |e, x| {
+            let valid = test(e, x, groups, tuning);
+            Answer::Bits(dealer::admit(e, vec![valid], tuning))
+        });
+        made.admitted
+    });
+    assert_eq!(a, b);
+    a
 }
 
 #[test]
@@ -161,6 +57,8 @@ fn exactly_one_bit_of_every_row() {
     let words: Vec<u128> = clients.iter().flat_map(|c| c.0).collect();
     let want: Vec<bool> = clients.iter().map(|c| c.1).collect();
     assert_eq!(admitted(Dom::Bits(1), &[8, 2, 3], &words, one_hot), want);
+    let dealt = |e: &mut Emit, x, groups, t| dealer::one_hot_words(e, x, 32, groups, t).1;
+    assert_eq!(by_dealer(Dom::Bits(1), &[8, 2, 3], &words, dealt), want);
 }
 
 /// Numbers of classes at the borders of a word and of a power of two; so many bits set that their
@@ -174,6 +72,8 @@ fn no_number_of_bits_passes_for_one() {
         let want: Vec<bool> = counts.iter().map(|&n| n == 1).collect();
         let shape = [classes + 1, classes];
         assert_eq!(admitted(Dom::Bits(1), &shape, &words, one_hot), want, "{classes} classes");
+        let dealt = |e: &mut Emit, x, groups, t| dealer::one_hot_words(e, x, 8, groups, t).1;
+        assert_eq!(by_dealer(Dom::Bits(1), &shape, &words, dealt), want, "{classes} classes");
     }
 }
 
@@ -183,6 +83,11 @@ fn words_of_a_label() {
         let bits = [0, 1, 0, 1, 1, 0, 0, 0];
         let made =
             run(Dom::Bits(1), &[2, 4], &bits, true, |e, x| Answer::Words(one_hot_words(e, x, k).0));
+        assert_eq!(made.words, bits);
+        let made = run(Dom::Bits(1), &[2, 4], &bits, true, |e, x| {
+            let tuning = Tuning { latency: 0.0, bandwidth: 1.0 };
+            Answer::Words(dealer::one_hot_words(e, x, k, 1, tuning).0)
+        });
         assert_eq!(made.words, bits);
     }
 }
@@ -217,6 +122,10 @@ fn ranges_hold_for_every_word() {
         let n = xs.len() as u64;
         let got = admitted(Dom::Ring(k), &[n, 1], &xs, |e, x| in_range(e, x, lo, hi));
         assert_eq!(got, want, "{k} bits, {lo} to {hi}");
+        let got = by_dealer(Dom::Ring(k), &[n, 1], &xs, |e, x, groups, t| {
+            dealer::in_range(e, x, (lo, hi), groups, t)
+        });
+        assert_eq!(got, want, "{k} bits, {lo} to {hi}, by a dealer");
     }
 }
 
@@ -227,6 +136,10 @@ fn all_elements_of_a_client_count() {
         xs[6 + bad] = 8;
         let got = admitted(Dom::Ring(64), &[2, 3, 2], &xs, |e, x| in_range(e, x, 3, 7));
         assert_eq!(got, [true, false], "element {bad}");
+        let got = by_dealer(Dom::Ring(64), &[2, 3, 2], &xs, |e, x, groups, t| {
+            dealer::in_range(e, x, (3, 7), groups, t)
+        });
+        assert_eq!(got, [true, false], "element {bad}, by a dealer");
     }
 }
 
@@ -238,6 +151,49 @@ fn conjunctions() {
         let words: Vec<u128> = (0..rows).flat_map(|i| (0..n).map(move |j| bit(i, j))).collect();
         let want: Vec<bool> = (0..rows).map(|i| (0..n).all(|j| bit(i, j) == 1)).collect();
         assert_eq!(admitted(Dom::Bits(1), &[rows, n], &words, and_all), want, "{n} bits");
+    }
+}
+
+/// Up to [`FEW`] bits are multiplied, of more the zeros are counted.
+#[test]
+fn conjunctions_by_dealers() {
+    for n in [1, 2, 3, 9, 10, 11, 63, 64, 65, 127, 128, 255, 256, 257] {
+        // All ones, one zero in turn, all zeros.
+        let rows = n.min(30) + 2;
+        let bit = |i: u64, j: u64| u128::from(i == 0 || i > 1 && j != (i - 2) * (n / (rows - 2)));
+        let words: Vec<u128> = (0..rows).flat_map(|i| (0..n).map(move |j| bit(i, j))).collect();
+        let want: Vec<bool> = (0..rows).map(|i| i == 0).collect();
+        let got = by_dealer(Dom::Bits(1), &[rows, n], &words, |e, x, groups, t| {
+            let x = crate::lower::dealer::split(e, x, groups);
+            let add2 = e.add(Op::AsAdd2(x.dup));
+            dealer::and_all(e, Pair { own: Some(x.own), add2 }, t)
+        });
+        assert_eq!(got, want, "{n} bits");
+    }
+}
+
+/// Of a set's several inputs each has its say.
+#[test]
+fn all_bits_of_a_client_count() {
+    for n in [1u64, 2, 5] {
+        let rows = 1 << n;
+        let words: Vec<u128> =
+            (0..rows).flat_map(|i| (0..n).map(move |j| u128::from(i >> j & 1))).collect();
+        let made = run(Dom::Bits(1), &[rows, n], &words, true, |e, x| {
+            let x = crate::lower::dealer::split(e, x, 1);
+            let column = |e: &mut Emit, start, v| {
+                let v = e.add(Op::Slice { x: v, axis: 1, start, len: 1, step: 1 });
+                e.add(Op::Reshape(v, vec![rows]))
+            };
+            let valid = (0..n).map(|j| {
+                let (own, dup) = (column(e, j, x.own), column(e, j, x.dup));
+                Pair { own: Some(own), add2: e.add(Op::AsAdd2(dup)) }
+            });
+            let valid = valid.collect();
+            Answer::Bits(dealer::admit(e, valid, Tuning { latency: 0.0, bandwidth: 1.0 }))
+        });
+        let want: Vec<bool> = (0..rows).map(|i| i == rows - 1).collect();
+        assert_eq!(made.admitted, want);
     }
 }
 
@@ -262,6 +218,11 @@ fn short_vectors_pass_and_long_ones_do_not() {
     let got = admitted(Dom::Ring(64), &[clients, d / 3, 3], &words, |e, x| {
         let coin = e.coin();
         short(e, x, coin, p.tests, p.threshold)
+    });
+    assert_eq!(got, [true, true, true, false, false, false, false]);
+    let got = by_dealer(Dom::Ring(64), &[clients, d / 3, 3], &words, |e, x, groups, t| {
+        let coin = e.coin();
+        dealer::short(e, x, coin, (p.tests, p.threshold), groups, t)
     });
     assert_eq!(got, [true, true, true, false, false, false, false]);
 }

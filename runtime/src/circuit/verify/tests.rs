@@ -416,6 +416,9 @@ fn operands_that_no_rule_takes() {
         "%51 = project %38 %45 tests 3 : B7[2,3]",
         "%51 = project %18 %45 tests 3 : add3.A64[2,3]",
         "open_to %40 output 0",
+        "%72 = open_sum %40 : pub.A64[2,3,4]",
+        "%72 = open_sum %47 : pub.A64[2,3,4]",
+        "%72 = open_sum %48 : A64[2,3,4]",
         // Splits, masks and groups.
         "%54 = mask_of %40 groups 3 : mask.g2.A64[2,3,4]",
         "%54 = mask_of %40 groups 4294967295 : mask.g2.A64[2,3,4]",
