@@ -122,7 +122,7 @@ fn invariant_14_masks_are_used_once() {
         let ty = c.types[69].clone();
         c.types.push(ty);
         let op = Op::Meet { x: v(68), mask: v(61) };
-        Instr { out: Some(v(72)), op, site: 0 }
+        Instr { out: Some(v(c.types.len() as u32 - 1)), op, site: 0 }
     };
     // Twice in one exchange, and in a later one.
     bad(
