@@ -1,8 +1,6 @@
 //! The macros that are measured, in both families, as circuits without outputs.
 
-use slvr_runtime::circuit::{
-    Circuit, Dom, Encoding, From, Input, Op, ValueId, verify::verify,
-};
+use slvr_runtime::circuit::{Circuit, Dom, Encoding, From, Input, Op, ValueId, verify::verify};
 use slvrc::graph::{Graph, Site};
 use slvrc::lower::dealer::{self, Split, Tuning};
 use slvrc::lower::{Draft, Emit, comparison, selection, truncation};
@@ -212,7 +210,8 @@ pub fn circuit(of: &Macro, n: u64, family: Family, groups: u32) -> (Circuit, Res
     let values = doms.map(|dom| e.input(true, dom, vec![1, n]));
     let result = (of.emit)(&mut e, values, family, groups);
     let input = |(name, value): (&str, ValueId)| {
-        let no_limit = Encoding::Fixed { frac: 0, lo: -1.0, hi: 1.0, shift: 0, norm: f64::INFINITY };
+        let no_limit =
+            Encoding::Fixed { frac: 0, lo: -1.0, hi: 1.0, shift: 0, norm: f64::INFINITY };
         let encoding = if name == "c" { Encoding::Int { lo: 0, hi: 2 } } else { no_limit };
         let (name, shape, fields) = (name.into(), vec![n], vec![]);
         Input { name, from: From::Each(0), encoding, shape, fields, value }

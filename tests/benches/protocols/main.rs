@@ -36,7 +36,9 @@ fn main() {
     let n = args.iter().find_map(|a| a.parse().ok()).unwrap_or(1_000_000u64);
     let profile = args.iter().any(|a| a == "profile");
     let only = args.iter().find(|a| a.parse::<u64>().is_err() && *a != "profile");
-    println!("| macro | family | rounds | bits per element in all | stated: rounds, bits | s | s of T1 / s | processor s | of T1 / this |");
+    println!(
+        "| macro | family | rounds | bits per element in all | stated: rounds, bits | s | s of T1 / s | processor s | of T1 / this |"
+    );
     println!("|---|---|---|---|---|---|---|---|---|");
     for of in MACROS.iter().filter(|m| only.is_none_or(|o| m.name.contains(o.as_str()))) {
         measure(of, n, profile);
