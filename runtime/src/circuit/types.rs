@@ -144,6 +144,9 @@ pub fn lead(shape: &[u64]) -> usize {
     shape.iter().position(|&d| d != 1).unwrap_or(shape.len().saturating_sub(1))
 }
 
+/// From so many groups on, shards begin at multiples of 64 of them: a percent more or less.
+const MANY_GROUPS: u32 = 1 << 14;
+
 /// Where the three shards of a tensor lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lanes {
@@ -154,7 +157,8 @@ pub struct Lanes {
 }
 
 impl Lanes {
-    /// Elements of each shard. With groups, each shard has a third of them, rounded; without,
+    /// Elements of each shard. With groups, each shard has a third of them, rounded (of 2^14 groups and
+    /// more, to a multiple of 64); without,
     /// boundaries are multiples of 64, so that a shard of a bit plane starts at a word, and tiny
     /// tensors fall into the first shards only.
     pub fn ranges(self) -> [Range<usize>; 3] {
@@ -169,7 +173,9 @@ impl Lanes {
     /// The first group of shard i.
     fn cut(self, i: u32) -> u32 {
         // Below 2^32, since i is at most 3.
-        ((u64::from(self.groups) * u64::from(i) + 1) / 3) as u32
+        let cut = ((u64::from(self.groups) * u64::from(i) + 1) / 3) as u32;
+        // Of many groups 64 are little, and where shards of bits begin at a word nothing is shifted.
+        if i < 3 && self.groups >= MANY_GROUPS { cut / 64 * 64 } else { cut }
     }
 
     /// Groups of one shard; 0 where it is not cut between groups.
@@ -206,6 +212,8 @@ mod tests {
             (70, 10, [0..21, 21..49, 49..70]),
             (12, 3, [0..4, 4..8, 8..12]),
             (5, 1, [0..0, 0..5, 5..5]),
+            (1_000_000, 1_000_000, [0..333_312, 333_312..666_624, 666_624..1_000_000]),
+            (32_768, 16_384, [0..10_880, 10_880..21_760, 21_760..32_768]),
         ] {
             let lanes = Lanes { n, groups };
             assert_eq!(lanes.ranges(), want);

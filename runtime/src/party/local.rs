@@ -8,11 +8,15 @@ use super::registers::{Held, Registers};
 use crate::circuit::{Circuit, Hold, Lanes, Op, Shape, ValueId, lead};
 use crate::clear::plain::{self, Arg};
 use crate::protocol::committee::committee;
-use crate::protocol::{Context, assemble, complement, join, mask};
+use crate::protocol::{Context, assemble, complement, join, join_parts, mask};
 use crate::ring::layout::{self, IndexOutOfRange};
 use crate::ring::{Data, Dom, Planes, carry, low_mask};
 use crate::share::{Rep, next, prev};
+use std::ops::Range;
 use std::sync::Arc;
+
+/// A part of a tensor.
+type Part<'a> = (&'a Data, Range<usize>);
 
 /// The result of a local instruction at a party.
 pub(super) fn eval(
@@ -377,13 +381,11 @@ impl<'a> Cx<'a> {
     fn own(&self, v: ValueId) -> Data {
         let (x, lanes) = (self.regs.rep(v), self.lanes(self.out));
         if self.hold(v) == Hold::Mask {
-            let [mut a, y1, ..] = mask::parts(x, lanes, self.me);
-            a.add_assign(&y1);
-            return a;
+            return mask::own(x, lanes, self.me);
         }
         let shard = lanes.ranges()[self.me].clone();
         let mut a = x.first.slice(shard.clone());
-        a.add_assign(&x.second.slice(shard));
+        a.add_part(&x.second, shard);
         a
     }
 
@@ -391,8 +393,8 @@ impl<'a> Cx<'a> {
     /// where it is r + 2.
     fn dup(&self, x: &Rep) -> Data {
         let s = self.lanes(self.out).ranges();
-        let one = x.second.slice(s[prev(self.me)].clone());
-        join(&one, &x.first.slice(s[next(self.me)].clone()), self.me)
+        let one = (&*x.second, s[prev(self.me)].clone());
+        join_parts(one, (&*x.first, s[next(self.me)].clone()), self.me)
     }
 
     /// Of a replicated value x_{r+1} where this party is r + 1, x_{r+2} + x_r where it is r + 2; of a mask
@@ -404,14 +406,13 @@ impl<'a> Cx<'a> {
         }
         let x = self.regs.rep(v);
         if self.hold(v) == Hold::Mask {
-            let [_, _, before, after] = mask::parts(x, lanes, self.me);
-            return join(&before, &after, self.me);
+            return mask::others(x, lanes, self.me);
         }
         let s = lanes.ranges();
-        let one = x.first.slice(s[prev(self.me)].clone());
-        let mut two = x.first.slice(s[next(self.me)].clone());
-        two.add_assign(&x.second.slice(s[next(self.me)].clone()));
-        join(&one, &two, self.me)
+        let (one, two) = (s[prev(self.me)].clone(), s[next(self.me)].clone());
+        let mut sum = x.first.slice(two.clone());
+        sum.add_part(&x.second, two);
+        join_parts((&*x.first, one), (&sum, 0..sum.len()), self.me)
     }
 
     /// What this party stores of a value, and zeros elsewhere.
@@ -429,11 +430,19 @@ impl<'a> Cx<'a> {
     /// The components from the two parts of the split: x_{r+2} is the part b.
     fn join(&self, a: ValueId, b: ValueId) -> Rep {
         let (lanes, me) = (self.lanes(a), self.me);
-        let [y0, y1, before, after] = mask::parts(self.regs.rep(a), lanes, me);
-        let dup = self.regs.one(b);
+        let (mask, dup) = (self.regs.rep(a), self.regs.one(b));
+        let at = mask::Places::new(lanes, me);
         let (one, two) = complement(lanes, me);
-        let place = |own: &Data, before: &Data, after: &Data| assemble(own, before, after, me);
-        Rep::new(place(&y0, &before, &dup.slice(two)), place(&y1, &dup.slice(one), &after))
+        let place = |own: Part<'_>, before: Part<'_>, after: Part<'_>| {
+            let mut parts = [own.clone(), own.clone(), own];
+            parts[prev(me)] = before;
+            parts[next(me)] = after;
+            Data::join(&parts)
+        };
+        Rep::new(
+            place((&*mask.first, at.own_first), (&*mask.first, at.before), (dup, two)),
+            place((&*mask.second, at.own_second), (dup, one), (&*mask.second, at.after)),
+        )
     }
 
     /// x_{r+2} = d, the other components 0: (0, 0) in this party's own shard, (0, d) where it is

@@ -27,8 +27,8 @@ use crate::share::prev;
 
 /// v - rho of this party's shard, to P_{i-1} = P_{i+2}.
 pub fn message(cx: Context<'_>, v: &Data, lanes: Lanes) -> Message {
-    let mut hidden = v.clone();
-    hidden.sub_assign(&cx.next(v.dom(), &lanes.stream(cx.me())));
+    let mut hidden = cx.next(v.dom(), &lanes.stream(cx.me()));
+    hidden.sub_from(v);
     Message { to_prev: Some(hidden), ..Message::default() }
 }
 

@@ -21,18 +21,26 @@
 //!
 //! **Leakage.** None.
 
-use super::{Context, in_order, places};
+use super::{Context, in_order, join_parts, places};
 use crate::circuit::Lanes;
 use crate::ring::{Data, Dom};
 use crate::share::{Rep, next, prev};
+use std::ops::Range;
 
 /// This party's words of a fresh mask.
 pub fn fresh(cx: Context<'_>, dom: Dom, lanes: Lanes) -> Rep {
-    let me = cx.me();
-    let first = |r: usize| cx.prev(dom, &lanes.stream(r));
-    let second = |r: usize| cx.next(dom, &lanes.stream(r));
+    let (me, s) = (cx.me(), cx.mask());
     // As r + 1 of shard i - 1 the word is shared with party i - 1; as r + 2 of shard i + 1 with i + 1.
-    make(me, [&first(me), &first(prev(me))], [&second(me), &second(next(me))])
+    let parts = |other| ordered(me, other).map(|r| lanes.stream(r));
+    Rep::new(
+        cx.prss.parts_with_prev(s, dom, parts(prev(me))),
+        cx.prss.parts_with_next(s, dom, parts(next(me))),
+    )
+}
+
+/// Two shards in the order of their indices.
+fn ordered(a: usize, b: usize) -> [usize; 2] {
+    [a.min(b), a.max(b)]
 }
 
 /// From the words of the own shard and of the other one: first words of shards i and i - 1, second words
@@ -47,17 +55,45 @@ pub(crate) fn make(me: usize, first: [&Data; 2], second: [&Data; 2]) -> Rep {
 /// The part a of a replicated value.
 pub fn of(x: &Rep, lanes: Lanes, me: usize) -> Rep {
     let s = lanes.ranges();
-    let first = |r: usize| x.first.slice(s[r].clone());
-    let second = |r: usize| x.second.slice(s[r].clone());
-    make(me, [&first(me), &first(prev(me))], [&second(me), &second(next(me))])
+    let part = |x: &Data, other: usize| {
+        let [a, b] = ordered(me, other).map(|r| s[r].clone());
+        Data::join(&[(x, a), (x, b)])
+    };
+    Rep::new(part(&x.first, prev(me)), part(&x.second, next(me)))
 }
 
-/// The words of a mask, taken apart: of the own shard y_r and y_{r+1}; y_{r+1} of shard i - 1; y_r of shard
-/// i + 1.
-pub fn parts(mask: &Rep, lanes: Lanes, me: usize) -> [Data; 4] {
-    let [own, other] = places(lanes, me, prev(me));
-    let (y0, before) = (mask.first.slice(own), mask.first.slice(other));
-    let [own, other] = places(lanes, me, next(me));
-    let (y1, after) = (mask.second.slice(own), mask.second.slice(other));
-    [y0, y1, before, after]
+/// Where the words of a mask lie: of the own shard y_r in the first words and y_{r+1} in the second; of
+/// shard i - 1 y_{r+1}, in the first words; of shard i + 1 y_r, in the second.
+pub struct Places {
+    /// y_r of the own shard, in the first words.
+    pub own_first: Range<usize>,
+    /// y_{r+1} of the own shard, in the second words.
+    pub own_second: Range<usize>,
+    /// Of shard i - 1, in the first words.
+    pub before: Range<usize>,
+    /// Of shard i + 1, in the second words.
+    pub after: Range<usize>,
+}
+
+impl Places {
+    /// For a party and the mask's shards.
+    pub fn new(lanes: Lanes, me: usize) -> Self {
+        let [own_first, before] = places(lanes, me, prev(me));
+        let [own_second, after] = places(lanes, me, next(me));
+        Places { own_first, own_second, before, after }
+    }
+}
+
+/// a of the own shard.
+pub fn own(mask: &Rep, lanes: Lanes, me: usize) -> Data {
+    let at = Places::new(lanes, me);
+    let mut a = mask.first.slice(at.own_first);
+    a.add_part(&mask.second, at.own_second);
+    a
+}
+
+/// y_{r+1} of shard i - 1 and y_r of shard i + 1, as a value that is additive between two.
+pub fn others(mask: &Rep, lanes: Lanes, me: usize) -> Data {
+    let at = Places::new(lanes, me);
+    join_parts((&mask.first, at.before), (&mask.second, at.after), me)
 }

@@ -22,7 +22,8 @@
 //!
 //! **Leakage.** None: t - a is uniform to both, given all they hold.
 
-use super::{Context, Incoming, Message, join, mask, part, pieces};
+use super::mask::Places;
+use super::{Context, Incoming, Message, join, part, pieces};
 use crate::circuit::Lanes;
 use crate::ring::Data;
 use crate::share::Rep;
@@ -31,9 +32,9 @@ use crate::share::Rep;
 pub fn message(cx: Context<'_>, t: &Data, a: &Rep, lanes: Lanes) -> Message {
     let me = cx.me();
     let (mut m1, mut m2) = pieces(t, lanes, me);
-    let [_, _, before, after] = mask::parts(a, lanes, me);
-    m1.sub_assign(&before);
-    m2.sub_assign(&after);
+    let at = Places::new(lanes, me);
+    m1.sub_part(&a.first, at.before);
+    m2.sub_part(&a.second, at.after);
     Message { to_next: Some(m1), to_prev: Some(m2), ..Message::default() }
 }
 

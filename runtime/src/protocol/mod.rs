@@ -196,11 +196,16 @@ pub(crate) fn places(lanes: Lanes, a: usize, b: usize) -> [Range<usize>; 2] {
 
 /// The inverse of `pieces`: shards me - 1 and me + 1 in the order of their indices.
 pub fn join(before: &Data, after: &Data, me: usize) -> Data {
-    if prev(me) < next(me) {
-        Data::concat(&[before, after])
-    } else {
-        Data::concat(&[after, before])
-    }
+    join_parts((before, 0..before.len()), (after, 0..after.len()), me)
+}
+
+/// The same of parts of tensors.
+pub(crate) fn join_parts(
+    before: (&Data, Range<usize>),
+    after: (&Data, Range<usize>),
+    me: usize,
+) -> Data {
+    if prev(me) < next(me) { Data::join(&[before, after]) } else { Data::join(&[after, before]) }
 }
 
 /// A whole tensor from what belongs to shard me, me - 1 and me + 1.

@@ -180,40 +180,61 @@ impl Data {
         }
     }
 
+    /// self = o - self (xor on bits).
+    pub fn sub_from(&mut self, o: &Data) {
+        match (&mut *self, o) {
+            (Data::Ring(a), Data::Ring(b)) => zip_words!((a, b), (a, b) => {
+                zip_assign(a, b, |x, y| y.wsub(x))
+            }),
+            _ => self.add_assign(o),
+        }
+    }
+
+    /// self += the elements of a range of o.
+    pub fn add_part(&mut self, o: &Data, r: Range<usize>) {
+        match (&mut *self, o) {
+            (Data::Ring(a), Data::Ring(b)) => zip_words!((a, b), (a, b) => {
+                zip_assign(a, &b[r], |x, y| x.wadd(y))
+            }),
+            (Data::Bits(a), Data::Bits(b)) if starts_words(b, &r) => {
+                assert!(a.width() == b.width() && a.len() == r.len(), "bits of different sizes");
+                let words = r.start / 64..r.end.div_ceil(64);
+                for j in 0..a.width() as usize {
+                    zip_assign(a.plane_mut(j), &b.plane(j)[words.clone()], |x, y| x ^ y);
+                }
+                a.mask_tail();
+            }
+            _ => self.add_assign(&o.slice(r)),
+        }
+    }
+
+    /// self -= the elements of a range of o.
+    pub fn sub_part(&mut self, o: &Data, r: Range<usize>) {
+        match (&mut *self, o) {
+            (Data::Ring(a), Data::Ring(b)) => zip_words!((a, b), (a, b) => {
+                zip_assign(a, &b[r], |x, y| x.wsub(y))
+            }),
+            _ => self.add_part(o, r),
+        }
+    }
+
     /// Elements of a range, which must be inside.
     pub fn slice(&self, r: Range<usize>) -> Data {
-        match self {
-            Data::Ring(w) => Data::Ring(each_word!(w, v => Word::wrap(v[r].to_vec()))),
-            Data::Bits(p) => {
-                assert!(r.start <= r.end && r.end <= p.len(), "range out of bounds");
-                let mut out = Planes::zeros(p.width(), r.len());
-                for j in 0..p.width() as usize {
-                    bits::copy(out.plane_mut(j), 0, p.plane(j), r.start, r.len());
-                }
-                Data::Bits(out)
-            }
-        }
+        Data::join(&[(self, r)])
     }
 
     /// One after another; at least one, all of one domain.
     pub fn concat(xs: &[&Data]) -> Data {
-        let n = xs.iter().map(|x| x.len()).sum();
+        Data::join(&xs.iter().map(|x| (*x, 0..x.len())).collect::<Vec<_>>())
+    }
+
+    /// Elements of ranges, which must be inside, one after another; at least one, all of one domain.
+    pub fn join(xs: &[(&Data, Range<usize>)]) -> Data {
+        let n = xs.iter().map(|(_, r)| r.len()).sum();
         match xs {
             [] => panic!("concat of nothing"),
-            [Data::Ring(w), ..] => each_word!(w, v => concat(v, n, xs)),
-            [Data::Bits(first), ..] => {
-                let mut out = Planes::zeros(first.width(), n);
-                let mut at = 0;
-                for x in xs {
-                    let Data::Bits(p) = x else { mixed() };
-                    assert_eq!(p.width(), first.width(), "bits of different widths");
-                    for j in 0..p.width() as usize {
-                        bits::copy(out.plane_mut(j), at, p.plane(j), 0, p.len());
-                    }
-                    at += p.len();
-                }
-                Data::Bits(out)
-            }
+            [(Data::Ring(w), _), ..] => each_word!(w, v => join(v, n, xs)),
+            [(Data::Bits(first), _), ..] => Data::Bits(join_bits(first.width(), n, xs)),
         }
     }
 
@@ -229,12 +250,9 @@ impl Data {
 
     /// 2^(k' - k) x as a word of Z_2^k', k' >= k. Rings only.
     pub fn raise(&self, k: u32) -> Data {
-        let mut out = self.resize(k);
-        let up = k.saturating_sub(self.dom().bits());
-        if up > 0 {
-            out.scale(1 << up);
-        }
-        out
+        let Data::Ring(w) = self else { mixed() };
+        let up = k.saturating_sub(w.bits());
+        Data::Ring(with_width!(k, T => T::wrap(each_word!(w, v => raise::<_, T>(v, up)))))
     }
 
     fn resize(&self, k: u32) -> Data {
@@ -321,6 +339,15 @@ fn shift<T: Word>(v: &[T], n: u32) -> Vec<T> {
     map_to(v, |x| x.shr(n % T::BITS))
 }
 
+fn raise<T: Word, U: Word>(v: &[T], up: u32) -> Vec<U> {
+    let c = U::from_u128(1 << up);
+    if T::BITS <= 64 || U::BITS <= 64 {
+        map_to(v, |x| U::from_u64(x.to_u64()).wmul(c))
+    } else {
+        map_to(v, |x| U::from_u128(x.to_u128()).wmul(c))
+    }
+}
+
 fn resize<T: Word, U: Word>(v: &[T]) -> Vec<U> {
     if T::BITS <= 64 || U::BITS <= 64 {
         map_to(v, |x| U::from_u64(x.to_u64()))
@@ -329,18 +356,61 @@ fn resize<T: Word, U: Word>(v: &[T]) -> Vec<U> {
     }
 }
 
-fn concat<T: Word>(_first: &[T], n: usize, xs: &[&Data]) -> Data {
+fn join<T: Word>(_first: &[T], n: usize, xs: &[(&Data, Range<usize>)]) -> Data {
     let mut out = Vec::with_capacity(n);
-    for x in xs {
+    for (x, r) in xs {
         match x {
             Data::Ring(w) => match T::of(w) {
-                Some(v) => out.extend_from_slice(v),
+                Some(v) => out.extend_from_slice(&v[r.clone()]),
                 None => mixed(),
             },
             Data::Bits(_) => mixed(),
         }
     }
     Data::Ring(T::wrap(out))
+}
+
+/// Whether a range, which must be inside, begins at a word of the planes.
+fn starts_words(p: &Planes, r: &Range<usize>) -> bool {
+    assert!(r.start <= r.end && r.end <= p.len(), "range out of bounds");
+    r.start.is_multiple_of(64)
+}
+
+fn join_bits(w: u32, n: usize, xs: &[(&Data, Range<usize>)]) -> Planes {
+    let mut parts: Vec<(&Planes, Range<usize>)> = Vec::with_capacity(xs.len());
+    for (x, r) in xs {
+        let Data::Bits(p) = *x else { mixed() };
+        assert_eq!(p.width(), w, "bits of different widths");
+        if !r.is_empty() {
+            parts.push((p, r.clone()));
+        }
+    }
+    let last = parts.len().saturating_sub(1);
+    let whole = |(i, (p, r)): (usize, &(&Planes, Range<usize>))| {
+        starts_words(p, r) && (i == last || r.len().is_multiple_of(64))
+    };
+    if parts.iter().enumerate().all(whole) {
+        // Whole words: every plane is written once, and nothing is cleared before.
+        let mut words = Vec::with_capacity(w as usize * n.div_ceil(64));
+        for j in 0..w as usize {
+            for (p, r) in &parts {
+                words.extend_from_slice(&p.plane(j)[r.start / 64..r.end.div_ceil(64)]);
+            }
+        }
+        return match Planes::from_words(w, n, words) {
+            Some(planes) => planes,
+            None => unreachable!("all parts but the last are whole words"),
+        };
+    }
+    let mut out = Planes::zeros(w, n);
+    let mut at = 0;
+    for (p, r) in parts {
+        for j in 0..w as usize {
+            bits::copy(out.plane_mut(j), at, p.plane(j), r.start, r.len());
+        }
+        at += r.len();
+    }
+    out
 }
 
 impl fmt::Debug for Data {
@@ -408,6 +478,21 @@ mod tests {
             let parts = [d.slice(0..a), d.slice(a..b), d.slice(b..xs.len())];
             prop_assert_eq!(parts[1].to_u128s(), d.to_u128s()[a..b].to_vec());
             prop_assert!(Data::concat(&[&parts[0], &parts[1], &parts[2]]) == d);
+            // Some of them as they are, from words' and from other places.
+            for (a, b) in [(a, b), (a / 64 * 64, b), (a / 64 * 64, b / 64 * 64)] {
+                let middle = d.slice(a..b);
+                prop_assert!(Data::join(&[(&d, a..b), (&d, 0..a)])
+                    == Data::concat(&[&middle, &d.slice(0..a)]));
+                let mut sum = middle.clone();
+                sum.add_part(&d, a..b);
+                let mut want = middle.clone();
+                want.add_assign(&middle);
+                prop_assert!(sum == want);
+                sum.sub_part(&d, a..b);
+                prop_assert!(sum == middle);
+                sum.sub_from(&want);
+                prop_assert!(sum == middle);
+            }
         }
 
         #[test]

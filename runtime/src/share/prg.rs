@@ -6,6 +6,7 @@ use rand_core::{Rng, SeedableRng};
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 use std::fmt;
+use std::ops::Range;
 use zeroize::Zeroize;
 
 /// 16 secret bytes from which streams are derived. Never printed; wiped when dropped.
@@ -147,15 +148,49 @@ impl Prg {
         }
     }
 
+    /// Several ranges of a stream, each as [`Prg::draw`] draws it, one after another.
+    pub fn draw_parts(&self, stream: Stream, dom: Dom, parts: [Range<usize>; 2]) -> Data {
+        let [a, b] = parts;
+        if a.is_empty() || b.is_empty() {
+            let one = if a.is_empty() { b } else { a };
+            return self.draw(stream, dom, one.start, one.len());
+        }
+        match dom {
+            Dom::Ring(k) => {
+                for r in [&a, &b] {
+                    debug_assert!(r.start.is_multiple_of(64), "streams are cut at multiples of 64");
+                    self.record(stream, r.start, r.len());
+                }
+                let size = k as usize / 8;
+                Data::Ring(with_width!(k, T => {
+                    let mut out = vec![T::ZERO; a.len() + b.len()];
+                    let (first, second) = out.split_at_mut(a.len());
+                    self.fill(stream, a.start * size, first);
+                    self.fill(stream, b.start * size, second);
+                    T::wrap(out)
+                }))
+            }
+            Dom::Bits(_) => {
+                let [a, b] = [a, b].map(|r| self.draw(stream, dom, r.start, r.len()));
+                Data::concat(&[&a, &b])
+            }
+        }
+    }
+
     /// n words from byte `at` of the stream on.
     fn words<T: Word>(&self, stream: Stream, at: usize, n: usize) -> Vec<T> {
-        let size = T::BITS as usize / 8;
         let mut out = vec![T::ZERO; n];
+        self.fill(stream, at, &mut out);
+        out
+    }
+
+    /// Words from byte `at` of the stream on.
+    fn fill<T: Word>(&self, stream: Stream, at: usize, out: &mut [T]) {
+        let size = T::BITS as usize / 8;
         out.par_chunks_mut(CHUNK / size).enumerate().for_each(|(i, words)| {
             let mut rng = self.at(stream, at + i * CHUNK);
             T::fill_le(words, |bytes| rng.fill_bytes(bytes));
         });
-        out
     }
 
     /// Uniform bytes of a stream from its start; for setup and for public sampling.
@@ -229,6 +264,11 @@ mod tests {
             let (b, a) = (g.draw(MASK, dom, 128, 172), g.draw(MASK, dom, 0, 128));
             if let Dom::Ring(_) = dom {
                 assert!(Data::concat(&[&a, &b]) == whole);
+            }
+            for parts in [[128..300, 0..128], [0..64, 192..300], [64..64, 128..300]] {
+                let one = |r: &Range<usize>| prg().draw(MASK, dom, r.start, r.len());
+                let want = Data::concat(&[&one(&parts[0]), &one(&parts[1])]);
+                assert!(prg().draw_parts(MASK, dom, parts) == want);
             }
             let again = prg();
             assert!(again.draw(MASK, dom, 0, 128) == a && again.draw(MASK, dom, 128, 172) == b);

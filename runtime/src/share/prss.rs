@@ -6,6 +6,7 @@
 
 use super::{Prg, Purpose, RunId, Seed, Stream};
 use crate::ring::{Data, Dom};
+use std::ops::Range;
 
 /// The two seeds of a party.
 #[derive(Clone, Debug)]
@@ -55,6 +56,16 @@ impl Prss {
     /// Elements start .. start + n of the stream that P_{i-1} also derives.
     pub fn with_prev(&self, s: Stream, dom: Dom, start: usize, n: usize) -> Data {
         self.prev.draw(s, dom, start, n)
+    }
+
+    /// Ranges of the stream that P_{i+1} also derives, one after another.
+    pub fn parts_with_next(&self, s: Stream, dom: Dom, parts: [Range<usize>; 2]) -> Data {
+        self.next.draw_parts(s, dom, parts)
+    }
+
+    /// Ranges of the stream that P_{i-1} also derives, one after another.
+    pub fn parts_with_prev(&self, s: Stream, dom: Dom, parts: [Range<usize>; 2]) -> Data {
+        self.prev.draw_parts(s, dom, parts)
     }
 
     /// A key that P_{i+1} also derives.

@@ -88,7 +88,13 @@ pub fn mask_words(held: &Held, lanes: Lanes, party: usize) -> [Data; 4] {
     for (x, other) in [(&words.first, prev(party)), (&words.second, next(party))] {
         assert_eq!(x.len(), lanes.len(party) + lanes.len(other), "a mask at party {party}");
     }
-    mask::parts(words, lanes, party)
+    let at = mask::Places::new(lanes, party);
+    [
+        words.first.slice(at.own_first),
+        words.second.slice(at.own_second),
+        words.first.slice(at.before),
+        words.second.slice(at.after),
+    ]
 }
 
 /// The part a (own) or b (dup) of a replicated value, shard by shard.
