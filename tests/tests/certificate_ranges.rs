@@ -58,13 +58,13 @@ fn ranges_contain_what_happens() {
     }
 }
 
-/// The ranges are of use on real networks: what is proven fits 128 bits for LeNet-5, and 64 with cuts
-/// for ResNet-18.
+/// The ranges are of use on real networks: 64 bits suffice for LeNet-5 with few cuts and for ResNet-18
+/// with more.
 #[test]
 fn networks_fit() {
     let lenet =
         compile(predicate("slvr_accuracy"), &[("M", "LeNet5"), ("m", "4"), ("c", "1"), ("b", "2")]);
-    assert_eq!(lenet.compiled.top, None);
+    assert!(lenet.compiled.top.is_some_and(|top| top >= 12), "{:?}", lenet.compiled.top);
     let resnet = compile(
         predicate("slvr_accuracy"),
         &[("M", "ResNet18"), ("m", "4"), ("c", "1"), ("b", "2")],

@@ -332,10 +332,10 @@ impl<'a> Cx<'a> {
     fn project(&self, x: ValueId, coin: ValueId, tests: u64) -> Held {
         let coin = self.regs.one(coin).get_u128(0);
         let one = |second: bool| {
-            let (part, shape) = self.arg(x, second);
-            if part.is_empty() {
-                return Data::zeros(part.dom(), 0);
+            if self.stores_nothing(second) {
+                return self.nothing();
             }
+            let (part, shape) = self.arg(x, second);
             let [sums] = plain::project([part], &shape, coin, tests);
             sums
         };
