@@ -187,7 +187,7 @@ pub fn write<T: Serialize>(to: &mut impl Write, message: &T) -> io::Result<()> {
     to.flush()
 }
 
-/// Reads what [`write`] wrote. Memory grows with what comes, not with what is announced.
+/// Reads what [`write()`] wrote. Memory grows with what comes, not with what is announced.
 ///
 /// # Errors
 ///
