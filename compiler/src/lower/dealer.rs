@@ -140,12 +140,21 @@ pub fn product(e: &mut Emit, x: &Split, y: &Split, op: impl Fn(ValueId, ValueId)
     Pair { own: Some(own), add2: e.add(Op::Add(left, right)) }
 }
 
+/// A truncated value.
+#[derive(Clone, Copy, Debug)]
+pub struct Truncated {
+    /// In Z_2^k'.
+    pub whole: Split,
+    /// The same modulo 2^(k-f) only, in no round, where `whole` takes one.
+    pub low: Option<Split>,
+}
+
 /// x / 2^f in Z_2^k', as [`super::truncation::exact`]: one of the two integers next to it. |x| <
 /// 2^(k-2) - 2^f.
 ///
 /// Modulo 2^(k-f) the shifted parts add up to the result by themselves; only what is above needs the
 /// product of two bits, modulo 2^(k'-k+f).
-pub fn truncate(e: &mut Emit, x: &Split, f: u32, to: u32) -> Split {
+pub fn truncate(e: &mut Emit, x: &Split, f: u32, to: u32) -> Truncated {
     let k = e.ty(x.own).bits();
     let b = e.add(Op::Offset(x.dup, (1 << (k - 2)) + (1 << f) - 1));
     let high_a = e.add(Op::Shr(x.own, f));
@@ -153,16 +162,17 @@ pub fn truncate(e: &mut Emit, x: &Split, f: u32, to: u32) -> Split {
     let minus = 0u128.wrapping_sub(1 << (k - 2 - f));
     let narrow = |e: &mut Emit, v| if to < k { e.add(Op::Narrow(v, to)) } else { v };
     let (own, dup) = (narrow(e, high_a), narrow(e, high_b));
+    let low = Split { own, dup: e.add(Op::Offset(dup, minus & low_mask(to))), mask: None };
     if to <= k - f {
-        let dup = e.add(Op::Offset(dup, minus & low_mask(to)));
-        return Split { own, dup, mask: None };
+        return Truncated { whole: low, low: None };
     }
     let wraps = wrap(e, x.own, b, to - (k - f));
     let (own_wrap, dup_wrap) = (raise(e, wraps.own, to, k - f), raise(e, wraps.dup, to, k - f));
     let own = e.add(Op::Add(own, own_wrap));
     let dup = e.add(Op::Add(dup, dup_wrap));
     let constant = minus.wrapping_sub(1 << (k - f)) & low_mask(to);
-    Split { own, dup: e.add(Op::Offset(dup, constant)), mask: None }
+    let whole = Split { own, dup: e.add(Op::Offset(dup, constant)), mask: None };
+    Truncated { whole, low: Some(low) }
 }
 
 /// x / 2^s as a word of a larger ring, as [`super::enforce::lift`]; `to` > k.
@@ -221,13 +231,16 @@ pub struct Plan {
     pub opened: u64,
 }
 
+/// How much longer than the fastest plan a shallower one may take.
+const NEARLY: f64 = 1.05;
+
 /// Most levels of a tree.
 const MOST_LEVELS: u32 = 6;
 
 impl Plan {
     /// The plan of fewest bits with at most so many levels, `None` if there is none.
     fn with_levels(n: u32, most: u32) -> Option<Plan> {
-        let plans = (1..=4).filter_map(|block: u32| {
+        let plans = (1..=8).filter_map(|block: u32| {
             let leaves = n.div_ceil(block);
             let code = |b: u32| (1u64 << b) - 1;
             let rest = n % block;
@@ -245,8 +258,11 @@ impl Plan {
             p.levels.len() as f64 * tuning.latency + bits / 8.0 * elements as f64 / tuning.bandwidth
         };
         let plans = (0..=MOST_LEVELS).filter_map(|most| Plan::with_levels(n, most));
-        // There is always one of six levels: 10^6 leaves.
-        plans.min_by(|a, b| time(a).total_cmp(&time(b))).unwrap_or_else(|| Plan {
+        let plans: Vec<Plan> = plans.collect();
+        let best = plans.iter().map(time).fold(f64::INFINITY, f64::min);
+        // A level is more than its latency: every party waits for the slowest there. The shallowest of the
+        // plans that are nearly as fast. There is always one of six levels: 10^6 leaves.
+        plans.into_iter().find(|p| time(p) <= NEARLY * best).unwrap_or_else(|| Plan {
             block: 4,
             levels: Vec::new(),
             dealt: 0,

@@ -58,6 +58,15 @@ struct Held {
     split: Option<Split>,
     /// Part a, and words of the other two that they have not exchanged.
     pair: Option<Pair>,
+    /// Parts that add up to the value modulo 2^bits only, one round before `split`.
+    low: Option<Low>,
+}
+
+/// A split that is right in its low bits.
+#[derive(Clone, Copy, Debug)]
+struct Low {
+    split: Split,
+    bits: u32,
 }
 
 struct Lowering<'a> {

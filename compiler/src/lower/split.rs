@@ -7,7 +7,7 @@
 //! split, with the same dealers, as long as operations go shard by shard.
 
 use super::dealer::{self, Pair, Split, Tuning};
-use super::{Held, Lowering, word};
+use super::{Held, Low, Lowering, word};
 use crate::certify::ranges::signed_bits;
 use crate::graph::{NodeId, Op};
 use crate::types::Elem;
@@ -98,6 +98,29 @@ impl Lowering<'_> {
         let s = dealer::lift(&mut self.emit, &x, 0, k);
         self.lifted.insert((id, k, groups), s);
         s
+    }
+
+    /// The same for what reads its low `width` bits only: these may be there a round earlier.
+    fn split_low(&mut self, id: NodeId, k: u32, groups: u32, width: u32) -> Split {
+        match self.low_in(id, k, groups) {
+            Some(low) if width <= low.bits => low.split,
+            _ => self.split_in(id, k, groups),
+        }
+    }
+
+    /// What there is of a node's low bits in a ring of k bits.
+    fn low_in(&mut self, id: NodeId, k: u32, groups: u32) -> Option<Low> {
+        let low = self.held[id.index()].low?;
+        let ty = self.emit.ty(low.split.own);
+        let (own, same) = (ty.bits(), ty.groups == groups);
+        if !same || own < k {
+            return None;
+        }
+        let split = match own == k {
+            true => low.split,
+            false => dealer::linear(&mut self.emit, &low.split, |v| C::Narrow(v, k)),
+        };
+        Some(Low { split, bits: low.bits.min(k) })
     }
 
     /// An operand of an elementwise operation. One that is repeated along the axis that shards are parts of
@@ -204,7 +227,10 @@ impl Lowering<'_> {
             return Some(pair(Pair { own, add2: self.emit.add(op(p.add2)) }));
         }
         let s = self.split_in(x, k, groups);
-        Some(split(dealer::linear(&mut self.emit, &s, op)))
+        let low = self.low_in(x, k, groups);
+        let low = low.map(|l| Low { split: dealer::linear(&mut self.emit, &l.split, op), ..l });
+        let s = dealer::linear(&mut self.emit, &s, op);
+        Some(Held { split: Some(s), low, ..Held::default() })
     }
 
     /// A node in this family; `None` where it is not, or where nothing speaks for it.
@@ -270,7 +296,10 @@ impl Lowering<'_> {
                 let groups =
                     self.groups(args[0]).unwrap_or_else(|| default_groups(g.shape(args[0])));
                 let x = self.split_operand(id, 0, groups);
-                Some(split(dealer::truncate(&mut self.emit, &x, *by, k)))
+                let bits = self.emit.ty(x.own).bits() - by;
+                let cut = dealer::truncate(&mut self.emit, &x, *by, k);
+                let low = cut.low.map(|split| Low { split, bits });
+                Some(Held { split: Some(cut.whole), low, ..Held::default() })
             }
             Op::Lt | Op::Eq => {
                 let (x, width) = self.split_difference(id)?;
@@ -289,8 +318,9 @@ impl Lowering<'_> {
             Op::Gate if self.cut(id) => Some(Held::default()),
             Op::Gate => {
                 let groups = self.common(id, &args, &C::Mul(ValueId(0), ValueId(1)))?;
-                let s = self.split_operand(id, 1, groups);
                 let width = self.ranges.bits(args[1]);
+                let ring = self.rings.operand(g, self.ranges, id, 1);
+                let s = self.split_low(args[1], ring, groups, width);
                 let negative = dealer::negative(&mut self.emit, &s, width, tuning);
                 let keep = dealer::not(&mut self.emit, negative);
                 let keep = dealer::settle(&mut self.emit, keep);
@@ -323,7 +353,17 @@ impl Lowering<'_> {
             let out = self.graph.shape(id).to_vec();
             let x = self.split_aligned(a, k, groups, &out);
             let y = self.split_aligned(b, k, groups, &out);
-            return Some(split(dealer::sum(&mut self.emit, &x, &y, minus)));
+            // The low bits of both, if those of one are there early and nothing is repeated.
+            let lows = [a, b].map(|i| match self.graph.shape(i) == out {
+                true => self.low_in(i, k, groups),
+                false => None,
+            });
+            let low = lows.iter().flatten().map(|l| l.bits).min().map(|bits| {
+                let [x, y] = [(lows[0], x), (lows[1], y)].map(|(l, s)| l.map_or(s, |l| l.split));
+                Low { split: dealer::sum(&mut self.emit, &x, &y, minus), bits }
+            });
+            let s = dealer::sum(&mut self.emit, &x, &y, minus);
+            return Some(Held { split: Some(s), low, ..Held::default() });
         }
         // Each operand as a part of the dealer, if it has one, and one of the others.
         let mut parts = [(a, pa), (b, pb)].map(|(x, p)| match p {
@@ -369,9 +409,31 @@ impl Lowering<'_> {
                         let same = s.own == own && !self.secret(other) && !neg;
                         if same { s.mask } else { None }
                     });
-                split(Split { own, dup: rest, mask })
+                let low = self.low_plus_public(id, [a, b], k, groups, minus);
+                Held { split: Some(Split { own, dup: rest, mask }), low, ..Held::default() }
             }
         })
+    }
+
+    /// The low bits of a value plus or minus a public one.
+    fn low_plus_public(
+        &mut self,
+        id: NodeId,
+        [a, b]: [NodeId; 2],
+        k: u32,
+        groups: u32,
+        minus: bool,
+    ) -> Option<Low> {
+        if !self.secret(a) || self.secret(b) || self.graph.shape(a) != self.graph.shape(id) {
+            // A public minuend is rare.
+            let swapped = !minus && !self.secret(a) && self.secret(b);
+            return if swapped { self.low_plus_public(id, [b, a], k, groups, minus) } else { None };
+        }
+        let low = self.low_in(a, k, groups)?;
+        let c = self.at(b, k);
+        let op = if minus { C::Sub(low.split.dup, c) } else { C::Add(low.split.dup, c) };
+        let split = Split { own: low.split.own, dup: self.emit.add(op), mask: None };
+        Some(Low { split, ..low })
     }
 
     /// A product of any kind.
@@ -409,7 +471,14 @@ impl Lowering<'_> {
         if let Some(groups) = self.shared_weights(id) {
             return Some(self.product_with_copies(id, groups, op));
         }
-        let groups = self.common(id, &args, &op(ValueId(0), ValueId(1)))?;
+        // What a product takes of its operands' new dealers is shared already, so here values that will be
+        // combined across clients get one dealer for all in no round; a comparison would wait for it.
+        let op0 = op(ValueId(0), ValueId(1));
+        let few = most.max(g.elements(id)) <= FEW;
+        let groups = match few && self.fits(&args, Hold::Own, 1, &op0) {
+            true => 1,
+            false => self.common(id, &args, &op0)?,
+        };
         let [x, y] = self.split_operands(id, groups, elementwise);
         Some(pair(dealer::product(&mut self.emit, &x, &y, op)))
     }
@@ -486,16 +555,27 @@ impl Lowering<'_> {
         let groups = self.common(id, &args, &sub)?;
         let x = match args.map(|x| self.secret(x)) {
             [true, true] => {
-                let [x, y] = self.split_operands(id, groups, true);
+                let out = g.shape(id).to_vec();
+                let [x, y] = [0, 1].map(|i| {
+                    let k = self.rings.operand(g, self.ranges, id, i);
+                    match groups == 1 || g.shape(args[i]) == out {
+                        true => self.split_low(args[i], k, groups, width),
+                        false => self.split_aligned(args[i], k, groups, &out),
+                    }
+                });
                 dealer::sum(&mut self.emit, &x, &y, true)
             }
             [true, false] => {
-                let (x, y) = (self.split_operand(id, 0, groups), self.operand_of(id, 1));
+                let k = self.rings.operand(g, self.ranges, id, 0);
+                let x = self.split_low(args[0], k, groups, width);
+                let y = self.operand_of(id, 1);
                 let x = dealer::broadcast(&mut self.emit, &x, g.shape(id));
                 Split { dup: self.emit.add(C::Sub(x.dup, y)), ..x }
             }
             _ => {
-                let (x, y) = (self.operand_of(id, 0), self.split_operand(id, 1, groups));
+                let k = self.rings.operand(g, self.ranges, id, 1);
+                let y = self.split_low(args[1], k, groups, width);
+                let x = self.operand_of(id, 0);
                 let y = dealer::broadcast(&mut self.emit, &y, g.shape(id));
                 let y = dealer::linear(&mut self.emit, &y, C::Neg);
                 Split { dup: self.emit.add(C::Add(x, y.dup)), ..y }
@@ -539,7 +619,7 @@ impl Lowering<'_> {
             let width = signed_bits((lo.min(lo - edge), hi.max(hi - edge)));
             let ring = super::truncation::ring_for(width.max(8));
             let groups = self.common(id, &[v, s], &C::Mul(ValueId(0), ValueId(1)))?;
-            let x = self.split_in(s, ring, groups);
+            let x = self.split_low(s, ring, groups, width);
             let e = &mut self.emit;
             let above = Split { dup: e.add(C::Offset(x.dup, word(-edge, ring))), ..x };
             let negative = dealer::negative(e, &x, width, tuning);
@@ -554,9 +634,9 @@ impl Lowering<'_> {
         } else {
             let width = self.ranges.bits(arg) + 1;
             let groups = self.groups(arg).unwrap_or_else(|| default_groups(g.shape(arg)));
-            let x = self.split_operand(id, 0, groups);
+            let ring = self.rings.operand(g, self.ranges, id, 0);
+            let x = self.split_low(arg, ring, groups, width);
             let e = &mut self.emit;
-            let ring = e.ty(x.own).bits();
             let by = |e: &mut super::Emit, c: f64| Split {
                 dup: e.add(C::Offset(x.dup, word(c, ring))),
                 ..x
@@ -603,7 +683,7 @@ impl Lowering<'_> {
         let width = self.ranges.difference_bits(z, z) + 1;
         let label = self.operand_of(id, 1);
         let k = self.rings.operand(g, self.ranges, id, 0);
-        let zs = self.split_in(z, k, groups);
+        let zs = self.split_low(z, k, groups, width);
         let e = &mut self.emit;
         let to = |e: &mut super::Emit, x: &Split, shape: &[u64]| {
             dealer::linear(e, x, |v| C::Reshape(v, shape.to_vec()))

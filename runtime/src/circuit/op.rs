@@ -202,7 +202,7 @@ pub enum Op {
     Thermometer {
         /// Operand, over bits.
         x: ValueId,
-        /// Planes of a block, 1 to 4.
+        /// Planes of a block, 1 to 8.
         block: u32,
     },
     /// Carries of the sums of two numbers block by block: `Add2 table` from [`Op::Thermometer`] of the
@@ -214,7 +214,7 @@ pub enum Op {
         table: ValueId,
         /// The other number.
         index: ValueId,
-        /// Planes of a block of the index, 1 to 4.
+        /// Planes of a block of the index, 1 to 8.
         block: u32,
     },
     /// Products of masks, for a [`Op::Fan`]: `Own` bits -> `Own` bits, in the order of [`super::fan`].

@@ -19,6 +19,9 @@ use rayon::prelude::*;
 /// Words of a plane that are worked on together.
 const LANES: usize = 8;
 
+/// Most planes of a block.
+pub const MAX_BLOCK: u32 = 8;
+
 type V = [u64; LANES];
 
 /// Words of planes below which threads cost more than they bring.
@@ -89,7 +92,7 @@ pub fn thermometer_planes(w: u32, block: u32) -> u32 {
     blocks(w, block).iter().map(|&(_, b)| (1 << b) - 1).sum()
 }
 
-/// `[n >= v]` for v = 1 .. 2^b of every block of b planes, block 1 to 4.
+/// `[n >= v]` for v = 1 .. 2^b of every block of b planes, block 1 to [`MAX_BLOCK`].
 pub fn thermometer(x: &Planes, block: u32) -> Planes {
     let mut out = Planes::zeros(thermometer_planes(x.width(), block), x.len());
     let (stride, work) = (x.stride(), out.words().len());
@@ -103,25 +106,37 @@ pub fn thermometer(x: &Planes, block: u32) -> Planes {
             return;
         }
         for at in (0..stride).step_by(LANES) {
-            // codes[v - 1] = [n >= v] for the lowest bits so far; one bit more doubles the length.
-            let mut codes = [[0; LANES]; 15];
-            let mut n = 0;
-            for j in 0..b {
-                let t = load(x.plane(from + j), at);
-                let low = codes;
-                for (v, &c) in low.iter().enumerate().take(n) {
-                    codes[v] = or(t, c);
-                    codes[n + 1 + v] = and(t, c);
-                }
-                codes[n] = t;
-                n = 2 * n + 1;
-            }
-            for (plane, c) in planes.iter_mut().zip(codes) {
-                store(plane, at, c);
+            let t = |j: usize| load(x.plane(from + j), at);
+            // What small blocks need stays in registers.
+            if b <= 4 {
+                codes::<15>(b, t, &mut planes, at);
+            } else {
+                codes::<255>(b, t, &mut planes, at);
             }
         }
     });
     out
+}
+
+/// The thermometer code of one block at one place. N is at least 2^b - 1.
+#[inline(always)]
+fn codes<const N: usize>(b: usize, t: impl Fn(usize) -> V, planes: &mut [&mut [u64]], at: usize) {
+    // codes[v - 1] = [n >= v] for the lowest bits so far; one bit more doubles the length.
+    let mut codes = [[0; LANES]; N];
+    let mut n = 0;
+    for j in 0..b {
+        let t = t(j);
+        for v in 0..n {
+            let c = codes[v];
+            codes[v] = or(t, c);
+            codes[n + 1 + v] = and(t, c);
+        }
+        codes[n] = t;
+        n = 2 * n + 1;
+    }
+    for (plane, c) in planes.iter_mut().zip(codes) {
+        store(plane, at, c);
+    }
 }
 
 /// Generate and propagate bits of every block, from shares of thermometer codes of the one number and
@@ -148,36 +163,52 @@ pub fn pick(table: &Planes, index: &Planes, block: u32, one: &Planes) -> Planes 
         })
         .collect();
     jobs(work, items, |(from, b, first, g, mut p)| {
-        let n = 1usize << b;
         for at in (0..stride).step_by(LANES) {
-            // entries[j] = [number >= 2^b - j], j = 0 ..= 2^b.
-            let mut entries = [[0; LANES]; 17];
-            for (j, entry) in entries.iter_mut().enumerate().take(n).skip(1) {
-                *entry = load(table.plane(first + n - j - 1), at);
-            }
-            entries[n] = load(one.plane(0), at);
-            let mut bits = [[0; LANES]; 4];
-            for (j, bit) in bits.iter_mut().enumerate().take(b) {
-                *bit = load(index.plane(from + j), at);
-            }
-            let choose = |start: usize| {
-                let mut c = [[0; LANES]; 16];
-                c[..n].copy_from_slice(&entries[start..start + n]);
-                for (j, &bit) in bits.iter().enumerate().take(b) {
-                    for i in 0..n >> (j + 1) {
-                        c[i] = xor(c[2 * i], and(bit, xor(c[2 * i], c[2 * i + 1])));
-                    }
-                }
-                c[0]
+            let entry = |j: usize| match j >> b {
+                0 => load(table.plane(first + (1 << b) - j - 1), at),
+                _ => load(one.plane(0), at),
             };
-            let carry = choose(0);
+            let bit = |j: usize| load(index.plane(from + j), at);
+            let both = p.is_some();
+            // What small blocks need stays in registers.
+            let (carry, next) = match b <= 4 {
+                true => choose::<16>(b, entry, bit, both),
+                false => choose::<256>(b, entry, bit, both),
+            };
             store(g, at, carry);
             if let Some(p) = &mut p {
-                store(p, at, xor(carry, choose(1)));
+                store(p, at, xor(carry, next));
             }
         }
     });
     out
+}
+
+/// Entries of a block at the number that `bit` is, and one further if `both`: entry j is [number >= 2^b -
+/// j], j = 1 ..= 2^b. N is at least 2^b.
+#[inline(always)]
+fn choose<const N: usize>(
+    b: usize,
+    entry: impl Fn(usize) -> V,
+    bit: impl Fn(usize) -> V,
+    both: bool,
+) -> (V, V) {
+    let n = 1usize << b;
+    let at = |start: usize| {
+        let mut c = [[0; LANES]; N];
+        for (j, c) in c.iter_mut().enumerate().take(n) {
+            // Nothing is at least 2^b.
+            *c = if start + j == 0 { [0; LANES] } else { entry(start + j) };
+        }
+        for j in 0..b {
+            let bit = bit(j);
+            for i in 0..n >> (j + 1) {
+                c[i] = xor(c[2 * i], and(bit, xor(c[2 * i], c[2 * i + 1])));
+            }
+        }
+        c[0]
+    };
+    (at(0), if both { at(1) } else { [0; LANES] })
 }
 
 /// The group of a pattern: its planes, and which planes of the products are its own.
@@ -397,7 +428,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn blocks_generate_and_propagate(w in 1u32..20, block in 1u32..5, n in 1usize..200, seed: u64) {
+        fn blocks_generate_and_propagate(w in 1u32..20, block in 1u32..9, n in 1usize..200, seed: u64) {
             let (a, b) = (planes(w, n, seed), planes(w, n, seed ^ 77));
             let table = thermometer(&a, block);
             // Shares of the table, as two parties have them.

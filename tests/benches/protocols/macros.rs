@@ -72,7 +72,7 @@ pub const MACROS: [Macro; 8] = [
             Family::Symmetric => Result::Rep(truncation::exact(e, x, FRACTION)),
             Family::Dealer(_) => {
                 let x = dealer::split(e, x, groups);
-                Result::Split(dealer::truncate(e, &x, FRACTION, 64))
+                Result::Split(dealer::truncate(e, &x, FRACTION, 64).whole)
             }
         },
         right: |g, z| is_truncated(g.x, z),
@@ -89,7 +89,7 @@ pub const MACROS: [Macro; 8] = [
             }
             Family::Dealer(_) => {
                 let z = multiplied(e, x, y, groups);
-                Result::Split(dealer::truncate(e, &z, FRACTION, 64))
+                Result::Split(dealer::truncate(e, &z, FRACTION, 64).whole)
             }
         },
         right: |g, z| is_truncated(g.x * g.y, z),
@@ -148,7 +148,7 @@ pub const MACROS: [Macro; 8] = [
                 let negative = dealer::negative(e, &z, 25, tuning);
                 let keep = dealer::not(e, negative);
                 let keep = dealer::settle(e, keep);
-                let z = dealer::truncate(e, &z, FRACTION, 64);
+                let z = dealer::truncate(e, &z, FRACTION, 64).whole;
                 let kept = dealer::inject(e, &keep, &z);
                 Result::Split(dealer::settle(e, kept))
             }

@@ -3,6 +3,7 @@
 use super::super::{Dom, Hold, Op, Shape, Type, ValueId};
 use super::{MAX_COMMITTEE, MAX_ELEMENTS, MAX_PLANES, MAX_RANK, MAX_TESTS};
 use crate::circuit::types::RING_WIDTHS;
+use crate::ring::carry::MAX_BLOCK;
 use thiserror::Error;
 
 /// An operation does not apply to its operands.
@@ -238,12 +239,12 @@ impl Rule<'_> {
             }
             Op::Thermometer { block, .. } => {
                 let (x, w) = self.bits(&[Hold::Own, Hold::Public])?;
-                self.need((1..=4).contains(block), "a block has 1 to 4 planes")?;
+                self.need((1..=MAX_BLOCK).contains(block), "a block has 1 to 8 planes")?;
                 Type { dom: Dom::Bits(thermometer(w, *block)), ..x.clone() }
             }
             Op::Pick { block, .. } => {
                 let index = self.pair_shapes(&[Hold::Add2, Hold::Dup])?;
-                self.need((1..=4).contains(block), "a block has 1 to 4 planes")?;
+                self.need((1..=MAX_BLOCK).contains(block), "a block has 1 to 8 planes")?;
                 let (Dom::Bits(t), Dom::Bits(w)) = (self.args[0].dom, index.dom) else {
                     return Err(self.domain_error("it takes bits"));
                 };

@@ -450,7 +450,7 @@ fn operands_that_no_rule_takes() {
         "%62 = not %61 : mask.g2.B3[2,3,4]",
         "%62 = mul %61 %61 : mask.g2.B3[2,3,4]",
         // Bits of comparisons.
-        "%60 = thermometer %58 block 5 : own.g2.B34[2,3,4]",
+        "%60 = thermometer %58 block 9 : own.g2.B127[2,3,4]",
         "%60 = thermometer %58 block 0 : own.g2.B22[2,3,4]",
         "%60 = thermometer %59 block 4 : dup.g2.B22[2,3,4]",
         "%60 = thermometer %57 block 4 : own.g2.B22[2,3,4]",
