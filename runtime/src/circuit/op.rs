@@ -237,6 +237,25 @@ pub enum Op {
         /// Which products.
         fan: Fan,
     },
+    /// Lookup tables of functions of a sum: `Own` x and a `Public` table of 2^n entries, n 1 to 12, one for
+    /// all elements. x is a number of n bits, words (modulo 2^n) or n planes. Entry v of the result is the
+    /// table's entry at x + v modulo 2^n, for planes at x xor v. Of words `A<k>[2^n]` the result is `Own`
+    /// `A<k>[.., 2^n]`, cut between groups; of bits `B1[2^n]` it has 2^n planes, plane v for entry v.
+    Table {
+        /// The part of the argument that the owner knows.
+        x: ValueId,
+        /// The function, `Public`.
+        table: ValueId,
+    },
+    /// Of each element's table the entry at its index: `Add2 table` from [`Op::Table`], `Dup index` words
+    /// (modulo 2^n) or n planes -> `Add2` words without the table's axis, or one plane. So with `index` the
+    /// other part of the argument, it is the function of the sum; a `deal` of the table is all it takes.
+    Entry {
+        /// 2^n words in the last axis, or 2^n planes.
+        table: ValueId,
+        /// Which.
+        index: ValueId,
+    },
     /// The last axis becomes planes: bits `[.., c]` with w planes -> `[.., 1]` with w c planes, plane w
     /// j + i from plane i at index j.
     ToPlanes(ValueId),
@@ -365,6 +384,14 @@ impl Op {
                 *table = f(*table);
                 *index = f(*index);
             }
+            Table { x, table } => {
+                *x = f(*x);
+                *table = f(*table);
+            }
+            Entry { table, index } => {
+                *table = f(*table);
+                *index = f(*index);
+            }
             Fan { open, mask, products, .. } => {
                 *open = f(*open);
                 *mask = f(*mask);
@@ -467,6 +494,8 @@ impl Op {
             Pick { .. } => "pick",
             Monomials { .. } => "monomials",
             Fan { .. } => "fan",
+            Table { .. } => "table",
+            Entry { .. } => "entry",
             ToPlanes(_) => "to_planes",
             DealMask(_) => "deal_mask",
             Meet { .. } => "meet",

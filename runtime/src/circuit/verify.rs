@@ -56,6 +56,8 @@ pub const MAX_VALUES: usize = 1 << 22;
 pub const MAX_DECLARATIONS: usize = 1 << 16;
 /// Largest party set.
 pub const MAX_MEMBERS: u64 = 1 << 20;
+/// Most entries of a lookup table: as many as planes.
+pub const MAX_TABLE: u64 = 1 << 12;
 /// Largest set that committees are drawn from: drawing takes time quadratic in it.
 pub const MAX_COMMITTEE: u64 = 1 << 15;
 /// Largest number of random inner products of a row.

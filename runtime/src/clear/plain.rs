@@ -5,7 +5,7 @@ use crate::circuit::Op;
 use crate::protocol::signs::Signs;
 use crate::ring::kernels::{self, ConvDims, MatMulDims};
 use crate::ring::layout::{self, IndexOutOfRange};
-use crate::ring::{Data, Planes, Words, carry};
+use crate::ring::{Data, Planes, Words, carry, lookup};
 
 /// An operand: elements and shape.
 pub type Arg<'a> = (&'a Data, &'a [u64]);
@@ -53,6 +53,14 @@ pub fn eval(op: &Op, args: &[Arg<'_>]) -> Result<Data, IndexOutOfRange> {
         Op::Fan { fan, .. } => {
             let [open, mask, products] = [0, 1, 2].map(|i| bits(args[i].0));
             Data::Bits(carry::fan(open, mask, products, fan, &ones(open.len())))
+        }
+        Op::Table { .. } => lookup::table(args[0].0, args[1].0),
+        Op::Entry { .. } => {
+            let entries = match args[0].0 {
+                Data::Bits(planes) => planes.width() as usize,
+                Data::Ring(_) => args[0].1.last().copied().unwrap_or(1) as usize,
+            };
+            lookup::entry(args[0].0, args[1].0, entries)
         }
         Op::ToPlanes(_) => {
             let last = args[0].1.last().copied().unwrap_or(1);

@@ -26,6 +26,7 @@ mod data;
 pub mod fixed;
 pub mod kernels;
 pub mod layout;
+pub mod lookup;
 mod planes;
 mod simd;
 mod wire;

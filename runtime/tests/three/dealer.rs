@@ -231,4 +231,34 @@ impl Generator {
         self.laws.push(Law::Carry { carry: nodes, of: [a, index], w });
         Some(())
     }
+
+    /// A public function of a replicated value, or of its low bits, by a table of it at the part that one
+    /// party knows.
+    pub fn lookup(&mut self, x: ValueId) -> Option<()> {
+        let Type { hold: Hold::Rep, dom, shape, .. } = self.b.ty(x).clone() else { return None };
+        let groups = self.groups(&shape);
+        let [a, mut b] = self.split(x, groups)?;
+        let mut a = self.add(Op::Own(a))?;
+        let largest = (LARGEST / elements(&shape).max(1)).max(2).ilog2().min(12);
+        let mut n = 1 + self.below(u64::from(dom.bits().min(largest))) as u32;
+        match dom {
+            Dom::Bits(w) if w > n => {
+                a = self.add(Op::Planes { x: a, start: w - n, step: 1, count: n })?;
+                b = self.add(Op::Planes { x: b, start: w - n, step: 1, count: n })?;
+            }
+            Dom::Bits(w) => n = w,
+            Dom::Ring(_) => {}
+        }
+        let entries = match self.below(3) {
+            0 => Dom::Bits(1),
+            _ => Dom::Ring(self.pick(&[8, 16, 32, 64, 128])),
+        };
+        let table = self.constant(entries, &[1 << n]);
+        let tables = self.add(Op::Table { x: a, table })?;
+        let tables = self.add(Op::Deal(tables))?;
+        self.next_layer();
+        let entry = self.add(Op::Entry { table: tables, index: b })?;
+        self.laws.push(Law::Entry { entry, of: [a, b], table });
+        Some(())
+    }
 }

@@ -19,6 +19,8 @@ pub enum Law {
     Product(ValueId, Op),
     /// The carry of the sum of two numbers of w bits.
     Carry { carry: ValueId, of: [ValueId; 2], w: u32 },
+    /// An entry is that of a public table at the sum (of bits: the xor) of two numbers.
+    Entry { entry: ValueId, of: [ValueId; 2], table: ValueId },
 }
 
 pub struct Generator {
@@ -194,7 +196,7 @@ impl Generator {
         let bit = self.below(u64::from(width)) as u32;
         let count = 1 + self.below(u64::from(width - bit)) as u32;
         let split = |op| self.splits.then_some(op);
-        let choice = match self.state % 50 {
+        let choice = match self.state % 52 {
             0 => Some(Op::Neg(x)),
             1 => Some(Op::Scale(x, constant)),
             2 => Some(Op::Offset(x, constant)),
@@ -316,6 +318,10 @@ impl Generator {
                 self.comparison(x);
                 None
             }
+            49 | 50 => {
+                self.lookup(x);
+                None
+            }
             _ => {
                 let ty = Type { hold: Hold::Mask, ..ty.clone() };
                 let groups = self.groups(&ty.shape);
@@ -407,6 +413,13 @@ fn run(seed: u64, splits: bool) -> BTreeSet<&'static str> {
                 let sums: Vec<u128> = a.iter().zip(b).map(|(a, b)| (a + b) >> w).collect();
                 assert_eq!(held(carry).to_u128s(), sums, "{carry} is not the carry");
             }
+            Law::Entry { entry, of: [a, b], table } => {
+                let (mut sum, table) = (held(a), held(table).to_u128s());
+                sum.add_assign(&held(b));
+                let at = |x: u128| table[x as usize & (table.len() - 1)];
+                let want: Vec<u128> = sum.to_u128s().into_iter().map(at).collect();
+                assert_eq!(held(entry).to_u128s(), want, "{entry} is not the entry");
+            }
         }
     }
     for ((revealed, v), output) in report.outputs.iter().zip(reveal.iter().rev()).zip(0..) {
@@ -489,6 +502,8 @@ fn the_generator_reaches_every_operation() {
         "pick",
         "monomials",
         "fan",
+        "table",
+        "entry",
         "to_planes",
         "deal_mask",
         "meet",

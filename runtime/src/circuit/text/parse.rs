@@ -465,10 +465,10 @@ impl<'a> Tokens<'a> {
     fn op(&mut self) -> Parsed<Op> {
         use Op::{
             Add, AsAdd2, AsAdd3, Broadcast, Coin, Committee, Concat, Conv2d, Deal, DealMask, Dup,
-            DupOf, Extend, FromBits, Gather, Input, Join, Mask, MaskOf, MatMul, Meet, Monomials,
-            Mul, Narrow, Neg, Not, Offset, Open, OpenSum, OpenTo, Own, OwnOf, Pick, Planes,
-            Project, Raise, Reshape, Reshare, Scale, Shr, Slice, Stack, Sub, Sum, Thermometer,
-            ToBits, ToPlanes, Transpose, Trivial, Xchg,
+            DupOf, Entry, Extend, FromBits, Gather, Input, Join, Mask, MaskOf, MatMul, Meet,
+            Monomials, Mul, Narrow, Neg, Not, Offset, Open, OpenSum, OpenTo, Own, OwnOf, Pick,
+            Planes, Project, Raise, Reshape, Reshare, Scale, Shr, Slice, Stack, Sub, Sum, Table,
+            Thermometer, ToBits, ToPlanes, Transpose, Trivial, Xchg,
         };
         let name = self.word()?;
         if name == "stack" {
@@ -557,6 +557,8 @@ impl<'a> Tokens<'a> {
                 let (mask, products) = (self.value()?, self.value()?);
                 Op::Fan { open: x, mask, products, fan: self.fan()? }
             }
+            "table" => Table { x, table: self.value()? },
+            "entry" => Entry { table: x, index: self.value()? },
             "to_planes" => ToPlanes(x),
             "deal_mask" => DealMask(x),
             "meet" => Meet { x, mask: self.value()? },
@@ -579,7 +581,9 @@ fn no_op(name: &str) -> String {
 }
 
 /// Operations whose first token is a value.
-const OPS: [&str; 47] = [
+const OPS: [&str; 49] = [
+    "table",
+    "entry",
     "own_of",
     "open_sum",
     "mask_of",

@@ -128,10 +128,10 @@ fn instr(circuit: &Circuit, i: &Instr) -> String {
 fn op(op: &Op) -> String {
     use Op::{
         Add, AsAdd2, AsAdd3, Broadcast, Coin, Committee, Concat, Conv2d, Deal, DealMask, Dup,
-        DupOf, Extend, FromBits, Gather, Input, Join, Mask, MaskOf, MatMul, Meet, Monomials, Mul,
-        Narrow, Neg, Not, Offset, Open, OpenSum, OpenTo, Own, OwnOf, Pick, Planes, Project, Raise,
-        Reshape, Reshare, Scale, Shr, Slice, Stack, Sub, Sum, Thermometer, ToBits, ToPlanes,
-        Transpose, Trivial, Xchg,
+        DupOf, Entry, Extend, FromBits, Gather, Input, Join, Mask, MaskOf, MatMul, Meet, Monomials,
+        Mul, Narrow, Neg, Not, Offset, Open, OpenSum, OpenTo, Own, OwnOf, Pick, Planes, Project,
+        Raise, Reshape, Reshare, Scale, Shr, Slice, Stack, Sub, Sum, Table, Thermometer, ToBits,
+        ToPlanes, Transpose, Trivial, Xchg,
     };
     let name = op.name();
     match op {
@@ -174,7 +174,9 @@ fn op(op: &Op) -> String {
         Op::Fan { open, mask, products, fan } => {
             format!("{name} {open} {mask} {products} {}", pattern(fan))
         }
-        Meet { x, mask } => format!("{name} {x} {mask}"),
+        Table { x, table: y } | Entry { table: x, index: y } | Meet { x, mask: y } => {
+            format!("{name} {x} {y}")
+        }
         ToPlanes(x) | DealMask(x) => format!("{name} {x}"),
         Coin => name.to_string(),
     }

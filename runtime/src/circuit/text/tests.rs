@@ -86,6 +86,8 @@ fn errors_name_what_is_malformed() {
         ("join %54 %55", "join %54", "expected a value"),
         ("meet %68 %61", "meet %68", "expected a value"),
         ("pick %65 %59", "pick %65", "expected a value"),
+        ("table %57 %52", "table %57", "expected a value"),
+        ("entry %77 %55", "entry %77", "expected a value"),
     ] {
         assert!(ALL_OPS.contains(from), "{from}");
         let line = 1 + ALL_OPS.lines().position(|l| l.contains(from)).unwrap();

@@ -93,6 +93,8 @@ fn the_sample_has_every_operation() {
         | Pick { .. }
         | Monomials { .. }
         | Fan { .. }
+        | Table { .. }
+        | Entry { .. }
         | ToPlanes(..)
         | DealMask(..)
         | Meet { .. }
@@ -103,7 +105,7 @@ fn the_sample_has_every_operation() {
     let c = all_ops();
     let instrs = c.layers.iter().flat_map(|l| l.local.iter().chain(&l.exchange));
     let names: BTreeSet<&str> = instrs.map(|i| listed(&i.op)).collect();
-    assert_eq!(names.len(), 51, "{names:?}");
+    assert_eq!(names.len(), 53, "{names:?}");
 }
 
 /// Applies a change to the small circuit and returns the error.
@@ -482,6 +484,24 @@ fn operands_that_no_rule_takes() {
         "%71 = fan %69 %70 %66 carry [11] : add2.g2.B1[2,3,4]",
         "%71 = fan %69 %70 %66 carry [] : add2.g2.B1[2,3,4]",
         "%71 = fan %69 %70 %65 carry [2] : add2.g2.B1[2,3,4]",
+        // Tables: not of known parts, not of 6 entries, not in shards that cut a row, of as many planes.
+        "%73 = table %55 %52 : dup.g2.A32[2,3,4,2]",
+        "%73 = table %57 %57 : own.g2.A32[2,3,4,2]",
+        "%73 = table %57 %4 : own.g2.A32[2,3,4,6]",
+        "%73 = table %57 %33 : own.g2.A32[2,3,4,2]",
+        "%73 = table %57 %46 : own.g2.A32[2,3,4,2]",
+        "%73 = table %21 %52 : own.A32[2,3,4,2]",
+        "%73 = table %57 %5 : own.g2.B2[2,3,4]",
+        "%73 = table %58 %52 : own.g2.A32[2,3,4,2]",
+        "%79 = entry %73 %55 : add2.g2.A32[2,3,4]",
+        "%79 = entry %77 %57 : add2.g2.A32[2,3,4]",
+        "%79 = entry %77 %59 : add2.g2.A32[2,3,4]",
+        "%79 = entry %42 %22 : add2.A64[2,3]",
+        "%79 = entry %42 %22 : add2.A64[2,3,4]",
+        "%79 = entry %77 %22 : add2.g2.A32[2,3,4]",
+        "%79 = entry %65 %55 : add2.g2.B1[2,3,4]",
+        "%80 = entry %66 %75 : add2.g2.B1[2,3,4]",
+        "%80 = entry %78 %59 : add2.g2.B1[2,3,4]",
     ];
     let mut wrong = Vec::new();
     for line in lines {

@@ -107,6 +107,30 @@ fn planes_are_bounded() {
 }
 
 #[test]
+fn tables_are_bounded() {
+    let rule = |x: Dom, shape: &[u64], table: Dom, entries: u64| {
+        let x = Type::new(Hold::Own, x, shape).grouped(1);
+        let types = [x, Type::new(Hold::Public, table, [entries])];
+        let op = Op::Table { x: v(0), table: v(1) };
+        infer(&op, &|x| &types[x.index()]).map(|t| t.map(|t| t.to_string()))
+    };
+    let (a8, a16, bit) = (Dom::Ring(8), Dom::Ring(16), Dom::Bits(1));
+    assert_eq!(rule(a16, &[], a8, 4096).unwrap().unwrap(), "own.g1.A8[4096]");
+    assert_eq!(rule(a16, &[], bit, 4096).unwrap().unwrap(), "own.g1.B4096[]");
+    assert_eq!(rule(Dom::Bits(3), &[5], a16, 8).unwrap().unwrap(), "own.g1.A16[5,8]");
+    for entries in [0, 1, 3, 4095, 8192, 1 << 34, u64::MAX] {
+        let e = rule(a16, &[], a8, entries).expect_err("entries");
+        assert!(matches!(e, TypeError::Shapes { .. }), "{entries}: {e}");
+    }
+    // Words of eight bits have no ninth.
+    assert!(matches!(rule(a8, &[], a8, 512), Err(TypeError::Domains { .. })));
+    assert!(matches!(rule(Dom::Bits(3), &[], a8, 16), Err(TypeError::Domains { .. })));
+    let e = rule(a16, &[1 << 30], a8, 4096).expect_err("too many elements");
+    assert!(matches!(e, TypeError::Type { .. }), "{e}");
+    assert!(matches!(rule(a16, &[1; 12], a8, 4), Err(TypeError::Type { .. })));
+}
+
+#[test]
 fn invariant_14_masks_are_used_once() {
     let bad = |change: &dyn Fn(&mut Circuit), place: (usize, usize), mask: u32| {
         let mut c = all_ops();
@@ -145,7 +169,7 @@ fn invariant_14_masks_are_used_once() {
     for op in [
         Op::Reshape(v(61), vec![2, 3, 4]),
         Op::Planes { x: v(61), start: 0, step: 1, count: 3 },
-        Op::MaskOf(v(73), 2),
+        Op::MaskOf(v(81), 2),
         Op::DealMask(v(62)),
     ] {
         let interactive = op.is_interactive();
@@ -153,18 +177,18 @@ fn invariant_14_masks_are_used_once() {
             &|c| {
                 c.types.push(Type::new(Hold::Rep, Dom::Bits(3), [2, 3, 4]));
                 let op0 = Op::Planes { x: v(49), start: 0, step: 1, count: 3 };
-                c.layers[1].local.push(Instr { out: Some(v(73)), op: op0, site: 0 });
+                c.layers[1].local.push(Instr { out: Some(v(81)), op: op0, site: 0 });
                 let ty = c.types[61].clone();
                 c.types.push(ty);
-                let i = Instr { out: Some(v(74)), op: op.clone(), site: 0 };
+                let i = Instr { out: Some(v(82)), op: op.clone(), site: 0 };
                 match interactive {
                     true => c.layers[1].exchange.push(i),
                     false => c.layers[1].local.push(i),
                 }
-                c.layers[2].exchange[0].op = Op::Meet { x: v(68), mask: v(74) };
+                c.layers[2].exchange[0].op = Op::Meet { x: v(68), mask: v(82) };
             },
             (2, 0),
-            74,
+            82,
         );
     }
 }
