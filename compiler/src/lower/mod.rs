@@ -21,6 +21,7 @@ pub mod elementary;
 mod emit;
 pub mod enforce;
 pub mod exponential;
+mod few;
 mod inputs;
 pub mod rings;
 pub mod selection;
@@ -81,6 +82,8 @@ struct Lowering<'a> {
     lifted: BTreeMap<(NodeId, u32, u32), Split>,
     /// What protocols of the dealer-style family are chosen by; none for family T1.
     tuning: Option<Tuning>,
+    /// What bits are of earlier bits.
+    functions: few::Functions<'a>,
     ranges: &'a Ranges,
     rings: &'a Rings,
     /// By index of the input, its dealt value after checks.
@@ -116,6 +119,7 @@ pub fn lower(
         resplit: BTreeMap::new(),
         lifted: BTreeMap::new(),
         tuning,
+        functions: few::Functions::new(graph),
         ranges,
         rings,
         dealt: vec![None; graph.inputs.len()],

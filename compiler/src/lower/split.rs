@@ -14,7 +14,7 @@ use crate::types::Elem;
 use slvr_runtime::circuit::{Dom, Hold, Op as C, Type, ValueId, lead, verify};
 
 /// Values of at most so many elements have one dealer for all: they are soon combined across clients.
-const FEW: u64 = 4096;
+pub(super) const FEW: u64 = 1 << 14;
 
 fn split(x: Split) -> Held {
     Held { split: Some(x), ..Held::default() }
@@ -46,7 +46,7 @@ fn aligned(shape: &[u64], out: &[u64]) -> Vec<u64> {
 
 impl Lowering<'_> {
     /// The groups of a value that is in a form of this family.
-    fn groups(&self, id: NodeId) -> Option<u32> {
+    pub(super) fn groups(&self, id: NodeId) -> Option<u32> {
         let held = &self.held[id.index()];
         let value = held.split.map(|s| s.own).or(held.pair.map(|p| p.add2))?;
         Some(self.emit.ty(value).groups)
@@ -113,12 +113,19 @@ impl Lowering<'_> {
         let low = self.held[id.index()].low?;
         let ty = self.emit.ty(low.split.own);
         let (own, same) = (ty.bits(), ty.groups == groups);
-        if !same || own < k {
+        if own < k {
             return None;
         }
         let split = match own == k {
             true => low.split,
             false => dealer::linear(&mut self.emit, &low.split, |v| C::Narrow(v, k)),
+        };
+        let split = match same {
+            true => split,
+            false => {
+                let x = dealer::join(&mut self.emit, &split);
+                dealer::split(&mut self.emit, x, groups)
+            }
         };
         Some(Low { split, bits: low.bits.min(k) })
     }
@@ -242,6 +249,11 @@ impl Lowering<'_> {
         let g = self.graph;
         let args = g.args(id);
         let k = self.rings.of(id);
+        if g.ty(id).elem == Elem::Bit {
+            if let Some(p) = self.table_of(id, None) {
+                return Some(pair(p));
+            }
+        }
         match g.op(id) {
             Op::Neg => self.split_linear(id, args[0], &C::Neg),
             Op::Scale(c) => {
@@ -310,6 +322,9 @@ impl Lowering<'_> {
                 Some(pair(sign))
             }
             Op::ToInt => {
+                if let Some(p) = self.table_of(args[0], Some(k)) {
+                    return Some(pair(p));
+                }
                 let groups =
                     self.groups(args[0]).unwrap_or_else(|| default_groups(g.shape(args[0])));
                 let c = self.split(args[0], groups);
@@ -318,9 +333,10 @@ impl Lowering<'_> {
             Op::Gate if self.cut(id) => Some(Held::default()),
             Op::Gate => {
                 let groups = self.common(id, &args, &C::Mul(ValueId(0), ValueId(1)))?;
-                let width = self.ranges.bits(args[1]);
-                let ring = self.rings.operand(g, self.ranges, id, 1);
-                let s = self.split_low(args[1], ring, groups, width);
+                let s = self.signed(args[0], args[1]);
+                let width = self.ranges.bits(s);
+                let ring = self.rings.of(s).min(super::truncation::ring_for(width.max(8)));
+                let s = self.split_low(s, ring, groups, width);
                 let negative = dealer::negative(&mut self.emit, &s, width, tuning);
                 let keep = dealer::not(&mut self.emit, negative);
                 let keep = dealer::settle(&mut self.emit, keep);
@@ -606,6 +622,14 @@ impl Lowering<'_> {
         Some(pair(Pair { own: Some(b.own), add2 }))
     }
 
+    /// Of a gate's value and condition the one whose sign is cheaper. A truncated value has the sign of what
+    /// was truncated or is 0, so it is kept by its own sign exactly where it is kept by the other's; at an
+    /// edge both are at it. Its low bits are there as early, and they are fewer.
+    fn signed(&self, v: NodeId, s: NodeId) -> NodeId {
+        let truncated = matches!(self.graph.op(v), Op::Trunc(_)) && self.graph.arg(v, 0) == s;
+        if truncated { v } else { s }
+    }
+
     /// As [`Lowering::saturate`].
     fn split_saturate(&mut self, id: NodeId, top: u32, tuning: Tuning) -> Option<Held> {
         let (g, k) = (self.graph, self.rings.of(id));
@@ -613,7 +637,8 @@ impl Lowering<'_> {
         let scale = |n: NodeId| f64::from(top + g.ty(n).frac.unwrap_or(0)).exp2();
         let most = word(scale(id), k);
         let (inner, outer) = if self.cut(arg) {
-            let (v, s) = (g.arg(arg, 0), g.arg(arg, 1));
+            let v = g.arg(arg, 0);
+            let s = self.signed(v, g.arg(arg, 1));
             let edge = scale(s);
             let (lo, hi) = self.ranges.raw[s.index()];
             let width = signed_bits((lo.min(lo - edge), hi.max(hi - edge)));
@@ -673,7 +698,12 @@ impl Lowering<'_> {
         let shape = g.shape(z).to_vec();
         let classes = shape.last().copied()?;
         let n: u64 = shape[..shape.len() - 1].iter().product();
-        let groups = self.groups(z).unwrap_or_else(|| default_groups(&shape));
+        // Few logits get one dealer for all here, where it is free: what is made of them is combined across
+        // samples and clients soon.
+        let groups = match g.elements(z) <= FEW {
+            true => 1,
+            false => self.groups(z).unwrap_or_else(|| default_groups(&shape)),
+        };
         let whole = Type::new(Hold::Own, Dom::Ring(64), vec![n, 1, classes]).grouped(groups);
         let rows = Type { shape: vec![n, 1], ..whole.clone() };
         // Classes become planes, so samples must be what shards are parts of.

@@ -14,11 +14,11 @@ fn copy<T: Copy>(x: &[T], start: usize, dims: &[usize], strides: &[usize]) -> Ve
     out
 }
 
-pub(super) fn broadcast<T: Copy>(x: &[T], shape: &[usize], to: &[usize]) -> Vec<T> {
+pub(crate) fn broadcast<T: Copy>(x: &[T], shape: &[usize], to: &[usize]) -> Vec<T> {
     copy(x, 0, to, &aligned(shape, to))
 }
 
-pub(super) fn transpose<T: Copy>(x: &[T], shape: &[usize], perm: &[u64]) -> Vec<T> {
+pub(crate) fn transpose<T: Copy>(x: &[T], shape: &[usize], perm: &[u64]) -> Vec<T> {
     let own = strides(shape);
     let dims: Vec<usize> = perm.iter().map(|&p| shape[p as usize]).collect();
     let strides: Vec<usize> = perm.iter().map(|&p| own[p as usize]).collect();
@@ -26,7 +26,7 @@ pub(super) fn transpose<T: Copy>(x: &[T], shape: &[usize], perm: &[u64]) -> Vec<
 }
 
 /// Indices start, start + step, ... (`len` of them) along an axis.
-pub(super) fn slice<T: Copy>(
+pub(crate) fn slice<T: Copy>(
     x: &[T],
     shape: &[usize],
     axis: usize,
@@ -42,7 +42,7 @@ pub(super) fn slice<T: Copy>(
 
 /// Parts one after another along an axis: of each the data, and the number of elements of the axis
 /// and all inside it.
-pub(super) fn concat<T: Copy>(parts: &[(&[T], usize)], outer: usize) -> Vec<T> {
+pub(crate) fn concat<T: Copy>(parts: &[(&[T], usize)], outer: usize) -> Vec<T> {
     let mut out = Vec::with_capacity(parts.iter().map(|(x, _)| x.len()).sum());
     for o in 0..outer {
         for (x, inner) in parts {
@@ -54,7 +54,7 @@ pub(super) fn concat<T: Copy>(parts: &[(&[T], usize)], outer: usize) -> Vec<T> {
 
 /// Entries of one axis by index; `None` if an index is beyond it. Shapes as for
 /// [`Op::Gather`](crate::graph::Op::Gather).
-pub(super) fn gather<T: Copy>(
+pub(crate) fn gather<T: Copy>(
     (x, shape): (&[T], &[usize]),
     (index, index_shape): (&[usize], &[usize]),
     axis: usize,

@@ -26,7 +26,7 @@
 //! reading files, shares, protocols.
 
 mod input;
-mod layout;
+pub(crate) mod layout;
 mod product;
 mod reduce;
 mod run;
