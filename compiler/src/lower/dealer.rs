@@ -17,6 +17,7 @@
 //! | [`negative`], w bits | levels + 1 | tables and products of [`Plan`] | opened bits of [`Plan`] |
 //! | [`inject`] | 0 | 2 k, and k if part a is not shared yet | 0 |
 //! | [`to_word`] | 0 | k | 0 |
+//! | [`lookup`] of n bits, as a word | 0 | k 2^n | 0 |
 //! | [`all_planes`] of w bits | levels - 1 | 2^s - s - 1 and s for each group of s | 1 for each group |
 //!
 //! A [`Pair`] of a result that is read further costs a [`settle`] on top.
@@ -68,6 +69,17 @@ pub struct Tuning {
     pub latency: f64,
     /// Bytes per second of each party's line.
     pub bandwidth: f64,
+}
+
+/// Seconds that a round takes beside its latency: three parties wake up and wait for the slowest. Measured
+/// with small programs over links of 0.5 ms.
+const ROUND: f64 = 0.4e-3;
+
+impl Tuning {
+    /// Seconds for so many rounds and, of each element, so many bits of all parties.
+    pub fn time(&self, rounds: f64, bits: f64, elements: u64) -> f64 {
+        rounds * (self.latency + ROUND) + bits / 24.0 * elements as f64 / self.bandwidth
+    }
 }
 
 /// The split of a replicated value, cut between `groups` groups.
@@ -254,8 +266,7 @@ impl Plan {
     /// The plan that takes least time for so many elements.
     pub fn new(n: u32, elements: u64, tuning: Tuning) -> Plan {
         let time = |p: &Plan| {
-            let bits = (p.dealt + 2 * p.opened) as f64 / 3.0;
-            p.levels.len() as f64 * tuning.latency + bits / 8.0 * elements as f64 / tuning.bandwidth
+            tuning.time(p.levels.len() as f64, (p.dealt + 2 * p.opened) as f64, elements)
         };
         let plans = (0..=MOST_LEVELS).filter_map(|most| Plan::with_levels(n, most));
         let plans: Vec<Plan> = plans.collect();
@@ -373,8 +384,7 @@ fn and_levels(n: u32, elements: u64, tuning: Tuning) -> Vec<Vec<u32>> {
         each.min_by_key(|(_, bits)| *bits)
     }
     let time = |(levels, bits): &(Vec<Vec<u32>>, u64)| {
-        levels.len() as f64 * tuning.latency
-            + *bits as f64 / 24.0 * elements as f64 / tuning.bandwidth
+        tuning.time(levels.len() as f64, *bits as f64, elements)
     };
     let all = (0..=4).filter_map(|most| ways(n, most));
     all.min_by(|a, b| time(a).total_cmp(&time(b))).map_or(Vec::new(), |(levels, _)| levels)
@@ -392,6 +402,17 @@ pub fn all_planes(e: &mut Emit, x: &Split, tuning: Tuning) -> Pair {
         all = level(e, all, Fan::And(sizes));
     }
     all
+}
+
+/// A function of the n bits of planes whose part b is known, as a bit or as a word of Z_2^k: the dealer deals
+/// its table at a xor v for all v.
+pub fn lookup(e: &mut Emit, x: &Split, table: &[bool], words: Option<u32>) -> Pair {
+    let data = table.iter().map(|&v| u128::from(v)).collect();
+    let ring = words.unwrap_or(1);
+    let table = e.constant(words.is_none(), ring, &[table.len() as u64], data);
+    let own = e.add(Op::Table { x: x.own, table });
+    let dealt = e.add(Op::Deal(own));
+    Pair { own: None, add2: e.add(Op::Entry { table: dealt, index: x.dup }) }
 }
 
 /// 1 where x = 0, for |x| < 2^(w-1): a and -b are equal bit by bit.

@@ -13,7 +13,7 @@
 use super::dealer::{self, Pair, Split, Tuning};
 use super::{Lowering, split::FEW};
 use crate::graph::eval::layout;
-use crate::graph::{Graph, NodeId, Op};
+use crate::graph::{Graph, NodeId, Op, Table};
 use crate::syntax::ast::Secrecy;
 use crate::types::Elem;
 use slvr_runtime::circuit::{Op as C, ValueId};
@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// Most bits that a function is of.
-const MOST_BITS: usize = 10;
+pub(super) const MOST_BITS: usize = 10;
 
 /// Most nodes that are looked through for one function.
 const MOST_NODES: usize = 64;
@@ -124,6 +124,13 @@ impl Count {
     }
 }
 
+/// All entries of a table: one may stand for all.
+fn entries(table: &Table) -> impl Iterator<Item = f64> {
+    let n = table.shape.iter().product::<u64>() as usize;
+    let one = table.data.len() == 1;
+    (0..n).filter_map(move |i| table.data.get(if one { 0 } else { i }).copied())
+}
+
 /// The functions that nodes' elements are.
 pub(super) struct Functions<'a> {
     graph: &'a Graph,
@@ -151,8 +158,7 @@ impl<'a> Functions<'a> {
         }
         let found = match (self.graph.op(id), self.graph.ty(id).secrecy) {
             (Op::Const(table, ..), _) => {
-                let of = |&v: &f64| Function::constant(v != 0.0);
-                Some(table.data.iter().map(of).collect())
+                Some(entries(table).map(|v| Function::constant(v != 0.0)).collect())
             }
             (_, Secrecy::Public) => None,
             _ => {
@@ -244,11 +250,11 @@ impl<'a> Functions<'a> {
         let op = self.graph.op(id);
         match op {
             Op::Const(table, ..) => {
-                let whole = |&v: &f64| {
+                let whole = |v: f64| {
                     let small = v.fract() == 0.0 && v.abs() < f64::from(i32::MAX);
                     small.then(|| Count { constant: v as i64, terms: Vec::new() })
                 };
-                table.data.iter().map(whole).collect()
+                entries(table).map(whole).collect()
             }
             Op::ToInt => {
                 let bits = self.bits(args[0])?;
@@ -319,7 +325,7 @@ impl<'a> Functions<'a> {
             Op::Gather { axis, batch } => {
                 let index = *args.get(1)?;
                 let Op::Const(table, ..) = self.graph.op(index) else { return None };
-                let at: Vec<usize> = table.data.iter().map(|&i| i as usize).collect();
+                let at: Vec<usize> = entries(table).map(|i| i as usize).collect();
                 let index = (&at[..], &self.shape(index)[..]);
                 layout::gather((&all, &shape), index, *axis as usize, *batch as usize)
             }
@@ -329,9 +335,13 @@ impl<'a> Functions<'a> {
 }
 
 /// Whether dealing a table costs less time than the rounds that it saves.
-fn pays(bits: u64, elements: u64, rounds: f64, tuning: Tuning) -> bool {
-    let bytes = bits as f64 * elements as f64 / 24.0;
-    bytes / tuning.bandwidth <= rounds * tuning.latency
+pub(super) fn pays(bits: u64, elements: u64, rounds: f64, tuning: Tuning) -> bool {
+    tuning.time(0.0, bits as f64, elements) <= tuning.time(rounds, 0.0, elements)
+}
+
+/// All of the planes' bits as a table: 1 where every bit is.
+pub(super) fn all_ones(n: u32) -> Vec<bool> {
+    (0..1usize << n).map(|v| v + 1 == 1 << n).collect()
 }
 
 impl Lowering<'_> {
@@ -368,17 +378,13 @@ impl Lowering<'_> {
             return None;
         }
 
-        let table: Vec<u128> = first.table.iter().map(|&v| u128::from(v)).collect();
+        let table = first.table.clone();
         let literals: Vec<Literal> = functions.iter().flat_map(|f| f.of.iter().copied()).collect();
         let planes = self.gathered(&literals, n)?;
         let shape = self.graph.shape(id).to_vec();
         let e = &mut self.emit;
-        let size = table.len() as u64;
-        let table = e.constant(words.is_none(), words.unwrap_or(1), &[size], table);
-        let own = e.add(C::Table { x: planes.own, table });
-        let dealt = e.add(C::Deal(own));
-        let entry = e.add(C::Entry { table: dealt, index: planes.dup });
-        Some(Pair { own: None, add2: e.add(C::Reshape(entry, shape)) })
+        let entry = dealer::lookup(e, &planes, &table, words);
+        Some(Pair { own: None, add2: e.add(C::Reshape(entry.add2, shape)) })
     }
 
     /// Bits of other nodes, n side by side as planes: `B<n>[rows, 1]`.
@@ -420,3 +426,6 @@ impl Lowering<'_> {
         Some(dealer::to_planes(e, &bits))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -82,6 +82,8 @@ struct Lowering<'a> {
     lifted: BTreeMap<(NodeId, u32, u32), Split>,
     /// What protocols of the dealer-style family are chosen by; none for family T1.
     tuning: Option<Tuning>,
+    /// Bits that only a conversion to words reads, as these words.
+    words: BTreeMap<NodeId, Pair>,
     /// What bits are of earlier bits.
     functions: few::Functions<'a>,
     ranges: &'a Ranges,
@@ -119,6 +121,7 @@ pub fn lower(
         resplit: BTreeMap::new(),
         lifted: BTreeMap::new(),
         tuning,
+        words: BTreeMap::new(),
         functions: few::Functions::new(graph),
         ranges,
         rings,

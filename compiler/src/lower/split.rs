@@ -7,7 +7,7 @@
 //! split, with the same dealers, as long as operations go shard by shard.
 
 use super::dealer::{self, Pair, Split, Tuning};
-use super::{Held, Low, Lowering, word};
+use super::{Held, Low, Lowering, few, word};
 use crate::certify::ranges::signed_bits;
 use crate::graph::{NodeId, Op};
 use crate::types::Elem;
@@ -322,6 +322,9 @@ impl Lowering<'_> {
                 Some(pair(sign))
             }
             Op::ToInt => {
+                if let Some(&p) = self.words.get(&args[0]) {
+                    return Some(pair(p));
+                }
                 if let Some(p) = self.table_of(args[0], Some(k)) {
                     return Some(pair(p));
                 }
@@ -735,8 +738,24 @@ impl Lowering<'_> {
         let good = dealer::not(e, worse);
         let good = dealer::settle(e, good);
         let good = dealer::to_planes(e, &good);
-        let all = dealer::all_planes(e, &good, tuning);
         let outer = g.shape(id).to_vec();
+        // What is only counted becomes a word in the same step.
+        let opened = g.outputs.iter().any(|o| o.node == id);
+        let counted = match g.users(id)[..] {
+            [one] if *g.op(one) == Op::ToInt && !opened => Some(self.rings.of(one)),
+            _ => None,
+        };
+        let planes = e.ty(good.own).bits();
+        if let Some(k) = counted.filter(|k| {
+            planes <= few::MOST_BITS as u32 && few::pays(u64::from(*k) << planes, n, 1.0, tuning)
+        }) {
+            let hits = dealer::lookup(e, &good, &few::all_ones(planes), Some(k));
+            let add2 = e.add(C::Reshape(hits.add2, outer));
+            self.words.insert(id, Pair { own: None, add2 });
+            // The bit itself is not read.
+            return Some(Held::default());
+        }
+        let all = dealer::all_planes(e, &good, tuning);
         let own = all.own.map(|v| e.add(C::Reshape(v, outer.clone())));
         Some(pair(Pair { own, add2: e.add(C::Reshape(all.add2, outer)) }))
     }
