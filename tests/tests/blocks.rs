@@ -31,8 +31,9 @@ fn blocks_take_less_memory_and_compute_the_same() {
         let blocked = within(Some(budget));
         assert!(peak(&blocked) <= budget, "{} of {budget}", peak(&blocked));
         assert!(rounds(&blocked) > rounds(&whole));
+        // Comparisons of fewer elements are planned with fewer rounds and more bits.
         assert!(
-            (bytes(&blocked) / bytes(&whole) - 1.0).abs() < 0.02,
+            (bytes(&blocked) / bytes(&whole) - 1.0).abs() < 0.1,
             "{} and {}",
             bytes(&blocked),
             bytes(&whole)

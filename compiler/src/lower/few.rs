@@ -58,7 +58,7 @@ impl Function {
     fn not(&self) -> Function {
         match self.of[..] {
             // Complements of arguments stay arguments, so that elements with and without share a table.
-            [one] => {
+            [one] if self.table == [false, true] => {
                 let of = vec![Literal { flip: !one.flip, ..one }];
                 Function { of, table: self.table.clone() }
             }
@@ -124,6 +124,15 @@ impl Count {
     }
 }
 
+/// The operands whose elements an operation moves.
+fn movable(g: &Graph, id: NodeId) -> Vec<NodeId> {
+    let args = g.args(id);
+    match g.op(id) {
+        Op::Concat(_) => args.to_vec(),
+        _ => args.iter().take(1).copied().collect(),
+    }
+}
+
 /// All entries of a table: one may stand for all.
 fn entries(table: &Table) -> impl Iterator<Item = f64> {
     let n = table.shape.iter().product::<u64>() as usize;
@@ -162,7 +171,8 @@ impl<'a> Functions<'a> {
             }
             (_, Secrecy::Public) => None,
             _ => {
-                let literals = || (0..self.graph.elements(id) as usize).map(|i| Function::literal(id, i));
+                let literals =
+                    || (0..self.graph.elements(id) as usize).map(|i| Function::literal(id, i));
                 let literals: Vec<Function> = literals().collect();
                 let small = |f: &Vec<Function>| f.iter().all(|f| f.of.len() <= MOST_BITS);
                 Some(self.bits_of(id).filter(small).unwrap_or(literals))
@@ -202,8 +212,34 @@ impl<'a> Functions<'a> {
                     let a = take(&a, i, args[0], fits || ma <= mb);
                     let b = take(&b, j, args[1], fits || ma > mb);
                     match (&a.of[..], &a.table[..], &b.of[..], &b.table[..]) {
-                        (.., [], [c]) if xor => if *c { a.not() } else { a },
-                        ([], [c], ..) if xor => if *c { b.not() } else { b },
+                        (.., [], [c]) if xor => {
+                            if *c {
+                                a.not()
+                            } else {
+                                a
+                            }
+                        }
+                        ([], [c], ..) if xor => {
+                            if *c {
+                                b.not()
+                            } else {
+                                b
+                            }
+                        }
+                        (.., [], [c]) => {
+                            if *c {
+                                a
+                            } else {
+                                Function::constant(false)
+                            }
+                        }
+                        ([], [c], ..) => {
+                            if *c {
+                                b
+                            } else {
+                                Function::constant(false)
+                            }
+                        }
                         _ if xor => a.with(&b, |a, b| a != b),
                         _ => a.with(&b, |a, b| a && b),
                     }
@@ -225,8 +261,11 @@ impl<'a> Functions<'a> {
                 each.collect()
             }
             _ => {
-                let from = self.bits(*args.first()?)?;
-                Some(self.moved(id)?.into_iter().map(|i| from[i].clone()).collect())
+                let moved = self.moved(id)?;
+                let all: Option<Vec<_>> =
+                    movable(self.graph, id).iter().map(|&x| self.bits(x)).collect();
+                let all: Vec<&Function> = all.iter().flatten().flat_map(|f| f.iter()).collect();
+                moved.into_iter().map(|i| all.get(i).map(|&f| f.clone())).collect()
             }
         }
     }
@@ -302,16 +341,33 @@ impl<'a> Functions<'a> {
                 Some(sums)
             }
             _ => {
-                let from = self.counts(*args.first()?)?;
-                Some(self.moved(id)?.into_iter().map(|i| from[i].clone()).collect())
+                let moved = self.moved(id)?;
+                let all: Option<Vec<_>> =
+                    movable(self.graph, id).iter().map(|&x| self.counts(x)).collect();
+                let all: Vec<&Count> = all.iter().flatten().flat_map(|c| c.iter()).collect();
+                moved.into_iter().map(|i| all.get(i).map(|&c| c.clone())).collect()
             }
         }
     }
 
-    /// Of an operation that only moves elements of its first operand: which element is where.
+    /// Of an operation that only moves elements of its operands (of the first, if others are indices): which
+    /// element is where, counted through all operands.
     fn moved(&self, id: NodeId) -> Option<Vec<usize>> {
         let args = self.graph.args(id);
         let x = *args.first()?;
+        if let Op::Concat(axis) = self.graph.op(id) {
+            let axis = *axis as usize;
+            let mut start = 0;
+            let parts: Vec<(Vec<usize>, usize)> = (args.iter())
+                .map(|&x| {
+                    let n = self.graph.elements(x) as usize;
+                    start += n;
+                    ((start - n..start).collect(), self.shape(x)[axis..].iter().product())
+                })
+                .collect();
+            let parts: Vec<(&[usize], usize)> = parts.iter().map(|(x, n)| (&x[..], *n)).collect();
+            return Some(layout::concat(&parts, self.shape(id)[..axis].iter().product()));
+        }
         let all: Vec<usize> = (0..self.graph.elements(x) as usize).collect();
         let shape = self.shape(x);
         match self.graph.op(id) {
@@ -399,7 +455,10 @@ impl Lowering<'_> {
             all += elements as usize;
             let x = self.split(node, 1);
             let flat = |v| C::Reshape(v, vec![elements]);
-            parts.push(Split { mask: None, ..dealer::linear(&mut self.emit, &Split { mask: None, ..x }, flat) });
+            parts.push(Split {
+                mask: None,
+                ..dealer::linear(&mut self.emit, &Split { mask: None, ..x }, flat)
+            });
         }
         let index = literals.iter().map(|l| Some((starts.get(&l.node)? + l.at) as u128));
         let index: Vec<u128> = index.collect::<Option<_>>()?;

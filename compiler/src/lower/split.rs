@@ -750,11 +750,10 @@ impl Lowering<'_> {
             planes <= few::MOST_BITS as u32 && few::pays(u64::from(*k) << planes, n, 1.0, tuning)
         }) {
             let hits = dealer::lookup(e, &good, &few::all_ones(planes), Some(k));
-            let add2 = e.add(C::Reshape(hits.add2, outer));
+            let add2 = e.add(C::Reshape(hits.add2, outer.clone()));
             self.words.insert(id, Pair { own: None, add2 });
-            // The bit itself is not read.
-            return Some(Held::default());
         }
+        let e = &mut self.emit;
         let all = dealer::all_planes(e, &good, tuning);
         let own = all.own.map(|v| e.add(C::Reshape(v, outer.clone())));
         Some(pair(Pair { own, add2: e.add(C::Reshape(all.add2, outer)) }))

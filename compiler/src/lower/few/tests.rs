@@ -41,6 +41,35 @@ proptest! {
     }
 }
 
+/// Constants in a conjunction, and complements of what is left.
+#[test]
+fn constants_are_folded() {
+    let graph = text::parse(
+        "graph T
+parties Client[2]
+parties Server[1]
+frac 16
+input 0 x : secret int[3] in 0..9 from each Client
+site 0 \"t\" line 1
+%0 = input 0 : secret int.0[2,3] @0
+%1 = const 4 : public int.0[1,1] @0
+%2 = lt %0 %1 : secret bit[2,3] @0
+%3 = const [1, 0, 1] : public bit[1,3] @0
+%4 = and %2 %3 : secret bit[2,3] @0
+%5 = not %4 : secret bit[2,3] @0
+%6 = slice %5 axis=1 start=0 len=2 : secret bit[2,2] @0
+%7 = slice %5 axis=1 start=1 len=2 : secret bit[2,2] @0
+%8 = and %6 %7 : secret bit[2,2] @0
+%9 = xor %8 %6 : secret bit[2,2] @0
+reveal %9 to Server as y @0
+",
+    )
+    .unwrap_or_else(|e| panic!("{e}"));
+    for seed in 0..40 {
+        check(&graph, &random_inputs(&graph, seed));
+    }
+}
+
 /// Selection by rank: each element is the same function of its comparisons with the others, of which
 /// some are read backwards.
 #[test]
