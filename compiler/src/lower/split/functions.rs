@@ -17,7 +17,7 @@ impl Lowering<'_> {
         let (g, k) = (self.graph, self.rings.of(id));
         let arg = g.arg(id, 0);
         let frac = g.ty(arg).frac.unwrap_or(0);
-        if self.rings.fixed().is_some() || frac < 5 || frac > 24 {
+        if self.rings.fixed().is_some() || !(5..=24).contains(&frac) {
             return None;
         }
         let groups = self.groups(arg).unwrap_or_else(|| default_groups(g.shape(arg)));
@@ -45,17 +45,30 @@ impl Lowering<'_> {
         if self.rings.fixed().is_some() || lo < one / 16.0 || hi > 256.0 * lo {
             return None;
         }
-        let pieces = functions::recip(lo, hi, frac, k)?;
         let time = |rounds: f64, bits: f64| {
             let sent = bits / 24.0 * g.elements(id) as f64;
             rounds * tuning.latency + sent / tuning.bandwidth
         };
-        if time(1.0, pieces.dealt() as f64) > time(SYMMETRIC.0, SYMMETRIC.1) {
+        // In the largest ring that it is read in, where that costs less than a lift.
+        let asked = g.users(id).into_iter().map(|u| self.rings.of(u)).fold(k, u32::max).min(64);
+        let ways = [(k, if asked > k { 2.0 } else { 1.0 }), (asked, 1.0)];
+        let fitted = ways.into_iter().filter_map(|(to, rounds)| {
+            let pieces = functions::recip(lo, hi, frac, to)?;
+            let time = time(rounds, pieces.dealt() as f64);
+            Some((pieces, to, time))
+        });
+        let (pieces, to, least) = fitted.min_by(|a, b| a.2.total_cmp(&b.2))?;
+        if least > time(SYMMETRIC.0, SYMMETRIC.1) {
             return None;
         }
         let groups = self.groups(arg).unwrap_or_else(|| default_groups(g.shape(arg)));
         let x = self.split(arg, groups);
-        Some(split(pieces.eval(&mut self.emit, &x)))
+        let y = pieces.eval(&mut self.emit, &x);
+        if to == k {
+            return Some(split(y));
+        }
+        self.lifted.insert((id, to, groups), y);
+        Some(split(dealer::linear(&mut self.emit, &y, |v| C::Narrow(v, k))))
     }
 
     /// The last of a tree of ands over the last axis of some bits: a product of all of them at once.
@@ -137,13 +150,15 @@ fn has_largest(g: &Graph, sum: NodeId) -> bool {
 
 /// Most bits of a product at once.
 const MOST: usize = 64;
+/// Most nodes that are looked at for one.
+const STEPS: u32 = 4096;
 
 /// The bits of which a node is the and along their whole last axis.
 fn conjunction(g: &Graph, id: NodeId) -> Option<NodeId> {
     if g.shape(id).last() != Some(&1) {
         return None;
     }
-    let (base, mut places) = places(g, id, 8)?;
+    let (base, mut places) = places(g, id, &mut { STEPS })?;
     let mut found = places.pop()?;
     found.sort_unstable();
     found.dedup();
@@ -152,11 +167,11 @@ fn conjunction(g: &Graph, id: NodeId) -> Option<NodeId> {
 }
 
 /// Some bits, and for each index of a node's last axis, the indices of these bits that it is the and of.
-fn places(g: &Graph, id: NodeId, depth: u32) -> Option<(NodeId, Vec<Vec<u64>>)> {
+fn places(g: &Graph, id: NodeId, left: &mut u32) -> Option<(NodeId, Vec<Vec<u64>>)> {
     let args = g.args(id);
     let last = (g.shape(id).len() as u64).checked_sub(1)?;
     let n = *g.shape(id).last()?;
-    let deeper = depth.checked_sub(1)?;
+    *left = left.checked_sub(1)?;
     let merged = |parts: Vec<(NodeId, Vec<Vec<u64>>)>| {
         let base = parts.first()?.0;
         let same = parts.iter().all(|p| p.0 == base);
@@ -164,7 +179,7 @@ fn places(g: &Graph, id: NodeId, depth: u32) -> Option<(NodeId, Vec<Vec<u64>>)> 
     };
     match g.op(id) {
         Op::And if g.shape(args[0]) == g.shape(args[1]) => {
-            let parts = vec![places(g, args[0], deeper)?, places(g, args[1], deeper)?];
+            let parts = vec![places(g, args[0], left)?, places(g, args[1], left)?];
             let (base, parts) = merged(parts)?;
             let mut parts = parts.into_iter();
             let (a, b) = (parts.next()?, parts.next()?);
@@ -172,12 +187,12 @@ fn places(g: &Graph, id: NodeId, depth: u32) -> Option<(NodeId, Vec<Vec<u64>>)> 
             Some((base, both))
         }
         Op::Slice { axis, start, len, step } if *axis == last => {
-            let (base, all) = places(g, args[0], deeper)?;
+            let (base, all) = places(g, args[0], left)?;
             let kept = all.into_iter().skip(*start as usize).step_by(*step as usize);
             Some((base, kept.take(*len as usize).collect()))
         }
         Op::Concat(axis) if *axis == last => {
-            let parts: Option<Vec<_>> = args.iter().map(|&a| places(g, a, deeper)).collect();
+            let parts: Option<Vec<_>> = args.iter().map(|&a| places(g, a, left)).collect();
             let (base, parts) = merged(parts?)?;
             Some((base, parts.concat()))
         }
