@@ -577,3 +577,38 @@ fn rounds_and_bits() {
         }
     }
 }
+
+/// Family T2 where rounds count: a sign takes two, and nothing else of a maximum, of exponentials or of a
+/// reciprocal more than one.
+#[test]
+fn rounds_of_the_dealer_style_family() {
+    const N: usize = 30;
+    let net = slvrc::cost::NetProfile::wan();
+    let options = Options { enforce: false, dealer: Some(net.tuning()), ..Options::default() };
+    // The dealing, the signs, the winners, whose choice is opened; or differences with it, their signs with the
+    // exponentials, the sum, the reciprocal.
+    for (expression, names, rounds) in
+        [("max(s[i])", "max", 4), ("max(softmax(s[i]))", "max, softmax", 9)]
+    {
+        let text = format!(
+            "use std::{{{names}}};\npredicate F[k, n]() {{\n    parties Client;\n    parties Server;\n    \
+             input s: secret fix[k, n] in -100000..100000 from Client;\n    \
+             reveal [{expression} for i in k] to Server as y;\n}}\n"
+        );
+        let case = compile_with(&text, &[("k", &N.to_string()), ("n", "10")], options);
+        let mut random = Random::new(3);
+        let s: Vec<f64> = (0..10 * N).map(|_| random.between(-8.0, 8.0)).collect();
+        let s = encoded(&s);
+        let report = case.parties(&inputs(case.circuit(), &[("s", &s)]), 1);
+        let traffic = Traffic::of(case.circuit());
+        assert_eq!((report.rounds, report.bytes_sent), (traffic.rounds, traffic.bytes));
+        assert_eq!(traffic.rounds, rounds + 1, "rounds of {expression}");
+        for (row, &word) in s.chunks(10).zip(&report.outputs[0].words.to_u128s()) {
+            let most = row.iter().copied().fold(f64::MIN, f64::max);
+            let sum: f64 = row.iter().map(|x| (x - most).exp()).sum();
+            let (want, error) = if rounds == 4 { (most, 0.0) } else { (1.0 / sum, 18.0 * ULP) };
+            let found = word as u64 as u32 as i32 as f64 * ULP;
+            assert!((found - want).abs() <= error, "{found} is not {want}");
+        }
+    }
+}

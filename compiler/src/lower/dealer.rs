@@ -34,6 +34,8 @@
 //! nothing. Local steps of the others act on what they know. So a simulator draws all messages.
 //! Semi-honest security, one corrupt party.
 
+pub mod functions;
+
 use super::Emit;
 use super::truncation::ring_for;
 use slvr_runtime::circuit::fan::Fan;

@@ -41,15 +41,15 @@ const FACTOR: u32 = 42;
 const K: u32 = 64;
 
 /// How an exponential is split.
-struct Split {
+pub(super) struct Split {
     /// T = 2^whole.
-    whole: u32,
+    pub whole: u32,
     /// Fraction bits of the two factors that are multiplied.
-    scale: u32,
+    pub scale: u32,
     /// Ring in which they are.
-    ring: u32,
+    pub ring: u32,
     /// Fraction bits of the result.
-    frac: u32,
+    pub frac: u32,
 }
 
 /// Below 2^126, exact where the number is.
@@ -108,26 +108,45 @@ fn rounded(e: &mut Emit, x: ValueId, scale: u32, ring: u32) -> ValueId {
 
 /// factor e^-t for t in [0, T) with `frac` fraction bits.
 fn split(e: &mut Emit, t: ValueId, frac: u32, factor: f64, how: &Split) -> ValueId {
-    let n = frac + how.whole;
-    let whole = f64::from(how.whole).exp2();
     if e.ty(t).hold == Hold::Public {
+        let n = frac + how.whole;
         let product = local(e, t, n, frac, factor);
         return rounded(e, product, how.frac, K);
     }
+    let a = e.add(Op::Own(t));
+    let b = e.add(Op::Dup(t));
+    let [own_zero, own_one, for_zero, for_one] = factors(e, [a, b], frac, factor, how);
+    let own_one = e.add(Op::Deal(own_one));
+    let own_zero = e.add(Op::Deal(own_zero));
+    let zero = e.add(Op::Mul(own_zero, for_zero));
+    let one = e.add(Op::Mul(own_one, for_one));
+    let product = e.add(Op::Add(zero, one));
+    let product = e.add(Op::Xchg(product));
+    let done = truncation::exact(e, product, 2 * how.scale - how.frac);
+    if how.ring == K { done } else { e.add(Op::Narrow(done, K)) }
+}
+
+/// Of the parts of t: what the owner of a deals for h_a = 0 and for h_a = 1, and what the others multiply
+/// the two by.
+pub(super) fn factors(
+    e: &mut Emit,
+    [a, b]: [ValueId; 2],
+    frac: u32,
+    factor: f64,
+    how: &Split,
+) -> [ValueId; 4] {
+    let n = frac + how.whole;
+    let whole = f64::from(how.whole).exp2();
     let top = |e: &mut Emit, x: ValueId| {
         let bit = e.add(Op::ToBits { x, lo: n, w: 1 });
         e.add(Op::FromBits(bit, how.ring))
     };
-    let a = e.add(Op::Own(t));
     let own = local(e, a, n, frac, (whole / 2.0).exp());
     let own = rounded(e, own, how.scale, how.ring);
     let top_a = top(e, a);
     let own_one = e.add(Op::Mul(top_a, own));
     let own_zero = e.add(Op::Sub(own, own_one));
-    let own_one = e.add(Op::Deal(own_one));
-    let own_zero = e.add(Op::Deal(own_zero));
 
-    let b = e.add(Op::Dup(t));
     let side = |e: &mut Emit, start: f64| {
         let x = local(e, b, n, frac, start);
         rounded(e, x, how.scale, how.ring)
@@ -140,12 +159,7 @@ fn split(e: &mut Emit, t: ValueId, frac: u32, factor: f64, how: &Split) -> Value
     let gap = e.add(Op::Mul(top_b, gap));
     let for_zero = e.add(Op::Add(same, gap));
     let for_one = e.add(Op::Sub(differ, gap));
-    let zero = e.add(Op::Mul(own_zero, for_zero));
-    let one = e.add(Op::Mul(own_one, for_one));
-    let product = e.add(Op::Add(zero, one));
-    let product = e.add(Op::Xchg(product));
-    let done = truncation::exact(e, product, 2 * how.scale - how.frac);
-    if how.ring == K { done } else { e.add(Op::Narrow(done, K)) }
+    [own_zero, own_one, for_zero, for_one]
 }
 
 /// 1 where x < -12.

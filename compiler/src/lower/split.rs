@@ -16,6 +16,8 @@ use slvr_runtime::circuit::{Dom, Hold, Op as C, Type, ValueId, lead, verify};
 /// Values of at most so many elements have one dealer for all: they are soon combined across clients.
 pub(super) const FEW: u64 = 1 << 14;
 
+mod functions;
+
 fn split(x: Split) -> Held {
     Held { split: Some(x), ..Held::default() }
 }
@@ -295,9 +297,16 @@ impl Lowering<'_> {
                 Some(split(Split { dup: self.emit.add(C::Not(s.dup)), ..s }))
             }
             Op::Add | Op::Sub | Op::Xor => self.split_sum(id, args[0], args[1]),
-            Op::Mul | Op::And => self.split_product(id, &C::Mul),
+            Op::And => match self.split_all(id, tuning) {
+                Some(all) => Some(all),
+                None => self.split_product(id, &C::Mul),
+            },
+            Op::Mul => self.split_product(id, &C::Mul),
             Op::MatMul { trans_b } => {
                 let trans_b = *trans_b;
+                if let Some(chosen) = self.split_choice(id, trans_b) {
+                    return Some(chosen);
+                }
                 self.split_product(id, &|a, b| C::MatMul { a, b, trans_b })
             }
             Op::Conv2d { stride, pad } => {
@@ -349,6 +358,8 @@ impl Lowering<'_> {
             Op::Saturate(top) => self.split_saturate(id, *top, tuning),
             Op::Select if g.ty(id).elem != Elem::Bit => self.split_select(id),
             Op::Hit => self.split_hit(id, tuning),
+            Op::ExpNonPositive => self.split_exponential(id, tuning),
+            Op::Recip => self.split_reciprocal(id, tuning),
             _ => None,
         }
     }
