@@ -39,7 +39,8 @@ impl Engine<'_> {
     }
 
     /// After the last layer that may be repeated: whether a client failed, for the first time. Then
-    /// everything that these layers made is forgotten, so that a repetition takes no more memory.
+    /// everything that these layers made is forgotten: a repetition takes no more memory than the first
+    /// time, except that what the first layer received while it was at work is there from its start.
     ///
     /// # Errors
     ///
