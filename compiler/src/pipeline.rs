@@ -32,13 +32,17 @@ pub struct Options {
     /// The most bytes of values that a party may hold at one time: work is split into as many blocks
     /// as that takes. Without it nothing is split.
     pub memory: Option<u64>,
+    /// Whether a run may compute before it is known whose inputs are in range, and repeat a part of
+    /// itself if a client fails ([`slvr_runtime::circuit::speculation`]): where that saves rounds, and
+    /// takes no more blocks.
+    pub speculate: bool,
 }
 
 impl Default for Options {
-    /// Enforced ranges, the smallest ring for each value.
+    /// Enforced ranges, the smallest ring for each value, speculation.
     fn default() -> Self {
         let tuning = NetProfile::lan().tuning();
-        Options { enforce: true, ring: None, dealer: Some(tuning), memory: None }
+        Options { enforce: true, ring: None, dealer: Some(tuning), memory: None, speculate: true }
     }
 }
 
@@ -175,7 +179,12 @@ fn circuit(
     let ranges = Ranges::of(&graph, &guard::bounds(&graph, guards));
     let rings = Rings::new(&graph, &ranges, options.ring, options.dealer.is_some());
     let draft = lower::lower(&graph, &block, &ranges, &rings, guards, options.dealer)?;
-    Ok(schedule::schedule(&graph, draft))
+    let ahead = options.speculate.then(|| schedule::speculative(&graph, draft.clone())).flatten();
+    let waiting = schedule::schedule(&graph, draft);
+    // What would need another block has no place in this one.
+    let fits = |c: &Circuit| options.memory.is_none_or(|budget| peak(c) <= budget);
+    let better = |c: &Circuit| c.rounds() < waiting.rounds() && fits(c);
+    Ok(ahead.filter(better).unwrap_or(waiting))
 }
 
 /// The circuit in the fewest blocks, of those tried, in which a party's values take no more than

@@ -17,7 +17,7 @@ pub const TOLERANCE: f64 = 1.0 / 256.0;
 /// circuit must say 0.
 pub fn hold(name: &str, case: &Case, inputs: &Inputs, seed: u64) -> bool {
     let report = case.parties(inputs, seed);
-    let traffic = Traffic::of(case.circuit());
+    let traffic = Traffic::of_run(case.circuit(), &report.admitted);
     assert_eq!((report.rounds, report.bytes_sent), (traffic.rounds, traffic.bytes), "{name}");
     let floating = case.floating(inputs, &report.coins);
     let found: Vec<Vec<f64>> = report.outputs.iter().map(|o| o.values.clone()).collect();

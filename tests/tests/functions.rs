@@ -12,7 +12,8 @@ use slvrc::pipeline::Options;
 const ULP: f64 = 1.0 / 65536.0;
 
 /// The macros of family T1 alone, on words of 64 bits.
-const MACROS: Options = Options { enforce: false, ring: Some(64), dealer: None, memory: None };
+const MACROS: Options =
+    Options { enforce: false, ring: Some(64), dealer: None, memory: None, speculate: false };
 
 /// The reals that the ring holds for these.
 fn encoded(x: &[f64]) -> Vec<f64> {

@@ -5,7 +5,7 @@ use slvr_runtime::ring::low_mask;
 use std::collections::HashMap;
 
 /// Instructions in an order in which operands come first, without layers.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Emit {
     /// Type of every value.
     pub types: Vec<Type>,
@@ -23,6 +23,7 @@ pub struct Emit {
 }
 
 /// A circuit before scheduling.
+#[derive(Clone)]
 pub struct Draft {
     /// Instructions and values.
     pub emit: Emit,
@@ -37,6 +38,20 @@ pub struct Draft {
 }
 
 impl Draft {
+    /// Without speculation: every `admitted` is the opened bits themselves.
+    pub fn settle(&mut self) {
+        let mut bits: Vec<Option<ValueId>> = vec![None; self.emit.types.len()];
+        for i in &mut self.emit.instrs {
+            if let (Op::Admitted { check, .. }, Some(out)) = (&i.op, i.out) {
+                bits[out.index()] = self.checks.get(*check as usize).map(|c| c.value);
+            }
+            i.op = i.op.map(|v| bits[v.index()].unwrap_or(v));
+        }
+        if bits.iter().any(Option::is_some) {
+            self.prune();
+        }
+    }
+
     /// Takes out what nothing reads: parts of values that a protocol turned out not to need. Coins stay,
     /// because evaluations in the clear number them.
     pub fn prune(&mut self) {

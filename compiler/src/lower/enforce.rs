@@ -20,6 +20,9 @@
 //! | [`admit`] | 1 | 3 | never |
 //! | [`gate`] | 0 | 0 | never |
 //!
+//! The rounds of tests and of [`admit`] are off the longest chain where the circuit speculates
+//! ([`slvr_runtime::circuit::speculation`]).
+//!
 //! w = ceil(log2 c); a tree over n is [`and_all`]; words have 64 bits.
 //!
 //! **Simulation.** All but [`admit`] are made of messages that are uniform to their receiver. The bit

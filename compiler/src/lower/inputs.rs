@@ -2,7 +2,8 @@
 //!
 //! All checks of a party set run side by side; one public bit per member says whether all of its
 //! inputs passed ([`slvr_runtime::circuit::Check`]), and every input is multiplied by it, locally.
-//! Nothing else about a rejected input is opened.
+//! Nothing else about a rejected input is opened. The bit is read by [`C::Admitted`], so that what
+//! follows need not wait for it ([`crate::schedule::speculative`]).
 
 use super::dealer::{Pair, Tuning};
 use super::{Lowering, enforce, word};
@@ -70,7 +71,9 @@ impl Lowering<'_> {
                 let all = enforce::and_all(&mut self.emit, all);
                 enforce::admit(&mut self.emit, all)
             };
+            let check = self.checks.len() as u32;
             self.checks.push(Check { set, value: admitted });
+            let admitted = self.emit.add(C::Admitted { check, members: size });
             for (i, input) in g.inputs.iter().enumerate() {
                 if let (true, Some(x)) = (input.from == Some(set), self.dealt[i]) {
                     self.emit.site = sites[i];

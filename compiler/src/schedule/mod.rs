@@ -8,27 +8,42 @@
 //!
 //! Blocks ([`crate::passes::blocks`]) run one after another: a block begins in the layer in which the
 //! one before it has ended.
+//!
+//! [`speculative()`] does not wait for the checks of inputs either: what they gate comes as early as it
+//! can, reveals come after them.
+
+mod speculation;
+
+pub use speculation::speculative;
 
 use crate::graph::Graph;
 use crate::lower::Draft;
+use slvr_runtime::circuit::speculation::Speculation;
 use slvr_runtime::circuit::{Circuit, Hold, Instr, Layer, Op, PartySet, Site, Type, ValueId};
 use std::collections::BTreeMap;
 
-/// Puts a draft into layers, with the interface of the graph it came from.
-pub fn schedule(graph: &Graph, draft: Draft) -> Circuit {
-    let Draft { emit, blocks, inputs, outputs, checks } = draft;
-    let layer_of = place(&emit.instrs, &emit.types, &blocks);
+/// Puts a draft into layers, with the interface of the graph it came from. Whatever depends on which
+/// inputs are admitted waits for that.
+pub fn schedule(graph: &Graph, mut draft: Draft) -> Circuit {
+    draft.settle();
+    let least = vec![0; draft.emit.instrs.len()];
+    let layer_of = place(&draft.emit.instrs, &draft.emit.types, &draft.blocks, &least);
+    layered(graph, draft, &layer_of)
+}
+
+/// A draft with the layer of each instruction as a circuit.
+fn layered(graph: &Graph, draft: Draft, layer_of: &[usize]) -> Circuit {
+    let Draft { emit, blocks: _, inputs, outputs, checks } = draft;
     let count = layer_of.iter().map(|&l| l + 1).max().unwrap_or(0);
     let mut layers = vec![Layer::default(); count];
-    for (instr, &l) in emit.instrs.into_iter().zip(&layer_of) {
+    for (instr, &l) in emit.instrs.into_iter().zip(layer_of) {
         if instr.op.is_interactive() {
             layers[l].exchange.push(instr);
         } else {
             layers[l].local.push(instr);
         }
     }
-    drop_dead(&mut layers, emit.types.len());
-    Circuit {
+    let mut circuit = Circuit {
         name: graph.name.clone(),
         sizes: graph.sizes.clone(),
         parties: graph
@@ -43,18 +58,21 @@ pub fn schedule(graph: &Graph, draft: Draft) -> Circuit {
         layers,
         outputs,
         checks,
-    }
+    };
+    drop_dead(&mut circuit);
+    circuit
 }
 
-/// The layer of each instruction; `blocks` is the block of each.
-fn place(instrs: &[Instr], types: &[Type], blocks: &[u32]) -> Vec<usize> {
+/// The layer of each instruction; `blocks` is the block of each, `least` the first layer that it may
+/// be in.
+fn place(instrs: &[Instr], types: &[Type], blocks: &[u32], least: &[usize]) -> Vec<usize> {
     let floors = floors(instrs, types, blocks);
     // First layer in which each value can be read.
     let mut ready = vec![0; types.len()];
     let mut layer = Vec::with_capacity(instrs.len());
-    for (i, block) in instrs.iter().zip(blocks) {
+    for ((i, block), &least) in instrs.iter().zip(blocks).zip(least) {
         let at = i.op.operands().iter().map(|v| ready[v.index()]).max().unwrap_or(0);
-        let at = at.max(floors.get(block).copied().unwrap_or(0));
+        let at = at.max(least).max(floors.get(block).copied().unwrap_or(0));
         if let Some(out) = i.out {
             ready[out.index()] = at + usize::from(i.op.is_interactive());
         }
@@ -165,19 +183,27 @@ fn runs_ahead(op: &Op, out: &Type) -> bool {
     matches!(op, Op::Deal(_) | Op::DealMask(_)) || matches!(out.hold, Hold::Own | Hold::Mask)
 }
 
-/// Lists, for each layer, the values that nothing later reads.
-fn drop_dead(layers: &mut [Layer], values: usize) {
-    let mut last: Vec<Option<usize>> = vec![None; values];
-    for (l, layer) in layers.iter().enumerate() {
+/// Lists, for each layer, the values that nothing later reads. Where layers may be repeated, values
+/// from before them that they read are kept until that is decided.
+fn drop_dead(circuit: &mut Circuit) {
+    let part = Speculation::of(circuit);
+    let mut last: Vec<Option<usize>> = vec![None; circuit.types.len()];
+    for (l, layer) in circuit.layers.iter().enumerate() {
         for i in layer.local.iter().chain(&layer.exchange) {
             for v in i.op.operands().into_iter().chain(i.out) {
                 last[v.index()] = Some(l);
             }
         }
     }
+    if let Some(part) = part {
+        let mut kept: Vec<bool> = last.iter().map(|l| l.is_some_and(|l| part.covers(l))).collect();
+        part.made(circuit).for_each(|v| kept[v.index()] = false);
+        let kept = last.iter_mut().zip(kept).filter(|(_, kept)| *kept);
+        kept.for_each(|(l, _)| *l = Some(part.last + 1));
+    }
     for (v, l) in last.iter().enumerate() {
-        if let Some(l) = l {
-            layers[*l].drop.push(ValueId(v as u32));
+        if let Some(layer) = l.and_then(|l| circuit.layers.get_mut(l)) {
+            layer.drop.push(ValueId(v as u32));
         }
     }
 }

@@ -9,7 +9,8 @@
 //! ([`Hold`]) and over which domain ([`Dom`]).
 //!
 //! What lives here: data structures, the verifier ([`verify`]), the text form ([`text`], which
-//! reads back what it prints), the artifact file ([`artifact`]), byte and round counts ([`traffic`]).
+//! reads back what it prints), the artifact file ([`artifact`]), byte and round counts ([`traffic`]),
+//! which layers are computed before it is known whose inputs count ([`speculation`]).
 //! What may not: arithmetic, sharing, I/O.
 //!
 //! # Roles and shards
@@ -39,6 +40,7 @@
 pub mod artifact;
 pub mod fan;
 mod op;
+pub mod speculation;
 pub mod text;
 pub mod traffic;
 mod types;

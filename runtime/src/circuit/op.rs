@@ -271,6 +271,15 @@ pub enum Op {
         /// Drawn for each, at most n - 1.
         k: u64,
     },
+    /// Which members' inputs are admitted, as far as that is known: `Public B1[members]`. All ones until
+    /// the bits of the check are opened; if they are not all ones the parties go back and repeat with the
+    /// bits ([`super::speculation`]).
+    Admitted {
+        /// Index into [`super::Circuit::checks`].
+        check: u32,
+        /// Members of the check's party set.
+        members: u64,
+    },
 
     // ---- local, by public coins ------------------------------------------------------------
     /// Random inner products: x `[m, d]` over a ring, any but `Add3` -> `[m, tests]`, held alike:
@@ -438,7 +447,7 @@ impl Op {
             | OpenTo { x, .. } => *x = f(*x),
             Committee { coin, .. } => *coin = f(*coin),
             Stack(xs) | Concat { xs, .. } => xs.iter_mut().for_each(|x| *x = f(*x)),
-            Coin | Mask { .. } => {}
+            Coin | Mask { .. } | Admitted { .. } => {}
         }
         op
     }
@@ -477,6 +486,7 @@ impl Op {
             AsAdd3(_) => "as_add3",
             Trivial(_) => "trivial",
             Committee { .. } => "committee",
+            Admitted { .. } => "admitted",
             Project { .. } => "project",
             Reshare(_) => "reshare",
             Input(_) => "input",

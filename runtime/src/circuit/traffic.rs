@@ -14,7 +14,8 @@
 //! | `open_to` | n, to the receiver |
 //! | `coin` | 16 bytes |
 
-use super::{Circuit, Dom, Instr, Op, ValueId};
+use super::speculation::Speculation;
+use super::{Circuit, Dom, Instr, Layer, Op, ValueId};
 use crate::ring::wire_len;
 
 /// Rounds, and bytes sent by each party.
@@ -26,7 +27,7 @@ pub struct Traffic {
     pub bytes: [u64; 3],
     /// Of these, bytes to receivers.
     pub revealed: [u64; 3],
-    /// Each layer, in order.
+    /// Each layer, in the order of execution.
     pub layers: Vec<LayerTraffic>,
 }
 
@@ -51,10 +52,34 @@ pub struct InstrTraffic {
 }
 
 impl Traffic {
-    /// Of a verified circuit.
+    /// Of a verified circuit, when no client fails a check.
     pub fn of(circuit: &Circuit) -> Traffic {
-        let mut total = Traffic { rounds: circuit.rounds(), ..Traffic::default() };
-        for layer in &circuit.layers {
+        Traffic::through(circuit, circuit.layers.iter())
+    }
+
+    /// Of a verified circuit, when a client fails: with the layers that are repeated then, one after
+    /// another as they are executed. The same as [`Traffic::of`] if there are none.
+    pub fn repeated(circuit: &Circuit) -> Traffic {
+        let (until, from) = match Speculation::of(circuit) {
+            Some(s) => (s.last + 1, s.first),
+            None => (circuit.layers.len(), circuit.layers.len()),
+        };
+        let (before, again) = (circuit.layers.iter().take(until), circuit.layers.iter().skip(from));
+        Traffic::through(circuit, before.chain(again))
+    }
+
+    /// Of a run of a verified circuit in which its checks came out so, in their order.
+    pub fn of_run(circuit: &Circuit, admitted: &[(u32, Vec<bool>)]) -> Traffic {
+        match Speculation::of(circuit) {
+            Some(s) if s.repeats(admitted) => Traffic::repeated(circuit),
+            _ => Traffic::of(circuit),
+        }
+    }
+
+    fn through<'a>(circuit: &Circuit, layers: impl Iterator<Item = &'a Layer>) -> Traffic {
+        let mut total = Traffic::default();
+        for layer in layers {
+            total.rounds += usize::from(!layer.exchange.is_empty());
             let mut traffic = LayerTraffic::default();
             for instr in &layer.exchange {
                 let bytes = sent(circuit, instr);

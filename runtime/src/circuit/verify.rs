@@ -31,8 +31,13 @@
 //! 14. **Masks.** The mask of a `meet` is the result of a `mask`, and no other `meet` has it.
 //! 15. **Checks**: at most one of each party set, which exists; its value is the result of an
 //!     instruction, `Public` single bits, one for each member.
+//! 16. **Speculation.** With R and L as in [`super::speculation`]: an `admitted` names a check and has
+//!     one bit for each member of its party set; R is at most L. Bits of a check that is named do not
+//!     depend on an `admitted`. In layers R to L nothing else is opened and no coin
+//!     drawn; no value that is defined before R is dropped; the mask of a `meet` is not made before R.
 
 mod infer;
+mod speculation;
 
 pub use infer::{TypeError, check_type, infer};
 
@@ -120,7 +125,7 @@ pub enum VerifyError {
     NoIndex {
         /// Where.
         place: Place,
-        /// A site or an output.
+        /// A site, an output or a check.
         what: &'static str,
         /// The index.
         index: u32,
@@ -152,7 +157,7 @@ pub enum VerifyError {
         /// The operand.
         value: ValueId,
     },
-    /// Invariant 6.
+    /// Invariants 6 and 16.
     #[error("layer {layer} cannot drop {value}: {why}")]
     BadDrop {
         /// In which layer.
@@ -248,6 +253,14 @@ pub enum VerifyError {
         /// What is wrong.
         why: &'static str,
     },
+    /// Invariant 16.
+    #[error("{place}: {why}")]
+    Speculation {
+        /// Where.
+        place: Place,
+        /// What is wrong.
+        why: &'static str,
+    },
 }
 
 /// Checks all invariants of the [module docs](self).
@@ -279,7 +292,8 @@ pub fn verify(circuit: &Circuit) -> Result<(), VerifyError> {
             return Err(VerifyError::BadOutput { index, name: output.name.clone(), why });
         }
     }
-    checks(circuit)
+    checks(circuit)?;
+    speculation::check(circuit)
 }
 
 /// Invariant 15, in a circuit whose values are all defined.
@@ -484,6 +498,9 @@ impl<'a> Checker<'a> {
             _ => return Err(VerifyError::Result { place }),
         }
         match &instr.op {
+            Op::Admitted { check: index, .. } if *index as usize >= circuit.checks.len() => {
+                Err(VerifyError::NoIndex { place, what: "check", index: *index })
+            }
             Op::Gather { x, index, axis, .. } => self.indices(place, *x, *index, *axis),
             Op::OpenTo { x, output } => self.open(place, *x, *output),
             Op::Mask { .. } => {

@@ -61,7 +61,7 @@ pub enum Kind {
 pub struct Header {
     /// What follows.
     pub kind: Kind,
-    /// Index of the layer, 0 for the other kinds (for an abort: the layer the sender stopped in; for
+    /// Index of the layer, with [`Header::REPEATED`] when it is repeated; 0 for the other kinds (for an abort: the layer the sender stopped in; for
     /// the comparison of inputs: its step).
     pub layer: u32,
     /// Which frame of the layer's message, counted from 0; 0 for the other kinds.
@@ -73,6 +73,8 @@ pub struct Header {
 impl Header {
     /// Bytes of an encoded header.
     pub const BYTES: usize = 17;
+    /// In the number of a layer that is computed a second time; beyond all indices.
+    pub const REPEATED: u32 = 1 << 31;
 
     /// A header for a body of `len` bytes.
     pub fn new(kind: Kind, layer: u32, len: usize) -> Self {
@@ -126,6 +128,10 @@ impl fmt::Display for Header {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind {
             Kind::Hello => write!(f, "the handshake"),
+            Kind::Layer if self.layer & Self::REPEATED != 0 => {
+                let layer = self.layer & !Self::REPEATED;
+                write!(f, "part {} of the repeated message of layer {layer}", self.part)
+            }
             Kind::Layer if self.part == 0 => write!(f, "the message of layer {}", self.layer),
             Kind::Layer => write!(f, "part {} of the message of layer {}", self.part, self.layer),
             Kind::Done => write!(f, "the end of the layers"),

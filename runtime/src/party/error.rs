@@ -80,6 +80,13 @@ pub enum RunError {
     /// The parties found different values of something public.
     #[error("the parties disagree on {0}")]
     Disagreement(&'static str),
+    /// The bits of the clients' checks differ from those before layers were repeated: a peer did not
+    /// do what it should.
+    #[error("{phase}: other clients pass their checks than before the repetition")]
+    Repetition {
+        /// When.
+        phase: Phase,
+    },
     /// What a party in another process was told does not make sense to it.
     #[error("the setup of a party is not one of this version, or is damaged")]
     Setup,

@@ -73,11 +73,12 @@ impl Engine<'_> {
         let circuit = self.party.circuit;
         let of = &circuit.layers[layer as usize];
         let frames = |from, to| plan::frames(circuit, of, order, from, to);
-        let outbox = |peer| Outbox::new(layer, &frames(self.me, peer), peer);
+        let on_wire = self.on_wire(layer);
+        let outbox = |peer| Outbox::new(on_wire, &frames(self.me, peer), peer);
         let outboxes = self.everybody().into_iter().map(outbox).collect();
         let inbox = |from: usize| {
             let frames = frames(from, Peer::Party(self.me));
-            Inbox::new(layer, &frames, Peer::Party(from), of.exchange.len())
+            Inbox::new(on_wire, &frames, Peer::Party(from), of.exchange.len())
         };
         let (from_next, from_prev) = (inbox(next(self.me)), inbox(prev(self.me)));
         for inbox in [&from_next, &from_prev] {
@@ -96,6 +97,7 @@ impl Engine<'_> {
     ) -> Result<(), RunError> {
         self.instr = round.first + j as u64;
         let message = self.message(self.instr, &instr.op);
+        let number = self.number(self.instr);
         let receiver = plan::receiver(self.party.circuit, &instr.op);
         let parts = [
             (Peer::Party(next(self.me)), &message.to_next),
@@ -118,7 +120,7 @@ impl Engine<'_> {
             part.to_wire(&mut buffer);
             if let Some(t) = self.party.transcript.as_deref_mut() {
                 let (op, direction, layer) = (instr.op.name(), Direction::Sent, round.layer);
-                let (bytes, instr) = (&buffer[start..], self.instr);
+                let (bytes, instr) = (&buffer[start..], number);
                 t.message(Event { layer, instr, op, direction, peer, bytes });
             }
             if (buffer.len() as u64) < header.len {
@@ -157,7 +159,7 @@ impl Engine<'_> {
     }
 
     pub(super) fn context(&self, instr: u64) -> Context<'_> {
-        Context { prss: &self.party.prss, instr }
+        Context { prss: &self.party.prss, instr: self.number(instr) }
     }
 
     fn message(&self, instr: u64, op: &Op) -> Message {
@@ -218,6 +220,7 @@ impl Engine<'_> {
     ) -> Result<Option<Data>, RunError> {
         let peer = inbox.peer;
         let malformed = RunError::Malformed { phase: self.phase, peer };
+        let number = self.number(self.instr);
         let Some((frame, place)) = inbox.places[j].take() else {
             return Ok(Data::from_wire(dom, n, &[]));
         };
@@ -231,7 +234,7 @@ impl Engine<'_> {
         let Some(bytes) = bytes else { return Err(malformed) };
         if let Some(t) = self.party.transcript.as_deref_mut() {
             let Phase::Layer(layer) = self.phase else { unreachable!("parts belong to layers") };
-            let (op, direction, instr) = (instr.op.name(), Direction::Received, self.instr);
+            let (op, direction, instr) = (instr.op.name(), Direction::Received, number);
             t.message(Event { layer, instr, op, direction, peer, bytes });
         }
         let part = Data::from_wire(dom, n, bytes);

@@ -15,7 +15,8 @@
 //!    each receiver, if the layer has anything for them; take in the two messages of the peers and
 //!    finish the instructions. A message travels in frames whose kind, layer, number and length are
 //!    known, each as soon as it is computed, and is waited for where its first result is read
-//!    ([`plan`]).
+//!    ([`plan`]). Layers that were computed on the assumption that all clients pass their checks are
+//!    repeated if one does not (`speculation.rs`).
 //! 4. Closing, in two steps: each party tells the others that it is done and waits for the same from
 //!    them; then it tells the others and the receivers that all agree, and waits for the same. With
 //!    one step, a party that finds a stray message where the others' end should be would stop after
@@ -34,6 +35,7 @@ mod receiver;
 mod registers;
 pub mod remote;
 pub mod session;
+mod speculation;
 mod submissions;
 mod transcript;
 
@@ -44,6 +46,7 @@ pub use registers::Held;
 pub use submissions::{Replaced, Uploads, Why};
 pub use transcript::{Direction, Event, Recorded, Recorder, Transcript};
 
+use crate::circuit::speculation::Speculation;
 use crate::circuit::verify::verify;
 use crate::circuit::{Circuit, From, Lanes, Op, ValueId};
 use crate::link::{Header, Kind, Link, LinkError, Peer};
@@ -53,6 +56,7 @@ use exchange::Round;
 use plan::Step;
 use registers::Registers;
 use serde::{Deserialize, Serialize};
+use speculation::Attempt;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -72,14 +76,15 @@ pub struct Party<'a> {
     pub deadline: Duration,
     /// Told of every input, value and message, if there is one.
     pub transcript: Option<&'a mut dyn Transcript>,
-    /// Called after each layer with the number of layers done and the number of all layers.
+    /// Called after each layer with the number of layers done and the number of all layers. Before
+    /// layers are repeated the first number falls back.
     pub progress: Option<&'a (dyn Fn(usize, usize) + Sync)>,
 }
 
 /// What a party knows after a run. No share is part of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartyReport {
-    /// Layers with an exchange.
+    /// Layers with an exchange, as often as they were executed.
     pub rounds: usize,
     /// Bytes sent to the other parties and the receivers in the layers, frames excluded.
     pub bytes_sent: u64,
@@ -117,8 +122,11 @@ struct Engine<'a> {
     regs: Registers,
     receivers: BTreeSet<usize>,
     phase: Phase,
-    /// Number of the current instruction, over all layers.
+    /// Index of the current instruction, over all layers.
     instr: u64,
+    /// What is assumed of the checks, and whether layers are repeated.
+    attempt: Attempt,
+    rounds: usize,
     bytes_sent: u64,
     /// With their instructions' numbers.
     coins: Vec<(u64, u128)>,
@@ -137,6 +145,8 @@ impl<'a> Engine<'a> {
             receivers,
             phase: Phase::Handshake,
             instr: 0,
+            attempt: Attempt::default(),
+            rounds: 0,
             bytes_sent: 0,
             coins: Vec::new(),
             replaced: Vec::new(),
@@ -158,7 +168,7 @@ impl<'a> Engine<'a> {
         let mut coins = std::mem::take(&mut self.coins);
         coins.sort_unstable();
         Ok(PartyReport {
-            rounds: circuit.rounds(),
+            rounds: self.rounds,
             bytes_sent: self.bytes_sent,
             peak_memory: self.regs.peak(),
             coins: coins.into_iter().map(|(_, coin)| coin).collect(),
@@ -170,26 +180,46 @@ impl<'a> Engine<'a> {
     /// All layers, step by step.
     fn layers(&mut self) -> Result<(), RunError> {
         let circuit = self.party.circuit;
-        let mut first = 0;
+        let plans = plan::plan(circuit);
+        let part = Speculation::of(circuit);
+        // Index of each layer's first instruction.
+        let starts: Vec<u64> = (circuit.layers.iter())
+            .scan(0, |next, l| {
+                let start = *next;
+                *next += (l.local.len() + l.exchange.len()) as u64;
+                Some(start)
+            })
+            .collect();
         // The layer before, while some of its messages are under way.
         let mut before: Option<Round> = None;
-        for (l, (layer, plan)) in circuit.layers.iter().zip(plan::plan(circuit)).enumerate() {
+        let mut l = 0;
+        while let (Some(layer), Some(plan), Some(&first)) =
+            (circuit.layers.get(l), plans.get(l), starts.get(l))
+        {
             self.phase = Phase::Layer(l as u32);
             let interactive = first + layer.local.len() as u64;
             let mut round = self.round(l as u32, &plan.order, interactive);
-            for step in plan.steps {
+            for &step in &plan.steps {
                 match step {
                     Step::Local(i) => {
                         let instr = &layer.local[i];
                         // Every local instruction has a result.
                         if let Some(v) = instr.out {
-                            let cx = self.context(first + i as u64);
-                            let value = local::eval(circuit, cx, &self.regs, &instr.op, v)
-                                .map_err(|source| RunError::Index { phase: self.phase, source })?;
+                            let value = match instr.op {
+                                Op::Admitted { check, members } => self.assumed(check, members),
+                                _ => {
+                                    let cx = self.context(first + i as u64);
+                                    local::eval(circuit, cx, &self.regs, &instr.op, v).map_err(
+                                        |source| RunError::Index { phase: self.phase, source },
+                                    )?
+                                }
+                            };
                             self.define(v, value);
                         }
                     }
                     Step::Send(j) => self.send_part(&mut round, j, &layer.exchange[j])?,
+                    // Done the first time.
+                    Step::Finish { layer, .. } if self.attempt.again_from == Some(layer + 1) => {}
                     Step::Finish { layer, exchange } => {
                         let instr = &circuit.layers[layer].exchange[exchange];
                         let of = match &mut before {
@@ -201,11 +231,15 @@ impl<'a> Engine<'a> {
                     Step::Drop(v) => self.regs.drop(v),
                 }
             }
-            first = interactive + layer.exchange.len() as u64;
+            self.rounds += usize::from(!layer.exchange.is_empty());
             before = Some(round);
             if let Some(progress) = self.party.progress {
                 progress(l + 1, circuit.layers.len());
             }
+            l = match &part {
+                Some(part) if part.last == l && self.goes_back(part)? => part.first,
+                _ => l + 1,
+            };
         }
         Ok(())
     }

@@ -8,10 +8,14 @@
 //! read, at the latest at the end of the next layer: what does not depend on it runs while its
 //! messages are under way. A value is dropped right after the last step that touches it.
 //!
+//! When layers may be repeated ([`crate::circuit::speculation`]), the last of them finishes all of its
+//! exchange itself, so that the parties can decide, and what is older than them is dropped after it.
+//!
 //! **Frames.** The parts of a message to one peer follow one another in the order of sending, each on
 //! whole bytes. A frame is complete once it has [`FRAME`] bytes or the layer has nothing more for that
 //! peer: a large part is on its way before the next one is computed, small ones travel together.
 
+use crate::circuit::speculation::Speculation;
 use crate::circuit::{Circuit, Dom, Lanes, Layer, Op, ValueId};
 use crate::link::{Header, Kind, Peer};
 use crate::protocol::outgoing;
@@ -30,7 +34,8 @@ pub enum Step {
     Send(usize),
     /// Receive the parts of an interactive instruction and define its result.
     Finish {
-        /// Its layer: this one or the one before.
+        /// Its layer: this one or the one before. When this layer is the first of those that are
+        /// repeated, the one before is finished the first time only.
         layer: usize,
         /// Its index in that layer's exchange.
         exchange: usize,
@@ -51,6 +56,10 @@ pub struct LayerPlan {
 /// The steps of a verified circuit, by layer.
 pub fn plan(circuit: &Circuit) -> Vec<LayerPlan> {
     let values = circuit.types.len();
+    let part = Speculation::of(circuit);
+    // Whether a layer leaves nothing under way.
+    let settles =
+        |l: usize| l + 1 == circuit.layers.len() || part.as_ref().is_some_and(|p| p.last == l);
     let mut plans: Vec<LayerPlan> = Vec::with_capacity(circuit.layers.len());
     // Of a result that is under way: which interactive instruction of the layer before makes it.
     let mut under_way: Vec<Option<usize>> = vec![None; values];
@@ -102,7 +111,7 @@ pub fn plan(circuit: &Circuit) -> Vec<LayerPlan> {
             steps.push(Step::Local(i));
         }
         // What nothing has read yet.
-        if let Some(before) = l.checked_sub(1) {
+        if let Some(before) = l.checked_sub(1).filter(|&before| !settles(before)) {
             for &j in &plans[before].order {
                 let instr = &circuit.layers[before].exchange[j];
                 let read = match instr.out {
@@ -114,17 +123,17 @@ pub fn plan(circuit: &Circuit) -> Vec<LayerPlan> {
                 }
             }
         }
-        if l + 1 == circuit.layers.len() {
+        if settles(l) {
             steps.extend(order.iter().map(|&exchange| Step::Finish { layer: l, exchange }));
         }
-        for (j, instr) in layer.exchange.iter().enumerate() {
+        for (j, instr) in layer.exchange.iter().enumerate().filter(|_| !settles(l)) {
             if let Some(v) = instr.out {
                 under_way[v.index()] = Some(j);
             }
         }
         plans.push(LayerPlan { steps, order });
     }
-    drops(circuit, plans)
+    drops(circuit, part.as_ref(), plans)
 }
 
 /// The local instructions of a layer that its exchange needs, and the others.
@@ -158,7 +167,15 @@ fn finish_reads(op: &Op) -> bool {
 }
 
 /// Puts in the drops.
-fn drops(circuit: &Circuit, mut plans: Vec<LayerPlan>) -> Vec<LayerPlan> {
+fn drops(
+    circuit: &Circuit,
+    part: Option<&Speculation>,
+    mut plans: Vec<LayerPlan>,
+) -> Vec<LayerPlan> {
+    let mut repeated = vec![false; circuit.types.len()];
+    part.into_iter().flat_map(|p| p.made(circuit)).for_each(|v| repeated[v.index()] = true);
+    // What a repetition needs as it was, by the first layer in which nothing can be repeated.
+    let mut kept: Vec<ValueId> = Vec::new();
     let mut last: Vec<Option<(usize, usize)>> = vec![None; circuit.types.len()];
     for (l, plan) in plans.iter().enumerate() {
         for (s, step) in plan.steps.iter().enumerate() {
@@ -186,7 +203,10 @@ fn drops(circuit: &Circuit, mut plans: Vec<LayerPlan>) -> Vec<LayerPlan> {
         for &v in &layer.drop {
             // What nothing touches goes at the end of its layer.
             let (l, s) = last[v.index()].unwrap_or((l, plans[l].steps.len()));
-            after[l][s].push(v);
+            match part {
+                Some(p) if p.covers(l) && !repeated[v.index()] => kept.push(v),
+                _ => after[l][s].push(v),
+            }
         }
     }
     for (plan, after) in plans.iter_mut().zip(after) {
@@ -195,6 +215,9 @@ fn drops(circuit: &Circuit, mut plans: Vec<LayerPlan>) -> Vec<LayerPlan> {
             plan.steps.extend(step);
             plan.steps.extend(gone.into_iter().map(Step::Drop));
         }
+    }
+    if let Some(plan) = part.and_then(|p| plans.get_mut(p.last + 1)) {
+        plan.steps.splice(0..0, kept.into_iter().map(Step::Drop));
     }
     plans
 }

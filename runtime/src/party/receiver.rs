@@ -2,6 +2,7 @@
 
 use super::hello::Hello;
 use super::{Phase, RunError, plan};
+use crate::circuit::speculation::Speculation;
 use crate::circuit::verify::verify;
 use crate::circuit::{Circuit, Op};
 use crate::link::{Header, Kind, Link, LinkError, Peer};
@@ -53,8 +54,13 @@ pub fn receive(r: Receiver<'_>) -> Result<Vec<Revealed>, RunError> {
 
     let mut words: Vec<Option<Data>> = vec![None; circuit.outputs.len()];
     let mut waited = 0;
+    let part = Speculation::of(circuit);
     for ((l, layer), plan) in (0u32..).zip(&circuit.layers).zip(plan::plan(circuit)) {
         waited += 1;
+        if let Some(part) = part.as_ref().filter(|p| p.last + 1 == l as usize) {
+            // The parties may have gone back.
+            waited += (part.last + 1 - part.first) as u32;
+        }
         let phase = Phase::Layer(l);
         let mut heard = false;
         for i in 0..3 {

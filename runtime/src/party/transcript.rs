@@ -3,6 +3,7 @@
 use super::Held;
 use crate::circuit::ValueId;
 use crate::link::Peer;
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// Which way a message went.
@@ -19,7 +20,8 @@ pub enum Direction {
 pub struct Event<'a> {
     /// In which layer.
     pub layer: u32,
-    /// Index of the instruction in the circuit; it names the instruction's pseudorandom streams.
+    /// Number of the instruction in the run, which names its pseudorandom streams
+    /// ([`crate::protocol::Context::instr`]).
     pub instr: u64,
     /// Name of the operation.
     pub op: &'static str,
@@ -37,6 +39,10 @@ pub trait Transcript: Send {
     fn value(&mut self, id: ValueId, held: &Held);
     /// A message, or the part of it that belongs to one instruction.
     fn message(&mut self, event: Event<'_>);
+    /// These values will be computed again, since a client has failed a check.
+    fn forget(&mut self, values: &BTreeSet<ValueId>) {
+        let _ = values;
+    }
 }
 
 /// A recorded [`Event`].
@@ -44,7 +50,7 @@ pub trait Transcript: Send {
 pub struct Recorded {
     /// In which layer.
     pub layer: u32,
-    /// Index of the instruction.
+    /// Number of the instruction in the run.
     pub instr: u64,
     /// Name of the operation.
     pub op: &'static str,
@@ -67,7 +73,7 @@ impl fmt::Debug for Recorded {
 /// Keeps everything in memory. For tests: it holds shares.
 #[derive(Default)]
 pub struct Recorder {
-    /// Every value, in the order of definition.
+    /// Every value, in the order of definition; of one that was computed twice the second.
     pub values: Vec<(ValueId, Held)>,
     /// Every message.
     pub messages: Vec<Recorded>,
@@ -83,6 +89,10 @@ impl fmt::Debug for Recorder {
 impl Transcript for Recorder {
     fn value(&mut self, id: ValueId, held: &Held) {
         self.values.push((id, held.clone()));
+    }
+
+    fn forget(&mut self, values: &BTreeSet<ValueId>) {
+        self.values.retain(|(v, _)| !values.contains(v));
     }
 
     fn message(&mut self, e: Event<'_>) {

@@ -61,9 +61,15 @@ use std::ops::Range;
 pub struct Context<'a> {
     /// This party's pairwise randomness.
     pub prss: &'a Prss,
-    /// Index of the instruction in the circuit: local and interactive, counted from 0.
+    /// Number of the instruction in the run, which names its streams: its index in the circuit, local
+    /// and interactive, counted from 0; when layers are repeated ([`crate::circuit::speculation`]), plus
+    /// [`REPEATED`].
     pub instr: u64,
 }
+
+/// What is added to the numbers of instructions that are executed a second time. Beyond all indices, so
+/// that a repetition draws no stream that was drawn before.
+pub const REPEATED: u64 = 1 << 32;
 
 impl Context<'_> {
     /// This party.

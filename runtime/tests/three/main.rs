@@ -8,6 +8,7 @@ mod handshake;
 mod operations;
 mod random;
 mod session;
+mod speculation;
 mod streaming;
 mod submissions;
 mod tcp;

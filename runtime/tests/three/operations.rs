@@ -144,7 +144,8 @@ pub fn check_steps(circuit: &Circuit, recorded: &[Recorder; 3]) {
                     x.sub_assign(&operand(mask));
                     x
                 }
-                Op::Coin | Op::Mask { .. } => continue,
+                // What is opened, or ones as long as it is not: seen in what depends on it.
+                Op::Coin | Op::Mask { .. } | Op::Admitted { .. } => continue,
                 Op::Committee { coin, n, k } => {
                     let drawn = committee(operand(coin).get_u128(0), *n, *k);
                     let drawn: Vec<u128> = drawn.into_iter().map(u128::from).collect();
@@ -168,7 +169,7 @@ pub fn check_steps(circuit: &Circuit, recorded: &[Recorder; 3]) {
 
 /// What the parties counted is what the circuit predicts.
 pub fn check_traffic(circuit: &Circuit, report: &Report) {
-    let predicted = Traffic::of(circuit);
+    let predicted = Traffic::of_run(circuit, &report.admitted);
     assert_eq!((report.rounds, report.bytes_sent), (predicted.rounds, predicted.bytes));
 }
 

@@ -1,6 +1,7 @@
 //! Links over sockets: what a peer does wrong is an error, and three parties run over them.
 
 use crate::build::{Builder, words};
+use crate::speculation;
 use slvr_runtime::circuit::{Circuit, Hold, Op};
 use slvr_runtime::link::memory::Memory;
 use slvr_runtime::link::tcp::{ConnectError, Tcp};
@@ -179,8 +180,7 @@ fn circuit() -> (Circuit, Encoded) {
     b.finish()
 }
 
-fn run(links: Option<[Tcp; 3]>) -> Outcome {
-    let (circuit, encoded) = circuit();
+fn run(links: Option<[Tcp; 3]>, (circuit, encoded): (Circuit, Encoded)) -> Outcome {
     let links = links.map(|l| l.map(Some)).unwrap_or_default();
     let links = Mutex::new(links);
     let wrap = |party: usize, memory: Memory| -> Box<dyn Link> {
@@ -196,10 +196,19 @@ fn run(links: Option<[Tcp; 3]>) -> Outcome {
 
 #[test]
 fn a_run_over_sockets_is_the_run_in_memory() {
-    let (circuit, _) = circuit();
-    let expected = run(None).report(&circuit).unwrap();
-    for identities in [None, Some(identities())] {
-        let report = run(Some(connected(identities.as_ref()))).report(&circuit).unwrap();
+    let speculative = || {
+        let circuit = speculation::circuit();
+        let encoded = speculation::inputs(&circuit, [true, false, true]);
+        (circuit, encoded)
+    };
+    let (plain, tls) = (None, Some(identities()));
+    for (identities, given) in
+        [(&plain, &circuit as &dyn Fn() -> _), (&tls, &circuit), (&plain, &speculative)]
+    {
+        let (circuit, _) = given();
+        let expected = run(None, given()).report(&circuit).unwrap();
+        let links = Some(connected(identities.as_ref()));
+        let report = run(links, given()).report(&circuit).unwrap();
         assert!(report.outputs == expected.outputs);
         assert_eq!(report.bytes_sent, expected.bytes_sent);
         assert_eq!(report.rounds, expected.rounds);

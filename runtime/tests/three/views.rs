@@ -14,14 +14,14 @@ use slvr_runtime::ring::{Data, Dom};
 use slvr_runtime::share::{PairSeeds, Prss, RunId, Seed, next, prev};
 use std::collections::BTreeMap;
 
-const LIMIT: f64 = 400.0;
+pub const LIMIT: f64 = 400.0;
 const RUNS: u64 = 150;
 /// Three full shards of words of 8 bits.
 const N: u64 = 192;
 
 type Histogram = [u64; 256];
 
-fn chi_squared(h: &Histogram) -> f64 {
+pub fn chi_squared(h: &Histogram) -> f64 {
     let expected = h.iter().sum::<u64>() as f64 / 256.0;
     h.iter().map(|&c| (c as f64 - expected).powi(2) / expected).sum()
 }

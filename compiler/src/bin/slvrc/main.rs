@@ -88,6 +88,10 @@ pub struct Target {
     /// built in blocks that run one after another, which takes more rounds.
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     pub memory: Option<u64>,
+    /// Waits until it is known whose inputs are in range before computing with them: more rounds, and
+    /// no part of a run is repeated if a client fails.
+    #[arg(long)]
+    pub no_speculation: bool,
     /// The family of protocols: t2 (a dealer for each shard, fewer rounds and bytes) or t1 (symmetric): for
     /// comparison. Both are for semi-honest parties.
     #[arg(long, value_name = "FAMILY", default_value = "t2", value_parser = ["t1", "t2"])]

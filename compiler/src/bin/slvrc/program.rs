@@ -115,6 +115,7 @@ pub fn check(target: &Target, sizes: Sizes) -> anyhow::Result<Checked> {
         enforce: !target.trust_inputs,
         ring: target.ring,
         memory: target.memory,
+        speculate: !target.no_speculation,
         dealer: pipeline::Options::default().dealer.filter(|_| target.protocols == "t2"),
     };
     Ok(Checked { how, ..checked })

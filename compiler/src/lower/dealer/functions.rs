@@ -85,7 +85,7 @@ pub fn exp_non_positive(
     let one = e.add(Op::Mul(one, for_one));
     let add2 = e.add(Op::Add(zero, one));
     let product = settle(e, Pair { own: None, add2 });
-    let value = truncate(e, &product, 2 * SCALE - frac, to);
+    let value = truncate(e, &product, 2 * SCALE - frac, to).whole;
     // The window is 16 wide.
     if least >= (MARGIN - 15.5) * unit {
         return Pair { own: Some(value.own), add2: e.add(Op::AsAdd2(value.dup)) };
@@ -203,7 +203,7 @@ impl Pieces {
         }
         let Some(add2) = sum else { return *x };
         let sum = settle(e, Pair { own: None, add2 });
-        truncate(e, &sum, self.guard + self.power, self.to)
+        truncate(e, &sum, self.guard + self.power, self.to).whole
     }
 
     /// The ring of the dealer's own arithmetic.

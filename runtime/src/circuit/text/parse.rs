@@ -464,11 +464,11 @@ impl<'a> Tokens<'a> {
 
     fn op(&mut self) -> Parsed<Op> {
         use Op::{
-            Add, AsAdd2, AsAdd3, Broadcast, Coin, Committee, Concat, Conv2d, Deal, DealMask, Dup,
-            DupOf, Entry, Extend, FromBits, Gather, Input, Join, Mask, MaskOf, MatMul, Meet,
-            Monomials, Mul, Narrow, Neg, Not, Offset, Open, OpenSum, OpenTo, Own, OwnOf, Pick,
-            Planes, Project, Raise, Reshape, Reshare, Scale, Shr, Slice, Stack, Sub, Sum, Table,
-            Thermometer, ToBits, ToPlanes, Transpose, Trivial, Xchg,
+            Add, Admitted, AsAdd2, AsAdd3, Broadcast, Coin, Committee, Concat, Conv2d, Deal,
+            DealMask, Dup, DupOf, Entry, Extend, FromBits, Gather, Input, Join, Mask, MaskOf,
+            MatMul, Meet, Monomials, Mul, Narrow, Neg, Not, Offset, Open, OpenSum, OpenTo, Own,
+            OwnOf, Pick, Planes, Project, Raise, Reshape, Reshare, Scale, Shr, Slice, Stack, Sub,
+            Sum, Table, Thermometer, ToBits, ToPlanes, Transpose, Trivial, Xchg,
         };
         let name = self.word()?;
         if name == "stack" {
@@ -483,6 +483,9 @@ impl<'a> Tokens<'a> {
         if name == "mask" {
             let (tag, dom) = (self.number()?, domain(self.word()?)?);
             return Ok(Mask { tag, dom, shape: self.shape()?, groups: self.named("groups")? });
+        }
+        if name == "admitted" {
+            return Ok(Admitted { check: self.number()?, members: self.named("members")? });
         }
         // All others have a first operand.
         let x = if OPS.contains(&name) { self.value()? } else { return Err(no_op(name)) };

@@ -127,11 +127,11 @@ fn instr(circuit: &Circuit, i: &Instr) -> String {
 
 fn op(op: &Op) -> String {
     use Op::{
-        Add, AsAdd2, AsAdd3, Broadcast, Coin, Committee, Concat, Conv2d, Deal, DealMask, Dup,
-        DupOf, Entry, Extend, FromBits, Gather, Input, Join, Mask, MaskOf, MatMul, Meet, Monomials,
-        Mul, Narrow, Neg, Not, Offset, Open, OpenSum, OpenTo, Own, OwnOf, Pick, Planes, Project,
-        Raise, Reshape, Reshare, Scale, Shr, Slice, Stack, Sub, Sum, Table, Thermometer, ToBits,
-        ToPlanes, Transpose, Trivial, Xchg,
+        Add, Admitted, AsAdd2, AsAdd3, Broadcast, Coin, Committee, Concat, Conv2d, Deal, DealMask,
+        Dup, DupOf, Entry, Extend, FromBits, Gather, Input, Join, Mask, MaskOf, MatMul, Meet,
+        Monomials, Mul, Narrow, Neg, Not, Offset, Open, OpenSum, OpenTo, Own, OwnOf, Pick, Planes,
+        Project, Raise, Reshape, Reshare, Scale, Shr, Slice, Stack, Sub, Sum, Table, Thermometer,
+        ToBits, ToPlanes, Transpose, Trivial, Xchg,
     };
     let name = op.name();
     match op {
@@ -157,6 +157,7 @@ fn op(op: &Op) -> String {
         Concat { xs, axis } => format!("{name} {} axis {axis}", values(xs)),
         Gather { x, index, axis, batch } => format!("{name} {x} {index} axis {axis} batch {batch}"),
         Committee { coin, n, k } => format!("{name} {coin} n {n} k {k}"),
+        Admitted { check, members } => format!("{name} {check} members {members}"),
         Project { x, coin, tests } => format!("{name} {x} {coin} tests {tests}"),
         OpenTo { x, output } => format!("{name} {x} output {output}"),
         Neg(x) | Not(x) | Own(x) | Dup(x) | AsAdd2(x) | AsAdd3(x) | Trivial(x) | Reshare(x)

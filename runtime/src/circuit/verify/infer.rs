@@ -293,6 +293,7 @@ impl Rule<'_> {
                 self.need(k < n && *n <= MAX_COMMITTEE, "fewer are drawn than there are members")?;
                 Type::new(Hold::Public, Dom::Ring(32), [*n, *k])
             }
+            Op::Admitted { members, .. } => Type::new(Hold::Public, Dom::Bits(1), [*members]),
             Op::Project { tests, .. } => self.project(*tests)?,
             Op::Reshare(_) => self.held(Hold::Add3, Hold::Rep)?,
             Op::Input(_) => self.held(Hold::Own, Hold::Rep)?.grouped(0),

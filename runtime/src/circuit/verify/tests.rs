@@ -78,6 +78,7 @@ fn the_sample_has_every_operation() {
         | AsAdd3(..)
         | Trivial(..)
         | Committee { .. }
+        | Admitted { .. }
         | Project { .. }
         | Reshare(..)
         | Input(..)
@@ -105,7 +106,7 @@ fn the_sample_has_every_operation() {
     let c = all_ops();
     let instrs = c.layers.iter().flat_map(|l| l.local.iter().chain(&l.exchange));
     let names: BTreeSet<&str> = instrs.map(|i| listed(&i.op)).collect();
-    assert_eq!(names.len(), 53, "{names:?}");
+    assert_eq!(names.len(), 54, "{names:?}");
 }
 
 /// Applies a change to the small circuit and returns the error.

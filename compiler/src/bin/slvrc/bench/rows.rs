@@ -140,6 +140,7 @@ impl Row {
             ring: None,
             dealer: (build == Build::Product).then(|| net.tuning()),
             memory: Some(MEMORY),
+            speculate: true,
         }
     }
 

@@ -1,0 +1,73 @@
+//! Layers for a draft that does not wait for the checks of its inputs.
+//!
+//! What is needed for that ([`slvr_runtime::circuit::speculation`]; R and L as there): reveals come
+//! after L, coins before R, and a mask that is used in layers R to L is made there. Each of these moves
+//! an instruction to a later layer, which may move others and with them R and L: instructions are
+//! placed again until nothing is left to move.
+
+use super::{layered, place};
+use crate::graph::Graph;
+use crate::lower::Draft;
+use slvr_runtime::circuit::{Circuit, Op};
+
+/// Placements that are tried: circuits take three or four.
+const TRIES: usize = 16;
+
+/// Puts a draft into layers as [`super::schedule()`] does, but computes as if all members were admitted
+/// before that is known. None if nothing is gated, or all is known before anything is.
+pub fn speculative(graph: &Graph, draft: Draft) -> Option<Circuit> {
+    let mut least = vec![0; draft.emit.instrs.len()];
+    for _ in 0..TRIES {
+        let layer_of = place(&draft.emit.instrs, &draft.emit.types, &draft.blocks, &least);
+        if !postpone(&draft, &layer_of, &mut least)? {
+            return Some(layered(graph, draft, &layer_of));
+        }
+    }
+    None
+}
+
+/// Raises the first layers of instructions that are too early; whether there were any. None if R would
+/// be after L.
+fn postpone(draft: &Draft, layer_of: &[usize], least: &mut [usize]) -> Option<bool> {
+    let placed = || draft.emit.instrs.iter().zip(layer_of.iter().copied()).enumerate();
+    let mut named = vec![false; draft.checks.len()];
+    let mut first = usize::MAX;
+    for (_, (i, at)) in placed() {
+        if let Op::Admitted { check, .. } = i.op {
+            named[check as usize] = true;
+            first = first.min(at);
+        }
+    }
+    // By value: what makes it, if it is a mask. And L.
+    let mut masks: Vec<Option<usize>> = vec![None; draft.emit.types.len()];
+    let mut last = 0;
+    for (n, (i, at)) in placed() {
+        let Some(out) = i.out else { continue };
+        masks[out.index()] = matches!(i.op, Op::Mask { .. }).then_some(n);
+        if draft.checks.iter().zip(&named).any(|(c, named)| *named && c.value == out) {
+            last = last.max(at);
+        }
+    }
+    if first > last {
+        return None;
+    }
+    let coins = placed().filter(|(_, (i, _))| i.op == Op::Coin).map(|(_, (_, at))| at + 1).max();
+    let mut moved = false;
+    let mut raise = |n: usize, to: usize| {
+        moved |= layer_of[n] < to;
+        least[n] = least[n].max(to);
+    };
+    for (n, (i, at)) in placed() {
+        match i.op {
+            Op::Admitted { .. } => raise(n, coins.unwrap_or(0)),
+            Op::OpenTo { .. } => raise(n, last + 1),
+            Op::Meet { mask, .. } if (first..=last).contains(&at) => {
+                if let Some(mask) = masks[mask.index()] {
+                    raise(mask, first);
+                }
+            }
+            _ => {}
+        }
+    }
+    Some(moved)
+}

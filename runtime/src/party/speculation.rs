@@ -1,0 +1,69 @@
+//! Going back: a party computes as if all clients passed their checks, and again if one did not
+//! ([`crate::circuit::speculation`]).
+
+use super::{Engine, Held, RunError};
+use crate::circuit::speculation::Speculation;
+use crate::clear::admitted;
+use crate::link::Header;
+use crate::protocol::REPEATED;
+use std::collections::BTreeSet;
+
+/// What is assumed of the checks.
+#[derive(Default)]
+pub(super) struct Attempt {
+    /// The first of the layers that are computed a second time, once that has begun.
+    pub again_from: Option<usize>,
+    /// For each check its set and bits, as they were opened the first time. Before that all members
+    /// are taken to pass.
+    bits: Vec<(u32, Vec<bool>)>,
+    /// Whether the run is in layers that it has computed before.
+    repeating: bool,
+}
+
+impl Engine<'_> {
+    /// The value of an `admitted`.
+    pub(super) fn assumed(&self, check: u32, members: u64) -> Held {
+        let bits = self.attempt.bits.get(check as usize).map(|(_, bits)| bits.as_slice());
+        Held::one(admitted(bits, members))
+    }
+
+    /// The number of an instruction in the run.
+    pub(super) fn number(&self, instr: u64) -> u64 {
+        if self.attempt.repeating { instr + REPEATED } else { instr }
+    }
+
+    /// The number of a layer in frames. Differs when it is repeated: a peer that does not go back is
+    /// found at its next frame.
+    pub(super) fn on_wire(&self, layer: u32) -> u32 {
+        if self.attempt.repeating { layer | Header::REPEATED } else { layer }
+    }
+
+    /// After the last layer that may be repeated: whether a client failed, for the first time. Then
+    /// everything that these layers made is forgotten: a repetition takes no more memory than the first
+    /// time, except that what the first layer received while it was at work is there from its start.
+    ///
+    /// # Errors
+    ///
+    /// The second time, bits that are not those of the first.
+    pub(super) fn goes_back(&mut self, part: &Speculation) -> Result<bool, RunError> {
+        if self.attempt.repeating {
+            self.attempt.repeating = false;
+            // All parties hold the same bits; one that reaches others has been lied to.
+            let same =
+                part.checks.iter().all(|&c| self.attempt.bits.get(c) == self.admitted.get(c));
+            let phase = self.phase;
+            return if same { Ok(false) } else { Err(RunError::Repetition { phase }) };
+        }
+        if !part.repeats(&self.admitted) {
+            return Ok(false);
+        }
+        let made: BTreeSet<_> = part.made(self.party.circuit).collect();
+        made.iter().for_each(|&v| self.regs.drop(v));
+        if let Some(t) = self.party.transcript.as_deref_mut() {
+            t.forget(&made);
+        }
+        let bits = self.admitted.clone();
+        self.attempt = Attempt { again_from: Some(part.first), bits, repeating: true };
+        Ok(true)
+    }
+}

@@ -1,0 +1,118 @@
+//! Circuits that compute before it is known whose inputs count: the same outputs as without, honest and
+//! failing clients alike, in fewer rounds.
+
+use slvr_runtime::circuit::speculation::Speculation;
+use slvr_runtime::circuit::traffic::Traffic;
+use slvr_runtime::circuit::{Circuit, Encoding};
+use slvr_runtime::party::session::{self, Options, Report, run_outcome};
+use slvr_runtime::share::encode::{Inputs, RawData};
+use slvr_tests::{Case, compile_with, distance, predicate, random_inputs, sizes};
+use slvrc::pipeline;
+use slvrc::syntax::embedded::PREDICATES;
+
+fn compile(name: &str, sizes: &[(&str, &str)], how: pipeline::Options) -> [Case; 2] {
+    [true, false].map(|speculate| {
+        compile_with(predicate(name), sizes, pipeline::Options { speculate, ..how })
+    })
+}
+
+/// Both families.
+fn families() -> [pipeline::Options; 2] {
+    let default = pipeline::Options::default();
+    [default, pipeline::Options { dealer: None, ..default }]
+}
+
+fn run(case: &Case, inputs: &Inputs, seed: u64) -> Report {
+    let encoded = session::encode_unchecked(case.circuit(), inputs).expect("encodes");
+    let options = Options { seed: Some(seed), ..Options::default() };
+    let outcome = run_outcome(case.circuit(), encoded, &options).expect("set up");
+    outcome.report(case.circuit()).unwrap_or_else(|e| panic!("seed {seed}: {e}"))
+}
+
+fn values(report: &Report) -> Vec<Vec<f64>> {
+    report.outputs.iter().map(|o| o.values.clone()).collect()
+}
+
+/// A member's inputs of real numbers far out of range.
+fn spoil(circuit: &Circuit, inputs: &mut Inputs, member: usize) {
+    for input in circuit.inputs.iter().filter(|i| matches!(i.encoding, Encoding::Fixed { .. })) {
+        let tensor = inputs.sets[0][member].get_mut(&input.name);
+        if let Some(RawData::F64(v)) = tensor.map(|t| &mut t.data) {
+            v.iter_mut().for_each(|x| *x = 20_000.0);
+        }
+    }
+}
+
+#[test]
+fn every_predicate_computes_the_same() {
+    let mut failed = 0;
+    for (file, _) in PREDICATES {
+        let name = file.trim_end_matches(".slvr");
+        let (sizes, spread) = sizes(name);
+        for how in families() {
+            let [ahead, waiting] = compile(name, &sizes, how);
+            let (few, many) = (ahead.circuit().rounds(), waiting.circuit().rounds());
+            let part = Speculation::of(ahead.circuit());
+            assert!(Speculation::of(waiting.circuit()).is_none(), "{name}");
+            assert!(few < many || part.is_none() && few == many, "{name}: {few} of {many} rounds");
+            let honest = random_inputs(ahead.circuit(), 3, spread);
+            let mut spoiled = honest.clone();
+            spoil(ahead.circuit(), &mut spoiled, 1);
+            for inputs in [&honest, &spoiled] {
+                let [one, other] = [&ahead, &waiting].map(|case| run(case, inputs, 7));
+                assert_eq!(one.replaced, other.replaced, "{name}");
+                let d = distance(&values(&one), &values(&other));
+                assert!(d < 1e-3, "{name}: {d} apart");
+                for (case, report) in [(&ahead, &one), (&waiting, &other)] {
+                    let t = Traffic::of_run(case.circuit(), &report.admitted);
+                    assert_eq!((report.rounds, report.bytes_sent), (t.rounds, t.bytes), "{name}");
+                    let peak = slvrc::cost::peak_memory(case.circuit());
+                    // What was under way when layer R began is there already when it begins again.
+                    let more = [0, 1, 2].map(|i| report.peak_memory[i] - peak[i]);
+                    let repeated = t.rounds > case.circuit().rounds();
+                    let little = (0..3).all(|i| repeated && more[i] <= peak[i] / 100);
+                    assert!(more == [0; 3] || little, "{name}: {more:?} bytes more");
+                }
+                if part.as_ref().is_some_and(|p| p.repeats(&one.admitted)) {
+                    failed += 1;
+                    assert!(one.rounds > few && one.rounds <= 2 * few, "{name}: {}", one.rounds);
+                }
+            }
+        }
+    }
+    assert!(failed > 10, "{failed} runs with a repetition");
+}
+
+/// The same coins, seeds and values: the evaluation in the clear goes back as the parties do.
+#[test]
+fn the_clear_evaluation_goes_back_too() {
+    let (sizes, spread) = sizes("slvr_accuracy");
+    let [case, _] = compile("slvr_accuracy", &sizes, pipeline::Options::default());
+    let circuit = case.circuit();
+    let part = Speculation::of(circuit).expect("speculates");
+    let mut inputs = random_inputs(circuit, 5, spread);
+    spoil(circuit, &mut inputs, 2);
+    let report = run(&case, &inputs, 9);
+    assert!(part.repeats(&report.admitted));
+    let encoded = session::encode_unchecked(circuit, &inputs).expect("encodes");
+    let options = slvr_runtime::clear::Options { coins: &report.coins, ..Default::default() };
+    let plain = slvr_runtime::clear::evaluate(circuit, encoded.values(circuit), &options);
+    let plain = plain.expect("evaluates");
+    assert_eq!(plain.admitted, report.admitted);
+    let plain: Vec<Vec<f64>> = plain.outputs.iter().map(|o| o.values.clone()).collect();
+    assert!(distance(&plain, &values(&report)) < 1e-3);
+}
+
+/// A budget that a circuit keeps only if it waits: it waits, and takes no blocks.
+#[test]
+fn memory_is_not_spent_on_rounds() {
+    let sizes = [("M", "DigitsNet"), ("m", "5"), ("c", "1"), ("b", "4")];
+    let peak = |c: &Case| slvrc::cost::peak_memory(c.circuit()).into_iter().max().unwrap_or(0);
+    let [ahead, waiting] = compile("slvr_accuracy", &sizes, pipeline::Options::default());
+    assert!(peak(&ahead) > peak(&waiting), "the example shows nothing");
+    for (budget, like) in [(peak(&ahead), &ahead), (peak(&waiting), &waiting)] {
+        let how = pipeline::Options { memory: Some(budget), ..pipeline::Options::default() };
+        let case = compile_with(predicate("slvr_accuracy"), &sizes, how);
+        assert!(case.circuit() == like.circuit());
+    }
+}
