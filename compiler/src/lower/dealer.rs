@@ -74,13 +74,14 @@ pub struct Tuning {
 }
 
 /// Seconds that a round takes beside its latency: three parties wake up and wait for the slowest. Measured
-/// with small programs over links of 0.5 ms.
+/// with small programs over links of 0.5 ms; no more than the latency itself where that is less.
 const ROUND: f64 = 0.4e-3;
 
 impl Tuning {
     /// Seconds for so many rounds and, of each element, so many bits of all parties.
     pub fn time(&self, rounds: f64, bits: f64, elements: u64) -> f64 {
-        rounds * (self.latency + ROUND) + bits / 24.0 * elements as f64 / self.bandwidth
+        rounds * (self.latency + self.latency.min(ROUND))
+            + bits / 24.0 * elements as f64 / self.bandwidth
     }
 }
 
