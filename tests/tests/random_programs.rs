@@ -109,3 +109,14 @@ fn small_programs_agree() {
         families().into_iter().for_each(|how| agree(choices, 1, how));
     }
 }
+
+/// A product that fills its 32 bits and is truncated: lifted from there it would come out wrong.
+#[test]
+fn values_that_fill_their_ring_are_not_lifted() {
+    let choices = [
+        14, 13, 9, 9, 85, 18, 250, 20, 127, 158, 14, 9, 90, 131, 248, 0, 85, 16, 14, 219, 50, 14, 0,
+    ];
+    for how in families() {
+        agree(&choices, 3728479239864250057, how);
+    }
+}

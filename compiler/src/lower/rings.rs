@@ -61,10 +61,12 @@ impl Rings {
             let elem = graph.ty(id).elem;
             if elem != Elem::Bit {
                 let own = ring(ranges.bits(id), if elem == Elem::Int { 8 } else { 32 });
-                // A lift from below 64 bits would cost two rounds: the operands are there in 64.
+                // A lift from below 64 bits would cost two rounds: the operands are there in 64. And it takes
+                // a value that leaves the ring's top bit unused.
+                let lifts = dealer && ranges.bits(id) < own;
                 let most = match free[id.index()] {
                     true => 128,
-                    false if dealer && graph.ty(id).secrecy == Secrecy::Secret => own,
+                    false if lifts && graph.ty(id).secrecy == Secrecy::Secret => own,
                     false => 64,
                 };
                 rings.of[id.index()] = own.max(asked[id.index()].min(most));
