@@ -20,6 +20,7 @@ use crate::syntax::Sources;
 use crate::syntax::ast::Span;
 use crate::types::{Program, Stmt};
 use serde::Serialize;
+use slvr_runtime::circuit::speculation::Speculation;
 use slvr_runtime::circuit::{Circuit, From, Op};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -237,10 +238,18 @@ pub fn leaks_of_circuit(circuit: &Circuit) -> LeakReport {
     };
     let text = format!("{}; participants: {}", sizes.join(" "), sets.join(", "));
     learned.push(public(What::Sizes, "sizes", text));
-    let text =
-        "the number and length of all messages follow from the sizes alone, and so does the \
+    let text = match Speculation::of(circuit) {
+        None => {
+            "the number and length of all messages follow from the sizes alone, and so does the \
                 arithmetic: no branch and no index depends on a secret"
-            .into();
+        }
+        Some(_) => {
+            "the number and length of all messages follow from the sizes and from whether all members \
+                are in range (if not, some rounds are repeated), and so does the arithmetic: no other \
+                branch and no index depends on a secret"
+        }
+    }
+    .into();
     learned.push(public(What::Timing, "timing", text));
     LeakReport { learned, warnings: Vec::new() }
 }

@@ -1,6 +1,6 @@
 //! `run --processes`: the same run as with threads, and what happens when a party is not there.
 
-use crate::folder::{ACCURACY, Place, accuracy};
+use crate::folder::{ACCURACY, Place, accuracy, f32s};
 
 fn place() -> Place {
     let place = Place::new();
@@ -31,6 +31,24 @@ fn processes_run_what_threads_run() {
         let file = |dir: &str| place.tensors(&format!("{dir}/Server.safetensors"));
         assert_eq!(file(out), file("a"), "{how}");
     }
+}
+
+/// A client fails, and processes go back as threads do.
+#[test]
+fn processes_repeat_what_threads_repeat() {
+    let place = Place::new();
+    let mut folder = accuracy(1);
+    folder.put("Client/2", "image", f32s(&[2, 4], &[5.0; 8]));
+    folder.write(&place.path("in"));
+    let run = |how: &str| {
+        let args = format!("run {ACCURACY} --inputs in --submit-unchecked --seed 7 --json {how}");
+        place.slvrc(&args).ok()
+    };
+    let (threads, processes) = (run(""), run("--processes"));
+    for key in ["rounds", "bytes_sent", "replaced", "peak_memory_bytes", "outputs"] {
+        assert_eq!(processes[key], threads[key], "{key}");
+    }
+    assert!(threads["rounds"].as_u64() > threads["predicted_rounds"].as_u64(), "no repetition");
 }
 
 #[test]
