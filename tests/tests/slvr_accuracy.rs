@@ -73,10 +73,9 @@ fn circuit_does_not_grow_with_clients_or_samples() {
     let [(g0, i0, r0), (g1, i1, r1), (g2, i2, r2)] = sizes;
     assert_eq!((g0, g0), (g1, g2), "nodes of the graph");
     assert_eq!(r0, r1, "fewer samples");
-    // Ranks of 40 clients are compared on two bits more than those of 10, and there are more of them, so
-    // that a level more costs less than the bits that it saves.
-    assert_eq!((r0, r2), (44, 45), "rounds for 10 and for 40 clients");
-    assert_eq!((i0, i1, i2), (1426, 1426, 1461), "instructions: counts of another width, no more");
+    // Ranks of 40 clients are functions of too many bits for tables: they are counted and compared.
+    assert_eq!((r0, r2), (30, 34), "rounds for 10 and for 40 clients");
+    assert_eq!((i0, i1, i2), (1214, 1207, 1318), "instructions");
 }
 
 #[test]

@@ -251,10 +251,10 @@ impl Lowering<'_> {
         let g = self.graph;
         let args = g.args(id);
         let k = self.rings.of(id);
-        if g.ty(id).elem == Elem::Bit {
-            if let Some(p) = self.table_of(id, None) {
-                return Some(pair(p));
-            }
+        if g.ty(id).elem == Elem::Bit
+            && let Some(p) = self.table_of(id, None)
+        {
+            return Some(pair(p));
         }
         match g.op(id) {
             Op::Neg => self.split_linear(id, args[0], &C::Neg),
