@@ -2,7 +2,8 @@
 //!
 //! A run makes and frees tensors of megabytes at every instruction. The system's allocator gives each back
 //! and faults its pages in again: more time than the arithmetic takes. mimalloc keeps them, in
-//! large pages.
+//! large pages. Only a run that needs most of the machine gives back what it does not use: the sizes of its
+//! tensors change as it goes, and it would otherwise hold the most of each.
 
 use libmimalloc_sys as sys;
 
@@ -13,6 +14,9 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 const EAGER_COMMIT: sys::mi_option_t = 4;
 const PURGE_DELAY: sys::mi_option_t = 15;
 
+/// Milliseconds that freed memory is kept if a run is large.
+const KEPT: std::ffi::c_long = 100;
+
 /// Sets the allocator's options: large pages, and freed memory is never given back before the end.
 pub fn tune() {
     // SAFETY: the options exist in this version of the library, and setting one touches nothing but its
@@ -22,4 +26,29 @@ pub fn tune() {
         sys::mi_option_set(EAGER_COMMIT, 1);
         sys::mi_option_set(PURGE_DELAY, -1);
     }
+}
+
+/// Before a run whose values take so many bytes in all: a large one will give memory back as it goes.
+pub fn expect(bytes: u64) {
+    let large = free().is_some_and(|free| bytes as f64 > 0.6 * free as f64);
+    // SAFETY: as in `tune`; the option is one word, which the library reads whenever memory is freed.
+    unsafe { sys::mi_option_set(PURGE_DELAY, if large { KEPT } else { -1 }) }
+}
+
+/// Bytes of memory that a program can have now; `None` where the system does not say.
+pub fn free() -> Option<u64> {
+    let mut system = sysinfo::System::new();
+    system.refresh_memory();
+    let free = system.available_memory();
+    // A container may be allowed less than the machine has.
+    let allowed = system.cgroup_limits().map_or(u64::MAX, |l| l.free_memory);
+    // What this process holds between runs is free for the next one.
+    Some(free.min(allowed)).filter(|&n| n > 0).map(|n| n + resident())
+}
+
+/// Bytes that this process holds; 0 where the system does not say.
+fn resident() -> u64 {
+    let pages = std::fs::read_to_string("/proc/self/statm").ok();
+    let pages = pages.and_then(|s| s.split_whitespace().nth(1)?.parse::<u64>().ok());
+    pages.unwrap_or(0) * 4096
 }

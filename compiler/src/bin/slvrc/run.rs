@@ -99,6 +99,7 @@ fn run_with(
     bar: &ProgressBar,
 ) -> Result<Report, RunError> {
     let progress = |done: usize, _all: usize| bar.set_position(done as u64);
+    crate::memory::expect(slvrc::cost::peak_memory(circuit).iter().sum());
     session::run_local(circuit, inputs, &Options { progress: Some(&progress), ..options })
 }
 

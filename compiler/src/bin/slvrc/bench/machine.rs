@@ -24,16 +24,6 @@ impl Machine {
     }
 }
 
-/// Bytes of memory that a program can have now; `None` where the system does not say.
-pub fn free_memory() -> Option<u64> {
-    let mut system = sysinfo::System::new();
-    system.refresh_memory();
-    let free = system.available_memory();
-    // A container may be allowed less than the machine has.
-    let allowed = system.cgroup_limits().map_or(u64::MAX, |l| l.free_memory);
-    Some(free.min(allowed)).filter(|&n| n > 0)
-}
-
 /// Independent chains: enough vectors for the latency of a multiply-add.
 const VECTORS: usize = 16;
 /// Words of a vector.

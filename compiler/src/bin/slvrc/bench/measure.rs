@@ -1,9 +1,10 @@
 //! One row on one network: compiled, checked against the machine, run.
 
 use super::inputs;
-use super::machine::{Machine, free_memory};
+use super::machine::Machine;
 use super::network::{Floor, Network, effective, floor, shaped};
 use super::rows::{Build, Row};
+use crate::memory;
 use indicatif::ProgressBar;
 use slvr_runtime::circuit::Circuit;
 use slvr_runtime::party::session::{self, Options, Report};
@@ -138,10 +139,11 @@ pub fn line(
         return skip("predicted only".into());
     }
     let network = shaped(net);
-    if let Some(free) = free_memory().filter(|&free| free < needed) {
+    if let Some(free) = memory::free().filter(|&free| free < needed) {
         let gb = |n: u64| n as f64 / 1e9;
         return skip(format!("needs {:.1} GB of memory, {:.1} GB are free", gb(needed), gb(free)));
     }
+    memory::expect(needed);
     let wanted = inputs::generate(&circuit, plan.seed);
     // Another ring can have another bound on norms.
     let other = baseline.as_ref().map(|c| (c, inputs::generate(c, plan.seed)));
