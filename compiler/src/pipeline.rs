@@ -91,14 +91,13 @@ pub fn compile_with(
 ) -> Result<Compiled, Vec<Diagnostic>> {
     let graph = graph::build::build(program, sources)?;
     let optimised = passes::run(&graph, see);
-    // Long vectors of weights can be enforced in two ways. What changes fewer values is kept: the
+    // Long vectors of weights can be enforced in several ways. What changes fewer values is kept: the
     // higher cut, or none; of equals, what sends less.
-    let ways: &[Option<Long>] =
-        if options.enforce { &[Some(Long::Project), Some(Long::Lift)] } else { &[None] };
+    let ways = if options.enforce { Long::ALL.map(Some).to_vec() } else { vec![None] };
     let mut best: Option<((u32, u64), Compiled)> = None;
     let mut refused = Vec::new();
     let mut tried: Vec<Vec<Guard>> = Vec::new();
-    for &long in ways {
+    for long in ways {
         let guards = guard::guards(&optimised, long);
         if tried.contains(&guards) {
             continue;

@@ -9,8 +9,8 @@
 //! | more than [`FEW`] weights, by projections | inner products with public random signs are short | a norm, [`projection`](super::projection) |
 //! | more than [`FEW`] weights, by upload | dealt in Z_2^32 and lifted exactly | 3 times the range, its end rounded up to a power of two |
 //!
-//! The last two are alternatives for the same input; the pipeline compiles both and keeps what sends
-//! less, among those whose ranges fit. A client that fails has all its inputs replaced by zeros,
+//! The last two are alternatives for the same input ([`Long`]); the pipeline compiles all and keeps what
+//! changes fewest values and then sends least, among those whose ranges fit. A client that fails has all its inputs replaced by zeros,
 //! publicly.
 //!
 //! Weights also have a norm: [`norm_limit`]. It is the largest Euclidean length that an honest
@@ -31,18 +31,22 @@ const NORM_ELEMENTS: u64 = 1024;
 pub const SOUNDNESS_BITS: u32 = 42;
 /// Honest clients at the limit fail with at most 2^-this, over all clients.
 pub const HONEST_BITS: u32 = 42;
-/// The norm proven by projections, as a multiple of their threshold.
-const GAMMA: u32 = 4;
 /// Ring of a small upload, in bits.
 const UPLOAD: u32 = 32;
 
 /// How long vectors of weights are enforced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Long {
-    /// By projections.
-    Project,
+    /// By projections that prove a norm of at most so many tenths of their threshold. The larger, the fewer it
+    /// takes; the smaller, the smaller are the values of a deep network.
+    Project(u32),
     /// By a small upload ring and an exact lift.
     Lift,
+}
+
+impl Long {
+    /// All of them.
+    pub const ALL: [Long; 3] = [Long::Project(25), Long::Project(40), Long::Lift];
 }
 
 /// How one input is enforced.
@@ -100,10 +104,11 @@ fn guard(graph: &Graph, input: &Input, long: Option<Long>) -> Guard {
     let elements: u64 = input.shape.iter().product();
     let Some(norm) = norm_limit(input).filter(|_| elements > FEW) else { return within };
     match long {
-        Long::Project => {
+        Long::Project(tenths) => {
             let clients = graph.parties[set as usize].1;
             let norm = norm * unit + (elements as f64).sqrt();
-            Guard::Project(plan(norm, elements, clients, SOUNDNESS_BITS, HONEST_BITS, GAMMA))
+            let gamma = f64::from(tenths) / 10.0;
+            Guard::Project(plan(norm, elements, clients, SOUNDNESS_BITS, HONEST_BITS, gamma))
         }
         Long::Lift => {
             // The largest element is at most 2^30 in the upload ring: the lift is exact below.
@@ -125,7 +130,7 @@ fn unit(graph: &Graph, input: &Input) -> f64 {
 pub fn bound(graph: &Graph, input: &Input, guard: &Guard) -> Bound {
     let unit = unit(graph, input);
     let declared = (input.range.0 * unit, input.range.1 * unit);
-    let only = |range| Bound { range, norm: f64::INFINITY };
+    let only = |range| Bound { range, norm: f64::INFINITY, total: f64::INFINITY };
     match guard {
         _ if input.elem == Elem::Bit || input.one_hot.is_some() => only((0.0, 1.0)),
         Guard::Public | Guard::Bit | Guard::OneHot => only(declared),
@@ -133,12 +138,12 @@ pub fn bound(graph: &Graph, input: &Input, guard: &Guard) -> Bound {
             let norm = norm_limit(input).map_or(f64::INFINITY, |n| {
                 n * unit + (input.shape.iter().product::<u64>() as f64).sqrt()
             });
-            Bound { range: declared, norm }
+            Bound { range: declared, norm, total: f64::INFINITY }
         }
         Guard::Within(lo, hi) => only((*lo as f64, *hi as f64)),
         Guard::Project(p) => {
-            let norm = p.proven_norm;
-            Bound { range: (-norm, norm), norm }
+            let (norm, most) = (p.proven_norm, p.proven_element());
+            Bound { range: (-most, most), norm, total: f64::INFINITY }
         }
         Guard::Lift { shift } => {
             let most = 3.0 * f64::from(UPLOAD - 2 - shift).exp2() + 1.0;

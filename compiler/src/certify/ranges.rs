@@ -22,6 +22,8 @@ pub struct Bound {
     pub range: Interval,
     /// Of the Euclidean norm of each slice along axis 0, raw.
     pub norm: f64,
+    /// Of the Euclidean norm of all elements, raw.
+    pub total: f64,
 }
 
 /// A function whose operand is not proven to be in the domain in which the function means
@@ -41,6 +43,8 @@ pub struct Ranges {
     pub raw: Vec<Interval>,
     /// Bound of the norm of each slice along axis 0, raw.
     pub norm: Vec<f64>,
+    /// Bound of the norm of all elements, raw.
+    pub total: Vec<f64>,
     /// Domains that are assumed.
     pub assumed: Vec<Assumed>,
 }
@@ -52,13 +56,14 @@ impl Ranges {
         for id in graph.ids() {
             let mut assumed = None;
             let bound = if graph.ty(id).elem == Elem::Bit {
-                Bound { range: (0.0, 1.0), norm: f64::INFINITY }
+                loose((0.0, 1.0), f64::INFINITY)
             } else {
                 Rule { g: graph, id, all: &all, assumed: &mut assumed }.bound(inputs)
             };
-            let bound = settle(bound, slice(graph.shape(id)));
+            let bound = settle(bound, graph.shape(id));
             all.raw.push(bound.range);
             all.norm.push(bound.norm);
+            all.total.push(bound.total);
             all.assumed.extend(assumed.map(|what| Assumed { node: id, what }));
         }
         all
@@ -66,7 +71,8 @@ impl Ranges {
 
     /// Of a node.
     pub fn bound(&self, id: NodeId) -> Bound {
-        Bound { range: self.raw[id.index()], norm: self.norm[id.index()] }
+        let i = id.index();
+        Bound { range: self.raw[i], norm: self.norm[i], total: self.total[i] }
     }
 
     /// Interval of a node, in real units.
@@ -107,13 +113,20 @@ fn up(x: f64) -> f64 {
     -down(-x)
 }
 
-/// Interval and norm bound each other.
-fn settle(b: Bound, elements: f64) -> Bound {
+/// With nothing known of the norm of all elements beyond that of slices.
+fn loose(range: Interval, norm: f64) -> Bound {
+    Bound { range, norm, total: f64::INFINITY }
+}
+
+/// Interval and norms bound each other.
+fn settle(b: Bound, shape: &[u64]) -> Bound {
     let (lo, hi) = (down(b.range.0), up(b.range.1));
     let largest = lo.abs().max(hi.abs());
-    let norm = b.norm.min(largest * elements.sqrt() * (1.0 + 1e-12));
-    let norm = if norm.is_nan() { f64::INFINITY } else { norm };
-    Bound { range: (lo.max(down(-norm)).min(hi), hi.min(up(norm)).max(lo)), norm }
+    let known = |x: f64| if x.is_nan() { f64::INFINITY } else { x };
+    let norm = known(b.norm.min(largest * slice(shape).sqrt() * (1.0 + 1e-12)));
+    let total = known(b.total.min(norm * (leading(shape) as f64).sqrt() * (1.0 + 1e-12)));
+    let norm = norm.min(total);
+    Bound { range: (lo.max(down(-norm)).min(hi), hi.min(up(norm)).max(lo)), norm, total }
 }
 
 fn product((a, b): Interval, (c, d): Interval) -> Interval {
@@ -131,6 +144,9 @@ fn hull(a: Interval, b: Interval) -> Interval {
 fn size((lo, hi): Interval) -> f64 {
     lo.abs().max(hi.abs())
 }
+
+/// How many operations back a row's norm is looked for.
+const STEPS: u32 = 8;
 
 struct Rule<'a> {
     g: &'a Graph,
@@ -150,15 +166,16 @@ impl Rule<'_> {
         self.of(n).norm * ratio.max(1.0).sqrt()
     }
 
-    /// The norm of the whole operand.
-    fn whole(&self, n: NodeId) -> f64 {
-        self.of(n).norm * (leading(self.g.shape(n)) as f64).sqrt()
+    /// Of all elements of an operand that is not repeated; infinite of one that is.
+    fn unrepeated(&self, n: NodeId) -> f64 {
+        let same = self.g.elements(n) == self.g.elements(self.id);
+        if same { self.of(n).total } else { f64::INFINITY }
     }
 
     fn bound(&mut self, inputs: &[Bound]) -> Bound {
         let g = self.g;
         let args = g.args(self.id);
-        let only = |range: Interval| Bound { range, norm: f64::INFINITY };
+        let only = |range: Interval| loose(range, f64::INFINITY);
         match g.op(self.id) {
             Op::Input(i) => inputs[*i as usize],
             Op::Const(t, _, frac) => {
@@ -179,7 +196,8 @@ impl Rule<'_> {
                     b = (-b.1, -b.0);
                 }
                 let norm = self.repeated(args[0]) + self.repeated(args[1]);
-                Bound { range: (a.0 + b.0, a.1 + b.1), norm }
+                let total = self.unrepeated(args[0]) + self.unrepeated(args[1]);
+                Bound { range: (a.0 + b.0, a.1 + b.1), norm, total }
             }
             Op::Neg => self.times(args[0], -1.0),
             Op::Scale(c) => self.times(args[0], *c),
@@ -205,8 +223,10 @@ impl Rule<'_> {
                 let shape = g.shape(args[0]);
                 let terms: f64 = axes.iter().map(|&d| shape[d as usize] as f64).product();
                 let a = self.of(args[0]);
-                let norm = if axes.contains(&0) { self.whole(args[0]) } else { a.norm };
-                Bound { range: (a.range.0 * terms, a.range.1 * terms), norm: norm * terms.sqrt() }
+                let norm = if axes.contains(&0) { a.total } else { a.norm };
+                let root = terms.sqrt();
+                let range = (a.range.0 * terms, a.range.1 * terms);
+                Bound { range, norm: norm * root, total: a.total * root }
             }
             Op::Max(_) | Op::Min(_) | Op::Sort | Op::MaxPool { .. } => only(self.of(args[0]).range),
             Op::SortSum { lo, hi } => {
@@ -218,11 +238,13 @@ impl Rule<'_> {
             Op::Trunc(by) => {
                 let (a, unit) = (self.of(args[0]), f64::from(*by).exp2());
                 let range = ((a.range.0 / unit).floor(), (a.range.1 / unit).ceil());
-                Bound { range, norm: a.norm / unit + slice(g.shape(self.id)).sqrt() }
+                let root = |n: f64| n.sqrt();
+                let norm = a.norm / unit + root(slice(g.shape(self.id)));
+                Bound { range, norm, total: a.total / unit + root(g.elements(self.id) as f64) }
             }
             Op::Select => {
                 let (a, b) = (self.of(args[1]).range, self.of(args[2]).range);
-                Bound { range: hull(a, b), norm: self.repeated(args[1]) + self.repeated(args[2]) }
+                loose(hull(a, b), self.repeated(args[1]) + self.repeated(args[2]))
             }
             Op::Gate => {
                 let v = self.of(args[0]);
@@ -230,40 +252,38 @@ impl Rule<'_> {
                 let same = args[0] == args[1]
                     || matches!(g.op(args[0]), Op::Trunc(_)) && g.arg(args[0], 0) == args[1];
                 let low = if same { 0.0 } else { v.range.0.min(0.0) };
-                Bound { range: (low, v.range.1.max(0.0)), norm: v.norm }
+                Bound { range: (low, v.range.1.max(0.0)), ..v }
             }
             Op::Saturate(top) => {
                 let a = self.of(args[0]);
                 let most = (f64::from(*top) + f64::from(self.frac(self.id))).exp2();
                 let range = (a.range.0.clamp(-most, most), a.range.1.clamp(-most, most));
-                Bound { range, norm: a.norm }
+                Bound { range, ..a }
             }
             Op::Relu => {
                 let a = self.of(args[0]);
-                Bound { range: (0.0, a.range.1.max(0.0)), norm: a.norm }
+                Bound { range: (0.0, a.range.1.max(0.0)), ..a }
             }
             Op::Abs => {
                 let a = self.of(args[0]);
-                Bound { range: (0.0, size(a.range)), norm: a.norm }
+                Bound { range: (0.0, size(a.range)), ..a }
             }
             Op::Exp | Op::ExpNonPositive | Op::Recip | Op::Sqrt | Op::Log | Op::Div => {
                 only(self.function(&args))
             }
             Op::Halve(_) | Op::Transpose(_) | Op::Slice { .. } | Op::Reshape(_) => {
                 let a = self.of(args[0]);
-                let norm = if self.keeps_slices(args[0]) { a.norm } else { self.whole(args[0]) };
-                Bound { range: a.range, norm }
+                let norm = if self.keeps_slices(args[0]) { a.norm } else { a.total };
+                Bound { norm, ..a }
             }
-            Op::Broadcast(_) => {
-                Bound { range: self.of(args[0]).range, norm: self.repeated(args[0]) }
-            }
+            Op::Broadcast(_) => loose(self.of(args[0]).range, self.repeated(args[0])),
             Op::Gather { axis, batch } => {
                 let index = g.shape(args[1]);
                 let copies: u64 = index.iter().skip(1).product();
                 let copies =
                     if *axis > 0 && *batch == 0 { copies * leading(index) } else { copies };
                 let a = self.of(args[0]);
-                Bound { range: a.range, norm: a.norm * (copies as f64).sqrt() }
+                loose(a.range, a.norm * (copies as f64).sqrt())
             }
             Op::Concat(axis) => {
                 let mut range = self.of(args[0]).range;
@@ -273,7 +293,7 @@ impl Rule<'_> {
                     range = hull(range, b.range);
                     norm = if *axis == 0 { norm.max(b.norm) } else { norm.hypot(b.norm) };
                 }
-                Bound { range, norm }
+                loose(range, norm)
             }
             Op::Lt | Op::Eq | Op::Not | Op::And | Op::Xor | Op::Hit => only((0.0, 1.0)),
         }
@@ -285,7 +305,8 @@ impl Rule<'_> {
 
     fn times(&self, x: NodeId, c: f64) -> Bound {
         let a = self.of(x);
-        Bound { range: product(a.range, (c, c)), norm: a.norm * c.abs() }
+        let by = c.abs();
+        Bound { range: product(a.range, (c, c)), norm: a.norm * by, total: a.total * by }
     }
 
     fn elementwise(&self, x: NodeId, y: NodeId) -> Bound {
@@ -295,8 +316,10 @@ impl Rule<'_> {
             let least = if a.range.0 <= 0.0 && a.range.1 >= 0.0 { 0.0 } else { range.0.max(0.0) };
             range = (least, size(a.range).powi(2));
         }
-        let norm = (self.repeated(x) * size(b.range)).min(self.repeated(y) * size(a.range));
-        Bound { range, norm }
+        let (most_a, most_b) = (size(a.range), size(b.range));
+        let norm = (self.repeated(x) * most_b).min(self.repeated(y) * most_a);
+        let total = (self.unrepeated(x) * most_b).min(self.unrepeated(y) * most_a);
+        Bound { range, norm, total }
     }
 
     /// Inner products over `terms` terms; an element of x takes part in `reuse` squared of them.
@@ -304,11 +327,35 @@ impl Rule<'_> {
         let (a, b) = (self.of(x), self.of(y));
         let root = (terms as f64).sqrt();
         let one = product(a.range, b.range);
-        let row = |v: Bound| v.norm.min(size(v.range) * root);
-        let most = row(a) * row(b) * (1.0 + 1e-12);
+        let row = |n: NodeId| self.of(n).norm.min(self.some(n, root, STEPS));
+        let most = row(x) * row(y) * (1.0 + 1e-12);
         let lo = (one.0 * terms as f64).max(-most);
         let hi = (one.1 * terms as f64).min(most);
-        Bound { range: (lo.min(hi), hi), norm: a.norm * b.norm * reuse * (1.0 + 1e-12) }
+        loose((lo.min(hi), hi), a.norm * b.norm * reuse * (1.0 + 1e-12))
+    }
+
+    /// The norm of any elements of a node, of which there are this root squared. A sum's is at most the sum of
+    /// its operands', each bounded in the way that is best for it.
+    fn some(&self, v: NodeId, root: f64, steps: u32) -> f64 {
+        let b = self.of(v);
+        let own = b.total.min(size(b.range) * root);
+        let g = self.g;
+        let whole = |x: NodeId| g.elements(x) == g.elements(v);
+        let args = g.args(v);
+        let Some(steps) = steps.checked_sub(1) else { return own };
+        let through = match g.op(v) {
+            Op::Add | Op::Sub if args.iter().all(|&a| whole(a)) => {
+                self.some(args[0], root, steps) + self.some(args[1], root, steps)
+            }
+            Op::Mul if args.iter().any(|&a| whole(a)) => {
+                let (x, y) = if whole(args[0]) { (args[0], args[1]) } else { (args[1], args[0]) };
+                self.some(x, root, steps) * size(self.of(y).range)
+            }
+            Op::Reshape(_) => self.some(args[0], root, steps),
+            Op::Trunc(by) => self.some(args[0], root, steps) / f64::from(*by).exp2() + root,
+            _ => f64::INFINITY,
+        };
+        own.min(through)
     }
 
     /// Whether each slice of a moved value is part of one slice of the operand.
@@ -424,6 +471,35 @@ mod tests {
         assert_eq!(signed_bits((0.0, 2f64.powi(200))), 202);
     }
 
+    /// Parts of a long vector, cut out of it along its only axis, are no longer than it is; and a sum with a
+    /// short public vector no longer than the two.
+    #[test]
+    fn norms_follow_fields_and_sums() {
+        let text = "graph T\nparties Client[1]\nparties Server[1]\nfrac 16\n\
+            input 0 x : secret fix[1000] in -8..8 from each Client\n\
+            input 1 y : public fix[40,10] in -8..8\nsite 0 \"x\" line 1\n\
+            %0 = input 0 : secret fix.16[1,1000] @0\n\
+            %1 = input 1 : public fix.16[40,10] @0\n\
+            %2 = reshape %0 : secret fix.16[1000] @0\n\
+            %3 = slice %2 axis=0 start=100 len=400 : secret fix.16[400] @0\n\
+            %4 = reshape %3 : secret fix.16[40,10] @0\n\
+            %5 = add %4 %1 : secret fix.16[40,10] @0\n\
+            %6 = reshape %5 : secret fix.16[1,40,10] @0\n\
+            %7 = const 1 : public fix.0[1,10,1] @0\n\
+            %8 = matmul %6 %7 : secret fix.16[1,40,1] @0\n\
+            reveal %8 to Server as y @0\n";
+        let graph = crate::graph::text::parse(text).expect("a graph");
+        let free = f64::INFINITY;
+        let x = Bound { range: (-1e6, 1e6), norm: 1000.0, total: free };
+        let y = Bound { range: (-2.0, 2.0), norm: free, total: free };
+        let r = Ranges::of(&graph, &[x, y]);
+        assert!((1000.0..1001.0).contains(&r.total[4]), "{}", r.total[4]);
+        // Ten elements of the sum: 1000 + 2 sqrt(10), and all of them: 1000 + 2 sqrt(400).
+        assert!((1040.0..1041.0).contains(&r.total[5]), "{}", r.total[5]);
+        let most = (1000.0 + 2.0 * 10f64.sqrt()) * 10f64.sqrt();
+        assert!((most..most + 2.0).contains(&r.raw[8].1), "{} {most}", r.raw[8].1);
+    }
+
     /// A vector of norm 100: its inner product with itself is between 0 and the norm's square, however
     /// many entries there are; a sum over entries is bounded by Cauchy and Schwarz.
     #[test]
@@ -438,7 +514,7 @@ mod tests {
             %5 = trunc %2 by=16 : secret fix.16[2,1,1] @0\n\
             reveal %5 to Server as y @0\n";
         let graph = crate::graph::text::parse(text).expect("a graph");
-        let x = Bound { range: (-1e6, 1e6), norm: 100.0 };
+        let x = Bound { range: (-1e6, 1e6), norm: 100.0, total: f64::INFINITY };
         let r = Ranges::of(&graph, &[x]);
         assert_eq!(r.raw[0], (-100.0, 100.0), "no entry is longer than the vector");
         let (lo, hi) = r.raw[2];

@@ -97,7 +97,7 @@ mod tests {
 
     fn at(size: f64) -> (Graph, Option<Graph>, Bound) {
         let graph = text::parse(NORM).expect("a graph");
-        let x = Bound { range: (-size, size), norm: f64::INFINITY };
+        let x = Bound { range: (-size, size), norm: f64::INFINITY, total: f64::INFINITY };
         let parts = split(&graph, &[x]);
         (graph, parts, x)
     }

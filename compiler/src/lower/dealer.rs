@@ -15,7 +15,7 @@
 //! | [`truncate`] to k' bits, k' <= k - f | 0 | 0 | 0 |
 //! | [`truncate`], else | 1 | k'' (f bits rounded up to a ring) | k'' |
 //! | [`negative`], w bits | levels + 1 | tables and products of [`Plan`] | opened bits of [`Plan`] |
-//! | [`inject`] | 0 | 2 k, and k if part a is not shared yet | 0 |
+//! | [`inject`] | 0 | 2 k | 0 |
 //! | [`to_word`] | 0 | k | 0 |
 //! | [`lookup`] of n bits, as a word | 0 | k 2^n | 0 |
 //! | [`all_planes`] of w bits | levels - 1 | 2^s - s - 1 and s for each group of s | 1 for each group |
@@ -222,7 +222,7 @@ fn wrap(e: &mut Emit, a: ValueId, b: ValueId, bits: u32) -> Split {
 }
 
 /// 2^shift x in Z_2^to, of a word of a ring of at least `to - shift` bits.
-fn raise(e: &mut Emit, x: ValueId, to: u32, shift: u32) -> ValueId {
+pub fn raise(e: &mut Emit, x: ValueId, to: u32, shift: u32) -> ValueId {
     let own = e.ty(x).bits();
     let (x, more) = if own < to {
         // Raising multiplies by 2^(to - own), and own >= to - shift.
@@ -437,16 +437,28 @@ pub fn to_word(e: &mut Emit, c: &Split, k: u32) -> Pair {
     Pair { own: Some(u), add2: e.add(Op::Add(twice, v)) }
 }
 
-/// c x for a bit c = u xor v and a word x = a + b: v (a + b) + (1 - 2 v)(u a + u b).
+/// c x for a bit c = u xor v and a word x = a + b. If part a is shared: v (a + b) + (1 - 2 v)(u a + u b). If not,
+/// u a stays with the dealer, who deals (1 - 2 u) a: v (1 - 2 u) a + (v + u - 2 u v) b is the rest.
 pub fn inject(e: &mut Emit, c: &Split, x: &Split) -> Pair {
     let k = e.ty(x.own).bits();
     let u = e.add(Op::FromBits(c.own, k));
     let v = e.add(Op::FromBits(c.dup, k));
     let ua = e.add(Op::Mul(u, x.own));
+    let sign = super::selection::one_minus_twice(e, v, k);
+    if x.mask.is_none() {
+        let twice = e.add(Op::Add(ua, ua));
+        let rest = e.add(Op::Sub(x.own, twice));
+        let (u, rest) = (e.add(Op::Deal(u)), e.add(Op::Deal(rest)));
+        let rest = e.add(Op::Mul(rest, v));
+        let signed = e.add(Op::Mul(x.dup, sign));
+        let ub = e.add(Op::Mul(u, signed));
+        let vb = e.add(Op::Mul(x.dup, v));
+        let sum = e.add(Op::Add(rest, ub));
+        return Pair { own: Some(ua), add2: e.add(Op::Add(sum, vb)) };
+    }
     let (u, ua) = (e.add(Op::Deal(u)), e.add(Op::Deal(ua)));
     let ub = e.add(Op::Mul(u, x.dup));
     let ux = e.add(Op::Add(ua, ub));
-    let sign = super::selection::one_minus_twice(e, v, k);
     let flipped = e.add(Op::Mul(ux, sign));
     let a = shares(e, x);
     let whole = e.add(Op::Add(a, x.dup));

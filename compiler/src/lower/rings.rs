@@ -7,7 +7,7 @@
 //!
 //! Counts take 8, 16 or 32 bits, reals 32, 64 or 128.
 
-use crate::certify::ranges::Ranges;
+use crate::certify::ranges::{Ranges, signed_bits};
 use crate::graph::{Graph, NodeId, Op};
 use crate::syntax::ast::Secrecy;
 use crate::types::Elem;
@@ -22,6 +22,13 @@ pub struct Rings {
 /// Smallest ring width for a number of bits.
 fn ring(bits: u32, least: u32) -> u32 {
     [8, 16, 32, 64, 128].into_iter().find(|&k| k >= bits && k >= least).unwrap_or(128)
+}
+
+/// Bits of a ring in which a value is truncated by `by` bits: the protocol takes -2^(k-2) <= x <= 2^(k-2) -
+/// 2^by.
+fn truncated(ranges: &Ranges, x: NodeId, by: u32) -> u32 {
+    let (lo, hi) = ranges.raw[x.index()];
+    signed_bits((lo, hi + f64::from(by).exp2())) + 1
 }
 
 impl Rings {
@@ -96,8 +103,7 @@ impl Rings {
         }
         let args = graph.args(id);
         match graph.op(id) {
-            // The protocol needs two bits more than the value has.
-            Op::Trunc(_) => ring(ranges.bits(args[0]) + 2, 32),
+            Op::Trunc(by) => ring(truncated(ranges, args[0], *by), 32),
             Op::Lt | Op::Eq => ring(ranges.difference_bits(args[0], args[1]), 8),
             // z_y - z_j - 1 at least.
             Op::Hit => ring(ranges.difference_bits(args[0], args[0]) + 1, 32),
@@ -113,7 +119,7 @@ impl Rings {
     pub fn needed(graph: &Graph, ranges: &Ranges, id: NodeId) -> u32 {
         let args = graph.args(id);
         match graph.op(id) {
-            Op::Trunc(_) => ranges.bits(args[0]) + 2,
+            Op::Trunc(by) => truncated(ranges, args[0], *by),
             Op::Lt | Op::Eq => ranges.difference_bits(args[0], args[1]),
             Op::Hit => ranges.difference_bits(args[0], args[0]) + 1,
             Op::Saturate(_) => ranges.bits(args[0]) + 1,

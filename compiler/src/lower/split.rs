@@ -92,6 +92,11 @@ impl Lowering<'_> {
             return x;
         }
         if own > k {
+            // What is above these bits is cut off: where it takes an exchange of its own, it is not waited
+            // for, and if nothing else reads it, not made.
+            if let Some(low) = self.low_in(id, k, groups).filter(|low| low.bits == k) {
+                return low.split;
+            }
             return dealer::linear(&mut self.emit, &x, |v| C::Narrow(v, k));
         }
         if let Some(&s) = self.lifted.get(&(id, k, groups)) {

@@ -25,7 +25,7 @@ fn input_bounds(graph: &Graph) -> Vec<Bound> {
     };
     let bound = |i: &crate::graph::Input| {
         let (lo, hi) = if i.one_hot.is_some() { (0.0, 1.0) } else { i.range };
-        Bound { range: (lo * unit(i), hi * unit(i)), norm: f64::INFINITY }
+        Bound { range: (lo * unit(i), hi * unit(i)), norm: f64::INFINITY, total: f64::INFINITY }
     };
     graph.inputs.iter().map(bound).collect()
 }

@@ -27,7 +27,11 @@ impl Lowering<'_> {
         let b = dealer::broadcast(&mut self.emit, &b, &shape);
         let chosen = dealer::inject(&mut self.emit, &c, &d);
         let add2 = self.emit.add(C::Add(chosen.add2, b.dup));
-        Some(pair(Pair { own: Some(b.own), add2 }))
+        let own = match chosen.own {
+            Some(own) => self.emit.add(C::Add(own, b.own)),
+            None => b.own,
+        };
+        Some(pair(Pair { own: Some(own), add2 }))
     }
 
     /// Of a gate's value and condition the one whose sign is cheaper. A truncated value has the sign of what
@@ -43,7 +47,9 @@ impl Lowering<'_> {
         let (g, k) = (self.graph, self.rings.of(id));
         let arg = g.arg(id, 0);
         let scale = |n: NodeId| f64::from(top + g.ty(n).frac.unwrap_or(0)).exp2();
-        let most = word(scale(id), k);
+        // What is cut off becomes 2^most: only the bits of its word that this leaves are read.
+        let most = top + g.ty(id).frac.unwrap_or(0);
+        let few = truncation::ring_for(k.saturating_sub(most)).min(k);
         let (inner, outer) = if self.cut(arg) {
             let v = g.arg(arg, 0);
             let s = self.signed(v, g.arg(arg, 1));
@@ -63,7 +69,7 @@ impl Lowering<'_> {
             let large = Split { dup: e.add(C::Not(small.dup)), mask: None, ..small };
             let v = self.split_in(v, k, groups);
             let inner = dealer::inject(&mut self.emit, &inside, &v);
-            (inner, dealer::to_word(&mut self.emit, &large, k))
+            (inner, dealer::to_word(&mut self.emit, &large, few))
         } else {
             let width = self.ranges.bits(arg) + 1;
             let groups = self.groups(arg).unwrap_or_else(|| default_groups(g.shape(arg)));
@@ -81,7 +87,7 @@ impl Lowering<'_> {
             let v = self.split_in(arg, k, groups);
             let e = &mut self.emit;
             let inner = dealer::inject(e, &inside, &v);
-            let (low, high) = (dealer::to_word(e, &low, k), dealer::to_word(e, &high, k));
+            let (low, high) = (dealer::to_word(e, &low, few), dealer::to_word(e, &high, few));
             let own = match (high.own, low.own) {
                 (Some(a), Some(b)) => Some(e.add(C::Sub(a, b))),
                 _ => None,
@@ -89,9 +95,15 @@ impl Lowering<'_> {
             (inner, Pair { own, add2: e.add(C::Sub(high.add2, low.add2)) })
         };
         let e = &mut self.emit;
-        let own = outer.own.map(|v| e.add(C::Scale(v, most)));
-        let outer = e.add(C::Scale(outer.add2, most));
-        Some(pair(Pair { own, add2: e.add(C::Add(inner.add2, outer)) }))
+        let outer = Pair {
+            own: outer.own.map(|v| dealer::raise(e, v, k, most)),
+            add2: dealer::raise(e, outer.add2, k, most),
+        };
+        let own = match (inner.own, outer.own) {
+            (Some(a), Some(b)) => Some(e.add(C::Add(a, b))),
+            (a, b) => a.or(b),
+        };
+        Some(pair(Pair { own, add2: e.add(C::Add(inner.add2, outer.add2)) }))
     }
 
     /// As [`selection::hit`]: margins, their signs, and one product of all of an element's bits.

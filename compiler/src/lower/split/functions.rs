@@ -114,10 +114,12 @@ impl Lowering<'_> {
         let values = self.split_in(z, k, groups);
         let e = &mut self.emit;
         let chosen = dealer::linear(e, &chosen, |v| C::Reshape(v, shape.clone()));
-        let Pair { add2, .. } = dealer::inject(e, &chosen, &values);
-        let sum = e.add(C::Sum { x: add2, axes: vec![2] });
-        let add2 = e.add(C::Reshape(sum, vec![n, 1, 1]));
-        Some(pair(Pair { own: None, add2 }))
+        let Pair { own, add2 } = dealer::inject(e, &chosen, &values);
+        let mut summed = |x| {
+            let sum = e.add(C::Sum { x, axes: vec![2] });
+            e.add(C::Reshape(sum, vec![n, 1, 1]))
+        };
+        Some(pair(Pair { own: own.map(&mut summed), add2: summed(add2) }))
     }
 }
 
