@@ -43,7 +43,7 @@ pub use error::{Phase, RunError};
 pub use hello::{Hello, hash_public};
 pub use receiver::{Receiver, receive};
 pub use registers::Held;
-pub use submissions::{Replaced, Uploads, Why};
+pub use submissions::{Received, Replaced, Uploads, Why};
 pub use transcript::{Direction, Event, Recorded, Recorder, Transcript};
 
 use crate::circuit::speculation::Speculation;
