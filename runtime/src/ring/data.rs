@@ -94,6 +94,11 @@ impl Data {
         }
     }
 
+    /// Whether every element is 1.
+    pub fn is_ones(&self) -> bool {
+        (0..self.len()).all(|i| self.get_u128(i) == 1)
+    }
+
     /// self += o.
     pub fn add_assign(&mut self, o: &Data) {
         match (self, o) {

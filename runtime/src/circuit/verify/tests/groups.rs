@@ -1,6 +1,7 @@
 //! Groups, masks and wide bits: what their rules refuse.
 
 use super::*;
+use crate::circuit::SplitPart;
 use crate::circuit::fan::Fan;
 
 /// Only values that are stored in shards have groups, and these are parts of the leading axis.
@@ -52,6 +53,19 @@ fn groups_stay_parts_of_the_leading_axis() {
     // One group is whole wherever it is.
     fine(&Op::Transpose(v(0), vec![1, 0]), &own(&[4, 2], 1), &row, "own.g1.A16[2,4]");
     fine(&Op::Sum { x: v(0), axes: vec![0, 1] }, &own(&[4, 2], 1), &row, "own.g1.A16[]");
+    // A part of a projection is cut between rows.
+    let rep = |shape: &[u64]| Type::new(Hold::Rep, ring, shape);
+    let coin = Type::new(Hold::Public, Dom::Ring(128), []);
+    let project = |part| Op::Project { x: v(0), coin: v(1), tests: 6, part };
+    let (own_of, dup_of) = (SplitPart::Own, SplitPart::Dup);
+    fine(&project(own_of(2)), &rep(&[4, 9]), &coin, "own.g2.A16[4,6]");
+    fine(&project(dup_of(1)), &rep(&[1, 9]), &coin, "dup.g1.A16[1,6]");
+    for (part, shape) in [(own_of(3), [1, 9]), (dup_of(0), [4, 9]), (own_of(2), [1, 1])] {
+        let e = rule(&project(part), &rep(&shape), &coin).expect_err("cut in a row");
+        assert!(matches!(e, TypeError::Parameter { .. }), "{part:?} {shape:?}: {e}");
+    }
+    let e = rule(&project(own_of(2)), &own(&[4, 9], 2), &coin).expect_err("split already");
+    assert!(matches!(e, TypeError::Holders { .. }), "{e}");
     let matmul = Op::MatMul { a: v(0), b: v(1), trans_b: false };
     fine(&matmul, &own(&[1, 6, 3], 2), &public(&[1, 3, 5]), "own.g2.A16[1,6,5]");
     fine(&matmul, &own(&[2, 6, 3], 2), &own(&[2, 3, 5], 2), "own.g2.A16[2,6,5]");
