@@ -180,7 +180,7 @@ impl Generator {
         let tests = 1 + self.below(6);
         let m = self.b.ty(x).shape[0];
         let divisors: Vec<u32> =
-            (1..=m as u32).filter(|d| m.is_multiple_of(u64::from(*d))).collect();
+            (1..=m.max(1) as u32).filter(|d| m.is_multiple_of(u64::from(*d))).collect();
         let groups = self.pick(&divisors);
         let part = match self.below(4) {
             0 if self.splits => SplitPart::Own(groups),
