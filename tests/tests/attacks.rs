@@ -13,6 +13,7 @@ use slvr_tests::agree::{Ends, ends};
 use slvr_tests::{Case, Random, compile_with, distance, predicate, random_inputs};
 use slvrc::certify::guard::Guard;
 use slvrc::pipeline;
+use std::sync::Arc;
 
 /// The attacker: the first client.
 const EVE: usize = 0;
@@ -437,7 +438,7 @@ fn inconsistent_shares() {
             return;
         }
         if let Part::Explicit(bytes) = &mut uploads[1].second {
-            bytes.iter_mut().for_each(|b| *b ^= 0x5a);
+            Arc::make_mut(bytes).iter_mut().for_each(|b| *b ^= 0x5a);
         }
     };
     let [off, on] = both("norm_bound", &[("M", SMALL), ("m", "5")]);

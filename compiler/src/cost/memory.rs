@@ -1,11 +1,13 @@
 //! The memory of the parties, replayed without values.
 //!
 //! A party's register file counts the tensors that values point to, each once however many values
-//! share it: a reshape shares all components, an offset all but the one it adds to. What the runtime
+//! share it: a reshape shares all components, an offset all but the one it adds to, and a product with
+//! outcomes of checks the other factor, as all clients are taken to pass. What the runtime
 //! keeps is a function of the types and of which party it is, so the replay is exact; a test holds
 //! it to what runs count.
 
 use super::work::{bytes, stored};
+use slvr_runtime::circuit::speculation::{Gated, gated};
 use slvr_runtime::circuit::{Circuit, Hold, Instr, Op, ValueId};
 use slvr_runtime::party::plan::{Step, plan};
 use std::collections::BTreeMap;
@@ -48,6 +50,8 @@ type Part = usize;
 struct Replay<'a> {
     circuit: &'a Circuit,
     me: usize,
+    /// Products that share a factor.
+    gated: Vec<Option<Gated>>,
     /// Components of every value.
     slots: Vec<Vec<Part>>,
     /// Size, owners and site of every tensor.
@@ -70,6 +74,7 @@ impl<'a> Replay<'a> {
         Replay {
             circuit,
             me,
+            gated: gated(circuit),
             slots: vec![Vec::new(); circuit.types.len()],
             size: Vec::new(),
             owners: Vec::new(),
@@ -153,7 +158,10 @@ impl<'a> Replay<'a> {
                 }
                 parts
             }
-            _ => self.fresh(v, instr.site),
+            _ => match self.gated[v.index()] {
+                Some(Gated { x, .. }) => self.slots[x.index()].clone(),
+                None => self.fresh(v, instr.site),
+            },
         }
     }
 

@@ -33,7 +33,7 @@
 use super::comparison::{negative, zero};
 use super::truncation::{self, ring_for};
 use super::{Emit, selection};
-use slvr_runtime::circuit::{Dom, Hold, Op, ValueId};
+use slvr_runtime::circuit::{Dom, Hold, Op, SplitPart, ValueId};
 use slvr_runtime::ring::low_mask;
 
 /// For each client whether every row of its bits (the last axis, the classes) has exactly one 1:
@@ -111,7 +111,7 @@ pub fn in_range(e: &mut Emit, x: ValueId, lo: u128, hi: u128) -> ValueId {
 pub fn short(e: &mut Emit, x: ValueId, coin: ValueId, tests: u64, bound: u128) -> ValueId {
     let (k, shape) = (e.ty(x).bits(), e.ty(x).shape.clone());
     let flat = e.add(Op::Reshape(x, vec![shape[0], shape[1..].iter().product()]));
-    let products = e.add(Op::Project { x: flat, coin, tests });
+    let products = e.add(Op::Project { x: flat, coin, tests, part: SplitPart::Whole });
     in_range(e, products, 0u128.wrapping_sub(bound) & low_mask(k), bound)
 }
 

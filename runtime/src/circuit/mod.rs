@@ -46,7 +46,7 @@ pub mod traffic;
 mod types;
 pub mod verify;
 
-pub use op::{Instr, Op};
+pub use op::{Instr, Op, SplitPart};
 pub use types::{Dom, Hold, Lanes, Shape, Type, ValueId, lead};
 
 use serde::{Deserialize, Serialize};

@@ -285,7 +285,8 @@ pub enum Op {
     /// Random inner products: x `[m, d]` over a ring, any but `Add3` -> `[m, tests]`, held alike:
     /// `out[i, t] = sum_j chi[t, j] * x[i, j]` with lazy signs chi, which are -1, 0, 1 with
     /// probabilities 1/4, 1/2, 1/4, drawn from public coins (`Public A128[]`), the same for every i
-    /// (see [`crate::protocol::signs`]). Linear in x.
+    /// (see [`crate::protocol::signs`]). Linear in x. Of a `Rep` x it also gives one part of the split of
+    /// the result, without that of x in memory.
     Project {
         /// Operand.
         x: ValueId,
@@ -293,6 +294,8 @@ pub enum Op {
         coin: ValueId,
         /// Inner products of each row, 1 to 1024.
         tests: u64,
+        /// Which part of x is projected.
+        part: SplitPart,
     },
 
     // ---- interactive -----------------------------------------------------------------------
@@ -333,6 +336,17 @@ pub enum Op {
     },
     /// Public coins, `Public A128[]`: an open of pseudorandom shares, 16 bytes each.
     Coin,
+}
+
+/// A whole value, or a part of the split x = a + b of a replicated one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum SplitPart {
+    /// x.
+    Whole,
+    /// a, with shards cut between so many groups of rows, as [`Op::OwnOf`].
+    Own(u32),
+    /// b, as [`Op::DupOf`].
+    Dup(u32),
 }
 
 impl Op {

@@ -65,6 +65,49 @@ impl Speculation {
     }
 }
 
+/// A product with outcomes of checks that is its other factor as long as all clients pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gated {
+    /// What is multiplied, of the type of the result.
+    pub x: ValueId,
+    /// Public words or bits, all 1 if all clients pass.
+    pub by: ValueId,
+}
+
+/// By value: whether it is a [`Gated`] product. A party need not copy what it multiplies by ones; that they
+/// are ones is public.
+pub fn gated(circuit: &Circuit) -> Vec<Option<Gated>> {
+    // What is made of nothing but bits of checks by operations that keep ones.
+    let mut ones = vec![false; circuit.types.len()];
+    let mut out = vec![None; circuit.types.len()];
+    let is = |ones: &[bool], v: &ValueId| ones.get(v.index()).copied().unwrap_or(false);
+    for instr in circuit.layers.iter().flat_map(|l| &l.local) {
+        let Some(v) = instr.out else { continue };
+        let one = match &instr.op {
+            Op::Admitted { .. } => true,
+            Op::FromBits(x, _) | Op::Reshape(x, _) | Op::Broadcast(x, _) | Op::Transpose(x, _) => {
+                is(&ones, x)
+            }
+            Op::Slice { x, .. } => is(&ones, x),
+            Op::Mul(a, b) => {
+                let gate = |x: &ValueId, by: &ValueId| {
+                    let alike = circuit.types.get(x.index()) == circuit.types.get(v.index());
+                    (is(&ones, by) && alike).then_some(Gated { x: *x, by: *by })
+                };
+                if let Some(place) = out.get_mut(v.index()) {
+                    *place = gate(a, b).or_else(|| gate(b, a));
+                }
+                is(&ones, a) && is(&ones, b)
+            }
+            _ => false,
+        };
+        if let Some(place) = ones.get_mut(v.index()) {
+            *place = one;
+        }
+    }
+    out
+}
+
 /// The values that a layer defines.
 fn outcomes(layer: &Layer) -> impl Iterator<Item = ValueId> {
     layer.local.iter().chain(&layer.exchange).filter_map(|i| i.out)

@@ -13,7 +13,7 @@ pub mod plain;
 
 use crate::circuit::speculation::Speculation;
 use crate::circuit::verify::{VerifyError, verify};
-use crate::circuit::{Circuit, Hold, Instr, Op, ValueId};
+use crate::circuit::{Circuit, Hold, Instr, Op, SplitPart, ValueId};
 use crate::protocol::committee::committee;
 use crate::ring::layout::IndexOutOfRange;
 use crate::ring::{Data, Dom};
@@ -164,6 +164,20 @@ impl Run<'_> {
                 a
             }
             Op::Dup(x) | Op::DupOf(x, _) => self.part_b(*x),
+            Op::Project {
+                x,
+                coin,
+                tests,
+                part: part @ (SplitPart::Own(_) | SplitPart::Dup(_)),
+            } => {
+                let mut of = self.part_b(*x);
+                if let SplitPart::Own(_) = part {
+                    of.sub_from(self.get(*x));
+                }
+                let coin = self.get(*coin).get_u128(0);
+                let [sums] = plain::project([&of], &self.circuit.ty(*x).shape, coin, *tests);
+                sums
+            }
             Op::Mask { tag, .. } => {
                 let ty = instr.out.map(|v| self.circuit.ty(v));
                 let (dom, n) = ty.map_or((Dom::Bits(1), 0), |t| (t.dom, t.elements() as usize));

@@ -5,7 +5,7 @@ use crate::circuit::Op;
 use crate::protocol::signs::Signs;
 use crate::ring::kernels::{self, ConvDims, MatMulDims};
 use crate::ring::layout::{self, IndexOutOfRange};
-use crate::ring::{Data, Planes, Words, carry, lookup};
+use crate::ring::{Data, Dom, Planes, Words, carry, lookup};
 
 /// An operand: elements and shape.
 pub type Arg<'a> = (&'a Data, &'a [u64]);
@@ -97,6 +97,17 @@ pub fn project<const N: usize>(xs: [&Data; N], shape: &[u64], coin: u128, tests:
     kernels::project(xs.map(words), m, tests as usize, &fill).map(Data::Ring)
 }
 
+/// Random inner products of some rows, as [`project`]: rows of one length over a ring -> `[rows, tests]`.
+///
+/// # Panics
+///
+/// On rows that are not of one domain and length.
+pub fn project_rows(rows: &[kernels::Row<'_>], dom: Dom, coin: u128, tests: u64) -> Data {
+    let signs = Signs::new(coin, tests);
+    let fill = |block: usize, out: &mut [u8]| signs.fill(block, out);
+    Data::Ring(kernels::project_rows(rows, dom.bits(), tests as usize, &fill))
+}
+
 /// Words as indices; what does not fit is out of range for every axis.
 fn indices(x: &Data) -> Vec<u64> {
     x.to_u128s().into_iter().map(|i| u64::try_from(i).unwrap_or(u64::MAX)).collect()
@@ -145,7 +156,7 @@ fn ones(n: usize) -> Planes {
     out
 }
 
-fn words(x: &Data) -> &Words {
+pub(crate) fn words(x: &Data) -> &Words {
     match x {
         Data::Ring(w) => w,
         Data::Bits(_) => panic!("operand of another domain"),

@@ -1,77 +1,71 @@
 //! What a party makes of the clients' uploads before a run: its shares of the inputs.
+//!
+//! Every upload is digested as it came and expanded right to its place among the members' elements, so
+//! that neither uploads nor parts of tensors are kept: large inputs are in memory once.
 
+use super::submissions::Received;
 use super::{Held, Uploads, Why};
-use crate::circuit::Circuit;
+use crate::circuit::{Circuit, From};
 use crate::ring::Data;
-use crate::share::deal::{Upload, layout};
+use crate::share::deal::{Components, Upload, layout};
 use crate::share::{Rep, RunId};
 use std::collections::BTreeMap;
 
-/// Collects uploads. The circuit must be verified.
+/// Takes in uploads. The circuit must be verified.
 pub(super) struct Intake<'a> {
     circuit: &'a Circuit,
     me: usize,
-    /// By input: the members' uploads, in order.
-    members: Vec<Vec<(usize, Option<Upload>)>>,
+    run: RunId,
+    /// What the members that have given something hold, zeros for the others.
+    shares: Components,
+    uploads: Uploads,
 }
 
 impl<'a> Intake<'a> {
-    /// For party `me`.
-    pub fn new(circuit: &'a Circuit, me: usize) -> Self {
-        Intake { circuit, me, members: vec![Vec::new(); circuit.parties.len()] }
-    }
-
-    /// What came of a member of a party set, in the order of the members; nothing if it gave nothing.
-    pub fn take(&mut self, set: usize, member: usize, upload: Option<&Upload>) {
-        if let Some(members) = self.members.get_mut(set) {
-            members.push((member, upload.cloned()));
-        }
-    }
-
-    /// Expands everything: what the party holds of the inputs, in declaration order, and what it
-    /// knows of the uploads. Of a client that gave nothing, or something unreadable, it holds zeros
-    /// for now, and knows.
-    pub fn finish(
-        self,
-        run: RunId,
-        public: &BTreeMap<usize, Data>,
-        compare: bool,
-    ) -> (Vec<Held>, Uploads) {
-        let Intake { circuit, me, members } = self;
-        let mut uploads = Uploads { unchecked: !compare, ..Uploads::default() };
-        let mut shares: Vec<Vec<Rep>> = vec![Vec::new(); circuit.inputs.len()];
-        for (set, members) in members.into_iter().enumerate() {
-            let layout = layout(circuit, set);
-            for (member, upload) in members {
-                let expanded = match upload {
-                    None => Err(Why::Missing),
-                    Some(u) => u.expand(me, run, &layout).map_err(|_| Why::Inconsistent),
-                };
-                let reps = expanded.unwrap_or_else(|why| {
-                    uploads.unusable.insert((set as u32, member as u64), why);
-                    let zeros = |dom, n| Rep::new(Data::zeros(dom, n), Data::zeros(dom, n));
-                    layout.iter().map(|&(_, dom, n)| zeros(dom, n)).collect()
-                });
-                for ((j, ..), rep) in layout.iter().zip(reps) {
-                    if let Some(shares) = shares.get_mut(*j as usize) {
-                        shares.push(rep);
-                    }
-                }
-            }
-        }
-        let held = shares.into_iter().enumerate().map(|(j, parts)| {
-            if let Some(x) = public.get(&j) {
-                return Held::one(x.clone());
-            }
-            let all = |pick: fn(&Rep) -> &Data| {
-                let parts: Vec<&Data> = parts.iter().map(pick).collect();
-                match parts.is_empty() {
-                    true => Data::zeros(circuit.ty(circuit.inputs[j].value).dom, 0),
-                    false => Data::concat(&parts),
-                }
-            };
-            Held::Rep(Rep::new(all(|r| &r.first), all(|r| &r.second)))
+    /// For party `me`. `compare`: whether the parties are to compare what they got.
+    pub fn new(circuit: &'a Circuit, me: usize, run: RunId, compare: bool) -> Self {
+        let secret = (0u64..).zip(&circuit.inputs).filter(|(_, i)| i.from != From::Public);
+        let zeros = secret.map(|(j, input)| {
+            let ty = circuit.ty(input.value);
+            let zeros = || Data::zeros(ty.dom, ty.elements() as usize);
+            (j, [zeros(), zeros()])
         });
-        (held.collect(), uploads)
+        let uploads = Uploads { unchecked: !compare, ..Uploads::default() };
+        Intake { circuit, me, run, shares: zeros.collect(), uploads }
+    }
+
+    /// What came of a member of a party set; nothing if it gave nothing. A member that the circuit does
+    /// not have is ignored.
+    pub fn take(&mut self, set: usize, member: usize, upload: Option<&Upload>) {
+        let known = self.circuit.parties.get(set).is_some_and(|p| (member as u64) < p.size);
+        if !known {
+            return;
+        }
+        let layout = layout(self.circuit, set);
+        let client = (set as u32, member as u64);
+        let taken = match upload {
+            None => Err(Why::Missing),
+            Some(u) => match u.expand(self.me, self.run, &layout, member, &mut self.shares) {
+                Ok(()) => Ok(Received::of(u)),
+                Err(_) => Err(Why::Inconsistent),
+            },
+        };
+        match taken {
+            Ok(received) => drop(self.uploads.received.insert(client, received)),
+            Err(why) => drop(self.uploads.unusable.insert(client, why)),
+        }
+    }
+
+    /// What the party holds of the inputs, in declaration order, and what it knows of the uploads. Of a
+    /// client that gave nothing, or something unreadable, it holds anything for now, and knows.
+    pub fn finish(mut self, public: &BTreeMap<usize, Data>) -> (Vec<Held>, Uploads) {
+        let held = self.circuit.inputs.iter().enumerate().map(|(j, input)| {
+            match (public.get(&j), self.shares.remove(&(j as u64))) {
+                (_, Some([first, second])) => Held::Rep(Rep::new(first, second)),
+                (Some(x), None) => Held::one(x.clone()),
+                (None, None) => Held::one(Data::zeros(self.circuit.ty(input.value).dom, 0)),
+            }
+        });
+        (held.collect(), self.uploads)
     }
 }

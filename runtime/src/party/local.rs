@@ -5,10 +5,11 @@
 //! by all holders of an `Own` or `Dup` value.
 
 use super::registers::{Held, Registers};
-use crate::circuit::{Circuit, Hold, Lanes, Op, Shape, ValueId, lead};
+use crate::circuit::{Circuit, Hold, Lanes, Op, Shape, SplitPart, ValueId, lead};
 use crate::clear::plain::{self, Arg};
 use crate::protocol::committee::committee;
 use crate::protocol::{Context, assemble, complement, join, join_parts, mask};
+use crate::ring::kernels::{self, Row};
 use crate::ring::layout::{self, IndexOutOfRange};
 use crate::ring::{Data, Dom, Planes, carry, low_mask};
 use crate::share::{Rep, next, prev};
@@ -59,7 +60,8 @@ pub(super) fn eval(
             let words: Vec<u128> = drawn.into_iter().map(u128::from).collect();
             Held::one(Data::from_u128s(Dom::Ring(32), &words))
         }
-        Op::Project { x, coin, tests } => cx.project(*x, *coin, *tests),
+        Op::Project { x, coin, tests, part: SplitPart::Whole } => cx.project(*x, *coin, *tests),
+        Op::Project { x, coin, tests, part } => cx.project_part(*x, *coin, *tests, *part),
         op => cx.linear(op)?,
     })
 }
@@ -312,6 +314,14 @@ impl<'a> Cx<'a> {
     /// z_i of the product of two replicated tensors: x_i (y_i + y_{i+1}) + x_{i+1} y_i, or the same
     /// with the roles of x and y exchanged, whichever adds up the smaller tensor.
     fn cross(&self, op: &Op, (x, sx): (&Rep, &[u64]), (y, sy): (&Rep, &[u64])) -> Data {
+        let itself = Arc::ptr_eq(&x.first, &y.first) && Arc::ptr_eq(&x.second, &y.second);
+        if let (Op::MatMul { trans_b: true, .. }, &[rows, 1, _], true) =
+            (op, sx, itself && sx == sy)
+        {
+            // x_i y_{i+1} and x_{i+1} y_i are the same: one pass over both, and nothing on the side.
+            let (a, b) = (plain::words(&x.first), plain::words(&x.second));
+            return Data::Ring(kernels::squares(a, b, rows as usize));
+        }
         let both = |r: &Rep| {
             let mut sum = (*r.first).clone();
             sum.add_assign(&r.second);
@@ -348,6 +358,31 @@ impl<'a> Cx<'a> {
             Held::Rep(_) => Held::Rep(Rep::new(one(false), one(true))),
             Held::One(_) => Held::one(one(false)),
         }
+    }
+
+    /// Of one part of the split of a replicated value, whose rows this party has whole: a is summed on the
+    /// fly, of b each row is in one component.
+    fn project_part(&self, x: ValueId, coin: ValueId, tests: u64, part: SplitPart) -> Held {
+        let coin = self.regs.one(coin).get_u128(0);
+        let (rep, dom) = (self.regs.rep(x), self.circuit.ty(x).dom);
+        let d = self.shape(x).get(1).map_or(0, |&d| d as usize);
+        let shards = self.lanes(self.out).ranges();
+        let (first, second) = (plain::words(&rep.first), plain::words(&rep.second));
+        let mut held = self.shards(self.hold(self.out), false);
+        held.sort_unstable();
+        let mut rows = Vec::new();
+        for r in held {
+            let (x, plus) = match part {
+                SplitPart::Own(_) => (first, Some(second)),
+                _ if r == next(self.me) => (first, None),
+                _ => (second, None),
+            };
+            // The shard of the result is whole rows of `tests` sums.
+            let of = |at: usize| at / tests.max(1) as usize;
+            let all = of(shards[r].start)..of(shards[r].end);
+            rows.extend(all.map(|i| Row { x, plus, range: i * d..(i + 1) * d }));
+        }
+        Held::one(plain::project_rows(&rows, dom, coin, tests))
     }
 
     /// a + c for a constant c (xor on bits).

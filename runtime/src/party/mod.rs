@@ -43,10 +43,10 @@ pub use error::{Phase, RunError};
 pub use hello::{Hello, hash_public};
 pub use receiver::{Receiver, receive};
 pub use registers::Held;
-pub use submissions::{Replaced, Uploads, Why};
+pub use submissions::{Received, Replaced, Uploads, Why};
 pub use transcript::{Direction, Event, Recorded, Recorder, Transcript};
 
-use crate::circuit::speculation::Speculation;
+use crate::circuit::speculation::{Speculation, gated};
 use crate::circuit::verify::verify;
 use crate::circuit::{Circuit, From, Lanes, Op, ValueId};
 use crate::link::{Header, Kind, Link, LinkError, Peer};
@@ -182,6 +182,7 @@ impl<'a> Engine<'a> {
         let circuit = self.party.circuit;
         let plans = plan::plan(circuit);
         let part = Speculation::of(circuit);
+        let gated = gated(circuit);
         // Index of each layer's first instruction.
         let starts: Vec<u64> = (circuit.layers.iter())
             .scan(0, |next, l| {
@@ -207,12 +208,10 @@ impl<'a> Engine<'a> {
                         if let Some(v) = instr.out {
                             let value = match instr.op {
                                 Op::Admitted { check, members } => self.assumed(check, members),
-                                _ => {
-                                    let cx = self.context(first + i as u64);
-                                    local::eval(circuit, cx, &self.regs, &instr.op, v).map_err(
-                                        |source| RunError::Index { phase: self.phase, source },
-                                    )?
-                                }
+                                _ => match self.kept(gated[v.index()]) {
+                                    Some(x) => x,
+                                    None => self.local(&instr.op, v, first + i as u64)?,
+                                },
                             };
                             self.define(v, value);
                         }
@@ -242,6 +241,12 @@ impl<'a> Engine<'a> {
             };
         }
         Ok(())
+    }
+
+    /// The result v of a local instruction, by its number.
+    fn local(&self, op: &Op, v: ValueId, number: u64) -> Result<Held, RunError> {
+        let done = local::eval(self.party.circuit, self.context(number), &self.regs, op, v);
+        done.map_err(|source| RunError::Index { phase: self.phase, source })
     }
 
     /// Inputs come from the outside: they must have the declared holders, domains and lengths.

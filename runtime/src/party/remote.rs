@@ -6,7 +6,7 @@
 //! the receivers and its report back through the other pipe. Messages are length-prefixed.
 
 use super::intake::Intake;
-use super::session::{self, Options};
+use super::session::{Dealer, Options};
 use super::{Party, PartyReport, RunError};
 use crate::circuit::verify::verify;
 use crate::circuit::{Circuit, artifact};
@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, Read, Write};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// How a party proves who it is: certificates and key as in [`crate::link::tls::Identity`].
@@ -73,7 +73,7 @@ impl From<Part> for Component {
     fn from(part: Part) -> Self {
         match part {
             Part::Seed(seed) => Component::Seed(*seed.expose()),
-            Part::Explicit(bytes) => Component::Explicit(bytes),
+            Part::Explicit(bytes) => Component::Explicit(Arc::unwrap_or_clone(bytes)),
         }
     }
 }
@@ -82,7 +82,7 @@ impl From<Component> for Part {
     fn from(c: Component) -> Self {
         match c {
             Component::Seed(bytes) => Part::Seed(Seed::new(bytes)),
-            Component::Explicit(bytes) => Part::Explicit(bytes),
+            Component::Explicit(bytes) => Part::Explicit(Arc::new(bytes)),
         }
     }
 }
@@ -97,7 +97,7 @@ pub struct Setups {
     pub upload_bytes: Vec<Vec<u64>>,
 }
 
-/// Deals encoded inputs for three parties elsewhere, as [`session::run_outcome`] does for those here.
+/// Deals encoded inputs for three parties elsewhere, as [`super::session::run_outcome`] does for those here.
 /// `bind` and `keys` are by party.
 ///
 /// # Errors
@@ -105,14 +105,17 @@ pub struct Setups {
 /// A circuit that is not well formed; no randomness.
 pub fn set_up(
     circuit: &Circuit,
-    inputs: &Encoded,
+    inputs: Encoded,
     options: &Options<'_>,
     bind: [String; 3],
     keys: [Option<Keys>; 3],
 ) -> Result<Setups, RunError> {
     verify(circuit)?;
     let mut uploads: [Vec<_>; 3] = Default::default();
-    let dealing = session::deal(circuit, inputs, options, |set, member, parts| {
+    let Encoded { public, sets } = inputs;
+    let dealer = Dealer::new(options)?;
+    let (run, pairs) = (dealer.run, dealer.pairs());
+    let upload_bytes = dealer.deal(circuit, sets, options, |set, member, parts| {
         let parts = parts.map_or([None, None, None], |u| u.map(Some));
         for (all, part) in uploads.iter_mut().zip(parts) {
             let part = part.map(|u| [u.first.into(), u.second.into()]);
@@ -120,7 +123,7 @@ pub fn set_up(
         }
     })?;
     let bytes = artifact::write(circuit);
-    let public = |(j, x): (&usize, &Data)| {
+    let packed = |(j, x): (&usize, &Data)| {
         let mut wire = Vec::new();
         x.to_wire(&mut wire);
         (*j, wire)
@@ -133,17 +136,17 @@ pub fn set_up(
         deadline: options.deadline,
         progress: options.progress.is_some() && me == 0,
         circuit: bytes.clone(),
-        run: dealing.run.0,
-        next: *dealing.pairs[me].next.expose(),
-        prev: *dealing.pairs[me].prev.expose(),
+        run: run.0,
+        next: *pairs[me].next.expose(),
+        prev: *pairs[me].prev.expose(),
         compare: options.compare_inputs,
-        public: inputs.public.iter().map(public).collect(),
+        public: public.iter().map(packed).collect(),
         uploads,
     });
     let Ok(setups) = <[Setup; 3]>::try_from(setups.collect::<Vec<_>>()) else {
         unreachable!("there are three parties")
     };
-    Ok(Setups { setups, run: dealing.run, upload_bytes: dealing.upload_bytes })
+    Ok(Setups { setups, run, upload_bytes })
 }
 
 /// What a party says.
@@ -236,12 +239,12 @@ impl Job {
             let data = Data::from_wire(ty.dom, ty.elements() as usize, &bytes);
             public.insert(j, data.ok_or_else(unusable)?);
         }
-        let mut intake = Intake::new(&circuit, me);
+        let mut intake = Intake::new(&circuit, me, run, setup.compare);
         for (set, member, parts) in setup.uploads {
             let upload = parts.map(|[a, b]| Upload { first: a.into(), second: b.into() });
             intake.take(set, member, upload.as_ref());
         }
-        let (inputs, uploads) = intake.finish(run, &public, setup.compare);
+        let (inputs, uploads) = intake.finish(&public);
         let pairs = PairSeeds { next: Seed::new(setup.next), prev: Seed::new(setup.prev) };
         let prss = Prss::new(me, &pairs, run);
         let (deadline, progress) = (setup.deadline, setup.progress);

@@ -178,15 +178,17 @@ pub fn run_outcome(
     options: &Options<'_>,
 ) -> Result<Outcome, RunError> {
     verify(circuit)?;
-    let mut intakes = [0, 1, 2].map(|me| Intake::new(circuit, me));
-    let dealing = deal(circuit, &inputs, options, |set, member, uploads| {
+    let Encoded { public, sets } = inputs;
+    let dealer = Dealer::new(options)?;
+    let (run, pairs) = (dealer.run, dealer.pairs());
+    let mut intakes = [0, 1, 2].map(|me| Intake::new(circuit, me, run, options.compare_inputs));
+    let upload_bytes = dealer.deal(circuit, sets, options, |set, member, uploads| {
         let uploads = uploads.map_or([None, None, None], |u| u.map(Some));
         for (intake, upload) in intakes.iter_mut().zip(uploads) {
             intake.take(set, member, upload.as_ref());
         }
     })?;
-    let Dealing { run, pairs, upload_bytes } = dealing;
-    let given = intakes.map(|i| i.finish(run, &inputs.public, options.compare_inputs));
+    let given = intakes.map(|i| i.finish(&public));
 
     let sets: BTreeSet<usize> = circuit.outputs.iter().map(|o| o.to as usize).collect();
     let sets: Vec<usize> = sets.into_iter().collect();
@@ -302,54 +304,71 @@ impl Outcome {
     }
 }
 
-/// What is drawn for a run, and what its clients upload.
-pub struct Dealing {
+/// Deals a run's inputs.
+pub struct Dealer {
     /// The run's public name.
     pub run: RunId,
-    /// What each party gets for its pairwise randomness.
-    pub pairs: [PairSeeds; 3],
-    /// Bytes that each client uploads, by party set and member; 0 for one that gave nothing.
-    pub upload_bytes: Vec<Vec<u64>>,
+    source: Source,
+    seeds: [Seed; 3],
 }
 
-/// Draws a run's name and seeds and deals every client's inputs; hands out, for each member of each
-/// party set in order, what the three parties get of it, or that it gave nothing.
-///
-/// # Errors
-///
-/// No randomness.
-pub fn deal(
-    circuit: &Circuit,
-    inputs: &Encoded,
-    options: &Options<'_>,
-    mut hand_out: impl FnMut(usize, usize, Option<[Upload; 3]>),
-) -> Result<Dealing, RunError> {
-    let mut source = Source::new(options.seed);
-    let run = RunId(*source.seed()?.expose());
-    let seeds = [source.seed()?, source.seed()?, source.seed()?];
-    let mut upload_bytes = Vec::new();
-    for (s, set) in circuit.parties.iter().enumerate() {
-        let members = if layout(circuit, s).is_empty() { 0 } else { set.size as usize };
-        let mut sizes = Vec::with_capacity(members);
-        for i in 0..members {
-            let given = inputs.sets.get(s).and_then(|m| m.get(i)).filter(|g| !g.is_empty());
-            let dealt = match given {
-                Some(given) => {
-                    let given: Vec<(u64, &Data)> = given.iter().map(|(j, x)| (*j, x)).collect();
-                    Some(Dealt::new(source.seed()?, source.seed()?, run, &given))
-                }
-                None => None,
-            };
-            sizes.push(dealt.as_ref().map_or(0, Dealt::upload_bytes));
-            let mut parts = dealt.map(|d| d.uploads());
-            if let (Some(tamper), Some(parts)) = (options.tamper, &mut parts) {
-                tamper(s, i, parts);
-            }
-            hand_out(s, i, parts);
-        }
-        upload_bytes.push(sizes);
+impl Dealer {
+    /// Draws a run's name and the parties' seeds.
+    ///
+    /// # Errors
+    ///
+    /// No randomness.
+    pub fn new(options: &Options<'_>) -> Result<Self, RunError> {
+        let mut source = Source::new(options.seed);
+        let run = RunId(*source.seed()?.expose());
+        let seeds = [source.seed()?, source.seed()?, source.seed()?];
+        Ok(Dealer { run, source, seeds })
     }
-    Ok(Dealing { run, pairs: PairSeeds::of_all(&seeds), upload_bytes })
+
+    /// What each party gets for its pairwise randomness.
+    pub fn pairs(&self) -> [PairSeeds; 3] {
+        PairSeeds::of_all(&self.seeds)
+    }
+
+    /// Deals every client's inputs, encoded ([`Encoded::sets`]), and lets go of each client's once it is
+    /// dealt; hands out, for each member of each party set in order, what the three parties get of it, or
+    /// that it gave nothing. The result are the bytes that each client uploads, by party set and member;
+    /// 0 for one that gave nothing.
+    ///
+    /// # Errors
+    ///
+    /// No randomness.
+    pub fn deal(
+        mut self,
+        circuit: &Circuit,
+        mut inputs: Vec<Vec<Vec<(u64, Data)>>>,
+        options: &Options<'_>,
+        mut hand_out: impl FnMut(usize, usize, Option<[Upload; 3]>),
+    ) -> Result<Vec<Vec<u64>>, RunError> {
+        let mut upload_bytes = Vec::new();
+        for (s, set) in circuit.parties.iter().enumerate() {
+            let members = if layout(circuit, s).is_empty() { 0 } else { set.size as usize };
+            let mut sizes = Vec::with_capacity(members);
+            for i in 0..members {
+                let given = inputs.get_mut(s).and_then(|m| m.get_mut(i)).map(std::mem::take);
+                let dealt = match given.filter(|g| !g.is_empty()) {
+                    Some(given) => {
+                        let (seed0, seed1) = (self.source.seed()?, self.source.seed()?);
+                        Some(Dealt::new(seed0, seed1, self.run, given))
+                    }
+                    None => None,
+                };
+                sizes.push(dealt.as_ref().map_or(0, Dealt::upload_bytes));
+                let mut parts = dealt.map(|d| d.uploads());
+                if let (Some(tamper), Some(parts)) = (options.tamper, &mut parts) {
+                    tamper(s, i, parts);
+                }
+                hand_out(s, i, parts);
+            }
+            upload_bytes.push(sizes);
+        }
+        Ok(upload_bytes)
+    }
 }
 
 /// Seeds from the operating system or from a number.

@@ -2,7 +2,7 @@
 //! ([`crate::circuit::speculation`]).
 
 use super::{Engine, Held, RunError};
-use crate::circuit::speculation::Speculation;
+use crate::circuit::speculation::{Gated, Speculation};
 use crate::clear::admitted;
 use crate::link::Header;
 use crate::protocol::REPEATED;
@@ -25,6 +25,13 @@ impl Engine<'_> {
     pub(super) fn assumed(&self, check: u32, members: u64) -> Held {
         let bits = self.attempt.bits.get(check as usize).map(|(_, bits)| bits.as_slice());
         Held::one(admitted(bits, members))
+    }
+
+    /// What a product with outcomes of checks is if all clients passed: its other factor. None if one did
+    /// not, or if it is no such product.
+    pub(super) fn kept(&self, gated: Option<Gated>) -> Option<Held> {
+        let Gated { x, by } = gated?;
+        self.regs.one(by).is_ones().then(|| self.regs.get(x).clone())
     }
 
     /// The number of an instruction in the run.

@@ -14,16 +14,23 @@
 //! | 1 | for each client a state and a digest of x_{i+1} | a state and a digest of x_i |
 //! | 2 | for each client its verdict | the same |
 //!
-//! A digest is the first 16 bytes of SHA-256 over a key, the client and the component. The key is drawn
+//! As an upload comes in, before the run, each component is hashed as it came ([`Received`]): a seed, or
+//! the packed elements. Which of the two it is follows from the component's number, and elements have one
+//! packing, so two parties that expand to different components have received different bytes. What they
+//! exchange is the first 16 bytes of BLAKE3 of the client and that hash, keyed. The key is drawn
 //! from the seed that exactly these two parties share, so for the third, should it see a digest, it is
 //! pseudorandom: it cannot test guesses of an input of few possible values. The two parties
 //! of a digest hold the component that it is of: an equal digest tells them nothing, and a
-//! different one concerns a client that cheated. Different components have equal digests with
-//! probability 2^-128, for a client that does not know the key.
+//! different one concerns a client that cheated. Different components have different hashes (BLAKE3 is
+//! collision resistant, 128 bits), and different hashes equal digests with probability 2^-128, as the
+//! client does not know the key.
+//!
+//! A party that runs on shares which it was handed without uploads hashes them, packed, in the run; all
+//! three must have got a client's inputs in the same way.
 //!
 //! **Cost.** Two messages of 17 bytes and 1 byte per client to each other party; they are part of the
-//! set-up, as the handshake is, and are not counted among the layers' rounds and bytes. Hashing takes
-//! time linear in the inputs.
+//! set-up, as the handshake is, and are not counted among the layers' rounds and bytes. Work in the run is
+//! the same for inputs of every size; hashing as uploads come in is linear in the uploads.
 //!
 //! **Leakage.** To all parties, which clients are replaced and why: it is in the report.
 
@@ -31,11 +38,10 @@ use super::{Engine, Held, Phase, RunError};
 use crate::circuit::{Circuit, From};
 use crate::link::{Header, Kind, Peer};
 use crate::ring::Data;
-use crate::share::deal::layout;
+use crate::share::deal::{Layout, Part, Upload, layout};
 use crate::share::{Purpose, Rep, Stream, next, prev};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -78,9 +84,48 @@ pub struct Uploads {
     /// Clients (party set, member) of whom nothing usable arrived here: [`Why::Missing`] or
     /// [`Why::Inconsistent`]. Their part of the inputs may be anything.
     pub unusable: BTreeMap<(u32, u64), Why>,
+    /// Hashes of what arrived of the other clients. Of a client that is neither here nor there the shares
+    /// are hashed.
+    pub received: BTreeMap<(u32, u64), Received>,
     /// Skip the comparison with the other parties: all parties must say the same. Only to show what
     /// happens without it.
     pub unchecked: bool,
+}
+
+/// Hashes of the two components of an upload as they came. As secret as these: a hash lets who knows two
+/// components test guesses of the input.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Received([[u8; 32]; 2]);
+
+impl Received {
+    /// Of an upload: BLAKE3 of each component's seed or packed elements.
+    pub fn of(upload: &Upload) -> Self {
+        let one = |part: &Part| match part {
+            Part::Seed(seed) => *blake3::hash(seed.expose()).as_bytes(),
+            Part::Explicit(bytes) => *blake3::hash(bytes).as_bytes(),
+        };
+        Received([one(&upload.first), one(&upload.second)])
+    }
+
+    /// Of shares: BLAKE3 of each component of a member's inputs, packed.
+    fn of_shares(inputs: &[Held], layout: &Layout, member: usize) -> Self {
+        let one = |pick: fn(&Rep) -> &Data| {
+            let mut hash = blake3::Hasher::new();
+            for &(j, _, n) in layout {
+                if let Some(Held::Rep(x)) = inputs.get(j as usize) {
+                    absorb(&mut hash, pick(x), member * n, n);
+                }
+            }
+            *hash.finalize().as_bytes()
+        };
+        Received([one(|r| &r.first), one(|r| &r.second)])
+    }
+}
+
+impl fmt::Debug for Received {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Received(hidden)")
+    }
 }
 
 /// Bytes of a state and a digest.
@@ -198,24 +243,26 @@ impl Engine<'_> {
         let keys = [self.party.prss.key_with_prev(stream), self.party.prss.key_with_next(stream)];
         let circuit = self.party.circuit;
         let layouts: Vec<_> = (0..circuit.parties.len()).map(|s| layout(circuit, s)).collect();
+        let uploaded = &self.party.uploads.received;
         let one = |(client, why): (&Client, &Option<Why>)| {
             if why.is_some() {
                 return [[0; 16]; 2];
             }
             let (set, member) = (client.0, client.1 as usize);
-            let component = |key: &[u8; 32], pick: fn(&Rep) -> &Data| {
-                let mut hash = Sha256::new().chain_update(b"slvr dealt\0").chain_update(key);
-                hash.update(set.to_le_bytes());
-                hash.update(client.1.to_le_bytes());
-                for &(j, _, n) in layouts.get(set as usize).into_iter().flatten() {
-                    if let Some(Held::Rep(x)) = inputs.get(j as usize) {
-                        absorb(&mut hash, pick(x), member * n, n);
-                    }
+            let received = match (uploaded.get(client), layouts.get(set as usize)) {
+                (Some(received), _) => received.clone(),
+                (None, layout) => {
+                    let none = Layout::new();
+                    Received::of_shares(inputs, layout.unwrap_or(&none), member)
                 }
-                let all: [u8; 32] = hash.finalize().into();
+            };
+            let digest = |i: usize| {
+                let mut hash = blake3::Hasher::new_keyed(&keys[i]);
+                hash.update(&set.to_le_bytes()).update(&client.1.to_le_bytes());
+                let all = *hash.update(&received.0[i]).finalize().as_bytes();
                 std::array::from_fn(|i| all[i])
             };
-            [component(&keys[0], |r| &r.first), component(&keys[1], |r| &r.second)]
+            [digest(0), digest(1)]
         };
         clients.par_iter().zip(own).map(one).collect()
     }
@@ -262,7 +309,7 @@ impl Engine<'_> {
 
 /// Hashes n elements from `start` on, some at a time: an input may be larger than what is left of
 /// memory.
-fn absorb(hash: &mut Sha256, x: &Data, start: usize, n: usize) {
+fn absorb(hash: &mut blake3::Hasher, x: &Data, start: usize, n: usize) {
     const CHUNK: usize = 1 << 16;
     let mut bytes = Vec::new();
     for at in (0..n).step_by(CHUNK) {

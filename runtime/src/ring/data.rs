@@ -94,6 +94,11 @@ impl Data {
         }
     }
 
+    /// Whether every element is 1.
+    pub fn is_ones(&self) -> bool {
+        (0..self.len()).all(|i| self.get_u128(i) == 1)
+    }
+
     /// self += o.
     pub fn add_assign(&mut self, o: &Data) {
         match (self, o) {
@@ -215,6 +220,22 @@ impl Data {
                 zip_assign(a, &b[r], |x, y| x.wsub(y))
             }),
             _ => self.add_part(o, r),
+        }
+    }
+
+    /// Overwrites the elements from `at` on with those of o.
+    pub fn put(&mut self, at: usize, o: &Data) {
+        match (&mut *self, o) {
+            (Data::Ring(a), Data::Ring(b)) => zip_words!((a, b), (a, b) => {
+                a[at..at + b.len()].copy_from_slice(b)
+            }),
+            (Data::Bits(a), Data::Bits(b)) if a.width() == b.width() => {
+                assert!(at + b.len() <= a.len(), "range out of bounds");
+                for j in 0..a.width() as usize {
+                    bits::copy(a.plane_mut(j), at, b.plane(j), 0, b.len());
+                }
+            }
+            _ => mixed(),
         }
     }
 
@@ -478,6 +499,11 @@ mod tests {
             let parts = [d.slice(0..a), d.slice(a..b), d.slice(b..xs.len())];
             prop_assert_eq!(parts[1].to_u128s(), d.to_u128s()[a..b].to_vec());
             prop_assert!(Data::concat(&[&parts[0], &parts[1], &parts[2]]) == d);
+            let mut put = Data::zeros(dom, xs.len());
+            put.put(b, &parts[2]);
+            put.put(a, &parts[1]);
+            put.put(0, &parts[0]);
+            prop_assert!(put == d);
             // Some of them as they are, from words' and from other places.
             for (a, b) in [(a, b), (a / 64 * 64, b), (a / 64 * 64, b / 64 * 64)] {
                 let middle = d.slice(a..b);

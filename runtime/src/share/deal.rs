@@ -18,10 +18,12 @@
 //! One pair of seeds serves all inputs of a client in a run; input number j of the circuit draws
 //! from stream j.
 
-use super::{Prg, Purpose, Rep, RunId, Seed, Stream, next};
+use super::{Prg, Purpose, RunId, Seed, Stream, next};
 use crate::circuit::{Circuit, From};
 use crate::ring::{Data, Dom, wire_len};
+use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 use thiserror::Error;
 
 /// Which secret inputs a member of a party set gives, as (index of the input, domain, elements).
@@ -78,7 +80,7 @@ pub struct Dealt {
     /// Expands to x1.
     pub seed1: Seed,
     /// x2 of every input, packed one after another.
-    pub explicit: Vec<u8>,
+    pub explicit: Arc<Vec<u8>>,
 }
 
 impl fmt::Debug for Dealt {
@@ -93,7 +95,7 @@ pub enum Part {
     /// Expands to the component.
     Seed(Seed),
     /// The component of every input, packed one after another.
-    Explicit(Vec<u8>),
+    Explicit(Arc<Vec<u8>>),
 }
 
 impl fmt::Debug for Part {
@@ -117,17 +119,18 @@ pub struct Upload {
 impl Dealt {
     /// Shares encoded inputs, given as (index of the input in the circuit, elements). The seeds
     /// must be fresh.
-    pub fn new(seed0: Seed, seed1: Seed, run: RunId, inputs: &[(u64, &Data)]) -> Self {
+    pub fn new(seed0: Seed, seed1: Seed, run: RunId, inputs: Vec<(u64, Data)>) -> Self {
         let (g0, g1) = (Prg::new(&seed0, run), Prg::new(&seed1, run));
-        let mut explicit = Vec::new();
-        for &(index, x) in inputs {
+        let bytes = inputs.iter().map(|(_, x)| wire_len(x.dom(), x.len())).sum();
+        let mut explicit = Vec::with_capacity(bytes);
+        for (index, x) in inputs {
             let s = Stream::new(index, Purpose::Deal);
-            let mut x2 = x.clone();
-            x2.sub_assign(&g0.draw(s, x.dom(), 0, x.len()));
-            x2.sub_assign(&g1.draw(s, x.dom(), 0, x.len()));
+            let mut x2 = x;
+            x2.sub_assign(&g0.draw(s, x2.dom(), 0, x2.len()));
+            x2.sub_assign(&g1.draw(s, x2.dom(), 0, x2.len()));
             x2.to_wire(&mut explicit);
         }
-        Dealt { seed0, seed1, explicit }
+        Dealt { seed0, seed1, explicit: Arc::new(explicit) }
     }
 
     /// What each party gets in the end, whoever relays it.
@@ -146,50 +149,76 @@ impl Dealt {
     }
 }
 
+/// The components of inputs with all members' elements, by index of the input.
+pub type Components = BTreeMap<u64, [Data; 2]>;
+
 impl Upload {
-    /// The shares of party `me`, one per entry of `layout`.
-    pub fn expand(&self, me: usize, run: RunId, layout: &Layout) -> Result<Vec<Rep>, DealError> {
+    /// Expands what party `me` got of a member to its place in `into`, which has a tensor for each entry
+    /// of `layout`.
+    ///
+    /// # Errors
+    ///
+    /// Parts that do not fit; then the member's place may hold anything.
+    pub fn expand(
+        &self,
+        me: usize,
+        run: RunId,
+        layout: &Layout,
+        member: usize,
+        into: &mut Components,
+    ) -> Result<(), DealError> {
         let explicit = |i: usize| i == 2;
         for (part, i) in [(&self.first, me), (&self.second, next(me))] {
             if matches!(part, Part::Explicit(_)) != explicit(i) {
                 return Err(DealError::Parts(me));
             }
         }
-        let first = component(&self.first, run, layout)?;
-        let second = component(&self.second, run, layout)?;
-        Ok(first.into_iter().zip(second).map(|(a, b)| Rep::new(a, b)).collect())
+        component(&self.first, run, layout, member, into, |[x, _]| x)?;
+        component(&self.second, run, layout, member, into, |[_, x]| x)
     }
 }
 
-fn component(part: &Part, run: RunId, layout: &Layout) -> Result<Vec<Data>, DealError> {
-    match part {
+fn component(
+    part: &Part,
+    run: RunId,
+    layout: &Layout,
+    member: usize,
+    into: &mut Components,
+    pick: fn(&mut [Data; 2]) -> &mut Data,
+) -> Result<(), DealError> {
+    let bytes = match part {
         Part::Seed(seed) => {
             let g = Prg::new(seed, run);
-            let one = |&(index, dom, n)| g.draw(Stream::new(index, Purpose::Deal), dom, 0, n);
-            Ok(layout.iter().map(one).collect())
-        }
-        Part::Explicit(bytes) => {
-            let (expected, found) = (explicit_bytes(layout), bytes.len());
-            if expected != found {
-                return Err(DealError::Length { expected, found });
+            for &(index, _, n) in layout {
+                if let Some(into) = into.get_mut(&index).map(pick) {
+                    g.draw_to(Stream::new(index, Purpose::Deal), n, into, member * n);
+                }
             }
-            let mut rest = bytes.as_slice();
-            let mut out = Vec::with_capacity(layout.len());
-            for &(_, dom, n) in layout {
-                let len = wire_len(dom, n);
-                let (head, tail) = rest.split_at_checked(len).ok_or(DealError::Malformed)?;
-                out.push(Data::from_wire(dom, n, head).ok_or(DealError::Malformed)?);
-                rest = tail;
-            }
-            Ok(out)
+            return Ok(());
         }
+        Part::Explicit(bytes) => bytes,
+    };
+    let (expected, found) = (explicit_bytes(layout), bytes.len());
+    if expected != found {
+        return Err(DealError::Length { expected, found });
     }
+    let mut rest = bytes.as_slice();
+    for &(index, dom, n) in layout {
+        let len = wire_len(dom, n);
+        let (head, tail) = rest.split_at_checked(len).ok_or(DealError::Malformed)?;
+        let x = Data::from_wire(dom, n, head).ok_or(DealError::Malformed)?;
+        if let Some(into) = into.get_mut(&index).map(pick) {
+            into.put(member * n, &x);
+        }
+        rest = tail;
+    }
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::share::reconstruct;
+    use crate::share::{Rep, reconstruct};
 
     const RUN: RunId = RunId([1; 16]);
 
@@ -200,9 +229,30 @@ mod tests {
             Data::from_u128s(Dom::Bits(3), &[7, 0, 5, 2, 1]),
         ];
         let layout = xs.iter().zip([0, 2, 5]).map(|(x, j)| (j, x.dom(), x.len())).collect();
-        let given: Vec<_> = [0, 2, 5].into_iter().zip(&xs).collect();
-        let dealt = Dealt::new(Seed::new([3; 16]), Seed::new([4; 16]), RUN, &given);
+        let given: Vec<_> = [0, 2, 5].into_iter().zip(xs.clone()).collect();
+        let dealt = Dealt::new(Seed::new([3; 16]), Seed::new([4; 16]), RUN, given);
         (xs, layout, dealt)
+    }
+
+    /// What a party makes of the upload of one member of two.
+    fn expand(
+        upload: &Upload,
+        me: usize,
+        layout: &Layout,
+        member: usize,
+    ) -> Result<Vec<Rep>, DealError> {
+        let zeros = |&(j, dom, n): &(u64, Dom, usize)| {
+            (j, [Data::zeros(dom, 2 * n), Data::zeros(dom, 2 * n)])
+        };
+        let mut all: Components = layout.iter().map(zeros).collect();
+        upload.expand(me, RUN, layout, member, &mut all)?;
+        let part = |(&(_, dom, n), [a, b]): (&(u64, Dom, usize), [Data; 2])| {
+            let other = (1 - member) * n..(2 - member) * n;
+            assert!(a.slice(other) == Data::zeros(dom, n), "the other member's place");
+            let own = member * n..(member + 1) * n;
+            Rep::new(a.slice(own.clone()), b.slice(own))
+        };
+        Ok(layout.iter().zip(all.into_values()).map(part).collect())
     }
 
     #[test]
@@ -211,23 +261,25 @@ mod tests {
         assert_eq!(dealt.upload_bytes(), 32 + 3 * 8 + 100 * 2 + 2);
         assert_eq!(upload_bytes(&layout), dealt.upload_bytes());
         let uploads = dealt.uploads();
-        let shares = [0, 1, 2].map(|i| uploads[i].expand(i, RUN, &layout).unwrap());
-        for (j, x) in xs.iter().enumerate() {
-            let got = reconstruct([&shares[0][j], &shares[1][j], &shares[2][j]]).unwrap();
-            assert_eq!(got, *x);
+        for member in [0, 1] {
+            let shares = [0, 1, 2].map(|i| expand(&uploads[i], i, &layout, member).unwrap());
+            for (j, x) in xs.iter().enumerate() {
+                let got = reconstruct([&shares[0][j], &shares[1][j], &shares[2][j]]).unwrap();
+                assert_eq!(got, *x);
+            }
         }
     }
 
     #[test]
     fn wrong_lengths_and_parts_are_refused() {
         let (_, layout, mut dealt) = dealt();
-        let parts = dealt.uploads()[0].expand(1, RUN, &layout).unwrap_err();
+        let parts = expand(&dealt.uploads()[0], 1, &layout, 0).unwrap_err();
         assert_eq!(parts, DealError::Parts(1));
-        dealt.explicit.push(0);
+        Arc::make_mut(&mut dealt.explicit).push(0);
         let uploads = dealt.uploads();
-        assert!(uploads[0].expand(0, RUN, &layout).is_ok());
+        assert!(expand(&uploads[0], 0, &layout, 0).is_ok());
         for i in [1, 2] {
-            let e = uploads[i].expand(i, RUN, &layout).unwrap_err();
+            let e = expand(&uploads[i], i, &layout, 1).unwrap_err();
             assert_eq!(e, DealError::Length { expected: 226, found: 227 });
         }
     }

@@ -1,6 +1,6 @@
 //! Pseudorandom streams, behind one type so that the cipher can be changed in one place.
 
-use crate::ring::{Data, Dom, Planes, Word, with_width};
+use crate::ring::{Data, Dom, Planes, Word, each_word, with_width};
 use rand_chacha::ChaCha12Rng;
 use rand_core::{Rng, SeedableRng};
 use rayon::prelude::*;
@@ -148,6 +148,21 @@ impl Prg {
         }
     }
 
+    /// The first n elements of a stream as [`Prg::draw`] gives them, to the places of `out` from `at` on.
+    /// Words go there directly.
+    pub fn draw_to(&self, stream: Stream, n: usize, out: &mut Data, at: usize) {
+        if n == 0 {
+            return;
+        }
+        match out {
+            Data::Ring(words) => {
+                self.record(stream, 0, n);
+                each_word!(words, v => self.fill(stream, 0, &mut v[at..at + n]));
+            }
+            Data::Bits(_) => out.put(at, &self.draw(stream, out.dom(), 0, n)),
+        }
+    }
+
     /// Several ranges of a stream, each as [`Prg::draw`] draws it, one after another.
     pub fn draw_parts(&self, stream: Stream, dom: Dom, parts: [Range<usize>; 2]) -> Data {
         let [a, b] = parts;
@@ -270,6 +285,9 @@ mod tests {
                 let want = Data::concat(&[&one(&parts[0]), &one(&parts[1])]);
                 assert!(prg().draw_parts(MASK, dom, parts) == want);
             }
+            let mut place = Data::zeros(dom, 310);
+            prg().draw_to(MASK, 300, &mut place, 7);
+            assert!(place.slice(7..307) == whole && place.get_u128(6) == 0);
             let again = prg();
             assert!(again.draw(MASK, dom, 0, 128) == a && again.draw(MASK, dom, 128, 172) == b);
         }

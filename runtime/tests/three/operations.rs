@@ -4,7 +4,7 @@
 use crate::build::{Builder, words};
 use slvr_runtime::circuit::fan::{Fan, MAX_FAN};
 use slvr_runtime::circuit::traffic::Traffic;
-use slvr_runtime::circuit::{Circuit, Hold, Lanes, Op, ValueId};
+use slvr_runtime::circuit::{Circuit, Hold, Lanes, Op, SplitPart, ValueId};
 use slvr_runtime::clear::{self, plain};
 use slvr_runtime::party::session::{Options, Report, run_outcome};
 use slvr_runtime::party::{Held, Recorder};
@@ -126,6 +126,14 @@ pub fn check_steps(circuit: &Circuit, recorded: &[Recorder; 3]) {
                 Op::Own(x) if circuit.ty(*x).hold == Hold::Mask => operand(x),
                 Op::Own(x) | Op::MaskOf(x, _) => split(&values, *x, lanes, true),
                 Op::Dup(x) | Op::DupOf(x, _) => split(&values, *x, lanes, false),
+                Op::Project { x, coin, tests, part: SplitPart::Own(g) | SplitPart::Dup(g) } => {
+                    let ty = circuit.ty(*x);
+                    let lanes = Lanes { n: ty.elements() as usize, groups: *g };
+                    let part = split(&values, *x, lanes, circuit.ty(out).hold == Hold::Own);
+                    let coin = operand(coin).get_u128(0);
+                    let [sums] = plain::project([&part], &ty.shape, coin, *tests);
+                    sums
+                }
                 Op::AsAdd2(x) | Op::AsAdd3(x) | Op::Trivial(x) => operand(x),
                 Op::Reshare(x)
                 | Op::Input(x)

@@ -3,7 +3,7 @@
 use crate::build::{Builder, elements, words};
 use crate::operations::{check_steps, check_traffic, together, values};
 use proptest::prelude::*;
-use slvr_runtime::circuit::{Hold, Op, Type, ValueId};
+use slvr_runtime::circuit::{Hold, Op, SplitPart, Type, ValueId};
 use slvr_runtime::clear::{self, plain};
 use slvr_runtime::party::session::{Options, run_outcome};
 use slvr_runtime::ring::{Dom, low_mask};
@@ -178,7 +178,16 @@ impl Generator {
             _ => self.add(Op::Reshape(x, vec![1, elements(shape) as u64]))?,
         };
         let tests = 1 + self.below(6);
-        self.add(Op::Project { x, coin, tests })
+        let m = self.b.ty(x).shape[0];
+        let divisors: Vec<u32> =
+            (1..=m.max(1) as u32).filter(|d| m.is_multiple_of(u64::from(*d))).collect();
+        let groups = self.pick(&divisors);
+        let part = match self.below(4) {
+            0 if self.splits => SplitPart::Own(groups),
+            1 if self.splits => SplitPart::Dup(groups),
+            _ => SplitPart::Whole,
+        };
+        self.add(Op::Project { x, coin, tests, part })
     }
 
     fn step(&mut self) {

@@ -3,13 +3,16 @@
 use crate::build::{Builder, words};
 use slvr_runtime::circuit::{Check, Circuit, Encoding, From, Hold, Input, Op, Type, ValueId};
 use slvr_runtime::clear;
+use slvr_runtime::link::memory::{Mesh, mesh};
 use slvr_runtime::party::session::{Options, Report, run_local, run_outcome};
-use slvr_runtime::party::{Replaced, RunError, Why};
+use slvr_runtime::party::{Held, Party, Replaced, RunError, Uploads, Why};
 use slvr_runtime::ring::{Data, Dom};
-use slvr_runtime::share::Seed;
 use slvr_runtime::share::deal::{Part, Upload};
 use slvr_runtime::share::encode::{Encoded, Inputs, RawTensor};
+use slvr_runtime::share::{PairSeeds, Prss, Rep, RunId, Seed};
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
 
 const CLIENTS: u64 = 4;
 
@@ -133,7 +136,7 @@ fn damaged(part: &Part) -> Part {
     match part {
         Part::Explicit(bytes) => {
             let mut bytes = bytes.clone();
-            bytes[17] ^= 4;
+            Arc::make_mut(&mut bytes)[17] ^= 4;
             Part::Explicit(bytes)
         }
         Part::Seed(_) => Part::Seed(Seed::new([99; 16])),
@@ -177,12 +180,62 @@ fn an_inconsistent_client_counts_as_zeros() {
     }
 }
 
+/// Parties that were handed shares and no uploads compare what they hold.
+#[test]
+fn shares_without_uploads_are_compared() {
+    let circuit = circuit();
+    let circuit = &circuit;
+    let run = RunId([4; 16]);
+    let pairs = PairSeeds::of_all(&[1u8, 2, 3].map(|b| Seed::new([b; 16])));
+    // x0 and x1 are what comes, x2 is the difference; party 0 holds a changed x1 of client 2.
+    let of = |value: usize, component: u64, changed: bool| {
+        let n = circuit.types[value].elements() as usize;
+        let mut x: Vec<u128> = words(10 * value as u64 + component, n);
+        if changed {
+            x[n / 2] ^= 1;
+        }
+        Data::from_u128s(Dom::Ring(64), &x)
+    };
+    let held = |me: u64, value: usize| {
+        let next = (me + 1) % 3;
+        Held::Rep(Rep::new(of(value, me, false), of(value, next, me == 0 && value == 1)))
+    };
+    let Mesh { parties, receivers } = mesh(&[1]);
+    let reports: Vec<_> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..3)
+            .zip(parties)
+            .map(|(me, mut link)| {
+                let prss = Prss::new(me, &pairs[me], run);
+                let held = &held;
+                scope.spawn(move || {
+                    let party = Party {
+                        circuit,
+                        prss,
+                        link: &mut link,
+                        run,
+                        uploads: Uploads::default(),
+                        deadline: Duration::from_secs(20),
+                        transcript: None,
+                        progress: None,
+                    };
+                    party.run(vec![held(me as u64, 0), held(me as u64, 1)])
+                })
+            })
+            .collect();
+        threads.into_iter().map(|t| t.join().unwrap()).collect()
+    });
+    drop(receivers);
+    for report in reports {
+        assert_eq!(report.unwrap().replaced[..1], replaced(&[(2, Why::Inconsistent)]));
+    }
+}
+
 /// A component that a party cannot read: too short, or a seed where an explicit part belongs.
 #[test]
 fn an_unreadable_upload_counts_as_zeros() {
     let circuit = circuit();
     let seed = |_: &Part| Part::Seed(Seed::new([1; 16]));
-    let short = |_: &Part| Part::Explicit(vec![0; 5]);
+    let short = |_: &Part| Part::Explicit(vec![0; 5].into());
     let changes: [&(dyn Fn(&Part) -> Part + Sync); 2] = [&seed, &short];
     for change in changes {
         let tamper = |_: usize, member: usize, uploads: &mut [Upload; 3]| {
@@ -221,8 +274,8 @@ fn all_inputs_of_a_client_are_compared_and_replaced() {
     let tamper = |_: usize, member: usize, uploads: &mut [Upload; 3]| {
         if let Part::Explicit(bytes) = &mut uploads[1].second {
             match member {
-                0 => bytes[140] ^= 16,
-                2 => bytes[0] ^= 1,
+                0 => Arc::make_mut(bytes)[140] ^= 16,
+                2 => Arc::make_mut(bytes)[0] ^= 1,
                 _ => {}
             }
         }

@@ -179,7 +179,7 @@ pub fn run(
     };
     let keys = if how.plain { [None, None, None] } else { keys()? };
     let Setups { setups, run, upload_bytes } =
-        remote::set_up(circuit, &encoded, options, how.bind()?, keys)?;
+        remote::set_up(circuit, encoded, options, how.bind()?, keys)?;
     let (mut parties, mut pipes) = (Vec::new(), Vec::new());
     for (i, setup) in setups.into_iter().enumerate() {
         let (party, pipe) = Running::start(how, i, &setup)?;

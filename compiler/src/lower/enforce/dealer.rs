@@ -15,7 +15,7 @@ use super::super::Emit;
 use super::super::dealer::{self, Pair, Split, Tuning};
 use super::super::truncation::ring_for;
 use super::{FEW, bits_for};
-use slvr_runtime::circuit::{Op, ValueId};
+use slvr_runtime::circuit::{Op, SplitPart, ValueId};
 use slvr_runtime::ring::low_mask;
 
 /// As [`super::one_hot_words`]: the words, and for each client whether its rows are one-hot.
@@ -88,9 +88,10 @@ pub fn short(
 ) -> Pair {
     let (k, shape) = (e.ty(x).bits(), e.ty(x).shape.clone());
     let flat = e.add(Op::Reshape(x, vec![shape[0], shape[1..].iter().product()]));
-    // Split first: each party projects one tensor instead of two.
-    let flat = Split { mask: None, ..dealer::split(e, flat, groups) };
-    let products = dealer::linear(e, &flat, |x| Op::Project { x, coin, tests });
+    // Of the split: each party projects one tensor instead of two, and never has the split itself.
+    let part = |part| Op::Project { x: flat, coin, tests, part };
+    let own = e.add(part(SplitPart::Own(groups)));
+    let products = Split { own, dup: e.add(part(SplitPart::Dup(groups))), mask: None };
     within(e, products, (0u128.wrapping_sub(bound) & low_mask(k), 2 * bound), tuning)
 }
 

@@ -4,7 +4,7 @@ use super::super::fan::Fan;
 use super::super::verify::MAX_CONSTS;
 use super::super::{
     Check, Circuit, Const, Dom, Encoding, Field, From, Hold, Input, Instr, Layer, Op, Output,
-    PartySet, Shape, Site, Type, ValueId,
+    PartySet, Shape, Site, SplitPart, Type, ValueId,
 };
 use super::lex::{Token, tokens};
 use std::collections::BTreeMap;
@@ -541,7 +541,17 @@ impl<'a> Tokens<'a> {
             "as_add3" => AsAdd3(x),
             "trivial" => Trivial(x),
             "committee" => Committee { coin: x, n: self.named("n")?, k: self.named("k")? },
-            "project" => Project { x, coin: self.value()?, tests: self.named("tests")? },
+            "project" => {
+                let (coin, tests) = (self.value()?, self.named("tests")?);
+                let part = if self.keyword("own").is_ok() {
+                    SplitPart::Own(self.named("groups")?)
+                } else if self.keyword("dup").is_ok() {
+                    SplitPart::Dup(self.named("groups")?)
+                } else {
+                    SplitPart::Whole
+                };
+                Project { x, coin, tests, part }
+            }
             "reshare" => Reshare(x),
             "input" => Input(x),
             "deal" => Deal(x),

@@ -2,7 +2,7 @@
 
 use super::super::fan::Fan;
 use super::super::{
-    Circuit, Const, Dom, Encoding, Field, From, Input, Instr, Op, Output, Type, ValueId,
+    Circuit, Const, Dom, Encoding, Field, From, Input, Instr, Op, Output, SplitPart, Type, ValueId,
 };
 use super::lex::quote;
 use std::fmt::Write;
@@ -158,7 +158,14 @@ fn op(op: &Op) -> String {
         Gather { x, index, axis, batch } => format!("{name} {x} {index} axis {axis} batch {batch}"),
         Committee { coin, n, k } => format!("{name} {coin} n {n} k {k}"),
         Admitted { check, members } => format!("{name} {check} members {members}"),
-        Project { x, coin, tests } => format!("{name} {x} {coin} tests {tests}"),
+        Project { x, coin, tests, part } => {
+            let part = match part {
+                SplitPart::Whole => String::new(),
+                SplitPart::Own(groups) => format!(" own groups {groups}"),
+                SplitPart::Dup(groups) => format!(" dup groups {groups}"),
+            };
+            format!("{name} {x} {coin} tests {tests}{part}")
+        }
         OpenTo { x, output } => format!("{name} {x} output {output}"),
         Neg(x) | Not(x) | Own(x) | Dup(x) | AsAdd2(x) | AsAdd3(x) | Trivial(x) | Reshare(x)
         | Input(x) | Deal(x) | Xchg(x) | Open(x) | OpenSum(x) => format!("{name} {x}"),

@@ -1,6 +1,6 @@
 //! The typing rule of every operation.
 
-use super::super::{Dom, Hold, Op, Shape, Type, ValueId};
+use super::super::{Dom, Hold, Op, Shape, SplitPart, Type, ValueId};
 use super::{MAX_COMMITTEE, MAX_ELEMENTS, MAX_PLANES, MAX_RANK, MAX_TABLE, MAX_TESTS};
 use crate::circuit::types::RING_WIDTHS;
 use crate::ring::carry::MAX_BLOCK;
@@ -294,7 +294,7 @@ impl Rule<'_> {
                 Type::new(Hold::Public, Dom::Ring(32), [*n, *k])
             }
             Op::Admitted { members, .. } => Type::new(Hold::Public, Dom::Bits(1), [*members]),
-            Op::Project { tests, .. } => self.project(*tests)?,
+            Op::Project { tests, part, .. } => self.project(*tests, *part)?,
             Op::Reshare(_) => self.held(Hold::Add3, Hold::Rep)?,
             Op::Input(_) => self.held(Hold::Own, Hold::Rep)?.grouped(0),
             Op::Deal(_) => self.held(Hold::Own, Hold::Add2)?,
@@ -613,9 +613,11 @@ impl Rule<'_> {
         self.domains(fits, "of 2^n entries the index is words of n bits or more, or n planes")
     }
 
-    fn project(&self, tests: u64) -> Result<Type, TypeError> {
+    fn project(&self, tests: u64, part: SplitPart) -> Result<Type, TypeError> {
         let [x, coin] = self.args[..] else { return Err(self.holders()) };
-        if x.hold == Hold::Add3 || coin.hold != Hold::Public {
+        let whole = part == SplitPart::Whole;
+        let held = if whole { x.hold != Hold::Add3 } else { x.hold == Hold::Rep };
+        if !held || coin.hold != Hold::Public {
             return Err(self.holders());
         }
         let words = matches!(x.dom, Dom::Ring(_)) && coin.dom == Dom::Ring(128);
@@ -624,7 +626,14 @@ impl Rule<'_> {
         match x.shape[..] {
             [m, _] if ok => {
                 self.need((1..=MAX_TESTS).contains(&tests), "there are 1 to 1024 tests")?;
-                self.layout(x, vec![m, tests], x.lead() == 0)
+                let (hold, groups) = match part {
+                    SplitPart::Whole => return self.layout(x, vec![m, tests], x.lead() == 0),
+                    SplitPart::Own(groups) => (Hold::Own, groups),
+                    SplitPart::Dup(groups) => (Hold::Dup, groups),
+                };
+                let rows = groups == 1 || groups > 1 && m > 1;
+                self.need(rows, "groups are of rows")?;
+                Ok(Type::new(hold, x.dom, [m, tests]).grouped(groups))
             }
             _ => Err(self.shape_error("they are [m, d], and coins, which are a scalar")),
         }

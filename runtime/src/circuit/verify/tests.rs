@@ -1,6 +1,7 @@
 //! A circuit with every operation is accepted; one change per invariant is not.
 
 use super::*;
+use crate::circuit::speculation::{Gated, gated};
 use crate::circuit::text::{parse, print};
 use crate::circuit::{Const, Layer, Site};
 
@@ -418,6 +419,9 @@ fn operands_that_no_rule_takes() {
         "%51 = project %50 %45 tests 18446744073709551615 : A64[4,18446744073709551615]",
         "%51 = project %38 %45 tests 3 : B7[2,3]",
         "%51 = project %18 %45 tests 3 : add3.A64[2,3]",
+        "%82 = project %50 %45 tests 3 own groups 3 : own.g3.A64[4,3]",
+        "%82 = project %50 %45 tests 3 own groups 0 : own.A64[4,3]",
+        "%82 = project %57 %45 tests 3 own groups 2 : own.g2.A64[4,3]",
         "open_to %40 output 0",
         "%72 = open_sum %40 : pub.A64[2,3,4]",
         "%72 = open_sum %47 : pub.A64[2,3,4]",
@@ -556,4 +560,32 @@ fn errors_name_the_place() {
         "layer 0, local instruction 1 (`not`): `not` does not apply to [Ring(64)]: it takes bits";
     assert_eq!(e.to_string(), want);
     assert_eq!(print(&small()), SMALL);
+}
+
+/// Products with what is made of bits of checks, by operations that keep ones, and of the result's type.
+#[test]
+fn products_with_outcomes_of_checks_are_found() {
+    let mut c = all_ops();
+    let n = c.types.len() as u32;
+    let ring = Dom::Ring(64);
+    let public = |shape: &[u64]| Type::new(Hold::Public, ring, shape);
+    let rep = |shape: &[u64]| Type::new(Hold::Rep, ring, shape);
+    let mut add = |op: Op, ty: Type| {
+        c.types.push(ty);
+        let out = v(c.types.len() as u32 - 1);
+        c.layers[1].local.push(Instr { out: Some(out), op, site: 0 });
+        out
+    };
+    let by = add(Op::FromBits(v(81), 64), public(&[2]));
+    let twice = add(Op::Scale(by, 2), public(&[2]));
+    let x = add(Op::Trivial(by), rep(&[2]));
+    let one = add(Op::Mul(x, by), rep(&[2]));
+    let other = add(Op::Mul(by, one), rep(&[2]));
+    let wider = add(Op::Mul(x, by), rep(&[2, 2]));
+    let scaled = add(Op::Mul(x, twice), rep(&[2]));
+    let found = gated(&c);
+    assert!(found[..n as usize].iter().all(Option::is_none));
+    assert_eq!(found[one.index()], Some(Gated { x, by }));
+    assert_eq!(found[other.index()], Some(Gated { x: one, by }));
+    assert!(found[wider.index()].is_none() && found[scaled.index()].is_none());
 }

@@ -2,8 +2,8 @@
 
 use super::gemm::{Keep, Left, Matrix, Part, Right, columns, gemm};
 use super::{MatMulDims, SERIAL};
-use crate::ring::PARALLEL;
 use crate::ring::simd::{self, Isa, Kernel, with_kernel};
+use crate::ring::{PARALLEL, Word, Words};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -59,6 +59,19 @@ fn dots<T: Keep>(c: &mut [T], a: &[T], b: &[T], d: &MatMulDims, threads: usize) 
         let min = (SERIAL / 8 / k).max(1);
         c.par_iter_mut().enumerate().with_min_len(min).for_each(add);
     }
+}
+
+/// As [`super::squares`].
+pub(super) fn squares<T: Word>(a: &[T], b: &[T], rows: usize) -> Words {
+    let d = a.len() / rows.max(1);
+    assert!(a.len() == b.len() && d * rows == a.len(), "rows of one length");
+    let part = PARALLEL / 4;
+    let one = |i: usize| {
+        let (a, b) = (&a[i * d..(i + 1) * d], &b[i * d..(i + 1) * d]);
+        let parts = a.par_chunks(part).zip(b.par_chunks(part));
+        parts.map(|(a, b)| simd::square(a, b)).reduce(|| T::ZERO, T::wadd)
+    };
+    T::wrap((0..rows).into_par_iter().map(one).collect())
 }
 
 /// Few rows and b `[K, N]`: sums of scaled rows of b, a piece of the result at a time.

@@ -1,7 +1,7 @@
 //! Matrix product and convolution over Z_2^k, wrapping: the bulk of a party's local work.
 //!
 //! Lives here: the two public products ([`matmul`], [`conv2d`], and forms that add to a result), and
-//! random inner products ([`project`]),
+//! random inner products ([`project`]), squares of rows ([`squares`]),
 //! and below them one blocked product of a matrix and a packed block (`gemm`), compiled for the
 //! vector instructions that the machine has (`simd`). May not: shares; a caller adds up its own
 //! cross terms with the accumulating forms.
@@ -15,7 +15,7 @@ mod matmul;
 mod project;
 
 pub use super::simd::multiply_adds;
-pub use project::project;
+pub use project::{Row, project, project_rows};
 
 use super::simd::Isa;
 use super::{Words, zip_words};
@@ -140,6 +140,17 @@ impl ConvDims {
             self.g * self.n * self.o * self.out_h() * self.out_w(),
         ]
     }
+}
+
+/// Rows of two tensors `[rows, d]`, with x = a + b + c the sum of three of which a party knows a and b: its
+/// part a (a + 2 b) of the inner product of each row of x with itself -> `[rows]`. Reads both once.
+///
+/// # Panics
+///
+/// On lengths that do not fit.
+pub fn squares(a: &Words, b: &Words, rows: usize) -> Words {
+    let sums = zip_words!((a, b), (a, b) => matmul::squares(a, b, rows));
+    sums
 }
 
 /// The product of a and b.

@@ -5,7 +5,7 @@
 //! cost two look-ups. Eight rows stand side by side: one look-up, one vector operation, eight rows.
 
 use crate::ring::simd;
-use crate::ring::{Word, Words, with_width};
+use crate::ring::{Word, Words, each_word, with_width};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -18,6 +18,34 @@ const COLUMNS: usize = 512;
 const ROWS: usize = 64;
 /// Rows side by side.
 const WIDE: usize = 8;
+
+/// A row to project: consecutive words of a tensor, or the sums of those of two.
+#[derive(Clone, Debug)]
+pub struct Row<'a> {
+    /// The tensor.
+    pub x: &'a Words,
+    /// What is added to it, word by word, of the same width.
+    pub plus: Option<&'a Words>,
+    /// Which words.
+    pub range: Range<usize>,
+}
+
+/// As [`Row`], the words themselves.
+#[derive(Clone, Copy)]
+struct Cut<'a, T> {
+    x: &'a [T],
+    plus: Option<&'a [T]>,
+}
+
+impl<'a, T: Word> Cut<'a, T> {
+    fn of(row: &Row<'a>) -> Self {
+        let words = |x: &'a Words| match T::of(x) {
+            Some(x) => &x[row.range.clone()],
+            None => panic!("operands of different ring widths"),
+        };
+        Cut { x: words(row.x), plus: row.plus.map(words) }
+    }
+}
 
 /// Row-major tensors `[m, d]` of one width -> `[m, tests]` each: sums of signs times words, the
 /// same signs for every row of every tensor. `signs` gives them as
@@ -33,33 +61,45 @@ pub fn project<const N: usize>(
     signs: &Fill<'_>,
 ) -> [Words; N] {
     let bits = xs.first().map_or(8, |x| x.bits());
-    with_width!(bits, T => each::<T, N>(xs, m, tests, signs))
+    let row = |x, i: usize, d: usize| Row { x, plus: None, range: i * d..(i + 1) * d };
+    let rows: Vec<Row<'_>> = (xs.iter())
+        .flat_map(|&x| {
+            let d = x.len() / m.max(1);
+            assert_eq!(d * m, x.len(), "rows of one length");
+            (0..m).map(move |i| row(x, i, d))
+        })
+        .collect();
+    let all = project_rows(&rows, bits, tests, signs);
+    each_word!(&all, sums => std::array::from_fn(|i| {
+        Word::wrap(sums[i * m * tests..(i + 1) * m * tests].to_vec())
+    }))
 }
 
-fn each<T: Word, const N: usize>(
-    xs: [&Words; N],
-    m: usize,
-    tests: usize,
-    signs: &Fill<'_>,
-) -> [Words; N] {
+/// As [`project`] of rows that may be sums of two, words of `bits` bits -> `[rows, tests]`. The sums are
+/// never in memory as a whole.
+///
+/// # Panics
+///
+/// As [`project`]; on rows of another width.
+pub fn project_rows(rows: &[Row<'_>], bits: u32, tests: usize, signs: &Fill<'_>) -> Words {
+    with_width!(bits, T => T::wrap(each::<T>(rows, tests, signs)))
+}
+
+fn each<T: Word>(rows: &[Row<'_>], tests: usize, signs: &Fill<'_>) -> Vec<T> {
     assert!(tests > 0, "there is a test");
-    let mut rows: Vec<&[T]> = Vec::with_capacity(N * m);
-    for x in xs {
-        let Some(x) = T::of(x) else { panic!("operands of different ring widths") };
-        let d = x.len() / m.max(1);
-        assert_eq!(d * m, x.len(), "rows of one length");
-        rows.extend((0..m).map(|i| &x[i * d..(i + 1) * d]));
-    }
+    let rows: Vec<Cut<'_, T>> = rows.iter().map(Cut::of).collect();
+    let d = rows.first().map_or(0, |r| r.x.len());
+    assert!(rows.iter().all(|r| r.x.len() == d), "rows of one length");
     let mut sums = vec![T::ZERO; rows.len() * tests];
     for (rows, sums) in rows.chunks(ROWS).zip(sums.chunks_mut(ROWS * tests)) {
         some(rows, sums, tests, signs);
     }
-    std::array::from_fn(|i| T::wrap(sums[i * m * tests..(i + 1) * m * tests].to_vec()))
+    sums
 }
 
 /// At most [`ROWS`] rows.
-fn some<T: Word>(rows: &[&[T]], sums: &mut [T], tests: usize, signs: &Fill<'_>) {
-    let d = rows.first().map_or(0, |r| r.len());
+fn some<T: Word>(rows: &[Cut<'_, T>], sums: &mut [T], tests: usize, signs: &Fill<'_>) {
+    let d = rows.first().map_or(0, |r| r.x.len());
     // Some parts for each thread, so that none waits long for another.
     let part = d.div_ceil(4 * rayon::current_num_threads()).next_multiple_of(COLUMNS);
     let room = rows.len().next_multiple_of(WIDE) * tests;
@@ -92,7 +132,7 @@ fn width(left: usize) -> usize {
 
 /// The sums over some columns, `[group, test, row in group]`.
 fn columns<T: Word>(
-    rows: &[&[T]],
+    rows: &[Cut<'_, T>],
     all: Range<usize>,
     tests: usize,
     room: usize,
@@ -118,7 +158,7 @@ fn columns<T: Word>(
 
 fn group<T: Word, const R: usize>(
     acc: &mut [T],
-    rows: &[&[T]],
+    rows: &[Cut<'_, T>],
     range: Range<usize>,
     signs: &[u8],
     scratch: &mut Vec<T>,
@@ -133,8 +173,12 @@ fn group<T: Word, const R: usize>(
     let (all, _) = scratch.as_chunks_mut::<R>();
     let (work, x) = all.split_at_mut(work);
     for (i, row) in rows.iter().enumerate() {
-        for (x, &word) in x.iter_mut().zip(&row[range.clone()]) {
-            x[i] = word;
+        let words = x.iter_mut().zip(&row.x[range.clone()]);
+        match row.plus {
+            None => words.for_each(|(x, &word)| x[i] = word),
+            Some(plus) => {
+                words.zip(&plus[range.clone()]).for_each(|((x, &a), &b)| x[i] = a.wadd(b))
+            }
         }
     }
     simd::signed_sums(work, x, signs);

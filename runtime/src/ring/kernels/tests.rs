@@ -296,3 +296,47 @@ fn projections() {
         }
     }
 }
+
+/// Rows that are sums of two tensors' rows, some of them in any order, are as the sums projected.
+#[test]
+fn projections_of_sums() {
+    for (k, m, d, tests) in [(64, 5, 70, 9), (8, 3, 1, 2), (128, 11, 513, 3), (16, 2, 0, 1)] {
+        let (x, y) = (sample(k, m * d, 1), sample(k, m * d, 2));
+        let both = each_word!(&x, x => {
+            let y: &[_] = Word::of(&y).unwrap();
+            Word::wrap(x.iter().zip(y).map(|(a, b)| a.wadd(*b)).collect())
+        });
+        let signs = crate::protocol::signs::Signs::new(7, tests as u64);
+        let fill = |block: usize, out: &mut [u8]| signs.fill(block, out);
+        let [want] = project([&both], m, tests, &fill);
+        let [plain] = project([&x], m, tests, &fill);
+        let rows: Vec<Row<'_>> = (0..m)
+            .rev()
+            .map(|i| Row { x: &x, plus: (i % 2 == 0).then_some(&y), range: i * d..(i + 1) * d })
+            .collect();
+        let got = project_rows(&rows, k, tests, &fill);
+        for (at, i) in (0..m).rev().enumerate() {
+            for t in 0..tests {
+                let from = if i % 2 == 0 { &want } else { &plain };
+                assert_eq!(got.get(at * tests + t), from.get(i * tests + t), "{k} bits, row {i}");
+            }
+        }
+    }
+}
+
+#[test]
+fn squares_of_rows() {
+    for (k, rows, d) in [(8, 3, 5), (64, 2, 100_000), (128, 4, 9), (16, 0, 0), (32, 3, 0)] {
+        let (a, b) = (sample(k, rows * d, 1), sample(k, rows * d, 2));
+        let want: Vec<u128> = (0..rows)
+            .map(|i| {
+                let terms = (i * d..(i + 1) * d).map(|j| {
+                    let (a, b) = (a.get(j), b.get(j));
+                    a.wrapping_mul(a.wrapping_add(b).wrapping_add(b))
+                });
+                terms.fold(0, u128::wrapping_add)
+            })
+            .collect();
+        assert!(squares(&a, &b, rows) == Words::from_u128s(k, &want), "{k} bits, {rows} x {d}");
+    }
+}

@@ -167,6 +167,14 @@ versions! {
 }
 
 versions! {
+    /// The sum of a[i] (a[i] + 2 b[i]).
+    fn square<[T] [T: Word]>(a: &[T], b: &[T]) -> T {
+        let term = |x: T, y: T| x.wmul(x.wadd(y).wadd(y));
+        a.iter().zip(b).fold(T::ZERO, |s, (&x, &y)| s.wadd(term(x, y)))
+    }
+}
+
+versions! {
     /// Panels of R N columns of a matrix of patches, R of which are neighbours: row p, column j is
     /// `x[rows[p] + cols[j]]`.
     fn runs<[T, R, N] [T: Word, const R: usize, const N: usize]>(

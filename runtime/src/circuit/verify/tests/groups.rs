@@ -1,6 +1,7 @@
 //! Groups, masks and wide bits: what their rules refuse.
 
 use super::*;
+use crate::circuit::SplitPart;
 use crate::circuit::fan::Fan;
 
 /// Only values that are stored in shards have groups, and these are parts of the leading axis.
@@ -52,6 +53,19 @@ fn groups_stay_parts_of_the_leading_axis() {
     // One group is whole wherever it is.
     fine(&Op::Transpose(v(0), vec![1, 0]), &own(&[4, 2], 1), &row, "own.g1.A16[2,4]");
     fine(&Op::Sum { x: v(0), axes: vec![0, 1] }, &own(&[4, 2], 1), &row, "own.g1.A16[]");
+    // A part of a projection is cut between rows.
+    let rep = |shape: &[u64]| Type::new(Hold::Rep, ring, shape);
+    let coin = Type::new(Hold::Public, Dom::Ring(128), []);
+    let project = |part| Op::Project { x: v(0), coin: v(1), tests: 6, part };
+    let (own_of, dup_of) = (SplitPart::Own, SplitPart::Dup);
+    fine(&project(own_of(2)), &rep(&[4, 9]), &coin, "own.g2.A16[4,6]");
+    fine(&project(dup_of(1)), &rep(&[1, 9]), &coin, "dup.g1.A16[1,6]");
+    for (part, shape) in [(own_of(3), [1, 9]), (dup_of(0), [4, 9]), (own_of(2), [1, 1])] {
+        let e = rule(&project(part), &rep(&shape), &coin).expect_err("cut in a row");
+        assert!(matches!(e, TypeError::Parameter { .. }), "{part:?} {shape:?}: {e}");
+    }
+    let e = rule(&project(own_of(2)), &own(&[4, 9], 2), &coin).expect_err("split already");
+    assert!(matches!(e, TypeError::Holders { .. }), "{e}");
     let matmul = Op::MatMul { a: v(0), b: v(1), trans_b: false };
     fine(&matmul, &own(&[1, 6, 3], 2), &public(&[1, 3, 5]), "own.g2.A16[1,6,5]");
     fine(&matmul, &own(&[2, 6, 3], 2), &own(&[2, 3, 5], 2), "own.g2.A16[2,6,5]");
@@ -169,7 +183,7 @@ fn invariant_14_masks_are_used_once() {
     for op in [
         Op::Reshape(v(61), vec![2, 3, 4]),
         Op::Planes { x: v(61), start: 0, step: 1, count: 3 },
-        Op::MaskOf(v(82), 2),
+        Op::MaskOf(v(84), 2),
         Op::DealMask(v(62)),
     ] {
         let interactive = op.is_interactive();
@@ -177,18 +191,18 @@ fn invariant_14_masks_are_used_once() {
             &|c| {
                 c.types.push(Type::new(Hold::Rep, Dom::Bits(3), [2, 3, 4]));
                 let op0 = Op::Planes { x: v(49), start: 0, step: 1, count: 3 };
-                c.layers[1].local.push(Instr { out: Some(v(82)), op: op0, site: 0 });
+                c.layers[1].local.push(Instr { out: Some(v(84)), op: op0, site: 0 });
                 let ty = c.types[61].clone();
                 c.types.push(ty);
-                let i = Instr { out: Some(v(83)), op: op.clone(), site: 0 };
+                let i = Instr { out: Some(v(85)), op: op.clone(), site: 0 };
                 match interactive {
                     true => c.layers[1].exchange.push(i),
                     false => c.layers[1].local.push(i),
                 }
-                c.layers[2].exchange[0].op = Op::Meet { x: v(68), mask: v(83) };
+                c.layers[2].exchange[0].op = Op::Meet { x: v(68), mask: v(85) };
             },
             (2, 0),
-            83,
+            85,
         );
     }
 }
