@@ -19,23 +19,28 @@
 //!    turn), as have s and s - u_j: so if s passes, neither of the others does. Hence the test
 //!    passes with probability at most max(1/2, 1/4 + 1/4) = 1/2. This covers u_j near 2^63, where
 //!    s + u_j and s - u_j may be neighbours.
-//! 2. *All abs(u_j) <= 2 T.* If 2 T d < 2^63 no inner product wraps. Z = <chi, u>^2 has E Z =
-//!    norm^2 / 2 and E Z^2 = 3/4 norm^4 - 1/4 sum u_j^4 <= 3/4 norm^4. By Paley and Zygmund, P(Z > T^2)
-//!    >= (1 - 2 T^2 / norm^2)^2 / 3 >= (1 - 2 / gamma^2)^2 / 3.
+//! 2. *All abs(u_j) <= 2 T.* If 2 T d < 2^63 no inner product wraps. For X = <chi, u> the characteristic
+//!    function is E exp(i t X) = prod cos^2(u_j t / 2), never negative, and at most exp(-t^2 norm^2 / 4) for
+//!    abs(t) <= pi / (2 T), because cos y <= exp(-y^2 / 2) for abs(y) <= pi / 2. The function K(x) = c (sin(pi
+//!    x / (4 T)) / (pi x / (4 T)))^2 with c = pi^2 / 8 is at least 1 where abs(x) <= T and never negative, and
+//!    its Fourier transform is a triangle that ends at t = pi / (2 T). So P(abs(X) <= T) <= E K(X), an integral
+//!    of the triangle and the characteristic function, is at most the same with a normal variable in place of X:
+//!    2 c times the integral over 0..1 of (1 - v) exp(-s^2 v^2 / 2), with s = pi gamma / (2 sqrt(2)), at most
+//!    (pi^2 / 4) (sqrt(pi / 2) / s - (1 - exp(-s^2 / 2)) / s^2) (the smoothing of Esseen, 1966, made explicit).
+//!    For gamma near 2 the bound of Paley and Zygmund is better: Z = X^2 has E Z = norm^2 / 2 and E Z^2 = 3/4
+//!    norm^4 - 1/4 sum u_j^4 <= 3/4 norm^4, so P(Z > T^2) >= (1 - 2 / gamma^2)^2 / 3.
 //!
-//! The second is the smaller: a test is passed with probability at most 1 - (1 - 2 / gamma^2)^2 / 3,
-//! and N = (s - log2 of the former's m-fold) tests make it 2^-s over all m clients.
+//! So a test is passed with probability at most 1/2 or the smaller of the two bounds of case 2, whichever is
+//! larger, and N = (s - log2 of the former's m-fold) tests make it 2^-s over all m clients.
 //!
 //! | gamma | bits of soundness for each test | tests for 2^-42 and 10 clients |
 //! |---|---|---|
-//! | 2.5 | 0.241 | 188 |
-//! | 3 | 0.325 | 140 |
-//! | 4 | 0.425 | 107 |
-//! | 6 | 0.509 | 90 |
-//! | 8 | 0.541 | 84 |
-//! | 16 | 0.574 | 79 |
+//! | 2.5 | 0.321 | 142 |
+//! | 3 | 0.501 | 91 |
+//! | 4 | 0.808 | 57 |
+//! | 5 and more | 1 | 46 |
 
-use std::f64::consts::LOG2_E;
+use std::f64::consts::{FRAC_PI_2, LOG2_E, PI, SQRT_2};
 
 /// Largest number of tests, as of the circuit's instruction.
 const MAX_TESTS: f64 = slvr_runtime::circuit::verify::MAX_TESTS as f64;
@@ -63,6 +68,16 @@ impl Plan {
     }
 }
 
+/// The largest probability with which a vector longer than `gamma` thresholds passes a test (the module's two
+/// cases); `gamma` is at least 2.
+fn most_often(gamma: f64) -> f64 {
+    let s = PI * gamma / (2.0 * SQRT_2);
+    let integral = FRAC_PI_2.sqrt() / s - (1.0 - (-s * s / 2.0).exp()) / (s * s);
+    let smooth = PI * PI / 4.0 * integral * (1.0 + 1e-12);
+    let moments = 1.0 - (1.0 - 2.0 / (gamma * gamma)).powi(2) / 3.0;
+    smooth.min(moments).max(0.5)
+}
+
 /// Tests for vectors of `d` words whose norm is declared to be at most `norm` raw units, given by
 /// each of `clients`: a vector longer than [`Plan::proven_norm`], about 6 `gamma` times `norm` (gamma
 /// at least 2), passes with probability at most 2^-`soundness_bits`, and one within `norm`
@@ -79,7 +94,7 @@ pub fn plan(
     gamma: f64,
 ) -> Plan {
     let gamma = gamma.max(2.0);
-    let pass = 1.0 - (1.0 - 2.0 / (gamma * gamma)).powi(2) / 3.0;
+    let pass = most_often(gamma);
     let clients = (clients.max(1) as f64).log2();
     let tests = ((f64::from(soundness_bits) + clients) / -pass.log2()).ceil();
     let tests = tests.clamp(1.0, MAX_TESTS);
@@ -157,7 +172,52 @@ mod tests {
         }
         // The table of the module.
         let tests = |gamma| plan(1e6, 1000, 10, 42, 42, gamma).tests;
-        assert_eq!([2.5, 3.0, 4.0, 6.0, 8.0, 16.0].map(tests), [188, 140, 107, 90, 84, 79]);
+        assert_eq!([2.5, 3.0, 4.0, 5.0, 16.0].map(tests), [142, 91, 57, 46, 46]);
+    }
+
+    /// P(abs(<chi, u>) <= t), exactly, over all signs.
+    fn concentration(u: &[i64], t: i64) -> f64 {
+        let mut sums = std::collections::BTreeMap::from([(0i64, 1.0f64)]);
+        for &u in u {
+            let mut next = std::collections::BTreeMap::new();
+            for (&at, &p) in &sums {
+                for (to, p) in [(at, p / 2.0), (at - u, p / 4.0), (at + u, p / 4.0)] {
+                    *next.entry(to).or_insert(0.0) += p;
+                }
+            }
+            sums = next;
+        }
+        sums.into_iter().filter(|(x, _)| x.abs() <= t).map(|(_, p)| p).sum()
+    }
+
+    /// The bound holds for every vector of a few words, none beyond 2 T, that is gamma T long: equal words,
+    /// growing ones, one at the border and the rest small.
+    #[test]
+    fn no_vector_passes_more_often_than_is_proven() {
+        let t = 10_000i64;
+        let mut tried = 0;
+        for gamma in [2.0, 2.2, 2.5, 3.0, 3.5, 4.0, 5.0, 6.0] {
+            for n in 1..=10usize {
+                let shapes: [Vec<f64>; 4] = [
+                    vec![1.0; n],
+                    (1..=n).map(|i| i as f64).collect(),
+                    (0..n).map(|i| 0.6f64.powi(i as i32)).collect(),
+                    (0..n).map(|i| if i < n.div_ceil(2) { 1.0 } else { 0.3 }).collect(),
+                ];
+                for shape in shapes {
+                    let length = shape.iter().map(|x| x * x).sum::<f64>().sqrt();
+                    let scale = gamma * t as f64 / length;
+                    let u: Vec<i64> = shape.iter().map(|x| (x * scale).ceil() as i64).collect();
+                    if u.iter().any(|&x| x > 2 * t) {
+                        continue;
+                    }
+                    let (found, bound) = (concentration(&u, t), most_often(gamma));
+                    assert!(found <= bound, "{gamma} {u:?}: {found} > {bound}");
+                    tried += 1;
+                }
+            }
+        }
+        assert!(tried > 100, "{tried}");
     }
 
     #[test]
