@@ -149,8 +149,7 @@ impl ConvDims {
 ///
 /// On lengths that do not fit.
 pub fn squares(a: &Words, b: &Words, rows: usize) -> Words {
-    let sums = zip_words!((a, b), (a, b) => matmul::squares(a, b, rows));
-    sums
+    zip_words!((a, b), (a, b) => matmul::squares(a, b, rows))
 }
 
 /// The product of a and b.
