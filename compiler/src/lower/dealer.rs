@@ -15,6 +15,7 @@
 //! | [`truncate`] to k' bits, k' <= k - f | 0 | 0 | 0 |
 //! | [`truncate`], else | 1 | k'' (f bits rounded up to a ring) | k'' |
 //! | [`negative`], w bits | levels + 1 | tables and products of [`Plan`] | opened bits of [`Plan`] |
+//! | [`cut::cut`], w bits | levels + 2 | tables and products of [`cut::Plan`] | opened bits of [`cut::Plan`], 2 |
 //! | [`inject`] | 0 | 2 k | 0 |
 //! | [`to_word`] | 0 | k | 0 |
 //! | [`lookup`] of n bits, as a word | 0 | k 2^n | 0 |
@@ -34,12 +35,14 @@
 //! nothing. Local steps of the others act on what they know. So a simulator draws all messages.
 //! Semi-honest security, one corrupt party.
 
+pub mod cut;
 pub mod functions;
 
 use super::Emit;
 use super::truncation::ring_for;
 use slvr_runtime::circuit::fan::Fan;
 use slvr_runtime::circuit::{Op, ValueId};
+use slvr_runtime::ring::carry::{MAX_BLOCK, thermometer_planes};
 use slvr_runtime::ring::low_mask;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -236,8 +239,8 @@ pub fn raise(e: &mut Emit, x: ValueId, to: u32, shift: u32) -> ValueId {
 /// How the carry of n bits is computed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// Bits of a leaf.
-    pub block: u32,
+    /// Bits of each leaf.
+    pub blocks: Vec<u32>,
     /// Nodes that become one, level by level.
     pub levels: Vec<Vec<u32>>,
     /// Bits of the dealer.
@@ -255,13 +258,11 @@ const MOST_LEVELS: u32 = 6;
 impl Plan {
     /// The plan of fewest bits with at most so many levels, `None` if there is none.
     fn with_levels(n: u32, most: u32) -> Option<Plan> {
-        let plans = (1..=8).filter_map(|block: u32| {
-            let leaves = n.div_ceil(block);
-            let code = |b: u32| (1u64 << b) - 1;
-            let rest = n % block;
-            let table = u64::from(n / block) * code(block) + if rest > 0 { code(rest) } else { 0 };
+        let plans = (n.div_ceil(MAX_BLOCK)..=n).filter_map(|leaves| {
             let (levels, dealt, opened) = tree(leaves, most)?;
-            Some(Plan { block, levels, dealt: table + dealt, opened })
+            let blocks = even(n, leaves);
+            let table = u64::from(thermometer_planes(&blocks));
+            Some(Plan { blocks, levels, dealt: table + dealt, opened })
         });
         plans.min_by_key(|p| p.dealt + 2 * p.opened)
     }
@@ -277,12 +278,17 @@ impl Plan {
         // A level is more than its latency: every party waits for the slowest there. The shallowest of the
         // plans that are nearly as fast. There is always one of six levels: 10^6 leaves.
         plans.into_iter().find(|p| time(p) <= NEARLY * best).unwrap_or_else(|| Plan {
-            block: 4,
+            blocks: vec![n],
             levels: Vec::new(),
             dealt: 0,
             opened: 0,
         })
     }
+}
+
+/// So many parts of n, the first as large as any.
+fn even(n: u32, parts: u32) -> Vec<u32> {
+    (0..parts).map(|i| n / parts + u32::from(i < n % parts)).collect()
 }
 
 /// Levels of a tree from the leaves, dealt bits, opened bits.
@@ -309,34 +315,34 @@ fn best_tree(nodes: u32, most: u32) -> Option<Tree> {
     if most == 0 {
         return None;
     }
-    let here = u64::from(2 * nodes - 1);
     let ways = (1..nodes).filter_map(|groups| {
-        let (small, more) = (nodes / groups, nodes % groups);
         // The lowest group has no propagate bit: it may as well be larger.
-        let sizes: Vec<u32> = (0..groups).map(|i| small + u32::from(i < more)).collect();
+        let sizes = even(nodes, groups);
         let fan = Fan::Carry(sizes.clone());
         if !fan.is_valid() {
             return None;
         }
         let (levels, dealt, opened) = tree(groups, most - 1)?;
         let levels = std::iter::once(sizes).chain(levels).collect();
-        Some((levels, dealt + u64::from(fan.monomials()), opened + here))
+        Some((levels, dealt + u64::from(fan.monomials()), opened + u64::from(fan.inputs())))
     });
     ways.min_by_key(|(_, dealt, opened)| dealt + 2 * opened)
 }
 
-/// One level of products: opens the factors, deals the products of their masks.
-fn level(e: &mut Emit, x: Pair, fan: Fan) -> Pair {
-    let x = settle(e, x);
-    products(e, &x, fan)
+/// One level of products of shared bits: opens the factors, deals the products of their masks. What is only
+/// added, or passes, is neither opened nor masked.
+fn level(e: &mut Emit, nodes: ValueId, fan: Fan) -> ValueId {
+    let factors = e.select(nodes, fan.factors());
+    let x = settle(e, Pair { own: None, add2: factors });
+    products(e, &x, fan.is_linear_in_some().then_some(nodes), fan)
 }
 
-/// Products of bits of which part b is known.
-fn products(e: &mut Emit, x: &Split, fan: Fan) -> Pair {
-    let shares = shares(e, x);
+/// Products of factors of which part b is known, of these nodes.
+fn products(e: &mut Emit, x: &Split, nodes: Option<ValueId>, fan: Fan) -> ValueId {
+    let mask = shares(e, x);
     let own = e.add(Op::Monomials { x: x.own, fan: fan.clone() });
     let products = e.add(Op::Deal(own));
-    Pair { own: None, add2: e.add(Op::Fan { open: x.dup, mask: shares, products, fan }) }
+    e.add(Op::Fan { open: x.dup, mask, products, nodes, fan })
 }
 
 /// The sign of x as a bit: 1 where x < 0, for |x| < 2^(w-1).
@@ -354,14 +360,13 @@ pub fn negative(e: &mut Emit, x: &Split, w: u32, tuning: Tuning) -> Pair {
     let plan = Plan::new(n, e.ty(x.own).elements(), tuning);
     let low = |e: &mut Emit, v| e.add(Op::ToBits { x: v, lo: 0, w: n });
     let (a, b) = (low(e, x.own), low(e, x.dup));
-    let code = e.add(Op::Thermometer { x: a, block: plan.block });
+    let code = e.add(Op::Thermometer { x: a, blocks: plan.blocks.clone() });
     let table = e.add(Op::Deal(code));
-    let mut carry =
-        Pair { own: None, add2: e.add(Op::Pick { table, index: b, block: plan.block }) };
+    let mut carry = e.add(Op::Pick { table, index: b, blocks: plan.blocks });
     for sizes in plan.levels {
         carry = level(e, carry, Fan::Carry(sizes));
     }
-    Pair { own: Some(top_a), add2: e.add(Op::Add(carry.add2, top_b)) }
+    Pair { own: Some(top_a), add2: e.add(Op::Add(carry, top_b)) }
 }
 
 /// Groups of a product of n bits over some levels, of each at most [`Plan`]'s fan.
@@ -374,14 +379,16 @@ fn and_levels(n: u32, elements: u64, tuning: Tuning) -> Vec<Vec<u32>> {
             return None;
         }
         let each = (1..n).filter_map(|groups| {
-            let (small, more) = (n / groups, n % groups);
-            let sizes: Vec<u32> = (0..groups).map(|i| small + u32::from(i < more)).collect();
+            let sizes = even(n, groups);
             let fan = Fan::And(sizes.clone());
             if !fan.is_valid() {
                 return None;
             }
             let (rest, bits) = ways(groups, most - 1)?;
-            let bits = bits + u64::from(fan.monomials()) + 2 * u64::from(groups);
+            // What the next level opens, at last the result.
+            let opened =
+                rest.first().map_or(1, |sizes: &Vec<u32>| Fan::And(sizes.clone()).inputs());
+            let bits = bits + u64::from(fan.monomials()) + 2 * u64::from(opened);
             Some((std::iter::once(sizes).chain(rest).collect::<Vec<_>>(), bits))
         });
         each.min_by_key(|(_, bits)| *bits)
@@ -400,11 +407,22 @@ pub fn all_planes(e: &mut Emit, x: &Split, tuning: Tuning) -> Pair {
     let Some(first) = levels.next() else {
         return Pair { own: Some(x.own), add2: e.add(Op::AsAdd2(x.dup)) };
     };
-    let mut all = products(e, x, Fan::And(first));
+    let fan = Fan::And(first);
+    let x = Split { mask: Some(mask(e, x)), ..*x };
+    let nodes = fan.is_linear_in_some().then(|| {
+        let shares = shares(e, &x);
+        e.add(Op::Add(shares, x.dup))
+    });
+    let factors = Split {
+        own: e.select(x.own, fan.factors()),
+        dup: e.select(x.dup, fan.factors()),
+        mask: x.mask.map(|m| e.select(m, fan.factors())),
+    };
+    let mut add2 = products(e, &factors, nodes, fan);
     for sizes in levels {
-        all = level(e, all, Fan::And(sizes));
+        add2 = level(e, add2, Fan::And(sizes));
     }
-    all
+    Pair { own: None, add2 }
 }
 
 /// A function of the n bits of planes whose part b is known, as a bit or as a word of Z_2^k: the dealer deals

@@ -202,6 +202,14 @@ impl Emit {
         self.add(Op::Planes { x, start, step, count })
     }
 
+    /// These planes of a value.
+    pub fn select(&mut self, x: ValueId, planes: Vec<u32>) -> ValueId {
+        if (0..self.ty(x).bits()).eq(planes.iter().copied()) {
+            return x;
+        }
+        self.add(Op::Select(x, planes))
+    }
+
     /// Planes of several values, lowest first.
     pub fn stack(&mut self, xs: Vec<ValueId>) -> ValueId {
         match xs[..] {

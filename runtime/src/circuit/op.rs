@@ -111,6 +111,8 @@ pub enum Op {
         /// How many.
         count: u32,
     },
+    /// Some planes, in this order, at least one.
+    Select(ValueId, Vec<u32>),
     /// The planes of all operands one after another, first operand lowest. Same holder and shape.
     Stack(Vec<ValueId>),
 
@@ -197,13 +199,13 @@ pub enum Op {
     },
 
     // ---- local, bits of comparisons -----------------------------------------------------------
-    /// Each block of `block` planes (the last may be narrower), as a number n of b bits, becomes 2^b -
-    /// 1 planes: `[n >= v]` for v = 1, 2, ... `Own`, `Public`.
+    /// Each block of consecutive planes, as a number n of b bits, becomes 2^b - 1 planes: `[n >= v]` for
+    /// v = 1, 2, ... `Own`, `Public`.
     Thermometer {
         /// Operand, over bits.
         x: ValueId,
-        /// Planes of a block, 1 to 8.
-        block: u32,
+        /// Planes of each block, 1 to 8, lowest first; all planes.
+        blocks: Vec<u32>,
     },
     /// Carries of the sums of two numbers block by block: `Add2 table` from [`Op::Thermometer`] of the
     /// one, `Dup index` bits of the other. With n and i the two numbers of a block of b bits, the result
@@ -214,8 +216,19 @@ pub enum Op {
         table: ValueId,
         /// The other number.
         index: ValueId,
-        /// Planes of a block of the index, 1 to 8.
-        block: u32,
+        /// Planes of each block of the index, as in the table.
+        blocks: Vec<u32>,
+    },
+    /// As [`Op::Pick`], of a table of more: whether each block, the first, too, propagates a carry.
+    Propagate {
+        /// `skip` planes, and 2^b - 1 planes for each block.
+        table: ValueId,
+        /// The other number.
+        index: ValueId,
+        /// Planes of each block of the index, as in the table.
+        blocks: Vec<u32>,
+        /// Planes of the table before the first of these blocks.
+        skip: u32,
     },
     /// Products of masks, for a [`Op::Fan`]: `Own` bits -> `Own` bits, in the order of [`super::fan`].
     Monomials {
@@ -225,7 +238,8 @@ pub enum Op {
         fan: Fan,
     },
     /// Products of many bits at once, where each factor is m xor l with m known to two parties (`Dup
-    /// open`) and l shared (`Add2 mask`), with products of the l (`Add2 products`) -> `Add2`. Multi-fan-in
+    /// open`) and l shared (`Add2 mask`), with products of the l (`Add2 products`) and, where
+    /// [`Fan::is_linear_in_some`](super::fan::Fan::is_linear_in_some), what is only added (`Add2 nodes`) -> `Add2`. Multi-fan-in
     /// and of ABY2.0 (Patra et al., USENIX Security 2021, section 5).
     Fan {
         /// m.
@@ -234,6 +248,8 @@ pub enum Op {
         mask: ValueId,
         /// [`Op::Monomials`] of the l.
         products: ValueId,
+        /// All nodes, of which the factors are opened.
+        nodes: Option<ValueId>,
         /// Which products.
         fan: Fan,
     },
@@ -403,7 +419,7 @@ impl Op {
                 *mask = f(*mask);
                 *dup = f(*dup);
             }
-            Pick { table, index, .. } => {
+            Pick { table, index, .. } | Propagate { table, index, .. } => {
                 *table = f(*table);
                 *index = f(*index);
             }
@@ -415,10 +431,13 @@ impl Op {
                 *table = f(*table);
                 *index = f(*index);
             }
-            Fan { open, mask, products, .. } => {
+            Fan { open, mask, products, nodes, .. } => {
                 *open = f(*open);
                 *mask = f(*mask);
                 *products = f(*products);
+                if let Some(nodes) = nodes {
+                    *nodes = f(*nodes);
+                }
             }
             Meet { x, mask } => {
                 *x = f(*x);
@@ -443,6 +462,7 @@ impl Op {
             | FromBits(x, _)
             | Not(x)
             | Planes { x, .. }
+            | Select(x, _)
             | Reshape(x, _)
             | Transpose(x, _)
             | Slice { x, .. }
@@ -487,6 +507,7 @@ impl Op {
             FromBits(..) => "from_bits",
             Not(_) => "not",
             Planes { .. } => "planes",
+            Select(..) => "select",
             Stack(_) => "stack",
             Reshape(..) => "reshape",
             Transpose(..) => "transpose",
@@ -516,6 +537,7 @@ impl Op {
             Mask { .. } => "mask",
             Thermometer { .. } => "thermometer",
             Pick { .. } => "pick",
+            Propagate { .. } => "propagate",
             Monomials { .. } => "monomials",
             Fan { .. } => "fan",
             Table { .. } => "table",

@@ -44,15 +44,21 @@ pub fn eval(op: &Op, args: &[Arg<'_>]) -> Result<Data, IndexOutOfRange> {
         Op::FromBits(_, k) => args[0].0.from_bits(*k),
         Op::Planes { start, step, count, .. } => args[0].0.planes(*start, *step, *count),
         Op::Stack(_) => Data::stack(&all()),
-        Op::Thermometer { block, .. } => Data::Bits(carry::thermometer(bits(args[0].0), *block)),
-        Op::Pick { block, .. } => {
+        Op::Select(_, planes) => args[0].0.select(planes),
+        Op::Thermometer { blocks, .. } => Data::Bits(carry::thermometer(bits(args[0].0), blocks)),
+        Op::Pick { blocks, .. } => {
             let (table, index) = (bits(args[0].0), bits(args[1].0));
-            Data::Bits(carry::pick(table, index, *block, &ones(index.len())))
+            Data::Bits(carry::pick(table, index, blocks, &ones(index.len())))
+        }
+        Op::Propagate { blocks, skip, .. } => {
+            let (table, index) = (bits(args[0].0), bits(args[1].0));
+            Data::Bits(carry::propagate(table, index, blocks, *skip, &ones(index.len())))
         }
         Op::Monomials { fan, .. } => Data::Bits(carry::monomials(bits(args[0].0), fan)),
         Op::Fan { fan, .. } => {
             let [open, mask, products] = [0, 1, 2].map(|i| bits(args[i].0));
-            Data::Bits(carry::fan(open, mask, products, fan, &ones(open.len())))
+            let nodes = args.get(3).map(|x| bits(x.0));
+            Data::Bits(carry::fan(open, mask, products, nodes, fan, &ones(open.len())))
         }
         Op::Table { .. } => lookup::table(args[0].0, args[1].0),
         Op::Entry { .. } => {

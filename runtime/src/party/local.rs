@@ -47,13 +47,18 @@ pub(super) fn eval(
         Op::MaskOf(x, _) => Held::Rep(mask::of(regs.rep(*x), cx.lanes(out), cx.me)),
         Op::Join { mask, dup } => Held::Rep(cx.join(*mask, *dup)),
         Op::Mask { dom, .. } => Held::Rep(mask::fresh(context, *dom, cx.lanes(out))),
-        Op::Pick { table, index, block } => {
+        Op::Pick { table, index, blocks } => {
             let (table, index) = (cx.planes(*table), cx.planes(*index));
-            Held::one(Data::Bits(carry::pick(table, index, *block, &cx.one(out))))
+            Held::one(Data::Bits(carry::pick(table, index, blocks, &cx.one(out))))
         }
-        Op::Fan { open, mask, products, fan } => {
+        Op::Propagate { table, index, blocks, skip } => {
+            let (table, index) = (cx.planes(*table), cx.planes(*index));
+            Held::one(Data::Bits(carry::propagate(table, index, blocks, *skip, &cx.one(out))))
+        }
+        Op::Fan { open, mask, products, nodes, fan } => {
             let [open, mask, products] = [open, mask, products].map(|&v| cx.planes(v));
-            Held::one(Data::Bits(carry::fan(open, mask, products, fan, &cx.one(out))))
+            let nodes = nodes.map(|v| cx.planes(v));
+            Held::one(Data::Bits(carry::fan(open, mask, products, nodes, fan, &cx.one(out))))
         }
         Op::Committee { coin, n, k } => {
             let drawn = committee(regs.one(*coin).get_u128(0), *n, *k);

@@ -82,22 +82,26 @@ fn planes_mut(x: &mut Planes) -> Vec<&mut [u64]> {
 }
 
 /// First plane and width of every block.
-fn blocks(w: u32, block: u32) -> Vec<(usize, usize)> {
-    let block = block as usize;
-    (0..w as usize).step_by(block).map(|at| (at, block.min(w as usize - at))).collect()
+fn places(blocks: &[u32]) -> Vec<(usize, usize)> {
+    let mut next = 0;
+    let place = |&b: &u32| {
+        next += b as usize;
+        (next - b as usize, b as usize)
+    };
+    blocks.iter().map(place).collect()
 }
 
-/// Planes of the thermometer codes of w planes.
-pub fn thermometer_planes(w: u32, block: u32) -> u32 {
-    blocks(w, block).iter().map(|&(_, b)| (1 << b) - 1).sum()
+/// Planes of the thermometer codes of blocks of 1 to [`MAX_BLOCK`] planes.
+pub fn thermometer_planes(blocks: &[u32]) -> u32 {
+    blocks.iter().fold(0, |n, &b| n.saturating_add((1 << b) - 1))
 }
 
-/// `[n >= v]` for v = 1 .. 2^b of every block of b planes, block 1 to [`MAX_BLOCK`].
-pub fn thermometer(x: &Planes, block: u32) -> Planes {
-    let mut out = Planes::zeros(thermometer_planes(x.width(), block), x.len());
+/// `[n >= v]` for v = 1 .. 2^b of every block of b planes, 1 to [`MAX_BLOCK`] each.
+pub fn thermometer(x: &Planes, blocks: &[u32]) -> Planes {
+    let mut out = Planes::zeros(thermometer_planes(blocks), x.len());
     let (stride, work) = (x.stride(), out.words().len());
     let mut rest = planes_mut(&mut out).into_iter();
-    let items: Vec<_> = blocks(x.width(), block)
+    let items: Vec<_> = places(blocks)
         .into_iter()
         .map(|(at, b)| (at, b, rest.by_ref().take((1 << b) - 1).collect::<Vec<_>>()))
         .collect();
@@ -141,8 +145,8 @@ fn codes<const N: usize>(b: usize, t: impl Fn(usize) -> V, planes: &mut [&mut [u
 
 /// Generate and propagate bits of every block, from shares of thermometer codes of the one number and
 /// the bits of the other.
-pub fn pick(table: &Planes, index: &Planes, block: u32, one: &Planes) -> Planes {
-    let all = blocks(index.width(), block);
+pub fn pick(table: &Planes, index: &Planes, blocks: &[u32], one: &Planes) -> Planes {
+    let all = places(blocks);
     let mut out = Planes::zeros(2 * all.len() as u32 - 1, index.len());
     let (stride, work) = (index.stride(), table.words().len());
     let mut generate = planes_mut(&mut out);
@@ -164,17 +168,8 @@ pub fn pick(table: &Planes, index: &Planes, block: u32, one: &Planes) -> Planes 
         .collect();
     jobs(work, items, |(from, b, first, g, mut p)| {
         for at in (0..stride).step_by(LANES) {
-            let entry = |j: usize| match j >> b {
-                0 => load(table.plane(first + (1 << b) - j - 1), at),
-                _ => load(one.plane(0), at),
-            };
-            let bit = |j: usize| load(index.plane(from + j), at);
             let both = p.is_some();
-            // What small blocks need stays in registers.
-            let (carry, next) = match b <= 4 {
-                true => choose::<16>(b, entry, bit, both),
-                false => choose::<256>(b, entry, bit, both),
-            };
+            let (carry, next) = leaf(table, index, one, (from, b, first), at, both);
             store(g, at, carry);
             if let Some(p) = &mut p {
                 store(p, at, xor(carry, next));
@@ -182,6 +177,57 @@ pub fn pick(table: &Planes, index: &Planes, block: u32, one: &Planes) -> Planes 
         }
     });
     out
+}
+
+/// Propagate bits of every block, of a table of which `skip` planes are of no interest.
+pub fn propagate(
+    table: &Planes,
+    index: &Planes,
+    blocks: &[u32],
+    skip: u32,
+    one: &Planes,
+) -> Planes {
+    let mut out = Planes::zeros(blocks.len() as u32, index.len());
+    let (stride, work) = (index.stride(), index.words().len());
+    let mut first = skip as usize;
+    let items: Vec<_> = places(blocks)
+        .into_iter()
+        .zip(planes_mut(&mut out))
+        .map(|((at, b), p)| {
+            first += (1 << b) - 1;
+            (at, b, first - ((1 << b) - 1), p)
+        })
+        .collect();
+    jobs(work, items, |(from, b, first, p)| {
+        for at in (0..stride).step_by(LANES) {
+            let (carry, next) = leaf(table, index, one, (from, b, first), at, true);
+            store(p, at, xor(carry, next));
+        }
+    });
+    out
+}
+
+/// Of the block of b planes from `from` on, whose codes begin at plane `first` of the table: whether it carries,
+/// and whether it does or propagates.
+#[inline(always)]
+fn leaf(
+    table: &Planes,
+    index: &Planes,
+    one: &Planes,
+    (from, b, first): (usize, usize, usize),
+    at: usize,
+    both: bool,
+) -> (V, V) {
+    let entry = |j: usize| match j >> b {
+        0 => load(table.plane(first + (1 << b) - j - 1), at),
+        _ => load(one.plane(0), at),
+    };
+    let bit = |j: usize| load(index.plane(from + j), at);
+    // What small blocks need stays in registers.
+    match b <= 4 {
+        true => choose::<16>(b, entry, bit, both),
+        false => choose::<256>(b, entry, bit, both),
+    }
 }
 
 /// Entries of a block at the number that `bit` is, and one further if `both`: entry j is [number >= 2^b -
@@ -216,10 +262,14 @@ fn choose<const N: usize>(
 struct Group {
     /// Members.
     size: usize,
+    /// Its first node.
+    node: usize,
     /// First plane of its factors (of the generate bits, for a carry).
     first: usize,
-    /// First plane of its propagate bits, less the first node's place if it has none.
+    /// First plane of its propagate bits.
     propagate: usize,
+    /// Factors that are multiplied by each other: its propagate bits, or all of them.
+    members: usize,
     /// 1 for the lowest nodes of a carry tree: node 0 has no propagate bit.
     skip: usize,
     /// First plane of its products.
@@ -227,17 +277,19 @@ struct Group {
 }
 
 fn groups(fan: &Fan) -> Vec<Group> {
-    let n = fan.sizes().iter().sum::<u32>() as usize;
-    let (mut first, mut products) = (0, 0);
+    let carry = matches!(fan, Fan::Carry(_));
+    let (mut node, mut first, mut products) = (0, 0, 0);
+    // Of a carry, propagate bits are behind all generate bits but the groups' top ones.
+    let mut propagate = fan.sizes().iter().map(|&s| s as usize - 1).sum::<usize>();
     let group = |(i, &size): (usize, &u32)| {
-        let skip = usize::from(i == 0 && matches!(fan, Fan::Carry(_)));
-        let propagate = match fan {
-            Fan::And(_) => first,
-            // p_j is plane n + j - 1.
-            Fan::Carry(_) => n + first + skip - 1,
-        };
-        let g = Group { size: size as usize, first, propagate, skip, products };
-        first += size as usize;
+        let skip = usize::from(i == 0 && carry);
+        let wide = size as usize;
+        let members = if wide < 2 { 0 } else { wide - skip };
+        let from = if carry { propagate } else { first };
+        let g = Group { size: wide, node, first, propagate: from, members, skip, products };
+        node += wide;
+        first += if carry { wide - 1 } else { members };
+        propagate += members;
         products += match fan {
             Fan::And(_) => Fan::And(vec![size]).monomials(),
             Fan::Carry(_) if i == 0 => Fan::Carry(vec![size]).monomials(),
@@ -270,7 +322,7 @@ pub fn monomials(x: &Planes, fan: &Fan) -> Planes {
         if planes.is_empty() {
             return;
         }
-        let members = g.size - g.skip;
+        let members = g.members;
         let mut sets = vec![[u64::MAX; LANES]; 1 << members];
         for at in (0..stride).step_by(LANES) {
             for s in 1usize..1 << members {
@@ -312,8 +364,19 @@ fn fold(c: &mut [V], m: &[V]) -> V {
 }
 
 /// Shares of the products of [`Fan`], from opened factors, shares of their masks and of the products
-/// of masks.
-pub fn fan(open: &Planes, mask: &Planes, products: &Planes, pattern: &Fan, one: &Planes) -> Planes {
+/// of masks, and of the nodes, if some of them are added.
+///
+/// # Panics
+///
+/// If the pattern needs nodes and there are none: the verifier checks that.
+pub fn fan(
+    open: &Planes,
+    mask: &Planes,
+    products: &Planes,
+    nodes: Option<&Planes>,
+    pattern: &Fan,
+    one: &Planes,
+) -> Planes {
     let mut out = Planes::zeros(pattern.outputs(), open.len());
     let (stride, work) = (open.stride(), products.words().len());
     let all = groups(pattern);
@@ -326,8 +389,22 @@ pub fn fan(open: &Planes, mask: &Planes, products: &Planes, pattern: &Fan, one: 
     let propagate = std::iter::once(None).chain(propagate.into_iter().map(Some));
     let propagate = propagate.chain(std::iter::repeat_with(|| None));
     let items: Vec<_> = all.into_iter().zip(results).zip(propagate).collect();
+    let count = pattern.sizes().iter().sum::<u32>() as usize;
+    let copy = |to: &mut [u64], plane: usize| {
+        if let Some(nodes) = nodes {
+            to.copy_from_slice(nodes.plane(plane));
+        }
+    };
     jobs(work, items, |((g, result), mut above)| {
-        let members = g.size - g.skip;
+        if g.size == 1 {
+            // As it is. All nodes have a generate bit, all but the first a propagate bit.
+            copy(result, g.node);
+            if let Some(above) = above {
+                copy(above, count + g.node - 1);
+            }
+            return;
+        }
+        let members = g.members;
         let mut sets = vec![[0; LANES]; 1 << members];
         let mut c = vec![[0; LANES]; SUBSETS.min(1 << g.size)];
         let mut m = [[0; LANES]; MAX_FAN as usize];
@@ -351,9 +428,7 @@ pub fn fan(open: &Planes, mask: &Planes, products: &Planes, pattern: &Fan, one: 
                 store(result, at, fold(&mut c[..n], &m[..members]));
                 continue;
             }
-            let top = g.first + g.size - 1;
-            let mut sum = load(mask.plane(top), at);
-            sum = xor(sum, and(sets[0], load(open.plane(top), at)));
+            let mut sum = nodes.map_or([0; LANES], |x| load(x.plane(g.node + g.size - 1), at));
             for k in 0..g.size - 1 {
                 let opened = load(open.plane(g.first + k), at);
                 let shift = k + 1 - g.skip;
@@ -428,24 +503,36 @@ mod tests {
 
     proptest! {
         #[test]
-        fn blocks_generate_and_propagate(w in 1u32..20, block in 1u32..9, n in 1usize..200, seed: u64) {
+        fn blocks_generate_and_propagate(
+            blocks in proptest::collection::vec(1u32..9, 1..5), n in 1usize..200, seed: u64,
+        ) {
+            let w = blocks.iter().sum();
             let (a, b) = (planes(w, n, seed), planes(w, n, seed ^ 77));
-            let table = thermometer(&a, block);
+            let table = thermometer(&a, &blocks);
             // Shares of the table, as two parties have them.
             let rho = planes(table.width(), n, seed ^ 99);
             let other = sum(&table, &rho);
             let none = Planes::zeros(1, n);
-            let got = sum(&pick(&rho, &b, block, &none), &pick(&other, &b, block, &ones(n)));
-            let count = w.div_ceil(block);
-            prop_assert_eq!(got.width(), 2 * count - 1);
+            let got = sum(&pick(&rho, &b, &blocks, &none), &pick(&other, &b, &blocks, &ones(n)));
+            let count = blocks.len();
+            prop_assert_eq!(got.width(), 2 * count as u32 - 1);
+            let skip = (1 << blocks[0]) - 1;
+            let above = match Data::Bits(b.clone()).planes(blocks[0], 1, w - blocks[0]) {
+                Data::Bits(p) => p,
+                Data::Ring(_) => unreachable!(),
+            };
+            let high = |t, one: &Planes| propagate(t, &above, &blocks[1..], skip, one);
+            let all = sum(&high(&rho, &none), &high(&other, &ones(n)));
             for i in 0..n {
-                for j in 0..count {
-                    let bits = block.min(w - j * block);
+                let mut at = 0;
+                for (j, bits) in blocks.iter().enumerate() {
                     let m = (1u128 << bits) - 1;
-                    let s = (a.element(i) >> (j * block) & m) + (b.element(i) >> (j * block) & m);
-                    prop_assert_eq!(got.get(j as usize, i), s > m);
+                    let s = (a.element(i) >> at & m) + (b.element(i) >> at & m);
+                    at += bits;
+                    prop_assert_eq!(got.get(j, i), s > m);
                     if j > 0 {
-                        prop_assert_eq!(got.get((count + j - 1) as usize, i), s == m);
+                        prop_assert_eq!(got.get(count + j - 1, i), s == m);
+                        prop_assert_eq!(all.get(j - 1, i), s == m);
                     }
                 }
             }
@@ -457,16 +544,26 @@ mod tests {
         ) {
             let pattern = if carry { Fan::Carry(sizes.clone()) } else { Fan::And(sizes.clone()) };
             prop_assume!(pattern.monomials() > 0);
-            let w = pattern.inputs();
-            let (m, l) = (planes(w, n, seed), planes(w, n, seed ^ 5));
+            // Nodes, the masks of their factors, shares of each.
+            let w = pattern.nodes();
+            let x = planes(w, n, seed);
+            let factors = match Data::Bits(x.clone()).select(&pattern.factors()) {
+                Data::Bits(p) => p,
+                Data::Ring(_) => unreachable!(),
+            };
+            prop_assert_eq!(factors.width(), pattern.inputs());
+            let l = planes(pattern.inputs(), n, seed ^ 5);
+            let m = sum(&factors, &l);
+            let (y, w) = (planes(w, n, seed ^ 8), pattern.inputs());
+            let z = sum(&x, &y);
+            let given = |x| pattern.is_linear_in_some().then_some(x);
             let products = monomials(&l, &pattern);
             let (rho, sigma) = (planes(w, n, seed ^ 6), planes(products.width(), n, seed ^ 7));
             let none = Planes::zeros(1, n);
             let got = sum(
-                &fan(&m, &rho, &sigma, &pattern, &none),
-                &fan(&m, &sum(&l, &rho), &sum(&products, &sigma), &pattern, &ones(n)),
+                &fan(&m, &rho, &sigma, given(&y), &pattern, &none),
+                &fan(&m, &sum(&l, &rho), &sum(&products, &sigma), given(&z), &pattern, &ones(n)),
             );
-            let x = sum(&m, &l);
             for i in 0..n {
                 let (mut at, nodes) = (0usize, sizes.iter().sum::<u32>() as usize);
                 for (g, &s) in sizes.iter().enumerate() {

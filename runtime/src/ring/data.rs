@@ -320,6 +320,16 @@ impl Data {
         Data::Bits(out)
     }
 
+    /// Some planes, all of them there, in this order. Bits only.
+    pub fn select(&self, planes: &[u32]) -> Data {
+        let Data::Bits(p) = self else { mixed() };
+        let mut out = Planes::zeros(planes.len() as u32, p.len());
+        for (j, &from) in planes.iter().enumerate() {
+            out.plane_mut(j).copy_from_slice(p.plane(from as usize));
+        }
+        Data::Bits(out)
+    }
+
     /// The planes of all, first lowest; at least one, all bits of one length.
     pub fn stack(xs: &[&Data]) -> Data {
         let n = xs.first().map_or(0, |x| x.len());

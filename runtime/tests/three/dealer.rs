@@ -178,6 +178,11 @@ impl Generator {
 
     /// One level: the bits of x hidden by a mask, and products of them.
     fn level(&mut self, x: ValueId, fan: Fan) -> Option<ValueId> {
+        let nodes = fan.is_linear_in_some().then_some(x);
+        let x = match nodes {
+            Some(x) => self.add(Op::Select(x, fan.factors()))?,
+            None => x,
+        };
         let mask = self.mask(self.b.ty(x).clone())?;
         let own = self.add(Op::Own(mask))?;
         let products = self.add(Op::Monomials { x: own, fan: fan.clone() })?;
@@ -185,7 +190,7 @@ impl Generator {
         let open = self.add(Op::Meet { x, mask })?;
         self.next_layer();
         let mask = self.add(Op::AsAdd2(mask))?;
-        self.add(Op::Fan { open, mask, products, fan })
+        self.add(Op::Fan { open, mask, products, nodes, fan })
     }
 
     /// Products of the bits of an additive value. With a group of all, it is 1 where all bits are.
@@ -212,17 +217,27 @@ impl Generator {
             return None;
         }
         let w = 1 + self.below(u64::from(k.min(64))) as u32;
-        let block = 1 + self.below(4) as u32;
+        let mut blocks = Vec::new();
+        while blocks.iter().sum::<u32>() < w {
+            let left = w - blocks.iter().sum::<u32>();
+            blocks.push((1 + self.below(4) as u32).min(left));
+        }
         let groups = self.groups(&shape);
         let [a, b] = self.split(x, groups)?;
         let a = self.add(Op::Own(a))?;
         let a = self.add(Op::ToBits { x: a, lo: 0, w })?;
         let index = self.add(Op::ToBits { x: b, lo: 0, w })?;
-        let table = self.add(Op::Thermometer { x: a, block })?;
+        let table = self.add(Op::Thermometer { x: a, blocks: blocks.clone() })?;
         let table = self.add(Op::Deal(table))?;
         self.next_layer();
-        let mut nodes = self.add(Op::Pick { table, index, block })?;
-        let mut count = w.div_ceil(block);
+        let mut count = blocks.len() as u32;
+        if count > 1 {
+            let (first, high) = (blocks[0], blocks[1..].to_vec());
+            let index =
+                self.add(Op::Planes { x: index, start: first, step: 1, count: w - first })?;
+            self.add(Op::Propagate { table, index, blocks: high, skip: (1 << first) - 1 })?;
+        }
+        let mut nodes = self.add(Op::Pick { table, index, blocks })?;
         while count > 1 {
             let sizes = self.members(count);
             count = sizes.len() as u32;

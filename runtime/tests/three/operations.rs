@@ -190,29 +190,31 @@ pub fn carry(b: &mut Builder, x: ValueId, w: u32, groups: u32, block: u32, fan: 
     let dup = b.must(Op::DupOf(x, groups));
     let own = b.must(Op::ToBits { x: own, lo: 0, w });
     let index = b.must(Op::ToBits { x: dup, lo: 0, w });
-    let table = b.must(Op::Thermometer { x: own, block });
+    let blocks: Vec<u32> = (0..w).step_by(block as usize).map(|i| block.min(w - i)).collect();
+    let table = b.must(Op::Thermometer { x: own, blocks: blocks.clone() });
     let table = b.must(Op::Deal(table));
     b.next_layer();
-    let mut nodes = b.must(Op::Pick { table, index, block });
-    let mut count = w.div_ceil(block);
+    let mut count = blocks.len() as u32;
+    let mut nodes = b.must(Op::Pick { table, index, blocks });
     for tag in 0.. {
         if count == 1 {
             break;
         }
-        let ty = b.ty(nodes).clone();
-        let (dom, shape) = (ty.dom, ty.shape.clone());
-        let mask = b.must(Op::Mask { tag, dom, shape, groups: ty.groups });
-        let own = b.must(Op::Own(mask));
         let sizes: Vec<u32> =
             (0..count).step_by(fan as usize).map(|i| fan.min(count - i)).collect();
         let fan = Fan::Carry(sizes);
+        let factors = b.must(Op::Select(nodes, fan.factors()));
+        let ty = b.ty(factors).clone();
+        let (dom, shape) = (ty.dom, ty.shape.clone());
+        let mask = b.must(Op::Mask { tag, dom, shape, groups: ty.groups });
+        let own = b.must(Op::Own(mask));
         let products = b.must(Op::Monomials { x: own, fan: fan.clone() });
         let products = b.must(Op::Deal(products));
-        let open = b.must(Op::Meet { x: nodes, mask });
+        let open = b.must(Op::Meet { x: factors, mask });
         b.next_layer();
         let mask = b.must(Op::AsAdd2(mask));
         count = fan.sizes().len() as u32;
-        nodes = b.must(Op::Fan { open, mask, products, fan });
+        nodes = b.must(Op::Fan { open, mask, products, nodes: Some(nodes), fan });
     }
     nodes
 }

@@ -302,8 +302,12 @@ impl Generator {
             }
             38 => Some(Op::ToPlanes(x)),
             39 => {
+                let w = match ty.dom {
+                    Dom::Bits(w) | Dom::Ring(w) => w,
+                };
                 let block = 1 + self.below(4) as u32;
-                Some(Op::Thermometer { x, block })
+                let blocks = (0..w).step_by(block as usize).map(|i| block.min(w - i)).collect();
+                Some(Op::Thermometer { x, blocks })
             }
             40 => split(Op::DealMask(x)),
             _ if !self.splits => None,

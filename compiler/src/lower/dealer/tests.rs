@@ -7,12 +7,12 @@ use slvr_runtime::circuit::Dom;
 use slvr_runtime::ring::fixed;
 
 /// As if rounds cost nothing: fewest bits.
-const FEW_BITS: Tuning = Tuning { latency: 0.0, bandwidth: 1.0 };
+pub const FEW_BITS: Tuning = Tuning { latency: 0.0, bandwidth: 1.0 };
 /// As if bits cost nothing: fewest levels.
-const FEW_LEVELS: Tuning = Tuning { latency: 1.0, bandwidth: f64::INFINITY };
+pub const FEW_LEVELS: Tuning = Tuning { latency: 1.0, bandwidth: f64::INFINITY };
 
 /// Words that look random, of many magnitudes, and those next to zero and to the ends of l bits.
-fn words(seed: u64, n: usize, l: u32) -> Vec<i128> {
+pub fn words(seed: u64, n: usize, l: u32) -> Vec<i128> {
     let (top, low) = (i128::MAX >> (128 - l), i128::MIN >> (128 - l));
     let edges = [0, 1, -1, 2, -2, 3, -3, top, low, top - 1, low + 1, top / 2, low / 2];
     let mut state = seed;
@@ -28,7 +28,7 @@ fn words(seed: u64, n: usize, l: u32) -> Vec<i128> {
     inside.chain(std::iter::repeat_with(&mut draw)).take(n).collect()
 }
 
-fn encode(xs: &[i128], k: u32) -> Vec<u128> {
+pub fn encode(xs: &[i128], k: u32) -> Vec<u128> {
     xs.iter().map(|&x| x as u128 & low_mask(k)).collect()
 }
 
@@ -54,7 +54,7 @@ fn words_of_split(e: &mut Emit, x: &Split) -> Answer {
 }
 
 /// Bits `[m, 1]` as whether clients are admitted, in a round of 6 bits each.
-fn bits_of(e: &mut Emit, x: Pair, m: u64) -> Answer {
+pub fn bits_of(e: &mut Emit, x: Pair, m: u64) -> Answer {
     let mut to = |v| e.add(Op::Reshape(v, vec![m]));
     let x = Pair { own: x.own.map(&mut to), add2: to(x.add2) };
     Answer::Bits(admit(e, vec![x], FEW_BITS))
@@ -62,7 +62,7 @@ fn bits_of(e: &mut Emit, x: Pair, m: u64) -> Answer {
 
 /// Bits per element of the dealer and of each other, and rounds, of n elements with one dealer; what
 /// opens the result, so many bits by each party in one round, is taken off.
-fn cost(made: &Made, n: u64, opened: u64) -> (usize, u64, u64) {
+pub fn cost(made: &Made, n: u64, opened: u64) -> (usize, u64, u64) {
     let bits = made.traffic.bytes.map(|bytes| {
         assert_eq!(bytes * 8 % n, 0);
         bytes * 8 / n - opened
@@ -77,20 +77,21 @@ fn plans_by_hand() {
     let plan = |w: u32, most| Plan::with_levels(w - 1, most).expect("a plan");
     // Blocks of four: 15 tables of 15 bits and one of 7. Of 16 leaves the two open 31 bits. The lowest
     // four: 3 p, so 4 products of p and 1 + 3 + 7 with a g; four times three: 4 + 1 + 3 each. Five nodes:
-    // 9 bits, 4 p, so 11 products and 1 + 3 + 7 + 15.
+    // 9 bits, 4 p, so 11 products and 1 + 3 + 7 + 15. The top g of each group is only added, not opened.
     let p = plan(64, 2);
-    assert_eq!((p.block, &p.levels), (4, &vec![vec![4, 3, 3, 3, 3], vec![5]]));
-    assert_eq!((p.dealt, p.opened), (15 * 15 + 7 + 15 + 4 * 8 + 37, 31 + 9));
-    // With the exchange of the result: 132.7 for each party.
-    assert_eq!(p.dealt + 2 * (p.opened + 1), 398);
+    assert_eq!(p.blocks, [vec![4; 15], vec![3]].concat());
+    assert_eq!(p.levels, [vec![4, 3, 3, 3, 3], vec![5]]);
+    assert_eq!((p.dealt, p.opened), (15 * 15 + 7 + 15 + 4 * 8 + 37, 31 - 5 + 9 - 1));
+    // With the exchange of the result: 128.7 for each party.
+    assert_eq!(p.dealt + 2 * (p.opened + 1), 386);
     // Four leaves of five bits and one of four, all at once: 4 p, so 11 products and 1 + 3 + 7 + 15.
     let p = plan(25, 1);
-    assert_eq!((p.block, &p.levels), (5, &vec![vec![5]]));
-    assert_eq!((p.dealt, p.opened), (4 * 31 + 15 + 37, 9));
-    assert_eq!(p.dealt + 2 * (p.opened + 1), 196);
+    assert_eq!((&p.blocks, &p.levels), (&vec![5, 5, 5, 5, 4], &vec![vec![5]]));
+    assert_eq!((p.dealt, p.opened), (4 * 31 + 15 + 37, 9 - 1));
+    assert_eq!(p.dealt + 2 * (p.opened + 1), 194);
     // A leaf alone.
     let p = plan(5, 0);
-    assert_eq!((p.block, p.levels.len(), p.dealt, p.opened), (4, 0, 15, 0));
+    assert_eq!((p.blocks, p.levels.len(), p.dealt, p.opened), (vec![4], 0, 15, 0));
     for w in 2..=128 {
         let bits = |most| Plan::with_levels(w - 1, most).map(|p| p.dealt + 2 * p.opened);
         let all: Vec<Option<u64>> = (0..=MOST_LEVELS).map(bits).collect();

@@ -1,5 +1,6 @@
 //! Nodes that compare and choose, in the dealer-style family: selections, cuts, tests of a label.
 
+use super::super::dealer::cut::{Cut, cut};
 use super::super::dealer::{self, Pair, Split, Tuning};
 use super::super::{Emit, Held, Lowering, few, selection, truncation, word};
 use super::{FEW, default_groups, pair};
@@ -60,13 +61,8 @@ impl Lowering<'_> {
             let groups = self.common(id, &[v, s], &C::Mul(ValueId(0), ValueId(1)))?;
             let x = self.split_low(s, ring, groups, width);
             let e = &mut self.emit;
-            let above = Split { dup: e.add(C::Offset(x.dup, word(-edge, ring))), ..x };
-            let negative = dealer::negative(e, &x, width, tuning);
-            let small = dealer::negative(e, &above, width, tuning);
-            let (negative, small) = (dealer::settle(e, negative), dealer::settle(e, small));
-            // Negative is small, too.
-            let inside = dealer::sum(e, &small, &negative, false);
-            let large = Split { dup: e.add(C::Not(small.dup)), mask: None, ..small };
+            let edge = top + g.ty(s).frac.unwrap_or(0);
+            let Cut { inside, large } = cut(e, &x, (width, edge), tuning);
             let v = self.split_in(v, k, groups);
             let inner = dealer::inject(&mut self.emit, &inside, &v);
             (inner, dealer::to_word(&mut self.emit, &large, few))
@@ -76,14 +72,12 @@ impl Lowering<'_> {
             let ring = self.rings.operand(g, self.ranges, id, 0);
             let x = self.split_low(arg, ring, groups, width);
             let e = &mut self.emit;
-            let by =
-                |e: &mut Emit, c: f64| Split { dup: e.add(C::Offset(x.dup, word(c, ring))), ..x };
-            let (up, down) = (by(e, scale(id)), by(e, -scale(id)));
-            let low = dealer::negative(e, &up, width, tuning);
-            let not_high = dealer::negative(e, &down, width, tuning);
-            let (low, not_high) = (dealer::settle(e, low), dealer::settle(e, not_high));
-            let inside = dealer::sum(e, &low, &not_high, false);
-            let high = Split { dup: e.add(C::Not(not_high.dup)), mask: None, ..not_high };
+            // From -c to c is from 0 to 2 c.
+            let up = Split { dup: e.add(C::Offset(x.dup, word(scale(id), ring))), ..x };
+            let edge = top + g.ty(id).frac.unwrap_or(0) + 1;
+            let Cut { inside, large: high } = cut(e, &up, (width, edge), tuning);
+            let low = dealer::sum(e, &inside, &high, false);
+            let low = Split { dup: e.add(C::Not(low.dup)), mask: None, ..low };
             let v = self.split_in(arg, k, groups);
             let e = &mut self.emit;
             let inner = dealer::inject(e, &inside, &v);

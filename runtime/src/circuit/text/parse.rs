@@ -449,12 +449,16 @@ impl<'a> Tokens<'a> {
         Ok(Type { hold, dom: domain(dom)?, shape: self.shape()?, groups })
     }
 
+    /// `[4,3]`.
+    fn list(&mut self) -> Parsed<Vec<u32>> {
+        let numbers: Result<Vec<u32>, _> = self.shape()?.into_iter().map(u32::try_from).collect();
+        Ok(numbers.map_err(|_| "a number is too large")?)
+    }
+
     /// `and [4,3]`, `carry [4,4]`.
     fn fan(&mut self) -> Parsed<Fan> {
         let pattern = self.word()?;
-        let sizes = self.shape()?;
-        let sizes: Result<Vec<u32>, _> = sizes.into_iter().map(u32::try_from).collect();
-        let sizes = sizes.map_err(|_| "a group is too large")?;
+        let sizes = self.list()?;
         match pattern {
             "and" => Ok(Fan::And(sizes)),
             "carry" => Ok(Fan::Carry(sizes)),
@@ -467,8 +471,8 @@ impl<'a> Tokens<'a> {
             Add, Admitted, AsAdd2, AsAdd3, Broadcast, Coin, Committee, Concat, Conv2d, Deal,
             DealMask, Dup, DupOf, Entry, Extend, FromBits, Gather, Input, Join, Mask, MaskOf,
             MatMul, Meet, Monomials, Mul, Narrow, Neg, Not, Offset, Open, OpenSum, OpenTo, Own,
-            OwnOf, Pick, Planes, Project, Raise, Reshape, Reshare, Scale, Shr, Slice, Stack, Sub,
-            Sum, Table, Thermometer, ToBits, ToPlanes, Transpose, Trivial, Xchg,
+            OwnOf, Pick, Planes, Project, Propagate, Raise, Reshape, Reshare, Scale, Select, Shr,
+            Slice, Stack, Sub, Sum, Table, Thermometer, ToBits, ToPlanes, Transpose, Trivial, Xchg,
         };
         let name = self.word()?;
         if name == "stack" {
@@ -563,12 +567,24 @@ impl<'a> Tokens<'a> {
             "own_of" => OwnOf(x, self.named("groups")?),
             "dup_of" => DupOf(x, self.named("groups")?),
             "join" => Join { mask: x, dup: self.value()? },
-            "thermometer" => Thermometer { x, block: self.named("block")? },
-            "pick" => Pick { table: x, index: self.value()?, block: self.named("block")? },
+            "select" => Select(x, self.list()?),
+            "thermometer" => Thermometer { x, blocks: self.list()? },
+            "pick" => Pick { table: x, index: self.value()?, blocks: self.list()? },
+            "propagate" => Propagate {
+                table: x,
+                index: self.value()?,
+                blocks: self.list()?,
+                skip: self.named("skip")?,
+            },
             "monomials" => Monomials { x, fan: self.fan()? },
             "fan" => {
                 let (mask, products) = (self.value()?, self.value()?);
-                Op::Fan { open: x, mask, products, fan: self.fan()? }
+                let fan = self.fan()?;
+                let nodes = match self.keyword("of") {
+                    Ok(()) => Some(self.value()?),
+                    Err(_) => None,
+                };
+                Op::Fan { open: x, mask, products, nodes, fan }
             }
             "table" => Table { x, table: self.value()? },
             "entry" => Entry { table: x, index: self.value()? },
@@ -594,7 +610,9 @@ fn no_op(name: &str) -> String {
 }
 
 /// Operations whose first token is a value.
-const OPS: [&str; 49] = [
+const OPS: [&str; 51] = [
+    "select",
+    "propagate",
     "table",
     "entry",
     "own_of",

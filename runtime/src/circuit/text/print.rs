@@ -130,8 +130,8 @@ fn op(op: &Op) -> String {
         Add, Admitted, AsAdd2, AsAdd3, Broadcast, Coin, Committee, Concat, Conv2d, Deal, DealMask,
         Dup, DupOf, Entry, Extend, FromBits, Gather, Input, Join, Mask, MaskOf, MatMul, Meet,
         Monomials, Mul, Narrow, Neg, Not, Offset, Open, OpenSum, OpenTo, Own, OwnOf, Pick, Planes,
-        Project, Raise, Reshape, Reshare, Scale, Shr, Slice, Stack, Sub, Sum, Table, Thermometer,
-        ToBits, ToPlanes, Transpose, Trivial, Xchg,
+        Project, Propagate, Raise, Reshape, Reshare, Scale, Select, Shr, Slice, Stack, Sub, Sum,
+        Table, Thermometer, ToBits, ToPlanes, Transpose, Trivial, Xchg,
     };
     let name = op.name();
     match op {
@@ -176,11 +176,16 @@ fn op(op: &Op) -> String {
         Mask { tag, dom, shape: s, groups } => {
             format!("{name} {tag} {} {} groups {groups}", domain(*dom), shape(s))
         }
-        Thermometer { x, block } => format!("{name} {x} block {block}"),
-        Pick { table, index, block } => format!("{name} {table} {index} block {block}"),
+        Select(x, planes) => format!("{name} {x} {}", list(planes)),
+        Thermometer { x, blocks } => format!("{name} {x} {}", list(blocks)),
+        Pick { table, index, blocks } => format!("{name} {table} {index} {}", list(blocks)),
+        Propagate { table, index, blocks, skip } => {
+            format!("{name} {table} {index} {} skip {skip}", list(blocks))
+        }
         Monomials { x, fan } => format!("{name} {x} {}", pattern(fan)),
-        Op::Fan { open, mask, products, fan } => {
-            format!("{name} {open} {mask} {products} {}", pattern(fan))
+        Op::Fan { open, mask, products, nodes, fan } => {
+            let nodes = nodes.map_or(String::new(), |v| format!(" of {v}"));
+            format!("{name} {open} {mask} {products} {}{nodes}", pattern(fan))
         }
         Table { x, table: y } | Entry { table: x, index: y } | Meet { x, mask: y } => {
             format!("{name} {x} {y}")
@@ -202,8 +207,11 @@ fn pattern(fan: &Fan) -> String {
         Fan::And(_) => "and",
         Fan::Carry(_) => "carry",
     };
-    let sizes: Vec<u64> = fan.sizes().iter().map(|&s| s.into()).collect();
-    format!("{name} {}", shape(&sizes))
+    format!("{name} {}", list(fan.sizes()))
+}
+
+fn list(xs: &[u32]) -> String {
+    shape(&xs.iter().map(|&x| x.into()).collect::<Vec<u64>>())
 }
 
 fn values(xs: &[ValueId]) -> String {

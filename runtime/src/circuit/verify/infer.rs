@@ -3,8 +3,10 @@
 use super::super::{Dom, Hold, Op, Shape, SplitPart, Type, ValueId};
 use super::{MAX_COMMITTEE, MAX_ELEMENTS, MAX_PLANES, MAX_RANK, MAX_TABLE, MAX_TESTS};
 use crate::circuit::types::RING_WIDTHS;
-use crate::ring::carry::MAX_BLOCK;
+use crate::ring::carry::thermometer_planes;
 use thiserror::Error;
+
+mod leaves;
 
 /// An operation does not apply to its operands.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -173,6 +175,13 @@ impl Rule<'_> {
                 )?;
                 Type { dom: Dom::Bits(*count), ..x.clone() }
             }
+            Op::Select(_, planes) => {
+                let (x, w) = self.bits(&ANY)?;
+                let ok = !planes.is_empty() && planes.iter().all(|&p| p < w);
+                self.need(ok, "the planes are planes of the operand, at least one")?;
+                let count = u32::try_from(planes.len()).unwrap_or(u32::MAX);
+                Type { dom: Dom::Bits(count), ..x.clone() }
+            }
             Op::Stack(_) => self.stack()?,
             Op::Reshape(_, to) => {
                 let x = self.one(&ANY)?;
@@ -237,20 +246,19 @@ impl Rule<'_> {
                 let mask = self.pair(Hold::Add2, Hold::Mask)?;
                 Type { hold: Hold::Dup, ..mask.clone() }
             }
-            Op::Thermometer { block, .. } => {
+            Op::Thermometer { blocks, .. } => {
                 let (x, w) = self.bits(&[Hold::Own, Hold::Public])?;
-                self.need((1..=MAX_BLOCK).contains(block), "a block has 1 to 8 planes")?;
-                Type { dom: Dom::Bits(thermometer(w, *block)), ..x.clone() }
+                self.blocks(blocks, w)?;
+                Type { dom: Dom::Bits(thermometer_planes(blocks)), ..x.clone() }
             }
-            Op::Pick { block, .. } => {
-                let index = self.pair_shapes(&[Hold::Add2, Hold::Dup])?;
-                self.need((1..=MAX_BLOCK).contains(block), "a block has 1 to 8 planes")?;
-                let (Dom::Bits(t), Dom::Bits(w)) = (self.args[0].dom, index.dom) else {
-                    return Err(self.domain_error("it takes bits"));
-                };
-                self.domains(t == thermometer(w, *block), "a table for each block of the index")?;
-                let blocks = w.div_ceil(*block);
-                Type { hold: Hold::Add2, dom: Dom::Bits(2 * blocks - 1), ..index.clone() }
+            Op::Pick { blocks, .. } => {
+                let index = self.leaves(blocks, 0)?;
+                let n = blocks.len() as u32;
+                Type { hold: Hold::Add2, dom: Dom::Bits(2 * n - 1), ..index.clone() }
+            }
+            Op::Propagate { blocks, skip, .. } => {
+                let index = self.leaves(blocks, *skip)?;
+                Type { hold: Hold::Add2, dom: Dom::Bits(blocks.len() as u32), ..index.clone() }
             }
             Op::Monomials { fan, .. } => {
                 let (x, w) = self.bits(&[Hold::Own])?;
@@ -259,11 +267,19 @@ impl Rule<'_> {
                 self.need(n >= 1, "the pattern has products")?;
                 Type { dom: Dom::Bits(n), ..x.clone() }
             }
-            Op::Fan { fan, .. } => {
-                let x = self.pair_shapes(&[Hold::Dup, Hold::Add2, Hold::Add2])?;
+            Op::Fan { fan, nodes, .. } => {
+                let holds = [Hold::Dup, Hold::Add2, Hold::Add2, Hold::Add2];
+                let given = if nodes.is_some() { 4 } else { 3 };
+                let x = self.pair_shapes(&holds[..given])?;
                 self.need(fan.is_valid(), "groups have 1 to 10 members")?;
-                let planes = [fan.inputs(), fan.inputs(), fan.monomials()].map(Dom::Bits);
-                let ok = self.args.iter().map(|a| a.dom).eq(planes);
+                let linear = nodes.is_some() == fan.is_linear_in_some();
+                self.need(linear, "it takes nodes where some are added or pass, and only there")?;
+                let planes = [fan.inputs(), fan.inputs(), fan.monomials(), fan.nodes()];
+                let ok = self
+                    .args
+                    .iter()
+                    .map(|a| a.dom)
+                    .eq(planes[..given].iter().map(|&w| Dom::Bits(w)));
                 self.domains(ok, "the pattern is for these planes")?;
                 Type { hold: Hold::Add2, dom: Dom::Bits(fan.outputs()), ..x.clone() }
             }
@@ -671,13 +687,6 @@ impl Rule<'_> {
     fn need(&self, ok: bool, want: &'static str) -> Result<(), TypeError> {
         if ok { Ok(()) } else { Err(TypeError::Parameter { op: self.name, want }) }
     }
-}
-
-/// Planes that a thermometer code of w planes has.
-fn thermometer(w: u32, block: u32) -> u32 {
-    let code = |b: u32| (1u32 << b) - 1;
-    let rest = w % block;
-    (w / block).saturating_mul(code(block)) + if rest > 0 { code(rest) } else { 0 }
 }
 
 /// Whether the first axis that is not 1 is the same axis, of the same size.

@@ -66,6 +66,7 @@ fn the_sample_has_every_operation() {
         | FromBits(..)
         | Not(..)
         | Planes { .. }
+        | Select(..)
         | Stack(..)
         | Reshape(..)
         | Transpose(..)
@@ -93,6 +94,7 @@ fn the_sample_has_every_operation() {
         | Mask { .. }
         | Thermometer { .. }
         | Pick { .. }
+        | Propagate { .. }
         | Monomials { .. }
         | Fan { .. }
         | Table { .. }
@@ -107,7 +109,7 @@ fn the_sample_has_every_operation() {
     let c = all_ops();
     let instrs = c.layers.iter().flat_map(|l| l.local.iter().chain(&l.exchange));
     let names: BTreeSet<&str> = instrs.map(|i| listed(&i.op)).collect();
-    assert_eq!(names.len(), 54, "{names:?}");
+    assert_eq!(names.len(), 56, "{names:?}");
 }
 
 /// Applies a change to the small circuit and returns the error.
@@ -457,16 +459,19 @@ fn operands_that_no_rule_takes() {
         "%62 = not %61 : mask.g2.B3[2,3,4]",
         "%62 = mul %61 %61 : mask.g2.B3[2,3,4]",
         // Bits of comparisons.
-        "%60 = thermometer %58 block 9 : own.g2.B127[2,3,4]",
-        "%60 = thermometer %58 block 0 : own.g2.B22[2,3,4]",
-        "%60 = thermometer %59 block 4 : dup.g2.B22[2,3,4]",
-        "%60 = thermometer %57 block 4 : own.g2.B22[2,3,4]",
+        "%60 = thermometer %58 [9] : own.g2.B127[2,3,4]",
+        "%60 = thermometer %58 [4,4] : own.g2.B30[2,3,4]",
+        "%60 = thermometer %58 [] : own.g2.B22[2,3,4]",
+        "%60 = thermometer %58 [4294967295,8] : own.g2.B22[2,3,4]",
+        "%60 = thermometer %58 [0,7] : own.g2.B22[2,3,4]",
+        "%60 = thermometer %59 [4,3] : dup.g2.B22[2,3,4]",
+        "%60 = thermometer %57 [4,3] : own.g2.B22[2,3,4]",
         "%63 = monomials %61 carry [2] : mask.g2.B1[2,3,4]",
         "%63 = monomials %57 carry [2] : own.g2.B1[2,3,4]",
         "%63 = monomials %62 carry [3] : own.g2.B1[2,3,4]",
         "%63 = monomials %62 carry [0] : own.g2.B1[2,3,4]",
-        "%63 = monomials %62 carry [] : own.g2.B1[2,3,4]",
-        "%63 = monomials %62 carry [1,1] : own.g2.B1[2,3,4]",
+        "%63 = monomials %62 carry [] of %68 : own.g2.B1[2,3,4]",
+        "%63 = monomials %62 carry [1,1] of %68 : own.g2.B1[2,3,4]",
         "%63 = monomials %62 and [1,1,1] : own.g2.B1[2,3,4]",
         "%63 = monomials %62 and [4294967295,4] : own.g2.B1[2,3,4]",
         "%63 = monomials %62 and [11] : own.g2.B1[2,3,4]",
@@ -474,21 +479,34 @@ fn operands_that_no_rule_takes() {
         "%64 = to_planes %25 : dup.B20[2,3,1]",
         "%67 = deal_mask %54 : mask.g2.A64[2,3,4]",
         "%67 = deal_mask %55 : mask.g2.A64[2,3,4]",
-        "%68 = pick %65 %59 block 3 : add2.g2.B3[2,3,4]",
-        "%68 = pick %65 %59 block 0 : add2.g2.B3[2,3,4]",
-        "%68 = pick %66 %59 block 4 : add2.g2.B3[2,3,4]",
-        "%68 = pick %60 %59 block 4 : add2.g2.B3[2,3,4]",
-        "%68 = pick %65 %25 block 4 : add2.g2.B3[2,3,4]",
+        "%68 = pick %65 %59 [3,3,1] : add2.g2.B3[2,3,4]",
+        "%68 = pick %65 %59 [7,0] : add2.g2.B3[2,3,4]",
+        "%68 = pick %66 %59 [4,3] : add2.g2.B3[2,3,4]",
+        "%68 = pick %60 %59 [4,3] : add2.g2.B3[2,3,4]",
+        "%68 = pick %65 %25 [4,3] : add2.g2.B3[2,3,4]",
         "%69 = meet %68 %59 : dup.g2.B3[2,3,4]",
         "%69 = meet %68 %54 : dup.g2.B3[2,3,4]",
         "%69 = meet %61 %61 : dup.g2.B3[2,3,4]",
-        "%71 = fan %70 %69 %66 carry [2] : add2.g2.B1[2,3,4]",
+        "%71 = fan %70 %69 %66 carry [2] of %68 : add2.g2.B1[2,3,4]",
         "%71 = fan %69 %70 %66 and [3] : add2.g2.B1[2,3,4]",
+        "%71 = fan %69 %70 %66 carry [2] : add2.g2.B1[2,3,4]",
+        "%71 = fan %69 %70 %66 carry [2] of %70 : add2.g2.B1[2,3,4]",
+        "%71 = fan %69 %70 %66 carry [2] of %69 : add2.g2.B1[2,3,4]",
+        "%71 = fan %69 %70 %66 and [2] of %70 : add2.g2.B1[2,3,4]",
+        "%71 = fan %69 %70 %66 and [2,1] of %70 : add2.g2.B2[2,3,4]",
+        "%71 = fan %69 %70 %66 and [2,1] : add2.g2.B2[2,3,4]",
+        "%84 = propagate %65 %75 [1] skip 20 : add2.g2.B1[2,3,4]",
+        "%84 = propagate %65 %75 [1] skip 4294967295 : add2.g2.B1[2,3,4]",
+        "%84 = propagate %65 %75 [] skip 22 : add2.g2.B1[2,3,4]",
+        "%84 = propagate %60 %75 [1] skip 21 : add2.g2.B1[2,3,4]",
+        "%85 = select %68 [] : add2.g2.B2[2,3,4]",
+        "%85 = select %68 [0,3] : add2.g2.B2[2,3,4]",
+        "%85 = select %57 [0] : own.g2.B1[2,3,4]",
         "%71 = fan %69 %70 %66 and [2,2] : add2.g2.B1[2,3,4]",
-        "%71 = fan %69 %70 %66 carry [1,1] : add2.g2.B1[2,3,4]",
-        "%71 = fan %69 %70 %66 carry [11] : add2.g2.B1[2,3,4]",
-        "%71 = fan %69 %70 %66 carry [] : add2.g2.B1[2,3,4]",
-        "%71 = fan %69 %70 %65 carry [2] : add2.g2.B1[2,3,4]",
+        "%71 = fan %69 %70 %66 carry [1,1] of %68 : add2.g2.B1[2,3,4]",
+        "%71 = fan %69 %70 %66 carry [11] of %68 : add2.g2.B1[2,3,4]",
+        "%71 = fan %69 %70 %66 carry [] of %68 : add2.g2.B1[2,3,4]",
+        "%71 = fan %69 %70 %65 carry [2] of %68 : add2.g2.B1[2,3,4]",
         // Tables: not of known parts, not of 6 entries, not in shards that cut a row, of as many planes.
         "%73 = table %55 %52 : dup.g2.A32[2,3,4,2]",
         "%73 = table %57 %57 : own.g2.A32[2,3,4,2]",

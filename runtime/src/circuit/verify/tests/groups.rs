@@ -110,9 +110,9 @@ fn planes_are_bounded() {
     let products = |n: usize| Op::Monomials { x: v(0), fan: Fan::And(vec![10; n]) };
     assert_eq!(rule(&products(4), bits(40, &[5])), Ok(()));
     too_many(rule(&products(5), bits(50, &[5])));
-    let wide = Op::Thermometer { x: v(0), block: 4 };
-    assert_eq!(rule(&wide, bits(1092, &[5])), Ok(()));
-    too_many(rule(&wide, bits(1096, &[5])));
+    let wide = |n: usize| Op::Thermometer { x: v(0), blocks: vec![4; n] };
+    assert_eq!(rule(&wide(273), bits(1092, &[5])), Ok(()));
+    too_many(rule(&wide(274), bits(1096, &[5])));
     assert!(matches!(rule(&Op::Not(v(0)), bits(129, &[5])), Err(TypeError::Parameter { .. })));
     assert!(matches!(
         rule(&Op::FromBits(v(0), 128), bits(129, &[5])),
@@ -159,7 +159,7 @@ fn invariant_14_masks_are_used_once() {
     let again = |c: &mut Circuit| {
         let ty = c.types[69].clone();
         c.types.push(ty);
-        let op = Op::Meet { x: v(68), mask: v(61) };
+        let op = Op::Meet { x: v(85), mask: v(61) };
         Instr { out: Some(v(c.types.len() as u32 - 1)), op, site: 0 }
     };
     // Twice in one exchange, and in a later one.
@@ -182,27 +182,27 @@ fn invariant_14_masks_are_used_once() {
     // The part a of a split, what follows from a mask, and a dealt mask are no fresh masks.
     for op in [
         Op::Reshape(v(61), vec![2, 3, 4]),
-        Op::Planes { x: v(61), start: 0, step: 1, count: 3 },
-        Op::MaskOf(v(84), 2),
+        Op::Planes { x: v(61), start: 0, step: 1, count: 2 },
+        Op::MaskOf(v(86), 2),
         Op::DealMask(v(62)),
     ] {
         let interactive = op.is_interactive();
         bad(
             &|c| {
-                c.types.push(Type::new(Hold::Rep, Dom::Bits(3), [2, 3, 4]));
-                let op0 = Op::Planes { x: v(49), start: 0, step: 1, count: 3 };
-                c.layers[1].local.push(Instr { out: Some(v(84)), op: op0, site: 0 });
+                c.types.push(Type::new(Hold::Rep, Dom::Bits(2), [2, 3, 4]));
+                let op0 = Op::Planes { x: v(49), start: 0, step: 1, count: 2 };
+                c.layers[1].local.push(Instr { out: Some(v(86)), op: op0, site: 0 });
                 let ty = c.types[61].clone();
                 c.types.push(ty);
-                let i = Instr { out: Some(v(85)), op: op.clone(), site: 0 };
+                let i = Instr { out: Some(v(87)), op: op.clone(), site: 0 };
                 match interactive {
                     true => c.layers[1].exchange.push(i),
                     false => c.layers[1].local.push(i),
                 }
-                c.layers[2].exchange[0].op = Op::Meet { x: v(68), mask: v(85) };
+                c.layers[2].exchange[0].op = Op::Meet { x: v(85), mask: v(87) };
             },
             (2, 0),
-            85,
+            87,
         );
     }
 }

@@ -1,0 +1,268 @@
+//! Where a value lies: below 0, from 0 up to a power of two, or above. What an activation that saturates asks.
+//!
+//! Lives here: both answers from one comparison ([`cut`]), and how it is cut into levels ([`Plan`]). May not: what
+//! is made of the bits (`lower/split`).
+//!
+//! With x = a + b on w bits and the edge 2^e, let c be the carry of the low e bits and h = a_hi + b_hi + c the
+//! signed high part: x < 0 where h < 0, x is inside where h = 0, large where h > 0. The low bits of both
+//! questions are the same, so one tree makes c. Above, let (G, P) be whether a_hi and b_hi generate and
+//! propagate a carry into the top bit, and E whether a_hi + b_hi = 0 modulo 2^(w-1-e). Then
+//!
+//! ```text
+//! negative = top_a + top_b + G + P c,    inside = E (1 + c) + P c,    large = 1 + negative + inside
+//! ```
+//!
+//! The top bit needs no test of its own: x - 2^e has w bits, too, so h is not the least number of its bits. E is
+//! P for b_hi - 1, so the leaves of both are entries of the one thermometer table that the dealer sends.
+//!
+//! **Functionality.** On any sharing of x with x and x - 2^e in w bits, both bits exactly; the sum
+//! with `negative` is 1.
+//!
+//! **Simulation.** As of [`super::negative`]: the messages are the dealt table, dealt products of masks, and
+//! opened factors, each with a mask of its own; that c is a factor of two products opens it once.
+
+use super::super::Emit;
+use super::{
+    MOST_LEVELS, NEARLY, Pair, Split, Tuning, even, level, negative, products, settle, shares, tree,
+};
+use slvr_runtime::circuit::fan::Fan;
+use slvr_runtime::circuit::{Op, ValueId};
+use slvr_runtime::ring::carry::{MAX_BLOCK, thermometer_planes};
+use slvr_runtime::ring::low_mask;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+/// Most high nodes that the last level joins with the carry of the low bits.
+const MOST_LAST: u32 = 4;
+
+/// Two of the three answers as bits; the third is the complement of their sum.
+#[derive(Clone, Copy, Debug)]
+pub struct Cut {
+    /// 0 <= x < 2^e.
+    pub inside: Split,
+    /// 2^e <= x.
+    pub large: Split,
+}
+
+/// How both answers are computed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// Bits of each leaf below the edge.
+    pub low: Vec<u32>,
+    /// Bits of each leaf above.
+    pub high: Vec<u32>,
+    /// Nodes that become one, level by level, below and above the edge.
+    pub levels: Vec<(Vec<u32>, Vec<u32>)>,
+    /// Bits of the dealer.
+    pub dealt: u64,
+    /// Bits of each of the other two, the results not counted.
+    pub opened: u64,
+}
+
+/// Bits of the dealer and of each other.
+type Bits = (u64, u64);
+
+fn total((dealt, opened): Bits) -> u64 {
+    dealt + 2 * opened
+}
+
+/// Levels above the edge from so many nodes to so many, at most so many levels.
+type Tree = Option<(Vec<Vec<u32>>, Bits)>;
+
+fn above(nodes: u32, to: u32, most: u32) -> Tree {
+    thread_local! {
+        /// As of [`super::tree`].
+        static KNOWN: RefCell<BTreeMap<(u32, u32, u32), Tree>> = const { RefCell::new(BTreeMap::new()) };
+    }
+    if nodes == to {
+        return Some((Vec::new(), (0, 0)));
+    }
+    if most == 0 {
+        return None;
+    }
+    let key = (nodes, to, most);
+    if let Some(known) = KNOWN.with_borrow(|known| known.get(&key).cloned()) {
+        return known;
+    }
+    let ways = (to..nodes).filter_map(|groups| {
+        let sizes = even(nodes, groups);
+        // The lowest node of all is one below the edge.
+        let carry = Fan::Carry([&[1], &sizes[..]].concat());
+        let zero = Fan::And(sizes.clone());
+        if !carry.is_valid() {
+            return None;
+        }
+        let (levels, (dealt, opened)) = above(groups, to, most - 1)?;
+        let dealt = dealt + u64::from(carry.monomials()) + u64::from(zero.monomials());
+        let opened = opened + u64::from(carry.inputs()) + u64::from(zero.inputs());
+        Some((std::iter::once(sizes).chain(levels).collect(), (dealt, opened)))
+    });
+    let best = ways.min_by_key(|way| total(way.1));
+    KNOWN.with_borrow_mut(|known| known.insert(key, best.clone()));
+    best
+}
+
+/// The last level, of m nodes above the edge.
+fn last(m: u32) -> Bits {
+    let (carry, zero) = (Fan::Carry(vec![m + 1]), Fan::And(vec![m + 1]));
+    let dealt = carry.monomials() + zero.monomials();
+    // The carry of the low bits is a factor of both.
+    (dealt.into(), (carry.inputs() + m).into())
+}
+
+impl Plan {
+    /// The plan of fewest bits with at most so many levels before the last, for the edge 2^e among n bits below the
+    /// top one; `None` if there is none.
+    pub fn with_levels(n: u32, e: u32, most: u32) -> Option<Plan> {
+        if e == 0 || e >= n {
+            return None;
+        }
+        let below = (e.div_ceil(MAX_BLOCK)..=e).filter_map(|leaves| {
+            let blocks = even(e, leaves);
+            let (levels, dealt, opened) = tree(leaves, most)?;
+            let dealt = dealt + u64::from(thermometer_planes(&blocks));
+            Some((blocks, levels, (dealt, opened)))
+        });
+        let (low, lower, (dealt, opened)) = below.min_by_key(|way| total(way.2))?;
+        let h = n - e;
+        let leaves =
+            (h.div_ceil(MAX_BLOCK)..=h).flat_map(|l| (1..=l.min(MOST_LAST)).map(move |m| (l, m)));
+        let ways = leaves.filter_map(|(leaves, m)| {
+            let blocks = even(h, leaves);
+            let (levels, (dealt, opened)) = above(leaves, m, most)?;
+            let (more, open) = last(m);
+            let dealt = dealt + more + u64::from(thermometer_planes(&blocks));
+            Some((blocks, levels, m, (dealt, opened + open)))
+        });
+        let (high, upper, m, more) = ways.min_by_key(|way| total(way.3))?;
+        // Whichever is done first waits.
+        let depth = lower.len().max(upper.len());
+        let lower = lower.into_iter().chain(std::iter::repeat(vec![1]));
+        let upper = upper.into_iter().chain(std::iter::repeat(vec![1; m as usize]));
+        let levels = lower.zip(upper).take(depth).collect();
+        Some(Plan { low, high, levels, dealt: dealt + more.0, opened: opened + more.1 })
+    }
+
+    fn time(&self, elements: u64, tuning: Tuning) -> f64 {
+        let bits = self.dealt + 2 * self.opened;
+        tuning.time((self.levels.len() + 1) as f64, bits as f64, elements)
+    }
+
+    /// As [`super::Plan::new`]; none where two comparisons take less time.
+    pub fn new(n: u32, e: u32, elements: u64, tuning: Tuning) -> Option<Plan> {
+        let plans = (0..=MOST_LEVELS).filter_map(|most| Plan::with_levels(n, e, most));
+        let plans: Vec<Plan> = plans.collect();
+        let time = |p: &Plan| p.time(elements, tuning);
+        let best = plans.iter().map(time).fold(f64::INFINITY, f64::min);
+        let plan = plans.into_iter().find(|p| time(p) <= NEARLY * best)?;
+        // They share the table.
+        let signs = super::Plan::new(n, elements, tuning);
+        let table = u64::from(thermometer_planes(&signs.blocks));
+        let bits = 2 * (signs.dealt + 2 * signs.opened) - table;
+        let other = tuning.time(signs.levels.len() as f64, bits as f64, elements);
+        (time(&plan) <= other).then_some(plan)
+    }
+}
+
+/// Where x lies, for x and x - 2^e in w bits.
+pub fn cut(e: &mut Emit, x: &Split, (w, edge): (u32, u32), tuning: Tuning) -> Cut {
+    let ty = e.ty(x.own);
+    let (k, elements) = (ty.bits(), ty.elements());
+    let below = 1u128.checked_shl(edge).unwrap_or(0).wrapping_neg() & low_mask(k);
+    let below = e.add(Op::Offset(x.dup, below));
+    if let Some(plan) = Plan::new(w - 1, edge, elements, tuning) {
+        return by_plan(e, x, below, (w, edge), plan);
+    }
+    let less = negative(e, x, w, tuning);
+    let small = negative(e, &Split { dup: below, ..*x }, w, tuning);
+    let (less, small) = (settle(e, less), settle(e, small));
+    // Negative is small, too.
+    let inside = super::sum(e, &small, &less, false);
+    let large = Split { dup: e.add(Op::Not(small.dup)), mask: None, ..small };
+    Cut { inside, large }
+}
+
+/// Both answers from one comparison; `below` is part b of x - 2^e.
+fn by_plan(e: &mut Emit, x: &Split, below: ValueId, (w, edge): (u32, u32), plan: Plan) -> Cut {
+    let n = w - 1;
+    let bits = |e: &mut Emit, x, lo, w| e.add(Op::ToBits { x, lo, w });
+    let (top_a, top_b) = (bits(e, x.own, n, 1), bits(e, x.dup, n, 1));
+    let (a, b) = (bits(e, x.own, 0, n), bits(e, x.dup, 0, n));
+    let less = bits(e, below, edge, n - edge);
+    let blocks = [&plan.low[..], &plan.high].concat();
+    let code = e.add(Op::Thermometer { x: a, blocks: blocks.clone() });
+    let table = e.add(Op::Deal(code));
+    let mut nodes = e.add(Op::Pick { table, index: b, blocks });
+    let skip = thermometer_planes(&plan.low);
+    let mut zero = e.add(Op::Propagate { table, index: less, blocks: plan.high.clone(), skip });
+    let mut m = plan.high.len() as u32;
+    for (low, high) in plan.levels {
+        m = high.len() as u32;
+        if high.iter().any(|&s| s > 1) {
+            zero = level(e, zero, Fan::And(high.clone()));
+        }
+        nodes = level(e, nodes, Fan::Carry([low, high].concat()));
+    }
+    let (carry, generate, zero) = join(e, nodes, zero, m);
+    let same = e.add(Op::Add(generate, zero));
+    let inside = Pair { own: None, add2: e.add(Op::Add(same, carry)) };
+    let large = e.add(Op::Add(same, top_b));
+    let large = Pair { own: Some(top_a), add2: e.add(Op::Not(large)) };
+    Cut { inside: settle(e, inside), large: settle(e, large) }
+}
+
+/// The last level: of nodes c and (g, p) for m nodes above, and m tests for zero, the carry of all, G of those
+/// above, and the product of all tests and 1 + c.
+fn join(e: &mut Emit, nodes: ValueId, zero: ValueId, m: u32) -> (ValueId, ValueId, ValueId) {
+    let fan = Fan::Carry(vec![m + 1]);
+    // c, m - 1 of the g, m of the p, m tests.
+    let factors = e.select(nodes, fan.factors());
+    let all = e.stack(vec![factors, zero]);
+    let x = settle(e, Pair { own: None, add2: all });
+    let part = |e: &mut Emit, x: &Split, planes: &[u32]| Split {
+        own: e.select(x.own, planes.to_vec()),
+        dup: e.select(x.dup, planes.to_vec()),
+        mask: x.mask.map(|mask| e.select(mask, planes.to_vec())),
+    };
+    let ours = part(e, &x, &(0..2 * m).collect::<Vec<_>>());
+    let mask = shares(e, &ours);
+    let own = e.add(Op::Monomials { x: ours.own, fan: fan.clone() });
+    let dealt = e.add(Op::Deal(own));
+    let (open, products) = (ours.dup, dealt);
+    let carry = e.add(Op::Fan { open, mask, products, nodes: Some(nodes), fan });
+
+    let generate = if m == 1 {
+        e.select(nodes, vec![1])
+    } else {
+        // Without c and the lowest p: of what is dealt already, products of neither.
+        let fan = Fan::Carry(vec![m]);
+        let factors: Vec<u32> = (1..m).chain(m + 1..2 * m).collect();
+        let (open, mask) = (e.select(open, factors.clone()), e.select(mask, factors));
+        let products = e.select(dealt, without_lowest(m));
+        let above: Vec<u32> = (1..=m).chain(m + 2..=2 * m).collect();
+        let nodes = Some(e.select(nodes, above));
+        e.add(Op::Fan { open, mask, products, nodes, fan })
+    };
+
+    let tests: Vec<u32> = (2 * m..3 * m).collect();
+    let chosen = part(e, &x, &[&[0], &tests[..]].concat());
+    let c = e.select(x.dup, vec![0]);
+    let (c, tests) = (e.add(Op::Not(c)), e.select(x.dup, tests));
+    let zeros = Split { dup: e.stack(vec![c, tests]), ..chosen };
+    (carry, generate, products_of(e, &zeros, m + 1))
+}
+
+fn products_of(e: &mut Emit, x: &Split, n: u32) -> ValueId {
+    products(e, x, None, Fan::And(vec![n]))
+}
+
+/// Of the products of masks of a carry of 1 + m nodes those of the upper m nodes.
+fn without_lowest(m: u32) -> Vec<u32> {
+    let sets = (1u32..1 << m).filter(|s| s.count_ones() >= 2).zip(0..);
+    let without = sets.clone().filter(|(s, _)| s & 1 == 0).map(|(_, at)| at);
+    let with_g = (sets.count() as u32 + (1 << m) - 1)..Fan::Carry(vec![m + 1]).monomials();
+    without.chain(with_g).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,127 @@
+//! Both answers at every width and edge, in the clear and among three parties, with rounds and bits.
+
+use super::super::split;
+use super::super::tests::{FEW_BITS, FEW_LEVELS, bits_of, cost, encode, words};
+use super::*;
+use crate::lower::trial::run;
+use slvr_runtime::circuit::Dom;
+
+/// Numbers at which an answer changes, and others, such that x and x - 2^e have w bits.
+fn numbers(w: u32, edge: u32, n: usize) -> Vec<i128> {
+    let (least, most, one) =
+        ((1i128 << edge) - (1 << (w - 1)), (1i128 << (w - 1)) - 1, 1i128 << edge);
+    let edges =
+        [-1, 0, 1, one - 1, one, one + 1, 2 * one - 1, 2 * one, -one, -one - 1, least, most];
+    let mut xs: Vec<i128> = edges.into_iter().filter(|x| (least..=most).contains(x)).collect();
+    // All, if there are few.
+    if most - least < 64 {
+        xs.extend(least..=most);
+    }
+    let more = words(u64::from(w * 64 + edge), n, w).into_iter();
+    xs.extend(more.map(|x| x.clamp(least, most)));
+    // Near the edges: high bits that are all alike.
+    xs.extend((0..n as i128).map(|i| (i * 7 + 3 - one / 2).clamp(least, most)));
+    xs.truncate(n);
+    xs
+}
+
+/// Bits `inside, large` of all numbers, and what it cost.
+fn answers(
+    k: u32,
+    xs: &[i128],
+    groups: u32,
+    make: impl Fn(&mut Emit, &Split) -> Cut,
+) -> (Vec<bool>, (usize, u64, u64)) {
+    let n = xs.len() as u64;
+    let of = |large: bool| {
+        run(Dom::Ring(k), &[n, 1], &encode(xs, k), true, |e, x| {
+            let x = split(e, x, groups);
+            let both = make(e, &x);
+            let one = if large { both.large } else { both.inside };
+            let both = e.add(Op::AsAdd2(one.dup));
+            bits_of(e, Pair { own: Some(one.own), add2: both }, n)
+        })
+    };
+    let (inside, large) = (of(false), of(true));
+    let paid = if groups == 1 { cost(&large, n, 2) } else { (0, 0, 0) };
+    ([inside.admitted, large.admitted].concat(), paid)
+}
+
+fn want(xs: &[i128], edge: u32) -> Vec<bool> {
+    let one = 1i128 << edge;
+    xs.iter().map(|x| (0..one).contains(x)).chain(xs.iter().map(|&x| x >= one)).collect()
+}
+
+#[test]
+fn plans_by_hand() {
+    // ResNet-18: 43 bits, the edge at 22. Two comparisons of a common table take 98 + 2 (193 - 98) bits.
+    let plan = Plan::with_levels(42, 22, 2).expect("a plan");
+    assert_eq!((&plan.low, &plan.high), (&vec![4, 3, 3, 3, 3, 3, 3], &vec![4, 4, 3, 3, 3, 3]));
+    assert_eq!(plan.levels, [(vec![3, 2, 2], vec![2, 2, 2]), (vec![3], vec![2, 1])]);
+    assert_eq!(plan.dealt + 2 * plan.opened, 230);
+    assert_eq!(Plan::with_levels(42, 0, 3), None);
+    assert_eq!(Plan::with_levels(42, 42, 3), None);
+}
+
+/// Every width with edges low, high and between; by every number of levels; however shards are cut.
+#[test]
+fn answers_at_every_width() {
+    for w in 3..=64u32 {
+        let k = if w % 2 == 0 { 64 } else { crate::lower::truncation::ring_for(w) };
+        let edges: Vec<u32> = match w {
+            ..=7 => (1..w - 1).collect(),
+            _ => [1, w / 2, w - 2].to_vec(),
+        };
+        for edge in edges {
+            let xs = numbers(w, edge, 64);
+            let most = (w + edge) % 4;
+            let Some(plan) = Plan::with_levels(w - 1, edge, most) else { continue };
+            let groups = [1, 1, 0, 8][(w % 4) as usize];
+            let (got, paid) = answers(k, &xs, groups, |e, x| {
+                let c = (1u128 << edge).wrapping_neg() & low_mask(k);
+                let below = e.add(Op::Offset(x.dup, c));
+                by_plan(e, x, below, (w, edge), plan.clone())
+            });
+            assert_eq!(got, want(&xs, edge), "{w} bits, edge {edge}, {plan:?}");
+            if groups == 1 {
+                // Of the answers only one is read, and settled, here; what is only for the other is not sent.
+                assert_eq!(paid.0, plan.levels.len() + 3, "{w} bits, edge {edge}");
+                assert!(paid.1 <= plan.dealt && paid.2 <= plan.opened + 1, "{paid:?} {plan:?}");
+            }
+        }
+    }
+}
+
+/// Whatever the network makes of it, at the ends of the widths, too.
+#[test]
+fn answers_by_time() {
+    for (w, edge, k) in
+        [(2, 0, 8), (2, 1, 8), (9, 8, 16), (12, 5, 16), (43, 22, 64), (64, 30, 64), (128, 60, 128)]
+    {
+        let xs = numbers(w.min(126), edge, 70);
+        for tuning in [FEW_BITS, FEW_LEVELS] {
+            let (got, _) = answers(k, &xs, 1, |e, x| cut(e, x, (w, edge), tuning));
+            assert_eq!(got, want(&xs, edge), "{w} bits, edge {edge}");
+        }
+    }
+}
+
+/// All of the plan's bits where both answers are read.
+#[test]
+fn bits_of_both() {
+    let (w, edge, n) = (43u32, 22u32, 64u64);
+    let xs = numbers(w, edge, n as usize);
+    let plan = Plan::new(w - 1, edge, n, FEW_BITS).expect("less than two comparisons");
+    let made = run(Dom::Ring(64), &[n, 1], &encode(&xs, 64), true, |e, x| {
+        let x = split(e, x, 1);
+        let both = cut(e, &x, (w, edge), FEW_BITS);
+        let low = super::super::sum(e, &both.inside, &both.large, false);
+        let add2 = e.add(Op::AsAdd2(low.dup));
+        bits_of(e, Pair { own: Some(low.own), add2 }, n)
+    });
+    assert_eq!(made.admitted, xs.iter().map(|&x| x >= 0).collect::<Vec<_>>());
+    let levels = plan.levels.len();
+    assert_eq!(cost(&made, n, 2), (levels + 3, plan.dealt, plan.opened + 2));
+    let twice = super::super::Plan::new(w - 1, n, FEW_BITS);
+    assert!(plan.dealt + 2 * plan.opened < twice.dealt + 2 * twice.opened + 60);
+}
