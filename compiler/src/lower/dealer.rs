@@ -250,7 +250,7 @@ pub struct Plan {
 }
 
 /// How much longer than the fastest plan a shallower one may take.
-const NEARLY: f64 = 1.05;
+const NEARLY: f64 = 1.15;
 
 /// Most levels of a tree.
 const MOST_LEVELS: u32 = 6;

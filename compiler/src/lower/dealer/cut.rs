@@ -12,6 +12,10 @@
 //! negative = top_a + top_b + G + P c,    inside = E (1 + c) + P c,    large = 1 + negative + inside
 //! ```
 //!
+//! Where there is little above the edge, c need not be known before: with (G, P) as the top node the carry of all
+//! nodes is G + P c, and with (E, E + P) in its place it is E + (E + P) c, the second line. So both are the last
+//! level of one tree, twice.
+//!
 //! The top bit needs no test of its own: x - 2^e has w bits, too, so h is not the least number of its bits. E is
 //! P for b_hi - 1, so the leaves of both are entries of the one thermometer table that the dealer sends.
 //!
@@ -23,7 +27,7 @@
 
 use super::super::Emit;
 use super::{
-    MOST_LEVELS, NEARLY, Pair, Split, Tuning, even, level, negative, products, settle, shares, tree,
+    MOST_LEVELS, NEARLY, Pair, Split, Tuning, even, level, negative, products, settle, shares,
 };
 use slvr_runtime::circuit::fan::Fan;
 use slvr_runtime::circuit::{Op, ValueId};
@@ -32,7 +36,7 @@ use slvr_runtime::ring::low_mask;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-/// Most high nodes that the last level joins with the carry of the low bits.
+/// Most nodes above the edge that the last level joins with the carry of the low bits, and the reverse.
 const MOST_LAST: u32 = 4;
 
 /// Two of the three answers as bits; the third is the complement of their sum.
@@ -102,8 +106,43 @@ fn above(nodes: u32, to: u32, most: u32) -> Tree {
     best
 }
 
-/// The last level, of m nodes above the edge.
-fn last(m: u32) -> Bits {
+/// Levels below the edge from so many nodes to so many, at most so many levels.
+fn below(nodes: u32, to: u32, most: u32) -> Tree {
+    thread_local! {
+        /// As of [`super::tree`].
+        static KNOWN: RefCell<BTreeMap<(u32, u32, u32), Tree>> = const { RefCell::new(BTreeMap::new()) };
+    }
+    if nodes == to {
+        return Some((Vec::new(), (0, 0)));
+    }
+    if most == 0 || nodes < to {
+        return None;
+    }
+    let key = (nodes, to, most);
+    if let Some(known) = KNOWN.with_borrow(|known| known.get(&key).cloned()) {
+        return known;
+    }
+    let ways = (to..nodes).filter_map(|groups| {
+        let sizes = even(nodes, groups);
+        let fan = Fan::Carry(sizes.clone());
+        if !fan.is_valid() {
+            return None;
+        }
+        let (levels, (dealt, opened)) = below(groups, to, most - 1)?;
+        let more = (dealt + u64::from(fan.monomials()), opened + u64::from(fan.inputs()));
+        Some((std::iter::once(sizes).chain(levels).collect(), more))
+    });
+    let best = ways.min_by_key(|way| total(way.1));
+    KNOWN.with_borrow_mut(|known| known.insert(key, best.clone()));
+    best
+}
+
+/// The last level, of k nodes below the edge and m above it.
+fn last(k: u32, m: u32) -> Bits {
+    if k > 1 {
+        // Both answers are carries over the same nodes below: only the top propagates differ.
+        return (2 * u64::from(Fan::Carry(vec![k + 1]).monomials()), (2 * k + 1).into());
+    }
     let (carry, zero) = (Fan::Carry(vec![m + 1]), Fan::And(vec![m + 1]));
     let dealt = carry.monomials() + zero.monomials();
     // The carry of the low bits is a factor of both.
@@ -117,30 +156,37 @@ impl Plan {
         if e == 0 || e >= n {
             return None;
         }
-        let below = (e.div_ceil(MAX_BLOCK)..=e).filter_map(|leaves| {
+        // One node below and some above, or some below and one above.
+        let ends = (1..=MOST_LAST).flat_map(|n| [(1, n), (n, 1)]);
+        ends.filter_map(|(k, m)| Plan::that_ends(n, e, most, (k, m)))
+            .min_by_key(|p| total((p.dealt, p.opened)))
+    }
+
+    /// The same with k nodes below and m above the edge for the last level.
+    fn that_ends(n: u32, e: u32, most: u32, (k, m): (u32, u32)) -> Option<Plan> {
+        let low = (e.div_ceil(MAX_BLOCK).max(k)..=e).filter_map(|leaves| {
             let blocks = even(e, leaves);
-            let (levels, dealt, opened) = tree(leaves, most)?;
+            let (levels, (dealt, opened)) = below(leaves, k, most)?;
             let dealt = dealt + u64::from(thermometer_planes(&blocks));
             Some((blocks, levels, (dealt, opened)))
         });
-        let (low, lower, (dealt, opened)) = below.min_by_key(|way| total(way.2))?;
+        let (low, lower, (dealt, opened)) = low.min_by_key(|way| total(way.2))?;
         let h = n - e;
-        let leaves =
-            (h.div_ceil(MAX_BLOCK)..=h).flat_map(|l| (1..=l.min(MOST_LAST)).map(move |m| (l, m)));
-        let ways = leaves.filter_map(|(leaves, m)| {
+        let high = (h.div_ceil(MAX_BLOCK).max(m)..=h).filter_map(|leaves| {
             let blocks = even(h, leaves);
             let (levels, (dealt, opened)) = above(leaves, m, most)?;
-            let (more, open) = last(m);
-            let dealt = dealt + more + u64::from(thermometer_planes(&blocks));
-            Some((blocks, levels, m, (dealt, opened + open)))
+            let dealt = dealt + u64::from(thermometer_planes(&blocks));
+            Some((blocks, levels, (dealt, opened)))
         });
-        let (high, upper, m, more) = ways.min_by_key(|way| total(way.3))?;
+        let (high, upper, more) = high.min_by_key(|way| total(way.2))?;
         // Whichever is done first waits.
         let depth = lower.len().max(upper.len());
-        let lower = lower.into_iter().chain(std::iter::repeat(vec![1]));
+        let lower = lower.into_iter().chain(std::iter::repeat(vec![1; k as usize]));
         let upper = upper.into_iter().chain(std::iter::repeat(vec![1; m as usize]));
         let levels = lower.zip(upper).take(depth).collect();
-        Some(Plan { low, high, levels, dealt: dealt + more.0, opened: opened + more.1 })
+        let end = last(k, m);
+        let (dealt, opened) = (dealt + more.0 + end.0, opened + more.1 + end.1);
+        Some(Plan { low, high, levels, dealt, opened })
     }
 
     fn time(&self, elements: u64, tuning: Tuning) -> f64 {
@@ -195,20 +241,56 @@ fn by_plan(e: &mut Emit, x: &Split, below: ValueId, (w, edge): (u32, u32), plan:
     let mut nodes = e.add(Op::Pick { table, index: b, blocks });
     let skip = thermometer_planes(&plan.low);
     let mut zero = e.add(Op::Propagate { table, index: less, blocks: plan.high.clone(), skip });
-    let mut m = plan.high.len() as u32;
+    let (mut k, mut m) = (plan.low.len() as u32, plan.high.len() as u32);
     for (low, high) in plan.levels {
-        m = high.len() as u32;
+        (k, m) = (low.len() as u32, high.len() as u32);
         if high.iter().any(|&s| s > 1) {
             zero = level(e, zero, Fan::And(high.clone()));
         }
         nodes = level(e, nodes, Fan::Carry([low, high].concat()));
     }
-    let (carry, generate, zero) = join(e, nodes, zero, m);
-    let same = e.add(Op::Add(generate, zero));
-    let inside = Pair { own: None, add2: e.add(Op::Add(same, carry)) };
+    let (inside, same) = if k > 1 {
+        let (carry, inside) = join_below(e, nodes, zero, k);
+        (inside, e.add(Op::Add(carry, inside)))
+    } else {
+        let (carry, generate, zero) = join(e, nodes, zero, m);
+        let same = e.add(Op::Add(generate, zero));
+        (e.add(Op::Add(same, carry)), same)
+    };
+    let inside = Pair { own: None, add2: inside };
     let large = e.add(Op::Add(same, top_b));
     let large = Pair { own: Some(top_a), add2: e.add(Op::Not(large)) };
     Cut { inside: settle(e, inside), large: settle(e, large) }
+}
+
+/// The last level for k nodes below the edge and one above: the carry of all, and the same with (E, E + P) for
+/// the node (G, P) above, which is E (1 + c) + P c.
+fn join_below(e: &mut Emit, nodes: ValueId, zero: ValueId, k: u32) -> (ValueId, ValueId) {
+    let fan = Fan::Carry(vec![k + 1]);
+    // k of the g, k of the p, of which the last is P.
+    let factors = e.select(nodes, fan.factors());
+    let top = e.select(nodes, vec![2 * k]);
+    let other = e.add(Op::Add(top, zero));
+    let all = e.stack(vec![factors, other]);
+    let x = settle(e, Pair { own: None, add2: all });
+    let first: Vec<u32> = (0..2 * k).collect();
+    let second: Vec<u32> = (0..2 * k - 1).chain([2 * k]).collect();
+    let (below, between) = ((0..k).collect(), (k + 1..2 * k).collect());
+    let (below, between) = (e.select(nodes, below), e.select(nodes, between));
+    let others = e.stack(vec![below, zero, between, other]);
+    let of_first = part(e, &x, &first);
+    let of_second = part(e, &x, &second);
+    let carry = products(e, &of_first, Some(nodes), fan.clone());
+    (carry, products(e, &of_second, Some(others), fan))
+}
+
+/// Some planes of a split.
+fn part(e: &mut Emit, x: &Split, planes: &[u32]) -> Split {
+    Split {
+        own: e.select(x.own, planes.to_vec()),
+        dup: e.select(x.dup, planes.to_vec()),
+        mask: x.mask.map(|mask| e.select(mask, planes.to_vec())),
+    }
 }
 
 /// The last level: of nodes c and (g, p) for m nodes above, and m tests for zero, the carry of all, G of those
@@ -219,11 +301,6 @@ fn join(e: &mut Emit, nodes: ValueId, zero: ValueId, m: u32) -> (ValueId, ValueI
     let factors = e.select(nodes, fan.factors());
     let all = e.stack(vec![factors, zero]);
     let x = settle(e, Pair { own: None, add2: all });
-    let part = |e: &mut Emit, x: &Split, planes: &[u32]| Split {
-        own: e.select(x.own, planes.to_vec()),
-        dup: e.select(x.dup, planes.to_vec()),
-        mask: x.mask.map(|mask| e.select(mask, planes.to_vec())),
-    };
     let ours = part(e, &x, &(0..2 * m).collect::<Vec<_>>());
     let mask = shares(e, &ours);
     let own = e.add(Op::Monomials { x: ours.own, fan: fan.clone() });
