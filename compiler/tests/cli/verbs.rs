@@ -282,7 +282,7 @@ fn a_damaged_circuit() {
     assert_snapshot!(said(&flipped), @"error: a.slvrb: the hash does not match the content; make it again with `slvrc build`");
     let mut newer = good.clone();
     newer[8] += 1;
-    assert_snapshot!(said(&newer), @"error: a.slvrb: version 5 of the format; this program reads version 4; make it again with `slvrc build`");
+    assert_snapshot!(said(&newer), @"error: a.slvrb: version 6 of the format; this program reads version 5; make it again with `slvrc build`");
     let as_text = String::from_utf8_lossy(&good).replace("\r\n", "\n");
     assert_snapshot!(said(as_text.as_bytes()), @"error: a.slvrb: not a .slvrb file; make it again with `slvrc build`");
 }
