@@ -5,7 +5,7 @@ use crate::certify::failure::Failure;
 use crate::certify::fit::{self, Fitted};
 use crate::certify::guard::{self, Guard, Long};
 use crate::certify::ranges::Ranges;
-use crate::cost::NetProfile;
+use crate::cost::{Cost, NetProfile};
 use crate::diagnostic::{Diagnostic, Severity, codes};
 use crate::graph::{self, Graph};
 use crate::lower::dealer::Tuning;
@@ -16,7 +16,6 @@ use crate::syntax::Sources;
 use crate::syntax::ast::Span;
 use crate::types::Program;
 use crate::{lower, schedule};
-use slvr_runtime::circuit::traffic::Traffic;
 use slvr_runtime::circuit::{Circuit, verify::verify};
 
 /// What is compiled for.
@@ -92,7 +91,7 @@ pub fn compile_with(
     let graph = graph::build::build(program, sources)?;
     let optimised = passes::run(&graph, see);
     // Long vectors of weights can be enforced in several ways. What changes fewer values is kept: the
-    // higher cut, or none; of equals, what sends less.
+    // higher cut, or none; of equals, what takes less time to send and to compute.
     let ways = if options.enforce { Long::ALL.map(Some).to_vec() } else { vec![None] };
     let mut best: Option<((u32, u64), Compiled)> = None;
     let mut refused = Vec::new();
@@ -105,8 +104,8 @@ pub fn compile_with(
         tried.push(guards.clone());
         match back(&graph, &optimised, guards, options) {
             Ok(compiled) => {
-                let bytes = Traffic::of(&compiled.circuit).bytes.iter().sum();
-                let cost = (u32::MAX - compiled.top.unwrap_or(u32::MAX), bytes);
+                let cost =
+                    (u32::MAX - compiled.top.unwrap_or(u32::MAX), effort(&compiled, options));
                 if best.as_ref().is_none_or(|(least, _)| cost < *least) {
                     best = Some((cost, compiled));
                 }
@@ -130,6 +129,19 @@ pub fn compile_with(
         .partition(|d| d.severity == Severity::Error);
     compiled.warnings = warnings;
     if broken.is_empty() { Ok(compiled) } else { Err(broken) }
+}
+
+/// Multiply-adds that a party does in a second, about: to weigh them against bytes.
+const MACS: f64 = 2e10;
+/// Bytes that a party packs, copies and unpacks in a second, about, however fast its line is.
+const BYTES: f64 = 5e8;
+
+/// Nanoseconds for what the party with most of each sends and multiplies.
+fn effort(compiled: &Compiled, options: Options) -> u64 {
+    let tuning = options.dealer.unwrap_or_else(|| NetProfile::lan().tuning());
+    let cost = Cost::of(&compiled.circuit);
+    let most = |x: [u64; 3]| x.into_iter().max().unwrap_or(0) as f64;
+    ((most(cost.bytes) / tuning.bandwidth.min(BYTES) + most(cost.macs) / MACS) * 1e9) as u64
 }
 
 /// From the graph after all passes to a circuit.
