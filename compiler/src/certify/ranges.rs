@@ -327,32 +327,48 @@ impl Rule<'_> {
         let (a, b) = (self.of(x), self.of(y));
         let root = (terms as f64).sqrt();
         let one = product(a.range, b.range);
-        let row = |n: NodeId| self.of(n).norm.min(self.some(n, root, STEPS));
+        let row = |n: NodeId| self.some(n, true, root, STEPS);
         let most = row(x) * row(y) * (1.0 + 1e-12);
         let lo = (one.0 * terms as f64).max(-most);
         let hi = (one.1 * terms as f64).min(most);
         loose((lo.min(hi), hi), a.norm * b.norm * reuse * (1.0 + 1e-12))
     }
 
-    /// The norm of any elements of a node, of which there are this root squared. A sum's is at most the sum of
-    /// its operands', each bounded in the way that is best for it.
-    fn some(&self, v: NodeId, root: f64, steps: u32) -> f64 {
+    /// The norm of any elements of a node, of which there are this root squared; `sliced` if all are of one
+    /// slice along axis 0. A sum's is at most the sum of its operands', each bounded in the way that is best for
+    /// it.
+    fn some(&self, v: NodeId, sliced: bool, root: f64, steps: u32) -> f64 {
         let b = self.of(v);
-        let own = b.total.min(size(b.range) * root);
+        let own = if sliced { b.norm } else { b.total }.min(size(b.range) * root);
         let g = self.g;
         let whole = |x: NodeId| g.elements(x) == g.elements(v);
         let args = g.args(v);
         let Some(steps) = steps.checked_sub(1) else { return own };
+        let behind = |a: NodeId| {
+            let kept = match g.op(v) {
+                Op::Reshape(_) | Op::Transpose(_) => self.keeps_slices_of(v, a),
+                _ => {
+                    leading(g.shape(a)) == leading(g.shape(v))
+                        || matches!(g.op(v), Op::Slice { .. })
+                }
+            };
+            self.some(a, sliced && kept, root, steps)
+        };
         let through = match g.op(v) {
-            Op::Add | Op::Sub if args.iter().all(|&a| whole(a)) => {
-                self.some(args[0], root, steps) + self.some(args[1], root, steps)
+            Op::Add | Op::Sub => {
+                let part = |a: NodeId| match whole(a) {
+                    true => behind(a),
+                    // An element of what is repeated may be there many times.
+                    false => size(self.of(a).range) * root,
+                };
+                part(args[0]) + part(args[1])
             }
             Op::Mul if args.iter().any(|&a| whole(a)) => {
                 let (x, y) = if whole(args[0]) { (args[0], args[1]) } else { (args[1], args[0]) };
-                self.some(x, root, steps) * size(self.of(y).range)
+                behind(x) * size(self.of(y).range)
             }
-            Op::Reshape(_) => self.some(args[0], root, steps),
-            Op::Trunc(by) => self.some(args[0], root, steps) / f64::from(*by).exp2() + root,
+            Op::Reshape(_) | Op::Transpose(_) | Op::Slice { .. } => behind(args[0]),
+            Op::Trunc(by) => behind(args[0]) / f64::from(*by).exp2() + root,
             _ => f64::INFINITY,
         };
         own.min(through)
@@ -360,8 +376,12 @@ impl Rule<'_> {
 
     /// Whether each slice of a moved value is part of one slice of the operand.
     fn keeps_slices(&self, x: NodeId) -> bool {
-        let (old, new) = (leading(self.g.shape(x)), leading(self.g.shape(self.id)));
-        match self.g.op(self.id) {
+        self.keeps_slices_of(self.id, x)
+    }
+
+    fn keeps_slices_of(&self, id: NodeId, x: NodeId) -> bool {
+        let (old, new) = (leading(self.g.shape(x)), leading(self.g.shape(id)));
+        match self.g.op(id) {
             Op::Reshape(_) => old > 0 && new % old == 0,
             Op::Transpose(perm) => perm.first().is_none_or(|&p| p == 0),
             _ => true,

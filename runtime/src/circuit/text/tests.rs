@@ -84,7 +84,7 @@ fn errors_name_what_is_malformed() {
         ("%62 carry [2]", "%62 carry [4294967296]", "a number is too large"),
         ("%66 carry [2]", "carry [2]", "expected a value"),
         ("join %54 %55", "join %54", "expected a value"),
-        ("meet %83 %61", "meet %83", "expected a value"),
+        ("meet %85 %61", "meet %85", "expected a value"),
         ("pick %65 %59", "pick %65", "expected a value"),
         ("[1] skip 21", "[1]", "expected `skip`"),
         ("carry [2] of %68", "carry [2] of", "expected a value"),

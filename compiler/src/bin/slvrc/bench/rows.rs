@@ -11,7 +11,7 @@ use slvrc::types;
 pub const SAMPLES: u64 = 10;
 
 /// Most bytes of values of one party: larger rows are built in blocks.
-const MEMORY: u64 = 5400 << 20;
+const MEMORY: u64 = 4800 << 20;
 
 /// What is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
