@@ -6,18 +6,22 @@
 //!
 //! # Peaks
 //!
+//! Of as many threads at once as the kernels may use, each the fastest of several repetitions.
+//!
 //! *Integer multiply-add*: a loop over 24 independent sums in vector registers, each multiplied and
 //! added to in every round ([`kernels::multiply_adds`]), for words of 64 and of 32 bits. Narrower words
 //! are compared with the 32-bit peak, which they may exceed. A product of 128 bits is nine products of
 //! 52-bit limbs in vector registers, at the rate of 64-bit ones: a ninth of that is its peak.
 //!
 //! *Memory bandwidth*: a triad `a[i] = b[i] ^ c[i]` over three buffers of 256 MiB, counted as two
-//! reads and one write. Elementwise kernels are counted likewise: the bytes that they must read and
-//! write, no matter how often they do.
+//! reads and one write. Elementwise kernels and layers of a comparison are counted likewise: the bytes
+//! that they must read and write, no matter how often they do. What fits into the cache may exceed it.
 
 use criterion::{Criterion, criterion_group, criterion_main};
+use rayon::prelude::*;
+use slvr_runtime::circuit::fan::Fan;
 use slvr_runtime::ring::kernels::{self, ConvDims, MatMulDims};
-use slvr_runtime::ring::{Data, Dom, Words};
+use slvr_runtime::ring::{Data, Dom, Planes, Words, carry};
 use slvr_runtime::share::{Prg, Purpose, RunId, Seed, Stream};
 use std::hint::black_box;
 use std::sync::Mutex;
@@ -47,26 +51,29 @@ fn fastest(repeats: usize, mut f: impl FnMut()) -> Duration {
 }
 
 fn peaks() -> Peaks {
+    let threads = rayon::current_num_threads();
     let mac = |bits| {
         let rounds = 1_000_000;
-        let work = kernels::multiply_adds(bits, 1);
-        let time = fastest(9, || {
-            kernels::multiply_adds(bits, rounds);
+        let work = threads * kernels::multiply_adds(bits, 1);
+        let time = fastest(50, || {
+            rayon::broadcast(|_| kernels::multiply_adds(bits, rounds));
         });
         (work * rounds) as f64 / time.as_secs_f64() / 1e9
     };
     let n = 32 << 20;
     let (mut a, b, c) = (vec![1u64; n], vec![2u64; n], vec![3u64; n]);
-    let triad = fastest(5, || {
-        for (a, (b, c)) in a.iter_mut().zip(b.iter().zip(&c)) {
-            *a = b ^ c;
-        }
+    let part = n.div_ceil(threads);
+    let triad = fastest(20, || {
+        let parts = a.par_chunks_mut(part).zip(b.par_chunks(part).zip(c.par_chunks(part)));
+        parts.for_each(|(a, (b, c))| {
+            a.iter_mut().zip(b.iter().zip(c)).for_each(|(a, (b, c))| *a = b ^ c)
+        });
         black_box(&mut a);
     });
     let bytes = (3 * 8 * n) as f64 / triad.as_secs_f64() / 1e9;
     let peaks = Peaks { mac64: mac(64), mac32: mac(32), bytes };
     println!(
-        "peaks: {:.1} G/s 64-bit and {:.1} G/s 32-bit multiply-adds of one core, {:.1} GB/s",
+        "peaks of {threads} threads: {:.1} G/s 64-bit and {:.1} G/s 32-bit multiply-adds, {:.1} GB/s",
         peaks.mac64, peaks.mac32, peaks.bytes
     );
     peaks
@@ -203,6 +210,9 @@ fn products(c: &mut Criterion, p: Peaks) {
     conv("resnet 256 -> 256, 8 x 8", 64, [1, 1, 256, 8, 256, 3, 1, 1], true);
     conv("resnet 256 -> 512, 8 x 8 by 2", 64, [1, 1, 256, 8, 512, 3, 2, 1], true);
     conv("resnet 512 -> 512, 4 x 4", 64, [1, 1, 512, 4, 512, 3, 1, 1], true);
+    conv("resnet 3 -> 64, 32 x 32, 8 images", 64, [1, 8, 3, 32, 64, 3, 1, 1], true);
+    conv("resnet 64 -> 128, 32 x 32 by 2, 8 images", 64, [1, 8, 64, 32, 128, 3, 2, 1], true);
+    conv("resnet 64 -> 128, by 2, 1 x 1, 8 images", 64, [1, 8, 64, 32, 128, 1, 2, 0], true);
     conv("resnet 64 -> 64, 32 x 32, 8 images", 64, [1, 8, 64, 32, 64, 3, 1, 1], true);
     conv("resnet 128 -> 128, 16 x 16, 8 images", 64, [1, 8, 128, 16, 128, 3, 1, 1], true);
     conv("resnet 256 -> 256, 8 x 8, 8 images", 64, [1, 8, 256, 8, 256, 3, 1, 1], true);
@@ -305,10 +315,68 @@ fn layers(c: &mut Criterion, p: Peaks) {
     }
 }
 
+/// The boolean layers of comparisons of 64 bits, what each party does locally in each: in blocks of four
+/// bits, then in groups of four blocks; and planes that fit into no cache.
+fn boolean_layers(c: &mut Criterion, p: Peaks) {
+    let planes = |w: u32| {
+        let words =
+            (0..w as u64 * N.div_ceil(64) as u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        Planes::from_words(w, N, words.collect()).unwrap_or_else(|| Planes::zeros(w, N))
+    };
+    let plane = N / 8;
+    let mut layer = |name: &str, read: &[u32], f: &dyn Fn(&[Planes]) -> Planes| {
+        let given: Vec<Planes> = read.iter().map(|&w| planes(w)).collect();
+        let bytes = (read.iter().sum::<u32>() + f(&given).width()) as usize * plane;
+        let work = (bytes, "GB/s", p.bytes);
+        measure(
+            c,
+            name,
+            work,
+            || (),
+            |()| {
+                black_box(f(&given));
+            },
+        );
+    };
+    let blocks = [4; 16];
+    let table = carry::thermometer_planes(&blocks);
+    layer("comparison: thermometer", &[64], &|x| carry::thermometer(&x[0], &blocks));
+    layer("comparison: pick", &[table, 64, 1], &|x| carry::pick(&x[0], &x[1], &blocks, &x[2]));
+    layer("comparison: propagate", &[table, 64, 1], &|x| {
+        carry::propagate(&x[0], &x[1], &blocks, 0, &x[2])
+    });
+    let level = Fan::Carry(vec![4; 4]);
+    let (factors, products) = (level.inputs(), level.monomials());
+    layer("comparison: monomials", &[factors], &|x| carry::monomials(&x[0], &level));
+    layer("comparison: fan", &[factors, factors, products, level.nodes(), 1], &|x| {
+        carry::fan(&x[0], &x[1], &x[2], Some(&x[3]), &level, &x[4])
+    });
+    let large = || Data::Bits(Planes::zeros(64, 32 * N));
+    let work = (3 * large().bytes(), "GB/s", p.bytes);
+    measure(c, "64 planes, 256 MB: and", work, || (large(), large()), |(a, b)| a.mul_assign(b));
+    measure(c, "64 planes, 256 MB: xor", work, || (large(), large()), |(a, b)| a.add_assign(b));
+}
+
+/// Keeps freed memory in large pages, as `slvrc` does: else its pages are faulted in again for every
+/// result, which takes longer than computing it.
+fn keep_memory() {
+    use libmimalloc_sys as sys;
+    /// `mi_option_purge_delay`, which the bindings do not name.
+    const PURGE_DELAY: sys::mi_option_t = 15;
+    // SAFETY: the options exist in this version of the library, and setting one touches nothing but its
+    // value; no other thread runs yet.
+    unsafe {
+        sys::mi_option_set(sys::mi_option_large_os_pages, 1);
+        sys::mi_option_set(PURGE_DELAY, -1);
+    }
+}
+
 fn all(c: &mut Criterion) {
+    keep_memory();
     let peaks = peaks();
     products(c, peaks);
     layers(c, peaks);
+    boolean_layers(c, peaks);
     table();
 }
 

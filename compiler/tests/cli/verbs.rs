@@ -430,6 +430,22 @@ fn demo_as_json_and_its_inputs() {
     assert_eq!(again["outputs"][0]["shape"], json!([3658]));
 }
 
+/// The committees, too: of four others each has three.
+#[test]
+fn demo_prints_the_same_again() {
+    let place = Place::new();
+    let drawn = |args: &str| {
+        let report = place.slvrc(&format!("demo --rounds 1 --clients 5 --json {args}")).ok();
+        let attacks = report["attacks"].as_array().expect("attacks").clone();
+        let of = |a: &Value| (a["accuracy"].clone(), a["runs"][0]["coins"].clone());
+        attacks.iter().map(of).collect::<Vec<_>>()
+    };
+    let first = drawn("");
+    assert!(first.iter().all(|(_, coins)| coins.as_array().is_some_and(|c| !c.is_empty())));
+    assert_eq!(first, drawn(""));
+    assert_ne!(first, drawn("--seed 1"));
+}
+
 /// Sizes beyond what fits memory are a diagnostic, not a crash.
 #[test]
 fn sizes_beyond_memory() {

@@ -27,6 +27,7 @@ pub mod fixed;
 pub mod kernels;
 pub mod layout;
 pub mod lookup;
+mod pen;
 mod planes;
 mod simd;
 mod wire;

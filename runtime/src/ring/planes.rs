@@ -23,6 +23,12 @@ impl Planes {
         Planes { w, n, words: vec![0; w as usize * n.div_ceil(64)] }
     }
 
+    /// w planes of n elements from their w ceil(n / 64) words, whose unused bits are zero.
+    pub(super) fn from_parts(w: u32, n: usize, words: Vec<u64>) -> Planes {
+        debug_assert_eq!(words.len(), w as usize * n.div_ceil(64), "words for every plane");
+        Planes { w, n, words }
+    }
+
     /// Planes from their words, one plane after another; clears the unused bits. `None` if the
     /// number of words is not w ceil(n / 64).
     pub fn from_words(w: u32, n: usize, words: Vec<u64>) -> Option<Planes> {

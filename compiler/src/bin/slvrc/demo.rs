@@ -33,7 +33,8 @@ pub struct Demo {
     /// Federated rounds for each attack.
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u64).range(1..=1000))]
     rounds: u64,
-    /// Everything random in the simulation follows from it. The parties' randomness does not.
+    /// Everything random follows from it, the parties' randomness and so the committees, too: the
+    /// demo prints the same accuracies again. A run that protects somebody draws them afresh.
     #[arg(long, default_value_t = 0)]
     seed: u64,
     /// Leaves the inputs of the last round under sign flips there, as `slvrc run --inputs` takes
@@ -177,8 +178,10 @@ impl Demo {
                 if let (Some(dir), true) = (write, r + 1 == self.rounds) {
                     write_inputs(circuit, &inputs, dir)?;
                 }
-                let done =
-                    run::run_circuit(circuit, &inputs, None, Duration::from_secs(600), &layers)?;
+                // The same for both attacks: what differs is the attack.
+                let seed = self.seed.wrapping_mul(1 << 32).wrapping_add(r);
+                let wait = Duration::from_secs(600);
+                let done = run::run_circuit(circuit, &inputs, Some(seed), wait, &layers)?;
                 let aggregate = done.outputs.first().context("nothing was revealed")?;
                 let aggregate = aggregate.values.iter().map(|&v| v as f32).collect();
                 report = Some(done);

@@ -1,5 +1,5 @@
-//! The innermost loops, compiled several times and picked by what the processor can do: the only
-//! code of the ring with `unsafe`.
+//! The innermost loops, compiled several times and picked by what the processor can do: with `pen` the
+//! only code of the ring with `unsafe`.
 //!
 //! Three levels: [`Avx512`] (Ice Lake, Zen 4 and later), [`Avx2`] and [`Portable`]. Products of
 //! matrices are written in vector instructions (`tile`); the other loops are plain Rust that
@@ -127,11 +127,11 @@ pub(super) use with_kernel;
 macro_rules! versions {
     (
         $(#[$doc:meta])*
-        fn $name:ident<[$($use:tt)*] [$($decl:tt)*]>($($arg:ident: $ty:ty),* $(,)?)
+        $vis:vis fn $name:ident<[$($use:tt)*] [$($decl:tt)*]>($($arg:ident: $ty:ty),* $(,)?)
             $(-> $ret:ty)? $body:block
     ) => {
         $(#[$doc])*
-        pub(super) fn $name<$($decl)*>($($arg: $ty),*) $(-> $ret)? {
+        $vis fn $name<$($decl)*>($($arg: $ty),*) $(-> $ret)? {
             #[inline(always)]
             fn body<$($decl)*>($($arg: $ty),*) $(-> $ret)? $body
 
@@ -145,11 +145,11 @@ macro_rules! versions {
                 fn avx2<$($decl)*>($($arg: $ty),*) $(-> $ret)? {
                     body::<$($use)*>($($arg),*)
                 }
-                if Avx512::detect().is_some() {
+                if $crate::ring::simd::Avx512::detect().is_some() {
                     // SAFETY: the processor has the features that the function is compiled for.
                     return unsafe { avx512::<$($use)*>($($arg),*) };
                 }
-                if Avx2::detect().is_some() {
+                if $crate::ring::simd::Avx2::detect().is_some() {
                     // SAFETY: as above.
                     return unsafe { avx2::<$($use)*>($($arg),*) };
                 }
@@ -158,17 +158,18 @@ macro_rules! versions {
         }
     };
 }
+pub(super) use versions;
 
 versions! {
     /// The sum of a[i] b[i].
-    fn dot<[T] [T: Word]>(a: &[T], b: &[T]) -> T {
+    pub(super) fn dot<[T] [T: Word]>(a: &[T], b: &[T]) -> T {
         a.iter().zip(b).fold(T::ZERO, |s, (&x, &y)| s.wadd(x.wmul(y)))
     }
 }
 
 versions! {
     /// The sum of a[i] (a[i] + 2 b[i]).
-    fn square<[T] [T: Word]>(a: &[T], b: &[T]) -> T {
+    pub(super) fn square<[T] [T: Word]>(a: &[T], b: &[T]) -> T {
         let term = |x: T, y: T| x.wmul(x.wadd(y).wadd(y));
         a.iter().zip(b).fold(T::ZERO, |s, (&x, &y)| s.wadd(term(x, y)))
     }
@@ -177,7 +178,7 @@ versions! {
 versions! {
     /// Panels of R N columns of a matrix of patches, R of which are neighbours: row p, column j is
     /// `x[rows[p] + cols[j]]`.
-    fn runs<[T, R, N] [T: Word, const R: usize, const N: usize]>(
+    pub(super) fn runs<[T, R, N] [T: Word, const R: usize, const N: usize]>(
         panel: &mut [T], x: &[T], rows: &[usize], cols: &[usize],
     ) {
         let cols: [usize; N] = std::array::from_fn(|i| cols[i * R]);
@@ -197,7 +198,7 @@ versions! {
 
 versions! {
     /// A panel of nr columns or the first of them: row p, column j is `x[rows[p] + cols[j]]`.
-    fn pick<[T] [T: Word]>(panel: &mut [T], nr: usize, x: &[T], rows: &[usize], cols: &[usize]) {
+    pub(super) fn pick<[T] [T: Word]>(panel: &mut [T], nr: usize, x: &[T], rows: &[usize], cols: &[usize]) {
         for (out, &row) in panel.chunks_exact_mut(nr).zip(rows) {
             out.iter_mut().zip(cols).for_each(|(o, &col)| *o = x[row + col]);
         }
@@ -206,7 +207,7 @@ versions! {
 
 versions! {
     /// Cuts a row to pieces of nr words that go to places `apart` from each other.
-    fn spread<[T] [T: Word]>(to: &mut [T], apart: usize, nr: usize, row: &[T]) {
+    pub(super) fn spread<[T] [T: Word]>(to: &mut [T], apart: usize, nr: usize, row: &[T]) {
         for (to, piece) in to.chunks_mut(apart).zip(row.chunks(nr)) {
             // Of known length these are loads and stores, not calls.
             let to = &mut to[..piece.len()];
@@ -227,7 +228,7 @@ versions! {
 
 versions! {
     /// Element p of row i to `p width + i`, for `rows` rows, which lie `stride` apart.
-    fn interleave<[T] [T: Word]>(
+    pub(super) fn interleave<[T] [T: Word]>(
         panel: &mut [T], width: usize, rows: usize, from: &[T], stride: usize, kc: usize,
     ) {
         let mut i = 0;
@@ -272,7 +273,7 @@ versions! {
     ///
     /// Tables and sums are one argument so that the compiler, not knowing them apart, does not turn
     /// the loop over t into gathers: it then finds the R words side by side.
-    fn signed_sums<[T, R] [T: Word, const R: usize]>(work: &mut [[T; R]], x: &[[T; R]], signs: &[u8]) {
+    pub(super) fn signed_sums<[T, R] [T: Word, const R: usize]>(work: &mut [[T; R]], x: &[[T; R]], signs: &[u8]) {
         let Some((tables, sums)) = work.split_first_chunk_mut::<TABLES>() else { return };
         let (tables, _) = tables.as_chunks_mut::<16>();
         let [low, high] = tables else { return };
@@ -297,7 +298,7 @@ versions! {
 
 versions! {
     /// a[i] = f(a[i], b[i]).
-    fn zip<[T, F] [T: Word, F: Fn(T, T) -> T]>(a: &mut [T], b: &[T], f: F) {
+    pub(super) fn zip<[T, F] [T: Word, F: Fn(T, T) -> T]>(a: &mut [T], b: &[T], f: F) {
         for (x, &y) in a.iter_mut().zip(b) {
             *x = f(*x, y);
         }
@@ -306,14 +307,14 @@ versions! {
 
 versions! {
     /// a[i] = f(a[i]).
-    fn map<[T, F] [T: Word, F: Fn(T) -> T]>(a: &mut [T], f: F) {
+    pub(super) fn map<[T, F] [T: Word, F: Fn(T) -> T]>(a: &mut [T], f: F) {
         a.iter_mut().for_each(|x| *x = f(*x));
     }
 }
 
 versions! {
     /// out[i] = f(a[i]).
-    fn convert<[T, U, F] [T: Word, U: Word, F: Fn(T) -> U]>(out: &mut [U], a: &[T], f: F) {
+    pub(super) fn convert<[T, U, F] [T: Word, U: Word, F: Fn(T) -> U]>(out: &mut [U], a: &[T], f: F) {
         for (o, &x) in out.iter_mut().zip(a) {
             *o = f(x);
         }
@@ -322,7 +323,7 @@ versions! {
 
 versions! {
     /// c[i] += x b[i].
-    fn axpy<[T] [T: Word]>(c: &mut [T], x: T, b: &[T]) {
+    pub(super) fn axpy<[T] [T: Word]>(c: &mut [T], x: T, b: &[T]) {
         for (c, &y) in c.iter_mut().zip(b) {
             *c = c.wadd(x.wmul(y));
         }
