@@ -62,7 +62,7 @@ fn text_has_a_section_for_each_question() {
         "SlvrAccuracy ",
         "\n  rounds ",
         "\n  memory ",
-        "\ntime, estimated\n",
+        "\ntime, estimated, with the protocols for lan\n",
         "| slvr_accuracy\n",
         " let keep = [small[i] && best[i] for i in Client];\n",
         "\nlines, by bytes\n",

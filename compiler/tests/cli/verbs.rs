@@ -430,6 +430,33 @@ fn demo_as_json_and_its_inputs() {
     assert_eq!(again["outputs"][0]["shape"], json!([3658]));
 }
 
+/// Where messages take longer there are fewer rounds of more bytes; `lan` is meant where none is named.
+#[test]
+fn protocols_for_a_network() {
+    let place = Place::new();
+    place.write("as_lan.toml", "bandwidth_mbit = 1000\nrtt_ms = 1\n");
+    let build = |net: &str| {
+        let args = "slvr_accuracy M=DigitsNet m=10 c=1 b=10 -o x.slvrb --json";
+        let report = place.slvrc(&format!("build {args} {net}")).ok();
+        let bytes = report["predicted_bytes_sent"].as_array().expect("bytes").iter();
+        let bytes: u64 = bytes.map(|b| b.as_u64().expect("a number")).sum();
+        (report["circuit_hash"].clone(), report["rounds"].as_u64().expect("rounds"), bytes)
+    };
+    let all = ["loopback", "lan", "wan"].map(|net| build(&format!("--net {net}")));
+    assert!(all.is_sorted_by(|a, b| a.1 >= b.1 && a.2 < b.2), "{all:?}");
+    assert!(all[0].1 > all[2].1, "{all:?}");
+    assert_eq!(build(""), all[1]);
+    assert_eq!(build("--net as_lan.toml"), all[1]);
+    assert_eq!(place.slvrc("build slvr_accuracy M=DigitsNet --net moon -o y.slvrb").status, 2);
+    // Of an artifact the protocols are chosen already; its time can be asked for on any network.
+    let times = place.slvrc("explain x.slvrb --net wan --json").ok();
+    assert_eq!(times["rounds"], all[1].1);
+    assert_eq!(times["protocols_for"], Value::Null);
+    assert_eq!(times["times"][0]["net"]["name"], "wan");
+    let source = place.slvrc("explain slvr_accuracy M=DigitsNet m=10 c=1 b=10 --net wan --json");
+    assert_eq!(source.ok()["protocols_for"], "wan");
+}
+
 /// The committees, too: of four others each has three.
 #[test]
 fn demo_prints_the_same_again() {

@@ -14,6 +14,7 @@ mod fail;
 mod fmt;
 mod lsp;
 mod memory;
+mod net;
 mod print;
 mod processes;
 mod program;
@@ -21,6 +22,7 @@ mod run;
 mod tensors;
 
 use clap::{Args, Parser, Subcommand};
+use slvrc::cost::NetProfile;
 use std::process::ExitCode;
 
 /// Checks, compiles and runs robustness checks for secure aggregation.
@@ -96,6 +98,17 @@ pub struct Target {
     /// comparison. Both are for semi-honest parties.
     #[arg(long, value_name = "FAMILY", default_value = "t2", value_parser = ["t1", "t2"])]
     pub protocols: String,
+    /// The network whose protocols are taken, the fastest ones there: `loopback`, `lan`, `wan`, or a TOML file
+    /// with `bandwidth_mbit` and `rtt_ms`. `lan` without it.
+    #[arg(long, value_name = "NAME|FILE")]
+    pub net: Option<String>,
+}
+
+impl Target {
+    /// The profile of --net.
+    pub fn profile(&self) -> anyhow::Result<Option<NetProfile>> {
+        self.net.as_deref().map(net::profile).transpose()
+    }
 }
 
 fn bytes(text: &str) -> Result<u64, String> {

@@ -5,7 +5,7 @@ use crate::fail::{Rejected, Usage};
 use anyhow::{Context, anyhow, bail};
 use slvr_runtime::circuit::{self, Circuit, artifact};
 use slvrc::certify::certificate::Certificate;
-use slvrc::cost;
+use slvrc::cost::{self, NetProfile};
 use slvrc::diagnostic::{Diagnostic, codes, near::did_you_mean};
 use slvrc::pipeline::{self, Compiled};
 use slvrc::syntax::ast::{File, FileId};
@@ -108,6 +108,7 @@ pub fn parse(target: &Target) -> anyhow::Result<(File, FileId)> {
 
 /// Parses and types the target.
 pub fn check(target: &Target, sizes: Sizes) -> anyhow::Result<Checked> {
+    let net = target.profile()?.unwrap_or_else(NetProfile::lan);
     let text = source(&target.file)?;
     let checked =
         check_text(&target.file, text, bindings(target)?, target.predicate.clone(), sizes)?;
@@ -116,7 +117,7 @@ pub fn check(target: &Target, sizes: Sizes) -> anyhow::Result<Checked> {
         ring: target.ring,
         memory: target.memory,
         speculate: !target.no_speculation,
-        dealer: pipeline::Options::default().dealer.filter(|_| target.protocols == "t2"),
+        dealer: (target.protocols == "t2").then(|| net.tuning()),
     };
     Ok(Checked { how, ..checked })
 }

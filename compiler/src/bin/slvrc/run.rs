@@ -3,7 +3,7 @@
 use crate::build::hex;
 use crate::fail::say;
 use crate::processes::{self, Processes};
-use crate::{Target, explain, program, tensors};
+use crate::{Target, program, tensors};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 use slvr_runtime::circuit::traffic::Traffic;
@@ -39,12 +39,9 @@ pub struct Run {
     /// Seconds a party waits for a message of another.
     #[arg(long, default_value_t = 600)]
     deadline: u64,
-    /// The network: `loopback`, `lan`, `wan`, or a TOML file with `bandwidth_mbit` and `rtt_ms`. With
-    /// --shape the one that is imposed; with --hosts what the report calls the one that is there.
-    #[arg(long, value_name = "PROFILE")]
-    net: Option<String>,
-    /// Takes the time of that network: every party has one line with its bandwidth in each direction
-    /// and its latency. Without it messages pass through memory.
+    /// Takes the time of the network that --net names: every party has one line with its bandwidth in
+    /// each direction and its latency. Without it messages pass through memory. With --hosts the report
+    /// calls by that name the network that is there.
     #[arg(long, requires = "net")]
     shape: bool,
     #[command(flatten)]
@@ -52,7 +49,6 @@ pub struct Run {
 }
 
 /// A network profile as a line.
-/// The line of a profile.
 pub fn line(net: &NetProfile) -> Line {
     let latency = Duration::try_from_secs_f64(net.rtt_s / 2.0).unwrap_or(Duration::MAX);
     Line { bits_per_s: net.bandwidth_bits_per_s, latency }
@@ -134,7 +130,7 @@ impl Run {
         let bar = layer_bar(circuit);
         bar.set_message(circuit.name.clone());
         let deadline = Duration::from_secs(self.deadline);
-        let net = self.net.as_deref().map(explain::profile).transpose()?;
+        let net = self.target.profile()?;
         let options = Options {
             seed: self.seed,
             shape: net.as_ref().filter(|_| self.shape).map(line),

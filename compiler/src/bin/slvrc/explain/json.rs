@@ -50,6 +50,7 @@ pub fn object(r: &Report) -> String {
             "memory_bytes_per_s": cost::MEMORY_BYTES_PER_S,
             "random_bytes_per_s": cost::PRG_BYTES_PER_S,
         },
+        "protocols_for": r.chosen_for,
         "times": times,
         "lines": r.lines,
         "steps": r.steps,

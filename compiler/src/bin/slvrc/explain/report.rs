@@ -28,6 +28,8 @@ pub struct Report {
     pub leaks: LeakReport,
     /// What is proven; nothing of an artifact.
     pub certificate: Option<Certificate>,
+    /// The network whose protocols were taken; nothing of an artifact or of family T1.
+    pub chosen_for: Option<String>,
     /// Predicted times.
     pub times: Vec<(NetProfile, Estimate)>,
 }
@@ -46,12 +48,14 @@ impl Report {
                 steps: cost::rows_by_step(&circuit, &cost, &places),
                 leaks: leaks_of_circuit(&circuit),
                 certificate: None,
+                chosen_for: None,
                 times: times(&cost, nets),
                 places,
                 cost,
                 circuit,
             });
         }
+        let net = target.profile()?.unwrap_or_else(NetProfile::lan);
         let checked = program::check(target, Sizes::Required)?;
         fail::warn(&checked.warnings, &checked.sources);
         let compiled = checked.compile()?;
@@ -68,6 +72,7 @@ impl Report {
             steps: cost::rows_by_step(&circuit, &cost, &places),
             source: source.to_string(),
             certificate: Some(certificate),
+            chosen_for: checked.how.dealer.map(|_| net.name),
             times: times(&cost, nets),
             leaks,
             places,

@@ -52,9 +52,11 @@ fn head(out: &mut String, r: &Report) {
 }
 
 fn times(out: &mut String, r: &Report) {
+    let chosen = r.chosen_for.as_ref();
+    let chosen = chosen.map_or(String::new(), |n| format!(", with the protocols for {n}"));
     let _ = writeln!(
         out,
-        "\ntime, estimated\n  {:>12}  {:>9}  {:>9}  {:>9}  {:>9}",
+        "\ntime, estimated{chosen}\n  {:>12}  {:>9}  {:>9}  {:>9}  {:>9}",
         "network", "total", "latency", "transfer", "compute"
     );
     for (net, t) in &r.times {
