@@ -6,7 +6,8 @@
 //! A product of two numbers with f fraction bits has 2 f. It is truncated back *late*: sums,
 //! biases, residuals, comparisons and signs take it as it is, so a sum of products is truncated once,
 //! a comparison not at all, and the sign of a ReLU is taken from the untruncated value, beside the
-//! truncation. A product with bits keeps the scale of its other factor, so that it is truncated after
+//! truncation. Only what is there for a maximum or minimum to choose from is truncated before: what is compared
+//! and what is chosen are then shorter, and most truncated values fit words of half the length. A product with bits keeps the scale of its other factor, so that it is truncated after
 //! it is summed. A truncation moves below whatever only copies or masks: each value is truncated once.
 //! All that only as long as the value cannot grow too large for a word with so many fraction bits
 //! ([`super::magnitudes`]). Division by a power of two raises the fraction bits and moves nothing; the next
@@ -155,6 +156,12 @@ impl Scales<'_> {
         ids.into_iter().map(|i| self.raise(i, most)).collect()
     }
 
+    /// [`Self::same`], truncated if a factor would be.
+    fn short(&mut self, ids: &[NodeId]) -> Vec<NodeId> {
+        let ids: Vec<NodeId> = ids.iter().map(|&i| self.at_most(i, FACTOR)).collect();
+        self.same(&ids)
+    }
+
     fn node(&mut self, old: &Graph, id: NodeId, args: &[NodeId]) -> NodeId {
         let Type { elem, .. } = *old.ty(id);
         let op = old.op(id).clone();
@@ -168,12 +175,19 @@ impl Scales<'_> {
                 let args = self.same(args);
                 self.add(op, &args)
             }
+            Op::Lt if chooses(old, id) => {
+                let args = self.short(args);
+                self.add(op, &args)
+            }
             Op::Lt | Op::Eq => {
                 let args = self.same(args);
                 self.add(op, &args)
             }
             Op::Select if elem != Elem::Bit => {
-                let sides = self.same(&args[1..]);
+                let sides = match chooses(old, old.arg(id, 0)) {
+                    true => self.short(&args[1..]),
+                    false => self.same(&args[1..]),
+                };
                 self.add(op, &[args[0], sides[0], sides[1]])
             }
             Op::Mul | Op::MatMul { .. } if self.bits_times(old, id, args) => self.add(op, args),
@@ -263,6 +277,49 @@ impl Scales<'_> {
         let raised = self.add(Op::Halve(bits as u32), &[product]);
         self.at_most(raised, LIMIT)
     }
+}
+
+/// Whether a comparison is there to choose the smaller or the larger of what it compares, and that is read for
+/// nothing else.
+fn chooses(g: &Graph, lt: NodeId) -> bool {
+    extremum(g, lt) && g.args(lt).iter().all(|&x| only_chosen_from(g, x))
+}
+
+/// Whether a comparison only chooses one of what it compares.
+fn extremum(g: &Graph, lt: NodeId) -> bool {
+    if *g.op(lt) != Op::Lt {
+        return false;
+    }
+    let sides = g.args(lt);
+    let of_both = |u: NodeId| {
+        let chosen = g.args(u);
+        let chosen = chosen.get(1..).unwrap_or_default();
+        *g.op(u) == Op::Select && (chosen == sides || chosen.iter().rev().eq(&sides))
+    };
+    let users = g.users(lt);
+    let opened = g.outputs.iter().any(|o| o.node == lt);
+    !opened && !users.is_empty() && users.into_iter().all(of_both)
+}
+
+/// Whether all that is read of a value, and of what it is copied from, are choices of the smaller or larger.
+fn only_chosen_from(g: &Graph, x: NodeId) -> bool {
+    match g.op(x) {
+        op if op.is_layout() => only_chosen_from(g, g.arg(x, 0)),
+        Op::Concat(_) => g.args(x).iter().all(|&part| only_chosen_from(g, part)),
+        _ => only_chosen(g, x),
+    }
+}
+
+fn only_chosen(g: &Graph, x: NodeId) -> bool {
+    let opened = g.outputs.iter().any(|o| o.node == x);
+    !opened
+        && g.users(x).into_iter().all(|u| match g.op(u) {
+            op if op.is_layout() => only_chosen(g, u),
+            Op::Concat(_) => only_chosen(g, u),
+            Op::Lt => extremum(g, u),
+            Op::Select => g.arg(u, 0) != x && extremum(g, g.arg(u, 0)),
+            _ => false,
+        })
 }
 
 /// Whether every entry is 0 or 1, or of a table also -1, and has no fraction bits.

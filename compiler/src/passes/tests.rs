@@ -328,6 +328,40 @@ reveal %10 to Server as z @0
 );
 
 snapshot!(
+    scales_truncate_before_a_maximum,
+    "scales",
+    "%0 = input 0 : secret fix[3,4] @0
+%1 = mul %0 %0 : secret fix[3,4] @0
+%2 = slice %1 axis=1 start=0 len=2 step=2 : secret fix[3,2] @0
+%3 = slice %1 axis=1 start=1 len=2 step=2 : secret fix[3,2] @0
+%4 = lt %2 %3 : secret bit[3,2] @0
+%5 = select %4 %3 %2 : secret fix[3,2] @0
+%6 = slice %5 axis=1 start=0 len=1 step=2 : secret fix[3,1] @0
+%7 = slice %5 axis=1 start=1 len=1 step=2 : secret fix[3,1] @0
+%8 = lt %6 %7 : secret bit[3,1] @0
+%9 = select %8 %7 %6 : secret fix[3,1] @0
+%10 = relu %9 : secret fix[3,1] @0
+reveal %10 to Server as y @0
+"
+);
+
+// Truncated apart from one another, a number less their maximum could be above 0.
+snapshot!(
+    scales_truncate_what_a_maximum_is_taken_from_once,
+    "scales",
+    "%0 = input 0 : secret fix[3,4] @0
+%1 = mul %0 %0 : secret fix[3,4] @0
+%2 = slice %1 axis=1 start=0 len=2 step=2 : secret fix[3,2] @0
+%3 = slice %1 axis=1 start=1 len=2 step=2 : secret fix[3,2] @0
+%4 = lt %2 %3 : secret bit[3,2] @0
+%5 = select %4 %3 %2 : secret fix[3,2] @0
+%6 = sub %2 %5 : secret fix[3,2] @0
+%7 = exp_non_positive %6 : secret fix[3,2] @0
+reveal %7 to Server as y @0
+"
+);
+
+snapshot!(
     scales_truncate_what_could_grow_too_large,
     "scales",
     "%0 = input 2 : secret fix[3] @0
