@@ -8,7 +8,7 @@ use crate::certify::ranges::Ranges;
 use crate::cost::{Cost, NetProfile};
 use crate::diagnostic::{Diagnostic, Severity, codes};
 use crate::graph::{self, Graph};
-use crate::lower::dealer::Tuning;
+use crate::lower::Protocols;
 use crate::lower::rings::Rings;
 use crate::passes::blocks::{self, Blocked};
 use crate::passes::{self, Pass};
@@ -26,8 +26,8 @@ pub struct Options {
     pub enforce: bool,
     /// One ring width for all values instead of the smallest for each.
     pub ring: Option<u32>,
-    /// Which protocols: those of the dealer-style family, chosen for this network; none for family T1.
-    pub dealer: Option<Tuning>,
+    /// Which protocols.
+    pub protocols: Protocols,
     /// The most bytes of values that a party may hold at one time: work is split into as many blocks
     /// as that takes. Without it nothing is split.
     pub memory: Option<u64>,
@@ -41,7 +41,8 @@ impl Default for Options {
     /// Enforced ranges, the smallest ring for each value, speculation.
     fn default() -> Self {
         let tuning = NetProfile::lan().tuning();
-        Options { enforce: true, ring: None, dealer: Some(tuning), memory: None, speculate: true }
+        let protocols = Protocols::Dealer(tuning);
+        Options { enforce: true, ring: None, protocols, memory: None, speculate: true }
     }
 }
 
@@ -138,7 +139,10 @@ const BYTES: f64 = 5e8;
 
 /// Nanoseconds for what the party with most of each sends and multiplies.
 fn effort(compiled: &Compiled, options: Options) -> u64 {
-    let tuning = options.dealer.unwrap_or_else(|| NetProfile::lan().tuning());
+    let tuning = match options.protocols {
+        Protocols::Dealer(tuning) => tuning,
+        _ => NetProfile::lan().tuning(),
+    };
     let cost = Cost::of(&compiled.circuit);
     let most = |x: [u64; 3]| x.into_iter().max().unwrap_or(0) as f64;
     ((most(cost.bytes) / tuning.bandwidth.min(BYTES) + most(cost.macs) / MACS) * 1e9) as u64
@@ -188,8 +192,13 @@ fn circuit(
 ) -> Result<Circuit, Vec<Diagnostic>> {
     let Blocked { graph, block } = blocks::run(graph, count);
     let ranges = Ranges::of(&graph, &guard::bounds(&graph, guards));
-    let rings = Rings::new(&graph, &ranges, options.ring, options.dealer.is_some());
-    let draft = lower::lower(&graph, &block, &ranges, &rings, guards, options.dealer)?;
+    let rings = Rings::new(
+        &graph,
+        &ranges,
+        options.ring,
+        matches!(options.protocols, Protocols::Dealer(_)),
+    );
+    let draft = lower::lower(&graph, &block, &ranges, &rings, guards, options.protocols)?;
     let ahead = options.speculate.then(|| schedule::speculative(&graph, draft.clone())).flatten();
     let waiting = schedule::schedule(&graph, draft);
     // What would need another block has no place in this one.

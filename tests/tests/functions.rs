@@ -7,13 +7,19 @@ use slvr_runtime::circuit::{Circuit, From};
 use slvr_runtime::share::encode::{Inputs, RawData, RawTensor};
 use slvr_tests::{Case, Random, compile, compile_with};
 use slvrc::graph::domain;
+use slvrc::lower::Protocols;
 use slvrc::pipeline::Options;
 
 const ULP: f64 = 1.0 / 65536.0;
 
 /// The macros of family T1 alone, on words of 64 bits.
-const MACROS: Options =
-    Options { enforce: false, ring: Some(64), dealer: None, memory: None, speculate: false };
+const MACROS: Options = Options {
+    enforce: false,
+    ring: Some(64),
+    protocols: Protocols::Symmetric,
+    memory: None,
+    speculate: false,
+};
 
 /// The reals that the ring holds for these.
 fn encoded(x: &[f64]) -> Vec<f64> {
@@ -137,7 +143,7 @@ fn exponential() {
     let top = f64::from(domain::EXP_TOP) * std::f64::consts::LN_2;
     let beyond = [top + 0.01, top - 0.01, 13.86, 16.0, 40.0, 1e6, 2e9, -2e9];
     let x = numbers(1, 300, &[&edges[..], &beyond].concat(), |r| r.between(-14.0, 14.0));
-    function("exp", &x, domain::exp, |_, y| 1.5 * ULP + y * 1e-9, 10);
+    function("exp", &x, domain::exp, |_, y| 1.5 * ULP + y * 1e-9, 7);
 }
 
 #[test]
@@ -545,19 +551,19 @@ predicate B[n]() {
 /// element where every element has its own.
 #[test]
 fn rounds_and_bits() {
-    const N: usize = 1920;
+    const N: usize = 3840;
     let table = [
-        ("exp(s)", "exp", 10, Some(2686)),
+        ("exp(s)", "exp", 8, Some(2218)),
         ("recip(s)", "recip", 33, Some(7065)),
         ("sqrt(s)", "sqrt", 34, Some(8825)),
         ("log(s)", "log", 31, Some(8569)),
         ("s / s", "abs", 35, Some(7945)),
-        ("abs(s)", "abs", 10, Some(863)),
-        ("max([s[i] for i in 10])", "max", 14, None),
-        ("max([s[i] for i in 17])", "max", 23, None),
-        ("[s[i] for i in 10] |> argmax", "argmax", 14, None),
-        ("[s[i] for i in 10] |> sort", "sort", 16, None),
-        ("[s[i] for i in 10] |> softmax |> max", "max, softmax", 53, None),
+        ("abs(s)", "abs", 8, Some(629)),
+        ("max([s[i] for i in 10])", "max", 11, None),
+        ("max([s[i] for i in 17])", "max", 17, None),
+        ("[s[i] for i in 10] |> argmax", "argmax", 11, None),
+        ("[s[i] for i in 10] |> sort", "sort", 11, None),
+        ("[s[i] for i in 10] |> softmax |> max", "max, softmax", 47, None),
     ];
     for (expression, names, rounds, bits) in table {
         let text = format!(
@@ -585,7 +591,11 @@ fn rounds_and_bits() {
 fn rounds_of_the_dealer_style_family() {
     const N: usize = 30;
     let net = slvrc::cost::NetProfile::wan();
-    let options = Options { enforce: false, dealer: Some(net.tuning()), ..Options::default() };
+    let options = Options {
+        enforce: false,
+        protocols: Protocols::Dealer(net.tuning()),
+        ..Options::default()
+    };
     // The dealing, the signs, the winners, whose choice is opened; or differences with it, their signs with the
     // exponentials, the sum, the reciprocal.
     for (expression, names, rounds) in

@@ -10,6 +10,7 @@ use slvr_runtime::circuit::traffic::Traffic;
 use slvr_tests::generate::{Generated, program};
 use slvr_tests::{coarse_inputs, compile_with};
 use slvrc::graph::text as graph_text;
+use slvrc::lower::Protocols;
 use slvrc::lower::dealer::Tuning;
 use slvrc::pipeline::Options;
 
@@ -63,13 +64,11 @@ fn agree(choices: &[u8], seed: u64, how: Options) {
     assert_eq!(once, twice, "{}", why("format"));
 }
 
-/// Both families of protocols: the dealer-style one for fewest rounds, that for fewest bits, and T1.
-fn families() -> [Options; 3] {
-    let tuned = |latency, bandwidth| Options {
-        dealer: Some(Tuning { latency, bandwidth }),
-        ..Options::default()
-    };
-    [tuned(0.01, 1e12), tuned(0.0, 1e6), Options { dealer: None, ..Options::default() }]
+/// The families of protocols: the dealer-style one for fewest rounds, that for fewest bits, T1, and its baseline.
+fn families() -> [Options; 4] {
+    let with = |protocols| Options { protocols, ..Options::default() };
+    let tuned = |latency, bandwidth| with(Protocols::Dealer(Tuning { latency, bandwidth }));
+    [tuned(0.01, 1e12), tuned(0.0, 1e6), with(Protocols::Symmetric), with(Protocols::Simple)]
 }
 
 /// `SLVR_PROGRAMS` of them, or `few`.
@@ -100,6 +99,11 @@ fn random_programs_of_fewest_bits_agree() {
 #[test]
 fn random_programs_of_family_t1_agree() {
     random_programs_agree(100, families()[2]);
+}
+
+#[test]
+fn random_programs_of_the_baseline_agree() {
+    random_programs_agree(30, families()[3]);
 }
 
 /// The string of no choices, and some that once mattered.

@@ -7,6 +7,7 @@ use slvr_runtime::circuit::{Circuit, Encoding};
 use slvr_runtime::party::session::{self, Options, Report, run_outcome};
 use slvr_runtime::share::encode::{Inputs, RawData};
 use slvr_tests::{Case, compile_with, distance, predicate, random_inputs, sizes};
+use slvrc::lower::Protocols;
 use slvrc::pipeline;
 use slvrc::syntax::embedded::PREDICATES;
 
@@ -19,7 +20,7 @@ fn compile(name: &str, sizes: &[(&str, &str)], how: pipeline::Options) -> [Case;
 /// Both families.
 fn families() -> [pipeline::Options; 2] {
     let default = pipeline::Options::default();
-    [default, pipeline::Options { dealer: None, ..default }]
+    [default, pipeline::Options { protocols: Protocols::Symmetric, ..default }]
 }
 
 fn run(case: &Case, inputs: &Inputs, seed: u64) -> Report {

@@ -287,7 +287,7 @@ impl Plan {
 }
 
 /// So many parts of n, the first as large as any.
-fn even(n: u32, parts: u32) -> Vec<u32> {
+pub(super) fn even(n: u32, parts: u32) -> Vec<u32> {
     (0..parts).map(|i| n / parts + u32::from(i < n % parts)).collect()
 }
 

@@ -15,6 +15,8 @@ pub struct Emit {
     pub consts: Vec<Const>,
     /// Where the next instructions come from.
     pub site: u32,
+    /// Comparisons of family T1 as trees that begin at bits, without leaves: a baseline.
+    pub simple: bool,
     /// Masks so far.
     masks: u32,
     /// Looked up, never iterated: order does not depend on it.

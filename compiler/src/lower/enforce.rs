@@ -12,9 +12,9 @@
 //!
 //! | macro | rounds | bits in all | wrong |
 //! |---|---|---|---|
-//! | [`one_hot`], c classes | 3 + ceil(log2 w), tree over labels | 24 for each class, 4 w - 3 for each label | never |
-//! | [`in_range`] | 8, tree over 2 n | 1214 for each element | never |
-//! | [`short`], N tests | 9 with the coin, tree over 2 N | 1214 for each test | see [`crate::certify::projection`] |
+//! | [`one_hot`], c classes | 4, tree over labels | 24 for each class, 2^w + 1 for each label | never |
+//! | [`in_range`] | 6, tree over 2 n | 746 for each element | never |
+//! | [`short`], N tests | 7 with the coin, tree over 2 N | 746 for each test | see [`crate::certify::projection`] |
 //! | [`and_all`] | ceil(log2 n), at most 8 | 3 (n - 1), or 3 k n with k = 8, 16 or 32 | never |
 //! | [`lift`], k' bits to k, less s | 2 | k + 3 r, r the ring of k - k' + s bits | never |
 //! | [`admit`] | 1 | 3 | never |
@@ -119,8 +119,8 @@ pub fn short(e: &mut Emit, x: ValueId, coin: ValueId, tests: u64, bound: u128) -
 const FEW: u64 = 64;
 
 /// And of every row: `Rep B1[m, n]` -> `Rep B1[m]`. A tree of ceil(log2 n) rounds; of more than 64 bits
-/// the zeros are counted, in 3 + ceil(log2 w) rounds with w = ceil(log2 (n + 1)): 7 rounds for up to
-/// 65535 bits.
+/// the zeros are counted, in 4 + ceil(log2 (w / 8)) rounds with w = ceil(log2 (n + 1)): 5 rounds for up to
+/// 65535 bits, of few rows.
 pub fn and_all(e: &mut Emit, bits: ValueId) -> ValueId {
     let (m, n) = match e.ty(bits).shape[..] {
         [m, n] => (m, n),

@@ -20,8 +20,8 @@
 //!
 //! | macro | T | ring | rounds | bits in all | error |
 //! |---|---|---|---|---|---|
-//! | [`non_positive`] | 16 | 64 | 10 | 512, a sign, an injection (256) | 1.5 ulp |
-//! | [`any`] | 32 | 128 | 10 | 1024, two signs, an injection, a bit to word | 1.5 ulp, and 2^-30 relative |
+//! | [`non_positive`] | 16 | 64 | 8 | 512, a sign, an injection (256) | 1.5 ulp |
+//! | [`any`] | 32 | 128 | 9 | 1024, two signs, an injection, a bit to word | 1.5 ulp, and 2^-30 relative |
 //!
 //! The error also has half a unit of what is cut below -12. Public operands: local.
 //!

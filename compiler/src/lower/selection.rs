@@ -8,10 +8,11 @@
 //! |---|---|---|
 //! | [`to_word`] | 2 | 3 k |
 //! | [`inject`] | 2 | 4 k |
+//! | [`negative_word`], w bits | 2 | 2^w k (deal; twice that with a factor) + 2 k (xchg) |
 //!
 //! **Simulation.** Every message is a `deal` or an `xchg`, uniform to its receiver; nothing is opened.
 
-use super::{Emit, comparison};
+use super::{Emit, comparison, dealer, few};
 use slvr_runtime::circuit::{Dom, Hold, Op, Type, ValueId};
 use slvr_runtime::ring::low_mask;
 
@@ -97,8 +98,9 @@ pub(super) fn beyond(e: &mut Emit, label: ValueId, n: u64, classes: u64, k: u32)
 /// 1 where the first largest entry of z along the last axis is the one that the one-hot label
 /// marks: z_y >= z_j for every j, and strictly for j < y. With g_j = 1 where y > j, which is linear
 /// in the label, that is z_y - z_j - g_j >= 0 in raw words: one inner product, C comparisons beside one another, and
-/// a tree of ands. No index is formed. `width` bits hold every margin.
-pub fn hit(e: &mut Emit, z: ValueId, label: ValueId, width: u32) -> ValueId {
+/// a tree of ands, or, of few classes and elements, a table of all their bits. No index is formed. `width` bits
+/// hold every margin. The result is a bit, or a word of Z_2^k.
+pub fn hit(e: &mut Emit, z: ValueId, label: ValueId, width: u32, word: Option<u32>) -> ValueId {
     let k = e.ty(z).bits();
     let shape = e.ty(z).shape.clone();
     let classes = shape.last().copied().unwrap_or(1);
@@ -115,11 +117,67 @@ pub fn hit(e: &mut Emit, z: ValueId, label: ValueId, width: u32) -> ValueId {
     let others = e.add(Op::Reshape(z, vec![n, classes]));
     let margin = e.add(Op::Sub(own, others));
     let margin = e.add(Op::Sub(margin, beyond));
+    let secret = e.ty(margin).hold != Hold::Public;
+    if secret && few_entries(e, classes, n, word.unwrap_or(1)) {
+        let worse = comparison::negative(e, margin, width);
+        let good = e.add(Op::Not(worse));
+        let good = dealer::split(e, good, 1);
+        let good = dealer::to_planes(e, &good);
+        let all = few::all_ones(classes as u32);
+        let hit = dealer::lookup(e, &good, &all, word);
+        let hit = e.add(Op::Xchg(hit.add2));
+        return e.add(Op::Reshape(hit, outer));
+    }
     // Classes first, as the tree takes them.
     let margin = e.add(Op::Transpose(margin, vec![1, 0]));
     let worse = comparison::negative(e, margin, width);
     let good = e.add(Op::Not(worse));
     let good = and_rows(e, good);
     debug_assert_eq!(*e.ty(good), Type::new(e.ty(good).hold, Dom::Bits(1), vec![1, n]));
-    e.add(Op::Reshape(good, outer))
+    let good = e.add(Op::Reshape(good, outer));
+    match word {
+        Some(k) => to_word(e, good, k),
+        None => good,
+    }
+}
+
+/// 1 where x < 0, for |x| < 2^(w-1), as a word of Z_2^k in one step, where tables of 2^w words are few; times
+/// a word y = a + b, if there is one: the owner deals its table times a, too.
+pub fn negative_word(
+    e: &mut Emit,
+    x: ValueId,
+    w: u32,
+    k: u32,
+    times: Option<ValueId>,
+) -> Option<ValueId> {
+    if e.ty(x).hold == Hold::Public || !few_entries(e, w.into(), e.ty(x).elements(), k) {
+        return None;
+    }
+    let ring = super::truncation::ring_for(w);
+    let x = if ring < e.ty(x).bits() { e.add(Op::Narrow(x, ring)) } else { x };
+    let x = dealer::split(e, x, 1);
+    let data = (0..1u128 << w).map(|v| v >> (w - 1)).collect();
+    let table = e.constant(false, k, &[1 << w], data);
+    let own = e.add(Op::Table { x: x.own, table });
+    let entry = |e: &mut Emit, own| {
+        let table = e.add(Op::Deal(own));
+        e.add(Op::Entry { table, index: x.dup })
+    };
+    let chosen = entry(e, own);
+    let Some(y) = times else { return Some(e.add(Op::Xchg(chosen))) };
+    let y = dealer::split(e, y, 1);
+    let column = [&e.ty(y.own).shape[..], &[1]].concat();
+    let a = e.add(Op::Reshape(y.own, column));
+    let with_a = e.add(Op::Mul(own, a));
+    let with_a = entry(e, with_a);
+    let with_b = e.add(Op::Mul(chosen, y.dup));
+    let sum = e.add(Op::Add(with_a, with_b));
+    Some(e.add(Op::Xchg(sum)))
+}
+
+/// Whether tables of 2^bits entries of so many bits, one for each element, are small beside the rounds that
+/// they save: at most half a megabyte.
+fn few_entries(e: &Emit, bits: u64, elements: u64, entry: u32) -> bool {
+    let small = (2..=few::MOST_BITS as u64).contains(&bits);
+    !e.simple && small && (u64::from(entry) << bits).saturating_mul(elements) <= comparison::FEW
 }

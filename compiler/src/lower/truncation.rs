@@ -61,6 +61,17 @@ pub fn exact(e: &mut Emit, x: ValueId, f: u32) -> ValueId {
     e.add(Op::Offset(sum, constant))
 }
 
+/// What one party and what the other two know of the result of [`exact`], right modulo 2^(k-f): what is above
+/// needs the wrap, and two rounds. Local.
+pub fn low(e: &mut Emit, x: ValueId, f: u32) -> (ValueId, ValueId) {
+    let k = e.ty(x).bits();
+    let (a, b) = (e.add(Op::Own(x)), e.add(Op::Dup(x)));
+    let b = e.add(Op::Offset(b, (1 << (k - 2)) + (1 << f) - 1));
+    let (a, b) = (e.add(Op::Shr(a, f)), e.add(Op::Shr(b, f)));
+    let minus = 0u128.wrapping_sub(1 << (k - 2 - f)) & low_mask(k);
+    (a, e.add(Op::Offset(b, minus)))
+}
+
 /// Complement of the top bit as a word.
 fn not_top(e: &mut Emit, x: ValueId, k: u32, ring: u32) -> ValueId {
     let top = e.add(Op::ToBits { x, lo: k - 1, w: 1 });

@@ -15,6 +15,8 @@ pub const FRACTION: u32 = 16;
 pub enum Family {
     /// T1.
     Symmetric,
+    /// T1 with comparisons that begin at bits: the baseline.
+    Simple,
     /// T2, chosen for a network.
     Dealer(Tuning),
 }
@@ -46,8 +48,10 @@ pub struct Macro {
     pub emit: fn(&mut Emit, [ValueId; 3], Family, u32) -> Result,
     /// Whether a result is right.
     pub right: fn(Given, u64) -> bool,
-    /// Rounds and bits in all that docs/src/protocols.md states for T1, and for T2 the design.
+    /// Rounds and bits in all that docs/src/protocols.md states for T1's baseline.
     pub symmetric: &'static str,
+    /// The same for T1, if its comparisons differ.
+    pub leaves: Option<&'static str>,
     /// The same for T2; of comparisons what the design derived, before leaves and trees were searched.
     pub dealer: &'static str,
 }
@@ -58,18 +62,19 @@ pub const MACROS: [Macro; 8] = [
         name: "product",
         magnitude: 62,
         emit: |e, [x, y, _], family, groups| match family {
-            Family::Symmetric => Result::Rep(e.multiply(x, y)),
+            Family::Symmetric | Family::Simple => Result::Rep(e.multiply(x, y)),
             Family::Dealer(_) => Result::Split(multiplied(e, x, y, groups)),
         },
         right: |g, z| z == (g.x as u64).wrapping_mul(g.y as u64),
         symmetric: "1, 192",
+        leaves: None,
         dealer: "1, 128",
     },
     Macro {
         name: "truncation",
         magnitude: 61,
         emit: |e, [x, _, _], family, groups| match family {
-            Family::Symmetric => Result::Rep(truncation::exact(e, x, FRACTION)),
+            Family::Symmetric | Family::Simple => Result::Rep(truncation::exact(e, x, FRACTION)),
             Family::Dealer(_) => {
                 let x = dealer::split(e, x, groups);
                 Result::Split(dealer::truncate(e, &x, FRACTION, 64).whole)
@@ -77,13 +82,14 @@ pub const MACROS: [Macro; 8] = [
         },
         right: |g, z| is_truncated(g.x, z),
         symmetric: "2, 112",
+        leaves: None,
         dealer: "2, 48",
     },
     Macro {
         name: "product, truncation",
         magnitude: 30,
         emit: |e, [x, y, _], family, groups| match family {
-            Family::Symmetric => {
+            Family::Symmetric | Family::Simple => {
                 let z = e.multiply(x, y);
                 Result::Rep(truncation::exact(e, z, FRACTION))
             }
@@ -94,6 +100,7 @@ pub const MACROS: [Macro; 8] = [
         },
         right: |g, z| is_truncated(g.x * g.y, z),
         symmetric: "3, 304",
+        leaves: None,
         dealer: "2, 176",
     },
     Macro {
@@ -102,7 +109,7 @@ pub const MACROS: [Macro; 8] = [
         emit: |e, [x, y, _], family, groups| {
             let d = e.add(Op::Sub(x, y));
             match family {
-                Family::Symmetric => Result::Rep(comparison::negative(e, d, 64)),
+                Family::Symmetric | Family::Simple => Result::Rep(comparison::negative(e, d, 64)),
                 Family::Dealer(tuning) => {
                     let d = dealer::split(e, d, groups);
                     let negative = dealer::negative(e, &d, 64, tuning);
@@ -112,6 +119,7 @@ pub const MACROS: [Macro; 8] = [
         },
         right: |g, z| z == u64::from(g.x < g.y),
         symmetric: "8, 607",
+        leaves: Some("6, 402"),
         dealer: "4, 396 or 5, 315",
     },
     Macro {
@@ -120,7 +128,7 @@ pub const MACROS: [Macro; 8] = [
         emit: |e, [x, y, _], family, groups| {
             let d = e.add(Op::Sub(x, y));
             match family {
-                Family::Symmetric => Result::Rep(comparison::negative(e, d, 25)),
+                Family::Symmetric | Family::Simple => Result::Rep(comparison::negative(e, d, 25)),
                 Family::Dealer(tuning) => {
                     let d = dealer::split(e, d, groups);
                     let negative = dealer::negative(e, &d, 25, tuning);
@@ -130,13 +138,14 @@ pub const MACROS: [Macro; 8] = [
         },
         right: |g, z| z == u64::from(g.x < g.y),
         symmetric: "7, 220",
+        leaves: Some("5, 144"),
         dealer: "3, 195 or 4, 111",
     },
     Macro {
         name: "product, truncation, ReLU on 25 bits",
         magnitude: 12,
         emit: |e, [x, y, _], family, groups| match family {
-            Family::Symmetric => {
+            Family::Symmetric | Family::Simple => {
                 let z = e.multiply(x, y);
                 let negative = comparison::negative(e, z, 25);
                 let keep = e.add(Op::Not(negative));
@@ -155,13 +164,14 @@ pub const MACROS: [Macro; 8] = [
         },
         right: |g, z| if g.x * g.y < 0 { z == 0 } else { is_truncated(g.x * g.y, z) },
         symmetric: "10, 780",
+        leaves: Some("8, 704"),
         dealer: "4, 675",
     },
     Macro {
         name: "bit to word",
         magnitude: 62,
         emit: |e, [_, _, c], family, groups| match family {
-            Family::Symmetric => Result::Rep(selection::to_word(e, c, 64)),
+            Family::Symmetric | Family::Simple => Result::Rep(selection::to_word(e, c, 64)),
             Family::Dealer(_) => {
                 let c = dealer::split(e, c, groups);
                 let word = dealer::to_word(e, &c, 64);
@@ -170,13 +180,14 @@ pub const MACROS: [Macro; 8] = [
         },
         right: |g, z| z == u64::from(g.c),
         symmetric: "2, 192",
+        leaves: None,
         dealer: "2, 192",
     },
     Macro {
         name: "bit injection",
         magnitude: 62,
         emit: |e, [x, _, c], family, groups| match family {
-            Family::Symmetric => Result::Rep(selection::inject(e, c, x)),
+            Family::Symmetric | Family::Simple => Result::Rep(selection::inject(e, c, x)),
             Family::Dealer(_) => {
                 let (c, x) = (dealer::split(e, c, groups), dealer::split(e, x, groups));
                 let chosen = dealer::inject(e, &c, &x);
@@ -185,6 +196,7 @@ pub const MACROS: [Macro; 8] = [
         },
         right: |g, z| z == if g.c { g.x as u64 } else { 0 },
         symmetric: "2, 256",
+        leaves: None,
         dealer: "2, 256",
     },
 ];
@@ -206,6 +218,7 @@ fn is_truncated(x: i64, z: u64) -> bool {
 /// A circuit of one macro over n elements, with inputs x, y, c.
 pub fn circuit(of: &Macro, n: u64, family: Family, groups: u32) -> (Circuit, Result) {
     let mut e = Emit::default();
+    e.simple = matches!(family, Family::Simple);
     let doms = [Dom::Ring(64), Dom::Ring(64), Dom::Bits(1)];
     let values = doms.map(|dom| e.input(true, dom, vec![1, n]));
     let result = (of.emit)(&mut e, values, family, groups);

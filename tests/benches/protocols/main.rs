@@ -61,7 +61,13 @@ fn main() {
 
 /// The families of a macro: T1, T2 for a local and a wide network, and with comparisons of fewest bits.
 fn families(of: &Macro) -> Vec<(String, Family)> {
-    let mut all = vec![("T1".to_string(), Family::Symmetric)];
+    let mut all = match of.leaves {
+        Some(_) => {
+            let simple = ("T1, simple".to_string(), Family::Simple);
+            vec![simple, ("T1".to_string(), Family::Symmetric)]
+        }
+        None => vec![("T1".to_string(), Family::Symmetric)],
+    };
     let width = of.name.split(' ').rev().nth(1).and_then(|w| w.parse::<u32>().ok());
     let Some(width) = width else {
         all.push(("T2".into(), Family::Dealer(NetProfile::lan().tuning())));
@@ -94,7 +100,11 @@ fn measure(of: &Macro, n: u64, profile: bool) {
             assert!((of.right)(*given, z), "{}, {label}: element {i}", of.name);
         }
         assert_eq!(done.bytes, Traffic::of(&circuit).bytes, "predicted = counted");
-        let stated = if label == "T1" { of.symmetric } else { of.dealer };
+        let stated = match family {
+            Family::Simple => of.symmetric,
+            Family::Symmetric => of.leaves.unwrap_or(of.symmetric),
+            Family::Dealer(_) => of.dealer,
+        };
         rows.push(Row { circuit, label, stated, wall: vec![], cpu: vec![] });
     }
     for _ in 0..RUNS {

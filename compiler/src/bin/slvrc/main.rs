@@ -94,9 +94,10 @@ pub struct Target {
     /// no part of a run is repeated if a client fails.
     #[arg(long)]
     pub no_speculation: bool,
-    /// The family of protocols: t2 (a dealer for each shard, fewer rounds and bytes) or t1 (symmetric): for
-    /// comparison. Both are for semi-honest parties.
-    #[arg(long, value_name = "FAMILY", default_value = "t2", value_parser = ["t1", "t2"])]
+    /// The family of protocols: t2 (a dealer for each shard, fewer rounds and bytes), t1 (symmetric), or
+    /// t1-simple (symmetric, with carry trees that begin at bits), for comparison. All are for semi-honest
+    /// parties.
+    #[arg(long, value_name = "FAMILY", default_value = "t2", value_parser = ["t1", "t1-simple", "t2"])]
     pub protocols: String,
     /// The network whose protocols are taken, the fastest ones there: `loopback`, `lan`, `wan`, or a TOML file
     /// with `bandwidth_mbit` and `rtt_ms`. `lan` without it.

@@ -7,6 +7,7 @@ use slvr_runtime::circuit::{self, Circuit, artifact};
 use slvrc::certify::certificate::Certificate;
 use slvrc::cost::{self, NetProfile};
 use slvrc::diagnostic::{Diagnostic, codes, near::did_you_mean};
+use slvrc::lower::Protocols;
 use slvrc::pipeline::{self, Compiled};
 use slvrc::syntax::ast::{File, FileId};
 use slvrc::syntax::{self, LoadError, Sources};
@@ -117,7 +118,11 @@ pub fn check(target: &Target, sizes: Sizes) -> anyhow::Result<Checked> {
         ring: target.ring,
         memory: target.memory,
         speculate: !target.no_speculation,
-        dealer: (target.protocols == "t2").then(|| net.tuning()),
+        protocols: match target.protocols.as_str() {
+            "t1" => Protocols::Symmetric,
+            "t1-simple" => Protocols::Simple,
+            _ => Protocols::Dealer(net.tuning()),
+        },
     };
     Ok(Checked { how, ..checked })
 }

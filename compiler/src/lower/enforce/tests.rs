@@ -403,7 +403,7 @@ fn what_is_not_admitted_becomes_zeros() {
     assert_eq!(made.words, [0, 0, 0, 0, 1, 0]);
 }
 
-/// The table of the module. 192 elements fill the three shards evenly.
+/// The table of the module, for so many elements that leaves have 4 bits. They fill the three shards evenly.
 #[test]
 fn costs_are_as_documented() {
     let cost = |dom, shape: &[u64], test: &dyn Fn(&mut Emit, ValueId) -> Answer| {
@@ -413,23 +413,23 @@ fn costs_are_as_documented() {
     };
     let bits = |e: &mut Emit, valid| Answer::Bits(admit(e, valid));
     // The conjunction of both signs, and the opening.
-    let got = cost(Dom::Ring(64), &[192, 1], &|e, x| {
+    let got = cost(Dom::Ring(64), &[3072, 1], &|e, x| {
         let valid = in_range(e, x, 0, 9);
         bits(e, valid)
     });
-    assert_eq!(got, (8 + 1 + 1, 192 * (1214 + 3 + 3)));
-    let got = cost(Dom::Ring(64), &[192, 5], &|e, x| {
+    assert_eq!(got, (6 + 1 + 1, 3072 * (746 + 3 + 3)));
+    let got = cost(Dom::Ring(64), &[3072, 5], &|e, x| {
         let coin = e.coin();
         let valid = short(e, x, coin, 2, 9);
         bits(e, valid)
     });
-    assert_eq!(got, (9 + 2 + 1, 192 * (2 * 1214 + 3 * 3 + 3) + 3 * 128));
-    let got = cost(Dom::Bits(1), &[192, 10], &|e, x| {
+    assert_eq!(got, (7 + 2 + 1, 3072 * (2 * 746 + 3 * 3 + 3) + 3 * 128));
+    let got = cost(Dom::Bits(1), &[3072, 10], &|e, x| {
         let valid = one_hot(e, x);
         bits(e, valid)
     });
-    assert_eq!(got, (3 + 2 + 1, 192 * (10 * 24 + 4 * 4 - 3 + 3)));
+    assert_eq!(got, (2 + 2 + 1, 3072 * (10 * 24 + 15 + 2 + 3)));
     // An opening to the receiver of 128 bits by each.
-    let got = cost(Dom::Ring(64), &[192, 1], &|e, x| Answer::Words(lift(e, x, 0, 128)));
-    assert_eq!(got, (2 + 1, 192 * (192 + 64 + 64 + 3 * 128)));
+    let got = cost(Dom::Ring(64), &[3072, 1], &|e, x| Answer::Words(lift(e, x, 0, 128)));
+    assert_eq!(got, (2 + 1, 3072 * (192 + 64 + 64 + 3 * 128)));
 }

@@ -38,7 +38,7 @@ impl Lowering<'_> {
     /// Of a gate's value and condition the one whose sign is cheaper. A truncated value has the sign of what
     /// was truncated or is 0, so it is kept by its own sign exactly where it is kept by the other's; at an
     /// edge both are at it. Its low bits are there as early, and they are fewer.
-    pub(super) fn signed(&self, v: NodeId, s: NodeId) -> NodeId {
+    pub(in crate::lower) fn signed(&self, v: NodeId, s: NodeId) -> NodeId {
         let truncated = matches!(self.graph.op(v), Op::Trunc(_)) && self.graph.arg(v, 0) == s;
         if truncated { v } else { s }
     }

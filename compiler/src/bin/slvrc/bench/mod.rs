@@ -55,7 +55,7 @@ pub struct Bench {
     /// Runs of each row, of which the median counts. 0 only predicts.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(0..=1000))]
     repeats: u64,
-    /// Also builds each row with one 128-bit ring for all values, as in the paper's implementation, and
+    /// Also builds each row with symmetric protocols and simple carry trees (`--protocols t1-simple`), and
     /// runs it in turns.
     #[arg(long)]
     baseline: bool,

@@ -3,6 +3,7 @@
 use super::peers::{self, Figure};
 use slvr_runtime::circuit::Circuit;
 use slvrc::cost::NetProfile;
+use slvrc::lower::Protocols;
 use slvrc::pipeline;
 use slvrc::syntax::{LoadError, Sources, embedded};
 use slvrc::types;
@@ -75,7 +76,7 @@ impl Job {
 pub enum Build {
     /// As `slvrc run` builds it.
     Product,
-    /// One ring of 128 bits for all values, as in the paper's implementation.
+    /// With symmetric protocols and simple carry trees, as general frameworks have them.
     Baseline,
 }
 
@@ -138,7 +139,10 @@ impl Row {
             // that is out of range.
             enforce: self.job != Job::TopK,
             ring: None,
-            dealer: (build == Build::Product).then(|| net.tuning()),
+            protocols: match build {
+                Build::Product => Protocols::Dealer(net.tuning()),
+                _ => Protocols::Simple,
+            },
             memory: Some(MEMORY),
             speculate: true,
         }

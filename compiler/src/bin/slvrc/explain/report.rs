@@ -7,6 +7,7 @@ use slvr_runtime::circuit::Circuit;
 use slvrc::certify::certificate::Certificate;
 use slvrc::certify::leaks::{LeakReport, leaks, leaks_of_circuit};
 use slvrc::cost::{self, Cost, Estimate, LineRow, NetProfile};
+use slvrc::lower::Protocols;
 
 /// See the module.
 pub struct Report {
@@ -72,7 +73,7 @@ impl Report {
             steps: cost::rows_by_step(&circuit, &cost, &places),
             source: source.to_string(),
             certificate: Some(certificate),
-            chosen_for: checked.how.dealer.map(|_| net.name),
+            chosen_for: matches!(checked.how.protocols, Protocols::Dealer(_)).then_some(net.name),
             times: times(&cost, nets),
             leaks,
             places,
