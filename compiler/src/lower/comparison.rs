@@ -4,7 +4,7 @@
 //! the other two. The top bit of the sum is a_top + b_top + carry; a_top is shared (`input`). For the carry of the
 //! low n = w - 1 bits the owner deals the thermometer code of each block of a, the others pick by their block of
 //! b whether it generates and propagates a carry, exchange these bits, and a tree of valency two joins the
-//! blocks: 2 rounds, and one for each level. Blocks have 4 bits, or up to 8 where elements are few ([`leaves`]).
+//! blocks: 2 rounds, and one for each level. Blocks have 4 bits, or up to 8 where elements are few.
 //! w = 64: 6 rounds.
 //!
 //! *Simple*: the baseline ([`Emit::simple`]). The bits of a are shared in one round, those of b in none, and the
