@@ -218,6 +218,11 @@ pub struct Job {
 }
 
 impl Job {
+    /// What it will evaluate.
+    pub fn circuit(&self) -> &Circuit {
+        &self.circuit
+    }
+
     /// Reads the circuit and expands the uploads.
     ///
     /// # Errors

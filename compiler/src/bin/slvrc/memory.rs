@@ -35,6 +35,18 @@ pub fn expect(bytes: u64) {
     unsafe { sys::mi_option_set(PURGE_DELAY, if large { KEPT } else { -1 }) }
 }
 
+/// Gets that many bytes and half as many for what is on its way between parties, so that the system clears their
+/// pages now and not in the course of a run, which takes longer than its arithmetic. Not if they are much of
+/// what is there.
+pub fn ready(bytes: u64) {
+    let wanted = bytes.saturating_add(bytes / 2);
+    if free().is_some_and(|free| wanted < free / 4) {
+        let Ok(wanted) = usize::try_from(wanted) else { return };
+        // Kept by the allocator when it is freed, see `tune`.
+        std::hint::black_box(vec![1u8; wanted]);
+    }
+}
+
 /// Bytes of memory that a program can have now; `None` where the system does not say.
 pub fn free() -> Option<u64> {
     let mut system = sysinfo::System::new();

@@ -292,6 +292,8 @@ fn prepare(
     });
     let link = Tcp::connect(me, listener, &addresses, identity.as_ref(), patience)?;
     let job = Job::new(setup)?;
+    // The others are doing the same: nobody waits for this later, round by round.
+    crate::memory::ready(slvrc::cost::peak_memory(job.circuit())[me]);
     remote::write(output, &Said::Ready)?;
     let () = remote::read(input).context("it was not started")?;
     Ok((job, link))
