@@ -259,7 +259,7 @@ impl Plan {
     /// The plan of fewest bits with at most so many levels, `None` if there is none.
     fn with_levels(n: u32, most: u32) -> Option<Plan> {
         let plans = (n.div_ceil(MAX_BLOCK)..=n).filter_map(|leaves| {
-            let (levels, dealt, opened) = tree(leaves, most)?;
+            let (levels, (dealt, opened)) = tree(Joined::Carry, leaves, 1, most)?;
             let blocks = even(n, leaves);
             let table = u64::from(thermometer_planes(&blocks));
             Some(Plan { blocks, levels, dealt: table + dealt, opened })
@@ -291,42 +291,70 @@ pub(super) fn even(n: u32, parts: u32) -> Vec<u32> {
     (0..parts).map(|i| n / parts + u32::from(i < n % parts)).collect()
 }
 
-/// Levels of a tree from the leaves, dealt bits, opened bits.
-type Tree = (Vec<Vec<u32>>, u64, u64);
+/// Bits of the dealer and of each other.
+type Bits = (u64, u64);
 
-/// The levels above so many leaves, dealt and opened bits: fewest bits with at most so many levels.
-fn tree(nodes: u32, most: u32) -> Option<Tree> {
-    thread_local! {
-        /// Few trees are asked for often: every comparison of a program asks for the same ones.
-        static KNOWN: RefCell<BTreeMap<(u32, u32), Option<Tree>>> = const { RefCell::new(BTreeMap::new()) };
-    }
-    if let Some(known) = KNOWN.with_borrow(|known| known.get(&(nodes, most)).cloned()) {
-        return known;
-    }
-    let found = best_tree(nodes, most);
-    KNOWN.with_borrow_mut(|known| known.insert((nodes, most), found.clone()));
-    found
+fn total((dealt, opened): Bits) -> u64 {
+    dealt + 2 * opened
 }
 
-fn best_tree(nodes: u32, most: u32) -> Option<Tree> {
-    if nodes <= 1 {
-        return Some((Vec::new(), 0, 0));
+/// Nodes that become one, level by level, and bits; none if there is no such tree.
+type Tree = Option<(Vec<Vec<u32>>, Bits)>;
+
+/// What the nodes of a level are joined to.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Joined {
+    /// Their carry.
+    Carry,
+    /// Their carry, of nodes above others, and whether all are zero.
+    CarryAndZero,
+}
+
+impl Joined {
+    /// Bits of a level of groups of these sizes; none if a group is too large.
+    fn bits(self, sizes: &[u32]) -> Option<Bits> {
+        let of = |fan: Fan| {
+            fan.is_valid().then(|| (u64::from(fan.monomials()), u64::from(fan.inputs())))
+        };
+        match self {
+            Joined::Carry => of(Fan::Carry(sizes.to_vec())),
+            Joined::CarryAndZero => {
+                // The lowest node of all is one below.
+                let carry = of(Fan::Carry([&[1], sizes].concat()))?;
+                let zero = of(Fan::And(sizes.to_vec()))?;
+                Some((carry.0 + zero.0, carry.1 + zero.1))
+            }
+        }
+    }
+}
+
+/// The levels from so many nodes to so many, at most `most`, of fewest bits.
+fn tree(joined: Joined, nodes: u32, to: u32, most: u32) -> Tree {
+    type Known = BTreeMap<(Joined, u32, u32, u32), Tree>;
+    thread_local! {
+        /// Few trees are asked for often: every comparison of a program asks for the same ones.
+        static KNOWN: RefCell<Known> = const { RefCell::new(BTreeMap::new()) };
+    }
+    if nodes <= to {
+        return Some((Vec::new(), (0, 0)));
     }
     if most == 0 {
         return None;
     }
-    let ways = (1..nodes).filter_map(|groups| {
-        // The lowest group has no propagate bit: it may as well be larger.
+    let key = (joined, nodes, to, most);
+    if let Some(known) = KNOWN.with_borrow(|known| known.get(&key).cloned()) {
+        return known;
+    }
+    let ways = (to..nodes).filter_map(|groups| {
         let sizes = even(nodes, groups);
-        let fan = Fan::Carry(sizes.clone());
-        if !fan.is_valid() {
-            return None;
-        }
-        let (levels, dealt, opened) = tree(groups, most - 1)?;
+        let level = joined.bits(&sizes)?;
+        let (levels, (dealt, opened)) = tree(joined, groups, to, most - 1)?;
         let levels = std::iter::once(sizes).chain(levels).collect();
-        Some((levels, dealt + u64::from(fan.monomials()), opened + u64::from(fan.inputs())))
+        Some((levels, (dealt + level.0, opened + level.1)))
     });
-    ways.min_by_key(|(_, dealt, opened)| dealt + 2 * opened)
+    let best = ways.min_by_key(|way| total(way.1));
+    KNOWN.with_borrow_mut(|known| known.insert(key, best.clone()));
+    best
 }
 
 /// One level of products of shared bits: opens the factors, deals the products of their masks. What is only

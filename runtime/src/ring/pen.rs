@@ -17,17 +17,7 @@ pub(super) struct Pen<'a> {
 impl Pen<'_> {
     /// The next words; what is beyond the plane's end is dropped.
     #[inline(always)]
-    pub(super) fn put(&mut self, words: &[u64; STRIP]) {
-        let rest = self.plane.get_mut(self.done..).unwrap_or_default();
-        let n = rest.len().min(STRIP);
-        for (to, &x) in rest.iter_mut().zip(words) {
-            to.write(x);
-        }
-        self.done += n;
-    }
-
-    /// The next words, up to the plane's end.
-    pub(super) fn copy(&mut self, words: &[u64]) {
+    pub(super) fn put(&mut self, words: &[u64]) {
         let rest = self.plane.get_mut(self.done..).unwrap_or_default();
         let n = rest.len().min(words.len());
         for (to, &x) in rest.iter_mut().zip(words) {
@@ -76,9 +66,11 @@ mod tests {
                     let words: Vec<u64> =
                         (0..n.div_ceil(64)).map(|i| (i + 100 * j) as u64).collect();
                     match j {
-                        1 => pen.copy(&words),
+                        1 => pen.put(&words),
                         _ => words.chunks(STRIP).for_each(|c| {
-                            pen.put(&std::array::from_fn(|i| c.get(i).copied().unwrap_or(7)));
+                            pen.put(&std::array::from_fn::<u64, STRIP, _>(|i| {
+                                c.get(i).copied().unwrap_or(7)
+                            }));
                         }),
                     }
                 }
@@ -91,6 +83,6 @@ mod tests {
     #[test]
     #[should_panic(expected = "a plane has a gap")]
     fn gaps_are_found() {
-        Planes::written(2, 65 * 64, |pens| pens[0].copy(&[0; 65]));
+        Planes::written(2, 65 * 64, |pens| pens[0].put(&[0; 65]));
     }
 }

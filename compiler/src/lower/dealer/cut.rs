@@ -27,14 +27,13 @@
 
 use super::super::Emit;
 use super::{
-    MOST_LEVELS, NEARLY, Pair, Split, Tuning, even, level, negative, products, settle, shares,
+    Bits, Joined, MOST_LEVELS, NEARLY, Pair, Split, Tuning, even, level, negative, products,
+    settle, shares, total, tree,
 };
 use slvr_runtime::circuit::fan::Fan;
 use slvr_runtime::circuit::{Op, ValueId};
 use slvr_runtime::ring::carry::{MAX_BLOCK, thermometer_planes};
 use slvr_runtime::ring::low_mask;
-use std::cell::RefCell;
-use std::collections::BTreeMap;
 
 /// Most nodes above the edge that the last level joins with the carry of the low bits, and the reverse.
 const MOST_LAST: u32 = 4;
@@ -61,80 +60,6 @@ pub struct Plan {
     pub dealt: u64,
     /// Bits of each of the other two, the results not counted.
     pub opened: u64,
-}
-
-/// Bits of the dealer and of each other.
-type Bits = (u64, u64);
-
-fn total((dealt, opened): Bits) -> u64 {
-    dealt + 2 * opened
-}
-
-/// Levels above the edge from so many nodes to so many, at most so many levels.
-type Tree = Option<(Vec<Vec<u32>>, Bits)>;
-
-fn above(nodes: u32, to: u32, most: u32) -> Tree {
-    thread_local! {
-        /// As of [`super::tree`].
-        static KNOWN: RefCell<BTreeMap<(u32, u32, u32), Tree>> = const { RefCell::new(BTreeMap::new()) };
-    }
-    if nodes == to {
-        return Some((Vec::new(), (0, 0)));
-    }
-    if most == 0 {
-        return None;
-    }
-    let key = (nodes, to, most);
-    if let Some(known) = KNOWN.with_borrow(|known| known.get(&key).cloned()) {
-        return known;
-    }
-    let ways = (to..nodes).filter_map(|groups| {
-        let sizes = even(nodes, groups);
-        // The lowest node of all is one below the edge.
-        let carry = Fan::Carry([&[1], &sizes[..]].concat());
-        let zero = Fan::And(sizes.clone());
-        if !carry.is_valid() {
-            return None;
-        }
-        let (levels, (dealt, opened)) = above(groups, to, most - 1)?;
-        let dealt = dealt + u64::from(carry.monomials()) + u64::from(zero.monomials());
-        let opened = opened + u64::from(carry.inputs()) + u64::from(zero.inputs());
-        Some((std::iter::once(sizes).chain(levels).collect(), (dealt, opened)))
-    });
-    let best = ways.min_by_key(|way| total(way.1));
-    KNOWN.with_borrow_mut(|known| known.insert(key, best.clone()));
-    best
-}
-
-/// Levels below the edge from so many nodes to so many, at most so many levels.
-fn below(nodes: u32, to: u32, most: u32) -> Tree {
-    thread_local! {
-        /// As of [`super::tree`].
-        static KNOWN: RefCell<BTreeMap<(u32, u32, u32), Tree>> = const { RefCell::new(BTreeMap::new()) };
-    }
-    if nodes == to {
-        return Some((Vec::new(), (0, 0)));
-    }
-    if most == 0 || nodes < to {
-        return None;
-    }
-    let key = (nodes, to, most);
-    if let Some(known) = KNOWN.with_borrow(|known| known.get(&key).cloned()) {
-        return known;
-    }
-    let ways = (to..nodes).filter_map(|groups| {
-        let sizes = even(nodes, groups);
-        let fan = Fan::Carry(sizes.clone());
-        if !fan.is_valid() {
-            return None;
-        }
-        let (levels, (dealt, opened)) = below(groups, to, most - 1)?;
-        let more = (dealt + u64::from(fan.monomials()), opened + u64::from(fan.inputs()));
-        Some((std::iter::once(sizes).chain(levels).collect(), more))
-    });
-    let best = ways.min_by_key(|way| total(way.1));
-    KNOWN.with_borrow_mut(|known| known.insert(key, best.clone()));
-    best
 }
 
 /// The last level, of k nodes below the edge and m above it.
@@ -166,7 +91,7 @@ impl Plan {
     fn that_ends(n: u32, e: u32, most: u32, (k, m): (u32, u32)) -> Option<Plan> {
         let low = (e.div_ceil(MAX_BLOCK).max(k)..=e).filter_map(|leaves| {
             let blocks = even(e, leaves);
-            let (levels, (dealt, opened)) = below(leaves, k, most)?;
+            let (levels, (dealt, opened)) = tree(Joined::Carry, leaves, k, most)?;
             let dealt = dealt + u64::from(thermometer_planes(&blocks));
             Some((blocks, levels, (dealt, opened)))
         });
@@ -174,7 +99,7 @@ impl Plan {
         let h = n - e;
         let high = (h.div_ceil(MAX_BLOCK).max(m)..=h).filter_map(|leaves| {
             let blocks = even(h, leaves);
-            let (levels, (dealt, opened)) = above(leaves, m, most)?;
+            let (levels, (dealt, opened)) = tree(Joined::CarryAndZero, leaves, m, most)?;
             let dealt = dealt + u64::from(thermometer_planes(&blocks));
             Some((blocks, levels, (dealt, opened)))
         });

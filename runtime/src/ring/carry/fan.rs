@@ -142,7 +142,7 @@ pub fn fan(
         let count = pattern.sizes().iter().sum::<u32>() as usize;
         let copy = |to: &mut Pen<'_>, plane: usize| {
             if let Some(nodes) = nodes {
-                to.copy(nodes.plane(plane));
+                to.put(nodes.plane(plane));
             }
         };
         let (open, mask, one) = (Strips::of(open), Strips::of(mask), Strips::of(one));

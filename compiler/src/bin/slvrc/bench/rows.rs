@@ -141,7 +141,7 @@ impl Row {
             ring: None,
             protocols: match build {
                 Build::Product => Protocols::Dealer(net.tuning()),
-                _ => Protocols::Simple,
+                Build::Baseline => Protocols::Simple,
             },
             memory: Some(MEMORY),
             speculate: true,
