@@ -44,15 +44,16 @@ pub fn compile(text: &str, bindings: &[(&str, &str)]) -> Case {
 
 /// Like [`compile`], with options.
 pub fn compile_with(text: &str, bindings: &[(&str, &str)], how: pipeline::Options) -> Case {
-    compile_all(text, bindings, &[], how)
+    compile_with_files(text, bindings, &[], how)
 }
 
 /// Compiles a text that may name models of other files, each a path and a text.
 pub fn compile_files(text: &str, bindings: &[(&str, &str)], files: &[(&str, &str)]) -> Case {
-    compile_all(text, bindings, files, pipeline::Options::default())
+    compile_with_files(text, bindings, files, pipeline::Options::default())
 }
 
-fn compile_all(
+/// Like [`compile_files`], with options.
+pub fn compile_with_files(
     text: &str,
     bindings: &[(&str, &str)],
     files: &[(&str, &str)],
