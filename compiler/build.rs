@@ -1,8 +1,8 @@
-//! Generates the parser from the grammar, and the table of `.slvr` files that the binary carries.
+//! Generates the parser from the grammar.
 
+use std::env;
 use std::error::Error;
-use std::path::{Path, PathBuf};
-use std::{env, fs};
+use std::path::PathBuf;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?);
@@ -13,38 +13,5 @@ fn main() -> Result<(), Box<dyn Error>> {
         .set_in_dir(manifest.join("src/syntax"))
         .set_out_dir(out.join("syntax"))
         .process()?;
-    embed(&manifest.join("../predicates"), &out)
-}
-
-/// Writes `embedded.rs`: one sorted list of (name, text) per folder, so that a new file in the
-/// folder is in the next build without a list to keep.
-fn embed(root: &Path, out: &Path) -> Result<(), Box<dyn Error>> {
-    let mut code = String::new();
-    for (list, folder, doc) in [
-        ("STD", "std/", "The standard library."),
-        ("MODELS", "models/", "The models."),
-        ("PREDICATES", "", "The predicates, one check each."),
-        ("BENCH", "bench/", "What `slvrc bench` measures beside the predicates, and a model."),
-    ] {
-        let dir = root.join(folder);
-        println!("cargo::rerun-if-changed={}", dir.display());
-        let mut names = Vec::new();
-        for entry in fs::read_dir(&dir)? {
-            let name = entry?.file_name().into_string().map_err(|_| "a name is not UTF-8")?;
-            if name.ends_with(".slvr") {
-                names.push(name);
-            }
-        }
-        names.sort();
-        code += &format!(
-            "/// {doc} Sorted pairs of name and text.\npub const {list}: &[(&str, &str)] = &[\n"
-        );
-        for name in names {
-            let path = dir.join(&name).canonicalize()?;
-            code += &format!("    ({:?}, include_str!({path:?})),\n", format!("{folder}{name}"));
-        }
-        code += "];\n";
-    }
-    fs::write(out.join("embedded.rs"), code)?;
     Ok(())
 }

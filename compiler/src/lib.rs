@@ -15,10 +15,9 @@
 //! | [`cost`] | rounds and bytes, per source line |
 //! | [`pipeline`] | the rooms in a row: source to circuit |
 //! | [`ide`] | what editors ask of a text: problems, what is under the cursor, documentation |
-//! | [`learn`] | training of a declared model, and federated learning simulated around a predicate |
 //!
 //! Three representations, each printing as text that reads back and each evaluated in the clear:
-//! [`types::Program`], [`graph::Graph`] and `slvr_runtime::circuit::Circuit`. Tests hold each
+//! [`types::Program`], [`graph::Graph`] and `slvr_circuit::Circuit`. Tests hold each
 //! against the next. Only the binary does I/O: the library asks a [`syntax::Sources`] for text.
 
 pub mod certify;
@@ -26,7 +25,6 @@ pub mod cost;
 pub mod diagnostic;
 pub mod graph;
 pub mod ide;
-pub mod learn;
 pub mod lower;
 pub mod passes;
 pub mod pipeline;

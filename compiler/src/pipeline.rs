@@ -16,7 +16,7 @@ use crate::syntax::Sources;
 use crate::syntax::ast::Span;
 use crate::types::Program;
 use crate::{lower, schedule};
-use slvr_runtime::circuit::{Circuit, verify::verify};
+use slvr_circuit::{Circuit, verify::verify};
 
 /// What is compiled for.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -32,7 +32,7 @@ pub struct Options {
     /// as that takes. Without it nothing is split.
     pub memory: Option<u64>,
     /// Whether a run may compute before it is known whose inputs are in range, and repeat a part of
-    /// itself if a client fails ([`slvr_runtime::circuit::speculation`]): where that saves rounds, and
+    /// itself if a client fails ([`slvr_circuit::speculation`]): where that saves rounds, and
     /// takes no more blocks.
     pub speculate: bool,
 }

@@ -19,9 +19,10 @@
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use rayon::prelude::*;
-use slvr_runtime::circuit::fan::Fan;
-use slvr_runtime::ring::kernels::{self, ConvDims, MatMulDims};
-use slvr_runtime::ring::{Data, Dom, Planes, Words, carry};
+use slvr_circuit::Dom;
+use slvr_circuit::fan::Fan;
+use slvr_ring::kernels::{self, ConvDims, MatMulDims};
+use slvr_ring::{Data, Planes, Words, carry};
 use slvr_runtime::share::{Prg, Purpose, RunId, Seed, Stream};
 use std::hint::black_box;
 use std::sync::Mutex;
@@ -339,7 +340,7 @@ fn boolean_layers(c: &mut Criterion, p: Peaks) {
         );
     };
     let blocks = [4; 16];
-    let table = carry::thermometer_planes(&blocks);
+    let table = slvr_circuit::tables::thermometer_planes(&blocks);
     layer("comparison: thermometer", &[64], &|x| carry::thermometer(&x[0], &blocks));
     layer("comparison: pick", &[table, 64, 1], &|x| carry::pick(&x[0], &x[1], &blocks, &x[2]));
     layer("comparison: propagate", &[table, 64, 1], &|x| {

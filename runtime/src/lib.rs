@@ -20,10 +20,8 @@
 //! Semi-honest, at most one of the three parties corrupt. Parties that deviate are *not* detected,
 //! except where a message is late, short, long or out of order. See `docs/src/security.md`.
 
-pub mod circuit;
 pub mod clear;
 pub mod link;
 pub mod party;
 pub mod protocol;
-pub mod ring;
 pub mod share;

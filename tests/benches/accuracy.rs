@@ -12,9 +12,9 @@
 //! without them a claim is skipped, with a message. `lenet` or `resnet` after `--` is one of the two
 //! parts.
 
+use slvr_simulation::data::Dataset;
+use slvr_simulation::train::{Sgd, train};
 use slvr_tests::accuracy::{Answer, Classifier, he_weights, images};
-use slvrc::learn::data::Dataset;
-use slvrc::learn::train::{Sgd, train};
 use std::process::ExitCode;
 use std::time::Instant;
 

@@ -2,9 +2,9 @@
 //! probability, predicted times. Prints a Markdown table.
 //! `cargo bench -p slvr-tests --bench certificates`.
 
+use slvr_compiler::certify::certificate::Certificate;
+use slvr_compiler::cost::{Cost, NetProfile, places};
 use slvr_tests::{compile, predicate};
-use slvrc::certify::certificate::Certificate;
-use slvrc::cost::{Cost, NetProfile, places};
 
 fn main() {
     println!(

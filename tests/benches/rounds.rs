@@ -4,7 +4,7 @@
 //! Weights and images are random; LeNet-5's images are MNIST's where the folder that
 //! `SLVR_DATA` names (default: `shared/data` beside the checkout) has them.
 
-use slvr_runtime::circuit::traffic::Traffic;
+use slvr_circuit::traffic::Traffic;
 use slvr_runtime::share::encode::RawData;
 use slvr_tests::{compile, mnist, predicate, random_inputs};
 

@@ -2,11 +2,11 @@
 //! quotient. `cargo bench -p slvr-tests --bench truncation` makes 10^9 trials; a number after `--` is
 //! another number of millions. Panics at the first result that is not.
 
-use slvr_runtime::circuit::{Circuit, Dom, Encoding, From, Input, Layer, PartySet, Site, ValueId};
+use slvr_circuit::{Circuit, Dom, Encoding, From, Input, Layer, PartySet, Site, ValueId};
+use slvr_compiler::lower::{Emit, truncation};
+use slvr_ring::Data;
 use slvr_runtime::clear;
-use slvr_runtime::ring::Data;
 use slvr_tests::Random;
-use slvrc::lower::{Emit, truncation};
 
 const BATCH: usize = 1_000_000;
 const FRACTION: u32 = 16;

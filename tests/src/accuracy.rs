@@ -4,15 +4,15 @@
 //! Lives here: what `tests/accuracy.rs` (small) and `benches/accuracy.rs` (the claims) share.
 
 use crate::{Case, Random, compile, data_dir};
+use slvr_compiler::certify::certificate::{Certificate, RevealRow};
+use slvr_compiler::certify::{errors, guard, ranges::Ranges};
+use slvr_compiler::cost::places;
+use slvr_compiler::types::model::Model;
 use slvr_runtime::party::session::Report;
 use slvr_runtime::share::encode::{Inputs, RawData, RawTensor};
-use slvrc::certify::certificate::{Certificate, RevealRow};
-use slvrc::certify::{errors, guard, ranges::Ranges};
-use slvrc::cost::places;
-use slvrc::learn::data::Dataset;
-use slvrc::learn::idx;
-use slvrc::learn::net::{Net, Workspace};
-use slvrc::types::model::Model;
+use slvr_simulation::data::Dataset;
+use slvr_simulation::idx;
+use slvr_simulation::net::{Net, Workspace};
 use std::collections::BTreeMap;
 
 /// Weights of a model are in -8..8 in every predicate of the library, pixels in 0..1.
@@ -134,7 +134,7 @@ impl Classifier {
 
     fn inputs(&self, weights: &[f32], images: &[f32]) -> Inputs {
         assert!(weights.iter().all(|w| w.abs() <= WEIGHT_BOUND), "weights are in -8..8");
-        let given = |input: &slvr_runtime::circuit::Input| {
+        let given = |input: &slvr_circuit::Input| {
             let data = if input.name == "net" { weights } else { images };
             let data = RawData::F64(data.iter().copied().map(f64::from).collect());
             (input.name.clone(), RawTensor { shape: input.shape.clone(), data })

@@ -1,8 +1,8 @@
 //! Three parties held against the program in floating point, and inputs that make it hard.
 
 use crate::{Case, Random, random_inputs};
-use slvr_runtime::circuit::traffic::Traffic;
-use slvr_runtime::circuit::{Circuit, Encoding, From, Input};
+use slvr_circuit::traffic::Traffic;
+use slvr_circuit::{Circuit, Encoding, From, Input};
 use slvr_runtime::share::encode::{Inputs, RawData};
 
 /// Largest difference from floating point, relative to the largest entry of the output.

@@ -8,16 +8,16 @@ pub mod generate;
 
 use rand_chacha::ChaCha12Rng;
 use rand_core::{Rng, SeedableRng};
-use slvr_runtime::circuit::{Circuit, Encoding, From};
+use slvr_circuit::{Circuit, Encoding, From};
+use slvr_compiler::graph::eval as graph_eval;
+use slvr_compiler::pipeline::{self, Compiled};
+use slvr_compiler::syntax::{LoadError, Sources, embedded};
+use slvr_compiler::types::eval::{EvalInputs, Tensor, eval};
+use slvr_compiler::types::{self, Program};
 use slvr_runtime::clear;
 use slvr_runtime::party::session::{self, Options, Report};
 use slvr_runtime::protocol::committee::committee;
 use slvr_runtime::share::encode::{Inputs, RawData, RawTensor};
-use slvrc::graph::eval as graph_eval;
-use slvrc::pipeline::{self, Compiled};
-use slvrc::syntax::{LoadError, Sources, embedded};
-use slvrc::types::eval::{EvalInputs, Tensor, eval};
-use slvrc::types::{self, Program};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
@@ -67,7 +67,7 @@ pub fn compile_with_files(
         let found = files.iter().find(|(name, _)| *name == path);
         found.map(|(_, text)| text.to_string()).ok_or(LoadError::NotFound)
     };
-    let render = |d: &[_], s: &Sources| slvrc::diagnostic::render::render(d, s, false);
+    let render = |d: &[_], s: &Sources| slvr_compiler::diagnostic::render::render(d, s, false);
     let types::Checked { program, .. } = types::check(&mut sources, file, &options, &mut loader)
         .unwrap_or_else(|d| panic!("{}", render(&d, &sources)));
     let compiled = pipeline::compile_with(&program, &sources, how, |_, _| {})
@@ -133,7 +133,7 @@ pub fn coarse_inputs(circuit: &Circuit, seed: u64) -> Inputs {
 /// in it.
 pub fn random_inputs(circuit: &Circuit, seed: u64, spread: f64) -> Inputs {
     let mut random = Random::new(seed);
-    let mut one = |input: &slvr_runtime::circuit::Input| {
+    let mut one = |input: &slvr_circuit::Input| {
         let n = input.shape.iter().product::<u64>() as usize;
         let data = match input.encoding {
             Encoding::Fixed { lo, hi, norm, .. } => {
@@ -211,7 +211,7 @@ impl Case {
     /// A graph in floating point.
     pub fn graph_real(
         &self,
-        graph: &slvrc::graph::Graph,
+        graph: &slvr_compiler::graph::Graph,
         inputs: &Inputs,
         coins: &[u128],
     ) -> Outputs {
@@ -277,8 +277,8 @@ pub fn mnist(n: usize) -> Option<(Vec<f64>, Vec<i64>)> {
     let dir = data_dir().join("mnist");
     let images = std::fs::read(dir.join("train-images-idx3-ubyte.gz")).ok()?;
     let labels = std::fs::read(dir.join("train-labels-idx1-ubyte.gz")).ok()?;
-    let (_, pixels) = slvrc::learn::idx::images(&images, 255).ok()?;
-    let labels = slvrc::learn::idx::labels(&labels).ok()?;
+    let (_, pixels) = slvr_simulation::idx::images(&images, 255).ok()?;
+    let labels = slvr_simulation::idx::labels(&labels).ok()?;
     let pixels = pixels.into_iter().take(n * 28 * 28).map(f64::from).collect();
     Some((pixels, labels.into_iter().take(n).map(i64::from).collect()))
 }

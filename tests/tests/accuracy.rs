@@ -2,11 +2,11 @@
 //! a small version, on the embedded digits, of the claims that `cargo bench -p slvr-tests --bench
 //! accuracy` holds on MNIST and ResNet-18.
 
+use slvr_simulation::data::Dataset;
+use slvr_simulation::idx;
+use slvr_simulation::train::{Sgd, train};
 use slvr_tests::accuracy::{Answer, Classifier, WEIGHT_BOUND};
 use slvr_tests::agree::close;
-use slvrc::learn::data::Dataset;
-use slvrc::learn::idx;
-use slvrc::learn::train::{Sgd, train};
 
 /// Images that are not trained on.
 const TEST: usize = 200;

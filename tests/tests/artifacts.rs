@@ -5,12 +5,12 @@
 //! A change that is meant: `INSTA_UPDATE=always cargo test -p slvr-tests --test artifacts`, then read which
 //! rows moved. `SLVR_ALL_ARTIFACTS=1` adds the rows of deep models (about a minute in a release build).
 
-use slvr_runtime::circuit::artifact;
+use slvr_circuit::artifact;
+use slvr_compiler::cost::{Cost, NetProfile};
+use slvr_compiler::lower::Protocols;
+use slvr_compiler::pipeline::Options;
+use slvr_compiler::syntax::embedded::{self, PREDICATES};
 use slvr_tests::{compile_with_files, sizes};
-use slvrc::cost::{Cost, NetProfile};
-use slvrc::lower::Protocols;
-use slvrc::pipeline::Options;
-use slvrc::syntax::embedded::{self, PREDICATES};
 use std::fmt::Write;
 
 /// Names of ways to build, in the order of the table.

@@ -3,16 +3,16 @@
 //!
 //! Seeds are in the messages of the assertions.
 
-use slvr_runtime::circuit::{Dom, From};
+use slvr_circuit::{Dom, From};
+use slvr_compiler::certify::guard::Guard;
+use slvr_compiler::pipeline;
+use slvr_ring::Data;
 use slvr_runtime::party::session::{self, Options, Report, run_outcome};
 use slvr_runtime::party::{Replaced, Why};
-use slvr_runtime::ring::Data;
 use slvr_runtime::share::deal::{Part, Upload};
 use slvr_runtime::share::encode::{Encoded, Inputs, RawData, RawTensor};
 use slvr_tests::agree::{Ends, ends};
 use slvr_tests::{Case, Random, compile_with, distance, predicate, random_inputs};
-use slvrc::certify::guard::Guard;
-use slvrc::pipeline;
 use std::sync::Arc;
 
 /// The attacker: the first client.

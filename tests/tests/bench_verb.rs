@@ -1,11 +1,11 @@
 //! What `slvrc bench` measures: its predicates compile, compute what they say, and make the inferences
 //! that are counted. (The verb itself is tested beside it, where its binary is.)
 
+use slvr_compiler::graph::Op;
+use slvr_compiler::pipeline::Options;
+use slvr_compiler::syntax::embedded::{self, BENCH};
 use slvr_tests::agree::hold;
 use slvr_tests::{Case, compile_files, compile_with, random_inputs};
-use slvrc::graph::Op;
-use slvrc::pipeline::Options;
-use slvrc::syntax::embedded::{self, BENCH};
 
 type Sizes<'a> = &'a [(&'a str, &'a str)];
 
@@ -61,7 +61,7 @@ fn norms_are_of_different_arrays_with_enforced_ranges() {
         let weights = update.shape.iter().product::<u64>();
         assert_eq!(circuit.ty(update.value).elements(), 10 * weights, "{model}");
         assert_eq!(circuit.checks.len(), 1, "{model}: clients are checked");
-        let projects = |op: &_| matches!(op, slvr_runtime::circuit::Op::Project { .. });
+        let projects = |op: &_| matches!(op, slvr_circuit::Op::Project { .. });
         let all = circuit.layers.iter().flat_map(|l| &l.local);
         assert!(all.into_iter().any(|i| projects(&i.op)), "{model}: against wrap-around");
     }

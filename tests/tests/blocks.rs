@@ -1,9 +1,9 @@
 //! Work in blocks for a memory budget: the same outputs, a lower peak, more rounds.
 
-use slvr_runtime::circuit::traffic::Traffic;
+use slvr_circuit::traffic::Traffic;
+use slvr_compiler::cost::peak_memory;
+use slvr_compiler::pipeline::Options;
 use slvr_tests::{Case, compile_with, distance, predicate, random_inputs};
-use slvrc::cost::peak_memory;
-use slvrc::pipeline::Options;
 
 const NAME: &str = "slvr_accuracy";
 const SIZES: &[(&str, &str)] = &[("M", "DigitsNet"), ("m", "5"), ("c", "1"), ("b", "4")];

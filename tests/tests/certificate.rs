@@ -1,13 +1,13 @@
 //! Demands on the probability of failure, and one ring for all values instead of the smallest for each.
 
-use slvr_runtime::circuit::Dom;
+use slvr_circuit::Dom;
+use slvr_compiler::certify::failure::Failure;
+use slvr_compiler::certify::guard::Guard;
+use slvr_compiler::diagnostic::render::render;
+use slvr_compiler::pipeline::{self, Options};
+use slvr_compiler::syntax::{LoadError, Sources};
+use slvr_compiler::types;
 use slvr_tests::{compile, compile_with, distance, predicate, random_inputs};
-use slvrc::certify::failure::Failure;
-use slvrc::certify::guard::Guard;
-use slvrc::diagnostic::render::render;
-use slvrc::pipeline::{self, Options};
-use slvrc::syntax::{LoadError, Sources};
-use slvrc::types;
 
 /// A norm bound on long vectors, which random projections enforce, with a demand.
 fn bounded(failure: &str) -> Result<pipeline::Compiled, String> {
@@ -56,7 +56,7 @@ fn one_ring_for_all_values() {
     let [wide, cut] = [Some(128), None]
         .map(|ring| compile_with(text, &sizes, Options { ring, ..Options::default() }));
     let widest = |case: &slvr_tests::Case| {
-        let width = |ty: &slvr_runtime::circuit::Type| match ty.dom {
+        let width = |ty: &slvr_circuit::Type| match ty.dom {
             Dom::Ring(k) if ty.elements() > 1 => k,
             _ => 0,
         };

@@ -1,9 +1,9 @@
 //! What the compiler predicts of a run is what the run counts: rounds, bytes, uploads and peak memory,
 //! for every predicate that comes with the compiler.
 
+use slvr_compiler::cost::{Cost, Kind, LineRow, NetProfile, places, rows_by_line, rows_by_step};
+use slvr_compiler::syntax::embedded::PREDICATES;
 use slvr_tests::{compile, predicate, random_inputs};
-use slvrc::cost::{Cost, Kind, LineRow, NetProfile, places, rows_by_line, rows_by_step};
-use slvrc::syntax::embedded::PREDICATES;
 
 /// Sizes small enough for a test, not divisible by anything that shards or planes are cut by.
 fn sizes(name: &str) -> Vec<(&'static str, &'static str)> {

@@ -4,19 +4,19 @@
 //!
 //! Each predicate is evaluated on 1,000 random inputs, or as many as `SLVR_RUNS` says.
 
-use slvr_runtime::circuit::{Encoding, From};
+use slvr_circuit::{Encoding, From};
+use slvr_compiler::certify::errors::{Decision, Errors, errors};
+use slvr_compiler::certify::ranges::Ranges;
+use slvr_compiler::diagnostic::render::render;
+use slvr_compiler::graph::{Graph, NodeId, Op, eval};
+use slvr_compiler::pipeline;
+use slvr_compiler::syntax::embedded::PREDICATES;
+use slvr_compiler::syntax::{LoadError, Sources};
+use slvr_compiler::types;
 use slvr_runtime::share::encode::{Inputs, RawData, RawTensor};
 use slvr_tests::{
     Case, Random, committees, compile, graph_inputs, predicate, random_inputs, sizes,
 };
-use slvrc::certify::errors::{Decision, Errors, errors};
-use slvrc::certify::ranges::Ranges;
-use slvrc::diagnostic::render::render;
-use slvrc::graph::{Graph, NodeId, Op, eval};
-use slvrc::pipeline;
-use slvrc::syntax::embedded::PREDICATES;
-use slvrc::syntax::{LoadError, Sources};
-use slvrc::types;
 
 const ULP: f64 = 1.0 / 65536.0;
 
@@ -231,9 +231,9 @@ fn runs() -> u64 {
 /// Bounds for inputs in a part of the declared ranges, which is where the random ones are.
 fn bounds_within(case: &Case, spread: f64) -> Errors {
     let graph = &case.compiled.optimised;
-    let mut inputs = slvrc::certify::guard::bounds(graph, &case.compiled.guards);
+    let mut inputs = slvr_compiler::certify::guard::bounds(graph, &case.compiled.guards);
     for (bound, input) in inputs.iter_mut().zip(&graph.inputs) {
-        if input.elem == slvrc::types::Elem::Fix {
+        if input.elem == slvr_compiler::types::Elem::Fix {
             let unit = f64::from(graph.frac.unwrap_or(0)).exp2();
             let (lo, hi) = (input.range.0.max(-8.0), input.range.1.min(8.0));
             bound.range = (lo * spread * unit - 1.0, hi * spread * unit + 1.0);

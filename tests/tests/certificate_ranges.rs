@@ -3,9 +3,9 @@
 //!
 //! 1,000 inputs each; `SLVR_RUNS` is another number.
 
+use slvr_compiler::graph::eval::exact_wide;
+use slvr_compiler::syntax::embedded::PREDICATES;
 use slvr_tests::{Case, committees, compile, graph_inputs, predicate, random_inputs, sizes};
-use slvrc::graph::eval::exact_wide;
-use slvrc::syntax::embedded::PREDICATES;
 
 /// Random inputs per predicate.
 fn runs() -> u64 {

@@ -5,9 +5,9 @@
 //! command line does; without it the smallest sizes that fit are chosen. The file's name begins with
 //! a code that must be among the messages.
 
-use slvrc::diagnostic::{Severity, render};
-use slvrc::syntax::{LoadError, Sources, embedded};
-use slvrc::types::{Checked, Options, check};
+use slvr_compiler::diagnostic::{Severity, render};
+use slvr_compiler::syntax::{LoadError, Sources, embedded};
+use slvr_compiler::types::{Checked, Options, check};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};

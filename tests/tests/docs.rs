@@ -1,8 +1,8 @@
 //! Tests that pages of the book show.
 
 // ANCHOR: pin
+use slvr_compiler::graph::text;
 use slvr_tests::{compile, predicate};
-use slvrc::graph::text;
 
 /// The graph of a small instance is pinned; of a large one, what it reveals, and a budget.
 #[test]

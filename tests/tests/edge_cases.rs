@@ -4,7 +4,7 @@
 //!
 //! **What the ends of the range leave out.** Sizes here are small. A word of 64 bits holds a product
 //! before truncation, with 32 fraction bits, up to 2^30, and a divisor is below 2^20
-//! ([`slvrc::graph::domain`]). From n weights of up to 8 in absolute value that allows:
+//! ([`slvr_compiler::graph::domain`]). From n weights of up to 8 in absolute value that allows:
 //!
 //! - norms: 64 n < 2^30, n < 2^24. ResNet-18 has fewer weights.
 //! - Krum, Multi-Krum, norm ball: differences are up to 16, so n < 2^22. ResNet-18 has more.
@@ -16,12 +16,12 @@
 //! Beyond, a program is refused, takes wider words, or has its activations cut; where they are cut,
 //! floating point is no reference.
 
+use slvr_compiler::syntax::embedded::PREDICATES;
+use slvr_compiler::syntax::{LoadError, Sources};
+use slvr_compiler::types;
 use slvr_runtime::share::encode::{Inputs, RawData, RawTensor};
 use slvr_tests::agree::{Ends, close, ends, fill, hold};
 use slvr_tests::{Case, Random, coarse_inputs, compile, predicate, random_inputs};
-use slvrc::syntax::embedded::PREDICATES;
-use slvrc::syntax::{LoadError, Sources};
-use slvrc::types;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 

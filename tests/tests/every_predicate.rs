@@ -2,10 +2,10 @@
 //! point: within 2^-8 relative on random inputs, on inputs at the ends of their ranges and on all-equal
 //! ones. Seeds are printed.
 
+use slvr_compiler::syntax::embedded::PREDICATES;
 use slvr_runtime::share::encode::RawData;
 use slvr_tests::agree::{fill, hold};
 use slvr_tests::{Case, compile, predicate, random_inputs, sizes};
-use slvrc::syntax::embedded::PREDICATES;
 
 const INPUTS: u64 = 20;
 
@@ -79,7 +79,7 @@ fn zero_vectors_agree() {
 /// Whatever a predicate computes, the parties open nothing but its reveals and public coins.
 #[test]
 fn only_reveals_are_opened() {
-    use slvr_runtime::circuit::Op;
+    use slvr_circuit::Op;
     for (name, case, _) in all() {
         let circuit = case.circuit();
         let mut opened = vec![0; circuit.outputs.len()];

@@ -2,13 +2,13 @@
 //! pass, ring arithmetic of graph and circuit, and three parties, with errors within what the macros
 //! state. Operands are secret and public, random, at the edges of their domain and beyond.
 
-use slvr_runtime::circuit::traffic::Traffic;
-use slvr_runtime::circuit::{Circuit, From};
+use slvr_circuit::traffic::Traffic;
+use slvr_circuit::{Circuit, From};
+use slvr_compiler::graph::domain;
+use slvr_compiler::lower::Protocols;
+use slvr_compiler::pipeline::Options;
 use slvr_runtime::share::encode::{Inputs, RawData, RawTensor};
 use slvr_tests::{Case, Random, compile, compile_with};
-use slvrc::graph::domain;
-use slvrc::lower::Protocols;
-use slvrc::pipeline::Options;
 
 const ULP: f64 = 1.0 / 65536.0;
 
@@ -49,7 +49,7 @@ fn inputs(circuit: &Circuit, given: &[(&str, &[f64])]) -> Inputs {
     for input in &circuit.inputs {
         let found = given.iter().find(|(name, _)| *name == input.name);
         let (_, x) = found.unwrap_or_else(|| panic!("no input {}", input.name));
-        let real = matches!(input.encoding, slvr_runtime::circuit::Encoding::Fixed { .. });
+        let real = matches!(input.encoding, slvr_circuit::Encoding::Fixed { .. });
         let data = if real {
             RawData::F64(x.to_vec())
         } else {
@@ -76,7 +76,7 @@ fn inputs(circuit: &Circuit, given: &[(&str, &[f64])]) -> Inputs {
 fn hold(case: &Case, given: &[(&str, &[f64])], want: &[Vec<(f64, f64)>]) {
     let inputs = inputs(case.circuit(), given);
     let floating = case.floating(&inputs, &[]);
-    slvrc::passes::run(&case.compiled.graph, |pass, graph| {
+    slvr_compiler::passes::run(&case.compiled.graph, |pass, graph| {
         let after = case.graph_real(graph, &inputs, &[]);
         for (a, b) in floating.iter().flatten().zip(after.iter().flatten()) {
             let d = (a - b).abs() / a.abs().max(1.0);
@@ -590,7 +590,7 @@ fn rounds_and_bits() {
 #[test]
 fn rounds_of_the_dealer_style_family() {
     const N: usize = 30;
-    let net = slvrc::cost::NetProfile::wan();
+    let net = slvr_compiler::cost::NetProfile::wan();
     let options = Options {
         enforce: false,
         protocols: Protocols::Dealer(net.tuning()),

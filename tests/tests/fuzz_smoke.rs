@@ -1,11 +1,11 @@
 //! A bounded fuzz of every reader: valid texts and artifacts, damaged at random, must be refused or
 //! read, and never panic. `fuzz/` has the unbounded targets.
 
-use slvr_runtime::circuit::{artifact, text as circuit_text, verify::verify};
+use slvr_circuit::{artifact, text as circuit_text, verify::verify};
+use slvr_compiler::graph::{text as graph_text, verify::verify as verify_graph};
+use slvr_compiler::syntax::{LoadError, Sources, ast::FileId, parse};
+use slvr_compiler::types::{Options, check};
 use slvr_tests::{Random, compile, predicate};
-use slvrc::graph::{text as graph_text, verify::verify as verify_graph};
-use slvrc::syntax::{LoadError, Sources, ast::FileId, parse};
-use slvrc::types::{Options, check};
 
 const ROUNDS: u64 = 400;
 

@@ -4,10 +4,9 @@
 //! A change that is meant: `INSTA_UPDATE=always cargo test -p slvr-tests --test ir_snapshots`, then read
 //! the difference.
 
-use slvr_runtime::circuit;
+use slvr_compiler::graph;
+use slvr_compiler::syntax::embedded::PREDICATES;
 use slvr_tests::{compile, predicate};
-use slvrc::graph;
-use slvrc::syntax::embedded::PREDICATES;
 
 /// Predicates and sizes.
 const SIZES: &[(&str, &str)] = &[
@@ -50,7 +49,7 @@ fn final_graphs_and_small_circuits() {
         let graph = graph::text::print(&case.compiled.optimised);
         settings.bind(|| insta::assert_snapshot!(format!("{name}.graph"), graph));
         if CIRCUITS.contains(name) {
-            let circuit = circuit::text::print(case.circuit());
+            let circuit = slvr_circuit::text::print(case.circuit());
             settings.bind(|| insta::assert_snapshot!(format!("{name}.circuit"), circuit));
         }
     }

@@ -405,7 +405,7 @@ fn predicates_take_models_of_other_files() {
 /// The same model from a file and from the library gives the same circuit.
 #[test]
 fn where_a_model_comes_from_does_not_matter() {
-    let text = slvrc::syntax::embedded::get("models/mlp.slvr").expect("a library model");
+    let text = slvr_compiler::syntax::embedded::get("models/mlp.slvr").expect("a library model");
     let rest = [("m", "4"), ("c", "1"), ("b", "2")];
     let circuit = |model: &'static str| {
         let sizes = [&[("M", model)][..], &rest].concat();

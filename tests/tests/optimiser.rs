@@ -2,9 +2,9 @@
 //! what one does that spells out the cheap form by hand. Each test compiles both and compares rounds,
 //! bytes and interactive instructions, after checking that the two agree on random inputs.
 
-use slvr_runtime::circuit::traffic::Traffic;
+use slvr_circuit::traffic::Traffic;
+use slvr_compiler::pipeline::Options;
 use slvr_tests::{Case, coarse_inputs, compile_with, distance};
-use slvrc::pipeline::Options;
 
 /// Rounds, bytes per party, interactive instructions.
 type Cost = (usize, [u64; 3], usize);
@@ -88,8 +88,8 @@ fn same_with(names: &str, m: u64, d: u64, naive: &str, by_hand: &str) -> Cost {
         cost(&naive),
         cost(&by_hand),
         "naive:\n{}\nby hand:\n{}",
-        slvrc::graph::text::print(&naive.compiled.optimised),
-        slvrc::graph::text::print(&by_hand.compiled.optimised)
+        slvr_compiler::graph::text::print(&naive.compiled.optimised),
+        slvr_compiler::graph::text::print(&by_hand.compiled.optimised)
     );
     cost(&naive)
 }
@@ -564,10 +564,10 @@ fn a_sum_of_products_that_is_only_revealed_is_not_reshared() {
     // Of as many elements as the sum has.
     let reshares = |c: &Case| {
         let all = c.circuit().layers.iter().flat_map(|l| &l.exchange);
-        let sum = |op: &slvr_runtime::circuit::Op| match op {
-            slvr_runtime::circuit::Op::Reshare(x)
-            | slvr_runtime::circuit::Op::Xchg(x)
-            | slvr_runtime::circuit::Op::Meet { x, .. } => c.circuit().ty(*x).elements() == 6,
+        let sum = |op: &slvr_circuit::Op| match op {
+            slvr_circuit::Op::Reshare(x)
+            | slvr_circuit::Op::Xchg(x)
+            | slvr_circuit::Op::Meet { x, .. } => c.circuit().ty(*x).elements() == 6,
             _ => false,
         };
         all.filter(|i| sum(&i.op)).count()
@@ -584,8 +584,8 @@ fn a_sum_of_products_that_is_only_revealed_is_not_reshared() {
 /// The most bits that any comparison looks at.
 fn widest(case: &Case) -> u32 {
     let all = case.circuit().layers.iter().flat_map(|l| &l.local);
-    let width = |op: &slvr_runtime::circuit::Op| match op {
-        slvr_runtime::circuit::Op::ToBits { w, .. } => *w,
+    let width = |op: &slvr_circuit::Op| match op {
+        slvr_circuit::Op::ToBits { w, .. } => *w,
         _ => 0,
     };
     all.map(|i| width(&i.op)).max().unwrap_or(0)

@@ -5,14 +5,14 @@
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
-use slvr_runtime::circuit::text as circuit_text;
-use slvr_runtime::circuit::traffic::Traffic;
+use slvr_circuit::text as circuit_text;
+use slvr_circuit::traffic::Traffic;
+use slvr_compiler::graph::text as graph_text;
+use slvr_compiler::lower::Protocols;
+use slvr_compiler::lower::dealer::Tuning;
+use slvr_compiler::pipeline::Options;
 use slvr_tests::generate::{Generated, program};
 use slvr_tests::{coarse_inputs, compile_with};
-use slvrc::graph::text as graph_text;
-use slvrc::lower::Protocols;
-use slvrc::lower::dealer::Tuning;
-use slvrc::pipeline::Options;
 
 fn agree(choices: &[u8], seed: u64, how: Options) {
     let Generated { text, bindings } = program(choices);
@@ -30,8 +30,9 @@ fn agree(choices: &[u8], seed: u64, how: Options) {
     let floating = case.floating(&inputs, coins);
     let before = case.graph_real(&case.compiled.graph, &inputs, coins);
     assert_eq!(floating, before, "{}", why("program, graph"));
-    slvrc::passes::run(&case.compiled.graph, |pass, graph| {
-        slvrc::graph::verify::verify(graph).unwrap_or_else(|e| panic!("{e}: {}", why(pass.name)));
+    slvr_compiler::passes::run(&case.compiled.graph, |pass, graph| {
+        slvr_compiler::graph::verify::verify(graph)
+            .unwrap_or_else(|e| panic!("{e}: {}", why(pass.name)));
         let after = case.graph_real(graph, &inputs, coins);
         assert_eq!(before, after, "{}", why(pass.name));
         let printed = graph_text::print(graph);
@@ -54,13 +55,15 @@ fn agree(choices: &[u8], seed: u64, how: Options) {
     let read = circuit_text::parse(&printed).unwrap_or_else(|e| panic!("{e}: {}", why("circuit")));
     assert_eq!(&read, case.circuit(), "{}", why("circuit text"));
 
-    let file = slvrc::syntax::ast::FileId::default();
-    let (tree, _) = slvrc::syntax::parse(file, &text);
-    let (again, wrong) = slvrc::syntax::parse(file, &slvrc::syntax::print(&tree));
+    let file = slvr_compiler::syntax::ast::FileId::default();
+    let (tree, _) = slvr_compiler::syntax::parse(file, &text);
+    let (again, wrong) = slvr_compiler::syntax::parse(file, &slvr_compiler::syntax::print(&tree));
     assert!(wrong.is_empty(), "{}", why("printed program"));
     assert_eq!(tree, again, "{}", why("printed program"));
-    let once = slvrc::syntax::format(file, &text).unwrap_or_else(|_| panic!("{}", why("format")));
-    let twice = slvrc::syntax::format(file, &once).unwrap_or_else(|_| panic!("{}", why("format")));
+    let once =
+        slvr_compiler::syntax::format(file, &text).unwrap_or_else(|_| panic!("{}", why("format")));
+    let twice =
+        slvr_compiler::syntax::format(file, &once).unwrap_or_else(|_| panic!("{}", why("format")));
     assert_eq!(once, twice, "{}", why("format"));
 }
 

@@ -1,7 +1,7 @@
 //! The paper's check, end to end: from `predicates/slvr_accuracy.slvr` to a revealed aggregate, every
 //! representation held against the next.
 
-use slvr_runtime::circuit::{Op, artifact, text, traffic::Traffic};
+use slvr_circuit::{Op, artifact, text, traffic::Traffic};
 use slvr_tests::{Case, compile, distance, predicate, random_inputs};
 
 fn case(m: u64, b: u64) -> Case {
@@ -19,10 +19,10 @@ fn each_image_is_classified_once_by_each_model() {
     let weights = |id| graph.ty(graph.arg(id, 1)).secrecy;
     let convolutions: Vec<_> = graph
         .ids()
-        .filter(|&id| matches!(graph.op(id), slvrc::graph::Op::Conv2d { .. }))
+        .filter(|&id| matches!(graph.op(id), slvr_compiler::graph::Op::Conv2d { .. }))
         .map(|id| (weights(id), graph.shape(id)[0] * graph.shape(id)[1]))
         .collect();
-    use slvrc::syntax::ast::Secrecy::{Public, Secret};
+    use slvr_compiler::syntax::ast::Secrecy::{Public, Secret};
     let one = [(Public, m * b), (Public, m * b)];
     let other = [(Secret, m * members * b), (Secret, m * members * b)];
     assert_eq!(convolutions, [one, other].concat());
@@ -43,7 +43,7 @@ fn all_evaluations_agree() {
         let floating = case.floating(&inputs, coins);
         let before = case.graph_real(&case.compiled.graph, &inputs, coins);
         assert!(distance(&floating, &before) < 1e-9, "seed {seed}: program, graph");
-        slvrc::passes::run(&case.compiled.graph, |pass, graph| {
+        slvr_compiler::passes::run(&case.compiled.graph, |pass, graph| {
             let after = case.graph_real(graph, &inputs, coins);
             let d = distance(&before, &after);
             assert!(d < 1e-9, "seed {seed}: graph after {}: {d}", pass.name);
@@ -126,16 +126,19 @@ fn text_reads_back() {
     let printed = text::print(case.circuit());
     assert_eq!(&text::parse(&printed).expect("circuit text"), case.circuit());
     for graph in [&case.compiled.graph, &case.compiled.optimised] {
-        let printed = slvrc::graph::text::print(graph);
-        let read = slvrc::graph::text::parse(&printed).expect("graph text");
-        assert_eq!(slvrc::graph::text::print(&read), printed);
+        let printed = slvr_compiler::graph::text::print(graph);
+        let read = slvr_compiler::graph::text::parse(&printed).expect("graph text");
+        assert_eq!(slvr_compiler::graph::text::print(&read), printed);
     }
 }
 
 #[test]
 fn golden_graph_and_circuit() {
     let case = case(4, 2);
-    insta::assert_snapshot!("built", slvrc::graph::text::print(&case.compiled.graph));
-    insta::assert_snapshot!("optimised", slvrc::graph::text::print(&case.compiled.optimised));
+    insta::assert_snapshot!("built", slvr_compiler::graph::text::print(&case.compiled.graph));
+    insta::assert_snapshot!(
+        "optimised",
+        slvr_compiler::graph::text::print(&case.compiled.optimised)
+    );
     insta::assert_snapshot!("circuit", text::print(case.circuit()));
 }

@@ -1,6 +1,6 @@
 //! The predicates of the design are those of the compiler, byte by byte.
 
-use slvrc::syntax::embedded;
+use slvr_compiler::syntax::embedded;
 use std::path::PathBuf;
 
 /// The design's folder beside the checkout, or where `SLVR_DESIGN` says.

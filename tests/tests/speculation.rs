@@ -1,15 +1,15 @@
 //! Circuits that compute before it is known whose inputs count: the same outputs as without, honest and
 //! failing clients alike, in fewer rounds.
 
-use slvr_runtime::circuit::speculation::{Speculation, gated};
-use slvr_runtime::circuit::traffic::Traffic;
-use slvr_runtime::circuit::{Circuit, Encoding};
+use slvr_circuit::speculation::{Speculation, gated};
+use slvr_circuit::traffic::Traffic;
+use slvr_circuit::{Circuit, Encoding};
+use slvr_compiler::lower::Protocols;
+use slvr_compiler::pipeline;
+use slvr_compiler::syntax::embedded::PREDICATES;
 use slvr_runtime::party::session::{self, Options, Report, run_outcome};
 use slvr_runtime::share::encode::{Inputs, RawData};
 use slvr_tests::{Case, compile_with, distance, predicate, random_inputs, sizes};
-use slvrc::lower::Protocols;
-use slvrc::pipeline;
-use slvrc::syntax::embedded::PREDICATES;
 
 fn compile(name: &str, sizes: &[(&str, &str)], how: pipeline::Options) -> [Case; 2] {
     [true, false].map(|speculate| {
@@ -74,7 +74,7 @@ fn every_predicate_computes_the_same() {
                 for (case, report) in [(&ahead, &one), (&waiting, &other)] {
                     let t = Traffic::of_run(case.circuit(), &report.admitted);
                     assert_eq!((report.rounds, report.bytes_sent), (t.rounds, t.bytes), "{name}");
-                    let peak = slvrc::cost::peak_memory(case.circuit());
+                    let peak = slvr_compiler::cost::peak_memory(case.circuit());
                     // What was under way when layer R began is there already when it begins again.
                     let more = [0, 1, 2].map(|i| report.peak_memory[i] - peak[i]);
                     let repeated = t.rounds > case.circuit().rounds();
@@ -117,7 +117,8 @@ fn the_clear_evaluation_goes_back_too() {
 #[test]
 fn memory_is_not_spent_on_rounds() {
     let sizes = [("M", "DigitsNet"), ("m", "5"), ("c", "1"), ("b", "4")];
-    let peak = |c: &Case| slvrc::cost::peak_memory(c.circuit()).into_iter().max().unwrap_or(0);
+    let peak =
+        |c: &Case| slvr_compiler::cost::peak_memory(c.circuit()).into_iter().max().unwrap_or(0);
     let [ahead, waiting] = compile("slvr_accuracy", &sizes, pipeline::Options::default());
     assert!(peak(&ahead) > peak(&waiting), "the example shows nothing");
     for (budget, like) in [(peak(&ahead), &ahead), (peak(&waiting), &waiting)] {

@@ -2,12 +2,12 @@
 //! arithmetic and among three parties. Literal operands of a function become inputs, once secret and
 //! once public, so that nothing is computed when the program is built.
 
-use slvr_runtime::circuit::{Encoding, From};
+use slvr_circuit::{Encoding, From};
+use slvr_compiler::ide::doc::examples::{self, ABOUT, LayerExample};
+use slvr_compiler::syntax::ast::{Expr, ExprKind, FileId, ItemKind, TypeKind, UnaryOp};
+use slvr_compiler::syntax::parse;
 use slvr_runtime::share::encode::{Inputs, RawData, RawTensor};
 use slvr_tests::{Case, compile};
-use slvrc::ide::doc::examples::{self, ABOUT, LayerExample};
-use slvrc::syntax::ast::{Expr, ExprKind, FileId, ItemKind, TypeKind, UnaryOp};
-use slvrc::syntax::parse;
 use std::collections::BTreeMap;
 
 /// A tensor as written: `3`, `[1, -2.5]`, `[[1, 2], [3, 4]]`.
@@ -116,7 +116,7 @@ fn inputs(case: &Case, given: &BTreeMap<String, Literal>) -> Inputs {
 }
 
 /// Holds the examples of one function, their operands secret or public.
-fn function(item: slvrc::ide::library::LibraryItem, secrecy: &str) {
+fn function(item: slvr_compiler::ide::library::LibraryItem, secrecy: &str) {
     let name = &item.name.name;
     let ItemKind::Fn(f) = &item.item.kind else { panic!("{name} is no function") };
     let mut given = BTreeMap::new();

@@ -209,7 +209,7 @@ fn lines(c: &Compiled, errors: &Errors, line_of: &dyn Fn(u32) -> u32) -> Vec<Lin
 }
 
 fn rings(c: &Compiled) -> BTreeMap<u32, u64> {
-    use slvr_runtime::circuit::{Dom, Hold};
+    use slvr_circuit::{Dom, Hold};
     let mut rings = BTreeMap::new();
     for ty in &c.circuit.types {
         if let (Dom::Ring(k), Hold::Rep) = (ty.dom, ty.hold) {

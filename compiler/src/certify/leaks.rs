@@ -20,8 +20,8 @@ use crate::syntax::Sources;
 use crate::syntax::ast::Span;
 use crate::types::{Program, Stmt};
 use serde::Serialize;
-use slvr_runtime::circuit::speculation::Speculation;
-use slvr_runtime::circuit::{Circuit, From, Op};
+use slvr_circuit::speculation::Speculation;
+use slvr_circuit::{Circuit, From, Op};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -257,8 +257,8 @@ pub fn leaks_of_circuit(circuit: &Circuit) -> LeakReport {
 /// Whether one of these values follows from `opened` without anything else being opened.
 fn feeds(
     circuit: &Circuit,
-    opened: slvr_runtime::circuit::ValueId,
-    targets: &std::collections::BTreeSet<slvr_runtime::circuit::ValueId>,
+    opened: slvr_circuit::ValueId,
+    targets: &std::collections::BTreeSet<slvr_circuit::ValueId>,
 ) -> bool {
     let mut reached = std::collections::BTreeSet::from([opened]);
     for layer in &circuit.layers {

@@ -43,7 +43,7 @@
 use std::f64::consts::{FRAC_PI_2, LOG2_E, PI, SQRT_2};
 
 /// Largest number of tests, as of the circuit's instruction.
-const MAX_TESTS: f64 = slvr_runtime::circuit::verify::MAX_TESTS as f64;
+const MAX_TESTS: f64 = slvr_circuit::verify::MAX_TESTS as f64;
 
 /// The tests of every client's vector.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -124,8 +124,9 @@ pub fn plan(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use slvr_circuit::Dom;
+    use slvr_ring::Data;
     use slvr_runtime::clear::plain;
-    use slvr_runtime::ring::{Data, Dom};
 
     /// Of vectors of one length, as rows, how many pass all tests.
     fn passing(p: &Plan, rows: &[Vec<i64>], coin: u128) -> usize {

@@ -1,6 +1,6 @@
 //! Which step each round waits for.
 
-use slvr_runtime::circuit::{Circuit, ValueId};
+use slvr_circuit::{Circuit, ValueId};
 
 /// For each layer with an exchange the site of one interactive instruction: those of a longest chain
 /// of dependent ones, walked back from the last layer. Where the chain skips a layer, that layer's

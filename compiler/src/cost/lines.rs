@@ -2,7 +2,7 @@
 
 use super::{Cost, add};
 use serde::Serialize;
-use slvr_runtime::circuit::Circuit;
+use slvr_circuit::Circuit;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a line (or a step) of a program costs. Arrays of three are by party.

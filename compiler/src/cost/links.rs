@@ -1,9 +1,9 @@
 //! Who sends how much to whom.
 
-use slvr_runtime::circuit::{Circuit, From, Lanes, Layer, Op};
-use slvr_runtime::protocol::outgoing;
-use slvr_runtime::ring::{Dom, wire_len};
-use slvr_runtime::share::deal;
+use slvr_circuit::interaction::outgoing;
+use slvr_circuit::upload as uploads;
+use slvr_circuit::{Circuit, From, Lanes, Layer, Op};
+use slvr_circuit::{Dom, wire_len};
 use std::collections::BTreeMap;
 
 /// Most bytes that one participant (a party or a receiver) sends in all, or receives in all, in the
@@ -36,7 +36,7 @@ pub(super) fn busiest(circuit: &Circuit, layer: &Layer) -> u64 {
 pub(super) fn upload(circuit: &Circuit) -> Vec<u64> {
     let of = |set: usize| {
         let gives = circuit.inputs.iter().any(|i| i.from == From::Each(set as u32));
-        if gives { deal::upload_bytes(&deal::layout(circuit, set)) } else { 0 }
+        if gives { uploads::upload_bytes(&uploads::layout(circuit, set)) } else { 0 }
     };
     (0..circuit.parties.len()).map(of).collect()
 }

@@ -7,9 +7,9 @@
 //! it to what runs count.
 
 use super::work::{bytes, stored};
-use slvr_runtime::circuit::speculation::{Gated, gated};
-use slvr_runtime::circuit::{Circuit, Hold, Instr, Op, ValueId};
-use slvr_runtime::party::plan::{Step, plan};
+use slvr_circuit::plan::{Step, plan};
+use slvr_circuit::speculation::{Gated, gated};
+use slvr_circuit::{Circuit, Hold, Instr, Op, ValueId};
 use std::collections::BTreeMap;
 
 /// Memory of a run.

@@ -13,7 +13,7 @@
 //! | `lines.rs` | all of it per line of the source, and per step (`gain/hits/conv1`) |
 //! | `places.rs` | the line of the predicate's own file that a site belongs to |
 //!
-//! Rounds and bytes are exact: a run counts the same ones ([`slvr_runtime::circuit::traffic`]), and so
+//! Rounds and bytes are exact: a run counts the same ones ([`slvr_circuit::traffic`]), and so
 //! is peak memory. Seconds are an estimate.
 //!
 //! # Multiply-accumulates
@@ -38,8 +38,8 @@ pub use net::{Estimate, MACS_PER_S, MEMORY_BYTES_PER_S, NetError, NetProfile, PR
 pub use places::{home, places};
 
 use serde::Serialize;
-use slvr_runtime::circuit::traffic::{Traffic, sent};
-use slvr_runtime::circuit::{Circuit, Dom, Instr, Op};
+use slvr_circuit::traffic::{Traffic, sent};
+use slvr_circuit::{Circuit, Dom, Instr, Op};
 
 /// The cost of a circuit. Arrays of three are by party.
 #[derive(Clone, Debug, PartialEq, Serialize)]

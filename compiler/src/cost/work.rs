@@ -1,7 +1,7 @@
 //! Local work of one instruction at each party: multiply-accumulates, bytes touched, pseudorandom
 //! bytes.
 
-use slvr_runtime::circuit::{Circuit, Dom, Hold, Instr, Op, Type, ValueId};
+use slvr_circuit::{Circuit, Dom, Hold, Instr, Op, Type, ValueId};
 
 /// Elements of each tensor that party `me` keeps of a value: of its components, or of the stored part.
 pub(super) fn stored(ty: &Type, me: usize) -> Vec<u64> {

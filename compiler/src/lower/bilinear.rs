@@ -6,7 +6,7 @@
 
 use super::{Held, Lowering, additive, full};
 use crate::graph::NodeId;
-use slvr_runtime::circuit::Op as C;
+use slvr_circuit::Op as C;
 
 impl Lowering<'_> {
     fn bilinear(&mut self, id: NodeId, op: C) -> Held {

@@ -17,7 +17,7 @@
 use super::Emit;
 use super::comparison::split;
 use super::selection::one_minus_twice;
-use slvr_runtime::circuit::{Hold, Op, ValueId};
+use slvr_circuit::{Hold, Op, ValueId};
 
 /// Bits 0 .. w of a word, as w planes.
 pub fn of_word(e: &mut Emit, x: ValueId, w: u32) -> ValueId {

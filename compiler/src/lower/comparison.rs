@@ -21,8 +21,8 @@
 use super::Emit;
 use super::dealer::even;
 use super::truncation::ring_for;
-use slvr_runtime::circuit::{Hold, Op, ValueId};
-use slvr_runtime::ring::carry::{MAX_BLOCK, thermometer_planes};
+use slvr_circuit::tables::{MAX_BLOCK, thermometer_planes};
+use slvr_circuit::{Hold, Op, ValueId};
 
 /// The two parts of the split of x, in a ring that holds w bits.
 fn parts(e: &mut Emit, x: ValueId, w: u32, negate_b: bool) -> (ValueId, ValueId) {

@@ -40,10 +40,10 @@ pub mod functions;
 
 use super::Emit;
 use super::truncation::ring_for;
-use slvr_runtime::circuit::fan::Fan;
-use slvr_runtime::circuit::{Op, ValueId};
-use slvr_runtime::ring::carry::{MAX_BLOCK, thermometer_planes};
-use slvr_runtime::ring::low_mask;
+use slvr_circuit::fan::Fan;
+use slvr_circuit::low_mask;
+use slvr_circuit::tables::{MAX_BLOCK, thermometer_planes};
+use slvr_circuit::{Op, ValueId};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 

@@ -25,7 +25,7 @@
 
 use super::{Emit, bits, truncation};
 use crate::graph::domain;
-use slvr_runtime::circuit::{Hold, Op, ValueId};
+use slvr_circuit::{Hold, Op, ValueId};
 use std::f64::consts::{LN_2, SQRT_2};
 
 /// Chebyshev coefficients of 1 / u for u = (w + 3) / 4.

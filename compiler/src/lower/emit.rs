@@ -1,7 +1,7 @@
 //! Builds instructions: types them by the format's own rule, and makes equal ones once.
 
-use slvr_runtime::circuit::{self, Const, Dom, Hold, Instr, Op, Shape, Type, ValueId, verify};
-use slvr_runtime::ring::low_mask;
+use slvr_circuit::low_mask;
+use slvr_circuit::{Const, Dom, Hold, Instr, Op, Shape, Type, ValueId, verify};
 use std::collections::HashMap;
 
 /// Instructions in an order in which operands come first, without layers.
@@ -32,11 +32,11 @@ pub struct Draft {
     /// The block of each instruction, from 1; 0 for none.
     pub blocks: Vec<u32>,
     /// Inputs.
-    pub inputs: Vec<circuit::Input>,
+    pub inputs: Vec<slvr_circuit::Input>,
     /// Outputs.
-    pub outputs: Vec<circuit::Output>,
+    pub outputs: Vec<slvr_circuit::Output>,
     /// Which values say whose inputs were admitted.
-    pub checks: Vec<circuit::Check>,
+    pub checks: Vec<slvr_circuit::Check>,
 }
 
 impl Draft {

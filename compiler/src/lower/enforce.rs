@@ -21,7 +21,7 @@
 //! | [`gate`] | 0 | 0 | never |
 //!
 //! The rounds of tests and of [`admit`] are off the longest chain where the circuit speculates
-//! ([`slvr_runtime::circuit::speculation`]).
+//! ([`slvr_circuit::speculation`]).
 //!
 //! w = ceil(log2 c); a tree over n is [`and_all`]; words have 64 bits.
 //!
@@ -33,8 +33,8 @@
 use super::comparison::{negative, zero};
 use super::truncation::{self, ring_for};
 use super::{Emit, selection};
-use slvr_runtime::circuit::{Dom, Hold, Op, SplitPart, ValueId};
-use slvr_runtime::ring::low_mask;
+use slvr_circuit::low_mask;
+use slvr_circuit::{Dom, Hold, Op, SplitPart, ValueId};
 
 /// For each client whether every row of its bits (the last axis, the classes) has exactly one 1:
 /// `Rep B1[m, .., classes]` -> `Rep B1[m]`.
@@ -219,7 +219,7 @@ pub fn lift(e: &mut Emit, x: ValueId, s: u32, k: u32) -> ValueId {
 /// Opens which clients passed: `Rep B1[m]` -> `Public B1[m]`. One round.
 ///
 /// **Leakage.** One bit per client, to all three parties; name it in
-/// [`slvr_runtime::circuit::Circuit::checks`].
+/// [`slvr_circuit::Circuit::checks`].
 pub fn admit(e: &mut Emit, valid: ValueId) -> ValueId {
     e.add(Op::Open(valid))
 }

@@ -30,7 +30,7 @@
 
 use super::{Emit, comparison, selection, truncation};
 use crate::graph::domain;
-use slvr_runtime::circuit::{Hold, Op, ValueId};
+use slvr_circuit::{Hold, Op, ValueId};
 use std::f64::consts::{LN_2, LOG2_E};
 
 /// Fraction bits of local exponentials.

@@ -4,7 +4,7 @@
 //! A rank is a sum of comparisons of pairs, a selection compares it with a constant, and the outcome is
 //! combined with other bits and made a word. Step by step that takes a conversion, a comparison, a product
 //! and a conversion. But each element is a function of few bits, and all elements are the same
-//! function of different bits. Its truth table can be dealt ([`slvr_runtime::circuit::Op::Table`]) and
+//! function of different bits. Its truth table can be dealt ([`slvr_circuit::Op::Table`]) and
 //! looked up in no round.
 //!
 //! Lives here: finding the function, on graphs only ([`Functions::bits`]). [`Lowering::table_of`] lowers it. May not
@@ -16,7 +16,7 @@ use crate::graph::eval::layout;
 use crate::graph::{Graph, NodeId, Op, Table};
 use crate::syntax::ast::Secrecy;
 use crate::types::Elem;
-use slvr_runtime::circuit::{Op as C, ValueId};
+use slvr_circuit::{Op as C, ValueId};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 

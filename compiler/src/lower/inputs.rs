@@ -1,7 +1,7 @@
 //! Inputs: dealt as their guard wants it, checked, and replaced by zeros where a client fails.
 //!
 //! All checks of a party set run side by side; one public bit per member says whether all of its
-//! inputs passed ([`slvr_runtime::circuit::Check`]), and every input is multiplied by it, locally.
+//! inputs passed ([`slvr_circuit::Check`]), and every input is multiplied by it, locally.
 //! Nothing else about a rejected input is opened. The bit is read by [`C::Admitted`], so that what
 //! follows need not wait for it ([`crate::schedule::speculative`]).
 
@@ -10,7 +10,7 @@ use super::{Lowering, enforce, word};
 use crate::certify::guard::{self, Guard};
 use crate::graph::{Input, Op};
 use crate::types::Elem;
-use slvr_runtime::circuit::{self, Check, Dom, Encoding, Op as C, ValueId};
+use slvr_circuit::{Check, Dom, Encoding, Op as C, ValueId};
 
 impl Lowering<'_> {
     /// Deals every input, and checks those of each party set.
@@ -133,9 +133,9 @@ impl Lowering<'_> {
                 hi: (input.range.1 as i64).saturating_add(1),
             },
         };
-        self.inputs.push(circuit::Input {
+        self.inputs.push(slvr_circuit::Input {
             name: input.name.clone(),
-            from: input.from.map_or(circuit::From::Public, circuit::From::Each),
+            from: input.from.map_or(slvr_circuit::From::Public, slvr_circuit::From::Each),
             encoding,
             shape: input.shape.clone(),
             fields: super::fields(&input.fields),

@@ -44,8 +44,8 @@ use crate::syntax::ast::Secrecy;
 use crate::types::Elem;
 use dealer::{Pair, Split, Tuning};
 use rings::Rings;
-use slvr_runtime::circuit::{self, Check, Op as C, ValueId};
-use slvr_runtime::ring::low_mask;
+use slvr_circuit::low_mask;
+use slvr_circuit::{Check, Op as C, ValueId};
 use std::collections::BTreeMap;
 
 /// Ring of elementary functions, in bits.
@@ -93,7 +93,7 @@ struct Lowering<'a> {
     rings: &'a Rings,
     /// By index of the input, its dealt value after checks.
     dealt: Vec<Option<ValueId>>,
-    inputs: Vec<circuit::Input>,
+    inputs: Vec<slvr_circuit::Input>,
     checks: Vec<Check>,
     /// The coins of each committee.
     coins: BTreeMap<NodeId, ValueId>,
@@ -192,7 +192,7 @@ pub fn lower(
         l.emit.site = o.site;
         let x = l.additive(o.node);
         l.emit.open_to(x, i as u32);
-        outputs.push(circuit::Output {
+        outputs.push(slvr_circuit::Output {
             name: o.name.clone(),
             to: o.to,
             shape: graph.shape(o.node).to_vec(),
@@ -209,8 +209,8 @@ pub fn lower(
     Ok(draft)
 }
 
-fn fields(fields: &[(String, Vec<u64>)]) -> Vec<circuit::Field> {
-    let field = |(name, shape): &(String, Vec<u64>)| circuit::Field {
+fn fields(fields: &[(String, Vec<u64>)]) -> Vec<slvr_circuit::Field> {
+    let field = |(name, shape): &(String, Vec<u64>)| slvr_circuit::Field {
         name: name.clone(),
         shape: shape.clone(),
     };

@@ -13,8 +13,8 @@
 //! **Simulation.** Every message is a `deal` or an `xchg`, uniform to its receiver; nothing is opened.
 
 use super::{Emit, comparison, dealer, few};
-use slvr_runtime::circuit::{Dom, Hold, Op, Type, ValueId};
-use slvr_runtime::ring::low_mask;
+use slvr_circuit::low_mask;
+use slvr_circuit::{Dom, Hold, Op, Type, ValueId};
 
 /// A bit as a word of Z_2^k.
 pub fn to_word(e: &mut Emit, c: ValueId, k: u32) -> ValueId {

@@ -10,7 +10,7 @@ use super::dealer::{self, Pair, Split};
 use super::{Held, Low, Lowering, word};
 use crate::graph::{NodeId, Op};
 use crate::types::Elem;
-use slvr_runtime::circuit::{Dom, Hold, Op as C, Type, ValueId, lead, verify};
+use slvr_circuit::{Dom, Hold, Op as C, Type, ValueId, lead, verify};
 
 /// Values of at most so many elements have one dealer for all: they are soon combined across clients.
 pub(super) const FEW: u64 = 1 << 14;

@@ -1,14 +1,14 @@
 //! For tests: a circuit of one input around a macro, in the clear and among three parties.
 
 use super::Emit;
-use slvr_runtime::circuit::traffic::Traffic;
-use slvr_runtime::circuit::verify::verify;
-use slvr_runtime::circuit::{
+use slvr_circuit::traffic::Traffic;
+use slvr_circuit::verify::verify;
+use slvr_circuit::{
     Check, Circuit, Dom, Encoding, From, Hold, Input, Layer, Op, Output, PartySet, Site, ValueId,
 };
+use slvr_ring::Data;
 use slvr_runtime::clear;
 use slvr_runtime::party::session::{Options, run_outcome};
-use slvr_runtime::ring::Data;
 use slvr_runtime::share::encode::Encoded;
 
 /// What a circuit of one input gives.

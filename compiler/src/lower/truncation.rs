@@ -25,8 +25,8 @@
 //! nothing is opened.
 
 use super::Emit;
-use slvr_runtime::circuit::{Op, ValueId};
-use slvr_runtime::ring::low_mask;
+use slvr_circuit::low_mask;
+use slvr_circuit::{Op, ValueId};
 
 /// Smallest ring width that holds `bits` bits.
 pub fn ring_for(bits: u32) -> u32 {
@@ -91,9 +91,9 @@ pub fn public(e: &mut Emit, x: ValueId, f: u32) -> ValueId {
 mod tests {
     use super::*;
     use crate::lower::Emit;
-    use slvr_runtime::circuit::{Circuit, Dom, Encoding, From, Input, Layer, PartySet};
+    use slvr_circuit::{Circuit, Dom, Encoding, From, Input, Layer, PartySet};
+    use slvr_ring::Data;
     use slvr_runtime::clear;
-    use slvr_runtime::ring::Data;
 
     /// A circuit that truncates one public-shaped vector, all in the clear.
     fn truncate(xs: &[i64], f: u32, seed: u64) -> Vec<i64> {
@@ -128,7 +128,7 @@ mod tests {
             }],
             consts: vec![],
             types: e.types.clone(),
-            sites: vec![slvr_runtime::circuit::Site { name: "t".into(), line: 0 }],
+            sites: vec![slvr_circuit::Site { name: "t".into(), line: 0 }],
             layers: layers.collect(),
             outputs: vec![],
             checks: vec![],

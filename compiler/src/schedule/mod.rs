@@ -18,8 +18,8 @@ pub use speculation::speculative;
 
 use crate::graph::Graph;
 use crate::lower::Draft;
-use slvr_runtime::circuit::speculation::Speculation;
-use slvr_runtime::circuit::{Circuit, Hold, Instr, Layer, Op, PartySet, Site, Type, ValueId};
+use slvr_circuit::speculation::Speculation;
+use slvr_circuit::{Circuit, Hold, Instr, Layer, Op, PartySet, Site, Type, ValueId};
 use std::collections::BTreeMap;
 
 /// Puts a draft into layers, with the interface of the graph it came from. Whatever depends on which

@@ -1,6 +1,6 @@
 //! Layers for a draft that does not wait for the checks of its inputs.
 //!
-//! What is needed for that ([`slvr_runtime::circuit::speculation`]; R and L as there): reveals come
+//! What is needed for that ([`slvr_circuit::speculation`]; R and L as there): reveals come
 //! after L, coins before R, and a mask that is used in layers R to L is made there. Each of these moves
 //! an instruction to a later layer, which may move others and with them R and L: instructions are
 //! placed again until nothing is left to move.
@@ -8,7 +8,7 @@
 use super::{layered, place};
 use crate::graph::Graph;
 use crate::lower::Draft;
-use slvr_runtime::circuit::{Circuit, Op};
+use slvr_circuit::{Circuit, Op};
 
 /// Placements that are tried: circuits take three or four.
 const TRIES: usize = 16;

@@ -1,16 +1,9 @@
-//! The `.slvr` files that the binary carries: standard library, models, predicates, and
-//! the parts of them that are measured.
+//! The `.slvr` files that come with the compiler (the crate `slvr-predicates`): standard library, models,
+//! predicates, and the parts of them that are measured.
 
 use super::source::{LoadError, Loader};
 
-include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
-
-/// The text of an embedded file by its name, e.g. `std/stats.slvr`, `models/lenet5.slvr` or
-/// `krum.slvr`.
-pub fn get(name: &str) -> Option<&'static str> {
-    let mut all = [STD, MODELS, PREDICATES, BENCH].into_iter().flatten();
-    all.find(|(n, _)| *n == name).map(|(_, text)| *text)
-}
+pub use slvr_predicates::{BENCH, MODELS, PREDICATES, STD, get};
 
 /// A [`Loader`] that has the embedded files and nothing else.
 #[derive(Clone, Copy, Debug, Default)]

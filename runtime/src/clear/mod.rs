@@ -11,14 +11,15 @@
 
 pub mod plain;
 
-use crate::circuit::speculation::Speculation;
-use crate::circuit::verify::{VerifyError, verify};
-use crate::circuit::{Circuit, Hold, Instr, Op, SplitPart, ValueId};
 use crate::protocol::committee::committee;
-use crate::ring::layout::IndexOutOfRange;
-use crate::ring::{Data, Dom};
 use crate::share::reveal::Revealed;
 use crate::share::{Prg, Purpose, RunId, Seed, Stream};
+use slvr_circuit::Dom;
+use slvr_circuit::speculation::Speculation;
+use slvr_circuit::verify::{VerifyError, verify};
+use slvr_circuit::{Circuit, Hold, Instr, Op, SplitPart, ValueId};
+use slvr_ring::Data;
+use slvr_ring::layout::IndexOutOfRange;
 use thiserror::Error;
 
 /// How to evaluate.

@@ -1,11 +1,12 @@
 //! Local operations on plain tensors. The parties use the same functions on the components of their
 //! shares, where an operation is linear or acts on values they know.
 
-use crate::circuit::Op;
 use crate::protocol::signs::Signs;
-use crate::ring::kernels::{self, ConvDims, MatMulDims};
-use crate::ring::layout::{self, IndexOutOfRange};
-use crate::ring::{Data, Dom, Planes, Words, carry, lookup};
+use slvr_circuit::Dom;
+use slvr_circuit::Op;
+use slvr_ring::kernels::{self, ConvDims, MatMulDims};
+use slvr_ring::layout::{self, IndexOutOfRange};
+use slvr_ring::{Data, Planes, Words, carry, lookup};
 
 /// An operand: elements and shape.
 pub type Arg<'a> = (&'a Data, &'a [u64]);

@@ -16,27 +16,10 @@ pub mod shaped;
 pub mod tcp;
 pub mod tls;
 
+pub use slvr_circuit::interaction::Peer;
 use std::fmt;
 use std::time::Duration;
 use thiserror::Error;
-
-/// The other end of a channel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Peer {
-    /// One of the three computing parties, 0, 1 or 2.
-    Party(usize),
-    /// The receiver of a declared party set, by the set's index in the circuit.
-    Receiver(usize),
-}
-
-impl fmt::Display for Peer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Peer::Party(i) => write!(f, "party {i}"),
-            Peer::Receiver(set) => write!(f, "the receiver (party set {set})"),
-        }
-    }
-}
 
 /// What a frame carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,9 +1,9 @@
 //! Why a run stopped.
 
-use crate::circuit::verify::VerifyError;
 use crate::link::{LinkError, Peer};
-use crate::ring::layout::IndexOutOfRange;
 use crate::share::encode::InputError;
+use slvr_circuit::verify::VerifyError;
+use slvr_ring::layout::IndexOutOfRange;
 use std::fmt;
 use thiserror::Error;
 

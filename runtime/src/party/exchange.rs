@@ -1,17 +1,18 @@
 //! The exchange of a layer: each instruction's part is sent as soon as it is computed and received when
 //! its result is read, in the order and in the frames of [`super::plan`].
 
-use super::plan::{self, Frame};
 use super::transcript::{Direction, Event};
 use super::{Engine, Held, Phase, RunError};
-use crate::circuit::{Instr, Lanes, Op};
-use crate::link::{Header, Peer};
+use crate::link::{Header, Kind, Peer};
 use crate::protocol::{
     Context, Incoming, Message, coin, deal, deal_mask, incoming, input, meet, open, open_sum,
     open_to, reshare, xchg,
 };
-use crate::ring::{Data, Dom, wire_len};
 use crate::share::{next, prev};
+use slvr_circuit::plan::{self, Frame};
+use slvr_circuit::{Dom, wire_len};
+use slvr_circuit::{Instr, Lanes, Op};
+use slvr_ring::Data;
 
 /// The messages of one layer.
 pub(super) struct Round {
@@ -47,7 +48,7 @@ struct Inbox {
 
 impl Outbox {
     fn new(layer: u32, frames: &[Frame], peer: Peer) -> Self {
-        Outbox { peer, headers: plan::headers(layer, frames).into_iter(), open: None }
+        Outbox { peer, headers: headers(layer, frames).into_iter(), open: None }
     }
 }
 
@@ -62,7 +63,7 @@ impl Inbox {
             }
         }
         let parts = frames.iter().map(|f| f.parts.len()).collect();
-        let headers = plan::headers(layer, frames).into_iter();
+        let headers = headers(layer, frames).into_iter();
         Inbox { peer, headers, places, frames: Vec::with_capacity(frames.len()), parts }
     }
 }
@@ -244,4 +245,13 @@ impl Engine<'_> {
         }
         part.map(Some).ok_or(malformed)
     }
+}
+
+/// The headers of the frames of a layer.
+pub(super) fn headers(layer: u32, frames: &[Frame]) -> Vec<Header> {
+    let header = |(frame, part): (&Frame, u32)| Header {
+        part,
+        ..Header::new(Kind::Layer, layer, frame.len)
+    };
+    frames.iter().zip(0..).map(header).collect()
 }

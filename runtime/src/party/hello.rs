@@ -1,9 +1,9 @@
 //! The handshake: what the parties must agree on before the first share is used.
 
-use crate::circuit::{Circuit, artifact};
-use crate::ring::Data;
 use crate::share::RunId;
 use sha2::{Digest, Sha256};
+use slvr_circuit::{Circuit, artifact};
+use slvr_ring::Data;
 
 /// What a party says it runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

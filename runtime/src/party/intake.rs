@@ -5,10 +5,10 @@
 
 use super::submissions::Received;
 use super::{Held, Uploads, Why};
-use crate::circuit::{Circuit, From};
-use crate::ring::Data;
 use crate::share::deal::{Components, Upload, layout};
 use crate::share::{Rep, RunId};
+use slvr_circuit::{Circuit, From};
+use slvr_ring::Data;
 use std::collections::BTreeMap;
 
 /// Takes in uploads. The circuit must be verified.

@@ -5,14 +5,15 @@
 //! by all holders of an `Own` or `Dup` value.
 
 use super::registers::{Held, Registers};
-use crate::circuit::{Circuit, Hold, Lanes, Op, Shape, SplitPart, ValueId, lead};
 use crate::clear::plain::{self, Arg};
 use crate::protocol::committee::committee;
 use crate::protocol::{Context, assemble, complement, join, join_parts, mask};
-use crate::ring::kernels::{self, Row};
-use crate::ring::layout::{self, IndexOutOfRange};
-use crate::ring::{Data, Dom, Planes, carry, low_mask};
 use crate::share::{Rep, next, prev};
+use slvr_circuit::{Circuit, Hold, Lanes, Op, Shape, SplitPart, ValueId, lead};
+use slvr_circuit::{Dom, low_mask};
+use slvr_ring::kernels::{self, Row};
+use slvr_ring::layout::{self, IndexOutOfRange};
+use slvr_ring::{Data, Planes, carry};
 use std::ops::Range;
 use std::sync::Arc;
 

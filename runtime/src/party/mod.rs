@@ -15,7 +15,7 @@
 //!    each receiver, if the layer has anything for them; take in the two messages of the peers and
 //!    finish the instructions. A message travels in frames whose kind, layer, number and length are
 //!    known, each as soon as it is computed, and is waited for where its first result is read
-//!    ([`plan`]). Layers that were computed on the assumption that all clients pass their checks are
+//!    ([`slvr_circuit::plan`]). Layers that were computed on the assumption that all clients pass their checks are
 //!    repeated if one does not (`speculation.rs`).
 //! 4. Closing, in two steps: each party tells the others that it is done and waits for the same from
 //!    them; then it tells the others and the receivers that all agree, and waits for the same. With
@@ -30,7 +30,6 @@ mod exchange;
 mod hello;
 mod intake;
 mod local;
-pub mod plan;
 mod receiver;
 mod registers;
 pub mod remote;
@@ -46,16 +45,17 @@ pub use registers::Held;
 pub use submissions::{Received, Replaced, Uploads, Why};
 pub use transcript::{Direction, Event, Recorded, Recorder, Transcript};
 
-use crate::circuit::speculation::{Speculation, gated};
-use crate::circuit::verify::verify;
-use crate::circuit::{Circuit, From, Lanes, Op, ValueId};
 use crate::link::{Header, Kind, Link, LinkError, Peer};
-use crate::ring::{Data, Dom};
 use crate::share::{Prss, RunId, next, prev};
 use exchange::Round;
-use plan::Step;
 use registers::Registers;
 use serde::{Deserialize, Serialize};
+use slvr_circuit::Dom;
+use slvr_circuit::plan::{self, Step};
+use slvr_circuit::speculation::{Speculation, gated};
+use slvr_circuit::verify::verify;
+use slvr_circuit::{Circuit, From, Lanes, Op, ValueId};
+use slvr_ring::Data;
 use speculation::Attempt;
 use std::collections::BTreeSet;
 use std::time::Duration;

@@ -1,14 +1,16 @@
 //! The receiver's side: adds the three words of what is revealed to it.
 
+use super::exchange::headers;
 use super::hello::Hello;
-use super::{Phase, RunError, plan};
-use crate::circuit::speculation::Speculation;
-use crate::circuit::verify::verify;
-use crate::circuit::{Circuit, Op};
+use super::{Phase, RunError};
 use crate::link::{Header, Kind, Link, LinkError, Peer};
-use crate::ring::Data;
 use crate::share::RunId;
 use crate::share::reveal::Revealed;
+use slvr_circuit::plan;
+use slvr_circuit::speculation::Speculation;
+use slvr_circuit::verify::verify;
+use slvr_circuit::{Circuit, Op};
+use slvr_ring::Data;
 use std::time::Duration;
 
 /// A receiver, ready to run.
@@ -67,7 +69,7 @@ pub fn receive(r: Receiver<'_>) -> Result<Vec<Revealed>, RunError> {
             let peer = Peer::Party(i);
             let malformed = || RunError::Malformed { phase, peer };
             let frames = plan::frames(circuit, layer, &plan.order, i, Peer::Receiver(set));
-            for (header, frame) in plan::headers(l, &frames).into_iter().zip(&frames) {
+            for (header, frame) in headers(l, &frames).into_iter().zip(&frames) {
                 heard = true;
                 let body = recv(phase, i, header, waited)?;
                 let mut rest = body.as_slice();

@@ -1,8 +1,8 @@
 //! What a party holds, by value, and how much memory it takes.
 
-use crate::circuit::ValueId;
-use crate::ring::Data;
 use crate::share::Rep;
+use slvr_circuit::ValueId;
+use slvr_ring::Data;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -117,7 +117,7 @@ fn address(x: &Arc<Data>) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ring::Dom;
+    use slvr_circuit::Dom;
 
     #[test]
     fn shared_tensors_count_once() {

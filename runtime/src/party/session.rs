@@ -3,16 +3,16 @@
 
 use super::intake::Intake;
 use super::{Party, PartyReport, Receiver, Recorder, Replaced, RunError, Transcript, receive};
-use crate::circuit::Circuit;
-use crate::circuit::verify::verify;
 use crate::link::memory::{Memory, Mesh, mesh};
 use crate::link::shaped::{Line, Network};
 use crate::link::{Link, Peer};
-use crate::ring::Data;
 use crate::share::deal::{Dealt, Upload, layout};
 use crate::share::encode::{Encoded, Inputs};
 use crate::share::reveal::Revealed;
 use crate::share::{PairSeeds, Prg, Prss, Purpose, RunId, Seed, Stream};
+use slvr_circuit::Circuit;
+use slvr_circuit::verify::verify;
+use slvr_ring::Data;
 use std::collections::BTreeSet;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -160,11 +160,11 @@ pub fn coins(circuit: &Circuit, seed: u64) -> Vec<u128> {
         let stream = Stream::new(instr as u64, Purpose::Coin);
         let share = |i: usize| {
             let prss = Prss::new(i, &pairs[i], run);
-            prss.with_next(stream, crate::ring::Dom::Ring(128), 0, 1).get_u128(0)
+            prss.with_next(stream, slvr_circuit::Dom::Ring(128), 0, 1).get_u128(0)
         };
         (0..3).fold(0u128, |sum, i| sum.wrapping_add(share(i)))
     };
-    all.filter(|(_, i)| i.op == crate::circuit::Op::Coin).map(|(n, _)| of(n)).collect()
+    all.filter(|(_, i)| i.op == slvr_circuit::Op::Coin).map(|(n, _)| of(n)).collect()
 }
 
 /// Like [`run_local`], on encoded inputs, and tells how every participant ended.

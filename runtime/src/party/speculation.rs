@@ -1,11 +1,11 @@
 //! Going back: a party computes as if all clients passed their checks, and again if one did not
-//! ([`crate::circuit::speculation`]).
+//! ([`slvr_circuit::speculation`]).
 
 use super::{Engine, Held, RunError};
-use crate::circuit::speculation::{Gated, Speculation};
 use crate::clear::admitted;
 use crate::link::Header;
 use crate::protocol::REPEATED;
+use slvr_circuit::speculation::{Gated, Speculation};
 use std::collections::BTreeSet;
 
 /// What is assumed of the checks.

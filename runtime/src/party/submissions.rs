@@ -35,13 +35,13 @@
 //! **Leakage.** To all parties, which clients are replaced and why: it is in the report.
 
 use super::{Engine, Held, Phase, RunError};
-use crate::circuit::{Circuit, From};
 use crate::link::{Header, Kind, Peer};
-use crate::ring::Data;
 use crate::share::deal::{Layout, Part, Upload, layout};
 use crate::share::{Purpose, Rep, Stream, next, prev};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
+use slvr_circuit::{Circuit, From};
+use slvr_ring::Data;
 use std::collections::BTreeMap;
 use std::fmt;
 

@@ -1,8 +1,8 @@
 //! A hook that sees what a party sees, for tests and for a verifier of the messages.
 
 use super::Held;
-use crate::circuit::ValueId;
 use crate::link::Peer;
+use slvr_circuit::ValueId;
 use std::collections::BTreeSet;
 use std::fmt;
 

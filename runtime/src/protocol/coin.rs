@@ -17,8 +17,9 @@
 //! cannot depend on them.
 
 use super::{Context, Incoming, Message, part};
-use crate::ring::{Data, Dom};
 use crate::share::{Purpose, Stream};
+use slvr_circuit::Dom;
+use slvr_ring::Data;
 
 /// c_i, to P_{i+1}. Keeps c_i + c_{i+1}.
 pub fn message(cx: Context<'_>) -> Message {

@@ -13,9 +13,10 @@
 //! owner keeps the words.
 
 use super::{Context, Incoming, Message, mask, part};
-use crate::circuit::Lanes;
-use crate::ring::{Data, Dom};
 use crate::share::{Rep, prev};
+use slvr_circuit::Dom;
+use slvr_circuit::Lanes;
+use slvr_ring::Data;
 
 /// v - rho of this party's shard, to P_{i-1} = P_{i+2}.
 pub fn message(cx: Context<'_>, v: &Data, lanes: Lanes) -> Message {

@@ -21,9 +21,10 @@
 //! opened component by component (no instruction does).
 
 use super::{Context, Incoming, Message, assemble, part};
-use crate::circuit::Lanes;
-use crate::ring::{Data, Dom};
 use crate::share::{Rep, next, prev};
+use slvr_circuit::Dom;
+use slvr_circuit::Lanes;
+use slvr_ring::Data;
 
 /// v - x_r of this party's shard, to P_{i+1}.
 pub fn message(cx: Context<'_>, v: &Data, lanes: Lanes) -> Message {

@@ -1,4 +1,4 @@
-//! MASK: `-> Mask`, and what a [`Mask`](crate::circuit::Hold::Mask) value is at each party.
+//! MASK: `-> Mask`, and what a [`Mask`](slvr_circuit::Hold::Mask) value is at each party.
 //!
 //! **Functionality.** In shard r a fresh uniform a = y_r + y_{r+1}: P_r learns both words, P_{r+1} learns
 //! y_{r+1}, P_{r+2} learns y_r.
@@ -22,9 +22,10 @@
 //! **Leakage.** None.
 
 use super::{Context, in_order, join_parts, places};
-use crate::circuit::Lanes;
-use crate::ring::{Data, Dom};
 use crate::share::{Rep, next, prev};
+use slvr_circuit::Dom;
+use slvr_circuit::Lanes;
+use slvr_ring::Data;
 use std::ops::Range;
 
 /// This party's words of a fresh mask.

@@ -24,9 +24,9 @@
 
 use super::mask::Places;
 use super::{Context, Incoming, Message, join, part, pieces};
-use crate::circuit::Lanes;
-use crate::ring::Data;
 use crate::share::Rep;
+use slvr_circuit::Lanes;
+use slvr_ring::Data;
 
 /// In shard i - 1 (as r + 1) m_1, to P_{i+1}; in shard i + 1 (as r + 2) m_2, to P_{i-1}.
 pub fn message(cx: Context<'_>, t: &Data, a: &Rep, lanes: Lanes) -> Message {

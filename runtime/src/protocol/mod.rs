@@ -24,7 +24,7 @@
 //!
 //! P_i holds (x_i, x_{i+1}) of a replicated x. F_{i,j} is a stream of fresh pseudorandom words that
 //! P_i and P_j derive; a stream is addressed by element, so shards draw disjoint parts. Over bits
-//! read xor for + and -. Shards and the roles in them are those of [`crate::circuit`]: party p stores
+//! read xor for + and -. Shards and the roles in them are those of [`slvr_circuit`]: party p stores
 //! shard p of an `Own` value, and of `Dup` and `Add2` values the other two shards, in the order of
 //! their indices; of a `Mask` value its first words of shards p and p - 1 and its second words of shards
 //! p and p + 1. The formulas are also spelled out in `docs/src/protocols.md`.
@@ -50,9 +50,11 @@ pub mod reshare;
 pub mod signs;
 pub mod xchg;
 
-use crate::circuit::{Lanes, Op};
-use crate::ring::{Data, Dom};
 use crate::share::{Prss, Purpose, Stream, next, prev};
+use slvr_circuit::Dom;
+use slvr_circuit::Lanes;
+pub use slvr_circuit::interaction::{Counts, incoming, outgoing};
+use slvr_ring::Data;
 use std::fmt;
 use std::ops::Range;
 
@@ -62,7 +64,7 @@ pub struct Context<'a> {
     /// This party's pairwise randomness.
     pub prss: &'a Prss,
     /// Number of the instruction in the run, which names its streams: its index in the circuit, local
-    /// and interactive, counted from 0; when layers are repeated ([`crate::circuit::speculation`]), plus
+    /// and interactive, counted from 0; when layers are repeated ([`slvr_circuit::speculation`]), plus
     /// [`REPEATED`].
     pub instr: u64,
 }
@@ -126,41 +128,6 @@ impl fmt::Debug for Incoming {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Incoming(hidden)")
     }
-}
-
-/// Numbers of elements that a party sends or receives in one instruction.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// To or from P_{i+1}.
-    pub next: usize,
-    /// To or from P_{i-1}.
-    pub prev: usize,
-    /// To the receiver.
-    pub receiver: usize,
-}
-
-/// Elements that party `me` sends for an operand with these shards. Nothing for a local operation.
-pub fn outgoing(op: &Op, lanes: Lanes, me: usize) -> Counts {
-    let (n, len) = (lanes.n, |shard: usize| lanes.len(shard));
-    match op {
-        Op::Reshare(_) => Counts { prev: n, ..Counts::default() },
-        Op::Input(_) => Counts { next: len(me), ..Counts::default() },
-        Op::Deal(_) | Op::DealMask(_) => Counts { prev: len(me), ..Counts::default() },
-        Op::Xchg(_) | Op::Meet { .. } => {
-            Counts { next: len(prev(me)), prev: len(next(me)), receiver: 0 }
-        }
-        Op::Open(_) => Counts { next: n, ..Counts::default() },
-        Op::OpenSum(_) => Counts { next: n, prev: n, receiver: 0 },
-        Op::OpenTo { .. } => Counts { receiver: n, ..Counts::default() },
-        Op::Coin => Counts { next: 1, ..Counts::default() },
-        _ => Counts::default(),
-    }
-}
-
-/// Elements that party `me` receives for an operand with these shards.
-pub fn incoming(op: &Op, lanes: Lanes, me: usize) -> Counts {
-    let (from_next, from_prev) = (outgoing(op, lanes, next(me)), outgoing(op, lanes, prev(me)));
-    Counts { next: from_next.prev, prev: from_prev.next, receiver: 0 }
 }
 
 /// The part of a message that the layer loop has checked to be there: [`incoming`] and [`outgoing`]

@@ -16,8 +16,8 @@
 //! to be harmless where the compiler emits them.
 
 use super::{Incoming, Message, part};
-use crate::ring::Data;
 use crate::share::Rep;
+use slvr_ring::Data;
 
 /// x_i, to P_{i+1}.
 pub fn message(x: &Rep) -> Message {

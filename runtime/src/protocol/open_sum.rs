@@ -21,7 +21,7 @@
 //! **Leakage.** z, to all parties.
 
 use super::{Context, Incoming, Message, part};
-use crate::ring::Data;
+use slvr_ring::Data;
 
 /// w_i, to both others.
 pub fn message(cx: Context<'_>, z: &Data) -> Message {

@@ -21,7 +21,7 @@
 //! **Leakage.** z, to the receiver.
 
 use super::{Context, Message};
-use crate::ring::Data;
+use slvr_ring::Data;
 
 /// w_i, to the receiver.
 pub fn message(cx: Context<'_>, z: &Data) -> Message {

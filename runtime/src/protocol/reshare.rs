@@ -22,8 +22,8 @@
 //! **Leakage.** None.
 
 use super::{Context, Incoming, Message, part};
-use crate::ring::Data;
 use crate::share::Rep;
+use slvr_ring::Data;
 
 /// w_i, to P_{i-1}.
 pub fn message(cx: Context<'_>, z: &Data) -> Message {

@@ -24,9 +24,10 @@
 //! **Leakage.** None.
 
 use super::{Context, Incoming, Message, assemble, part, pieces};
-use crate::circuit::Lanes;
-use crate::ring::{Data, Dom};
 use crate::share::{Rep, next, prev};
+use slvr_circuit::Dom;
+use slvr_circuit::Lanes;
+use slvr_ring::Data;
 
 /// In shard i - 1 (as r + 1) t_1 - F_{i-1,i}, to P_{i+1}; in shard i + 1 (as r + 2) t_2 - F_{i,i+1},
 /// to P_{i-1}. Keeps the two masks.

@@ -19,39 +19,14 @@
 //! from stream j.
 
 use super::{Prg, Purpose, RunId, Seed, Stream, next};
-use crate::circuit::{Circuit, From};
-use crate::ring::{Data, Dom, wire_len};
+use slvr_circuit::upload::explicit_bytes;
+pub use slvr_circuit::upload::{Layout, layout, upload_bytes};
+use slvr_circuit::wire_len;
+use slvr_ring::Data;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use thiserror::Error;
-
-/// Which secret inputs a member of a party set gives, as (index of the input, domain, elements).
-pub type Layout = Vec<(u64, Dom, usize)>;
-
-/// The inputs that each member of party set `set` shares, in declaration order. The number of
-/// elements is that of one member: the value's first axis ranges over the members. The circuit must
-/// be verified.
-pub fn layout(circuit: &Circuit, set: usize) -> Layout {
-    let members = circuit.parties.get(set).map_or(1, |p| p.size.max(1));
-    let given = circuit.inputs.iter().enumerate();
-    given
-        .filter(|(_, input)| matches!(input.from, From::Each(s) if s as usize == set))
-        .map(|(j, input)| {
-            let ty = circuit.ty(input.value);
-            (j as u64, ty.dom, (ty.elements() / members) as usize)
-        })
-        .collect()
-}
-
-/// Bytes that a client with these inputs uploads: 32, and k bits per element.
-pub fn upload_bytes(layout: &Layout) -> u64 {
-    32 + explicit_bytes(layout) as u64
-}
-
-fn explicit_bytes(layout: &Layout) -> usize {
-    layout.iter().map(|&(_, dom, n)| wire_len(dom, n)).sum()
-}
 
 /// What the parties receive of a client does not fit the circuit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -219,6 +194,7 @@ fn component(
 mod tests {
     use super::*;
     use crate::share::{Rep, reconstruct};
+    use slvr_circuit::Dom;
 
     const RUN: RunId = RunId([1; 16]);
 

@@ -3,8 +3,9 @@
 //! Runs on the side that owns the tensor, before anything is shared. Errors name the giver, the
 //! tensor, the position and what is allowed, never an element: an error ends up in logs.
 
-use crate::circuit::{Circuit, Encoding, From, Input, Shape};
-use crate::ring::{Data, Dom, fixed, low_mask};
+use slvr_circuit::{Circuit, Encoding, From, Input, Shape};
+use slvr_circuit::{Dom, fixed, low_mask};
+use slvr_ring::Data;
 use std::collections::BTreeMap;
 use std::fmt;
 use thiserror::Error;
@@ -371,7 +372,7 @@ fn position(shape: &[u64], mut i: u64) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::circuit::ValueId;
+    use slvr_circuit::ValueId;
 
     fn input(encoding: Encoding, shape: &[u64]) -> Input {
         Input {

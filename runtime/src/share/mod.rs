@@ -16,21 +16,12 @@ pub mod reveal;
 
 pub use prg::{Prg, Purpose, RunId, Seed, Stream};
 pub use prss::{PairSeeds, Prss};
+pub use slvr_circuit::interaction::{next, prev};
 
-use crate::ring::Data;
+use slvr_ring::Data;
 use std::fmt;
 use std::sync::Arc;
 use thiserror::Error;
-
-/// The party (or component) after i.
-pub fn next(i: usize) -> usize {
-    (i + 1) % 3
-}
-
-/// The party (or component) before i.
-pub fn prev(i: usize) -> usize {
-    (i + 2) % 3
-}
 
 /// What P_i holds of a replicated tensor: (x_i, x_{i+1}). The components are shared pointers, since
 /// many instructions (a reshape, a trivial sharing) only pass one on.
@@ -86,7 +77,7 @@ pub fn sum([x0, x1, x2]: [&Data; 3]) -> Data {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ring::Dom;
+    use slvr_circuit::Dom;
 
     #[test]
     fn reconstruct_checks_the_copies() {

@@ -1,10 +1,11 @@
 //! Pseudorandom streams, behind one type so that the cipher can be changed in one place.
 
-use crate::ring::{Data, Dom, Planes, Word, each_word, with_width};
 use rand_chacha::ChaCha12Rng;
 use rand_core::{Rng, SeedableRng};
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
+use slvr_circuit::Dom;
+use slvr_ring::{Data, Planes, Word, each_word, with_width};
 use std::fmt;
 use std::ops::Range;
 use zeroize::Zeroize;

@@ -5,7 +5,8 @@
 //! P_j share.
 
 use super::{Prg, Purpose, RunId, Seed, Stream};
-use crate::ring::{Data, Dom};
+use slvr_circuit::Dom;
+use slvr_ring::Data;
 use std::ops::Range;
 
 /// The two seeds of a party.

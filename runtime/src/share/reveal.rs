@@ -1,7 +1,8 @@
 //! From the words of an output to numbers, on the receiver's side.
 
-use crate::circuit::{Output, Shape};
-use crate::ring::{Data, fixed};
+use slvr_circuit::fixed;
+use slvr_circuit::{Output, Shape};
+use slvr_ring::Data;
 
 /// A revealed tensor.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,11 +1,12 @@
 //! Small circuits by hand.
 
-use slvr_runtime::circuit::verify::infer;
-use slvr_runtime::circuit::{
+use slvr_circuit::Dom;
+use slvr_circuit::verify::infer;
+use slvr_circuit::{
     Circuit, Const, Encoding, From, Hold, Input, Instr, Layer, Op, Output, PartySet, Site, Type,
     ValueId,
 };
-use slvr_runtime::ring::{Data, Dom};
+use slvr_ring::Data;
 use slvr_runtime::share::encode::Encoded;
 
 /// Party set 0 is one client, set 1 the receiver.

@@ -3,9 +3,9 @@
 
 use crate::build::elements;
 use crate::random::{Generator, LARGEST, Law};
-use slvr_runtime::circuit::fan::{Fan, MAX_FAN};
-use slvr_runtime::circuit::{Hold, Op, Type, ValueId, lead};
-use slvr_runtime::ring::Dom;
+use slvr_circuit::Dom;
+use slvr_circuit::fan::{Fan, MAX_FAN};
+use slvr_circuit::{Hold, Op, Type, ValueId, lead};
 
 impl Generator {
     /// Where shards of a tensor may be cut: every 64 elements, or parts of its leading axis.

@@ -2,7 +2,7 @@
 //! peer, and nobody gets an output.
 
 use crate::build::{Builder, words};
-use slvr_runtime::circuit::{Circuit, Hold, Op};
+use slvr_circuit::{Circuit, Hold, Op};
 use slvr_runtime::link::fault::{Fault, FaultKind, Faulty};
 use slvr_runtime::link::memory::Memory;
 use slvr_runtime::link::{Link, LinkError, Peer};

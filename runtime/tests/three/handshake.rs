@@ -1,10 +1,11 @@
 //! Parties that run different things stop before the first share is used.
 
 use crate::build::Builder;
-use slvr_runtime::circuit::{Circuit, Hold, Op};
+use slvr_circuit::Dom;
+use slvr_circuit::{Circuit, Hold, Op};
+use slvr_ring::Data;
 use slvr_runtime::link::memory::{Mesh, mesh};
 use slvr_runtime::party::{Held, Party, PartyReport, RunError, Uploads};
-use slvr_runtime::ring::{Data, Dom};
 use slvr_runtime::share::{PairSeeds, Prss, RunId, Seed};
 use std::time::Duration;
 

@@ -2,14 +2,15 @@
 //! are put together from what the three parties hold.
 
 use crate::build::{Builder, words};
-use slvr_runtime::circuit::fan::{Fan, MAX_FAN};
-use slvr_runtime::circuit::traffic::Traffic;
-use slvr_runtime::circuit::{Circuit, Hold, Lanes, Op, SplitPart, ValueId};
+use slvr_circuit::Dom;
+use slvr_circuit::fan::{Fan, MAX_FAN};
+use slvr_circuit::traffic::Traffic;
+use slvr_circuit::{Circuit, Hold, Lanes, Op, SplitPart, ValueId};
+use slvr_ring::Data;
 use slvr_runtime::clear::{self, plain};
 use slvr_runtime::party::session::{Options, Report, run_outcome};
 use slvr_runtime::party::{Held, Recorder};
 use slvr_runtime::protocol::{committee::committee, complement, mask};
-use slvr_runtime::ring::{Data, Dom};
 use slvr_runtime::share::encode::Encoded;
 use slvr_runtime::share::{next, prev, reconstruct, sum};
 use std::collections::BTreeMap;

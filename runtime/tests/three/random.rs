@@ -3,10 +3,10 @@
 use crate::build::{Builder, elements, words};
 use crate::operations::{check_steps, check_traffic, together, values};
 use proptest::prelude::*;
-use slvr_runtime::circuit::{Hold, Op, SplitPart, Type, ValueId};
+use slvr_circuit::{Dom, low_mask};
+use slvr_circuit::{Hold, Op, SplitPart, Type, ValueId};
 use slvr_runtime::clear::{self, plain};
 use slvr_runtime::party::session::{Options, run_outcome};
-use slvr_runtime::ring::{Dom, low_mask};
 use std::collections::BTreeSet;
 
 pub const LARGEST: usize = 4000;

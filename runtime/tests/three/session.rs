@@ -1,11 +1,11 @@
 //! Whole runs on this machine: files in, numbers out.
 
 use crate::build::{Builder, words};
-use slvr_runtime::circuit::{Circuit, Encoding, From, Hold, Input, Op, Type, ValueId};
+use slvr_circuit::Dom;
+use slvr_circuit::{Circuit, Encoding, From, Hold, Input, Op, Type, ValueId};
 use slvr_runtime::clear;
 use slvr_runtime::party::RunError;
 use slvr_runtime::party::session::{Options, run_local, run_outcome};
-use slvr_runtime::ring::Dom;
 use slvr_runtime::share::encode::{Encoded, Inputs, RawTensor};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};

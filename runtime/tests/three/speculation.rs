@@ -2,16 +2,16 @@
 
 use crate::operations::{check_steps, check_traffic};
 use crate::views::{LIMIT, chi_squared};
-use slvr_runtime::circuit::traffic::Traffic;
-use slvr_runtime::circuit::verify::{VerifyError, verify};
-use slvr_runtime::circuit::{Circuit, Hold, Op, Type, ValueId, text};
+use slvr_circuit::Dom;
+use slvr_circuit::traffic::Traffic;
+use slvr_circuit::verify::{VerifyError, verify};
+use slvr_circuit::{Circuit, Hold, Op, Type, ValueId, text};
 use slvr_runtime::clear;
 use slvr_runtime::link::memory::Memory;
 use slvr_runtime::link::{Header, Kind, Link, LinkError, Peer};
 use slvr_runtime::party::session::{Options, Report, run_outcome};
 use slvr_runtime::party::{Direction, RunError, Why};
 use slvr_runtime::protocol::REPEATED;
-use slvr_runtime::ring::Dom;
 use slvr_runtime::share::encode::{Encoded, Inputs, RawTensor};
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -1,12 +1,12 @@
 //! A layer's message in several frames: the order of frames is part of what a peer must keep to.
 
 use crate::build::{Builder, words};
-use slvr_runtime::circuit::{Circuit, Hold, Op};
+use slvr_circuit::plan::{FRAME, frames, plan};
+use slvr_circuit::{Circuit, Hold, Op};
 use slvr_runtime::clear;
 use slvr_runtime::link::memory::Memory;
 use slvr_runtime::link::shaped::Line;
 use slvr_runtime::link::{Header, Link, LinkError, Peer};
-use slvr_runtime::party::plan::{FRAME, frames, plan};
 use slvr_runtime::party::session::{Options, run_outcome};
 use slvr_runtime::party::{Phase, RunError};
 use slvr_runtime::share::encode::Encoded;

@@ -1,12 +1,13 @@
 //! Clients that give nothing, deal inconsistent shares, or submit what is out of range.
 
 use crate::build::{Builder, words};
-use slvr_runtime::circuit::{Check, Circuit, Encoding, From, Hold, Input, Op, Type, ValueId};
+use slvr_circuit::Dom;
+use slvr_circuit::{Check, Circuit, Encoding, From, Hold, Input, Op, Type, ValueId};
+use slvr_ring::Data;
 use slvr_runtime::clear;
 use slvr_runtime::link::memory::{Mesh, mesh};
 use slvr_runtime::party::session::{Options, Report, run_local, run_outcome};
 use slvr_runtime::party::{Held, Party, Replaced, RunError, Uploads, Why};
-use slvr_runtime::ring::{Data, Dom};
 use slvr_runtime::share::deal::{Part, Upload};
 use slvr_runtime::share::encode::{Encoded, Inputs, RawTensor};
 use slvr_runtime::share::{PairSeeds, Prss, Rep, RunId, Seed};

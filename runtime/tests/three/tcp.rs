@@ -2,7 +2,7 @@
 
 use crate::build::{Builder, words};
 use crate::speculation;
-use slvr_runtime::circuit::{Circuit, Hold, Op};
+use slvr_circuit::{Circuit, Hold, Op};
 use slvr_runtime::link::memory::Memory;
 use slvr_runtime::link::tcp::{ConnectError, Tcp};
 use slvr_runtime::link::tls::Identity;

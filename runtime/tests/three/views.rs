@@ -5,12 +5,13 @@
 
 use crate::build::Builder;
 use crate::operations::{carry, mask_words, values};
-use slvr_runtime::circuit::{Hold, Lanes, Op, ValueId};
+use slvr_circuit::Dom;
+use slvr_circuit::{Hold, Lanes, Op, ValueId};
+use slvr_ring::Data;
 use slvr_runtime::link::Peer;
 use slvr_runtime::party::session::{Options, run_outcome};
 use slvr_runtime::party::{Direction, Held, Recorded, Recorder};
 use slvr_runtime::protocol::{Context, complement, input};
-use slvr_runtime::ring::{Data, Dom};
 use slvr_runtime::share::{PairSeeds, Prss, RunId, Seed, next, prev};
 use std::collections::BTreeMap;
 

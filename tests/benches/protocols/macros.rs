@@ -1,11 +1,11 @@
 //! The macros that are measured, in both families, as circuits without outputs.
 
-use slvr_runtime::circuit::{Circuit, Dom, Encoding, From, Input, Op, ValueId, verify::verify};
-use slvrc::graph::{Graph, Site};
-use slvrc::lower::dealer::{self, Split, Tuning};
-use slvrc::lower::{Draft, Emit, comparison, selection, truncation};
-use slvrc::schedule::schedule;
-use slvrc::syntax::ast::Span;
+use slvr_circuit::{Circuit, Dom, Encoding, From, Input, Op, ValueId, verify::verify};
+use slvr_compiler::graph::{Graph, Site};
+use slvr_compiler::lower::dealer::{self, Split, Tuning};
+use slvr_compiler::lower::{Draft, Emit, comparison, selection, truncation};
+use slvr_compiler::schedule::schedule;
+use slvr_compiler::syntax::ast::Span;
 
 /// Fraction bits.
 pub const FRACTION: u32 = 16;

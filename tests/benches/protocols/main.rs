@@ -13,10 +13,10 @@ mod run;
 
 use macros::{Family, MACROS, Macro, Result, circuit};
 use run::{Shares, element, run};
-use slvr_runtime::circuit::traffic::Traffic;
-use slvr_runtime::circuit::{Circuit, Op};
-use slvrc::cost::NetProfile;
-use slvrc::lower::dealer::{Plan, Tuning};
+use slvr_circuit::traffic::Traffic;
+use slvr_circuit::{Circuit, Op};
+use slvr_compiler::cost::NetProfile;
+use slvr_compiler::lower::dealer::{Plan, Tuning};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

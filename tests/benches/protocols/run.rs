@@ -3,11 +3,12 @@
 use super::Result;
 use super::macros::Given;
 use rustix::time::{ClockId, clock_gettime};
-use slvr_runtime::circuit::{Circuit, ValueId};
+use slvr_circuit::Dom;
+use slvr_circuit::{Circuit, ValueId};
+use slvr_ring::Data;
 use slvr_runtime::link::memory::{Mesh, mesh};
 use slvr_runtime::link::{Header, Link, LinkError, Peer};
 use slvr_runtime::party::{Event, Held, Party, Transcript, Uploads};
-use slvr_runtime::ring::{Data, Dom};
 use slvr_runtime::share::{PairSeeds, Prss, Rep, RunId, Seed, next};
 use slvr_tests::Random;
 use std::cell::{Cell, RefCell};

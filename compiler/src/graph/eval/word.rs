@@ -1,6 +1,6 @@
 //! The two kinds of words: real numbers, and elements of Z_2^64 or Z_2^128 that stand for raw / 2^frac.
 
-use slvr_runtime::ring::fixed;
+use slvr_circuit::fixed;
 use std::cmp::Ordering;
 
 /// What an evaluator computes on. Bits are [`Word::ZERO`] and [`Word::ONE`].

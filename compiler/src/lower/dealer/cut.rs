@@ -30,10 +30,10 @@ use super::{
     Bits, Joined, MOST_LEVELS, NEARLY, Pair, Split, Tuning, even, level, negative, products,
     settle, shares, total, tree,
 };
-use slvr_runtime::circuit::fan::Fan;
-use slvr_runtime::circuit::{Op, ValueId};
-use slvr_runtime::ring::carry::{MAX_BLOCK, thermometer_planes};
-use slvr_runtime::ring::low_mask;
+use slvr_circuit::fan::Fan;
+use slvr_circuit::low_mask;
+use slvr_circuit::tables::{MAX_BLOCK, thermometer_planes};
+use slvr_circuit::{Op, ValueId};
 
 /// Most nodes above the edge that the last level joins with the carry of the low bits, and the reverse.
 const MOST_LAST: u32 = 4;

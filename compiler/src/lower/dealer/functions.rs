@@ -47,8 +47,8 @@
 use super::{Pair, Split, Tuning, inject, negative, not, settle, truncate};
 use crate::graph::domain;
 use crate::lower::{Emit, exponential};
-use slvr_runtime::circuit::{Op, ValueId};
-use slvr_runtime::ring::low_mask;
+use slvr_circuit::low_mask;
+use slvr_circuit::{Op, ValueId};
 use std::f64::consts::PI;
 
 /// Moved by so much, so that an x that rounding made a few units positive still is inside.

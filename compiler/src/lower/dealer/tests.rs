@@ -3,8 +3,8 @@
 use super::*;
 use crate::lower::enforce::dealer::admit;
 use crate::lower::trial::{Answer, Made, run};
-use slvr_runtime::circuit::Dom;
-use slvr_runtime::ring::fixed;
+use slvr_circuit::Dom;
+use slvr_circuit::fixed;
 
 /// As if rounds cost nothing: fewest bits.
 pub const FEW_BITS: Tuning = Tuning { latency: 0.0, bandwidth: 1.0 };

@@ -15,8 +15,8 @@ use super::super::Emit;
 use super::super::dealer::{self, Pair, Split, Tuning};
 use super::super::truncation::ring_for;
 use super::{FEW, bits_for};
-use slvr_runtime::circuit::{Op, SplitPart, ValueId};
-use slvr_runtime::ring::low_mask;
+use slvr_circuit::low_mask;
+use slvr_circuit::{Op, SplitPart, ValueId};
 
 /// As [`super::one_hot_words`]: the words, and for each client whether its rows are one-hot.
 pub fn one_hot_words(

@@ -3,8 +3,9 @@
 use super::*;
 use crate::lower::dealer::{Pair, Tuning};
 use crate::lower::trial::{Answer, run};
+use slvr_circuit::fixed;
+use slvr_ring::Data;
 use slvr_runtime::clear;
-use slvr_runtime::ring::{Data, fixed};
 
 /// Which clients a test admits.
 fn admitted(

@@ -6,7 +6,7 @@ use super::super::{Emit, Held, Lowering, few, selection, truncation, word};
 use super::{FEW, default_groups, pair};
 use crate::certify::ranges::signed_bits;
 use crate::graph::{NodeId, Op};
-use slvr_runtime::circuit::{Dom, Hold, Op as C, Type, ValueId, verify};
+use slvr_circuit::{Dom, Hold, Op as C, Type, ValueId, verify};
 
 impl Lowering<'_> {
     pub(super) fn split_select(&mut self, id: NodeId) -> Option<Held> {

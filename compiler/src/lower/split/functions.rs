@@ -6,7 +6,7 @@ use super::super::{Held, Lowering};
 use super::{default_groups, pair, split};
 use crate::graph::{Graph, NodeId, Op};
 use crate::types::Elem;
-use slvr_runtime::circuit::{Op as C, lead};
+use slvr_circuit::{Op as C, lead};
 
 /// Rounds and bits of a reciprocal in family T1.
 const SYMMETRIC: (f64, f64) = (33.0, 7065.0);

@@ -4,7 +4,7 @@ use super::super::split;
 use super::super::tests::{FEW_BITS, FEW_LEVELS, bits_of, cost, encode, words};
 use super::*;
 use crate::lower::trial::run;
-use slvr_runtime::circuit::Dom;
+use slvr_circuit::Dom;
 
 /// Numbers at which an answer changes, and others, such that x and x - 2^e have w bits.
 fn numbers(w: u32, edge: u32, n: usize) -> Vec<i128> {

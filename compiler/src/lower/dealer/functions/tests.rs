@@ -3,8 +3,8 @@
 use super::*;
 use crate::lower::dealer::split;
 use crate::lower::trial::{Answer, Made, run};
-use slvr_runtime::circuit::Dom;
-use slvr_runtime::ring::fixed;
+use slvr_circuit::Dom;
+use slvr_circuit::fixed;
 
 const FEW_LEVELS: Tuning = Tuning { latency: 1.0, bandwidth: f64::INFINITY };
 

@@ -1,0 +1,104 @@
+//! Fixed-point encoding: a real x is the signed k-bit word round(x * 2^frac).
+
+use crate::low_mask;
+
+/// round(x * 2^frac) as a k-bit two's complement word; ties go to the even word, so that encoding
+/// has no bias. `None` for NaN, for infinities and where the result does not fit k bits signed.
+pub fn encode(x: f64, frac: u32, k: u32) -> Option<u128> {
+    // Scaling by a power of two is exact, or overflows to an infinity that the check excludes.
+    let scaled = (x * pow2(i64::from(frac))).round_ties_even();
+    let bound = pow2(i64::from(k) - 1);
+    (scaled >= -bound && scaled < bound).then(|| (scaled as i128 as u128) & low_mask(k))
+}
+
+/// round(x * 2^frac) * 2^shift as a k-bit word that an exact lift takes: for a shift above 0 at least
+/// -2^(k-2), and at most 2^(k-2) - 2^shift, which stands for 2^(k-2) too. `None` as for [`encode`].
+pub fn shifted(x: f64, frac: u32, shift: u32, k: u32) -> Option<u128> {
+    if shift == 0 {
+        return encode(x, frac, k);
+    }
+    let room = k.checked_sub(2)?.checked_sub(shift)?;
+    let scaled = (x * pow2(i64::from(frac))).round_ties_even();
+    let bound = pow2(i64::from(room));
+    (scaled >= -bound && scaled <= bound)
+        .then(|| ((scaled.min(bound - 1.0) as i128) << shift) as u128 & low_mask(k))
+}
+
+/// round(x * 2^frac) modulo 2^k, whatever its size. `None` for NaN, for infinities, and where x 2^frac is
+/// beyond the largest `f64`.
+pub fn wrapping(x: f64, frac: u32, k: u32) -> Option<u128> {
+    let scaled = (x * pow2(i64::from(frac))).round_ties_even();
+    if !scaled.is_finite() {
+        return None;
+    }
+    // The remainder is exact, and less than 2^k <= 2^128.
+    let rest = (scaled.abs() % pow2(i64::from(k))) as u128;
+    let word = if scaled < 0.0 { rest.wrapping_neg() } else { rest };
+    Some(word & low_mask(k))
+}
+
+/// The signed value of a k-bit word, over 2^frac. Rounds to the nearest `f64` when the word has
+/// more than 53 significant bits.
+pub fn decode(word: u128, k: u32, frac: u32) -> f64 {
+    signed(word, k) as f64 * pow2(-i64::from(frac))
+}
+
+/// The signed value of a k-bit two's complement word, 1 <= k <= 128; higher bits are ignored.
+pub fn signed(word: u128, k: u32) -> i128 {
+    let unused = 128 - k.clamp(1, 128);
+    ((word << unused) as i128) >> unused
+}
+
+/// 2^e.
+fn pow2(e: i64) -> f64 {
+    2f64.powi(e.clamp(-2000, 2000) as i32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn ties_go_to_even_and_the_range_is_closed_below() {
+        assert_eq!(encode(0.5, 0, 8), Some(0));
+        assert_eq!(encode(1.5, 0, 8), Some(2));
+        assert_eq!(encode(-0.5, 0, 8), Some(0));
+        assert_eq!(encode(-1.5, 0, 8), Some(0xfe));
+        assert_eq!(encode(127.0, 0, 8), Some(127));
+        assert_eq!(encode(127.5, 0, 8), None);
+        assert_eq!(encode(-128.0, 0, 8), Some(128));
+        assert_eq!(encode(-129.0, 0, 8), None);
+        assert_eq!(encode(-1.0, 0, 128), Some(u128::MAX));
+        assert_eq!(encode(2f64.powi(127), 0, 128), None);
+        for x in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e300] {
+            assert_eq!(encode(x, 16, 64), None);
+        }
+        assert_eq!(encode(0.0, 5000, 64), None);
+    }
+
+    #[test]
+    fn wrapping_reduces() {
+        for x in [0.0, 0.5, 1.5, -8.0, 1234.0625, -1.0] {
+            assert_eq!(wrapping(x, 16, 64), encode(x, 16, 64), "{x}");
+        }
+        assert_eq!(wrapping(2f64.powi(64) + 2f64.powi(20), 0, 64), Some(1 << 20));
+        assert_eq!(wrapping(-(2f64.powi(64)) - 2f64.powi(20), 0, 64), Some((1 << 64) - (1 << 20)));
+        assert_eq!(wrapping(2f64.powi(47), 16, 64), Some(1 << 63));
+        assert_eq!(wrapping(2f64.powi(48), 16, 64), Some(0));
+        assert_eq!(wrapping(300.0, 0, 8), Some(44));
+        assert_eq!(wrapping(-1e300, 0, 128), Some(0));
+        assert_eq!(wrapping(-2f64.powi(127), 0, 128), Some(1 << 127));
+        for x in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e305] {
+            assert_eq!(wrapping(x, 16, 64), None);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn decode_inverts_encode_to_half_a_unit(x in -1e6f64..1e6, frac in 0u32..40) {
+            let word = encode(x, frac, 64).unwrap();
+            prop_assert!((decode(word, 64, frac) - x).abs() <= 0.5 * 2f64.powi(-(frac as i32)));
+        }
+    }
+}

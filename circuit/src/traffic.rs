@@ -1,0 +1,187 @@
+//! Rounds and bytes of a circuit, before it runs.
+//!
+//! Everything follows from the types. An instruction's part of a message starts at a whole byte, so
+//! its size is [`wire_len`] of the elements it moves; what the link adds (framing, TLS) is not
+//! counted. Parties count the same when they run, and a test holds them to it.
+//!
+//! | instruction | sent by each party, n elements, shard r of n belongs to party r |
+//! |---|---|
+//! | `reshare` | n |
+//! | `input`, `deal`, `deal_mask` | its own shard |
+//! | `xchg`, `meet` | the two other shards, apart |
+//! | `open` | n |
+//! | `open_sum` | n, to each of the others |
+//! | `open_to` | n, to the receiver |
+//! | `coin` | 16 bytes |
+
+use super::speculation::Speculation;
+use super::{Circuit, Dom, Instr, Layer, Op, ValueId};
+use crate::wire_len;
+
+/// Rounds, and bytes sent by each party.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Layers with an exchange.
+    pub rounds: usize,
+    /// Bytes sent by each party, to the other parties and to receivers.
+    pub bytes: [u64; 3],
+    /// Of these, bytes to receivers.
+    pub revealed: [u64; 3],
+    /// Each layer, in the order of execution.
+    pub layers: Vec<LayerTraffic>,
+}
+
+/// Bytes of one layer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LayerTraffic {
+    /// Bytes sent by each party.
+    pub bytes: [u64; 3],
+    /// Each instruction of the exchange, in order.
+    pub instrs: Vec<InstrTraffic>,
+}
+
+/// Bytes of one interactive instruction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InstrTraffic {
+    /// The value it defines, if any.
+    pub out: Option<ValueId>,
+    /// Index into [`Circuit::sites`].
+    pub site: u32,
+    /// Bytes sent by each party.
+    pub bytes: [u64; 3],
+}
+
+impl Traffic {
+    /// Of a verified circuit, when no client fails a check.
+    pub fn of(circuit: &Circuit) -> Traffic {
+        Traffic::through(circuit, circuit.layers.iter())
+    }
+
+    /// Of a verified circuit, when a client fails: with the layers that are repeated then, one after
+    /// another as they are executed. The same as [`Traffic::of`] if there are none.
+    pub fn repeated(circuit: &Circuit) -> Traffic {
+        let (until, from) = match Speculation::of(circuit) {
+            Some(s) => (s.last + 1, s.first),
+            None => (circuit.layers.len(), circuit.layers.len()),
+        };
+        let (before, again) = (circuit.layers.iter().take(until), circuit.layers.iter().skip(from));
+        Traffic::through(circuit, before.chain(again))
+    }
+
+    /// Of a run of a verified circuit in which its checks came out so, in their order.
+    pub fn of_run(circuit: &Circuit, admitted: &[(u32, Vec<bool>)]) -> Traffic {
+        match Speculation::of(circuit) {
+            Some(s) if s.repeats(admitted) => Traffic::repeated(circuit),
+            _ => Traffic::of(circuit),
+        }
+    }
+
+    fn through<'a>(circuit: &Circuit, layers: impl Iterator<Item = &'a Layer>) -> Traffic {
+        let mut total = Traffic::default();
+        for layer in layers {
+            total.rounds += usize::from(!layer.exchange.is_empty());
+            let mut traffic = LayerTraffic::default();
+            for instr in &layer.exchange {
+                let bytes = sent(circuit, instr);
+                if matches!(instr.op, Op::OpenTo { .. }) {
+                    add(&mut total.revealed, bytes);
+                }
+                add(&mut traffic.bytes, bytes);
+                traffic.instrs.push(InstrTraffic { out: instr.out, site: instr.site, bytes });
+            }
+            add(&mut total.bytes, traffic.bytes);
+            total.layers.push(traffic);
+        }
+        total
+    }
+}
+
+/// Bytes that each party sends in one instruction of a verified circuit; 0 for a local one.
+pub fn sent(circuit: &Circuit, instr: &Instr) -> [u64; 3] {
+    let operand = |x: ValueId| {
+        let ty = circuit.ty(x);
+        (ty.dom, ty.lanes())
+    };
+    let bytes = |dom: Dom, n: usize| wire_len(dom, n) as u64;
+    match instr.op {
+        Op::Reshare(x) | Op::Open(x) | Op::OpenTo { x, .. } => {
+            let (dom, lanes) = operand(x);
+            [bytes(dom, lanes.n); 3]
+        }
+        Op::Input(x) | Op::Deal(x) | Op::DealMask(x) => {
+            let (dom, lanes) = operand(x);
+            lanes.ranges().map(|s| bytes(dom, s.len()))
+        }
+        Op::Xchg(x) | Op::Meet { x, .. } => {
+            let (dom, lanes) = operand(x);
+            let [a, b, c] = lanes.ranges().map(|s| bytes(dom, s.len()));
+            [b + c, a + c, a + b]
+        }
+        Op::OpenSum(x) => {
+            let (dom, lanes) = operand(x);
+            [2 * bytes(dom, lanes.n); 3]
+        }
+        Op::Coin => [16; 3],
+        _ => [0; 3],
+    }
+}
+
+fn add(to: &mut [u64; 3], bytes: [u64; 3]) {
+    for (t, b) in to.iter_mut().zip(bytes) {
+        *t += b;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verify::tests::all_ops;
+
+    #[test]
+    fn counted_by_hand() {
+        let mut c = all_ops();
+        let at = |c: &mut Circuit, dom: Dom, n: u64, op: fn(ValueId) -> Op| {
+            c.types[0].dom = dom;
+            c.types[0].shape = vec![n];
+            sent(c, &Instr { out: None, op: op(ValueId(0)), site: 0 })
+        };
+        let (a64, b5) = (Dom::Ring(64), Dom::Bits(5));
+        assert_eq!(at(&mut c, a64, 10, Op::Reshare), [80; 3]);
+        assert_eq!(at(&mut c, b5, 10, Op::Open), [7; 3]);
+        // 200 elements: shards of 128, 72 and none.
+        assert_eq!(at(&mut c, a64, 200, Op::Input), [1024, 576, 0]);
+        assert_eq!(at(&mut c, b5, 200, Op::Deal), [80, 45, 0]);
+        assert_eq!(at(&mut c, b5, 200, Op::Xchg), [45, 80, 125]);
+        assert_eq!(at(&mut c, a64, 1, Op::Not), [0; 3]);
+        // 1 element: 1 byte of 5 bits, in shard 0.
+        assert_eq!(at(&mut c, b5, 1, Op::Xchg), [0, 1, 1]);
+        // A mask says no more to those who know its words.
+        assert_eq!(at(&mut c, b5, 200, Op::DealMask), [80, 45, 0]);
+        assert_eq!(at(&mut c, b5, 200, |x| Op::Meet { x, mask: x }), [45, 80, 125]);
+        assert_eq!(at(&mut c, a64, 200, |x| Op::MaskOf(x, 10)), [0; 3]);
+        // 20 elements in ten groups: shards of 3, 4 and 3 groups; one group is in the second shard.
+        c.types[0].groups = 10;
+        assert_eq!(at(&mut c, a64, 20, Op::Input), [48, 64, 48]);
+        assert_eq!(at(&mut c, b5, 20, |x| Op::Meet { x, mask: x }), [5 + 4, 4 + 4, 4 + 5]);
+        c.types[0].groups = 1;
+        assert_eq!(at(&mut c, a64, 20, Op::DealMask), [0, 160, 0]);
+        assert_eq!(at(&mut c, a64, 20, Op::Xchg), [160, 0, 160]);
+    }
+
+    #[test]
+    fn totals_add_up() {
+        let c = all_ops();
+        let t = Traffic::of(&c);
+        assert_eq!(t.rounds, c.rounds());
+        assert_eq!(t.layers.len(), c.layers.len());
+        let mut sum = [0; 3];
+        for l in &t.layers {
+            let mut layer = [0; 3];
+            l.instrs.iter().for_each(|i| add(&mut layer, i.bytes));
+            assert_eq!(layer, l.bytes);
+            add(&mut sum, layer);
+        }
+        assert_eq!(sum, t.bytes);
+        assert!(t.revealed.iter().all(|&b| b > 0));
+    }
+}

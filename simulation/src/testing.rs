@@ -1,0 +1,115 @@
+//! Models built by hand, for tests.
+
+use slvr_compiler::syntax::ast::Span;
+use slvr_compiler::types::model::{Model, Param, ParamId, Step, StepId, StepKind};
+
+/// Appends steps and their parameters to a model.
+pub(super) struct Build(pub Model);
+
+impl Build {
+    pub(super) fn new(input: &[u64]) -> Build {
+        let mut build = Build(Model {
+            name: "Test".into(),
+            input: input.to_vec(),
+            output: Vec::new(),
+            params: Vec::new(),
+            len: 0,
+            steps: Vec::new(),
+        });
+        build.step(StepKind::Input, input.to_vec());
+        build
+    }
+
+    pub(super) fn last(&self) -> StepId {
+        self.0.steps.len() - 1
+    }
+
+    fn shape(&self) -> Vec<u64> {
+        self.0.steps[self.last()].shape.clone()
+    }
+
+    pub(super) fn step(&mut self, kind: StepKind, shape: Vec<u64>) -> &mut Self {
+        self.0.output.clone_from(&shape);
+        self.0.steps.push(Step { kind, shape, name: String::new(), span: Span::default() });
+        self
+    }
+
+    fn param(&mut self, name: &str, shape: &[u64]) -> ParamId {
+        let offset = self.0.len;
+        self.0.len += shape.iter().product::<u64>();
+        let name = format!("layer{}.{name}", self.0.steps.len());
+        self.0.params.push(Param { name, shape: shape.to_vec(), offset });
+        self.0.params.len() - 1
+    }
+
+    pub(super) fn conv(
+        &mut self,
+        out: u64,
+        k: u64,
+        stride: u64,
+        pad: u64,
+        bias: bool,
+    ) -> &mut Self {
+        let (x, shape) = (self.last(), self.shape());
+        let weight = self.param("weight", &[out, shape[0], k, k]);
+        let bias = bias.then(|| self.param("bias", &[out]));
+        let side = |len: u64| (len + 2 * pad - k) / stride + 1;
+        let shape = vec![out, side(shape[1]), side(shape[2])];
+        self.step(StepKind::Conv2d { x, weight, bias, stride, pad }, shape)
+    }
+
+    pub(super) fn linear(&mut self, out: u64, bias: bool) -> &mut Self {
+        let (x, shape) = (self.last(), self.shape());
+        let weight = self.param("weight", &[out, shape[0]]);
+        let bias = bias.then(|| self.param("bias", &[out]));
+        self.step(StepKind::Linear { x, weight, bias }, vec![out])
+    }
+
+    pub(super) fn norm(&mut self) -> &mut Self {
+        let (x, shape) = (self.last(), self.shape());
+        let [weight, bias, mean, var] = ["weight", "bias", "running_mean", "running_var"]
+            .map(|name| self.param(name, &shape[..1]));
+        self.step(StepKind::BatchNorm { x, weight, bias, mean, var, eps: 1e-5 }, shape)
+    }
+
+    pub(super) fn relu(&mut self) -> &mut Self {
+        let shape = self.shape();
+        self.step(StepKind::Relu(self.last()), shape)
+    }
+
+    pub(super) fn pool(&mut self, max: bool, k: u64, stride: u64) -> &mut Self {
+        let (x, shape) = (self.last(), self.shape());
+        let side = |len: u64| (len - k) / stride + 1;
+        let shape = vec![shape[0], side(shape[1]), side(shape[2])];
+        let kind = match max {
+            true => StepKind::MaxPool { x, k, stride },
+            false => StepKind::AvgPool { x, k, stride },
+        };
+        self.step(kind, shape)
+    }
+
+    pub(super) fn global_avg(&mut self) -> &mut Self {
+        let channels = self.shape()[0];
+        self.step(StepKind::GlobalAvgPool(self.last()), vec![channels])
+    }
+
+    pub(super) fn flatten(&mut self) -> &mut Self {
+        let len = self.shape().iter().product();
+        self.step(StepKind::Flatten(self.last()), vec![len])
+    }
+
+    /// Adds an earlier step of the same shape to the last one.
+    pub(super) fn add(&mut self, other: StepId) -> &mut Self {
+        let shape = self.shape();
+        self.step(StepKind::Add(self.last(), other), shape)
+    }
+}
+
+/// A small convolutional network for 8 x 8 grey images: 3,658 weights.
+pub(super) fn digits_net() -> Model {
+    let mut build = Build::new(&[1, 8, 8]);
+    build.conv(8, 3, 1, 1, true).relu().pool(false, 2, 2);
+    build.conv(16, 3, 1, 1, true).relu().pool(false, 2, 2);
+    build.flatten().linear(32, true).relu().linear(10, true);
+    build.0
+}

@@ -1,0 +1,193 @@
+//! The lines as Markdown and as JSON.
+
+use super::machine::Machine;
+use super::measure::{Line, Outcome, Plan, median};
+use super::peers::Origin;
+use super::rows::SAMPLES;
+use serde_json::{Value, json};
+use slvr_compiler::cost::most;
+use std::fmt::Write;
+
+/// Optional columns.
+#[derive(Clone, Copy)]
+pub struct Style {
+    /// Memory of a party.
+    pub memory: bool,
+    /// The baseline.
+    pub baseline: bool,
+}
+
+/// Three digits that count.
+fn three(x: f64) -> String {
+    let digits = match x.abs() {
+        0.0 => 0,
+        x if x < 0.0995 => (2.0 - x.log10().floor()) as usize,
+        x if x < 0.995 => 3,
+        x if x < 9.95 => 2,
+        x if x < 99.5 => 1,
+        _ => 0,
+    };
+    format!("{x:.digits$}")
+}
+
+fn megabytes(bytes: u64) -> String {
+    three(bytes as f64 / 1e6)
+}
+
+/// What stands above the lines.
+pub fn head(machine: &Machine, plan: Plan, style: Style) -> String {
+    let runs = match plan.repeats {
+        0 => "nothing runs".to_string(),
+        1 => "one run of each row".into(),
+        n => format!("median of {n} runs"),
+    };
+    let mut out = format!(
+        "This machine: {} cores, {:.1} billion 64-bit multiply-adds per second in one, {:.1} us from \
+         thread to thread. {runs}; {SAMPLES} samples of each committee member. Paper and MP-SPDZ were \
+         measured elsewhere, MP-SPDZ on a similar machine.\n\n",
+        machine.cores,
+        machine.macs_per_s / 1e9,
+        machine.handover_s * 1e6,
+    );
+    let mut columns =
+        vec!["row", "network", "rounds", "MB sent by a party (most)", "MB sent by all"];
+    if style.memory {
+        columns.push("MB of values in a party (most)");
+    }
+    columns.extend(["s", "floor, s", "times the floor"]);
+    if style.baseline {
+        columns.extend(["baseline, s", "baseline / ours"]);
+    }
+    columns.extend(["MP-SPDZ, s", "MP-SPDZ, MB by all", "paper, s"]);
+    let _ = writeln!(out, "| {} |", columns.join(" | "));
+    let _ = writeln!(out, "|{}", "---|".repeat(columns.len()));
+    out
+}
+
+/// One line of the table.
+pub fn line(line: &Line, style: Style) -> String {
+    let none = || "-".to_string();
+    let number = |x: Option<f64>| x.map_or_else(none, three);
+    let known = line.known.as_ref();
+    let of = |f: fn(&super::measure::Known) -> String| known.map_or_else(none, f);
+    let mut cells = vec![
+        line.row.name(),
+        line.net.name.clone(),
+        of(|k| k.rounds.to_string()),
+        of(|k| megabytes(most(k.bytes))),
+        of(|k| megabytes(k.bytes.iter().sum())),
+    ];
+    if style.memory {
+        cells.push(of(|k| megabytes(most(k.peak))));
+    }
+    let floor = known.map(|k| k.floor.seconds());
+    let (ran, seconds) = match &line.outcome {
+        Outcome::Ran(ran) => (Some(ran), three(ran.median())),
+        // Whatever the compiler says must not end a cell.
+        Outcome::Skipped(why) => {
+            let estimate = known.map(|k| format!(" (estimate: {})", three(k.estimate)));
+            let why = why.replace('|', "\\|").replace('\n', " ");
+            (None, format!("{why}{}", estimate.unwrap_or_default()))
+        }
+    };
+    cells.push(seconds);
+    cells.push(number(floor));
+    cells.push(number(ran.and_then(|r| floor.map(|f| r.median() / f)).filter(|x| x.is_finite())));
+    if style.baseline {
+        let other = ran.filter(|r| !r.baseline.is_empty());
+        let said = ran.and_then(|r| r.no_baseline.clone());
+        cells.push(match (other, said) {
+            (None, Some(why)) => why.replace('|', "\\|").replace('\n', " "),
+            (other, _) => number(other.map(|r| median(&r.baseline))),
+        });
+        cells.push(number(other.and_then(|r| r.gain())));
+    }
+    let figure = |origin| line.row.figures().find(|f| f.origin == origin);
+    let seconds = |origin| figure(origin).and_then(|f| f.seconds_on(&line.net.name));
+    cells.push(number(seconds(Origin::MpSpdz)));
+    cells.push(number(figure(Origin::MpSpdz).and_then(|f| f.megabytes[1])));
+    cells.push(number(seconds(Origin::Paper)));
+    format!("| {} |\n", cells.join(" | "))
+}
+
+/// All lines, and what they were measured on.
+pub fn to_json(lines: &[Line], machine: &Machine, plan: Plan) -> Value {
+    let rows: Vec<Value> = lines.iter().map(one).collect();
+    json!({
+        "ok": true,
+        "repeats": plan.repeats,
+        "seed": plan.seed,
+        "machine": {
+            "cores": machine.cores,
+            "macs_per_s": machine.macs_per_s,
+            "handover_s": machine.handover_s,
+        },
+        "rows": rows,
+    })
+}
+
+fn one(line: &Line) -> Value {
+    let known = line.known.as_ref();
+    let (ran, skipped) = match &line.outcome {
+        Outcome::Ran(ran) => (Some(ran), None),
+        Outcome::Skipped(why) => (None, Some(why)),
+    };
+    let elsewhere: Vec<Value> = line
+        .row
+        .figures()
+        .map(|f| {
+            json!({
+                "origin": f.origin.name(),
+                "seconds": f.seconds_on(&line.net.name),
+                "megabytes_one_party": f.megabytes[0],
+                "megabytes_all": f.megabytes[1],
+                "rounds": f.rounds,
+            })
+        })
+        .collect();
+    json!({
+        "name": line.row.name(),
+        "job": line.row.job.name(),
+        "predicate": line.row.job.file(),
+        "model": line.row.model,
+        "m": line.row.m,
+        "c": line.row.c(),
+        "net": line.net,
+        "skipped": skipped,
+        "rounds": ran.map(|r| r.rounds),
+        "predicted_rounds": known.map(|k| k.rounds),
+        "bytes_sent": ran.map(|r| r.bytes),
+        "predicted_bytes_sent": known.map(|k| k.bytes),
+        "macs": known.map(|k| k.macs),
+        "peak_memory_bytes": ran.map(|r| r.peak),
+        "predicted_peak_memory_bytes": known.map(|k| k.peak),
+        "seconds": ran.map(|r| r.median()),
+        "runs_seconds": ran.map(|r| &r.seconds),
+        "estimated_seconds": known.map(|k| k.estimate),
+        "floor_seconds": known.map(|k| json!({
+            "network": k.floor.network,
+            "arithmetic": k.floor.arithmetic,
+            "larger": k.floor.seconds(),
+        })),
+        "times_the_floor": ran.zip(known).map(|(r, k)| r.median() / k.floor.seconds()),
+        "baseline_seconds": ran.filter(|r| !r.baseline.is_empty()).map(|r| median(&r.baseline)),
+        "baseline_runs_seconds": ran.map(|r| &r.baseline),
+        "baseline_missing": ran.and_then(|r| r.no_baseline.as_ref()),
+        "elsewhere": elsewhere,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_digits_count() {
+        let cases = [(0.0, "0"), (0.000_123_4, "0.000123"), (0.0996, "0.100"), (0.5, "0.500")];
+        for (x, text) in
+            cases.into_iter().chain([(1.234, "1.23"), (12.34, "12.3"), (1234.5, "1234")])
+        {
+            assert_eq!(three(x), text);
+        }
+    }
+}

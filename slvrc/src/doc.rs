@@ -1,0 +1,70 @@
+//! `slvrc doc`: the library, the models, the predicates and the grammar as Markdown.
+
+use crate::fail::say;
+use anyhow::Context;
+use serde_json::{Map, Value, json};
+use slvr_compiler::ide::doc;
+use slvr_compiler::syntax::{self, Sources};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Arguments.
+#[derive(clap::Args)]
+pub struct Doc {
+    /// `std`, `models`, `predicates`, `grammar`, or `.slvr` files; the first four if nothing is named.
+    #[arg(value_name = "PAGE")]
+    pages: Vec<String>,
+    /// Write `PAGE.md` into this folder instead of to standard output.
+    #[arg(short, long, value_name = "DIR")]
+    output: Option<PathBuf>,
+}
+
+impl Doc {
+    pub fn run(self, json: bool) -> anyhow::Result<()> {
+        let all = || ["std", "models", "predicates", "grammar"].map(String::from).to_vec();
+        let wanted = if self.pages.is_empty() { all() } else { self.pages };
+        let pages = wanted.iter().map(|name| page(name)).collect::<anyhow::Result<Vec<_>>>()?;
+        if let Some(dir) = &self.output {
+            fs::create_dir_all(dir).with_context(|| format!("{}", dir.display()))?;
+            for (name, text) in &pages {
+                let path = dir.join(format!("{name}.md"));
+                fs::write(&path, text)
+                    .with_context(|| format!("{}: cannot be written", path.display()))?;
+            }
+        }
+        if json {
+            let pages: Map<String, Value> =
+                pages.into_iter().map(|(name, text)| (name, Value::String(text))).collect();
+            return say(&format!("{}\n", json!({ "pages": pages })));
+        }
+        if self.output.is_none() {
+            let texts: Vec<String> = pages.into_iter().map(|(_, text)| text).collect();
+            say(&texts.join("\n"))?;
+        }
+        Ok(())
+    }
+}
+
+/// Name and text of a page.
+fn page(name: &str) -> anyhow::Result<(String, String)> {
+    let text = match name {
+        "std" => doc::std_page(),
+        "models" => doc::models_page(),
+        "predicates" => doc::predicates_page(),
+        "grammar" => doc::grammar::page(),
+        _ => {
+            let what =
+                "neither `std`, `models`, `predicates` or `grammar` nor a file that can be read";
+            let text = fs::read_to_string(name).with_context(|| format!("{name}: {what}"))?;
+            let stem = Path::new(name).file_stem().unwrap_or_default().to_string_lossy();
+            let mut sources = Sources::new();
+            let id = sources.add(name, text.as_str());
+            let (_, diagnostics) = syntax::parse(id, &text);
+            if !diagnostics.is_empty() {
+                return Err(crate::fail::Rejected { diagnostics, sources }.into());
+            }
+            return Ok((stem.clone().into_owned(), doc::file_page(&stem, &text)));
+        }
+    };
+    Ok((name.to_owned(), text))
+}

@@ -1,0 +1,223 @@
+//! The report as text.
+
+use super::report::Report;
+use super::units::{bytes, count, network, per_party, range, seconds, share};
+use slvr_compiler::certify::certificate::Certificate;
+use slvr_compiler::cost::{LineRow, dearest_first, mean, most};
+use std::fmt::Write;
+use std::path::Path;
+
+/// Lines and steps that are shown; the rest is one row.
+const SHOWN: usize = 12;
+
+/// Everything, section by section.
+pub fn page(r: &Report, html: Option<&Path>) -> String {
+    let mut out = String::new();
+    head(&mut out, r);
+    times(&mut out, r);
+    if r.source.is_empty() {
+        table(&mut out, "statements, by bytes", r, &r.lines);
+    } else {
+        listing(&mut out, r);
+        table(&mut out, "lines, by bytes", r, &r.lines);
+    }
+    table(&mut out, "steps, by bytes", r, &r.steps);
+    timeline(&mut out, r);
+    if let Some(c) = &r.certificate {
+        certificate(&mut out, c);
+    }
+    let _ = write!(out, "\n{}", r.leaks.text());
+    if let Some(path) = html {
+        let _ = writeln!(out, "\nwritten: {}", path.display());
+    }
+    out
+}
+
+fn head(out: &mut String, r: &Report) {
+    let c = &r.cost;
+    let sizes: Vec<String> = r.circuit.sizes.iter().map(|(n, v)| format!("{n}={v}")).collect();
+    let _ = writeln!(out, "{} {}\n", r.circuit.name, sizes.join(" "));
+    let by_party: Vec<String> = c.bytes.iter().map(|&b| bytes(b)).collect();
+    let _ = writeln!(out, "  rounds        {}", c.rounds);
+    let _ = writeln!(out, "  sent          {} by the three parties", by_party.join(", "));
+    for (p, upload) in r.circuit.parties.iter().zip(&c.upload).filter(|(_, u)| **u > 0) {
+        let _ = writeln!(out, "  upload        {} by each {}", bytes(*upload), p.name);
+    }
+    let _ = writeln!(
+        out,
+        "  arithmetic    {} multiply-accumulates in a party",
+        count(most(c.macs), "")
+    );
+    let _ = writeln!(out, "  memory        {} at most in a party", bytes(most(c.peak_memory)));
+}
+
+fn times(out: &mut String, r: &Report) {
+    let chosen = r.chosen_for.as_ref();
+    let chosen = chosen.map_or(String::new(), |n| format!(", with the protocols for {n}"));
+    let _ = writeln!(
+        out,
+        "\ntime, estimated{chosen}\n  {:>12}  {:>9}  {:>9}  {:>9}  {:>9}",
+        "network", "total", "latency", "transfer", "compute"
+    );
+    for (net, t) in &r.times {
+        let [total, latency, transfer, compute] =
+            [t.total, t.latency, t.transfer, t.compute].map(seconds);
+        let _ = writeln!(
+            out,
+            "  {:>12}  {total:>9}  {latency:>9}  {transfer:>9}  {compute:>9}  ({})",
+            net.name,
+            network(net)
+        );
+    }
+}
+
+/// Whether any row has a range or an error: otherwise there are no columns for them.
+fn certified(rows: &[LineRow]) -> bool {
+    rows.iter().any(|r| r.range.is_some() || r.error.is_some())
+}
+
+fn heading(certified: bool) -> String {
+    let more = if certified { format!("  {:>16}  {:>8}", "range", "error") } else { String::new() };
+    format!("{:>6}  {:>5}  {:>8}  {:>8}  {:>8}{more}", "rounds", "waits", "bytes", "MACs", "memory")
+}
+
+fn columns(row: &LineRow, certified: bool) -> String {
+    // What is nothing is left blank, so that what is something stands out.
+    let some = |n: u64, text: String| if n == 0 { String::new() } else { text };
+    let macs = mean(row.macs);
+    let mut out = format!(
+        "{:>6}  {:>5}  {:>8}  {:>8}  {:>8}",
+        some(row.rounds as u64, row.rounds.to_string()),
+        some(row.critical as u64, row.critical.to_string()),
+        some(mean(row.bytes), per_party(row.bytes)),
+        some(macs, count(macs, "")),
+        some(row.memory, bytes(row.memory)),
+    );
+    if certified {
+        let range = row.range.as_deref().unwrap_or("");
+        let error = row.error.map_or(String::new(), |e| format!("{e:.1e}"));
+        let _ = write!(out, "  {range:>16}  {error:>8}");
+    }
+    out
+}
+
+/// The source, with what each line costs beside it.
+fn listing(out: &mut String, r: &Report) {
+    let certified = certified(&r.lines);
+    let _ = writeln!(
+        out,
+        "\nline by line: rounds in which a line sends, rounds that wait for it (these add up), bytes\n\
+         sent and multiply-accumulates of a party (mean), memory at the peak\n\n  {} | {}",
+        heading(certified),
+        r.file
+    );
+    let blank = columns(&LineRow::default(), certified);
+    for (n, text) in r.source.lines().enumerate().map(|(i, t)| (i as u32 + 1, t)) {
+        let row = r.lines.iter().find(|l| l.line == n);
+        let cells = row.map_or_else(|| blank.clone(), |row| columns(row, certified));
+        let _ = writeln!(out, "{}", format!("  {cells} | {n:>3} {text}").trim_end());
+    }
+}
+
+/// The dearest rows.
+fn table(out: &mut String, title: &str, r: &Report, rows: &[LineRow]) {
+    let mut rows = rows.to_vec();
+    dearest_first(&mut rows);
+    let all: u64 = r.cost.bytes.iter().sum();
+    let _ = writeln!(out, "\n{title}\n  {:>6}  {}  line", "share", heading(false));
+    let rest = rows.split_off(rows.len().min(SHOWN));
+    for row in &rows {
+        let sum = row.bytes.iter().sum();
+        let line = if row.line > 0 { row.line.to_string() } else { "-".into() };
+        let _ = writeln!(
+            out,
+            "  {:>6}  {}  {line:>4} {}",
+            share(sum, all),
+            columns(row, false),
+            row.text.trim()
+        );
+    }
+    if !rest.is_empty() {
+        let sum = rest.iter().flat_map(|r| r.bytes).sum();
+        let _ = writeln!(out, "  {:>6}  and {} more", share(sum, all), rest.len());
+    }
+}
+
+/// What is proven, and what is estimated.
+fn certificate(out: &mut String, c: &Certificate) {
+    let failure = match c.failure_log2 {
+        Some(p) => format!("at most 2^{p:.1}, proven"),
+        None => "nothing can fail".to_string(),
+    };
+    let _ = writeln!(out, "\ncertificate\n  failure       {failure}");
+    for t in &c.failure.terms {
+        let _ = writeln!(out, "                2^{:.1}: {}", t.log2, t.what);
+    }
+    for i in &c.inputs {
+        let _ = writeln!(
+            out,
+            "  input         {} in {}: {}; enforced {}",
+            i.name,
+            range(i.declared),
+            i.how,
+            range(i.enforced)
+        );
+        if let Some(n) = i.norm {
+            let enforced = i.enforced_norm.map_or(String::new(), |e| format!(", enforced {e:.0}"));
+            let _ = writeln!(out, "                its Euclidean norm is at most {n:.0}{enforced}");
+        }
+    }
+    for e in &c.error {
+        let _ = writeln!(
+            out,
+            "  reveal        {} in {}, off by at most {:.1e} (proven), {:.1e} (estimated)",
+            e.name,
+            range(e.range),
+            e.proven,
+            e.estimated
+        );
+    }
+    let rings: Vec<String> =
+        c.rings.iter().map(|(k, n)| format!("{} words of {k} bits", count(*n, ""))).collect();
+    let _ = writeln!(out, "  rings         {}", rings.join(", "));
+    if let Some(top) = c.saturates_at {
+        let _ = writeln!(out, "  saturates     activations and quotients of models, at {top}");
+    }
+    for a in &c.assumed {
+        let _ = writeln!(out, "  assumed       line {}, {}: {}", a.line, a.function, a.what);
+    }
+    if let Some(widest) = c.decisions.iter().max_by(|a, b| a.margin.total_cmp(&b.margin)) {
+        let _ = writeln!(
+            out,
+            "  decisions     {} comparisons; as in the program unless both sides are within {:.1e} \
+             (proven)\n                or {:.1e} (estimated) of one another, the most in line {}",
+            c.decisions.len(),
+            widest.margin,
+            widest.estimated,
+            widest.line
+        );
+    }
+}
+
+/// The rounds, by what they wait for.
+fn timeline(out: &mut String, r: &Report) {
+    let all: u64 = r.cost.bytes.iter().sum();
+    let _ = writeln!(
+        out,
+        "\nrounds, by the line they wait for\n  {:>9}  {:>6}  {:>8}  {:>6}",
+        "rounds", "number", "bytes", "share"
+    );
+    for p in r.phases() {
+        let which =
+            if p.first == p.last { p.first.to_string() } else { format!("{}-{}", p.first, p.last) };
+        let line = if p.line > 0 { format!("line {}, ", p.line) } else { String::new() };
+        let _ = writeln!(
+            out,
+            "  {which:>9}  {:>6}  {:>8}  {:>6}  {line}{}",
+            p.last - p.first + 1,
+            bytes(p.bytes / 3),
+            share(p.bytes, all),
+            p.name
+        );
+    }
+}

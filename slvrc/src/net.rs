@@ -1,0 +1,19 @@
+//! Network profiles by name or file: what `--net` takes.
+
+use crate::fail::Usage;
+use anyhow::Context;
+use slvr_compiler::cost::NetProfile;
+
+/// The network profile of that name or file.
+pub fn profile(name: &str) -> anyhow::Result<NetProfile> {
+    if let Some(profile) = NetProfile::named(name) {
+        return Ok(profile);
+    }
+    if !name.contains(['.', '/', '\\']) {
+        let why = format!("--net: `{name}` is not loopback, lan, wan or the name of a .toml file");
+        return Err(Usage(why).into());
+    }
+    let text = std::fs::read_to_string(name).with_context(|| format!("{name}: cannot be read"))?;
+    let shown = std::path::Path::new(name).file_stem().map_or(name.into(), |s| s.to_string_lossy());
+    NetProfile::parse(&shown, &text).with_context(|| format!("{name}: no profile"))
+}

@@ -1,0 +1,302 @@
+//! From a file name and bindings to a checked program, and to a circuit.
+
+use crate::Target;
+use crate::fail::{Rejected, Usage};
+use anyhow::{Context, anyhow, bail};
+use slvr_circuit::{Circuit, artifact};
+use slvr_compiler::certify::certificate::Certificate;
+use slvr_compiler::cost::{self, NetProfile};
+use slvr_compiler::diagnostic::{Diagnostic, codes, near::did_you_mean};
+use slvr_compiler::lower::Protocols;
+use slvr_compiler::pipeline::{self, Compiled};
+use slvr_compiler::syntax::ast::{File, FileId};
+use slvr_compiler::syntax::{self, LoadError, Sources};
+use slvr_compiler::types::{self, Elem, Program, Stmt};
+use std::io::ErrorKind;
+
+/// A program that type-checks.
+pub struct Checked {
+    pub program: Program,
+    pub sources: Sources,
+    pub warnings: Vec<Diagnostic>,
+    /// Some size was not given: a default or the smallest that fits was taken.
+    pub chosen: bool,
+    /// What it is compiled for.
+    pub how: pipeline::Options,
+}
+
+/// What to do about sizes that are not bound.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Sizes {
+    /// An error that shows the whole command line.
+    Required,
+    /// The smallest that satisfy the program's own requirements.
+    OrSmallest,
+}
+
+impl Checked {
+    /// Diagnostics about this program as an error.
+    pub fn rejected(&self, diagnostics: Vec<Diagnostic>) -> anyhow::Error {
+        Rejected { diagnostics, sources: self.sources.clone() }.into()
+    }
+
+    /// All stages.
+    pub fn compile(&self) -> anyhow::Result<Compiled> {
+        let compiled = pipeline::compile_with(&self.program, &self.sources, self.how, |_, _| {})
+            .map_err(|d| self.rejected(d))?;
+        crate::fail::warn(&compiled.warnings, &self.sources);
+        Ok(compiled)
+    }
+}
+
+fn read(path: &str) -> Result<String, LoadError> {
+    std::fs::read_to_string(path).map_err(|e| match e.kind() {
+        std::io::ErrorKind::NotFound => LoadError::NotFound,
+        _ => LoadError::Unreadable(e.to_string()),
+    })
+}
+
+/// The text of the target. A name without a directory that is not a file here may be one of the
+/// predicates that come with the compiler.
+fn source(file: &str) -> anyhow::Result<String> {
+    if file.ends_with(".slvrb") {
+        let why = format!("{file} is a compiled circuit; this verb takes a program, a .slvr file");
+        return Err(Usage(why).into());
+    }
+    let e = match std::fs::read_to_string(file) {
+        Ok(text) => return Ok(text),
+        Err(e) => e,
+    };
+    let bare = file.strip_suffix(".slvr").unwrap_or(file);
+    let known = || {
+        let all = syntax::embedded::PREDICATES.iter();
+        all.map(|(name, text)| (name.strip_suffix(".slvr").unwrap_or(name), *text))
+    };
+    if let Some((_, text)) = known().find(|(name, _)| *name == bare) {
+        return Ok(text.to_string());
+    }
+    if e.kind() == ErrorKind::NotFound {
+        let near = did_you_mean(bare, known().map(|(name, _)| name));
+        let hint = near.map(|n| format!("; did you mean `{n}`?")).unwrap_or_default();
+        bail!("{file}: no such file, and no predicate of that name comes with slvrc{hint}");
+    }
+    Err(e).with_context(|| format!("{file}: cannot be read"))
+}
+
+fn bindings(target: &Target) -> anyhow::Result<Vec<(String, String)>> {
+    target
+        .bindings
+        .iter()
+        .map(|b| match b.split_once('=') {
+            Some((n, v)) if !n.is_empty() => Ok((n.trim().to_string(), v.trim().to_string())),
+            _ => Err(Usage(format!("`{b}` is not NAME=VALUE, as in `m=10`")).into()),
+        })
+        .collect()
+}
+
+/// Parses the target only.
+pub fn parse(target: &Target) -> anyhow::Result<(File, FileId)> {
+    let mut sources = Sources::new();
+    let text = source(&target.file)?;
+    let id = sources.add(&target.file, text.clone());
+    let (file, diagnostics) = syntax::parse(id, &text);
+    if diagnostics.is_empty() {
+        Ok((file, id))
+    } else {
+        Err(Rejected { diagnostics, sources }.into())
+    }
+}
+
+/// Parses and types the target.
+pub fn check(target: &Target, sizes: Sizes) -> anyhow::Result<Checked> {
+    let net = target.profile()?.unwrap_or_else(NetProfile::lan);
+    let text = source(&target.file)?;
+    let checked =
+        check_text(&target.file, text, bindings(target)?, target.predicate.clone(), sizes)?;
+    let how = pipeline::Options {
+        enforce: !target.trust_inputs,
+        ring: target.ring,
+        memory: target.memory,
+        speculate: !target.no_speculation,
+        protocols: match target.protocols.as_str() {
+            "t1" => Protocols::Symmetric,
+            "t1-simple" => Protocols::Simple,
+            _ => Protocols::Dealer(net.tuning()),
+        },
+    };
+    Ok(Checked { how, ..checked })
+}
+
+/// Parses and types a text.
+pub fn check_text(
+    name: &str,
+    text: String,
+    bindings: Vec<(String, String)>,
+    predicate: Option<String>,
+    sizes: Sizes,
+) -> anyhow::Result<Checked> {
+    let mut sources = Sources::new();
+    let id = sources.add(name, text);
+    let options = types::Options { bindings, predicate, defaults: sizes == Sizes::OrSmallest };
+    let done = types::check(&mut sources, id, &options, &mut read);
+    match done {
+        Ok(types::Checked { program, warnings, chosen }) => {
+            let how = pipeline::Options::default();
+            Ok(Checked { program, sources, warnings, chosen, how })
+        }
+        Err(diagnostics) => Err(Rejected { diagnostics, sources }.into()),
+    }
+}
+
+/// A program with its circuit, or a compiled artifact alone.
+pub enum Loaded {
+    /// From source.
+    Source(Box<(Checked, Stage)>),
+    /// From a `.slvrb` file.
+    Artifact(Box<Circuit>),
+}
+
+/// How far a program came.
+pub enum Stage {
+    /// All the way.
+    Compiled(Box<Compiled>),
+    /// There is no circuit for it yet: what it reads and reveals.
+    Interface(Box<Circuit>),
+}
+
+impl Loaded {
+    /// The circuit.
+    pub fn circuit(&self) -> &Circuit {
+        match self {
+            Loaded::Source(s) => match &s.1 {
+                Stage::Compiled(c) => &c.circuit,
+                Stage::Interface(c) => c,
+            },
+            Loaded::Artifact(c) => c,
+        }
+    }
+
+    /// What is known before it runs; of a compiled artifact nothing but its costs.
+    pub fn certificate(&self) -> Option<Certificate> {
+        let Loaded::Source(source) = self else { return None };
+        let (checked, Stage::Compiled(compiled)) = &**source else { return None };
+        let places = cost::places(&checked.program, &compiled.optimised, &checked.sources);
+        Some(Certificate::of(compiled, &places))
+    }
+}
+
+/// The circuit of a target, compiled or read.
+pub fn load_circuit(target: &Target) -> anyhow::Result<Loaded> {
+    load(target, |checked| Ok(Stage::Compiled(Box::new(checked.compile()?))))
+}
+
+/// Like [`load_circuit`]; of a program that there is no circuit for yet, its interface.
+pub fn load_interface(target: &Target) -> anyhow::Result<Loaded> {
+    load(target, |checked| {
+        let not_yet = |d: &Diagnostic| d.code == codes::NOT_LOWERED;
+        match pipeline::compile_with(&checked.program, &checked.sources, checked.how, |_, _| {}) {
+            Ok(compiled) => Ok(Stage::Compiled(Box::new(compiled))),
+            Err(d) if d.iter().all(not_yet) => {
+                Ok(Stage::Interface(Box::new(interface(&checked.program))))
+            }
+            Err(d) => Err(checked.rejected(d)),
+        }
+    })
+}
+
+fn load(
+    target: &Target,
+    stage: impl FnOnce(&Checked) -> anyhow::Result<Stage>,
+) -> anyhow::Result<Loaded> {
+    let file = &target.file;
+    if file.ends_with(".slvrb") {
+        let bound = !target.bindings.is_empty() || target.predicate.is_some();
+        if bound || target.ring.is_some() || target.trust_inputs || target.memory.is_some() {
+            let why = "a compiled circuit is one predicate with its sizes bound: drop NAME=VALUE, --predicate, --ring, --trust-inputs and --memory";
+            return Err(Usage(why.into()).into());
+        }
+        let bytes = std::fs::read(file).with_context(|| format!("{file}: cannot be read"))?;
+        let circuit = artifact::read(&bytes)
+            .map_err(|e| anyhow!("{file}: {e}; make it again with `slvrc build`"))?;
+        return Ok(Loaded::Artifact(Box::new(circuit)));
+    }
+    let checked = check(target, Sizes::Required)?;
+    crate::fail::warn(&checked.warnings, &checked.sources);
+    let stage = stage(&checked)?;
+    Ok(Loaded::Source(Box::new((checked, stage))))
+}
+
+/// Fraction bits, as circuits have them; in an [`interface`] only what fits a word depends on it.
+const FRACTION: u32 = 16;
+
+/// What a program reads, draws and reveals, as a circuit that computes nothing: enough to read input
+/// files and to write outputs by.
+fn interface(program: &Program) -> Circuit {
+    use slvr_circuit::{
+        Dom, Encoding, Field, From, Hold, Input, Instr, Layer, Op, Output, Type, ValueId,
+    };
+    let fields = |ty: &types::Ty| -> Vec<Field> {
+        let model = ty.record.and_then(|m| program.models.get(m.0 as usize));
+        let params = model.map_or(&[][..], |m| &m.params);
+        params.iter().map(|p| Field { name: p.name.clone(), shape: p.shape.clone() }).collect()
+    };
+    let parties = program.parties.iter();
+    let parties =
+        parties.map(|p| slvr_circuit::PartySet { name: p.name.clone(), size: p.size }).collect();
+    let mut out = Circuit {
+        name: program.name.clone(),
+        sizes: program.sizes.clone(),
+        parties,
+        inputs: Vec::new(),
+        consts: Vec::new(),
+        types: Vec::new(),
+        sites: Vec::new(),
+        layers: vec![Layer::default()],
+        outputs: Vec::new(),
+        checks: Vec::new(),
+    };
+    for stmt in &program.body {
+        let value = ValueId(out.types.len() as u32);
+        match stmt {
+            Stmt::Input { var, range: (lo, hi), from } => {
+                let Some(v) = program.vars.get(var.0 as usize) else { continue };
+                let shape = v.ty.shape();
+                out.types.push(Type::new(Hold::Public, Dom::Ring(64), shape.clone()));
+                out.inputs.push(Input {
+                    name: v.name.clone(),
+                    from: from.map_or(From::Public, |s| From::Each(s.0)),
+                    encoding: match v.ty.elem {
+                        Elem::Fix => Encoding::Fixed {
+                            frac: FRACTION,
+                            lo: *lo,
+                            hi: *hi,
+                            shift: 0,
+                            norm: f64::INFINITY,
+                        },
+                        _ => Encoding::Int { lo: *lo as i64, hi: (*hi as i64).saturating_add(1) },
+                    },
+                    shape: shape.get(usize::from(from.is_some())..).unwrap_or(&[]).to_vec(),
+                    fields: fields(&v.ty),
+                    value,
+                });
+            }
+            Stmt::Sample { .. } => {
+                out.types.push(Type::new(Hold::Public, Dom::Ring(128), []));
+                let coin = Instr { out: Some(value), op: Op::Coin, site: 0 };
+                out.layers[0].exchange.push(coin);
+            }
+            Stmt::Reveal { value, to, name, .. } => out.outputs.push(Output {
+                name: name.clone(),
+                to: to.0,
+                shape: value.ty.shape(),
+                ring: 64,
+                frac: FRACTION,
+                factor: 1.0,
+                divisor: 1.0,
+                fields: fields(&value.ty),
+            }),
+            Stmt::Let { .. } => {}
+        }
+    }
+    out
+}

@@ -1,0 +1,482 @@
+//! safetensors files in and out.
+//!
+//! `DIR/public.safetensors` holds public inputs, `DIR/Client/3.safetensors` the secret inputs of
+//! member 3 of the party set `Client`. A field of a record is `input.field`. A member without a file
+//! has submitted nothing.
+
+use anyhow::{Context, anyhow, bail};
+use safetensors::tensor::{Dtype, SafeTensorError, SafeTensors, TensorView};
+use slvr_circuit::{Circuit, Encoding, From, Input};
+use slvr_runtime::share::encode::{InputError, Inputs, Problem, RawData, RawTensor};
+use slvr_runtime::share::reveal::Revealed;
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+/// Reads the inputs that a circuit declares; the file of every member must be there.
+pub fn read(circuit: &Circuit, dir: &Path) -> anyhow::Result<Inputs> {
+    let (inputs, missing) = read_submitted(circuit, dir)?;
+    match missing.into_iter().next() {
+        Some(m) => Err(m.error),
+        None => Ok(inputs),
+    }
+}
+
+/// A member whose file is not there.
+pub struct Missing {
+    /// The party set and the member, e.g. `Client 3`.
+    pub giver: String,
+    /// The file.
+    pub path: PathBuf,
+    /// What to say where the file is needed.
+    error: anyhow::Error,
+}
+
+/// Reads what was submitted: a member whose file is not there gives no tensors, and is listed. A file
+/// that is not as it should be is an error, and so is a party set without any file.
+pub fn read_submitted(circuit: &Circuit, dir: &Path) -> anyhow::Result<(Inputs, Vec<Missing>)> {
+    let mut missing = Vec::new();
+    let of = |from: From| -> Vec<Expected<'_>> {
+        circuit.inputs.iter().filter(|i| i.from == from).flat_map(Expected::of).collect()
+    };
+    is_folder(dir, &files(circuit))?;
+    let mut public = BTreeMap::new();
+    let expected = of(From::Public);
+    if !expected.is_empty() {
+        public = read_file(&dir.join("public.safetensors"), "the public inputs", &expected)?;
+    }
+    let mut sets = Vec::new();
+    for (s, set) in circuit.parties.iter().enumerate() {
+        let expected = of(From::Each(s as u32));
+        let mut members = Vec::new();
+        if !expected.is_empty() {
+            let folder = dir.join(&set.name);
+            is_folder(&folder, &members_files("", set.size))?;
+            no_surplus(&folder, &set.name, set.size)?;
+            let mut absent = Vec::new();
+            for i in 0..set.size {
+                let path = folder.join(format!("{i}.safetensors"));
+                let giver = format!("{} {i}", set.name);
+                let holds = format!("the inputs of {giver}");
+                let there = !matches!(path.try_exists(), Ok(false));
+                match read_file(&path, &holds, &expected) {
+                    Err(error) if !there => {
+                        absent.push(Missing { giver, path, error });
+                        members.push(BTreeMap::new());
+                    }
+                    read => members.push(read?),
+                }
+            }
+            if absent.len() < members.len() {
+                missing.extend(absent);
+            } else if let Some(first) = absent.into_iter().next() {
+                return Err(first.error);
+            }
+        }
+        sets.push(members);
+    }
+    Ok((Inputs { public, sets }, missing))
+}
+
+/// The files of a folder of inputs, in words.
+fn files(circuit: &Circuit) -> String {
+    let gives = |from: From| circuit.inputs.iter().any(|i| i.from == from);
+    let mut all = Vec::new();
+    if gives(From::Public) {
+        all.push("public.safetensors".to_string());
+    }
+    let sets = circuit.parties.iter().enumerate();
+    for (_, set) in sets.filter(|(s, _)| gives(From::Each(*s as u32))) {
+        all.push(members_files(&format!("{}/", set.name), set.size));
+    }
+    all.join(", ")
+}
+
+fn members_files(folder: &str, size: u64) -> String {
+    match size {
+        1 => format!("{folder}0.safetensors"),
+        n => format!("{folder}0.safetensors to {folder}{}.safetensors", n - 1),
+    }
+}
+
+fn is_folder(path: &Path, holds: &str) -> anyhow::Result<()> {
+    let what = match path.is_dir() {
+        true => return Ok(()),
+        false if path.exists() => "not a directory",
+        false => "no such directory",
+    };
+    bail!("{}: {what}; it should hold {holds}", path.display())
+}
+
+/// A file of a member that is not there is most likely a wrong size on the command line.
+fn no_surplus(folder: &Path, set: &str, size: u64) -> anyhow::Result<()> {
+    let unreadable = || format!("{}: cannot be read", folder.display());
+    let mut surplus: Option<(u64, PathBuf)> = None;
+    for entry in folder.read_dir().with_context(unreadable)? {
+        let path = entry.with_context(unreadable)?.path();
+        let is_tensors = path.extension().is_some_and(|e| e == "safetensors");
+        let member = path.file_stem().and_then(|s| s.to_str()?.parse::<u64>().ok());
+        if let (true, Some(i)) = (is_tensors, member)
+            && i >= size
+            && surplus.as_ref().is_none_or(|(least, _)| i < *least)
+        {
+            surplus = Some((i, path));
+        }
+    }
+    let Some((i, path)) = surplus else { return Ok(()) };
+    let members = match size {
+        1 => "has only member 0".to_string(),
+        n => format!("has only members 0 to {}", n - 1),
+    };
+    bail!(
+        "{}: {set} {members}, and this would be member {i}; give {set} its size on the command line, or remove the file",
+        path.display()
+    )
+}
+
+/// A tensor that a file should hold: an input, or a field of one.
+struct Expected<'c> {
+    input: &'c Input,
+    name: String,
+    shape: &'c [u64],
+}
+
+impl<'c> Expected<'c> {
+    fn of(input: &'c Input) -> Vec<Self> {
+        if input.fields.is_empty() {
+            return vec![Expected { input, name: input.name.clone(), shape: &input.shape }];
+        }
+        let field = |f: &'c slvr_circuit::Field| {
+            let name = format!("{}.{}", input.name, f.name);
+            Expected { input, name, shape: &f.shape }
+        };
+        input.fields.iter().map(field).collect()
+    }
+
+    fn is_real(&self) -> bool {
+        matches!(self.input.encoding, Encoding::Fixed { .. })
+    }
+
+    /// What is expected, in words.
+    fn kind(&self) -> &'static str {
+        if self.is_real() { "real numbers" } else { "integers" }
+    }
+
+    fn shape(&self) -> String {
+        format!("of shape {:?}", self.shape)
+    }
+}
+
+/// Some names, for a message.
+fn listed(names: &[&str]) -> String {
+    const SHOWN: usize = 6;
+    let shown: Vec<String> = names.iter().take(SHOWN).map(|n| format!("`{n}`")).collect();
+    match names.len().saturating_sub(SHOWN) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
+fn read_file(
+    path: &Path,
+    holds: &str,
+    expected: &[Expected<'_>],
+) -> anyhow::Result<BTreeMap<String, RawTensor>> {
+    let at = path.display();
+    let bytes = std::fs::read(path).map_err(|e| {
+        let names: Vec<&str> = expected.iter().map(|e| e.name.as_str()).collect();
+        let names = listed(&names);
+        match e.kind() {
+            ErrorKind::NotFound => anyhow!("{at}: no such file; it should hold {holds}: {names}"),
+            _ => anyhow!("{at}: cannot be read: {e}"),
+        }
+    })?;
+    let file =
+        SafeTensors::deserialize(&bytes).map_err(|e| anyhow!("{at}: {}", damage(&bytes, &e)))?;
+    let mut out: BTreeMap<String, RawTensor> = BTreeMap::new();
+    for e in expected {
+        let tensor =
+            one(&file, e, expected).map_err(|why| anyhow!("{at}: tensor `{}`: {why}", e.name))?;
+        // The fields of a record follow one another, as in the order of the circuit.
+        match out.get_mut(&e.input.name).map(|t| (&mut t.shape, &mut t.data)) {
+            None if e.input.fields.is_empty() => {
+                out.insert(e.name.clone(), tensor);
+            }
+            None => {
+                let flat = RawTensor { shape: vec![elements_of(&tensor.shape)], ..tensor };
+                out.insert(e.input.name.clone(), flat);
+            }
+            Some((shape, data)) => {
+                *shape = vec![elements_of(shape).saturating_add(elements_of(&tensor.shape))];
+                match (data, tensor.data) {
+                    (RawData::F64(all), RawData::F64(more)) => all.extend(more),
+                    (RawData::I64(all), RawData::I64(more)) => all.extend(more),
+                    // `one` holds every field to the kind of the input.
+                    _ => bail!("{at}: tensor `{}`: not of the kind of other fields", e.name),
+                }
+            }
+        }
+    }
+    Ok(out)
+}
+
+fn elements_of(shape: &[u64]) -> u64 {
+    shape.iter().fold(1, |n, &d| n.saturating_mul(d))
+}
+
+/// What is wrong with bytes that do not read as safetensors: 8 bytes with the length of a JSON
+/// header, the header, and the tensors that it describes without gaps.
+fn damage(bytes: &[u8], e: &SafeTensorError) -> String {
+    if bytes.starts_with(b"PK") || bytes.starts_with(b"\x93NUMPY") {
+        return "a file of PyTorch or NumPy, not a safetensors file: save it with \
+                safetensors.torch.save_file or safetensors.numpy.save_file"
+            .into();
+    }
+    let Some((length, rest)) = bytes.split_first_chunk() else {
+        return format!("not a safetensors file: it has {} bytes", bytes.len());
+    };
+    let (length, have) = (u64::from_le_bytes(*length), rest.len() as u64);
+    if length > have {
+        return format!(
+            "cut short, or not a safetensors file: it announces a header of {length} bytes, {have} follow"
+        );
+    }
+    if !matches!(e, SafeTensorError::MetadataIncompleteBuffer) {
+        return format!("not a safetensors file: {e}");
+    }
+    let header = rest.get(..length as usize).unwrap_or_default();
+    let header: serde_json::Value = serde_json::from_slice(header).unwrap_or_default();
+    let ends = header.as_object().into_iter().flatten();
+    let ends = ends.filter_map(|(_, t)| t.get("data_offsets")?.get(1)?.as_u64());
+    let (wanted, have) = (ends.max().unwrap_or(0), have - length);
+    let how = if have < wanted { "cut short" } else { "damaged" };
+    format!("{how}: its header describes {wanted} bytes of tensors, {have} follow")
+}
+
+fn one(file: &SafeTensors, e: &Expected, all: &[Expected]) -> Result<RawTensor, String> {
+    let Ok(view) = file.tensor(&e.name) else {
+        return Err(format!(
+            "missing, the circuit expects {} {}{}",
+            e.kind(),
+            e.shape(),
+            instead(file, e, all)
+        ));
+    };
+    let shape: Vec<u64> = view.shape().iter().map(|&d| d as u64).collect();
+    if shape != e.shape {
+        let turned = shape.len() == 2 && shape.iter().rev().eq(e.shape);
+        let hint = if turned { "; is it transposed?" } else { "" };
+        return Err(format!("has shape {shape:?}, the circuit expects {:?}{hint}", e.shape));
+    }
+    let data = elements(&view).filter(|d| matches!(d, RawData::F64(_)) == e.is_real());
+    let data = data.ok_or_else(|| {
+        let types = match e.is_real() {
+            true => "F32 or F64",
+            false => "I64 or another integer type",
+        };
+        format!(
+            "has elements of type {:?}, the circuit expects {}: {types}",
+            view.dtype(),
+            e.kind()
+        )
+    })?;
+    Ok(RawTensor { shape, data })
+}
+
+/// What the file may have in place of a missing tensor.
+fn instead(file: &SafeTensors, e: &Expected, all: &[Expected]) -> String {
+    let mut names: Vec<&str> = file.names();
+    names.sort_unstable();
+    let input = &e.input.name;
+    let field = e.name.strip_prefix(input.as_str()).and_then(|f| f.strip_prefix('.'));
+    if names.is_empty() {
+        return "; the file holds no tensors".into();
+    }
+    if let Some(field) = field
+        && names.contains(&field)
+    {
+        return format!("; the file has `{field}`: the fields of `{input}` begin with `{input}.`");
+    }
+    if field.is_some() && names.contains(&input.as_str()) {
+        return format!("; the file has `{input}` in one piece: give each field by its own name");
+    }
+    // A tensor that is expected itself is not what was meant.
+    names.retain(|n| !all.iter().any(|e| e.name == *n));
+    match slvr_compiler::diagnostic::near::did_you_mean(&e.name, names.iter().copied()) {
+        Some(near) => format!("; the file has `{near}`: is it that?"),
+        None if names.is_empty() => String::new(),
+        None => format!("; what the file has besides: {}", listed(&names)),
+    }
+}
+
+/// The elements, if their type is one of those that are read. An integer beyond 63 bits becomes the
+/// largest of 63 bits, which is in no range: a range ends before it.
+fn elements(view: &TensorView) -> Option<RawData> {
+    macro_rules! as_is {
+        ($ty:ty, $kind:ident, $to:expr) => {
+            RawData::$kind(
+                view.data()
+                    .chunks_exact(size_of::<$ty>())
+                    .filter_map(|c| c.try_into().ok().map(<$ty>::from_le_bytes))
+                    .map($to)
+                    .collect(),
+            )
+        };
+    }
+    Some(match view.dtype() {
+        Dtype::F32 => as_is!(f32, F64, f64::from),
+        Dtype::F64 => as_is!(f64, F64, f64::from),
+        Dtype::I64 => as_is!(i64, I64, i64::from),
+        Dtype::I32 => as_is!(i32, I64, i64::from),
+        Dtype::I16 => as_is!(i16, I64, i64::from),
+        Dtype::I8 => as_is!(i8, I64, i64::from),
+        Dtype::U8 => as_is!(u8, I64, i64::from),
+        Dtype::U16 => as_is!(u16, I64, i64::from),
+        Dtype::U32 => as_is!(u32, I64, i64::from),
+        Dtype::U64 => as_is!(u64, I64, |x| i64::try_from(x).unwrap_or(i64::MAX)),
+        _ => return None,
+    })
+}
+
+/// An input error with the file it came from, and for a record the field.
+pub fn locate(circuit: &Circuit, dir: &Path, e: InputError) -> anyhow::Error {
+    let file: PathBuf = match e.giver.split_once(' ') {
+        None => dir.join("public.safetensors"),
+        Some((set, member)) => dir.join(set).join(format!("{member}.safetensors")),
+    };
+    let input = circuit.inputs.iter().find(|i| i.name == e.tensor);
+    let field = |index: &[u64]| -> Option<(String, Vec<u64>)> {
+        let mut at = *index.first()?;
+        for f in &input?.fields {
+            let n: u64 = f.shape.iter().product();
+            if at < n {
+                let mut inner = vec![0; f.shape.len()];
+                for (d, &size) in f.shape.iter().enumerate().rev() {
+                    inner[d] = at % size;
+                    at /= size;
+                }
+                return Some((format!("{}.{}", e.tensor, f.name), inner));
+            }
+            at -= n;
+        }
+        None
+    };
+    let (mut tensor, mut problem) = (e.tensor.clone(), e.problem.clone());
+    if let Problem::NotFinite { index }
+    | Problem::Range { index, .. }
+    | Problem::Overflow { index, .. } = &mut problem
+        && let Some((name, inner)) = field(index)
+    {
+        tensor = name;
+        *index = inner;
+    }
+    let mut problem = problem.to_string();
+    if let Problem::Range { .. } = e.problem {
+        // A range of integers is half open in the language; a label of 10 in 0..10 needs a word.
+        match input.map(|i| i.encoding) {
+            Some(Encoding::Int { hi, .. }) => problem += &format!(", {hi} excluded"),
+            Some(Encoding::OneHot { classes }) => problem += &format!(", {classes} excluded"),
+            Some(Encoding::Fixed { .. }) | None => {}
+        }
+    }
+    // A scalar has no positions.
+    let problem = problem.replace("the element at []", "the value");
+    anyhow!("{}: tensor `{tensor}`: {problem}", file.display())
+}
+
+/// Whether a directory for outputs can be made, as far as one can tell without making it: a run is
+/// not started for nothing, and one that is refused leaves nothing behind.
+pub fn can_make(dir: &Path) -> anyhow::Result<()> {
+    let Some(there) = dir.ancestors().find(|a| a.exists()) else { return Ok(()) };
+    let why = match there.metadata() {
+        Ok(m) if !m.is_dir() => "is not a directory",
+        Ok(m) if m.permissions().readonly() => "is read-only",
+        _ => return Ok(()),
+    };
+    bail!("{}: outputs cannot be written there: {} {why}", dir.display(), there.display())
+}
+
+/// Named tensors of one file, as f64.
+pub type Named = BTreeMap<String, (Vec<usize>, Dtype, Vec<u8>)>;
+
+/// Adds a tensor of real numbers, stored as f32.
+pub fn put_f32(to: &mut Named, name: &str, shape: &[u64], data: impl Iterator<Item = f32>) {
+    let bytes = data.flat_map(f32::to_le_bytes).collect();
+    to.insert(name.into(), (shape.iter().map(|&d| d as usize).collect(), Dtype::F32, bytes));
+}
+
+/// Adds a tensor of real numbers.
+pub fn put_f64(to: &mut Named, name: &str, shape: &[u64], data: impl Iterator<Item = f64>) {
+    let bytes = data.flat_map(f64::to_le_bytes).collect();
+    to.insert(name.into(), (shape.iter().map(|&d| d as usize).collect(), Dtype::F64, bytes));
+}
+
+/// Adds a tensor of integers.
+pub fn put_i64(to: &mut Named, name: &str, shape: &[u64], data: impl Iterator<Item = i64>) {
+    let bytes = data.flat_map(i64::to_le_bytes).collect();
+    to.insert(name.into(), (shape.iter().map(|&d| d as usize).collect(), Dtype::I64, bytes));
+}
+
+/// Writes a safetensors file.
+pub fn write_file(path: &Path, tensors: &Named) -> anyhow::Result<()> {
+    let mut views = Vec::new();
+    for (name, (shape, dtype, bytes)) in tensors {
+        let view = TensorView::new(*dtype, shape.clone(), bytes)
+            .map_err(|e| anyhow!("{}: tensor `{name}`: {e}", path.display()))?;
+        views.push((name.as_str(), view));
+    }
+    let bytes =
+        safetensors::serialize(views, None).map_err(|e| anyhow!("{}: {e}", path.display()))?;
+    std::fs::write(path, bytes).with_context(|| format!("{}: cannot be written", path.display()))
+}
+
+/// Writes what each receiver got: `DIR/Server.safetensors`, one tensor per reveal or field.
+pub fn write_outputs(circuit: &Circuit, outputs: &[Revealed], dir: &Path) -> anyhow::Result<()> {
+    std::fs::create_dir_all(dir).with_context(|| format!("{}: cannot be made", dir.display()))?;
+    for (s, set) in circuit.parties.iter().enumerate() {
+        let mut named = Named::new();
+        for (revealed, output) in outputs.iter().zip(&circuit.outputs) {
+            if revealed.to as usize != s {
+                continue;
+            }
+            if output.fields.is_empty() {
+                let values = revealed.values.iter().copied();
+                put_f64(&mut named, &revealed.name, &revealed.shape, values);
+            }
+            let mut at = 0;
+            for f in &output.fields {
+                let n = f.shape.iter().product::<u64>() as usize;
+                let values = revealed.values.iter().skip(at).take(n).copied();
+                put_f64(&mut named, &format!("{}.{}", revealed.name, f.name), &f.shape, values);
+                at += n;
+            }
+        }
+        if !named.is_empty() {
+            write_file(&dir.join(format!("{}.safetensors", set.name)), &named)?;
+        }
+    }
+    Ok(())
+}
+
+/// A giver's tensors under the names of a file: records by field.
+pub fn named(circuit: &Circuit, tensors: &BTreeMap<String, RawTensor>) -> Named {
+    let mut out = Named::new();
+    for (name, tensor) in tensors {
+        let fields = circuit.inputs.iter().find(|i| i.name == *name).map_or(&[][..], |i| &i.fields);
+        match &tensor.data {
+            RawData::I64(v) => put_i64(&mut out, name, &tensor.shape, v.iter().copied()),
+            RawData::F64(v) if fields.is_empty() => {
+                put_f32(&mut out, name, &tensor.shape, v.iter().map(|&x| x as f32));
+            }
+            RawData::F64(v) => {
+                let mut rest = v.iter().map(|&x| x as f32);
+                for f in fields {
+                    let n = f.shape.iter().product::<u64>() as usize;
+                    let part: Vec<f32> = rest.by_ref().take(n).collect();
+                    put_f32(&mut out, &format!("{name}.{}", f.name), &f.shape, part.into_iter());
+                }
+            }
+        }
+    }
+    out
+}

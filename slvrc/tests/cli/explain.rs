@@ -1,0 +1,148 @@
+//! `slvrc explain`: text, JSON and HTML, from a program and from an artifact.
+
+use crate::folder::{ACCURACY, Place};
+use serde_json::{Value, json};
+
+fn sum(list: &Value, key: &str) -> u64 {
+    let rows = list.as_array().expect("rows");
+    let numbers = |r: &Value| match &r[key] {
+        Value::Array(by_party) => by_party.iter().filter_map(Value::as_u64).sum(),
+        one => one.as_u64().unwrap_or(0),
+    };
+    rows.iter().map(numbers).sum()
+}
+
+#[test]
+fn json_says_everything() {
+    let place = Place::new();
+    let report = place.slvrc(&format!("explain {ACCURACY} --json")).ok();
+    let build = place.slvrc(&format!("build {ACCURACY} -o a.slvrb --json")).ok();
+    for key in ["predicate", "rounds", "predicted_bytes_sent"] {
+        assert_eq!(report[key], build[key], "{key}");
+    }
+    let bytes: u64 = sum(&json!([report]), "predicted_bytes_sent");
+    for rows in ["lines", "steps"] {
+        assert_eq!(sum(&report[rows], "bytes_sent"), bytes, "{rows}");
+        assert_eq!(json!(sum(&report[rows], "critical")), report["rounds"], "{rows}");
+    }
+    assert_eq!(json!(sum(&report["layers"], "rounds")), report["rounds"]);
+    let names: Vec<&Value> =
+        report["times"].as_array().expect("times").iter().map(|t| &t["net"]["name"]).collect();
+    assert_eq!(names, ["loopback", "lan", "wan"]);
+    assert_eq!(report["warnings"][0]["kind"], "masked_sum");
+    assert_eq!(report["leaks"][0]["name"], "aggregate");
+    // The bytes of a line are those of the source's line.
+    let first = &report["lines"][0];
+    let line = first["line"].as_u64().expect("a line") as usize;
+    let source =
+        slvr_compiler::syntax::embedded::PREDICATES.iter().find(|(n, _)| n.starts_with("slvr_acc"));
+    let text = source.expect("the predicate").1.lines().nth(line - 1);
+    assert_eq!(first["text"].as_str(), text);
+
+    // An artifact has no source: the same numbers by statement, no lines and no warnings.
+    let artifact = place.slvrc("explain a.slvrb --json").ok();
+    for key in ["rounds", "predicted_bytes_sent", "predicted_peak_memory_bytes", "times"] {
+        assert_eq!(artifact[key], report[key], "{key}");
+    }
+    assert_eq!(sum(&artifact["lines"], "bytes_sent"), bytes);
+    assert_eq!(artifact["warnings"], json!([]));
+    assert_eq!(artifact["leaks"][0]["name"], "aggregate");
+
+    assert_eq!(place.slvrc("explain E0007 --json").ok()["code"], "E0007");
+    let unknown = place.slvrc("explain E9999 --json");
+    assert_eq!((unknown.status, &unknown.json()["ok"]), (1, &json!(false)));
+}
+
+#[test]
+fn text_has_a_section_for_each_question() {
+    let place = Place::new();
+    let done = place.slvrc(&format!("explain {ACCURACY}"));
+    assert_eq!(done.status, 0, "{}", done.stderr);
+    for part in [
+        "SlvrAccuracy ",
+        "\n  rounds ",
+        "\n  memory ",
+        "\ntime, estimated, with the protocols for lan\n",
+        "| slvr_accuracy\n",
+        " let keep = [small[i] && best[i] for i in Client];\n",
+        "\nlines, by bytes\n",
+        "\nsteps, by bytes\n",
+        "\nrounds, by the line they wait for\n",
+        "\nwho learns what\n",
+        "\nwarning: aggregate (line ",
+        "\n  help: ",
+    ] {
+        assert!(done.stdout.contains(part), "{part:?} is not in\n{}", done.stdout);
+    }
+    assert!(!done.stdout.contains('\u{1b}'));
+}
+
+#[test]
+fn a_network_of_one_s_own() {
+    let place = Place::new();
+    let times = |net: &str| {
+        let all =
+            place.slvrc(&format!("explain {ACCURACY} --json --net {net}")).ok()["times"].clone();
+        assert_eq!(all.as_array().map(Vec::len), Some(1), "{all}");
+        all[0].clone()
+    };
+    place.write("like_wan.toml", "# as wan\nbandwidth_mbit = 200\nrtt_ms = 20\n");
+    let (wan, own) = (times("wan"), times("like_wan.toml"));
+    assert_eq!(wan["seconds"], own["seconds"]);
+    assert_eq!(own["net"]["name"], "like_wan");
+    assert!(wan["seconds"]["total"].as_f64() > times("lan")["seconds"]["total"].as_f64());
+
+    place.write("bad.toml", "bandwidth_mbit = 200\nrtt = 20\n");
+    let bad = place.slvrc(&format!("explain {ACCURACY} --net bad.toml"));
+    assert_eq!(bad.status, 1);
+    assert!(bad.stderr.contains("bad.toml") && bad.stderr.contains("line 2: unknown key `rtt`"));
+    assert_eq!(place.slvrc(&format!("explain {ACCURACY} --net none.toml")).status, 1);
+    assert_eq!(place.slvrc(&format!("explain {ACCURACY} --net wlan")).status, 2);
+}
+
+#[test]
+fn a_page_that_needs_nothing_else() {
+    let place = Place::new();
+    // A name that would be markup.
+    let own = "\
+predicate Own[m]() {
+    parties Client[m];
+    parties Server;
+    input x: secret fix in 0..1 from each Client;
+    // <b>&\"
+    let low = [x[i] < 0.5 for i in Client];
+    reveal [low[i] && x[i] > 0.2 for i in Client] to Server as low;
+}
+";
+    place.write("own.slvr", own);
+    let shown = place.slvrc("explain own.slvr m=4 --html own.html");
+    assert_eq!(shown.status, 0, "{}", shown.stderr);
+    assert!(shown.stdout.ends_with("written: own.html\n"), "{}", shown.stdout);
+    let page = std::fs::read_to_string(place.path("own.html")).expect("the page");
+    for part in [
+        "<!DOCTYPE html>",
+        "<svg",
+        "prefers-color-scheme: dark",
+        "Warning: ",
+        "&lt;b&gt;&amp;&quot;",
+        "</html>\n",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    for foreign in ["<script", "http:", "https:", "url(", "@import", "src=", "<b>&", "NaN", "inf%"]
+    {
+        assert!(!page.contains(foreign), "{foreign}");
+    }
+    // Every element that is opened is closed.
+    for tag in ["div", "section", "table", "tr", "td", "svg", "g", "span", "code", "ul", "li"] {
+        let opened =
+            page.matches(&format!("<{tag}>")).count() + page.matches(&format!("<{tag} ")).count();
+        assert_eq!(opened, page.matches(&format!("</{tag}>")).count(), "{tag}");
+    }
+
+    place.slvrc("build own.slvr m=4 -o own.slvrb --json").ok();
+    let done = place.slvrc("explain own.slvrb --html artifact.html --json");
+    assert_eq!(done.status, 0, "{}", done.stderr);
+    assert!(place.path("artifact.html").exists());
+    assert_eq!(place.slvrc("explain own.slvr m=4 --html no/such/folder.html").status, 1);
+}
