@@ -49,7 +49,7 @@ pub fn outgoing(op: &Op, lanes: Lanes, me: usize) -> Counts {
         Op::Reshare(_) => Counts { prev: n, ..Counts::default() },
         Op::Input(_) => Counts { next: len(me), ..Counts::default() },
         Op::Deal(_) | Op::DealMask(_) => Counts { prev: len(me), ..Counts::default() },
-        Op::Xchg(_) | Op::Meet { .. } => {
+        Op::ReshareTwo(_) | Op::OpenMasked { .. } => {
             Counts { next: len(prev(me)), prev: len(next(me)), receiver: 0 }
         }
         Op::Open(_) => Counts { next: n, ..Counts::default() },

@@ -39,9 +39,9 @@
 
 pub mod artifact;
 mod dom;
-pub mod fan;
 pub mod fixed;
 pub mod interaction;
+pub mod multi_and;
 mod op;
 pub mod plan;
 pub mod speculation;

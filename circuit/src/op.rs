@@ -6,7 +6,7 @@
 //! "Aligned" operands have the same rank, and each axis has the same size or size 1 in one of them
 //! (which is repeated, never materialised).
 
-use super::fan::Fan;
+use super::multi_and::MultiAnd;
 use super::{Dom, Shape, ValueId};
 use serde::{Deserialize, Serialize};
 
@@ -112,7 +112,7 @@ pub enum Op {
         count: u32,
     },
     /// Some planes, in this order, at least one.
-    Select(ValueId, Vec<u32>),
+    SelectPlanes(ValueId, Vec<u32>),
     /// The planes of all operands one after another, first operand lowest. Same holder and shape.
     Stack(Vec<ValueId>),
 
@@ -230,28 +230,28 @@ pub enum Op {
         /// Planes of the table before the first of these blocks.
         skip: u32,
     },
-    /// Products of masks, for a [`Op::Fan`]: `Own` bits -> `Own` bits, in the order of [`super::fan`].
-    Monomials {
+    /// Products of masks, for a [`Op::AndMany`]: `Own` bits -> `Own` bits, in the order of [`super::gates`].
+    MaskProducts {
         /// The masks, over bits.
         x: ValueId,
         /// Which products.
-        fan: Fan,
+        gates: MultiAnd,
     },
     /// Products of many bits at once, where each factor is m xor l with m known to two parties (`Dup
     /// open`) and l shared (`Add2 mask`), with products of the l (`Add2 products`) and, where
-    /// [`Fan::is_linear_in_some`](super::fan::Fan::is_linear_in_some), what is only added (`Add2 nodes`) -> `Add2`. Multi-fan-in
+    /// [`MultiAnd::is_linear_in_some`](super::multi_and::MultiAnd::is_linear_in_some), what is only added (`Add2 nodes`) -> `Add2`. Multi-fan-in
     /// and of ABY2.0 (Patra et al., USENIX Security 2021, section 5).
-    Fan {
+    AndMany {
         /// m.
         open: ValueId,
         /// l.
         mask: ValueId,
-        /// [`Op::Monomials`] of the l.
+        /// [`Op::MaskProducts`] of the l.
         products: ValueId,
         /// All nodes, of which the factors are opened.
         nodes: Option<ValueId>,
         /// Which products.
-        fan: Fan,
+        gates: MultiAnd,
     },
     /// Lookup tables of functions of a sum: `Own` x and a `Public` table of 2^n entries, n 1 to 12, one for
     /// all elements. x is a number of n bits, words (modulo 2^n) or n planes. Entry v of the result is the
@@ -324,7 +324,7 @@ pub enum Op {
     /// know the rest: k bits per element by the owner.
     Deal(ValueId),
     /// `Add2 -> Rep`: the two exchange masked words: k bits per element each.
-    Xchg(ValueId),
+    ReshareTwo(ValueId),
     /// `Rep -> Public`: k bits per element each. Reveals to all parties; the compiler emits it for
     /// protocol steps with stated leakage only.
     Open(ValueId),
@@ -344,7 +344,7 @@ pub enum Op {
     DealMask(ValueId),
     /// `Add2, Mask -> Dup`: the two holders of x exchange their words less their words of the mask, and
     /// both learn x - a: k bits per element each. A mask is used once, by one such instruction.
-    Meet {
+    OpenMasked {
         /// Operand.
         x: ValueId,
         /// A result of [`Op::Mask`].
@@ -375,8 +375,8 @@ impl Op {
                 | Input(_)
                 | Deal(_)
                 | DealMask(_)
-                | Meet { .. }
-                | Xchg(_)
+                | OpenMasked { .. }
+                | ReshareTwo(_)
                 | Open(_)
                 | OpenSum(_)
                 | OpenTo { .. }
@@ -431,7 +431,7 @@ impl Op {
                 *table = f(*table);
                 *index = f(*index);
             }
-            Fan { open, mask, products, nodes, .. } => {
+            AndMany { open, mask, products, nodes, .. } => {
                 *open = f(*open);
                 *mask = f(*mask);
                 *products = f(*products);
@@ -439,7 +439,7 @@ impl Op {
                     *nodes = f(*nodes);
                 }
             }
-            Meet { x, mask } => {
+            OpenMasked { x, mask } => {
                 *x = f(*x);
                 *mask = f(*mask);
             }
@@ -448,7 +448,7 @@ impl Op {
             | OwnOf(x, _)
             | DupOf(x, _)
             | Thermometer { x, .. }
-            | Monomials { x, .. }
+            | MaskProducts { x, .. }
             | ToPlanes(x)
             | DealMask(x)
             | Scale(x, _)
@@ -462,7 +462,7 @@ impl Op {
             | FromBits(x, _)
             | Not(x)
             | Planes { x, .. }
-            | Select(x, _)
+            | SelectPlanes(x, _)
             | Reshape(x, _)
             | Transpose(x, _)
             | Slice { x, .. }
@@ -475,7 +475,7 @@ impl Op {
             | Reshare(x)
             | Input(x)
             | Deal(x)
-            | Xchg(x)
+            | ReshareTwo(x)
             | Open(x)
             | OpenSum(x)
             | OpenTo { x, .. } => *x = f(*x),
@@ -507,7 +507,7 @@ impl Op {
             FromBits(..) => "from_bits",
             Not(_) => "not",
             Planes { .. } => "planes",
-            Select(..) => "select",
+            SelectPlanes(..) => "select_planes",
             Stack(_) => "stack",
             Reshape(..) => "reshape",
             Transpose(..) => "transpose",
@@ -526,7 +526,7 @@ impl Op {
             Reshare(_) => "reshare",
             Input(_) => "input",
             Deal(_) => "deal",
-            Xchg(_) => "xchg",
+            ReshareTwo(_) => "reshare_two",
             Open(_) => "open",
             OpenSum(_) => "open_sum",
             OpenTo { .. } => "open_to",
@@ -538,13 +538,13 @@ impl Op {
             Thermometer { .. } => "thermometer",
             Pick { .. } => "pick",
             Propagate { .. } => "propagate",
-            Monomials { .. } => "monomials",
-            Fan { .. } => "fan",
+            MaskProducts { .. } => "mask_products",
+            AndMany { .. } => "and_many",
             Table { .. } => "table",
             Entry { .. } => "entry",
             ToPlanes(_) => "to_planes",
             DealMask(_) => "deal_mask",
-            Meet { .. } => "meet",
+            OpenMasked { .. } => "open_masked",
             Coin => "coin",
         }
     }

@@ -157,8 +157,8 @@ fn finish_reads(op: &Op) -> bool {
             | Op::Input(_)
             | Op::Deal(_)
             | Op::DealMask(_)
-            | Op::Meet { .. }
-            | Op::Xchg(_)
+            | Op::OpenMasked { .. }
+            | Op::ReshareTwo(_)
             | Op::OpenSum(_)
             | Op::OpenTo { .. }
     )

@@ -8,7 +8,7 @@
 //! |---|---|
 //! | `reshare` | n |
 //! | `input`, `deal`, `deal_mask` | its own shard |
-//! | `xchg`, `meet` | the two other shards, apart |
+//! | `reshare_two`, `open_masked` | the two other shards, apart |
 //! | `open` | n |
 //! | `open_sum` | n, to each of the others |
 //! | `open_to` | n, to the receiver |
@@ -112,7 +112,7 @@ pub fn sent(circuit: &Circuit, instr: &Instr) -> [u64; 3] {
             let (dom, lanes) = operand(x);
             lanes.ranges().map(|s| bytes(dom, s.len()))
         }
-        Op::Xchg(x) | Op::Meet { x, .. } => {
+        Op::ReshareTwo(x) | Op::OpenMasked { x, .. } => {
             let (dom, lanes) = operand(x);
             let [a, b, c] = lanes.ranges().map(|s| bytes(dom, s.len()));
             [b + c, a + c, a + b]
@@ -151,21 +151,21 @@ mod tests {
         // 200 elements: shards of 128, 72 and none.
         assert_eq!(at(&mut c, a64, 200, Op::Input), [1024, 576, 0]);
         assert_eq!(at(&mut c, b5, 200, Op::Deal), [80, 45, 0]);
-        assert_eq!(at(&mut c, b5, 200, Op::Xchg), [45, 80, 125]);
+        assert_eq!(at(&mut c, b5, 200, Op::ReshareTwo), [45, 80, 125]);
         assert_eq!(at(&mut c, a64, 1, Op::Not), [0; 3]);
         // 1 element: 1 byte of 5 bits, in shard 0.
-        assert_eq!(at(&mut c, b5, 1, Op::Xchg), [0, 1, 1]);
+        assert_eq!(at(&mut c, b5, 1, Op::ReshareTwo), [0, 1, 1]);
         // A mask says no more to those who know its words.
         assert_eq!(at(&mut c, b5, 200, Op::DealMask), [80, 45, 0]);
-        assert_eq!(at(&mut c, b5, 200, |x| Op::Meet { x, mask: x }), [45, 80, 125]);
+        assert_eq!(at(&mut c, b5, 200, |x| Op::OpenMasked { x, mask: x }), [45, 80, 125]);
         assert_eq!(at(&mut c, a64, 200, |x| Op::MaskOf(x, 10)), [0; 3]);
         // 20 elements in ten groups: shards of 3, 4 and 3 groups; one group is in the second shard.
         c.types[0].groups = 10;
         assert_eq!(at(&mut c, a64, 20, Op::Input), [48, 64, 48]);
-        assert_eq!(at(&mut c, b5, 20, |x| Op::Meet { x, mask: x }), [5 + 4, 4 + 4, 4 + 5]);
+        assert_eq!(at(&mut c, b5, 20, |x| Op::OpenMasked { x, mask: x }), [5 + 4, 4 + 4, 4 + 5]);
         c.types[0].groups = 1;
         assert_eq!(at(&mut c, a64, 20, Op::DealMask), [0, 160, 0]);
-        assert_eq!(at(&mut c, a64, 20, Op::Xchg), [160, 0, 160]);
+        assert_eq!(at(&mut c, a64, 20, Op::ReshareTwo), [160, 0, 160]);
     }
 
     #[test]

@@ -26,7 +26,7 @@ mod data;
 pub mod kernels;
 pub mod layout;
 pub mod lookup;
-mod pen;
+mod plane_writer;
 mod planes;
 mod simd;
 mod wire;

@@ -20,7 +20,7 @@
 use criterion::{Criterion, criterion_group, criterion_main};
 use rayon::prelude::*;
 use slvr_circuit::Dom;
-use slvr_circuit::fan::Fan;
+use slvr_circuit::multi_and::MultiAnd;
 use slvr_ring::kernels::{self, ConvDims, MatMulDims};
 use slvr_ring::{Data, Planes, Words, carry};
 use slvr_runtime::share::{Prg, Purpose, RunId, Seed, Stream};
@@ -346,11 +346,11 @@ fn boolean_layers(c: &mut Criterion, p: Peaks) {
     layer("comparison: propagate", &[table, 64, 1], &|x| {
         carry::propagate(&x[0], &x[1], &blocks, 0, &x[2])
     });
-    let level = Fan::Carry(vec![4; 4]);
-    let (factors, products) = (level.inputs(), level.monomials());
-    layer("comparison: monomials", &[factors], &|x| carry::monomials(&x[0], &level));
-    layer("comparison: fan", &[factors, factors, products, level.nodes(), 1], &|x| {
-        carry::fan(&x[0], &x[1], &x[2], Some(&x[3]), &level, &x[4])
+    let level = MultiAnd::Carry(vec![4; 4]);
+    let (factors, products) = (level.inputs(), level.mask_products());
+    layer("comparison: mask_products", &[factors], &|x| carry::mask_products(&x[0], &level));
+    layer("comparison: gates", &[factors, factors, products, level.nodes(), 1], &|x| {
+        carry::and_many(&x[0], &x[1], &x[2], Some(&x[3]), &level, &x[4])
     });
     let large = || Data::Bits(Planes::zeros(64, 32 * N));
     let work = (3 * large().bytes(), "GB/s", p.bytes);

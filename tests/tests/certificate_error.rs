@@ -183,7 +183,7 @@ fn distance(graph: &Graph, node: NodeId, values: &[Vec<f64>]) -> f64 {
     let args = graph.args(node);
     let of = |id: NodeId| &values[id.index()];
     match graph.op(node) {
-        Op::Hit => {
+        Op::ArgMaxIs => {
             let classes = *graph.shape(args[0]).last().expect("classes") as usize;
             let rows = of(args[0]).chunks(classes).zip(of(args[1]).chunks(classes));
             let row = |(z, label): (&[f64], &[f64])| {

@@ -566,8 +566,8 @@ fn a_sum_of_products_that_is_only_revealed_is_not_reshared() {
         let all = c.circuit().layers.iter().flat_map(|l| &l.exchange);
         let sum = |op: &slvr_circuit::Op| match op {
             slvr_circuit::Op::Reshare(x)
-            | slvr_circuit::Op::Xchg(x)
-            | slvr_circuit::Op::Meet { x, .. } => c.circuit().ty(*x).elements() == 6,
+            | slvr_circuit::Op::ReshareTwo(x)
+            | slvr_circuit::Op::OpenMasked { x, .. } => c.circuit().ty(*x).elements() == 6,
             _ => false,
         };
         all.filter(|i| sum(&i.op)).count()

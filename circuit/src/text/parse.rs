@@ -1,6 +1,6 @@
 //! From text to a circuit.
 
-use super::super::fan::Fan;
+use super::super::multi_and::MultiAnd;
 use super::super::verify::MAX_CONSTS;
 use super::super::{
     Check, Circuit, Const, Dom, Encoding, Field, From, Hold, Input, Instr, Layer, Op, Output,
@@ -456,12 +456,12 @@ impl<'a> Tokens<'a> {
     }
 
     /// `and [4,3]`, `carry [4,4]`.
-    fn fan(&mut self) -> Parsed<Fan> {
+    fn gates(&mut self) -> Parsed<MultiAnd> {
         let pattern = self.word()?;
         let sizes = self.list()?;
         match pattern {
-            "and" => Ok(Fan::And(sizes)),
-            "carry" => Ok(Fan::Carry(sizes)),
+            "and" => Ok(MultiAnd::And(sizes)),
+            "carry" => Ok(MultiAnd::Carry(sizes)),
             _ => Err(format!("`{pattern}` is no pattern: `and` or `carry`")),
         }
     }
@@ -470,9 +470,10 @@ impl<'a> Tokens<'a> {
         use Op::{
             Add, Admitted, AsAdd2, AsAdd3, Broadcast, Coin, Committee, Concat, Conv2d, Deal,
             DealMask, Dup, DupOf, Entry, Extend, FromBits, Gather, Input, Join, Mask, MaskOf,
-            MatMul, Meet, Monomials, Mul, Narrow, Neg, Not, Offset, Open, OpenSum, OpenTo, Own,
-            OwnOf, Pick, Planes, Project, Propagate, Raise, Reshape, Reshare, Scale, Select, Shr,
-            Slice, Stack, Sub, Sum, Table, Thermometer, ToBits, ToPlanes, Transpose, Trivial, Xchg,
+            MaskProducts, MatMul, Mul, Narrow, Neg, Not, Offset, Open, OpenMasked, OpenSum, OpenTo,
+            Own, OwnOf, Pick, Planes, Project, Propagate, Raise, Reshape, Reshare, ReshareTwo,
+            Scale, SelectPlanes, Shr, Slice, Stack, Sub, Sum, Table, Thermometer, ToBits, ToPlanes,
+            Transpose, Trivial,
         };
         let name = self.word()?;
         if name == "stack" {
@@ -559,7 +560,7 @@ impl<'a> Tokens<'a> {
             "reshare" => Reshare(x),
             "input" => Input(x),
             "deal" => Deal(x),
-            "xchg" => Xchg(x),
+            "reshare_two" => ReshareTwo(x),
             "open" => Open(x),
             "open_sum" => OpenSum(x),
             "open_to" => OpenTo { x, output: self.named("output")? },
@@ -567,7 +568,7 @@ impl<'a> Tokens<'a> {
             "own_of" => OwnOf(x, self.named("groups")?),
             "dup_of" => DupOf(x, self.named("groups")?),
             "join" => Join { mask: x, dup: self.value()? },
-            "select" => Select(x, self.list()?),
+            "select_planes" => SelectPlanes(x, self.list()?),
             "thermometer" => Thermometer { x, blocks: self.list()? },
             "pick" => Pick { table: x, index: self.value()?, blocks: self.list()? },
             "propagate" => Propagate {
@@ -576,21 +577,21 @@ impl<'a> Tokens<'a> {
                 blocks: self.list()?,
                 skip: self.named("skip")?,
             },
-            "monomials" => Monomials { x, fan: self.fan()? },
-            "fan" => {
+            "mask_products" => MaskProducts { x, gates: self.gates()? },
+            "and_many" => {
                 let (mask, products) = (self.value()?, self.value()?);
-                let fan = self.fan()?;
+                let gates = self.gates()?;
                 let nodes = match self.keyword("of") {
                     Ok(()) => Some(self.value()?),
                     Err(_) => None,
                 };
-                Op::Fan { open: x, mask, products, nodes, fan }
+                Op::AndMany { open: x, mask, products, nodes, gates }
             }
             "table" => Table { x, table: self.value()? },
             "entry" => Entry { table: x, index: self.value()? },
             "to_planes" => ToPlanes(x),
             "deal_mask" => DealMask(x),
-            "meet" => Meet { x, mask: self.value()? },
+            "open_masked" => OpenMasked { x, mask: self.value()? },
             _ => return Err(no_op(name)),
         })
     }
@@ -611,7 +612,7 @@ fn no_op(name: &str) -> String {
 
 /// Operations whose first token is a value.
 const OPS: [&str; 51] = [
-    "select",
+    "select_planes",
     "propagate",
     "table",
     "entry",
@@ -622,11 +623,11 @@ const OPS: [&str; 51] = [
     "join",
     "thermometer",
     "pick",
-    "monomials",
-    "fan",
+    "mask_products",
+    "and_many",
     "to_planes",
     "deal_mask",
-    "meet",
+    "open_masked",
     "add",
     "sub",
     "mul",
@@ -659,7 +660,7 @@ const OPS: [&str; 51] = [
     "reshare",
     "input",
     "deal",
-    "xchg",
+    "reshare_two",
     "open",
     "open_to",
 ];

@@ -1,6 +1,6 @@
 //! From a circuit to its text.
 
-use super::super::fan::Fan;
+use super::super::multi_and::MultiAnd;
 use super::super::{
     Circuit, Const, Dom, Encoding, Field, From, Input, Instr, Op, Output, SplitPart, Type, ValueId,
 };
@@ -128,10 +128,10 @@ fn instr(circuit: &Circuit, i: &Instr) -> String {
 fn op(op: &Op) -> String {
     use Op::{
         Add, Admitted, AsAdd2, AsAdd3, Broadcast, Coin, Committee, Concat, Conv2d, Deal, DealMask,
-        Dup, DupOf, Entry, Extend, FromBits, Gather, Input, Join, Mask, MaskOf, MatMul, Meet,
-        Monomials, Mul, Narrow, Neg, Not, Offset, Open, OpenSum, OpenTo, Own, OwnOf, Pick, Planes,
-        Project, Propagate, Raise, Reshape, Reshare, Scale, Select, Shr, Slice, Stack, Sub, Sum,
-        Table, Thermometer, ToBits, ToPlanes, Transpose, Trivial, Xchg,
+        Dup, DupOf, Entry, Extend, FromBits, Gather, Input, Join, Mask, MaskOf, MaskProducts,
+        MatMul, Mul, Narrow, Neg, Not, Offset, Open, OpenMasked, OpenSum, OpenTo, Own, OwnOf, Pick,
+        Planes, Project, Propagate, Raise, Reshape, Reshare, ReshareTwo, Scale, SelectPlanes, Shr,
+        Slice, Stack, Sub, Sum, Table, Thermometer, ToBits, ToPlanes, Transpose, Trivial,
     };
     let name = op.name();
     match op {
@@ -168,7 +168,7 @@ fn op(op: &Op) -> String {
         }
         OpenTo { x, output } => format!("{name} {x} output {output}"),
         Neg(x) | Not(x) | Own(x) | Dup(x) | AsAdd2(x) | AsAdd3(x) | Trivial(x) | Reshare(x)
-        | Input(x) | Deal(x) | Xchg(x) | Open(x) | OpenSum(x) => format!("{name} {x}"),
+        | Input(x) | Deal(x) | ReshareTwo(x) | Open(x) | OpenSum(x) => format!("{name} {x}"),
         MaskOf(x, groups) | OwnOf(x, groups) | DupOf(x, groups) => {
             format!("{name} {x} groups {groups}")
         }
@@ -176,18 +176,18 @@ fn op(op: &Op) -> String {
         Mask { tag, dom, shape: s, groups } => {
             format!("{name} {tag} {} {} groups {groups}", domain(*dom), shape(s))
         }
-        Select(x, planes) => format!("{name} {x} {}", list(planes)),
+        SelectPlanes(x, planes) => format!("{name} {x} {}", list(planes)),
         Thermometer { x, blocks } => format!("{name} {x} {}", list(blocks)),
         Pick { table, index, blocks } => format!("{name} {table} {index} {}", list(blocks)),
         Propagate { table, index, blocks, skip } => {
             format!("{name} {table} {index} {} skip {skip}", list(blocks))
         }
-        Monomials { x, fan } => format!("{name} {x} {}", pattern(fan)),
-        Op::Fan { open, mask, products, nodes, fan } => {
+        MaskProducts { x, gates } => format!("{name} {x} {}", pattern(gates)),
+        Op::AndMany { open, mask, products, nodes, gates } => {
             let nodes = nodes.map_or(String::new(), |v| format!(" of {v}"));
-            format!("{name} {open} {mask} {products} {}{nodes}", pattern(fan))
+            format!("{name} {open} {mask} {products} {}{nodes}", pattern(gates))
         }
-        Table { x, table: y } | Entry { table: x, index: y } | Meet { x, mask: y } => {
+        Table { x, table: y } | Entry { table: x, index: y } | OpenMasked { x, mask: y } => {
             format!("{name} {x} {y}")
         }
         ToPlanes(x) | DealMask(x) => format!("{name} {x}"),
@@ -202,12 +202,12 @@ fn domain(dom: Dom) -> String {
     }
 }
 
-fn pattern(fan: &Fan) -> String {
-    let name = match fan {
-        Fan::And(_) => "and",
-        Fan::Carry(_) => "carry",
+fn pattern(gates: &MultiAnd) -> String {
+    let name = match gates {
+        MultiAnd::And(_) => "and",
+        MultiAnd::Carry(_) => "carry",
     };
-    format!("{name} {}", list(fan.sizes()))
+    format!("{name} {}", list(gates.sizes()))
 }
 
 fn list(xs: &[u32]) -> String {

@@ -14,7 +14,7 @@ fn prints_what_it_read() {
 /// The example in the module's documentation.
 #[test]
 fn the_documented_example() {
-    let source = include_str!("../text.rs");
+    let source = include_str!("mod.rs");
     let example: String = source
         .lines()
         .skip_while(|l| *l != "//! ```text")
@@ -80,15 +80,15 @@ fn errors_name_what_is_malformed() {
         ("mask 7 B2", "mask 7 C2", "no domain"),
         ("mask 7 B2 [2,3,4]", "mask 7 B2", "expected `[`"),
         ("thermometer %58 [4,3]", "thermometer %58", "expected `[`"),
-        ("monomials %62 carry", "monomials %62 sum", "no pattern"),
+        ("mask_products %62 carry", "mask_products %62 sum", "no pattern"),
         ("%62 carry [2]", "%62 carry [4294967296]", "a number is too large"),
         ("%66 carry [2]", "carry [2]", "expected a value"),
         ("join %54 %55", "join %54", "expected a value"),
-        ("meet %85 %61", "meet %85", "expected a value"),
+        ("open_masked %85 %61", "open_masked %85", "expected a value"),
         ("pick %65 %59", "pick %65", "expected a value"),
         ("[1] skip 21", "[1]", "expected `skip`"),
         ("carry [2] of %68", "carry [2] of", "expected a value"),
-        ("select %68 [0,2]", "select %68 [0,-2]", "not a number"),
+        ("select_planes %68 [0,2]", "select_planes %68 [0,-2]", "not a number"),
         ("table %57 %52", "table %57", "expected a value"),
         ("entry %77 %55", "entry %77", "expected a value"),
     ] {

@@ -71,7 +71,7 @@ impl Walk<'_> {
                 return bad("something is opened before it is known whose inputs count");
             }
             Op::Coin if inside => return bad("a repetition would draw other coins"),
-            Op::Meet { mask, .. }
+            Op::OpenMasked { mask, .. }
                 if inside && self.born[mask.index()].is_none_or(|at| at < self.part.first) =>
             {
                 return bad("a repetition would use the mask twice");

@@ -271,7 +271,7 @@ impl Rule<'_> {
             Op::Exp | Op::ExpNonPositive | Op::Recip | Op::Sqrt | Op::Log | Op::Div => {
                 only(self.function(&args))
             }
-            Op::Halve(_) | Op::Transpose(_) | Op::Slice { .. } | Op::Reshape(_) => {
+            Op::DivPow2(_) | Op::Transpose(_) | Op::Slice { .. } | Op::Reshape(_) => {
                 let a = self.of(args[0]);
                 let norm = if self.keeps_slices(args[0]) { a.norm } else { a.total };
                 Bound { norm, ..a }
@@ -295,7 +295,7 @@ impl Rule<'_> {
                 }
                 loose(range, norm)
             }
-            Op::Lt | Op::Eq | Op::Not | Op::And | Op::Xor | Op::Hit => only((0.0, 1.0)),
+            Op::Lt | Op::Eq | Op::Not | Op::And | Op::Xor | Op::ArgMaxIs => only((0.0, 1.0)),
         }
     }
 

@@ -39,8 +39,8 @@ fn known(g: &Graph, id: NodeId, depth: usize) -> bool {
         | Gather { .. }
         | Trunc(_)
         | Shift(_)
-        | Halve(_) => arg(0),
+        | DivPow2(_) => arg(0),
         Concat(_) => (0..args.len()).all(arg),
-        Input(_) | Sub | Neg | Log | Lt | Eq | Not | And | Xor | Hit => false,
+        Input(_) | Sub | Neg | Log | Lt | Eq | Not | And | Xor | ArgMaxIs => false,
     }
 }

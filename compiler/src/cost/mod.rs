@@ -138,9 +138,11 @@ impl Kind {
         Some(match op {
             Op::Reshare(x) if matches!(circuit.ty(*x).dom, Dom::Bits(_)) => Kind::Gates,
             Op::Reshare(_) => Kind::Products,
-            Op::Input(_) | Op::Deal(_) | Op::DealMask(_) | Op::Xchg(_) | Op::Meet { .. } => {
-                Kind::Split
-            }
+            Op::Input(_)
+            | Op::Deal(_)
+            | Op::DealMask(_)
+            | Op::ReshareTwo(_)
+            | Op::OpenMasked { .. } => Kind::Split,
             Op::Open(_) | Op::OpenSum(_) | Op::OpenTo { .. } | Op::Coin => Kind::Opened,
             _ => return None,
         })

@@ -83,7 +83,7 @@ pub(super) fn random(circuit: &Circuit, instr: &Instr) -> [u64; 3] {
         Op::Input(x) => of(x, |n, me| n[me] + n[(me + 1) % 3]),
         Op::Deal(x) | Op::DealMask(x) => of(x, |n, me| n[me] + n[(me + 2) % 3]),
         // Two streams in the own shard, one in each of the others.
-        Op::Xchg(x) => of(x, |n, me| n[me] + n.iter().sum::<u64>()),
+        Op::ReshareTwo(x) => of(x, |n, me| n[me] + n.iter().sum::<u64>()),
         Op::Coin => [32; 3],
         Op::Mask { .. } => match instr.out {
             Some(v) => of(v, |n, me| n[me] + n.iter().sum::<u64>()),

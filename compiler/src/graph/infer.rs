@@ -38,7 +38,7 @@ pub fn infer(graph: &Graph, op: &Op, args: &[&Type]) -> Result<Type, String> {
     let count = match op {
         Op::Input(_) | Op::Const(..) | Op::Committee { .. } => 0,
         Op::Add | Op::Sub | Op::Mul | Op::Div | Op::Lt | Op::Eq | Op::And | Op::Xor => 2,
-        Op::Gate | Op::Hit | Op::MatMul { .. } | Op::Conv2d { .. } | Op::Gather { .. } => 2,
+        Op::Gate | Op::ArgMaxIs | Op::MatMul { .. } | Op::Conv2d { .. } | Op::Gather { .. } => 2,
         Op::Select => 3,
         Op::Concat(_) => args.len().max(1),
         _ => 1,
@@ -91,11 +91,11 @@ fn elem_of(op: &Op, args: &[&Type]) -> Result<Elem, String> {
             numeric(args[0])?;
             if c.fract() == 0.0 { args[0].elem } else { Elem::Fix }
         }
-        Div | Exp | ExpNonPositive | Recip | Sqrt | Log | Halve(_) | Shift(_) | Trunc(_) => {
+        Div | Exp | ExpNonPositive | Recip | Sqrt | Log | DivPow2(_) | Shift(_) | Trunc(_) => {
             args.iter().try_for_each(|t| numeric(t))?;
             Elem::Fix
         }
-        Lt | Eq | Hit => {
+        Lt | Eq | ArgMaxIs => {
             args.iter().try_for_each(|t| numeric(t))?;
             Elem::Bit
         }
@@ -166,7 +166,7 @@ fn frac_of(graph: &Graph, op: &Op, args: &[&Type], elem: Elem) -> Result<Option<
             Some(f) => Some(f.checked_sub(*by).ok_or("truncates more bits than there are")?),
             None => return Err("truncation before scales are known".into()),
         },
-        Shift(by) | Halve(by) => match of(0) {
+        Shift(by) | DivPow2(by) => match of(0) {
             Some(f) => Some(f + by),
             None => return Err("shift before scales are known".into()),
         },
@@ -203,7 +203,7 @@ fn shape_of(graph: &Graph, op: &Op, args: &[&Type]) -> Result<Vec<u64>, String> 
             s(0).to_vec()
         }
         Neg | Scale(_) | Not | ToInt | Relu | Saturate(_) | Exp | ExpNonPositive | Recip | Sqrt
-        | Log | Abs | Sort | Trunc(_) | Shift(_) | Halve(_) => s(0).to_vec(),
+        | Log | Abs | Sort | Trunc(_) | Shift(_) | DivPow2(_) => s(0).to_vec(),
         Sum(axes) => {
             need(axes.windows(2).all(|w| w[0] < w[1]), || "axes must ascend".into())?;
             need(axes.iter().all(|&a| (a as usize) < s(0).len()), || "no such axis".into())?;
@@ -218,7 +218,7 @@ fn shape_of(graph: &Graph, op: &Op, args: &[&Type]) -> Result<Vec<u64>, String> 
             without(s(0), s(0).len() as u64 - 1)?
         }
         OneHot(c) => [s(0), &[*c]].concat(),
-        Hit => {
+        ArgMaxIs => {
             need(s(0) == s(1), || "hit of unequal shapes".into())?;
             without(s(0), (s(0).len() as u64).wrapping_sub(1))?
         }

@@ -125,7 +125,7 @@ pub enum Op {
     OneHot(u64),
     /// (z, onehot): 1 where the first largest entry of z along the last axis is the label; equal
     /// shapes, the last axis disappears. What `argmax(z) == label` becomes.
-    Hit,
+    ArgMaxIs,
 
     /// (a, b): `[B, M, K] * [B, K, N] -> [B, M, N]`, or with `trans_b` b is `[B, N, K]`; a batch
     /// axis of size 1 is repeated.
@@ -182,7 +182,7 @@ pub enum Op {
     /// (a): the same value with `by` more fraction bits (raw shifted left).
     Shift(u32),
     /// (a): 2^-by times the value, by raising the fraction bits; raw unchanged.
-    Halve(u32),
+    DivPow2(u32),
 }
 
 impl Op {
@@ -222,7 +222,7 @@ impl Op {
             Sort => "sort",
             SortSum { .. } => "sort_sum",
             OneHot(_) => "one_hot",
-            Hit => "hit",
+            ArgMaxIs => "argmax_is",
             MatMul { .. } => "matmul",
             Conv2d { .. } => "conv2d",
             MaxPool { .. } => "max_pool",
@@ -234,7 +234,7 @@ impl Op {
             Gather { .. } => "gather",
             Trunc(_) => "trunc",
             Shift(_) => "shift",
-            Halve(_) => "halve",
+            DivPow2(_) => "div_pow2",
         }
     }
 

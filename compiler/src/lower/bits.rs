@@ -4,14 +4,14 @@
 //! |---|---|---|
 //! | [`of_word`], w bits | 2 + ceil(log2(w - 1)) | w + 3 n + 3 ((n - d) + max(n - 2 d, 0)) for each d = 1, 2, 4, ... < n, n = w - 1 |
 //! | [`one_hot`], n bits | ceil(log2 n) | 3 (n - d) for each d = 1, 2, 4, ... < n |
-//! | [`weighted`], n bits | 2 | n k (deal) + 2 k (xchg); further sums of the same bits 2 k each |
+//! | [`weighted`], n bits | 2 | n k (deal) + 2 k (reshare_two); further sums of the same bits 2 k each |
 //!
 //! **Protocol.** A word is x = a + b with a known to one party and b to the other two; its bits are
 //! those of the sum, with all carries from a parallel prefix (Kogge and Stone 1973) over (generate,
 //! propagate) pairs. A bit is c = u xor v, u known to one party, v to the other two, so c = u (1 - 2
 //! v) + v: the owner deals every u as a word, the others combine and exchange once per sum.
 //!
-//! **Simulation.** Every message is an `input`, a `reshare`, a `deal` or an `xchg`, each uniform to
+//! **Simulation.** Every message is an `input`, a `reshare`, a `deal` or an `reshare_two`, each uniform to
 //! its receiver; nothing is opened. On public words all of it is local.
 
 use super::Emit;
@@ -118,7 +118,7 @@ pub fn weighted(e: &mut Emit, bits: ValueId, weights: &[u128], k: u32) -> ValueI
     }
     match sum {
         Some(s) if public => s,
-        Some(s) => e.add(Op::Xchg(s)),
+        Some(s) => e.add(Op::ReshareTwo(s)),
         // All weights are zero.
         None => {
             let shape = e.ty(bits).shape.clone();

@@ -11,7 +11,7 @@
 //! tree begins at bits: one round for the n generates, ceil(log2 n) for the tree; 3 n - 2 - ceil(log2 n) and
 //! gates, because the lowest node of every level needs no propagate. w = 64: 8 rounds, 181 gates.
 //!
-//! **Simulation.** Every message is an `input`, a `deal`, an `xchg` or a `reshare`, each uniform to its
+//! **Simulation.** Every message is an `input`, a `deal`, an `reshare_two` or a `reshare`, each uniform to its
 //! receiver; picking is local, in what both others know and words of the table that are uniform to each.
 //!
 //! **Narrowing.** If |x| < 2^(w-1) is proven, shares are reduced modulo 2^w locally: exact and free.
@@ -98,7 +98,7 @@ pub fn negative_of(e: &mut Emit, (a, b): (ValueId, ValueId), w: u32) -> ValueId 
     let code = e.add(Op::Thermometer { x: a, blocks: blocks.clone() });
     let table = e.add(Op::Deal(code));
     let picked = e.add(Op::Pick { table, index, blocks });
-    let picked = e.add(Op::Xchg(picked));
+    let picked = e.add(Op::ReshareTwo(picked));
     let generate = e.planes(picked, 0, 1, nodes);
     let propagate = if nodes > 1 { Some(e.planes(picked, nodes, 1, nodes - 1)) } else { None };
     let carry = tree(e, generate, propagate, nodes);
@@ -162,7 +162,7 @@ pub fn zero(e: &mut Emit, x: ValueId, w: u32) -> ValueId {
     let code = e.add(Op::Thermometer { x: a, blocks: blocks.clone() });
     let table = e.add(Op::Deal(code));
     let equal = e.add(Op::Propagate { table, index, blocks, skip: 0 });
-    let equal = e.add(Op::Xchg(equal));
+    let equal = e.add(Op::ReshareTwo(equal));
     all_planes(e, equal)
 }
 

@@ -209,7 +209,7 @@ impl Emit {
         if (0..self.ty(x).bits()).eq(planes.iter().copied()) {
             return x;
         }
-        self.add(Op::Select(x, planes))
+        self.add(Op::SelectPlanes(x, planes))
     }
 
     /// Planes of several values, lowest first.

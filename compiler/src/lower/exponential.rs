@@ -25,7 +25,7 @@
 //!
 //! The error also has half a unit of what is cut below -12. Public operands: local.
 //!
-//! **Simulation.** Every message is a `deal`, an `xchg` or part of a truncation or sign, each
+//! **Simulation.** Every message is a `deal`, an `reshare_two` or part of a truncation or sign, each
 //! uniform to its receiver; nothing is opened.
 
 use super::{Emit, comparison, selection, truncation};
@@ -121,7 +121,7 @@ fn split(e: &mut Emit, t: ValueId, frac: u32, factor: f64, how: &Split) -> Value
     let zero = e.add(Op::Mul(own_zero, for_zero));
     let one = e.add(Op::Mul(own_one, for_one));
     let product = e.add(Op::Add(zero, one));
-    let product = e.add(Op::Xchg(product));
+    let product = e.add(Op::ReshareTwo(product));
     let done = truncation::exact(e, product, 2 * how.scale - how.frac);
     if how.ring == K { done } else { e.add(Op::Narrow(done, K)) }
 }

@@ -359,7 +359,7 @@ impl Lowering<'_> {
                 let c = word(f64::from(*by).exp2(), k);
                 self.linear(id, args[0], |x| C::Scale(x, c))
             }
-            Op::Halve(_) => match (self.pending(args[0], k), self.rings.of(args[0]) == k) {
+            Op::DivPow2(_) => match (self.pending(args[0], k), self.rings.of(args[0]) == k) {
                 (Some(x), _) => additive(x),
                 (None, true) => self.held[args[0].index()],
                 (None, false) => full(self.at(args[0], k)),
@@ -480,7 +480,7 @@ impl Lowering<'_> {
                 let y = elementary::divide(&mut self.emit, x, y);
                 full(self.emit.convert(y, k))
             }
-            Op::Hit => full(self.hit(id, None)),
+            Op::ArgMaxIs => full(self.hit(id, None)),
             _ => return self.refuse(id),
         })
     }

@@ -52,7 +52,7 @@ impl Rings {
                 | Op::Neg
                 | Op::Scale(_)
                 | Op::Shift(_)
-                | Op::Halve(_)
+                | Op::DivPow2(_)
                 | Op::Sum(_)
                 | Op::Reshape(_)
                 | Op::Transpose(_)
@@ -106,7 +106,7 @@ impl Rings {
             Op::Trunc(by) => ring(truncated(ranges, args[0], *by), 32),
             Op::Lt | Op::Eq => ring(ranges.difference_bits(args[0], args[1]), 8),
             // z_y - z_j - 1 at least.
-            Op::Hit => ring(ranges.difference_bits(args[0], args[0]) + 1, 32),
+            Op::ArgMaxIs => ring(ranges.difference_bits(args[0], args[0]) + 1, 32),
             Op::Gate if i == 1 => ring(ranges.bits(args[1]), 8),
             Op::Saturate(_) => ring(ranges.bits(args[0]) + 1, 32),
             Op::Exp | Op::ExpNonPositive | Op::Recip | Op::Sqrt | Op::Log | Op::Div => 64,
@@ -121,7 +121,7 @@ impl Rings {
         match graph.op(id) {
             Op::Trunc(by) => truncated(ranges, args[0], *by),
             Op::Lt | Op::Eq => ranges.difference_bits(args[0], args[1]),
-            Op::Hit => ranges.difference_bits(args[0], args[0]) + 1,
+            Op::ArgMaxIs => ranges.difference_bits(args[0], args[0]) + 1,
             Op::Saturate(_) => ranges.bits(args[0]) + 1,
             _ => 0,
         }

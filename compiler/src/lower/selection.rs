@@ -2,15 +2,15 @@
 //!
 //! A shared bit c is split like a word: c = u xor v, u known to one party, v to the other two. Then
 //! c = u + v - 2 u v, and products of what one party knows with what the other two know need one
-//! `deal` and one `xchg` (docs/src/protocols.md "Bit injection").
+//! `deal` and one `reshare_two` (docs/src/protocols.md "Bit injection").
 //!
 //! | macro | rounds | bits in all |
 //! |---|---|---|
 //! | [`to_word`] | 2 | 3 k |
 //! | [`inject`] | 2 | 4 k |
-//! | [`negative_word`], w bits | 2 | 2^w k (deal; twice that with a factor) + 2 k (xchg) |
+//! | [`negative_word`], w bits | 2 | 2^w k (deal; twice that with a factor) + 2 k (reshare_two) |
 //!
-//! **Simulation.** Every message is a `deal` or an `xchg`, uniform to its receiver; nothing is opened.
+//! **Simulation.** Every message is a `deal` or an `reshare_two`, uniform to its receiver; nothing is opened.
 
 use super::{Emit, comparison, dealer, few};
 use slvr_circuit::low_mask;
@@ -29,7 +29,7 @@ pub fn to_word(e: &mut Emit, c: ValueId, k: u32) -> ValueId {
     let sign = one_minus_twice(e, v, k);
     let t = e.add(Op::Mul(u, sign));
     let t = e.add(Op::Add(t, v));
-    e.add(Op::Xchg(t))
+    e.add(Op::ReshareTwo(t))
 }
 
 /// 1 - 2 v.
@@ -62,7 +62,7 @@ pub fn inject(e: &mut Emit, c: ValueId, x: ValueId) -> ValueId {
     let whole = e.add(Op::AsAdd2(x));
     let kept = e.add(Op::Mul(whole, v));
     let t = e.add(Op::Add(kept, flipped));
-    e.add(Op::Xchg(t))
+    e.add(Op::ReshareTwo(t))
 }
 
 /// And of all n rows: bits `[n, m]` -> `[1, m]`, a tree of ceil(log2 n) rounds. Rows come first, so that
@@ -125,7 +125,7 @@ pub fn hit(e: &mut Emit, z: ValueId, label: ValueId, width: u32, word: Option<u3
         let good = dealer::to_planes(e, &good);
         let all = few::all_ones(classes as u32);
         let hit = dealer::lookup(e, &good, &all, word);
-        let hit = e.add(Op::Xchg(hit.add2));
+        let hit = e.add(Op::ReshareTwo(hit.add2));
         return e.add(Op::Reshape(hit, outer));
     }
     // Classes first, as the tree takes them.
@@ -164,7 +164,7 @@ pub fn negative_word(
         e.add(Op::Entry { table, index: x.dup })
     };
     let chosen = entry(e, own);
-    let Some(y) = times else { return Some(e.add(Op::Xchg(chosen))) };
+    let Some(y) = times else { return Some(e.add(Op::ReshareTwo(chosen))) };
     let y = dealer::split(e, y, 1);
     let column = [&e.ty(y.own).shape[..], &[1]].concat();
     let a = e.add(Op::Reshape(y.own, column));
@@ -172,7 +172,7 @@ pub fn negative_word(
     let with_a = entry(e, with_a);
     let with_b = e.add(Op::Mul(chosen, y.dup));
     let sum = e.add(Op::Add(with_a, with_b));
-    Some(e.add(Op::Xchg(sum)))
+    Some(e.add(Op::ReshareTwo(sum)))
 }
 
 /// Whether tables of 2^bits entries of so many bits, one for each element, are small beside the rounds that

@@ -95,7 +95,7 @@ impl Lowering<'_> {
                 let (x, width) = self.difference(bit);
                 selection::negative_word(&mut self.emit, x, width, k, None)
             }
-            Op::Hit => Some(self.hit(bit, Some(k))),
+            Op::ArgMaxIs => Some(self.hit(bit, Some(k))),
             // A comparison of earlier bits' sums, and another condition that was there before: one table.
             Op::And => {
                 let args = [self.graph.arg(bit, 0), self.graph.arg(bit, 1)];

@@ -21,7 +21,7 @@
 //! **Cost.** 2 rounds; 64 bits (input of a >> f) + k' (deal) by the party that knows a, k' by each of
 //! the other two (exchange), k' the ring of at least f bits: 96 bits in all for f = 16.
 //!
-//! **Simulation.** Every message is one of `input`, `deal`, `xchg`, each uniform to its receiver;
+//! **Simulation.** Every message is one of `input`, `deal`, `reshare_two`, each uniform to its receiver;
 //! nothing is opened.
 
 use super::Emit;
@@ -50,7 +50,7 @@ pub fn exact(e: &mut Emit, x: ValueId, f: u32) -> ValueId {
     let v = not_top(e, b, k, small);
     let u = e.add(Op::Deal(u));
     let both = e.add(Op::Mul(u, v));
-    let both = e.add(Op::Xchg(both));
+    let both = e.add(Op::ReshareTwo(both));
     // 2^(k-f) (both - 1): raising to k bits multiplies by 2^(k-small).
     let both = e.add(Op::Raise(both, k));
     let both = if small > f { e.add(Op::Scale(both, 1 << (small - f))) } else { both };

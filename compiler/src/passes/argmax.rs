@@ -2,11 +2,11 @@
 //!
 //! Before: any graph. After: where one side of an equality is an [`Op::ArgMax`] and the other an
 //! input that is only compared in this way, the input is dealt as a one-hot vector and the equality
-//! is an [`Op::Hit`].
+//! is an [`Op::ArgMaxIs`].
 //!
 //! ```text
 //! %2 = argmax %1 ; %4 = gather %3 %9 ; %5 = eq %2 %4
-//!   ->   %4 = gather %3' %9 ; %5 = hit %1 %4        (%3' is %3 dealt one-hot)
+//!   ->   %4 = gather %3' %9 ; %5 = argmax_is %1 %4        (%3' is %3 dealt one-hot)
 //! ```
 
 use crate::graph::{Graph, NodeId, Op};
@@ -51,7 +51,7 @@ pub(super) fn run(graph: &Graph) -> Graph {
                 };
                 let z = new.arg(a, 0);
                 let label = align_to(new, b, z, node.site);
-                new.add(Op::Hit, &[z, label], node.site)
+                new.add(Op::ArgMaxIs, &[z, label], node.site)
             }
             op if op.is_layout() && is_hot(new, args[0]) => {
                 // One more axis, last, that the operation leaves alone.

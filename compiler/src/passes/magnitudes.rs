@@ -47,12 +47,17 @@ impl Magnitudes {
             }
             Op::SortSum { lo, hi } => arg(0) * (hi - lo) as f64,
             Op::Scale(c) => arg(0) * c.abs(),
-            Op::Halve(by) => arg(0) / two(*by),
+            Op::DivPow2(by) => arg(0) / two(*by),
             Op::Select => arg(1).max(arg(2)),
             Op::Concat(_) => (0..args.len()).map(arg).fold(0.0, f64::max),
-            Op::Lt | Op::Eq | Op::Not | Op::And | Op::Xor | Op::ToInt | Op::OneHot(_) | Op::Hit => {
-                1.0
-            }
+            Op::Lt
+            | Op::Eq
+            | Op::Not
+            | Op::And
+            | Op::Xor
+            | Op::ToInt
+            | Op::OneHot(_)
+            | Op::ArgMaxIs => 1.0,
             Op::Exp => two(domain::EXP_TOP),
             Op::ExpNonPositive => 1.0,
             Op::Recip => two(domain::DIVISOR_LOW),

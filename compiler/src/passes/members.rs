@@ -10,7 +10,7 @@
 //! ```
 
 use super::cse::dead_code;
-use super::numbers::is_pointwise;
+use super::value_numbering::is_pointwise;
 use crate::graph::{Graph, NodeId, Op};
 use std::collections::BTreeMap;
 
@@ -115,7 +115,7 @@ fn gathered(
             (Op::Reshape(to), axes)
         }
         op if is_pointwise(op) && args.iter().all(|&a| alone(a, axes)) => (op.clone(), axes),
-        Op::Hit if of.len() == 2 && args.iter().all(|a| known.contains_key(a)) => {
+        Op::ArgMaxIs if of.len() == 2 && args.iter().all(|a| known.contains_key(a)) => {
             (beyond(g.shape(first).len() as u64 - 1)).then(|| (op.clone(), axes))?
         }
         Op::Sum(of) if of.iter().all(|&d| beyond(d)) => (op.clone(), axes),

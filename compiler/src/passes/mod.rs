@@ -13,16 +13,16 @@ mod functions;
 mod magnitudes;
 mod members;
 mod monotone;
-mod narrow;
-mod numbers;
 mod order;
 mod pairs;
-mod repeats;
+mod redundancy;
 mod reveal;
 mod scales;
+mod slice_pushdown;
 mod slices;
 #[cfg(test)]
 mod tests;
+mod value_numbering;
 mod words;
 
 pub(crate) use cse::dead_code;
@@ -47,7 +47,7 @@ pub const PIPELINE: &[Pass] = &[
     Pass {
         name: "absolute",
         what: "of a value and its negative one absolute value is computed",
-        run: repeats::absolute,
+        run: redundancy::absolute,
     },
     Pass {
         name: "softmax",
@@ -86,9 +86,9 @@ pub const PIPELINE: &[Pass] = &[
         run: members::run,
     },
     Pass {
-        name: "repeats",
+        name: "redundancy",
         what: "entries that are equal by construction are computed once",
-        run: repeats::run,
+        run: redundancy::run,
     },
     Pass { name: "factors", what: "factors of channels move into the weights", run: factors::run },
     Pass { name: "reveal", what: "the receiver divides", run: reveal::run },

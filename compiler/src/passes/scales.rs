@@ -274,7 +274,7 @@ impl Scales<'_> {
         if bits == 0 {
             return product;
         }
-        let raised = self.add(Op::Halve(bits as u32), &[product]);
+        let raised = self.add(Op::DivPow2(bits as u32), &[product]);
         self.at_most(raised, LIMIT)
     }
 }

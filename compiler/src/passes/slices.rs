@@ -9,11 +9,11 @@
 //!   ->   %1' = slice %1 .. ; %2' = slice %2 .. ; %4 = add %1' %2'
 //! ```
 
-use super::narrow::{Narrow, Part};
+use super::slice_pushdown::{Part, SlicePushdown};
 use crate::graph::{Graph, NodeId, Op};
 
 pub(super) fn run(graph: &Graph) -> Graph {
-    let mut narrow = Narrow::default();
+    let mut narrow = SlicePushdown::default();
     let sliced: Vec<bool> = graph.ids().map(|id| in_slices(graph, id)).collect();
     graph.rewrite(|new, id, args| match *graph.op(id) {
         Op::Slice { axis, start, len, step: 1 } if sliced[graph.arg(id, 0).index()] => {

@@ -245,7 +245,7 @@ reveal %10 to Server as y @0
 
 snapshot!(
     repeats_of_a_distance,
-    "repeats",
+    "redundancy",
     "%0 = input 0 : secret fix[3,4] @0
 %1 = reshape %0 : secret fix[3,1,4] @0
 %2 = reshape %0 : secret fix[1,3,4] @0
@@ -259,7 +259,7 @@ reveal %6 to Server as y @0
 
 snapshot!(
     repeats_beside_a_mask,
-    "repeats",
+    "redundancy",
     "%0 = input 2 : secret fix[3] @0
 %1 = reshape %0 : secret fix[3,1] @0
 %2 = reshape %0 : secret fix[1,3] @0
@@ -274,7 +274,7 @@ reveal %7 to Server as y @0
 
 snapshot!(
     repeats_in_a_gram_matrix,
-    "repeats",
+    "redundancy",
     "%0 = input 0 : secret fix[3,4] @0
 %1 = reshape %0 : secret fix[1,3,4] @0
 %2 = matmul %1 %1 trans_b : secret fix[1,3,3] @0
@@ -284,7 +284,7 @@ reveal %2 to Server as y @0
 
 snapshot!(
     repeats_keep_what_differs,
-    "repeats",
+    "redundancy",
     "%0 = input 2 : secret fix[3] @0
 %1 = input 0 : secret fix[3,4] @0
 %2 = reshape %0 : secret fix[3,1] @0

@@ -61,7 +61,7 @@ fn postpone(draft: &Draft, layer_of: &[usize], least: &mut [usize]) -> Option<bo
         match i.op {
             Op::Admitted { .. } => raise(n, coins.unwrap_or(0)),
             Op::OpenTo { .. } => raise(n, last + 1),
-            Op::Meet { mask, .. } if (first..=last).contains(&at) => {
+            Op::OpenMasked { mask, .. } if (first..=last).contains(&at) => {
                 if let Some(mask) = masks[mask.index()] {
                     raise(mask, first);
                 }

@@ -3,27 +3,27 @@
 
 use super::{CLEAR, Strips, V, Work, ZEROS, halve, jobs, merge, merge_in, places};
 use crate::Planes;
-use crate::pen::Pen;
+use crate::plane_writer::PlaneWriter;
 use crate::simd::versions;
 use slvr_circuit::tables::thermometer_planes;
 
 /// `[n >= v]` for v = 1 .. 2^b of every block of b planes, 1 to [`MAX_BLOCK`](slvr_circuit::tables::MAX_BLOCK) each.
 pub fn thermometer(x: &Planes, blocks: &[u32]) -> Planes {
-    Planes::written(thermometer_planes(blocks), x.len(), |pens| {
-        let work = x.stride() * pens.len();
-        let mut pens = pens.iter_mut();
+    Planes::written(thermometer_planes(blocks), x.len(), |writers| {
+        let work = x.stride() * writers.len();
+        let mut writers = writers.iter_mut();
         let items: Vec<_> = places(blocks)
             .into_iter()
-            .map(|(at, b)| (at, b, pens.by_ref().take((1 << b) - 1).collect::<Vec<_>>()))
+            .map(|(at, b)| (at, b, writers.by_ref().take((1 << b) - 1).collect::<Vec<_>>()))
             .collect();
         let x = Strips::of(x);
-        jobs(work, items, |(from, b, mut pens)| codes(&x, from, b, &mut pens));
+        jobs(work, items, |(from, b, mut writers)| codes(&x, from, b, &mut writers));
     })
 }
 
 versions! {
     /// The code of the block of b planes from `from` on.
-    fn codes<[] []>(x: &Strips<'_>, from: usize, b: usize, pens: &mut [&mut Pen<'_>]) {
+    fn codes<[] []>(x: &Strips<'_>, from: usize, b: usize, writers: &mut [&mut PlaneWriter<'_>]) {
         let mut all = vec![CLEAR; (1 << b) - 1];
         for at in x.starts() {
             // Entry v - 1 is [n >= v] for the bits so far; one bit more doubles the length.
@@ -38,8 +38,8 @@ versions! {
                 high[0].0 = *bit;
                 n = 2 * n + 1;
             }
-            for (pen, c) in pens.iter_mut().zip(&all) {
-                pen.put(&c.0);
+            for (writer, c) in writers.iter_mut().zip(&all) {
+                writer.put(&c.0);
             }
         }
     }
@@ -69,8 +69,8 @@ fn blocks_of(blocks: &[u32], skip: usize) -> impl Iterator<Item = Block> {
 /// Generate and propagate bits of every block, from shares of thermometer codes of the one number and
 /// the bits of the other.
 pub fn pick(table: &Planes, index: &Planes, blocks: &[u32], one: &Planes) -> Planes {
-    Planes::written((2 * blocks.len() as u32).saturating_sub(1), index.len(), |pens| {
-        let (generate, propagate) = pens.split_at_mut(blocks.len().min(pens.len()));
+    Planes::written((2 * blocks.len() as u32).saturating_sub(1), index.len(), |writers| {
+        let (generate, propagate) = writers.split_at_mut(blocks.len().min(writers.len()));
         // The first block propagates nothing that anybody needs.
         let propagate = std::iter::once(None).chain(propagate.iter_mut().map(Some));
         let generate = generate.iter_mut().map(Some);
@@ -88,15 +88,15 @@ pub fn propagate(
     skip: u32,
     one: &Planes,
 ) -> Planes {
-    Planes::written(blocks.len() as u32, index.len(), |pens| {
-        let items = blocks_of(blocks, skip as usize).zip(pens);
+    Planes::written(blocks.len() as u32, index.len(), |writers| {
+        let items = blocks_of(blocks, skip as usize).zip(writers);
         let items: Vec<_> = items.map(|(block, p)| (block, None, Some(p))).collect();
         choose_all(items, table, index, one);
     })
 }
 
 /// A block, and where its generate and its propagate bits go.
-type Item<'a, 'b> = (Block, Option<&'a mut Pen<'b>>, Option<&'a mut Pen<'b>>);
+type Item<'a, 'b> = (Block, Option<&'a mut PlaneWriter<'b>>, Option<&'a mut PlaneWriter<'b>>);
 
 fn choose_all(items: Vec<Item<'_, '_>>, table: &Planes, index: &Planes, one: &Planes) {
     let work = table.words().len();
@@ -113,8 +113,8 @@ versions! {
         index: &Strips<'_>,
         one: &Strips<'_>,
         block: Block,
-        generate: Option<&mut Pen<'_>>,
-        propagate: Option<&mut Pen<'_>>,
+        generate: Option<&mut PlaneWriter<'_>>,
+        propagate: Option<&mut PlaneWriter<'_>>,
     ) {
         let Block { from, b, first } = block;
         let (mut generate, mut propagate) = (generate, propagate);
@@ -130,13 +130,13 @@ versions! {
             let bit = |j: usize| index.get(from + j, at);
             entry_at(&entry, &bit, b, &mut work);
             let carry = work[0];
-            if let Some(pen) = &mut generate {
-                pen.put(&carry.0);
+            if let Some(writer) = &mut generate {
+                writer.put(&carry.0);
             }
-            if let Some(pen) = &mut propagate {
+            if let Some(writer) = &mut propagate {
                 entry_at(&|j| entry(j + 1), &bit, b, &mut work);
                 work[0].0.iter_mut().zip(&carry.0).for_each(|(next, carry)| *next ^= carry);
-                pen.put(&work[0].0);
+                writer.put(&work[0].0);
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Bits of comparisons, bit-sliced: thermometer codes, the choice of an entry, products of many bits.
 //!
 //! Lives here: the local parts of [`Op::Thermometer`], [`Op::Pick`] and [`Op::Propagate`] (`leaf`), of
-//! [`Op::Monomials`] and [`Op::Fan`] (`fan`; see [`slvr_circuit::Op`]), on whole tensors of bits. May
+//! [`Op::MaskProducts`] and [`Op::AndMany`] (`gates`; see [`slvr_circuit::Op`]), on whole tensors of bits. May
 //! not: who holds what; `one` stands for the share of the constant 1 that a party adds, one bit for each
 //! element.
 //!
@@ -11,19 +11,19 @@
 //! [`Op::Thermometer`]: slvr_circuit::Op::Thermometer
 //! [`Op::Pick`]: slvr_circuit::Op::Pick
 //! [`Op::Propagate`]: slvr_circuit::Op::Propagate
-//! [`Op::Monomials`]: slvr_circuit::Op::Monomials
-//! [`Op::Fan`]: slvr_circuit::Op::Fan
+//! [`Op::MaskProducts`]: slvr_circuit::Op::MaskProducts
+//! [`Op::AndMany`]: slvr_circuit::Op::AndMany
 
-mod fan;
 mod leaf;
+mod multi_and;
 #[cfg(test)]
 mod tests;
 
-pub use fan::{fan, monomials};
 pub use leaf::{pick, propagate, thermometer};
+pub use multi_and::{and_many, mask_products};
 
 use super::Planes;
-use super::pen::STRIP;
+use super::plane_writer::STRIP;
 use rayon::prelude::*;
 
 /// Words of a plane that are worked on together.

@@ -2,7 +2,7 @@ use super::*;
 use crate::Data;
 use proptest::prelude::*;
 use slvr_circuit::Dom;
-use slvr_circuit::fan::Fan;
+use slvr_circuit::multi_and::MultiAnd;
 
 fn planes(w: u32, n: usize, seed: u64) -> Planes {
     let mut x = seed | 1;
@@ -72,8 +72,8 @@ proptest! {
     fn products_of_many(
         sizes in proptest::collection::vec(1u32..6, 1..5), n in 1usize..150, seed: u64, carry: bool,
     ) {
-        let pattern = if carry { Fan::Carry(sizes.clone()) } else { Fan::And(sizes.clone()) };
-        prop_assume!(pattern.monomials() > 0);
+        let pattern = if carry { MultiAnd::Carry(sizes.clone()) } else { MultiAnd::And(sizes.clone()) };
+        prop_assume!(pattern.mask_products() > 0);
         // Nodes, the masks of their factors, shares of each.
         let w = pattern.nodes();
         let x = planes(w, n, seed);
@@ -87,12 +87,12 @@ proptest! {
         let (y, w) = (planes(w, n, seed ^ 8), pattern.inputs());
         let z = sum(&x, &y);
         let given = |x| pattern.is_linear_in_some().then_some(x);
-        let products = monomials(&l, &pattern);
+        let products = mask_products(&l, &pattern);
         let (rho, sigma) = (planes(w, n, seed ^ 6), planes(products.width(), n, seed ^ 7));
         let none = Planes::zeros(1, n);
         let got = sum(
-            &fan(&m, &rho, &sigma, given(&y), &pattern, &none),
-            &fan(&m, &sum(&l, &rho), &sum(&products, &sigma), given(&z), &pattern, &ones(n)),
+            &and_many(&m, &rho, &sigma, given(&y), &pattern, &none),
+            &and_many(&m, &sum(&l, &rho), &sum(&products, &sigma), given(&z), &pattern, &ones(n)),
         );
         for i in 0..n {
             let (mut at, nodes) = (0usize, sizes.iter().sum::<u32>() as usize);

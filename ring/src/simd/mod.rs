@@ -1,4 +1,4 @@
-//! The innermost loops, compiled several times and picked by what the processor can do: with `pen` the
+//! The innermost loops, compiled several times and picked by what the processor can do: with `writer` the
 //! only code of the ring with `unsafe`.
 //!
 //! Three levels: [`Avx512`] (Ice Lake, Zen 4 and later), [`Avx2`] and [`Portable`]. Products of

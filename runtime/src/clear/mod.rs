@@ -191,7 +191,7 @@ impl Run<'_> {
                 x.add_assign(self.get(*dup));
                 x
             }
-            Op::Meet { x, mask } => {
+            Op::OpenMasked { x, mask } => {
                 let mut x = self.get(*x).clone();
                 x.sub_assign(self.get(*mask));
                 x
@@ -201,7 +201,7 @@ impl Run<'_> {
             | Op::Input(x)
             | Op::Deal(x)
             | Op::DealMask(x)
-            | Op::Xchg(x)
+            | Op::ReshareTwo(x)
             | Op::Open(x)
             | Op::OpenSum(x) => self.get(*x).clone(),
             Op::OpenTo { x, output } => {

@@ -45,7 +45,7 @@ pub fn eval(op: &Op, args: &[Arg<'_>]) -> Result<Data, IndexOutOfRange> {
         Op::FromBits(_, k) => args[0].0.from_bits(*k),
         Op::Planes { start, step, count, .. } => args[0].0.planes(*start, *step, *count),
         Op::Stack(_) => Data::stack(&all()),
-        Op::Select(_, planes) => args[0].0.select(planes),
+        Op::SelectPlanes(_, planes) => args[0].0.select(planes),
         Op::Thermometer { blocks, .. } => Data::Bits(carry::thermometer(bits(args[0].0), blocks)),
         Op::Pick { blocks, .. } => {
             let (table, index) = (bits(args[0].0), bits(args[1].0));
@@ -55,11 +55,11 @@ pub fn eval(op: &Op, args: &[Arg<'_>]) -> Result<Data, IndexOutOfRange> {
             let (table, index) = (bits(args[0].0), bits(args[1].0));
             Data::Bits(carry::propagate(table, index, blocks, *skip, &ones(index.len())))
         }
-        Op::Monomials { fan, .. } => Data::Bits(carry::monomials(bits(args[0].0), fan)),
-        Op::Fan { fan, .. } => {
+        Op::MaskProducts { gates, .. } => Data::Bits(carry::mask_products(bits(args[0].0), gates)),
+        Op::AndMany { gates, .. } => {
             let [open, mask, products] = [0, 1, 2].map(|i| bits(args[i].0));
             let nodes = args.get(3).map(|x| bits(x.0));
-            Data::Bits(carry::fan(open, mask, products, nodes, fan, &ones(open.len())))
+            Data::Bits(carry::and_many(open, mask, products, nodes, gates, &ones(open.len())))
         }
         Op::Table { .. } => lookup::table(args[0].0, args[1].0),
         Op::Entry { .. } => {

@@ -5,8 +5,8 @@ use super::transcript::{Direction, Event};
 use super::{Engine, Held, Phase, RunError};
 use crate::link::{Header, Kind, Peer};
 use crate::protocol::{
-    Context, Incoming, Message, coin, deal, deal_mask, incoming, input, meet, open, open_sum,
-    open_to, reshare, xchg,
+    Context, Incoming, Message, coin, deal, deal_mask, incoming, input, open, open_masked,
+    open_sum, open_to, reshare, reshare_two,
 };
 use crate::share::{next, prev};
 use slvr_circuit::plan::{self, Frame};
@@ -171,10 +171,10 @@ impl Engine<'_> {
             Op::Input(v) => input::message(cx, self.regs.one(*v), lanes),
             Op::Deal(v) => deal::message(cx, self.regs.one(*v), lanes),
             Op::DealMask(v) => deal_mask::message(cx, self.regs.one(*v), lanes),
-            Op::Meet { x, mask } => {
-                meet::message(cx, self.regs.one(*x), self.regs.rep(*mask), lanes)
+            Op::OpenMasked { x, mask } => {
+                open_masked::message(cx, self.regs.one(*x), self.regs.rep(*mask), lanes)
             }
-            Op::Xchg(t) => xchg::message(cx, self.regs.one(*t), lanes),
+            Op::ReshareTwo(t) => reshare_two::message(cx, self.regs.one(*t), lanes),
             Op::Open(x) => open::message(self.regs.rep(*x)),
             Op::OpenSum(x) => open_sum::message(cx, self.regs.one(*x)),
             Op::OpenTo { x, .. } => open_to::message(cx, self.regs.one(*x)),
@@ -197,8 +197,8 @@ impl Engine<'_> {
             Op::Input(_) => Held::Rep(input::finish(cx, sent, got, dom, lanes)),
             Op::Deal(_) => Held::one(deal::finish(cx, got, dom, lanes)),
             Op::DealMask(_) => Held::Rep(deal_mask::finish(cx, sent, got, dom, lanes)),
-            Op::Meet { .. } => Held::one(meet::finish(cx, sent, got)),
-            Op::Xchg(_) => Held::Rep(xchg::finish(cx, sent, got, dom, lanes)),
+            Op::OpenMasked { .. } => Held::one(open_masked::finish(cx, sent, got)),
+            Op::ReshareTwo(_) => Held::Rep(reshare_two::finish(cx, sent, got, dom, lanes)),
             Op::Open(x) => Held::one(open::finish(self.regs.rep(*x), got)),
             Op::OpenSum(_) => Held::one(open_sum::finish(sent, got)),
             Op::Coin => {

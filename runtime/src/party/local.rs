@@ -56,10 +56,10 @@ pub(super) fn eval(
             let (table, index) = (cx.planes(*table), cx.planes(*index));
             Held::one(Data::Bits(carry::propagate(table, index, blocks, *skip, &cx.one(out))))
         }
-        Op::Fan { open, mask, products, nodes, fan } => {
+        Op::AndMany { open, mask, products, nodes, gates } => {
             let [open, mask, products] = [open, mask, products].map(|&v| cx.planes(v));
             let nodes = nodes.map(|v| cx.planes(v));
-            Held::one(Data::Bits(carry::fan(open, mask, products, nodes, fan, &cx.one(out))))
+            Held::one(Data::Bits(carry::and_many(open, mask, products, nodes, gates, &cx.one(out))))
         }
         Op::Committee { coin, n, k } => {
             let drawn = committee(regs.one(*coin).get_u128(0), *n, *k);

@@ -12,8 +12,8 @@
 //! | [`input`] | `Own -> Rep` | the owner to the next party |
 //! | [`deal`] | `Own -> Add2` | the owner to the party before it |
 //! | [`deal_mask`] | `Own -> Mask` | as `deal` |
-//! | [`xchg`] | `Add2 -> Rep` | the two to each other |
-//! | [`meet`] | `Add2, Mask -> Dup` | the two to each other |
+//! | [`reshare_two`] | `Add2 -> Rep` | the two to each other |
+//! | [`open_masked`] | `Add2, Mask -> Dup` | the two to each other |
 //! | [`open`] | `Rep -> Public` | every party to the next |
 //! | [`open_sum`] | `Add3 -> Public` | every party to both others |
 //! | [`open_to`] | `Add3 ->` a receiver | every party to the receiver |
@@ -42,13 +42,13 @@ pub mod deal;
 pub mod deal_mask;
 pub mod input;
 pub mod mask;
-pub mod meet;
 pub mod open;
+pub mod open_masked;
 pub mod open_sum;
 pub mod open_to;
 pub mod reshare;
+pub mod reshare_two;
 pub mod signs;
-pub mod xchg;
 
 use crate::share::{Prss, Purpose, Stream, next, prev};
 use slvr_circuit::Dom;

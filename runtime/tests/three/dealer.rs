@@ -4,7 +4,7 @@
 use crate::build::elements;
 use crate::random::{Generator, LARGEST, Law};
 use slvr_circuit::Dom;
-use slvr_circuit::fan::{Fan, MAX_FAN};
+use slvr_circuit::multi_and::{MAX_FAN, MultiAnd};
 use slvr_circuit::{Hold, Op, Type, ValueId, lead};
 
 impl Generator {
@@ -134,7 +134,7 @@ impl Generator {
         let parts = [self.add(op(own_x, own_y)), self.add(op(whole, yb)), self.add(op(xb, ya))];
         let [Some(own), Some(one), Some(two)] = parts else { return None };
         let sum = self.add(Op::Add(one, two))?;
-        let (own, sum) = (self.add(Op::Input(own))?, self.add(Op::Xchg(sum))?);
+        let (own, sum) = (self.add(Op::Input(own))?, self.add(Op::ReshareTwo(sum))?);
         self.next_layer();
         let product = self.add(Op::Add(own, sum))?;
         self.laws.push(Law::Product(product, op(x, y)));
@@ -155,7 +155,7 @@ impl Generator {
             _ => return None,
         };
         let mask = self.mask(self.b.ty(x).clone())?;
-        let dup = self.add(Op::Meet { x, mask })?;
+        let dup = self.add(Op::OpenMasked { x, mask })?;
         self.next_layer();
         let again = self.add(Op::Join { mask, dup })?;
         self.laws.push(Law::Equal(again, x));
@@ -177,20 +177,20 @@ impl Generator {
     }
 
     /// One level: the bits of x hidden by a mask, and products of them.
-    fn level(&mut self, x: ValueId, fan: Fan) -> Option<ValueId> {
-        let nodes = fan.is_linear_in_some().then_some(x);
+    fn level(&mut self, x: ValueId, gates: MultiAnd) -> Option<ValueId> {
+        let nodes = gates.is_linear_in_some().then_some(x);
         let x = match nodes {
-            Some(x) => self.add(Op::Select(x, fan.factors()))?,
+            Some(x) => self.add(Op::SelectPlanes(x, gates.factors()))?,
             None => x,
         };
         let mask = self.mask(self.b.ty(x).clone())?;
         let own = self.add(Op::Own(mask))?;
-        let products = self.add(Op::Monomials { x: own, fan: fan.clone() })?;
+        let products = self.add(Op::MaskProducts { x: own, gates: gates.clone() })?;
         let products = self.add(Op::Deal(products))?;
-        let open = self.add(Op::Meet { x, mask })?;
+        let open = self.add(Op::OpenMasked { x, mask })?;
         self.next_layer();
         let mask = self.add(Op::AsAdd2(mask))?;
-        self.add(Op::Fan { open, mask, products, nodes, fan })
+        self.add(Op::AndMany { open, mask, products, nodes, gates })
     }
 
     /// Products of the bits of an additive value. With a group of all, it is 1 where all bits are.
@@ -204,7 +204,7 @@ impl Generator {
             return None;
         }
         let sizes = self.members(w);
-        self.level(x, Fan::And(sizes))?;
+        self.level(x, MultiAnd::And(sizes))?;
         Some(())
     }
 
@@ -241,7 +241,7 @@ impl Generator {
         while count > 1 {
             let sizes = self.members(count);
             count = sizes.len() as u32;
-            nodes = self.level(nodes, Fan::Carry(sizes))?;
+            nodes = self.level(nodes, MultiAnd::Carry(sizes))?;
         }
         self.laws.push(Law::Carry { carry: nodes, of: [a, index], w });
         Some(())

@@ -30,7 +30,7 @@ fn circuit() -> (Circuit, Encoded) {
     let mut x = b.secret(64, &[1, 192], &words(1, 192));
     for _ in 0..5 {
         let t = b.same(Op::AsAdd2(x), Hold::Add2);
-        x = b.round(Op::Xchg(t), Hold::Rep);
+        x = b.round(Op::ReshareTwo(t), Hold::Rep);
     }
     b.reveal(x, 0, 1.0);
     b.finish()

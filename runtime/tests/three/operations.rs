@@ -3,7 +3,7 @@
 
 use crate::build::{Builder, words};
 use slvr_circuit::Dom;
-use slvr_circuit::fan::{Fan, MAX_FAN};
+use slvr_circuit::multi_and::{MAX_FAN, MultiAnd};
 use slvr_circuit::traffic::Traffic;
 use slvr_circuit::{Circuit, Hold, Lanes, Op, SplitPart, ValueId};
 use slvr_ring::Data;
@@ -140,7 +140,7 @@ pub fn check_steps(circuit: &Circuit, recorded: &[Recorder; 3]) {
                 | Op::Input(x)
                 | Op::Deal(x)
                 | Op::DealMask(x)
-                | Op::Xchg(x)
+                | Op::ReshareTwo(x)
                 | Op::Open(x)
                 | Op::OpenSum(x) => operand(x),
                 Op::Join { mask, dup } => {
@@ -148,7 +148,7 @@ pub fn check_steps(circuit: &Circuit, recorded: &[Recorder; 3]) {
                     x.add_assign(&operand(dup));
                     x
                 }
-                Op::Meet { x, mask } => {
+                Op::OpenMasked { x, mask } => {
                     let mut x = operand(x);
                     x.sub_assign(&operand(mask));
                     x
@@ -183,9 +183,9 @@ pub fn check_traffic(circuit: &Circuit, report: &Report) {
 }
 
 /// Instructions of a comparison: of the split x = a + b modulo 2^w the carry, `Add2 B1`, with blocks of
-/// `block` bits and trees of carries of `fan` nodes, one round each after the dealer's. The caller
+/// `block` bits and trees of carries of `gates` nodes, one round each after the dealer's. The caller
 /// starts a layer before the first instruction that reads the result of an exchange: here.
-pub fn carry(b: &mut Builder, x: ValueId, w: u32, groups: u32, block: u32, fan: u32) -> ValueId {
+pub fn carry(b: &mut Builder, x: ValueId, w: u32, groups: u32, block: u32, gates: u32) -> ValueId {
     let mask = b.must(Op::MaskOf(x, groups));
     let own = b.must(Op::Own(mask));
     let dup = b.must(Op::DupOf(x, groups));
@@ -202,20 +202,20 @@ pub fn carry(b: &mut Builder, x: ValueId, w: u32, groups: u32, block: u32, fan: 
             break;
         }
         let sizes: Vec<u32> =
-            (0..count).step_by(fan as usize).map(|i| fan.min(count - i)).collect();
-        let fan = Fan::Carry(sizes);
-        let factors = b.must(Op::Select(nodes, fan.factors()));
+            (0..count).step_by(gates as usize).map(|i| gates.min(count - i)).collect();
+        let gates = MultiAnd::Carry(sizes);
+        let factors = b.must(Op::SelectPlanes(nodes, gates.factors()));
         let ty = b.ty(factors).clone();
         let (dom, shape) = (ty.dom, ty.shape.clone());
         let mask = b.must(Op::Mask { tag, dom, shape, groups: ty.groups });
         let own = b.must(Op::Own(mask));
-        let products = b.must(Op::Monomials { x: own, fan: fan.clone() });
+        let products = b.must(Op::MaskProducts { x: own, gates: gates.clone() });
         let products = b.must(Op::Deal(products));
-        let open = b.must(Op::Meet { x: factors, mask });
+        let open = b.must(Op::OpenMasked { x: factors, mask });
         b.next_layer();
         let mask = b.must(Op::AsAdd2(mask));
-        count = fan.sizes().len() as u32;
-        nodes = b.must(Op::Fan { open, mask, products, nodes: Some(nodes), fan });
+        count = gates.sizes().len() as u32;
+        nodes = b.must(Op::AndMany { open, mask, products, nodes: Some(nodes), gates });
     }
     nodes
 }
@@ -261,7 +261,7 @@ fn exact_truncation_by_macros() {
         let shared_a = b.same(Op::Input(msb_a), Hold::Rep);
         b.next_layer();
         let both = b.same(Op::Mul(dealt, msb_b), Hold::Add2);
-        let both = b.round(Op::Xchg(both), Hold::Rep);
+        let both = b.round(Op::ReshareTwo(both), Hold::Rep);
         let msb_b = b.same(Op::Trivial(msb_b), Hold::Rep);
         let high_b = b.same(Op::Trivial(high_b), Hold::Rep);
         let either = b.op(Op::Add(shared_a, msb_b), Hold::Rep, ring, &shape);
@@ -301,13 +301,13 @@ fn comparisons_by_thermometers() {
         (8, 3, &[1, 3, 64][..], 3, 4, 2),
         (16, 16, &[1, 100][..], 20, 1, 2),
     ];
-    for (i, (k, w, shape, groups, block, fan)) in cases.into_iter().enumerate() {
+    for (i, (k, w, shape, groups, block, gates)) in cases.into_iter().enumerate() {
         let mut b = Builder::new();
         let n = shape.iter().product::<u64>() as usize;
         let x = b.secret(k, shape, &words(i as u64, n));
-        let c = carry(&mut b, x, w, groups, block, fan);
-        b.round(Op::Xchg(c), Hold::Rep);
-        let xchg = ValueId(c.0 + 1);
+        let c = carry(&mut b, x, w, groups, block, gates);
+        b.round(Op::ReshareTwo(c), Hold::Rep);
+        let reshare_two = ValueId(c.0 + 1);
         let (circuit, encoded) = b.finish();
         let options = Options { seed: Some(i as u64), record: true, ..Options::default() };
         let inputs = encoded.values(&circuit);
@@ -323,11 +323,11 @@ fn comparisons_by_thermometers() {
         };
         let values = values(recorded);
         let held = |v: u32| together(&circuit, &values, ValueId(v));
-        assert!(together(&circuit, &values, xchg) == carries(&held), "case {i}");
+        assert!(together(&circuit, &values, reshare_two) == carries(&held), "case {i}");
         let options = clear::Options { seed: 9, trace: true, ..Default::default() };
         let plain = clear::evaluate(&circuit, inputs, &options).unwrap();
         let held = |v: u32| plain.trace[v as usize].clone().unwrap();
-        assert!(held(xchg.0) == carries(&held), "case {i}, on plain values");
+        assert!(held(reshare_two.0) == carries(&held), "case {i}, on plain values");
     }
 }
 

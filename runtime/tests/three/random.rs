@@ -353,7 +353,7 @@ impl Generator {
                     Hold::Add3 => Op::Reshare(v),
                     Hold::Own if self.below(2) == 0 => Op::Input(v),
                     Hold::Own => Op::Deal(v),
-                    Hold::Add2 => Op::Xchg(v),
+                    Hold::Add2 => Op::ReshareTwo(v),
                     Hold::Dup => Op::Trivial(v),
                     _ => return,
                 };
@@ -503,7 +503,7 @@ fn the_generator_reaches_every_operation() {
         "reshare",
         "input",
         "deal",
-        "xchg",
+        "reshare_two",
         "open",
         "open_sum",
         "coin",
@@ -513,13 +513,13 @@ fn the_generator_reaches_every_operation() {
         "mask",
         "thermometer",
         "pick",
-        "monomials",
-        "fan",
+        "mask_products",
+        "and_many",
         "table",
         "entry",
         "to_planes",
         "deal_mask",
-        "meet",
+        "open_masked",
     ];
     let missing: Vec<_> = all.iter().filter(|op| !used.contains(*op)).collect();
     assert!(missing.is_empty(), "never generated: {missing:?}");

@@ -51,10 +51,10 @@ layer 2:
   %20 = own %17 : own.A8[3,64] @0
   exchange:
   %7 = reshare %6 : B1[3] @0
-  %21 = meet %18 %19 : dup.A8[3,64] @0
+  %21 = open_masked %18 %19 : dup.A8[3,64] @0
   %22 = deal %20 : add2.A8[3,64] @0
   %23 = deal_mask %20 : mask.A8[3,64] @0
-  %24 = xchg %18 : A8[3,64] @0
+  %24 = reshare_two %18 : A8[3,64] @0
   %25 = input %20 : A8[3,64] @0
   drop %6 %18 %20
 layer 3:
@@ -163,7 +163,7 @@ fn a_repetition_is_masked_anew() {
             }
         }
     }
-    for op in ["reshare", "meet", "deal", "deal_mask", "xchg", "input"] {
+    for op in ["reshare", "open_masked", "deal", "deal_mask", "reshare_two", "input"] {
         assert!(histograms.keys().any(|k| k.contains(&format!(" {op} "))), "no {op}");
     }
     for (key, h) in &histograms {

@@ -70,15 +70,15 @@ fn histograms(name: &str, value: u128, seed: u64) -> BTreeMap<String, Histogram>
                 let a = bare(&mut b, x, Op::Own(x), Hold::Own, value);
                 b.round(Op::DealMask(a), Hold::Mask);
             }
-            "meet" => {
+            "open_masked" => {
                 let t = bare(&mut b, x, Op::AsAdd2(x), Hold::Add2, value);
                 let (dom, shape) = (Dom::Ring(8), vec![1, N]);
                 let mask = b.must(Op::Mask { tag: 0, dom, shape, groups: 0 });
-                b.round(Op::Meet { x: t, mask }, Hold::Dup);
+                b.round(Op::OpenMasked { x: t, mask }, Hold::Dup);
             }
-            "xchg" => {
+            "reshare_two" => {
                 let t = bare(&mut b, x, Op::AsAdd2(x), Hold::Add2, value);
-                b.round(Op::Xchg(t), Hold::Rep);
+                b.round(Op::ReshareTwo(t), Hold::Rep);
             }
             "open" => {
                 b.round(Op::Open(x), Hold::Public);
@@ -153,7 +153,7 @@ fn deal_view() {
 
 #[test]
 fn xchg_view() {
-    uniform_and_independent("xchg");
+    uniform_and_independent("reshare_two");
 }
 
 #[test]
@@ -163,7 +163,7 @@ fn deal_mask_view() {
 
 #[test]
 fn meet_view() {
-    uniform_and_independent("meet");
+    uniform_and_independent("open_masked");
 }
 
 fn bytes(x: &Data) -> Vec<u8> {
@@ -195,7 +195,7 @@ fn mask_view() {
         let t = bare(&mut b, x, Op::AsAdd2(x), Hold::Add2, 5);
         let op = |tag| Op::Mask { tag, dom: Dom::Ring(8), shape: vec![1, N], groups: 0 };
         let (mask, other) = (b.must(op(0)), b.must(op(1)));
-        let met = b.round(Op::Meet { x: t, mask }, Hold::Dup);
+        let met = b.round(Op::OpenMasked { x: t, mask }, Hold::Dup);
         let lanes = b.ty(mask).lanes();
         let (circuit, encoded) = b.finish();
         let options = Options { seed: Some(900 + run), record: true, ..Options::default() };
@@ -210,16 +210,16 @@ fn mask_view() {
             count("second of two masks", minus(&high2, &high));
             // As r + 1: the message of the other, next to the word that this party holds.
             let p = next(r);
-            let got = message(&recorded[p], "meet", Direction::Received, next(p));
+            let got = message(&recorded[p], "open_masked", Direction::Received, next(p));
             count("meet, next to the own word", minus(got, &high));
             count("meet, next to another mask", minus(got, &high2));
             // The simulator: from the output and the own message.
-            let sent = message(&recorded[p], "meet", Direction::Sent, next(p));
+            let sent = message(&recorded[p], "open_masked", Direction::Sent, next(p));
             let Held::One(out) = &values[p][&met] else { panic!("replicated") };
             let out = bytes(&out.slice(complement(lanes, p).0));
             assert_eq!(got, minus(&out, sent));
         }
-        assert!(recorded.iter().flat_map(|p| &p.messages).all(|m| m.op == "meet"));
+        assert!(recorded.iter().flat_map(|p| &p.messages).all(|m| m.op == "open_masked"));
     }
     for (name, h) in &seen {
         let chi = chi_squared(h);
@@ -257,7 +257,7 @@ fn comparison_view() {
                 let mut b = Builder::new();
                 let x = b.secret(32, &[1, N], &[value; N as usize]);
                 let c = carry(&mut b, x, 32, groups, 4, 4);
-                b.round(Op::Xchg(c), Hold::Rep);
+                b.round(Op::ReshareTwo(c), Hold::Rep);
                 let (circuit, encoded) = b.finish();
                 let options =
                     Options { seed: Some(seed + run), record: true, ..Options::default() };

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::SplitPart;
-use crate::fan::Fan;
+use crate::multi_and::MultiAnd;
 
 /// Only values that are stored in shards have groups, and these are parts of the leading axis.
 #[test]
@@ -107,7 +107,7 @@ fn planes_are_bounded() {
     too_many(rule(&Op::ToPlanes(v(0)), bits(128, &[2, 33])));
     too_many(rule(&Op::ToPlanes(v(0)), bits(4096, &[2, 1 << 33])));
     too_many(rule(&Op::ToPlanes(v(0)), bits(3, &[2, 0])));
-    let products = |n: usize| Op::Monomials { x: v(0), fan: Fan::And(vec![10; n]) };
+    let products = |n: usize| Op::MaskProducts { x: v(0), gates: MultiAnd::And(vec![10; n]) };
     assert_eq!(rule(&products(4), bits(40, &[5])), Ok(()));
     too_many(rule(&products(5), bits(50, &[5])));
     let wide = |n: usize| Op::Thermometer { x: v(0), blocks: vec![4; n] };
@@ -159,7 +159,7 @@ fn invariant_14_masks_are_used_once() {
     let again = |c: &mut Circuit| {
         let ty = c.types[69].clone();
         c.types.push(ty);
-        let op = Op::Meet { x: v(85), mask: v(61) };
+        let op = Op::OpenMasked { x: v(85), mask: v(61) };
         Instr { out: Some(v(c.types.len() as u32 - 1)), op, site: 0 }
     };
     // Twice in one exchange, and in a later one.
@@ -199,7 +199,7 @@ fn invariant_14_masks_are_used_once() {
                     true => c.layers[1].exchange.push(i),
                     false => c.layers[1].local.push(i),
                 }
-                c.layers[2].exchange[0].op = Op::Meet { x: v(85), mask: v(87) };
+                c.layers[2].exchange[0].op = Op::OpenMasked { x: v(85), mask: v(87) };
             },
             (2, 0),
             87,

@@ -156,7 +156,7 @@ pub(super) fn decisions(
         let sides: &[NodeId] = match view.op(id) {
             Op::Lt | Op::Eq => args,
             // Two entries of one value.
-            Op::ArgMax | Op::Hit => &[args[0], args[0]],
+            Op::ArgMax | Op::ArgMaxIs => &[args[0], args[0]],
             Op::Gate if read.len() > 1 => &args[1..],
             _ => continue,
         };

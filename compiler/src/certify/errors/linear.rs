@@ -55,7 +55,7 @@ fn form(view: &View<'_>, id: NodeId, depth: u32) -> Form {
         Op::Sub => arg(0).plus(arg(1).scaled(-1.0)),
         Op::Neg => arg(0).scaled(-1.0),
         Op::Scale(c) => arg(0).scaled(*c),
-        Op::Halve(by) => arg(0).scaled((-f64::from(*by)).exp2()),
+        Op::DivPow2(by) => arg(0).scaled((-f64::from(*by)).exp2()),
         Op::Shift(_) => arg(0),
         Op::Trunc(_) => {
             let mut x = arg(0);

@@ -175,7 +175,7 @@ impl Rules<'_> {
             op if op.is_layout() => of(0),
             Op::Neg | Op::Shift(_) => of(0),
             Op::Trunc(_) => own(of(0)),
-            Op::Halve(by) => {
+            Op::DivPow2(by) => {
                 let c = (-f64::from(*by)).exp2();
                 Line { fixed: of(0).fixed * c, ..of(0) }
             }
@@ -282,7 +282,7 @@ impl Rules<'_> {
                 let size = Values::size(self.values(args[0]).real);
                 self.linear(times(self.constant(id, *c), size), args[0], c.abs())
             }
-            Op::Halve(by) => self.linear(0.0, args[0], (-f64::from(*by)).exp2()),
+            Op::DivPow2(by) => self.linear(0.0, args[0], (-f64::from(*by)).exp2()),
             Op::Mul => self.product(args[0], args[1], 1.0),
             Op::MatMul { .. } => {
                 let terms = view.shape(args[0]).last().map_or(1.0, |&k| k as f64);
@@ -325,7 +325,7 @@ impl Rules<'_> {
             | Op::Gather { .. }
             | Op::Shift(_) => self.linear(0.0, args[0], 1.0),
             Op::Lt | Op::Eq | Op::Not | Op::And | Op::Xor | Op::ToInt => Cause::own(0.0),
-            Op::ArgMax | Op::OneHot(_) | Op::Hit => Cause::own(0.0),
+            Op::ArgMax | Op::OneHot(_) | Op::ArgMaxIs => Cause::own(0.0),
             Op::Exp | Op::ExpNonPositive | Op::Recip | Op::Sqrt | Op::Log => {
                 let x = args[0];
                 let effect = function::one(
@@ -365,7 +365,7 @@ impl Rules<'_> {
     /// bits. A factor of an integer that stays one is exact.
     fn constant(&self, id: NodeId, c: f64) -> f64 {
         let halved =
-            || self.view.g.users(id).iter().any(|&u| matches!(self.view.op(u), Op::Halve(_)));
+            || self.view.g.users(id).iter().any(|&u| matches!(self.view.op(u), Op::DivPow2(_)));
         let exact = c == 0.0 || (self.view.whole(id) && c.abs() < 32768.0 && !halved());
         if exact { 0.0 } else { c.abs() * 2f64.powi(-16) }
     }

@@ -176,7 +176,7 @@ fn moments(
             }
             m
         }
-        Op::Halve(by) => of(args[0]).scaled((-f64::from(*by)).exp2()),
+        Op::DivPow2(by) => of(args[0]).scaled((-f64::from(*by)).exp2()),
         Op::Mul => inner(1.0, same(args[0], args[1])),
         Op::MatMul { .. } => {
             let to = view.shape(id);
@@ -217,7 +217,7 @@ fn moments(
             error: m.error.max(x.error),
         }),
         // The error of what a mask keeps is that of a mask that is set.
-        Op::Lt | Op::Eq | Op::Not | Op::And | Op::Xor | Op::Hit => {
+        Op::Lt | Op::Eq | Op::Not | Op::And | Op::Xor | Op::ArgMaxIs => {
             Moments { mean: 0.5, variance: 0.75, error: 0.0 }
         }
         Op::OneHot(_) | Op::ArgMax => uniform((0.0, view.g.elements(id) as f64)),

@@ -48,7 +48,7 @@ fn rules_of_linear_operations() {
     assert!(near(units(2, "%1 = add %0 %0 : secret fix.16[1,2] @0"), 1.0));
     assert!(near(units(5, "%1 = sum %0 axes=[1] : secret fix.16[1] @0"), 2.5));
     assert!(near(units(2, "%1 = shift %0 by=4 : secret fix.20[1,2] @0"), 0.5));
-    assert!(near(units(2, "%1 = halve %0 by=3 : secret fix.19[1,2] @0"), 1.0 / 16.0));
+    assert!(near(units(2, "%1 = div_pow2 %0 by=3 : secret fix.19[1,2] @0"), 1.0 / 16.0));
     assert!(near(units(2, "%1 = trunc %0 by=6 : secret fix.10[1,2] @0"), 64.5));
     // 5 halves of a unit, and what 16 significant bits leave of five times eight.
     assert!(near(units(2, "%1 = scale %0 by=5 : secret fix.16[1,2] @0"), 2.5 + 40.0));
@@ -142,7 +142,7 @@ fn silent(graph: &Graph, raw: &[Interval], exact: &[Vec<i64>], real: &[Vec<f64>]
         };
         let decides = matches!(
             view.op(id),
-            Op::Lt | Op::Eq | Op::Hit | Op::ArgMax | Op::Gate | Op::OneHot(_)
+            Op::Lt | Op::Eq | Op::ArgMaxIs | Op::ArgMax | Op::Gate | Op::OneHot(_)
         ) && exact[i]
             .iter()
             .zip(&real[i])

@@ -155,7 +155,7 @@ impl<W: Word> Run<'_, W> {
             }
             Trunc(by) => arg(0).0.iter().map(|&x| x.trunc(*by)).collect(),
             Shift(by) => arg(0).0.iter().map(|&x| x.shift(*by)).collect(),
-            Halve(by) => arg(0).0.iter().map(|&x| x.halve(*by)).collect(),
+            DivPow2(by) => arg(0).0.iter().map(|&x| x.halve(*by)).collect(),
             Select => {
                 zip3([arg(0), arg(1), arg(2)], &to, |c, a, b| if c == W::ZERO { b } else { a })
             }
@@ -180,7 +180,7 @@ impl<W: Word> Run<'_, W> {
             Sort => reduce::sort(arg(0).0, last()),
             SortSum { lo, hi } => reduce::sort_sum(arg(0).0, last(), *lo as usize, *hi as usize),
             OneHot(classes) => self.one_hot(args[0], *classes),
-            Hit => reduce::hit(arg(0).0, arg(1).0, last()),
+            ArgMaxIs => reduce::hit(arg(0).0, arg(1).0, last()),
 
             MatMul { trans_b } => product::matmul(arg(0), arg(1), &to, *trans_b),
             Conv2d { stride, pad } => {

@@ -244,7 +244,7 @@ impl Generator {
                 let outer = shape[..shape.len().saturating_sub(1)].to_vec();
                 let label = self.constant(outer, Elem::Int, last)?;
                 let label = self.add(Op::OneHot(last), &[label])?;
-                self.add(Op::Hit, &[a, label])
+                self.add(Op::ArgMaxIs, &[a, label])
             }
             28 => {
                 let (b, c) = (self.node(), self.node());
@@ -297,7 +297,7 @@ impl Generator {
                 self.add(Op::Gather { axis, batch }, &[a, index])
             }
             42 => self.add(Op::Shift(few as u32), &[a]),
-            43 => self.add(Op::Halve(few as u32), &[a]),
+            43 => self.add(Op::DivPow2(few as u32), &[a]),
             44 if rounds => self.add(Op::Trunc(2 * few as u32), &[a]),
             _ if rounds => {
                 let functions =

@@ -152,9 +152,9 @@ fn ranking() {
     let label = |a: usize, b: usize| -> Vec<f64> {
         (0..8).map(|i| f64::from(u8::from(i == a || i == 4 + b))).collect()
     };
-    in_both(Op::Hit, &[x, int(&[2, 4], &label(0, 0))], &[1.0, 1.0]);
-    in_both(Op::Hit, &[x, int(&[2, 4], &label(2, 1))], &[0.0, 0.0]);
-    in_both(Op::Hit, &[x, int(&[2, 4], &[0.0; 8])], &[0.0, 0.0]);
+    in_both(Op::ArgMaxIs, &[x, int(&[2, 4], &label(0, 0))], &[1.0, 1.0]);
+    in_both(Op::ArgMaxIs, &[x, int(&[2, 4], &label(2, 1))], &[0.0, 0.0]);
+    in_both(Op::ArgMaxIs, &[x, int(&[2, 4], &[0.0; 8])], &[0.0, 0.0]);
 }
 
 #[test]
@@ -278,11 +278,11 @@ fn ring_operations_on_raw_words() {
     let words = [7.0 * unit, 8.0 * unit, -7.0 * unit, -8.0 * unit, -9.0 * unit, 24.0 * unit];
     assert_eq!(raw(Op::Trunc(4), &words), [0, 1, 0, 0, -1, 2]);
     assert_eq!(raw(Op::Shift(2), &words[..2]), [28, 32]);
-    assert_eq!(raw(Op::Halve(2), &words[..2]), [7, 8]);
+    assert_eq!(raw(Op::DivPow2(2), &words[..2]), [7, 8]);
     assert_eq!(raw(Op::Scale(-3.0), &words[..2]), [-21, -24]);
     // Encoding rounds to the nearest word, ties to the even one.
     assert_eq!(raw(Op::Shift(0), &[0.5 * unit, 1.5 * unit, -0.6 * unit]), [0, 2, -1]);
-    let halved = graph_of(Op::Halve(3), &[fix(&[], &[5.0])], Some(4));
+    let halved = graph_of(Op::DivPow2(3), &[fix(&[], &[5.0])], Some(4));
     assert_eq!(output(real(&halved, &Inputs::default(), &no_coins, false)), [0.625]);
     assert_eq!(output(exact(&halved, &Inputs::default(), &no_coins, false)), [0.625]);
 }

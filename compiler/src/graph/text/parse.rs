@@ -285,7 +285,7 @@ fn operation(name: &str, attrs: &mut Attributes, table: Vec<f64>, ty: &Type) -> 
         "sort" => Sort,
         "sort_sum" => SortSum { lo: attrs.number("lo")?, hi: attrs.number("hi")? },
         "one_hot" => OneHot(attrs.number("classes")?),
-        "hit" => Hit,
+        "argmax_is" => ArgMaxIs,
         "matmul" => MatMul { trans_b: attrs.flag("trans_b") },
         "conv2d" => Conv2d { stride: attrs.number("stride")?, pad: attrs.number("pad")? },
         "max_pool" => MaxPool { k: attrs.number("k")?, stride: attrs.number("stride")? },
@@ -302,7 +302,7 @@ fn operation(name: &str, attrs: &mut Attributes, table: Vec<f64>, ty: &Type) -> 
         "gather" => Gather { axis: attrs.number("axis")?, batch: attrs.number("batch")? },
         "trunc" => Trunc(attrs.bits("by")?),
         "shift" => Shift(attrs.bits("by")?),
-        "halve" => Halve(attrs.bits("by")?),
+        "div_pow2" => DivPow2(attrs.bits("by")?),
         other => return error(attrs.line, format!("no operation `{other}`")),
     })
 }

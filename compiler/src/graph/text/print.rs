@@ -154,11 +154,11 @@ fn attributes(op: &Op) -> String {
             format!(" axis={axis} start={start} len={len}{step}")
         }
         Gather { axis, batch } => format!(" axis={axis} batch={batch}"),
-        Trunc(by) | Shift(by) | Halve(by) => format!(" by={by}"),
+        Trunc(by) | Shift(by) | DivPow2(by) => format!(" by={by}"),
         Saturate(top) => format!(" top={top}"),
         Const(..) | Add | Sub | Mul | Div | Neg | Lt | Eq | Not | And | Xor | ToInt | Select
-        | Relu | Gate | Exp | ExpNonPositive | Recip | Sqrt | Log | Abs | ArgMax | Sort | Hit
-        | Reshape(_) | Broadcast(_) => String::new(),
+        | Relu | Gate | Exp | ExpNonPositive | Recip | Sqrt | Log | Abs | ArgMax | Sort
+        | ArgMaxIs | Reshape(_) | Broadcast(_) => String::new(),
     }
 }
 

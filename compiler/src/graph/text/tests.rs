@@ -52,7 +52,7 @@ site 1 "" line 0
 %30 = sort %2 : secret fix[3,4] @0
 %31 = sort_sum %2 lo=1 hi=3 : secret fix[3] @0
 %32 = one_hot %29 classes=4 : secret int[3,4] @0
-%33 = hit %2 %32 : secret bit[3] @0
+%33 = argmax_is %2 %32 : secret bit[3] @0
 %34 = reshape %2 : secret fix[1,3,4] @0
 %35 = matmul %34 %34 trans_b : secret fix[1,3,3] @0
 %36 = matmul %35 %34 : secret fix[1,3,4] @0
@@ -86,7 +86,7 @@ site 0 x line 1
 %4 = trunc %3 by=16 : secret fix.16[2,4] @0
 %5 = gate %4 %3 : secret fix.16[2,4] @0
 %6 = shift %2 by=16 : public fix.16[2,4] @0
-%7 = halve %6 by=2 : public fix.18[2,4] @0
+%7 = div_pow2 %6 by=2 : public fix.18[2,4] @0
 ";
 
 fn names(graph: &Graph) -> BTreeSet<&'static str> {

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 /// A graph in which every output is made of two parts along an axis, computed in parts as deep as rules
 /// go.
 fn halved(graph: &Graph, axis: usize) -> Graph {
-    let mut narrow = Narrow::default();
+    let mut narrow = SlicePushdown::default();
     let mut new = graph.rewrite(|new, id, args| new.keep(graph, id, args));
     for i in 0..new.outputs.len() {
         let id = new.outputs[i].node;

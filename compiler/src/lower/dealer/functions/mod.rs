@@ -42,7 +42,7 @@
 //! [`Pieces::fit`] adds these up for every piece and takes the cheapest tables for which the sum is below
 //! what is tolerated at every point. The truncation takes less than one unit more.
 //!
-//! **Simulation.** `deal` and `meet` messages only, as all of [`super`].
+//! **Simulation.** `deal` and `open_masked` messages only, as all of [`super`].
 
 use super::{Pair, Split, Tuning, inject, negative, not, settle, truncate};
 use crate::graph::domain;

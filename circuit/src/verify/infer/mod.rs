@@ -176,7 +176,7 @@ impl Rule<'_> {
                 )?;
                 Type { dom: Dom::Bits(*count), ..x.clone() }
             }
-            Op::Select(_, planes) => {
+            Op::SelectPlanes(_, planes) => {
                 let (x, w) = self.bits(&ANY)?;
                 let ok = !planes.is_empty() && planes.iter().all(|&p| p < w);
                 self.need(ok, "the planes are planes of the operand, at least one")?;
@@ -243,7 +243,7 @@ impl Rule<'_> {
                 Type::new(Hold::Mask, *dom, shape.clone()).grouped(*groups)
             }
             Op::DealMask(_) => self.held(Hold::Own, Hold::Mask)?,
-            Op::Meet { .. } => {
+            Op::OpenMasked { .. } => {
                 let mask = self.pair(Hold::Add2, Hold::Mask)?;
                 Type { hold: Hold::Dup, ..mask.clone() }
             }
@@ -261,28 +261,31 @@ impl Rule<'_> {
                 let index = self.leaves(blocks, *skip)?;
                 Type { hold: Hold::Add2, dom: Dom::Bits(blocks.len() as u32), ..index.clone() }
             }
-            Op::Monomials { fan, .. } => {
+            Op::MaskProducts { gates, .. } => {
                 let (x, w) = self.bits(&[Hold::Own])?;
-                self.need(fan.is_valid() && fan.inputs() == w, "the pattern is for these planes")?;
-                let n = fan.monomials();
+                self.need(
+                    gates.is_valid() && gates.inputs() == w,
+                    "the pattern is for these planes",
+                )?;
+                let n = gates.mask_products();
                 self.need(n >= 1, "the pattern has products")?;
                 Type { dom: Dom::Bits(n), ..x.clone() }
             }
-            Op::Fan { fan, nodes, .. } => {
+            Op::AndMany { gates, nodes, .. } => {
                 let holds = [Hold::Dup, Hold::Add2, Hold::Add2, Hold::Add2];
                 let given = if nodes.is_some() { 4 } else { 3 };
                 let x = self.pair_shapes(&holds[..given])?;
-                self.need(fan.is_valid(), "groups have 1 to 10 members")?;
-                let linear = nodes.is_some() == fan.is_linear_in_some();
+                self.need(gates.is_valid(), "groups have 1 to 10 members")?;
+                let linear = nodes.is_some() == gates.is_linear_in_some();
                 self.need(linear, "it takes nodes where some are added or pass, and only there")?;
-                let planes = [fan.inputs(), fan.inputs(), fan.monomials(), fan.nodes()];
+                let planes = [gates.inputs(), gates.inputs(), gates.mask_products(), gates.nodes()];
                 let ok = self
                     .args
                     .iter()
                     .map(|a| a.dom)
                     .eq(planes[..given].iter().map(|&w| Dom::Bits(w)));
                 self.domains(ok, "the pattern is for these planes")?;
-                Type { hold: Hold::Add2, dom: Dom::Bits(fan.outputs()), ..x.clone() }
+                Type { hold: Hold::Add2, dom: Dom::Bits(gates.outputs()), ..x.clone() }
             }
             Op::Table { .. } => self.table()?,
             Op::Entry { .. } => self.entry()?,
@@ -315,7 +318,7 @@ impl Rule<'_> {
             Op::Reshare(_) => self.held(Hold::Add3, Hold::Rep)?,
             Op::Input(_) => self.held(Hold::Own, Hold::Rep)?.grouped(0),
             Op::Deal(_) => self.held(Hold::Own, Hold::Add2)?,
-            Op::Xchg(_) => self.held(Hold::Add2, Hold::Rep)?.grouped(0),
+            Op::ReshareTwo(_) => self.held(Hold::Add2, Hold::Rep)?.grouped(0),
             Op::Open(_) => self.held(Hold::Rep, Hold::Public)?,
             Op::OpenSum(_) => self.held(Hold::Add3, Hold::Public)?,
             Op::OpenTo { .. } => {

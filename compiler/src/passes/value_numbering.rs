@@ -15,9 +15,9 @@ use std::rc::Rc;
 /// Larger tensors are not numbered.
 pub(super) const LIMIT: u64 = 1 << 20;
 
-/// Numbers of nodes, made once each.
+/// ValueNumbers of nodes, made once each.
 #[derive(Default)]
-pub(super) struct Numbers {
+pub(super) struct ValueNumbers {
     /// Looked up, never iterated.
     known: HashMap<(u32, [i64; 3]), i64>,
     names: BTreeMap<String, u32>,
@@ -157,7 +157,7 @@ pub(super) fn sources(g: &Graph, id: NodeId, block: u64) -> Option<Vec<u32>> {
     })
 }
 
-impl Numbers {
+impl ValueNumbers {
     fn name(&mut self, op: &str) -> u32 {
         let next = self.names.len() as u32;
         *self.names.entry(op.to_string()).or_insert(next)
@@ -197,7 +197,7 @@ impl Numbers {
         found
     }
 
-    /// Numbers that follow from those of the operands.
+    /// ValueNumbers that follow from those of the operands.
     fn derive(&mut self, g: &Graph, id: NodeId, block: u64) -> Option<Vec<i64>> {
         let args = g.args(id);
         let rows = g.elements(id) / block;

@@ -30,8 +30,8 @@ use super::{
     Bits, Joined, MOST_LEVELS, NEARLY, Pair, Split, Tuning, even, level, negative, products,
     settle, shares, total, tree,
 };
-use slvr_circuit::fan::Fan;
 use slvr_circuit::low_mask;
+use slvr_circuit::multi_and::MultiAnd;
 use slvr_circuit::tables::{MAX_BLOCK, thermometer_planes};
 use slvr_circuit::{Op, ValueId};
 
@@ -66,10 +66,10 @@ pub struct Plan {
 fn last(k: u32, m: u32) -> Bits {
     if k > 1 {
         // Both answers are carries over the same nodes below: only the top propagates differ.
-        return (2 * u64::from(Fan::Carry(vec![k + 1]).monomials()), (2 * k + 1).into());
+        return (2 * u64::from(MultiAnd::Carry(vec![k + 1]).mask_products()), (2 * k + 1).into());
     }
-    let (carry, zero) = (Fan::Carry(vec![m + 1]), Fan::And(vec![m + 1]));
-    let dealt = carry.monomials() + zero.monomials();
+    let (carry, zero) = (MultiAnd::Carry(vec![m + 1]), MultiAnd::And(vec![m + 1]));
+    let dealt = carry.mask_products() + zero.mask_products();
     // The carry of the low bits is a factor of both.
     (dealt.into(), (carry.inputs() + m).into())
 }
@@ -170,9 +170,9 @@ fn by_plan(e: &mut Emit, x: &Split, below: ValueId, (w, edge): (u32, u32), plan:
     for (low, high) in plan.levels {
         (k, m) = (low.len() as u32, high.len() as u32);
         if high.iter().any(|&s| s > 1) {
-            zero = level(e, zero, Fan::And(high.clone()));
+            zero = level(e, zero, MultiAnd::And(high.clone()));
         }
-        nodes = level(e, nodes, Fan::Carry([low, high].concat()));
+        nodes = level(e, nodes, MultiAnd::Carry([low, high].concat()));
     }
     let (inside, same) = if k > 1 {
         let (carry, inside) = join_below(e, nodes, zero, k);
@@ -191,9 +191,9 @@ fn by_plan(e: &mut Emit, x: &Split, below: ValueId, (w, edge): (u32, u32), plan:
 /// The last level for k nodes below the edge and one above: the carry of all, and the same with (E, E + P) for
 /// the node (G, P) above, which is E (1 + c) + P c.
 fn join_below(e: &mut Emit, nodes: ValueId, zero: ValueId, k: u32) -> (ValueId, ValueId) {
-    let fan = Fan::Carry(vec![k + 1]);
+    let gates = MultiAnd::Carry(vec![k + 1]);
     // k of the g, k of the p, of which the last is P.
-    let factors = e.select(nodes, fan.factors());
+    let factors = e.select(nodes, gates.factors());
     let top = e.select(nodes, vec![2 * k]);
     let other = e.add(Op::Add(top, zero));
     let all = e.stack(vec![factors, other]);
@@ -205,8 +205,8 @@ fn join_below(e: &mut Emit, nodes: ValueId, zero: ValueId, k: u32) -> (ValueId, 
     let others = e.stack(vec![below, zero, between, other]);
     let of_first = part(e, &x, &first);
     let of_second = part(e, &x, &second);
-    let carry = products(e, &of_first, Some(nodes), fan.clone());
-    (carry, products(e, &of_second, Some(others), fan))
+    let carry = products(e, &of_first, Some(nodes), gates.clone());
+    (carry, products(e, &of_second, Some(others), gates))
 }
 
 /// Some planes of a split.
@@ -221,29 +221,29 @@ fn part(e: &mut Emit, x: &Split, planes: &[u32]) -> Split {
 /// The last level: of nodes c and (g, p) for m nodes above, and m tests for zero, the carry of all, G of those
 /// above, and the product of all tests and 1 + c.
 fn join(e: &mut Emit, nodes: ValueId, zero: ValueId, m: u32) -> (ValueId, ValueId, ValueId) {
-    let fan = Fan::Carry(vec![m + 1]);
+    let gates = MultiAnd::Carry(vec![m + 1]);
     // c, m - 1 of the g, m of the p, m tests.
-    let factors = e.select(nodes, fan.factors());
+    let factors = e.select(nodes, gates.factors());
     let all = e.stack(vec![factors, zero]);
     let x = settle(e, Pair { own: None, add2: all });
     let ours = part(e, &x, &(0..2 * m).collect::<Vec<_>>());
     let mask = shares(e, &ours);
-    let own = e.add(Op::Monomials { x: ours.own, fan: fan.clone() });
+    let own = e.add(Op::MaskProducts { x: ours.own, gates: gates.clone() });
     let dealt = e.add(Op::Deal(own));
     let (open, products) = (ours.dup, dealt);
-    let carry = e.add(Op::Fan { open, mask, products, nodes: Some(nodes), fan });
+    let carry = e.add(Op::AndMany { open, mask, products, nodes: Some(nodes), gates });
 
     let generate = if m == 1 {
         e.select(nodes, vec![1])
     } else {
         // Without c and the lowest p: of what is dealt already, products of neither.
-        let fan = Fan::Carry(vec![m]);
+        let gates = MultiAnd::Carry(vec![m]);
         let factors: Vec<u32> = (1..m).chain(m + 1..2 * m).collect();
         let (open, mask) = (e.select(open, factors.clone()), e.select(mask, factors));
         let products = e.select(dealt, without_lowest(m));
         let above: Vec<u32> = (1..=m).chain(m + 2..=2 * m).collect();
         let nodes = Some(e.select(nodes, above));
-        e.add(Op::Fan { open, mask, products, nodes, fan })
+        e.add(Op::AndMany { open, mask, products, nodes, gates })
     };
 
     let tests: Vec<u32> = (2 * m..3 * m).collect();
@@ -255,14 +255,14 @@ fn join(e: &mut Emit, nodes: ValueId, zero: ValueId, m: u32) -> (ValueId, ValueI
 }
 
 fn products_of(e: &mut Emit, x: &Split, n: u32) -> ValueId {
-    products(e, x, None, Fan::And(vec![n]))
+    products(e, x, None, MultiAnd::And(vec![n]))
 }
 
 /// Of the products of masks of a carry of 1 + m nodes those of the upper m nodes.
 fn without_lowest(m: u32) -> Vec<u32> {
     let sets = (1u32..1 << m).filter(|s| s.count_ones() >= 2).zip(0..);
     let without = sets.clone().filter(|(s, _)| s & 1 == 0).map(|(_, at)| at);
-    let with_g = (sets.count() as u32 + (1 << m) - 1)..Fan::Carry(vec![m + 1]).monomials();
+    let with_g = (sets.count() as u32 + (1 << m) - 1)..MultiAnd::Carry(vec![m + 1]).mask_products();
     without.chain(with_g).collect()
 }
 

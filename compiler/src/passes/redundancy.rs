@@ -15,14 +15,14 @@
 //! ```
 
 use super::cse::dead_code;
-use super::numbers::{LIMIT, Numbers, is_pointwise, operand_blocks, sources};
+use super::value_numbering::{LIMIT, ValueNumbers, is_pointwise, operand_blocks, sources};
 use crate::graph::{Graph, NodeId, Op, Table};
 use crate::syntax::ast::Secrecy;
 use crate::types::Elem;
 use std::collections::BTreeMap;
 
 pub(super) fn run(graph: &Graph) -> Graph {
-    let mut numbers = Numbers::default();
+    let mut numbers = ValueNumbers::default();
     let new = graph.rewrite(|new, id, args| {
         let node = graph.node(id);
         let found = if node.op.is_layout() {
@@ -39,7 +39,7 @@ pub(super) fn run(graph: &Graph) -> Graph {
 
 /// Before extrema are spelled out: absolute values of what is its own negative in another place.
 pub(super) fn absolute(graph: &Graph) -> Graph {
-    let mut numbers = Numbers::default();
+    let mut numbers = ValueNumbers::default();
     let new = graph.rewrite(|new, id, args| {
         let node = graph.node(id);
         let found = match node.op {
@@ -95,7 +95,7 @@ fn spread(numbers: &[i64], block: u64) -> Spread {
 
 fn once(
     g: &mut Graph,
-    numbers: &mut Numbers,
+    numbers: &mut ValueNumbers,
     op: &Op,
     args: &[NodeId],
     site: u32,
@@ -158,7 +158,7 @@ fn whole(g: &mut Graph, x: NodeId, to: [u64; 2], site: u32) -> NodeId {
 }
 
 /// Some entries of a matrix product, as [n, 1].
-fn dots(g: &mut Graph, numbers: &mut Numbers, id: NodeId, which: &[u32], site: u32) -> NodeId {
+fn dots(g: &mut Graph, numbers: &mut ValueNumbers, id: NodeId, which: &[u32], site: u32) -> NodeId {
     let shape = g.shape(id).to_vec();
     let args = g.args(id);
     let n = which.len() as u64;
@@ -188,7 +188,7 @@ fn dots(g: &mut Graph, numbers: &mut Numbers, id: NodeId, which: &[u32], site: u
 /// Some blocks of a node, as [n, block]; local operations on the way are done on these only.
 fn rows(
     g: &mut Graph,
-    numbers: &mut Numbers,
+    numbers: &mut ValueNumbers,
     id: NodeId,
     block: u64,
     which: &[u32],

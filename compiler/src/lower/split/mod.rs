@@ -271,7 +271,7 @@ impl Lowering<'_> {
                 let c = word(f64::from(*by).exp2(), k);
                 self.split_linear(id, args[0], &|x| C::Scale(x, c))
             }
-            Op::Halve(_) => {
+            Op::DivPow2(_) => {
                 let to = g.shape(id).to_vec();
                 self.split_linear(id, args[0], &|x| C::Reshape(x, to.clone()))
             }
@@ -362,7 +362,7 @@ impl Lowering<'_> {
             }
             Op::Saturate(top) => self.split_saturate(id, *top, tuning),
             Op::Select if g.ty(id).elem != Elem::Bit => self.split_select(id),
-            Op::Hit => self.split_hit(id, tuning),
+            Op::ArgMaxIs => self.split_hit(id, tuning),
             Op::ExpNonPositive => self.split_exponential(id, tuning),
             Op::Recip => self.split_reciprocal(id, tuning),
             _ => None,

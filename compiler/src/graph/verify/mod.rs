@@ -16,7 +16,7 @@
 //!    scale they fit 64 bits.
 //! 8. **Indices.** The index of a gather is a public `int` of scale 0, and a constant one is in range.
 //! 9. **Labels.** The operand of [`Op::OneHot`] is an `int` (if constant, within 0 .. classes), and so
-//!    is the second one of [`Op::Hit`].
+//!    is the second one of [`Op::ArgMaxIs`].
 //! 10. **Attributes.** A stride is at least 1; a committee has fewer drawn than others; the axis that
 //!     `max`, `min`, `argmax`, `hit` reduce is not empty; a factor is finite, and once scales are
 //!     known it is an integer below 2^63.
@@ -304,7 +304,7 @@ fn index_in_range(graph: &Graph, index: NodeId, size: u64) -> Result<(), String>
 
 fn label(graph: &Graph, op: &Op, args: &[NodeId]) -> Option<&'static str> {
     match op {
-        Op::Hit => (graph.ty(args[1]).elem != Elem::Int).then_some("the label is not one-hot"),
+        Op::ArgMaxIs => (graph.ty(args[1]).elem != Elem::Int).then_some("the label is not one-hot"),
         Op::OneHot(classes) => {
             if graph.ty(args[0]).elem != Elem::Int {
                 return Some("the label is not an int");
@@ -323,7 +323,9 @@ fn attribute(graph: &Graph, op: &Op, types: &[&Type]) -> Option<&'static str> {
         Op::Conv2d { stride, .. } if *stride == 0 => "a stride of 0",
         Op::Committee { n, k } if k >= n => "more drawn than there are others",
         Op::Max(axis) | Op::Min(axis) if empty(*axis as usize) => "an empty axis has no largest",
-        Op::ArgMax | Op::Hit if types[0].shape.last() == Some(&0) => "an empty axis has no largest",
+        Op::ArgMax | Op::ArgMaxIs if types[0].shape.last() == Some(&0) => {
+            "an empty axis has no largest"
+        }
         Op::Scale(c) if !c.is_finite() => "the factor is not a number",
         Op::Scale(c) if graph.frac.is_some() && (c.fract() != 0.0 || c.abs() >= unit(63)) => {
             "with scales a factor is an integer below 2^63"

@@ -27,11 +27,11 @@ enum Read {
 
 /// Makes parts of values, each once.
 #[derive(Default)]
-pub(super) struct Narrow {
+pub(super) struct SlicePushdown {
     made: HashMap<(NodeId, Part), NodeId>,
 }
 
-impl Narrow {
+impl SlicePushdown {
     /// A part of a node; `through` says which nodes may be computed in parts.
     pub fn part(
         &mut self,
@@ -163,13 +163,13 @@ fn reads(g: &Graph, op: &Op, id: NodeId, args: &[NodeId], part: Part) -> Option<
         | Op::Abs
         | Op::Trunc(_)
         | Op::Shift(_)
-        | Op::Halve(_) => vec![along(axis)],
+        | Op::DivPow2(_) => vec![along(axis)],
         // The last axis is worked along, or is new.
         Op::Sort | Op::OneHot(_) if axis + 1 == rank => return None,
         Op::MaxPool { .. } if axis + 2 >= rank => return None,
         Op::Sort | Op::OneHot(_) | Op::MaxPool { .. } => vec![along(axis)],
         Op::SortSum { .. } | Op::ArgMax => vec![along(axis)],
-        Op::Hit => vec![along(axis), along(axis)],
+        Op::ArgMaxIs => vec![along(axis), along(axis)],
         Op::Max(gone) | Op::Min(gone) => vec![along(axis + usize::from(axis >= *gone as usize))],
         Op::Sum(gone) => {
             let mut kept = (0..g.shape(args[0]).len()).filter(|&d| !gone.contains(&(d as u64)));

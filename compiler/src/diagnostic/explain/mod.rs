@@ -79,7 +79,7 @@ pub fn markdown(code: Code) -> Option<&'static str> {
 
 macro_rules! texts {
     ($($number:literal $file:literal,)*) => {
-        const TEXTS: &[(u16, &str)] = &[$(($number, include_str!(concat!("explain/", $file)))),*];
+        const TEXTS: &[(u16, &str)] = &[$(($number, include_str!($file))),*];
     };
 }
 

@@ -8,7 +8,7 @@ use crate::{Const, Layer, Site};
 mod groups;
 
 /// The text of a circuit that uses every operation.
-pub(crate) const ALL_OPS: &str = include_str!("all_ops.txt");
+pub(crate) const ALL_OPS: &str = include_str!("../all_ops.txt");
 
 const SMALL: &str = r#"circuit "small"
 party "Client" 2
@@ -47,7 +47,7 @@ fn accepts() {
 /// The sample circuit has all operations there are: the list below does not compile without one.
 #[test]
 fn the_sample_has_every_operation() {
-    use Op::{Fan, *};
+    use Op::*;
     let listed = |op: &Op| match op {
         Add(..)
         | Sub(..)
@@ -66,7 +66,7 @@ fn the_sample_has_every_operation() {
         | FromBits(..)
         | Not(..)
         | Planes { .. }
-        | Select(..)
+        | SelectPlanes(..)
         | Stack(..)
         | Reshape(..)
         | Transpose(..)
@@ -85,7 +85,7 @@ fn the_sample_has_every_operation() {
         | Reshare(..)
         | Input(..)
         | Deal(..)
-        | Xchg(..)
+        | ReshareTwo(..)
         | Open(..)
         | OpenTo { .. }
         | MaskOf(..)
@@ -95,13 +95,13 @@ fn the_sample_has_every_operation() {
         | Thermometer { .. }
         | Pick { .. }
         | Propagate { .. }
-        | Monomials { .. }
-        | Fan { .. }
+        | MaskProducts { .. }
+        | AndMany { .. }
         | Table { .. }
         | Entry { .. }
         | ToPlanes(..)
         | DealMask(..)
-        | Meet { .. }
+        | OpenMasked { .. }
         | OpenSum(..)
         | OwnOf(..)
         | Coin => op.name(),
@@ -466,15 +466,15 @@ fn operands_that_no_rule_takes() {
         "%60 = thermometer %58 [0,7] : own.g2.B22[2,3,4]",
         "%60 = thermometer %59 [4,3] : dup.g2.B22[2,3,4]",
         "%60 = thermometer %57 [4,3] : own.g2.B22[2,3,4]",
-        "%63 = monomials %61 carry [2] : mask.g2.B1[2,3,4]",
-        "%63 = monomials %57 carry [2] : own.g2.B1[2,3,4]",
-        "%63 = monomials %62 carry [3] : own.g2.B1[2,3,4]",
-        "%63 = monomials %62 carry [0] : own.g2.B1[2,3,4]",
-        "%63 = monomials %62 carry [] : own.g2.B1[2,3,4]",
-        "%63 = monomials %62 carry [1,1] : own.g2.B1[2,3,4]",
-        "%63 = monomials %62 and [1,1,1] : own.g2.B1[2,3,4]",
-        "%63 = monomials %62 and [4294967295,4] : own.g2.B1[2,3,4]",
-        "%63 = monomials %62 and [11] : own.g2.B1[2,3,4]",
+        "%63 = mask_products %61 carry [2] : mask.g2.B1[2,3,4]",
+        "%63 = mask_products %57 carry [2] : own.g2.B1[2,3,4]",
+        "%63 = mask_products %62 carry [3] : own.g2.B1[2,3,4]",
+        "%63 = mask_products %62 carry [0] : own.g2.B1[2,3,4]",
+        "%63 = mask_products %62 carry [] : own.g2.B1[2,3,4]",
+        "%63 = mask_products %62 carry [1,1] : own.g2.B1[2,3,4]",
+        "%63 = mask_products %62 and [1,1,1] : own.g2.B1[2,3,4]",
+        "%63 = mask_products %62 and [4294967295,4] : own.g2.B1[2,3,4]",
+        "%63 = mask_products %62 and [11] : own.g2.B1[2,3,4]",
         "%64 = to_planes %40 : B28[2,3,1]",
         "%64 = to_planes %25 : dup.B20[2,3,1]",
         "%67 = deal_mask %54 : mask.g2.A64[2,3,4]",
@@ -484,29 +484,29 @@ fn operands_that_no_rule_takes() {
         "%68 = pick %66 %59 [4,3] : add2.g2.B3[2,3,4]",
         "%68 = pick %60 %59 [4,3] : add2.g2.B3[2,3,4]",
         "%68 = pick %65 %25 [4,3] : add2.g2.B3[2,3,4]",
-        "%69 = meet %68 %59 : dup.g2.B3[2,3,4]",
-        "%69 = meet %68 %54 : dup.g2.B3[2,3,4]",
-        "%69 = meet %61 %61 : dup.g2.B3[2,3,4]",
-        "%71 = fan %70 %69 %66 carry [2] of %68 : add2.g2.B1[2,3,4]",
-        "%71 = fan %69 %70 %66 and [3] : add2.g2.B1[2,3,4]",
-        "%71 = fan %69 %70 %66 carry [2] : add2.g2.B1[2,3,4]",
-        "%71 = fan %69 %70 %66 carry [2] of %70 : add2.g2.B1[2,3,4]",
-        "%71 = fan %69 %70 %66 carry [2] of %69 : add2.g2.B1[2,3,4]",
-        "%71 = fan %69 %70 %66 and [2] of %70 : add2.g2.B1[2,3,4]",
-        "%71 = fan %69 %70 %66 and [2,1] of %70 : add2.g2.B2[2,3,4]",
-        "%71 = fan %69 %70 %66 and [2,1] : add2.g2.B2[2,3,4]",
+        "%69 = open_masked %68 %59 : dup.g2.B3[2,3,4]",
+        "%69 = open_masked %68 %54 : dup.g2.B3[2,3,4]",
+        "%69 = open_masked %61 %61 : dup.g2.B3[2,3,4]",
+        "%71 = and_many %70 %69 %66 carry [2] of %68 : add2.g2.B1[2,3,4]",
+        "%71 = and_many %69 %70 %66 and [3] : add2.g2.B1[2,3,4]",
+        "%71 = and_many %69 %70 %66 carry [2] : add2.g2.B1[2,3,4]",
+        "%71 = and_many %69 %70 %66 carry [2] of %70 : add2.g2.B1[2,3,4]",
+        "%71 = and_many %69 %70 %66 carry [2] of %69 : add2.g2.B1[2,3,4]",
+        "%71 = and_many %69 %70 %66 and [2] of %70 : add2.g2.B1[2,3,4]",
+        "%71 = and_many %69 %70 %66 and [2,1] of %70 : add2.g2.B2[2,3,4]",
+        "%71 = and_many %69 %70 %66 and [2,1] : add2.g2.B2[2,3,4]",
         "%84 = propagate %65 %75 [1] skip 20 : add2.g2.B1[2,3,4]",
         "%84 = propagate %65 %75 [1] skip 4294967295 : add2.g2.B1[2,3,4]",
         "%84 = propagate %65 %75 [] skip 22 : add2.g2.B1[2,3,4]",
         "%84 = propagate %60 %75 [1] skip 21 : add2.g2.B1[2,3,4]",
-        "%85 = select %68 [] : add2.g2.B2[2,3,4]",
-        "%85 = select %68 [0,3] : add2.g2.B2[2,3,4]",
-        "%85 = select %57 [0] : own.g2.B1[2,3,4]",
-        "%71 = fan %69 %70 %66 and [2,2] : add2.g2.B1[2,3,4]",
-        "%71 = fan %69 %70 %66 carry [1,1] of %68 : add2.g2.B1[2,3,4]",
-        "%71 = fan %69 %70 %66 carry [11] of %68 : add2.g2.B1[2,3,4]",
-        "%71 = fan %69 %70 %66 carry [] of %68 : add2.g2.B1[2,3,4]",
-        "%71 = fan %69 %70 %65 carry [2] of %68 : add2.g2.B1[2,3,4]",
+        "%85 = select_planes %68 [] : add2.g2.B2[2,3,4]",
+        "%85 = select_planes %68 [0,3] : add2.g2.B2[2,3,4]",
+        "%85 = select_planes %57 [0] : own.g2.B1[2,3,4]",
+        "%71 = and_many %69 %70 %66 and [2,2] : add2.g2.B1[2,3,4]",
+        "%71 = and_many %69 %70 %66 carry [1,1] of %68 : add2.g2.B1[2,3,4]",
+        "%71 = and_many %69 %70 %66 carry [11] of %68 : add2.g2.B1[2,3,4]",
+        "%71 = and_many %69 %70 %66 carry [] of %68 : add2.g2.B1[2,3,4]",
+        "%71 = and_many %69 %70 %65 carry [2] of %68 : add2.g2.B1[2,3,4]",
         // Tables: not of known parts, not of 6 entries, not in shards that cut a row, of as many planes.
         "%73 = table %55 %52 : dup.g2.A32[2,3,4,2]",
         "%73 = table %57 %57 : own.g2.A32[2,3,4,2]",

@@ -29,7 +29,7 @@
 //! **Source.** The dealer's role: ASTRA (CCSW 2019), Trio. Thermometer tables and the truncation by parts:
 //! derived for this project (docs/src/protocols.md). Products of many bits: ABY2.0 (USENIX Security 2021).
 //!
-//! **Simulation.** Parties exchange `deal`, `deal_mask` and `meet` messages only, each uniform to its
+//! **Simulation.** Parties exchange `deal`, `deal_mask` and `open_masked` messages only, each uniform to its
 //! receiver given all it holds: a dealt word is masked by a pseudorandom word that the receiver does not
 //! hold, and every meet has a fresh mask of which each of the two holds one word. The dealer receives
 //! nothing. Local steps of the others act on what they know. So a simulator draws all messages.
@@ -40,8 +40,8 @@ pub mod functions;
 
 use super::Emit;
 use super::truncation::ring_for;
-use slvr_circuit::fan::Fan;
 use slvr_circuit::low_mask;
+use slvr_circuit::multi_and::MultiAnd;
 use slvr_circuit::tables::{MAX_BLOCK, thermometer_planes};
 use slvr_circuit::{Op, ValueId};
 use std::cell::RefCell;
@@ -119,7 +119,7 @@ pub fn join(e: &mut Emit, x: &Split) -> ValueId {
 /// One exchange.
 pub fn settle(e: &mut Emit, x: Pair) -> Split {
     let mask = e.mask_like(x.add2);
-    let dup = e.add(Op::Meet { x: x.add2, mask });
+    let dup = e.add(Op::OpenMasked { x: x.add2, mask });
     let own = e.add(Op::Own(mask));
     match x.own {
         None => Split { own, dup, mask: Some(mask) },
@@ -313,15 +313,15 @@ enum Joined {
 impl Joined {
     /// Bits of a level of groups of these sizes; none if a group is too large.
     fn bits(self, sizes: &[u32]) -> Option<Bits> {
-        let of = |fan: Fan| {
-            fan.is_valid().then(|| (u64::from(fan.monomials()), u64::from(fan.inputs())))
+        let of = |gates: MultiAnd| {
+            gates.is_valid().then(|| (u64::from(gates.mask_products()), u64::from(gates.inputs())))
         };
         match self {
-            Joined::Carry => of(Fan::Carry(sizes.to_vec())),
+            Joined::Carry => of(MultiAnd::Carry(sizes.to_vec())),
             Joined::CarryAndZero => {
                 // The lowest node of all is one below.
-                let carry = of(Fan::Carry([&[1], sizes].concat()))?;
-                let zero = of(Fan::And(sizes.to_vec()))?;
+                let carry = of(MultiAnd::Carry([&[1], sizes].concat()))?;
+                let zero = of(MultiAnd::And(sizes.to_vec()))?;
                 Some((carry.0 + zero.0, carry.1 + zero.1))
             }
         }
@@ -359,18 +359,18 @@ fn tree(joined: Joined, nodes: u32, to: u32, most: u32) -> Tree {
 
 /// One level of products of shared bits: opens the factors, deals the products of their masks. What is only
 /// added, or passes, is neither opened nor masked.
-fn level(e: &mut Emit, nodes: ValueId, fan: Fan) -> ValueId {
-    let factors = e.select(nodes, fan.factors());
+fn level(e: &mut Emit, nodes: ValueId, gates: MultiAnd) -> ValueId {
+    let factors = e.select(nodes, gates.factors());
     let x = settle(e, Pair { own: None, add2: factors });
-    products(e, &x, fan.is_linear_in_some().then_some(nodes), fan)
+    products(e, &x, gates.is_linear_in_some().then_some(nodes), gates)
 }
 
 /// Products of factors of which part b is known, of these nodes.
-fn products(e: &mut Emit, x: &Split, nodes: Option<ValueId>, fan: Fan) -> ValueId {
+fn products(e: &mut Emit, x: &Split, nodes: Option<ValueId>, gates: MultiAnd) -> ValueId {
     let mask = shares(e, x);
-    let own = e.add(Op::Monomials { x: x.own, fan: fan.clone() });
+    let own = e.add(Op::MaskProducts { x: x.own, gates: gates.clone() });
     let products = e.add(Op::Deal(own));
-    e.add(Op::Fan { open: x.dup, mask, products, nodes, fan })
+    e.add(Op::AndMany { open: x.dup, mask, products, nodes, gates })
 }
 
 /// The sign of x as a bit: 1 where x < 0, for |x| < 2^(w-1).
@@ -392,12 +392,12 @@ pub fn negative(e: &mut Emit, x: &Split, w: u32, tuning: Tuning) -> Pair {
     let table = e.add(Op::Deal(code));
     let mut carry = e.add(Op::Pick { table, index: b, blocks: plan.blocks });
     for sizes in plan.levels {
-        carry = level(e, carry, Fan::Carry(sizes));
+        carry = level(e, carry, MultiAnd::Carry(sizes));
     }
     Pair { own: Some(top_a), add2: e.add(Op::Add(carry, top_b)) }
 }
 
-/// Groups of a product of n bits over some levels, of each at most [`Plan`]'s fan.
+/// Groups of a product of n bits over some levels, of each at most [`Plan`]'s gates.
 fn and_levels(n: u32, elements: u64, tuning: Tuning) -> Vec<Vec<u32>> {
     fn ways(n: u32, most: u32) -> Option<(Vec<Vec<u32>>, u64)> {
         if n <= 1 {
@@ -408,15 +408,15 @@ fn and_levels(n: u32, elements: u64, tuning: Tuning) -> Vec<Vec<u32>> {
         }
         let each = (1..n).filter_map(|groups| {
             let sizes = even(n, groups);
-            let fan = Fan::And(sizes.clone());
-            if !fan.is_valid() {
+            let gates = MultiAnd::And(sizes.clone());
+            if !gates.is_valid() {
                 return None;
             }
             let (rest, bits) = ways(groups, most - 1)?;
             // What the next level opens, at last the result.
             let opened =
-                rest.first().map_or(1, |sizes: &Vec<u32>| Fan::And(sizes.clone()).inputs());
-            let bits = bits + u64::from(fan.monomials()) + 2 * u64::from(opened);
+                rest.first().map_or(1, |sizes: &Vec<u32>| MultiAnd::And(sizes.clone()).inputs());
+            let bits = bits + u64::from(gates.mask_products()) + 2 * u64::from(opened);
             Some((std::iter::once(sizes).chain(rest).collect::<Vec<_>>(), bits))
         });
         each.min_by_key(|(_, bits)| *bits)
@@ -435,20 +435,20 @@ pub fn all_planes(e: &mut Emit, x: &Split, tuning: Tuning) -> Pair {
     let Some(first) = levels.next() else {
         return Pair { own: Some(x.own), add2: e.add(Op::AsAdd2(x.dup)) };
     };
-    let fan = Fan::And(first);
+    let gates = MultiAnd::And(first);
     let x = Split { mask: Some(mask(e, x)), ..*x };
-    let nodes = fan.is_linear_in_some().then(|| {
+    let nodes = gates.is_linear_in_some().then(|| {
         let shares = shares(e, &x);
         e.add(Op::Add(shares, x.dup))
     });
     let factors = Split {
-        own: e.select(x.own, fan.factors()),
-        dup: e.select(x.dup, fan.factors()),
-        mask: x.mask.map(|m| e.select(m, fan.factors())),
+        own: e.select(x.own, gates.factors()),
+        dup: e.select(x.dup, gates.factors()),
+        mask: x.mask.map(|m| e.select(m, gates.factors())),
     };
-    let mut add2 = products(e, &factors, nodes, fan);
+    let mut add2 = products(e, &factors, nodes, gates);
     for sizes in levels {
-        add2 = level(e, add2, Fan::And(sizes));
+        add2 = level(e, add2, MultiAnd::And(sizes));
     }
     Pair { own: None, add2 }
 }

@@ -172,7 +172,7 @@ pub fn and_all(e: &mut Emit, bits: ValueId) -> ValueId {
 /// **Cost.** 2 rounds; k bits (input of a >> s) + r (deal) by the party that knows a, r by each of the
 /// others (exchange), r the ring of k - k' + s bits: 64 to 128 bits takes (192, 64, 64).
 ///
-/// **Simulation.** Every message is an `input`, a `deal` or an `xchg`, uniform to its receiver.
+/// **Simulation.** Every message is an `input`, a `deal` or an `reshare_two`, uniform to its receiver.
 pub fn lift(e: &mut Emit, x: ValueId, s: u32, k: u32) -> ValueId {
     let own = e.ty(x).bits();
     if e.ty(x).hold == Hold::Public {
@@ -205,7 +205,7 @@ pub fn lift(e: &mut Emit, x: ValueId, s: u32, k: u32) -> ValueId {
     let (u, v) = (not_top(e, a), not_top(e, b));
     let u = e.add(Op::Deal(u));
     let both = e.add(Op::Mul(u, v));
-    let both = e.add(Op::Xchg(both));
+    let both = e.add(Op::ReshareTwo(both));
     // 2^(k'-s) times it: raising to k bits multiplies by 2^(k-small).
     let both = if small < k { e.add(Op::Raise(both, k)) } else { both };
     let both = if small > need { e.add(Op::Scale(both, 1 << (small - need))) } else { both };

@@ -10,7 +10,7 @@
 //! a whole and sliced: nothing is computed twice.
 
 use super::cse;
-use super::narrow::{Narrow, Part};
+use super::slice_pushdown::{Part, SlicePushdown};
 use crate::graph::{Graph, NodeId, Op, Output};
 use crate::syntax::ast::Secrecy;
 
@@ -51,7 +51,7 @@ pub fn run(graph: &Graph, count: u64) -> Blocked {
         return Blocked::whole(graph);
     }
     let inside = inside(graph, &sinks);
-    let mut narrow = Narrow::default();
+    let mut narrow = SlicePushdown::default();
     // By index in the new graph: what may be computed in parts; the block.
     let mut through: Vec<bool> = Vec::new();
     let mut block: Vec<u32> = Vec::new();

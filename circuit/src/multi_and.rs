@@ -1,7 +1,7 @@
 //! Products of many bits in one round: which ones, and in which order their parts are listed.
 //!
-//! Lives here: the two patterns ([`Fan`]) that [`Op::Monomials`](super::Op::Monomials) and
-//! [`Op::Fan`](super::Op::Fan) share, and their counts. May not: the evaluation
+//! Lives here: the two patterns ([`MultiAnd`]) that [`Op::MaskProducts`](super::Op::MaskProducts) and
+//! [`Op::AndMany`](super::Op::AndMany) share, and their counts. May not: the evaluation
 //! ([`crate::kernels`]).
 //!
 //! A factor is m xor l, m opened to two parties, l a mask of which they hold shares. A product of factors
@@ -16,7 +16,7 @@ pub const MAX_FAN: u32 = 10;
 
 /// Which products.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Fan {
+pub enum MultiAnd {
     /// Of consecutive planes, this many for each result, in order.
     ///
     /// Factors: all planes of groups of at least two. A group of one passes unchanged.
@@ -39,11 +39,11 @@ pub enum Fan {
     Carry(Vec<u32>),
 }
 
-impl Fan {
+impl MultiAnd {
     /// Sizes of the groups.
     pub fn sizes(&self) -> &[u32] {
         match self {
-            Fan::And(sizes) | Fan::Carry(sizes) => sizes,
+            MultiAnd::And(sizes) | MultiAnd::Carry(sizes) => sizes,
         }
     }
 
@@ -56,8 +56,8 @@ impl Fan {
     pub fn nodes(&self) -> u32 {
         let n = self.sizes().iter().fold(0u32, |n, &s| n.saturating_add(s));
         match self {
-            Fan::And(_) => n,
-            Fan::Carry(_) => n.saturating_mul(2).saturating_sub(1),
+            MultiAnd::And(_) => n,
+            MultiAnd::Carry(_) => n.saturating_mul(2).saturating_sub(1),
         }
     }
 
@@ -65,8 +65,8 @@ impl Fan {
     pub fn inputs(&self) -> u32 {
         let count = |(i, &s): (usize, &u32)| match self {
             _ if s < 2 => 0,
-            Fan::And(_) => s,
-            Fan::Carry(_) => s.saturating_mul(2) - 1 - u32::from(i == 0),
+            MultiAnd::And(_) => s,
+            MultiAnd::Carry(_) => s.saturating_mul(2) - 1 - u32::from(i == 0),
         };
         self.sizes().iter().enumerate().map(count).fold(0, u32::saturating_add)
     }
@@ -81,8 +81,8 @@ impl Fan {
             first += s;
             match self {
                 _ if s < 2 => {}
-                Fan::And(_) => low.extend(group),
-                Fan::Carry(_) => {
+                MultiAnd::And(_) => low.extend(group),
+                MultiAnd::Carry(_) => {
                     low.extend(group.start..group.end - 1);
                     high.extend(group.filter(|&j| j > 0).map(|j| n + j - 1));
                 }
@@ -94,25 +94,25 @@ impl Fan {
 
     /// Whether some of the nodes' planes are added to the results or pass as they are.
     pub fn is_linear_in_some(&self) -> bool {
-        matches!(self, Fan::Carry(_)) || self.sizes().contains(&1)
+        matches!(self, MultiAnd::Carry(_)) || self.sizes().contains(&1)
     }
 
     /// Planes of the results.
     pub fn outputs(&self) -> u32 {
         let n = self.sizes().len().min(1 << 20) as u32;
         match self {
-            Fan::And(_) => n,
-            Fan::Carry(_) => (2 * n).saturating_sub(1),
+            MultiAnd::And(_) => n,
+            MultiAnd::Carry(_) => (2 * n).saturating_sub(1),
         }
     }
 
-    /// Planes of the products of masks. 0 if every group is one node: then [`Op::Fan`](super::Op::Fan)
+    /// Planes of the products of masks. 0 if every group is one node: then [`Op::AndMany`](super::Op::AndMany)
     /// has nothing to do.
-    pub fn monomials(&self) -> u32 {
+    pub fn mask_products(&self) -> u32 {
         let subsets = |n: u32| (1u32 << n) - 1;
         let count = |(i, &s): (usize, &u32)| match self {
-            Fan::And(_) => subsets(s) - s,
-            Fan::Carry(_) => {
+            MultiAnd::And(_) => subsets(s) - s,
+            MultiAnd::Carry(_) => {
                 let p = if i == 0 { s - 1 } else { s };
                 subsets(p) - p + (1..s).map(subsets).sum::<u32>()
             }
@@ -128,16 +128,16 @@ mod tests {
     #[test]
     fn counts_by_hand() {
         // Four nodes above others: 11 products of p, and 7 + 3 + 1 with a g.
-        let f = Fan::Carry(vec![3, 4]);
+        let f = MultiAnd::Carry(vec![3, 4]);
         assert_eq!((f.nodes(), f.inputs(), f.outputs()), (13, 2 + 3 + 2 + 4, 3));
         assert_eq!(f.factors(), [0, 1, 3, 4, 5, 7, 8, 9, 10, 11, 12]);
         // The group in the middle passes.
-        assert_eq!(Fan::Carry(vec![2, 1, 2]).factors(), [0, 3, 5, 7, 8]);
-        assert_eq!(Fan::Carry(vec![2, 1, 2]).inputs(), 5);
-        assert_eq!(f.monomials(), (1 + 3 + 1) + 22);
-        let f = Fan::And(vec![2, 1, 3]);
-        assert_eq!((f.nodes(), f.inputs(), f.outputs(), f.monomials()), (6, 5, 3, 1 + 4));
+        assert_eq!(MultiAnd::Carry(vec![2, 1, 2]).factors(), [0, 3, 5, 7, 8]);
+        assert_eq!(MultiAnd::Carry(vec![2, 1, 2]).inputs(), 5);
+        assert_eq!(f.mask_products(), (1 + 3 + 1) + 22);
+        let f = MultiAnd::And(vec![2, 1, 3]);
+        assert_eq!((f.nodes(), f.inputs(), f.outputs(), f.mask_products()), (6, 5, 3, 1 + 4));
         assert_eq!(f.factors(), [0, 1, 3, 4, 5]);
-        assert!(!Fan::And(vec![]).is_valid() && !Fan::Carry(vec![11]).is_valid());
+        assert!(!MultiAnd::And(vec![]).is_valid() && !MultiAnd::Carry(vec![11]).is_valid());
     }
 }

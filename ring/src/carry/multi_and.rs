@@ -1,10 +1,10 @@
-//! Products of many bits in one round ([`Fan`]): of masks, and of what was opened.
+//! Products of many bits in one round ([`MultiAnd`]): of masks, and of what was opened.
 
 use super::{CLEAR, STRIP, Strips, V, Work, halve, jobs, merge};
 use crate::Planes;
-use crate::pen::Pen;
+use crate::plane_writer::PlaneWriter;
 use crate::simd::versions;
-use slvr_circuit::fan::Fan;
+use slvr_circuit::multi_and::MultiAnd;
 
 /// The group of a pattern: its planes, and which planes of the products are its own.
 #[derive(Clone, Copy)]
@@ -25,11 +25,11 @@ struct Group {
     products: usize,
 }
 
-fn groups(fan: &Fan) -> Vec<Group> {
-    let carry = matches!(fan, Fan::Carry(_));
+fn groups(gates: &MultiAnd) -> Vec<Group> {
+    let carry = matches!(gates, MultiAnd::Carry(_));
     let (mut node, mut first, mut products) = (0, 0, 0);
     // Of a carry, propagate bits are behind all generate bits but the groups' top ones.
-    let mut propagate = fan.sizes().iter().map(|&s| s as usize - 1).sum::<usize>();
+    let mut propagate = gates.sizes().iter().map(|&s| s as usize - 1).sum::<usize>();
     let group = |(i, &size): (usize, &u32)| {
         let skip = usize::from(i == 0 && carry);
         let wide = size as usize;
@@ -39,40 +39,40 @@ fn groups(fan: &Fan) -> Vec<Group> {
         node += wide;
         first += if carry { wide - 1 } else { members };
         propagate += members;
-        products += match fan {
-            Fan::And(_) => Fan::And(vec![size]).monomials(),
-            Fan::Carry(_) if i == 0 => Fan::Carry(vec![size]).monomials(),
+        products += match gates {
+            MultiAnd::And(_) => MultiAnd::And(vec![size]).mask_products(),
+            MultiAnd::Carry(_) if i == 0 => MultiAnd::Carry(vec![size]).mask_products(),
             // As the second of two groups, of which the first has no products.
-            Fan::Carry(_) => Fan::Carry(vec![1, size]).monomials(),
+            MultiAnd::Carry(_) => MultiAnd::Carry(vec![1, size]).mask_products(),
         } as usize;
         g
     };
-    fan.sizes().iter().enumerate().map(group).collect()
+    gates.sizes().iter().enumerate().map(group).collect()
 }
 
-/// Products of masks in the order of [`Fan`].
-pub fn monomials(x: &Planes, fan: &Fan) -> Planes {
-    Planes::written(fan.monomials(), x.len(), |pens| {
-        let work = x.stride() * pens.len();
-        let all = groups(fan);
-        let ends = all.iter().skip(1).map(|g| g.products).chain([pens.len()]);
+/// Products of masks in the order of [`MultiAnd`].
+pub fn mask_products(x: &Planes, gates: &MultiAnd) -> Planes {
+    Planes::written(gates.mask_products(), x.len(), |writers| {
+        let work = x.stride() * writers.len();
+        let all = groups(gates);
+        let ends = all.iter().skip(1).map(|g| g.products).chain([writers.len()]);
         let ends: Vec<usize> = ends.collect();
-        let mut rest = pens.iter_mut();
+        let mut rest = writers.iter_mut();
         let items: Vec<_> = all
             .iter()
             .zip(ends)
             .map(|(g, end)| (*g, rest.by_ref().take(end - g.products).collect::<Vec<_>>()))
             .collect();
-        let carry = matches!(fan, Fan::Carry(_));
+        let carry = matches!(gates, MultiAnd::Carry(_));
         let x = Strips::of(x);
-        jobs(work, items, |(g, mut pens)| products_of(&x, g, carry, &mut pens));
+        jobs(work, items, |(g, mut writers)| products_of(&x, g, carry, &mut writers));
     })
 }
 
 versions! {
     /// The products of one group.
-    fn products_of<[] []>(x: &Strips<'_>, g: Group, carry: bool, pens: &mut [&mut Pen<'_>]) {
-        if pens.is_empty() {
+    fn products_of<[] []>(x: &Strips<'_>, g: Group, carry: bool, writers: &mut [&mut PlaneWriter<'_>]) {
+        if writers.is_empty() {
             return;
         }
         let members = g.members;
@@ -84,10 +84,10 @@ versions! {
                 let (less, set) = sets.split_at_mut(s);
                 merge(&mut set[0].0, &less[s & (s - 1)].0, bit, bit, |a, b, _| a & b);
             }
-            let mut to = pens.iter_mut();
+            let mut to = writers.iter_mut();
             let mut put = |v: &V| {
-                if let Some(pen) = to.next() {
-                    pen.put(v);
+                if let Some(writer) = to.next() {
+                    writer.put(v);
                 }
             };
             (1usize..1 << members).filter(|s| s.count_ones() >= 2).for_each(|s| put(&sets[s].0));
@@ -117,30 +117,30 @@ fn fold<'a>(c: &mut [Work], m: impl Iterator<Item = &'a V>) {
     }
 }
 
-/// Shares of the products of [`Fan`], from opened factors, shares of their masks and of the products
+/// Shares of the products of [`MultiAnd`], from opened factors, shares of their masks and of the products
 /// of masks, and of the nodes, if some of them are added.
 ///
 /// # Panics
 ///
 /// If the pattern needs nodes and there are none: the verifier checks that.
-pub fn fan(
+pub fn and_many(
     open: &Planes,
     mask: &Planes,
     products: &Planes,
     nodes: Option<&Planes>,
-    pattern: &Fan,
+    pattern: &MultiAnd,
     one: &Planes,
 ) -> Planes {
-    Planes::written(pattern.outputs(), open.len(), |pens| {
+    Planes::written(pattern.outputs(), open.len(), |writers| {
         let work = open.stride() * products.width() as usize;
         let all = groups(pattern);
-        let (results, above) = pens.split_at_mut(all.len().min(pens.len()));
+        let (results, above) = writers.split_at_mut(all.len().min(writers.len()));
         let above = std::iter::once(None).chain(above.iter_mut().map(Some));
         let above = above.chain(std::iter::repeat_with(|| None));
         let items: Vec<_> = all.into_iter().zip(results).zip(above).collect();
-        let carry = matches!(pattern, Fan::Carry(_));
+        let carry = matches!(pattern, MultiAnd::Carry(_));
         let count = pattern.sizes().iter().sum::<u32>() as usize;
-        let copy = |to: &mut Pen<'_>, plane: usize| {
+        let copy = |to: &mut PlaneWriter<'_>, plane: usize| {
             if let Some(nodes) = nodes {
                 to.put(nodes.plane(plane));
             }
@@ -161,7 +161,7 @@ pub fn fan(
     })
 }
 
-/// What [`fan`] has.
+/// What [`and_many`] has.
 struct Given<'a> {
     open: Strips<'a>,
     mask: Strips<'a>,
@@ -176,8 +176,8 @@ versions! {
         given: &Given<'_>,
         g: Group,
         carry: bool,
-        result: &mut Pen<'_>,
-        above: Option<&mut Pen<'_>>,
+        result: &mut PlaneWriter<'_>,
+        above: Option<&mut PlaneWriter<'_>>,
     ) {
         let Given { open, mask, products, nodes, one } = given;
         let mut above = above;
@@ -224,7 +224,7 @@ versions! {
             c.iter_mut().enumerate().take(all).for_each(|(s, c)| c.0 = *set(s));
             fold(&mut c[..all], factors(0));
             match &mut above {
-                Some(pen) if carry => pen.put(&c[0].0),
+                Some(writer) if carry => writer.put(&c[0].0),
                 _ => result.put(&c[0].0),
             }
         }

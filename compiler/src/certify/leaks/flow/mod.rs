@@ -239,7 +239,7 @@ fn flow(g: &Graph, id: NodeId, args: &[NodeId], of: &[&Flow]) -> Flow {
             f
         }
         Op::Div => div(of[0], of[1]),
-        Op::Neg | Op::Scale(_) | Op::Trunc(_) | Op::Shift(_) | Op::Halve(_) => {
+        Op::Neg | Op::Scale(_) | Op::Trunc(_) | Op::Shift(_) | Op::DivPow2(_) => {
             let mut f = first();
             (f.bits, f.tally, f.ones) = (false, false, None);
             f
@@ -259,7 +259,7 @@ fn flow(g: &Graph, id: NodeId, args: &[NodeId], of: &[&Flow]) -> Flow {
             let last = rank(args[0]) - 1;
             reduce(shape(args[0]), last, of[0], (hi - lo == 1).then_some((*lo, id)))
         }
-        Op::Hit => {
+        Op::ArgMaxIs => {
             let last = rank(args[0]) - 1;
             let f = reduce(shape(args[0]), last, &add(of[0], of[1]).other(), None);
             Flow { bits: true, ..f }
