@@ -8,19 +8,20 @@
 //! | [`syntax`] | lexer, grammar, AST, and its text |
 //! | [`types`] | the typed program: sizes bound, names resolved, shapes and secrecy known; its evaluation in floating point |
 //! | [`graph`] | a pure dataflow graph of tensor operations, its text, verifier and evaluation |
+//! | [`analysis`] | what is known of every value: interval, ring, error |
 //! | [`passes`] | named rewrites of the graph, one file each |
-//! | [`certify`] | what is proven of every value: its range |
 //! | [`lower`] | graph operations to protocol macros made of circuit instructions |
 //! | [`schedule`] | instructions to layers; liveness |
 //! | [`cost`] | rounds and bytes, per source line |
 //! | [`pipeline`] | the rooms in a row: source to circuit |
+//! | [`report`] | the certificate, and who learns what |
 //! | [`ide`] | what editors ask of a text: problems, what is under the cursor, documentation |
 //!
 //! Three representations, each printing as text that reads back and each evaluated in the clear:
 //! [`types::Program`], [`graph::Graph`] and `slvr_circuit::Circuit`. Tests hold each
 //! against the next. Only the binary does I/O: the library asks a [`syntax::Sources`] for text.
 
-pub mod certify;
+pub mod analysis;
 pub mod cost;
 pub mod diagnostic;
 pub mod graph;
@@ -28,6 +29,7 @@ pub mod ide;
 pub mod lower;
 pub mod passes;
 pub mod pipeline;
+pub mod report;
 pub mod schedule;
 pub mod syntax;
 pub mod types;

@@ -2,8 +2,8 @@
 //! probability, predicted times. Prints a Markdown table.
 //! `cargo bench -p slvr-tests --bench certificates`.
 
-use slvr_compiler::certify::certificate::Certificate;
 use slvr_compiler::cost::{Cost, NetProfile, places};
+use slvr_compiler::report::certificate::Certificate;
 use slvr_tests::{compile, predicate};
 
 fn main() {

@@ -4,9 +4,9 @@
 //! Lives here: what `tests/accuracy.rs` (small) and `benches/accuracy.rs` (the claims) share.
 
 use crate::{Case, Random, compile, data_dir};
-use slvr_compiler::certify::certificate::{Certificate, RevealRow};
-use slvr_compiler::certify::{errors, guard, ranges::Ranges};
+use slvr_compiler::analysis::{errors, guard, ranges::Ranges};
 use slvr_compiler::cost::places;
+use slvr_compiler::report::certificate::{Certificate, RevealRow};
 use slvr_compiler::types::model::Model;
 use slvr_runtime::party::session::Report;
 use slvr_runtime::share::encode::{Inputs, RawData, RawTensor};

@@ -4,7 +4,7 @@
 //! Seeds are in the messages of the assertions.
 
 use slvr_circuit::{Dom, From};
-use slvr_compiler::certify::guard::Guard;
+use slvr_compiler::analysis::guard::Guard;
 use slvr_compiler::pipeline;
 use slvr_ring::Data;
 use slvr_runtime::party::session::{self, Options, Report, run_outcome};

@@ -1,8 +1,8 @@
 //! Demands on the probability of failure, and one ring for all values instead of the smallest for each.
 
 use slvr_circuit::Dom;
-use slvr_compiler::certify::failure::Failure;
-use slvr_compiler::certify::guard::Guard;
+use slvr_compiler::analysis::failure::Failure;
+use slvr_compiler::analysis::guard::Guard;
 use slvr_compiler::diagnostic::render::render;
 use slvr_compiler::pipeline::{self, Options};
 use slvr_compiler::syntax::{LoadError, Sources};

@@ -5,8 +5,8 @@
 //! Each predicate is evaluated on 1,000 random inputs, or as many as `SLVR_RUNS` says.
 
 use slvr_circuit::{Encoding, From};
-use slvr_compiler::certify::errors::{Decision, Errors, errors};
-use slvr_compiler::certify::ranges::Ranges;
+use slvr_compiler::analysis::errors::{Decision, Errors, errors};
+use slvr_compiler::analysis::ranges::Ranges;
 use slvr_compiler::diagnostic::render::render;
 use slvr_compiler::graph::{Graph, NodeId, Op, eval};
 use slvr_compiler::pipeline;
@@ -231,7 +231,7 @@ fn runs() -> u64 {
 /// Bounds for inputs in a part of the declared ranges, which is where the random ones are.
 fn bounds_within(case: &Case, spread: f64) -> Errors {
     let graph = &case.compiled.optimised;
-    let mut inputs = slvr_compiler::certify::guard::bounds(graph, &case.compiled.guards);
+    let mut inputs = slvr_compiler::analysis::guard::bounds(graph, &case.compiled.guards);
     for (bound, input) in inputs.iter_mut().zip(&graph.inputs) {
         if input.elem == slvr_compiler::types::Elem::Fix {
             let unit = f64::from(graph.frac.unwrap_or(0)).exp2();

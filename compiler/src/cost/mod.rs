@@ -30,12 +30,14 @@ mod links;
 mod memory;
 mod net;
 mod places;
+mod tuning;
 mod work;
 
 pub use critical::critical;
 pub use lines::{LineRow, dearest_first, rows_by_line, rows_by_statement, rows_by_step};
 pub use net::{Estimate, MACS_PER_S, MEMORY_BYTES_PER_S, NetError, NetProfile, PRG_BYTES_PER_S};
 pub use places::{home, places};
+pub use tuning::Tuning;
 
 use serde::Serialize;
 use slvr_circuit::traffic::{Traffic, sent};

@@ -1,7 +1,7 @@
 //! Network profiles and the time that a run takes.
 
 use super::Cost;
-use crate::lower::dealer::Tuning;
+use super::Tuning;
 use serde::Serialize;
 use thiserror::Error;
 

@@ -2,10 +2,10 @@
 
 use super::names::DefKind;
 use super::{Document, Place, Problem, Where};
-use crate::certify::certificate::Certificate;
 use crate::cost;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::pipeline;
+use crate::report::certificate::Certificate;
 use crate::syntax::ast::{FileId, Ident, ItemKind, Span};
 use crate::syntax::{Sources, embedded, embedded::Embedded};
 use crate::types::model::Model;

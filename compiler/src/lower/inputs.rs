@@ -5,9 +5,10 @@
 //! Nothing else about a rejected input is opened. The bit is read by [`C::Admitted`], so that what
 //! follows need not wait for it ([`crate::schedule::speculative`]).
 
-use super::dealer::{Pair, Tuning};
+use super::dealer::Pair;
 use super::{Lowering, enforce, word};
-use crate::certify::guard::{self, Guard};
+use crate::analysis::guard::{self, Guard};
+use crate::cost::Tuning;
 use crate::graph::{Input, Op};
 use crate::types::Elem;
 use slvr_circuit::{Check, Dom, Encoding, Op as C, ValueId};

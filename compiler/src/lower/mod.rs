@@ -4,7 +4,7 @@
 //! [`truncation`], [`comparison`] (signs, equality), [`selection`] (bit injection, bits to words,
 //! argmax tests), [`bits`] (all bits of a word, the position of the top one), [`elementary`]
 //! (reciprocal, quotient, square root, logarithm), [`exponential`], [`enforce`] (checks of what clients give);
-//! `symmetric` has nodes that are more than one macro, `inputs` deals and checks inputs, [`rings`] chooses the
+//! `symmetric` has nodes that are more than one macro, `inputs` deals and checks inputs, [`crate::analysis::rings`] chooses the
 //! ring of each value; [`Emit`] builds instructions. Macros here are family T1 of the protocols: multiply and
 //! reshare, input of own values, and the exchange of a value that is additive between two; those of T2 are in
 //! [`dealer`], and the nodes that take them in `split`.
@@ -25,7 +25,6 @@ pub mod enforce;
 pub mod exponential;
 mod few;
 mod inputs;
-pub mod rings;
 pub mod selection;
 mod split;
 mod symmetric;
@@ -35,15 +34,16 @@ pub mod truncation;
 
 pub use emit::{Draft, Emit};
 
-use crate::certify::guard::Guard;
-use crate::certify::ranges::Ranges;
-use crate::certify::signs;
+use crate::analysis::guard::Guard;
+use crate::analysis::ranges::Ranges;
+use crate::analysis::rings::Rings;
+use crate::analysis::signs;
+use crate::cost::Tuning;
 use crate::diagnostic::Diagnostic;
 use crate::graph::{Graph, NodeId, Op, Table};
 use crate::syntax::ast::Secrecy;
 use crate::types::Elem;
-use dealer::{Pair, Split, Tuning};
-use rings::Rings;
+use dealer::{Pair, Split};
 use slvr_circuit::low_mask;
 use slvr_circuit::{Check, Op as C, ValueId};
 use std::collections::BTreeMap;

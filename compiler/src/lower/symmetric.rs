@@ -2,7 +2,7 @@
 //! truncated value before its truncation is done, tests of a label, bits that become words in one step.
 
 use super::{C, Emit, Lowering, NodeId, Op, ValueId, comparison, selection, truncation, word};
-use crate::certify::ranges::signed_bits;
+use crate::analysis::ranges::signed_bits;
 
 impl Lowering<'_> {
     pub(super) fn hit(&mut self, id: NodeId, word: Option<u32>) -> ValueId {

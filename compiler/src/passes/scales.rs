@@ -10,7 +10,7 @@
 //! and what is chosen are then shorter, and most truncated values fit words of half the length. A product with bits keeps the scale of its other factor, so that it is truncated after
 //! it is summed. A truncation moves below whatever only copies or masks: each value is truncated once.
 //! All that only as long as the value cannot grow too large for a word with so many fraction bits
-//! ([`super::magnitudes`]). Division by a power of two raises the fraction bits and moves nothing; the next
+//! ([`crate::analysis::magnitudes`]). Division by a power of two raises the fraction bits and moves nothing; the next
 //! truncation is longer by as much. Other constants are folded as an odd integer times a power of
 //! two, with at most 16 significant bits.
 //!
@@ -19,7 +19,7 @@
 //!   ->   %4' = shift %4 16 ; %5 = add %3 %4' ; %7 = trunc %5 16 ; %6 = gate %7 %5
 //! ```
 
-use super::magnitudes::Magnitudes;
+use crate::analysis::magnitudes::Magnitudes;
 use crate::graph::{Graph, NodeId, Op, Output, Table, Type};
 use crate::types::Elem;
 use std::collections::BTreeMap;

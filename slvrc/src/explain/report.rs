@@ -4,10 +4,10 @@ use super::units;
 use crate::program::{self, Sizes};
 use crate::{Target, fail};
 use slvr_circuit::Circuit;
-use slvr_compiler::certify::certificate::Certificate;
-use slvr_compiler::certify::leaks::{LeakReport, leaks, leaks_of_circuit};
 use slvr_compiler::cost::{self, Cost, Estimate, LineRow, NetProfile};
 use slvr_compiler::lower::Protocols;
+use slvr_compiler::report::certificate::Certificate;
+use slvr_compiler::report::leaks::{LeakReport, leaks, leaks_of_circuit};
 
 /// See the module.
 pub struct Report {

@@ -2,8 +2,8 @@
 
 use super::report::Report;
 use super::units::{bytes, count, network, per_party, range, seconds, share};
-use slvr_compiler::certify::certificate::Certificate;
 use slvr_compiler::cost::{LineRow, dearest_first, mean, most};
+use slvr_compiler::report::certificate::Certificate;
 use std::fmt::Write;
 use std::path::Path;
 

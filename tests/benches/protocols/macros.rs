@@ -1,8 +1,9 @@
 //! The macros that are measured, in both families, as circuits without outputs.
 
 use slvr_circuit::{Circuit, Dom, Encoding, From, Input, Op, ValueId, verify::verify};
+use slvr_compiler::cost::Tuning;
 use slvr_compiler::graph::{Graph, Site};
-use slvr_compiler::lower::dealer::{self, Split, Tuning};
+use slvr_compiler::lower::dealer::{self, Split};
 use slvr_compiler::lower::{Draft, Emit, comparison, selection, truncation};
 use slvr_compiler::schedule::schedule;
 use slvr_compiler::syntax::ast::Span;

@@ -16,7 +16,8 @@ use run::{Shares, element, run};
 use slvr_circuit::traffic::Traffic;
 use slvr_circuit::{Circuit, Op};
 use slvr_compiler::cost::NetProfile;
-use slvr_compiler::lower::dealer::{Plan, Tuning};
+use slvr_compiler::cost::Tuning;
+use slvr_compiler::lower::dealer::Plan;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

@@ -12,9 +12,10 @@
 //! **Simulation.** As the parent room's: messages of [`crate::lower::dealer`], and the opened bits.
 
 use super::super::Emit;
-use super::super::dealer::{self, Pair, Split, Tuning};
+use super::super::dealer::{self, Pair, Split};
 use super::super::truncation::ring_for;
 use super::{FEW, bits_for};
+use crate::cost::Tuning;
 use slvr_circuit::low_mask;
 use slvr_circuit::{Op, SplitPart, ValueId};
 

@@ -14,7 +14,7 @@
 //! |---|---|---|---|
 //! | [`one_hot`], c classes | 4, tree over labels | 24 for each class, 2^w + 1 for each label | never |
 //! | [`in_range`] | 6, tree over 2 n | 746 for each element | never |
-//! | [`short`], N tests | 7 with the coin, tree over 2 N | 746 for each test | see [`crate::certify::projection`] |
+//! | [`short`], N tests | 7 with the coin, tree over 2 N | 746 for each test | see [`crate::analysis::projection`] |
 //! | [`and_all`] | ceil(log2 n), at most 8 | 3 (n - 1), or 3 k n with k = 8, 16 or 32 | never |
 //! | [`lift`], k' bits to k, less s | 2 | k + 3 r, r the ring of k - k' + s bits | never |
 //! | [`admit`] | 1 | 3 | never |
@@ -103,7 +103,7 @@ pub fn in_range(e: &mut Emit, x: ValueId, lo: u128, hi: u128) -> ValueId {
 /// B1[m]`, 1 where abs(<chi_t, x> mod 2^64) <= bound for all t < tests.
 ///
 /// **Functionality.** Exact for the signs that the coins give. What it proves of the vector, and how
-/// often an honest one fails, is argued in [`crate::certify::projection`]; `coin` must be public coins
+/// often an honest one fails, is argued in [`crate::analysis::projection`]; `coin` must be public coins
 /// ([`Emit::coin`]), which are drawn when all inputs have been dealt. Several inputs may share coins:
 /// the argument is for one vector, and the failures of several add up (union bound).
 ///

@@ -1,7 +1,8 @@
 //! Every macro in the clear and among three parties, on words that no honest client would give.
 
 use super::*;
-use crate::lower::dealer::{Pair, Tuning};
+use crate::cost::Tuning;
+use crate::lower::dealer::Pair;
 use crate::lower::trial::{Answer, run};
 use slvr_circuit::fixed;
 use slvr_ring::Data;
@@ -203,7 +204,7 @@ fn short_vectors_pass_and_long_ones_do_not() {
     let d = 300u64;
     let norm = 2f64.powi(20);
     let clients = 7;
-    let p = crate::certify::projection::plan(norm, d, clients, 42, 42, 4.0);
+    let p = crate::analysis::projection::plan(norm, d, clients, 42, 42, 4.0);
     let flat = (norm / (d as f64).sqrt()) as i64;
     let one = |at: u64, x: i64| (0..d).map(|j| if j == at { x } else { 0 }).collect::<Vec<i64>>();
     let rows: [Vec<i64>; 7] = [
@@ -238,7 +239,7 @@ fn honest_vectors_at_the_limit_pass() {
         let (unit, top) = (65536.0, 8.0f64);
         let limit = top * (d.min(1024) as f64).sqrt();
         let norm = limit * unit + (d as f64).sqrt();
-        let p = crate::certify::projection::plan(norm, d as u64, 10, 42, 42, 4.0);
+        let p = crate::analysis::projection::plan(norm, d as u64, 10, 42, 42, 4.0);
         let mut state = d as u64;
         let mut random = || {
             state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);

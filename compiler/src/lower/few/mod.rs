@@ -10,8 +10,9 @@
 //! Lives here: finding the function, on graphs only ([`Functions::bits`]). [`Lowering::table_of`] lowers it. May not
 //! live here: arithmetic on words that are not counts of bits.
 
-use super::dealer::{self, Pair, Split, Tuning};
+use super::dealer::{self, Pair, Split};
 use super::{Lowering, split::FEW};
+use crate::cost::Tuning;
 use crate::graph::eval::layout;
 use crate::graph::{Graph, NodeId, Op, Table};
 use crate::syntax::ast::Secrecy;

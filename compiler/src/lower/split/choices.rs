@@ -1,10 +1,11 @@
 //! Nodes that compare and choose, in the dealer-style family: selections, cuts, tests of a label.
 
 use super::super::dealer::cut::{Cut, cut};
-use super::super::dealer::{self, Pair, Split, Tuning};
+use super::super::dealer::{self, Pair, Split};
 use super::super::{Emit, Held, Lowering, few, selection, truncation, word};
 use super::{FEW, default_groups, pair};
-use crate::certify::ranges::signed_bits;
+use crate::analysis::ranges::signed_bits;
+use crate::cost::Tuning;
 use crate::graph::{NodeId, Op};
 use slvr_circuit::{Dom, Hold, Op as C, Type, ValueId, verify};
 

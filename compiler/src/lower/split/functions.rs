@@ -1,9 +1,10 @@
 //! Nodes of the dealer-style family that are functions: exponentials, reciprocals, and what maxima are
 //! made of.
 
-use super::super::dealer::{self, Pair, Tuning, functions};
+use super::super::dealer::{self, Pair, functions};
 use super::super::{Held, Lowering};
 use super::{default_groups, pair, split};
+use crate::cost::Tuning;
 use crate::graph::{Graph, NodeId, Op};
 use crate::types::Elem;
 use slvr_circuit::{Op as C, lead};

@@ -14,7 +14,7 @@
 //! ```
 
 use super::{all, axis_last, reshape};
-use crate::certify::signs::not_negative;
+use crate::analysis::signs::not_negative;
 use crate::graph::infer::align;
 use crate::graph::{Graph, NodeId, Op, Table};
 use crate::types::Elem;

@@ -15,7 +15,7 @@
 //! ```
 
 use super::reshape;
-use crate::certify::signs::not_negative;
+use crate::analysis::signs::not_negative;
 use crate::graph::infer::{align, without};
 use crate::graph::{Graph, NodeId, Op, Table};
 use crate::types::Elem;

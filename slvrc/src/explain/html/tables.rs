@@ -3,8 +3,8 @@
 use super::{escape, prose, sentence};
 use crate::explain::report::Report;
 use crate::explain::units::{bytes, count, per_party, range, share};
-use slvr_compiler::certify::leaks::Learned;
 use slvr_compiler::cost::{LineRow, mean};
+use slvr_compiler::report::leaks::Learned;
 use std::fmt::Write;
 
 /// Rows of the table of steps.

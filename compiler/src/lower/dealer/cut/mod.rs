@@ -27,9 +27,10 @@
 
 use super::super::Emit;
 use super::{
-    Bits, Joined, MOST_LEVELS, NEARLY, Pair, Split, Tuning, even, level, negative, products,
-    settle, shares, total, tree,
+    Bits, Joined, MOST_LEVELS, NEARLY, Pair, Split, even, level, negative, products, settle,
+    shares, total, tree,
 };
+use crate::cost::Tuning;
 use slvr_circuit::low_mask;
 use slvr_circuit::multi_and::MultiAnd;
 use slvr_circuit::tables::{MAX_BLOCK, thermometer_planes};

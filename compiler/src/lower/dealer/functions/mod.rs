@@ -44,7 +44,8 @@
 //!
 //! **Simulation.** `deal` and `open_masked` messages only, as all of [`super`].
 
-use super::{Pair, Split, Tuning, inject, negative, not, settle, truncate};
+use super::{Pair, Split, inject, negative, not, settle, truncate};
+use crate::cost::Tuning;
 use crate::graph::domain;
 use crate::lower::{Emit, exponential};
 use slvr_circuit::low_mask;

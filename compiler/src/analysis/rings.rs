@@ -2,12 +2,12 @@
 //!
 //! A value that fits k bits may be computed modulo 2^k whatever its operands' size: narrowing a share
 //! is local and exact. The other way, from a smaller ring to a larger one, takes the exact lift (2
-//! rounds, [`super::enforce::lift`]). So up to 64 bits a value is made in the largest ring that anybody
+//! rounds, [`crate::lower::enforce::lift`]). So up to 64 bits a value is made in the largest ring that anybody
 //! asks for; to 128 bits, only sums and layouts of inputs, constants and bits are.
 //!
 //! Counts take 8, 16 or 32 bits, reals 32, 64 or 128.
 
-use crate::certify::ranges::{Ranges, signed_bits};
+use crate::analysis::ranges::{Ranges, signed_bits};
 use crate::graph::{Graph, NodeId, Op};
 use crate::syntax::ast::Secrecy;
 use crate::types::Elem;

@@ -1,16 +1,18 @@
 //! The rooms in a row: from source text to a verified circuit.
 
-use crate::certify::demands::check_error_demands;
-use crate::certify::failure::Failure;
-use crate::certify::fit::{self, Fitted};
-use crate::certify::guard::{self, Guard, Long};
-use crate::certify::ranges::Ranges;
+use demands::check_error_demands;
+pub mod demands;
+
+use crate::analysis::failure::Failure;
+use crate::analysis::guard::{self, Guard, Long};
+use crate::analysis::ranges::Ranges;
+use crate::analysis::rings::Rings;
 use crate::cost::{Cost, NetProfile};
 use crate::diagnostic::{Diagnostic, Severity, codes};
 use crate::graph::{self, Graph};
 use crate::lower::Protocols;
-use crate::lower::rings::Rings;
 use crate::passes::blocks::{self, Blocked};
+use crate::passes::saturation::{self, Fitted};
 use crate::passes::{self, Pass};
 use crate::syntax::Sources;
 use crate::syntax::ast::Span;
@@ -157,7 +159,7 @@ fn back(
 ) -> Result<Compiled, Vec<Diagnostic>> {
     let most = options.ring.unwrap_or(128);
     let Fitted { graph: fitted, ranges, top } =
-        fit::fit(optimised, &guards, most).map_err(|d| vec![*d])?;
+        saturation::fit(optimised, &guards, most).map_err(|d| vec![*d])?;
     let circuit = circuit(&fitted, &guards, options, 1)?;
     well_formed(&fitted, &circuit)?;
     let graph = graph.clone();

@@ -9,11 +9,11 @@ use std::collections::HashMap;
 
 /// Bounds of nodes, made once each.
 #[derive(Default)]
-pub(super) struct Magnitudes(HashMap<NodeId, f64>);
+pub struct Magnitudes(HashMap<NodeId, f64>);
 
 impl Magnitudes {
     /// The largest absolute value that an entry of a node can have.
-    pub(super) fn of(&mut self, g: &Graph, id: NodeId) -> f64 {
+    pub fn of(&mut self, g: &Graph, id: NodeId) -> f64 {
         if let Some(&known) = self.0.get(&id) {
             return known;
         }

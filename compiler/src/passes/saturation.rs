@@ -6,12 +6,12 @@
 //! would need more than 64 bits: words of 128 cost more than the few comparisons. Honest activations are far below it;
 //! the certificate says where it is. What still does not fit is refused.
 
-use super::guard::{self, Guard};
-use super::ranges::{Bound, Ranges};
-use super::split;
+use super::partial_products;
+use crate::analysis::guard::{self, Guard};
+use crate::analysis::ranges::{Bound, Ranges};
+use crate::analysis::rings::Rings;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::graph::{Graph, NodeId, Op};
-use crate::lower::rings::Rings;
 use crate::syntax::ast::Secrecy;
 
 /// Cuts that are tried, largest first: values stay within +-2^this.
@@ -39,7 +39,7 @@ pub struct Fitted {
 /// The first value that does not fit, and what would help.
 pub fn fit(graph: &Graph, guards: &[Guard], most: u32) -> Result<Fitted, Box<Diagnostic>> {
     let inputs = guard::bounds(graph, guards);
-    let parts = split::split(graph, &inputs);
+    let parts = partial_products::run(graph, &inputs);
     let graph = parts.as_ref().unwrap_or(graph);
     let ranges = Ranges::of(graph, &inputs);
     let beyond = too_large(graph, &ranges, most);

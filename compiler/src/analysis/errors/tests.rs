@@ -1,5 +1,5 @@
 use super::*;
-use crate::certify::ranges::{Bound, Ranges};
+use crate::analysis::ranges::{Bound, Ranges};
 use crate::graph::eval::testing::{Kind, random_graph, random_inputs, successors};
 use crate::graph::{Table, Type, eval, text};
 use std::collections::BTreeMap;

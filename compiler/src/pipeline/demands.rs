@@ -1,15 +1,15 @@
 //! Demands on the error of a named value: `require error(score) <= 2^-8`.
 //!
 //! The value is compiled alone, as the only thing that is revealed, with inputs guarded as in the
-//! predicate; its bound is [`super::errors`]' proven one. What is not proven is an error that says where
+//! predicate; its bound is [`crate::analysis::errors`]' proven one. What is not proven is an error that says where
 //! the bound comes from; a warning, if the estimate at least is within the demand.
 
-use super::errors::{Dominant, Errors, errors_with, input_errors};
-use super::fit;
-use super::guard::Guard;
+use crate::analysis::errors::{Dominant, Errors, errors_with, input_errors};
+use crate::analysis::guard::Guard;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::graph::{Graph, Op, build};
 use crate::passes;
+use crate::passes::saturation;
 use crate::syntax::Sources;
 use crate::types::{Bounded, Demand, Expr, ExprKind, Program, SetId, Stmt, VarId};
 
@@ -65,7 +65,7 @@ fn named_value(
     });
     let built = build::build(&alone, sources)?;
     let optimised = passes::run(&built, |_, _| {});
-    let fitted = fit::fit(&optimised, guards, 128).map_err(|d| vec![*d])?;
+    let fitted = saturation::fit(&optimised, guards, 128).map_err(|d| vec![*d])?;
     let inputs = input_errors(&fitted.graph, guards);
     let errors = errors_with(&fitted.graph, &fitted.ranges.raw, &inputs);
     Ok(Some((fitted.graph, errors)))

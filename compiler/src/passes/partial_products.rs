@@ -6,9 +6,9 @@
 //! part_p). The error grows from one unit to one unit for each part. Done only where the results are
 //! few beside the operands, so that more truncations cost nothing.
 
-use super::ranges::{Bound, Ranges};
+use super::dead_code;
+use crate::analysis::ranges::{Bound, Ranges};
 use crate::graph::{Graph, NodeId, Op};
-use crate::passes::dead_code;
 
 /// Bits of the ring that parts have to fit.
 const RING: u32 = 64;
@@ -18,7 +18,7 @@ const PARTS: u64 = 64;
 const OPERANDS: u64 = 64;
 
 /// The graph with long inner products in parts that fit 64 bits; `None` if there is none.
-pub fn split(graph: &Graph, inputs: &[Bound]) -> Option<Graph> {
+pub fn run(graph: &Graph, inputs: &[Bound]) -> Option<Graph> {
     let ranges = Ranges::of(graph, inputs);
     let parts: Vec<Option<u64>> = graph.ids().map(|id| terms(graph, &ranges, id)).collect();
     if parts.iter().all(Option::is_none) {
@@ -98,7 +98,7 @@ mod tests {
     fn at(size: f64) -> (Graph, Option<Graph>, Bound) {
         let graph = text::parse(NORM).expect("a graph");
         let x = Bound { range: (-size, size), norm: f64::INFINITY, total: f64::INFINITY };
-        let parts = split(&graph, &[x]);
+        let parts = run(&graph, &[x]);
         (graph, parts, x)
     }
 

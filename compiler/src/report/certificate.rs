@@ -4,9 +4,9 @@
 //! ([`super::failure`]) and how inputs are enforced ([`super::guard`]). Costs and leaks are beside it
 //! ([`crate::cost`], [`super::leaks`]).
 
-use super::errors::{Errors, errors_with, input_errors};
-use super::failure::Failure;
-use super::guard::{self, Guard};
+use crate::analysis::errors::{Errors, errors_with, input_errors};
+use crate::analysis::failure::Failure;
+use crate::analysis::guard::{self, Guard};
 use crate::graph::{Graph, NodeId, Op};
 use crate::pipeline::Compiled;
 use crate::types::Elem;

@@ -6,7 +6,7 @@
 
 use super::choice::Choice;
 use super::{View, function, table_rounding, times};
-use crate::certify::ranges::Interval;
+use crate::analysis::ranges::Interval;
 use crate::graph::{NodeId, Op, domain};
 
 /// What a node's error is made of.

@@ -10,7 +10,7 @@
 use super::choice::Choice;
 use super::proven::{Proven, Values, softmax_of};
 use super::{View, times};
-use crate::certify::ranges::Interval;
+use crate::analysis::ranges::Interval;
 use crate::graph::{NodeId, Op, domain};
 use crate::syntax::ast::Secrecy;
 use std::f64::consts::LN_2;

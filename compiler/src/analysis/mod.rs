@@ -1,0 +1,18 @@
+//! What is known of a graph's values before it runs: nothing here rewrites one.
+//!
+//! How declared input ranges are enforced ([`guard`], [`projection`]) and how likely that is to go wrong
+//! ([`failure`]); which interval every value is in once they are ([`ranges`]), which ring holds it
+//! ([`rings`]), how far a run may be from the program in real numbers ([`errors`]). Before scales are known:
+//! how large a value can get ([`magnitudes`]) and which numbers are not negative ([`signs`]).
+//!
+//! May not: rewriting ([`crate::passes`]), protocols ([`crate::lower`]), words for people
+//! ([`crate::report`]).
+
+pub mod errors;
+pub mod failure;
+pub mod guard;
+pub mod magnitudes;
+pub mod projection;
+pub mod ranges;
+pub mod rings;
+pub mod signs;
