@@ -1,9 +1,9 @@
 //! Bytes of each round as stacked bars, and below them which line each round waits for.
 
 use super::bars::ticks;
-use super::{escape, legend};
-use crate::explain::report::Report;
-use crate::explain::units::{bytes, bytes_unit};
+use super::markup::{escape, legend};
+use crate::verbs::explain::report::Report;
+use crate::verbs::explain::units::{bytes, bytes_unit};
 use slvr_compiler::cost::Kind;
 use std::fmt::Write;
 

@@ -1,9 +1,9 @@
 //! Times; bytes and rounds by line and by step.
 
 use super::bars::{Axis, Bar, bars};
-use super::{escape, legend};
-use crate::explain::report::Report;
-use crate::explain::units::{bytes, bytes_unit, count, network, seconds};
+use super::markup::{escape, legend};
+use crate::verbs::explain::report::Report;
+use crate::verbs::explain::units::{bytes, bytes_unit, count, network, seconds};
 use slvr_compiler::cost::{LineRow, dearest_first, mean};
 use std::fmt::Write;
 

@@ -1,7 +1,8 @@
 //! `slvrc check`: parses, types and certifies a program.
 
 use crate::fail::{say, warn};
-use crate::{Target, program};
+use crate::program;
+use crate::target::Target;
 use serde_json::json;
 use slvr_compiler::diagnostic::render;
 

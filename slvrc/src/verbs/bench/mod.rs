@@ -3,6 +3,7 @@
 //!
 //! | file | does |
 //! |---|---|
+//! | `job.rs` | what is computed: an embedded program |
 //! | `rows.rs` | the rows: which predicate, at which sizes, compiled how |
 //! | `inputs.rs` | random inputs that look like those of a round |
 //! | `machine.rs` | what this machine can do at best |
@@ -16,6 +17,7 @@
 
 mod chart;
 mod inputs;
+mod job;
 mod machine;
 mod measure;
 mod network;

@@ -1,7 +1,7 @@
 //! What stands between the parties of a row.
 
 use super::machine::Machine;
-use crate::run::line;
+use crate::parties::line;
 use slvr_compiler::cost::NetProfile;
 use slvr_runtime::link::shaped::Line;
 

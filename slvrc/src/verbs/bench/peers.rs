@@ -10,7 +10,7 @@
 //!   sharing is not included, and the norm of ResNet-18 is of one array that all clients share. Accuracy for
 //!   m = 20 is its batched 64-bit program.
 
-use super::rows::Job;
+use super::job::Job;
 
 /// Figures of one job elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -219,7 +219,7 @@ fn once(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::rows::Job;
+    use crate::verbs::bench::job::Job;
 
     #[test]
     fn medians() {

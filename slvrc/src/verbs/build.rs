@@ -1,7 +1,9 @@
 //! `slvrc build`: the compiled artifact.
 
 use crate::fail::say;
-use crate::{Target, program};
+use crate::program;
+use crate::report::hex;
+use crate::target::Target;
 use anyhow::Context;
 use serde_json::json;
 use slvr_circuit::artifact;
@@ -15,11 +17,6 @@ pub struct Build {
     /// Where the artifact goes.
     #[arg(short, long, value_name = "X.slvrb")]
     output: String,
-}
-
-/// Lower-case hexadecimal.
-pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|b| format!("{b:02x}")).collect()
 }
 
 impl Build {

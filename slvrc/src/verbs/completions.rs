@@ -1,8 +1,7 @@
 //! `slvrc completions`: completion scripts for shells.
 
-use crate::Cli;
 use crate::fail::say;
-use clap::CommandFactory;
+use clap::Command;
 use clap_complete::Shell;
 
 /// Arguments.
@@ -13,9 +12,9 @@ pub struct Completions {
 }
 
 impl Completions {
-    pub fn run(self) -> anyhow::Result<()> {
+    pub fn run(self, mut command: Command) -> anyhow::Result<()> {
         let mut script = Vec::new();
-        clap_complete::generate(self.shell, &mut Cli::command(), "slvrc", &mut script);
+        clap_complete::generate(self.shell, &mut command, "slvrc", &mut script);
         say(&String::from_utf8_lossy(&script))
     }
 }

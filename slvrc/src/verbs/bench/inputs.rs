@@ -85,7 +85,8 @@ fn weights(input: &Input, update: bool, mut between: impl FnMut(f64, f64) -> f64
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::rows::{Build, Job, Row};
+    use crate::verbs::bench::job::Job;
+    use crate::verbs::bench::rows::{Build, Row};
     use slvr_runtime::party::session::encode;
 
     #[test]

@@ -18,8 +18,8 @@ mod report;
 mod text;
 mod units;
 
-use crate::Target;
 use crate::fail::say;
+use crate::target::Target;
 use anyhow::Context;
 use slvr_compiler::cost::NetProfile;
 use std::path::PathBuf;

@@ -2,8 +2,9 @@
 //! aggregation checked among three parties.
 
 use crate::fail::say;
+use crate::parties::run_circuit;
 use crate::program::{self, Sizes};
-use crate::{run, tensors};
+use crate::{report, tensors};
 use anyhow::{Context, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
@@ -108,8 +109,8 @@ impl Demo {
             let traffic = Traffic::of(circuit);
             let all = json!({
                 "predicate": circuit.name, "clients": self.clients, "rounds": traffic.rounds,
-                "circuit_hash": crate::build::hex(&artifact::hash(circuit)),
-                "bytes_sent": traffic.bytes, "leaks": run::leaks(circuit), "attacks": attacks,
+                "circuit_hash": report::hex(&artifact::hash(circuit)),
+                "bytes_sent": traffic.bytes, "leaks": report::leaks(circuit), "attacks": attacks,
             });
             return say(&format!("{all}\n"));
         }
@@ -137,7 +138,7 @@ impl Demo {
             "circuit: {} instructions, {} rounds, {} sent by each party (known before it runs)",
             circuit.instructions(),
             traffic.rounds,
-            run::megabytes(traffic.bytes.iter().sum::<u64>() / 3),
+            report::megabytes(traffic.bytes.iter().sum::<u64>() / 3),
         );
         out
     }
@@ -181,7 +182,7 @@ impl Demo {
                 // The same for both attacks: what differs is the attack.
                 let seed = self.seed.wrapping_mul(1 << 32).wrapping_add(r);
                 let wait = Duration::from_secs(600);
-                let done = run::run_circuit(circuit, &inputs, Some(seed), wait, &layers)?;
+                let done = run_circuit(circuit, &inputs, Some(seed), wait, &layers)?;
                 let aggregate = done.outputs.first().context("nothing was revealed")?;
                 let aggregate = aggregate.values.iter().map(|&v| v as f32).collect();
                 report = Some(done);
@@ -204,15 +205,15 @@ impl Demo {
         let seconds: Vec<f64> = reports.iter().map(|r| r.seconds).collect();
         let mut out = String::from("\neach check, among three parties on this machine:\n");
         if let Some(r) = reports.first() {
-            let sent: Vec<String> = r.bytes_sent.iter().map(|&b| run::megabytes(b)).collect();
+            let sent: Vec<String> = r.bytes_sent.iter().map(|&b| report::megabytes(b)).collect();
             let upload = r.upload_bytes.iter().flatten().max().copied().unwrap_or(0);
             let peak = r.peak_memory.iter().max().copied().unwrap_or(0);
             let _ = writeln!(out, "  rounds    {}", r.rounds);
             let _ = writeln!(out, "  sent      {} by the three parties", sent.join(", "));
-            let _ = writeln!(out, "  upload    {} by each client", run::megabytes(upload));
+            let _ = writeln!(out, "  upload    {} by each client", report::megabytes(upload));
             let _ =
                 writeln!(out, "  time      {:.2} s (mean of {})", mean(&seconds), seconds.len());
-            let _ = writeln!(out, "  memory    {} at most in a party", run::megabytes(peak));
+            let _ = writeln!(out, "  memory    {} at most in a party", report::megabytes(peak));
         }
         for o in &circuit.outputs {
             let to = circuit.parties.get(o.to as usize).map_or("?", |p| &p.name);
@@ -266,7 +267,7 @@ impl Attack {
         json!({
             "attack": what,
             "accuracy": { "plain_mean": by(0), "rule": by(1), "ideal": by(2) },
-            "runs": self.reports.iter().map(|r| run::to_json(circuit, r, run::IN_MEMORY, None)).collect::<Vec<_>>(),
+            "runs": self.reports.iter().map(|r| report::to_json(circuit, r, report::IN_MEMORY, None)).collect::<Vec<_>>(),
         })
     }
 }

@@ -1,7 +1,8 @@
 //! `slvrc print`: any stage as text that reads back, or as Graphviz.
 
 use crate::fail::{Usage, say};
-use crate::{Target, program};
+use crate::program;
+use crate::target::Target;
 use clap::ValueEnum;
 use serde_json::json;
 use slvr_compiler::graph::Graph;

@@ -2,7 +2,8 @@
 
 use crate::fail::{Usage, say};
 use crate::program::{self, Loaded};
-use crate::{Target, tensors};
+use crate::target::Target;
+use crate::tensors;
 use anyhow::bail;
 use serde_json::{Value, json};
 use slvr_circuit::{Circuit, Op};

@@ -1,8 +1,8 @@
 //! The listing, the steps, who learns what, the warnings.
 
-use super::{escape, prose, sentence};
-use crate::explain::report::Report;
-use crate::explain::units::{bytes, count, per_party, range, share};
+use super::markup::{escape, prose, sentence};
+use crate::verbs::explain::report::Report;
+use crate::verbs::explain::units::{bytes, count, per_party, range, share};
 use slvr_compiler::cost::{LineRow, mean};
 use slvr_compiler::report::leaks::Learned;
 use std::fmt::Write;

@@ -3,6 +3,7 @@
 //! | file | does |
 //! |---|---|
 //! | `style.css` | colours for light and dark, layout for wide and narrow |
+//! | `markup.rs` | text as HTML, legends |
 //! | `bars.rs` | a bar for each row, with an axis |
 //! | `charts.rs` | times; bytes and rounds by line and step |
 //! | `timeline.rs` | bytes of each round, by kind |
@@ -10,45 +11,15 @@
 
 mod bars;
 mod charts;
+mod markup;
 mod tables;
 mod timeline;
 
+use self::markup::escape;
 use super::report::Report;
 use super::units::{bytes, count};
 use slvr_compiler::cost::{mean, most};
 use std::fmt::Write;
-
-/// Text inside HTML.
-fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            c => out.push(c),
-        }
-    }
-    out
-}
-
-/// Text in which names stand between backquotes.
-fn prose(text: &str) -> String {
-    let mut out = String::new();
-    for (i, part) in text.split('`').enumerate() {
-        let part = escape(part);
-        out.push_str(&if i % 2 == 1 { format!("<code>{part}</code>") } else { part });
-    }
-    out
-}
-
-/// Prose as a sentence of its own.
-fn sentence(text: &str) -> String {
-    let mut rest = text.chars();
-    let first: String = rest.next().map(|c| c.to_uppercase().collect()).unwrap_or_default();
-    format!("{}.", prose(&format!("{first}{}", rest.as_str())))
-}
 
 /// The whole page.
 pub fn page(r: &Report) -> String {
@@ -108,18 +79,4 @@ fn tiles(out: &mut String, r: &Report) {
             write!(out, "<div class=\"tile\"><b>{value}</b><span>{}</span></div>", escape(&what));
     }
     out.push_str("</div>\n");
-}
-
-/// A legend of classes of colours.
-fn legend(entries: &[(&str, &str)]) -> String {
-    let mut out = String::from("<ul class=\"legend\">");
-    for (class, label) in entries {
-        let _ = write!(
-            out,
-            "<li><svg viewBox=\"0 0 10 10\" aria-hidden=\"true\"><rect class=\"{class}\" width=\"10\" height=\"10\" rx=\"2\"/></svg>{}</li>",
-            escape(label)
-        );
-    }
-    out.push_str("</ul>\n");
-    out
 }
