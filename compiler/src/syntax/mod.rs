@@ -3,8 +3,7 @@
 //! Lives here: everything that knows how a program is *written*. [`parse`] turns text into an
 //! [`ast::File`] and collects every syntax error; [`print()`] turns a tree into its canonical text, so
 //! that `parse(print(x)) == x`; [`format()`] does the same and keeps comments and blank lines where
-//! they stood. [`Sources`] holds the texts that spans point into, [`Loader`] is how the library asks
-//! for another one, [`embedded`] is what the binary carries.
+//! they stood. [`embedded`] is what the binary carries. Places and texts are in [`crate::source`].
 //!
 //! May not live here: what a name means, sizes, shapes, types (see [`crate::types`]), and I/O.
 //!
@@ -24,14 +23,13 @@ pub mod lexer;
 mod message;
 mod parse;
 mod print;
-mod source;
 
 #[cfg(test)]
 mod tests;
 
+pub use crate::source::{LoadError, Loader, Sources};
 pub use parse::{MAX_DIAGNOSTICS, MAX_SOURCE, parse};
 pub use print::{format, print, print_expr, print_type, signature};
-pub use source::{LoadError, Loader, Sources};
 
 lalrpop_util::lalrpop_mod!(
     // Generated code follows its generator's style, not ours.

@@ -8,7 +8,7 @@
 
 use super::ast::*;
 use super::lexer::{self, Comment, Lexed, Token};
-use super::source::{line_of, line_starts};
+use crate::source::{line_of, line_starts};
 use super::{depth, grammar, message};
 use crate::diagnostic::{Diagnostic, codes};
 use lalrpop_util::{ErrorRecovery, ParseError};
