@@ -9,6 +9,6 @@ mod sources;
 mod span;
 
 pub use loader::{LoadError, Loader};
-pub(crate) use sources::{floor_boundary, line_of, line_starts};
 pub use sources::Sources;
+pub(crate) use sources::{floor_boundary, line_of, line_starts};
 pub use span::{FileId, Span};

@@ -9,27 +9,39 @@
 //!
 //! | file | does |
 //! |---|---|
+//! | `limits.rs` | how long a text may be, how many messages are shown |
+//! | `token.rs` | tokens and keywords |
 //! | `lexer.rs` | text to tokens; comments aside |
 //! | `depth.rs` | refuses text that would nest too deep for the stack, before any tree exists |
 //! | `grammar.lalrpop` | tokens to tree |
-//! | `parse.rs` | drives the grammar, mends single tokens, attaches doc comments |
+//! | `actions.rs` | what the rules of the grammar call |
+//! | `parse.rs` | drives the grammar |
 //! | `message.rs` | what a syntax error says |
+//! | `mend.rs` | common mistakes that a change of one token repairs |
+//! | `comments.rs` | attaches doc comments to the tree |
 //! | `print/` | tree to text |
 
+mod actions;
 pub mod ast;
+mod comments;
 mod depth;
 pub mod embedded;
 pub mod lexer;
+mod limits;
+mod mend;
 mod message;
 mod parse;
 mod print;
+mod token;
 
 #[cfg(test)]
 mod tests;
 
 pub use crate::source::{LoadError, Loader, Sources};
-pub use parse::{MAX_DIAGNOSTICS, MAX_SOURCE, parse};
+pub use limits::{MAX_DIAGNOSTICS, MAX_SOURCE};
+pub use parse::parse;
 pub use print::{format, print, print_expr, print_type, signature};
+pub use token::KEYWORDS;
 
 lalrpop_util::lalrpop_mod!(
     // Generated code follows its generator's style, not ours.
