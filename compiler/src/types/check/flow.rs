@@ -1,7 +1,6 @@
 //! Models: layers applied to an input, with every shape known.
 
-use super::Checker;
-use super::call::Frame;
+use super::checker::{Checker, Frame};
 use super::layers::{Builder, Layer, MAX_LAYERS, SpecKind, is_layer};
 use super::unify::element;
 use super::value::{Env, R, Reported, SizeArg, SizeVal, shape_text};

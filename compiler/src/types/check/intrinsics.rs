@@ -1,7 +1,7 @@
 //! Typing of intrinsics. Their `extern fn` declarations in `std` document them; what the language's
 //! types cannot say (`sum` of anything, `relu` of any shape) is said here.
 
-use super::Checker;
+use super::checker::Checker;
 use super::index::count_entries;
 use super::value::{Env, Loop, R, Val, constant, join_elem, join_secrecy, typed};
 use super::world::{ItemId, STD};

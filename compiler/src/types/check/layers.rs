@@ -1,7 +1,6 @@
 //! Layers: what a `block` declares, before it meets an input.
 
-use super::Checker;
-use super::call::Frame;
+use super::checker::{Checker, Frame};
 use super::value::{Env, R, Reported, SizeArg, SizeVal, Val, count};
 use super::world::ItemId;
 use crate::diagnostic::{Diagnostic, codes, near::did_you_mean};
