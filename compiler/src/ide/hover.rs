@@ -1,8 +1,10 @@
 //! What is said of a name.
 
-use super::check::{Facts, Typed, key};
+use super::doc;
+use super::document::Document;
 use super::names::{self, Def, DefKind, Target};
-use super::{Document, Position, Range, doc};
+use super::position::{Position, Range};
+use super::typed::{Facts, Typed, key};
 use crate::syntax::ast::Span;
 use crate::syntax::signature;
 
