@@ -35,8 +35,8 @@ impl Document {
                 paragraphs(&[code(&signature(item.item)), about, format!("`{}`", item.file.name)])
             }
             Target::Builtin(name) => {
-                let (_, usage, about) = names::builtin(name)?;
-                paragraphs(&[code(usage), (*about).to_owned()])
+                let builtin = names::builtin(name)?;
+                paragraphs(&[code(&builtin.usage), builtin.about.to_owned()])
             }
         };
         Some(Hover { range: self.range(span), text })

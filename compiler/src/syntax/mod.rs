@@ -19,6 +19,7 @@
 //! | `message.rs` | what a syntax error says |
 //! | `mend.rs` | common mistakes that a change of one token repairs |
 //! | `comments.rs` | attaches doc comments to the tree |
+//! | `walk.rs` | the expressions inside an expression |
 //! | `print/` | tree to text |
 
 mod actions;
@@ -33,6 +34,7 @@ mod message;
 mod parse;
 mod print;
 mod token;
+mod walk;
 
 #[cfg(test)]
 mod tests;
