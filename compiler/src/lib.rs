@@ -4,6 +4,7 @@
 //!
 //! | room | holds |
 //! |---|---|
+//! | [`source`] | the texts of a compilation and places in them |
 //! | [`diagnostic`] | one small structure renders every message: code, label, hint |
 //! | [`syntax`] | lexer, grammar, AST, and its text |
 //! | [`types`] | the typed program: sizes bound, names resolved, shapes and secrecy known; its evaluation in floating point |
@@ -19,7 +20,7 @@
 //!
 //! Three representations, each printing as text that reads back and each evaluated in the clear:
 //! [`types::Program`], [`graph::Graph`] and `slvr_circuit::Circuit`. Tests hold each
-//! against the next. Only the binary does I/O: the library asks a [`syntax::Sources`] for text.
+//! against the next. Only the binary does I/O: the library asks a [`source::Loader`] for text.
 
 pub mod analysis;
 pub mod cost;
@@ -31,5 +32,6 @@ pub mod passes;
 pub mod pipeline;
 pub mod report;
 pub mod schedule;
+pub mod source;
 pub mod syntax;
 pub mod types;

@@ -2,7 +2,8 @@
 //! the source, and hints that say what to write instead.
 //!
 //! Lives here: [`Diagnostic`], the table of error codes ([`codes`]), what each of them means
-//! ([`explain`]), near names ([`near`]) and rendering ([`render`]). May not: the decision what is an error; each room makes its own diagnostics.
+//! ([`explain`]), near names ([`near`]) and rendering ([`render`]). May not live here: the decision what
+//! is an error. Each room makes its own diagnostics.
 
 pub mod codes;
 pub mod explain;
@@ -11,7 +12,7 @@ pub mod render;
 
 pub use codes::Code;
 
-use crate::syntax::ast::Span;
+use crate::source::Span;
 
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,8 +1,7 @@
 //! Diagnostics as text for people and as JSON for tools.
 
 use super::{Diagnostic, Severity};
-use crate::syntax::Sources;
-use crate::syntax::ast::{FileId, Span};
+use crate::source::{FileId, Sources, Span, floor_boundary};
 use codespan_reporting::diagnostic::{Diagnostic as Report, Label};
 use codespan_reporting::files::SimpleFiles;
 use codespan_reporting::term::{self, Config, StylesWriter, termcolor};
@@ -66,13 +65,7 @@ fn report(diagnostic: &Diagnostic, sources: &Sources) -> Report<usize> {
 fn clamp(span: Span, sources: &Sources) -> (usize, std::ops::Range<usize>) {
     let file = if (span.file.0 as usize) < sources.len() { span.file } else { FileId(0) };
     let text = sources.text(file);
-    let inside = |at: u32| {
-        let mut at = (at as usize).min(text.len());
-        while !text.is_char_boundary(at) {
-            at -= 1;
-        }
-        at
-    };
+    let inside = |at: u32| floor_boundary(text, at as usize);
     let start = inside(span.start);
     (file.0 as usize, start..inside(span.end).max(start))
 }

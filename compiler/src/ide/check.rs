@@ -1,47 +1,24 @@
 //! Types of what stands in a document.
 
+use super::document::Document;
 use super::names::DefKind;
-use super::{Document, Place, Problem, Where};
+use super::position::Lines;
+use super::problem::{Place, Problem, Where};
+use super::typed::{Typed, key};
 use crate::cost;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::pipeline;
 use crate::report::certificate::Certificate;
-use crate::syntax::ast::{FileId, Ident, ItemKind, Span};
+use crate::syntax::ast::{FileId, Ident, ItemKind};
 use crate::syntax::{Sources, embedded, embedded::Embedded};
 use crate::types::model::Model;
 use crate::types::{self, Checked, Options, Program, Stmt};
-use std::collections::BTreeMap;
 
 /// Most predicates and models of a file that are typed.
 const MOST: usize = 8;
 
 /// Longer texts are parsed, not typed, while they are written.
 const MAX_TEXT: usize = 1 << 18;
-
-/// What typing tells of a document.
-#[derive(Clone, Debug, Default)]
-pub struct Typed {
-    pub(super) problems: Vec<Problem>,
-    /// By the place of the name: what is known of a definition, one entry per instance.
-    pub(super) facts: BTreeMap<(u32, u32), Facts>,
-}
-
-/// What is known of a definition.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Facts {
-    /// Its types, each once: a function has one per choice of its sizes.
-    pub types: Vec<String>,
-    /// Of an input: the values that it may have.
-    pub range: Option<String>,
-    /// Of a statement: what is proven of the values of its line.
-    pub proven: Option<String>,
-    /// Of a statement: what its line costs.
-    pub cost: Option<String>,
-    /// Of a layer: its parameters. Of a model: its shapes.
-    pub notes: Vec<String>,
-    /// For which sizes.
-    pub sizes: String,
-}
 
 /// Stands behind the text of a file to have one of its models typed.
 const MODEL_CHECK: &str = "\npredicate Check_[M_: model]() {
@@ -51,12 +28,17 @@ const MODEL_CHECK: &str = "\npredicate Check_[M_: model]() {
     reveal weights_ to Server_ as weights_;
 }\n";
 
-/// What facts are found by.
-pub(super) fn key(span: Span) -> (u32, u32) {
-    (span.start, span.end)
+impl Document {
+    /// Types what is in the file, for the smallest sizes that fit.
+    pub fn check(&self) -> Typed {
+        if self.has_syntax_errors() || self.library {
+            return Typed::default();
+        }
+        check(self)
+    }
 }
 
-pub(super) fn check(document: &Document) -> Typed {
+fn check(document: &Document) -> Typed {
     let mut typed = Typed::default();
     if document.text.len() > MAX_TEXT {
         return typed;
@@ -137,7 +119,7 @@ impl Typed {
             let name = sources.name(span.file);
             let lists = [embedded::STD, embedded::MODELS];
             let (name, text) = lists.into_iter().flatten().find(|(n, _)| *n == name)?;
-            let range = super::Lines::new(text).range(text, span);
+            let range = Lines::new(text).range(text, span);
             Some(Place { file: Where::Library(name), range })
         })
     }

@@ -1,8 +1,10 @@
 //! What is said of a name.
 
-use super::check::{Facts, Typed, key};
+use super::doc;
+use super::document::Document;
 use super::names::{self, Def, DefKind, Target};
-use super::{Document, Position, Range, doc};
+use super::position::{Position, Range};
+use super::typed::{Facts, Typed, key};
 use crate::syntax::ast::Span;
 use crate::syntax::signature;
 
@@ -33,8 +35,8 @@ impl Document {
                 paragraphs(&[code(&signature(item.item)), about, format!("`{}`", item.file.name)])
             }
             Target::Builtin(name) => {
-                let (_, usage, about) = names::builtin(name)?;
-                paragraphs(&[code(usage), (*about).to_owned()])
+                let builtin = names::builtin(name)?;
+                paragraphs(&[code(&builtin.usage), builtin.about.to_owned()])
             }
         };
         Some(Hover { range: self.range(span), text })

@@ -13,83 +13,31 @@
 //! | `position.rs` | bytes to lines and UTF-16 units, and back |
 //! | `library.rs` | the embedded library, parsed once |
 //! | `names.rs` | what each name refers to |
+//! | `problem.rs` | what is wrong, and where |
+//! | `typed.rs` | what a check tells of each definition |
+//! | `document.rs` | a text and what parsing tells of it |
 //! | `check.rs` | types, for the smallest sizes that fit |
 //! | `hover.rs` | what is said of a name |
-//! | `doc.rs` | Markdown pages of the library and of predicates |
+//! | `doc/` | Markdown pages of the library and of predicates |
 
 mod check;
 pub mod doc;
+mod document;
 mod hover;
 pub mod library;
 mod names;
 mod position;
+mod problem;
+mod typed;
 
 #[cfg(test)]
 mod tests;
 
-pub use check::Typed;
+pub use document::{Document, Edit};
 pub use hover::Hover;
 pub use position::{Lines, Position, Range};
-
-use crate::diagnostic::{Diagnostic, Severity};
-use crate::syntax::ast::{File, FileId, Span};
-use crate::syntax::{self, embedded, parse};
-use names::{Names, Target};
-
-/// A text and what parsing tells of it.
-#[derive(Clone, Debug)]
-pub struct Document {
-    name: String,
-    text: String,
-    lines: Lines,
-    tree: File,
-    syntax: Vec<Diagnostic>,
-    names: Names,
-    /// A file of `std`, whose files see each other and have no predicate.
-    library: bool,
-}
-
-/// A problem, as an editor shows it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
-    /// Where.
-    pub range: Range,
-    /// How bad it is.
-    pub severity: Severity,
-    /// Its code: `E0007`.
-    pub code: String,
-    /// What is wrong and what to write instead, in lines.
-    pub message: String,
-    /// Other places, and what they have to do with it.
-    pub related: Vec<(Place, String)>,
-}
-
-/// A place in some file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
-    /// Where that is.
-    pub file: Where,
-    /// The place in it.
-    pub range: Range,
-}
-
-/// A file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Where {
-    /// The one asked about.
-    Here,
-    /// One of the library, e.g. `std/stats.slvr`; [`embedded::get`] has its text.
-    Library(&'static str),
-}
-
-/// A replacement.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Edit {
-    /// Of what.
-    pub range: Range,
-    /// By what.
-    pub text: String,
-}
+pub use problem::{Place, Problem, Where};
+pub use typed::Typed;
 
 /// What is wrong with a text.
 pub fn diagnostics(name: &str, text: &str) -> Vec<Problem> {
@@ -113,124 +61,4 @@ pub fn definition(name: &str, text: &str, at: Position) -> Option<Place> {
 /// The edit that formats a text; none if it is formatted or has syntax errors.
 pub fn format(text: &str) -> Option<Edit> {
     Document::new("", text).format()
-}
-
-impl Document {
-    /// Parses a text. Files whose name ends like that of a library file (`std/stats.slvr`) are taken
-    /// for one.
-    pub fn new(name: &str, text: &str) -> Document {
-        let library = embedded::STD.iter().any(|(std, _)| {
-            name.strip_suffix(std)
-                .is_some_and(|rest| rest.is_empty() || rest.ends_with(['/', '\\']))
-        });
-        let (tree, syntax) = parse(FileId(0), text);
-        let names = names::resolve(&tree, library);
-        let lines = Lines::new(text);
-        Document { name: name.into(), text: text.into(), lines, tree, syntax, names, library }
-    }
-
-    /// The text.
-    pub fn text(&self) -> &str {
-        &self.text
-    }
-
-    /// Whether the text has syntax errors: [`Document::check`] then finds nothing else.
-    pub fn has_syntax_errors(&self) -> bool {
-        !self.syntax.is_empty()
-    }
-
-    /// Types what is in the file, for the smallest sizes that fit.
-    pub fn check(&self) -> Typed {
-        if self.has_syntax_errors() || self.library {
-            return Typed::default();
-        }
-        check::check(self)
-    }
-
-    /// What is wrong: syntax errors, or else what a check found.
-    pub fn problems(&self, typed: Option<&Typed>) -> Vec<Problem> {
-        match typed {
-            _ if self.has_syntax_errors() => self.syntax.iter().map(|d| self.problem(d)).collect(),
-            Some(typed) => typed.problems.clone(),
-            None => Vec::new(),
-        }
-    }
-
-    /// A diagnostic of this file alone.
-    fn problem(&self, d: &Diagnostic) -> Problem {
-        self.problem_in(d, |span| Some(Place { file: Where::Here, range: self.range(span) }))
-    }
-
-    /// A diagnostic whose labels point into several files. The first label in this one is where the
-    /// problem is shown; there may be none.
-    fn problem_in(&self, d: &Diagnostic, place: impl Fn(Span) -> Option<Place>) -> Problem {
-        let mut message = d.title.clone();
-        let mut range = None;
-        let mut related = Vec::new();
-        for (span, text) in &d.labels {
-            let Some(at) = place(*span) else { continue };
-            if range.is_none() && at.file == Where::Here {
-                range = Some(at.range);
-                if !text.is_empty() {
-                    message = format!("{message}\n{text}");
-                }
-            } else {
-                related.push((at, text.clone()));
-            }
-        }
-        for hint in &d.hints {
-            message = format!("{message}\nhint: {hint}");
-        }
-        let range = range.unwrap_or_default();
-        Problem { range, severity: d.severity, code: d.code.to_string(), message, related }
-    }
-
-    fn range(&self, span: Span) -> Range {
-        self.lines.range(&self.text, span)
-    }
-
-    fn target(&self, at: Position) -> Option<(Span, Target)> {
-        self.names.at(self.lines.offset(&self.text, at))
-    }
-
-    /// Where the name at a place is defined; none for names of the compiler.
-    pub fn definition(&self, at: Position) -> Option<Place> {
-        match self.target(at)?.1 {
-            Target::Here(def) => {
-                let at = self.names.defs.get(def)?.at;
-                Some(Place { file: Where::Here, range: self.range(at) })
-            }
-            Target::Library(item) => {
-                let range = Lines::new(item.file.text).range(item.file.text, item.name.span);
-                // A library file that is open is its own definition.
-                let here = self.library && self.text == item.file.text;
-                let file = if here { Where::Here } else { Where::Library(item.file.name) };
-                Some(Place { file, range })
-            }
-            Target::Builtin(_) => None,
-        }
-    }
-
-    /// The edit that formats the text; none if it is formatted or has syntax errors. Lines that stay
-    /// as they are at its beginning and end are not part of it, so that cursors there do not move.
-    pub fn format(&self) -> Option<Edit> {
-        let new = syntax::format(FileId(0), &self.text).ok().filter(|new| *new != self.text)?;
-        let common = |a: &str, b: &str| {
-            let same = a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
-            a.get(..same).map_or(0, |same| same.rfind('\n').map_or(0, |i| i + 1))
-        };
-        let start = common(&self.text, &new);
-        let (old_rest, new_rest) = (self.text.get(start..)?, new.get(start..)?);
-        let same = old_rest.bytes().rev().zip(new_rest.bytes().rev());
-        let same = same.take_while(|(a, b)| a == b).count();
-        // Whole lines only: behind the first line break of what is the same.
-        let tail = old_rest.len() - same;
-        let tail =
-            old_rest.as_bytes().get(tail..)?.iter().position(|b| *b == b'\n').map(|i| same - i - 1);
-        let tail = tail.unwrap_or(0);
-        let span =
-            Span { file: FileId(0), start: start as u32, end: (self.text.len() - tail) as u32 };
-        let text = new_rest.get(..new_rest.len() - tail)?.to_owned();
-        Some(Edit { range: self.range(span), text })
-    }
 }

@@ -2,6 +2,7 @@
 
 use super::library::{self, LibraryItem, Shelf};
 use crate::syntax::ast::*;
+use crate::types::layer::Rule;
 
 /// Index into [`Names::defs`].
 pub type DefId = usize;
@@ -75,31 +76,8 @@ impl Names {
     }
 }
 
-/// Layers and other names of the compiler: name, how it is written, what it is.
-pub const BUILTINS: &[(&str, &str, &str)] = &[
-    (
-        "conv2d",
-        "conv2d[cin, cout, kernel, stride = 1, pad = 0, bias = 1]",
-        "A convolution of images (channels, height, width) with square kernels; parameters `weight` \
-         and, unless `bias = 0`, `bias`.",
-    ),
-    (
-        "linear",
-        "linear[in, out, bias = 1]",
-        "A matrix applied to a vector; parameters `weight` and, unless `bias = 0`, `bias`.",
-    ),
-    (
-        "batch_norm",
-        "batch_norm[channels, eps = 1e-5]",
-        "Batch normalisation with running statistics; parameters `weight`, `bias`, `running_mean`, \
-         `running_var`.",
-    ),
-    ("relu", "relu", "max(x, 0), entry by entry."),
-    ("avg_pool", "avg_pool[k, stride = k]", "The mean of each k x k window."),
-    ("max_pool", "max_pool[k, stride = k]", "The largest entry of each k x k window."),
-    ("global_avg_pool", "global_avg_pool", "The mean of each channel: a vector."),
-    ("flatten", "flatten", "All entries as one vector."),
-    ("identity", "identity", "The input itself."),
+/// Names of the compiler that are not layers: name, how it is written, what it is.
+const BUILTINS: &[(&str, &str, &str)] = &[
     (
         "failure",
         "require failure <= BOUND;",
@@ -114,8 +92,23 @@ pub const BUILTINS: &[(&str, &str, &str)] = &[
 ];
 
 /// A name of the compiler.
-pub fn builtin(name: &str) -> Option<&'static (&'static str, &'static str, &'static str)> {
-    BUILTINS.iter().find(|(n, ..)| *n == name)
+#[derive(Clone, Debug)]
+pub struct Builtin {
+    /// The name.
+    pub name: &'static str,
+    /// How it is written.
+    pub usage: String,
+    /// What it is.
+    pub about: &'static str,
+}
+
+/// What a name means that is defined nowhere: a layer, or another name of the compiler.
+pub fn builtin(name: &str) -> Option<Builtin> {
+    if let Some(rule) = Rule::named(name) {
+        return Some(Builtin { name: rule.name, usage: rule.usage(), about: rule.about });
+    }
+    let (name, usage, about) = BUILTINS.iter().find(|(n, ..)| *n == name)?;
+    Some(Builtin { name, usage: (*usage).to_owned(), about })
 }
 
 /// Resolves the names of a file. With `library`, the file is one of `std`, whose files see each
@@ -172,7 +165,7 @@ impl Resolver {
             .or_else(|| {
                 library::get(Shelf::Std, name).filter(|_| self.library).map(Target::Library)
             })
-            .or_else(|| builtin(name).map(|(n, ..)| Target::Builtin(n)))
+            .or_else(|| builtin(name).map(|b| Target::Builtin(b.name)))
     }
 
     fn name(&mut self, name: &str, span: Span) {
@@ -340,35 +333,20 @@ impl Resolver {
                     self.names.refs.push((name.span, Target::Library(item)));
                 }
             }
-            ExprKind::Int(_) | ExprKind::Real(_) | ExprKind::Error => {}
-            ExprKind::List(all) => all.iter().for_each(|e| self.expr(e)),
             ExprKind::Comp(value, gens) => self.gens(value, gens),
-            ExprKind::If(c, a, b) => [c, a, b].into_iter().for_each(|e| self.expr(e)),
-            ExprKind::Call(f, args) => {
-                self.expr(f);
-                args.iter().for_each(|e| self.expr(e));
-            }
             ExprKind::CallGen(f, value, gens) => {
                 self.expr(f);
                 self.gens(value, gens);
             }
-            ExprKind::At(a, args) => {
-                self.expr(a);
-                args.iter().for_each(|arg| self.expr(&arg.value));
-            }
             ExprKind::Field(a, field) => {
                 self.expr(a);
                 if let "shape" | "classes" = field.name.as_str()
-                    && let Some((name, ..)) = builtin(&field.name)
+                    && let Some(builtin) = builtin(&field.name)
                 {
-                    self.names.refs.push((field.span, Target::Builtin(name)));
+                    self.names.refs.push((field.span, Target::Builtin(builtin.name)));
                 }
             }
-            ExprKind::Unary(_, a) => self.expr(a),
-            ExprKind::Binary(_, a, b) => {
-                self.expr(a);
-                self.expr(b);
-            }
+            _ => e.children().into_iter().for_each(|e| self.expr(e)),
         }
     }
 }

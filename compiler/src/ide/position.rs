@@ -1,6 +1,6 @@
 //! Places in a text as editors count them: lines, and UTF-16 units within a line.
 
-use crate::syntax::ast::Span;
+use crate::source::{Span, floor_boundary};
 
 /// A place in a text, both from 0. Editors count UTF-16 units: `é` is one, `𝒳` is two.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -41,10 +41,7 @@ impl Lines {
 
     /// The place of a byte; that of the end for one past it, that of the character it is in.
     pub fn position(&self, text: &str, at: usize) -> Position {
-        let mut at = at.min(text.len());
-        while !text.is_char_boundary(at) {
-            at -= 1;
-        }
+        let at = floor_boundary(text, at);
         let line = self.starts.partition_point(|&s| s <= at).saturating_sub(1);
         let start = self.starts.get(line).copied().unwrap_or(0);
         let units = text.get(start..at).map_or(0, |t| t.encode_utf16().count());

@@ -1,42 +1,9 @@
 //! The abstract syntax: what the grammar builds, before any name means anything.
 //!
-//! Every node carries the [`Span`] it was read from. Equality of trees, as tests need it
-//! (`parse(print(x)) == x`), ignores spans: [`Span`]s compare equal whatever they hold.
+//! Every node carries the [`Span`] it was read from. Equality of trees ignores spans, because
+//! [`Span`]s compare equal whatever they hold; tests need that (`parse(print(x)) == x`).
 
-use std::ops::Range;
-
-/// Index of a source file in [`super::Sources`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct FileId(pub u32);
-
-/// A range of bytes of one file. All spans are equal to each other: see the module docs.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Span {
-    /// Which file.
-    pub file: FileId,
-    /// First byte.
-    pub start: u32,
-    /// One past the last byte.
-    pub end: u32,
-}
-
-impl PartialEq for Span {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
-impl Span {
-    /// As a range of byte offsets.
-    pub fn range(self) -> Range<usize> {
-        self.start as usize..self.end as usize
-    }
-
-    /// The smallest span over both, which must be in one file.
-    pub fn to(self, end: Span) -> Span {
-        Span { file: self.file, start: self.start.min(end.start), end: self.end.max(end.end) }
-    }
-}
+pub use crate::source::{FileId, Span};
 
 /// A name and where it stands.
 #[derive(Clone, Debug, PartialEq)]

@@ -9,9 +9,9 @@
 //! between inner brackets comes on top. So the depth at a token is at most the sum, over the brackets
 //! open around it, of such tokens since the last separator.
 
-use super::ast::{FileId, Span};
-use super::lexer::Token;
+use super::token::Token;
 use crate::diagnostic::{Diagnostic, codes};
+use crate::source::{FileId, Span};
 
 /// Largest depth of a tree: brackets and operators one inside the other.
 pub const MAX_DEPTH: usize = 256;

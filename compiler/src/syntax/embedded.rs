@@ -1,7 +1,7 @@
 //! The `.slvr` files that come with the compiler (the crate `slvr-predicates`): standard library, models,
 //! predicates, and the parts of them that are measured.
 
-use super::source::{LoadError, Loader};
+use crate::source::{LoadError, Loader};
 
 pub use slvr_predicates::{BENCH, MODELS, PREDICATES, STD, get};
 

@@ -3,35 +3,47 @@
 //! Lives here: everything that knows how a program is *written*. [`parse`] turns text into an
 //! [`ast::File`] and collects every syntax error; [`print()`] turns a tree into its canonical text, so
 //! that `parse(print(x)) == x`; [`format()`] does the same and keeps comments and blank lines where
-//! they stood. [`Sources`] holds the texts that spans point into, [`Loader`] is how the library asks
-//! for another one, [`embedded`] is what the binary carries.
+//! they stood. [`embedded`] is what the binary carries. Places and texts are in [`crate::source`].
 //!
 //! May not live here: what a name means, sizes, shapes, types (see [`crate::types`]), and I/O.
 //!
 //! | file | does |
 //! |---|---|
+//! | `limits.rs` | how long a text may be, how many messages are shown |
+//! | `token.rs` | tokens and keywords |
 //! | `lexer.rs` | text to tokens; comments aside |
 //! | `depth.rs` | refuses text that would nest too deep for the stack, before any tree exists |
 //! | `grammar.lalrpop` | tokens to tree |
-//! | `parse.rs` | drives the grammar, mends single tokens, attaches doc comments |
+//! | `actions.rs` | what the rules of the grammar call |
+//! | `parse.rs` | drives the grammar |
 //! | `message.rs` | what a syntax error says |
+//! | `mend.rs` | common mistakes that a change of one token repairs |
+//! | `comments.rs` | attaches doc comments to the tree |
+//! | `walk.rs` | the expressions inside an expression |
 //! | `print/` | tree to text |
 
+mod actions;
 pub mod ast;
+mod comments;
 mod depth;
 pub mod embedded;
 pub mod lexer;
+mod limits;
+mod mend;
 mod message;
 mod parse;
 mod print;
-mod source;
+mod token;
+mod walk;
 
 #[cfg(test)]
 mod tests;
 
-pub use parse::{MAX_DIAGNOSTICS, MAX_SOURCE, parse};
+pub use crate::source::{LoadError, Loader, Sources};
+pub use limits::{MAX_DIAGNOSTICS, MAX_SOURCE};
+pub use parse::parse;
 pub use print::{format, print, print_expr, print_type, signature};
-pub use source::{LoadError, Loader, Sources};
+pub use token::KEYWORDS;
 
 lalrpop_util::lalrpop_mod!(
     // Generated code follows its generator's style, not ours.

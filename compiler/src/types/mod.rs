@@ -10,9 +10,12 @@
 mod check;
 mod display;
 pub mod eval;
+mod intrinsic;
+pub mod layer;
 pub mod model;
 mod program;
 mod walk;
 
 pub use check::{Checked, Options, check};
+pub use intrinsic::{Elementwise, Intrinsic, Rule};
 pub use program::*;

@@ -4,6 +4,7 @@
 //! argument types, so every size below is a number. Comprehensions are still comprehensions; the
 //! graph builder turns them into batch axes.
 
+use super::intrinsic::Intrinsic;
 use super::model::Model;
 use crate::syntax::ast::{Secrecy, Span};
 
@@ -327,37 +328,6 @@ pub enum BinOp {
     And,
     /// || on bits
     Or,
-}
-
-/// What the language cannot say in itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Intrinsic {
-    /// Sum over the first dimension. Bits are counted: the result is an int.
-    Sum,
-    /// Product of all entries of two vectors, summed: a scalar.
-    Dot,
-    /// Largest entry along the first dimension.
-    Max,
-    /// Smallest entry along the first dimension.
-    Min,
-    /// Index of the largest entry of a vector; of equal ones the first.
-    ArgMax,
-    /// Entries of a vector in ascending order.
-    Sort,
-    /// `select(c, a, b)`: a where c is 1, else b.
-    Select,
-    /// max(x, 0).
-    Relu,
-    /// e^x.
-    Exp,
-    /// 1 / x, x > 0.
-    Recip,
-    /// Square root, x >= 0.
-    Sqrt,
-    /// Natural logarithm, x > 0.
-    Log,
-    /// Absolute value.
-    Abs,
 }
 
 impl Dim {

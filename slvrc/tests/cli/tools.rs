@@ -264,7 +264,7 @@ fn editors_know_the_keywords() {
         words.extend(list.expect("a list of words").split('|').map(str::to_owned));
     }
     words.sort();
-    assert_eq!(words, slvr_compiler::syntax::lexer::KEYWORDS);
+    assert_eq!(words, slvr_compiler::syntax::KEYWORDS);
 
     let package = json("package.json");
     assert_eq!(package["contributes"]["languages"][0]["extensions"][0], ".slvr");

@@ -4,7 +4,7 @@ use super::index::IndexValue;
 use super::{Axis, Builder, Result, Val, union};
 use crate::graph::{NodeId, Op, Table};
 use crate::syntax::ast::Span;
-use crate::types::{BinOp, Elem, Expr, ExprKind, FnId, Gen, Intrinsic, Ty, UnOp};
+use crate::types::{BinOp, Elem, Elementwise, Expr, ExprKind, FnId, Gen, Intrinsic, Ty, UnOp};
 
 /// Which entries of a ragged list count, for every position of some axes: bits over these axes
 /// (ascending) and the list's first dimension, row-major.
@@ -235,27 +235,27 @@ impl Builder<'_> {
                 let op = if op == Intrinsic::Max { Op::Max(axis) } else { Op::Min(axis) };
                 Ok(self.unary(op, v))
             }
-            _ => {
-                let v = self.number(&args[0])?;
-                self.at(span);
-                let op = match op {
-                    Intrinsic::ArgMax => Op::ArgMax,
-                    Intrinsic::Sort => Op::Sort,
-                    Intrinsic::Relu => Op::Relu,
-                    Intrinsic::Exp => Op::Exp,
-                    Intrinsic::Recip => Op::Recip,
-                    Intrinsic::Sqrt => Op::Sqrt,
-                    Intrinsic::Log => Op::Log,
-                    Intrinsic::Abs => Op::Abs,
-                    Intrinsic::Sum
-                    | Intrinsic::Max
-                    | Intrinsic::Min
-                    | Intrinsic::Dot
-                    | Intrinsic::Select => unreachable!("above"),
+            Intrinsic::ArgMax => self.function(Op::ArgMax, &args[0], span),
+            Intrinsic::Sort => self.function(Op::Sort, &args[0], span),
+            Intrinsic::Elementwise(f) => {
+                let op = match f {
+                    Elementwise::Relu => Op::Relu,
+                    Elementwise::Exp => Op::Exp,
+                    Elementwise::Recip => Op::Recip,
+                    Elementwise::Sqrt => Op::Sqrt,
+                    Elementwise::Log => Op::Log,
+                    Elementwise::Abs => Op::Abs,
                 };
-                Ok(self.unary(op, v))
+                self.function(op, &args[0], span)
             }
         }
+    }
+
+    /// An operation of one operand.
+    fn function(&mut self, op: Op, x: &Expr, span: Span) -> Result<Val> {
+        let v = self.number(x)?;
+        self.at(span);
+        Ok(self.unary(op, v))
     }
 
     /// A list with zeros where its mask says that an entry does not count.

@@ -5,7 +5,7 @@
 //! `≈` means within [`ABOUT`].
 
 use super::super::library::{self, LibraryItem};
-use super::super::names;
+use crate::types::layer;
 
 /// How far the two sides of `≈` are apart at most, or this share of the right side if that is more.
 pub const ABOUT: f64 = 1.0 / 1024.0;
@@ -75,12 +75,12 @@ fn note(item: LibraryItem) -> Option<&'static Note> {
 }
 
 /// A layer of the compiler.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Layer {
     /// Its name.
     pub name: &'static str,
     /// How it is written.
-    pub usage: &'static str,
+    pub usage: String,
     /// What it does.
     pub about: &'static str,
     /// What it makes of what; every layer has one.
@@ -113,15 +113,12 @@ impl LayerExample {
     }
 }
 
-/// Names that the compiler knows without being layers.
-const NO_LAYERS: &[&str] = &["failure", "error", "shape", "classes", "fix", "int", "bit"];
-
 /// The layers of the compiler.
 pub fn layers() -> impl Iterator<Item = Layer> {
-    let layers = names::BUILTINS.iter().filter(|(name, ..)| !NO_LAYERS.contains(name));
-    layers.map(|&(name, usage, about)| {
-        let made = |e: &&LayerExample| e.layer.split('[').next() == Some(name);
-        Layer { name, usage, about, example: LAYERS.iter().find(made).copied() }
+    layer::LAYERS.iter().map(|rule| {
+        let made = |e: &&LayerExample| e.layer.split('[').next() == Some(rule.name);
+        let example = LAYERS.iter().find(made).copied();
+        Layer { name: rule.name, usage: rule.usage(), about: rule.about, example }
     })
 }
 

@@ -4,14 +4,14 @@
 //! the page would no longer hold every keyword and operator.
 
 use super::GENERATED;
-use crate::syntax::lexer::KEYWORDS;
+use crate::syntax::KEYWORDS;
 use std::fmt::Write;
 
 /// Source of the parser.
 const GRAMMAR: &str = include_str!("../../syntax/grammar.lalrpop");
 
-/// Source of the lexer.
-const LEXER: &str = include_str!("../../syntax/lexer.rs");
+/// Source of the tokens.
+const LEXER: &str = include_str!("../../syntax/token.rs");
 
 /// Tokens that stand for many texts: name in the grammar, name in the lexer.
 const CLASSES: &[(&str, &str)] =

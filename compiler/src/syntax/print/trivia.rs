@@ -1,7 +1,7 @@
 //! What a tree does not hold: comments and blank lines of the source it was read from.
 
 use super::super::lexer::Comment;
-use super::super::source::{line_of, line_starts};
+use crate::source::{line_of, line_starts};
 
 /// Comments of a source, handed out in order, each once.
 pub struct Trivia<'s> {

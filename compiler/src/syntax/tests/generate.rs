@@ -1,36 +1,16 @@
 //! Random trees, of every kind of node that a parse without errors can give.
 
 use super::super::ast::*;
-use super::super::lexer::KEYWORDS;
+use super::super::token::KEYWORDS;
 use proptest::prelude::*;
 
-/// Words and signs of the language, some names, and some that are none of it.
-pub const VOCABULARY: &[&str] = &[
-    "as",
-    "block",
-    "const",
-    "each",
-    "else",
-    "extern",
-    "fn",
-    "for",
-    "from",
-    "if",
-    "in",
-    "input",
-    "let",
-    "model",
-    "of",
-    "parties",
-    "predicate",
-    "public",
-    "require",
-    "reveal",
-    "sample",
-    "secret",
-    "to",
-    "use",
-    "weights",
+/// Keywords, signs of the language, some names, and texts that are none of these.
+pub fn vocabulary() -> Vec<&'static str> {
+    [KEYWORDS, OTHERS].concat()
+}
+
+/// All of [`vocabulary`] but the keywords.
+const OTHERS: &[&str] = &[
     "|>",
     "->",
     "::",

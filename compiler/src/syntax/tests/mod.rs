@@ -275,7 +275,7 @@ proptest! {
 
     #[test]
     fn any_tokens_are_survived(
-        tokens in prop::collection::vec(prop::sample::select(generate::VOCABULARY), 0..120)
+        tokens in prop::collection::vec(prop::sample::select(generate::vocabulary()), 0..120)
     ) {
         robust(&tokens.join(" "))?;
     }
@@ -284,7 +284,7 @@ proptest! {
     fn any_damage_is_survived(
         file in prop::sample::select(embedded_files().map(|f| f.1).collect::<Vec<_>>()),
         damage in prop::collection::vec(
-            (any::<prop::sample::Index>(), 0..4usize, prop::sample::select(generate::VOCABULARY)),
+            (any::<prop::sample::Index>(), 0..4usize, prop::sample::select(generate::vocabulary())),
             0..4,
         ),
     ) {

@@ -1,6 +1,6 @@
 //! Brackets: indices of tensors, samples and shapes; size arguments.
 
-use super::Checker;
+use super::checker::Checker;
 use super::expr::secrecy_word;
 use super::index::{self, Outside};
 use super::value::{Env, IntVal, R, Reported, SizeVal, Val, count, typed};

@@ -1,6 +1,6 @@
 //! Sizes, models and run parameters from the command line: `m=10 M=LeNet5 lambda=1.5`.
 
-use super::Checker;
+use super::checker::Checker;
 use super::unify::element;
 use super::value::{Env, IntVal, R, Reported, SizeArg, SizeVal, Val};
 use super::world::{ItemId, World};

@@ -1,6 +1,6 @@
 //! Calls: of functions, one instance per choice of sizes and argument types, and of models.
 
-use super::Checker;
+use super::checker::{Checker, Frame, Key};
 use super::unify::element;
 use super::value::{Env, R, Reported, SizeArg, SizeVal, Val, count, fits, shape_text, typed};
 use super::world::{ItemId, STD};
@@ -8,20 +8,6 @@ use crate::diagnostic::{Diagnostic, codes};
 use crate::syntax::ast::{self, Function, ItemKind, Size, Span, TypeKind};
 use crate::syntax::print_type;
 use crate::types::{Dim, Elem, Expr, ExprKind, FnId, Function as Instance, ModelId, Ty};
-
-/// What a function instance is made for.
-pub(super) type Key = (ItemId, Vec<SizeVal>, Vec<Ty>);
-
-/// A function or model whose body is being checked.
-#[derive(Clone, Debug)]
-pub(super) struct Frame {
-    /// Which.
-    pub item: ItemId,
-    /// Where it is called.
-    pub call: Span,
-    /// Its name and sizes: `trimmed_mean[low = 1, high = 0, n = 3]`.
-    pub text: String,
-}
 
 impl Checker<'_> {
     /// `f(a, b)`.

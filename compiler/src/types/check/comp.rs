@@ -1,6 +1,6 @@
 //! Comprehensions and conditions.
 
-use super::Checker;
+use super::checker::Checker;
 use super::expr::secrecy_word;
 use super::index::{count_entries, decided};
 use super::value::{Env, IntVal, Loop, R, Reported, Val, typed};

@@ -1,6 +1,6 @@
 //! Expressions: names, fields, lists, and what becomes a value of the run.
 
-use super::Checker;
+use super::checker::Checker;
 use super::value::{
     Env, IntVal, R, Reported, Val, cond_expr, constant, index_expr, join_elem, join_secrecy, typed,
 };
@@ -12,7 +12,7 @@ use crate::types::{Dim, Elem, Expr, ExprKind, SetId, Ty};
 impl Checker<'_> {
     /// What an expression is.
     pub(super) fn expr(&mut self, env: &mut Env, e: &ast::Expr) -> R<Val> {
-        if self.depth >= super::MAX_DEPTH {
+        if self.depth >= super::checker::MAX_DEPTH {
             return Err(self.too_deep(e.span));
         }
         self.depth += 1;

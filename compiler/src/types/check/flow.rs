@@ -1,13 +1,13 @@
 //! Models: layers applied to an input, with every shape known.
 
-use super::Checker;
-use super::call::Frame;
+use super::checker::{Checker, Frame};
 use super::layers::{Builder, Layer, MAX_LAYERS, SpecKind, is_layer};
 use super::unify::element;
 use super::value::{Env, R, Reported, SizeArg, SizeVal, shape_text};
 use super::world::ItemId;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::syntax::ast::{self, BinaryOp, Block, ItemKind, Span, TypeKind};
+use crate::types::layer::{self, Misfit};
 use crate::types::model::{Model, Step, StepId, StepKind};
 use crate::types::{Elem, ModelId};
 
@@ -266,105 +266,41 @@ impl Checker<'_> {
         if b.applications > MAX_LAYERS {
             return Err(self.too_many_layers(at));
         }
-        let shape = b.steps[x].shape.clone();
-        let wrong = |this: &mut Self, b: &Builder, wanted: String, why: String| {
-            let from = &b.steps[x];
-            let name = if layer.name.is_empty() { this.text(at) } else { layer.name.clone() };
-            let mut error = Diagnostic::error(
-                codes::SHAPE,
-                format!(
-                    "layer `{name}` takes {wanted}, and gets shape {}",
-                    shape_text(&from.shape)
-                ),
-                at,
-                why,
-            )
-            .label(from.span, format!("this gives shape {}", shape_text(&from.shape)));
-            if layer.span.range() != at.range() {
-                error = error.label(layer.span, "the layer is declared here");
-            }
-            let flat = matches!(layer.kind, SpecKind::Linear { .. }) && from.shape.len() > 1;
-            this.fail(if flat { error.hint("write `|> flatten` before it") } else { error })
+        let builtin = match &layer.kind {
+            SpecKind::Builtin(builtin) => builtin,
+            SpecKind::Block(id, sizes) => return self.through_block(b, layer, *id, sizes, x, at),
         };
-        let image = |this: &mut Self, b: &Builder| match b.steps[x].shape.as_slice() {
-            [c, h, w] => Ok((*c, *h, *w)),
-            _ => Err(wrong(
-                this,
-                b,
-                "an image [channels, height, width]".into(),
-                "not an image".into(),
-            )),
+        let shape = match builtin.output(&b.steps[x].shape) {
+            Ok(shape) => shape,
+            Err(misfit) => return Err(self.misfit_layer(b, layer, builtin, x, at, misfit)),
         };
-        let (kind, shape) = match layer.kind {
-            SpecKind::Conv2d { cin, cout, kernel, stride, pad, bias } => {
-                let (c, h, w) = image(self, b)?;
-                if c != cin {
-                    let why = format!("wants {cin} channels, gets {c}");
-                    return Err(wrong(self, b, format!("shape [{cin}, h, w]"), why));
-                }
-                let (Some(h), Some(w)) =
-                    (out(h + 2 * pad, kernel, stride), out(w + 2 * pad, kernel, stride))
-                else {
-                    let wanted = format!("an image of at least {kernel} x {kernel}");
-                    return Err(wrong(
-                        self,
-                        b,
-                        wanted,
-                        "the kernel is larger than the image".into(),
-                    ));
-                };
-                let weight = layer.params[0];
-                let bias = bias.then(|| layer.params[1]);
-                (StepKind::Conv2d { x, weight, bias, stride, pad }, vec![cout, h, w])
-            }
-            SpecKind::Linear { inputs, outputs, bias } => {
-                if shape != [inputs] {
-                    let why = match shape.as_slice() {
-                        [found] => format!("wants {inputs} numbers, gets {found}"),
-                        _ => format!("wants a vector of {inputs} numbers"),
-                    };
-                    return Err(wrong(self, b, format!("shape [{inputs}]"), why));
-                }
-                let bias = bias.then(|| layer.params[1]);
-                (StepKind::Linear { x, weight: layer.params[0], bias }, vec![outputs])
-            }
-            SpecKind::BatchNorm { channels, eps } => {
-                if shape.first() != Some(&channels) {
-                    let why = format!("wants {channels} channels");
-                    return Err(wrong(self, b, format!("{channels} channels"), why));
-                }
-                let [weight, bias, mean, var] = [0, 1, 2, 3].map(|i| layer.params[i]);
-                (StepKind::BatchNorm { x, weight, bias, mean, var, eps }, shape)
-            }
-            SpecKind::Relu => (StepKind::Relu(x), shape),
-            SpecKind::AvgPool { k, stride } | SpecKind::MaxPool { k, stride } => {
-                let (c, h, w) = image(self, b)?;
-                let (Some(h), Some(w)) = (out(h, k, stride), out(w, k, stride)) else {
-                    let wanted = format!("an image of at least {k} x {k}");
-                    return Err(wrong(
-                        self,
-                        b,
-                        wanted,
-                        "the window is larger than the image".into(),
-                    ));
-                };
-                let kind = match layer.kind {
-                    SpecKind::AvgPool { .. } => StepKind::AvgPool { x, k, stride },
-                    _ => StepKind::MaxPool { x, k, stride },
-                };
-                (kind, vec![c, h, w])
-            }
-            SpecKind::GlobalAvgPool => {
-                let (c, ..) = image(self, b)?;
-                (StepKind::GlobalAvgPool(x), vec![c])
-            }
-            SpecKind::Flatten => (StepKind::Flatten(x), vec![shape.iter().product()]),
-            SpecKind::Identity => return Ok(x),
-            SpecKind::Block(id, ref sizes) => {
-                return self.through_block(b, layer, id, sizes, x, at);
-            }
-        };
-        Ok(push(b, kind, shape, &layer.name, at))
+        Ok(match builtin.step(x, &layer.params) {
+            Some(kind) => push(b, kind, shape, &layer.name, at),
+            None => x,
+        })
+    }
+
+    /// Reports that a layer does not take a value.
+    fn misfit_layer(
+        &mut self,
+        b: &Builder,
+        layer: &Layer,
+        builtin: &layer::Layer,
+        x: StepId,
+        at: Span,
+        misfit: Misfit,
+    ) -> Reported {
+        let from = &b.steps[x];
+        let name = if layer.name.is_empty() { self.text(at) } else { layer.name.clone() };
+        let shape = shape_text(&from.shape);
+        let title = format!("layer `{name}` takes {}, and gets shape {shape}", misfit.wanted);
+        let mut error = Diagnostic::error(codes::SHAPE, title, at, misfit.why)
+            .label(from.span, format!("this gives shape {shape}"));
+        if layer.span.range() != at.range() {
+            error = error.label(layer.span, "the layer is declared here");
+        }
+        let flat = matches!(builtin, layer::Layer::Linear { .. }) && from.shape.len() > 1;
+        self.fail(if flat { error.hint("write `|> flatten` before it") } else { error })
     }
 
     fn through_block(
@@ -394,11 +330,6 @@ impl Checker<'_> {
         self.stack.pop();
         result
     }
-}
-
-/// Output size of a window that slides.
-fn out(size: u64, window: u64, stride: u64) -> Option<u64> {
-    Some(size.checked_sub(window)? / stride + 1)
 }
 
 fn push(b: &mut Builder, kind: StepKind, shape: Vec<u64>, name: &str, span: Span) -> StepId {

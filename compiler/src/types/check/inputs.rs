@@ -1,6 +1,6 @@
 //! Inputs: who gives them, their type and range.
 
-use super::Checker;
+use super::checker::Checker;
 use super::unify::element;
 use super::value::{Env, R, Reported, Val, typed};
 use crate::diagnostic::{Diagnostic, codes};

@@ -1,30 +1,13 @@
 //! Typing of intrinsics. Their `extern fn` declarations in `std` document them; what the language's
 //! types cannot say (`sum` of anything, `relu` of any shape) is said here.
 
-use super::Checker;
+use super::checker::Checker;
 use super::index::count_entries;
-use super::value::{Env, Loop, R, Val, constant, join_elem, join_secrecy, typed};
+use super::value::{Env, Loop, R, Reported, Val, constant, join_elem, join_secrecy, typed};
 use super::world::{ItemId, STD};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::syntax::ast::{Function, Span};
-use crate::types::{Dim, Domain, Elem, Expr, ExprKind, Gen, Intrinsic, Ty};
-
-/// Every intrinsic by its name.
-pub(super) const NAMES: &[(&str, Intrinsic)] = &[
-    ("sum", Intrinsic::Sum),
-    ("dot", Intrinsic::Dot),
-    ("max", Intrinsic::Max),
-    ("min", Intrinsic::Min),
-    ("argmax", Intrinsic::ArgMax),
-    ("sort", Intrinsic::Sort),
-    ("select", Intrinsic::Select),
-    ("relu", Intrinsic::Relu),
-    ("exp", Intrinsic::Exp),
-    ("recip", Intrinsic::Recip),
-    ("sqrt", Intrinsic::Sqrt),
-    ("log", Intrinsic::Log),
-    ("abs", Intrinsic::Abs),
-];
+use crate::types::{Dim, Domain, Elem, Elementwise, Expr, ExprKind, Gen, Intrinsic, Ty};
 
 impl Checker<'_> {
     pub(super) fn intrinsic(
@@ -38,8 +21,8 @@ impl Checker<'_> {
     ) -> R<Val> {
         use Intrinsic::*;
         let name = f.name.name.as_str();
-        let known = NAMES.iter().find(|(n, _)| *n == name && self.world.items[id.0].module == STD);
-        let Some(&(_, which)) = known else {
+        let known = Intrinsic::named(name).filter(|_| self.world.items[id.0].module == STD);
+        let Some(which) = known else {
             return Err(self.fail(
                 Diagnostic::error(
                     codes::KIND,
@@ -71,9 +54,13 @@ impl Checker<'_> {
                 };
                 Ok(Val::Expr(typed(ExprKind::Intrinsic(which, vec![x]), ty, span)))
             }
-            (_, Ok([x])) => self.entrywise(which, name, x, span),
+            (Elementwise(f), Ok([x])) => self.elementwise(f, x, span),
             (Dot, Err(args)) => self.dot(name, args, span).map(Val::Expr),
-            (_, Err(args)) => self.select(name, args, span).map(Val::Expr),
+            (Select, Err(args)) => self.select(name, args, span).map(Val::Expr),
+            // `std` declares them with the numbers of parameters above.
+            (Dot | Select, Ok(_)) | (Sum | Max | Min | ArgMax | Sort | Elementwise(_), Err(_)) => {
+                Err(Reported)
+            }
         }
     }
 
@@ -167,19 +154,13 @@ impl Checker<'_> {
         }))
     }
 
-    fn entrywise(&mut self, which: Intrinsic, name: &str, x: Expr, span: Span) -> R<Val> {
-        use Intrinsic::*;
+    /// A function of each entry; its value if the argument is known at compile time.
+    fn elementwise(&mut self, f: Elementwise, x: Expr, span: Span) -> R<Val> {
+        let rule = f.rule();
+        let name = rule.name;
         if let ExprKind::Const(c) = x.kind {
-            let (value, allowed) = match which {
-                Relu => (c.max(0.0), true),
-                Abs => (c.abs(), true),
-                Exp => (c.exp(), true),
-                Recip => (1.0 / c, c > 0.0),
-                Sqrt => (c.sqrt(), c >= 0.0),
-                Log => (c.ln(), c > 0.0),
-                Sum | Dot | Max | Min | ArgMax | Sort | Select => (c, true),
-            };
-            if !allowed || !value.is_finite() {
+            let value = (rule.value)(c);
+            if !(rule.defined)(c) || !value.is_finite() {
                 return Err(self.fail(Diagnostic::error(
                     codes::CONST_EVAL,
                     format!("`{name}` of {c} is no real number"),
@@ -187,19 +168,15 @@ impl Checker<'_> {
                     format!("is {c} here"),
                 )));
             }
-            let integral = matches!(which, Relu | Abs) && x.ty.elem != Elem::Fix;
-            return Ok(if integral {
+            return Ok(if rule.integral && x.ty.elem != Elem::Fix {
                 Val::Expr(constant(value, Elem::Int, span))
             } else {
                 Val::Real(value)
             });
         }
-        let elem = match which {
-            Relu | Abs => join_elem(x.ty.elem, Elem::Int),
-            _ => Elem::Fix,
-        };
+        let elem = if rule.integral { join_elem(x.ty.elem, Elem::Int) } else { Elem::Fix };
         let ty = Ty { elem, ..x.ty.clone() };
-        Ok(Val::Expr(typed(ExprKind::Intrinsic(which, vec![x]), ty, span)))
+        Ok(Val::Expr(typed(ExprKind::Intrinsic(Intrinsic::Elementwise(f), vec![x]), ty, span)))
     }
 
     fn dot(&mut self, name: &str, args: Vec<Expr>, span: Span) -> R<Expr> {

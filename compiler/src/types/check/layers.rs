@@ -1,29 +1,16 @@
 //! Layers: what a `block` declares, before it meets an input.
 
-use super::Checker;
-use super::call::Frame;
+use super::checker::{Checker, Frame};
 use super::value::{Env, R, Reported, SizeArg, SizeVal, Val, count};
 use super::world::ItemId;
 use crate::diagnostic::{Diagnostic, codes, near::did_you_mean};
 use crate::syntax::ast::{self, Arg, Block, ItemKind, Span};
+use crate::types::layer::{self, DefaultSize, LAYERS, Rule, Size};
 use crate::types::model::{Param, ParamId, Step};
 
-/// Names of the layers that the compiler knows.
-pub(super) const NAMES: &[&str] = &[
-    "conv2d",
-    "linear",
-    "batch_norm",
-    "relu",
-    "avg_pool",
-    "max_pool",
-    "global_avg_pool",
-    "flatten",
-    "identity",
-];
-
-/// Whether a name is one of [`NAMES`].
+/// Whether a name is that of a layer of the compiler.
 pub(super) fn is_layer(name: &str) -> bool {
-    NAMES.contains(&name)
+    Rule::named(name).is_some()
 }
 
 /// A layer with its sizes, not yet part of a model.
@@ -38,39 +25,8 @@ pub(super) struct LayerSpec {
 /// Kinds of layers.
 #[derive(Clone, Debug)]
 pub(super) enum SpecKind {
-    /// Input and output channels, kernel, stride, padding, whether it has a bias.
-    Conv2d {
-        cin: u64,
-        cout: u64,
-        kernel: u64,
-        stride: u64,
-        pad: u64,
-        bias: bool,
-    },
-    /// Inputs and outputs.
-    Linear {
-        inputs: u64,
-        outputs: u64,
-        bias: bool,
-    },
-    /// Channels.
-    BatchNorm {
-        channels: u64,
-        eps: f64,
-    },
-    Relu,
-    /// Window and distance.
-    AvgPool {
-        k: u64,
-        stride: u64,
-    },
-    MaxPool {
-        k: u64,
-        stride: u64,
-    },
-    GlobalAvgPool,
-    Flatten,
-    Identity,
+    /// A layer of the compiler.
+    Builtin(layer::Layer),
     /// A block of the source.
     Block(ItemId, Vec<SizeVal>),
 }
@@ -134,15 +90,13 @@ pub(super) fn dotted(prefix: &str, name: &str) -> String {
 impl Checker<'_> {
     /// A layer expression: `conv2d[1, 6, kernel = 5]`, `ConvBn[..]`, or a compile-time `if`.
     pub(super) fn layer_spec(&mut self, env: &mut Env, e: &ast::Expr) -> R<LayerSpec> {
+        if let Some(rule) = builtin_rule(env, e) {
+            return self.builtin(env, rule, &[], e.span);
+        }
         match &e.kind {
-            ast::ExprKind::Name(name) if is_layer(name) && env.get(name).is_none() => {
-                self.builtin(env, name, &[], e.span)
-            }
-            ast::ExprKind::At(a, args) => match &a.kind {
-                ast::ExprKind::Name(name) if is_layer(name) && env.get(name).is_none() => {
-                    self.builtin(env, name, args, e.span)
-                }
-                _ => match self.head(env, e)? {
+            ast::ExprKind::At(a, args) => match builtin_rule(env, a) {
+                Some(rule) => self.builtin(env, rule, args, e.span),
+                None => match self.head(env, e)? {
                     Val::Sized(id, sizes) => self.block_spec(id, &sizes, e.span),
                     other => Err(self.not_a_layer(other.describe(), e.span)),
                 },
@@ -175,7 +129,7 @@ impl Checker<'_> {
     pub(super) fn not_a_layer(&mut self, what: &str, span: Span) -> Reported {
         self.fail(
             Diagnostic::error(codes::LAYER, "a layer stands here", span, format!("this is {what}"))
-                .hint(format!("layers are {}, and blocks", NAMES.join(", "))),
+                .hint(format!("layers are {}, and blocks", names().join(", "))),
         )
     }
 
@@ -210,7 +164,7 @@ impl Checker<'_> {
                         span,
                         format!("`{name}` is a function"),
                     )
-                    .hint(format!("layers are {}, and blocks", NAMES.join(", "))),
+                    .hint(format!("layers are {}, and blocks", names().join(", "))),
                 ))
             }
             _ => Err(self.not_a_layer("no layer", span)),
@@ -218,126 +172,84 @@ impl Checker<'_> {
     }
 
     /// A layer of the compiler with its sizes.
-    fn builtin(&mut self, env: &mut Env, name: &str, args: &[Arg], span: Span) -> R<LayerSpec> {
-        let names: &[&str] = match name {
-            "conv2d" => &["cin", "cout", "kernel", "stride", "pad", "bias"],
-            "linear" => &["in", "out", "bias"],
-            "batch_norm" => &["channels", "eps"],
-            "avg_pool" | "max_pool" => &["k", "stride"],
-            _ => &[],
-        };
-        let mut values: Vec<Option<f64>> = vec![None; names.len()];
+    fn builtin(&mut self, env: &mut Env, rule: &Rule, args: &[Arg], span: Span) -> R<LayerSpec> {
+        let (name, sizes) = (rule.name, rule.sizes);
+        let mut values: Vec<Option<f64>> = vec![None; sizes.len()];
         for (position, arg) in args.iter().enumerate() {
             let slot = match &arg.name {
-                Some(given) => names.iter().position(|n| *n == given.name).ok_or_else(|| {
-                    let error = Diagnostic::error(
-                        codes::ARGUMENTS,
-                        format!("`{name}` has no size `{}`", given.name),
-                        given.span,
-                        "no such size",
-                    );
-                    self.fail(match did_you_mean(&given.name, names.iter().copied()) {
-                        Some(near) => error.hint(format!("did you mean `{near} = ..`?")),
-                        None => error.hint(format!("write `{}`", usage(name))),
-                    })
-                })?,
-                None if position < names.len() => position,
+                Some(given) => {
+                    sizes.iter().position(|s| s.name == given.name).ok_or_else(|| {
+                        let error = Diagnostic::error(
+                            codes::ARGUMENTS,
+                            format!("`{name}` has no size `{}`", given.name),
+                            given.span,
+                            "no such size",
+                        );
+                        self.fail(match did_you_mean(&given.name, sizes.iter().map(|s| s.name)) {
+                            Some(near) => error.hint(format!("did you mean `{near} = ..`?")),
+                            None => error.hint(format!("write `{}`", rule.example)),
+                        })
+                    })?
+                }
+                None if position < sizes.len() => position,
                 None => {
                     return Err(self.fail(
                         Diagnostic::error(
                             codes::ARGUMENTS,
-                            format!("`{name}` has {}", count(names.len(), "size", "sizes")),
+                            format!("`{name}` has {}", count(sizes.len(), "size", "sizes")),
                             arg.value.span,
                             "one too many",
                         )
-                        .hint(format!("write `{}`", usage(name))),
+                        .hint(format!("write `{}`", rule.example)),
                     ));
                 }
             };
             if values[slot].is_some() {
                 return Err(self.fail(Diagnostic::error(
                     codes::ARGUMENTS,
-                    format!("`{}` of `{name}` is given twice", names[slot]),
+                    format!("`{}` of `{name}` is given twice", sizes[slot].name),
                     arg.value.span,
                     "given again",
                 )));
             }
-            values[slot] = Some(self.layer_size(env, name, names[slot], &arg.value)?);
+            values[slot] = Some(self.layer_size(env, name, &sizes[slot], &arg.value)?);
         }
-        let mut missing = None;
-        let mut get = |name: &'static str, default: Option<f64>| {
-            let slot = names.iter().position(|n| *n == name);
-            slot.and_then(|i| values[i]).or(default).unwrap_or_else(|| {
-                missing.get_or_insert(name);
-                1.0
-            })
-        };
-        let kind = match name {
-            "conv2d" => SpecKind::Conv2d {
-                cin: get("cin", None) as u64,
-                cout: get("cout", None) as u64,
-                kernel: get("kernel", None) as u64,
-                stride: get("stride", Some(1.0)) as u64,
-                pad: get("pad", Some(0.0)) as u64,
-                bias: get("bias", Some(1.0)) != 0.0,
-            },
-            "linear" => SpecKind::Linear {
-                inputs: get("in", None) as u64,
-                outputs: get("out", None) as u64,
-                bias: get("bias", Some(1.0)) != 0.0,
-            },
-            "batch_norm" => SpecKind::BatchNorm {
-                channels: get("channels", None) as u64,
-                eps: get("eps", Some(1e-5)),
-            },
-            "avg_pool" | "max_pool" => {
-                let k = get("k", None);
-                let stride = get("stride", Some(k)) as u64;
-                if name == "avg_pool" {
-                    SpecKind::AvgPool { k: k as u64, stride }
-                } else {
-                    SpecKind::MaxPool { k: k as u64, stride }
+        let mut all: Vec<f64> = Vec::with_capacity(sizes.len());
+        for (size, value) in sizes.iter().zip(values) {
+            all.push(match (value, size.default) {
+                (Some(value), _) | (None, DefaultSize::Value(value)) => value,
+                (None, DefaultSize::First) => all[0],
+                (None, DefaultSize::None) => {
+                    return Err(self.fail(
+                        Diagnostic::error(
+                            codes::ARGUMENTS,
+                            format!("`{name}` needs a size `{}`", size.name),
+                            span,
+                            "missing",
+                        )
+                        .hint(format!("write `{}`", rule.example)),
+                    ));
                 }
-            }
-            "relu" => SpecKind::Relu,
-            "global_avg_pool" => SpecKind::GlobalAvgPool,
-            "flatten" => SpecKind::Flatten,
-            _ => SpecKind::Identity,
-        };
-        match missing {
-            None => Ok(LayerSpec { kind, span }),
-            Some(size) => Err(self.fail(
-                Diagnostic::error(
-                    codes::ARGUMENTS,
-                    format!("`{name}` needs a size `{size}`"),
-                    span,
-                    "missing",
-                )
-                .hint(format!("write `{}`", usage(name))),
-            )),
+            });
         }
+        Ok(LayerSpec { kind: SpecKind::Builtin((rule.with)(&all)), span })
     }
 
     /// One size of a layer, in its allowed range.
-    fn layer_size(&mut self, env: &mut Env, layer: &str, name: &str, e: &ast::Expr) -> R<f64> {
-        if name == "eps" {
+    fn layer_size(&mut self, env: &mut Env, layer: &str, size: &Size, e: &ast::Expr) -> R<f64> {
+        let name = size.name;
+        let Some((allowed, text)) = size.allowed.integers() else {
             return match self.expr(env, e)? {
                 Val::Real(x) if x > 0.0 => Ok(x),
                 _ => Err(self.fail(Diagnostic::error(
                     codes::LAYER,
-                    "`eps` is a small positive number",
+                    format!("`{name}` is a small positive number"),
                     e.span,
                     "not one",
                 ))),
             };
-        }
-        let n = self.whole(env, e)?;
-        let (allowed, text) = match name {
-            "bias" => (0..=1, "0 or 1"),
-            "pad" => (0..=1 << 16, "from 0"),
-            "kernel" | "stride" | "k" => (1..=1 << 16, "at least 1"),
-            _ => (1..=1 << 32, "at least 1"),
         };
+        let n = self.whole(env, e)?;
         if allowed.contains(&n) {
             return Ok(n as f64);
         }
@@ -349,8 +261,7 @@ impl Checker<'_> {
         )))
     }
 
-    /// Makes a layer part of a model: allocates its parameters, named as PyTorch names them, in the
-    /// order weight, bias, running_mean, running_var.
+    /// Makes a layer part of a model: allocates its parameters.
     pub(super) fn place(&mut self, b: &mut Builder, spec: LayerSpec, name: &str) -> R<Layer> {
         b.layers += 1;
         if b.layers > MAX_LAYERS {
@@ -363,27 +274,12 @@ impl Checker<'_> {
             params: Vec::new(),
             inner: Vec::new(),
         };
-        let wanted: Vec<(&str, Vec<u64>)> = match spec.kind {
-            SpecKind::Conv2d { cin, cout, kernel, bias, .. } => {
-                let mut all = vec![("weight", vec![cout, cin, kernel, kernel])];
-                all.extend(bias.then(|| ("bias", vec![cout])));
-                all
-            }
-            SpecKind::Linear { inputs, outputs, bias } => {
-                let mut all = vec![("weight", vec![outputs, inputs])];
-                all.extend(bias.then(|| ("bias", vec![outputs])));
-                all
-            }
-            SpecKind::BatchNorm { channels, .. } => {
-                ["weight", "bias", "running_mean", "running_var"]
-                    .map(|n| (n, vec![channels]))
-                    .into()
-            }
+        let wanted = match spec.kind {
+            SpecKind::Builtin(builtin) => builtin.params(),
             SpecKind::Block(id, sizes) => {
                 self.place_block(b, &mut layer, id, &sizes)?;
                 Vec::new()
             }
-            _ => Vec::new(),
         };
         for (param, shape) in wanted {
             match b.param(name, param, shape) {
@@ -447,17 +343,13 @@ impl Checker<'_> {
     }
 }
 
-/// How a layer is written.
-fn usage(name: &str) -> &'static str {
-    match name {
-        "conv2d" => "conv2d[cin, cout, kernel = 3, stride = 1, pad = 0, bias = 1]",
-        "linear" => "linear[in, out, bias = 1]",
-        "batch_norm" => "batch_norm[channels, eps = 0.00001]",
-        "avg_pool" => "avg_pool[2]",
-        "max_pool" => "max_pool[2]",
-        "relu" => "relu",
-        "global_avg_pool" => "global_avg_pool",
-        "flatten" => "flatten",
-        _ => "identity",
-    }
+/// The layer of the compiler that a name stands for, unless the name is defined in the block.
+fn builtin_rule(env: &Env, e: &ast::Expr) -> Option<&'static Rule> {
+    let ast::ExprKind::Name(name) = &e.kind else { return None };
+    Rule::named(name).filter(|_| env.get(name).is_none())
+}
+
+/// Names of the layers of the compiler, for messages.
+fn names() -> Vec<&'static str> {
+    LAYERS.iter().map(|rule| rule.name).collect()
 }

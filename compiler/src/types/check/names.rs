@@ -3,13 +3,14 @@
 //! Checking proper sees only what the predicate calls with the sizes at hand; this pass makes sure
 //! that a misspelt name anywhere is reported on every run.
 
-use super::layers;
+use super::layers::is_layer;
 use super::world::{ItemId, World, item_kind};
 use crate::diagnostic::{Diagnostic, codes, near::did_you_mean};
 use crate::syntax::ast::{
-    Arg, BinaryOp, Dim, Expr, ExprKind, Gen, Ident, Item, ItemKind, Let, Param, Size, Span, Stmt,
+    BinaryOp, Dim, Expr, ExprKind, Gen, Ident, Item, ItemKind, Let, Param, Size, Span, Stmt,
     StmtKind, Type, TypeKind,
 };
+use crate::types::layer::LAYERS;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Reports every name problem of a module's own items.
@@ -225,7 +226,7 @@ impl Names<'_, '_> {
     }
 
     fn name(&mut self, name: &str, span: Span) {
-        if self.is_local(name) || (self.block && layers::is_layer(name)) {
+        if self.is_local(name) || (self.block && is_layer(name)) {
             return;
         }
         match self.world.modules[self.module].names.get(name) {
@@ -254,14 +255,14 @@ impl Names<'_, '_> {
             format!("it is in the library: write `use std::{{{name}}};`")
         } else if self.world.models.contains_key(name) {
             format!("it is a library model: write `use models::{{{name}}};`")
-        } else if layers::is_layer(name) {
+        } else if is_layer(name) {
             "it is a layer, and layers stand in a `block` or `model`".to_owned()
         } else if matches!(name, "failure" | "error") {
             "it belongs at the left of `require failure <= ..;` or `require error(x) <= ..;`"
                 .to_owned()
         } else {
             let locals = self.scope.iter().rev().map(|(n, _)| n.as_str());
-            let layers = layers::NAMES.iter().copied().filter(|_| self.block);
+            let layers = LAYERS.iter().map(|rule| rule.name).filter(|_| self.block);
             let visible = locals.chain(own.keys().map(String::as_str)).chain(layers);
             match (did_you_mean(name, visible), did_you_mean(name, std.keys().map(String::as_str)))
             {
@@ -289,24 +290,9 @@ impl Names<'_, '_> {
                 Ok(id) => self.used.push((id, e.span)),
                 Err(error) => self.diags.push(error),
             },
-            ExprKind::Int(_) | ExprKind::Real(_) | ExprKind::Error => {}
-            ExprKind::List(all) => all.iter().for_each(|e| self.expr(e)),
             ExprKind::Comp(body, gens) => self.comp(None, body, gens),
             ExprKind::CallGen(f, body, gens) => self.comp(Some(f), body, gens),
-            ExprKind::If(c, a, b) => [c, a, b].into_iter().for_each(|e| self.expr(e)),
-            ExprKind::Call(f, args) => {
-                self.expr(f);
-                args.iter().for_each(|e| self.expr(e));
-            }
-            ExprKind::At(a, args) => {
-                self.expr(a);
-                args.iter().for_each(|Arg { value, .. }| self.expr(value));
-            }
-            ExprKind::Field(a, _) | ExprKind::Unary(_, a) => self.expr(a),
-            ExprKind::Binary(_, a, b) => {
-                self.expr(a);
-                self.expr(b);
-            }
+            _ => e.children().into_iter().for_each(|e| self.expr(e)),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Operators: on numbers known at compile time, and the typing of the others.
 
-use super::Checker;
+use super::checker::Checker;
 use super::index::{ArithError, combine, compare, divisor_may_vanish};
 use super::value::{Env, IntVal, R, Reported, Val, constant, join_elem, join_secrecy, typed};
 use crate::diagnostic::{Diagnostic, codes};

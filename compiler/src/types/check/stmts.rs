@@ -1,6 +1,6 @@
 //! Statements of a predicate.
 
-use super::Checker;
+use super::checker::Checker;
 use super::expr::secrecy_word;
 use super::ops::comparison;
 use super::value::{Env, IntVal, R, Reported, SampleVal, Val, count};

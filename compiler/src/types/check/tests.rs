@@ -1,7 +1,7 @@
 //! What checking makes of the library and of small programs.
 
 use super::world::{STD, World};
-use super::{Checked, Options, check, intrinsics, names};
+use super::{Checked, Options, check, names};
 use crate::diagnostic::render;
 use crate::syntax::{LoadError, Sources, embedded};
 use crate::types::{ExprKind, Intrinsic, Program, Stmt};
@@ -52,8 +52,8 @@ fn the_library_has_no_unknown_names_and_every_intrinsic_is_declared() {
         names::resolve(&world, module, &mut diags);
     }
     assert!(diags.is_empty(), "{}", render::render(&diags, &sources, false));
-    for (name, _) in intrinsics::NAMES {
-        let item = world.modules[STD].names.get(*name).map(|id| world.item(*id));
+    for (name, _) in Intrinsic::all() {
+        let item = world.modules[STD].names.get(name).map(|id| world.item(*id));
         assert!(item.is_some_and(|i| !i.doc.is_empty()), "{name} is not declared, or has no doc");
     }
 }

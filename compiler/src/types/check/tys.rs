@@ -1,6 +1,6 @@
 //! Written types as numbers, limits, definitions, and the text of types in messages.
 
-use super::Checker;
+use super::checker::Checker;
 use super::unify::size_value;
 use super::value::{Env, R, Reported, SizeVal, Val, shape_text, ty_text, typed};
 use crate::diagnostic::{Diagnostic, codes};

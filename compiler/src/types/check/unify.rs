@@ -1,6 +1,6 @@
 //! Arguments against parameters: sizes from brackets and from the types of arguments.
 
-use super::Checker;
+use super::checker::Checker;
 use super::value::{
     Env, IntVal, R, Reported, SizeArg, SizeVal, Val, count, elem_name, fits, shape_text,
 };

@@ -1,6 +1,6 @@
-//! Source texts and where they come from.
+//! The source texts of one compilation.
 
-use super::ast::{FileId, Span};
+use super::span::{FileId, Span};
 
 /// A loaded source file.
 #[derive(Clone, Debug)]
@@ -74,12 +74,12 @@ impl Sources {
 }
 
 /// Byte offsets of line starts; the first is 0.
-pub(super) fn line_starts(text: &str) -> Vec<usize> {
+pub(crate) fn line_starts(text: &str) -> Vec<usize> {
     std::iter::once(0).chain(text.match_indices('\n').map(|(i, _)| i + 1)).collect()
 }
 
 /// Index of the line that holds a byte, given [`line_starts`].
-pub(super) fn line_of(starts: &[usize], at: usize) -> usize {
+pub(crate) fn line_of(starts: &[usize], at: usize) -> usize {
     starts.partition_point(|&s| s <= at).saturating_sub(1)
 }
 
@@ -90,35 +90,6 @@ pub(crate) fn floor_boundary(text: &str, at: usize) -> usize {
         at -= 1;
     }
     at
-}
-
-/// Why a [`Loader`] gave no text.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum LoadError {
-    /// There is no such file.
-    #[error("no such file")]
-    NotFound,
-    /// There is one, but it cannot be read.
-    #[error("{0}")]
-    Unreadable(String),
-}
-
-/// How the library asks for the text of an imported file or a model file: only the binary does I/O.
-///
-/// A closure `FnMut(&str) -> Result<String, LoadError>` is a loader.
-pub trait Loader {
-    /// The text of the file at `path`, as written by the user or after `use` (`dir/name.slvr`).
-    ///
-    /// # Errors
-    ///
-    /// The file does not exist or cannot be read.
-    fn load(&mut self, path: &str) -> Result<String, LoadError>;
-}
-
-impl<F: FnMut(&str) -> Result<String, LoadError>> Loader for F {
-    fn load(&mut self, path: &str) -> Result<String, LoadError> {
-        self(path)
-    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,37 @@
+//! What is wrong with a text, as an editor shows it.
+
+use super::position::Range;
+use crate::diagnostic::Severity;
+
+/// A problem, as an editor shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Where.
+    pub range: Range,
+    /// How bad it is.
+    pub severity: Severity,
+    /// Its code: `E0007`.
+    pub code: String,
+    /// What is wrong and what to write instead, in lines.
+    pub message: String,
+    /// Other places, and what they have to do with it.
+    pub related: Vec<(Place, String)>,
+}
+
+/// A place in some file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Where that is.
+    pub file: Where,
+    /// The place in it.
+    pub range: Range,
+}
+
+/// A file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Where {
+    /// The one asked about.
+    Here,
+    /// One of the library, e.g. `std/stats.slvr`; [`crate::syntax::embedded::get`] has its text.
+    Library(&'static str),
+}

@@ -1,0 +1,59 @@
+//! What the rules of the grammar call: making nodes with their spans, and keeping the errors that the
+//! parser recovered from.
+
+use super::ast::{BinaryOp, Expr, ExprKind, FileId, Span, UnaryOp};
+use super::limits::MAX_DIAGNOSTICS;
+use super::token::Token;
+use lalrpop_util::{ErrorRecovery, ParseError};
+
+/// A parse error as the generated parser makes it.
+pub(super) type Failure<'s> = ParseError<usize, Token<'s>, TooMany>;
+
+/// The parser gave up: more errors than anyone reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooMany;
+
+/// Errors that the parser recovered from, in order.
+#[derive(Debug, Default)]
+pub struct Recovered<'s> {
+    /// The errors.
+    pub list: Vec<Failure<'s>>,
+}
+
+impl<'s> Recovered<'s> {
+    /// Notes an error. Each carries a list of words: a text of a million errors must not fill memory.
+    pub fn add(
+        &mut self,
+        error: ErrorRecovery<usize, Token<'s>, TooMany>,
+    ) -> Result<(), Failure<'s>> {
+        self.list.push(error.error);
+        if self.list.len() > MAX_DIAGNOSTICS {
+            return Err(ParseError::User { error: TooMany });
+        }
+        Ok(())
+    }
+}
+
+/// Span of a byte range.
+pub(super) fn span(file: FileId, start: usize, end: usize) -> Span {
+    // Texts are at most MAX_SOURCE long.
+    Span { file, start: start as u32, end: end as u32 }
+}
+
+/// `a op b`.
+pub(super) fn binary(op: BinaryOp, a: Expr, b: Expr) -> Expr {
+    let span = a.span.to(b.span);
+    Expr { kind: ExprKind::Binary(op, Box::new(a), Box::new(b)), span }
+}
+
+/// `op a`; the operator begins at byte `start`.
+pub(super) fn unary(op: UnaryOp, start: usize, a: Expr) -> Expr {
+    let span = Span { start: start as u32, ..a.span };
+    Expr { kind: ExprKind::Unary(op, Box::new(a)), span }
+}
+
+/// An expression with a suffix that ends at byte `end`.
+pub(super) fn suffix(a: Expr, end: usize, kind: impl FnOnce(Box<Expr>) -> ExprKind) -> Expr {
+    let span = Span { end: end as u32, ..a.span };
+    Expr { kind: kind(Box::new(a)), span }
+}

@@ -1,0 +1,233 @@
+//! Tokens, and the words that are not names.
+
+use logos::Logos;
+
+/// A token. Keywords are not names.
+#[derive(Clone, Debug, PartialEq, Logos)]
+#[logos(skip r"[ \t\r\n\f\u{feff}]+")]
+pub enum Token<'s> {
+    /// A name.
+    #[regex("[A-Za-z_][A-Za-z0-9_]*")]
+    Ident(&'s str),
+    /// An integer; 0 if it was out of range.
+    #[regex("[0-9]+", |lex| lex.slice().parse().unwrap_or(-1), priority = 6)]
+    Int(i64),
+    /// A decimal, as written.
+    #[regex(r"[0-9]+\.[0-9]+([eE][+-]?[0-9]+)?", priority = 6)]
+    #[regex(r"[0-9]+[eE][+-]?[0-9]+", priority = 6)]
+    Real(&'s str),
+    /// A string, quotes and escapes still in it.
+    #[regex(r#""([^"\\\n]|\\[^\n])*""#)]
+    Str(&'s str),
+    /// A comment; never leaves the lexer.
+    #[regex(r"//[^\n]*", allow_greedy = true)]
+    Comment(&'s str),
+    /// Text that is no token.
+    #[regex(r"[0-9]+[A-Za-z_][A-Za-z0-9_]*", priority = 4)]
+    #[regex(r#""([^"\\\n]|\\[^\n])*"#, priority = 3)]
+    Error(&'s str),
+
+    /// `use`
+    #[token("use")]
+    Use,
+    /// `const`
+    #[token("const")]
+    Const,
+    /// `fn`
+    #[token("fn")]
+    Fn,
+    /// `block`
+    #[token("block")]
+    Block,
+    /// `model`
+    #[token("model")]
+    Model,
+    /// `predicate`
+    #[token("predicate")]
+    Predicate,
+    /// `extern`
+    #[token("extern")]
+    Extern,
+    /// `parties`
+    #[token("parties")]
+    Parties,
+    /// `input`
+    #[token("input")]
+    Input,
+    /// `require`
+    #[token("require")]
+    Require,
+    /// `let`
+    #[token("let")]
+    Let,
+    /// `reveal`
+    #[token("reveal")]
+    Reveal,
+    /// `sample`
+    #[token("sample")]
+    Sample,
+    /// `of`
+    #[token("of")]
+    Of,
+    /// `public`
+    #[token("public")]
+    Public,
+    /// `secret`
+    #[token("secret")]
+    Secret,
+    /// `weights`
+    #[token("weights")]
+    Weights,
+    /// `from`
+    #[token("from")]
+    From,
+    /// `each`
+    #[token("each")]
+    Each,
+    /// `to`
+    #[token("to")]
+    To,
+    /// `as`
+    #[token("as")]
+    As,
+    /// `for`
+    #[token("for")]
+    For,
+    /// `in`
+    #[token("in")]
+    In,
+    /// `if`
+    #[token("if")]
+    If,
+    /// `else`
+    #[token("else")]
+    Else,
+
+    /// `|>`
+    #[token("|>")]
+    Pipe,
+    /// `->`
+    #[token("->")]
+    Arrow,
+    /// `::`
+    #[token("::")]
+    Path,
+    /// `..`
+    #[token("..")]
+    DotDot,
+    /// `&&`
+    #[token("&&")]
+    And,
+    /// `||`
+    #[token("||")]
+    Or,
+    /// `==`
+    #[token("==")]
+    EqEq,
+    /// `!=`
+    #[token("!=")]
+    Ne,
+    /// `<=`
+    #[token("<=")]
+    Le,
+    /// `>=`
+    #[token(">=")]
+    Ge,
+    /// `<`
+    #[token("<")]
+    Lt,
+    /// `>`
+    #[token(">")]
+    Gt,
+    /// `=`
+    #[token("=")]
+    Eq,
+    /// `+`
+    #[token("+")]
+    Plus,
+    /// `-`
+    #[token("-")]
+    Minus,
+    /// `*`
+    #[token("*")]
+    Star,
+    /// `/`
+    #[token("/")]
+    Slash,
+    /// `%`
+    #[token("%")]
+    Percent,
+    /// `^`
+    #[token("^")]
+    Caret,
+    /// `!`
+    #[token("!")]
+    Bang,
+    /// `.`
+    #[token(".")]
+    Dot,
+    /// `,`
+    #[token(",")]
+    Comma,
+    /// `:`
+    #[token(":")]
+    Colon,
+    /// `;`
+    #[token(";")]
+    Semi,
+    /// `(`
+    #[token("(")]
+    LParen,
+    /// `)`
+    #[token(")")]
+    RParen,
+    /// `[`
+    #[token("[")]
+    LBracket,
+    /// `]`
+    #[token("]")]
+    RBracket,
+    /// `{`
+    #[token("{")]
+    LBrace,
+    /// `}`
+    #[token("}")]
+    RBrace,
+}
+
+/// Words that are tokens of their own and therefore no names.
+pub const KEYWORDS: &[&str] = &[
+    "as",
+    "block",
+    "const",
+    "each",
+    "else",
+    "extern",
+    "fn",
+    "for",
+    "from",
+    "if",
+    "in",
+    "input",
+    "let",
+    "model",
+    "of",
+    "parties",
+    "predicate",
+    "public",
+    "require",
+    "reveal",
+    "sample",
+    "secret",
+    "to",
+    "use",
+    "weights",
+];
+
+/// The text of a token in messages: at most 24 characters.
+pub(super) fn shorten(text: &str) -> String {
+    match text.char_indices().nth(24) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}

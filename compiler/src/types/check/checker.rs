@@ -1,0 +1,122 @@
+//! The state of checking one program, and how an error is recorded.
+
+use super::value::{R, Reported, SizeVal, Val};
+use super::world::{ItemId, World};
+use crate::diagnostic::{Diagnostic, codes};
+use crate::source::{Sources, Span};
+use crate::types::{FnId, Function, ModelId, PartySet, Ty, Var, model::Model};
+use std::collections::HashMap;
+
+/// Most calls one inside the other.
+pub(super) const MAX_CALLS: usize = 64;
+
+/// Most expressions one inside the other, bodies of called functions included.
+pub(super) const MAX_DEPTH: usize = 1024;
+
+/// What a function instance is made for.
+pub(super) type Key = (ItemId, Vec<SizeVal>, Vec<Ty>);
+
+/// A function or model whose body is being checked.
+#[derive(Clone, Debug)]
+pub(super) struct Frame {
+    /// Which.
+    pub item: ItemId,
+    /// Where it is called.
+    pub call: Span,
+    /// Its name and sizes: `trimmed_mean[low = 1, high = 0, n = 3]`.
+    pub text: String,
+}
+
+/// Adds a diagnostic unless the same was said of the same place.
+pub(super) fn add(diags: &mut Vec<Diagnostic>, new: Diagnostic) {
+    let key = |d: &Diagnostic| {
+        d.labels.first().map(|(s, _)| (s.file, s.range())).map(|place| (d.code, place))
+    };
+    if !diags.iter().any(|d| key(d) == key(&new)) {
+        diags.push(new);
+    }
+}
+
+/// The state of checking one program.
+pub(super) struct Checker<'a> {
+    pub(super) world: &'a World,
+    pub(super) sources: &'a Sources,
+    pub(super) diags: Vec<Diagnostic>,
+    pub(super) parties: Vec<PartySet>,
+    pub(super) models: Vec<Model>,
+    pub(super) functions: Vec<Function>,
+    pub(super) vars: Vec<Var>,
+    /// Only looked up, never iterated: its order shows nowhere.
+    pub(super) instances: HashMap<Key, R<FnId>>,
+    /// As `instances`.
+    pub(super) model_instances: HashMap<(ItemId, Vec<SizeVal>), R<ModelId>>,
+    /// As `instances`.
+    pub(super) consts: HashMap<ItemId, R<Val>>,
+    pub(super) stack: Vec<Frame>,
+    /// How many expressions enclose the one at hand, through calls.
+    pub(super) depth: usize,
+}
+
+impl<'a> Checker<'a> {
+    pub(super) fn new(world: &'a World, sources: &'a Sources) -> Self {
+        Checker {
+            world,
+            sources,
+            diags: Vec::new(),
+            parties: Vec::new(),
+            models: Vec::new(),
+            functions: Vec::new(),
+            vars: Vec::new(),
+            instances: HashMap::new(),
+            model_instances: HashMap::new(),
+            consts: HashMap::new(),
+            stack: Vec::new(),
+            depth: 0,
+        }
+    }
+
+    /// Records an error. Inside an instance it also says who asked for it; where the place is in the
+    /// library, the caller's place comes first.
+    pub(super) fn fail(&mut self, mut error: Diagnostic) -> Reported {
+        let mut calls: Vec<(Span, String)> = Vec::new();
+        for frame in self.stack.iter().rev() {
+            calls.push((frame.call, format!("in `{}`", frame.text)));
+        }
+        let inside = error.labels.first().is_some_and(|(s, _)| self.in_std(*s));
+        let outside = calls.iter().position(|(s, _)| !self.in_std(*s));
+        match outside {
+            Some(i) if inside => {
+                let caller = calls.remove(i);
+                error.labels.insert(0, caller);
+                error.labels.extend(calls.into_iter().take(i));
+            }
+            _ => error.labels.extend(calls.into_iter().take(3)),
+        }
+        add(&mut self.diags, error);
+        Reported
+    }
+
+    /// Enters an instance of a function, block or model.
+    pub(super) fn enter(&mut self, frame: Frame) -> R<()> {
+        if self.stack.len() < MAX_CALLS {
+            self.stack.push(frame);
+            return Ok(());
+        }
+        Err(self.too_deep(frame.call))
+    }
+
+    /// Nobody writes such programs, and the stack ends somewhere.
+    pub(super) fn too_deep(&mut self, span: Span) -> Reported {
+        self.fail(Diagnostic::error(
+            codes::CONST_EVAL,
+            "calls nest too deeply",
+            span,
+            format!("{MAX_CALLS} calls or {MAX_DEPTH} expressions, one inside the other"),
+        ))
+    }
+
+    /// Records a warning.
+    pub(super) fn warn(&mut self, warning: Diagnostic) {
+        add(&mut self.diags, warning);
+    }
+}

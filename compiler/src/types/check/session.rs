@@ -1,0 +1,326 @@
+//! Checks a file for one choice of sizes, or for the smallest sizes that fit.
+
+use super::checker::{Checker, add};
+use super::value::{Env, no_span};
+use super::world::{ItemId, World};
+use super::{bind, names};
+use crate::diagnostic::{Code, Diagnostic, Severity, codes, near::did_you_mean};
+use crate::syntax::ast::{File, FileId, ItemKind, Predicate, Span};
+use crate::syntax::{self, Loader, Sources};
+use crate::types::Program;
+
+/// What to check and with which sizes.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// NAME=VALUE: sizes, models and run parameters, in any order.
+    pub bindings: Vec<(String, String)>,
+    /// Which predicate of the file, if it has several.
+    pub predicate: Option<String>,
+    /// Give sizes without a value the smallest ones (from 1) for which the program is right, models
+    /// the library's `DigitsNet`, and run parameters 1. Otherwise a size without a value is an error.
+    pub defaults: bool,
+}
+
+/// A program that is right.
+#[derive(Clone, Debug)]
+pub struct Checked {
+    /// The program; [`Program::sizes`] says for which sizes.
+    pub program: Program,
+    /// What is allowed and perhaps not meant.
+    pub warnings: Vec<Diagnostic>,
+    /// Some sizes had no value and were chosen.
+    pub chosen: bool,
+}
+
+/// Checks a predicate of a file.
+///
+/// `file` is an id of `sources`; files of the library and of models that bindings name are added to
+/// `sources`, so that messages can point into them. `loader` reads the latter.
+///
+/// # Errors
+///
+/// Everything wrong with the file, in order of place; warnings among it. With
+/// [`Options::defaults`], for the sizes that come nearest to a right program.
+pub fn check(
+    sources: &mut Sources,
+    file: FileId,
+    options: &Options,
+    loader: &mut dyn Loader,
+) -> Result<Checked, Vec<Diagnostic>> {
+    let session = Session::new(sources, file, options, loader)?;
+    let chosen = options.defaults && session.misses(&options.bindings);
+    if !chosen {
+        let outcome = session.run(sources, &options.bindings, true);
+        return session.finish(outcome, false);
+    }
+    let (sizes, mut outcome) = session.smallest(sources, &options.bindings);
+    let sizes: Vec<String> = sizes.iter().map(|(n, v)| format!("{n}={v}")).collect();
+    for d in &mut outcome.1 {
+        if d.severity == Severity::Error && SIZED.contains(&d.code) {
+            d.hints.push(format!("sizes were not given; this is for {}", sizes.join(" ")));
+        }
+    }
+    session.finish(outcome, true)
+}
+
+/// A parsed file with its surroundings, to be checked with one choice of sizes or several.
+struct Session {
+    world: World,
+    loaded: bind::Loaded,
+    module: usize,
+    predicate: ItemId,
+    /// Problems that do not depend on sizes.
+    diags: Vec<Diagnostic>,
+    file: FileId,
+}
+
+/// The program, unless something is wrong, and what there is to say.
+type Outcome = (Option<Program>, Vec<Diagnostic>);
+
+/// Errors that other sizes may not have.
+const SIZED: &[Code] =
+    &[codes::INDEX, codes::REQUIRE, codes::COMMITTEE, codes::CONST_EVAL, codes::SIZE];
+
+/// NAME=VALUE.
+type Bindings = Vec<(String, String)>;
+
+/// How many choices of sizes are tried before giving up.
+const MAX_TRIES: usize = 256;
+
+/// Sizes tried go from 1 to this.
+const MAX_TRIED: i64 = 9;
+
+/// Which model stands in for one without a value.
+const DEFAULT_MODEL: &str = "DigitsNet";
+
+impl Session {
+    fn new(
+        sources: &mut Sources,
+        file: FileId,
+        options: &Options,
+        loader: &mut dyn Loader,
+    ) -> Result<Session, Vec<Diagnostic>> {
+        let text = sources.text(file).to_owned();
+        let (tree, mut diags) = syntax::parse(file, &text);
+        if diags.iter().any(|d| d.severity == Severity::Error) {
+            return Err(diags);
+        }
+        let predicates = names_of_predicates(&tree);
+        let mut world = World::new(sources, &mut diags);
+        let module = world.add_file(tree, &mut diags);
+        names::resolve(&world, module, &mut diags);
+        let chosen = choose(&world, module, &predicates, options, file);
+        let predicate = match chosen {
+            Ok(id) => id,
+            Err(error) => {
+                diags.push(*error);
+                return Err(sorted(diags));
+            }
+        };
+        let item = world.item(predicate);
+        let ItemKind::Predicate(p) = &item.kind else { return Err(diags) };
+        let loaded = bind::load(&mut world, sources, &options.bindings, p, loader, &mut diags);
+        Ok(Session { world, loaded, module, predicate, diags, file })
+    }
+
+    /// Checks with these bindings; `suggest` looks for sizes to propose if some are missing.
+    fn run(&self, sources: &Sources, bindings: &[(String, String)], suggest: bool) -> Outcome {
+        let item = self.world.item(self.predicate);
+        let ItemKind::Predicate(p) = &item.kind else { return (None, Vec::new()) };
+        let mut checker = Checker::new(&self.world, sources);
+        checker.unknown_bindings(p, bindings);
+        let wrong_names = !checker.diags.is_empty();
+        let missing = missing(p, bindings);
+        let command = (suggest && !missing.is_empty() && !wrong_names)
+            .then(|| self.command(sources, p, bindings));
+        let mut env = Env::new(self.module);
+        let bound = checker.bind(&mut env, p, bindings, &self.loaded, command.as_deref());
+        if bound.is_err() && !missing.is_empty() {
+            return (None, checker.diags);
+        }
+        let body = checker.body(&mut env, p);
+        let right = checker.diags.iter().all(|d| d.severity == Severity::Warning);
+        match (bound, body) {
+            (Ok(bound), Ok((body, demands))) if right => {
+                checker.unused(&body);
+                let program = Program {
+                    name: p.name.name.clone(),
+                    sizes: bound.sizes,
+                    parties: checker.parties,
+                    models: checker.models,
+                    functions: checker.functions,
+                    vars: checker.vars,
+                    body,
+                    demands,
+                };
+                (Some(program), checker.diags)
+            }
+            _ => (None, checker.diags),
+        }
+    }
+
+    /// The command line that binds everything, with sizes that work if any are found.
+    fn command(&self, sources: &Sources, p: &Predicate, bindings: &[(String, String)]) -> String {
+        let (found, _) = self.smallest(sources, bindings);
+        let mut words = vec!["slvrc check".to_owned(), sources.name(self.file).to_owned()];
+        for size in &p.sizes {
+            let name = &size.name.name;
+            if let Some((_, value)) = found.iter().find(|(n, _)| n == name) {
+                words.push(format!("{name}={value}"));
+            }
+        }
+        for param in &p.params {
+            let name = &param.name.name;
+            match found.iter().find(|(n, _)| n == name) {
+                Some((_, value)) => words.push(format!("{name}={value}")),
+                None if param.default.is_none() => words.push(format!("{name}=1")),
+                None => {}
+            }
+        }
+        words.join(" ")
+    }
+
+    /// Completes bindings with the smallest sizes for which the program is right; with what comes
+    /// nearest if none is.
+    fn smallest(&self, sources: &Sources, bindings: &[(String, String)]) -> (Bindings, Outcome) {
+        let item = self.world.item(self.predicate);
+        let ItemKind::Predicate(p) = &item.kind else { return Default::default() };
+        let mut fixed = bindings.to_vec();
+        let mut open = Vec::new();
+        for name in missing(p, bindings) {
+            let is_size = p.sizes.iter().any(|s| !s.is_model && s.name.name == name);
+            let is_model = p.sizes.iter().any(|s| s.is_model && s.name.name == name);
+            if is_size {
+                open.push(name);
+            } else {
+                let value = if is_model { DEFAULT_MODEL } else { "1" };
+                fixed.push((name, value.to_owned()));
+            }
+        }
+        let mut best: Option<((usize, usize), Bindings, Outcome)> = None;
+        for choice in ascending(open.len()).take(MAX_TRIES) {
+            let mut all = fixed.clone();
+            all.extend(open.iter().cloned().zip(choice.iter().map(i64::to_string)));
+            let outcome = self.run(sources, &all, false);
+            let errors = || outcome.1.iter().filter(|d| d.severity == Severity::Error);
+            // What a requirement excludes is no candidate as long as there are others.
+            let excluded = errors().filter(|d| d.code == codes::REQUIRE).count();
+            let score = (excluded, errors().count());
+            if best.as_ref().is_none_or(|(least, ..)| score < *least) {
+                best = Some((score, all, outcome));
+            }
+            if score == (0, 0) {
+                break;
+            }
+        }
+        best.map(|(_, all, outcome)| (all, outcome)).unwrap_or_default()
+    }
+
+    /// Whether something has no value.
+    fn misses(&self, bindings: &[(String, String)]) -> bool {
+        let item = self.world.item(self.predicate);
+        matches!(&item.kind, ItemKind::Predicate(p) if !missing(p, bindings).is_empty())
+    }
+
+    fn finish(&self, outcome: Outcome, chosen: bool) -> Result<Checked, Vec<Diagnostic>> {
+        let (program, found) = outcome;
+        let mut diags = self.diags.clone();
+        for d in found {
+            add(&mut diags, d);
+        }
+        let diags = sorted(diags);
+        match program {
+            Some(program) if diags.iter().all(|d| d.severity == Severity::Warning) => {
+                Ok(Checked { program, warnings: diags, chosen })
+            }
+            _ => Err(diags),
+        }
+    }
+}
+
+/// Tuples of numbers from 1 to [`MAX_TRIED`], by ascending sum, then in lexical order.
+fn ascending(n: usize) -> impl Iterator<Item = Vec<i64>> {
+    fn tuples(n: usize, sum: i64) -> Vec<Vec<i64>> {
+        if n == 0 {
+            return if sum == 0 { vec![Vec::new()] } else { Vec::new() };
+        }
+        let mut out = Vec::new();
+        for first in 1..=MAX_TRIED.min(sum - (n as i64 - 1)) {
+            for mut rest in tuples(n - 1, sum - first) {
+                rest.insert(0, first);
+                out.push(rest);
+            }
+        }
+        out
+    }
+    (n as i64..=n as i64 * MAX_TRIED).flat_map(move |sum| tuples(n, sum))
+}
+
+/// Names of sizes and run parameters without value and default.
+fn missing(p: &Predicate, bindings: &[(String, String)]) -> Vec<String> {
+    let sizes = p.sizes.iter().filter(|s| s.default.is_none()).map(|s| &s.name.name);
+    let params = p.params.iter().filter(|p| p.default.is_none()).map(|p| &p.name.name);
+    sizes.chain(params).filter(|n| !bindings.iter().any(|(b, _)| b == *n)).cloned().collect()
+}
+
+fn names_of_predicates(tree: &File) -> Vec<String> {
+    tree.items
+        .iter()
+        .filter_map(|i| match &i.kind {
+            ItemKind::Predicate(p) => Some(p.name.name.clone()),
+            _ => None,
+        })
+        .collect()
+}
+
+/// The predicate asked for, or the only one.
+fn choose(
+    world: &World,
+    module: usize,
+    names: &[String],
+    options: &Options,
+    file: FileId,
+) -> Result<ItemId, Box<Diagnostic>> {
+    let all = bind::predicates(world, module);
+    let place = |id: &ItemId| match &world.items[id.0].item.kind {
+        ItemKind::Predicate(p) => p.name.span,
+        _ => no_span(file),
+    };
+    let first: Span = all.first().map_or(no_span(file), place);
+    let error =
+        |title: String, label: &str| Diagnostic::error(codes::NO_PREDICATE, title, first, label);
+    match (&options.predicate, all.as_slice()) {
+        (_, []) => Err(Box::new(
+            error("the file has no predicate".into(), "nothing to run in this file")
+                .hint("a check is a `predicate Name[sizes](parameters) { .. }`"),
+        )),
+        (None, [only]) => Ok(*only),
+        (None, _) => {
+            let mut error = error("the file has several predicates".into(), "one");
+            for id in &all[1..] {
+                error = error.label(place(id), "another");
+            }
+            Err(Box::new(
+                error
+                    .hint(format!("say which: `--predicate {}`", names.join("` or `--predicate "))),
+            ))
+        }
+        (Some(wanted), _) => match names.iter().position(|n| n == wanted) {
+            Some(i) => all.get(i).copied().ok_or_else(|| Box::new(error(String::new(), ""))),
+            None => {
+                let error = error(format!("the file has no predicate `{wanted}`"), "has this one");
+                let near = did_you_mean(wanted, names.iter().map(String::as_str));
+                Err(Box::new(match near {
+                    Some(near) => error.hint(format!("did you mean `{near}`?")),
+                    None => error.hint(format!("it has {}", names.join(", "))),
+                }))
+            }
+        },
+    }
+}
+
+/// In order of place, errors and warnings mixed.
+fn sorted(mut diags: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    diags.sort_by_key(|d| d.labels.first().map(|(s, _)| (s.file, s.start, d.code)));
+    diags
+}
