@@ -1,6 +1,6 @@
 //! A flat tensor: words or bits, without a shape.
 
-use super::word::{map_assign, map_to, zip_assign};
+use super::elementwise::{map_assign, map_to, zip_assign};
 use super::{Planes, Word, Words, bits, each_word, with_width, zip_words};
 use slvr_circuit::Dom;
 use std::fmt;

@@ -23,6 +23,7 @@
 mod bits;
 pub mod carry;
 mod data;
+mod elementwise;
 pub mod kernels;
 pub mod layout;
 pub mod lookup;

@@ -1,7 +1,7 @@
 //! Batched matrix product: which loop fits the shape, and what is spread over threads.
 
+use super::dims::{MatMulDims, SERIAL};
 use super::gemm::{Keep, Left, Matrix, Part, Right, columns, gemm};
-use super::{MatMulDims, SERIAL};
 use crate::simd::{self, Isa, Kernel, with_kernel};
 use crate::{PARALLEL, Word, Words};
 use rayon::prelude::*;
