@@ -215,7 +215,8 @@ impl Classifier {
             }
         }
         let given = errors::input_errors(graph, &compiled.guards);
-        errors::errors_with(graph, &Ranges::of(graph, &bounds).raw, &given).output(graph, 0)
+        let raw = Ranges::of(graph, &bounds).raw;
+        errors::errors(graph, &raw, &given, &compiled.stated).output(graph, 0)
     }
 }
 

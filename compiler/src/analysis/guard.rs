@@ -16,6 +16,7 @@
 //! Weights also have a norm: [`norm_limit`]. It is the largest Euclidean length that an honest
 //! client's weights have, and what the projections are made for.
 
+use super::interval::size;
 use super::projection::{Plan, plan};
 use super::ranges::Bound;
 use crate::graph::{Graph, Input};
@@ -80,7 +81,7 @@ pub fn norm_limit(input: &Input) -> Option<f64> {
 
 /// The largest absolute value in the range.
 fn largest(input: &Input) -> f64 {
-    input.range.0.abs().max(input.range.1.abs())
+    size(input.range)
 }
 
 /// How each input of a graph with scales is enforced. `long: None` switches enforcement off.

@@ -4,6 +4,7 @@
 //! absolute value in real numbers, infinite where nothing is known. Rounding is left out: who uses a
 //! bound leaves room.
 
+use super::interval::size;
 use crate::graph::{Graph, NodeId, Op, domain};
 use std::collections::HashMap;
 
@@ -28,10 +29,7 @@ impl Magnitudes {
         let mut arg = |i: usize| self.of(g, args[i]);
         let two = |x: u32| f64::from(x).exp2();
         match g.op(id) {
-            Op::Input(i) => {
-                let (lo, hi) = g.inputs[*i as usize].range;
-                lo.abs().max(hi.abs())
-            }
+            Op::Input(i) => size(g.inputs[*i as usize].range),
             Op::Const(t, ..) => t.data.iter().fold(0.0, |m, x| x.abs().max(m)),
             Op::Committee { n, .. } => *n as f64,
             Op::Add | Op::Sub => arg(0) + arg(1),
@@ -79,8 +77,8 @@ impl Magnitudes {
             | Op::Slice { .. }
             | Op::Broadcast(_)
             | Op::Gather { .. } => arg(0),
-            // Made after the passes, if at all.
-            _ => f64::INFINITY,
+            // Nobody asks: indices, and what is made once scales are known.
+            Op::ArgMax | Op::Saturate(_) => f64::INFINITY,
         }
     }
 }

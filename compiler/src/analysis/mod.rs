@@ -2,8 +2,10 @@
 //!
 //! How declared input ranges are enforced ([`guard`], [`projection`]) and how likely that is to go wrong
 //! ([`failure`]); which interval every value is in once they are ([`ranges`]), which ring holds it
-//! ([`rings`]), how far a run may be from the program in real numbers ([`errors`]). Before scales are known:
-//! how large a value can get ([`magnitudes`]) and which numbers are not negative ([`signs`]).
+//! ([`rings`]), how far a run may be from the program in real numbers ([`errors`]) if its protocols
+//! are off by no more than they state ([`stated`]). Before scales are known: how large a value can get
+//! ([`magnitudes`]) and which numbers are not negative ([`signs`]). For all of these: arithmetic of intervals
+//! ([`interval`]), and where moved entries come from ([`layout`]).
 //!
 //! May not: rewriting ([`crate::passes`]), protocols ([`crate::lower`]), words for people
 //! ([`crate::report`]).
@@ -11,8 +13,11 @@
 pub mod errors;
 pub mod failure;
 pub mod guard;
+pub mod interval;
+pub mod layout;
 pub mod magnitudes;
 pub mod projection;
 pub mod ranges;
 pub mod rings;
 pub mod signs;
+pub mod stated;

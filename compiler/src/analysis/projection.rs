@@ -40,6 +40,7 @@
 //! | 4 | 0.808 | 57 |
 //! | 5 and more | 1 | 46 |
 
+use super::interval::enlarged;
 use std::f64::consts::{FRAC_PI_2, LOG2_E, PI, SQRT_2};
 
 /// Largest number of tests, as of the circuit's instruction.
@@ -73,7 +74,7 @@ impl Plan {
 fn most_often(gamma: f64) -> f64 {
     let s = PI * gamma / (2.0 * SQRT_2);
     let integral = FRAC_PI_2.sqrt() / s - (1.0 - (-s * s / 2.0).exp()) / (s * s);
-    let smooth = PI * PI / 4.0 * integral * (1.0 + 1e-12);
+    let smooth = enlarged(PI * PI / 4.0 * integral);
     let moments = 1.0 - (1.0 - 2.0 / (gamma * gamma)).powi(2) / 3.0;
     smooth.min(moments).max(0.5)
 }

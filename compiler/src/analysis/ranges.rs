@@ -9,11 +9,15 @@
 //! The intervals hold for every input that passes the checks among the parties ([`super::guard`]),
 //! whoever gave it; and under the [`Ranges::assumed`] domains of functions.
 
+use super::interval::{
+    self, above, below, enlarged, hull, negated, outward, product, scaled, size,
+};
+use super::layout::{behind, keeps_entries};
+use super::stated::{Function, StatedErrors};
 use crate::graph::{Graph, NodeId, Op, domain};
 use crate::types::Elem;
 
-/// Smallest and largest raw value, both included.
-pub type Interval = (f64, f64);
+pub use super::interval::{Interval, signed_bits};
 
 /// What is known of a value.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -90,7 +94,7 @@ impl Ranges {
     /// Bits that hold every difference of two nodes' elements.
     pub fn difference_bits(&self, a: NodeId, b: NodeId) -> u32 {
         let (a, b) = (self.raw[a.index()], self.raw[b.index()]);
-        signed_bits((down(a.0 - b.1), up(a.1 - b.0)))
+        signed_bits(outward((a.0 - b.1, a.1 - b.0)))
     }
 }
 
@@ -103,16 +107,6 @@ fn leading(shape: &[u64]) -> u64 {
     shape.first().copied().unwrap_or(1)
 }
 
-/// A little less, where f64 rounds.
-fn down(x: f64) -> f64 {
-    if x.abs() < 9e15 { x.floor() } else { x - x.abs() * 1e-15 }
-}
-
-/// A little more.
-fn up(x: f64) -> f64 {
-    -down(-x)
-}
-
 /// With nothing known of the norm of all elements beyond that of slices.
 fn loose(range: Interval, norm: f64) -> Bound {
     Bound { range, norm, total: f64::INFINITY }
@@ -120,29 +114,13 @@ fn loose(range: Interval, norm: f64) -> Bound {
 
 /// Interval and norms bound each other.
 fn settle(b: Bound, shape: &[u64]) -> Bound {
-    let (lo, hi) = (down(b.range.0), up(b.range.1));
-    let largest = lo.abs().max(hi.abs());
+    let (lo, hi) = outward(b.range);
+    let largest = size((lo, hi));
     let known = |x: f64| if x.is_nan() { f64::INFINITY } else { x };
-    let norm = known(b.norm.min(largest * slice(shape).sqrt() * (1.0 + 1e-12)));
-    let total = known(b.total.min(norm * (leading(shape) as f64).sqrt() * (1.0 + 1e-12)));
+    let norm = known(b.norm.min(enlarged(largest * slice(shape).sqrt())));
+    let total = known(b.total.min(enlarged(norm * (leading(shape) as f64).sqrt())));
     let norm = norm.min(total);
-    Bound { range: (lo.max(down(-norm)).min(hi), hi.min(up(norm)).max(lo)), norm, total }
-}
-
-fn product((a, b): Interval, (c, d): Interval) -> Interval {
-    let all = [a * c, a * d, b * c, b * d];
-    // 0 times an unbounded number.
-    let all = all.map(|x| if x.is_nan() { 0.0 } else { x });
-    (all.iter().copied().fold(f64::MAX, f64::min), all.iter().copied().fold(f64::MIN, f64::max))
-}
-
-fn hull(a: Interval, b: Interval) -> Interval {
-    (a.0.min(b.0), a.1.max(b.1))
-}
-
-/// Largest absolute value.
-fn size((lo, hi): Interval) -> f64 {
-    lo.abs().max(hi.abs())
+    Bound { range: (lo.max(below(-norm)).min(hi), hi.min(above(norm)).max(lo)), norm, total }
 }
 
 /// How many operations back a row's norm is looked for.
@@ -193,11 +171,11 @@ impl Rule<'_> {
             Op::Add | Op::Sub => {
                 let (a, mut b) = (self.of(args[0]).range, self.of(args[1]).range);
                 if *g.op(self.id) == Op::Sub {
-                    b = (-b.1, -b.0);
+                    b = negated(b);
                 }
                 let norm = self.repeated(args[0]) + self.repeated(args[1]);
                 let total = self.unrepeated(args[0]) + self.unrepeated(args[1]);
-                Bound { range: (a.0 + b.0, a.1 + b.1), norm, total }
+                Bound { range: interval::sum(a, b), norm, total }
             }
             Op::Neg => self.times(args[0], -1.0),
             Op::Scale(c) => self.times(args[0], *c),
@@ -208,7 +186,7 @@ impl Rule<'_> {
                 let mut b = self.inner(args[0], args[1], terms, 1.0);
                 // An inner product of something with itself.
                 let one = g.shape(self.id).iter().skip(1).all(|&d| d == 1);
-                if one && self.source(args[0]) == self.source(args[1]) {
+                if one && behind(g, args[0], keeps_entries) == behind(g, args[1], keeps_entries) {
                     b.range.0 = 0.0;
                 }
                 b
@@ -225,15 +203,11 @@ impl Rule<'_> {
                 let a = self.of(args[0]);
                 let norm = if axes.contains(&0) { a.total } else { a.norm };
                 let root = terms.sqrt();
-                let range = (a.range.0 * terms, a.range.1 * terms);
+                let range = scaled(a.range, terms);
                 Bound { range, norm: norm * root, total: a.total * root }
             }
             Op::Max(_) | Op::Min(_) | Op::Sort | Op::MaxPool { .. } => only(self.of(args[0]).range),
-            Op::SortSum { lo, hi } => {
-                let terms = (hi - lo) as f64;
-                let a = self.of(args[0]).range;
-                only((a.0 * terms, a.1 * terms))
-            }
+            Op::SortSum { lo, hi } => only(scaled(self.of(args[0]).range, (hi - lo) as f64)),
             // One of the two next integers.
             Op::Trunc(by) => {
                 let (a, unit) = (self.of(args[0]), f64::from(*by).exp2());
@@ -268,9 +242,12 @@ impl Rule<'_> {
                 let a = self.of(args[0]);
                 Bound { range: (0.0, size(a.range)), ..a }
             }
-            Op::Exp | Op::ExpNonPositive | Op::Recip | Op::Sqrt | Op::Log | Op::Div => {
-                only(self.function(&args))
-            }
+            Op::Exp => only(self.function(Function::Exp, args[0])),
+            Op::ExpNonPositive => only(self.function(Function::ExpNonPositive, args[0])),
+            Op::Recip => only(self.function(Function::Recip, args[0])),
+            Op::Sqrt => only(self.function(Function::Sqrt, args[0])),
+            Op::Log => only(self.function(Function::Log, args[0])),
+            Op::Div => only(self.quotient(args[0], args[1])),
             Op::DivPow2(_) | Op::Transpose(_) | Op::Slice { .. } | Op::Reshape(_) => {
                 let a = self.of(args[0]);
                 let norm = if self.keeps_slices(args[0]) { a.norm } else { a.total };
@@ -328,10 +305,10 @@ impl Rule<'_> {
         let root = (terms as f64).sqrt();
         let one = product(a.range, b.range);
         let row = |n: NodeId| self.some(n, true, root, STEPS);
-        let most = row(x) * row(y) * (1.0 + 1e-12);
+        let most = enlarged(row(x) * row(y));
         let lo = (one.0 * terms as f64).max(-most);
         let hi = (one.1 * terms as f64).min(most);
-        loose((lo.min(hi), hi), a.norm * b.norm * reuse * (1.0 + 1e-12))
+        loose((lo.min(hi), hi), enlarged(a.norm * b.norm * reuse))
     }
 
     /// The norm of any elements of a node, of which there are this root squared; `sliced` if all are of one
@@ -388,108 +365,86 @@ impl Rule<'_> {
         }
     }
 
-    /// The node behind moves that keep all elements.
-    fn source(&self, mut id: NodeId) -> NodeId {
-        while let Op::Reshape(_) | Op::Transpose(_) = self.g.op(id) {
-            id = self.g.arg(id, 0);
-        }
-        id
-    }
-
     fn assume(&mut self, what: String) {
         self.assumed.get_or_insert(what);
     }
 
+    /// An operand's interval in real units.
+    fn reals(&self, x: NodeId) -> Interval {
+        let unit = power(self.frac(x));
+        let (lo, hi) = self.of(x).range;
+        (lo / unit, hi / unit)
+    }
+
+    /// A result between two real numbers, off by what intervals allow for.
+    fn wide(&self, lo: f64, hi: f64) -> Interval {
+        let (one, room) = (power(self.frac(self.id)), StatedErrors::ROOM);
+        let slack = |v: f64| room.units + v.abs() * one * room.relative;
+        (lo * one - slack(lo), hi * one + slack(hi))
+    }
+
     /// Elementary functions: monotone on the interval of the operand, cut at their domain; a few
-    /// units for the rounding of operand and macro.
-    fn function(&mut self, args: &[NodeId]) -> Interval {
-        let unit = |id: NodeId| f64::from(self.frac(id)).exp2();
-        let (one, x) = (unit(self.id), self.of(args[0]).range);
-        let (lo, hi) = (x.0 / unit(args[0]), x.1 / unit(args[0]));
-        // 2^-16 relative is more than any macro's relative error.
-        let wide = |lo: f64, hi: f64| -> Interval {
-            let slack = |v: f64| 8.0 + v.abs() * one * 2f64.powi(-16);
-            (lo * one - slack(lo), hi * one + slack(hi))
+    /// units for the rounding of operand and protocol.
+    fn function(&mut self, f: Function, x: NodeId) -> Interval {
+        let (lo, hi) = self.reals(x);
+        let most = match f {
+            Function::Exp | Function::ExpNonPositive => f64::INFINITY,
+            Function::Recip => power(domain::DIVISOR_TOP),
+            Function::Sqrt | Function::Log => power(domain::ROOT_TOP),
         };
-        let power = |n: u32| f64::from(n).exp2();
-        match self.g.op(self.id) {
-            Op::Exp => {
-                let (lo, hi) = wide(domain::exp(lo), domain::exp(hi));
-                (lo.max(0.0), hi)
-            }
-            Op::ExpNonPositive => {
-                let (lo, hi) = wide(domain::exp(lo.min(0.0)), 1.0);
-                (lo.max(0.0), hi)
-            }
-            Op::Recip => {
-                if hi >= power(domain::DIVISOR_TOP) {
-                    self.assume(format!("the divisor is below 2^{}", domain::DIVISOR_TOP));
+        if hi >= most {
+            self.assume(match f {
+                Function::Recip => format!("the divisor is below 2^{}", domain::DIVISOR_TOP),
+                Function::Exp | Function::ExpNonPositive | Function::Sqrt | Function::Log => {
+                    format!("the operand is below 2^{}", domain::ROOT_TOP)
                 }
-                let largest = domain::recip(lo);
-                let (lo, hi) = wide(domain::recip(hi).min(largest), largest);
-                (lo.max(0.0), hi)
-            }
-            Op::Sqrt => {
-                if hi >= power(domain::ROOT_TOP) {
-                    self.assume(format!("the operand is below 2^{}", domain::ROOT_TOP));
-                }
-                let (lo, hi) = wide(domain::sqrt(lo), domain::sqrt(hi));
-                (lo.max(0.0), hi)
-            }
-            Op::Log => {
-                if hi >= power(domain::ROOT_TOP) {
-                    self.assume(format!("the operand is below 2^{}", domain::ROOT_TOP));
-                }
-                wide(domain::log(lo), domain::log(hi))
-            }
-            Op::Div => {
-                let y = self.of(args[1]).range;
-                let y = (y.0 / unit(args[1]), y.1 / unit(args[1]));
-                if size(y) >= power(domain::DIVISOR_TOP) {
-                    self.assume(format!("the divisor is below 2^{}", domain::DIVISOR_TOP));
-                }
-                let most = power(domain::QUOTIENT_TOP);
-                // The divisor nearest to 0 that is not taken as 0.
-                let least = (-f64::from(domain::DIVISOR_LOW)).exp2();
-                let near = |s: f64| if s > 0.0 { y.0.max(least) } else { (-y.1).max(least) };
-                let sides: Vec<f64> = [1.0, -1.0]
-                    .into_iter()
-                    .filter(|s| if *s > 0.0 { y.1 >= least } else { y.0 <= -least })
-                    .flat_map(|s| [lo * s / near(s), hi * s / near(s)])
-                    .chain([0.0])
-                    .collect();
-                let (lo, hi) =
-                    sides.iter().fold((0.0f64, 0.0f64), |(a, b), &q| (a.min(q), b.max(q)));
-                if size((lo, hi)) >= most {
-                    self.assume(format!("the quotient is below 2^{}", domain::QUOTIENT_TOP));
-                }
-                wide(lo.max(-most), hi.min(most))
-            }
-            _ => (f64::NEG_INFINITY, f64::INFINITY),
+            });
         }
+        let not_negative = |(lo, hi): Interval| (lo.max(0.0), hi);
+        match f {
+            Function::Exp => not_negative(self.wide(domain::exp(lo), domain::exp(hi))),
+            Function::ExpNonPositive => not_negative(self.wide(domain::exp(lo.min(0.0)), 1.0)),
+            Function::Recip => {
+                let largest = domain::recip(lo);
+                not_negative(self.wide(domain::recip(hi).min(largest), largest))
+            }
+            Function::Sqrt => not_negative(self.wide(domain::sqrt(lo), domain::sqrt(hi))),
+            Function::Log => self.wide(domain::log(lo), domain::log(hi)),
+        }
+    }
+
+    /// Quotients of what counts as a divisor, and 0.
+    fn quotient(&mut self, x: NodeId, y: NodeId) -> Interval {
+        let ((lo, hi), y) = (self.reals(x), self.reals(y));
+        if size(y) >= power(domain::DIVISOR_TOP) {
+            self.assume(format!("the divisor is below 2^{}", domain::DIVISOR_TOP));
+        }
+        let most = power(domain::QUOTIENT_TOP);
+        // The divisor nearest to 0 that is not taken as 0.
+        let least = 1.0 / power(domain::DIVISOR_LOW);
+        let near = |s: f64| if s > 0.0 { y.0.max(least) } else { (-y.1).max(least) };
+        let sides: Vec<f64> = [1.0, -1.0]
+            .into_iter()
+            .filter(|s| if *s > 0.0 { y.1 >= least } else { y.0 <= -least })
+            .flat_map(|s| [lo * s / near(s), hi * s / near(s)])
+            .chain([0.0])
+            .collect();
+        let (lo, hi) = sides.iter().fold((0.0, 0.0), |all, &q| hull(all, (q, q)));
+        if size((lo, hi)) >= most {
+            self.assume(format!("the quotient is below 2^{}", domain::QUOTIENT_TOP));
+        }
+        self.wide(lo.max(-most), hi.min(most))
     }
 }
 
-/// Bits of a two's complement word that holds every value of an interval.
-pub fn signed_bits((lo, hi): Interval) -> u32 {
-    let fits = |w: u32| lo >= -(f64::from(w - 1).exp2()) && hi < f64::from(w - 1).exp2();
-    (1..1024).find(|&w| fits(w)).unwrap_or(1024)
+/// 2^n.
+fn power(n: u32) -> f64 {
+    f64::from(n).exp2()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn widths_are_tight() {
-        assert_eq!(signed_bits((0.0, 0.0)), 1);
-        assert_eq!(signed_bits((-1.0, 0.0)), 1);
-        assert_eq!(signed_bits((0.0, 1.0)), 2);
-        assert_eq!(signed_bits((-8.0, 7.0)), 4);
-        assert_eq!(signed_bits((-8.0, 8.0)), 5);
-        assert_eq!(signed_bits((-1e15, 1e15)), 51);
-        assert_eq!(signed_bits((0.0, 2f64.powi(200))), 202);
-    }
 
     /// Parts of a long vector, cut out of it along its only axis, are no longer than it is; and a sum with a
     /// short public vector no longer than the two.

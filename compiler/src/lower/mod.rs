@@ -27,6 +27,7 @@ mod few;
 mod inputs;
 pub mod selection;
 mod split;
+pub mod stated;
 mod symmetric;
 #[cfg(test)]
 mod trial;

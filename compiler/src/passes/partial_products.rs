@@ -7,6 +7,7 @@
 //! few beside the operands, so that more truncations cost nothing.
 
 use super::dead_code;
+use crate::analysis::interval::size;
 use crate::analysis::ranges::{Bound, Ranges};
 use crate::graph::{Graph, NodeId, Op};
 
@@ -24,7 +25,7 @@ pub fn run(graph: &Graph, inputs: &[Bound]) -> Option<Graph> {
     if parts.iter().all(Option::is_none) {
         return None;
     }
-    let split = graph.rewrite(|new, id, args| match (parts[id.index()], graph.op(id)) {
+    let summed = graph.rewrite(|new, id, args| match (parts[id.index()], graph.op(id)) {
         (Some(most), Op::Trunc(by)) => {
             let product = new.op(args[0]).clone();
             let factors = new.args(args[0]);
@@ -54,10 +55,10 @@ pub fn run(graph: &Graph, inputs: &[Bound]) -> Option<Graph> {
         }
         _ => new.keep(graph, id, args),
     });
-    Some(dead_code(&split))
+    Some(dead_code(&summed))
 }
 
-/// How many terms each part of a truncated inner product has, if it is to be split.
+/// How many terms each part of a truncated inner product has, if it is to be made of parts.
 fn terms(graph: &Graph, ranges: &Ranges, id: NodeId) -> Option<u64> {
     let Op::Trunc(_) = graph.op(id) else { return None };
     let product = graph.arg(id, 0);
@@ -69,10 +70,7 @@ fn terms(graph: &Graph, ranges: &Ranges, id: NodeId) -> Option<u64> {
         return None;
     }
     let factors = graph.args(product);
-    let size = |n: NodeId| {
-        let (lo, hi) = ranges.raw[n.index()];
-        lo.abs().max(hi.abs())
-    };
+    let size = |n: NodeId| size(ranges.raw[n.index()]);
     let most = (f64::from(RING - 3).exp2() / (size(factors[0]) * size(factors[1]))).floor();
     let all = *graph.shape(factors[0]).get(2)?;
     // In equal parts.

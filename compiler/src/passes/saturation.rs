@@ -8,6 +8,8 @@
 
 use super::partial_products;
 use crate::analysis::guard::{self, Guard};
+use crate::analysis::interval::size;
+use crate::analysis::layout::behind;
 use crate::analysis::ranges::{Bound, Ranges};
 use crate::analysis::rings::Rings;
 use crate::diagnostic::{Diagnostic, codes};
@@ -99,10 +101,7 @@ fn cut(graph: &Graph, top: u32, inputs: &[Bound]) -> Graph {
     // Cutting one makes all behind it smaller: those that are small if all are cut are not cut.
     let all = cut_where(graph, top, &|_| true);
     let ranges = Ranges::of(&all, inputs);
-    let large = |gate: NodeId| {
-        let (lo, hi) = ranges.real(&all, gate);
-        lo.abs().max(hi.abs()) > f64::from(top).exp2()
-    };
+    let large = |gate: NodeId| size(ranges.real(&all, gate)) > f64::from(top).exp2();
     let gates: Vec<NodeId> = all.ids().filter(|&id| *all.op(id) == Op::Gate).collect();
     let cut: Vec<bool> = gates.into_iter().map(large).collect();
     let of: Vec<NodeId> = graph.ids().filter(|&id| *graph.op(id) == Op::Gate).collect();
@@ -130,11 +129,8 @@ fn cut_where(graph: &Graph, top: u32, large: &dyn Fn(NodeId) -> bool) -> Graph {
 }
 
 /// Whether a value is a reciprocal, behind moves of its elements.
-fn reciprocal(graph: &Graph, mut id: NodeId) -> bool {
-    while graph.op(id).is_layout() {
-        id = graph.arg(id, 0);
-    }
-    *graph.op(id) == Op::Recip
+fn reciprocal(graph: &Graph, id: NodeId) -> bool {
+    *graph.op(behind(graph, id, Op::is_layout)) == Op::Recip
 }
 
 fn refuse(graph: &Graph, inputs: &[Bound], ranges: &Ranges, id: NodeId, most: u32) -> Diagnostic {

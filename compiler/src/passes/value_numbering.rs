@@ -7,7 +7,8 @@
 //! Entries are numbered in *blocks* of trailing axes (a squared distance of vectors of 10^5 entries
 //! needs one number per vector): a block's number stands for all of its entries, in order.
 
-use super::fold::aligned;
+pub(super) use crate::analysis::layout::operand_blocks;
+use crate::analysis::layout::{behind, blocks, leading};
 use crate::graph::{Graph, NodeId, Op, Table};
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
@@ -52,109 +53,11 @@ pub(super) fn is_pointwise(op: &Op) -> bool {
     )
 }
 
-/// The leading axes of a shape whose trailing ones make up a block.
-pub(super) fn leading(shape: &[u64], block: u64) -> Option<usize> {
-    let mut size = 1;
-    for t in (0..=shape.len()).rev() {
-        if size == block {
-            return Some(t);
-        }
-        size *= shape.get(t.checked_sub(1)?)?;
-    }
-    None
-}
-
-/// An operand of an entry-by-entry operation with a result of shape `out` in blocks: the operand's
-/// own block, and for each block of the result which of its blocks it takes.
-pub(super) fn operand_blocks(from: &[u64], out: &[u64], block: u64) -> Option<(u64, Vec<u32>)> {
-    let t = leading(out, block)?;
-    if from.len() != out.len() {
-        return None;
-    }
-    let own: u64 = from[t..].iter().product();
-    if own != 1 && from[t..] != out[t..] {
-        return None;
-    }
-    let rows: u64 = out[..t].iter().product();
-    let pick = |r| aligned(&from[..t], &out[..t], r) as u32;
-    Some((own, (0..rows).map(pick).collect()))
-}
-
 /// For a layout operation with a table known at build: which block of its operand each block of it
 /// is.
 pub(super) fn sources(g: &Graph, id: NodeId, block: u64) -> Option<Vec<u32>> {
-    let rows = g.elements(id) / block;
-    if rows > LIMIT {
-        return None;
-    }
-    let x = g.arg(id, 0);
-    let (from, to) = (g.shape(x), g.shape(id));
-    let t = leading(to, block)?;
-    let all = |f: &dyn Fn(&[u64]) -> u64| -> Vec<u32> {
-        let mut at = vec![0; t];
-        let mut out = Vec::with_capacity(rows as usize);
-        for _ in 0..rows {
-            out.push(f(&at) as u32);
-            for (digit, &size) in at.iter_mut().zip(&to[..t]).rev() {
-                *digit += 1;
-                if *digit < size {
-                    break;
-                }
-                *digit = 0;
-            }
-        }
-        out
-    };
-    let flat = |place: &[u64]| from.iter().zip(place).fold(0, |i, (&n, &x)| i * n + x);
-    Some(match g.op(id) {
-        Op::Reshape(_) => {
-            leading(from, block)?;
-            (0..rows as u32).collect()
-        }
-        Op::Transpose(perm) => {
-            if (t..to.len()).any(|d| perm[d] != d as u64) {
-                return None;
-            }
-            all(&|at| {
-                let mut place = vec![0; t];
-                perm[..t].iter().zip(at).for_each(|(&p, &i)| place[p as usize] = i);
-                flat(&place)
-            })
-        }
-        Op::Slice { axis, start, step, .. } if (*axis as usize) < t => all(&|at| {
-            let mut place = at.to_vec();
-            place[*axis as usize] = start + step * place[*axis as usize];
-            flat(&place)
-        }),
-        Op::Broadcast(_) if from[t..] == to[t..] => all(&|at| {
-            let place: Vec<u64> =
-                at.iter().zip(from).map(|(&i, &n)| if n == 1 { 0 } else { i }).collect();
-            flat(&place)
-        }),
-        Op::Gather { axis, batch } => {
-            let Op::Const(index, ..) = g.op(g.arg(id, 1)) else { return None };
-            let (axis, batch) = (*axis as usize, *batch as usize);
-            let after: u64 = from[axis + 1..].iter().product();
-            if axis + index.shape.len() - batch > t {
-                return None;
-            }
-            let (n, each) = (from[axis], after / block);
-            let shared: u64 = from[..batch].iter().product();
-            let between: u64 = from[batch..axis].iter().product();
-            let own: u64 = index.shape[batch..].iter().product();
-            let mut out = Vec::with_capacity(rows as usize);
-            for s in 0..shared {
-                for p in s * between..(s + 1) * between {
-                    for k in s * own..(s + 1) * own {
-                        let at = (p * n + index.at(k as usize) as u64) * each;
-                        out.extend((at..at + each).map(|i| i as u32));
-                    }
-                }
-            }
-            out
-        }
-        _ => return None,
-    })
+    let few = g.elements(id) / block <= LIMIT;
+    if few { blocks(g, id, block) } else { None }
 }
 
 impl ValueNumbers {
@@ -393,10 +296,11 @@ impl ValueNumbers {
                 let whole = |a: NodeId| g.shape(a)[0] == g.shape(id)[0];
                 let single = g.shape(id)[1] == 1 && g.shape(id)[2] == 1;
                 let [x, y] = [self.distinct(g, args[0]), self.distinct(g, args[1])];
+                let base = |a: NodeId| behind(g, a, Op::is_layout);
                 if single {
                     (whole(args[0]) && x) || (whole(args[1]) && y)
                 } else {
-                    x && y && base(g, args[0]) != base(g, args[1])
+                    x && y && base(args[0]) != base(args[1])
                 }
             }
             _ => true,
@@ -410,12 +314,4 @@ fn all_differ(t: &Table) -> bool {
     let mut seen: Vec<f64> = t.data.clone();
     seen.sort_by(f64::total_cmp);
     t.data.len() == t.len() && seen.windows(2).all(|w| w[0] != w[1])
-}
-
-/// The value behind layout operations.
-fn base(g: &Graph, mut id: NodeId) -> NodeId {
-    while g.op(id).is_layout() {
-        id = g.arg(id, 0);
-    }
-    id
 }

@@ -4,8 +4,9 @@
 //! predicate; its bound is [`crate::analysis::errors`]' proven one. What is not proven is an error that says where
 //! the bound comes from; a warning, if the estimate at least is within the demand.
 
-use crate::analysis::errors::{Dominant, Errors, errors_with, input_errors};
+use crate::analysis::errors::{Dominant, Errors, errors, input_errors};
 use crate::analysis::guard::Guard;
+use crate::analysis::stated::StatedErrors;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::graph::{Graph, Op, build};
 use crate::passes;
@@ -15,16 +16,18 @@ use crate::types::{Bounded, Demand, Expr, ExprKind, Program, SetId, Stmt, VarId}
 
 /// An error for every demand on a value's error that is neither proven nor met by the estimate, a
 /// warning for one that is met by the estimate alone. `guards` says how each input is
-/// enforced, in the order of the inputs; those of the compiled predicate.
+/// enforced, in the order of the inputs, and `stated` how far its protocols may be off; those of the
+/// compiled predicate.
 pub fn check_error_demands(
     program: &Program,
     sources: &Sources,
     guards: &[Guard],
+    stated: &StatedErrors,
 ) -> Vec<Diagnostic> {
     let mut refused = Vec::new();
     for demand in &program.demands {
         let Bounded::Error(var) = demand.what else { continue };
-        match named_value(program, sources, var, guards) {
+        match named_value(program, sources, var, guards, stated) {
             Ok(Some((graph, errors))) => {
                 let (proven, _) = errors.output(&graph, 0);
                 if proven > demand.bound || proven.is_nan() {
@@ -46,6 +49,7 @@ fn named_value(
     sources: &Sources,
     var: VarId,
     guards: &[Guard],
+    stated: &StatedErrors,
 ) -> Result<Option<(Graph, Errors)>, Vec<Diagnostic>> {
     let v = &program.vars[var.0 as usize];
     let defines = |s: &Stmt| {
@@ -67,7 +71,7 @@ fn named_value(
     let optimised = passes::run(&built, |_, _| {});
     let fitted = saturation::fit(&optimised, guards, 128).map_err(|d| vec![*d])?;
     let inputs = input_errors(&fitted.graph, guards);
-    let errors = errors_with(&fitted.graph, &fitted.ranges.raw, &inputs);
+    let errors = errors(&fitted.graph, &fitted.ranges.raw, &inputs, stated);
     Ok(Some((fitted.graph, errors)))
 }
 

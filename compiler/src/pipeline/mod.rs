@@ -7,6 +7,7 @@ use crate::analysis::failure::Failure;
 use crate::analysis::guard::{self, Guard, Long};
 use crate::analysis::ranges::Ranges;
 use crate::analysis::rings::Rings;
+use crate::analysis::stated::StatedErrors;
 use crate::cost::{Cost, NetProfile};
 use crate::diagnostic::{Diagnostic, Severity, codes};
 use crate::graph::{self, Graph};
@@ -62,6 +63,8 @@ pub struct Compiled {
     pub ranges: Ranges,
     /// How each input is enforced.
     pub guards: Vec<Guard>,
+    /// What the protocols state of their errors.
+    pub stated: StatedErrors,
     /// Where gates and quotients are cut (+-2^this), if they are.
     pub top: Option<u32>,
     /// In layers.
@@ -163,7 +166,9 @@ fn back(
     let circuit = circuit(&fitted, &guards, options, 1)?;
     well_formed(&fitted, &circuit)?;
     let graph = graph.clone();
-    Ok(Compiled { graph, optimised: fitted, ranges, guards, top, circuit, warnings: Vec::new() })
+    let stated = options.protocols.stated();
+    let (optimised, warnings) = (fitted, Vec::new());
+    Ok(Compiled { graph, optimised, ranges, guards, stated, top, circuit, warnings })
 }
 
 /// Holds a circuit against the rules of its format.
@@ -263,6 +268,6 @@ fn beyond(budget: u64, least: u64, at: Span) -> Diagnostic {
 pub fn demands(program: &Program, sources: &Sources, compiled: &Compiled) -> Vec<Diagnostic> {
     let failure = Failure::of(&compiled.optimised, &compiled.guards);
     let mut refused = failure.check(program);
-    refused.extend(check_error_demands(program, sources, &compiled.guards));
+    refused.extend(check_error_demands(program, sources, &compiled.guards, &compiled.stated));
     refused
 }

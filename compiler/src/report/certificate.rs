@@ -1,12 +1,14 @@
 //! All that is known of a compiled predicate before it runs, in one place, as it is shown and written.
 //!
-//! Arithmetic over the compiled graph: ranges ([`super::ranges`]), errors ([`super::errors`]), failure
-//! ([`super::failure`]) and how inputs are enforced ([`super::guard`]). Costs and leaks are beside it
+//! Arithmetic over the compiled graph: ranges ([`crate::analysis::ranges`]), errors
+//! ([`crate::analysis::errors`]), failure ([`crate::analysis::failure`]) and how inputs are enforced
+//! ([`crate::analysis::guard`]). Costs and leaks are beside it
 //! ([`crate::cost`], [`super::leaks`]).
 
-use crate::analysis::errors::{Errors, errors_with, input_errors};
+use crate::analysis::errors::{Errors, errors, input_errors};
 use crate::analysis::failure::Failure;
 use crate::analysis::guard::{self, Guard};
+use crate::analysis::interval::{between, hull};
 use crate::graph::{Graph, NodeId, Op};
 use crate::pipeline::Compiled;
 use crate::types::Elem;
@@ -114,7 +116,7 @@ impl Certificate {
     pub fn of(c: &Compiled, places: &[u32]) -> Certificate {
         let line_of = |site: u32| places.get(site as usize).copied().unwrap_or(0);
         let g = &c.optimised;
-        let errors = errors_with(g, &c.ranges.raw, &input_errors(g, &c.guards));
+        let errors = errors(g, &c.ranges.raw, &input_errors(g, &c.guards), &c.stated);
         let failure = Failure::of(g, &c.guards);
         let log2 = failure.log2();
         Certificate {
@@ -176,9 +178,8 @@ fn reveals(c: &Compiled, errors: &Errors) -> Vec<RevealRow> {
     let row = |(i, o): (usize, &crate::graph::Output)| {
         let (lo, hi) = c.ranges.real(g, o.node);
         let factor = o.factor / o.divisor;
-        let ends = (lo * factor, hi * factor);
         let (proven, estimated) = errors.output(g, i);
-        let range = (ends.0.min(ends.1), ends.0.max(ends.1));
+        let range = between(lo * factor, hi * factor);
         RevealRow { name: o.name.clone(), range, proven, estimated }
     };
     g.outputs.iter().enumerate().map(row).collect()
@@ -198,7 +199,7 @@ fn lines(c: &Compiled, errors: &Errors, line_of: &dyn Fn(u32) -> u32) -> Vec<Lin
         let new = LineRow { line, range, bits: c.ranges.bits(id), proven, estimated };
         rows.entry(line)
             .and_modify(|row| {
-                row.range = (row.range.0.min(range.0), row.range.1.max(range.1));
+                row.range = hull(row.range, range);
                 row.bits = row.bits.max(new.bits);
                 row.proven = row.proven.max(proven);
                 row.estimated = row.estimated.max(estimated);

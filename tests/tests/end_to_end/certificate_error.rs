@@ -239,7 +239,7 @@ fn bounds_within(case: &Case, spread: f64) -> Errors {
             bound.range = (lo * spread * unit - 1.0, hi * spread * unit + 1.0);
         }
     }
-    errors(graph, &Ranges::of(graph, &inputs).raw)
+    errors(graph, &Ranges::of(graph, &inputs).raw, &[], &case.compiled.stated)
 }
 
 /// No run of a predicate is further from floating point than is proven, unless a comparison is closer

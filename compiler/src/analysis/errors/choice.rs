@@ -5,10 +5,14 @@
 //! in the program changes the result by no more than the values themselves are off. Two patterns that
 //! the passes make are recognised, by what they compute and not by who made them: a selection between
 //! values whose difference is that of the compared ones ([`linear`]), and a sum of values times a mask
-//! that depends on their ranks only ([`literal`]).
+//! that depends on their ranks only ([`super::rank`]).
 
-use super::literal::{Place, Reader, aligned_shape, flat, index, summed};
-use super::{Decision, Errors, View, linear};
+use super::bounds::{Decision, Errors};
+use super::linear;
+use super::rank::{Place, Reader, summed};
+use super::view::View;
+use crate::analysis::layout::{digits, flat};
+use crate::graph::infer::align;
 use crate::graph::{NodeId, Op};
 
 /// Rows of a mask are all looked at up to so many comparisons, and evenly spread ones beyond: rows of
@@ -84,7 +88,7 @@ fn product(view: &View<'_>, id: NodeId, trans_b: bool) -> Option<Choice> {
         (b, flat(sb, &if trans_b { [at[0], at[2], k] } else { [at[0], k, at[2]] }))
     };
     let row = |at: u64| {
-        let at = index(to, at);
+        let at = digits(to, at);
         let all = |f: &dyn Fn(&[u64], u64) -> Place| (0..n).map(|k| f(&at, k)).collect();
         let (x, y): (Vec<Place>, Vec<Place>) = (all(&left), all(&right));
         (x, y)
@@ -110,12 +114,12 @@ fn masked_sum(view: &View<'_>, id: NodeId, axes: &[u64]) -> Option<Choice> {
         (false, true) => (b, a),
         _ => return None,
     };
-    let shape = aligned_shape(view.shape(a), view.shape(b));
+    let shape = align(view.shape(a), view.shape(b)).unwrap_or_default();
     let n = axes.iter().map(|&d| shape[d as usize]).product();
     check(view, values, view.g.elements(id), n, |at| {
         let places = summed(&shape, axes, at);
         let of = |x: NodeId| {
-            places.iter().map(|&p| (x, flat(view.shape(x), &index(&shape, p)))).collect()
+            places.iter().map(|&p| (x, flat(view.shape(x), &digits(&shape, p)))).collect()
         };
         (of(mask), of(values))
     })

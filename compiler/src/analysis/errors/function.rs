@@ -1,13 +1,15 @@
 //! What elementary functions do to errors.
 //!
-//! A run computes g(x') with g the function saturated as in [`domain`], and a macro whose own error
-//! [`crate::lower`] states; the program has f(x), and f = g where x is in the domain. So the error is
+//! A run computes g(x') with g the function saturated as in [`domain`], and a protocol whose own error
+//! is stated ([`StatedErrors`]); the program has f(x), and f = g where x is in the domain. So the error is
 //! that of the macro and the largest |g(x') - g(x)| with |x' - x| at most the operand's error: each g
 //! is monotone, and convex or concave, so that is reached at an end of the interval.
 
-use super::proven::{Line, Values};
-use super::times;
-use crate::graph::{Op, domain};
+use super::value::{Line, Values};
+use super::view::times;
+use crate::analysis::interval::{Interval, size};
+use crate::analysis::stated::{Function, Stated, StatedErrors};
+use crate::graph::domain;
 use std::f64::consts::LN_2;
 
 /// An error in parts.
@@ -22,37 +24,32 @@ pub(super) struct Effect {
     pub assumed: bool,
 }
 
-/// Error of a macro in real units: units in the last place, and relative to the result.
-fn macro_error(op: &Op, ulp: f64, result: f64) -> f64 {
-    let (units, relative) = match op {
-        // The half unit is what is cut below -12.
-        Op::Exp => (2.0, 2f64.powi(-30)),
-        Op::ExpNonPositive => (2.0, 0.0),
-        Op::Recip => (1.0, 2f64.powi(-20)),
-        Op::Sqrt => (1.0, 2f64.powi(-23)),
-        _ => (1.5, 0.0),
-    };
-    units * ulp + times(relative, result)
-}
+/// Units that exponentials are off by where they are cut at the lower end of their domain.
+pub(super) const CUT: f64 = 0.5;
 
 /// A function of one number, whose operand has the error `e`.
-pub(super) fn one(op: &Op, ulp: f64, x: Values, (e, line): (f64, Line)) -> Effect {
+pub(super) fn one(
+    function: Function,
+    stated: Stated,
+    ulp: f64,
+    (x, e, line): (Values, f64, Line),
+) -> Effect {
     let low = x.real.0.min(x.run.0);
     let high = x.real.1.max(x.run.1);
     let least = (-f64::from(domain::DIVISOR_LOW)).exp2();
     let top = |bits: u32| f64::from(bits).exp2();
-    let (passed, result, assumed) = match op {
-        Op::Exp => {
+    let (passed, result, assumed) = match function {
+        Function::Exp => {
             let end = f64::from(domain::EXP_TOP) * LN_2;
             let most = high.min(end).exp();
             (times(most, -(-e).exp_m1()), most, x.real.1 > end)
         }
-        Op::ExpNonPositive => {
+        Function::ExpNonPositive => {
             // The program's operand is at most 0.
             let most = x.run.1.min(e).max(0.0).exp();
             (times(most, -(-e).exp_m1()), most.min(2.0), false)
         }
-        Op::Recip => {
+        Function::Recip => {
             let l = low.max(least);
             let outside = x.real.0 < least || x.real.1 >= top(domain::DIVISOR_TOP);
             let passed = if e == 0.0 { 0.0 } else { 1.0 / l - 1.0 / (l + e) };
@@ -61,14 +58,14 @@ pub(super) fn one(op: &Op, ulp: f64, x: Values, (e, line): (f64, Line)) -> Effec
             let by_ratio = times(quotient_of(q), 1.0 / x.real.0.max(least));
             (passed.min(by_ratio), 1.0 / l, outside)
         }
-        Op::Sqrt => {
+        Function::Sqrt => {
             let l = low.max(0.0);
             let outside = x.real.0 < 0.0 || x.real.1 >= top(domain::ROOT_TOP);
             let passed = if e == 0.0 { 0.0 } else { (l + e).sqrt() - l.sqrt() };
             (passed, high.max(0.0).sqrt(), outside)
         }
-        _ => {
-            // The logarithm: -17 ln 2 where the run has 0 or less.
+        Function::Log => {
+            // It is -17 ln 2 where the run has 0 or less.
             let least = (-16f64).exp2();
             let outside = x.real.0 < least || x.real.1 >= top(domain::ROOT_TOP);
             let l = if low >= least { low.ln() } else { -17.0 * LN_2 };
@@ -78,7 +75,12 @@ pub(super) fn one(op: &Op, ulp: f64, x: Values, (e, line): (f64, Line)) -> Effec
             (passed.min(by_ratio), 0.0, outside)
         }
     };
-    Effect { own: macro_error(op, ulp, result), passed, passed_divisor: 0.0, assumed }
+    let units = match function {
+        Function::Exp | Function::ExpNonPositive => stated.units + CUT,
+        Function::Recip | Function::Sqrt | Function::Log => stated.units,
+    };
+    let own = units * ulp + times(stated.relative, result);
+    Effect { own, passed, passed_divisor: 0.0, assumed }
 }
 
 /// The largest |x / x' - 1| for a relative error of x'.
@@ -89,15 +91,15 @@ fn quotient_of(q: f64) -> f64 {
 /// x' / y' - x / y = (x' - x) / y' + (x / y)(y / y' - 1), for operands with their errors; the divisor
 /// comes in steps of `unit`.
 pub(super) fn quotient(
+    stated: &StatedErrors,
     ulp: f64,
     (x, ex, line_x): (Values, f64, Line),
     (y, ey, line_y): (Values, f64, Line),
     unit: f64,
 ) -> Effect {
     let most = f64::from(domain::QUOTIENT_TOP).exp2();
-    let size = |(lo, hi): (f64, f64)| lo.abs().max(hi.abs());
     // The smallest absolute value in an interval, for a divisor that is not 0.
-    let near = |(lo, hi): (f64, f64)| if lo > 0.0 { lo } else { (-hi).max(0.0) };
+    let near = |(lo, hi): Interval| if lo > 0.0 { lo } else { (-hi).max(0.0) };
     let least = (-f64::from(domain::DIVISOR_LOW)).exp2();
     let floor = if ey == 0.0 { unit.max(least) } else { least };
     let program = near(y.real).max(floor);
@@ -119,8 +121,9 @@ pub(super) fn quotient(
         // The run may have a divisor that counts as 0, or one of the other sign.
         (0.0, result + most)
     };
-    let relative = 2f64.powi(-20) + times(size(y.run).max(size(y.real)), 2f64.powi(-34));
+    let divisor = size(y.run).max(size(y.real));
+    let relative = stated.div.relative + times(divisor, stated.div_by_divisor);
     // Of the run's own quotient, which is off from the program's.
-    let own = ulp + times(relative, result + passed + passed_divisor);
+    let own = stated.div.units * ulp + times(relative, result + passed + passed_divisor);
     Effect { own, passed, passed_divisor, assumed: outside }
 }

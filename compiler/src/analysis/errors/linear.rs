@@ -4,7 +4,7 @@
 //! exactly where the comparison is in doubt. Largest of two, absolute value, clamping and leaky
 //! relus are of this form. Both differences are written as linear forms of the same nodes.
 
-use super::{View, table_rounding};
+use super::view::{View, table_rounding};
 use crate::graph::{NodeId, Op};
 use std::collections::BTreeMap;
 

@@ -5,63 +5,13 @@
 //! there is a [`Line`]: a bound that grows with the value.
 
 use super::choice::Choice;
-use super::{View, function, table_rounding, times};
-use crate::analysis::ranges::Interval;
+use super::function::{self, CUT};
+use super::softmax::{has_largest, softmax_of};
+use super::value::{Cause, Line, Values};
+use super::view::{View, table_rounding, times};
+use crate::analysis::interval::{self, Interval, UNBOUNDED, enlarged, meet, size};
+use crate::analysis::stated::Function;
 use crate::graph::{NodeId, Op, domain};
-
-/// What a node's error is made of.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Cause {
-    /// Its own rounding.
-    pub own: f64,
-    /// What each operand contributes.
-    pub parts: Vec<(NodeId, f64)>,
-}
-
-impl Cause {
-    fn own(own: f64) -> Cause {
-        Cause { own, parts: Vec::new() }
-    }
-
-    /// The same proportions of another total; of unbounded parts each the same.
-    fn shrunk(mut self, total: f64) -> Cause {
-        let whole = self.total();
-        if whole.is_finite() {
-            self.own *= total / whole;
-            self.parts.iter_mut().for_each(|p| p.1 *= total / whole);
-            return self;
-        }
-        self.parts.retain(|p| !p.1.is_finite());
-        let part = total / self.parts.len() as f64;
-        self.parts.iter_mut().for_each(|p| p.1 = part);
-        self.own = if self.parts.is_empty() { total } else { 0.0 };
-        self
-    }
-
-    fn total(&self) -> f64 {
-        // The sum itself is rounded.
-        let total = (self.own + self.parts.iter().map(|p| p.1).sum::<f64>()) * (1.0 + 1e-12);
-        if total.is_nan() { f64::INFINITY } else { total }
-    }
-}
-
-/// A bound that depends on the program's value v: `fixed` + `relative` * |v|.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Line {
-    pub fixed: f64,
-    pub relative: f64,
-}
-
-impl Line {
-    fn flat(fixed: f64) -> Line {
-        Line { fixed, relative: 0.0 }
-    }
-
-    /// The relative error of all values of at least this size.
-    pub fn ratio(self, least: f64) -> f64 {
-        times(self.fixed, 1.0 / least) + self.relative
-    }
-}
 
 /// What is known after all rules.
 pub(super) struct Proven {
@@ -73,20 +23,8 @@ pub(super) struct Proven {
     pub values: Vec<Values>,
 }
 
-/// Intervals in real units.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Values {
-    /// Of the program.
-    pub real: Interval,
-    /// Of a run.
-    pub run: Interval,
-}
-
-impl Values {
-    fn size(interval: Interval) -> f64 {
-        interval.0.abs().max(interval.1.abs())
-    }
-}
+/// So many truncations are allowed for between a maximum and the entry that it is.
+const TRUNCATIONS: f64 = 6.0;
 
 struct Rules<'a> {
     view: &'a View<'a>,
@@ -111,16 +49,16 @@ pub(super) fn run(
     let mut rules = Rules { view, choices, inputs, all };
     for id in view.g.ids() {
         let ulp = view.ulp(id);
-        let run = raw.get(id.index()).copied().unwrap_or((f64::NEG_INFINITY, f64::INFINITY));
-        let mut run = (run.0 * ulp, run.1 * ulp);
+        let run = raw.get(id.index()).copied().unwrap_or(UNBOUNDED);
+        let mut run = interval::scaled(run, ulp);
         if let Some(known) = rules.run_interval(id) {
-            run = (run.0.max(known.0), run.1.min(known.1));
+            run = meet(run, known);
         }
         let mut cause = rules.cause(id);
         let mut error = cause.total();
         let mut real = (run.0 - error, run.1 + error);
         if let Some(known) = rules.program_interval(id) {
-            real = (real.0.max(known.0), real.1.min(known.1));
+            real = meet(real, known);
             // Two intervals: no two of their values are further apart than this.
             let apart = (run.1 - known.0).max(known.1 - run.0);
             if apart < error {
@@ -130,12 +68,12 @@ pub(super) fn run(
         }
         let mut line = rules.line(id, &cause).filter(|l| l.fixed <= error);
         if let Some(l) = line {
-            let most = l.fixed + times(l.relative, Values::size(real));
+            let most = l.fixed + times(l.relative, size(real));
             // No better anywhere than the bound for all.
             line = (l.relative > 0.0).then_some(l);
-            error = error.min(most * (1.0 + 1e-12));
+            error = error.min(enlarged(most));
         }
-        let run = (run.0.max(real.0 - error), run.1.min(real.1 + error));
+        let run = meet(run, (real.0 - error, real.1 + error));
         rules.all.lines.push(line.unwrap_or(Line::flat(error)));
         rules.all.errors.push(error);
         rules.all.causes.push(cause);
@@ -167,9 +105,11 @@ impl Rules<'_> {
             // e^(x + d) - e^x = e^x (e^d - 1); the relative error of the macro is of the run's value.
             Op::Exp | Op::ExpNonPositive => {
                 let growth = self.error(args[0]).exp_m1();
+                let (any, small) = (view.stated.exp, view.stated.exp_non_positive);
+                let relative = any.relative.max(small.relative);
                 Line {
-                    fixed: 2.0 * view.ulp(id),
-                    relative: growth + times(1.0 + growth, 2f64.powi(-30)),
+                    fixed: (any.units.max(small.units) + CUT) * view.ulp(id),
+                    relative: growth + times(1.0 + growth, relative),
                 }
             }
             op if op.is_layout() => of(0),
@@ -194,8 +134,8 @@ impl Rules<'_> {
             Op::Mul => {
                 let (a, b) = (of(0), of(1));
                 let (va, vb) = (self.values(args[0]).real, self.values(args[1]).real);
-                let fixed = times(Values::size(va), b.fixed * (1.0 + a.relative))
-                    + times(Values::size(vb), a.fixed * (1.0 + b.relative))
+                let fixed = times(size(va), b.fixed * (1.0 + a.relative))
+                    + times(size(vb), a.fixed * (1.0 + b.relative))
                     + times(a.fixed, b.fixed);
                 Line { fixed, relative: a.relative + b.relative + a.relative * b.relative }
             }
@@ -212,7 +152,6 @@ impl Rules<'_> {
         Cause { own, parts: vec![(x, times(self.error(x), c))] }
     }
 
-    /// The larger of the operands' errors.
     /// 1 / sum e^(z - max z), the largest entry p of a softmax: its gradient has entries p (1 - p) and
     /// -p q with q the others', 2 p (1 - p) <= 1/2 in all. What the exponentials are off by themselves is
     /// divided by the sum's square, which is at least 1 but for a few units.
@@ -226,7 +165,9 @@ impl Rules<'_> {
         let terms = view.g.elements(exp) / view.g.elements(view.args(id)[0]).max(1);
         // What rounding adds to z - max z.
         let rounding = (self.error(x) - 2.0 * self.error(z)).max(0.0);
-        let exponentials = (3.0 * view.ulp(exp) + rounding) * terms as f64;
+        // Twice what is stated is more than it and what is cut.
+        let stated = 2.0 * view.stated.exp_non_positive.units.max(CUT);
+        let exponentials = (stated * view.ulp(exp) + rounding) * terms as f64;
         let own = effect.own + 1.01 * exponentials;
         let by_slope = self.error(z) / 2.0;
         if own + by_slope < effect.own + effect.passed {
@@ -236,6 +177,7 @@ impl Rules<'_> {
         }
     }
 
+    /// The larger of the operands' errors.
     fn largest(&self, own: f64, args: &[NodeId]) -> Cause {
         let worst = args.iter().copied().fold(None, |best: Option<NodeId>, x| match best {
             Some(b) if self.error(b) >= self.error(x) => Some(b),
@@ -248,7 +190,6 @@ impl Rules<'_> {
     fn product(&self, a: NodeId, b: NodeId, terms: f64) -> Cause {
         let (ea, eb) = (self.error(a), self.error(b));
         let (va, vb) = (self.values(a), self.values(b));
-        let size = Values::size;
         // Either side may be the program's.
         let one = (times(ea, size(vb.real)), times(eb, size(va.run)));
         let other = (times(ea, size(vb.run)), times(eb, size(va.real)));
@@ -279,8 +220,8 @@ impl Rules<'_> {
                 Cause { own: 0.0, parts }
             }
             Op::Scale(c) => {
-                let size = Values::size(self.values(args[0]).real);
-                self.linear(times(self.constant(id, *c), size), args[0], c.abs())
+                let most = size(self.values(args[0]).real);
+                self.linear(times(self.constant(id, *c), most), args[0], c.abs())
             }
             Op::DivPow2(by) => self.linear(0.0, args[0], (-f64::from(*by)).exp2()),
             Op::Mul => self.product(args[0], args[1], 1.0),
@@ -326,25 +267,15 @@ impl Rules<'_> {
             | Op::Shift(_) => self.linear(0.0, args[0], 1.0),
             Op::Lt | Op::Eq | Op::Not | Op::And | Op::Xor | Op::ToInt => Cause::own(0.0),
             Op::ArgMax | Op::OneHot(_) | Op::ArgMaxIs => Cause::own(0.0),
-            Op::Exp | Op::ExpNonPositive | Op::Recip | Op::Sqrt | Op::Log => {
-                let x = args[0];
-                let effect = function::one(
-                    view.op(id),
-                    view.ulp(id),
-                    self.values(x),
-                    (self.error(x), self.of_line(x)),
-                );
-                if effect.assumed {
-                    self.all.assumed.push(id);
-                }
-                if let (Op::Recip, Some(z)) = (view.op(id), softmax_of(view, x)) {
-                    return self.largest_softmax(id, z, effect);
-                }
-                Cause { own: effect.own, parts: vec![(x, effect.passed)] }
-            }
+            Op::Exp => self.function(id, Function::Exp),
+            Op::ExpNonPositive => self.function(id, Function::ExpNonPositive),
+            Op::Recip => self.function(id, Function::Recip),
+            Op::Sqrt => self.function(id, Function::Sqrt),
+            Op::Log => self.function(id, Function::Log),
             Op::Div => {
                 let (x, y) = (args[0], args[1]);
                 let effect = function::quotient(
+                    view.stated,
                     view.ulp(id),
                     (self.values(x), self.error(x), self.of_line(x)),
                     (self.values(y), self.error(y), self.of_line(y)),
@@ -361,6 +292,19 @@ impl Rules<'_> {
         }
     }
 
+    fn function(&mut self, id: NodeId, function: Function) -> Cause {
+        let (view, x) = (self.view, self.view.args(id)[0]);
+        let operand = (self.values(x), self.error(x), self.of_line(x));
+        let effect = function::one(function, view.stated.of(function), view.ulp(id), operand);
+        if effect.assumed {
+            self.all.assumed.push(id);
+        }
+        if let (Function::Recip, Some(z)) = (function, softmax_of(view, x)) {
+            return self.largest_softmax(id, z, effect);
+        }
+        Cause { own: effect.own, parts: vec![(x, effect.passed)] }
+    }
+
     /// How far the factor of a scale may be from the one that the program has: it has 16 significant
     /// bits. A factor of an integer that stays one is exact.
     fn constant(&self, id: NodeId, c: f64) -> f64 {
@@ -374,25 +318,30 @@ impl Rules<'_> {
     fn run_interval(&self, id: NodeId) -> Option<Interval> {
         let view = self.view;
         let args = view.args(id);
-        // Macros are off by less.
+        // Protocols are off by less: these are twice and four times what they state.
         let wide = |(lo, hi): Interval, divisor: Interval| {
-            let relative = 2f64.powi(-18) + Values::size(divisor) * 2f64.powi(-33);
-            let slack = |x: f64| 2.0 * view.ulp(id) + times(x.abs(), relative);
+            let (recip, div) = (view.stated.recip, view.stated.div);
+            let relative = 4.0 * recip.relative.max(div.relative)
+                + size(divisor) * (2.0 * view.stated.div_by_divisor);
+            let units = 2.0 * recip.units.max(div.units);
+            let slack = |x: f64| units * view.ulp(id) + times(x.abs(), relative);
             (lo - slack(lo), hi + slack(hi))
         };
         match view.op(id) {
             // The maximum is one of the entries up to a few truncations, whichever was chosen: so one
             // exponential is near 1, and none is negative.
             Op::Sum(axes) if has_largest(view, args[0], axes) => {
-                Some((1.0 - 8.0 * view.ulp(id), f64::INFINITY))
+                let off =
+                    view.stated.exp_non_positive.units + CUT + TRUNCATIONS * view.stated.truncation;
+                Some((1.0 - off * view.ulp(id), f64::INFINITY))
             }
             Op::Recip => {
                 let run = self.values(args[0]).run;
-                fraction((1.0, 1.0), run).map(|q| wide(q, run))
+                interval::quotient((1.0, 1.0), run).map(|q| wide(q, run))
             }
             Op::Div => {
                 let [x, y] = [0, 1].map(|i| self.values(args[i]).run);
-                fraction(x, y).map(|q| wide(q, y))
+                interval::quotient(x, y).map(|q| wide(q, y))
             }
             op if op.is_layout() || matches!(op, Op::Shift(_)) => Some(self.values(args[0]).run),
             _ => None,
@@ -418,69 +367,20 @@ impl Rules<'_> {
             }
             Op::Div => {
                 let [x, y] = [0, 1].map(|i| self.values(view.args(id)[i]).real);
-                Some(fraction(x, y)?)
+                interval::quotient(x, y)
             }
             Op::Sum(_) => {
                 let terms = view.g.elements(view.args(id)[0]) / view.g.elements(id).max(1);
-                let (lo, hi) = self.values(view.args(id)[0]).real;
-                Some((lo * terms as f64, hi * terms as f64))
+                Some(interval::scaled(self.values(view.args(id)[0]).real, terms as f64))
             }
             Op::Add => {
                 let [a, b] = [0, 1].map(|i| self.values(view.args(id)[i]).real);
-                Some((a.0 + b.0, a.1 + b.1))
+                Some(interval::sum(a, b))
             }
             op if op.is_layout() || matches!(op, Op::Shift(_) | Op::Trunc(_)) => {
-                let (lo, hi) = self.values(view.args(id)[0]).real;
-                Some((lo, hi))
+                Some(self.values(view.args(id)[0]).real)
             }
             _ => None,
         }
     }
-}
-
-/// Interval of quotients by what is positive.
-fn fraction(x: Interval, y: Interval) -> Option<Interval> {
-    (y.0 > 0.0).then(|| {
-        let least = if x.0 < 0.0 { x.0 / y.0 } else { 0.0 };
-        let most = if x.1 > 0.0 { x.1 / y.0 } else { 0.0 };
-        (least, most)
-    })
-}
-
-/// The z of a sum of e^(z - max z), as (the exponential, its operand, z).
-pub(super) fn softmax_of(view: &View<'_>, sum: NodeId) -> Option<(NodeId, NodeId, NodeId)> {
-    let Op::Sum(axes) = view.op(sum) else { return None };
-    let exp = view.args(sum)[0];
-    if !has_largest(view, exp, axes) {
-        return None;
-    }
-    let x = view.args(exp)[0];
-    let mut difference = x;
-    while let Op::Trunc(_) | Op::Shift(_) = view.op(difference) {
-        difference = view.args(difference)[0];
-    }
-    Some((exp, x, view.args(difference)[0]))
-}
-
-/// Whether a value is e^(x - max x) and the axes contain the one of the maximum.
-fn has_largest(view: &View<'_>, id: NodeId, axes: &[u64]) -> bool {
-    if *view.op(id) != Op::ExpNonPositive {
-        return false;
-    }
-    let mut x = view.args(id)[0];
-    while let Op::Trunc(_) | Op::Shift(_) = view.op(x) {
-        x = view.args(x)[0];
-    }
-    if *view.op(x) != Op::Sub {
-        return false;
-    }
-    // An exponential of this kind is made of x - max x only, and the maximum is repeated along
-    // the one axis that it was taken over.
-    let (all, most) = (view.shape(view.args(x)[0]), view.shape(view.args(x)[1]));
-    all.len() == most.len()
-        && all
-            .iter()
-            .zip(most)
-            .enumerate()
-            .all(|(d, (&n, &m))| n == m || (m == 1 && axes.contains(&(d as u64))))
 }

@@ -8,9 +8,13 @@
 //! deviations, and never more than the proven bound.
 
 use super::choice::Choice;
-use super::proven::{Proven, Values, softmax_of};
-use super::{View, times};
-use crate::analysis::ranges::Interval;
+use super::proven::Proven;
+use super::softmax::softmax_of;
+use super::value::Values;
+use super::view::{View, table_rounding, times};
+use crate::analysis::interval::{self, Interval};
+use crate::analysis::layout::{behind, keeps_entries};
+use crate::analysis::stated::{Function, StatedErrors};
 use crate::graph::{NodeId, Op, domain};
 use crate::syntax::ast::Secrecy;
 use std::f64::consts::LN_2;
@@ -88,7 +92,7 @@ pub(super) fn run(
     for id in view.g.ids() {
         let mut m = moments(view, id, &all, choices, proven, raw);
         // Nothing is larger than its interval.
-        let most = size(proven.values[id.index()]);
+        let most = interval::size(proven.values[id.index()].run);
         m.mean = m.mean.clamp(-most, most);
         m.variance = m.variance.min(most * most);
         if m.error.is_nan() {
@@ -97,10 +101,6 @@ pub(super) fn run(
         all.push(m);
     }
     all.iter().zip(&proven.errors).map(|(m, most)| (SIGMAS * m.error.sqrt()).min(*most)).collect()
-}
-
-fn size(v: Values) -> f64 {
-    v.run.0.abs().max(v.run.1.abs())
 }
 
 fn uniform((lo, hi): Interval) -> Moments {
@@ -131,7 +131,8 @@ fn moments(
     let args = view.args(id);
     let of = |n: NodeId| all[n.index()];
     let ulp = view.ulp(id);
-    let same = |a: NodeId, b: NodeId| source(view, a) == source(view, b);
+    let same =
+        |a: NodeId, b: NodeId| behind(view.g, a, keeps_entries) == behind(view.g, b, keeps_entries);
     if let Some(Choice::Ranked { values, entries, slack }) = &choices[id.index()] {
         let mut m = of(*values).sum(f64::from(*entries));
         m.error += slack * slack / 6.0 * f64::from(*entries);
@@ -141,6 +142,8 @@ fn moments(
         let (a, b) = (of(args[0]), of(args[1]));
         if diagonal { a.squared().sum(terms) } else { a.product(b).sum(terms) }
     };
+    let one =
+        |f: Function| function(f, view.stated, of(args[0]), proven.values[args[0].index()], ulp);
     match view.op(id) {
         Op::Input(i) => {
             let input = &view.g.inputs[*i as usize];
@@ -161,7 +164,7 @@ fn moments(
             let n = table.data.len().max(1) as f64;
             let mean = table.data.iter().sum::<f64>() / n;
             let variance = table.data.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / n;
-            let error = super::table_rounding(&table.data, frac.unwrap_or(0)).powi(2);
+            let error = table_rounding(&table.data, frac.unwrap_or(0)).powi(2);
             Moments { mean, variance, error }
         }
         Op::Committee { n, .. } => uniform((0.0, *n as f64)),
@@ -194,7 +197,9 @@ fn moments(
         Op::Trunc(_) => {
             let mut m = of(args[0]);
             let public = view.g.ty(id).secrecy == Secrecy::Public;
-            m.error += ulp * ulp / if public { 12.0 } else { 6.0 };
+            // The difference of two uniform roundings, or one.
+            let unit = view.stated.truncation * ulp;
+            m.error += if public { ulp * ulp / 12.0 } else { unit * unit / 6.0 };
             m
         }
         Op::Gate | Op::Relu => halved(of(args[0])),
@@ -221,24 +226,30 @@ fn moments(
             Moments { mean: 0.5, variance: 0.75, error: 0.0 }
         }
         Op::OneHot(_) | Op::ArgMax => uniform((0.0, view.g.elements(id) as f64)),
-        Op::Recip if softmax_of(view, args[0]).is_some() => {
-            let m = function(view.op(id), of(args[0]), proven.values[args[0].index()], ulp);
+        Op::Recip => {
+            let m = one(Function::Recip);
             let Some((exp, x, z)) = softmax_of(view, args[0]) else { return m };
             // As for the proven bound: at most half of z's error passes.
             let terms = view.g.elements(exp) / view.g.elements(args[0]).max(1);
             let rounding = (of(x).error - 2.0 * of(z).error).max(0.0);
-            let own = (ulp * ulp + rounding) * terms as f64 + ulp * ulp / 4.0;
+            let square = |x: f64| x * x;
+            let exponential = square(2.0 * view.stated.exp_non_positive.deviation * ulp);
+            let recip = square(view.stated.recip.deviation * ulp);
+            let own = (exponential + rounding) * terms as f64 + recip;
             Moments { error: m.error.min(of(z).error / 4.0 + own), ..m }
         }
-        Op::Exp | Op::ExpNonPositive | Op::Recip | Op::Sqrt | Op::Log => {
-            function(view.op(id), of(args[0]), proven.values[args[0].index()], ulp)
-        }
+        Op::Exp => one(Function::Exp),
+        Op::ExpNonPositive => one(Function::ExpNonPositive),
+        Op::Sqrt => one(Function::Sqrt),
+        Op::Log => one(Function::Log),
         Op::Div => {
             let (x, y) = (of(args[0]), of(args[1]));
             let d = small(y, proven.values[args[1].index()]);
             let mut m = x.scaled(1.0 / d);
             m.error += times(y.error, m.square() / (d * d));
-            m.error += ulp * ulp / 4.0 + m.square() * 2f64.powi(-42);
+            let stated = view.stated.div;
+            m.error +=
+                (stated.deviation * ulp).powi(2) + m.square() * (stated.relative / 2.0).powi(2);
             m
         }
         Op::ToInt
@@ -264,37 +275,36 @@ fn small(x: Moments, v: Values) -> f64 {
 }
 
 /// A function of one number, by its tangent.
-fn function(op: &Op, x: Moments, v: Values, ulp: f64) -> Moments {
+fn function(f: Function, stated: &StatedErrors, x: Moments, v: Values, ulp: f64) -> Moments {
     let at = small(x, v);
-    let (mean, slope2) = match op {
-        Op::Exp => {
+    let (mean, slope2) = match f {
+        Function::Exp => {
             let most = v.real.1.min(f64::from(domain::EXP_TOP) * LN_2);
             (
                 (x.mean + x.variance / 2.0).min(most).exp(),
                 (x.mean + x.variance).min(most).exp().powi(2),
             )
         }
-        Op::ExpNonPositive => {
+        Function::ExpNonPositive => {
             let spread = x.mean.min(0.0) + x.variance;
             ((x.mean + x.variance / 2.0).min(0.0).exp(), spread.min(0.0).exp().powi(2))
         }
-        Op::Recip => (1.0 / at, at.powi(-4)),
-        Op::Sqrt => (at.sqrt(), 0.25 / at),
-        _ => (at.ln(), at.powi(-2)),
+        Function::Recip => (1.0 / at, at.powi(-4)),
+        Function::Sqrt => (at.sqrt(), 0.25 / at),
+        Function::Log => (at.ln(), at.powi(-2)),
     };
-    let relative = if matches!(op, Op::Recip) { 2f64.powi(-20) } else { 2f64.powi(-23) };
-    let own = ulp * ulp / 4.0 + (mean * relative).powi(2) / 3.0;
+    let own = stated.of(f);
+    // Other functions than the reciprocal are taken to be off as roots are, whatever they state.
+    let relative = match f {
+        Function::Recip => own.relative,
+        Function::Exp | Function::ExpNonPositive | Function::Sqrt | Function::Log => {
+            own.relative.max(stated.sqrt.relative)
+        }
+    };
+    let own = (own.deviation * ulp).powi(2) + (mean * relative).powi(2) / 3.0;
     Moments {
         mean,
         variance: times(x.variance, slope2).min(mean * mean),
         error: times(x.error, slope2) + own,
     }
-}
-
-/// The node behind moves that keep all elements.
-fn source(view: &View<'_>, mut id: NodeId) -> NodeId {
-    while let Op::Reshape(_) | Op::Transpose(_) = view.op(id) {
-        id = view.args(id)[0];
-    }
-    id
 }

@@ -1,7 +1,10 @@
+use super::choice;
+use super::view::View;
 use super::*;
 use crate::analysis::ranges::{Bound, Ranges};
 use crate::graph::eval::testing::{Kind, random_graph, random_inputs, successors};
-use crate::graph::{Table, Type, eval, text};
+use crate::graph::{NodeId, Op, Table, Type, eval, text};
+use crate::lower::stated::SYMMETRIC;
 use std::collections::BTreeMap;
 
 const ULP: f64 = 1.0 / 65536.0;
@@ -31,7 +34,7 @@ fn input_bounds(graph: &Graph) -> Vec<Bound> {
 }
 
 fn of_ranges(graph: &Graph) -> Errors {
-    errors(graph, &Ranges::of(graph, &input_bounds(graph)).raw)
+    errors(graph, &Ranges::of(graph, &input_bounds(graph)).raw, &[], &SYMMETRIC)
 }
 
 /// Proven error of node 1 in units of 2^-16.
@@ -88,7 +91,12 @@ fn constants_and_integers() {
     };
     let three = g.add_typed(Op::Const(Table::splat(3.0, vec![1]), Elem::Int, Some(0)), ty, &[], 0);
     let nine = g.add(Op::Scale(3.0), &[three], 0);
-    let all = errors(&g, &[(21845.0, 21845.0), (32768.0, 32768.0), (3.0, 3.0), (9.0, 9.0)]);
+    let all = errors(
+        &g,
+        &[(21845.0, 21845.0), (32768.0, 32768.0), (3.0, 3.0), (9.0, 9.0)],
+        &[],
+        &SYMMETRIC,
+    );
     assert!(near(all.proven[third.index()], (1.0f64 / 3.0 - 21845.0 / 65536.0).abs()));
     assert_eq!(all.proven[half.index()], 0.0);
     assert_eq!((all.proven[three.index()], all.proven[nine.index()]), (0.0, 0.0));
@@ -128,9 +136,9 @@ fn outputs() {
 /// Which values of an evaluation say nothing: where a run may decide otherwise, where operands are
 /// outside of a domain, where the ring is left, and what comes after.
 fn silent(graph: &Graph, raw: &[Interval], exact: &[Vec<i64>], real: &[Vec<f64>]) -> Vec<bool> {
-    let view = View::new(graph);
+    let view = View::new(graph, &SYMMETRIC);
     let choices = choice::find(&view);
-    let all = errors(graph, raw);
+    let all = errors(graph, raw, &[], &SYMMETRIC);
     let mut silent = vec![false; graph.len()];
     for id in graph.ids() {
         let i = id.index();
@@ -186,7 +194,7 @@ fn random_graphs_stay_within_their_bounds() {
         let exact: Vec<Vec<i64>> = exact.values.iter().flatten().map(|v| v.to_vec()).collect();
         let real: Vec<Vec<f64>> = real.values.iter().flatten().map(|v| v.to_vec()).collect();
         assert_eq!((exact.len(), real.len()), (graph.len(), graph.len()));
-        let all = errors(&graph, &raw);
+        let all = errors(&graph, &raw, &[], &SYMMETRIC);
         let silent = silent(&graph, &raw, &exact, &real);
         for id in graph.ids().filter(|id| !silent[id.index()]) {
             let ulp = (-f64::from(graph.ty(id).frac.unwrap_or(0))).exp2();

@@ -5,8 +5,8 @@
 //! comparisons, and a row of a mask is recognised if it depends on the rank of its entry only. The
 //! masked sum then is a weighted sum of the row in ascending order, whatever made the mask.
 
-use super::View;
-use crate::graph::infer::align;
+use super::view::View;
+use crate::analysis::layout::{aligned, digits, flat};
 use crate::graph::{NodeId, Op};
 use crate::types::Elem;
 use std::cell::Cell;
@@ -157,55 +157,8 @@ impl<'a> Reader<'a> {
 
     /// The place that a place's value is moved from; `None` if it is computed here.
     fn moved(&self, (id, at): Place) -> Option<Place> {
-        let view = self.view;
-        let args = view.args(id);
-        let to = view.shape(id);
-        let from = view.shape(*args.first()?);
-        let at = match view.op(id) {
-            Op::Reshape(_) => at,
-            Op::Transpose(perm) => {
-                let index = index(to, at);
-                let mut place = vec![0; index.len()];
-                for (i, &p) in perm.iter().enumerate() {
-                    place[p as usize] = index[i];
-                }
-                flat(from, &place)
-            }
-            Op::Slice { axis, start, step, .. } => {
-                let mut place = index(to, at);
-                let d = &mut place[*axis as usize];
-                *d = start + step * *d;
-                flat(from, &place)
-            }
-            Op::Broadcast(_) => flat(from, &index(to, at)),
-            Op::Gather { axis, batch } => {
-                let Op::Const(table, ..) = view.op(args[1]) else { return None };
-                let (axis, batch) = (*axis as usize, *batch as usize);
-                let place = index(to, at);
-                let chosen = table.shape.len() - batch;
-                let mut row = place[..batch].to_vec();
-                row.extend(&place[axis..axis + chosen]);
-                let which = table.at(flat(&table.shape, &row) as usize);
-                let mut old = place[..axis].to_vec();
-                old.push(which as u64);
-                old.extend(&place[axis + chosen..]);
-                flat(from, &old)
-            }
-            Op::Concat(axis) => {
-                let axis = *axis as usize;
-                let mut place = index(to, at);
-                for &part in args {
-                    let n = view.shape(part)[axis];
-                    if place[axis] < n {
-                        return Some((part, flat(view.shape(part), &place)));
-                    }
-                    place[axis] -= n;
-                }
-                return None;
-            }
-            _ => return None,
-        };
-        Some((args[0], at))
+        let (operand, from) = self.view.layout(id)?.origin(at);
+        Some((*self.view.args(id).get(operand)?, from))
     }
 
     /// Where a value is computed.
@@ -236,11 +189,8 @@ impl<'a> Reader<'a> {
         let (id, at) = self.origin(place);
         let view = self.view;
         let args = view.args(id);
-        let aligned = |i: usize| {
-            let (from, to) = (view.shape(args[i]), view.shape(id));
-            (args[i], if from == to { at } else { flat(from, &index(to, at)) })
-        };
-        let arg = |i: usize| self.value(aligned(i));
+        let operand = |i: usize| (args[i], aligned(view.shape(args[i]), view.shape(id), at));
+        let arg = |i: usize| self.value(operand(i));
         let whole = |x: f64| (x.fract() == 0.0 && x.abs() < 1e15).then_some(x as i64);
         match view.op(id) {
             Op::Const(table, elem, _) if *elem != Elem::Fix => {
@@ -253,11 +203,11 @@ impl<'a> Reader<'a> {
                         let f = |x, y| i64::from(if less { x < y } else { x == y });
                         a.with(b, f)
                     }
-                    _ if less => Some(self.literal(aligned(0), aligned(1))),
+                    _ if less => Some(self.literal(operand(0), operand(1))),
                     _ => None,
                 }
             }
-            Op::Lt => Some(self.literal(aligned(0), aligned(1))),
+            Op::Lt => Some(self.literal(operand(0), operand(1))),
             Op::Not => arg(0)?.scaled(-1).plus(Value::constant(1)),
             Op::ToInt => arg(0),
             Op::Neg => Some(arg(0)?.scaled(-1)),
@@ -413,26 +363,11 @@ impl Row {
     }
 }
 
-/// Digits of a flat position.
-pub(super) fn index(shape: &[u64], mut at: u64) -> Vec<u64> {
-    let mut out = vec![0; shape.len()];
-    for (digit, &n) in out.iter_mut().zip(shape).rev() {
-        *digit = at % n.max(1);
-        at /= n.max(1);
-    }
-    out
-}
-
-/// Flat position; axes of size 1 are repeated.
-pub(super) fn flat(shape: &[u64], at: &[u64]) -> u64 {
-    shape.iter().zip(at).fold(0, |i, (&n, &x)| i * n + if n == 1 { 0 } else { x })
-}
-
 /// The entries of an operand of shape `from` that a sum over `axes` adds into its entry `at`.
 pub(super) fn summed(from: &[u64], axes: &[u64], at: u64) -> Vec<u64> {
     let kept: Vec<u64> =
         (0..from.len()).filter(|d| !axes.contains(&(*d as u64))).map(|d| from[d]).collect();
-    let mut rest = index(&kept, at).into_iter();
+    let mut rest = digits(&kept, at).into_iter();
     let base: Vec<u64> = (0..from.len() as u64)
         .map(|d| if axes.contains(&d) { 0 } else { rest.next().unwrap_or(0) })
         .collect();
@@ -440,15 +375,10 @@ pub(super) fn summed(from: &[u64], axes: &[u64], at: u64) -> Vec<u64> {
     (0..inner.iter().product())
         .map(|i| {
             let mut place = base.clone();
-            for (&axis, x) in axes.iter().zip(index(&inner, i)) {
+            for (&axis, x) in axes.iter().zip(digits(&inner, i)) {
                 place[axis as usize] = x;
             }
             flat(from, &place)
         })
         .collect()
-}
-
-/// Shape of an aligned product.
-pub(super) fn aligned_shape(a: &[u64], b: &[u64]) -> Vec<u64> {
-    align(a, b).unwrap_or_default()
 }

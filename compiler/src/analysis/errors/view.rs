@@ -1,0 +1,68 @@
+//! A graph with what all rules ask of it, and products of errors.
+
+use crate::analysis::layout::Layout;
+use crate::analysis::stated::StatedErrors;
+use crate::graph::{Graph, NodeId, Op};
+use crate::syntax::ast::Secrecy;
+use crate::types::Elem;
+
+/// A graph with what is asked of it often, and the errors that its protocols state.
+pub(super) struct View<'a> {
+    pub g: &'a Graph,
+    pub stated: &'a StatedErrors,
+    args: Vec<Vec<NodeId>>,
+    layouts: Vec<Option<Layout<'a>>>,
+}
+
+impl<'a> View<'a> {
+    pub fn new(g: &'a Graph, stated: &'a StatedErrors) -> View<'a> {
+        let args = g.ids().map(|id| g.args(id)).collect();
+        View { g, stated, args, layouts: g.ids().map(|id| Layout::of(g, id)).collect() }
+    }
+
+    /// Where entries of a node come from that are only moved.
+    pub fn layout(&self, id: NodeId) -> Option<&Layout<'a>> {
+        self.layouts[id.index()].as_ref()
+    }
+
+    pub fn args(&self, id: NodeId) -> &[NodeId] {
+        &self.args[id.index()]
+    }
+
+    pub fn op(&self, id: NodeId) -> &Op {
+        self.g.op(id)
+    }
+
+    pub fn shape(&self, id: NodeId) -> &[u64] {
+        self.g.shape(id)
+    }
+
+    /// One unit in the last place, in real units.
+    pub fn ulp(&self, id: NodeId) -> f64 {
+        (-f64::from(self.g.ty(id).frac.unwrap_or(0))).exp2()
+    }
+
+    /// How far a truncated value may be from its operand.
+    pub fn truncation(&self, id: NodeId) -> f64 {
+        match self.g.ty(id).secrecy {
+            Secrecy::Secret => self.stated.truncation * self.ulp(id),
+            Secrecy::Public => self.ulp(id) / 2.0,
+        }
+    }
+
+    /// An integer or bit that no rounding touches, by its type.
+    pub fn whole(&self, id: NodeId) -> bool {
+        self.g.ty(id).elem != Elem::Fix
+    }
+}
+
+/// The product, where an error of 0 stays 0 times anything.
+pub(super) fn times(a: f64, b: f64) -> f64 {
+    if a == 0.0 || b == 0.0 { 0.0 } else { a * b }
+}
+
+/// How far the entries of a constant are from those that a circuit has.
+pub(super) fn table_rounding(data: &[f64], frac: u32) -> f64 {
+    let unit = f64::from(frac).exp2();
+    data.iter().map(|x| (x * unit - (x * unit).round()).abs() / unit).fold(0.0, f64::max)
+}

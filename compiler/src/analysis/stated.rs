@@ -1,0 +1,112 @@
+//! What a family of protocols states of its errors.
+//!
+//! A certificate is only as good as the errors that it takes for granted of truncations and functions.
+//! They belong to the protocols: a family gives its table ([`crate::lower`]), the analyses of errors take
+//! it as an argument, and tests of the protocols measure against the same table.
+
+use crate::graph::Op;
+
+/// A function of one number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Function {
+    /// e^x.
+    Exp,
+    /// e^x of an x that is at most 0.
+    ExpNonPositive,
+    /// 1 / x.
+    Recip,
+    /// Square root.
+    Sqrt,
+    /// Natural logarithm.
+    Log,
+}
+
+impl Function {
+    /// All of them.
+    pub const ALL: [Function; 5] =
+        [Function::Exp, Function::ExpNonPositive, Function::Recip, Function::Sqrt, Function::Log];
+
+    /// The operation of the graph that is this function.
+    pub fn op(self) -> Op {
+        match self {
+            Function::Exp => Op::Exp,
+            Function::ExpNonPositive => Op::ExpNonPositive,
+            Function::Recip => Op::Recip,
+            Function::Sqrt => Op::Sqrt,
+            Function::Log => Op::Log,
+        }
+    }
+}
+
+/// The largest difference between what a protocol computes and the exact function of its operand,
+/// where the function is in its domain ([`crate::graph::domain`]).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stated {
+    /// Units in the last place of the result.
+    pub units: f64,
+    /// Parts of the absolute value of the exact result, in addition.
+    pub relative: f64,
+    /// Standard deviation in units: for estimates, not for proofs.
+    pub deviation: f64,
+}
+
+impl Stated {
+    /// The error that is allowed of a result, in units in its last place.
+    pub fn of(self, result: f64) -> f64 {
+        self.units + self.relative * result.abs()
+    }
+
+    const fn within(self, room: Stated) -> bool {
+        self.units <= room.units && self.relative <= room.relative
+    }
+}
+
+/// The errors of one family of protocols.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StatedErrors {
+    /// Of the truncation of a secret, in units in the last place of the result.
+    pub truncation: f64,
+    /// Of e^x, for x above the lower end of its domain.
+    pub exp: Stated,
+    /// The same for x that are at most 0.
+    pub exp_non_positive: Stated,
+    /// Of 1 / x.
+    pub recip: Stated,
+    /// Of square roots.
+    pub sqrt: Stated,
+    /// Of logarithms.
+    pub log: Stated,
+    /// Of x / y.
+    pub div: Stated,
+    /// What the relative error of x / y grows by with each unit of the absolute value of y.
+    pub div_by_divisor: f64,
+}
+
+impl StatedErrors {
+    /// The room that intervals leave around the exact values of functions ([`super::ranges`]).
+    pub const ROOM: Stated = Stated { units: 8.0, relative: 1.0 / 65536.0, deviation: 8.0 };
+
+    /// Of a function of one number.
+    pub fn of(&self, function: Function) -> Stated {
+        match function {
+            Function::Exp => self.exp,
+            Function::ExpNonPositive => self.exp_non_positive,
+            Function::Recip => self.recip,
+            Function::Sqrt => self.sqrt,
+            Function::Log => self.log,
+        }
+    }
+
+    /// Whether intervals hold for these protocols: truncation gives one of the two next integers, and no
+    /// function is off by more than [`StatedErrors::ROOM`]. Each family asserts it when it is compiled.
+    pub const fn within_intervals(&self) -> bool {
+        let room = StatedErrors::ROOM;
+        self.truncation <= 1.0
+            && self.exp.within(room)
+            && self.exp_non_positive.within(room)
+            && self.recip.within(room)
+            && self.sqrt.within(room)
+            && self.log.within(room)
+            && self.div.within(room)
+    }
+}
