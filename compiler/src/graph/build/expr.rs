@@ -1,7 +1,6 @@
 //! Expressions to nodes.
 
-use super::index::IndexValue;
-use super::{Axis, Builder, Result, Val, union};
+use super::builder::{Axis, Builder, IndexValue, Result, Val, union};
 use crate::graph::{NodeId, Op, Table};
 use crate::syntax::ast::Span;
 use crate::types::{BinOp, Elem, Elementwise, Expr, ExprKind, FnId, Gen, Intrinsic, Ty, UnOp};

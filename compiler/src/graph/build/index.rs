@@ -1,6 +1,6 @@
 //! Loop variables and index expressions: which entries of an axis they stand for.
 
-use super::{Axis, Builder, Result, Val};
+use super::builder::{Axis, Builder, IndexValue, Result, Val};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::graph::{NodeId, Op, Table};
 use crate::syntax::ast::Span;
@@ -8,17 +8,6 @@ use crate::types::{BinOp, Cond, Domain, Elem, Gen, Index, IndexOp, VarId};
 
 /// Entries of a table of indices or of a mask.
 const MAX_TABLE: u64 = 1 << 24;
-
-/// What an index is worth under the open generators.
-#[derive(Clone, Debug)]
-pub(super) enum IndexValue {
-    /// offset + step * (position on the axis); without an axis just the offset.
-    Affine { axis: Option<Axis>, step: i64, offset: i64 },
-    /// A table over axes (ascending, row-major).
-    Table { axes: Vec<Axis>, data: Vec<i64> },
-    /// A public tensor known at run time.
-    Known(Val),
-}
 
 /// An opened generator: its axis, and which combinations of enclosing positions count.
 pub(super) struct Opened {

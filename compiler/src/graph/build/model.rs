@@ -3,7 +3,7 @@
 //! Inside, every activation is `[G, N, ..]`: G ranges over the axes of the weights, N over the axes
 //! that only the images have. So one convolution serves all clients, committee members and samples.
 
-use super::{Axis, Builder, Result, Val};
+use super::builder::{Axis, Builder, Result, Val};
 use crate::graph::{NodeId, Op};
 use crate::types::ModelId;
 use crate::types::model::{Model, Step, StepKind};

@@ -1,7 +1,7 @@
 //! Reading inputs: shapes and entries are checked, labels become one-hot.
 
+use super::data::{EvalError, Inputs, Tensors};
 use super::word::Word;
-use super::{EvalError, Inputs, Tensors};
 use crate::graph::{Graph, Input};
 use crate::types::Elem;
 

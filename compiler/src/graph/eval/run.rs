@@ -1,8 +1,9 @@
 //! The walk: nodes in order, each from its operands' values, which are dropped after their last use.
 
+use super::data::{Coin, EvalError, Evaluated, Inputs};
 use super::walk::{zip, zip3};
 use super::word::Word;
-use super::{Coin, EvalError, Evaluated, Inputs, input, layout, product, reduce};
+use super::{input, layout, product, reduce};
 use crate::graph::verify::verify;
 use crate::graph::{Graph, NodeId, Op, Table, domain};
 use crate::types::Elem;

@@ -22,7 +22,7 @@ const FEW: u64 = 16;
 /// And if all pairs were more comparisons than this: then bytes matter more than rounds.
 const COMPARISONS: u64 = 1 << 14;
 
-pub(in crate::passes) fn run(graph: &Graph) -> Graph {
+pub(crate) fn run(graph: &Graph) -> Graph {
     graph.rewrite(|new, id, args| {
         let node = graph.node(id);
         let site = node.site;

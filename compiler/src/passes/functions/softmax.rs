@@ -20,7 +20,7 @@ use crate::graph::infer::{align, without};
 use crate::graph::{Graph, NodeId, Op, Table};
 use crate::types::Elem;
 
-pub(in crate::passes) fn run(graph: &Graph) -> Graph {
+pub(crate) fn run(graph: &Graph) -> Graph {
     graph.rewrite(|new, id, args| {
         let node = graph.node(id);
         let rewritten = match node.op {

@@ -14,7 +14,7 @@ use super::{reshape, table};
 use crate::graph::{Graph, NodeId, Op};
 use crate::types::Elem;
 
-pub(in crate::passes) fn run(graph: &Graph) -> Graph {
+pub(crate) fn run(graph: &Graph) -> Graph {
     if graph.ids().all(|id| *graph.op(id) != Op::Sort) {
         return graph.clone();
     }

@@ -1,0 +1,207 @@
+//! What is known while a graph is built, statements, and the few nodes that everything is made of.
+
+use crate::diagnostic::Diagnostic;
+use crate::graph::{Graph, Input, NodeId, Op, Output, Site, Table};
+use crate::syntax::Sources;
+use crate::syntax::ast::Span;
+use crate::types::{Elem, Expr, Program, Stmt, Ty, VarId};
+use std::collections::BTreeMap;
+
+/// A batch axis: one for every generator that is open, in nesting order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Axis(pub u32);
+
+/// A value with its batch axes: the node's shape is the axes' sizes (in ascending order of
+/// [`Axis`]), then the value's own dimensions.
+#[derive(Clone, Debug)]
+pub(super) struct Val {
+    pub node: NodeId,
+    pub axes: Vec<Axis>,
+}
+
+/// What an index is worth under the open generators.
+#[derive(Clone, Debug)]
+pub(super) enum IndexValue {
+    /// offset + step * (position on the axis); without an axis just the offset.
+    Affine { axis: Option<Axis>, step: i64, offset: i64 },
+    /// A table over axes (ascending, row-major).
+    Table { axes: Vec<Axis>, data: Vec<i64> },
+    /// A public tensor known at run time.
+    Known(Val),
+}
+
+pub(super) struct Builder<'a> {
+    pub program: &'a Program,
+    pub sources: &'a Sources,
+    pub graph: Graph,
+    /// Sizes of all axes ever opened.
+    pub axis_size: Vec<u64>,
+    pub values: BTreeMap<VarId, Val>,
+    pub indices: BTreeMap<VarId, IndexValue>,
+    /// Names of enclosing definitions and calls, for [`Site`]s.
+    pub path: Vec<String>,
+    pub site: u32,
+}
+
+/// Refusal to build: something the graph has no operation for.
+pub(super) type Result<T> = std::result::Result<T, Box<Diagnostic>>;
+
+impl Builder<'_> {
+    pub(super) fn stmt(&mut self, stmt: &Stmt) -> Result<()> {
+        match stmt {
+            Stmt::Input { var, range, from } => {
+                let v = &self.program.vars[var.0 as usize];
+                let own = &v.ty.dims[usize::from(from.is_some())..];
+                self.enter(&v.name, v.span);
+                self.graph.inputs.push(Input {
+                    name: v.name.clone(),
+                    from: from.map(|s| s.0),
+                    elem: v.ty.elem,
+                    range: *range,
+                    shape: own.iter().map(|d| d.size).collect(),
+                    fields: self.fields(&v.ty),
+                    one_hot: None,
+                });
+                let index = self.graph.inputs.len() as u32 - 1;
+                let node = self.add(Op::Input(index), &[]);
+                self.values.insert(*var, Val { node, axes: Vec::new() });
+                self.leave();
+            }
+            Stmt::Let { var, value } => self.define(*var, value)?,
+            Stmt::Sample { var, count, each, .. } => {
+                let v = &self.program.vars[var.0 as usize];
+                let n = self.program.parties[each.0 as usize].size;
+                self.enter(&v.name, v.span);
+                let node = self.add(Op::Committee { n, k: *count }, &[]);
+                self.values.insert(*var, Val { node, axes: Vec::new() });
+                self.leave();
+            }
+            Stmt::Reveal { value, to, name, span } => {
+                self.enter(name, *span);
+                let v = self.expr(value)?;
+                let fields = self.fields(&value.ty);
+                let site = self.site;
+                self.graph.outputs.push(Output {
+                    name: name.clone(),
+                    to: to.0,
+                    node: v.node,
+                    factor: 1.0,
+                    divisor: 1.0,
+                    fields,
+                    site,
+                });
+                self.leave();
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn define(&mut self, var: VarId, value: &Expr) -> Result<()> {
+        let v = &self.program.vars[var.0 as usize];
+        self.enter(&v.name, value.span);
+        let val = self.expr(value)?;
+        self.values.insert(var, val);
+        self.leave();
+        Ok(())
+    }
+
+    pub(super) fn fields(&self, ty: &Ty) -> Vec<(String, Vec<u64>)> {
+        let Some(model) = ty.record else { return Vec::new() };
+        let params = &self.program.models[model.0 as usize].params;
+        params.iter().map(|p| (p.name.clone(), p.shape.clone())).collect()
+    }
+
+    /// Opens a step: nodes are attributed to it until [`Self::leave`].
+    pub(super) fn enter(&mut self, name: &str, span: Span) {
+        self.path.push(name.to_string());
+        self.at(span);
+    }
+
+    pub(super) fn leave(&mut self) {
+        self.path.pop();
+    }
+
+    /// Attributes the next nodes to a place inside the current step.
+    pub(super) fn at(&mut self, span: Span) {
+        let line = self.sources.line_col(span).0 as u32;
+        let name = self.path.join("/");
+        let found = self.graph.sites.iter().rposition(|s| s.name == name && s.line == line);
+        self.site = match found {
+            Some(i) => i as u32,
+            None => {
+                self.graph.sites.push(Site { name, line, span });
+                self.graph.sites.len() as u32 - 1
+            }
+        };
+    }
+
+    pub(super) fn add(&mut self, op: Op, args: &[NodeId]) -> NodeId {
+        self.graph.add(op, args, self.site)
+    }
+
+    pub(super) fn size(&self, axis: Axis) -> u64 {
+        self.axis_size[axis.0 as usize]
+    }
+
+    pub(super) fn open(&mut self, size: u64) -> Axis {
+        self.axis_size.push(size);
+        Axis(self.axis_size.len() as u32 - 1)
+    }
+
+    pub(super) fn shape(&self, v: &Val) -> Vec<u64> {
+        self.graph.shape(v.node).to_vec()
+    }
+
+    /// Own dimensions of a value.
+    pub(super) fn own(&self, v: &Val) -> Vec<u64> {
+        self.graph.shape(v.node)[v.axes.len()..].to_vec()
+    }
+
+    pub(super) fn reshape(&mut self, node: NodeId, to: Vec<u64>) -> NodeId {
+        if self.graph.shape(node) == to { node } else { self.add(Op::Reshape(to), &[node]) }
+    }
+
+    pub(super) fn transpose(&mut self, node: NodeId, perm: Vec<u64>) -> NodeId {
+        if perm.iter().copied().eq(0..perm.len() as u64) {
+            node
+        } else {
+            self.add(Op::Transpose(perm), &[node])
+        }
+    }
+
+    /// The value with size-1 axes where it lacks one of `axes`, and its own dimensions brought to
+    /// `rank` by size-1 dimensions in front. Nothing is repeated.
+    pub(super) fn spread(&mut self, v: &Val, axes: &[Axis], rank: usize) -> NodeId {
+        let own = self.own(v);
+        let mut shape: Vec<u64> =
+            axes.iter().map(|a| if v.axes.contains(a) { self.size(*a) } else { 1 }).collect();
+        shape.extend(std::iter::repeat_n(1, rank - own.len()));
+        shape.extend(own);
+        self.reshape(v.node, shape)
+    }
+
+    /// The value with all of `axes`, repeated where it lacks one.
+    pub(super) fn expand(&mut self, v: &Val, axes: &[Axis]) -> NodeId {
+        let own = self.own(v);
+        let node = self.spread(v, axes, own.len());
+        let mut shape: Vec<u64> = axes.iter().map(|a| self.size(*a)).collect();
+        shape.extend(own);
+        if self.graph.shape(node) == shape { node } else { self.add(Op::Broadcast(shape), &[node]) }
+    }
+
+    pub(super) fn constant(&mut self, table: Table, elem: Elem) -> NodeId {
+        self.add(Op::Const(table, elem, None), &[])
+    }
+
+    pub(super) fn cannot<T>(&self, what: &str, span: Span) -> Result<T> {
+        Err(Box::new(Diagnostic::not_lowered(what, span)))
+    }
+}
+
+/// Axes of several values, ascending, each once.
+pub(super) fn union(vals: &[&Val]) -> Vec<Axis> {
+    let mut axes: Vec<Axis> = vals.iter().flat_map(|v| v.axes.iter().copied()).collect();
+    axes.sort_unstable();
+    axes.dedup();
+    axes
+}

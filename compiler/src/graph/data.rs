@@ -1,0 +1,199 @@
+//! The data structure: a graph with its interface, on petgraph.
+
+use super::op::Op;
+use crate::syntax::ast::{Secrecy, Span};
+use crate::types::Elem;
+use petgraph::Direction;
+use petgraph::graph::{DiGraph, NodeIndex};
+use petgraph::visit::EdgeRef;
+
+/// Index of a node.
+pub type NodeId = NodeIndex<u32>;
+
+/// What is known of a value.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Type {
+    /// Element. An `Int` is exact; a `Fix` carries a scale once `scales` has run.
+    pub elem: Elem,
+    /// Sizes of the axes, outermost first.
+    pub shape: Vec<u64>,
+    /// Secrecy.
+    pub secrecy: Secrecy,
+    /// Fraction bits of the ring element that stands for the value; `None` before `scales`.
+    pub frac: Option<u32>,
+}
+
+/// A node: an operation and the type of its result.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Node {
+    /// What it computes.
+    pub op: Op,
+    /// Of which type.
+    pub ty: Type,
+    /// Index into [`Graph::sites`].
+    pub site: u32,
+}
+
+/// A place in the source that nodes are attributed to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Site {
+    /// Name of the step, e.g. `gain/conv1`.
+    pub name: String,
+    /// 1-based line of the predicate's file (of another file for what stands in std), 0 if none.
+    pub line: u32,
+    /// Where, for diagnostics. Not part of the text form.
+    pub span: Span,
+}
+
+/// A declared input.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Input {
+    /// Name.
+    pub name: String,
+    /// Index into [`Graph::parties`] of the set whose members each give one; `None` if public. The
+    /// value's first axis then ranges over the members.
+    pub from: Option<u32>,
+    /// Element as declared.
+    pub elem: Elem,
+    /// Smallest and largest allowed value, both included.
+    pub range: (f64, f64),
+    /// Shape of what one giver gives.
+    pub shape: Vec<u64>,
+    /// Fields of a record, in order, as (name, shape); empty for a tensor.
+    pub fields: Vec<(String, Vec<u64>)>,
+    /// Dealt as a one-hot vector of this many classes: the value has one more axis, last.
+    pub one_hot: Option<u64>,
+}
+
+/// A revealed value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Output {
+    /// Name after `as`.
+    pub name: String,
+    /// Index into [`Graph::parties`].
+    pub to: u32,
+    /// What is opened.
+    pub node: NodeId,
+    /// The receiver multiplies by this after opening.
+    pub factor: f64,
+    /// Then divides by this.
+    pub divisor: f64,
+    /// Fields, as for an input.
+    pub fields: Vec<(String, Vec<u64>)>,
+    /// Index into [`Graph::sites`].
+    pub site: u32,
+}
+
+/// A graph with its interface.
+#[derive(Clone, Debug, Default)]
+pub struct Graph {
+    /// Name of the predicate.
+    pub name: String,
+    /// Sizes and parameters it was built for.
+    pub sizes: Vec<(String, String)>,
+    /// Party sets: name and size.
+    pub parties: Vec<(String, u64)>,
+    /// Inputs; [`Op::Input`] names one by index.
+    pub inputs: Vec<Input>,
+    /// Reveals, in order.
+    pub outputs: Vec<Output>,
+    /// Places in the source.
+    pub sites: Vec<Site>,
+    /// Fraction bits of inputs and of every truncated value; `None` before the pass `scales`.
+    pub frac: Option<u32>,
+    pub(super) dag: DiGraph<Node, u32, u32>,
+}
+
+impl Graph {
+    /// A graph with the same interface and no nodes or outputs.
+    pub fn empty_like(&self) -> Graph {
+        Graph {
+            name: self.name.clone(),
+            sizes: self.sizes.clone(),
+            parties: self.parties.clone(),
+            inputs: self.inputs.clone(),
+            outputs: Vec::new(),
+            sites: self.sites.clone(),
+            frac: self.frac,
+            dag: DiGraph::default(),
+        }
+    }
+
+    /// Number of nodes.
+    pub fn len(&self) -> usize {
+        self.dag.node_count()
+    }
+
+    /// Whether there are no nodes.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// All nodes, operands before users.
+    pub fn ids(&self) -> impl DoubleEndedIterator<Item = NodeId> + use<> {
+        (0..self.dag.node_count() as u32).map(NodeId::from)
+    }
+
+    /// A node.
+    pub fn node(&self, id: NodeId) -> &Node {
+        &self.dag[id]
+    }
+
+    /// Its operation.
+    pub fn op(&self, id: NodeId) -> &Op {
+        &self.dag[id].op
+    }
+
+    /// Its type.
+    pub fn ty(&self, id: NodeId) -> &Type {
+        &self.dag[id].ty
+    }
+
+    /// Its shape.
+    pub fn shape(&self, id: NodeId) -> &[u64] {
+        &self.dag[id].ty.shape
+    }
+
+    /// Its operands in order.
+    pub fn args(&self, id: NodeId) -> Vec<NodeId> {
+        let mut args: Vec<(u32, NodeId)> = self
+            .dag
+            .edges_directed(id, Direction::Incoming)
+            .map(|e| (*e.weight(), e.source()))
+            .collect();
+        args.sort_unstable();
+        args.into_iter().map(|(_, n)| n).collect()
+    }
+
+    /// Operand number `i`. Panics if there is none: operand counts follow from the operation.
+    pub fn arg(&self, id: NodeId, i: usize) -> NodeId {
+        self.args(id)[i]
+    }
+
+    /// The distinct nodes that read it, ascending.
+    pub fn users(&self, id: NodeId) -> Vec<NodeId> {
+        let mut users: Vec<NodeId> = self.dag.neighbors_directed(id, Direction::Outgoing).collect();
+        users.sort_unstable();
+        users.dedup();
+        users
+    }
+
+    /// Adds a node of a given type; the verifier holds it against [`super::infer`].
+    pub fn add_typed(&mut self, op: Op, ty: Type, args: &[NodeId], site: u32) -> NodeId {
+        let id = self.dag.add_node(Node { op, ty, site });
+        for (i, &a) in args.iter().enumerate() {
+            self.dag.add_edge(a, id, i as u32);
+        }
+        id
+    }
+
+    /// Number of elements of a node's value.
+    pub fn elements(&self, id: NodeId) -> u64 {
+        self.shape(id).iter().product()
+    }
+
+    /// The site of a node.
+    pub fn site(&self, id: NodeId) -> &Site {
+        &self.sites[self.node(id).site as usize]
+    }
+}
