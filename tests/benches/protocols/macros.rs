@@ -3,8 +3,9 @@
 use slvr_circuit::{Circuit, Dom, Encoding, From, Input, Op, ValueId, verify::verify};
 use slvr_compiler::cost::Tuning;
 use slvr_compiler::graph::{Graph, Site};
-use slvr_compiler::lower::dealer::{self, Split};
-use slvr_compiler::lower::{Draft, Emit, comparison, selection, truncation};
+use slvr_compiler::lower::common::masked::{self, Split};
+use slvr_compiler::lower::t1::{comparison, selection, truncation};
+use slvr_compiler::lower::{Draft, Emit, t2};
 use slvr_compiler::schedule::schedule;
 use slvr_compiler::syntax::ast::Span;
 
@@ -77,8 +78,8 @@ pub const MACROS: [Macro; 8] = [
         emit: |e, [x, _, _], family, groups| match family {
             Family::Symmetric | Family::Simple => Result::Rep(truncation::exact(e, x, FRACTION)),
             Family::Dealer(_) => {
-                let x = dealer::split(e, x, groups);
-                Result::Split(dealer::truncate(e, &x, FRACTION, 64).whole)
+                let x = masked::split(e, x, groups);
+                Result::Split(t2::truncation::truncate(e, &x, FRACTION, 64).whole)
             }
         },
         right: |g, z| is_truncated(g.x, z),
@@ -96,7 +97,7 @@ pub const MACROS: [Macro; 8] = [
             }
             Family::Dealer(_) => {
                 let z = multiplied(e, x, y, groups);
-                Result::Split(dealer::truncate(e, &z, FRACTION, 64).whole)
+                Result::Split(t2::truncation::truncate(e, &z, FRACTION, 64).whole)
             }
         },
         right: |g, z| is_truncated(g.x * g.y, z),
@@ -112,9 +113,9 @@ pub const MACROS: [Macro; 8] = [
             match family {
                 Family::Symmetric | Family::Simple => Result::Rep(comparison::negative(e, d, 64)),
                 Family::Dealer(tuning) => {
-                    let d = dealer::split(e, d, groups);
-                    let negative = dealer::negative(e, &d, 64, tuning);
-                    Result::Split(dealer::settle(e, negative))
+                    let d = masked::split(e, d, groups);
+                    let negative = t2::comparison::negative(e, &d, 64, tuning);
+                    Result::Split(masked::settle(e, negative))
                 }
             }
         },
@@ -131,9 +132,9 @@ pub const MACROS: [Macro; 8] = [
             match family {
                 Family::Symmetric | Family::Simple => Result::Rep(comparison::negative(e, d, 25)),
                 Family::Dealer(tuning) => {
-                    let d = dealer::split(e, d, groups);
-                    let negative = dealer::negative(e, &d, 25, tuning);
-                    Result::Split(dealer::settle(e, negative))
+                    let d = masked::split(e, d, groups);
+                    let negative = t2::comparison::negative(e, &d, 25, tuning);
+                    Result::Split(masked::settle(e, negative))
                 }
             }
         },
@@ -155,12 +156,12 @@ pub const MACROS: [Macro; 8] = [
             }
             Family::Dealer(tuning) => {
                 let z = multiplied(e, x, y, groups);
-                let negative = dealer::negative(e, &z, 25, tuning);
-                let keep = dealer::not(e, negative);
-                let keep = dealer::settle(e, keep);
-                let z = dealer::truncate(e, &z, FRACTION, 64).whole;
-                let kept = dealer::inject(e, &keep, &z);
-                Result::Split(dealer::settle(e, kept))
+                let negative = t2::comparison::negative(e, &z, 25, tuning);
+                let keep = masked::not(e, negative);
+                let keep = masked::settle(e, keep);
+                let z = t2::truncation::truncate(e, &z, FRACTION, 64).whole;
+                let kept = t2::selection::inject(e, &keep, &z);
+                Result::Split(masked::settle(e, kept))
             }
         },
         right: |g, z| if g.x * g.y < 0 { z == 0 } else { is_truncated(g.x * g.y, z) },
@@ -174,9 +175,9 @@ pub const MACROS: [Macro; 8] = [
         emit: |e, [_, _, c], family, groups| match family {
             Family::Symmetric | Family::Simple => Result::Rep(selection::to_word(e, c, 64)),
             Family::Dealer(_) => {
-                let c = dealer::split(e, c, groups);
-                let word = dealer::to_word(e, &c, 64);
-                Result::Split(dealer::settle(e, word))
+                let c = masked::split(e, c, groups);
+                let word = t2::selection::to_word(e, &c, 64);
+                Result::Split(masked::settle(e, word))
             }
         },
         right: |g, z| z == u64::from(g.c),
@@ -190,9 +191,9 @@ pub const MACROS: [Macro; 8] = [
         emit: |e, [x, _, c], family, groups| match family {
             Family::Symmetric | Family::Simple => Result::Rep(selection::inject(e, c, x)),
             Family::Dealer(_) => {
-                let (c, x) = (dealer::split(e, c, groups), dealer::split(e, x, groups));
-                let chosen = dealer::inject(e, &c, &x);
-                Result::Split(dealer::settle(e, chosen))
+                let (c, x) = (masked::split(e, c, groups), masked::split(e, x, groups));
+                let chosen = t2::selection::inject(e, &c, &x);
+                Result::Split(masked::settle(e, chosen))
             }
         },
         right: |g, z| z == if g.c { g.x as u64 } else { 0 },
@@ -204,9 +205,9 @@ pub const MACROS: [Macro; 8] = [
 
 /// A product, settled.
 fn multiplied(e: &mut Emit, x: ValueId, y: ValueId, groups: u32) -> Split {
-    let (x, y) = (dealer::split(e, x, groups), dealer::split(e, y, groups));
-    let z = dealer::product(e, &x, &y, Op::Mul);
-    dealer::settle(e, z)
+    let (x, y) = (masked::split(e, x, groups), masked::split(e, y, groups));
+    let z = t2::product::product(e, &x, &y, Op::Mul);
+    masked::settle(e, z)
 }
 
 /// One of the two integers next to x / 2^f.

@@ -17,7 +17,7 @@ use slvr_circuit::traffic::Traffic;
 use slvr_circuit::{Circuit, Op};
 use slvr_compiler::cost::NetProfile;
 use slvr_compiler::cost::Tuning;
-use slvr_compiler::lower::dealer::Plan;
+use slvr_compiler::lower::t2::comparison::Plan;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
