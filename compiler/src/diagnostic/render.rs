@@ -32,7 +32,7 @@ pub fn render(diagnostics: &[Diagnostic], sources: &Sources, color: bool) -> Str
             term::emit_to_io_write(&mut out, &config, &files, &report)
         };
         if result.is_err() {
-            // Out of the question after `report` moved every span into its file; say it plainly then.
+            // Cannot happen, because `report` moves every span into its file; the bare title is the fallback.
             out.extend(format!("error[{}]: {}\n", diagnostic.code, diagnostic.title).into_bytes());
         }
     }

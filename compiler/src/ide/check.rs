@@ -20,7 +20,7 @@ const MOST: usize = 8;
 /// Longer texts are parsed, not typed, while they are written.
 const MAX_TEXT: usize = 1 << 18;
 
-/// Stands behind the text of a file to have one of its models typed.
+/// Appended to the text of a file so that one of its models is typed.
 const MODEL_CHECK: &str = "\npredicate Check_[M_: model]() {
     parties Client_;
     parties Server_;
@@ -54,7 +54,7 @@ fn check(document: &Document) -> Typed {
             _ => {}
         }
     }
-    // A file of functions has names to be resolved, if nothing else.
+    // In a file of functions only, names are still resolved.
     let bare = predicates.is_empty() && models.is_empty();
     let one = |p: String| Options { predicate: Some(p), defaults: true, ..Options::default() };
     for predicate in predicates.into_iter().take(MOST) {
@@ -92,7 +92,7 @@ impl Typed {
             Err(errors) => errors,
         };
         for diagnostic in found {
-            // Without a predicate a file is a library, which is nothing wrong.
+            // A file without a predicate is a library: no error in an editor.
             if diagnostic.code == codes::NO_PREDICATE {
                 continue;
             }

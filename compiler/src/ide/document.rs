@@ -18,22 +18,22 @@ pub struct Document {
     pub(super) tree: File,
     syntax: Vec<Diagnostic>,
     pub(super) names: Names,
-    /// A file of `std`, whose files see each other and have no predicate.
+    /// Whether it is a file of `std`. Such files see each other's items and have no predicate.
     pub(super) library: bool,
 }
 
-/// A replacement.
+/// A replacement of a range by another text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edit {
-    /// Of what.
+    /// The range that is replaced.
     pub range: Range,
-    /// By what.
+    /// The text that replaces it.
     pub text: String,
 }
 
 impl Document {
-    /// Parses a text. Files whose name ends like that of a library file (`std/stats.slvr`) are taken
-    /// for one.
+    /// Parses a text. A file whose name ends with that of a library file (`std/stats.slvr`) is treated as
+    /// that file.
     pub fn new(name: &str, text: &str) -> Document {
         let library = embedded::STD.iter().any(|(std, _)| {
             name.strip_suffix(std)

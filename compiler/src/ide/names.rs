@@ -1,4 +1,4 @@
-//! What each name in a file refers to. Works on half-written text: what cannot be told is left out.
+//! What each name in a file refers to. It also works on incomplete text: unresolved names are left out.
 
 use super::library::{self, LibraryItem, Shelf};
 use crate::syntax::ast::*;
@@ -10,7 +10,7 @@ pub type DefId = usize;
 /// What is defined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DefKind {
-    /// Item number so many of the file.
+    /// The item with this index in the file.
     Item(usize),
     /// A size, or a model, in brackets.
     Size,
@@ -153,7 +153,7 @@ impl Resolver {
             doc: doc.to_owned(),
         });
         self.names.refs.push((name.span, target));
-        // A reveal's name is no name of the program.
+        // The name of a reveal cannot be used in the program.
         if kind != DefKind::Reveal {
             self.scope.push((name.name.clone(), target));
         }

@@ -1,6 +1,9 @@
 //! Answers about whole predicates, about half of them, and about anything.
 
 use super::*;
+use crate::diagnostic::Severity;
+use crate::source::FileId;
+use crate::syntax::embedded;
 use proptest::prelude::*;
 
 const TEXT: &str = "\

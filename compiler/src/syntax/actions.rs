@@ -9,7 +9,7 @@ use lalrpop_util::{ErrorRecovery, ParseError};
 /// A parse error as the generated parser makes it.
 pub(super) type Failure<'s> = ParseError<usize, Token<'s>, TooMany>;
 
-/// The parser gave up: more errors than anyone reads.
+/// The parser stopped because there are more errors than are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooMany;
 
@@ -21,7 +21,8 @@ pub struct Recovered<'s> {
 }
 
 impl<'s> Recovered<'s> {
-    /// Notes an error. Each carries a list of words: a text of a million errors must not fill memory.
+    /// Records an error. Each holds a list of expected tokens, so their number is limited to bound the
+    /// memory.
     pub fn add(
         &mut self,
         error: ErrorRecovery<usize, Token<'s>, TooMany>,

@@ -1,8 +1,8 @@
 //! Refuses text that would nest too deep.
 //!
 //! Trees are walked by recursion: printing, typing, even dropping one. A line of 100,000 opening
-//! brackets, of minus signs, or of `+ 1` would overflow the stack of the first such walk, and that is
-//! no error one can catch. So depth is bounded here once, on tokens, before any tree exists.
+//! brackets, of minus signs, or of `+ 1` would overflow the stack of the first such walk, and a program
+//! cannot recover from that. So depth is bounded here once, on tokens, before any tree exists.
 //!
 //! The bound: within one pair of brackets, between two separators, every operator, dot and bracket
 //! may put the tree one level deeper (`a + b + c` leans left, `- - a` leans right); what stands

@@ -9,7 +9,7 @@
 //!
 //! Both lines are wrong. The parser recovers from what *it* finds wrong, by skipping to the next
 //! `;`, but an iterator of tokens that ends in an error ends the parse: the second mistake would
-//! only show after the first is mended. So `#` becomes [`Token::Error`], which no rule of the grammar
+//! only be reported after the first is corrected. So `#` becomes [`Token::Error`], which no rule of the grammar
 //! accepts, the parser recovers as from any other token, and both lines are reported.
 //!
 //! For the same reason numbers out of range are reported here and become 0, and strings with bad
@@ -57,7 +57,7 @@ pub fn lex(file: FileId, text: &str) -> Lexed<'_> {
     let mut out = Lexed::default();
     let mut lexer = Token::lexer(text);
     while let Some(token) = lexer.next() {
-        // A text of a million errors must not fill memory with messages that nobody reads.
+        // A text with very many errors must not fill the memory with messages that are never shown.
         out.diagnostics.truncate(MAX_DIAGNOSTICS + 1);
         let (slice, range) = (lexer.slice(), lexer.span());
         let span = Span { file, start: range.start as u32, end: range.end as u32 };
@@ -66,7 +66,7 @@ pub fn lex(file: FileId, text: &str) -> Lexed<'_> {
                 out.comments.push(Comment { start: range.start, text });
                 continue;
             }
-            // A run of characters that mean nothing is one mistake.
+            // A run of unknown characters is reported as one mistake.
             Err(()) if !slice.starts_with(|c: char| c.is_ascii_punctuation()) => {
                 if let Some((_, Token::Error(last), end)) = out.tokens.last_mut()
                     && *end == range.start
@@ -93,7 +93,7 @@ pub fn lex(file: FileId, text: &str) -> Lexed<'_> {
                 out.diagnostics.push(malformed(slice, span));
                 Token::Error(slice)
             }
-            // The callback's mark for an integer that is none.
+            // The callback returns -1 for an integer that is out of range.
             Ok(Token::Int(-1)) => {
                 out.diagnostics.push(
                     Diagnostic::error(codes::NUMBER, "number out of range", span, "too large")

@@ -1,8 +1,8 @@
 //! What a syntax error says.
 //!
 //! The parser knows which tokens it could go on with and which one it found. An author knows
-//! statements, expressions and names. [`Context::describe`] says the former in the words of the
-//! latter. `mend.rs` recognises common mistakes and what was meant.
+//! statements, expressions and names. [`Context::describe`] translates the one into the other. `mend.rs`
+//! recognises common mistakes.
 
 use super::actions::{self, Failure};
 use super::token::{KEYWORDS, Token, shorten};
@@ -18,7 +18,7 @@ pub(super) struct Context<'a, 's> {
     pub tokens: &'a [(usize, Token<'s>, usize)],
 }
 
-/// An error, looked at.
+/// A parse error, with the offending token and the tokens expected in its place.
 pub(super) struct Found<'a, 's> {
     /// Index of the offending token; the number of tokens at the end of the file.
     pub at: usize,
@@ -50,7 +50,7 @@ impl<'a, 's> Context<'a, 's> {
     /// The message of an error; none where another message already says it.
     pub fn describe(&self, failure: &Failure<'s>) -> Option<Diagnostic> {
         let found = self.look(failure)?;
-        // One that closes something, but at the top level: recovery skipped what it closes.
+        // A closing bracket at the top level: recovery skipped the bracket that it closes, and reported that.
         let closing = matches!(found.token, Some(Token::RParen | Token::RBracket | Token::RBrace));
         if closing && found.expects_item() {
             return None;

@@ -33,7 +33,7 @@ mod mend;
 mod message;
 mod parse;
 mod print;
-mod token;
+pub mod token;
 mod walk;
 
 #[cfg(test)]

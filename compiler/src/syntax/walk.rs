@@ -1,6 +1,6 @@
 //! Walking trees.
 
-use super::ast::{Expr, ExprKind};
+use super::ast::{Expr, ExprKind, Gen};
 
 impl Expr {
     /// The expressions directly inside, in the order of the text; of a comprehension the function that it
@@ -13,13 +13,9 @@ impl Expr {
             | ExprKind::Real(_)
             | ExprKind::Error => Vec::new(),
             ExprKind::List(all) => all.iter().collect(),
-            ExprKind::Comp(body, gens) => {
-                let inside = gens.iter().flat_map(|g| std::iter::once(&g.domain).chain(&g.cond));
-                inside.chain([&**body]).collect()
-            }
+            ExprKind::Comp(body, gens) => loops(gens).chain([&**body]).collect(),
             ExprKind::CallGen(f, body, gens) => {
-                let inside = gens.iter().flat_map(|g| std::iter::once(&g.domain).chain(&g.cond));
-                std::iter::once(&**f).chain(inside).chain([&**body]).collect()
+                std::iter::once(&**f).chain(loops(gens)).chain([&**body]).collect()
             }
             ExprKind::If(c, a, b) => vec![c, a, b],
             ExprKind::Call(f, args) => std::iter::once(&**f).chain(args).collect(),
@@ -30,4 +26,9 @@ impl Expr {
             ExprKind::Binary(_, a, b) => vec![a, b],
         }
     }
+}
+
+/// Domains and conditions of generators.
+fn loops(gens: &[Gen]) -> impl Iterator<Item = &Expr> {
+    gens.iter().flat_map(|g| std::iter::once(&g.domain).chain(&g.cond))
 }

@@ -2,10 +2,13 @@
 //!
 //! [`check()`] binds the sizes of a predicate, resolves names, infers shapes and secrecy and
 //! evaluates everything that is known at compile time; what is left is a [`Program`]. [`eval`] runs
-//! a program in floating point, loop by loop: slow, and independent of everything below it, which
-//! is what tests need of a reference.
+//! a program in floating point, loop by loop. It is slow, but it shares no code with the graph and the
+//! circuit, so tests use it as their reference.
 //!
-//! What may not live here: tensors with batch axes, rings, scales, shares.
+//! The operations of the language are listed once: functions in [`Intrinsic`] and [`Elementwise`], layers
+//! of models in [`layer`].
+//!
+//! May not live here: tensors with batch axes, rings, scales, shares.
 
 mod check;
 mod display;

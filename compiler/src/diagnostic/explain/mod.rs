@@ -19,7 +19,7 @@
 //!
 //! `// args:` binds sizes; without it the smallest that fit are chosen. Programs marked `slvr,build`
 //! show what only compilation to a circuit finds. A code that no check reports yet has a text without
-//! programs. Tests hold the programs against the compiler: a mistake yields its code and no other.
+//! programs. Tests compile the programs: each mistake yields its code and no other.
 
 use super::codes::{self, Code};
 

@@ -302,7 +302,7 @@ impl Printer<'_> {
     }
 
     /// Padding that makes names of neighbouring lines equally wide. A run ends at a blank line, a
-    /// comment, and another kind; a name that is much longer than others is nobody's measure.
+    /// comment, and a statement of another kind. A name that is much longer than the others is not aligned to.
     fn aligned(&self, places: &[Place], widths: &[usize]) -> Vec<usize> {
         const MOST: usize = 24;
         let mut pads = Vec::with_capacity(places.len());

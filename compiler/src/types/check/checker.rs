@@ -19,7 +19,7 @@ pub(super) type Key = (ItemId, Vec<SizeVal>, Vec<Ty>);
 /// A function or model whose body is being checked.
 #[derive(Clone, Debug)]
 pub(super) struct Frame {
-    /// Which.
+    /// The function, block or model.
     pub item: ItemId,
     /// Where it is called.
     pub call: Span,
@@ -46,14 +46,14 @@ pub(super) struct Checker<'a> {
     pub(super) models: Vec<Model>,
     pub(super) functions: Vec<Function>,
     pub(super) vars: Vec<Var>,
-    /// Only looked up, never iterated: its order shows nowhere.
+    /// Function instances checked so far. The map is never iterated, so its order affects no output.
     pub(super) instances: HashMap<Key, R<FnId>>,
-    /// As `instances`.
+    /// Model instances built so far; see `instances`.
     pub(super) model_instances: HashMap<(ItemId, Vec<SizeVal>), R<ModelId>>,
-    /// As `instances`.
+    /// Values of constants; see `instances`.
     pub(super) consts: HashMap<ItemId, R<Val>>,
     pub(super) stack: Vec<Frame>,
-    /// How many expressions enclose the one at hand, through calls.
+    /// How many expressions enclose the current one, bodies of called functions included.
     pub(super) depth: usize,
 }
 
@@ -75,8 +75,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Records an error. Inside an instance it also says who asked for it; where the place is in the
-    /// library, the caller's place comes first.
+    /// Records an error. Inside an instance, labels name the calls that led to it. If the error is in the
+    /// library, the label of the caller comes first.
     pub(super) fn fail(&mut self, mut error: Diagnostic) -> Reported {
         let mut calls: Vec<(Span, String)> = Vec::new();
         for frame in self.stack.iter().rev() {
@@ -105,7 +105,7 @@ impl<'a> Checker<'a> {
         Err(self.too_deep(frame.call))
     }
 
-    /// Nobody writes such programs, and the stack ends somewhere.
+    /// Reports calls or expressions that nest too deeply. The checker recurses, so the stack is the limit.
     pub(super) fn too_deep(&mut self, span: Span) -> Reported {
         self.fail(Diagnostic::error(
             codes::CONST_EVAL,

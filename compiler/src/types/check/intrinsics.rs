@@ -1,5 +1,5 @@
-//! Typing of intrinsics. Their `extern fn` declarations in `std` document them; what the language's
-//! types cannot say (`sum` of anything, `relu` of any shape) is said here.
+//! Typing of intrinsics. Their `extern fn` declarations in `std` document them. The rules that the
+//! types of the language cannot express (`sum` of any tensor, `relu` of any shape) are implemented here.
 
 use super::checker::Checker;
 use super::index::count_entries;

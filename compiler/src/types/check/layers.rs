@@ -42,7 +42,7 @@ pub(super) struct Layer {
     pub span: Span,
     /// Its parameters, in declaration order.
     pub params: Vec<ParamId>,
-    /// Layers of a block, by local name, and whether each was applied.
+    /// Layers of a block, by local name.
     pub inner: Vec<(String, Layer)>,
 }
 
@@ -74,8 +74,8 @@ impl Builder {
     }
 }
 
-/// Most layers of a model, blocks included, and most applications of layers: blocks of blocks
-/// would otherwise make a short text an endless model.
+/// Most layers of a model, blocks included, and most applications of layers. Nested blocks grow
+/// exponentially, so a short text could otherwise describe a model of any size.
 pub(super) const MAX_LAYERS: usize = 1 << 14;
 
 /// Joins parts of a dotted name.

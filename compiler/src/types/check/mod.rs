@@ -1,9 +1,9 @@
 //! From a file to a [`Program`]: sizes bound, names resolved, shapes and secrecy known.
 //!
 //! Checking is by instantiation: a function is checked once for each choice of its size arguments
-//! and argument types, with every size a number. An error inside an instance says where the instance
-//! was asked for. A pass over the names of all items runs before, so that code that nothing calls
-//! is not free of typos.
+//! and argument types, with every size a number. An error inside an instance also points at the call
+//! that created the instance. A pass over the names of all items runs first, so that unknown names are
+//! also reported in code that is never called.
 //!
 //! | file | does |
 //! |---|---|
@@ -16,7 +16,7 @@
 //! | `expr.rs`, `at.rs`, `comp.rs`, `ops.rs` | expressions |
 //! | `call.rs`, `unify.rs`, `intrinsics.rs` | calls |
 //! | `layers.rs`, `flow.rs` | models |
-//! | `index.rs` | integers known up to loop variables |
+//! | `index.rs` | integers that depend on nothing but loop variables |
 //! | `tys.rs`, `value.rs` | types and values of the checker |
 //!
 //! What may not live here: parsing, I/O, anything about circuits.

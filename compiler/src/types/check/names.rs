@@ -1,7 +1,7 @@
 //! Names of every item of a file, used or not: unknown names, names defined twice, recursion.
 //!
-//! Checking proper sees only what the predicate calls with the sizes at hand; this pass makes sure
-//! that a misspelt name anywhere is reported on every run.
+//! The checker itself only visits what the predicate calls with the given sizes. This pass visits every
+//! item, so that a misspelt name is always reported.
 
 use super::layers::is_layer;
 use super::world::{ItemId, World, item_kind};

@@ -26,7 +26,7 @@ pub struct Options {
 pub struct Checked {
     /// The program; [`Program::sizes`] says for which sizes.
     pub program: Program,
-    /// What is allowed and perhaps not meant.
+    /// Warnings: code that is allowed but is probably a mistake.
     pub warnings: Vec<Diagnostic>,
     /// Some sizes had no value and were chosen.
     pub chosen: bool,
@@ -74,10 +74,10 @@ struct Session {
     file: FileId,
 }
 
-/// The program, unless something is wrong, and what there is to say.
+/// The program, unless there are errors, and all diagnostics.
 type Outcome = (Option<Program>, Vec<Diagnostic>);
 
-/// Errors that other sizes may not have.
+/// Codes of errors that may disappear with other sizes.
 const SIZED: &[Code] =
     &[codes::INDEX, codes::REQUIRE, codes::COMMITTEE, codes::CONST_EVAL, codes::SIZE];
 
@@ -90,7 +90,7 @@ const MAX_TRIES: usize = 256;
 /// Sizes tried go from 1 to this.
 const MAX_TRIED: i64 = 9;
 
-/// Which model stands in for one without a value.
+/// The model that is used where no model was given.
 const DEFAULT_MODEL: &str = "DigitsNet";
 
 impl Session {
@@ -216,7 +216,7 @@ impl Session {
         best.map(|(_, all, outcome)| (all, outcome)).unwrap_or_default()
     }
 
-    /// Whether something has no value.
+    /// Whether a size or parameter has no value.
     fn misses(&self, bindings: &[(String, String)]) -> bool {
         let item = self.world.item(self.predicate);
         matches!(&item.kind, ItemKind::Predicate(p) if !missing(p, bindings).is_empty())

@@ -6,7 +6,7 @@ use crate::types::{
     BinOp, Cond, Dim, Domain, Elem, Expr, ExprKind, Index, ModelId, PartySet, SetId, Ty, VarId,
 };
 
-/// An error that is already among the diagnostics: whoever meets it stays silent.
+/// An error that is already among the diagnostics. Code that receives it reports nothing further.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Reported;
 
@@ -30,11 +30,13 @@ pub(super) type SizeArg = (Option<String>, SizeVal, Span);
 pub(super) struct IntVal {
     /// Its value.
     pub index: Index,
-    /// The set whose member it is: only the bare variable of a loop over that set.
+    /// The party set whose member it is. Only the variable of a loop over that set has one; a result of
+    /// arithmetic has none.
     pub set: Option<SetId>,
     /// A member of a sampled committee, known only at run time.
     pub sampled: bool,
-    /// Some division on the way may have rounded; as a real number it would surprise.
+    /// A division in its computation may have rounded. Such a value is not converted to a real number
+    /// without a message, because its author may have meant the exact quotient.
     pub rounded: bool,
 }
 
