@@ -30,6 +30,7 @@ pub mod lookup;
 mod plane_writer;
 mod planes;
 mod simd;
+pub mod threads;
 mod wire;
 mod word;
 
