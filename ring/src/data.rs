@@ -10,7 +10,7 @@ use std::ops::Range;
 ///
 /// Arithmetic is in place. On [`Data::Bits`] addition and subtraction are xor, multiplication is
 /// and. The operations panic on mixed domains or lengths, which the circuit verifier excludes; see
-/// the [module docs](super).
+/// the [crate's docs](crate).
 #[derive(Clone, PartialEq, Eq)]
 pub enum Data {
     /// Words of Z_2^k.

@@ -1,7 +1,7 @@
 //! Bits of comparisons, bit-sliced: thermometer codes, the choice of an entry, products of many bits.
 //!
 //! Lives here: the local parts of [`Op::Thermometer`], [`Op::Pick`] and [`Op::Propagate`] (`leaf`), of
-//! [`Op::MaskProducts`] and [`Op::AndMany`] (`gates`; see [`slvr_circuit::Op`]), on whole tensors of bits. May
+//! [`Op::MaskProducts`] and [`Op::AndMany`] (`multi_and`; see [`slvr_circuit::Op`]), on whole tensors of bits. May
 //! not: who holds what; `one` stands for the share of the constant 1 that a party adds, one bit for each
 //! element.
 //!

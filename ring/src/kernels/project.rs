@@ -46,8 +46,9 @@ impl<'a, T: Word> Cut<'a, T> {
 }
 
 /// Row-major tensors `[m, d]` of one width -> `[m, tests]` each: sums of signs times words, the
-/// same signs for every row of every tensor. `signs` gives them as
-/// [`crate::protocol::signs::Signs::fill`] does.
+/// same signs for every row of every tensor. `signs` gives them
+/// in this form: of test t and the columns 8 i .. 8 i + 8 there are two bytes, one for each four columns. With
+/// b - c as a column's sign, the low half of a byte holds b of its four columns and the high half c.
 ///
 /// # Panics
 ///
