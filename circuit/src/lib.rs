@@ -8,10 +8,25 @@
 //! Values are tensors in single assignment form, typed ([`Type`]) by who holds what of them
 //! ([`Hold`]) and over which domain ([`Dom`]).
 //!
-//! What lives here: data structures, the verifier ([`verify`]), the text form ([`text`], which
-//! reads back what it prints), the artifact file ([`artifact`]), byte and round counts ([`traffic`]),
-//! which layers are computed before it is known whose inputs count ([`speculation`]).
-//! What may not: arithmetic, sharing, I/O.
+//! What may not live here: arithmetic, sharing, I/O.
+//!
+//! # Map
+//!
+//! | module | holds |
+//! |---|---|
+//! | this file | [`Circuit`] and what it declares: party sets, inputs, outputs, checks, layers |
+//! | `types`, `dom` | [`Type`], [`Hold`], [`Lanes`] and [`Dom`]: who holds what, over which domain, in which shape |
+//! | `op` | the instruction set, [`Op`], with the meaning of each instruction |
+//! | `forms` | the table of operations: names, operands and parameters, as text and back |
+//! | [`interaction`] | the table of interactions: who sends what to whom |
+//! | [`conv`], [`multi_and`], [`tables`], [`fixed`] | attributes of single instructions, and fixed-point numbers |
+//! | [`verify`] | the verifier, and the typing rule of every operation |
+//! | [`text`], [`artifact`] | the text form, which reads back what it prints, and the artifact file |
+//! | [`plan`], [`traffic`], [`upload`] | the order of steps and the frames of messages; bytes and rounds |
+//! | [`speculation`] | which layers are computed before it is known whose inputs count |
+//!
+//! An interactive instruction is added in `op`, `forms` and [`interaction`]; everything else here follows
+//! from its row. A local one is added in `op`, `forms` and [`verify`].
 //!
 //! # Roles and shards
 //!
@@ -23,6 +38,22 @@
 //! r+1 and a word of party r+2. A [`Hold::Mask`] value is a part a that is shared already, a = y_r +
 //! y_{r+1}: party r knows both words, so also a (`own`); party r+1 knows y_{r+1} and party r+2 knows
 //! y_r, so they hold it additively (`as_add2`). With a part b it is a replicated value (`join`).
+//!
+//! In the terms of the literature, for shard r with party r as the *dealer* (the helper party, or P_0 of
+//! ASTRA) and parties r+1 and r+2 as the two that are online:
+//!
+//! | here | ASTRA, ABY2.0 | who knows it |
+//! |---|---|---|
+//! | [`Hold::Rep`] x | a replicated (2-out-of-3) sharing; also of the mask and the masked value together | every party two of three words |
+//! | [`Hold::Own`] a | minus the mask, -λ_x = a, as one number | the dealer |
+//! | [`Hold::Mask`] a | the same, shared between the two (\[λ_x\]), both words known to the dealer | each of the two its word, the dealer both |
+//! | [`Hold::Dup`] b | the masked value m_x = x + λ_x = b | the two |
+//! | [`Hold::Add2`] | an additive sharing \[x\] between the two | each of the two its word |
+//! | [`Hold::Add3`] | an additive sharing among all three | every party its word |
+//!
+//! So x = a + b is x = m_x - λ_x. To open a masked value ([`Op::OpenMasked`]) is the online phase of ASTRA's
+//! multiplication, and to deal ([`Op::Deal`], [`Op::DealMask`]) its offline phase; the dealer's messages
+//! depend on nothing that the two send.
 //!
 //! Of these four a party stores only the shards in which it plays a role. Where shards are cut is part
 //! of the type ([`Type::groups`]):

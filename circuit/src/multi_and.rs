@@ -1,8 +1,8 @@
 //! Products of many bits in one round: which ones, and in which order their parts are listed.
 //!
 //! Lives here: the two patterns ([`MultiAnd`]) that [`Op::MaskProducts`](super::Op::MaskProducts) and
-//! [`Op::AndMany`](super::Op::AndMany) share, and their counts. May not: the evaluation
-//! ([`crate::kernels`]).
+//! [`Op::AndMany`](super::Op::AndMany) share, and their counts. May not: the evaluation, which is the
+//! kernels'.
 //!
 //! A factor is m xor l, m opened to two parties, l a mask of which they hold shares. A product of factors
 //! is a sum over all subsets S of them: the product of the l in S times the m outside of S. So from shares

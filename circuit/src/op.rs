@@ -22,8 +22,8 @@ pub struct Instr {
     pub site: u32,
 }
 
-/// Operations. The first group is local; from [`Op::Reshare`] on they are interactive, one round
-/// each.
+/// Operations. The first groups are local; from [`Op::Reshare`] on they are interactive, one round
+/// each, and have a row in the table of interactions ([`crate::interaction`]).
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Op {
     // ---- local, any domain -----------------------------------------------------------------
@@ -229,7 +229,8 @@ pub enum Op {
         /// Planes of the table before the first of these blocks.
         skip: u32,
     },
-    /// Products of masks, for a [`Op::AndMany`]: `Own` bits -> `Own` bits, in the order of [`super::gates`].
+    /// Products of masks, for a [`Op::AndMany`]: `Own` bits -> `Own` bits, in the order of
+    /// [`MultiAnd`].
     MaskProducts {
         /// The masks, over bits.
         x: ValueId,
@@ -238,8 +239,8 @@ pub enum Op {
     },
     /// Products of many bits at once, where each factor is m xor l with m known to two parties (`Dup
     /// open`) and l shared (`Add2 mask`), with products of the l (`Add2 products`) and, where
-    /// [`MultiAnd::is_linear_in_some`](super::multi_and::MultiAnd::is_linear_in_some), what is only added (`Add2 nodes`) -> `Add2`. Multi-fan-in
-    /// and of ABY2.0 (Patra et al., USENIX Security 2021, section 5).
+    /// [`MultiAnd::is_linear_in_some`](super::multi_and::MultiAnd::is_linear_in_some), what is only added (`Add2 nodes`) -> `Add2`.
+    /// The AND of many inputs of ABY2.0 (Patra et al., USENIX Security 2021, section 5).
     AndMany {
         /// m.
         open: ValueId,
@@ -300,7 +301,7 @@ pub enum Op {
     /// Random inner products: x `[m, d]` over a ring, any but `Add3` -> `[m, tests]`, held alike:
     /// `out[i, t] = sum_j chi[t, j] * x[i, j]` with lazy signs chi, which are -1, 0, 1 with
     /// probabilities 1/4, 1/2, 1/4, drawn from public coins (`Public A128[]`), the same for every i
-    /// (see [`crate::protocol::signs`]). Linear in x. Of a `Rep` x it also gives one part of the split of
+    /// (the runtime's `protocol::signs` says how). Linear in x. Of a `Rep` x it also gives one part of the split of
     /// the result, without that of x in memory.
     Project {
         /// Operand.

@@ -9,8 +9,8 @@
 //! All parties see the same bits, so all decide alike. The verifier (invariant 16 of
 //! [`super::verify`]) sees to it that going back needs no copies and tells nobody anything: from R to
 //! L nothing is opened but bits of checks, which do not depend on the assumption, and what was there
-//! before R stays. Instructions that are repeated draw from other pseudorandom streams
-//! ([`crate::protocol::Context::instr`]), and masks are made anew.
+//! before R stays. Instructions that are repeated draw from other pseudorandom streams, and
+//! masks are made anew.
 
 use super::{Circuit, Layer, Op, ValueId};
 

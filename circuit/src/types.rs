@@ -74,9 +74,9 @@ impl Hold {
 pub enum SplitPart {
     /// x.
     Whole,
-    /// a, with shards cut between so many groups of rows, as [`Op::OwnOf`].
+    /// a, with shards cut between so many groups of rows, as [`Op::OwnOf`](crate::Op::OwnOf).
     Own(u32),
-    /// b, as [`Op::DupOf`].
+    /// b, as [`Op::DupOf`](crate::Op::DupOf).
     Dup(u32),
 }
 

@@ -49,12 +49,14 @@ pub(crate) fn copy(dst: &mut [u64], to: usize, src: &[u64], from: usize, n: usiz
 
 /// Sets n bits to `value`.
 pub(crate) fn fill(dst: &mut [u64], to: usize, n: usize, value: bool) {
+    // The bit may be one of a share: no branch.
+    let ones = u64::from(value).wrapping_neg();
     let mut done = 0;
     while done < n {
         let (i, s) = ((to + done) / 64, (to + done) % 64);
         let take = (64 - s).min(n - done);
         let m = mask64(take) << s;
-        dst[i] = if value { dst[i] | m } else { dst[i] & !m };
+        dst[i] = dst[i] & !m | ones & m;
         done += take;
     }
 }

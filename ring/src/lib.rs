@@ -1,10 +1,33 @@
-//! Words, bit planes and tensors: the arithmetic that every other room stands on.
+//! Words, bit planes and tensors: the arithmetic of SLVR's runtime.
 //!
-//! Lives here: [`Word`] (Z_2^k), [`Words`] (a vector of words of one width), [`Planes`] (bit-sliced
-//! bits), [`Data`] (either), their packing on the wire, layout operations, kernels (matrix product,
-//! convolution, 64 x 64 bit transpose), fixed-point encoding. May not: shares, parties, randomness,
-//! I/O. Everything here is a pure function of public shapes and plain words; a share is a plain
-//! word to this room, which is why no `Debug` output of it shows an element.
+//! Everything here is a pure function of public shapes and plain words. A share is a plain word to this
+//! crate, which is why no `Debug` output of it shows an element. May not live here: shares, parties,
+//! randomness, I/O.
+//!
+//! # Map
+//!
+//! | module | holds |
+//! |---|---|
+//! | `word` | [`Word`], an element of Z_2^k, and [`Words`], a vector of words of one width |
+//! | `planes`, `plane_writer`, `bits` | [`Planes`], bit-sliced bits, and how they are written and copied |
+//! | `data`, `elementwise`, `wire` | [`Data`], words or bits; arithmetic of each element; the packing of messages |
+//! | [`layout`] | transposition, slices, gathers, sums over axes, arithmetic on aligned shapes |
+//! | [`kernels`] | matrix products, convolutions, random inner products |
+//! | [`carry`], [`lookup`] | the local parts of comparisons and of lookup tables |
+//! | [`threads`] | work on several threads |
+//! | `simd` | the innermost loops, for each instruction set |
+//!
+//! # Features
+//!
+//! `avx2` and `avx512` (both on) compile the kernels for these instruction sets of x86-64. Which of them a
+//! machine can run is found out when the program runs; the portable code is always there.
+//!
+//! # Secrets and time
+//!
+//! No branch depends on a word of a share, and neither does an address, with one exception: the lookups
+//! ([`lookup::table`], [`lookup::entry`]) index memory by the part of a split that the party
+//! itself knows. A party could not hide this part from itself, but a process that shares its caches could
+//! learn of it. Nothing in this crate is claimed to take constant time.
 //!
 //! # Panics
 //!
@@ -30,6 +53,7 @@ pub mod lookup;
 mod plane_writer;
 mod planes;
 mod simd;
+pub mod threads;
 mod wire;
 mod word;
 

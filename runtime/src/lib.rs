@@ -1,19 +1,28 @@
 //! Evaluates a layered SLVR circuit among three parties under replicated secret sharing.
 //!
-//! The runtime owns the circuit format, as a machine owns its instruction set; a compiler targets
-//! it. A node operator can audit and run this crate without a parser of the language in sight.
+//! A node operator can audit and run this crate, with [`slvr_circuit`] and [`slvr_ring`], without a parser of
+//! the language in sight: a compiler targets the circuit format, as it would target a machine.
 //!
 //! # Map
 //!
-//! | room | holds | may use |
-//! |---|---|---|
-//! | [`ring`] | words of Z_2^k, bit planes, tensors of them, fixed-point encoding, kernels | nothing of ours |
-//! | [`circuit`] | the format: values, instructions, layers, verifier, text, artifact file | `ring` |
-//! | [`share`] | replicated shares, seeds and PRSS, encoding and dealing by a client, reconstruction | `ring`, `circuit`'s types |
-//! | [`protocol`] | one file per interactive instruction; committees and signs from coins | `share`, `ring` |
-//! | [`link`] | how bytes reach the two peers | nothing of ours |
-//! | [`party`] | the layer loop, and a session of three parties on this machine | all above |
-//! | [`clear`] | the same circuit on plain values; `party` uses its local operations | `circuit`, `ring`, `share`, committees, signs |
+//! Each module may use those above it, and the two crates.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`slvr_circuit`] | the format: values, instructions, layers, verifier, text, artifact file |
+//! | [`slvr_ring`] | words of Z_2^k, bit planes, tensors of them, kernels |
+//! | [`share`] | replicated shares, seeds and pseudorandomness, encoding and dealing by a client, reconstruction |
+//! | [`link`] | how bytes reach the other parties; nothing of shares or circuits |
+//! | [`protocol`] | one file for each interactive instruction, and one function that finds it; committees and signs from coins |
+//! | [`clear`] | the same circuit on plain values; `party` uses its local operations |
+//! | [`party`] | the layer loop of a party, and sessions of three parties on this machine |
+//!
+//! How values are held, and the names of these ways in the literature on ASTRA and ABY, is in the docs of
+//! [`slvr_circuit`].
+//!
+//! # Features
+//!
+//! `tls` (on): connections between parties over TLS 1.3. Without it there are only connections in the clear.
 //!
 //! # Adversary
 //!

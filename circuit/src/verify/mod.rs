@@ -17,7 +17,7 @@
 //! 7. **Sections.** Local operations in the local part, interactive ones in the exchange.
 //! 8. **Results.** Every instruction but `open_to` has a result, `open_to` has none.
 //! 9. **Typing.** A result has the type that [`infer`] gives: holders, domains, shapes and
-//!    parameters as documented at [`Op`].
+//!    parameters as documented at [`Op`](crate::Op).
 //! 10. **Inputs** have distinct names. A public one becomes a `Public` value of the declared shape; a
 //!     secret one a `Rep` value with the members of its party set as first axis. One-hot inputs have
 //!     their classes as last axis and are over a ring or single bits, all others are over a ring.

@@ -40,8 +40,9 @@ pub use places::{home, places};
 pub use tuning::Tuning;
 
 use serde::Serialize;
+use slvr_circuit::plan::operand;
 use slvr_circuit::traffic::{Traffic, sent};
-use slvr_circuit::{Circuit, Dom, Instr, Op};
+use slvr_circuit::{Circuit, Dom, Hold, Instr, Op};
 
 /// The cost of a circuit. Arrays of three are by party.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -137,16 +138,13 @@ impl Kind {
 
     /// Of an instruction; `None` for a local one.
     pub fn of(circuit: &Circuit, op: &Op) -> Option<Kind> {
-        Some(match op {
-            Op::Reshare(x) if matches!(circuit.ty(*x).dom, Dom::Bits(_)) => Kind::Gates,
-            Op::Reshare(_) => Kind::Products,
-            Op::Input(_)
-            | Op::Deal(_)
-            | Op::DealMask(_)
-            | Op::ReshareTwo(_)
-            | Op::OpenMasked { .. } => Kind::Split,
-            Op::Open(_) | Op::OpenSum(_) | Op::OpenTo { .. } | Op::Coin => Kind::Opened,
-            _ => return None,
+        let interaction = op.interaction()?;
+        let bits = || matches!(operand(circuit, op).0, Dom::Bits(_));
+        Some(match (interaction.from, interaction.to) {
+            (_, None | Some(Hold::Public)) => Kind::Opened,
+            ([Hold::Add3], _) if bits() => Kind::Gates,
+            ([Hold::Add3], _) => Kind::Products,
+            _ => Kind::Split,
         })
     }
 

@@ -1,6 +1,7 @@
 //! Local work of one instruction at each party: multiply-accumulates, bytes touched, pseudorandom
 //! bytes.
 
+use slvr_circuit::plan::operand;
 use slvr_circuit::{Circuit, Dom, Hold, Instr, Op, Type, ValueId};
 
 /// Elements of each tensor that party `me` keeps of a value: of its components, or of the stored part.
@@ -40,9 +41,7 @@ pub(super) fn macs(circuit: &Circuit, instr: &Instr) -> [u64; 3] {
     let (terms, a, b) = match &instr.op {
         Op::Mul(a, b) => (1, *a, *b),
         Op::MatMul { a, b, .. } => (size(*a, 2), *a, *b),
-        Op::Conv2d { x, w, .. } => {
-            (size(*w, 2).saturating_mul(size(*w, 3)).saturating_mul(size(*w, 4)), *x, *w)
-        }
+        Op::Conv2d { x, w, conv } => (conv.terms(shape(*w)), *x, *w),
         Op::Project { x, .. } => (size(*x, 1), *x, *x),
         _ => return [0; 3],
     };
@@ -69,26 +68,16 @@ pub(super) fn touched(circuit: &Circuit, instr: &Instr) -> [u64; 3] {
 
 /// Pseudorandom bytes expanded.
 pub(super) fn random(circuit: &Circuit, instr: &Instr) -> [u64; 3] {
-    let of = |x: ValueId, words: fn([u64; 3], usize) -> u64| {
-        let ty = circuit.ty(x);
-        let parts = ty.lanes().ranges().map(|s| s.len() as u64);
-        [0, 1, 2].map(|me| bytes(ty.dom, words(parts, me)))
-    };
-    match instr.op {
-        // A share of zero: a stream with each neighbour.
-        Op::Reshare(x) | Op::OpenSum(x) | Op::OpenTo { x, .. } => {
-            of(x, |n, _| 2 * n.iter().sum::<u64>())
-        }
-        // The owner and the one that shares the stream with it.
-        Op::Input(x) => of(x, |n, me| n[me] + n[(me + 1) % 3]),
-        Op::Deal(x) | Op::DealMask(x) => of(x, |n, me| n[me] + n[(me + 2) % 3]),
+    if let Some(interaction) = instr.op.interaction() {
+        let (dom, lanes) = operand(circuit, &instr.op);
+        return [0, 1, 2].map(|me| bytes(dom, interaction.drawn(lanes, me) as u64));
+    }
+    match (&instr.op, instr.out) {
         // Two streams in the own shard, one in each of the others.
-        Op::ReshareTwo(x) => of(x, |n, me| n[me] + n.iter().sum::<u64>()),
-        Op::Coin => [32; 3],
-        Op::Mask { .. } => match instr.out {
-            Some(v) => of(v, |n, me| n[me] + n.iter().sum::<u64>()),
-            None => [0; 3],
-        },
+        (Op::Mask { .. }, Some(v)) => {
+            let (dom, lanes) = (circuit.ty(v).dom, circuit.ty(v).lanes());
+            [0, 1, 2].map(|me| bytes(dom, (lanes.len(me) + lanes.n) as u64))
+        }
         _ => [0; 3],
     }
 }

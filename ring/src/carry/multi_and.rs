@@ -156,7 +156,7 @@ pub fn and_many(
                     copy(above, count + g.node - 1);
                 }
             }
-            _ => fan_of(&given, g, carry, result, above),
+            _ => results_of(&given, g, carry, result, above),
         });
     })
 }
@@ -172,7 +172,7 @@ struct Given<'a> {
 
 versions! {
     /// The results of one group of at least two.
-    fn fan_of<[] []>(
+    fn results_of<[] []>(
         given: &Given<'_>,
         g: Group,
         carry: bool,

@@ -7,14 +7,14 @@
 use super::dims::{ConvDims, SERIAL};
 use super::gemm::{At, Keep, Left, Out, Part, Right, columns, gemm};
 use crate::simd::{self, Isa, Kernel, with_kernel};
-use rayon::prelude::*;
+use crate::threads;
 
 pub(super) fn run<T: Keep>(out: &mut [T], x: &[T], w: &[T], d: ConvDims, isa: Isa) {
     let (pixels, k) = (d.out_h() * d.out_w(), d.c * d.kh * d.kw);
     if out.is_empty() || k == 0 {
         return;
     }
-    let threads = if out.len() * k < SERIAL { 1 } else { rayon::current_num_threads() };
+    let threads = if out.len() * k < SERIAL { 1 } else { threads::count() };
     let (total, one) = (d.g * d.n, d.o * pixels);
     // As many images as fill a block of columns, and some groups for each thread.
     let group = (columns::<T>() / pixels).clamp(1, d.n.div_ceil(threads.div_ceil(d.g)));
@@ -29,7 +29,7 @@ pub(super) fn run<T: Keep>(out: &mut [T], x: &[T], w: &[T], d: ConvDims, isa: Is
     if threads > 1 && total < threads {
         let part = d.o.div_ceil(threads).next_multiple_of(8);
         for (i, out) in out.chunks_exact_mut(one).enumerate() {
-            out.par_chunks_mut(part * pixels).enumerate().for_each(|(p, out)| {
+            threads::each(out.chunks_mut(part * pixels).enumerate(), &|(p, out)| {
                 convolve(i / d.n, i % d.n, out, p * part, out.len() / pixels);
             });
         }
@@ -46,7 +46,7 @@ pub(super) fn run<T: Keep>(out: &mut [T], x: &[T], w: &[T], d: ConvDims, isa: Is
     if threads == 1 {
         groups.into_iter().for_each(|(g, n, out)| convolve(g, n, out, 0, d.o));
     } else {
-        groups.into_par_iter().for_each(|(g, n, out)| convolve(g, n, out, 0, d.o));
+        threads::each(groups.into_iter(), &|(g, n, out)| convolve(g, n, out, 0, d.o));
     }
 }
 

@@ -1,9 +1,16 @@
 //! The layer loop of one party, and a session of three parties on this machine.
 //!
-//! Lives here: [`Party::run`] (local operations, one exchange, finish, drop dead values; rounds,
-//! bytes and memory are counted), the handshake, the receiver's side ([`receive`]), errors
-//! ([`RunError`]), the [`Transcript`] hook, [`session`] (three parties and the receivers as threads)
-//! and [`remote`] (parties elsewhere, at the end of pipes). May not: files, sockets, anything about the source language.
+//! | file | holds |
+//! |---|---|
+//! | `engine` | [`Party`], and the state of its run: registers, counters, how it talks to the others |
+//! | `run` | [`Party::run`]: handshake, layers, closing |
+//! | `local`, `exchange`, `registers` | local instructions; messages of a layer; what a party holds |
+//! | `uploads`, `intake`, `submissions` | clients' uploads, and whose inputs are used |
+//! | `speculation` | layers that are computed again when a client fails a check |
+//! | `hello`, `receiver`, `transcript`, `error` | handshake, the receiver's side ([`receive`]), the [`Transcript`] hook, [`RunError`] |
+//! | [`session`], [`remote`] | three parties and the receivers as threads; parties elsewhere, at the end of pipes |
+//!
+//! May not live here: files, sockets, anything about the source language.
 //!
 //! # A run
 //!
@@ -16,7 +23,7 @@
 //!    finish the instructions. A message travels in frames whose kind, layer, number and length are
 //!    known, each as soon as it is computed, and is waited for where its first result is read
 //!    ([`slvr_circuit::plan`]). Layers that were computed on the assumption that all clients pass their checks are
-//!    repeated if one does not (`speculation.rs`).
+//!    repeated if one does not (`speculation`).
 //! 4. Closing, in two steps: each party tells the others that it is done and waits for the same from
 //!    them; then it tells the others and the receivers that all agree, and waits for the same. With
 //!    one step, a party that finds a stray message where the others' end should be would stop after

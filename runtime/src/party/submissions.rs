@@ -40,9 +40,8 @@ use super::uploads::{Received, Replaced, Why};
 use crate::link::{Header, Kind, Peer};
 use crate::share::deal::{Layout, layout};
 use crate::share::{Held, Purpose, Rep, Stream, next, prev};
-use rayon::prelude::*;
 use slvr_circuit::{Circuit, From};
-use slvr_ring::Data;
+use slvr_ring::{Data, threads};
 
 /// Bytes of a state and a digest.
 const ENTRY: usize = 17;
@@ -180,7 +179,7 @@ impl Engine<'_> {
             };
             [digest(0), digest(1)]
         };
-        clients.par_iter().zip(own).map(one).collect()
+        threads::map(clients.iter().zip(own), &one)
     }
 
     fn without_replaced(&self, mut inputs: Vec<Held>) -> Vec<Held> {

@@ -1,10 +1,13 @@
 //! The interactive instructions, one file each: the message before the exchange, the result after.
 //!
-//! Lives here: what a party sends and keeps (`message`), what it makes of what it gets (`finish`),
-//! and how many elements travel ([`outgoing`], [`incoming`]); what public coins expand to
-//! ([`committee`], [`signs`]); and how masks, which need no message, are made and stored ([`mask`]). May not: circuits' control flow, links,
-//! bytes. A file's doc states the ideal functionality, the shares of every party, the messages, the
-//! cost and why a party's view can be simulated.
+//! Lives here: what a party sends and keeps (`message`) and what it makes of what it gets (`finish`), with
+//! one function that finds both for an instruction ([`of`]); what public coins expand to ([`committee`],
+//! [`signs`]); and how masks, which need no message, are made and stored ([`mask`]). May not: circuits'
+//! control flow, links, bytes. A file's doc states the ideal functionality, the shares of every party, the
+//! messages, the cost and why a party's view can be simulated.
+//!
+//! How many elements travel is not said here but in the table of interactions
+//! ([`slvr_circuit::interaction`]), to which a test holds every message.
 //!
 //! | instruction | from, to | messages |
 //! |---|---|---|

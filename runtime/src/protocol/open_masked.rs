@@ -1,4 +1,4 @@
-//! MEET: `Add2, Mask -> Dup`.
+//! OPEN_MASKED: `Add2, Mask -> Dup`.
 //!
 //! **Functionality.** In shard r, from t_1 of P_{r+1} and t_2 of P_{r+2}, and a mask a = y_r + y_{r+1}, both
 //! learn t_1 + t_2 - a.

@@ -1,4 +1,4 @@
-//! XCHG: `Add2 -> Rep`.
+//! RESHARE_TWO: `Add2 -> Rep`.
 //!
 //! **Functionality.** In shard r, from t_1 of P_{r+1} and t_2 of P_{r+2}, a replicated sharing of
 //! y = t_1 + t_2.
@@ -14,7 +14,7 @@
 //! **Cost.** One round; k bits per element of the shard by each of the two, so two thirds of k bits
 //! per element by each party. P_r neither sends nor receives.
 //!
-//! **Source.** `docs/src/protocols.md`, "Messages, spelled out", XCHG; the online phase of ASTRA
+//! **Source.** `docs/src/protocols.md`, "Messages, spelled out"; the online phase of ASTRA
 //! (CCSW 2019) and Trio, with a semi-honest P_r that only supplies masks.
 //!
 //! **View.** P_{r+1} sees m_2 = t_2 - F_{r+2,r}, P_{r+2} sees m_1 = t_1 - F_{r,r+1}: each is masked

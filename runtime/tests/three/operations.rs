@@ -125,7 +125,7 @@ pub fn check_steps(circuit: &Circuit, recorded: &[Recorder; 3]) {
             let lanes = circuit.ty(out).lanes();
             let want = match &instr.op {
                 Op::Own(x) if circuit.ty(*x).hold == Hold::Mask => operand(x),
-                Op::Own(x) | Op::MaskOf(x, _) => split(&values, *x, lanes, true),
+                Op::Own(x) | Op::OwnOf(x, _) | Op::MaskOf(x, _) => split(&values, *x, lanes, true),
                 Op::Dup(x) | Op::DupOf(x, _) => split(&values, *x, lanes, false),
                 Op::Project { x, coin, tests, part: SplitPart::Own(g) | SplitPart::Dup(g) } => {
                     let ty = circuit.ty(*x);

@@ -177,7 +177,8 @@ fn a_repetition_is_masked_anew() {
 fn only_bits_are_opened_before_all_is_known() {
     let (circuit, report) = run([true, false, true], 4);
     for party in report.recorded.iter().flatten() {
-        let opened = party.messages.iter().filter(|m| m.op.starts_with("open"));
+        let opened =
+            party.messages.iter().filter(|m| matches!(m.op, "open" | "open_sum" | "open_to"));
         let at: Vec<u32> =
             opened.filter(|m| m.direction == Direction::Sent).map(|m| m.layer).collect();
         assert_eq!(at, [3, 3, 3, 3, 4], "twice to two parties, then to the receiver");

@@ -152,7 +152,7 @@ fn deal_view() {
 }
 
 #[test]
-fn xchg_view() {
+fn reshare_two_view() {
     uniform_and_independent("reshare_two");
 }
 
@@ -162,7 +162,7 @@ fn deal_mask_view() {
 }
 
 #[test]
-fn meet_view() {
+fn open_masked_view() {
     uniform_and_independent("open_masked");
 }
 
@@ -177,7 +177,7 @@ fn message<'a>(party: &'a Recorder, op: &str, direction: Direction, peer: usize)
 }
 
 /// The words of a fresh mask, which nobody sends, are independent; in particular the one that a party
-/// does not hold of the one that it holds. A meet under it looks uniform next to the word held.
+/// does not hold of the one that it holds. What is opened under it looks uniform next to the word held.
 #[test]
 fn mask_view() {
     let mut seen: BTreeMap<&str, Histogram> = BTreeMap::new();
@@ -195,7 +195,7 @@ fn mask_view() {
         let t = bare(&mut b, x, Op::AsAdd2(x), Hold::Add2, 5);
         let op = |tag| Op::Mask { tag, dom: Dom::Ring(8), shape: vec![1, N], groups: 0 };
         let (mask, other) = (b.must(op(0)), b.must(op(1)));
-        let met = b.round(Op::OpenMasked { x: t, mask }, Hold::Dup);
+        let opened = b.round(Op::OpenMasked { x: t, mask }, Hold::Dup);
         let lanes = b.ty(mask).lanes();
         let (circuit, encoded) = b.finish();
         let options = Options { seed: Some(900 + run), record: true, ..Options::default() };
@@ -211,11 +211,11 @@ fn mask_view() {
             // As r + 1: the message of the other, next to the word that this party holds.
             let p = next(r);
             let got = message(&recorded[p], "open_masked", Direction::Received, next(p));
-            count("meet, next to the own word", minus(got, &high));
-            count("meet, next to another mask", minus(got, &high2));
+            count("opened, next to the own word", minus(got, &high));
+            count("opened, next to another mask", minus(got, &high2));
             // The simulator: from the output and the own message.
             let sent = message(&recorded[p], "open_masked", Direction::Sent, next(p));
-            let Held::One(out) = &values[p][&met] else { panic!("replicated") };
+            let Held::One(out) = &values[p][&opened] else { panic!("replicated") };
             let out = bytes(&out.slice(complement(lanes, p).0));
             assert_eq!(got, minus(&out, sent));
         }
