@@ -12,6 +12,7 @@ mod doc;
 mod eval;
 mod explain;
 mod fmt;
+#[cfg(feature = "lsp")]
 mod lsp;
 mod party_process;
 mod print;
@@ -42,6 +43,7 @@ pub enum Verb {
     /// The library, the models and the predicates as Markdown.
     Doc(doc::Doc),
     /// A language server on standard input and output, for editors.
+    #[cfg(feature = "lsp")]
     Lsp(lsp::Lsp),
     /// Print a completion script for a shell.
     Completions(completions::Completions),
@@ -64,6 +66,7 @@ impl Verb {
             Verb::Bench(v) => v.run(json),
             Verb::Fmt(v) => v.run(json),
             Verb::Doc(v) => v.run(json),
+            #[cfg(feature = "lsp")]
             Verb::Lsp(v) => v.run(),
             Verb::Completions(v) => v.run(command()),
             Verb::PartyProcess(v) => v.run(),

@@ -15,6 +15,7 @@ mod docs;
 mod explain;
 mod folder;
 mod inputs;
+#[cfg(feature = "lsp")]
 mod lsp;
 mod processes;
 mod tools;

@@ -6,33 +6,24 @@
 //! checker very long; a thread that does not come back is replaced. Both survive a panic in the
 //! library: no text that somebody is writing may take the server down.
 
+mod library;
+mod protocol;
+
 use anyhow::{Context, anyhow};
 use lsp_server::{Connection, ErrorCode, Message, Notification, Request, Response};
-use lsp_types::notification::{
-    DidChangeTextDocument, DidCloseTextDocument, DidOpenTextDocument, Notification as _,
-    PublishDiagnostics,
-};
-use lsp_types::request::{Formatting, GotoDefinition, HoverRequest, Request as _};
-use lsp_types::{
-    Diagnostic, DiagnosticRelatedInformation, DiagnosticSeverity, DidChangeTextDocumentParams,
-    DidCloseTextDocumentParams, DidOpenTextDocumentParams, DocumentFormattingParams,
-    GotoDefinitionParams, HoverParams, HoverProviderCapability, Location, MarkupContent,
-    MarkupKind, NumberOrString, OneOf, Position, PublishDiagnosticsParams, Range,
-    ServerCapabilities, TextDocumentPositionParams, TextDocumentSyncCapability,
-    TextDocumentSyncKind, TextEdit, Uri,
+use protocol::{
+    AtPosition, Diagnostic, DidChange, DidOpen, ERROR, Location, OfDocument, Position,
+    PublishDiagnostics, Range, Related, SYNC_FULL, TextEdit, WARNING, method,
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use slvr_compiler::diagnostic::Severity;
 use slvr_compiler::ide::{self, Document, Place, Typed, Where};
-use slvr_compiler::syntax::embedded;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
-use std::str::FromStr;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use std::{env, fs, io, thread};
+use std::{io, thread};
 
 /// Arguments.
 #[derive(clap::Args)]
@@ -61,13 +52,12 @@ impl Lsp {
 }
 
 fn serve(connection: Connection) -> anyhow::Result<()> {
-    let capabilities = ServerCapabilities {
-        text_document_sync: Some(TextDocumentSyncCapability::Kind(TextDocumentSyncKind::FULL)),
-        hover_provider: Some(HoverProviderCapability::Simple(true)),
-        definition_provider: Some(OneOf::Left(true)),
-        document_formatting_provider: Some(OneOf::Left(true)),
-        ..ServerCapabilities::default()
-    };
+    let capabilities = json!({
+        "textDocumentSync": SYNC_FULL,
+        "hoverProvider": true,
+        "definitionProvider": true,
+        "documentFormattingProvider": true,
+    });
     let (id, _) = connection.initialize_start()?;
     let result = json!({
         "capabilities": capabilities,
@@ -132,16 +122,16 @@ fn replace_worker(shared: &Arc<Shared>) -> io::Result<()> {
 fn respond(shared: &Shared, request: Request) -> Response {
     let (id, method) = (request.id.clone(), request.method.clone());
     let answer = || match method.as_str() {
-        HoverRequest::METHOD => {
-            let p: HoverParams = params(request.params)?;
-            Ok(shared.hover(&p.text_document_position_params))
+        method::HOVER => {
+            let p: AtPosition = params(request.params)?;
+            Ok(shared.hover(&p))
         }
-        GotoDefinition::METHOD => {
-            let p: GotoDefinitionParams = params(request.params)?;
-            Ok(shared.definition(&p.text_document_position_params))
+        method::DEFINITION => {
+            let p: AtPosition = params(request.params)?;
+            Ok(shared.definition(&p))
         }
-        Formatting::METHOD => {
-            let p: DocumentFormattingParams = params(request.params)?;
+        method::FORMATTING => {
+            let p: OfDocument = params(request.params)?;
             Ok(shared.format(&p.text_document.uri))
         }
         _ => Err((ErrorCode::MethodNotFound, format!("`{method}` is not supported"))),
@@ -160,7 +150,7 @@ fn params<P: DeserializeOwned>(value: Value) -> Result<P, (ErrorCode, String)> {
 
 /// An open file.
 struct Open {
-    uri: Uri,
+    uri: String,
     version: i32,
     document: Arc<Document>,
     /// What typing found, if it is done with this text.
@@ -194,26 +184,26 @@ impl Shared {
 
     fn notified(&self, n: Notification) {
         match n.method.as_str() {
-            DidOpenTextDocument::METHOD => {
-                if let Ok(p) = params::<DidOpenTextDocumentParams>(n.params) {
+            method::DID_OPEN => {
+                if let Ok(p) = params::<DidOpen>(n.params) {
                     let d = p.text_document;
                     self.change(d.uri, d.version, &d.text);
                 }
             }
-            DidChangeTextDocument::METHOD => {
+            method::DID_CHANGE => {
                 // Texts come whole; the last one counts.
-                if let Ok(mut p) = params::<DidChangeTextDocumentParams>(n.params)
+                if let Ok(mut p) = params::<DidChange>(n.params)
                     && let Some(change) = p.content_changes.pop()
                 {
                     let d = p.text_document;
                     self.change(d.uri, d.version, &change.text);
                 }
             }
-            DidCloseTextDocument::METHOD => {
-                if let Ok(p) = params::<DidCloseTextDocumentParams>(n.params) {
+            method::DID_CLOSE => {
+                if let Ok(p) = params::<OfDocument>(n.params) {
                     let uri = p.text_document.uri;
                     let mut state = self.lock();
-                    state.files.remove(uri.as_str());
+                    state.files.remove(&uri);
                     state.send(uri, None, Vec::new());
                 }
             }
@@ -223,12 +213,12 @@ impl Shared {
 
     /// A file has this text now. Syntax errors are shown at once; what typing finds, when it is
     /// done: until then its earlier findings stay, because they are mostly still right.
-    fn change(&self, uri: Uri, version: i32, text: &str) {
-        let parse = AssertUnwindSafe(|| Document::new(uri.as_str(), text));
+    fn change(&self, uri: String, version: i32, text: &str) {
+        let parse = AssertUnwindSafe(|| Document::new(&uri, text));
         // Without an answer the file stays as it was.
         let Ok(document) = catch_unwind(parse) else { return };
         let mut state = self.lock();
-        let before = state.files.get(uri.as_str()).is_some_and(|f| f.red);
+        let before = state.files.get(&uri).is_some_and(|f| f.red);
         let red = document.has_syntax_errors();
         if red || before {
             let problems = report(&uri, &document, None);
@@ -242,7 +232,7 @@ impl Shared {
             waiting: !red,
             red,
         };
-        state.files.insert(uri.as_str().to_owned(), open);
+        state.files.insert(uri, open);
         self.wake.notify_all();
     }
 
@@ -265,7 +255,7 @@ impl Shared {
                 state.busy = None;
             }
             // The text may be another one by now, or the file closed.
-            if let Some(file) = state.files.get_mut(uri.as_str())
+            if let Some(file) = state.files.get_mut(&uri)
                 && Arc::ptr_eq(&file.document, &document)
             {
                 file.typed = Some(Arc::new(typed));
@@ -276,28 +266,28 @@ impl Shared {
     }
 
     /// An open file and what is known of it.
-    fn file(&self, uri: &Uri) -> Option<(Arc<Document>, Option<Arc<Typed>>)> {
+    fn file(&self, uri: &str) -> Option<(Arc<Document>, Option<Arc<Typed>>)> {
         let state = self.lock();
-        let file = state.files.get(uri.as_str())?;
+        let file = state.files.get(uri)?;
         Some((Arc::clone(&file.document), file.typed.clone()))
     }
 
-    fn hover(&self, at: &TextDocumentPositionParams) -> Value {
+    fn hover(&self, at: &AtPosition) -> Value {
         let Some((document, typed)) = self.file(&at.text_document.uri) else { return Value::Null };
         let hover = document.hover(from(at.position), typed.as_deref()).map(|h| {
-            let contents = MarkupContent { kind: MarkupKind::Markdown, value: h.text };
+            let contents = json!({ "kind": "markdown", "value": h.text });
             json!({ "contents": contents, "range": range(h.range) })
         });
         hover.unwrap_or(Value::Null)
     }
 
-    fn definition(&self, at: &TextDocumentPositionParams) -> Value {
+    fn definition(&self, at: &AtPosition) -> Value {
         let uri = &at.text_document.uri;
         let place = self.file(uri).and_then(|(d, _)| d.definition(from(at.position)));
         place.and_then(|p| location(uri, p)).map_or(Value::Null, |l| json!(l))
     }
 
-    fn format(&self, uri: &Uri) -> Value {
+    fn format(&self, uri: &str) -> Value {
         let Some((document, _)) = self.file(uri) else { return Value::Null };
         // Syntax errors are shown already: no edits rather than an error for each save.
         let edits = document.format().into_iter();
@@ -308,10 +298,10 @@ impl Shared {
 }
 
 impl State {
-    fn send(&self, uri: Uri, version: Option<i32>, diagnostics: Vec<Diagnostic>) {
+    fn send(&self, uri: String, version: Option<i32>, diagnostics: Vec<Diagnostic>) {
         if let Some(publish) = &self.publish {
-            let params = PublishDiagnosticsParams { uri, diagnostics, version };
-            publish(Notification::new(PublishDiagnostics::METHOD.to_owned(), params));
+            let params = PublishDiagnostics { uri, diagnostics, version };
+            publish(Notification::new(method::PUBLISH_DIAGNOSTICS.to_owned(), params));
         }
     }
 }
@@ -326,23 +316,22 @@ fn range(r: ide::Range) -> Range {
 }
 
 /// The problems of a document, as the protocol has them.
-fn report(uri: &Uri, document: &Document, typed: Option<&Typed>) -> Vec<Diagnostic> {
+fn report(uri: &str, document: &Document, typed: Option<&Typed>) -> Vec<Diagnostic> {
     let one = |p: ide::Problem| {
-        let related = p.related.into_iter().filter_map(|(place, message)| {
-            Some(DiagnosticRelatedInformation { location: location(uri, place)?, message })
+        let related = p.related.into_iter();
+        let related = related.filter_map(|(place, message)| {
+            Some(Related { location: location(uri, place)?, message })
         });
-        let related: Vec<_> = related.collect();
         Diagnostic {
             range: range(p.range),
-            severity: Some(match p.severity {
-                Severity::Error => DiagnosticSeverity::ERROR,
-                Severity::Warning => DiagnosticSeverity::WARNING,
-            }),
-            code: Some(NumberOrString::String(p.code)),
-            source: Some("slvrc".to_owned()),
+            severity: match p.severity {
+                Severity::Error => ERROR,
+                Severity::Warning => WARNING,
+            },
+            code: p.code,
+            source: "slvrc",
             message: p.message,
-            related_information: (!related.is_empty()).then_some(related),
-            ..Diagnostic::default()
+            related_information: related.collect(),
         }
     };
     document.problems(typed).into_iter().map(one).collect()
@@ -350,66 +339,10 @@ fn report(uri: &Uri, document: &Document, typed: Option<&Typed>) -> Vec<Diagnost
 
 /// A place as the protocol has it. Files of the library are part of the binary: they are put where an
 /// editor can open them.
-fn location(uri: &Uri, place: Place) -> Option<Location> {
+fn location(uri: &str, place: Place) -> Option<Location> {
     let uri = match place.file {
-        Where::Here => uri.clone(),
-        Where::Library(name) => file_uri(&library_file(name).ok()?)?,
+        Where::Here => uri.to_owned(),
+        Where::Library(name) => library::uri(name)?,
     };
     Some(Location { uri, range: range(place.range) })
-}
-
-/// The path of a library file in the user's cache, written there if it is not yet, and read-only: an
-/// edit would change nothing. Each version of the compiler has a folder of its own.
-fn library_file(name: &str) -> io::Result<PathBuf> {
-    let text = embedded::get(name).ok_or(io::ErrorKind::NotFound)?;
-    let path = cache().join("slvrc").join(env!("CARGO_PKG_VERSION")).join(name);
-    if fs::read_to_string(&path).is_ok_and(|there| there == text) {
-        return Ok(path);
-    }
-    let folder = path.parent().ok_or(io::ErrorKind::NotFound)?;
-    fs::create_dir_all(folder)?;
-    let file = path.file_name().unwrap_or_default().to_string_lossy();
-    let beside = folder.join(format!(".{file}.{}.tmp", std::process::id()));
-    let write = || {
-        fs::write(&beside, text)?;
-        let mut permissions = fs::metadata(&beside)?.permissions();
-        permissions.set_readonly(true);
-        fs::set_permissions(&beside, permissions)?;
-        fs::rename(&beside, &path)
-    };
-    write().inspect_err(|_| drop(fs::remove_file(&beside)))?;
-    Ok(path)
-}
-
-/// Where programs of this user keep what they can make again.
-fn cache() -> PathBuf {
-    let folder = |name: &str| env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
-    let home = || folder("HOME");
-    let found = if cfg!(windows) {
-        folder("LOCALAPPDATA")
-    } else if cfg!(target_os = "macos") {
-        home().map(|h| h.join("Library/Caches"))
-    } else {
-        folder("XDG_CACHE_HOME").or_else(|| home().map(|h| h.join(".cache")))
-    };
-    found.unwrap_or_else(env::temp_dir)
-}
-
-/// `file:///..` of an absolute path.
-fn file_uri(path: &Path) -> Option<Uri> {
-    let path = path.to_str()?.replace('\\', "/");
-    let mut uri = String::from("file://");
-    // `C:/x` is `/C:/x`.
-    if !path.starts_with('/') {
-        uri.push('/');
-    }
-    for byte in path.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'.' | b'_' | b'~' => {
-                uri.push(char::from(byte));
-            }
-            _ => uri.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    Uri::from_str(&uri).ok()
 }
