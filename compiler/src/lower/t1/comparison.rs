@@ -33,7 +33,7 @@ fn parts(e: &mut Emit, x: ValueId, w: u32, negate_b: bool) -> (ValueId, ValueId)
 }
 
 /// The same as bits: replicated bits of a and of b, `w` planes each.
-pub(in crate::lower) fn bits_of_parts(
+pub(crate) fn bits_of_parts(
     e: &mut Emit,
     x: ValueId,
     w: u32,
@@ -48,7 +48,7 @@ pub(in crate::lower) fn bits_of_parts(
 }
 
 /// Bits of tables that a saved round is worth.
-pub(in crate::lower) const ROUND_IN_TABLE_BITS: u64 = 1 << 22;
+pub(crate) const ROUND_IN_TABLE_BITS: u64 = 1 << 22;
 
 /// Blocks of a carry of n bits: of at most 4 bits, or 8 where the tables of all elements are few bits, that take
 /// the fewest levels; of these the smallest, down to 3 bits, below which blocks are not cheaper.
