@@ -1,4 +1,5 @@
-//! Which bits a node is the and of: the last of a tree of ands over the last axis of some bits. On graphs only.
+//! Which bits a node is the and of: the last of a tree of ands over the last axis of some bits. On graphs
+//! only.
 
 use crate::graph::{Graph, NodeId, Op};
 

@@ -1,4 +1,5 @@
-//! What is known of a graph before it is lowered, and questions about nodes that choosing and lowering both ask.
+//! What is known of a graph before it is lowered, and questions about nodes that choosing and lowering both
+//! ask.
 
 use crate::analysis::ranges::Ranges;
 use crate::analysis::rings::Rings;

@@ -1,7 +1,7 @@
 //! What lowering asks of a family of protocols: one function for each task, and one for each check of inputs.
 //!
-//! [`super::t1::T1`] and [`super::t2::T2`] implement it. A function leaves the value in the form that the plan names,
-//! as forms of the node.
+//! [`super::t1::T1`] and [`super::t2::T2`] implement it. A function leaves the value in the form that the
+//! plan names, as forms of the node.
 
 use super::emit::Emit;
 use super::form::{Forms, Values};

@@ -21,7 +21,8 @@
 //! | replicated, split | a larger ring | 2, 1 |
 //! | split | other groups | 0, but each dealer of the new parts learns its part only when the value is there |
 //!
-//! Because of the last line values stay split, with the same dealers, as long as operations go shard by shard.
+//! Because of the last line values stay split, with the same dealers, as long as operations go shard by
+//! shard.
 
 use super::choose::{Made, Plan};
 use super::common::masked::{self, Pair, Split};

@@ -16,9 +16,9 @@
 //!
 //! Numbers are words of Z_2^k, k the smallest that holds them ([`crate::analysis::rings`]), bits are `B1`.
 //!
-//! To add a function of one number: an entry in [`task`], one in `t1/functions.rs` and one in `t2/functions.rs`. To add
-//! a protocol: a macro in the family's file, its cost where [`choose`] compares times, and its call in the family's
-//! nodes.
+//! To add a function of one number: an entry in [`task`], one in `t1/functions.rs` and one in
+//! `t2/functions.rs`. To add a protocol: a macro in the family's file, its cost where [`choose`] compares
+//! times, and its call in the family's nodes.
 //!
 //! What may not live here: rewriting that graph semantics can express ([`crate::passes`]), and
 //! layers ([`crate::schedule`]).

@@ -1,8 +1,9 @@
-//! What there is to do for each operation of a graph: the only match over operations in lowering, and exhaustive.
+//! What there is to do for each operation of a graph: the only match over operations in lowering, and
+//! exhaustive.
 //!
-//! Choosing ([`super::choose`]) and both families ([`super::family`]) ask for the task, so that a new operation is
-//! sorted here once. A new function of one number is an entry of [`Function`] and one in each family's table
-//! of functions.
+//! Choosing ([`super::choose`]) and both families ([`super::family`]) ask for the task, so that a new
+//! operation is sorted here once. A new function of one number is an entry of [`Function`] and one in each
+//! family's table of functions.
 
 use super::common::words::word;
 use crate::graph::{Graph, NodeId, Op, Table};

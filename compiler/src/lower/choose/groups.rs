@@ -1,4 +1,5 @@
-//! Between how many groups the shards of values are cut, and in which groups an operation goes shard by shard.
+//! Between how many groups the shards of values are cut, and in which groups an operation goes shard by
+//! shard.
 
 use super::plan::{Made, Plan};
 use crate::graph::NodeId;
@@ -33,10 +34,12 @@ pub struct Earlier<'a> {
 }
 
 impl Earlier<'_> {
+    /// The groups of a value, or those that it would get.
     pub fn groups_or_default(&self, id: NodeId) -> u32 {
         self.plan.groups(id).unwrap_or_else(|| default_groups(self.facts.graph.shape(id)))
     }
 
+    /// Whether a value is in a form of family T2.
     pub fn is_split(&self, id: NodeId) -> bool {
         self.plan.groups(id).is_some()
     }

@@ -99,8 +99,8 @@ impl Plan {
         matches!(choice.made, Made::Split | Made::Pair).then_some(choice.groups)
     }
 
-    /// Whether the reader of a value in a ring of k bits takes it as it was made: the value is in that form, in a
-    /// ring as large, and nobody else will convert it.
+    /// Whether the reader of a value in a ring of k bits takes it as it was made: the value is in that
+    /// form, in a ring as large, and nobody else will convert it.
     pub fn hands_over(&self, facts: &Facts<'_>, id: NodeId, made: Made, k: u32) -> bool {
         let fits = facts.is_bit(id) || facts.ring(id) >= k;
         self.of(id).made == made && fits && facts.has_one_reader(id)

@@ -1,5 +1,5 @@
-//! What a public bit for each client, whether its inputs passed all checks, does to these inputs. All of it is
-//! local.
+//! What a public bit for each client, whether its inputs passed all checks, does to these inputs. All of it
+//! is local.
 
 use crate::lower::Emit;
 use slvr_circuit::low_mask;

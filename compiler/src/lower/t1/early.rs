@@ -1,7 +1,7 @@
 //! Signs of truncated values before their truncation is done.
 //!
-//! What one party and what the other two know of a truncated value is right in its low bits without the wrap, which
-//! takes two rounds ([`truncation::low`]). A comparison that reads no more bits need not wait.
+//! What one party and what the other two know of a truncated value is right in its low bits without the
+//! wrap, which takes two rounds ([`truncation::low`]). A comparison that reads no more bits need not wait.
 
 use super::{comparison, truncation};
 use crate::graph::NodeId;

@@ -1,8 +1,9 @@
 //! Nodes by family T1, and public values.
 //!
-//! A product stays additive among the three ([`Form::Additive`]) until something needs it replicated: sums, layouts,
-//! biases and reveals take it as it is. Secret times secret is a local product and one reshare later (Araki et al.
-//! 2016): 1 round, k bits per entry of the *result* and party. Public times anything is local.
+//! A product stays additive among the three ([`Form::Additive`]) until something needs it replicated: sums,
+//! layouts, biases and reveals take it as it is. Secret times secret is a local product and one reshare
+//! later (Araki et al. 2016): 1 round, k bits per entry of the *result* and party. Public times anything is
+//! local.
 
 use super::elementary::Operand;
 use super::functions::{self, RING};

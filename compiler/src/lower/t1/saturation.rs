@@ -1,7 +1,7 @@
 //! A value cut at -2^top and 2^top: both comparisons side by side, and for a gate its own as one of them.
 //!
-//! **Functionality.** Exact. **Rounds.** Those of a sign, a bit injection and a bit to word side by side. **Bits.** Two
-//! signs, a bit injection, and a bit to word for each end that is cut.
+//! **Functionality.** Exact. **Rounds.** Those of a sign, a bit injection and a bit to word side by side.
+//! **Bits.** Two signs, a bit injection, and a bit to word for each end that is cut.
 
 use super::{comparison, early, selection};
 use crate::analysis::ranges::signed_bits;

@@ -98,7 +98,8 @@ fn exponential(facts: &Facts<'_>, id: NodeId) -> Option<Protocol> {
     fits.then_some(Protocol::Exponential { ring, frac, least, width })
 }
 
-/// Where the operand is known to be in an interval that takes few pieces, and their tables less time than rounds.
+/// Where the operand is known to be in an interval that takes few pieces, and their tables less time than
+/// rounds.
 fn reciprocal(facts: &Facts<'_>, id: NodeId, tuning: Tuning) -> Option<Protocol> {
     let (g, k) = (facts.graph, facts.rings.of(id));
     let arg = g.arg(id, 0);

@@ -1,7 +1,7 @@
 //! Gates of many inputs (ABY2.0), and the trees that they make.
 //!
-//! A level opens its factors under fresh masks and takes the products of these masks from the dealer, so it costs one
-//! round however many inputs its gates have.
+//! A level opens its factors under fresh masks and takes the products of these masks from the dealer, so it
+//! costs one round however many inputs its gates have.
 
 use crate::cost::Tuning;
 use crate::lower::Emit;

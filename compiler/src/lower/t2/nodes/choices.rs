@@ -102,7 +102,8 @@ pub fn saturation(l: &mut Values<'_>, id: NodeId, top: u32, tuning: Tuning) -> P
     Pair { own, add2: e.add(C::Add(inner.add2, outer.add2)) }
 }
 
-/// As [`crate::lower::t1::selection::argmax_is`]: margins, their signs, and one product of all of an element's bits.
+/// As [`crate::lower::t1::selection::argmax_is`]: margins, their signs, and one product of all of an
+/// element's bits.
 pub fn argmax_is(l: &mut Values<'_>, id: NodeId, tuning: Tuning) -> Pair {
     let choice = l.plan.of(id).clone();
     let (g, groups) = (l.facts.graph, choice.groups);
@@ -144,7 +145,7 @@ pub fn argmax_is(l: &mut Values<'_>, id: NodeId, tuning: Tuning) -> Pair {
     }
     let e = &mut l.emit;
     let all = gates::all_planes(e, &good, tuning);
-    super::on_pair(e, all, |v| C::Reshape(v, outer.to_vec()))
+    masked::linear_of_pair(e, all, |v| C::Reshape(v, outer.to_vec()))
 }
 
 /// Inner products of rows with bits as words: a choice of each entry instead of words of the bits.

@@ -24,16 +24,11 @@ pub struct T2 {
 }
 
 impl T2 {
-    /// What is proven of inputs is the clients' own; with three and more of them shards are parts of the clients.
+    /// The groups of what clients give: with three or more clients, each client's value is in one shard.
     fn client_groups(e: &Emit, x: ValueId) -> u32 {
         let clients = e.ty(x).shape.first().copied().unwrap_or(1);
         if clients >= 3 { clients as u32 } else { 1 }
     }
-}
-
-/// The same operation on both parts of a pair.
-fn on_pair(e: &mut Emit, x: Pair, mut op: impl FnMut(ValueId) -> C) -> Pair {
-    Pair { own: x.own.map(|v| e.add(op(v))), add2: e.add(op(x.add2)) }
 }
 
 fn pair(x: Pair) -> Forms {
@@ -50,7 +45,7 @@ impl Family for T2 {
         let op = |v| how.instruction(v, index, k);
         let shrinks = g.elements(id) <= g.elements(x);
         if let Some(p) = if shrinks { l.take_pair(x, k, groups) } else { None } {
-            return pair(on_pair(&mut l.emit, p, op));
+            return pair(masked::linear_of_pair(&mut l.emit, p, op));
         }
         let s = l.split_in(x, k, groups);
         let low = l.low_bits(x, k, groups);
@@ -204,7 +199,7 @@ fn bilinear(l: &mut Values<'_>, id: NodeId, how: Product) -> Forms {
     let op = |v| if i == 0 { how.instruction(v, public) } else { how.instruction(public, v) };
     let shrinks = g.elements(id) <= g.elements(x);
     if let Some(p) = if shrinks { l.take_pair(x, k, groups) } else { None } {
-        return pair(on_pair(&mut l.emit, p, op));
+        return pair(masked::linear_of_pair(&mut l.emit, p, op));
     }
     // The shares of part a are rarely read: they are dealt again if they are.
     let s = Split { mask: None, ..l.split_in(x, k, groups) };
@@ -226,7 +221,7 @@ fn with_copies(l: &mut Values<'_>, id: NodeId, how: Product) -> Forms {
     let w = e.add(C::Broadcast(w, copies));
     let w = masked::split(e, w, groups);
     let p = product::product(e, &x, &w, |a, b| how.instruction(a, b));
-    pair(on_pair(e, p, |v| C::Reshape(v, g.shape(id).to_vec())))
+    pair(masked::linear_of_pair(e, p, |v| C::Reshape(v, g.shape(id).to_vec())))
 }
 
 /// One table for all elements: of bits, or of words for a conversion.
