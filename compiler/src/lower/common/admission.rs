@@ -1,12 +1,12 @@
-//! What a public bit for each client, whether its inputs passed all checks, does to these inputs. All of it is
-//! local.
+//! What a public bit for each client, whether its inputs passed all checks, does to these inputs. All of it
+//! is local.
 
 use crate::lower::Emit;
 use slvr_circuit::low_mask;
 use slvr_circuit::{Dom, Op, ValueId};
 
 /// Rows of at most this many bits are combined by gates; of longer ones the zeros are counted.
-pub(in crate::lower) const MOST_GATED: u64 = 64;
+pub(crate) const MOST_GATED: u64 = 64;
 
 /// Zeros in place of what a client gave that was not admitted: x `Rep [m, ..]` over words or bits,
 /// admitted `Public B1[m]`. Local.

@@ -6,7 +6,7 @@ use crate::lower::Emit;
 use slvr_circuit::Op;
 
 /// Most bits that a table is of.
-pub(in crate::lower) const MOST_BITS: usize = 10;
+pub(crate) const MOST_BITS: usize = 10;
 
 /// A function of the n bits of planes whose part b is known, as a bit or as a word of Z_2^k: the dealer deals
 /// its table at a xor v for all v.
@@ -20,11 +20,11 @@ pub fn lookup(e: &mut Emit, x: &Split, table: &[bool], words: Option<u32>) -> Pa
 }
 
 /// All of the planes' bits as a table: 1 where every bit is.
-pub(in crate::lower) fn all_ones(n: u32) -> Vec<bool> {
+pub(crate) fn all_ones(n: u32) -> Vec<bool> {
     (0..1usize << n).map(|v| v + 1 == 1 << n).collect()
 }
 
 /// Whether dealing a table costs less time than the rounds that it saves.
-pub(in crate::lower) fn pays(bits: u64, elements: u64, rounds: f64, tuning: Tuning) -> bool {
+pub(crate) fn pays(bits: u64, elements: u64, rounds: f64, tuning: Tuning) -> bool {
     tuning.time(0.0, bits as f64, elements) <= tuning.time(rounds, 0.0, elements)
 }

@@ -1,12 +1,13 @@
 //! The masked value x = a + b: part a is known to one party, the dealer, and part b to the other two.
 //!
-//! It is the masked value of ASTRA and ABY2.0 with a = -mask. A [`Split`] has both parts; what a local step leaves
-//! of a product is a [`Pair`]: part a, and the rest as words of the other two that they have not exchanged.
-//! [`settle`] makes a split of a pair in one exchange between these two. A replicated value is a split without
-//! a message ([`split`]), and a split is replicated again with one message of the dealer ahead ([`join`]).
+//! It is the masked value of ASTRA and ABY2.0 with a = -mask. A [`Split`] has both parts; what a local step
+//! leaves of a product is a [`Pair`]: part a, and the rest as words of the other two that they have not
+//! exchanged. [`settle`] makes a split of a pair in one exchange between these two. A replicated value is a
+//! split without a message ([`split`]), and a split is replicated again with one message of the dealer
+//! ahead ([`join`]).
 //!
-//! Lives here: these two types, the steps between them, and linear operations. May not: products, comparisons and
-//! other macros, which belong to a family.
+//! Lives here: these two types, the steps between them, and linear operations. May not: products,
+//! comparisons and other macros, which belong to a family.
 
 use crate::lower::Emit;
 use slvr_circuit::{Op, ValueId};
@@ -80,6 +81,11 @@ fn mask_like(e: &mut Emit, x: ValueId) -> ValueId {
 pub fn linear(e: &mut Emit, x: &Split, op: impl Fn(ValueId) -> Op) -> Split {
     let mask = x.mask.map(|m| e.add(op(m)));
     Split { own: e.add(op(x.own)), dup: e.add(op(x.dup)), mask }
+}
+
+/// The same linear operation on both parts of a pair.
+pub fn linear_of_pair(e: &mut Emit, x: Pair, op: impl Fn(ValueId) -> Op) -> Pair {
+    Pair { own: x.own.map(|v| e.add(op(v))), add2: e.add(op(x.add2)) }
 }
 
 /// x + y or x - y.

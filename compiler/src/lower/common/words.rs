@@ -1,8 +1,8 @@
-//! Words of Z_2^k: which ring holds how many bits, and local steps on words of any holding.
+//! Words of Z_2^k: which ring holds how many bits, local steps on words of any holding, and shapes.
 
 use crate::lower::Emit;
 use slvr_circuit::low_mask;
-use slvr_circuit::{Op, ValueId};
+use slvr_circuit::{Op, ValueId, lead};
 
 /// Smallest ring width that holds `bits` bits.
 pub fn ring_for(bits: u32) -> u32 {
@@ -10,22 +10,22 @@ pub fn ring_for(bits: u32) -> u32 {
 }
 
 /// Bits of a number.
-pub(in crate::lower) fn bits_for(n: u64) -> u32 {
+pub(crate) fn bits_for(n: u64) -> u32 {
     64 - n.leading_zeros()
 }
 
 /// A whole number as a word of Z_2^k.
-pub(in crate::lower) fn word(x: f64, k: u32) -> u128 {
+pub(crate) fn word(x: f64, k: u32) -> u128 {
     (x as i128) as u128 & low_mask(k)
 }
 
 /// So many parts of n, the first as large as any.
-pub(in crate::lower) fn even(n: u32, parts: u32) -> Vec<u32> {
+pub(crate) fn even(n: u32, parts: u32) -> Vec<u32> {
     (0..parts).map(|i| n / parts + u32::from(i < n % parts)).collect()
 }
 
 /// 1 - 2 v.
-pub(in crate::lower) fn one_minus_twice(e: &mut Emit, v: ValueId, k: u32) -> ValueId {
+pub(crate) fn one_minus_twice(e: &mut Emit, v: ValueId, k: u32) -> ValueId {
     let minus = e.add(Op::Scale(v, 2u128.wrapping_neg() & low_mask(k)));
     e.add(Op::Offset(minus, 1))
 }
@@ -40,4 +40,14 @@ pub fn raise(e: &mut Emit, x: ValueId, to: u32, shift: u32) -> ValueId {
         (x, shift)
     };
     if more > 0 { e.add(Op::Scale(x, (1u128 << more) & low_mask(to))) } else { x }
+}
+
+/// A shape that is repeated along the leading axis of a result that has its rank.
+pub fn aligned(shape: &[u64], out: &[u64]) -> Vec<u64> {
+    let mut shape = shape.to_vec();
+    let axis = lead(out);
+    if let (true, Some(size)) = (shape.len() == out.len(), shape.get_mut(axis)) {
+        *size = out[axis];
+    }
+    shape
 }

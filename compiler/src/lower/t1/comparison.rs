@@ -1,18 +1,20 @@
 //! Comparisons: the sign of a difference, and equality to zero.
 //!
 //! **Sign of x on w bits** (docs/src/protocols.md "Sign", T1). x = a + b mod 2^w, a known to one party, b to
-//! the other two. The top bit of the sum is a_top + b_top + carry; a_top is shared (`input`). For the carry of the
-//! low n = w - 1 bits the owner deals the thermometer code of each block of a, the others pick by their block of
-//! b whether it generates and propagates a carry, exchange these bits, and a tree of valency two joins the
-//! blocks: 2 rounds, and one for each level. Blocks have 4 bits, or up to 8 where elements are few.
-//! w = 64: 6 rounds.
+//! the other two. The top bit of the sum is a_top + b_top + carry; a_top is shared (`input`). For the carry
+//! of the low n = w - 1 bits the owner deals the thermometer code of each block of a, the others pick by
+//! their block of b whether it generates and propagates a carry, exchange these bits, and a tree of valency
+//! two joins the blocks: 2 rounds, and one for each level. Blocks have 4 bits, or up to 8 where elements
+//! are few. w = 64: 6 rounds.
 //!
-//! *Simple*: the baseline ([`Emit::simple`]). The bits of a are shared in one round, those of b in none, and the
-//! tree begins at bits: one round for the n generates, ceil(log2 n) for the tree; 3 n - 2 - ceil(log2 n) and
-//! gates, because the lowest node of every level needs no propagate. w = 64: 8 rounds, 181 gates.
+//! *Simple*: the baseline ([`Emit::simple`]). The bits of a are shared in one round, those of b in none,
+//! and the tree begins at bits: one round for the n generates, ceil(log2 n) for the tree; 3 n - 2 -
+//! ceil(log2 n) and gates, because the lowest node of every level needs no propagate. w = 64: 8 rounds, 181
+//! gates.
 //!
-//! **Simulation.** Every message is an `input`, a `deal`, an `reshare_two` or a `reshare`, each uniform to its
-//! receiver; picking is local, in what both others know and words of the table that are uniform to each.
+//! **Simulation.** Every message is an `input`, a `deal`, an `reshare_two` or a `reshare`, each uniform to
+//! its receiver; picking is local, in what both others know and words of the table that are uniform to
+//! each.
 //!
 //! **Narrowing.** If |x| < 2^(w-1) is proven, shares are reduced modulo 2^w locally: exact and free.
 //!
@@ -33,7 +35,7 @@ fn parts(e: &mut Emit, x: ValueId, w: u32, negate_b: bool) -> (ValueId, ValueId)
 }
 
 /// The same as bits: replicated bits of a and of b, `w` planes each.
-pub(in crate::lower) fn bits_of_parts(
+pub(crate) fn bits_of_parts(
     e: &mut Emit,
     x: ValueId,
     w: u32,
@@ -48,10 +50,10 @@ pub(in crate::lower) fn bits_of_parts(
 }
 
 /// Bits of tables that a saved round is worth.
-pub(in crate::lower) const ROUND_IN_TABLE_BITS: u64 = 1 << 22;
+pub(crate) const ROUND_IN_TABLE_BITS: u64 = 1 << 22;
 
-/// Blocks of a carry of n bits: of at most 4 bits, or 8 where the tables of all elements are few bits, that take
-/// the fewest levels; of these the smallest, down to 3 bits, below which blocks are not cheaper.
+/// Blocks of a carry of n bits: of at most 4 bits, or 8 where the tables of all elements are few bits, that
+/// take the fewest levels; of these the smallest, down to 3 bits, below which blocks are not cheaper.
 fn leaves(n: u32, elements: u64) -> Vec<u32> {
     let with = |most: u32| {
         let least = n.div_ceil(most);
@@ -110,8 +112,8 @@ pub fn negative_of(e: &mut Emit, (a, b): (ValueId, ValueId), w: u32) -> ValueId 
     e.add(Op::Add(top, carry))
 }
 
-/// 1 where x = 0, for |x| < 2^(w-1): a = -b, that is, a and the complement of -b add up to ones in every block.
-/// Then a tree of ands.
+/// 1 where x = 0, for |x| < 2^(w-1): a = -b, that is, a and the complement of -b add up to ones in every
+/// block. Then a tree of ands.
 pub fn zero(e: &mut Emit, x: ValueId, w: u32) -> ValueId {
     if e.ty(x).hold == Hold::Public {
         let w = e.ty(x).bits();

@@ -42,7 +42,7 @@ const FACTOR: u32 = 42;
 const K: u32 = 64;
 
 /// The window 0 <= t < T in which an exponential is made of the two parts of t.
-pub(in crate::lower) struct Window {
+pub(crate) struct Window {
     /// T = 2^whole.
     pub whole: u32,
     /// Fraction bits of the two factors that are multiplied.
@@ -129,7 +129,7 @@ fn windowed(e: &mut Emit, t: ValueId, frac: u32, factor: f64, how: &Window) -> V
 
 /// Of the parts of t: what the owner of a deals for h_a = 0 and for h_a = 1, and what the others multiply
 /// the two by.
-pub(in crate::lower) fn factors(
+pub(crate) fn factors(
     e: &mut Emit,
     [a, b]: [ValueId; 2],
     frac: u32,

@@ -9,7 +9,7 @@ use crate::lower::Emit;
 use slvr_circuit::{Op, ValueId};
 
 /// The carry of all nodes, from the generate bits of each and the propagate bits of all but the lowest.
-pub(in crate::lower) fn carry(
+pub(crate) fn carry(
     e: &mut Emit,
     mut g: ValueId,
     mut p: Option<ValueId>,
@@ -48,7 +48,7 @@ pub(in crate::lower) fn carry(
 }
 
 /// And of all planes of a value.
-pub(in crate::lower) fn all_planes(e: &mut Emit, mut x: ValueId) -> ValueId {
+pub(crate) fn all_planes(e: &mut Emit, mut x: ValueId) -> ValueId {
     loop {
         let w = e.ty(x).bits();
         if w == 1 {
@@ -68,7 +68,7 @@ pub(in crate::lower) fn all_planes(e: &mut Emit, mut x: ValueId) -> ValueId {
 
 /// And of all n rows: bits `[n, m]` -> `[1, m]`, a tree of ceil(log2 n) rounds. Rows come first, so that
 /// halves of the tree are contiguous.
-pub(in crate::lower) fn and_rows(e: &mut Emit, mut bits: ValueId) -> ValueId {
+pub(crate) fn and_rows(e: &mut Emit, mut bits: ValueId) -> ValueId {
     let mut left = e.ty(bits).shape[0];
     while left > 1 {
         let half = left / 2;

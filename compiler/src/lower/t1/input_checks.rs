@@ -3,10 +3,10 @@
 //! A client may deal any words. Three means hold an input to its declaration:
 //!
 //! - *by what it is*: a shared bit is a bit, and an exactly lifted word of a small ring is small
-//!   ([`lift`]);
+//!   ([`lift`](super::truncation::lift));
 //! - *by a test* ([`one_hot_words`], [`in_range`], [`short`]): one secret bit per client, 1 if it passes;
 //! - then the conjunction of a client's bits ([`and_all`]) is opened ([`admit`]), and the inputs of a
-//!   client that failed become zeros ([`gate`]).
+//!   client that failed become zeros ([`gate`](crate::lower::common::admission::gate)).
 //!
 //! With m clients and n elements of each:
 //!
@@ -16,9 +16,9 @@
 //! | [`in_range`] | 6, tree over 2 n | 746 for each element | never |
 //! | [`short`], N tests | 7 with the coin, tree over 2 N | 746 for each test | see [`crate::analysis::projection`] |
 //! | [`and_all`] | ceil(log2 n), at most 8 | 3 (n - 1), or 3 k n with k = 8, 16 or 32 | never |
-//! | [`lift`], k' bits to k, less s | 2 | k + 3 r, r the ring of k - k' + s bits | never |
+//! | [`lift`](super::truncation::lift), k' bits to k, less s | 2 | k + 3 r, r the ring of k - k' + s bits | never |
 //! | [`admit`] | 1 | 3 | never |
-//! | [`gate`] | 0 | 0 | never |
+//! | [`gate`](crate::lower::common::admission::gate) | 0 | 0 | never |
 //!
 //! The rounds of tests and of [`admit`] are off the longest chain where the circuit speculates
 //! ([`slvr_circuit::speculation`]).
@@ -38,7 +38,7 @@ use crate::lower::common::words::{bits_for, ring_for};
 use slvr_circuit::low_mask;
 use slvr_circuit::{Op, SplitPart, ValueId};
 
-/// The bits as words of Z_2^k, and for each client whether every row is one-hot, as [`one_hot_words`]:
+/// The bits as words of Z_2^k, and for each client whether every row has exactly one 1:
 /// `Rep B1[m, .., classes]` -> (`Rep A<k>[m, .., classes]`, `Rep B1[m]`). Sums for the test are taken
 /// of the same words, narrowed, so the test costs no conversion of its own.
 ///

@@ -1,21 +1,29 @@
-//! Family T1, symmetric: values are replicated among three parties, x = x0 + x1 + x2 with two of the three parts at
-//! each party (Araki et al. 2016).
+//! Family T1, symmetric: values are replicated among three parties, x = x0 + x1 + x2 with two of the three
+//! parts at each party (Araki et al. 2016).
 //!
-//! Macros are made of multiply and reshare, the input of own values, and the exchange of a value that is additive
-//! between two. For macros that are not products a replicated value is read as x = a + b, part a known to one
-//! party and part b to the other two, which takes no message.
+//! Macros are made of multiply and reshare, the input of own values, and the exchange of a value that is
+//! additive between two. For macros that are not products a replicated value is read as x = a + b, part a
+//! known to one party and part b to the other two, which takes no message.
 //!
-//! Files have the names of their counterparts in [`super::t2`]: [`product`] (products, convolutions, sums),
-//! [`truncation`] (and lifts to a larger ring), [`comparison`] (signs, equality), [`gates`] (trees of ands and of
-//! carries), [`selection`] (bit injection, bits to words, argmax tests), [`input_checks`] (what clients give), and
-//! functions of one number: [`elementary`] (reciprocal, quotient, square root, logarithm), made of [`bits`] (all
-//! bits of a word, the position of the top one), and [`exponential`].
+//! Files have the names of their counterparts in [`super::t2`]: `nodes` implements the family's interface,
+//! with macros of [`truncation`] (and lifts to a larger ring), [`comparison`] (signs, equality), [`gates`]
+//! (trees of ands and of carries), [`selection`] (bit injection, bits to words, argmax tests),
+//! `saturation`, [`functions`] (the table of functions of one number) and [`input_checks`] (what clients
+//! give). This family alone has [`elementary`] (reciprocal, quotient, square root, logarithm), made of
+//! [`bits`] (all bits of a word, the position of the top one), and `early` (signs before a truncation is
+//! done). A product is one instruction and a reshare, so it has no file.
 
 pub mod bits;
 pub mod comparison;
+mod early;
 pub mod elementary;
 pub mod exponential;
+pub mod functions;
 pub mod gates;
 pub mod input_checks;
+mod nodes;
+mod saturation;
 pub mod selection;
 pub mod truncation;
+
+pub use nodes::T1;

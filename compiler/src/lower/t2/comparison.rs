@@ -30,14 +30,14 @@ pub struct Plan {
 }
 
 /// How much longer than the fastest plan a shallower one may take.
-pub(in crate::lower) const NEARLY: f64 = 1.15;
+pub(crate) const NEARLY: f64 = 1.15;
 
 /// Most levels of a tree.
-pub(in crate::lower) const MOST_LEVELS: u32 = 6;
+pub(crate) const MOST_LEVELS: u32 = 6;
 
 impl Plan {
     /// The plan of fewest bits with at most so many levels, `None` if there is none.
-    pub(in crate::lower) fn with_levels(n: u32, most: u32) -> Option<Plan> {
+    pub(crate) fn with_levels(n: u32, most: u32) -> Option<Plan> {
         let plans = (n.div_ceil(MAX_BLOCK)..=n).filter_map(|leaves| {
             let (levels, (dealt, opened)) = tree(Joined::Carry, leaves, 1, most)?;
             let blocks = even(n, leaves);

@@ -6,13 +6,13 @@
 //!
 //! k is the ring of the result.
 //!
-//! **Functionality.** That of [`crate::lower::t1::exponential::non_positive`], but e^x for x between -14 and -12,
-//! which is less than half a unit, may be kept or cut.
+//! **Functionality.** That of [`crate::lower::t1::exponential::non_positive`], but e^x for x between -14
+//! and -12, which is less than half a unit, may be kept or cut.
 //!
 //! **Protocol.** That of [`crate::lower::t1::exponential`] on the parts of the masked value as they are. In
-//! 128-bit words what is left of the product after the truncation is more than the result, so the truncation is
-//! local. A value below -14 is cut by the sign of the sum of the high bits of both parts, which is the
-//! floor, or one less: where the choice falls between -14 and -12 does not matter.
+//! 128-bit words what is left of the product after the truncation is more than the result, so the
+//! truncation is local. A value below -14 is cut by the sign of the sum of the high bits of both parts,
+//! which is the floor, or one less: where the choice falls between -14 and -12 does not matter.
 //!
 //! **Simulation.** `deal` and `open_masked` messages only, as all of [`super`].
 

@@ -1,7 +1,7 @@
 //! Gates of many inputs (ABY2.0), and the trees that they make.
 //!
-//! A level opens its factors under fresh masks and takes the products of these masks from the dealer, so it costs one
-//! round however many inputs its gates have.
+//! A level opens its factors under fresh masks and takes the products of these masks from the dealer, so it
+//! costs one round however many inputs its gates have.
 
 use crate::cost::Tuning;
 use crate::lower::Emit;
@@ -13,18 +13,18 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 /// Bits of the dealer and of each other.
-pub(in crate::lower) type Bits = (u64, u64);
+pub(crate) type Bits = (u64, u64);
 
-pub(in crate::lower) fn total((dealt, opened): Bits) -> u64 {
+pub(crate) fn total((dealt, opened): Bits) -> u64 {
     dealt + 2 * opened
 }
 
 /// Nodes that become one, level by level, and bits; none if there is no such tree.
-pub(in crate::lower) type Tree = Option<(Vec<Vec<u32>>, Bits)>;
+pub(crate) type Tree = Option<(Vec<Vec<u32>>, Bits)>;
 
 /// What the nodes of a level are joined to.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::lower) enum Joined {
+pub(crate) enum Joined {
     /// Their carry.
     Carry,
     /// Their carry, of nodes above others, and whether all are zero.
@@ -50,7 +50,7 @@ impl Joined {
 }
 
 /// The levels from so many nodes to so many, at most `most`, of fewest bits.
-pub(in crate::lower) fn tree(joined: Joined, nodes: u32, to: u32, most: u32) -> Tree {
+pub(crate) fn tree(joined: Joined, nodes: u32, to: u32, most: u32) -> Tree {
     type Known = BTreeMap<(Joined, u32, u32, u32), Tree>;
     thread_local! {
         /// Few trees are asked for often: every comparison of a program asks for the same ones.
@@ -80,14 +80,14 @@ pub(in crate::lower) fn tree(joined: Joined, nodes: u32, to: u32, most: u32) -> 
 
 /// One level of products of shared bits: opens the factors, deals the products of their masks. What is only
 /// added, or passes, is neither opened nor masked.
-pub(in crate::lower) fn level(e: &mut Emit, nodes: ValueId, gates: MultiAnd) -> ValueId {
+pub(crate) fn level(e: &mut Emit, nodes: ValueId, gates: MultiAnd) -> ValueId {
     let factors = e.select(nodes, gates.factors());
     let x = settle(e, Pair { own: None, add2: factors });
     products(e, &x, gates.is_linear_in_some().then_some(nodes), gates)
 }
 
 /// Products of factors of which part b is known, of these nodes.
-pub(in crate::lower) fn products(
+pub(crate) fn products(
     e: &mut Emit,
     x: &Split,
     nodes: Option<ValueId>,

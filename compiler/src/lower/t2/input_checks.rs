@@ -19,7 +19,8 @@ use crate::lower::common::words::{bits_for, ring_for};
 use slvr_circuit::low_mask;
 use slvr_circuit::{Op, SplitPart, ValueId};
 
-/// As [`crate::lower::t1::input_checks::one_hot_words`]: the words, and for each client whether its rows are one-hot.
+/// As [`crate::lower::t1::input_checks::one_hot_words`]: the words, and for each client whether its rows
+/// are one-hot.
 pub fn one_hot_words(
     e: &mut Emit,
     bits: ValueId,

@@ -37,10 +37,14 @@
 
 pub mod comparison;
 pub mod exponential;
+pub mod functions;
 pub mod gates;
 pub mod input_checks;
+mod nodes;
 pub mod pieces;
 pub mod product;
 pub mod saturation;
 pub mod selection;
 pub mod truncation;
+
+pub use nodes::T2;

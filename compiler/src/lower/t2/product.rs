@@ -1,10 +1,11 @@
 //! Products of masked values, of any bilinear operation.
 //!
-//! **Functionality.** x op y, left as a pair: part a times part a at the dealer, the rest additive between the
-//! other two. No error.
+//! **Functionality.** x op y, left as a pair: part a times part a at the dealer, the rest additive between
+//! the other two. No error.
 //!
-//! **Cost.** No round. The dealer sends part a of each operand as shares of the other two, k bits an element, unless
-//! they have them already. A [`settle`](crate::lower::common::masked::settle) of the result costs one round and k bits of each of the other two.
+//! **Cost.** No round. The dealer sends part a of each operand as shares of the other two, k bits an
+//! element, unless they have them already. A [`settle`](crate::lower::common::masked::settle) of the result
+//! costs one round and k bits of each of the other two.
 
 use crate::lower::Emit;
 use crate::lower::common::masked::{Pair, Split, shares};

@@ -23,8 +23,8 @@ pub fn to_word(e: &mut Emit, c: &Split, k: u32) -> Pair {
     Pair { own: Some(u), add2: e.add(Op::Add(twice, v)) }
 }
 
-/// c x for a bit c = u xor v and a word x = a + b. If part a is shared: v (a + b) + (1 - 2 v)(u a + u b). If not,
-/// u a stays with the dealer, who deals (1 - 2 u) a: v (1 - 2 u) a + (v + u - 2 u v) b is the rest.
+/// c x for a bit c = u xor v and a word x = a + b. If part a is shared: v (a + b) + (1 - 2 v)(u a + u b).
+/// If not, u a stays with the dealer, who deals (1 - 2 u) a: v (1 - 2 u) a + (v + u - 2 u v) b is the rest.
 pub fn inject(e: &mut Emit, c: &Split, x: &Split) -> Pair {
     let k = e.ty(x.own).bits();
     let u = e.add(Op::FromBits(c.own, k));

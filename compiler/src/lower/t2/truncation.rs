@@ -1,10 +1,10 @@
 //! Truncation of masked values, and lifts to a larger ring.
 //!
-//! **Functionality.** As of [`crate::lower::t1::truncation`]: x / 2^f is one of the two integers next to it, without
-//! bias and without a failure probability.
+//! **Functionality.** As of [`crate::lower::t1::truncation`]: x / 2^f is one of the two integers next to
+//! it, without bias and without a failure probability.
 //!
-//! **Cost.** No round and no bits where the result has at most k - f bits; else one round, and the ring of the bits
-//! above by the dealer and by each of the other two. A lift costs the latter.
+//! **Cost.** No round and no bits where the result has at most k - f bits; else one round, and the ring of
+//! the bits above by the dealer and by each of the other two. A lift costs the latter.
 
 use crate::lower::Emit;
 use crate::lower::common::masked::{Pair, Split, settle};

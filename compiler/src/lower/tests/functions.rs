@@ -1,4 +1,5 @@
-//! Functions of masked values among three parties and with several splits in the clear, against the exact ones.
+//! Functions of masked values among three parties and with several splits in the clear, against the exact
+//! ones.
 
 use super::t2::{FEW_LEVELS, words_of};
 use super::trial::{Made, run};

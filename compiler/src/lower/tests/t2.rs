@@ -103,7 +103,8 @@ fn plans_by_hand() {
     }
 }
 
-/// Every width, both ends of it, few levels and many, however shards are cut; and the bits that the plan says.
+/// Every width, both ends of it, few levels and many, however shards are cut; and the bits that the plan
+/// says.
 #[test]
 fn signs_of_every_width() {
     let n = 64;
@@ -198,8 +199,8 @@ fn conjunctions_of_planes() {
     }
 }
 
-/// Truncation and its cost: nothing if the result has no more bits than are left, else the product of two bits
-/// modulo 2^k'', once dealt and once exchanged.
+/// Truncation and its cost: nothing if the result has no more bits than are left, else the product of two
+/// bits modulo 2^k'', once dealt and once exchanged.
 #[test]
 fn truncation_gives_one_of_the_two_integers_beside() {
     let n = 192;

@@ -8,8 +8,8 @@
 //!
 //! **Functionality.** f on the interval that pieces were fitted to, and any word beyond.
 //!
-//! **Pieces** (derived for this project). Let y = x - lo + 2^p >= 2^p, y = a + b modulo 2^k, both parts cut into
-//! high and p low bits. Then the integers a_lo + b_lo and i = a_hi + b_hi mod 2^n satisfy
+//! **Pieces** (derived for this project). Let y = x - lo + 2^p >= 2^p, y = a + b modulo 2^k, both parts cut
+//! into high and p low bits. Then the integers a_lo + b_lo and i = a_hi + b_hi mod 2^n satisfy
 //!
 //! ```text
 //! y = 2^p i + a_lo + b_lo,     0 <= i < 2^n,     0 <= a_lo + b_lo < 2^(p+1)
@@ -24,8 +24,8 @@
 //!                            T_j[v] = sum_(m >= j) binom(m, j) c_m[a_hi + v mod 2^n] alpha^(m-j).
 //! ```
 //!
-//! The dealer computes the tables T_j and deals them; the others take the entries at b_hi and multiply them by
-//! powers that they know. What is left is additive between them: one exchange, and a truncation that is
+//! The dealer computes the tables T_j and deals them; the others take the entries at b_hi and multiply them
+//! by powers that they know. What is left is additive between them: one exchange, and a truncation that is
 //! local because the ring has room for it.
 //!
 //! **Error of pieces.** Interpolation in Chebyshev nodes, measured densely on every piece; (degree + 2) / 2

@@ -1,23 +1,25 @@
-//! Where a value lies: below 0, from 0 up to a power of two, or above. What an activation that saturates asks.
+//! Where a value lies: below 0, from 0 up to a power of two, or above. What an activation that saturates
+//! asks.
 //!
-//! Lives here: both answers from one comparison ([`locate`]), and how it is cut into levels ([`Plan`]). May not: what
-//! is made of the bits ([`super::nodes`]).
+//! Lives here: both answers from one comparison ([`locate`]), and how it is cut into levels ([`Plan`]). May
+//! not: what is made of the bits ([`super::nodes`]).
 //!
-//! With x = a + b on w bits and the edge 2^e, let c be the carry of the low e bits and h = a_hi + b_hi + c the
-//! signed high part: x < 0 where h < 0, x is inside where h = 0, large where h > 0. The low bits of both
-//! questions are the same, so one tree makes c. Above, let (G, P) be whether a_hi and b_hi generate and
-//! propagate a carry into the top bit, and E whether a_hi + b_hi = 0 modulo 2^(w-1-e). Then
+//! With x = a + b on w bits and the edge 2^e, let c be the carry of the low e bits and h = a_hi + b_hi + c
+//! the signed high part: x < 0 where h < 0, x is inside where h = 0, large where h > 0. The low bits of
+//! both questions are the same, so one tree makes c. Above, let (G, P) be whether a_hi and b_hi generate
+//! and propagate a carry into the top bit, and E whether a_hi + b_hi = 0 modulo 2^(w-1-e). Then
 //!
 //! ```text
 //! negative = top_a + top_b + G + P c,    inside = E (1 + c) + P c,    large = 1 + negative + inside
 //! ```
 //!
-//! Where there is little above the edge, c need not be known before: with (G, P) as the top node the carry of all
-//! nodes is G + P c, and with (E, E + P) in its place it is E + (E + P) c, the second line. So both are the last
-//! level of one tree, twice.
+//! Where there is little above the edge, c need not be known before: with (G, P) as the top node the carry
+//! of all nodes is G + P c, and with (E, E + P) in its place it is E + (E + P) c, the second line. So both
+//! are the last level of one tree, twice.
 //!
-//! The top bit needs no test of its own: x - 2^e has w bits, too, so h is not the least number of its bits. E is
-//! P for b_hi - 1, so the leaves of both are entries of the one thermometer table that the dealer sends.
+//! The top bit needs no test of its own: x - 2^e has w bits, too, so h is not the least number of its bits.
+//! E is P for b_hi - 1, so the leaves of both are entries of the one thermometer table that the dealer
+//! sends.
 //!
 //! **Functionality.** On any sharing of x with x and x - 2^e in w bits, both bits exactly; the sum
 //! with `negative` is 1.
@@ -76,8 +78,8 @@ fn last(k: u32, m: u32) -> Bits {
 }
 
 impl Plan {
-    /// The plan of fewest bits with at most so many levels before the last, for the edge 2^e among n bits below the
-    /// top one; `None` if there is none.
+    /// The plan of fewest bits with at most so many levels before the last, for the edge 2^e among n bits
+    /// below the top one; `None` if there is none.
     pub fn with_levels(n: u32, e: u32, most: u32) -> Option<Plan> {
         if e == 0 || e >= n {
             return None;
@@ -189,8 +191,8 @@ fn by_plan(e: &mut Emit, x: &Split, below: ValueId, (w, edge): (u32, u32), plan:
     Located { inside: settle(e, inside), large: settle(e, large) }
 }
 
-/// The last level for k nodes below the edge and one above: the carry of all, and the same with (E, E + P) for
-/// the node (G, P) above, which is E (1 + c) + P c.
+/// The last level for k nodes below the edge and one above: the carry of all, and the same with (E, E + P)
+/// for the node (G, P) above, which is E (1 + c) + P c.
 fn join_below(e: &mut Emit, nodes: ValueId, zero: ValueId, k: u32) -> (ValueId, ValueId) {
     let gates = MultiAnd::Carry(vec![k + 1]);
     // k of the g, k of the p, of which the last is P.
@@ -219,8 +221,8 @@ fn part(e: &mut Emit, x: &Split, planes: &[u32]) -> Split {
     }
 }
 
-/// The last level: of nodes c and (g, p) for m nodes above, and m tests for zero, the carry of all, G of those
-/// above, and the product of all tests and 1 + c.
+/// The last level: of nodes c and (g, p) for m nodes above, and m tests for zero, the carry of all, G of
+/// those above, and the product of all tests and 1 + c.
 fn join(e: &mut Emit, nodes: ValueId, zero: ValueId, m: u32) -> (ValueId, ValueId, ValueId) {
     let gates = MultiAnd::Carry(vec![m + 1]);
     // c, m - 1 of the g, m of the p, m tests.

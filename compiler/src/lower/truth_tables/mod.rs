@@ -1,4 +1,4 @@
-//! Functions of few bits: whatever boolean function each element of a node is of bits of earlier nodes, as
+//! Truth tables: whatever boolean function each element of a node is of bits of earlier nodes, as
 //! one table.
 //!
 //! A rank is a sum of comparisons of pairs, a selection compares it with a constant, and the outcome is
@@ -7,25 +7,26 @@
 //! function of different bits. Its truth table can be dealt ([`slvr_circuit::Op::Table`]) and
 //! looked up in no round.
 //!
-//! Lives here: finding the function, on graphs only ([`Functions::bits`]). [`Lowering::table_of`] lowers it. May not
-//! live here: arithmetic on words that are not counts of bits.
+//! Lives here: finding the function, on graphs only ([`Functions::bits`]). May not live here: whether a
+//! table is worth its bits ([`super::choose`]), arithmetic on words that are not counts of bits.
 
-use super::dealer::{self, Pair, Split};
-use super::{Lowering, split::FEW};
+use super::common::lookup::MOST_BITS;
 use crate::graph::eval::layout;
 use crate::graph::{Graph, NodeId, Op, Table};
 use crate::syntax::ast::Secrecy;
 use crate::types::Elem;
-use slvr_circuit::{Op as C, ValueId};
 use std::collections::BTreeMap;
 use std::rc::Rc;
+
+/// Of nodes of more elements no functions are looked for.
+const MOST_ELEMENTS: u64 = 1 << 14;
 
 /// Most nodes that are looked through for one function.
 const MOST_NODES: usize = 64;
 
 /// A bit of another node, or its complement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Literal {
+pub struct Literal {
     /// The node.
     pub node: NodeId,
     /// Its element, row-major.
@@ -36,7 +37,7 @@ pub(super) struct Literal {
 
 /// A function of bits.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Function {
+pub struct Function {
     /// Its arguments.
     pub of: Vec<Literal>,
     /// Its value where argument i is bit i of the index.
@@ -138,7 +139,7 @@ fn entries(table: &Table) -> impl Iterator<Item = f64> {
 }
 
 /// The functions that nodes' elements are.
-pub(super) struct Functions<'a> {
+pub struct Functions<'a> {
     graph: &'a Graph,
     bits: BTreeMap<NodeId, Option<Rc<Vec<Function>>>>,
     counts: BTreeMap<NodeId, Option<Rc<Vec<Count>>>>,
@@ -146,17 +147,17 @@ pub(super) struct Functions<'a> {
 
 impl<'a> Functions<'a> {
     /// Of the nodes of a graph with scales.
-    pub(super) fn new(graph: &'a Graph) -> Functions<'a> {
+    pub fn new(graph: &'a Graph) -> Functions<'a> {
         Functions { graph, bits: BTreeMap::new(), counts: BTreeMap::new() }
     }
 
     /// What each element of a secret bit is of bits before it; of itself, if nothing better is found.
     /// `None` for large nodes.
-    pub(super) fn bits(&mut self, id: NodeId) -> Option<Rc<Vec<Function>>> {
+    pub fn bits(&mut self, id: NodeId) -> Option<Rc<Vec<Function>>> {
         if self.bits.len() + self.counts.len() > MOST_NODES {
             (self.bits, self.counts) = (BTreeMap::new(), BTreeMap::new());
         }
-        if self.graph.elements(id) > FEW || self.graph.ty(id).elem != Elem::Bit {
+        if self.graph.elements(id) > MOST_ELEMENTS || self.graph.ty(id).elem != Elem::Bit {
             return None;
         }
         if let Some(known) = self.bits.get(&id) {
@@ -270,7 +271,7 @@ impl<'a> Functions<'a> {
     /// The weighted sums that a small integer's elements are.
     fn counts(&mut self, id: NodeId) -> Option<Rc<Vec<Count>>> {
         let ty = self.graph.ty(id);
-        if self.graph.elements(id) > FEW || ty.elem != Elem::Int {
+        if self.graph.elements(id) > MOST_ELEMENTS || ty.elem != Elem::Int {
             return None;
         }
         if let Some(known) = self.counts.get(&id) {
@@ -384,94 +385,6 @@ impl<'a> Functions<'a> {
             }
             _ => None,
         }
-    }
-}
-
-pub(super) use super::common::lookup::{MOST_BITS, all_ones, pays};
-
-impl Lowering<'_> {
-    /// A secret bit by one table of bits, or of words of Z_2^k, if that is faster than what it is made of.
-    pub(super) fn table_of(&mut self, id: NodeId, words: Option<u32>) -> Option<Pair> {
-        let tuning = self.tuning?;
-        let functions = self.functions.bits(id)?;
-        let first = functions.first()?;
-        let n = first.of.len();
-        // Of one bit there is nothing to save; of two, one conversion.
-        let deep = first.of.iter().any(|l| l.node != id) && n >= 2;
-        let saves = match (self.graph.op(id), words) {
-            (Op::Lt | Op::Eq, _) => 2.0,
-            (_, Some(_)) => 1.0,
-            // A product of given bits takes no more rounds than a table of them.
-            (Op::And | Op::Xor | Op::Not, None) => {
-                let args = self.graph.args(id).to_vec();
-                let given = |f: &Function| f.of.len() <= 1;
-                let simple = args.iter().all(|&x| match self.functions.bits(x) {
-                    Some(f) => f.iter().all(given),
-                    None => true,
-                });
-                if simple { 0.0 } else { 1.0 }
-            }
-            _ => 0.0,
-        };
-        // What has several dealers gets one when the value is there, a round later than it might.
-        let late = |l: &Literal| self.groups(l.node).is_some_and(|g| g > 1);
-        let saves = if first.of.iter().any(late) { saves - 1.0 } else { saves };
-        let bits = u64::from(words.unwrap_or(1)) << n;
-        let same = functions.iter().all(|f| f.table == first.table);
-        let secret = first.of.iter().all(|l| self.secret(l.node));
-        if !deep || !same || !secret || !pays(bits, functions.len() as u64, saves, tuning) {
-            return None;
-        }
-
-        let table = first.table.clone();
-        let literals: Vec<Literal> = functions.iter().flat_map(|f| f.of.iter().copied()).collect();
-        let planes = self.gathered(&literals, n)?;
-        let shape = self.graph.shape(id).to_vec();
-        let e = &mut self.emit;
-        let entry = dealer::lookup(e, &planes, &table, words);
-        Some(Pair { own: None, add2: e.add(C::Reshape(entry.add2, shape)) })
-    }
-
-    /// Bits of other nodes, n side by side as planes: `B<n>[rows, 1]`.
-    fn gathered(&mut self, literals: &[Literal], n: usize) -> Option<Split> {
-        let mut sources: Vec<NodeId> = literals.iter().map(|l| l.node).collect();
-        sources.sort();
-        sources.dedup();
-        let (mut starts, mut all, mut parts) = (BTreeMap::new(), 0, Vec::new());
-        for node in sources {
-            starts.insert(node, all);
-            let elements = self.graph.elements(node);
-            all += elements as usize;
-            let x = self.split(node, 1);
-            let flat = |v| C::Reshape(v, vec![elements]);
-            parts.push(Split {
-                mask: None,
-                ..dealer::linear(&mut self.emit, &Split { mask: None, ..x }, flat)
-            });
-        }
-        let index = literals.iter().map(|l| Some((starts.get(&l.node)? + l.at) as u128));
-        let index: Vec<u128> = index.collect::<Option<_>>()?;
-        let rows = (literals.len() / n) as u64;
-        let shape = [rows, n as u64];
-        let e = &mut self.emit;
-        let index = e.constant(false, 32, &[literals.len() as u64], index);
-        let joined = |e: &mut super::Emit, part: fn(&Split) -> ValueId| {
-            let xs: Vec<ValueId> = parts.iter().map(part).collect();
-            let flat = match xs[..] {
-                [one] => one,
-                _ => e.add(C::Concat { xs, axis: 0 }),
-            };
-            let picked = e.add(C::Gather { x: flat, index, axis: 0, batch: 0 });
-            e.add(C::Reshape(picked, shape.to_vec()))
-        };
-        let (own, mut dup) = (joined(e, |s| s.own), joined(e, |s| s.dup));
-        if literals.iter().any(|l| l.flip) {
-            let flips = literals.iter().map(|l| u128::from(l.flip)).collect();
-            let flips = e.constant(true, 1, &shape, flips);
-            dup = e.add(C::Add(dup, flips));
-        }
-        let bits = Split { own, dup, mask: None };
-        Some(dealer::to_planes(e, &bits))
     }
 }
 

@@ -1,0 +1,82 @@
+//! What is known of a graph before it is lowered, and questions about nodes that choosing and lowering both
+//! ask.
+
+use crate::analysis::ranges::Ranges;
+use crate::analysis::rings::Rings;
+use crate::cost::Tuning;
+use crate::graph::{Graph, NodeId, Op};
+use crate::syntax::ast::Secrecy;
+use crate::types::Elem;
+
+/// A graph with scales, and what is proven and chosen of its values.
+#[derive(Clone, Copy)]
+pub struct Facts<'a> {
+    /// The graph.
+    pub graph: &'a Graph,
+    /// Proven ranges.
+    pub ranges: &'a Ranges,
+    /// Chosen rings.
+    pub rings: &'a Rings,
+    /// What protocols of family T2 are chosen by; none if all nodes are of family T1.
+    pub tuning: Option<Tuning>,
+}
+
+impl Facts<'_> {
+    /// Whether a value is secret.
+    pub fn is_secret(&self, id: NodeId) -> bool {
+        self.graph.ty(id).secrecy == Secrecy::Secret
+    }
+
+    /// Whether a value is made of bits.
+    pub fn is_bit(&self, id: NodeId) -> bool {
+        self.graph.ty(id).elem == Elem::Bit
+    }
+
+    /// Bits of an element in the ring of the value: 1 for a bit.
+    pub fn ring(&self, id: NodeId) -> u32 {
+        if self.is_bit(id) { 1 } else { self.rings.of(id) }
+    }
+
+    /// The ring in which a node reads its operand number `i`.
+    pub fn operand_ring(&self, id: NodeId, i: usize) -> u32 {
+        self.rings.operand(self.graph, self.ranges, id, i)
+    }
+
+    /// Fraction bits of a value.
+    pub fn frac(&self, id: NodeId) -> u32 {
+        self.graph.ty(id).frac.unwrap_or(0)
+    }
+
+    /// Whether a value is an output.
+    pub fn is_output(&self, id: NodeId) -> bool {
+        self.graph.outputs.iter().any(|o| o.node == id)
+    }
+
+    /// Whether one node reads a value, and nothing else does.
+    pub fn has_one_reader(&self, id: NodeId) -> bool {
+        self.graph.users(id).len() == 1 && !self.is_output(id)
+    }
+
+    /// Bits that hold the difference of a comparison's operands.
+    pub fn difference_bits(&self, id: NodeId) -> u32 {
+        let (a, b) = (self.graph.arg(id, 0), self.graph.arg(id, 1));
+        self.rings.fixed().unwrap_or_else(|| self.ranges.difference_bits(a, b))
+    }
+
+    /// Whether a gate is lowered together with the [`Op::Saturate`] that alone reads it.
+    pub fn is_saturated_gate(&self, id: NodeId) -> bool {
+        let users = self.graph.users(id);
+        *self.graph.op(id) == Op::Gate
+            && !self.is_output(id)
+            && matches!(users[..], [one] if matches!(self.graph.op(one), Op::Saturate(_)))
+    }
+
+    /// Of a gate's value and condition the one whose sign is cheaper. A truncated value has the sign of what
+    /// was truncated or is 0, so it is kept by its own sign exactly where it is kept by the other's; at an
+    /// edge both are at it. Its low bits are there as early, and they are fewer.
+    pub fn cheaper_sign(&self, value: NodeId, condition: NodeId) -> NodeId {
+        let truncated =
+            matches!(self.graph.op(value), Op::Trunc(_)) && self.graph.arg(value, 0) == condition;
+        if truncated { value } else { condition }
+    }
+}

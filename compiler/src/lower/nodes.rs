@@ -1,0 +1,99 @@
+//! Lowers nodes: what is the same in both families, and for all else the one that was chosen.
+
+use super::choose::{Family as Chosen, Made};
+use super::common::words::word;
+use super::family::Family;
+use super::form::{Form, Forms, Values};
+use super::t1::{T1, truncation};
+use super::t2::T2;
+use super::task::{Task, task};
+use crate::diagnostic::Diagnostic;
+use crate::graph::{NodeId, Table};
+use crate::types::Elem;
+use slvr_circuit::{Op as C, ValueId};
+use std::collections::BTreeMap;
+
+/// What is there before the first node.
+pub struct Given {
+    /// By index of the input, its dealt value after checks.
+    pub dealt: Vec<ValueId>,
+    /// The coins of each committee.
+    pub coins: BTreeMap<NodeId, ValueId>,
+}
+
+/// Lowers a node by the protocols that were chosen for it.
+///
+/// # Errors
+///
+/// An operation that no protocol here computes.
+pub fn lower(l: &mut Values<'_>, given: &Given, id: NodeId) -> Result<(), Box<Diagnostic>> {
+    let choice = l.plan.of(id).clone();
+    let forms = match choice.family {
+        _ if choice.made == Made::Nothing => Forms::default(),
+        Chosen::T1 => by(&T1, l, given, id)?,
+        Chosen::T2(tuning) => by(&T2 { tuning }, l, given, id)?,
+    };
+    l.record(id, forms);
+    debug_assert!(l.is_as_planned(id), "{}: {choice:?}", l.facts.graph.op(id).name());
+    Ok(())
+}
+
+fn by<F: Family>(
+    family: &F,
+    l: &mut Values<'_>,
+    given: &Given,
+    id: NodeId,
+) -> Result<Forms, Box<Diagnostic>> {
+    let (g, k) = (l.facts.graph, l.facts.rings.of(id));
+    Ok(match task(g, id) {
+        Task::Input(i) => l.whole(id, given.dealt[i as usize]).into(),
+        Task::Constant(table, elem, frac) => {
+            Form::Public(constant(l, table, elem, frac.unwrap_or(0), k)).into()
+        }
+        Task::Committee { n, k: members } => {
+            let coin = given.coins[&id];
+            let drawn = l.emit.add(C::Committee { coin, n, k: members });
+            Form::Public(truncation::convert(&mut l.emit, drawn, k)).into()
+        }
+        Task::Concat(axis) => concat(l, id, axis).into(),
+        Task::Linear(how) => family.linear(l, id, how),
+        Task::Rescale => family.rescale(l, id),
+        Task::Sum(how) => family.sum(l, id, how),
+        Task::Product(how) => family.product(l, id, how),
+        Task::Not => family.not(l, id),
+        Task::Truncation(by) => family.truncation(l, id, by),
+        Task::Comparison(how) => family.comparison(l, id, how),
+        Task::BitsToWords => family.bits_to_words(l, id),
+        Task::Gate => family.gate(l, id),
+        Task::Saturation(top) => family.saturation(l, id, top),
+        Task::Selection => family.selection(l, id),
+        Task::ArgMaxIs => family.argmax_is(l, id),
+        Task::Function(function) => family.function(l, id, function),
+        Task::Refused => {
+            let (what, span) = (g.op(id).name(), g.site(id).span);
+            return Err(Box::new(Diagnostic::not_lowered(what, span)));
+        }
+    })
+}
+
+fn constant(l: &mut Values<'_>, table: &Table, elem: Elem, frac: u32, k: u32) -> ValueId {
+    let data = table.data.iter().map(|&x| match elem {
+        Elem::Bit => u128::from(x != 0.0),
+        Elem::Int | Elem::Fix => word((x * 2f64.powi(frac as i32)).round(), k),
+    });
+    l.emit.constant(elem == Elem::Bit, k, &table.shape, data.collect())
+}
+
+/// Parts one after another: public ones are shared first if others are secret.
+fn concat(l: &mut Values<'_>, id: NodeId, axis: u64) -> Form {
+    let k = l.facts.rings.of(id);
+    let secret = l.facts.is_secret(id);
+    let mut xs = Vec::new();
+    for a in l.facts.graph.args(id) {
+        let x = l.in_ring(a, k);
+        let public = secret && !l.facts.is_secret(a);
+        xs.push(if public { l.emit.share_public(x) } else { x });
+    }
+    let joined = l.emit.add(C::Concat { xs, axis });
+    l.whole(id, joined)
+}

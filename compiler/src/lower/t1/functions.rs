@@ -1,0 +1,26 @@
+//! The functions of family T1, one entry for each.
+
+use super::elementary::{self, Operand};
+use super::exponential;
+use crate::lower::Emit;
+use crate::lower::task::Function;
+use slvr_circuit::ValueId;
+
+/// Ring of operands and results, in bits.
+pub const RING: u32 = 64;
+
+/// Rounds, and bits of an element, of a reciprocal ([`elementary::recip`]).
+pub const RECIP_COST: (f64, f64) = (33.0, 7065.0);
+
+/// A function of its operands, in [`RING`].
+pub fn emit(e: &mut Emit, function: Function, operands: &[Operand]) -> ValueId {
+    let x = operands[0];
+    match function {
+        Function::Exp => exponential::any(e, x.value, x.frac),
+        Function::ExpNonPositive => exponential::non_positive(e, x.value, x.frac),
+        Function::Recip => elementary::recip(e, x),
+        Function::Sqrt => elementary::sqrt(e, x),
+        Function::Log => elementary::log(e, x),
+        Function::Div => elementary::divide(e, x.value, operands[1]),
+    }
+}

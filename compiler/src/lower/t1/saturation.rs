@@ -1,0 +1,72 @@
+//! A value cut at -2^top and 2^top: both comparisons side by side, and for a gate its own as one of them.
+//!
+//! **Functionality.** Exact. **Rounds.** Those of a sign, a bit injection and a bit to word side by side.
+//! **Bits.** Two signs, a bit injection, and a bit to word for each end that is cut.
+
+use super::{comparison, early, selection};
+use crate::analysis::ranges::signed_bits;
+use crate::graph::NodeId;
+use crate::lower::common::words::{ring_for, word};
+use crate::lower::form::Values;
+use slvr_circuit::{Op as C, ValueId};
+
+/// The saturated value.
+pub fn saturate(l: &mut Values<'_>, id: NodeId, top: u32) -> ValueId {
+    let (g, k) = (l.facts.graph, l.facts.rings.of(id));
+    let arg = g.arg(id, 0);
+    let most = f64::from(top + l.facts.frac(id)).exp2();
+    if l.facts.is_saturated_gate(arg) {
+        return gated(l, id, arg, top, most);
+    }
+    let (x, width) = (l.operand(id, 0), l.facts.ranges.bits(arg) + 1);
+    let e = &mut l.emit;
+    let ring = e.ty(x).bits();
+    let (up, down) = (word(most, ring), word(-most, ring));
+    let low = e.add(C::Offset(x, up));
+    let low = comparison::negative(e, low, width);
+    let high = e.add(C::Offset(x, down));
+    let not_high = comparison::negative(e, high, width);
+    let inside = e.add(C::Add(low, not_high));
+    let high = e.add(C::Not(not_high));
+    let x = l.in_ring(arg, k);
+    let e = &mut l.emit;
+    let inner = selection::inject(e, inside, x);
+    let (low, high) = (selection::to_word(e, low, k), selection::to_word(e, high, k));
+    let outer = e.add(C::Sub(high, low));
+    let outer = e.add(C::Scale(outer, word(most, k)));
+    e.add(C::Add(inner, outer))
+}
+
+/// Of a gate, which is not negative.
+fn gated(l: &mut Values<'_>, id: NodeId, gate: NodeId, top: u32, most: f64) -> ValueId {
+    let (g, k) = (l.facts.graph, l.facts.rings.of(id));
+    let (v, s) = (g.arg(gate, 0), g.arg(gate, 1));
+    let s = if l.emit.simple { s } else { l.facts.cheaper_sign(v, s) };
+    let edge = f64::from(top + l.facts.frac(s)).exp2();
+    let (lo, hi) = l.facts.ranges.raw[s.index()];
+    let width = signed_bits((lo.min(lo - edge), hi.max(hi - edge)));
+    let ring = ring_for(width.max(8));
+    let (negative, small) = match early::parts(l, s, width) {
+        Some((a, b)) => {
+            let e = &mut l.emit;
+            let above = e.add(C::Offset(b, word(-edge, ring)));
+            let negative = comparison::negative_of(e, (a, b), width);
+            (negative, comparison::negative_of(e, (a, above), width))
+        }
+        None => {
+            let s = l.in_ring(s, ring);
+            let above = l.emit.add(C::Offset(s, word(-edge, ring)));
+            let negative = comparison::negative(&mut l.emit, s, width);
+            (negative, comparison::negative(&mut l.emit, above, width))
+        }
+    };
+    let v = l.in_ring(v, k);
+    let e = &mut l.emit;
+    // Negative is small, too.
+    let inside = e.add(C::Add(small, negative));
+    let large = e.add(C::Not(small));
+    let inner = selection::inject(e, inside, v);
+    let large = selection::to_word(e, large, k);
+    let large = e.add(C::Scale(large, word(most, k)));
+    e.add(C::Add(inner, large))
+}

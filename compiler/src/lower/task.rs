@@ -1,0 +1,245 @@
+//! What there is to do for each operation of a graph: the only match over operations in lowering, and
+//! exhaustive.
+//!
+//! Choosing ([`super::choose`]) and both families ([`super::family`]) ask for the task, so that a new
+//! operation is sorted here once. A new function of one number is an entry of [`Function`] and one in each
+//! family's table of functions.
+
+use super::common::words::word;
+use crate::graph::{Graph, NodeId, Op, Table};
+use crate::types::Elem;
+use slvr_circuit::{Op as C, ValueId};
+
+/// A task.
+#[derive(Clone, Copy, Debug)]
+pub enum Task<'a> {
+    /// Input number i, which is dealt before the first node.
+    Input(u32),
+    /// A public table of an element type, with its scale.
+    Constant(&'a Table, Elem, Option<u32>),
+    /// Public coins.
+    Committee {
+        /// Members.
+        n: u64,
+        /// Drawn for each.
+        k: u64,
+    },
+    /// One after another along an axis.
+    Concat(u64),
+    /// A linear operation of the first operand.
+    Linear(Linear<'a>),
+    /// The same raw words with more fraction bits.
+    Rescale,
+    /// A sum of two operands.
+    Sum(Sum),
+    /// A product of two operands.
+    Product(Product),
+    /// Complement of bits.
+    Not,
+    /// Division by 2^by, rounded.
+    Truncation(u32),
+    /// A comparison of two numbers.
+    Comparison(Comparison),
+    /// Bits as words.
+    BitsToWords,
+    /// v where s >= 0, else 0.
+    Gate,
+    /// A value cut at -2^top and 2^top.
+    Saturation(u32),
+    /// One word or the other.
+    Selection,
+    /// Whether the argmax is the label.
+    ArgMaxIs,
+    /// A function of one number, or a quotient.
+    Function(Function),
+    /// An operation that passes replace before lowering, or that no protocol computes.
+    Refused,
+}
+
+/// A linear operation.
+#[derive(Clone, Copy, Debug)]
+pub enum Linear<'a> {
+    /// -x.
+    Neg,
+    /// c x.
+    Scale(f64),
+    /// Over these axes.
+    Sum(&'a [u64]),
+    /// To this shape.
+    Reshape(&'a [u64]),
+    /// By this permutation.
+    Transpose(&'a [u64]),
+    /// Of an axis.
+    Slice {
+        /// Axis.
+        axis: u64,
+        /// First index.
+        start: u64,
+        /// How many.
+        len: u64,
+        /// Distance.
+        step: u64,
+    },
+    /// To this shape.
+    Broadcast(&'a [u64]),
+    /// By the node's second operand, which is public.
+    Gather {
+        /// Indexed axis.
+        axis: u64,
+        /// Shared leading axes.
+        batch: u64,
+    },
+}
+
+impl Linear<'_> {
+    /// Whether the second operand is an index.
+    pub fn has_index(&self) -> bool {
+        matches!(self, Linear::Gather { .. })
+    }
+
+    /// The instruction, on words of Z_2^k. `index` is read if [`Linear::has_index`].
+    pub fn instruction(&self, x: ValueId, index: ValueId, k: u32) -> C {
+        match *self {
+            Linear::Neg => C::Neg(x),
+            Linear::Scale(c) => C::Scale(x, word(c, k)),
+            Linear::Sum(axes) => C::Sum { x, axes: axes.to_vec() },
+            Linear::Reshape(to) => C::Reshape(x, to.to_vec()),
+            Linear::Transpose(perm) => C::Transpose(x, perm.to_vec()),
+            Linear::Slice { axis, start, len, step } => C::Slice { x, axis, start, len, step },
+            Linear::Broadcast(to) => C::Broadcast(x, to.to_vec()),
+            Linear::Gather { axis, batch } => C::Gather { x, index, axis, batch },
+        }
+    }
+}
+
+/// A sum of two operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sum {
+    /// a + b.
+    Add,
+    /// a - b.
+    Sub,
+    /// a + b, of bits.
+    Xor,
+}
+
+impl Sum {
+    /// The instruction.
+    pub fn instruction(self, a: ValueId, b: ValueId) -> C {
+        match self {
+            Sum::Add | Sum::Xor => C::Add(a, b),
+            Sum::Sub => C::Sub(a, b),
+        }
+    }
+}
+
+/// A bilinear operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Product {
+    /// Entry by entry; of bits an and.
+    Elementwise,
+    /// Of matrices.
+    MatMul {
+        /// Whether the last two axes of the second operand are exchanged.
+        trans_b: bool,
+    },
+    /// Of images and kernels.
+    Conv2d {
+        /// Step.
+        stride: u64,
+        /// Zeros on each side.
+        pad: u64,
+    },
+}
+
+impl Product {
+    /// The instruction.
+    pub fn instruction(self, a: ValueId, b: ValueId) -> C {
+        match self {
+            Product::Elementwise => C::Mul(a, b),
+            Product::MatMul { trans_b } => C::MatMul { a, b, trans_b },
+            Product::Conv2d { stride, pad } => C::Conv2d { x: a, w: b, stride, pad },
+        }
+    }
+}
+
+/// A test of the difference of two numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Comparison {
+    /// Whether it is negative.
+    Less,
+    /// Whether it is zero.
+    Equal,
+}
+
+/// A function of one number, or of two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Function {
+    /// e^x.
+    Exp,
+    /// e^x of an x that is at most 0, up to rounding.
+    ExpNonPositive,
+    /// 1 / x.
+    Recip,
+    /// Square root.
+    Sqrt,
+    /// Natural logarithm.
+    Log,
+    /// x / y.
+    Div,
+}
+
+/// The task of a node.
+pub fn task(graph: &Graph, id: NodeId) -> Task<'_> {
+    match graph.op(id) {
+        Op::Input(i) => Task::Input(*i),
+        Op::Const(table, elem, frac) => Task::Constant(table, *elem, *frac),
+        Op::Committee { n, k } => Task::Committee { n: *n, k: *k },
+        Op::Concat(axis) => Task::Concat(*axis),
+        Op::Neg => Task::Linear(Linear::Neg),
+        Op::Scale(c) => Task::Linear(Linear::Scale(*c)),
+        Op::Shift(by) => Task::Linear(Linear::Scale(f64::from(*by).exp2())),
+        Op::Sum(axes) => Task::Linear(Linear::Sum(axes)),
+        Op::Reshape(to) => Task::Linear(Linear::Reshape(to)),
+        Op::Transpose(perm) => Task::Linear(Linear::Transpose(perm)),
+        Op::Slice { axis, start, len, step } => {
+            let (axis, start, len, step) = (*axis, *start, *len, *step);
+            Task::Linear(Linear::Slice { axis, start, len, step })
+        }
+        Op::Broadcast(to) => Task::Linear(Linear::Broadcast(to)),
+        Op::Gather { axis, batch } => Task::Linear(Linear::Gather { axis: *axis, batch: *batch }),
+        Op::DivPow2(_) => Task::Rescale,
+        Op::Add => Task::Sum(Sum::Add),
+        Op::Sub => Task::Sum(Sum::Sub),
+        Op::Xor => Task::Sum(Sum::Xor),
+        Op::Mul | Op::And => Task::Product(Product::Elementwise),
+        Op::MatMul { trans_b } => Task::Product(Product::MatMul { trans_b: *trans_b }),
+        Op::Conv2d { stride, pad } => Task::Product(Product::Conv2d { stride: *stride, pad: *pad }),
+        Op::Not => Task::Not,
+        Op::Trunc(by) => Task::Truncation(*by),
+        Op::Lt => Task::Comparison(Comparison::Less),
+        Op::Eq => Task::Comparison(Comparison::Equal),
+        Op::ToInt => Task::BitsToWords,
+        Op::Gate => Task::Gate,
+        Op::Saturate(top) => Task::Saturation(*top),
+        Op::Select if graph.ty(id).elem != Elem::Bit => Task::Selection,
+        Op::ArgMaxIs => Task::ArgMaxIs,
+        Op::Exp => Task::Function(Function::Exp),
+        Op::ExpNonPositive => Task::Function(Function::ExpNonPositive),
+        Op::Recip => Task::Function(Function::Recip),
+        Op::Sqrt => Task::Function(Function::Sqrt),
+        Op::Log => Task::Function(Function::Log),
+        Op::Div => Task::Function(Function::Div),
+        // Passes replace these.
+        Op::Select
+        | Op::Relu
+        | Op::Abs
+        | Op::Max(_)
+        | Op::Min(_)
+        | Op::ArgMax
+        | Op::Sort
+        | Op::SortSum { .. }
+        | Op::OneHot(_)
+        | Op::MaxPool { .. } => Task::Refused,
+    }
+}
