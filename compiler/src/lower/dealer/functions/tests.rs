@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::lower::dealer::split;
+use crate::lower::stated::DEALER;
 use crate::lower::trial::{Answer, Made, run};
 use slvr_circuit::Dom;
 use slvr_circuit::fixed;
@@ -60,7 +61,7 @@ fn exponentials_are_within_two_units() {
         let unit = f64::from(FRAC).exp2();
         let error = worst(&made, to, &xs, 0.0, |x| (x / unit).exp() * unit);
         println!("exp_non_positive {k} {to}: {error}");
-        assert!(error <= 1.5, "{error}");
+        assert!(error <= DEALER.exp_non_positive.units, "{error}");
         // A sign of few bits, its settle, and the opening of the result.
         assert!(made.traffic.rounds <= 5, "{}", made.traffic.rounds);
     }
@@ -75,7 +76,8 @@ fn small_exponents_need_no_sign() {
         let y = exp_non_positive(e, &x, (16, -15.0 * 65536.0, 22), 32, FEW_LEVELS);
         words_of(e, y)
     });
-    assert!(worst(&made, 32, &xs, 0.0, |x| (x / 65536.0).exp() * 65536.0) <= 1.5);
+    let error = worst(&made, 32, &xs, 0.0, |x| (x / 65536.0).exp() * 65536.0);
+    assert!(error <= DEALER.exp_non_positive.units);
     assert_eq!(made.traffic.rounds, 3, "dealt, exchanged, opened");
     // Two factors; a word of 128 bits each; 32 bits open the result.
     assert_eq!(made.traffic.bytes, [16 + 4, 2 * 16 + 4, 16 + 4].map(|b| b * 500));
@@ -106,9 +108,9 @@ fn reciprocals_of_every_small_divisor() {
             words_of(e, Pair { own: Some(y.own), add2 })
         });
         let one = f64::from(2 * frac).exp2();
-        let error = worst(&made, to, &xs, (-20f64).exp2(), |x| one / x);
+        let error = worst(&made, to, &xs, DEALER.recip.relative, |x| one / x);
         println!("  {error}");
-        assert!(error <= 1.0, "{error}");
+        assert!(error <= DEALER.recip.units, "{error}");
         assert_eq!(made.traffic.rounds, 3, "dealt, exchanged, opened");
         let (ring, opened) = (u64::from(pieces.ring), u64::from(to));
         let bits = [ring + opened, pieces.dealt() + opened, ring + opened];
