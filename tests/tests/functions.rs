@@ -127,7 +127,8 @@ fn function(name: &str, x: &[f64], value: impl Fn(f64) -> f64, stated: Stated, r
         "    reveal {name}(s) to Server as of_secret;\n    reveal {name}(p) to Server as of_public;\n"
     );
     let case = program(name, &reveals, x.len());
-    let want: Vec<(f64, f64)> = x.iter().map(|&x| (value(x), stated.of(value(x) / ULP) * ULP)).collect();
+    let want: Vec<(f64, f64)> =
+        x.iter().map(|&x| (value(x), stated.of(value(x) / ULP) * ULP)).collect();
     hold(&case, &[("s", x), ("p", x)], &[want.clone(), want]);
     // The last round opens.
     assert_eq!(case.circuit().rounds(), rounds + 1, "rounds of {name}");

@@ -44,5 +44,7 @@ pub use lines::{LineRow, dearest_first, rows_by_line, rows_by_statement, rows_by
 pub use memory::peak as peak_memory;
 pub use net::{NetError, NetProfile};
 pub use places::{home, places};
-pub use seconds::{Estimate, MACS_PER_S, MEMORY_BYTES_PER_S, PACKED_BYTES_PER_S, PRG_BYTES_PER_S, effort};
+pub use seconds::{
+    Estimate, MACS_PER_S, MEMORY_BYTES_PER_S, PACKED_BYTES_PER_S, PRG_BYTES_PER_S, effort,
+};
 pub use tuning::Tuning;

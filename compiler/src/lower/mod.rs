@@ -39,6 +39,7 @@ use crate::analysis::guard::Guard;
 use crate::analysis::ranges::Ranges;
 use crate::analysis::rings::Rings;
 use crate::analysis::signs;
+use crate::analysis::truth_tables::Functions;
 use crate::cost::Tuning;
 use crate::diagnostic::Diagnostic;
 use crate::graph::{Graph, NodeId, Op, Table};
@@ -89,7 +90,7 @@ struct Lowering<'a> {
     /// Bits that only a conversion to words reads, as these words.
     words: BTreeMap<NodeId, Pair>,
     /// What bits are of earlier bits.
-    functions: few::Functions<'a>,
+    functions: Functions<'a>,
     ranges: &'a Ranges,
     rings: &'a Rings,
     /// By index of the input, its dealt value after checks.
@@ -141,7 +142,7 @@ pub fn lower(
         lifted: BTreeMap::new(),
         tuning,
         words: BTreeMap::new(),
-        functions: few::Functions::new(graph),
+        functions: Functions::new(graph, split::FEW),
         ranges,
         rings,
         dealt: vec![None; graph.inputs.len()],

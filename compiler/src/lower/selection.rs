@@ -13,6 +13,7 @@
 //! **Simulation.** Every message is a `deal` or an `reshare_two`, uniform to its receiver; nothing is opened.
 
 use super::{Emit, comparison, dealer, few};
+use crate::analysis::truth_tables::MOST_BITS;
 use slvr_circuit::low_mask;
 use slvr_circuit::{Dom, Hold, Op, Type, ValueId};
 
@@ -178,6 +179,6 @@ pub fn negative_word(
 /// Whether tables of 2^bits entries of so many bits, one for each element, are small beside the rounds that
 /// they save: at most half a megabyte.
 fn few_entries(e: &Emit, bits: u64, elements: u64, entry: u32) -> bool {
-    let small = (2..=few::MOST_BITS as u64).contains(&bits);
+    let small = (2..=MOST_BITS as u64).contains(&bits);
     !e.simple && small && (u64::from(entry) << bits).saturating_mul(elements) <= comparison::FEW
 }

@@ -249,11 +249,10 @@ mod tests {
         };
         let now = certified(&|_| {});
         let worst = |c: &Certificate| c.lines.iter().map(|l| l.proven).sum::<f64>();
-        let changes: [&dyn Fn(&mut StatedErrors); 3] = [
-            &|s| s.truncation *= 2.0,
-            &|s| s.exp_non_positive.units *= 2.0,
-            &|s| s.recip.units *= 2.0,
-        ];
+        let changes: [&dyn Fn(&mut StatedErrors); 3] =
+            [&|s| s.truncation *= 2.0, &|s| s.exp_non_positive.units *= 2.0, &|s| {
+                s.recip.units *= 2.0
+            }];
         for change in changes {
             assert!(worst(&certified(change)) > worst(&now));
         }

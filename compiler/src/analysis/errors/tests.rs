@@ -2,9 +2,9 @@ use super::choice;
 use super::view::View;
 use super::*;
 use crate::analysis::ranges::{Bound, Ranges};
+use crate::analysis::stated::Stated;
 use crate::graph::eval::testing::{Kind, random_graph, random_inputs, successors};
 use crate::graph::{NodeId, Op, Table, Type, eval, text};
-use crate::analysis::stated::Stated;
 use crate::lower::stated::SYMMETRIC;
 use std::collections::BTreeMap;
 

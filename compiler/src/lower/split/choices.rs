@@ -5,6 +5,7 @@ use super::super::dealer::{self, Pair, Split};
 use super::super::{Emit, Held, Lowering, few, selection, truncation, word};
 use super::{FEW, default_groups, pair};
 use crate::analysis::ranges::signed_bits;
+use crate::analysis::truth_tables::MOST_BITS;
 use crate::cost::Tuning;
 use crate::graph::{NodeId, Op};
 use slvr_circuit::{Dom, Hold, Op as C, Type, ValueId, verify};
@@ -157,7 +158,7 @@ impl Lowering<'_> {
         };
         let planes = e.ty(good.own).bits();
         if let Some(k) = counted.filter(|k| {
-            planes <= few::MOST_BITS as u32 && few::pays(u64::from(*k) << planes, n, 1.0, tuning)
+            planes <= MOST_BITS as u32 && few::pays(u64::from(*k) << planes, n, 1.0, tuning)
         }) {
             let hits = dealer::lookup(e, &good, &few::all_ones(planes), Some(k));
             let add2 = e.add(C::Reshape(hits.add2, outer.clone()));

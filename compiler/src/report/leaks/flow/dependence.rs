@@ -205,4 +205,3 @@ pub(super) fn add(a: &Flow, b: &Flow) -> Flow {
     let order = if a.order == b.order && a.one_by_order() { a.order } else { Order::No };
     Flow { form, tally, order, bits: false, divided: a.divided || b.divided, ..f }
 }
-

@@ -9,14 +9,13 @@ mod dependence;
 mod layout;
 mod selection;
 
-pub(super) use dependence::{Flow, Form, Mask};
 use crate::graph::{Graph, NodeId, Op};
 use crate::syntax::ast::Secrecy;
 use crate::types::Elem;
+pub(super) use dependence::{Flow, Form, Mask};
 use dependence::{Group, Members, Ones, Order, add};
 use layout::{concat, gather, reshape, slice};
 use selection::{compare, enough};
-use std::collections::BTreeSet;
 
 /// The flows of all nodes.
 pub(super) fn flows(graph: &Graph) -> Vec<Flow> {
