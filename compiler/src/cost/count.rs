@@ -87,7 +87,7 @@ pub enum Kind {
     Products,
     /// And gates: bits reshared.
     Gates,
-    /// From one part of a split value to the others: the steps of truncation, comparison, bit
+    /// Between the holders of a value that is split, x = a + b: the steps of truncation, comparison, bit
     /// injection.
     Split,
     /// Opened: reveals, public coins, public checks.

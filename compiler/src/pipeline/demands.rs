@@ -162,10 +162,39 @@ fn advice(amplifier: Option<&Op>) -> &'static str {
             "a sum adds the errors of all its terms: demand less, or bound the mean instead"
         }
         // They pass errors on as they are, or enlarge them by a factor of the program's own.
-        Input(_) | Const(..) | Committee { .. } | Add | Sub | Neg | Scale(_) | Lt | Eq | Not | And
-        | Xor | ToInt | Select | Relu | Gate | Saturate(_) | Abs | Max(_) | Min(_) | ArgMax
-        | Sort | OneHot(_) | ArgMaxIs | MaxPool { .. } | Reshape(_) | Transpose(_)
-        | Slice { .. } | Concat(_) | Broadcast(_) | Gather { .. } | Trunc(_) | Shift(_)
+        Input(_)
+        | Const(..)
+        | Committee { .. }
+        | Add
+        | Sub
+        | Neg
+        | Scale(_)
+        | Lt
+        | Eq
+        | Not
+        | And
+        | Xor
+        | ToInt
+        | Select
+        | Relu
+        | Gate
+        | Saturate(_)
+        | Abs
+        | Max(_)
+        | Min(_)
+        | ArgMax
+        | Sort
+        | OneHot(_)
+        | ArgMaxIs
+        | MaxPool { .. }
+        | Reshape(_)
+        | Transpose(_)
+        | Slice { .. }
+        | Concat(_)
+        | Broadcast(_)
+        | Gather { .. }
+        | Trunc(_)
+        | Shift(_)
         | DivPow2(_) => ROUNDING,
     }
 }

@@ -31,8 +31,8 @@ pub struct Options {
     pub ring: Option<u32>,
     /// Which protocols.
     pub protocols: Protocols,
-    /// The most bytes of values that a party may hold at one time: work is split into as many blocks
-    /// as that takes. Without it nothing is split.
+    /// The most bytes of values that a party may hold at one time: work is done in as many blocks
+    /// as that takes. Without it all is one block.
     pub memory: Option<u64>,
     /// Whether a run may compute before it is known whose inputs are in range, and repeat a part of
     /// itself if a client fails ([`slvr_circuit::speculation`]): where that saves rounds, and

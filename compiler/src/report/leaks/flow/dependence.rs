@@ -21,7 +21,7 @@ pub(super) struct Group {
 
 /// How a value follows from secret inputs.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::report::leaks) enum Form {
+pub enum Form {
     /// Not at all.
     Free,
     /// Linearly, with public coefficients, up to a public addend.
@@ -34,7 +34,7 @@ pub(in crate::report::leaks) enum Form {
 
 /// A secret factor.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::report::leaks) struct Mask {
+pub struct Mask {
     /// It is a bit, not a weight.
     pub bit: bool,
     /// It multiplies each client's input before any sum over clients.
@@ -45,7 +45,7 @@ pub(in crate::report::leaks) struct Mask {
 
 /// How many bits of a selection are 1: none, or from `least` to `most`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::report::leaks) struct Ones {
+pub struct Ones {
     /// At most this many.
     pub most: u64,
     /// If any, at least this many.
@@ -64,7 +64,7 @@ pub(super) enum Order {
 
 /// How a value follows from secret inputs, and which clients' inputs one of its entries depends on.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::report::leaks) struct Flow {
+pub struct Flow {
     /// How.
     pub form: Form,
     /// Secret inputs, by index.
