@@ -6,12 +6,12 @@
 //! | `bit` | dealt as a shared bit | 0 or 1 |
 //! | a class label | dealt as bits, exactly one per label is checked to be set | one-hot |
 //! | other numbers | two comparisons per element | the range |
-//! | more than [`FEW`] weights, by projections | inner products with public random signs are short | a norm, [`projection`](super::projection) |
-//! | more than [`FEW`] weights, by upload | dealt in Z_2^32 and lifted exactly | 3 times the range, its end rounded up to a power of two |
+//! | more than [`COMPARED`] weights, by projections | inner products with public random signs are short | a norm, [`projection`](super::projection) |
+//! | more than [`COMPARED`] weights, by upload | dealt in Z_2^32 and lifted exactly | 3 times the range, its end rounded up to a power of two |
 //!
-//! The last two are alternatives for the same input ([`Long`]); the pipeline compiles all and keeps what
-//! changes fewest values and then sends least, among those whose ranges fit. A client that fails has all its inputs replaced by zeros,
-//! publicly.
+//! The last two are alternatives for the same input ([`Long`]). The pipeline compiles all and keeps, among
+//! those whose ranges fit, what changes fewest values and then takes least time. A client that fails has all
+//! its inputs replaced by zeros, publicly.
 //!
 //! Weights also have a norm: [`norm_limit`]. It is the largest Euclidean length that an honest
 //! client's weights have, and what the projections are made for.
@@ -23,7 +23,7 @@ use crate::graph::{Graph, Input};
 use crate::types::Elem;
 
 /// Vectors of at most this many weights are compared element by element.
-pub const FEW: u64 = 256;
+pub const COMPARED: u64 = 256;
 /// Honest weights are as long as this many elements at the end of the range would make them: for
 /// -8..8 and a thousand weights or more, 256.
 const NORM_ELEMENTS: u64 = 1024;
@@ -103,7 +103,7 @@ fn guard(graph: &Graph, input: &Input, long: Option<Long>) -> Guard {
     let raw = |x: f64| (x * unit).round_ties_even() as i64;
     let within = Guard::Within(raw(input.range.0), raw(input.range.1));
     let elements: u64 = input.shape.iter().product();
-    let Some(norm) = norm_limit(input).filter(|_| elements > FEW) else { return within };
+    let Some(norm) = norm_limit(input).filter(|_| elements > COMPARED) else { return within };
     match long {
         Long::Project(tenths) => {
             let clients = graph.parties[set as usize].1;

@@ -5,7 +5,8 @@
 //! ([`rings`]), how far a run may be from the program in real numbers ([`errors`]) if its protocols
 //! are off by no more than they state ([`stated`]). Before scales are known: how large a value can get
 //! ([`magnitudes`]) and which numbers are not negative ([`signs`]). For all of these: arithmetic of intervals
-//! ([`interval`]), and where moved entries come from ([`layout`]).
+//! ([`interval`]), where moved entries come from ([`layout`]), and
+//! what bits are of earlier bits ([`truth_tables`]).
 //!
 //! May not: rewriting ([`crate::passes`]), protocols ([`crate::lower`]), words for people
 //! ([`crate::report`]).
@@ -21,3 +22,4 @@ pub mod ranges;
 pub mod rings;
 pub mod signs;
 pub mod stated;
+pub mod truth_tables;

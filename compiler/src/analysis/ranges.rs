@@ -322,12 +322,10 @@ impl Rule<'_> {
         let args = g.args(v);
         let Some(steps) = steps.checked_sub(1) else { return own };
         let behind = |a: NodeId| {
-            let kept = match g.op(v) {
-                Op::Reshape(_) | Op::Transpose(_) => self.keeps_slices_of(v, a),
-                _ => {
-                    leading(g.shape(a)) == leading(g.shape(v))
-                        || matches!(g.op(v), Op::Slice { .. })
-                }
+            let kept = if keeps_entries(g.op(v)) {
+                self.keeps_slices_of(v, a)
+            } else {
+                leading(g.shape(a)) == leading(g.shape(v)) || matches!(g.op(v), Op::Slice { .. })
             };
             self.some(a, sliced && kept, root, steps)
         };
@@ -358,11 +356,10 @@ impl Rule<'_> {
 
     fn keeps_slices_of(&self, id: NodeId, x: NodeId) -> bool {
         let (old, new) = (leading(self.g.shape(x)), leading(self.g.shape(id)));
-        match self.g.op(id) {
-            Op::Reshape(_) => old > 0 && new % old == 0,
-            Op::Transpose(perm) => perm.first().is_none_or(|&p| p == 0),
-            _ => true,
+        if let Op::Transpose(perm) = self.g.op(id) {
+            return perm.first().is_none_or(|&p| p == 0);
         }
+        !matches!(self.g.op(id), Op::Reshape(_)) || (old > 0 && new % old == 0)
     }
 
     fn assume(&mut self, what: String) {

@@ -111,7 +111,41 @@ impl Rings {
             Op::Saturate(_) => ring(ranges.bits(args[0]) + 1, 32),
             Op::Exp | Op::ExpNonPositive | Op::Recip | Op::Sqrt | Op::Log | Op::Div => 64,
             Op::Gather { .. } if i == 1 => self.of(args[1]),
-            _ => self.of(id),
+            // As the result.
+            Op::Input(_)
+            | Op::Const(..)
+            | Op::Committee { .. }
+            | Op::Add
+            | Op::Sub
+            | Op::Mul
+            | Op::Neg
+            | Op::Scale(_)
+            | Op::Not
+            | Op::And
+            | Op::Xor
+            | Op::ToInt
+            | Op::Select
+            | Op::Relu
+            | Op::Gate
+            | Op::Abs
+            | Op::Sum(_)
+            | Op::Max(_)
+            | Op::Min(_)
+            | Op::ArgMax
+            | Op::Sort
+            | Op::SortSum { .. }
+            | Op::OneHot(_)
+            | Op::MatMul { .. }
+            | Op::Conv2d { .. }
+            | Op::MaxPool { .. }
+            | Op::Reshape(_)
+            | Op::Transpose(_)
+            | Op::Slice { .. }
+            | Op::Concat(_)
+            | Op::Broadcast(_)
+            | Op::Gather { .. }
+            | Op::Shift(_)
+            | Op::DivPow2(_) => self.of(id),
         }
     }
 
@@ -123,7 +157,42 @@ impl Rings {
             Op::Lt | Op::Eq => ranges.difference_bits(args[0], args[1]),
             Op::ArgMaxIs => ranges.difference_bits(args[0], args[0]) + 1,
             Op::Saturate(_) => ranges.bits(args[0]) + 1,
-            _ => 0,
+            // No more than the values have.
+            Op::Exp | Op::ExpNonPositive | Op::Recip | Op::Sqrt | Op::Log | Op::Div => 0,
+            Op::Input(_)
+            | Op::Const(..)
+            | Op::Committee { .. }
+            | Op::Add
+            | Op::Sub
+            | Op::Mul
+            | Op::Neg
+            | Op::Scale(_)
+            | Op::Not
+            | Op::And
+            | Op::Xor
+            | Op::ToInt
+            | Op::Select
+            | Op::Relu
+            | Op::Gate
+            | Op::Abs
+            | Op::Sum(_)
+            | Op::Max(_)
+            | Op::Min(_)
+            | Op::ArgMax
+            | Op::Sort
+            | Op::SortSum { .. }
+            | Op::OneHot(_)
+            | Op::MatMul { .. }
+            | Op::Conv2d { .. }
+            | Op::MaxPool { .. }
+            | Op::Reshape(_)
+            | Op::Transpose(_)
+            | Op::Slice { .. }
+            | Op::Concat(_)
+            | Op::Broadcast(_)
+            | Op::Gather { .. }
+            | Op::Shift(_)
+            | Op::DivPow2(_) => 0,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Costs gathered by line of the source, by step, by statement.
 
-use super::{Cost, add};
+use super::count::{Cost, add};
 use serde::Serialize;
 use slvr_circuit::Circuit;
 use std::collections::{BTreeMap, BTreeSet};

@@ -39,8 +39,8 @@ pub(super) fn replay(circuit: &Circuit) -> Memory {
     Memory { peak, peak_by_site: at_peak.by_site, layers, after }
 }
 
-/// The peaks alone.
-pub(super) fn peak(circuit: &Circuit) -> [u64; 3] {
+/// Most bytes of values at one time, by party: [`Cost::peak_memory`](super::Cost::peak_memory) alone.
+pub fn peak(circuit: &Circuit) -> [u64; 3] {
     [0, 1, 2].map(|me| Replay::new(circuit, me).run(None).peak)
 }
 

@@ -5,10 +5,13 @@
 //!
 //! | file | does |
 //! |---|---|
+//! | `count.rs` | all costs of a circuit, and of each instruction |
 //! | `work.rs` | multiply-accumulates and bytes touched of one instruction at one party |
 //! | `memory.rs` | the register file of a party, replayed without values: peak memory |
 //! | `links.rs` | what every party and receiver sends and receives in a round |
-//! | `net.rs` | network profiles, and the time model |
+//! | `net.rs` | network profiles |
+//! | `seconds.rs` | the time model: rates of a party, seconds of a run |
+//! | `tuning.rs` | what rounds and bytes cost, to choose between protocols |
 //! | `critical.rs` | which step each round of the longest chain waits for |
 //! | `lines.rs` | all of it per line of the source, and per step (`gain/hits/conv1`) |
 //! | `places.rs` | the line of the predicate's own file that a site belongs to |
@@ -24,225 +27,24 @@
 //! Products of bits are not multiply-accumulates: 64 of them are one word operation, which shows in
 //! the bytes touched.
 
+mod count;
 mod critical;
 mod lines;
 mod links;
 mod memory;
 mod net;
 mod places;
+mod seconds;
 mod tuning;
 mod work;
 
+pub use count::{Cost, InstrCost, Kind, LayerCost, mean, most};
 pub use critical::critical;
 pub use lines::{LineRow, dearest_first, rows_by_line, rows_by_statement, rows_by_step};
-pub use net::{Estimate, MACS_PER_S, MEMORY_BYTES_PER_S, NetError, NetProfile, PRG_BYTES_PER_S};
+pub use memory::peak as peak_memory;
+pub use net::{NetError, NetProfile};
 pub use places::{home, places};
+pub use seconds::{
+    Estimate, MACS_PER_S, MEMORY_BYTES_PER_S, PACKED_BYTES_PER_S, PRG_BYTES_PER_S, effort,
+};
 pub use tuning::Tuning;
-
-use serde::Serialize;
-use slvr_circuit::plan::operand;
-use slvr_circuit::traffic::{Traffic, sent};
-use slvr_circuit::{Circuit, Dom, Hold, Instr, Op};
-
-/// The cost of a circuit. Arrays of three are by party.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Cost {
-    /// Layers with an exchange.
-    pub rounds: usize,
-    /// Bytes sent, to parties and receivers.
-    pub bytes: [u64; 3],
-    /// Multiply-accumulates over rings.
-    pub macs: [u64; 3],
-    /// Bytes that local instructions read and write.
-    pub touched: [u64; 3],
-    /// Pseudorandom bytes expanded for masks.
-    pub random: [u64; 3],
-    /// Most bytes that values take at one time.
-    pub peak_memory: [u64; 3],
-    /// Bytes held at that time, at the party that holds most, by site of the values' definition.
-    #[serde(skip)]
-    pub peak_by_site: Vec<u64>,
-    /// Bytes that one member of a party set uploads, by party set; 0 for a set that gives nothing.
-    pub upload: Vec<u64>,
-    /// Each layer, in order.
-    pub layers: Vec<LayerCost>,
-    /// Each instruction, in the order of evaluation.
-    #[serde(skip)]
-    pub instrs: Vec<InstrCost>,
-}
-
-/// The cost of a layer.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct LayerCost {
-    /// 1 if it has an exchange.
-    pub rounds: usize,
-    /// Bytes sent by each party.
-    pub bytes: [u64; 3],
-    /// Bytes sent by the three parties, by [`Kind`], in the order of [`Kind::ALL`].
-    pub kinds: [u64; 4],
-    /// Most bytes that one party or receiver sends or receives: what the round waits for.
-    pub busiest: u64,
-    /// Multiply-accumulates of each party.
-    pub macs: [u64; 3],
-    /// Bytes read and written by each party.
-    pub touched: [u64; 3],
-    /// Pseudorandom bytes of each party.
-    pub random: [u64; 3],
-    /// Most bytes that values take at one time in this layer.
-    pub peak_memory: [u64; 3],
-    /// The site that the round waits for on the longest chain; `None` without an exchange.
-    pub critical: Option<u32>,
-}
-
-/// The cost of an instruction.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct InstrCost {
-    /// Which layer it is in.
-    pub layer: usize,
-    /// Index into [`Circuit::sites`].
-    pub site: u32,
-    /// Its name.
-    pub op: &'static str,
-    /// What its bytes are for; `None` for a local instruction.
-    pub kind: Option<Kind>,
-    /// Bytes sent by each party.
-    pub bytes: [u64; 3],
-    /// Multiply-accumulates of each party.
-    pub macs: [u64; 3],
-    /// Bytes read and written by each party.
-    pub touched: [u64; 3],
-    /// Pseudorandom bytes of each party.
-    pub random: [u64; 3],
-    /// Bytes that values take once its result is there.
-    pub memory: [u64; 3],
-}
-
-/// What an exchange is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Kind {
-    /// Products over rings: words reshared.
-    Products,
-    /// And gates: bits reshared.
-    Gates,
-    /// From one part of a split value to the others: the steps of truncation, comparison, bit
-    /// injection.
-    Split,
-    /// Opened: reveals, public coins, public checks.
-    Opened,
-}
-
-impl Kind {
-    /// All, in the order of [`LayerCost::kinds`].
-    pub const ALL: [Kind; 4] = [Kind::Products, Kind::Gates, Kind::Split, Kind::Opened];
-
-    /// Of an instruction; `None` for a local one.
-    pub fn of(circuit: &Circuit, op: &Op) -> Option<Kind> {
-        let interaction = op.interaction()?;
-        let bits = || matches!(operand(circuit, op).0, Dom::Bits(_));
-        Some(match (interaction.from, interaction.to) {
-            (_, None | Some(Hold::Public)) => Kind::Opened,
-            ([Hold::Add3], _) if bits() => Kind::Gates,
-            ([Hold::Add3], _) => Kind::Products,
-            _ => Kind::Split,
-        })
-    }
-
-    /// For people.
-    pub fn label(self) -> &'static str {
-        match self {
-            Kind::Products => "products of numbers",
-            Kind::Gates => "gates on bits",
-            Kind::Split => "between parts of a share",
-            Kind::Opened => "opened",
-        }
-    }
-}
-
-/// Most bytes of values at one time, by party: [`Cost::peak_memory`] alone.
-pub fn peak_memory(circuit: &Circuit) -> [u64; 3] {
-    memory::peak(circuit)
-}
-
-impl Cost {
-    /// Of a verified circuit.
-    pub fn of(circuit: &Circuit) -> Cost {
-        let traffic = Traffic::of(circuit);
-        let memory = memory::replay(circuit);
-        let chain = critical(circuit);
-        let mut all = Cost {
-            rounds: traffic.rounds,
-            bytes: traffic.bytes,
-            macs: [0; 3],
-            touched: [0; 3],
-            random: [0; 3],
-            peak_memory: memory.peak,
-            peak_by_site: memory.peak_by_site,
-            upload: links::upload(circuit),
-            layers: Vec::with_capacity(circuit.layers.len()),
-            instrs: Vec::with_capacity(circuit.instructions()),
-        };
-        let mut after = memory.after.into_iter();
-        for (l, layer) in circuit.layers.iter().enumerate() {
-            let mut cost = LayerCost {
-                rounds: usize::from(!layer.exchange.is_empty()),
-                busiest: links::busiest(circuit, layer),
-                peak_memory: memory.layers.get(l).copied().unwrap_or_default(),
-                critical: chain.get(l).copied().flatten(),
-                ..LayerCost::default()
-            };
-            for instr in layer.local.iter().chain(&layer.exchange) {
-                let one = instruction(circuit, l, instr, after.next().unwrap_or_default());
-                add(&mut cost.bytes, one.bytes);
-                add(&mut cost.macs, one.macs);
-                add(&mut cost.touched, one.touched);
-                add(&mut cost.random, one.random);
-                if let Some(at) = Kind::ALL.iter().position(|k| Some(*k) == one.kind) {
-                    cost.kinds[at] += one.bytes.iter().sum::<u64>();
-                }
-                all.instrs.push(one);
-            }
-            add(&mut all.macs, cost.macs);
-            add(&mut all.touched, cost.touched);
-            add(&mut all.random, cost.random);
-            all.layers.push(cost);
-        }
-        all
-    }
-
-    /// Seconds that a run takes on a network: an estimate (see [`NetProfile`]).
-    pub fn seconds(&self, net: &NetProfile) -> Estimate {
-        net::estimate(self, net)
-    }
-}
-
-fn instruction(circuit: &Circuit, layer: usize, instr: &Instr, memory: [u64; 3]) -> InstrCost {
-    InstrCost {
-        layer,
-        site: instr.site,
-        op: instr.op.name(),
-        kind: Kind::of(circuit, &instr.op),
-        bytes: sent(circuit, instr),
-        macs: work::macs(circuit, instr),
-        touched: work::touched(circuit, instr),
-        random: work::random(circuit, instr),
-        memory,
-    }
-}
-
-/// Adds by party.
-fn add(to: &mut [u64; 3], more: [u64; 3]) {
-    for (t, m) in to.iter_mut().zip(more) {
-        *t = t.saturating_add(m);
-    }
-}
-
-/// The mean over the parties, rounded down.
-pub fn mean(by_party: [u64; 3]) -> u64 {
-    by_party.iter().fold(0u64, |a, &b| a.saturating_add(b)) / 3
-}
-
-/// The party with most.
-pub fn most(by_party: [u64; 3]) -> u64 {
-    by_party.into_iter().max().unwrap_or(0)
-}

@@ -1,19 +1,8 @@
-//! Network profiles and the time that a run takes.
+//! Network profiles.
 
-use super::Cost;
-use super::Tuning;
+use super::tuning::Tuning;
 use serde::Serialize;
 use thiserror::Error;
-
-/// Multiply-accumulates of 64-bit words per second of one party: typical of one core of a current
-/// server with vectorised integer kernels.
-pub const MACS_PER_S: f64 = 2.0e9;
-
-/// Bytes per second that one party's local instructions read and write: typical of one core.
-pub const MEMORY_BYTES_PER_S: f64 = 12.0e9;
-
-/// Pseudorandom bytes per second of one party: typical of ChaCha12 on one core.
-pub const PRG_BYTES_PER_S: f64 = 3.0e9;
 
 /// A network between the parties: everyone has one line, with this bandwidth in each direction.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -24,20 +13,6 @@ pub struct NetProfile {
     pub bandwidth_bits_per_s: f64,
     /// Round-trip time in seconds.
     pub rtt_s: f64,
-}
-
-/// The seconds of a run, by what they go to. An estimate: nothing overlaps, and the constants are
-/// those of a typical machine.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Estimate {
-    /// Rounds times the latency of one way.
-    pub latency: f64,
-    /// For each round, the bytes of whoever sends or receives most, at the line's bandwidth.
-    pub transfer: f64,
-    /// For each layer, the arithmetic and memory traffic of the party with most.
-    pub compute: f64,
-    /// The sum.
-    pub total: f64,
 }
 
 /// A profile that is not one. `line` is from 1.
@@ -164,21 +139,6 @@ impl NetProfile {
         let bandwidth = bandwidth.ok_or(NetError::Missing("bandwidth_mbit"))?;
         Ok(NetProfile::new(name, bandwidth, rtt.ok_or(NetError::Missing("rtt_ms"))?))
     }
-}
-
-/// See [`Estimate`].
-pub(super) fn estimate(cost: &Cost, net: &NetProfile) -> Estimate {
-    let latency = cost.rounds as f64 * net.rtt_s / 2.0;
-    let bytes: f64 = cost.layers.iter().map(|l| l.busiest as f64).sum();
-    let transfer = bytes * 8.0 / net.bandwidth_bits_per_s;
-    let party = |l: &super::LayerCost, p: usize| {
-        l.macs[p] as f64 / MACS_PER_S
-            + l.touched[p] as f64 / MEMORY_BYTES_PER_S
-            + l.random[p] as f64 / PRG_BYTES_PER_S
-    };
-    let layer = |l| [0, 1, 2].map(|p| party(l, p)).into_iter().fold(0.0, f64::max);
-    let compute: f64 = cost.layers.iter().map(layer).sum();
-    Estimate { latency, transfer, compute, total: latency + transfer + compute }
 }
 
 #[cfg(test)]

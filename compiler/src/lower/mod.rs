@@ -8,7 +8,7 @@
 //! | [`common`] | what the macros of both families are made of |
 //! | [`t1`], [`t2`] | the two families of protocols, side by side, in files with the same names |
 //! | [`facts`], [`task`] | what is known of a graph; what there is to do for each operation |
-//! | [`truth_tables`], [`conjunctions`] | what choosing finds in graphs |
+//! | [`conjunctions`] | what choosing finds in graphs |
 //! | [`choose`] | the family, groups and form of each node, before anything is emitted |
 //! | [`form`] | the forms that values are held in, and all conversions |
 //! | [`family`] | the interface of a family |
@@ -38,7 +38,6 @@ pub mod t2;
 mod task;
 #[cfg(test)]
 mod tests;
-mod truth_tables;
 
 pub use emit::{Draft, Emit};
 

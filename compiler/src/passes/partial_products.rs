@@ -25,35 +25,35 @@ pub fn run(graph: &Graph, inputs: &[Bound]) -> Option<Graph> {
     if parts.iter().all(Option::is_none) {
         return None;
     }
-    let summed = graph.rewrite(|new, id, args| match (parts[id.index()], graph.op(id)) {
-        (Some(most), Op::Trunc(by)) => {
-            let product = new.op(args[0]).clone();
-            let factors = new.args(args[0]);
-            let all = new.shape(factors[0])[2];
-            let site = graph.node(id).site;
-            let mut sum = None;
-            for start in (0..all).step_by(most as usize) {
-                let mut part = |x: NodeId, axis| {
-                    let len = most.min(all - start);
-                    new.add(Op::Slice { axis, start, len, step: 1 }, &[x], site)
-                };
-                let x = part(factors[0], 2);
-                let columns = if product == (Op::MatMul { trans_b: true }) { 2 } else { 1 };
-                let y = if factors[0] == factors[1] && columns == 2 {
-                    x
-                } else {
-                    part(factors[1], columns)
-                };
-                let product = new.add(product.clone(), &[x, y], site);
-                let part = new.add(Op::Trunc(*by), &[product], site);
-                sum = Some(match sum {
-                    Some(sum) => new.add(Op::Add, &[sum, part], site),
-                    None => part,
-                });
-            }
-            sum.unwrap_or(args[0])
+    let summed = graph.rewrite(|new, id, args| {
+        let (Some(most), Op::Trunc(by)) = (parts[id.index()], graph.op(id)) else {
+            return new.keep(graph, id, args);
+        };
+        let product = new.op(args[0]).clone();
+        let factors = new.args(args[0]);
+        let all = new.shape(factors[0])[2];
+        let site = graph.node(id).site;
+        let mut sum = None;
+        for start in (0..all).step_by(most as usize) {
+            let mut part = |x: NodeId, axis| {
+                let len = most.min(all - start);
+                new.add(Op::Slice { axis, start, len, step: 1 }, &[x], site)
+            };
+            let x = part(factors[0], 2);
+            let columns = if product == (Op::MatMul { trans_b: true }) { 2 } else { 1 };
+            let y = if factors[0] == factors[1] && columns == 2 {
+                x
+            } else {
+                part(factors[1], columns)
+            };
+            let product = new.add(product.clone(), &[x, y], site);
+            let part = new.add(Op::Trunc(*by), &[product], site);
+            sum = Some(match sum {
+                Some(sum) => new.add(Op::Add, &[sum, part], site),
+                None => part,
+            });
         }
-        _ => new.keep(graph, id, args),
+        sum.unwrap_or(args[0])
     });
     Some(dead_code(&summed))
 }

@@ -78,21 +78,20 @@ fn too_large(graph: &Graph, ranges: &Ranges, most: u32) -> Option<NodeId> {
 }
 
 fn limit(graph: &Graph, id: NodeId, most: u32) -> u32 {
+    if approximated(graph.op(id)) { most.min(FUNCTIONS) } else { most }
+}
+
+/// Whether an operation is a function that protocols approximate in words of [`FUNCTIONS`] bits.
+fn approximated(op: &Op) -> bool {
     use Op::*;
-    let function = matches!(graph.op(id), Exp | ExpNonPositive | Recip | Sqrt | Log | Div);
-    if function { most.min(FUNCTIONS) } else { most }
+    matches!(op, Exp | ExpNonPositive | Recip | Sqrt | Log | Div)
 }
 
 /// Bits that a node takes: for its value and for what its protocol adds.
 fn bits(graph: &Graph, ranges: &Ranges, id: NodeId) -> u32 {
-    use Op::*;
     let own = ranges.bits(id).max(Rings::needed(graph, ranges, id));
-    match graph.op(id) {
-        Exp | ExpNonPositive | Recip | Sqrt | Log | Div => {
-            graph.args(id).iter().map(|&a| ranges.bits(a)).fold(own, u32::max)
-        }
-        _ => own,
-    }
+    let operands = if approximated(graph.op(id)) { graph.args(id) } else { Vec::new() };
+    operands.into_iter().map(|a| ranges.bits(a)).fold(own, u32::max)
 }
 
 /// The graph with every gate that may exceed 2^top cut there and every product with a reciprocal at 2^(top
@@ -119,11 +118,13 @@ fn cut_where(graph: &Graph, top: u32, large: &dyn Fn(NodeId) -> bool) -> Graph {
         let kept = new.keep(graph, id, args);
         let secret = node.ty.secrecy == Secrecy::Secret;
         let quotient = node.op == Op::Mul && args.iter().any(|&a| reciprocal(new, a));
-        match node.op {
-            Op::Gate if secret && large(id) => new.add(Op::Saturate(top), &[kept], node.site),
+        if node.op == Op::Gate && secret && large(id) {
+            new.add(Op::Saturate(top), &[kept], node.site)
+        } else if quotient {
             // Also of a public model: its images are secret.
-            Op::Mul if quotient => new.add(Op::Saturate(top - 1), &[kept], node.site),
-            _ => kept,
+            new.add(Op::Saturate(top - 1), &[kept], node.site)
+        } else {
+            kept
         }
     })
 }

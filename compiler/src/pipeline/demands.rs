@@ -142,27 +142,63 @@ fn exceeds(
 
 fn advice(amplifier: Option<&Op>) -> &'static str {
     use Op::*;
-    match amplifier {
-        Some(Div | Recip) => {
+    let Some(op) = amplifier else { return ROUNDING };
+    match op {
+        Div | Recip => {
             "keep the divisor away from zero: divide by `max([x, c])` for a c that honest values \
              exceed, or compare products instead of quotients"
         }
-        Some(Sqrt | Log) => {
+        Sqrt | Log => {
             "the slope is steep near zero: add a constant to the operand, or compare squares"
         }
-        Some(Exp | ExpNonPositive) => {
+        Exp | ExpNonPositive => {
             "bound the operand from above: subtract the largest entry first, as `softmax` does"
         }
-        Some(Mul | MatMul { .. } | Conv2d { .. }) => {
+        Mul | MatMul { .. } | Conv2d { .. } => {
             "a product enlarges one factor's error by the other: declare narrower input ranges, or \
              scale values down before they are multiplied"
         }
-        Some(Sum(_) | SortSum { .. }) => {
+        Sum(_) | SortSum { .. } => {
             "a sum adds the errors of all its terms: demand less, or bound the mean instead"
         }
-        _ => {
-            "demand less: values have 16 fraction bits, and every rounding takes up to one unit of \
-              them"
-        }
+        // They pass errors on as they are, or enlarge them by a factor of the program's own.
+        Input(_)
+        | Const(..)
+        | Committee { .. }
+        | Add
+        | Sub
+        | Neg
+        | Scale(_)
+        | Lt
+        | Eq
+        | Not
+        | And
+        | Xor
+        | ToInt
+        | Select
+        | Relu
+        | Gate
+        | Saturate(_)
+        | Abs
+        | Max(_)
+        | Min(_)
+        | ArgMax
+        | Sort
+        | OneHot(_)
+        | ArgMaxIs
+        | MaxPool { .. }
+        | Reshape(_)
+        | Transpose(_)
+        | Slice { .. }
+        | Concat(_)
+        | Broadcast(_)
+        | Gather { .. }
+        | Trunc(_)
+        | Shift(_)
+        | DivPow2(_) => ROUNDING,
     }
 }
+
+/// Where nothing but rounding can be blamed.
+const ROUNDING: &str = "demand less: values have 16 fraction bits, and every rounding takes up to one unit of \
+                        them";

@@ -8,7 +8,7 @@ use crate::analysis::guard::{self, Guard, Long};
 use crate::analysis::ranges::Ranges;
 use crate::analysis::rings::Rings;
 use crate::analysis::stated::StatedErrors;
-use crate::cost::{Cost, NetProfile};
+use crate::cost::{self, Cost, NetProfile};
 use crate::diagnostic::{Diagnostic, Severity, codes};
 use crate::graph::{self, Graph};
 use crate::lower::Protocols;
@@ -31,8 +31,8 @@ pub struct Options {
     pub ring: Option<u32>,
     /// Which protocols.
     pub protocols: Protocols,
-    /// The most bytes of values that a party may hold at one time: work is split into as many blocks
-    /// as that takes. Without it nothing is split.
+    /// The most bytes of values that a party may hold at one time: work is done in as many blocks
+    /// as that takes. Without it all is one block.
     pub memory: Option<u64>,
     /// Whether a run may compute before it is known whose inputs are in range, and repeat a part of
     /// itself if a client fails ([`slvr_circuit::speculation`]): where that saves rounds, and
@@ -137,20 +137,13 @@ pub fn compile_with(
     if broken.is_empty() { Ok(compiled) } else { Err(broken) }
 }
 
-/// Multiply-adds that a party does in a second, about: to weigh them against bytes.
-const MACS: f64 = 2e10;
-/// Bytes that a party packs, copies and unpacks in a second, about, however fast its line is.
-const BYTES: f64 = 5e8;
-
-/// Nanoseconds for what the party with most of each sends and multiplies.
+/// Nanoseconds of a circuit, on the network that its protocols are chosen for.
 fn effort(compiled: &Compiled, options: Options) -> u64 {
     let tuning = match options.protocols {
         Protocols::Dealer(tuning) => tuning,
-        _ => NetProfile::lan().tuning(),
+        Protocols::Symmetric | Protocols::Simple => NetProfile::lan().tuning(),
     };
-    let cost = Cost::of(&compiled.circuit);
-    let most = |x: [u64; 3]| x.into_iter().max().unwrap_or(0) as f64;
-    ((most(cost.bytes) / tuning.bandwidth.min(BYTES) + most(cost.macs) / MACS) * 1e9) as u64
+    cost::effort(&Cost::of(&compiled.circuit), tuning)
 }
 
 /// From the graph after all passes to a circuit.
@@ -247,7 +240,7 @@ fn within(
 
 /// Bytes of values that the party with most of them holds at one time.
 fn peak(circuit: &Circuit) -> u64 {
-    crate::cost::peak_memory(circuit).into_iter().max().unwrap_or(0)
+    cost::peak_memory(circuit).into_iter().max().unwrap_or(0)
 }
 
 fn beyond(budget: u64, least: u64, at: Span) -> Diagnostic {

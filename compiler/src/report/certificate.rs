@@ -219,3 +219,42 @@ fn rings(c: &Compiled) -> BTreeMap<u32, u64> {
     }
     rings
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::stated::StatedErrors;
+    use crate::cost::places;
+    use crate::syntax::{LoadError, Sources, embedded::PREDICATES};
+    use crate::{pipeline, types};
+
+    /// A protocol that is off by more changes what is certified of everything that it computes.
+    #[test]
+    fn stated_errors_are_those_of_the_family() {
+        let (_, text) = PREDICATES.iter().find(|(n, _)| n.starts_with("slvr_conf")).expect("one");
+        let mut sources = Sources::new();
+        let file = sources.add("a.slvr", *text);
+        let bound = [("M", "Mlp[9,hidden=4]"), ("m", "5"), ("c", "1"), ("b", "2")];
+        let bindings = bound.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect();
+        let options = types::Options { bindings, ..Default::default() };
+        let mut none = |_: &str| Err(LoadError::NotFound);
+        let checked = types::check(&mut sources, file, &options, &mut none).expect("types");
+        let compiled = pipeline::compile(&checked.program, &sources).expect("compiles");
+        assert_eq!(compiled.stated, crate::lower::stated::DEALER);
+        let places = places(&checked.program, &compiled.optimised, &sources);
+        let certified = |change: &dyn Fn(&mut StatedErrors)| {
+            let mut compiled = compiled.clone();
+            change(&mut compiled.stated);
+            Certificate::of(&compiled, &places)
+        };
+        let now = certified(&|_| {});
+        let worst = |c: &Certificate| c.lines.iter().map(|l| l.proven).sum::<f64>();
+        let changes: [&dyn Fn(&mut StatedErrors); 3] =
+            [&|s| s.truncation *= 2.0, &|s| s.exp_non_positive.units *= 2.0, &|s| {
+                s.recip.units *= 2.0
+            }];
+        for change in changes {
+            assert!(worst(&certified(change)) > worst(&now));
+        }
+    }
+}

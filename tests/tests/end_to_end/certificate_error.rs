@@ -21,7 +21,8 @@ use slvr_tests::{
 const ULP: f64 = 1.0 / 65536.0;
 
 fn bounds(case: &Case) -> Errors {
-    errors(&case.compiled.optimised, &case.compiled.ranges.raw, &[], &case.compiled.stated)
+    let compiled = &case.compiled;
+    errors(&compiled.optimised, &compiled.ranges.raw, &[], &compiled.stated)
 }
 
 /// A program of secret vectors x and y in their ranges, which reveals one expression of x[i] and

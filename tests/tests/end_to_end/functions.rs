@@ -4,8 +4,10 @@
 
 use slvr_circuit::traffic::Traffic;
 use slvr_circuit::{Circuit, From};
+use slvr_compiler::analysis::stated::Stated;
 use slvr_compiler::graph::domain;
 use slvr_compiler::lower::Protocols;
+use slvr_compiler::lower::stated::SYMMETRIC;
 use slvr_compiler::pipeline::Options;
 use slvr_runtime::share::encode::{Inputs, RawData, RawTensor};
 use slvr_tests::{Case, Random, compile, compile_with};
@@ -119,19 +121,14 @@ fn program(names: &str, reveals: &str, n: usize) -> Case {
     compile_with(&text, &[("n", &n.to_string())], MACROS)
 }
 
-/// One function of a secret and of a public number, within `bound` of its value.
-fn function(
-    name: &str,
-    x: &[f64],
-    value: impl Fn(f64) -> f64,
-    bound: impl Fn(f64, f64) -> f64,
-    rounds: usize,
-) {
+/// One function of a secret and of a public number, within what is stated of its value.
+fn function(name: &str, x: &[f64], value: impl Fn(f64) -> f64, stated: Stated, rounds: usize) {
     let reveals = format!(
         "    reveal {name}(s) to Server as of_secret;\n    reveal {name}(p) to Server as of_public;\n"
     );
     let case = program(name, &reveals, x.len());
-    let want: Vec<(f64, f64)> = x.iter().map(|&x| (value(x), bound(x, value(x)))).collect();
+    let want: Vec<(f64, f64)> =
+        x.iter().map(|&x| (value(x), stated.of(value(x) / ULP) * ULP)).collect();
     hold(&case, &[("s", x), ("p", x)], &[want.clone(), want]);
     // The last round opens.
     assert_eq!(case.circuit().rounds(), rounds + 1, "rounds of {name}");
@@ -143,7 +140,7 @@ fn exponential() {
     let top = f64::from(domain::EXP_TOP) * std::f64::consts::LN_2;
     let beyond = [top + 0.01, top - 0.01, 13.86, 16.0, 40.0, 1e6, 2e9, -2e9];
     let x = numbers(1, 300, &[&edges[..], &beyond].concat(), |r| r.between(-14.0, 14.0));
-    function("exp", &x, domain::exp, |_, y| 1.5 * ULP + y * 1e-9, 7);
+    function("exp", &x, domain::exp, SYMMETRIC.exp, 7);
 }
 
 #[test]
@@ -154,7 +151,7 @@ fn reciprocal() {
         (-12..20).flat_map(|i| [f64::from(i).exp2(), f64::from(i).exp2() + ULP]).collect();
     let beyond = [17.0 * ULP, 1048575.9, (-low).exp2()];
     let x = numbers(2, 400, &[&edges[..], &powers, &beyond].concat(), |r| spread(r, -12.0, 20.0));
-    function("recip", &x, domain::recip, |_, y| ULP + y * 1e-6, 33);
+    function("recip", &x, domain::recip, SYMMETRIC.recip, 33);
 }
 
 #[test]
@@ -163,7 +160,7 @@ fn square_root() {
     let powers: Vec<f64> =
         (-16..30).flat_map(|i| [f64::from(i).exp2(), f64::from(i).exp2() - ULP]).collect();
     let x = numbers(3, 400, &[&edges[..], &powers].concat(), |r| spread(r, -16.0, 30.0));
-    function("sqrt", &x, domain::sqrt, |_, y| ULP + y * 1e-7, 34);
+    function("sqrt", &x, domain::sqrt, SYMMETRIC.sqrt, 34);
 }
 
 #[test]
@@ -172,7 +169,7 @@ fn logarithm() {
     let powers: Vec<f64> =
         (-16..30).flat_map(|i| [f64::from(i).exp2(), f64::from(i).exp2() - ULP]).collect();
     let x = numbers(4, 400, &[&edges[..], &powers].concat(), |r| spread(r, -16.0, 30.0));
-    function("log", &x, domain::log, |_, _| 1.5 * ULP, 31);
+    function("log", &x, domain::log, SYMMETRIC.log, 31);
 }
 
 /// x / y for secret and public operands of either sign, and by a secret count.
@@ -214,7 +211,8 @@ predicate Q[n, k]() {
     let x = encoded(&x);
     let bound = |x: f64, y: f64| {
         let q = domain::div(x, y);
-        (q, ULP + q.abs() * (1e-6 + y.abs() * (-34f64).exp2()))
+        let wide = q.abs() * y.abs() * SYMMETRIC.div_by_divisor;
+        (q, SYMMETRIC.div.of(q / ULP) * ULP + wide)
     };
     for ones in [0, 1, 3, 7, 10] {
         let b: Vec<f64> = (0..10).map(|i| f64::from(i < ones)).collect();

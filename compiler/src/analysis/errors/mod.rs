@@ -10,7 +10,7 @@
 //!
 //! | operation | proven error |
 //! |---|---|
-//! | input | half a unit of 2^-16 for a `fix`, one and a half if it is lifted; 0 for an `int` or `bit` |
+//! | input | half a unit of 2^-16 for a `fix`, one if it is lifted; 0 for an `int` or `bit` |
 //! | constant | its own rounding |
 //! | sum, difference | sum of the operands' |
 //! | scale by a constant | that times the operand's, and what 16 significant bits leave of the constant |
@@ -61,8 +61,8 @@ use crate::graph::{Graph, Input};
 use crate::types::Elem;
 use view::View;
 
-/// Half a unit or one of each input, as its guard has it dealt: rounded to the nearest, and rounded again
-/// if it is lifted from a small ring.
+/// The error of each input as its guard has it dealt: rounded to the nearest, and one unit less at the end of
+/// its range if it is lifted from a small ring.
 pub fn input_errors(graph: &Graph, guards: &[Guard]) -> Vec<f64> {
     let unit = |frac: u32| (-f64::from(frac)).exp2();
     let frac = graph.frac.unwrap_or(0);

@@ -7,6 +7,7 @@
 
 use super::view::View;
 use crate::analysis::layout::{aligned, digits, flat};
+use crate::analysis::truth_tables::sums::{self, Shape, merged};
 use crate::graph::{NodeId, Op};
 use crate::types::Elem;
 use std::cell::Cell;
@@ -17,132 +18,11 @@ pub(super) type Place = (NodeId, u64);
 /// The bit that says whether the first entry is less than the second.
 type Literal = (Place, Place);
 
+/// A function of the sum of such bits.
+type Value = sums::Value<Literal>;
+
 /// Entries that are written out for one mask.
 const BUDGET: u32 = 1 << 22;
-
-/// A function of the sum of literals times coefficients.
-#[derive(Clone, Debug, Default, PartialEq)]
-struct Value {
-    terms: Vec<(Literal, i64)>,
-    shape: Shape,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-enum Shape {
-    /// The sum plus a constant.
-    Plus(i64),
-    /// By the sum, from its smallest to its largest value.
-    Table(Vec<i64>),
-}
-
-impl Default for Shape {
-    fn default() -> Shape {
-        Shape::Plus(0)
-    }
-}
-
-impl Value {
-    fn constant(c: i64) -> Value {
-        Value { terms: Vec::new(), shape: Shape::Plus(c) }
-    }
-
-    /// Smallest and largest value of the sum.
-    fn range(&self) -> (i64, i64) {
-        let coefficients = || self.terms.iter().map(|t| t.1);
-        (coefficients().filter(|c| *c < 0).sum(), coefficients().filter(|c| *c > 0).sum())
-    }
-
-    fn table(&self) -> Vec<i64> {
-        match &self.shape {
-            Shape::Table(t) => t.clone(),
-            Shape::Plus(c) => {
-                let (lo, hi) = self.range();
-                (lo..=hi).map(|x| x + c).collect()
-            }
-        }
-    }
-
-    fn as_constant(&self) -> Option<i64> {
-        match &self.shape {
-            Shape::Plus(c) if self.terms.is_empty() => Some(*c),
-            Shape::Table(t) if self.terms.is_empty() => t.first().copied(),
-            _ => None,
-        }
-    }
-
-    fn map(mut self, f: impl Fn(i64) -> i64) -> Value {
-        self.shape = Shape::Table(self.table().into_iter().map(f).collect());
-        self
-    }
-
-    fn scaled(mut self, c: i64) -> Value {
-        match (&mut self.shape, c) {
-            (_, 0) => Value::constant(0),
-            (Shape::Plus(plus), _) => {
-                *plus *= c;
-                self.terms.iter_mut().for_each(|t| t.1 *= c);
-                self
-            }
-            (Shape::Table(t), _) => {
-                t.iter_mut().for_each(|x| *x *= c);
-                self
-            }
-        }
-    }
-
-    /// A function of two values, if it is one of a sum.
-    fn with(self, other: Value, f: impl Fn(i64, i64) -> i64) -> Option<Value> {
-        if let Some(c) = other.as_constant() {
-            return Some(self.map(|x| f(x, c)));
-        }
-        if let Some(c) = self.as_constant() {
-            return Some(other.map(|x| f(c, x)));
-        }
-        if self.terms != other.terms {
-            return None;
-        }
-        let table = self.table().into_iter().zip(other.table()).map(|(x, y)| f(x, y)).collect();
-        Some(Value { terms: self.terms, shape: Shape::Table(table) })
-    }
-
-    fn plus(self, other: Value) -> Option<Value> {
-        match (&self.shape, &other.shape) {
-            (Shape::Plus(a), Shape::Plus(b)) => {
-                let shape = Shape::Plus(a + b);
-                Some(Value { terms: merged(self.terms.into_iter().chain(other.terms)), shape })
-            }
-            _ => self.with(other, |x, y| x + y),
-        }
-    }
-
-    /// The largest value of the sum, if the value is 1 there and 0 elsewhere.
-    fn all(&self) -> Option<i64> {
-        let table = self.table();
-        let (last, rest) = table.split_last()?;
-        (*last == 1 && rest.iter().all(|x| *x == 0)).then(|| self.range().1)
-    }
-
-    /// The product of two bits.
-    fn and(self, other: Value) -> Option<Value> {
-        if let (Some(a), Some(b)) = (self.all(), other.all())
-            && self.terms != other.terms
-        {
-            let terms = merged(self.terms.into_iter().chain(other.terms));
-            let sum = Value { terms, shape: Shape::Plus(0) };
-            return Some(sum.map(|x| i64::from(x == a + b)));
-        }
-        self.with(other, |x, y| x * y)
-    }
-}
-
-/// Each literal once.
-fn merged(terms: impl Iterator<Item = (Literal, i64)>) -> Vec<(Literal, i64)> {
-    let mut all: BTreeMap<Literal, i64> = BTreeMap::new();
-    for (literal, c) in terms {
-        *all.entry(literal).or_default() += c;
-    }
-    all.into_iter().filter(|(_, c)| *c != 0).collect()
-}
 
 /// Reads entries of a graph.
 pub(super) struct Reader<'a> {
@@ -232,7 +112,7 @@ impl<'a> Reader<'a> {
                 }
             }
             Op::Sum(axes) if view.whole(id) => {
-                let mut sum = Value::default();
+                let mut sum = Value::constant(0);
                 let mut constant = 0;
                 let mut terms = Vec::new();
                 for part in summed(view.shape(args[0]), axes, at) {

@@ -2,6 +2,7 @@ use super::choice;
 use super::view::View;
 use super::*;
 use crate::analysis::ranges::{Bound, Ranges};
+use crate::analysis::stated::Stated;
 use crate::graph::eval::testing::{Kind, random_graph, random_inputs, successors};
 use crate::graph::{NodeId, Op, Table, Type, eval, text};
 use crate::lower::stated::SYMMETRIC;
@@ -171,6 +172,36 @@ fn silent(graph: &Graph, raw: &[Interval], exact: &[Vec<i64>], real: &[Vec<f64>]
             || read.iter().any(|a| silent[a.index()]);
     }
     silent
+}
+
+/// Each stated error is part of the proven error, and of the estimate, of what is computed by it.
+#[test]
+fn stated_errors_count() {
+    let body = |op: &str| {
+        let frac = if op.starts_with("trunc") { 10 } else { 16 };
+        format!("%1 = {op} : secret fix.{frac}[1,1] @0")
+    };
+    let double = |x: &mut Stated| *x = Stated { units: 2.0 * x.units, ..*x };
+    type Change<'a> = &'a dyn Fn(&mut StatedErrors);
+    let changes: [(&str, Change<'_>); 7] = [
+        ("trunc %0 by=6", &|s| s.truncation *= 2.0),
+        ("exp %0", &|s| double(&mut s.exp)),
+        ("exp_non_positive %0", &|s| double(&mut s.exp_non_positive)),
+        ("recip %0", &|s| double(&mut s.recip)),
+        ("sqrt %0", &|s| double(&mut s.sqrt)),
+        ("log %0", &|s| double(&mut s.log)),
+        ("div %0 %0", &|s| double(&mut s.div)),
+    ];
+    for (op, change) in changes {
+        let (graph, before) = graph(1, &body(op));
+        let mut stated = SYMMETRIC;
+        change(&mut stated);
+        let raw = Ranges::of(&graph, &input_bounds(&graph)).raw;
+        let after = errors(&graph, &raw, &[], &stated);
+        let cause = |all: &Errors| all.causes[1].own;
+        assert!(cause(&after) > cause(&before), "{op}: {} {}", cause(&before), cause(&after));
+        assert!(op == "exp_non_positive %0" || after.proven[1] > before.proven[1], "{op}");
+    }
 }
 
 /// Ring arithmetic stays within the bounds of every node of random graphs.

@@ -10,13 +10,16 @@ use crate::lower::common::lookup::{self, pays};
 use crate::lower::facts::Facts;
 use crate::lower::t2::functions;
 use crate::lower::task::{Comparison, Linear, Sum, Task, task};
-use crate::lower::truth_tables::Functions;
+use crate::analysis::truth_tables::Functions;
 use slvr_circuit::{Dom, Hold, Op as C, Type, ValueId, verify};
 use std::rc::Rc;
 
+/// Of nodes of more elements no truth tables are looked for.
+const MOST_ELEMENTS: u64 = 1 << 14;
+
 /// The choices for all nodes of a graph.
 pub fn plan(facts: Facts<'_>) -> Plan {
-    let mut tables = Functions::new(facts.graph);
+    let mut tables = Functions::new(facts.graph, MOST_ELEMENTS);
     let mut earlier = Earlier { facts, plan: Plan::default() };
     for id in facts.graph.ids() {
         let choice = choose(&earlier, &mut tables, id);

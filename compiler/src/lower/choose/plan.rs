@@ -4,7 +4,7 @@ use crate::cost::Tuning;
 use crate::graph::NodeId;
 use crate::lower::facts::Facts;
 use crate::lower::t2::functions::Protocol;
-use crate::lower::truth_tables::Literal;
+use crate::analysis::truth_tables::Literal;
 use std::rc::Rc;
 
 /// Which family computes a node.

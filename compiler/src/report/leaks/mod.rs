@@ -9,121 +9,21 @@
 //! May not live here: what a protocol leaks (nothing but what it opens; see
 //! [`slvr_runtime::protocol`]), numbers of the run.
 
+mod findings;
 mod flow;
 mod probe;
 #[cfg(test)]
 mod tests;
 mod warn;
 
+pub use findings::{LeakKind, LeakReport, LeakWarning, Learned, What};
+
 use crate::graph::Graph;
-use crate::syntax::Sources;
 use crate::syntax::ast::Span;
 use crate::types::{Program, Stmt};
-use serde::Serialize;
 use slvr_circuit::speculation::Speculation;
 use slvr_circuit::{Circuit, From, Op};
-use std::collections::BTreeMap;
 use std::fmt::Write;
-
-/// What is learned, and warnings.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct LeakReport {
-    /// Everything that any party, receiver or client learns.
-    pub learned: Vec<Learned>,
-    /// Reveals that may give away more than they seem to.
-    pub warnings: Vec<LeakWarning>,
-}
-
-/// Kinds of things that are learned.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum What {
-    /// A `reveal`.
-    Reveal,
-    /// Public coins, and what is drawn with them.
-    Coins,
-    /// Which members' inputs were replaced by zeros, and the coins that this was found out with.
-    Check,
-    /// Another value that the protocol opens to the three parties.
-    Open,
-    /// A public input.
-    PublicInput,
-    /// Sizes, models and parameters.
-    Sizes,
-    /// How long it takes.
-    Timing,
-}
-
-/// One thing that somebody learns.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Learned {
-    /// What kind of thing.
-    pub what: What,
-    /// Its name.
-    pub name: String,
-    /// Who learns it.
-    pub to: String,
-    /// Its shape; empty for a single number and for what is no tensor.
-    pub shape: Vec<u64>,
-    /// Line of the predicate's file, 0 if there is none.
-    pub line: u32,
-    /// The expression in the source, once [`LeakReport::quote`] has run.
-    pub expression: String,
-    /// In words.
-    pub text: String,
-    #[serde(skip)]
-    span: Option<Span>,
-}
-
-/// Kinds of warnings.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum LeakKind {
-    /// A sum over clients behind secret factors, which may hold one client only.
-    MaskedSum,
-    /// A selection of exactly one client.
-    OneClient,
-    /// Bits per client: who was selected, or how a comparison came out.
-    Selection,
-    /// An input, or a part of it, follows from what is revealed.
-    Determined,
-    /// A value of each client, or of one.
-    PerClient,
-    /// A quotient by a secret.
-    SecretDivisor,
-    /// An entry of one client, chosen by order.
-    OrderStatistic,
-}
-
-impl LeakKind {
-    /// For people.
-    pub fn title(self) -> &'static str {
-        match self {
-            LeakKind::MaskedSum => "this sum may hold a single client",
-            LeakKind::OneClient => "this reveals the input of one client",
-            LeakKind::Selection => "this reveals a bit about each client",
-            LeakKind::Determined => "this determines a client's input",
-            LeakKind::PerClient => "this reveals a value of a single client",
-            LeakKind::SecretDivisor => "this is divided by a secret",
-            LeakKind::OrderStatistic => "every entry of this is the entry of one client",
-        }
-    }
-}
-
-/// A reveal that may give away more than it seems to.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct LeakWarning {
-    /// Which way.
-    pub kind: LeakKind,
-    /// The reveal; several, if it takes them together.
-    pub reveals: Vec<String>,
-    /// Line of the (first) reveal.
-    pub line: u32,
-    /// Why.
-    pub why: String,
-    /// What to do about it.
-    pub help: String,
-}
 
 /// The leak report of a predicate. `graph` is the one built from the program, before any pass.
 pub fn leaks(program: &Program, graph: &Graph, circuit: &Circuit) -> LeakReport {
@@ -298,49 +198,5 @@ impl Lines<'_> {
         let sites = || self.graph.sites.iter().filter(|s| s.name == step);
         let exact = sites().find(|s| s.span == span).or_else(|| sites().next());
         (value, exact.map_or(0, |s| s.line))
-    }
-}
-
-impl LeakReport {
-    /// Fills in the expressions of reveals from the source.
-    pub fn quote(&mut self, sources: &Sources) {
-        for learned in &mut self.learned {
-            if let Some(span) = learned.span {
-                let words: Vec<&str> = sources.snippet(span).split_whitespace().collect();
-                learned.expression = words.join(" ");
-            }
-        }
-    }
-
-    /// For people; lines are indented by two spaces.
-    pub fn text(&self) -> String {
-        let mut out = String::from("who learns what\n");
-        let mut by: BTreeMap<(u8, &str), Vec<&Learned>> = BTreeMap::new();
-        for l in &self.learned {
-            let rank = match l.what {
-                What::Reveal => 0,
-                What::Coins | What::Check | What::Open => 1,
-                What::PublicInput | What::Sizes | What::Timing => 2,
-            };
-            by.entry((rank, &l.to)).or_default().push(l);
-        }
-        for ((_, to), list) in by {
-            let _ = writeln!(out, "  {to}");
-            for l in list {
-                let line = if l.line > 0 { format!(" (line {})", l.line) } else { String::new() };
-                let shape =
-                    if l.shape.is_empty() { String::new() } else { format!(" {:?}", l.shape) };
-                let _ = writeln!(out, "    {}{shape}{line}: {}", l.name, l.text);
-                if !l.expression.is_empty() {
-                    let _ = writeln!(out, "      {}", l.expression);
-                }
-            }
-        }
-        for w in &self.warnings {
-            let at = if w.line > 0 { format!(" (line {})", w.line) } else { String::new() };
-            let _ = writeln!(out, "warning: {}{at}: {}", w.reveals.join(", "), w.kind.title());
-            let _ = writeln!(out, "  why: {}\n  help: {}", w.why, w.help);
-        }
-        out
     }
 }

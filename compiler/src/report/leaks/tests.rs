@@ -1,7 +1,7 @@
 //! One small program per warning, and the predicates that come with the compiler.
 
 use super::*;
-use crate::syntax::{LoadError, embedded::PREDICATES};
+use crate::syntax::{LoadError, Sources, embedded::PREDICATES};
 use crate::{pipeline, types};
 
 fn report(text: &str, bound: &[(&str, &str)]) -> LeakReport {

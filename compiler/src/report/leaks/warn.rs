@@ -1,8 +1,8 @@
 //! From flows to words: what a reveal is, and what is to be said against it.
 
+use super::findings::{LeakKind, LeakWarning};
 use super::flow::{Flow, Form, Mask};
 use super::probe::{Exposed, exposed};
-use super::{LeakKind, LeakWarning};
 use crate::graph::Graph;
 use std::collections::BTreeSet;
 

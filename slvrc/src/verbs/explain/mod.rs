@@ -9,7 +9,7 @@
 //! | `code.rs` | codes of diagnostics |
 //! | `units.rs` | numbers for people |
 //!
-//! May not live here: counting (`slvr_compiler::cost`), what is proven or leaked (`slvr_compiler::certify`).
+//! May not live here: counting (`slvr_compiler::cost`), what is proven or leaked (`slvr_compiler::report`).
 
 mod code;
 mod html;

@@ -1,7 +1,8 @@
 //! Flows of operations that move entries without computing on them.
 
-use super::{Flow, Group, Members, Order, add};
-use std::collections::{BTreeMap, BTreeSet};
+use super::dependence::{Flow, Group, Members, Order, add};
+use crate::analysis::layout::reshaped;
+use std::collections::BTreeSet;
 
 pub(super) fn slice(a: &Flow, axis: usize, start: u64, len: u64, step: u64) -> Flow {
     let mut f = a.clone();
@@ -84,44 +85,19 @@ pub(super) fn concat(of: &[&Flow], axis: usize) -> Flow {
 /// Axes keep their meaning where sizes before and after line up. Where axes are merged or cut, a
 /// member is told by all the axes that came of it.
 pub(super) fn reshape(from: &[u64], to: &[u64], a: &Flow) -> Flow {
-    // Each wide axis before, with the wide axes after that hold it, and whether it is one of them.
-    let mut map: BTreeMap<usize, (Vec<usize>, bool)> = BTreeMap::new();
-    let wide = |dims: &[u64]| -> Vec<usize> { (0..dims.len()).filter(|&i| dims[i] != 1).collect() };
-    let (old, new) = (wide(from), wide(to));
-    let (mut i, mut j) = (0, 0);
-    while i < old.len() && j < new.len() {
-        let (i0, j0) = (i, j);
-        let (mut x, mut y) = (from[old[i]], to[new[j]]);
-        (i, j) = (i + 1, j + 1);
-        while x != y && (i < old.len() || j < new.len()) {
-            if x < y && i < old.len() {
-                x = x.saturating_mul(from[old[i]]);
-                i += 1;
-            } else if j < new.len() {
-                y = y.saturating_mul(to[new[j]]);
-                j += 1;
-            } else {
-                break;
-            }
-        }
-        let whole = i - i0 == 1 && j - j0 == 1;
-        for &axis in &old[i0..i] {
-            map.insert(axis, (new[j0..j].to_vec(), whole));
-        }
-    }
+    let map = reshaped(from, to);
     let mut f = a.clone();
     for g in &mut f.groups {
         let images = g.axes.iter().filter_map(|axis| map.get(axis));
-        let kept = images.clone().all(|(_, whole)| *whole);
-        g.axes = images.flat_map(|(new, _)| new).copied().collect();
+        let kept = images.clone().all(|r| r.whole);
+        g.axes = images.flat_map(|r| &r.axes).copied().collect();
         if !kept {
             g.members = None;
         }
     }
     if let Order::Sorted(axis, node) = f.order {
-        let found = map.get(&axis).filter(|(_, whole)| *whole);
-        f.order =
-            found.and_then(|(new, _)| new.first()).map_or(Order::No, |&a| Order::Sorted(a, node));
+        let found = map.get(&axis).filter(|r| r.whole).and_then(|r| r.axes.first());
+        f.order = found.map_or(Order::No, |&a| Order::Sorted(a, node));
     }
     // An axis of size 1 tells nothing apart.
     let gone = f.groups.iter().filter(|g| g.axes.is_empty()).count() as u64;

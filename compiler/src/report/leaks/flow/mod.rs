@@ -5,200 +5,17 @@
 //! its positions on *client axes* name, on members named by constants (`update[0]`), and on further
 //! ones that are only counted. The count is an upper bound: what is reported as one client is one.
 
+mod dependence;
 mod layout;
 mod selection;
 
 use crate::graph::{Graph, NodeId, Op};
 use crate::syntax::ast::Secrecy;
 use crate::types::Elem;
+pub(super) use dependence::{Flow, Form, Mask};
+use dependence::{Group, Members, Ones, Order, add};
 use layout::{concat, gather, reshape, slice};
 use selection::{compare, enough};
-use std::collections::BTreeSet;
-
-/// Positions k on an axis that stand for member `start + step * k` of a party set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Members {
-    set: u32,
-    start: u64,
-    step: u64,
-}
-
-/// Axes that together say which one member an entry depends on.
-#[derive(Clone, Debug, PartialEq)]
-struct Group {
-    axes: BTreeSet<usize>,
-    /// How, if it is one axis and that is known.
-    members: Option<Members>,
-}
-
-/// How a value follows from secret inputs.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Form {
-    /// Not at all.
-    Free,
-    /// Linearly, with public coefficients, up to a public addend.
-    Linear,
-    /// A linear value times a secret factor.
-    Masked(Mask),
-    /// Otherwise.
-    Other,
-}
-
-/// A secret factor.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Mask {
-    /// It is a bit, not a weight.
-    pub bit: bool,
-    /// It multiplies each client's input before any sum over clients.
-    pub each: bool,
-    /// How many of the clients' bits can be 1, if that is known.
-    pub ones: Option<Ones>,
-}
-
-/// How many bits of a selection are 1: none, or from `least` to `most`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Ones {
-    /// At most this many.
-    pub most: u64,
-    /// If any, at least this many.
-    pub least: u64,
-}
-
-/// Whether entries were put in order across clients.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Order {
-    No,
-    /// Entries of one client each, ascending along this axis, as this node has them.
-    Sorted(usize, NodeId),
-    /// The one at this place: the value of one client.
-    One(u64, NodeId),
-}
-
-/// See the module.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Flow {
-    /// How.
-    pub form: Form,
-    /// Secret inputs, by index.
-    pub inputs: BTreeSet<u32>,
-    groups: Vec<Group>,
-    fixed: BTreeSet<(u32, u64)>,
-    extra: u64,
-    /// One unknown member was picked out.
-    picked: bool,
-    order: Order,
-    /// Bits, or bits as numbers.
-    pub bits: bool,
-    /// A count of comparisons of each client with the others.
-    tally: bool,
-    ones: Option<Ones>,
-    /// Divided by a secret, after a sum over clients.
-    pub divided: bool,
-    /// Entries of the value.
-    size: u64,
-}
-
-impl Flow {
-    fn free() -> Flow {
-        Flow {
-            form: Form::Free,
-            inputs: BTreeSet::new(),
-            groups: Vec::new(),
-            fixed: BTreeSet::new(),
-            extra: 0,
-            picked: false,
-            order: Order::No,
-            bits: false,
-            tally: false,
-            ones: None,
-            divided: false,
-            size: 1,
-        }
-    }
-
-    /// Clients that one entry depends on, at most.
-    pub fn clients(&self) -> u64 {
-        ((self.groups.len() + self.fixed.len()) as u64).saturating_add(self.extra)
-    }
-
-    /// The one member (party set and number) that all entries depend on, if it is known.
-    pub fn member(&self) -> Option<(u32, u64)> {
-        if self.clients() == 1 { self.fixed.first().copied() } else { None }
-    }
-
-    /// Whether entries of different clients stand side by side, or one client is picked out.
-    pub fn per_client(&self) -> bool {
-        !self.groups.is_empty() || !self.fixed.is_empty() || self.picked
-    }
-
-    /// Whether each entry is one client's, chosen by order.
-    pub fn one_by_order(&self) -> bool {
-        matches!(self.order, Order::One(..))
-    }
-
-    pub fn is_free(&self) -> bool {
-        self.form == Form::Free
-    }
-
-    fn plain(&mut self) {
-        (self.order, self.tally, self.ones) = (Order::No, false, None);
-    }
-
-    /// Depends on secrets, in no way that is followed further.
-    fn other(mut self) -> Flow {
-        self.plain();
-        self.bits = false;
-        if !self.is_free() {
-            self.form = Form::Other;
-        }
-        self
-    }
-
-    /// Whether positions on an axis tell clients apart.
-    fn on(&self, axis: usize) -> bool {
-        self.groups.iter().any(|g| g.axes.contains(&axis))
-    }
-
-    /// The dependence of an entry on clients, together with that of an aligned operand.
-    fn with_clients(&mut self, b: &Flow) {
-        for group in &b.groups {
-            if group.members.is_none() || !self.groups.contains(group) {
-                self.groups.push(group.clone());
-            }
-        }
-        self.fixed.extend(&b.fixed);
-        self.extra = self.extra.max(b.extra);
-        self.picked |= b.picked;
-    }
-
-    /// An axis of size `len` is summed, or becomes part of what every entry depends on.
-    fn absorb(&mut self, axis: usize, len: u64) {
-        let mut more = 0u64;
-        self.groups.retain_mut(|g| {
-            let had = g.axes.remove(&axis);
-            if had {
-                g.members = None;
-                more = more.saturating_add(if g.axes.is_empty() { len } else { len - 1 });
-            }
-            !g.axes.is_empty()
-        });
-        self.extra = self.extra.saturating_add(more);
-    }
-
-    /// Renumbers axes; one without a new number becomes part of what every entry depends on.
-    fn moved(&mut self, to: impl Fn(usize) -> Option<usize>) {
-        let lost: BTreeSet<usize> = self.groups.iter().flat_map(|g| g.axes.clone()).collect();
-        for axis in lost.into_iter().filter(|&a| to(a).is_none()) {
-            self.absorb(axis, u64::MAX);
-        }
-        for g in &mut self.groups {
-            g.axes = g.axes.iter().filter_map(|&a| to(a)).collect();
-        }
-        if let Order::Sorted(axis, node) = self.order {
-            self.order = to(axis).map_or(Order::No, |a| Order::Sorted(a, node));
-        }
-    }
-}
 
 /// The flows of all nodes.
 pub(super) fn flows(graph: &Graph) -> Vec<Flow> {
@@ -301,12 +118,15 @@ fn flow(g: &Graph, id: NodeId, args: &[NodeId], of: &[&Flow]) -> Flow {
             gather(&mut f, axis, indexed);
             f
         }
-        // Relu, Exp, Recip and whatever else is computed entry by entry.
-        _ => {
-            let mut all = first();
-            of.iter().skip(1).for_each(|b| all = add(&all, b));
-            all.other()
-        }
+        // Computed entry by entry.
+        Op::Relu
+        | Op::Saturate(_)
+        | Op::Exp
+        | Op::ExpNonPositive
+        | Op::Recip
+        | Op::Sqrt
+        | Op::Log
+        | Op::Abs => first().other(),
     }
 }
 
@@ -324,23 +144,6 @@ fn input(g: &Graph, index: u32) -> Flow {
         f.groups.push(Group { axes: [0].into(), members });
     }
     f
-}
-
-fn add(a: &Flow, b: &Flow) -> Flow {
-    let form = match (&a.form, &b.form) {
-        (Form::Free, f) | (f, Form::Free) => f.clone(),
-        (Form::Other, _) | (_, Form::Other) => Form::Other,
-        (m @ Form::Masked(_), _) | (_, m @ Form::Masked(_)) => m.clone(),
-        _ => Form::Linear,
-    };
-    let tally = (a.tally || a.is_free()) && (b.tally || b.is_free());
-    let mut f = a.clone();
-    f.with_clients(b);
-    f.inputs.extend(&b.inputs);
-    f.plain();
-    // The middle of an odd number: the same entry twice.
-    let order = if a.order == b.order && a.one_by_order() { a.order } else { Order::No };
-    Flow { form, tally, order, bits: false, divided: a.divided || b.divided, ..f }
 }
 
 fn mul(a: &Flow, b: &Flow) -> Flow {

@@ -1,6 +1,7 @@
 //! Bits that select clients: how many of them are 1.
 
-use super::{Flow, Ones, add};
+use super::dependence::{Flow, Ones, add};
+use crate::analysis::layout::behind;
 use crate::graph::{Graph, NodeId, Op, Table};
 
 pub(super) fn compare(g: &Graph, id: NodeId, args: &[NodeId], of: &[&Flow]) -> Flow {
@@ -25,15 +26,12 @@ pub(super) fn enough(g: &Graph, bits: NodeId, gate: NodeId) -> Option<u64> {
         less.then(|| (g.arg(id, 0), g.arg(id, 1)))
     };
     // count >= c is !(count < c); count > c is c < count.
-    let (count, c) = match g.op(gate) {
-        Op::Not => {
-            let (count, c) = of(same(g, g.arg(gate, 0)))?;
-            (count, constant(g, c)?.ceil())
-        }
-        _ => {
-            let (c, count) = of(gate)?;
-            (count, constant(g, c)?.floor() + 1.0)
-        }
+    let (count, c) = if *g.op(gate) == Op::Not {
+        let (count, c) = of(same(g, g.arg(gate, 0)))?;
+        (count, constant(g, c)?.ceil())
+    } else {
+        let (c, count) = of(gate)?;
+        (count, constant(g, c)?.floor() + 1.0)
     };
     let sum = same(g, count);
     let Op::Sum(_) = g.op(sum) else { return None };
@@ -47,20 +45,12 @@ pub(super) fn enough(g: &Graph, bits: NodeId, gate: NodeId) -> Option<u64> {
 }
 
 /// The node that has the same entries, under any shape and repeated as may be.
-fn same(g: &Graph, mut id: NodeId) -> NodeId {
-    while matches!(g.op(id), Op::Reshape(_) | Op::Transpose(_) | Op::Broadcast(_)) {
-        id = g.arg(id, 0);
-    }
-    id
+fn same(g: &Graph, id: NodeId) -> NodeId {
+    behind(g, id, |op| matches!(op, Op::Reshape(_) | Op::Transpose(_) | Op::Broadcast(_)))
 }
 
 /// The number that all entries are, through layout.
-fn constant(g: &Graph, mut id: NodeId) -> Option<f64> {
-    loop {
-        match g.op(id) {
-            Op::Const(table, ..) => return Table::as_splat(table),
-            op if op.is_layout() => id = *g.args(id).first()?,
-            _ => return None,
-        }
-    }
+fn constant(g: &Graph, id: NodeId) -> Option<f64> {
+    let Op::Const(table, ..) = g.op(behind(g, id, Op::is_layout)) else { return None };
+    Table::as_splat(table)
 }

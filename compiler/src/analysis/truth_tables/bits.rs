@@ -1,16 +1,8 @@
-//! Truth tables: whatever boolean function each element of a node is of bits of earlier nodes, as
-//! one table.
-//!
-//! A rank is a sum of comparisons of pairs, a selection compares it with a constant, and the outcome is
-//! combined with other bits and made a word. Step by step that takes a conversion, a comparison, a product
-//! and a conversion. But each element is a function of few bits, and all elements are the same
-//! function of different bits. Its truth table can be dealt ([`slvr_circuit::Op::Table`]) and
-//! looked up in no round.
-//!
-//! Lives here: finding the function, on graphs only ([`Functions::bits`]). May not live here: whether a
-//! table is worth its bits ([`super::choose`]), arithmetic on words that are not counts of bits.
+//! What bits of a graph are of earlier bits: one pass back through comparisons of counts, conjunctions
+//! and moves.
 
-use super::common::lookup::MOST_BITS;
+use super::function::{Count, Function, MOST_BITS};
+use crate::analysis::layout::Layout;
 use crate::graph::eval::layout;
 use crate::graph::{Graph, NodeId, Op, Table};
 use crate::syntax::ast::Secrecy;
@@ -18,118 +10,8 @@ use crate::types::Elem;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// Of nodes of more elements no functions are looked for.
-const MOST_ELEMENTS: u64 = 1 << 14;
-
 /// Most nodes that are looked through for one function.
 const MOST_NODES: usize = 64;
-
-/// A bit of another node, or its complement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Literal {
-    /// The node.
-    pub node: NodeId,
-    /// Its element, row-major.
-    pub at: usize,
-    /// Complement.
-    pub flip: bool,
-}
-
-/// A function of bits.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Function {
-    /// Its arguments.
-    pub of: Vec<Literal>,
-    /// Its value where argument i is bit i of the index.
-    pub table: Vec<bool>,
-}
-
-impl Function {
-    fn literal(node: NodeId, at: usize) -> Function {
-        Function { of: vec![Literal { node, at, flip: false }], table: vec![false, true] }
-    }
-
-    fn constant(value: bool) -> Function {
-        Function { of: Vec::new(), table: vec![value] }
-    }
-
-    fn not(&self) -> Function {
-        match self.of[..] {
-            // Complements of arguments stay arguments, so that elements with and without share a table.
-            [one] if self.table == [false, true] => {
-                let of = vec![Literal { flip: !one.flip, ..one }];
-                Function { of, table: self.table.clone() }
-            }
-            _ => Function { of: self.of.clone(), table: self.table.iter().map(|v| !v).collect() },
-        }
-    }
-
-    /// A function of two functions' values.
-    fn with(&self, other: &Function, f: impl Fn(bool, bool) -> bool) -> Function {
-        let of = [&self.of[..], &other.of[..]].concat();
-        let pairs = other.table.iter().flat_map(|&b| self.table.iter().map(move |&a| (a, b)));
-        Function { of, table: pairs.map(|(a, b)| f(a, b)).collect() }
-    }
-}
-
-/// c plus a weighted sum of bits.
-#[derive(Clone, Debug, Default, PartialEq)]
-struct Count {
-    constant: i64,
-    terms: Vec<(Literal, i64)>,
-}
-
-impl Count {
-    fn plus(&self, other: &Count, sign: i64) -> Option<Count> {
-        let mut terms = self.terms.clone();
-        for &(l, w) in &other.terms {
-            terms.push((l, w.checked_mul(sign)?));
-        }
-        let constant = self.constant.checked_add(other.constant.checked_mul(sign)?)?;
-        (terms.len() <= MOST_BITS).then_some(Count { constant, terms })
-    }
-
-    fn times(&self, by: i64) -> Option<Count> {
-        let mut terms = self.terms.clone();
-        for (_, w) in &mut terms {
-            *w = w.checked_mul(by)?;
-        }
-        terms.retain(|(_, w)| *w != 0);
-        Some(Count { constant: self.constant.checked_mul(by)?, terms })
-    }
-
-    /// Whether a condition holds of it. Weights become positive and ascending, so that elements that differ
-    /// in complements and in order only share a table.
-    fn holds(&self, condition: impl Fn(i64) -> bool) -> Option<Function> {
-        let mut constant = self.constant;
-        let mut terms = Vec::with_capacity(self.terms.len());
-        for &(l, w) in &self.terms {
-            // w b = w + |w| (1 - b) for w < 0.
-            if w < 0 {
-                constant = constant.checked_add(w)?;
-            }
-            let flip = l.flip != (w < 0);
-            terms.push((Literal { flip, ..l }, w.checked_abs()?));
-        }
-        terms.sort_by_key(|(_, w)| *w);
-        let mut table = vec![constant];
-        for (_, w) in &terms {
-            let more: Option<Vec<i64>> = table.iter().map(|v| v.checked_add(*w)).collect();
-            table.extend(more?);
-        }
-        let of = terms.into_iter().map(|(l, _)| l).collect();
-        Some(Function { of, table: table.into_iter().map(condition).collect() })
-    }
-}
-
-/// The operands whose elements an operation moves.
-fn movable(g: &Graph, id: NodeId) -> Vec<NodeId> {
-    let args = g.args(id);
-    match g.op(id) {
-        Op::Concat(_) => args.to_vec(),
-        _ => args.iter().take(1).copied().collect(),
-    }
-}
 
 /// All entries of a table: one may stand for all.
 fn entries(table: &Table) -> impl Iterator<Item = f64> {
@@ -141,14 +23,16 @@ fn entries(table: &Table) -> impl Iterator<Item = f64> {
 /// The functions that nodes' elements are.
 pub struct Functions<'a> {
     graph: &'a Graph,
+    /// Larger nodes are not looked at.
+    most: u64,
     bits: BTreeMap<NodeId, Option<Rc<Vec<Function>>>>,
     counts: BTreeMap<NodeId, Option<Rc<Vec<Count>>>>,
 }
 
 impl<'a> Functions<'a> {
-    /// Of the nodes of a graph with scales.
-    pub fn new(graph: &'a Graph) -> Functions<'a> {
-        Functions { graph, bits: BTreeMap::new(), counts: BTreeMap::new() }
+    /// Of the nodes of a graph with scales that have at most so many elements.
+    pub fn new(graph: &'a Graph, most: u64) -> Functions<'a> {
+        Functions { graph, most, bits: BTreeMap::new(), counts: BTreeMap::new() }
     }
 
     /// What each element of a secret bit is of bits before it; of itself, if nothing better is found.
@@ -157,7 +41,7 @@ impl<'a> Functions<'a> {
         if self.bits.len() + self.counts.len() > MOST_NODES {
             (self.bits, self.counts) = (BTreeMap::new(), BTreeMap::new());
         }
-        if self.graph.elements(id) > MOST_ELEMENTS || self.graph.ty(id).elem != Elem::Bit {
+        if self.graph.elements(id) > self.most || self.graph.ty(id).elem != Elem::Bit {
             return None;
         }
         if let Some(known) = self.bits.get(&id) {
@@ -179,6 +63,14 @@ impl<'a> Functions<'a> {
         let found = found.map(Rc::new);
         self.bits.insert(id, found.clone());
         found
+    }
+
+    /// The operands whose elements an operation moves.
+    fn moved(&self, id: NodeId) -> impl Iterator<Item = NodeId> + use<> {
+        let all = matches!(self.graph.op(id), Op::Concat(_));
+        let args = self.graph.args(id);
+        let n = if all { args.len() } else { 1 };
+        args.into_iter().take(n)
     }
 
     fn shape(&self, id: NodeId) -> Vec<usize> {
@@ -259,11 +151,13 @@ impl<'a> Functions<'a> {
                 each.collect()
             }
             _ => {
-                let moved = self.moved(id)?;
-                let all: Option<Vec<_>> =
-                    movable(self.graph, id).iter().map(|&x| self.bits(x)).collect();
-                let all: Vec<&Function> = all.iter().flatten().flat_map(|f| f.iter()).collect();
-                moved.into_iter().map(|i| all.get(i).map(|&f| f.clone())).collect()
+                let moved = Layout::of(self.graph, id)?;
+                let all: Vec<_> = self.moved(id).map(|x| self.bits(x)).collect::<Option<_>>()?;
+                let entry = |at| {
+                    let (operand, from) = moved.origin(at);
+                    all.get(operand)?.get(from as usize).cloned()
+                };
+                (0..self.graph.elements(id)).map(entry).collect()
             }
         }
     }
@@ -271,7 +165,7 @@ impl<'a> Functions<'a> {
     /// The weighted sums that a small integer's elements are.
     fn counts(&mut self, id: NodeId) -> Option<Rc<Vec<Count>>> {
         let ty = self.graph.ty(id);
-        if self.graph.elements(id) > MOST_ELEMENTS || ty.elem != Elem::Int {
+        if self.graph.elements(id) > self.most || ty.elem != Elem::Int {
             return None;
         }
         if let Some(known) = self.counts.get(&id) {
@@ -339,54 +233,14 @@ impl<'a> Functions<'a> {
                 Some(sums)
             }
             _ => {
-                let moved = self.moved(id)?;
-                let all: Option<Vec<_>> =
-                    movable(self.graph, id).iter().map(|&x| self.counts(x)).collect();
-                let all: Vec<&Count> = all.iter().flatten().flat_map(|c| c.iter()).collect();
-                moved.into_iter().map(|i| all.get(i).map(|&c| c.clone())).collect()
+                let moved = Layout::of(self.graph, id)?;
+                let all: Vec<_> = self.moved(id).map(|x| self.counts(x)).collect::<Option<_>>()?;
+                let entry = |at| {
+                    let (operand, from) = moved.origin(at);
+                    all.get(operand)?.get(from as usize).cloned()
+                };
+                (0..self.graph.elements(id)).map(entry).collect()
             }
-        }
-    }
-
-    /// Of an operation that only moves elements of its operands (of the first, if others are indices): which
-    /// element is where, counted through all operands.
-    fn moved(&self, id: NodeId) -> Option<Vec<usize>> {
-        let args = self.graph.args(id);
-        let x = *args.first()?;
-        if let Op::Concat(axis) = self.graph.op(id) {
-            let axis = *axis as usize;
-            let mut start = 0;
-            let parts: Vec<(Vec<usize>, usize)> = (args.iter())
-                .map(|&x| {
-                    let n = self.graph.elements(x) as usize;
-                    start += n;
-                    ((start - n..start).collect(), self.shape(x)[axis..].iter().product())
-                })
-                .collect();
-            let parts: Vec<(&[usize], usize)> = parts.iter().map(|(x, n)| (&x[..], *n)).collect();
-            return Some(layout::concat(&parts, self.shape(id)[..axis].iter().product()));
-        }
-        let all: Vec<usize> = (0..self.graph.elements(x) as usize).collect();
-        let shape = self.shape(x);
-        match self.graph.op(id) {
-            Op::Reshape(_) => Some(all),
-            Op::Transpose(p) => Some(layout::transpose(&all, &shape, p)),
-            Op::Slice { axis, start, len, step } => {
-                let along = (*start as usize, *len as usize, *step as usize);
-                Some(layout::slice(&all, &shape, *axis as usize, along))
-            }
-            Op::Broadcast(_) => Some(layout::broadcast(&all, &shape, &self.shape(id))),
-            Op::Gather { axis, batch } => {
-                let index = *args.get(1)?;
-                let Op::Const(table, ..) = self.graph.op(index) else { return None };
-                let at: Vec<usize> = entries(table).map(|i| i as usize).collect();
-                let index = (&at[..], &self.shape(index)[..]);
-                layout::gather((&all, &shape), index, *axis as usize, *batch as usize)
-            }
-            _ => None,
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -3,8 +3,11 @@
 use super::*;
 use crate::graph::eval::testing::{Kind, random_graph, random_inputs, successors};
 use crate::graph::eval::{Inputs, exact};
-use crate::graph::text;
+use crate::graph::{Graph, NodeId, text};
 use proptest::prelude::*;
+
+/// Elements of the nodes that are looked at.
+const MOST: u64 = 1 << 14;
 
 /// Every function of every bit has the value that the node has; how many are of more than one bit.
 fn check(graph: &Graph, inputs: &Inputs) -> usize {
@@ -14,7 +17,7 @@ fn check(graph: &Graph, inputs: &Inputs) -> usize {
         let all = run.values[node.index()].as_ref().expect("values are kept");
         all[at] != 0
     };
-    let mut functions = Functions::new(graph);
+    let mut functions = Functions::new(graph, MOST);
     let mut found = 0;
     for id in graph.ids() {
         let Some(all) = functions.bits(id) else { continue };
@@ -111,7 +114,7 @@ reveal %22 to Server as y @0
     for seed in 0..20 {
         assert_eq!(check(&graph, &random_inputs(&graph, seed)), 12);
     }
-    let mut functions = Functions::new(&graph);
+    let mut functions = Functions::new(&graph, MOST);
     let mut bits = |id: usize| functions.bits(graph.ids().nth(id).expect("a node")).expect("bits");
     for (id, arguments) in [(7, 1), (17, 3), (20, 1), (21, 4), (22, 4)] {
         let all = bits(id);

@@ -1,0 +1,132 @@
+//! Functions of a sum of bits: a table by the sum, however many bits there are.
+//!
+//! A rank among a thousand entries is a function of 999 comparisons, and of their sum alone.
+
+use std::collections::BTreeMap;
+
+/// A function of the sum of literals times coefficients.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Value<L> {
+    /// Literals with their coefficients, each literal once.
+    pub terms: Vec<(L, i64)>,
+    /// The function.
+    pub shape: Shape,
+}
+
+/// A function of an integer.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Shape {
+    /// The sum plus a constant.
+    Plus(i64),
+    /// By the sum, from its smallest to its largest value.
+    Table(Vec<i64>),
+}
+
+impl<L: Ord + Clone> Value<L> {
+    /// A number.
+    pub fn constant(c: i64) -> Value<L> {
+        Value { terms: Vec::new(), shape: Shape::Plus(c) }
+    }
+
+    /// Smallest and largest value of the sum.
+    fn range(&self) -> (i64, i64) {
+        let coefficients = || self.terms.iter().map(|t| t.1);
+        (coefficients().filter(|c| *c < 0).sum(), coefficients().filter(|c| *c > 0).sum())
+    }
+
+    /// The values, from the smallest sum to the largest.
+    pub fn table(&self) -> Vec<i64> {
+        match &self.shape {
+            Shape::Table(t) => t.clone(),
+            Shape::Plus(c) => {
+                let (lo, hi) = self.range();
+                (lo..=hi).map(|x| x + c).collect()
+            }
+        }
+    }
+
+    /// The number, if it is one.
+    pub fn as_constant(&self) -> Option<i64> {
+        match &self.shape {
+            Shape::Plus(c) if self.terms.is_empty() => Some(*c),
+            Shape::Table(t) if self.terms.is_empty() => t.first().copied(),
+            _ => None,
+        }
+    }
+
+    /// A function of the value.
+    fn map(mut self, f: impl Fn(i64) -> i64) -> Value<L> {
+        self.shape = Shape::Table(self.table().into_iter().map(f).collect());
+        self
+    }
+
+    /// A multiple.
+    pub fn scaled(mut self, c: i64) -> Value<L> {
+        match (&mut self.shape, c) {
+            (_, 0) => Value::constant(0),
+            (Shape::Plus(plus), _) => {
+                *plus *= c;
+                self.terms.iter_mut().for_each(|t| t.1 *= c);
+                self
+            }
+            (Shape::Table(t), _) => {
+                t.iter_mut().for_each(|x| *x *= c);
+                self
+            }
+        }
+    }
+
+    /// A function of two values, if it is one of a sum.
+    pub fn with(self, other: Value<L>, f: impl Fn(i64, i64) -> i64) -> Option<Value<L>> {
+        if let Some(c) = other.as_constant() {
+            return Some(self.map(|x| f(x, c)));
+        }
+        if let Some(c) = self.as_constant() {
+            return Some(other.map(|x| f(c, x)));
+        }
+        if self.terms != other.terms {
+            return None;
+        }
+        let table = self.table().into_iter().zip(other.table()).map(|(x, y)| f(x, y)).collect();
+        Some(Value { terms: self.terms, shape: Shape::Table(table) })
+    }
+
+    /// The sum of two values, if it is a function of one sum.
+    pub fn plus(self, other: Value<L>) -> Option<Value<L>> {
+        match (&self.shape, &other.shape) {
+            (Shape::Plus(a), Shape::Plus(b)) => {
+                let shape = Shape::Plus(a + b);
+                Some(Value { terms: merged(self.terms.into_iter().chain(other.terms)), shape })
+            }
+            _ => self.with(other, |x, y| x + y),
+        }
+    }
+
+    /// The largest value of the sum, if the value is 1 there and 0 elsewhere.
+    fn all(&self) -> Option<i64> {
+        let table = self.table();
+        let (last, rest) = table.split_last()?;
+        (*last == 1 && rest.iter().all(|x| *x == 0)).then(|| self.range().1)
+    }
+
+    /// The product of two bits.
+    pub fn and(self, other: Value<L>) -> Option<Value<L>> {
+        if let (Some(a), Some(b)) = (self.all(), other.all())
+            && self.terms != other.terms
+        {
+            let terms = merged(self.terms.into_iter().chain(other.terms));
+            let sum = Value { terms, shape: Shape::Plus(0) };
+            return Some(sum.map(|x| i64::from(x == a + b)));
+        }
+        self.with(other, |x, y| x * y)
+    }
+}
+
+/// Each literal once.
+pub fn merged<L: Ord>(terms: impl Iterator<Item = (L, i64)>) -> Vec<(L, i64)> {
+    let mut all: BTreeMap<L, i64> = BTreeMap::new();
+    for (literal, c) in terms {
+        *all.entry(literal).or_default() += c;
+    }
+    all.into_iter().filter(|(_, c)| *c != 0).collect()
+}

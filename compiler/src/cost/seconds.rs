@@ -1,0 +1,72 @@
+//! The time model: how fast a party is, and the seconds of a run.
+//!
+//! Everything that weighs seconds takes them from here: the estimate that is shown, and the choice between
+//! ways of enforcing long vectors.
+
+use super::count::{Cost, LayerCost, most};
+use super::net::NetProfile;
+use super::tuning::Tuning;
+use serde::Serialize;
+
+/// Multiply-accumulates of 64-bit words per second of one party on one core.
+///
+/// Derived from the measurements in the book's page on performance (a virtual machine with two cores of an
+/// AMD EPYC with AVX-512; three parties as threads, so that a party has two thirds of a core). There, a
+/// loop in registers does 58 billion a second in one core and the kernels of large convolutions do 66 to 84
+/// percent of that; small convolutions, packing and rows that do not fill a register take more. With 20
+/// billion, the times of arithmetic and memory of two checks of a client and of a whole round (LeNet-5 and
+/// ResNet-18) are between 0.8 and 1.6 times what was measured. To measure it again: `slvrc bench`
+/// prints the rate of the loop in registers and the seconds of each row, `slvrc explain` the counts.
+pub const MACS_PER_S: f64 = 2.0e10;
+
+/// Bytes per second that one party's local instructions read and write: typical of one core.
+pub const MEMORY_BYTES_PER_S: f64 = 12.0e9;
+
+/// Pseudorandom bytes per second of one party: typical of ChaCha12 on one core.
+pub const PRG_BYTES_PER_S: f64 = 3.0e9;
+
+/// Bytes that a party packs, sends, copies and unpacks in a second, however fast its line is.
+pub const PACKED_BYTES_PER_S: f64 = 5.0e8;
+
+/// The seconds of a run, by what they go to. An estimate: nothing overlaps, and the constants are
+/// those of a typical machine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Estimate {
+    /// Rounds times the latency of one way.
+    pub latency: f64,
+    /// For each round, the bytes of whoever sends or receives most, at the line's bandwidth.
+    pub transfer: f64,
+    /// For each layer, the arithmetic and memory traffic of the party with most.
+    pub compute: f64,
+    /// The sum.
+    pub total: f64,
+}
+
+/// Bytes per second between parties, given those of a line.
+fn transferred(line: f64) -> f64 {
+    line.min(PACKED_BYTES_PER_S)
+}
+
+impl Cost {
+    /// Seconds that a run takes on a network: an estimate (see [`NetProfile`]).
+    pub fn seconds(&self, net: &NetProfile) -> Estimate {
+        let latency = self.rounds as f64 * net.rtt_s / 2.0;
+        let bytes: f64 = self.layers.iter().map(|l| l.busiest as f64).sum();
+        let transfer = bytes / transferred(net.bandwidth_bits_per_s / 8.0);
+        let party = |l: &LayerCost, p: usize| {
+            l.macs[p] as f64 / MACS_PER_S
+                + l.touched[p] as f64 / MEMORY_BYTES_PER_S
+                + l.random[p] as f64 / PRG_BYTES_PER_S
+        };
+        let layer = |l| [0, 1, 2].map(|p| party(l, p)).into_iter().fold(0.0, f64::max);
+        let compute: f64 = self.layers.iter().map(layer).sum();
+        Estimate { latency, transfer, compute, total: latency + transfer + compute }
+    }
+}
+
+/// Nanoseconds for what the party with most of each sends and multiplies, without latency and memory: by
+/// this, circuits for one predicate are compared.
+pub fn effort(cost: &Cost, tuning: Tuning) -> u64 {
+    let (bytes, macs) = (most(cost.bytes) as f64, most(cost.macs) as f64);
+    ((bytes / transferred(tuning.bandwidth) + macs / MACS_PER_S) * 1e9) as u64
+}

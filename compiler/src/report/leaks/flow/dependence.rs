@@ -1,0 +1,207 @@
+//! What an entry of a value depends on.
+
+use crate::graph::NodeId;
+use std::collections::BTreeSet;
+
+/// Positions k on an axis that stand for member `start + step * k` of a party set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Members {
+    pub(super) set: u32,
+    pub(super) start: u64,
+    pub(super) step: u64,
+}
+
+/// Axes that together say which one member an entry depends on.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Group {
+    pub(super) axes: BTreeSet<usize>,
+    /// How, if it is one axis and that is known.
+    pub(super) members: Option<Members>,
+}
+
+/// How a value follows from secret inputs.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Form {
+    /// Not at all.
+    Free,
+    /// Linearly, with public coefficients, up to a public addend.
+    Linear,
+    /// A linear value times a secret factor.
+    Masked(Mask),
+    /// Otherwise.
+    Other,
+}
+
+/// A secret factor.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mask {
+    /// It is a bit, not a weight.
+    pub bit: bool,
+    /// It multiplies each client's input before any sum over clients.
+    pub each: bool,
+    /// How many of the clients' bits can be 1, if that is known.
+    pub ones: Option<Ones>,
+}
+
+/// How many bits of a selection are 1: none, or from `least` to `most`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ones {
+    /// At most this many.
+    pub most: u64,
+    /// If any, at least this many.
+    pub least: u64,
+}
+
+/// Whether entries were put in order across clients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Order {
+    No,
+    /// Entries of one client each, ascending along this axis, as this node has them.
+    Sorted(usize, NodeId),
+    /// The one at this place: the value of one client.
+    One(u64, NodeId),
+}
+
+/// How a value follows from secret inputs, and which clients' inputs one of its entries depends on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Flow {
+    /// How.
+    pub form: Form,
+    /// Secret inputs, by index.
+    pub inputs: BTreeSet<u32>,
+    pub(super) groups: Vec<Group>,
+    pub(super) fixed: BTreeSet<(u32, u64)>,
+    pub(super) extra: u64,
+    /// One unknown member was picked out.
+    pub(super) picked: bool,
+    pub(super) order: Order,
+    /// Bits, or bits as numbers.
+    pub bits: bool,
+    /// A count of comparisons of each client with the others.
+    pub(super) tally: bool,
+    pub(super) ones: Option<Ones>,
+    /// Divided by a secret, after a sum over clients.
+    pub divided: bool,
+    /// Entries of the value.
+    pub(super) size: u64,
+}
+
+impl Flow {
+    pub(super) fn free() -> Flow {
+        Flow {
+            form: Form::Free,
+            inputs: BTreeSet::new(),
+            groups: Vec::new(),
+            fixed: BTreeSet::new(),
+            extra: 0,
+            picked: false,
+            order: Order::No,
+            bits: false,
+            tally: false,
+            ones: None,
+            divided: false,
+            size: 1,
+        }
+    }
+
+    /// Clients that one entry depends on, at most.
+    pub fn clients(&self) -> u64 {
+        ((self.groups.len() + self.fixed.len()) as u64).saturating_add(self.extra)
+    }
+
+    /// The one member (party set and number) that all entries depend on, if it is known.
+    pub fn member(&self) -> Option<(u32, u64)> {
+        if self.clients() == 1 { self.fixed.first().copied() } else { None }
+    }
+
+    /// Whether entries of different clients stand side by side, or one client is picked out.
+    pub fn per_client(&self) -> bool {
+        !self.groups.is_empty() || !self.fixed.is_empty() || self.picked
+    }
+
+    /// Whether each entry is one client's, chosen by order.
+    pub fn one_by_order(&self) -> bool {
+        matches!(self.order, Order::One(..))
+    }
+
+    pub fn is_free(&self) -> bool {
+        self.form == Form::Free
+    }
+
+    pub(super) fn plain(&mut self) {
+        (self.order, self.tally, self.ones) = (Order::No, false, None);
+    }
+
+    /// Depends on secrets, in no way that is followed further.
+    pub(super) fn other(mut self) -> Flow {
+        self.plain();
+        self.bits = false;
+        if !self.is_free() {
+            self.form = Form::Other;
+        }
+        self
+    }
+
+    /// Whether positions on an axis tell clients apart.
+    pub(super) fn on(&self, axis: usize) -> bool {
+        self.groups.iter().any(|g| g.axes.contains(&axis))
+    }
+
+    /// The dependence of an entry on clients, together with that of an aligned operand.
+    pub(super) fn with_clients(&mut self, b: &Flow) {
+        for group in &b.groups {
+            if group.members.is_none() || !self.groups.contains(group) {
+                self.groups.push(group.clone());
+            }
+        }
+        self.fixed.extend(&b.fixed);
+        self.extra = self.extra.max(b.extra);
+        self.picked |= b.picked;
+    }
+
+    /// An axis of size `len` is summed, or becomes part of what every entry depends on.
+    pub(super) fn absorb(&mut self, axis: usize, len: u64) {
+        let mut more = 0u64;
+        self.groups.retain_mut(|g| {
+            let had = g.axes.remove(&axis);
+            if had {
+                g.members = None;
+                more = more.saturating_add(if g.axes.is_empty() { len } else { len - 1 });
+            }
+            !g.axes.is_empty()
+        });
+        self.extra = self.extra.saturating_add(more);
+    }
+
+    /// Renumbers axes; one without a new number becomes part of what every entry depends on.
+    pub(super) fn moved(&mut self, to: impl Fn(usize) -> Option<usize>) {
+        let lost: BTreeSet<usize> = self.groups.iter().flat_map(|g| g.axes.clone()).collect();
+        for axis in lost.into_iter().filter(|&a| to(a).is_none()) {
+            self.absorb(axis, u64::MAX);
+        }
+        for g in &mut self.groups {
+            g.axes = g.axes.iter().filter_map(|&a| to(a)).collect();
+        }
+        if let Order::Sorted(axis, node) = self.order {
+            self.order = to(axis).map_or(Order::No, |a| Order::Sorted(a, node));
+        }
+    }
+}
+
+/// Of sums, and of whatever is computed of two aligned operands.
+pub(super) fn add(a: &Flow, b: &Flow) -> Flow {
+    let form = match (&a.form, &b.form) {
+        (Form::Free, f) | (f, Form::Free) => f.clone(),
+        (Form::Other, _) | (_, Form::Other) => Form::Other,
+        (m @ Form::Masked(_), _) | (_, m @ Form::Masked(_)) => m.clone(),
+        _ => Form::Linear,
+    };
+    let tally = (a.tally || a.is_free()) && (b.tally || b.is_free());
+    let mut f = a.clone();
+    f.with_clients(b);
+    f.inputs.extend(&b.inputs);
+    f.plain();
+    // The middle of an odd number: the same entry twice.
+    let order = if a.order == b.order && a.one_by_order() { a.order } else { Order::No };
+    Flow { form, tally, order, bits: false, divided: a.divided || b.divided, ..f }
+}
