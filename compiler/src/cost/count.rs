@@ -3,8 +3,8 @@
 use super::critical::critical;
 use super::{links, memory, work};
 use serde::Serialize;
-use slvr_circuit::traffic::{Traffic, sent};
 use slvr_circuit::plan::operand;
+use slvr_circuit::traffic::{Traffic, sent};
 use slvr_circuit::{Circuit, Dom, Hold, Instr, Op};
 
 /// The cost of a circuit. Arrays of three are by party.

@@ -8,7 +8,7 @@
 use super::common::words::word;
 use crate::graph::{Graph, NodeId, Op, Table};
 use crate::types::Elem;
-use slvr_circuit::{Op as C, ValueId};
+use slvr_circuit::{Conv, Op as C, ValueId};
 
 /// A task.
 #[derive(Clone, Copy, Debug)]
@@ -144,12 +144,7 @@ pub enum Product {
         trans_b: bool,
     },
     /// Of images and kernels.
-    Conv2d {
-        /// Step.
-        stride: u64,
-        /// Zeros on each side.
-        pad: u64,
-    },
+    Conv2d(Conv),
 }
 
 impl Product {
@@ -158,7 +153,7 @@ impl Product {
         match self {
             Product::Elementwise => C::Mul(a, b),
             Product::MatMul { trans_b } => C::MatMul { a, b, trans_b },
-            Product::Conv2d { stride, pad } => C::Conv2d { x: a, w: b, stride, pad },
+            Product::Conv2d(conv) => C::Conv2d { x: a, w: b, conv },
         }
     }
 }
@@ -214,7 +209,9 @@ pub fn task(graph: &Graph, id: NodeId) -> Task<'_> {
         Op::Xor => Task::Sum(Sum::Xor),
         Op::Mul | Op::And => Task::Product(Product::Elementwise),
         Op::MatMul { trans_b } => Task::Product(Product::MatMul { trans_b: *trans_b }),
-        Op::Conv2d { stride, pad } => Task::Product(Product::Conv2d { stride: *stride, pad: *pad }),
+        Op::Conv2d { stride, pad } => {
+            Task::Product(Product::Conv2d(Conv { stride: *stride, pad: *pad }))
+        }
         Op::Not => Task::Not,
         Op::Trunc(by) => Task::Truncation(*by),
         Op::Lt => Task::Comparison(Comparison::Less),

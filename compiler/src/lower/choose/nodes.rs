@@ -4,13 +4,13 @@ use super::groups::{DIFFERENCE, Earlier, ONE_DEALER, PRODUCT};
 use super::plan::{Choice, Family, Made, Plan, Way};
 use super::products::{Proposal, pair, product};
 use super::tables::table;
+use crate::analysis::truth_tables::Functions;
 use crate::cost::Tuning;
 use crate::graph::{NodeId, Op};
 use crate::lower::common::lookup::{self, pays};
 use crate::lower::facts::Facts;
 use crate::lower::t2::functions;
 use crate::lower::task::{Comparison, Linear, Sum, Task, task};
-use crate::analysis::truth_tables::Functions;
 use slvr_circuit::{Dom, Hold, Op as C, Type, ValueId, verify};
 use std::rc::Rc;
 

@@ -1,10 +1,10 @@
 //! What a choice is, and the choices of a graph.
 
+use crate::analysis::truth_tables::Literal;
 use crate::cost::Tuning;
 use crate::graph::NodeId;
 use crate::lower::facts::Facts;
 use crate::lower::t2::functions::Protocol;
-use crate::analysis::truth_tables::Literal;
 use std::rc::Rc;
 
 /// Which family computes a node.

@@ -2,11 +2,11 @@
 
 use super::groups::Earlier;
 use super::plan::Truth;
+use crate::analysis::truth_tables::{Function, Functions, Literal};
 use crate::cost::Tuning;
 use crate::graph::NodeId;
 use crate::lower::common::lookup::pays;
 use crate::lower::task::{Product, Sum, Task, task};
-use crate::analysis::truth_tables::{Function, Functions, Literal};
 use std::rc::Rc;
 
 /// A secret bit by one table of bits, or of words of Z_2^k, if that is faster than what it is made of.

@@ -1,10 +1,10 @@
 //! Functions of masked values among three parties and with several splits in the clear, against the exact
 //! ones.
 
-use crate::lower::stated::DEALER;
 use super::t2::{FEW_LEVELS, words_of};
 use super::trial::{Made, run};
 use crate::lower::common::masked::split;
+use crate::lower::stated::DEALER;
 use crate::lower::t2::exponential::exp_non_positive;
 use slvr_circuit::{Dom, fixed, low_mask};
 
