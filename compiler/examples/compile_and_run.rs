@@ -18,7 +18,7 @@ use std::error::Error;
 const CHECK: &str = "
 use std::{lower_median, norm, sum};
 
-predicate Example[d, m] {
+predicate Example[d, m]() {
     parties Client[m];
     parties Server;
 
@@ -30,6 +30,10 @@ predicate Example[d, m] {
     reveal sum(keep[i] * update[i] for i in Client) / m to Server as aggregate;
 }
 ";
+
+/// What the clients give.
+const UPDATES: [[f64; 3]; 4] =
+    [[1.0, 0.0, 2.0], [1.0, 1.0, 1.0], [0.0, 1.0, 2.0], [100.0, 0.0, -100.0]];
 
 /// From text to a circuit. Messages for people come back as one text.
 fn compile(text: &str, sizes: &[(&str, &str)]) -> Result<Circuit, String> {
@@ -62,8 +66,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let cost = Cost::of(&circuit);
     println!("before it runs: {} rounds, {} bytes", cost.rounds, cost.bytes.iter().sum::<u64>());
 
-    let updates = [[1.0, 0.0, 2.0], [1.0, 1.0, 1.0], [0.0, 1.0, 2.0], [100.0, 0.0, -100.0]];
-    let report = run(&circuit, &updates)?;
+    let report = run(&circuit, &UPDATES)?;
     println!(
         "the run:        {} rounds, {} bytes",
         report.rounds,
@@ -80,8 +83,7 @@ mod tests {
     #[test]
     fn the_long_vector_does_not_count() {
         let circuit = compile(CHECK, &[("d", "3"), ("m", "4")]).expect("it compiles");
-        let updates = [[1.0, 0.0, 2.0], [1.0, 1.0, 1.0], [0.0, 1.0, 2.0], [100.0, 0.0, -100.0]];
-        let report = run(&circuit, &updates).expect("it runs");
+        let report = run(&circuit, &UPDATES).expect("it runs");
         for (value, expected) in report.outputs[0].values.iter().zip([0.5, 0.5, 1.25]) {
             assert!((value - expected).abs() < 1e-3, "{:?}", report.outputs[0].values);
         }
