@@ -10,13 +10,15 @@
 //! Lives here: finding the function, on graphs only ([`Functions::bits`]). May not live here: whether a
 //! table is worth its bits ([`super::choose`]), arithmetic on words that are not counts of bits.
 
-use super::common::lookup::MOST_BITS;
 use crate::graph::eval::layout;
 use crate::graph::{Graph, NodeId, Op, Table};
 use crate::syntax::ast::Secrecy;
 use crate::types::Elem;
 use std::collections::BTreeMap;
 use std::rc::Rc;
+
+/// Most bits that a table is of.
+pub const MOST_BITS: usize = 10;
 
 /// Of nodes of more elements no functions are looked for.
 const MOST_ELEMENTS: u64 = 1 << 14;
