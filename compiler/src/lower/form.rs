@@ -1,13 +1,13 @@
 //! The forms that the value of a node is held in, and every conversion between forms, rings and groups.
 //!
-//! | form | who holds what | reveals to a receiver |
-//! |---|---|---|
-//! | [`Form::Public`] | all three the value | as it is |
-//! | [`Form::Replicated`] | replicated secret sharing: two of three additive parts at each party | as it is |
-//! | [`Form::Additive`] | one of three additive parts at each party: a product that is not reshared yet | as it is |
-//! | [`Form::Split`] | the masked value of ASTRA and ABY2.0: x = a + b, a known to the dealer, b to the other two | as it is |
-//! | [`Form::Pair`] | part a at the dealer, and the rest as words of the other two that they have not exchanged | as it is |
-//! | [`Form::LowBits`] | a split whose parts add up to the value in its low bits only, one round before [`Form::Split`] | never |
+//! | form | who holds what |
+//! |---|---|
+//! | [`Form::Public`] | all three the value |
+//! | [`Form::Replicated`] | replicated secret sharing: two of three additive parts at each party |
+//! | [`Form::Additive`] | one of three additive parts at each party: a product that is not reshared yet |
+//! | [`Form::Split`] | the masked value of ASTRA and ABY2.0: x = a + b, a known to the dealer, b to the other two |
+//! | [`Form::Pair`] | part a at the dealer, the rest as words of the other two that they have not exchanged |
+//! | [`Form::LowBits`] | a split whose parts add up to the value in its low bits only, one round before all bits |
 //!
 //! A conversion is made where it is first asked for and kept, so that it is paid once:
 //!

@@ -4,10 +4,10 @@ use super::groups::{DIFFERENCE, Earlier, ONE_DEALER, PRODUCT};
 use super::plan::{Choice, Family, Made, Plan, Way};
 use super::products::{Proposal, pair, product};
 use super::tables::table;
-use crate::analysis::truth_tables::Functions;
+use crate::analysis::truth_tables::{Functions, MOST_BITS};
 use crate::cost::Tuning;
 use crate::graph::{NodeId, Op};
-use crate::lower::common::lookup::{self, pays};
+use crate::lower::common::lookup::pays;
 use crate::lower::facts::Facts;
 use crate::lower::t2::functions;
 use crate::lower::task::{Comparison, Linear, Sum, Task, task};
@@ -209,7 +209,7 @@ fn argmax_is(c: &Earlier<'_>, id: NodeId, tuning: Tuning) -> Option<Proposal> {
     };
     let pays = |&one: &NodeId| {
         let k = u64::from(c.facts.rings.of(one));
-        *classes <= lookup::MOST_BITS as u64 && pays(k << classes, n, 1.0, tuning)
+        *classes <= MOST_BITS as u64 && pays(k << classes, n, 1.0, tuning)
     };
     let way = counted.filter(pays).map_or(Way::Own, Way::Counted);
     Some((groups, Made::Pair, way))

@@ -5,8 +5,6 @@ use crate::cost::Tuning;
 use crate::lower::Emit;
 use slvr_circuit::Op;
 
-pub(crate) use crate::analysis::truth_tables::MOST_BITS;
-
 /// A function of the n bits of planes whose part b is known, as a bit or as a word of Z_2^k: the dealer deals
 /// its table at a xor v for all v.
 pub fn lookup(e: &mut Emit, x: &Split, table: &[bool], words: Option<u32>) -> Pair {

@@ -61,8 +61,9 @@ fn leaves(n: u32, elements: u64) -> Vec<u32> {
         even(n, count)
     };
     let large = with(MAX_BLOCK);
-    let few = u64::from(thermometer_planes(&large)).saturating_mul(elements) <= ROUND_IN_TABLE_BITS;
-    if few { large } else { with(4) }
+    let is_small =
+        u64::from(thermometer_planes(&large)).saturating_mul(elements) <= ROUND_IN_TABLE_BITS;
+    if is_small { large } else { with(4) }
 }
 
 /// 1 where x < 0, for |x| < 2^(w-1).

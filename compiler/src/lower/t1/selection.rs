@@ -18,6 +18,7 @@ use crate::lower::common::labels::beyond;
 use crate::lower::common::lookup;
 use crate::lower::common::masked;
 use crate::lower::common::words::{one_minus_twice, ring_for};
+use crate::analysis::truth_tables::MOST_BITS;
 use slvr_circuit::{Dom, Hold, Op, Type, ValueId};
 
 /// A bit as a word of Z_2^k.
@@ -152,7 +153,7 @@ pub fn negative_word(
 /// Whether tables of 2^bits entries of so many bits, one for each element, are small beside the rounds that
 /// they save: at most half a megabyte.
 fn is_small_table(e: &Emit, bits: u64, elements: u64, entry: u32) -> bool {
-    let small = (2..=lookup::MOST_BITS as u64).contains(&bits);
+    let small = (2..=MOST_BITS as u64).contains(&bits);
     !e.simple
         && small
         && (u64::from(entry) << bits).saturating_mul(elements) <= comparison::ROUND_IN_TABLE_BITS

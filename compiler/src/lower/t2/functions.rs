@@ -111,7 +111,7 @@ fn reciprocal(facts: &Facts<'_>, id: NodeId, tuning: Tuning) -> Option<Protocol>
     if lo < one / 16.0 || hi > 256.0 * lo {
         return None;
     }
-    // Latencies only, without the time in which parties wake up: with it, some circuits would be others.
+    // Unlike `Tuning::time` this counts latencies only, not the time in which parties wake up in each round.
     let time = |rounds: f64, bits: f64| {
         let sent = bits / 24.0 * g.elements(id) as f64;
         rounds * tuning.latency + sent / tuning.bandwidth
