@@ -268,9 +268,7 @@ impl Rule<'_> {
                 let a = self.of(args[0]);
                 Bound { range: (0.0, size(a.range)), ..a }
             }
-            Op::Exp | Op::ExpNonPositive | Op::Recip | Op::Sqrt | Op::Log | Op::Div => {
-                only(self.function(&args))
-            }
+            Op::Function(_) | Op::Div => only(self.function(&args)),
             Op::DivPow2(_) | Op::Transpose(_) | Op::Slice { .. } | Op::Reshape(_) => {
                 let a = self.of(args[0]);
                 let norm = if self.keeps_slices(args[0]) { a.norm } else { a.total };
@@ -413,34 +411,16 @@ impl Rule<'_> {
         };
         let power = |n: u32| f64::from(n).exp2();
         match self.g.op(self.id) {
-            Op::Exp => {
-                let (lo, hi) = wide(domain::exp(lo), domain::exp(hi));
-                (lo.max(0.0), hi)
-            }
-            Op::ExpNonPositive => {
-                let (lo, hi) = wide(domain::exp(lo.min(0.0)), 1.0);
-                (lo.max(0.0), hi)
-            }
-            Op::Recip => {
-                if hi >= power(domain::DIVISOR_TOP) {
-                    self.assume(format!("the divisor is below 2^{}", domain::DIVISOR_TOP));
+            Op::Function(f) => {
+                let facts = f.facts();
+                if let Some((what, top)) = facts.operand
+                    && hi >= power(top)
+                {
+                    self.assume(format!("the {what} is below 2^{top}"));
                 }
-                let largest = domain::recip(lo);
-                let (lo, hi) = wide(domain::recip(hi).min(largest), largest);
-                (lo.max(0.0), hi)
-            }
-            Op::Sqrt => {
-                if hi >= power(domain::ROOT_TOP) {
-                    self.assume(format!("the operand is below 2^{}", domain::ROOT_TOP));
-                }
-                let (lo, hi) = wide(domain::sqrt(lo), domain::sqrt(hi));
-                (lo.max(0.0), hi)
-            }
-            Op::Log => {
-                if hi >= power(domain::ROOT_TOP) {
-                    self.assume(format!("the operand is below 2^{}", domain::ROOT_TOP));
-                }
-                wide(domain::log(lo), domain::log(hi))
+                let (least, most) = (facts.interval)(lo, hi);
+                let (lo, hi) = wide(least, most);
+                (if facts.not_negative { lo.max(0.0) } else { lo }, hi)
             }
             Op::Div => {
                 let y = self.of(args[1]).range;

@@ -40,7 +40,7 @@ use crate::analysis::rings::Rings;
 use crate::analysis::signs;
 use crate::cost::Tuning;
 use crate::diagnostic::Diagnostic;
-use crate::graph::{Graph, NodeId, Op, Table};
+use crate::graph::{Function, Graph, NodeId, Op, Table};
 use crate::syntax::ast::Secrecy;
 use crate::types::Elem;
 use dealer::{Pair, Split};
@@ -392,7 +392,7 @@ impl Lowering<'_> {
             }
             Op::Mul => self.product(id),
             Op::MatMul { trans_b } => self.matmul(id, *trans_b),
-            Op::Conv2d { stride, pad } => self.conv2d(id, *stride, *pad),
+            Op::Conv2d(conv) => self.conv2d(id, conv.stride, conv.pad),
             Op::Trunc(by) => {
                 let x = self.operand_of(id, 0);
                 let y = if self.secret(id) {
@@ -450,27 +450,27 @@ impl Lowering<'_> {
                 let chosen = selection::inject(&mut self.emit, c, d);
                 full(self.emit.add(C::Add(chosen, b)))
             }
-            Op::Exp => {
+            Op::Function(Function::Exp) => {
                 let (x, frac) = (self.at(args[0], FUNCTIONS), g.ty(args[0]).frac.unwrap_or(0));
                 let y = exponential::any(&mut self.emit, x, frac);
                 full(self.emit.convert(y, k))
             }
-            Op::ExpNonPositive => {
+            Op::Function(Function::ExpNonPositive) => {
                 let (x, frac) = (self.at(args[0], FUNCTIONS), g.ty(args[0]).frac.unwrap_or(0));
                 let y = exponential::non_positive(&mut self.emit, x, frac);
                 full(self.emit.convert(y, k))
             }
-            Op::Recip => {
+            Op::Function(Function::Recip) => {
                 let x = self.operand(args[0]);
                 let y = elementary::recip(&mut self.emit, x);
                 full(self.emit.convert(y, k))
             }
-            Op::Sqrt => {
+            Op::Function(Function::Sqrt) => {
                 let x = self.operand(args[0]);
                 let y = elementary::sqrt(&mut self.emit, x);
                 full(self.emit.convert(y, k))
             }
-            Op::Log => {
+            Op::Function(Function::Log) => {
                 let x = self.operand(args[0]);
                 let y = elementary::log(&mut self.emit, x);
                 full(self.emit.convert(y, k))

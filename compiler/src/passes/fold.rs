@@ -9,7 +9,7 @@
 //! %4 = scale 0.5 %3 ; %5 = scale 2.0 %4   ->   %3
 //! ```
 
-use crate::graph::{Graph, NodeId, Op, Table};
+use crate::graph::{Function, Graph, NodeId, Op, Table};
 use crate::types::Elem;
 
 /// Larger tables are left to the run.
@@ -48,10 +48,12 @@ fn constant(g: &Graph, op: &Op, args: &[NodeId]) -> Option<(Table, Elem)> {
             let elem = if c.fract() == 0.0 { elem } else { Elem::Fix };
             return Some((map(&|x| x * c), elem));
         }
-        Op::Sqrt => return Some((map(&f64::sqrt), Elem::Fix)),
-        Op::Exp | Op::ExpNonPositive => return Some((map(&f64::exp), Elem::Fix)),
-        Op::Log => return Some((map(&f64::ln), Elem::Fix)),
-        Op::Recip => return Some((map(&|x| 1.0 / x), Elem::Fix)),
+        Op::Function(Function::Sqrt) => return Some((map(&f64::sqrt), Elem::Fix)),
+        Op::Function(Function::Exp) | Op::Function(Function::ExpNonPositive) => {
+            return Some((map(&f64::exp), Elem::Fix));
+        }
+        Op::Function(Function::Log) => return Some((map(&f64::ln), Elem::Fix)),
+        Op::Function(Function::Recip) => return Some((map(&|x| 1.0 / x), Elem::Fix)),
         Op::Abs => map(&f64::abs),
         Op::Relu => map(&|x| x.max(0.0)),
         Op::Reshape(to) => Table { shape: to.clone(), data: a.data.clone() },

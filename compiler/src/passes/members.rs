@@ -10,7 +10,6 @@
 //! ```
 
 use super::cse::dead_code;
-use super::value_numbering::is_pointwise;
 use crate::graph::{Graph, NodeId, Op};
 use std::collections::BTreeMap;
 
@@ -114,7 +113,7 @@ fn gathered(
             let (to, axes) = members(to, rows, m)?;
             (Op::Reshape(to), axes)
         }
-        op if is_pointwise(op) && args.iter().all(|&a| alone(a, axes)) => (op.clone(), axes),
+        op if op.is_pointwise() && args.iter().all(|&a| alone(a, axes)) => (op.clone(), axes),
         Op::ArgMaxIs if of.len() == 2 && args.iter().all(|a| known.contains_key(a)) => {
             (beyond(g.shape(first).len() as u64 - 1)).then(|| (op.clone(), axes))?
         }

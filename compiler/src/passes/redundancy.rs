@@ -2,7 +2,7 @@
 //!
 //! Before: any graph without scales. After: an operation that the parties talk for computes no entry
 //! twice, none that is the negative of another, and none that is zero by construction
-//! ([`super::numbers`]); a table says which result goes where. A distance over all pairs of n clients
+//! ([`super::value_numbering`]); a table says which result goes where. A distance over all pairs of n clients
 //! costs n (n - 1) / 2 reshares, not n^2, and so does whatever is computed from it. Operands are
 //! gathered first, so what is not needed is not even computed locally; of a matrix product whose rows
 //! and columns are the same vectors, the entries that differ are gathered from the product instead.
@@ -15,7 +15,7 @@
 //! ```
 
 use super::cse::dead_code;
-use super::value_numbering::{LIMIT, ValueNumbers, is_pointwise, operand_blocks, sources};
+use super::value_numbering::{LIMIT, ValueNumbers, operand_blocks, sources};
 use crate::graph::{Graph, NodeId, Op, Table};
 use crate::syntax::ast::Secrecy;
 use crate::types::Elem;
@@ -53,15 +53,8 @@ pub(super) fn absolute(graph: &Graph) -> Graph {
 
 /// Whether the parties talk to compute it.
 fn interactive(g: &Graph, op: &Op, args: &[NodeId]) -> bool {
-    use Op::*;
     let secret = args.iter().filter(|&&a| g.ty(a).secrecy == Secrecy::Secret).count();
-    match op {
-        Mul | MatMul { .. } | And => secret == 2,
-        Lt | Eq | ToInt | Select | Relu | Exp | ExpNonPositive | Recip | Sqrt | Log | Div | Abs => {
-            secret > 0
-        }
-        _ => false,
-    }
+    op.talks(secret)
 }
 
 /// Where every block of a result comes from: from which computed one, and with which sign (0 where it
@@ -212,7 +205,7 @@ fn rows(
         return rows(g, numbers, x, block, &from, site);
     }
     let args = g.args(id);
-    if is_pointwise(&op) && !interactive(g, &op, &args) && !numbers.distinct(g, id) {
+    if op.is_pointwise() && !interactive(g, &op, &args) && !numbers.distinct(g, id) {
         let operands: Option<Vec<(u64, Vec<u32>)>> =
             args.iter().map(|&a| operand_blocks(g.shape(a), &shape, block)).collect();
         if let Some(operands) = operands {

@@ -11,7 +11,7 @@ use crate::analysis::guard::{self, Guard};
 use crate::analysis::ranges::{Bound, Ranges};
 use crate::analysis::rings::Rings;
 use crate::diagnostic::{Diagnostic, codes};
-use crate::graph::{Graph, NodeId, Op};
+use crate::graph::{Class, Function, Graph, NodeId, Op};
 use crate::syntax::ast::Secrecy;
 
 /// Cuts that are tried, largest first: values stay within +-2^this.
@@ -76,19 +76,15 @@ fn too_large(graph: &Graph, ranges: &Ranges, most: u32) -> Option<NodeId> {
 }
 
 fn limit(graph: &Graph, id: NodeId, most: u32) -> u32 {
-    use Op::*;
-    let function = matches!(graph.op(id), Exp | ExpNonPositive | Recip | Sqrt | Log | Div);
+    let function = graph.op(id).class() == Class::Function;
     if function { most.min(FUNCTIONS) } else { most }
 }
 
 /// Bits that a node takes: for its value and for what its protocol adds.
 fn bits(graph: &Graph, ranges: &Ranges, id: NodeId) -> u32 {
-    use Op::*;
     let own = ranges.bits(id).max(Rings::needed(graph, ranges, id));
-    match graph.op(id) {
-        Exp | ExpNonPositive | Recip | Sqrt | Log | Div => {
-            graph.args(id).iter().map(|&a| ranges.bits(a)).fold(own, u32::max)
-        }
+    match graph.op(id).class() {
+        Class::Function => graph.args(id).iter().map(|&a| ranges.bits(a)).fold(own, u32::max),
         _ => own,
     }
 }
@@ -134,7 +130,7 @@ fn reciprocal(graph: &Graph, mut id: NodeId) -> bool {
     while graph.op(id).is_layout() {
         id = graph.arg(id, 0);
     }
-    *graph.op(id) == Op::Recip
+    *graph.op(id) == Op::Function(Function::Recip)
 }
 
 fn refuse(graph: &Graph, inputs: &[Bound], ranges: &Ranges, id: NodeId, most: u32) -> Diagnostic {

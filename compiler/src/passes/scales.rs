@@ -211,7 +211,7 @@ impl Scales<'_> {
                 let x = self.raise(x, frac);
                 self.add(op, &[x, y])
             }
-            Op::Exp | Op::ExpNonPositive | Op::Recip | Op::Sqrt | Op::Log => {
+            Op::Function(_) => {
                 let args: Vec<NodeId> = args
                     .iter()
                     .map(|&a| {

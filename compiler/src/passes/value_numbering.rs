@@ -15,7 +15,7 @@ use std::rc::Rc;
 /// Larger tensors are not numbered.
 pub(super) const LIMIT: u64 = 1 << 20;
 
-/// ValueNumbers of nodes, made once each.
+/// Value numbers of nodes, made once each.
 #[derive(Default)]
 pub(super) struct ValueNumbers {
     /// Looked up, never iterated.
@@ -23,33 +23,6 @@ pub(super) struct ValueNumbers {
     names: BTreeMap<String, u32>,
     of: HashMap<(NodeId, u64), Option<Rc<Vec<i64>>>>,
     plain: HashMap<NodeId, bool>,
-}
-
-/// Whether an operation acts entry by entry on aligned operands.
-pub(super) fn is_pointwise(op: &Op) -> bool {
-    use Op::*;
-    matches!(
-        op,
-        Add | Sub
-            | Mul
-            | Div
-            | Neg
-            | Scale(_)
-            | Lt
-            | Eq
-            | Not
-            | And
-            | Xor
-            | ToInt
-            | Select
-            | Relu
-            | Exp
-            | ExpNonPositive
-            | Recip
-            | Sqrt
-            | Log
-            | Abs
-    )
 }
 
 /// The leading axes of a shape whose trailing ones make up a block.
@@ -197,7 +170,7 @@ impl ValueNumbers {
         found
     }
 
-    /// ValueNumbers that follow from those of the operands.
+    /// Value numbers that follow from those of the operands.
     fn derive(&mut self, g: &Graph, id: NodeId, block: u64) -> Option<Vec<i64>> {
         let args = g.args(id);
         let rows = g.elements(id) / block;
@@ -214,7 +187,7 @@ impl ValueNumbers {
                 let x = self.of(g, args[0], block)?;
                 Some(from.iter().map(|&i| x[i as usize]).collect())
             }
-            op if is_pointwise(op) => {
+            op if op.is_pointwise() => {
                 let mut operands = Vec::new();
                 for &a in &args {
                     let (own, from) = operand_blocks(g.shape(a), g.shape(id), block)?;
@@ -316,7 +289,8 @@ impl ValueNumbers {
             Op::Xor if a == 0 || b == 0 => a + b,
             Op::Xor => self.make(name, [a.min(b), a.max(b), 0]),
             Op::Select if b == c => b,
-            Op::ToInt | Op::Relu | Op::Sqrt => self.make_unless_zero(name, a),
+            Op::ToInt | Op::Relu => self.make_unless_zero(name, a),
+            Op::Function(f) if f.facts().zero_at_zero => self.make_unless_zero(name, a),
             _ => self.make(name, [a, b, c]),
         }
     }
@@ -385,7 +359,7 @@ impl ValueNumbers {
                 _ => true,
             },
             op if op.is_layout() => self.distinct(g, args[0]),
-            op if is_pointwise(op) => {
+            op if op.is_pointwise() => {
                 args.iter().any(|&a| g.elements(a) == n && self.distinct(g, a))
             }
             Op::Sum(_) => self.distinct(g, args[0]),

@@ -7,7 +7,7 @@
 use crate::analysis::errors::{Dominant, Errors, errors_with, input_errors};
 use crate::analysis::guard::Guard;
 use crate::diagnostic::{Diagnostic, codes};
-use crate::graph::{Graph, Op, build};
+use crate::graph::{Function as Elementary, Graph, Op, build};
 use crate::passes;
 use crate::passes::saturation;
 use crate::syntax::Sources;
@@ -139,14 +139,14 @@ fn exceeds(
 fn advice(amplifier: Option<&Op>) -> &'static str {
     use Op::*;
     match amplifier {
-        Some(Div | Recip) => {
+        Some(Div | Function(Elementary::Recip)) => {
             "keep the divisor away from zero: divide by `max([x, c])` for a c that honest values \
              exceed, or compare products instead of quotients"
         }
-        Some(Sqrt | Log) => {
+        Some(Function(Elementary::Sqrt) | Function(Elementary::Log)) => {
             "the slope is steep near zero: add a constant to the operand, or compare squares"
         }
-        Some(Exp | ExpNonPositive) => {
+        Some(Function(Elementary::Exp) | Function(Elementary::ExpNonPositive)) => {
             "bound the operand from above: subtract the largest entry first, as `softmax` does"
         }
         Some(Mul | MatMul { .. } | Conv2d { .. }) => {

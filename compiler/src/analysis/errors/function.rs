@@ -7,7 +7,7 @@
 
 use super::proven::{Line, Values};
 use super::times;
-use crate::graph::{Op, domain};
+use crate::graph::{Function, Op, domain};
 use std::f64::consts::LN_2;
 
 /// An error in parts.
@@ -26,10 +26,10 @@ pub(super) struct Effect {
 fn macro_error(op: &Op, ulp: f64, result: f64) -> f64 {
     let (units, relative) = match op {
         // The half unit is what is cut below -12.
-        Op::Exp => (2.0, 2f64.powi(-30)),
-        Op::ExpNonPositive => (2.0, 0.0),
-        Op::Recip => (1.0, 2f64.powi(-20)),
-        Op::Sqrt => (1.0, 2f64.powi(-23)),
+        Op::Function(Function::Exp) => (2.0, 2f64.powi(-30)),
+        Op::Function(Function::ExpNonPositive) => (2.0, 0.0),
+        Op::Function(Function::Recip) => (1.0, 2f64.powi(-20)),
+        Op::Function(Function::Sqrt) => (1.0, 2f64.powi(-23)),
         _ => (1.5, 0.0),
     };
     units * ulp + times(relative, result)
@@ -42,17 +42,17 @@ pub(super) fn one(op: &Op, ulp: f64, x: Values, (e, line): (f64, Line)) -> Effec
     let least = (-f64::from(domain::DIVISOR_LOW)).exp2();
     let top = |bits: u32| f64::from(bits).exp2();
     let (passed, result, assumed) = match op {
-        Op::Exp => {
+        Op::Function(Function::Exp) => {
             let end = f64::from(domain::EXP_TOP) * LN_2;
             let most = high.min(end).exp();
             (times(most, -(-e).exp_m1()), most, x.real.1 > end)
         }
-        Op::ExpNonPositive => {
+        Op::Function(Function::ExpNonPositive) => {
             // The program's operand is at most 0.
             let most = x.run.1.min(e).max(0.0).exp();
             (times(most, -(-e).exp_m1()), most.min(2.0), false)
         }
-        Op::Recip => {
+        Op::Function(Function::Recip) => {
             let l = low.max(least);
             let outside = x.real.0 < least || x.real.1 >= top(domain::DIVISOR_TOP);
             let passed = if e == 0.0 { 0.0 } else { 1.0 / l - 1.0 / (l + e) };
@@ -61,7 +61,7 @@ pub(super) fn one(op: &Op, ulp: f64, x: Values, (e, line): (f64, Line)) -> Effec
             let by_ratio = times(quotient_of(q), 1.0 / x.real.0.max(least));
             (passed.min(by_ratio), 1.0 / l, outside)
         }
-        Op::Sqrt => {
+        Op::Function(Function::Sqrt) => {
             let l = low.max(0.0);
             let outside = x.real.0 < 0.0 || x.real.1 >= top(domain::ROOT_TOP);
             let passed = if e == 0.0 { 0.0 } else { (l + e).sqrt() - l.sqrt() };

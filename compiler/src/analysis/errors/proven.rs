@@ -7,7 +7,7 @@
 use super::choice::Choice;
 use super::{View, function, table_rounding, times};
 use crate::analysis::ranges::Interval;
-use crate::graph::{NodeId, Op, domain};
+use crate::graph::{Function, NodeId, Op, domain};
 
 /// What a node's error is made of.
 #[derive(Clone, Debug, Default)]
@@ -165,7 +165,7 @@ impl Rules<'_> {
         }
         Some(match view.op(id) {
             // e^(x + d) - e^x = e^x (e^d - 1); the relative error of the macro is of the run's value.
-            Op::Exp | Op::ExpNonPositive => {
+            Op::Function(Function::Exp) | Op::Function(Function::ExpNonPositive) => {
                 let growth = self.error(args[0]).exp_m1();
                 Line {
                     fixed: 2.0 * view.ulp(id),
@@ -326,7 +326,7 @@ impl Rules<'_> {
             | Op::Shift(_) => self.linear(0.0, args[0], 1.0),
             Op::Lt | Op::Eq | Op::Not | Op::And | Op::Xor | Op::ToInt => Cause::own(0.0),
             Op::ArgMax | Op::OneHot(_) | Op::ArgMaxIs => Cause::own(0.0),
-            Op::Exp | Op::ExpNonPositive | Op::Recip | Op::Sqrt | Op::Log => {
+            Op::Function(_) => {
                 let x = args[0];
                 let effect = function::one(
                     view.op(id),
@@ -337,7 +337,8 @@ impl Rules<'_> {
                 if effect.assumed {
                     self.all.assumed.push(id);
                 }
-                if let (Op::Recip, Some(z)) = (view.op(id), softmax_of(view, x)) {
+                if let (Op::Function(Function::Recip), Some(z)) = (view.op(id), softmax_of(view, x))
+                {
                     return self.largest_softmax(id, z, effect);
                 }
                 Cause { own: effect.own, parts: vec![(x, effect.passed)] }
@@ -386,7 +387,7 @@ impl Rules<'_> {
             Op::Sum(axes) if has_largest(view, args[0], axes) => {
                 Some((1.0 - 8.0 * view.ulp(id), f64::INFINITY))
             }
-            Op::Recip => {
+            Op::Function(Function::Recip) => {
                 let run = self.values(args[0]).run;
                 fraction((1.0, 1.0), run).map(|q| wide(q, run))
             }
@@ -403,15 +404,17 @@ impl Rules<'_> {
     fn program_interval(&self, id: NodeId) -> Option<Interval> {
         let view = self.view;
         match view.op(id) {
-            Op::ExpNonPositive => Some((0.0, 1.0)),
-            Op::Exp => Some((0.0, f64::INFINITY)),
-            Op::Gate | Op::Relu | Op::Abs | Op::Sqrt => Some((0.0, f64::INFINITY)),
+            Op::Function(Function::ExpNonPositive) => Some((0.0, 1.0)),
+            Op::Function(Function::Exp) => Some((0.0, f64::INFINITY)),
+            Op::Gate | Op::Relu | Op::Abs | Op::Function(Function::Sqrt) => {
+                Some((0.0, f64::INFINITY))
+            }
             // The largest term is e^0.
             Op::Sum(axes) if has_largest(view, view.args(id)[0], axes) => {
                 let terms = view.g.elements(view.args(id)[0]) / view.g.elements(id).max(1);
                 Some((1.0, terms as f64))
             }
-            Op::Recip => {
+            Op::Function(Function::Recip) => {
                 let (lo, _) = self.values(view.args(id)[0]).real;
                 let most = if lo > 0.0 { 1.0 / lo } else { f64::from(domain::DIVISOR_LOW).exp2() };
                 Some((0.0, most))
@@ -464,7 +467,7 @@ pub(super) fn softmax_of(view: &View<'_>, sum: NodeId) -> Option<(NodeId, NodeId
 
 /// Whether a value is e^(x - max x) and the axes contain the one of the maximum.
 fn has_largest(view: &View<'_>, id: NodeId, axes: &[u64]) -> bool {
-    if *view.op(id) != Op::ExpNonPositive {
+    if *view.op(id) != Op::Function(Function::ExpNonPositive) {
         return false;
     }
     let mut x = view.args(id)[0];

@@ -11,7 +11,7 @@ use super::choice::Choice;
 use super::proven::{Proven, Values, softmax_of};
 use super::{View, times};
 use crate::analysis::ranges::Interval;
-use crate::graph::{NodeId, Op, domain};
+use crate::graph::{Function, NodeId, Op, domain};
 use crate::syntax::ast::Secrecy;
 use std::f64::consts::LN_2;
 
@@ -221,7 +221,7 @@ fn moments(
             Moments { mean: 0.5, variance: 0.75, error: 0.0 }
         }
         Op::OneHot(_) | Op::ArgMax => uniform((0.0, view.g.elements(id) as f64)),
-        Op::Recip if softmax_of(view, args[0]).is_some() => {
+        Op::Function(Function::Recip) if softmax_of(view, args[0]).is_some() => {
             let m = function(view.op(id), of(args[0]), proven.values[args[0].index()], ulp);
             let Some((exp, x, z)) = softmax_of(view, args[0]) else { return m };
             // As for the proven bound: at most half of z's error passes.
@@ -230,9 +230,7 @@ fn moments(
             let own = (ulp * ulp + rounding) * terms as f64 + ulp * ulp / 4.0;
             Moments { error: m.error.min(of(z).error / 4.0 + own), ..m }
         }
-        Op::Exp | Op::ExpNonPositive | Op::Recip | Op::Sqrt | Op::Log => {
-            function(view.op(id), of(args[0]), proven.values[args[0].index()], ulp)
-        }
+        Op::Function(_) => function(view.op(id), of(args[0]), proven.values[args[0].index()], ulp),
         Op::Div => {
             let (x, y) = (of(args[0]), of(args[1]));
             let d = small(y, proven.values[args[1].index()]);
@@ -267,22 +265,23 @@ fn small(x: Moments, v: Values) -> f64 {
 fn function(op: &Op, x: Moments, v: Values, ulp: f64) -> Moments {
     let at = small(x, v);
     let (mean, slope2) = match op {
-        Op::Exp => {
+        Op::Function(Function::Exp) => {
             let most = v.real.1.min(f64::from(domain::EXP_TOP) * LN_2);
             (
                 (x.mean + x.variance / 2.0).min(most).exp(),
                 (x.mean + x.variance).min(most).exp().powi(2),
             )
         }
-        Op::ExpNonPositive => {
+        Op::Function(Function::ExpNonPositive) => {
             let spread = x.mean.min(0.0) + x.variance;
             ((x.mean + x.variance / 2.0).min(0.0).exp(), spread.min(0.0).exp().powi(2))
         }
-        Op::Recip => (1.0 / at, at.powi(-4)),
-        Op::Sqrt => (at.sqrt(), 0.25 / at),
+        Op::Function(Function::Recip) => (1.0 / at, at.powi(-4)),
+        Op::Function(Function::Sqrt) => (at.sqrt(), 0.25 / at),
         _ => (at.ln(), at.powi(-2)),
     };
-    let relative = if matches!(op, Op::Recip) { 2f64.powi(-20) } else { 2f64.powi(-23) };
+    let relative =
+        if matches!(op, Op::Function(Function::Recip)) { 2f64.powi(-20) } else { 2f64.powi(-23) };
     let own = ulp * ulp / 4.0 + (mean * relative).powi(2) / 3.0;
     Moments {
         mean,

@@ -1,7 +1,7 @@
 //! Expressions to nodes.
 
 use super::builder::{Axis, Builder, IndexValue, Result, Val, union};
-use crate::graph::{NodeId, Op, Table};
+use crate::graph::{Function, NodeId, Op, Table};
 use crate::syntax::ast::Span;
 use crate::types::{BinOp, Elem, Expr, ExprKind, FnId, Gen, Intrinsic, Ty, UnOp};
 
@@ -241,10 +241,10 @@ impl Builder<'_> {
                     Intrinsic::ArgMax => Op::ArgMax,
                     Intrinsic::Sort => Op::Sort,
                     Intrinsic::Relu => Op::Relu,
-                    Intrinsic::Exp => Op::Exp,
-                    Intrinsic::Recip => Op::Recip,
-                    Intrinsic::Sqrt => Op::Sqrt,
-                    Intrinsic::Log => Op::Log,
+                    Intrinsic::Exp => Op::Function(Function::Exp),
+                    Intrinsic::Recip => Op::Function(Function::Recip),
+                    Intrinsic::Sqrt => Op::Function(Function::Sqrt),
+                    Intrinsic::Log => Op::Function(Function::Log),
                     Intrinsic::Abs => Op::Abs,
                     Intrinsic::Sum
                     | Intrinsic::Max

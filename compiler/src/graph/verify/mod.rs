@@ -320,7 +320,7 @@ fn label(graph: &Graph, op: &Op, args: &[NodeId]) -> Option<&'static str> {
 fn attribute(graph: &Graph, op: &Op, types: &[&Type]) -> Option<&'static str> {
     let empty = |axis: usize| types[0].shape.get(axis) == Some(&0);
     let wrong = match op {
-        Op::Conv2d { stride, .. } if *stride == 0 => "a stride of 0",
+        Op::Conv2d(conv) if conv.stride == 0 => "a stride of 0",
         Op::Committee { n, k } if k >= n => "more drawn than there are others",
         Op::Max(axis) | Op::Min(axis) if empty(*axis as usize) => "an empty axis has no largest",
         Op::ArgMax | Op::ArgMaxIs if types[0].shape.last() == Some(&0) => {

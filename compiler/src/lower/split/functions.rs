@@ -5,7 +5,7 @@ use super::super::dealer::{self, Pair, functions};
 use super::super::{Held, Lowering};
 use super::{default_groups, pair, split};
 use crate::cost::Tuning;
-use crate::graph::{Graph, NodeId, Op};
+use crate::graph::{Function, Graph, NodeId, Op};
 use crate::types::Elem;
 use slvr_circuit::{Op as C, lead};
 
@@ -133,7 +133,7 @@ fn has_largest(g: &Graph, sum: NodeId) -> bool {
     }
     let Op::Sum(axes) = g.op(sum) else { return false };
     let exp = g.arg(sum, 0);
-    if *g.op(exp) != Op::ExpNonPositive {
+    if *g.op(exp) != Op::Function(Function::ExpNonPositive) {
         return false;
     }
     let mut x = g.arg(exp, 0);

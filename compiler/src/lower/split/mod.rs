@@ -8,7 +8,7 @@
 
 use super::dealer::{self, Pair, Split};
 use super::{Held, Low, Lowering, word};
-use crate::graph::{NodeId, Op};
+use crate::graph::{Conv, Function, NodeId, Op};
 use crate::types::Elem;
 use slvr_circuit::{Dom, Hold, Op as C, Type, ValueId, lead, verify};
 
@@ -314,7 +314,7 @@ impl Lowering<'_> {
                 }
                 self.split_product(id, &|a, b| C::MatMul { a, b, trans_b })
             }
-            Op::Conv2d { stride, pad } => {
+            Op::Conv2d(Conv { stride, pad }) => {
                 let (stride, pad) = (*stride, *pad);
                 self.split_product(id, &|x, w| C::Conv2d { x, w, stride, pad })
             }
@@ -363,8 +363,8 @@ impl Lowering<'_> {
             Op::Saturate(top) => self.split_saturate(id, *top, tuning),
             Op::Select if g.ty(id).elem != Elem::Bit => self.split_select(id),
             Op::ArgMaxIs => self.split_hit(id, tuning),
-            Op::ExpNonPositive => self.split_exponential(id, tuning),
-            Op::Recip => self.split_reciprocal(id, tuning),
+            Op::Function(Function::ExpNonPositive) => self.split_exponential(id, tuning),
+            Op::Function(Function::Recip) => self.split_reciprocal(id, tuning),
             _ => None,
         }
     }

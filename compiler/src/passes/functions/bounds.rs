@@ -16,7 +16,7 @@
 use super::{all, axis_last, reshape};
 use crate::analysis::signs::not_negative;
 use crate::graph::infer::align;
-use crate::graph::{Graph, NodeId, Op, Table};
+use crate::graph::{Function, Graph, NodeId, Op, Table};
 use crate::types::Elem;
 
 pub(crate) fn run(graph: &Graph) -> Graph {
@@ -37,7 +37,7 @@ fn quotient(g: &mut Graph, a: NodeId, b: NodeId, site: u32) -> Option<NodeId> {
     let divided = |g: &Graph, id: NodeId| {
         let (x, y) = match (g.op(id), &g.args(id)[..]) {
             (Op::Div, &[x, y]) => (Some(x), y),
-            (Op::Recip, &[y]) => (None, y),
+            (Op::Function(Function::Recip), &[y]) => (None, y),
             _ => return None,
         };
         not_negative(g, y).then_some((x, y))
