@@ -16,7 +16,6 @@
 
 pub mod build;
 mod data;
-pub mod domain;
 mod edit;
 pub mod eval;
 pub mod infer;
@@ -24,5 +23,6 @@ mod op;
 pub mod text;
 pub mod verify;
 
+pub use crate::types::domain;
 pub use data::{Graph, Input, Node, NodeId, Output, Site, Type};
 pub use op::{Class, Conv, ElemRule, Facts, Function, FunctionFacts, Op, ScaleRule, Table, Talk};

@@ -1,7 +1,8 @@
 //! Roots and scale factors move towards their users and cancel in comparisons.
 //!
-//! Before: any graph without scales. After: no layout operation, sum, or single order statistic
-//! reads a [`Op::Function(Function::Sqrt)`] or [`Op::Scale`]; a comparison of two roots compares their squares; a
+//! Before: any graph without scales. After: no sum and no negation reads an [`Op::Scale`]. A layout
+//! operation or a single order statistic that read a root or a factor reads what is behind it; of
+//! several behind one another it passes one. A comparison of two roots compares their squares; a
 //! positive factor common to both sides of a comparison is gone.
 //!
 //! Exact in real numbers: sqrt is increasing on [0, inf), and the operand of a root is a sum of
@@ -12,6 +13,7 @@
 //!   ->   %5 = scale 2.25 %2 ; %6 = lt %1 %5
 //! ```
 
+use super::promise::{Kept, none};
 use crate::graph::{Function, Graph, NodeId, Op, Table};
 use crate::types::Elem;
 
@@ -19,6 +21,14 @@ pub(super) fn run(graph: &Graph) -> Graph {
     graph.rewrite(|new, id, args| {
         let node = graph.node(id);
         rewrite(new, &node.op, args, node.site).unwrap_or_else(|| new.keep(graph, id, args))
+    })
+}
+
+/// What holds after it.
+pub(super) fn after(g: &Graph) -> Kept {
+    none(g, "reads a factor that could be taken after it", |id| {
+        let linear = matches!(g.op(id), Op::Sum(_) | Op::Neg);
+        linear && matches!(g.op(g.arg(id, 0)), Op::Scale(_))
     })
 }
 

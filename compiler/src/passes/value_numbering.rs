@@ -8,7 +8,7 @@
 //! needs one number per vector): a block's number stands for all of its entries, in order.
 
 use super::fold::aligned;
-use crate::graph::{Graph, NodeId, Op, Table};
+use crate::graph::{Class, Graph, NodeId, Op, Table};
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
@@ -175,19 +175,20 @@ impl ValueNumbers {
         let args = g.args(id);
         let rows = g.elements(id) / block;
         let op = g.op(id);
-        match op {
-            Op::Const(t, ..) => {
+        match op.class() {
+            Class::Leaf => {
+                let Op::Const(t, ..) = op else { return None };
                 if let Some(x) = t.as_splat() {
                     return Some(vec![self.value(x); rows as usize]);
                 }
                 (block == 1).then(|| t.data.iter().map(|&x| self.value(x)).collect())
             }
-            op if op.is_layout() => {
+            Class::Layout => {
                 let from = sources(g, id, block)?;
                 let x = self.of(g, args[0], block)?;
                 Some(from.iter().map(|&i| x[i as usize]).collect())
             }
-            op if op.is_pointwise() => {
+            Class::Pointwise | Class::Function | Class::Rescale => {
                 let mut operands = Vec::new();
                 for &a in &args {
                     let (own, from) = operand_blocks(g.shape(a), g.shape(id), block)?;
@@ -203,8 +204,15 @@ impl ValueNumbers {
                     .collect();
                 Some(one_each)
             }
-            Op::Sum(axes) => self.sum(g, args[0], axes, block),
-            Op::MatMul { trans_b } if block == 1 => {
+            Class::Reduction => {
+                let Op::Sum(axes) = op else { return None };
+                self.sum(g, args[0], axes, block)
+            }
+            Class::Bilinear => {
+                let Op::MatMul { trans_b } = op else { return None };
+                if block != 1 {
+                    return None;
+                }
                 let (a, b) = (g.shape(args[0]), g.shape(args[1]));
                 if !trans_b && b[2] != 1 {
                     return None;
@@ -231,7 +239,7 @@ impl ValueNumbers {
                 }
                 Some(out)
             }
-            _ => None,
+            Class::Axis | Class::Concat => None,
         }
     }
 
@@ -291,7 +299,11 @@ impl ValueNumbers {
             Op::Select if b == c => b,
             Op::ToInt | Op::Relu => self.make_unless_zero(name, a),
             Op::Function(f) if f.facts().zero_at_zero => self.make_unless_zero(name, a),
-            _ => self.make(name, [a, b, c]),
+            // Any other function of entries: equal ones of equal entries.
+            op => {
+                debug_assert!(op.is_pointwise());
+                self.make(name, [a, b, c])
+            }
         }
     }
 
@@ -358,10 +370,6 @@ impl ValueNumbers {
                 Op::Const(t, ..) => all_differ(t) && self.distinct(g, args[0]),
                 _ => true,
             },
-            op if op.is_layout() => self.distinct(g, args[0]),
-            op if op.is_pointwise() => {
-                args.iter().any(|&a| g.elements(a) == n && self.distinct(g, a))
-            }
             Op::Sum(_) => self.distinct(g, args[0]),
             Op::MatMul { .. } => {
                 let whole = |a: NodeId| g.shape(a)[0] == g.shape(id)[0];
@@ -373,7 +381,16 @@ impl ValueNumbers {
                     x && y && base(g, args[0]) != base(g, args[1])
                 }
             }
-            _ => true,
+            op => match op.class() {
+                Class::Layout => self.distinct(g, args[0]),
+                Class::Pointwise | Class::Function | Class::Rescale => {
+                    args.iter().any(|&a| g.elements(a) == n && self.distinct(g, a))
+                }
+                // Opaque.
+                Class::Leaf | Class::Bilinear | Class::Reduction | Class::Axis | Class::Concat => {
+                    true
+                }
+            },
         };
         self.plain.insert(id, found);
         found

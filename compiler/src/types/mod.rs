@@ -8,11 +8,15 @@
 //! What may not live here: tensors with batch axes, rings, scales, shares.
 
 mod check;
+mod conv;
 mod display;
+pub mod domain;
 pub mod eval;
+pub mod function;
 pub mod model;
 mod program;
 mod walk;
 
 pub use check::{Checked, Options, check};
+pub use conv::Conv;
 pub use program::*;

@@ -4,6 +4,7 @@
 //! argument types, so every size below is a number. Comprehensions are still comprehensions; the
 //! graph builder turns them into batch axes.
 
+use super::function::Function as Elementary;
 use super::model::Model;
 use crate::syntax::ast::{Secrecy, Span};
 
@@ -348,16 +349,10 @@ pub enum Intrinsic {
     Select,
     /// max(x, 0).
     Relu,
-    /// e^x.
-    Exp,
-    /// 1 / x, x > 0.
-    Recip,
-    /// Square root, x >= 0.
-    Sqrt,
-    /// Natural logarithm, x > 0.
-    Log,
     /// Absolute value.
     Abs,
+    /// An elementary function.
+    Function(Elementary),
 }
 
 impl Dim {

@@ -1,7 +1,7 @@
 //! Expressions to nodes.
 
 use super::builder::{Axis, Builder, IndexValue, Result, Val, union};
-use crate::graph::{Function, NodeId, Op, Table};
+use crate::graph::{NodeId, Op, Table};
 use crate::syntax::ast::Span;
 use crate::types::{BinOp, Elem, Expr, ExprKind, FnId, Gen, Intrinsic, Ty, UnOp};
 
@@ -241,10 +241,7 @@ impl Builder<'_> {
                     Intrinsic::ArgMax => Op::ArgMax,
                     Intrinsic::Sort => Op::Sort,
                     Intrinsic::Relu => Op::Relu,
-                    Intrinsic::Exp => Op::Function(Function::Exp),
-                    Intrinsic::Recip => Op::Function(Function::Recip),
-                    Intrinsic::Sqrt => Op::Function(Function::Sqrt),
-                    Intrinsic::Log => Op::Function(Function::Log),
+                    Intrinsic::Function(f) => Op::Function(f),
                     Intrinsic::Abs => Op::Abs,
                     Intrinsic::Sum
                     | Intrinsic::Max

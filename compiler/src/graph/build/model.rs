@@ -4,7 +4,7 @@
 //! that only the images have. So one convolution serves all clients, committee members and samples.
 
 use super::builder::{Axis, Builder, Result, Val};
-use crate::graph::{Conv, Function, NodeId, Op};
+use crate::graph::{Function, NodeId, Op};
 use crate::types::ModelId;
 use crate::types::model::{Model, Step, StepKind};
 
@@ -95,11 +95,10 @@ impl Builder<'_> {
         };
         Ok(match &step.kind {
             StepKind::Input => image,
-            StepKind::Conv2d { x, weight, bias, stride, pad } => {
+            StepKind::Conv2d { x, weight, bias, conv } => {
                 let shape = model.params[*weight].shape.clone();
                 let kernel = param(self, *weight, &shape);
-                let op = Op::Conv2d(Conv { stride: *stride, pad: *pad });
-                let y = self.add(op, &[done[*x], kernel]);
+                let y = self.add(Op::Conv2d(*conv), &[done[*x], kernel]);
                 match bias {
                     Some(b) => {
                         let b = param(self, *b, &[1, shape[0], 1, 1]);

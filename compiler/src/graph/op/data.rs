@@ -3,9 +3,8 @@
 //!
 //! "Aligned" operands have the same rank, and each axis has the same size or size 1 in one of them.
 
-use super::conv::Conv;
-use super::function::Function;
-use crate::types::Elem;
+use crate::types::function::Function;
+use crate::types::{Conv, Elem};
 
 /// A constant tensor, or one number repeated.
 #[derive(Clone, Debug, PartialEq)]

@@ -11,10 +11,9 @@
 //! and a row has a prototype, so the list of all operations ([`Op::all`]) is complete, and with it
 //! the names that the parser knows.
 
-use super::conv::Conv;
 use super::data::{Op, Table};
-use super::function::Function;
-use crate::types::Elem;
+use crate::types::function::Function;
+use crate::types::{Conv, Elem};
 
 /// What kind of operation it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -178,7 +177,7 @@ operations! {
     Saturate(_) = Saturate(1)
         => "saturate", Pointwise, Some(1), ElemRule::Number, ScaleRule::First, OneSecret;
     Abs = Abs => "abs", Pointwise, Some(1), ElemRule::Number, ScaleRule::First, OneSecret;
-    Function(f) = Function(super::function::Function::Exp)
+    Function(f) = Function(crate::types::function::Function::Exp)
         => f.facts().name, Function, Some(1), ElemRule::Real, ScaleRule::First, OneSecret;
 
     Sum(_) = Sum(vec![]) => "sum", Reduction, Some(1), ElemRule::Number, ScaleRule::First, Never;

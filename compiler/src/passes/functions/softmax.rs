@@ -3,7 +3,7 @@
 //! Before: any graph without scales, equal nodes merged. After: a maximum is taken before a division
 //! by what is positive and the same for all its entries, before an exponential, before a difference
 //! with what is the same for all, and before a relu; the maximum of x - max x is 0; the exponential
-//! of x - max x is an [`Op::Function(Function::ExpNonPositive)`]. The place of the largest is looked for before all of
+//! of x - max x is an [`Function::ExpNonPositive`]. The place of the largest is looked for before all of
 //! these but relu.
 //!
 //! Exact in real numbers: all of these functions increase.
@@ -14,6 +14,7 @@
 //!   ->   %5 = exp_non_positive %4 ; %6 = sum %5 axes=[1] ; %9 = recip %6
 //! ```
 
+use super::super::promise::{Kept, none};
 use super::reshape;
 use crate::analysis::signs::not_negative;
 use crate::graph::infer::{align, without};
@@ -40,6 +41,13 @@ pub(crate) fn run(graph: &Graph) -> Graph {
             _ => None,
         };
         rewritten.unwrap_or_else(|| new.keep(graph, id, args))
+    })
+}
+
+/// What holds after it.
+pub(crate) fn after(g: &Graph) -> Kept {
+    none(g, "is of at most 0, but not marked so", |id| {
+        *g.op(id) == Op::Function(Function::Exp) && below_its_max(g, g.arg(id, 0))
     })
 }
 

@@ -296,15 +296,13 @@ impl Checker<'_> {
             )),
         };
         let (kind, shape) = match layer.kind {
-            SpecKind::Conv2d { cin, cout, kernel, stride, pad, bias } => {
+            SpecKind::Conv2d { cin, cout, kernel, conv, bias } => {
                 let (c, h, w) = image(self, b)?;
                 if c != cin {
                     let why = format!("wants {cin} channels, gets {c}");
                     return Err(wrong(self, b, format!("shape [{cin}, h, w]"), why));
                 }
-                let (Some(h), Some(w)) =
-                    (out(h + 2 * pad, kernel, stride), out(w + 2 * pad, kernel, stride))
-                else {
+                let (Ok(h), Ok(w)) = (conv.side(h, kernel), conv.side(w, kernel)) else {
                     let wanted = format!("an image of at least {kernel} x {kernel}");
                     return Err(wrong(
                         self,
@@ -315,7 +313,7 @@ impl Checker<'_> {
                 };
                 let weight = layer.params[0];
                 let bias = bias.then(|| layer.params[1]);
-                (StepKind::Conv2d { x, weight, bias, stride, pad }, vec![cout, h, w])
+                (StepKind::Conv2d { x, weight, bias, conv }, vec![cout, h, w])
             }
             SpecKind::Linear { inputs, outputs, bias } => {
                 if shape != [inputs] {

@@ -7,10 +7,11 @@ use super::value::{Env, Loop, R, Val, constant, join_elem, join_secrecy, typed};
 use super::world::{ItemId, STD};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::syntax::ast::{Function, Span};
+use crate::types::function::Function as Elementary;
 use crate::types::{Dim, Domain, Elem, Expr, ExprKind, Gen, Intrinsic, Ty};
 
-/// Every intrinsic by its name.
-pub(super) const NAMES: &[(&str, Intrinsic)] = &[
+/// The intrinsics that are no elementary functions.
+const NAMES: &[(&str, Intrinsic)] = &[
     ("sum", Intrinsic::Sum),
     ("dot", Intrinsic::Dot),
     ("max", Intrinsic::Max),
@@ -19,12 +20,15 @@ pub(super) const NAMES: &[(&str, Intrinsic)] = &[
     ("sort", Intrinsic::Sort),
     ("select", Intrinsic::Select),
     ("relu", Intrinsic::Relu),
-    ("exp", Intrinsic::Exp),
-    ("recip", Intrinsic::Recip),
-    ("sqrt", Intrinsic::Sqrt),
-    ("log", Intrinsic::Log),
     ("abs", Intrinsic::Abs),
 ];
+
+/// Every intrinsic by its name.
+pub(super) fn names() -> impl Iterator<Item = (&'static str, Intrinsic)> {
+    let functions = Elementary::ALL.iter().filter(|f| f.facts().intrinsic);
+    let functions = functions.map(|f| (f.facts().name, Intrinsic::Function(*f)));
+    NAMES.iter().copied().chain(functions)
+}
 
 impl Checker<'_> {
     pub(super) fn intrinsic(
@@ -38,8 +42,8 @@ impl Checker<'_> {
     ) -> R<Val> {
         use Intrinsic::*;
         let name = f.name.name.as_str();
-        let known = NAMES.iter().find(|(n, _)| *n == name && self.world.items[id.0].module == STD);
-        let Some(&(_, which)) = known else {
+        let known = names().find(|(n, _)| *n == name && self.world.items[id.0].module == STD);
+        let Some((_, which)) = known else {
             return Err(self.fail(
                 Diagnostic::error(
                     codes::KIND,
@@ -173,10 +177,7 @@ impl Checker<'_> {
             let (value, allowed) = match which {
                 Relu => (c.max(0.0), true),
                 Abs => (c.abs(), true),
-                Exp => (c.exp(), true),
-                Recip => (1.0 / c, c > 0.0),
-                Sqrt => (c.sqrt(), c >= 0.0),
-                Log => (c.ln(), c > 0.0),
+                Function(f) => ((f.facts().real)(c), (f.facts().defined)(c)),
                 Sum | Dot | Max | Min | ArgMax | Sort | Select => (c, true),
             };
             if !allowed || !value.is_finite() {

@@ -6,6 +6,7 @@ use super::value::{Env, R, Reported, SizeArg, SizeVal, Val, count};
 use super::world::ItemId;
 use crate::diagnostic::{Diagnostic, codes, near::did_you_mean};
 use crate::syntax::ast::{self, Arg, Block, ItemKind, Span};
+use crate::types::Conv;
 use crate::types::model::{Param, ParamId, Step};
 
 /// Names of the layers that the compiler knows.
@@ -38,13 +39,12 @@ pub(super) struct LayerSpec {
 /// Kinds of layers.
 #[derive(Clone, Debug)]
 pub(super) enum SpecKind {
-    /// Input and output channels, kernel, stride, padding, whether it has a bias.
+    /// Input and output channels, kernel, attributes, whether it has a bias.
     Conv2d {
         cin: u64,
         cout: u64,
         kernel: u64,
-        stride: u64,
-        pad: u64,
+        conv: Conv,
         bias: bool,
     },
     /// Inputs and outputs.
@@ -277,8 +277,10 @@ impl Checker<'_> {
                 cin: get("cin", None) as u64,
                 cout: get("cout", None) as u64,
                 kernel: get("kernel", None) as u64,
-                stride: get("stride", Some(1.0)) as u64,
-                pad: get("pad", Some(0.0)) as u64,
+                conv: Conv {
+                    stride: get("stride", Some(Conv::PLAIN.stride as f64)) as u64,
+                    pad: get("pad", Some(Conv::PLAIN.pad as f64)) as u64,
+                },
                 bias: get("bias", Some(1.0)) != 0.0,
             },
             "linear" => SpecKind::Linear {

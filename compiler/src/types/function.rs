@@ -1,17 +1,21 @@
 //! The elementary functions of real numbers, one row of facts each. To add one: a variant, its row,
-//! and its value beyond its domain in [`crate::graph::domain`]; then the protocols that compute it
+//! its value beyond its domain in [`super::domain`], and an `extern fn` in `std`; then the protocols that compute it
 //! ([`crate::lower`]) and their stated errors ([`crate::analysis`]). No pass has a list of functions.
 
-use crate::graph::domain;
+use super::domain;
 
 /// Facts about a function. "Saturated" is as in ring arithmetic, where a function has a value
-/// everywhere ([`crate::graph::domain`]).
+/// everywhere ([`super::domain`]).
 #[derive(Clone, Copy)]
 pub struct FunctionFacts {
     /// Name in the text form and in messages.
     pub name: &'static str,
+    /// Whether programs call it by its name; otherwise passes make it.
+    pub intrinsic: bool,
     /// The function of real numbers.
     pub real: fn(f64) -> f64,
+    /// Where the function of real numbers has a value.
+    pub defined: fn(f64) -> bool,
     /// The function as ring arithmetic has it.
     pub saturated: fn(f64) -> f64,
     /// Whether it increases strictly where it is defined.
@@ -55,7 +59,9 @@ functions! {
     /// e^x.
     Exp => FunctionFacts {
         name: "exp",
+        intrinsic: true,
         real: f64::exp,
+        defined: |_| true,
         saturated: domain::exp,
         increasing: true,
         not_negative: true,
@@ -67,7 +73,9 @@ functions! {
     /// e^x of an x that is at most 0 by construction, up to rounding: `x - max(x)`.
     ExpNonPositive => FunctionFacts {
         name: "exp_non_positive",
+        intrinsic: false,
         real: f64::exp,
+        defined: |_| true,
         saturated: domain::exp,
         increasing: true,
         not_negative: true,
@@ -79,7 +87,9 @@ functions! {
     /// 1 / x.
     Recip => FunctionFacts {
         name: "recip",
+        intrinsic: true,
         real: f64::recip,
+        defined: |x| x > 0.0,
         saturated: domain::recip,
         increasing: false,
         not_negative: true,
@@ -94,7 +104,9 @@ functions! {
     /// Square root.
     Sqrt => FunctionFacts {
         name: "sqrt",
+        intrinsic: true,
         real: f64::sqrt,
+        defined: |x| x >= 0.0,
         saturated: domain::sqrt,
         increasing: true,
         not_negative: true,
@@ -106,7 +118,9 @@ functions! {
     /// Natural logarithm.
     Log => FunctionFacts {
         name: "log",
+        intrinsic: true,
         real: f64::ln,
+        defined: |x| x > 0.0,
         saturated: domain::log,
         increasing: true,
         not_negative: false,

@@ -14,6 +14,11 @@ impl Conv {
     /// A convolution that moves by one and pads nothing.
     pub const PLAIN: Conv = Conv { stride: 1, pad: 0 };
 
+    /// What is wrong with the attributes, if anything is.
+    pub fn wrong(&self) -> Option<&'static str> {
+        (self.stride == 0).then_some("a stride of 0")
+    }
+
     /// Length of the result along an axis of the image, given the length of the kernel.
     pub fn side(&self, image: u64, kernel: u64) -> Result<u64, String> {
         let places = (image + 2 * self.pad).checked_sub(kernel).ok_or("kernel too large")?;
