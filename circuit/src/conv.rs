@@ -16,13 +16,10 @@ pub struct Conv {
     pub pad: u64,
 }
 
-impl Default for Conv {
-    fn default() -> Self {
-        Conv { stride: 1, pad: 0 }
-    }
-}
-
 impl Conv {
+    /// A convolution that moves by one and pads nothing.
+    pub const PLAIN: Conv = Conv { stride: 1, pad: 0 };
+
     /// What is wrong with the attributes themselves, whatever the operands are. `most` bounds the padding,
     /// so that no size overflows.
     pub fn problem(&self, most: u64) -> Option<&'static str> {

@@ -483,11 +483,12 @@ fn resolve(
     };
     Some(match *kind {
         StepKind::Input => (sizes(&model.input)? == shape).then_some(Op::Input)?,
-        StepKind::Conv2d { x, weight, bias, stride, pad } => {
+        StepKind::Conv2d { x, weight, bias, conv } => {
             let [c, h, w] = image(x)?;
             let &[out, oh, ow] = shape else { return None };
             let k = usize::try_from(*model.params.get(weight)?.shape.get(2)?).ok()?;
-            let (stride, pad) = (usize::try_from(stride).ok()?, usize::try_from(pad).ok()?);
+            let (stride, pad) =
+                (usize::try_from(conv.stride).ok()?, usize::try_from(conv.pad).ok()?);
             let window = Window::new([c, h, w], k, stride, pad)?;
             ([oh, ow] == [window.oh, window.ow]).then_some(())?;
             let weight_slot = slot(weight, &[out, c, k, k])?;

@@ -5,6 +5,7 @@ use super::net::{Net, NetError, Workspace};
 use super::random::{Purpose, Random};
 use super::testing::{Build, digits_net};
 use proptest::prelude::*;
+use slvr_compiler::types::Conv;
 use slvr_compiler::types::model::{Model, StepKind};
 
 /// Entry (c, y, x) of an image of this shape; zero outside.
@@ -39,7 +40,7 @@ fn evaluate(model: &Model, weights: &[f64], input: &[f64]) -> Vec<f64> {
         let mean = |xs: &[f64]| xs.iter().sum::<f64>() / xs.len() as f64;
         let value = match step.kind {
             StepKind::Input => input.to_vec(),
-            StepKind::Conv2d { x, weight, bias, stride, pad } => {
+            StepKind::Conv2d { x, weight, bias, conv: Conv { stride, pad } } => {
                 let kernel = &model.params[weight].shape;
                 let (cin, k) = (kernel[1], kernel[2]);
                 let mut result = Vec::new();

@@ -1,6 +1,7 @@
 //! Models built by hand, for tests.
 
 use slvr_compiler::syntax::ast::Span;
+use slvr_compiler::types::Conv;
 use slvr_compiler::types::model::{Model, Param, ParamId, Step, StepId, StepKind};
 
 /// Appends steps and their parameters to a model.
@@ -53,9 +54,10 @@ impl Build {
         let (x, shape) = (self.last(), self.shape());
         let weight = self.param("weight", &[out, shape[0], k, k]);
         let bias = bias.then(|| self.param("bias", &[out]));
-        let side = |len: u64| (len + 2 * pad - k) / stride + 1;
+        let conv = Conv { stride, pad };
+        let side = |len: u64| conv.output(len, k).expect("a kernel that fits");
         let shape = vec![out, side(shape[1]), side(shape[2])];
-        self.step(StepKind::Conv2d { x, weight, bias, stride, pad }, shape)
+        self.step(StepKind::Conv2d { x, weight, bias, conv }, shape)
     }
 
     pub(super) fn linear(&mut self, out: u64, bias: bool) -> &mut Self {

@@ -56,12 +56,8 @@ impl Magnitudes {
             | Op::ToInt
             | Op::OneHot(_)
             | Op::ArgMaxIs => 1.0,
-            Op::Exp => two(domain::EXP_TOP),
-            Op::ExpNonPositive => 1.0,
-            Op::Recip => two(domain::DIVISOR_LOW),
+            Op::Function(f) => (f.facts().magnitude)(arg(0)),
             Op::Div => two(domain::QUOTIENT_TOP),
-            Op::Sqrt => arg(0).max(1.0).sqrt(),
-            Op::Log => f64::from(domain::ROOT_TOP),
             Op::Neg
             | Op::Relu
             | Op::Gate

@@ -242,11 +242,7 @@ impl Rule<'_> {
                 let a = self.of(args[0]);
                 Bound { range: (0.0, size(a.range)), ..a }
             }
-            Op::Exp => only(self.function(Function::Exp, args[0])),
-            Op::ExpNonPositive => only(self.function(Function::ExpNonPositive, args[0])),
-            Op::Recip => only(self.function(Function::Recip, args[0])),
-            Op::Sqrt => only(self.function(Function::Sqrt, args[0])),
-            Op::Log => only(self.function(Function::Log, args[0])),
+            Op::Function(f) => only(self.function(*f, args[0])),
             Op::Div => only(self.quotient(args[0], args[1])),
             Op::DivPow2(_) | Op::Transpose(_) | Op::Slice { .. } | Op::Reshape(_) => {
                 let a = self.of(args[0]);
@@ -380,34 +376,19 @@ impl Rule<'_> {
         (lo * one - slack(lo), hi * one + slack(hi))
     }
 
-    /// Elementary functions: monotone on the interval of the operand, cut at their domain; a few
-    /// units for the rounding of operand and protocol.
+    /// Elementary functions: their saturated values on the interval of the operand; a few units for the
+    /// rounding of operand and protocol.
     fn function(&mut self, f: Function, x: NodeId) -> Interval {
+        let facts = f.facts();
         let (lo, hi) = self.reals(x);
-        let most = match f {
-            Function::Exp | Function::ExpNonPositive => f64::INFINITY,
-            Function::Recip => power(domain::DIVISOR_TOP),
-            Function::Sqrt | Function::Log => power(domain::ROOT_TOP),
-        };
-        if hi >= most {
-            self.assume(match f {
-                Function::Recip => format!("the divisor is below 2^{}", domain::DIVISOR_TOP),
-                Function::Exp | Function::ExpNonPositive | Function::Sqrt | Function::Log => {
-                    format!("the operand is below 2^{}", domain::ROOT_TOP)
-                }
-            });
+        if let Some((what, top)) = facts.operand
+            && hi >= power(top)
+        {
+            self.assume(format!("the {what} is below 2^{top}"));
         }
-        let not_negative = |(lo, hi): Interval| (lo.max(0.0), hi);
-        match f {
-            Function::Exp => not_negative(self.wide(domain::exp(lo), domain::exp(hi))),
-            Function::ExpNonPositive => not_negative(self.wide(domain::exp(lo.min(0.0)), 1.0)),
-            Function::Recip => {
-                let largest = domain::recip(lo);
-                not_negative(self.wide(domain::recip(hi).min(largest), largest))
-            }
-            Function::Sqrt => not_negative(self.wide(domain::sqrt(lo), domain::sqrt(hi))),
-            Function::Log => self.wide(domain::log(lo), domain::log(hi)),
-        }
+        let (least, most) = (facts.interval)(lo, hi);
+        let (lo, hi) = self.wide(least, most);
+        (if facts.not_negative { lo.max(0.0) } else { lo }, hi)
     }
 
     /// Quotients of what counts as a divisor, and 0.

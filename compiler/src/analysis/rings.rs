@@ -109,7 +109,7 @@ impl Rings {
             Op::ArgMaxIs => ring(ranges.difference_bits(args[0], args[0]) + 1, 32),
             Op::Gate if i == 1 => ring(ranges.bits(args[1]), 8),
             Op::Saturate(_) => ring(ranges.bits(args[0]) + 1, 32),
-            Op::Exp | Op::ExpNonPositive | Op::Recip | Op::Sqrt | Op::Log | Op::Div => 64,
+            Op::Function(_) | Op::Div => 64,
             Op::Gather { .. } if i == 1 => self.of(args[1]),
             // As the result.
             Op::Input(_)
@@ -158,7 +158,7 @@ impl Rings {
             Op::ArgMaxIs => ranges.difference_bits(args[0], args[0]) + 1,
             Op::Saturate(_) => ranges.bits(args[0]) + 1,
             // No more than the values have.
-            Op::Exp | Op::ExpNonPositive | Op::Recip | Op::Sqrt | Op::Log | Op::Div => 0,
+            Op::Function(_) | Op::Div => 0,
             Op::Input(_)
             | Op::Const(..)
             | Op::Committee { .. }

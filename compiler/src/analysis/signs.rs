@@ -17,7 +17,8 @@ fn known(g: &Graph, id: NodeId, depth: usize) -> bool {
     let Some(depth) = depth.checked_sub(1) else { return false };
     let arg = |i: usize| known(g, args[i], depth);
     match g.op(id) {
-        Exp | ExpNonPositive | Recip | Sqrt | Abs | Relu | ToInt | OneHot(_) | ArgMax => true,
+        Function(f) => f.facts().not_negative,
+        Abs | Relu | ToInt | OneHot(_) | ArgMax => true,
         Committee { .. } => true,
         Const(t, ..) => t.data.iter().all(|&x| x >= 0.0),
         Gate => true,
@@ -41,6 +42,6 @@ fn known(g: &Graph, id: NodeId, depth: usize) -> bool {
         | Shift(_)
         | DivPow2(_) => arg(0),
         Concat(_) => (0..args.len()).all(arg),
-        Input(_) | Sub | Neg | Log | Lt | Eq | Not | And | Xor | ArgMaxIs => false,
+        Input(_) | Sub | Neg | Lt | Eq | Not | And | Xor | ArgMaxIs => false,
     }
 }

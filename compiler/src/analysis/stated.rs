@@ -4,39 +4,7 @@
 //! They belong to the protocols: a family gives its table ([`crate::lower`]), the analyses of errors take
 //! it as an argument, and tests of the protocols measure against the same table.
 
-use crate::graph::Op;
-
-/// A function of one number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Function {
-    /// e^x.
-    Exp,
-    /// e^x of an x that is at most 0.
-    ExpNonPositive,
-    /// 1 / x.
-    Recip,
-    /// Square root.
-    Sqrt,
-    /// Natural logarithm.
-    Log,
-}
-
-impl Function {
-    /// All of them.
-    pub const ALL: [Function; 5] =
-        [Function::Exp, Function::ExpNonPositive, Function::Recip, Function::Sqrt, Function::Log];
-
-    /// The operation of the graph that is this function.
-    pub fn op(self) -> Op {
-        match self {
-            Function::Exp => Op::Exp,
-            Function::ExpNonPositive => Op::ExpNonPositive,
-            Function::Recip => Op::Recip,
-            Function::Sqrt => Op::Sqrt,
-            Function::Log => Op::Log,
-        }
-    }
-}
+pub use crate::types::function::Function;
 
 /// The largest difference between what a protocol computes and the exact function of its operand,
 /// where the function is in its domain ([`crate::graph::domain`]).

@@ -5,7 +5,8 @@
 //! or samples becomes a leading axis of every tensor computed inside it, so the graph does not grow
 //! with the number of clients or samples.
 //!
-//! Lives here: the data structure ([`Graph`]), the operations ([`Op`]), the typing rule ([`infer`]), the builder from
+//! Lives here: the data structure ([`Graph`]), the operations and the table of
+//! facts about them ([`Op`]), the typing rule ([`infer`]), the builder from
 //! a typed program ([`build`]), text ([`text`]), the verifier ([`verify`]), evaluation ([`eval`]) and
 //! the domains of functions ([`domain`]). May not: rewriting ([`crate::passes`]), protocols
 //! ([`crate::lower`]).
@@ -15,7 +16,6 @@
 
 pub mod build;
 mod data;
-pub mod domain;
 mod edit;
 pub mod eval;
 pub mod infer;
@@ -23,5 +23,6 @@ mod op;
 pub mod text;
 pub mod verify;
 
+pub use crate::types::domain;
 pub use data::{Graph, Input, Node, NodeId, Output, Site, Type};
-pub use op::{Op, Table};
+pub use op::{Class, Conv, ElemRule, Facts, Function, FunctionFacts, Op, ScaleRule, Table, Talk};

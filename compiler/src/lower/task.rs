@@ -6,7 +6,7 @@
 //! family's table of functions.
 
 use super::common::words::word;
-use crate::graph::{Graph, NodeId, Op, Table};
+use crate::graph::{Function as Elementary, Graph, NodeId, Op, Table};
 use crate::types::Elem;
 use slvr_circuit::{Conv, Op as C, ValueId};
 
@@ -167,19 +167,11 @@ pub enum Comparison {
     Equal,
 }
 
-/// A function of one number, or of two.
+/// What family T1 computes by approximation: an elementary function, or a quotient.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Function {
-    /// e^x.
-    Exp,
-    /// e^x of an x that is at most 0, up to rounding.
-    ExpNonPositive,
-    /// 1 / x.
-    Recip,
-    /// Square root.
-    Sqrt,
-    /// Natural logarithm.
-    Log,
+    /// Of one number.
+    Elementary(Elementary),
     /// x / y.
     Div,
 }
@@ -209,9 +201,7 @@ pub fn task(graph: &Graph, id: NodeId) -> Task<'_> {
         Op::Xor => Task::Sum(Sum::Xor),
         Op::Mul | Op::And => Task::Product(Product::Elementwise),
         Op::MatMul { trans_b } => Task::Product(Product::MatMul { trans_b: *trans_b }),
-        Op::Conv2d { stride, pad } => {
-            Task::Product(Product::Conv2d(Conv { stride: *stride, pad: *pad }))
-        }
+        Op::Conv2d(conv) => Task::Product(Product::Conv2d(*conv)),
         Op::Not => Task::Not,
         Op::Trunc(by) => Task::Truncation(*by),
         Op::Lt => Task::Comparison(Comparison::Less),
@@ -221,11 +211,7 @@ pub fn task(graph: &Graph, id: NodeId) -> Task<'_> {
         Op::Saturate(top) => Task::Saturation(*top),
         Op::Select if graph.ty(id).elem != Elem::Bit => Task::Selection,
         Op::ArgMaxIs => Task::ArgMaxIs,
-        Op::Exp => Task::Function(Function::Exp),
-        Op::ExpNonPositive => Task::Function(Function::ExpNonPositive),
-        Op::Recip => Task::Function(Function::Recip),
-        Op::Sqrt => Task::Function(Function::Sqrt),
-        Op::Log => Task::Function(Function::Log),
+        Op::Function(f) => Task::Function(Function::Elementary(*f)),
         Op::Div => Task::Function(Function::Div),
         // Passes replace these.
         Op::Select

@@ -9,6 +9,7 @@
 //!   ->   %4 = gather %3' %9 ; %5 = argmax_is %1 %4        (%3' is %3 dealt one-hot)
 //! ```
 
+use super::promise::{Kept, none};
 use crate::graph::{Graph, NodeId, Op};
 
 pub(super) fn run(graph: &Graph) -> Graph {
@@ -76,6 +77,14 @@ pub(super) fn run(graph: &Graph) -> Graph {
             }
             _ => new.keep(graph, id, args),
         }
+    })
+}
+
+/// What holds after it.
+pub(super) fn after(g: &Graph) -> Kept {
+    let hot = |id: NodeId| root(g, id).is_some_and(|i| g.inputs[i as usize].one_hot.is_some());
+    none(g, "compares a one-hot label as a number", |id| {
+        *g.op(id) == Op::Eq && g.args(id).into_iter().any(hot)
     })
 }
 

@@ -2,7 +2,8 @@
 //! length of the sum, and the products are never materialised.
 //!
 //! Before: any graph without scales. After: no [`Op::Sum`] reads an [`Op::Mul`] of two secrets (or
-//! of a secret and a public input) that nothing else reads.
+//! of a secret and a public input) that nothing else reads, but for factors that are summed before
+//! their product.
 //!
 //! ```text
 //! %3 = mul %1 %2 : [10, 61706]   (%1 : [10, 1], %2 : [10, 61706])
@@ -10,6 +11,7 @@
 //!   ->   %4 = matmul %1' %2'     ([1, 1, 10] * [1, 10, 61706])
 //! ```
 
+use super::promise::{Kept, none};
 use crate::graph::{Graph, NodeId, Op};
 
 pub(super) fn run(graph: &Graph) -> Graph {
@@ -31,6 +33,25 @@ pub(super) fn run(graph: &Graph) -> Graph {
             _ => None,
         };
         product.unwrap_or_else(|| new.keep(graph, id, args))
+    })
+}
+
+/// What holds after it. A factor that is summed before its product is left as it is.
+pub(super) fn after(g: &Graph) -> Kept {
+    let table = |n: NodeId| matches!(g.op(n), Op::Const(..));
+    let before_a_product = |sum: NodeId, mul: NodeId| {
+        let restores =
+            |&u: &NodeId| matches!(g.op(u), Op::Reshape(to) if to.len() == g.shape(mul).len());
+        g.users(sum).iter().all(restores)
+    };
+    none(g, "a sum of products that nothing else reads", |id| {
+        let Op::Sum(_) = g.op(id) else { return false };
+        let mul = g.arg(id, 0);
+        *g.op(mul) == Op::Mul
+            && g.users(mul).len() == 1
+            && !g.outputs.iter().any(|o| o.node == mul)
+            && !g.args(mul).into_iter().any(table)
+            && !before_a_product(id, mul)
     })
 }
 

@@ -9,8 +9,9 @@
 //! %4 = add %2 %3      ->   %3 = add %2 %2
 //! ```
 
+use super::promise::{Kept, live};
 use crate::graph::{Graph, NodeId};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) fn run(graph: &Graph) -> Graph {
     let mut known: BTreeMap<(String, Vec<NodeId>), NodeId> = BTreeMap::new();
@@ -21,20 +22,20 @@ pub(super) fn run(graph: &Graph) -> Graph {
     dead_code(&merged)
 }
 
-/// Which nodes an output needs.
-pub(super) fn live(graph: &Graph) -> Vec<bool> {
-    let mut live = vec![false; graph.len()];
-    for o in &graph.outputs {
-        live[o.node.index()] = true;
+/// What holds after it.
+pub(super) fn after(g: &Graph) -> Kept {
+    let mut known = BTreeSet::new();
+    let live = live(g);
+    for id in g.ids() {
+        let (op, args) = (g.op(id), g.args(id));
+        let why = match known.insert((format!("{op:?}"), args)) {
+            _ if !live[id.index()] => "no output needs it",
+            false => "an equal node stands before it",
+            true => continue,
+        };
+        return Err(format!("%{} = {}: {why}", id.index(), op.name()));
     }
-    for id in graph.ids().rev() {
-        if live[id.index()] {
-            for a in graph.args(id) {
-                live[a.index()] = true;
-            }
-        }
-    }
-    live
+    Ok(())
 }
 
 /// Without the nodes that no output needs.

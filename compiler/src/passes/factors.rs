@@ -3,7 +3,7 @@
 //!
 //! Before: any graph without scales. After: a convolution or matrix product, shifted or not, is
 //! multiplied by what depends on its output channel only (and on the batch axis of its weights) no
-//! more, where the weights have fewer elements than the product. In exact arithmetic
+//! more, where the weights have fewer elements than the product; weights take one factor. In exact arithmetic
 //! `(conv(x, w) - m) * s = conv(x, w * s) - m * s`. Public weights stay public: a secret factor is not
 //! moved into them.
 //!
@@ -12,7 +12,8 @@
 //!   ->   %2' = mul %2 %6' ; %3' = conv2d %1 %2' ; %4' = mul %4 %6 ; %7 = sub %3' %4'
 //! ```
 
-use crate::graph::{Graph, NodeId, Op};
+use super::promise::{Kept, none};
+use crate::graph::{Class, Graph, NodeId, Op};
 use crate::syntax::ast::Secrecy;
 
 pub(super) fn run(graph: &Graph) -> Graph {
@@ -21,6 +22,20 @@ pub(super) fn run(graph: &Graph) -> Graph {
         let to = moved(graph, new, &map, id).unwrap_or_else(|| new.keep(graph, id, args));
         map.push(to);
         to
+    })
+}
+
+/// What holds after it. Weights that took a factor take no second one.
+pub(super) fn after(g: &Graph) -> Kept {
+    none(g, "a factor of channels is left outside the weights", |id| {
+        let args = g.args(id);
+        let outside = |y: NodeId, s: NodeId| {
+            channels(g.op(y)).is_some()
+                && *g.op(g.arg(y, 1)) != Op::Mul
+                && g.shape(y) == g.shape(id)
+                && takes(g, y, s)
+        };
+        *g.op(id) == Op::Mul && (outside(args[0], args[1]) || outside(args[1], args[0]))
     })
 }
 
@@ -38,11 +53,7 @@ fn moved(graph: &Graph, new: &mut Graph, map: &[NodeId], id: NodeId) -> Option<N
 
 /// The axis of output channels of a product.
 fn channels(op: &Op) -> Option<usize> {
-    match op {
-        Op::Conv2d { .. } => Some(2),
-        Op::MatMul { .. } => Some(2),
-        _ => None,
-    }
+    (op.class() == Class::Bilinear).then_some(2)
 }
 
 /// Whether a value is a product, up to small shifts, into whose weights the factor may go.

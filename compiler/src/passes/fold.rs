@@ -1,14 +1,15 @@
 //! Constant folding and identities.
 //!
 //! Before: any graph without scales. After: no operation has only constant operands (tables up to
-//! [`LIMIT`] entries), and none is an identity (reshape to the same shape, scale by one, two
-//! reshapes in a row, ...).
+//! [`LIMIT`] entries), and none is an identity (reshape to the same shape, scale by one) or undoes
+//! its operand (two negations in a row).
 //!
 //! ```text
 //! %1 = const 2.0 ; %2 = neg %1      ->   %2 = const -2.0
 //! %4 = scale 0.5 %3 ; %5 = scale 2.0 %4   ->   %3
 //! ```
 
+use super::promise::{Kept, none};
 use crate::graph::{Graph, NodeId, Op, Table};
 use crate::types::Elem;
 
@@ -24,6 +25,21 @@ pub(super) fn run(graph: &Graph) -> Graph {
             return new.add(Op::Const(table, elem, None), &[], node.site);
         }
         simplify(new, &node.op, args, node.site).unwrap_or_else(|| new.keep(graph, id, args))
+    })
+}
+
+/// What holds after it.
+pub(super) fn after(g: &Graph) -> Kept {
+    none(g, "is an operation on tables only", |id| {
+        let op = g.op(id);
+        let value = op.is_pointwise().then(|| constant(g, op, &g.args(id))).flatten();
+        value.is_some_and(|(t, _)| t.data.iter().all(|x| x.is_finite()))
+    })?;
+    none(g, "is an identity, or undoes its operand", |id| match (g.op(id), g.args(id).first()) {
+        (Op::Reshape(to) | Op::Broadcast(to), Some(&x)) => *to == g.shape(x),
+        (Op::Scale(c), Some(&x)) => *c == 1.0 || matches!(g.op(x), Op::Scale(_)),
+        (op @ (Op::Not | Op::Neg), Some(&x)) => g.op(x) == op,
+        _ => false,
     })
 }
 
@@ -48,10 +64,7 @@ fn constant(g: &Graph, op: &Op, args: &[NodeId]) -> Option<(Table, Elem)> {
             let elem = if c.fract() == 0.0 { elem } else { Elem::Fix };
             return Some((map(&|x| x * c), elem));
         }
-        Op::Sqrt => return Some((map(&f64::sqrt), Elem::Fix)),
-        Op::Exp | Op::ExpNonPositive => return Some((map(&f64::exp), Elem::Fix)),
-        Op::Log => return Some((map(&f64::ln), Elem::Fix)),
-        Op::Recip => return Some((map(&|x| 1.0 / x), Elem::Fix)),
+        Op::Function(f) => return Some((map(&f.facts().real), Elem::Fix)),
         Op::Abs => map(&f64::abs),
         Op::Relu => map(&|x| x.max(0.0)),
         Op::Reshape(to) => Table { shape: to.clone(), data: a.data.clone() },

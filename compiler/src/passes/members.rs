@@ -2,7 +2,8 @@
 //!
 //! Before: any graph without scales. After: what is computed of a gather by indices known only at run
 //! time (a sampled committee), row by row and of nothing else that differs between rows, is computed
-//! of all m members first and gathered then, where more than m rows are gathered.
+//! of all m members first and gathered then, where more than m rows are gathered. A gather of what
+//! was gathered is left as it is.
 //!
 //! ```text
 //! %2 = gather %0 %1 axis=0 : [10, 3, d]   (%0 : [10, d], %1 a committee) ; %3 = relu %2
@@ -10,8 +11,8 @@
 //! ```
 
 use super::cse::dead_code;
-use super::value_numbering::is_pointwise;
-use crate::graph::{Graph, NodeId, Op};
+use super::promise::{Kept, none};
+use crate::graph::{Class, Graph, NodeId, Op};
 use std::collections::BTreeMap;
 
 /// A node that is a gather of rows.
@@ -44,6 +45,28 @@ pub(super) fn run(graph: &Graph) -> Graph {
         made
     });
     dead_code(&new)
+}
+
+/// What holds after it. A gather of what was gathered is left as it is.
+pub(super) fn after(g: &Graph) -> Kept {
+    let sampled = |id: NodeId| {
+        matches!(g.op(id), Op::Gather { .. }) && !matches!(g.op(g.arg(id, 1)), Op::Const(..))
+    };
+    let again = |mut id: NodeId| {
+        while g.op(id).is_layout() && !sampled(id) {
+            id = g.arg(id, 0);
+        }
+        sampled(id)
+    };
+    none(g, "is computed of every pair instead of every member", |id| {
+        let args = g.args(id);
+        let &[row] = &args[..] else { return false };
+        g.op(id).is_pointwise()
+            && *g.op(row) == Op::Gather { axis: 0, batch: 0 }
+            && sampled(row)
+            && g.elements(g.arg(row, 1)) > g.shape(g.arg(row, 0))[0]
+            && !again(g.arg(row, 0))
+    })
 }
 
 /// The shape of a node's value for m members in place of `rows` pairs, and how many leading axes the
@@ -114,7 +137,7 @@ fn gathered(
             let (to, axes) = members(to, rows, m)?;
             (Op::Reshape(to), axes)
         }
-        op if is_pointwise(op) && args.iter().all(|&a| alone(a, axes)) => (op.clone(), axes),
+        op if op.is_pointwise() && args.iter().all(|&a| alone(a, axes)) => (op.clone(), axes),
         Op::ArgMaxIs if of.len() == 2 && args.iter().all(|a| known.contains_key(a)) => {
             (beyond(g.shape(first).len() as u64 - 1)).then(|| (op.clone(), axes))?
         }
@@ -128,13 +151,10 @@ fn gathered(
         }
         Op::Transpose(perm) if (0..axes).all(|d| perm[d] == d as u64) => (op.clone(), axes),
         // Rows are batches, or images of one batch.
-        Op::MatMul { .. } | Op::Conv2d { .. } if axes == 1 && args.iter().all(|&a| alone(a, 1)) => {
-            (op.clone(), 1)
-        }
-        Op::MatMul { .. } | Op::Conv2d { .. }
-            if axes == 2 && !known.contains_key(&args[1]) && g.shape(args[1])[0] == 1 =>
-        {
-            (op.clone(), 2)
+        op if op.class() == Class::Bilinear => {
+            let batches = axes == 1 && args.iter().all(|&a| alone(a, 1));
+            let images = axes == 2 && !known.contains_key(&args[1]) && g.shape(args[1])[0] == 1;
+            (batches || images).then(|| (op.clone(), axes))?
         }
         _ => return None,
     };

@@ -1,7 +1,10 @@
 //! Rewrites of the graph: one file per pass, each opening with what holds before and after it.
 //!
 //! The pipeline is data ([`PIPELINE`]): one can print, time, skip or verify between any two passes.
-//! A pass is a pure function from graph to graph. What may not live here: protocols, rounds.
+//! A pass is a pure function from graph to graph, and states what holds after it as a function that
+//! debug builds and tests call ([`Pass::check`]). A pass asks for the class and the facts of an
+//! operation ([`crate::graph::Op::facts`]); it names operations only to rewrite them, and leaves all
+//! others as they are. What may not live here: protocols, rounds.
 
 mod argmax;
 pub mod blocks;
@@ -15,6 +18,7 @@ mod monotone;
 mod order;
 mod pairs;
 pub mod partial_products;
+mod promise;
 mod redundancy;
 mod reveal;
 pub mod saturation;
@@ -27,8 +31,10 @@ mod value_numbering;
 mod words;
 
 pub(crate) use cse::dead_code;
+pub use promise::Kept;
 
 use crate::graph::Graph;
+use crate::graph::verify::verify;
 use functions::{bounds, extremum, softmax, sorted};
 
 /// A named pass.
@@ -39,72 +45,153 @@ pub struct Pass {
     pub what: &'static str,
     /// The rewrite.
     pub run: fn(&Graph) -> Graph,
+    /// What holds after it, whatever graph it was given that satisfies what it needs.
+    pub after: fn(&Graph) -> Kept,
 }
 
 /// The pipeline, in order.
 pub const PIPELINE: &[Pass] = &[
-    Pass { name: "fold", what: "constants are computed, identities removed", run: fold::run },
-    Pass { name: "cse", what: "equal nodes become one, dead ones go", run: cse::run },
+    Pass {
+        name: "fold",
+        what: "constants are computed, identities removed",
+        run: fold::run,
+        after: fold::after,
+    },
+    Pass {
+        name: "cse",
+        what: "equal nodes become one, dead ones go",
+        run: cse::run,
+        after: cse::after,
+    },
     Pass {
         name: "absolute",
         what: "of a value and its negative one absolute value is computed",
         run: redundancy::absolute,
+        after: redundancy::after_absolute,
     },
     Pass {
         name: "softmax",
         what: "maxima move through increasing functions: the largest softmax",
         run: softmax::run,
+        after: softmax::after,
     },
     Pass {
         name: "bounds",
         what: "comparisons with quotients and maxima become products and comparisons",
         run: bounds::run,
+        after: bounds::after,
     },
-    Pass { name: "argmax", what: "argmax(z) == label becomes one test", run: argmax::run },
+    Pass {
+        name: "argmax",
+        what: "argmax(z) == label becomes one test",
+        run: argmax::run,
+        after: argmax::after,
+    },
     Pass {
         name: "monotone",
         what: "roots and scale factors move to where they cancel",
         run: monotone::run,
+        after: monotone::after,
     },
-    Pass { name: "order", what: "slices of sorts become ranks", run: order::run },
+    Pass {
+        name: "order",
+        what: "slices of sorts become ranks",
+        run: order::run,
+        after: order::after,
+    },
     Pass {
         name: "monotone-again",
         what: "factors of what is ranked cancel too",
         run: monotone::run,
+        after: monotone::after,
     },
-    Pass { name: "sorted", what: "whole sorts become ranks", run: sorted::run },
+    Pass {
+        name: "sorted",
+        what: "whole sorts become ranks",
+        run: sorted::run,
+        after: sorted::after,
+    },
     Pass {
         name: "extremum",
         what: "largest entries become comparisons and selections",
         run: extremum::run,
+        after: extremum::after,
     },
-    Pass { name: "pairs", what: "each pair is compared once", run: pairs::run },
-    Pass { name: "words", what: "bits become integers before they are copied", run: words::run },
-    Pass { name: "contract", what: "sums of products become matrix products", run: contract::run },
+    Pass {
+        name: "pairs",
+        what: "each pair is compared once",
+        run: pairs::run,
+        after: pairs::after,
+    },
+    Pass {
+        name: "words",
+        what: "bits become integers before they are copied",
+        run: words::run,
+        after: words::after,
+    },
+    Pass {
+        name: "contract",
+        what: "sums of products become matrix products",
+        run: contract::run,
+        after: contract::after,
+    },
     Pass {
         name: "members",
         what: "functions of a sampled member are computed once per member",
         run: members::run,
+        after: members::after,
     },
     Pass {
         name: "redundancy",
         what: "entries that are equal by construction are computed once",
         run: redundancy::run,
+        after: redundancy::after,
     },
-    Pass { name: "factors", what: "factors of channels move into the weights", run: factors::run },
-    Pass { name: "reveal", what: "the receiver divides", run: reveal::run },
-    Pass { name: "fold-again", what: "as fold", run: fold::run },
-    Pass { name: "cse-again", what: "as cse", run: cse::run },
-    Pass { name: "scales", what: "fixed-point scales, truncations", run: scales::run },
-    Pass { name: "slices", what: "what is read in slices is computed in slices", run: slices::run },
-    Pass { name: "cse-last", what: "as cse", run: cse::run },
+    Pass {
+        name: "factors",
+        what: "factors of channels move into the weights",
+        run: factors::run,
+        after: factors::after,
+    },
+    Pass { name: "reveal", what: "the receiver divides", run: reveal::run, after: reveal::after },
+    Pass { name: "fold-again", what: "as fold", run: fold::run, after: fold::after },
+    Pass { name: "cse-again", what: "as cse", run: cse::run, after: cse::after },
+    Pass {
+        name: "scales",
+        what: "fixed-point scales, truncations",
+        run: scales::run,
+        after: scales::after,
+    },
+    Pass {
+        name: "slices",
+        what: "what is read in slices is computed in slices",
+        run: slices::run,
+        after: slices::after,
+    },
+    Pass { name: "cse-last", what: "as cse", run: cse::run, after: cse::after },
 ];
 
-/// Runs the pipeline; `see` gets every pass with the graph after it.
+impl Pass {
+    /// Whether a graph is one that this pass may have made: the verifier accepts it, and it keeps
+    /// what the pass promises. The error names the pass and the node.
+    pub fn check(&self, graph: &Graph) -> Kept {
+        let verified = verify(graph).map_err(|why| why.to_string());
+        let kept = verified.and_then(|()| (self.after)(graph));
+        kept.map_err(|why| format!("after the pass `{}`: {why}", self.name))
+    }
+}
+
+/// Runs the pipeline; `see` gets every pass with the graph after it. Debug builds check every pass
+/// ([`Pass::check`]) and stop at the first that breaks its promise, which is a bug of the compiler.
 pub fn run(graph: &Graph, mut see: impl FnMut(&Pass, &Graph)) -> Graph {
     let mut graph = graph.clone();
     for pass in PIPELINE {
         graph = (pass.run)(&graph);
+        if cfg!(debug_assertions)
+            && let Err(why) = pass.check(&graph)
+        {
+            panic!("{why}");
+        }
         see(pass, &graph);
     }
     graph

@@ -1,7 +1,8 @@
 //! Roots and scale factors move towards their users and cancel in comparisons.
 //!
-//! Before: any graph without scales. After: no layout operation, sum, or single order statistic
-//! reads a [`Op::Sqrt`] or [`Op::Scale`]; a comparison of two roots compares their squares; a
+//! Before: any graph without scales. After: no sum and no negation reads an [`Op::Scale`]. A layout
+//! operation or a single order statistic that read a root or a factor reads what is behind it; of
+//! several behind one another it passes one. A comparison of two roots compares their squares; a
 //! positive factor common to both sides of a comparison is gone.
 //!
 //! Exact in real numbers: sqrt is increasing on [0, inf), and the operand of a root is a sum of
@@ -12,7 +13,8 @@
 //!   ->   %5 = scale 2.25 %2 ; %6 = lt %1 %5
 //! ```
 
-use crate::graph::{Graph, NodeId, Op, Table};
+use super::promise::{Kept, none};
+use crate::graph::{Function, Graph, NodeId, Op, Table};
 use crate::types::Elem;
 
 pub(super) fn run(graph: &Graph) -> Graph {
@@ -22,25 +24,33 @@ pub(super) fn run(graph: &Graph) -> Graph {
     })
 }
 
+/// What holds after it.
+pub(super) fn after(g: &Graph) -> Kept {
+    none(g, "reads a factor that could be taken after it", |id| {
+        let linear = matches!(g.op(id), Op::Sum(_) | Op::Neg);
+        linear && matches!(g.op(g.arg(id, 0)), Op::Scale(_))
+    })
+}
+
 fn rewrite(g: &mut Graph, op: &Op, args: &[NodeId], site: u32) -> Option<NodeId> {
     let first = *args.first()?;
     let inner = |g: &Graph| g.arg(first, 0);
     match (op, g.op(first).clone()) {
-        (op, float @ (Op::Sqrt | Op::Scale(_))) if op.is_layout() => {
+        (op, float @ (Op::Function(Function::Sqrt) | Op::Scale(_))) if op.is_layout() => {
             let mut moved = args.to_vec();
             moved[0] = inner(g);
             let y = g.add(op.clone(), &moved, site);
             Some(g.add(float, &[y], site))
         }
-        (Op::SortSum { lo, hi }, Op::Sqrt) if hi - lo == 1 => {
+        (Op::SortSum { lo, hi }, Op::Function(Function::Sqrt)) if hi - lo == 1 => {
             let x = inner(g);
             let y = g.add(op.clone(), &[x], site);
-            Some(g.add(Op::Sqrt, &[y], site))
+            Some(g.add(Op::Function(Function::Sqrt), &[y], site))
         }
-        (Op::Sort | Op::Max(_) | Op::Min(_), Op::Sqrt) => {
+        (Op::Sort | Op::Max(_) | Op::Min(_), Op::Function(Function::Sqrt)) => {
             let x = inner(g);
             let y = g.add(op.clone(), &[x], site);
-            Some(g.add(Op::Sqrt, &[y], site))
+            Some(g.add(Op::Function(Function::Sqrt), &[y], site))
         }
         (Op::SortSum { .. } | Op::Sort | Op::Max(_) | Op::Min(_) | Op::Relu, Op::Scale(c))
             if c > 0.0 =>
@@ -111,7 +121,7 @@ fn side(g: &Graph, mut id: NodeId) -> Side {
         factor = *c;
         id = g.arg(id, 0);
     }
-    let root = *g.op(id) == Op::Sqrt;
+    let root = *g.op(id) == Op::Function(Function::Sqrt);
     Side { factor, root, x: if root { g.arg(id, 0) } else { id } }
 }
 

@@ -11,6 +11,7 @@
 //!   ->   rank of each entry; %4 = sum (rank < 2) * %1
 //! ```
 
+use super::promise::{Kept, none};
 use crate::graph::{Graph, NodeId, Op, Table};
 use crate::types::Elem;
 
@@ -29,6 +30,13 @@ pub(super) fn run(graph: &Graph) -> Graph {
             }
             _ => new.keep(&slices, id, args),
         }
+    })
+}
+
+/// What holds after it.
+pub(super) fn after(g: &Graph) -> Kept {
+    none(g, "an order statistic of few enough entries is left", |id| {
+        matches!(g.op(id), Op::SortSum { .. }) && rankable(g, g.arg(id, 0))
     })
 }
 

@@ -1,6 +1,6 @@
 //! Each pair is compared once.
 //!
-//! Before: any graph without scales. After: a comparison of two layouts of the same tensor compares
+//! Before: any graph without scales. After: a comparison, unless masked, of two layouts of the same tensor compares
 //! each pair of entries that it needs once, and a table says which result goes where. Entries that
 //! a constant mask excludes are not compared at all; an entry is never compared with itself.
 //!
@@ -13,6 +13,7 @@
 //! ```
 
 use super::fold::aligned;
+use super::promise::{Kept, none};
 use crate::graph::{Graph, NodeId, Op, Table};
 use crate::types::Elem;
 use std::collections::BTreeMap;
@@ -132,6 +133,68 @@ fn flat(shape: &[u64], at: &[u64]) -> u64 {
     shape.iter().zip(at).fold(0, |i, (&n, &x)| i * n + x)
 }
 
+/// The pairs of entries of one tensor that a comparison needs.
+struct Pairs {
+    base: NodeId,
+    /// Shape of the comparison.
+    out: Vec<u64>,
+    /// Leading axes over which the same pairs repeat, each time further along the base.
+    axes: usize,
+    /// Number of repetitions, and of entries in each.
+    batch: u64,
+    rest: u64,
+    /// Of every entry the pair.
+    pairs: Vec<(u32, u32)>,
+    /// Whether the mask leaves it.
+    live: Vec<bool>,
+    /// The pairs that are compared, each once.
+    known: BTreeMap<(u32, u32), u32>,
+}
+
+impl Pairs {
+    /// `None` unless both are layouts of one tensor that is not too large.
+    fn of(g: &Graph, a: NodeId, b: NodeId, mask: &Table) -> Option<Pairs> {
+        let out = crate::graph::infer::align(g.shape(a), g.shape(b)).ok()?;
+        let total: u64 = out.iter().product();
+        if total > LIMIT {
+            return None;
+        }
+        let ((base, va), (other, vb)) = (view(g, a, 0)?, view(g, b, 0)?);
+        if base != other {
+            return None;
+        }
+        let pair = |i: u64| (va[aligned(g.shape(a), &out, i)], vb[aligned(g.shape(b), &out, i)]);
+        let pairs: Vec<(u32, u32)> = (0..total).map(pair).collect();
+        let live: Vec<bool> =
+            (0..total).map(|i| mask.at(aligned(&mask.shape, &out, i)) != 0.0).collect();
+        let axes = batch_axes(&out, g.elements(base), &pairs, &live);
+        let batch: u64 = out[..axes].iter().product();
+        let rest = total / batch;
+        let mut known: BTreeMap<(u32, u32), u32> = BTreeMap::new();
+        for i in 0..rest as usize {
+            if live[i] && pairs[i].0 != pairs[i].1 {
+                known.entry(pairs[i]).or_default();
+            }
+        }
+        Some(Pairs { base, out, axes, batch, rest, pairs, live, known })
+    }
+
+    /// Whether fewer pairs than entries are compared.
+    fn repeat(&self) -> bool {
+        !self.known.is_empty() && (self.known.len() as u64) < self.rest
+    }
+}
+
+/// What holds after it.
+pub(super) fn after(g: &Graph) -> Kept {
+    none(g, "compares a pair more than once", |id| {
+        let all = Table::splat(1.0, vec![1; g.shape(id).len()]);
+        *g.op(id) == Op::Lt
+            && !only_masked(g, id)
+            && Pairs::of(g, g.arg(id, 0), g.arg(id, 1), &all).is_some_and(|p| p.repeat())
+    })
+}
+
 /// `mask and (a < b)`, or with `negated` `mask and not (a < b)`, each pair once. `None` where that
 /// gains nothing.
 fn once(
@@ -142,40 +205,15 @@ fn once(
     mask: &Table,
     site: u32,
 ) -> Option<NodeId> {
-    let out = crate::graph::infer::align(g.shape(a), g.shape(b)).ok()?;
-    let total: u64 = out.iter().product();
-    if total > LIMIT {
-        return None;
-    }
-    let ((base, va), (other, vb)) = (view(g, a, 0)?, view(g, b, 0)?);
-    if base != other {
-        return None;
-    }
-    let pair = |i: u64| (va[aligned(g.shape(a), &out, i)], vb[aligned(g.shape(b), &out, i)]);
-    let pairs: Vec<(u32, u32)> = (0..total).map(pair).collect();
-    let live: Vec<bool> =
-        (0..total).map(|i| mask.at(aligned(&mask.shape, &out, i)) != 0.0).collect();
-
-    // Leading axes over which the same pairs repeat, each time further along the base, stay axes.
+    let found = Pairs::of(g, a, b, mask).filter(Pairs::repeat)?;
+    let Pairs { base, out, axes, batch, rest, pairs, live, mut known } = found;
     let entries = g.elements(base);
-    let axes = batch_axes(&out, entries, &pairs, &live);
-    let batch: u64 = out[..axes].iter().product();
-    let rest = total / batch;
-    let mut known: BTreeMap<(u32, u32), u32> = BTreeMap::new();
     let mut left = Vec::new();
     let mut right = Vec::new();
-    for i in 0..rest as usize {
-        if live[i] && pairs[i].0 != pairs[i].1 {
-            known.entry(pairs[i]).or_default();
-        }
-    }
     for (k, (&(p, q), index)) in known.iter_mut().enumerate() {
         *index = k as u32;
         left.push(f64::from(p));
         right.push(f64::from(q));
-    }
-    if known.is_empty() || known.len() as u64 >= rest {
-        return None;
     }
     let (mut table, mut keep, mut add) = (Vec::new(), Vec::new(), Vec::new());
     for i in 0..rest as usize {

@@ -2,7 +2,7 @@
 //!
 //! Before: any graph without scales. After: an operation that the parties talk for computes no entry
 //! twice, none that is the negative of another, and none that is zero by construction
-//! ([`super::numbers`]); a table says which result goes where. A distance over all pairs of n clients
+//! ([`super::value_numbering`]); a table says which result goes where. A distance over all pairs of n clients
 //! costs n (n - 1) / 2 reshares, not n^2, and so does whatever is computed from it. Operands are
 //! gathered first, so what is not needed is not even computed locally; of a matrix product whose rows
 //! and columns are the same vectors, the entries that differ are gathered from the product instead.
@@ -15,10 +15,12 @@
 //! ```
 
 use super::cse::dead_code;
-use super::value_numbering::{LIMIT, ValueNumbers, is_pointwise, operand_blocks, sources};
+use super::promise::{Kept, none};
+use super::value_numbering::{LIMIT, ValueNumbers, operand_blocks, sources};
 use crate::graph::{Graph, NodeId, Op, Table};
 use crate::syntax::ast::Secrecy;
 use crate::types::Elem;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 pub(super) fn run(graph: &Graph) -> Graph {
@@ -53,15 +55,8 @@ pub(super) fn absolute(graph: &Graph) -> Graph {
 
 /// Whether the parties talk to compute it.
 fn interactive(g: &Graph, op: &Op, args: &[NodeId]) -> bool {
-    use Op::*;
     let secret = args.iter().filter(|&&a| g.ty(a).secrecy == Secrecy::Secret).count();
-    match op {
-        Mul | MatMul { .. } | And => secret == 2,
-        Lt | Eq | ToInt | Select | Relu | Exp | ExpNonPositive | Recip | Sqrt | Log | Div | Abs => {
-            secret > 0
-        }
-        _ => false,
-    }
+    op.talks(secret)
 }
 
 /// Where every block of a result comes from: from which computed one, and with which sign (0 where it
@@ -93,6 +88,46 @@ fn spread(numbers: &[i64], block: u64) -> Spread {
     s
 }
 
+/// What holds after [`run`]: no entry that the parties talk for is computed twice, but for those of
+/// matrix products, which are gathered from the product.
+pub(super) fn after(g: &Graph) -> Kept {
+    single(g, |id| interactive(g, g.op(id), &g.args(id)))
+}
+
+/// What holds after [`absolute`].
+pub(super) fn after_absolute(g: &Graph) -> Kept {
+    single(g, |id| *g.op(id) == Op::Abs)
+}
+
+fn single(g: &Graph, which: impl Fn(NodeId) -> bool) -> Kept {
+    let numbers = RefCell::new(ValueNumbers::default());
+    none(g, "computes an entry more than once", |id| {
+        let mut numbers = numbers.borrow_mut();
+        g.op(id).is_pointwise()
+            && which(id)
+            && !numbers.distinct(g, id)
+            && fewest(g, &mut numbers, id).is_some()
+    })
+}
+
+/// The fewest entries from which all of a node's follow, in whole blocks; `None` if that is all.
+fn fewest(g: &Graph, numbers: &mut ValueNumbers, id: NodeId) -> Option<Spread> {
+    let shape = g.shape(id);
+    let product = matches!(g.op(id), Op::MatMul { .. });
+    let mut best: Option<Spread> = None;
+    let first = if product { shape.len() } else { 0 };
+    for t in first..=shape.len() {
+        let block: u64 = shape[t..].iter().product();
+        let Some(found) = numbers.of(g, id, block) else { continue };
+        let s = spread(&found, block);
+        let size = |s: &Spread| s.which.len() as u64 * s.block;
+        if !s.which.is_empty() && size(&s) < best.as_ref().map_or(g.elements(id), size) {
+            best = Some(s);
+        }
+    }
+    best
+}
+
 fn once(
     g: &mut Graph,
     numbers: &mut ValueNumbers,
@@ -106,20 +141,8 @@ fn once(
         return Some(id);
     }
     let shape = g.shape(id).to_vec();
-    let total = g.elements(id);
     let product = matches!(op, Op::MatMul { .. });
-    let mut best: Option<Spread> = None;
-    let first = if product { shape.len() } else { 0 };
-    for t in first..=shape.len() {
-        let block: u64 = shape[t..].iter().product();
-        let Some(found) = numbers.of(g, id, block) else { continue };
-        let s = spread(&found, block);
-        let size = |s: &Spread| s.which.len() as u64 * s.block;
-        if !s.which.is_empty() && size(&s) < best.as_ref().map_or(total, size) {
-            best = Some(s);
-        }
-    }
-    let Some(s) = best else { return Some(id) };
+    let Some(s) = fewest(g, numbers, id) else { return Some(id) };
     let computed = if product {
         dots(g, numbers, id, &s.which, site)
     } else {
@@ -212,7 +235,7 @@ fn rows(
         return rows(g, numbers, x, block, &from, site);
     }
     let args = g.args(id);
-    if is_pointwise(&op) && !interactive(g, &op, &args) && !numbers.distinct(g, id) {
+    if op.is_pointwise() && !interactive(g, &op, &args) && !numbers.distinct(g, id) {
         let operands: Option<Vec<(u64, Vec<u32>)>> =
             args.iter().map(|&a| operand_blocks(g.shape(a), &shape, block)).collect();
         if let Some(operands) = operands {

@@ -13,7 +13,7 @@ use crate::analysis::layout::behind;
 use crate::analysis::ranges::{Bound, Ranges};
 use crate::analysis::rings::Rings;
 use crate::diagnostic::{Diagnostic, codes};
-use crate::graph::{Graph, NodeId, Op};
+use crate::graph::{Class, Function, Graph, NodeId, Op};
 use crate::syntax::ast::Secrecy;
 
 /// Cuts that are tried, largest first: values stay within +-2^this.
@@ -78,20 +78,17 @@ fn too_large(graph: &Graph, ranges: &Ranges, most: u32) -> Option<NodeId> {
 }
 
 fn limit(graph: &Graph, id: NodeId, most: u32) -> u32 {
-    if approximated(graph.op(id)) { most.min(FUNCTIONS) } else { most }
-}
-
-/// Whether an operation is a function that protocols approximate in words of [`FUNCTIONS`] bits.
-fn approximated(op: &Op) -> bool {
-    use Op::*;
-    matches!(op, Exp | ExpNonPositive | Recip | Sqrt | Log | Div)
+    let function = graph.op(id).class() == Class::Function;
+    if function { most.min(FUNCTIONS) } else { most }
 }
 
 /// Bits that a node takes: for its value and for what its protocol adds.
 fn bits(graph: &Graph, ranges: &Ranges, id: NodeId) -> u32 {
     let own = ranges.bits(id).max(Rings::needed(graph, ranges, id));
-    let operands = if approximated(graph.op(id)) { graph.args(id) } else { Vec::new() };
-    operands.into_iter().map(|a| ranges.bits(a)).fold(own, u32::max)
+    match graph.op(id).class() {
+        Class::Function => graph.args(id).iter().map(|&a| ranges.bits(a)).fold(own, u32::max),
+        _ => own,
+    }
 }
 
 /// The graph with every gate that may exceed 2^top cut there and every product with a reciprocal at 2^(top
@@ -131,7 +128,7 @@ fn cut_where(graph: &Graph, top: u32, large: &dyn Fn(NodeId) -> bool) -> Graph {
 
 /// Whether a value is a reciprocal, behind moves of its elements.
 fn reciprocal(graph: &Graph, id: NodeId) -> bool {
-    *graph.op(behind(graph, id, Op::is_layout)) == Op::Recip
+    *graph.op(behind(graph, id, Op::is_layout)) == Op::Function(Function::Recip)
 }
 
 fn refuse(graph: &Graph, inputs: &[Bound], ranges: &Ranges, id: NodeId, most: u32) -> Diagnostic {

@@ -19,8 +19,9 @@
 //!   ->   %4' = shift %4 16 ; %5 = add %3 %4' ; %7 = trunc %5 16 ; %6 = gate %7 %5
 //! ```
 
+use super::promise::{Kept, none};
 use crate::analysis::magnitudes::Magnitudes;
-use crate::graph::{Graph, NodeId, Op, Output, Table, Type};
+use crate::graph::{Graph, NodeId, Op, Output, ScaleRule, Table, Type};
 use crate::types::Elem;
 use std::collections::BTreeMap;
 
@@ -54,6 +55,18 @@ pub(super) fn run(graph: &Graph) -> Graph {
         new.outputs[i].node = node;
     }
     new
+}
+
+/// What holds after it, beside the verifier's rule that every number has a scale.
+pub(super) fn after(g: &Graph) -> Kept {
+    if g.frac.is_none() {
+        return Err("the graph has no scales".into());
+    }
+    none(g, "has no meaning on scaled numbers", |id| match g.op(id) {
+        Op::Relu => true,
+        Op::Scale(c) => c.fract() != 0.0,
+        _ => false,
+    })
 }
 
 struct Scales<'a> {
@@ -171,16 +184,8 @@ impl Scales<'_> {
                 let frac = if elem == Elem::Int { 0 } else { FRACTION };
                 self.constant(table, elem, frac)
             }
-            Op::Add | Op::Sub | Op::Concat(_) if elem != Elem::Bit => {
-                let args = self.same(args);
-                self.add(op, &args)
-            }
             Op::Lt if chooses(old, id) => {
                 let args = self.short(args);
-                self.add(op, &args)
-            }
-            Op::Lt | Op::Eq => {
-                let args = self.same(args);
                 self.add(op, &args)
             }
             Op::Select if elem != Elem::Bit => {
@@ -191,14 +196,6 @@ impl Scales<'_> {
                 self.add(op, &[args[0], sides[0], sides[1]])
             }
             Op::Mul | Op::MatMul { .. } if self.bits_times(old, id, args) => self.add(op, args),
-            Op::Mul | Op::MatMul { .. } | Op::Conv2d { .. } => {
-                let mut factors: Vec<NodeId> =
-                    args.iter().map(|&a| self.at_most(a, FACTOR)).collect();
-                if self.frac(factors[0]) + self.frac(factors[1]) > LIMIT {
-                    factors = factors.iter().map(|&a| self.truncate(a)).collect();
-                }
-                self.add(op, &factors)
-            }
             Op::Scale(c) => self.scale(args[0], c),
             Op::Relu => {
                 let value = self.at_most(args[0], FACTOR);
@@ -211,7 +208,7 @@ impl Scales<'_> {
                 let x = self.raise(x, frac);
                 self.add(op, &[x, y])
             }
-            Op::Exp | Op::ExpNonPositive | Op::Recip | Op::Sqrt | Op::Log => {
+            Op::Function(_) => {
                 let args: Vec<NodeId> = args
                     .iter()
                     .map(|&a| {
@@ -232,7 +229,29 @@ impl Scales<'_> {
                 }
                 self.add(op, &args)
             }
-            op => self.add(op, args),
+            // All others, as the table of operations says which scales their operands have.
+            op => match op.facts().scale {
+                ScaleRule::Equal if args.iter().any(|&a| self.g.ty(a).elem != Elem::Bit) => {
+                    let args = self.same(args);
+                    self.add(op, &args)
+                }
+                ScaleRule::Product => {
+                    let mut factors: Vec<NodeId> =
+                        args.iter().map(|&a| self.at_most(a, FACTOR)).collect();
+                    if self.frac(factors[0]) + self.frac(factors[1]) > LIMIT {
+                        factors = factors.iter().map(|&a| self.truncate(a)).collect();
+                    }
+                    self.add(op, &factors)
+                }
+                ScaleRule::Input
+                | ScaleRule::Is(_)
+                | ScaleRule::Whole
+                | ScaleRule::First
+                | ScaleRule::Equal
+                | ScaleRule::Choice
+                | ScaleRule::Less(_)
+                | ScaleRule::More(_) => self.add(op, args),
+            },
         }
     }
 

@@ -155,11 +155,7 @@ fn reads(g: &Graph, op: &Op, id: NodeId, args: &[NodeId], part: Part) -> Option<
         | Op::ToInt
         | Op::Relu
         | Op::Saturate(_)
-        | Op::Exp
-        | Op::ExpNonPositive
-        | Op::Recip
-        | Op::Sqrt
-        | Op::Log
+        | Op::Function(_)
         | Op::Abs
         | Op::Trunc(_)
         | Op::Shift(_)

@@ -9,6 +9,7 @@
 //!   ->   %1' = slice %1 .. ; %2' = slice %2 .. ; %4 = add %1' %2'
 //! ```
 
+use super::promise::{Kept, none};
 use super::slice_pushdown::{Part, SlicePushdown};
 use crate::graph::{Graph, NodeId, Op};
 
@@ -22,6 +23,14 @@ pub(super) fn run(graph: &Graph) -> Graph {
             narrow.part(new, only, part, &|n| n == only)
         }
         _ => new.keep(graph, id, args),
+    })
+}
+
+/// What holds after it. A slice of a slice is left as it is.
+pub(super) fn after(g: &Graph) -> Kept {
+    let cut = |a: NodeId| matches!(g.op(a), Op::Slice { .. });
+    none(g, "is read in slices, but computed as a whole", |id| {
+        in_slices(g, id) && !g.args(id).into_iter().any(cut)
     })
 }
 

@@ -17,7 +17,9 @@ fn graph(body: &str) -> Graph {
 /// The body of the graph after a pass (and after dead code is gone), beside the one before.
 fn after(pass: &str, body: &str) -> String {
     let pass = super::PIPELINE.iter().find(|p| p.name == pass).expect("a pass of the pipeline");
-    let done = super::cse::dead_code(&(pass.run)(&graph(body)));
+    let done = (pass.run)(&graph(body));
+    pass.check(&done).unwrap_or_else(|why| panic!("{why}\n{body}"));
+    let done = super::cse::dead_code(&done);
     let text = text::print(&done);
     let keep = |l: &&str| l.starts_with('%') || l.starts_with("reveal") || l.contains("one_hot");
     let after: Vec<&str> = text.lines().filter(keep).collect();
@@ -393,3 +395,26 @@ snapshot!(
 reveal %10 to Server as y @0
 "
 );
+
+#[test]
+fn a_broken_promise_names_the_pass_and_the_node() {
+    let broken = graph(
+        "%0 = input 0 : secret fix[3,4] @0
+%1 = abs %0 : secret fix[3,4] @0
+%2 = abs %0 : secret fix[3,4] @0
+%3 = add %1 %2 : secret fix[3,4] @0
+reveal %3 to Server as y @0
+",
+    );
+    let check = |name: &str| {
+        let pass = super::PIPELINE.iter().find(|p| p.name == name).expect("a pass");
+        pass.check(&broken)
+    };
+    let why = "after the pass `extremum`: %1 = abs: is not spelled out";
+    assert_eq!(check("extremum"), Err(why.to_string()));
+    let why = "after the pass `cse`: %2 = abs: an equal node stands before it";
+    assert_eq!(check("cse"), Err(why.to_string()));
+    let why = "after the pass `scales`: the graph has no scales";
+    assert_eq!(check("scales"), Err(why.to_string()));
+    assert_eq!(check("sorted"), Ok(()));
+}

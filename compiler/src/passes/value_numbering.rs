@@ -9,14 +9,14 @@
 
 pub(super) use crate::analysis::layout::operand_blocks;
 use crate::analysis::layout::{behind, blocks, leading};
-use crate::graph::{Graph, NodeId, Op, Table};
+use crate::graph::{Class, Graph, NodeId, Op, Table};
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
 /// Larger tensors are not numbered.
 pub(super) const LIMIT: u64 = 1 << 20;
 
-/// ValueNumbers of nodes, made once each.
+/// Value numbers of nodes, made once each.
 #[derive(Default)]
 pub(super) struct ValueNumbers {
     /// Looked up, never iterated.
@@ -24,33 +24,6 @@ pub(super) struct ValueNumbers {
     names: BTreeMap<String, u32>,
     of: HashMap<(NodeId, u64), Option<Rc<Vec<i64>>>>,
     plain: HashMap<NodeId, bool>,
-}
-
-/// Whether an operation acts entry by entry on aligned operands.
-pub(super) fn is_pointwise(op: &Op) -> bool {
-    use Op::*;
-    matches!(
-        op,
-        Add | Sub
-            | Mul
-            | Div
-            | Neg
-            | Scale(_)
-            | Lt
-            | Eq
-            | Not
-            | And
-            | Xor
-            | ToInt
-            | Select
-            | Relu
-            | Exp
-            | ExpNonPositive
-            | Recip
-            | Sqrt
-            | Log
-            | Abs
-    )
 }
 
 /// For a layout operation with a table known at build: which block of its operand each block of it
@@ -100,24 +73,25 @@ impl ValueNumbers {
         found
     }
 
-    /// ValueNumbers that follow from those of the operands.
+    /// Value numbers that follow from those of the operands.
     fn derive(&mut self, g: &Graph, id: NodeId, block: u64) -> Option<Vec<i64>> {
         let args = g.args(id);
         let rows = g.elements(id) / block;
         let op = g.op(id);
-        match op {
-            Op::Const(t, ..) => {
+        match op.class() {
+            Class::Leaf => {
+                let Op::Const(t, ..) = op else { return None };
                 if let Some(x) = t.as_splat() {
                     return Some(vec![self.value(x); rows as usize]);
                 }
                 (block == 1).then(|| t.data.iter().map(|&x| self.value(x)).collect())
             }
-            op if op.is_layout() => {
+            Class::Layout => {
                 let from = sources(g, id, block)?;
                 let x = self.of(g, args[0], block)?;
                 Some(from.iter().map(|&i| x[i as usize]).collect())
             }
-            op if is_pointwise(op) => {
+            Class::Pointwise | Class::Function | Class::Rescale => {
                 let mut operands = Vec::new();
                 for &a in &args {
                     let (own, from) = operand_blocks(g.shape(a), g.shape(id), block)?;
@@ -133,8 +107,15 @@ impl ValueNumbers {
                     .collect();
                 Some(one_each)
             }
-            Op::Sum(axes) => self.sum(g, args[0], axes, block),
-            Op::MatMul { trans_b } if block == 1 => {
+            Class::Reduction => {
+                let Op::Sum(axes) = op else { return None };
+                self.sum(g, args[0], axes, block)
+            }
+            Class::Bilinear => {
+                let Op::MatMul { trans_b } = op else { return None };
+                if block != 1 {
+                    return None;
+                }
                 let (a, b) = (g.shape(args[0]), g.shape(args[1]));
                 if !trans_b && b[2] != 1 {
                     return None;
@@ -161,7 +142,7 @@ impl ValueNumbers {
                 }
                 Some(out)
             }
-            _ => None,
+            Class::Axis | Class::Concat => None,
         }
     }
 
@@ -219,8 +200,13 @@ impl ValueNumbers {
             Op::Xor if a == 0 || b == 0 => a + b,
             Op::Xor => self.make(name, [a.min(b), a.max(b), 0]),
             Op::Select if b == c => b,
-            Op::ToInt | Op::Relu | Op::Sqrt => self.make_unless_zero(name, a),
-            _ => self.make(name, [a, b, c]),
+            Op::ToInt | Op::Relu => self.make_unless_zero(name, a),
+            Op::Function(f) if f.facts().zero_at_zero => self.make_unless_zero(name, a),
+            // Any other function of entries: equal ones of equal entries.
+            op => {
+                debug_assert!(op.is_pointwise());
+                self.make(name, [a, b, c])
+            }
         }
     }
 
@@ -287,10 +273,6 @@ impl ValueNumbers {
                 Op::Const(t, ..) => all_differ(t) && self.distinct(g, args[0]),
                 _ => true,
             },
-            op if op.is_layout() => self.distinct(g, args[0]),
-            op if is_pointwise(op) => {
-                args.iter().any(|&a| g.elements(a) == n && self.distinct(g, a))
-            }
             Op::Sum(_) => self.distinct(g, args[0]),
             Op::MatMul { .. } => {
                 let whole = |a: NodeId| g.shape(a)[0] == g.shape(id)[0];
@@ -303,7 +285,16 @@ impl ValueNumbers {
                     x && y && base(args[0]) != base(args[1])
                 }
             }
-            _ => true,
+            op => match op.class() {
+                Class::Layout => self.distinct(g, args[0]),
+                Class::Pointwise | Class::Function | Class::Rescale => {
+                    args.iter().any(|&a| g.elements(a) == n && self.distinct(g, a))
+                }
+                // Opaque.
+                Class::Leaf | Class::Bilinear | Class::Reduction | Class::Axis | Class::Concat => {
+                    true
+                }
+            },
         };
         self.plain.insert(id, found);
         found

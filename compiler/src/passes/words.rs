@@ -9,6 +9,7 @@
 //!   ->   %2 = to_int %1 ; %3 = gather %2 [..] ; %4 = mul %3 (const)
 //! ```
 
+use super::promise::{Kept, none};
 use crate::graph::{Graph, NodeId, Op, Table};
 use crate::types::Elem;
 
@@ -18,6 +19,23 @@ pub(super) fn run(graph: &Graph) -> Graph {
         match node.op {
             Op::ToInt => to_int(new, args[0], node.site),
             _ => new.keep(graph, id, args),
+        }
+    })
+}
+
+/// What holds after it.
+pub(super) fn after(g: &Graph) -> Kept {
+    none(g, "turns bits into integers after what is linear on integers", |id| {
+        if *g.op(id) != Op::ToInt {
+            return false;
+        }
+        let bits = g.arg(id, 0);
+        let args = g.args(bits);
+        let table = |&a: &NodeId| matches!(g.op(a), Op::Const(..));
+        match g.op(bits) {
+            Op::Const(..) | Op::Not => true,
+            Op::And | Op::Xor => args.iter().any(table),
+            op => op.is_layout() && g.elements(args[0]) <= g.elements(bits),
         }
     })
 }

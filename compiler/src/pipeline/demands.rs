@@ -8,7 +8,7 @@ use crate::analysis::errors::{Dominant, Errors, errors, input_errors};
 use crate::analysis::guard::Guard;
 use crate::analysis::stated::StatedErrors;
 use crate::diagnostic::{Diagnostic, codes};
-use crate::graph::{Graph, Op, build};
+use crate::graph::{Function as Elementary, Graph, Op, build};
 use crate::passes;
 use crate::passes::saturation;
 use crate::syntax::Sources;
@@ -144,14 +144,14 @@ fn advice(amplifier: Option<&Op>) -> &'static str {
     use Op::*;
     let Some(op) = amplifier else { return ROUNDING };
     match op {
-        Div | Recip => {
+        Div | Function(Elementary::Recip) => {
             "keep the divisor away from zero: divide by `max([x, c])` for a c that honest values \
              exceed, or compare products instead of quotients"
         }
-        Sqrt | Log => {
+        Function(Elementary::Sqrt | Elementary::Log) => {
             "the slope is steep near zero: add a constant to the operand, or compare squares"
         }
-        Exp | ExpNonPositive => {
+        Function(Elementary::Exp | Elementary::ExpNonPositive) => {
             "bound the operand from above: subtract the largest entry first, as `softmax` does"
         }
         Mul | MatMul { .. } | Conv2d { .. } => {

@@ -1,8 +1,9 @@
 //! The operations of the compiler that programs call by name.
 //!
-//! This file is the only place in the room that lists the elementwise functions: to add one, add a row to
-//! the table below and its `extern fn` to the library `std`. The checker evaluates constants with the same
-//! function as the reference evaluation.
+//! Elementary functions come from the one table of them ([`super::function`]). The checker evaluates
+//! constants with the same function as the reference evaluation.
+
+use super::function::Function;
 
 /// An operation of the compiler. Its `extern fn` in `std` documents it and states its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -39,8 +40,8 @@ const OF_TENSORS: &[(&str, Intrinsic)] = &[
 impl Intrinsic {
     /// Every intrinsic with its name.
     pub fn all() -> impl Iterator<Item = (&'static str, Intrinsic)> {
-        let elementwise = Elementwise::ALL.iter();
-        let elementwise = elementwise.map(|f| (f.rule().name, Intrinsic::Elementwise(*f)));
+        let elementwise = Elementwise::all();
+        let elementwise = elementwise.map(|f| (f.rule().name, Intrinsic::Elementwise(f)));
         OF_TENSORS.iter().copied().chain(elementwise)
     }
 
@@ -63,40 +64,43 @@ pub struct Rule {
     pub integral: bool,
 }
 
-/// Makes the enumeration of elementwise functions, the list of them and their rules from one table.
-macro_rules! elementwise {
-    ($($(#[$doc:meta])* $function:ident { $($rule:tt)* })*) => {
-        /// A function of one real number.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        pub enum Elementwise {
-            $($(#[$doc])* $function,)*
-        }
+/// A function of one real number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Elementwise {
+    /// max(x, 0).
+    Relu,
+    /// Absolute value.
+    Abs,
+    /// An elementary function.
+    Function(Function),
+}
 
-        impl Elementwise {
-            /// Every one of them.
-            pub const ALL: &'static [Elementwise] = &[$(Elementwise::$function,)*];
+impl Elementwise {
+    /// Every one of them.
+    pub fn all() -> impl Iterator<Item = Elementwise> {
+        let called = Function::ALL.iter().filter(|f| f.facts().intrinsic);
+        let called = called.map(|f| Elementwise::Function(*f));
+        [Elementwise::Relu, Elementwise::Abs].into_iter().chain(called)
+    }
 
-            /// What there is to know of it.
-            pub fn rule(self) -> Rule {
-                match self {
-                    $(Elementwise::$function => Rule { $($rule)* },)*
+    /// What there is to know of it.
+    pub fn rule(self) -> Rule {
+        match self {
+            Elementwise::Relu => {
+                Rule { name: "relu", value: |x| x.max(0.0), defined: |_| true, integral: true }
+            }
+            Elementwise::Abs => {
+                Rule { name: "abs", value: f64::abs, defined: |_| true, integral: true }
+            }
+            Elementwise::Function(f) => {
+                let facts = f.facts();
+                Rule {
+                    name: facts.name,
+                    value: facts.real,
+                    defined: facts.defined,
+                    integral: false,
                 }
             }
         }
-    };
-}
-
-elementwise! {
-    /// max(x, 0).
-    Relu { name: "relu", value: |x| x.max(0.0), defined: |_| true, integral: true }
-    /// Absolute value.
-    Abs { name: "abs", value: f64::abs, defined: |_| true, integral: true }
-    /// e^x.
-    Exp { name: "exp", value: f64::exp, defined: |_| true, integral: false }
-    /// 1 / x, x > 0.
-    Recip { name: "recip", value: f64::recip, defined: |x| x > 0.0, integral: false }
-    /// Square root, x >= 0.
-    Sqrt { name: "sqrt", value: f64::sqrt, defined: |x| x >= 0.0, integral: false }
-    /// Natural logarithm, x > 0.
-    Log { name: "log", value: f64::ln, defined: |x| x > 0.0, integral: false }
+    }
 }

@@ -6,6 +6,7 @@
 //! and training each have to know. To add a size to a layer, add it to its row and its variant.
 
 use super::model::{ParamId, StepId, StepKind};
+use slvr_circuit::Conv;
 use std::ops::RangeInclusive;
 
 /// A layer with its sizes.
@@ -19,10 +20,8 @@ pub enum Layer {
         cout: u64,
         /// Height and width of a kernel.
         kernel: u64,
-        /// Step in both directions.
-        stride: u64,
-        /// Zeros on each side.
-        pad: u64,
+        /// Its attributes.
+        conv: Conv,
         /// Whether it adds a number to each channel of the result.
         bias: bool,
     },
@@ -160,8 +159,7 @@ pub const LAYERS: &[Rule] = &[
             cin: v[0] as u64,
             cout: v[1] as u64,
             kernel: v[2] as u64,
-            stride: v[3] as u64,
-            pad: v[4] as u64,
+            conv: Conv { stride: v[3] as u64, pad: v[4] as u64 },
             bias: v[5] != 0.0,
         },
     },
@@ -301,13 +299,13 @@ impl Layer {
     /// The layer does not take such an input.
     pub fn output(&self, input: &[u64]) -> Result<Vec<u64>, Misfit> {
         match *self {
-            Layer::Conv2d { cin, cout, kernel, stride, pad, .. } => {
+            Layer::Conv2d { cin, cout, kernel, conv, .. } => {
                 let [c, h, w] = image(input)?;
                 if c != cin {
                     let why = format!("wants {cin} channels, gets {c}");
                     return misfit(format!("shape [{cin}, h, w]"), why);
                 }
-                let sides = [h, w].map(|side| windows(side + 2 * pad, kernel, stride));
+                let sides = [h, w].map(|side| conv.output(side, kernel));
                 let [Some(h), Some(w)] = sides else {
                     let wanted = format!("an image of at least {kernel} x {kernel}");
                     return misfit(wanted, "the kernel is larger than the image");
@@ -349,9 +347,9 @@ impl Layer {
     /// the result is the value itself.
     pub fn step(&self, x: StepId, params: &[ParamId]) -> Option<StepKind> {
         Some(match *self {
-            Layer::Conv2d { stride, pad, .. } => {
+            Layer::Conv2d { conv, .. } => {
                 let (weight, bias) = (params[0], params.get(1).copied());
-                StepKind::Conv2d { x, weight, bias, stride, pad }
+                StepKind::Conv2d { x, weight, bias, conv }
             }
             Layer::Linear { .. } => {
                 StepKind::Linear { x, weight: params[0], bias: params.get(1).copied() }

@@ -12,7 +12,9 @@
 
 mod check;
 mod display;
+pub mod domain;
 pub mod eval;
+pub mod function;
 mod intrinsic;
 pub mod layer;
 pub mod model;
@@ -22,3 +24,4 @@ mod walk;
 pub use check::{Checked, Options, check};
 pub use intrinsic::{Elementwise, Intrinsic, Rule};
 pub use program::*;
+pub use slvr_circuit::Conv;

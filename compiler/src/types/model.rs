@@ -1,6 +1,7 @@
 //! A model instance: its parameters and the steps from its input to its output.
 
 use crate::syntax::ast::Span;
+use slvr_circuit::Conv;
 
 /// A model with all sizes bound. Steps are in evaluation order; a step reads earlier ones.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,10 +63,8 @@ pub enum StepKind {
         weight: ParamId,
         /// Added per output channel.
         bias: Option<ParamId>,
-        /// Step in both directions.
-        stride: u64,
-        /// Zeros on each side.
-        pad: u64,
+        /// Step and padding.
+        conv: Conv,
     },
     /// weight x + bias; weight `[out, in]`.
     Linear {

@@ -259,7 +259,7 @@ fn dimensions_from_shapes() {
     assert!(MatMulDims::of(&[1, 2, 3], &[1, 4, 3], false).is_none());
     let d = ConvDims::of(&[3, 2, 1, 5, 6], &[1, 4, 1, 3, 3], Conv { stride: 2, pad: 1 }).unwrap();
     assert_eq!(d.lens(), [180, 36, 3 * 2 * 4 * 3 * 3]);
-    assert!(ConvDims::of(&[3, 2, 1, 5, 6], &[1, 4, 2, 3, 3], Conv::default()).is_none());
+    assert!(ConvDims::of(&[3, 2, 1, 5, 6], &[1, 4, 2, 3, 3], Conv::PLAIN).is_none());
     assert!(ConvDims::of(&[3, 2, 1, 5, 6], &[1, 4, 1, 3, 3], Conv { stride: 0, pad: 0 }).is_none());
 }
 

@@ -83,7 +83,7 @@ impl Generator {
                     return None;
                 }
                 let x = self.constant(ty.dom, &[1, 2, 1, 1, width]);
-                self.add(Op::Conv2d { x, w, conv: Conv::default() })
+                self.add(Op::Conv2d { x, w, conv: Conv::PLAIN })
             }
         }
     }
@@ -113,7 +113,7 @@ impl Generator {
             ),
         };
         let op = |x: ValueId, y: ValueId| match (to.len(), to[2] == other[2] || other[2] == 1) {
-            (5, _) => Op::Conv2d { x, w: y, conv: Conv::default() },
+            (5, _) => Op::Conv2d { x, w: y, conv: Conv::PLAIN },
             (_, true) if to[1] == other[1] => Op::Mul(x, y),
             _ => Op::MatMul { a: x, b: y, trans_b: false },
         };

@@ -103,7 +103,7 @@ impl Rules<'_> {
         }
         Some(match view.op(id) {
             // e^(x + d) - e^x = e^x (e^d - 1); the relative error of the macro is of the run's value.
-            Op::Exp | Op::ExpNonPositive => {
+            Op::Function(Function::Exp | Function::ExpNonPositive) => {
                 let growth = self.error(args[0]).exp_m1();
                 let (any, small) = (view.stated.exp, view.stated.exp_non_positive);
                 let relative = any.relative.max(small.relative);
@@ -267,11 +267,7 @@ impl Rules<'_> {
             | Op::Shift(_) => self.linear(0.0, args[0], 1.0),
             Op::Lt | Op::Eq | Op::Not | Op::And | Op::Xor | Op::ToInt => Cause::own(0.0),
             Op::ArgMax | Op::OneHot(_) | Op::ArgMaxIs => Cause::own(0.0),
-            Op::Exp => self.function(id, Function::Exp),
-            Op::ExpNonPositive => self.function(id, Function::ExpNonPositive),
-            Op::Recip => self.function(id, Function::Recip),
-            Op::Sqrt => self.function(id, Function::Sqrt),
-            Op::Log => self.function(id, Function::Log),
+            Op::Function(f) => self.function(id, *f),
             Op::Div => {
                 let (x, y) = (args[0], args[1]);
                 let effect = function::quotient(
@@ -335,7 +331,7 @@ impl Rules<'_> {
                     view.stated.exp_non_positive.units + CUT + TRUNCATIONS * view.stated.truncation;
                 Some((1.0 - off * view.ulp(id), f64::INFINITY))
             }
-            Op::Recip => {
+            Op::Function(Function::Recip) => {
                 let run = self.values(args[0]).run;
                 interval::quotient((1.0, 1.0), run).map(|q| wide(q, run))
             }
@@ -352,15 +348,15 @@ impl Rules<'_> {
     fn program_interval(&self, id: NodeId) -> Option<Interval> {
         let view = self.view;
         match view.op(id) {
-            Op::ExpNonPositive => Some((0.0, 1.0)),
-            Op::Exp => Some((0.0, f64::INFINITY)),
-            Op::Gate | Op::Relu | Op::Abs | Op::Sqrt => Some((0.0, f64::INFINITY)),
+            Op::Function(Function::ExpNonPositive) => Some((0.0, 1.0)),
+            Op::Function(Function::Exp | Function::Sqrt) => Some((0.0, f64::INFINITY)),
+            Op::Gate | Op::Relu | Op::Abs => Some((0.0, f64::INFINITY)),
             // The largest term is e^0.
             Op::Sum(axes) if has_largest(view, view.args(id)[0], axes) => {
                 let terms = view.g.elements(view.args(id)[0]) / view.g.elements(id).max(1);
                 Some((1.0, terms as f64))
             }
-            Op::Recip => {
+            Op::Function(Function::Recip) => {
                 let (lo, _) = self.values(view.args(id)[0]).real;
                 let most = if lo > 0.0 { 1.0 / lo } else { f64::from(domain::DIVISOR_LOW).exp2() };
                 Some((0.0, most))

@@ -1,7 +1,7 @@
 //! Sums of e^(x - max x), of which one term is 1.
 
 use super::view::View;
-use crate::graph::{NodeId, Op};
+use crate::graph::{Function, NodeId, Op};
 
 /// The z of a sum of e^(z - max z), as (the exponential, its operand, z).
 pub(super) fn softmax_of(view: &View<'_>, sum: NodeId) -> Option<(NodeId, NodeId, NodeId)> {
@@ -20,7 +20,7 @@ pub(super) fn softmax_of(view: &View<'_>, sum: NodeId) -> Option<(NodeId, NodeId
 
 /// Whether a value is e^(x - max x) and the axes contain the one of the maximum.
 pub(super) fn has_largest(view: &View<'_>, id: NodeId, axes: &[u64]) -> bool {
-    if *view.op(id) != Op::ExpNonPositive {
+    if *view.op(id) != Op::Function(Function::ExpNonPositive) {
         return false;
     }
     let mut x = view.args(id)[0];

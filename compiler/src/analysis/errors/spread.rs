@@ -226,7 +226,7 @@ fn moments(
             Moments { mean: 0.5, variance: 0.75, error: 0.0 }
         }
         Op::OneHot(_) | Op::ArgMax => uniform((0.0, view.g.elements(id) as f64)),
-        Op::Recip => {
+        Op::Function(Function::Recip) => {
             let m = one(Function::Recip);
             let Some((exp, x, z)) = softmax_of(view, args[0]) else { return m };
             // As for the proven bound: at most half of z's error passes.
@@ -238,10 +238,7 @@ fn moments(
             let own = (exponential + rounding) * terms as f64 + recip;
             Moments { error: m.error.min(of(z).error / 4.0 + own), ..m }
         }
-        Op::Exp => one(Function::Exp),
-        Op::ExpNonPositive => one(Function::ExpNonPositive),
-        Op::Sqrt => one(Function::Sqrt),
-        Op::Log => one(Function::Log),
+        Op::Function(f) => one(*f),
         Op::Div => {
             let (x, y) = (of(args[0]), of(args[1]));
             let d = small(y, proven.values[args[1].index()]);

@@ -239,10 +239,7 @@ impl Builder<'_> {
             Intrinsic::Elementwise(f) => {
                 let op = match f {
                     Elementwise::Relu => Op::Relu,
-                    Elementwise::Exp => Op::Exp,
-                    Elementwise::Recip => Op::Recip,
-                    Elementwise::Sqrt => Op::Sqrt,
-                    Elementwise::Log => Op::Log,
+                    Elementwise::Function(f) => Op::Function(f),
                     Elementwise::Abs => Op::Abs,
                 };
                 self.function(op, &args[0], span)

@@ -4,7 +4,7 @@
 //! that only the images have. So one convolution serves all clients, committee members and samples.
 
 use super::builder::{Axis, Builder, Result, Val};
-use crate::graph::{NodeId, Op};
+use crate::graph::{Function, NodeId, Op};
 use crate::types::ModelId;
 use crate::types::model::{Model, Step, StepKind};
 
@@ -95,11 +95,10 @@ impl Builder<'_> {
         };
         Ok(match &step.kind {
             StepKind::Input => image,
-            StepKind::Conv2d { x, weight, bias, stride, pad } => {
+            StepKind::Conv2d { x, weight, bias, conv } => {
                 let shape = model.params[*weight].shape.clone();
                 let kernel = param(self, *weight, &shape);
-                let op = Op::Conv2d { stride: *stride, pad: *pad };
-                let y = self.add(op, &[done[*x], kernel]);
+                let y = self.add(Op::Conv2d(*conv), &[done[*x], kernel]);
                 match bias {
                     Some(b) => {
                         let b = param(self, *b, &[1, shape[0], 1, 1]);
@@ -131,8 +130,8 @@ impl Builder<'_> {
                     crate::types::Elem::Fix,
                 );
                 let var = self.add(Op::Add, &[var, eps]);
-                let root = self.add(Op::Sqrt, &[var]);
-                let inverse = self.add(Op::Recip, &[root]);
+                let root = self.add(Op::Function(Function::Sqrt), &[var]);
+                let inverse = self.add(Op::Function(Function::Recip), &[root]);
                 let scale = self.add(Op::Mul, &[weight, inverse]);
                 let centred = self.add(Op::Sub, &[done[*x], mean]);
                 let scaled = self.add(Op::Mul, &[centred, scale]);

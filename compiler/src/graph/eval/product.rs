@@ -2,6 +2,7 @@
 //! them, so the order of additions, which decides the last bits of an `f64`, is fixed.
 
 use super::word::Word;
+use crate::graph::Conv;
 use rayon::prelude::*;
 
 /// Independent partial sums of an inner product, so that additions need not wait for each other.
@@ -58,9 +59,9 @@ pub(super) fn conv2d<W: Word>(
     (x, x_shape): (&[W], &[usize]),
     (w, w_shape): (&[W], &[usize]),
     out_shape: &[usize],
-    stride: usize,
-    pad: usize,
+    conv: Conv,
 ) -> Vec<W> {
+    let (stride, pad) = (conv.stride as usize, conv.pad as usize);
     let &[_, images, outs, out_h, out_w] = out_shape else { return Vec::new() };
     let &[xg, _, channels, height, width] = x_shape else { return Vec::new() };
     let &[wg, _, _, kh, kw] = w_shape else { return Vec::new() };

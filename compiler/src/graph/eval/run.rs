@@ -5,7 +5,7 @@ use super::walk::{zip, zip3};
 use super::word::Word;
 use super::{input, layout, product, reduce};
 use crate::graph::verify::verify;
-use crate::graph::{Graph, NodeId, Op, Table, domain};
+use crate::graph::{FunctionFacts, Graph, NodeId, Op, Table, domain};
 use crate::types::Elem;
 use std::sync::Arc;
 
@@ -162,10 +162,7 @@ impl<W: Word> Run<'_, W> {
             }
 
             Div => self.quotient(id, &args)?,
-            Exp | ExpNonPositive => self.function(id, args[0], [f64::exp, domain::exp])?,
-            Recip => self.function(id, args[0], [f64::recip, domain::recip])?,
-            Sqrt => self.function(id, args[0], [f64::sqrt, domain::sqrt])?,
-            Log => self.function(id, args[0], [f64::ln, domain::log])?,
+            Function(f) => self.function(id, args[0], f.facts())?,
 
             Sum(axes) if args.len() == 2 => {
                 let product = self.shape(self.graph.args(id)[0]);
@@ -184,9 +181,7 @@ impl<W: Word> Run<'_, W> {
             ArgMaxIs => reduce::hit(arg(0).0, arg(1).0, last()),
 
             MatMul { trans_b } => product::matmul(arg(0), arg(1), &to, *trans_b),
-            Conv2d { stride, pad } => {
-                product::conv2d(arg(0), arg(1), &to, *stride as usize, *pad as usize)
-            }
+            Conv2d(conv) => product::conv2d(arg(0), arg(1), &to, *conv),
             MaxPool { k, stride } => {
                 let plane = |s: &[usize]| (s[s.len() - 2], s[s.len() - 1]);
                 let (from, to) = (plane(arg(0).1), plane(&to));
@@ -246,9 +241,9 @@ impl<W: Word> Run<'_, W> {
         &self,
         id: NodeId,
         arg: NodeId,
-        [real, saturated]: [fn(f64) -> f64; 2],
+        facts: &FunctionFacts,
     ) -> Result<Vec<W>, EvalError> {
-        let f = if W::RING { saturated } else { real };
+        let f = if W::RING { facts.saturated } else { facts.real };
         let (from, to) = (self.frac(arg), self.frac(id));
         self.get(arg).iter().map(|x| self.encode(id, f(x.decode(from)), to)).collect()
     }

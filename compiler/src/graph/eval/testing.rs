@@ -1,7 +1,7 @@
 //! Random well-typed graphs with inputs, for property tests of everything that takes a graph.
 
 use super::{Inputs, Tensors};
-use crate::graph::{Graph, Input, NodeId, Op, Output, Site, Table, Type, infer};
+use crate::graph::{Conv, Function, Graph, Input, NodeId, Op, Output, Site, Table, Type, infer};
 use crate::syntax::ast::Span;
 use crate::types::Elem;
 use rand_chacha::ChaCha12Rng;
@@ -271,7 +271,7 @@ impl Generator {
                 let (side, group) = (1 + self.below(3), 1 + self.below(2));
                 let w = self.constant(vec![group, 2, 1, side, side], Elem::Fix, 0)?;
                 let (stride, pad) = (1 + self.below(2), self.below(3));
-                self.add(Op::Conv2d { stride, pad }, &[a, w])
+                self.add(Op::Conv2d(Conv { stride, pad }), &[a, w])
             }
             33 => self.add(Op::MaxPool { k: few.min(2), stride: 1 + x }, &[a]),
             34 => self.add(Op::Reshape(vec![shape.iter().product()]), &[a]),
@@ -300,11 +300,10 @@ impl Generator {
             43 => self.add(Op::DivPow2(few as u32), &[a]),
             44 if rounds => self.add(Op::Trunc(2 * few as u32), &[a]),
             _ if rounds => {
-                let functions =
-                    [Op::Exp, Op::ExpNonPositive, Op::Recip, Op::Sqrt, Op::Log, Op::Div];
-                match functions[self.below(6) as usize].clone() {
-                    Op::Div => self.pair(Op::Div),
-                    op => self.add(op, &[a]),
+                let which = self.below(Function::ALL.len() as u64 + 1) as usize;
+                match Function::ALL.get(which) {
+                    Some(&f) => self.add(Op::Function(f), &[a]),
+                    None => self.pair(Op::Div),
                 }
             }
             _ => None,

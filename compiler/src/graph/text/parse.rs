@@ -4,12 +4,14 @@
 //! every error names its line. The bounds also keep the arithmetic of `infer` from
 //! overflowing.
 
-use super::Result;
 use super::cursor::{Attributes, Cursor, MAX_ATTRIBUTE, MAX_FRAC, Value, bounded, real};
 use super::lex::{error, items};
 use super::print::type_text;
+use super::{Result, TextError};
+use crate::graph::op::Visitor;
 use crate::graph::{Graph, Input, NodeId, Op, Output, Site, Table, Type, infer};
 use crate::syntax::ast::{Secrecy, Span};
+use crate::types::Elem;
 
 /// Entries of all tables of a graph together.
 const MAX_TABLE_ENTRIES: usize = 1 << 24;
@@ -176,7 +178,10 @@ impl Parser {
         }
         c.mark(':')?;
         let ty = c.ty()?;
-        let op = operation(name, &mut attrs, table, &ty)?;
+        let Some(mut op) = Op::named(name) else {
+            return error(line, format!("no operation `{name}`"));
+        };
+        op.visit(&mut Reader { written: &mut attrs, entries: table, ty: &ty })?;
         if let Some((left, _)) = attrs.list.first() {
             return error(line, format!("{name} has no attribute `{left}`"));
         }
@@ -249,60 +254,60 @@ impl Parser {
     }
 }
 
-fn operation(name: &str, attrs: &mut Attributes, table: Vec<f64>, ty: &Type) -> Result<Op> {
-    use Op::*;
-    let shape = || ty.shape.clone();
-    Ok(match name {
-        "input" => Input(attrs.number("")? as u32),
-        "const" => Const(Table { shape: shape(), data: table }, ty.elem, ty.frac),
-        "committee" => Committee { n: attrs.number("n")?, k: attrs.number("k")? },
-        "add" => Add,
-        "sub" => Sub,
-        "mul" => Mul,
-        "div" => Div,
-        "neg" => Neg,
-        "scale" => Scale(attrs.real("by")?),
-        "lt" => Lt,
-        "eq" => Eq,
-        "not" => Not,
-        "and" => And,
-        "xor" => Xor,
-        "to_int" => ToInt,
-        "select" => Select,
-        "relu" => Relu,
-        "gate" => Gate,
-        "saturate" => Saturate(attrs.bits("top")?),
-        "exp" => Exp,
-        "exp_non_positive" => ExpNonPositive,
-        "recip" => Recip,
-        "sqrt" => Sqrt,
-        "log" => Log,
-        "abs" => Abs,
-        "sum" => Sum(attrs.numbers("axes")?),
-        "max" => Max(attrs.number("axis")?),
-        "min" => Min(attrs.number("axis")?),
-        "argmax" => ArgMax,
-        "sort" => Sort,
-        "sort_sum" => SortSum { lo: attrs.number("lo")?, hi: attrs.number("hi")? },
-        "one_hot" => OneHot(attrs.number("classes")?),
-        "argmax_is" => ArgMaxIs,
-        "matmul" => MatMul { trans_b: attrs.flag("trans_b") },
-        "conv2d" => Conv2d { stride: attrs.number("stride")?, pad: attrs.number("pad")? },
-        "max_pool" => MaxPool { k: attrs.number("k")?, stride: attrs.number("stride")? },
-        "reshape" => Reshape(shape()),
-        "transpose" => Transpose(attrs.numbers("perm")?),
-        "slice" => Slice {
-            axis: attrs.number("axis")?,
-            start: attrs.number("start")?,
-            len: attrs.number("len")?,
-            step: if attrs.has("step") { attrs.number("step")? } else { 1 },
-        },
-        "concat" => Concat(attrs.number("axis")?),
-        "broadcast" => Broadcast(shape()),
-        "gather" => Gather { axis: attrs.number("axis")?, batch: attrs.number("batch")? },
-        "trunc" => Trunc(attrs.bits("by")?),
-        "shift" => Shift(attrs.bits("by")?),
-        "div_pow2" => DivPow2(attrs.bits("by")?),
-        other => return error(attrs.line, format!("no operation `{other}`")),
-    })
+/// Sets the attributes of an operation to what is written.
+struct Reader<'a, 'b> {
+    written: &'a mut Attributes<'b>,
+    entries: Vec<f64>,
+    ty: &'a Type,
+}
+
+impl Visitor for Reader<'_, '_> {
+    type Error = TextError;
+
+    fn index(&mut self, x: &mut u32) -> Result<()> {
+        *x = self.written.number("")? as u32;
+        Ok(())
+    }
+
+    fn number(&mut self, name: &'static str, x: &mut u64) -> Result<()> {
+        *x = self.written.number(name)?;
+        Ok(())
+    }
+
+    fn number_or_one(&mut self, name: &'static str, x: &mut u64) -> Result<()> {
+        *x = if self.written.has(name) { self.written.number(name)? } else { 1 };
+        Ok(())
+    }
+
+    fn bits(&mut self, name: &'static str, x: &mut u32) -> Result<()> {
+        *x = self.written.bits(name)?;
+        Ok(())
+    }
+
+    fn real(&mut self, name: &'static str, x: &mut f64) -> Result<()> {
+        *x = self.written.real(name)?;
+        Ok(())
+    }
+
+    fn flag(&mut self, name: &'static str, x: &mut bool) -> Result<()> {
+        *x = self.written.flag(name);
+        Ok(())
+    }
+
+    fn numbers(&mut self, name: &'static str, x: &mut Vec<u64>) -> Result<()> {
+        *x = self.written.numbers(name)?;
+        Ok(())
+    }
+
+    fn shape(&mut self, x: &mut Vec<u64>) -> Result<()> {
+        x.clone_from(&self.ty.shape);
+        Ok(())
+    }
+
+    fn table(&mut self, table: &mut Table, elem: &mut Elem, frac: &mut Option<u32>) -> Result<()> {
+        let data = std::mem::take(&mut self.entries);
+        *table = Table { shape: self.ty.shape.clone(), data };
+        (*elem, *frac) = (self.ty.elem, self.ty.frac);
+        Ok(())
+    }
 }

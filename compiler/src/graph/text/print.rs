@@ -1,8 +1,10 @@
 //! From a graph to its text.
 
-use crate::graph::{Graph, Input, NodeId, Op, Output, Table, Type};
+use crate::graph::op::Visitor;
+use crate::graph::{Graph, Input, NodeId, Output, Table, Type};
 use crate::syntax::ast::Secrecy;
 use crate::types::Elem;
+use std::convert::Infallible;
 use std::fmt::Write;
 
 /// Columns after which a list goes on in the next line.
@@ -128,37 +130,67 @@ fn print_node(out: &mut String, graph: &Graph, id: NodeId) {
     for arg in graph.args(id) {
         let _ = write!(out, " %{}", arg.index());
     }
-    match &node.op {
-        Op::Const(table, ..) => print_table(out, start, table),
-        op => out.push_str(&attributes(op)),
-    }
+    let Ok(()) = node.op.clone().visit(&mut Writer { out, start });
     let _ = writeln!(out, " : {} @{}", type_text(&node.ty), node.site);
 }
 
-fn attributes(op: &Op) -> String {
-    use Op::*;
-    match op {
-        Input(i) => format!(" {i}"),
-        Committee { n, k } => format!(" n={n} k={k}"),
-        Scale(c) => format!(" by={}", number(*c)),
-        Sum(axes) => format!(" axes={}", list(axes)),
-        Max(axis) | Min(axis) | Concat(axis) => format!(" axis={axis}"),
-        SortSum { lo, hi } => format!(" lo={lo} hi={hi}"),
-        OneHot(classes) => format!(" classes={classes}"),
-        MatMul { trans_b } => if *trans_b { " trans_b" } else { "" }.to_string(),
-        Conv2d { stride, pad } => format!(" stride={stride} pad={pad}"),
-        MaxPool { k, stride } => format!(" k={k} stride={stride}"),
-        Transpose(perm) => format!(" perm={}", list(perm)),
-        Slice { axis, start, len, step } => {
-            let step = if *step == 1 { String::new() } else { format!(" step={step}") };
-            format!(" axis={axis} start={start} len={len}{step}")
-        }
-        Gather { axis, batch } => format!(" axis={axis} batch={batch}"),
-        Trunc(by) | Shift(by) | DivPow2(by) => format!(" by={by}"),
-        Saturate(top) => format!(" top={top}"),
-        Const(..) | Add | Sub | Mul | Div | Neg | Lt | Eq | Not | And | Xor | ToInt | Select
-        | Relu | Gate | Exp | ExpNonPositive | Recip | Sqrt | Log | Abs | ArgMax | Sort
-        | ArgMaxIs | Reshape(_) | Broadcast(_) => String::new(),
+/// Writes the attributes of an operation.
+struct Writer<'a> {
+    out: &'a mut String,
+    /// Where the line starts.
+    start: usize,
+}
+
+impl Writer<'_> {
+    fn put(&mut self, text: std::fmt::Arguments) -> Result<(), Infallible> {
+        let _ = self.out.write_fmt(text);
+        Ok(())
+    }
+}
+
+impl Visitor for Writer<'_> {
+    type Error = Infallible;
+
+    fn index(&mut self, x: &mut u32) -> Result<(), Infallible> {
+        self.put(format_args!(" {x}"))
+    }
+
+    fn number(&mut self, name: &'static str, x: &mut u64) -> Result<(), Infallible> {
+        self.put(format_args!(" {name}={x}"))
+    }
+
+    fn number_or_one(&mut self, name: &'static str, x: &mut u64) -> Result<(), Infallible> {
+        if *x == 1 { Ok(()) } else { self.number(name, x) }
+    }
+
+    fn bits(&mut self, name: &'static str, x: &mut u32) -> Result<(), Infallible> {
+        self.put(format_args!(" {name}={x}"))
+    }
+
+    fn real(&mut self, name: &'static str, x: &mut f64) -> Result<(), Infallible> {
+        self.put(format_args!(" {name}={}", number(*x)))
+    }
+
+    fn flag(&mut self, name: &'static str, x: &mut bool) -> Result<(), Infallible> {
+        if *x { self.put(format_args!(" {name}")) } else { Ok(()) }
+    }
+
+    fn numbers(&mut self, name: &'static str, x: &mut Vec<u64>) -> Result<(), Infallible> {
+        self.put(format_args!(" {name}={}", list(x)))
+    }
+
+    fn shape(&mut self, _: &mut Vec<u64>) -> Result<(), Infallible> {
+        Ok(())
+    }
+
+    fn table(
+        &mut self,
+        table: &mut Table,
+        _: &mut Elem,
+        _: &mut Option<u32>,
+    ) -> Result<(), Infallible> {
+        print_table(self.out, self.start, table);
+        Ok(())
     }
 }
 

@@ -18,7 +18,7 @@
 //! 9. **Labels.** The operand of [`Op::OneHot`] is an `int` (if constant, within 0 .. classes), and so
 //!    is the second one of [`Op::ArgMaxIs`].
 //! 10. **Attributes.** A stride is at least 1; a committee has fewer drawn than others; the axis that
-//!     `max`, `min`, `argmax`, `hit` reduce is not empty; a factor is finite, and once scales are
+//!     `max`, `min`, `argmax`, `argmax_is` reduce is not empty; a factor is finite, and once scales are
 //!     known it is an integer below 2^63.
 
 use super::text::type_text;
@@ -320,7 +320,7 @@ fn label(graph: &Graph, op: &Op, args: &[NodeId]) -> Option<&'static str> {
 fn attribute(graph: &Graph, op: &Op, types: &[&Type]) -> Option<&'static str> {
     let empty = |axis: usize| types[0].shape.get(axis) == Some(&0);
     let wrong = match op {
-        Op::Conv2d { stride, .. } if *stride == 0 => "a stride of 0",
+        Op::Conv2d(conv) => return conv.problem(1 << 32),
         Op::Committee { n, k } if k >= n => "more drawn than there are others",
         Op::Max(axis) | Op::Min(axis) if empty(*axis as usize) => "an empty axis has no largest",
         Op::ArgMax | Op::ArgMaxIs if types[0].shape.last() == Some(&0) => {

@@ -237,7 +237,7 @@ fn labels_are_integers_in_range() {
         INTERFACE,
         "%0 = input 0 : secret fix[3,4] @0
 %1 = argmax_is %0 %0 : secret bit[3] @0",
-        "%1 = hit: the label is not one-hot",
+        "%1 = argmax_is: the label is not one-hot",
     );
 }
 

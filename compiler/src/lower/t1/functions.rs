@@ -2,6 +2,7 @@
 
 use super::elementary::{self, Operand};
 use super::exponential;
+use crate::graph::Function as Elementary;
 use crate::lower::Emit;
 use crate::lower::task::Function;
 use slvr_circuit::ValueId;
@@ -16,11 +17,13 @@ pub const RECIP_COST: (f64, f64) = (33.0, 7065.0);
 pub fn emit(e: &mut Emit, function: Function, operands: &[Operand]) -> ValueId {
     let x = operands[0];
     match function {
-        Function::Exp => exponential::any(e, x.value, x.frac),
-        Function::ExpNonPositive => exponential::non_positive(e, x.value, x.frac),
-        Function::Recip => elementary::recip(e, x),
-        Function::Sqrt => elementary::sqrt(e, x),
-        Function::Log => elementary::log(e, x),
+        Function::Elementary(Elementary::Exp) => exponential::any(e, x.value, x.frac),
+        Function::Elementary(Elementary::ExpNonPositive) => {
+            exponential::non_positive(e, x.value, x.frac)
+        }
+        Function::Elementary(Elementary::Recip) => elementary::recip(e, x),
+        Function::Elementary(Elementary::Sqrt) => elementary::sqrt(e, x),
+        Function::Elementary(Elementary::Log) => elementary::log(e, x),
         Function::Div => elementary::divide(e, x.value, operands[1]),
     }
 }

@@ -13,12 +13,12 @@
 //! **Simulation.** Every message is a `deal` or an `reshare_two`, uniform to its receiver; nothing is opened.
 
 use super::{comparison, gates};
+use crate::analysis::truth_tables::MOST_BITS;
 use crate::lower::Emit;
 use crate::lower::common::labels::beyond;
 use crate::lower::common::lookup;
 use crate::lower::common::masked;
 use crate::lower::common::words::{one_minus_twice, ring_for};
-use crate::analysis::truth_tables::MOST_BITS;
 use slvr_circuit::{Dom, Hold, Op, Type, ValueId};
 
 /// A bit as a word of Z_2^k.

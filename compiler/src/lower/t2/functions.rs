@@ -3,7 +3,7 @@
 use super::exponential::exp_non_positive;
 use super::pieces::{self, Pieces};
 use crate::cost::Tuning;
-use crate::graph::{Graph, NodeId, Op};
+use crate::graph::{Function as Elementary, Graph, NodeId, Op};
 use crate::lower::Emit;
 use crate::lower::common::masked::{Pair, Split};
 use crate::lower::facts::Facts;
@@ -80,9 +80,10 @@ pub fn choose(
         return None;
     }
     match function {
-        Function::ExpNonPositive => exponential(facts, id),
-        Function::Recip => reciprocal(facts, id, tuning),
-        Function::Exp | Function::Sqrt | Function::Log | Function::Div => None,
+        Function::Elementary(Elementary::ExpNonPositive) => exponential(facts, id),
+        Function::Elementary(Elementary::Recip) => reciprocal(facts, id, tuning),
+        Function::Elementary(Elementary::Exp | Elementary::Sqrt | Elementary::Log)
+        | Function::Div => None,
     }
 }
 
@@ -138,7 +139,7 @@ fn has_largest(g: &Graph, sum: NodeId) -> bool {
     }
     let Op::Sum(axes) = g.op(sum) else { return false };
     let exp = g.arg(sum, 0);
-    if *g.op(exp) != Op::ExpNonPositive {
+    if *g.op(exp) != Op::Function(Elementary::ExpNonPositive) {
         return false;
     }
     let mut x = g.arg(exp, 0);

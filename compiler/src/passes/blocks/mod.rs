@@ -10,6 +10,7 @@
 //! a whole and sliced: nothing is computed twice.
 
 use super::cse;
+use super::promise::live;
 use super::slice_pushdown::{Part, SlicePushdown};
 use crate::graph::{Graph, NodeId, Op, Output};
 use crate::syntax::ast::Secrecy;
@@ -78,7 +79,7 @@ pub fn run(graph: &Graph, count: u64) -> Blocked {
         block.resize(new.len(), 0);
         joined
     });
-    let live = cse::live(&new);
+    let live = live(&new);
     let block = block.iter().zip(&live).filter(|(_, live)| **live).map(|(b, _)| *b).collect();
     Blocked { graph: cse::dead_code(&new), block }
 }

@@ -2,7 +2,7 @@
 //!
 //! Before: any graph without scales. After: no comparison reads a quotient (or reciprocal) whose
 //! divisor is known not to be negative, nor the maximum or minimum along an axis, nor an absolute
-//! value.
+//! value. Where one of these is taken of another, one step is done.
 //!
 //! Exact in real numbers for a positive divisor. A division by 0, which the program must not do, may
 //! compare otherwise than the infinity it gives in floating point.
@@ -13,10 +13,11 @@
 //! %2 = abs %1 ; %4 = lt %2 %3             ->   %5 = lt %1 %3 ; %6 = lt (neg %1) %3 ; %4 = and %5 %6
 //! ```
 
+use super::super::promise::{Kept, none};
 use super::{all, axis_last, reshape};
 use crate::analysis::signs::not_negative;
 use crate::graph::infer::align;
-use crate::graph::{Graph, NodeId, Op, Table};
+use crate::graph::{Function, Graph, NodeId, Op, Table};
 use crate::types::Elem;
 
 pub(crate) fn run(graph: &Graph) -> Graph {
@@ -32,16 +33,38 @@ pub(crate) fn run(graph: &Graph) -> Graph {
     })
 }
 
+/// What holds after it, unless one of these functions is taken of another: then one step is done.
+pub(crate) fn after(g: &Graph) -> Kept {
+    let rewritten = |id: NodeId| {
+        let recip = Op::Function(Function::Recip);
+        matches!(g.op(id), Op::Div | Op::Abs | Op::Max(_) | Op::Min(_)) || *g.op(id) == recip
+    };
+    let behind = |mut id: NodeId| {
+        while g.op(id).is_layout() {
+            id = g.arg(id, 0);
+        }
+        id
+    };
+    if g.ids().any(|id| rewritten(id) && rewritten(behind(g.arg(id, 0)))) {
+        return Ok(());
+    }
+    none(g, "compares a quotient by what is not negative", |id| {
+        *g.op(id) == Op::Lt && g.args(id).iter().any(|&side| divided(g, side).is_some())
+    })
+}
+
+/// The dividend (none of a reciprocal) and the divisor of a quotient by what is not negative.
+fn divided(g: &Graph, id: NodeId) -> Option<(Option<NodeId>, NodeId)> {
+    let (x, y) = match (g.op(id), &g.args(id)[..]) {
+        (Op::Div, &[x, y]) => (Some(x), y),
+        (Op::Function(Function::Recip), &[y]) => (None, y),
+        _ => return None,
+    };
+    not_negative(g, y).then_some((x, y))
+}
+
 /// x / y < b is x < b y, and a < x / y is a y < x; x is 1 in a reciprocal.
 fn quotient(g: &mut Graph, a: NodeId, b: NodeId, site: u32) -> Option<NodeId> {
-    let divided = |g: &Graph, id: NodeId| {
-        let (x, y) = match (g.op(id), &g.args(id)[..]) {
-            (Op::Div, &[x, y]) => (Some(x), y),
-            (Op::Recip, &[y]) => (None, y),
-            _ => return None,
-        };
-        not_negative(g, y).then_some((x, y))
-    };
     let out = align(g.shape(a), g.shape(b)).ok()?;
     let (x, y, other, left) = match (divided(g, a), divided(g, b)) {
         (Some((x, y)), _) => (x, y, b, true),

@@ -13,6 +13,7 @@
 //!        %9 = to_int %8 ; %10 = mul %9 %1 ; %2 = sum %10 axes=[1]
 //! ```
 
+use super::super::promise::{Kept, none};
 use super::{all, axis_last, part, reshape, table};
 use crate::graph::{Graph, NodeId, Op};
 use crate::types::Elem;
@@ -69,6 +70,15 @@ pub(crate) fn run(graph: &Graph) -> Graph {
             }
             _ => new.keep(graph, id, args),
         }
+    })
+}
+
+/// What holds after it.
+pub(crate) fn after(g: &Graph) -> Kept {
+    none(g, "is not spelled out", |id| match g.op(id) {
+        Op::Max(_) | Op::Min(_) | Op::MaxPool { .. } | Op::ArgMax | Op::Abs | Op::OneHot(_) => true,
+        Op::Select => g.ty(id).elem == Elem::Bit,
+        _ => false,
     })
 }
 

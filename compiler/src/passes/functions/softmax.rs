@@ -3,7 +3,7 @@
 //! Before: any graph without scales, equal nodes merged. After: a maximum is taken before a division
 //! by what is positive and the same for all its entries, before an exponential, before a difference
 //! with what is the same for all, and before a relu; the maximum of x - max x is 0; the exponential
-//! of x - max x is an [`Op::ExpNonPositive`]. The place of the largest is looked for before all of
+//! of x - max x is an [`Function::ExpNonPositive`]. The place of the largest is looked for before all of
 //! these but relu.
 //!
 //! Exact in real numbers: all of these functions increase.
@@ -14,10 +14,11 @@
 //!   ->   %5 = exp_non_positive %4 ; %6 = sum %5 axes=[1] ; %9 = recip %6
 //! ```
 
+use super::super::promise::{Kept, none};
 use super::reshape;
 use crate::analysis::signs::not_negative;
 use crate::graph::infer::{align, without};
-use crate::graph::{Graph, NodeId, Op, Table};
+use crate::graph::{Function, Graph, NodeId, Op, Table};
 use crate::types::Elem;
 
 pub(crate) fn run(graph: &Graph) -> Graph {
@@ -34,12 +35,19 @@ pub(crate) fn run(graph: &Graph) -> Graph {
                 let x = where_largest(new, args[0]);
                 (x != args[0]).then(|| new.add(Op::ArgMax, &[x], node.site))
             }
-            Op::Exp if below_its_max(new, args[0]) => {
-                Some(new.add(Op::ExpNonPositive, &[args[0]], node.site))
+            Op::Function(Function::Exp) if below_its_max(new, args[0]) => {
+                Some(new.add(Op::Function(Function::ExpNonPositive), &[args[0]], node.site))
             }
             _ => None,
         };
         rewritten.unwrap_or_else(|| new.keep(graph, id, args))
+    })
+}
+
+/// What holds after it.
+pub(crate) fn after(g: &Graph) -> Kept {
+    none(g, "is of at most 0, but not marked so", |id| {
+        *g.op(id) == Op::Function(Function::Exp) && below_its_max(g, g.arg(id, 0))
     })
 }
 
@@ -79,7 +87,7 @@ fn where_largest(g: &Graph, mut id: NodeId) -> NodeId {
         let same = |i: usize| g.shape(args[i]).last() == Some(&1);
         let whole = |i: usize| g.shape(args[i]) == g.shape(id);
         id = match g.op(id) {
-            Op::Exp | Op::ExpNonPositive | Op::Sqrt | Op::Log => args[0],
+            Op::Function(f) if f.facts().increasing => args[0],
             Op::Scale(c) if *c > 0.0 => args[0],
             Op::Div if same(1) && whole(0) && not_negative(g, args[1]) => args[0],
             Op::Sub | Op::Add if same(1) && whole(0) => args[0],
@@ -101,7 +109,7 @@ fn largest(g: &mut Graph, id: NodeId, axis: u64, site: u32) -> Option<NodeId> {
     // The other operand is the same along the axis, and the first alone has it.
     let same = |g: &Graph| g.shape(args[1])[axis as usize] == 1;
     match op {
-        Op::Relu | Op::Exp | Op::ExpNonPositive => {
+        Op::Relu | Op::Function(Function::Exp) | Op::Function(Function::ExpNonPositive) => {
             let m = of(g, args[0]);
             if let (Some(x), true) = (splat(g, m), op != Op::Relu) {
                 let t = Table::splat(x.exp(), shape);
@@ -114,7 +122,7 @@ fn largest(g: &mut Graph, id: NodeId, axis: u64, site: u32) -> Option<NodeId> {
             let divisor = without(g.shape(args[1]), axis).ok()?;
             let divisor = reshape(g, args[1], divisor, site);
             if splat(g, m) == Some(1.0) && g.shape(divisor) == shape {
-                return Some(g.add(Op::Recip, &[divisor], site));
+                return Some(g.add(Op::Function(Function::Recip), &[divisor], site));
             }
             Some(g.add(Op::Div, &[m, divisor], site))
         }

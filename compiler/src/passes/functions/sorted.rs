@@ -9,6 +9,7 @@
 //!   ->   %4 = rank of each entry ; %5 = eq %4 [1, 2] ; %6 = to_int %5 ; %3 = sum of %6 * %1
 //! ```
 
+use super::super::promise::{Kept, none};
 use super::super::{cse, order};
 use super::{reshape, table};
 use crate::graph::{Graph, NodeId, Op};
@@ -41,6 +42,11 @@ pub(crate) fn run(graph: &Graph) -> Graph {
         }
         _ => new.keep(&slices, id, args),
     })
+}
+
+/// What holds after it.
+pub(crate) fn after(g: &Graph) -> Kept {
+    none(g, "a sort is left", |id| *g.op(id) == Op::Sort)
 }
 
 /// Some entries of x in ascending order along its last axis.

@@ -1,6 +1,7 @@
 //! Models on one input, by plain loops.
 
 use super::EvalError;
+use crate::types::Conv;
 use crate::types::model::{Model, ParamId, StepId, StepKind};
 
 const MALFORMED: EvalError = EvalError::Malformed("a model's shapes do not fit");
@@ -12,8 +13,8 @@ pub(super) fn run(model: &Model, weights: &[f64], input: &[f64]) -> Result<Vec<f
         let run = Run { model, weights, done: &done };
         let value = match &step.kind {
             StepKind::Input => input.to_vec(),
-            StepKind::Conv2d { x, weight, bias, stride, pad } => {
-                run.conv(*x, &step.shape, *weight, *bias, *stride as i64, *pad as i64)?
+            StepKind::Conv2d { x, weight, bias, conv } => {
+                run.conv(*x, &step.shape, *weight, *bias, *conv)?
             }
             StepKind::Linear { x, weight, bias } => run.linear(*x, *weight, *bias)?,
             StepKind::BatchNorm { x, weight, bias, mean, var, eps } => {
@@ -107,9 +108,9 @@ impl Run<'_> {
         out_shape: &[u64],
         weight: ParamId,
         bias: Option<ParamId>,
-        stride: i64,
-        pad: i64,
+        conv: Conv,
     ) -> Result<Vec<f64>, EvalError> {
+        let (stride, pad) = (conv.stride as i64, conv.pad as i64);
         let (x, [cin, h, w]) = self.image(x)?;
         let &[cout, oh, ow] = out_shape else { return Err(MALFORMED) };
         let (cout, oh, ow) = (cout as usize, oh as usize, ow as usize);

@@ -4,7 +4,7 @@ use super::{EvalError, EvalInputs, Tensor, Trace, trace};
 use crate::diagnostic::render;
 use crate::syntax::{LoadError, Sources, embedded};
 use crate::types::model::{Model, Param, Step, StepKind};
-use crate::types::{Options, Program, check};
+use crate::types::{Conv, Options, Program, check};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -251,7 +251,7 @@ proptest! {
     ) {
         let oh = (h + 2 * pad - k) / stride + 1;
         let ow = (w + 2 * pad - k) / stride + 1;
-        let kind = StepKind::Conv2d { x: 0, weight: 0, bias: Some(1), stride, pad };
+        let kind = StepKind::Conv2d { x: 0, weight: 0, bias: Some(1), conv: Conv { stride, pad } };
         let params = [("weight", vec![cout, cin, k, k]), ("bias", vec![cout])];
         let m = one_layer(&[cin, h, w], kind, &[cout, oh, ow], &params);
         let noise = |i: u64| ((i * 7919 + seed * 31) % 17) as f64 - 8.0;

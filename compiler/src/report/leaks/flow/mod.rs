@@ -119,14 +119,7 @@ fn flow(g: &Graph, id: NodeId, args: &[NodeId], of: &[&Flow]) -> Flow {
             f
         }
         // Computed entry by entry.
-        Op::Relu
-        | Op::Saturate(_)
-        | Op::Exp
-        | Op::ExpNonPositive
-        | Op::Recip
-        | Op::Sqrt
-        | Op::Log
-        | Op::Abs => first().other(),
+        Op::Relu | Op::Saturate(_) | Op::Function(_) | Op::Abs => first().other(),
     }
 }
 

@@ -1,5 +1,5 @@
 //! Where the elementary functions are what they say, and what they are beyond: the one place that
-//! exact evaluation ([`super::eval`]) and lowering ([`crate::lower`]) both follow.
+//! exact evaluation ([`crate::graph::eval`]) and lowering ([`crate::lower`]) both follow.
 //!
 //! In ring arithmetic a function has a value everywhere; where the real one has none, or one that a
 //! word cannot hold, it saturates:
@@ -13,7 +13,7 @@
 //! | x / y | 2^-12 <= abs y < 2^20, abs (x / y) < 2^12 | 0 for smaller abs y |
 //!
 //! Above the upper ends of the last four lines a circuit's result means nothing (it is some word); no
-//! function ever fails. In floating point ([`super::eval::real`]) none of this applies.
+//! function ever fails. In floating point ([`crate::graph::eval::real`]) none of this applies.
 
 use std::f64::consts::LN_2;
 

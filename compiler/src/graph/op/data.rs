@@ -1,9 +1,10 @@
-//! The operations. Semantics are those of real numbers until `scales` has run; then every `Fix` and
+//! The operations as data. Semantics are those of real numbers until `scales` has run; then every `Fix` and
 //! `Int` is an element of Z_2^64 that stands for raw / 2^frac, and operations act on raw values.
 //!
 //! "Aligned" operands have the same rank, and each axis has the same size or size 1 in one of them.
 
-use crate::types::Elem;
+use crate::types::function::Function;
+use crate::types::{Conv, Elem};
 
 /// A constant tensor, or one number repeated.
 #[derive(Clone, Debug, PartialEq)]
@@ -91,16 +92,8 @@ pub enum Op {
     /// (a): a where |a| <= 2^top, else the nearer of -2^top and 2^top: where a range could not be
     /// proven otherwise. In floating point a is as it is.
     Saturate(u32),
-    /// (a): e^a.
-    Exp,
-    /// (a): e^a of an a that is at most 0 by construction, up to rounding: `x - max(x)`.
-    ExpNonPositive,
-    /// (a): 1 / a.
-    Recip,
-    /// (a): square root.
-    Sqrt,
-    /// (a): natural logarithm.
-    Log,
+    /// (a): an elementary function of a.
+    Function(Function),
     /// (a): absolute value.
     Abs,
 
@@ -134,12 +127,7 @@ pub enum Op {
         trans_b: bool,
     },
     /// (x, w): x `[G, N, C, H, W]`, w `[G, O, C, k, k]` -> `[G, N, O, H', W']`; G may be 1 in one.
-    Conv2d {
-        /// Step.
-        stride: u64,
-        /// Zeros on each side.
-        pad: u64,
-    },
+    Conv2d(Conv),
     /// (x): maximum over k x k windows of the last two axes.
     MaxPool {
         /// Window.
@@ -183,64 +171,4 @@ pub enum Op {
     Shift(u32),
     /// (a): 2^-by times the value, by raising the fraction bits; raw unchanged.
     DivPow2(u32),
-}
-
-impl Op {
-    /// Name in the text form and in messages.
-    pub fn name(&self) -> &'static str {
-        use Op::*;
-        match self {
-            Input(_) => "input",
-            Const(..) => "const",
-            Committee { .. } => "committee",
-            Add => "add",
-            Sub => "sub",
-            Mul => "mul",
-            Div => "div",
-            Neg => "neg",
-            Scale(_) => "scale",
-            Lt => "lt",
-            Eq => "eq",
-            Not => "not",
-            And => "and",
-            Xor => "xor",
-            ToInt => "to_int",
-            Select => "select",
-            Relu => "relu",
-            Gate => "gate",
-            Saturate(_) => "saturate",
-            Exp => "exp",
-            ExpNonPositive => "exp_non_positive",
-            Recip => "recip",
-            Sqrt => "sqrt",
-            Log => "log",
-            Abs => "abs",
-            Sum(_) => "sum",
-            Max(_) => "max",
-            Min(_) => "min",
-            ArgMax => "argmax",
-            Sort => "sort",
-            SortSum { .. } => "sort_sum",
-            OneHot(_) => "one_hot",
-            ArgMaxIs => "argmax_is",
-            MatMul { .. } => "matmul",
-            Conv2d { .. } => "conv2d",
-            MaxPool { .. } => "max_pool",
-            Reshape(_) => "reshape",
-            Transpose(_) => "transpose",
-            Slice { .. } => "slice",
-            Concat(_) => "concat",
-            Broadcast(_) => "broadcast",
-            Gather { .. } => "gather",
-            Trunc(_) => "trunc",
-            Shift(_) => "shift",
-            DivPow2(_) => "div_pow2",
-        }
-    }
-
-    /// Moves elements of its first operand without computing on them.
-    pub fn is_layout(&self) -> bool {
-        use Op::*;
-        matches!(self, Reshape(_) | Transpose(_) | Slice { .. } | Broadcast(_) | Gather { .. })
-    }
 }

@@ -1,0 +1,173 @@
+//! The elementary functions of real numbers, one row of facts each. To add one: a variant, its row,
+//! its value beyond its domain in [`super::domain`], and an `extern fn` in `std`; then the protocols that compute it
+//! ([`crate::lower`]) and their stated errors ([`crate::analysis`]). No pass has a list of functions.
+
+use super::domain;
+
+/// Facts about a function. "Saturated" is as in ring arithmetic, where a function has a value
+/// everywhere ([`super::domain`]).
+#[derive(Clone, Copy)]
+pub struct FunctionFacts {
+    /// Name in the text form and in messages.
+    pub name: &'static str,
+    /// Whether programs call it by its name; otherwise passes make it.
+    pub intrinsic: bool,
+    /// The function of real numbers.
+    pub real: fn(f64) -> f64,
+    /// Where the function of real numbers has a value.
+    pub defined: fn(f64) -> bool,
+    /// The function as ring arithmetic has it.
+    pub saturated: fn(f64) -> f64,
+    /// Whether it increases strictly where it is defined.
+    pub increasing: bool,
+    /// Whether no value is negative, saturated or not.
+    pub not_negative: bool,
+    /// Whether the value at 0 is 0.
+    pub zero_at_zero: bool,
+    /// The smallest and largest saturated value on an interval.
+    pub interval: fn(f64, f64) -> (f64, f64),
+    /// The largest absolute saturated value where no operand is larger than this.
+    pub magnitude: fn(f64) -> f64,
+    /// Operands are below 2^this, of which messages speak by this name.
+    pub operand: Option<(&'static str, u32)>,
+}
+
+/// The enum, the list of all its variants and the facts of each, from one table.
+macro_rules! functions {
+    ($($(#[$doc:meta])* $name:ident => $facts:expr;)*) => {
+        /// An elementary function.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Function {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl Function {
+            /// All of them.
+            pub const ALL: &'static [Function] = &[$(Function::$name),*];
+
+            /// What is known of it.
+            pub const fn facts(self) -> &'static FunctionFacts {
+                match self {
+                    $(Function::$name => const { &$facts },)*
+                }
+            }
+        }
+    };
+}
+
+functions! {
+    /// e^x.
+    Exp => FunctionFacts {
+        name: "exp",
+        intrinsic: true,
+        real: f64::exp,
+        defined: |_| true,
+        saturated: domain::exp,
+        increasing: true,
+        not_negative: true,
+        zero_at_zero: false,
+        interval: |lo, hi| (domain::exp(lo), domain::exp(hi)),
+        magnitude: |_| power(domain::EXP_TOP),
+        operand: None,
+    };
+    /// e^x of an x that is at most 0 by construction, up to rounding: `x - max(x)`.
+    ExpNonPositive => FunctionFacts {
+        name: "exp_non_positive",
+        intrinsic: false,
+        real: f64::exp,
+        defined: |_| true,
+        saturated: domain::exp,
+        increasing: true,
+        not_negative: true,
+        zero_at_zero: false,
+        interval: |lo, _| (domain::exp(lo.min(0.0)), 1.0),
+        magnitude: |_| 1.0,
+        operand: None,
+    };
+    /// 1 / x.
+    Recip => FunctionFacts {
+        name: "recip",
+        intrinsic: true,
+        real: f64::recip,
+        defined: |x| x > 0.0,
+        saturated: domain::recip,
+        increasing: false,
+        not_negative: true,
+        zero_at_zero: false,
+        interval: |lo, hi| {
+            let largest = domain::recip(lo);
+            (domain::recip(hi).min(largest), largest)
+        },
+        magnitude: |_| power(domain::DIVISOR_LOW),
+        operand: Some(("divisor", domain::DIVISOR_TOP)),
+    };
+    /// Square root.
+    Sqrt => FunctionFacts {
+        name: "sqrt",
+        intrinsic: true,
+        real: f64::sqrt,
+        defined: |x| x >= 0.0,
+        saturated: domain::sqrt,
+        increasing: true,
+        not_negative: true,
+        zero_at_zero: true,
+        interval: |lo, hi| (domain::sqrt(lo), domain::sqrt(hi)),
+        magnitude: |x| x.max(1.0).sqrt(),
+        operand: Some(("operand", domain::ROOT_TOP)),
+    };
+    /// Natural logarithm.
+    Log => FunctionFacts {
+        name: "log",
+        intrinsic: true,
+        real: f64::ln,
+        defined: |x| x > 0.0,
+        saturated: domain::log,
+        increasing: true,
+        not_negative: false,
+        zero_at_zero: false,
+        interval: |lo, hi| (domain::log(lo), domain::log(hi)),
+        magnitude: |_| f64::from(domain::ROOT_TOP),
+        operand: Some(("operand", domain::ROOT_TOP)),
+    };
+}
+
+/// 2^n.
+fn power(n: u32) -> f64 {
+    f64::from(n).exp2()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The facts of a row agree with each other on a grid of intervals.
+    #[test]
+    fn facts_hold() {
+        let grid: Vec<f64> = (-400..400).map(|i| f64::from(i) / 16.0).collect();
+        for f in Function::ALL {
+            let facts = f.facts();
+            let name = facts.name;
+            let value = facts.saturated;
+            assert_eq!(facts.zero_at_zero, (facts.real)(0.0) == 0.0, "{name} at 0");
+            for pair in grid.windows(2) {
+                let (a, b) = (value(pair[0]), value(pair[1]));
+                // Beyond the domain the saturated value is constant.
+                assert!(!facts.increasing || a <= b, "{name} falls after {}", pair[0]);
+                assert!(!facts.not_negative || a >= 0.0, "{name} is negative at {}", pair[0]);
+            }
+            for (i, &lo) in grid.iter().enumerate().step_by(37) {
+                for &hi in grid[i..].iter().step_by(41) {
+                    let (least, most) = (facts.interval)(lo, hi);
+                    let largest = (facts.magnitude)(lo.abs().max(hi.abs()));
+                    // An operand above 0 is rounding where none should be.
+                    let top = if *f == Function::ExpNonPositive { hi.min(0.0) } else { hi };
+                    for &x in grid.iter().filter(|&&x| (lo..=top).contains(&x)) {
+                        let y = value(x);
+                        assert!((least..=most).contains(&y), "{name}({x}) on {lo}..{hi}");
+                        assert!(y.abs() <= largest, "{name}({x}) is larger than {largest}");
+                    }
+                }
+            }
+        }
+    }
+}
