@@ -4,20 +4,20 @@
 //!
 //! | file | what lives there |
 //! |---|---|
-//! | [`emit`] | builds instructions |
+//! | `emit` | builds instructions |
 //! | [`common`] | what the macros of both families are made of |
 //! | [`t1`], [`t2`] | the two families of protocols, side by side, in files with the same names |
-//! | [`facts`], [`task`] | what is known of a graph; what there is to do for each operation |
-//! | [`conjunctions`] | what choosing finds in graphs |
-//! | [`choose`] | the family, groups and form of each node, before anything is emitted |
-//! | [`form`] | the forms that values are held in, and all conversions |
-//! | [`family`] | the interface of a family |
-//! | [`inputs`], [`nodes`] | deals and checks inputs; lowers nodes by the family that was chosen |
+//! | `facts`, `task` | what is known of a graph; what there is to do for each operation |
+//! | `conjunctions` | what choosing finds in graphs |
+//! | `choose` | the family, groups and form of each node, before anything is emitted |
+//! | `form` | the forms that values are held in, and all conversions |
+//! | `family` | the interface of a family |
+//! | `inputs`, `nodes` | deals and checks inputs; lowers nodes by the family that was chosen |
 //!
 //! Numbers are words of Z_2^k, k the smallest that holds them ([`crate::analysis::rings`]), bits are `B1`.
 //!
-//! To add a function of one number: an entry in [`task`], one in `t1/functions.rs` and one in
-//! `t2/functions.rs`. To add a protocol: a macro in the family's file, its cost where [`choose`] compares
+//! To add a function of one number: an entry in `task`, one in `t1/functions.rs` and one in
+//! `t2/functions.rs`. To add a protocol: a macro in the family's file, its cost where `choose` compares
 //! times, and its call in the family's nodes.
 //!
 //! What may not live here: rewriting that graph semantics can express ([`crate::passes`]), and

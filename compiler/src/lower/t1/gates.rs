@@ -2,8 +2,8 @@
 //!
 //! | macro | rounds | bits in all |
 //! |---|---|---|
-//! | [`and_rows`], [`all_planes`] of n bits | ceil(log2 n) | 3 (n - 1) |
-//! | [`carry`] of n nodes | ceil(log2 n) | 3 (2 n - 2 - ceil(log2 n)) |
+//! | `and_rows`, `all_planes` of n bits | ceil(log2 n) | 3 (n - 1) |
+//! | `carry` of n nodes | ceil(log2 n) | 3 (2 n - 2 - ceil(log2 n)) |
 
 use crate::lower::Emit;
 use slvr_circuit::{Op, ValueId};

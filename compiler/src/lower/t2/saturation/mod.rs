@@ -2,7 +2,7 @@
 //! asks.
 //!
 //! Lives here: both answers from one comparison ([`locate`]), and how it is cut into levels ([`Plan`]). May
-//! not: what is made of the bits ([`super::nodes`]).
+//! not: what is made of the bits (the nodes of the family).
 //!
 //! With x = a + b on w bits and the edge 2^e, let c be the carry of the low e bits and h = a_hi + b_hi + c
 //! the signed high part: x < 0 where h < 0, x is inside where h = 0, large where h > 0. The low bits of
