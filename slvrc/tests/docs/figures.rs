@@ -47,6 +47,7 @@ pub fn table(name: &str, old: &str) -> Option<String> {
         "certificates" => certificates(old),
         "measured" => measured(),
         "predictions" => predictions(old),
+        "crates" => crates(),
         _ => return None,
     })
 }
@@ -854,4 +855,38 @@ fn no_figure_without_a_test() {
         }
     }
     assert!(wrong.is_empty(), "{wrong}");
+}
+
+/// The crates of the workspace, in the order of their dependencies.
+fn crates() -> String {
+    let members =
+        ["circuit", "ring", "runtime", "predicates", "compiler", "simulation", "slvrc", "tests"];
+    let workspace = read(&root().join("Cargo.toml"));
+    let mut out = String::from("| folder | crate | what it is | uses |\n|---|---|---|---|\n");
+    for folder in members {
+        assert!(workspace.contains(&format!("\"{folder}\"")), "{folder} is no member");
+        let text = read(&root().join(folder).join("Cargo.toml"));
+        let field = |key: &str| {
+            let of = |text: &str| {
+                let line = text.lines().find_map(|l| l.strip_prefix(&format!("{key} = \"")))?;
+                line.strip_suffix('"').map(str::to_string)
+            };
+            of(&text).or_else(|| of(&workspace)).unwrap_or_default()
+        };
+        let (_, uses) = text.split_once("\n[dependencies]\n").unwrap_or_default();
+        let uses = uses.split("\n[").next().unwrap_or_default().lines();
+        let uses: Vec<String> = uses
+            .filter(|l| l.starts_with("slvr-"))
+            .filter_map(|l| l.split(['.', ' ', '=']).next())
+            .map(|name| format!("`{name}`"))
+            .collect();
+        let uses = if uses.is_empty() { "–".to_string() } else { uses.join(", ") };
+        let _ = writeln!(
+            out,
+            "| `{folder}/` | `{}` | {} | {uses} |",
+            field("name"),
+            field("description")
+        );
+    }
+    out
 }
