@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use slvr_runtime::circuit::artifact::{read, write};
+use slvr_circuit::artifact::{read, write};
 
 fuzz_target!(|bytes: &[u8]| {
     if let Ok(circuit) = read(bytes) {

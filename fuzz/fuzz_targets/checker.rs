@@ -2,9 +2,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use slvrc::diagnostic::render::render;
-use slvrc::syntax::{LoadError, Sources};
-use slvrc::types::{Options, check};
+use slvr_compiler::diagnostic::render::render;
+use slvr_compiler::syntax::{LoadError, Sources};
+use slvr_compiler::types::{Options, check};
 
 fuzz_target!(|text: &str| {
     let mut sources = Sources::new();

@@ -2,8 +2,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use slvr_runtime::circuit::text::{parse, print};
-use slvr_runtime::circuit::verify::verify;
+use slvr_circuit::text::{parse, print};
+use slvr_circuit::verify::verify;
 
 fuzz_target!(|text: &str| {
     if let Ok(circuit) = parse(text) {

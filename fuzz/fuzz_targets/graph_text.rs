@@ -2,8 +2,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use slvrc::graph::text::{parse, print};
-use slvrc::graph::verify::verify;
+use slvr_compiler::graph::text::{parse, print};
+use slvr_compiler::graph::verify::verify;
 
 fuzz_target!(|text: &str| {
     if let Ok(graph) = parse(text) {

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use slvrc::syntax::{ast::FileId, parse, print};
+use slvr_compiler::syntax::{ast::FileId, parse, print};
 
 fuzz_target!(|text: &str| {
     let (tree, wrong) = parse(FileId::default(), text);

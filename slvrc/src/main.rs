@@ -1,29 +1,32 @@
-//! `slvrc`: checks, compiles and runs `.slvr` predicates. One file per verb; all I/O is here.
+//! `slvrc`: checks, compiles and runs `.slvr` predicates. All I/O of the project's programs is here.
+//!
+//! | file | does |
+//! |---|---|
+//! | `verbs/` | the verbs, one file or folder each |
+//! | `target.rs` | the arguments that name a program and say how it is compiled |
+//! | `program.rs`, `interface.rs` | from these to a checked program and to a circuit |
+//! | `tensors.rs` | inputs and outputs as safetensors files |
+//! | `parties.rs`, `processes.rs` | a run among three threads, or three processes |
+//! | `report.rs` | what is said of a run |
+//! | `net.rs`, `memory.rs`, `fail.rs` | network profiles; the allocator; printing, errors and exit status |
 //!
 //! Exit status: 0 done, 1 the program or its input is wrong, 2 usage, 3 the run was aborted.
 
-mod bench;
-mod build;
-mod check;
-mod completions;
-mod demo;
-mod doc;
-mod eval;
-mod explain;
 mod fail;
-mod fmt;
-mod lsp;
+mod interface;
 mod memory;
 mod net;
-mod print;
+mod parties;
 mod processes;
 mod program;
-mod run;
+mod report;
+mod target;
 mod tensors;
+mod verbs;
 
-use clap::{Args, Parser, Subcommand};
-use slvr_compiler::cost::NetProfile;
+use clap::{CommandFactory, Parser};
 use std::process::ExitCode;
+use verbs::Verb;
 
 /// Checks, compiles and runs robustness checks for secure aggregation.
 #[derive(Parser)]
@@ -36,128 +39,10 @@ struct Cli {
     verb: Verb,
 }
 
-#[derive(Subcommand)]
-enum Verb {
-    /// Parse, type and certify a program; print diagnostics.
-    Check(check::Check),
-    /// Print a stage of a program as text that reads back.
-    Print(print::Print),
-    /// Compile a program to a `.slvrb` artifact.
-    Build(build::Build),
-    /// Evaluate a program in the clear, in floating point or in the circuit's own arithmetic.
-    Eval(eval::Eval),
-    /// Format programs in place.
-    Fmt(fmt::Fmt),
-    /// What a program costs and leaks, step by step, before it runs; or what a code (E0007) means.
-    Explain(explain::Explain),
-    /// Run a program among three parties on this machine.
-    Run(run::Run),
-    /// Federated learning with a poisoner on embedded real data, checked among three parties.
-    Demo(demo::Demo),
-    /// The paper's table of costs, measured on this machine beside its own limits.
-    Bench(bench::Bench),
-    /// The library, the models and the predicates as Markdown.
-    Doc(doc::Doc),
-    /// A language server on standard input and output, for editors.
-    Lsp(lsp::Lsp),
-    /// Print a completion script for a shell.
-    Completions(completions::Completions),
-    /// A party of `run --processes`, which starts it.
-    #[command(name = processes::VERB, hide = true)]
-    PartyProcess(processes::PartyProcess),
-}
-
-/// A program and what is bound in it.
-#[derive(Args, Clone)]
-pub struct Target {
-    /// A `.slvr` file (or, where it says so, a compiled `.slvrb`).
-    pub file: String,
-    /// Sizes, models and parameters: `m=10 M=LeNet5 M=path/to/model.slvr:Name lambda=1.5`.
-    #[arg(value_name = "NAME=VALUE")]
-    pub bindings: Vec<String>,
-    /// Which predicate, if the file has several.
-    #[arg(long)]
-    pub predicate: Option<String>,
-    /// One ring width for all values, in bits (64 or 128), instead of the smallest for each: for
-    /// comparison.
-    #[arg(long, value_name = "BITS", value_parser = ring)]
-    pub ring: Option<u32>,
-    /// Takes declared ranges of inputs on trust instead of checking them among the parties: for
-    /// comparison. A malicious client can then make values wrap around.
-    #[arg(long)]
-    pub trust_inputs: bool,
-    /// The most memory for the values of one party, as in `8GiB`: a circuit that would take more is
-    /// built in blocks that run one after another, which takes more rounds.
-    #[arg(long, value_name = "SIZE", value_parser = bytes)]
-    pub memory: Option<u64>,
-    /// Waits until it is known whose inputs are in range before computing with them: more rounds, and
-    /// no part of a run is repeated if a client fails.
-    #[arg(long)]
-    pub no_speculation: bool,
-    /// The family of protocols: t2 (a dealer for each shard, fewer rounds and bytes), t1 (symmetric), or
-    /// t1-simple (symmetric, with carry trees that begin at bits), for comparison. All are for semi-honest
-    /// parties.
-    #[arg(long, value_name = "FAMILY", default_value = "t2", value_parser = ["t1", "t1-simple", "t2"])]
-    pub protocols: String,
-    /// The network whose protocols are taken, the fastest ones there: `loopback`, `lan`, `wan`, or a TOML file
-    /// with `bandwidth_mbit` and `rtt_ms`. `lan` without it.
-    #[arg(long, value_name = "NAME|FILE")]
-    pub net: Option<String>,
-}
-
-impl Target {
-    /// The profile of --net.
-    pub fn profile(&self) -> anyhow::Result<Option<NetProfile>> {
-        self.net.as_deref().map(net::profile).transpose()
-    }
-}
-
-fn bytes(text: &str) -> Result<u64, String> {
-    let at = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
-    let (number, unit) = text.split_at(at);
-    let unit: u64 = match unit.to_ascii_lowercase().as_str() {
-        "kib" => 1 << 10,
-        "mib" => 1 << 20,
-        "gib" => 1 << 30,
-        "kb" => 1_000,
-        "mb" => 1_000_000,
-        "gb" => 1_000_000_000,
-        _ => return Err("a number and KiB, MiB, GiB, kB, MB or GB, as in `8GiB`".into()),
-    };
-    let number: f64 =
-        number.trim().parse().map_err(|_| "a number before the unit, as in `8GiB`")?;
-    let size = number * unit as f64;
-    let sensible = size >= 1.0 && size < 63f64.exp2();
-    if sensible { Ok(size as u64) } else { Err("at least one byte, below 2^63".into()) }
-}
-
-fn ring(text: &str) -> Result<u32, String> {
-    match text {
-        "64" => Ok(64),
-        "128" => Ok(128),
-        _ => Err("64 or 128".into()),
-    }
-}
-
 fn main() -> ExitCode {
     memory::tune();
     let cli = Cli::parse();
-    let done = match cli.verb {
-        Verb::Check(v) => v.run(cli.json),
-        Verb::Print(v) => v.run(cli.json),
-        Verb::Build(v) => v.run(cli.json),
-        Verb::Eval(v) => v.run(cli.json),
-        Verb::Explain(v) => v.run(cli.json),
-        Verb::Run(v) => v.run(cli.json),
-        Verb::Demo(v) => v.run(cli.json),
-        Verb::Bench(v) => v.run(cli.json),
-        Verb::Fmt(v) => v.run(cli.json),
-        Verb::Doc(v) => v.run(cli.json),
-        Verb::Lsp(v) => v.run(),
-        Verb::Completions(v) => v.run(),
-        Verb::PartyProcess(v) => v.run(),
-    };
-    match done {
+    match cli.verb.run(cli.json, Cli::command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(e) => fail::report(&e, cli.json),
     }

@@ -1,7 +1,8 @@
 //! From a file name and bindings to a checked program, and to a circuit.
 
-use crate::Target;
 use crate::fail::{Rejected, Usage};
+use crate::interface::interface;
+use crate::target::Target;
 use anyhow::{Context, anyhow, bail};
 use slvr_circuit::{Circuit, artifact};
 use slvr_compiler::cost::{self, NetProfile};
@@ -11,7 +12,7 @@ use slvr_compiler::pipeline::{self, Compiled};
 use slvr_compiler::report::certificate::Certificate;
 use slvr_compiler::syntax::ast::{File, FileId};
 use slvr_compiler::syntax::{self, LoadError, Sources};
-use slvr_compiler::types::{self, Elem, Program, Stmt};
+use slvr_compiler::types::{self, Program};
 use std::io::ErrorKind;
 
 /// A program that type-checks.
@@ -224,79 +225,4 @@ fn load(
     crate::fail::warn(&checked.warnings, &checked.sources);
     let stage = stage(&checked)?;
     Ok(Loaded::Source(Box::new((checked, stage))))
-}
-
-/// Fraction bits, as circuits have them; in an [`interface`] only what fits a word depends on it.
-const FRACTION: u32 = 16;
-
-/// What a program reads, draws and reveals, as a circuit that computes nothing: enough to read input
-/// files and to write outputs by.
-fn interface(program: &Program) -> Circuit {
-    use slvr_circuit::{
-        Dom, Encoding, Field, From, Hold, Input, Instr, Layer, Op, Output, Type, ValueId,
-    };
-    let fields = |ty: &types::Ty| -> Vec<Field> {
-        let model = ty.record.and_then(|m| program.models.get(m.0 as usize));
-        let params = model.map_or(&[][..], |m| &m.params);
-        params.iter().map(|p| Field { name: p.name.clone(), shape: p.shape.clone() }).collect()
-    };
-    let parties = program.parties.iter();
-    let parties =
-        parties.map(|p| slvr_circuit::PartySet { name: p.name.clone(), size: p.size }).collect();
-    let mut out = Circuit {
-        name: program.name.clone(),
-        sizes: program.sizes.clone(),
-        parties,
-        inputs: Vec::new(),
-        consts: Vec::new(),
-        types: Vec::new(),
-        sites: Vec::new(),
-        layers: vec![Layer::default()],
-        outputs: Vec::new(),
-        checks: Vec::new(),
-    };
-    for stmt in &program.body {
-        let value = ValueId(out.types.len() as u32);
-        match stmt {
-            Stmt::Input { var, range: (lo, hi), from } => {
-                let Some(v) = program.vars.get(var.0 as usize) else { continue };
-                let shape = v.ty.shape();
-                out.types.push(Type::new(Hold::Public, Dom::Ring(64), shape.clone()));
-                out.inputs.push(Input {
-                    name: v.name.clone(),
-                    from: from.map_or(From::Public, |s| From::Each(s.0)),
-                    encoding: match v.ty.elem {
-                        Elem::Fix => Encoding::Fixed {
-                            frac: FRACTION,
-                            lo: *lo,
-                            hi: *hi,
-                            shift: 0,
-                            norm: f64::INFINITY,
-                        },
-                        _ => Encoding::Int { lo: *lo as i64, hi: (*hi as i64).saturating_add(1) },
-                    },
-                    shape: shape.get(usize::from(from.is_some())..).unwrap_or(&[]).to_vec(),
-                    fields: fields(&v.ty),
-                    value,
-                });
-            }
-            Stmt::Sample { .. } => {
-                out.types.push(Type::new(Hold::Public, Dom::Ring(128), []));
-                let coin = Instr { out: Some(value), op: Op::Coin, site: 0 };
-                out.layers[0].exchange.push(coin);
-            }
-            Stmt::Reveal { value, to, name, .. } => out.outputs.push(Output {
-                name: name.clone(),
-                to: to.0,
-                shape: value.ty.shape(),
-                ring: 64,
-                frac: FRACTION,
-                factor: 1.0,
-                divisor: 1.0,
-                fields: fields(&value.ty),
-            }),
-            Stmt::Let { .. } => {}
-        }
-    }
-    out
 }

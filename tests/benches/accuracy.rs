@@ -8,7 +8,7 @@
 //! - The logits of ResNet-18 for 20 images of CIFAR-10, with random weights of the size that trained
 //!   ones have, are within the certificate's proven error of floating point.
 //!
-//! Images come from the folder that `SLVR_DATA` names (default: `shared/data` beside the checkout);
+//! Images come from the folder that `SLVR_DATA` names (default: `data` at the root of the checkout);
 //! without them a claim is skipped, with a message. `lenet` or `resnet` after `--` is one of the two
 //! parts.
 

@@ -2,7 +2,7 @@
 //! Markdown table. `cargo bench -p slvr-tests --bench rounds`.
 //!
 //! Weights and images are random; LeNet-5's images are MNIST's where the folder that
-//! `SLVR_DATA` names (default: `shared/data` beside the checkout) has them.
+//! `SLVR_DATA` names (default: `data` at the root of the checkout) has them.
 
 use slvr_circuit::traffic::Traffic;
 use slvr_runtime::share::encode::RawData;

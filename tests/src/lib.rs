@@ -263,11 +263,12 @@ pub fn distance(a: &[Vec<f64>], b: &[Vec<f64>]) -> f64 {
     a.iter().zip(b).map(one).fold(0.0, f64::max)
 }
 
-/// The folder of image data sets beside the checkout, or where `SLVR_DATA` says.
+/// The folder of image data sets: the one that `SLVR_DATA` names, or `data` at the root of the checkout, which
+/// no commit contains.
 pub fn data_dir() -> std::path::PathBuf {
     match std::env::var_os("SLVR_DATA") {
         Some(dir) => dir.into(),
-        None => [env!("CARGO_MANIFEST_DIR"), "..", "..", "shared", "data"].iter().collect(),
+        None => [env!("CARGO_MANIFEST_DIR"), "..", "data"].iter().collect(),
     }
 }
 

@@ -1,13 +1,22 @@
 //! The command line from outside: the binary is started as a user starts it.
 //!
+//! - `bench`: a tiny table as Markdown, JSON and SVG.
+//! - `docs`: the programs, commands and tables of the README and the book.
 //! - `explain`: its text, JSON and page.
-//! - `inputs`: folders of inputs that are wrong in every way, and what is said of them.
-//! - `processes`: parties as processes.
-//! - `verbs`: exit statuses, `--json`, and that verbs agree with one another.
 //! - `folder`: starting the binary, and writing folders of inputs.
+//! - `inputs`: folders of inputs that are wrong in every way, and what is said of them.
+//! - `lsp`: the language server, spoken to as an editor does.
+//! - `processes`: parties as processes.
+//! - `tools`: `fmt`, `explain` of codes, `doc`, `completions`.
+//! - `verbs`: exit statuses, `--json`, and that verbs agree with one another.
 
+mod bench;
+mod docs;
 mod explain;
 mod folder;
 mod inputs;
+#[cfg(feature = "lsp")]
+mod lsp;
 mod processes;
+mod tools;
 mod verbs;

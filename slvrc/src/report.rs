@@ -1,0 +1,111 @@
+//! What is said of a run: the object of `--json`, and text for people.
+
+use serde_json::{Value, json};
+use slvr_circuit::traffic::Traffic;
+use slvr_circuit::{Circuit, artifact};
+use slvr_compiler::report::certificate::Certificate;
+use slvr_runtime::party::session::Report;
+use std::path::Path;
+
+/// Lower-case hexadecimal.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|b| format!("{b:02x}")).collect()
+}
+
+/// The network of a run whose messages take no time.
+pub const IN_MEMORY: &str = "in memory";
+
+/// What the receivers learn: each reveal once.
+pub fn leaks(circuit: &Circuit) -> Value {
+    circuit
+        .outputs
+        .iter()
+        .map(|o| {
+            let to = set_name(circuit, o.to);
+            json!({ "name": o.name, "to": to, "shape": o.shape })
+        })
+        .collect()
+}
+
+/// The report as the contract of `--json` has it.
+///
+/// `net` names the network that the seconds were measured over.
+pub fn to_json(circuit: &Circuit, r: &Report, net: &str, known: Option<&Certificate>) -> Value {
+    let certificate = known
+        .map_or(json!({ "failure_log2": Value::Null, "error": Value::Null }), |c| {
+            serde_json::to_value(c).unwrap_or(Value::Null)
+        });
+    let traffic = Traffic::of(circuit);
+    let sizes: serde_json::Map<String, Value> =
+        circuit.sizes.iter().map(|(n, v)| (n.clone(), json!(v))).collect();
+    let outputs: Vec<Value> =
+        r.outputs.iter().map(|o| json!({ "name": o.name, "shape": o.shape })).collect();
+    let replaced: Vec<Value> = r
+        .replaced
+        .iter()
+        .map(|x| {
+            let (set, why) = (set_name(circuit, x.set), x.why.to_string());
+            json!({ "set": set, "member": x.member, "why": why })
+        })
+        .collect();
+    let coins: Vec<String> = r.coins.iter().map(|c| format!("{c:032x}")).collect();
+    json!({
+        "ok": true,
+        "predicate": circuit.name,
+        "sizes": sizes,
+        "circuit_hash": hex(&artifact::hash(circuit)),
+        "security": "semi-honest",
+        "net": net,
+        "rounds": r.rounds,
+        "predicted_rounds": traffic.rounds,
+        "bytes_sent": r.bytes_sent,
+        "predicted_bytes_sent": traffic.bytes,
+        "upload_bytes": r.upload_bytes,
+        "seconds": r.seconds,
+        "peak_memory_bytes": r.peak_memory,
+        "certificate": certificate,
+        "leaks": leaks(circuit),
+        "replaced": replaced,
+        "outputs": outputs,
+        "coins": coins,
+    })
+}
+
+fn set_name(circuit: &Circuit, set: u32) -> &str {
+    circuit.parties.get(set as usize).map_or("?", |p| &p.name)
+}
+
+/// A number of bytes for people, in MB of 10^6 bytes.
+pub fn megabytes(bytes: u64) -> String {
+    format!("{:.3} MB", bytes as f64 / 1e6)
+}
+
+/// The report for people. `outputs` is the folder that they were written to.
+pub fn to_text(circuit: &Circuit, r: &Report, outputs: Option<&Path>) -> String {
+    let sizes: Vec<String> = circuit.sizes.iter().map(|(n, v)| format!("{n}={v}")).collect();
+    let sent: Vec<String> = r.bytes_sent.iter().map(|&b| megabytes(b)).collect();
+    let upload = r.upload_bytes.iter().flatten().max().copied().unwrap_or(0);
+    let peak = r.peak_memory.iter().max().copied().unwrap_or(0);
+    let mut out = format!(
+        "{} {}\n  rounds        {}\n  sent          {} by the three parties\n  upload        {} by each client\n  time          {:.3} s\n  memory        {} at most in a party\n",
+        circuit.name,
+        sizes.join(" "),
+        r.rounds,
+        sent.join(", "),
+        megabytes(upload),
+        r.seconds,
+        megabytes(peak),
+    );
+    for x in &r.replaced {
+        let set = set_name(circuit, x.set);
+        out += &format!("  replaced      {set} {} ({}): zeros\n", x.member, x.why);
+    }
+    for o in &circuit.outputs {
+        let to = set_name(circuit, o.to);
+        out += &format!("  revealed      {} {:?} to {to}, and nothing else\n", o.name, o.shape);
+    }
+    if let Some(dir) = outputs {
+        out += &format!("  written to    {}\n", dir.display());
+    }
+    out
+}

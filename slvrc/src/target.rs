@@ -1,0 +1,77 @@
+//! The arguments that say which program a verb is about and how it is compiled.
+
+use crate::net;
+use clap::Args;
+use slvr_compiler::cost::NetProfile;
+
+/// A program and what is bound in it.
+#[derive(Args, Clone)]
+pub struct Target {
+    /// A `.slvr` file (or, where it says so, a compiled `.slvrb`).
+    pub file: String,
+    /// Sizes, models and parameters: `m=10 M=LeNet5 M=path/to/model.slvr:Name lambda=1.5`.
+    #[arg(value_name = "NAME=VALUE")]
+    pub bindings: Vec<String>,
+    /// Which predicate, if the file has several.
+    #[arg(long)]
+    pub predicate: Option<String>,
+    /// One ring width for all values, in bits (64 or 128), instead of the smallest for each: for
+    /// comparison.
+    #[arg(long, value_name = "BITS", value_parser = ring)]
+    pub ring: Option<u32>,
+    /// Takes declared ranges of inputs on trust instead of checking them among the parties: for
+    /// comparison. A malicious client can then make values wrap around.
+    #[arg(long)]
+    pub trust_inputs: bool,
+    /// The most memory for the values of one party, as in `8GiB`: a circuit that would take more is
+    /// built in blocks that run one after another, which takes more rounds.
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    pub memory: Option<u64>,
+    /// Waits until it is known whose inputs are in range before computing with them: more rounds, and
+    /// no part of a run is repeated if a client fails.
+    #[arg(long)]
+    pub no_speculation: bool,
+    /// The family of protocols: t2 (a dealer for each shard, fewer rounds and bytes), t1 (symmetric), or
+    /// t1-simple (symmetric, with carry trees that begin at bits), for comparison. All are for semi-honest
+    /// parties.
+    #[arg(long, value_name = "FAMILY", default_value = "t2", value_parser = ["t1", "t1-simple", "t2"])]
+    pub protocols: String,
+    /// The network whose protocols are taken, the fastest ones there: `loopback`, `lan`, `wan`, or a TOML file
+    /// with `bandwidth_mbit` and `rtt_ms`. `lan` without it.
+    #[arg(long, value_name = "NAME|FILE")]
+    pub net: Option<String>,
+}
+
+impl Target {
+    /// The profile of --net.
+    pub fn profile(&self) -> anyhow::Result<Option<NetProfile>> {
+        self.net.as_deref().map(net::profile).transpose()
+    }
+}
+
+fn bytes(text: &str) -> Result<u64, String> {
+    let at = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(at);
+    let unit: u64 = match unit.to_ascii_lowercase().as_str() {
+        "kib" => 1 << 10,
+        "mib" => 1 << 20,
+        "gib" => 1 << 30,
+        "kb" => 1_000,
+        "mb" => 1_000_000,
+        "gb" => 1_000_000_000,
+        _ => return Err("a number and KiB, MiB, GiB, kB, MB or GB, as in `8GiB`".into()),
+    };
+    let number: f64 =
+        number.trim().parse().map_err(|_| "a number before the unit, as in `8GiB`")?;
+    let size = number * unit as f64;
+    let sensible = size >= 1.0 && size < 63f64.exp2();
+    if sensible { Ok(size as u64) } else { Err("at least one byte, below 2^63".into()) }
+}
+
+fn ring(text: &str) -> Result<u32, String> {
+    match text {
+        "64" => Ok(64),
+        "128" => Ok(128),
+        _ => Err("64 or 128".into()),
+    }
+}

@@ -1,0 +1,247 @@
+//! One row on one network: compiled, checked against the machine, run.
+
+use super::inputs;
+use super::machine::Machine;
+use super::network::{Floor, Network, effective, floor, shaped};
+use super::rows::{Build, Row};
+use crate::memory;
+use indicatif::ProgressBar;
+use slvr_circuit::Circuit;
+use slvr_compiler::cost::{Cost, NetProfile};
+use slvr_runtime::party::session::{self, Options, Report};
+use slvr_runtime::share::encode::Inputs;
+use std::time::Duration;
+
+/// How long a party waits for a message: a layer of a deep network may take minutes on a slow one.
+const DEADLINE: Duration = Duration::from_secs(3600);
+
+/// What is asked for.
+#[derive(Clone, Copy)]
+pub struct Plan {
+    /// Runs of each build; none only predicts.
+    pub repeats: usize,
+    /// Everything random follows from it.
+    pub seed: u64,
+    /// Whether the baseline runs beside.
+    pub baseline: bool,
+}
+
+/// A row of the table.
+pub struct Line {
+    /// What.
+    pub row: Row,
+    /// On which network.
+    pub net: NetProfile,
+    /// What is known before it runs; `None` if it does not compile.
+    pub known: Option<Known>,
+    /// What came of it.
+    pub outcome: Outcome,
+}
+
+/// What follows from the circuit.
+#[derive(Clone, Copy)]
+pub struct Known {
+    /// Rounds.
+    pub rounds: usize,
+    /// Bytes sent by each party.
+    pub bytes: [u64; 3],
+    /// Multiply-accumulates of each party.
+    pub macs: [u64; 3],
+    /// Most bytes of values at one time, by party.
+    pub peak: [u64; 3],
+    /// Seconds that the cost model estimates.
+    pub estimate: f64,
+    /// Seconds that it cannot be faster than.
+    pub floor: Floor,
+}
+
+/// Whether a row ran.
+pub enum Outcome {
+    /// It did.
+    Ran(Ran),
+    /// It did not, and why.
+    Skipped(String),
+}
+
+/// What was measured.
+pub struct Ran {
+    /// Rounds counted.
+    pub rounds: usize,
+    /// Bytes counted, by party.
+    pub bytes: [u64; 3],
+    /// Most bytes of values at one time, by party.
+    pub peak: [u64; 3],
+    /// Seconds of each run.
+    pub seconds: Vec<f64>,
+    /// Seconds of each run of the baseline, which took turns; empty without one.
+    pub baseline: Vec<f64>,
+    /// Why there is no baseline although one was asked for.
+    pub no_baseline: Option<String>,
+}
+
+impl Ran {
+    /// Median seconds.
+    pub fn median(&self) -> f64 {
+        median(&self.seconds)
+    }
+
+    /// Median seconds of the baseline over ours.
+    pub fn gain(&self) -> Option<f64> {
+        (!self.baseline.is_empty()).then(|| median(&self.baseline) / self.median())
+    }
+}
+
+/// The middle, or the mean of the two; of nothing 0.
+pub fn median(x: &[f64]) -> f64 {
+    let mut sorted = x.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let at = |i: usize| sorted.get(i).copied().unwrap_or(0.0);
+    (at(x.len().saturating_sub(1) / 2) + at(x.len() / 2)) / 2.0
+}
+
+/// Measures a row on a network. `bar` follows the layers of each run.
+///
+/// # Errors
+///
+/// A run that is aborted, replaces an input, or counts something else than was predicted.
+pub fn line(
+    row: &Row,
+    net: &NetProfile,
+    plan: Plan,
+    machine: &Machine,
+    bar: &ProgressBar,
+) -> anyhow::Result<Line> {
+    let line = |known, outcome| Line { row: row.clone(), net: net.clone(), known, outcome };
+    let circuit = match row.compile(Build::Product, net) {
+        Ok(circuit) => circuit,
+        Err(why) => return Ok(line(None, Outcome::Skipped(format!("does not compile: {why}")))),
+    };
+    let cost = Cost::of(&circuit);
+    let known = Known {
+        rounds: cost.rounds,
+        bytes: cost.bytes,
+        macs: cost.macs,
+        peak: cost.peak_memory,
+        estimate: cost.seconds(net).total,
+        floor: floor(cost.rounds, cost.bytes, cost.macs, &effective(net, machine), machine),
+    };
+    let (baseline, no_baseline) = match plan.baseline.then(|| row.compile(Build::Baseline, net)) {
+        None => (None, None),
+        Some(Ok(circuit)) => (Some(circuit), None),
+        Some(Err(why)) => (None, Some(why)),
+    };
+    let needed = match &baseline {
+        Some(other) => needed(&circuit, &cost).max(self::needed(other, &Cost::of(other))),
+        None => needed(&circuit, &cost),
+    };
+    let skip = move |why: String| Ok(line(Some(known), Outcome::Skipped(why)));
+    if plan.repeats == 0 {
+        return skip("predicted only".into());
+    }
+    let network = shaped(net);
+    if let Some(free) = memory::free().filter(|&free| free < needed) {
+        let gb = |n: u64| n as f64 / 1e9;
+        return skip(format!("needs {:.1} GB of memory, {:.1} GB are free", gb(needed), gb(free)));
+    }
+    memory::expect(needed);
+    let wanted = inputs::generate(&circuit, plan.seed);
+    // Another ring can have another bound on norms.
+    let other = baseline.as_ref().map(|c| (c, inputs::generate(c, plan.seed)));
+    let mut ran = Ran {
+        rounds: 0,
+        bytes: [0; 3],
+        peak: [0; 3],
+        seconds: Vec::new(),
+        baseline: Vec::new(),
+        no_baseline,
+    };
+    for turn in 0..plan.repeats {
+        bar.set_message(format!("run {} of {}", turn + 1, plan.repeats));
+        let report = once(&circuit, &wanted, &network, plan.seed, bar)?;
+        (ran.rounds, ran.bytes, ran.peak) = (report.rounds, report.bytes_sent, report.peak_memory);
+        anyhow::ensure!(
+            (ran.rounds, ran.bytes) == (cost.rounds, cost.bytes),
+            "{}: rounds or bytes are not those that were predicted",
+            row.name()
+        );
+        ran.seconds.push(report.seconds);
+        if let Some((circuit, inputs)) = &other {
+            ran.baseline.push(once(circuit, inputs, &network, plan.seed, bar)?.seconds);
+        }
+    }
+    Ok(line(Some(known), Outcome::Ran(ran)))
+}
+
+/// Bytes of memory that a run takes at least: the values of the three parties, the messages of the layer
+/// that sends most, and the clients' inputs before and after encoding.
+fn needed(circuit: &Circuit, cost: &Cost) -> u64 {
+    let values: u64 = cost.peak_memory.iter().sum();
+    let messages = cost.layers.iter().map(|l| l.bytes.iter().sum::<u64>()).max().unwrap_or(0);
+    let inputs: u64 = circuit
+        .inputs
+        .iter()
+        .map(|i| circuit.ty(i.value))
+        .map(|ty| ty.elements().saturating_mul(8 + u64::from(ty.dom.bits().div_ceil(8))))
+        .sum();
+    values.saturating_add(messages).saturating_add(inputs)
+}
+
+fn once(
+    circuit: &Circuit,
+    inputs: &Inputs,
+    network: &Network,
+    seed: u64,
+    bar: &ProgressBar,
+) -> anyhow::Result<Report> {
+    bar.set_length(circuit.layers.len() as u64);
+    let progress = |done: usize, _all: usize| bar.set_position(done as u64);
+    let shape = match network {
+        Network::Memory => None,
+        Network::Shaped(line) => Some(*line),
+    };
+    let options = Options {
+        seed: Some(seed),
+        deadline: DEADLINE,
+        shape,
+        progress: Some(&progress),
+        ..Options::default()
+    };
+    let report = session::run_local(circuit, inputs, &options)?;
+    let admitted = report.admitted.iter().all(|(_, bits)| bits.iter().all(|b| *b));
+    anyhow::ensure!(
+        admitted && report.replaced.is_empty(),
+        "{}: an input of the bench was refused",
+        circuit.name
+    );
+    Ok(report)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verbs::bench::job::Job;
+
+    #[test]
+    fn medians() {
+        assert_eq!(median(&[3.0, 1.0, 2.0]), 2.0);
+        assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]), 2.5);
+        assert_eq!(median(&[]), 0.0);
+    }
+
+    /// Counted is predicted, or `line` fails.
+    #[test]
+    fn small_rows_run_with_their_baseline() {
+        let machine = Machine { macs_per_s: 1e10, cores: 2, handover_s: 1e-6 };
+        let plan = Plan { repeats: 2, seed: 1, baseline: true };
+        let bar = ProgressBar::hidden();
+        for job in [Job::Norm, Job::AccuracySecret, Job::Accuracy, Job::Confidence, Job::TopK] {
+            let model = (job != Job::TopK).then(|| "DigitsNet".to_string());
+            let row = Row { job, model, m: 5 };
+            let line = line(&row, &NetProfile::loopback(), plan, &machine, &bar).expect("a row");
+            let Outcome::Ran(ran) = line.outcome else { panic!("{job:?} was skipped") };
+            assert_eq!((ran.seconds.len(), ran.baseline.len()), (2, 2), "{job:?}");
+            let known = line.known.expect("it compiles");
+            assert_eq!((ran.rounds, ran.bytes, ran.peak), (known.rounds, known.bytes, known.peak));
+        }
+    }
+}

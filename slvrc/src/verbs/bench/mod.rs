@@ -1,0 +1,136 @@
+//! `slvrc bench`: the paper's table of costs, measured on this machine, beside what the machine could do
+//! at best and what others measured elsewhere.
+//!
+//! | file | does |
+//! |---|---|
+//! | `job.rs` | what is computed: an embedded program |
+//! | `rows.rs` | the rows: which predicate, at which sizes, compiled how |
+//! | `inputs.rs` | random inputs that look like those of a round |
+//! | `machine.rs` | what this machine can do at best |
+//! | `network.rs` | the links of a network profile, and the floor of a row |
+//! | `measure.rs` | one row on one network |
+//! | `peers.rs` | what others measured, with its origin |
+//! | `table.rs`, `chart.rs` | Markdown and JSON; SVG |
+//!
+//! What may not live here: anything that a circuit, a protocol or a network does differently because it
+//! is measured.
+
+mod chart;
+mod inputs;
+mod job;
+mod machine;
+mod measure;
+mod network;
+mod peers;
+mod rows;
+mod table;
+
+use crate::fail::{Usage, say};
+use anyhow::Context;
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use machine::Machine;
+use measure::{Outcome, Plan};
+use rows::Row;
+use slvr_compiler::cost::NetProfile;
+use std::path::PathBuf;
+
+/// Arguments.
+#[derive(clap::Args)]
+pub struct Bench {
+    /// Only rows whose name has one of these in it: `norm`, `LeNet5/`, `client-accuracy/`.
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    rows: Vec<String>,
+    /// Networks.
+    #[arg(long, value_name = "PROFILE", value_delimiter = ',', default_value = "loopback,lan,wan", value_parser = profile)]
+    net: Vec<NetProfile>,
+    /// m, the number of clients; a tenth of them, at least one, may be corrupt.
+    #[arg(long, value_delimiter = ',', default_value = "10,20", value_parser = clap::value_parser!(u64).range(4..=1000))]
+    m: Vec<u64>,
+    /// Models: of the library, `LeNet5Max`, or `path/to/model.slvr:Name`.
+    #[arg(
+        long,
+        value_name = "MODEL",
+        value_delimiter = ',',
+        default_value = "LeNet5,LeNet5Max,ResNet18"
+    )]
+    models: Vec<String>,
+    /// Runs of each row, of which the median counts. 0 only predicts.
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(0..=1000))]
+    repeats: u64,
+    /// Also builds each row with symmetric protocols and simple carry trees (`--protocols t1-simple`), and
+    /// runs it in turns.
+    #[arg(long)]
+    baseline: bool,
+    /// A column with the most memory that values take in a party.
+    #[arg(long)]
+    memory: bool,
+    /// Inputs and all other randomness follow from it.
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Also writes a chart.
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+}
+
+fn profile(name: &str) -> Result<NetProfile, String> {
+    let names = || NetProfile::all().map(|p| p.name).join(", ");
+    NetProfile::named(name).ok_or_else(|| format!("there are {}", names()))
+}
+
+impl Bench {
+    pub fn run(self, json: bool) -> anyhow::Result<()> {
+        let mut rows = Row::all(&self.models, &self.m);
+        if !self.rows.is_empty() {
+            rows.retain(|r| self.rows.iter().any(|part| r.name().contains(part.as_str())));
+        }
+        if rows.is_empty() {
+            let names: Vec<String> =
+                Row::all(&self.models, &self.m).iter().map(Row::name).collect();
+            return Err(Usage(format!("no such row; there are {}", names.join(", "))).into());
+        }
+        let plan =
+            Plan { repeats: self.repeats as usize, seed: self.seed, baseline: self.baseline };
+        let machine = Machine::measure();
+        let style = table::Style { memory: self.memory, baseline: self.baseline };
+        if !json {
+            say(&table::head(&machine, plan, style))?;
+        }
+
+        let bars = MultiProgress::new();
+        let all = bars.add(ProgressBar::new((rows.len() * self.net.len()) as u64));
+        let layers = bars.add(ProgressBar::new(1));
+        let look = |bar: &ProgressBar, text: &str| {
+            let style = ProgressStyle::with_template(text);
+            let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
+            bar.set_style(style.progress_chars("=> "));
+        };
+        look(&all, "{pos:>3}/{len} [{bar:30}] {elapsed} {msg}");
+        look(&layers, "        [{bar:30}] layer {pos}/{len} {msg}");
+        let mut lines = Vec::new();
+        for row in &rows {
+            for net in &self.net {
+                all.set_message(format!("{} {}", row.name(), net.name));
+                let line = measure::line(row, net, plan, &machine, &layers)?;
+                if let (Outcome::Skipped(why), 1..) = (&line.outcome, plan.repeats) {
+                    bars.suspend(|| eprintln!("note: {} on {}: {why}", row.name(), net.name));
+                }
+                if !json {
+                    // As they come: the last ones may take long.
+                    bars.suspend(|| say(&table::line(&line, style)))?;
+                }
+                lines.push(line);
+                all.inc(1);
+            }
+        }
+        layers.finish_and_clear();
+        all.finish_and_clear();
+        if json {
+            say(&format!("{}\n", table::to_json(&lines, &machine, plan)))?;
+        }
+        if let Some(path) = &self.svg {
+            std::fs::write(path, chart::svg(&lines))
+                .with_context(|| format!("{}: cannot be written", path.display()))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,161 @@
+//! The rows of the table: which predicate, at which sizes, compiled how.
+
+use super::job::Job;
+use super::peers::{self, Figure};
+use slvr_circuit::Circuit;
+use slvr_compiler::cost::NetProfile;
+use slvr_compiler::lower::Protocols;
+use slvr_compiler::pipeline;
+use slvr_compiler::syntax::{LoadError, Sources, embedded};
+use slvr_compiler::types;
+
+/// Samples on which a committee member evaluates a model (the paper: "validation dataset size of 10").
+pub const SAMPLES: u64 = 10;
+
+/// Most bytes of values of one party: larger rows are built in blocks.
+const MEMORY: u64 = 4800 << 20;
+
+/// A build of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Build {
+    /// As `slvrc run` builds it.
+    Product,
+    /// With symmetric protocols and simple carry trees, as general frameworks have them.
+    Baseline,
+}
+
+/// A row, for any network.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// What is computed.
+    pub job: Job,
+    /// Of which model, as `M=` takes it; `None` where there is none.
+    pub model: Option<String>,
+    /// Number of clients.
+    pub m: u64,
+}
+
+/// A model that comes with the bench is named without its file.
+fn bound(model: &str) -> &str {
+    if model == "LeNet5Max" { "bench/lenet5_max.slvr:LeNet5Max" } else { model }
+}
+
+impl Row {
+    /// All rows for these models and numbers of clients: per model, then top-k.
+    pub fn all(models: &[String], clients: &[u64]) -> Vec<Row> {
+        let mut rows = Vec::new();
+        for model in models {
+            for job in Job::WITH_MODEL {
+                // Pooling has no weights: its norm row is that of the same model without it.
+                if job == Job::Norm && model == "LeNet5Max" && models.iter().any(|m| m == "LeNet5")
+                {
+                    continue;
+                }
+                rows.extend(clients.iter().map(|&m| Row { job, model: Some(model.clone()), m }));
+            }
+        }
+        rows.extend(clients.iter().map(|&m| Row { job: Job::TopK, model: None, m }));
+        rows
+    }
+
+    /// Its name: `client-confidence/LeNet5/m=10`.
+    pub fn name(&self) -> String {
+        match &self.model {
+            Some(model) => format!("{}/{model}/m={}", self.job.name(), self.m),
+            None => format!("{}/m={}", self.job.name(), self.m),
+        }
+    }
+
+    /// Corrupt clients that are allowed for: a tenth of m, at least one. A committee has 2c + 1.
+    pub fn c(&self) -> u64 {
+        (self.m / 10).max(1)
+    }
+
+    /// What others measured for it.
+    pub fn figures(&self) -> impl Iterator<Item = &'static Figure> {
+        peers::of(self.job, self.model.as_deref(), self.m)
+    }
+
+    /// How it is compiled. The only place that decides it.
+    fn options(&self, build: Build, net: &NetProfile) -> pipeline::Options {
+        pipeline::Options {
+            // Scores to be ranked are the parties' own results in a round: no client could give one
+            // that is out of range.
+            enforce: self.job != Job::TopK,
+            ring: None,
+            protocols: match build {
+                Build::Product => Protocols::Dealer(net.tuning()),
+                Build::Baseline => Protocols::Simple,
+            },
+            memory: Some(MEMORY),
+            speculate: true,
+        }
+    }
+
+    /// Its circuit.
+    ///
+    /// # Errors
+    ///
+    /// The first error that the compiler reports: of a model that is not there, or that a demand of the
+    /// predicate does not hold for.
+    pub fn compile(&self, build: Build, net: &NetProfile) -> Result<Circuit, String> {
+        let file = self.job.file();
+        let text = embedded::get(file).ok_or_else(|| format!("{file} is not embedded"))?;
+        let mut sources = Sources::new();
+        let id = sources.add(file, text);
+        let (m, c, b) = (self.m.to_string(), self.c().to_string(), SAMPLES.to_string());
+        let model = self.model.as_deref().map_or("", bound);
+        // Only the sizes that the predicate has.
+        let sizes: &[(&str, &str)] = match self.job {
+            Job::Norm => &[("M", model), ("m", &m)],
+            Job::AccuracySecret | Job::Accuracy | Job::Confidence => {
+                &[("M", model), ("c", &c), ("b", &b)]
+            }
+            Job::TopK => &[("m", &m), ("c", &c)],
+            Job::RoundAccuracy | Job::RoundConfidence => {
+                &[("M", model), ("m", &m), ("c", &c), ("b", &b)]
+            }
+        };
+        let bindings = sizes.iter().map(|(n, v)| ((*n).to_string(), (*v).to_string())).collect();
+        let options = types::Options { bindings, predicate: None, defaults: false };
+        let mut load = |path: &str| match embedded::get(path) {
+            Some(text) => Ok(text.to_string()),
+            None => std::fs::read_to_string(path).map_err(|e| match e.kind() {
+                std::io::ErrorKind::NotFound => LoadError::NotFound,
+                _ => LoadError::Unreadable(e.to_string()),
+            }),
+        };
+        let first = |d: Vec<slvr_compiler::diagnostic::Diagnostic>| {
+            d.into_iter().next().map_or_else(String::new, |d| d.title)
+        };
+        let types::Checked { program, .. } =
+            types::check(&mut sources, id, &options, &mut load).map_err(first)?;
+        pipeline::compile_with(&program, &sources, self.options(build, net), |_, _| {})
+            .map(|compiled| compiled.circuit)
+            .map_err(first)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_of_the_paper() {
+        let models = ["LeNet5", "LeNet5Max", "ResNet18"].map(String::from);
+        let rows = Row::all(&models, &[10, 20]);
+        // Six jobs of three models, but one norm for both LeNets; and top-k.
+        assert_eq!(rows.len(), 2 * (3 * 6 - 1 + 1));
+        let names: std::collections::BTreeSet<String> = rows.iter().map(Row::name).collect();
+        assert_eq!(names.len(), rows.len(), "names differ");
+        assert!(rows.iter().all(|r| r.c() == r.m / 10));
+    }
+
+    #[test]
+    fn what_does_not_compile_says_why() {
+        let row = Row { job: Job::Norm, model: Some("LeNet6".into()), m: 10 };
+        let why =
+            row.compile(Build::Product, &NetProfile::lan()).expect_err("there is no such model");
+        assert!(why.contains("LeNet6"), "{why}");
+    }
+}

@@ -1,0 +1,50 @@
+//! `slvrc build`: the compiled artifact.
+
+use crate::fail::say;
+use crate::program;
+use crate::report::hex;
+use crate::target::Target;
+use anyhow::Context;
+use serde_json::json;
+use slvr_circuit::artifact;
+use slvr_circuit::traffic::Traffic;
+
+/// Arguments.
+#[derive(clap::Args)]
+pub struct Build {
+    #[command(flatten)]
+    target: Target,
+    /// Where the artifact goes.
+    #[arg(short, long, value_name = "X.slvrb")]
+    output: String,
+}
+
+impl Build {
+    pub fn run(self, json: bool) -> anyhow::Result<()> {
+        let loaded = program::load_circuit(&self.target)?;
+        let circuit = loaded.circuit();
+        let bytes = artifact::write(circuit);
+        std::fs::write(&self.output, &bytes)
+            .with_context(|| format!("{}: cannot be written", self.output))?;
+        let traffic = Traffic::of(circuit);
+        let hash = hex(&artifact::hash(circuit));
+        if json {
+            let all = json!({
+                "ok": true, "predicate": circuit.name, "output": self.output, "bytes": bytes.len(),
+                "circuit_hash": hash, "rounds": traffic.rounds,
+                "predicted_bytes_sent": traffic.bytes, "instructions": circuit.instructions(),
+            });
+            return say(&format!("{all}\n"));
+        }
+        say(&format!(
+            "{}: {} ({} bytes)\n  circuit      {hash}\n  instructions {} in {} layers\n  rounds       {}\n  sent         {} bytes by each party (mean)\n",
+            circuit.name,
+            self.output,
+            bytes.len(),
+            circuit.instructions(),
+            circuit.layers.len(),
+            traffic.rounds,
+            traffic.bytes.iter().sum::<u64>() / 3,
+        ))
+    }
+}

@@ -1,0 +1,340 @@
+//! `slvrc demo`: federated learning with a poisoner on embedded real data, every round's
+//! aggregation checked among three parties.
+
+use crate::fail::say;
+use crate::parties::run_circuit;
+use crate::program::{self, Sizes};
+use crate::{report, tensors};
+use anyhow::{Context, bail};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::{Value, json};
+use slvr_circuit::traffic::Traffic;
+use slvr_circuit::{Circuit, artifact};
+use slvr_compiler::syntax::embedded::PREDICATES;
+use slvr_compiler::types::model::Model;
+use slvr_runtime::party::session::Report;
+use slvr_runtime::share::encode::{Inputs, RawTensor};
+use slvr_simulation::federated::{Config, Poison, Round, Simulation};
+use slvr_simulation::idx;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Arguments.
+#[derive(clap::Args)]
+pub struct Demo {
+    /// Which predicate checks the updates: one whose inputs are `global`, `update` and optionally
+    /// `image` and `label`.
+    #[arg(default_value = "slvr_accuracy")]
+    predicate: String,
+    /// m, the number of clients.
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(4..=200))]
+    clients: u64,
+    /// Federated rounds for each attack.
+    #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u64).range(1..=1000))]
+    rounds: u64,
+    /// Everything random follows from it, the parties' randomness and so the committees, too: the
+    /// demo prints the same accuracies again. A run that protects somebody draws them afresh.
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Leaves the inputs of the last round under sign flips there, as `slvrc run --inputs` takes
+    /// them.
+    #[arg(long, value_name = "DIR")]
+    write_inputs: Option<PathBuf>,
+}
+
+/// Committee parameter and validation samples per client.
+const CORRUPT: u64 = 1;
+const SAMPLES: u64 = 10;
+
+const ATTACKS: [(&str, Poison); 2] = [
+    ("one client flips the sign of its update and amplifies it", Poison::SIGN_FLIP),
+    ("one client sends random noise", Poison::NOISE),
+];
+
+impl Demo {
+    pub fn run(self, json: bool) -> anyhow::Result<()> {
+        let bare = self.predicate.strip_suffix(".slvr").unwrap_or(&self.predicate);
+        let Some((name, text)) =
+            PREDICATES.iter().find(|(n, _)| n.strip_suffix(".slvr").unwrap_or(n) == bare)
+        else {
+            let names: Vec<&str> =
+                PREDICATES.iter().map(|(n, _)| n.strip_suffix(".slvr").unwrap_or(n)).collect();
+            bail!("no embedded predicate `{bare}`; there are {}", names.join(", "));
+        };
+        let all = [
+            ("M", "DigitsNet".to_string()),
+            ("m", self.clients.to_string()),
+            ("c", CORRUPT.to_string()),
+            ("b", SAMPLES.to_string()),
+            ("f", CORRUPT.to_string()),
+        ];
+        // Only the sizes that this predicate has.
+        let sizes = self.sizes_of(name, text)?;
+        let bindings = all
+            .iter()
+            .filter(|(n, _)| sizes.iter().any(|s| s == n))
+            .map(|(n, v)| ((*n).to_string(), v.clone()))
+            .collect();
+        let checked =
+            program::check_text(name, (*text).to_string(), bindings, None, Sizes::Required)?;
+        let compiled = checked.compile()?;
+        let circuit = &compiled.circuit;
+        let Some(model) = checked.program.models.first() else {
+            bail!("`{bare}` has no model: the demo trains one");
+        };
+        let inputs: Vec<&str> = circuit.inputs.iter().map(|i| i.name.as_str()).collect();
+        if let Some(odd) =
+            inputs.iter().find(|n| !["global", "update", "image", "label"].contains(n))
+        {
+            bail!("`{bare}` has an input `{odd}` that the demo has no data for");
+        }
+
+        if !json {
+            say(&self.introduction(circuit, model))?;
+        }
+        let mut results = Vec::new();
+        for (i, (what, poison)) in ATTACKS.into_iter().enumerate() {
+            let write = self.write_inputs.as_deref().filter(|_| i == 0);
+            let attack = self.attack(circuit, model, poison, write)?;
+            if !json {
+                say(&attack.to_text(what))?;
+            }
+            results.push((what, attack));
+        }
+        if json {
+            let attacks: Vec<Value> =
+                results.iter().map(|(what, a)| a.to_json(circuit, what)).collect();
+            let traffic = Traffic::of(circuit);
+            let all = json!({
+                "predicate": circuit.name, "clients": self.clients, "rounds": traffic.rounds,
+                "circuit_hash": report::hex(&artifact::hash(circuit)),
+                "bytes_sent": traffic.bytes, "leaks": report::leaks(circuit), "attacks": attacks,
+            });
+            return say(&format!("{all}\n"));
+        }
+        say(&self.summary(circuit, &results))
+    }
+
+    /// Names of the size parameters of a predicate.
+    fn sizes_of(&self, name: &str, text: &str) -> anyhow::Result<Vec<String>> {
+        let bound = program::check_text(name, text.into(), Vec::new(), None, Sizes::OrSmallest)?;
+        Ok(bound.program.sizes.into_iter().map(|(n, _)| n).collect())
+    }
+
+    fn introduction(&self, circuit: &Circuit, model: &Model) -> String {
+        let traffic = Traffic::of(circuit);
+        let mut out = format!(
+            "{m} clients with unlike shares of 1,797 handwritten digits train {name} ({w} weights); one is\n\
+             malicious. Each round three parties check every update in secret with {p}.\n\n",
+            m = self.clients,
+            name = model.name,
+            w = model.len,
+            p = circuit.name,
+        );
+        let _ = writeln!(
+            out,
+            "circuit: {} instructions, {} rounds, {} sent by each party (known before it runs)",
+            circuit.instructions(),
+            traffic.rounds,
+            report::megabytes(traffic.bytes.iter().sum::<u64>() / 3),
+        );
+        out
+    }
+
+    fn attack(
+        &self,
+        circuit: &Circuit,
+        model: &Model,
+        poison: Poison,
+        write: Option<&Path>,
+    ) -> anyhow::Result<Attack> {
+        let data = idx::digits()?;
+        // Few samples per client must still be enough to train on when there are many clients.
+        let share = data.len() * 4 / 5 / self.clients as usize;
+        let defaults = Config::default();
+        let config = Config {
+            clients: self.clients as usize,
+            poison,
+            validation: SAMPLES as usize,
+            rounds: self.rounds as usize,
+            min_samples: defaults.min_samples.min(share / 3),
+            seed: self.seed,
+            ..defaults
+        };
+        let simulation = Simulation::new(model, &data, config)?;
+        let bar = ProgressBar::new(self.rounds);
+        let style = ProgressStyle::with_template("{msg} [{bar:30}] round {pos}/{len} {elapsed}");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));
+        let layers = ProgressBar::hidden();
+        let mut attack = Attack::default();
+        let mut going = simulation.start();
+        for r in 0..self.rounds {
+            bar.set_message("training and checking");
+            bar.set_position(r);
+            let mut report = None;
+            let accuracies = going.step(|round| -> anyhow::Result<Vec<f32>> {
+                let inputs = inputs(circuit, model, round);
+                if let (Some(dir), true) = (write, r + 1 == self.rounds) {
+                    write_inputs(circuit, &inputs, dir)?;
+                }
+                // The same for both attacks: what differs is the attack.
+                let seed = self.seed.wrapping_mul(1 << 32).wrapping_add(r);
+                let wait = Duration::from_secs(600);
+                let done = run_circuit(circuit, &inputs, Some(seed), wait, &layers)?;
+                let aggregate = done.outputs.first().context("nothing was revealed")?;
+                let aggregate = aggregate.values.iter().map(|&v| v as f32).collect();
+                report = Some(done);
+                Ok(aggregate)
+            });
+            let accuracies = match accuracies {
+                Ok(a) => a,
+                Err(slvr_simulation::federated::RoundError::Rule(e)) => return Err(e),
+                Err(e) => bail!("{e}"),
+            };
+            attack.rounds.push([accuracies.mean, accuracies.rule, accuracies.ideal]);
+            attack.reports.extend(report);
+        }
+        bar.finish_and_clear();
+        Ok(attack)
+    }
+
+    fn summary(&self, circuit: &Circuit, results: &[(&str, Attack)]) -> String {
+        let reports: Vec<&Report> = results.iter().flat_map(|(_, a)| &a.reports).collect();
+        let seconds: Vec<f64> = reports.iter().map(|r| r.seconds).collect();
+        let mut out = String::from("\neach check, among three parties on this machine:\n");
+        if let Some(r) = reports.first() {
+            let sent: Vec<String> = r.bytes_sent.iter().map(|&b| report::megabytes(b)).collect();
+            let upload = r.upload_bytes.iter().flatten().max().copied().unwrap_or(0);
+            let peak = r.peak_memory.iter().max().copied().unwrap_or(0);
+            let _ = writeln!(out, "  rounds    {}", r.rounds);
+            let _ = writeln!(out, "  sent      {} by the three parties", sent.join(", "));
+            let _ = writeln!(out, "  upload    {} by each client", report::megabytes(upload));
+            let _ =
+                writeln!(out, "  time      {:.2} s (mean of {})", mean(&seconds), seconds.len());
+            let _ = writeln!(out, "  memory    {} at most in a party", report::megabytes(peak));
+        }
+        for o in &circuit.outputs {
+            let to = circuit.parties.get(o.to as usize).map_or("?", |p| &p.name);
+            let _ = writeln!(
+                out,
+                "  revealed  `{}`, {} numbers, to {to}; no update, norm, accuracy, score or verdict",
+                o.name,
+                o.shape.iter().product::<u64>()
+            );
+        }
+        if let Some(dir) = &self.write_inputs {
+            let _ = writeln!(
+                out,
+                "\ninputs of the last round under sign flips are in {0}; run them with\n  slvrc run {1} M=DigitsNet m={2} c={CORRUPT} b={SAMPLES} --inputs {0}",
+                dir.display(),
+                self.predicate,
+                self.clients
+            );
+        }
+        out
+    }
+}
+
+/// What came of one attack: by round, accuracies of plain mean, the predicate, and the ideal.
+#[derive(Default)]
+struct Attack {
+    rounds: Vec<[f64; 3]>,
+    reports: Vec<Report>,
+}
+
+impl Attack {
+    fn to_text(&self, what: &str) -> String {
+        let mut out = format!(
+            "\n{what}:\n\n  round   plain mean    SLVR   honest only (ideal)      test accuracy, %\n"
+        );
+        for (r, [mean, rule, ideal]) in self.rounds.iter().enumerate() {
+            let _ = writeln!(
+                out,
+                "  {:>5}   {:>10.1}   {:>5.1}   {:>19.1}",
+                r + 1,
+                100.0 * mean,
+                100.0 * rule,
+                100.0 * ideal
+            );
+        }
+        out
+    }
+
+    fn to_json(&self, circuit: &Circuit, what: &str) -> Value {
+        let by = |i: usize| self.rounds.iter().map(|a| a[i]).collect::<Vec<f64>>();
+        json!({
+            "attack": what,
+            "accuracy": { "plain_mean": by(0), "rule": by(1), "ideal": by(2) },
+            "runs": self.reports.iter().map(|r| report::to_json(circuit, r, report::IN_MEMORY, None)).collect::<Vec<_>>(),
+        })
+    }
+}
+
+fn mean(x: &[f64]) -> f64 {
+    x.iter().sum::<f64>() / x.len().max(1) as f64
+}
+
+/// A round's public and secret inputs, as the predicate declares them.
+fn inputs(circuit: &Circuit, model: &Model, round: &Round<'_>) -> Inputs {
+    let declared = |name: &str| circuit.inputs.iter().any(|i| i.name == name);
+    let reals = |x: &[f32]| x.iter().map(|&v| f64::from(v)).collect::<Vec<f64>>();
+    let mut public = BTreeMap::new();
+    if declared("global") {
+        public.insert("global".into(), RawTensor::reals([model.len], reals(round.global)));
+    }
+    let member = |i: usize| {
+        let mut tensors = BTreeMap::new();
+        tensors.insert("update".into(), RawTensor::reals([model.len], reals(&round.updates[i])));
+        let b = round.labels[i].len() as u64;
+        if declared("image") {
+            let shape = [&[b], model.input.as_slice()].concat();
+            tensors.insert("image".into(), RawTensor::reals(shape, reals(&round.images[i])));
+        }
+        if declared("label") {
+            let labels = round.labels[i].iter().map(|&l| i64::from(l)).collect();
+            tensors.insert("label".into(), RawTensor::integers([b], labels));
+        }
+        tensors
+    };
+    let clients: Vec<_> = (0..round.updates.len()).map(member).collect();
+    let sets = circuit
+        .parties
+        .iter()
+        .enumerate()
+        .map(|(s, _)| {
+            let gives = slvr_circuit::From::Each(s as u32);
+            if circuit.inputs.iter().any(|i| i.from == gives) {
+                clients.clone()
+            } else {
+                Vec::new()
+            }
+        })
+        .collect();
+    Inputs { public, sets }
+}
+
+/// Leaves inputs as files that `slvrc run` takes.
+fn write_inputs(circuit: &Circuit, inputs: &Inputs, dir: &Path) -> anyhow::Result<()> {
+    std::fs::create_dir_all(dir).with_context(|| format!("{}: cannot be made", dir.display()))?;
+    tensors::write_file(&dir.join("public.safetensors"), &tensors::named(circuit, &inputs.public))?;
+    for (set, members) in circuit.parties.iter().zip(&inputs.sets) {
+        if members.is_empty() {
+            continue;
+        }
+        let folder = dir.join(&set.name);
+        // Files of an earlier run with more members would be taken for a mistake in the sizes.
+        if folder.is_dir() {
+            std::fs::remove_dir_all(&folder)
+                .with_context(|| format!("{}: cannot be emptied", folder.display()))?;
+        }
+        std::fs::create_dir_all(&folder)
+            .with_context(|| format!("{}: cannot be made", folder.display()))?;
+        for (i, member) in members.iter().enumerate() {
+            let path = folder.join(format!("{i}.safetensors"));
+            tensors::write_file(&path, &tensors::named(circuit, member))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,155 @@
+//! `slvrc eval`: in the clear, in floating point or in the circuit's own ring arithmetic.
+
+use crate::fail::{Usage, say};
+use crate::program::{self, Loaded};
+use crate::target::Target;
+use crate::tensors;
+use anyhow::bail;
+use serde_json::{Value, json};
+use slvr_circuit::{Circuit, Op};
+use slvr_compiler::types::eval::{EvalInputs, Tensor};
+use slvr_runtime::clear;
+use slvr_runtime::party::session;
+use slvr_runtime::protocol::committee::committee;
+use slvr_runtime::share::encode::{Encoded, Inputs, RawData};
+use slvr_runtime::share::reveal::Revealed;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// Arguments.
+#[derive(clap::Args)]
+pub struct Eval {
+    #[command(flatten)]
+    target: Target,
+    /// Directory of the inputs, as for `run`.
+    #[arg(long, value_name = "DIR")]
+    inputs: PathBuf,
+    /// Directory that receives one file per receiver.
+    #[arg(long, value_name = "DIR")]
+    outputs: Option<PathBuf>,
+    /// In the circuit's ring arithmetic instead of floating point.
+    #[arg(long)]
+    exact: bool,
+    /// The public coins of a run, as its `--json` report prints them: the same committees.
+    #[arg(long, value_name = "HEX,…", value_delimiter = ',', conflicts_with = "seed")]
+    coins: Vec<String>,
+    /// The coins that `run --seed N` draws.
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+}
+
+impl Eval {
+    pub fn run(self, json: bool) -> anyhow::Result<()> {
+        // Floating point needs no circuit.
+        let loaded = match self.exact {
+            true => program::load_circuit(&self.target)?,
+            false => program::load_interface(&self.target)?,
+        };
+        let circuit = loaded.circuit();
+        let coins = self.coins(circuit)?;
+        let inputs = tensors::read(circuit, &self.inputs)?;
+        // Shapes, ranges and numbers are held to the declaration whichever way it is evaluated.
+        let encoded = Encoded::new(circuit, &inputs)
+            .map_err(|e| tensors::locate(circuit, &self.inputs, e))?;
+        if let Some(dir) = &self.outputs {
+            tensors::can_make(dir)?;
+        }
+        let outputs = match &loaded {
+            Loaded::Source(s) if !self.exact => floating(&s.0.program, circuit, &inputs, &coins)?,
+            _ => exact(circuit, &encoded, &coins)?,
+        };
+        if let Some(dir) = &self.outputs {
+            tensors::write_outputs(circuit, &outputs, dir)?;
+        }
+        let how = match (&loaded, self.exact) {
+            (Loaded::Source(_), false) => "floating point",
+            _ => "ring arithmetic",
+        };
+        if json {
+            let all: Vec<Value> = outputs
+                .iter()
+                .map(|o| json!({ "name": o.name, "shape": o.shape, "values": o.values }))
+                .collect();
+            let coins: Vec<String> = coins.iter().map(|c| format!("{c:032x}")).collect();
+            let all = json!({
+                "ok": true, "predicate": circuit.name, "arithmetic": how, "coins": coins,
+                "outputs": all,
+            });
+            return say(&format!("{all}\n"));
+        }
+        let mut out = format!("{} in {how}\n", circuit.name);
+        for o in &outputs {
+            let head: Vec<String> = o.values.iter().take(4).map(|v| format!("{v:.6}")).collect();
+            let more = if o.values.len() > 4 { ", …" } else { "" };
+            out += &format!("  {} {:?} = {}{more}\n", o.name, o.shape, head.join(", "));
+        }
+        say(&out)
+    }
+
+    fn coins(&self, circuit: &Circuit) -> anyhow::Result<Vec<u128>> {
+        let layers = circuit.layers.iter();
+        let needed = layers.flat_map(|l| &l.exchange).filter(|i| i.op == Op::Coin).count();
+        if self.coins.is_empty() {
+            return Ok(session::coins(circuit, self.seed));
+        }
+        let coins: Result<Vec<u128>, _> =
+            self.coins.iter().map(|c| u128::from_str_radix(c.trim(), 16)).collect();
+        match coins {
+            Ok(coins) if coins.len() == needed => Ok(coins),
+            Ok(coins) => {
+                let got = coins.len();
+                Err(Usage(format!("--coins: this circuit draws {needed}, {got} given")).into())
+            }
+            Err(e) => Err(Usage(format!("--coins: {e}; 32 hexadecimal digits each")).into()),
+        }
+    }
+}
+
+fn exact(circuit: &Circuit, inputs: &Encoded, coins: &[u128]) -> anyhow::Result<Vec<Revealed>> {
+    let options = clear::Options { coins, ..clear::Options::default() };
+    Ok(clear::evaluate(circuit, inputs.values(circuit), &options)?.outputs)
+}
+
+fn tensor_map(
+    of: &BTreeMap<String, slvr_runtime::share::encode::RawTensor>,
+) -> BTreeMap<String, Tensor> {
+    of.iter()
+        .map(|(name, t)| {
+            let data = match &t.data {
+                RawData::F64(v) => v.clone(),
+                RawData::I64(v) => v.iter().map(|&x| x as f64).collect(),
+            };
+            (name.clone(), Tensor { shape: t.shape.clone(), data })
+        })
+        .collect()
+}
+
+fn floating(
+    program: &slvr_compiler::types::Program,
+    circuit: &Circuit,
+    inputs: &Inputs,
+    coins: &[u128],
+) -> anyhow::Result<Vec<Revealed>> {
+    let given = EvalInputs {
+        public: tensor_map(&inputs.public),
+        sets: inputs.sets.iter().map(|s| s.iter().map(tensor_map).collect()).collect(),
+    };
+    // Samples draw their coins in the order of the program, as the circuit's instructions do.
+    let rest = RefCell::new(coins.iter());
+    let draw = |n: u64, k: u64| -> Vec<Vec<u64>> {
+        let coin = rest.borrow_mut().next().copied().unwrap_or(0);
+        let flat = committee(coin, n, k);
+        flat.chunks(k.max(1) as usize).map(|c| c.iter().map(|&x| u64::from(x)).collect()).collect()
+    };
+    let values = slvr_compiler::types::eval::eval(program, &given, &draw)?;
+    let mut out = Vec::new();
+    for ((name, tensor), o) in values.into_iter().zip(&circuit.outputs) {
+        if tensor.data.iter().any(|v| !v.is_finite()) {
+            bail!("`{name}` is not finite in floating point: the program divides by zero");
+        }
+        let words = slvr_ring::Data::zeros(slvr_circuit::Dom::Ring(64), 0);
+        out.push(Revealed { name, to: o.to, shape: tensor.shape, words, values: tensor.data });
+    }
+    Ok(out)
+}

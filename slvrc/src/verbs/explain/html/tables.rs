@@ -1,0 +1,224 @@
+//! The listing, the steps, who learns what, the warnings.
+
+use super::markup::{escape, prose, sentence};
+use crate::verbs::explain::report::Report;
+use crate::verbs::explain::units::{bytes, count, per_party, range, share};
+use slvr_compiler::cost::{LineRow, mean};
+use slvr_compiler::report::leaks::Learned;
+use std::fmt::Write;
+
+/// Rows of the table of steps.
+const STEPS: usize = 40;
+
+fn some(n: u64, text: String) -> String {
+    if n == 0 { String::new() } else { text }
+}
+
+fn cells(row: &LineRow, certified: bool) -> String {
+    let mut out = format!(
+        "<td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>",
+        some(row.rounds as u64, row.rounds.to_string()),
+        some(row.critical as u64, row.critical.to_string()),
+        some(mean(row.bytes), per_party(row.bytes)),
+        some(mean(row.macs), count(mean(row.macs), "")),
+        some(row.memory, bytes(row.memory)),
+    );
+    if certified {
+        let range = row.range.as_deref().map_or(String::new(), escape);
+        let error = row.error.map_or(String::new(), |e| format!("{e:.1e}"));
+        let _ = write!(out, "<td>{range}</td><td>{error}</td>");
+    }
+    out
+}
+
+fn heading(certified: bool) -> String {
+    let mut out: String = [
+        ("rounds", "Rounds in which it sends"),
+        ("waits", "Rounds of the longest chain that wait for it"),
+        ("bytes", "Sent by one party, mean"),
+        ("MACs", "Multiply-accumulates of one party, mean"),
+        ("memory", "Bytes of its values when a party holds most"),
+    ]
+    .map(|(name, hint)| format!("<th title=\"{hint}\">{name}</th>"))
+    .concat();
+    if certified {
+        out.push_str("<th>range</th><th title=\"Bound on the absolute error\">error</th>");
+    }
+    out
+}
+
+/// What is proven, and what is estimated.
+pub fn certificate(out: &mut String, r: &Report) {
+    let Some(c) = &r.certificate else { return };
+    let failure = match c.failure_log2 {
+        Some(p) => format!("at most 2<sup>{p:.1}</sup> (proven)"),
+        None => "0, because nothing here can fail".to_string(),
+    };
+    let _ = writeln!(
+        out,
+        "<section>\n<h2>Certificate</h2>\n<p>Probability that anything is wrong by more than its stated \
+         error: {failure}.</p>\n<div class=\"scroll\"><table class=\"listing\"><tr><th class=\"left\">input\
+         </th><th>declared</th><th>enforced</th><th>norm</th><th>enforced</th><th class=\"left\">how</th></tr>"
+    );
+    let norm = |n: Option<f64>| n.map_or(String::new(), |n| format!("{n:.0}"));
+    for i in &c.inputs {
+        let _ = writeln!(
+            out,
+            "<tr><td class=\"left\"><code>{}</code></td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>\
+             <td class=\"left\">{}</td></tr>",
+            escape(&i.name),
+            range(i.declared),
+            range(i.enforced),
+            norm(i.norm),
+            norm(i.norm.and(i.enforced_norm)),
+            escape(&i.how)
+        );
+    }
+    out.push_str(
+        "</table></div>\n<div class=\"scroll\"><table class=\"listing\"><tr><th class=\"left\">reveal</th>\
+         <th>range</th><th>error, proven</th><th>error, estimated</th></tr>\n",
+    );
+    for e in &c.error {
+        let _ = writeln!(
+            out,
+            "<tr><td class=\"left\"><code>{}</code></td><td>{}</td><td>{:.1e}</td><td>{:.1e}</td></tr>",
+            escape(&e.name),
+            range(e.range),
+            e.proven,
+            e.estimated
+        );
+    }
+    out.push_str("</table></div>\n<ul>\n");
+    let rings: Vec<String> =
+        c.rings.iter().map(|(k, n)| format!("{} words of {k} bits", count(*n, ""))).collect();
+    let _ = writeln!(out, "<li>Rings: {}.</li>", rings.join(", "));
+    if let Some(top) = c.saturates_at {
+        let _ = writeln!(out, "<li>Activations and quotients of models saturate at {top}.</li>");
+    }
+    for a in &c.assumed {
+        let _ = writeln!(
+            out,
+            "<li>Assumed in line {}, <code>{}</code>: {}.</li>",
+            a.line,
+            escape(&a.function),
+            escape(&a.what)
+        );
+    }
+    if let Some(widest) = c.decisions.iter().max_by(|a, b| a.margin.total_cmp(&b.margin)) {
+        let _ = writeln!(
+            out,
+            "<li>{} comparisons decide as the program does unless both sides are within {:.1e} (proven) or \
+             {:.1e} (estimated) of one another.</li>",
+            c.decisions.len(),
+            widest.margin,
+            widest.estimated
+        );
+    }
+    out.push_str("</ul>\n</section>\n");
+}
+
+/// The source with what each line costs.
+pub fn listing(out: &mut String, r: &Report) {
+    if r.source.is_empty() {
+        return;
+    }
+    let certified = r.lines.iter().any(|l| l.range.is_some() || l.error.is_some());
+    let _ = writeln!(
+        out,
+        "<section>\n<h2>Line by line</h2>\n<p class=\"soft\">What stands in the library counts for the line \
+         that calls it. Waits add up to the rounds of a run; rounds are shared.</p>\n\
+         <div class=\"scroll\"><table class=\"listing\"><tr>{}<th></th><th class=\"left\">{}</th></tr>",
+        heading(certified),
+        escape(&r.file)
+    );
+    let blank = cells(&LineRow::default(), certified);
+    for (n, text) in r.source.lines().enumerate().map(|(i, t)| (i as u32 + 1, t)) {
+        let row = r.lines.iter().find(|l| l.line == n);
+        let class = row.map_or("", |_| " class=\"cost\"");
+        let cells = row.map_or_else(|| blank.clone(), |row| cells(row, certified));
+        let _ = writeln!(
+            out,
+            "<tr{class}>{cells}<td class=\"no\">{n}</td><td class=\"left\"><pre>{}</pre></td></tr>",
+            escape(text)
+        );
+    }
+    out.push_str("</table></div>\n</section>\n");
+}
+
+/// The dearest steps.
+pub fn steps(out: &mut String, r: &Report) {
+    let all: u64 = r.cost.bytes.iter().sum();
+    let _ = writeln!(
+        out,
+        "<section>\n<h2>Steps by bytes</h2>\n<p class=\"soft\">A step is named by the definitions and calls \
+         it is inside.</p>\n<div class=\"scroll\"><table class=\"rows\"><tr><th class=\"left\">step</th>\
+         <th>line</th><th>share</th>{}</tr>",
+        heading(false)
+    );
+    for row in r.steps.iter().take(STEPS) {
+        let _ = writeln!(
+            out,
+            "<tr><td class=\"left\"><code>{}</code></td><td>{}</td><td>{}</td>{}</tr>",
+            escape(&row.text),
+            some(u64::from(row.line), row.line.to_string()),
+            share(row.bytes.iter().sum(), all),
+            cells(row, false)
+        );
+    }
+    out.push_str("</table></div>\n");
+    if let Some(rest) = r.steps.get(STEPS..).filter(|rest| !rest.is_empty()) {
+        let sum = rest.iter().flat_map(|s| s.bytes).sum();
+        let _ = writeln!(
+            out,
+            "<p class=\"soft\">And {} more, {} of the bytes.</p>",
+            rest.len(),
+            share(sum, all)
+        );
+    }
+    out.push_str("</section>\n");
+}
+
+/// Who learns what.
+pub fn learned(out: &mut String, r: &Report) {
+    out.push_str(
+        "<section>\n<h2>Who learns what</h2>\n<p class=\"soft\">Everything; all else stays shared.</p>\n\
+         <div class=\"scroll\"><table class=\"rows\"><tr><th class=\"left\">who</th><th class=\"left\">what</th>\
+         <th class=\"left\">shape</th><th>line</th><th class=\"left\">that is</th></tr>\n",
+    );
+    let shape = |l: &Learned| {
+        if l.shape.is_empty() { String::new() } else { format!("{:?}", l.shape) }
+    };
+    for l in &r.leaks.learned {
+        let expression = match l.expression.as_str() {
+            "" => String::new(),
+            e => format!("<br><code>{}</code>", escape(e)),
+        };
+        let _ = writeln!(
+            out,
+            "<tr><td class=\"left\">{}</td><td class=\"left\"><code>{}</code></td><td class=\"left\">{}</td>\
+             <td>{}</td><td class=\"left wrap\">{}{expression}</td></tr>",
+            escape(&l.to),
+            escape(&l.name),
+            shape(l),
+            some(u64::from(l.line), l.line.to_string()),
+            prose(&l.text)
+        );
+    }
+    out.push_str("</table></div>\n</section>\n");
+}
+
+/// Warnings, if there are any.
+pub fn warnings(out: &mut String, r: &Report) {
+    for w in &r.leaks.warnings {
+        let line = if w.line > 0 { format!(", line {}", w.line) } else { String::new() };
+        let _ = writeln!(
+            out,
+            "<div class=\"warning\" role=\"note\"><h3>Warning: {}</h3><p><code>{}</code>{line}</p>\
+             <p><b>Why.</b> {}</p><p><b>What to do.</b> {}</p></div>",
+            escape(w.kind.title()),
+            escape(&w.reveals.join(", ")),
+            sentence(&w.why),
+            sentence(&w.help)
+        );
+    }
+}

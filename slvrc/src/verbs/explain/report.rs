@@ -1,0 +1,146 @@
+//! Everything that is said of a program.
+
+use super::units;
+use crate::fail;
+use crate::program::{self, Sizes};
+use crate::target::Target;
+use slvr_circuit::Circuit;
+use slvr_compiler::cost::{self, Cost, Estimate, LineRow, NetProfile};
+use slvr_compiler::lower::Protocols;
+use slvr_compiler::report::certificate::Certificate;
+use slvr_compiler::report::leaks::{LeakReport, leaks, leaks_of_circuit};
+
+/// See the module.
+pub struct Report {
+    /// The circuit.
+    pub circuit: Circuit,
+    /// The name of the file, as given.
+    pub file: String,
+    /// The source; empty for an artifact.
+    pub source: String,
+    /// What it costs.
+    pub cost: Cost,
+    /// By line, in order; of an artifact by statement.
+    pub lines: Vec<LineRow>,
+    /// By step, dearest first.
+    pub steps: Vec<LineRow>,
+    /// By site of the circuit, its line in the predicate's file.
+    pub places: Vec<u32>,
+    /// Who learns what.
+    pub leaks: LeakReport,
+    /// What is proven; nothing of an artifact.
+    pub certificate: Option<Certificate>,
+    /// The network whose protocols were taken; nothing of an artifact or of family T1.
+    pub chosen_for: Option<String>,
+    /// Predicted times.
+    pub times: Vec<(NetProfile, Estimate)>,
+}
+
+impl Report {
+    /// Compiles the target, or reads it.
+    pub fn new(target: &Target, nets: Vec<NetProfile>) -> anyhow::Result<Report> {
+        if target.file.ends_with(".slvrb") {
+            let circuit = program::load_circuit(target)?.circuit().clone();
+            let cost = Cost::of(&circuit);
+            let places = vec![0; circuit.sites.len()];
+            return Ok(Report {
+                file: target.file.clone(),
+                source: String::new(),
+                lines: cost::rows_by_statement(&circuit, &cost),
+                steps: cost::rows_by_step(&circuit, &cost, &places),
+                leaks: leaks_of_circuit(&circuit),
+                certificate: None,
+                chosen_for: None,
+                times: times(&cost, nets),
+                places,
+                cost,
+                circuit,
+            });
+        }
+        let net = target.profile()?.unwrap_or_else(NetProfile::lan);
+        let checked = program::check(target, Sizes::Required)?;
+        fail::warn(&checked.warnings, &checked.sources);
+        let compiled = checked.compile()?;
+        let places = cost::places(&checked.program, &compiled.optimised, &checked.sources);
+        let certificate = Certificate::of(&compiled, &places);
+        let circuit = compiled.circuit;
+        let cost = Cost::of(&circuit);
+        let source = cost::home(&checked.program).map_or("", |f| checked.sources.text(f));
+        let mut leaks = leaks(&checked.program, &compiled.graph, &circuit);
+        leaks.quote(&checked.sources);
+        Ok(Report {
+            file: target.file.clone(),
+            lines: certified(cost::rows_by_line(&cost, &places, source), &certificate),
+            steps: cost::rows_by_step(&circuit, &cost, &places),
+            source: source.to_string(),
+            certificate: Some(certificate),
+            chosen_for: matches!(checked.how.protocols, Protocols::Dealer(_)).then_some(net.name),
+            times: times(&cost, nets),
+            leaks,
+            places,
+            cost,
+            circuit,
+        })
+    }
+
+    /// The line that a round waits for, and the name of its step.
+    pub fn critical(&self, layer: usize) -> Option<(u32, &str)> {
+        let site = self.cost.layers.get(layer)?.critical? as usize;
+        let line = self.places.get(site).copied().unwrap_or(0);
+        Some((line, self.circuit.sites.get(site).map_or("", |s| s.name.as_str())))
+    }
+
+    /// The rounds in phases: runs of rounds that wait for one line, or (of an artifact) one statement.
+    pub fn phases(&self) -> Vec<Phase> {
+        let mut out: Vec<Phase> = Vec::new();
+        let mut round = 0;
+        for (l, layer) in self.cost.layers.iter().enumerate().filter(|(_, l)| l.rounds > 0) {
+            round += 1;
+            let (line, name) = self.critical(l).unwrap_or((0, ""));
+            let name = name.split('/').next().unwrap_or("").to_string();
+            let bytes: u64 = layer.bytes.iter().sum();
+            match out.last_mut() {
+                Some(p) if p.line == line && (line > 0 || p.name == name) => {
+                    p.last = round;
+                    p.bytes += bytes;
+                }
+                _ => out.push(Phase { first: round, last: round, line, name, bytes }),
+            }
+        }
+        out
+    }
+}
+
+/// Rounds that wait for one line.
+pub struct Phase {
+    /// First round, from 1.
+    pub first: usize,
+    /// Last round.
+    pub last: usize,
+    /// The line.
+    pub line: u32,
+    /// The statement.
+    pub name: String,
+    /// Bytes sent in these rounds by the three parties, of all lines.
+    pub bytes: u64,
+}
+
+/// Rows with the range and the proven error of the values of their line.
+fn certified(mut rows: Vec<LineRow>, certificate: &Certificate) -> Vec<LineRow> {
+    for row in &mut rows {
+        if let Some(known) = certificate.lines.iter().find(|l| l.line == row.line) {
+            row.range = Some(units::range(known.range));
+            row.error = Some(known.proven);
+        }
+    }
+    rows
+}
+
+fn times(cost: &Cost, nets: Vec<NetProfile>) -> Vec<(NetProfile, Estimate)> {
+    nets.into_iter()
+        .map(|n| {
+            let estimate = cost.seconds(&n);
+            (n, estimate)
+        })
+        .collect()
+}

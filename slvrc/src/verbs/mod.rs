@@ -1,0 +1,75 @@
+//! The verbs of `slvrc`: a file or a folder for each, with its arguments and what it does.
+//!
+//! A verb reads files, calls the libraries and prints. What several verbs need stands beside this folder, and
+//! no verb uses another one. No computation lives here that a user of the libraries could want.
+
+mod bench;
+mod build;
+mod check;
+mod completions;
+mod demo;
+mod doc;
+mod eval;
+mod explain;
+mod fmt;
+#[cfg(feature = "lsp")]
+mod lsp;
+mod party_process;
+mod print;
+mod run;
+
+use clap::{Command, Subcommand};
+
+#[derive(Subcommand)]
+pub enum Verb {
+    /// Parse, type and certify a program; print diagnostics.
+    Check(check::Check),
+    /// Print a stage of a program as text that reads back.
+    Print(print::Print),
+    /// Compile a program to a `.slvrb` artifact.
+    Build(build::Build),
+    /// Evaluate a program in the clear, in floating point or in the circuit's own arithmetic.
+    Eval(eval::Eval),
+    /// Format programs in place.
+    Fmt(fmt::Fmt),
+    /// What a program costs and leaks, step by step, before it runs; or what a code (E0007) means.
+    Explain(explain::Explain),
+    /// Run a program among three parties on this machine.
+    Run(run::Run),
+    /// Federated learning with a poisoner on embedded real data, checked among three parties.
+    Demo(demo::Demo),
+    /// The paper's table of costs, measured on this machine beside its own limits.
+    Bench(bench::Bench),
+    /// The library, the models and the predicates as Markdown.
+    Doc(doc::Doc),
+    /// A language server on standard input and output, for editors.
+    #[cfg(feature = "lsp")]
+    Lsp(lsp::Lsp),
+    /// Print a completion script for a shell.
+    Completions(completions::Completions),
+    /// A party of `run --processes`, which starts it.
+    #[command(name = crate::processes::VERB, hide = true)]
+    PartyProcess(party_process::PartyProcess),
+}
+
+impl Verb {
+    /// Does it. `json` asks for one JSON object instead of text; `command` describes the whole command line.
+    pub fn run(self, json: bool, command: impl FnOnce() -> Command) -> anyhow::Result<()> {
+        match self {
+            Verb::Check(v) => v.run(json),
+            Verb::Print(v) => v.run(json),
+            Verb::Build(v) => v.run(json),
+            Verb::Eval(v) => v.run(json),
+            Verb::Explain(v) => v.run(json),
+            Verb::Run(v) => v.run(json),
+            Verb::Demo(v) => v.run(json),
+            Verb::Bench(v) => v.run(json),
+            Verb::Fmt(v) => v.run(json),
+            Verb::Doc(v) => v.run(json),
+            #[cfg(feature = "lsp")]
+            Verb::Lsp(v) => v.run(),
+            Verb::Completions(v) => v.run(command()),
+            Verb::PartyProcess(v) => v.run(),
+        }
+    }
+}

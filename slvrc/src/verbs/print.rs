@@ -1,0 +1,112 @@
+//! `slvrc print`: any stage as text that reads back, or as Graphviz.
+
+use crate::fail::{Usage, say};
+use crate::program;
+use crate::target::Target;
+use clap::ValueEnum;
+use serde_json::json;
+use slvr_compiler::graph::Graph;
+use slvr_compiler::{passes, syntax};
+use std::fmt::Write;
+
+/// Arguments.
+#[derive(clap::Args)]
+pub struct Print {
+    #[command(flatten)]
+    target: Target,
+    /// Which representation.
+    #[arg(long, value_enum, default_value_t = Stage::Graph)]
+    stage: Stage,
+    /// The graph after this pass (`build` for the graph before all of them).
+    #[arg(long, value_name = "PASS")]
+    after: Option<String>,
+    /// The graph for Graphviz.
+    #[arg(long)]
+    dot: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum Stage {
+    Ast,
+    Graph,
+    Circuit,
+}
+
+impl Print {
+    pub fn run(self, json: bool) -> anyhow::Result<()> {
+        if self.stage != Stage::Graph && (self.after.is_some() || self.dot) {
+            return Err(Usage("--after and --dot go with --stage graph".into()).into());
+        }
+        if let Some(after) = &self.after {
+            let known = after == "build" || passes::PIPELINE.iter().any(|p| p.name == after);
+            if !known {
+                let names: Vec<&str> = passes::PIPELINE.iter().map(|p| p.name).collect();
+                let names = names.join(", ");
+                return Err(Usage(format!("no pass `{after}`; there are build, {names}")).into());
+            }
+        }
+        if self.stage == Stage::Ast {
+            let (file, _) = program::parse(&self.target)?;
+            return self.show(syntax::print(&file), json);
+        }
+        let checked = program::check(&self.target, program::Sizes::OrSmallest)?;
+        let text = match self.stage {
+            Stage::Circuit => slvr_circuit::text::print(&checked.compile()?.circuit),
+            _ => {
+                let built = slvr_compiler::graph::build::build(&checked.program, &checked.sources)
+                    .map_err(|d| checked.rejected(d))?;
+                let mut chosen = built.clone();
+                if self.after.as_deref() != Some("build") {
+                    let mut found = false;
+                    let last = passes::run(&built, |pass, graph| {
+                        if self.after.as_deref() == Some(pass.name) && !found {
+                            chosen = graph.clone();
+                            found = true;
+                        }
+                    });
+                    if self.after.is_none() {
+                        chosen = last;
+                    }
+                }
+                if self.dot { dot(&chosen) } else { slvr_compiler::graph::text::print(&chosen) }
+            }
+        };
+        self.show(text, json)
+    }
+
+    fn show(&self, text: String, json: bool) -> anyhow::Result<()> {
+        if !json {
+            return say(&text);
+        }
+        let stage = match self.stage {
+            Stage::Ast => "ast",
+            Stage::Graph => "graph",
+            Stage::Circuit => "circuit",
+        };
+        say(&format!("{}\n", json!({ "ok": true, "stage": stage, "text": text })))
+    }
+}
+
+fn dot(graph: &Graph) -> String {
+    let mut out = String::from("digraph {\n  node [shape=box, fontname=monospace];\n");
+    for id in graph.ids() {
+        let node = graph.node(id);
+        let _ = writeln!(
+            out,
+            "  n{} [label=\"{} {:?}\\n{}\"];",
+            id.index(),
+            node.op.name(),
+            node.ty.shape,
+            graph.site(id).name
+        );
+        for a in graph.args(id) {
+            let _ = writeln!(out, "  n{} -> n{};", a.index(), id.index());
+        }
+    }
+    for o in &graph.outputs {
+        let _ =
+            writeln!(out, "  \"{}\" [shape=oval]; n{} -> \"{}\";", o.name, o.node.index(), o.name);
+    }
+    out.push_str("}\n");
+    out
+}

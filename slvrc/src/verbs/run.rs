@@ -1,0 +1,97 @@
+//! `slvrc run`: three parties, as threads of this process or as processes of their own.
+
+use crate::fail::say;
+use crate::parties::{layer_bar, line, run_apart, run_with};
+use crate::processes::Processes;
+use crate::report::{IN_MEMORY, to_json, to_text};
+use crate::target::Target;
+use crate::{program, tensors};
+use slvr_runtime::party::RunError;
+use slvr_runtime::party::session::Options;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Arguments.
+#[derive(clap::Args)]
+pub struct Run {
+    #[command(flatten)]
+    target: Target,
+    /// Directory of the inputs: public.safetensors, Client/0.safetensors, …
+    #[arg(long, value_name = "DIR")]
+    inputs: PathBuf,
+    /// Directory that receives one file per receiver.
+    #[arg(long, value_name = "DIR")]
+    outputs: Option<PathBuf>,
+    /// Derives all randomness, the sharing's too, from this number: reproducible, and not secure.
+    /// For tests and demonstrations only.
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Submit numbers outside their declared range as words of the ring: skips the check on the
+    /// client's side, so that the parties' check can be seen at work.
+    #[arg(long)]
+    submit_unchecked: bool,
+    /// Seconds a party waits for a message of another.
+    #[arg(long, default_value_t = 600)]
+    deadline: u64,
+    /// Takes the time of the network that --net names: every party has one line with its bandwidth in
+    /// each direction and its latency. Without it messages pass through memory. With --hosts the report
+    /// calls by that name the network that is there.
+    #[arg(long, requires = "net")]
+    shape: bool,
+    #[command(flatten)]
+    processes: Processes,
+}
+
+impl Run {
+    pub fn run(self, json: bool) -> anyhow::Result<()> {
+        let loaded = program::load_circuit(&self.target)?;
+        let circuit = loaded.circuit();
+        let (inputs, missing) = tensors::read_submitted(circuit, &self.inputs)?;
+        if let Some(dir) = &self.outputs {
+            tensors::can_make(dir)?;
+        }
+        if self.seed.is_some() {
+            eprintln!("note: --seed makes all randomness predictable; for tests and demos only");
+        }
+        for m in &missing {
+            let (file, giver) = (m.path.display(), &m.giver);
+            eprintln!("note: {file}: no such file; zeros stand in for all inputs of {giver}");
+        }
+        let bar = layer_bar(circuit);
+        bar.set_message(circuit.name.clone());
+        let deadline = Duration::from_secs(self.deadline);
+        let net = self.target.profile()?;
+        let options = Options {
+            seed: self.seed,
+            shape: net.as_ref().filter(|_| self.shape).map(line),
+            deadline,
+            submit_unchecked: self.submit_unchecked,
+            ..Options::default()
+        };
+        let done = match self.processes.processes {
+            true => run_apart(circuit, &inputs, options, &bar, &self.processes),
+            false => run_with(circuit, &inputs, options, &bar).map_err(anyhow::Error::from),
+        };
+        bar.finish_and_clear();
+        let report = match done.map_err(|e| e.downcast::<RunError>()) {
+            Ok(report) => report,
+            Err(Ok(RunError::Input(e))) => return Err(tensors::locate(circuit, &self.inputs, e)),
+            Err(Ok(e)) => return Err(e.into()),
+            Err(Err(e)) => return Err(e),
+        };
+        if let Some(dir) = &self.outputs {
+            tensors::write_outputs(circuit, &report.outputs, dir)?;
+        }
+        if json {
+            let named = net.filter(|_| self.shape || !self.processes.hosts.is_empty());
+            let other = match self.processes.processes {
+                true => self.processes.network(),
+                false => IN_MEMORY,
+            };
+            let net = named.map_or(other.to_string(), |n| n.name);
+            let known = loaded.certificate();
+            return say(&format!("{}\n", to_json(circuit, &report, &net, known.as_ref())));
+        }
+        say(&to_text(circuit, &report, self.outputs.as_deref()))
+    }
+}

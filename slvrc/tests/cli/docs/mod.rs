@@ -1,0 +1,135 @@
+//! The book and the README do what they say.
+//!
+//! - `pages`: the code blocks of a Markdown file, and running them: programs are written to a folder
+//!   of the page's own and checked, commands are run there, and their output is compared.
+//! - `tables`: tables of costs that pages contain, computed from the compiler.
+//! - `figures`: all other figures that follow from the code.
+//!
+//! With `SLVR_BLESS=1` in the environment, outputs and tables that differ are replaced in the pages
+//! instead: `SLVR_BLESS=1 cargo test -p slvrc --test cli docs`, then read the diff. Pages that `slvrc doc`
+//! makes are written by it.
+
+mod figures;
+mod pages;
+mod tables;
+
+use pages::Page;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn blessing() -> bool {
+    std::env::var_os("SLVR_BLESS").is_some_and(|v| v != "0")
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+/// The pages of the book by file name.
+fn book() -> BTreeMap<String, PathBuf> {
+    let all = fs::read_dir(root().join("docs/src")).expect("the book");
+    all.map(|e| e.expect("an entry").path())
+        .filter(|p| p.extension().is_some_and(|e| e == "md"))
+        .map(|p| (p.file_name().expect("a name").to_string_lossy().into_owned(), p))
+        .collect()
+}
+
+/// A page that `slvrc doc` makes: its name, and what makes it.
+type Generated = (&'static str, fn() -> String);
+
+/// Pages that `slvrc doc` makes: their blocks are signatures.
+fn generated() -> [Generated; 4] {
+    use slvr_compiler::ide::doc;
+    [
+        ("std.md", doc::std_page),
+        ("models.md", doc::models_page),
+        ("predicates.md", doc::predicates_page),
+        ("grammar.md", doc::grammar::page),
+    ]
+}
+
+/// What a new text of a page calls for: nothing, writing it, or a complaint.
+fn settle(path: &Path, old: &str, new: &str, wrong: &mut String) {
+    if old == new {
+    } else if blessing() {
+        fs::write(path, new).expect("a page can be written");
+    } else {
+        *wrong += &format!("{} differs from what its blocks give now\n", path.display());
+    }
+}
+
+#[test]
+fn programs_commands_and_tables_of_the_book() {
+    let mut wrong = String::new();
+    let (mut programs, mut commands, mut tables) = (0, 0, 0);
+    for (name, path) in book() {
+        if generated().iter().any(|(g, _)| *g == name) {
+            continue;
+        }
+        let old = read(&path);
+        let page = Page::run(&name, &old, &|_| None);
+        wrong += &page.wrong;
+        programs += page.programs;
+        commands += page.commands;
+        settle(&path, &old, &tables::filled(&page.text, &mut tables), &mut wrong);
+    }
+    assert!(wrong.is_empty(), "{wrong}\n(SLVR_BLESS=1 replaces outputs and tables)");
+    assert!(programs >= 8 && commands >= 12, "only {programs} programs and {commands} commands");
+    assert!(tables >= 4, "only {tables} tables");
+}
+
+/// The README's only program is the one that its command runs.
+#[test]
+fn programs_and_commands_of_the_readme() {
+    let path = root().join("README.md");
+    let old = read(&path);
+    let file =
+        |text: &str| text.contains("predicate NormBound").then_some("predicates/norm_bound.slvr");
+    let page = Page::run("README.md", &old, &file);
+    let mut wrong = page.wrong;
+    settle(&path, &old, &tables::filled(&page.text, &mut 0), &mut wrong);
+    assert!(wrong.is_empty(), "{wrong}\n(SLVR_BLESS=1 replaces outputs and tables)");
+    assert!(page.programs >= 1 && page.commands >= 2, "the README has no example any more");
+}
+
+#[test]
+fn generated_pages_are_up_to_date() {
+    for (name, page) in generated() {
+        let found = read(&root().join("docs/src").join(name));
+        let stem = name.trim_end_matches(".md");
+        assert!(found == page(), "{name} is not what `slvrc doc {stem} -o docs/src` writes");
+    }
+}
+
+/// Every page is in the table of contents, and every relative link leads to a file.
+#[test]
+fn pages_are_linked() {
+    let mut wrong = String::new();
+    let summary = read(&root().join("docs/src/SUMMARY.md"));
+    let mut all = book();
+    for name in all.keys().filter(|n| *n != "SUMMARY.md") {
+        if !summary.contains(&format!("]({name})")) {
+            wrong += &format!("{name} is not in SUMMARY.md\n");
+        }
+    }
+    all.insert("../../README.md".into(), root().join("README.md"));
+    for (name, path) in all {
+        let text = read(&path);
+        let folder = path.parent().expect("a folder");
+        let prose: String = text.split('`').step_by(2).collect();
+        for link in prose.split("](").skip(1).filter_map(|l| l.split(')').next()) {
+            let file = link.split('#').next().unwrap_or("");
+            let here =
+                !file.is_empty() && !file.contains("://") && !file.contains(char::is_whitespace);
+            if here && !folder.join(file).exists() {
+                wrong += &format!("{name}: no {link}\n");
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
