@@ -1,6 +1,7 @@
 //! What the elements of a tensor are, and how much room they take in a message.
 
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// What the elements of a tensor are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -17,6 +18,16 @@ impl Dom {
     pub fn bits(self) -> u32 {
         match self {
             Dom::Ring(k) | Dom::Bits(k) => k,
+        }
+    }
+}
+
+impl fmt::Display for Dom {
+    /// `A64` for words of 64 bits, `B5` for five bits.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Dom::Ring(k) => write!(f, "A{k}"),
+            Dom::Bits(w) => write!(f, "B{w}"),
         }
     }
 }

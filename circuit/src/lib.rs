@@ -38,8 +38,10 @@
 //! shards are cut alike, and the two parts of one split too.
 
 pub mod artifact;
+pub mod conv;
 mod dom;
 pub mod fixed;
+mod forms;
 pub mod interaction;
 pub mod multi_and;
 mod op;
@@ -52,9 +54,11 @@ mod types;
 pub mod upload;
 pub mod verify;
 
+pub use conv::Conv;
 pub use dom::{Dom, low_mask, wire_len};
-pub use op::{Instr, Op, SplitPart};
-pub use types::{Hold, Lanes, Shape, Type, ValueId, lead};
+pub use forms::INTERACTIVE;
+pub use op::{Instr, Op};
+pub use types::{Hold, Lanes, Shape, SplitPart, Type, ValueId, lead};
 
 use serde::{Deserialize, Serialize};
 

@@ -6,8 +6,9 @@
 //! "Aligned" operands have the same rank, and each axis has the same size or size 1 in one of them
 //! (which is repeated, never materialised).
 
-use super::multi_and::MultiAnd;
-use super::{Dom, Shape, ValueId};
+use crate::conv::Conv;
+use crate::multi_and::MultiAnd;
+use crate::{Dom, Shape, SplitPart, ValueId};
 use serde::{Deserialize, Serialize};
 
 /// An instruction: one operation, one result.
@@ -64,10 +65,8 @@ pub enum Op {
         x: ValueId,
         /// Kernels.
         w: ValueId,
-        /// Step in both directions, at least 1.
-        stride: u64,
-        /// Zeros added on each side.
-        pad: u64,
+        /// Step and padding.
+        conv: Conv,
     },
     /// Sum over the listed axes (ascending), which disappear. Holders as for layouts.
     Sum {
@@ -352,200 +351,4 @@ pub enum Op {
     },
     /// Public coins, `Public A128[]`: an open of pseudorandom shares, 16 bytes each.
     Coin,
-}
-
-/// A whole value, or a part of the split x = a + b of a replicated one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum SplitPart {
-    /// x.
-    Whole,
-    /// a, with shards cut between so many groups of rows, as [`Op::OwnOf`].
-    Own(u32),
-    /// b, as [`Op::DupOf`].
-    Dup(u32),
-}
-
-impl Op {
-    /// Whether it takes a round.
-    pub fn is_interactive(&self) -> bool {
-        use Op::*;
-        matches!(
-            self,
-            Reshare(_)
-                | Input(_)
-                | Deal(_)
-                | DealMask(_)
-                | OpenMasked { .. }
-                | ReshareTwo(_)
-                | Open(_)
-                | OpenSum(_)
-                | OpenTo { .. }
-                | Coin
-        )
-    }
-
-    /// The values it reads, in order.
-    pub fn operands(&self) -> Vec<ValueId> {
-        let mut out = Vec::new();
-        self.map(|v| {
-            out.push(v);
-            v
-        });
-        out
-    }
-
-    /// The same operation on other values.
-    pub fn map(&self, mut f: impl FnMut(ValueId) -> ValueId) -> Op {
-        use Op::*;
-        let mut op = self.clone();
-        match &mut op {
-            Add(a, b) | Sub(a, b) | Mul(a, b) | MatMul { a, b, .. } => {
-                *a = f(*a);
-                *b = f(*b);
-            }
-            Conv2d { x, w, .. } => {
-                *x = f(*x);
-                *w = f(*w);
-            }
-            Gather { x, index, .. } => {
-                *x = f(*x);
-                *index = f(*index);
-            }
-            Project { x, coin, .. } => {
-                *x = f(*x);
-                *coin = f(*coin);
-            }
-            Join { mask, dup } => {
-                *mask = f(*mask);
-                *dup = f(*dup);
-            }
-            Pick { table, index, .. } | Propagate { table, index, .. } => {
-                *table = f(*table);
-                *index = f(*index);
-            }
-            Table { x, table } => {
-                *x = f(*x);
-                *table = f(*table);
-            }
-            Entry { table, index } => {
-                *table = f(*table);
-                *index = f(*index);
-            }
-            AndMany { open, mask, products, nodes, .. } => {
-                *open = f(*open);
-                *mask = f(*mask);
-                *products = f(*products);
-                if let Some(nodes) = nodes {
-                    *nodes = f(*nodes);
-                }
-            }
-            OpenMasked { x, mask } => {
-                *x = f(*x);
-                *mask = f(*mask);
-            }
-            Neg(x)
-            | MaskOf(x, _)
-            | OwnOf(x, _)
-            | DupOf(x, _)
-            | Thermometer { x, .. }
-            | MaskProducts { x, .. }
-            | ToPlanes(x)
-            | DealMask(x)
-            | Scale(x, _)
-            | Offset(x, _)
-            | Sum { x, .. }
-            | Narrow(x, _)
-            | Raise(x, _)
-            | Extend(x, _)
-            | Shr(x, _)
-            | ToBits { x, .. }
-            | FromBits(x, _)
-            | Not(x)
-            | Planes { x, .. }
-            | SelectPlanes(x, _)
-            | Reshape(x, _)
-            | Transpose(x, _)
-            | Slice { x, .. }
-            | Broadcast(x, _)
-            | Own(x)
-            | Dup(x)
-            | AsAdd2(x)
-            | AsAdd3(x)
-            | Trivial(x)
-            | Reshare(x)
-            | Input(x)
-            | Deal(x)
-            | ReshareTwo(x)
-            | Open(x)
-            | OpenSum(x)
-            | OpenTo { x, .. } => *x = f(*x),
-            Committee { coin, .. } => *coin = f(*coin),
-            Stack(xs) | Concat { xs, .. } => xs.iter_mut().for_each(|x| *x = f(*x)),
-            Coin | Mask { .. } | Admitted { .. } => {}
-        }
-        op
-    }
-
-    /// Name in the text form and in error messages.
-    pub fn name(&self) -> &'static str {
-        use Op::*;
-        match self {
-            Add(..) => "add",
-            Sub(..) => "sub",
-            Mul(..) => "mul",
-            Neg(_) => "neg",
-            Scale(..) => "scale",
-            Offset(..) => "offset",
-            MatMul { .. } => "matmul",
-            Conv2d { .. } => "conv2d",
-            Sum { .. } => "sum",
-            Narrow(..) => "narrow",
-            Raise(..) => "raise",
-            Extend(..) => "extend",
-            Shr(..) => "shr",
-            ToBits { .. } => "to_bits",
-            FromBits(..) => "from_bits",
-            Not(_) => "not",
-            Planes { .. } => "planes",
-            SelectPlanes(..) => "select_planes",
-            Stack(_) => "stack",
-            Reshape(..) => "reshape",
-            Transpose(..) => "transpose",
-            Slice { .. } => "slice",
-            Concat { .. } => "concat",
-            Broadcast(..) => "broadcast",
-            Gather { .. } => "gather",
-            Own(_) => "own",
-            Dup(_) => "dup",
-            AsAdd2(_) => "as_add2",
-            AsAdd3(_) => "as_add3",
-            Trivial(_) => "trivial",
-            Committee { .. } => "committee",
-            Admitted { .. } => "admitted",
-            Project { .. } => "project",
-            Reshare(_) => "reshare",
-            Input(_) => "input",
-            Deal(_) => "deal",
-            ReshareTwo(_) => "reshare_two",
-            Open(_) => "open",
-            OpenSum(_) => "open_sum",
-            OpenTo { .. } => "open_to",
-            MaskOf(..) => "mask_of",
-            OwnOf(..) => "own_of",
-            DupOf(..) => "dup_of",
-            Join { .. } => "join",
-            Mask { .. } => "mask",
-            Thermometer { .. } => "thermometer",
-            Pick { .. } => "pick",
-            Propagate { .. } => "propagate",
-            MaskProducts { .. } => "mask_products",
-            AndMany { .. } => "and_many",
-            Table { .. } => "table",
-            Entry { .. } => "entry",
-            ToPlanes(_) => "to_planes",
-            DealMask(_) => "deal_mask",
-            OpenMasked { .. } => "open_masked",
-            Coin => "coin",
-        }
-    }
 }

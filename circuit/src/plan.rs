@@ -15,7 +15,7 @@
 //! whole bytes. A frame is complete once it has [`FRAME`] bytes or the layer has nothing more for that
 //! peer: a large part is on its way before the next one is computed, small ones travel together.
 
-use crate::interaction::{Peer, next, outgoing, prev};
+use crate::interaction::{COIN_BITS, Peer, next, outgoing, prev};
 use crate::speculation::Speculation;
 use crate::wire_len;
 use crate::{Circuit, Dom, Lanes, Layer, Op, ValueId};
@@ -149,21 +149,6 @@ fn split(layer: &Layer, values: usize) -> (Vec<usize>, Vec<usize>) {
     (0..layer.local.len()).partition(|&i| needed[i])
 }
 
-/// Whether finishing reads the operands again. What is not known not to is taken to.
-fn finish_reads(op: &Op) -> bool {
-    !matches!(
-        op,
-        Op::Reshare(_)
-            | Op::Input(_)
-            | Op::Deal(_)
-            | Op::DealMask(_)
-            | Op::OpenMasked { .. }
-            | Op::ReshareTwo(_)
-            | Op::OpenSum(_)
-            | Op::OpenTo { .. }
-    )
-}
-
 /// Puts in the drops.
 fn drops(
     circuit: &Circuit,
@@ -188,8 +173,10 @@ fn drops(
                 }
                 Step::Finish { layer, exchange } => {
                     let instr = &circuit.layers[layer].exchange[exchange];
-                    let read = finish_reads(&instr.op).then(|| instr.op.operands());
-                    read.into_iter().flatten().chain(instr.out).for_each(&mut touch);
+                    if instr.op.interaction().is_some_and(|i| i.rereads) {
+                        instr.op.values(&mut touch);
+                    }
+                    instr.out.into_iter().for_each(&mut touch);
                 }
                 Step::Drop(_) => {}
             }
@@ -222,12 +209,13 @@ fn drops(
 
 /// Domain and shards of what an interactive instruction works on.
 pub fn operand(circuit: &Circuit, op: &Op) -> (Dom, Lanes) {
-    match op.operands().first() {
-        Some(&x) => {
-            let ty = circuit.ty(x);
-            (ty.dom, ty.lanes())
-        }
-        None => (Dom::Ring(128), Lanes { n: 1, groups: 0 }),
+    let mut first = None;
+    op.values(&mut |v| {
+        first.get_or_insert(v);
+    });
+    match first {
+        Some(x) => (circuit.ty(x).dom, circuit.ty(x).lanes()),
+        None => (Dom::Ring(COIN_BITS), Lanes { n: 1, groups: 0 }),
     }
 }
 

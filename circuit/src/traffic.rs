@@ -2,21 +2,13 @@
 //!
 //! Everything follows from the types. An instruction's part of a message starts at a whole byte, so
 //! its size is [`wire_len`] of the elements it moves; what the link adds (framing, TLS) is not
-//! counted. Parties count the same when they run, and a test holds them to it.
-//!
-//! | instruction | sent by each party, n elements, shard r of n belongs to party r |
-//! |---|---|
-//! | `reshare` | n |
-//! | `input`, `deal`, `deal_mask` | its own shard |
-//! | `reshare_two`, `open_masked` | the two other shards, apart |
-//! | `open` | n |
-//! | `open_sum` | n, to each of the others |
-//! | `open_to` | n, to the receiver |
-//! | `coin` | 16 bytes |
+//! counted. Who sends how many elements is in the table of interactions ([`crate::interaction`]). Parties
+//! count the same when they run, and a test holds them to it.
 
-use super::speculation::Speculation;
-use super::{Circuit, Dom, Instr, Layer, Op, ValueId};
-use crate::wire_len;
+use crate::interaction::Counts;
+use crate::plan::operand;
+use crate::speculation::Speculation;
+use crate::{Circuit, Instr, Layer, ValueId, wire_len};
 
 /// Rounds, and bytes sent by each party.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -83,7 +75,7 @@ impl Traffic {
             let mut traffic = LayerTraffic::default();
             for instr in &layer.exchange {
                 let bytes = sent(circuit, instr);
-                if matches!(instr.op, Op::OpenTo { .. }) {
+                if instr.op.interaction().is_some_and(|i| i.to.is_none()) {
                     add(&mut total.revealed, bytes);
                 }
                 add(&mut traffic.bytes, bytes);
@@ -98,32 +90,12 @@ impl Traffic {
 
 /// Bytes that each party sends in one instruction of a verified circuit; 0 for a local one.
 pub fn sent(circuit: &Circuit, instr: &Instr) -> [u64; 3] {
-    let operand = |x: ValueId| {
-        let ty = circuit.ty(x);
-        (ty.dom, ty.lanes())
-    };
-    let bytes = |dom: Dom, n: usize| wire_len(dom, n) as u64;
-    match instr.op {
-        Op::Reshare(x) | Op::Open(x) | Op::OpenTo { x, .. } => {
-            let (dom, lanes) = operand(x);
-            [bytes(dom, lanes.n); 3]
-        }
-        Op::Input(x) | Op::Deal(x) | Op::DealMask(x) => {
-            let (dom, lanes) = operand(x);
-            lanes.ranges().map(|s| bytes(dom, s.len()))
-        }
-        Op::ReshareTwo(x) | Op::OpenMasked { x, .. } => {
-            let (dom, lanes) = operand(x);
-            let [a, b, c] = lanes.ranges().map(|s| bytes(dom, s.len()));
-            [b + c, a + c, a + b]
-        }
-        Op::OpenSum(x) => {
-            let (dom, lanes) = operand(x);
-            [2 * bytes(dom, lanes.n); 3]
-        }
-        Op::Coin => [16; 3],
-        _ => [0; 3],
-    }
+    let Some(interaction) = instr.op.interaction() else { return [0; 3] };
+    let (dom, lanes) = operand(circuit, &instr.op);
+    [0, 1, 2].map(|me| {
+        let Counts { next, prev, receiver } = interaction.outgoing(lanes, me);
+        [next, prev, receiver].iter().map(|&n| wire_len(dom, n) as u64).sum()
+    })
 }
 
 fn add(to: &mut [u64; 3], bytes: [u64; 3]) {
@@ -136,6 +108,7 @@ fn add(to: &mut [u64; 3], bytes: [u64; 3]) {
 mod tests {
     use super::*;
     use crate::verify::tests::all_ops;
+    use crate::{Dom, Op};
 
     #[test]
     fn counted_by_hand() {

@@ -46,10 +46,38 @@ pub enum Hold {
 }
 
 impl Hold {
+    /// All of them.
+    pub const ALL: [Hold; 7] =
+        [Hold::Public, Hold::Rep, Hold::Add3, Hold::Own, Hold::Dup, Hold::Add2, Hold::Mask];
+
+    /// Name in the text form, where `rep` goes without saying.
+    pub fn name(self) -> &'static str {
+        match self {
+            Hold::Public => "pub",
+            Hold::Rep => "rep",
+            Hold::Add3 => "add3",
+            Hold::Own => "own",
+            Hold::Dup => "dup",
+            Hold::Add2 => "add2",
+            Hold::Mask => "mask",
+        }
+    }
+
     /// Whether parties store only the shards in which they play a role.
     pub fn is_sharded(self) -> bool {
         matches!(self, Hold::Own | Hold::Dup | Hold::Add2 | Hold::Mask)
     }
+}
+
+/// A whole value, or a part of the split x = a + b of a replicated one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum SplitPart {
+    /// x.
+    Whole,
+    /// a, with shards cut between so many groups of rows, as [`Op::OwnOf`].
+    Own(u32),
+    /// b, as [`Op::DupOf`].
+    Dup(u32),
 }
 
 /// Ring widths there are, in bits.
@@ -112,23 +140,13 @@ impl fmt::Display for Type {
     /// `A64[10,3]` and `B5[7]` for replicated values (as in the design's notation), otherwise
     /// with the holder in front: `pub.A64[]`, `own.B64[30]`, `add3.A64[2,2]`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.hold {
-            Hold::Rep => {}
-            Hold::Public => write!(f, "pub.")?,
-            Hold::Add3 => write!(f, "add3.")?,
-            Hold::Own => write!(f, "own.")?,
-            Hold::Dup => write!(f, "dup.")?,
-            Hold::Add2 => write!(f, "add2.")?,
-            Hold::Mask => write!(f, "mask.")?,
+        if self.hold != Hold::Rep {
+            write!(f, "{}.", self.hold.name())?;
         }
         if self.groups > 0 {
             write!(f, "g{}.", self.groups)?;
         }
-        match self.dom {
-            Dom::Ring(k) => write!(f, "A{k}")?,
-            Dom::Bits(w) => write!(f, "B{w}")?,
-        }
-        write!(f, "[")?;
+        write!(f, "{}[", self.dom)?;
         for (i, d) in self.shape.iter().enumerate() {
             if i > 0 {
                 write!(f, ",")?;

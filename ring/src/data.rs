@@ -1,6 +1,6 @@
 //! A flat tensor: words or bits, without a shape.
 
-use super::word::{map_assign, map_to, zip_assign};
+use super::elementwise::{map_assign, map_to, zip_assign};
 use super::{Planes, Word, Words, bits, each_word, with_width, zip_words};
 use slvr_circuit::Dom;
 use std::fmt;
@@ -364,19 +364,18 @@ fn shift<T: Word>(v: &[T], n: u32) -> Vec<T> {
 
 fn raise<T: Word, U: Word>(v: &[T], up: u32) -> Vec<U> {
     let c = U::from_u128(1 << up);
-    if T::BITS <= 64 || U::BITS <= 64 {
-        map_to(v, |x| U::from_u64(x.to_u64()).wmul(c))
-    } else {
-        map_to(v, |x| U::from_u128(x.to_u128()).wmul(c))
-    }
+    map_to(v, |x| converted::<T, U>(x).wmul(c))
 }
 
 fn resize<T: Word, U: Word>(v: &[T]) -> Vec<U> {
-    if T::BITS <= 64 || U::BITS <= 64 {
-        map_to(v, |x| U::from_u64(x.to_u64()))
-    } else {
-        map_to(v, |x| U::from_u128(x.to_u128()))
-    }
+    map_to(v, converted::<T, U>)
+}
+
+/// The low bits of a word, or the word with zeros above it.
+#[inline(always)]
+fn converted<T: Word, U: Word>(x: T) -> U {
+    // Through 64 bits where that is enough: these conversions are vectorised.
+    if T::BITS <= 64 || U::BITS <= 64 { U::from_u64(x.to_u64()) } else { U::from_u128(x.to_u128()) }
 }
 
 fn join<T: Word>(_first: &[T], n: usize, xs: &[(&Data, Range<usize>)]) -> Data {

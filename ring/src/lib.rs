@@ -23,12 +23,14 @@
 mod bits;
 pub mod carry;
 mod data;
+mod elementwise;
 pub mod kernels;
 pub mod layout;
 pub mod lookup;
 mod plane_writer;
 mod planes;
 mod simd;
+pub mod threads;
 mod wire;
 mod word;
 

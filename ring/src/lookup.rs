@@ -13,8 +13,7 @@
 //! [`Op::Table`]: slvr_circuit::Op::Table
 //! [`Op::Entry`]: slvr_circuit::Op::Entry
 
-use super::{Data, PARALLEL, Planes, Word, Words, each_word};
-use rayon::prelude::*;
+use super::{Data, PARALLEL, Planes, Word, Words, each_word, threads};
 
 /// The number of each element, modulo 2^n where it is a word.
 fn numbers(x: &Data, entries: usize) -> Vec<usize> {
@@ -58,7 +57,7 @@ fn words<T: Word>(at: &[usize], table: &[T], xor: bool) -> Words {
     if out.len() < PARALLEL {
         fill((&mut out, at));
     } else {
-        out.par_chunks_mut(rows * table.len()).zip(at.par_chunks(rows)).for_each(fill);
+        threads::each(out.chunks_mut(rows * table.len()).zip(at.chunks(rows)), &fill);
     }
     T::wrap(out)
 }
@@ -78,7 +77,7 @@ fn planes(at: &[usize], table: &[bool], xor: bool) -> Planes {
     if at.len() * table.len() < PARALLEL {
         out.words_mut().chunks_exact_mut(stride).enumerate().for_each(fill);
     } else {
-        out.words_mut().par_chunks_exact_mut(stride).enumerate().for_each(fill);
+        threads::each(out.words_mut().chunks_exact_mut(stride).enumerate(), &fill);
     }
     out
 }

@@ -2,8 +2,7 @@
 
 use super::bits::{self, mask64};
 use super::simd::{self, Isa};
-use super::{PARALLEL, Word};
-use rayon::prelude::*;
+use super::{PARALLEL, Word, threads};
 use std::fmt;
 
 /// w bits for each of n elements, one plane after another; a plane is ceil(n / 64) words.
@@ -129,10 +128,9 @@ impl Planes {
                 parts.push(part);
             }
         }
-        parts
-            .into_par_iter()
-            .zip(words.par_chunks(CHUNK))
-            .for_each(|(mut planes, words)| slice_chunk(words, lo, &mut planes));
+        threads::each(parts.into_iter().zip(words.chunks(CHUNK)), &|(mut planes, words)| {
+            slice_chunk(words, lo, &mut planes);
+        });
         out
     }
 
@@ -142,9 +140,9 @@ impl Planes {
         if self.n < PARALLEL {
             self.unslice_chunk(0, &mut out);
         } else {
-            out.par_chunks_mut(CHUNK)
-                .enumerate()
-                .for_each(|(i, c)| self.unslice_chunk(i * CHUNK / 64, c));
+            threads::each(out.chunks_mut(CHUNK).enumerate(), &|(i, c)| {
+                self.unslice_chunk(i * CHUNK / 64, c);
+            });
         }
         out
     }

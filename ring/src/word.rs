@@ -1,7 +1,5 @@
 //! Words of Z_2^k and vectors of them.
 
-use super::{PARALLEL, simd};
-use rayon::prelude::*;
 use std::fmt;
 
 /// An element of Z_2^k: an unsigned integer with wrapping arithmetic.
@@ -252,38 +250,6 @@ impl fmt::Debug for Words {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Words<{} x {} bits>", self.len(), self.bits())
     }
-}
-
-/// a[i] = f(a[i], b[i]); the slices have equal lengths.
-pub(super) fn zip_assign<T: Word>(a: &mut [T], b: &[T], f: impl Fn(T, T) -> T + Sync) {
-    assert_eq!(a.len(), b.len(), "operands of different lengths");
-    if a.len() < PARALLEL {
-        simd::zip(a, b, f);
-    } else {
-        let c = PARALLEL / 4;
-        a.par_chunks_mut(c).zip(b.par_chunks(c)).for_each(|(a, b)| simd::zip(a, b, &f));
-    }
-}
-
-/// a[i] = f(a[i]).
-pub(super) fn map_assign<T: Word>(a: &mut [T], f: impl Fn(T) -> T + Sync) {
-    if a.len() < PARALLEL {
-        simd::map(a, f);
-    } else {
-        a.par_chunks_mut(PARALLEL / 4).for_each(|a| simd::map(a, &f));
-    }
-}
-
-/// The f(x) of all x, of another width.
-pub(super) fn map_to<T: Word, U: Word>(a: &[T], f: impl Fn(T) -> U + Sync) -> Vec<U> {
-    let mut out = vec![U::ZERO; a.len()];
-    if a.len() < PARALLEL {
-        simd::convert(&mut out, a, f);
-    } else {
-        let c = PARALLEL / 4;
-        out.par_chunks_mut(c).zip(a.par_chunks(c)).for_each(|(o, a)| simd::convert(o, a, &f));
-    }
-    out
 }
 
 #[cfg(test)]

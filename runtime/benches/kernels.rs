@@ -19,6 +19,7 @@
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use rayon::prelude::*;
+use slvr_circuit::Conv;
 use slvr_circuit::Dom;
 use slvr_circuit::multi_and::MultiAnd;
 use slvr_ring::kernels::{self, ConvDims, MatMulDims};
@@ -192,8 +193,7 @@ fn products(c: &mut Criterion, p: Peaks) {
             o,
             kh: kernel,
             kw: kernel,
-            stride,
-            pad,
+            conv: Conv { stride: stride as u64, pad: pad as u64 },
         };
         let [lx, lw, lo] = d.lens();
         let work = (lo * c_in * kernel * kernel, "G/s", peak(k));

@@ -1,10 +1,8 @@
 //! From a circuit to its text.
 
-use super::super::multi_and::MultiAnd;
-use super::super::{
-    Circuit, Const, Dom, Encoding, Field, From, Input, Instr, Op, Output, SplitPart, Type, ValueId,
-};
 use super::lex::quote;
+use super::param::{list, values};
+use crate::{Circuit, Const, Encoding, Field, From, Input, Instr, Output, Type, ValueId, forms};
 use std::fmt::Write;
 
 /// The text of a circuit. A value id that has no type prints as if it had none, so that a circuit
@@ -69,7 +67,7 @@ fn input(circuit: &Circuit, i: &Input) -> String {
         "input {} {} from {from} {encoding} {}{}{}",
         i.value,
         quote(&i.name),
-        shape(&i.shape),
+        list(&i.shape),
         fields(&i.fields),
         ty(circuit, i.value)
     )
@@ -103,7 +101,7 @@ fn output(index: usize, o: &Output) -> String {
         "output {index} {} to {} {} ring {} frac {} factor {:?} divisor {:?}{}",
         quote(&o.name),
         o.to,
-        shape(&o.shape),
+        list(&o.shape),
         o.ring,
         o.frac,
         o.factor,
@@ -117,7 +115,7 @@ fn instr(circuit: &Circuit, i: &Instr) -> String {
     if let Some(v) = i.out {
         let _ = write!(out, "{v} = ");
     }
-    out.push_str(&op(&i.op));
+    forms::print(&i.op, &mut out);
     if let Some(v) = i.out {
         out.push_str(&ty(circuit, v));
     }
@@ -125,109 +123,11 @@ fn instr(circuit: &Circuit, i: &Instr) -> String {
     out
 }
 
-fn op(op: &Op) -> String {
-    use Op::{
-        Add, Admitted, AsAdd2, AsAdd3, Broadcast, Coin, Committee, Concat, Conv2d, Deal, DealMask,
-        Dup, DupOf, Entry, Extend, FromBits, Gather, Input, Join, Mask, MaskOf, MaskProducts,
-        MatMul, Mul, Narrow, Neg, Not, Offset, Open, OpenMasked, OpenSum, OpenTo, Own, OwnOf, Pick,
-        Planes, Project, Propagate, Raise, Reshape, Reshare, ReshareTwo, Scale, SelectPlanes, Shr,
-        Slice, Stack, Sub, Sum, Table, Thermometer, ToBits, ToPlanes, Transpose, Trivial,
-    };
-    let name = op.name();
-    match op {
-        Add(a, b) | Sub(a, b) | Mul(a, b) => format!("{name} {a} {b}"),
-        Scale(x, c) | Offset(x, c) => format!("{name} {x} {c}"),
-        MatMul { a, b, trans_b } => {
-            format!("{name} {a} {b}{}", if *trans_b { " transposed" } else { "" })
-        }
-        Conv2d { x, w, stride, pad } => format!("{name} {x} {w} stride {stride} pad {pad}"),
-        Sum { x, axes } => format!("{name} {x} axes {}", shape(axes)),
-        Narrow(x, k) | Raise(x, k) | Extend(x, k) | Shr(x, k) | FromBits(x, k) => {
-            format!("{name} {x} {k}")
-        }
-        ToBits { x, lo, w } => format!("{name} {x} lo {lo} w {w}"),
-        Planes { x, start, step, count } => {
-            format!("{name} {x} start {start} step {step} count {count}")
-        }
-        Stack(xs) => format!("{name} {}", values(xs)),
-        Reshape(x, s) | Broadcast(x, s) | Transpose(x, s) => format!("{name} {x} {}", shape(s)),
-        Slice { x, axis, start, len, step } => {
-            format!("{name} {x} axis {axis} start {start} len {len} step {step}")
-        }
-        Concat { xs, axis } => format!("{name} {} axis {axis}", values(xs)),
-        Gather { x, index, axis, batch } => format!("{name} {x} {index} axis {axis} batch {batch}"),
-        Committee { coin, n, k } => format!("{name} {coin} n {n} k {k}"),
-        Admitted { check, members } => format!("{name} {check} members {members}"),
-        Project { x, coin, tests, part } => {
-            let part = match part {
-                SplitPart::Whole => String::new(),
-                SplitPart::Own(groups) => format!(" own groups {groups}"),
-                SplitPart::Dup(groups) => format!(" dup groups {groups}"),
-            };
-            format!("{name} {x} {coin} tests {tests}{part}")
-        }
-        OpenTo { x, output } => format!("{name} {x} output {output}"),
-        Neg(x) | Not(x) | Own(x) | Dup(x) | AsAdd2(x) | AsAdd3(x) | Trivial(x) | Reshare(x)
-        | Input(x) | Deal(x) | ReshareTwo(x) | Open(x) | OpenSum(x) => format!("{name} {x}"),
-        MaskOf(x, groups) | OwnOf(x, groups) | DupOf(x, groups) => {
-            format!("{name} {x} groups {groups}")
-        }
-        Join { mask, dup } => format!("{name} {mask} {dup}"),
-        Mask { tag, dom, shape: s, groups } => {
-            format!("{name} {tag} {} {} groups {groups}", domain(*dom), shape(s))
-        }
-        SelectPlanes(x, planes) => format!("{name} {x} {}", list(planes)),
-        Thermometer { x, blocks } => format!("{name} {x} {}", list(blocks)),
-        Pick { table, index, blocks } => format!("{name} {table} {index} {}", list(blocks)),
-        Propagate { table, index, blocks, skip } => {
-            format!("{name} {table} {index} {} skip {skip}", list(blocks))
-        }
-        MaskProducts { x, gates } => format!("{name} {x} {}", pattern(gates)),
-        Op::AndMany { open, mask, products, nodes, gates } => {
-            let nodes = nodes.map_or(String::new(), |v| format!(" of {v}"));
-            format!("{name} {open} {mask} {products} {}{nodes}", pattern(gates))
-        }
-        Table { x, table: y } | Entry { table: x, index: y } | OpenMasked { x, mask: y } => {
-            format!("{name} {x} {y}")
-        }
-        ToPlanes(x) | DealMask(x) => format!("{name} {x}"),
-        Coin => name.to_string(),
-    }
-}
-
-fn domain(dom: Dom) -> String {
-    match dom {
-        Dom::Ring(k) => format!("A{k}"),
-        Dom::Bits(w) => format!("B{w}"),
-    }
-}
-
-fn pattern(gates: &MultiAnd) -> String {
-    let name = match gates {
-        MultiAnd::And(_) => "and",
-        MultiAnd::Carry(_) => "carry",
-    };
-    format!("{name} {}", list(gates.sizes()))
-}
-
-fn list(xs: &[u32]) -> String {
-    shape(&xs.iter().map(|&x| x.into()).collect::<Vec<u64>>())
-}
-
-fn values(xs: &[ValueId]) -> String {
-    xs.iter().map(ValueId::to_string).collect::<Vec<_>>().join(" ")
-}
-
-fn shape(s: &[u64]) -> String {
-    let sizes: Vec<String> = s.iter().map(u64::to_string).collect();
-    format!("[{}]", sizes.join(","))
-}
-
 fn fields(fields: &[Field]) -> String {
     let mut out = String::new();
     for (i, f) in fields.iter().enumerate() {
         let start = if i == 0 { " fields " } else { " " };
-        let _ = write!(out, "{start}{}{}", quote(&f.name), shape(&f.shape));
+        let _ = write!(out, "{start}{}{}", quote(&f.name), list(&f.shape));
     }
     out
 }

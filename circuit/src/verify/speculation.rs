@@ -1,6 +1,6 @@
 //! Invariant 16: what a repetition of layers needs, and what keeps it from telling anything.
 
-use super::{Place, VerifyError};
+use super::error::{Place, VerifyError};
 use crate::speculation::Speculation;
 use crate::{Circuit, Instr, Op, ValueId};
 
@@ -67,7 +67,7 @@ impl Walk<'_> {
                     return bad("all checks are opened before the first");
                 }
             }
-            Op::Open(_) | Op::OpenSum(_) | Op::OpenTo { .. } if inside && !named => {
+            op if inside && !named && op.interaction().is_some_and(|i| i.reveals()) => {
                 return bad("something is opened before it is known whose inputs count");
             }
             Op::Coin if inside => return bad("a repetition would draw other coins"),

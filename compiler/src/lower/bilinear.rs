@@ -6,7 +6,7 @@
 
 use super::{Held, Lowering, additive, full};
 use crate::graph::NodeId;
-use slvr_circuit::Op as C;
+use slvr_circuit::{Conv, Op as C};
 
 impl Lowering<'_> {
     fn bilinear(&mut self, id: NodeId, op: C) -> Held {
@@ -28,7 +28,7 @@ impl Lowering<'_> {
 
     pub(super) fn conv2d(&mut self, id: NodeId, stride: u64, pad: u64) -> Held {
         let (x, w) = (self.operand_of(id, 0), self.operand_of(id, 1));
-        self.bilinear(id, C::Conv2d { x, w, stride, pad })
+        self.bilinear(id, C::Conv2d { x, w, conv: Conv { stride, pad } })
     }
 
     /// a + b or a - b: added before the reshare where one of them is a product.

@@ -24,7 +24,7 @@ pub use multi_and::{and_many, mask_products};
 
 use super::Planes;
 use super::plane_writer::STRIP;
-use rayon::prelude::*;
+use crate::threads;
 
 /// Words of a plane that are worked on together.
 type V = [u64; STRIP];
@@ -111,7 +111,7 @@ fn jobs<T: Send>(work: usize, items: Vec<T>, each: impl Fn(T) + Sync + Send) {
     if work < SERIAL {
         items.into_iter().for_each(each);
     } else {
-        items.into_par_iter().for_each(each);
+        threads::each(items.into_iter(), &each);
     }
 }
 

@@ -4,17 +4,17 @@
 //! The patches are packed a block at a time. Images are first copied to have their padding around
 //! them; then element (k, j) of the matrix of patches is at one offset for k plus one for j.
 
+use super::dims::{ConvDims, SERIAL};
 use super::gemm::{At, Keep, Left, Out, Part, Right, columns, gemm};
-use super::{ConvDims, SERIAL};
 use crate::simd::{self, Isa, Kernel, with_kernel};
-use rayon::prelude::*;
+use crate::threads;
 
 pub(super) fn run<T: Keep>(out: &mut [T], x: &[T], w: &[T], d: ConvDims, isa: Isa) {
     let (pixels, k) = (d.out_h() * d.out_w(), d.c * d.kh * d.kw);
     if out.is_empty() || k == 0 {
         return;
     }
-    let threads = if out.len() * k < SERIAL { 1 } else { rayon::current_num_threads() };
+    let threads = if out.len() * k < SERIAL { 1 } else { threads::count() };
     let (total, one) = (d.g * d.n, d.o * pixels);
     // As many images as fill a block of columns, and some groups for each thread.
     let group = (columns::<T>() / pixels).clamp(1, d.n.div_ceil(threads.div_ceil(d.g)));
@@ -29,7 +29,7 @@ pub(super) fn run<T: Keep>(out: &mut [T], x: &[T], w: &[T], d: ConvDims, isa: Is
     if threads > 1 && total < threads {
         let part = d.o.div_ceil(threads).next_multiple_of(8);
         for (i, out) in out.chunks_exact_mut(one).enumerate() {
-            out.par_chunks_mut(part * pixels).enumerate().for_each(|(p, out)| {
+            threads::each(out.chunks_mut(part * pixels).enumerate(), &|(p, out)| {
                 convolve(i / d.n, i % d.n, out, p * part, out.len() / pixels);
             });
         }
@@ -46,7 +46,7 @@ pub(super) fn run<T: Keep>(out: &mut [T], x: &[T], w: &[T], d: ConvDims, isa: Is
     if threads == 1 {
         groups.into_iter().for_each(|(g, n, out)| convolve(g, n, out, 0, d.o));
     } else {
-        groups.into_par_iter().for_each(|(g, n, out)| convolve(g, n, out, 0, d.o));
+        threads::each(groups.into_iter(), &|(g, n, out)| convolve(g, n, out, 0, d.o));
     }
 }
 
@@ -63,7 +63,7 @@ struct Plan<'a> {
 
 impl<'a> Plan<'a> {
     fn new(d: &'a ConvDims, images: usize) -> Self {
-        let (h, w) = (d.h + 2 * d.pad, d.w + 2 * d.pad);
+        let (h, w) = (d.h + 2 * d.pad(), d.w + 2 * d.pad());
         let rows = (0..d.c)
             .flat_map(|c| (0..d.kh).map(move |y| (c, y)))
             .flat_map(|(c, y)| (0..d.kw).map(move |x| (c * h + y) * w + x))
@@ -71,11 +71,11 @@ impl<'a> Plan<'a> {
         let cols = (0..images)
             .flat_map(|n| (0..d.out_h()).map(move |y| (n, y)))
             .flat_map(|(n, y)| {
-                (0..d.out_w()).map(move |x| ((n * d.c * h) + y * d.stride) * w + x * d.stride)
+                (0..d.out_w()).map(move |x| ((n * d.c * h) + y * d.stride()) * w + x * d.stride())
             })
             .collect();
         // A row of the result is a run; so are all of them under a kernel of one column.
-        let run = if d.stride == 1 {
+        let run = if d.stride() == 1 {
             [32, 16, 8, 4, 2].into_iter().find(|&r| d.out_w().is_multiple_of(r)).unwrap_or(1)
         } else {
             1
@@ -96,7 +96,7 @@ impl<'a> Plan<'a> {
         let n = out.len() / rows;
         let mut padded = Vec::new();
         T::with_scratch(|scratch| {
-            let x = if d.pad == 0 {
+            let x = if d.pad() == 0 {
                 x
             } else {
                 std::mem::swap(&mut padded, &mut scratch.image);
@@ -106,7 +106,7 @@ impl<'a> Plan<'a> {
             let b = Patches { plan: self, x };
             let a = Left { data: w, stride: k, rows };
             gemm(kernel, &mut Images { out, rows, pixels }, a, &b, 0..k, 0..n, scratch);
-            if d.pad > 0 {
+            if d.pad() > 0 {
                 std::mem::swap(&mut padded, &mut scratch.image);
             }
         });
@@ -115,7 +115,7 @@ impl<'a> Plan<'a> {
     /// Images with zeros around them.
     fn pad<T: Keep>(&self, padded: &mut Vec<T>, x: &[T]) {
         let d = self.d;
-        let (h, w) = (d.h + 2 * d.pad, d.w + 2 * d.pad);
+        let (h, w) = (d.h + 2 * d.pad(), d.w + 2 * d.pad());
         padded.clear();
         if d.h * d.w == 0 {
             padded.resize(self.cols.len() / (d.out_h() * d.out_w()) * d.c * h * w, T::ZERO);
@@ -124,10 +124,10 @@ impl<'a> Plan<'a> {
         padded.reserve(x.len() / (d.h * d.w) * h * w);
         for channel in x.chunks_exact(d.h * d.w) {
             let start = padded.len();
-            padded.resize(start + d.pad * w + d.pad, T::ZERO);
+            padded.resize(start + d.pad() * w + d.pad(), T::ZERO);
             for row in channel.chunks_exact(d.w) {
                 padded.extend_from_slice(row);
-                padded.resize(padded.len() + 2 * d.pad, T::ZERO);
+                padded.resize(padded.len() + 2 * d.pad(), T::ZERO);
             }
             padded.resize(start + h * w, T::ZERO);
         }

@@ -1,10 +1,9 @@
 //! Batched matrix product: which loop fits the shape, and what is spread over threads.
 
+use super::dims::{MatMulDims, SERIAL};
 use super::gemm::{Keep, Left, Matrix, Part, Right, columns, gemm};
-use super::{MatMulDims, SERIAL};
 use crate::simd::{self, Isa, Kernel, with_kernel};
-use crate::{PARALLEL, Word, Words};
-use rayon::prelude::*;
+use crate::{PARALLEL, Word, Words, threads};
 use std::ops::Range;
 
 pub(super) fn run<T: Keep>(out: &mut [T], a: &[T], b: &[T], d: MatMulDims, isa: Isa) {
@@ -17,11 +16,16 @@ pub(super) fn run<T: Keep>(out: &mut [T], a: &[T], b: &[T], d: MatMulDims, isa: 
         let b = if d.b_batched { &b[i * mb..(i + 1) * mb] } else { b };
         matrix(c, a, b, &d, threads, isa);
     };
-    let threads = rayon::current_num_threads();
+    let threads = threads::count();
     if d.batch * mc * d.k < SERIAL {
         out.chunks_exact_mut(mc).enumerate().for_each(|x| one(x, 1));
     } else if d.batch >= threads {
-        out.par_chunks_exact_mut(mc).enumerate().for_each(|x| one(x, 1));
+        // So many at a time, of small matrices.
+        let few = (SERIAL / 8 / (mc * d.k)).max(1);
+        threads::each(out.chunks_mut(few * mc).enumerate(), &|(i, out)| {
+            let each = out.chunks_exact_mut(mc).enumerate();
+            each.for_each(|(j, c)| one((i * few + j, c), 1));
+        });
     } else {
         out.chunks_exact_mut(mc).enumerate().for_each(|x| one(x, threads));
     }
@@ -48,8 +52,8 @@ fn dots<T: Keep>(c: &mut [T], a: &[T], b: &[T], d: &MatMulDims, threads: usize) 
         let sum = if threads == 1 || k < PARALLEL {
             simd::dot(a, b)
         } else {
-            let parts = a.par_chunks(PARALLEL / 4).zip(b.par_chunks(PARALLEL / 4));
-            parts.map(|(a, b)| simd::dot(a, b)).reduce(|| T::ZERO, T::wadd)
+            let parts = a.chunks(PARALLEL / 4).zip(b.chunks(PARALLEL / 4));
+            total(&threads::map(parts, &|(a, b)| simd::dot(a, b)))
         };
         *c = c.wadd(sum);
     };
@@ -57,8 +61,14 @@ fn dots<T: Keep>(c: &mut [T], a: &[T], b: &[T], d: &MatMulDims, threads: usize) 
         c.iter_mut().enumerate().for_each(add);
     } else {
         let min = (SERIAL / 8 / k).max(1);
-        c.par_iter_mut().enumerate().with_min_len(min).for_each(add);
+        threads::each(c.chunks_mut(min).enumerate(), &|(i, c)| {
+            c.iter_mut().enumerate().for_each(|(j, c)| add((i * min + j, c)));
+        });
     }
+}
+
+fn total<T: Word>(parts: &[T]) -> T {
+    parts.iter().copied().fold(T::ZERO, T::wadd)
 }
 
 /// As [`super::squares`].
@@ -66,12 +76,15 @@ pub(super) fn squares<T: Word>(a: &[T], b: &[T], rows: usize) -> Words {
     let d = a.len() / rows.max(1);
     assert!(a.len() == b.len() && d * rows == a.len(), "rows of one length");
     let part = PARALLEL / 4;
+    // All parts of all rows, then the sums of each row's.
+    let parts = d.div_ceil(part);
     let one = |i: usize| {
-        let (a, b) = (&a[i * d..(i + 1) * d], &b[i * d..(i + 1) * d]);
-        let parts = a.par_chunks(part).zip(b.par_chunks(part));
-        parts.map(|(a, b)| simd::square(a, b)).reduce(|| T::ZERO, T::wadd)
+        let (row, start) = (i / parts * d, i % parts * part);
+        let range = row + start..row + (start + part).min(d);
+        simd::square(&a[range.clone()], &b[range])
     };
-    T::wrap((0..rows).into_par_iter().map(one).collect())
+    let all = threads::map(0..rows * parts, &one);
+    T::wrap((0..rows).map(|i| total(&all[i * parts..(i + 1) * parts])).collect())
 }
 
 /// Few rows and b `[K, N]`: sums of scaled rows of b, a piece of the result at a time.
@@ -87,7 +100,7 @@ fn rows<T: Keep>(c: &mut [T], a: &[T], b: &[T], d: &MatMulDims, threads: usize) 
         if threads == 1 {
             c.chunks_mut(PIECE).enumerate().for_each(piece);
         } else {
-            c.par_chunks_mut(PIECE).enumerate().for_each(piece);
+            threads::each(c.chunks_mut(PIECE).enumerate(), &piece);
         }
     }
 }
@@ -114,35 +127,28 @@ fn blocked<T: Keep, K: Kernel<T>>(
     } else if m >= threads * 16 * K::MR || (n < 2 * columns::<T>() && k < PARALLEL / 16) {
         // Rows apart: each thread packs all of b again, which enough rows pay for.
         let part = m.div_ceil(threads).next_multiple_of(K::MR);
-        c.par_chunks_mut(part * n)
-            .zip(a.par_chunks(part * k))
-            .for_each(|(c, a)| product(c, n, a, 0..k, 0..n));
+        let parts = c.chunks_mut(part * n).zip(a.chunks(part * k));
+        threads::each(parts, &|(c, a)| product(c, n, a, 0..k, 0..n));
     } else if k >= PARALLEL / 16 && m * n <= PARALLEL {
         // A small result of long sums (distances of models): parts of the sums apart.
         let part = k.div_ceil(threads);
-        let parts: Vec<Vec<T>> = (0..k.div_ceil(part))
-            .into_par_iter()
-            .map(|i| {
-                let mut c = vec![T::ZERO; m * n];
-                product(&mut c, n, a, i * part..((i + 1) * part).min(k), 0..n);
-                c
-            })
-            .collect();
+        let parts = threads::map(0..k.div_ceil(part), &|i| {
+            let mut c = vec![T::ZERO; m * n];
+            product(&mut c, n, a, i * part..((i + 1) * part).min(k), 0..n);
+            c
+        });
         for part in parts {
             c.iter_mut().zip(part).for_each(|(c, x)| *c = c.wadd(x));
         }
     } else {
         // Columns apart; a part of the columns is not contiguous in c, so it is computed aside.
         let part = n.div_ceil(threads).next_multiple_of(K::NR);
-        let parts: Vec<Vec<T>> = (0..n.div_ceil(part))
-            .into_par_iter()
-            .map(|i| {
-                let cols = i * part..((i + 1) * part).min(n);
-                let mut c = vec![T::ZERO; m * cols.len()];
-                product(&mut c, cols.len(), a, 0..k, cols);
-                c
-            })
-            .collect();
+        let parts = threads::map(0..n.div_ceil(part), &|i| {
+            let cols = i * part..((i + 1) * part).min(n);
+            let mut c = vec![T::ZERO; m * cols.len()];
+            product(&mut c, cols.len(), a, 0..k, cols);
+            c
+        });
         for (i, x) in parts.iter().enumerate() {
             let nb = part.min(n - i * part);
             for (c, x) in c.chunks_exact_mut(n).zip(x.chunks_exact(nb)) {

@@ -4,9 +4,7 @@
 //! sign -1. The sums of all 16 subsets of four columns are tabled ("four Russians"), so four columns
 //! cost two look-ups. Eight rows stand side by side: one look-up, one vector operation, eight rows.
 
-use crate::simd;
-use crate::{Word, Words, each_word, with_width};
-use rayon::prelude::*;
+use crate::{Word, Words, each_word, simd, threads, with_width};
 use std::ops::Range;
 
 /// Gives the signs of blocks of 8 columns from a block on, 2 bytes for each block and test.
@@ -101,16 +99,14 @@ fn each<T: Word>(rows: &[Row<'_>], tests: usize, signs: &Fill<'_>) -> Vec<T> {
 fn some<T: Word>(rows: &[Cut<'_, T>], sums: &mut [T], tests: usize, signs: &Fill<'_>) {
     let d = rows.first().map_or(0, |r| r.x.len());
     // Some parts for each thread, so that none waits long for another.
-    let part = d.div_ceil(4 * rayon::current_num_threads()).next_multiple_of(COLUMNS);
+    let part = d.div_ceil(4 * threads::count()).next_multiple_of(COLUMNS);
     let room = rows.len().next_multiple_of(WIDE) * tests;
-    let total = (0..d.div_ceil(part.max(1)))
-        .into_par_iter()
-        .map(|i| columns(rows, i * part..((i + 1) * part).min(d), tests, room, signs))
-        .reduce_with(|mut a, b| {
-            a.iter_mut().zip(b).for_each(|(a, b)| *a = a.wadd(b));
-            a
-        });
-    let Some(total) = total else { return };
+    let sum = |i: usize| columns(rows, i * part..((i + 1) * part).min(d), tests, room, signs);
+    let mut sums_of_parts = threads::map(0..d.div_ceil(part.max(1)), &sum).into_iter();
+    let Some(mut total) = sums_of_parts.next() else { return };
+    for part in sums_of_parts {
+        total.iter_mut().zip(part).for_each(|(a, b)| *a = a.wadd(b));
+    }
     // From [group, test, row in group] to [row, test].
     for (i, sums) in sums.chunks_exact_mut(tests).enumerate() {
         let wide = width(rows.len() - i / WIDE * WIDE);

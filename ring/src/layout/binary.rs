@@ -2,8 +2,7 @@
 
 use super::walk::{self, Walk};
 use super::{broadcast, sizes};
-use crate::{Data, PARALLEL, Word, Words, zip_words};
-use rayon::prelude::*;
+use crate::{Data, PARALLEL, Word, Words, threads, zip_words};
 use std::borrow::Cow;
 
 #[derive(Clone, Copy)]
@@ -106,13 +105,14 @@ fn rows<T: Word>(a: &[T], b: &[T], w: &Walk<2>, f: impl Fn(T, T) -> T + Sync) ->
         let mut chunks = out.chunks_exact_mut(len);
         w.for_rows(0..w.rows(), |[i, j]| {
             if let Some(out) = chunks.next() {
-                let parts = out.par_chunks_mut(part).enumerate();
-                parts.for_each(|(c, out)| row(out, [i + c * part * sa, j + c * part * sb]));
+                threads::each(out.chunks_mut(part).enumerate(), &|(c, out)| {
+                    row(out, [i + c * part * sa, j + c * part * sb]);
+                });
             }
         });
     } else {
         let per = (PARALLEL / 4 / len).max(1);
-        out.par_chunks_mut(per * len).enumerate().for_each(|(c, out)| {
+        threads::each(out.chunks_mut(per * len).enumerate(), &|(c, out)| {
             let mut chunks = out.chunks_exact_mut(len);
             w.for_rows(c * per..c * per + chunks.len(), |at| {
                 if let Some(out) = chunks.next() {

@@ -18,8 +18,7 @@ mod walk;
 pub use binary::{add, mul, sub};
 pub use sum::sum;
 
-use super::{Data, PARALLEL, Planes, Word, bits, each_word};
-use rayon::prelude::*;
+use super::{Data, PARALLEL, Planes, Word, bits, each_word, threads};
 use thiserror::Error;
 use walk::Walk;
 
@@ -208,7 +207,7 @@ impl Gather<'_> {
             fill(0, &mut out);
         } else {
             let per = (PARALLEL / 4 / self.r).max(1);
-            out.par_chunks_mut(per * self.r).enumerate().for_each(|(c, o)| fill(c * per, o));
+            threads::each(out.chunks_mut(per * self.r).enumerate(), &|(c, o)| fill(c * per, o));
         }
         T::wrap(out)
     }
@@ -222,9 +221,14 @@ fn view(d: &Data, w: &Walk<1>) -> Data {
             let mut out = Planes::zeros(p.width(), w.len());
             let stride = out.stride();
             if stride > 0 {
-                let planes = out.words_mut().par_chunks_mut(stride).enumerate();
-                let min = (PARALLEL / w.len()).max(1);
-                planes.with_min_len(min).for_each(|(j, dst)| view_bits(p.plane(j), w, dst));
+                let per = (PARALLEL / w.len()).max(1);
+                threads::each(
+                    out.words_mut().chunks_mut(per * stride).enumerate(),
+                    &|(i, planes)| {
+                        let planes = planes.chunks_mut(stride).zip(i * per..);
+                        planes.for_each(|(dst, j)| view_bits(p.plane(j), w, dst));
+                    },
+                );
             }
             Data::Bits(out)
         }
@@ -260,7 +264,7 @@ fn view_words<T: Word>(v: &[T], w: &Walk<1>) -> Vec<T> {
         fill(0, &mut out);
     } else {
         let per = (PARALLEL / 4 / len).max(1);
-        out.par_chunks_mut(per * len).enumerate().for_each(|(c, o)| fill(c * per, o));
+        threads::each(out.chunks_mut(per * len).enumerate(), &|(c, o)| fill(c * per, o));
     }
     out
 }

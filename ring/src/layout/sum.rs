@@ -2,8 +2,7 @@
 
 use super::walk::Walk;
 use super::{checked, walk};
-use crate::{Data, PARALLEL, Planes, Word, bits, each_word};
-use rayon::prelude::*;
+use crate::{Data, PARALLEL, Planes, Word, bits, each_word, threads};
 
 /// The sums over the listed axes, which disappear (xor on bits). The sum over an empty axis is 0.
 pub fn sum(d: &Data, shape: &[u64], axes: &[u64]) -> Data {
@@ -54,7 +53,7 @@ fn add_into<T: Word>(out: &mut [T], v: &[T], dims: &[usize], strides: &[[usize; 
             let s = if v.len() < PARALLEL {
                 total(v)
             } else {
-                v.par_chunks(PARALLEL / 4).map(total).reduce(|| T::ZERO, T::wadd)
+                total(&threads::map(v.chunks(PARALLEL / 4), &total))
             };
             out[0] = out[0].wadd(s);
         }
@@ -69,7 +68,7 @@ fn add_into<T: Word>(out: &mut [T], v: &[T], dims: &[usize], strides: &[[usize; 
             if v.len() < PARALLEL {
                 v.chunks_exact(*n).for_each(|row| add(out, row));
             } else {
-                out.par_chunks_mut(PARALLEL / 16).enumerate().for_each(piece);
+                threads::each(out.chunks_mut(PARALLEL / 16).enumerate(), &piece);
             }
         }
         ([n, dims @ ..], [[0], strides @ ..]) => {
@@ -79,15 +78,16 @@ fn add_into<T: Word>(out: &mut [T], v: &[T], dims: &[usize], strides: &[[usize; 
         }
         ([n, dims @ ..], [[s], strides @ ..]) => {
             let part = v.len() / n;
-            if v.len() < PARALLEL {
+            let some = |(out, v): (&mut [T], &[T])| {
                 for (out, v) in out.chunks_exact_mut(*s).zip(v.chunks_exact(part)) {
                     add_into(out, v, dims, strides);
                 }
+            };
+            if v.len() < PARALLEL {
+                some((out, v));
             } else {
-                out.par_chunks_mut(*s)
-                    .zip(v.par_chunks(part))
-                    .with_min_len((PARALLEL / 4 / part).max(1))
-                    .for_each(|(out, v)| add_into(out, v, dims, strides));
+                let per = (PARALLEL / 4 / part).max(1);
+                threads::each(out.chunks_mut(per * s).zip(v.chunks(per * part)), &some);
             }
         }
         _ => unreachable!("a walk has an innermost axis"),

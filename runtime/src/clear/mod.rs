@@ -14,10 +14,10 @@ pub mod plain;
 use crate::protocol::committee::committee;
 use crate::share::reveal::Revealed;
 use crate::share::{Prg, Purpose, RunId, Seed, Stream};
-use slvr_circuit::Dom;
+use slvr_circuit::interaction::{COIN_BITS, Outcome};
 use slvr_circuit::speculation::Speculation;
 use slvr_circuit::verify::{VerifyError, verify};
-use slvr_circuit::{Circuit, Hold, Instr, Op, SplitPart, ValueId};
+use slvr_circuit::{Circuit, Dom, Hold, Instr, Op, SplitPart, ValueId};
 use slvr_ring::Data;
 use slvr_ring::layout::IndexOutOfRange;
 use thiserror::Error;
@@ -157,7 +157,48 @@ impl Run<'_> {
     }
 
     fn step(&mut self, instr: &Instr) -> Result<(), IndexOutOfRange> {
-        let value = match &instr.op {
+        let value = match instr.op.interaction() {
+            Some(interaction) => self.interaction(&instr.op, interaction.result),
+            None => self.local(instr)?,
+        };
+        if let Op::OpenTo { output, .. } = instr.op {
+            self.outputs[output as usize] = Some(value);
+            return Ok(());
+        }
+        if let Some(out) = instr.out {
+            let checks = self.circuit.checks.iter().zip(&mut self.admitted);
+            for (_, admitted) in checks.filter(|(c, _)| c.value == out) {
+                *admitted = value.to_bools();
+            }
+            self.values[out.index()] = Some(value);
+        }
+        Ok(())
+    }
+
+    /// What an interactive instruction results in, by the table of interactions.
+    fn interaction(&mut self, op: &Op, result: Outcome) -> Data {
+        match (result, &op.operands()[..]) {
+            (Outcome::Operand, &[x]) => self.get(x).clone(),
+            (Outcome::Difference, &[x, y]) => {
+                let mut x = self.get(x).clone();
+                x.sub_assign(self.get(y));
+                x
+            }
+            (Outcome::Random, []) => {
+                let given = self.options.coins.get(self.coins.len()).copied();
+                let coin = given.unwrap_or_else(|| {
+                    let s = Stream::new(self.coins.len() as u64, Purpose::Coin);
+                    u128::from_le_bytes(self.prg().bytes(s))
+                });
+                self.coins.push(coin);
+                Data::from_u128s(Dom::Ring(COIN_BITS), &[coin])
+            }
+            _ => unreachable!("a row of the table has the operands that its result is made of"),
+        }
+    }
+
+    fn local(&self, instr: &Instr) -> Result<Data, IndexOutOfRange> {
+        Ok(match &instr.op {
             Op::Own(x) if self.circuit.ty(*x).hold == Hold::Mask => self.get(*x).clone(),
             Op::Own(x) | Op::OwnOf(x, _) | Op::MaskOf(x, _) => {
                 let mut a = self.get(*x).clone();
@@ -191,33 +232,7 @@ impl Run<'_> {
                 x.add_assign(self.get(*dup));
                 x
             }
-            Op::OpenMasked { x, mask } => {
-                let mut x = self.get(*x).clone();
-                x.sub_assign(self.get(*mask));
-                x
-            }
             Op::AsAdd2(x) | Op::AsAdd3(x) | Op::Trivial(x) => self.get(*x).clone(),
-            Op::Reshare(x)
-            | Op::Input(x)
-            | Op::Deal(x)
-            | Op::DealMask(x)
-            | Op::ReshareTwo(x)
-            | Op::Open(x)
-            | Op::OpenSum(x) => self.get(*x).clone(),
-            Op::OpenTo { x, output } => {
-                let x = self.get(*x).clone();
-                self.outputs[*output as usize] = Some(x);
-                return Ok(());
-            }
-            Op::Coin => {
-                let given = self.options.coins.get(self.coins.len()).copied();
-                let coin = given.unwrap_or_else(|| {
-                    let s = Stream::new(self.coins.len() as u64, Purpose::Coin);
-                    u128::from_le_bytes(self.prg().bytes(s))
-                });
-                self.coins.push(coin);
-                Data::from_u128s(Dom::Ring(128), &[coin])
-            }
             Op::Committee { coin, n, k } => {
                 let drawn = committee(self.get(*coin).get_u128(0), *n, *k);
                 let words: Vec<u128> = drawn.into_iter().map(u128::from).collect();
@@ -235,15 +250,7 @@ impl Run<'_> {
                     .collect();
                 plain::eval(op, &args)?
             }
-        };
-        if let Some(out) = instr.out {
-            let checks = self.circuit.checks.iter().zip(&mut self.admitted);
-            for (_, admitted) in checks.filter(|(c, _)| c.value == out) {
-                *admitted = value.to_bools();
-            }
-            self.values[out.index()] = Some(value);
-        }
-        Ok(())
+        })
     }
 
     fn prg(&self) -> Prg {

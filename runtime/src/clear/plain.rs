@@ -2,8 +2,7 @@
 //! shares, where an operation is linear or acts on values they know.
 
 use crate::protocol::signs::Signs;
-use slvr_circuit::Dom;
-use slvr_circuit::Op;
+use slvr_circuit::{Dom, Op};
 use slvr_ring::kernels::{self, ConvDims, MatMulDims};
 use slvr_ring::layout::{self, IndexOutOfRange};
 use slvr_ring::{Data, Planes, Words, carry, lookup};
@@ -124,11 +123,11 @@ fn indices(x: &Data) -> Vec<u64> {
 pub fn product(op: &Op, a: Arg<'_>, b: Arg<'_>) -> Data {
     match op {
         Op::MatMul { trans_b, .. } => {
-            let dims = matmul_dims(a.1, b.1, *trans_b);
+            let dims = fitting(MatMulDims::of(a.1, b.1, *trans_b));
             Data::Ring(kernels::matmul(words(a.0), words(b.0), dims))
         }
-        Op::Conv2d { stride, pad, .. } => {
-            let dims = conv_dims(a.1, b.1, *stride, *pad);
+        Op::Conv2d { conv, .. } => {
+            let dims = fitting(ConvDims::of(a.1, b.1, *conv));
             Data::Ring(kernels::conv2d(words(a.0), words(b.0), dims))
         }
         _ => layout::mul(a.0, a.1, b.0, b.1).0,
@@ -139,10 +138,11 @@ pub fn product(op: &Op, a: Arg<'_>, b: Arg<'_>) -> Data {
 pub fn product_acc(op: &Op, acc: &mut Data, a: Arg<'_>, b: Arg<'_>) {
     match (op, &mut *acc) {
         (Op::MatMul { trans_b, .. }, Data::Ring(acc)) => {
-            kernels::matmul_acc(acc, words(a.0), words(b.0), matmul_dims(a.1, b.1, *trans_b));
+            let dims = fitting(MatMulDims::of(a.1, b.1, *trans_b));
+            kernels::matmul_acc(acc, words(a.0), words(b.0), dims);
         }
-        (Op::Conv2d { stride, pad, .. }, Data::Ring(acc)) => {
-            let dims = conv_dims(a.1, b.1, *stride, *pad);
+        (Op::Conv2d { conv, .. }, Data::Ring(acc)) => {
+            let dims = fitting(ConvDims::of(a.1, b.1, *conv));
             kernels::conv2d_acc(acc, words(a.0), words(b.0), dims);
         }
         _ => acc.add_assign(&product(op, a, b)),
@@ -175,19 +175,10 @@ fn sizes<const N: usize>(shape: &[u64]) -> [usize; N] {
     std::array::from_fn(|i| shape[i] as usize)
 }
 
-fn matmul_dims(a: &[u64], b: &[u64], trans_b: bool) -> MatMulDims {
-    let [ba, m, k] = sizes(a);
-    let [bb, rows, cols] = sizes(b);
-    let batch = if ba == 1 { bb } else { ba };
-    let n = if trans_b { rows } else { cols };
-    MatMulDims { batch, a_batched: ba == batch, b_batched: bb == batch, m, k, n, trans_b }
-}
-
-fn conv_dims(x: &[u64], w: &[u64], stride: u64, pad: u64) -> ConvDims {
-    let [gx, n, c, h, width] = sizes(x);
-    let [gw, o, _, kh, kw] = sizes(w);
-    let g = if gx == 1 { gw } else { gx };
-    let (x_batched, w_batched) = (gx == g, gw == g);
-    let (stride, pad) = (stride as usize, pad as usize);
-    ConvDims { g, x_batched, w_batched, n, c, h, w: width, o, kh, kw, stride, pad }
+/// Dimensions that the verifier has found to fit.
+fn fitting<T>(dims: Option<T>) -> T {
+    match dims {
+        Some(dims) => dims,
+        None => panic!("operands that do not fit"),
+    }
 }

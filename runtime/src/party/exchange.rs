@@ -1,17 +1,14 @@
 //! The exchange of a layer: each instruction's part is sent as soon as it is computed and received when
 //! its result is read, in the order and in the frames of [`super::plan`].
 
+use super::engine::Engine;
+use super::error::{Phase, RunError};
 use super::transcript::{Direction, Event};
-use super::{Engine, Held, Phase, RunError};
 use crate::link::{Header, Kind, Peer};
-use crate::protocol::{
-    Context, Incoming, Message, coin, deal, deal_mask, incoming, input, open, open_masked,
-    open_sum, open_to, reshare, reshare_two,
-};
+use crate::protocol::{self, Incoming, Message, Operands, Protocol, incoming};
 use crate::share::{next, prev};
 use slvr_circuit::plan::{self, Frame};
-use slvr_circuit::{Dom, wire_len};
-use slvr_circuit::{Instr, Lanes, Op};
+use slvr_circuit::{Dom, Instr, Op, wire_len};
 use slvr_ring::Data;
 
 /// The messages of one layer.
@@ -97,7 +94,8 @@ impl Engine<'_> {
         instr: &Instr,
     ) -> Result<(), RunError> {
         self.instr = round.first + j as u64;
-        let message = self.message(self.instr, &instr.op);
+        let message =
+            (protocol_of(&instr.op).message)(self.context(self.instr), &self.operands(&instr.op));
         let number = self.number(self.instr);
         let receiver = plan::receiver(self.party.circuit, &instr.op);
         let parts = [
@@ -151,63 +149,23 @@ impl Engine<'_> {
             from_prev: self.part(&mut round.from_prev, j, instr, dom, counts.prev)?,
         };
         let message = round.sent[j].take().unwrap_or_default();
-        let value = self.finish(&instr.op, message, got, dom, lanes);
+        let (cx, operands) = (self.context(self.instr), self.operands(&instr.op));
+        let value = (protocol_of(&instr.op).finish)(cx, &operands, message, got);
         if let (Some(v), Some(value)) = (instr.out, value) {
+            if instr.op == Op::Coin {
+                self.coins.push((self.instr, value.as_one().get_u128(0)));
+            }
             self.define(v, value);
         }
         self.phase = phase;
         Ok(())
     }
 
-    pub(super) fn context(&self, instr: u64) -> Context<'_> {
-        Context { prss: &self.party.prss, instr: self.number(instr) }
-    }
-
-    fn message(&self, instr: u64, op: &Op) -> Message {
-        let cx = self.context(instr);
-        let lanes = self.operand(op).1;
-        match op {
-            Op::Reshare(z) => reshare::message(cx, self.regs.one(*z)),
-            Op::Input(v) => input::message(cx, self.regs.one(*v), lanes),
-            Op::Deal(v) => deal::message(cx, self.regs.one(*v), lanes),
-            Op::DealMask(v) => deal_mask::message(cx, self.regs.one(*v), lanes),
-            Op::OpenMasked { x, mask } => {
-                open_masked::message(cx, self.regs.one(*x), self.regs.rep(*mask), lanes)
-            }
-            Op::ReshareTwo(t) => reshare_two::message(cx, self.regs.one(*t), lanes),
-            Op::Open(x) => open::message(self.regs.rep(*x)),
-            Op::OpenSum(x) => open_sum::message(cx, self.regs.one(*x)),
-            Op::OpenTo { x, .. } => open_to::message(cx, self.regs.one(*x)),
-            Op::Coin => coin::message(cx),
-            _ => unreachable!("the verifier admits only interactive instructions here"),
-        }
-    }
-
-    fn finish(
-        &mut self,
-        op: &Op,
-        sent: Message,
-        got: Incoming,
-        dom: Dom,
-        lanes: Lanes,
-    ) -> Option<Held> {
-        let cx = self.context(self.instr);
-        Some(match op {
-            Op::Reshare(_) => Held::Rep(reshare::finish(sent, got)),
-            Op::Input(_) => Held::Rep(input::finish(cx, sent, got, dom, lanes)),
-            Op::Deal(_) => Held::one(deal::finish(cx, got, dom, lanes)),
-            Op::DealMask(_) => Held::Rep(deal_mask::finish(cx, sent, got, dom, lanes)),
-            Op::OpenMasked { .. } => Held::one(open_masked::finish(cx, sent, got)),
-            Op::ReshareTwo(_) => Held::Rep(reshare_two::finish(cx, sent, got, dom, lanes)),
-            Op::Open(x) => Held::one(open::finish(self.regs.rep(*x), got)),
-            Op::OpenSum(_) => Held::one(open_sum::finish(sent, got)),
-            Op::Coin => {
-                let coin = coin::finish(sent, got);
-                self.coins.push((self.instr, coin.get_u128(0)));
-                Held::one(coin)
-            }
-            _ => return None,
-        })
+    /// What this party still holds of an instruction's operands.
+    fn operands(&self, op: &Op) -> Operands<'_> {
+        let (dom, lanes) = self.operand(op);
+        let held = op.operands().into_iter().map(|v| self.regs.held(v)).collect();
+        Operands { held, dom, lanes }
     }
 
     /// The part of an instruction in what a peer sends; waits for its frame.
@@ -244,6 +202,13 @@ impl Engine<'_> {
             *body = Vec::new();
         }
         part.map(Some).ok_or(malformed)
+    }
+}
+
+fn protocol_of(op: &Op) -> Protocol {
+    match protocol::of(op) {
+        Some(protocol) => protocol,
+        None => unreachable!("the verifier admits only interactive instructions here"),
     }
 }
 

@@ -3,10 +3,9 @@
 //! Every upload is digested as it came and expanded right to its place among the members' elements, so
 //! that neither uploads nor parts of tensors are kept: large inputs are in memory once.
 
-use super::submissions::Received;
-use super::{Held, Uploads, Why};
+use super::uploads::{Received, Uploads, Why};
 use crate::share::deal::{Components, Upload, layout};
-use crate::share::{Rep, RunId};
+use crate::share::{Held, Rep, RunId};
 use slvr_circuit::{Circuit, From};
 use slvr_ring::Data;
 use std::collections::BTreeMap;

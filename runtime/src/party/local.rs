@@ -4,11 +4,11 @@
 //! an addition is added by one party (component x_0 of `Rep`, P_0 of `Add3`, P_{r+1} of `Add2`) and
 //! by all holders of an `Own` or `Dup` value.
 
-use super::registers::{Held, Registers};
+use super::registers::Registers;
 use crate::clear::plain::{self, Arg};
 use crate::protocol::committee::committee;
 use crate::protocol::{Context, assemble, complement, join, join_parts, mask};
-use crate::share::{Rep, next, prev};
+use crate::share::{Held, Rep, next, prev};
 use slvr_circuit::{Circuit, Hold, Lanes, Op, Shape, SplitPart, ValueId, lead};
 use slvr_circuit::{Dom, low_mask};
 use slvr_ring::kernels::{self, Row};

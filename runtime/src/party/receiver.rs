@@ -1,8 +1,8 @@
 //! The receiver's side: adds the three words of what is revealed to it.
 
+use super::error::{Phase, RunError};
 use super::exchange::headers;
 use super::hello::Hello;
-use super::{Phase, RunError};
 use crate::link::{Header, Kind, Link, LinkError, Peer};
 use crate::share::RunId;
 use crate::share::reveal::Revealed;

@@ -1,47 +1,10 @@
 //! What a party holds, by value, and how much memory it takes.
 
-use crate::share::Rep;
+use crate::share::{Held, Rep};
 use slvr_circuit::ValueId;
 use slvr_ring::Data;
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::Arc;
-
-/// What a party holds of a value.
-#[derive(Clone)]
-pub enum Held {
-    /// One tensor: a public value, this party's word of an `Add3` value, or its stored shards of an
-    /// `Own`, `Dup` or `Add2` value (see [`crate::protocol`]).
-    One(Arc<Data>),
-    /// Two components.
-    Rep(Rep),
-}
-
-impl Held {
-    /// One tensor.
-    pub fn one(x: Data) -> Self {
-        Held::One(Arc::new(x))
-    }
-
-    /// The components: one or two.
-    pub fn parts(&self) -> impl Iterator<Item = &Arc<Data>> {
-        let (a, b) = match self {
-            Held::One(x) => (x, None),
-            Held::Rep(x) => (&x.first, Some(&x.second)),
-        };
-        std::iter::once(a).chain(b)
-    }
-}
-
-impl fmt::Debug for Held {
-    /// Number of components and elements only.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Held::One(x) => write!(f, "One<{} elements>", x.len()),
-            Held::Rep(x) => x.fmt(f),
-        }
-    }
-}
 
 /// The register file. Tensors that several values share (a reshape, an unchanged component) count
 /// once.
@@ -65,20 +28,19 @@ impl Registers {
         }
     }
 
+    /// If it is not forgotten.
+    pub fn held(&self, v: ValueId) -> Option<&Held> {
+        self.slots[v.index()].as_ref()
+    }
+
     /// Of a value that is not replicated.
     pub fn one(&self, v: ValueId) -> &Arc<Data> {
-        match self.get(v) {
-            Held::One(x) => x,
-            Held::Rep(_) => unreachable!("the verifier checks holders"),
-        }
+        self.get(v).as_one()
     }
 
     /// Of a replicated value.
     pub fn rep(&self, v: ValueId) -> &Rep {
-        match self.get(v) {
-            Held::Rep(x) => x,
-            Held::One(_) => unreachable!("the verifier checks holders"),
-        }
+        self.get(v).as_rep()
     }
 
     pub fn set(&mut self, v: ValueId, held: Held) {

@@ -7,7 +7,7 @@
 
 use super::intake::Intake;
 use super::session::{Dealer, Options};
-use super::{Party, PartyReport, RunError};
+use super::{Held, Party, PartyReport, RunError, Uploads};
 use crate::link::memory::Memory;
 use crate::link::{Header, Link, LinkError, Peer};
 use crate::share::deal::{Part, Upload};
@@ -213,8 +213,8 @@ pub struct Job {
     run: RunId,
     deadline: Duration,
     progress: bool,
-    inputs: Vec<super::Held>,
-    uploads: super::Uploads,
+    inputs: Vec<Held>,
+    uploads: Uploads,
 }
 
 impl Job {

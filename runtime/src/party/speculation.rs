@@ -1,24 +1,13 @@
 //! Going back: a party computes as if all clients passed their checks, and again if one did not
 //! ([`slvr_circuit::speculation`]).
 
-use super::{Engine, Held, RunError};
+use super::engine::{Attempt, Engine};
+use super::error::RunError;
 use crate::clear::admitted;
 use crate::link::Header;
-use crate::protocol::REPEATED;
+use crate::share::Held;
 use slvr_circuit::speculation::{Gated, Speculation};
 use std::collections::BTreeSet;
-
-/// What is assumed of the checks.
-#[derive(Default)]
-pub(super) struct Attempt {
-    /// The first of the layers that are computed a second time, once that has begun.
-    pub again_from: Option<usize>,
-    /// For each check its set and bits, as they were opened the first time. Before that all members
-    /// are taken to pass.
-    bits: Vec<(u32, Vec<bool>)>,
-    /// Whether the run is in layers that it has computed before.
-    repeating: bool,
-}
 
 impl Engine<'_> {
     /// The value of an `admitted`.
@@ -32,11 +21,6 @@ impl Engine<'_> {
     pub(super) fn kept(&self, gated: Option<Gated>) -> Option<Held> {
         let Gated { x, by } = gated?;
         self.regs.one(by).is_ones().then(|| self.regs.get(x).clone())
-    }
-
-    /// The number of an instruction in the run.
-    pub(super) fn number(&self, instr: u64) -> u64 {
-        if self.attempt.repeating { instr + REPEATED } else { instr }
     }
 
     /// The number of a layer in frames. Differs when it is repeated: a peer that does not go back is

@@ -1,7 +1,7 @@
 //! A hook that sees what a party sees, for tests and for a verifier of the messages.
 
-use super::Held;
 use crate::link::Peer;
+use crate::share::Held;
 use slvr_circuit::ValueId;
 use std::collections::BTreeSet;
 use std::fmt;

@@ -49,6 +49,9 @@ pub mod open_to;
 pub mod reshare;
 pub mod reshare_two;
 pub mod signs;
+mod table;
+
+pub use table::{Operands, Protocol, of};
 
 use crate::share::{Prss, Purpose, Stream, next, prev};
 use slvr_circuit::Dom;

@@ -1,6 +1,6 @@
 //! Replicated secret sharing among three parties: shares, pairwise randomness, inputs.
 //!
-//! Lives here: [`Rep`] (what a party holds of a shared tensor), [`Seed`], [`Prg`] and [`Prss`]
+//! Lives here: [`Rep`] (what a party holds of a shared tensor), [`Held`] (of any value), [`Seed`], [`Prg`] and [`Prss`]
 //! (randomness that two parties derive without talking), [`deal`] (how a client shares its inputs),
 //! [`encode`] (files to ring elements), [`reconstruct`]. May not: the circuit's instructions, links.
 //!
@@ -10,10 +10,12 @@
 
 pub mod deal;
 pub mod encode;
+mod held;
 mod prg;
 mod prss;
 pub mod reveal;
 
+pub use held::Held;
 pub use prg::{Prg, Purpose, RunId, Seed, Stream};
 pub use prss::{PairSeeds, Prss};
 pub use slvr_circuit::interaction::{next, prev};

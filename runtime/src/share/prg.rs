@@ -2,10 +2,9 @@
 
 use rand_chacha::ChaCha12Rng;
 use rand_core::{Rng, SeedableRng};
-use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 use slvr_circuit::Dom;
-use slvr_ring::{Data, Planes, Word, each_word, with_width};
+use slvr_ring::{Data, Planes, Word, each_word, threads, with_width};
 use std::fmt;
 use std::ops::Range;
 use zeroize::Zeroize;
@@ -202,11 +201,16 @@ impl Prg {
 
     /// Words from byte `at` of the stream on.
     fn fill<T: Word>(&self, stream: Stream, at: usize, out: &mut [T]) {
-        let size = T::BITS as usize / 8;
-        out.par_chunks_mut(CHUNK / size).enumerate().for_each(|(i, words)| {
+        let part = CHUNK / (T::BITS as usize / 8);
+        let some = |(i, words): (usize, &mut [T])| {
             let mut rng = self.at(stream, at + i * CHUNK);
             T::fill_le(words, |bytes| rng.fill_bytes(bytes));
-        });
+        };
+        if out.len() <= part {
+            some((0, out));
+        } else {
+            threads::each(out.chunks_mut(part).enumerate(), &some);
+        }
     }
 
     /// Uniform bytes of a stream from its start; for setup and for public sampling.

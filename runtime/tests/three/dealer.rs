@@ -5,7 +5,7 @@ use crate::build::elements;
 use crate::random::{Generator, LARGEST, Law};
 use slvr_circuit::Dom;
 use slvr_circuit::multi_and::{MAX_FAN, MultiAnd};
-use slvr_circuit::{Hold, Op, Type, ValueId, lead};
+use slvr_circuit::{Conv, Hold, Op, Type, ValueId, lead};
 
 impl Generator {
     /// Where shards of a tensor may be cut: every 64 elements, or parts of its leading axis.
@@ -73,7 +73,7 @@ impl Generator {
                 let outputs = 1 + self.below(3);
                 let w = self.constant(ty.dom, &[1, outputs, channels, 1, 1]);
                 let (stride, pad) = (1 + self.below(2), self.below(2));
-                self.add(Op::Conv2d { x, w, stride, pad })
+                self.add(Op::Conv2d { x, w, conv: Conv { stride, pad } })
             }
             _ => {
                 // Public images and kernels of each group.
@@ -83,7 +83,7 @@ impl Generator {
                     return None;
                 }
                 let x = self.constant(ty.dom, &[1, 2, 1, 1, width]);
-                self.add(Op::Conv2d { x, w, stride: 1, pad: 0 })
+                self.add(Op::Conv2d { x, w, conv: Conv::default() })
             }
         }
     }
@@ -113,7 +113,7 @@ impl Generator {
             ),
         };
         let op = |x: ValueId, y: ValueId| match (to.len(), to[2] == other[2] || other[2] == 1) {
-            (5, _) => Op::Conv2d { x, w: y, stride: 1, pad: 0 },
+            (5, _) => Op::Conv2d { x, w: y, conv: Conv::default() },
             (_, true) if to[1] == other[1] => Op::Mul(x, y),
             _ => Op::MatMul { a: x, b: y, trans_b: false },
         };

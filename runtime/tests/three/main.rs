@@ -11,5 +11,6 @@ mod session;
 mod speculation;
 mod streaming;
 mod submissions;
+mod table;
 mod tcp;
 mod views;

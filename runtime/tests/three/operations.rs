@@ -5,7 +5,7 @@ use crate::build::{Builder, words};
 use slvr_circuit::Dom;
 use slvr_circuit::multi_and::{MAX_FAN, MultiAnd};
 use slvr_circuit::traffic::Traffic;
-use slvr_circuit::{Circuit, Hold, Lanes, Op, SplitPart, ValueId};
+use slvr_circuit::{Circuit, Conv, Hold, Lanes, Op, SplitPart, ValueId};
 use slvr_ring::Data;
 use slvr_runtime::clear::{self, plain};
 use slvr_runtime::party::session::{Options, Report, run_outcome};
@@ -373,7 +373,7 @@ fn public_weights_are_not_cut() {
     b.reveal(direct, 0, 1.0);
     let images = b.must(Op::Reshape(x, vec![1, 6, 1, 2, 5]));
     let kernels = b.public(64, &[1, 3, 1, 2, 2], &words(6, 12));
-    let conv = |x| Op::Conv2d { x, w: kernels, stride: 1, pad: 1 };
+    let conv = |x| Op::Conv2d { x, w: kernels, conv: Conv { stride: 1, pad: 1 } };
     let (m, d) = (b.must(Op::MaskOf(images, 3)), b.must(Op::DupOf(images, 3)));
     let y = [m, d].map(|x| b.must(conv(x)));
     let y = b.must(Op::Join { mask: y[0], dup: y[1] });

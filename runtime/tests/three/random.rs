@@ -3,7 +3,7 @@
 use crate::build::{Builder, elements, words};
 use crate::operations::{check_steps, check_traffic, together, values};
 use proptest::prelude::*;
-use slvr_circuit::{Dom, low_mask};
+use slvr_circuit::{Conv, Dom, low_mask};
 use slvr_circuit::{Hold, Op, SplitPart, Type, ValueId};
 use slvr_runtime::clear::{self, plain};
 use slvr_runtime::party::session::{Options, run_outcome};
@@ -165,7 +165,7 @@ impl Generator {
             let shape = [batch, 1 + self.below(2), 1, 1 + self.below(3), 1 + self.below(3)];
             let w = fresh(self, &shape);
             let (stride, pad) = (1 + self.below(2), self.below(2));
-            self.add(Op::Conv2d { x, w, stride, pad })
+            self.add(Op::Conv2d { x, w, conv: Conv { stride, pad } })
         }
     }
 

@@ -15,7 +15,7 @@ impl Rule<'_> {
 
     /// A table, of which the first `skip` planes are not for these blocks, and an index: the latter.
     pub(super) fn leaves(&self, blocks: &[u32], skip: u32) -> Result<&Type, TypeError> {
-        let index = self.pair_shapes(&[Hold::Add2, Hold::Dup])?;
+        let index = self.held_as(&[Hold::Add2, Hold::Dup])?;
         let (Dom::Bits(table), Dom::Bits(w)) = (self.args[0].dom, index.dom) else {
             return Err(self.domain_error("it takes bits"));
         };

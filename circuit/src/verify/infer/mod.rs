@@ -1,89 +1,20 @@
 //! The typing rule of every operation.
 
-use super::super::{Dom, Hold, Op, Shape, SplitPart, Type, ValueId};
-use super::{MAX_COMMITTEE, MAX_ELEMENTS, MAX_PLANES, MAX_RANK, MAX_TESTS};
-use crate::tables::thermometer_planes;
-use crate::types::RING_WIDTHS;
-use thiserror::Error;
-
+mod check;
+mod error;
 mod leaves;
+mod products;
 mod tables;
 
-/// An operation does not apply to its operands.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum TypeError {
-    /// No rule for operands held like this.
-    #[error("`{op}` does not apply to operands held as {held:?}")]
-    Holders {
-        /// The operation.
-        op: &'static str,
-        /// Holders of its operands.
-        held: Vec<Hold>,
-    },
-    /// A domain that the operation does not take, or two that do not go together.
-    #[error("`{op}` does not apply to {found:?}: {want}")]
-    Domains {
-        /// The operation.
-        op: &'static str,
-        /// Domains of its operands.
-        found: Vec<Dom>,
-        /// The rule.
-        want: &'static str,
-    },
-    /// Shapes that do not go together.
-    #[error("`{op}` does not apply to shapes {found:?}: {want}")]
-    Shapes {
-        /// The operation.
-        op: &'static str,
-        /// Shapes of its operands.
-        found: Vec<Shape>,
-        /// The rule.
-        want: &'static str,
-    },
-    /// A parameter out of range.
-    #[error("`{op}`: {want}")]
-    Parameter {
-        /// The operation.
-        op: &'static str,
-        /// The rule.
-        want: &'static str,
-    },
-    /// Not a type, or one beyond the limits.
-    #[error("{ty}: {want}")]
-    Type {
-        /// The type, as text.
-        ty: String,
-        /// The rule.
-        want: &'static str,
-    },
-}
+pub(super) use check::bounded;
+pub use check::check_type;
+pub use error::TypeError;
 
-/// Whether a type is one: a ring width there is or 1 to 128 bits, at most 12 axes, and at most 2^34
-/// elements, where an axis of size 0 counts as 1 (so that no product of sizes can overflow).
-pub fn check_type(ty: &Type) -> Result<(), TypeError> {
-    let want = match ty.dom {
-        Dom::Ring(k) if !RING_WIDTHS.contains(&k) => "words have 8, 16, 32, 64 or 128 bits",
-        Dom::Bits(w) if !(1..=MAX_PLANES).contains(&w) => "elements have 1 to 4096 bits",
-        _ if ty.groups > 0 && !grouped(ty) => {
-            "groups are of values stored in shards, and parts of the first axis that is not 1"
-        }
-        _ if ty.shape.len() > MAX_RANK => "too many axes",
-        _ if !bounded(&ty.shape) => "too many elements",
-        _ => return Ok(()),
-    };
-    Err(TypeError::Type { ty: ty.to_string(), want })
-}
-
-/// Whether groups are parts of the leading axis.
-fn grouped(ty: &Type) -> bool {
-    let size = ty.shape.get(ty.lead()).copied().unwrap_or(1);
-    ty.hold.is_sharded() && size.is_multiple_of(u64::from(ty.groups))
-}
-
-/// Whether a shape has at most [`MAX_ELEMENTS`] elements, sizes 0 counted as 1.
-pub(super) fn bounded(shape: &[u64]) -> bool {
-    shape.iter().fold(1u64, |n, &d| n.saturating_mul(d.max(1))) <= MAX_ELEMENTS
-}
+use super::limits::MAX_COMMITTEE;
+use crate::interaction::{COIN_BITS, Interaction};
+use crate::tables::thermometer_planes;
+use crate::{Dom, Hold, Op, Shape, Type, ValueId, lead};
+use check::grouped;
 
 /// The type of an operation's result, from the (checked) types of its operands; `None` for
 /// [`Op::OpenTo`], which has no result. That the operand of an `OpenTo` fits the output, and that
@@ -107,8 +38,9 @@ struct Rule<'a> {
     args: Vec<&'a Type>,
 }
 
-const ANY: [Hold; 7] =
-    [Hold::Public, Hold::Rep, Hold::Add3, Hold::Own, Hold::Dup, Hold::Add2, Hold::Mask];
+const ANY: [Hold; 7] = Hold::ALL;
+/// All but `Mask`.
+const UNMASKED: [Hold; 6] = [Hold::Public, Hold::Rep, Hold::Add3, Hold::Own, Hold::Dup, Hold::Add2];
 const KNOWN: [Hold; 3] = [Hold::Public, Hold::Own, Hold::Dup];
 
 impl Rule<'_> {
@@ -116,10 +48,10 @@ impl Rule<'_> {
         Ok(Some(match self.op {
             Op::Add(..) | Op::Sub(..) | Op::Mul(..) => self.elementwise()?,
             Op::MatMul { trans_b, .. } => self.matmul(*trans_b)?,
-            Op::Conv2d { stride, pad, .. } => self.conv2d(*stride, *pad)?,
+            Op::Conv2d { conv, .. } => self.conv2d(conv)?,
             Op::Neg(_) | Op::Scale(..) => self.same(self.ring(&ANY)?.0),
             // The constant belongs to the other part of the split.
-            Op::Offset(..) => self.same(self.ring(&ANY[..6])?.0),
+            Op::Offset(..) => self.same(self.ring(&UNMASKED)?.0),
             Op::Sum { axes, .. } => {
                 let (x, _) = self.ring(&ANY)?;
                 let ascending = axes.windows(2).all(|a| a[0] < a[1]);
@@ -161,7 +93,7 @@ impl Rule<'_> {
                 Type { dom: Dom::Ring(*k), ..x.clone() }
             }
             Op::Not(_) => {
-                let (x, w) = self.bits(&ANY[..6])?;
+                let (x, w) = self.bits(&UNMASKED)?;
                 self.need(w <= 128, "it takes at most 128 planes")?;
                 self.same(x)
             }
@@ -200,7 +132,7 @@ impl Rule<'_> {
                 self.need(ok, "the axes are a permutation of the operand's")?;
                 let shape = perm.iter().filter_map(|&p| x.shape.get(p as usize).copied());
                 let shape = shape.collect::<Shape>();
-                let first = perm.get(super::super::lead(&shape)).copied();
+                let first = perm.get(lead(&shape)).copied();
                 self.layout(x, shape, first.is_none_or(|a| a == x.lead() as u64))?
             }
             Op::Slice { axis, start, len, step, .. } => {
@@ -242,11 +174,6 @@ impl Rule<'_> {
             Op::Mask { dom, shape, groups, .. } => {
                 Type::new(Hold::Mask, *dom, shape.clone()).grouped(*groups)
             }
-            Op::DealMask(_) => self.held(Hold::Own, Hold::Mask)?,
-            Op::OpenMasked { .. } => {
-                let mask = self.pair(Hold::Add2, Hold::Mask)?;
-                Type { hold: Hold::Dup, ..mask.clone() }
-            }
             Op::Thermometer { blocks, .. } => {
                 let (x, w) = self.bits(&[Hold::Own, Hold::Public])?;
                 self.blocks(blocks, w)?;
@@ -274,7 +201,7 @@ impl Rule<'_> {
             Op::AndMany { gates, nodes, .. } => {
                 let holds = [Hold::Dup, Hold::Add2, Hold::Add2, Hold::Add2];
                 let given = if nodes.is_some() { 4 } else { 3 };
-                let x = self.pair_shapes(&holds[..given])?;
+                let x = self.held_as(&holds[..given])?;
                 self.need(gates.is_valid(), "groups have 1 to 10 members")?;
                 let linear = nodes.is_some() == gates.is_linear_in_some();
                 self.need(linear, "it takes nodes where some are added or pass, and only there")?;
@@ -315,17 +242,39 @@ impl Rule<'_> {
             }
             Op::Admitted { members, .. } => Type::new(Hold::Public, Dom::Bits(1), [*members]),
             Op::Project { tests, part, .. } => self.project(*tests, *part)?,
-            Op::Reshare(_) => self.held(Hold::Add3, Hold::Rep)?,
-            Op::Input(_) => self.held(Hold::Own, Hold::Rep)?.grouped(0),
-            Op::Deal(_) => self.held(Hold::Own, Hold::Add2)?,
-            Op::ReshareTwo(_) => self.held(Hold::Add2, Hold::Rep)?.grouped(0),
-            Op::Open(_) => self.held(Hold::Rep, Hold::Public)?,
-            Op::OpenSum(_) => self.held(Hold::Add3, Hold::Public)?,
-            Op::OpenTo { .. } => {
-                self.ring(&[Hold::Add3])?;
-                return Ok(None);
-            }
-            Op::Coin => Type::new(Hold::Public, Dom::Ring(128), []),
+            Op::Reshare(_)
+            | Op::Input(_)
+            | Op::Deal(_)
+            | Op::DealMask(_)
+            | Op::ReshareTwo(_)
+            | Op::OpenMasked { .. }
+            | Op::Open(_)
+            | Op::OpenSum(_)
+            | Op::OpenTo { .. }
+            | Op::Coin => match self.op.interaction() {
+                Some(interaction) => return self.interaction(interaction),
+                None => unreachable!("these operations are interactive"),
+            },
+        }))
+    }
+
+    /// By the table of interactions: operands held as its row says, of one domain and shape, and cut alike.
+    fn interaction(&self, row: &Interaction) -> Result<Option<Type>, TypeError> {
+        let mut ty = Type::new(Hold::Public, Dom::Ring(COIN_BITS), []);
+        if let [first, others @ ..] = &self.args[..] {
+            self.held_as(row.from)?;
+            self.domains(
+                others.iter().all(|x| x.dom == first.dom),
+                "operands are over one domain",
+            )?;
+            ty = Type::clone(first);
+        }
+        if row.words_only {
+            self.domains(matches!(ty.dom, Dom::Ring(_)), "it takes words")?;
+        }
+        Ok(row.to.map(|hold| {
+            let groups = if hold.is_sharded() { ty.groups } else { 0 };
+            Type { hold, groups, ..ty }
         }))
     }
 
@@ -363,14 +312,14 @@ impl Rule<'_> {
 
     /// Two operands held so, over one domain, of one shape, cut alike; the second.
     fn pair(&self, first: Hold, second: Hold) -> Result<&Type, TypeError> {
-        let x = self.pair_shapes(&[first, second])?;
+        let x = self.held_as(&[first, second])?;
         let same = self.args.iter().all(|a| a.dom == x.dom);
         self.domains(same, "operands are over one domain")?;
         Ok(x)
     }
 
     /// Operands held so, of one shape, cut alike; the last.
-    fn pair_shapes(&self, holds: &[Hold]) -> Result<&Type, TypeError> {
+    fn held_as(&self, holds: &[Hold]) -> Result<&Type, TypeError> {
         match self.args.last() {
             Some(&x) if self.args.iter().map(|a| a.hold).eq(holds.iter().copied()) => {
                 let same = |a: &&Type| a.shape == x.shape && a.groups == x.groups;
@@ -453,89 +402,6 @@ impl Rule<'_> {
         Ok(Type { hold, dom, shape, groups })
     }
 
-    /// Holder and ring of a matrix product or convolution.
-    fn product(&self) -> Result<Type, TypeError> {
-        let [a, b] = self.args[..] else { return Err(self.holders()) };
-        let hold = match (a.hold, b.hold) {
-            (Hold::Rep, Hold::Rep) => Hold::Add3,
-            (Hold::Public, Hold::Public) => Hold::Public,
-            (Hold::Public, h) | (h, Hold::Public) if h != Hold::Add3 => h,
-            (Hold::Own, Hold::Own) => Hold::Own,
-            (Hold::Dup, Hold::Dup) => Hold::Dup,
-            (Hold::Add2, Hold::Dup) | (Hold::Dup, Hold::Add2) => Hold::Add2,
-            _ => return Err(self.holders()),
-        };
-        if hold.is_sharded() {
-            // A shard of the result is the product of a shard of each operand that is stored in shards.
-            let groups = a.groups.max(b.groups);
-            let cut = |t: &Type, other: &Type| match t.hold {
-                Hold::Public => groups == 1 || t.shape.first() == Some(&1),
-                _ => {
-                    // Not along an axis that is summed over.
-                    let by_batch = t.lead() == 0;
-                    let by_row = t.lead() == 1 && other.hold == Hold::Public;
-                    t.groups == groups && (groups == 1 || groups > 1 && (by_batch || by_row))
-                }
-            };
-            let batches = a.hold == Hold::Public
-                || b.hold == Hold::Public
-                || groups == 1
-                || a.shape.first() == b.shape.first();
-            let rows = matches!(self.op, Op::Conv2d { .. }) || a.hold != Hold::Public;
-            let left = groups == 1 || b.hold == Hold::Public || b.lead() == 0;
-            self.shapes(
-                cut(a, b) && cut(b, a) && batches && rows && left,
-                "values stored in shards are cut alike, between batches of both, or rows or images of \
-                 the left operand where the other is public and one for all",
-            )?;
-        }
-        let ring = matches!(a.dom, Dom::Ring(_)) && a.dom == b.dom;
-        self.domains(ring, "operands are over one ring")?;
-        Ok(Type::new(hold, a.dom, []).grouped(a.groups.max(b.groups)))
-    }
-
-    fn matmul(&self, trans_b: bool) -> Result<Type, TypeError> {
-        let held = self.product()?;
-        let want = "they are [B, M, K] and [B, K, N] (transposed: [B, N, K]), a B of 1 repeated";
-        match self.args[..] {
-            [a, b] => match (&a.shape[..], &b.shape[..]) {
-                (&[ga, m, k], &[gb, p, q]) => {
-                    let (kb, n) = if trans_b { (q, p) } else { (p, q) };
-                    self.shapes(k == kb && aligned(&[ga], &[gb]), want)?;
-                    Ok(Type { shape: vec![if ga == 1 { gb } else { ga }, m, n], ..held })
-                }
-                _ => Err(self.shape_error(want)),
-            },
-            _ => Err(self.holders()),
-        }
-    }
-
-    fn conv2d(&self, stride: u64, pad: u64) -> Result<Type, TypeError> {
-        let held = self.product()?;
-        self.need(stride >= 1, "the stride is at least 1")?;
-        self.need(pad <= MAX_ELEMENTS, "the padding is too large")?;
-        let want = "they are [G, N, C, H, W] and [G, O, C, kh, kw], a G of 1 repeated, and the \
-                    kernel is not empty and fits the padded image";
-        match self.args[..] {
-            [x, w] => match (&x.shape[..], &w.shape[..]) {
-                (&[gx, n, cx, h, width], &[gw, o, cw, kh, kw]) => {
-                    // Sizes are at most 2^34 and so is the padding: no overflow.
-                    let out = |n: u64, k: u64| Some((n + 2 * pad).checked_sub(k)? / stride + 1);
-                    let fits = cx == cw && aligned(&[gx], &[gw]) && kh >= 1 && kw >= 1;
-                    match (out(h, kh), out(width, kw)) {
-                        (Some(oh), Some(ow)) if fits => {
-                            let g = if gx == 1 { gw } else { gx };
-                            Ok(Type { shape: vec![g, n, o, oh, ow], ..held })
-                        }
-                        _ => Err(self.shape_error(want)),
-                    }
-                }
-                _ => Err(self.shape_error(want)),
-            },
-            _ => Err(self.holders()),
-        }
-    }
-
     fn stack(&self) -> Result<Type, TypeError> {
         let (first, _) = self.bits(&ANY)?;
         let mut w = 0u32;
@@ -580,32 +446,6 @@ impl Rule<'_> {
         self.layout(x, shape, axis > x.lead() && batch <= x.lead())
     }
 
-    fn project(&self, tests: u64, part: SplitPart) -> Result<Type, TypeError> {
-        let [x, coin] = self.args[..] else { return Err(self.holders()) };
-        let whole = part == SplitPart::Whole;
-        let held = if whole { x.hold != Hold::Add3 } else { x.hold == Hold::Rep };
-        if !held || coin.hold != Hold::Public {
-            return Err(self.holders());
-        }
-        let words = matches!(x.dom, Dom::Ring(_)) && coin.dom == Dom::Ring(128);
-        self.domains(words, "words are projected, by coins in A128")?;
-        let ok = coin.shape.is_empty();
-        match x.shape[..] {
-            [m, _] if ok => {
-                self.need((1..=MAX_TESTS).contains(&tests), "there are 1 to 1024 tests")?;
-                let (hold, groups) = match part {
-                    SplitPart::Whole => return self.layout(x, vec![m, tests], x.lead() == 0),
-                    SplitPart::Own(groups) => (Hold::Own, groups),
-                    SplitPart::Dup(groups) => (Hold::Dup, groups),
-                };
-                let rows = groups == 1 || groups > 1 && m > 1;
-                self.need(rows, "groups are of rows")?;
-                Ok(Type::new(hold, x.dom, [m, tests]).grouped(groups))
-            }
-            _ => Err(self.shape_error("they are [m, d], and coins, which are a scalar")),
-        }
-    }
-
     fn same_holders(&self) -> Result<(), TypeError> {
         match self.args.windows(2).all(|x| x[0].hold == x[1].hold) {
             true => Ok(()),
@@ -636,20 +476,24 @@ impl Rule<'_> {
     }
 
     fn need(&self, ok: bool, want: &'static str) -> Result<(), TypeError> {
-        if ok { Ok(()) } else { Err(TypeError::Parameter { op: self.name, want }) }
+        if ok { Ok(()) } else { Err(self.parameter(want)) }
+    }
+
+    fn parameter(&self, want: &'static str) -> TypeError {
+        TypeError::Parameter { op: self.name, want }
     }
 }
 
 /// Whether the first axis that is not 1 is the same axis, of the same size.
 fn same_lead(from: &[u64], to: &[u64]) -> bool {
-    let axis = super::super::lead(to);
+    let axis = lead(to);
     from.get(axis) == to.get(axis)
 }
 
 /// Whether an aligned operand has all of the result's first axis that is not 1, or, if it is known to all,
 /// 1 there.
 fn leads(from: &[u64], to: &[u64], public: bool) -> bool {
-    let axis = super::super::lead(to);
+    let axis = lead(to);
     same_lead(from, to) || public && from.get(axis) == Some(&1)
 }
 

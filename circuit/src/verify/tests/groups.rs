@@ -1,8 +1,8 @@
 //! Groups, masks and wide bits: what their rules refuse.
 
 use super::*;
-use crate::SplitPart;
 use crate::multi_and::MultiAnd;
+use crate::{Conv, SplitPart};
 
 /// Only values that are stored in shards have groups, and these are parts of the leading axis.
 #[test]
@@ -78,7 +78,7 @@ fn groups_stay_parts_of_the_leading_axis() {
     refused(&matmul, &own(&[2, 6, 3], 2), &own(&[2, 3, 5], 1));
     refused(&matmul, &own(&[2, 6, 3], 0), &own(&[2, 3, 5], 0));
     refused(&matmul, &public(&[1, 4, 3]), &own(&[1, 3, 6], 3));
-    let conv = Op::Conv2d { x: v(0), w: v(1), stride: 1, pad: 0 };
+    let conv = Op::Conv2d { x: v(0), w: v(1), conv: Conv::default() };
     fine(&conv, &own(&[1, 4, 2, 3, 3], 4), &public(&[1, 2, 2, 1, 1]), "own.g4.A16[1,4,2,3,3]");
     fine(&conv, &public(&[1, 4, 2, 3, 3]), &own(&[2, 4, 2, 1, 1], 2), "own.g2.A16[2,4,4,3,3]");
     refused(&conv, &own(&[1, 1, 2, 3, 3], 2), &public(&[1, 2, 2, 1, 1]));

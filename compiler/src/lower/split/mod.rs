@@ -10,7 +10,7 @@ use super::dealer::{self, Pair, Split};
 use super::{Held, Low, Lowering, word};
 use crate::graph::{NodeId, Op};
 use crate::types::Elem;
-use slvr_circuit::{Dom, Hold, Op as C, Type, ValueId, lead, verify};
+use slvr_circuit::{Conv, Dom, Hold, Op as C, Type, ValueId, lead, verify};
 
 /// Values of at most so many elements have one dealer for all: they are soon combined across clients.
 pub(super) const FEW: u64 = 1 << 14;
@@ -315,8 +315,8 @@ impl Lowering<'_> {
                 self.split_product(id, &|a, b| C::MatMul { a, b, trans_b })
             }
             Op::Conv2d { stride, pad } => {
-                let (stride, pad) = (*stride, *pad);
-                self.split_product(id, &|x, w| C::Conv2d { x, w, stride, pad })
+                let conv = Conv { stride: *stride, pad: *pad };
+                self.split_product(id, &|x, w| C::Conv2d { x, w, conv })
             }
             Op::Trunc(by) => {
                 let groups =

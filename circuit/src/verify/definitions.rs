@@ -1,0 +1,243 @@
+//! Invariants of values and instructions: each value is defined once, before it is used and not used after it
+//! is dropped, and each instruction stands where it belongs and has the type that its rule gives.
+
+use super::declarations::{bad_input, bad_output};
+use super::error::{Place, VerifyError};
+use super::infer::infer;
+use crate::{Circuit, Dom, Hold, Instr, Op, Type, ValueId, low_mask};
+use std::collections::BTreeSet;
+use std::fmt;
+
+/// Checks invariants 3 to 14 in a circuit that keeps the first two.
+pub(super) fn check(circuit: &Circuit) -> Result<(), VerifyError> {
+    let mut check = Checker {
+        circuit,
+        state: vec![State::Undefined; circuit.types.len()],
+        opened: vec![false; circuit.outputs.len()],
+        masks: BTreeSet::new(),
+    };
+    check.inputs()?;
+    check.consts()?;
+    check.layers()?;
+    if let Some(i) = check.state.iter().position(|s| *s == State::Undefined) {
+        return Err(VerifyError::Undefined(ValueId(i as u32)));
+    }
+    for (index, output) in circuit.outputs.iter().enumerate() {
+        let opened = check.opened.get(index) == Some(&true);
+        let why = if opened { bad_output(circuit, output) } else { Some("it is never opened") };
+        if let Some(why) = why {
+            return Err(VerifyError::BadOutput { index, name: output.name.clone(), why });
+        }
+    }
+    Ok(())
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Undefined,
+    /// Defined, by a constant with this index if any.
+    Alive(Option<u32>),
+    Dropped,
+}
+
+struct Checker<'a> {
+    circuit: &'a Circuit,
+    state: Vec<State>,
+    opened: Vec<bool>,
+    /// Results of `mask` that no `open_masked` has used.
+    masks: BTreeSet<ValueId>,
+}
+
+impl<'a> Checker<'a> {
+    fn ty(&self, v: ValueId) -> Option<&'a Type> {
+        self.circuit.types.get(v.index())
+    }
+
+    /// Defines a value that is known to be in range.
+    fn define(
+        &mut self,
+        value: ValueId,
+        state: State,
+        by: impl fmt::Display,
+    ) -> Result<(), VerifyError> {
+        match self.state.get_mut(value.index()) {
+            Some(s @ State::Undefined) => {
+                *s = state;
+                Ok(())
+            }
+            _ => Err(VerifyError::Redefined { value, by: by.to_string() }),
+        }
+    }
+
+    fn inputs(&mut self) -> Result<(), VerifyError> {
+        let mut names = BTreeSet::new();
+        for (index, input) in self.circuit.inputs.iter().enumerate() {
+            let twice = !names.insert(&input.name);
+            let why = match self.ty(input.value) {
+                None => Some("its value does not exist"),
+                Some(_) if twice => Some("another input has this name"),
+                Some(ty) => bad_input(self.circuit, input, ty),
+            };
+            if let Some(why) = why {
+                return Err(VerifyError::BadInput { index, name: input.name.clone(), why });
+            }
+            self.define(input.value, State::Alive(None), format_args!("input {index}"))?;
+        }
+        Ok(())
+    }
+
+    fn consts(&mut self) -> Result<(), VerifyError> {
+        for (index, c) in self.circuit.consts.iter().enumerate() {
+            let why = match self.ty(c.value) {
+                None => Some("it does not exist"),
+                Some(ty) if ty.hold != Hold::Public => Some("it is not public"),
+                Some(ty) if ty.elements() != c.data.len() as u64 => {
+                    Some("the number of words is not that of its type")
+                }
+                Some(ty) if c.data.iter().any(|&x| x > low_mask(ty.bits())) => {
+                    Some("a word is outside its domain")
+                }
+                Some(_) => None,
+            };
+            if let Some(why) = why {
+                return Err(VerifyError::BadConst { value: c.value, why });
+            }
+            self.define(c.value, State::Alive(Some(index as u32)), "a constant")?;
+        }
+        Ok(())
+    }
+
+    fn layers(&mut self) -> Result<(), VerifyError> {
+        for (l, layer) in self.circuit.layers.iter().enumerate() {
+            let place = |exchange: bool, i: usize, instr: &Instr| Place {
+                layer: l,
+                exchange,
+                instr: i,
+                op: instr.op.name(),
+            };
+            for (i, instr) in layer.local.iter().enumerate() {
+                let place = place(false, i, instr);
+                self.operands(place, instr)?;
+                self.define_result(place, instr)?;
+            }
+            // All operands before any result: the exchange is one round.
+            for (i, instr) in layer.exchange.iter().enumerate() {
+                self.operands(place(true, i, instr), instr)?;
+            }
+            for (i, instr) in layer.exchange.iter().enumerate() {
+                self.define_result(place(true, i, instr), instr)?;
+            }
+            self.drops(l, &layer.drop)?;
+        }
+        Ok(())
+    }
+
+    fn drops(&mut self, layer: usize, drop: &[ValueId]) -> Result<(), VerifyError> {
+        let mut last = None;
+        for &value in drop {
+            let bad = |why| Err(VerifyError::BadDrop { layer, value, why });
+            if last.is_some_and(|l| l >= value) {
+                return bad("the list is not ascending");
+            }
+            last = Some(value);
+            match self.state.get_mut(value.index()) {
+                None => return bad("there is no such value"),
+                Some(State::Undefined) => return bad("it is not defined yet"),
+                Some(State::Dropped) => return bad("it was dropped before"),
+                Some(s) => *s = State::Dropped,
+            }
+        }
+        Ok(())
+    }
+
+    /// Everything about an instruction but the definition of its result.
+    fn operands(&mut self, place: Place, instr: &Instr) -> Result<(), VerifyError> {
+        if instr.op.is_interactive() != place.exchange {
+            return Err(VerifyError::Section { place });
+        }
+        if instr.site as usize >= self.circuit.sites.len() {
+            return Err(VerifyError::NoIndex { place, what: "site", index: instr.site });
+        }
+        for value in instr.op.operands() {
+            match self.state.get(value.index()) {
+                None => return Err(VerifyError::NoValue { place, value }),
+                Some(State::Undefined) => return Err(VerifyError::NotYet { place, value }),
+                Some(State::Dropped) => return Err(VerifyError::Dropped { place, value }),
+                Some(State::Alive(_)) => {}
+            }
+        }
+        let circuit = self.circuit;
+        let found = infer(&instr.op, &|v| circuit.ty(v))
+            .map_err(|error| VerifyError::Operands { place, error })?;
+        match (found, instr.out) {
+            (None, None) => {}
+            (Some(found), Some(value)) => {
+                let declared = self.ty(value).ok_or(VerifyError::NoValue { place, value })?;
+                if *declared != found {
+                    let (declared, found) = (declared.to_string(), found.to_string());
+                    return Err(VerifyError::WrongType { place, value, declared, found });
+                }
+            }
+            _ => return Err(VerifyError::Result { place }),
+        }
+        match &instr.op {
+            Op::Admitted { check: index, .. } if *index as usize >= circuit.checks.len() => {
+                Err(VerifyError::NoIndex { place, what: "check", index: *index })
+            }
+            Op::Gather { x, index, axis, .. } => self.indices(place, *x, *index, *axis),
+            Op::OpenTo { x, output } => self.open(place, *x, *output),
+            Op::Mask { .. } => {
+                self.masks.extend(instr.out);
+                Ok(())
+            }
+            Op::OpenMasked { mask, .. } if !self.masks.remove(mask) => {
+                Err(VerifyError::Mask { place, value: *mask })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn define_result(&mut self, place: Place, instr: &Instr) -> Result<(), VerifyError> {
+        match instr.out {
+            Some(v) => self.define(v, State::Alive(None), place),
+            None => Ok(()),
+        }
+    }
+
+    fn indices(
+        &self,
+        place: Place,
+        x: ValueId,
+        index: ValueId,
+        axis: u64,
+    ) -> Result<(), VerifyError> {
+        let size = self.circuit.ty(x).shape.get(axis as usize).copied().unwrap_or(0);
+        let Some(State::Alive(Some(c))) = self.state.get(index.index()) else { return Ok(()) };
+        let data = self.circuit.consts.get(*c as usize).map_or(&[][..], |c| &c.data);
+        match data.iter().find(|&&i| i >= u128::from(size)) {
+            Some(&index) => Err(VerifyError::Index { place, index, size }),
+            None => Ok(()),
+        }
+    }
+
+    fn open(&mut self, place: Place, x: ValueId, index: u32) -> Result<(), VerifyError> {
+        let circuit = self.circuit;
+        let at = index as usize;
+        let (Some(output), Some(opened)) = (circuit.outputs.get(at), self.opened.get_mut(at))
+        else {
+            return Err(VerifyError::NoIndex { place, what: "output", index });
+        };
+        let ty = circuit.ty(x);
+        let why = if *opened {
+            "it is opened twice"
+        } else if ty.dom != Dom::Ring(output.ring) {
+            "it is opened over another ring"
+        } else if ty.shape != output.shape {
+            "it is opened in another shape"
+        } else {
+            *opened = true;
+            return Ok(());
+        };
+        Err(VerifyError::BadOutput { index: at, name: output.name.clone(), why })
+    }
+}

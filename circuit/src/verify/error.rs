@@ -1,0 +1,199 @@
+//! Which invariant is broken, and where.
+
+use super::infer::TypeError;
+use crate::ValueId;
+use std::fmt;
+use thiserror::Error;
+
+/// An instruction's place, for error messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Layer, from 0.
+    pub layer: usize,
+    /// Whether it is in the exchange.
+    pub exchange: bool,
+    /// Position in that part of the layer, from 0.
+    pub instr: usize,
+    /// Name of the operation.
+    pub op: &'static str,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let part = if self.exchange { "exchange" } else { "local" };
+        write!(f, "layer {}, {part} instruction {} (`{}`)", self.layer, self.instr, self.op)
+    }
+}
+
+/// Which invariant a circuit breaks, and where.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum VerifyError {
+    /// Invariant 1.
+    #[error("too many {0}")]
+    TooMany(&'static str),
+    /// Invariant 1.
+    #[error("party set {set} has {size} members")]
+    PartySize {
+        /// Its index.
+        set: usize,
+        /// Its size.
+        size: u64,
+    },
+    /// Invariant 2.
+    #[error("{value}: {error}")]
+    BadType {
+        /// Which value.
+        value: ValueId,
+        /// What is wrong.
+        error: TypeError,
+    },
+    /// Invariant 3.
+    #[error("{place}: there is no value {value}")]
+    NoValue {
+        /// Where.
+        place: Place,
+        /// The id.
+        value: ValueId,
+    },
+    /// Invariant 3.
+    #[error("{place}: there is no {what} {index}")]
+    NoIndex {
+        /// Where.
+        place: Place,
+        /// A site, an output or a check.
+        what: &'static str,
+        /// The index.
+        index: u32,
+    },
+    /// Invariant 4.
+    #[error("{value} is defined twice, again by {by}")]
+    Redefined {
+        /// Which value.
+        value: ValueId,
+        /// The second definition.
+        by: String,
+    },
+    /// Invariant 4.
+    #[error("{0} is never defined")]
+    Undefined(ValueId),
+    /// Invariant 5.
+    #[error("{place}: {value} is not defined yet")]
+    NotYet {
+        /// Where.
+        place: Place,
+        /// The operand.
+        value: ValueId,
+    },
+    /// Invariant 6.
+    #[error("{place}: {value} was dropped before")]
+    Dropped {
+        /// Where.
+        place: Place,
+        /// The operand.
+        value: ValueId,
+    },
+    /// Invariants 6 and 16.
+    #[error("layer {layer} cannot drop {value}: {why}")]
+    BadDrop {
+        /// In which layer.
+        layer: usize,
+        /// Which value.
+        value: ValueId,
+        /// Why not.
+        why: &'static str,
+    },
+    /// Invariant 7.
+    #[error("{place}: this operation does not belong in this part of a layer")]
+    Section {
+        /// Where.
+        place: Place,
+    },
+    /// Invariant 8.
+    #[error("{place}: it has a result where it must not, or none where it must")]
+    Result {
+        /// Where.
+        place: Place,
+    },
+    /// Invariant 9.
+    #[error("{place}: {error}")]
+    Operands {
+        /// Where.
+        place: Place,
+        /// What is wrong.
+        error: TypeError,
+    },
+    /// Invariant 9.
+    #[error("{place}: {value} is declared {declared}, but its operation gives {found}")]
+    WrongType {
+        /// Where.
+        place: Place,
+        /// The result.
+        value: ValueId,
+        /// Its type in the circuit, as text.
+        declared: String,
+        /// The type by the rules, as text.
+        found: String,
+    },
+    /// Invariant 10.
+    #[error("input {index} (`{name}`): {why}")]
+    BadInput {
+        /// Its index.
+        index: usize,
+        /// Its name.
+        name: String,
+        /// What is wrong.
+        why: &'static str,
+    },
+    /// Invariant 11.
+    #[error("constant {value}: {why}")]
+    BadConst {
+        /// The value it defines.
+        value: ValueId,
+        /// What is wrong.
+        why: &'static str,
+    },
+    /// Invariant 12.
+    #[error("{place}: index {index} is out of range for an axis of size {size}")]
+    Index {
+        /// Where.
+        place: Place,
+        /// The index.
+        index: u128,
+        /// Size of the axis.
+        size: u64,
+    },
+    /// Invariant 13.
+    #[error("output {index} (`{name}`): {why}")]
+    BadOutput {
+        /// Its index.
+        index: usize,
+        /// Its name.
+        name: String,
+        /// What is wrong.
+        why: &'static str,
+    },
+    /// Invariant 14.
+    #[error("{place}: {value} is not a fresh mask, or masks another exchange too")]
+    Mask {
+        /// Where.
+        place: Place,
+        /// The mask.
+        value: ValueId,
+    },
+    /// Invariant 15.
+    #[error("check {index}: {why}")]
+    BadCheck {
+        /// Its index.
+        index: usize,
+        /// What is wrong.
+        why: &'static str,
+    },
+    /// Invariant 16.
+    #[error("{place}: {why}")]
+    Speculation {
+        /// Where.
+        place: Place,
+        /// What is wrong.
+        why: &'static str,
+    },
+}

@@ -1,0 +1,206 @@
+//! A run of one party from the handshake to its end.
+
+use super::engine::{Engine, Party, PartyReport};
+use super::error::{Phase, RunError};
+use super::exchange::Round;
+use super::hello::{Hello, hash_public};
+use super::local;
+use super::registers::Registers;
+use crate::link::{Header, Kind};
+use crate::share::Held;
+use slvr_circuit::plan::{self, Step};
+use slvr_circuit::speculation::{Speculation, gated};
+use slvr_circuit::verify::verify;
+use slvr_circuit::{From, Op, ValueId};
+use slvr_ring::Data;
+
+impl<'a> Party<'a> {
+    /// Runs the circuit on what this party holds of the inputs, in declaration order: `One` for a
+    /// public input, `Rep` for a secret one.
+    ///
+    /// # Errors
+    ///
+    /// Whatever goes wrong here or at a peer; the others have been told.
+    pub fn run(self, inputs: Vec<Held>) -> Result<PartyReport, RunError> {
+        let mut engine = Engine::new(self);
+        let done = engine.all(inputs);
+        if done.is_err() {
+            engine.abort();
+        }
+        done
+    }
+}
+
+impl Engine<'_> {
+    fn all(&mut self, inputs: Vec<Held>) -> Result<PartyReport, RunError> {
+        let circuit = self.party.circuit;
+        verify(circuit)?;
+        self.regs = Registers::new(circuit.types.len());
+        self.check_inputs(&inputs)?;
+        self.greet(&inputs)?;
+        let inputs = self.settle(inputs)?;
+        self.load(inputs);
+        self.layers()?;
+        self.close()?;
+        let mut coins = std::mem::take(&mut self.coins);
+        coins.sort_unstable();
+        Ok(PartyReport {
+            rounds: self.rounds,
+            bytes_sent: self.bytes_sent,
+            peak_memory: self.regs.peak(),
+            coins: coins.into_iter().map(|(_, coin)| coin).collect(),
+            replaced: self.all_replaced(),
+            admitted: std::mem::take(&mut self.admitted),
+        })
+    }
+
+    /// All layers, step by step.
+    fn layers(&mut self) -> Result<(), RunError> {
+        let circuit = self.party.circuit;
+        let plans = plan::plan(circuit);
+        let part = Speculation::of(circuit);
+        let gated = gated(circuit);
+        // Index of each layer's first instruction.
+        let starts: Vec<u64> = (circuit.layers.iter())
+            .scan(0, |next, l| {
+                let start = *next;
+                *next += (l.local.len() + l.exchange.len()) as u64;
+                Some(start)
+            })
+            .collect();
+        // The layer before, while some of its messages are under way.
+        let mut before: Option<Round> = None;
+        let mut l = 0;
+        while let (Some(layer), Some(plan), Some(&first)) =
+            (circuit.layers.get(l), plans.get(l), starts.get(l))
+        {
+            self.phase = Phase::Layer(l as u32);
+            let interactive = first + layer.local.len() as u64;
+            let mut round = self.round(l as u32, &plan.order, interactive);
+            for &step in &plan.steps {
+                match step {
+                    Step::Local(i) => {
+                        let instr = &layer.local[i];
+                        // Every local instruction has a result.
+                        if let Some(v) = instr.out {
+                            let value = match instr.op {
+                                Op::Admitted { check, members } => self.assumed(check, members),
+                                _ => match self.kept(gated[v.index()]) {
+                                    Some(x) => x,
+                                    None => self.local(&instr.op, v, first + i as u64)?,
+                                },
+                            };
+                            self.define(v, value);
+                        }
+                    }
+                    Step::Send(j) => self.send_part(&mut round, j, &layer.exchange[j])?,
+                    // Done the first time.
+                    Step::Finish { layer, .. } if self.attempt.again_from == Some(layer + 1) => {}
+                    Step::Finish { layer, exchange } => {
+                        let instr = &circuit.layers[layer].exchange[exchange];
+                        let of = match &mut before {
+                            Some(before) if layer < l => before,
+                            _ => &mut round,
+                        };
+                        self.complete(of, exchange, instr)?;
+                    }
+                    Step::Drop(v) => self.regs.drop(v),
+                }
+            }
+            self.rounds += usize::from(!layer.exchange.is_empty());
+            before = Some(round);
+            if let Some(progress) = self.party.progress {
+                progress(l + 1, circuit.layers.len());
+            }
+            l = match &part {
+                Some(part) if part.last == l && self.goes_back(part)? => part.first,
+                _ => l + 1,
+            };
+        }
+        Ok(())
+    }
+
+    /// The result v of a local instruction, by its number.
+    fn local(&self, op: &Op, v: ValueId, number: u64) -> Result<Held, RunError> {
+        let done = local::eval(self.party.circuit, self.context(number), &self.regs, op, v);
+        done.map_err(|source| RunError::Index { phase: self.phase, source })
+    }
+
+    /// Inputs come from the outside: they must have the declared holders, domains and lengths.
+    fn check_inputs(&self, inputs: &[Held]) -> Result<(), RunError> {
+        let circuit = self.party.circuit;
+        for (j, input) in circuit.inputs.iter().enumerate() {
+            let ty = circuit.ty(input.value);
+            let fits = |x: &Data| x.dom() == ty.dom && x.len() as u64 == ty.elements();
+            let secret = input.from != From::Public;
+            let good = match inputs.get(j) {
+                Some(Held::One(x)) => !secret && fits(x),
+                Some(Held::Rep(x)) => secret && fits(&x.first) && fits(&x.second),
+                None => false,
+            };
+            if !good {
+                return Err(RunError::Shape(input.name.clone()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Compares hashes with the peers.
+    fn greet(&mut self, inputs: &[Held]) -> Result<(), RunError> {
+        let circuit = self.party.circuit;
+        let public = inputs.iter().filter_map(|held| match held {
+            Held::One(x) => Some(&**x),
+            Held::Rep(_) => None,
+        });
+        let mine = Hello::new(circuit, hash_public(public), self.party.run);
+        let body = mine.encode();
+        for peer in self.everybody() {
+            let header = Header::new(Kind::Hello, 0, body.len());
+            self.send(peer, header, body.to_vec())?;
+        }
+        for peer in self.peers() {
+            let header = Header::new(Kind::Hello, 0, body.len());
+            let theirs = self.recv(peer, header)?;
+            mine.compare(&theirs).map_err(|what| RunError::Mismatch { peer, what })?;
+        }
+        Ok(())
+    }
+
+    fn load(&mut self, inputs: Vec<Held>) {
+        let circuit = self.party.circuit;
+        for (input, held) in circuit.inputs.iter().zip(inputs) {
+            self.define(input.value, held);
+        }
+        for c in &circuit.consts {
+            let data = Data::from_u128s(circuit.ty(c.value).dom, &c.data);
+            self.define(c.value, Held::one(data));
+        }
+    }
+
+    fn close(&mut self) -> Result<(), RunError> {
+        self.phase = Phase::Closing;
+        for (kind, told) in [(Kind::Done, self.peers().to_vec()), (Kind::Agreed, self.everybody())]
+        {
+            let header = Header::new(kind, 0, 0);
+            for peer in told {
+                self.send(peer, header, Vec::new())?;
+            }
+            for peer in self.peers() {
+                self.recv(peer, header)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells everybody that this party has stopped. Who cannot be reached will notice by itself.
+    fn abort(&mut self) {
+        let layer = match self.phase {
+            Phase::Layer(l) => l,
+            Phase::Handshake | Phase::Inputs | Phase::Closing => 0,
+        };
+        for peer in self.everybody() {
+            // The run has failed already; there is nobody left to tell about this failure.
+            let _ = self.party.link.send(peer, Header::new(Kind::Abort, layer, 0), Vec::new());
+        }
+    }
+}
