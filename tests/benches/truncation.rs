@@ -3,7 +3,8 @@
 //! another number of millions. Panics at the first result that is not.
 
 use slvr_circuit::{Circuit, Dom, Encoding, From, Input, Layer, PartySet, Site, ValueId};
-use slvr_compiler::lower::{Emit, truncation};
+use slvr_compiler::lower::Emit;
+use slvr_compiler::lower::t1::truncation;
 use slvr_ring::Data;
 use slvr_runtime::clear;
 use slvr_tests::Random;

@@ -2,7 +2,7 @@
 //!
 //! A value that fits k bits may be computed modulo 2^k whatever its operands' size: narrowing a share
 //! is local and exact. The other way, from a smaller ring to a larger one, takes the exact lift (2
-//! rounds, [`crate::lower::enforce::lift`]). So up to 64 bits a value is made in the largest ring that anybody
+//! rounds, [`crate::lower::t1::truncation::lift`]). So up to 64 bits a value is made in the largest ring that anybody
 //! asks for; to 128 bits, only sums and layouts of inputs, constants and bits are.
 //!
 //! Counts take 8, 16 or 32 bits, reals 32, 64 or 128.

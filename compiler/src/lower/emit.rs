@@ -181,16 +181,6 @@ impl Emit {
         self.add(Op::Offset(wide, half.wrapping_neg() & low_mask(k)))
     }
 
-    /// A word in a ring of at most as many bits; a public one in any.
-    pub fn convert(&mut self, x: ValueId, k: u32) -> ValueId {
-        match self.ty(x).bits() {
-            own if own == k => x,
-            own if own > k => self.add(Op::Narrow(x, k)),
-            _ if self.ty(x).hold == Hold::Public => self.sign_extend(x, k),
-            _ => super::enforce::lift(self, x, 0, k),
-        }
-    }
-
     /// Size-1 axes repeated, if there are any to repeat.
     pub fn broadcast(&mut self, x: ValueId, shape: &[u64]) -> ValueId {
         if self.ty(x).shape == shape { x } else { self.add(Op::Broadcast(x, shape.to_vec())) }

@@ -103,7 +103,11 @@ impl Lowering<'_> {
                 let own = self.emit.ty(dealt[i]).bits();
                 let k = nodes[i].map_or(own, |id| self.rings.of(id));
                 let word = input.elem != Elem::Bit;
-                let x = if word { self.emit.convert(dealt[i], k) } else { dealt[i] };
+                let x = if word {
+                    super::truncation::convert(&mut self.emit, dealt[i], k)
+                } else {
+                    dealt[i]
+                };
                 self.dealt[i] = Some(x);
             }
         }
@@ -160,18 +164,18 @@ impl Lowering<'_> {
         match guard {
             Guard::OneHot => {
                 let (words, good) = enforce::dealer::one_hot_words(e, x, k, groups, tuning);
-                Some((e.convert(words, k), good))
+                Some((super::truncation::convert(e, words, k), good))
             }
             Guard::Within(lo, hi) => {
                 let range = (word(*lo as f64, 64), word(*hi as f64, 64));
                 let good = enforce::dealer::in_range(e, x, range, groups, tuning);
-                Some((e.convert(x, k), good))
+                Some((super::truncation::convert(e, x, k), good))
             }
             Guard::Project(plan) => {
                 let coin = *coin.get_or_insert_with(|| e.coin());
                 let tests = (plan.tests, plan.threshold);
                 let good = enforce::dealer::short(e, x, coin, tests, groups, tuning);
-                Some((e.convert(x, k), good))
+                Some((super::truncation::convert(e, x, k), good))
             }
             _ => None,
         }
@@ -191,20 +195,20 @@ impl Lowering<'_> {
             Guard::Bit => (x, None),
             Guard::OneHot => {
                 let (words, good) = enforce::one_hot_words(e, x, k);
-                (e.convert(words, k), Some(good))
+                (super::truncation::convert(e, words, k), Some(good))
             }
             Guard::Within(lo, hi) => {
                 let good = enforce::in_range(e, x, word(*lo as f64, 64), word(*hi as f64, 64));
-                (e.convert(x, k), Some(good))
+                (super::truncation::convert(e, x, k), Some(good))
             }
             Guard::Project(plan) => {
                 let coin = *coin.get_or_insert_with(|| e.coin());
                 let good = enforce::short(e, x, coin, plan.tests, plan.threshold);
-                (e.convert(x, k), Some(good))
+                (super::truncation::convert(e, x, k), Some(good))
             }
             Guard::Lift { shift } => (enforce::lift(e, x, *shift, k), None),
             Guard::Public | Guard::Trusted if input.elem == Elem::Bit => (x, None),
-            Guard::Public | Guard::Trusted => (e.convert(x, k), None),
+            Guard::Public | Guard::Trusted => (super::truncation::convert(e, x, k), None),
         }
     }
 }

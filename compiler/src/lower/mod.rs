@@ -15,22 +15,53 @@
 //! Numbers are words of Z_2^k, k the smallest that holds them, bits are `B1`. A product stays additive among the three (`Held`)
 //! until something needs it replicated: sums, biases and reveals take it as it is.
 
-pub mod bilinear;
-pub mod bits;
-pub mod comparison;
-pub mod dealer;
-pub mod elementary;
+mod bilinear;
+pub mod common;
 mod emit;
-pub mod enforce;
-pub mod exponential;
 mod few;
 mod inputs;
-pub mod selection;
 mod split;
 mod symmetric;
+pub mod t1;
+pub mod t2;
 #[cfg(test)]
-mod trial;
-pub mod truncation;
+mod tests;
+
+mod dealer {
+    pub use super::common::lookup::lookup;
+    pub use super::common::masked::*;
+    pub use super::common::words::raise;
+    pub use super::t2::{
+        comparison::{negative, zero},
+        gates::all_planes,
+        product::product,
+        selection::{inject, to_word},
+        truncation::{lift, truncate},
+    };
+    pub mod functions {
+        pub use super::super::t2::{exponential::*, pieces::*};
+    }
+    pub mod cut {
+        pub use super::super::t2::saturation::{Located as Cut, locate as cut};
+    }
+}
+mod enforce {
+    pub use super::common::admission::*;
+    pub use super::t1::{input_checks::*, truncation::lift};
+    pub mod dealer {
+        pub use super::super::t2::input_checks::*;
+    }
+}
+mod selection {
+    pub use super::common::labels::beyond;
+    pub use super::t1::selection::{argmax_is as hit, *};
+}
+mod truncation {
+    pub use super::common::words::ring_for;
+    pub use super::t1::truncation::*;
+}
+use common::words::word;
+use t1::{comparison, elementary, exponential};
 
 pub use emit::{Draft, Emit};
 
@@ -44,7 +75,6 @@ use crate::graph::{Graph, NodeId, Op, Table};
 use crate::syntax::ast::Secrecy;
 use crate::types::Elem;
 use dealer::{Pair, Split};
-use slvr_circuit::low_mask;
 use slvr_circuit::{Check, Op as C, ValueId};
 use std::collections::BTreeMap;
 
@@ -347,7 +377,7 @@ impl Lowering<'_> {
             Op::Committee { n, k: members } => {
                 let coin = self.coins[&id];
                 let drawn = self.emit.add(C::Committee { coin, n: *n, k: *members });
-                full(self.emit.convert(drawn, k))
+                full(t1::truncation::convert(&mut self.emit, drawn, k))
             }
             Op::Add | Op::Sub => self.sum(id, args[0], args[1]),
             Op::Neg => self.linear(id, args[0], C::Neg),
@@ -400,7 +430,7 @@ impl Lowering<'_> {
                 } else {
                     truncation::public(&mut self.emit, x, *by)
                 };
-                full(self.emit.convert(y, k))
+                full(t1::truncation::convert(&mut self.emit, y, k))
             }
             Op::Lt => {
                 let (x, width) = self.difference(id);
@@ -453,32 +483,32 @@ impl Lowering<'_> {
             Op::Exp => {
                 let (x, frac) = (self.at(args[0], FUNCTIONS), g.ty(args[0]).frac.unwrap_or(0));
                 let y = exponential::any(&mut self.emit, x, frac);
-                full(self.emit.convert(y, k))
+                full(t1::truncation::convert(&mut self.emit, y, k))
             }
             Op::ExpNonPositive => {
                 let (x, frac) = (self.at(args[0], FUNCTIONS), g.ty(args[0]).frac.unwrap_or(0));
                 let y = exponential::non_positive(&mut self.emit, x, frac);
-                full(self.emit.convert(y, k))
+                full(t1::truncation::convert(&mut self.emit, y, k))
             }
             Op::Recip => {
                 let x = self.operand(args[0]);
                 let y = elementary::recip(&mut self.emit, x);
-                full(self.emit.convert(y, k))
+                full(t1::truncation::convert(&mut self.emit, y, k))
             }
             Op::Sqrt => {
                 let x = self.operand(args[0]);
                 let y = elementary::sqrt(&mut self.emit, x);
-                full(self.emit.convert(y, k))
+                full(t1::truncation::convert(&mut self.emit, y, k))
             }
             Op::Log => {
                 let x = self.operand(args[0]);
                 let y = elementary::log(&mut self.emit, x);
-                full(self.emit.convert(y, k))
+                full(t1::truncation::convert(&mut self.emit, y, k))
             }
             Op::Div => {
                 let (x, y) = (self.at(args[0], FUNCTIONS), self.operand(args[1]));
                 let y = elementary::divide(&mut self.emit, x, y);
-                full(self.emit.convert(y, k))
+                full(t1::truncation::convert(&mut self.emit, y, k))
             }
             Op::ArgMaxIs => full(self.hit(id, None)),
             _ => return self.refuse(id),
@@ -519,9 +549,4 @@ impl Lowering<'_> {
         };
         (self.emit.add(C::Sub(x, y)), width)
     }
-}
-
-/// A whole number as a word of Z_2^k.
-fn word(x: f64, k: u32) -> u128 {
-    (x as i128) as u128 & low_mask(k)
 }

@@ -5,8 +5,11 @@ use slvr_circuit::traffic::Traffic;
 use slvr_circuit::{Circuit, Dom, Encoding, From, Input, Op, ValueId, verify::verify};
 use slvr_compiler::cost::{NetProfile, Tuning};
 use slvr_compiler::graph::{Graph, Site};
-use slvr_compiler::lower::dealer::{self, Plan, Split, cut};
-use slvr_compiler::lower::{Draft, Emit, comparison, enforce, selection, truncation};
+use slvr_compiler::lower::common::masked::{self, Split};
+use slvr_compiler::lower::t1::{comparison, input_checks, selection, truncation};
+use slvr_compiler::lower::t2::comparison::Plan;
+use slvr_compiler::lower::t2::saturation;
+use slvr_compiler::lower::{Draft, Emit, t2};
 use slvr_compiler::schedule::schedule;
 use slvr_compiler::syntax::ast::Span;
 
@@ -73,8 +76,8 @@ pub const MACROS: [Macro; 8] = [
         emit: |e, [x, _, _], family, groups| match family {
             Family::Symmetric | Family::Simple => Result::Rep(truncation::exact(e, x, FRACTION)),
             Family::Dealer(_) => {
-                let x = dealer::split(e, x, groups);
-                Result::Split(dealer::truncate(e, &x, FRACTION, 64).whole)
+                let x = masked::split(e, x, groups);
+                Result::Split(t2::truncation::truncate(e, &x, FRACTION, 64).whole)
             }
         },
         right: |g, z| is_truncated(g.x, z),
@@ -90,7 +93,7 @@ pub const MACROS: [Macro; 8] = [
             }
             Family::Dealer(_) => {
                 let z = multiplied(e, x, y, groups);
-                Result::Split(dealer::truncate(e, &z, FRACTION, 64).whole)
+                Result::Split(t2::truncation::truncate(e, &z, FRACTION, 64).whole)
             }
         },
         right: |g, z| is_truncated(g.x * g.y, z),
@@ -104,9 +107,9 @@ pub const MACROS: [Macro; 8] = [
             match family {
                 Family::Symmetric | Family::Simple => Result::Rep(comparison::negative(e, d, 64)),
                 Family::Dealer(tuning) => {
-                    let d = dealer::split(e, d, groups);
-                    let negative = dealer::negative(e, &d, 64, tuning);
-                    Result::Split(dealer::settle(e, negative))
+                    let d = masked::split(e, d, groups);
+                    let negative = t2::comparison::negative(e, &d, 64, tuning);
+                    Result::Split(masked::settle(e, negative))
                 }
             }
         },
@@ -121,9 +124,9 @@ pub const MACROS: [Macro; 8] = [
             match family {
                 Family::Symmetric | Family::Simple => Result::Rep(comparison::negative(e, d, 25)),
                 Family::Dealer(tuning) => {
-                    let d = dealer::split(e, d, groups);
-                    let negative = dealer::negative(e, &d, 25, tuning);
-                    Result::Split(dealer::settle(e, negative))
+                    let d = masked::split(e, d, groups);
+                    let negative = t2::comparison::negative(e, &d, 25, tuning);
+                    Result::Split(masked::settle(e, negative))
                 }
             }
         },
@@ -143,12 +146,12 @@ pub const MACROS: [Macro; 8] = [
             }
             Family::Dealer(tuning) => {
                 let z = multiplied(e, x, y, groups);
-                let negative = dealer::negative(e, &z, 25, tuning);
-                let keep = dealer::not(e, negative);
-                let keep = dealer::settle(e, keep);
-                let z = dealer::truncate(e, &z, FRACTION, 64).whole;
-                let kept = dealer::inject(e, &keep, &z);
-                Result::Split(dealer::settle(e, kept))
+                let negative = t2::comparison::negative(e, &z, 25, tuning);
+                let keep = masked::not(e, negative);
+                let keep = masked::settle(e, keep);
+                let z = t2::truncation::truncate(e, &z, FRACTION, 64).whole;
+                let kept = t2::selection::inject(e, &keep, &z);
+                Result::Split(masked::settle(e, kept))
             }
         },
         right: |g, z| if g.x * g.y < 0 { z == 0 } else { is_truncated(g.x * g.y, z) },
@@ -160,9 +163,9 @@ pub const MACROS: [Macro; 8] = [
         emit: |e, [_, _, c], family, groups| match family {
             Family::Symmetric | Family::Simple => Result::Rep(selection::to_word(e, c, 64)),
             Family::Dealer(_) => {
-                let c = dealer::split(e, c, groups);
-                let word = dealer::to_word(e, &c, 64);
-                Result::Split(dealer::settle(e, word))
+                let c = masked::split(e, c, groups);
+                let word = t2::selection::to_word(e, &c, 64);
+                Result::Split(masked::settle(e, word))
             }
         },
         right: |g, z| z == u64::from(g.c),
@@ -174,9 +177,9 @@ pub const MACROS: [Macro; 8] = [
         emit: |e, [x, _, c], family, groups| match family {
             Family::Symmetric | Family::Simple => Result::Rep(selection::inject(e, c, x)),
             Family::Dealer(_) => {
-                let (c, x) = (dealer::split(e, c, groups), dealer::split(e, x, groups));
-                let chosen = dealer::inject(e, &c, &x);
-                Result::Split(dealer::settle(e, chosen))
+                let (c, x) = (masked::split(e, c, groups), masked::split(e, x, groups));
+                let chosen = t2::selection::inject(e, &c, &x);
+                Result::Split(masked::settle(e, chosen))
             }
         },
         right: |g, z| z == if g.c { g.x as u64 } else { 0 },
@@ -186,9 +189,9 @@ pub const MACROS: [Macro; 8] = [
 
 /// A product, settled.
 fn multiplied(e: &mut Emit, x: ValueId, y: ValueId, groups: u32) -> Split {
-    let (x, y) = (dealer::split(e, x, groups), dealer::split(e, y, groups));
-    let z = dealer::product(e, &x, &y, Op::Mul);
-    dealer::settle(e, z)
+    let (x, y) = (masked::split(e, x, groups), masked::split(e, y, groups));
+    let z = t2::product::product(e, &x, &y, Op::Mul);
+    masked::settle(e, z)
 }
 
 /// One of the two integers next to x / 2^f.
@@ -264,7 +267,7 @@ pub fn rounds(circuit: &Circuit) -> String {
 /// Rounds and bits per element of checks of inputs in T1, of so many elements that leaves have 4 bits: whether a
 /// word is in a range, whether two projections are short (for each, the coin included), and whether one of ten
 /// bits is set.
-pub fn input_checks() -> [(usize, u64); 3] {
+pub fn checks_of_inputs() -> [(usize, u64); 3] {
     const N: u64 = 3072;
     let alone = |dom, each: u64, make: &dyn Fn(&mut Emit, ValueId) -> ValueId| {
         let mut e = Emit::default();
@@ -283,21 +286,21 @@ pub fn input_checks() -> [(usize, u64); 3] {
         (traffic.rounds, traffic.bytes.iter().sum::<u64>() * 8)
     };
     let per = |(rounds, bits): (usize, u64), conjunction: u64| (rounds, bits / N - conjunction);
-    let range = alone(Dom::Ring(64), 1, &|e, x| enforce::in_range(e, x, 0, 9));
+    let range = alone(Dom::Ring(64), 1, &|e, x| input_checks::in_range(e, x, 0, 9));
     let short = alone(Dom::Ring(64), 5, &|e, x| {
         let coin = e.coin();
-        enforce::short(e, x, coin, 2, 9)
+        input_checks::short(e, x, coin, 2, 9)
     });
-    let one_hot = alone(Dom::Bits(1), 10, &enforce::one_hot);
+    let one_hot = alone(Dom::Bits(1), 10, &input_checks::one_hot);
     // Each but the last with the conjunction of its bits.
     [per(range, 3), per((short.0, short.1 - 3 * 128), 9), per(one_hot, 0)]
 }
 
 /// Bits of both answers of a saturation on w bits with its edge at 2^e, settled; and of two comparisons with a
 /// common table.
-pub fn saturation(w: u32, e: u32) -> (u64, u64) {
+pub fn bits_of_saturation(w: u32, e: u32) -> (u64, u64) {
     let bits = Tuning { latency: 0.0, bandwidth: 1.0 };
-    let both = cut::Plan::new(w - 1, e, 1, bits).expect("one comparison is cheaper");
+    let both = saturation::Plan::new(w - 1, e, 1, bits).expect("one comparison is cheaper");
     let one = Plan::new(w - 1, 1, bits);
     let table = u64::from(slvr_circuit::tables::thermometer_planes(&one.blocks));
     let total = one.dealt + 2 * one.opened;

@@ -12,7 +12,6 @@
 
 use super::dealer::{self, Pair, Split};
 use super::{Lowering, split::FEW};
-use crate::cost::Tuning;
 use crate::graph::eval::layout;
 use crate::graph::{Graph, NodeId, Op, Table};
 use crate::syntax::ast::Secrecy;
@@ -20,9 +19,6 @@ use crate::types::Elem;
 use slvr_circuit::{Op as C, ValueId};
 use std::collections::BTreeMap;
 use std::rc::Rc;
-
-/// Most bits that a function is of.
-pub(super) const MOST_BITS: usize = 10;
 
 /// Most nodes that are looked through for one function.
 const MOST_NODES: usize = 64;
@@ -391,15 +387,7 @@ impl<'a> Functions<'a> {
     }
 }
 
-/// Whether dealing a table costs less time than the rounds that it saves.
-pub(super) fn pays(bits: u64, elements: u64, rounds: f64, tuning: Tuning) -> bool {
-    tuning.time(0.0, bits as f64, elements) <= tuning.time(rounds, 0.0, elements)
-}
-
-/// All of the planes' bits as a table: 1 where every bit is.
-pub(super) fn all_ones(n: u32) -> Vec<bool> {
-    (0..1usize << n).map(|v| v + 1 == 1 << n).collect()
-}
+pub(super) use super::common::lookup::{MOST_BITS, all_ones, pays};
 
 impl Lowering<'_> {
     /// A secret bit by one table of bits, or of words of Z_2^k, if that is faster than what it is made of.

@@ -2,8 +2,8 @@
 //!
 //! Lives here: maxima through increasing functions and largest softmaxes ([`softmax`]), comparisons
 //! of quotients and of maxima ([`bounds`]), extrema ([`extremum`]), whole sorts ([`sorted`]). May
-//! not: functions of one number, which lowering approximates ([`crate::lower::elementary`],
-//! [`crate::lower::exponential`]).
+//! not: functions of one number, which lowering approximates ([`crate::lower::t1::elementary`],
+//! [`crate::lower::t1::exponential`]).
 
 pub(super) mod bounds;
 pub(super) mod extremum;

@@ -620,7 +620,7 @@ fn computed_claims() -> Vec<Claim> {
     );
 
     // Protocols.
-    let [range, short, one_hot] = macros::input_checks();
+    let [range, short, one_hot] = macros::checks_of_inputs();
     let in_t1 = |name: &str| {
         let of = MACROS.iter().find(|m| m.name == name).expect("a macro");
         let all = families(of).into_iter();
@@ -655,7 +655,7 @@ fn computed_claims() -> Vec<Claim> {
     say("decisions.md", format!("costs {} bits each (in T1)", range.1));
     // Of ten classes, w = 4.
     assert_eq!((one_hot.0, one_hot.1), (4, 10 * 24 + (1 << 4) + 1), "the one-hot check");
-    let (both, two) = macros::saturation(43, 22);
+    let (both, two) = macros::bits_of_saturation(43, 22);
     say(
         "protocols.md",
         format!("{both} bits. Two comparisons of one table would take {two} bits."),

@@ -12,8 +12,12 @@
 //!
 //! **Simulation.** Every message is a `deal` or an `reshare_two`, uniform to its receiver; nothing is opened.
 
-use super::{Emit, comparison, dealer, few};
-use slvr_circuit::low_mask;
+use super::{comparison, gates};
+use crate::lower::Emit;
+use crate::lower::common::labels::beyond;
+use crate::lower::common::lookup;
+use crate::lower::common::masked;
+use crate::lower::common::words::{one_minus_twice, ring_for};
 use slvr_circuit::{Dom, Hold, Op, Type, ValueId};
 
 /// A bit as a word of Z_2^k.
@@ -30,12 +34,6 @@ pub fn to_word(e: &mut Emit, c: ValueId, k: u32) -> ValueId {
     let t = e.add(Op::Mul(u, sign));
     let t = e.add(Op::Add(t, v));
     e.add(Op::ReshareTwo(t))
-}
-
-/// 1 - 2 v.
-pub(super) fn one_minus_twice(e: &mut Emit, v: ValueId, k: u32) -> ValueId {
-    let minus = e.add(Op::Scale(v, 2u128.wrapping_neg() & low_mask(k)));
-    e.add(Op::Offset(minus, 1))
 }
 
 /// c x for a shared bit c and a shared word x of the same shape:
@@ -65,42 +63,18 @@ pub fn inject(e: &mut Emit, c: ValueId, x: ValueId) -> ValueId {
     e.add(Op::ReshareTwo(t))
 }
 
-/// And of all n rows: bits `[n, m]` -> `[1, m]`, a tree of ceil(log2 n) rounds. Rows come first, so that
-/// halves of the tree are contiguous.
-pub(super) fn and_rows(e: &mut Emit, mut bits: ValueId) -> ValueId {
-    let mut left = e.ty(bits).shape[0];
-    while left > 1 {
-        let half = left / 2;
-        let part =
-            |e: &mut Emit, start, len| e.add(Op::Slice { x: bits, axis: 0, start, len, step: 1 });
-        let (low, high) = (part(e, 0, half), part(e, half, half));
-        let rest = (left % 2 == 1).then(|| part(e, left - 1, 1));
-        let both = e.multiply(low, high);
-        bits = match rest {
-            Some(rest) => e.add(Op::Concat { xs: vec![both, rest], axis: 0 }),
-            None => both,
-        };
-        left = left.div_ceil(2);
-    }
-    bits
-}
-
-/// For each of n one-hot labels and each class j whether the label is beyond j, as words of Z_2^k: the sum
-/// of the label's entries beyond j. `[n, classes]`. Local.
-pub(super) fn beyond(e: &mut Emit, label: ValueId, n: u64, classes: u64, k: u32) -> ValueId {
-    let later = (0..classes * classes).map(|i| u128::from(i / classes > i % classes)).collect();
-    let later = e.constant(false, k, &[1, classes, classes], later);
-    let flat = e.add(Op::Reshape(label, vec![1, n, classes]));
-    let beyond = e.add(Op::MatMul { a: flat, b: later, trans_b: false });
-    e.add(Op::Reshape(beyond, vec![n, classes]))
-}
-
 /// 1 where the first largest entry of z along the last axis is the one that the one-hot label
 /// marks: z_y >= z_j for every j, and strictly for j < y. With g_j = 1 where y > j, which is linear
 /// in the label, that is z_y - z_j - g_j >= 0 in raw words: one inner product, C comparisons beside one another, and
 /// a tree of ands, or, of few classes and elements, a table of all their bits. No index is formed. `width` bits
 /// hold every margin. The result is a bit, or a word of Z_2^k.
-pub fn hit(e: &mut Emit, z: ValueId, label: ValueId, width: u32, word: Option<u32>) -> ValueId {
+pub fn argmax_is(
+    e: &mut Emit,
+    z: ValueId,
+    label: ValueId,
+    width: u32,
+    word: Option<u32>,
+) -> ValueId {
     let k = e.ty(z).bits();
     let shape = e.ty(z).shape.clone();
     let classes = shape.last().copied().unwrap_or(1);
@@ -118,13 +92,13 @@ pub fn hit(e: &mut Emit, z: ValueId, label: ValueId, width: u32, word: Option<u3
     let margin = e.add(Op::Sub(own, others));
     let margin = e.add(Op::Sub(margin, beyond));
     let secret = e.ty(margin).hold != Hold::Public;
-    if secret && few_entries(e, classes, n, word.unwrap_or(1)) {
+    if secret && is_small_table(e, classes, n, word.unwrap_or(1)) {
         let worse = comparison::negative(e, margin, width);
         let good = e.add(Op::Not(worse));
-        let good = dealer::split(e, good, 1);
-        let good = dealer::to_planes(e, &good);
-        let all = few::all_ones(classes as u32);
-        let hit = dealer::lookup(e, &good, &all, word);
+        let good = masked::split(e, good, 1);
+        let good = masked::to_planes(e, &good);
+        let all = lookup::all_ones(classes as u32);
+        let hit = lookup::lookup(e, &good, &all, word);
         let hit = e.add(Op::ReshareTwo(hit.add2));
         return e.add(Op::Reshape(hit, outer));
     }
@@ -132,7 +106,7 @@ pub fn hit(e: &mut Emit, z: ValueId, label: ValueId, width: u32, word: Option<u3
     let margin = e.add(Op::Transpose(margin, vec![1, 0]));
     let worse = comparison::negative(e, margin, width);
     let good = e.add(Op::Not(worse));
-    let good = and_rows(e, good);
+    let good = gates::and_rows(e, good);
     debug_assert_eq!(*e.ty(good), Type::new(e.ty(good).hold, Dom::Bits(1), vec![1, n]));
     let good = e.add(Op::Reshape(good, outer));
     match word {
@@ -150,12 +124,12 @@ pub fn negative_word(
     k: u32,
     times: Option<ValueId>,
 ) -> Option<ValueId> {
-    if e.ty(x).hold == Hold::Public || !few_entries(e, w.into(), e.ty(x).elements(), k) {
+    if e.ty(x).hold == Hold::Public || !is_small_table(e, w.into(), e.ty(x).elements(), k) {
         return None;
     }
-    let ring = super::truncation::ring_for(w);
+    let ring = ring_for(w);
     let x = if ring < e.ty(x).bits() { e.add(Op::Narrow(x, ring)) } else { x };
-    let x = dealer::split(e, x, 1);
+    let x = masked::split(e, x, 1);
     let data = (0..1u128 << w).map(|v| v >> (w - 1)).collect();
     let table = e.constant(false, k, &[1 << w], data);
     let own = e.add(Op::Table { x: x.own, table });
@@ -165,7 +139,7 @@ pub fn negative_word(
     };
     let chosen = entry(e, own);
     let Some(y) = times else { return Some(e.add(Op::ReshareTwo(chosen))) };
-    let y = dealer::split(e, y, 1);
+    let y = masked::split(e, y, 1);
     let column = [&e.ty(y.own).shape[..], &[1]].concat();
     let a = e.add(Op::Reshape(y.own, column));
     let with_a = e.add(Op::Mul(own, a));
@@ -177,7 +151,9 @@ pub fn negative_word(
 
 /// Whether tables of 2^bits entries of so many bits, one for each element, are small beside the rounds that
 /// they save: at most half a megabyte.
-fn few_entries(e: &Emit, bits: u64, elements: u64, entry: u32) -> bool {
-    let small = (2..=few::MOST_BITS as u64).contains(&bits);
-    !e.simple && small && (u64::from(entry) << bits).saturating_mul(elements) <= comparison::FEW
+fn is_small_table(e: &Emit, bits: u64, elements: u64, entry: u32) -> bool {
+    let small = (2..=lookup::MOST_BITS as u64).contains(&bits);
+    !e.simple
+        && small
+        && (u64::from(entry) << bits).saturating_mul(elements) <= comparison::ROUND_IN_TABLE_BITS
 }

@@ -1,9 +1,10 @@
 //! Both answers at every width and edge, in the clear and among three parties, with rounds and bits.
 
-use super::super::split;
-use super::super::tests::{FEW_BITS, FEW_LEVELS, bits_of, cost, encode, words};
 use super::*;
-use crate::lower::trial::run;
+use crate::lower::common::masked::{split, sum};
+use crate::lower::common::words::ring_for;
+use crate::lower::tests::t2::{FEW_BITS, FEW_LEVELS, bits_of, cost, encode, words};
+use crate::lower::tests::trial::run;
 use slvr_circuit::Dom;
 
 /// Numbers at which an answer changes, and others, such that x and x - 2^e have w bits.
@@ -30,7 +31,7 @@ fn answers(
     k: u32,
     xs: &[i128],
     groups: u32,
-    make: impl Fn(&mut Emit, &Split) -> Cut,
+    make: impl Fn(&mut Emit, &Split) -> Located,
 ) -> (Vec<bool>, (usize, u64, u64)) {
     let n = xs.len() as u64;
     let of = |large: bool| {
@@ -67,7 +68,7 @@ fn plans_by_hand() {
 #[test]
 fn answers_at_every_width() {
     for w in 3..=64u32 {
-        let k = if w % 2 == 0 { 64 } else { crate::lower::truncation::ring_for(w) };
+        let k = if w % 2 == 0 { 64 } else { ring_for(w) };
         let edges: Vec<u32> = match w {
             ..=7 => (1..w - 1).collect(),
             _ => [1, w / 2, w - 2].to_vec(),
@@ -99,7 +100,7 @@ fn answers_by_time() {
     {
         let xs = numbers(w.min(126), edge, 64);
         for tuning in [FEW_BITS, FEW_LEVELS] {
-            let (got, _) = answers(k, &xs, 1, |e, x| cut(e, x, (w, edge), tuning));
+            let (got, _) = answers(k, &xs, 1, |e, x| locate(e, x, (w, edge), tuning));
             assert_eq!(got, want(&xs, edge), "{w} bits, edge {edge}");
         }
     }
@@ -113,14 +114,14 @@ fn bits_of_both() {
     let plan = Plan::new(w - 1, edge, n, FEW_BITS).expect("less than two comparisons");
     let made = run(Dom::Ring(64), &[n, 1], &encode(&xs, 64), true, |e, x| {
         let x = split(e, x, 1);
-        let both = cut(e, &x, (w, edge), FEW_BITS);
-        let low = super::super::sum(e, &both.inside, &both.large, false);
+        let both = locate(e, &x, (w, edge), FEW_BITS);
+        let low = sum(e, &both.inside, &both.large, false);
         let add2 = e.add(Op::AsAdd2(low.dup));
         bits_of(e, Pair { own: Some(low.own), add2 }, n)
     });
     assert_eq!(made.admitted, xs.iter().map(|&x| x >= 0).collect::<Vec<_>>());
     let levels = plan.levels.len();
     assert_eq!(cost(&made, n, 2), (levels + 3, plan.dealt, plan.opened + 2));
-    let twice = super::super::Plan::new(w - 1, n, FEW_BITS);
+    let twice = comparison::Plan::new(w - 1, n, FEW_BITS);
     assert!(plan.dealt + 2 * plan.opened < twice.dealt + 2 * twice.opened + 60);
 }

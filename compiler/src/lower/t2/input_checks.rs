@@ -1,5 +1,4 @@
-//! The checks of the [parent room](super) in the dealer-style family ([`crate::lower::dealer`]): the same
-//! functionality, fewer rounds.
+//! The checks of [`crate::lower::t1::input_checks`] on masked values: the same functionality in fewer rounds.
 //!
 //! | macro | rounds until the bit is a [`Pair`] |
 //! |---|---|
@@ -9,17 +8,18 @@
 //!
 //! [`admit`] opens the bits in one more round.
 //!
-//! **Simulation.** As the parent room's: messages of [`crate::lower::dealer`], and the opened bits.
+//! **Simulation.** Messages of the [family](super), and the opened bits.
 
-use super::super::Emit;
-use super::super::dealer::{self, Pair, Split};
-use super::super::truncation::ring_for;
-use super::{FEW, bits_for};
+use super::{comparison, gates, selection};
 use crate::cost::Tuning;
+use crate::lower::Emit;
+use crate::lower::common::admission::MOST_GATED;
+use crate::lower::common::masked::{self, Pair, Split};
+use crate::lower::common::words::{bits_for, ring_for};
 use slvr_circuit::low_mask;
 use slvr_circuit::{Op, SplitPart, ValueId};
 
-/// As [`super::one_hot_words`]: the words, and for each client whether its rows are one-hot.
+/// As [`crate::lower::t1::input_checks::one_hot_words`]: the words, and for each client whether its rows are one-hot.
 pub fn one_hot_words(
     e: &mut Emit,
     bits: ValueId,
@@ -32,19 +32,19 @@ pub fn one_hot_words(
     let rows: u64 = shape[1..shape.len() - 1].iter().product();
     let sums = ring_for(bits_for(classes));
     let k = k.max(sums);
-    let bits = dealer::split(e, bits, groups);
-    let words = dealer::to_word(e, &bits, k);
-    let words = dealer::settle(e, words);
-    let narrow = dealer::linear(e, &words, |v| Op::Narrow(v, sums));
-    let flat = dealer::linear(e, &narrow, |v| Op::Reshape(v, vec![m, rows, classes]));
-    let sum = dealer::linear(e, &flat, |v| Op::Sum { x: v, axes: vec![2] });
+    let bits = masked::split(e, bits, groups);
+    let words = selection::to_word(e, &bits, k);
+    let words = masked::settle(e, words);
+    let narrow = masked::linear(e, &words, |v| Op::Narrow(v, sums));
+    let flat = masked::linear(e, &narrow, |v| Op::Reshape(v, vec![m, rows, classes]));
+    let sum = masked::linear(e, &flat, |v| Op::Sum { x: v, axes: vec![2] });
     let less = Split { dup: e.add(Op::Offset(sum.dup, low_mask(sums))), ..sum };
-    let one = dealer::zero(e, &less, bits_for(classes - 1).max(1), tuning);
+    let one = comparison::zero(e, &less, bits_for(classes - 1).max(1), tuning);
     let all = and_all(e, one, tuning);
-    (dealer::join(e, &words), all)
+    (masked::join(e, &words), all)
 }
 
-/// As [`super::in_range`].
+/// As [`crate::lower::t1::input_checks::in_range`].
 pub fn in_range(
     e: &mut Emit,
     x: ValueId,
@@ -57,7 +57,7 @@ pub fn in_range(
     assert!(width >> (k - 1) == 0, "a range of less than half the ring");
     let each: u64 = shape[1..].iter().product();
     let flat = e.add(Op::Reshape(x, vec![shape[0], each]));
-    let x = dealer::split(e, flat, groups);
+    let x = masked::split(e, flat, groups);
     within(e, x, (lo, width), tuning)
 }
 
@@ -65,7 +65,7 @@ pub fn in_range(
 fn within(e: &mut Emit, x: Split, (lo, width): (u128, u128), tuning: Tuning) -> Pair {
     let k = e.ty(x.own).bits();
     let above = Split { dup: e.add(Op::Offset(x.dup, 0u128.wrapping_sub(lo) & low_mask(k))), ..x };
-    let below = dealer::linear(e, &above, Op::Neg);
+    let below = masked::linear(e, &above, Op::Neg);
     let below = Split { dup: e.add(Op::Offset(below.dup, width)), ..below };
     let both = |a, b| Op::Concat { xs: vec![a, b], axis: 1 };
     let both = Split {
@@ -73,12 +73,12 @@ fn within(e: &mut Emit, x: Split, (lo, width): (u128, u128), tuning: Tuning) -> 
         dup: e.add(both(above.dup, below.dup)),
         mask: None,
     };
-    let bad = dealer::negative(e, &both, k, tuning);
-    let good = dealer::not(e, bad);
+    let bad = comparison::negative(e, &both, k, tuning);
+    let good = masked::not(e, bad);
     and_all(e, good, tuning)
 }
 
-/// As [`super::short`].
+/// As [`crate::lower::t1::input_checks::short`].
 pub fn short(
     e: &mut Emit,
     x: ValueId,
@@ -108,41 +108,34 @@ pub fn and_all(e: &mut Emit, bits: Pair, tuning: Tuning) -> Pair {
     if n == 1 {
         return reshape(e, bits);
     }
-    let bits = dealer::settle(e, bits);
-    if n <= FEW {
-        let planes = dealer::to_planes(e, &bits);
-        let all = dealer::all_planes(e, &planes, tuning);
+    let bits = masked::settle(e, bits);
+    if n <= MOST_GATED {
+        let planes = masked::to_planes(e, &bits);
+        let all = gates::all_planes(e, &planes, tuning);
         return reshape(e, all);
     }
     let bad = Split { dup: e.add(Op::Not(bits.dup)), ..bits };
-    let words = dealer::to_word(e, &bad, ring_for(bits_for(n)));
+    let words = selection::to_word(e, &bad, ring_for(bits_for(n)));
     let sum = |v| Op::Sum { x: v, axes: vec![1] };
     let count = Pair { own: words.own.map(|v| e.add(sum(v))), add2: e.add(sum(words.add2)) };
-    let count = dealer::settle(e, count);
-    dealer::zero(e, &count, bits_for(n), tuning)
+    let count = masked::settle(e, count);
+    comparison::zero(e, &count, bits_for(n), tuning)
 }
 
-/// As [`super::admit`], of all of a client's bits: 1 where every one is 1.
+/// As [`crate::lower::t1::input_checks::admit`], of all of a client's bits: 1 where every one is 1.
 pub fn admit(e: &mut Emit, valid: Vec<Pair>, tuning: Tuning) -> ValueId {
     let all = match valid[..] {
         [one] => one,
         _ => {
-            let splits: Vec<Split> = valid.iter().map(|&p| dealer::settle(e, p)).collect();
+            let splits: Vec<Split> = valid.iter().map(|&p| masked::settle(e, p)).collect();
             let stack = |e: &mut Emit, part: fn(&Split) -> ValueId| {
                 let xs = splits.iter().map(part).collect();
                 e.add(Op::Stack(xs))
             };
             let (own, dup) = (stack(e, |s| s.own), stack(e, |s| s.dup));
-            dealer::all_planes(e, &Split { own, dup, mask: None }, tuning)
+            gates::all_planes(e, &Split { own, dup, mask: None }, tuning)
         }
     };
-    let words = e.add(Op::AsAdd3(all.add2));
-    let words = match all.own {
-        None => words,
-        Some(own) => {
-            let own = e.add(Op::AsAdd3(own));
-            e.add(Op::Add(own, words))
-        }
-    };
+    let words = masked::as_add3(e, all);
     e.add(Op::OpenSum(words))
 }

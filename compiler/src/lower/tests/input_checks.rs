@@ -1,10 +1,15 @@
 //! Every macro in the clear and among three parties, on words that no honest client would give.
 
-use super::*;
+use super::trial::{Answer, run};
 use crate::cost::Tuning;
-use crate::lower::dealer::Pair;
-use crate::lower::trial::{Answer, run};
-use slvr_circuit::fixed;
+use crate::lower::Emit;
+use crate::lower::common::admission::gate;
+use crate::lower::common::masked::{self, Pair};
+use crate::lower::t1::input_checks::{admit, and_all, in_range, one_hot_words, short};
+use crate::lower::t1::selection;
+use crate::lower::t1::truncation::lift;
+use crate::lower::t2::input_checks as dealer;
+use slvr_circuit::{Dom, Op, ValueId, fixed, low_mask};
 use slvr_ring::Data;
 use slvr_runtime::clear;
 
@@ -20,6 +25,11 @@ fn admitted(
         Answer::Bits(admit(e, valid))
     })
     .admitted
+}
+
+/// The test of labels alone, with words of the smallest ring that holds a sum.
+fn one_hot(e: &mut Emit, bits: ValueId) -> ValueId {
+    one_hot_words(e, bits, 8).1
 }
 
 /// The same in the dealer-style family: with few levels and with many, one dealer and several.
@@ -156,7 +166,7 @@ fn conjunctions() {
     }
 }
 
-/// Up to [`FEW`] bits are multiplied, of more the zeros are counted.
+/// Up to [`crate::lower::common::admission::MOST_GATED`] bits are multiplied, of more the zeros are counted.
 #[test]
 fn conjunctions_by_dealers() {
     for n in [1, 2, 3, 9, 10, 11, 63, 64, 65, 127, 128, 255, 256, 257] {
@@ -166,7 +176,7 @@ fn conjunctions_by_dealers() {
         let words: Vec<u128> = (0..rows).flat_map(|i| (0..n).map(move |j| bit(i, j))).collect();
         let want: Vec<bool> = (0..rows).map(|i| i == 0).collect();
         let got = by_dealer(Dom::Bits(1), &[rows, n], &words, |e, x, groups, t| {
-            let x = crate::lower::dealer::split(e, x, groups);
+            let x = masked::split(e, x, groups);
             let add2 = e.add(Op::AsAdd2(x.dup));
             dealer::and_all(e, Pair { own: Some(x.own), add2 }, t)
         });
@@ -182,7 +192,7 @@ fn all_bits_of_a_client_count() {
         let words: Vec<u128> =
             (0..rows).flat_map(|i| (0..n).map(move |j| u128::from(i >> j & 1))).collect();
         let made = run(Dom::Bits(1), &[rows, n], &words, true, |e, x| {
-            let x = crate::lower::dealer::split(e, x, 1);
+            let x = masked::split(e, x, 1);
             let column = |e: &mut Emit, start, v| {
                 let v = e.add(Op::Slice { x: v, axis: 1, start, len: 1, step: 1 });
                 e.add(Op::Reshape(v, vec![rows]))

@@ -1,6 +1,6 @@
 //! For tests: a circuit of one input around a macro, in the clear and among three parties.
 
-use super::Emit;
+use crate::lower::Emit;
 use slvr_circuit::traffic::Traffic;
 use slvr_circuit::verify::verify;
 use slvr_circuit::{

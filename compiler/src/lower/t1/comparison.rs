@@ -18,9 +18,9 @@
 //!
 //! **Leakage.** None: nothing is opened.
 
-use super::Emit;
-use super::dealer::even;
-use super::truncation::ring_for;
+use super::gates;
+use crate::lower::Emit;
+use crate::lower::common::words::{even, ring_for};
 use slvr_circuit::tables::{MAX_BLOCK, thermometer_planes};
 use slvr_circuit::{Hold, Op, ValueId};
 
@@ -33,7 +33,12 @@ fn parts(e: &mut Emit, x: ValueId, w: u32, negate_b: bool) -> (ValueId, ValueId)
 }
 
 /// The same as bits: replicated bits of a and of b, `w` planes each.
-pub(super) fn split(e: &mut Emit, x: ValueId, w: u32, negate_b: bool) -> (ValueId, ValueId) {
+pub(in crate::lower) fn bits_of_parts(
+    e: &mut Emit,
+    x: ValueId,
+    w: u32,
+    negate_b: bool,
+) -> (ValueId, ValueId) {
     let (a, b) = parts(e, x, w, negate_b);
     let a = e.add(Op::ToBits { x: a, lo: 0, w });
     let a = e.add(Op::Input(a));
@@ -43,7 +48,7 @@ pub(super) fn split(e: &mut Emit, x: ValueId, w: u32, negate_b: bool) -> (ValueI
 }
 
 /// Bits of tables that a saved round is worth.
-pub(super) const FEW: u64 = 1 << 22;
+pub(in crate::lower) const ROUND_IN_TABLE_BITS: u64 = 1 << 22;
 
 /// Blocks of a carry of n bits: of at most 4 bits, or 8 where the tables of all elements are few bits, that take
 /// the fewest levels; of these the smallest, down to 3 bits, below which blocks are not cheaper.
@@ -54,7 +59,7 @@ fn leaves(n: u32, elements: u64) -> Vec<u32> {
         even(n, count)
     };
     let large = with(MAX_BLOCK);
-    let few = u64::from(thermometer_planes(&large)).saturating_mul(elements) <= FEW;
+    let few = u64::from(thermometer_planes(&large)).saturating_mul(elements) <= ROUND_IN_TABLE_BITS;
     if few { large } else { with(4) }
 }
 
@@ -66,14 +71,14 @@ pub fn negative(e: &mut Emit, x: ValueId, w: u32) -> ValueId {
     }
     if e.simple && w > 1 {
         let n = w - 1;
-        let (a, b) = split(e, x, w, false);
+        let (a, b) = bits_of_parts(e, x, w, false);
         let sum = e.add(Op::Add(a, b));
         let top = e.planes(sum, n, 1, 1);
         let (a, b) = (e.planes(a, 0, 1, n), e.planes(b, 0, 1, n));
         let generate = e.multiply(a, b);
         // Propagates of nodes 1 .. n: node 0 never needs one.
         let propagate = if n > 1 { Some(e.planes(sum, 1, 1, n - 1)) } else { None };
-        let carry = tree(e, generate, propagate, n);
+        let carry = gates::carry(e, generate, propagate, n);
         return e.add(Op::Add(top, carry));
     }
     let parts = parts(e, x, w, false);
@@ -101,42 +106,8 @@ pub fn negative_of(e: &mut Emit, (a, b): (ValueId, ValueId), w: u32) -> ValueId 
     let picked = e.add(Op::ReshareTwo(picked));
     let generate = e.planes(picked, 0, 1, nodes);
     let propagate = if nodes > 1 { Some(e.planes(picked, nodes, 1, nodes - 1)) } else { None };
-    let carry = tree(e, generate, propagate, nodes);
+    let carry = gates::carry(e, generate, propagate, nodes);
     e.add(Op::Add(top, carry))
-}
-
-/// The carry of all nodes, from the generate bits of each and the propagate bits of all but the lowest.
-fn tree(e: &mut Emit, mut g: ValueId, mut p: Option<ValueId>, mut nodes: u32) -> ValueId {
-    while let Some(prop) = p {
-        let pairs = nodes / 2;
-        let g_low = e.planes(g, 0, 2, pairs);
-        let g_high = e.planes(g, 1, 2, pairs);
-        let p_high = e.planes(prop, 0, 2, pairs);
-        // Pair j joins nodes 2j and 2j + 1; plane i of `prop` belongs to node i + 1.
-        let (left, right) = if pairs > 1 {
-            let p_high_rest = e.planes(prop, 2, 2, pairs - 1);
-            let p_low_rest = e.planes(prop, 1, 2, pairs - 1);
-            (e.stack(vec![p_high, p_high_rest]), e.stack(vec![g_low, p_low_rest]))
-        } else {
-            (p_high, g_low)
-        };
-        let products = e.multiply(left, right);
-        let lifted = e.planes(products, 0, 1, pairs);
-        let mut next_g = vec![e.add(Op::Add(g_high, lifted))];
-        let mut next_p = Vec::new();
-        if pairs > 1 {
-            next_p.push(e.planes(products, pairs, 1, pairs - 1));
-        }
-        if nodes % 2 == 1 {
-            // The odd node at the top goes on as it is.
-            next_g.push(e.planes(g, nodes - 1, 1, 1));
-            next_p.push(e.planes(prop, nodes - 2, 1, 1));
-        }
-        g = e.stack(next_g);
-        nodes = nodes.div_ceil(2);
-        p = if next_p.is_empty() { None } else { Some(e.stack(next_p)) };
-    }
-    g
 }
 
 /// 1 where x = 0, for |x| < 2^(w-1): a = -b, that is, a and the complement of -b add up to ones in every block.
@@ -146,13 +117,13 @@ pub fn zero(e: &mut Emit, x: ValueId, w: u32) -> ValueId {
         let w = e.ty(x).bits();
         let bits = e.add(Op::ToBits { x, lo: 0, w });
         let clear = e.add(Op::Not(bits));
-        return all_planes(e, clear);
+        return gates::all_planes(e, clear);
     }
     if e.simple {
-        let (a, b) = split(e, x, w, true);
+        let (a, b) = bits_of_parts(e, x, w, true);
         let differ = e.add(Op::Add(a, b));
         let equal = e.add(Op::Not(differ));
-        return all_planes(e, equal);
+        return gates::all_planes(e, equal);
     }
     let (a, b) = parts(e, x, w, true);
     let blocks = leaves(w, e.ty(x).elements());
@@ -163,24 +134,5 @@ pub fn zero(e: &mut Emit, x: ValueId, w: u32) -> ValueId {
     let table = e.add(Op::Deal(code));
     let equal = e.add(Op::Propagate { table, index, blocks, skip: 0 });
     let equal = e.add(Op::ReshareTwo(equal));
-    all_planes(e, equal)
-}
-
-/// And of all planes of a value.
-fn all_planes(e: &mut Emit, mut x: ValueId) -> ValueId {
-    loop {
-        let w = e.ty(x).bits();
-        if w == 1 {
-            return x;
-        }
-        let half = w / 2;
-        let (low, high) = (e.planes(x, 0, 1, half), e.planes(x, half, 1, half));
-        let both = e.multiply(low, high);
-        x = if w % 2 == 1 {
-            let last = e.planes(x, w - 1, 1, 1);
-            e.stack(vec![both, last])
-        } else {
-            both
-        };
-    }
+    gates::all_planes(e, equal)
 }

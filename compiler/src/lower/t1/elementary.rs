@@ -23,8 +23,10 @@
 //!
 //! **Simulation.** Composition of [`bits`], products and exact truncations; nothing is opened.
 
-use super::{Emit, bits, truncation};
+use super::{bits, truncation};
 use crate::graph::domain;
+use crate::lower::Emit;
+use crate::lower::common::words;
 use slvr_circuit::{Hold, Op, ValueId};
 use std::f64::consts::{LN_2, SQRT_2};
 
@@ -125,7 +127,7 @@ impl Normal {
 
 /// The nearest integer as a word.
 fn word(x: f64) -> u128 {
-    super::word(x.round(), K)
+    words::word(x.round(), K)
 }
 
 fn truncate(e: &mut Emit, x: ValueId, by: u32) -> ValueId {

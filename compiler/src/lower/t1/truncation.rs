@@ -24,14 +24,10 @@
 //! **Simulation.** Every message is one of `input`, `deal`, `reshare_two`, each uniform to its receiver;
 //! nothing is opened.
 
-use super::Emit;
+use crate::lower::Emit;
+use crate::lower::common::words::ring_for;
 use slvr_circuit::low_mask;
-use slvr_circuit::{Op, ValueId};
-
-/// Smallest ring width that holds `bits` bits.
-pub fn ring_for(bits: u32) -> u32 {
-    [8, 16, 32, 64, 128].into_iter().find(|&k| k >= bits).unwrap_or(128)
-}
+use slvr_circuit::{Hold, Op, ValueId};
 
 /// A replicated value truncated by `f` bits, 0 < f < 62.
 pub fn exact(e: &mut Emit, x: ValueId, f: u32) -> ValueId {
@@ -85,6 +81,85 @@ pub fn public(e: &mut Emit, x: ValueId, f: u32) -> ValueId {
     let lifted = e.add(Op::Offset(x, (1 << (k - 2)) + (1 << (f - 1))));
     let high = e.add(Op::Shr(lifted, f));
     e.add(Op::Offset(high, 0u128.wrapping_sub(1 << (k - 2 - f)) & low_mask(k)))
+}
+
+/// A word of Z_2^k' divided by 2^s, as a word of Z_2^k: `Rep A<k'>[..]` -> `Rep A<k>[..]`, s < k' - 2.
+///
+/// **Functionality.** For -2^(k'-2) <= x <= 2^(k'-2) - 2^s the result is one of the two integers next to x
+/// / 2^s, x / 2^s itself if that is an integer, and the mean is exactly x / 2^s. With s = 0 it is x.
+/// For k > k', **and any word x**, it is between -3 2^(k'-2-s) and 3 2^(k'-2-s) - 2: this is what makes
+/// a small upload ring an enforcement of a range. (Which value a word outside the first range
+/// becomes depends on the shares that were dealt; it is fixed by them.) The same holds for k = k' if s > 0.
+///
+/// **Protocol** (derived for this project, docs/src/protocols.md "lift"; as [`exact`]).
+/// x = a + b mod 2^k', a known to one party and b to the others, 0 <= a, b < 2^k'. Let b' = b + 2^(k'-2)
+/// + 2^s - 1 mod 2^k', and wrap = 1 - (not msb a)(not msb b'). The result is, in Z_2^k,
+///
+/// ```text
+/// (a >> s) + (b' >> s) - 2^(k'-s) wrap - 2^(k'-2-s)
+/// ```
+///
+/// In the first range a + b' mod 2^k' has its top bit clear, so wrap is the carry out of a + b', and
+/// the rest is as for truncation. For any word: if both top bits are 0, the two shifts add up to 0 ..=
+/// 2^(k'-s) - 2 and wrap = 0; otherwise to 2^(k'-1-s) ..= 2^(k'+1-s) - 2 and wrap = 1. In both cases the
+/// result is within the stated bounds. The product in wrap is multiplied by 2^(k'-s), so it is needed
+/// modulo 2^(k-k'+s) only.
+///
+/// **Cost.** 2 rounds; k bits (input of a >> s) + r (deal) by the party that knows a, r by each of the
+/// others (exchange), r the ring of k - k' + s bits: 64 to 128 bits takes (192, 64, 64).
+///
+/// **Simulation.** Every message is an `input`, a `deal` or an `reshare_two`, uniform to its receiver.
+pub fn lift(e: &mut Emit, x: ValueId, s: u32, k: u32) -> ValueId {
+    let own = e.ty(x).bits();
+    if e.ty(x).hold == Hold::Public {
+        let y = if s > 0 { public(e, x, s) } else { x };
+        return convert(e, y, k);
+    }
+    if k <= own {
+        let y = if s > 0 { exact(e, x, s) } else { x };
+        return if k < own { e.add(Op::Narrow(y, k)) } else { y };
+    }
+    let need = k - own + s;
+    let small = ring_for(need);
+    let a = e.add(Op::Own(x));
+    let b = e.add(Op::Dup(x));
+    let b = e.add(Op::Offset(b, (1 << (own - 2)) + (1 << s) - 1));
+    let high = |e: &mut Emit, part| {
+        let high = if s > 0 { e.add(Op::Shr(part, s)) } else { part };
+        e.add(Op::Extend(high, k))
+    };
+    let high_a = high(e, a);
+    let high_a = e.add(Op::Input(high_a));
+    let high_b = high(e, b);
+    let high_b = e.add(Op::Trivial(high_b));
+
+    let not_top = |e: &mut Emit, part| {
+        let top = e.add(Op::ToBits { x: part, lo: own - 1, w: 1 });
+        let top = e.add(Op::Not(top));
+        e.add(Op::FromBits(top, small))
+    };
+    let (u, v) = (not_top(e, a), not_top(e, b));
+    let u = e.add(Op::Deal(u));
+    let both = e.add(Op::Mul(u, v));
+    let both = e.add(Op::ReshareTwo(both));
+    // 2^(k'-s) times it: raising to k bits multiplies by 2^(k-small).
+    let both = if small < k { e.add(Op::Raise(both, k)) } else { both };
+    let both = if small > need { e.add(Op::Scale(both, 1 << (small - need))) } else { both };
+
+    let sum = e.add(Op::Add(high_a, high_b));
+    let sum = e.add(Op::Add(sum, both));
+    let constant = 0u128.wrapping_sub(1 << (own - s)).wrapping_sub(1 << (own - 2 - s));
+    e.add(Op::Offset(sum, constant & low_mask(k)))
+}
+
+/// A word in a ring of k bits, from whatever ring.
+pub fn convert(e: &mut Emit, x: ValueId, k: u32) -> ValueId {
+    match e.ty(x).bits() {
+        own if own == k => x,
+        own if own > k => e.add(Op::Narrow(x, k)),
+        _ if e.ty(x).hold == Hold::Public => e.sign_extend(x, k),
+        _ => lift(e, x, 0, k),
+    }
 }
 
 #[cfg(test)]

@@ -14,9 +14,9 @@
 //! **Simulation.** Every message is an `input`, a `reshare`, a `deal` or an `reshare_two`, each uniform to
 //! its receiver; nothing is opened. On public words all of it is local.
 
-use super::Emit;
-use super::comparison::split;
-use super::selection::one_minus_twice;
+use super::comparison::bits_of_parts;
+use crate::lower::Emit;
+use crate::lower::common::words::one_minus_twice;
 use slvr_circuit::{Hold, Op, ValueId};
 
 /// Bits 0 .. w of a word, as w planes.
@@ -24,7 +24,7 @@ pub fn of_word(e: &mut Emit, x: ValueId, w: u32) -> ValueId {
     if e.ty(x).hold == Hold::Public {
         return e.add(Op::ToBits { x, lo: 0, w });
     }
-    let (a, b) = split(e, x, w, false);
+    let (a, b) = bits_of_parts(e, x, w, false);
     let sum = e.add(Op::Add(a, b));
     let n = w - 1;
     if n == 0 {

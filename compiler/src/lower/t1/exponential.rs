@@ -28,8 +28,9 @@
 //! **Simulation.** Every message is a `deal`, an `reshare_two` or part of a truncation or sign, each
 //! uniform to its receiver; nothing is opened.
 
-use super::{Emit, comparison, selection, truncation};
+use super::{comparison, selection, truncation};
 use crate::graph::domain;
+use crate::lower::Emit;
 use slvr_circuit::{Hold, Op, ValueId};
 use std::f64::consts::{LN_2, LOG2_E};
 
@@ -40,8 +41,8 @@ const FACTOR: u32 = 42;
 /// Ring of numbers.
 const K: u32 = 64;
 
-/// How an exponential is split.
-pub(super) struct Split {
+/// The window 0 <= t < T in which an exponential is made of the two parts of t.
+pub(in crate::lower) struct Window {
     /// T = 2^whole.
     pub whole: u32,
     /// Fraction bits of the two factors that are multiplied.
@@ -107,7 +108,7 @@ fn rounded(e: &mut Emit, x: ValueId, scale: u32, ring: u32) -> ValueId {
 }
 
 /// factor e^-t for t in [0, T) with `frac` fraction bits.
-fn split(e: &mut Emit, t: ValueId, frac: u32, factor: f64, how: &Split) -> ValueId {
+fn windowed(e: &mut Emit, t: ValueId, frac: u32, factor: f64, how: &Window) -> ValueId {
     if e.ty(t).hold == Hold::Public {
         let n = frac + how.whole;
         let product = local(e, t, n, frac, factor);
@@ -128,12 +129,12 @@ fn split(e: &mut Emit, t: ValueId, frac: u32, factor: f64, how: &Split) -> Value
 
 /// Of the parts of t: what the owner of a deals for h_a = 0 and for h_a = 1, and what the others multiply
 /// the two by.
-pub(super) fn factors(
+pub(in crate::lower) fn factors(
     e: &mut Emit,
     [a, b]: [ValueId; 2],
     frac: u32,
     factor: f64,
-    how: &Split,
+    how: &Window,
 ) -> [ValueId; 4] {
     let n = frac + how.whole;
     let whole = f64::from(how.whole).exp2();
@@ -175,8 +176,8 @@ pub fn non_positive(e: &mut Emit, x: ValueId, frac: u32) -> ValueId {
     const MARGIN: f64 = 0.25;
     let t = e.add(Op::Neg(x));
     let t = e.add(Op::Offset(t, wide(MARGIN * f64::from(frac).exp2())));
-    let how = Split { whole: 4, scale: 29, ring: 64, frac };
-    let value = split(e, t, frac, MARGIN.exp(), &how);
+    let how = Window { whole: 4, scale: 29, ring: 64, frac };
+    let value = windowed(e, t, frac, MARGIN.exp(), &how);
     let gone = vanishes(e, x, frac);
     let keep = e.add(Op::Not(gone));
     selection::inject(e, keep, value)
@@ -189,9 +190,9 @@ pub fn any(e: &mut Emit, x: ValueId, frac: u32) -> ValueId {
     let top = (f64::from(domain::EXP_TOP) * LN_2 * unit).round();
     let t = e.add(Op::Neg(x));
     let t = e.add(Op::Offset(t, wide(top)));
-    let how = Split { whole: 5, scale: LOCAL, ring: 128, frac: frac + domain::EXP_TOP };
+    let how = Window { whole: 5, scale: LOCAL, ring: 128, frac: frac + domain::EXP_TOP };
     let factor = (top / unit - f64::from(domain::EXP_TOP) * LN_2).exp();
-    let value = split(e, t, frac, factor, &how);
+    let value = windowed(e, t, frac, factor, &how);
     let gone = vanishes(e, x, frac);
     let over = comparison::negative(e, t, K);
     // Never both.

@@ -1,7 +1,7 @@
 //! Where a value lies: below 0, from 0 up to a power of two, or above. What an activation that saturates asks.
 //!
-//! Lives here: both answers from one comparison ([`cut`]), and how it is cut into levels ([`Plan`]). May not: what
-//! is made of the bits (`lower/split`).
+//! Lives here: both answers from one comparison ([`locate`]), and how it is cut into levels ([`Plan`]). May not: what
+//! is made of the bits ([`super::nodes`]).
 //!
 //! With x = a + b on w bits and the edge 2^e, let c be the carry of the low e bits and h = a_hi + b_hi + c the
 //! signed high part: x < 0 where h < 0, x is inside where h = 0, large where h > 0. The low bits of both
@@ -22,15 +22,15 @@
 //! **Functionality.** On any sharing of x with x and x - 2^e in w bits, both bits exactly; the sum
 //! with `negative` is 1.
 //!
-//! **Simulation.** As of [`super::negative`]: the messages are the dealt table, dealt products of masks, and
+//! **Simulation.** As of [`negative`]: the messages are the dealt table, dealt products of masks, and
 //! opened factors, each with a mask of its own; that c is a factor of two products opens it once.
 
-use super::super::Emit;
-use super::{
-    Bits, Joined, MOST_LEVELS, NEARLY, Pair, Split, even, level, negative, products, settle,
-    shares, total, tree,
-};
+use super::comparison::{self, MOST_LEVELS, NEARLY, negative};
+use super::gates::{Bits, Joined, level, products, total, tree};
 use crate::cost::Tuning;
+use crate::lower::Emit;
+use crate::lower::common::masked::{self, Pair, Split, settle, shares};
+use crate::lower::common::words::even;
 use slvr_circuit::low_mask;
 use slvr_circuit::multi_and::MultiAnd;
 use slvr_circuit::tables::{MAX_BLOCK, thermometer_planes};
@@ -41,7 +41,7 @@ const MOST_LAST: u32 = 4;
 
 /// Two of the three answers as bits; the third is the complement of their sum.
 #[derive(Clone, Copy, Debug)]
-pub struct Cut {
+pub struct Located {
     /// 0 <= x < 2^e.
     pub inside: Split,
     /// 2^e <= x.
@@ -120,7 +120,7 @@ impl Plan {
         tuning.time((self.levels.len() + 1) as f64, bits as f64, elements)
     }
 
-    /// As [`super::Plan::new`]; none where two comparisons take less time.
+    /// As [`comparison::Plan::new`]; none where two comparisons take less time.
     pub fn new(n: u32, e: u32, elements: u64, tuning: Tuning) -> Option<Plan> {
         let plans = (0..=MOST_LEVELS).filter_map(|most| Plan::with_levels(n, e, most));
         let plans: Vec<Plan> = plans.collect();
@@ -128,7 +128,7 @@ impl Plan {
         let best = plans.iter().map(time).fold(f64::INFINITY, f64::min);
         let plan = plans.into_iter().find(|p| time(p) <= NEARLY * best)?;
         // They share the table.
-        let signs = super::Plan::new(n, elements, tuning);
+        let signs = comparison::Plan::new(n, elements, tuning);
         let table = u64::from(thermometer_planes(&signs.blocks));
         let bits = 2 * (signs.dealt + 2 * signs.opened) - table;
         let other = tuning.time(signs.levels.len() as f64, bits as f64, elements);
@@ -137,7 +137,7 @@ impl Plan {
 }
 
 /// Where x lies, for x and x - 2^e in w bits.
-pub fn cut(e: &mut Emit, x: &Split, (w, edge): (u32, u32), tuning: Tuning) -> Cut {
+pub fn locate(e: &mut Emit, x: &Split, (w, edge): (u32, u32), tuning: Tuning) -> Located {
     let ty = e.ty(x.own);
     let (k, elements) = (ty.bits(), ty.elements());
     let below = 1u128.checked_shl(edge).unwrap_or(0).wrapping_neg() & low_mask(k);
@@ -149,13 +149,13 @@ pub fn cut(e: &mut Emit, x: &Split, (w, edge): (u32, u32), tuning: Tuning) -> Cu
     let small = negative(e, &Split { dup: below, ..*x }, w, tuning);
     let (less, small) = (settle(e, less), settle(e, small));
     // Negative is small, too.
-    let inside = super::sum(e, &small, &less, false);
+    let inside = masked::sum(e, &small, &less, false);
     let large = Split { dup: e.add(Op::Not(small.dup)), mask: None, ..small };
-    Cut { inside, large }
+    Located { inside, large }
 }
 
 /// Both answers from one comparison; `below` is part b of x - 2^e.
-fn by_plan(e: &mut Emit, x: &Split, below: ValueId, (w, edge): (u32, u32), plan: Plan) -> Cut {
+fn by_plan(e: &mut Emit, x: &Split, below: ValueId, (w, edge): (u32, u32), plan: Plan) -> Located {
     let n = w - 1;
     let bits = |e: &mut Emit, x, lo, w| e.add(Op::ToBits { x, lo, w });
     let (top_a, top_b) = (bits(e, x.own, n, 1), bits(e, x.dup, n, 1));
@@ -186,7 +186,7 @@ fn by_plan(e: &mut Emit, x: &Split, below: ValueId, (w, edge): (u32, u32), plan:
     let inside = Pair { own: None, add2: inside };
     let large = e.add(Op::Add(same, top_b));
     let large = Pair { own: Some(top_a), add2: e.add(Op::Not(large)) };
-    Cut { inside: settle(e, inside), large: settle(e, large) }
+    Located { inside: settle(e, inside), large: settle(e, large) }
 }
 
 /// The last level for k nodes below the edge and one above: the carry of all, and the same with (E, E + P) for

@@ -1,10 +1,17 @@
 //! Every macro in the clear and among three parties, with its exact rounds and bits.
 
-use super::*;
-use crate::lower::enforce::dealer::admit;
-use crate::lower::trial::{Answer, Made, run};
-use slvr_circuit::Dom;
-use slvr_circuit::fixed;
+use super::trial::{Answer, Made, run};
+use crate::cost::Tuning;
+use crate::lower::Emit;
+use crate::lower::common::masked::*;
+use crate::lower::common::words::ring_for;
+use crate::lower::t2::comparison::{MOST_LEVELS, NEARLY, Plan, negative, zero};
+use crate::lower::t2::gates::all_planes;
+use crate::lower::t2::input_checks::admit;
+use crate::lower::t2::product::product;
+use crate::lower::t2::selection::{inject, to_word};
+use crate::lower::t2::truncation::{lift, truncate};
+use slvr_circuit::{Dom, Op, fixed, low_mask};
 
 /// As if rounds cost nothing: fewest bits.
 pub const FEW_BITS: Tuning = Tuning { latency: 0.0, bandwidth: 1.0 };
@@ -37,15 +44,8 @@ fn decode(words: &[u128], k: u32) -> Vec<i128> {
 }
 
 /// What is revealed of a pair costs an opening and nothing else.
-fn words_of(e: &mut Emit, x: Pair) -> Answer {
-    let rest = e.add(Op::AsAdd3(x.add2));
-    Answer::Words(match x.own {
-        None => rest,
-        Some(own) => {
-            let own = e.add(Op::AsAdd3(own));
-            e.add(Op::Add(own, rest))
-        }
-    })
+pub fn words_of(e: &mut Emit, x: Pair) -> Answer {
+    Answer::Words(as_add3(e, x))
 }
 
 fn words_of_split(e: &mut Emit, x: &Split) -> Answer {

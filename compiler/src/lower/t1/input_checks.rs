@@ -4,7 +4,7 @@
 //!
 //! - *by what it is*: a shared bit is a bit, and an exactly lifted word of a small ring is small
 //!   ([`lift`]);
-//! - *by a test* ([`one_hot`], [`in_range`], [`short`]): one secret bit per client, 1 if it passes;
+//! - *by a test* ([`one_hot_words`], [`in_range`], [`short`]): one secret bit per client, 1 if it passes;
 //! - then the conjunction of a client's bits ([`and_all`]) is opened ([`admit`]), and the inputs of a
 //!   client that failed become zeros ([`gate`]).
 //!
@@ -12,7 +12,7 @@
 //!
 //! | macro | rounds | bits in all | wrong |
 //! |---|---|---|---|
-//! | [`one_hot`], c classes | 4, tree over labels | 24 for each class, 2^w + 1 for each label | never |
+//! | [`one_hot_words`], c classes | 4, tree over labels | 24 for each class, 2^w + 1 for each label | never |
 //! | [`in_range`] | 6, tree over 2 n | 746 for each element | never |
 //! | [`short`], N tests | 7 with the coin, tree over 2 N | 746 for each test | see [`crate::analysis::projection`] |
 //! | [`and_all`] | ceil(log2 n), at most 8 | 3 (n - 1), or 3 k n with k = 8, 16 or 32 | never |
@@ -31,22 +31,14 @@
 //! nothing of its input.
 
 use super::comparison::{negative, zero};
-use super::truncation::{self, ring_for};
-use super::{Emit, selection};
+use super::{gates, selection};
+use crate::lower::Emit;
+use crate::lower::common::admission::MOST_GATED;
+use crate::lower::common::words::{bits_for, ring_for};
 use slvr_circuit::low_mask;
-use slvr_circuit::{Dom, Hold, Op, SplitPart, ValueId};
+use slvr_circuit::{Op, SplitPart, ValueId};
 
-/// For each client whether every row of its bits (the last axis, the classes) has exactly one 1:
-/// `Rep B1[m, .., classes]` -> `Rep B1[m]`.
-///
-/// **Functionality.** Exact for every sharing, since a shared bit is 0 or 1 whoever dealt it.
-///
-/// **Protocol.** As [`one_hot_words`], with words of the smallest ring that holds a sum.
-pub fn one_hot(e: &mut Emit, bits: ValueId) -> ValueId {
-    one_hot_words(e, bits, 8).1
-}
-
-/// The bits as words of Z_2^k, and for each client whether every row is one-hot, as [`one_hot`]:
+/// The bits as words of Z_2^k, and for each client whether every row is one-hot, as [`one_hot_words`]:
 /// `Rep B1[m, .., classes]` -> (`Rep A<k>[m, .., classes]`, `Rep B1[m]`). Sums for the test are taken
 /// of the same words, narrowed, so the test costs no conversion of its own.
 ///
@@ -66,11 +58,6 @@ pub fn one_hot_words(e: &mut Emit, bits: ValueId, k: u32) -> (ValueId, ValueId) 
     let less = e.add(Op::Offset(sum, low_mask(sums)));
     let one = zero(e, less, bits_for(classes - 1).max(1));
     (words, and_all(e, one))
-}
-
-/// Bits of a number.
-fn bits_for(n: u64) -> u32 {
-    64 - n.leading_zeros()
 }
 
 /// For each client whether all its words are in lo ..= hi, as signed words of Z_2^k: `Rep A<k>[m, ..]`
@@ -115,9 +102,6 @@ pub fn short(e: &mut Emit, x: ValueId, coin: ValueId, tests: u64, bound: u128) -
     in_range(e, products, 0u128.wrapping_sub(bound) & low_mask(k), bound)
 }
 
-/// Rows of at most this many bits are combined by a tree of ands; longer ones are counted.
-const FEW: u64 = 64;
-
 /// And of every row: `Rep B1[m, n]` -> `Rep B1[m]`. A tree of ceil(log2 n) rounds; of more than 64 bits
 /// the zeros are counted, in 4 + ceil(log2 (w / 8)) rounds with w = ceil(log2 (n + 1)): 5 rounds for up to
 /// 65535 bits, of few rows.
@@ -130,7 +114,7 @@ pub fn and_all(e: &mut Emit, bits: ValueId) -> ValueId {
         let ones = e.constant(true, 1, &[m], vec![1]);
         return e.share_public(ones);
     }
-    if n > FEW {
+    if n > MOST_GATED {
         // The number of zeros, as a word, is zero.
         let bad = e.add(Op::Not(bits));
         let words = selection::to_word(e, bad, ring_for(bits_for(n)));
@@ -141,79 +125,10 @@ pub fn and_all(e: &mut Emit, bits: ValueId) -> ValueId {
         1 => bits,
         _ => {
             let columns = e.add(Op::Transpose(bits, vec![1, 0]));
-            selection::and_rows(e, columns)
+            gates::and_rows(e, columns)
         }
     };
     e.add(Op::Reshape(good, vec![m]))
-}
-
-/// A word of Z_2^k' divided by 2^s, as a word of Z_2^k: `Rep A<k'>[..]` -> `Rep A<k>[..]`, s < k' - 2.
-///
-/// **Functionality.** For -2^(k'-2) <= x <= 2^(k'-2) - 2^s the result is one of the two integers next to x
-/// / 2^s, x / 2^s itself if that is an integer, and the mean is exactly x / 2^s. With s = 0 it is x.
-/// For k > k', **and any word x**, it is between -3 2^(k'-2-s) and 3 2^(k'-2-s) - 2: this is what makes
-/// a small upload ring an enforcement of a range. (Which value a word outside the first range
-/// becomes depends on the shares that were dealt; it is fixed by them.) The same holds for k = k' if s > 0.
-///
-/// **Protocol** (derived for this project, docs/src/protocols.md "lift"; as [`truncation::exact`]).
-/// x = a + b mod 2^k', a known to one party and b to the others, 0 <= a, b < 2^k'. Let b' = b + 2^(k'-2)
-/// + 2^s - 1 mod 2^k', and wrap = 1 - (not msb a)(not msb b'). The result is, in Z_2^k,
-///
-/// ```text
-/// (a >> s) + (b' >> s) - 2^(k'-s) wrap - 2^(k'-2-s)
-/// ```
-///
-/// In the first range a + b' mod 2^k' has its top bit clear, so wrap is the carry out of a + b', and
-/// the rest is as for truncation. For any word: if both top bits are 0, the two shifts add up to 0 ..=
-/// 2^(k'-s) - 2 and wrap = 0; otherwise to 2^(k'-1-s) ..= 2^(k'+1-s) - 2 and wrap = 1. In both cases the
-/// result is within the stated bounds. The product in wrap is multiplied by 2^(k'-s), so it is needed
-/// modulo 2^(k-k'+s) only.
-///
-/// **Cost.** 2 rounds; k bits (input of a >> s) + r (deal) by the party that knows a, r by each of the
-/// others (exchange), r the ring of k - k' + s bits: 64 to 128 bits takes (192, 64, 64).
-///
-/// **Simulation.** Every message is an `input`, a `deal` or an `reshare_two`, uniform to its receiver.
-pub fn lift(e: &mut Emit, x: ValueId, s: u32, k: u32) -> ValueId {
-    let own = e.ty(x).bits();
-    if e.ty(x).hold == Hold::Public {
-        let y = if s > 0 { truncation::public(e, x, s) } else { x };
-        return e.convert(y, k);
-    }
-    if k <= own {
-        let y = if s > 0 { truncation::exact(e, x, s) } else { x };
-        return if k < own { e.add(Op::Narrow(y, k)) } else { y };
-    }
-    let need = k - own + s;
-    let small = ring_for(need);
-    let a = e.add(Op::Own(x));
-    let b = e.add(Op::Dup(x));
-    let b = e.add(Op::Offset(b, (1 << (own - 2)) + (1 << s) - 1));
-    let high = |e: &mut Emit, part| {
-        let high = if s > 0 { e.add(Op::Shr(part, s)) } else { part };
-        e.add(Op::Extend(high, k))
-    };
-    let high_a = high(e, a);
-    let high_a = e.add(Op::Input(high_a));
-    let high_b = high(e, b);
-    let high_b = e.add(Op::Trivial(high_b));
-
-    let not_top = |e: &mut Emit, part| {
-        let top = e.add(Op::ToBits { x: part, lo: own - 1, w: 1 });
-        let top = e.add(Op::Not(top));
-        e.add(Op::FromBits(top, small))
-    };
-    let (u, v) = (not_top(e, a), not_top(e, b));
-    let u = e.add(Op::Deal(u));
-    let both = e.add(Op::Mul(u, v));
-    let both = e.add(Op::ReshareTwo(both));
-    // 2^(k'-s) times it: raising to k bits multiplies by 2^(k-small).
-    let both = if small < k { e.add(Op::Raise(both, k)) } else { both };
-    let both = if small > need { e.add(Op::Scale(both, 1 << (small - need))) } else { both };
-
-    let sum = e.add(Op::Add(high_a, high_b));
-    let sum = e.add(Op::Add(sum, both));
-    let constant = 0u128.wrapping_sub(1 << (own - s)).wrapping_sub(1 << (own - 2 - s));
-    e.add(Op::Offset(sum, constant & low_mask(k)))
 }
 
 /// Opens which clients passed: `Rep B1[m]` -> `Public B1[m]`. One round.
@@ -223,41 +138,3 @@ pub fn lift(e: &mut Emit, x: ValueId, s: u32, k: u32) -> ValueId {
 pub fn admit(e: &mut Emit, valid: ValueId) -> ValueId {
     e.add(Op::Open(valid))
 }
-
-/// Zeros in place of what a client gave that was not admitted: x `Rep [m, ..]` over words or bits,
-/// admitted `Public B1[m]`. Local.
-pub fn gate(e: &mut Emit, x: ValueId, admitted: ValueId) -> ValueId {
-    let (dom, rank) = (e.ty(x).dom, e.ty(x).shape.len());
-    let factor = match dom {
-        Dom::Ring(k) => e.add(Op::FromBits(admitted, k)),
-        Dom::Bits(_) => admitted,
-    };
-    let mut shape = vec![1; rank];
-    shape[0] = e.ty(admitted).shape[0];
-    let factor = e.add(Op::Reshape(factor, shape));
-    e.add(Op::Mul(x, factor))
-}
-
-/// What [`gate`] gives, plus `row` for a client that was not admitted: words `Rep A<k>[m, .., n]` or
-/// `Rep A<k>[m]`, `row` of n words or of one. For inputs of which zeros are not in range, so that whatever is
-/// computed with stays in the range that is proven: class 0 of a label, the end nearest to 0. Local.
-pub fn stand_in(e: &mut Emit, kept: ValueId, admitted: ValueId, row: Vec<u128>) -> ValueId {
-    let (k, shape) = (e.ty(kept).bits(), e.ty(kept).shape.clone());
-    let out = e.add(Op::Not(admitted));
-    let out = e.add(Op::FromBits(out, k));
-    let mut rows = vec![1; shape.len()];
-    rows[0] = shape[0];
-    let out = e.add(Op::Reshape(out, rows));
-    let mut columns = vec![1; shape.len()];
-    if let (Some(last), true) = (columns.last_mut(), row.len() > 1) {
-        *last = row.len() as u64;
-    }
-    let row = e.constant(false, k, &columns, row.into_iter().map(|w| w & low_mask(k)).collect());
-    let row = e.add(Op::Mul(out, row));
-    e.add(Op::Add(kept, row))
-}
-
-pub mod dealer;
-
-#[cfg(test)]
-mod tests;

@@ -1,0 +1,43 @@
+//! Words of Z_2^k: which ring holds how many bits, and local steps on words of any holding.
+
+use crate::lower::Emit;
+use slvr_circuit::low_mask;
+use slvr_circuit::{Op, ValueId};
+
+/// Smallest ring width that holds `bits` bits.
+pub fn ring_for(bits: u32) -> u32 {
+    [8, 16, 32, 64, 128].into_iter().find(|&k| k >= bits).unwrap_or(128)
+}
+
+/// Bits of a number.
+pub(in crate::lower) fn bits_for(n: u64) -> u32 {
+    64 - n.leading_zeros()
+}
+
+/// A whole number as a word of Z_2^k.
+pub(in crate::lower) fn word(x: f64, k: u32) -> u128 {
+    (x as i128) as u128 & low_mask(k)
+}
+
+/// So many parts of n, the first as large as any.
+pub(in crate::lower) fn even(n: u32, parts: u32) -> Vec<u32> {
+    (0..parts).map(|i| n / parts + u32::from(i < n % parts)).collect()
+}
+
+/// 1 - 2 v.
+pub(in crate::lower) fn one_minus_twice(e: &mut Emit, v: ValueId, k: u32) -> ValueId {
+    let minus = e.add(Op::Scale(v, 2u128.wrapping_neg() & low_mask(k)));
+    e.add(Op::Offset(minus, 1))
+}
+
+/// 2^shift x in Z_2^to, of a word of a ring of at least `to - shift` bits.
+pub fn raise(e: &mut Emit, x: ValueId, to: u32, shift: u32) -> ValueId {
+    let own = e.ty(x).bits();
+    let (x, more) = if own < to {
+        // Raising multiplies by 2^(to - own), and own >= to - shift.
+        (e.add(Op::Raise(x, to)), shift + own - to)
+    } else {
+        (x, shift)
+    };
+    if more > 0 { e.add(Op::Scale(x, (1u128 << more) & low_mask(to))) } else { x }
+}

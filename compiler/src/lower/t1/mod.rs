@@ -1,0 +1,21 @@
+//! Family T1, symmetric: values are replicated among three parties, x = x0 + x1 + x2 with two of the three parts at
+//! each party (Araki et al. 2016).
+//!
+//! Macros are made of multiply and reshare, the input of own values, and the exchange of a value that is additive
+//! between two. For macros that are not products a replicated value is read as x = a + b, part a known to one
+//! party and part b to the other two, which takes no message.
+//!
+//! Files have the names of their counterparts in [`super::t2`]: [`product`] (products, convolutions, sums),
+//! [`truncation`] (and lifts to a larger ring), [`comparison`] (signs, equality), [`gates`] (trees of ands and of
+//! carries), [`selection`] (bit injection, bits to words, argmax tests), [`input_checks`] (what clients give), and
+//! functions of one number: [`elementary`] (reciprocal, quotient, square root, logarithm), made of [`bits`] (all
+//! bits of a word, the position of the top one), and [`exponential`].
+
+pub mod bits;
+pub mod comparison;
+pub mod elementary;
+pub mod exponential;
+pub mod gates;
+pub mod input_checks;
+pub mod selection;
+pub mod truncation;

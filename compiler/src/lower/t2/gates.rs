@@ -1,0 +1,156 @@
+//! Gates of many inputs (ABY2.0), and the trees that they make.
+//!
+//! A level opens its factors under fresh masks and takes the products of these masks from the dealer, so it costs one
+//! round however many inputs its gates have.
+
+use crate::cost::Tuning;
+use crate::lower::Emit;
+use crate::lower::common::masked::{Pair, Split, mask, settle, shares};
+use crate::lower::common::words::even;
+use slvr_circuit::multi_and::MultiAnd;
+use slvr_circuit::{Op, ValueId};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+/// Bits of the dealer and of each other.
+pub(in crate::lower) type Bits = (u64, u64);
+
+pub(in crate::lower) fn total((dealt, opened): Bits) -> u64 {
+    dealt + 2 * opened
+}
+
+/// Nodes that become one, level by level, and bits; none if there is no such tree.
+pub(in crate::lower) type Tree = Option<(Vec<Vec<u32>>, Bits)>;
+
+/// What the nodes of a level are joined to.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::lower) enum Joined {
+    /// Their carry.
+    Carry,
+    /// Their carry, of nodes above others, and whether all are zero.
+    CarryAndZero,
+}
+
+impl Joined {
+    /// Bits of a level of groups of these sizes; none if a group is too large.
+    fn bits(self, sizes: &[u32]) -> Option<Bits> {
+        let of = |gates: MultiAnd| {
+            gates.is_valid().then(|| (u64::from(gates.mask_products()), u64::from(gates.inputs())))
+        };
+        match self {
+            Joined::Carry => of(MultiAnd::Carry(sizes.to_vec())),
+            Joined::CarryAndZero => {
+                // The lowest node of all is one below.
+                let carry = of(MultiAnd::Carry([&[1], sizes].concat()))?;
+                let zero = of(MultiAnd::And(sizes.to_vec()))?;
+                Some((carry.0 + zero.0, carry.1 + zero.1))
+            }
+        }
+    }
+}
+
+/// The levels from so many nodes to so many, at most `most`, of fewest bits.
+pub(in crate::lower) fn tree(joined: Joined, nodes: u32, to: u32, most: u32) -> Tree {
+    type Known = BTreeMap<(Joined, u32, u32, u32), Tree>;
+    thread_local! {
+        /// Few trees are asked for often: every comparison of a program asks for the same ones.
+        static KNOWN: RefCell<Known> = const { RefCell::new(BTreeMap::new()) };
+    }
+    if nodes <= to {
+        return Some((Vec::new(), (0, 0)));
+    }
+    if most == 0 {
+        return None;
+    }
+    let key = (joined, nodes, to, most);
+    if let Some(known) = KNOWN.with_borrow(|known| known.get(&key).cloned()) {
+        return known;
+    }
+    let ways = (to..nodes).filter_map(|groups| {
+        let sizes = even(nodes, groups);
+        let level = joined.bits(&sizes)?;
+        let (levels, (dealt, opened)) = tree(joined, groups, to, most - 1)?;
+        let levels = std::iter::once(sizes).chain(levels).collect();
+        Some((levels, (dealt + level.0, opened + level.1)))
+    });
+    let best = ways.min_by_key(|way| total(way.1));
+    KNOWN.with_borrow_mut(|known| known.insert(key, best.clone()));
+    best
+}
+
+/// One level of products of shared bits: opens the factors, deals the products of their masks. What is only
+/// added, or passes, is neither opened nor masked.
+pub(in crate::lower) fn level(e: &mut Emit, nodes: ValueId, gates: MultiAnd) -> ValueId {
+    let factors = e.select(nodes, gates.factors());
+    let x = settle(e, Pair { own: None, add2: factors });
+    products(e, &x, gates.is_linear_in_some().then_some(nodes), gates)
+}
+
+/// Products of factors of which part b is known, of these nodes.
+pub(in crate::lower) fn products(
+    e: &mut Emit,
+    x: &Split,
+    nodes: Option<ValueId>,
+    gates: MultiAnd,
+) -> ValueId {
+    let mask = shares(e, x);
+    let own = e.add(Op::MaskProducts { x: x.own, gates: gates.clone() });
+    let products = e.add(Op::Deal(own));
+    e.add(Op::AndMany { open: x.dup, mask, products, nodes, gates })
+}
+
+/// Groups of a product of n bits over some levels, of each at most the inputs that a gate may have.
+fn and_levels(n: u32, elements: u64, tuning: Tuning) -> Vec<Vec<u32>> {
+    fn ways(n: u32, most: u32) -> Option<(Vec<Vec<u32>>, u64)> {
+        if n <= 1 {
+            return Some((Vec::new(), 0));
+        }
+        if most == 0 {
+            return None;
+        }
+        let each = (1..n).filter_map(|groups| {
+            let sizes = even(n, groups);
+            let gates = MultiAnd::And(sizes.clone());
+            if !gates.is_valid() {
+                return None;
+            }
+            let (rest, bits) = ways(groups, most - 1)?;
+            // What the next level opens, at last the result.
+            let opened =
+                rest.first().map_or(1, |sizes: &Vec<u32>| MultiAnd::And(sizes.clone()).inputs());
+            let bits = bits + u64::from(gates.mask_products()) + 2 * u64::from(opened);
+            Some((std::iter::once(sizes).chain(rest).collect::<Vec<_>>(), bits))
+        });
+        each.min_by_key(|(_, bits)| *bits)
+    }
+    let time = |(levels, bits): &(Vec<Vec<u32>>, u64)| {
+        tuning.time(levels.len() as f64, *bits as f64, elements)
+    };
+    let all = (0..=4).filter_map(|most| ways(n, most));
+    all.min_by(|a, b| time(a).total_cmp(&time(b))).map_or(Vec::new(), |(levels, _)| levels)
+}
+
+/// And of all planes of bits whose part b is known.
+pub fn all_planes(e: &mut Emit, x: &Split, tuning: Tuning) -> Pair {
+    let ty = e.ty(x.own).clone();
+    let mut levels = and_levels(ty.bits(), ty.elements(), tuning).into_iter();
+    let Some(first) = levels.next() else {
+        return Pair { own: Some(x.own), add2: e.add(Op::AsAdd2(x.dup)) };
+    };
+    let gates = MultiAnd::And(first);
+    let x = Split { mask: Some(mask(e, x)), ..*x };
+    let nodes = gates.is_linear_in_some().then(|| {
+        let shares = shares(e, &x);
+        e.add(Op::Add(shares, x.dup))
+    });
+    let factors = Split {
+        own: e.select(x.own, gates.factors()),
+        dup: e.select(x.dup, gates.factors()),
+        mask: x.mask.map(|m| e.select(m, gates.factors())),
+    };
+    let mut add2 = products(e, &factors, nodes, gates);
+    for sizes in levels {
+        add2 = level(e, add2, MultiAnd::And(sizes));
+    }
+    Pair { own: None, add2 }
+}

@@ -1,0 +1,46 @@
+//! Family T2, dealer-style: in each shard one party knows the part a of every value before the other two
+//! know the part b, deals what they need of it ahead, and never receives.
+//!
+//! A value is a [`Split`] x = a + b: a known to the dealer (`Own`), b to the other two (`Dup`). What a local
+//! step leaves is a [`Pair`]: a part of the dealer plus words of the other two (`Add2`); [`settle`] makes a
+//! split of it, by one exchange between these two. All that the dealer sends depends on masks only, so the
+//! scheduler puts it one layer before its use, and the rounds are those of the other two parties.
+//!
+//! With k-bit words, over all three parties:
+//!
+//! | macro | rounds of the two | bits of the dealer | bits of each other |
+//! |---|---|---|---|
+//! | [`settle`] | 1 | 0 | k |
+//! | [`product`], sums of products | 0 | k for each operand whose part a is not shared yet | 0 |
+//! | [`truncate`] to k' bits, k' <= k - f | 0 | 0 | 0 |
+//! | [`truncate`], else | 1 | k'' (f bits rounded up to a ring) | k'' |
+//! | [`negative`], w bits | levels + 1 | tables and products of [`Plan`] | opened bits of [`Plan`] |
+//! | [`cut::cut`], w bits | levels + 2 | tables and products of [`cut::Plan`] | opened bits of [`cut::Plan`], 2 |
+//! | [`inject`] | 0 | 2 k | 0 |
+//! | [`to_word`] | 0 | k | 0 |
+//! | [`lookup`] of n bits, as a word | 0 | k 2^n | 0 |
+//! | [`all_planes`] of w bits | levels - 1 | 2^s - s - 1 and s for each group of s | 1 for each group |
+//!
+//! A [`Pair`] of a result that is read further costs a [`settle`] on top.
+//!
+//! **Functionality.** Each macro computes exactly what its T1 counterpart does
+//! ([`super::truncation`], [`super::comparison`], [`super::selection`]), on any sharing.
+//!
+//! **Source.** The dealer's role: ASTRA (CCSW 2019), Trio. Thermometer tables and the truncation by parts:
+//! derived for this project (docs/src/protocols.md). Products of many bits: ABY2.0 (USENIX Security 2021).
+//!
+//! **Simulation.** Parties exchange `deal`, `deal_mask` and `open_masked` messages only, each uniform to its
+//! receiver given all it holds: a dealt word is masked by a pseudorandom word that the receiver does not
+//! hold, and every meet has a fresh mask of which each of the two holds one word. The dealer receives
+//! nothing. Local steps of the others act on what they know. So a simulator draws all messages.
+//! Semi-honest security, one corrupt party.
+
+pub mod comparison;
+pub mod exponential;
+pub mod gates;
+pub mod input_checks;
+pub mod pieces;
+pub mod product;
+pub mod saturation;
+pub mod selection;
+pub mod truncation;

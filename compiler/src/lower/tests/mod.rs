@@ -1,0 +1,6 @@
+//! Macros of both families in the clear and among three parties.
+
+pub mod functions;
+mod input_checks;
+pub mod t2;
+pub mod trial;
