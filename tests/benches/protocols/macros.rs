@@ -291,7 +291,7 @@ pub fn checks_of_inputs() -> [(usize, u64); 3] {
         let coin = e.coin();
         input_checks::short(e, x, coin, 2, 9)
     });
-    let one_hot = alone(Dom::Bits(1), 10, &input_checks::one_hot);
+    let one_hot = alone(Dom::Bits(1), 10, &|e, x| input_checks::one_hot_words(e, x, 8).1);
     // Each but the last with the conjunction of its bits.
     [per(range, 3), per((short.0, short.1 - 3 * 128), 9), per(one_hot, 0)]
 }

@@ -15,9 +15,9 @@ mod macros;
 
 use super::{book, read, root};
 use macros::{MACROS, families, rounds};
-use slvr_circuit::interaction::{next, outgoing, prev};
+use slvr_circuit::interaction::{COIN_BITS, Sends, To};
 use slvr_circuit::traffic::Traffic;
-use slvr_circuit::{Lanes, Op, ValueId};
+use slvr_circuit::{Hold, INTERACTIVE};
 use slvr_compiler::analysis::{guard, projection};
 use slvr_compiler::cost::{
     Cost, LineRow, MACS_PER_S, MEMORY_BYTES_PER_S, NetProfile, PRG_BYTES_PER_S, most, places,
@@ -137,48 +137,37 @@ fn passes_of_the_graph() -> String {
     out
 }
 
-/// Who sends what in one round: `P1` plays the role that knows the part a.
+/// Who sends what in one round, from the table that parties and compiler use.
 fn interactions() -> String {
-    let x = ValueId(0);
-    let rows = [
-        (Op::Reshare(x), "`add3` to replicated"),
-        (Op::Input(x), "`own` to replicated"),
-        (Op::Deal(x), "`own` to `add2`"),
-        (Op::DealMask(x), "`own` to `mask`"),
-        (Op::ReshareTwo(x), "`add2` to replicated"),
-        (Op::OpenMasked { x, mask: x }, "`add2` and `mask` to `dup`"),
-        (Op::Open(x), "replicated to public"),
-        (Op::OpenSum(x), "`add3` to public"),
-        (Op::OpenTo { x, output: 0 }, "`add3` to a receiver"),
-        (Op::Coin, "nothing to public"),
-    ];
-    let named = variants();
-    for (variant, name) in named.iter().filter(|(_, n)| !n.is_empty()) {
-        let interactive = variant.1.contains("bits per element") || name == "coin";
-        let listed = rows.iter().any(|(op, _)| op.name() == name);
-        assert_eq!(interactive, listed, "{name} and the table of interactions");
-    }
-    let lanes = Lanes { n: 1, groups: 1 };
+    let held = |hold: &Hold| match hold {
+        Hold::Public => "public",
+        Hold::Rep => "replicated",
+        Hold::Add3 => "`add3`",
+        Hold::Own => "`own`",
+        Hold::Dup => "`dup`",
+        Hold::Add2 => "`add2`",
+        Hold::Mask => "`mask`",
+    };
     let mut out =
         String::from("| instruction | from, to | who sends | bits |\n|---|---|---|---|\n");
-    for (op, holders) in rows {
-        assert!(op.is_interactive());
-        let sent = [0, 1, 2].map(|me| outgoing(&op, lanes, me));
-        let all = sent.iter().map(|c| (c.next, c.prev, c.receiver)).collect::<Vec<_>>();
-        let (owner, others) = (all[1], [all[next(1)], all[prev(1)]]);
-        let k = if op == Op::Coin { "128" } else { "k" };
-        let (who, bits) = match (owner, others) {
-            ((0, 1, 0), [a, b]) if a == b && a == owner => ("each party to the previous one", k),
-            ((1, 0, 0), [a, b]) if a == b && a == owner => ("each party to the next one", k),
-            ((1, 1, 0), [a, b]) if a == b && a == owner => ("each party to both others", "2 k"),
-            ((0, 0, 1), [a, b]) if a == b && a == owner => ("each party to the receiver", k),
-            ((1, 0, 0), [(0, 0, 0), (0, 0, 0)]) => ("the owner to the next party", k),
-            ((0, 1, 0), [(0, 0, 0), (0, 0, 0)]) => ("the owner to the previous party", k),
-            ((0, 0, 0), [(1, 0, 0), (0, 1, 0)]) => ("the other two to each other", k),
-            other => panic!("{}: {other:?}", op.name()),
+    for (name, row) in INTERACTIVE {
+        let from: Vec<&str> = row.from.iter().map(held).collect();
+        let from = if from.is_empty() { "nothing".to_string() } else { from.join(" and ") };
+        let to = row.to.as_ref().map_or("a receiver", held);
+        let k = if row.from.is_empty() { COIN_BITS.to_string() } else { "k".to_string() };
+        let (who, bits) = match row.sends {
+            Sends::All([To::Next]) => ("each party to the next one", format!("{k} by each")),
+            Sends::All([To::Prev]) => ("each party to the previous one", format!("{k} by each")),
+            Sends::All([To::Receiver]) => ("each party to the receiver", format!("{k} by each")),
+            Sends::All([_, _]) => ("each party to both others", format!("2 {k} by each")),
+            Sends::Owner(To::Next) => ("the owner to the next party", format!("{k} by the owner")),
+            Sends::Owner(To::Prev) => {
+                ("the owner to the previous party", format!("{k} by the owner"))
+            }
+            Sends::Others => ("the other two to each other", format!("{k} by each")),
+            other => panic!("{name}: {other:?}"),
         };
-        let by = if who.starts_with("the owner") { "by the owner" } else { "by each" };
-        let _ = writeln!(out, "| `{}` | {holders} | {who} | {bits} {by} |", op.name());
+        let _ = writeln!(out, "| `{name}` | {from} to {to} | {who} | {bits} |");
     }
     out
 }
@@ -187,8 +176,9 @@ fn interactions() -> String {
 fn variants() -> Vec<((String, String), String)> {
     let text = read(&root().join("circuit/src/op.rs"));
     let (_, body) = text.split_once("pub enum Op {").expect("the operations");
-    let (body, rest) = body.split_once("\n}\n").expect("an end");
-    let (_, names) = rest.split_once("fn name(").expect("their names");
+    let (body, _) = body.split_once("\n}\n").expect("an end");
+    let names = read(&root().join("circuit/src/forms.rs"));
+    let (_, names) = names.split_once("\nforms! {").expect("the table of operations");
     let mut out = Vec::new();
     let mut about = String::new();
     for line in body.lines() {
@@ -199,11 +189,12 @@ fn variants() -> Vec<((String, String), String)> {
         {
             let end = line[4..].find(|c: char| !c.is_alphanumeric()).map_or(line.len(), |e| e + 4);
             let variant = line[4..end].to_string();
-            let arm = names.lines().map(str::trim).find(|l| {
-                l.strip_prefix(variant.as_str())
-                    .is_some_and(|l| l.starts_with(|c: char| !c.is_alphanumeric()))
-            });
-            let name = arm.and_then(|a| a.split('"').nth(1)).unwrap_or("").to_string();
+            let row = names.lines().filter_map(|l| l.trim().strip_prefix('"')?.split_once("\" "));
+            let named = |(_, op): &(&str, &str)| {
+                op.strip_prefix(variant.as_str())
+                    .is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
+            };
+            let name = row.into_iter().find(named).map_or("", |(name, _)| name).to_string();
             out.push(((variant, std::mem::take(&mut about)), name));
         } else if !line.trim_start().starts_with("///") {
             about.clear();
