@@ -1,9 +1,10 @@
-//! The innermost loops, compiled several times and picked by what the processor can do: with `writer` the
-//! only code of the ring with `unsafe`.
+//! The innermost loops, compiled several times and picked by what the processor can do: besides
+//! `plane_writer` the only code of this crate with `unsafe`.
 //!
-//! Three levels: [`Avx512`] (Ice Lake, Zen 4 and later), [`Avx2`] and [`Portable`]. Products of
-//! matrices are written in vector instructions (`tile`); the other loops are plain Rust that
-//! vectorises, and only the permission to use wider registers differs.
+//! There are three levels: [`Avx512`] (Ice Lake, Zen 4 and later), [`Avx2`] and [`Portable`]. The crate's
+//! features `avx512` and `avx2` say which of the first two are compiled. Products of matrices are written in
+//! vector instructions (`tile`). The other loops are plain Rust that the compiler vectorises, and only the
+//! permission to use wider registers differs.
 
 mod peak;
 mod tile;
@@ -30,7 +31,7 @@ pub(super) struct Portable;
 impl Avx512 {
     #[inline(always)]
     pub(super) fn detect() -> Option<Self> {
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(all(target_arch = "x86_64", feature = "avx512"))]
         if is_x86_feature_detected!("avx512f")
             && is_x86_feature_detected!("avx512bw")
             && is_x86_feature_detected!("avx512dq")
@@ -49,7 +50,7 @@ impl Avx512 {
 impl Avx2 {
     #[inline(always)]
     pub(super) fn detect() -> Option<Self> {
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(all(target_arch = "x86_64", feature = "avx2"))]
         if is_x86_feature_detected!("avx2") {
             return Some(Avx2(()));
         }
@@ -135,19 +136,22 @@ macro_rules! versions {
             #[inline(always)]
             fn body<$($decl)*>($($arg: $ty),*) $(-> $ret)? $body
 
-            #[cfg(target_arch = "x86_64")]
+            #[cfg(all(target_arch = "x86_64", feature = "avx512"))]
             {
                 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
                 fn avx512<$($decl)*>($($arg: $ty),*) $(-> $ret)? {
                     body::<$($use)*>($($arg),*)
                 }
-                #[target_feature(enable = "avx2")]
-                fn avx2<$($decl)*>($($arg: $ty),*) $(-> $ret)? {
-                    body::<$($use)*>($($arg),*)
-                }
                 if $crate::simd::Avx512::detect().is_some() {
                     // SAFETY: the processor has the features that the function is compiled for.
                     return unsafe { avx512::<$($use)*>($($arg),*) };
+                }
+            }
+            #[cfg(all(target_arch = "x86_64", feature = "avx2"))]
+            {
+                #[target_feature(enable = "avx2")]
+                fn avx2<$($decl)*>($($arg: $ty),*) $(-> $ret)? {
+                    body::<$($use)*>($($arg),*)
                 }
                 if $crate::simd::Avx2::detect().is_some() {
                     // SAFETY: as above.

@@ -10,13 +10,13 @@ const SUMS: usize = 24;
 pub fn multiply_adds(bits: u32, rounds: usize) -> usize {
     let seed = std::hint::black_box(0x1234_5678_9abc_deff);
     let (lanes, end) = match (Isa::best(), bits) {
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(all(target_arch = "x86_64", feature = "avx512"))]
         // SAFETY: the value shows that the processor has the features.
         (Isa::Avx512(_), 64) => (8, unsafe { x86::q512(rounds, seed) }),
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(all(target_arch = "x86_64", feature = "avx512"))]
         // SAFETY: as above.
         (Isa::Avx512(_), _) => (16, unsafe { x86::d512(rounds, seed) }),
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(all(target_arch = "x86_64", feature = "avx2"))]
         // SAFETY: as above.
         (Isa::Avx2(_), 32) => (8, unsafe { x86::d256(rounds, seed) }),
         _ => (1, portable(rounds, seed)),
@@ -35,11 +35,12 @@ fn portable(rounds: usize, seed: u64) -> u64 {
     sums.iter().fold(0, |x, y| x ^ y)
 }
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", any(feature = "avx2", feature = "avx512")))]
 mod x86 {
     use super::SUMS;
     use std::arch::x86_64::*;
 
+    #[cfg(feature = "avx512")]
     #[target_feature(enable = "avx512f,avx512dq")]
     pub fn q512(rounds: usize, seed: u64) -> u64 {
         let x = _mm512_set1_epi64(seed as i64);
@@ -53,6 +54,7 @@ mod x86 {
         _mm512_reduce_add_epi64(all) as u64
     }
 
+    #[cfg(feature = "avx512")]
     #[target_feature(enable = "avx512f,avx512dq")]
     pub fn d512(rounds: usize, seed: u64) -> u64 {
         let x = _mm512_set1_epi32(seed as i32);
@@ -66,6 +68,7 @@ mod x86 {
         _mm512_reduce_add_epi32(all) as u64
     }
 
+    #[cfg(feature = "avx2")]
     #[target_feature(enable = "avx2")]
     pub fn d256(rounds: usize, seed: u64) -> u64 {
         let x = _mm256_set1_epi32(seed as i32);

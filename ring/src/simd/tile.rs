@@ -46,21 +46,21 @@ macro_rules! tile {
     )* };
 }
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", feature = "avx512"))]
+type Wide = Avx512;
+#[cfg(not(all(target_arch = "x86_64", feature = "avx512")))]
+type Wide = Portable;
+#[cfg(all(target_arch = "x86_64", feature = "avx2"))]
+type Middle = Avx2;
+#[cfg(not(all(target_arch = "x86_64", feature = "avx2")))]
+type Middle = Portable;
+
 tile! {
-    u8: Avx512, Avx2;
-    u16: Avx512, Avx2;
-    u32: Avx512, Avx2;
-    u64: Avx512, Avx2;
-    u128: Avx512, Portable;
-}
-#[cfg(not(target_arch = "x86_64"))]
-tile! {
-    u8: Portable, Portable;
-    u16: Portable, Portable;
-    u32: Portable, Portable;
-    u64: Portable, Portable;
-    u128: Portable, Portable;
+    u8: Wide, Middle;
+    u16: Wide, Middle;
+    u32: Wide, Middle;
+    u64: Wide, Middle;
+    u128: Wide, Portable;
 }
 
 /// Panics unless a tile stays inside its operands; the loops below read without further checks.
@@ -88,6 +88,7 @@ fn check<T>(
 }
 
 /// Picks the instance for a number of rows and a layout of the left operand.
+#[cfg(all(target_arch = "x86_64", any(feature = "avx2", feature = "avx512")))]
 macro_rules! pick {
     ($name:ident, $rows:expr, $a:expr, $args:tt, [$($n:literal)*]) => {
         match ($rows, $a) {
@@ -105,7 +106,7 @@ macro_rules! pick {
 }
 
 /// A kernel of an instruction set: its tile, and the loop over its steps.
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", any(feature = "avx2", feature = "avx512")))]
 macro_rules! kernel {
     (
         $isa:ident, $t:ty, $name:ident, $features:literal, $nr:literal columns, $rows:tt,
@@ -165,7 +166,7 @@ macro_rules! kernel {
     };
 }
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", any(feature = "avx2", feature = "avx512")))]
 macro_rules! zero {
     (Avx512) => {
         _mm512_setzero_si512()
@@ -175,17 +176,22 @@ macro_rules! zero {
     };
 }
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", any(feature = "avx2", feature = "avx512")))]
 macro_rules! last {
     ([$first:literal]) => { $first };
     ([$first:literal $($rest:literal)+]) => { last!([$($rest)+]) };
 }
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", any(feature = "avx2", feature = "avx512")))]
 mod x86 {
-    use super::{Avx2, Avx512, Kernel, Rows, check};
+    #[cfg(feature = "avx2")]
+    use super::Avx2;
+    #[cfg(feature = "avx512")]
+    use super::Avx512;
+    use super::{Kernel, Rows, check};
     use std::arch::x86_64::*;
 
+    #[cfg(feature = "avx512")]
     kernel! {
         Avx512, u64, q512, "avx512f,avx512dq", 16 columns, [1 2 3 4 5 6 7 8],
         |b| [_mm512_loadu_si512(b.cast()), _mm512_loadu_si512(b.add(8).cast())],
@@ -199,6 +205,7 @@ mod x86 {
         },
     }
 
+    #[cfg(feature = "avx512")]
     kernel! {
         Avx512, u32, d512, "avx512f,avx512dq", 32 columns, [1 2 3 4 5 6 7 8],
         |b| [_mm512_loadu_si512(b.cast()), _mm512_loadu_si512(b.add(16).cast())],
@@ -212,6 +219,7 @@ mod x86 {
         },
     }
 
+    #[cfg(feature = "avx512")]
     kernel! {
         Avx512, u16, w512, "avx512f,avx512bw", 64 columns, [1 2 3 4 5 6 7 8],
         |b| [_mm512_loadu_si512(b.cast()), _mm512_loadu_si512(b.add(32).cast())],
@@ -227,6 +235,7 @@ mod x86 {
 
     // There is no product of bytes. Even and odd columns are summed in 16-bit lanes whose low bytes
     // are right, whatever is in the high ones.
+    #[cfg(feature = "avx512")]
     kernel! {
         Avx512, u8, b512, "avx512f,avx512bw", 64 columns, [1 2 3 4 5 6 7 8],
         |b| {
@@ -248,6 +257,7 @@ mod x86 {
     // Limbs of 52, 52 and 24 bits; the products read no more than 52 bits of a lane. A step adds at
     // most 3 numbers below 2^52 to the middle sum, which bounds the steps of a block by 2^12 / 3;
     // of the last sum only 24 bits count.
+    #[cfg(feature = "avx512")]
     kernel! {
         Avx512, u128, o512, "avx512f,avx512ifma,avx512vbmi2", 8 columns, [1 2 3 4 5 6 7 8],
         |b| {
@@ -289,6 +299,7 @@ mod x86 {
 
     // A product modulo 2^64 is low low + 2^32 (low high + high low). The second part is summed in
     // 32-bit lanes against the swapped halves of b, and shifted once at the end.
+    #[cfg(feature = "avx2")]
     kernel! {
         Avx2, u64, q256, "avx2", 4 columns, [1 2 3 4 5 6],
         |b| {
@@ -307,6 +318,7 @@ mod x86 {
         },
     }
 
+    #[cfg(feature = "avx2")]
     kernel! {
         Avx2, u32, d256, "avx2", 16 columns, [1 2 3 4 5 6],
         |b| [_mm256_loadu_si256(b.cast()), _mm256_loadu_si256(b.add(8).cast())],
@@ -320,6 +332,7 @@ mod x86 {
         },
     }
 
+    #[cfg(feature = "avx2")]
     kernel! {
         Avx2, u16, w256, "avx2", 32 columns, [1 2 3 4 5 6],
         |b| [_mm256_loadu_si256(b.cast()), _mm256_loadu_si256(b.add(16).cast())],
@@ -333,6 +346,7 @@ mod x86 {
         },
     }
 
+    #[cfg(feature = "avx2")]
     kernel! {
         Avx2, u8, b256, "avx2", 32 columns, [1 2 3 4 5 6],
         |b| {

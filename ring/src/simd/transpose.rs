@@ -10,7 +10,7 @@ pub(crate) fn slice<T: Word>(words: &[T], shift: u32, planes: &mut [&mut [u64]],
     let stride = words.len().div_ceil(64);
     assert!(planes.iter().all(|p| p.len() == stride), "planes of another length");
     match isa {
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(all(target_arch = "x86_64", feature = "avx512"))]
         // SAFETY: the value shows that the processor has the features.
         Isa::Avx512(_) => unsafe { x86::slice(words, shift, planes) },
         _ => match planes.len() {
@@ -30,7 +30,7 @@ pub(crate) fn unslice<T: Word>(out: &mut [T], shift: u32, planes: &[&[u64]], isa
     let stride = out.len().div_ceil(64);
     assert!(planes.iter().all(|p| p.len() == stride), "planes of another length");
     match isa {
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(all(target_arch = "x86_64", feature = "avx512"))]
         // SAFETY: the value shows that the processor has the features.
         Isa::Avx512(_) => unsafe { x86::unslice(out, shift, planes) },
         _ => match planes.len() {
@@ -80,7 +80,7 @@ fn unslice_rows<T: Word, const R: usize>(out: &mut [T], shift: u32, planes: &[&[
 /// 512 words at a time, so that each plane gets a whole cache line. A group of 64 words is a matrix of
 /// 8 x 8 bytes of 8 x 8 bits: bits are transposed by an affine transform of the bytes of a lane, bytes
 /// by a permutation of a register, lanes by shuffles of eight registers.
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", feature = "avx512"))]
 mod x86 {
     use super::place;
     use crate::Word;

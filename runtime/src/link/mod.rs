@@ -1,9 +1,9 @@
 //! How bytes reach the two peers and the receivers.
 //!
 //! Lives here: the [`Link`] trait, the frame in front of every message ([`Header`]), links in memory
-//! ([`memory`]) and over TCP with TLS ([`tcp`], [`tls`]), a wrapper that imposes the bandwidth and latency of a network ([`shaped`]) and one that
-//! injects faults for tests ([`fault`]). May not: shares, circuits, anything that looks inside a
-//! message.
+//! ([`memory`]) and over TCP with TLS ([`tcp`], [`tls`]), a wrapper that imposes the bandwidth and latency
+//! of a network ([`shaped`]) and one that injects faults for tests ([`fault`]). May not: shares, circuits,
+//! anything that looks inside a message.
 //!
 //! A link is a set of ordered channels, one per pair of endpoints and direction. It authenticates
 //! the peer by the channel (a TLS certificate, an in-memory queue); no identity is read from the
@@ -14,6 +14,10 @@ pub mod fault;
 pub mod memory;
 pub mod shaped;
 pub mod tcp;
+#[cfg(feature = "tls")]
+pub mod tls;
+#[cfg(not(feature = "tls"))]
+#[path = "no_tls.rs"]
 pub mod tls;
 
 pub use slvr_circuit::interaction::Peer;

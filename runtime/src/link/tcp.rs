@@ -45,6 +45,7 @@ pub enum ConnectError {
     #[error("the network cannot be used: {0}")]
     Io(#[from] io::Error),
     /// Keys or certificates that cannot be used.
+    #[cfg(feature = "tls")]
     #[error("TLS cannot be set up: {0}")]
     Tls(#[from] rustls::Error),
 }
