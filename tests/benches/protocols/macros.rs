@@ -8,7 +8,7 @@ use slvr_compiler::graph::{Graph, Site};
 use slvr_compiler::lower::common::masked::{self, Split};
 use slvr_compiler::lower::t1::{comparison, input_checks, selection, truncation};
 use slvr_compiler::lower::t2::comparison::Plan;
-use slvr_compiler::lower::t2::saturation;
+use slvr_compiler::lower::t2::{pieces, saturation};
 use slvr_compiler::lower::{Draft, Emit, t2};
 use slvr_compiler::schedule::schedule;
 use slvr_compiler::syntax::ast::Span;
@@ -305,4 +305,13 @@ pub fn bits_of_saturation(w: u32, e: u32) -> (u64, u64) {
     let table = u64::from(slvr_circuit::tables::thermometer_planes(&one.blocks));
     let total = one.dealt + 2 * one.opened;
     (both.dealt + 2 * (both.opened + 2), table + 2 * (total - table) + 4)
+}
+
+/// Degree, bits of the index and bits in all of a reciprocal by pieces, on numbers from `lo` to `hi`, as a word of
+/// 32 bits.
+pub fn reciprocal_by_pieces(lo: f64, hi: f64) -> (u64, u32, u64) {
+    const SUMS: u64 = 64;
+    let unit = f64::from(FRACTION).exp2();
+    let of = pieces::recip(lo * unit, hi * unit, FRACTION, 32).expect("a small interval");
+    (of.dealt() / (SUMS << of.n) - 1, of.n, of.dealt() + 2 * SUMS)
 }
