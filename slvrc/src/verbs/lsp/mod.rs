@@ -268,7 +268,7 @@ impl Shared {
     /// An open file and what is known of it.
     fn file(&self, uri: &str) -> Option<(Arc<Document>, Option<Arc<Typed>>)> {
         let state = self.lock();
-        let file = state.files.get(&uri)?;
+        let file = state.files.get(uri)?;
         Some((Arc::clone(&file.document), file.typed.clone()))
     }
 
