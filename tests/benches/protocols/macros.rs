@@ -307,11 +307,11 @@ pub fn bits_of_saturation(w: u32, e: u32) -> (u64, u64) {
     (both.dealt + 2 * (both.opened + 2), table + 2 * (total - table) + 4)
 }
 
-/// Degree, bits of the index and bits in all of a reciprocal by pieces, on numbers from `lo` to `hi`, as a word of
-/// 32 bits.
+/// Degree, bits of the index and bits in all of a reciprocal by pieces, on numbers from `lo` to `hi` and what rounding
+/// adds to them, as a word of 32 bits.
 pub fn reciprocal_by_pieces(lo: f64, hi: f64) -> (u64, u32, u64) {
     const SUMS: u64 = 64;
     let unit = f64::from(FRACTION).exp2();
-    let of = pieces::recip(lo * unit, hi * unit, FRACTION, 32).expect("a small interval");
+    let of = pieces::recip(lo * unit - 8.0, hi * unit + 80.0, FRACTION, 32).expect("a small interval");
     (of.dealt() / (SUMS << of.n) - 1, of.n, of.dealt() + 2 * SUMS)
 }
