@@ -312,6 +312,7 @@ pub fn bits_of_saturation(w: u32, e: u32) -> (u64, u64) {
 pub fn reciprocal_by_pieces(lo: f64, hi: f64) -> (u64, u32, u64) {
     const SUMS: u64 = 64;
     let unit = f64::from(FRACTION).exp2();
-    let of = pieces::recip(lo * unit - 8.0, hi * unit + 80.0, FRACTION, 32).expect("a small interval");
+    let of =
+        pieces::recip(lo * unit - 8.0, hi * unit + 80.0, FRACTION, 32).expect("a small interval");
     (of.dealt() / (SUMS << of.n) - 1, of.n, of.dealt() + 2 * SUMS)
 }

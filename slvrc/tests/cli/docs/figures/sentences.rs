@@ -42,8 +42,9 @@ pub fn claims() -> &'static [Claim] {
 
 /// Rounds by the number of clients, and how many programs tests try.
 fn clients(say: Say<'_>) {
-    let digits =
-        |m: u32| predicate("slvr_accuracy", &format!("M=DigitsNet m={m} c=1 b=10"), Options::default());
+    let digits = |m: u32| {
+        predicate("slvr_accuracy", &format!("M=DigitsNet m={m} c=1 b=10"), Options::default())
+    };
     let (ten, forty) = (digits(10), digits(40));
     let rounds_of = |b: &Built| b.traffic().rounds;
 
@@ -65,7 +66,8 @@ fn enforcement(say: Say<'_>) {
                     parties Server;\n    input w: secret weights M in -8..8 from each Client;\n    \
                     reveal sum(w[i] for i in Client) / m to Server as out;\n}\n";
         // 252 - 1 inputs of two classes make 256 weights.
-        let built = build(text, &format!("M=Mlp[{inputs},hidden=1,classes=2] m=10"), Options::default());
+        let built =
+            build(text, &format!("M=Mlp[{inputs},hidden=1,classes=2] m=10"), Options::default());
         let of = &built.compiled;
         let norm = guard::norm_limit(&of.optimised.inputs[0]).expect("weights have a norm");
         (matches!(of.guards[0], guard::Guard::Within(..)), norm)
