@@ -8,6 +8,7 @@
 //! process, all three parties. Every run of a T2 circuit stands beside one of the T1 circuit. Before it
 //! is measured each circuit's results are checked.
 
+#[allow(dead_code, reason = "the tests of the book use the rest")]
 mod macros;
 mod run;
 
