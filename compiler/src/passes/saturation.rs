@@ -17,7 +17,7 @@ use crate::graph::{Class, Function, Graph, NodeId, Op};
 use crate::syntax::ast::Secrecy;
 
 /// Cuts that are tried, largest first: values stay within +-2^this.
-const TOPS: std::ops::RangeInclusive<u32> = 4..=20;
+pub const TOPS: std::ops::RangeInclusive<u32> = 4..=20;
 /// Values that cuts make smaller get to fit this many bits.
 const NARROW: u32 = 64;
 /// Operands of elementary functions are words of this many bits.

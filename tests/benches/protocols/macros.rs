@@ -1,10 +1,14 @@
-//! The macros that are measured, in both families, as circuits without outputs.
+//! The macros that are measured, in both families, as circuits without outputs. The tests of the book compute
+//! their table of rounds and bits from them, too.
 
+use slvr_circuit::traffic::Traffic;
 use slvr_circuit::{Circuit, Dom, Encoding, From, Input, Op, ValueId, verify::verify};
-use slvr_compiler::cost::Tuning;
+use slvr_compiler::cost::{NetProfile, Tuning};
 use slvr_compiler::graph::{Graph, Site};
 use slvr_compiler::lower::common::masked::{self, Split};
-use slvr_compiler::lower::t1::{comparison, selection, truncation};
+use slvr_compiler::lower::t1::{comparison, input_checks, selection, truncation};
+use slvr_compiler::lower::t2::comparison::Plan;
+use slvr_compiler::lower::t2::{pieces, saturation};
 use slvr_compiler::lower::{Draft, Emit, t2};
 use slvr_compiler::schedule::schedule;
 use slvr_compiler::syntax::ast::Span;
@@ -42,7 +46,7 @@ pub struct Given {
 
 /// A macro.
 pub struct Macro {
-    /// As in docs/src/protocols.md.
+    /// As in docs/src/protocols.md and docs/src/performance.md.
     pub name: &'static str,
     /// Inputs are below 2^this.
     pub magnitude: u32,
@@ -50,12 +54,8 @@ pub struct Macro {
     pub emit: fn(&mut Emit, [ValueId; 3], Family, u32) -> Result,
     /// Whether a result is right.
     pub right: fn(Given, u64) -> bool,
-    /// Rounds and bits in all that docs/src/protocols.md states for T1's baseline.
-    pub symmetric: &'static str,
-    /// The same for T1, if its comparisons differ.
-    pub leaves: Option<&'static str>,
-    /// The same for T2; of comparisons what the design derived, before leaves and trees were searched.
-    pub dealer: &'static str,
+    /// Whether it compares: then T1 has a simple form, too, with trees that begin at bits.
+    pub compares: bool,
 }
 
 /// All of them.
@@ -68,9 +68,7 @@ pub const MACROS: [Macro; 8] = [
             Family::Dealer(_) => Result::Split(multiplied(e, x, y, groups)),
         },
         right: |g, z| z == (g.x as u64).wrapping_mul(g.y as u64),
-        symmetric: "1, 192",
-        leaves: None,
-        dealer: "1, 128",
+        compares: false,
     },
     Macro {
         name: "truncation",
@@ -83,9 +81,7 @@ pub const MACROS: [Macro; 8] = [
             }
         },
         right: |g, z| is_truncated(g.x, z),
-        symmetric: "2, 112",
-        leaves: None,
-        dealer: "2, 48",
+        compares: false,
     },
     Macro {
         name: "product, truncation",
@@ -101,9 +97,7 @@ pub const MACROS: [Macro; 8] = [
             }
         },
         right: |g, z| is_truncated(g.x * g.y, z),
-        symmetric: "3, 304",
-        leaves: None,
-        dealer: "2, 176",
+        compares: false,
     },
     Macro {
         name: "comparison, 64 bits",
@@ -120,9 +114,7 @@ pub const MACROS: [Macro; 8] = [
             }
         },
         right: |g, z| z == u64::from(g.x < g.y),
-        symmetric: "8, 607",
-        leaves: Some("6, 402"),
-        dealer: "4, 396 or 5, 315",
+        compares: true,
     },
     Macro {
         name: "comparison, 25 bits",
@@ -139,9 +131,7 @@ pub const MACROS: [Macro; 8] = [
             }
         },
         right: |g, z| z == u64::from(g.x < g.y),
-        symmetric: "7, 220",
-        leaves: Some("5, 144"),
-        dealer: "3, 195 or 4, 111",
+        compares: true,
     },
     Macro {
         name: "product, truncation, ReLU on 25 bits",
@@ -165,9 +155,7 @@ pub const MACROS: [Macro; 8] = [
             }
         },
         right: |g, z| if g.x * g.y < 0 { z == 0 } else { is_truncated(g.x * g.y, z) },
-        symmetric: "10, 780",
-        leaves: Some("8, 704"),
-        dealer: "4, 675",
+        compares: true,
     },
     Macro {
         name: "bit to word",
@@ -181,9 +169,7 @@ pub const MACROS: [Macro; 8] = [
             }
         },
         right: |g, z| z == u64::from(g.c),
-        symmetric: "2, 192",
-        leaves: None,
-        dealer: "2, 192",
+        compares: false,
     },
     Macro {
         name: "bit injection",
@@ -197,9 +183,7 @@ pub const MACROS: [Macro; 8] = [
             }
         },
         right: |g, z| z == if g.c { g.x as u64 } else { 0 },
-        symmetric: "2, 256",
-        leaves: None,
-        dealer: "2, 256",
+        compares: false,
     },
 ];
 
@@ -243,4 +227,92 @@ pub fn circuit(of: &Macro, n: u64, family: Family, groups: u32) -> (Circuit, Res
     let circuit = schedule(&graph, draft);
     verify(&circuit).expect("well formed");
     (circuit, result)
+}
+
+/// The families of a macro: T1, T2 for a local and a wide network, and with comparisons of fewest bits.
+pub fn families(of: &Macro) -> Vec<(String, Family)> {
+    let simple = ("T1, simple".to_string(), Family::Simple);
+    let mut all: Vec<_> = of.compares.then_some(simple).into_iter().collect();
+    all.push(("T1".to_string(), Family::Symmetric));
+    let width = of.name.split(' ').rev().nth(1).and_then(|w| w.parse::<u32>().ok());
+    let Some(width) = width else {
+        all.push(("T2".into(), Family::Dealer(NetProfile::lan().tuning())));
+        return all;
+    };
+    // From the most expensive messages to the cheapest: all plans there are.
+    let mut plans: Vec<Plan> = Vec::new();
+    for exponent in -8..=0 {
+        let tuning = Tuning { latency: 10f64.powi(exponent), bandwidth: 1e8 };
+        let plan = Plan::new(width - 1, 1_000_000, tuning);
+        if plans.contains(&plan) || plan.levels.len() < 2 {
+            continue;
+        }
+        all.push((format!("T2, {} levels", plan.levels.len()), Family::Dealer(tuning)));
+        plans.push(plan);
+    }
+    all
+}
+
+/// Rounds; layers in which only dealers send in brackets.
+pub fn rounds(circuit: &Circuit) -> String {
+    let ahead = |op: &Op| matches!(op, Op::Deal(_) | Op::DealMask(_));
+    let layers = circuit.layers.iter().filter(|l| !l.exchange.is_empty());
+    let early = layers.filter(|l| l.exchange.iter().all(|i| ahead(&i.op))).count();
+    match early {
+        0 => circuit.rounds().to_string(),
+        _ => format!("{} ({early} ahead)", circuit.rounds()),
+    }
+}
+
+/// Rounds and bits per element of checks of inputs in T1, of so many elements that leaves have 4 bits: whether a
+/// word is in a range, whether two projections are short (for each, the coin included), and whether one of ten
+/// bits is set.
+pub fn checks_of_inputs() -> [(usize, u64); 3] {
+    const N: u64 = 3072;
+    let alone = |dom, each: u64, make: &dyn Fn(&mut Emit, ValueId) -> ValueId| {
+        let mut e = Emit::default();
+        let x = e.input(true, dom, vec![N, each]);
+        make(&mut e, x);
+        let encoding = Encoding::Int { lo: 0, hi: 2 };
+        let (name, shape, fields) = ("x".into(), vec![each], vec![]);
+        let inputs = vec![Input { name, from: From::Each(0), encoding, shape, fields, value: x }];
+        let blocks = vec![0; e.instrs.len()];
+        let draft = Draft { emit: e, blocks, inputs, outputs: vec![], checks: vec![] };
+        let mut graph = Graph::default();
+        graph.name = "Check".into();
+        graph.sites = vec![Site { name: "x".into(), line: 0, span: Span::default() }];
+        graph.parties = vec![("Client".into(), N)];
+        let traffic = Traffic::of(&schedule(&graph, draft));
+        (traffic.rounds, traffic.bytes.iter().sum::<u64>() * 8)
+    };
+    let per = |(rounds, bits): (usize, u64), conjunction: u64| (rounds, bits / N - conjunction);
+    let range = alone(Dom::Ring(64), 1, &|e, x| input_checks::in_range(e, x, 0, 9));
+    let short = alone(Dom::Ring(64), 5, &|e, x| {
+        let coin = e.coin();
+        input_checks::short(e, x, coin, 2, 9)
+    });
+    let one_hot = alone(Dom::Bits(1), 10, &|e, x| input_checks::one_hot_words(e, x, 8).1);
+    // Each but the last with the conjunction of its bits.
+    [per(range, 3), per((short.0, short.1 - 3 * 128), 9), per(one_hot, 0)]
+}
+
+/// Bits of both answers of a saturation on w bits with its edge at 2^e, settled; and of two comparisons with a
+/// common table.
+pub fn bits_of_saturation(w: u32, e: u32) -> (u64, u64) {
+    let bits = Tuning { latency: 0.0, bandwidth: 1.0 };
+    let both = saturation::Plan::new(w - 1, e, 1, bits).expect("one comparison is cheaper");
+    let one = Plan::new(w - 1, 1, bits);
+    let table = u64::from(slvr_circuit::tables::thermometer_planes(&one.blocks));
+    let total = one.dealt + 2 * one.opened;
+    (both.dealt + 2 * (both.opened + 2), table + 2 * (total - table) + 4)
+}
+
+/// Degree, bits of the index and bits in all of a reciprocal by pieces, on numbers from `lo` to `hi` and what rounding
+/// adds to them, as a word of 32 bits.
+pub fn reciprocal_by_pieces(lo: f64, hi: f64) -> (u64, u32, u64) {
+    const SUMS: u64 = 64;
+    let unit = f64::from(FRACTION).exp2();
+    let of =
+        pieces::recip(lo * unit - 8.0, hi * unit + 80.0, FRACTION, 32).expect("a small interval");
+    (of.dealt() / (SUMS << of.n) - 1, of.n, of.dealt() + 2 * SUMS)
 }

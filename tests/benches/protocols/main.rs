@@ -8,16 +8,14 @@
 //! process, all three parties. Every run of a T2 circuit stands beside one of the T1 circuit. Before it
 //! is measured each circuit's results are checked.
 
+#[allow(dead_code, reason = "the tests of the book use the rest")]
 mod macros;
 mod run;
 
-use macros::{Family, MACROS, Macro, Result, circuit};
+use macros::{MACROS, Macro, circuit, families, rounds};
 use run::{Shares, element, run};
+use slvr_circuit::Circuit;
 use slvr_circuit::traffic::Traffic;
-use slvr_circuit::{Circuit, Op};
-use slvr_compiler::cost::NetProfile;
-use slvr_compiler::cost::Tuning;
-use slvr_compiler::lower::t2::comparison::Plan;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -27,7 +25,6 @@ const RUNS: usize = 5;
 struct Row {
     circuit: Circuit,
     label: String,
-    stated: &'static str,
     wall: Vec<f64>,
     cpu: Vec<f64>,
 }
@@ -52,40 +49,12 @@ fn main() {
     let profile = args.iter().any(|a| a == "profile");
     let only = args.iter().find(|a| a.parse::<u64>().is_err() && *a != "profile");
     println!(
-        "| macro | family | rounds | bits per element in all | stated: rounds, bits | s | s of T1 / s | processor s | of T1 / this |"
+        "| macro | family | rounds | bits per element, all parties | s | processor s | the first row's processor s / this |"
     );
-    println!("|---|---|---|---|---|---|---|---|---|");
+    println!("|---|---|---|---|---|---|---|");
     for of in MACROS.iter().filter(|m| only.is_none_or(|o| m.name.contains(o.as_str()))) {
         measure(of, n, profile);
     }
-}
-
-/// The families of a macro: T1, T2 for a local and a wide network, and with comparisons of fewest bits.
-fn families(of: &Macro) -> Vec<(String, Family)> {
-    let mut all = match of.leaves {
-        Some(_) => {
-            let simple = ("T1, simple".to_string(), Family::Simple);
-            vec![simple, ("T1".to_string(), Family::Symmetric)]
-        }
-        None => vec![("T1".to_string(), Family::Symmetric)],
-    };
-    let width = of.name.split(' ').rev().nth(1).and_then(|w| w.parse::<u32>().ok());
-    let Some(width) = width else {
-        all.push(("T2".into(), Family::Dealer(NetProfile::lan().tuning())));
-        return all;
-    };
-    // From the most expensive messages to the cheapest: all plans there are.
-    let mut plans: Vec<Plan> = Vec::new();
-    for exponent in -8..=0 {
-        let tuning = Tuning { latency: 10f64.powi(exponent), bandwidth: 1e8 };
-        let plan = Plan::new(width - 1, 1_000_000, tuning);
-        if plans.contains(&plan) || plan.levels.len() < 2 {
-            continue;
-        }
-        all.push((format!("T2, {} levels", plan.levels.len()), Family::Dealer(tuning)));
-        plans.push(plan);
-    }
-    all
 }
 
 fn measure(of: &Macro, n: u64, profile: bool) {
@@ -101,12 +70,7 @@ fn measure(of: &Macro, n: u64, profile: bool) {
             assert!((of.right)(*given, z), "{}, {label}: element {i}", of.name);
         }
         assert_eq!(done.bytes, Traffic::of(&circuit).bytes, "predicted = counted");
-        let stated = match family {
-            Family::Simple => of.symmetric,
-            Family::Symmetric => of.leaves.unwrap_or(of.symmetric),
-            Family::Dealer(_) => of.dealer,
-        };
-        rows.push(Row { circuit, label, stated, wall: vec![], cpu: vec![] });
+        rows.push(Row { circuit, label, wall: vec![], cpu: vec![] });
     }
     for _ in 0..RUNS {
         for row in &mut rows {
@@ -115,19 +79,16 @@ fn measure(of: &Macro, n: u64, profile: bool) {
             row.cpu.push(done.processor);
         }
     }
-    let baseline = rows.first_mut().map(|r| (median(&mut r.wall), median(&mut r.cpu)));
-    let Some((wall_t1, cpu_t1)) = baseline else { return };
+    let Some(cpu_t1) = rows.first_mut().map(|r| median(&mut r.cpu)) else { return };
     for row in &mut rows {
         let (wall, cpu) = (median(&mut row.wall), median(&mut row.cpu));
         let bytes: u64 = Traffic::of(&row.circuit).bytes.iter().sum();
         println!(
-            "| {} | {} | {} | {:.1} | {} | {wall:.3} | {:.2} | {cpu:.3} | {:.2} |",
+            "| {} | {} | {} | {:.0} | {wall:.3} | {cpu:.3} | {:.2} |",
             of.name,
             row.label,
             rounds(&row.circuit),
             bytes as f64 * 8.0 / n as f64,
-            row.stated,
-            wall_t1 / wall,
             cpu_t1 / cpu,
         );
     }
@@ -139,17 +100,6 @@ fn measure(of: &Macro, n: u64, profile: bool) {
         for (what, ms) in times {
             println!("{ms:8.2} {what}");
         }
-    }
-}
-
-/// Rounds; layers in which only dealers send in brackets.
-fn rounds(circuit: &Circuit) -> String {
-    let ahead = |op: &Op| matches!(op, Op::Deal(_) | Op::DealMask(_));
-    let layers = circuit.layers.iter().filter(|l| !l.exchange.is_empty());
-    let early = layers.filter(|l| l.exchange.iter().all(|i| ahead(&i.op))).count();
-    match early {
-        0 => circuit.rounds().to_string(),
-        _ => format!("{} ({early} ahead)", circuit.rounds()),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Runs a circuit among three parties, without clients: their shares are there.
 
-use super::Result;
+use super::macros::Result;
 use super::macros::Given;
 use rustix::time::{ClockId, clock_gettime};
 use slvr_circuit::Dom;

@@ -19,7 +19,7 @@
 //! The product of the two top bits is needed only modulo 2^f, because it is multiplied by 2^(64-f).
 //!
 //! **Cost.** 2 rounds; 64 bits (input of a >> f) + k' (deal) by the party that knows a, k' by each of
-//! the other two (exchange), k' the ring of at least f bits: 96 bits in all for f = 16.
+//! the other two (exchange), k' the ring of at least f bits: 112 bits in all for f = 16.
 //!
 //! **Simulation.** Every message is one of `input`, `deal`, `reshare_two`, each uniform to its receiver;
 //! nothing is opened.

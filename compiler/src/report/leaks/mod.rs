@@ -141,12 +141,12 @@ pub fn leaks_of_circuit(circuit: &Circuit) -> LeakReport {
     let text = match Speculation::of(circuit) {
         None => {
             "the number and length of all messages follow from the sizes alone, and so does the \
-                arithmetic: no branch and no index depends on a secret"
+                arithmetic: no branch depends on a secret (lookups index memory by a party's own words)"
         }
         Some(_) => {
             "the number and length of all messages follow from the sizes and from whether all members \
                 are in range (if not, some rounds are repeated), and so does the arithmetic: no other \
-                branch and no index depends on a secret"
+                branch depends on a secret (lookups index memory by a party's own words)"
         }
     }
     .into();

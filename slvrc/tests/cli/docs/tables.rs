@@ -16,9 +16,10 @@ pub fn filled(page: &str, count: &mut usize) -> String {
     let mut rest = page;
     while let Some((before, after)) = rest.split_once("<!-- table ") {
         let (name, body) = after.split_once(" -->\n").expect("a name");
-        let (_, behind) = body.split_once("<!-- end -->").expect("an end");
+        let (old, behind) = body.split_once("<!-- end -->").expect("an end");
         *count += 1;
-        let _ = write!(out, "{before}<!-- table {name} -->\n{}<!-- end -->", table(name));
+        let new = super::figures::table(name, old).unwrap_or_else(|| table(name));
+        let _ = write!(out, "{before}<!-- table {name} -->\n{new}<!-- end -->");
         rest = behind;
     }
     out + rest

@@ -1,0 +1,153 @@
+//! Tables of rounds and bytes: macros, functions, checks, and what is known of whole rounds.
+
+use super::build::{build, predicate};
+use super::macros::{self, MACROS, families, rounds};
+use slvr_circuit::traffic::Traffic;
+use slvr_compiler::cost::{Cost, NetProfile, most};
+use slvr_compiler::lower::Protocols;
+use slvr_compiler::pipeline::Options;
+use slvr_compiler::syntax::embedded;
+use std::fmt::Write;
+
+/// Each macro alone, as the bench of protocols measures them.
+pub fn protocol_macros() -> String {
+    const N: u64 = 1_000_000;
+    let mut out = String::from(
+        "| macro | family | rounds | bits per element, all parties |\n|---|---|---|---|\n",
+    );
+    for of in &MACROS {
+        for (label, family) in families(of) {
+            let (circuit, _) = macros::circuit(of, N, family, N as u32);
+            let bytes: u64 = Traffic::of(&circuit).bytes.iter().sum();
+            let bits = (bytes * 8) as f64 / N as f64;
+            let _ = writeln!(out, "| {} | {label} | {} | {bits:.0} |", of.name, rounds(&circuit));
+        }
+    }
+    out
+}
+
+/// Rounds before the reveal, and bits in all for each element, the reveal aside, of one statement over
+/// vectors x and y in T1 on 64-bit words.
+pub fn symmetric(value: &str) -> (usize, f64) {
+    const N: u64 = 3 << 20;
+    let text = format!(
+        "use std::{{abs, exp, log, max, norm, recip, relu, sqrt}};\n\npredicate Line[n]() {{\n    \
+         parties Client;\n    parties Server;\n    input x: secret fix[n] in -8..8 from Client;\n    \
+         input y: secret fix[n] in -8..8 from Client;\n    reveal {value} to Server as out;\n}}\n"
+    );
+    let options = Options {
+        enforce: false,
+        ring: Some(64),
+        protocols: Protocols::Symmetric,
+        ..Options::default()
+    };
+    let t = build(&text, &format!("n={N}"), options).traffic();
+    let bytes: u64 = t.bytes.iter().zip(&t.revealed).map(|(all, r)| all - r).sum();
+    (t.rounds - 1, bytes as f64 * 8.0 / N as f64)
+}
+
+pub fn functions() -> String {
+    let rows = [
+        ("exp(x + 0 * y)", "e^x"),
+        ("recip(x + 0 * y)", "1 / x"),
+        ("x / y", "x / y"),
+        ("sqrt(x + 0 * y)", "sqrt x"),
+        ("log(x + 0 * y)", "ln x"),
+        ("abs(x + 0 * y)", "abs x"),
+    ];
+    let mut out =
+        String::from("| function | rounds | bits per element, all parties |\n|---|---|---|\n");
+    for (value, name) in rows {
+        let (rounds, bits) = symmetric(value);
+        let _ = writeln!(out, "| {name} | {rounds} | {bits:.0} |");
+    }
+    out
+}
+
+/// Every check that comes with the compiler.
+pub fn checks() -> String {
+    let rows = [
+        ("secure_aggregation", "M=DigitsNet m=10"),
+        ("weighted_aggregation", "M=DigitsNet m=10"),
+        ("norm_bound_public", "M=DigitsNet m=10"),
+        ("norm_bound", "M=DigitsNet m=10"),
+        ("krum", "M=DigitsNet m=10 f=1"),
+        ("multi_krum", "M=DigitsNet m=10 f=1 k=5"),
+        ("cosine_similarity", "M=DigitsNet m=10"),
+        ("norm_ball", "M=DigitsNet m=10"),
+        ("fltrust", "M=DigitsNet m=10"),
+        ("linf_bound", "M=DigitsNet m=10"),
+        ("coordinate_trimmed_mean", "d=1000 m=10 c=1"),
+        ("coordinate_median", "d=1000 m=10"),
+        ("validation_loss", "M=DigitsNet m=10 c=1 b=10"),
+        ("slvr_confidence", "M=DigitsNet m=10 c=1 b=10"),
+        ("slvr_accuracy", "M=DigitsNet m=10 c=1 b=10"),
+    ];
+    let all = embedded::PREDICATES.iter().map(|(f, _)| f.trim_end_matches(".slvr"));
+    all.for_each(|f| assert!(rows.iter().any(|(n, _)| *n == f), "{f} is not in the table"));
+    let mut out = String::from(
+        "| check | sizes | rounds | MB sent per party | instructions | rounds, inputs trusted | MB |\n\
+         |---|---|---|---|---|---|---|\n",
+    );
+    for (name, sizes) in rows {
+        let [held, trusted] = [true, false]
+            .map(|enforce| predicate(name, sizes, Options { enforce, ..Options::default() }));
+        let _ = writeln!(
+            out,
+            "| `{name}` | {sizes} | {} | {:.3} | {} | {} | {:.3} |",
+            held.traffic().rounds,
+            held.megabytes(),
+            held.compiled.circuit.instructions(),
+            trusted.traffic().rounds,
+            trusted.megabytes(),
+        );
+    }
+    out
+}
+
+/// What is known of whole rounds before they run. Rows of deep models stay as they are unless these are asked
+/// for.
+pub fn certificates(old: &str) -> String {
+    let mut out = String::from(
+        "| model | m | rounds | MB sent per party | GB in a party | ring widths, % of words | saturates at | \
+         error of the aggregate: proven, estimated | failure | LAN, s | WAN, s |\n\
+         |---|---|---|---|---|---|---|---|---|---|---|\n",
+    );
+    let deep = std::env::var_os("SLVR_ALL_ARTIFACTS").is_some();
+    for model in ["LeNet5", "ResNet18"] {
+        for m in [10, 20, 50, 100] {
+            if model == "ResNet18" && !deep {
+                let head = format!("| {model} | {m} |");
+                let row = old.lines().find(|l| l.starts_with(&head));
+                row.iter().for_each(|row| _ = writeln!(out, "{row}"));
+                continue;
+            }
+            let sizes = format!("M={model} m={m} c=1 b=10");
+            let built = predicate("slvr_accuracy", &sizes, Options::default());
+            let (known, cost) = (built.certificate(), Cost::of(&built.compiled.circuit));
+            let all: u64 = known.rings.values().sum();
+            let share = |n: u64| 100.0 * n as f64 / all as f64;
+            let rings: Vec<String> = known
+                .rings
+                .iter()
+                .filter(|(_, n)| share(**n) >= 0.5)
+                .map(|(k, n)| format!("{k}: {:.0}", share(*n)))
+                .collect();
+            let _ = writeln!(
+                out,
+                "| {model} | {m} | {} | {:.0} | {:.2} | {} | {} | {:.1e}, {:.1e} | {} | {:.1} | {:.1} |",
+                cost.rounds,
+                built.megabytes(),
+                most(cost.peak_memory) as f64 / 1e9,
+                rings.join(", "),
+                known.saturates_at.map_or("-".into(), |x| x.to_string()),
+                known.error[0].proven,
+                known.error[0].estimated,
+                known.failure_log2.map_or("0".into(), |p| format!("2^{p:.1}")),
+                cost.seconds(&NetProfile::lan()).total,
+                cost.seconds(&NetProfile::wan()).total,
+            );
+        }
+    }
+    out
+}

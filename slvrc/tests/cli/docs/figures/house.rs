@@ -1,0 +1,132 @@
+//! Tables of what there is: passes, interactions, instructions, crates.
+
+use super::super::{read, root};
+use slvr_circuit::interaction::{COIN_BITS, Sends, To};
+use slvr_circuit::{Hold, INTERACTIVE};
+use slvr_compiler::passes;
+use std::fmt::Write;
+
+pub fn passes_of_the_graph() -> String {
+    let mut out = String::from("| pass | what it does |\n|---|---|\n");
+    for pass in passes::PIPELINE {
+        let _ = writeln!(out, "| `{}` | {} |", pass.name, pass.what);
+    }
+    out
+}
+
+/// Who sends what in one round, from the table that parties and compiler use.
+pub fn interactions() -> String {
+    let held = |hold: &Hold| match hold {
+        Hold::Public => "public",
+        Hold::Rep => "replicated",
+        Hold::Add3 => "`add3`",
+        Hold::Own => "`own`",
+        Hold::Dup => "`dup`",
+        Hold::Add2 => "`add2`",
+        Hold::Mask => "`mask`",
+    };
+    let mut out =
+        String::from("| instruction | from, to | who sends | bits |\n|---|---|---|---|\n");
+    for (name, row) in INTERACTIVE {
+        let from: Vec<&str> = row.from.iter().map(held).collect();
+        let from = if from.is_empty() { "nothing".to_string() } else { from.join(" and ") };
+        let to = row.to.as_ref().map_or("a receiver", held);
+        let k = if row.from.is_empty() { COIN_BITS.to_string() } else { "k".to_string() };
+        let (who, bits) = match row.sends {
+            Sends::All([To::Next]) => ("each party to the next one", format!("{k} by each")),
+            Sends::All([To::Prev]) => ("each party to the previous one", format!("{k} by each")),
+            Sends::All([To::Receiver]) => ("each party to the receiver", format!("{k} by each")),
+            Sends::All([_, _]) => ("each party to both others", format!("2 {k} by each")),
+            Sends::Owner(To::Next) => ("the owner to the next party", format!("{k} by the owner")),
+            Sends::Owner(To::Prev) => {
+                ("the owner to the previous party", format!("{k} by the owner"))
+            }
+            Sends::Others => ("the other two to each other", format!("{k} by each")),
+            other => panic!("{name}: {other:?}"),
+        };
+        let _ = writeln!(out, "| `{name}` | {from} to {to} | {who} | {bits} |");
+    }
+    out
+}
+
+/// Variants of the circuit's operations with their documentation, and their names as text.
+fn variants() -> Vec<((String, String), String)> {
+    let text = read(&root().join("circuit/src/op.rs"));
+    let (_, body) = text.split_once("pub enum Op {").expect("the operations");
+    let (body, _) = body.split_once("\n}\n").expect("an end");
+    let names = read(&root().join("circuit/src/forms.rs"));
+    let (_, names) = names.split_once("\nforms! {").expect("the table of operations");
+    let mut out = Vec::new();
+    let mut about = String::new();
+    for line in body.lines() {
+        if let Some(more) = line.strip_prefix("    /// ") {
+            about += &format!("{more} ");
+        } else if line.starts_with("    ")
+            && line.as_bytes().get(4).is_some_and(u8::is_ascii_uppercase)
+        {
+            let end = line[4..].find(|c: char| !c.is_alphanumeric()).map_or(line.len(), |e| e + 4);
+            let variant = line[4..end].to_string();
+            let row = names.lines().filter_map(|l| l.trim().strip_prefix('"')?.split_once("\" "));
+            let named = |(_, op): &(&str, &str)| {
+                op.strip_prefix(variant.as_str())
+                    .is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
+            };
+            let name = row.into_iter().find(named).map_or("", |(name, _)| name).to_string();
+            out.push(((variant, std::mem::take(&mut about)), name));
+        } else if !line.trim_start().starts_with("///") {
+            about.clear();
+        }
+    }
+    out
+}
+
+/// All instructions: the first sentence of what is said of each.
+pub fn instructions() -> String {
+    let mut out = String::from("| instruction | what it is |\n|---|---|\n");
+    for ((variant, about), name) in variants() {
+        assert!(!name.is_empty(), "{variant} has no name");
+        let mut about = about.replace("[`", "`").replace("`]", "`").replace('|', "\\|");
+        while let Some((before, rest)) = about.split_once("](") {
+            // The target of a link means nothing in the book.
+            let (_, behind) = rest.split_once(')').expect("an end");
+            about = format!("{before}{behind}");
+        }
+        let end = about.match_indices(". ").map(|(i, _)| i + 1).find(|&i| i > 12);
+        let _ = writeln!(out, "| `{name}` | {} |", about[..end.unwrap_or(about.len())].trim());
+    }
+    out
+}
+
+/// The crates of the workspace, in the order of their dependencies.
+pub fn crates() -> String {
+    let members =
+        ["circuit", "ring", "runtime", "predicates", "compiler", "simulation", "slvrc", "tests"];
+    let workspace = read(&root().join("Cargo.toml"));
+    let mut out = String::from("| folder | crate | what it is | uses |\n|---|---|---|---|\n");
+    for folder in members {
+        assert!(workspace.contains(&format!("\"{folder}\"")), "{folder} is no member");
+        let text = read(&root().join(folder).join("Cargo.toml"));
+        let field = |key: &str| {
+            let of = |text: &str| {
+                let line = text.lines().find_map(|l| l.strip_prefix(&format!("{key} = \"")))?;
+                line.strip_suffix('"').map(str::to_string)
+            };
+            of(&text).or_else(|| of(&workspace)).unwrap_or_default()
+        };
+        let (_, uses) = text.split_once("\n[dependencies]\n").unwrap_or_default();
+        let uses = uses.split("\n[").next().unwrap_or_default().lines();
+        let uses: Vec<String> = uses
+            .filter(|l| l.starts_with("slvr-"))
+            .filter_map(|l| l.split(['.', ' ', '=']).next())
+            .map(|name| format!("`{name}`"))
+            .collect();
+        let uses = if uses.is_empty() { "–".to_string() } else { uses.join(", ") };
+        let _ = writeln!(
+            out,
+            "| `{folder}/` | `{}` | {} | {uses} |",
+            field("name"),
+            field("description")
+        );
+    }
+    out
+}

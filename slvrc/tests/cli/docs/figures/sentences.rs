@@ -1,0 +1,406 @@
+//! Sentences with figures, as they are computed.
+
+use super::super::{book, read, root};
+use super::build::{Built, build, find, predicate, whole_round};
+use super::costs::symmetric;
+use super::macros::{self, MACROS, families};
+use slvr_circuit::traffic::Traffic;
+use slvr_compiler::analysis::{guard, projection};
+use slvr_compiler::cost::{
+    Cost, LineRow, MACS_PER_S, MEMORY_BYTES_PER_S, NetProfile, PRG_BYTES_PER_S, most, places,
+    rows_by_line,
+};
+use slvr_compiler::passes;
+use slvr_compiler::pipeline::Options;
+use slvr_compiler::syntax::embedded;
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+/// A page, and a sentence in it.
+type Claim = (&'static str, String);
+
+/// Takes a sentence.
+type Say<'a> = &'a mut dyn FnMut(&'static str, String);
+
+/// Pages and what they must say, with figures as they are computed.
+pub fn claims() -> &'static [Claim] {
+    static ALL: OnceLock<Vec<Claim>> = OnceLock::new();
+    ALL.get_or_init(|| {
+        let mut all = Vec::new();
+        let mut say = |page: &'static str, text: String| all.push((page, text));
+        let lenet = predicate("slvr_accuracy", "M=LeNet5 m=10 c=1 b=10", Options::default());
+        clients(&mut say);
+        enforcement(&mut say);
+        cuts(&mut say, &lenet);
+        networks(&mut say);
+        whole_rounds(&mut say, &lenet);
+        protocols(&mut say);
+        tutorial(&mut say);
+        all
+    })
+}
+
+/// Rounds by the number of clients, and how many programs tests try.
+fn clients(say: Say<'_>) {
+    let digits = |m: u32| {
+        predicate("slvr_accuracy", &format!("M=DigitsNet m={m} c=1 b=10"), Options::default())
+    };
+    let (ten, forty) = (digits(10), digits(40));
+    let rounds_of = |b: &Built| b.traffic().rounds;
+
+    let (few, many) = (rounds_of(&ten), rounds_of(&forty));
+    say("README.md", format!("takes {few} rounds for 10 clients and {many} for 40"));
+    say("introduction.md", format!("takes {few} rounds for 10 clients and {many} for 40"));
+
+    let file = find(&root().join("tests"), "random_programs.rs").expect("a test");
+    let text = read(&file);
+    let count = |rest: &str| rest.split(',').next().and_then(|n| n.parse::<u32>().ok());
+    let programs: u32 = text.split("random_programs_agree(").skip(1).filter_map(count).sum();
+    say("README.md", format!("On random programs ({programs} in `cargo test`,"));
+}
+
+/// How inputs are held to their ranges.
+fn enforcement(say: Say<'_>) {
+    let weights = |inputs: u32| {
+        let text = "use std::{sum};\n\npredicate W[M: model, m]() {\n    parties Client[m];\n    \
+                    parties Server;\n    input w: secret weights M in -8..8 from each Client;\n    \
+                    reveal sum(w[i] for i in Client) / m to Server as out;\n}\n";
+        // 252 - 1 inputs of two classes make 256 weights.
+        let built =
+            build(text, &format!("M=Mlp[{inputs},hidden=1,classes=2] m=10"), Options::default());
+        let of = &built.compiled;
+        let norm = guard::norm_limit(&of.optimised.inputs[0]).expect("weights have a norm");
+        (matches!(of.guards[0], guard::Guard::Within(..)), norm)
+    };
+    assert!(weights(251).0 && !weights(252).0, "256 weights are compared, 257 are not");
+    assert_eq!(weights(2000).1, 256.0, "the norm of -8..8");
+    assert_eq!(weights(1018).1, 8.0 * 1023f64.sqrt());
+    assert_eq!(guard::Long::ALL.len(), 3);
+    let plan = |clients, gamma| {
+        let (s, h) = (guard::SOUNDNESS_BITS, guard::HONEST_BITS);
+        let norm = 256.0 * 65536.0;
+        let plan = projection::plan(norm, 61_706, clients, s, h, gamma);
+        (plan.tests, plan.proven_norm / norm, plan.proven_element() / norm, s.max(h))
+    };
+    let ((n4, wide, element, s), (n25, tight, _, _)) = (plan(10, 4.0), plan(10, 2.5));
+    let (_, thousand, _, _) = plan(1000, 4.0);
+    // How often a vector four thresholds long passes one test, and by the inequality of Paley and Zygmund.
+    let (soundness, clients) = (-f64::from(s), 10f64.log2());
+    let exact = projection::plan(256.0 * 65536.0, 61_706, 10, s, s, 4.0);
+    let smooth = ((exact.soundness_log2 - clients) / exact.tests as f64).exp2();
+    let moments: f64 = 1.0 - (1.0f64 - 2.0 / 16.0).powi(2) / 3.0;
+    let more = ((soundness - clients) / moments.log2()).ceil();
+    say(
+        "protocols.md",
+        format!(
+            "gives {moments:.3} in place of {smooth:.3} for gamma = 4, and would take {more} products in \
+             place of {n4}."
+        ),
+    );
+    say(
+        "decisions.md",
+        format!(
+            "says {moments:.3} at four thresholds. The smoothing of Esseen with an explicit kernel says \
+             {smooth:.3}, so {n4} tests do where {more} would be needed."
+        ),
+    );
+    say(
+        "README.md",
+        format!("3 times their range, or to {tight:.0} to {thousand:.0} times their declared norm"),
+    );
+    say(
+        "security.md",
+        format!("{n4} random inner products, or {n25}, are tested to be short (for ten clients)"),
+    );
+    say(
+        "security.md",
+        format!(
+            "a Euclidean norm of about {wide:.0} times the declared one, or {tight:.0} times, and no \
+             element beyond about {element:.0} times it"
+        ),
+    );
+    say("security.md", format!("| 1 - 2^-{s}, over all clients |"));
+    say(
+        "security.md",
+        format!(
+            "There are three routes for long vectors of weights: projections with {n4} tests, projections \
+             with {n25} tests, and the upload in 32 bits."
+        ),
+    );
+    say(
+        "security.md",
+        format!("{wide:.0} times with ten clients, {thousand:.0} times with a thousand"),
+    );
+    say("security.md", format!("fails its projections with probability at most 2^-{s}"));
+    say(
+        "security.md",
+        format!(
+            "up to {wide:.0} times longer than declared, or {thousand:.0} times with a thousand"
+        ),
+    );
+    say("security.md", format!("passes the projections with probability 2^-{s}"));
+
+    say(
+        "protocols.md",
+        format!("N = {n4} for 10 clients and make that 2^-{s}").replace(" and", ""),
+    );
+    say(
+        "protocols.md",
+        format!(
+            "about {wide:.0} nu. With gamma = 2.5 the norm is at most {tight:.0} nu, for N = {n25}."
+        ),
+    );
+}
+
+/// Where activations are cut.
+fn cuts(say: Say<'_>, lenet: &Built) {
+    let (least, largest) = (passes::saturation::TOPS.min(), passes::saturation::TOPS.max());
+    let (least, largest) = (least.unwrap_or(0), largest.unwrap_or(0));
+    let cut = lenet.certificate().saturates_at.expect("LeNet-5 is cut");
+    let deep = row_of("performance.md", "| ResNet18 | 10 | ")[7].clone();
+    say("security.md", format!("the largest power of two from 2^{least} to 2^{largest} for which"));
+    say("security.md", format!("The cut of LeNet-5 is {cut} and the cut of ResNet-18 is {deep}."));
+    say(
+        "README.md",
+        format!("cuts activations of ResNet-18 at {deep} and those of LeNet-5 at {cut}."),
+    );
+}
+
+/// Networks, and the rates of the time model.
+fn networks(say: Say<'_>) {
+    let net = |p: NetProfile| {
+        let (b, unit) = match p.bandwidth_bits_per_s / 1e6 {
+            b if b >= 1000.0 => (b / 1000.0, "Gbit/s"),
+            b => (b, "Mbit/s"),
+        };
+        (format!("{b} {unit}"), format!("{} ms", p.rtt_s * 1e3))
+    };
+    let ((lan, lan_rtt), (wan, wan_rtt)) = (net(NetProfile::lan()), net(NetProfile::wan()));
+    say(
+        "README.md",
+        format!("LAN ({lan}, {lan_rtt} round trip) and WAN ({wan}, {wan_rtt} round trip)"),
+    );
+
+    say(
+        "performance.md",
+        format!("LAN has {lan} and {lan_rtt} round trip, WAN has {wan} and {wan_rtt}."),
+    );
+    let (loopback, loopback_rtt) = net(NetProfile::loopback());
+    say(
+        "performance.md",
+        format!(
+            "`loopback` with {loopback} and {loopback_rtt} round trip, `lan` with {lan} and {lan_rtt}, and \
+             `wan` with {wan} and {wan_rtt}."
+        ),
+    );
+    say(
+        "performance.md",
+        format!(
+            "Multiply-accumulates count at {} billion per second, bytes that local instructions read and \
+             write at {} GB/s, and pseudorandom bytes for masks at {} GB/s.",
+            MACS_PER_S / 1e9,
+            MEMORY_BYTES_PER_S / 1e9,
+            PRG_BYTES_PER_S / 1e9,
+        ),
+    );
+}
+
+/// Whole rounds of LeNet-5.
+fn whole_rounds(say: Say<'_>, lenet: &Built) {
+    let lenet_rounds = lenet.traffic().rounds;
+    let waits = |line: &str| -> usize {
+        let text = embedded::get("slvr_accuracy.slvr").unwrap_or_default();
+        let places = places(&lenet.program, &lenet.compiled.optimised, &lenet.sources);
+        let cost = Cost::of(&lenet.compiled.circuit);
+        let rows = rows_by_line(&cost, &places, text);
+        let of =
+            |r: &&LineRow| text.lines().nth(r.line as usize - 1).is_some_and(|l| l.contains(line));
+        rows.iter().filter(of).map(|r| r.critical).sum()
+    };
+    let (scores, best, rest) = (
+        waits("trimmed_mean[") + waits("let gain"),
+        waits("let best"),
+        waits("let keep") + waits("reveal "),
+    );
+    say(
+        "performance.md",
+        format!(
+            "It takes {lenet_rounds} rounds on a LAN: {} wait for inferences, {scores} for gains and trimmed \
+             means, {best} for the ranking, and {rest} for the verdicts and the masked sum.",
+            lenet_rounds - scores - best - rest,
+        ),
+    );
+
+    let ((rounds_t1, mb_t1), (rounds_t2, mb_t2)) =
+        (whole_round("LeNet5", "t1"), whole_round("LeNet5", "t2 lan"));
+    say(
+        "decisions.md",
+        format!(
+            "a LeNet-5 round takes {rounds_t1} rounds and {mb_t1:.0} MB in T1, and {rounds_t2} rounds and \
+             {mb_t2:.0} MB in T2"
+        ),
+    );
+    say(
+        "costs.md",
+        format!("`slvr_accuracy` with LeNet-5 and ten clients has {lenet_rounds} rounds"),
+    );
+
+    let waiting = Options { speculate: false, ..Options::default() };
+    let waiting = predicate("slvr_accuracy", "M=LeNet5 m=10 c=1 b=10", waiting);
+    let memory = |b: &Built| most(Cost::of(&b.compiled.circuit).peak_memory) as f64 / 1e6;
+    say(
+        "decisions.md",
+        format!(
+            "SLVR with LeNet-5 and ten clients takes {lenet_rounds} rounds instead of {}",
+            waiting.traffic().rounds
+        ),
+    );
+    say(
+        "decisions.md",
+        format!("({:.0} MB instead of {:.0} MB there)", memory(lenet), memory(&waiting)),
+    );
+}
+
+/// Macros of both families.
+fn protocols(say: Say<'_>) {
+    let [range, short, one_hot] = macros::checks_of_inputs();
+    let in_t1 = |name: &str| {
+        let of = MACROS.iter().find(|m| m.name == name).expect("a macro");
+        let all = families(of).into_iter();
+        let bits = all.map(|(label, family)| {
+            let (circuit, _) = macros::circuit(of, 1_000_000, family, 1_000_000);
+            (label, Traffic::of(&circuit).bytes.iter().sum::<u64>() * 8 / 1_000_000)
+        });
+        bits.collect::<BTreeMap<_, _>>()
+    };
+    let in_t1_rounds = |name: &str| -> usize {
+        let of = MACROS.iter().find(|m| m.name == name).expect("a macro");
+        let all = families(of);
+        let (_, family) = all.iter().find(|(label, _)| label == "T1").expect("T1");
+        macros::circuit(of, 1_000_000, *family, 1_000_000).0.rounds()
+    };
+    let compare = in_t1("comparison, 64 bits");
+    say("protocols.md", format!("3 per gate: {} for w = 64 | exact |", compare["T1"]));
+    say("protocols.md", format!("n = w - 1: {} for w = 64 | exact |", compare["T1, simple"]));
+    say("protocols.md", format!("the least >= f: {} for f = 16", in_t1("truncation")["T1"]));
+    say(
+        "protocols.md",
+        format!("| {}, and over 2 n bits | {} per element |", range.0 - 1, range.1),
+    );
+    say(
+        "protocols.md",
+        format!(
+            "| {} with the coin, and over 2 N bits | {} per product |",
+            short.0 - 2,
+            short.1 / 2
+        ),
+    );
+    say("decisions.md", format!("costs {} bits each (in T1)", range.1));
+    // Of ten classes, w = 4.
+    assert_eq!((one_hot.0, one_hot.1), (4, 10 * 24 + (1 << 4) + 1), "the one-hot check");
+    let (both, two) = macros::bits_of_saturation(43, 22);
+    say(
+        "protocols.md",
+        format!("{both} bits. Two comparisons of one table would take {two} bits."),
+    );
+    say("decisions.md", format!("{both} bits instead of {two}"));
+    let exp = symmetric("exp(x + 0 * y)").0;
+    say("protocols.md", format!("and gate the result: {exp} rounds in all in T1."));
+    let word = in_t1_rounds("bit to word");
+    say("protocols.md", format!("The bits become words in {word} rounds."));
+    let (degree, index, bits) = macros::reciprocal_by_pieces(1.0, 10.0);
+    let thousands = format!("{},{:03}", bits / 1000, bits % 1000);
+    say("protocols.md", format!("2 K: {thousands} on 1 .. 10 |"));
+    say(
+        "protocols.md",
+        format!("For 1 / x on 1 .. 10 it finds degree {degree} and 2^{index} pieces."),
+    );
+}
+
+/// The tutorial counts what its own commands print.
+fn tutorial(say: Say<'_>) {
+    let tutorial = read(&root().join("docs/src/tutorial.md"));
+    let line = |head: &str| tutorial.lines().find_map(|l| l.strip_prefix(head)).unwrap_or_default();
+    let words =
+        ["No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten"];
+    let kept = line("  kept [] = ").parse::<f64>().unwrap_or_default();
+    say("tutorial.md", format!("{} of ten updates are kept.", words[kept as usize]));
+    let out: Vec<String> = line("\"values\":[")
+        .split(',')
+        .take(9)
+        .enumerate()
+        .filter(|(_, v)| *v == "0.0")
+        .map(|(i, _)| i.to_string())
+        .collect();
+    if let [first @ .., last] = &out[..] {
+        say("tutorial.md", format!("Clients {} and {last} are honest", first.join(", ")));
+    }
+}
+
+/// The cells of the first row of a page that begins so.
+fn row_of(page: &str, head: &str) -> Vec<String> {
+    let text = read(&root().join("docs/src").join(page));
+    let row = text.lines().find(|l| l.starts_with(head)).unwrap_or_else(|| panic!("no row {head}"));
+    row.split('|').map(|c| c.trim().to_string()).collect()
+}
+
+/// Text with all white space as single spaces.
+fn flat(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn sentences_with_figures() {
+    let mut pages = book();
+    pages.insert("README.md".into(), root().join("README.md"));
+    let pages: BTreeMap<String, String> =
+        pages.into_iter().map(|(name, path)| (name, flat(&read(&path)))).collect();
+    let wrong: Vec<String> = claims()
+        .iter()
+        .filter(|(page, text)| !pages.get(*page).is_some_and(|p| p.contains(&flat(text))))
+        .map(|(page, text)| format!("{page} does not say: {text}"))
+        .collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Whether a word is a number, as `1,000` or `0.5`.
+fn is_number(word: &str) -> bool {
+    word.starts_with(|c: char| c.is_ascii_digit())
+        && word.chars().all(|c| c.is_ascii_digit() || c == '.' || c == ',')
+}
+
+/// Figures with units in prose stand in sentences that are computed, and seconds that were measured on the
+/// performance page.
+#[test]
+fn no_figure_without_a_test() {
+    let mut pages = book();
+    pages.insert("README.md".into(), root().join("README.md"));
+    let mut wrong = String::new();
+    for (name, path) in pages {
+        let mut text = String::new();
+        let (mut code, mut table) = (false, false);
+        for line in read(&path).lines() {
+            code ^= line.trim_start().starts_with("```");
+            table |= line.starts_with("<!-- table");
+            if !code && !table && !line.starts_with('|') {
+                text += &format!("{line} ");
+            }
+            table &= !line.starts_with("<!-- end -->");
+        }
+        let mut text = flat(&text);
+        for (_, claim) in claims().iter().filter(|(page, _)| *page == name) {
+            text = text.replace(&flat(claim), " ");
+        }
+        let words: Vec<&str> = text.split_whitespace().collect();
+        for pair in words.windows(2) {
+            let [number, unit] = pair else { continue };
+            let unit = unit.trim_end_matches(|c: char| !c.is_alphanumeric());
+            let counted = matches!(unit, "rounds" | "MB" | "kB");
+            let timed = matches!(unit, "s" | "ms" | "us" | "seconds") && name != "performance.md";
+            if is_number(number) && (counted || timed) {
+                wrong += &format!("{name}: no test holds `{number} {unit}`\n");
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
