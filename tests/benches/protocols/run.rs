@@ -1,7 +1,7 @@
 //! Runs a circuit among three parties, without clients: their shares are there.
 
-use super::macros::Result;
 use super::macros::Given;
+use super::macros::Result;
 use rustix::time::{ClockId, clock_gettime};
 use slvr_circuit::Dom;
 use slvr_circuit::{Circuit, ValueId};

@@ -247,7 +247,7 @@ fn attributes_are_possible() {
         INTERFACE,
         "%0 = const 0 : public fix[1,1,1,2,2] @0
 %1 = conv2d %0 %0 stride=0 pad=0 : public fix[1,1,1,1,1] @0",
-        "%1 = conv2d: a stride of 0",
+        "%1 = conv2d: the stride is at least 1",
     );
     nodes_refused(
         INTERFACE,
