@@ -6,101 +6,17 @@
 //! vector instructions (`tile`). The other loops are plain Rust that the compiler vectorises, and only the
 //! permission to use wider registers differs.
 
+mod isa;
 mod peak;
 mod tile;
 mod transpose;
 
+pub(crate) use isa::{Avx2, Avx512, Isa};
 pub use peak::multiply_adds;
 pub(super) use tile::{Kernel, Rows, Tile};
 pub(super) use transpose::{slice, unslice};
 
 use crate::Word;
-
-/// The processor has AVX-512 F, BW, DQ, VL, IFMA, VBMI, VBMI2 and GFNI.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Avx512(());
-
-/// The processor has AVX2.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Avx2(());
-
-/// Any processor.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Portable;
-
-impl Avx512 {
-    #[inline(always)]
-    pub(super) fn detect() -> Option<Self> {
-        #[cfg(all(target_arch = "x86_64", feature = "avx512"))]
-        if is_x86_feature_detected!("avx512f")
-            && is_x86_feature_detected!("avx512bw")
-            && is_x86_feature_detected!("avx512dq")
-            && is_x86_feature_detected!("avx512vl")
-            && is_x86_feature_detected!("avx512ifma")
-            && is_x86_feature_detected!("avx512vbmi")
-            && is_x86_feature_detected!("avx512vbmi2")
-            && is_x86_feature_detected!("gfni")
-        {
-            return Some(Avx512(()));
-        }
-        None
-    }
-}
-
-impl Avx2 {
-    #[inline(always)]
-    pub(super) fn detect() -> Option<Self> {
-        #[cfg(all(target_arch = "x86_64", feature = "avx2"))]
-        if is_x86_feature_detected!("avx2") {
-            return Some(Avx2(()));
-        }
-        None
-    }
-}
-
-impl From<Avx512> for Portable {
-    fn from(_: Avx512) -> Self {
-        Portable
-    }
-}
-
-impl From<Avx2> for Portable {
-    fn from(_: Avx2) -> Self {
-        Portable
-    }
-}
-
-/// An instruction set that this machine has.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Isa {
-    Avx512(Avx512),
-    Avx2(Avx2),
-    Portable(Portable),
-}
-
-impl Isa {
-    /// The widest.
-    #[inline(always)]
-    pub(super) fn best() -> Self {
-        if let Some(x) = Avx512::detect() {
-            Isa::Avx512(x)
-        } else if let Some(x) = Avx2::detect() {
-            Isa::Avx2(x)
-        } else {
-            Isa::Portable(Portable)
-        }
-    }
-}
-
-#[cfg(test)]
-impl Isa {
-    /// All that this machine has.
-    pub(super) fn all() -> Vec<Self> {
-        let avx512 = Avx512::detect().map(Isa::Avx512);
-        let avx2 = Avx2::detect().map(Isa::Avx2);
-        avx512.into_iter().chain(avx2).chain([Isa::Portable(Portable)]).collect()
-    }
-}
 
 /// `with_kernel!(isa, T, k => body)`: body with k the kernel of T for an instruction set.
 macro_rules! with_kernel {

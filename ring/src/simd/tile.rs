@@ -5,7 +5,7 @@
 //! stay in registers over all steps, so a step costs one load per row, one per register of columns,
 //! and a product and a sum per tile register.
 
-use super::{Avx2, Avx512, Portable};
+use super::isa::{Avx2, Avx512, Portable};
 use crate::Word;
 
 /// Rows of the left operand of a tile.
@@ -185,9 +185,9 @@ macro_rules! last {
 #[cfg(all(target_arch = "x86_64", any(feature = "avx2", feature = "avx512")))]
 mod x86 {
     #[cfg(feature = "avx2")]
-    use super::Avx2;
+    use super::super::isa::Avx2;
     #[cfg(feature = "avx512")]
-    use super::Avx512;
+    use super::super::isa::Avx512;
     use super::{Kernel, Rows, check};
     use std::arch::x86_64::*;
 

@@ -138,6 +138,9 @@ impl Visit<'_> for Module {
     }
 
     // Its own module is read with it.
+    /// `pub(in path)` says who may look, and imports nothing.
+    fn visit_visibility(&mut self, _: &syn::Visibility) {}
+
     fn visit_item_mod(&mut self, _: &ItemMod) {}
 
     fn visit_item_use(&mut self, item: &ItemUse) {
