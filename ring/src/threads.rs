@@ -38,8 +38,7 @@ pub fn map<T: Send, R: Send>(
     items: impl Iterator<Item = T>,
     f: &(dyn Fn(T) -> R + Sync),
 ) -> Vec<R> {
-    let out: Vec<(Mutex<Option<T>>, Mutex<Option<R>>)> =
-        items.map(|x| (Mutex::new(Some(x)), Mutex::new(None))).collect();
+    let out: Vec<_> = items.map(|x| (Mutex::new(Some(x)), Mutex::new(None::<R>))).collect();
     indices(out.len(), &|i| {
         let (item, result) = &out[i];
         if let Some(item) = item.lock().unwrap_or_else(PoisonError::into_inner).take() {

@@ -37,7 +37,7 @@
 //! | `linear.rs` | linear forms |
 //! | `spread.rs` | estimates |
 //!
-//! May not live here: intervals of values ([`super::ranges`]), diagnostics ([`crate::pipeline::demands`]).
+//! May not live here: intervals of values ([`super::ranges`]), diagnostics ([`mod@crate::pipeline::demands`]).
 
 mod bounds;
 mod choice;
