@@ -44,6 +44,8 @@ pub struct StatedErrors {
     pub sqrt: Stated,
     /// Of logarithms.
     pub log: Stated,
+    /// Of hyperbolic tangents.
+    pub tanh: Stated,
     /// Of x / y.
     pub div: Stated,
     /// What the relative error of x / y grows by with each unit of the absolute value of y.
@@ -62,6 +64,7 @@ impl StatedErrors {
             Function::Recip => self.recip,
             Function::Sqrt => self.sqrt,
             Function::Log => self.log,
+            Function::Tanh => self.tanh,
         }
     }
 
@@ -75,6 +78,7 @@ impl StatedErrors {
             && self.recip.within(room)
             && self.sqrt.within(room)
             && self.log.within(room)
+            && self.tanh.within(room)
             && self.div.within(room)
     }
 }

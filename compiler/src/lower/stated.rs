@@ -25,13 +25,14 @@ pub const SYMMETRIC: StatedErrors = StatedErrors {
     recip: stated(1.0, part(20)),
     sqrt: stated(1.0, part(23)),
     log: stated(1.5, 0.0),
+    tanh: stated(1.5, 0.0),
     div: stated(1.0, part(20)),
     div_by_divisor: part(34),
 };
 
 /// The errors of family T2: the same as those of family T1. It states the same for what it computes
-/// differently (truncation, exponentials of operands that are at most 0, reciprocals by tables), and takes
-/// the other functions from family T1.
+/// differently (truncation, exponentials of operands that are at most 0, reciprocals and hyperbolic tangents
+/// by tables), and takes the other functions from family T1.
 pub const DEALER: StatedErrors = SYMMETRIC;
 
 const _: () = assert!(SYMMETRIC.within_intervals() && DEALER.within_intervals());

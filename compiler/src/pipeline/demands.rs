@@ -195,7 +195,8 @@ fn advice(amplifier: Option<&Op>) -> &'static str {
         | Gather { .. }
         | Trunc(_)
         | Shift(_)
-        | DivPow2(_) => ROUNDING,
+        | DivPow2(_)
+        | Function(Elementary::Tanh) => ROUNDING,
     }
 }
 

@@ -129,6 +129,20 @@ functions! {
         magnitude: |_| f64::from(domain::ROOT_TOP),
         operand: Some(("operand", domain::ROOT_TOP)),
     };
+    /// Hyperbolic tangent.
+    Tanh => FunctionFacts {
+        name: "tanh",
+        intrinsic: true,
+        real: f64::tanh,
+        defined: |_| true,
+        saturated: f64::tanh,
+        increasing: true,
+        not_negative: false,
+        zero_at_zero: true,
+        interval: |lo, hi| (lo.tanh(), hi.tanh()),
+        magnitude: |x| x.min(1.0),
+        operand: None,
+    };
 }
 
 /// 2^n.

@@ -106,6 +106,7 @@ fn functions_stay_within_their_bounds() {
         ("div by a negative", "", each("x[i] / y[i]"), "-8..8", "-16..-1", 64),
         ("sqrt", "sqrt", each("sqrt(x[i])"), "0.25..64", "-8..8", 64),
         ("log", "log", each("log(x[i])"), "0.25..64", "-8..8", 64),
+        ("tanh", "tanh", each("tanh(x[i])"), "-6..6", "-8..8", 64),
         ("sigmoid", "sigmoid", each("sigmoid(x[i])"), "-6..6", "-8..8", 64),
         ("largest softmax", "max, softmax", "max(softmax(x))".into(), "-4..4", "-8..8", 10),
         ("softmax", "softmax", "softmax(x)".into(), "-4..4", "-8..8", 10),

@@ -7,7 +7,7 @@ use slvr_circuit::{Circuit, From};
 use slvr_compiler::analysis::stated::Stated;
 use slvr_compiler::graph::domain;
 use slvr_compiler::lower::Protocols;
-use slvr_compiler::lower::stated::SYMMETRIC;
+use slvr_compiler::lower::stated::{DEALER, SYMMETRIC};
 use slvr_compiler::pipeline::Options;
 use slvr_runtime::share::encode::{Inputs, RawData, RawTensor};
 use slvr_tests::{Case, Random, compile, compile_with};
@@ -170,6 +170,49 @@ fn logarithm() {
         (-16..30).flat_map(|i| [f64::from(i).exp2(), f64::from(i).exp2() - ULP]).collect();
     let x = numbers(4, 400, &[&edges[..], &powers].concat(), |r| spread(r, -16.0, 30.0));
     function("log", &x, domain::log, SYMMETRIC.log, 31);
+}
+
+#[test]
+fn hyperbolic_tangent() {
+    let edges = [0.0, ULP, -ULP, 8.0 - ULP, 8.0, -8.0, ULP - 8.0, 6.2, -6.2, 40.0, 2e9, -2e9];
+    let x = numbers(5, 400, &edges, |r| r.between(-9.0, 9.0));
+    function("tanh", &x, f64::tanh, SYMMETRIC.tanh, 20);
+}
+
+/// Operands of a known small range: polynomials on pieces, whose sign is not looked at.
+#[test]
+fn hyperbolic_tangent_in_a_range() {
+    const N: usize = 300;
+    let text = "use std::{tanh};
+predicate T[n]() {
+    parties Client;
+    parties Server;
+    input s: secret fix[n] in -8..8 from Client;
+    input p: public fix[n] in -8..8;
+    reveal tanh(s) to Server as of_secret;
+    reveal tanh(p) to Server as of_public;
+    reveal tanh(3 * s) to Server as of_more;
+}
+";
+    let net = slvr_compiler::cost::NetProfile::wan();
+    let options = Options {
+        enforce: false,
+        protocols: Protocols::Dealer(net.tuning()),
+        ..Options::default()
+    };
+    let case = compile_with(text, &[("n", &N.to_string())], options);
+    let s = numbers(6, N, &[0.0, ULP, -ULP, 8.0, -8.0], |r| r.between(-8.0, 8.0));
+    let of = |factor: f64| -> Vec<(f64, f64)> {
+        let bound = DEALER.tanh.units * ULP;
+        s.iter().map(|x| ((factor * x).tanh(), bound)).collect()
+    };
+    hold(&case, &[("s", &s), ("p", &s)], &[of(1.0), of(1.0), of(3.0)]);
+    let report = case.parties(&inputs(case.circuit(), &[("s", &s), ("p", &s)]), 1);
+    let traffic = Traffic::of(case.circuit());
+    assert_eq!((report.rounds, report.bytes_sent), (traffic.rounds, traffic.bytes));
+    let small = text.replace("    reveal tanh(3 * s) to Server as of_more;\n", "");
+    let case = compile_with(&small, &[("n", &N.to_string())], options);
+    assert_eq!(case.circuit().rounds(), 3, "dealt, exchanged, opened");
 }
 
 /// x / y for secret and public operands of either sign, and by a secret count.
@@ -555,6 +598,7 @@ fn rounds_and_bits() {
         ("recip(s)", "recip", 33, Some(7065)),
         ("sqrt(s)", "sqrt", 34, Some(8825)),
         ("log(s)", "log", 31, Some(8569)),
+        ("tanh(s)", "tanh", 20, None),
         ("s / s", "abs", 35, Some(7945)),
         ("abs(s)", "abs", 8, Some(629)),
         ("max([s[i] for i in 10])", "max", 11, None),

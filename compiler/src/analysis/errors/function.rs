@@ -3,7 +3,8 @@
 //! A run computes g(x') with g the function saturated as in [`domain`], and a protocol whose own error
 //! is stated ([`StatedErrors`]); the program has f(x), and f = g where x is in the domain. So the error is
 //! that of the macro and the largest |g(x') - g(x)| with |x' - x| at most the operand's error: each g
-//! is monotone, and convex or concave, so that is reached at an end of the interval.
+//! is monotone, and convex or concave, so that is reached at an end of the interval. The hyperbolic tangent
+//! is neither, and its bound is its largest slope, which is where the operand is nearest to 0.
 
 use super::value::{Line, Values};
 use super::view::times;
@@ -74,10 +75,14 @@ pub(super) fn one(
             let by_ratio = if q < 1.0 && low >= least { -(-q).ln_1p() } else { f64::INFINITY };
             (passed.min(by_ratio), 0.0, outside)
         }
+        Function::Tanh => {
+            let nearest = low.max(-high).max(0.0).tanh();
+            (times(e, 1.0 - nearest * nearest).min(2.0), size((low, high)).tanh(), false)
+        }
     };
     let units = match function {
         Function::Exp | Function::ExpNonPositive => stated.units + CUT,
-        Function::Recip | Function::Sqrt | Function::Log => stated.units,
+        Function::Recip | Function::Sqrt | Function::Log | Function::Tanh => stated.units,
     };
     let own = units * ulp + times(stated.relative, result);
     Effect { own, passed, passed_divisor: 0.0, assumed }

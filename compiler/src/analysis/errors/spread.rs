@@ -289,19 +289,25 @@ fn function(f: Function, stated: &StatedErrors, x: Moments, v: Values, ulp: f64)
         Function::Recip => (1.0 / at, at.powi(-4)),
         Function::Sqrt => (at.sqrt(), 0.25 / at),
         Function::Log => (at.ln(), at.powi(-2)),
+        Function::Tanh => {
+            let near = (x.mean.abs() - 2.0 * x.variance.sqrt()).max(0.0).tanh();
+            (x.mean.tanh(), (1.0 - near * near).powi(2))
+        }
     };
     let own = stated.of(f);
     // Other functions than the reciprocal are taken to be off as roots are, whatever they state.
     let relative = match f {
-        Function::Recip => own.relative,
+        Function::Recip | Function::Tanh => own.relative,
         Function::Exp | Function::ExpNonPositive | Function::Sqrt | Function::Log => {
             own.relative.max(stated.sqrt.relative)
         }
     };
+    // The mean square of a tangent is at most 1; values of the others are hardly ever twice their mean.
+    let most = if f == Function::Tanh { 1.0 - mean * mean } else { mean * mean };
     let own = (own.deviation * ulp).powi(2) + (mean * relative).powi(2) / 3.0;
     Moments {
         mean,
-        variance: times(x.variance, slope2).min(mean * mean),
+        variance: times(x.variance, slope2).min(most),
         error: times(x.error, slope2) + own,
     }
 }

@@ -183,13 +183,14 @@ fn stated_errors_count() {
     };
     let double = |x: &mut Stated| *x = Stated { units: 2.0 * x.units, ..*x };
     type Change<'a> = &'a dyn Fn(&mut StatedErrors);
-    let changes: [(&str, Change<'_>); 7] = [
+    let changes: [(&str, Change<'_>); 8] = [
         ("trunc %0 by=6", &|s| s.truncation *= 2.0),
         ("exp %0", &|s| double(&mut s.exp)),
         ("exp_non_positive %0", &|s| double(&mut s.exp_non_positive)),
         ("recip %0", &|s| double(&mut s.recip)),
         ("sqrt %0", &|s| double(&mut s.sqrt)),
         ("log %0", &|s| double(&mut s.log)),
+        ("tanh %0", &|s| double(&mut s.tanh)),
         ("div %0 %0", &|s| double(&mut s.div)),
     ];
     for (op, change) in changes {

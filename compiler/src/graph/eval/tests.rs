@@ -113,6 +113,7 @@ fn functions_of_public_numbers() {
     let x = fix(&[3], &[0.25, 1.0, 4.0]);
     in_both(Op::Function(Function::Exp), &[x], &[0.25f64.exp(), 1f64.exp(), 4f64.exp()]);
     in_both(Op::Function(Function::Recip), &[x], &[4.0, 1.0, 0.25]);
+    in_both(Op::Function(Function::Tanh), &[x], &[0.25f64.tanh(), 1f64.tanh(), 4f64.tanh()]);
     in_both(Op::Function(Function::Sqrt), &[x], &[0.5, 1.0, 2.0]);
     in_both(Op::Function(Function::Log), &[x], &[0.25f64.ln(), 0.0, 4f64.ln()]);
     in_real(Op::Function(Function::Recip), &[fix(&[1], &[0.0])], &[f64::INFINITY]);

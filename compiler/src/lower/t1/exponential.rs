@@ -1,7 +1,8 @@
-//! e^x from the two parts of the split.
+//! e^x from the two parts of the split, and tanh x, which is made of it.
 //!
 //! **Functionality.** [`non_positive`]: e^x for x <= 0 (and rounding errors above), 0 below -12;
-//! [`any`]: e^x, 0 below -12, 2^19 above 19 ln 2 ([`crate::graph::domain`]).
+//! [`any`]: e^x, 0 below -12, 2^19 above 19 ln 2 ([`crate::graph::domain`]); [`tanh`]: tanh x, 1 or -1 for
+//! |x| >= 8.
 //!
 //! **Protocol** (derived for this project). Let t in [0, T) with T = 2^i, n = i + frac raw bits, and
 //! t = a + b modulo 2 T with a known to one party and b to the other two; a = a' + T h_a with a' < T,
@@ -22,8 +23,16 @@
 //! |---|---|---|---|---|---|
 //! | [`non_positive`] | 16 | 64 | 8 | 512, a sign, an injection (256) | 1.5 ulp |
 //! | [`any`] | 32 | 128 | 9 | 1024, two signs, an injection, a bit to word | 1.5 ulp, and 2^-30 relative |
+//! | [`tanh`] | 16, twice | 64 | 21 | 5415 | 1.5 ulp |
 //!
-//! The error also has half a unit of what is cut below -12. Public operands: local.
+//! The error of the first two also has half a unit of what is cut below -12. Public operands: local.
+//!
+//! **Hyperbolic tangent.** With t = e^(-2|x|), tanh |x| = (1 - t) / (1 + t), a polynomial of degree 8 in t,
+//! 3 products deep. Both e^(-2x) and e^(2x) are computed while three signs are: that of x, and whether |x| is
+//! below 8 on either side. One of the two exponentials is kept, or none, and then t = 0 and the polynomial is
+//! exactly 1. At the end, the sign of x is injected. Error: 1 ulp of the last truncation, 0.03 ulp of the
+//! polynomial, and 0.37 ulp because the factors of t are rounded: 2^-30 e^8 at most in t, and the slope of the
+//! polynomial is at most 2.
 //!
 //! **Simulation.** Every message is a `deal`, an `reshare_two` or part of a truncation or sign, each
 //! uniform to its receiver; nothing is opened.
@@ -31,6 +40,7 @@
 use super::{comparison, selection, truncation};
 use crate::graph::domain;
 use crate::lower::Emit;
+use crate::lower::common::words;
 use slvr_circuit::{Hold, Op, ValueId};
 use std::f64::consts::{LN_2, LOG2_E};
 
@@ -40,6 +50,18 @@ const LOCAL: u32 = 62;
 const FACTOR: u32 = 42;
 /// Ring of numbers.
 const K: u32 = 64;
+
+/// Coefficients of (1 - t) / (1 + t) - 1, from t to t^8, for t in 0..1.
+const TANH: [f64; 8] = [
+    -1.9999536305,
+    1.9983496952,
+    -1.9796367701,
+    1.8750646525,
+    -1.5540899885,
+    0.9831410348,
+    -0.3965683298,
+    0.0736937484,
+];
 
 /// The window 0 <= t < T in which an exponential is made of the two parts of t.
 pub(crate) struct Window {
@@ -202,4 +224,68 @@ pub fn any(e: &mut Emit, x: ValueId, frac: u32) -> ValueId {
     let over = selection::to_word(e, over, K);
     let saturated = e.add(Op::Scale(over, 1 << (frac + domain::EXP_TOP)));
     e.add(Op::Add(value, saturated))
+}
+
+/// tanh x, with the fraction bits of x, for |x| < 2^bits raw, if something is proven.
+pub fn tanh(e: &mut Emit, x: ValueId, frac: u32, bits: Option<u32>) -> ValueId {
+    // Fraction bits of t and its powers, and of the coefficients.
+    const POWER: u32 = 28;
+    const COEFFICIENT: u32 = 26;
+    let how = Window { whole: 4, scale: 29, ring: K, frac: POWER };
+    // |x| < 8, and 2|x| < 16 is |x| with one fraction bit less.
+    let top = frac - 1 + how.whole;
+    let bits = bits.unwrap_or(K);
+    let width = if bits > top { (bits + 2).min(K) } else { bits + 1 };
+    let negative = comparison::negative(e, x, width);
+    let positive = e.add(Op::Not(negative));
+    let minus = e.add(Op::Neg(x));
+    let sides = [(x, positive, negative), (minus, negative, positive)];
+    let [above, below] = sides.map(|(side, own, other)| {
+        let t = windowed(e, side, frac - 1, 1.0, &how);
+        let keep = if bits > top {
+            // What is on the other side is below 8.
+            let less = e.add(Op::Offset(side, words::word(-f64::from(top).exp2(), K)));
+            let less = comparison::negative(e, less, width);
+            e.add(Op::Add(less, other))
+        } else {
+            own
+        };
+        selection::inject(e, keep, t)
+    });
+    let t = e.add(Op::Add(above, below));
+    let cut = |e: &mut Emit, x: ValueId, by: u32| match e.ty(x).hold {
+        Hold::Public => truncation::public(e, x, by),
+        _ => truncation::exact(e, x, by),
+    };
+    // powers[k - 1] is t^k.
+    let mut powers = vec![t];
+    for k in 2..=TANH.len() {
+        let product = e.multiply(powers[k / 2 - 1], powers[k.div_ceil(2) - 1]);
+        powers.push(cut(e, product, POWER));
+    }
+    let unit = f64::from(COEFFICIENT).exp2();
+    let terms = powers.into_iter().zip(TANH);
+    let terms: Vec<ValueId> = terms
+        .map(|(power, c)| e.add(Op::Scale(power, words::word((c * unit).round(), K))))
+        .collect();
+    let sum = terms.into_iter().reduce(|sum, term| e.add(Op::Add(sum, term))).unwrap_or(t);
+    let sum = e.add(Op::Offset(sum, 1 << (POWER + COEFFICIENT)));
+    let size = cut(e, sum, POWER + COEFFICIENT - frac);
+    let twice = selection::inject(e, negative, size);
+    let twice = e.add(Op::Scale(twice, 2));
+    e.add(Op::Sub(size, twice))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn polynomial_of_the_tangent_is_close() {
+        for i in 0..=1000 {
+            let t = f64::from(i) / 1000.0;
+            let sum = TANH.iter().rev().fold(0.0, |sum, c| (sum + c) * t) + 1.0;
+            assert!((sum - (1.0 - t) / (1.0 + t)).abs() < 5e-7, "{sum} for {t}");
+        }
+    }
 }

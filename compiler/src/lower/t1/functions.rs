@@ -13,6 +13,9 @@ pub const RING: u32 = 64;
 /// Rounds, and bits of an element, of a reciprocal ([`elementary::recip`]).
 pub const RECIP_COST: (f64, f64) = (33.0, 7065.0);
 
+/// Rounds, and bits of an element, of a hyperbolic tangent ([`exponential::tanh`]).
+pub const TANH_COST: (f64, f64) = (21.0, 5415.0);
+
 /// A function of its operands, in [`RING`].
 pub fn emit(e: &mut Emit, function: Function, operands: &[Operand]) -> ValueId {
     let x = operands[0];
@@ -24,6 +27,7 @@ pub fn emit(e: &mut Emit, function: Function, operands: &[Operand]) -> ValueId {
         Function::Elementary(Elementary::Recip) => elementary::recip(e, x),
         Function::Elementary(Elementary::Sqrt) => elementary::sqrt(e, x),
         Function::Elementary(Elementary::Log) => elementary::log(e, x),
+        Function::Elementary(Elementary::Tanh) => exponential::tanh(e, x.value, x.frac, x.bits),
         Function::Div => elementary::divide(e, x.value, operands[1]),
     }
 }

@@ -1,13 +1,13 @@
 //! The functions of family T2, one entry for each: whether there is a protocol for an operand, and its macro.
 
 use super::exponential::exp_non_positive;
-use super::pieces::{self, Pieces};
+use super::pieces::{self, Pieces, Smooth};
 use crate::cost::Tuning;
 use crate::graph::{Function as Elementary, Graph, NodeId, Op};
 use crate::lower::Emit;
 use crate::lower::common::masked::{Pair, Split};
 use crate::lower::facts::Facts;
-use crate::lower::t1::functions::RECIP_COST;
+use crate::lower::t1::functions::{RECIP_COST, TANH_COST};
 use crate::lower::task::Function;
 
 /// A protocol for a function of one node's operand.
@@ -82,6 +82,7 @@ pub fn choose(
     match function {
         Function::Elementary(Elementary::ExpNonPositive) => exponential(facts, id),
         Function::Elementary(Elementary::Recip) => reciprocal(facts, id, tuning),
+        Function::Elementary(Elementary::Tanh) => tangent(facts, id, tuning),
         Function::Elementary(Elementary::Exp | Elementary::Sqrt | Elementary::Log)
         | Function::Div => None,
     }
@@ -99,10 +100,9 @@ fn exponential(facts: &Facts<'_>, id: NodeId) -> Option<Protocol> {
     fits.then_some(Protocol::Exponential { ring, frac, least, width })
 }
 
-/// Where the operand is known to be in an interval that takes few pieces, and their tables less time than
-/// rounds.
+/// Where the operand is known to be in an interval that takes few pieces.
 fn reciprocal(facts: &Facts<'_>, id: NodeId, tuning: Tuning) -> Option<Protocol> {
-    let (g, k) = (facts.graph, facts.rings.of(id));
+    let g = facts.graph;
     let arg = g.arg(id, 0);
     let frac = facts.frac(arg);
     let one = f64::from(frac).exp2();
@@ -112,6 +112,37 @@ fn reciprocal(facts: &Facts<'_>, id: NodeId, tuning: Tuning) -> Option<Protocol>
     if lo < one / 16.0 || hi > 256.0 * lo {
         return None;
     }
+    by_pieces(facts, id, tuning, RECIP_COST, |to| pieces::recip(lo, hi, frac, to))
+}
+
+/// Where the operand is known to be in an interval no longer than that from -16 to 16.
+fn tangent(facts: &Facts<'_>, id: NodeId, tuning: Tuning) -> Option<Protocol> {
+    let arg = facts.graph.arg(id, 0);
+    let frac = facts.frac(arg);
+    let (lo, hi) = facts.ranges.raw[arg.index()];
+    if hi - lo > 32.0 * f64::from(frac).exp2() {
+        return None;
+    }
+    by_pieces(facts, id, tuning, TANH_COST, |to| tanh_pieces(lo, hi, frac, to))
+}
+
+/// tanh x for x in lo..hi, with the fraction bits of x: 1.5 ulp.
+pub fn tanh_pieces(lo: f64, hi: f64, frac: u32, to: u32) -> Option<Pieces> {
+    let one = f64::from(frac).exp2();
+    let value = |x: f64| (x / one).tanh() * one;
+    Pieces::fit(&Smooth { lo: lo as i64, hi: hi as i64, value: &value, tolerance: &|_| 0.5 }, to)
+}
+
+/// Pieces for a result in a ring of so many bits, where their tables take less time than the rounds and bits
+/// of family T1.
+fn by_pieces(
+    facts: &Facts<'_>,
+    id: NodeId,
+    tuning: Tuning,
+    (rounds, bits): (f64, f64),
+    fit: impl Fn(u32) -> Option<Pieces>,
+) -> Option<Protocol> {
+    let (g, k) = (facts.graph, facts.rings.of(id));
     // Unlike `Tuning::time` this counts latencies only, not the time in which parties wake up in each round.
     let time = |rounds: f64, bits: f64| {
         let sent = bits / 24.0 * g.elements(id) as f64;
@@ -121,13 +152,13 @@ fn reciprocal(facts: &Facts<'_>, id: NodeId, tuning: Tuning) -> Option<Protocol>
     let asked = g.users(id).into_iter().map(|u| facts.rings.of(u)).fold(k, u32::max).min(64);
     let ways = [(k, if asked > k { 2.0 } else { 1.0 }), (asked, 1.0)];
     let fitted = ways.into_iter().filter_map(|(to, rounds)| {
-        let pieces = pieces::recip(lo, hi, frac, to)?;
+        let pieces = fit(to)?;
         let time = time(rounds, pieces.dealt() as f64);
         Some((pieces, time))
     });
     let (pieces, least) = fitted.min_by(|a, b| a.1.total_cmp(&b.1))?;
-    let ring = facts.rings.of(arg);
-    (least <= time(RECIP_COST.0, RECIP_COST.1)).then_some(Protocol::Pieces { ring, pieces })
+    let ring = facts.rings.of(g.arg(id, 0));
+    (least <= time(rounds, bits)).then_some(Protocol::Pieces { ring, pieces })
 }
 
 /// Whether a value is a sum of e^(x - max x) over the axis of the maximum: then it is at least 1, less the

@@ -2,11 +2,14 @@
 //! ones.
 
 use super::t2::{FEW_LEVELS, words_of};
-use super::trial::{Made, run};
+use super::trial::{Answer, Made, run};
+use crate::lower::common::masked::Pair;
 use crate::lower::common::masked::split;
-use crate::lower::stated::DEALER;
+use crate::lower::stated::{DEALER, SYMMETRIC};
+use crate::lower::t1::exponential::tanh;
 use crate::lower::t2::exponential::exp_non_positive;
-use slvr_circuit::{Dom, fixed, low_mask};
+use crate::lower::t2::functions::tanh_pieces;
+use slvr_circuit::{Dom, Op, fixed, low_mask};
 
 /// The largest error over all runs, in raw units beyond `relative` times the exact value.
 pub fn worst(made: &Made, k: u32, xs: &[i64], relative: f64, exact: impl Fn(f64) -> f64) -> f64 {
@@ -69,4 +72,69 @@ fn small_exponents_need_no_sign() {
     assert_eq!(made.traffic.rounds, 3, "dealt, exchanged, opened");
     // Two factors; a word of 128 bits each; 32 bits open the result.
     assert_eq!(made.traffic.bytes, [16 + 4, 2 * 16 + 4, 16 + 4].map(|b| b * 500));
+}
+
+/// tanh of raw numbers with 16 fraction bits.
+fn tanh_of(x: f64) -> f64 {
+    let unit = 65536f64;
+    (x / unit).tanh() * unit
+}
+
+/// Both ends of an interval, numbers next to 0 and to where the tangent is cut, and as many between.
+fn dense(top: i64, n: i64) -> Vec<i64> {
+    let cut = 8 << 16;
+    let edges = [0, 1, 2, cut - 1, cut, cut + 1, 6 << 16, top - 1, top];
+    let edges = edges.into_iter().flat_map(|x| [x, -x]);
+    let near = (-n..=n).map(|i| i * (top.min(9 << 16)) / n);
+    let far = random(5).map(|r| (r as i64 % (2 * top + 1)) - top).take(200);
+    edges.chain(near).chain(far).filter(|x| x.abs() <= top).collect()
+}
+
+fn is_stated_well(found: f64, stated: f64) {
+    assert!((stated / 50.0..=stated).contains(&found), "{found}, stated {stated}");
+}
+
+#[test]
+fn tangents_of_the_symmetric_family() {
+    for (bits, rounds, sent) in [(61, 21, 5415), (19, 19, 4391)] {
+        let xs = dense((1 << bits) - 1, 6000);
+        let words: Vec<u128> = xs.iter().map(|&x| x as u128 & low_mask(64)).collect();
+        let made = run(Dom::Ring(64), &[xs.len() as u64, 1], &words, false, |e, x| {
+            Answer::Words(tanh(e, x, 16, Some(bits)))
+        });
+        let error = worst(&made, 64, &xs, 0.0, tanh_of);
+        println!("tanh of {bits} bits: {error}");
+        is_stated_well(error, SYMMETRIC.tanh.units);
+        for (x, y) in xs.iter().zip(&made.words).filter(|(x, _)| x.abs() >= 8 << 16) {
+            assert_eq!(fixed::signed(*y, 64), i128::from(x.signum() << 16), "{x}");
+        }
+        // The last round opens.
+        assert_eq!(made.traffic.rounds, rounds + 1, "rounds");
+        let bytes: u64 = (0..3).map(|i| made.traffic.bytes[i] - made.traffic.revealed[i]).sum();
+        assert_eq!(bytes * 8 / xs.len() as u64, sent, "bits");
+    }
+}
+
+#[test]
+fn tangents_of_the_dealer_style_family() {
+    for (k, to, top) in [(32, 32, 8), (64, 32, 16), (64, 64, 4)] {
+        let end = i64::from(top) << 16;
+        let pieces = tanh_pieces(-end as f64, end as f64, 16, to).expect("pieces");
+        let xs = dense(end, 6000);
+        let words: Vec<u128> = xs.iter().map(|&x| x as u128 & low_mask(k)).collect();
+        let made = run(Dom::Ring(k), &[xs.len() as u64, 1], &words, false, |e, x| {
+            let x = split(e, x, 1);
+            let y = pieces.eval(e, &x);
+            let add2 = e.add(Op::AsAdd2(y.dup));
+            words_of(e, Pair { own: Some(y.own), add2 })
+        });
+        let error = worst(&made, to, &xs, 0.0, tanh_of);
+        println!("tanh {k} {to} within {top}: {error}, {} bits dealt", pieces.dealt());
+        is_stated_well(error, DEALER.tanh.units);
+        assert_eq!(made.traffic.rounds, 3, "dealt, exchanged, opened");
+        let ring = if to == 32 { 64 } else { 128 };
+        let opened = u64::from(to);
+        let bits = [ring + opened, pieces.dealt() + opened, ring + opened];
+        assert_eq!(made.traffic.bytes, bits.map(|b| b / 8 * xs.len() as u64));
+    }
 }
