@@ -18,7 +18,16 @@ pub struct Conv {
 
 impl Conv {
     /// A convolution that moves by one and pads nothing.
-    pub const PLAIN: Conv = Conv { stride: 1, pad: 0 };
+    pub const PLAIN: Conv = Conv::new(1, 0);
+
+    /// What [`Conv::shape`] wants of its operands.
+    pub const OPERANDS: &str = "they are [G, N, C, H, W] and [G, O, C, kh, kw], a G of 1 repeated, and the \
+                                kernel is not empty and fits the padded image";
+
+    /// A convolution with this step and padding.
+    pub const fn new(stride: u64, pad: u64) -> Conv {
+        Conv { stride, pad }
+    }
 
     /// What is wrong with the attributes themselves, whatever the operands are. `most` bounds the padding,
     /// so that no size overflows.
@@ -72,14 +81,14 @@ mod tests {
 
     #[test]
     fn sizes_by_hand() {
-        let same = Conv { stride: 1, pad: 1 };
+        let same = Conv::new(1, 1);
         assert_eq!(same.shape(&[1, 2, 3, 8, 9], &[5, 4, 3, 3, 3]), Some([5, 2, 4, 8, 9]));
         assert_eq!(same.terms(&[5, 4, 3, 3, 3]), 27);
-        assert_eq!(Conv { stride: 2, pad: 0 }.output(7, 2), Some(3));
+        assert_eq!(Conv::new(2, 0).output(7, 2), Some(3));
         for (image, kernel, stride, pad) in
             [(2, 3, 1, 0), (2, 0, 1, 0), (2, 1, 0, 0), (2, 1, 1, u64::MAX)]
         {
-            assert_eq!(Conv { stride, pad }.output(image, kernel), None);
+            assert_eq!(Conv::new(stride, pad).output(image, kernel), None);
         }
         assert_eq!(same.shape(&[2, 1, 1, 2, 2], &[3, 1, 1, 1, 1]), None, "groups do not fit");
         assert_eq!(same.shape(&[1, 1, 2, 2, 2], &[1, 1, 1, 1, 1]), None, "channels do not fit");

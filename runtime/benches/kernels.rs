@@ -193,7 +193,7 @@ fn products(c: &mut Criterion, p: Peaks) {
             o,
             kh: kernel,
             kw: kernel,
-            conv: Conv { stride: stride as u64, pad: pad as u64 },
+            conv: Conv::new(stride as u64, pad as u64),
         };
         let [lx, lw, lo] = d.lens();
         let work = (lo * c_in * kernel * kernel, "G/s", peak(k));

@@ -54,7 +54,7 @@ impl Build {
         let (x, shape) = (self.last(), self.shape());
         let weight = self.param("weight", &[out, shape[0], k, k]);
         let bias = bias.then(|| self.param("bias", &[out]));
-        let conv = Conv { stride, pad };
+        let conv = Conv::new(stride, pad);
         let side = |len: u64| conv.output(len, k).expect("a kernel that fits");
         let shape = vec![out, side(shape[1]), side(shape[2])];
         self.step(StepKind::Conv2d { x, weight, bias, conv }, shape)

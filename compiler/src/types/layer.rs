@@ -159,7 +159,7 @@ pub const LAYERS: &[Rule] = &[
             cin: v[0] as u64,
             cout: v[1] as u64,
             kernel: v[2] as u64,
-            conv: Conv { stride: v[3] as u64, pad: v[4] as u64 },
+            conv: Conv::new(v[3] as u64, v[4] as u64),
             bias: v[5] != 0.0,
         },
     },

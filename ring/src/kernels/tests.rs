@@ -129,7 +129,7 @@ proptest! {
         let g = if batched.0 || batched.1 { g } else { 1 };
         let d = ConvDims {
             g, x_batched: batched.0, w_batched: batched.1, n, c: x.0, h: x.1, w: x.2, o,
-            kh: kernel.0, kw: kernel.1, conv: Conv { stride, pad },
+            kh: kernel.0, kw: kernel.1, conv: Conv::new(stride, pad),
         };
         check_conv(k, d, seed);
     }
@@ -169,10 +169,10 @@ fn large_convolutions() {
         o: 11,
         kh: 3,
         kw: 3,
-        conv: Conv { stride: 1, pad: 1 },
+        conv: Conv::new(1, 1),
     };
     check_conv(64, d, 1);
-    check_conv(64, ConvDims { n: 5, conv: Conv { stride: 2, pad: 1 }, ..d }, 2);
+    check_conv(64, ConvDims { n: 5, conv: Conv::new(2, 1), ..d }, 2);
     check_conv(128, ConvDims { g: 2, w_batched: false, n: 2, ..d }, 3);
     check_conv(16, ConvDims { g: 3, x_batched: false, c: 3, h: 33, w: 30, kh: 5, kw: 5, ..d }, 4);
 }
@@ -192,17 +192,13 @@ fn convolutions_of_every_run() {
         o: 9,
         kh: 3,
         kw: 3,
-        conv: Conv { stride: 1, pad: 1 },
+        conv: Conv::new(1, 1),
     };
     for width in [1, 2, 4, 7, 8, 10, 16, 24, 32, 33] {
         for k in [8, 16, 32, 64, 128] {
             check_conv(k, ConvDims { w: width, ..d }, 1);
-            check_conv(k, ConvDims { w: width, conv: Conv { stride: 2, pad: 1 }, n: 1, ..d }, 2);
-            check_conv(
-                k,
-                ConvDims { w: width, kh: 1, kw: 1, conv: Conv { stride: 1, pad: 0 }, n: 2, ..d },
-                3,
-            );
+            check_conv(k, ConvDims { w: width, conv: Conv::new(2, 1), n: 1, ..d }, 2);
+            check_conv(k, ConvDims { w: width, kh: 1, kw: 1, conv: Conv::new(1, 0), n: 2, ..d }, 3);
         }
     }
     for k in [64, 128] {
@@ -236,7 +232,7 @@ fn a_kernel_larger_than_the_padded_image_has_no_output() {
         o: 1,
         kh: 5,
         kw: 1,
-        conv: Conv { stride: 1, pad: 1 },
+        conv: Conv::new(1, 1),
     };
     assert_eq!((d.out_h(), d.out_w()), (0, 4));
     assert!(conv2d(&sample(64, 4, 1), &sample(64, 5, 1), d).is_empty());
@@ -257,10 +253,10 @@ fn dimensions_from_shapes() {
     assert!(!d.a_batched && d.b_batched);
     assert!(MatMulDims::of(&[2, 2, 3], &[5, 3, 4], false).is_none());
     assert!(MatMulDims::of(&[1, 2, 3], &[1, 4, 3], false).is_none());
-    let d = ConvDims::of(&[3, 2, 1, 5, 6], &[1, 4, 1, 3, 3], Conv { stride: 2, pad: 1 }).unwrap();
+    let d = ConvDims::of(&[3, 2, 1, 5, 6], &[1, 4, 1, 3, 3], Conv::new(2, 1)).unwrap();
     assert_eq!(d.lens(), [180, 36, 3 * 2 * 4 * 3 * 3]);
     assert!(ConvDims::of(&[3, 2, 1, 5, 6], &[1, 4, 2, 3, 3], Conv::PLAIN).is_none());
-    assert!(ConvDims::of(&[3, 2, 1, 5, 6], &[1, 4, 1, 3, 3], Conv { stride: 0, pad: 0 }).is_none());
+    assert!(ConvDims::of(&[3, 2, 1, 5, 6], &[1, 4, 1, 3, 3], Conv::new(0, 0)).is_none());
 }
 
 #[test]

@@ -73,7 +73,7 @@ impl Generator {
                 let outputs = 1 + self.below(3);
                 let w = self.constant(ty.dom, &[1, outputs, channels, 1, 1]);
                 let (stride, pad) = (1 + self.below(2), self.below(2));
-                self.add(Op::Conv2d { x, w, conv: Conv { stride, pad } })
+                self.add(Op::Conv2d { x, w, conv: Conv::new(stride, pad) })
             }
             _ => {
                 // Public images and kernels of each group.

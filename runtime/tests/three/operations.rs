@@ -373,7 +373,7 @@ fn public_weights_are_not_cut() {
     b.reveal(direct, 0, 1.0);
     let images = b.must(Op::Reshape(x, vec![1, 6, 1, 2, 5]));
     let kernels = b.public(64, &[1, 3, 1, 2, 2], &words(6, 12));
-    let conv = |x| Op::Conv2d { x, w: kernels, conv: Conv { stride: 1, pad: 1 } };
+    let conv = |x| Op::Conv2d { x, w: kernels, conv: Conv::new(1, 1) };
     let (m, d) = (b.must(Op::MaskOf(images, 3)), b.must(Op::DupOf(images, 3)));
     let y = [m, d].map(|x| b.must(conv(x)));
     let y = b.must(Op::Join { mask: y[0], dup: y[1] });

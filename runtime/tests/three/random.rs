@@ -165,7 +165,7 @@ impl Generator {
             let shape = [batch, 1 + self.below(2), 1, 1 + self.below(3), 1 + self.below(3)];
             let w = fresh(self, &shape);
             let (stride, pad) = (1 + self.below(2), self.below(2));
-            self.add(Op::Conv2d { x, w, conv: Conv { stride, pad } })
+            self.add(Op::Conv2d { x, w, conv: Conv::new(stride, pad) })
         }
     }
 

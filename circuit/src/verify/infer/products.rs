@@ -67,12 +67,10 @@ impl Rule<'_> {
         if let Some(want) = conv.problem(MAX_ELEMENTS) {
             return Err(self.parameter(want));
         }
-        let want = "they are [G, N, C, H, W] and [G, O, C, kh, kw], a G of 1 repeated, and the \
-                    kernel is not empty and fits the padded image";
         match self.args[..] {
             [x, w] => match conv.shape(&x.shape, &w.shape) {
                 Some(shape) => Ok(Type { shape: shape.to_vec(), ..held }),
-                None => Err(self.shape_error(want)),
+                None => Err(self.shape_error(Conv::OPERANDS)),
             },
             _ => Err(self.holders()),
         }

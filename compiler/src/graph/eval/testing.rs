@@ -271,7 +271,7 @@ impl Generator {
                 let (side, group) = (1 + self.below(3), 1 + self.below(2));
                 let w = self.constant(vec![group, 2, 1, side, side], Elem::Fix, 0)?;
                 let (stride, pad) = (1 + self.below(2), self.below(3));
-                self.add(Op::Conv2d(Conv { stride, pad }), &[a, w])
+                self.add(Op::Conv2d(Conv::new(stride, pad)), &[a, w])
             }
             33 => self.add(Op::MaxPool { k: few.min(2), stride: 1 + x }, &[a]),
             34 => self.add(Op::Reshape(vec![shape.iter().product()]), &[a]),

@@ -223,7 +223,7 @@ fn products_against_their_definition() {
         }
         let shapes = [[gx, n, c, h, w], [gw, o, c, k, k]];
         let operands = [fix(&shapes[0], &x), fix(&shapes[1], &f)];
-        in_both(Op::Conv2d(Conv { stride, pad }), &operands, &expected);
+        in_both(Op::Conv2d(Conv::new(stride, pad)), &operands, &expected);
     }
     for (ba, bb) in [(2, 2), (1, 2), (2, 1)] {
         let (m, k, n) = (3, 19, 2);

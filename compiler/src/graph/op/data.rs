@@ -126,7 +126,7 @@ pub enum Op {
         /// Whether b's last two axes are exchanged.
         trans_b: bool,
     },
-    /// (x, w): x `[G, N, C, H, W]`, w `[G, O, C, k, k]` -> `[G, N, O, H', W']`; G may be 1 in one.
+    /// (x, w): images and kernels, of the shapes that [`Conv::shape`] takes.
     Conv2d(Conv),
     /// (x): maximum over k x k windows of the last two axes.
     MaxPool {

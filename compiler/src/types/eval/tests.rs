@@ -251,7 +251,7 @@ proptest! {
     ) {
         let oh = (h + 2 * pad - k) / stride + 1;
         let ow = (w + 2 * pad - k) / stride + 1;
-        let kind = StepKind::Conv2d { x: 0, weight: 0, bias: Some(1), conv: Conv { stride, pad } };
+        let kind = StepKind::Conv2d { x: 0, weight: 0, bias: Some(1), conv: Conv::new(stride, pad) };
         let params = [("weight", vec![cout, cin, k, k]), ("bias", vec![cout])];
         let m = one_layer(&[cin, h, w], kind, &[cout, oh, ow], &params);
         let noise = |i: u64| ((i * 7919 + seed * 31) % 17) as f64 - 8.0;
