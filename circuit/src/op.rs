@@ -57,15 +57,16 @@ pub enum Op {
         /// Whether b is given with its last two axes exchanged.
         trans_b: bool,
     },
-    /// Cross-correlation as in PyTorch: x `[G, N, C, H, W]`, w `[G, O, C, kh, kw]` ->
-    /// `[G, N, O, (H + 2 pad - kh) / stride + 1, (W + 2 pad - kw) / stride + 1]`. G of w or of x may
-    /// be 1 (repeated). Holders as for `MatMul`.
+    /// Cross-correlation as in PyTorch: x `[G, N, C, H, W]`, w `[G, O, C / groups, kh, kw]` ->
+    /// `[G, N, O, (H + 2 pad - dilation (kh - 1) - 1) / stride + 1, ..]`, the last axis likewise of W and
+    /// kw. G of w or of x may be 1 (repeated). Dilation and groups are left out where they are 1. Holders
+    /// as for `MatMul`.
     Conv2d {
         /// Images.
         x: ValueId,
         /// Kernels.
         w: ValueId,
-        /// Step and padding.
+        /// Its attributes.
         conv: Conv,
     },
     /// Sum over the listed axes (ascending), which disappear. Holders as for layouts.

@@ -1,7 +1,10 @@
 //! Matrix products, windows of images: the inner loops of [`super::net`].
 //!
 //! A batch of n images with C channels is stored channel-major, `[C, n, H, W]`: a convolution of
-//! the whole batch is then one matrix product, and its result is again channel-major.
+//! the whole batch is then one matrix product for each group of channels, and its result is again
+//! channel-major.
+
+use slvr_compiler::types::Conv;
 
 /// A matrix in a slice, with the distances between its rows and between its columns.
 #[derive(Clone, Copy)]
@@ -73,6 +76,10 @@ pub(super) struct Window {
     pub stride: usize,
     /// Zeros on each side of the image.
     pub pad: usize,
+    /// Distance of neighbouring entries of a window in the image.
+    pub dilation: usize,
+    /// Groups of channels, each with windows of its own.
+    pub groups: usize,
     /// Windows from top to bottom.
     pub oh: usize,
     /// Windows from left to right.
@@ -81,18 +88,13 @@ pub(super) struct Window {
 
 impl Window {
     /// `None` if no window fits, or a size is zero or does not fit a machine word.
-    pub(super) fn new(
-        [c, h, w]: [usize; 3],
-        k: usize,
-        stride: usize,
-        pad: usize,
-    ) -> Option<Window> {
-        let count = |len: usize| {
-            let room = len.checked_add(pad.checked_mul(2)?)?.checked_sub(k)?;
-            Some(room.checked_div(stride)? + 1)
-        };
+    pub(super) fn new([c, h, w]: [usize; 3], k: usize, conv: &Conv) -> Option<Window> {
+        let count = |len: usize| usize::try_from(conv.output(len as u64, k as u64)?).ok();
         let (oh, ow) = (count(h)?, count(w)?);
-        (k > 0).then_some(Window { c, h, w, k, stride, pad, oh, ow })
+        let size = |n: u64| usize::try_from(n).ok();
+        let (stride, pad, dilation) = (size(conv.stride)?, size(conv.pad)?, size(conv.dilation)?);
+        let groups = size(conv.groups)?;
+        Some(Window { c, h, w, k, stride, pad, dilation, groups, oh, ow })
     }
 
     /// Entries of one window over all channels.
@@ -118,6 +120,7 @@ impl Window {
     fn runs(&self, n: usize, mut visit: impl FnMut(usize, usize, usize, usize)) {
         for row in 0..self.depth() {
             let (c, ky, kx) = (row / (self.k * self.k), row / self.k % self.k, row % self.k);
+            let (ky, kx) = (ky * self.dilation, kx * self.dilation);
             let ys = self.inside(ky, self.h, self.oh);
             let xs = self.inside(kx, self.w, self.ow);
             if xs.is_empty() {

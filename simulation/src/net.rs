@@ -10,6 +10,7 @@
 use super::data::Dataset;
 use super::kernels::{Matrix, Window, gemm, sum, swap_axes};
 use super::random::{Purpose, Random};
+use slvr_compiler::types::Conv;
 use slvr_compiler::types::model::{Model, ParamId, StepId, StepKind};
 use std::ops::Range;
 use thiserror::Error;
@@ -240,18 +241,26 @@ impl Net {
             match &node.op {
                 Op::Input => {}
                 Op::Conv { x, weight, bias, window } => {
-                    let (depth, width) = (window.depth(), n * window.area());
+                    // Of each group of channels.
+                    let (groups, out) = (window.groups, node.lead / window.groups);
+                    let (depth, width) = (window.depth() / groups, n * window.area());
                     window.columns(&values[*x], n, columns);
-                    let dw = &mut gradient[weight.clone()];
-                    let transposed = Matrix::transposed(columns, width);
-                    gemm([node.lead, width, depth], Matrix::new(dy, width), transposed, 1.0, dw);
+                    let dw = parts_mut(&mut gradient[weight.clone()], groups);
+                    let of = parts(dy, groups).zip(parts(columns, groups));
+                    for (dw, (dy, columns)) in dw.zip(of) {
+                        let transposed = Matrix::transposed(columns, width);
+                        gemm([out, width, depth], Matrix::new(dy, width), transposed, 1.0, dw);
+                    }
                     add_rows(dy, width, bias, gradient);
                     // The images' own gradient is nobody's.
                     if !matches!(self.nodes[*x].op, Op::Input) {
-                        column_grads.resize(depth * width, 0.0);
-                        let w = Matrix::transposed(&weights[weight.clone()], depth);
-                        let dy = Matrix::new(dy, width);
-                        gemm([depth, node.lead, width], w, dy, 0.0, column_grads);
+                        column_grads.resize(window.depth() * width, 0.0);
+                        let w = parts(&weights[weight.clone()], groups);
+                        let dx = parts_mut(column_grads, groups);
+                        for ((w, dy), dx) in w.zip(parts(dy, groups)).zip(dx) {
+                            let (w, dy) = (Matrix::transposed(w, depth), Matrix::new(dy, width));
+                            gemm([depth, out, width], w, dy, 0.0, dx);
+                        }
                         window.add_columns(column_grads, n, &mut before[*x]);
                     }
                 }
@@ -335,11 +344,17 @@ impl Net {
             match &node.op {
                 Op::Input => swap_axes(images, [n, node.lead, node.area], false, y),
                 Op::Conv { x, weight, bias, window } => {
-                    let (depth, width) = (window.depth(), n * window.area());
+                    // Of each group of channels.
+                    let (groups, out) = (window.groups, node.lead / window.groups);
+                    let (depth, width) = (window.depth() / groups, n * window.area());
                     window.columns(&before[*x], n, columns);
                     fill_rows(y, width, bias, weights);
-                    let w = Matrix::new(&weights[weight.clone()], depth);
-                    gemm([node.lead, depth, width], w, Matrix::new(columns, width), 1.0, y);
+                    let w = parts(&weights[weight.clone()], groups);
+                    let y = parts_mut(y, groups);
+                    for ((w, y), columns) in w.zip(y).zip(parts(columns, groups)) {
+                        let (w, columns) = (Matrix::new(w, depth), Matrix::new(columns, width));
+                        gemm([out, depth, width], w, columns, 1.0, y);
+                    }
                 }
                 Op::Linear { x, weight, bias, inputs } => {
                     fill_rows(y, n, bias, weights);
@@ -419,6 +434,17 @@ fn largest(x: &[f32], corner: usize, offsets: &[usize]) -> usize {
     indices.reduce(|best, i| if x[i] > x[best] { i } else { best }).unwrap_or(corner)
 }
 
+/// That of each group of channels, which come first in what is stored.
+fn parts(x: &[f32], groups: usize) -> impl Iterator<Item = &[f32]> {
+    x.chunks_exact((x.len() / groups).max(1))
+}
+
+/// See [`parts`].
+fn parts_mut(x: &mut [f32], groups: usize) -> impl Iterator<Item = &mut [f32]> {
+    let len = (x.len() / groups).max(1);
+    x.chunks_exact_mut(len)
+}
+
 /// Each row set to its bias, or to zero.
 fn fill_rows(y: &mut [f32], width: usize, bias: &Option<Range<usize>>, weights: &[f32]) {
     match bias {
@@ -478,8 +504,8 @@ fn resolve(
     let same = |x: StepId| nodes.get(x).is_some_and(|node| node.shape == shape);
     let pooled = |x, k, stride| {
         let [c, h, w] = image(x)?;
-        let (k, stride) = (usize::try_from(k).ok()?, usize::try_from(stride).ok()?);
-        Window::new([c, h, w], k, stride, 0).filter(|win| [c, win.oh, win.ow] == shape)
+        let k = usize::try_from(k).ok()?;
+        Window::new([c, h, w], k, &Conv::new(stride, 0)).filter(|win| [c, win.oh, win.ow] == shape)
     };
     Some(match *kind {
         StepKind::Input => (sizes(&model.input)? == shape).then_some(Op::Input)?,
@@ -487,13 +513,12 @@ fn resolve(
             let [c, h, w] = image(x)?;
             let &[out, oh, ow] = shape else { return None };
             let k = usize::try_from(*model.params.get(weight)?.shape.get(2)?).ok()?;
-            let (stride, pad) =
-                (usize::try_from(conv.stride).ok()?, usize::try_from(conv.pad).ok()?);
-            let window = Window::new([c, h, w], k, stride, pad)?;
+            let window = Window::new([c, h, w], k, &conv)?;
             ([oh, ow] == [window.oh, window.ow]).then_some(())?;
-            let weight_slot = slot(weight, &[out, c, k, k])?;
+            let depth = conv.kernel_channels(c as u64, out as u64)? as usize;
+            let weight_slot = slot(weight, &[out, depth, k, k])?;
             let bias_slot = bias.map(|id| slot(id, &[out]).ok_or(())).transpose().ok()?;
-            fills[weight] = kaiming(window.depth());
+            fills[weight] = kaiming(depth * k * k);
             Op::Conv { x, weight: weight_slot, bias: bias_slot, window }
         }
         StepKind::Linear { x, weight, bias } => {

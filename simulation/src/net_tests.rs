@@ -40,23 +40,25 @@ fn evaluate(model: &Model, weights: &[f64], input: &[f64]) -> Vec<f64> {
         let mean = |xs: &[f64]| xs.iter().sum::<f64>() / xs.len() as f64;
         let value = match step.kind {
             StepKind::Input => input.to_vec(),
-            StepKind::Conv2d { x, weight, bias, conv: Conv { stride, pad } } => {
+            StepKind::Conv2d { x, weight, bias, conv } => {
+                let Conv { stride, pad, dilation, groups } = conv;
                 let kernel = &model.params[weight].shape;
-                let (cin, k) = (kernel[1], kernel[2]);
+                let (depth, k) = (kernel[1], kernel[2]);
                 let mut result = Vec::new();
                 for o in 0..out[0] {
                     for y in 0..out[1] {
                         for z in 0..out[2] {
                             let mut sum = bias.map_or(0.0, |b| param(b)[o as usize]);
-                            for (i, w) in param(weight)[(o * cin * k * k) as usize..]
-                                [..(cin * k * k) as usize]
+                            for (i, w) in param(weight)[(o * depth * k * k) as usize..]
+                                [..(depth * k * k) as usize]
                                 .iter()
                                 .enumerate()
                             {
                                 let i = i as u64;
                                 let (c, ky, kx) = (i / (k * k), i / k % k, i % k);
-                                let row = (y * stride + ky) as i64 - pad as i64;
-                                let column = (z * stride + kx) as i64 - pad as i64;
+                                let c = o / (out[0] / groups) * depth + c;
+                                let row = (y * stride + ky * dilation) as i64 - pad as i64;
+                                let column = (z * stride + kx * dilation) as i64 - pad as i64;
                                 sum += w * at(&values[x], shape(x), c, row, column);
                             }
                             result.push(sum);
@@ -113,15 +115,22 @@ fn loss(model: &Model, weights: &[f64], images: &[f64], labels: &[u8]) -> f64 {
 fn random_model(random: &mut Random) -> Model {
     let mut build = Build::new(&[2, 6, 7]);
     let stride = 1 + random.below(2) as u64;
-    let pad = random.below(2) as u64;
-    build.conv(3, 3, stride, pad, random.below(2) == 0);
+    let (dilation, groups) = (1 + random.below(2) as u64, 1 + random.below(2) as u64);
+    let pad = random.below(2) as u64 + dilation - 1;
+    let channels = if groups == 1 { 3 } else { 4 };
+    let conv = Conv { stride, pad, dilation, groups };
+    build.conv(channels, 3, conv, random.below(2) == 0);
     if random.below(2) == 0 {
         build.norm();
     }
     build.relu();
-    // A residual block, with a 1 x 1 convolution inside.
+    // A residual block, with a 1 x 1 or a depthwise convolution inside.
     let shortcut = build.last();
-    build.conv(3, 1, 1, 0, random.below(2) == 0).norm();
+    let (k, conv) = match random.below(2) {
+        0 => (1, Conv::PLAIN),
+        _ => (3, Conv { dilation: 2, groups: channels, ..Conv::new(1, 2) }),
+    };
+    build.conv(channels, k, conv, random.below(2) == 0).norm();
     build.add(shortcut).relu();
     let k = 1 + random.below(2) as u64;
     build.pool(random.below(2) == 0, k, 1 + random.below(2) as u64);
@@ -213,8 +222,8 @@ proptest! {
         let constants: Vec<_> = model.steps.iter().filter_map(|step| match step.kind {
             StepKind::BatchNorm { mean, var, .. } => Some([mean, var]),
             _ => None,
-        }).flatten().map(|id| model.params[id].offset as usize..)
-            .map(|from| from.start..from.start + 3).collect();
+        }).flatten().map(|id| &model.params[id])
+            .map(|p| p.offset as usize..(p.offset + p.shape[0]) as usize).collect();
         for i in 0..weights.len() {
             if constants.iter().any(|range| range.contains(&i)) {
                 prop_assert_eq!(gradient[i], 0.0, "running statistics are constants");

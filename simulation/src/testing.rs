@@ -43,18 +43,11 @@ impl Build {
         self.0.params.len() - 1
     }
 
-    pub(super) fn conv(
-        &mut self,
-        out: u64,
-        k: u64,
-        stride: u64,
-        pad: u64,
-        bias: bool,
-    ) -> &mut Self {
+    pub(super) fn conv(&mut self, out: u64, k: u64, conv: Conv, bias: bool) -> &mut Self {
         let (x, shape) = (self.last(), self.shape());
-        let weight = self.param("weight", &[out, shape[0], k, k]);
+        let depth = conv.kernel_channels(shape[0], out).expect("groups of equal size");
+        let weight = self.param("weight", &[out, depth, k, k]);
         let bias = bias.then(|| self.param("bias", &[out]));
-        let conv = Conv::new(stride, pad);
         let side = |len: u64| conv.output(len, k).expect("a kernel that fits");
         let shape = vec![out, side(shape[1]), side(shape[2])];
         self.step(StepKind::Conv2d { x, weight, bias, conv }, shape)
@@ -110,8 +103,8 @@ impl Build {
 /// A small convolutional network for 8 x 8 grey images: 3,658 weights.
 pub(super) fn digits_net() -> Model {
     let mut build = Build::new(&[1, 8, 8]);
-    build.conv(8, 3, 1, 1, true).relu().pool(false, 2, 2);
-    build.conv(16, 3, 1, 1, true).relu().pool(false, 2, 2);
+    build.conv(8, 3, Conv::new(1, 1), true).relu().pool(false, 2, 2);
+    build.conv(16, 3, Conv::new(1, 1), true).relu().pool(false, 2, 2);
     build.flatten().linear(32, true).relu().linear(10, true);
     build.0
 }

@@ -176,10 +176,11 @@ fn reads(g: &Graph, op: &Op, id: NodeId, args: &[NodeId], part: Part) -> Option<
             1 => vec![along(1), Read::Whole],
             _ => vec![Read::Whole, along(if *trans_b { 1 } else { 2 })],
         },
-        Op::Conv2d { .. } => match axis {
+        Op::Conv2d(conv) => match axis {
             0 => vec![aligned(args[0], 0), aligned(args[1], 0)],
             1 => vec![along(1), Read::Whole],
-            2 => vec![Read::Whole, along(1)],
+            // With groups, some of the kernels are for some of the image's channels.
+            2 if conv.groups == 1 => vec![Read::Whole, along(1)],
             _ => return None,
         },
         Op::Reshape(to) => {

@@ -150,17 +150,27 @@ pub const LAYERS: &[Rule] = &[
             size("kernel", Allowed::Length, DefaultSize::None),
             size("stride", Allowed::Length, DefaultSize::Value(1.0)),
             size("pad", Allowed::Margin, DefaultSize::Value(0.0)),
+            size("dilation", Allowed::Length, DefaultSize::Value(1.0)),
+            size("groups", Allowed::Count, DefaultSize::Value(1.0)),
             BIAS,
         ],
-        example: "conv2d[cin, cout, kernel = 3, stride = 1, pad = 0, bias = 1]",
-        about: "A convolution of images (channels, height, width) with square kernels; parameters \
-                `weight` and, unless `bias = 0`, `bias`.",
+        example: "conv2d[cin, cout, kernel = 3, stride = 1, pad = 0, dilation = 1, groups = 1, bias = 1]",
+        about: "A convolution of images (channels, height, width) with square kernels, whose \
+                entries are `dilation` apart. Channels are in `groups`, and each group of the result is \
+                made of the same group of the image: with `groups = cin` each channel has its own \
+                kernels. Parameters `weight` of shape `[cout, cin / groups, kernel, kernel]` and, unless \
+                `bias = 0`, `bias`.",
         with: |v| Layer::Conv2d {
             cin: v[0] as u64,
             cout: v[1] as u64,
             kernel: v[2] as u64,
-            conv: Conv::new(v[3] as u64, v[4] as u64),
-            bias: v[5] != 0.0,
+            conv: Conv {
+                stride: v[3] as u64,
+                pad: v[4] as u64,
+                dilation: v[5] as u64,
+                groups: v[6] as u64,
+            },
+            bias: v[7] != 0.0,
         },
     },
     Rule {
@@ -267,6 +277,17 @@ fn misfit<T>(wanted: impl Into<String>, why: impl Into<String>) -> Result<T, Mis
 }
 
 impl Layer {
+    /// What is wrong with its sizes together, each of which is allowed.
+    pub fn problem(&self) -> Option<String> {
+        match *self {
+            Layer::Conv2d { cin, cout, conv, .. } if conv.kernel_channels(cin, cout).is_none() => {
+                let groups = conv.groups;
+                Some(format!("{groups} groups do not divide {cin} and {cout} channels"))
+            }
+            _ => None,
+        }
+    }
+
     /// Names and shapes of its parameters, named as PyTorch names them, in the order weight, bias,
     /// running_mean, running_var.
     pub fn params(&self) -> Vec<(&'static str, Vec<u64>)> {
@@ -275,8 +296,8 @@ impl Layer {
             [("weight", weight)].into_iter().chain(shift).collect()
         };
         match *self {
-            Layer::Conv2d { cin, cout, kernel, bias, .. } => {
-                with_bias(vec![cout, cin, kernel, kernel], bias)
+            Layer::Conv2d { cin, cout, kernel, conv, bias } => {
+                with_bias(vec![cout, cin / conv.groups, kernel, kernel], bias)
             }
             Layer::Linear { inputs, outputs, bias } => with_bias(vec![outputs, inputs], bias),
             Layer::BatchNorm { channels, .. } => {
@@ -307,7 +328,8 @@ impl Layer {
                 }
                 let sides = [h, w].map(|side| conv.output(side, kernel));
                 let [Some(h), Some(w)] = sides else {
-                    let wanted = format!("an image of at least {kernel} x {kernel}");
+                    let reach = conv.reach(kernel).unwrap_or(kernel);
+                    let wanted = format!("an image of at least {reach} x {reach}");
                     return misfit(wanted, "the kernel is larger than the image");
                 };
                 Ok(vec![cout, h, w])

@@ -55,7 +55,7 @@ pub struct Step {
 pub enum StepKind {
     /// The input of the model.
     Input,
-    /// Cross-correlation; weight `[out, in, k, k]`, bias `[out]`.
+    /// Cross-correlation; weight `[out, in / groups, k, k]`, bias `[out]`.
     Conv2d {
         /// Operand.
         x: StepId,
@@ -63,7 +63,7 @@ pub enum StepKind {
         weight: ParamId,
         /// Added per output channel.
         bias: Option<ParamId>,
-        /// Step and padding.
+        /// Its attributes.
         conv: Conv,
     },
     /// weight x + bias; weight `[out, in]`.

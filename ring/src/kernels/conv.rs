@@ -3,41 +3,50 @@
 //!
 //! The patches are packed a block at a time. Images are first copied to have their padding around
 //! them; then element (k, j) of the matrix of patches is at one offset for k plus one for j.
+//!
+//! With groups of channels there is such a product for each group of each image: images, kernels and
+//! result all have the channels of a group one after another.
 
 use super::dims::{ConvDims, SERIAL};
 use super::gemm::{At, Keep, Left, Out, Part, Right, columns, gemm};
 use crate::simd::{self, Isa, Kernel, with_kernel};
 use crate::threads;
 
-pub(super) fn run<T: Keep>(out: &mut [T], x: &[T], w: &[T], d: ConvDims, isa: Isa) {
+pub(super) fn run<T: Keep>(out: &mut [T], x: &[T], w: &[T], all: ConvDims, isa: Isa) {
+    let (d, parts) = (all.of_group(), all.groups());
     let (pixels, k) = (d.out_h() * d.out_w(), d.c * d.kh * d.kw);
     if out.is_empty() || k == 0 {
         return;
     }
     let threads = if out.len() * k < SERIAL { 1 } else { threads::count() };
-    let (total, one) = (d.g * d.n, d.o * pixels);
-    // As many images as fill a block of columns, and some groups for each thread.
-    let group = (columns::<T>() / pixels).clamp(1, d.n.div_ceil(threads.div_ceil(d.g)));
+    // An image here is the part of one that is of one group of channels.
+    let (images, one) = (d.n * parts, d.o * pixels);
+    let total = d.g * images;
+    // As many images as fill a block of columns, and some groups of them for each thread.
+    let group = match parts {
+        1 => (columns::<T>() / pixels).clamp(1, d.n.div_ceil(threads.div_ceil(d.g))),
+        _ => 1,
+    };
     let plan = Plan::new(&d, group);
     let convolve = |g: usize, n: usize, out: &mut [T], first: usize, rows: usize| {
-        let images = out.len() / (rows * pixels);
-        let image = d.c * d.h * d.w;
-        let x = &x[(if d.x_batched { g * d.n } else { 0 } + n) * image..][..images * image];
-        let w = &w[(if d.w_batched { g * d.o } else { 0 } + first) * k..][..rows * k];
+        let (count, image) = (out.len() / (rows * pixels), d.c * d.h * d.w);
+        let x = &x[(if d.x_batched { g * images } else { 0 } + n) * image..][..count * image];
+        let kernels = if d.w_batched { g * all.o } else { 0 } + n % parts * d.o;
+        let w = &w[(kernels + first) * k..][..rows * k];
         with_kernel!(isa, T, kernel => plan.convolve(kernel, out, x, w, rows));
     };
     if threads > 1 && total < threads {
         let part = d.o.div_ceil(threads).next_multiple_of(8);
         for (i, out) in out.chunks_exact_mut(one).enumerate() {
             threads::each(out.chunks_mut(part * pixels).enumerate(), &|(p, out)| {
-                convolve(i / d.n, i % d.n, out, p * part, out.len() / pixels);
+                convolve(i / images, i % images, out, p * part, out.len() / pixels);
             });
         }
         return;
     }
     // The groups of one g, then those of the next.
     let groups: Vec<(usize, usize, &mut [T])> = out
-        .chunks_exact_mut(d.n * one)
+        .chunks_exact_mut(images * one)
         .enumerate()
         .flat_map(|(g, out)| {
             out.chunks_mut(group * one).enumerate().map(move |(i, out)| (g, i * group, out))
@@ -66,7 +75,9 @@ impl<'a> Plan<'a> {
         let (h, w) = (d.h + 2 * d.pad(), d.w + 2 * d.pad());
         let rows = (0..d.c)
             .flat_map(|c| (0..d.kh).map(move |y| (c, y)))
-            .flat_map(|(c, y)| (0..d.kw).map(move |x| (c * h + y) * w + x))
+            .flat_map(|(c, y)| {
+                (0..d.kw).map(move |x| (c * h + y * d.dilation()) * w + x * d.dilation())
+            })
             .collect();
         let cols = (0..images)
             .flat_map(|n| (0..d.out_h()).map(move |y| (n, y)))

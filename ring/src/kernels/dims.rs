@@ -51,7 +51,7 @@ impl MatMulDims {
     }
 }
 
-/// Dimensions of x `[G, N, C, H, W]`, w `[G, O, C, kh, kw]` -> `[G, N, O, H', W']`.
+/// Dimensions of x `[G, N, C, H, W]`, w `[G, O, C / groups, kh, kw]` -> `[G, N, O, H', W']`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConvDims {
     /// G, of the result.
@@ -74,16 +74,17 @@ pub struct ConvDims {
     pub kh: usize,
     /// Kernel columns.
     pub kw: usize,
-    /// Stride and padding.
+    /// Stride, padding, dilation and groups.
     pub conv: Conv,
 }
 
 impl ConvDims {
-    /// For images `[G, N, C, H, W]` and kernels `[G, O, C, kh, kw]`, where a G of size 1 is
-    /// repeated. `None` if they do not fit, or the stride is 0.
+    /// For images `[G, N, C, H, W]` and kernels `[G, O, C / groups, kh, kw]`, where a G of size 1 is
+    /// repeated. `None` if they do not fit, or the stride or the dilation is 0.
     pub fn of(x: &[u64], w: &[u64], conv: Conv) -> Option<Self> {
         let (&[gx, n, cx, h, width], &[gw, o, cw, kh, kw]) = (x, w) else { return None };
-        if cx != cw || !(gx == gw || gx == 1 || gw == 1) || conv.stride == 0 {
+        let fits = conv.kernel_channels(cx, o) == Some(cw) && (gx == gw || gx == 1 || gw == 1);
+        if !fits || conv.stride == 0 || conv.dilation == 0 {
             return None;
         }
         let g = if gx == 1 { gw } else { gx };
@@ -113,6 +114,22 @@ impl ConvDims {
         self.conv.output(self.w as u64, self.kw as u64).unwrap_or(0) as usize
     }
 
+    /// Groups of channels.
+    pub(super) fn groups(&self) -> usize {
+        self.conv.groups as usize
+    }
+
+    /// Those of one group of channels.
+    pub(super) fn of_group(&self) -> Self {
+        let conv = Conv { groups: 1, ..self.conv };
+        ConvDims { c: self.c / self.groups(), o: self.o / self.groups(), conv, ..*self }
+    }
+
+    /// Distance of neighbouring entries of the kernel.
+    pub(super) fn dilation(&self) -> usize {
+        self.conv.dilation as usize
+    }
+
     /// Step in both directions.
     pub(super) fn stride(&self) -> usize {
         self.conv.stride as usize
@@ -128,7 +145,7 @@ impl ConvDims {
         let times = |batched: bool| if batched { self.g } else { 1 };
         [
             times(self.x_batched) * self.n * self.c * self.h * self.w,
-            times(self.w_batched) * self.o * self.c * self.kh * self.kw,
+            times(self.w_batched) * self.o * (self.c / self.groups()) * self.kh * self.kw,
             self.g * self.n * self.o * self.out_h() * self.out_w(),
         ]
     }

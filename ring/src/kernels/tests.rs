@@ -44,11 +44,14 @@ fn naive_conv<T: Word>(x: &[T], w: &[T], d: &ConvDims) -> Words {
                 for y in 0..oh {
                     for z in 0..ow {
                         let mut s = T::ZERO;
-                        for (c, i, j) in (0..d.c)
+                        let depth = d.of_group().c;
+                        for (c, i, j) in (0..depth)
                             .flat_map(|c| (0..d.kh).map(move |i| (c, i)))
                             .flat_map(|(c, i)| (0..d.kw).map(move |j| (c, i, j)))
                         {
-                            let (iy, ix) = (y * d.stride() + i, z * d.stride() + j);
+                            let iy = y * d.stride() + i * d.dilation();
+                            let ix = z * d.stride() + j * d.dilation();
+                            let from = o / d.of_group().o * depth + c;
                             if iy < d.pad()
                                 || ix < d.pad()
                                 || iy >= d.h + d.pad()
@@ -56,9 +59,10 @@ fn naive_conv<T: Word>(x: &[T], w: &[T], d: &ConvDims) -> Words {
                             {
                                 continue;
                             }
-                            let xi = (((gx * d.n + n) * d.c + c) * d.h + iy - d.pad()) * d.w + ix
+                            let xi = (((gx * d.n + n) * d.c + from) * d.h + iy - d.pad()) * d.w
+                                + ix
                                 - d.pad();
-                            let wi = (((gw * d.o + o) * d.c + c) * d.kh + i) * d.kw + j;
+                            let wi = (((gw * d.o + o) * depth + c) * d.kh + i) * d.kw + j;
                             s = s.wadd(x[xi].wmul(w[wi]));
                         }
                         out.push(s);
@@ -124,12 +128,13 @@ proptest! {
     fn convolutions(
         k in width(), batched: (bool, bool), g in 1usize..3, n in 0usize..3, o in 0usize..6,
         x in (0usize..3, 1usize..9, 1usize..9), kernel in (1usize..4, 1usize..4),
-        stride in 1u64..4, pad in 0u64..5, seed: u64,
+        (stride, pad) in (1u64..4, 0u64..5), (dilation, groups) in (1u64..4, 1u64..5), seed: u64,
     ) {
         let g = if batched.0 || batched.1 { g } else { 1 };
+        let (c, o) = (x.0 * groups as usize, o * groups as usize);
         let d = ConvDims {
-            g, x_batched: batched.0, w_batched: batched.1, n, c: x.0, h: x.1, w: x.2, o,
-            kh: kernel.0, kw: kernel.1, conv: Conv::new(stride, pad),
+            g, x_batched: batched.0, w_batched: batched.1, n, c, h: x.1, w: x.2, o,
+            kh: kernel.0, kw: kernel.1, conv: Conv { stride, pad, dilation, groups },
         };
         check_conv(k, d, seed);
     }
@@ -175,6 +180,12 @@ fn large_convolutions() {
     check_conv(64, ConvDims { n: 5, conv: Conv::new(2, 1), ..d }, 2);
     check_conv(128, ConvDims { g: 2, w_batched: false, n: 2, ..d }, 3);
     check_conv(16, ConvDims { g: 3, x_batched: false, c: 3, h: 33, w: 30, kh: 5, kw: 5, ..d }, 4);
+    // Few and many groups of channels, on few images and on many.
+    for (n, groups, dilation) in [(1, 2, 1), (1, 32, 1), (9, 2, 2), (9, 32, 3)] {
+        let conv = Conv { dilation, groups, ..Conv::new(1, 2) };
+        check_conv(64, ConvDims { n, o: 64, conv, ..d }, 5);
+        check_conv(32, ConvDims { n, g: 2, x_batched: false, o: 64, conv, ..d }, 6);
+    }
 }
 
 /// Widths of the result that make runs of every length, one image and several to a block of columns,
@@ -257,6 +268,14 @@ fn dimensions_from_shapes() {
     assert_eq!(d.lens(), [180, 36, 3 * 2 * 4 * 3 * 3]);
     assert!(ConvDims::of(&[3, 2, 1, 5, 6], &[1, 4, 2, 3, 3], Conv::PLAIN).is_none());
     assert!(ConvDims::of(&[3, 2, 1, 5, 6], &[1, 4, 1, 3, 3], Conv::new(0, 0)).is_none());
+    let two = Conv { groups: 2, ..Conv::PLAIN };
+    let d = ConvDims::of(&[1, 2, 4, 5, 6], &[1, 6, 2, 3, 3], two).unwrap();
+    assert_eq!(d.lens(), [2 * 4 * 30, 6 * 2 * 9, 2 * 6 * 12]);
+    assert!(ConvDims::of(&[1, 2, 4, 5, 6], &[1, 6, 4, 3, 3], two).is_none());
+    assert!(ConvDims::of(&[1, 2, 4, 5, 6], &[1, 5, 2, 3, 3], two).is_none());
+    for conv in [Conv { groups: 0, ..Conv::PLAIN }, Conv { dilation: 0, ..Conv::PLAIN }] {
+        assert!(ConvDims::of(&[3, 2, 1, 5, 6], &[1, 4, 1, 3, 3], conv).is_none());
+    }
 }
 
 #[test]

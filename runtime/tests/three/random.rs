@@ -161,11 +161,14 @@ impl Generator {
             let b = fresh(self, &shape);
             self.add(Op::MatMul { a, b, trans_b })
         } else {
-            let x = self.b.infer(Op::Reshape(x, vec![1, 1, 1, rows, n / rows]))?;
-            let shape = [batch, 1 + self.below(2), 1, 1 + self.below(3), 1 + self.below(3)];
+            let groups = if rows.is_multiple_of(2) { 1 + self.below(2) } else { 1 };
+            let to = vec![1, 1, groups, rows / groups, n / rows];
+            let x = self.b.infer(Op::Reshape(x, to))?;
+            let outputs = groups * (1 + self.below(2));
+            let shape = [batch, outputs, 1, 1 + self.below(3), 1 + self.below(3)];
             let w = fresh(self, &shape);
-            let (stride, pad) = (1 + self.below(2), self.below(2));
-            self.add(Op::Conv2d { x, w, conv: Conv::new(stride, pad) })
+            let (stride, pad, dilation) = (1 + self.below(2), self.below(2), 1 + self.below(2));
+            self.add(Op::Conv2d { x, w, conv: Conv { stride, pad, dilation, groups } })
         }
     }
 

@@ -135,6 +135,29 @@ layers! {
             conv: conv2d[2, 4, kernel = 3];
             x |> conv |> flatten
         }";
+    conv_depthwise: "
+        model Net(x: fix[3, 5, 4]) -> fix[120] {
+            conv: conv2d[3, 6, kernel = 3, pad = 1, groups = 3];
+            x |> conv |> flatten
+        }";
+    conv_dilated: "
+        model Net(x: fix[2, 8, 7]) -> fix[36] {
+            conv: conv2d[2, 3, kernel = 3, stride = 2, pad = 2, dilation = 2];
+            x |> conv |> flatten
+        }";
+    separable_convs: "
+        block Separable[cin, cout, dilation](x) {
+            depth: conv2d[cin, cin, kernel = 3, pad = dilation, dilation = dilation, groups = cin, bias = 0];
+            point: conv2d[cin, cout, kernel = 1, groups = 2, bias = 0];
+            norm:  batch_norm[cout];
+            x |> depth |> point |> norm |> relu
+        }
+        model Net(x: fix[2, 6, 6]) -> fix[3] {
+            near: Separable[2, 4, 1];
+            far:  Separable[4, 4, 2];
+            head: linear[4, 3];
+            x |> near |> far |> global_avg_pool |> head
+        }";
     linear_only: "
         model Net(x: fix[6]) -> fix[4] {
             fc: linear[6, 4];

@@ -54,17 +54,18 @@ pub(super) fn matmul<W: Word>(
     out
 }
 
-/// x `[G, N, C, H, W]`, w `[G, O, C, h, w]` -> `out_shape` `[G, N, O, H', W']`; a G of 1 is repeated.
+/// x `[G, N, C, H, W]`, w `[G, O, C / groups, h, w]` -> `out_shape` `[G, N, O, H', W']`; a G of 1 is repeated.
 pub(super) fn conv2d<W: Word>(
     (x, x_shape): (&[W], &[usize]),
     (w, w_shape): (&[W], &[usize]),
     out_shape: &[usize],
     conv: Conv,
 ) -> Vec<W> {
-    let (stride, pad) = (conv.stride as usize, conv.pad as usize);
+    let [stride, pad, dilation, groups] =
+        [conv.stride, conv.pad, conv.dilation, conv.groups].map(|n| n as usize);
     let &[_, images, outs, out_h, out_w] = out_shape else { return Vec::new() };
     let &[xg, _, channels, height, width] = x_shape else { return Vec::new() };
-    let &[wg, _, _, kh, kw] = w_shape else { return Vec::new() };
+    let &[wg, _, depth, kh, kw] = w_shape else { return Vec::new() };
     let mut out = vec![W::ZERO; out_shape.iter().product()];
     if out.is_empty() {
         return out;
@@ -73,12 +74,16 @@ pub(super) fn conv2d<W: Word>(
         let (g, image, o) = (plane / outs / images, plane / outs % images, plane % outs);
         let image = if xg == 1 { image } else { g * images + image };
         let kernel = if wg == 1 { o } else { g * outs + o };
-        for c in 0..channels {
-            let x = &x[(image * channels + c) * height * width..][..height * width];
-            let w = &w[(kernel * channels + c) * kh * kw..][..kh * kw];
+        // Of the image's channels, those of the same group.
+        let first = image * channels + o / (outs / groups) * depth;
+        for c in 0..depth {
+            let x = &x[(first + c) * height * width..][..height * width];
+            let w = &w[(kernel * depth + c) * kh * kw..][..kh * kw];
             for (ky, w) in w.chunks_exact(kw.max(1)).enumerate() {
+                let ky = ky * dilation;
                 let rows = inside(ky, stride, pad, height, out_h);
                 for (kx, &w) in w.iter().enumerate() {
+                    let kx = kx * dilation;
                     let cols = inside(kx, stride, pad, width, out_w);
                     if cols.is_empty() {
                         continue;

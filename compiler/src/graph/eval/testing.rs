@@ -267,11 +267,12 @@ impl Generator {
             }
             31 | 32 => {
                 let flat = self.graph.elements(a) / last.max(1);
-                let a = self.add(Op::Reshape(vec![1, 1, 1, flat, last]), &[a])?;
+                let groups = if flat.is_multiple_of(2) { 1 + self.below(2) } else { 1 };
+                let a = self.add(Op::Reshape(vec![1, 1, groups, flat / groups, last]), &[a])?;
                 let (side, group) = (1 + self.below(3), 1 + self.below(2));
                 let w = self.constant(vec![group, 2, 1, side, side], Elem::Fix, 0)?;
-                let (stride, pad) = (1 + self.below(2), self.below(3));
-                self.add(Op::Conv2d(Conv::new(stride, pad)), &[a, w])
+                let (stride, pad, dilation) = (1 + self.below(2), self.below(3), 1 + self.below(2));
+                self.add(Op::Conv2d(Conv { stride, pad, dilation, groups }), &[a, w])
             }
             33 => self.add(Op::MaxPool { k: few.min(2), stride: 1 + x }, &[a]),
             34 => self.add(Op::Reshape(vec![shape.iter().product()]), &[a]),

@@ -198,32 +198,42 @@ fn gathers() {
 fn products_against_their_definition() {
     // Multiples of 1/8, so that all sums are exact.
     let entry = |i: u64, salt: u64| ((i * 37 + salt * 11) % 29) as f64 / 8.0 - 1.5;
-    for (gx, gw, stride, pad, k) in
-        [(2, 2, 1, 0, 3), (1, 2, 2, 1, 3), (2, 1, 3, 2, 2), (1, 1, 1, 4, 1)]
-    {
-        let (n, o, c, h, w) = (2, 3, 2, 5, 6);
+    for (gx, gw, stride, pad, k, dilation, groups) in [
+        (2, 2, 1, 0, 3, 1, 1),
+        (1, 2, 2, 1, 3, 1, 1),
+        (2, 1, 3, 2, 2, 1, 1),
+        (1, 1, 1, 4, 1, 1, 1),
+        (2, 1, 1, 1, 3, 2, 1),
+        (1, 1, 2, 3, 2, 3, 2),
+        (2, 2, 1, 1, 3, 1, 2),
+        (1, 2, 1, 2, 3, 2, 4),
+    ] {
+        let (n, o, c, h, w) = (2, if groups == 1 { 3 } else { 4 }, 2 * groups.min(2), 5, 6);
+        let depth = c / groups;
         let x: Vec<f64> = (0..gx * n * c * h * w).map(|i| entry(i, 1)).collect();
-        let f: Vec<f64> = (0..gw * o * c * k * k).map(|i| entry(i, 2)).collect();
-        let side = |d: u64| (d + 2 * pad - k) / stride + 1;
+        let f: Vec<f64> = (0..gw * o * depth * k * k).map(|i| entry(i, 2)).collect();
+        let side = |d: u64| (d + 2 * pad - dilation * (k - 1) - 1) / stride + 1;
         let mut expected = Vec::new();
         for (g, i, q) in boxed([gx.max(gw), n, o]) {
             for (y, z, _) in boxed([side(h), side(w), 1]) {
                 let mut sum = 0.0;
-                for (ch, ky, kx) in boxed([c, k, k]) {
-                    let (iy, ix) = (y * stride + ky, z * stride + kx);
+                for (ch, ky, kx) in boxed([depth, k, k]) {
+                    let (iy, ix) = (y * stride + ky * dilation, z * stride + kx * dilation);
                     if iy >= pad && ix >= pad && iy - pad < h && ix - pad < w {
                         let (gx, gw) = (if gx == 1 { 0 } else { g }, if gw == 1 { 0 } else { g });
-                        let at = (((gx * n + i) * c + ch) * h + iy - pad) * w + ix - pad;
-                        let by = (((gw * o + q) * c + ch) * k + ky) * k + kx;
+                        let from = q / (o / groups) * depth + ch;
+                        let at = (((gx * n + i) * c + from) * h + iy - pad) * w + ix - pad;
+                        let by = (((gw * o + q) * depth + ch) * k + ky) * k + kx;
                         sum += x[at as usize] * f[by as usize];
                     }
                 }
                 expected.push(sum);
             }
         }
-        let shapes = [[gx, n, c, h, w], [gw, o, c, k, k]];
+        let shapes = [[gx, n, c, h, w], [gw, o, depth, k, k]];
         let operands = [fix(&shapes[0], &x), fix(&shapes[1], &f)];
-        in_both(Op::Conv2d(Conv::new(stride, pad)), &operands, &expected);
+        let conv = Conv { stride, pad, dilation, groups };
+        in_both(Op::Conv2d(conv), &operands, &expected);
     }
     for (ba, bb) in [(2, 2), (1, 2), (2, 1)] {
         let (m, k, n) = (3, 19, 2);

@@ -57,7 +57,9 @@ impl Op {
             MatMul { trans_b } => v.flag("trans_b", trans_b),
             Conv2d(conv) => {
                 v.number("stride", &mut conv.stride)?;
-                v.number("pad", &mut conv.pad)
+                v.number("pad", &mut conv.pad)?;
+                v.number_or_one("dilation", &mut conv.dilation)?;
+                v.number_or_one("groups", &mut conv.groups)
             }
             MaxPool { k, stride } => {
                 v.number("k", k)?;

@@ -66,6 +66,10 @@ site 1 "" line 0
 %44 = broadcast %34 : secret fix[5,3,4] @0
 %45 = gather %2 %5 axis=0 batch=0 : secret fix[3,2,4] @0
 %46 = exp_non_positive %2 : secret fix[3,4] @0
+%47 = conv2d %37 %37 stride=1 pad=3 dilation=2 : public fix[1,1,1,4,4] @0
+%48 = reshape %3 : public fix[1,1,4,2,2] @0
+%49 = reshape %3 : public fix[1,4,1,2,2] @0
+%50 = conv2d %48 %49 stride=1 pad=0 groups=4 : public fix[1,1,4,1,1] @0
 
 reveal %26 to Server as total @0
 reveal %0 to Server as aggregate / 9.5 @1

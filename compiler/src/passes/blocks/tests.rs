@@ -51,6 +51,30 @@ proptest! {
     }
 }
 
+/// Images and kernels in two groups of channels.
+const GROUPS: &str = "graph T\nparties Client[4]\nparties Server[1]\nfrac 16\n\
+    input 0 w : secret fix[4,3,3,3] in -1..1 from each Client\n\
+    input 1 x : secret fix[2,6,8,8] in -1..1 from each Client\nsite 0 \"x\" line 1\n\
+    %0 = input 0 : secret fix.16[4,4,3,3,3] @0\n\
+    %1 = input 1 : secret fix.16[4,2,6,8,8] @0\n\
+    %2 = conv2d %1 %0 stride=1 pad=1 dilation=2 groups=2 : secret fix.32[4,2,4,6,6] @0\n\
+    %3 = gate %2 %2 : secret fix.32[4,2,4,6,6] @0\n\
+    reveal %3 to Server as y @0\n";
+
+#[test]
+fn a_convolution_in_groups_is_computed_with_all_its_channels() {
+    let graph = text::parse(GROUPS).expect("a graph");
+    let inputs = random_inputs(&graph, 3);
+    let outputs = |g: &Graph| exact(g, &inputs, &successors, false).expect("evaluates").outputs;
+    for (axis, convolutions) in [(0, 2), (1, 2), (2, 1), (3, 1)] {
+        let parts = halved(&graph, axis);
+        verify::verify(&parts).expect("well formed");
+        let found = parts.ids().filter(|&id| matches!(parts.op(id), Op::Conv2d(_))).count();
+        assert_eq!(found, convolutions, "axis {axis}");
+        assert_eq!(outputs(&graph), outputs(&parts), "axis {axis}");
+    }
+}
+
 /// Two layers: weights of each client, images of all; the scores are small.
 const LAYERS: &str = "graph T\nparties Client[4]\nparties Server[1]\nfrac 16\n\
     input 0 w : secret fix[2,1,3,3] in -1..1 from each Client\n\

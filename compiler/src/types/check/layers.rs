@@ -232,7 +232,13 @@ impl Checker<'_> {
                 }
             });
         }
-        Ok(LayerSpec { kind: SpecKind::Builtin((rule.with)(&all)), span })
+        let layer = (rule.with)(&all);
+        if let Some(problem) = layer.problem() {
+            let error =
+                Diagnostic::error(codes::LAYER, problem, span, "sizes that do not go together");
+            return Err(self.fail(error.hint(rule.about)));
+        }
+        Ok(LayerSpec { kind: SpecKind::Builtin(layer), span })
     }
 
     /// One size of a layer, in its allowed range.

@@ -110,26 +110,31 @@ impl Run<'_> {
         bias: Option<ParamId>,
         conv: Conv,
     ) -> Result<Vec<f64>, EvalError> {
-        let (stride, pad) = (conv.stride as i64, conv.pad as i64);
+        let (stride, pad, dilation) = (conv.stride as i64, conv.pad as i64, conv.dilation as i64);
         let (x, [cin, h, w]) = self.image(x)?;
         let &[cout, oh, ow] = out_shape else { return Err(MALFORMED) };
         let (cout, oh, ow) = (cout as usize, oh as usize, ow as usize);
         let shape = &self.model.params.get(weight).ok_or(MALFORMED)?.shape;
-        let &[_, _, k, _] = shape.as_slice() else { return Err(MALFORMED) };
-        let k = k as usize;
+        let &[_, channels, k, _] = shape.as_slice() else { return Err(MALFORMED) };
+        let (k, channels) = (k as usize, channels as usize);
+        if conv.kernel_channels(cin as u64, cout as u64) != Some(channels as u64) {
+            return Err(MALFORMED);
+        }
         let weight = self.param(weight)?;
         let mut out = vec![0.0; cout * oh * ow];
         for (o, plane) in out.chunks_mut(oh * ow).enumerate() {
             if let Some(bias) = bias {
                 plane.fill(*self.param(bias)?.get(o).ok_or(MALFORMED)?);
             }
-            for i in 0..cin {
+            // Of the image's channels, those of the same group.
+            let first_channel = o / (cout / conv.groups as usize) * channels;
+            for i in 0..channels {
                 for ky in 0..k {
                     for kx in 0..k {
                         let factor =
-                            *weight.get(((o * cin + i) * k + ky) * k + kx).ok_or(MALFORMED)?;
+                            *weight.get(((o * channels + i) * k + ky) * k + kx).ok_or(MALFORMED)?;
                         // Columns whose operand lies inside the image.
-                        let shift = kx as i64 - pad;
+                        let shift = kx as i64 * dilation - pad;
                         let first = if shift < 0 { (-shift + stride - 1) / stride } else { 0 };
                         let last =
                             ((w as i64 - 1 - shift).div_euclid(stride) + 1).clamp(0, ow as i64);
@@ -137,11 +142,11 @@ impl Run<'_> {
                             continue;
                         }
                         for y in 0..oh {
-                            let row = y as i64 * stride + ky as i64 - pad;
+                            let row = y as i64 * stride + ky as i64 * dilation - pad;
                             if row < 0 || row >= h as i64 {
                                 continue;
                             }
-                            let start = (i * h + row as usize) * w;
+                            let start = ((first_channel + i) * h + row as usize) * w;
                             let from = (start as i64 + first * stride + shift) as usize;
                             let source = x.get(from..start + w).ok_or(MALFORMED)?;
                             let target = plane

@@ -246,13 +246,19 @@ proptest! {
     #[test]
     fn conv2d_is_the_sum_over_its_window(
         (cin, cout, k, h, w) in (1u64..3, 1u64..3, 1u64..4, 3u64..7, 3u64..7),
-        (stride, pad) in (1u64..4, 0u64..3),
+        (stride, pad, dilation, groups) in (1u64..4, 0u64..3, 1u64..4, 1u64..4),
         seed in 0u64..1000,
     ) {
-        let oh = (h + 2 * pad - k) / stride + 1;
-        let ow = (w + 2 * pad - k) / stride + 1;
-        let kind = StepKind::Conv2d { x: 0, weight: 0, bias: Some(1), conv: Conv::new(stride, pad) };
-        let params = [("weight", vec![cout, cin, k, k]), ("bias", vec![cout])];
+        let reach = dilation * (k - 1) + 1;
+        prop_assume!(h.min(w) + 2 * pad >= reach);
+        let oh = (h + 2 * pad - reach) / stride + 1;
+        let ow = (w + 2 * pad - reach) / stride + 1;
+        let conv = Conv { stride, pad, dilation, groups };
+        let kind = StepKind::Conv2d { x: 0, weight: 0, bias: Some(1), conv };
+        // Of one group.
+        let (depth, each) = (cin, cout);
+        let (cin, cout) = (cin * groups, cout * groups);
+        let params = [("weight", vec![cout, depth, k, k]), ("bias", vec![cout])];
         let m = one_layer(&[cin, h, w], kind, &[cout, oh, ow], &params);
         let noise = |i: u64| ((i * 7919 + seed * 31) % 17) as f64 - 8.0;
         let weights: Vec<f64> = (0..m.len).map(noise).collect();
@@ -262,14 +268,15 @@ proptest! {
         for o in 0..cout {
             for r in 0..oh {
                 for c in 0..ow {
-                    let mut sum = weights[(cout * cin * k * k + o) as usize];
-                    for i in 0..cin {
+                    let mut sum = weights[(cout * depth * k * k + o) as usize];
+                    for i in 0..depth {
                         for ky in 0..k {
                             for kx in 0..k {
-                                let row = (r * stride + ky).checked_sub(pad).filter(|&v| v < h);
-                                let col = (c * stride + kx).checked_sub(pad).filter(|&v| v < w);
+                                let row = (r * stride + ky * dilation).checked_sub(pad).filter(|&v| v < h);
+                                let col = (c * stride + kx * dilation).checked_sub(pad).filter(|&v| v < w);
                                 if let (Some(row), Some(col)) = (row, col) {
-                                    let at = ((o * cin + i) * k + ky) * k + kx;
+                                    let at = ((o * depth + i) * k + ky) * k + kx;
+                                    let i = o / each * depth + i;
                                     sum += weights[at as usize] * x[((i * h + row) * w + col) as usize];
                                 }
                             }
