@@ -17,7 +17,7 @@ const fn part(n: u32) -> f64 {
     1.0 / (1u64 << n) as f64
 }
 
-/// The errors of family T1: [`super::truncation`], [`super::exponential`], [`super::elementary`].
+/// The errors of family T1: [`super::t1::truncation`], [`super::t1::exponential`], [`super::t1::elementary`].
 pub const SYMMETRIC: StatedErrors = StatedErrors {
     truncation: 1.0,
     exp: stated(1.5, part(30)),

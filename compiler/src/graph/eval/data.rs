@@ -29,7 +29,7 @@ impl fmt::Debug for Inputs {
     }
 }
 
-/// The result of an evaluation; `W` is `f64` for [`real`] and the signed raw word for [`exact`].
+/// The result of an evaluation; `W` is `f64` for [`super::real`] and the signed raw word for [`super::exact`].
 #[derive(Clone, PartialEq)]
 pub struct Evaluated<W> {
     /// Values by node, row-major: all of them if they were to be kept, otherwise those that were not

@@ -25,7 +25,7 @@
 //!
 //! The error also has half a unit of what is cut below -12. Public operands: local.
 //!
-//! **Simulation.** Every message is a `deal`, an `reshare_two` or part of a truncation or sign, each
+//! **Simulation.** Every message is a `deal`, a `reshare_two` or part of a truncation or sign, each
 //! uniform to its receiver; nothing is opened.
 
 use super::{comparison, selection, truncation};

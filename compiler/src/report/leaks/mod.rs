@@ -7,7 +7,7 @@
 //! sum tells of its terms depends on what the receiver knows besides.
 //!
 //! May not live here: what a protocol leaks (nothing but what it opens; see
-//! [`slvr_runtime::protocol`]), numbers of the run.
+//! `slvr_runtime::protocol`), numbers of the run.
 
 mod findings;
 mod flow;
