@@ -25,8 +25,9 @@
 //! | [`plan`], [`traffic`], [`upload`] | the order of steps and the frames of messages; bytes and rounds |
 //! | [`speculation`] | which layers are computed before it is known whose inputs count |
 //!
-//! An interactive instruction is added in `op`, `forms` and [`interaction`]; everything else here follows
-//! from its row. A local one is added in `op`, `forms` and [`verify`].
+//! To add an interactive instruction, add it to `op`, `forms` and [`interaction`], and its name to the typing
+//! rules of [`verify`]; everything else here follows from its row. A local one needs `op`, `forms` and its
+//! own typing rule.
 //!
 //! # Roles and shards
 //!
@@ -55,7 +56,7 @@
 //! multiplication, and to deal ([`Op::Deal`], [`Op::DealMask`]) its offline phase; the dealer's messages
 //! depend on nothing that the two send.
 //!
-//! Of these four a party stores only the shards in which it plays a role. Where shards are cut is part
+//! Of `Own`, `Mask`, `Dup` and `Add2` values a party stores only the shards in which it plays a role. Where shards are cut is part
 //! of the type ([`Type::groups`]):
 //!
 //! - every 64 elements (0 groups), so that a shard of a bit plane starts at a word. A shard is then a

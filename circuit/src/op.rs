@@ -207,8 +207,8 @@ pub enum Op {
         /// Planes of each block, 1 to 8, lowest first; all planes.
         blocks: Vec<u32>,
     },
-    /// Carries of the sums of two numbers block by block: `Add2 table` from [`Op::Thermometer`] of the
-    /// one, `Dup index` bits of the other. With n and i the two numbers of a block of b bits, the result
+    /// Whether the sum of two numbers generates and propagates a carry in each block of bits: `Add2 table`
+    /// from [`Op::Thermometer`] of one number, `Dup index` bits of the other. With n and i the two numbers of a block of b bits, the result
     /// is `Add2`: first `[n + i >= 2^b]` of every block (it generates a carry), then `[n + i = 2^b - 1]`
     /// of every block but the first (it propagates one).
     Pick {
@@ -219,7 +219,8 @@ pub enum Op {
         /// Planes of each block of the index, as in the table.
         blocks: Vec<u32>,
     },
-    /// As [`Op::Pick`], of a table of more: whether each block, the first, too, propagates a carry.
+    /// Whether each block propagates a carry, as [`Op::Pick`] says it, but of the first block too: `Add2
+    /// table`, `Dup index` -> `Add2`. The table may have more planes than those of these blocks.
     Propagate {
         /// `skip` planes, and 2^b - 1 planes for each block.
         table: ValueId,
@@ -230,7 +231,7 @@ pub enum Op {
         /// Planes of the table before the first of these blocks.
         skip: u32,
     },
-    /// Products of masks, for a [`Op::AndMany`]: `Own` bits -> `Own` bits, in the order of
+    /// The products of masks that an [`Op::AndMany`] needs: `Own` bits -> `Own` bits, in the order of
     /// [`MultiAnd`].
     MaskProducts {
         /// The masks, over bits.
@@ -238,10 +239,10 @@ pub enum Op {
         /// Which products.
         gates: MultiAnd,
     },
-    /// Products of many bits at once, where each factor is m xor l with m known to two parties (`Dup
-    /// open`) and l shared (`Add2 mask`), with products of the l (`Add2 products`) and, where
-    /// [`MultiAnd::is_linear_in_some`](super::multi_and::MultiAnd::is_linear_in_some), what is only added (`Add2 nodes`) -> `Add2`.
-    /// The AND of many inputs of ABY2.0 (Patra et al., USENIX Security 2021, section 5).
+    /// Products of many bits at once: `Dup open, Add2 mask, Add2 products` -> `Add2`. Each factor is m xor l,
+    /// with m known to two parties (`open`) and l shared (`mask`); `products` are the products of the l. Where
+    /// [`MultiAnd::is_linear_in_some`], there are also `Add2 nodes`, of which some are only added.
+    /// This is the AND of many inputs of ABY2.0 (Patra et al., USENIX Security 2021, section 5).
     AndMany {
         /// m.
         open: ValueId,
@@ -254,7 +255,7 @@ pub enum Op {
         /// Which products.
         gates: MultiAnd,
     },
-    /// Lookup tables of functions of a sum: `Own` x and a `Public` table of 2^n entries, n 1 to 12, one for
+    /// A lookup table for each element, rotated by x: `Own` x and a `Public` table of 2^n entries, n 1 to 12, one for
     /// all elements. x is a number of n bits, words (modulo 2^n) or n planes. Entry v of the result is the
     /// table's entry at x + v modulo 2^n, for planes at x xor v. Of words `A<k>[2^n]` the result is `Own`
     /// `A<k>[.., 2^n]`, cut between groups; of bits `B1[2^n]` it has 2^n planes, plane v for entry v.
@@ -264,7 +265,7 @@ pub enum Op {
         /// The function, `Public`.
         table: ValueId,
     },
-    /// Of each element's table the entry at its index: `Add2 table` from [`Op::Table`], `Dup index` words
+    /// The entry of each element's table at its index: `Add2 table` from [`Op::Table`], `Dup index` words
     /// (modulo 2^n) or n planes -> `Add2` words without the table's axis, or one plane. So with `index` the
     /// other part of the argument, it is the function of the sum; a `deal` of the table is all it takes.
     Entry {

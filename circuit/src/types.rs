@@ -137,8 +137,8 @@ pub fn elements(shape: &[u64]) -> u64 {
 }
 
 impl fmt::Display for Type {
-    /// `A64[10,3]` and `B5[7]` for replicated values (as in the design's notation), otherwise
-    /// with the holder in front: `pub.A64[]`, `own.B64[30]`, `add3.A64[2,2]`.
+    /// `A64[10,3]` and `B5[7]` for replicated values; otherwise the holder
+    /// stands in front: `pub.A64[]`, `own.B64[30]`, `add3.A64[2,2]`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.hold != Hold::Rep {
             write!(f, "{}.", self.hold.name())?;

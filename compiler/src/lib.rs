@@ -11,16 +11,15 @@
 //! | [`graph`] | a pure dataflow graph of tensor operations, its text, verifier and evaluation |
 //! | [`analysis`] | what is known of every value: interval, ring, error |
 //! | [`passes`] | named rewrites of the graph, one file each |
+//! | [`cost`] | rounds, bytes, memory and predicted time, per source line |
 //! | [`lower`] | graph operations to protocol macros made of circuit instructions |
 //! | [`schedule`] | instructions to layers; liveness |
-//! | [`cost`] | rounds and bytes, per source line |
 //! | [`pipeline`] | the rooms in a row: source to circuit |
 //! | [`report`] | the certificate, and who learns what |
 //! | [`ide`] | what editors ask of a text: problems, what is under the cursor, documentation |
 //!
-//! Three representations, each printing as text that reads back and each evaluated in the clear:
-//! [`types::Program`], [`graph::Graph`] and `slvr_circuit::Circuit`. Tests hold each
-//! against the next. Only the binary does I/O: the library asks a [`source::Loader`] for text.
+//! There are three representations: [`types::Program`], [`graph::Graph`] and `slvr_circuit::Circuit`. Each
+//! prints as text that reads back, and each can be evaluated in the clear. Tests compare each with the next. Only the binary does I/O: the library asks a [`source::Loader`] for text.
 
 pub mod analysis;
 pub mod cost;

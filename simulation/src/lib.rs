@@ -1,6 +1,6 @@
 //! Training of a declared model, and federated learning simulated around an aggregation rule.
 //!
-//! What the `demo` and `lab` verbs need to show a predicate at work on real data: an embedded data
+//! What the verb `demo` needs to show a predicate at work on real data: an embedded data
 //! set, gradients of any [`slvr_compiler::types::model::Model`], clients with unlike data, clients that
 //! poison, and a caller-supplied rule that aggregates.
 //!

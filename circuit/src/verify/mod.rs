@@ -28,13 +28,13 @@
 //!     known.)
 //! 13. **Outputs** are opened exactly once each, with the declared ring and shape, to a party set
 //!     that exists; factor and divisor are finite and not zero; fields fill the only axis.
-//! 14. **Masks.** The mask of a `open_masked` is the result of a `mask`, and no other `open_masked` has it.
+//! 14. **Masks.** The mask of an `open_masked` is the result of a `mask`, and no other `open_masked` has it.
 //! 15. **Checks**: at most one of each party set, which exists; its value is the result of an
 //!     instruction, `Public` single bits, one for each member.
 //! 16. **Speculation.** With R and L as in [`super::speculation`]: an `admitted` names a check and has
 //!     one bit for each member of its party set; R is at most L. Bits of a check that is named do not
 //!     depend on an `admitted`. In layers R to L nothing else is opened and no coin
-//!     drawn; no value that is defined before R is dropped; the mask of a `open_masked` is not made before R.
+//!     drawn; no value that is defined before R is dropped; the mask of an `open_masked` is not made before R.
 
 mod declarations;
 mod definitions;

@@ -7,8 +7,7 @@
 //!
 //! Lives here: the data structure ([`Graph`]), the operations and the table of
 //! facts about them ([`Op`]), the typing rule ([`infer`]), the builder from
-//! a typed program ([`build`]), text ([`text`]), the verifier ([`verify`]), evaluation ([`eval`]) and
-//! the domains of functions ([`domain`]). May not: rewriting ([`crate::passes`]), protocols
+//! a typed program ([`build`]), text ([`text`]), the verifier ([`verify`]) and evaluation ([`eval`]). May not: rewriting ([`crate::passes`]), protocols
 //! ([`crate::lower`]).
 //!
 //! Node ids ascend in topological order, always: a pass makes a new graph by walking an old one

@@ -7,6 +7,7 @@
 //! | `emit` | builds instructions |
 //! | [`common`] | what the macros of both families are made of |
 //! | [`t1`], [`t2`] | the two families of protocols, side by side, in files with the same names |
+//! | `stated` | the errors that each family states |
 //! | `facts`, `task` | what is known of a graph; what there is to do for each operation |
 //! | `conjunctions` | what choosing finds in graphs |
 //! | `choose` | the family, groups and form of each node, before anything is emitted |
@@ -16,12 +17,12 @@
 //!
 //! Numbers are words of Z_2^k, k the smallest that holds them ([`crate::analysis::rings`]), bits are `B1`.
 //!
-//! To add a function of one number: an entry in `task`, one in `t1/functions.rs` and one in
-//! `t2/functions.rs`. To add a protocol: a macro in the family's file, its cost where `choose` compares
-//! times, and its call in the family's nodes.
+//! To add a function of one number, add an entry to `t1/functions.rs`, one to `t2/functions.rs`, and its
+//! error to `stated`. To add a protocol, write a macro in the family's file, call it in the family's nodes,
+//! and add its cost where `choose` compares times. `docs/src/architecture.md` lists the files of other rooms.
 //!
-//! What may not live here: rewriting that graph semantics can express ([`crate::passes`]), and
-//! layers ([`crate::schedule`]).
+//! What may not live here: rewrites that the graph can express ([`crate::passes`]), and layers
+//! ([`crate::schedule`]).
 
 mod choose;
 pub mod common;

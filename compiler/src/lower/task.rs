@@ -2,8 +2,8 @@
 //! exhaustive.
 //!
 //! Choosing ([`super::choose`]) and both families ([`super::family`]) ask for the task, so that a new
-//! operation is sorted here once. A new function of one number is an entry of [`Function`] and one in each
-//! family's table of functions.
+//! operation is sorted here once. A new elementary function needs no entry here, only one in each family's
+//! table of functions.
 
 use super::common::words::word;
 use crate::graph::{Function as Elementary, Graph, NodeId, Op, Table};

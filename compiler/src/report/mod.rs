@@ -1,7 +1,7 @@
-//! What is said of a compiled predicate: its certificate and who learns what. Above the pipeline, read by
-//! editors and the command line.
+//! What is said of a compiled predicate: its certificate and who learns what. Editors and the command
+//! line read it.
 //!
-//! May not: change what is compiled, or decide anything of it.
+//! May not live here: anything that changes what is compiled, or decides it.
 
 pub mod certificate;
 pub mod leaks;

@@ -1,6 +1,8 @@
-//! The elementary functions of real numbers, one row of facts each. To add one: a variant, its row,
-//! its value beyond its domain in [`super::domain`], and an `extern fn` in `std`; then the protocols that compute it
-//! ([`crate::lower`]) and their stated errors ([`crate::analysis`]). No pass has a list of functions.
+//! The elementary functions of real numbers, one row of facts each. No pass has a list of functions.
+//!
+//! To add one, add a variant, its row, its value beyond its domain in [`super::domain`], and an `extern fn`
+//! in `std`; then the protocols that compute it ([`crate::lower`]) and how its errors are bounded
+//! ([`crate::analysis`]). `docs/src/architecture.md` names all files.
 
 use super::domain;
 

@@ -5,8 +5,8 @@
 //! a program in floating point, loop by loop. It is slow, but it shares no code with the graph and the
 //! circuit, so tests use it as their reference.
 //!
-//! The operations of the language are listed once: functions in [`Intrinsic`] and [`Elementwise`], layers
-//! of models in [`layer`].
+//! The operations of the language are listed once: functions in [`Intrinsic`] and [`Elementwise`],
+//! facts about elementary functions in [`function`], layers of models in [`layer`].
 //!
 //! May not live here: tensors with batch axes, rings, scales, shares.
 

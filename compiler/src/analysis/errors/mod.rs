@@ -4,8 +4,7 @@
 //! holds and what the program has in real numbers on the same real inputs. Two numbers are given for
 //! it. The **proven** one is never exceeded: every rule below is an inequality between the errors of
 //! operands, their intervals, and the error that the protocols state
-//! for what they compute ([`StatedErrors`]). The
-//! **estimated** one is six standard deviations when inputs are spread over their ranges and
+//! for what they compute ([`StatedErrors`]). The **estimated** one is six standard deviations when inputs are spread over their ranges and
 //! roundings are independent (`spread`).
 //!
 //! | operation | proven error |
@@ -37,7 +36,7 @@
 //! | `linear.rs` | linear forms |
 //! | `spread.rs` | estimates |
 //!
-//! May not live here: intervals of values ([`super::ranges`]), diagnostics ([`mod@crate::pipeline::demands`]).
+//! May not live here: intervals of values ([`super::ranges`]), diagnostics ([`mod@crate::pipeline`]).
 
 mod bounds;
 mod choice;

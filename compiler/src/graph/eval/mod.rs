@@ -11,11 +11,12 @@
 //! | a < b | a < b | the top bit of a - b |
 //! | `trunc` by n | x | floor((x + 2^(n-1)) / 2^n) |
 //! | `shift` by n | x | x 2^n |
-//! | `halve` by n | x / 2^n | x |
+//! | `div_pow2` by n | x / 2^n | x |
 //! | exp, log, div, ... | as usual | decoded, computed, encoded; saturated as in [`super::domain`] |
 //!
 //! The truncation protocol's result differs from `trunc` above by at most one unit in the last
-//! place, and the functions' by what [`crate::lower`] states; comparisons that a difference of one unit decides may come out otherwise in a run.
+//! place, and results of functions differ by at most what [`crate::lower`] states. So a comparison whose sides
+//! are that close may come out otherwise in a run.
 //!
 //! Nodes that no output depends on are evaluated only if all values are to be kept. A product that
 //! only a sum reads is never stored: `sum(mul(a, b))` over axes of a weight vector would be the

@@ -11,7 +11,7 @@
 //! propagate) pairs. A bit is c = u xor v, u known to one party, v to the other two, so c = u (1 - 2
 //! v) + v: the owner deals every u as a word, the others combine and exchange once per sum.
 //!
-//! **Simulation.** Every message is an `input`, a `reshare`, a `deal` or an `reshare_two`, each uniform to
+//! **Simulation.** Every message is an `input`, a `reshare`, a `deal` or a `reshare_two`, each uniform to
 //! its receiver; nothing is opened. On public words all of it is local.
 
 use super::comparison::bits_of_parts;

@@ -12,7 +12,7 @@
 //! ceil(log2 n) and gates, because the lowest node of every level needs no propagate. w = 64: 8 rounds, 181
 //! gates.
 //!
-//! **Simulation.** Every message is an `input`, a `deal`, an `reshare_two` or a `reshare`, each uniform to
+//! **Simulation.** Every message is an `input`, a `deal`, a `reshare_two` or a `reshare`, each uniform to
 //! its receiver; picking is local, in what both others know and words of the table that are uniform to
 //! each.
 //!

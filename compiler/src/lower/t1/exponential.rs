@@ -34,7 +34,7 @@
 //! polynomial, and 0.37 ulp because the factors of t are rounded: 2^-30 e^8 at most in t, and the slope of the
 //! polynomial is at most 2.
 //!
-//! **Simulation.** Every message is a `deal`, an `reshare_two` or part of a truncation or sign, each
+//! **Simulation.** Every message is a `deal`, a `reshare_two` or part of a truncation or sign, each
 //! uniform to its receiver; nothing is opened.
 
 use super::{comparison, selection, truncation};

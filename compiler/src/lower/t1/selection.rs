@@ -10,7 +10,7 @@
 //! | [`inject`] | 2 | 4 k |
 //! | [`negative_word`], w bits | 2 | 2^w k (deal; twice that with a factor) + 2 k (reshare_two) |
 //!
-//! **Simulation.** Every message is a `deal` or an `reshare_two`, uniform to its receiver; nothing is opened.
+//! **Simulation.** Every message is a `deal` or a `reshare_two`, uniform to its receiver; nothing is opened.
 
 use super::{comparison, gates};
 use crate::analysis::truth_tables::MOST_BITS;

@@ -108,7 +108,7 @@ pub fn public(e: &mut Emit, x: ValueId, f: u32) -> ValueId {
 /// **Cost.** 2 rounds; k bits (input of a >> s) + r (deal) by the party that knows a, r by each of the
 /// others (exchange), r the ring of k - k' + s bits: 64 to 128 bits takes (192, 64, 64).
 ///
-/// **Simulation.** Every message is an `input`, a `deal` or an `reshare_two`, uniform to its receiver.
+/// **Simulation.** Every message is an `input`, a `deal` or a `reshare_two`, uniform to its receiver.
 pub fn lift(e: &mut Emit, x: ValueId, s: u32, k: u32) -> ValueId {
     let own = e.ty(x).bits();
     if e.ty(x).hold == Hold::Public {
