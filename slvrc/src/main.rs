@@ -28,9 +28,12 @@ use clap::{CommandFactory, Parser};
 use std::process::ExitCode;
 use verbs::Verb;
 
+/// What the help says first.
+const ABOUT: &str = "Programmable robustness checks for secure aggregation in federated learning";
+
 /// Checks, compiles and runs robustness checks for secure aggregation.
 #[derive(Parser)]
-#[command(name = "slvrc", version, about, max_term_width = 100)]
+#[command(name = "slvrc", version, about = ABOUT, max_term_width = 100)]
 struct Cli {
     /// One JSON object on standard output instead of text for people.
     #[arg(long, global = true)]

@@ -52,6 +52,8 @@ fn postpone(draft: &Draft, layer_of: &[usize], least: &mut [usize]) -> Option<bo
         return None;
     }
     let coins = placed().filter(|(_, (i, _))| i.op == Op::Coin).map(|(_, (_, at))| at + 1).max();
+    let is_named =
+        |v| draft.checks.iter().zip(&named).any(|(check, named)| *named && check.value == v);
     let mut moved = false;
     let mut raise = |n: usize, to: usize| {
         moved |= layer_of[n] < to;
@@ -61,6 +63,8 @@ fn postpone(draft: &Draft, layer_of: &[usize], least: &mut [usize]) -> Option<bo
         match i.op {
             Op::Admitted { .. } => raise(n, coins.unwrap_or(0)),
             Op::OpenTo { .. } => raise(n, last + 1),
+            // The check of inputs that nothing reads: no gate waits for its bits.
+            Op::OpenSum(_) if !i.out.is_some_and(is_named) => raise(n, last + 1),
             Op::OpenMasked { mask, .. } if (first..=last).contains(&at) => {
                 if let Some(mask) = masks[mask.index()] {
                     raise(mask, first);

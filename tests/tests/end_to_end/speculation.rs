@@ -127,3 +127,25 @@ fn memory_is_not_spent_on_rounds() {
         assert!(case.circuit() == like.circuit());
     }
 }
+
+/// An input that nothing reads is checked too, and its check waits for nobody's: the program builds with every
+/// family of protocols, and parties agree with the program.
+#[test]
+fn an_input_that_nothing_reads_is_checked() {
+    let text = "use std::{abs};\npredicate T() {\n    parties A;\n    parties S;\n    \
+                input x: secret fix in -1..1 from A;\n    input z: secret fix in -3..3 from S;\n    \
+                reveal abs(x) to S as o;\n}\n";
+    for protocols in [pipeline::Options::default().protocols, Protocols::Symmetric] {
+        let how = pipeline::Options { protocols, ..pipeline::Options::default() };
+        let case = compile_with(text, &[], how);
+        for seed in 0..4 {
+            let mut inputs = random_inputs(case.circuit(), seed, 1.0);
+            if seed > 1 {
+                spoil(case.circuit(), &mut inputs, 1);
+            }
+            let report = run(&case, &inputs, seed);
+            let clear = case.circuit().checks.len();
+            assert_eq!(report.admitted.len(), clear, "seed {seed}: each set is checked");
+        }
+    }
+}

@@ -48,6 +48,7 @@ pub fn object(r: &Report) -> String {
         "time_model": {
             "macs_per_s": cost::MACS_PER_S,
             "memory_bytes_per_s": cost::MEMORY_BYTES_PER_S,
+            "packed_bytes_per_s": cost::PACKED_BYTES_PER_S,
             "random_bytes_per_s": cost::PRG_BYTES_PER_S,
         },
         "protocols_for": r.chosen_for,

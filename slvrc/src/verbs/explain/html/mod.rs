@@ -53,9 +53,10 @@ pub fn page(r: &Report) -> String {
         out,
         "<footer>Rounds and bytes are exact: a run counts the same. Peak memory is that of the values \
          themselves. Times are estimates: rounds at half a round trip each, then in every round the bytes \
-         of whoever sends or receives most, then arithmetic at {:.0} billion multiply-accumulates, {:.0} GB of \
+         of whoever sends or receives most at {:.1} GB per second at most, then arithmetic at {:.0} billion multiply-accumulates, {:.0} GB of \
          memory traffic and {:.0} GB of pseudorandom masks per second in a party. 1 MB is 10^6 bytes.</footer>\n\
          </main>\n</body>\n</html>\n",
+        slvr_compiler::cost::PACKED_BYTES_PER_S / 1e9,
         slvr_compiler::cost::MACS_PER_S / 1e9,
         slvr_compiler::cost::MEMORY_BYTES_PER_S / 1e9,
         slvr_compiler::cost::PRG_BYTES_PER_S / 1e9,
