@@ -141,7 +141,7 @@ layers! {
             x |> conv |> flatten
         }";
     conv_dilated: "
-        model Net(x: fix[2, 8, 7]) -> fix[36] {
+        model Net(x: fix[2, 8, 7]) -> fix[48] {
             conv: conv2d[2, 3, kernel = 3, stride = 2, pad = 2, dilation = 2];
             x |> conv |> flatten
         }";

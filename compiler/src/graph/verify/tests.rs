@@ -251,18 +251,6 @@ fn attributes_are_possible() {
     );
     nodes_refused(
         INTERFACE,
-        "%0 = const 0 : public fix[1,1,1,2,2] @0
-%1 = conv2d %0 %0 stride=1 pad=0 dilation=0 : public fix[1,1,1,1,1] @0",
-        "%1 = conv2d: the dilation is at least 1",
-    );
-    nodes_refused(
-        INTERFACE,
-        "%0 = const 0 : public fix[1,1,1,2,2] @0
-%1 = conv2d %0 %0 stride=1 pad=0 groups=0 : public fix[1,1,1,1,1] @0",
-        "%1 = conv2d: there is at least one group of channels",
-    );
-    nodes_refused(
-        INTERFACE,
         "%0 = committee n=3 k=3 : public int[3,3] @0",
         "%0 = committee: more drawn than there are others",
     );
