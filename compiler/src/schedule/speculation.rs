@@ -64,7 +64,7 @@ fn postpone(draft: &Draft, layer_of: &[usize], least: &mut [usize]) -> Option<bo
             Op::Admitted { .. } => raise(n, coins.unwrap_or(0)),
             Op::OpenTo { .. } => raise(n, last + 1),
             // The check of inputs that nothing reads: no gate waits for its bits.
-            Op::OpenSum(_) if !i.out.is_some_and(is_named) => raise(n, last + 1),
+            Op::Open(_) | Op::OpenSum(_) if !i.out.is_some_and(is_named) => raise(n, last + 1),
             Op::OpenMasked { mask, .. } if (first..=last).contains(&at) => {
                 if let Some(mask) = masks[mask.index()] {
                     raise(mask, first);

@@ -331,7 +331,7 @@ fn operands_that_no_rule_takes() {
         "%16 = conv2d %14 %15 stride 1 pad 0 : A64[1,1,2,1,1]",
         "%16 = conv2d %15 %14 stride 0 pad 1 : A64[1,2,1,3,3]",
         "%16 = conv2d %15 %14 stride 1 pad 1 dilation 0 : A64[1,2,1,3,3]",
-        "%16 = conv2d %15 %14 stride 1 pad 0 dilation 4 : A64[1,2,1,3,3]",
+        "%16 = conv2d %15 %14 stride 1 pad 0 groups 2 : A64[1,2,1,3,4]",
         "%16 = conv2d %15 %14 stride 1 pad 1 groups 0 : A64[1,2,1,3,3]",
         "%16 = conv2d %15 %14 stride 1 pad 1 groups 2 : A64[1,2,1,3,3]",
         "%16 = conv2d %15 %14 stride 1 pad 18446744073709551615 : A64[1,2,1,3,3]",

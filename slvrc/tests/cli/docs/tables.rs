@@ -97,7 +97,7 @@ const N: u64 = 1 << 12;
 /// One statement over vectors x, y, z of one client, numbers k of whole range 0..8, and a public p.
 fn line(value: &str) -> Circuit {
     let names = "abs, argmax, cosine, exp, log, max, median, norm, recip, relu, select, sigmoid, \
-                 softmax, sort, sqrt, sum, top_k";
+                 softmax, sort, sqrt, sum, tanh, top_k";
     let (inputs, value) = value.split_once(": ").map_or(("xyz", value), |(i, v)| (i, v));
     let mut declared = String::new();
     for i in inputs.chars() {
@@ -164,6 +164,7 @@ fn elements() -> String {
         ("xp: x / p", "division by public inputs"),
         ("x: sqrt(x)", "square root"),
         ("x: log(x)", "logarithm"),
+        ("x: tanh(x)", "hyperbolic tangent"),
         ("x: [sigmoid(x[i]) for i in n]", "logistic function"),
     ];
     let mut out = String::from("| revealed | | rounds | bits per element |\n|---|---|---|---|\n");

@@ -31,7 +31,7 @@ pub fn protocol_macros() -> String {
 pub fn symmetric(value: &str) -> (usize, f64) {
     const N: u64 = 3 << 20;
     let text = format!(
-        "use std::{{abs, exp, log, max, norm, recip, relu, sqrt}};\n\npredicate Line[n]() {{\n    \
+        "use std::{{abs, exp, log, max, norm, recip, relu, sqrt, tanh}};\n\npredicate Line[n]() {{\n    \
          parties Client;\n    parties Server;\n    input x: secret fix[n] in -8..8 from Client;\n    \
          input y: secret fix[n] in -8..8 from Client;\n    reveal {value} to Server as out;\n}}\n"
     );
@@ -53,6 +53,7 @@ pub fn functions() -> String {
         ("x / y", "x / y"),
         ("sqrt(x + 0 * y)", "sqrt x"),
         ("log(x + 0 * y)", "ln x"),
+        ("tanh(x + 0 * y)", "tanh x"),
         ("abs(x + 0 * y)", "abs x"),
     ];
     let mut out =
