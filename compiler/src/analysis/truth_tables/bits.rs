@@ -77,6 +77,15 @@ impl<'a> Functions<'a> {
         self.graph.shape(id).iter().map(|&n| n as usize).collect()
     }
 
+    /// For each element of a result, which of an operand's n elements it reads. Indices, since what is known of
+    /// an element is not `Copy`.
+    fn aligned(&self, operands: [(NodeId, usize); 2], to: &[usize]) -> [Vec<usize>; 2] {
+        operands.map(|(x, n)| {
+            let all: Vec<usize> = (0..n).collect();
+            layout::broadcast(&all, &self.shape(x), to)
+        })
+    }
+
     fn bits_of(&mut self, id: NodeId) -> Option<Vec<Function>> {
         let args = self.graph.args(id).to_vec();
         match self.graph.op(id) {
@@ -85,11 +94,7 @@ impl<'a> Functions<'a> {
                 let xor = *self.graph.op(id) == Op::Xor;
                 let (a, b) = (self.bits(args[0])?, self.bits(args[1])?);
                 let to = self.shape(id);
-                // Indices, since functions are not `Copy`.
-                let [ia, ib] = [(args[0], a.len()), (args[1], b.len())].map(|(x, n)| {
-                    let all: Vec<usize> = (0..n).collect();
-                    layout::broadcast(&all, &self.shape(x), &to)
-                });
+                let [ia, ib] = self.aligned([(args[0], a.len()), (args[1], b.len())], &to);
                 let most = |f: &[Function]| f.iter().map(|f| f.of.len()).max().unwrap_or(0);
                 let (ma, mb) = (most(&a), most(&b));
                 // Of too many bits, the operand of more is taken as one.
@@ -140,10 +145,7 @@ impl<'a> Functions<'a> {
                 let lt = *self.graph.op(id) == Op::Lt;
                 let (a, b) = (self.counts(args[0])?, self.counts(args[1])?);
                 let to = self.shape(id);
-                let [ia, ib] = [(args[0], a.len()), (args[1], b.len())].map(|(x, n)| {
-                    let all: Vec<usize> = (0..n).collect();
-                    layout::broadcast(&all, &self.shape(x), &to)
-                });
+                let [ia, ib] = self.aligned([(args[0], a.len()), (args[1], b.len())], &to);
                 let each = ia.iter().zip(&ib).map(|(&i, &j)| {
                     let d = a[i].plus(&b[j], -1)?;
                     d.holds(|v| if lt { v < 0 } else { v == 0 })
@@ -204,10 +206,7 @@ impl<'a> Functions<'a> {
             Op::Add | Op::Sub | Op::Mul => {
                 let (a, b) = (self.counts(args[0])?, self.counts(args[1])?);
                 let to = self.shape(id);
-                let [ia, ib] = [(args[0], a.len()), (args[1], b.len())].map(|(x, n)| {
-                    let all: Vec<usize> = (0..n).collect();
-                    layout::broadcast(&all, &self.shape(x), &to)
-                });
+                let [ia, ib] = self.aligned([(args[0], a.len()), (args[1], b.len())], &to);
                 let each = ia.iter().zip(&ib).map(|(&i, &j)| {
                     let (a, b) = (&a[i], &b[j]);
                     match op {
