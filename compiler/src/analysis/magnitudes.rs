@@ -57,7 +57,7 @@ impl Magnitudes {
             | Op::OneHot(_)
             | Op::ArgMaxIs => 1.0,
             Op::Function(f) => (f.facts().magnitude)(arg(0)),
-            Op::Div => two(domain::QUOTIENT_TOP),
+            Op::Div => two(domain::QUOTIENT_TOP).max(arg(0)),
             Op::Neg
             | Op::Relu
             | Op::Gate

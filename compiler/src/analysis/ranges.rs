@@ -7,7 +7,7 @@
 //! rounded outwards.
 //!
 //! The intervals hold for every input that passes the checks among the parties ([`super::guard`]),
-//! whoever gave it; and under the [`Ranges::assumed`] domains of functions.
+//! whoever gave it.
 
 use super::interval::{
     self, above, below, enlarged, hull, negated, outward, product, scaled, size,
@@ -16,6 +16,7 @@ use super::layout::{behind, keeps_entries};
 use super::stated::{Function, StatedErrors};
 use crate::graph::{Graph, NodeId, Op, domain};
 use crate::types::Elem;
+use crate::types::function::NotNegative;
 
 pub use super::interval::{Interval, signed_bits};
 
@@ -30,16 +31,6 @@ pub struct Bound {
     pub total: f64,
 }
 
-/// A function whose operand is not proven to be in the domain in which the function means
-/// something ([`crate::graph::domain`]).
-#[derive(Clone, Debug, PartialEq)]
-pub struct Assumed {
-    /// The function.
-    pub node: NodeId,
-    /// What is taken for granted, e.g. `the divisor is below 2^20`.
-    pub what: String,
-}
-
 /// Bounds of all nodes.
 #[derive(Clone, Debug, Default)]
 pub struct Ranges {
@@ -49,8 +40,6 @@ pub struct Ranges {
     pub norm: Vec<f64>,
     /// Bound of the norm of all elements, raw.
     pub total: Vec<f64>,
-    /// Domains that are assumed.
-    pub assumed: Vec<Assumed>,
 }
 
 impl Ranges {
@@ -58,17 +47,15 @@ impl Ranges {
     pub fn of(graph: &Graph, inputs: &[Bound]) -> Ranges {
         let mut all = Ranges::default();
         for id in graph.ids() {
-            let mut assumed = None;
             let bound = if graph.ty(id).elem == Elem::Bit {
                 loose((0.0, 1.0), f64::INFINITY)
             } else {
-                Rule { g: graph, id, all: &all, assumed: &mut assumed }.bound(inputs)
+                Rule { g: graph, id, all: &all }.bound(inputs)
             };
             let bound = settle(bound, graph.shape(id));
             all.raw.push(bound.range);
             all.norm.push(bound.norm);
             all.total.push(bound.total);
-            all.assumed.extend(assumed.map(|what| Assumed { node: id, what }));
         }
         all
     }
@@ -130,7 +117,6 @@ struct Rule<'a> {
     g: &'a Graph,
     id: NodeId,
     all: &'a Ranges,
-    assumed: &'a mut Option<String>,
 }
 
 impl Rule<'_> {
@@ -150,7 +136,7 @@ impl Rule<'_> {
         if same { self.of(n).total } else { f64::INFINITY }
     }
 
-    fn bound(&mut self, inputs: &[Bound]) -> Bound {
+    fn bound(&self, inputs: &[Bound]) -> Bound {
         let g = self.g;
         let args = g.args(self.id);
         let only = |range: Interval| loose(range, f64::INFINITY);
@@ -358,10 +344,6 @@ impl Rule<'_> {
         !matches!(self.g.op(id), Op::Reshape(_)) || (old > 0 && new % old == 0)
     }
 
-    fn assume(&mut self, what: String) {
-        self.assumed.get_or_insert(what);
-    }
-
     /// An operand's interval in real units.
     fn reals(&self, x: NodeId) -> Interval {
         let unit = power(self.frac(x));
@@ -378,41 +360,50 @@ impl Rule<'_> {
 
     /// Elementary functions: their saturated values on the interval of the operand; a few units for the
     /// rounding of operand and protocol.
-    fn function(&mut self, f: Function, x: NodeId) -> Interval {
+    fn function(&self, f: Function, x: NodeId) -> Interval {
         let facts = f.facts();
         let (lo, hi) = self.reals(x);
-        if let Some((what, top)) = facts.operand
-            && hi >= power(top)
-        {
-            self.assume(format!("the {what} is below 2^{top}"));
-        }
         let (least, most) = (facts.interval)(lo, hi);
+        let positive = match facts.not_negative {
+            NotNegative::Always => true,
+            NotNegative::WithOperand => lo >= 0.0,
+            NotNegative::No => false,
+        };
         let (lo, hi) = self.wide(least, most);
-        (if facts.not_negative { lo.max(0.0) } else { lo }, hi)
+        (if positive { lo.max(0.0) } else { lo }, hi)
     }
 
-    /// Quotients of what counts as a divisor, and 0.
-    fn quotient(&mut self, x: NodeId, y: NodeId) -> Interval {
-        let ((lo, hi), y) = (self.reals(x), self.reals(y));
-        if size(y) >= power(domain::DIVISOR_TOP) {
-            self.assume(format!("the divisor is below 2^{}", domain::DIVISOR_TOP));
-        }
-        let most = power(domain::QUOTIENT_TOP);
-        // The divisor nearest to 0 that is not taken as 0.
-        let least = 1.0 / power(domain::DIVISOR_LOW);
-        let near = |s: f64| if s > 0.0 { y.0.max(least) } else { (-y.1).max(least) };
-        let sides: Vec<f64> = [1.0, -1.0]
-            .into_iter()
-            .filter(|s| if *s > 0.0 { y.1 >= least } else { y.0 <= -least })
-            .flat_map(|s| [lo * s / near(s), hi * s / near(s)])
-            .chain([0.0])
-            .collect();
-        let (lo, hi) = sides.iter().fold((0.0, 0.0), |all, &q| hull(all, (q, q)));
-        if size((lo, hi)) >= most {
-            self.assume(format!("the quotient is below 2^{}", domain::QUOTIENT_TOP));
-        }
-        self.wide(lo.max(-most), hi.min(most))
+    /// Quotients, saturated where the divisor may be 0 or near to it.
+    fn quotient(&self, x: NodeId, y: NodeId) -> Interval {
+        let unit = 1.0 / power(self.frac(y));
+        let (lo, hi) = quotients(self.reals(x), self.reals(y), unit);
+        let (least, most) = self.wide(lo, hi);
+        // The sign is right.
+        (
+            if lo >= 0.0 { least.max(0.0) } else { least },
+            if hi <= 0.0 { most.min(0.0) } else { most },
+        )
     }
+}
+
+/// Quotients ([`domain::div`]) of two intervals, for divisors in steps of `unit`.
+fn quotients(x: Interval, y: Interval, unit: f64) -> Interval {
+    let end = power(domain::QUOTIENT_TOP);
+    let zero = (y.0 <= 0.0 && y.1 >= 0.0)
+        .then(|| (if x.0 < 0.0 { -end } else { 0.0 }, if x.1 > 0.0 { end } else { 0.0 }));
+    // Divisors of one sign, from the one nearest to 0 to the one farthest from it.
+    let above = (y.1 >= unit).then(|| (y.0.max(unit), y.1));
+    let below = (y.0 <= -unit).then(|| (y.1.min(-unit), y.0));
+    let side = |(near, far): Interval| {
+        let all =
+            [(x.0, near), (x.0, far), (x.1, near), (x.1, far)].map(|(x, y)| domain::div(x, y));
+        all.iter().fold((all[0], all[0]), |all, &q| hull(all, (q, q)))
+    };
+    [zero, above.map(side), below.map(side)]
+        .into_iter()
+        .flatten()
+        .reduce(hull)
+        .unwrap_or((-end, end))
 }
 
 /// 2^n.

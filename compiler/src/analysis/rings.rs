@@ -31,6 +31,22 @@ fn truncated(ranges: &Ranges, x: NodeId, by: u32) -> u32 {
     signed_bits((lo, hi + f64::from(by).exp2())) + 1
 }
 
+/// Fraction bits of a reciprocal that make quotients exact enough, for a dividend and a divisor of so many bits
+/// and so many fraction bits of the divisor ([`crate::lower::t1::elementary`]).
+pub fn quotient_scale(dividend: u32, frac: u32, divisor: u32) -> u32 {
+    (divisor + 21).min(dividend + frac)
+}
+
+/// Bits of the largest product of a dividend and a reciprocal, beyond what words of 128 bits hold.
+fn excess(graph: &Graph, ranges: &Ranges, [x, y]: [NodeId; 2]) -> u32 {
+    let frac = graph.ty(y).frac.unwrap_or(0);
+    let (dividend, divisor) = (ranges.bits(x) - 1, ranges.bits(y) - 1);
+    let (lo, hi) = ranges.raw[y.index()];
+    let lowest = lo.max(-hi).max(1.0).log2().floor() as u32;
+    let ratio = dividend.saturating_sub(lowest);
+    (ratio + quotient_scale(dividend, frac, divisor.min(dividend + frac + 1))).saturating_sub(125)
+}
+
 impl Rings {
     /// Chooses; with `fixed` every value has that many bits. In family T2 (`dealer`) values that fit 32
     /// bits stay there until a product wants more: a lift takes one round and costs less than what is
@@ -158,7 +174,12 @@ impl Rings {
             Op::ArgMaxIs => ranges.difference_bits(args[0], args[0]) + 1,
             Op::Saturate(_) => ranges.bits(args[0]) + 1,
             // No more than the values have.
-            Op::Function(_) | Op::Div => 0,
+            Op::Function(_) => 0,
+            // Of 61 bits and a sign.
+            Op::Div => match excess(graph, ranges, [args[0], args[1]]) {
+                0 => 0,
+                n => 62 + n,
+            },
             Op::Input(_)
             | Op::Const(..)
             | Op::Committee { .. }

@@ -1,6 +1,7 @@
 //! Which values are not negative, from the way they are computed. Ranges of inputs are not used.
 
 use crate::graph::{Graph, NodeId, Op};
+use crate::types::function::NotNegative;
 
 /// Chains longer than this are not followed.
 const DEPTH: usize = 12;
@@ -17,7 +18,11 @@ fn known(g: &Graph, id: NodeId, depth: usize) -> bool {
     let Some(depth) = depth.checked_sub(1) else { return false };
     let arg = |i: usize| known(g, args[i], depth);
     match g.op(id) {
-        Function(f) => f.facts().not_negative,
+        Function(f) => match f.facts().not_negative {
+            NotNegative::Always => true,
+            NotNegative::WithOperand => arg(0),
+            NotNegative::No => false,
+        },
         Abs | Relu | ToInt | OneHot(_) | ArgMax => true,
         Committee { .. } => true,
         Const(t, ..) => t.data.iter().all(|&x| x >= 0.0),

@@ -7,7 +7,7 @@
 pub use crate::types::function::Function;
 
 /// The largest difference between what a protocol computes and the exact function of its operand,
-/// where the function is in its domain ([`crate::graph::domain`]).
+/// which has a value everywhere ([`crate::graph::domain`]).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stated {
     /// Units in the last place of the result.
@@ -48,8 +48,6 @@ pub struct StatedErrors {
     pub tanh: Stated,
     /// Of x / y.
     pub div: Stated,
-    /// What the relative error of x / y grows by with each unit of the absolute value of y.
-    pub div_by_divisor: f64,
 }
 
 impl StatedErrors {

@@ -23,11 +23,10 @@ pub const SYMMETRIC: StatedErrors = StatedErrors {
     exp: stated(1.5, part(30)),
     exp_non_positive: stated(1.5, 0.0),
     recip: stated(1.0, part(20)),
-    sqrt: stated(1.0, part(23)),
+    sqrt: stated(1.5, part(21)),
     log: stated(1.5, 0.0),
     tanh: stated(1.5, 0.0),
-    div: stated(1.0, part(20)),
-    div_by_divisor: part(34),
+    div: stated(2.0, part(19)),
 };
 
 /// The errors of family T2: the same as those of family T1. It states the same for what it computes

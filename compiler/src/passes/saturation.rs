@@ -20,8 +20,9 @@ use crate::syntax::ast::Secrecy;
 pub const TOPS: std::ops::RangeInclusive<u32> = 4..=20;
 /// Values that cuts make smaller get to fit this many bits.
 const NARROW: u32 = 64;
-/// Operands of elementary functions are words of this many bits.
-const FUNCTIONS: u32 = 64;
+/// Operands and results of elementary functions are words of 64 bits, which are truncated: their sizes are below
+/// 2^61.
+const FUNCTIONS: u32 = 62;
 
 /// A graph in which every value fits.
 #[derive(Clone, Debug)]

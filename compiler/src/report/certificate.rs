@@ -8,8 +8,9 @@
 use crate::analysis::errors::{Errors, errors, input_errors};
 use crate::analysis::failure::Failure;
 use crate::analysis::guard::{self, Guard};
-use crate::analysis::interval::{between, hull};
-use crate::graph::{Graph, NodeId, Op};
+use crate::analysis::interval::{between, hull, size};
+use crate::analysis::ranges::Ranges;
+use crate::graph::{Function, Graph, NodeId, Op, domain};
 use crate::pipeline::Compiled;
 use crate::types::Elem;
 use serde::Serialize;
@@ -32,8 +33,8 @@ pub struct Certificate {
     /// Comparisons of inexact values: the run decides as the program does where the two sides are
     /// further apart than the margin. Errors hold as long as all do.
     pub decisions: Vec<DecisionRow>,
-    /// What is taken for granted because it could not be proven.
-    pub assumed: Vec<AssumedRow>,
+    /// Functions and quotients that saturate for some operands.
+    pub saturations: Vec<SaturationRow>,
     /// Activations and quotients of models saturate at this, because the declared ranges alone do not
     /// bound them.
     pub saturates_at: Option<f64>,
@@ -99,14 +100,14 @@ pub struct DecisionRow {
     pub estimated: f64,
 }
 
-/// A domain that is assumed.
+/// A function or a quotient that saturates for operands that its interval does not exclude.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct AssumedRow {
+pub struct SaturationRow {
     /// Its source line.
     pub line: u32,
     /// The function.
     pub function: String,
-    /// What is assumed of it.
+    /// For which operands, and at what.
     pub what: String,
 }
 
@@ -132,11 +133,12 @@ impl Certificate {
                     DecisionRow { line, step, margin: d.margin, estimated: d.estimated }
                 })
                 .collect(),
-            assumed: (c.ranges.assumed.iter())
-                .map(|a| AssumedRow {
-                    line: line_of(g.node(a.node).site),
-                    function: g.op(a.node).name().into(),
-                    what: a.what.clone(),
+            saturations: g
+                .ids()
+                .filter_map(|id| {
+                    let what = saturates(g, &c.ranges, id)?;
+                    let line = line_of(g.node(id).site);
+                    Some(SaturationRow { line, function: g.op(id).name().into(), what })
                 })
                 .collect(),
             saturates_at: c.top.map(|top| f64::from(top).exp2()),
@@ -207,6 +209,45 @@ fn lines(c: &Compiled, errors: &Errors, line_of: &dyn Fn(u32) -> u32) -> Vec<Lin
             .or_insert(new);
     }
     rows.into_values().collect()
+}
+
+/// For which operands a function or a quotient is cut, and at what, if its interval admits any.
+fn saturates(g: &Graph, ranges: &Ranges, id: NodeId) -> Option<String> {
+    let real = |i: usize| ranges.real(g, g.arg(id, i));
+    let end = domain::QUOTIENT_TOP;
+    match g.op(id) {
+        Op::Div => {
+            let (x, y) = (real(0), real(1));
+            let largest = size(x) / y.0.max(-y.1).max(0.0);
+            let zero = y.0 <= 0.0 && y.1 >= 0.0;
+            let beyond = !zero && y.0.max(-y.1) < 1.0 && largest > f64::from(end).exp2();
+            let what = if zero {
+                "where the divisor is 0 or near to it"
+            } else {
+                "where it would be larger"
+            };
+            (zero || beyond).then(|| format!("is 2^{end} or -2^{end} {what}; 0 / 0 is 0"))
+        }
+        Op::Function(f) => {
+            let (lo, hi) = real(0);
+            match f {
+                Function::Recip => {
+                    (lo <= 0.0 && hi >= 0.0).then(|| format!("is 2^{end} where the operand is 0"))
+                }
+                Function::Sqrt => (lo < 0.0).then(|| "is 0 where the operand is negative".into()),
+                Function::Log => {
+                    (lo <= 0.0).then(|| "is -17 ln 2 where the operand is not positive".into())
+                }
+                Function::Exp => {
+                    let top = domain::EXP_TOP;
+                    (hi > f64::from(top) * std::f64::consts::LN_2)
+                        .then(|| format!("is 2^{top} where the operand is above {top} ln 2"))
+                }
+                Function::ExpNonPositive | Function::Tanh => None,
+            }
+        }
+        _ => None,
+    }
 }
 
 fn rings(c: &Compiled) -> BTreeMap<u32, u64> {

@@ -1,34 +1,29 @@
-//! Where the elementary functions are what they say, and what they are beyond: the one place that
-//! exact evaluation ([`crate::graph::eval`]) and lowering ([`crate::lower`]) both follow.
+//! The values of elementary functions and of quotients where those of the reals do not exist or no word holds
+//! them: the one place that evaluation in floating point ([`super::eval`]), exact evaluation
+//! ([`crate::graph::eval`]) and lowering ([`crate::lower`]) all follow.
 //!
-//! In ring arithmetic a function has a value everywhere; where the real one has none, or one that a
-//! word cannot hold, it saturates:
+//! Every function has a value for every number. Where the real function has none, or a larger one than the
+//! ends below, it saturates:
 //!
 //! | function | as in the reals for | beyond |
 //! |---|---|---|
-//! | e^x | -12 <= x <= 19 ln 2 | 0 below, 2^19 above |
-//! | 1 / x | 2^-12 <= x < 2^20 | 2^12 below (also for negative x) |
-//! | sqrt x | 0 <= x < 2^30 | 0 below |
-//! | ln x | 2^-16 <= x < 2^30 | -17 ln 2 below |
-//! | x / y | 2^-12 <= abs y < 2^20, abs (x / y) < 2^12 | 0 for smaller abs y |
+//! | e^x | -11.875 <= x <= 29 ln 2 | 0 below, 2^29 above |
+//! | 1 / x | x != 0 | 2^31 at 0 |
+//! | sqrt x | x >= 0 | 0 below |
+//! | ln x | x > 0, in steps of 2^-16 | -17 ln 2 for x <= 0 |
+//! | x / y | y != 0, and abs (x / y) <= 2^31 or abs y >= 1 | 2^31 with the sign of x / y; of x where y is 0; 0 / 0 is 0 |
 //!
-//! Above the upper ends of the last four lines a circuit's result means nothing (it is some word); no
-//! function ever fails. In floating point ([`crate::graph::eval::real`]) none of this applies.
+//! So 1 / x as a function and as a quotient are the same. Division of IEEE 754, with infinities and NaN, is what
+//! [`super::eval`] uses if it is asked to.
 
 use std::f64::consts::LN_2;
 
-/// e^x is 2^EXP_TOP from EXP_TOP ln 2 on: 1 + e^x still is a divisor.
-pub const EXP_TOP: u32 = 19;
-/// e^x is 0 below this: less than half a unit of 2^-16.
-pub const EXP_LOW: f64 = -12.0;
-/// The smallest divisor is 2^-DIVISOR_LOW.
-pub const DIVISOR_LOW: u32 = 12;
-/// Divisors are below 2^DIVISOR_TOP.
-pub const DIVISOR_TOP: u32 = 20;
-/// Operands of roots and logarithms are below 2^ROOT_TOP.
-pub const ROOT_TOP: u32 = 30;
-/// Quotients are below 2^QUOTIENT_TOP.
-pub const QUOTIENT_TOP: u32 = 12;
+/// e^x is 2^EXP_TOP from EXP_TOP ln 2 on.
+pub const EXP_TOP: u32 = 29;
+/// e^x is 0 below this: less than half a unit of 2^-16. From here to EXP_TOP ln 2 are less than 32.
+pub const EXP_LOW: f64 = -11.875;
+/// Quotients saturate at 2^QUOTIENT_TOP.
+pub const QUOTIENT_TOP: u32 = 31;
 
 /// e^x, saturated.
 pub fn exp(x: f64) -> f64 {
@@ -44,8 +39,7 @@ pub fn exp(x: f64) -> f64 {
 
 /// 1 / x, saturated.
 pub fn recip(x: f64) -> f64 {
-    let top = f64::from(DIVISOR_LOW).exp2();
-    if x < 1.0 / top { top } else { 1.0 / x }
+    div(1.0, x)
 }
 
 /// sqrt x, saturated.
@@ -60,7 +54,17 @@ pub fn log(x: f64) -> f64 {
 
 /// x / y, saturated.
 pub fn div(x: f64, y: f64) -> f64 {
-    if y.abs() < (-f64::from(DIVISOR_LOW)).exp2() { 0.0 } else { x / y }
+    let end = f64::from(QUOTIENT_TOP).exp2();
+    if x == 0.0 {
+        0.0
+    } else if y == 0.0 {
+        end.copysign(x)
+    } else if y.abs() < 1.0 {
+        (x / y).clamp(-end, end)
+    } else {
+        // Not larger than x, which may be above the end.
+        x / y
+    }
 }
 
 #[cfg(test)]
@@ -69,10 +73,21 @@ mod tests {
 
     #[test]
     fn saturation() {
-        assert_eq!((exp(-12.1), exp(0.0), exp(14.0), exp(1e9)), (0.0, 1.0, 524288.0, 524288.0));
-        assert_eq!((recip(0.0), recip(-3.0), recip(4.0)), (4096.0, 4096.0, 0.25));
+        let end = f64::from(QUOTIENT_TOP).exp2();
+        assert_eq!(
+            (exp(-12.1), exp(0.0), exp(21.0), exp(1e9)),
+            (0.0, 1.0, 2f64.powi(29), 2f64.powi(29))
+        );
+        assert_eq!((recip(0.0), recip(-4.0), recip(4.0), recip(1e-12)), (end, -0.25, 0.25, end));
         assert_eq!((sqrt(-1.0), sqrt(9.0)), (0.0, 3.0));
         assert_eq!((log(0.0), log(-1.0), log(1.0)), (-17.0 * LN_2, -17.0 * LN_2, 0.0));
-        assert_eq!((div(5.0, 0.0), div(5.0, -2.0)), (0.0, -2.5));
+        assert_eq!(
+            (div(5.0, 0.0), div(-5.0, 0.0), div(0.0, 0.0), div(5.0, -2.0)),
+            (end, -end, 0.0, -2.5)
+        );
+        assert_eq!((div(1e7, 1e-6), div(1e7, -1e-6), div(1e12, 2.0)), (end, -end, 5e11));
+        // -0.0 is a zero like the other.
+        assert_eq!((div(1.0, -0.0), div(-0.0, 0.0)), (end, 0.0));
+        assert!((20f64.exp() - exp(20.0)).abs() == 0.0);
     }
 }

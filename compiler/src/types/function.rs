@@ -22,16 +22,25 @@ pub struct FunctionFacts {
     pub saturated: fn(f64) -> f64,
     /// Whether it increases strictly where it is defined.
     pub increasing: bool,
-    /// Whether no value is negative, saturated or not.
-    pub not_negative: bool,
+    /// When no value is negative, saturated or not.
+    pub not_negative: NotNegative,
     /// Whether the value at 0 is 0.
     pub zero_at_zero: bool,
     /// The smallest and largest saturated value on an interval.
     pub interval: fn(f64, f64) -> (f64, f64),
     /// The largest absolute saturated value where no operand is larger than this.
     pub magnitude: fn(f64) -> f64,
-    /// Operands are below 2^this, of which messages speak by this name.
-    pub operand: Option<(&'static str, u32)>,
+}
+
+/// When the values of a function are not negative.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotNegative {
+    /// Always.
+    Always,
+    /// Where the operand is not negative.
+    WithOperand,
+    /// Not for every operand that is not negative.
+    No,
 }
 
 /// The enum, the list of all its variants and the facts of each, from one table.
@@ -66,11 +75,10 @@ functions! {
         defined: |_| true,
         saturated: domain::exp,
         increasing: true,
-        not_negative: true,
+        not_negative: NotNegative::Always,
         zero_at_zero: false,
         interval: |lo, hi| (domain::exp(lo), domain::exp(hi)),
         magnitude: |_| power(domain::EXP_TOP),
-        operand: None,
     };
     /// e^x of an x that is at most 0 by construction, up to rounding: `x - max(x)`.
     ExpNonPositive => FunctionFacts {
@@ -80,28 +88,31 @@ functions! {
         defined: |_| true,
         saturated: domain::exp,
         increasing: true,
-        not_negative: true,
+        not_negative: NotNegative::Always,
         zero_at_zero: false,
         interval: |lo, _| (domain::exp(lo.min(0.0)), 1.0),
         magnitude: |_| 1.0,
-        operand: None,
     };
     /// 1 / x.
     Recip => FunctionFacts {
         name: "recip",
         intrinsic: true,
         real: f64::recip,
-        defined: |x| x > 0.0,
+        defined: |x| x != 0.0,
         saturated: domain::recip,
         increasing: false,
-        not_negative: true,
+        not_negative: NotNegative::WithOperand,
         zero_at_zero: false,
         interval: |lo, hi| {
-            let largest = domain::recip(lo);
-            (domain::recip(hi).min(largest), largest)
+            let end = power(domain::QUOTIENT_TOP);
+            if lo > 0.0 || hi < 0.0 {
+                (domain::recip(hi), domain::recip(lo))
+            } else {
+                // At 0 it is the upper end.
+                (if lo < 0.0 { -end } else { domain::recip(hi) }, end)
+            }
         },
-        magnitude: |_| power(domain::DIVISOR_LOW),
-        operand: Some(("divisor", domain::DIVISOR_TOP)),
+        magnitude: |_| power(domain::QUOTIENT_TOP),
     };
     /// Square root.
     Sqrt => FunctionFacts {
@@ -111,11 +122,10 @@ functions! {
         defined: |x| x >= 0.0,
         saturated: domain::sqrt,
         increasing: true,
-        not_negative: true,
+        not_negative: NotNegative::Always,
         zero_at_zero: true,
         interval: |lo, hi| (domain::sqrt(lo), domain::sqrt(hi)),
         magnitude: |x| x.max(1.0).sqrt(),
-        operand: Some(("operand", domain::ROOT_TOP)),
     };
     /// Natural logarithm.
     Log => FunctionFacts {
@@ -125,11 +135,10 @@ functions! {
         defined: |x| x > 0.0,
         saturated: domain::log,
         increasing: true,
-        not_negative: false,
+        not_negative: NotNegative::No,
         zero_at_zero: false,
         interval: |lo, hi| (domain::log(lo), domain::log(hi)),
-        magnitude: |_| f64::from(domain::ROOT_TOP),
-        operand: Some(("operand", domain::ROOT_TOP)),
+        magnitude: |x| x.max(1.0).ln().max(-domain::log(0.0)),
     };
     /// Hyperbolic tangent.
     Tanh => FunctionFacts {
@@ -139,11 +148,10 @@ functions! {
         defined: |_| true,
         saturated: f64::tanh,
         increasing: true,
-        not_negative: false,
+        not_negative: NotNegative::WithOperand,
         zero_at_zero: true,
         interval: |lo, hi| (lo.tanh(), hi.tanh()),
         magnitude: |x| x.min(1.0),
-        operand: None,
     };
 }
 
@@ -169,7 +177,12 @@ mod tests {
                 let (a, b) = (value(pair[0]), value(pair[1]));
                 // Beyond the domain the saturated value is constant.
                 assert!(!facts.increasing || a <= b, "{name} falls after {}", pair[0]);
-                assert!(!facts.not_negative || a >= 0.0, "{name} is negative at {}", pair[0]);
+                let holds = match facts.not_negative {
+                    NotNegative::Always => a >= 0.0,
+                    NotNegative::WithOperand => a >= 0.0 || pair[0] < 0.0,
+                    NotNegative::No => true,
+                };
+                assert!(holds, "{name} is negative at {}", pair[0]);
             }
             for (i, &lo) in grid.iter().enumerate().step_by(37) {
                 for &hi in grid[i..].iter().step_by(41) {

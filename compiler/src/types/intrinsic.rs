@@ -58,6 +58,8 @@ pub struct Rule {
     pub name: &'static str,
     /// Its value.
     pub value: fn(f64) -> f64,
+    /// Its value in IEEE 754, with infinities and NaN.
+    pub ieee: fn(f64) -> f64,
     /// Whether it has a value at a number.
     pub defined: fn(f64) -> bool,
     /// Whether it gives an integer for an integer.
@@ -87,16 +89,22 @@ impl Elementwise {
     pub fn rule(self) -> Rule {
         match self {
             Elementwise::Relu => {
-                Rule { name: "relu", value: |x| x.max(0.0), defined: |_| true, integral: true }
+                let value = |x: f64| x.max(0.0);
+                Rule { name: "relu", value, ieee: value, defined: |_| true, integral: true }
             }
-            Elementwise::Abs => {
-                Rule { name: "abs", value: f64::abs, defined: |_| true, integral: true }
-            }
+            Elementwise::Abs => Rule {
+                name: "abs",
+                value: f64::abs,
+                ieee: f64::abs,
+                defined: |_| true,
+                integral: true,
+            },
             Elementwise::Function(f) => {
                 let facts = f.facts();
                 Rule {
                     name: facts.name,
-                    value: facts.real,
+                    value: facts.saturated,
+                    ieee: facts.real,
                     defined: facts.defined,
                     integral: false,
                 }

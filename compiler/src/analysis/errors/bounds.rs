@@ -38,8 +38,7 @@ pub struct Errors {
     /// Comparisons of inexact values on which revealed values depend otherwise than by choosing the
     /// larger one, in the order of nodes.
     pub decisions: Vec<Decision>,
-    /// Functions whose operand is taken to be in their domain, and cuts whose operand is taken to be
-    /// within them, because its interval does not say so.
+    /// Cuts whose operand is taken to be within them, because its interval does not say so.
     pub assumed: Vec<NodeId>,
     pub(super) causes: Vec<Cause>,
 }

@@ -19,9 +19,9 @@
 //! | comparison, index of a largest entry | 0, if it decides as the program does: a [`Decision`] |
 //! | largest entry, order statistic, choice of the larger, relu, absolute value | the operands', however the comparison comes out (`choice`) |
 //!
-//! Beside decisions, one thing is taken for granted: operands of functions are, in the program, where
-//! the functions are what they say ([`domain`](crate::graph::domain)), and values that are cut are
-//! within their cut ([`Errors::assumed`]).
+//! Functions and quotients have a value for every operand, the same in the program and in a run
+//! ([`domain`](crate::graph::domain)). Beside decisions, one thing is taken for granted: values of deep networks that
+//! are cut are, in the program, within their cut ([`Errors::assumed`]).
 //!
 //! | file | has |
 //! |---|---|

@@ -277,9 +277,6 @@ impl Rules<'_> {
                     (self.values(y), self.error(y), self.of_line(y)),
                     view.ulp(y),
                 );
-                if effect.assumed {
-                    self.all.assumed.push(id);
-                }
                 Cause {
                     own: effect.own,
                     parts: vec![(x, effect.passed), (y, effect.passed_divisor)],
@@ -292,9 +289,6 @@ impl Rules<'_> {
         let (view, x) = (self.view, self.view.args(id)[0]);
         let operand = (self.values(x), self.error(x), self.of_line(x));
         let effect = function::one(function, view.stated.of(function), view.ulp(id), operand);
-        if effect.assumed {
-            self.all.assumed.push(id);
-        }
         if let (Function::Recip, Some(z)) = (function, softmax_of(view, x)) {
             return self.largest_softmax(id, z, effect);
         }
@@ -315,10 +309,9 @@ impl Rules<'_> {
         let view = self.view;
         let args = view.args(id);
         // Protocols are off by less: these are twice and four times what they state.
-        let wide = |(lo, hi): Interval, divisor: Interval| {
+        let wide = |(lo, hi): Interval| {
             let (recip, div) = (view.stated.recip, view.stated.div);
-            let relative = 4.0 * recip.relative.max(div.relative)
-                + size(divisor) * (2.0 * view.stated.div_by_divisor);
+            let relative = 4.0 * recip.relative.max(div.relative);
             let units = 2.0 * recip.units.max(div.units);
             let slack = |x: f64| units * view.ulp(id) + times(x.abs(), relative);
             (lo - slack(lo), hi + slack(hi))
@@ -333,11 +326,11 @@ impl Rules<'_> {
             }
             Op::Function(Function::Recip) => {
                 let run = self.values(args[0]).run;
-                interval::quotient((1.0, 1.0), run).map(|q| wide(q, run))
+                interval::quotient((1.0, 1.0), run).map(wide)
             }
             Op::Div => {
                 let [x, y] = [0, 1].map(|i| self.values(args[i]).run);
-                interval::quotient(x, y).map(|q| wide(q, y))
+                interval::quotient(x, y).map(wide)
             }
             op if op.is_layout() || matches!(op, Op::Shift(_)) => Some(self.values(args[0]).run),
             _ => None,
@@ -358,8 +351,8 @@ impl Rules<'_> {
             }
             Op::Function(Function::Recip) => {
                 let (lo, _) = self.values(view.args(id)[0]).real;
-                let most = if lo > 0.0 { 1.0 / lo } else { f64::from(domain::DIVISOR_LOW).exp2() };
-                Some((0.0, most))
+                let end = f64::from(domain::QUOTIENT_TOP).exp2();
+                (lo >= 0.0).then_some((0.0, (1.0 / lo).min(end)))
             }
             Op::Div => {
                 let [x, y] = [0, 1].map(|i| self.values(view.args(id)[i]).real);

@@ -266,7 +266,7 @@ fn moments(
 
 /// A small absolute value of a divisor: small ones count most.
 fn small(x: Moments, v: Values) -> f64 {
-    let least = (-f64::from(domain::DIVISOR_LOW)).exp2();
+    let least = (-12f64).exp2();
     let typical = (x.mean.abs() - 2.0 * x.variance.sqrt()).max(x.square().sqrt() / 16.0);
     typical.max(v.real.0).max(-v.real.1).max(least)
 }

@@ -236,24 +236,23 @@ impl<W: Word> Run<'_, W> {
         drawn.iter().flatten().map(|&j| self.encode(id, j as f64, 0)).collect()
     }
 
-    /// A function of real numbers: as it is, and saturated as in ring arithmetic.
+    /// A function of one number, which has a value everywhere.
     fn function(
         &self,
         id: NodeId,
         arg: NodeId,
         facts: &FunctionFacts,
     ) -> Result<Vec<W>, EvalError> {
-        let f = if W::RING { facts.saturated } else { facts.real };
+        let f = facts.saturated;
         let (from, to) = (self.frac(arg), self.frac(id));
         self.get(arg).iter().map(|x| self.encode(id, f(x.decode(from)), to)).collect()
     }
 
     fn quotient(&self, id: NodeId, args: &[NodeId]) -> Result<Vec<W>, EvalError> {
-        let div = if W::RING { domain::div } else { |x, y| x / y };
         let (a, b, to) = (self.frac(args[0]), self.frac(args[1]), self.frac(id));
         let (x, y) = (self.get(args[0]), self.get(args[1]));
         let (x_shape, y_shape) = (self.shape(args[0]), self.shape(args[1]));
-        let divide = |x: W, y: W| self.encode(id, div(x.decode(a), y.decode(b)), to);
+        let divide = |x: W, y: W| self.encode(id, domain::div(x.decode(a), y.decode(b)), to);
         zip((x, &x_shape), (y, &y_shape), &self.shape(id), divide).into_iter().collect()
     }
 

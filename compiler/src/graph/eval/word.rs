@@ -9,13 +9,11 @@ pub(super) trait Word: Copy + PartialEq + Send + Sync + 'static {
     const ZERO: Self;
     /// The bit 1, and the integer 1 at scale 0.
     const ONE: Self;
-    /// Whether words are ring elements, so that functions saturate.
-    const RING: bool;
 
     fn add(self, other: Self) -> Self;
     fn sub(self, other: Self) -> Self;
     fn mul(self, other: Self) -> Self;
-    /// Times a constant; an integer if [`Word::RING`].
+    /// Times a constant; an integer in ring arithmetic.
     fn scale(self, factor: f64) -> Self;
     fn less(self, other: Self) -> bool;
     /// A total order for sorting; agrees with [`Word::less`] where differences do not wrap.
@@ -53,7 +51,6 @@ pub(super) trait Word: Copy + PartialEq + Send + Sync + 'static {
 impl Word for f64 {
     const ZERO: f64 = 0.0;
     const ONE: f64 = 1.0;
-    const RING: bool = false;
 
     fn add(self, other: f64) -> f64 {
         self + other
@@ -110,7 +107,6 @@ macro_rules! ring_word {
         impl Word for $word {
             const ZERO: $word = 0;
             const ONE: $word = 1;
-            const RING: bool = true;
 
             fn add(self, other: $word) -> $word {
                 self.wrapping_add(other)

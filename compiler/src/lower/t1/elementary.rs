@@ -1,29 +1,38 @@
-//! Reciprocal, square root, logarithm and quotient, on operands of any size in their domain
+//! Reciprocal, square root, logarithm and quotient, for operands of any size that a word holds
 //! ([`crate::graph::domain`]).
 //!
 //! **Normalisation.** The operand's bits ([`bits::of_word`]) give the position j of its top bit
 //! one-hot, and with it any table of j as a word ([`bits::weighted`]): u = y 2^-(j+1) lies in [1/2,
-//! 1], and every function of y is one of u times or plus a table of j.
+//! 1], and every function of y is one of u times or plus a table of j. Positions that the operand's interval
+//! excludes are left out.
 //!
 //! **Polynomial.** The function of u is its Chebyshev series of degree 8 in w = 4 u - 3, in [-1, 1];
 //! T_2, then T_3 and T_4, then T_5 to T_8 by T_(a+b) = 2 T_a T_b - T_|a-b|: 3 products deep, 29
 //! fraction bits. The series is off by 5e-7 (1 / u), 3e-9 (sqrt u), 4e-8 (ln u).
 //!
-//! | macro, 16 fraction bits | rounds | bits in all | error |
+//! | macro, 16 fraction bits, operands of 47 bits | rounds | bits in all | error |
 //! |---|---|---|---|
-//! | [`recip`] | 33 | 7065 | 1 ulp and 2^-20 relative |
-//! | [`divide`] | 35 | 7945, for equal divisors 448 per dividend | 1 ulp and 2^-20 + abs y 2^-34 relative |
-//! | [`sqrt`] | 34 | 8825 | 1 ulp and 2^-23 relative |
-//! | [`log`] | 31 | 8569 | 1.5 ulp |
+//! | [`recip`] | 34 | 8545 | 1 ulp and 2^-20 relative |
+//! | [`divide`] | 47 | 20489 | 2 ulp and 2^-19 relative |
+//! | [`sqrt`] | 34 | 8979 | 1 ulp and 2^-23 relative; of operands above 46 bits 1.5 ulp and 2^-21 |
+//! | [`log`] | 31 | 8691 | 1.5 ulp |
 //!
-//! One round less for the first, third and fourth if the operand cannot be negative.
+//! One round less for the third and fourth if the operand cannot be negative, two for the first.
 //! With an operand of fewer bits known by its range, rounds are fewer: position and carry cost
 //! ceil(log2) of the number of bits each, and every candidate position 64 bits. On public operands
 //! everything is local.
 //!
-//! **Simulation.** Composition of [`bits`], products and exact truncations; nothing is opened.
+//! **Quotients** x / y. The reciprocal of y has s fraction bits more than y takes off. A product has |x| 2^s / y
+//! < 2^62 in a word, and it is exact enough if either a unit of the reciprocal is at most 2^-21 of it, which is
+//! s >= 21 + the bits of y, or at most a unit of the quotient, which is s >= the bits of x + the fraction bits of y. So
+//! words of 64 bits are enough if one of the two holds for the largest s; otherwise x and the reciprocal are lifted to
+//! 128. A divisor of which 0 is not excluded costs two more signs of the dividend, and a quotient that may be beyond its
+//! end two signs of the quotient.
+//!
+//! **Simulation.** Composition of [`bits`], [`comparison`], products, exact truncations and lifts; nothing is opened.
 
-use super::{bits, truncation};
+use super::{bits, comparison, selection, truncation};
+use crate::analysis::rings::quotient_scale;
 use crate::graph::domain;
 use crate::lower::Emit;
 use crate::lower::common::words;
@@ -74,6 +83,9 @@ const FRAC: u32 = 29;
 /// Fraction bits of the coefficients.
 const COEFFICIENT: u32 = 26;
 
+/// Bits that a word of 64 holds before it is truncated, without its sign.
+const ROOM: u32 = 61;
+
 /// What is known of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operand {
@@ -81,17 +93,18 @@ pub struct Operand {
     pub value: ValueId,
     /// Its fraction bits.
     pub frac: u32,
-    /// |raw| < 2^bits, if something is proven.
-    pub bits: Option<u32>,
+    /// |raw| < 2^bits, at most 61.
+    pub bits: u32,
+    /// No raw size is smaller.
+    pub least: u64,
     /// Whether it cannot be negative.
     pub not_negative: bool,
 }
 
 impl Operand {
-    /// Bits of the raw magnitude: as proven, or those of the domain.
-    fn top(&self, domain: u32) -> u32 {
-        let most = self.frac + domain;
-        self.bits.map_or(most, |b| b.clamp(1, most))
+    /// The lowest position that its top bit can have.
+    fn lowest(&self) -> u32 {
+        self.least.max(1).ilog2()
     }
 }
 
@@ -104,24 +117,38 @@ enum Sign {
     Keep,
 }
 
-/// An operand y with |y| in [2^lo, 2^hi) raw, in two parts.
+/// An operand y with |y| in [2^lo, 2^bits) raw, or 0, in two parts.
 struct Normal {
-    /// In [1/2, 1], with [`FRAC`] fraction bits; 1/2 if |y| is below.
+    /// In [1/2, 1], with [`FRAC`] fraction bits; 1/2 if |y| is 0 or at least 2^hi.
     u: ValueId,
-    /// Position of the top bit from lo on; the last plane for none.
+    /// One-hot: the position of the top bit from lo to hi - 1; then 0; then -2^lo, of which the complement is
+    /// smaller.
     hot: ValueId,
-    /// 2^(hi-1-j) for the top bit j; 0 for none; with y's sign under [`Sign::Keep`].
-    power: ValueId,
+    /// 1 - 2 [y < 0] as a word, if y may be negative.
+    signed: Option<ValueId>,
     lo: u32,
     hi: u32,
 }
 
 impl Normal {
-    /// A table of the position j of the top bit, and its entry for none.
-    fn table(&self, e: &mut Emit, entry: impl Fn(u32) -> f64, none: f64) -> ValueId {
-        let all: Vec<u128> =
-            (self.lo..self.hi).map(|j| word(entry(j))).chain([word(none)]).collect();
-        bits::weighted(e, self.hot, &all, K)
+    /// A word of a ring that depends on the top bit: an entry for each position j, for 0, and for -2^lo.
+    fn table(
+        &self,
+        e: &mut Emit,
+        entry: &dyn Fn(u32) -> f64,
+        (none, low): (f64, f64),
+        ring: u32,
+    ) -> ValueId {
+        let others = [Some(none), self.signed.map(|_| low)].into_iter().flatten();
+        let all = (self.lo..self.hi).map(entry).chain(others);
+        let all: Vec<u128> = all.map(|x| words::word(x.round(), ring)).collect();
+        bits::weighted(e, self.hot, &all, ring)
+    }
+
+    /// 2^(hi-1-j) for the top bit j, for -2^lo twice what it is for 2^lo, so that u is 1; 0 for 0.
+    fn power(&self, e: &mut Emit, ring: u32) -> ValueId {
+        let low = f64::from(self.hi - self.lo).exp2();
+        self.table(e, &|j| f64::from(self.hi - 1 - j).exp2(), (0.0, low), ring)
     }
 }
 
@@ -143,43 +170,59 @@ fn shift_down(e: &mut Emit, x: ValueId, by: i64) -> ValueId {
     if by >= 0 { truncate(e, x, by as u32) } else { e.add(Op::Scale(x, 1 << -by)) }
 }
 
-fn normalise(e: &mut Emit, y: Operand, lo: u32, hi: u32, sign: Sign) -> Normal {
-    debug_assert!(lo < hi, "{y:?}");
-    let n = hi - lo;
-    let all = bits::of_word(e, y.value, if y.not_negative { hi } else { hi + 1 });
-    let mut magnitude = e.planes(all, lo, 1, n);
+/// Normalises y, of which sizes from 2^hi on are not told apart: they count as 0.
+fn normalise(e: &mut Emit, y: Operand, hi: u32, sign: Sign) -> Normal {
+    let top = y.bits.max(1);
+    let (lo, hi) = (y.lowest().min(top - 1), hi.min(top));
+    let lo = lo.min(hi - 1);
+    let all = bits::of_word(e, y.value, if y.not_negative { top } else { top + 1 });
+    let mut magnitude = e.planes(all, lo, 1, top - lo);
     let mut size = y.value;
     let mut signed = None;
+    let mut negative = None;
     if !y.not_negative {
-        let negative = e.planes(all, hi, 1, 1);
+        let minus = e.planes(all, top, 1, 1);
         if sign == Sign::Cut {
-            let keep = e.add(Op::Not(negative));
+            let keep = e.add(Op::Not(minus));
             magnitude = e.multiply(magnitude, keep);
         } else {
             // The complement of y is |y| - 1: its top bit is that of |y| unless |y| is a power of
             // two, and then u is 1.
-            let mask = e.stack(vec![negative; n as usize]);
+            let mask = e.stack(vec![minus; (top - lo) as usize]);
             magnitude = e.add(Op::Add(magnitude, mask));
-            // 1 - 2 [y < 0]
-            let minus = bits::weighted(e, negative, &[word(-2.0)], K);
-            let factor = e.add(Op::Offset(minus, 1));
+            let twice = bits::weighted(e, minus, &[word(-2.0)], K);
+            let factor = e.add(Op::Offset(twice, 1));
             size = e.multiply(y.value, factor);
             signed = Some(factor);
+            negative = Some(minus);
         }
     }
     let hot = bits::one_hot(e, magnitude);
-    let mut normal = Normal { u: size, hot, power: size, lo, hi };
-    let power = normal.table(e, |j| f64::from(hi - 1 - j).exp2(), 0.0);
+    let (known, none) = (e.planes(hot, 0, 1, hi - lo), e.planes(hot, top - lo, 1, 1));
+    let hot = match negative {
+        None => e.stack(vec![known, none]),
+        // No bit is set of the complement of -2^lo, and none of 0.
+        Some(minus) if y.least == 0 => {
+            let low = e.multiply(none, minus);
+            let none = e.add(Op::Add(none, low));
+            e.stack(vec![known, none, low])
+        }
+        Some(_) => {
+            let zero = e.add(Op::Add(none, none));
+            e.stack(vec![known, zero, none])
+        }
+    };
+    let mut normal = Normal { u: size, hot, signed, lo, hi };
+    let power = normal.power(e, K);
     // u has hi bits, or FRAC if these are more.
     let raised = if hi < FRAC { e.add(Op::Scale(power, 1 << (FRAC - hi))) } else { power };
     let u = e.multiply(size, raised);
     let u = truncate(e, u, hi.saturating_sub(FRAC));
-    let half = normal.table(e, |_| 0.0, f64::from(FRAC - 1).exp2());
+    // 1/2 where power is 0.
+    let half = f64::from(FRAC - 1).exp2();
+    let known = normal.table(e, &|_| -half, (0.0, -half), K);
+    let half = e.add(Op::Offset(known, word(half)));
     normal.u = e.add(Op::Add(u, half));
-    normal.power = match signed {
-        Some(factor) => e.multiply(power, factor),
-        None => power,
-    };
     normal
 }
 
@@ -220,66 +263,136 @@ fn series(
     truncate(e, sum, FRAC + COEFFICIENT - frac)
 }
 
-/// 2^scale / y in raw words, 0 for y below 2^lo: with [`Sign::Keep`] of either sign.
-fn inverse(e: &mut Emit, y: Operand, normal: &Normal, scale: u32) -> ValueId {
-    // 1 / y = power / (u 2^hi); 28 fraction bits leave room for a power of 31 bits.
-    const R: u32 = 28;
-    debug_assert!(normal.hi - normal.lo <= 32, "{y:?}");
-    let r = series(e, normal.u, &RECIP, None, R);
-    let product = e.multiply(r, normal.power);
-    shift_down(e, product, i64::from(R + normal.hi) - i64::from(scale))
+/// Fraction bits of 1 / u where a word of `room` bits holds its product with a power.
+fn precision(normal: &Normal, room: u32) -> u32 {
+    // 1 / u is at most 2, and the power of -2^lo at most 2^(hi - lo).
+    (room - 1 - (normal.hi - normal.lo)).min(28)
 }
 
-/// 1 / y for y > 0; 2^12 for y below 2^-12. The fraction bits are y's.
+/// 2^scale / y in raw words, with the sign of y; 0 for 0.
+fn inverse(e: &mut Emit, normal: &Normal, scale: u32, ring: u32) -> ValueId {
+    // 1 / y = power / (u 2^hi)
+    let fraction = precision(normal, if ring > K { 2 * K - 3 } else { ROOM });
+    debug_assert!(fraction >= 20, "{} to {}", normal.lo, normal.hi);
+    let r = series(e, normal.u, &RECIP, None, fraction);
+    let r = truncation::convert(e, r, ring);
+    let power = normal.power(e, ring);
+    let power = match normal.signed {
+        Some(factor) => {
+            let factor = truncation::convert(e, factor, ring);
+            e.multiply(power, factor)
+        }
+        None => power,
+    };
+    let product = e.multiply(r, power);
+    shift_down(e, product, i64::from(fraction + normal.hi) - i64::from(scale))
+}
+
+/// 1 / y, and 2^31 for y = 0. The fraction bits are y's.
 pub fn recip(e: &mut Emit, y: Operand) -> ValueId {
-    let lo = y.frac.saturating_sub(domain::DIVISOR_LOW);
-    let hi = y.top(domain::DIVISOR_TOP).max(lo + 1);
-    let normal = normalise(e, y, lo, hi, Sign::Cut);
-    let quotient = inverse(e, y, &normal, 2 * y.frac);
-    let most = f64::from(domain::DIVISOR_LOW + y.frac).exp2();
-    let saturated = normal.table(e, |_| 0.0, most);
-    e.add(Op::Add(quotient, saturated))
+    // Reciprocals of more are less than half a unit.
+    let normal = normalise(e, y, 2 * y.frac + 2, Sign::Keep);
+    let quotient = inverse(e, &normal, 2 * y.frac, K);
+    if y.least > 0 {
+        return quotient;
+    }
+    let end = f64::from(domain::QUOTIENT_TOP + y.frac).exp2();
+    let end = normal.table(e, &|_| 0.0, (end, 0.0), K);
+    e.add(Op::Add(quotient, end))
 }
 
-/// x / y, aligned; 0 for |y| below 2^-12. The fraction bits are x's.
+/// x / y, aligned, as [`domain::div`]. The fraction bits are x's.
 ///
 /// The reciprocal of y, as large as y is, costs as above; beside it one product and one truncation
 /// for every quotient.
-pub fn divide(e: &mut Emit, x: ValueId, y: Operand) -> ValueId {
-    let lo = y.frac.saturating_sub(domain::DIVISOR_LOW);
-    let hi = y.top(domain::DIVISOR_TOP).max(lo + 1);
-    let normal = normalise(e, y, lo, hi, Sign::Keep);
-    // A word holds 62 bits: of x / y with its fraction bits (16), and of what the reciprocal has
-    // more. At least 14 significant bits of it are left for the largest divisor.
-    let most = 62 - 16 - domain::QUOTIENT_TOP + y.frac;
-    let scale = (hi + 22).min(most);
-    let reciprocal = inverse(e, y, &normal, scale);
-    let product = e.multiply(x, reciprocal);
-    shift_down(e, product, i64::from(scale) - i64::from(y.frac))
+pub fn divide(e: &mut Emit, x: Operand, y: Operand) -> ValueId {
+    // Larger divisors leave less than half a unit.
+    let hi = (x.bits + y.frac + 1).min(y.bits.max(1));
+    // Bits of |x| / |y| as integers.
+    let ratio = x.bits - y.lowest().min(x.bits);
+    // So that the product is exact enough, and 1 / u has 22 fraction bits.
+    let enough = quotient_scale(x.bits, y.frac, hi);
+    let fits = ratio + enough <= ROOM && hi - y.lowest().min(hi - 1) <= ROOM - 23;
+    let (ring, most) = if fits { (K, ROOM - ratio) } else { (2 * K, enough) };
+    let scale = most.min(hi + 22);
+    let normal = normalise(e, y, hi, Sign::Keep);
+    let reciprocal = inverse(e, &normal, scale, ring);
+    let dividend = truncation::convert(e, x.value, ring);
+    let product = e.multiply(dividend, reciprocal);
+    let mut quotient = shift_down(e, product, i64::from(scale) - i64::from(y.frac));
+    let end = domain::QUOTIENT_TOP + x.frac;
+    // What a quotient by a size of 1 raw has at most, and whether it may be beyond the end.
+    let width = ratio + y.frac;
+    if y.lowest() < y.frac && width > end {
+        quotient = clamp(e, quotient, end, width + 2);
+    }
+    let quotient = truncation::convert(e, quotient, K);
+    if y.least > 0 {
+        return quotient;
+    }
+    let by_zero = ends(e, x, &normal, end);
+    e.add(Op::Add(quotient, by_zero))
+}
+
+/// A value of so many bits with its sign, cut at -2^end and 2^end.
+fn clamp(e: &mut Emit, x: ValueId, end: u32, bits: u32) -> ValueId {
+    let ring = e.ty(x).bits();
+    let most = f64::from(end).exp2();
+    let low = e.add(Op::Offset(x, words::word(most, ring)));
+    let low = comparison::negative(e, low, bits + 1);
+    let high = e.add(Op::Offset(x, words::word(-most, ring)));
+    let not_high = comparison::negative(e, high, bits + 1);
+    let high = e.add(Op::Not(not_high));
+    let inside = e.add(Op::Add(low, not_high));
+    let x = truncation::convert(e, x, K.min(ring));
+    let inner = selection::inject(e, inside, x);
+    let (low, high) = (selection::to_word(e, low, K), selection::to_word(e, high, K));
+    let outer = e.add(Op::Sub(high, low));
+    let outer = e.add(Op::Scale(outer, 1 << end));
+    e.add(Op::Add(inner, outer))
+}
+
+/// Where the divisor is 0: 2^end with the sign of x, and 0 for 0.
+fn ends(e: &mut Emit, x: Operand, divisor: &Normal, end: u32) -> ValueId {
+    let zero = e.planes(divisor.hot, divisor.hi - divisor.lo, 1, 1);
+    let minus = e.add(Op::Neg(x.value));
+    let above = comparison::negative(e, minus, x.bits + 1);
+    let above = e.multiply(above, zero);
+    let most = f64::from(end).exp2();
+    if x.not_negative {
+        return bits::weighted(e, above, &[word(most)], K);
+    }
+    let below = comparison::negative(e, x.value, x.bits + 1);
+    let below = e.multiply(below, zero);
+    let both = e.stack(vec![above, below]);
+    bits::weighted(e, both, &[word(most), word(-most)], K)
 }
 
 /// The square root of y; 0 for y <= 0. The fraction bits are y's.
 pub fn sqrt(e: &mut Emit, y: Operand) -> ValueId {
-    let hi = y.top(domain::ROOT_TOP);
-    let normal = normalise(e, y, 0, hi, Sign::Cut);
-    const R: u32 = 24;
-    const GUARD: u32 = 6;
-    let root = series(e, normal.u, &SQRT, None, R);
+    let hi = y.bits.max(1);
+    let normal = normalise(e, y, hi, Sign::Cut);
+    // The largest root has this many bits; its factor has `guard` more.
+    let largest = (hi + y.frac).div_ceil(2);
+    let (fraction, guard) = match ROOM.checked_sub(24 + 6 + largest) {
+        Some(_) => (24, 6),
+        None => (22, i64::from(ROOM) - 22 - i64::from(largest)),
+    };
+    let root = series(e, normal.u, &SQRT, None, fraction);
     // sqrt y = sqrt u 2^((j + 1 - frac) / 2)
-    let half = |j: u32| (f64::from(j + 1) + f64::from(y.frac)) / 2.0 + f64::from(GUARD);
-    let scale = normal.table(e, |j| half(j).exp2(), 0.0);
+    let half = |j: u32| (f64::from(j + 1) + f64::from(y.frac)) / 2.0 + guard as f64;
+    let scale = normal.table(e, &|j| half(j).exp2(), (0.0, 0.0), K);
     let product = e.multiply(root, scale);
-    truncate(e, product, R + GUARD)
+    shift_down(e, product, i64::from(fraction) + guard)
 }
 
 /// The natural logarithm of y; that of half a unit for y <= 0. The fraction bits are y's.
 pub fn log(e: &mut Emit, y: Operand) -> ValueId {
-    let hi = y.top(domain::ROOT_TOP);
-    let normal = normalise(e, y, 0, hi, Sign::Cut);
+    let normal = normalise(e, y, y.bits.max(1), Sign::Cut);
     // ln y = ln u + (j + 1 - frac) ln 2
     let unit = f64::from(FRAC + COEFFICIENT).exp2() * LN_2;
     let frac = f64::from(y.frac);
-    let octave = normal.table(e, |j| (f64::from(j + 1) - frac) * unit, -frac * unit);
+    let octave = normal.table(e, &|j| (f64::from(j + 1) - frac) * unit, (-frac * unit, 0.0), K);
     series(e, normal.u, &LOG, Some(octave), y.frac)
 }
 

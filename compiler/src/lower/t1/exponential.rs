@@ -1,7 +1,7 @@
 //! e^x from the two parts of the split, and tanh x, which is made of it.
 //!
-//! **Functionality.** [`non_positive`]: e^x for x <= 0 (and rounding errors above), 0 below -12;
-//! [`any`]: e^x, 0 below -12, 2^19 above 19 ln 2 ([`crate::graph::domain`]); [`tanh`]: tanh x, 1 or -1 for
+//! **Functionality.** [`non_positive`]: e^x for x <= 0 (and rounding errors above), 0 below -11.875;
+//! [`any`]: e^x, 0 below -11.875, 2^29 above 29 ln 2 ([`crate::graph::domain`]); [`tanh`]: tanh x, 1 or -1 for
 //! |x| >= 8.
 //!
 //! **Protocol** (derived for this project). Let t in [0, T) with T = 2^i, n = i + frac raw bits, and
@@ -14,10 +14,10 @@
 //!
 //! The owner of a computes F(a') locally and deals it twice, gated by h_a and by its complement; the
 //! other two multiply by their factor for either case, which h_b chooses, and exchange once; the
-//! product is truncated. Beside it, the sign of x + 12 (and of 19 ln 2 - x) gates the result.
+//! product is truncated. Beside it, the sign of x + 11.875 (and of 29 ln 2 - x) gates the result.
 //!
 //! **Local exponentials** are products in Z_2^128 over the bits of v, and a Taylor polynomial for
-//! those below 2^-4, with 62 fraction bits and 42 significant ones per factor.
+//! those below 2^-4, with 62 fraction bits or more and 42 significant ones per factor.
 //!
 //! | macro | T | ring | rounds | bits in all | error |
 //! |---|---|---|---|---|---|
@@ -25,7 +25,7 @@
 //! | [`any`] | 32 | 128 | 9 | 1024, two signs, an injection, a bit to word | 1.5 ulp, and 2^-30 relative |
 //! | [`tanh`] | 16, twice | 64 | 21 | 5415 | 1.5 ulp |
 //!
-//! The error of the first two also has half a unit of what is cut below -12. Public operands: local.
+//! The error of the first two also has half a unit of what is cut below -11.875. Public operands: local.
 //!
 //! **Hyperbolic tangent.** With t = e^(-2|x|), tanh |x| = (1 - t) / (1 + t), a polynomial of degree 8 in t,
 //! 3 products deep. Both e^(-2x) and e^(2x) are computed while three signs are: that of x, and whether |x| is
@@ -67,8 +67,9 @@ const TANH: [f64; 8] = [
 pub(crate) struct Window {
     /// T = 2^whole.
     pub whole: u32,
-    /// Fraction bits of the two factors that are multiplied.
-    pub scale: u32,
+    /// Fraction bits of the two factors that are multiplied: of the one that the owner of a deals, and of the
+    /// other. In the ring their sum is below the modulus by two bits.
+    pub scales: (u32, u32),
     /// Ring in which they are.
     pub ring: u32,
     /// Fraction bits of the result.
@@ -80,8 +81,8 @@ fn wide(x: f64) -> u128 {
     x.round() as u128
 }
 
-/// start e^-v for v the low n bits of x, with `frac` fraction bits; result and start with [`LOCAL`].
-fn local(e: &mut Emit, x: ValueId, n: u32, frac: u32, start: f64) -> ValueId {
+/// start e^-v for v the low n bits of x, with `frac` fraction bits; the result has `fraction`.
+fn local(e: &mut Emit, x: ValueId, (n, frac): (u32, u32), start: f64, fraction: u32) -> ValueId {
     let word = |e: &mut Emit, lo: u32, w: u32| {
         let bits = e.add(Op::ToBits { x, lo, w });
         e.add(Op::FromBits(bits, 128))
@@ -100,7 +101,7 @@ fn local(e: &mut Emit, x: ValueId, n: u32, frac: u32, start: f64) -> ValueId {
             sum = e.add(Op::Mul(v, sum));
         }
     }
-    let product = e.add(Op::Scale(sum, wide(start * f64::from(LOCAL).exp2())));
+    let product = e.add(Op::Scale(sum, wide(start * f64::from(fraction).exp2())));
     let mut product = e.add(Op::Shr(product, FACTOR));
     for i in low..n {
         let bit = word(e, i, 1);
@@ -117,14 +118,15 @@ fn local(e: &mut Emit, x: ValueId, n: u32, frac: u32, start: f64) -> ValueId {
     product
 }
 
-/// Rounded to `scale` fraction bits in a ring.
-fn rounded(e: &mut Emit, x: ValueId, scale: u32, ring: u32) -> ValueId {
-    let by = LOCAL - scale;
-    let x = if by == 0 {
-        x
-    } else {
-        let half = e.add(Op::Offset(x, 1 << (by - 1)));
-        e.add(Op::Shr(half, by))
+/// From `digits` to `scale` fraction bits, rounded, in a ring.
+fn rounded(e: &mut Emit, x: ValueId, digits: u32, scale: u32, ring: u32) -> ValueId {
+    let x = match digits.checked_sub(scale) {
+        None => e.add(Op::Scale(x, 1 << (scale - digits))),
+        Some(0) => x,
+        Some(by) => {
+            let half = e.add(Op::Offset(x, 1 << (by - 1)));
+            e.add(Op::Shr(half, by))
+        }
     };
     if ring == 128 { x } else { e.add(Op::Narrow(x, ring)) }
 }
@@ -133,8 +135,8 @@ fn rounded(e: &mut Emit, x: ValueId, scale: u32, ring: u32) -> ValueId {
 fn windowed(e: &mut Emit, t: ValueId, frac: u32, factor: f64, how: &Window) -> ValueId {
     if e.ty(t).hold == Hold::Public {
         let n = frac + how.whole;
-        let product = local(e, t, n, frac, factor);
-        return rounded(e, product, how.frac, K);
+        let product = local(e, t, (n, frac), factor, LOCAL);
+        return rounded(e, product, LOCAL, how.frac, K);
     }
     let a = e.add(Op::Own(t));
     let b = e.add(Op::Dup(t));
@@ -145,7 +147,7 @@ fn windowed(e: &mut Emit, t: ValueId, frac: u32, factor: f64, how: &Window) -> V
     let one = e.add(Op::Mul(own_one, for_one));
     let product = e.add(Op::Add(zero, one));
     let product = e.add(Op::ReshareTwo(product));
-    let done = truncation::exact(e, product, 2 * how.scale - how.frac);
+    let done = truncation::exact(e, product, how.scales.0 + how.scales.1 - how.frac);
     if how.ring == K { done } else { e.add(Op::Narrow(done, K)) }
 }
 
@@ -164,18 +166,20 @@ pub(crate) fn factors(
         let bit = e.add(Op::ToBits { x, lo: n, w: 1 });
         e.add(Op::FromBits(bit, how.ring))
     };
-    let own = local(e, a, n, frac, (whole / 2.0).exp());
-    let own = rounded(e, own, how.scale, how.ring);
+    let (own_scale, scale) = how.scales;
+    let own = local(e, a, (n, frac), (whole / 2.0).exp(), LOCAL);
+    let own = rounded(e, own, LOCAL, own_scale, how.ring);
     let top_a = top(e, a);
     let own_one = e.add(Op::Mul(top_a, own));
     let own_zero = e.add(Op::Sub(own, own_one));
 
-    let side = |e: &mut Emit, start: f64| {
-        let x = local(e, b, n, frac, start);
-        rounded(e, x, how.scale, how.ring)
+    let side = |e: &mut Emit, start: f64, digits: u32| {
+        let x = local(e, b, (n, frac), start, digits);
+        rounded(e, x, digits, scale, how.ring)
     };
-    let differ = side(e, factor * (whole / 2.0).exp());
-    let same = side(e, factor * (-whole / 2.0).exp());
+    let differ = side(e, factor * (whole / 2.0).exp(), LOCAL);
+    // This one is small, and multiplied by what may be large.
+    let same = side(e, factor * (-whole / 2.0).exp(), LOCAL.max(scale + 10));
     let top_b = top(e, b);
     // For h_a = 0: `same` if h_b = 0; for h_a = 1 the other way round.
     let gap = e.add(Op::Sub(differ, same));
@@ -185,7 +189,7 @@ pub(crate) fn factors(
     [own_zero, own_one, for_zero, for_one]
 }
 
-/// 1 where x < -12.
+/// 1 where x < -11.875.
 fn vanishes(e: &mut Emit, x: ValueId, frac: u32) -> ValueId {
     let above = -domain::EXP_LOW * f64::from(frac).exp2();
     let shifted = e.add(Op::Offset(x, wide(above)));
@@ -198,7 +202,7 @@ pub fn non_positive(e: &mut Emit, x: ValueId, frac: u32) -> ValueId {
     const MARGIN: f64 = 0.25;
     let t = e.add(Op::Neg(x));
     let t = e.add(Op::Offset(t, wide(MARGIN * f64::from(frac).exp2())));
-    let how = Window { whole: 4, scale: 29, ring: 64, frac };
+    let how = Window { whole: 4, scales: (29, 29), ring: 64, frac };
     let value = windowed(e, t, frac, MARGIN.exp(), &how);
     let gone = vanishes(e, x, frac);
     let keep = e.add(Op::Not(gone));
@@ -207,12 +211,14 @@ pub fn non_positive(e: &mut Emit, x: ValueId, frac: u32) -> ValueId {
 
 /// e^x, with the fraction bits of x.
 pub fn any(e: &mut Emit, x: ValueId, frac: u32) -> ValueId {
-    // e^x = 2^19 e^-(19 ln 2 - x); the constant's rounding goes into the factor.
+    // e^x = 2^29 e^-(29 ln 2 - x); the constant's rounding goes into the factor.
     let unit = f64::from(frac).exp2();
     let top = (f64::from(domain::EXP_TOP) * LN_2 * unit).round();
     let t = e.add(Op::Neg(x));
     let t = e.add(Op::Offset(t, wide(top)));
-    let how = Window { whole: 5, scale: LOCAL, ring: 128, frac: frac + domain::EXP_TOP };
+    // The larger factor is at most e^16 < 2^24. The first is off by 2^-55, of a product near 1 by 2^-31 of it; the
+    // second by 2^-71, of a product near 0 by 2^-47, which is 2^-18 of the result.
+    let how = Window { whole: 5, scales: (54, 70), ring: 128, frac: frac + domain::EXP_TOP };
     let factor = (top / unit - f64::from(domain::EXP_TOP) * LN_2).exp();
     let value = windowed(e, t, frac, factor, &how);
     let gone = vanishes(e, x, frac);
@@ -231,7 +237,7 @@ pub fn tanh(e: &mut Emit, x: ValueId, frac: u32, bits: Option<u32>) -> ValueId {
     // Fraction bits of t and its powers, and of the coefficients.
     const POWER: u32 = 28;
     const COEFFICIENT: u32 = 26;
-    let how = Window { whole: 4, scale: 29, ring: K, frac: POWER };
+    let how = Window { whole: 4, scales: (29, 29), ring: K, frac: POWER };
     // |x| < 8, and 2|x| < 16 is |x| with one fraction bit less.
     let top = frac - 1 + how.whole;
     let bits = bits.unwrap_or(K);

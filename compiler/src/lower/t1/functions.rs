@@ -11,7 +11,7 @@ use slvr_circuit::ValueId;
 pub const RING: u32 = 64;
 
 /// Rounds, and bits of an element, of a reciprocal ([`elementary::recip`]).
-pub const RECIP_COST: (f64, f64) = (33.0, 7065.0);
+pub const RECIP_COST: (f64, f64) = (34.0, 8545.0);
 
 /// Rounds, and bits of an element, of a hyperbolic tangent ([`exponential::tanh`]).
 pub const TANH_COST: (f64, f64) = (21.0, 5415.0);
@@ -27,7 +27,9 @@ pub fn emit(e: &mut Emit, function: Function, operands: &[Operand]) -> ValueId {
         Function::Elementary(Elementary::Recip) => elementary::recip(e, x),
         Function::Elementary(Elementary::Sqrt) => elementary::sqrt(e, x),
         Function::Elementary(Elementary::Log) => elementary::log(e, x),
-        Function::Elementary(Elementary::Tanh) => exponential::tanh(e, x.value, x.frac, x.bits),
-        Function::Div => elementary::divide(e, x.value, operands[1]),
+        Function::Elementary(Elementary::Tanh) => {
+            exponential::tanh(e, x.value, x.frac, Some(x.bits))
+        }
+        Function::Div => elementary::divide(e, x, operands[1]),
     }
 }

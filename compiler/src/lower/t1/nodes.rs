@@ -191,11 +191,14 @@ impl Family for T1 {
 
 /// A number in the ring of functions, with what is proven of it.
 fn operand(l: &mut Values<'_>, id: NodeId) -> Operand {
-    let (lo, _) = l.facts.ranges.raw[id.index()];
+    let (lo, hi) = l.facts.ranges.raw[id.index()];
+    // The smallest size: f64 holds an integer that is no larger.
+    let least = lo.max(-hi).max(0.0) as u64;
     Operand {
         value: l.in_ring(id, RING),
         frac: l.facts.frac(id),
-        bits: Some(l.facts.ranges.bits(id) - 1),
+        bits: l.facts.ranges.bits(id) - 1,
+        least,
         not_negative: lo >= 0.0 || signs::not_negative(l.facts.graph, id),
     }
 }

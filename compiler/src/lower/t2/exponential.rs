@@ -6,13 +6,13 @@
 //!
 //! k is the ring of the result.
 //!
-//! **Functionality.** That of [`crate::lower::t1::exponential::non_positive`], but e^x for x between -14
-//! and -12, which is less than half a unit, may be kept or cut.
+//! **Functionality.** That of [`crate::lower::t1::exponential::non_positive`], but e^x for x between -13.875
+//! and -11.875, which is less than half a unit, may be kept or cut.
 //!
 //! **Protocol.** That of [`crate::lower::t1::exponential`] on the parts of the masked value as they are. In
 //! 128-bit words what is left of the product after the truncation is more than the result, so the
-//! truncation is local. A value below -14 is cut by the sign of the sum of the high bits of both parts,
-//! which is the floor, or one less: where the choice falls between -14 and -12 does not matter.
+//! truncation is local. A value below -13.875 is cut by the sign of the sum of the high bits of both parts,
+//! which is the floor, or one less: where the choice falls between -13.875 and -11.875 does not matter.
 //!
 //! **Simulation.** `deal` and `open_masked` messages only, as all of [`super`].
 
@@ -48,7 +48,7 @@ pub fn exp_non_positive(
     let b = e.add(Op::Offset(b, (MARGIN * unit) as u128));
     // 2 T must divide the modulus.
     debug_assert!(k > frac + 4);
-    let how = exponential::Window { whole: 4, scale: SCALE, ring: 128, frac };
+    let how = exponential::Window { whole: 4, scales: (SCALE, SCALE), ring: 128, frac };
     let [zero, one, for_zero, for_one] = exponential::factors(e, [a, b], frac, MARGIN.exp(), &how);
     let (zero, one) = (e.add(Op::Deal(zero)), e.add(Op::Deal(one)));
     let zero = e.add(Op::Mul(zero, for_zero));

@@ -1,6 +1,7 @@
 //! Expressions, one at a time.
 
 use super::{EvalError, Machine, Value};
+use crate::types::domain;
 use crate::types::{
     BinOp, Cond, Domain, Expr, ExprKind, FnId, Gen, Index, IndexOp, Intrinsic, UnOp, VarId,
 };
@@ -28,7 +29,11 @@ impl Machine<'_> {
             }
             ExprKind::Binary(op, a, b) => {
                 let (a, b) = (self.expr(a)?, self.expr(b)?);
-                zip(&a, &b, |x, y| binary(*op, x, y))
+                let divide = self.division();
+                zip(&a, &b, |x, y| match op {
+                    BinOp::Div => divide(x, y),
+                    _ => binary(*op, x, y),
+                })
             }
             ExprKind::Call(f, args) => self.call(*f, args),
             ExprKind::Apply(m, w, x) => {
@@ -151,7 +156,10 @@ impl Machine<'_> {
                 }
                 Ok(Value::new(size, data))
             }
-            (Intrinsic::Elementwise(f), [x]) => Ok(map(x, f.rule().value)),
+            (Intrinsic::Elementwise(f), [x]) => {
+                let rule = f.rule();
+                Ok(map(x, if self.ieee { rule.ieee } else { rule.value }))
+            }
             _ => Err(EvalError::Malformed("an intrinsic with wrong arguments")),
         }
     }
@@ -227,6 +235,11 @@ impl Machine<'_> {
         }
     }
 
+    /// How numbers are divided.
+    fn division(&self) -> fn(f64, f64) -> f64 {
+        if self.ieee { |x, y| x / y } else { domain::div }
+    }
+
     fn holds(&self, cond: &Cond) -> Result<bool> {
         Ok(match cond {
             Cond::Compare(op, a, b) => {
@@ -297,7 +310,7 @@ fn binary(op: BinOp, x: f64, y: f64) -> f64 {
         BinOp::Add => x + y,
         BinOp::Sub => x - y,
         BinOp::Mul => x * y,
-        BinOp::Div => x / y,
+        BinOp::Div => domain::div(x, y),
         BinOp::Eq => bit(x == y),
         BinOp::Ne => bit(x != y),
         BinOp::Lt => bit(x < y),

@@ -2,8 +2,8 @@
 //!
 //! It knows nothing of batching, rings, scales or shares, and shares no code with what does: the
 //! other representations are tested against it. Of equal entries `argmax` takes the first; `sort` is
-//! ascending. A division by zero gives an infinity or NaN, as IEEE 754 says, and so do `recip`,
-//! `sqrt` and `log` outside their domains; nothing aborts.
+//! ascending. Functions and quotients have a value for every operand ([`super::domain`]), the same as in a
+//! circuit; [`Arithmetic::Ieee`] gives infinities and NaN instead. Nothing aborts.
 //!
 //! Lives here: [`eval()`], [`trace`], the input and output types. May not: anything exact or fast.
 
@@ -96,6 +96,16 @@ pub enum EvalError {
 /// Public coins: for each of n members, k distinct others.
 pub type Draw<'a> = &'a dyn Fn(u64, u64) -> Vec<Vec<u64>>;
 
+/// What a quotient or a function is where the real one has no value or no word holds it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Arithmetic {
+    /// As in a circuit: every operand has a value ([`super::domain`]).
+    #[default]
+    Total,
+    /// As in IEEE 754: infinities and NaN.
+    Ieee,
+}
+
 /// What an evaluation found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trace {
@@ -131,8 +141,23 @@ pub fn eval(
 ///
 /// As [`eval()`].
 pub fn trace(program: &Program, inputs: &EvalInputs, draw: Draw<'_>) -> Result<Trace, EvalError> {
+    trace_with(program, inputs, draw, Arithmetic::Total)
+}
+
+/// As [`trace`], in an arithmetic.
+///
+/// # Errors
+///
+/// As [`eval()`].
+pub fn trace_with(
+    program: &Program,
+    inputs: &EvalInputs,
+    draw: Draw<'_>,
+    arithmetic: Arithmetic,
+) -> Result<Trace, EvalError> {
     let mut machine = Machine {
         program,
+        ieee: arithmetic == Arithmetic::Ieee,
         values: vec![None; program.vars.len()],
         indices: vec![0; program.vars.len()],
     };
@@ -195,6 +220,8 @@ impl Value {
 
 struct Machine<'p> {
     program: &'p Program,
+    /// Division and functions as in IEEE 754.
+    ieee: bool,
     /// By variable. Functions do not recurse, so a variable has one value at a time.
     values: Vec<Option<Value>>,
     /// Values of loop variables.

@@ -183,8 +183,8 @@ fn certificate(out: &mut String, c: &Certificate) {
     if let Some(top) = c.saturates_at {
         let _ = writeln!(out, "  saturates     activations and quotients of models, at {top}");
     }
-    for a in &c.assumed {
-        let _ = writeln!(out, "  assumed       line {}, {}: {}", a.line, a.function, a.what);
+    for a in &c.saturations {
+        let _ = writeln!(out, "  saturates     line {}: {} {}", a.line, a.function, a.what);
     }
     if let Some(widest) = c.decisions.iter().max_by(|a, b| a.margin.total_cmp(&b.margin)) {
         let _ = writeln!(

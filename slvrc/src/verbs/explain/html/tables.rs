@@ -95,10 +95,10 @@ pub fn certificate(out: &mut String, r: &Report) {
     if let Some(top) = c.saturates_at {
         let _ = writeln!(out, "<li>Activations and quotients of models saturate at {top}.</li>");
     }
-    for a in &c.assumed {
+    for a in &c.saturations {
         let _ = writeln!(
             out,
-            "<li>Assumed in line {}, <code>{}</code>: {}.</li>",
+            "<li>Line {}: <code>{}</code> {}.</li>",
             a.line,
             escape(&a.function),
             escape(&a.what)
