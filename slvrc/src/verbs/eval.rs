@@ -7,7 +7,7 @@ use crate::tensors;
 use anyhow::bail;
 use serde_json::{Value, json};
 use slvr_circuit::{Circuit, Op};
-use slvr_compiler::types::eval::{EvalInputs, Tensor};
+use slvr_compiler::types::eval::{Arithmetic, EvalInputs, Tensor, trace_with};
 use slvr_runtime::clear;
 use slvr_runtime::party::session;
 use slvr_runtime::protocol::committee::committee;
@@ -31,6 +31,9 @@ pub struct Eval {
     /// In the circuit's ring arithmetic instead of floating point.
     #[arg(long)]
     exact: bool,
+    /// Quotients and functions as in IEEE 754, with infinities and NaN, instead of as in a circuit.
+    #[arg(long, conflicts_with = "exact")]
+    ieee: bool,
     /// The public coins of a run, as its `--json` report prints them: the same committees.
     #[arg(long, value_name = "HEX,…", value_delimiter = ',', conflicts_with = "seed")]
     coins: Vec<String>,
@@ -56,7 +59,10 @@ impl Eval {
             tensors::can_make(dir)?;
         }
         let outputs = match &loaded {
-            Loaded::Source(s) if !self.exact => floating(&s.0.program, circuit, &inputs, &coins)?,
+            Loaded::Source(s) if !self.exact => {
+                let arithmetic = if self.ieee { Arithmetic::Ieee } else { Arithmetic::Total };
+                floating(&s.0.program, circuit, (&inputs, &coins), arithmetic)?
+            }
             _ => exact(circuit, &encoded, &coins)?,
         };
         if let Some(dir) = &self.outputs {
@@ -128,8 +134,8 @@ fn tensor_map(
 fn floating(
     program: &slvr_compiler::types::Program,
     circuit: &Circuit,
-    inputs: &Inputs,
-    coins: &[u128],
+    (inputs, coins): (&Inputs, &[u128]),
+    arithmetic: Arithmetic,
 ) -> anyhow::Result<Vec<Revealed>> {
     let given = EvalInputs {
         public: tensor_map(&inputs.public),
@@ -142,11 +148,14 @@ fn floating(
         let flat = committee(coin, n, k);
         flat.chunks(k.max(1) as usize).map(|c| c.iter().map(|&x| u64::from(x)).collect()).collect()
     };
-    let values = slvr_compiler::types::eval::eval(program, &given, &draw)?;
+    let values = trace_with(program, &given, &draw, arithmetic)?.reveals;
     let mut out = Vec::new();
     for ((name, tensor), o) in values.into_iter().zip(&circuit.outputs) {
         if tensor.data.iter().any(|v| !v.is_finite()) {
-            bail!("`{name}` is not finite in floating point: the program divides by zero");
+            bail!(
+                "`{name}` is not finite in IEEE 754: the program divides by zero, or a function has no value; \
+                 without --ieee it is what a circuit computes"
+            );
         }
         let words = slvr_ring::Data::zeros(slvr_circuit::Dom::Ring(64), 0);
         out.push(Revealed { name, to: o.to, shape: tensor.shape, words, values: tensor.data });

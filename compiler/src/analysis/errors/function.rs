@@ -51,7 +51,7 @@ pub(super) fn one(
             let l = near((low, high));
             let passed = match (e == 0.0, l > 0.0) {
                 (true, _) => 0.0,
-                (_, true) => 1.0 / l - 1.0 / (l + e),
+                (_, true) => (1.0 / l).min(end) - (1.0 / (l + e)).min(end),
                 // From one end to the other, if signs differ; 0 has the upper end.
                 _ if low < 0.0 => 2.0 * end,
                 _ => end,
@@ -92,9 +92,9 @@ pub(super) fn one(
     Effect { own, passed, passed_divisor: 0.0 }
 }
 
-/// The smallest absolute value in an interval.
+/// The smallest absolute value in an interval. An end of -0 is no other than 0.
 fn near((lo, hi): Interval) -> f64 {
-    lo.max(-hi).max(0.0)
+    lo.max(-hi).max(0.0).abs()
 }
 
 /// The largest |x / x' - 1| for a relative error of x'.

@@ -352,7 +352,8 @@ impl Rules<'_> {
             Op::Function(Function::Recip) => {
                 let (lo, _) = self.values(view.args(id)[0]).real;
                 let end = f64::from(domain::QUOTIENT_TOP).exp2();
-                (lo >= 0.0).then_some((0.0, (1.0 / lo).min(end)))
+                // An end of -0 is no other than 0.
+                (lo >= 0.0).then_some((0.0, (1.0 / lo.abs()).min(end)))
             }
             Op::Div => {
                 let [x, y] = [0, 1].map(|i| self.values(view.args(id)[i]).real);

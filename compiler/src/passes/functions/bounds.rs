@@ -4,8 +4,8 @@
 //! divisor is known not to be negative, nor the maximum or minimum along an axis, nor an absolute
 //! value. Where one of these is taken of another, one step is done.
 //!
-//! Exact in real numbers for a positive divisor. A division by 0, which the program must not do, may
-//! compare otherwise than the infinity it gives in floating point.
+//! Exact in real numbers, of a divisor that is 0 too: x / 0 has the sign of x and is larger than anything. Only 0 / 0,
+//! which is 0, needs comparisons of its own: where it is on the other side than 0 x is of 0.
 //!
 //! ```text
 //! %3 = div %1 %2 ; %5 = lt %3 %4          ->   %6 = mul %2 %4 ; %5 = lt %1 %6
@@ -15,7 +15,7 @@
 
 use super::super::promise::{Kept, none};
 use super::{all, axis_last, reshape};
-use crate::analysis::signs::not_negative;
+use crate::analysis::signs::{not_negative, positive};
 use crate::graph::infer::align;
 use crate::graph::{Function, Graph, NodeId, Op, Table};
 use crate::types::Elem;
@@ -63,7 +63,8 @@ fn divided(g: &Graph, id: NodeId) -> Option<(Option<NodeId>, NodeId)> {
     not_negative(g, y).then_some((x, y))
 }
 
-/// x / y < b is x < b y, and a < x / y is a y < x; x is 1 in a reciprocal.
+/// x / y < b is x < b y, and a < x / y is a y < x; x is 1 in a reciprocal. Where x and y may both be 0, the quotient is
+/// 0: that is below b if 0 < b, but 0 < b 0 is not; so x <= 0 and y <= 0 and 0 < b is the other way to be below b.
 fn quotient(g: &mut Graph, a: NodeId, b: NodeId, site: u32) -> Option<NodeId> {
     let out = align(g.shape(a), g.shape(b)).ok()?;
     let (x, y, other, left) = match (divided(g, a), divided(g, b)) {
@@ -75,6 +76,11 @@ fn quotient(g: &mut Graph, a: NodeId, b: NodeId, site: u32) -> Option<NodeId> {
         Op::Const(t, ..) => t.as_splat(),
         _ => None,
     };
+    // 0 / 0 decides as 0 on the side of which it is no part of the product's comparison.
+    let exact = positive(g, y)
+        || x.is_none()
+        || constant.is_some_and(|c| if left { c <= 0.0 } else { c >= 0.0 });
+    let dividend = x;
     let product = match constant {
         Some(0.0) => {
             let zero = Table::splat(0.0, vec![1; out.len()]);
@@ -90,10 +96,34 @@ fn quotient(g: &mut Graph, a: NodeId, b: NodeId, site: u32) -> Option<NodeId> {
     let x = if align(g.shape(x), g.shape(product)).ok()? == out {
         x
     } else {
-        g.add(Op::Broadcast(out), &[x], site)
+        g.add(Op::Broadcast(out.clone()), &[x], site)
     };
-    let (a, b) = if left { (x, product) } else { (product, x) };
-    Some(g.add(Op::Lt, &[a, b], site))
+    let sides = if left { [x, product] } else { [product, x] };
+    let less = g.add(Op::Lt, &sides, site);
+    let Some(dividend) = dividend.filter(|_| !exact) else { return Some(less) };
+    let zero = |g: &mut Graph| {
+        let zero = Table::splat(0.0, vec![1; out.len()]);
+        g.add(Op::Const(zero, Elem::Fix, None), &[], site)
+    };
+    // Neither is on that side of 0.
+    let not = |g: &mut Graph, x: NodeId, left: bool| {
+        let zero = zero(g);
+        let sides = if left { [zero, x] } else { [x, zero] };
+        let beyond = g.add(Op::Lt, &sides, site);
+        g.add(Op::Not, &[beyond], site)
+    };
+    let (dividend, divisor) = (not(g, dividend, left), not(g, y, true));
+    let mut both = g.add(Op::And, &[dividend, divisor], site);
+    if constant.is_none() {
+        let zero = zero(g);
+        let sides = if left { [zero, other] } else { [other, zero] };
+        let open = g.add(Op::Lt, &sides, site);
+        both = g.add(Op::And, &[both, open], site);
+    }
+    // Either: not neither.
+    let neither = [less, both].map(|x| g.add(Op::Not, &[x], site));
+    let neither = g.add(Op::And, &neither, site);
+    Some(g.add(Op::Not, &[neither], site))
 }
 
 /// max x < b is x < b for all entries; a < max x is not x <= a for all entries; and so min.
