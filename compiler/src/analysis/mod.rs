@@ -4,7 +4,7 @@
 //! ([`failure`]); which interval every value is in once they are ([`ranges`]), which ring holds it
 //! ([`rings`]), how far a run may be from the program in real numbers ([`errors`]) if its protocols
 //! are off by no more than they state ([`stated`]). Before scales are known: how large a value can get
-//! ([`magnitudes`]) and which numbers are not negative ([`signs`]). For all of these: arithmetic of intervals
+//! ([`magnitudes`]) which numbers are not negative ([`signs`]) and which dividends are 0 where their divisor is ([`zeros`]). For all of these: arithmetic of intervals
 //! ([`interval`]), where moved entries come from ([`layout`]), and
 //! what bits are of earlier bits ([`truth_tables`]).
 //!
@@ -23,3 +23,4 @@ pub mod rings;
 pub mod signs;
 pub mod stated;
 pub mod truth_tables;
+pub mod zeros;

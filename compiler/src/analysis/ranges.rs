@@ -14,6 +14,7 @@ use super::interval::{
 };
 use super::layout::{behind, keeps_entries};
 use super::stated::{Function, StatedErrors};
+use super::zeros::vanishes;
 use crate::graph::{Graph, NodeId, Op, domain};
 use crate::types::Elem;
 use crate::types::function::NotNegative;
@@ -376,7 +377,8 @@ impl Rule<'_> {
     /// Quotients, saturated where the divisor may be 0 or near to it.
     fn quotient(&self, x: NodeId, y: NodeId) -> Interval {
         let unit = 1.0 / power(self.frac(y));
-        let (lo, hi) = quotients(self.reals(x), self.reals(y), unit);
+        let by_zero = !vanishes(self.g, x, y);
+        let (lo, hi) = quotients(self.reals(x), self.reals(y), unit, by_zero);
         let (least, most) = self.wide(lo, hi);
         // The sign is right.
         (
@@ -386,11 +388,13 @@ impl Rule<'_> {
     }
 }
 
-/// Quotients ([`domain::div`]) of two intervals, for divisors in steps of `unit`.
-fn quotients(x: Interval, y: Interval, unit: f64) -> Interval {
+/// Quotients ([`domain::div`]) of two intervals, for divisors in steps of `unit`; without `by_zero` a dividend is 0
+/// where the divisor is.
+fn quotients(x: Interval, y: Interval, unit: f64, by_zero: bool) -> Interval {
     let end = power(domain::QUOTIENT_TOP);
+    let of_zero = if by_zero { end } else { 0.0 };
     let zero = (y.0 <= 0.0 && y.1 >= 0.0)
-        .then(|| (if x.0 < 0.0 { -end } else { 0.0 }, if x.1 > 0.0 { end } else { 0.0 }));
+        .then_some((if x.0 < 0.0 { -of_zero } else { 0.0 }, if x.1 > 0.0 { of_zero } else { 0.0 }));
     // Divisors of one sign, from the one nearest to 0 to the one farthest from it.
     let above = (y.1 >= unit).then(|| (y.0.max(unit), y.1));
     let below = (y.0 <= -unit).then(|| (y.1.min(-unit), y.0));

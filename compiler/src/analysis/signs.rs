@@ -1,5 +1,6 @@
 //! Which values are not negative, from the way they are computed. Ranges of inputs are not used.
 
+use super::layout::behind;
 use crate::graph::{Function as Elementary, Graph, NodeId, Op};
 use crate::types::function::NotNegative;
 
@@ -106,6 +107,16 @@ fn known(g: &Graph, id: NodeId, depth: usize) -> bool {
         | Shift(_)
         | DivPow2(_) => arg(0),
         Concat(_) => (0..args.len()).all(arg),
-        Input(_) | Sub | Neg | Lt | Eq | Not | And | Xor | ArgMaxIs => false,
+        Sub => complement(g, &args),
+        Input(_) | Neg | Lt | Eq | Not | And | Xor | ArgMaxIs => false,
     }
+}
+
+/// Whether a difference is 1 - b, or more, for bits b.
+fn complement(g: &Graph, args: &[NodeId]) -> bool {
+    let at_least_one = match g.op(args[0]) {
+        Op::Const(t, ..) => t.data.iter().all(|&x| x >= 1.0),
+        _ => false,
+    };
+    at_least_one && *g.op(behind(g, args[1], Op::is_layout)) == Op::ToInt
 }

@@ -10,6 +10,7 @@ use crate::analysis::failure::Failure;
 use crate::analysis::guard::{self, Guard};
 use crate::analysis::interval::{between, hull, size};
 use crate::analysis::ranges::Ranges;
+use crate::analysis::zeros::vanishes;
 use crate::graph::{Function, Graph, NodeId, Op, domain};
 use crate::pipeline::Compiled;
 use crate::types::Elem;
@@ -219,8 +220,9 @@ fn saturates(g: &Graph, ranges: &Ranges, id: NodeId) -> Option<String> {
         Op::Div => {
             let (x, y) = (real(0), real(1));
             let largest = size(x) / y.0.max(-y.1).max(0.0);
-            let zero = y.0 <= 0.0 && y.1 >= 0.0;
-            let beyond = !zero && y.0.max(-y.1) < 1.0 && largest > f64::from(end).exp2();
+            let near = y.0 <= 0.0 && y.1 >= 0.0;
+            let zero = near && !vanishes(g, g.arg(id, 0), g.arg(id, 1));
+            let beyond = !near && y.0.max(-y.1) < 1.0 && largest > f64::from(end).exp2();
             let what = if zero {
                 "where the divisor is 0 or near to it"
             } else {

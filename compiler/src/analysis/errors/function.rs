@@ -103,18 +103,19 @@ fn quotient_of(q: f64) -> f64 {
 }
 
 /// x' / y' - x / y = (x' - x) / y' + (x / y)(y / y' - 1), for operands with their errors; the divisor
-/// comes in steps of `unit`.
+/// comes in steps of `unit`. Without `by_zero` the dividend is exactly 0 where the divisor is.
 pub(super) fn quotient(
     stated: &StatedErrors,
     ulp: f64,
     (x, ex, line_x): (Values, f64, Line),
     (y, ey, line_y): (Values, f64, Line),
     unit: f64,
+    by_zero: bool,
 ) -> Effect {
     // What is not divided by less than 1 is not cut.
     let end = f64::from(domain::QUOTIENT_TOP).exp2().max(size(x.real)).max(size(x.run));
     // A divisor that is exact comes in steps of `unit`, and is 0 in a run where it is in the program.
-    let zero = near(y.real) == 0.0 || near(y.run) == 0.0;
+    let zero = by_zero && (near(y.real) == 0.0 || near(y.run) == 0.0);
     let program = if ey == 0.0 { near(y.real).max(unit) } else { near(y.real) };
     let run = if ey == 0.0 { program } else { near(y.run).max(program - ey) };
     let result = (size(x.real) / program).min(end);

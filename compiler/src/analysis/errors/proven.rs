@@ -11,6 +11,7 @@ use super::value::{Cause, Line, Values};
 use super::view::{View, table_rounding, times};
 use crate::analysis::interval::{self, Interval, UNBOUNDED, enlarged, meet, size};
 use crate::analysis::stated::Function;
+use crate::analysis::zeros::vanishes;
 use crate::graph::{NodeId, Op, domain};
 
 /// What is known after all rules.
@@ -276,6 +277,7 @@ impl Rules<'_> {
                     (self.values(x), self.error(x), self.of_line(x)),
                     (self.values(y), self.error(y), self.of_line(y)),
                     view.ulp(y),
+                    !vanishes(view.g, x, y),
                 );
                 Cause {
                     own: effect.own,

@@ -99,6 +99,8 @@ pub struct Operand {
     pub least: u64,
     /// Whether it cannot be negative.
     pub not_negative: bool,
+    /// Whether it is a dividend that is 0 wherever its divisor is.
+    pub vanishes: bool,
 }
 
 impl Operand {
@@ -327,7 +329,7 @@ pub fn divide(e: &mut Emit, x: Operand, y: Operand) -> ValueId {
         quotient = clamp(e, quotient, end, width + 2);
     }
     let quotient = truncation::convert(e, quotient, K);
-    if y.least > 0 {
+    if y.least > 0 || x.vanishes {
         return quotient;
     }
     let by_zero = ends(e, x, &normal, end);

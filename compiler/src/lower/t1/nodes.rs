@@ -10,6 +10,7 @@ use super::functions::{self, RING};
 use super::truncation::convert;
 use super::{comparison, early, input_checks, saturation, selection, truncation};
 use crate::analysis::signs;
+use crate::analysis::zeros::vanishes;
 use crate::graph::NodeId;
 use crate::lower::Emit;
 use crate::lower::family::Family;
@@ -159,7 +160,10 @@ impl Family for T1 {
     fn function(&self, l: &mut Values<'_>, id: NodeId, function: Function) -> Forms {
         let k = l.facts.rings.of(id);
         let args = l.facts.graph.args(id).into_iter();
-        let operands: Vec<Operand> = args.map(|x| operand(l, x)).collect();
+        let mut operands: Vec<Operand> = args.map(|x| operand(l, x)).collect();
+        if let [x, y] = l.facts.graph.args(id)[..] {
+            operands[0].vanishes = vanishes(l.facts.graph, x, y);
+        }
         let y = functions::emit(&mut l.emit, function, &operands);
         let y = convert(&mut l.emit, y, k);
         whole(l, id, y)
@@ -200,6 +204,7 @@ fn operand(l: &mut Values<'_>, id: NodeId) -> Operand {
         bits: l.facts.ranges.bits(id) - 1,
         least,
         not_negative: lo >= 0.0 || signs::not_negative(l.facts.graph, id),
+        vanishes: false,
     }
 }
 
