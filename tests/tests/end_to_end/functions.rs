@@ -744,3 +744,43 @@ fn rounds_of_the_dealer_style_family() {
         }
     }
 }
+
+/// A client whose leave-one-out deviation is so small that no word holds its z-score is not kept: quotients saturate
+/// with the right sign and never wrap.
+#[test]
+fn a_divisor_near_zero_keeps_no_attacker() {
+    let text = "use std::{abs, select, sqrt, sum};
+predicate Z[m]() {
+    parties Client[m];
+    parties Server;
+    input s: secret fix in 0..100 from each Client;
+    let mean = [sum(select(i == j, 0, s[j]) for j in Client) / (m - 1) for i in Client];
+    let off = [[select(i == j, 0, s[j] - mean[i]) for j in Client] for i in Client];
+    let deviation = [sqrt(sum(off[i][j] * off[i][j] for j in Client) / (m - 1)) for i in Client];
+    reveal [abs((s[i] - mean[i]) / deviation[i]) < 3 for i in Client] to Server as kept;
+    reveal [(s[i] - mean[i]) / deviation[i] > 3 for i in Client] to Server as above;
+}
+";
+    let case = compile_with(text, &[("m", "5")], Options::default());
+    let equal = 7.25;
+    for s in [[3.0, 3.002, 2.999, 3.001, 24.0], [equal, equal, equal, equal, 0.0], [equal; 5]] {
+        let one = |x: f64| {
+            let tensor = RawTensor { shape: Vec::new(), data: RawData::F64(vec![x]) };
+            [("s".to_string(), tensor)].into()
+        };
+        let clients = s.iter().map(|&x| one(x)).collect();
+        let inputs =
+            Inputs { public: Default::default(), sets: vec![clients, vec![Default::default()]] };
+        // All are equal: 0 / 0 is 0, which is kept.
+        let kept: Vec<f64> =
+            s.iter().map(|&x| f64::from(x == s[0] || (x - 3.0).abs() < 0.1)).collect();
+        let above: Vec<f64> = s.iter().map(|&x| f64::from(x == 24.0)).collect();
+        let want = vec![kept, above];
+        assert_eq!(case.floating(&inputs, &[]), want, "floating point");
+        assert_eq!(case.graph_exact(&inputs, &[]), want, "the graph, exactly");
+        assert_eq!(case.circuit_clear(&inputs, &[], 3), want, "the circuit");
+        let report = case.parties(&inputs, 5);
+        let parties: Vec<Vec<f64>> = report.outputs.iter().map(|o| o.values.clone()).collect();
+        assert_eq!(parties, want, "three parties");
+    }
+}
