@@ -11,20 +11,32 @@ use crate::graph::{Graph, NodeId, Op};
 /// Nodes that are looked at.
 const STEPS: usize = 64;
 
-/// Whether a dividend is exactly 0 wherever its divisor, one number, is 0.
+/// Whether a dividend is exactly 0 wherever its divisor is.
 pub fn vanishes(graph: &Graph, dividend: NodeId, divisor: NodeId) -> bool {
-    let mut sum = divisor;
-    while graph.op(sum).is_layout() || matches!(graph.op(sum), Op::Shift(_)) {
-        sum = graph.arg(sum, 0);
+    let sum = behind(graph, divisor, |op| matches!(op, Op::Reshape(_) | Op::Shift(_)));
+    let Op::Sum(axes) = graph.op(sum) else { return false };
+    let parts = graph.arg(sum, 0);
+    if not_negative(graph, parts) && is_share(graph, dividend, (parts, axes), divisor) {
+        return true;
     }
     // One sum of all of them, from which no part is taken.
-    if graph.elements(sum) != 1 || !matches!(graph.op(sum), Op::Sum(_)) {
-        return false;
-    }
-    let parts = graph.arg(sum, 0);
     let moved = |op: &Op| matches!(op, Op::Reshape(_) | Op::Transpose(_));
-    let parts = behind(graph, parts, moved);
-    not_negative(graph, parts) && zero(graph, dividend, parts, &mut STEPS.clone())
+    let all = behind(graph, parts, moved);
+    graph.elements(sum) == 1
+        && not_negative(graph, all)
+        && zero(graph, dividend, all, &mut STEPS.clone())
+}
+
+/// Whether the dividend's entries are those that are added up for the divisor that each meets.
+fn is_share(g: &Graph, x: NodeId, (parts, axes): (NodeId, &[u64]), divisor: NodeId) -> bool {
+    let unshifted = |id: NodeId| behind(g, id, |op| matches!(op, Op::Shift(_)));
+    let mut kept = g.shape(x).to_vec();
+    for &axis in axes {
+        if let Some(size) = kept.get_mut(axis as usize) {
+            *size = 1;
+        }
+    }
+    unshifted(x) == unshifted(parts) && kept == g.shape(divisor)
 }
 
 /// Whether x is exactly 0 where all of `parts` is.
@@ -78,5 +90,65 @@ fn zero(g: &Graph, x: NodeId, parts: NodeId, steps: &mut usize) -> bool {
         | Op::ArgMaxIs
         | Op::MaxPool { .. }
         | Op::Function(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of a graph of two bits for three clients, their values and their counts; the last node is the quotient.
+    fn of(body: &str) -> bool {
+        let text = format!(
+            "graph T\nparties Client[3]\nparties Server[1]\nfrac 16\n\
+             input 0 b : secret bit in 0..1 from each Client\n\
+             input 1 x : secret fix[4] in -8..8 from each Client\nsite 0 \"x\" line 1\n\
+             %0 = input 0 : secret bit[3] @0\n%1 = input 1 : secret fix.16[3,4] @0\n\
+             %2 = to_int %0 : secret int.0[3] @0\n{body}"
+        );
+        let graph = crate::graph::text::parse(&text).expect("a graph");
+        let quotient = graph.outputs[0].node;
+        vanishes(&graph, graph.arg(quotient, 0), graph.arg(quotient, 1))
+    }
+
+    #[test]
+    fn means_of_what_is_kept() {
+        let masked = "%3 = reshape %2 : secret int.0[1,1,3] @0\n\
+                      %4 = reshape %1 : secret fix.16[1,3,4] @0\n\
+                      %5 = matmul %3 %4 : secret fix.16[1,1,4] @0\n\
+                      %6 = reshape %5 : secret fix.16[4] @0\n";
+        let end = "%9 = div %6 %8 : secret fix.16[4] @0\nreveal %9 to Server as y @0\n";
+        let count =
+            "%7 = sum %2 axes=[0] : secret int.0 @0\n%8 = reshape %7 : secret int.0[1] @0\n";
+        assert!(of(&format!("{masked}{count}{end}")));
+        // The count of two of three.
+        let part = "%7 = slice %2 axis=0 start=0 len=2 : secret int.0[2] @0\n\
+                    %8 = sum %7 axes=[0] : secret int.0 @0\n\
+                    %9 = reshape %8 : secret int.0[1] @0\n\
+                    %10 = div %6 %9 : secret fix.16[4] @0\nreveal %10 to Server as y @0\n";
+        assert!(!of(&format!("{masked}{part}")));
+        // Weights of either sign may add up to 0.
+        let signed = "%3 = slice %1 axis=1 start=0 len=1 : secret fix.16[3,1] @0\n\
+                      %4 = mul %3 %1 : secret fix.32[3,4] @0\n%5 = sum %4 axes=[0] : secret fix.32[4] @0\n\
+                      %6 = sum %3 axes=[0,1] : secret fix.16 @0\n%7 = reshape %6 : secret fix.16[1] @0\n\
+                      %8 = div %5 %7 : secret fix.32[4] @0\nreveal %8 to Server as y @0\n";
+        assert!(!of(signed));
+    }
+
+    #[test]
+    fn shares_of_rows() {
+        let body = |axis: u32| {
+            let kept = if axis == 1 { "3,1" } else { "1,4" };
+            let sum = if axis == 1 { "3" } else { "4" };
+            format!(
+                "%3 = abs %1 : secret fix.16[3,4] @0\n%4 = sum %3 axes=[{axis}] : secret fix.16[{sum}] @0\n\
+                 %5 = reshape %4 : secret fix.16[{kept}] @0\n%6 = div %3 %5 : secret fix.16[3,4] @0\n\
+                 reveal %6 to Server as y @0\n"
+            )
+        };
+        assert!(of(&body(0)) && of(&body(1)));
+        // What is not negative, divided by the sum of something else.
+        let other = body(1).replace("div %3", "div %1");
+        assert!(!of(&other));
     }
 }
