@@ -250,6 +250,23 @@ pub enum IndexOp {
     Rem,
 }
 
+impl IndexOp {
+    /// `a op b`; `None` for a division by zero and for what 64 bits do not hold.
+    pub fn apply(self, a: i64, b: i64) -> Option<i64> {
+        match self {
+            IndexOp::Add => a.checked_add(b),
+            IndexOp::Sub => a.checked_sub(b),
+            IndexOp::Mul => a.checked_mul(b),
+            IndexOp::Div => {
+                a.checked_div(b).map(|q| if a % b != 0 && (a < 0) != (b < 0) { q - 1 } else { q })
+            }
+            IndexOp::Rem => {
+                a.checked_rem(b).map(|r| if r != 0 && (r < 0) != (b < 0) { r + b } else { r })
+            }
+        }
+    }
+}
+
 /// A condition on indices, known at build up to loop variables.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cond {

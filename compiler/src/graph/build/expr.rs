@@ -33,10 +33,10 @@ impl Builder<'_> {
             }
             ExprKind::Index(i) => {
                 let i = self.index(i, e.span)?;
-                self.index_value(&i)
+                self.index_value(&i)?
             }
             ExprKind::Var(v) => match self.indices.get(v).cloned() {
-                Some(i) => self.index_value(&i),
+                Some(i) => self.index_value(&i)?,
                 None => self.values[v].clone(),
             },
             ExprKind::Unary(UnOp::Neg, a) => {
