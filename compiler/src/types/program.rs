@@ -8,6 +8,10 @@ use super::intrinsic::Intrinsic;
 use super::model::Model;
 use crate::syntax::ast::{Secrecy, Span};
 
+/// A tensor of a program has at most this many dimensions, and a value of its graph as many with the loops
+/// around it: a circuit's have two more, for what protocols add.
+pub const MAX_RANK: usize = 10;
+
 /// Index of a variable (input, `let`, loop variable, sample, function parameter) in
 /// [`Program::vars`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

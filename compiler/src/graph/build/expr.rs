@@ -53,7 +53,7 @@ impl Builder<'_> {
             ExprKind::Call(f, args) => self.call(*f, args)?,
             ExprKind::Apply(m, w, x) => {
                 let w = self.expr(w)?;
-                let x = self.expr(x)?;
+                let x = self.number(x)?;
                 self.apply(*m, &w, &x)?
             }
             ExprKind::Intrinsic(i, args) => self.intrinsic(*i, args, &e.ty, e.span)?,

@@ -323,7 +323,7 @@ impl Checker<'_> {
                 None => return Err(self.bad_binding(name.span, &name.name, text, wanted)),
             },
             (None, Some(default)) => match self.expr(env, default)? {
-                Val::Real(x) => x,
+                Val::Real(x) => *x,
                 Val::Int(IntVal { index: Index::Const(i), rounded: false, .. }) => i.into(),
                 other => {
                     let what = other.describe();
@@ -351,7 +351,7 @@ impl Checker<'_> {
             Err(e) => return Err(self.beyond(name.span, &name.name, &shown, e)),
         };
         let val = match (elem, whole) {
-            (Elem::Fix, Some(_)) => Val::Real(value),
+            (Elem::Fix, Some(_)) => Val::Real(value.into()),
             (Elem::Int, Some(x)) => Val::int(x as i64),
             (Elem::Bit, Some(x)) if x == 0.0 || x == 1.0 => Val::Bool(x == 1.0),
             _ => return Err(self.bad_binding(name.span, &name.name, &shown, wanted)),

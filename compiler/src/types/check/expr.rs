@@ -30,18 +30,7 @@ impl Checker<'_> {
                 val => Ok(val),
             },
             Int(i) => Ok(Val::int(*i)),
-            Real(text) => match Number::parse(text) {
-                Some(Ok(x)) => Ok(Val::Real(x)),
-                error => {
-                    let why = error.and_then(Result::err).unwrap_or(NumberError::NotReal);
-                    Err(self.fail(Diagnostic::error(
-                        codes::NUMBER,
-                        "number out of range",
-                        e.span,
-                        why.to_string(),
-                    )))
-                }
-            },
+            Real(text) => self.decimal(text, e.span),
             List(items) => self.list(env, items, e.span).map(Val::Expr),
             Comp(body, gens) => self.comp(env, body, gens, e.span).map(Val::Expr),
             If(c, a, b) => self.choose(env, c, a, b),
@@ -57,6 +46,23 @@ impl Checker<'_> {
             Unary(op, a) => self.unary(env, *op, a, e.span),
             Binary(op, a, b) => self.binary(env, *op, a, b, e.span),
             Error => Err(Reported),
+        }
+    }
+
+    /// A decimal. Not part of the function that recurses, whose frames would grow by it.
+    #[inline(never)]
+    fn decimal(&mut self, text: &str, span: Span) -> R<Val> {
+        match Number::parse(text) {
+            Some(Ok(x)) => Ok(Val::Real(x.into())),
+            error => {
+                let why = error.and_then(Result::err).unwrap_or(NumberError::NotReal);
+                Err(self.fail(Diagnostic::error(
+                    codes::NUMBER,
+                    "number out of range",
+                    span,
+                    why.to_string(),
+                )))
+            }
         }
     }
 
@@ -285,6 +291,7 @@ impl Checker<'_> {
             }
         }
         ty.dims.insert(0, Dim::plain(values.len() as u64));
+        self.limit(&ty, span)?;
         Ok(typed(ExprKind::List(values), ty, span))
     }
 

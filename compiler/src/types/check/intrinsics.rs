@@ -172,7 +172,7 @@ impl Checker<'_> {
             return Ok(if rule.integral && x.ty.elem != Elem::Fix {
                 Val::Expr(constant(value, Elem::Int, span))
             } else {
-                Val::Real(self.number(Number::of(value), span)?)
+                Val::Real(self.number(Number::of(value), span)?.into())
             });
         }
         let elem = if rule.integral { join_elem(x.ty.elem, Elem::Int) } else { Elem::Fix };

@@ -247,7 +247,7 @@ impl Checker<'_> {
         let name = size.name;
         let Some((allowed, text)) = size.allowed.integers() else {
             return match self.expr(env, e)? {
-                Val::Real(x) if x > Number::from(0) => {
+                Val::Real(x) if *x > Number::from(0) => {
                     let value = x.value();
                     self.number(value, e.span)
                 }

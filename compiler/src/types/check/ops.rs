@@ -28,7 +28,7 @@ impl Checker<'_> {
                 let index = self.arith(combine(IndexOp::Sub, Index::Const(0), i.index), span)?;
                 Ok(Val::Int(IntVal { rounded: i.rounded, ..IntVal::of(index) }))
             }
-            (UnaryOp::Neg, Val::Real(x)) => Ok(Val::Real(x.negative())),
+            (UnaryOp::Neg, Val::Real(x)) => Ok(Val::Real(x.negative().into())),
             (UnaryOp::Not, Val::Bool(b)) => Ok(Val::Bool(!b)),
             (UnaryOp::Not, Val::Cond(c)) => Ok(Val::Cond(Cond::Not(Box::new(c)))),
             (op, val) => {
@@ -158,21 +158,33 @@ impl Checker<'_> {
                 _ => None,
             },
             _ => {
-                let (Some(x), Some(y)) = (known_real(x), known_real(y)) else { return Ok(None) };
-                let value = match op {
-                    Add => x.plus(&y),
-                    Sub => x.minus(&y),
-                    Mul => x.times(&y),
-                    Div => x.over(&y),
-                    Pow => x.power(&y),
-                    _ => {
-                        return Ok(comparison(op).map(|op| Val::Bool(compare(op, x, y))));
-                    }
-                };
-                let at = if op == Div { right } else { span };
-                Some(Val::Real(self.number(value, at)?))
+                return self.fold_reals(op, x, y, right, span);
             }
         })
+    }
+
+    /// The same of real numbers.
+    #[inline(never)]
+    fn fold_reals(
+        &mut self,
+        op: BinaryOp,
+        x: &Val,
+        y: &Val,
+        right: Span,
+        span: Span,
+    ) -> R<Option<Val>> {
+        use BinaryOp::*;
+        let (Some(x), Some(y)) = (known_real(x), known_real(y)) else { return Ok(None) };
+        let value = match op {
+            Add => x.plus(&y),
+            Sub => x.minus(&y),
+            Mul => x.times(&y),
+            Div => x.over(&y),
+            Pow => x.power(&y),
+            _ => return Ok(comparison(op).map(|op| Val::Bool(compare(op, x, y)))),
+        };
+        let at = if op == Div { right } else { span };
+        Ok(Some(Val::Real(self.number(value, at)?.into())))
     }
 
     /// Reports failed arithmetic on numbers known at compile time.
@@ -237,7 +249,7 @@ impl Checker<'_> {
             }
             (Index::Const(x), Err(_)) => {
                 let value = Number::from(*x).power(&Number::from(n));
-                Ok(Some(Val::Real(self.number(value, span)?)))
+                Ok(Some(Val::Real(self.number(value, span)?.into())))
             }
             (index, Ok(n)) if i64::from(n) <= MAX_EXPONENT => {
                 let mut value = Index::Const(1);
@@ -509,7 +521,7 @@ impl Checker<'_> {
 
 fn known_real(val: &Val) -> Option<Number> {
     match val {
-        Val::Real(x) => Some(x.clone()),
+        Val::Real(x) => Some(Number::clone(x)),
         // A rounded quotient is refused when it becomes a value.
         Val::Int(IntVal { index: Index::Const(i), rounded: false, .. }) => Some((*i).into()),
         _ => None,

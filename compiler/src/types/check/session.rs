@@ -6,7 +6,7 @@ use super::world::{ItemId, World};
 use super::{bind, names};
 use crate::diagnostic::{Code, Diagnostic, Severity, codes, near::did_you_mean};
 use crate::syntax::ast::{File, FileId, ItemKind, Predicate, Span};
-use crate::syntax::{self, Loader, Sources};
+use crate::syntax::{self, Loader, MAX_DIAGNOSTICS, Sources};
 use crate::types::Program;
 
 /// What to check and with which sizes.
@@ -319,8 +319,21 @@ fn choose(
     }
 }
 
-/// In order of place, errors and warnings mixed.
+/// In order of place, errors and warnings mixed, at most [`MAX_DIAGNOSTICS`] of each.
 fn sorted(mut diags: Vec<Diagnostic>) -> Vec<Diagnostic> {
     diags.sort_by_key(|d| d.labels.first().map(|(s, _)| (s.file, s.start, d.code)));
+    let is_error = |d: &Diagnostic| d.severity == Severity::Error;
+    let errors = diags.iter().filter(|d| is_error(d)).count();
+    let mut shown = [0usize; 2];
+    diags.retain(|d| {
+        let shown = &mut shown[usize::from(is_error(d))];
+        *shown += 1;
+        *shown <= MAX_DIAGNOSTICS
+    });
+    if errors > MAX_DIAGNOSTICS
+        && let Some(last) = diags.iter_mut().rfind(|d| is_error(d))
+    {
+        last.hints.push(format!("{} more errors follow", errors - MAX_DIAGNOSTICS));
+    }
     diags
 }

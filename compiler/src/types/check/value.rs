@@ -72,7 +72,7 @@ pub(super) enum Val {
     /// An integer known at compile time up to loop variables.
     Int(IntVal),
     /// A real number known at compile time, exactly.
-    Real(Number),
+    Real(Box<Number>),
     /// A truth value known at compile time.
     Bool(bool),
     /// A condition on loop variables.
