@@ -125,7 +125,8 @@ mod tests {
         let long = "x".repeat(5000);
         let text = format!("short\n{long}é{long}\nlast\n");
         let at = 6 + 5000;
-        let found = excerpt(&text, &[at..at + 2, 0..5, text.len() - 5..text.len() - 1]).expect("long");
+        let found =
+            excerpt(&text, &[at..at + 2, 0..5, text.len() - 5..text.len() - 1]).expect("long");
         assert_eq!(&found.text[found.places[0].clone()], "é");
         assert_eq!(&found.text[found.places[1].clone()], "short");
         assert_eq!(&found.text[found.places[2].clone()], "last");

@@ -53,10 +53,7 @@ pub fn render(diagnostics: &[Diagnostic], sources: &Sources, color: bool) -> Str
 type Files<'a> = SimpleFiles<Cow<'a, str>, Cow<'a, str>>;
 
 /// The report, and if it points at long lines, excerpts of the files in the place of all.
-fn report<'a>(
-    diagnostic: &Diagnostic,
-    sources: &'a Sources,
-) -> (Report<usize>, Option<Files<'a>>) {
+fn report<'a>(diagnostic: &Diagnostic, sources: &'a Sources) -> (Report<usize>, Option<Files<'a>>) {
     let report = match diagnostic.severity {
         Severity::Error => Report::error(),
         Severity::Warning => Report::warning(),
@@ -65,11 +62,12 @@ fn report<'a>(
     let mut places: Vec<(usize, Range<usize>)> =
         shown.clone().map(|(span, _)| clamp(*span, sources)).collect();
     let cut = excerpts(&mut places, sources);
-    let labels = places.into_iter().zip(shown).enumerate().map(|(i, ((file, range), (_, text)))| {
-        let label =
-            if i == 0 { Label::primary(file, range) } else { Label::secondary(file, range) };
-        label.with_message(message(text))
-    });
+    let labels =
+        places.into_iter().zip(shown).enumerate().map(|(i, ((file, range), (_, text)))| {
+            let label =
+                if i == 0 { Label::primary(file, range) } else { Label::secondary(file, range) };
+            label.with_message(message(text))
+        });
     let report = report
         .with_code(diagnostic.code.to_string())
         .with_message(message(&diagnostic.title))

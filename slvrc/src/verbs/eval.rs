@@ -53,7 +53,7 @@ impl Eval {
         let encoded = Encoded::new(circuit, &inputs)
             .map_err(|e| tensors::locate(circuit, &self.inputs, e))?;
         if let Some(dir) = &self.outputs {
-            tensors::can_make(dir)?;
+            tensors::can_make(circuit, dir)?;
         }
         let outputs = match &loaded {
             Loaded::Source(s) if !self.exact => floating(&s.0.program, circuit, &inputs, &coins)?,

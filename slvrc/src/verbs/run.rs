@@ -48,7 +48,7 @@ impl Run {
         let circuit = loaded.circuit();
         let (inputs, missing) = tensors::read_submitted(circuit, &self.inputs)?;
         if let Some(dir) = &self.outputs {
-            tensors::can_make(dir)?;
+            tensors::can_make(circuit, dir)?;
         }
         if self.seed.is_some() {
             eprintln!("note: --seed makes all randomness predictable; for tests and demos only");
