@@ -260,7 +260,14 @@ fn ascending(n: usize) -> impl Iterator<Item = Vec<i64>> {
 fn missing(p: &Predicate, bindings: &[(String, String)]) -> Vec<String> {
     let sizes = p.sizes.iter().filter(|s| s.default.is_none()).map(|s| &s.name.name);
     let params = p.params.iter().filter(|p| p.default.is_none()).map(|p| &p.name.name);
-    sizes.chain(params).filter(|n| !bindings.iter().any(|(b, _)| b == *n)).cloned().collect()
+    let mut names: Vec<String> = Vec::new();
+    for name in sizes.chain(params).filter(|n| !bindings.iter().any(|(b, _)| b == *n)) {
+        // A name given to two sizes is an error of its own.
+        if !names.contains(name) {
+            names.push(name.clone());
+        }
+    }
+    names
 }
 
 fn names_of_predicates(tree: &File) -> Vec<String> {
@@ -300,10 +307,16 @@ fn choose(
             for id in &all[1..] {
                 error = error.label(place(id), "another");
             }
-            Err(Box::new(
-                error
-                    .hint(format!("say which: `--predicate {}`", names.join("` or `--predicate "))),
-            ))
+            let mut different = names.to_vec();
+            different.sort();
+            different.dedup();
+            Err(Box::new(if different.len() < names.len() {
+                error.hint(
+                    "two have one name: rename one of them, then say which with `--predicate`",
+                )
+            } else {
+                error.hint(format!("say which: `--predicate {}`", names.join("` or `--predicate ")))
+            }))
         }
         (Some(wanted), _) => match names.iter().position(|n| n == wanted) {
             Some(i) => all.get(i).copied().ok_or_else(|| Box::new(error(String::new(), ""))),

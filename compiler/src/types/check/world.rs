@@ -224,15 +224,18 @@ impl World {
             [] => {
                 let span = names.first().map_or(Span::default(), |n| n.span);
                 let first = names.first().map_or("name", |n| n.name.as_str());
-                diags.push(
-                    Diagnostic::error(
-                        codes::UNKNOWN_IMPORT,
-                        "a `use` names a library and what is taken from it",
-                        span,
-                        "from where?",
-                    )
-                    .hint(format!("write `use std::{{{first}}};`")),
+                let library = matches!(first, "std" | "models");
+                let error = Diagnostic::error(
+                    codes::UNKNOWN_IMPORT,
+                    "a `use` names a library and what is taken from it",
+                    span,
+                    if library { "what of it?" } else { "from where?" },
                 );
+                diags.push(error.hint(match first {
+                    "std" => "write for example `use std::{norm, sum};`".to_owned(),
+                    "models" => "write for example `use models::{DigitsNet};`".to_owned(),
+                    first => format!("write `use std::{{{first}}};`"),
+                }));
             }
             [head, second, ..] => diags.push(
                 Diagnostic::error(
