@@ -115,7 +115,7 @@ const SHAPES: &[Shape] = &[
     }),
     ("functions that call each other", |n| {
         let n = n / 4;
-        let all = |i: usize| (0..n).filter(|&j| j != i).map(|j| format!("f{j}(x)"));
+        let all = move |i: usize| (0..n).filter(move |&j| j != i).map(|j| format!("f{j}(x)"));
         let each = lines(n, |i| {
             let calls = all(i).collect::<Vec<_>>().join(", ");
             format!("fn f{i}(x: fix) -> fix {{ max([{calls}]) }}")
