@@ -64,9 +64,9 @@ fn a_bound_that_would_admit_or_reject_everybody_is_refused_where_it_is_given() {
 
 fn program(condition: &str) -> String {
     format!(
-        "use std::{{norm, sum}};\npredicate P() {{\n    parties Client[3];\n    parties Server;\n    \
+        "predicate P() {{\n    parties Client[3];\n    parties Server;\n    \
          input x: secret fix in -2..2 from each Client;\n    \
-         reveal [sum(({condition}) * 1.0 for i in j..j + 1) for j in 3] to Server as bits;\n}}\n"
+         reveal [{condition} for i in Client] to Server as bits;\n}}\n"
     )
 }
 
@@ -95,7 +95,7 @@ fn constants_in_one_bracket_are_computed_exactly() {
     for condition in [
         "x[i] < 1e308 * 1e308 / 1e308 / 1e308",
         "x[i] < (1e20 + 1) - 1e20",
-        "x[i] < 1e-320 * 1e320",
+        "x[i] < 1e-300 * 1e300",
         "x[i] < (1e-170 / 1e-170) ^ 2",
     ] {
         let case = compiled(&program(condition), &[]).unwrap_or_else(|_| panic!("{condition}"));

@@ -71,7 +71,7 @@ fn json_is_one_object_with_ok_whatever_happens() {
         (&["build", &good, "m=3", "-o", "no/such/folder/x.slvrb"], 1),
         (&["fmt", "--check", &bad], 1),
         (&["doc", "no/such/file.slvr"], 1),
-        (&["demo", "--predicate", "nothing"], 1),
+        (&["demo", "nothing"], 1),
         (&["bench", "--rows", "nothing"], 2),
     ];
     for (args, status) in wrong {

@@ -77,8 +77,8 @@ impl Text {
     }
 }
 
-fn pick<'a, T>(from: &'a [T], random: &mut Random) -> &'a T {
-    &from[((random.unit() * from.len() as f64) as usize).min(from.len() - 1)]
+fn pick(from: &[&'static str], random: &mut Random) -> &'static str {
+    from[((random.unit() * from.len() as f64) as usize).min(from.len() - 1)]
 }
 
 /// One to three changes of tokens.
@@ -91,11 +91,19 @@ fn mutant(of: &Text, pool: &[&'static str], random: &mut Random) -> String {
         gaps.push(&of.text[end..from]);
         end = to;
     }
-    for _ in 0..1 + (random.unit() * 3.0) as usize {
-        let at = (random.unit() * words.len() as f64) as usize;
+    let plain = |word: &str| word.starts_with(|c: char| c.is_ascii_alphanumeric());
+    // One change mostly: what has many rarely parses.
+    for _ in 0..1 + (random.unit().powi(3) * 3.0) as usize {
+        let mut at = (random.unit() * words.len() as f64) as usize;
+        // Names and numbers are changed most: that may still type-check.
+        for _ in 0..3 {
+            if !plain(words[at]) {
+                at = (random.unit() * words.len() as f64) as usize;
+            }
+        }
         let number = words[at].starts_with(|c: char| c.is_ascii_digit());
         let name = of.names.contains(&words[at]);
-        match (random.unit() * 8.0) as u32 {
+        match (random.unit() * 12.0) as u32 {
             0 => words[at] = "",
             1 => {
                 words.insert(at, words[at]);

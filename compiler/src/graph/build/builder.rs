@@ -1,11 +1,14 @@
 //! What is known while a graph is built, statements, and the few nodes that everything is made of.
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::graph::{Graph, Input, NodeId, Op, Output, Site, Table};
 use crate::syntax::Sources;
 use crate::syntax::ast::Span;
 use crate::types::{Elem, Expr, MAX_RANK, Program, Stmt, Ty, VarId};
 use std::collections::{BTreeMap, HashMap};
+
+/// Most expressions of a program, those of a function counted as often as it is called.
+const MAX_STEPS: u64 = 1 << 19;
 
 /// A batch axis: one for every generator that is open, in nesting order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -43,6 +46,8 @@ pub(super) struct Builder<'a> {
     pub site: u32,
     /// Site of the first value with more dimensions than [`MAX_RANK`].
     pub too_deep: Option<u32>,
+    /// Expressions built so far.
+    pub steps: u64,
     /// Index of each site made so far, by its name and line.
     pub sites_by_name: HashMap<(String, u32), u32>,
 }
@@ -196,6 +201,24 @@ impl Builder<'_> {
 
     pub(super) fn constant(&mut self, table: Table, elem: Elem) -> NodeId {
         self.add(Op::Const(table, elem, None), &[])
+    }
+
+    /// Refuses programs that grow without end where functions are written out: each may call the one before it
+    /// twice.
+    pub(super) fn affordable_step(&mut self, span: Span) -> Result<()> {
+        self.steps += 1;
+        if self.steps <= MAX_STEPS {
+            return Ok(());
+        }
+        Err(Box::new(
+            Diagnostic::error(
+                codes::SIZE,
+                format!("a program has at most {MAX_STEPS} operations, with the functions that it calls"),
+                span,
+                "too many",
+            )
+            .hint("functions are written out where they are called: give a result that is used twice a name"),
+        ))
     }
 
     pub(super) fn cannot<T>(&self, what: &str, span: Span) -> Result<T> {

@@ -26,6 +26,7 @@ impl Builder<'_> {
     /// dimension count.
     fn list(&mut self, e: &Expr) -> Result<(Val, Option<Mask>)> {
         self.at(e.span);
+        self.affordable_step(e.span)?;
         let v = match &e.kind {
             ExprKind::Const(c) => {
                 let shape = e.ty.shape();

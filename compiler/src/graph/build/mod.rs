@@ -43,6 +43,7 @@ pub fn build(program: &Program, sources: &Sources) -> std::result::Result<Graph,
         path: Vec::new(),
         site: 0,
         too_deep: None,
+        steps: 0,
         sites_by_name: HashMap::new(),
     };
     for stmt in &program.body {
