@@ -302,6 +302,8 @@ fn choose(
                 .hint("a check is a `predicate Name[sizes](parameters) { .. }`"),
         )),
         (None, [only]) => Ok(*only),
+        // That they have one name was said before; any of them does to go on.
+        (None, [first, ..]) if names.iter().all(|n| *n == names[0]) => Ok(*first),
         (None, _) => {
             let mut error = error("the file has several predicates".into(), "one");
             for id in &all[1..] {

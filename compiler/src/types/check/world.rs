@@ -180,15 +180,24 @@ impl World {
             "defined again here",
         );
         let imported = self.items[first.0].module != self.items[id.0].module || first == id;
+        let own = self.items[first.0].module == module;
         diags.push(if first == id {
             error.hint("import each name once")
+        } else if imported && own {
+            error
+                .label(place, format!("this file has {} of this name", item_kind(&before)))
+                .hint("rename yours, or leave the name out of `use`")
         } else if imported {
             error
-                .label(place, format!("`std` has {} of this name", item_kind(&before)))
-                .hint("rename yours, or leave the name out of `use`")
+                .label(place, format!("{} of this name is imported already", item_kind(&before)))
+                .hint("leave one of them out of `use`")
         } else {
             error.label(place, "first defined here").hint("rename one of the two")
         });
+        // A predicate is never called: what calls the name means what is imported.
+        if own && matches!(before.kind, ItemKind::Predicate(_)) {
+            self.modules[module].names.insert(name.name.clone(), id);
+        }
     }
 
     fn import<'t>(
