@@ -1,5 +1,7 @@
 //! How a verb fails: what is printed and which exit status it gets.
 
+use serde_json::{Value, json};
+use slvr_compiler::diagnostic::plain::plain;
 use slvr_compiler::diagnostic::{Diagnostic, render};
 use slvr_compiler::syntax::Sources;
 use slvr_runtime::party::RunError;
@@ -51,10 +53,49 @@ pub fn warn(diagnostics: &[Diagnostic], sources: &Sources) {
 /// Prints to standard output. A reader that has gone (`slvrc print … | head`) is not an error.
 pub fn say(text: &str) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
+    // Names of an artifact and texts of a program may be a stranger's.
+    let text = if out.is_terminal() { plain(text) } else { text.into() };
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
         done => Ok(done?),
     }
+}
+
+/// Prints the one object of `--json`, which says that all went well.
+pub fn say_json(mut object: Value) -> anyhow::Result<()> {
+    if let Value::Object(fields) = &mut object {
+        fields.insert("ok".into(), Value::Bool(true));
+    }
+    say(&format!("{object}\n"))
+}
+
+/// Prints the object of `--json` for what went wrong.
+fn say_failed(object: &Value) {
+    if let Err(e) = say(&format!("{object}\n")) {
+        eprintln!("error: {e:#}");
+    }
+}
+
+/// A command line that was not understood, or that asks for help: as clap prints it, or one object.
+pub fn usage(error: &clap::Error) -> ExitCode {
+    let json = std::env::args_os().skip(1).take_while(|a| a != "--").any(|a| a == "--json");
+    if json && error.use_stderr() {
+        let text = error.render().to_string();
+        let text = text.trim_end();
+        let text = text.strip_prefix("error: ").unwrap_or(text);
+        say_failed(&json!({ "ok": false, "error": text }));
+    } else if error.print().is_err() {
+        return ExitCode::from(1);
+    }
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+}
+
+/// The object of `--json` for a bug; the panic itself is on standard error.
+pub fn panicked(panic: &(dyn std::any::Any + Send)) -> ExitCode {
+    let known = panic.downcast_ref::<String>().map(String::as_str);
+    let why = known.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("unknown");
+    say_failed(&json!({ "ok": false, "error": format!("a bug of slvrc: {why}") }));
+    ExitCode::from(101)
 }
 
 /// Prints an error and says which exit status it has.
@@ -71,13 +112,11 @@ pub fn report(error: &anyhow::Error, json: bool) -> ExitCode {
         Some(r) if json => {
             let all: Vec<_> =
                 r.diagnostics.iter().map(|d| render::to_json(d, &r.sources)).collect();
-            println!("{}", serde_json::json!({ "ok": false, "diagnostics": all }));
+            say_failed(&json!({ "ok": false, "diagnostics": all }));
         }
         Some(r) => eprintln!("{r}"),
-        None if json => {
-            println!("{}", serde_json::json!({ "ok": false, "error": format!("{error:#}") }))
-        }
-        None => eprintln!("error: {error:#}"),
+        None if json => say_failed(&json!({ "ok": false, "error": format!("{error:#}") })),
+        None => eprintln!("error: {}", plain(&format!("{error:#}"))),
     }
     ExitCode::from(code)
 }

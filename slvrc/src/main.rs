@@ -8,11 +8,13 @@
 //! | `tensors.rs` | inputs and outputs as safetensors files |
 //! | `parties.rs`, `processes.rs` | a run among three threads, or three processes |
 //! | `report.rs` | what is said of a run |
+//! | `files.rs` | bounded reads, whole writes |
 //! | `net.rs`, `memory.rs`, `fail.rs` | network profiles; the allocator; printing, errors and exit status |
 //!
 //! Exit status: 0 done, 1 the program or its input is wrong, 2 usage, 3 the run was aborted.
 
 mod fail;
+mod files;
 mod interface;
 mod memory;
 mod net;
@@ -25,6 +27,7 @@ mod tensors;
 mod verbs;
 
 use clap::{CommandFactory, Parser};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use verbs::Verb;
 
@@ -44,9 +47,20 @@ struct Cli {
 
 fn main() -> ExitCode {
     memory::tune();
-    let cli = Cli::parse();
-    match cli.verb.run(cli.json, Cli::command) {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(e) => return fail::usage(&e),
+    };
+    let json = cli.json;
+    let run = || match cli.verb.run(json, Cli::command) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(e) => fail::report(&e, cli.json),
+        Err(e) => fail::report(&e, json),
+    };
+    if !json {
+        return run();
+    }
+    match catch_unwind(AssertUnwindSafe(run)) {
+        Ok(code) => code,
+        Err(panic) => fail::panicked(&*panic),
     }
 }

@@ -13,7 +13,8 @@ pub fn profile(name: &str) -> anyhow::Result<NetProfile> {
         let why = format!("--net: `{name}` is not loopback, lan, wan or the name of a .toml file");
         return Err(Usage(why).into());
     }
-    let text = std::fs::read_to_string(name).with_context(|| format!("{name}: cannot be read"))?;
+    let text = crate::files::read_text(std::path::Path::new(name), 1 << 16)
+        .with_context(|| format!("{name}: cannot be read"))?;
     let shown = std::path::Path::new(name).file_stem().map_or(name.into(), |s| s.to_string_lossy());
     NetProfile::parse(&shown, &text).with_context(|| format!("{name}: no profile"))
 }

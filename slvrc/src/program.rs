@@ -1,6 +1,7 @@
 //! From a file name and bindings to a checked program, and to a circuit.
 
 use crate::fail::{Rejected, Usage};
+use crate::files;
 use crate::interface::interface;
 use crate::target::Target;
 use anyhow::{Context, anyhow, bail};
@@ -11,9 +12,10 @@ use slvr_compiler::lower::Protocols;
 use slvr_compiler::pipeline::{self, Compiled};
 use slvr_compiler::report::certificate::Certificate;
 use slvr_compiler::syntax::ast::{File, FileId};
-use slvr_compiler::syntax::{self, LoadError, Sources};
+use slvr_compiler::syntax::{self, LoadError, MAX_SOURCE, Sources};
 use slvr_compiler::types::{self, Program};
 use std::io::ErrorKind;
+use std::path::Path;
 
 /// A program that type-checks.
 pub struct Checked {
@@ -51,7 +53,7 @@ impl Checked {
 }
 
 fn read(path: &str) -> Result<String, LoadError> {
-    std::fs::read_to_string(path).map_err(|e| match e.kind() {
+    files::read_text(Path::new(path), MAX_SOURCE as u64).map_err(|e| match e.kind() {
         std::io::ErrorKind::NotFound => LoadError::NotFound,
         _ => LoadError::Unreadable(e.to_string()),
     })
@@ -64,7 +66,7 @@ fn source(file: &str) -> anyhow::Result<String> {
         let why = format!("{file} is a compiled circuit; this verb takes a program, a .slvr file");
         return Err(Usage(why).into());
     }
-    let e = match std::fs::read_to_string(file) {
+    let e = match files::read_text(Path::new(file), MAX_SOURCE as u64) {
         Ok(text) => return Ok(text),
         Err(e) => e,
     };
@@ -216,7 +218,8 @@ fn load(
             let why = "a compiled circuit is one predicate with its sizes bound: drop NAME=VALUE, --predicate, --ring, --trust-inputs and --memory";
             return Err(Usage(why.into()).into());
         }
-        let bytes = std::fs::read(file).with_context(|| format!("{file}: cannot be read"))?;
+        let bytes = files::read(Path::new(file), artifact::MAX_PAYLOAD + (1 << 10))
+            .with_context(|| format!("{file}: cannot be read"))?;
         let circuit = artifact::read(&bytes)
             .map_err(|e| anyhow!("{file}: {e}; make it again with `slvrc build`"))?;
         return Ok(Loaded::Artifact(Box::new(circuit)));

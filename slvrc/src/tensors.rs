@@ -177,13 +177,20 @@ fn listed(names: &[&str]) -> String {
     }
 }
 
+/// A file may hold so many times the bytes that are read of it, and so many more: it may have other
+/// tensors besides.
+const MOST_TIMES: u64 = 8;
+const MOST_EXTRA: u64 = 64 << 20;
+
 fn read_file(
     path: &Path,
     holds: &str,
     expected: &[Expected<'_>],
 ) -> anyhow::Result<BTreeMap<String, RawTensor>> {
     let at = path.display();
-    let bytes = std::fs::read(path).map_err(|e| {
+    let wanted = expected.iter().fold(0, |n: u64, e| n.saturating_add(elements_of(e.shape)));
+    let most = wanted.saturating_mul(8).saturating_mul(MOST_TIMES).saturating_add(MOST_EXTRA);
+    let bytes = crate::files::read(path, most).map_err(|e| {
         let names: Vec<&str> = expected.iter().map(|e| e.name.as_str()).collect();
         let names = listed(&names);
         match e.kind() {
@@ -386,7 +393,14 @@ pub fn locate(circuit: &Circuit, dir: &Path, e: InputError) -> anyhow::Error {
 
 /// Whether a directory for outputs can be made, as far as one can tell without making it: a run is
 /// not started for nothing, and one that is refused leaves nothing behind.
-pub fn can_make(dir: &Path) -> anyhow::Result<()> {
+pub fn can_make(circuit: &Circuit, dir: &Path) -> anyhow::Result<()> {
+    if dir.is_dir() {
+        let receives = |s: usize| circuit.outputs.iter().any(|o| o.to as usize == s);
+        let sets = circuit.parties.iter().enumerate().filter(|(s, _)| receives(*s));
+        for (_, set) in sets {
+            crate::files::can_write(&dir.join(format!("{}.safetensors", set.name)))?;
+        }
+    }
     let Some(there) = dir.ancestors().find(|a| a.exists()) else { return Ok(()) };
     let why = match there.metadata() {
         Ok(m) if !m.is_dir() => "is not a directory",
@@ -427,7 +441,7 @@ pub fn write_file(path: &Path, tensors: &Named) -> anyhow::Result<()> {
     }
     let bytes =
         safetensors::serialize(views, None).map_err(|e| anyhow!("{}: {e}", path.display()))?;
-    std::fs::write(path, bytes).with_context(|| format!("{}: cannot be written", path.display()))
+    crate::files::write(path, &bytes)
 }
 
 /// Writes what each receiver got: `DIR/Server.safetensors`, one tensor per reveal or field.

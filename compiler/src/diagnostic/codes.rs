@@ -86,4 +86,6 @@ codes! {
     BINDING = 31, "bad binding";
     /// A layer used wrongly.
     LAYER = 32, "bad layer";
+    /// A constant that no run can hold, or that is lost among the values it is computed with.
+    CONSTANT = 35, "constant is lost";
 }

@@ -2,12 +2,13 @@
 //! the source, and hints that say what to write instead.
 //!
 //! Lives here: [`Diagnostic`], the table of error codes ([`codes`]), what each of them means
-//! ([`explain`]), near names ([`near`]) and rendering ([`render`]). May not live here: the decision what
+//! ([`explain`]), near names ([`near`]), text fit for a terminal ([`plain`]) and rendering ([`render`]). May not live here: the decision what
 //! is an error. Each room makes its own diagnostics.
 
 pub mod codes;
 pub mod explain;
 pub mod near;
+pub mod plain;
 pub mod render;
 
 pub use codes::Code;

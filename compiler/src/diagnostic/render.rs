@@ -1,35 +1,42 @@
 //! Diagnostics as text for people and as JSON for tools.
 
+use super::plain::{excerpt, message, plain};
 use super::{Diagnostic, Severity};
 use crate::source::{FileId, Sources, Span, floor_boundary};
 use codespan_reporting::diagnostic::{Diagnostic as Report, Label};
 use codespan_reporting::files::SimpleFiles;
 use codespan_reporting::term::{self, Config, StylesWriter, termcolor};
 use serde_json::{Value, json};
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// Most places that one message points at.
+const MAX_LABELS: usize = 12;
 
 /// All diagnostics, one after another, each with the source lines it points at, then a line that
 /// counts the errors if there are several. With `color`, ANSI escapes are in the text.
 ///
 /// Never fails: a span that points outside its file is moved into it.
 pub fn render(diagnostics: &[Diagnostic], sources: &Sources, color: bool) -> String {
-    let mut files = SimpleFiles::new();
+    let mut all: Files<'_> = SimpleFiles::new();
     for id in (0..sources.len() as u32).map(FileId) {
-        files.add(sources.name(id), sources.text(id));
+        all.add(plain(sources.name(id)), plain(sources.text(id)));
     }
     if sources.is_empty() {
-        files.add("", "");
+        all.add("".into(), "".into());
     }
     let config = Config::default();
     let mut out = Vec::new();
     for diagnostic in diagnostics {
-        let report = report(diagnostic, sources);
+        let (report, cut) = report(diagnostic, sources);
+        let files = cut.as_ref().unwrap_or(&all);
         let result = if color {
             let styles = term::Styles::default();
             let mut writer = termcolor::Ansi::new(&mut out);
             let mut writer = StylesWriter::new(&mut writer, &styles);
-            term::emit_to_write_style(&mut writer, &config, &files, &report)
+            term::emit_to_write_style(&mut writer, &config, files, &report)
         } else {
-            term::emit_to_io_write(&mut out, &config, &files, &report)
+            term::emit_to_io_write(&mut out, &config, files, &report)
         };
         if result.is_err() {
             // Cannot happen, because `report` moves every span into its file; the bare title is the fallback.
@@ -43,22 +50,56 @@ pub fn render(diagnostics: &[Diagnostic], sources: &Sources, color: bool) -> Str
     String::from_utf8_lossy(&out).into_owned()
 }
 
-fn report(diagnostic: &Diagnostic, sources: &Sources) -> Report<usize> {
+type Files<'a> = SimpleFiles<Cow<'a, str>, Cow<'a, str>>;
+
+/// The report, and if it points at long lines, excerpts of the files in the place of all.
+fn report<'a>(diagnostic: &Diagnostic, sources: &'a Sources) -> (Report<usize>, Option<Files<'a>>) {
     let report = match diagnostic.severity {
         Severity::Error => Report::error(),
         Severity::Warning => Report::warning(),
     };
-    let labels = diagnostic.labels.iter().enumerate().map(|(i, (span, text))| {
-        let (file, range) = clamp(*span, sources);
-        let label =
-            if i == 0 { Label::primary(file, range) } else { Label::secondary(file, range) };
-        label.with_message(text)
-    });
-    report
+    let shown = diagnostic.labels.iter().take(MAX_LABELS);
+    let mut places: Vec<(usize, Range<usize>)> =
+        shown.clone().map(|(span, _)| clamp(*span, sources)).collect();
+    let cut = excerpts(&mut places, sources);
+    let labels =
+        places.into_iter().zip(shown).enumerate().map(|(i, ((file, range), (_, text)))| {
+            let label =
+                if i == 0 { Label::primary(file, range) } else { Label::secondary(file, range) };
+            label.with_message(message(text))
+        });
+    let report = report
         .with_code(diagnostic.code.to_string())
-        .with_message(&diagnostic.title)
+        .with_message(message(&diagnostic.title))
         .with_labels(labels.collect())
-        .with_notes(diagnostic.hints.iter().map(|h| format!("hint: {h}")).collect())
+        .with_notes(diagnostic.hints.iter().map(|h| format!("hint: {}", message(h))).collect());
+    (report, cut)
+}
+
+/// All files with long lines cut around these places, which are moved along; `None` if no line is long.
+fn excerpts<'a>(places: &mut [(usize, Range<usize>)], sources: &'a Sources) -> Option<Files<'a>> {
+    let mut files: Files<'a> = SimpleFiles::new();
+    let mut any = false;
+    for file in 0..sources.len() {
+        let (name, text) =
+            (plain(sources.name(FileId(file as u32))), plain(sources.text(FileId(file as u32))));
+        let mut of_file: Vec<&mut Range<usize>> =
+            places.iter_mut().filter(|(f, _)| *f == file).map(|(_, range)| range).collect();
+        let ranges: Vec<Range<usize>> = of_file.iter().map(|r| Range::clone(r)).collect();
+        match excerpt(&text, &ranges) {
+            Some(found) => {
+                any = true;
+                for (to, place) in of_file.iter_mut().zip(found.places) {
+                    **to = place;
+                }
+                files.add(name, found.text.into());
+            }
+            None => {
+                files.add(name, text);
+            }
+        }
+    }
+    any.then_some(files)
 }
 
 /// A span as file index and byte range that lie within the file, on character boundaries.

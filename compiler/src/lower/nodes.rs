@@ -70,10 +70,20 @@ fn by<F: Family>(
         Task::ArgMaxIs => family.argmax_is(l, id),
         Task::Function(function) => family.function(l, id, function),
         Task::Refused => {
-            let (what, span) = (g.op(id).name(), g.site(id).span);
-            return Err(Box::new(Diagnostic::not_lowered(what, span)));
+            let (what, span) = (spoken(g.op(id).name()), g.site(id).span);
+            return Err(Box::new(Diagnostic::not_lowered(&what, span)));
         }
     })
+}
+
+/// An operation in the words of programs, where they have no such name.
+fn spoken(name: &str) -> String {
+    match name {
+        "sort_sum" => "an order statistic".to_owned(),
+        "one_hot" => "a comparison with an integer".to_owned(),
+        "max_pool" => "a maximum over windows".to_owned(),
+        name => format!("`{name}`"),
+    }
 }
 
 fn constant(l: &mut Values<'_>, table: &Table, elem: Elem, frac: u32, k: u32) -> ValueId {

@@ -12,6 +12,7 @@
 use super::promise::{Kept, none};
 use crate::graph::{Graph, NodeId, Op, Table};
 use crate::types::Elem;
+use crate::types::number::{self, product};
 
 /// Larger tables are left to the run.
 const LIMIT: u64 = 1 << 16;
@@ -20,8 +21,7 @@ pub(super) fn run(graph: &Graph) -> Graph {
     graph.rewrite(|new, id, args| {
         let node = graph.node(id);
         // What has no value in the reals (1 / 0) is left to the run, which saturates.
-        let table = constant(new, &node.op, args);
-        if let Some((table, elem)) = table.filter(|(t, _)| t.data.iter().all(|x| x.is_finite())) {
+        if let Some((table, elem)) = folded(new, &node.op, args) {
             return new.add(Op::Const(table, elem, None), &[], node.site);
         }
         simplify(new, &node.op, args, node.site).unwrap_or_else(|| new.keep(graph, id, args))
@@ -32,12 +32,13 @@ pub(super) fn run(graph: &Graph) -> Graph {
 pub(super) fn after(g: &Graph) -> Kept {
     none(g, "is an operation on tables only", |id| {
         let op = g.op(id);
-        let value = op.is_pointwise().then(|| constant(g, op, &g.args(id))).flatten();
-        value.is_some_and(|(t, _)| t.data.iter().all(|x| x.is_finite()))
+        op.is_pointwise() && folded(g, op, &g.args(id)).is_some()
     })?;
     none(g, "is an identity, or undoes its operand", |id| match (g.op(id), g.args(id).first()) {
         (Op::Reshape(to) | Op::Broadcast(to), Some(&x)) => *to == g.shape(x),
-        (Op::Scale(c), Some(&x)) => *c == 1.0 || matches!(g.op(x), Op::Scale(_)),
+        (Op::Scale(c), Some(&x)) => {
+            *c == 1.0 || matches!(g.op(x), Op::Scale(d) if product(*c, *d).is_some())
+        }
         (op @ (Op::Not | Op::Neg), Some(&x)) => g.op(x) == op,
         _ => false,
     })
@@ -48,6 +49,25 @@ fn table(g: &Graph, id: NodeId) -> Option<(&Table, Elem)> {
         Op::Const(t, e, None) => Some((t, *e)),
         _ => None,
     }
+}
+
+/// The value of an operation on tables, if the run could hold each entry. A product that would
+/// overflow or become 0 is left as it is, for the check of constants to judge.
+fn folded(g: &Graph, op: &Op, args: &[NodeId]) -> Option<(Table, Elem)> {
+    let (value, elem) = constant(g, op, args)?;
+    let nonzero =
+        |&id: &NodeId| table(g, id).is_some_and(|(t, _)| t.data.iter().all(|&x| x != 0.0));
+    let vanishes = matches!(op, Op::Mul | Op::Div | Op::Scale(_))
+        && *op != Op::Scale(0.0)
+        && args.iter().all(nonzero);
+    // Beyond, an integer would be rounded.
+    let whole = (f64::MANTISSA_DIGITS as f64).exp2();
+    let kept = |&x: &f64| {
+        number::held(x).is_ok()
+            && !(vanishes && x == 0.0)
+            && (elem != Elem::Int || x.abs() <= whole)
+    };
+    value.data.iter().all(kept).then_some((value, elem))
 }
 
 fn constant(g: &Graph, op: &Op, args: &[NodeId]) -> Option<(Table, Elem)> {
@@ -153,7 +173,7 @@ fn simplify(g: &mut Graph, op: &Op, args: &[NodeId], site: u32) -> Option<NodeId
         Op::Scale(1.0) => Some(x),
         Op::Scale(c) => {
             let Op::Scale(d) = g.op(x) else { return None };
-            let (product, from) = (c * d, g.arg(x, 0));
+            let (product, from) = (product(*c, *d)?, g.arg(x, 0));
             if product == 1.0 {
                 return Some(from);
             }

@@ -8,6 +8,7 @@
 
 mod argmax;
 pub mod blocks;
+mod constants;
 mod contract;
 mod cse;
 mod factors;
@@ -33,6 +34,7 @@ mod words;
 pub(crate) use cse::dead_code;
 pub use promise::Kept;
 
+use crate::diagnostic::Diagnostic;
 use crate::graph::Graph;
 use crate::graph::verify::verify;
 use functions::{bounds, extremum, softmax, sorted};
@@ -181,12 +183,31 @@ impl Pass {
     }
 }
 
+/// Runs the pipeline on a graph of which [`run_checked`] was asked before; on another one it panics where
+/// that refuses.
+pub fn run(graph: &Graph, see: impl FnMut(&Pass, &Graph)) -> Graph {
+    match run_checked(graph, see) {
+        Ok(graph) => graph,
+        Err(error) => panic!("{}: {}", error.code, error.title),
+    }
+}
+
 /// Runs the pipeline; `see` gets every pass with the graph after it. Debug builds check every pass
 /// ([`Pass::check`]) and stop at the first that breaks its promise, which is a bug of the compiler.
-pub fn run(graph: &Graph, mut see: impl FnMut(&Pass, &Graph)) -> Graph {
+///
+/// # Errors
+///
+/// A constant that the run would lose.
+pub fn run_checked(
+    graph: &Graph,
+    mut see: impl FnMut(&Pass, &Graph),
+) -> Result<Graph, Box<Diagnostic>> {
     let mut graph = graph.clone();
     for pass in PIPELINE {
         graph = (pass.run)(&graph);
+        if pass.name == "scales" {
+            constants::check(&graph)?;
+        }
         if cfg!(debug_assertions)
             && let Err(why) = pass.check(&graph)
         {
@@ -194,5 +215,5 @@ pub fn run(graph: &Graph, mut see: impl FnMut(&Pass, &Graph)) -> Graph {
         }
         see(pass, &graph);
     }
-    graph
+    Ok(graph)
 }

@@ -16,6 +16,7 @@
 use super::promise::{Kept, none};
 use crate::graph::{Function, Graph, NodeId, Op, Table};
 use crate::types::Elem;
+use crate::types::number::{product, quotient, square};
 
 pub(super) fn run(graph: &Graph) -> Graph {
     graph.rewrite(|new, id, args| {
@@ -66,7 +67,7 @@ fn rewrite(g: &mut Graph, op: &Op, args: &[NodeId], site: u32) -> Option<NodeId>
         }
         (Op::Scale(c), Op::Scale(d)) => {
             let x = inner(g);
-            Some(g.add(Op::Scale(c * d), &[x], site))
+            Some(g.add(Op::Scale(product(*c, d)?), &[x], site))
         }
         (Op::Add | Op::Sub, Op::Scale(c)) if *g.op(args[1]) == Op::Scale(c) => {
             let (a, b) = (inner(g), g.arg(args[1], 0));
@@ -102,7 +103,7 @@ fn with_bound(g: &mut Graph, a: NodeId, b: NodeId, site: u32) -> Option<NodeId> 
         return Some(g.add(known(1.0), &[], site));
     }
     let own = g.shape(if below { b } else { a }).to_vec();
-    let square = Table::splat((limit / root.factor).powi(2), own);
+    let square = Table::splat(square(quotient(limit, root.factor)?)?, own);
     let square = g.add(Op::Const(square, Elem::Fix, None), &[], site);
     let (x, y) = if below { (root.x, square) } else { (square, root.x) };
     Some(g.add(Op::Lt, &[x, y], site))
@@ -141,13 +142,17 @@ fn compare(g: &mut Graph, a: NodeId, b: NodeId, site: u32) -> Option<NodeId> {
     }
     // The larger factor stays, divided by the smaller: it is at least one, so a fixed-point
     // constant keeps its relative precision.
-    let ratio = (b.factor / a.factor).powi(if a.root { 2 } else { 1 });
-    let (x, y) = if ratio == 1.0 {
+    let ratio = |x: f64, y: f64| {
+        let ratio = quotient(x, y)?;
+        if a.root { square(ratio) } else { Some(ratio) }
+    };
+    let (up, down) = (ratio(b.factor, a.factor)?, ratio(a.factor, b.factor)?);
+    let (x, y) = if up == 1.0 {
         (a.x, b.x)
-    } else if ratio > 1.0 {
-        (a.x, g.add(Op::Scale(ratio), &[b.x], site))
+    } else if up > 1.0 {
+        (a.x, g.add(Op::Scale(up), &[b.x], site))
     } else {
-        (g.add(Op::Scale(1.0 / ratio), &[a.x], site), b.x)
+        (g.add(Op::Scale(down), &[a.x], site), b.x)
     };
     Some(g.add(Op::Lt, &[x, y], site))
 }

@@ -164,8 +164,18 @@ impl Scales<'_> {
     }
 
     fn same(&mut self, ids: &[NodeId]) -> Vec<NodeId> {
-        let ids: Vec<NodeId> = ids.iter().map(|&i| self.at_most(i, LIMIT)).collect();
-        let most = ids.iter().map(|&i| self.frac(i)).max().unwrap_or(0);
+        let mut ids: Vec<NodeId> = ids.iter().map(|&i| self.at_most(i, LIMIT)).collect();
+        let most = |s: &Self, ids: &[NodeId]| ids.iter().map(|&i| s.frac(i)).max().unwrap_or(0);
+        // A constant that no word would hold with so many fraction bits has fewer, and the others with it.
+        let unit = f64::from(most(self, &ids)).exp2();
+        let large = |s: &Self, id: NodeId| match s.g.op(id) {
+            Op::Const(t, ..) => t.data.iter().any(|x| x.abs() * unit > ROOM),
+            _ => false,
+        };
+        if ids.iter().any(|&i| large(self, i)) {
+            ids = ids.into_iter().map(|i| self.truncate(i)).collect();
+        }
+        let most = most(self, &ids);
         ids.into_iter().map(|i| self.raise(i, most)).collect()
     }
 

@@ -95,7 +95,7 @@ pub fn compile_with(
     see: impl FnMut(&Pass, &Graph),
 ) -> Result<Compiled, Vec<Diagnostic>> {
     let graph = graph::build::build(program, sources)?;
-    let optimised = passes::run(&graph, see);
+    let optimised = passes::run_checked(&graph, see).map_err(|d| vec![*d])?;
     // Long vectors of weights can be enforced in several ways. What changes fewer values is kept: the
     // higher cut, or none; of equals, what takes less time to send and to compute.
     let ways = if options.enforce { Long::ALL.map(Some).to_vec() } else { vec![None] };

@@ -122,9 +122,9 @@ impl Allowed {
     pub fn integers(self) -> Option<(RangeInclusive<i64>, &'static str)> {
         match self {
             Allowed::Flag => Some((0..=1, "0 or 1")),
-            Allowed::Margin => Some((0..=1 << 16, "from 0")),
-            Allowed::Length => Some((1..=1 << 16, "at least 1")),
-            Allowed::Count => Some((1..=1 << 32, "at least 1")),
+            Allowed::Margin => Some((0..=1 << 16, "between 0 and 2^16")),
+            Allowed::Length => Some((1..=1 << 16, "between 1 and 2^16")),
+            Allowed::Count => Some((1..=1 << 32, "between 1 and 2^32")),
             Allowed::Positive => None,
         }
     }

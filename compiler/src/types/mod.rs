@@ -18,6 +18,7 @@ pub mod function;
 mod intrinsic;
 pub mod layer;
 pub mod model;
+pub(crate) mod number;
 mod program;
 mod walk;
 

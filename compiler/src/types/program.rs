@@ -8,6 +8,10 @@ use super::intrinsic::Intrinsic;
 use super::model::Model;
 use crate::syntax::ast::{Secrecy, Span};
 
+/// A tensor of a program has at most this many dimensions, and a value of its graph as many with the loops
+/// around it: a circuit's have two more, for what protocols add.
+pub const MAX_RANK: usize = 10;
+
 /// Index of a variable (input, `let`, loop variable, sample, function parameter) in
 /// [`Program::vars`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -248,6 +252,23 @@ pub enum IndexOp {
     Div,
     /// %
     Rem,
+}
+
+impl IndexOp {
+    /// `a op b`; `None` for a division by zero and for what 64 bits do not hold.
+    pub fn apply(self, a: i64, b: i64) -> Option<i64> {
+        match self {
+            IndexOp::Add => a.checked_add(b),
+            IndexOp::Sub => a.checked_sub(b),
+            IndexOp::Mul => a.checked_mul(b),
+            IndexOp::Div => {
+                a.checked_div(b).map(|q| if a % b != 0 && (a < 0) != (b < 0) { q - 1 } else { q })
+            }
+            IndexOp::Rem => {
+                a.checked_rem(b).map(|r| if r != 0 && (r < 0) != (b < 0) { r + b } else { r })
+            }
+        }
+    }
 }
 
 /// A condition on indices, known at build up to loop variables.

@@ -1,13 +1,14 @@
 //! `slvrc build`: the compiled artifact.
 
-use crate::fail::say;
+use crate::fail::{say, say_json};
+use crate::files;
 use crate::program;
 use crate::report::hex;
 use crate::target::Target;
-use anyhow::Context;
 use serde_json::json;
 use slvr_circuit::artifact;
 use slvr_circuit::traffic::Traffic;
+use std::path::Path;
 
 /// Arguments.
 #[derive(clap::Args)]
@@ -21,11 +22,12 @@ pub struct Build {
 
 impl Build {
     pub fn run(self, json: bool) -> anyhow::Result<()> {
+        let output = Path::new(&self.output);
+        files::can_write(output)?;
         let loaded = program::load_circuit(&self.target)?;
         let circuit = loaded.circuit();
         let bytes = artifact::write(circuit);
-        std::fs::write(&self.output, &bytes)
-            .with_context(|| format!("{}: cannot be written", self.output))?;
+        files::write(output, &bytes)?;
         let traffic = Traffic::of(circuit);
         let hash = hex(&artifact::hash(circuit));
         if json {
@@ -34,7 +36,7 @@ impl Build {
                 "circuit_hash": hash, "rounds": traffic.rounds,
                 "predicted_bytes_sent": traffic.bytes, "instructions": circuit.instructions(),
             });
-            return say(&format!("{all}\n"));
+            return say_json(all);
         }
         say(&format!(
             "{}: {} ({} bytes)\n  circuit      {hash}\n  instructions {} in {} layers\n  rounds       {}\n  sent         {} bytes by each party (mean)\n",

@@ -1,8 +1,9 @@
 //! `slvrc completions`: completion scripts for shells.
 
-use crate::fail::say;
+use crate::fail::{say, say_json};
 use clap::Command;
 use clap_complete::Shell;
+use serde_json::json;
 
 /// Arguments.
 #[derive(clap::Args)]
@@ -12,9 +13,10 @@ pub struct Completions {
 }
 
 impl Completions {
-    pub fn run(self, mut command: Command) -> anyhow::Result<()> {
+    pub fn run(self, mut command: Command, json: bool) -> anyhow::Result<()> {
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut command, "slvrc", &mut script);
-        say(&String::from_utf8_lossy(&script))
+        let script = String::from_utf8_lossy(&script);
+        if json { say_json(json!({ "script": script })) } else { say(&script) }
     }
 }

@@ -1,7 +1,7 @@
 //! `slvrc demo`: federated learning with a poisoner on embedded real data, every round's
 //! aggregation checked among three parties.
 
-use crate::fail::say;
+use crate::fail::{say, say_json};
 use crate::parties::run_circuit;
 use crate::program::{self, Sizes};
 use crate::{report, tensors};
@@ -112,7 +112,7 @@ impl Demo {
                 "circuit_hash": report::hex(&artifact::hash(circuit)),
                 "bytes_sent": traffic.bytes, "leaks": report::leaks(circuit), "attacks": attacks,
             });
-            return say(&format!("{all}\n"));
+            return say_json(all);
         }
         say(&self.summary(circuit, &results))
     }

@@ -1,10 +1,11 @@
 //! `slvrc doc`: the library, the models, the predicates and the grammar as Markdown.
 
-use crate::fail::say;
+use crate::fail::{say, say_json};
+use crate::files;
 use anyhow::Context;
 use serde_json::{Map, Value, json};
 use slvr_compiler::ide::doc;
-use slvr_compiler::syntax::{self, Sources};
+use slvr_compiler::syntax::{self, MAX_SOURCE, Sources};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -28,14 +29,13 @@ impl Doc {
             fs::create_dir_all(dir).with_context(|| format!("{}", dir.display()))?;
             for (name, text) in &pages {
                 let path = dir.join(format!("{name}.md"));
-                fs::write(&path, text)
-                    .with_context(|| format!("{}: cannot be written", path.display()))?;
+                files::write(&path, text.as_bytes())?;
             }
         }
         if json {
             let pages: Map<String, Value> =
                 pages.into_iter().map(|(name, text)| (name, Value::String(text))).collect();
-            return say(&format!("{}\n", json!({ "pages": pages })));
+            return say_json(json!({ "pages": pages }));
         }
         if self.output.is_none() {
             let texts: Vec<String> = pages.into_iter().map(|(_, text)| text).collect();
@@ -55,7 +55,8 @@ fn page(name: &str) -> anyhow::Result<(String, String)> {
         _ => {
             let what =
                 "neither `std`, `models`, `predicates` or `grammar` nor a file that can be read";
-            let text = fs::read_to_string(name).with_context(|| format!("{name}: {what}"))?;
+            let text = files::read_text(Path::new(name), MAX_SOURCE as u64)
+                .with_context(|| format!("{name}: {what}"))?;
             let stem = Path::new(name).file_stem().unwrap_or_default().to_string_lossy();
             let mut sources = Sources::new();
             let id = sources.add(name, text.as_str());

@@ -51,13 +51,13 @@ impl Eval {
         };
         let circuit = loaded.circuit();
         let coins = self.coins(circuit)?;
+        if let Some(dir) = &self.outputs {
+            tensors::can_make(circuit, dir)?;
+        }
         let inputs = tensors::read(circuit, &self.inputs)?;
         // Shapes, ranges and numbers are held to the declaration whichever way it is evaluated.
         let encoded = Encoded::new(circuit, &inputs)
             .map_err(|e| tensors::locate(circuit, &self.inputs, e))?;
-        if let Some(dir) = &self.outputs {
-            tensors::can_make(dir)?;
-        }
         let outputs = match &loaded {
             Loaded::Source(s) if !self.exact => {
                 let arithmetic = if self.ieee { Arithmetic::Ieee } else { Arithmetic::Total };

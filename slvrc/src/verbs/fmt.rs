@@ -1,13 +1,12 @@
 //! `slvrc fmt`: formats files in place.
 
-use crate::fail::{Rejected, say};
+use crate::fail::{Rejected, say, say_json};
+use crate::files;
 use anyhow::{Context, bail};
 use serde_json::json;
-use slvr_compiler::syntax::{self, Sources};
-use std::ffi::OsString;
-use std::fs;
-use std::io::{Read, Write};
-use std::path::{Path, PathBuf};
+use slvr_compiler::syntax::{self, MAX_SOURCE, Sources};
+use std::io::Read;
+use std::path::PathBuf;
 
 /// Arguments.
 #[derive(clap::Args)]
@@ -28,10 +27,12 @@ impl Fmt {
             let stdin = path.as_os_str() == "-";
             let text = if stdin {
                 let mut text = String::new();
-                std::io::stdin().read_to_string(&mut text).context("standard input")?;
+                // One byte more than a text may have is enough to refuse it.
+                let stdin = std::io::stdin().take(MAX_SOURCE as u64 + 1);
+                { stdin }.read_to_string(&mut text).context("standard input")?;
                 text
             } else {
-                fs::read_to_string(path)
+                files::read_text(path, MAX_SOURCE as u64)
                     .with_context(|| format!("{}: cannot be read", path.display()))?
             };
             let name = path.display().to_string();
@@ -48,7 +49,7 @@ impl Fmt {
                 say(&formatted)?;
             } else if formatted != text {
                 if !self.check {
-                    replace(path, &formatted)?;
+                    files::write(path, formatted.as_bytes())?;
                 }
                 changed.push(name);
             }
@@ -61,27 +62,8 @@ impl Fmt {
             bail!("not formatted: {}", changed.join(", "));
         }
         if json {
-            say(&format!("{}\n", json!({ "ok": true, "changed": changed })))?;
+            return say_json(json!({ "changed": changed }));
         }
         Ok(())
     }
-}
-
-/// Writes a file whole or not at all: under another name beside it, then renamed over it. Its
-/// permissions stay; a link is followed.
-fn replace(path: &Path, text: &str) -> anyhow::Result<()> {
-    let failed = || format!("{}: cannot be written", path.display());
-    let path = fs::canonicalize(path).with_context(failed)?;
-    let mut name = OsString::from(".");
-    name.push(path.file_name().unwrap_or_default());
-    name.push(format!(".{}.tmp", std::process::id()));
-    let beside = path.with_file_name(name);
-    let write = || {
-        let mut file = fs::File::create(&beside)?;
-        file.write_all(text.as_bytes())?;
-        file.set_permissions(fs::metadata(&path)?.permissions())?;
-        file.sync_all()?;
-        fs::rename(&beside, &path)
-    };
-    write().inspect_err(|_| drop(fs::remove_file(&beside))).with_context(failed)
 }

@@ -68,7 +68,7 @@ impl Verb {
             Verb::Doc(v) => v.run(json),
             #[cfg(feature = "lsp")]
             Verb::Lsp(v) => v.run(),
-            Verb::Completions(v) => v.run(command()),
+            Verb::Completions(v) => v.run(command(), json),
             Verb::PartyProcess(v) => v.run(),
         }
     }

@@ -58,12 +58,13 @@ impl Print {
                 let mut chosen = built.clone();
                 if self.after.as_deref() != Some("build") {
                     let mut found = false;
-                    let last = passes::run(&built, |pass, graph| {
+                    let last = passes::run_checked(&built, |pass, graph| {
                         if self.after.as_deref() == Some(pass.name) && !found {
                             chosen = graph.clone();
                             found = true;
                         }
                     });
+                    let last = last.map_err(|d| checked.rejected(vec![*d]))?;
                     if self.after.is_none() {
                         chosen = last;
                     }

@@ -46,10 +46,10 @@ impl Run {
     pub fn run(self, json: bool) -> anyhow::Result<()> {
         let loaded = program::load_circuit(&self.target)?;
         let circuit = loaded.circuit();
-        let (inputs, missing) = tensors::read_submitted(circuit, &self.inputs)?;
         if let Some(dir) = &self.outputs {
-            tensors::can_make(dir)?;
+            tensors::can_make(circuit, dir)?;
         }
+        let (inputs, missing) = tensors::read_submitted(circuit, &self.inputs)?;
         if self.seed.is_some() {
             eprintln!("note: --seed makes all randomness predictable; for tests and demos only");
         }

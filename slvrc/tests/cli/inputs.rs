@@ -239,7 +239,7 @@ fn a_directory_for_a_file() {
         |f| drop(f.0.remove("Client/0")),
         |dir| fs::create_dir(dir.join("Client/0.safetensors")).unwrap(),
     );
-    assert_snapshot!(message, @"error: in/Client/0.safetensors: cannot be read: Is a directory (os error 21)");
+    assert_snapshot!(message, @"error: in/Client/0.safetensors: cannot be read: it is a directory");
 }
 
 // ---- what is no safetensors file -----------------------------------------------------------

@@ -86,6 +86,13 @@ impl Client {
         stdin.flush().expect("the server reads");
     }
 
+    /// Bytes as they are.
+    fn raw(&mut self, text: &str) {
+        let stdin = self.stdin.as_mut().expect("standard input is open");
+        stdin.write_all(text.as_bytes()).expect("the server reads");
+        stdin.flush().expect("the server reads");
+    }
+
     fn notify(&mut self, method: &str, params: Value) {
         self.write(&json!({ "jsonrpc": "2.0", "method": method, "params": params }));
     }
@@ -360,6 +367,39 @@ fn strange_requests_are_answered() {
     client.open(URI, TEXT);
     assert_eq!(client.diagnostics(1), [] as [Value; 0]);
     client.shutdown();
+}
+
+/// What is no JSON, or no message, is answered with the error of the protocol, and the server goes on.
+#[test]
+fn bad_json_is_answered_and_survived() {
+    let mut client = Client::start();
+    for (body, code) in
+        [("{nonsense", -32700), ("", -32700), ("[1, 2]", -32600), ("{\"id\": {}}", -32600)]
+    {
+        client.raw(&format!("Content-Length: {}\r\n\r\n{body}", body.len()));
+        let answer = client.next("an error");
+        assert_eq!(
+            (&answer["id"], &answer["error"]["code"]),
+            (&Value::Null, &json!(code)),
+            "{body}"
+        );
+    }
+    client.raw("Content-Length: 3\r\n\r\n\u{ff}x");
+    assert_eq!(client.next("an error")["error"]["code"], json!(-32700));
+    client.open(URI, TEXT);
+    assert_eq!(client.diagnostics(1), [] as [Value; 0]);
+    client.shutdown();
+}
+
+/// Nothing is allocated for a message that is longer than any text.
+#[test]
+fn a_message_of_absurd_length_ends_the_server_at_once() {
+    for header in ["Content-Length: 18446744073709551615", "Content-Length: -1", "Content-Type: x"]
+    {
+        let mut client = Client::start();
+        client.raw(&format!("{header}\r\n\r\n{{}}"));
+        assert_eq!(client.wait().code(), Some(1), "{header}");
+    }
 }
 
 #[test]

@@ -5,6 +5,7 @@
 //! - `explain`: its text, JSON and page.
 //! - `folder`: starting the binary, and writing folders of inputs.
 //! - `inputs`: folders of inputs that are wrong in every way, and what is said of them.
+//! - `limits`: devices, pipes, full disks, control characters, wrong command lines.
 //! - `lsp`: the language server, spoken to as an editor does.
 //! - `processes`: parties as processes.
 //! - `tools`: `fmt`, `explain` of codes, `doc`, `completions`.
@@ -15,6 +16,7 @@ mod docs;
 mod explain;
 mod folder;
 mod inputs;
+mod limits;
 #[cfg(feature = "lsp")]
 mod lsp;
 mod processes;

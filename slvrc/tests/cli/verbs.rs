@@ -188,7 +188,7 @@ fn a_program_that_is_not_there() {
     place.write("binary.slvr", [0xff, 0xfe, 0]);
     let done = place.slvrc("check binary.slvr");
     assert_eq!((done.status, done.stdout.as_str()), (1, ""));
-    assert_snapshot!(done.stderr, @"error: binary.slvr: cannot be read: stream did not contain valid UTF-8");
+    assert_snapshot!(done.stderr, @"error: binary.slvr: cannot be read: it is not UTF-8 text");
 }
 
 // ---- print ---------------------------------------------------------------------------------
@@ -397,7 +397,7 @@ fn outputs_that_cannot_be_written() {
     assert_snapshot!(said(&format!("run {ACCURACY} --inputs in --outputs taken")), @"error: taken: outputs cannot be written there: taken is not a directory");
     assert_snapshot!(said(&format!("run {ACCURACY} --inputs in --outputs taken/out")), @"error: taken/out: outputs cannot be written there: taken is not a directory");
     assert_snapshot!(said(&format!("eval {ACCURACY} --inputs in --outputs taken/out")), @"error: taken/out: outputs cannot be written there: taken is not a directory");
-    assert_snapshot!(said(&format!("build {ACCURACY} -o nowhere/a.slvrb")), @"error: nowhere/a.slvrb: cannot be written: No such file or directory (os error 2)");
+    assert_snapshot!(said(&format!("build {ACCURACY} -o nowhere/a.slvrb")), @"error: nowhere/a.slvrb: cannot be written: there is no such folder");
     assert_eq!(fs::read(place.path("taken")).unwrap(), b"a file");
 }
 

@@ -1,11 +1,14 @@
 //! What is known while a graph is built, statements, and the few nodes that everything is made of.
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::graph::{Graph, Input, NodeId, Op, Output, Site, Table};
 use crate::syntax::Sources;
 use crate::syntax::ast::Span;
-use crate::types::{Elem, Expr, Program, Stmt, Ty, VarId};
-use std::collections::BTreeMap;
+use crate::types::{Elem, Expr, MAX_RANK, Program, Stmt, Ty, VarId};
+use std::collections::{BTreeMap, HashMap};
+
+/// Most expressions of a program, those of a function counted as often as it is called.
+const MAX_STEPS: u64 = 1 << 19;
 
 /// A batch axis: one for every generator that is open, in nesting order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -41,6 +44,12 @@ pub(super) struct Builder<'a> {
     /// Names of enclosing definitions and calls, for [`Site`]s.
     pub path: Vec<String>,
     pub site: u32,
+    /// Site of the first value with more dimensions than [`MAX_RANK`].
+    pub too_deep: Option<u32>,
+    /// Expressions built so far.
+    pub steps: u64,
+    /// Index of each site made so far, by its name and line.
+    pub sites_by_name: HashMap<(String, u32), u32>,
 }
 
 /// Refusal to build: something the graph has no operation for.
@@ -125,18 +134,19 @@ impl Builder<'_> {
     pub(super) fn at(&mut self, span: Span) {
         let line = self.sources.line_col(span).0 as u32;
         let name = self.path.join("/");
-        let found = self.graph.sites.iter().rposition(|s| s.name == name && s.line == line);
-        self.site = match found {
-            Some(i) => i as u32,
-            None => {
-                self.graph.sites.push(Site { name, line, span });
-                self.graph.sites.len() as u32 - 1
-            }
-        };
+        let sites = &mut self.graph.sites;
+        self.site = *self.sites_by_name.entry((name, line)).or_insert_with_key(|(name, _)| {
+            sites.push(Site { name: name.clone(), line, span });
+            sites.len() as u32 - 1
+        });
     }
 
     pub(super) fn add(&mut self, op: Op, args: &[NodeId]) -> NodeId {
-        self.graph.add(op, args, self.site)
+        let node = self.graph.add(op, args, self.site);
+        if self.graph.shape(node).len() > MAX_RANK {
+            self.too_deep.get_or_insert(self.site);
+        }
+        node
     }
 
     pub(super) fn size(&self, axis: Axis) -> u64 {
@@ -191,6 +201,24 @@ impl Builder<'_> {
 
     pub(super) fn constant(&mut self, table: Table, elem: Elem) -> NodeId {
         self.add(Op::Const(table, elem, None), &[])
+    }
+
+    /// Refuses programs that grow without end where functions are written out: each may call the one before it
+    /// twice.
+    pub(super) fn affordable_step(&mut self, span: Span) -> Result<()> {
+        self.steps += 1;
+        if self.steps <= MAX_STEPS {
+            return Ok(());
+        }
+        Err(Box::new(
+            Diagnostic::error(
+                codes::SIZE,
+                format!("a program has at most {MAX_STEPS} operations, with the functions that it calls"),
+                span,
+                "too many",
+            )
+            .hint("functions are written out where they are called: give a result that is used twice a name"),
+        ))
     }
 
     pub(super) fn cannot<T>(&self, what: &str, span: Span) -> Result<T> {

@@ -26,6 +26,7 @@ impl Builder<'_> {
     /// dimension count.
     fn list(&mut self, e: &Expr) -> Result<(Val, Option<Mask>)> {
         self.at(e.span);
+        self.affordable_step(e.span)?;
         let v = match &e.kind {
             ExprKind::Const(c) => {
                 let shape = e.ty.shape();
@@ -33,10 +34,10 @@ impl Builder<'_> {
             }
             ExprKind::Index(i) => {
                 let i = self.index(i, e.span)?;
-                self.index_value(&i)
+                self.index_value(&i)?
             }
             ExprKind::Var(v) => match self.indices.get(v).cloned() {
-                Some(i) => self.index_value(&i),
+                Some(i) => self.index_value(&i)?,
                 None => self.values[v].clone(),
             },
             ExprKind::Unary(UnOp::Neg, a) => {
@@ -53,7 +54,7 @@ impl Builder<'_> {
             ExprKind::Call(f, args) => self.call(*f, args)?,
             ExprKind::Apply(m, w, x) => {
                 let w = self.expr(w)?;
-                let x = self.expr(x)?;
+                let x = self.number(x)?;
                 self.apply(*m, &w, &x)?
             }
             ExprKind::Intrinsic(i, args) => self.intrinsic(*i, args, &e.ty, e.span)?,

@@ -4,7 +4,7 @@ use super::builder::{Axis, Builder, IndexValue, Result, Val};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::graph::{NodeId, Op, Table};
 use crate::syntax::ast::Span;
-use crate::types::{BinOp, Cond, Domain, Elem, Gen, Index, IndexOp, VarId};
+use crate::types::{BinOp, Cond, Domain, Elem, Gen, Index, VarId};
 
 /// Entries of a table of indices or of a mask.
 const MAX_TABLE: u64 = 1 << 24;
@@ -47,13 +47,13 @@ impl Builder<'_> {
         }
     }
 
-    /// Value of a compile-time index at a position of each axis.
-    fn index_at(&self, index: &Index, at: &dyn Fn(Axis) -> i64) -> i64 {
-        match index {
+    /// Value of a compile-time index at a position of each axis; `None` if 64 bits do not hold it.
+    fn index_at(&self, index: &Index, at: &dyn Fn(Axis) -> i64) -> Option<i64> {
+        Some(match index {
             Index::Const(c) => *c,
             Index::Var(v) => match &self.indices[v] {
                 IndexValue::Affine { axis, step, offset } => {
-                    offset + axis.map_or(0, |a| step * at(a))
+                    offset.checked_add(axis.map_or(Some(0), |a| step.checked_mul(at(a)))?)?
                 }
                 IndexValue::Table { axes, data } => {
                     let flat =
@@ -63,23 +63,14 @@ impl Builder<'_> {
                 // The checker keeps sampled indices out of arithmetic and conditions.
                 IndexValue::Known(_) => 0,
             },
-            Index::Binary(op, a, b) => {
-                let (a, b) = (self.index_at(a, at), self.index_at(b, at));
-                match op {
-                    IndexOp::Add => a.wrapping_add(b),
-                    IndexOp::Sub => a.wrapping_sub(b),
-                    IndexOp::Mul => a.wrapping_mul(b),
-                    IndexOp::Div => a.checked_div_euclid(b).unwrap_or(0),
-                    IndexOp::Rem => a.checked_rem_euclid(b).unwrap_or(0),
-                }
-            }
-        }
+            Index::Binary(op, a, b) => op.apply(self.index_at(a, at)?, self.index_at(b, at)?)?,
+        })
     }
 
-    fn cond_at(&self, cond: &Cond, at: &dyn Fn(Axis) -> i64) -> bool {
-        match cond {
+    fn cond_at(&self, cond: &Cond, at: &dyn Fn(Axis) -> i64) -> Option<bool> {
+        Some(match cond {
             Cond::Compare(op, a, b) => {
-                let (a, b) = (self.index_at(a, at), self.index_at(b, at));
+                let (a, b) = (self.index_at(a, at)?, self.index_at(b, at)?);
                 match op {
                     BinOp::Eq => a == b,
                     BinOp::Ne => a != b,
@@ -90,10 +81,10 @@ impl Builder<'_> {
                     _ => false,
                 }
             }
-            Cond::Not(a) => !self.cond_at(a, at),
-            Cond::And(a, b) => self.cond_at(a, at) && self.cond_at(b, at),
-            Cond::Or(a, b) => self.cond_at(a, at) || self.cond_at(b, at),
-        }
+            Cond::Not(a) => !self.cond_at(a, at)?,
+            Cond::And(a, b) => self.cond_at(a, at)? && self.cond_at(b, at)?,
+            Cond::Or(a, b) => self.cond_at(a, at)? || self.cond_at(b, at)?,
+        })
     }
 
     /// All positions of some axes, row-major, as functions of the axis.
@@ -160,13 +151,16 @@ impl Builder<'_> {
         let mut entries = 0u64;
         for p in self.positions(&axes) {
             let at = |a: Axis| axes.iter().position(|&x| x == a).map_or(0, |i| p[i]);
-            let (from, to) = (self.index_at(lo, &at), self.index_at(hi, &at));
+            let ends = self.index_at(lo, &at).zip(self.index_at(hi, &at));
+            let Some((from, to)) = ends else { return self.beyond(span) };
             let mut row = Vec::new();
             for i in from..to.max(from) {
                 self.indices.insert(var, IndexValue::Affine { axis: None, step: 0, offset: i });
                 let at = |a: Axis| axes.iter().position(|&x| x == a).map_or(0, |i| p[i]);
-                if generator.cond.as_ref().is_none_or(|c| self.cond_at(c, &at)) {
-                    row.push(i);
+                match generator.cond.as_ref().map_or(Some(true), |c| self.cond_at(c, &at)) {
+                    Some(true) => row.push(i),
+                    Some(false) => {}
+                    None => return self.beyond(span),
                 }
             }
             entries += row.len() as u64;
@@ -215,6 +209,16 @@ impl Builder<'_> {
         if total.is_some_and(|n| n <= MAX_TABLE) { Ok(()) } else { self.too_large(span) }
     }
 
+    /// Refuses an index that 64 bits do not hold, or that is no exact number of the run.
+    fn beyond<T>(&self, span: Span) -> Result<T> {
+        Err(Box::new(Diagnostic::error(
+            codes::CONST_EVAL,
+            "a computation at compile time fails",
+            span,
+            "for some loop variables: too large a number, or a division by zero",
+        )))
+    }
+
     fn too_large<T>(&self, span: Span) -> Result<T> {
         Err(Box::new(
             Diagnostic::error(
@@ -241,7 +245,7 @@ impl Builder<'_> {
         axes.sort_unstable();
         axes.dedup();
         self.affordable(&axes, 1, span)?;
-        let data: Vec<i64> = self
+        let data: Option<Vec<i64>> = self
             .positions(&axes)
             .iter()
             .map(|p| {
@@ -249,13 +253,14 @@ impl Builder<'_> {
                 self.index_at(index, &at)
             })
             .collect();
+        let Some(data) = data else { return self.beyond(span) };
         if axes.is_empty() {
             return Ok(IndexValue::Affine { axis: None, step: 0, offset: data[0] });
         }
         if let [axis] = axes[..] {
-            let step = if data.len() > 1 { data[1] - data[0] } else { 1 };
-            let affine = data.iter().enumerate().all(|(i, &x)| x == data[0] + step * i as i64);
-            if affine && step != 0 {
+            let step = if data.len() > 1 { data[1].checked_sub(data[0]) } else { Some(1) };
+            let affine = |step: i64| data.windows(2).all(|w| w[0].checked_add(step) == Some(w[1]));
+            if let Some(step) = step.filter(|&step| step != 0 && affine(step)) {
                 return Ok(IndexValue::Affine { axis: Some(axis), step, offset: data[0] });
             }
         }
@@ -263,8 +268,21 @@ impl Builder<'_> {
     }
 
     /// An index as a public integer value.
-    pub(super) fn index_value(&mut self, value: &IndexValue) -> Val {
-        match value {
+    pub(super) fn index_value(&mut self, value: &IndexValue) -> Result<Val> {
+        let exact = |x: i64| x.unsigned_abs() <= 1 << f64::MANTISSA_DIGITS;
+        let fits = match value {
+            IndexValue::Known(_) => true,
+            IndexValue::Affine { axis, step, offset } => {
+                let last = axis.map_or(0, |a| self.size(a).saturating_sub(1) as i64);
+                let last = step.checked_mul(last).and_then(|x| x.checked_add(*offset));
+                exact(*offset) && last.is_some_and(exact)
+            }
+            IndexValue::Table { data, .. } => data.iter().all(|&x| exact(x)),
+        };
+        if !fits {
+            return self.beyond(self.graph.sites[self.site as usize].span);
+        }
+        Ok(match value {
             IndexValue::Known(v) => v.clone(),
             IndexValue::Affine { axis: None, offset, .. } => {
                 let table = Table::splat(*offset as f64, vec![]);
@@ -281,7 +299,7 @@ impl Builder<'_> {
                 let table = Table { shape, data: data.iter().map(|&x| x as f64).collect() };
                 Val { node: self.constant(table, Elem::Int), axes: axes.clone() }
             }
-        }
+        })
     }
 
     /// The leading own dimension of a value at an index.
@@ -309,7 +327,7 @@ impl Builder<'_> {
                 Ok(self.rename(node, &v.axes, *axis))
             }
             _ => {
-                let at = self.index_value(index);
+                let at = self.index_value(index)?;
                 let at = self.clamp(at, n);
                 self.gather(v, &at)
             }

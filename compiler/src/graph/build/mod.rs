@@ -18,12 +18,12 @@ mod expr;
 mod index;
 mod model;
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::graph::Graph;
 use crate::syntax::Sources;
-use crate::types::Program;
+use crate::types::{MAX_RANK, Program};
 use builder::Builder;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// Builds the graph of a predicate.
 pub fn build(program: &Program, sources: &Sources) -> std::result::Result<Graph, Vec<Diagnostic>> {
@@ -42,9 +42,23 @@ pub fn build(program: &Program, sources: &Sources) -> std::result::Result<Graph,
         indices: BTreeMap::new(),
         path: Vec::new(),
         site: 0,
+        too_deep: None,
+        steps: 0,
+        sites_by_name: HashMap::new(),
     };
     for stmt in &program.body {
         b.stmt(stmt).map_err(|d| vec![*d])?;
+        if let Some(site) = b.too_deep {
+            return Err(vec![
+                Diagnostic::error(
+                    codes::SIZE,
+                    format!("a value has at most {MAX_RANK} dimensions, with the loops around it"),
+                    b.graph.sites[site as usize].span,
+                    "this has more",
+                )
+                .hint("one loop over `a * b` does what two over `a` and `b` do"),
+            ]);
+        }
     }
     Ok(b.graph)
 }

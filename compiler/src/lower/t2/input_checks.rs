@@ -102,18 +102,21 @@ pub fn short(
 pub fn and_all(e: &mut Emit, bits: Pair, tuning: Tuning) -> Pair {
     let shape = e.ty(bits.add2).shape.clone();
     let (m, n) = (shape[0], shape.get(1).copied().unwrap_or(1));
-    let reshape = |e: &mut Emit, x: Pair| {
-        let to = |v| Op::Reshape(v, vec![m]);
-        Pair { own: x.own.map(|v| e.add(to(v))), add2: e.add(to(x.add2)) }
-    };
     if n == 1 {
-        return reshape(e, bits);
+        return flat(e, bits, m);
     }
     let bits = masked::settle(e, bits);
+    all_of_rows(e, bits, tuning)
+}
+
+/// As [`and_all`], of several bits that are settled.
+fn all_of_rows(e: &mut Emit, bits: Split, tuning: Tuning) -> Pair {
+    let shape = e.ty(bits.own).shape.clone();
+    let (m, n) = (shape[0], shape[1]);
     if n <= MOST_GATED {
         let planes = masked::to_planes(e, &bits);
         let all = gates::all_planes(e, &planes, tuning);
-        return reshape(e, all);
+        return flat(e, all, m);
     }
     let bad = Split { dup: e.add(Op::Not(bits.dup)), ..bits };
     let words = selection::to_word(e, &bad, ring_for(bits_for(n)));
@@ -123,10 +126,29 @@ pub fn and_all(e: &mut Emit, bits: Pair, tuning: Tuning) -> Pair {
     comparison::zero(e, &count, bits_for(n), tuning)
 }
 
+/// One bit for each client.
+fn flat(e: &mut Emit, x: Pair, m: u64) -> Pair {
+    let to = |v| Op::Reshape(v, vec![m]);
+    Pair { own: x.own.map(|v| e.add(to(v))), add2: e.add(to(x.add2)) }
+}
+
 /// As [`crate::lower::t1::input_checks::admit`], of all of a client's bits: 1 where every one is 1.
 pub fn admit(e: &mut Emit, valid: Vec<Pair>, tuning: Tuning) -> ValueId {
     let all = match valid[..] {
         [one] => one,
+        _ if valid.len() as u64 > MOST_GATED => {
+            // As columns of one row for each client, which are counted: gates of many bits have a product of
+            // masks for every choice of them.
+            let m = e.ty(valid[0].add2).shape[0];
+            let splits: Vec<Split> = valid.iter().map(|&p| masked::settle(e, p)).collect();
+            let columns = |e: &mut Emit, part: fn(&Split) -> ValueId| {
+                let one = |v| Op::Reshape(v, vec![m, 1]);
+                let xs = splits.iter().map(|s| e.add(one(part(s)))).collect();
+                e.add(Op::Concat { xs, axis: 1 })
+            };
+            let (own, dup) = (columns(e, |s| s.own), columns(e, |s| s.dup));
+            all_of_rows(e, Split { own, dup, mask: None }, tuning)
+        }
         _ => {
             let splits: Vec<Split> = valid.iter().map(|&p| masked::settle(e, p)).collect();
             let stack = |e: &mut Emit, part: fn(&Split) -> ValueId| {

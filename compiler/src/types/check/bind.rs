@@ -7,6 +7,7 @@ use super::world::{ItemId, World};
 use crate::diagnostic::{Diagnostic, codes, near::did_you_mean};
 use crate::syntax::ast::{Ident, ItemKind, Param, Predicate, Secrecy, Size, Span, TypeKind};
 use crate::syntax::{self, Loader, Sources};
+use crate::types::number::{Number, NumberError, REACH};
 use crate::types::{Elem, Index};
 use std::collections::BTreeMap;
 
@@ -185,6 +186,21 @@ impl Checker<'_> {
         ))
     }
 
+    /// A run parameter that no run can hold.
+    fn beyond(&mut self, at: Span, name: &str, value: &str, why: NumberError) -> Reported {
+        self.fail(
+            Diagnostic::error(
+                codes::CONSTANT,
+                format!("`{name}={value}`: {why}"),
+                at,
+                "this parameter is a constant of the run",
+            )
+            .hint(format!(
+                "a constant is 0, or its absolute value is between 2^-{REACH} and 2^{REACH}"
+            )),
+        )
+    }
+
     fn size_binding(&mut self, env: &Env, size: &Size, text: &str, loaded: &Loaded) -> R<SizeVal> {
         let name = &size.name;
         if !size.is_model {
@@ -301,13 +317,14 @@ impl Checker<'_> {
             Elem::Bit => "0 or 1",
         };
         let value = match (text, &param.default) {
-            (Some(text), _) => match text.parse::<f64>() {
-                Ok(x) if x.is_finite() => x,
-                _ => return Err(self.bad_binding(name.span, &name.name, text, wanted)),
+            (Some(text), _) => match Number::parse(text) {
+                Some(Ok(x)) => x,
+                Some(Err(e)) => return Err(self.beyond(name.span, &name.name, text, e)),
+                None => return Err(self.bad_binding(name.span, &name.name, text, wanted)),
             },
             (None, Some(default)) => match self.expr(env, default)? {
-                Val::Real(x) => x,
-                Val::Int(IntVal { index: Index::Const(i), rounded: false, .. }) => i as f64,
+                Val::Real(x) => *x,
+                Val::Int(IntVal { index: Index::Const(i), rounded: false, .. }) => i.into(),
                 other => {
                     let what = other.describe();
                     return Err(self.fail(Diagnostic::error(
@@ -325,22 +342,21 @@ impl Checker<'_> {
             (None, None) => return Err(Reported),
         };
         let shown = text.map_or_else(|| value.to_string(), str::to_owned);
-        let fine = match elem {
-            Elem::Fix => true,
-            Elem::Int => value.fract() == 0.0 && value.abs() < 2f64.powi(53),
-            Elem::Bit => value == 0.0 || value == 1.0,
+        // What is refused here would be refused where it is used, and there it is not seen who gave it.
+        let whole = match value.value() {
+            Ok(x) if elem != Elem::Fix => {
+                (x.fract() == 0.0 && x.abs() < 2f64.powi(53)).then_some(x)
+            }
+            Ok(x) => Some(x),
+            Err(e) => return Err(self.beyond(name.span, &name.name, &shown, e)),
         };
-        if !fine {
-            return Err(self.bad_binding(name.span, &name.name, &shown, wanted));
-        }
-        Ok((
-            match elem {
-                Elem::Fix => Val::Real(value),
-                Elem::Int => Val::int(value as i64),
-                Elem::Bit => Val::Bool(value == 1.0),
-            },
-            shown,
-        ))
+        let val = match (elem, whole) {
+            (Elem::Fix, Some(_)) => Val::Real(value.into()),
+            (Elem::Int, Some(x)) => Val::int(x as i64),
+            (Elem::Bit, Some(x)) if x == 0.0 || x == 1.0 => Val::Bool(x == 1.0),
+            _ => return Err(self.bad_binding(name.span, &name.name, &shown, wanted)),
+        };
+        Ok((val, shown))
     }
 }
 

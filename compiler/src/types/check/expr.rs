@@ -7,7 +7,8 @@ use super::value::{
 use super::world::{ItemId, item_kind};
 use crate::diagnostic::{Diagnostic, codes, near::did_you_mean};
 use crate::syntax::ast::{self, Ident, ItemKind, Secrecy, Span};
-use crate::types::{Dim, Elem, Expr, ExprKind, SetId, Ty};
+use crate::types::number::{Number, NumberError};
+use crate::types::{Dim, Elem, Expr, ExprKind, Index, SetId, Ty};
 
 impl Checker<'_> {
     /// What an expression is.
@@ -29,15 +30,7 @@ impl Checker<'_> {
                 val => Ok(val),
             },
             Int(i) => Ok(Val::int(*i)),
-            Real(text) => match text.parse::<f64>() {
-                Ok(x) if x.is_finite() => Ok(Val::Real(x)),
-                _ => Err(self.fail(Diagnostic::error(
-                    codes::NUMBER,
-                    "a number is too large",
-                    e.span,
-                    "no finite number",
-                ))),
-            },
+            Real(text) => self.decimal(text, e.span),
             List(items) => self.list(env, items, e.span).map(Val::Expr),
             Comp(body, gens) => self.comp(env, body, gens, e.span).map(Val::Expr),
             If(c, a, b) => self.choose(env, c, a, b),
@@ -53,6 +46,23 @@ impl Checker<'_> {
             Unary(op, a) => self.unary(env, *op, a, e.span),
             Binary(op, a, b) => self.binary(env, *op, a, b, e.span),
             Error => Err(Reported),
+        }
+    }
+
+    /// A decimal. Not part of the function that recurses, whose frames would grow by it.
+    #[inline(never)]
+    fn decimal(&mut self, text: &str, span: Span) -> R<Val> {
+        match Number::parse(text) {
+            Some(Ok(x)) => Ok(Val::Real(x.into())),
+            error => {
+                let why = error.and_then(Result::err).unwrap_or(NumberError::NotReal);
+                Err(self.fail(Diagnostic::error(
+                    codes::NUMBER,
+                    "number out of range",
+                    span,
+                    why.to_string(),
+                )))
+            }
         }
     }
 
@@ -136,8 +146,11 @@ impl Checker<'_> {
                     .hint("to round down on purpose say so, for example `(b - b % 2) / 2`"),
                 ))
             }
+            Val::Int(IntVal { index: Index::Const(i), .. }) => {
+                self.held(&i.into(), Elem::Int, span)
+            }
             Val::Int(i) => Ok(index_expr(&i.index, span)),
-            Val::Real(x) => Ok(constant(x, Elem::Fix, span)),
+            Val::Real(x) => self.held(&x, Elem::Fix, span),
             Val::Bool(b) => Ok(constant(f64::from(u8::from(b)), Elem::Bit, span)),
             Val::Cond(c) => Ok(cond_expr(&c, span)),
             Val::Expr(e) => Ok(Expr { span, ..e }),
@@ -278,6 +291,7 @@ impl Checker<'_> {
             }
         }
         ty.dims.insert(0, Dim::plain(values.len() as u64));
+        self.limit(&ty, span)?;
         Ok(typed(ExprKind::List(values), ty, span))
     }
 

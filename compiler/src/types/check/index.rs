@@ -25,18 +25,7 @@ pub(super) fn arith(op: IndexOp, a: i64, b: i64) -> Result<i64, ArithError> {
     if division && b == 0 {
         return Err(ArithError::DivisionByZero);
     }
-    match op {
-        IndexOp::Add => a.checked_add(b),
-        IndexOp::Sub => a.checked_sub(b),
-        IndexOp::Mul => a.checked_mul(b),
-        IndexOp::Div => {
-            a.checked_div(b).map(|q| if a % b != 0 && (a < 0) != (b < 0) { q - 1 } else { q })
-        }
-        IndexOp::Rem => {
-            a.checked_rem(b).map(|r| if r != 0 && (r < 0) != (b < 0) { r + b } else { r })
-        }
-    }
-    .ok_or(ArithError::Overflow)
+    op.apply(a, b).ok_or(ArithError::Overflow)
 }
 
 /// `a op b`, folded where both are numbers or one is neutral.

@@ -7,6 +7,7 @@ use super::value::{Env, Loop, R, Reported, Val, constant, join_elem, join_secrec
 use super::world::{ItemId, STD};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::syntax::ast::{Function, Span};
+use crate::types::number::Number;
 use crate::types::{Dim, Domain, Elem, Elementwise, Expr, ExprKind, Gen, Intrinsic, Ty};
 
 impl Checker<'_> {
@@ -171,7 +172,7 @@ impl Checker<'_> {
             return Ok(if rule.integral && x.ty.elem != Elem::Fix {
                 Val::Expr(constant(value, Elem::Int, span))
             } else {
-                Val::Real(value)
+                Val::Real(self.number(Number::of(value), span)?.into())
             });
         }
         let elem = if rule.integral { join_elem(x.ty.elem, Elem::Int) } else { Elem::Fix };

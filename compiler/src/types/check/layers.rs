@@ -7,6 +7,7 @@ use crate::diagnostic::{Diagnostic, codes, near::did_you_mean};
 use crate::syntax::ast::{self, Arg, Block, ItemKind, Span};
 use crate::types::layer::{self, DefaultSize, LAYERS, Rule, Size};
 use crate::types::model::{Param, ParamId, Step};
+use crate::types::number::Number;
 
 /// Whether a name is that of a layer of the compiler.
 pub(super) fn is_layer(name: &str) -> bool {
@@ -246,7 +247,10 @@ impl Checker<'_> {
         let name = size.name;
         let Some((allowed, text)) = size.allowed.integers() else {
             return match self.expr(env, e)? {
-                Val::Real(x) if x > 0.0 => Ok(x),
+                Val::Real(x) if *x > Number::from(0) => {
+                    let value = x.value();
+                    self.number(value, e.span)
+                }
                 _ => Err(self.fail(Diagnostic::error(
                     codes::LAYER,
                     format!("`{name}` is a small positive number"),

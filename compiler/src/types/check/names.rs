@@ -11,7 +11,13 @@ use crate::syntax::ast::{
     StmtKind, Type, TypeKind,
 };
 use crate::types::layer::LAYERS;
-use std::collections::{BTreeMap, BTreeSet};
+use petgraph::algo::kosaraju_scc;
+use petgraph::graph::{DiGraph, NodeIndex};
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, VecDeque};
+
+/// Most items of a circle that a message names.
+const MAX_SHOWN: usize = 8;
 
 /// Reports every name problem of a module's own items.
 pub(super) fn resolve(world: &World, module: usize, diags: &mut Vec<Diagnostic>) {
@@ -339,25 +345,40 @@ fn recursion(
     uses: &BTreeMap<ItemId, Vec<(ItemId, Span)>>,
     diags: &mut Vec<Diagnostic>,
 ) {
-    let mut reported: BTreeSet<ItemId> = BTreeSet::new();
-    for &start in uses.keys() {
-        let Some(circle) = circle(start, uses) else { continue };
-        if circle.iter().any(|(id, _)| reported.contains(id)) {
-            continue;
+    let mut graph: DiGraph<ItemId, ()> = DiGraph::new();
+    let nodes: BTreeMap<ItemId, _> = uses.keys().map(|&id| (id, graph.add_node(id))).collect();
+    for (from, to) in uses {
+        // What another file has uses nothing of this one.
+        for &to in to.iter().filter_map(|(to, _)| nodes.get(to)) {
+            graph.add_edge(nodes[from], to, ());
         }
-        reported.extend(circle.iter().map(|(id, _)| *id));
+    }
+    // One circle of each group of items that all use one another: to look for more would take a walk for each.
+    let alone = |group: &[NodeIndex]| match group {
+        [one] => graph.find_edge(*one, *one).is_none(),
+        _ => false,
+    };
+    let groups = kosaraju_scc(&graph).into_iter().filter(|group| !alone(group));
+    let mut starts: Vec<ItemId> =
+        groups.filter_map(|group| group.into_iter().map(|node| graph[node]).min()).collect();
+    starts.sort_unstable();
+    for start in starts {
+        let Some(mut circle) = circle(start, uses) else { continue };
+        let left_out = circle.len().saturating_sub(MAX_SHOWN);
+        circle.truncate(MAX_SHOWN);
         let item = world.item(start);
         let kind = item_kind(&item);
         let name = world.name(start);
         let mut calls = circle.iter();
         let Some((to, span)) = calls.next() else { continue };
-        let (title, label) = if circle.len() == 1 {
+        let (title, label) = if circle.len() + left_out == 1 {
             (format!("`{name}` is {kind} that uses itself"), "here".to_owned())
         } else {
             let path: Vec<&str> = circle.iter().map(|(id, _)| world.name(*id)).collect();
             let title = format!(
-                "`{name}` is {kind} that uses itself, by way of `{}`",
-                path[..path.len() - 1].join("`, `")
+                "`{name}` is {kind} that uses itself, by way of `{}`{}",
+                path[..path.len() - usize::from(left_out == 0)].join("`, `"),
+                if left_out == 0 { String::new() } else { format!(" and {left_out} more") }
             );
             (title, format!("uses `{}`", world.name(*to)))
         };
@@ -377,24 +398,26 @@ fn circle(
     start: ItemId,
     uses: &BTreeMap<ItemId, Vec<(ItemId, Span)>>,
 ) -> Option<Vec<(ItemId, Span)>> {
-    let mut paths: Vec<Vec<(ItemId, Span)>> = vec![Vec::new()];
-    let mut seen = BTreeSet::new();
-    while !paths.is_empty() {
-        let mut longer = Vec::new();
-        for path in paths {
-            let at = path.last().map_or(start, |(id, _)| *id);
-            for &(next, span) in uses.get(&at).map_or(&[][..], Vec::as_slice) {
-                let mut path = path.clone();
-                path.push((next, span));
-                if next == start {
-                    return Some(path);
+    let mut before: BTreeMap<ItemId, (ItemId, Span)> = BTreeMap::new();
+    let mut queue = VecDeque::from([start]);
+    while let Some(at) = queue.pop_front() {
+        for &(next, span) in uses.get(&at).map_or(&[][..], Vec::as_slice) {
+            if next == start {
+                let mut way = vec![(next, span)];
+                let mut at = at;
+                while at != start {
+                    let &(from, span) = before.get(&at)?;
+                    way.push((at, span));
+                    at = from;
                 }
-                if seen.insert(next) {
-                    longer.push(path);
-                }
+                way.reverse();
+                return Some(way);
+            }
+            if let Entry::Vacant(new) = before.entry(next) {
+                new.insert((at, span));
+                queue.push_back(next);
             }
         }
-        paths = longer;
     }
     None
 }

@@ -5,6 +5,7 @@ use super::index::{ArithError, combine, compare, divisor_may_vanish};
 use super::value::{Env, IntVal, R, Reported, Val, constant, join_elem, join_secrecy, typed};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::syntax::ast::{self, BinaryOp, Span, UnaryOp};
+use crate::types::number::{Number, NumberError, REACH};
 use crate::types::{BinOp, Cond, Dim, Elem, Expr, ExprKind, Index, IndexOp, Ty, UnOp};
 
 /// A power with a larger exponent would be a very long product.
@@ -27,7 +28,7 @@ impl Checker<'_> {
                 let index = self.arith(combine(IndexOp::Sub, Index::Const(0), i.index), span)?;
                 Ok(Val::Int(IntVal { rounded: i.rounded, ..IntVal::of(index) }))
             }
-            (UnaryOp::Neg, Val::Real(x)) => Ok(Val::Real(-x)),
+            (UnaryOp::Neg, Val::Real(x)) => Ok(Val::Real(x.negative().into())),
             (UnaryOp::Not, Val::Bool(b)) => Ok(Val::Bool(!b)),
             (UnaryOp::Not, Val::Cond(c)) => Ok(Val::Cond(Cond::Not(Box::new(c)))),
             (op, val) => {
@@ -157,32 +158,33 @@ impl Checker<'_> {
                 _ => None,
             },
             _ => {
-                let (Some(x), Some(y)) = (known_real(x), known_real(y)) else { return Ok(None) };
-                let value = match op {
-                    Add => x + y,
-                    Sub => x - y,
-                    Mul => x * y,
-                    Div if y == 0.0 => {
-                        return Err(self
-                            .arith::<Val>(Err(ArithError::DivisionByZero), right)
-                            .err()
-                            .unwrap_or(Reported));
-                    }
-                    Div => x / y,
-                    Pow => x.powf(y),
-                    _ => {
-                        return Ok(comparison(op).map(|op| Val::Bool(compare(op, x, y))));
-                    }
-                };
-                if !value.is_finite() {
-                    return Err(self
-                        .arith::<Val>(Err(ArithError::Overflow), span)
-                        .err()
-                        .unwrap_or(Reported));
-                }
-                Some(Val::Real(value))
+                return self.fold_reals(op, x, y, right, span);
             }
         })
+    }
+
+    /// The same of real numbers.
+    #[inline(never)]
+    fn fold_reals(
+        &mut self,
+        op: BinaryOp,
+        x: &Val,
+        y: &Val,
+        right: Span,
+        span: Span,
+    ) -> R<Option<Val>> {
+        use BinaryOp::*;
+        let (Some(x), Some(y)) = (known_real(x), known_real(y)) else { return Ok(None) };
+        let value = match op {
+            Add => x.plus(&y),
+            Sub => x.minus(&y),
+            Mul => x.times(&y),
+            Div => x.over(&y),
+            Pow => x.power(&y),
+            _ => return Ok(comparison(op).map(|op| Val::Bool(compare(op, x, y)))),
+        };
+        let at = if op == Div { right } else { span };
+        Ok(Some(Val::Real(self.number(value, at)?.into())))
     }
 
     /// Reports failed arithmetic on numbers known at compile time.
@@ -201,6 +203,40 @@ impl Checker<'_> {
         })
     }
 
+    /// Reports a computation on numbers known at compile time that has no result.
+    pub(super) fn number<T>(&mut self, result: Result<T, NumberError>, span: Span) -> R<T> {
+        result.map_err(|e| match e {
+            NumberError::DivisionByZero => {
+                self.arith::<T>(Err(ArithError::DivisionByZero), span).err().unwrap_or(Reported)
+            }
+            e => self.fail(Diagnostic::error(
+                codes::CONST_EVAL,
+                "a computation at compile time fails",
+                span,
+                e.to_string(),
+            )),
+        })
+    }
+
+    /// A number known at compile time as a constant of the run.
+    pub(super) fn held(&mut self, x: &Number, elem: Elem, span: Span) -> R<Expr> {
+        let value = if elem == Elem::Int { x.whole() } else { x.value() };
+        match value {
+            Ok(value) => Ok(constant(value, elem, span)),
+            Err(e) => Err(self.fail(
+                Diagnostic::error(
+                    codes::CONSTANT,
+                    "a constant is beyond what a run can hold",
+                    span,
+                    format!("is {x}: {e}"),
+                )
+                .hint(format!(
+                    "a constant is 0, or its absolute value is between 2^-{REACH} and 2^{REACH}"
+                )),
+            )),
+        }
+    }
+
     fn int_power(&mut self, x: &IntVal, y: &IntVal, span: Span) -> R<Option<Val>> {
         let (Index::Const(n), false) = (&y.index, y.rounded) else {
             return Err(self.exponent(span));
@@ -211,8 +247,10 @@ impl Checker<'_> {
                 let value = self.arith(x.checked_pow(n).ok_or(ArithError::Overflow), span)?;
                 Ok(Some(Val::int(value)))
             }
-            (Index::Const(0), Err(_)) => self.arith(Err(ArithError::DivisionByZero), span),
-            (Index::Const(x), Err(_)) => Ok(Some(Val::Real((*x as f64).powf(n as f64)))),
+            (Index::Const(x), Err(_)) => {
+                let value = Number::from(*x).power(&Number::from(n));
+                Ok(Some(Val::Real(self.number(value, span)?.into())))
+            }
             (index, Ok(n)) if i64::from(n) <= MAX_EXPONENT => {
                 let mut value = Index::Const(1);
                 for _ in 0..n {
@@ -481,11 +519,11 @@ impl Checker<'_> {
     }
 }
 
-fn known_real(val: &Val) -> Option<f64> {
+fn known_real(val: &Val) -> Option<Number> {
     match val {
-        Val::Real(x) => Some(*x),
+        Val::Real(x) => Some(Number::clone(x)),
         // A rounded quotient is refused when it becomes a value.
-        Val::Int(IntVal { index: Index::Const(i), rounded: false, .. }) => Some(*i as f64),
+        Val::Int(IntVal { index: Index::Const(i), rounded: false, .. }) => Some((*i).into()),
         _ => None,
     }
 }

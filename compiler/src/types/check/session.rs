@@ -6,7 +6,7 @@ use super::world::{ItemId, World};
 use super::{bind, names};
 use crate::diagnostic::{Code, Diagnostic, Severity, codes, near::did_you_mean};
 use crate::syntax::ast::{File, FileId, ItemKind, Predicate, Span};
-use crate::syntax::{self, Loader, Sources};
+use crate::syntax::{self, Loader, MAX_DIAGNOSTICS, Sources};
 use crate::types::Program;
 
 /// What to check and with which sizes.
@@ -260,7 +260,14 @@ fn ascending(n: usize) -> impl Iterator<Item = Vec<i64>> {
 fn missing(p: &Predicate, bindings: &[(String, String)]) -> Vec<String> {
     let sizes = p.sizes.iter().filter(|s| s.default.is_none()).map(|s| &s.name.name);
     let params = p.params.iter().filter(|p| p.default.is_none()).map(|p| &p.name.name);
-    sizes.chain(params).filter(|n| !bindings.iter().any(|(b, _)| b == *n)).cloned().collect()
+    let mut names: Vec<String> = Vec::new();
+    for name in sizes.chain(params).filter(|n| !bindings.iter().any(|(b, _)| b == *n)) {
+        // A name given to two sizes is an error of its own.
+        if !names.contains(name) {
+            names.push(name.clone());
+        }
+    }
+    names
 }
 
 fn names_of_predicates(tree: &File) -> Vec<String> {
@@ -295,15 +302,23 @@ fn choose(
                 .hint("a check is a `predicate Name[sizes](parameters) { .. }`"),
         )),
         (None, [only]) => Ok(*only),
+        // That they have one name was said before; any of them does to go on.
+        (None, [first, ..]) if names.iter().all(|n| *n == names[0]) => Ok(*first),
         (None, _) => {
             let mut error = error("the file has several predicates".into(), "one");
             for id in &all[1..] {
                 error = error.label(place(id), "another");
             }
-            Err(Box::new(
-                error
-                    .hint(format!("say which: `--predicate {}`", names.join("` or `--predicate "))),
-            ))
+            let mut different = names.to_vec();
+            different.sort();
+            different.dedup();
+            Err(Box::new(if different.len() < names.len() {
+                error.hint(
+                    "two have one name: rename one of them, then say which with `--predicate`",
+                )
+            } else {
+                error.hint(format!("say which: `--predicate {}`", names.join("` or `--predicate ")))
+            }))
         }
         (Some(wanted), _) => match names.iter().position(|n| n == wanted) {
             Some(i) => all.get(i).copied().ok_or_else(|| Box::new(error(String::new(), ""))),
@@ -319,8 +334,21 @@ fn choose(
     }
 }
 
-/// In order of place, errors and warnings mixed.
+/// In order of place, errors and warnings mixed, at most [`MAX_DIAGNOSTICS`] of each.
 fn sorted(mut diags: Vec<Diagnostic>) -> Vec<Diagnostic> {
     diags.sort_by_key(|d| d.labels.first().map(|(s, _)| (s.file, s.start, d.code)));
+    let is_error = |d: &Diagnostic| d.severity == Severity::Error;
+    let errors = diags.iter().filter(|d| is_error(d)).count();
+    let mut shown = [0usize; 2];
+    diags.retain(|d| {
+        let shown = &mut shown[usize::from(is_error(d))];
+        *shown += 1;
+        *shown <= MAX_DIAGNOSTICS
+    });
+    if errors > MAX_DIAGNOSTICS
+        && let Some(last) = diags.iter_mut().rfind(|d| is_error(d))
+    {
+        last.hints.push(format!("{} more errors follow", errors - MAX_DIAGNOSTICS));
+    }
     diags
 }

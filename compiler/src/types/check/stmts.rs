@@ -330,7 +330,10 @@ impl Checker<'_> {
     /// A number known at compile time.
     pub(super) fn real(&mut self, env: &mut Env, e: &ast::Expr) -> R<f64> {
         match self.expr(env, e)? {
-            Val::Real(x) => Ok(x),
+            Val::Real(x) => {
+                let value = x.float();
+                self.number(value, e.span)
+            }
             Val::Int(IntVal { index: Index::Const(i), rounded: false, .. }) => Ok(i as f64),
             val @ Val::Int(_) => Err(self.at_run_time(val, e.span).err().unwrap_or(Reported)),
             other => {

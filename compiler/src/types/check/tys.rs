@@ -5,7 +5,7 @@ use super::unify::size_value;
 use super::value::{Env, R, Reported, SizeVal, Val, shape_text, ty_text, typed};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::syntax::ast::{self, Ident, Span};
-use crate::types::{Expr, ExprKind, ModelId, Ty, Var, VarId};
+use crate::types::{Expr, ExprKind, MAX_RANK, ModelId, Ty, Var, VarId};
 
 /// No tensor has more entries than this.
 pub(super) const MAX_ENTRIES: u64 = 1 << 34;
@@ -79,8 +79,19 @@ impl Checker<'_> {
         }
     }
 
-    /// Refuses a type with too many entries.
+    /// Refuses a type with too many entries or dimensions.
     pub(super) fn limit(&mut self, ty: &Ty, span: Span) -> R<()> {
+        if ty.dims.len() > MAX_RANK {
+            return Err(self.fail(
+                Diagnostic::error(
+                    codes::SIZE,
+                    format!("a tensor has at most {MAX_RANK} dimensions"),
+                    span,
+                    format!("this has {}", ty.dims.len()),
+                )
+                .hint("lay it out flat: entry i, j of an a by b matrix is entry i * b + j"),
+            ));
+        }
         let entries = ty.dims.iter().try_fold(1u64, |n, d| n.checked_mul(d.size));
         if entries.is_some_and(|n| n <= MAX_ENTRIES) {
             return Ok(());

@@ -2,6 +2,7 @@
 
 use super::world::ItemId;
 use crate::syntax::ast::{FileId, Secrecy, Span};
+use crate::types::number::Number;
 use crate::types::{
     BinOp, Cond, Dim, Domain, Elem, Expr, ExprKind, Index, ModelId, PartySet, SetId, Ty, VarId,
 };
@@ -70,8 +71,8 @@ pub(super) struct SampleVal {
 pub(super) enum Val {
     /// An integer known at compile time up to loop variables.
     Int(IntVal),
-    /// A real number known at compile time.
-    Real(f64),
+    /// A real number known at compile time, exactly.
+    Real(Box<Number>),
     /// A truth value known at compile time.
     Bool(bool),
     /// A condition on loop variables.

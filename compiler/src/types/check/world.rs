@@ -180,15 +180,24 @@ impl World {
             "defined again here",
         );
         let imported = self.items[first.0].module != self.items[id.0].module || first == id;
+        let own = self.items[first.0].module == module;
         diags.push(if first == id {
             error.hint("import each name once")
+        } else if imported && own {
+            error
+                .label(place, format!("this file has {} of this name", item_kind(&before)))
+                .hint("rename yours, or leave the name out of `use`")
         } else if imported {
             error
-                .label(place, format!("`std` has {} of this name", item_kind(&before)))
-                .hint("rename yours, or leave the name out of `use`")
+                .label(place, format!("{} of this name is imported already", item_kind(&before)))
+                .hint("leave one of them out of `use`")
         } else {
             error.label(place, "first defined here").hint("rename one of the two")
         });
+        // A predicate is never called: what calls the name means what is imported.
+        if own && matches!(before.kind, ItemKind::Predicate(_)) {
+            self.modules[module].names.insert(name.name.clone(), id);
+        }
     }
 
     fn import<'t>(
@@ -224,15 +233,18 @@ impl World {
             [] => {
                 let span = names.first().map_or(Span::default(), |n| n.span);
                 let first = names.first().map_or("name", |n| n.name.as_str());
-                diags.push(
-                    Diagnostic::error(
-                        codes::UNKNOWN_IMPORT,
-                        "a `use` names a library and what is taken from it",
-                        span,
-                        "from where?",
-                    )
-                    .hint(format!("write `use std::{{{first}}};`")),
+                let library = matches!(first, "std" | "models");
+                let error = Diagnostic::error(
+                    codes::UNKNOWN_IMPORT,
+                    "a `use` names a library and what is taken from it",
+                    span,
+                    if library { "what of it?" } else { "from where?" },
                 );
+                diags.push(error.hint(match first {
+                    "std" => "write for example `use std::{norm, sum};`".to_owned(),
+                    "models" => "write for example `use models::{DigitsNet};`".to_owned(),
+                    first => format!("write `use std::{{{first}}};`"),
+                }));
             }
             [head, second, ..] => diags.push(
                 Diagnostic::error(

@@ -25,8 +25,7 @@ mod peers;
 mod rows;
 mod table;
 
-use crate::fail::{Usage, say};
-use anyhow::Context;
+use crate::fail::{Usage, say, say_json};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use machine::Machine;
 use measure::{Outcome, Plan};
@@ -88,6 +87,9 @@ impl Bench {
                 Row::all(&self.models, &self.m).iter().map(Row::name).collect();
             return Err(Usage(format!("no such row; there are {}", names.join(", "))).into());
         }
+        if let Some(path) = &self.svg {
+            crate::files::can_write(path)?;
+        }
         let plan =
             Plan { repeats: self.repeats as usize, seed: self.seed, baseline: self.baseline };
         let machine = Machine::measure();
@@ -124,13 +126,12 @@ impl Bench {
         }
         layers.finish_and_clear();
         all.finish_and_clear();
-        if json {
-            say(&format!("{}\n", table::to_json(&lines, &machine, plan)))?;
-        }
         if let Some(path) = &self.svg {
-            std::fs::write(path, chart::svg(&lines))
-                .with_context(|| format!("{}: cannot be written", path.display()))?;
+            crate::files::write(path, chart::svg(&lines).as_bytes())?;
         }
-        Ok(())
+        match json {
+            true => say_json(table::to_json(&lines, &machine, plan)),
+            false => Ok(()),
+        }
     }
 }

@@ -30,7 +30,8 @@ fn last() -> String {
 }
 
 fn as_json(e: &Explanation) -> String {
-    let mut all = json!({ "code": e.code.to_string(), "title": e.title, "rule": e.rule });
+    let mut all =
+        json!({ "ok": true, "code": e.code.to_string(), "title": e.title, "rule": e.rule });
     if let Some(x) = &e.examples {
         all["mistake"] = json!(x.mistake);
         all["why"] = json!(x.why);

@@ -20,7 +20,6 @@ mod units;
 
 use crate::fail::say;
 use crate::target::Target;
-use anyhow::Context;
 use slvr_compiler::cost::NetProfile;
 use std::path::PathBuf;
 
@@ -42,10 +41,12 @@ impl Explain {
         }
         // Without a network, how the circuit for a LAN would do on all of them.
         let nets = self.target.profile()?.map_or(NetProfile::all().into(), |n| vec![n]);
+        if let Some(path) = &self.html {
+            crate::files::can_write(path)?;
+        }
         let report = report::Report::new(&self.target, nets)?;
         if let Some(path) = &self.html {
-            std::fs::write(path, html::page(&report))
-                .with_context(|| format!("{}: cannot be written", path.display()))?;
+            crate::files::write(path, html::page(&report).as_bytes())?;
         }
         say(&if json { json::object(&report) } else { text::page(&report, self.html.as_deref()) })
     }

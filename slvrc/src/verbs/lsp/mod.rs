@@ -8,6 +8,7 @@
 
 mod library;
 mod protocol;
+mod wire;
 
 use anyhow::{Context, anyhow};
 use lsp_server::{Connection, ErrorCode, Message, Notification, Request, Response};
@@ -44,7 +45,7 @@ const MAX_WORKERS: u32 = 4;
 
 impl Lsp {
     pub fn run(self) -> anyhow::Result<()> {
-        let (connection, threads) = Connection::stdio();
+        let (connection, threads) = wire::stdio().context("standard input or output")?;
         serve(connection)?;
         // Whoever sends has let go of the connection by now; what is under way is still written.
         threads.join().context("standard input or output")

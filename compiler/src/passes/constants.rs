@@ -1,0 +1,87 @@
+//! Whether the run keeps every constant of a graph.
+//!
+//! Rewrites combine constants only where the result is a number of the run ([`crate::types::number`]). What is
+//! left is what scales make of them: a constant may have too many bits for a word, or round to 0, and a
+//! factor may be so small that all of its products round to 0. Such a program would decide the same for
+//! every input, so it is refused where the constant stands.
+
+use super::promise::live;
+use crate::analysis::layout::behind;
+use crate::analysis::magnitudes::Magnitudes;
+use crate::diagnostic::{Diagnostic, codes};
+use crate::graph::{Graph, NodeId, Op};
+use crate::types::Elem;
+use crate::types::number::{NumberError, held};
+
+/// Bits of a word without its sign.
+const WORD: u32 = 63;
+
+/// The first constant that is lost, if any.
+pub(super) fn check(g: &Graph) -> Result<(), Box<Diagnostic>> {
+    let live = live(g);
+    let mut sizes = Magnitudes::default();
+    let lost = |id: NodeId| lost(g, &mut sizes, id).map(|why| refuse(g, id, why));
+    match g.ids().filter(|id| live[id.index()]).find_map(lost) {
+        Some(error) => Err(Box::new(error)),
+        None => Ok(()),
+    }
+}
+
+/// How a constant is lost.
+struct Lost {
+    what: String,
+    why: NumberError,
+}
+
+fn lost(g: &Graph, sizes: &mut Magnitudes, id: NodeId) -> Option<Lost> {
+    let ty = g.ty(id);
+    let unit = |frac: u32| f64::from(frac).exp2();
+    let of = |x: f64, why| Some(Lost { what: format!("the constant {x:e}"), why });
+    match g.op(id) {
+        Op::Const(table, elem, frac) if *elem != Elem::Bit => table.data.iter().find_map(|&x| {
+            let raw = x.abs() * unit(frac.unwrap_or(0));
+            match frac {
+                None => held(x).err().and_then(|why| of(x, why)),
+                Some(_) if !x.is_finite() || raw >= unit(WORD) => of(x, NumberError::TooLarge),
+                // It would be rounded to 0.
+                Some(_) if x != 0.0 && raw < 0.5 => of(x, NumberError::TooSmall),
+                Some(_) => None,
+            }
+        }),
+        Op::Scale(c) => {
+            let fits = if ty.frac.is_some() { c.abs() < unit(WORD) } else { held(*c).is_ok() };
+            let why = if c.abs() < 1.0 { NumberError::TooSmall } else { NumberError::TooLarge };
+            if fits { None } else { of(*c, why) }
+        }
+        Op::DivPow2(_) if ty.frac > Some(WORD) => {
+            Some(Lost { what: "a factor".into(), why: NumberError::TooSmall })
+        }
+        Op::Trunc(_) => {
+            let x = g.arg(id, 0);
+            let scaled = matches!(g.op(behind(g, x, Op::is_layout)), Op::DivPow2(_) | Op::Scale(_));
+            let size = sizes.of(g, x);
+            let vanishes = scaled && size > 0.0 && size * unit(ty.frac.unwrap_or(0)) < 0.5;
+            let what = || format!("a factor: its products are at most {size:.1e}, and become 0");
+            vanishes.then(|| Lost { what: what(), why: NumberError::TooSmall })
+        }
+        _ => None,
+    }
+}
+
+fn refuse(g: &Graph, id: NodeId, lost: Lost) -> Diagnostic {
+    let site = g.site(id);
+    let bits = match g.ty(id).frac {
+        Some(frac) => format!(", with {frac} fraction bits"),
+        None => String::new(),
+    };
+    Diagnostic::error(
+        codes::CONSTANT,
+        "a constant is lost among the values it is computed with",
+        site.span,
+        format!("{}: {}", lost.what, lost.why),
+    )
+    .hint(format!(
+        "words have 64 bits{bits}; bring both sides to a common size, for example by dividing the inputs or \
+        by declaring a narrower range"
+    ))
+}

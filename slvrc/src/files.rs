@@ -1,0 +1,126 @@
+//! Files in and out: how much is read is bounded before it is read, and what is written is there whole or not
+//! at all.
+
+use anyhow::{Context, bail};
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+/// The bytes of a regular file of at most `most` bytes. What is no regular file is refused before it is
+/// opened: a pipe would block, and a device has no end.
+pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let found = fs::metadata(path)?;
+    let other = |why: String| io::Error::new(io::ErrorKind::InvalidInput, why);
+    if found.is_dir() {
+        return Err(other("it is a directory".into()));
+    }
+    if !found.is_file() {
+        return Err(other("it is a pipe or a device, not a file; copy it to one".into()));
+    }
+    let too_long =
+        |size: u64| other(format!("it has {size} bytes or more, and at most {most} are read"));
+    if found.len() > most {
+        return Err(too_long(found.len()));
+    }
+    let mut bytes = Vec::with_capacity(found.len() as usize);
+    // It may grow while it is read.
+    File::open(path)?.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    match bytes.len() as u64 > most {
+        true => Err(too_long(most + 1)),
+        false => Ok(bytes),
+    }
+}
+
+/// As [`read`], of a text.
+pub fn read_text(path: &Path, most: u64) -> io::Result<String> {
+    let text = String::from_utf8(read(path, most)?);
+    text.map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8 text"))
+}
+
+/// Whether a file could be written here, as far as one can tell without writing it.
+pub fn can_write(path: &Path) -> anyhow::Result<()> {
+    let why = match fs::metadata(path) {
+        Ok(there) if there.is_dir() => "it is a directory",
+        Ok(there) if there.permissions().readonly() => "it is read-only",
+        Ok(_) => return Ok(()),
+        Err(_) => {
+            let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
+            match folder.unwrap_or(Path::new(".")).metadata() {
+                Ok(there) if !there.is_dir() => "its folder is none",
+                Ok(there) if there.permissions().readonly() => "its folder is read-only",
+                Ok(_) => return Ok(()),
+                Err(_) => "there is no such folder",
+            }
+        }
+    };
+    bail!("{}: cannot be written: {why}", path.display())
+}
+
+/// Writes a file whole or not at all: under another name beside it, then renamed over it. Permissions of a
+/// file that was there stay; a link is followed. What is no regular file, such as `/dev/stdout`, is written
+/// to as it is.
+pub fn write(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    let failed = || format!("{}: cannot be written", path.display());
+    let there = fs::metadata(path).ok();
+    if there.as_ref().is_some_and(|there| !there.is_file() && !there.is_dir()) {
+        return fs::write(path, bytes).with_context(failed);
+    }
+    let path = match there {
+        Some(_) => fs::canonicalize(path).with_context(failed)?,
+        None => path.to_path_buf(),
+    };
+    let beside = beside(&path);
+    let write = || {
+        let mut file = File::create(&beside)?;
+        file.write_all(bytes)?;
+        if let Some(there) = &there {
+            file.set_permissions(there.permissions())?;
+        }
+        file.sync_all()?;
+        fs::rename(&beside, &path)
+    };
+    write().inspect_err(|_| drop(fs::remove_file(&beside))).with_context(failed)
+}
+
+fn beside(path: &Path) -> PathBuf {
+    let mut name = OsString::from(".");
+    name.push(path.file_name().unwrap_or_default());
+    name.push(format!(".{}.tmp", std::process::id()));
+    path.with_file_name(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_too_long_or_no_file_is_not_read() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("x");
+        fs::write(&path, b"four").expect("writes");
+        assert_eq!(read(&path, 4).expect("reads"), b"four");
+        assert!(read(&path, 3).is_err());
+        assert!(read(dir.path(), 1 << 20).is_err());
+        #[cfg(unix)]
+        assert!(read(Path::new("/dev/zero"), 1 << 20).is_err());
+        fs::write(&path, b"\xff\xfe").expect("writes");
+        assert!(read_text(&path, 10).is_err());
+    }
+
+    #[test]
+    fn a_file_is_replaced_whole_or_not_at_all() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("x");
+        write(&path, b"one").expect("writes");
+        write(&path, b"two").expect("replaces");
+        assert_eq!(fs::read(&path).expect("reads"), b"two");
+        let folder = dir.path().join("folder");
+        fs::create_dir(&folder).expect("makes");
+        assert!(can_write(&folder).is_err() && write(&folder, b"three").is_err());
+        assert!(can_write(&dir.path().join("none/x")).is_err());
+        assert!(can_write(&path).is_ok());
+        let names = fs::read_dir(dir.path()).expect("a folder").count();
+        assert_eq!(names, 2, "nothing is left behind");
+    }
+}

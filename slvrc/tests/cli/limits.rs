@@ -1,0 +1,241 @@
+//! What strangers and slips give: devices and pipes in place of files, texts that speak to the terminal, command
+//! lines that are wrong. Reads are bounded, outputs are whole or not there, and `--json` prints one object.
+
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn slvrc(args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_slvrc"));
+    command.args(args).output().expect("slvrc runs")
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn path(dir: &Path, name: &str) -> String {
+    dir.join(name).display().to_string()
+}
+
+const TOTAL: &str = "use std::{sum};\npredicate Total[m]() { parties Client[m]; parties Server; \
+                     input x: secret fix in 0..1 from each Client; reveal sum(x) to Server as y; }\n";
+
+/// Standard output is one object with `ok`, and nothing else.
+fn object(args: &[&str]) -> (Value, Option<i32>) {
+    let done = slvrc(args);
+    let text = String::from_utf8(done.stdout.clone()).expect("text");
+    assert_eq!(text.trim_end().lines().count(), 1, "{args:?}: {text}{}", stderr(&done));
+    let value: Value =
+        serde_json::from_str(&text).unwrap_or_else(|e| panic!("{args:?}: {e}: {text}"));
+    assert!(value.get("ok").is_some_and(Value::is_boolean), "{args:?}: {value}");
+    (value, done.status.code())
+}
+
+#[test]
+fn json_is_one_object_with_ok_whatever_happens() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let (good, bad) = (path(dir.path(), "good.slvr"), path(dir.path(), "bad.slvr"));
+    fs::write(&good, TOTAL).expect("writes");
+    fs::write(&bad, "predicate P(").expect("writes");
+    let built = path(dir.path(), "good.slvrb");
+    let right: &[&[&str]] = &[
+        &["check", &good, "m=3"],
+        &["print", &good, "m=3", "--stage", "graph"],
+        &["build", &good, "m=3", "-o", &built],
+        &["explain", &good, "m=3"],
+        &["explain", "E0035"],
+        &["doc", "grammar"],
+        &["completions", "bash"],
+        &["fmt", &good],
+    ];
+    for args in right {
+        let (value, code) = object(&[&["--json"], *args].concat());
+        assert_eq!((&value["ok"], code), (&Value::Bool(true), Some(0)), "{args:?}: {value}");
+    }
+    let wrong: &[(&[&str], i32)] = &[
+        (&[], 2),
+        (&["nonsense"], 2),
+        (&["check"], 2),
+        (&["check", &good, "--nonsense"], 2),
+        (&["check", &good, "m"], 2),
+        (&["check", &good, "--ring", "7"], 2),
+        (&["check", &bad], 1),
+        (&["check", "no/such/file.slvr"], 1),
+        (&["explain", "E0034"], 1),
+        (&["run", &good, "m=3", "--inputs", "no/such/folder"], 1),
+        (&["run", &good, "m=3"], 2),
+        (&["eval", &good, "m=3", "--inputs", "no/such/folder"], 1),
+        (&["print", &good, "m=3", "--stage", "graph", "--after", "nothing"], 2),
+        (&["build", &good, "m=3", "-o", "no/such/folder/x.slvrb"], 1),
+        (&["fmt", "--check", &bad], 1),
+        (&["doc", "no/such/file.slvr"], 1),
+        (&["demo", "nothing"], 1),
+        (&["bench", "--rows", "nothing"], 2),
+    ];
+    for (args, status) in wrong {
+        for place in [0, args.len()] {
+            let mut args = args.to_vec();
+            args.insert(place, "--json");
+            let (value, code) = object(&args);
+            assert_eq!(
+                (&value["ok"], code),
+                (&Value::Bool(false), Some(*status)),
+                "{args:?}: {value}"
+            );
+        }
+    }
+}
+
+#[test]
+fn help_is_help_with_json_too() {
+    let done = slvrc(&["--json", "--help"]);
+    assert_eq!(done.status.code(), Some(0));
+    assert!(String::from_utf8_lossy(&done.stdout).contains("Usage"));
+}
+
+/// A device has no end, and a pipe may never have a beginning.
+#[cfg(unix)]
+#[test]
+fn devices_and_pipes_are_not_read() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let (good, pipe) = (path(dir.path(), "good.slvr"), path(dir.path(), "pipe.slvr"));
+    fs::write(&good, TOTAL).expect("writes");
+    assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
+    let inputs = dir.path().join("inputs/Client");
+    fs::create_dir_all(&inputs).expect("makes");
+    for member in 0..3 {
+        let to = inputs.join(format!("{member}.safetensors"));
+        std::os::unix::fs::symlink("/dev/zero", to).expect("links");
+    }
+    let inputs = path(dir.path(), "inputs");
+    let artifact = path(dir.path(), "x.slvrb");
+    std::os::unix::fs::symlink("/dev/zero", &artifact).expect("links");
+    let all: &[&[&str]] = &[
+        &["check", "/dev/zero"],
+        &["check", &pipe],
+        &["fmt", &pipe],
+        &["doc", &pipe],
+        &["explain", &artifact],
+        &["check", &good, "m=3", "--net", "/dev/zero"],
+        &["eval", &good, "m=3", "--inputs", &inputs],
+        &["run", &good, "m=3", "--inputs", &inputs],
+    ];
+    for args in all {
+        let done = slvrc(args);
+        assert_eq!(done.status.code(), Some(1), "{args:?}: {}", stderr(&done));
+        assert!(stderr(&done).contains("a pipe or a device"), "{args:?}: {}", stderr(&done));
+    }
+}
+
+#[test]
+fn files_that_are_too_long_are_not_read() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let (good, long) = (path(dir.path(), "good.slvr"), path(dir.path(), "long.slvr"));
+    fs::write(&good, TOTAL).expect("writes");
+    // A hole: it takes no room on the disk.
+    fs::File::create(&long).and_then(|f| f.set_len(1 << 40)).expect("makes");
+    let inputs = dir.path().join("inputs/Client");
+    fs::create_dir_all(&inputs).expect("makes");
+    for member in 0..3 {
+        let file = fs::File::create(inputs.join(format!("{member}.safetensors"))).expect("makes");
+        file.set_len(1 << 40).expect("makes");
+    }
+    let inputs = path(dir.path(), "inputs");
+    for args in [&["check", &long][..], &["run", &good, "m=3", "--inputs", &inputs]] {
+        let done = slvrc(args);
+        assert_eq!(done.status.code(), Some(1), "{args:?}");
+        assert!(stderr(&done).contains("at most"), "{args:?}: {}", stderr(&done));
+    }
+}
+
+#[test]
+fn outputs_that_cannot_be_written_are_noticed_before_and_nothing_is_left() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let good = path(dir.path(), "good.slvr");
+    fs::write(&good, TOTAL).expect("writes");
+    let (taken, page) = (path(dir.path(), "taken.slvrb"), path(dir.path(), "page"));
+    fs::create_dir(&taken).expect("makes");
+    fs::create_dir(&page).expect("makes");
+    for args in [
+        &["build", &good, "m=3", "-o", &taken][..],
+        &["explain", &good, "m=3", "--html", &page],
+        &["build", &good, "m=3", "-o", &path(dir.path(), "none/x.slvrb")],
+    ] {
+        let done = slvrc(args);
+        assert_eq!(done.status.code(), Some(1), "{args:?}");
+        assert!(stderr(&done).contains("cannot be written"), "{args:?}: {}", stderr(&done));
+    }
+    // A folder of the name of an output: said before the inputs are read, so before any run.
+    let outputs = path(dir.path(), "outputs");
+    fs::create_dir_all(dir.path().join("outputs/Server.safetensors")).expect("makes");
+    let inputs = dir.path().join("inputs/Client");
+    fs::create_dir_all(&inputs).expect("makes");
+    let done = slvrc(&[
+        "run",
+        &good,
+        "m=3",
+        "--inputs",
+        &path(dir.path(), "inputs"),
+        "--outputs",
+        &outputs,
+    ]);
+    assert_eq!(done.status.code(), Some(1));
+    assert!(stderr(&done).contains("it is a directory"), "{}", stderr(&done));
+    let mut left: Vec<_> = fs::read_dir(dir.path()).expect("a folder").flatten().collect();
+    left.retain(|entry| entry.file_name().to_string_lossy().ends_with(".tmp"));
+    assert!(left.is_empty(), "{left:?}");
+}
+
+/// A write that fails leaves what was there.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_leaves_what_was_there() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let (good, built) = (path(dir.path(), "good.slvr"), path(dir.path(), "x.slvrb"));
+    fs::write(&good, TOTAL).expect("writes");
+    fs::write(&built, "what was there").expect("writes");
+    // No file may be longer than this: to the writer the same as a disk without room.
+    let script = format!(
+        "ulimit -f 0; trap '' XFSZ; exec {} build {good} m=3 -o {built}",
+        env!("CARGO_BIN_EXE_slvrc")
+    );
+    let done = Command::new("bash").args(["-c", &script]).output().expect("bash runs");
+    assert_eq!(done.status.code(), Some(1), "{}", stderr(&done));
+    assert_eq!(fs::read_to_string(&built).expect("reads"), "what was there");
+    assert_eq!(fs::read_dir(dir.path()).expect("a folder").count(), 2, "nothing is left behind");
+}
+
+#[test]
+fn control_characters_of_a_source_do_not_reach_the_terminal() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let file = path(dir.path(), "evil\u{1b}[31m.slvr");
+    let text = "predicate P[m]() { require m > 5, \"\u{1b}[2J\u{9b}31m\u{202e}\"; \u{7}\u{8} parties \
+                Server; let \u{1b}]0;title\u{7} = 1;\r let b = c; }\n";
+    for text in [text, &text.replace(['\u{7}', '\u{8}', '\u{1b}'], "")] {
+        fs::write(&file, text).expect("writes");
+        for args in [&["check", &file, "m=3"][..], &["check", &file, "m=\u{1b}[31m"]] {
+            let done = slvrc(args);
+            assert_eq!(done.status.code(), Some(1), "{args:?}");
+            let said = stderr(&done);
+            let raw = |c: char| c.is_control() && !matches!(c, '\n' | '\t') || c == '\u{202e}';
+            assert!(!said.contains(raw), "{args:?}: {said:?}");
+        }
+    }
+}
+
+/// What a long line holds is not printed as often as it has mistakes.
+#[test]
+fn messages_are_short_however_long_the_lines() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let file = path(dir.path(), "long.slvr");
+    let names: Vec<String> = (0..4000).map(|i| format!("u{i}")).collect();
+    let text = TOTAL.replace("reveal", &format!("let a = [{}]; reveal", names.join(", ")));
+    fs::write(&file, text).expect("writes");
+    let done = slvrc(&["check", &file, "m=3"]);
+    assert_eq!(done.status.code(), Some(1));
+    let said = stderr(&done);
+    assert!(said.len() < 64 << 10, "{} bytes", said.len());
+    assert!(said.contains("3980 more errors follow"), "{said}");
+}

@@ -1,0 +1,245 @@
+//! What a program costs to compile grows with its length, or it is refused early: for every shape of text that
+//! could blow up, the bytes that the compiler allocates for n and for 4 n of its parts are compared.
+//!
+//! Bytes are counted, not seconds, so that the machine does not matter. The counter belongs to the thread, which
+//! compiles alone.
+
+use slvr_compiler::diagnostic::render::render;
+use slvr_compiler::pipeline;
+use slvr_compiler::syntax::{LoadError, Sources};
+use slvr_compiler::types::{Checked, Options, check};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::fmt::Write;
+
+struct Counting;
+
+thread_local! {
+    static ALLOCATED: Cell<u64> = const { Cell::new(0) };
+}
+
+// SAFETY: every call is passed on to the allocator of the system; counting allocates nothing.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // A thread that ends has no counter any more.
+        let _ = ALLOCATED.try_with(|n| n.set(n.get() + layout.size() as u64));
+        // SAFETY: the caller's promise.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promise.
+        unsafe { System.dealloc(at, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// What a text cost: bytes allocated, bytes of messages, and whether it was refused.
+#[derive(Debug)]
+struct Cost {
+    allocated: u64,
+    said: u64,
+    refused: bool,
+}
+
+fn cost(text: &str) -> Cost {
+    let before = ALLOCATED.get();
+    let mut sources = Sources::new();
+    let file = sources.add("test.slvr", text);
+    let options = Options { bindings: vec![("m".into(), "3".into())], ..Options::default() };
+    let mut none = |_: &str| Err(LoadError::NotFound);
+    let found = match check(&mut sources, file, &options, &mut none) {
+        Ok(Checked { program, .. }) => pipeline::compile(&program, &sources).map(drop),
+        Err(errors) => Err(errors),
+    };
+    let said = found.as_ref().err().map_or(0, |d| render(d, &sources, false).len() as u64);
+    Cost { allocated: ALLOCATED.get() - before, said, refused: found.is_err() }
+}
+
+/// A predicate with these items before it, statements in it and value revealed.
+fn program(items: &str, statements: &str, value: &str) -> String {
+    format!(
+        "use std::{{max, sum}};\n{items}\npredicate P[m]() {{\n    parties Client[m];\n    parties Server;\n    \
+         input x: secret fix in 0..1 from each Client;\n{statements}\n    reveal {value} to Server as y;\n}}\n"
+    )
+}
+
+fn lines(n: usize, line: impl Fn(usize) -> String) -> String {
+    (0..n).fold(String::new(), |mut all, i| {
+        let _ = writeln!(all, "{}", line(i));
+        all
+    })
+}
+
+fn list(n: usize, one: impl Fn(usize) -> String) -> String {
+    (0..n).map(one).collect::<Vec<_>>().join(", ")
+}
+
+type Shape = (&'static str, fn(usize) -> String);
+
+const SHAPES: &[Shape] = &[
+    ("inputs of each client", |n| {
+        let inputs = lines(n, |i| format!("    input x{i}: secret fix in 0..1 from each Client;"));
+        let sums = lines(n, |i| match i {
+            0 => "    let t0 = sum(x0);".into(),
+            i => format!("    let t{i} = t{} + sum(x{i});", i - 1),
+        });
+        program("", &format!("{inputs}{sums}"), &format!("t{}", n - 1))
+    }),
+    ("a chain of constants", |n| {
+        let chain = lines(n, |i| match i {
+            0 => "const c0 = 1;".into(),
+            i => format!("const c{i} = c{} + 1;", i - 1),
+        });
+        program(&chain, "", &format!("sum(x) * c{}", n - 1))
+    }),
+    ("a chain of constants that double their digits", |n| {
+        let chain = lines(n, |i| match i {
+            0 => "const c0 = 1.1;".into(),
+            i => format!("const c{i} = c{0} * c{0};", i - 1),
+        });
+        program(&chain, "", &format!("sum(x) * c{}", n - 1))
+    }),
+    ("a chain of functions", |n| {
+        let chain = lines(n, |i| match i {
+            0 => "fn f0(x: fix) -> fix { x }".into(),
+            i => format!("fn f{i}(x: fix) -> fix {{ f{}(x) + 1 }}", i - 1),
+        });
+        program(&chain, "", &format!("f{}(sum(x))", n - 1))
+    }),
+    ("functions in a circle", |n| {
+        let circle = lines(n, |i| format!("fn f{i}(x: fix) -> fix {{ f{}(x) }}", (i + 1) % n));
+        program(&circle, "", "f0(sum(x))")
+    }),
+    ("functions that call each other", |n| {
+        let n = n / 4;
+        let all = move |i: usize| (0..n).filter(move |&j| j != i).map(|j| format!("f{j}(x)"));
+        let each = lines(n, |i| {
+            let calls = all(i).collect::<Vec<_>>().join(", ");
+            format!("fn f{i}(x: fix) -> fix {{ max([{calls}]) }}")
+        });
+        program(&each, "", "f0(sum(x))")
+    }),
+    ("functions that call the one before twice", |n| {
+        let chain = lines(n, |i| match i {
+            0 => "fn f0(x: fix) -> fix { x }".into(),
+            i => format!("fn f{i}(x: fix) -> fix {{ f{0}(x) + f{0}(x + 1) }}", i - 1),
+        });
+        program(&chain, "", &format!("f{}(sum(x))", n - 1))
+    }),
+    ("unknown names on a line", |n| {
+        program("", &format!("    let a = [{}];", list(n, |i| format!("u{i}"))), "sum(x)")
+    }),
+    ("unknown names on lines", |n| {
+        program("", &lines(n, |i| format!("    let a{i} = u{i};")), "sum(x)")
+    }),
+    ("names defined twice", |n| program("", &lines(n, |_| "    let a = 1;".into()), "sum(x)")),
+    ("unknown characters", |n| program("", &lines(n, |_| "    let a = # ;".into()), "sum(x)")),
+    ("statements without an end", |n| {
+        program("", &lines(n, |i| format!("    let a{i} = 1")), "sum(x)")
+    }),
+    ("lists in lists", |n| {
+        program("", &format!("    let a = {}sum(x){};", "[".repeat(n), "]".repeat(n)), "sum(x)")
+    }),
+    ("brackets in brackets", |n| {
+        program("", &format!("    let a = {}sum(x){};", "(".repeat(n), ")".repeat(n)), "a")
+    }),
+    ("brackets that stay open", |n| program("", &format!("    let a = {}", "[(".repeat(n)), "a")),
+    ("brackets that were not open", |n| {
+        program("", &format!("    let a = {}", "])".repeat(n)), "a")
+    }),
+    ("loops in loops", |n| {
+        let loops: String = (0..n).map(|i| format!(" for i{i} in 2]")).collect();
+        program("", &format!("    let a = {}sum(x){loops};", "[".repeat(n)), "sum(x)")
+    }),
+    ("loops beside loops", |n| {
+        let loops: String = (0..n).map(|i| format!(" for i{i} in 1")).collect();
+        program("", &format!("    let a = [sum(x){loops}];"), "a")
+    }),
+    ("lists that double", |n| {
+        let chain = lines(n, |i| match i {
+            0 => "    let a0 = [sum(x)];".into(),
+            i => format!("    let a{i} = [a{0}, a{0}];", i - 1),
+        });
+        program("", &chain, &format!("a{}", n - 1))
+    }),
+    ("powers of powers", |n| {
+        program("", "", &format!("{}sum(x){}", "(".repeat(n / 4), " ^ 2 + 1)".repeat(n / 4)))
+    }),
+    ("a long sum", |n| program("", "", &format!("sum(x){}", " + 1".repeat(n)))),
+    ("a long list", |n| {
+        program(
+            "",
+            "",
+            &format!("sum([sum(x) * k for k in {n}]) + sum([{}])", list(n, |i| i.to_string())),
+        )
+    }),
+    ("minus signs", |n| program("", "", &format!("{}sum(x)", "-".repeat(n)))),
+    ("reveals", |n| {
+        program("", &lines(n, |i| format!("    reveal sum(x) + {i} to Server as y{i};")), "sum(x)")
+    }),
+    ("party sets", |n| program("", &lines(n, |i| format!("    parties Set{i}[3];")), "sum(x)")),
+    ("imports", |n| program(&lines(n, |i| format!("use std::{{nothing{i}}};")), "", "sum(x)")),
+    ("a long text in quotes", |n| {
+        program("", &format!("    require m > 5, \"{}\";", "why ".repeat(n * 100)), "sum(x)")
+    }),
+    ("a long comment", |n| program(&format!("// {}", "why ".repeat(n * 100)), "", "sum(x)")),
+    ("dimensions", |n| {
+        let dims = list(n, |_| "1".into());
+        program("", &format!("    input z: secret fix[{dims}] in 0..1 from each Client;"), "sum(x)")
+    }),
+    ("digits", |n| program("", "", &format!("sum(x) * 0.{}1", "0".repeat(n * 100)))),
+];
+
+/// For four times the parts: so many times the bytes, and these more.
+const TIMES: u64 = 7;
+const MORE: u64 = 4 << 20;
+/// No messages are longer than this.
+const SAID: u64 = 64 << 10;
+
+/// The stack of a thread that compiles, with room for builds that are not optimised.
+const STACK: usize = 32 << 20;
+
+#[test]
+fn what_a_program_costs_grows_with_its_length() {
+    let thread = std::thread::Builder::new().stack_size(STACK);
+    let done = thread.spawn(compare_all).expect("a thread").join();
+    assert_eq!(done.expect("no panic"), "");
+}
+
+/// What is wrong, in words.
+fn compare_all() -> String {
+    // A first program fills what is made once.
+    cost(&program("", "", "sum(x)"));
+    let mut wrong = Vec::new();
+    for (name, shape) in SHAPES {
+        let (small, large) = (cost(&shape(64)), cost(&shape(256)));
+        if large.allocated > TIMES * small.allocated + MORE
+            || small.said.max(large.said) > SAID
+            || small.refused && !large.refused
+        {
+            wrong.push(format!("{name}: {small:?}, with four times as many {large:?}"));
+        }
+    }
+    wrong.join("\n")
+}
+
+/// What the parties would hold and send for many inputs of each client, whose checks become one bit.
+#[test]
+fn checks_of_many_inputs_cost_as_much_each_as_those_of_few() {
+    let sent = |n: usize| {
+        let inputs = lines(n, |i| format!("    input x{i}: secret fix in 0..1 from each Client;"));
+        let text = program("", &inputs, "sum(x)");
+        let mut sources = Sources::new();
+        let file = sources.add("test.slvr", text);
+        let options = Options { bindings: vec![("m".into(), "3".into())], ..Options::default() };
+        let mut none = |_: &str| Err(LoadError::NotFound);
+        let checked = check(&mut sources, file, &options, &mut none).expect("right");
+        let compiled = pipeline::compile(&checked.program, &sources).expect("compiles");
+        slvr_circuit::traffic::Traffic::of(&compiled.circuit).bytes.iter().sum::<u64>() / n as u64
+    };
+    let (few, many) = (sent(100), sent(400));
+    assert!(many <= few + few / 4, "{few} bytes for each of 100 inputs, {many} of 400");
+}
