@@ -9,7 +9,7 @@ use super::flow::Flow;
 use super::pack;
 use super::scalars::{Column, Evaluated, Given, Mode, Owner, Point, Scalars, evaluate, scalars};
 use super::system::{Exposed, Member, Row, exposed};
-use crate::graph::Graph;
+use crate::graph::{Graph, Op};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Points of a local evaluation, and how many of them must say something.
@@ -17,6 +17,8 @@ const POINTS: u64 = 10;
 const ENOUGH: usize = 5;
 /// Positions of a public input that are tried.
 const POSITIONS: usize = 6;
+/// Sets of reveals that are named.
+const GROUPS: usize = 8;
 /// Numbers from which on fewer points and positions are tried.
 const LARGE: usize = 1 << 14;
 
@@ -78,7 +80,8 @@ pub(super) fn findings(q: &Question) -> Option<Vec<Finding>> {
     let symbolic = look.system(&any, Mode::Symbolic)?;
     look.bits(&symbolic, &mut out);
     look.alone(&[&symbolic], 1, &mut told, &mut out)?;
-    let together = look.together(&[&symbolic], &told, &mut out)?;
+    let mut groups = vec![told.clone()];
+    look.together(&[&symbolic], &mut groups, &mut out)?;
     look.sizes(&symbolic, &mut told, &mut out)?;
     let points = look.points();
     let local: Option<Vec<System>> =
@@ -86,9 +89,9 @@ pub(super) fn findings(q: &Question) -> Option<Vec<Finding>> {
     let local = local?;
     let local: Vec<&System> = local.iter().collect();
     look.alone(&local, ENOUGH.min(points as usize), &mut told, &mut out)?;
-    if !together {
-        look.together(&local, &told, &mut out)?;
-    }
+    groups.push(told.clone());
+    look.together(&local, &mut groups, &mut out)?;
+    told.extend(groups.into_iter().flatten());
     look.public(&symbolic, &local, &told, &mut out)?;
     Some(out)
 }
@@ -106,6 +109,7 @@ struct Look<'a> {
     scalars: Scalars,
 }
 
+/// Independent combinations in all.
 fn total(found: &Exposed) -> usize {
     found.values().sum()
 }
@@ -163,7 +167,7 @@ impl Look<'_> {
             }
         }
         by.retain(|_, n| *n >= 2);
-        if !by.is_empty() {
+        if !by.is_empty() && !self.q.bits.is_subset(&self.q.flagged) {
             let outputs = self.q.bits.iter().copied().collect();
             let members = by.into_keys().collect();
             out.push(Finding { way: Way::Bits, outputs, members, linear: false });
@@ -183,51 +187,80 @@ impl Look<'_> {
                 continue;
             }
             let one = BTreeSet::from([o]);
-            let telling: Vec<&&System> =
-                systems.iter().filter(|s| s.rows.iter().any(|(r, t)| *r == o && !t.is_empty())).collect();
+            let telling: Vec<&&System> = systems
+                .iter()
+                .filter(|s| s.rows.iter().any(|(r, t)| *r == o && !t.is_empty()))
+                .collect();
             let found: Vec<Exposed> =
                 telling.iter().map(|s| self.of(s, &one)).collect::<Option<_>>()?;
             if found.len() >= enough && found.iter().all(|f| !f.is_empty()) {
                 told.insert(o);
                 let linear = self.linear(systems, &one);
-                out.push(Finding { way: Way::Alone, outputs: vec![o], members: common(&found), linear });
+                out.push(Finding {
+                    way: Way::Alone,
+                    outputs: vec![o],
+                    members: common(&found),
+                    linear,
+                });
             }
         }
         Some(())
     }
 
-    /// Whether reveals together say more of single clients than those that do so alone.
-    fn together(&self, systems: &[&System], told: &BTreeSet<usize>, out: &mut Vec<Finding>) -> Option<bool> {
-        let more = |outputs: &BTreeSet<usize>| -> Option<bool> {
-            let alone: BTreeSet<usize> = outputs.intersection(told).copied().collect();
-            for s in systems {
-                if total(&self.of(s, outputs)?) <= total(&self.of(s, &alone)?) {
-                    return Some(false);
+    /// Sets of reveals that say more of some client than any set of which it is said already.
+    fn together(
+        &self,
+        systems: &[&System],
+        groups: &mut Vec<BTreeSet<usize>>,
+        out: &mut Vec<Finding>,
+    ) -> Option<()> {
+        let all = self.all();
+        for _ in 0..all.len().min(GROUPS) {
+            let mut explained = vec![Exposed::new(); systems.len()];
+            for (s, explained) in systems.iter().zip(&mut explained) {
+                for group in groups.iter() {
+                    for (member, n) in self.of(s, group)? {
+                        let most = explained.entry(member).or_default();
+                        *most = n.max(*most);
+                    }
                 }
             }
-            Some(true)
-        };
-        let mut needed = self.all();
-        if needed.len() < 2 || !more(&needed)? {
-            return Some(false);
-        }
-        for o in needed.clone() {
-            let mut fewer = needed.clone();
-            fewer.remove(&o);
-            if more(&fewer)? {
-                needed = fewer;
+            let new = |found: &Exposed, known: &Exposed| -> Exposed {
+                let more = found.iter().filter(|(m, n)| known.get(m).is_none_or(|k| k < n));
+                more.map(|(m, n)| (*m, *n)).collect()
+            };
+            let more = |outputs: &BTreeSet<usize>| -> Option<Vec<Exposed>> {
+                let of = |(s, known)| Some(new(&self.of(s, outputs)?, known));
+                systems.iter().copied().zip(&explained).map(of).collect()
+            };
+            let mut needed = all.clone();
+            let mut found = more(&needed)?;
+            if found.iter().any(Exposed::is_empty) {
+                break;
             }
+            for o in all.iter() {
+                let mut fewer = needed.clone();
+                fewer.remove(o);
+                let left = more(&fewer)?;
+                if left.iter().all(|f| !f.is_empty()) {
+                    (needed, found) = (fewer, left);
+                }
+            }
+            let linear = self.linear(systems, &needed);
+            let outputs = needed.iter().copied().collect();
+            out.push(Finding { way: Way::Together, outputs, members: common(&found), linear });
+            groups.push(needed);
         }
-        let found: Vec<Exposed> =
-            systems.iter().map(|s| self.of(s, &needed)).collect::<Option<_>>()?;
-        let linear = self.linear(systems, &needed);
-        let outputs = needed.into_iter().collect();
-        out.push(Finding { way: Way::Together, outputs, members: common(&found), linear });
-        Some(true)
+        Some(())
     }
 
     /// Sums whose summands can be told apart.
-    fn sizes(&self, system: &System, told: &mut BTreeSet<usize>, out: &mut Vec<Finding>) -> Option<()> {
+    fn sizes(
+        &self,
+        system: &System,
+        told: &mut BTreeSet<usize>,
+        out: &mut Vec<Finding>,
+    ) -> Option<()> {
         for o in self.all() {
             if told.contains(&o) {
                 continue;
@@ -271,13 +304,20 @@ impl Look<'_> {
         let usual: Vec<usize> =
             local.iter().map(|s| Some(total(&self.of(s, &rest)?))).collect::<Option<_>>()?;
         let positions = if self.scalars.all.len() > LARGE { 1 } else { POSITIONS };
+        let read: BTreeSet<usize> = (self.scalars.all.iter())
+            .filter_map(|s| if let Op::Input(i) = g.op(s.node) { Some(*i as usize) } else { None })
+            .collect();
         let free = |set: Option<u32>| set.is_none_or(|s| self.q.known.contains(&s));
         for (input, declared) in g.inputs.iter().enumerate().filter(|(_, i)| free(i.from)) {
+            if !read.contains(&input) {
+                continue;
+            }
             let len = declared.shape.iter().product::<u64>() as usize;
             if len < 2 || declared.range.0 >= declared.range.1 {
                 continue;
             }
-            let at = (0..len.min(positions)).map(|k| k * (len - 1) / (len.min(positions) - 1).max(1));
+            let at =
+                (0..len.min(positions)).map(|k| k * (len - 1) / (len.min(positions) - 1).max(1));
             for entry in at {
                 let ways = [Given::OneHot { input, entry }, Given::Apart { input, entry }];
                 let mut found = None;
@@ -370,7 +410,9 @@ fn weighed(row: &Row, columns: &[Column]) -> bool {
         let weight = (x.abs() * 1e9).round() as u64;
         match column(c).owner {
             Owner::One(set, member) => clients.entry((set, member)).or_default().push(weight),
-            Owner::Several | Owner::Nobody => *classes.entry((false, vec![weight])).or_default() += 1,
+            Owner::Several | Owner::Nobody => {
+                *classes.entry((false, vec![weight])).or_default() += 1
+            }
         }
     }
     for weights in clients.values_mut() {

@@ -85,7 +85,9 @@ pub(super) fn remainders(row: &Row, columns: &[Column]) -> Vec<Member> {
         let (mine, others): (Row, Row) = row.iter().partition(|t| column(t.0).owner == *owner);
         let common = others.iter().fold(0, |g, t| gcd(g, factor(t.1)));
         match owner {
-            Owner::One(set, member) if common > 1 && mine.iter().any(|t| factor(t.1) % common != 0) => {
+            Owner::One(set, member)
+                if common > 1 && mine.iter().any(|t| factor(t.1) % common != 0) =>
+            {
                 Some((*set, *member))
             }
             Owner::One(..) | Owner::Several | Owner::Nobody => None,
@@ -165,7 +167,11 @@ mod tests {
             let factors: Vec<f64> = (0..n).map(|_| next(13) as f64 - 4.0).collect();
             let row: Row = row(&factors).into_iter().filter(|t| t.1 != 0.0).collect();
             let found = parts(&row, &columns(&ranges));
-            if found.len() > 1 { apart += 1 } else { whole += 1 }
+            if found.len() > 1 {
+                apart += 1
+            } else {
+                whole += 1
+            }
             let value = |row: &Row, x: &[u64]| -> f64 {
                 row.iter().map(|&(c, w)| w * x[c as usize] as f64).sum()
             };
@@ -175,7 +181,9 @@ mod tests {
                 let parts: Vec<f64> = found.iter().map(|r| value(r, &x)).collect();
                 let sum = value(&row, &x);
                 match by_sum.iter().find(|(s, _)| *s == sum) {
-                    Some((_, other)) => assert_eq!(*other, parts, "case {case}: {factors:?} {sizes:?}"),
+                    Some((_, other)) => {
+                        assert_eq!(*other, parts, "case {case}: {factors:?} {sizes:?}")
+                    }
                     None => by_sum.push((sum, parts)),
                 }
                 let Some(i) = (0..n).find(|&i| x[i] < sizes[i]) else { break };

@@ -4,12 +4,12 @@
 //! exactly if taking its unknowns away lowers the rank. Equations that share no unknown, directly or over
 //! others, are looked at apart.
 
-use super::scalars::{Column, Owner};
+use super::scalars::{Column, Given, Owner, Point};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Steps of all eliminations of one system.
 const STEPS: usize = 1 << 28;
-/// What is smaller than this part of a row's largest entry is taken for the rounding of an evaluation.
+/// Rows are scaled to a largest entry of 1; what is smaller than this is taken for rounding.
 const TINY: f64 = 1e-8;
 
 /// An equation: unknowns, ascending, with their factors.
@@ -31,25 +31,59 @@ pub(super) fn exposed(rows: &[&Row], columns: &[Column]) -> Option<Exposed> {
         for &c in &all {
             by.entry(columns[c as usize].owner).or_default().push(c);
         }
-        let owners = by.keys().filter(|o| matches!(o, Owner::One(..))).count();
-        steps += part.len() * part.len() * all.len().min(by.len() * (part.len() + 4)) * (owners + 1);
+        let (matrix, slots) = dense(&part, &by);
+        let (rows, width) = (part.len(), matrix.first().map_or(0, Vec::len));
+        steps += rows * rows * (width + by.len() * rows);
         if steps > STEPS {
             return None;
         }
-        let (matrix, slots) = dense(&part, &by);
         let base = reduce(matrix);
-        for (owner, mine) in &slots {
-            let Owner::One(set, member) = owner else { continue };
-            let without: Vec<Vec<f64>> = (base.iter())
-                .map(|r| [&r[..mine.start], &r[mine.end..]].concat())
-                .collect();
-            let alone = base.len() - reduce(without).len();
-            if alone > 0 {
-                *out.entry((*set, *member)).or_default() += alone;
+        // Random combinations of the columns of each owner, as many as there are rows: what is left without
+        // an owner is the sum of those before and of those after.
+        let n = base.len();
+        let blocks: Vec<Vec<Vec<f64>>> =
+            slots.iter().map(|(_, s)| combined(&base, s.clone())).collect();
+        let mut after = vec![vec![vec![0.0; n]; n]];
+        for block in blocks.iter().rev() {
+            after.push(plus(&after[after.len() - 1], block));
+        }
+        after.reverse();
+        let mut before = vec![vec![0.0; n]; n];
+        for (k, (owner, _)) in slots.iter().enumerate() {
+            if let Owner::One(set, member) = owner {
+                let alone = n - reduce(plus(&before, &after[k + 1])).len();
+                if alone > 0 {
+                    *out.entry((*set, *member)).or_default() += alone;
+                }
             }
+            before = plus(&before, &blocks[k]);
         }
     }
     Some(out)
+}
+
+/// As many random combinations of some columns as there are rows.
+fn combined(base: &[Vec<f64>], columns: std::ops::Range<usize>) -> Vec<Vec<f64>> {
+    let n = base.len();
+    let line = |row: &Vec<f64>| {
+        let mut out = vec![0.0; n];
+        for c in columns.clone().filter(|&c| row[c] != 0.0) {
+            out.iter_mut().enumerate().for_each(|(k, x)| *x += row[c] * weight(c as u32, k));
+        }
+        out
+    };
+    base.iter().map(line).collect()
+}
+
+/// A pseudorandom number from -1 to 1.
+fn weight(column: u32, k: usize) -> f64 {
+    let x = Point { seed: u64::from(column), public: Given::Any };
+    2.0 * x.unit(k as u64) - 1.0
+}
+
+fn plus(a: &[Vec<f64>], b: &[Vec<f64>]) -> Vec<Vec<f64>> {
+    let line = |(a, b): (&Vec<f64>, &Vec<f64>)| a.iter().zip(b).map(|(x, y)| x + y).collect();
+    a.iter().zip(b).map(line).collect()
 }
 
 /// Rows that hang together.
@@ -97,10 +131,6 @@ fn dense(
         slots.push((*owner, width..width + taken));
         width += taken;
     }
-    let weight = |c: u32, k: usize| {
-        let x = super::scalars::Point { seed: u64::from(c), public: super::scalars::Given::Any };
-        0.5 + x.unit(k as u64)
-    };
     let line = |row: &&Row| {
         let largest = row.iter().fold(0.0f64, |m, t| m.max(t.1.abs()));
         let mut line = vec![0.0; width];
@@ -119,12 +149,11 @@ fn dense(
 /// A basis of the rows' span (elimination with the largest pivot of the rows that are left).
 pub(super) fn reduce(mut rows: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
     let columns = rows.first().map_or(0, Vec::len);
-    let largest = rows.iter().flatten().fold(0.0f64, |m, x| m.max(x.abs()));
     let mut rank = 0;
     for c in 0..columns {
         let pivot =
             (rank..rows.len()).max_by(|&a, &b| rows[a][c].abs().total_cmp(&rows[b][c].abs()));
-        let Some(p) = pivot.filter(|&p| rows[p][c].abs() > largest * TINY) else { continue };
+        let Some(p) = pivot.filter(|&p| rows[p][c].abs() > TINY) else { continue };
         rows.swap(rank, p);
         let (head, tail) = rows.split_at_mut(rank + 1);
         let pivot = &head[rank];

@@ -39,7 +39,8 @@ pub(super) fn warnings(
     // Differences of clients are of several clients each, and put these in order.
     for &o in &question.outputs {
         let apart = flow(o).form == Form::Linear && flow(o).side_by_side();
-        if apart && !question.flagged.contains(&o) && !found.iter().any(|f| f.outputs.contains(&o)) {
+        if apart && !question.flagged.contains(&o) && !found.iter().any(|f| f.outputs.contains(&o))
+        {
             let finding =
                 Finding { way: Way::Beside, outputs: vec![o], members: Vec::new(), linear: true };
             out.push(words(graph, flows, receiver, &finding, line));

@@ -48,8 +48,11 @@ pub(in super::super) fn evaluate(
     let mut forms: Vec<Form> = Vec::with_capacity(scalars.all.len());
     let mut terms = 0;
     for scalar in &scalars.all {
-        let of: Vec<Vec<&Form>> =
-            scalar.operands.iter().map(|l| l.iter().map(|&s| &forms[s as usize]).collect()).collect();
+        let of: Vec<Vec<&Form>> = scalar
+            .operands
+            .iter()
+            .map(|l| l.iter().map(|&s| &forms[s as usize]).collect())
+            .collect();
         let form = run.scalar(scalar, &of);
         terms += form.terms.len();
         if terms > TERMS || !form.value.is_finite() || form.terms.iter().any(|t| !t.1.is_finite()) {
@@ -108,7 +111,9 @@ impl Run<'_> {
                 Form::combined(each.iter().map(|f| (f, 1.0)))
             }
             Op::Lt => match disjoint(self.range(one(0)), self.range(one(1))) {
-                Some(less) if self.mode == Mode::Symbolic => Form::constant(f64::from(u8::from(less))),
+                Some(less) if self.mode == Mode::Symbolic => {
+                    Form::constant(f64::from(u8::from(less)))
+                }
                 _ => self.discrete(scalar, of, one(0).value < one(1).value, false),
             },
             Op::Eq => self.discrete(scalar, of, one(0).value == one(1).value, true),
@@ -155,7 +160,9 @@ impl Run<'_> {
                 let least = if lo <= 0.0 && hi >= 0.0 { 0.0 } else { lo.abs().min(hi.abs()) };
                 self.routed(scalar, of, value, (least, lo.abs().max(hi.abs())))
             }
-            Op::Max(_) | Op::MaxPool { .. } => self.ordered(scalar, of, of[0].len() - 1, of[0].len()),
+            Op::Max(_) | Op::MaxPool { .. } => {
+                self.ordered(scalar, of, of[0].len() - 1, of[0].len())
+            }
             Op::Min(_) => self.ordered(scalar, of, 0, 1),
             Op::Sort => {
                 let at = scalar.entry % of[0].len();
@@ -171,7 +178,9 @@ impl Run<'_> {
             | Op::Transpose(_)
             | Op::Slice { .. }
             | Op::Broadcast(_) => first(),
-            Op::Concat(_) => of.iter().flatten().next().map_or_else(Form::default, |f| (*f).clone()),
+            Op::Concat(_) => {
+                of.iter().flatten().next().map_or_else(Form::default, |f| (*f).clone())
+            }
             Op::Gather { .. } => {
                 let at = one(1).value.max(0.0) as usize;
                 of[0].get(at).map_or_else(Form::default, |f| (*f).clone())
@@ -234,7 +243,13 @@ impl Run<'_> {
     }
 
     /// What is linear between places where it changes over.
-    fn routed(&mut self, scalar: &Scalar, of: &[Vec<&Form>], value: Form, range: (f64, f64)) -> Form {
+    fn routed(
+        &mut self,
+        scalar: &Scalar,
+        of: &[Vec<&Form>],
+        value: Form,
+        range: (f64, f64),
+    ) -> Form {
         if !self.follows(of) {
             return value;
         }
@@ -274,7 +289,9 @@ impl Run<'_> {
         let (x, y) = (self.range(a), self.range(b));
         let (ia, ib) = (self.id(a), self.id(b));
         let ends = [x.0 * y.0, x.0 * y.1, x.1 * y.0, x.1 * y.1];
-        let (mut lo, hi) = hull(ends.map(|e| if e.is_nan() { (f64::NEG_INFINITY, f64::INFINITY) } else { (e, e) }));
+        let (mut lo, hi) = hull(
+            ends.map(|e| if e.is_nan() { (f64::NEG_INFINITY, f64::INFINITY) } else { (e, e) }),
+        );
         if ia == ib {
             lo = lo.max(0.0);
         }
@@ -307,7 +324,8 @@ impl Run<'_> {
             let (lo, hi) = self.range(x);
             let (a, b) = (f(lo), f(hi));
             let known = lo >= 0.0 && a.is_finite() && b.is_finite();
-            let range = if known { (a.min(b), a.max(b)) } else { (f64::NEG_INFINITY, f64::INFINITY) };
+            let range =
+                if known { (a.min(b), a.max(b)) } else { (f64::NEG_INFINITY, f64::INFINITY) };
             return self.unknown(scalar, of, range, false, false);
         }
         let value = f(x.value);

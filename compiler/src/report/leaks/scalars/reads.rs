@@ -145,8 +145,10 @@ pub(super) fn reads(g: &Graph, id: NodeId, entry: usize) -> Vec<Vec<usize>> {
             for c in 0..w[2] {
                 for ky in 0..w[3] {
                     for kx in 0..w[4] {
-                        let (row, col) =
-                            (y * conv.stride + ky * conv.dilation, z * conv.stride + kx * conv.dilation);
+                        let (row, col) = (
+                            y * conv.stride + ky * conv.dilation,
+                            z * conv.stride + kx * conv.dilation,
+                        );
                         let inside = |p: u64, size: u64| p >= conv.pad && p - conv.pad < size;
                         if inside(row, x[3]) && inside(col, x[4]) {
                             let pixel = [g, n, first + c, row - conv.pad, col - conv.pad];

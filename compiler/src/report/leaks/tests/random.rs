@@ -40,7 +40,13 @@ impl Case {
         let reveal = |(o, row): (usize, &Vec<i64>)| {
             let terms = row.iter().enumerate().filter(|(_, x)| **x != 0);
             let each: Vec<String> = terms
-                .map(|(c, x)| format!("({x}) * sum(n[i][{}] for i in Client if i == {})", c % self.entries, c / self.entries))
+                .map(|(c, x)| {
+                    format!(
+                        "({x}) * sum(n[i][{}] for i in Client if i == {})",
+                        c % self.entries,
+                        c / self.entries
+                    )
+                })
                 .collect();
             if each.is_empty() {
                 return String::new();
@@ -71,7 +77,8 @@ impl Case {
                 let sum = |row: &Vec<i64>| row.iter().enumerate().map(|(c, f)| f * digit(c)).sum();
                 let value: Vec<i64> = self.rows.iter().map(sum).collect();
                 let mine = x / base.pow((client * self.entries) as u32) % own;
-                let (a, b) = (class[*seen.entry(value).or_insert(mine) as usize], class[mine as usize]);
+                let (a, b) =
+                    (class[*seen.entry(value).or_insert(mine) as usize], class[mine as usize]);
                 class.iter_mut().filter(|c| **c == a).for_each(|c| *c = b);
             }
             if class.iter().any(|c| *c != class[0]) {
@@ -128,7 +135,10 @@ fn who_is_named_is_told_of_and_who_is_exposed_by_rank_is_named() {
         let warnings = found(&text, &[("m", &m)]);
         let (named, told, exposed) = (named(&warnings, case.clients), case.told(), case.exposed());
         assert!(named.is_subset(&told), "seed {seed}: {named:?} {told:?}\n{text}{warnings:#?}");
-        assert!(exposed.is_subset(&named), "seed {seed}: {exposed:?} {named:?}\n{text}{warnings:#?}");
+        assert!(
+            exposed.is_subset(&named),
+            "seed {seed}: {exposed:?} {named:?}\n{text}{warnings:#?}"
+        );
         let weighed = warnings.iter().any(|w| w.kind == LeakKind::Packed && named.is_empty());
         counts[0] += u32::from(told.is_empty());
         counts[1] += u32::from(!exposed.is_empty());
