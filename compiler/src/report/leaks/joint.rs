@@ -183,9 +183,11 @@ impl Look<'_> {
         out: &mut Vec<Finding>,
     ) -> Option<()> {
         for o in self.all() {
-            if told.contains(&o) || (systems.len() > 1 && self.q.selected.contains(&o)) {
+            if told.contains(&o) {
                 continue;
             }
+            // A check may keep one client at some points by chance.
+            let enough = if self.q.selected.contains(&o) { systems.len() } else { enough };
             let one = BTreeSet::from([o]);
             let telling: Vec<&&System> = systems
                 .iter()
@@ -299,40 +301,46 @@ impl Look<'_> {
         out: &mut Vec<Finding>,
     ) -> Option<()> {
         let g = self.q.graph;
-        let rest: BTreeSet<usize> = self.all().difference(told).copied().collect();
-        let plain = total(&self.of(symbolic, &rest)?);
-        let usual: Vec<usize> =
-            local.iter().map(|s| Some(total(&self.of(s, &rest)?))).collect::<Option<_>>()?;
         let positions = if self.scalars.all.len() > LARGE { 1 } else { POSITIONS };
         let read: BTreeSet<usize> = (self.scalars.all.iter())
             .filter_map(|s| if let Op::Input(i) = g.op(s.node) { Some(*i as usize) } else { None })
             .collect();
         let free = |set: Option<u32>| set.is_none_or(|s| self.q.known.contains(&s));
-        for (input, declared) in g.inputs.iter().enumerate().filter(|(_, i)| free(i.from)) {
-            if !read.contains(&input) {
-                continue;
-            }
+        let rest: BTreeSet<usize> = self.all().difference(told).copied().collect();
+        for (input, declared) in g.inputs.iter().enumerate() {
             let len = declared.shape.iter().product::<u64>() as usize;
-            if len < 2 || declared.range.0 >= declared.range.1 {
+            let choice = len >= 2 && declared.range.0 < declared.range.1;
+            if !choice || !free(declared.from) || !read.contains(&input) {
                 continue;
             }
-            let at =
-                (0..len.min(positions)).map(|k| k * (len - 1) / (len.min(positions) - 1).max(1));
+            let tried = len.min(positions);
+            let at = (0..tried).map(|k| k * (len - 1) / (tried - 1).max(1));
             for entry in at {
-                let ways = [Given::OneHot { input, entry }, Given::Apart { input, entry }];
-                let mut found = None;
-                for way in ways {
-                    found = found.or(self.chosen(way, &rest, plain, &usual)?);
+                let tells = |outputs: &BTreeSet<usize>| -> Option<Option<Vec<Member>>> {
+                    let mut found = None;
+                    for way in [Given::OneHot { input, entry }, Given::Apart { input, entry }] {
+                        if found.is_none() {
+                            found = self.chosen(way, outputs, symbolic, local)?;
+                        }
+                    }
+                    if found.is_none() {
+                        let largest = Point { seed: 1, public: Given::Largest { input, entry } };
+                        found = packed(&self.system(&largest, Mode::Symbolic)?, outputs)?;
+                    }
+                    Some(found)
+                };
+                let Some(mut members) = tells(&rest)? else { continue };
+                let mut needed = rest.clone();
+                for o in &rest {
+                    let mut fewer = needed.clone();
+                    fewer.remove(o);
+                    if let Some(found) = tells(&fewer)? {
+                        (needed, members) = (fewer, found);
+                    }
                 }
-                if found.is_none() {
-                    let largest = Point { seed: 1, public: Given::Largest { input, entry } };
-                    found = packed(&self.system(&largest, Mode::Symbolic)?, &rest)?;
-                }
-                if let Some(members) = found {
-                    let outputs = rest.iter().copied().collect();
-                    out.push(Finding { way: Way::Chosen(input), outputs, members, linear: false });
-                    break;
-                }
+                let outputs = needed.into_iter().collect();
+                out.push(Finding { way: Way::Chosen(input), outputs, members, linear: false });
+                break;
             }
         }
         Some(())
@@ -343,22 +351,22 @@ impl Look<'_> {
         &self,
         public: Given,
         rest: &BTreeSet<usize>,
-        plain: usize,
-        usual: &[usize],
+        symbolic: &System,
+        local: &[&System],
     ) -> Option<Option<Vec<Member>>> {
         let system = self.system(&Point { seed: 1, public }, Mode::Symbolic)?;
         let found = self.of(&system, rest)?;
-        if total(&found) > plain {
+        if total(&found) > total(&self.of(symbolic, rest)?) {
             return Some(Some(found.into_keys().collect()));
         }
         let mut telling = Vec::new();
-        for (seed, usual) in (0..).zip(usual) {
+        for (seed, usual) in (0..).zip(local) {
             let system = self.system(&Point { seed, public }, Mode::Local)?;
             if system.rows.iter().all(|(o, r)| !rest.contains(o) || r.is_empty()) {
                 continue;
             }
             let found = self.of(&system, rest)?;
-            if total(&found) <= *usual {
+            if total(&found) <= total(&self.of(usual, rest)?) {
                 return Some(None);
             }
             telling.push(found);

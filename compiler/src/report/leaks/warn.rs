@@ -160,7 +160,7 @@ fn bits(
             keep,
         );
     }
-    if f.ranks && !selects(graph, flows, output) {
+    if f.ranks && !(f.side_by_side() && selects(graph, flows, output)) {
         return warn(
             LeakKind::Order,
             format!(

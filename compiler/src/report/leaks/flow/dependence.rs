@@ -173,6 +173,7 @@ impl Flow {
         self.fixed.extend(&b.fixed);
         self.extra = self.extra.max(b.extra);
         self.picked |= b.picked;
+        self.ranks |= b.ranks;
     }
 
     /// An axis of size `len` is summed, or becomes part of what every entry depends on.
@@ -224,6 +225,5 @@ pub(super) fn add(a: &Flow, b: &Flow) -> Flow {
         (Order::No, y) if a.is_free() => y,
         _ => Order::No,
     };
-    let (ranks, divided) = (a.ranks || b.ranks, a.divided || b.divided);
-    Flow { form, tally, ranks, order, bits: false, divided, ..f }
+    Flow { form, tally, order, bits: false, divided: a.divided || b.divided, ..f }
 }

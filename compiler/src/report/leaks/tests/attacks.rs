@@ -5,14 +5,18 @@ use super::{LeakReport, found, leaks_in};
 
 /// Checks one program of m clients and a server, and its warnings against a snapshot.
 fn attack(name: &str, m: u64, inputs: &str, body: &str) {
+    let model = inputs.contains("M.");
     let text = format!(
         "use std::{{abs, argmax, cosine, dot, exp, first_argmin, lower_median, max, mean, median, min, norm, \
-         norm_sq, rank, smallest, softmax, sort, sqrt, sum, top_k, trimmed_mean, variance}};\n\n\
-         predicate Attack[m]() {{\n    parties Client[m];\n    parties Server;\n{}{}}}\n",
+         norm_sq, rank, select, smallest, softmax, sort, sqrt, sum, top_k, trimmed_mean, variance}};\n\n\
+         predicate Attack[m{}]() {{\n    parties Client[m];\n    parties Server;\n{}{}}}\n",
+        if model { ", M: model" } else { "" },
         lines(inputs),
         lines(body)
     );
-    let warnings = found(&text, &[("m", &m.to_string())]);
+    let size = m.to_string();
+    let bound = [("m", size.as_str()), ("M", "Mlp[9,hidden=4]")];
+    let warnings = found(&text, if model { &bound } else { &bound[..1] });
     let report = LeakReport { warnings, ..LeakReport::default() };
     let said = report.text();
     assert!(!leaks_in(&report.warnings).is_empty(), "{name} is not warned of:\n{text}{said}");
@@ -72,6 +76,18 @@ fn orders_over_clients() {
         5,
         Y,
         "let best = argmax(y); reveal sum((best == i) * i for i in m) to Server as a",
+    );
+    attack(
+        "argmax_as_a_choice",
+        5,
+        Y,
+        "let best = argmax(y); reveal select(best == 3, 7, 1) to Server as a",
+    );
+    attack(
+        "sum_of_the_largest",
+        5,
+        XY,
+        "let most = max(y); reveal sum((y[i] == most) * x[i] for i in Client) to Server as a",
     );
     attack("first_argmin", 5, Y, "reveal first_argmin(y) to Server as a");
     attack("top_k_bits", 5, Y, "reveal top_k[2](y) to Server as a");
@@ -285,6 +301,14 @@ fn values_of_single_clients_behind_the_receivers_secrets() {
         5,
         "input image: secret fix[3, 4] in 0..1 from each Client; input label: secret bit[3] from each Client; input w: secret fix[4] in -1..1 from Server; input bias: secret fix in -1..1 from Server",
         "reveal [sum((dot(image[i][s], w) + bias > 0) == label[i][s] for s in 3) for i in Client] to Server as a",
+    );
+    attack(
+        "hits_of_each_hospital_by_a_model",
+        4,
+        "input net: secret weights M in -8..8 from Server; \
+         input image: secret fix[2, ..M.shape] in 0..1 from each Client; \
+         input label: secret int[2] in 0..M.classes from each Client",
+        "reveal [sum(argmax(M(net, image[i][s])) == label[i][s] for s in 2) for i in Client] to Server as a",
     );
     attack(
         "scaled_by_a_secret",

@@ -148,9 +148,7 @@ fn large_programs_are_looked_at_as_well() {
     ] {
         let of = |n: &str| n.trim_end_matches(".slvr") == name;
         let (_, text) = PREDICATES.iter().find(|(n, _)| of(n)).expect(name);
-        let start = std::time::Instant::now();
         let found = found(text, &bound);
-        eprintln!("{name} {:?}", start.elapsed());
         assert!(leaks_in(&found).is_empty(), "{name}: {found:#?}");
     }
     let two = "use std::{norm, sum, top_k};\n\
