@@ -124,7 +124,7 @@ predicate Own[m]() {
         "<!DOCTYPE html>",
         "<svg",
         "prefers-color-scheme: dark",
-        "Warning: ",
+        "Note: ",
         "&lt;b&gt;&amp;&quot;",
         "</html>\n",
     ] {

@@ -13,9 +13,6 @@ pub struct LeakReport {
     pub learned: Vec<Learned>,
     /// Reveals that may give away more than they seem to, and notes.
     pub warnings: Vec<LeakWarning>,
-    /// Receivers whose reveals are too large to be looked at together: of these, each reveal was looked
-    /// at by itself.
-    pub apart: Vec<String>,
 }
 
 /// Kinds of things that are learned.
@@ -85,6 +82,8 @@ pub enum LeakKind {
     Packed,
     /// An input that can be chosen so that a reveal tells of one client.
     Chosen,
+    /// Reveals that were looked at one by one only.
+    NotTogether,
 }
 
 /// How much a warning says.
@@ -112,13 +111,17 @@ impl LeakKind {
             LeakKind::SeveralBits => "this reveals several bits of a single client",
             LeakKind::Packed => "single clients can be read from this sum",
             LeakKind::Chosen => "whoever chooses an input can single out a client",
+            LeakKind::NotTogether => "what these say together was not looked at",
         }
     }
 
     /// Whether this is a leak, or what checks exist to reveal: who was kept, and the sum of those.
     pub fn level(self) -> Level {
         match self {
-            LeakKind::MaskedSum | LeakKind::Selection | LeakKind::SecretDivisor => Level::Note,
+            LeakKind::MaskedSum
+            | LeakKind::Selection
+            | LeakKind::SecretDivisor
+            | LeakKind::NotTogether => Level::Note,
             LeakKind::OneClient
             | LeakKind::Determined
             | LeakKind::PerClient
@@ -182,12 +185,6 @@ impl LeakReport {
                     let _ = writeln!(out, "      {}", l.expression);
                 }
             }
-        }
-        for to in &self.apart {
-            let _ = writeln!(
-                out,
-                "note: what the reveals to {to} say together was not looked at: they are too large"
-            );
         }
         for w in &self.warnings {
             let at = if w.line > 0 { format!(" (line {})", w.line) } else { String::new() };

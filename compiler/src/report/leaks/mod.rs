@@ -54,7 +54,7 @@ pub fn leaks(program: &Program, graph: &Graph, circuit: &Circuit) -> LeakReport 
             let _ = write!(learned.text, "; {how}");
         }
     }
-    (report.warnings, report.apart) = warnings(graph, &views, &|name| lines.of(name).1);
+    report.warnings = warnings(graph, &views, &|name| lines.of(name).1);
     report
 }
 
@@ -65,23 +65,20 @@ fn views(graph: &Graph) -> BTreeMap<u32, Vec<flow::Flow>> {
     receivers.into_iter().map(view).collect()
 }
 
-/// All warnings, and the receivers whose reveals are too large to be looked at together.
+/// All warnings and notes.
 fn warnings(
     graph: &Graph,
     views: &BTreeMap<u32, Vec<flow::Flow>>,
     line: &dyn Fn(&str) -> u32,
-) -> (Vec<LeakWarning>, Vec<String>) {
-    let (mut out, mut apart) = (Vec::new(), Vec::new());
+) -> Vec<LeakWarning> {
+    let mut out = Vec::new();
     for (&to, flows) in views {
         let single = warn::warnings(graph, flows, to, line);
-        match together::warnings(graph, flows, to, &single, line) {
-            Some(more) => out.extend(more),
-            None => apart.push(graph.parties[to as usize].0.clone()),
-        }
+        out.extend(together::warnings(graph, flows, to, &single, line));
         out.extend(single.into_iter().map(|(_, w)| w));
     }
     out.sort_by_key(|w| (w.level, w.line));
-    (out, apart)
+    out
 }
 
 /// What a circuit alone tells of its leaks: all that is learned, no warnings.
@@ -188,7 +185,7 @@ pub fn leaks_of_circuit(circuit: &Circuit) -> LeakReport {
     }
     .into();
     learned.push(public(What::Timing, "timing", text));
-    LeakReport { learned, ..LeakReport::default() }
+    LeakReport { learned, warnings: Vec::new() }
 }
 
 /// Whether one of these values follows from `opened` without anything else being opened.

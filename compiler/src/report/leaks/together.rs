@@ -7,15 +7,14 @@ use super::warn::{is_bits, member, names};
 use crate::graph::Graph;
 use std::collections::BTreeSet;
 
-/// What is said of the reveals to a receiver beyond `single`, which was said of each by itself; `None` if
-/// they are too large.
+/// What is said of the reveals to a receiver beyond `single`, which was said of each by itself.
 pub(super) fn warnings(
     graph: &Graph,
     flows: &[Flow],
     to: u32,
     single: &[(usize, LeakWarning)],
     line: &dyn Fn(&str) -> u32,
-) -> Option<Vec<LeakWarning>> {
+) -> Vec<LeakWarning> {
     let flow = |o: usize| &flows[graph.outputs[o].node.index()];
     let outputs: Vec<usize> = (0..graph.outputs.len())
         .filter(|&o| graph.outputs[o].to == to && flow(o).form != Form::Free)
@@ -33,7 +32,20 @@ pub(super) fn warnings(
         outputs,
     };
     let receiver = &graph.parties[to as usize].0;
-    let found = findings(&question)?;
+    let Some(found) = findings(&question) else {
+        let reveals: Vec<String> =
+            question.outputs.iter().map(|&o| graph.outputs[o].name.clone()).collect();
+        let kind = LeakKind::NotTogether;
+        return vec![LeakWarning {
+            kind,
+            level: kind.level(),
+            line: reveals.first().map_or(0, |n| line(n)),
+            reveals,
+            why: "so many numbers lead to them that each reveal was looked at by itself only"
+                .into(),
+            help: "look at the same program with fewer clients and a smaller model".into(),
+        }];
+    };
     let mut out: Vec<LeakWarning> =
         found.iter().map(|f| words(graph, flows, receiver, f, line)).collect();
     // Differences of clients are of several clients each, and put these in order.
@@ -46,7 +58,7 @@ pub(super) fn warnings(
             out.push(words(graph, flows, receiver, &finding, line));
         }
     }
-    Some(out)
+    out
 }
 
 fn words(

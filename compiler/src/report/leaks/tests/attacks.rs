@@ -87,7 +87,7 @@ fn orders_over_clients() {
         "sum_of_the_largest",
         5,
         XY,
-        "let most = max(y); reveal sum((y[i] == most) * x[i] for i in Client) to Server as a",
+        "let most = max(y); reveal sum((y[i] >= most) * x[i] for i in Client) to Server as a",
     );
     attack("first_argmin", 5, Y, "reveal first_argmin(y) to Server as a");
     attack("top_k_bits", 5, Y, "reveal top_k[2](y) to Server as a");
