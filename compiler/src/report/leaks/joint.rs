@@ -17,6 +17,8 @@ const POINTS: u64 = 10;
 const ENOUGH: usize = 5;
 /// Positions of a public input that are tried.
 const POSITIONS: usize = 6;
+/// Pairs of reveals that are looked at.
+const PAIRS: usize = 16;
 /// Sets of reveals that are named.
 const GROUPS: usize = 8;
 /// Numbers from which on fewer points and positions are tried.
@@ -31,6 +33,8 @@ pub(super) enum Way {
     Beside,
     /// From several reveals.
     Together,
+    /// From two reveals at some points, because different clients are selected.
+    Sometimes,
     /// If whoever chooses this input (by index) wants it: a public one, or the receiver's own.
     Chosen(usize),
     /// Summands are told apart by their sizes.
@@ -92,6 +96,7 @@ pub(super) fn findings(q: &Question) -> Option<Vec<Finding>> {
     groups.push(told.clone());
     look.together(&local, &mut groups, &mut out)?;
     told.extend(groups.into_iter().flatten());
+    look.sometimes(&local, &told, &mut out)?;
     look.public(&symbolic, &local, &told, &mut out)?;
     Some(out)
 }
@@ -256,6 +261,36 @@ impl Look<'_> {
         Some(())
     }
 
+    /// Two reveals, one of them a sum over those that a check keeps, whose difference may hold one client.
+    fn sometimes(
+        &self,
+        systems: &[&System],
+        told: &BTreeSet<usize>,
+        out: &mut Vec<Finding>,
+    ) -> Option<()> {
+        let rest: Vec<usize> = self.all().difference(told).copied().collect();
+        let selected = |o: usize| self.q.selected.contains(&o);
+        let pairs = rest.iter().flat_map(|&a| rest.iter().map(move |&b| [a, b]));
+        for [a, b] in pairs.filter(|&[a, b]| a < b && (selected(a) || selected(b))).take(PAIRS) {
+            let mut seen = false;
+            for s in systems {
+                let of = |outputs: &[usize]| self.of(s, &outputs.iter().copied().collect());
+                let apart = total(&of(&[a])?) + total(&of(&[b])?);
+                seen |= apart == 0 && total(&of(&[a, b])?) > 0;
+            }
+            if seen {
+                let outputs = vec![a, b];
+                out.push(Finding {
+                    way: Way::Sometimes,
+                    outputs,
+                    members: Vec::new(),
+                    linear: false,
+                });
+            }
+        }
+        Some(())
+    }
+
     /// Sums whose summands can be told apart.
     fn sizes(
         &self,
@@ -309,7 +344,7 @@ impl Look<'_> {
         let rest: BTreeSet<usize> = self.all().difference(told).copied().collect();
         for (input, declared) in g.inputs.iter().enumerate() {
             let len = declared.shape.iter().product::<u64>() as usize;
-            let choice = len >= 2 && declared.range.0 < declared.range.1;
+            let choice = len > 0 && declared.range.0 < declared.range.1;
             if !choice || !free(declared.from) || !read.contains(&input) {
                 continue;
             }

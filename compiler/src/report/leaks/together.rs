@@ -133,6 +133,14 @@ fn words(
             },
             shift,
         ),
+        Way::Sometimes => (
+            LeakKind::MaskedSum,
+            format!(
+                "each of these is over several clients, but where one of them keeps all clients that the \
+                 other has and one more, their difference is this one's: {receiver} learns {of} of it"
+            ),
+            "reveal one of them only, or make sure that they differ in at least two clients or in none",
+        ),
         Way::Chosen(input) => (
             LeakKind::Chosen,
             format!(

@@ -7,7 +7,7 @@ use super::{LeakReport, found, leaks_in};
 fn attack(name: &str, m: u64, inputs: &str, body: &str) {
     let model = inputs.contains("M.");
     let text = format!(
-        "use std::{{abs, argmax, cosine, dot, exp, first_argmin, lower_median, max, mean, median, min, norm, \
+        "use std::{{abs, argmax, cosine, cross_entropy, dot, exp, first_argmin, lower_median, max, mean, median, min, norm, \
          norm_sq, rank, select, smallest, softmax, sort, sqrt, sum, top_k, trimmed_mean, variance}};\n\n\
          predicate Attack[m{}]() {{\n    parties Client[m];\n    parties Server;\n{}{}}}\n",
         if model { ", M: model" } else { "" },
@@ -368,5 +368,87 @@ fn inputs_chosen_by_an_adversary() {
         5,
         &format!("{Y}; input p: public fix[2, m] in -1..1"),
         "reveal [sum(p[r][i] * y[i] for i in Client) for r in 2] to Server as a",
+    );
+}
+
+#[test]
+fn the_same_in_other_words() {
+    attack(
+        "histogram_of_places",
+        5,
+        "input n: secret int in 0..10 from each Client",
+        "reveal [sum((n[i] == v) * (i + 1) for i in Client) for v in 10] to Server as a",
+    );
+    attack(
+        "argmax_as_bits",
+        5,
+        "input y: secret fix in -1..1 from each Client",
+        "let b = argmax(y); reveal [b == i for i in m] to Server as a",
+    );
+    attack(
+        "keep_bits_with_public_weights",
+        5,
+        "input x: secret fix[4] in -1..1 from each Client; input w: public int[m] in 0..100",
+        "reveal sum((norm(x[i]) < 1) * w[i] for i in Client) to Server as a",
+    );
+    attack(
+        "mean_and_range_of_two",
+        2,
+        "input y: secret fix in -1..1 from each Client",
+        "reveal mean(y) to Server as a; reveal max(y) - min(y) to Server as b",
+    );
+    attack(
+        "all_inner_products",
+        4,
+        "input x: secret fix[4] in -1..1 from each Client",
+        "reveal [[dot(x[i], x[j]) for j in Client] for i in Client] to Server as a",
+    );
+    attack(
+        "third_by_hand",
+        5,
+        "input y: secret fix in -1..1 from each Client",
+        "let r = rank(y); reveal sum((r[i] == 2) * y[i] for i in Client) to Server as a",
+    );
+    attack(
+        "top_k_bits_with_places",
+        5,
+        "input y: secret fix in -1..1 from each Client",
+        "let t = top_k[2](y); reveal sum(t[i] * i for i in Client) to Server as a",
+    );
+    attack(
+        "confusions_of_each",
+        5,
+        "input s: secret fix[6] in -1..1 from each Client; input t: secret bit[6] from each Client",
+        "reveal [sum((s[i][k] > 0) && t[i][k] for k in 6) for i in Client] to Server as a",
+    );
+    attack(
+        "areas_under_own_curves",
+        5,
+        "input s: secret fix[4] in -1..1 from each Client; input t: secret fix[4] in -1..1 from each Client",
+        "reveal [sum(s[i][a] < t[i][b] for a in 4 for b in 4) for i in Client] to Server as a",
+    );
+    attack(
+        "sum_and_product_of_two",
+        2,
+        "input y: secret fix in -1..1 from each Client",
+        "reveal sum(y) to Server as a; reveal sum(y[i] for i in Client if i == 0) * sum(y[i] for i in Client if i == 1) to Server as b",
+    );
+    attack(
+        "largest_and_mean_of_two",
+        2,
+        "input y: secret fix in -1..1 from each Client",
+        "reveal max(y) to Server as a; reveal mean(y) to Server as b",
+    );
+    attack(
+        "losses_on_the_servers_data",
+        4,
+        "input net: secret weights M in -8..8 from Server; input u: secret weights M in -8..8 from each Client; input image: secret fix[2, ..M.shape] in 0..1 from Server; input label: secret int[2] in 0..M.classes from Server",
+        "reveal [sum(cross_entropy(M(net + u[i], image[s]), label[s]) for s in 2) for i in Client] to Server as a",
+    );
+    attack(
+        "masked_by_the_receiver",
+        5,
+        "input x: secret fix[4] in -1..1 from each Client; input off: secret fix[4] in -8..8 from Server",
+        "reveal sum(x) to Server as s; reveal [x[i] + off for i in Client] to Server as a",
     );
 }

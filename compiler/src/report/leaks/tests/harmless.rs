@@ -24,7 +24,7 @@ const WITH: [(&str, &[(&str, &str)]); 13] = [
 ];
 
 /// Declarations and statements of small programs.
-const SMALL: [(&str, &str, &str); 15] = [
+const SMALL: [(&str, &str, &str); 34] = [
     (
         "not_above_the_median",
         "input x: secret fix[4] in -1..1 from each Client;",
@@ -105,6 +105,101 @@ const SMALL: [(&str, &str, &str); 15] = [
         "input x: secret fix[3] in -1..1 from each Client;",
         "reveal sum(x) to Server as a; reveal [[sum(x[i][j] * x[i][k] for i in Client) for k in 3] for j in 3] to Server as b;",
     ),
+    (
+        "committee_mean",
+        "input y: secret fix in -1..1 from each Client;",
+        "sample com[2] of Client for each Client; reveal sum(y[i] * y[j] for i in Client for j in com[i]) to Server as a;",
+    ),
+    (
+        "committee_hits",
+        "input y: secret fix in -1..1 from each Client;",
+        "sample com[2] of Client for each Client; reveal sum((y[i] * y[j] < 0.1) for i in Client for j in com[i]) to Server as a;",
+    ),
+    (
+        "clamp_mean",
+        "input y: secret fix in -1..1 from each Client;",
+        "reveal sum(clamp(y[i], -0.5, 0.5) for i in Client) / m to Server as a;",
+    ),
+    (
+        "dp_clip",
+        "input x: secret fix[4] in -1..1 from each Client;",
+        "reveal sum(x[i] * select(norm(x[i]) > 0.5, 0.5 / norm(x[i]), 1) for i in Client) / m to Server as a;",
+    ),
+    (
+        "sign_sum",
+        "input x: secret fix[4] in -1..1 from each Client;",
+        "reveal [sum(x[i][k] > 0 for i in Client) for k in 4] to Server as a;",
+    ),
+    (
+        "majority",
+        "input n: secret int in 0..10 from each Client;",
+        "reveal argmax([sum(n[i] == v for i in Client) for v in 10]) to Server as a;",
+    ),
+    (
+        "sum_of_norms",
+        "input x: secret fix[4] in -1..1 from each Client;",
+        "reveal sum(x) to Server as a; reveal sum(norm(x[i]) for i in Client) to Server as b;",
+    ),
+    (
+        "count_public_weights",
+        "input x: secret fix[4] in -1..1 from each Client; input c: public int[m] in 1..65536;",
+        "reveal sum(c[i] * x[i] for i in Client) / sum(c) to Server as a;",
+    ),
+    (
+        "cdf",
+        "input y: secret fix in -1..1 from each Client; input t: public fix[6] in -1..1;",
+        "reveal [sum(y[i] < t[k] for i in Client) for k in 6] to Server as a;",
+    ),
+    (
+        "relu_sum",
+        "input y: secret fix in -1..1 from each Client;",
+        "reveal sum(relu(y[i]) for i in Client) to Server as a;",
+    ),
+    (
+        "any",
+        "input y: secret fix in -1..1 from each Client;",
+        "reveal sum(y[i] > 0.9 for i in Client) > 0 to Server as a;",
+    ),
+    (
+        "softmax_weighted",
+        "input x: secret fix[4] in -1..1 from each Client; input y: secret fix in -1..1 from each Client;",
+        "let w = softmax(y); reveal sum(w[i] * x[i] for i in Client) to Server as a;",
+    ),
+    (
+        "kept_count",
+        "input x: secret fix[4] in -1..1 from each Client;",
+        "let s = [norm(x[i]) for i in Client]; let keep = [s[i] < 1.5 * lower_median(s) for i in Client]; reveal sum(keep) to Server as k; reveal sum(keep[i] * x[i] for i in Client) to Server as a;",
+    ),
+    (
+        "cov",
+        "input y: secret fix in -1..1 from each Client; input z: secret fix in -1..1 from each Client;",
+        "reveal sum(y[i] * z[i] for i in Client) / m - mean(y) * mean(z) to Server as a;",
+    ),
+    (
+        "geometric_step",
+        "input x: secret fix[4] in -1..1 from each Client;",
+        "let c = sum(x) / m; let w = [1 / (0.1 + norm(x[i] - c)) for i in Client]; reveal sum(w[i] * x[i] for i in Client) / sum(w) to Server as a;",
+    ),
+    (
+        "regression",
+        "input y: secret fix in -1..1 from each Client; input z: secret fix in -1..1 from each Client;",
+        "reveal sum(y[i] * z[i] for i in Client) / (1 + sum(y[i] * y[i] for i in Client)) to Server as a;",
+    ),
+    (
+        "outliers",
+        "input y: secret fix in -1..1 from each Client;",
+        "let mu = mean(y); reveal sum(abs(y[i] - mu) > 0.5 for i in Client) to Server as a;",
+    ),
+    (
+        "keep_by_z_score",
+        "input x: secret fix[4] in -1..1 from each Client; input y: secret fix in -1..1 from each Client;",
+        "let mu = mean(y); let keep = [abs(y[i] - mu) < 0.5 for i in Client]; reveal keep to Server as k; reveal sum(keep[i] * x[i] for i in Client) to Server as a;",
+    ),
+    (
+        "linear_regression_sums",
+        "input y: secret fix in -1..1 from each Client; input z: secret fix in -1..1 from each Client;",
+        "reveal sum(y) to Server as a; reveal sum(z) to Server as b; reveal sum(y[i] * y[i] for i in Client) to Server as c; reveal sum(y[i] * z[i] for i in Client) to Server as d;",
+    ),
 ];
 
 #[test]
@@ -123,7 +218,8 @@ fn at_most_one_harmless_program_of_twenty_is_warned_of() {
     }
     for (name, inputs, body) in SMALL {
         let text = format!(
-            "use std::{{dot, lower_median, mean, norm, norm_sq, sum, top_k, trimmed_mean, variance}};\n\
+            "use std::{{abs, argmax, clamp, dot, lower_median, mean, norm, norm_sq, relu, select, softmax, sum, \
+             top_k, trimmed_mean, variance}};\n\
              predicate Fine[m]() {{ parties Client[m]; parties Server; {inputs} {body} }}\n"
         );
         see(name, &text, &[("m", "5")]);
