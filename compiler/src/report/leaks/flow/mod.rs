@@ -273,9 +273,9 @@ fn reduce(shape: &[u64], axis: usize, a: &Flow, picks: Option<(u64, NodeId)>) ->
 }
 
 fn sort(shape: &[u64], a: &Flow, node: NodeId) -> Flow {
-    let last = shape.len() - 1;
-    let across = a.on(last);
     let mut f = a.clone().other();
+    let Some(last) = shape.len().checked_sub(1) else { return f };
+    let across = a.on(last);
     f.absorb(last, shape[last]);
     if across {
         f.order = Order::Sorted(last, node);

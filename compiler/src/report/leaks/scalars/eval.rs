@@ -190,21 +190,27 @@ impl Run<'_> {
 
     fn input(&mut self, index: u32, entry: usize) -> Form {
         let input = &self.graph.inputs[index as usize];
-        let value = self.point.input(index as usize, input, entry);
+        // A label that is dealt as bits is one bit for each class.
+        let classes = input.one_hot.unwrap_or(1) as usize;
+        let mut value = self.point.input(index as usize, input, entry / classes);
+        let mut range = input.range;
+        if input.one_hot.is_some() {
+            value = f64::from(u8::from(value == (entry % classes) as f64));
+            range = (0.0, 1.0);
+        }
         let Some(set) = input.from.filter(|s| !self.known.contains(s)) else {
             return Form::constant(value);
         };
-        let len = input.shape.iter().product::<u64>().max(1) as usize;
+        let len = input.shape.iter().product::<u64>().max(1) as usize * classes;
         let column = *self.inputs.entry((index, entry)).or_insert_with(|| {
             self.columns.push(Column {
                 owner: Owner::One(set, (entry / len) as u64),
-                range: input.range,
+                range,
                 whole: input.elem != Elem::Fix,
                 input: Some(index),
             });
             self.columns.len() as u32 - 1
         });
-        // Bits that clients give are not numbers whose derivative means something.
         let value = if self.mode == Mode::Symbolic { 0.0 } else { value };
         Form { value, terms: vec![(column, 1.0)] }
     }

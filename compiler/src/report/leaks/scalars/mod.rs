@@ -14,6 +14,8 @@ mod eval;
 mod form;
 mod point;
 mod reads;
+#[cfg(test)]
+mod tests;
 
 use super::flow::Flow;
 use crate::graph::{Graph, NodeId, Op};

@@ -84,7 +84,7 @@ impl Point {
         let member = if input.from.is_some() { entry / len } else { 0 };
         let size = 2.0 * unit(self.hash(!0, member as u64));
         if lo <= 0.0 && hi >= 0.0 {
-            near((lo + u * (hi - lo)) * size.min(1.0).max(0.02))
+            near((lo + u * (hi - lo)) * size.clamp(0.02, 1.0))
         } else {
             lo + u * (hi - lo)
         }

@@ -126,6 +126,7 @@ pub(super) fn reads(g: &Graph, id: NodeId, entry: usize) -> Vec<Vec<usize>> {
             let all = insert(&here, last);
             vec![row(shape(0), &all, last), row(shape(1), &all, last)]
         }
+        Op::Sort if here.is_empty() => aligned(),
         Op::Sort => vec![row(shape(0), &here, here.len() - 1)],
         Op::OneHot(_) => vec![vec![at(shape(0), &here[..here.len() - 1])]],
         Op::MatMul { trans_b } => {
