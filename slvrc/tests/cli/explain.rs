@@ -30,6 +30,7 @@ fn json_says_everything() {
         report["times"].as_array().expect("times").iter().map(|t| &t["net"]["name"]).collect();
     assert_eq!(names, ["loopback", "lan", "wan"]);
     assert_eq!(report["warnings"][0]["kind"], "masked_sum");
+    assert_eq!(report["warnings"][0]["level"], "note");
     assert_eq!(report["leaks"][0]["name"], "aggregate");
     // The bytes of a line are those of the source's line.
     let first = &report["lines"][0];
@@ -69,7 +70,7 @@ fn text_has_a_section_for_each_question() {
         "\nsteps, by bytes\n",
         "\nrounds, by the line they wait for\n",
         "\nwho learns what\n",
-        "\nwarning: aggregate (line ",
+        "\nnote: aggregate (line ",
         "\n  help: ",
     ] {
         assert!(done.stdout.contains(part), "{part:?} is not in\n{}", done.stdout);
@@ -123,7 +124,7 @@ predicate Own[m]() {
         "<!DOCTYPE html>",
         "<svg",
         "prefers-color-scheme: dark",
-        "Warning: ",
+        "Note: ",
         "&lt;b&gt;&amp;&quot;",
         "</html>\n",
     ] {

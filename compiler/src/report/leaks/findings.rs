@@ -11,7 +11,7 @@ use std::fmt::Write;
 pub struct LeakReport {
     /// Everything that any party, receiver or client learns.
     pub learned: Vec<Learned>,
-    /// Reveals that may give away more than they seem to.
+    /// Reveals that may give away more than they seem to, and notes.
     pub warnings: Vec<LeakWarning>,
 }
 
@@ -74,6 +74,26 @@ pub enum LeakKind {
     SecretDivisor,
     /// An entry of one client, chosen by order.
     OrderStatistic,
+    /// How clients compare with one another.
+    Order,
+    /// More than one bit of each client.
+    SeveralBits,
+    /// A sum from which summands of single clients can be read.
+    Packed,
+    /// An input that can be chosen so that a reveal tells of one client.
+    Chosen,
+    /// Reveals that were looked at one by one only.
+    NotTogether,
+}
+
+/// How much a warning says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    /// Something of a single client follows from what is revealed.
+    Warning,
+    /// A check reveals this on purpose; it is listed so that nobody overlooks what it may say.
+    Note,
 }
 
 impl LeakKind {
@@ -87,6 +107,29 @@ impl LeakKind {
             LeakKind::PerClient => "this reveals a value of a single client",
             LeakKind::SecretDivisor => "this is divided by a secret",
             LeakKind::OrderStatistic => "every entry of this is the entry of one client",
+            LeakKind::Order => "this says how clients compare with one another",
+            LeakKind::SeveralBits => "this reveals several bits of a single client",
+            LeakKind::Packed => "single clients can be read from this sum",
+            LeakKind::Chosen => "whoever chooses an input can single out a client",
+            LeakKind::NotTogether => "what these say together was not looked at",
+        }
+    }
+
+    /// Whether this is a leak, or what checks exist to reveal: who was kept, and the sum of those.
+    pub fn level(self) -> Level {
+        match self {
+            LeakKind::MaskedSum
+            | LeakKind::Selection
+            | LeakKind::SecretDivisor
+            | LeakKind::NotTogether => Level::Note,
+            LeakKind::OneClient
+            | LeakKind::Determined
+            | LeakKind::PerClient
+            | LeakKind::OrderStatistic
+            | LeakKind::Order
+            | LeakKind::SeveralBits
+            | LeakKind::Packed
+            | LeakKind::Chosen => Level::Warning,
         }
     }
 }
@@ -96,6 +139,8 @@ impl LeakKind {
 pub struct LeakWarning {
     /// Which way.
     pub kind: LeakKind,
+    /// How much it says.
+    pub level: Level,
     /// The reveal; several, if it takes them together.
     pub reveals: Vec<String>,
     /// Line of the (first) reveal.
@@ -143,7 +188,11 @@ impl LeakReport {
         }
         for w in &self.warnings {
             let at = if w.line > 0 { format!(" (line {})", w.line) } else { String::new() };
-            let _ = writeln!(out, "warning: {}{at}: {}", w.reveals.join(", "), w.kind.title());
+            let level = match w.level {
+                Level::Warning => "warning",
+                Level::Note => "note",
+            };
+            let _ = writeln!(out, "{level}: {}{at}: {}", w.reveals.join(", "), w.kind.title());
             let _ = writeln!(out, "  why: {}\n  help: {}", w.why, w.help);
         }
         out

@@ -1,35 +1,46 @@
 //! The leak report: what anybody learns of a run, and what an author may not have meant to reveal.
 //!
 //! What is learned is complete: every reveal, everything that is opened to the parties, and what is
-//! public from the start. Warnings are not complete: they know some ways in which a reveal gives away
-//! more than it seems to, from a dataflow over the graph as built from the source (`flow`) and, for
-//! linear reveals, from their system of equations (`probe`). No warning does not mean no harm: what a
-//! sum tells of its terms depends on what the receiver knows besides.
+//! public from the start. Warnings come from two analyses of the graph as built from the source, for each
+//! receiver, whose own inputs it knows:
+//!
+//! - a dataflow (`flow`) follows of whole tensors which clients an entry depends on and how. It works at any
+//!   size and takes one reveal at a time (`warn`).
+//! - a rank analysis (`joint`) takes all reveals together, entry by entry (`scalars`), as a system of
+//!   equations (`system`), and asks which sums fall apart by their sizes (`pack`).
+//!
+//! No warning does not mean no harm: neither knows what follows over several runs, or from what somebody
+//! knows from elsewhere.
 //!
 //! May not live here: what a protocol leaks (nothing but what it opens; see
 //! `slvr_runtime::protocol`), numbers of the run.
 
 mod findings;
 mod flow;
-mod probe;
+mod joint;
+mod pack;
+mod scalars;
+mod system;
 #[cfg(test)]
 mod tests;
+mod together;
 mod warn;
 
-pub use findings::{LeakKind, LeakReport, LeakWarning, Learned, What};
+pub use findings::{LeakKind, LeakReport, LeakWarning, Learned, Level, What};
 
 use crate::graph::Graph;
 use crate::syntax::ast::Span;
 use crate::types::{Program, Stmt};
 use slvr_circuit::speculation::Speculation;
 use slvr_circuit::{Circuit, From, Op};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 /// The leak report of a predicate. `graph` is the one built from the program, before any pass.
 pub fn leaks(program: &Program, graph: &Graph, circuit: &Circuit) -> LeakReport {
     let mut report = leaks_of_circuit(circuit);
     let lines = Lines { program, graph };
-    let flows = flow::flows(graph);
+    let views = views(graph);
     for learned in &mut report.learned {
         let (span, line) = match learned.what {
             What::Reveal | What::PublicInput | What::Coins | What::Check => lines.of(&learned.name),
@@ -38,13 +49,36 @@ pub fn leaks(program: &Program, graph: &Graph, circuit: &Circuit) -> LeakReport 
         (learned.span, learned.line) = (span, line);
         if learned.what == What::Reveal
             && let Some(output) = graph.outputs.iter().find(|o| o.name == learned.name)
-            && let Some(how) = warn::describe(graph, &flows[output.node.index()])
+            && let Some(how) = warn::describe(graph, &views[&output.to][output.node.index()])
         {
             let _ = write!(learned.text, "; {how}");
         }
     }
-    report.warnings = warn::warnings(graph, &flows, |name| lines.of(name).1);
+    report.warnings = warnings(graph, &views, &|name| lines.of(name).1);
     report
+}
+
+/// By receiver, how every value follows from what it does not know.
+fn views(graph: &Graph) -> BTreeMap<u32, Vec<flow::Flow>> {
+    let receivers: BTreeSet<u32> = graph.outputs.iter().map(|o| o.to).collect();
+    let view = |to| (to, flow::flows(graph, &flow::known(graph, to)));
+    receivers.into_iter().map(view).collect()
+}
+
+/// All warnings and notes.
+fn warnings(
+    graph: &Graph,
+    views: &BTreeMap<u32, Vec<flow::Flow>>,
+    line: &dyn Fn(&str) -> u32,
+) -> Vec<LeakWarning> {
+    let mut out = Vec::new();
+    for (&to, flows) in views {
+        let single = warn::warnings(graph, flows, to, line);
+        out.extend(together::warnings(graph, flows, to, &single, line));
+        out.extend(single.into_iter().map(|(_, w)| w));
+    }
+    out.sort_by_key(|w| (w.level, w.line));
+    out
 }
 
 /// What a circuit alone tells of its leaks: all that is learned, no warnings.

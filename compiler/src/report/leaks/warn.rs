@@ -2,19 +2,19 @@
 
 use super::findings::{LeakKind, LeakWarning};
 use super::flow::{Flow, Form, Mask};
-use super::probe::{Exposed, exposed};
-use crate::graph::Graph;
+use crate::analysis::layout::behind;
+use crate::graph::{Graph, Op};
 use std::collections::BTreeSet;
 
 /// Names of inputs, for people.
-fn names(graph: &Graph, inputs: &BTreeSet<u32>) -> String {
+pub(super) fn names(graph: &Graph, inputs: &BTreeSet<u32>) -> String {
     let names = inputs.iter().filter_map(|&i| graph.inputs.get(i as usize));
     let quoted: Vec<String> = names.map(|i| format!("`{}`", i.name)).collect();
     quoted.join(", ")
 }
 
 /// A member of a party set, for people.
-fn member(graph: &Graph, set: u32, member: u64) -> String {
+pub(super) fn member(graph: &Graph, set: u32, member: u64) -> String {
     let set = graph.parties.get(set as usize).map_or("?", |p| p.0.as_str());
     format!("{set} {member}")
 }
@@ -54,19 +54,20 @@ pub(super) fn describe(graph: &Graph, f: &Flow) -> Option<String> {
     })
 }
 
-/// All warnings, by reveal, in order.
+/// What is said of each reveal to a receiver by itself, with the index of the output.
 pub(super) fn warnings(
     graph: &Graph,
     flows: &[Flow],
-    line: impl Fn(&str) -> u32,
-) -> Vec<LeakWarning> {
+    to: u32,
+    line: &dyn Fn(&str) -> u32,
+) -> Vec<(usize, LeakWarning)> {
     let mut out = Vec::new();
-    let mut linear = Vec::new();
-    for (i, output) in graph.outputs.iter().enumerate() {
+    for (i, output) in graph.outputs.iter().enumerate().filter(|(_, o)| o.to == to) {
         let f = &flows[output.node.index()];
-        let mut warn = |kind, why: String, help: &str| {
+        let mut warn = |kind: LeakKind, why: String, help: &str| {
             let (reveals, line) = (vec![output.name.clone()], line(&output.name));
-            out.push(LeakWarning { kind, reveals, line, why, help: help.into() });
+            let level = kind.level();
+            out.push((i, LeakWarning { kind, level, reveals, line, why, help: help.into() }));
         };
         let (of, one) = (names(graph, &f.inputs), one_client(graph, f));
         match &f.form {
@@ -80,31 +81,40 @@ pub(super) fn warnings(
                 ),
                 "reveal a sum over at least two clients",
             ),
-            Form::Linear => linear.push(i),
+            Form::Linear => {}
             Form::Masked(m) => masked(f, m, &of, &mut warn),
-            Form::Other if f.bits && f.per_client() => warn(
-                LeakKind::Selection,
-                format!(
-                    "these are bits of single clients, computed from {of}: the receiver learns who was \
-                     selected, or how a client compares with others"
-                ),
-                "keep the bits secret and reveal what they select, or only how many there are",
-            ),
+            Form::Other if is_bits(f) => bits(graph, flows, i, f, &of, &mut warn),
             Form::Other if f.one_by_order() => warn(
                 LeakKind::OrderStatistic,
                 format!(
-                    "taking one entry in ascending order over clients gives exactly one client's value \
-                     of {of}; the receiver is not told whose, but may recognise it"
+                    "taking entries in ascending order over clients gives exactly one client's value, \
+                     computed from {of}; the receiver is not told whose, but may recognise it"
                 ),
                 "a mean of several middle entries (`trimmed_mean`) blurs it; otherwise accept it",
+            ),
+            Form::Other if f.ranks => warn(
+                LeakKind::Order,
+                format!(
+                    "it is found by comparing clients with one another, by what is computed from {of}: \
+                     the receiver learns which client has the largest value, or which place one has"
+                ),
+                "keep the order secret and reveal a sum over those that it selects",
             ),
             Form::Other if f.per_client() && f.clients() <= 1 => warn(
                 LeakKind::PerClient,
                 format!(
-                    "every entry is computed from {of} of {one} alone: with enough entries, or with \
-                     what the receiver knows besides, it may determine that input"
+                    "every entry is computed from {of} of {one} alone, and from what the receiver knows: \
+                     with enough entries it may determine that input"
                 ),
-                "reveal a statistic over clients (a sum, a median), or compare and keep the result secret",
+                "reveal a statistic over clients (a sum, a mean), or compare and keep the result secret",
+            ),
+            Form::Other if f.side_by_side() => warn(
+                LeakKind::PerClient,
+                format!(
+                    "there is an entry for each client, computed from {of}: the receiver can tell \
+                     clients apart by it, and who is first, even if others' inputs take part in it"
+                ),
+                "reveal a statistic over clients (a sum, a mean), or compare and keep the result secret",
             ),
             Form::Other => {}
         }
@@ -120,14 +130,70 @@ pub(super) fn warnings(
             );
         }
     }
-    let together = determined(graph, flows, &linear);
-    if let Some((why, reveals)) = together {
-        let line = reveals.first().map_or(0, |n| line(n));
-        let help = "make every combination of what is revealed a sum over at least two clients, and \
-                    beware of a sum and the same sum without one client";
-        out.push(LeakWarning { kind: LeakKind::Determined, reveals, line, why, help: help.into() });
-    }
     out
+}
+
+/// Bits of single clients, and not of sums over clients.
+pub(super) fn is_bits(f: &Flow) -> bool {
+    f.form == Form::Other && f.bits && (f.per_client() || f.ranks)
+}
+
+/// Bits of clients: those that select what another reveal adds up are what a check is for.
+fn bits(
+    graph: &Graph,
+    flows: &[Flow],
+    output: usize,
+    f: &Flow,
+    of: &str,
+    warn: &mut dyn FnMut(LeakKind, String, &str),
+) {
+    let keep = "keep the bits secret and reveal what they select, or only how many there are";
+    let members: u64 = graph.parties.iter().map(|p| p.1).max().unwrap_or(0);
+    if f.size > members {
+        return warn(
+            LeakKind::SeveralBits,
+            format!(
+                "there are {} bits of {members} clients, computed from {of}: several comparisons of one \
+                 client say more than whether it was kept, and enough of them its value",
+                f.size
+            ),
+            keep,
+        );
+    }
+    if f.ranks && !(f.side_by_side() && selects(graph, flows, output)) {
+        return warn(
+            LeakKind::Order,
+            format!(
+                "these bits are found by comparing clients with one another, by what is computed from \
+                 {of}: the receiver learns who comes before whom"
+            ),
+            keep,
+        );
+    }
+    warn(
+        LeakKind::Selection,
+        format!(
+            "these are bits of single clients, computed from {of}: the receiver learns who was \
+             selected, or how a client compares with others"
+        ),
+        keep,
+    );
+}
+
+/// Whether bits that are revealed select what another reveal to the same receiver adds up.
+fn selects(graph: &Graph, flows: &[Flow], output: usize) -> bool {
+    let moved = |op: &Op| op.is_layout() || *op == Op::ToInt;
+    let bits = behind(graph, graph.outputs[output].node, moved);
+    let sums = graph.outputs.iter().filter(|o| o.to == graph.outputs[output].to);
+    let mut read = vec![false; graph.len()];
+    sums.filter(|o| matches!(flows[o.node.index()].form, Form::Masked(_)))
+        .for_each(|o| read[o.node.index()] = true);
+    for id in graph.ids().rev().filter(|id| id.index() >= bits.index()) {
+        if read[id.index()] {
+            graph.args(id).iter().for_each(|a| read[a.index()] = true);
+        }
+    }
+    read[bits.index()]
 }
 
 fn masked(f: &Flow, m: &Mask, of: &str, warn: &mut dyn FnMut(LeakKind, String, &str)) {
@@ -184,34 +250,4 @@ fn masked(f: &Flow, m: &Mask, of: &str, warn: &mut dyn FnMut(LeakKind, String, &
              two always count",
         ),
     }
-}
-
-/// Why linear reveals together expose clients, and which reveals these are.
-fn determined(graph: &Graph, flows: &[Flow], linear: &[usize]) -> Option<(String, Vec<String>)> {
-    let inputs = |i: &usize| flows[graph.outputs[*i].node.index()].inputs.clone();
-    let all: BTreeSet<u32> = linear.iter().flat_map(inputs).collect();
-    let found = exposed(graph, linear, &all).filter(|f| !f.is_empty())?;
-    let name = |e: &Exposed| member(graph, e.set, e.member);
-    let members = |wholly: bool| -> Option<String> {
-        let list: Vec<String> = found.iter().filter(|e| e.wholly == wholly).map(name).collect();
-        match list.len() {
-            0 => None,
-            1..=4 => Some(list.join(", ")),
-            n => Some(format!("{} and {} others", list[..3].join(", "), n - 3)),
-        }
-    };
-    let mut parts = Vec::new();
-    if let Some(who) = members(true) {
-        parts.push(format!("they determine the input of {who}"));
-    }
-    if let Some(who) = members(false) {
-        parts.push(format!("they give equations in the input of {who} alone"));
-    }
-    let why = format!(
-        "the reveals are linear equations in {} with public coefficients, and some combination of them \
-         depends on one client alone: {}",
-        names(graph, &all),
-        parts.join("; ")
-    );
-    Some((why, linear.iter().map(|&i| graph.outputs[i].name.clone()).collect()))
 }

@@ -79,11 +79,13 @@ pub struct Flow {
     pub bits: bool,
     /// A count of comparisons of each client with the others.
     pub(super) tally: bool,
+    /// Says how clients compare with one another: who is first, which place one has.
+    pub ranks: bool,
     pub(super) ones: Option<Ones>,
     /// Divided by a secret, after a sum over clients.
     pub divided: bool,
     /// Entries of the value.
-    pub(super) size: u64,
+    pub size: u64,
 }
 
 impl Flow {
@@ -98,6 +100,7 @@ impl Flow {
             order: Order::No,
             bits: false,
             tally: false,
+            ranks: false,
             ones: None,
             divided: false,
             size: 1,
@@ -114,14 +117,27 @@ impl Flow {
         if self.clients() == 1 { self.fixed.first().copied() } else { None }
     }
 
+    /// The one member that the entry at a position depends on, if it is one and known.
+    pub(in super::super) fn member_at(&self, position: &[u64]) -> Option<(u32, u64)> {
+        let [group] = &self.groups[..] else { return None };
+        let axis = group.axes.first().filter(|_| group.axes.len() == 1)?;
+        let of = group.members.filter(|_| self.clients() == 1)?;
+        Some((of.set, of.start + of.step * position.get(*axis)?))
+    }
+
     /// Whether entries of different clients stand side by side, or one client is picked out.
     pub fn per_client(&self) -> bool {
         !self.groups.is_empty() || !self.fixed.is_empty() || self.picked
     }
 
+    /// Whether entries of different clients stand side by side.
+    pub fn side_by_side(&self) -> bool {
+        !self.groups.is_empty()
+    }
+
     /// Whether each entry is one client's, chosen by order.
     pub fn one_by_order(&self) -> bool {
-        matches!(self.order, Order::One(..))
+        matches!(self.order, Order::One(..) | Order::Sorted(..))
     }
 
     pub fn is_free(&self) -> bool {
@@ -143,7 +159,7 @@ impl Flow {
     }
 
     /// Whether positions on an axis tell clients apart.
-    pub(super) fn on(&self, axis: usize) -> bool {
+    pub(in super::super) fn on(&self, axis: usize) -> bool {
         self.groups.iter().any(|g| g.axes.contains(&axis))
     }
 
@@ -157,6 +173,7 @@ impl Flow {
         self.fixed.extend(&b.fixed);
         self.extra = self.extra.max(b.extra);
         self.picked |= b.picked;
+        self.ranks |= b.ranks;
     }
 
     /// An axis of size `len` is summed, or becomes part of what every entry depends on.
@@ -202,6 +219,11 @@ pub(super) fn add(a: &Flow, b: &Flow) -> Flow {
     f.inputs.extend(&b.inputs);
     f.plain();
     // The middle of an odd number: the same entry twice.
-    let order = if a.order == b.order && a.one_by_order() { a.order } else { Order::No };
+    let order = match (a.order, b.order) {
+        (x, y) if x == y => x,
+        (x, Order::No) if b.is_free() => x,
+        (Order::No, y) if a.is_free() => y,
+        _ => Order::No,
+    };
     Flow { form, tally, order, bits: false, divided: a.divided || b.divided, ..f }
 }

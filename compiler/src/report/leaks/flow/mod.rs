@@ -15,15 +15,22 @@ use crate::types::Elem;
 pub(super) use dependence::{Flow, Form, Mask};
 use dependence::{Group, Members, Ones, Order, add};
 use layout::{concat, gather, reshape, slice};
-use selection::{compare, enough};
+use selection::{compare, enough, half};
+use std::collections::BTreeSet;
 
-/// The flows of all nodes.
-pub(super) fn flows(graph: &Graph) -> Vec<Flow> {
+/// Party sets whose inputs a receiver knows: a single party knows its own.
+pub(super) fn known(graph: &Graph, to: u32) -> BTreeSet<u32> {
+    let single = graph.parties.get(to as usize).is_some_and(|p| p.1 == 1);
+    if single { BTreeSet::from([to]) } else { BTreeSet::new() }
+}
+
+/// The flows of all nodes to somebody who knows the inputs of these party sets.
+pub(super) fn flows(graph: &Graph, known: &BTreeSet<u32>) -> Vec<Flow> {
     let mut out: Vec<Flow> = Vec::with_capacity(graph.len());
     for id in graph.ids() {
         let args = graph.args(id);
         let of: Vec<&Flow> = args.iter().map(|a| &out[a.index()]).collect();
-        let mut flow = flow(graph, id, &args, &of);
+        let mut flow = flow(graph, known, id, &args, &of);
         let members: u64 = graph.parties.iter().map(|p| p.1).sum();
         flow.extra = flow.extra.min(members);
         if flow.is_free() || graph.ty(id).secrecy == Secrecy::Public {
@@ -35,12 +42,12 @@ pub(super) fn flows(graph: &Graph) -> Vec<Flow> {
     out
 }
 
-fn flow(g: &Graph, id: NodeId, args: &[NodeId], of: &[&Flow]) -> Flow {
+fn flow(g: &Graph, known: &BTreeSet<u32>, id: NodeId, args: &[NodeId], of: &[&Flow]) -> Flow {
     let shape = |n: NodeId| g.shape(n);
     let rank = |n: NodeId| g.shape(n).len();
     let first = || of.first().map_or_else(Flow::free, |f| (*f).clone());
     match g.op(id) {
-        Op::Input(i) => input(g, *i),
+        Op::Input(i) => input(g, known, *i),
         Op::Const(..) | Op::Committee { .. } => Flow::free(),
         Op::Add | Op::Sub => add(of[0], of[1]),
         Op::Mul => mul(of[0], of[1]),
@@ -62,7 +69,7 @@ fn flow(g: &Graph, id: NodeId, args: &[NodeId], of: &[&Flow]) -> Flow {
             f
         }
         Op::ToInt => Flow { bits: true, ..first() },
-        Op::Not => Flow { bits: true, ones: None, ..first() },
+        Op::Not => Flow { bits: true, ones: half(g, args[0]), ..first() },
         Op::Lt | Op::Eq => compare(g, id, args, of),
         Op::Xor => Flow { bits: true, ..add(of[0], of[1]).other() },
         Op::Select => select(of),
@@ -70,7 +77,11 @@ fn flow(g: &Graph, id: NodeId, args: &[NodeId], of: &[&Flow]) -> Flow {
         Op::Sum(axes) => sum(g, args[0], axes, of[0]),
         Op::Max(axis) => reduce(shape(args[0]), *axis as usize, of[0], Some((u64::MAX, id))),
         Op::Min(axis) => reduce(shape(args[0]), *axis as usize, of[0], Some((0, id))),
-        Op::ArgMax => reduce(shape(args[0]), rank(args[0]) - 1, of[0], None),
+        Op::ArgMax => {
+            let last = rank(args[0]) - 1;
+            let ranks = of[0].ranks || of[0].on(last);
+            Flow { ranks, ..reduce(shape(args[0]), last, of[0], None) }
+        }
         Op::Sort => sort(shape(args[0]), of[0], id),
         Op::SortSum { lo, hi } => {
             let last = rank(args[0]) - 1;
@@ -79,7 +90,7 @@ fn flow(g: &Graph, id: NodeId, args: &[NodeId], of: &[&Flow]) -> Flow {
         Op::ArgMaxIs => {
             let last = rank(args[0]) - 1;
             let f = reduce(shape(args[0]), last, &add(of[0], of[1]).other(), None);
-            Flow { bits: true, ..f }
+            Flow { bits: true, ranks: f.ranks || of[0].on(last), ..f }
         }
         Op::OneHot(_) => Flow { bits: true, ..first().other() },
         Op::MatMul { trans_b } => {
@@ -123,10 +134,10 @@ fn flow(g: &Graph, id: NodeId, args: &[NodeId], of: &[&Flow]) -> Flow {
     }
 }
 
-fn input(g: &Graph, index: u32) -> Flow {
+fn input(g: &Graph, known: &BTreeSet<u32>, index: u32) -> Flow {
     let mut f = Flow::free();
     let Some(input) = g.inputs.get(index as usize) else { return f };
-    let Some(set) = input.from else { return f };
+    let Some(set) = input.from.filter(|s| !known.contains(s)) else { return f };
     f.form = Form::Linear;
     f.bits = input.elem == Elem::Bit;
     f.inputs.insert(index);
@@ -142,8 +153,8 @@ fn input(g: &Graph, index: u32) -> Flow {
 fn mul(a: &Flow, b: &Flow) -> Flow {
     match (a.is_free(), b.is_free()) {
         // A public factor may be a mask of positions: bits stay bits, and at most as many are 1.
-        (true, _) => Flow { order: Order::No, tally: false, ..b.clone() },
-        (_, true) => Flow { order: Order::No, tally: false, ..a.clone() },
+        (true, _) => Flow { tally: false, ..b.clone() },
+        (_, true) => Flow { tally: false, ..a.clone() },
         _ => product(a, b),
     }
 }
@@ -194,12 +205,11 @@ fn masked(factor: &Flow, payload: &Flow) -> Flow {
 }
 
 fn div(a: &Flow, b: &Flow) -> Flow {
-    let mut f = a.clone();
-    f.plain();
-    f.bits = false;
+    let mut f = Flow { bits: false, tally: false, ones: None, ..a.clone() };
     if b.is_free() {
         return f;
     }
+    f.plain();
     f.inputs.extend(&b.inputs);
     match a.form {
         Form::Linear | Form::Masked(_) if a.clients() >= 2 => f.divided = true,
@@ -234,11 +244,17 @@ fn sum(g: &Graph, of: NodeId, axes: &[u64], a: &Flow) -> Flow {
     let mut f = a.clone();
     f.plain();
     let before = f.groups.len();
+    // A sum of one entry is that entry.
+    if axes.iter().all(|&axis| g.shape(of)[axis as usize] == 1) {
+        (f.order, f.ranks) = (a.order, a.ranks);
+    }
     for &axis in axes {
         f.absorb(axis as usize, g.shape(of)[axis as usize]);
     }
     // A count over clients of bits that belong to another client each.
     f.tally = a.bits && f.groups.len() < before && !f.groups.is_empty();
+    // The number of comparisons that one client wins is its rank; how many clients are kept is no rank.
+    f.ranks &= before == f.groups.len() || f.tally;
     f.bits = false;
     f.moved(|axis| Some(axis - axes.iter().filter(|&&x| (x as usize) < axis).count()));
     f
@@ -246,7 +262,7 @@ fn sum(g: &Graph, of: NodeId, axes: &[u64], a: &Flow) -> Flow {
 
 /// A nonlinear reduction along an axis, which disappears; it may pick an entry: which, and where.
 fn reduce(shape: &[u64], axis: usize, a: &Flow, picks: Option<(u64, NodeId)>) -> Flow {
-    let one = a.form == Form::Linear && a.clients() == 1 && a.on(axis);
+    let one = a.on(axis);
     let mut f = a.clone().other();
     f.absorb(axis, shape[axis]);
     f.moved(|x| Some(if x > axis { x - 1 } else { x }));
@@ -257,9 +273,9 @@ fn reduce(shape: &[u64], axis: usize, a: &Flow, picks: Option<(u64, NodeId)>) ->
 }
 
 fn sort(shape: &[u64], a: &Flow, node: NodeId) -> Flow {
-    let last = shape.len() - 1;
-    let across = a.form == Form::Linear && a.clients() == 1 && a.on(last);
     let mut f = a.clone().other();
+    let Some(last) = shape.len().checked_sub(1) else { return f };
+    let across = a.on(last);
     f.absorb(last, shape[last]);
     if across {
         f.order = Order::Sorted(last, node);

@@ -9,6 +9,7 @@ pub(super) fn compare(g: &Graph, id: NodeId, args: &[NodeId], of: &[&Flow]) -> F
     f.bits = true;
     let constant = constant(g, args[1]);
     let ranked = of[0].tally && !of[0].is_free();
+    f.ranks |= ranked || opposed(of[0], of[1]);
     if let (true, Some(c)) = (ranked, constant) {
         let library = g.site(id).name.split('/').any(|part| part == "top_k");
         let less = matches!(g.op(id), Op::Lt);
@@ -16,6 +17,36 @@ pub(super) fn compare(g: &Graph, id: NodeId, args: &[NodeId], of: &[&Flow]) -> F
         f.ones = Some(Ones { most, least: if less && library { most } else { 0 } });
     }
     f
+}
+
+/// Whether values of different clients are compared, of the same inputs.
+fn opposed(a: &Flow, b: &Flow) -> bool {
+    let some = |f: &Flow| !f.groups.is_empty() || !f.fixed.is_empty();
+    let apart = a.groups.iter().all(|g| !b.groups.contains(g)) && a.fixed.is_disjoint(&b.fixed);
+    some(a) && some(b) && apart && !a.inputs.is_disjoint(&b.inputs)
+}
+
+/// Of the complement of `v[p] < v`, where v[p] is at place p of v in order: at least p + 1 are not larger.
+/// Likewise of the complement of `v < v[p]`.
+pub(super) fn half(g: &Graph, comparison: NodeId) -> Option<Ones> {
+    if *g.op(comparison) != Op::Lt {
+        return None;
+    }
+    let place = |id: NodeId, of: NodeId| -> Option<(u64, u64)> {
+        let slice = same(g, id);
+        let Op::Slice { start, len: 1, .. } = g.op(slice) else { return None };
+        let sort = same(g, g.arg(slice, 0));
+        let all = *g.op(sort) == Op::Sort && same(g, g.arg(sort, 0)) == same(g, of);
+        let n = g.elements(sort);
+        (all && n == g.elements(same(g, of)) && g.elements(slice) == 1).then_some((*start, n))
+    };
+    let (a, b) = (g.arg(comparison, 0), g.arg(comparison, 1));
+    let least = match (place(a, b), place(b, a)) {
+        (Some((start, _)), _) => start + 1,
+        (_, Some((start, n))) => n - start,
+        (None, None) => return None,
+    };
+    Some(Ones { most: u64::MAX, least })
 }
 
 /// Of `bits && gate`, where the gate says that at least c of these same bits are 1: c.

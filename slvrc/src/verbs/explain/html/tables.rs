@@ -4,7 +4,7 @@ use super::markup::{escape, prose, sentence};
 use crate::verbs::explain::report::Report;
 use crate::verbs::explain::units::{bytes, count, per_party, range, share};
 use slvr_compiler::cost::{LineRow, mean};
-use slvr_compiler::report::leaks::Learned;
+use slvr_compiler::report::leaks::{Learned, Level};
 use std::fmt::Write;
 
 /// Rows of the table of steps.
@@ -207,13 +207,17 @@ pub fn learned(out: &mut String, r: &Report) {
     out.push_str("</table></div>\n</section>\n");
 }
 
-/// Warnings, if there are any.
+/// Warnings and notes, if there are any.
 pub fn warnings(out: &mut String, r: &Report) {
     for w in &r.leaks.warnings {
         let line = if w.line > 0 { format!(", line {}", w.line) } else { String::new() };
+        let level = match w.level {
+            Level::Warning => "Warning",
+            Level::Note => "Note",
+        };
         let _ = writeln!(
             out,
-            "<div class=\"warning\" role=\"note\"><h3>Warning: {}</h3><p><code>{}</code>{line}</p>\
+            "<div class=\"warning\" role=\"note\"><h3>{level}: {}</h3><p><code>{}</code>{line}</p>\
              <p><b>Why.</b> {}</p><p><b>What to do.</b> {}</p></div>",
             escape(w.kind.title()),
             escape(&w.reveals.join(", ")),

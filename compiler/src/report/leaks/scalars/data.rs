@@ -1,0 +1,23 @@
+//! Numbers, each computed from others.
+
+use super::form::Owner;
+use crate::graph::NodeId;
+
+/// A number that is computed from others.
+pub(in super::super) struct Scalar {
+    pub(in super::super) node: NodeId,
+    pub(in super::super) entry: usize,
+    /// Operand by operand.
+    pub(in super::super) operands: Vec<Vec<u32>>,
+    /// How it is computed is not followed.
+    pub(in super::super) opaque: bool,
+    /// Whose it is, where that is not followed.
+    pub(in super::super) owner: Owner,
+}
+
+/// The numbers that reveals are computed from, operands first.
+pub(in super::super) struct Scalars {
+    pub(in super::super) all: Vec<Scalar>,
+    /// By reveal (index of output), its entries.
+    pub(in super::super) reveals: Vec<(usize, Vec<u32>)>,
+}

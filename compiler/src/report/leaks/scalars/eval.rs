@@ -1,0 +1,456 @@
+//! Evaluation: of each number its value, and how it depends on unknowns.
+
+use super::data::{Scalar, Scalars};
+use super::form::{Column, Form, Owner};
+use super::point::{Point, UNIT};
+use crate::graph::{Graph, Op, Table};
+use crate::types::Elem;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// How results that are not linear are followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in super::super) enum Mode {
+    /// Each is an unknown; equal ones of equal operands are the same. Constants of forms are exact, values
+    /// mean nothing.
+    Symbolic,
+    /// By derivatives at the point. Comparisons are constants.
+    Local,
+}
+
+/// Terms of all forms together.
+const TERMS: usize = 1 << 22;
+
+/// What became of all numbers.
+pub(in super::super) struct Evaluated {
+    pub(in super::super) columns: Vec<Column>,
+    pub(in super::super) forms: Vec<Form>,
+}
+
+/// The forms of all numbers, with the inputs of some party sets known; `None` if they are too long.
+pub(in super::super) fn evaluate(
+    graph: &Graph,
+    scalars: &Scalars,
+    known: &BTreeSet<u32>,
+    point: &Point,
+    mode: Mode,
+) -> Option<Evaluated> {
+    let mut run = Run {
+        graph,
+        known,
+        point,
+        mode,
+        columns: Vec::new(),
+        inputs: BTreeMap::new(),
+        made: HashMap::new(),
+        names: HashMap::new(),
+        ids: HashMap::new(),
+    };
+    let mut forms: Vec<Form> = Vec::with_capacity(scalars.all.len());
+    let mut terms = 0;
+    for scalar in &scalars.all {
+        let of: Vec<Vec<&Form>> = scalar
+            .operands
+            .iter()
+            .map(|l| l.iter().map(|&s| &forms[s as usize]).collect())
+            .collect();
+        let form = run.scalar(scalar, &of);
+        terms += form.terms.len();
+        if terms > TERMS || !form.value.is_finite() || form.terms.iter().any(|t| !t.1.is_finite()) {
+            return None;
+        }
+        forms.push(form);
+    }
+    Some(Evaluated { columns: run.columns, forms })
+}
+
+/// A form as a key: terms and constant by their bits.
+type Key = Vec<(u32, u64)>;
+
+struct Run<'a> {
+    graph: &'a Graph,
+    known: &'a BTreeSet<u32>,
+    point: &'a Point,
+    mode: Mode,
+    columns: Vec<Column>,
+    inputs: BTreeMap<(u32, usize), u32>,
+    /// Unknowns by what computes them.
+    made: HashMap<(u32, Vec<u32>), u32>,
+    names: HashMap<String, u32>,
+    ids: HashMap<Key, u32>,
+}
+
+impl Run<'_> {
+    fn scalar(&mut self, scalar: &Scalar, of: &[Vec<&Form>]) -> Form {
+        let g = self.graph;
+        let id = scalar.node;
+        if scalar.opaque {
+            return self.opaque(scalar);
+        }
+        let first = || of[0][0].clone();
+        let one = |i: usize| of[i][0];
+        match g.op(id) {
+            Op::Input(i) => self.input(*i, scalar.entry),
+            Op::Const(table, ..) => Form::constant(Table::at(table, scalar.entry)),
+            Op::Committee { n, k } => Form::constant(self.point.committee(*n, *k, scalar.entry)),
+            Op::Add => sum([(one(0), 1.0), (one(1), 1.0)]),
+            Op::Sub => sum([(one(0), 1.0), (one(1), -1.0)]),
+            Op::Neg => first().scaled(-1.0),
+            Op::Scale(c) => first().scaled(*c),
+            Op::DivPow2(by) => first().scaled(f64::from(*by).exp2().recip()),
+            Op::Not => sum([(&Form::constant(1.0), 1.0), (one(0), -1.0)]),
+            Op::Mul | Op::And => self.product(one(0), one(1)),
+            Op::Xor => {
+                let both = self.product(one(0), one(1));
+                sum([(one(0), 1.0), (one(1), 1.0), (&both, -2.0)])
+            }
+            Op::Div => self.quotient(one(0), one(1)),
+            Op::Sum(_) => Form::combined(of[0].iter().map(|f| (*f, 1.0))),
+            Op::MatMul { .. } | Op::Conv2d(_) => {
+                let each: Vec<Form> =
+                    of[0].iter().zip(&of[1]).map(|(a, b)| self.product(a, b)).collect();
+                Form::combined(each.iter().map(|f| (f, 1.0)))
+            }
+            Op::Lt => match disjoint(self.range(one(0)), self.range(one(1))) {
+                Some(less) if self.mode == Mode::Symbolic => {
+                    Form::constant(f64::from(u8::from(less)))
+                }
+                _ => self.discrete(scalar, of, one(0).value < one(1).value, false),
+            },
+            Op::Eq => self.discrete(scalar, of, one(0).value == one(1).value, true),
+            Op::OneHot(classes) => {
+                let class = scalar.entry as u64 % classes;
+                self.discrete(scalar, of, one(0).value == class as f64, false)
+            }
+            Op::ArgMaxIs => {
+                let hit = of[1].get(largest(&of[0])).is_some_and(|f| f.value != 0.0);
+                self.discrete(scalar, of, hit, false)
+            }
+            Op::ArgMax => {
+                let value = largest(&of[0]) as f64;
+                let last = (of[0].len() - 1) as f64;
+                if self.follows(of) {
+                    self.unknown(scalar, of, (0.0, last), true, false)
+                } else {
+                    Form::constant(value)
+                }
+            }
+            Op::Select => {
+                let (c, a, b) = (one(0), one(1), one(2));
+                let chosen = if c.value != 0.0 { a } else { b };
+                if c.is_constant() || self.mode == Mode::Local {
+                    return chosen.clone();
+                }
+                let range = hull([a, b].map(|f| self.range(f)));
+                let whole = self.whole(a) && self.whole(b);
+                self.unknown(scalar, of, range, whole, false)
+            }
+            Op::Relu => {
+                let (lo, hi) = self.range(one(0));
+                let value = if one(0).value < 0.0 { Form::constant(0.0) } else { first() };
+                self.routed(scalar, of, value, (lo.max(0.0), hi.max(0.0)))
+            }
+            Op::Gate => {
+                let value = if one(1).value < 0.0 { Form::constant(0.0) } else { first() };
+                let (lo, hi) = self.range(one(0));
+                self.routed(scalar, of, value, (lo.min(0.0), hi.max(0.0)))
+            }
+            Op::Abs => {
+                let (lo, hi) = self.range(one(0));
+                let value = if one(0).value < 0.0 { first().scaled(-1.0) } else { first() };
+                let least = if lo <= 0.0 && hi >= 0.0 { 0.0 } else { lo.abs().min(hi.abs()) };
+                self.routed(scalar, of, value, (least, lo.abs().max(hi.abs())))
+            }
+            Op::Max(_) | Op::MaxPool { .. } => {
+                self.ordered(scalar, of, of[0].len() - 1, of[0].len())
+            }
+            Op::Min(_) => self.ordered(scalar, of, 0, 1),
+            Op::Sort => {
+                let at = scalar.entry % of[0].len();
+                self.ordered(scalar, of, at, at + 1)
+            }
+            Op::SortSum { lo, hi } => self.ordered(scalar, of, *lo as usize, *hi as usize),
+            Op::Function(f) => self.function(scalar, of, f.facts().real),
+            Op::Saturate(_)
+            | Op::ToInt
+            | Op::Trunc(_)
+            | Op::Shift(_)
+            | Op::Reshape(_)
+            | Op::Transpose(_)
+            | Op::Slice { .. }
+            | Op::Broadcast(_) => first(),
+            Op::Concat(_) => {
+                of.iter().flatten().next().map_or_else(Form::default, |f| (*f).clone())
+            }
+            Op::Gather { .. } => {
+                let at = one(1).value.max(0.0) as usize;
+                of[0].get(at).map_or_else(Form::default, |f| (*f).clone())
+            }
+        }
+    }
+
+    fn input(&mut self, index: u32, entry: usize) -> Form {
+        let input = &self.graph.inputs[index as usize];
+        // A label that is dealt as bits is one bit for each class.
+        let classes = input.one_hot.unwrap_or(1) as usize;
+        let mut value = self.point.input(index as usize, input, entry / classes);
+        let mut range = input.range;
+        if input.one_hot.is_some() {
+            value = f64::from(u8::from(value == (entry % classes) as f64));
+            range = (0.0, 1.0);
+        }
+        let Some(set) = input.from.filter(|s| !self.known.contains(s)) else {
+            return Form::constant(value);
+        };
+        let len = input.shape.iter().product::<u64>().max(1) as usize * classes;
+        let column = *self.inputs.entry((index, entry)).or_insert_with(|| {
+            self.columns.push(Column {
+                owner: Owner::One(set, (entry / len) as u64),
+                range,
+                whole: input.elem != Elem::Fix,
+                input: Some(index),
+            });
+            self.columns.len() as u32 - 1
+        });
+        let value = if self.mode == Mode::Symbolic { 0.0 } else { value };
+        Form { value, terms: vec![(column, 1.0)] }
+    }
+
+    fn opaque(&mut self, scalar: &Scalar) -> Form {
+        let elem = self.graph.ty(scalar.node).elem;
+        let value = self.point.opaque(scalar.node.index(), scalar.entry, elem);
+        let followed = self.mode == Mode::Symbolic || elem == Elem::Fix;
+        if scalar.owner == Owner::Nobody || !followed {
+            return Form::constant(value);
+        }
+        let range = if elem == Elem::Bit { (0.0, 1.0) } else { (f64::NEG_INFINITY, f64::INFINITY) };
+        let whole = elem != Elem::Fix;
+        let column = self.column(Column { owner: scalar.owner, range, whole, input: None });
+        let value = if self.mode == Mode::Symbolic { 0.0 } else { value };
+        Form { value, terms: vec![(column, 1.0)] }
+    }
+
+    fn column(&mut self, column: Column) -> u32 {
+        self.columns.push(column);
+        self.columns.len() as u32 - 1
+    }
+
+    /// Whether some operand is not known, in a symbolic evaluation.
+    fn follows(&self, of: &[Vec<&Form>]) -> bool {
+        self.mode == Mode::Symbolic && of.iter().flatten().any(|f| !f.is_constant())
+    }
+
+    /// A bit.
+    fn discrete(&mut self, scalar: &Scalar, of: &[Vec<&Form>], bit: bool, sorted: bool) -> Form {
+        if self.follows(of) {
+            self.unknown(scalar, of, (0.0, 1.0), true, sorted)
+        } else {
+            Form::constant(f64::from(u8::from(bit)))
+        }
+    }
+
+    /// What is linear between places where it changes over.
+    fn routed(
+        &mut self,
+        scalar: &Scalar,
+        of: &[Vec<&Form>],
+        value: Form,
+        range: (f64, f64),
+    ) -> Form {
+        if !self.follows(of) {
+            return value;
+        }
+        let whole = self.whole(of[0][0]);
+        self.unknown(scalar, of, range, whole, false)
+    }
+
+    /// The sum of entries from .. to in ascending order.
+    fn ordered(&mut self, scalar: &Scalar, of: &[Vec<&Form>], from: usize, to: usize) -> Form {
+        let mut sorted = of[0].clone();
+        if self.follows(of) {
+            let each: Vec<(f64, f64)> = sorted.iter().map(|f| self.range(f)).collect();
+            let (lo, hi) = hull(each);
+            let n = (to - from) as f64;
+            let whole = sorted.iter().all(|f| self.whole(f));
+            // Every place in the order is an unknown of its own.
+            let at = self.name(format!("{from}..{to}"));
+            return self.made(at, "ordered", of, (lo * n, hi * n), whole, true);
+        }
+        let _ = scalar;
+        sorted.sort_by(|a, b| a.value.total_cmp(&b.value));
+        Form::combined(sorted[from..to].iter().map(|f| (*f, 1.0)))
+    }
+
+    fn product(&mut self, a: &Form, b: &Form) -> Form {
+        if a.is_constant() {
+            return b.scaled(a.value);
+        }
+        if b.is_constant() {
+            return a.scaled(b.value);
+        }
+        if self.mode == Mode::Local {
+            let mut out = sum([(a, b.value), (b, a.value)]);
+            out.value = a.value * b.value;
+            return out;
+        }
+        let (x, y) = (self.range(a), self.range(b));
+        let (ia, ib) = (self.id(a), self.id(b));
+        let ends = [x.0 * y.0, x.0 * y.1, x.1 * y.0, x.1 * y.1];
+        let (mut lo, hi) = hull(
+            ends.map(|e| if e.is_nan() { (f64::NEG_INFINITY, f64::INFINITY) } else { (e, e) }),
+        );
+        if ia == ib {
+            lo = lo.max(0.0);
+        }
+        let whole = self.whole(a) && self.whole(b);
+        self.made(0, "product", &[vec![a, b]], (lo, hi), whole, true)
+    }
+
+    fn quotient(&mut self, a: &Form, b: &Form) -> Form {
+        if b.is_constant() {
+            // What divides by zero has some value.
+            let by = if b.value == 0.0 { 0.0 } else { b.value.recip() };
+            return a.scaled(by);
+        }
+        if self.mode == Mode::Symbolic {
+            let all = (f64::NEG_INFINITY, f64::INFINITY);
+            return self.made(0, "quotient", &[vec![a], vec![b]], all, false, false);
+        }
+        if b.value == 0.0 {
+            return Form::constant(0.0);
+        }
+        let by = b.value.recip();
+        let mut out = sum([(a, by), (b, -a.value * by * by)]);
+        out.value = a.value * by;
+        out
+    }
+
+    fn function(&mut self, scalar: &Scalar, of: &[Vec<&Form>], f: fn(f64) -> f64) -> Form {
+        let x = of[0][0];
+        if self.follows(of) {
+            let (lo, hi) = self.range(x);
+            let (a, b) = (f(lo), f(hi));
+            let known = lo >= 0.0 && a.is_finite() && b.is_finite();
+            let range =
+                if known { (a.min(b), a.max(b)) } else { (f64::NEG_INFINITY, f64::INFINITY) };
+            return self.unknown(scalar, of, range, false, false);
+        }
+        let value = f(x.value);
+        // Outside of its domain a function saturates.
+        if !value.is_finite() || x.is_constant() {
+            return Form::constant(if value.is_finite() { value } else { 0.0 });
+        }
+        let slope = slope(f, x.value);
+        let mut out = x.scaled(if slope.is_finite() { slope } else { 0.0 });
+        out.value = value;
+        out
+    }
+
+    fn unknown(
+        &mut self,
+        scalar: &Scalar,
+        of: &[Vec<&Form>],
+        range: (f64, f64),
+        whole: bool,
+        sorted: bool,
+    ) -> Form {
+        let op = self.graph.op(scalar.node);
+        let class = if let Op::OneHot(n) = op { scalar.entry as u64 % n } else { 0 };
+        let at = self.name(format!("{op:?} {class}"));
+        self.made(at, "", of, range, whole, sorted)
+    }
+
+    /// The unknown that is computed in this way from these operands; in any order if `sorted`.
+    fn made(
+        &mut self,
+        at: u32,
+        what: &str,
+        of: &[Vec<&Form>],
+        range: (f64, f64),
+        whole: bool,
+        sorted: bool,
+    ) -> Form {
+        let name = self.name(format!("{what}{at}"));
+        let mut key = Vec::new();
+        for list in of {
+            key.extend(list.iter().map(|f| self.id(f)));
+            key.push(u32::MAX);
+        }
+        if sorted {
+            key.sort_unstable();
+        }
+        let mut owner = Owner::Nobody;
+        for (column, _) in of.iter().flatten().flat_map(|f| &f.terms) {
+            owner = owner.and(self.columns[*column as usize].owner);
+        }
+        let column = match self.made.get(&(name, key.clone())) {
+            Some(&column) => column,
+            None => {
+                let column = self.column(Column { owner, range, whole, input: None });
+                self.made.insert((name, key), column);
+                column
+            }
+        };
+        Form { value: 0.0, terms: vec![(column, 1.0)] }
+    }
+
+    fn name(&mut self, text: String) -> u32 {
+        let next = self.names.len() as u32 + 1;
+        *self.names.entry(text).or_insert(next)
+    }
+
+    fn id(&mut self, form: &Form) -> u32 {
+        let bits = |x: f64| (x + 0.0).to_bits();
+        let mut key: Key = form.terms.iter().map(|&(c, x)| (c, bits(x))).collect();
+        key.push((u32::MAX, bits(form.value)));
+        let next = self.ids.len() as u32;
+        *self.ids.entry(key).or_insert(next)
+    }
+
+    fn range(&self, form: &Form) -> (f64, f64) {
+        form.terms.iter().fold((form.value, form.value), |(lo, hi), &(c, x)| {
+            let (a, b) = self.columns[c as usize].range;
+            let (a, b) = if x < 0.0 { (b * x, a * x) } else { (a * x, b * x) };
+            (lo + a, hi + b)
+        })
+    }
+
+    fn whole(&self, form: &Form) -> bool {
+        let terms = || form.terms.iter();
+        form.value.fract() == 0.0
+            && terms().all(|&(c, x)| x.fract() == 0.0 && self.columns[c as usize].whole)
+    }
+}
+
+fn sum<const N: usize>(of: [(&Form, f64); N]) -> Form {
+    Form::combined(of.into_iter())
+}
+
+/// Whether a is certainly less than b, or certainly not.
+fn disjoint(a: (f64, f64), b: (f64, f64)) -> Option<bool> {
+    if a.1 < b.0 {
+        Some(true)
+    } else if a.0 >= b.1 {
+        Some(false)
+    } else {
+        None
+    }
+}
+
+fn hull(of: impl IntoIterator<Item = (f64, f64)>) -> (f64, f64) {
+    let nothing = (f64::INFINITY, f64::NEG_INFINITY);
+    of.into_iter().fold(nothing, |(lo, hi), (a, b)| (lo.min(a), hi.max(b)))
+}
+
+/// Index of the first largest.
+fn largest(of: &[&Form]) -> usize {
+    (1..of.len()).fold(0, |best, k| if of[best].value < of[k].value { k } else { best })
+}
+
+/// The derivative, from differences whose first errors cancel.
+fn slope(f: fn(f64) -> f64, x: f64) -> f64 {
+    let h = 1e-3 * x.abs().max(UNIT);
+    let d = |h: f64| (f(x + h) - f(x - h)) / (2.0 * h);
+    let (a, b, c) = (d(h), d(h / 2.0), d(h / 4.0));
+    let (ab, bc) = ((4.0 * b - a) / 3.0, (4.0 * c - b) / 3.0);
+    (16.0 * bc - ab) / 15.0
+}

@@ -1,0 +1,77 @@
+//! How a number depends on unknowns.
+
+use std::collections::BTreeMap;
+
+/// Whose data an unknown is computed from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(in super::super) enum Owner {
+    /// Nobody's: it is public, or the receiver's own.
+    Nobody,
+    /// That of one member of a party set.
+    One(u32, u64),
+    /// That of several members.
+    Several,
+}
+
+impl Owner {
+    pub(super) fn and(self, other: Owner) -> Owner {
+        match (self, other) {
+            (Owner::Nobody, x) | (x, Owner::Nobody) => x,
+            (a, b) if a == b => a,
+            _ => Owner::Several,
+        }
+    }
+}
+
+/// An unknown.
+#[derive(Clone, Debug)]
+pub(in super::super) struct Column {
+    pub(in super::super) owner: Owner,
+    /// The interval that it is in.
+    pub(in super::super) range: (f64, f64),
+    /// It is a whole number.
+    pub(in super::super) whole: bool,
+    /// It is an entry of an input, of this index, and not computed.
+    pub(in super::super) input: Option<u32>,
+}
+
+/// A constant and terms: unknowns, ascending, with their factors.
+#[derive(Clone, Debug, Default)]
+pub(in super::super) struct Form {
+    pub(in super::super) value: f64,
+    pub(in super::super) terms: Vec<(u32, f64)>,
+}
+
+impl Form {
+    pub(super) fn constant(value: f64) -> Form {
+        Form { value, terms: Vec::new() }
+    }
+
+    pub(super) fn is_constant(&self) -> bool {
+        self.terms.is_empty()
+    }
+
+    pub(super) fn scaled(&self, by: f64) -> Form {
+        let mut out = Form { value: self.value * by, terms: self.terms.clone() };
+        out.terms.iter_mut().for_each(|t| t.1 *= by);
+        out.terms.retain(|t| t.1 != 0.0);
+        out
+    }
+
+    /// The sum of the forms, each times its factor.
+    pub(super) fn combined<'a>(of: impl Iterator<Item = (&'a Form, f64)>) -> Form {
+        let mut value = 0.0;
+        let mut terms: BTreeMap<u32, (f64, f64)> = BTreeMap::new();
+        for (form, by) in of {
+            value += form.value * by;
+            for &(column, x) in &form.terms {
+                let (sum, largest) = terms.entry(column).or_default();
+                *sum += x * by;
+                *largest = largest.max((x * by).abs());
+            }
+        }
+        // What only rounding leaves is nothing.
+        let left = terms.into_iter().filter(|(_, (sum, largest))| sum.abs() > 1e-12 * largest);
+        Form { value, terms: left.map(|(column, (sum, _))| (column, sum)).collect() }
+    }
+}

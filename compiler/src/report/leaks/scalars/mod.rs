@@ -1,0 +1,169 @@
+//! Reveals entry by entry: a graph of numbers in place of tensors, and its evaluation.
+//!
+//! Only those entries are made that some chosen entry of a reveal is computed from. Where an entry would
+//! be computed from more others than are worth following (a norm of sixty thousand weights), it is taken
+//! for an unknown of its own, of the client that it is computed from. This hides relations and invents
+//! none: what is found of the reveals is there.
+//!
+//! Evaluation (`eval`) follows, beside a value, how it depends on unknowns (`form`), in two ways. A
+//! *symbolic* evaluation is exact for what is linear and makes an unknown of every other result. A *local*
+//! one follows derivatives at a point, with comparisons as they come out there.
+
+mod data;
+mod eval;
+mod form;
+mod point;
+mod reads;
+#[cfg(test)]
+mod tests;
+
+use super::flow::Flow;
+use crate::graph::{Graph, NodeId, Op};
+pub(super) use data::{Scalar, Scalars};
+pub(super) use eval::{Evaluated, Mode, evaluate};
+pub(super) use form::{Column, Owner};
+pub(super) use point::{Given, Point, UNIT};
+use std::collections::BTreeSet;
+
+/// Numbers followed in all, and operands of these.
+const BUDGET: usize = 1 << 17;
+/// Operands of one number, tried in turn until the budget holds. A sum over clients is always followed.
+const WIDTHS: [u64; 3] = [1024, 64, 16];
+/// Operands of one number over clients.
+const CLIENTS: u64 = 4096;
+/// Entries of one reveal.
+const ENTRIES: usize = 40;
+
+/// Entries of a reveal to look at: the same ones of all reveals of one size.
+fn chosen(elements: usize) -> Vec<usize> {
+    if elements <= 2 * ENTRIES {
+        return (0..elements).collect();
+    }
+    let spread = (0..ENTRIES / 2).map(|k| k * (elements - 1) / (ENTRIES / 2 - 1));
+    let found: BTreeSet<usize> = (0..ENTRIES / 2).chain(spread).collect();
+    found.into_iter().collect()
+}
+
+/// The numbers behind these outputs; `None` if they are too many.
+pub(super) fn scalars(graph: &Graph, flows: &[Flow], outputs: &[usize]) -> Option<Scalars> {
+    WIDTHS.iter().find_map(|&width| build(graph, flows, outputs, width))
+}
+
+fn build(graph: &Graph, flows: &[Flow], outputs: &[usize], width: u64) -> Option<Scalars> {
+    let mut wanted: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); graph.len()];
+    for &o in outputs {
+        let node = graph.outputs[o].node;
+        wanted[node.index()].extend(chosen(graph.elements(node) as usize));
+    }
+    let (mut count, mut operands) = (0, 0);
+    for id in graph.ids().rev() {
+        let entries = std::mem::take(&mut wanted[id.index()]);
+        count += entries.len();
+        if !opaque(graph, flows, id, width) {
+            let args = graph.args(id);
+            for &entry in &entries {
+                for (arg, of) in args.iter().zip(reads::reads(graph, id, entry)) {
+                    operands += of.len();
+                    wanted[arg.index()].extend(of);
+                }
+                if count.max(operands / 4) > BUDGET {
+                    return None;
+                }
+            }
+        }
+        wanted[id.index()] = entries;
+    }
+    let mut start = vec![0u32; graph.len()];
+    let mut all = Vec::with_capacity(count);
+    let sorted: Vec<Vec<usize>> = wanted.into_iter().map(|w| w.into_iter().collect()).collect();
+    let number = |start: &[u32], id: NodeId, entry: usize| -> Option<u32> {
+        let at = sorted[id.index()].binary_search(&entry).ok()?;
+        Some(start[id.index()] + at as u32)
+    };
+    for id in graph.ids() {
+        start[id.index()] = all.len() as u32;
+        let opaque = opaque(graph, flows, id, width);
+        let args = graph.args(id);
+        for &entry in &sorted[id.index()] {
+            let mut operands = Vec::new();
+            if !opaque {
+                for (&arg, of) in args.iter().zip(reads::reads(graph, id, entry)) {
+                    let of: Option<Vec<u32>> = of.iter().map(|&e| number(&start, arg, e)).collect();
+                    operands.push(of?);
+                }
+            }
+            let owner = owner(graph, id, &flows[id.index()], entry);
+            all.push(Scalar { node: id, entry, operands, opaque, owner });
+        }
+    }
+    let entries = |&o: &usize| -> Option<(usize, Vec<u32>)> {
+        let node = graph.outputs[o].node;
+        let of = chosen(graph.elements(node) as usize).into_iter();
+        Some((o, of.map(|e| number(&start, node, e)).collect::<Option<_>>()?))
+    };
+    let reveals = outputs.iter().map(entries).collect::<Option<_>>()?;
+    Some(Scalars { all, reveals })
+}
+
+/// Whether an entry has more operands than are followed.
+fn opaque(graph: &Graph, flows: &[Flow], id: NodeId, width: u64) -> bool {
+    let found = reads::width(graph, id);
+    let over_clients = || {
+        let arg = graph.args(id)[0];
+        let last = graph.shape(arg).len().saturating_sub(1);
+        let on = |axis: usize| flows[arg.index()].on(axis);
+        match graph.op(id) {
+            Op::Sum(axes) => axes.iter().any(|&a| on(a as usize)),
+            Op::Max(axis) | Op::Min(axis) => on(*axis as usize),
+            Op::ArgMax | Op::Sort | Op::SortSum { .. } => on(last),
+            Op::Gather { .. } => true,
+            Op::Input(_)
+            | Op::Const(..)
+            | Op::Committee { .. }
+            | Op::Add
+            | Op::Sub
+            | Op::Mul
+            | Op::Div
+            | Op::Neg
+            | Op::Scale(_)
+            | Op::Lt
+            | Op::Eq
+            | Op::Not
+            | Op::And
+            | Op::Xor
+            | Op::ToInt
+            | Op::Select
+            | Op::Relu
+            | Op::Gate
+            | Op::Saturate(_)
+            | Op::Function(_)
+            | Op::Abs
+            | Op::OneHot(_)
+            | Op::ArgMaxIs
+            | Op::MatMul { .. }
+            | Op::Conv2d(_)
+            | Op::MaxPool { .. }
+            | Op::Reshape(_)
+            | Op::Transpose(_)
+            | Op::Slice { .. }
+            | Op::Concat(_)
+            | Op::Broadcast(_)
+            | Op::Trunc(_)
+            | Op::Shift(_)
+            | Op::DivPow2(_) => false,
+        }
+    };
+    found > width && (found > CLIENTS || !over_clients())
+}
+
+/// The client that an entry is computed from, by what the dataflow knows.
+fn owner(graph: &Graph, id: NodeId, flow: &Flow, entry: usize) -> Owner {
+    if flow.is_free() {
+        return Owner::Nobody;
+    }
+    if let Some((set, member)) = flow.member() {
+        return Owner::One(set, member);
+    }
+    let position = reads::position(graph.shape(id), entry);
+    flow.member_at(&position).map_or(Owner::Several, |(set, member)| Owner::One(set, member))
+}

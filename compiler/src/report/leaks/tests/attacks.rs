@@ -1,0 +1,454 @@
+//! An attacker's list: programs that look like statistics and tell of single clients. Of each the text of
+//! its warnings is a snapshot.
+
+use super::{LeakReport, found, leaks_in};
+
+/// Checks one program of m clients and a server, and its warnings against a snapshot.
+fn attack(name: &str, m: u64, inputs: &str, body: &str) {
+    let model = inputs.contains("M.");
+    let text = format!(
+        "use std::{{abs, argmax, cosine, cross_entropy, dot, exp, first_argmin, lower_median, max, mean, median, min, norm, \
+         norm_sq, rank, select, smallest, softmax, sort, sqrt, sum, top_k, trimmed_mean, variance}};\n\n\
+         predicate Attack[m{}]() {{\n    parties Client[m];\n    parties Server;\n{}{}}}\n",
+        if model { ", M: model" } else { "" },
+        lines(inputs),
+        lines(body)
+    );
+    let size = m.to_string();
+    let bound = [("m", size.as_str()), ("M", "Mlp[9,hidden=4]")];
+    let warnings = found(&text, if model { &bound } else { &bound[..1] });
+    let report = LeakReport { warnings, ..LeakReport::default() };
+    let said = report.text();
+    assert!(!leaks_in(&report.warnings).is_empty(), "{name} is not warned of:\n{text}{said}");
+    let said = said.split_once('\n').map_or("", |s| s.1);
+    insta::assert_snapshot!(
+        format!("attack_{name}"),
+        format!("m={m}\n{}{}\n{said}", lines(inputs), lines(body))
+    );
+}
+
+/// One statement a line, indented.
+fn lines(text: &str) -> String {
+    text.split("; ").map(|l| format!("    {};\n", l.trim_end_matches(';'))).collect()
+}
+
+const Y: &str = "input y: secret fix in -1..1 from each Client";
+const X: &str = "input x: secret fix[4] in -1..1 from each Client";
+const XY: &str = "input x: secret fix[4] in -1..1 from each Client; input y: secret fix in -1..1 from each Client";
+const N: &str = "input n: secret int in 0..10 from each Client";
+
+#[test]
+fn orders_over_clients() {
+    attack("sort", 5, Y, "reveal sort(y) to Server as a");
+    attack("rank", 5, Y, "reveal rank(y) to Server as a");
+    attack(
+        "rank_of_one",
+        5,
+        Y,
+        "let r = rank(y); reveal sum(r[i] for i in Client if i == 2) to Server as a",
+    );
+    attack(
+        "rank_of_scores",
+        5,
+        X,
+        "let s = [sum(norm_sq(x[i] - x[j]) for j in Client) for i in Client]; reveal rank(s) to Server as a",
+    );
+    attack(
+        "ranks_added_up_by_weights",
+        5,
+        Y,
+        "let r = rank(y); reveal sum(r[i] * i for i in Client) to Server as a",
+    );
+    attack("trimmed_to_the_minimum", 5, Y, "reveal trimmed_mean[0, m - 1](y) to Server as a");
+    attack("smallest_two", 5, Y, "reveal smallest[2](y) to Server as a");
+    attack(
+        "median_of_norms",
+        5,
+        X,
+        "reveal lower_median([norm(x[i]) for i in Client]) to Server as a",
+    );
+    attack("square_of_the_median", 5, Y, "let s = median(y); reveal s * s to Server as a");
+    attack("argmax_of_norms", 5, X, "reveal argmax([norm(x[i]) for i in Client]) to Server as a");
+    attack("argmin_of_norms", 5, X, "reveal argmax([-norm(x[i]) for i in Client]) to Server as a");
+    attack("argmax_is", 5, Y, "reveal argmax(y) == 3 to Server as a");
+    attack(
+        "argmax_as_a_sum",
+        5,
+        Y,
+        "let best = argmax(y); reveal sum((best == i) * i for i in m) to Server as a",
+    );
+    attack(
+        "argmax_as_a_choice",
+        5,
+        Y,
+        "let best = argmax(y); reveal select(best == 3, 7, 1) to Server as a",
+    );
+    attack(
+        "sum_of_the_largest",
+        5,
+        XY,
+        "let most = max(y); reveal sum((y[i] >= most) * x[i] for i in Client) to Server as a",
+    );
+    attack("first_argmin", 5, Y, "reveal first_argmin(y) to Server as a");
+    attack("top_k_bits", 5, Y, "reveal top_k[2](y) to Server as a");
+    attack(
+        "two_compared",
+        5,
+        Y,
+        "reveal sum(y) to Server as s; reveal sum(y[i] for i in Client if i == 0) < sum(y[i] for i in Client if i == 1) to Server as a",
+    );
+    attack(
+        "all_pairs_compared",
+        4,
+        Y,
+        "reveal [[y[i] < y[j] for j in Client] for i in Client] to Server as a",
+    );
+}
+
+#[test]
+fn bits_with_weights() {
+    let keep = "let keep = [norm(x[i]) < 1 for i in Client]";
+    let sum = "reveal sum(keep[i] * x[i] for i in Client) / m to Server as aggregate";
+    attack(
+        "keep_bits_as_a_number",
+        4,
+        X,
+        &format!(
+            "{keep}; {sum}; reveal sum(keep[i] for i in Client if i == 0) * 1 + sum(keep[i] for i in Client if i == 1) * 2 + sum(keep[i] for i in Client if i == 2) * 4 + sum(keep[i] for i in Client if i == 3) * 8 to Server as a"
+        ),
+    );
+    attack(
+        "keep_bits_by_the_median_as_a_number",
+        4,
+        X,
+        &format!(
+            "let s = [norm(x[i]) for i in Client]; let keep = [s[i] < 1.5 * lower_median(s) for i in Client]; {sum}; \
+         reveal sum(keep[i] for i in Client if i == 0) * 1 + sum(keep[i] for i in Client if i == 1) * 2 + sum(keep[i] for i in Client if i == 2) * 4 + sum(keep[i] for i in Client if i == 3) * 8 to Server as a"
+        ),
+    );
+    attack(
+        "keep_bits_with_places",
+        6,
+        X,
+        &format!("{keep}; {sum}; reveal sum(keep[i] * i for i in Client) to Server as a"),
+    );
+    attack(
+        "keep_bits_with_odd_weights",
+        3,
+        X,
+        &format!(
+            "{keep}; {sum}; reveal sum(keep[i] for i in Client if i == 0) * 3 + sum(keep[i] for i in Client if i == 1) * 5 + sum(keep[i] for i in Client if i == 2) * 7 to Server as a"
+        ),
+    );
+    attack(
+        "histogram_of_names",
+        5,
+        N,
+        "reveal [sum((n[i] == v) * i for i in Client) for v in 10] to Server as a",
+    );
+    attack(
+        "thermometer",
+        5,
+        Y,
+        "reveal [[10 * y[i] < v for v in 10] for i in Client] to Server as a",
+    );
+    attack(
+        "two_bits_of_each",
+        5,
+        Y,
+        "reveal [y[i] < 0 for i in Client] to Server as a; reveal [y[i] < 0.5 for i in Client] to Server as b",
+    );
+}
+
+#[test]
+fn numbers_packed_into_one() {
+    attack(
+        "base_100",
+        3,
+        "input n: secret int in 0..100 from each Client",
+        "reveal sum(n[i] for i in Client if i == 0) + 100 * sum(n[i] for i in Client if i == 1) + 10000 * sum(n[i] for i in Client if i == 2) to Server as a",
+    );
+    attack(
+        "hits_in_base_10",
+        3,
+        X,
+        "let h = [sum(x[i][k] > 0 for k in 4) for i in Client]; reveal sum(h[i] for i in Client if i == 0) + 10 * sum(h[i] for i in Client if i == 1) + 100 * sum(h[i] for i in Client if i == 2) to Server as a",
+    );
+    attack(
+        "fixed_point_digits",
+        3,
+        Y,
+        "reveal sum(y[i] for i in Client if i == 0) + 524288 * (sum(y[i] for i in Client if i == 1) + sum(y[i] for i in Client if i == 2)) to Server as a",
+    );
+    attack(
+        "one_more_than_the_others",
+        4,
+        "input n: secret int in 0..10 from each Client",
+        "reveal 10 * sum(n) + sum(n[i] for i in Client if i == 2) to Server as a",
+    );
+    attack(
+        "remainder",
+        4,
+        "input n: secret int in 0..100 from each Client",
+        "reveal 10 * sum(n[i] for i in Client if i != 2) + sum(n[i] for i in Client if i == 2) to Server as a",
+    );
+}
+
+#[test]
+fn reveals_that_say_more_together() {
+    attack(
+        "two_top_k_sums",
+        5,
+        XY,
+        "let three = top_k[3](y); let two = top_k[2](y); \
+         reveal sum(three[i] * x[i] for i in Client) / 3 to Server as a; reveal sum(two[i] * x[i] for i in Client) / 2 to Server as b",
+    );
+    attack(
+        "total_and_all_but_the_last",
+        5,
+        XY,
+        "let most = top_k[m - 1](y); \
+         reveal sum(most[i] * x[i] for i in Client) to Server as a; reveal sum(x) to Server as b",
+    );
+    attack(
+        "total_and_all_but_one",
+        5,
+        X,
+        "reveal sum(x[i] for i in Client if i != 2) to Server as a; reveal sum(x) to Server as b",
+    );
+    attack(
+        "sums_of_pairs",
+        3,
+        Y,
+        "reveal sum(y[i] for i in Client if i == 0) + sum(y[i] for i in Client if i == 1) to Server as a; reveal sum(y[i] for i in Client if i == 1) + sum(y[i] for i in Client if i == 2) to Server as b; reveal sum(y[i] for i in Client if i == 0) + sum(y[i] for i in Client if i == 2) to Server as c",
+    );
+    attack(
+        "mean_and_variance_of_two",
+        2,
+        Y,
+        "reveal mean(y) to Server as a; reveal variance(y) to Server as b",
+    );
+    attack(
+        "three_moments_of_three",
+        3,
+        Y,
+        "reveal sum(y) to Server as a; reveal sum(y[i] * y[i] for i in Client) to Server as b; \
+         reveal sum(y[i] * y[i] * y[i] for i in Client) to Server as c",
+    );
+    attack(
+        "covariance_of_two",
+        2,
+        "input x: secret fix[3] in -1..1 from each Client",
+        "reveal sum(x) to Server as a; reveal [[sum(x[i][j] * x[i][k] for i in Client) for k in 3] for j in 3] to Server as b",
+    );
+    attack(
+        "two_trimmed_means",
+        5,
+        Y,
+        "reveal trimmed_mean[0, 2](y) to Server as a; reveal trimmed_mean[0, 3](y) to Server as b",
+    );
+    attack(
+        "sum_of_squares_and_a_known_term",
+        2,
+        "input y: secret fix in -1..1 from each Client; input r: secret fix in -1..1 from Server",
+        "reveal sum(y[i] * y[i] for i in Client) + r to Server as a; reveal sum(y[i] for i in Client if i == 0) * sum(y[i] for i in Client if i == 1) to Server as b",
+    );
+    attack(
+        "weights_and_their_product",
+        2,
+        XY,
+        "reveal sum(y) to Server as a; reveal sum(y[i] for i in Client if i == 0) - sum(y[i] for i in Client if i == 1) to Server as b; \
+         reveal sum(y[i] * x[i] for i in Client) to Server as c",
+    );
+}
+
+#[test]
+fn values_of_single_clients_behind_the_receivers_secrets() {
+    let server = |more: &str| {
+        format!(
+            "{X}; input ref: secret fix[4] in -1..1 from Server; input off: secret fix[4] in -1..1 from Server{more}"
+        )
+    };
+    attack(
+        "norms_of_differences",
+        5,
+        &server(""),
+        "reveal [norm(x[i] - ref - off) for i in Client] to Server as a",
+    );
+    attack(
+        "zenos_scores",
+        5,
+        &server(""),
+        "reveal [dot(ref, x[i]) + dot(off, x[i]) - 0.1 * norm_sq(x[i]) for i in Client] to Server as a",
+    );
+    let samples = "input x: secret fix[4] in -1..1 from each Client; input good: secret fix[3, 4] in -1..1 from Server; \
+                   input bad: secret fix[3, 4] in -1..1 from Server";
+    attack(
+        "area_under_the_curve",
+        5,
+        samples,
+        "reveal [sum(dot(x[i], good[s]) > dot(x[i], bad[t]) for s in 3 for t in 3) / 9 for i in Client] to Server as a",
+    );
+    attack(
+        "recall",
+        5,
+        samples,
+        "let hit = [sum(dot(x[i], good[s]) > 0 for s in 3) for i in Client]; let wrong = [sum(dot(x[i], bad[s]) > 0 for s in 3) for i in Client]; \
+         reveal [hit[i] / (hit[i] + wrong[i] + 1) for i in Client] to Server as a",
+    );
+    attack(
+        "hits_of_each_hospital",
+        5,
+        "input image: secret fix[3, 4] in 0..1 from each Client; input label: secret bit[3] from each Client; input w: secret fix[4] in -1..1 from Server; input bias: secret fix in -1..1 from Server",
+        "reveal [sum((dot(image[i][s], w) + bias > 0) == label[i][s] for s in 3) for i in Client] to Server as a",
+    );
+    attack(
+        "hits_of_each_hospital_by_a_model",
+        4,
+        "input net: secret weights M in -8..8 from Server; \
+         input image: secret fix[2, ..M.shape] in 0..1 from each Client; \
+         input label: secret int[2] in 0..M.classes from each Client",
+        "reveal [sum(argmax(M(net, image[i][s])) == label[i][s] for s in 2) for i in Client] to Server as a",
+    );
+    attack(
+        "scaled_by_a_secret",
+        5,
+        "input y: secret fix in -1..1 from each Client; input r: secret fix in -1..1 from Server",
+        "reveal [r * y[i] for i in Client] to Server as a",
+    );
+    attack("share_of_the_total", 5, Y, "reveal softmax(y) to Server as a");
+    attack(
+        "distance_from_the_mean",
+        5,
+        Y,
+        "reveal [y[i] - mean(y) for i in Client] to Server as a",
+    );
+    attack(
+        "ratio_of_two",
+        5,
+        Y,
+        "reveal sum(y) to Server as s; reveal sum(y[i] for i in Client if i == 0) / (2 + sum(y[i] for i in Client if i == 1)) to Server as a; reveal sum(y[i] for i in Client if i == 0) * sum(y[i] for i in Client if i == 1) to Server as b",
+    );
+}
+
+#[test]
+fn inputs_chosen_by_an_adversary() {
+    attack(
+        "weights_that_may_be_one_hot",
+        5,
+        &format!("{X}; input p: public fix[m] in 0..1"),
+        "reveal sum(p[i] * x[i] for i in Client) to Server as a",
+    );
+    attack(
+        "the_receivers_weights",
+        5,
+        &format!("{X}; input p: secret fix[m] in 0..1 from Server"),
+        "reveal sum(p[i] * x[i] for i in Client) to Server as a",
+    );
+    attack(
+        "who_takes_part",
+        5,
+        &format!("{X}; input active: public bit[m]"),
+        "reveal sum(active[i] * x[i] for i in Client) to Server as a",
+    );
+    attack(
+        "weights_with_room",
+        4,
+        &format!("{N}; input p: public int[m] in 1..1000"),
+        "reveal sum(p[i] * n[i] for i in Client) to Server as a",
+    );
+    attack(
+        "a_threshold_of_each",
+        5,
+        &format!("{Y}; input t: public fix[m] in -1..1"),
+        "reveal sum(y[i] < t[i] for i in Client) to Server as a",
+    );
+    attack(
+        "rows_of_weights",
+        5,
+        &format!("{Y}; input p: public fix[2, m] in -1..1"),
+        "reveal [sum(p[r][i] * y[i] for i in Client) for r in 2] to Server as a",
+    );
+}
+
+#[test]
+fn the_same_in_other_words() {
+    attack(
+        "histogram_of_places",
+        5,
+        "input n: secret int in 0..10 from each Client",
+        "reveal [sum((n[i] == v) * (i + 1) for i in Client) for v in 10] to Server as a",
+    );
+    attack(
+        "argmax_as_bits",
+        5,
+        "input y: secret fix in -1..1 from each Client",
+        "let b = argmax(y); reveal [b == i for i in m] to Server as a",
+    );
+    attack(
+        "keep_bits_with_public_weights",
+        5,
+        "input x: secret fix[4] in -1..1 from each Client; input w: public int[m] in 0..100",
+        "reveal sum((norm(x[i]) < 1) * w[i] for i in Client) to Server as a",
+    );
+    attack(
+        "mean_and_range_of_two",
+        2,
+        "input y: secret fix in -1..1 from each Client",
+        "reveal mean(y) to Server as a; reveal max(y) - min(y) to Server as b",
+    );
+    attack(
+        "all_inner_products",
+        4,
+        "input x: secret fix[4] in -1..1 from each Client",
+        "reveal [[dot(x[i], x[j]) for j in Client] for i in Client] to Server as a",
+    );
+    attack(
+        "third_by_hand",
+        5,
+        "input y: secret fix in -1..1 from each Client",
+        "let r = rank(y); reveal sum((r[i] == 2) * y[i] for i in Client) to Server as a",
+    );
+    attack(
+        "top_k_bits_with_places",
+        5,
+        "input y: secret fix in -1..1 from each Client",
+        "let t = top_k[2](y); reveal sum(t[i] * i for i in Client) to Server as a",
+    );
+    attack(
+        "confusions_of_each",
+        5,
+        "input s: secret fix[6] in -1..1 from each Client; input t: secret bit[6] from each Client",
+        "reveal [sum((s[i][k] > 0) && t[i][k] for k in 6) for i in Client] to Server as a",
+    );
+    attack(
+        "areas_under_own_curves",
+        5,
+        "input s: secret fix[4] in -1..1 from each Client; input t: secret fix[4] in -1..1 from each Client",
+        "reveal [sum(s[i][a] < t[i][b] for a in 4 for b in 4) for i in Client] to Server as a",
+    );
+    attack(
+        "sum_and_product_of_two",
+        2,
+        "input y: secret fix in -1..1 from each Client",
+        "reveal sum(y) to Server as a; reveal sum(y[i] for i in Client if i == 0) * sum(y[i] for i in Client if i == 1) to Server as b",
+    );
+    attack(
+        "largest_and_mean_of_two",
+        2,
+        "input y: secret fix in -1..1 from each Client",
+        "reveal max(y) to Server as a; reveal mean(y) to Server as b",
+    );
+    attack(
+        "losses_on_the_servers_data",
+        4,
+        "input net: secret weights M in -8..8 from Server; input u: secret weights M in -8..8 from each Client; input image: secret fix[2, ..M.shape] in 0..1 from Server; input label: secret int[2] in 0..M.classes from Server",
+        "reveal [sum(cross_entropy(M(net + u[i], image[s]), label[s]) for s in 2) for i in Client] to Server as a",
+    );
+    attack(
+        "masked_by_the_receiver",
+        5,
+        "input x: secret fix[4] in -1..1 from each Client; input off: secret fix[4] in -8..8 from Server",
+        "reveal sum(x) to Server as s; reveal [x[i] + off for i in Client] to Server as a",
+    );
+}
