@@ -20,6 +20,9 @@ pub(super) fn checks(circuit: &Circuit) -> Result<(), VerifyError> {
             (None, _) => "its party set does not exist",
             (_, None) => "its value does not exist",
             _ if !sets.insert(check.set) => "another check has its party set",
+            _ if circuit.inputs.iter().all(|i| i.from != From::Each(check.set)) => {
+                "its party set gives no inputs"
+            }
             _ if given.contains(&check.value) => "its value is not the result of an instruction",
             (Some(set), Some(ty)) => match (ty.hold, ty.dom, &ty.shape[..]) {
                 (Hold::Public, Dom::Bits(1), &[n]) if n == set.size => continue,
@@ -29,6 +32,27 @@ pub(super) fn checks(circuit: &Circuit) -> Result<(), VerifyError> {
         return Err(VerifyError::BadCheck { index, why });
     }
     Ok(())
+}
+
+/// Invariant 18.
+pub(super) fn names(c: &Circuit) -> Result<(), VerifyError> {
+    let mut sets = BTreeSet::new();
+    for set in &c.parties {
+        let word = set.name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        if !word || set.name.is_empty() || !sets.insert(&set.name) {
+            return Err(VerifyError::Name("a party set's name is not a word, or another has it"));
+        }
+    }
+    let controls = |name: &String| name.chars().any(char::is_control);
+    let record = |name: &String, fields: &[Field]| {
+        controls(name) || fields.iter().any(|f| controls(&f.name))
+    };
+    let bad = controls(&c.name)
+        || c.sizes.iter().any(|(name, value)| controls(name) || controls(value))
+        || c.sites.iter().any(|s| controls(&s.name))
+        || c.inputs.iter().any(|i| record(&i.name, &i.fields))
+        || c.outputs.iter().any(|o| record(&o.name, &o.fields));
+    if bad { Err(VerifyError::Name("a name has control characters")) } else { Ok(()) }
 }
 
 /// Invariant 1.

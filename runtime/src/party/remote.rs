@@ -15,7 +15,7 @@ use crate::share::encode::Encoded;
 use crate::share::{PairSeeds, Prss, RunId, Seed};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use slvr_circuit::verify::verify;
+use slvr_circuit::verify::{Openings, verify};
 use slvr_circuit::{Circuit, artifact};
 use slvr_ring::Data;
 use std::collections::BTreeMap;
@@ -270,6 +270,7 @@ impl Job {
         };
         let party = Party {
             circuit: &self.circuit,
+            openings: Openings::Checks,
             prss: self.prss,
             link: &mut link,
             run: self.run,
