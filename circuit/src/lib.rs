@@ -23,6 +23,7 @@
 //! | [`verify`] | the verifier, and the typing rule of every operation |
 //! | [`text`], [`artifact`] | the text form, which reads back what it prints, and the artifact file |
 //! | [`plan`], [`traffic`], [`upload`] | the order of steps and the frames of messages; bytes and rounds |
+//! | [`openings`] | who learns what |
 //! | [`speculation`] | which layers are computed before it is known whose inputs count |
 //!
 //! To add an interactive instruction, add it to `op`, `forms` and [`interaction`], and its name to the typing
@@ -77,6 +78,7 @@ mod forms;
 pub mod interaction;
 pub mod multi_and;
 mod op;
+pub mod openings;
 pub mod plan;
 pub mod speculation;
 pub mod tables;

@@ -147,7 +147,7 @@ impl<'a> Replay<'a> {
                 let mut parts = self.fresh(v, instr.site);
                 // Component x_0 is party 0's first and party 2's second.
                 let kept = |i: usize| match hold {
-                    Hold::Rep => (i == 0) != (me == 0) && (i == 1) != (me == 2),
+                    Hold::Rep => (i, me) != (0, 0) && (i, me) != (1, 2),
                     Hold::Add3 => me != 0,
                     _ => false,
                 };
