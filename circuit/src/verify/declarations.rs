@@ -2,7 +2,7 @@
 
 use super::error::VerifyError;
 use super::infer::bounded;
-use super::limits::{MAX_CONSTS, MAX_DECLARATIONS, MAX_MEMBERS, MAX_RANK, MAX_VALUES};
+use super::limits::{MAX_CONSTS, MAX_DECLARATIONS, MAX_LAYERS, MAX_MEMBERS, MAX_RANK, MAX_VALUES};
 use crate::types::elements;
 use crate::{Circuit, Dom, Encoding, Field, From, Hold, Input, Output, Type, ValueId, fixed};
 use std::collections::BTreeSet;
@@ -62,7 +62,7 @@ pub(super) fn bounds(c: &Circuit) -> Result<(), VerifyError> {
     let fields: usize = fields.chain(c.outputs.iter().map(|o| o.fields.len())).sum();
     for (what, found, limit) in [
         ("values", c.types.len(), MAX_VALUES),
-        ("layers", c.layers.len(), MAX_VALUES),
+        ("layers", c.layers.len(), MAX_LAYERS),
         ("instructions", c.instructions(), MAX_VALUES),
         ("sites", c.sites.len(), MAX_VALUES),
         ("sizes", c.sizes.len(), MAX_DECLARATIONS),

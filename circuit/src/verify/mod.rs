@@ -3,7 +3,7 @@
 //!
 //! # Invariants of a circuit
 //!
-//! 1. **Bounded.** At most 2^22 values, instructions, layers and sites, 2^16 inputs, outputs and
+//! 1. **Bounded.** At most 2^22 values, instructions and sites, 2^18 layers, 2^16 inputs, outputs and
 //!    party sets, party sets of 1 to 2^20 members, 2^25 words of constants in all.
 //! 2. **Types** are well formed ([`check_type`]): ring widths 8 to 128 in powers of two, 1 to
 //!    4096 bits, at most 12 axes and 2^34 elements (sizes 0 counted as 1).
@@ -56,8 +56,8 @@ pub(crate) mod tests;
 pub use error::{Place, VerifyError};
 pub use infer::{TypeError, check_type, infer};
 pub use limits::{
-    MAX_COMMITTEE, MAX_CONSTS, MAX_DECLARATIONS, MAX_ELEMENTS, MAX_MEMBERS, MAX_PLANES, MAX_RANK,
-    MAX_TABLE, MAX_TESTS, MAX_VALUES,
+    MAX_COMMITTEE, MAX_CONSTS, MAX_DECLARATIONS, MAX_ELEMENTS, MAX_LAYERS, MAX_MEMBERS, MAX_PLANES,
+    MAX_RANK, MAX_TABLE, MAX_TESTS, MAX_VALUES,
 };
 pub use masks::Openings;
 

@@ -77,7 +77,7 @@ fn invariant_1_bounds() {
     broken(|c| c.parties[0].size = u64::MAX);
     let e = broken(|c| c.sites = vec![Site { name: String::new(), line: 0 }; MAX_VALUES + 1]);
     assert_eq!(e, VerifyError::TooMany("sites"));
-    let e = broken(|c| c.layers.resize(MAX_VALUES + 1, Layer::default()));
+    let e = broken(|c| c.layers.resize(MAX_LAYERS + 1, Layer::default()));
     assert_eq!(e, VerifyError::TooMany("layers"));
 }
 
