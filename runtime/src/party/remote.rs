@@ -8,7 +8,6 @@
 use super::intake::Intake;
 use super::session::{Dealer, Options};
 use super::{Held, Party, PartyReport, RunError, Uploads};
-use crate::link::memory::Memory;
 use crate::link::{Header, Link, LinkError, Peer};
 use crate::share::deal::{Part, Upload};
 use crate::share::encode::Encoded;
@@ -21,6 +20,7 @@ use slvr_ring::Data;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, Read, Write};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -44,8 +44,6 @@ pub struct Setup {
     pub keys: Option<Keys>,
     /// How long it waits for the others, to connect and for each message.
     pub deadline: Duration,
-    /// Whether to tell of each layer that is done.
-    pub progress: bool,
     circuit: Vec<u8>,
     run: [u8; 16],
     next: [u8; 16],
@@ -55,6 +53,17 @@ pub struct Setup {
     public: Vec<(usize, Vec<u8>)>,
     /// Party set, member, and the two components of what it uploaded, if it did.
     uploads: Vec<(usize, usize, Option<[Component; 2]>)>,
+}
+
+impl Setup {
+    /// What the party is to evaluate, verified.
+    ///
+    /// # Errors
+    ///
+    /// A setup that another version of this crate wrote, or that was damaged.
+    pub fn circuit(&self) -> Result<Circuit, RunError> {
+        artifact::read(&self.circuit).map_err(|_| RunError::Setup)
+    }
 }
 
 impl fmt::Debug for Setup {
@@ -134,7 +143,6 @@ pub fn set_up(
         bind,
         keys,
         deadline: options.deadline,
-        progress: options.progress.is_some() && me == 0,
         circuit: bytes.clone(),
         run: run.0,
         next: *pairs[me].next.expose(),
@@ -156,7 +164,7 @@ pub enum Said {
     Listening(String),
     /// It is connected with the others and has its shares.
     Ready,
-    /// So many layers are done.
+    /// It is there, and so many layers are done: said all the time, so that silence means that it has been stopped.
     Layers(usize),
     /// A frame for the receiver of a party set.
     Reveals {
@@ -190,20 +198,42 @@ pub fn write<T: Serialize>(to: &mut impl Write, message: &T) -> io::Result<()> {
     to.flush()
 }
 
-/// Reads what [`write()`] wrote. Memory grows with what comes, not with what is announced.
+/// Reads what [`write()`] wrote, of at most `most` bytes. Memory grows with what comes, not with what is announced.
 ///
 /// # Errors
 ///
 /// Whatever the pipe says; bytes that are not such a message.
-pub fn read<T: DeserializeOwned>(from: &mut impl Read) -> io::Result<T> {
+pub fn read<T: DeserializeOwned>(from: &mut impl Read, most: u64) -> io::Result<T> {
     let mut len = [0; 8];
     from.read_exact(&mut len)?;
     let len = u64::from_le_bytes(len);
+    if len > most {
+        return Err(io::ErrorKind::InvalidData.into());
+    }
     let mut bytes = Vec::new();
     if from.take(len).read_to_end(&mut bytes)? as u64 != len {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }
     bincode::deserialize(&bytes).map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e))
+}
+
+/// Where a party speaks, a message at a time, from any of its threads.
+pub struct Voice<W>(Mutex<W>);
+
+impl<W: Write> Voice<W> {
+    /// To the end of this pipe.
+    pub fn new(to: W) -> Self {
+        Voice(Mutex::new(to))
+    }
+
+    /// Says it, all of it before anything else is said.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the pipe says.
+    pub fn say(&self, message: &Said) -> io::Result<()> {
+        write(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner), message)
+    }
 }
 
 /// A party that has its shares.
@@ -212,7 +242,6 @@ pub struct Job {
     prss: Prss,
     run: RunId,
     deadline: Duration,
-    progress: bool,
     inputs: Vec<Held>,
     uploads: Uploads,
 }
@@ -234,8 +263,7 @@ impl Job {
         if me >= 3 {
             return Err(unusable());
         }
-        let circuit = artifact::read(&setup.circuit).map_err(|_| unusable())?;
-        verify(&circuit)?;
+        let circuit = setup.circuit()?;
         let run = RunId(setup.run);
         let mut public = BTreeMap::new();
         for (j, bytes) in setup.public {
@@ -252,22 +280,24 @@ impl Job {
         let (inputs, uploads) = intake.finish(&public);
         let pairs = PairSeeds { next: Seed::new(setup.next), prev: Seed::new(setup.prev) };
         let prss = Prss::new(me, &pairs, run);
-        let (deadline, progress) = (setup.deadline, setup.progress);
-        Ok(Job { circuit, prss, run, deadline, progress, inputs, uploads })
+        let deadline = setup.deadline;
+        Ok(Job { circuit, prss, run, deadline, inputs, uploads })
     }
 
-    /// Runs over a link to the other parties; says to `output` what it reveals and how it ended.
+    /// Runs over a link to the other parties; says what it reveals and how it ended, and counts in `layers`
+    /// what is done.
     ///
     /// # Errors
     ///
-    /// Whatever `output` says.
-    pub fn run<W: Write + Send>(self, parties: impl Link, output: W) -> io::Result<()> {
-        let output = Mutex::new(output);
-        let mut link = Piped { parties, output: &output };
-        let tell = |done, _| {
-            // Who no longer listens will not miss it.
-            let _ = say(&output, &Said::Layers(done));
-        };
+    /// Whatever the pipe says.
+    pub fn run<W: Write + Send>(
+        self,
+        parties: impl Link,
+        voice: &Voice<W>,
+        layers: &AtomicUsize,
+    ) -> io::Result<()> {
+        let mut link = Piped { parties, voice };
+        let count = |done, _| layers.store(done, Ordering::Relaxed);
         let party = Party {
             circuit: &self.circuit,
             openings: Openings::Checks,
@@ -277,24 +307,20 @@ impl Job {
             uploads: self.uploads,
             deadline: self.deadline,
             transcript: None,
-            progress: self.progress.then_some(&tell as &(dyn Fn(usize, usize) + Sync)),
+            progress: Some(&count),
         };
         let ended = match party.run(self.inputs) {
             Ok(report) => Said::Done(report),
             Err(e) => Said::Stopped { why: e.to_string(), consequence: e.is_consequence() },
         };
-        say(&output, &ended)
+        voice.say(&ended)
     }
-}
-
-fn say<W: Write>(output: &Mutex<W>, message: &Said) -> io::Result<()> {
-    write(&mut *output.lock().unwrap_or_else(PoisonError::into_inner), message)
 }
 
 /// The links to the parties, with the receivers at the end of a pipe.
 struct Piped<'a, L, W> {
     parties: L,
-    output: &'a Mutex<W>,
+    voice: &'a Voice<W>,
 }
 
 impl<L: Link, W: Write + Send> Link for Piped<'_, L, W> {
@@ -304,7 +330,7 @@ impl<L: Link, W: Write + Send> Link for Piped<'_, L, W> {
             Peer::Receiver(set) => {
                 let header = header.encode().to_vec();
                 let message = Said::Reveals { set, header, body };
-                say(self.output, &message).map_err(|_| LinkError::Closed)
+                self.voice.say(&message).map_err(|_| LinkError::Closed)
             }
         }
     }
@@ -320,35 +346,5 @@ impl<L: Link, W: Write + Send> Link for Piped<'_, L, W> {
         deadline: Duration,
     ) -> Result<Vec<u8>, LinkError> {
         self.parties.recv(from, expected, deadline)
-    }
-}
-
-/// Listens to a party that runs: passes on to `receivers` what it reveals, until it ends.
-///
-/// # Errors
-///
-/// Why the party stopped; that its pipe closed before ([`RunError::Gone`]).
-pub fn attend(
-    party: usize,
-    from: &mut impl Read,
-    mut receivers: Memory,
-    progress: impl Fn(usize),
-) -> Result<PartyReport, RunError> {
-    loop {
-        match read(from).map_err(|_| RunError::Gone { party })? {
-            Said::Layers(done) => progress(done),
-            Said::Reveals { set, header, body } => {
-                let header = <[u8; Header::BYTES]>::try_from(header).ok();
-                let header = header.as_ref().and_then(Header::decode);
-                let header = header.ok_or(RunError::Gone { party })?;
-                // A receiver that has stopped says why itself.
-                let _ = receivers.send(Peer::Receiver(set), header, body);
-            }
-            Said::Done(report) => return Ok(report),
-            Said::Stopped { why, consequence } => {
-                return Err(RunError::Stopped { party, why, consequence });
-            }
-            Said::Listening(_) | Said::Ready => return Err(RunError::Gone { party }),
-        }
     }
 }
