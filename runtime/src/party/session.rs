@@ -11,7 +11,7 @@ use crate::share::encode::{Encoded, Inputs};
 use crate::share::reveal::Revealed;
 use crate::share::{PairSeeds, Prg, Prss, Purpose, RunId, Seed, Stream};
 use slvr_circuit::Circuit;
-use slvr_circuit::verify::{Openings, verify, verify_with};
+use slvr_circuit::verify::{Openings, verify_with};
 use slvr_ring::Data;
 use std::collections::BTreeSet;
 use std::thread;
@@ -129,13 +129,13 @@ pub fn run_local(
     run_outcome(circuit, encoded, options)?.report(circuit)
 }
 
-/// Verifies the circuit and encodes the inputs.
+/// Verifies the circuit and encodes the inputs. What the circuit may open is looked at before they are dealt.
 ///
 /// # Errors
 ///
 /// A circuit that is not well formed, an input that does not fit it.
 pub fn encode(circuit: &Circuit, inputs: &Inputs) -> Result<Encoded, RunError> {
-    verify(circuit)?;
+    verify_with(circuit, Openings::Any)?;
     Ok(Encoded::new(circuit, inputs)?)
 }
 
@@ -146,7 +146,7 @@ pub fn encode(circuit: &Circuit, inputs: &Inputs) -> Result<Encoded, RunError> {
 ///
 /// As [`encode`], ranges excepted.
 pub fn encode_unchecked(circuit: &Circuit, inputs: &Inputs) -> Result<Encoded, RunError> {
-    verify(circuit)?;
+    verify_with(circuit, Openings::Any)?;
     Ok(Encoded::unchecked(circuit, inputs)?)
 }
 
