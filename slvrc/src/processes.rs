@@ -9,12 +9,11 @@ use anyhow::Context;
 use slvr_circuit::Circuit;
 use slvr_runtime::link::memory::{Memory, Mesh, mesh};
 use slvr_runtime::link::{Header, Link, Peer};
-use slvr_runtime::party::remote::{self, Keys, Said, Setup, Setups};
+use slvr_runtime::party::remote::{self, Incoming, Keys, Message, Said, Setup, Setups};
 use slvr_runtime::party::session::{Options, Outcome, Report, encode, encode_unchecked};
 use slvr_runtime::party::{PartyReport, Receiver, RunError, receive};
 use slvr_runtime::share::encode::Inputs;
 use std::collections::BTreeSet;
-use std::io::{BufReader, Write};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver as Heard, RecvTimeoutError, Sender, channel};
 use std::thread;
@@ -99,7 +98,7 @@ const LOOK: Duration = Duration::from_millis(100);
 struct Running {
     child: Child,
     /// What it is told, in order. A thread of its own writes it, since a process that is stopped does not read.
-    tell: Sender<Vec<u8>>,
+    tell: Sender<Message>,
 }
 
 impl Drop for Running {
@@ -126,10 +125,10 @@ impl Running {
         let (Some(mut to), Some(from)) = (child.stdin.take(), child.stdout.take()) else {
             unreachable!("both were asked to be pipes")
         };
-        let (tell, told) = channel::<Vec<u8>>();
+        let (tell, told) = channel::<Message>();
         thread::spawn(move || {
             for message in told {
-                if to.write_all(&message).and_then(|()| to.flush()).is_err() {
+                if message.write(&mut to).is_err() {
                     // It has gone, which its other pipe says.
                     return;
                 }
@@ -137,9 +136,9 @@ impl Running {
         });
         // Neither thread is waited for: a process that the party has started may keep its pipes open.
         thread::spawn(move || {
-            let mut from = BufReader::new(from);
+            let mut from = Incoming::new(from);
             loop {
-                let said = remote::read(&mut from, longest).ok();
+                let said = from.message(longest).ok();
                 let ended = said.is_none();
                 if heard.send((party, said)).is_err() || ended {
                     return;
@@ -152,10 +151,8 @@ impl Running {
     }
 
     fn tell<T: serde::Serialize>(&self, message: &T) -> anyhow::Result<()> {
-        let mut bytes = Vec::new();
-        remote::write(&mut bytes, message)?;
         // Who has gone is heard of.
-        let _ = self.tell.send(bytes);
+        let _ = self.tell.send(Message::of(message)?);
         Ok(())
     }
 }

@@ -12,6 +12,7 @@ use crate::link::{Header, Link, LinkError, Peer};
 use crate::share::deal::{Part, Upload};
 use crate::share::encode::Encoded;
 use crate::share::{PairSeeds, Prss, RunId, Seed};
+use bincode::Options as _;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use slvr_circuit::verify::{Openings, verify};
@@ -23,6 +24,7 @@ use std::io::{self, Read, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+use zeroize::Zeroizing;
 
 /// How a party proves who it is: certificates and key as in [`crate::link::tls::Identity`].
 #[derive(Clone, Serialize, Deserialize)]
@@ -46,8 +48,8 @@ pub struct Setup {
     pub deadline: Duration,
     circuit: Vec<u8>,
     run: [u8; 16],
-    next: [u8; 16],
-    prev: [u8; 16],
+    next: Seed,
+    prev: Seed,
     compare: bool,
     /// Public inputs, by index.
     public: Vec<(usize, Vec<u8>)>,
@@ -74,14 +76,14 @@ impl fmt::Debug for Setup {
 
 #[derive(Serialize, Deserialize)]
 enum Component {
-    Seed([u8; 16]),
+    Seed(Seed),
     Explicit(Vec<u8>),
 }
 
 impl From<Part> for Component {
     fn from(part: Part) -> Self {
         match part {
-            Part::Seed(seed) => Component::Seed(*seed.expose()),
+            Part::Seed(seed) => Component::Seed(seed),
             Part::Explicit(bytes) => Component::Explicit(Arc::unwrap_or_clone(bytes)),
         }
     }
@@ -90,7 +92,7 @@ impl From<Part> for Component {
 impl From<Component> for Part {
     fn from(c: Component) -> Self {
         match c {
-            Component::Seed(bytes) => Part::Seed(Seed::new(bytes)),
+            Component::Seed(seed) => Part::Seed(seed),
             Component::Explicit(bytes) => Part::Explicit(Arc::new(bytes)),
         }
     }
@@ -145,8 +147,8 @@ pub fn set_up(
         deadline: options.deadline,
         circuit: bytes.clone(),
         run: run.0,
-        next: *pairs[me].next.expose(),
-        prev: *pairs[me].prev.expose(),
+        next: pairs[me].next.clone(),
+        prev: pairs[me].prev.clone(),
         compare: options.compare_inputs,
         public: public.iter().map(packed).collect(),
         uploads,
@@ -186,35 +188,99 @@ pub enum Said {
     },
 }
 
-/// Writes a message: its length in 8 bytes, little-endian, and its bytes.
-///
-/// # Errors
-///
-/// Whatever the pipe says.
-pub fn write<T: Serialize>(to: &mut impl Write, message: &T) -> io::Result<()> {
-    let bytes = bincode::serialize(message).map_err(io::Error::other)?;
-    to.write_all(&(bytes.len() as u64).to_le_bytes())?;
-    to.write_all(&bytes)?;
-    to.flush()
+/// A message as it travels: its length in 8 bytes, little-endian, and its bytes. Wiped when dropped, since it may
+/// hold seeds.
+pub struct Message(Zeroizing<Vec<u8>>);
+
+impl Message {
+    /// Of anything.
+    ///
+    /// # Errors
+    ///
+    /// What cannot be serialised.
+    pub fn of<T: Serialize>(message: &T) -> io::Result<Message> {
+        let len = encoding().serialized_size(message).map_err(io::Error::other)?;
+        // All of it at once: what a vector leaves behind as it grows is not wiped.
+        let mut bytes = Zeroizing::new(Vec::with_capacity(8 + len as usize));
+        bytes.extend_from_slice(&len.to_le_bytes());
+        encoding().serialize_into(&mut *bytes, message).map_err(io::Error::other)?;
+        Ok(Message(bytes))
+    }
+
+    /// Sends it.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the pipe says.
+    pub fn write(&self, to: &mut impl Write) -> io::Result<()> {
+        to.write_all(&self.0)?;
+        to.flush()
+    }
 }
 
-/// Reads what [`write()`] wrote, of at most `most` bytes. Memory grows with what comes, not with what is announced.
-///
-/// # Errors
-///
-/// Whatever the pipe says; bytes that are not such a message.
-pub fn read<T: DeserializeOwned>(from: &mut impl Read, most: u64) -> io::Result<T> {
-    let mut len = [0; 8];
-    from.read_exact(&mut len)?;
-    let len = u64::from_le_bytes(len);
-    if len > most {
-        return Err(io::ErrorKind::InvalidData.into());
+impl fmt::Debug for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Message<{} bytes>", self.0.len())
     }
-    let mut bytes = Vec::new();
-    if from.take(len).read_to_end(&mut bytes)? as u64 != len {
-        return Err(io::ErrorKind::UnexpectedEof.into());
+}
+
+fn encoding() -> impl bincode::Options {
+    bincode::DefaultOptions::new().with_fixint_encoding()
+}
+
+/// The end of a pipe, with a buffer that is wiped: seeds come through it.
+pub struct Incoming<R> {
+    from: R,
+    buffer: Zeroizing<Vec<u8>>,
+    /// What of the buffer is still to be read.
+    unread: std::ops::Range<usize>,
+}
+
+impl<R: Read> Incoming<R> {
+    /// Reads from there. The standard input has a small buffer of its own, which reads as large as this one pass by.
+    pub fn new(from: R) -> Self {
+        Incoming { from, buffer: Zeroizing::new(vec![0; 64 << 10]), unread: 0..0 }
     }
-    bincode::deserialize(&bytes).map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e))
+
+    /// Reads a [`Message`] of at most `most` bytes. Memory grows with what comes, not with what is announced.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the pipe says; bytes that are not such a message.
+    pub fn message<T: DeserializeOwned>(&mut self, most: u64) -> io::Result<T> {
+        let mut len = [0; 8];
+        self.read_exact(&mut len)?;
+        let len = u64::from_le_bytes(len);
+        if len > most {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        let mut body = Read::take(&mut *self, len);
+        let message = encoding().with_limit(len).deserialize_from(&mut body);
+        let message = message.map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e))?;
+        match body.limit() {
+            0 => Ok(message),
+            _ => Err(io::ErrorKind::InvalidData.into()),
+        }
+    }
+}
+
+impl<R: Read> Read for Incoming<R> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        if self.unread.is_empty() {
+            self.unread = 0..self.from.read(&mut self.buffer)?;
+        }
+        let n = to.len().min(self.unread.len());
+        let at = self.unread.start;
+        to[..n].copy_from_slice(&self.buffer[at..at + n]);
+        self.unread.start += n;
+        Ok(n)
+    }
+}
+
+impl<R> fmt::Debug for Incoming<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Incoming(hidden)")
+    }
 }
 
 /// Where a party speaks, a message at a time, from any of its threads.
@@ -232,7 +298,8 @@ impl<W: Write> Voice<W> {
     ///
     /// Whatever the pipe says.
     pub fn say(&self, message: &Said) -> io::Result<()> {
-        write(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner), message)
+        let message = Message::of(message)?;
+        message.write(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -278,7 +345,7 @@ impl Job {
             intake.take(set, member, upload.as_ref());
         }
         let (inputs, uploads) = intake.finish(&public);
-        let pairs = PairSeeds { next: Seed::new(setup.next), prev: Seed::new(setup.prev) };
+        let pairs = PairSeeds { next: setup.next, prev: setup.prev };
         let prss = Prss::new(me, &pairs, run);
         let deadline = setup.deadline;
         Ok(Job { circuit, prss, run, deadline, inputs, uploads })

@@ -4,8 +4,8 @@
 use anyhow::Context;
 use slvr_runtime::link::tcp::Tcp;
 use slvr_runtime::link::tls::Identity;
-use slvr_runtime::party::remote::{self, Job, Said, Setup, Voice};
-use std::io::{self, BufReader, Stdout};
+use slvr_runtime::party::remote::{Incoming, Job, Said, Setup, Voice};
+use std::io::{self, Stdin, Stdout};
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -22,7 +22,7 @@ type Pipe = Voice<Stdout>;
 
 impl PartyProcess {
     pub fn run(self) -> anyhow::Result<()> {
-        let mut input = BufReader::new(io::stdin());
+        let mut input = Incoming::new(io::stdin());
         let voice = Arc::new(Voice::new(io::stdout()));
         let layers = Arc::new(AtomicUsize::new(0));
         let (speaks, done) = (voice.clone(), layers.clone());
@@ -43,9 +43,9 @@ impl PartyProcess {
 }
 
 /// Everything before the first message of the run.
-fn prepare(input: &mut BufReader<io::Stdin>, voice: &Pipe) -> anyhow::Result<(Job, Tcp)> {
+fn prepare(input: &mut Incoming<Stdin>, voice: &Pipe) -> anyhow::Result<(Job, Tcp)> {
     // Whoever started this process may tell it anything.
-    let setup: Setup = remote::read(input, u64::MAX).context("it was not told what to do")?;
+    let setup: Setup = input.message(u64::MAX).context("it was not told what to do")?;
     let (me, patience) = (setup.me, setup.deadline);
     let needed = slvr_compiler::cost::peak_memory(&setup.circuit()?);
     crate::memory::must_fit(needed.get(me).copied().unwrap_or(0), "its part of the run")?;
@@ -53,7 +53,7 @@ fn prepare(input: &mut BufReader<io::Stdin>, voice: &Pipe) -> anyhow::Result<(Jo
         .with_context(|| format!("cannot listen at {}", setup.bind))?;
     voice.say(&Said::Listening(listener.local_addr()?.to_string()))?;
     let addresses: Vec<String> =
-        remote::read(input, u64::MAX).context("it was not told where the others are")?;
+        input.message(u64::MAX).context("it was not told where the others are")?;
     let addresses: Vec<SocketAddr> =
         addresses.iter().filter_map(|a| a.to_socket_addrs().ok()?.next()).collect();
     let Ok(addresses) = <[SocketAddr; 3]>::try_from(addresses) else {
@@ -69,6 +69,6 @@ fn prepare(input: &mut BufReader<io::Stdin>, voice: &Pipe) -> anyhow::Result<(Jo
     // The others are doing the same: nobody waits for this later, round by round.
     crate::memory::ready(slvr_compiler::cost::peak_memory(job.circuit())[me]);
     voice.say(&Said::Ready)?;
-    let () = remote::read(input, u64::MAX).context("it was not started")?;
+    let () = input.message(u64::MAX).context("it was not started")?;
     Ok((job, link))
 }

@@ -59,8 +59,7 @@ impl Run {
             eprintln!("note: --seed makes all randomness predictable; for tests and demos only");
         }
         for m in &missing {
-            let (file, giver) = (m.path.display(), &m.giver);
-            eprintln!("note: {file}: no such file; zeros stand in for all inputs of {giver}");
+            eprintln!("note: {}; zeros stand in for all inputs of {}", m.what, m.giver);
         }
         let bar = layer_bar(circuit);
         bar.set_message(circuit.name.clone());
