@@ -11,20 +11,20 @@ use std::ops::Range;
 use zeroize::Zeroize;
 
 /// 16 secret bytes from which streams are derived. Never printed; wiped when dropped. Serialised for nobody but the
-/// peer that shares it.
+/// peer that shares it. It has a place of its own: what is moved leaves its bytes behind where it was.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Seed([u8; 16]);
+pub struct Seed(Box<[u8; 16]>);
 
 impl Seed {
     /// From bytes that nobody else knows.
     pub fn new(bytes: [u8; 16]) -> Self {
-        Seed(bytes)
+        Seed(Box::new(bytes))
     }
 
     /// From the operating system.
     pub fn random() -> Result<Self, getrandom::Error> {
-        let mut seed = Seed([0; 16]);
-        getrandom::fill(&mut seed.0)?;
+        let mut seed = Seed::new([0; 16]);
+        getrandom::fill(&mut *seed.0)?;
         Ok(seed)
     }
 
@@ -104,7 +104,8 @@ const CHUNK: usize = 1 << 16;
 /// draw only what they need, in any order. In builds with debug assertions a second draw of any
 /// position panics: a mask that is used twice is not a mask.
 pub struct Prg {
-    key: [u8; 32],
+    /// In a place of its own, as a seed.
+    key: Box<[u8; 32]>,
     #[cfg(debug_assertions)]
     drawn: std::sync::Mutex<std::collections::BTreeMap<u64, Vec<std::ops::Range<usize>>>>,
 }
@@ -113,7 +114,7 @@ impl Prg {
     /// The generator of a seed in a run.
     pub fn new(seed: &Seed, run: RunId) -> Self {
         let mut prg = Prg {
-            key: [0; 32],
+            key: Box::new([0; 32]),
             #[cfg(debug_assertions)]
             drawn: Default::default(),
         };
@@ -121,7 +122,7 @@ impl Prg {
             .chain_update(b"slvr prg 1\0")
             .chain_update(seed.expose())
             .chain_update(run.0)
-            .finalize_into((&mut prg.key).into());
+            .finalize_into((&mut *prg.key).into());
         prg
     }
 
@@ -247,7 +248,7 @@ impl Prg {
     }
 
     fn at(&self, stream: Stream, byte: usize) -> ChaCha12Rng {
-        let mut rng = ChaCha12Rng::from_seed(self.key);
+        let mut rng = ChaCha12Rng::from_seed(*self.key);
         rng.set_stream(stream.nonce());
         rng.set_word_pos(byte as u128 / 4);
         rng
