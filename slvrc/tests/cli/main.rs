@@ -7,6 +7,7 @@
 //! - `inputs`: folders of inputs that are wrong in every way, and what is said of them.
 //! - `lsp`: the language server, spoken to as an editor does.
 //! - `processes`: parties as processes.
+//! - `strangers`: artifacts that somebody else made.
 //! - `tools`: `fmt`, `explain` of codes, `doc`, `completions`.
 //! - `verbs`: exit statuses, `--json`, and that verbs agree with one another.
 
@@ -18,5 +19,6 @@ mod inputs;
 #[cfg(feature = "lsp")]
 mod lsp;
 mod processes;
+mod strangers;
 mod tools;
 mod verbs;
