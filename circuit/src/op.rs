@@ -333,8 +333,8 @@ pub enum Op {
     Deal(ValueId),
     /// `Add2 -> Rep`: the two exchange masked words: k bits per element each.
     ReshareTwo(ValueId),
-    /// `Rep -> Public`: k bits per element each. Reveals to all parties; the compiler emits it for
-    /// protocol steps with stated leakage only.
+    /// `Rep -> Public`: k bits per element each. Reveals to all parties; the verifier admits it and
+    /// [`Op::OpenSum`] only where they define a check.
     Open(ValueId),
     /// `Add3 -> Public`. Each party sends its word, masked by a share of zero, to both others: k bits per
     /// element to each. Reveals to all parties, as [`Op::Open`], one round earlier: for few bits.
@@ -351,7 +351,8 @@ pub enum Op {
     /// by the owner. As [`Op::Deal`], and the owner keeps both words.
     DealMask(ValueId),
     /// `Add2, Mask -> Dup`: the two holders of x exchange their words less their words of the mask, and
-    /// both learn x - a: k bits per element each. A mask is used once, by one such instruction.
+    /// both learn x - a: k bits per element each. A mask is used once, by one such instruction,
+    /// and x does not depend on it.
     OpenMasked {
         /// Operand.
         x: ValueId,
