@@ -23,6 +23,7 @@
 //! | [`verify`] | the verifier, and the typing rule of every operation |
 //! | [`text`], [`artifact`] | the text form, which reads back what it prints, and the artifact file |
 //! | [`plan`], [`traffic`], [`upload`] | the order of steps and the frames of messages; bytes and rounds |
+//! | [`openings`] | who learns what |
 //! | [`speculation`] | which layers are computed before it is known whose inputs count |
 //!
 //! To add an interactive instruction, add it to `op`, `forms` and [`interaction`], and its name to the typing
@@ -70,6 +71,7 @@
 //! shards are cut alike, and the two parts of one split too.
 
 pub mod artifact;
+mod bounded;
 pub mod conv;
 mod dom;
 pub mod fixed;
@@ -77,6 +79,7 @@ mod forms;
 pub mod interaction;
 pub mod multi_and;
 mod op;
+pub mod openings;
 pub mod plan;
 pub mod speculation;
 pub mod tables;
@@ -100,22 +103,31 @@ pub struct Circuit {
     /// Name of the predicate it was compiled from.
     pub name: String,
     /// Sizes and parameters it was built for, as text, in declaration order (`m` = `10`).
+    #[serde(deserialize_with = "crate::bounded::declarations")]
     pub sizes: Vec<(String, String)>,
     /// Party sets, in declaration order. A set of size 1 that only receives is a receiver.
+    #[serde(deserialize_with = "crate::bounded::declarations")]
     pub parties: Vec<PartySet>,
     /// Inputs, in declaration order.
+    #[serde(deserialize_with = "crate::bounded::declarations")]
     pub inputs: Vec<Input>,
     /// Constant tables (index tables, masks): public values known at build.
+    #[serde(deserialize_with = "crate::bounded::consts")]
     pub consts: Vec<Const>,
     /// Type of every value, indexed by [`ValueId`].
+    #[serde(deserialize_with = "crate::bounded::types")]
     pub types: Vec<Type>,
     /// Where instructions come from; [`Instr::site`] indexes it.
+    #[serde(deserialize_with = "crate::bounded::sites")]
     pub sites: Vec<Site>,
     /// The layers, in order.
+    #[serde(deserialize_with = "crate::bounded::layers")]
     pub layers: Vec<Layer>,
     /// What is revealed, in order; [`Op::OpenTo`] names its index.
+    #[serde(deserialize_with = "crate::bounded::declarations")]
     pub outputs: Vec<Output>,
     /// Which inputs the parties examine, at most one entry for each party set.
+    #[serde(deserialize_with = "crate::bounded::declarations")]
     pub checks: Vec<Check>,
 }
 
@@ -191,9 +203,11 @@ pub struct Input {
     /// How it is encoded.
     pub encoding: Encoding,
     /// Shape of the tensor in the file of one giver, without the party axis and before encoding.
+    #[serde(deserialize_with = "crate::bounded::shape")]
     pub shape: Shape,
     /// For a record (the weights of a model): its fields, laid out one after another along the only
     /// axis of `shape`. Empty for a plain tensor.
+    #[serde(deserialize_with = "crate::bounded::declarations")]
     pub fields: Vec<Field>,
     /// The value it becomes: `Public` for a public input, `Rep` for a secret one.
     pub value: ValueId,
@@ -205,6 +219,7 @@ pub struct Field {
     /// Dotted name, e.g. `conv1.weight`.
     pub name: String,
     /// Its shape; fields follow one another without gaps, row-major.
+    #[serde(deserialize_with = "crate::bounded::shape")]
     pub shape: Shape,
 }
 
@@ -214,6 +229,7 @@ pub struct Const {
     /// The value it defines; its type is `Public` over a ring or bits.
     pub value: ValueId,
     /// Its elements, row-major, each below 2^k (or below 2^w over bits).
+    #[serde(deserialize_with = "crate::bounded::words")]
     pub data: Vec<u128>,
 }
 
@@ -234,6 +250,7 @@ pub struct Output {
     /// The receiving party set (index into [`Circuit::parties`]).
     pub to: u32,
     /// Shape of the tensor the receiver obtains.
+    #[serde(deserialize_with = "crate::bounded::shape")]
     pub shape: Shape,
     /// Ring width k of the opened words, in bits.
     pub ring: u32,
@@ -244,6 +261,7 @@ pub struct Output {
     /// Then divides by this one.
     pub divisor: f64,
     /// Fields, as for an input.
+    #[serde(deserialize_with = "crate::bounded::declarations")]
     pub fields: Vec<Field>,
 }
 
@@ -251,10 +269,13 @@ pub struct Output {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Layer {
     /// Evaluated first, in order, by each party alone.
+    #[serde(deserialize_with = "crate::bounded::values")]
     pub local: Vec<Instr>,
     /// Interactive instructions that share this layer's round. None reads another's result.
+    #[serde(deserialize_with = "crate::bounded::values")]
     pub exchange: Vec<Instr>,
     /// Values that are dead once this layer is done, ascending.
+    #[serde(deserialize_with = "crate::bounded::values")]
     pub drop: Vec<ValueId>,
 }
 

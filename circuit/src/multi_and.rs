@@ -23,7 +23,7 @@ pub enum MultiAnd {
     ///
     /// Products of masks: for each group all subsets of at least two of its planes, as bit sets in
     /// ascending order.
-    And(Vec<u32>),
+    And(#[serde(deserialize_with = "crate::bounded::planes")] Vec<u32>),
     /// A level of a carry tree. There are n nodes, lowest first; planes are the generate bits g_0 to
     /// `g_(n-1)`, then the propagate bits p_1 to `p_(n-1)`. Consecutive nodes, this many for each group, become
     /// one node: G = g_top + p_top g_(top - 1) + p_top p_(top - 1) g_(top - 2) + ..., P = the product of
@@ -36,7 +36,7 @@ pub enum MultiAnd {
     /// node 0 only if the group is not the lowest), as bit sets in ascending order; then for k = 0 .. s - 2
     /// all nonempty subsets of the p of nodes k + 1 .. s - 1, as bit sets (bit 0 for node k + 1) in
     /// ascending order, times g_k.
-    Carry(Vec<u32>),
+    Carry(#[serde(deserialize_with = "crate::bounded::planes")] Vec<u32>),
 }
 
 impl MultiAnd {

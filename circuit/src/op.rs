@@ -74,6 +74,7 @@ pub enum Op {
         /// Operand.
         x: ValueId,
         /// Axes.
+        #[serde(deserialize_with = "crate::bounded::shape")]
         axes: Vec<u64>,
     },
     /// The low k' bits of each word as a word of Z_2^k', k' <= k. Exact on shares.
@@ -112,16 +113,16 @@ pub enum Op {
         count: u32,
     },
     /// Some planes, in this order, at least one.
-    SelectPlanes(ValueId, Vec<u32>),
+    SelectPlanes(ValueId, #[serde(deserialize_with = "crate::bounded::planes")] Vec<u32>),
     /// The planes of all operands one after another, first operand lowest. Same holder and shape.
-    Stack(Vec<ValueId>),
+    Stack(#[serde(deserialize_with = "crate::bounded::planes")] Vec<ValueId>),
 
     // ---- local, layout: `Rep`, `Add3`, `Public`; `Reshape` on every holder. Of values cut between
     // groups also the others, if the leading axis stays the leading one and whole. --------------
     /// Same elements in the same order under another shape.
-    Reshape(ValueId, Shape),
+    Reshape(ValueId, #[serde(deserialize_with = "crate::bounded::shape")] Shape),
     /// Axes in another order: result axis i is operand axis `perm[i]`.
-    Transpose(ValueId, Vec<u64>),
+    Transpose(ValueId, #[serde(deserialize_with = "crate::bounded::shape")] Vec<u64>),
     /// Every `step`-th of the indices start, start + step, ... (len of them) along one axis.
     Slice {
         /// Operand.
@@ -138,12 +139,13 @@ pub enum Op {
     /// Operands one after another along one axis.
     Concat {
         /// Operands, at least one; all other axes are equal.
+        #[serde(deserialize_with = "crate::bounded::values")]
         xs: Vec<ValueId>,
         /// Axis.
         axis: u64,
     },
     /// Axes of size 1 repeated to the given shape (same rank).
-    Broadcast(ValueId, Shape),
+    Broadcast(ValueId, #[serde(deserialize_with = "crate::bounded::shape")] Shape),
     /// x `[B.., P.., n, R..]`, index `[B.., K..]` (public words) -> `[B.., P.., K.., R..]`:
     /// `out[b, p, k, r] = x[b, p, index[b, k], r]`. The first `batch` axes B are shared; n is axis
     /// `axis` of x. An index must be below n.
@@ -193,6 +195,7 @@ pub enum Op {
         /// Over which domain.
         dom: Dom,
         /// In which shape.
+        #[serde(deserialize_with = "crate::bounded::shape")]
         shape: Shape,
         /// As [`super::Type::groups`].
         groups: u32,
@@ -205,6 +208,7 @@ pub enum Op {
         /// Operand, over bits.
         x: ValueId,
         /// Planes of each block, 1 to 8, lowest first; all planes.
+        #[serde(deserialize_with = "crate::bounded::planes")]
         blocks: Vec<u32>,
     },
     /// Whether the sum of two numbers generates and propagates a carry in each block of bits: `Add2 table`
@@ -217,6 +221,7 @@ pub enum Op {
         /// The other number.
         index: ValueId,
         /// Planes of each block of the index, as in the table.
+        #[serde(deserialize_with = "crate::bounded::planes")]
         blocks: Vec<u32>,
     },
     /// Whether each block propagates a carry, as [`Op::Pick`] says it, but of the first block too: `Add2
@@ -227,6 +232,7 @@ pub enum Op {
         /// The other number.
         index: ValueId,
         /// Planes of each block of the index, as in the table.
+        #[serde(deserialize_with = "crate::bounded::planes")]
         blocks: Vec<u32>,
         /// Planes of the table before the first of these blocks.
         skip: u32,
@@ -327,8 +333,8 @@ pub enum Op {
     Deal(ValueId),
     /// `Add2 -> Rep`: the two exchange masked words: k bits per element each.
     ReshareTwo(ValueId),
-    /// `Rep -> Public`: k bits per element each. Reveals to all parties; the compiler emits it for
-    /// protocol steps with stated leakage only.
+    /// `Rep -> Public`: k bits per element each. Reveals to all parties; the verifier admits it and
+    /// [`Op::OpenSum`] only where they define a check.
     Open(ValueId),
     /// `Add3 -> Public`. Each party sends its word, masked by a share of zero, to both others: k bits per
     /// element to each. Reveals to all parties, as [`Op::Open`], one round earlier: for few bits.
@@ -345,7 +351,8 @@ pub enum Op {
     /// by the owner. As [`Op::Deal`], and the owner keeps both words.
     DealMask(ValueId),
     /// `Add2, Mask -> Dup`: the two holders of x exchange their words less their words of the mask, and
-    /// both learn x - a: k bits per element each. A mask is used once, by one such instruction.
+    /// both learn x - a: k bits per element each. A mask is used once, by one such instruction,
+    /// and x does not depend on it.
     OpenMasked {
         /// Operand.
         x: ValueId,

@@ -63,8 +63,9 @@ pub fn plan(circuit: &Circuit) -> Vec<LayerPlan> {
     let mut under_way: Vec<Option<usize>> = vec![None; values];
     // By value: the layer that defines it locally and after how many of its needed instructions.
     let mut defined: Vec<(usize, usize)> = vec![(usize::MAX, 0); values];
+    let mut read: Vec<Option<usize>> = vec![None; values];
     for (l, layer) in circuit.layers.iter().enumerate() {
-        let (needed, later) = split(layer, values);
+        let (needed, later) = split(layer, l, &mut read);
         for (at, &i) in needed.iter().enumerate() {
             if let Some(v) = layer.local[i].out {
                 defined[v.index()] = (l, at + 1);
@@ -134,16 +135,16 @@ pub fn plan(circuit: &Circuit) -> Vec<LayerPlan> {
     drops(circuit, part.as_ref(), plans)
 }
 
-/// The local instructions of a layer that its exchange needs, and the others.
-fn split(layer: &Layer, values: usize) -> (Vec<usize>, Vec<usize>) {
-    let mut read = vec![false; values];
-    let mut mark = |op: &Op| op.operands().iter().for_each(|v| read[v.index()] = true);
+/// The local instructions of layer l that its exchange needs, and the others. `read` says of each value in which
+/// layer something needs it, the last one so far.
+fn split(layer: &Layer, l: usize, read: &mut [Option<usize>]) -> (Vec<usize>, Vec<usize>) {
+    let mut mark = |op: &Op| op.values(&mut |v| read[v.index()] = Some(l));
     layer.exchange.iter().for_each(|i| mark(&i.op));
     let mut needed = vec![false; layer.local.len()];
     for (i, instr) in layer.local.iter().enumerate().rev() {
-        needed[i] = instr.out.is_some_and(|v| read[v.index()]);
+        needed[i] = instr.out.is_some_and(|v| read[v.index()] == Some(l));
         if needed[i] {
-            instr.op.operands().iter().for_each(|v| read[v.index()] = true);
+            instr.op.values(&mut |v| read[v.index()] = Some(l));
         }
     }
     (0..layer.local.len()).partition(|&i| needed[i])

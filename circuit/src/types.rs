@@ -91,6 +91,7 @@ pub struct Type {
     /// Over which domain.
     pub dom: Dom,
     /// In which shape.
+    #[serde(deserialize_with = "crate::bounded::shape")]
     pub shape: Shape,
     /// Where shards of a value that is [stored in shards](Hold::is_sharded) may be cut: between equal
     /// groups of elements, this many. 0, and for all other values: every 64 elements.

@@ -69,7 +69,8 @@ pub fn interface(program: &Program) -> Circuit {
                 frac: FRACTION,
                 factor: 1.0,
                 divisor: 1.0,
-                fields: fields(&value.ty),
+                // Of a list of weights the fields are in each of its entries.
+                fields: if value.ty.dims.len() == 1 { fields(&value.ty) } else { Vec::new() },
             }),
             Stmt::Let { .. } => {}
         }

@@ -35,6 +35,23 @@ pub fn expect(bytes: u64) {
     unsafe { sys::mi_option_set(PURGE_DELAY, if large { KEPT } else { -1 }) }
 }
 
+/// Refuses what cannot be in memory, before any of it is allocated: an allocation that fails ends the process without
+/// a word.
+pub fn must_fit(bytes: u64, what: &str) -> anyhow::Result<()> {
+    let Some(free) = free() else { return Ok(()) };
+    let mut system = sysinfo::System::new();
+    system.refresh_memory();
+    let free = free.saturating_add(system.free_swap());
+    let gigabytes = |n: u64| n as f64 / 1e9;
+    anyhow::ensure!(
+        bytes <= free,
+        "{what} takes {:.1} GB of memory for its values, and {:.1} GB are free",
+        gigabytes(bytes),
+        gigabytes(free)
+    );
+    Ok(())
+}
+
 /// Gets that many bytes and half as many for what is on its way between parties, so that the system clears their
 /// pages now and not in the course of a run, which takes longer than its arithmetic. Not if they are much of
 /// what is there.

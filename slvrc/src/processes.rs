@@ -8,16 +8,16 @@ use crate::fail::Usage;
 use anyhow::Context;
 use slvr_circuit::Circuit;
 use slvr_runtime::link::memory::{Memory, Mesh, mesh};
-use slvr_runtime::party::remote::{self, Keys, Said, Setup, Setups};
+use slvr_runtime::link::{Header, Link, Peer};
+use slvr_runtime::party::remote::{self, Incoming, Keys, Message, Said, Setup, Setups};
 use slvr_runtime::party::session::{Options, Outcome, Report, encode, encode_unchecked};
 use slvr_runtime::party::{PartyReport, Receiver, RunError, receive};
 use slvr_runtime::share::encode::Inputs;
-use std::collections::{BTreeMap, BTreeSet};
-use std::io::BufReader;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::mpsc::channel;
+use std::collections::BTreeSet;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver as Heard, RecvTimeoutError, Sender, channel};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// The hidden verb of a party's process.
 pub const VERB: &str = "party-process";
@@ -88,79 +88,220 @@ fn keys() -> anyhow::Result<[Option<Keys>; 3]> {
     }))
 }
 
+/// How long the other parties may take to say how they ended, once one has failed.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// How often silence is looked for.
+const LOOK: Duration = Duration::from_millis(100);
+
 /// A party's process. Dropping it ends it.
 struct Running {
-    party: usize,
     child: Child,
-    to: ChildStdin,
+    /// What it is told, in order. A thread of its own writes it, since a process that is stopped does not read.
+    tell: Sender<Message>,
 }
-
-/// Where a party's process speaks.
-type Pipe = BufReader<ChildStdout>;
 
 impl Drop for Running {
     fn drop(&mut self) {
-        self.end();
-    }
-}
-
-impl Running {
-    fn end(&mut self) {
         // It may have ended by itself.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
 
-    fn start(how: &Processes, party: usize, setup: &Setup) -> anyhow::Result<(Running, Pipe)> {
+impl Running {
+    /// Starts a party, which is told `first`. What it says goes to `heard`: nothing once its pipe is closed.
+    fn start(
+        how: &Processes,
+        party: usize,
+        first: &Setup,
+        longest: u64,
+        heard: Sender<(usize, Option<Said>)>,
+    ) -> anyhow::Result<Running> {
         let mut command = how.command(party)?;
         let shown = command.get_program().to_string_lossy().into_owned();
         let mut child =
             command.spawn().with_context(|| format!("party {party}: {shown} does not start"))?;
-        let (Some(to), Some(from)) = (child.stdin.take(), child.stdout.take()) else {
+        let (Some(mut to), Some(from)) = (child.stdin.take(), child.stdout.take()) else {
             unreachable!("both were asked to be pipes")
         };
-        let mut running = Running { party, child, to };
-        running.tell(setup)?;
-        Ok((running, BufReader::new(from)))
+        let (tell, told) = channel::<Message>();
+        thread::spawn(move || {
+            for message in told {
+                if message.write(&mut to).is_err() {
+                    // It has gone, which its other pipe says.
+                    return;
+                }
+            }
+        });
+        // Neither thread is waited for: a process that the party has started may keep its pipes open.
+        thread::spawn(move || {
+            let mut from = Incoming::new(from);
+            loop {
+                let said = from.message(longest).ok();
+                let ended = said.is_none();
+                if heard.send((party, said)).is_err() || ended {
+                    return;
+                }
+            }
+        });
+        let running = Running { child, tell };
+        running.tell(first)?;
+        Ok(running)
     }
 
-    fn tell<T: serde::Serialize>(&mut self, message: &T) -> Result<(), RunError> {
-        let party = self.party;
-        remote::write(&mut self.to, message).map_err(|_| RunError::Gone { party })
+    fn tell<T: serde::Serialize>(&self, message: &T) -> anyhow::Result<()> {
+        // Who has gone is heard of.
+        let _ = self.tell.send(Message::of(message)?);
+        Ok(())
     }
 }
 
-/// What each party says next. As soon as one stops, all are ended: the others would wait for it.
-fn hear(parties: &mut [Running], pipes: &mut [Pipe]) -> Result<Vec<Said>, RunError> {
-    thread::scope(|scope| {
-        let (tell, heard) = channel();
-        for (party, pipe) in pipes.iter_mut().enumerate() {
-            let tell = tell.clone();
-            scope.spawn(move || {
-                let said = match remote::read(pipe) {
-                    Ok(Said::Stopped { why, consequence }) => {
-                        Err(RunError::Stopped { party, why, consequence })
+/// The three parties, and when each was last heard of.
+struct Watch {
+    parties: Vec<Running>,
+    heard: Heard<(usize, Option<Said>)>,
+    /// How long a party may be silent.
+    deadline: Duration,
+    last: [Instant; 3],
+    layers: [usize; 3],
+    /// Who says nothing more.
+    ended: [bool; 3],
+}
+
+impl Watch {
+    /// The next thing that a party says, other than that it is there; what is wrong with it in its place. Nothing if
+    /// nobody says anything before `until`.
+    fn next(
+        &mut self,
+        until: Option<Instant>,
+        progress: impl Fn(usize),
+    ) -> Option<(usize, Result<Said, RunError>)> {
+        loop {
+            match self.heard.recv_timeout(LOOK) {
+                Ok((party, said)) => {
+                    self.last[party] = Instant::now();
+                    match said {
+                        _ if self.ended[party] => {}
+                        Some(Said::Layers(done)) => {
+                            self.layers[party] = done;
+                            if party == 0 {
+                                progress(done);
+                            }
+                        }
+                        Some(Said::Stopped { why, consequence }) => {
+                            self.ended[party] = true;
+                            let stopped = RunError::Stopped { party, why, consequence };
+                            return Some((party, Err(stopped)));
+                        }
+                        Some(said) => {
+                            self.ended[party] = matches!(said, Said::Done(_));
+                            return Some((party, Ok(said)));
+                        }
+                        None => {
+                            self.ended[party] = true;
+                            return Some((party, Err(self.gone(party))));
+                        }
                     }
-                    Ok(said) => Ok(said),
-                    Err(_) => Err(RunError::Gone { party }),
-                };
-                // Nobody listens any more once another party has stopped.
-                let _ = tell.send((party, said));
-            });
-        }
-        drop(tell);
-        let mut all = BTreeMap::new();
-        for (party, said) in heard {
-            match said {
-                Ok(said) => all.insert(party, said),
-                Err(e) => {
-                    parties.iter_mut().for_each(Running::end);
-                    return Err(e);
                 }
-            };
+                Err(RecvTimeoutError::Timeout) => {}
+                // All three have ended.
+                Err(RecvTimeoutError::Disconnected) => return None,
+            }
+            let silent = |p: &usize| !self.ended[*p] && self.last[*p].elapsed() > self.deadline;
+            if let Some(party) = (0..3).find(silent) {
+                self.ended[party] = true;
+                return Some((party, Err(self.silent(party))));
+            }
+            if until.is_some_and(|until| Instant::now() >= until) {
+                return None;
+            }
         }
-        Ok(all.into_values().collect())
-    })
+    }
+
+    fn gone(&self, party: usize) -> RunError {
+        RunError::Gone { party, layers: self.layers[party] }
+    }
+
+    fn silent(&self, party: usize) -> RunError {
+        let (after, layers) = (self.last[party].elapsed(), self.layers[party]);
+        RunError::Silent { party, after, layers }
+    }
+
+    /// What each party says next, in order. As soon as one fails all are given up: the others would wait for it.
+    fn all_say(&mut self) -> Result<[Said; 3], RunError> {
+        let mut all = [None, None, None];
+        while all.iter().any(Option::is_none) {
+            match self.next(None, |_| {}) {
+                Some((party, said)) => all[party] = Some(said?),
+                None => return Err(self.gone(0)),
+            }
+        }
+        Ok(all.map(|said| match said {
+            Some(said) => said,
+            None => unreachable!("all have said something"),
+        }))
+    }
+
+    /// Passes on to the receivers what the parties reveal, until all have ended.
+    fn attend(
+        &mut self,
+        ends: [Memory; 3],
+        progress: impl Fn(usize),
+    ) -> [Result<PartyReport, RunError>; 3] {
+        let mut ends = ends.map(Some);
+        let mut reports = [None, None, None];
+        let mut until = None;
+        while reports.iter().any(Option::is_none) {
+            let Some((party, said)) = self.next(until, &progress) else { break };
+            let ended = match said {
+                Ok(Said::Reveals { set, header, body }) => {
+                    let header = <[u8; Header::BYTES]>::try_from(header).ok();
+                    match (header.as_ref().and_then(Header::decode), &mut ends[party]) {
+                        (Some(header), Some(end)) => {
+                            // A receiver that has stopped says why itself.
+                            let _ = end.send(Peer::Receiver(set), header, body);
+                            continue;
+                        }
+                        _ => Err(self.gone(party)),
+                    }
+                }
+                Ok(Said::Done(report)) => Ok(report),
+                Ok(Said::Listening(_) | Said::Ready | Said::Layers(_) | Said::Stopped { .. }) => {
+                    Err(self.gone(party))
+                }
+                Err(e) => Err(e),
+            };
+            if ended.is_err() {
+                until.get_or_insert(Instant::now() + GRACE);
+            }
+            // The receivers learn that nothing follows.
+            ends[party] = None;
+            reports[party].get_or_insert(ended);
+        }
+        let mut party = 0..;
+        reports.map(|report| {
+            let party = party.next().unwrap_or(0);
+            report.unwrap_or_else(|| {
+                // A party that is there is about to fail because another has.
+                let there = self.last[party].elapsed() < GRACE / 2;
+                let why = "ended because another party had failed".to_string();
+                match there {
+                    true => Err(RunError::Stopped { party, why, consequence: true }),
+                    false => Err(self.silent(party)),
+                }
+            })
+        })
+    }
+}
+
+/// Most bytes of anything that a party says: everything that it reveals, and its report.
+fn longest(circuit: &Circuit) -> u64 {
+    let words =
+        circuit.outputs.iter().map(|o| o.shape.iter().fold(16, |n: u64, &d| n.saturating_mul(d)));
+    let members = circuit.parties.iter().map(|p| p.size.saturating_mul(64));
+    let all = words.chain(members).fold(0u64, u64::saturating_add);
+    all.saturating_add(32 * circuit.instructions() as u64).saturating_add(1 << 20)
 }
 
 /// Runs a circuit among three processes.
@@ -177,38 +318,44 @@ pub fn run(
     let keys = if how.plain { [None, None, None] } else { keys()? };
     let Setups { setups, run, upload_bytes } =
         remote::set_up(circuit, encoded, options, how.bind()?, keys)?;
-    let (mut parties, mut pipes) = (Vec::new(), Vec::new());
+    let (tell, heard) = channel();
+    let mut parties = Vec::new();
     for (i, setup) in setups.into_iter().enumerate() {
-        let (party, pipe) = Running::start(how, i, &setup)?;
-        parties.push(party);
-        pipes.push(pipe);
+        parties.push(Running::start(how, i, &setup, longest(circuit), tell.clone())?);
     }
-    let listening = hear(&mut parties, &mut pipes)?.into_iter();
-    let addresses = listening.map(|said| match said {
-        Said::Listening(at) => at,
-        // It does not resolve, and that is said.
-        _ => String::new(),
-    });
-    let addresses: Vec<String> = addresses.collect();
-    for p in &mut parties {
+    drop(tell);
+    let (deadline, now) = (options.deadline, Instant::now());
+    let (last, layers, ended) = ([now; 3], [0; 3], [false; 3]);
+    // Parties say that they are there five times a second.
+    let patience = deadline.max(Duration::from_secs(1));
+    let mut watch = Watch { parties, heard, deadline: patience, last, layers, ended };
+    let addresses: Vec<String> = watch
+        .all_say()?
+        .into_iter()
+        .map(|said| match said {
+            Said::Listening(at) => at,
+            // It does not resolve, and that is said.
+            _ => String::new(),
+        })
+        .collect();
+    for p in &watch.parties {
         p.tell(&addresses)?;
     }
-    hear(&mut parties, &mut pipes)?;
+    watch.all_say()?;
 
     let sets: BTreeSet<usize> = circuit.outputs.iter().map(|o| o.to as usize).collect();
     let sets: Vec<usize> = sets.into_iter().collect();
     let Mesh { parties: ends, receivers } = mesh(&sets);
     let start = Instant::now();
-    for p in &mut parties {
+    for p in &watch.parties {
         p.tell(&())?;
     }
-    let deadline = options.deadline;
+    let show = |done| {
+        if let Some(progress) = options.progress {
+            progress(done, circuit.layers.len());
+        }
+    };
     let (ended, received) = thread::scope(|scope| {
-        let attending = pipes.iter_mut().zip(ends).enumerate().map(|(party, (pipe, end))| {
-            let layers = circuit.layers.len();
-            scope.spawn(move || attend(party, pipe, end, options.progress, layers))
-        });
-        let attending: Vec<_> = attending.collect();
         let listening = receivers.into_iter().zip(&sets).map(|(mut link, &set)| {
             scope.spawn(move || {
                 let link = &mut link;
@@ -216,30 +363,14 @@ pub fn run(
             })
         });
         let listening: Vec<_> = listening.collect();
-        let ended: Vec<_> = attending.into_iter().map(join).collect();
+        let ended = watch.attend(ends, show);
         let received: Vec<_> = listening.into_iter().map(join).collect();
         (ended, received)
     });
     let seconds = start.elapsed().as_secs_f64();
-    let Ok(ended) = <[_; 3]>::try_from(ended) else { unreachable!("there are three parties") };
     let recorded = None;
     let outcome = Outcome { parties: ended, receivers: received, seconds, upload_bytes, recorded };
     Ok(outcome.report(circuit)?)
-}
-
-fn attend(
-    party: usize,
-    pipe: &mut Pipe,
-    end: Memory,
-    progress: Option<&(dyn Fn(usize, usize) + Sync)>,
-    layers: usize,
-) -> Result<PartyReport, RunError> {
-    let show = |done| {
-        if let Some(progress) = progress {
-            progress(done, layers);
-        }
-    };
-    remote::attend(party, pipe, end, show)
 }
 
 fn join<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {

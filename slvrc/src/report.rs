@@ -1,6 +1,7 @@
 //! What is said of a run: the object of `--json`, and text for people.
 
 use serde_json::{Value, json};
+use slvr_circuit::openings::{self, Learns, Opened, Opening};
 use slvr_circuit::traffic::Traffic;
 use slvr_circuit::{Circuit, artifact};
 use slvr_compiler::report::certificate::Certificate;
@@ -25,6 +26,37 @@ pub fn leaks(circuit: &Circuit) -> Value {
             json!({ "name": o.name, "to": to, "shape": o.shape })
         })
         .collect()
+}
+
+/// Everything that the circuit opens, to whom and where, whatever it says of itself.
+pub fn openings(circuit: &Circuit) -> Value {
+    let one = |o: Opening| {
+        json!({
+            "layer": o.layer, "op": o.op, "to": learns(circuit, o.to), "what": opened(circuit, &o),
+            "shape": o.shape, "bits": o.bits,
+        })
+    };
+    openings::openings(circuit).into_iter().map(one).collect()
+}
+
+/// Who learns it.
+pub fn learns(circuit: &Circuit, to: Learns) -> &str {
+    match to {
+        Learns::Parties => "the three parties",
+        Learns::Receiver(set) => set_name(circuit, set),
+    }
+}
+
+/// What is opened, in words.
+pub fn opened(circuit: &Circuit, o: &Opening) -> String {
+    match o.what {
+        Opened::Output(i) => circuit.outputs.get(i as usize).map_or("?", |o| &o.name).to_string(),
+        Opened::Check(i) => {
+            let set = circuit.checks.get(i as usize).map_or("?", |c| set_name(circuit, c.set));
+            format!("one bit for each {set}")
+        }
+        Opened::Other => "something that is no check".to_string(),
+    }
 }
 
 /// The report as the contract of `--json` has it.
@@ -65,6 +97,7 @@ pub fn to_json(circuit: &Circuit, r: &Report, net: &str, known: Option<&Certific
         "peak_memory_bytes": r.peak_memory,
         "certificate": certificate,
         "leaks": leaks(circuit),
+        "openings": openings(circuit),
         "replaced": replaced,
         "outputs": outputs,
         "coins": coins,
@@ -100,9 +133,12 @@ pub fn to_text(circuit: &Circuit, r: &Report, outputs: Option<&Path>) -> String 
         let set = set_name(circuit, x.set);
         out += &format!("  replaced      {set} {} ({}): zeros\n", x.member, x.why);
     }
-    for o in &circuit.outputs {
-        let to = set_name(circuit, o.to);
-        out += &format!("  revealed      {} {:?} to {to}, and nothing else\n", o.name, o.shape);
+    let all = openings::openings(circuit);
+    for (i, o) in all.iter().enumerate() {
+        let end = if i + 1 == all.len() { ", and nothing else" } else { "" };
+        let word = if o.to == Learns::Parties { "opened  " } else { "revealed" };
+        let (what, to) = (opened(circuit, o), learns(circuit, o.to));
+        out += &format!("  {word}      {what} {:?} to {to}{end}\n", o.shape);
     }
     if let Some(dir) = outputs {
         out += &format!("  written to    {}\n", dir.display());

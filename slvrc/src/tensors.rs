@@ -22,18 +22,18 @@ pub fn read(circuit: &Circuit, dir: &Path) -> anyhow::Result<Inputs> {
     }
 }
 
-/// A member whose file is not there.
+/// A member whose file is not there, or not as it should be.
 pub struct Missing {
     /// The party set and the member, e.g. `Client 3`.
     pub giver: String,
-    /// The file.
-    pub path: PathBuf,
+    /// What is wrong with the file, in one line that begins with its name.
+    pub what: String,
     /// What to say where the file is needed.
     error: anyhow::Error,
 }
 
-/// Reads what was submitted: a member whose file is not there gives no tensors, and is listed. A file
-/// that is not as it should be is an error, and so is a party set without any file.
+/// Reads what was submitted: a member whose file is not there, or not as it should be, gives no tensors, and is
+/// listed. One client must not be able to end the run of all. A party set without any good file is an error.
 pub fn read_submitted(circuit: &Circuit, dir: &Path) -> anyhow::Result<(Inputs, Vec<Missing>)> {
     let mut missing = Vec::new();
     let of = |from: From| -> Vec<Expected<'_>> {
@@ -60,11 +60,15 @@ pub fn read_submitted(circuit: &Circuit, dir: &Path) -> anyhow::Result<(Inputs, 
                 let holds = format!("the inputs of {giver}");
                 let there = !matches!(path.try_exists(), Ok(false));
                 match read_file(&path, &holds, &expected) {
-                    Err(error) if !there => {
-                        absent.push(Missing { giver, path, error });
+                    Err(error) => {
+                        let what = match there {
+                            true => format!("{error:#}"),
+                            false => format!("{}: no such file", path.display()),
+                        };
+                        absent.push(Missing { giver, what, error });
                         members.push(BTreeMap::new());
                     }
-                    read => members.push(read?),
+                    Ok(read) => members.push(read),
                 }
             }
             if absent.len() < members.len() {

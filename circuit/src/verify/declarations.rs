@@ -2,7 +2,7 @@
 
 use super::error::VerifyError;
 use super::infer::bounded;
-use super::limits::{MAX_CONSTS, MAX_DECLARATIONS, MAX_MEMBERS, MAX_RANK, MAX_VALUES};
+use super::limits::{MAX_CONSTS, MAX_DECLARATIONS, MAX_LAYERS, MAX_MEMBERS, MAX_RANK, MAX_VALUES};
 use crate::types::elements;
 use crate::{Circuit, Dom, Encoding, Field, From, Hold, Input, Output, Type, ValueId, fixed};
 use std::collections::BTreeSet;
@@ -20,6 +20,9 @@ pub(super) fn checks(circuit: &Circuit) -> Result<(), VerifyError> {
             (None, _) => "its party set does not exist",
             (_, None) => "its value does not exist",
             _ if !sets.insert(check.set) => "another check has its party set",
+            _ if circuit.inputs.iter().all(|i| i.from != From::Each(check.set)) => {
+                "its party set gives no inputs"
+            }
             _ if given.contains(&check.value) => "its value is not the result of an instruction",
             (Some(set), Some(ty)) => match (ty.hold, ty.dom, &ty.shape[..]) {
                 (Hold::Public, Dom::Bits(1), &[n]) if n == set.size => continue,
@@ -31,6 +34,27 @@ pub(super) fn checks(circuit: &Circuit) -> Result<(), VerifyError> {
     Ok(())
 }
 
+/// Invariant 18.
+pub(super) fn names(c: &Circuit) -> Result<(), VerifyError> {
+    let mut sets = BTreeSet::new();
+    for set in &c.parties {
+        let word = set.name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        if !word || set.name.is_empty() || !sets.insert(&set.name) {
+            return Err(VerifyError::Name("a party set's name is not a word, or another has it"));
+        }
+    }
+    let controls = |name: &String| name.chars().any(char::is_control);
+    let record = |name: &String, fields: &[Field]| {
+        controls(name) || fields.iter().any(|f| controls(&f.name))
+    };
+    let bad = controls(&c.name)
+        || c.sizes.iter().any(|(name, value)| controls(name) || controls(value))
+        || c.sites.iter().any(|s| controls(&s.name))
+        || c.inputs.iter().any(|i| record(&i.name, &i.fields))
+        || c.outputs.iter().any(|o| record(&o.name, &o.fields));
+    if bad { Err(VerifyError::Name("a name has control characters")) } else { Ok(()) }
+}
+
 /// Invariant 1.
 pub(super) fn bounds(c: &Circuit) -> Result<(), VerifyError> {
     let consts = c.consts.iter().fold(0usize, |n, c| n.saturating_add(c.data.len()));
@@ -38,7 +62,7 @@ pub(super) fn bounds(c: &Circuit) -> Result<(), VerifyError> {
     let fields: usize = fields.chain(c.outputs.iter().map(|o| o.fields.len())).sum();
     for (what, found, limit) in [
         ("values", c.types.len(), MAX_VALUES),
-        ("layers", c.layers.len(), MAX_VALUES),
+        ("layers", c.layers.len(), MAX_LAYERS),
         ("instructions", c.instructions(), MAX_VALUES),
         ("sites", c.sites.len(), MAX_VALUES),
         ("sizes", c.sizes.len(), MAX_DECLARATIONS),

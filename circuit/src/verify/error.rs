@@ -180,6 +180,17 @@ pub enum VerifyError {
         /// The mask.
         value: ValueId,
     },
+    /// Invariant 14.
+    #[error(
+        "{place}: what it opens depends on its own mask {mask}, which might cancel: the parties could learn \
+         an input"
+    )]
+    OwnMask {
+        /// Where.
+        place: Place,
+        /// The mask.
+        mask: ValueId,
+    },
     /// Invariant 15.
     #[error("check {index}: {why}")]
     BadCheck {
@@ -196,4 +207,13 @@ pub enum VerifyError {
         /// What is wrong.
         why: &'static str,
     },
+    /// Invariant 17.
+    #[error("{place}: it opens to the parties what is not the bits of a check")]
+    Opening {
+        /// Where.
+        place: Place,
+    },
+    /// Invariant 18.
+    #[error("{0}")]
+    Name(&'static str),
 }

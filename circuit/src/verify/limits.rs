@@ -6,8 +6,10 @@ pub const MAX_ELEMENTS: u64 = 1 << 34;
 pub const MAX_PLANES: u32 = 4096;
 /// Largest number of axes of a value.
 pub const MAX_RANK: usize = 12;
-/// Largest number of values, instructions, layers, and sites.
+/// Largest number of values, instructions, and sites.
 pub const MAX_VALUES: usize = 1 << 22;
+/// Largest number of layers.
+pub const MAX_LAYERS: usize = 1 << 18;
 /// Largest number of inputs, outputs, party sets, sizes, and fields of all records together.
 pub const MAX_DECLARATIONS: usize = 1 << 16;
 /// Largest party set.

@@ -3,7 +3,7 @@
 //!
 //! # Invariants of a circuit
 //!
-//! 1. **Bounded.** At most 2^22 values, instructions, layers and sites, 2^16 inputs, outputs and
+//! 1. **Bounded.** At most 2^22 values, instructions and sites, 2^18 layers, 2^16 inputs, outputs and
 //!    party sets, party sets of 1 to 2^20 members, 2^25 words of constants in all.
 //! 2. **Types** are well formed ([`check_type`]): ring widths 8 to 128 in powers of two, 1 to
 //!    4096 bits, at most 12 axes and 2^34 elements (sizes 0 counted as 1).
@@ -28,19 +28,27 @@
 //!     known.)
 //! 13. **Outputs** are opened exactly once each, with the declared ring and shape, to a party set
 //!     that exists; factor and divisor are finite and not zero; fields fill the only axis.
-//! 14. **Masks.** The mask of an `open_masked` is the result of a `mask`, and no other `open_masked` has it.
-//! 15. **Checks**: at most one of each party set, which exists; its value is the result of an
+//! 14. **Masks.** The mask of an `open_masked` is the result of a `mask`, and no other `open_masked` has it. No
+//!     operand of an `open_masked` depends on its own mask, directly or by way of other masks (`masks`).
+//! 15. **Checks**: at most one of each party set, which exists and gives inputs; its value is the result of an
 //!     instruction, `Public` single bits, one for each member.
 //! 16. **Speculation.** With R and L as in [`super::speculation`]: an `admitted` names a check and has
 //!     one bit for each member of its party set; R is at most L. Bits of a check that is named do not
 //!     depend on an `admitted`. In layers R to L nothing else is opened and no coin
 //!     drawn; no value that is defined before R is dropped; the mask of an `open_masked` is not made before R.
+//! 17. **Openings.** The result of an `open` or `open_sum` is the value of a check.
+//! 18. **Names.** Party sets have distinct names, of ASCII letters, digits and `_`: files are named after them. No name
+//!     has a control character.
+//!
+//! Invariants 14 and 17 are what a party relies on that runs a circuit of somebody else's making: whatever it
+//! computes, the messages tell no party more than the bits that are opened (`masks` shows why).
 
 mod declarations;
 mod definitions;
 mod error;
 mod infer;
 mod limits;
+mod masks;
 mod speculation;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -48,9 +56,10 @@ pub(crate) mod tests;
 pub use error::{Place, VerifyError};
 pub use infer::{TypeError, check_type, infer};
 pub use limits::{
-    MAX_COMMITTEE, MAX_CONSTS, MAX_DECLARATIONS, MAX_ELEMENTS, MAX_MEMBERS, MAX_PLANES, MAX_RANK,
-    MAX_TABLE, MAX_TESTS, MAX_VALUES,
+    MAX_COMMITTEE, MAX_CONSTS, MAX_DECLARATIONS, MAX_ELEMENTS, MAX_LAYERS, MAX_MEMBERS, MAX_PLANES,
+    MAX_RANK, MAX_TABLE, MAX_TESTS, MAX_VALUES,
 };
+pub use masks::Openings;
 
 use crate::{Circuit, ValueId};
 
@@ -60,11 +69,26 @@ use crate::{Circuit, ValueId};
 ///
 /// The first invariant that is broken.
 pub fn verify(circuit: &Circuit) -> Result<(), VerifyError> {
+    verify_with(circuit, Openings::Checks)
+}
+
+/// As [`verify`]; what may be opened to the parties is for the caller to say.
+///
+/// # Errors
+///
+/// The first invariant that is broken.
+pub fn verify_with(circuit: &Circuit, openings: Openings) -> Result<(), VerifyError> {
     declarations::bounds(circuit)?;
+    declarations::names(circuit)?;
     for (i, ty) in circuit.types.iter().enumerate() {
         check_type(ty).map_err(|error| VerifyError::BadType { value: ValueId(i as u32), error })?;
     }
     definitions::check(circuit)?;
     declarations::checks(circuit)?;
-    speculation::check(circuit)
+    speculation::check(circuit)?;
+    masks::check(circuit)?;
+    match openings {
+        Openings::Checks => masks::openings(circuit),
+        Openings::Any => Ok(()),
+    }
 }

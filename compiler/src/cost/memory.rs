@@ -44,6 +44,23 @@ pub fn peak(circuit: &Circuit) -> [u64; 3] {
     [0, 1, 2].map(|me| Replay::new(circuit, me).run(None).peak)
 }
 
+/// Most bytes of values at one time if the circuit is evaluated in the clear, where a tensor stands for a value.
+pub fn peak_in_the_clear(circuit: &Circuit) -> u64 {
+    let of = |v: ValueId| bytes(circuit.ty(v).dom, circuit.ty(v).elements());
+    let given =
+        circuit.inputs.iter().map(|i| i.value).chain(circuit.consts.iter().map(|c| c.value));
+    let mut live = given.fold(0u64, |sum, v| sum.saturating_add(of(v)));
+    let mut peak = live;
+    for layer in &circuit.layers {
+        for v in layer.local.iter().chain(&layer.exchange).filter_map(|i| i.out) {
+            live = live.saturating_add(of(v));
+        }
+        peak = peak.max(live);
+        layer.drop.iter().for_each(|&v| live = live.saturating_sub(of(v)));
+    }
+    peak
+}
+
 /// A tensor, by number.
 type Part = usize;
 
@@ -147,7 +164,7 @@ impl<'a> Replay<'a> {
                 let mut parts = self.fresh(v, instr.site);
                 // Component x_0 is party 0's first and party 2's second.
                 let kept = |i: usize| match hold {
-                    Hold::Rep => (i == 0) != (me == 0) && (i == 1) != (me == 2),
+                    Hold::Rep => (i, me) != (0, 0) && (i, me) != (1, 2),
                     Hold::Add3 => me != 0,
                     _ => false,
                 };
@@ -180,7 +197,7 @@ impl<'a> Replay<'a> {
         for &p in &parts {
             self.owners[p] += 1;
             if self.owners[p] == 1 {
-                self.live += self.size[p];
+                self.live = self.live.saturating_add(self.size[p]);
             }
         }
         self.slots[v.index()] = parts;
@@ -191,7 +208,7 @@ impl<'a> Replay<'a> {
             let all = self.owners.iter().zip(&self.size).zip(&self.site);
             for ((_, size), site) in all.filter(|((owners, _), _)| **owners > 0) {
                 if let Some(sum) = self.by_site.get_mut(*site as usize) {
-                    *sum += size;
+                    *sum = sum.saturating_add(*size);
                 }
             }
         }
@@ -201,7 +218,7 @@ impl<'a> Replay<'a> {
         for p in std::mem::take(&mut self.slots[v.index()]) {
             self.owners[p] -= 1;
             if self.owners[p] == 0 {
-                self.live -= self.size[p];
+                self.live = self.live.saturating_sub(self.size[p]);
             }
         }
     }

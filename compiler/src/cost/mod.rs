@@ -41,7 +41,7 @@ mod work;
 pub use count::{Cost, InstrCost, Kind, LayerCost, mean, most};
 pub use critical::critical;
 pub use lines::{LineRow, dearest_first, rows_by_line, rows_by_statement, rows_by_step};
-pub use memory::peak as peak_memory;
+pub use memory::{peak as peak_memory, peak_in_the_clear};
 pub use net::{NetError, NetProfile};
 pub use places::{home, places};
 pub use seconds::{

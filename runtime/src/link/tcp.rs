@@ -12,7 +12,7 @@ use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::thread::JoinHandle;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use thiserror::Error;
 
@@ -22,8 +22,11 @@ const HELLO: &[u8; 7] = b"slvr 1\n";
 /// How long the last frames may take to leave after the link is dropped.
 const LINGER: Duration = Duration::from_secs(1);
 
-/// How long one caller may take to say who it is: the others wait meanwhile.
+/// How long one caller may take to say who it is, and one call to be answered.
 const GREETING: Duration = Duration::from_secs(10);
+
+/// How many callers may be about to say who they are. One more, and the first of them is turned away.
+const CALLERS: usize = 64;
 
 /// Between two attempts to reach a peer that does not listen yet.
 const RETRY: Duration = Duration::from_millis(10);
@@ -116,7 +119,7 @@ impl Channel {
         let (wanted, to_read) = channel::<Header>();
         let (arrived, incoming) = channel();
         let (w, r) = (wire.clone(), wire.clone());
-        let writer = std::thread::spawn(move || {
+        let writer = thread::spawn(move || {
             while let Ok((header, body)) = to_write.recv() {
                 if w.write(&header.encode(), &body).is_err() {
                     // The peer has gone; the reader says so.
@@ -124,7 +127,7 @@ impl Channel {
                 }
             }
         });
-        let reader = std::thread::spawn(move || {
+        let reader = thread::spawn(move || {
             while let Ok(expected) = to_read.recv() {
                 let got = read_frame(&r, &expected);
                 let failed = got.is_err();
@@ -172,7 +175,7 @@ impl Drop for Channel {
         let start = Instant::now();
         let gone = |thread: &Option<JoinHandle<()>>| {
             while thread.as_ref().is_some_and(|t| !t.is_finished()) && start.elapsed() < LINGER {
-                std::thread::sleep(Duration::from_millis(1));
+                thread::sleep(Duration::from_millis(1));
             }
         };
         self.outgoing = None;
@@ -242,34 +245,106 @@ impl Tcp {
                     return Err(ConnectError::Late { peer, after: patience, last });
                 }
                 let called = TcpStream::connect_timeout(address, left());
-                match called.and_then(|socket| call(me, peer, socket, identity, left())) {
+                // Whoever answers at that address may be silent, and the party come later.
+                let patience = || left().min(GREETING);
+                match called.and_then(|socket| call(me, peer, socket, identity, patience())) {
                     Ok(wire) => break wire,
                     Err(e) => last = Some(e),
                 }
-                std::thread::sleep(RETRY);
+                thread::sleep(RETRY);
             };
             channels.insert(Peer::Party(peer), Channel::new(wire));
         }
         listener.set_nonblocking(true)?;
         let mut last = None;
-        while let Some(peer) = (me + 1..3).find(|p| !channels.contains_key(&Peer::Party(*p))) {
-            if start.elapsed() >= patience {
-                return Err(ConnectError::Late { peer, after: patience, last });
-            }
-            match listener.accept() {
-                Ok((socket, _)) => match answer(me, socket, identity, left().min(GREETING)) {
-                    // Whoever is not a party that is missing is turned away.
-                    Ok((caller, wire)) if caller > me => {
-                        channels.entry(Peer::Party(caller)).or_insert_with(|| Channel::new(wire));
+        thread::scope(|scope| {
+            let mut callers = Callers::default();
+            let (say, greeted) = channel();
+            while let Some(peer) = (me + 1..3).find(|p| !channels.contains_key(&Peer::Party(*p))) {
+                if start.elapsed() >= patience {
+                    return Err(ConnectError::Late { peer, after: patience, last });
+                }
+                match listener.accept() {
+                    Ok((socket, _)) => {
+                        // A caller that says nothing keeps nobody but itself waiting.
+                        let number = callers.add(&socket)?;
+                        let (say, patience) = (say.clone(), left().min(GREETING));
+                        scope.spawn(move || {
+                            let answered = answer(me, socket, identity, patience);
+                            // Nobody asks any more once all are connected.
+                            let _ = say.send((number, answered));
+                        });
                     }
-                    Ok(_) => {}
-                    Err(e) => last = Some(e),
-                },
-                Err(e) if e.kind() == io::ErrorKind::WouldBlock => std::thread::sleep(RETRY / 10),
-                Err(e) => return Err(e.into()),
+                    Err(e) if e.kind() == io::ErrorKind::WouldBlock => thread::sleep(RETRY / 10),
+                    // A caller that has gone, or too many of them: there may be a better one.
+                    Err(e) => {
+                        last = Some(e);
+                        thread::sleep(RETRY);
+                    }
+                }
+                callers.turn_away_late();
+                for (number, answered) in greeted.try_iter() {
+                    callers.forget(number);
+                    match answered {
+                        // Whoever is not a party that is missing is turned away.
+                        Ok((caller, wire)) if caller > me => {
+                            let peer = Peer::Party(caller);
+                            channels.entry(peer).or_insert_with(|| Channel::new(wire));
+                        }
+                        Ok(_) => {}
+                        Err(e) => last = Some(e),
+                    }
+                }
             }
-        }
+            Ok(())
+        })?;
         Ok(Tcp { channels })
+    }
+}
+
+/// Callers that have not said yet who they are, in the order in which they came. Dropping it turns them away, so that the
+/// threads that listen to them end.
+#[derive(Default)]
+struct Callers {
+    waiting: VecDeque<(u64, Instant, TcpStream)>,
+    count: u64,
+}
+
+impl Callers {
+    /// Room for one more, at the cost of the first if there are too many.
+    fn add(&mut self, socket: &TcpStream) -> io::Result<u64> {
+        if self.waiting.len() == CALLERS {
+            self.turn_away_first();
+        }
+        self.count += 1;
+        self.waiting.push_back((self.count, Instant::now(), socket.try_clone()?));
+        Ok(self.count)
+    }
+
+    /// A caller that says a little all the time is late as well.
+    fn turn_away_late(&mut self) {
+        while self.waiting.front().is_some_and(|(_, came, _)| came.elapsed() > GREETING) {
+            self.turn_away_first();
+        }
+    }
+
+    fn turn_away_first(&mut self) {
+        if let Some((_, _, socket)) = self.waiting.pop_front() {
+            // It may have gone by itself.
+            let _ = socket.shutdown(Shutdown::Both);
+        }
+    }
+
+    fn forget(&mut self, number: u64) {
+        self.waiting.retain(|(n, ..)| *n != number);
+    }
+}
+
+impl Drop for Callers {
+    fn drop(&mut self) {
+        while !self.waiting.is_empty() {
+            self.turn_away_first();
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use crate::link::{Header, Link, LinkError, Peer};
 use crate::protocol::{Context, REPEATED};
 use crate::share::{Held, Prss, RunId, next, prev};
 use serde::{Deserialize, Serialize};
+use slvr_circuit::verify::Openings;
 use slvr_circuit::{Circuit, Dom, Lanes, Op, ValueId, plan};
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -16,6 +17,8 @@ use std::time::Duration;
 pub struct Party<'a> {
     /// What to evaluate.
     pub circuit: &'a Circuit,
+    /// What the circuit may open to the parties: the bits of checks, except in tests.
+    pub openings: Openings,
     /// This party's pairwise randomness; it also says which party this is.
     pub prss: Prss,
     /// The channels to the other parties and the receivers.

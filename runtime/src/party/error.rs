@@ -5,6 +5,7 @@ use crate::share::encode::InputError;
 use slvr_circuit::verify::VerifyError;
 use slvr_ring::layout::IndexOutOfRange;
 use std::fmt;
+use std::time::Duration;
 use thiserror::Error;
 
 /// Where in a run.
@@ -101,14 +102,34 @@ pub enum RunError {
         consequence: bool,
     },
     /// The process of a party ended, or no longer makes sense.
-    #[error("party {party}: its process ended before the run was over")]
+    #[error("party {party}: its process ended before the run was over, {}", place(*.layers))]
     Gone {
         /// Which.
         party: usize,
+        /// How many layers it had done when it was last heard of.
+        layers: usize,
+    },
+    /// The process of a party does not end and says nothing: it has been stopped, or its machine has.
+    #[error("party {party}: its process has said nothing for {after:.1?}, {}", place(*.layers))]
+    Silent {
+        /// Which.
+        party: usize,
+        /// For how long.
+        after: Duration,
+        /// How many layers it had done when it was last heard of.
+        layers: usize,
     },
     /// The operating system gave no randomness.
     #[error("no randomness from the operating system: {0}")]
     Randomness(#[from] getrandom::Error),
+}
+
+/// Where a party was when it was last heard of.
+fn place(layers: usize) -> String {
+    match layers {
+        0 => "before its first layer was done".into(),
+        n => format!("in layer {n}"),
+    }
 }
 
 impl RunError {

@@ -8,7 +8,7 @@ use crate::share::RunId;
 use crate::share::reveal::Revealed;
 use slvr_circuit::plan;
 use slvr_circuit::speculation::Speculation;
-use slvr_circuit::verify::verify;
+use slvr_circuit::verify::{Openings, verify_with};
 use slvr_circuit::{Circuit, Op};
 use slvr_ring::Data;
 use std::time::Duration;
@@ -35,7 +35,8 @@ pub struct Receiver<'a> {
 /// have finished the run without an error and know it of one another.
 pub fn receive(r: Receiver<'_>) -> Result<Vec<Revealed>, RunError> {
     let Receiver { circuit, set, link, run, deadline } = r;
-    verify(circuit)?;
+    // A receiver sends nothing.
+    verify_with(circuit, Openings::Any)?;
     let mut recv = |phase, from, header, layers: u32| {
         let peer = Peer::Party(from);
         let wait = deadline.saturating_mul(layers);

@@ -8,21 +8,23 @@
 use super::intake::Intake;
 use super::session::{Dealer, Options};
 use super::{Held, Party, PartyReport, RunError, Uploads};
-use crate::link::memory::Memory;
 use crate::link::{Header, Link, LinkError, Peer};
 use crate::share::deal::{Part, Upload};
 use crate::share::encode::Encoded;
 use crate::share::{PairSeeds, Prss, RunId, Seed};
+use bincode::Options as _;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use slvr_circuit::verify::verify;
+use slvr_circuit::verify::{Openings, verify};
 use slvr_circuit::{Circuit, artifact};
 use slvr_ring::Data;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, Read, Write};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+use zeroize::Zeroizing;
 
 /// How a party proves who it is: certificates and key as in [`crate::link::tls::Identity`].
 #[derive(Clone, Serialize, Deserialize)]
@@ -44,17 +46,26 @@ pub struct Setup {
     pub keys: Option<Keys>,
     /// How long it waits for the others, to connect and for each message.
     pub deadline: Duration,
-    /// Whether to tell of each layer that is done.
-    pub progress: bool,
     circuit: Vec<u8>,
     run: [u8; 16],
-    next: [u8; 16],
-    prev: [u8; 16],
+    next: Seed,
+    prev: Seed,
     compare: bool,
     /// Public inputs, by index.
     public: Vec<(usize, Vec<u8>)>,
     /// Party set, member, and the two components of what it uploaded, if it did.
     uploads: Vec<(usize, usize, Option<[Component; 2]>)>,
+}
+
+impl Setup {
+    /// What the party is to evaluate, verified.
+    ///
+    /// # Errors
+    ///
+    /// A setup that another version of this crate wrote, or that was damaged.
+    pub fn circuit(&self) -> Result<Circuit, RunError> {
+        artifact::read(&self.circuit).map_err(|_| RunError::Setup)
+    }
 }
 
 impl fmt::Debug for Setup {
@@ -65,14 +76,14 @@ impl fmt::Debug for Setup {
 
 #[derive(Serialize, Deserialize)]
 enum Component {
-    Seed([u8; 16]),
+    Seed(Seed),
     Explicit(Vec<u8>),
 }
 
 impl From<Part> for Component {
     fn from(part: Part) -> Self {
         match part {
-            Part::Seed(seed) => Component::Seed(*seed.expose()),
+            Part::Seed(seed) => Component::Seed(seed),
             Part::Explicit(bytes) => Component::Explicit(Arc::unwrap_or_clone(bytes)),
         }
     }
@@ -81,7 +92,7 @@ impl From<Part> for Component {
 impl From<Component> for Part {
     fn from(c: Component) -> Self {
         match c {
-            Component::Seed(bytes) => Part::Seed(Seed::new(bytes)),
+            Component::Seed(seed) => Part::Seed(seed),
             Component::Explicit(bytes) => Part::Explicit(Arc::new(bytes)),
         }
     }
@@ -134,11 +145,10 @@ pub fn set_up(
         bind,
         keys,
         deadline: options.deadline,
-        progress: options.progress.is_some() && me == 0,
         circuit: bytes.clone(),
         run: run.0,
-        next: *pairs[me].next.expose(),
-        prev: *pairs[me].prev.expose(),
+        next: pairs[me].next.clone(),
+        prev: pairs[me].prev.clone(),
         compare: options.compare_inputs,
         public: public.iter().map(packed).collect(),
         uploads,
@@ -156,7 +166,7 @@ pub enum Said {
     Listening(String),
     /// It is connected with the others and has its shares.
     Ready,
-    /// So many layers are done.
+    /// It is there, and so many layers are done: said all the time, so that silence means that it has been stopped.
     Layers(usize),
     /// A frame for the receiver of a party set.
     Reveals {
@@ -178,32 +188,119 @@ pub enum Said {
     },
 }
 
-/// Writes a message: its length in 8 bytes, little-endian, and its bytes.
-///
-/// # Errors
-///
-/// Whatever the pipe says.
-pub fn write<T: Serialize>(to: &mut impl Write, message: &T) -> io::Result<()> {
-    let bytes = bincode::serialize(message).map_err(io::Error::other)?;
-    to.write_all(&(bytes.len() as u64).to_le_bytes())?;
-    to.write_all(&bytes)?;
-    to.flush()
+/// A message as it travels: its length in 8 bytes, little-endian, and its bytes. Wiped when dropped, since it may
+/// hold seeds.
+pub struct Message(Zeroizing<Vec<u8>>);
+
+impl Message {
+    /// Of anything.
+    ///
+    /// # Errors
+    ///
+    /// What cannot be serialised.
+    pub fn of<T: Serialize>(message: &T) -> io::Result<Message> {
+        let len = encoding().serialized_size(message).map_err(io::Error::other)?;
+        // All of it at once: what a vector leaves behind as it grows is not wiped.
+        let mut bytes = Zeroizing::new(Vec::with_capacity(8 + len as usize));
+        bytes.extend_from_slice(&len.to_le_bytes());
+        encoding().serialize_into(&mut *bytes, message).map_err(io::Error::other)?;
+        Ok(Message(bytes))
+    }
+
+    /// Sends it.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the pipe says.
+    pub fn write(&self, to: &mut impl Write) -> io::Result<()> {
+        to.write_all(&self.0)?;
+        to.flush()
+    }
 }
 
-/// Reads what [`write()`] wrote. Memory grows with what comes, not with what is announced.
-///
-/// # Errors
-///
-/// Whatever the pipe says; bytes that are not such a message.
-pub fn read<T: DeserializeOwned>(from: &mut impl Read) -> io::Result<T> {
-    let mut len = [0; 8];
-    from.read_exact(&mut len)?;
-    let len = u64::from_le_bytes(len);
-    let mut bytes = Vec::new();
-    if from.take(len).read_to_end(&mut bytes)? as u64 != len {
-        return Err(io::ErrorKind::UnexpectedEof.into());
+impl fmt::Debug for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Message<{} bytes>", self.0.len())
     }
-    bincode::deserialize(&bytes).map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e))
+}
+
+fn encoding() -> impl bincode::Options {
+    bincode::DefaultOptions::new().with_fixint_encoding()
+}
+
+/// The end of a pipe, with a buffer that is wiped: seeds come through it.
+pub struct Incoming<R> {
+    from: R,
+    buffer: Zeroizing<Vec<u8>>,
+    /// What of the buffer is still to be read.
+    unread: std::ops::Range<usize>,
+}
+
+impl<R: Read> Incoming<R> {
+    /// Reads from there. The standard input has a small buffer of its own, which reads as large as this one pass by.
+    pub fn new(from: R) -> Self {
+        Incoming { from, buffer: Zeroizing::new(vec![0; 64 << 10]), unread: 0..0 }
+    }
+
+    /// Reads a [`Message`] of at most `most` bytes. Memory grows with what comes, not with what is announced.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the pipe says; bytes that are not such a message.
+    pub fn message<T: DeserializeOwned>(&mut self, most: u64) -> io::Result<T> {
+        let mut len = [0; 8];
+        self.read_exact(&mut len)?;
+        let len = u64::from_le_bytes(len);
+        if len > most {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        let mut body = Read::take(&mut *self, len);
+        let message = encoding().with_limit(len).deserialize_from(&mut body);
+        let message = message.map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e))?;
+        match body.limit() {
+            0 => Ok(message),
+            _ => Err(io::ErrorKind::InvalidData.into()),
+        }
+    }
+}
+
+impl<R: Read> Read for Incoming<R> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        if self.unread.is_empty() {
+            self.unread = 0..self.from.read(&mut self.buffer)?;
+        }
+        let n = to.len().min(self.unread.len());
+        let at = self.unread.start;
+        to[..n].copy_from_slice(&self.buffer[at..at + n]);
+        self.unread.start += n;
+        Ok(n)
+    }
+}
+
+impl<R> fmt::Debug for Incoming<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Incoming(hidden)")
+    }
+}
+
+/// Where a party speaks, a message at a time, from any of its threads.
+pub struct Voice<W>(Mutex<W>);
+
+impl<W: Write> Voice<W> {
+    /// To the end of this pipe.
+    pub fn new(to: W) -> Self {
+        Voice(Mutex::new(to))
+    }
+
+    /// Says it, all of it before anything else is said.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the pipe says.
+    pub fn say(&self, message: &Said) -> io::Result<()> {
+        let message = Message::of(message)?;
+        message.write(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
 }
 
 /// A party that has its shares.
@@ -212,7 +309,6 @@ pub struct Job {
     prss: Prss,
     run: RunId,
     deadline: Duration,
-    progress: bool,
     inputs: Vec<Held>,
     uploads: Uploads,
 }
@@ -234,8 +330,7 @@ impl Job {
         if me >= 3 {
             return Err(unusable());
         }
-        let circuit = artifact::read(&setup.circuit).map_err(|_| unusable())?;
-        verify(&circuit)?;
+        let circuit = setup.circuit()?;
         let run = RunId(setup.run);
         let mut public = BTreeMap::new();
         for (j, bytes) in setup.public {
@@ -250,50 +345,49 @@ impl Job {
             intake.take(set, member, upload.as_ref());
         }
         let (inputs, uploads) = intake.finish(&public);
-        let pairs = PairSeeds { next: Seed::new(setup.next), prev: Seed::new(setup.prev) };
+        let pairs = PairSeeds { next: setup.next, prev: setup.prev };
         let prss = Prss::new(me, &pairs, run);
-        let (deadline, progress) = (setup.deadline, setup.progress);
-        Ok(Job { circuit, prss, run, deadline, progress, inputs, uploads })
+        let deadline = setup.deadline;
+        Ok(Job { circuit, prss, run, deadline, inputs, uploads })
     }
 
-    /// Runs over a link to the other parties; says to `output` what it reveals and how it ended.
+    /// Runs over a link to the other parties; says what it reveals and how it ended, and counts in `layers`
+    /// what is done.
     ///
     /// # Errors
     ///
-    /// Whatever `output` says.
-    pub fn run<W: Write + Send>(self, parties: impl Link, output: W) -> io::Result<()> {
-        let output = Mutex::new(output);
-        let mut link = Piped { parties, output: &output };
-        let tell = |done, _| {
-            // Who no longer listens will not miss it.
-            let _ = say(&output, &Said::Layers(done));
-        };
+    /// Whatever the pipe says.
+    pub fn run<W: Write + Send>(
+        self,
+        parties: impl Link,
+        voice: &Voice<W>,
+        layers: &AtomicUsize,
+    ) -> io::Result<()> {
+        let mut link = Piped { parties, voice };
+        let count = |done, _| layers.store(done, Ordering::Relaxed);
         let party = Party {
             circuit: &self.circuit,
+            openings: Openings::Checks,
             prss: self.prss,
             link: &mut link,
             run: self.run,
             uploads: self.uploads,
             deadline: self.deadline,
             transcript: None,
-            progress: self.progress.then_some(&tell as &(dyn Fn(usize, usize) + Sync)),
+            progress: Some(&count),
         };
         let ended = match party.run(self.inputs) {
             Ok(report) => Said::Done(report),
             Err(e) => Said::Stopped { why: e.to_string(), consequence: e.is_consequence() },
         };
-        say(&output, &ended)
+        voice.say(&ended)
     }
-}
-
-fn say<W: Write>(output: &Mutex<W>, message: &Said) -> io::Result<()> {
-    write(&mut *output.lock().unwrap_or_else(PoisonError::into_inner), message)
 }
 
 /// The links to the parties, with the receivers at the end of a pipe.
 struct Piped<'a, L, W> {
     parties: L,
-    output: &'a Mutex<W>,
+    voice: &'a Voice<W>,
 }
 
 impl<L: Link, W: Write + Send> Link for Piped<'_, L, W> {
@@ -303,7 +397,7 @@ impl<L: Link, W: Write + Send> Link for Piped<'_, L, W> {
             Peer::Receiver(set) => {
                 let header = header.encode().to_vec();
                 let message = Said::Reveals { set, header, body };
-                say(self.output, &message).map_err(|_| LinkError::Closed)
+                self.voice.say(&message).map_err(|_| LinkError::Closed)
             }
         }
     }
@@ -319,35 +413,5 @@ impl<L: Link, W: Write + Send> Link for Piped<'_, L, W> {
         deadline: Duration,
     ) -> Result<Vec<u8>, LinkError> {
         self.parties.recv(from, expected, deadline)
-    }
-}
-
-/// Listens to a party that runs: passes on to `receivers` what it reveals, until it ends.
-///
-/// # Errors
-///
-/// Why the party stopped; that its pipe closed before ([`RunError::Gone`]).
-pub fn attend(
-    party: usize,
-    from: &mut impl Read,
-    mut receivers: Memory,
-    progress: impl Fn(usize),
-) -> Result<PartyReport, RunError> {
-    loop {
-        match read(from).map_err(|_| RunError::Gone { party })? {
-            Said::Layers(done) => progress(done),
-            Said::Reveals { set, header, body } => {
-                let header = <[u8; Header::BYTES]>::try_from(header).ok();
-                let header = header.as_ref().and_then(Header::decode);
-                let header = header.ok_or(RunError::Gone { party })?;
-                // A receiver that has stopped says why itself.
-                let _ = receivers.send(Peer::Receiver(set), header, body);
-            }
-            Said::Done(report) => return Ok(report),
-            Said::Stopped { why, consequence } => {
-                return Err(RunError::Stopped { party, why, consequence });
-            }
-            Said::Listening(_) | Said::Ready => return Err(RunError::Gone { party }),
-        }
     }
 }

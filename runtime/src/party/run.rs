@@ -10,7 +10,7 @@ use crate::link::{Header, Kind};
 use crate::share::Held;
 use slvr_circuit::plan::{self, Step};
 use slvr_circuit::speculation::{Speculation, gated};
-use slvr_circuit::verify::verify;
+use slvr_circuit::verify::verify_with;
 use slvr_circuit::{From, Op, ValueId};
 use slvr_ring::Data;
 
@@ -34,7 +34,7 @@ impl<'a> Party<'a> {
 impl Engine<'_> {
     fn all(&mut self, inputs: Vec<Held>) -> Result<PartyReport, RunError> {
         let circuit = self.party.circuit;
-        verify(circuit)?;
+        verify_with(circuit, self.party.openings)?;
         self.regs = Registers::new(circuit.types.len());
         self.check_inputs(&inputs)?;
         self.greet(&inputs)?;

@@ -11,7 +11,7 @@ use crate::share::encode::{Encoded, Inputs};
 use crate::share::reveal::Revealed;
 use crate::share::{PairSeeds, Prg, Prss, Purpose, RunId, Seed, Stream};
 use slvr_circuit::Circuit;
-use slvr_circuit::verify::verify;
+use slvr_circuit::verify::{Openings, verify_with};
 use slvr_ring::Data;
 use std::collections::BTreeSet;
 use std::thread;
@@ -45,6 +45,8 @@ pub struct Options<'a> {
     /// Clients submit numbers outside their declared range as words of the ring, instead of
     /// refusing them: to see the check among the parties at work.
     pub submit_unchecked: bool,
+    /// What the circuit may open to the parties. Anything but the default is for tests of single instructions.
+    pub openings: Openings,
     /// Called by party 0 after each layer with the layers done and all layers.
     pub progress: Option<&'a (dyn Fn(usize, usize) + Sync)>,
 }
@@ -62,6 +64,7 @@ impl Default for Options<'_> {
             tamper: None,
             compare_inputs: true,
             submit_unchecked: false,
+            openings: Openings::Checks,
             progress: None,
         }
     }
@@ -126,13 +129,13 @@ pub fn run_local(
     run_outcome(circuit, encoded, options)?.report(circuit)
 }
 
-/// Verifies the circuit and encodes the inputs.
+/// Verifies the circuit and encodes the inputs. What the circuit may open is looked at before they are dealt.
 ///
 /// # Errors
 ///
 /// A circuit that is not well formed, an input that does not fit it.
 pub fn encode(circuit: &Circuit, inputs: &Inputs) -> Result<Encoded, RunError> {
-    verify(circuit)?;
+    verify_with(circuit, Openings::Any)?;
     Ok(Encoded::new(circuit, inputs)?)
 }
 
@@ -143,7 +146,7 @@ pub fn encode(circuit: &Circuit, inputs: &Inputs) -> Result<Encoded, RunError> {
 ///
 /// As [`encode`], ranges excepted.
 pub fn encode_unchecked(circuit: &Circuit, inputs: &Inputs) -> Result<Encoded, RunError> {
-    verify(circuit)?;
+    verify_with(circuit, Openings::Any)?;
     Ok(Encoded::unchecked(circuit, inputs)?)
 }
 
@@ -177,7 +180,7 @@ pub fn run_outcome(
     inputs: Encoded,
     options: &Options<'_>,
 ) -> Result<Outcome, RunError> {
-    verify(circuit)?;
+    verify_with(circuit, options.openings)?;
     let Encoded { public, sets } = inputs;
     let dealer = Dealer::new(options)?;
     let (run, pairs) = (dealer.run, dealer.pairs());
@@ -219,8 +222,19 @@ pub fn run_outcome(
                 let transcript = options.record.then_some(recorder as &mut dyn Transcript);
                 let progress = options.progress.filter(|_| i == 0);
                 let link = &mut *link;
-                Party { circuit, prss, link, run, uploads, deadline, transcript, progress }
-                    .run(inputs)
+                let openings = options.openings;
+                Party {
+                    circuit,
+                    openings,
+                    prss,
+                    link,
+                    run,
+                    uploads,
+                    deadline,
+                    transcript,
+                    progress,
+                }
+                .run(inputs)
             }));
         }
         let listening: Vec<_> = receivers

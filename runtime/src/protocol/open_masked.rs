@@ -18,7 +18,8 @@
 //! **Source.** The online phase of ASTRA (Chaudhari, Choudhury, Patra, Suresh, CCSW 2019).
 //!
 //! **View.** P_{r+1} sees m_2 = t_2 - y_r, and does not hold y_r, which is uniform and masks nothing else
-//! (the verifier admits a mask in one `open_masked` only): the simulator draws it. P_{r+2} sees m_1 likewise.
+//! (the verifier admits a mask in one `open_masked` only) and on which t_2 does not depend (`verify::masks` of the
+//! circuit crate): the simulator draws it. P_{r+2} sees m_1 likewise.
 //!
 //! **Leakage.** None: t - a is uniform to both, given all they hold.
 

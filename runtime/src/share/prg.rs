@@ -2,6 +2,7 @@
 
 use rand_chacha::ChaCha12Rng;
 use rand_core::{Rng, SeedableRng};
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use slvr_circuit::Dom;
 use slvr_ring::{Data, Planes, Word, each_word, threads, with_width};
@@ -9,21 +10,22 @@ use std::fmt;
 use std::ops::Range;
 use zeroize::Zeroize;
 
-/// 16 secret bytes from which streams are derived. Never printed; wiped when dropped.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Seed([u8; 16]);
+/// 16 secret bytes from which streams are derived. Never printed; wiped when dropped. Serialised for nobody but the
+/// peer that shares it. It has a place of its own: what is moved leaves its bytes behind where it was.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seed(Box<[u8; 16]>);
 
 impl Seed {
     /// From bytes that nobody else knows.
     pub fn new(bytes: [u8; 16]) -> Self {
-        Seed(bytes)
+        Seed(Box::new(bytes))
     }
 
     /// From the operating system.
     pub fn random() -> Result<Self, getrandom::Error> {
-        let mut bytes = [0; 16];
-        getrandom::fill(&mut bytes)?;
-        Ok(Seed(bytes))
+        let mut seed = Seed::new([0; 16]);
+        getrandom::fill(&mut *seed.0)?;
+        Ok(seed)
     }
 
     /// The bytes, to be sent to the one peer that shares the seed.
@@ -102,7 +104,8 @@ const CHUNK: usize = 1 << 16;
 /// draw only what they need, in any order. In builds with debug assertions a second draw of any
 /// position panics: a mask that is used twice is not a mask.
 pub struct Prg {
-    key: [u8; 32],
+    /// In a place of its own, as a seed.
+    key: Box<[u8; 32]>,
     #[cfg(debug_assertions)]
     drawn: std::sync::Mutex<std::collections::BTreeMap<u64, Vec<std::ops::Range<usize>>>>,
 }
@@ -110,16 +113,17 @@ pub struct Prg {
 impl Prg {
     /// The generator of a seed in a run.
     pub fn new(seed: &Seed, run: RunId) -> Self {
-        let hash = Sha256::new()
+        let mut prg = Prg {
+            key: Box::new([0; 32]),
+            #[cfg(debug_assertions)]
+            drawn: Default::default(),
+        };
+        Sha256::new()
             .chain_update(b"slvr prg 1\0")
             .chain_update(seed.expose())
             .chain_update(run.0)
-            .finalize();
-        Prg {
-            key: hash.into(),
-            #[cfg(debug_assertions)]
-            drawn: Default::default(),
-        }
+            .finalize_into((&mut *prg.key).into());
+        prg
     }
 
     /// n uniform elements of `dom`, the elements start .. start + n of the stream. Over bits, and
@@ -203,8 +207,9 @@ impl Prg {
     fn fill<T: Word>(&self, stream: Stream, at: usize, out: &mut [T]) {
         let part = CHUNK / (T::BITS as usize / 8);
         let some = |(i, words): (usize, &mut [T])| {
-            let mut rng = self.at(stream, at + i * CHUNK);
-            T::fill_le(words, |bytes| rng.fill_bytes(bytes));
+            self.with(stream, at + i * CHUNK, |rng| {
+                T::fill_le(words, |bytes| rng.fill_bytes(bytes));
+            });
         };
         if out.len() <= part {
             some((0, out));
@@ -217,7 +222,7 @@ impl Prg {
     pub fn bytes<const N: usize>(&self, stream: Stream) -> [u8; N] {
         self.record(stream, 0, N);
         let mut out = [0; N];
-        self.at(stream, 0).fill_bytes(&mut out);
+        self.with(stream, 0, |rng| rng.fill_bytes(&mut out));
         out
     }
 
@@ -233,8 +238,17 @@ impl Prg {
         self.at(stream, at).fill_bytes(out);
     }
 
+    /// Uses the generator from byte `byte` of a stream on, and wipes it: it holds the key, and words that are left.
+    fn with(&self, stream: Stream, byte: usize, each: impl FnOnce(&mut ChaCha12Rng)) {
+        let mut rng = self.at(stream, byte);
+        each(&mut rng);
+        rng = ChaCha12Rng::from_seed([0; 32]);
+        // Whether anybody reads it is not for the optimiser to say.
+        std::hint::black_box(&mut rng);
+    }
+
     fn at(&self, stream: Stream, byte: usize) -> ChaCha12Rng {
-        let mut rng = ChaCha12Rng::from_seed(self.key);
+        let mut rng = ChaCha12Rng::from_seed(*self.key);
         rng.set_stream(stream.nonce());
         rng.set_word_pos(byte as u128 / 4);
         rng

@@ -2,6 +2,7 @@
 
 use crate::build::Builder;
 use slvr_circuit::Dom;
+use slvr_circuit::verify::Openings;
 use slvr_circuit::{Circuit, Hold, Op};
 use slvr_ring::Data;
 use slvr_runtime::link::memory::{Mesh, mesh};
@@ -41,6 +42,7 @@ fn run(setups: &[Setup; 3]) -> Vec<Result<PartyReport, RunError>> {
                 scope.spawn(move || {
                     let party = Party {
                         circuit,
+                        openings: Openings::Any,
                         prss,
                         link: &mut link,
                         run: *run,

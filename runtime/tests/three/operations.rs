@@ -5,6 +5,7 @@ use crate::build::{Builder, words};
 use slvr_circuit::Dom;
 use slvr_circuit::multi_and::{MAX_FAN, MultiAnd};
 use slvr_circuit::traffic::Traffic;
+use slvr_circuit::verify::Openings;
 use slvr_circuit::{Circuit, Conv, Hold, Lanes, Op, SplitPart, ValueId};
 use slvr_ring::Data;
 use slvr_runtime::clear::{self, plain};
@@ -223,7 +224,8 @@ pub fn carry(b: &mut Builder, x: ValueId, w: u32, groups: u32, block: u32, gates
 /// Runs among three parties, checks every instruction, and compares the outputs with the clear
 /// evaluation under the same coins.
 pub fn check(circuit: &Circuit, encoded: Encoded, seed: u64) -> Report {
-    let options = Options { seed: Some(seed), record: true, ..Options::default() };
+    let options =
+        Options { openings: Openings::Any, seed: Some(seed), record: true, ..Options::default() };
     let plain_inputs = encoded.values(circuit);
     let outcome = run_outcome(circuit, encoded, &options).unwrap();
     let report = outcome.report(circuit).unwrap();
@@ -272,7 +274,12 @@ fn exact_truncation_by_macros() {
         let y = b.same(Op::Offset(y, (1u128 << k) - (1 << (k - 2 - f))), Hold::Rep);
         b.reveal(y, 0, 1.0);
         let (circuit, encoded) = b.finish();
-        let options = Options { seed: Some(seed), record: true, ..Options::default() };
+        let options = Options {
+            openings: Openings::Any,
+            seed: Some(seed),
+            record: true,
+            ..Options::default()
+        };
         let plain = clear::evaluate(
             &circuit,
             encoded.values(&circuit),
@@ -309,7 +316,12 @@ fn comparisons_by_thermometers() {
         b.round(Op::ReshareTwo(c), Hold::Rep);
         let reshare_two = ValueId(c.0 + 1);
         let (circuit, encoded) = b.finish();
-        let options = Options { seed: Some(i as u64), record: true, ..Options::default() };
+        let options = Options {
+            openings: Openings::Any,
+            seed: Some(i as u64),
+            record: true,
+            ..Options::default()
+        };
         let inputs = encoded.values(&circuit);
         let report = run_outcome(&circuit, encoded, &options).unwrap().report(&circuit).unwrap();
         check_traffic(&circuit, &report);

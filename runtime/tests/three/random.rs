@@ -3,6 +3,7 @@
 use crate::build::{Builder, elements, words};
 use crate::operations::{check_steps, check_traffic, together, values};
 use proptest::prelude::*;
+use slvr_circuit::verify::Openings;
 use slvr_circuit::{Conv, Dom, low_mask};
 use slvr_circuit::{Hold, Op, SplitPart, Type, ValueId};
 use slvr_runtime::clear::{self, plain};
@@ -408,7 +409,8 @@ fn run(seed: u64, splits: bool) -> BTreeSet<&'static str> {
     let (used, laws) = (g.used, g.laws);
     let (circuit, encoded) = g.b.finish();
     let inputs = encoded.values(&circuit);
-    let options = Options { seed: Some(seed), record: true, ..Options::default() };
+    let options =
+        Options { openings: Openings::Any, seed: Some(seed), record: true, ..Options::default() };
     let report = run_outcome(&circuit, encoded, &options).unwrap().report(&circuit).unwrap();
     check_traffic(&circuit, &report);
     let recorded = report.recorded.as_ref().unwrap();

@@ -2,6 +2,7 @@
 
 use crate::build::{Builder, words};
 use slvr_circuit::Dom;
+use slvr_circuit::verify::Openings;
 use slvr_circuit::{Check, Circuit, Encoding, From, Hold, Input, Op, Type, ValueId};
 use slvr_ring::Data;
 use slvr_runtime::clear;
@@ -63,7 +64,7 @@ fn files() -> Inputs {
 }
 
 fn seeded() -> Options<'static> {
-    Options { seed: Some(3), ..Options::default() }
+    Options { openings: Openings::Any, seed: Some(3), ..Options::default() }
 }
 
 /// What is revealed when these clients count as zeros.
@@ -211,6 +212,7 @@ fn shares_without_uploads_are_compared() {
                 scope.spawn(move || {
                     let party = Party {
                         circuit,
+                        openings: Openings::Any,
                         prss,
                         link: &mut link,
                         run,

@@ -131,16 +131,49 @@ fn listeners() -> ([TcpListener; 3], [SocketAddr; 3]) {
 
 /// Three parties connected with one another.
 fn connected(identities: Option<&[Identity; 3]>) -> [Tcp; 3] {
-    let (listeners, at) = listeners();
+    connected_at(identities, listeners(), LONG)
+}
+
+fn connected_at(
+    identities: Option<&[Identity; 3]>,
+    (listeners, at): ([TcpListener; 3], [SocketAddr; 3]),
+    patience: Duration,
+) -> [Tcp; 3] {
     let all: Vec<Tcp> = std::thread::scope(|scope| {
         let each = listeners.into_iter().enumerate().map(|(i, listener)| {
             let identity = identities.map(|all| &all[i]);
-            scope.spawn(move || Tcp::connect(i, listener, &at, identity, LONG).unwrap())
+            scope.spawn(move || Tcp::connect(i, listener, &at, identity, patience).unwrap())
         });
         let each: Vec<_> = each.collect();
         each.into_iter().map(|t| t.join().unwrap()).collect()
     });
     all.try_into().ok().unwrap()
+}
+
+/// Callers that connect first and say nothing, or a little: more than may be waiting at a time, and each may take
+/// longer than the parties have.
+#[test]
+fn silent_callers_keep_no_party_waiting() {
+    let identities = identities();
+    for identities in [Some(&identities), None] {
+        let (listeners, at) = listeners();
+        let silent: Vec<TcpStream> = (0..100)
+            .map(|i| {
+                let mut caller = TcpStream::connect(at[i % 2]).unwrap();
+                match i % 3 {
+                    0 => {}
+                    // The beginning of a TLS record, and of a greeting.
+                    1 => caller.write_all(&[22, 3, 1, 64, 0, 1]).unwrap(),
+                    _ => caller.write_all(b"slvr").unwrap(),
+                }
+                caller
+            })
+            .collect();
+        let links = connected_at(identities, (listeners, at), Duration::from_secs(9));
+        let outcome = run(Some(links), circuit());
+        assert!(outcome.parties.iter().all(Result::is_ok));
+        drop(silent);
+    }
 }
 
 /// To the parties by sockets, to the receivers through memory.

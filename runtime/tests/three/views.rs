@@ -6,6 +6,7 @@
 use crate::build::Builder;
 use crate::operations::{carry, mask_words, values};
 use slvr_circuit::Dom;
+use slvr_circuit::verify::Openings;
 use slvr_circuit::{Hold, Lanes, Op, ValueId};
 use slvr_ring::Data;
 use slvr_runtime::link::Peer;
@@ -98,7 +99,12 @@ fn histograms(name: &str, value: u128, seed: u64) -> BTreeMap<String, Histogram>
             }
         }
         let (circuit, encoded) = b.finish();
-        let options = Options { seed: Some(seed + run), record: true, ..Options::default() };
+        let options = Options {
+            openings: Openings::Any,
+            seed: Some(seed + run),
+            record: true,
+            ..Options::default()
+        };
         let outcome = run_outcome(&circuit, encoded, &options).unwrap();
         for (i, party) in outcome.recorded.iter().flatten().enumerate() {
             let own = party.values.iter().find(|(v, _)| *v == ValueId(0));
@@ -198,7 +204,12 @@ fn mask_view() {
         let opened = b.round(Op::OpenMasked { x: t, mask }, Hold::Dup);
         let lanes = b.ty(mask).lanes();
         let (circuit, encoded) = b.finish();
-        let options = Options { seed: Some(900 + run), record: true, ..Options::default() };
+        let options = Options {
+            openings: Openings::Any,
+            seed: Some(900 + run),
+            record: true,
+            ..Options::default()
+        };
         let recorded = run_outcome(&circuit, encoded, &options).unwrap().recorded.unwrap();
         let values = values(&recorded);
         for r in 0..3 {
@@ -236,7 +247,8 @@ fn a_dealt_mask_is_its_own_simulator() {
     let mask = b.round(Op::DealMask(own), Hold::Mask);
     let lanes = b.ty(mask).lanes();
     let (circuit, encoded) = b.finish();
-    let options = Options { seed: Some(5), record: true, ..Options::default() };
+    let options =
+        Options { openings: Openings::Any, seed: Some(5), record: true, ..Options::default() };
     let recorded = run_outcome(&circuit, encoded, &options).unwrap().recorded.unwrap();
     let values = values(&recorded);
     for p in 0..3 {
@@ -259,8 +271,12 @@ fn comparison_view() {
                 let c = carry(&mut b, x, 32, groups, 4, 4);
                 b.round(Op::ReshareTwo(c), Hold::Rep);
                 let (circuit, encoded) = b.finish();
-                let options =
-                    Options { seed: Some(seed + run), record: true, ..Options::default() };
+                let options = Options {
+                    openings: Openings::Any,
+                    seed: Some(seed + run),
+                    record: true,
+                    ..Options::default()
+                };
                 let recorded = run_outcome(&circuit, encoded, &options).unwrap().recorded.unwrap();
                 for (i, party) in recorded.iter().enumerate() {
                     let got: Vec<_> = party
@@ -318,7 +334,12 @@ fn an_opened_sum_tells_no_more() {
         let z = bare(&mut b, x, Op::AsAdd3(x), Hold::Add3, 5);
         let out = b.round(Op::OpenSum(z), Hold::Public);
         let (circuit, encoded) = b.finish();
-        let options = Options { seed: Some(3000 + run), record: true, ..Options::default() };
+        let options = Options {
+            openings: Openings::Any,
+            seed: Some(3000 + run),
+            record: true,
+            ..Options::default()
+        };
         let recorded = run_outcome(&circuit, encoded, &options).unwrap().recorded.unwrap();
         let values = values(&recorded);
         for (p, party) in recorded.iter().enumerate() {
@@ -382,7 +403,8 @@ fn no_share_in_debug_output() {
     b.round(Op::Open(x), Hold::Public);
     let (circuit, encoded) = b.finish();
     let shown = format!("{encoded:?}");
-    let options = Options { seed: Some(1), record: true, ..Options::default() };
+    let options =
+        Options { openings: Openings::Any, seed: Some(1), record: true, ..Options::default() };
     let outcome = run_outcome(&circuit, encoded, &options).unwrap();
     let shown = format!("{shown} {outcome:?} {:?}", outcome.recorded.as_ref().unwrap()[0].values);
     assert!(!shown.contains("201"), "{shown}");

@@ -3,10 +3,11 @@
 use crate::fail::{Usage, say};
 use crate::program::{self, Loaded};
 use crate::target::Target;
-use crate::tensors;
+use crate::{memory, tensors};
 use anyhow::bail;
 use serde_json::{Value, json};
 use slvr_circuit::{Circuit, Op};
+use slvr_compiler::cost;
 use slvr_compiler::types::eval::{Arithmetic, EvalInputs, Tensor, trace_with};
 use slvr_runtime::clear;
 use slvr_runtime::party::session;
@@ -51,6 +52,9 @@ impl Eval {
         };
         let circuit = loaded.circuit();
         let coins = self.coins(circuit)?;
+        if self.exact || matches!(loaded, Loaded::Artifact(_)) {
+            memory::must_fit(cost::peak_in_the_clear(circuit), "its evaluation")?;
+        }
         if let Some(dir) = &self.outputs {
             tensors::can_make(circuit, dir)?;
         }

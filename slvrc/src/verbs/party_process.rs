@@ -4,40 +4,56 @@
 use anyhow::Context;
 use slvr_runtime::link::tcp::Tcp;
 use slvr_runtime::link::tls::Identity;
-use slvr_runtime::party::remote::{self, Job, Said, Setup};
-use std::io::{self, BufReader, BufWriter, Write};
+use slvr_runtime::party::remote::{Incoming, Job, Said, Setup, Voice};
+use std::io::{self, Stdin, Stdout};
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 /// Arguments.
 #[derive(clap::Args)]
 pub struct PartyProcess {}
 
+/// How often a party says that it is there.
+const BEAT: Duration = Duration::from_millis(200);
+
+type Pipe = Voice<Stdout>;
+
 impl PartyProcess {
     pub fn run(self) -> anyhow::Result<()> {
-        let mut input = BufReader::new(io::stdin());
-        let mut output = BufWriter::new(io::stdout());
-        match prepare(&mut input, &mut output) {
-            Ok((job, link)) => Ok(job.run(link, output)?),
-            Err(e) => {
-                let why = format!("{e:#}");
-                Ok(remote::write(&mut output, &Said::Stopped { why, consequence: false })?)
+        let mut input = Incoming::new(io::stdin());
+        let voice = Arc::new(Voice::new(io::stdout()));
+        let layers = Arc::new(AtomicUsize::new(0));
+        let (speaks, done) = (voice.clone(), layers.clone());
+        std::thread::spawn(move || {
+            while speaks.say(&Said::Layers(done.load(Ordering::Relaxed))).is_ok() {
+                std::thread::sleep(BEAT);
             }
-        }
+            // Who started this process has gone, and nobody will miss it.
+            std::process::exit(3);
+        });
+        let said = match prepare(&mut input, &voice) {
+            Ok((job, link)) => job.run(link, &voice, &layers),
+            Err(e) => voice.say(&Said::Stopped { why: format!("{e:#}"), consequence: false }),
+        };
+        // As above.
+        said.or(Ok(()))
     }
 }
 
 /// Everything before the first message of the run.
-fn prepare(
-    input: &mut BufReader<io::Stdin>,
-    output: &mut impl Write,
-) -> anyhow::Result<(Job, Tcp)> {
-    let setup: Setup = remote::read(input).context("it was not told what to do")?;
+fn prepare(input: &mut Incoming<Stdin>, voice: &Pipe) -> anyhow::Result<(Job, Tcp)> {
+    // Whoever started this process may tell it anything.
+    let setup: Setup = input.message(u64::MAX).context("it was not told what to do")?;
     let (me, patience) = (setup.me, setup.deadline);
+    let needed = slvr_compiler::cost::peak_memory(&setup.circuit()?);
+    crate::memory::must_fit(needed.get(me).copied().unwrap_or(0), "its part of the run")?;
     let listener = TcpListener::bind(&setup.bind)
         .with_context(|| format!("cannot listen at {}", setup.bind))?;
-    remote::write(output, &Said::Listening(listener.local_addr()?.to_string()))?;
+    voice.say(&Said::Listening(listener.local_addr()?.to_string()))?;
     let addresses: Vec<String> =
-        remote::read(input).context("it was not told where the others are")?;
+        input.message(u64::MAX).context("it was not told where the others are")?;
     let addresses: Vec<SocketAddr> =
         addresses.iter().filter_map(|a| a.to_socket_addrs().ok()?.next()).collect();
     let Ok(addresses) = <[SocketAddr; 3]>::try_from(addresses) else {
@@ -52,7 +68,7 @@ fn prepare(
     let job = Job::new(setup)?;
     // The others are doing the same: nobody waits for this later, round by round.
     crate::memory::ready(slvr_compiler::cost::peak_memory(job.circuit())[me]);
-    remote::write(output, &Said::Ready)?;
-    let () = remote::read(input).context("it was not started")?;
+    voice.say(&Said::Ready)?;
+    let () = input.message(u64::MAX).context("it was not started")?;
     Ok((job, link))
 }

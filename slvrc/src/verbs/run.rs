@@ -5,7 +5,7 @@ use crate::parties::{layer_bar, line, run_apart, run_with};
 use crate::processes::Processes;
 use crate::report::{IN_MEMORY, to_json, to_text};
 use crate::target::Target;
-use crate::{program, tensors};
+use crate::{memory, program, tensors};
 use slvr_runtime::party::RunError;
 use slvr_runtime::party::session::Options;
 use std::path::PathBuf;
@@ -46,6 +46,11 @@ impl Run {
     pub fn run(self, json: bool) -> anyhow::Result<()> {
         let loaded = program::load_circuit(&self.target)?;
         let circuit = loaded.circuit();
+        if self.processes.hosts.is_empty() {
+            let of_each = slvr_compiler::cost::peak_memory(circuit);
+            let all = of_each.iter().fold(0u64, |sum, &n| sum.saturating_add(n));
+            memory::must_fit(all, "a run of the three parties on this machine")?;
+        }
         if let Some(dir) = &self.outputs {
             tensors::can_make(circuit, dir)?;
         }
@@ -54,8 +59,7 @@ impl Run {
             eprintln!("note: --seed makes all randomness predictable; for tests and demos only");
         }
         for m in &missing {
-            let (file, giver) = (m.path.display(), &m.giver);
-            eprintln!("note: {file}: no such file; zeros stand in for all inputs of {giver}");
+            eprintln!("note: {}; zeros stand in for all inputs of {}", m.what, m.giver);
         }
         let bar = layer_bar(circuit);
         bar.set_message(circuit.name.clone());

@@ -8,6 +8,7 @@
 //! - `limits`: devices, pipes, full disks, control characters, wrong command lines.
 //! - `lsp`: the language server, spoken to as an editor does.
 //! - `processes`: parties as processes.
+//! - `strangers`: artifacts that somebody else made.
 //! - `tools`: `fmt`, `explain` of codes, `doc`, `completions`.
 //! - `verbs`: exit statuses, `--json`, and that verbs agree with one another.
 
@@ -20,5 +21,6 @@ mod limits;
 #[cfg(feature = "lsp")]
 mod lsp;
 mod processes;
+mod strangers;
 mod tools;
 mod verbs;

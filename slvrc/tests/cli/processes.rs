@@ -1,6 +1,13 @@
 //! `run --processes`: the same run as with threads, and what happens when a party is not there.
 
 use crate::folder::{ACCURACY, Place, accuracy, f32s};
+use std::fs::Permissions;
+use std::io::Read;
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
 
 fn place() -> Place {
     let place = Place::new();
@@ -67,4 +74,94 @@ fn a_party_that_is_not_there_aborts_the_run() {
     let missing = place.slvrc(&format!("{run} --spawn no-such-program-{{i}}"));
     assert_eq!(missing.status, 1, "{}", missing.stderr);
     assert!(missing.stderr.contains("no-such-program-0 does not start"), "{}", missing.stderr);
+}
+
+/// Scripts that start the parties: party `i` by `scripts[i]`, which has the command in `"$@"`.
+fn started_by(place: &Place, scripts: [&str; 3], deadline: u32) -> String {
+    for (i, script) in scripts.iter().enumerate() {
+        let file = place.path(&format!("start{i}.sh"));
+        std::fs::write(&file, format!("#!/bin/sh\n{script}\n")).expect("a script");
+        std::fs::set_permissions(&file, Permissions::from_mode(0o700)).expect("a program");
+    }
+    format!("run {ACCURACY} --inputs in --processes --deadline {deadline} --spawn ./start{{i}}.sh")
+}
+
+/// A party that is stopped before it says anything: nobody waits longer than the deadline, and it is named.
+#[test]
+fn a_stopped_party_is_ended_and_named() {
+    let place = place();
+    let (goes, stops) = ("exec \"$@\"", "kill -STOP $$; exec \"$@\"");
+    for (scripts, named) in [
+        ([goes, stops, goes], "party 1"),
+        ([stops, goes, goes], "party 0"),
+        ([stops, stops, stops], "party 0"),
+    ] {
+        let run = started_by(&place, scripts, 2);
+        let done = place.slvrc(&run);
+        assert_eq!(done.status, 3, "{}", done.stderr);
+        assert!(done.stderr.contains(named), "{}", done.stderr);
+        assert!(done.stderr.contains("before its first layer"), "{}", done.stderr);
+    }
+}
+
+/// Parties that are stopped or killed at some moment of the run: it ends, with its outputs or with the name of that
+/// party. `SLVR_SCHEDULES=200` for a long list.
+#[test]
+fn whenever_a_party_is_stopped_or_killed_the_run_ends_and_names_it() {
+    let place = place();
+    let goes = "exec \"$@\"".to_string();
+    let count = std::env::var("SLVR_SCHEDULES").ok().and_then(|n| n.parse().ok()).unwrap_or(8);
+    let mut failed = 0;
+    for schedule in 0..count {
+        let (victim, signal) = (schedule % 3, ["STOP", "KILL"][schedule / 3 % 2]);
+        let after = 0.01 + 0.03 * (schedule * 7 % 23) as f64;
+        let hit = format!("(sleep {after}; kill -{signal} $$) & exec \"$@\"");
+        let mut scripts = [goes.as_str(); 3];
+        scripts[victim] = &hit;
+        let done = place.slvrc(&started_by(&place, scripts, 2));
+        let what = format!("{signal} party {victim} after {after} s: {}", done.stderr);
+        assert!(done.status == 0 || done.status == 3, "{what}");
+        if done.status == 3 {
+            failed += 1;
+            assert!(done.stderr.contains(&format!("party {victim}")), "{what}");
+        }
+    }
+    assert!(failed > 0, "no schedule hit a run");
+}
+
+/// Whoever connects to a party's port and says nothing does not stop the run.
+#[test]
+fn silent_connections_to_fixed_ports_stop_no_run() {
+    let place = place();
+    let ports = [0; 3].map(|_| TcpListener::bind("127.0.0.1:0").expect("a port"));
+    let hosts = ports.each_ref().map(|p| p.local_addr().expect("an address"));
+    drop(ports);
+    let over = AtomicBool::new(false);
+    let done = thread::scope(|scope| {
+        for at in &hosts[..2] {
+            let over = &over;
+            scope.spawn(move || {
+                let mut held = Vec::new();
+                while !over.load(Ordering::Relaxed) {
+                    if held.len() < 5
+                        && let Ok(stranger) = TcpStream::connect(at)
+                    {
+                        held.push(stranger);
+                    }
+                    thread::sleep(Duration::from_millis(1));
+                }
+                // What the party says to them, if anything, before it turns them away.
+                for mut stranger in held {
+                    let _ = stranger.set_read_timeout(Some(Duration::from_millis(10)));
+                    let _ = stranger.read(&mut [0; 64]);
+                }
+            });
+        }
+        let hosts = hosts.map(|h| h.to_string()).join(",");
+        let run = format!("run {ACCURACY} --inputs in --processes --deadline 9 --hosts {hosts}");
+        let done = place.slvrc(&run);
+        over.store(true, Ordering::Relaxed);
+        done
+    });
+    assert_eq!(done.status, 0, "{}", done.stderr);
 }

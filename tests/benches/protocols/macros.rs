@@ -2,7 +2,10 @@
 //! their table of rounds and bits from them, too.
 
 use slvr_circuit::traffic::Traffic;
-use slvr_circuit::{Circuit, Dom, Encoding, From, Input, Op, ValueId, verify::verify};
+use slvr_circuit::{
+    Circuit, Dom, Encoding, From, Input, Op, ValueId,
+    verify::{Openings, verify_with},
+};
 use slvr_compiler::cost::{NetProfile, Tuning};
 use slvr_compiler::graph::{Graph, Site};
 use slvr_compiler::lower::common::masked::{self, Split};
@@ -225,7 +228,7 @@ pub fn circuit(of: &Macro, n: u64, family: Family, groups: u32) -> (Circuit, Res
     graph.sites = vec![site];
     graph.parties = vec![("Client".into(), 1)];
     let circuit = schedule(&graph, draft);
-    verify(&circuit).expect("well formed");
+    verify_with(&circuit, Openings::Any).expect("well formed");
     (circuit, result)
 }
 

@@ -4,6 +4,7 @@ use super::macros::Given;
 use super::macros::Result;
 use rustix::time::{ClockId, clock_gettime};
 use slvr_circuit::Dom;
+use slvr_circuit::verify::Openings;
 use slvr_circuit::{Circuit, ValueId};
 use slvr_ring::Data;
 use slvr_runtime::link::memory::{Mesh, mesh};
@@ -195,8 +196,18 @@ pub fn run(circuit: &Circuit, shares: &Shares, keep: Option<Result>, timed: bool
                     let uploads = Uploads { unchecked: true, ..Uploads::default() };
                     let transcript = watched.then_some(watch as &mut dyn Transcript);
                     let (deadline, progress) = (Duration::from_secs(600), None);
-                    let party =
-                        Party { circuit, prss, link, run, uploads, deadline, transcript, progress };
+                    let openings = Openings::Any;
+                    let party = Party {
+                        circuit,
+                        openings,
+                        prss,
+                        link,
+                        run,
+                        uploads,
+                        deadline,
+                        transcript,
+                        progress,
+                    };
                     let report = party.run(inputs).expect("a run of three parties");
                     MINE.set(None);
                     report.bytes_sent

@@ -2,8 +2,10 @@
 //! for every predicate that comes with the compiler.
 
 use slvr_compiler::cost::{Cost, Kind, LineRow, NetProfile, places, rows_by_line, rows_by_step};
+use slvr_compiler::lower::Protocols;
+use slvr_compiler::pipeline::Options;
 use slvr_compiler::syntax::embedded::PREDICATES;
-use slvr_tests::{compile, predicate, random_inputs};
+use slvr_tests::{compile, compile_with, predicate, random_inputs};
 
 /// Sizes small enough for a test, not divisible by anything that shards or planes are cut by.
 fn sizes(name: &str) -> Vec<(&'static str, &'static str)> {
@@ -19,8 +21,9 @@ fn sizes(name: &str) -> Vec<(&'static str, &'static str)> {
     }
 }
 
-fn hold(name: &str, sizes: &[(&str, &str)]) {
-    let case = compile(predicate(name), sizes);
+fn hold(name: &str, sizes: &[(&str, &str)], protocols: Protocols) {
+    let options = Options { protocols, ..Options::default() };
+    let case = compile_with(predicate(name), sizes, options);
     let circuit = case.circuit();
     let cost = Cost::of(circuit);
     let report = case.parties(&random_inputs(circuit, 1, 0.1), 1);
@@ -53,13 +56,27 @@ fn hold(name: &str, sizes: &[(&str, &str)]) {
 fn a_run_counts_what_was_predicted() {
     for (file, _) in PREDICATES {
         let name = file.trim_end_matches(".slvr");
-        hold(name, &sizes(name));
+        hold(name, &sizes(name), Options::default().protocols);
+    }
+}
+
+#[test]
+fn a_run_of_the_symmetric_family_counts_what_was_predicted() {
+    for (file, _) in PREDICATES {
+        let name = file.trim_end_matches(".slvr");
+        for protocols in [Protocols::Symmetric, Protocols::Simple] {
+            hold(name, &sizes(name), protocols);
+        }
     }
 }
 
 #[test]
 fn with_a_real_model_too() {
-    hold("slvr_accuracy", &[("M", "DigitsNet"), ("m", "5"), ("c", "1"), ("b", "2")]);
+    hold(
+        "slvr_accuracy",
+        &[("M", "DigitsNet"), ("m", "5"), ("c", "1"), ("b", "2")],
+        Options::default().protocols,
+    );
 }
 
 /// On a slower network a run does not get faster, and each term is what the model says.

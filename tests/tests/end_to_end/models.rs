@@ -494,3 +494,40 @@ fn resnet18_logits() {
         report.peak_memory[0] >> 20
     );
 }
+
+/// Lists of weights of any depth, and a list beside plain weights: what is revealed is one tensor, as it is in floating
+/// point, and only plain weights are cut into fields.
+#[test]
+fn lists_of_weights_are_revealed() {
+    let program = "
+use std::sum;
+
+model Tiny(x: fix[3]) -> fix[2] {
+    fc: linear[3, 2];
+
+    x |> fc
+}
+
+predicate Lists[m] {
+    parties Client[m];
+    parties Server;
+
+    input update: secret weights Tiny in -1..1 from each Client;
+
+    reveal [sum((q + 1) * update[i] for i in Client) for q in 2] to Server as moments;
+    reveal [[(q + 1) * update[i] for i in Client] for q in 2] to Server as all;
+    reveal sum(update[i] for i in Client) to Server as aggregate;
+}
+";
+    let case = compile(program, &[("m", "4")]);
+    let of = |name: &str| {
+        let output = case.circuit().outputs.iter().find(|o| o.name == name);
+        let output = output.unwrap_or_else(|| panic!("{name}"));
+        (output.shape.clone(), output.fields.len())
+    };
+    assert_eq!(of("moments"), (vec![2, 8], 0));
+    assert_eq!(of("all"), (vec![2, 4, 8], 0));
+    assert_eq!(of("aggregate"), (vec![8], 2));
+    let inputs = slvr_tests::random_inputs(case.circuit(), 3, 0.4);
+    assert!(hold("lists of weights", &case, &inputs, 3));
+}

@@ -8,6 +8,7 @@ use crate::{Const, Dom, Encoding, Field, From, Hold, Instr, Layer, Op, Site, Typ
 use std::collections::BTreeSet;
 
 mod groups;
+mod masks;
 
 /// The text of a circuit that uses every operation.
 pub(crate) const ALL_OPS: &str = include_str!("../all_ops.txt");
@@ -76,7 +77,7 @@ fn invariant_1_bounds() {
     broken(|c| c.parties[0].size = u64::MAX);
     let e = broken(|c| c.sites = vec![Site { name: String::new(), line: 0 }; MAX_VALUES + 1]);
     assert_eq!(e, VerifyError::TooMany("sites"));
-    let e = broken(|c| c.layers.resize(MAX_VALUES + 1, Layer::default()));
+    let e = broken(|c| c.layers.resize(MAX_LAYERS + 1, Layer::default()));
     assert_eq!(e, VerifyError::TooMany("layers"));
 }
 
@@ -281,18 +282,45 @@ fn invariant_15_checks() {
             other => panic!("{other:?}"),
         }
     };
-    assert_eq!(why(&|c| c.checks[0].set = 2), "its party set does not exist");
+    assert_eq!(why(&|c| c.checks[0].set = 4), "its party set does not exist");
     assert_eq!(why(&|c| c.checks[0].value = v(99)), "its value does not exist");
     assert_eq!(why(&|c| c.checks.push(c.checks[0].clone())), "another check has its party set");
     let bits = "its value is not one public bit for each member";
-    // Of another size, of words, and a share.
-    assert_eq!(why(&|c| c.checks[0].set = 1), bits);
+    // Of nobody, of another shape, of words, and a share.
+    assert_eq!(why(&|c| c.checks[0].set = 1), "its party set gives no inputs");
+    assert_eq!(why(&|c| c.checks[0].value = v(89)), bits);
     assert_eq!(why(&|c| c.checks[0].value = v(52)), bits);
     assert_eq!(why(&|c| c.checks[0].value = v(49)), bits);
     let given = "its value is not the result of an instruction";
     for value in [0, 1, 4] {
         assert_eq!(why(&|c| c.checks[0].value = v(value)), given);
     }
+}
+
+/// A name of a party set is the name of a file, and all names are printed.
+#[test]
+fn invariant_18_names_leave_no_folder_and_no_line() {
+    for name in ["", "../x", "/etc/x", "a/b", "a\\b", ".", "a b", "Client", "é", "a\0"] {
+        let e = broken(|c| c.parties[1].name = name.into());
+        assert!(matches!(e, VerifyError::Name(_)), "{name:?}: {e}");
+    }
+    let changes: [fn(&mut Circuit, String); 6] = [
+        |c, name| c.name = name,
+        |c, name| c.sizes.push((name, String::new())),
+        |c, name| c.sizes.push((String::new(), name)),
+        |c, name| c.sites[0].name = name,
+        |c, name| c.inputs[0].name = name,
+        |c, name| c.outputs[0].name = name,
+    ];
+    for change in changes {
+        for bad in ["a\u{1b}[2J", "a\nb", "\u{9b}"] {
+            let e = broken(|c| change(c, bad.into()));
+            assert!(matches!(e, VerifyError::Name(_)), "{bad:?}: {e}");
+        }
+    }
+    let field = Field { name: "\u{7}".into(), shape: vec![3] };
+    let e = broken(|c| c.inputs[0].fields = vec![field.clone()]);
+    assert!(matches!(e, VerifyError::Name(_)), "{e}");
 }
 
 /// Typing rules by one wrong line each: the line replaces the one that defines the same value in

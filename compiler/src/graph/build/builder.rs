@@ -88,7 +88,11 @@ impl Builder<'_> {
             Stmt::Reveal { value, to, name, span } => {
                 self.enter(name, *span);
                 let v = self.expr(value)?;
-                let fields = self.fields(&value.ty);
+                // Of a list of weights the fields are in each of its entries, and the tensor is revealed as it is.
+                let fields = match value.ty.dims.len() {
+                    1 => self.fields(&value.ty),
+                    _ => Vec::new(),
+                };
                 let site = self.site;
                 self.graph.outputs.push(Output {
                     name: name.clone(),

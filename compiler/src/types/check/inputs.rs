@@ -199,10 +199,14 @@ impl Checker<'_> {
                 .hint(hint),
             ))
         };
-        // Beyond, the words of a range are more than half of a ring, and no comparison tells them apart.
-        let most = if elem == Some(Elem::Int) { 61 } else { 45 };
+        // Beyond 2^45 units the words of a range of real numbers are more than half of a ring, and no comparison tells
+        // them apart. From 2^53 on two integers are one number here, and a range would be off by one.
+        let (wide, hint): (fn(f64) -> bool, _) = match elem {
+            Some(Elem::Int) => (|x| x.abs() >= 53f64.exp2(), "an end of integers is below 2^53"),
+            _ => (|x| x.abs() > 45f64.exp2(), "an end is at most 2^45"),
+        };
         for (value, e) in [(lo_value, lo), (hi_value, hi)] {
-            if value.abs() > f64::from(most).exp2() {
+            if wide(value) {
                 return Err(self.fail(
                     Diagnostic::error(
                         codes::RANGE,
@@ -210,7 +214,7 @@ impl Checker<'_> {
                         e.span,
                         format!("is {value:e}"),
                     )
-                    .hint(format!("an end is at most 2^{most}")),
+                    .hint(hint),
                 ));
             }
         }

@@ -294,6 +294,37 @@ fn depth_is_limited_before_the_stack_is() {
 }
 
 /// Words of a text: names and numbers whole, other characters one by one.
+/// Beyond 2^53 the end that is given and the end that is kept may be two numbers.
+#[test]
+fn ends_of_integer_ranges_are_kept_exactly() {
+    let most = 1i64 << 53;
+    for (given, from) in [("public", ""), ("secret", " from each C")] {
+        let of = |lo: i64, hi: i64| {
+            let text = format!(
+                "predicate P() {{ parties C[1]; parties S; \
+                 input x: {given} int in {lo}..{hi}{from}; reveal x to S as x; }}"
+            );
+            try_check(&text, "", false)
+        };
+        for (lo, hi) in
+            [(0, most - 1), (1 - most, most - 1), (most - 3, most - 1), (1 - most, 2 - most)]
+        {
+            let checked = of(lo, hi).unwrap_or_else(|e| panic!("{e}"));
+            let range = checked.program.body.iter().find_map(|s| match s {
+                Stmt::Input { range, .. } => Some(*range),
+                _ => None,
+            });
+            assert_eq!(range.map(|(lo, hi)| (lo as i64, hi as i64)), Some((lo, hi - 1)));
+        }
+        for beyond in [most, most + 1, most + 2, 1 << 60] {
+            for (lo, hi) in [(0, beyond), (-beyond, 0)] {
+                let said = of(lo, hi).map(|_| ()).expect_err("an end that is not kept");
+                assert!(said.contains("E0015") && said.contains("below 2^53"), "{said}");
+            }
+        }
+    }
+}
+
 fn words(text: &str) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     let mut inside = false;

@@ -1,6 +1,7 @@
 //! The report as one JSON object.
 
 use super::report::Report;
+use crate::report::openings;
 use serde_json::{Value, json};
 use slvr_compiler::cost::{self, Kind};
 
@@ -58,6 +59,7 @@ pub fn object(r: &Report) -> String {
         "layers": layers,
         "certificate": r.certificate,
         "leaks": r.leaks.learned,
+        "openings": openings(&r.circuit),
         "warnings": r.leaks.warnings,
     });
     format!("{all}\n")

@@ -2,6 +2,8 @@
 
 use super::report::Report;
 use super::units::{bytes, count, network, per_party, range, seconds, share};
+use crate::report;
+use slvr_circuit::openings::openings;
 use slvr_compiler::cost::{LineRow, dearest_first, mean, most};
 use slvr_compiler::report::certificate::Certificate;
 use std::fmt::Write;
@@ -27,10 +29,28 @@ pub fn page(r: &Report, html: Option<&Path>) -> String {
         certificate(&mut out, c);
     }
     let _ = write!(out, "\n{}", r.leaks.text());
+    if r.source.is_empty() {
+        opened(&mut out, r);
+    }
     if let Some(path) = html {
         let _ = writeln!(out, "\nwritten: {}", path.display());
     }
     out
+}
+
+/// Of an artifact: what its instructions open, whatever their names say.
+fn opened(out: &mut String, r: &Report) {
+    out.push_str("\nwhat is opened, as the instructions have it\n");
+    for o in openings(&r.circuit) {
+        let (to, what) = (report::learns(&r.circuit, o.to), report::opened(&r.circuit, &o));
+        let _ = writeln!(
+            out,
+            "  layer {:<4}  to {to:<18} {} bits: {what} {:?}",
+            o.layer,
+            count(o.bits, ""),
+            o.shape
+        );
+    }
 }
 
 fn head(out: &mut String, r: &Report) {
