@@ -131,6 +131,44 @@ pub fn keeps_entries(op: &Op) -> bool {
     matches!(op, Op::Reshape(_) | Op::Transpose(_))
 }
 
+/// Whether a transposition leaves entries in their order: it only moves axes of one entry.
+fn keeps_order(g: &Graph, id: NodeId) -> bool {
+    let Op::Transpose(perm) = g.op(id) else { return false };
+    let from = g.shape(g.arg(id, 0));
+    let wide: Vec<u64> = perm.iter().copied().filter(|&p| from[p as usize] != 1).collect();
+    wide.is_sorted()
+}
+
+/// Whether two values have the same entries in the same order, whatever their shapes.
+pub fn same_entries(g: &Graph, a: NodeId, b: NodeId) -> bool {
+    let base = |mut id: NodeId| {
+        while matches!(g.op(id), Op::Reshape(_)) || keeps_order(g, id) {
+            id = g.arg(id, 0);
+        }
+        id
+    };
+    // How a value is transposed, axes of one entry left out.
+    let moved = |id: NodeId| match g.op(id) {
+        Op::Transpose(perm) => {
+            let from = g.shape(g.arg(id, 0));
+            let wide = |axis: &usize| from[*axis] != 1;
+            let sizes: Vec<u64> = (0..from.len()).filter(wide).map(|d| from[d]).collect();
+            let order: Vec<usize> = perm.iter().map(|&p| p as usize).filter(wide).collect();
+            let before = |axis: &usize| (0..*axis).filter(wide).count();
+            Some((sizes, order.iter().map(before).collect::<Vec<_>>(), g.arg(id, 0)))
+        }
+        _ => None,
+    };
+    let (a, b) = (base(a), base(b));
+    if a == b {
+        return true;
+    }
+    match (moved(a), moved(b)) {
+        (Some((s, p, x)), Some((t, q, y))) => s == t && p == q && same_entries(g, x, y),
+        _ => false,
+    }
+}
+
 /// Digits of a flat position.
 pub fn digits(shape: &[u64], mut at: u64) -> Vec<u64> {
     let mut out = vec![0; shape.len()];

@@ -12,9 +12,9 @@
 use super::interval::{
     self, above, below, enlarged, hull, negated, outward, product, scaled, size,
 };
-use super::layout::{behind, keeps_entries};
-use super::stated::{Function, StatedErrors};
-use crate::graph::{Graph, NodeId, Op, domain};
+use super::layout::{keeps_entries, same_entries};
+use super::stated::{Function, Stated, StatedErrors};
+use crate::graph::{Conv, Graph, NodeId, Op, domain};
 use crate::types::Elem;
 
 pub use super::interval::{Interval, signed_bits};
@@ -54,15 +54,16 @@ pub struct Ranges {
 }
 
 impl Ranges {
-    /// Of a graph with scales; `inputs` says what is enforced on each declared input.
-    pub fn of(graph: &Graph, inputs: &[Bound]) -> Ranges {
+    /// Of a graph with scales; `inputs` says what is enforced on each declared input, `stated` how far the
+    /// results of functions may be off.
+    pub fn of(graph: &Graph, inputs: &[Bound], stated: &StatedErrors) -> Ranges {
         let mut all = Ranges::default();
         for id in graph.ids() {
             let mut assumed = None;
             let bound = if graph.ty(id).elem == Elem::Bit {
                 loose((0.0, 1.0), f64::INFINITY)
             } else {
-                Rule { g: graph, id, all: &all, assumed: &mut assumed }.bound(inputs)
+                Rule { g: graph, id, all: &all, assumed: &mut assumed, stated }.bound(inputs)
             };
             let bound = settle(bound, graph.shape(id));
             all.raw.push(bound.range);
@@ -131,6 +132,7 @@ struct Rule<'a> {
     id: NodeId,
     all: &'a Ranges,
     assumed: &'a mut Option<String>,
+    stated: &'a StatedErrors,
 }
 
 impl Rule<'_> {
@@ -157,8 +159,9 @@ impl Rule<'_> {
         match g.op(self.id) {
             Op::Input(i) => inputs[*i as usize],
             Op::Const(t, _, frac) => {
+                // Ties go to the even integer.
                 let unit = f64::from(frac.unwrap_or(0)).exp2();
-                let ends = t.data.iter().map(|x| (x * unit).round());
+                let ends = t.data.iter().map(|x| (x * unit).round_ties_even());
                 let lo = ends.clone().fold(f64::MAX, f64::min);
                 only((lo, ends.fold(f64::MIN, f64::max)))
             }
@@ -183,19 +186,20 @@ impl Rule<'_> {
             Op::Mul => self.elementwise(args[0], args[1]),
             Op::MatMul { .. } => {
                 let terms = *g.shape(args[0]).get(2).unwrap_or(&1);
-                let mut b = self.inner(args[0], args[1], terms, 1.0);
-                // An inner product of something with itself.
+                let mut b = self.inner(args[0], args[1], (terms, terms), 1.0);
+                // An inner product of something with itself: no square is negative.
                 let one = g.shape(self.id).iter().skip(1).all(|&d| d == 1);
-                if one && behind(g, args[0], keeps_entries) == behind(g, args[1], keeps_entries) {
-                    b.range.0 = 0.0;
+                if one && same_entries(g, args[0], args[1]) {
+                    b.range.0 = b.range.0.max(0.0);
                 }
                 b
             }
-            Op::Conv2d { .. } => {
-                let w = g.shape(args[1]);
+            Op::Conv2d(conv) => {
+                let (x, w) = (g.shape(args[0]), g.shape(args[1]));
                 let terms: u64 = w.iter().skip(2).product();
-                let side = *w.last().unwrap_or(&1) as f64;
-                self.inner(args[0], args[1], terms, side)
+                let window: u64 = w.iter().skip(3).product();
+                let fewest = terms / window.max(1) * fewest_taps(conv, x, w);
+                self.inner(args[0], args[1], (fewest, terms), (window as f64).sqrt())
             }
             Op::Sum(axes) => {
                 let shape = g.shape(args[0]);
@@ -295,15 +299,16 @@ impl Rule<'_> {
         Bound { range, norm, total }
     }
 
-    /// Inner products over `terms` terms; an element of x takes part in `reuse` squared of them.
-    fn inner(&self, x: NodeId, y: NodeId, terms: u64, reuse: f64) -> Bound {
+    /// Inner products over at least `fewest` and at most `terms` terms, the others being 0; an element of x
+    /// takes part in `reuse` squared of them.
+    fn inner(&self, x: NodeId, y: NodeId, (fewest, terms): (u64, u64), reuse: f64) -> Bound {
         let (a, b) = (self.of(x), self.of(y));
         let root = (terms as f64).sqrt();
         let one = product(a.range, b.range);
         let row = |n: NodeId| self.some(n, true, root, STEPS);
         let most = enlarged(row(x) * row(y));
-        let lo = (one.0 * terms as f64).max(-most);
-        let hi = (one.1 * terms as f64).min(most);
+        let (lo, hi) = hull(scaled(one, fewest as f64), scaled(one, terms as f64));
+        let (lo, hi) = (lo.max(-most), hi.min(most));
         loose((lo.min(hi), hi), enlarged(a.norm * b.norm * reuse))
     }
 
@@ -369,10 +374,12 @@ impl Rule<'_> {
         (lo / unit, hi / unit)
     }
 
-    /// A result between two real numbers, off by what intervals allow for.
-    fn wide(&self, lo: f64, hi: f64) -> Interval {
+    /// A result between two real numbers, off by what is stated of it, and by what intervals allow for.
+    fn wide(&self, (lo, hi): Interval, stated: Stated) -> Interval {
         let (one, room) = (power(self.frac(self.id)), StatedErrors::ROOM);
-        let slack = |v: f64| room.units + v.abs() * one * room.relative;
+        let (units, relative) =
+            (room.units.max(stated.units + 1.0), room.relative.max(stated.relative));
+        let slack = |v: f64| units + v.abs() * one * relative;
         (lo * one - slack(lo), hi * one + slack(hi))
     }
 
@@ -386,33 +393,49 @@ impl Rule<'_> {
         {
             self.assume(format!("the {what} is below 2^{top}"));
         }
-        let (least, most) = (facts.interval)(lo, hi);
-        let (lo, hi) = self.wide(least, most);
+        let (lo, hi) = self.wide((facts.interval)(lo, hi), self.stated.of(f));
         (if facts.not_negative { lo.max(0.0) } else { lo }, hi)
     }
 
-    /// Quotients of what counts as a divisor, and 0.
+    /// Quotients, as ring arithmetic has them: monotone in each operand where the divisor keeps its sign and
+    /// is not so small that the quotient saturates, so the ends of these parts have the ends of all values.
     fn quotient(&mut self, x: NodeId, y: NodeId) -> Interval {
-        let ((lo, hi), y) = (self.reals(x), self.reals(y));
+        let unit = 1.0 / power(self.frac(y));
+        let (x, y) = (self.reals(x), self.reals(y));
         if size(y) >= power(domain::DIVISOR_TOP) {
             self.assume(format!("the divisor is below 2^{}", domain::DIVISOR_TOP));
         }
         let most = power(domain::QUOTIENT_TOP);
-        // The divisor nearest to 0 that is not taken as 0.
         let least = 1.0 / power(domain::DIVISOR_LOW);
-        let near = |s: f64| if s > 0.0 { y.0.max(least) } else { (-y.1).max(least) };
-        let sides: Vec<f64> = [1.0, -1.0]
-            .into_iter()
-            .filter(|s| if *s > 0.0 { y.1 >= least } else { y.0 <= -least })
-            .flat_map(|s| [lo * s / near(s), hi * s / near(s)])
-            .chain([0.0])
-            .collect();
-        let (lo, hi) = sides.iter().fold((0.0, 0.0), |all, &q| hull(all, (q, q)));
+        let edges = [least, least * (1.0 - f64::EPSILON), unit.min(least), 0.0];
+        let divisors = edges.iter().flat_map(|&e| [e, -e]).filter(|d| (y.0..=y.1).contains(d));
+        let divisors: Vec<f64> = divisors.chain([y.0, y.1]).collect();
+        let dividends = [x.0, x.1, 0.0f64.clamp(x.0, x.1)];
+        let ends = divisors.iter().flat_map(|&d| dividends.map(|n| domain::div(n, d)));
+        let (lo, hi) = ends.fold((f64::MAX, f64::MIN), |all, q| hull(all, (q, q)));
         if size((lo, hi)) >= most {
             self.assume(format!("the quotient is below 2^{}", domain::QUOTIENT_TOP));
         }
-        self.wide(lo.max(-most), hi.min(most))
+        // As the analysis of errors has it: the relative error grows with the divisor.
+        let stated = self.stated.div;
+        let relative = stated.relative + size(y) * self.stated.div_by_divisor;
+        self.wide((lo.max(-most), hi.min(most)), Stated { relative, ..stated })
     }
+}
+
+/// The fewest entries of an image that any window of a convolution covers: none of them is padding.
+fn fewest_taps(conv: &Conv, x: &[u64], w: &[u64]) -> u64 {
+    let along = |axis: usize| {
+        let (&side, &kernel) = (x.get(axis)?, w.get(axis)?);
+        let reach = conv.dilation * kernel.saturating_sub(1) + 1;
+        let places = (side + 2 * conv.pad).checked_sub(reach)? / conv.stride.max(1) + 1;
+        let inside = |at: u64| {
+            let tap = |k: &u64| (conv.pad..conv.pad + side).contains(&(at + k * conv.dilation));
+            (0..kernel).filter(tap).count() as u64
+        };
+        (0..places).map(|p| inside(p * conv.stride)).min()
+    };
+    along(3).unwrap_or(0) * along(4).unwrap_or(0)
 }
 
 /// 2^n.
@@ -423,6 +446,7 @@ fn power(n: u32) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lower::stated::SYMMETRIC;
 
     /// Parts of a long vector, cut out of it along its only axis, are no longer than it is; and a sum with a
     /// short public vector no longer than the two.
@@ -445,7 +469,7 @@ mod tests {
         let free = f64::INFINITY;
         let x = Bound { range: (-1e6, 1e6), norm: 1000.0, total: free };
         let y = Bound { range: (-2.0, 2.0), norm: free, total: free };
-        let r = Ranges::of(&graph, &[x, y]);
+        let r = Ranges::of(&graph, &[x, y], &SYMMETRIC);
         assert!((1000.0..1001.0).contains(&r.total[4]), "{}", r.total[4]);
         // Ten elements of the sum: 1000 + 2 sqrt(10), and all of them: 1000 + 2 sqrt(400).
         assert!((1040.0..1041.0).contains(&r.total[5]), "{}", r.total[5]);
@@ -468,7 +492,7 @@ mod tests {
             reveal %5 to Server as y @0\n";
         let graph = crate::graph::text::parse(text).expect("a graph");
         let x = Bound { range: (-1e6, 1e6), norm: 100.0, total: f64::INFINITY };
-        let r = Ranges::of(&graph, &[x]);
+        let r = Ranges::of(&graph, &[x], &SYMMETRIC);
         assert_eq!(r.raw[0], (-100.0, 100.0), "no entry is longer than the vector");
         let (lo, hi) = r.raw[2];
         assert!(lo == 0.0 && (10_000.0..10_002.0).contains(&hi), "{lo} {hi}");

@@ -155,7 +155,8 @@ fn back(
 ) -> Result<Compiled, Vec<Diagnostic>> {
     let most = options.ring.unwrap_or(128);
     let Fitted { graph: fitted, ranges, top } =
-        saturation::fit(optimised, &guards, most).map_err(|d| vec![*d])?;
+        saturation::fit(optimised, &guards, most, &options.protocols.stated())
+            .map_err(|d| vec![*d])?;
     let circuit = circuit(&fitted, &guards, options, 1)?;
     well_formed(&fitted, &circuit)?;
     let graph = graph.clone();
@@ -191,7 +192,7 @@ fn circuit(
     count: u64,
 ) -> Result<Circuit, Vec<Diagnostic>> {
     let Blocked { graph, block } = blocks::run(graph, count);
-    let ranges = Ranges::of(&graph, &guard::bounds(&graph, guards));
+    let ranges = Ranges::of(&graph, &guard::bounds(&graph, guards), &options.protocols.stated());
     let rings = Rings::new(
         &graph,
         &ranges,

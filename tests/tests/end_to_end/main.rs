@@ -26,6 +26,7 @@ mod edge_cases;
 mod every_predicate;
 mod functions;
 mod fuzz_smoke;
+mod intervals;
 mod ir_snapshots;
 mod lenet;
 mod models;

@@ -38,6 +38,9 @@ pub struct Errors {
     /// Comparisons of inexact values on which revealed values depend otherwise than by choosing the
     /// larger one, in the order of nodes.
     pub decisions: Vec<Decision>,
+    /// Whether an output depends on a node's value, and not only on which of near values it chooses: the
+    /// proven error is of these nodes. By index.
+    pub depended_on: Vec<bool>,
     /// Functions whose operand is taken to be in their domain, and cuts whose operand is taken to be
     /// within them, because its interval does not say so.
     pub assumed: Vec<NodeId>,

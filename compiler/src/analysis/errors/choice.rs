@@ -136,12 +136,13 @@ fn own_sign(view: &View<'_>, id: NodeId) -> bool {
     base(view.args(id)[0]) == base(view.args(id)[1])
 }
 
-/// Comparisons of inexact values that revealed values depend on otherwise than through a choice.
+/// Comparisons of inexact values that revealed values depend on otherwise than through a choice; and of
+/// each node whether they do.
 pub(super) fn decisions(
     view: &View<'_>,
     choices: &[Option<Choice>],
     errors: &Errors,
-) -> Vec<Decision> {
+) -> (Vec<Decision>, Vec<bool>) {
     let mut needed = vec![false; view.g.len()];
     view.g.outputs.iter().for_each(|o| needed[o.node.index()] = true);
     let mut found = Vec::new();
@@ -175,5 +176,5 @@ pub(super) fn decisions(
         }
     }
     found.reverse();
-    found
+    (found, needed)
 }

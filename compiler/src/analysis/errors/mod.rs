@@ -86,9 +86,10 @@ pub fn errors(graph: &Graph, raw: &[Interval], inputs: &[f64], stated: &StatedEr
         proven: proven.errors,
         estimated,
         decisions: Vec::new(),
+        depended_on: Vec::new(),
         assumed: proven.assumed,
         causes: proven.causes,
     };
-    all.decisions = choice::decisions(&view, &choices, &all);
+    (all.decisions, all.depended_on) = choice::decisions(&view, &choices, &all);
     all
 }
