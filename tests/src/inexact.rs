@@ -142,7 +142,7 @@ impl Gen<'_> {
         let reach = dilation * (kernel - 1) + 1;
         let side = |n: u64| (n + 2 * pad - reach) / stride + 1;
         let logits = cout * side(h) * side(w);
-        let after = ["", " |> relu", " |> tanh"][usize::from(self.below(3))];
+        let after = ["", " |> relu"][usize::from(self.below(2))];
         let bias = self.below(2);
         self.logits = Some(logits);
         let terms = (cin / groups * kernel * kernel) as f64;

@@ -5,7 +5,8 @@
 //! ([`rings`]), how far a run may be from the program in real numbers ([`errors`]) if its protocols
 //! are off by no more than they state ([`stated`]). Before scales are known: how large a value can get
 //! ([`magnitudes`]) and which numbers are not negative ([`signs`]). For all of these: arithmetic of intervals
-//! ([`interval`]), where moved entries come from ([`layout`]), and
+//! ([`interval`]), where moved entries come from ([`layout`]), in all
+//! rows at once (`lanes`), which sums choose by rank (`order`), and
 //! what bits are of earlier bits ([`truth_tables`]).
 //!
 //! May not: rewriting ([`crate::passes`]), protocols ([`crate::lower`]), words for people
@@ -15,11 +16,15 @@ pub mod errors;
 pub mod failure;
 pub mod guard;
 pub mod interval;
+mod lanes;
 pub mod layout;
 pub mod magnitudes;
+mod order;
 pub mod projection;
 pub mod ranges;
 pub mod rings;
 pub mod signs;
+mod softmax;
 pub mod stated;
 pub mod truth_tables;
+mod view;

@@ -26,13 +26,10 @@
 //! | file | has |
 //! |---|---|
 //! | `bounds.rs` | the result: bounds, decisions, where most of an error comes from |
-//! | `view.rs` | the graph, and what all rules ask of it |
 //! | `value.rs` | what is known of a value while rules run |
 //! | `proven.rs` | the rules of proven errors |
 //! | `function.rs` | what elementary functions do to errors |
-//! | `softmax.rs` | sums of e^(x - max x), of which one term is 1 |
 //! | `choice.rs` | which comparisons only choose between near values |
-//! | `rank.rs` | what a mask says of the order of entries |
 //! | `linear.rs` | linear forms |
 //! | `spread.rs` | estimates |
 //!
@@ -43,22 +40,19 @@ mod choice;
 mod function;
 mod linear;
 mod proven;
-mod rank;
-mod softmax;
 mod spread;
 #[cfg(test)]
 mod tests;
 mod value;
-mod view;
 
 pub use bounds::{Decision, Dominant, Errors};
 
 use super::guard::Guard;
 use super::interval::Interval;
 use super::stated::StatedErrors;
+use super::view::{self, View};
 use crate::graph::{Graph, Input};
 use crate::types::Elem;
-use view::View;
 
 /// The error of each input as its guard has it dealt: rounded to the nearest, and one unit less at the end of
 /// its range if it is lifted from a small ring.

@@ -9,15 +9,20 @@
 //! The intervals hold for every input that passes the checks among the parties ([`super::guard`]),
 //! whoever gave it; and under the [`Ranges::assumed`] domains of functions.
 
-use super::interval::{
-    self, above, below, enlarged, hull, negated, outward, product, scaled, size,
+use crate::analysis::interval::{
+    self, above, below, enlarged, hull, meet, negated, outward, product, scaled, size,
 };
-use super::layout::{keeps_entries, same_entries};
-use super::stated::{Function, Stated, StatedErrors};
+use crate::analysis::layout::{keeps_entries, same_entries};
+use crate::analysis::stated::{Function, Stated, StatedErrors};
+use crate::analysis::view::View;
+use crate::analysis::{order, softmax};
 use crate::graph::{Conv, Graph, NodeId, Op, domain};
 use crate::types::Elem;
 
-pub use super::interval::{Interval, signed_bits};
+pub use crate::analysis::interval::{Interval, signed_bits};
+
+mod select;
+mod shares;
 
 /// What is known of a value.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -58,12 +63,14 @@ impl Ranges {
     /// results of functions may be off.
     pub fn of(graph: &Graph, inputs: &[Bound], stated: &StatedErrors) -> Ranges {
         let mut all = Ranges::default();
+        let view = View::new(graph, stated);
         for id in graph.ids() {
             let mut assumed = None;
             let bound = if graph.ty(id).elem == Elem::Bit {
                 loose((0.0, 1.0), f64::INFINITY)
             } else {
-                Rule { g: graph, id, all: &all, assumed: &mut assumed, stated }.bound(inputs)
+                Rule { view: &view, g: graph, id, all: &all, assumed: &mut assumed, stated }
+                    .bound(inputs)
             };
             let bound = settle(bound, graph.shape(id));
             all.raw.push(bound.range);
@@ -128,6 +135,7 @@ fn settle(b: Bound, shape: &[u64]) -> Bound {
 const STEPS: u32 = 8;
 
 struct Rule<'a> {
+    view: &'a View<'a>,
     g: &'a Graph,
     id: NodeId,
     all: &'a Ranges,
@@ -192,7 +200,7 @@ impl Rule<'_> {
                 if one && same_entries(g, args[0], args[1]) {
                     b.range.0 = b.range.0.max(0.0);
                 }
-                b
+                self.ranked(b)
             }
             Op::Conv2d(conv) => {
                 let (x, w) = (g.shape(args[0]), g.shape(args[1]));
@@ -207,8 +215,15 @@ impl Rule<'_> {
                 let a = self.of(args[0]);
                 let norm = if axes.contains(&0) { a.total } else { a.norm };
                 let root = terms.sqrt();
-                let range = scaled(a.range, terms);
-                Bound { range, norm: norm * root, total: a.total * root }
+                let mut range = scaled(a.range, terms);
+                // One of the terms is e^0, up to what is stated and to a few truncations of the operand.
+                if softmax::has_largest(self.view, args[0], axes) {
+                    let stated = self.stated.exp_non_positive;
+                    let off = stated.units + 2.0 + softmax::TRUNCATIONS * self.stated.truncation;
+                    let one = power(self.frac(self.id));
+                    range.0 = range.0.max(one * (1.0 - stated.relative) - off);
+                }
+                self.ranked(Bound { range, norm: norm * root, total: a.total * root })
             }
             Op::Max(_) | Op::Min(_) | Op::Sort | Op::MaxPool { .. } => only(self.of(args[0]).range),
             Op::SortSum { lo, hi } => only(scaled(self.of(args[0]).range, (hi - lo) as f64)),
@@ -221,8 +236,8 @@ impl Rule<'_> {
                 Bound { range, norm, total: a.total / unit + root(g.elements(self.id) as f64) }
             }
             Op::Select => {
-                let (a, b) = (self.of(args[1]).range, self.of(args[2]).range);
-                loose(hull(a, b), self.repeated(args[1]) + self.repeated(args[2]))
+                let range = select::chosen(g, &self.all.raw, self.id);
+                loose(range, self.repeated(args[1]) + self.repeated(args[2]))
             }
             Op::Gate => {
                 let v = self.of(args[0]);
@@ -273,6 +288,20 @@ impl Rule<'_> {
                 loose(range, norm)
             }
             Op::Lt | Op::Eq | Op::Not | Op::And | Op::Xor | Op::ArgMaxIs => only((0.0, 1.0)),
+        }
+    }
+
+    /// The bound of a sum of products, where one factor is a mask by ranks: so much of the values is summed.
+    fn ranked(&self, bound: Bound) -> Bound {
+        if bound.range.0 == bound.range.1 {
+            return bound;
+        }
+        let Some(found) = order::of_any(self.view, self.id) else { return bound };
+        let (lo, hi) = self.of(found.values).range;
+        let each = found.weights.iter().map(|(up, down)| (up * lo + down * hi, up * hi + down * lo));
+        match each.reduce(hull) {
+            Some(range) => Bound { range: meet(bound.range, range), ..bound },
+            None => bound,
         }
     }
 
@@ -399,9 +428,9 @@ impl Rule<'_> {
 
     /// Quotients, as ring arithmetic has them: monotone in each operand where the divisor keeps its sign and
     /// is not so small that the quotient saturates, so the ends of these parts have the ends of all values.
-    fn quotient(&mut self, x: NodeId, y: NodeId) -> Interval {
-        let unit = 1.0 / power(self.frac(y));
-        let (x, y) = (self.reals(x), self.reals(y));
+    fn quotient(&mut self, x_id: NodeId, y_id: NodeId) -> Interval {
+        let unit = 1.0 / power(self.frac(y_id));
+        let (x, y) = (self.reals(x_id), self.reals(y_id));
         if size(y) >= power(domain::DIVISOR_TOP) {
             self.assume(format!("the divisor is below 2^{}", domain::DIVISOR_TOP));
         }
@@ -419,7 +448,10 @@ impl Rule<'_> {
         // As the analysis of errors has it: the relative error grows with the divisor.
         let stated = self.stated.div;
         let relative = stated.relative + size(y) * self.stated.div_by_divisor;
-        self.wide((lo.max(-most), hi.min(most)), Stated { relative, ..stated })
+        let known = shares::quotient(self.view, self.all, x_id, y_id);
+        let known = known.unwrap_or(interval::UNBOUNDED);
+        let (lo, hi) = meet((lo.max(-most), hi.min(most)), known);
+        self.wide((lo.min(hi), hi), Stated { relative, ..stated })
     }
 }
 
