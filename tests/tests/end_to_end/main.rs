@@ -36,3 +36,4 @@ mod random_programs;
 mod slvr_accuracy;
 mod speculation;
 mod std_examples;
+mod tight_intervals;

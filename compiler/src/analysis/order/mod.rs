@@ -28,8 +28,8 @@ const CUTS: usize = 16;
 pub(in crate::analysis) struct Ranked {
     /// Whose sum.
     pub values: NodeId,
-    /// Sums of the positive and of the negative weights that ranks have, of each kind of row.
-    pub weights: Vec<(f64, f64)>,
+    /// What each kind of row has.
+    pub rows: Vec<Weights>,
     /// By entry, for truncations between the comparisons and the sum.
     pub slack: f64,
 }
@@ -37,8 +37,19 @@ pub(in crate::analysis) struct Ranked {
 impl Ranked {
     /// The largest sum of absolute weights of a row.
     pub fn entries(&self) -> f64 {
-        self.weights.iter().map(|(up, down)| up - down).fold(0.0, f64::max)
+        let sum = |row: &Weights| row.weights.iter().map(|w| w.abs()).sum();
+        self.rows.iter().map(sum).fold(0.0, f64::max)
     }
+}
+
+/// The weights of a row.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::analysis) struct Weights {
+    /// By ascending rank.
+    pub weights: Vec<f64>,
+    /// The nodes that the values are computed by whose ranks these are, one for each; none if they are other
+    /// values than those that are summed.
+    pub nodes: Vec<NodeId>,
 }
 
 /// A factor of a sum of products: the entries of it that take part in the first row, and how far they move
@@ -155,13 +166,20 @@ fn held(
             false => reader.by_some_rank(&masks),
         }
     };
-    let ranked = |weights: Vec<(f64, f64)>, slack| Ranked { values: values.node, weights, slack };
+    let row = |found: ByRank| Weights {
+        weights: found.weights.iter().map(|&w| w as f64).collect(),
+        nodes: if own { found.nodes } else { Vec::new() },
+    };
+    let ranked = |rows: Vec<Weights>, slack| Ranked { values: values.node, rows, slack };
     // All at once.
     let mut lanes = sizes.to_vec();
     let mut moved = [mask.distances.clone(), values.distances.clone()];
     for _ in 0..CUTS {
         match read(&lanes, &moved, [0; 2]) {
-            Ok(found) => return Some(ranked(vec![signed(&found.weights)], found.slack)),
+            Ok(found) => {
+                let slack = found.slack;
+                return Some(ranked(vec![row(found)], slack));
+            }
             Err(Refused::No) => return None,
             Err(Refused::Lanes(Uneven::Different)) => break,
             Err(Refused::Lanes(Uneven::Split { lane, inner })) => {
@@ -180,22 +198,16 @@ fn held(
     if rows.saturating_mul(n * n) > COMPARISONS {
         return None;
     }
-    let (mut weights, mut slack) = (Vec::new(), 0f64);
-    for row in 0..rows {
-        let at = digits(sizes, row);
+    let (mut kinds, mut slack) = (Vec::new(), 0f64);
+    for number in 0..rows {
+        let at = digits(sizes, number);
         let from = |f: &Factor| at.iter().zip(&f.distances).map(|(x, d)| x * d).sum();
         let found = read(&[], &[Vec::new(), Vec::new()], [from(mask), from(values)]).ok()?;
-        let now = signed(&found.weights);
-        if !weights.contains(&now) {
-            weights.push(now);
-        }
         slack = slack.max(found.slack);
+        let now = row(found);
+        if !kinds.contains(&now) {
+            kinds.push(now);
+        }
     }
-    Some(ranked(weights, slack))
-}
-
-/// The sum of the positive weights, and that of the negative ones.
-fn signed(weights: &[i64]) -> (f64, f64) {
-    let sum = |up: bool| weights.iter().filter(|w| (**w > 0) == up).map(|w| *w as f64).sum();
-    (sum(true), sum(false))
+    Some(ranked(kinds, slack))
 }

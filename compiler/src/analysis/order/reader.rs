@@ -41,8 +41,10 @@ impl From<Uneven> for Refused {
 
 /// What is known of a mask that goes by rank.
 pub(super) struct ByRank {
-    /// The mask's entry by rank, ascending or descending.
+    /// The mask's entry by ascending rank.
     pub weights: Vec<i64>,
+    /// The node that each value is computed by.
+    pub nodes: Vec<NodeId>,
     /// How far compared values may be from those that are summed.
     pub slack: f64,
 }
@@ -290,7 +292,14 @@ impl<'a> Reader<'a> {
             }
         }
         let slack = if row.moved_only { 0.0 } else { 2.0 * row.compared + row.summed };
-        Ok(ByRank { weights: weights.ok_or(Refused::No)?, slack })
+        let mut weights = weights.ok_or(Refused::No)?;
+        // By the number of larger entries.
+        if row.growing == Some(true) {
+            weights.reverse();
+        }
+        let nodes = values.iter().map(|&v| Ok(self.origin(v)?.0));
+        let nodes = nodes.collect::<Result<_, Refused>>()?;
+        Ok(ByRank { weights, nodes, slack })
     }
 }
 

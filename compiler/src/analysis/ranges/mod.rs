@@ -266,7 +266,13 @@ impl Rule<'_> {
             Op::DivPow2(_) | Op::Transpose(_) | Op::Slice { .. } | Op::Reshape(_) => {
                 let a = self.of(args[0]);
                 let norm = if self.keeps_slices(args[0]) { a.norm } else { a.total };
-                Bound { norm, ..a }
+                let range = match g.op(self.id) {
+                    Op::Slice { axis, start, len, step } => {
+                        self.part(args[0], (*axis, *start, *len, *step), STEPS)
+                    }
+                    _ => a.range,
+                };
+                Bound { range, norm, ..a }
             }
             Op::Broadcast(_) => loose(self.of(args[0]).range, self.repeated(args[0])),
             Op::Gather { axis, batch } => {
@@ -296,13 +302,55 @@ impl Rule<'_> {
         if bound.range.0 == bound.range.1 {
             return bound;
         }
-        let Some(found) = order::of_any(self.view, self.id) else { return bound };
+        let found = order::of_values(self.view, self.id);
+        let Some(found) = found.or_else(|| order::of_any(self.view, self.id)) else { return bound };
         let (lo, hi) = self.of(found.values).range;
-        let each = found.weights.iter().map(|(up, down)| (up * lo + down * hi, up * hi + down * lo));
-        match each.reduce(hull) {
+        let row = |row: &order::Weights| {
+            // The k-th smallest value is at least the k-th smallest lower end.
+            let mut ends = match row.nodes.len() == row.weights.len() {
+                true => row.nodes.iter().map(|&n| self.of(n).range).unzip(),
+                false => (vec![lo; row.weights.len()], vec![hi; row.weights.len()]),
+            };
+            ends.0.sort_by(f64::total_cmp);
+            ends.1.sort_by(f64::total_cmp);
+            let each = ends.0.into_iter().zip(ends.1).zip(&row.weights);
+            each.map(|(end, &w)| product(end, (w, w))).fold((0.0, 0.0), interval::sum)
+        };
+        match found.rows.iter().map(row).reduce(hull) {
             Some(range) => Bound { range: meet(bound.range, range), ..bound },
             None => bound,
         }
+    }
+
+    /// The interval of a part of an operand along an axis: of what was put one after another, only what the
+    /// part has.
+    fn part(&self, x: NodeId, along: (u64, u64, u64, u64), steps: u32) -> Interval {
+        let (axis, start, len, step) = along;
+        let own = self.of(x).range;
+        let g = self.g;
+        let Some(steps) = steps.checked_sub(1) else { return own };
+        let same = |at: usize| self.part(g.arg(x, at), along, steps);
+        let part = match g.op(x) {
+            Op::Neg => negated(same(0)),
+            Op::Shift(by) => scaled(same(0), f64::from(*by).exp2()),
+            Op::Concat(of) if *of == axis => {
+                let mut before = 0u64;
+                let mut found: Option<Interval> = None;
+                for a in g.args(x) {
+                    let n = g.shape(a)[axis as usize];
+                    // The first entry of the part that is not before it.
+                    let first = before.saturating_sub(start).div_ceil(step.max(1));
+                    if first < len && start + first * step < before + n {
+                        let range = self.of(a).range;
+                        found = Some(found.map_or(range, |known| hull(known, range)));
+                    }
+                    before += n;
+                }
+                found.unwrap_or(own)
+            }
+            _ => own,
+        };
+        meet(own, part)
     }
 
     fn frac(&self, id: NodeId) -> u32 {
