@@ -68,7 +68,8 @@ pub fn program(choices: &[u8]) -> Generated {
             range
         })
         .collect();
-    let (model, net) = if g.below(4) == 1 { g.model(ranges[4], ranges[5]) } else { Default::default() };
+    let (model, net) =
+        if g.below(4) == 1 { g.model(ranges[4], ranges[5]) } else { Default::default() };
     let mut body = String::new();
     for at in 0..1 + g.below(4) {
         let (name, value, kept) = if g.below(3) == 0 {
@@ -137,7 +138,8 @@ impl Gen<'_> {
         let (h, w) = (3u64, 4u64);
         let pad = u64::from(self.below(3));
         let kernel = 1 + u64::from(self.below(3));
-        let dilation = if 2 * (kernel - 1) < h + 2 * pad { 1 + u64::from(self.below(2)) } else { 1 };
+        let dilation =
+            if 2 * (kernel - 1) < h + 2 * pad { 1 + u64::from(self.below(2)) } else { 1 };
         let stride = 1 + u64::from(self.below(3));
         let reach = dilation * (kernel - 1) + 1;
         let side = |n: u64| (n + 2 * pad - reach) / stride + 1;
@@ -276,7 +278,9 @@ impl Gen<'_> {
                     0 => num(format!("sum({list})"), a.size * 4.0),
                     1 => num(format!("max({list})"), a.size),
                     2 => num(format!("lower_median({list})"), a.size),
-                    _ => num(format!("sum({} for {j} in Client if {j} != i)", a.text), a.size * 4.0),
+                    _ => {
+                        num(format!("sum({} for {j} in Client if {j} != i)", a.text), a.size * 4.0)
+                    }
                 }
             }
             18 if i == "i" => {
@@ -386,8 +390,7 @@ impl Gen<'_> {
                 num(text, s * s * n * n)
             }
             2 => {
-                let text =
-                    format!("sum(s[{i}][{q}][{c}] * s[{i}][{q}][{c}] * 0.5 for {q} in n)");
+                let text = format!("sum(s[{i}][{q}][{c}] * s[{i}][{q}][{c}] * 0.5 for {q} in n)");
                 num(text, s * s * n)
             }
             3 => {
@@ -439,8 +442,10 @@ impl Gen<'_> {
                     1 => num(format!("[abs(s[{i}][{q}][{q}]) for {q} in n]"), s),
                     2 => num(format!("[s[{i}][{q}][{c}] * x[{i}][{q}] for {q} in n]"), s * x),
                     _ => {
-                        let text =
-                            format!("[select(x[{i}][{q}] < {0}, {0}, x[{i}][{q}]) for {q} in n]", a.text);
+                        let text = format!(
+                            "[select(x[{i}][{q}] < {0}, {0}, x[{i}][{q}]) for {q} in n]",
+                            a.text
+                        );
                         num(text, x.max(a.size))
                     }
                 }

@@ -77,7 +77,8 @@ pub fn along(
             most[d] += step * (n - 1);
             if step > 0 && step * (n - 1) > room {
                 let inner = shape[d] / step.max(1);
-                let splits = shape[d].is_multiple_of(step) && inner > 1 && n % inner == 0 && n > inner;
+                let splits =
+                    shape[d].is_multiple_of(step) && inner > 1 && n % inner == 0 && n > inner;
                 return Err(match splits {
                     true => Uneven::Split { lane, inner },
                     false => Uneven::Different,
@@ -106,7 +107,8 @@ pub fn aligned(
     lanes: (&Sizes, &[u64]),
 ) -> Result<Vec<u64>, Uneven> {
     let own = strides(from);
-    let own: Vec<u64> = own.into_iter().zip(from).map(|(s, &n)| if n == 1 { 0 } else { s }).collect();
+    let own: Vec<u64> =
+        own.into_iter().zip(from).map(|(s, &n)| if n == 1 { 0 } else { s }).collect();
     along(to, &own, at, lanes)
 }
 

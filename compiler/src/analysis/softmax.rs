@@ -7,7 +7,10 @@ use crate::graph::{Function, NodeId, Op};
 pub(in crate::analysis) const TRUNCATIONS: f64 = 6.0;
 
 /// The z of a sum of e^(z - max z), as (the exponential, its operand, z).
-pub(in crate::analysis) fn softmax_of(view: &View<'_>, sum: NodeId) -> Option<(NodeId, NodeId, NodeId)> {
+pub(in crate::analysis) fn softmax_of(
+    view: &View<'_>,
+    sum: NodeId,
+) -> Option<(NodeId, NodeId, NodeId)> {
     let Op::Sum(axes) = view.op(sum) else { return None };
     let exp = view.args(sum)[0];
     if !has_largest(view, exp, axes) {

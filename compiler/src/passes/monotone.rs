@@ -105,6 +105,7 @@ fn with_bound(g: &mut Graph, a: NodeId, b: NodeId, site: u32) -> Option<NodeId> 
     let square = Table::splat((limit / root.factor).powi(2), own);
     let square = g.add(Op::Const(square, Elem::Fix, None), &[], site);
     let (x, y) = if below { (root.x, square) } else { (square, root.x) };
+    let site = g.compared(site, root.factor, true);
     Some(g.add(Op::Lt, &[x, y], site))
 }
 
@@ -142,6 +143,7 @@ fn compare(g: &mut Graph, a: NodeId, b: NodeId, site: u32) -> Option<NodeId> {
     // The larger factor stays, divided by the smaller: it is at least one, so a fixed-point
     // constant keeps its relative precision.
     let ratio = (b.factor / a.factor).powi(if a.root { 2 } else { 1 });
+    let site = g.compared(site, a.factor.min(b.factor), a.root);
     let (x, y) = if ratio == 1.0 {
         (a.x, b.x)
     } else if ratio > 1.0 {

@@ -159,8 +159,8 @@ fn refuse(
         format!("values from {lo:.3e} to {hi:.3e}, by the declared ranges"),
     );
     // The smallest change that helps: one input's range, by a power of two.
-    let hint =
-        (0..graph.inputs.len()).find_map(|i| narrower(graph, inputs, i, most, stated).map(|n| (i, n)));
+    let hint = (0..graph.inputs.len())
+        .find_map(|i| narrower(graph, inputs, i, most, stated).map(|n| (i, n)));
     let clip = "or keep the intermediate value small: divide before multiplying, or take the \
                 smaller of it and a bound";
     match hint {

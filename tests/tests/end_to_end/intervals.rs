@@ -328,7 +328,8 @@ fn shrunk(choices: &[u8], seed: u64) -> String {
 
 #[test]
 fn promises_hold_at_every_node_of_random_programs() {
-    let (count, first) = (number("SLVR_PROGRAMS").unwrap_or(500), number("SLVR_FIRST").unwrap_or(0));
+    let (count, first) =
+        (number("SLVR_PROGRAMS").unwrap_or(500), number("SLVR_FIRST").unwrap_or(0));
     let mut tally = Tally::default();
     let mut failed = Vec::new();
     for seed in first..first + count {

@@ -115,7 +115,8 @@ fn products_with_a_transposed_factor_are_no_sums_of_squares() {
     let all = compile(&text(all), &[("n", "3")]);
     assert!(stated(&all).0 <= -384.0, "{:?}", stated(&all));
     holds_at_ends(&all);
-    let below = compile(&text("(sum(s[i][0][k] * s[i][k][0] for k in n) < 100) * 1"), &[("n", "3")]);
+    let below =
+        compile(&text("(sum(s[i][0][k] * s[i][k][0] for k in n) < 100) * 1"), &[("n", "3")]);
     for seed in 0..20 {
         let inputs = ends(below.circuit(), Ends::Either, seed);
         let run = below.circuit_clear(&inputs, &[], 1);

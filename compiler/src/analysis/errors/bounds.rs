@@ -15,6 +15,9 @@ pub struct Decision {
     pub margin: f64,
     /// The same, estimated.
     pub estimated: f64,
+    /// The proven and the estimated margin in the units of the source, where passes compare something else:
+    /// squares in place of roots, or values without a common factor.
+    pub source: (f64, f64),
 }
 
 /// Where most of an error comes from.

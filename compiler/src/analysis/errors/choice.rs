@@ -9,7 +9,9 @@
 
 use super::bounds::{Decision, Errors};
 use super::linear;
+use super::margin;
 use super::view::View;
+use crate::analysis::interval::{Interval, UNBOUNDED};
 use crate::analysis::order;
 use crate::graph::{NodeId, Op};
 
@@ -61,6 +63,7 @@ fn own_sign(view: &View<'_>, id: NodeId) -> bool {
 pub(super) fn decisions(
     view: &View<'_>,
     choices: &[Option<Choice>],
+    raw: &[Interval],
     errors: &Errors,
 ) -> (Vec<Decision>, Vec<bool>) {
     let mut needed = vec![false; view.g.len()];
@@ -92,7 +95,18 @@ pub(super) fn decisions(
         if margin > 0.0 {
             let estimates = sides.iter().map(|s| errors.estimated[s.index()]);
             let estimated = estimates.fold(0.0, f64::hypot).min(margin);
-            found.push(Decision { node: id, site: view.g.node(id).site, margin, estimated });
+            // How small the sides may be, in the program and in a run.
+            let least = |s: &NodeId| {
+                let (lo, _) = raw.get(s.index()).copied().unwrap_or(UNBOUNDED);
+                lo * view.ulp(*s) - errors.proven[s.index()]
+            };
+            let lows = sides.iter().map(least).collect::<Vec<f64>>();
+            let node = view.g.node(id);
+            let units = view.g.sites.get(node.site as usize).and_then(|s| s.compared.as_ref());
+            let steps = units.map_or(&[][..], |c| &c.steps);
+            let source = |m: f64| margin::in_source(m, &lows, steps);
+            let source = (source(margin), source(estimated));
+            found.push(Decision { node: id, site: view.g.home(id), margin, estimated, source });
         }
     }
     found.reverse();

@@ -31,6 +31,7 @@
 //! | `function.rs` | what elementary functions do to errors |
 //! | `choice.rs` | which comparisons only choose between near values |
 //! | `linear.rs` | linear forms |
+//! | `margin.rs` | margins in the units of the source |
 //! | `spread.rs` | estimates |
 //!
 //! May not live here: intervals of values ([`super::ranges`]), diagnostics ([`mod@crate::pipeline`]).
@@ -39,6 +40,7 @@ mod bounds;
 mod choice;
 mod function;
 mod linear;
+mod margin;
 mod proven;
 mod spread;
 #[cfg(test)]
@@ -84,6 +86,6 @@ pub fn errors(graph: &Graph, raw: &[Interval], inputs: &[f64], stated: &StatedEr
         assumed: proven.assumed,
         causes: proven.causes,
     };
-    (all.decisions, all.depended_on) = choice::decisions(&view, &choices, &all);
+    (all.decisions, all.depended_on) = choice::decisions(&view, &choices, raw, &all);
     all
 }

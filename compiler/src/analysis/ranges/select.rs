@@ -23,7 +23,8 @@ pub(super) fn chosen(g: &Graph, raw: &[Interval], id: NodeId) -> Interval {
     let (p, q) = (g.arg(test, 0), g.arg(test, 1));
     let (x, y) = (raw[p.index()], raw[q.index()]);
     // Words are integers.
-    let less = [(p, meet(x, (f64::NEG_INFINITY, y.1 - 1.0))), (q, meet(y, (x.0 + 1.0, f64::INFINITY)))];
+    let less =
+        [(p, meet(x, (f64::NEG_INFINITY, y.1 - 1.0))), (q, meet(y, (x.0 + 1.0, f64::INFINITY)))];
     let not_less = [(p, meet(x, (y.0, f64::INFINITY))), (q, meet(y, (f64::NEG_INFINITY, x.1)))];
     let side = |at: NodeId, known: [(NodeId, Interval); 2]| {
         // What no words satisfy is never chosen.

@@ -129,7 +129,7 @@ impl Builder<'_> {
         self.site = match found {
             Some(i) => i as u32,
             None => {
-                self.graph.sites.push(Site { name, line, span });
+                self.graph.sites.push(Site { name, line, span, compared: None });
                 self.graph.sites.len() as u32 - 1
             }
         };
