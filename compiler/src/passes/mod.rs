@@ -32,6 +32,7 @@ mod words;
 
 pub(crate) use cse::dead_code;
 pub use promise::Kept;
+pub use scales::FRACTION;
 
 use crate::graph::Graph;
 use crate::graph::verify::verify;

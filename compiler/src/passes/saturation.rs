@@ -40,7 +40,7 @@ pub struct Fitted {
 ///
 /// # Errors
 ///
-/// The first value that does not fit, and what would help.
+/// The first value that does not fit.
 pub fn fit(
     graph: &Graph,
     guards: &[Guard],
@@ -75,7 +75,7 @@ pub fn fit(
     }
     match beyond {
         None => Ok(Fitted { graph: graph.clone(), ranges, top: None }),
-        Some(beyond) => Err(Box::new(refuse(graph, &inputs, &ranges, beyond, most, stated))),
+        Some(beyond) => Err(Box::new(refuse(graph, &ranges, beyond, most))),
     }
 }
 
@@ -138,63 +138,21 @@ fn reciprocal(graph: &Graph, id: NodeId) -> bool {
     *graph.op(behind(graph, id, Op::is_layout)) == Op::Function(Function::Recip)
 }
 
-fn refuse(
-    graph: &Graph,
-    inputs: &[Bound],
-    ranges: &Ranges,
-    id: NodeId,
-    most: u32,
-    stated: &StatedErrors,
-) -> Diagnostic {
+fn refuse(graph: &Graph, ranges: &Ranges, id: NodeId, most: u32) -> Diagnostic {
     let site = graph.site(id);
     let needs = bits(graph, ranges, id);
     let (lo, hi) = ranges.real(graph, id);
     let what = graph.op(id).name();
     let by = if site.name.is_empty() { String::new() } else { format!(" of `{}`", site.name) };
     let width = limit(graph, id, most);
-    let mut d = Diagnostic::error(
+    Diagnostic::error(
         codes::OVERFLOW,
         format!("`{what}`{by} needs {needs} bits, and has {width}"),
         site.span,
         format!("values from {lo:.3e} to {hi:.3e}, by the declared ranges"),
-    );
-    // The smallest change that helps: one input's range, by a power of two.
-    let hint = (0..graph.inputs.len())
-        .find_map(|i| narrower(graph, inputs, i, most, stated).map(|n| (i, n)));
-    let clip = "or keep the intermediate value small: divide before multiplying, or take the \
-                smaller of it and a bound";
-    match hint {
-        Some((i, halvings)) => {
-            let input = &graph.inputs[i];
-            let part = f64::from(halvings).exp2();
-            let (lo, hi) = (input.range.0 / part, input.range.1 / part);
-            d = d.hint(format!(
-                "declare `{}` in {lo}..{hi}: then every value fits; {clip}",
-                input.name
-            ));
-        }
-        None => d = d.hint(format!("declare narrower ranges on the inputs; {clip}")),
-    }
-    d
-}
-
-/// By how many halvings of one input's range everything fits, if it does within thirty.
-fn narrower(
-    graph: &Graph,
-    inputs: &[Bound],
-    i: usize,
-    most: u32,
-    stated: &StatedErrors,
-) -> Option<u32> {
-    if graph.inputs[i].elem != crate::types::Elem::Fix {
-        return None;
-    }
-    (1..=30).find(|&n| {
-        let part = f64::from(n).exp2();
-        let mut inputs = inputs.to_vec();
-        let b = &mut inputs[i];
-        b.range = (b.range.0 / part, b.range.1 / part);
-        b.norm /= part;
-        too_large(graph, &Ranges::of(graph, &inputs, stated), most).is_none()
-    })
+    )
+    .hint(
+        "keep the intermediate value small: divide before multiplying, or `clamp` it to what honest values \
+         stay within",
+    )
 }

@@ -2,6 +2,9 @@
 //! those that once were narrower than the truth.
 
 use slvr_compiler::analysis::errors::{Errors, errors, input_errors};
+use slvr_compiler::diagnostic::render::render;
+use slvr_compiler::syntax::{LoadError, Sources};
+use slvr_compiler::{pipeline, types};
 use slvr_tests::agree::{Ends, ends};
 use slvr_tests::{Case, compile};
 
@@ -176,4 +179,87 @@ fn all_rows_of_a_choice_are_looked_at() {
     assert!(lo >= -8.001 && hi <= 8.001, "{lo}..{hi}");
     let uneven = rows(" if r != 13 || j > 0");
     assert!(!proven(&uneven).decisions.is_empty(), "row 13 decides");
+}
+
+/// What the compiler says of a program, if it refuses it.
+fn refused(text: &str) -> Option<String> {
+    let mut sources = Sources::new();
+    let file = sources.add("test.slvr", text);
+    let mut none = |_: &str| Err(LoadError::NotFound);
+    let checked = types::check(&mut sources, file, &types::Options::default(), &mut none);
+    let checked = checked.unwrap_or_else(|d| panic!("{}", render(&d, &sources, false)));
+    let done = pipeline::compile(&checked.program, &sources);
+    done.err().map(|why| render(&why, &sources, false))
+}
+
+/// Whatever range is advised where a value fits no ring, the program compiles with it, and it has values left.
+#[test]
+fn advice_for_values_that_do_not_fit_works_when_it_is_followed() {
+    let program = |value: &str, x: &str, y: &str| {
+        format!(
+            "use std::{{clamp, exp, recip, relu, sqrt, sum}};\npredicate A() {{\n    parties Client[2];\n    \
+             parties Server;\n    input x: secret fix in {x} from each Client;\n    \
+             input y: secret fix in {y} from each Client;\n    \
+             reveal [{value} for i in Client] to Server as z;\n}}\n"
+        )
+    };
+    let ranges = ["-1000000..1000000", "-8..8"];
+    let mut advised = 0;
+    for value in [
+        "x[i]^6 + y[i]",
+        "x[i]^3 * x[i]^4 * y[i]",
+        "sqrt(x[i]^4) + y[i]",
+        "recip(x[i]^4 + 1) * y[i]",
+        "relu(x[i]^7) * 0.001 + y[i]",
+        "x[i]^5 * y[i]^9",
+    ] {
+        let why = refused(&program(value, ranges[0], ranges[1]));
+        let why = why.unwrap_or_else(|| panic!("{value} fits: choose another one"));
+        assert!(why.contains("E0028"), "{why}");
+        let Some((_, rest)) = why.split_once("declare `") else { continue };
+        let (name, rest) = rest.split_once("` in ").expect("a range");
+        let (range, _) = rest.split_once(": then").expect("an end of it");
+        let (lo, hi) = range.split_once("..").expect("two ends");
+        let width = hi.parse::<f64>().expect("a number") - lo.parse::<f64>().expect("a number");
+        assert!(width >= 2f64.powi(-8), "{value}: {range} has hardly any values");
+        let (x, y) = if name == "x" { (range, ranges[1]) } else { (ranges[0], range) };
+        assert_eq!(refused(&program(value, x, y)), None, "{value} with {name} in {range}");
+        // The one that is twice as wide does not help: the advice asks for no more than it has to.
+        let twice =
+            format!("{}..{}", 2.0 * lo.parse::<f64>().unwrap(), 2.0 * hi.parse::<f64>().unwrap());
+        let (x, y) = if name == "x" { (&twice[..], ranges[1]) } else { (ranges[0], &twice[..]) };
+        assert!(refused(&program(value, x, y)).is_some(), "{value} with {name} in {twice}");
+        advised += 1;
+    }
+    assert!(advised >= 3, "there is advice for {advised}");
+    // The other advice works, too: what is clamped is small.
+    let clamped = "clamp(x[i]^3, -100, 100)^2 * clamp(x[i]^2, 0, 50) + y[i]";
+    assert_eq!(refused(&program(clamped, ranges[0], ranges[1])), None);
+}
+
+/// Margins of comparisons of lengths, which are made of squares, are those of lengths.
+#[test]
+fn margins_are_in_the_units_of_the_source() {
+    let margin = |value: &str| {
+        let case = case(value, "-8..8", "-8..8", 4);
+        let known = proven(&case);
+        let all: Vec<(f64, f64)> = known.decisions.iter().map(|d| (d.margin, d.source.0)).collect();
+        assert_eq!(all.len(), 1, "{value}: {all:?}");
+        all[0]
+    };
+    // Squares of lengths are off by 16 halves of a unit for each entry, and their margin is that of both sides.
+    let (squares, lengths) = margin("norm(x[i]) < 3");
+    let near = |a: f64, b: f64| (a - b).abs() < 1e-3 * b;
+    assert!(near(lengths, 3.0 - (9.0 - squares).sqrt()), "{squares} {lengths}");
+    assert!(lengths < 1e-3 && squares > 5.0 * lengths, "{squares} {lengths}");
+    // Near 0 a small difference of squares is a large one of lengths.
+    let (squares, lengths) = margin("norm(x[i]) < 1.5 * norm(y[i])");
+    assert!(near(lengths, squares.sqrt()), "{squares} {lengths}");
+    let (squares, lengths) = margin("2 * norm(x[i]) < 3 * norm(y[i])");
+    assert!(near(lengths, 2.0 * squares.sqrt()), "{squares} {lengths}");
+    // A common factor.
+    let (one, ten) = margin("10 * sum(x[i]) < 10 * sum(y[i])");
+    assert!(near(ten, 10.0 * one), "{one} {ten}");
+    let (same, stays) = margin("sum(x[i]) < sum(y[i])");
+    assert_eq!(same, stays);
 }
