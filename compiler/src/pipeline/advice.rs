@@ -3,9 +3,9 @@
 //! A range is advised only if the program compiles with it, by the same steps; and only if it still has many
 //! values that words tell apart.
 
-use super::Options;
 use crate::analysis::guard::{self, Long};
 use crate::analysis::interval::size;
+use crate::analysis::stated::StatedErrors;
 use crate::graph::Graph;
 use crate::passes::{self, saturation};
 use crate::types::Elem;
@@ -15,8 +15,18 @@ const HALVINGS: u32 = 30;
 /// An advised range reaches so many units of the last place at least.
 const UNITS: f64 = 256.0;
 
+/// How a program is compiled.
+pub(super) struct How<'a> {
+    /// The ways to enforce ranges that are tried.
+    pub ways: &'a [Option<Long>],
+    /// Bits of the largest ring.
+    pub most: u32,
+    /// The errors of the protocols.
+    pub stated: &'a StatedErrors,
+}
+
 /// A narrower range of one input with which every value fits; `graph` is the graph as it is built.
-pub(super) fn narrower(graph: &Graph, options: Options, ways: &[Option<Long>]) -> Option<String> {
+pub(super) fn narrower(graph: &Graph, how: &How<'_>) -> Option<String> {
     (0..graph.inputs.len()).find_map(|i| {
         let input = &graph.inputs[i];
         if input.elem != Elem::Fix {
@@ -30,7 +40,7 @@ pub(super) fn narrower(graph: &Graph, options: Options, ways: &[Option<Long>]) -
         let fits = |halvings: u32| {
             let mut graph = graph.clone();
             graph.inputs[i].range = with(halvings);
-            size(graph.inputs[i].range) >= UNITS * unit && compiles(&graph, options, ways)
+            size(graph.inputs[i].range) >= UNITS * unit && compiles(&graph, how)
         };
         // A range that is half as wide fits where a wider one does.
         let enough = (0..=HALVINGS).rev().find(|&n| size(with(n)) >= UNITS * unit)?;
@@ -48,11 +58,10 @@ pub(super) fn narrower(graph: &Graph, options: Options, ways: &[Option<Long>]) -
 }
 
 /// Whether a graph's values fit in one of the ways to enforce its ranges.
-fn compiles(graph: &Graph, options: Options, ways: &[Option<Long>]) -> bool {
+fn compiles(graph: &Graph, how: &How<'_>) -> bool {
     let optimised = passes::run(graph, |_, _| {});
-    let most = options.ring.unwrap_or(128);
-    ways.iter().any(|&long| {
+    how.ways.iter().any(|&long| {
         let guards = guard::guards(&optimised, long);
-        saturation::fit(&optimised, &guards, most, &options.protocols.stated()).is_ok()
+        saturation::fit(&optimised, &guards, how.most, how.stated).is_ok()
     })
 }

@@ -123,8 +123,10 @@ pub fn compile_with(
     let Some((_, mut compiled)) = best else {
         // The smallest change that helps: one input's range, by a power of two.
         let overflows = |d: &Diagnostic| d.code == codes::OVERFLOW;
+        let (most, stated) = (options.ring.unwrap_or(128), options.protocols.stated());
+        let how = advice::How { ways: &ways, most, stated: &stated };
         if let Some(d) = refused.iter_mut().find(|d| overflows(d))
-            && let Some(hint) = advice::narrower(&graph, options, &ways)
+            && let Some(hint) = advice::narrower(&graph, &how)
         {
             d.hints.insert(0, hint);
         }

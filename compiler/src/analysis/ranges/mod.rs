@@ -496,7 +496,7 @@ impl Rule<'_> {
         // As the analysis of errors has it: the relative error grows with the divisor.
         let stated = self.stated.div;
         let relative = stated.relative + size(y) * self.stated.div_by_divisor;
-        let known = shares::quotient(self.view, self.all, x_id, y_id);
+        let known = shares::quotient(self.view, &self.all.raw, x_id, y_id);
         let known = known.unwrap_or(interval::UNBOUNDED);
         let (lo, hi) = meet((lo.max(-most), hi.min(most)), known);
         self.wide((lo.min(hi), hi), Stated { relative, ..stated })

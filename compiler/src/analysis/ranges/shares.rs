@@ -3,18 +3,22 @@
 //! A share of a sum of values that are not negative is at most 1, in words as in real numbers: the sum of
 //! words is exact. Nothing is said of a divisor that was rounded after the sum.
 
-use super::Ranges;
 use crate::analysis::interval::Interval;
 use crate::analysis::view::View;
 use crate::graph::{NodeId, Op};
 
 /// An interval of the exact quotient of a run's words.
-pub(super) fn quotient(view: &View<'_>, all: &Ranges, x: NodeId, y: NodeId) -> Option<Interval> {
-    share(view, all, x, y).then_some((0.0, 1.0))
+pub(super) fn quotient(
+    view: &View<'_>,
+    raw: &[Interval],
+    x: NodeId,
+    y: NodeId,
+) -> Option<Interval> {
+    share(view, raw, x, y).then_some((0.0, 1.0))
 }
 
 /// Whether y is the sum of x along some axes, in its place, and no entry of x is negative.
-fn share(view: &View<'_>, all: &Ranges, x: NodeId, y: NodeId) -> bool {
+fn share(view: &View<'_>, raw: &[Interval], x: NodeId, y: NodeId) -> bool {
     let unshifted = |mut id: NodeId| {
         while let Op::Shift(_) = view.op(id) {
             id = view.args(id)[0];
@@ -33,5 +37,5 @@ fn share(view: &View<'_>, all: &Ranges, x: NodeId, y: NodeId) -> bool {
             *size = 1;
         }
     }
-    unshifted(view.args(sum)[0]) == x && kept == at && all.raw[x.index()].0 >= 0.0
+    unshifted(view.args(sum)[0]) == x && kept == at && raw[x.index()].0 >= 0.0
 }
