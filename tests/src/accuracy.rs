@@ -215,7 +215,7 @@ impl Classifier {
             }
         }
         let given = errors::input_errors(graph, &compiled.guards);
-        let raw = Ranges::of(graph, &bounds).raw;
+        let raw = Ranges::of(graph, &bounds, &compiled.stated).raw;
         errors::errors(graph, &raw, &given, &compiled.stated).output(graph, 0)
     }
 }

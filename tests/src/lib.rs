@@ -1,10 +1,13 @@
 //! What the end-to-end tests share: compiling, inputs from a seed, and the five ways to evaluate a
 //! predicate, from floating point to three parties. [`agree`] compares the last with the first,
-//! [`accuracy`] trained models with floating point, [`generate`] makes random programs.
+//! [`accuracy`] trained models with floating point, [`generate`] makes random programs
+//! that are exact, [`inexact`] those that round, [`margins`] tells how near their decisions are.
 
 pub mod accuracy;
 pub mod agree;
 pub mod generate;
+pub mod inexact;
+pub mod margins;
 
 use rand_chacha::ChaCha12Rng;
 use rand_core::{Rng, SeedableRng};

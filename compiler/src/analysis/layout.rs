@@ -6,6 +6,7 @@
 //!
 //! May not live here: what follows for a value from where it comes.
 
+use super::lanes::{self, Uneven};
 use crate::graph::{Graph, NodeId, Op, Table};
 use std::collections::BTreeMap;
 
@@ -118,6 +119,70 @@ impl<'g> Layout<'g> {
     }
 }
 
+impl Layout<'_> {
+    /// Distances in the operand of the entries that entry `at` and those at some distances from it in each lane
+    /// come from, where all come from one operand at such distances.
+    pub(super) fn lanes(
+        &self,
+        at: u64,
+        sizes: &[u64],
+        distances: &[u64],
+    ) -> Result<Vec<u64>, Uneven> {
+        let last: u64 = sizes.iter().zip(distances).map(|(n, d)| (n - 1) * d).sum();
+        if last == 0 {
+            return Ok(vec![0; sizes.len()]);
+        }
+        match &self.moves {
+            Moves::Same => Ok(distances.to_vec()),
+            Moves::Strides { strides, .. } => {
+                lanes::along(self.shape, strides, at, (sizes, distances))
+            }
+            Moves::Gather { table, middle, axis, chosen, inner } => {
+                let all = self.shape.iter().product::<u64>();
+                let outer = (all / (middle * chosen * inner).max(1)).max(1);
+                let shape = [outer, *middle, *chosen, *inner];
+                let of = |stride: [u64; 4]| lanes::along(&shape, &stride, at, (sizes, distances));
+                let outside = of([middle * axis * inner, axis * inner, 0, 1])?;
+                // Which entry of the table each row reads, and that the indices there are at distances, too.
+                let index = of([*chosen, 0, 1, 0])?;
+                let (row, _) = (at / inner, at % inner);
+                let first = row / chosen / middle * chosen + row % chosen;
+                let entry = |i: u64| table.at(i as usize);
+                let step = |(&n, &d): (&u64, &u64)| {
+                    let step = if n > 1 { entry(first + d) - entry(first) } else { 0.0 };
+                    (step >= 0.0).then_some(step as u64)
+                };
+                let steps: Option<Vec<u64>> = sizes.iter().zip(&index).map(step).collect();
+                let steps = steps.ok_or(Uneven::Different)?;
+                let even = lanes::every(first, sizes, &index, |i, along| {
+                    let moved: u64 = along.iter().zip(&steps).map(|(x, s)| x * s).sum();
+                    entry(i) == entry(first) + moved as f64
+                });
+                if !even {
+                    return Err(Uneven::Different);
+                }
+                Ok(outside.iter().zip(&steps).map(|(o, s)| o + s * inner).collect())
+            }
+            Moves::Concat { parts } => {
+                let all = parts.iter().sum::<u64>().max(1);
+                let (operand, _) = self.origin(at);
+                let part = parts.get(operand).copied().unwrap_or(1);
+                let outer = (self.shape.iter().product::<u64>() / all).max(1);
+                // Rows stay in the part: positions count from its beginning.
+                let before: u64 = parts[..operand.min(parts.len())].iter().sum();
+                let mut within = 0;
+                for (n, d) in sizes.iter().zip(distances) {
+                    within += (n - 1) * (d % all);
+                }
+                if at % all - before + within >= part {
+                    return Err(Uneven::Different);
+                }
+                lanes::along(&[outer, all], &[part, 1], at, (sizes, distances))
+            }
+        }
+    }
+}
+
 /// The node behind operations that `through` lets pass, by first operands.
 pub fn behind(g: &Graph, mut id: NodeId, through: impl Fn(&Op) -> bool) -> NodeId {
     while through(g.op(id)) {
@@ -129,6 +194,44 @@ pub fn behind(g: &Graph, mut id: NodeId, through: impl Fn(&Op) -> bool) -> NodeI
 /// Whether an operation keeps each entry of its operand, once.
 pub fn keeps_entries(op: &Op) -> bool {
     matches!(op, Op::Reshape(_) | Op::Transpose(_))
+}
+
+/// Whether a transposition leaves entries in their order: it only moves axes of one entry.
+fn keeps_order(g: &Graph, id: NodeId) -> bool {
+    let Op::Transpose(perm) = g.op(id) else { return false };
+    let from = g.shape(g.arg(id, 0));
+    let wide: Vec<u64> = perm.iter().copied().filter(|&p| from[p as usize] != 1).collect();
+    wide.is_sorted()
+}
+
+/// Whether two values have the same entries in the same order, whatever their shapes.
+pub fn same_entries(g: &Graph, a: NodeId, b: NodeId) -> bool {
+    let base = |mut id: NodeId| {
+        while matches!(g.op(id), Op::Reshape(_)) || keeps_order(g, id) {
+            id = g.arg(id, 0);
+        }
+        id
+    };
+    // How a value is transposed, axes of one entry left out.
+    let moved = |id: NodeId| match g.op(id) {
+        Op::Transpose(perm) => {
+            let from = g.shape(g.arg(id, 0));
+            let wide = |axis: &usize| from[*axis] != 1;
+            let sizes: Vec<u64> = (0..from.len()).filter(wide).map(|d| from[d]).collect();
+            let order: Vec<usize> = perm.iter().map(|&p| p as usize).filter(wide).collect();
+            let before = |axis: &usize| (0..*axis).filter(wide).count();
+            Some((sizes, order.iter().map(before).collect::<Vec<_>>(), g.arg(id, 0)))
+        }
+        _ => None,
+    };
+    let (a, b) = (base(a), base(b));
+    if a == b {
+        return true;
+    }
+    match (moved(a), moved(b)) {
+        (Some((s, p, x)), Some((t, q, y))) => s == t && p == q && same_entries(g, x, y),
+        _ => false,
+    }
 }
 
 /// Digits of a flat position.

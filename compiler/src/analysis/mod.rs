@@ -4,8 +4,9 @@
 //! ([`failure`]); which interval every value is in once they are ([`ranges`]), which ring holds it
 //! ([`rings`]), how far a run may be from the program in real numbers ([`errors`]) if its protocols
 //! are off by no more than they state ([`stated`]). Before scales are known: how large a value can get
-//! ([`magnitudes`]) which numbers are not negative ([`signs`]) and which dividends are 0 where their divisor is ([`zeros`]). For all of these: arithmetic of intervals
-//! ([`interval`]), where moved entries come from ([`layout`]), and
+//! ([`magnitudes`]), which numbers are not negative ([`signs`]) and which dividends are 0 where their divisor is
+//! ([`zeros`]). For all of these: arithmetic of intervals ([`interval`]), where moved entries come from
+//! ([`layout`]), in all rows at once (`lanes`), which sums choose by rank (`order`), and
 //! what bits are of earlier bits ([`truth_tables`]).
 //!
 //! May not: rewriting ([`crate::passes`]), protocols ([`crate::lower`]), words for people
@@ -15,12 +16,16 @@ pub mod errors;
 pub mod failure;
 pub mod guard;
 pub mod interval;
+mod lanes;
 pub mod layout;
 pub mod magnitudes;
+mod order;
 pub mod projection;
 pub mod ranges;
 pub mod rings;
 pub mod signs;
+mod softmax;
 pub mod stated;
 pub mod truth_tables;
+mod view;
 pub mod zeros;

@@ -43,6 +43,19 @@ pub struct Site {
     pub line: u32,
     /// Where, for diagnostics. Not part of the text form.
     pub span: Span,
+    /// What a pass made of the comparisons of another site: this site is a copy of it. Not part of the text
+    /// form.
+    pub compared: Option<Compared>,
+}
+
+/// What is compared in place of two sides of the source.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Compared {
+    /// Index of the site of the comparison in the source.
+    pub home: u32,
+    /// How a side of the source comes from what is compared, first the last step to it: so many times the
+    /// value, or its root.
+    pub steps: Vec<(f64, bool)>,
 }
 
 /// A declared input.
@@ -190,6 +203,28 @@ impl Graph {
     /// Number of elements of a node's value.
     pub fn elements(&self, id: NodeId) -> u64 {
         self.shape(id).iter().product()
+    }
+
+    /// The index of the site in the source that a node is attributed to.
+    pub fn home(&self, id: NodeId) -> u32 {
+        let site = self.node(id).site;
+        let copied = self.sites.get(site as usize).and_then(|s| s.compared.as_ref());
+        copied.map_or(site, |c| c.home)
+    }
+
+    /// The index of a copy of a site for comparisons of what is to be multiplied by a factor, after its root
+    /// was taken, to be what the site compares.
+    pub fn compared(&mut self, site: u32, factor: f64, squares: bool) -> u32 {
+        let Some(known) = self.sites.get(site as usize) else { return site };
+        let mut copy = known.clone();
+        let compared = copy.compared.get_or_insert(Compared { home: site, steps: Vec::new() });
+        compared.steps.push((factor, squares));
+        let found = self.sites.iter().position(|s| *s == copy);
+        let at = found.unwrap_or_else(|| {
+            self.sites.push(copy);
+            self.sites.len() - 1
+        });
+        at as u32
     }
 
     /// The site of a node.

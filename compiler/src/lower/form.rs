@@ -177,7 +177,7 @@ impl<'a> Values<'a> {
 
     /// What a node's value is converted by stands at the node's place in the source.
     fn at_site<T>(&mut self, id: NodeId, make: impl FnOnce(&mut Emit) -> T) -> T {
-        let site = std::mem::replace(&mut self.emit.site, self.facts.graph.node(id).site);
+        let site = std::mem::replace(&mut self.emit.site, self.facts.graph.home(id));
         let made = make(&mut self.emit);
         self.emit.site = site;
         made

@@ -45,7 +45,7 @@ fn by<F: Family>(family: &F, e: &mut Emit, facts: &Facts<'_>, guards: &[Guard]) 
             nodes[i as usize] = Some(id);
         }
     }
-    let sites: Vec<u32> = nodes.iter().map(|n| n.map_or(0, |id| g.node(id).site)).collect();
+    let sites: Vec<u32> = nodes.iter().map(|n| n.map_or(0, |id| g.home(id))).collect();
     let mut dealt = Dealt { values: Vec::new(), inputs: Vec::new(), checks: Vec::new() };
     for (i, (input, guard)) in g.inputs.iter().zip(guards).enumerate() {
         e.site = sites[i];

@@ -89,7 +89,7 @@ pub fn lower(
     // Before the coins of checks: evaluations in the clear take the first coins for committees.
     let mut coins = BTreeMap::new();
     for id in graph.ids().filter(|&id| matches!(graph.op(id), Op::Committee { .. })) {
-        emit.site = graph.node(id).site;
+        emit.site = graph.home(id);
         coins.insert(id, emit.coin());
     }
     let dealt = inputs::deal(&mut emit, &facts, guards);
@@ -97,7 +97,7 @@ pub fn lower(
     let mut blocks = vec![0; emit.instrs.len()];
     let mut values = Values::new(facts, choose::plan(facts), emit);
     for id in graph.ids() {
-        values.emit.site = graph.node(id).site;
+        values.emit.site = graph.home(id);
         // What reads a refused value would be refused too: say only the first.
         nodes::lower(&mut values, &given, id).map_err(|refused| vec![*refused])?;
         let number = block.get(id.index()).copied().unwrap_or(0);

@@ -33,6 +33,7 @@ mod words;
 
 pub(crate) use cse::dead_code;
 pub use promise::Kept;
+pub use scales::FRACTION;
 
 use crate::diagnostic::Diagnostic;
 use crate::graph::Graph;

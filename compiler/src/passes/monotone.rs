@@ -106,6 +106,7 @@ fn with_bound(g: &mut Graph, a: NodeId, b: NodeId, site: u32) -> Option<NodeId> 
     let square = Table::splat(square(quotient(limit, root.factor)?)?, own);
     let square = g.add(Op::Const(square, Elem::Fix, None), &[], site);
     let (x, y) = if below { (root.x, square) } else { (square, root.x) };
+    let site = g.compared(site, root.factor, true);
     Some(g.add(Op::Lt, &[x, y], site))
 }
 
@@ -147,6 +148,7 @@ fn compare(g: &mut Graph, a: NodeId, b: NodeId, site: u32) -> Option<NodeId> {
         if a.root { square(ratio) } else { Some(ratio) }
     };
     let (up, down) = (ratio(b.factor, a.factor)?, ratio(a.factor, b.factor)?);
+    let site = g.compared(site, a.factor.min(b.factor), a.root);
     let (x, y) = if up == 1.0 {
         (a.x, b.x)
     } else if up > 1.0 {

@@ -9,6 +9,7 @@
 use super::dead_code;
 use crate::analysis::interval::size;
 use crate::analysis::ranges::{Bound, Ranges};
+use crate::analysis::stated::StatedErrors;
 use crate::graph::{Graph, NodeId, Op};
 
 /// Bits of the ring that parts have to fit.
@@ -19,8 +20,8 @@ const PARTS: u64 = 64;
 const OPERANDS: u64 = 64;
 
 /// The graph with long inner products in parts that fit 64 bits; `None` if there is none.
-pub fn run(graph: &Graph, inputs: &[Bound]) -> Option<Graph> {
-    let ranges = Ranges::of(graph, inputs);
+pub fn run(graph: &Graph, inputs: &[Bound], stated: &StatedErrors) -> Option<Graph> {
+    let ranges = Ranges::of(graph, inputs, stated);
     let parts: Vec<Option<u64>> = graph.ids().map(|id| terms(graph, &ranges, id)).collect();
     if parts.iter().all(Option::is_none) {
         return None;
@@ -84,6 +85,7 @@ fn terms(graph: &Graph, ranges: &Ranges, id: NodeId) -> Option<u64> {
 mod tests {
     use super::*;
     use crate::graph::text;
+    use crate::lower::stated::SYMMETRIC;
 
     const NORM: &str = "graph T\nparties Client[2]\nparties Server[1]\nfrac 16\n\
         input 0 x : secret fix[1000000] in -8..8 from each Client\nsite 0 \"x\" line 1\n\
@@ -96,7 +98,7 @@ mod tests {
     fn at(size: f64) -> (Graph, Option<Graph>, Bound) {
         let graph = text::parse(NORM).expect("a graph");
         let x = Bound { range: (-size, size), norm: f64::INFINITY, total: f64::INFINITY };
-        let parts = run(&graph, &[x]);
+        let parts = run(&graph, &[x], &SYMMETRIC);
         (graph, parts, x)
     }
 
@@ -108,7 +110,7 @@ mod tests {
         let products =
             |g: &Graph| g.ids().filter(|&n| matches!(g.op(n), Op::MatMul { .. })).count();
         assert_eq!((products(&graph), products(&parts)), (1, 8));
-        let ranges = Ranges::of(&parts, &[x]);
+        let ranges = Ranges::of(&parts, &[x], &SYMMETRIC);
         for id in parts.ids().filter(|&n| matches!(parts.op(n), Op::Trunc(_))) {
             let (lo, _) = ranges.raw[parts.arg(id, 0).index()];
             assert!(lo == 0.0 && ranges.bits(parts.arg(id, 0)) + 2 <= 64);

@@ -12,6 +12,7 @@ use crate::analysis::interval::size;
 use crate::analysis::layout::behind;
 use crate::analysis::ranges::{Bound, Ranges};
 use crate::analysis::rings::Rings;
+use crate::analysis::stated::StatedErrors;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::graph::{Class, Function, Graph, NodeId, Op};
 use crate::syntax::ast::Secrecy;
@@ -35,16 +36,22 @@ pub struct Fitted {
     pub top: Option<u32>,
 }
 
-/// Bounds of all nodes, cutting where a value would need more than `most` bits.
+/// Bounds of all nodes, cutting where a value would need more than `most` bits; `stated` has the errors of
+/// the protocols.
 ///
 /// # Errors
 ///
-/// The first value that does not fit, and what would help.
-pub fn fit(graph: &Graph, guards: &[Guard], most: u32) -> Result<Fitted, Box<Diagnostic>> {
+/// The first value that does not fit.
+pub fn fit(
+    graph: &Graph,
+    guards: &[Guard],
+    most: u32,
+    stated: &StatedErrors,
+) -> Result<Fitted, Box<Diagnostic>> {
     let inputs = guard::bounds(graph, guards);
-    let parts = partial_products::run(graph, &inputs);
+    let parts = partial_products::run(graph, &inputs, stated);
     let graph = parts.as_ref().unwrap_or(graph);
-    let ranges = Ranges::of(graph, &inputs);
+    let ranges = Ranges::of(graph, &inputs, stated);
     let beyond = too_large(graph, &ranges, most);
     let wide = graph
         .ids()
@@ -53,14 +60,14 @@ pub fn fit(graph: &Graph, guards: &[Guard], most: u32) -> Result<Fitted, Box<Dia
     if beyond.is_none() && !(wide && gates) {
         return Ok(Fitted { graph: graph.clone(), ranges, top: None });
     }
-    let tight = cut(graph, *TOPS.start(), &inputs);
-    let least = Ranges::of(&tight, &inputs);
+    let tight = cut(graph, *TOPS.start(), &inputs, stated);
+    let least = Ranges::of(&tight, &inputs, stated);
     if too_large(&tight, &least, most).is_none() {
         // What no cut makes smaller may be wider; for the rest 64 bits are enough.
         let free: Vec<bool> = tight.ids().map(|id| bits(&tight, &least, id) > NARROW).collect();
         for top in TOPS.rev() {
-            let graph = cut(graph, top, &inputs);
-            let ranges = Ranges::of(&graph, &inputs);
+            let graph = cut(graph, top, &inputs, stated);
+            let ranges = Ranges::of(&graph, &inputs, stated);
             let wide = |id: NodeId| !free[id.index()] && bits(&graph, &ranges, id) > NARROW;
             if !graph.ids().any(wide) && too_large(&graph, &ranges, most).is_none() {
                 return Ok(Fitted { graph, ranges, top: Some(top) });
@@ -69,7 +76,7 @@ pub fn fit(graph: &Graph, guards: &[Guard], most: u32) -> Result<Fitted, Box<Dia
     }
     match beyond {
         None => Ok(Fitted { graph: graph.clone(), ranges, top: None }),
-        Some(beyond) => Err(Box::new(refuse(graph, &inputs, &ranges, beyond, most))),
+        Some(beyond) => Err(Box::new(refuse(graph, &ranges, beyond, most))),
     }
 }
 
@@ -94,10 +101,10 @@ fn bits(graph: &Graph, ranges: &Ranges, id: NodeId) -> u32 {
 
 /// The graph with every gate that may exceed 2^top cut there and every product with a reciprocal at 2^(top
 /// - 1).
-fn cut(graph: &Graph, top: u32, inputs: &[Bound]) -> Graph {
+fn cut(graph: &Graph, top: u32, inputs: &[Bound], stated: &StatedErrors) -> Graph {
     // Cutting one makes all behind it smaller: those that are small if all are cut are not cut.
     let all = cut_where(graph, top, &|_| true);
-    let ranges = Ranges::of(&all, inputs);
+    let ranges = Ranges::of(&all, inputs, stated);
     let large = |gate: NodeId| size(ranges.real(&all, gate)) > f64::from(top).exp2();
     let gates: Vec<NodeId> = all.ids().filter(|&id| *all.op(id) == Op::Gate).collect();
     let cut: Vec<bool> = gates.into_iter().map(large).collect();
@@ -132,50 +139,21 @@ fn reciprocal(graph: &Graph, id: NodeId) -> bool {
     *graph.op(behind(graph, id, Op::is_layout)) == Op::Function(Function::Recip)
 }
 
-fn refuse(graph: &Graph, inputs: &[Bound], ranges: &Ranges, id: NodeId, most: u32) -> Diagnostic {
+fn refuse(graph: &Graph, ranges: &Ranges, id: NodeId, most: u32) -> Diagnostic {
     let site = graph.site(id);
     let needs = bits(graph, ranges, id);
     let (lo, hi) = ranges.real(graph, id);
     let what = graph.op(id).name();
     let by = if site.name.is_empty() { String::new() } else { format!(" of `{}`", site.name) };
     let width = limit(graph, id, most);
-    let mut d = Diagnostic::error(
+    Diagnostic::error(
         codes::OVERFLOW,
         format!("`{what}`{by} needs {needs} bits, and has {width}"),
         site.span,
         format!("values from {lo:.3e} to {hi:.3e}, by the declared ranges"),
-    );
-    // The smallest change that helps: one input's range, by a power of two.
-    let hint =
-        (0..graph.inputs.len()).find_map(|i| narrower(graph, inputs, i, most).map(|n| (i, n)));
-    let clip = "or keep the intermediate value small: divide before multiplying, or take the \
-                smaller of it and a bound";
-    match hint {
-        Some((i, halvings)) => {
-            let input = &graph.inputs[i];
-            let part = f64::from(halvings).exp2();
-            let (lo, hi) = (input.range.0 / part, input.range.1 / part);
-            d = d.hint(format!(
-                "declare `{}` in {lo}..{hi}: then every value fits; {clip}",
-                input.name
-            ));
-        }
-        None => d = d.hint(format!("declare narrower ranges on the inputs; {clip}")),
-    }
-    d
-}
-
-/// By how many halvings of one input's range everything fits, if it does within thirty.
-fn narrower(graph: &Graph, inputs: &[Bound], i: usize, most: u32) -> Option<u32> {
-    if graph.inputs[i].elem != crate::types::Elem::Fix {
-        return None;
-    }
-    (1..=30).find(|&n| {
-        let part = f64::from(n).exp2();
-        let mut inputs = inputs.to_vec();
-        let b = &mut inputs[i];
-        b.range = (b.range.0 / part, b.range.1 / part);
-        b.norm /= part;
-        too_large(graph, &Ranges::of(graph, &inputs), most).is_none()
-    })
+    )
+    .hint(
+        "keep the intermediate value small: divide before multiplying, or `clamp` it to what honest values \
+         stay within",
+    )
 }

@@ -69,7 +69,7 @@ fn named_value(
     });
     let built = build::build(&alone, sources)?;
     let optimised = passes::run_checked(&built, |_, _| {}).map_err(|d| vec![*d])?;
-    let fitted = saturation::fit(&optimised, guards, 128).map_err(|d| vec![*d])?;
+    let fitted = saturation::fit(&optimised, guards, 128, stated).map_err(|d| vec![*d])?;
     let inputs = input_errors(&fitted.graph, guards);
     let errors = errors(&fitted.graph, &fitted.ranges.raw, &inputs, stated);
     Ok(Some((fitted.graph, errors)))

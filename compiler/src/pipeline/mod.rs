@@ -1,6 +1,7 @@
 //! The rooms in a row: from source text to a verified circuit.
 
 use demands::check_error_demands;
+mod advice;
 pub mod demands;
 
 use crate::analysis::failure::Failure;
@@ -102,7 +103,7 @@ pub fn compile_with(
     let mut best: Option<((u32, u64), Compiled)> = None;
     let mut refused = Vec::new();
     let mut tried: Vec<Vec<Guard>> = Vec::new();
-    for long in ways {
+    for &long in &ways {
         let guards = guard::guards(&optimised, long);
         if tried.contains(&guards) {
             continue;
@@ -119,7 +120,18 @@ pub fn compile_with(
             Err(why) => refused = why,
         }
     }
-    let mut compiled = best.map(|(_, compiled)| compiled).ok_or(refused)?;
+    let Some((_, mut compiled)) = best else {
+        // The smallest change that helps: one input's range, by a power of two.
+        let overflows = |d: &Diagnostic| d.code == codes::OVERFLOW;
+        let (most, stated) = (options.ring.unwrap_or(128), options.protocols.stated());
+        let how = advice::How { ways: &ways, most, stated: &stated };
+        if let Some(d) = refused.iter_mut().find(|d| overflows(d))
+            && let Some(hint) = advice::narrower(&graph, &how)
+        {
+            d.hints.insert(0, hint);
+        }
+        return Err(refused);
+    };
     if let Some(budget) = options.memory {
         // Last: a budget changes rounds, never values.
         let Compiled { optimised, guards, circuit: whole, .. } = &compiled;
@@ -155,7 +167,8 @@ fn back(
 ) -> Result<Compiled, Vec<Diagnostic>> {
     let most = options.ring.unwrap_or(128);
     let Fitted { graph: fitted, ranges, top } =
-        saturation::fit(optimised, &guards, most).map_err(|d| vec![*d])?;
+        saturation::fit(optimised, &guards, most, &options.protocols.stated())
+            .map_err(|d| vec![*d])?;
     let circuit = circuit(&fitted, &guards, options, 1)?;
     well_formed(&fitted, &circuit)?;
     let graph = graph.clone();
@@ -191,7 +204,7 @@ fn circuit(
     count: u64,
 ) -> Result<Circuit, Vec<Diagnostic>> {
     let Blocked { graph, block } = blocks::run(graph, count);
-    let ranges = Ranges::of(&graph, &guard::bounds(&graph, guards));
+    let ranges = Ranges::of(&graph, &guard::bounds(&graph, guards), &options.protocols.stated());
     let rings = Rings::new(
         &graph,
         &ranges,

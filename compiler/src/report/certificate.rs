@@ -95,7 +95,7 @@ pub struct DecisionRow {
     pub line: u32,
     /// The step of the source.
     pub step: String,
-    /// Proven margin, in the units of what is compared.
+    /// Proven margin, in the units of what the source compares.
     pub margin: f64,
     /// Estimated margin.
     pub estimated: f64,
@@ -131,7 +131,8 @@ impl Certificate {
                 .map(|d| {
                     let site = &g.sites[d.site as usize];
                     let (line, step) = (line_of(d.site), site.name.clone());
-                    DecisionRow { line, step, margin: d.margin, estimated: d.estimated }
+                    let (margin, estimated) = d.source;
+                    DecisionRow { line, step, margin, estimated }
                 })
                 .collect(),
             saturations: g

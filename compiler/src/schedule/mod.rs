@@ -54,7 +54,10 @@ fn layered(graph: &Graph, draft: Draft, layer_of: &[usize]) -> Circuit {
         inputs,
         consts: emit.consts,
         types: emit.types,
-        sites: graph.sites.iter().map(|s| Site { name: s.name.clone(), line: s.line }).collect(),
+        // Copies of sites come last, and no instruction is attributed to one.
+        sites: (graph.sites.iter().filter(|s| s.compared.is_none()))
+            .map(|s| Site { name: s.name.clone(), line: s.line })
+            .collect(),
         layers,
         outputs,
         checks,

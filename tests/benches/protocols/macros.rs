@@ -14,7 +14,6 @@ use slvr_compiler::lower::t2::comparison::Plan;
 use slvr_compiler::lower::t2::{pieces, saturation};
 use slvr_compiler::lower::{Draft, Emit, t2};
 use slvr_compiler::schedule::schedule;
-use slvr_compiler::syntax::ast::Span;
 
 /// Fraction bits.
 pub const FRACTION: u32 = 16;
@@ -221,7 +220,7 @@ pub fn circuit(of: &Macro, n: u64, family: Family, groups: u32) -> (Circuit, Res
     let inputs = ["x", "y", "c"].into_iter().zip(values).map(input).collect();
     let blocks = vec![0; e.instrs.len()];
     let draft = Draft { emit: e, blocks, inputs, outputs: vec![], checks: vec![] };
-    let site = Site { name: of.name.into(), line: 0, span: Span::default() };
+    let site = Site { name: of.name.into(), line: 0, ..Site::default() };
     // Its nodes are private, so it is not made by an expression.
     let mut graph = Graph::default();
     graph.name = "Macro".into();
@@ -283,7 +282,7 @@ pub fn checks_of_inputs() -> [(usize, u64); 3] {
         let draft = Draft { emit: e, blocks, inputs, outputs: vec![], checks: vec![] };
         let mut graph = Graph::default();
         graph.name = "Check".into();
-        graph.sites = vec![Site { name: "x".into(), line: 0, span: Span::default() }];
+        graph.sites = vec![Site { name: "x".into(), line: 0, ..Site::default() }];
         graph.parties = vec![("Client".into(), N)];
         let traffic = Traffic::of(&schedule(&graph, draft));
         (traffic.rounds, traffic.bytes.iter().sum::<u64>() * 8)

@@ -8,14 +8,14 @@ use slvr_circuit::{Encoding, From};
 use slvr_compiler::analysis::errors::{Decision, Errors, errors};
 use slvr_compiler::analysis::ranges::Ranges;
 use slvr_compiler::diagnostic::render::render;
-use slvr_compiler::graph::{Graph, NodeId, Op, eval};
+use slvr_compiler::graph::eval;
 use slvr_compiler::pipeline;
 use slvr_compiler::syntax::embedded::PREDICATES;
 use slvr_compiler::syntax::{LoadError, Sources};
 use slvr_compiler::types;
 use slvr_runtime::share::encode::{Inputs, RawData, RawTensor};
 use slvr_tests::{
-    Case, Random, committees, compile, graph_inputs, predicate, random_inputs, sizes,
+    Case, Random, committees, compile, graph_inputs, margins, predicate, random_inputs, sizes,
 };
 
 const ULP: f64 = 1.0 / 65536.0;
@@ -180,42 +180,6 @@ fn decisions_are_told_from_choices() {
     assert_eq!((bounds(&case).decisions.len(), bounds(&case).proven.iter().sum()), (0, 0.0));
 }
 
-/// How far the sides of a comparison are apart, entry by entry the least, in floating point.
-fn distance(graph: &Graph, node: NodeId, values: &[Vec<f64>]) -> f64 {
-    let args = graph.args(node);
-    let of = |id: NodeId| &values[id.index()];
-    match graph.op(node) {
-        Op::ArgMaxIs => {
-            let classes = *graph.shape(args[0]).last().expect("classes") as usize;
-            let rows = of(args[0]).chunks(classes).zip(of(args[1]).chunks(classes));
-            let row = |(z, label): (&[f64], &[f64])| {
-                let own: f64 = z.iter().zip(label).map(|(z, l)| z * l).sum();
-                let others = z.iter().zip(label).filter(|(_, l)| **l == 0.0);
-                others.map(|(z, _)| (own - z).abs()).fold(f64::INFINITY, f64::min)
-            };
-            rows.map(row).fold(f64::INFINITY, f64::min)
-        }
-        Op::Lt | Op::Eq => {
-            let to = graph.shape(node).to_vec();
-            let entry = |id: NodeId, mut at: usize| {
-                let (mut flat, mut stride) = (0, 1);
-                for (&n, &m) in graph.shape(id).iter().zip(&to).rev() {
-                    if n != 1 {
-                        flat += at % m as usize * stride;
-                    }
-                    at /= m as usize;
-                    stride *= n as usize;
-                }
-                of(id)[flat]
-            };
-            (0..graph.elements(node) as usize)
-                .map(|i| (entry(args[0], i) - entry(args[1], i)).abs())
-                .fold(f64::INFINITY, f64::min)
-        }
-        op => panic!("no distance of {}", op.name()),
-    }
-}
-
 /// Whether every decision is further from its threshold than its margin.
 fn clear(case: &Case, inputs: &Inputs, coins: &[u128], decisions: &[Decision]) -> bool {
     let graph = &case.compiled.optimised;
@@ -223,7 +187,7 @@ fn clear(case: &Case, inputs: &Inputs, coins: &[u128], decisions: &[Decision]) -
     let traced = eval::real(graph, &graph_inputs(inputs), &draw, true).expect("real evaluation");
     let values: Vec<Vec<f64>> =
         traced.values.iter().map(|v| v.as_ref().map(|v| v.to_vec()).unwrap_or_default()).collect();
-    decisions.iter().all(|d| distance(graph, d.node, &values) > d.margin)
+    margins::clear(graph, &values, decisions)
 }
 
 fn runs() -> u64 {
@@ -241,7 +205,8 @@ fn bounds_within(case: &Case, spread: f64) -> Errors {
             bound.range = (lo * spread * unit - 1.0, hi * spread * unit + 1.0);
         }
     }
-    errors(graph, &Ranges::of(graph, &inputs).raw, &[], &case.compiled.stated)
+    let stated = &case.compiled.stated;
+    errors(graph, &Ranges::of(graph, &inputs, stated).raw, &[], stated)
 }
 
 /// No run of a predicate is further from floating point than is proven, unless a comparison is closer

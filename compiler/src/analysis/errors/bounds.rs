@@ -15,6 +15,9 @@ pub struct Decision {
     pub margin: f64,
     /// The same, estimated.
     pub estimated: f64,
+    /// The proven and the estimated margin in the units of the source, where passes compare something else:
+    /// squares in place of roots, or values without a common factor.
+    pub source: (f64, f64),
 }
 
 /// Where most of an error comes from.
@@ -38,6 +41,9 @@ pub struct Errors {
     /// Comparisons of inexact values on which revealed values depend otherwise than by choosing the
     /// larger one, in the order of nodes.
     pub decisions: Vec<Decision>,
+    /// Whether an output depends on a node's value, and not only on which of near values it chooses: the
+    /// proven error is of these nodes. By index.
+    pub depended_on: Vec<bool>,
     /// Cuts whose operand is taken to be within them, because its interval does not say so.
     pub assumed: Vec<NodeId>,
     pub(super) causes: Vec<Cause>,

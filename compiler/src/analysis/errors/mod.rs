@@ -26,14 +26,12 @@
 //! | file | has |
 //! |---|---|
 //! | `bounds.rs` | the result: bounds, decisions, where most of an error comes from |
-//! | `view.rs` | the graph, and what all rules ask of it |
 //! | `value.rs` | what is known of a value while rules run |
 //! | `proven.rs` | the rules of proven errors |
 //! | `function.rs` | what elementary functions do to errors |
-//! | `softmax.rs` | sums of e^(x - max x), of which one term is 1 |
 //! | `choice.rs` | which comparisons only choose between near values |
-//! | `rank.rs` | what a mask says of the order of entries |
 //! | `linear.rs` | linear forms |
+//! | `margin.rs` | margins in the units of the source |
 //! | `spread.rs` | estimates |
 //!
 //! May not live here: intervals of values ([`super::ranges`]), diagnostics ([`mod@crate::pipeline`]).
@@ -42,23 +40,21 @@ mod bounds;
 mod choice;
 mod function;
 mod linear;
+mod margin;
 mod proven;
-mod rank;
-mod softmax;
 mod spread;
 #[cfg(test)]
 mod tests;
 mod value;
-mod view;
 
 pub use bounds::{Decision, Dominant, Errors};
 
 use super::guard::Guard;
 use super::interval::Interval;
 use super::stated::StatedErrors;
+use super::view::{self, View};
 use crate::graph::{Graph, Input};
 use crate::types::Elem;
-use view::View;
 
 /// The error of each input as its guard has it dealt: rounded to the nearest, and one unit less at the end of
 /// its range if it is lifted from a small ring.
@@ -86,9 +82,10 @@ pub fn errors(graph: &Graph, raw: &[Interval], inputs: &[f64], stated: &StatedEr
         proven: proven.errors,
         estimated,
         decisions: Vec::new(),
+        depended_on: Vec::new(),
         assumed: proven.assumed,
         causes: proven.causes,
     };
-    all.decisions = choice::decisions(&view, &choices, &all);
+    (all.decisions, all.depended_on) = choice::decisions(&view, &choices, raw, &all);
     all
 }

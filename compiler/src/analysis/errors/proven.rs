@@ -6,10 +6,10 @@
 
 use super::choice::Choice;
 use super::function::{self, CUT};
-use super::softmax::{has_largest, softmax_of};
 use super::value::{Cause, Line, Values};
 use super::view::{View, table_rounding, times};
 use crate::analysis::interval::{self, Interval, UNBOUNDED, enlarged, meet, size};
+use crate::analysis::softmax::{TRUNCATIONS, has_largest, softmax_of};
 use crate::analysis::stated::Function;
 use crate::analysis::zeros::vanishes;
 use crate::graph::{NodeId, Op, domain};
@@ -23,9 +23,6 @@ pub(super) struct Proven {
     /// Intervals of the values of the program and of a run, in real units.
     pub values: Vec<Values>,
 }
-
-/// So many truncations are allowed for between a maximum and the entry that it is.
-const TRUNCATIONS: f64 = 6.0;
 
 struct Rules<'a> {
     view: &'a View<'a>,
@@ -204,7 +201,7 @@ impl Rules<'_> {
         match &self.choices[id.index()] {
             Some(Choice::Larger { slack }) => return self.largest(*slack, &args[1..]),
             Some(Choice::Ranked { values, entries, slack }) => {
-                let entries = f64::from(*entries);
+                let entries = *entries;
                 return self.linear(entries * slack, *values, entries);
             }
             _ => {}

@@ -9,11 +9,11 @@
 
 use super::choice::Choice;
 use super::proven::Proven;
-use super::softmax::softmax_of;
 use super::value::Values;
 use super::view::{View, table_rounding, times};
 use crate::analysis::interval::{self, Interval};
-use crate::analysis::layout::{behind, keeps_entries};
+use crate::analysis::layout::same_entries;
+use crate::analysis::softmax::softmax_of;
 use crate::analysis::stated::{Function, StatedErrors};
 use crate::graph::{NodeId, Op, domain};
 use crate::syntax::ast::Secrecy;
@@ -131,11 +131,10 @@ fn moments(
     let args = view.args(id);
     let of = |n: NodeId| all[n.index()];
     let ulp = view.ulp(id);
-    let same =
-        |a: NodeId, b: NodeId| behind(view.g, a, keeps_entries) == behind(view.g, b, keeps_entries);
+    let same = |a: NodeId, b: NodeId| same_entries(view.g, a, b);
     if let Some(Choice::Ranked { values, entries, slack }) = &choices[id.index()] {
-        let mut m = of(*values).sum(f64::from(*entries));
-        m.error += slack * slack / 6.0 * f64::from(*entries);
+        let mut m = of(*values).sum(*entries);
+        m.error += slack * slack / 6.0 * *entries;
         return m;
     }
     let inner = |terms: f64, diagonal: bool| {

@@ -35,7 +35,7 @@ fn input_bounds(graph: &Graph) -> Vec<Bound> {
 }
 
 fn of_ranges(graph: &Graph) -> Errors {
-    errors(graph, &Ranges::of(graph, &input_bounds(graph)).raw, &[], &SYMMETRIC)
+    errors(graph, &Ranges::of(graph, &input_bounds(graph), &SYMMETRIC).raw, &[], &SYMMETRIC)
 }
 
 /// Proven error of node 1 in units of 2^-16.
@@ -199,7 +199,7 @@ fn stated_errors_count() {
         let (graph, before) = graph(1, &body(op));
         let mut stated = SYMMETRIC;
         change(&mut stated);
-        let raw = Ranges::of(&graph, &input_bounds(&graph)).raw;
+        let raw = Ranges::of(&graph, &input_bounds(&graph), &SYMMETRIC).raw;
         let after = errors(&graph, &raw, &[], &stated);
         let cause = |all: &Errors| all.causes[1].own;
         assert!(cause(&after) > cause(&before), "{op}: {} {}", cause(&before), cause(&after));
@@ -213,7 +213,7 @@ fn random_graphs_stay_within_their_bounds() {
     let mut compared = BTreeMap::new();
     for seed in 0..2000 {
         let graph = random_graph(seed, 10 + seed as usize % 40, Kind::Scaled);
-        let raw = Ranges::of(&graph, &input_bounds(&graph)).raw;
+        let raw = Ranges::of(&graph, &input_bounds(&graph), &SYMMETRIC).raw;
         let mut inputs = random_inputs(&graph, seed);
         // Off the grid, within the range.
         for (name, tensor) in inputs.sets.iter_mut().flatten().flatten().chain(&mut inputs.public) {

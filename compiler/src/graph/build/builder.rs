@@ -140,7 +140,7 @@ impl Builder<'_> {
         let name = self.path.join("/");
         let sites = &mut self.graph.sites;
         self.site = *self.sites_by_name.entry((name, line)).or_insert_with_key(|(name, _)| {
-            sites.push(Site { name: name.clone(), line, span });
+            sites.push(Site { name: name.clone(), line, span, compared: None });
             sites.len() as u32 - 1
         });
     }

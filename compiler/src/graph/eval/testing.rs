@@ -2,7 +2,6 @@
 
 use super::{Inputs, Tensors};
 use crate::graph::{Conv, Function, Graph, Input, NodeId, Op, Output, Site, Table, Type, infer};
-use crate::syntax::ast::Span;
 use crate::types::Elem;
 use rand_chacha::ChaCha12Rng;
 use rand_core::{Rng, SeedableRng};
@@ -83,8 +82,8 @@ fn interface(kind: Kind) -> Graph {
             input("b", Some(0), Elem::Bit, &[2]),
         ],
         sites: vec![
-            Site { name: "gain/hits/conv1".into(), line: 10, span: Span::default() },
-            Site { name: String::new(), line: 0, span: Span::default() },
+            Site { name: "gain/hits/conv1".into(), line: 10, ..Site::default() },
+            Site { name: String::new(), line: 0, ..Site::default() },
         ],
         frac: (kind != Kind::Real).then_some(FRAC),
         ..Graph::default()

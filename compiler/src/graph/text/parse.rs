@@ -10,7 +10,7 @@ use super::print::type_text;
 use super::{Result, TextError};
 use crate::graph::op::Visitor;
 use crate::graph::{Graph, Input, NodeId, Op, Output, Site, Table, Type, infer};
-use crate::syntax::ast::{Secrecy, Span};
+use crate::syntax::ast::Secrecy;
 use crate::types::Elem;
 
 /// Entries of all tables of a graph together.
@@ -74,7 +74,7 @@ impl Parser {
                 let name = c.name()?;
                 c.keyword("line")?;
                 let line = c.number(u64::from(u32::MAX))? as u32;
-                self.graph.sites.push(Site { name, line, span: Span::default() });
+                self.graph.sites.push(Site { name, line, ..Site::default() });
             }
             "reveal" => self.output(c)?,
             other => return error(line, format!("`{other}` starts no item")),

@@ -9,17 +9,22 @@
 //! The intervals hold for every input that passes the checks among the parties ([`super::guard`]),
 //! whoever gave it.
 
-use super::interval::{
-    self, above, below, enlarged, hull, negated, outward, product, scaled, size,
+use crate::analysis::interval::{
+    self, above, below, enlarged, hull, meet, negated, outward, product, scaled, size,
 };
-use super::layout::{behind, keeps_entries};
-use super::stated::{Function, StatedErrors};
-use super::zeros::vanishes;
-use crate::graph::{Graph, NodeId, Op, domain};
+use crate::analysis::layout::{keeps_entries, same_entries};
+use crate::analysis::stated::{Function, Stated, StatedErrors};
+use crate::analysis::view::View;
+use crate::analysis::zeros::vanishes;
+use crate::analysis::{order, softmax};
+use crate::graph::{Conv, Graph, NodeId, Op, domain};
 use crate::types::Elem;
 use crate::types::function::NotNegative;
 
-pub use super::interval::{Interval, signed_bits};
+pub use crate::analysis::interval::{Interval, signed_bits};
+
+mod select;
+mod shares;
 
 /// What is known of a value.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -44,14 +49,16 @@ pub struct Ranges {
 }
 
 impl Ranges {
-    /// Of a graph with scales; `inputs` says what is enforced on each declared input.
-    pub fn of(graph: &Graph, inputs: &[Bound]) -> Ranges {
+    /// Of a graph with scales; `inputs` says what is enforced on each declared input, `stated` how far the
+    /// results of functions may be off.
+    pub fn of(graph: &Graph, inputs: &[Bound], stated: &StatedErrors) -> Ranges {
         let mut all = Ranges::default();
+        let view = View::new(graph, stated);
         for id in graph.ids() {
             let bound = if graph.ty(id).elem == Elem::Bit {
                 loose((0.0, 1.0), f64::INFINITY)
             } else {
-                Rule { g: graph, id, all: &all }.bound(inputs)
+                Rule { view: &view, g: graph, id, all: &all, stated }.bound(inputs)
             };
             let bound = settle(bound, graph.shape(id));
             all.raw.push(bound.range);
@@ -115,9 +122,11 @@ fn settle(b: Bound, shape: &[u64]) -> Bound {
 const STEPS: u32 = 8;
 
 struct Rule<'a> {
+    view: &'a View<'a>,
     g: &'a Graph,
     id: NodeId,
     all: &'a Ranges,
+    stated: &'a StatedErrors,
 }
 
 impl Rule<'_> {
@@ -144,8 +153,9 @@ impl Rule<'_> {
         match g.op(self.id) {
             Op::Input(i) => inputs[*i as usize],
             Op::Const(t, _, frac) => {
+                // Ties go to the even integer.
                 let unit = f64::from(frac.unwrap_or(0)).exp2();
-                let ends = t.data.iter().map(|x| (x * unit).round());
+                let ends = t.data.iter().map(|x| (x * unit).round_ties_even());
                 let lo = ends.clone().fold(f64::MAX, f64::min);
                 only((lo, ends.fold(f64::MIN, f64::max)))
             }
@@ -170,19 +180,20 @@ impl Rule<'_> {
             Op::Mul => self.elementwise(args[0], args[1]),
             Op::MatMul { .. } => {
                 let terms = *g.shape(args[0]).get(2).unwrap_or(&1);
-                let mut b = self.inner(args[0], args[1], terms, 1.0);
-                // An inner product of something with itself.
+                let mut b = self.inner(args[0], args[1], (terms, terms), 1.0);
+                // An inner product of something with itself: no square is negative.
                 let one = g.shape(self.id).iter().skip(1).all(|&d| d == 1);
-                if one && behind(g, args[0], keeps_entries) == behind(g, args[1], keeps_entries) {
-                    b.range.0 = 0.0;
+                if one && same_entries(g, args[0], args[1]) {
+                    b.range.0 = b.range.0.max(0.0);
                 }
-                b
+                self.ranked(b)
             }
-            Op::Conv2d { .. } => {
-                let w = g.shape(args[1]);
+            Op::Conv2d(conv) => {
+                let (x, w) = (g.shape(args[0]), g.shape(args[1]));
                 let terms: u64 = w.iter().skip(2).product();
-                let side = *w.last().unwrap_or(&1) as f64;
-                self.inner(args[0], args[1], terms, side)
+                let window: u64 = w.iter().skip(3).product();
+                let fewest = terms / window.max(1) * fewest_taps(conv, x, w);
+                self.inner(args[0], args[1], (fewest, terms), (window as f64).sqrt())
             }
             Op::Sum(axes) => {
                 let shape = g.shape(args[0]);
@@ -190,8 +201,15 @@ impl Rule<'_> {
                 let a = self.of(args[0]);
                 let norm = if axes.contains(&0) { a.total } else { a.norm };
                 let root = terms.sqrt();
-                let range = scaled(a.range, terms);
-                Bound { range, norm: norm * root, total: a.total * root }
+                let mut range = scaled(a.range, terms);
+                // One of the terms is e^0, up to what is stated and to a few truncations of the operand.
+                if softmax::has_largest(self.view, args[0], axes) {
+                    let stated = self.stated.exp_non_positive;
+                    let off = stated.units + 2.0 + softmax::TRUNCATIONS * self.stated.truncation;
+                    let one = power(self.frac(self.id));
+                    range.0 = range.0.max(one * (1.0 - stated.relative) - off);
+                }
+                self.ranked(Bound { range, norm: norm * root, total: a.total * root })
             }
             Op::Max(_) | Op::Min(_) | Op::Sort | Op::MaxPool { .. } => only(self.of(args[0]).range),
             Op::SortSum { lo, hi } => only(scaled(self.of(args[0]).range, (hi - lo) as f64)),
@@ -204,8 +222,8 @@ impl Rule<'_> {
                 Bound { range, norm, total: a.total / unit + root(g.elements(self.id) as f64) }
             }
             Op::Select => {
-                let (a, b) = (self.of(args[1]).range, self.of(args[2]).range);
-                loose(hull(a, b), self.repeated(args[1]) + self.repeated(args[2]))
+                let range = select::chosen(g, &self.all.raw, self.id);
+                loose(range, self.repeated(args[1]) + self.repeated(args[2]))
             }
             Op::Gate => {
                 let v = self.of(args[0]);
@@ -234,7 +252,13 @@ impl Rule<'_> {
             Op::DivPow2(_) | Op::Transpose(_) | Op::Slice { .. } | Op::Reshape(_) => {
                 let a = self.of(args[0]);
                 let norm = if self.keeps_slices(args[0]) { a.norm } else { a.total };
-                Bound { norm, ..a }
+                let range = match g.op(self.id) {
+                    Op::Slice { axis, start, len, step } => {
+                        self.part(args[0], (*axis, *start, *len, *step), STEPS)
+                    }
+                    _ => a.range,
+                };
+                Bound { range, norm, ..a }
             }
             Op::Broadcast(_) => loose(self.of(args[0]).range, self.repeated(args[0])),
             Op::Gather { axis, batch } => {
@@ -257,6 +281,62 @@ impl Rule<'_> {
             }
             Op::Lt | Op::Eq | Op::Not | Op::And | Op::Xor | Op::ArgMaxIs => only((0.0, 1.0)),
         }
+    }
+
+    /// The bound of a sum of products, where one factor is a mask by ranks: so much of the values is summed.
+    fn ranked(&self, bound: Bound) -> Bound {
+        if bound.range.0 == bound.range.1 {
+            return bound;
+        }
+        let found = order::of_values(self.view, self.id);
+        let Some(found) = found.or_else(|| order::of_any(self.view, self.id)) else { return bound };
+        let (lo, hi) = self.of(found.values).range;
+        let row = |row: &order::Weights| {
+            // The k-th smallest value is at least the k-th smallest lower end.
+            let mut ends = match row.nodes.len() == row.weights.len() {
+                true => row.nodes.iter().map(|&n| self.of(n).range).unzip(),
+                false => (vec![lo; row.weights.len()], vec![hi; row.weights.len()]),
+            };
+            ends.0.sort_by(f64::total_cmp);
+            ends.1.sort_by(f64::total_cmp);
+            let each = ends.0.into_iter().zip(ends.1).zip(&row.weights);
+            each.map(|(end, &w)| product(end, (w, w))).fold((0.0, 0.0), interval::sum)
+        };
+        match found.rows.iter().map(row).reduce(hull) {
+            Some(range) => Bound { range: meet(bound.range, range), ..bound },
+            None => bound,
+        }
+    }
+
+    /// The interval of a part of an operand along an axis: of what was put one after another, only what the
+    /// part has.
+    fn part(&self, x: NodeId, along: (u64, u64, u64, u64), steps: u32) -> Interval {
+        let (axis, start, len, step) = along;
+        let own = self.of(x).range;
+        let g = self.g;
+        let Some(steps) = steps.checked_sub(1) else { return own };
+        let same = |at: usize| self.part(g.arg(x, at), along, steps);
+        let part = match g.op(x) {
+            Op::Neg => negated(same(0)),
+            Op::Shift(by) => scaled(same(0), f64::from(*by).exp2()),
+            Op::Concat(of) if *of == axis => {
+                let mut before = 0u64;
+                let mut found: Option<Interval> = None;
+                for a in g.args(x) {
+                    let n = g.shape(a)[axis as usize];
+                    // The first entry of the part that is not before it.
+                    let first = before.saturating_sub(start).div_ceil(step.max(1));
+                    if first < len && start + first * step < before + n {
+                        let range = self.of(a).range;
+                        found = Some(found.map_or(range, |known| hull(known, range)));
+                    }
+                    before += n;
+                }
+                found.unwrap_or(own)
+            }
+            _ => own,
+        };
+        meet(own, part)
     }
 
     fn frac(&self, id: NodeId) -> u32 {
@@ -282,15 +362,16 @@ impl Rule<'_> {
         Bound { range, norm, total }
     }
 
-    /// Inner products over `terms` terms; an element of x takes part in `reuse` squared of them.
-    fn inner(&self, x: NodeId, y: NodeId, terms: u64, reuse: f64) -> Bound {
+    /// Inner products over at least `fewest` and at most `terms` terms, the others being 0; an element of x
+    /// takes part in `reuse` squared of them.
+    fn inner(&self, x: NodeId, y: NodeId, (fewest, terms): (u64, u64), reuse: f64) -> Bound {
         let (a, b) = (self.of(x), self.of(y));
         let root = (terms as f64).sqrt();
         let one = product(a.range, b.range);
         let row = |n: NodeId| self.some(n, true, root, STEPS);
         let most = enlarged(row(x) * row(y));
-        let lo = (one.0 * terms as f64).max(-most);
-        let hi = (one.1 * terms as f64).min(most);
+        let (lo, hi) = hull(scaled(one, fewest as f64), scaled(one, terms as f64));
+        let (lo, hi) = (lo.max(-most), hi.min(most));
         loose((lo.min(hi), hi), enlarged(a.norm * b.norm * reuse))
     }
 
@@ -352,10 +433,12 @@ impl Rule<'_> {
         (lo / unit, hi / unit)
     }
 
-    /// A result between two real numbers, off by what intervals allow for.
-    fn wide(&self, lo: f64, hi: f64) -> Interval {
+    /// A result between two real numbers, off by what is stated of it, and by what intervals allow for.
+    fn wide(&self, (lo, hi): Interval, stated: Stated) -> Interval {
         let (one, room) = (power(self.frac(self.id)), StatedErrors::ROOM);
-        let slack = |v: f64| room.units + v.abs() * one * room.relative;
+        let (units, relative) =
+            (room.units.max(stated.units + 1.0), room.relative.max(stated.relative));
+        let slack = |v: f64| units + v.abs() * one * relative;
         (lo * one - slack(lo), hi * one + slack(hi))
     }
 
@@ -370,7 +453,7 @@ impl Rule<'_> {
             NotNegative::WithOperand => lo >= 0.0,
             NotNegative::No => false,
         };
-        let (lo, hi) = self.wide(least, most);
+        let (lo, hi) = self.wide((least, most), self.stated.of(f));
         (if positive { lo.max(0.0) } else { lo }, hi)
     }
 
@@ -378,8 +461,11 @@ impl Rule<'_> {
     fn quotient(&self, x: NodeId, y: NodeId) -> Interval {
         let unit = 1.0 / power(self.frac(y));
         let by_zero = !vanishes(self.g, x, y);
-        let (lo, hi) = quotients(self.reals(x), self.reals(y), unit, by_zero);
-        let (least, most) = self.wide(lo, hi);
+        let known = shares::quotient(self.view, &self.all.raw, x, y);
+        let known = known.unwrap_or(interval::UNBOUNDED);
+        let (lo, hi) = meet(quotients(self.reals(x), self.reals(y), unit, by_zero), known);
+        let lo = lo.min(hi);
+        let (least, most) = self.wide((lo, hi), self.stated.div);
         // The sign is right.
         (
             if lo >= 0.0 { least.max(0.0) } else { least },
@@ -410,6 +496,21 @@ fn quotients(x: Interval, y: Interval, unit: f64, by_zero: bool) -> Interval {
         .unwrap_or((-end, end))
 }
 
+/// The fewest entries of an image that any window of a convolution covers: none of them is padding.
+fn fewest_taps(conv: &Conv, x: &[u64], w: &[u64]) -> u64 {
+    let along = |axis: usize| {
+        let (&side, &kernel) = (x.get(axis)?, w.get(axis)?);
+        let reach = conv.dilation * kernel.saturating_sub(1) + 1;
+        let places = (side + 2 * conv.pad).checked_sub(reach)? / conv.stride.max(1) + 1;
+        let inside = |at: u64| {
+            let tap = |k: &u64| (conv.pad..conv.pad + side).contains(&(at + k * conv.dilation));
+            (0..kernel).filter(tap).count() as u64
+        };
+        (0..places).map(|p| inside(p * conv.stride)).min()
+    };
+    along(3).unwrap_or(0) * along(4).unwrap_or(0)
+}
+
 /// 2^n.
 fn power(n: u32) -> f64 {
     f64::from(n).exp2()
@@ -418,6 +519,7 @@ fn power(n: u32) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lower::stated::SYMMETRIC;
 
     /// Parts of a long vector, cut out of it along its only axis, are no longer than it is; and a sum with a
     /// short public vector no longer than the two.
@@ -440,7 +542,7 @@ mod tests {
         let free = f64::INFINITY;
         let x = Bound { range: (-1e6, 1e6), norm: 1000.0, total: free };
         let y = Bound { range: (-2.0, 2.0), norm: free, total: free };
-        let r = Ranges::of(&graph, &[x, y]);
+        let r = Ranges::of(&graph, &[x, y], &SYMMETRIC);
         assert!((1000.0..1001.0).contains(&r.total[4]), "{}", r.total[4]);
         // Ten elements of the sum: 1000 + 2 sqrt(10), and all of them: 1000 + 2 sqrt(400).
         assert!((1040.0..1041.0).contains(&r.total[5]), "{}", r.total[5]);
@@ -463,7 +565,7 @@ mod tests {
             reveal %5 to Server as y @0\n";
         let graph = crate::graph::text::parse(text).expect("a graph");
         let x = Bound { range: (-1e6, 1e6), norm: 100.0, total: f64::INFINITY };
-        let r = Ranges::of(&graph, &[x]);
+        let r = Ranges::of(&graph, &[x], &SYMMETRIC);
         assert_eq!(r.raw[0], (-100.0, 100.0), "no entry is longer than the vector");
         let (lo, hi) = r.raw[2];
         assert!(lo == 0.0 && (10_000.0..10_002.0).contains(&hi), "{lo} {hi}");

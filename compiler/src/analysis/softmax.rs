@@ -3,8 +3,14 @@
 use super::view::View;
 use crate::graph::{Function, NodeId, Op};
 
+/// So many truncations are allowed for between a maximum and the entry that it is.
+pub(in crate::analysis) const TRUNCATIONS: f64 = 6.0;
+
 /// The z of a sum of e^(z - max z), as (the exponential, its operand, z).
-pub(super) fn softmax_of(view: &View<'_>, sum: NodeId) -> Option<(NodeId, NodeId, NodeId)> {
+pub(in crate::analysis) fn softmax_of(
+    view: &View<'_>,
+    sum: NodeId,
+) -> Option<(NodeId, NodeId, NodeId)> {
     let Op::Sum(axes) = view.op(sum) else { return None };
     let exp = view.args(sum)[0];
     if !has_largest(view, exp, axes) {
@@ -19,7 +25,7 @@ pub(super) fn softmax_of(view: &View<'_>, sum: NodeId) -> Option<(NodeId, NodeId
 }
 
 /// Whether a value is e^(x - max x) and the axes contain the one of the maximum.
-pub(super) fn has_largest(view: &View<'_>, id: NodeId, axes: &[u64]) -> bool {
+pub(in crate::analysis) fn has_largest(view: &View<'_>, id: NodeId, axes: &[u64]) -> bool {
     if *view.op(id) != Op::Function(Function::ExpNonPositive) {
         return false;
     }

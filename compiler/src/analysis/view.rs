@@ -7,7 +7,7 @@ use crate::syntax::ast::Secrecy;
 use crate::types::Elem;
 
 /// A graph with what is asked of it often, and the errors that its protocols state.
-pub(super) struct View<'a> {
+pub(in crate::analysis) struct View<'a> {
     pub g: &'a Graph,
     pub stated: &'a StatedErrors,
     args: Vec<Vec<NodeId>>,
@@ -57,12 +57,12 @@ impl<'a> View<'a> {
 }
 
 /// The product, where an error of 0 stays 0 times anything.
-pub(super) fn times(a: f64, b: f64) -> f64 {
+pub(in crate::analysis) fn times(a: f64, b: f64) -> f64 {
     if a == 0.0 || b == 0.0 { 0.0 } else { a * b }
 }
 
 /// How far the entries of a constant are from those that a circuit has.
-pub(super) fn table_rounding(data: &[f64], frac: u32) -> f64 {
+pub(in crate::analysis) fn table_rounding(data: &[f64], frac: u32) -> f64 {
     let unit = f64::from(frac).exp2();
     data.iter().map(|x| (x * unit - (x * unit).round()).abs() / unit).fold(0.0, f64::max)
 }

@@ -1,0 +1,213 @@
+//! Sums of values that a mask chooses by rank: largest entries, medians, sums of the smallest.
+//!
+//! The passes spell order statistics out as comparisons of pairs, masks of ranks and masked sums. What makes
+//! them continuous (for errors) and bounds them (for intervals) is that the mask's entries depend on ranks
+//! only, and ranks are a permutation. This holds of all rows of a masked sum or nothing is said: rows are held
+//! at once along lanes ([`super::lanes`]), or one by one if they are few.
+//!
+//! May not live here: what follows for errors ([`super::errors`]) and intervals ([`super::ranges`]).
+
+mod reader;
+
+use super::lanes::Uneven;
+use super::layout::{digits, flat};
+use super::view::View;
+use crate::graph::infer::align;
+use crate::graph::{NodeId, Op};
+use reader::{ByRank, Reader, Refused, summed};
+
+/// Rows that are computed differently are looked at one by one up to so many comparisons.
+const COMPARISONS: u64 = 1 << 18;
+/// Longer rows are not looked at.
+const LONGEST: u64 = 1 << 10;
+/// So often lanes are cut.
+const CUTS: usize = 16;
+
+/// A sum of values by rank.
+#[derive(Clone, Debug)]
+pub(in crate::analysis) struct Ranked {
+    /// Whose sum.
+    pub values: NodeId,
+    /// What each kind of row has.
+    pub rows: Vec<Weights>,
+    /// By entry, for truncations between the comparisons and the sum.
+    pub slack: f64,
+}
+
+impl Ranked {
+    /// The largest sum of absolute weights of a row.
+    pub fn entries(&self) -> f64 {
+        let sum = |row: &Weights| row.weights.iter().map(|w| w.abs()).sum();
+        self.rows.iter().map(sum).fold(0.0, f64::max)
+    }
+}
+
+/// The weights of a row.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::analysis) struct Weights {
+    /// By ascending rank.
+    pub weights: Vec<f64>,
+    /// The nodes that the values are computed by whose ranks these are, one for each; none if they are other
+    /// values than those that are summed.
+    pub nodes: Vec<NodeId>,
+}
+
+/// A factor of a sum of products: the entries of it that take part in the first row, and how far they move
+/// along each axis of the result.
+struct Factor {
+    node: NodeId,
+    places: Vec<u64>,
+    distances: Vec<u64>,
+}
+
+/// A sum of products.
+struct Products {
+    /// Axes of the result of more than one entry.
+    sizes: Vec<u64>,
+    factors: [Factor; 2],
+}
+
+/// A sum of products of a mask and of values, where the mask goes by the ranks of the values.
+pub(in crate::analysis) fn of_values(view: &View<'_>, id: NodeId) -> Option<Ranked> {
+    sum(view, id, |mask, values| view.whole(mask) && !view.whole(values), true)
+}
+
+/// The same where the mask goes by the ranks of anything.
+pub(in crate::analysis) fn of_any(view: &View<'_>, id: NodeId) -> Option<Ranked> {
+    let mask = |x: NodeId| view.whole(x) && !matches!(view.op(x), Op::Const(..));
+    sum(view, id, |x, _| mask(x), false)
+}
+
+fn sum(
+    view: &View<'_>,
+    id: NodeId,
+    fits: impl Fn(NodeId, NodeId) -> bool,
+    own: bool,
+) -> Option<Ranked> {
+    let Products { sizes, factors: [a, b] } = products(view, id)?;
+    let found = |mask: &Factor, values: &Factor| {
+        fits(mask.node, values.node).then(|| held(view, &sizes, mask, values, own)).flatten()
+    };
+    found(&a, &b).or_else(|| found(&b, &a))
+}
+
+/// The factors of a matrix product, or of the sum of a product.
+fn products(view: &View<'_>, id: NodeId) -> Option<Products> {
+    let to = view.shape(id);
+    let wide: Vec<usize> = (0..to.len()).filter(|&d| to[d] != 1).collect();
+    let sizes = wide.iter().map(|&d| to[d]).collect();
+    let kept = |distances: &[u64]| wide.iter().map(|&d| distances[d]).collect::<Vec<u64>>();
+    let stride = |shape: &[u64], axis: usize| match shape[axis] {
+        1 => 0,
+        _ => shape[axis + 1..].iter().product(),
+    };
+    if to.contains(&0) {
+        return None;
+    }
+    match view.op(id) {
+        Op::MatMul { trans_b } => {
+            let &[a, b] = view.args(id) else { return None };
+            let (sa, sb) = (view.shape(a), view.shape(b));
+            let n = *sa.get(2)?;
+            let column = if *trans_b { 1 } else { 2 };
+            let along = if *trans_b { 2 } else { 1 };
+            let left = Factor {
+                node: a,
+                places: (0..n).collect(),
+                distances: kept(&[stride(sa, 0), stride(sa, 1), 0]),
+            };
+            let right = Factor {
+                node: b,
+                places: (0..n).map(|k| k * sb[along + 1..].iter().product::<u64>()).collect(),
+                distances: kept(&[stride(sb, 0), 0, stride(sb, column)]),
+            };
+            Some(Products { sizes, factors: [left, right] })
+        }
+        Op::Sum(axes) => {
+            let product = view.args(id)[0];
+            let (Op::Mul, &[a, b]) = (view.op(product), view.args(product)) else { return None };
+            let shape = align(view.shape(a), view.shape(b)).ok()?;
+            let rest: Vec<usize> =
+                (0..shape.len()).filter(|d| !axes.contains(&(*d as u64))).collect();
+            let places = summed(&shape, axes, 0);
+            let factor = |node: NodeId| {
+                let own = view.shape(node);
+                let all: Vec<u64> = rest.iter().map(|&d| stride(own, d)).collect();
+                let place = |&p: &u64| flat(own, &digits(&shape, p));
+                let places = places.iter().map(place).collect();
+                Factor { node, places, distances: kept(&all) }
+            };
+            Some(Products { sizes, factors: [factor(a), factor(b)] })
+        }
+        _ => None,
+    }
+}
+
+/// Holds all rows of a mask against the ranks of the values, or of anything.
+fn held(
+    view: &View<'_>,
+    sizes: &[u64],
+    mask: &Factor,
+    values: &Factor,
+    own: bool,
+) -> Option<Ranked> {
+    let n = mask.places.len() as u64;
+    if n == 0 || n > LONGEST {
+        return None;
+    }
+    let read = |sizes: &[u64], moved: &[Vec<u64>; 2], from: [u64; 2]| -> Result<ByRank, Refused> {
+        let reader = Reader::new(view, sizes);
+        let places = |f: &Factor, moved: &Vec<u64>, from: u64| -> Vec<_> {
+            f.places.iter().map(|p| reader.place(f.node, p + from, moved.clone())).collect()
+        };
+        let masks = places(mask, &moved[0], from[0]);
+        match own {
+            true => reader.by_rank(&masks, &places(values, &moved[1], from[1])),
+            false => reader.by_some_rank(&masks),
+        }
+    };
+    let row = |found: ByRank| Weights {
+        weights: found.weights.iter().map(|&w| w as f64).collect(),
+        nodes: if own { found.nodes } else { Vec::new() },
+    };
+    let ranked = |rows: Vec<Weights>, slack| Ranked { values: values.node, rows, slack };
+    // All at once.
+    let mut lanes = sizes.to_vec();
+    let mut moved = [mask.distances.clone(), values.distances.clone()];
+    for _ in 0..CUTS {
+        match read(&lanes, &moved, [0; 2]) {
+            Ok(found) => {
+                let slack = found.slack;
+                return Some(ranked(vec![row(found)], slack));
+            }
+            Err(Refused::No) => return None,
+            Err(Refused::Lanes(Uneven::Different)) => break,
+            Err(Refused::Lanes(Uneven::Split { lane, inner })) => {
+                lanes[lane] /= inner;
+                lanes.insert(lane + 1, inner);
+                for distances in &mut moved {
+                    let step = distances[lane];
+                    distances[lane] *= inner;
+                    distances.insert(lane + 1, step);
+                }
+            }
+        }
+    }
+    // One by one.
+    let rows: u64 = sizes.iter().product();
+    if rows.saturating_mul(n * n) > COMPARISONS {
+        return None;
+    }
+    let (mut kinds, mut slack) = (Vec::new(), 0f64);
+    for number in 0..rows {
+        let at = digits(sizes, number);
+        let from = |f: &Factor| at.iter().zip(&f.distances).map(|(x, d)| x * d).sum();
+        let found = read(&[], &[Vec::new(), Vec::new()], [from(mask), from(values)]).ok()?;
+        slack = slack.max(found.slack);
+        let now = row(found);
+        if !kinds.contains(&now) {
+            kinds.push(now);
+        }
+    }
+    Some(ranked(kinds, slack))
+}

@@ -1,0 +1,356 @@
+//! Random programs of everything that rounds, saturates or moves entries, on inputs at the ends of their
+//! ranges and on inputs that climb towards large errors and large values: what is promised of intervals,
+//! errors and decisions holds for every node.
+//!
+//! - Every word of a run is in its node's interval, and the node's value in floating point too, up to its
+//!   proven error.
+//! - Where no decision is within its margin of its threshold, every decision falls as in floating point, and
+//!   no value is further from floating point than is proven.
+//! - What the circuit reveals, and the program in floating point, keep to the same bounds.
+//!
+//! `SLVR_PROGRAMS=100000 cargo test --release -p slvr-tests --test end_to_end intervals` is the long run. It
+//! begins at the program of number `SLVR_FIRST`, and a failing test prints the number of its program.
+
+use slvr_circuit::Encoding;
+use slvr_compiler::analysis::errors::{Errors, errors, input_errors};
+use slvr_compiler::cost::Tuning;
+use slvr_compiler::graph::{Graph, Op, eval};
+use slvr_compiler::lower::Protocols;
+use slvr_compiler::pipeline::Options;
+use slvr_compiler::syntax::{LoadError, Sources};
+use slvr_compiler::types::Elem;
+use slvr_compiler::{diagnostic::render::render, pipeline, types};
+use slvr_runtime::share::encode::{Inputs, RawData};
+use slvr_tests::agree::{Ends, ends};
+use slvr_tests::generate::Generated;
+use slvr_tests::{Case, Random, committees, graph_inputs, inexact, margins, random_inputs};
+use std::collections::BTreeMap;
+
+/// Values that inputs climb towards, in each program.
+const CLIMBS: u64 = 3;
+/// Steps of each climb.
+const STEPS: u64 = 12;
+
+/// What was seen of all programs.
+#[derive(Default)]
+struct Tally {
+    programs: u64,
+    refused: u64,
+    /// Runs whose decisions were all clear.
+    clear: u64,
+    unclear: u64,
+    /// Nodes of each operation.
+    seen: BTreeMap<&'static str, u64>,
+}
+
+/// The families of protocols.
+fn families() -> [Options; 3] {
+    let with = |protocols| Options { protocols, ..Options::default() };
+    let tuned = |latency, bandwidth| with(Protocols::Dealer(Tuning { latency, bandwidth }));
+    [tuned(0.01, 1e12), tuned(0.0, 1e6), with(Protocols::Symmetric)]
+}
+
+/// A compiled program, or why it is refused.
+fn compiled(made: &Generated, how: Options) -> Result<Result<Case, String>, String> {
+    let mut sources = Sources::new();
+    let file = sources.add("test.slvr", made.text.clone());
+    let options = types::Options { bindings: made.bindings.clone(), ..Default::default() };
+    let mut none = |_: &str| Err(LoadError::NotFound);
+    let checked = match types::check(&mut sources, file, &options, &mut none) {
+        Ok(checked) => checked,
+        // A constant outside of the domain of a function.
+        Err(wrong) => {
+            let why = render(&wrong, &sources, false);
+            return if why.contains("E0025") { Ok(Err(why)) } else { Err(why) };
+        }
+    };
+    Ok(match pipeline::compile_with(&checked.program, &sources, how, |_, _| {}) {
+        Ok(compiled) => Ok(Case { program: checked.program, compiled, sources }),
+        Err(wrong) => Err(render(&wrong, &sources, false)),
+    })
+}
+
+struct Check<'a> {
+    case: &'a Case,
+    errors: &'a Errors,
+    coins: [u128; 2],
+}
+
+/// What one run has at every node, in floating point and in exact words.
+struct Traced {
+    real: Vec<Vec<f64>>,
+    exact: Vec<Vec<i128>>,
+}
+
+impl Check<'_> {
+    fn graph(&self) -> &Graph {
+        &self.case.compiled.optimised
+    }
+
+    fn unit(&self, node: usize) -> f64 {
+        let id = slvr_compiler::graph::NodeId::from(node as u32);
+        (-f64::from(self.graph().ty(id).frac.unwrap_or(0))).exp2()
+    }
+
+    fn trace(&self, inputs: &Inputs) -> Result<Traced, String> {
+        let (given, draw) = (graph_inputs(inputs), committees(&self.coins));
+        let real = eval::real(self.graph(), &given, &draw, true).map_err(|e| e.to_string())?;
+        let draw = committees(&self.coins);
+        let exact = eval::exact_wide(self.graph(), &given, &draw, true);
+        let exact = exact.map_err(|e| e.to_string())?;
+        let real = real.values.iter().map(|v| v.as_ref().map_or(Vec::new(), |v| v.to_vec()));
+        let exact = exact.values.iter().map(|v| v.as_ref().map_or(Vec::new(), |v| v.to_vec()));
+        Ok(Traced { real: real.collect(), exact: exact.collect() })
+    }
+
+    /// Whether a run keeps to what is promised; whether its decisions are clear.
+    fn hold(&self, inputs: &Inputs, seed: u64) -> Result<bool, String> {
+        let traced = self.trace(inputs)?;
+        let (graph, ranges) = (self.graph(), &self.case.compiled.ranges);
+        let defined = traced.real.iter().flatten().all(|x| x.is_finite());
+        let place = |id: slvr_compiler::graph::NodeId| {
+            let args: Vec<usize> = graph.args(id).iter().map(|a| a.index()).collect();
+            format!("%{} = {:?} of {args:?} in `{}`", id.index(), graph.op(id), graph.site(id).name)
+        };
+        for id in graph.ids() {
+            let (lo, hi) = ranges.raw[id.index()];
+            for &word in &traced.exact[id.index()] {
+                if !(lo..=hi).contains(&(word as f64)) {
+                    return Err(format!("{} is {word}, its interval {lo}..{hi}", place(id)));
+                }
+            }
+        }
+        let run = self.case.circuit_clear(inputs, &self.coins, seed);
+        let interval = |i: usize| {
+            let output = &graph.outputs[i];
+            let (lo, hi) = ranges.real(graph, output.node);
+            let factor = output.factor / output.divisor;
+            ((lo * factor).min(hi * factor), (lo * factor).max(hi * factor))
+        };
+        for (i, run) in run.iter().enumerate() {
+            let (lo, hi) = interval(i);
+            let tiny = 1e-9 * (1.0 + lo.abs() + hi.abs());
+            if let Some(y) = run.iter().find(|&&y| y < lo - tiny || y > hi + tiny) {
+                let name = &graph.outputs[i].name;
+                return Err(format!("`{name}` is {y} in a run, its interval {lo}..{hi}"));
+            }
+        }
+        let clear = defined
+            && self.errors.assumed.is_empty()
+            && margins::clear(graph, &traced.real, &self.errors.decisions);
+        if !clear {
+            return Ok(false);
+        }
+        for d in &self.errors.decisions {
+            if graph.ty(d.node).elem != Elem::Bit {
+                continue;
+            }
+            let (a, b) = (&traced.real[d.node.index()], &traced.exact[d.node.index()]);
+            if a.iter().zip(b).any(|(a, b)| *a != *b as f64) {
+                return Err(format!("{} decides otherwise, margin {}", place(d.node), d.margin));
+            }
+        }
+        // A comparison that only chooses may come out otherwise, and so may what is made of it until then.
+        let free = |id| graph.ty(id).elem != Elem::Fix;
+        for id in graph.ids().filter(|&id| !free(id)) {
+            let at = id.index();
+            let (unit, proven) = (self.unit(at), self.errors.proven[at]);
+            let (lo, hi) = ranges.real(graph, id);
+            for (x, y) in traced.real[at].iter().zip(&traced.exact[at]) {
+                let y = *y as f64 * unit;
+                // Floating point rounds, too.
+                let tiny = 1e-9 * (1.0 + x.abs() + proven);
+                if (x - y).abs() > proven + tiny && self.needed(id) {
+                    return Err(format!("{} is {y} for {x}, proven is {proven}", place(id)));
+                }
+                if *x < lo - proven - tiny || *x > hi + proven + tiny {
+                    return Err(format!("{} is {x} in reals, in {lo}..{hi}", place(id)));
+                }
+            }
+        }
+        let program = self.case.floating(inputs, &self.coins);
+        for (i, (run, wanted)) in run.iter().zip(&program).enumerate() {
+            let (proven, _) = self.errors.output(graph, i);
+            for (y, x) in run.iter().zip(wanted) {
+                if (x - y).abs() > proven + 1e-9 * (1.0 + x.abs() + proven) {
+                    let name = &graph.outputs[i].name;
+                    return Err(format!("`{name}` is {y} in a run, {x} in reals, proven {proven}"));
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// Whether a node's own value is what an output is made of, and not only what a choice is made by.
+    fn needed(&self, id: slvr_compiler::graph::NodeId) -> bool {
+        self.errors.depended_on.get(id.index()).copied().unwrap_or(true)
+    }
+
+    /// Changes one entry, or all of one tensor.
+    fn change(&self, inputs: &mut Inputs, random: &mut Random) {
+        let circuit = self.case.circuit();
+        let pick = |random: &mut Random, n: usize| (random.unit() * n as f64) as usize;
+        let input = &circuit.inputs[pick(random, circuit.inputs.len())];
+        let set = match input.from {
+            slvr_circuit::From::Public => None,
+            slvr_circuit::From::Each(s) => Some(s as usize),
+        };
+        let tensor = match set {
+            None => inputs.public.get_mut(&input.name),
+            Some(s) => {
+                let member = pick(random, inputs.sets[s].len());
+                inputs.sets[s][member].get_mut(&input.name)
+            }
+        };
+        let Some(tensor) = tensor else { return };
+        let all = random.unit() < 0.2;
+        match (&mut tensor.data, &input.encoding) {
+            (RawData::F64(v), Encoding::Fixed { lo, hi, .. }) => {
+                let (lo, hi) = (lo.max(-100.0), hi.min(100.0));
+                let value = match pick(random, 6) {
+                    0 | 1 => lo,
+                    2 | 3 => hi,
+                    4 => 0f64.clamp(lo, hi),
+                    _ => random.between(lo, hi),
+                };
+                let (at, n) = (pick(random, v.len()), v.len());
+                let range = if all { 0..n } else { at..(at + 1).min(n) };
+                v[range].iter_mut().for_each(|x| *x = value);
+            }
+            (RawData::I64(v), Encoding::Int { lo, hi }) => {
+                let at = pick(random, v.len());
+                v[at] = lo + pick(random, (hi - lo) as usize) as i64;
+            }
+            _ => {}
+        }
+    }
+
+    /// Inputs at which a node is large, or far from floating point.
+    fn climb(&self, mut inputs: Inputs, random: &mut Random) -> Result<Inputs, String> {
+        let graph = self.graph();
+        let nodes: Vec<_> = graph
+            .ids()
+            .filter(|&id| graph.ty(id).elem == Elem::Fix && !matches!(graph.op(id), Op::Const(..)))
+            .collect();
+        let at = nodes[(random.unit() * nodes.len() as f64) as usize].index();
+        let goal = (random.unit() * 3.0) as u64;
+        let score = |t: &Traced| {
+            let of = |f: &dyn Fn(f64, f64) -> f64| {
+                let unit = self.unit(at);
+                let pairs = t.real[at].iter().zip(&t.exact[at]);
+                pairs.map(|(x, y)| f(*x, *y as f64 * unit)).fold(f64::MIN, f64::max)
+            };
+            match goal {
+                0 => of(&|x, _| x),
+                1 => of(&|x, _| -x),
+                _ => of(&|x, y| (x - y).abs()),
+            }
+        };
+        let mut best = score(&self.trace(&inputs)?);
+        for _ in 0..STEPS {
+            let mut next = inputs.clone();
+            self.change(&mut next, random);
+            let now = score(&self.trace(&next)?);
+            if now >= best {
+                (best, inputs) = (now, next);
+            }
+        }
+        Ok(inputs)
+    }
+}
+
+/// One program on all its inputs.
+fn check(choices: &[u8], seed: u64, tally: &mut Tally) -> Result<(), String> {
+    let made = inexact::program(choices);
+    let how = families()[seed as usize % 3];
+    tally.programs += 1;
+    let case = match compiled(&made, how)? {
+        Ok(case) => case,
+        Err(why) if why.contains("E0028") || why.contains("E0025") => {
+            tally.refused += 1;
+            return Ok(());
+        }
+        Err(why) => return Err(why),
+    };
+    let compiled = &case.compiled;
+    let graph = &compiled.optimised;
+    let given = input_errors(graph, &compiled.guards);
+    let errors = errors(graph, &compiled.ranges.raw, &given, &compiled.stated);
+    let coins = [u128::from(seed) << 64 | 7, u128::from(seed) << 64 | 11];
+    let all = Check { case: &case, errors: &errors, coins };
+    for id in graph.ids() {
+        *tally.seen.entry(graph.op(id).name()).or_default() += 1;
+    }
+    let mut random = Random::new(seed);
+    let mut hold = |inputs: &Inputs, seed| -> Result<(), String> {
+        match all.hold(inputs, seed)? {
+            true => tally.clear += 1,
+            false => tally.unclear += 1,
+        }
+        Ok(())
+    };
+    for end in [Ends::Low, Ends::High, Ends::Either] {
+        hold(&ends(case.circuit(), end, seed), seed)?;
+    }
+    hold(&random_inputs(case.circuit(), seed, 1.0), seed)?;
+    for _ in 0..CLIMBS {
+        let start = match random.unit() < 0.5 {
+            true => ends(case.circuit(), Ends::Either, seed),
+            false => random_inputs(case.circuit(), seed, 1.0),
+        };
+        hold(&all.climb(start, &mut random)?, seed)?;
+    }
+    Ok(())
+}
+
+fn choices(seed: u64) -> Vec<u8> {
+    let mut random = Random::new(!seed);
+    let n = 20 + (random.unit() * 140.0) as usize;
+    (0..n).map(|_| (random.unit() * 256.0) as u8).collect()
+}
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok().and_then(|n| n.parse().ok())
+}
+
+/// The first few choices that fail, if all do.
+fn shrunk(choices: &[u8], seed: u64) -> String {
+    for n in 0..=choices.len() {
+        if let Err(why) = check(&choices[..n], seed, &mut Tally::default()) {
+            let made = inexact::program(&choices[..n]);
+            return format!("{why}\n{:?}\n{}", made.bindings, made.text);
+        }
+    }
+    "it holds if it is tried again".into()
+}
+
+#[test]
+fn promises_hold_at_every_node_of_random_programs() {
+    let (count, first) =
+        (number("SLVR_PROGRAMS").unwrap_or(500), number("SLVR_FIRST").unwrap_or(0));
+    let mut tally = Tally::default();
+    let mut failed = Vec::new();
+    for seed in first..first + count {
+        if let Err(why) = check(&choices(seed), seed, &mut tally) {
+            println!("program {seed}: {why}");
+            failed.push(seed);
+        }
+        if failed.len() == 8 {
+            break;
+        }
+    }
+    println!(
+        "programs {first} and on: {} made, {} refused, {} runs with clear decisions, {} others",
+        tally.programs, tally.refused, tally.clear, tally.unclear
+    );
+    println!("{:?}", tally.seen);
+    if let Some(&seed) = failed.first() {
+        panic!("programs {failed:?} fail; {seed}: {}", shrunk(&choices(seed), seed));
+    }
+    // A test of nothing holds as well.
+    assert!(tally.refused * 4 < tally.programs, "most programs compile");
+    assert!(tally.clear * 4 > tally.unclear, "many runs decide clearly");
+    for op in ["transpose", "gather", "conv2d", "div", "sqrt", "log", "tanh", "select", "slice"] {
+        assert!(tally.seen.contains_key(op) || count < 500, "no program has {op}");
+    }
+}
