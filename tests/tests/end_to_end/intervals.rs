@@ -83,20 +83,20 @@ struct Traced {
 }
 
 impl Check<'_> {
-    fn graph(&self) -> &Graph {
+    fn optimised(&self) -> &Graph {
         &self.case.compiled.optimised
     }
 
     fn unit(&self, node: usize) -> f64 {
         let id = slvr_compiler::graph::NodeId::from(node as u32);
-        (-f64::from(self.graph().ty(id).frac.unwrap_or(0))).exp2()
+        (-f64::from(self.optimised().ty(id).frac.unwrap_or(0))).exp2()
     }
 
     fn trace(&self, inputs: &Inputs) -> Result<Traced, String> {
         let (given, draw) = (graph_inputs(inputs), committees(&self.coins));
-        let real = eval::real(self.graph(), &given, &draw, true).map_err(|e| e.to_string())?;
+        let real = eval::real(self.optimised(), &given, &draw, true).map_err(|e| e.to_string())?;
         let draw = committees(&self.coins);
-        let exact = eval::exact_wide(self.graph(), &given, &draw, true);
+        let exact = eval::exact_wide(self.optimised(), &given, &draw, true);
         let exact = exact.map_err(|e| e.to_string())?;
         let real = real.values.iter().map(|v| v.as_ref().map_or(Vec::new(), |v| v.to_vec()));
         let exact = exact.values.iter().map(|v| v.as_ref().map_or(Vec::new(), |v| v.to_vec()));
@@ -106,7 +106,7 @@ impl Check<'_> {
     /// Whether a run keeps to what is promised; whether its decisions are clear.
     fn hold(&self, inputs: &Inputs, seed: u64) -> Result<bool, String> {
         let traced = self.trace(inputs)?;
-        let (graph, ranges) = (self.graph(), &self.case.compiled.ranges);
+        let (graph, ranges) = (self.optimised(), &self.case.compiled.ranges);
         let defined = traced.real.iter().flatten().all(|x| x.is_finite());
         let place = |id: slvr_compiler::graph::NodeId| {
             let args: Vec<usize> = graph.args(id).iter().map(|a| a.index()).collect();
@@ -227,7 +227,7 @@ impl Check<'_> {
 
     /// Inputs at which a node is large, or far from floating point.
     fn climb(&self, mut inputs: Inputs, random: &mut Random) -> Result<Inputs, String> {
-        let graph = self.graph();
+        let graph = self.optimised();
         let nodes: Vec<_> = graph
             .ids()
             .filter(|&id| graph.ty(id).elem == Elem::Fix && !matches!(graph.op(id), Op::Const(..)))

@@ -291,16 +291,26 @@ impl Rule<'_> {
         let found = order::of_values(self.view, self.id);
         let Some(found) = found.or_else(|| order::of_any(self.view, self.id)) else { return bound };
         let (lo, hi) = self.of(found.values).range;
+        // Between what is compared and what is summed a truncation may exchange neighbours.
+        let exchanged = match found.slack > 0.0 {
+            true => above(found.slack * power(self.frac(found.values))) + 1.0,
+            false => 0.0,
+        };
         let row = |row: &order::Weights| {
-            // The k-th smallest value is at least the k-th smallest lower end.
-            let mut ends = match row.nodes.len() == row.weights.len() {
-                true => row.nodes.iter().map(|&n| self.of(n).range).unzip(),
-                false => (vec![lo; row.weights.len()], vec![hi; row.weights.len()]),
+            let sum = |low: &dyn Fn(usize) -> Interval| {
+                let each = row.weights.iter().enumerate().map(|(k, &w)| product(low(k), (w, w)));
+                each.fold((0.0, 0.0), interval::sum)
             };
-            ends.0.sort_by(f64::total_cmp);
-            ends.1.sort_by(f64::total_cmp);
-            let each = ends.0.into_iter().zip(ends.1).zip(&row.weights);
-            each.map(|(end, &w)| product(end, (w, w))).fold((0.0, 0.0), interval::sum)
+            let all = sum(&|_| (lo, hi));
+            if row.nodes.len() != row.weights.len() {
+                return all;
+            }
+            // The k-th smallest value is at least the k-th smallest lower end.
+            let ends = row.nodes.iter().map(|&n| self.of(n).range);
+            let (mut least, mut most): (Vec<f64>, Vec<f64>) = ends.unzip();
+            least.sort_by(f64::total_cmp);
+            most.sort_by(f64::total_cmp);
+            meet(all, sum(&|k| (least[k] - exchanged, most[k] + exchanged)))
         };
         match found.rows.iter().map(row).reduce(hull) {
             Some(range) => Bound { range: meet(bound.range, range), ..bound },
