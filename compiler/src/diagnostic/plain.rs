@@ -135,6 +135,6 @@ mod tests {
         // The second place of a line that is cut elsewhere is moved to where the line ends.
         let found = excerpt(&text, &[at..at + 2, at + 4000..at + 4001]).expect("long");
         assert!(found.text.is_char_boundary(found.places[1].start));
-        assert!(excerpt("short\nlines\n", &[0..3]).is_none());
+        assert!(excerpt("short\nlines\n", std::slice::from_ref(&(0..3))).is_none());
     }
 }

@@ -71,8 +71,8 @@ fn lost(g: &Graph, sizes: &mut Magnitudes, id: NodeId) -> Option<Lost> {
 fn refuse(g: &Graph, id: NodeId, lost: Lost) -> Diagnostic {
     let site = g.site(id);
     let bits = match g.ty(id).frac {
-        Some(frac) => format!(", with {frac} fraction bits"),
-        None => String::new(),
+        Some(frac) if frac <= WORD => format!(", {frac} of them for the fraction here"),
+        _ => String::new(),
     };
     Diagnostic::error(
         codes::CONSTANT,
