@@ -77,7 +77,7 @@ pub(super) fn check(circuit: &Circuit) -> Result<(), VerifyError> {
     }
     let arrows = Arrows::of(circuit);
     // Values to which nothing points any more are taken away. What is left lies on circles or behind one.
-    let mut into = arrows.into_each();
+    let mut into = arrows.ends();
     let mut free: Vec<usize> = (0..into.len()).filter(|&v| into[v] == 0).collect();
     while let Some(v) = free.pop() {
         for &to in arrows.from(v) {
@@ -167,7 +167,7 @@ impl Arrows {
     }
 
     /// For each value the arrows that end in it.
-    fn into_each(&self) -> Vec<u32> {
+    fn ends(&self) -> Vec<u32> {
         let mut into = vec![0; self.starts.len() - 1];
         self.to.iter().for_each(|&v| into[v as usize] += 1);
         into

@@ -234,3 +234,21 @@ fn first_readers(circuit: &Circuit) -> BTreeMap<ValueId, u32> {
     }
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An offset of a replicated value is added to component x_0, which party 1 does not hold: it shares both of its
+    /// components with the operand.
+    #[test]
+    fn an_offset_takes_memory_where_x0_is() {
+        let circuit = slvr_circuit::text::parse(
+            "circuit \"offset\"\nparty \"Client\" 1\n\
+             input %0 \"x\" from 0 int(0, 10) [64] : A64[1,64]\nsite 0 \"s\" line 1\nlayer 0:\n  \
+             %1 = offset %0 5 : A64[1,64] @0\n",
+        );
+        let circuit = circuit.unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(peak(&circuit), [1536, 1024, 1536]);
+    }
+}

@@ -96,7 +96,7 @@ fn a_stopped_party_is_ended_and_named() {
         ([stops, goes, goes], "party 0"),
         ([stops, stops, stops], "party 0"),
     ] {
-        let run = started_by(&place, scripts, 2);
+        let run = started_by(&place, scripts, 3);
         let done = place.slvrc(&run);
         assert_eq!(done.status, 3, "{}", done.stderr);
         assert!(done.stderr.contains(named), "{}", done.stderr);
@@ -118,7 +118,7 @@ fn whenever_a_party_is_stopped_or_killed_the_run_ends_and_names_it() {
         let hit = format!("(sleep {after}; kill -{signal} $$) & exec \"$@\"");
         let mut scripts = [goes.as_str(); 3];
         scripts[victim] = &hit;
-        let done = place.slvrc(&started_by(&place, scripts, 2));
+        let done = place.slvrc(&started_by(&place, scripts, 3));
         let what = format!("{signal} party {victim} after {after} s: {}", done.stderr);
         assert!(done.status == 0 || done.status == 3, "{what}");
         if done.status == 3 {

@@ -508,7 +508,7 @@ model Tiny(x: fix[3]) -> fix[2] {
     x |> fc
 }
 
-predicate Lists[m] {
+predicate Lists[m]() {
     parties Client[m];
     parties Server;
 
