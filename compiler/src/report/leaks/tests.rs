@@ -50,7 +50,7 @@ fn leaks_in(found: &[LeakWarning]) -> Vec<LeakKind> {
 /// The report of a predicate over `x: fix[4]`, `y: fix` of m = 5 clients with these statements.
 fn small(body: &str) -> LeakReport {
     let text = format!(
-        "use std::{{abs, dot, first_argmax, lower_median, max, median, norm_sq, rank, sum, top_k, trimmed_mean}};\n\n\
+        "use std::{{abs, dot, first_argmax, lower_median, max, median, norm_sq, rank, sort, sum, top_k, trimmed_mean}};\n\n\
          predicate Small[m]() {{\n    parties Client[m];\n    parties Server;\n    input x: secret \
          fix[4] in -1..1 from each Client;\n    input y: secret fix in -1..1 from each Client;\n    \
          input w: public fix[4] in -1..1;\n    let used = sum(y) + sum(dot(x[i], w) for i in Client);\n    \
@@ -177,6 +177,35 @@ fn masked_sums() {
 fn one_client_is_picked() {
     warns("reveal sum(first_argmax(y)[i] * x[i] for i in Client) to Server as a;", &[OneClient]);
     warns("reveal sum(top_k[1](y)[i] * x[i] for i in Client) to Server as a;", &[OneClient]);
+}
+
+/// Three of five are not above the median, and three are not below it.
+#[test]
+fn those_not_above_the_median_are_at_least_half() {
+    let sum = |keep: &str| {
+        format!(
+            "let keep = [{keep} for i in Client]; \
+             reveal sum(keep[i] * x[i] for i in Client) / m to Server as a;"
+        )
+    };
+    warns(&sum("y[i] <= lower_median(y)"), &[]);
+    warns(&sum("y[i] >= lower_median(y)"), &[]);
+    warns(&sum("y[i] < lower_median(y)"), &[MaskedSum]);
+    // This keeps the smallest, and others only if they are equal.
+    warns(&sum("y[i] <= sort(y)[0]"), &[OrderStatistic, MaskedSum]);
+    warns(&sum("y[i] <= sort(y)[1]"), &[]);
+}
+
+/// Counts that are said are at most as many as there are clients.
+#[test]
+fn no_more_clients_are_counted_than_there_are() {
+    let report = small(
+        "let keep = [norm_sq(x[i]) < 0.5 * lower_median(y) for i in Client]; let some = sum(keep) >= 1; \
+         reveal sum((keep[i] && some) * x[i] for i in Client) to Server as a;",
+    );
+    let text = report.text();
+    assert!(text.contains("inputs of up to 5 clients; it depends on"), "{text}");
+    assert!(text.contains("of those of 5 clients") && !text.contains("at most"), "{text}");
 }
 
 #[test]

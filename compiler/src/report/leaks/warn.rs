@@ -24,10 +24,19 @@ fn one_client(graph: &Graph, f: &Flow) -> String {
     f.member().map_or("one client".into(), |(set, m)| member(graph, set, m))
 }
 
+/// Clients that an entry depends on: no more than there are in the sets that give its inputs.
+fn counted(graph: &Graph, f: &Flow) -> u64 {
+    let inputs = f.inputs.iter().filter_map(|&i| graph.inputs.get(i as usize)?.from);
+    let sets: BTreeSet<u32> = inputs.collect();
+    let members = sets.iter().filter_map(|&s| graph.parties.get(s as usize));
+    f.clients().min(members.map(|p| p.1).sum())
+}
+
 /// What kind of function of the secrets a reveal is; `None` if of none.
 pub(super) fn describe(graph: &Graph, f: &Flow) -> Option<String> {
     let of = names(graph, &f.inputs);
-    let clients = match f.clients() {
+    let members = counted(graph, f);
+    let clients = match members {
         1 => one_client(graph, f),
         n => format!("up to {n} clients"),
     };
@@ -40,7 +49,8 @@ pub(super) fn describe(graph: &Graph, f: &Flow) -> Option<String> {
                 Some(o) if o.least >= 2 => {
                     format!(", of which none or at least {} count", o.least)
                 }
-                Some(o) => format!(", at most {} of which count", o.most),
+                Some(o) if o.most < members => format!(", at most {} of which count", o.most),
+                Some(_) => String::new(),
                 None => String::new(),
             };
             format!("each entry adds up inputs of {clients}{ones}; it depends on {of}")
@@ -82,7 +92,7 @@ pub(super) fn warnings(
                 "reveal a sum over at least two clients",
             ),
             Form::Linear => {}
-            Form::Masked(m) => masked(f, m, &of, &mut warn),
+            Form::Masked(m) => masked(counted(graph, f), m, &of, &mut warn),
             Form::Other if is_bits(f) => bits(graph, flows, i, f, &of, &mut warn),
             Form::Other if f.one_by_order() => warn(
                 LeakKind::OrderStatistic,
@@ -196,8 +206,7 @@ fn selects(graph: &Graph, flows: &[Flow], output: usize) -> bool {
     read[bits.index()]
 }
 
-fn masked(f: &Flow, m: &Mask, of: &str, warn: &mut dyn FnMut(LeakKind, String, &str)) {
-    let n = f.clients();
+fn masked(n: u64, m: &Mask, of: &str, warn: &mut dyn FnMut(LeakKind, String, &str)) {
     if n <= 1 {
         let factor = if m.bit { "a secret bit" } else { "a secret number" };
         return warn(
@@ -224,7 +233,8 @@ fn masked(f: &Flow, m: &Mask, of: &str, warn: &mut dyn FnMut(LeakKind, String, &
         ),
         Some(o) if o.least >= 2 => {}
         _ if m.bit => {
-            let most = m.ones.map_or(String::new(), |o| format!(" (at most {} are)", o.most));
+            let most = m.ones.filter(|o| o.most < n);
+            let most = most.map_or(String::new(), |o| format!(" (at most {} are)", o.most));
             warn(
                 LeakKind::MaskedSum,
                 format!(
