@@ -684,7 +684,7 @@ fn rounds_and_bits() {
         ("max([s[i] for i in 17])", "max", 17, None),
         ("[s[i] for i in 10] |> argmax", "argmax", 11, None),
         ("[s[i] for i in 10] |> sort", "sort", 11, None),
-        ("[s[i] for i in 10] |> softmax |> max", "max, softmax", 48, None),
+        ("[s[i] for i in 10] |> softmax |> max", "max, softmax", 46, None),
     ];
     for (expression, names, rounds, bits) in table {
         let text = format!(

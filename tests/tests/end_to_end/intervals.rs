@@ -266,7 +266,7 @@ fn check(choices: &[u8], seed: u64, tally: &mut Tally) -> Result<(), String> {
     tally.programs += 1;
     let case = match compiled(&made, how)? {
         Ok(case) => case,
-        Err(why) if why.contains("E0028") || why.contains("E0025") => {
+        Err(why) if ["E0028", "E0025", "E0035"].iter().any(|c| why.contains(c)) => {
             tally.refused += 1;
             return Ok(());
         }
