@@ -2,7 +2,7 @@
 
 use crate::lower::Emit;
 use slvr_circuit::traffic::Traffic;
-use slvr_circuit::verify::verify;
+use slvr_circuit::verify::{Openings, verify_with};
 use slvr_circuit::{
     Check, Circuit, Dom, Encoding, From, Hold, Input, Layer, Op, Output, PartySet, Site, ValueId,
 };
@@ -102,7 +102,7 @@ pub fn run(
     }
     circuit.types = e.types;
     circuit.consts = e.consts;
-    verify(&circuit).expect("well formed");
+    verify_with(&circuit, Openings::Any).expect("well formed");
 
     let data = Data::from_u128s(dom, words);
     let member = |i: u64| {

@@ -3,7 +3,7 @@
 use super::data::{Scalar, Scalars};
 use super::form::{Column, Form, Owner};
 use super::point::{Point, UNIT};
-use crate::graph::{Graph, Op, Table};
+use crate::graph::{Graph, Op, Table, domain};
 use crate::types::Elem;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -169,7 +169,7 @@ impl Run<'_> {
                 self.ordered(scalar, of, at, at + 1)
             }
             Op::SortSum { lo, hi } => self.ordered(scalar, of, *lo as usize, *hi as usize),
-            Op::Function(f) => self.function(scalar, of, f.facts().real),
+            Op::Function(f) => self.function(scalar, of, f.facts().saturated),
             Op::Saturate(_)
             | Op::ToInt
             | Op::Trunc(_)
@@ -306,21 +306,21 @@ impl Run<'_> {
     }
 
     fn quotient(&mut self, a: &Form, b: &Form) -> Form {
-        if b.is_constant() {
-            // What divides by zero has some value.
-            let by = if b.value == 0.0 { 0.0 } else { b.value.recip() };
-            return a.scaled(by);
+        if b.is_constant() && b.value != 0.0 {
+            return a.scaled(b.value.recip());
         }
         if self.mode == Mode::Symbolic {
             let all = (f64::NEG_INFINITY, f64::INFINITY);
             return self.made(0, "quotient", &[vec![a], vec![b]], all, false, false);
         }
-        if b.value == 0.0 {
-            return Form::constant(0.0);
+        // By 0 it is the sign of the dividend, and near to 0 it is cut.
+        let value = domain::div(a.value, b.value);
+        if b.value == 0.0 || value.abs() >= f64::from(domain::QUOTIENT_TOP).exp2() {
+            return Form::constant(value);
         }
         let by = b.value.recip();
         let mut out = sum([(a, by), (b, -a.value * by * by)]);
-        out.value = a.value * by;
+        out.value = value;
         out
     }
 
@@ -335,9 +335,8 @@ impl Run<'_> {
             return self.unknown(scalar, of, range, false, false);
         }
         let value = f(x.value);
-        // Outside of its domain a function saturates.
-        if !value.is_finite() || x.is_constant() {
-            return Form::constant(if value.is_finite() { value } else { 0.0 });
+        if x.is_constant() {
+            return Form::constant(value);
         }
         let slope = slope(f, x.value);
         let mut out = x.scaled(if slope.is_finite() { slope } else { 0.0 });
