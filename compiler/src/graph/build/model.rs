@@ -129,6 +129,9 @@ impl Builder<'_> {
                     crate::graph::Table::splat(*eps, vec![1; shape.len() + 1]),
                     crate::types::Elem::Fix,
                 );
+                // Who gives the weights may give a negative variance. As 0 it keeps the root away from 0, and the
+                // reciprocal small.
+                let var = self.add(Op::Relu, &[var]);
                 let var = self.add(Op::Add, &[var, eps]);
                 let root = self.add(Op::Function(Function::Sqrt), &[var]);
                 let inverse = self.add(Op::Function(Function::Recip), &[root]);

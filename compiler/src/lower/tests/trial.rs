@@ -110,7 +110,7 @@ pub fn run(
         vec![(0, data.slice(range))]
     };
     let encoded = Encoded { sets: vec![(0..m).map(member).collect()], ..Encoded::default() };
-    let options = Options { seed: Some(5), ..Options::default() };
+    let options = Options { openings: Openings::Any, seed: Some(5), ..Options::default() };
     let outcome = run_outcome(&circuit, encoded, &options).expect("set up");
     let report = outcome.report(&circuit).expect("three parties");
     let revealed = |outputs: &[slvr_runtime::share::reveal::Revealed]| {

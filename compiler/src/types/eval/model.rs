@@ -24,7 +24,7 @@ pub(super) fn run(model: &Model, weights: &[f64], input: &[f64]) -> Result<Vec<f
                 let plane = (x.len() / scale.len().max(1)).max(1);
                 let one = |(i, x): (usize, &f64)| {
                     let c = i / plane;
-                    (x - mean[c]) / (var[c] + eps).sqrt() * scale[c] + shift[c]
+                    (x - mean[c]) / (var[c].max(0.0) + eps).sqrt() * scale[c] + shift[c]
                 };
                 x.iter().enumerate().map(one).collect()
             }
