@@ -147,6 +147,6 @@ fn golden_graph_and_circuit() {
     let hash: String = artifact::hash(circuit).iter().map(|b| format!("{b:02x}")).collect();
     insta::assert_snapshot!(
         format!("{} rounds, {bytes} bytes, {} instructions, {hash}", circuit.rounds(), circuit.instructions()),
-        @"27 rounds, 2884124 bytes, 1169 instructions, f854f13582c6c76a4619de062c292f361e66ab8fbe595db3ba6e2876c6421bec"
+        @"27 rounds, 2884059 bytes, 1169 instructions, 54e5e67298612adcfb6dee44b6875aaa7ccdbf1550cfa31be38dd0ff561852dd"
     );
 }
