@@ -32,7 +32,7 @@ pub struct FunctionFacts {
     pub magnitude: fn(f64) -> f64,
 }
 
-/// When the values of a function are not negative.
+/// When the values of a function are not negative, as a circuit rounds them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotNegative {
     /// Always.
@@ -148,7 +148,8 @@ functions! {
         defined: |_| true,
         saturated: f64::tanh,
         increasing: true,
-        not_negative: NotNegative::WithOperand,
+        // That of 0 may be one unit below, as the protocols round it.
+        not_negative: NotNegative::No,
         zero_at_zero: true,
         interval: |lo, hi| (lo.tanh(), hi.tanh()),
         magnitude: |x| x.min(1.0),

@@ -9,6 +9,7 @@ use crate::lower::stated::{DEALER, SYMMETRIC};
 use crate::lower::t1::exponential::tanh;
 use crate::lower::t2::exponential::exp_non_positive;
 use crate::lower::t2::functions::tanh_pieces;
+use crate::types::function::{Function, NotNegative};
 use slvr_circuit::{Dom, Op, fixed, low_mask};
 
 /// The largest error over all runs, in raw units beyond `relative` times the exact value.
@@ -52,6 +53,7 @@ fn exponentials_are_within_two_units() {
         let unit = f64::from(FRAC).exp2();
         let error = worst(&made, to, &xs, 0.0, |x| (x / unit).exp() * unit);
         println!("exp_non_positive {k} {to}: {error}");
+        keeps_its_sign(Function::ExpNonPositive, &made, to, &xs);
         assert!(error <= DEALER.exp_non_positive.units, "{error}");
         // A sign of few bits, its settle, and the opening of the result.
         assert!(made.traffic.rounds <= 5, "{}", made.traffic.rounds);
@@ -90,6 +92,20 @@ fn dense(top: i64, n: i64) -> Vec<i64> {
     edges.chain(near).chain(far).filter(|x| x.abs() <= top).collect()
 }
 
+/// No value is negative where the facts of a function say so, as signs and intervals rely on it.
+fn keeps_its_sign(f: Function, made: &Made, k: u32, xs: &[i64]) {
+    let least = match f.facts().not_negative {
+        NotNegative::Always => i64::MIN,
+        NotNegative::WithOperand => 0,
+        NotNegative::No => return,
+    };
+    for words in made.clear.iter().chain([&made.words]) {
+        for (x, &y) in xs.iter().zip(words).filter(|(x, _)| **x >= least) {
+            assert!(fixed::signed(y, k) >= 0, "{f:?} of {x} is negative");
+        }
+    }
+}
+
 fn is_stated_well(found: f64, stated: f64) {
     assert!((stated / 50.0..=stated).contains(&found), "{found}, stated {stated}");
 }
@@ -104,6 +120,7 @@ fn tangents_of_the_symmetric_family() {
         });
         let error = worst(&made, 64, &xs, 0.0, tanh_of);
         println!("tanh of {bits} bits: {error}");
+        keeps_its_sign(Function::Tanh, &made, 64, &xs);
         is_stated_well(error, SYMMETRIC.tanh.units);
         for (x, y) in xs.iter().zip(&made.words).filter(|(x, _)| x.abs() >= 8 << 16) {
             assert_eq!(fixed::signed(*y, 64), i128::from(x.signum() << 16), "{x}");
@@ -130,6 +147,7 @@ fn tangents_of_the_dealer_style_family() {
         });
         let error = worst(&made, to, &xs, 0.0, tanh_of);
         println!("tanh {k} {to} within {top}: {error}, {} bits dealt", pieces.dealt());
+        keeps_its_sign(Function::Tanh, &made, to, &xs);
         is_stated_well(error, DEALER.tanh.units);
         assert_eq!(made.traffic.rounds, 3, "dealt, exchanged, opened");
         let ring = if to == 32 { 64 } else { 128 };
