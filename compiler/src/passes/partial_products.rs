@@ -8,8 +8,7 @@
 
 use super::dead_code;
 use crate::analysis::interval::size;
-use crate::analysis::ranges::{Bound, Ranges};
-use crate::analysis::stated::StatedErrors;
+use crate::analysis::ranges::Ranges;
 use crate::graph::{Graph, NodeId, Op};
 
 /// Bits of the ring that parts have to fit.
@@ -20,9 +19,8 @@ const PARTS: u64 = 64;
 const OPERANDS: u64 = 64;
 
 /// The graph with long inner products in parts that fit 64 bits; `None` if there is none.
-pub fn run(graph: &Graph, inputs: &[Bound], stated: &StatedErrors) -> Option<Graph> {
-    let ranges = Ranges::of(graph, inputs, stated);
-    let parts: Vec<Option<u64>> = graph.ids().map(|id| terms(graph, &ranges, id)).collect();
+pub fn run(graph: &Graph, ranges: &Ranges) -> Option<Graph> {
+    let parts: Vec<Option<u64>> = graph.ids().map(|id| terms(graph, ranges, id)).collect();
     if parts.iter().all(Option::is_none) {
         return None;
     }
@@ -84,6 +82,7 @@ fn terms(graph: &Graph, ranges: &Ranges, id: NodeId) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analysis::ranges::Bound;
     use crate::graph::text;
     use crate::lower::stated::SYMMETRIC;
 
@@ -98,7 +97,7 @@ mod tests {
     fn at(size: f64) -> (Graph, Option<Graph>, Bound) {
         let graph = text::parse(NORM).expect("a graph");
         let x = Bound { range: (-size, size), norm: f64::INFINITY, total: f64::INFINITY };
-        let parts = run(&graph, &[x], &SYMMETRIC);
+        let parts = run(&graph, &Ranges::of(&graph, &[x], &SYMMETRIC));
         (graph, parts, x)
     }
 

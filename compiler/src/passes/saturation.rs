@@ -10,7 +10,7 @@ use super::partial_products;
 use crate::analysis::guard::{self, Guard};
 use crate::analysis::interval::size;
 use crate::analysis::layout::behind;
-use crate::analysis::ranges::{Bound, Ranges};
+use crate::analysis::ranges::{Basis, Bound, Ranges};
 use crate::analysis::rings::Rings;
 use crate::analysis::stated::StatedErrors;
 use crate::diagnostic::{Diagnostic, codes};
@@ -36,22 +36,20 @@ pub struct Fitted {
     pub top: Option<u32>,
 }
 
-/// Bounds of all nodes, cutting where a value would need more than `most` bits; `stated` has the errors of
-/// the protocols.
+/// Bounds of all nodes of the graph of a [`Basis`], cutting where a value would need more than `most` bits.
 ///
 /// # Errors
 ///
 /// The first value that does not fit.
-pub fn fit(
-    graph: &Graph,
-    guards: &[Guard],
-    most: u32,
-    stated: &StatedErrors,
-) -> Result<Fitted, Box<Diagnostic>> {
+pub fn fit(basis: &Basis<'_>, guards: &[Guard], most: u32) -> Result<Fitted, Box<Diagnostic>> {
+    let (graph, stated) = (basis.graph(), basis.stated());
     let inputs = guard::bounds(graph, guards);
-    let parts = partial_products::run(graph, &inputs, stated);
+    let mut ranges = Ranges::on(basis, &inputs);
+    let parts = partial_products::run(graph, &ranges);
+    if let Some(parts) = &parts {
+        ranges = Ranges::of(parts, &inputs, stated);
+    }
     let graph = parts.as_ref().unwrap_or(graph);
-    let ranges = Ranges::of(graph, &inputs, stated);
     let beyond = too_large(graph, &ranges, most);
     let wide = graph
         .ids()

@@ -5,6 +5,7 @@
 
 use crate::analysis::guard::{self, Long};
 use crate::analysis::interval::size;
+use crate::analysis::ranges::Basis;
 use crate::analysis::stated::StatedErrors;
 use crate::graph::Graph;
 use crate::passes::{self, saturation};
@@ -60,8 +61,9 @@ pub(super) fn narrower(graph: &Graph, how: &How<'_>) -> Option<String> {
 /// Whether a graph's values fit in one of the ways to enforce its ranges.
 fn compiles(graph: &Graph, how: &How<'_>) -> bool {
     let optimised = passes::run(graph, |_, _| {});
+    let basis = Basis::new(&optimised, how.stated);
     how.ways.iter().any(|&long| {
         let guards = guard::guards(&optimised, long);
-        saturation::fit(&optimised, &guards, how.most, how.stated).is_ok()
+        saturation::fit(&basis, &guards, how.most).is_ok()
     })
 }

@@ -6,6 +6,7 @@
 
 use crate::analysis::errors::{Dominant, Errors, errors, input_errors};
 use crate::analysis::guard::Guard;
+use crate::analysis::ranges::Basis;
 use crate::analysis::stated::StatedErrors;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::graph::{Function as Elementary, Graph, Op, build};
@@ -69,7 +70,8 @@ fn named_value(
     });
     let built = build::build(&alone, sources)?;
     let optimised = passes::run_checked(&built, |_, _| {}).map_err(|d| vec![*d])?;
-    let fitted = saturation::fit(&optimised, guards, 128, stated).map_err(|d| vec![*d])?;
+    let fitted =
+        saturation::fit(&Basis::new(&optimised, stated), guards, 128).map_err(|d| vec![*d])?;
     let inputs = input_errors(&fitted.graph, guards);
     let errors = errors(&fitted.graph, &fitted.ranges.raw, &inputs, stated);
     Ok(Some((fitted.graph, errors)))

@@ -6,7 +6,7 @@ pub mod demands;
 
 use crate::analysis::failure::Failure;
 use crate::analysis::guard::{self, Guard, Long};
-use crate::analysis::ranges::Ranges;
+use crate::analysis::ranges::{Basis, Ranges};
 use crate::analysis::rings::Rings;
 use crate::analysis::stated::StatedErrors;
 use crate::cost::{self, Cost, NetProfile};
@@ -99,6 +99,8 @@ pub fn compile_with(
     let optimised = passes::run_checked(&graph, see).map_err(|d| vec![*d])?;
     // Long vectors of weights can be enforced in several ways. What changes fewer values is kept: the
     // higher cut, or none; of equals, what takes less time to send and to compute.
+    let stated = options.protocols.stated();
+    let basis = Basis::new(&optimised, &stated);
     let ways = if options.enforce { Long::ALL.map(Some).to_vec() } else { vec![None] };
     let mut best: Option<((u32, u64), Compiled)> = None;
     let mut refused = Vec::new();
@@ -109,7 +111,7 @@ pub fn compile_with(
             continue;
         }
         tried.push(guards.clone());
-        match back(&graph, &optimised, guards, options) {
+        match back(&graph, &basis, guards, options) {
             Ok(compiled) => {
                 let cost =
                     (u32::MAX - compiled.top.unwrap_or(u32::MAX), effort(&compiled, options));
@@ -123,7 +125,7 @@ pub fn compile_with(
     let Some((_, mut compiled)) = best else {
         // The smallest change that helps: one input's range, by a power of two.
         let overflows = |d: &Diagnostic| d.code == codes::OVERFLOW;
-        let (most, stated) = (options.ring.unwrap_or(128), options.protocols.stated());
+        let most = options.ring.unwrap_or(128);
         let how = advice::How { ways: &ways, most, stated: &stated };
         if let Some(d) = refused.iter_mut().find(|d| overflows(d))
             && let Some(hint) = advice::narrower(&graph, &how)
@@ -137,7 +139,12 @@ pub fn compile_with(
         let Compiled { optimised, guards, circuit: whole, .. } = &compiled;
         let at = optimised.outputs.first().map(|o| optimised.sites[o.site as usize].span);
         let refuse = |least| vec![beyond(budget, least, at.unwrap_or_default())];
-        let make = |count| circuit(optimised, guards, options, count);
+        let make = |count| {
+            let blocked = blocks::run(optimised, count);
+            let inputs = guard::bounds(&blocked.graph, guards);
+            let ranges = Ranges::of(&blocked.graph, &inputs, &stated);
+            circuit(&blocked, &ranges, guards, options)
+        };
         let blocked = within(whole.clone(), budget, blocks::most(optimised), make, refuse)?;
         well_formed(optimised, &blocked)?;
         compiled.circuit = blocked;
@@ -161,18 +168,17 @@ fn effort(compiled: &Compiled, options: Options) -> u64 {
 /// From the graph after all passes to a circuit.
 fn back(
     graph: &Graph,
-    optimised: &Graph,
+    optimised: &Basis<'_>,
     guards: Vec<Guard>,
     options: Options,
 ) -> Result<Compiled, Vec<Diagnostic>> {
     let most = options.ring.unwrap_or(128);
     let Fitted { graph: fitted, ranges, top } =
-        saturation::fit(optimised, &guards, most, &options.protocols.stated())
-            .map_err(|d| vec![*d])?;
-    let circuit = circuit(&fitted, &guards, options, 1)?;
+        saturation::fit(optimised, &guards, most).map_err(|d| vec![*d])?;
+    let circuit = circuit(&Blocked::whole(&fitted), &ranges, &guards, options)?;
     well_formed(&fitted, &circuit)?;
     let graph = graph.clone();
-    let stated = options.protocols.stated();
+    let stated = optimised.stated().clone();
     let (optimised, warnings) = (fitted, Vec::new());
     Ok(Compiled { graph, optimised, ranges, guards, stated, top, circuit, warnings })
 }
@@ -196,24 +202,18 @@ fn well_formed(graph: &Graph, circuit: &Circuit) -> Result<(), Vec<Diagnostic>> 
     Ok(())
 }
 
-/// The circuit of a graph in so many blocks.
+/// The circuit of a graph in blocks.
 fn circuit(
-    graph: &Graph,
+    Blocked { graph, block }: &Blocked,
+    ranges: &Ranges,
     guards: &[Guard],
     options: Options,
-    count: u64,
 ) -> Result<Circuit, Vec<Diagnostic>> {
-    let Blocked { graph, block } = blocks::run(graph, count);
-    let ranges = Ranges::of(&graph, &guard::bounds(&graph, guards), &options.protocols.stated());
-    let rings = Rings::new(
-        &graph,
-        &ranges,
-        options.ring,
-        matches!(options.protocols, Protocols::Dealer(_)),
-    );
-    let draft = lower::lower(&graph, &block, &ranges, &rings, guards, options.protocols)?;
-    let ahead = options.speculate.then(|| schedule::speculative(&graph, draft.clone())).flatten();
-    let waiting = schedule::schedule(&graph, draft);
+    let rings =
+        Rings::new(graph, ranges, options.ring, matches!(options.protocols, Protocols::Dealer(_)));
+    let draft = lower::lower(graph, block, ranges, &rings, guards, options.protocols)?;
+    let ahead = options.speculate.then(|| schedule::speculative(graph, draft.clone())).flatten();
+    let waiting = schedule::schedule(graph, draft);
     // What would need another block has no place in this one.
     let fits = |c: &Circuit| options.memory.is_none_or(|budget| peak(c) <= budget);
     let better = |c: &Circuit| c.rounds() < waiting.rounds() && fits(c);

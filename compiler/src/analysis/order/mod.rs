@@ -15,6 +15,9 @@ use super::view::View;
 use crate::graph::infer::align;
 use crate::graph::{NodeId, Op};
 use reader::{ByRank, Reader, Refused, summed};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
 
 /// Rows that are computed differently are looked at one by one up to so many comparisons.
 const COMPARISONS: u64 = 1 << 18;
@@ -67,13 +70,29 @@ struct Products {
     factors: [Factor; 2],
 }
 
+/// What has been found of a graph's sums: each is looked at once, however often intervals are found.
+#[derive(Default)]
+pub(in crate::analysis) struct Orders(RefCell<BTreeMap<NodeId, Option<Rc<Ranked>>>>);
+
+impl Orders {
+    /// A sum of values that a mask chooses by their ranks, or by those of anything.
+    pub fn of(&self, view: &View<'_>, id: NodeId) -> Option<Rc<Ranked>> {
+        if let Some(known) = self.0.borrow().get(&id) {
+            return known.clone();
+        }
+        let found = of_values(view, id).or_else(|| of_any(view, id)).map(Rc::new);
+        self.0.borrow_mut().insert(id, found.clone());
+        found
+    }
+}
+
 /// A sum of products of a mask and of values, where the mask goes by the ranks of the values.
 pub(in crate::analysis) fn of_values(view: &View<'_>, id: NodeId) -> Option<Ranked> {
     sum(view, id, |mask, values| view.whole(mask) && !view.whole(values), true)
 }
 
 /// The same where the mask goes by the ranks of anything.
-pub(in crate::analysis) fn of_any(view: &View<'_>, id: NodeId) -> Option<Ranked> {
+fn of_any(view: &View<'_>, id: NodeId) -> Option<Ranked> {
     let mask = |x: NodeId| view.whole(x) && !matches!(view.op(x), Op::Const(..));
     sum(view, id, |x, _| mask(x), false)
 }

@@ -13,10 +13,11 @@ use crate::analysis::interval::{
     self, above, below, enlarged, hull, meet, negated, outward, product, scaled, size,
 };
 use crate::analysis::layout::{keeps_entries, same_entries};
+use crate::analysis::order::{self, Orders};
+use crate::analysis::softmax;
 use crate::analysis::stated::{Function, Stated, StatedErrors};
 use crate::analysis::view::View;
 use crate::analysis::zeros::vanishes;
-use crate::analysis::{order, softmax};
 use crate::graph::{Conv, Graph, NodeId, Op, domain};
 use crate::types::Elem;
 use crate::types::function::NotNegative;
@@ -48,17 +49,46 @@ pub struct Ranges {
     pub total: Vec<f64>,
 }
 
+/// What intervals are found by that does not depend on the ranges of inputs: for finding them several times
+/// for one graph.
+pub struct Basis<'a> {
+    view: View<'a>,
+    orders: Orders,
+}
+
+impl<'a> Basis<'a> {
+    /// Of a graph with scales; `stated` says how far the results of functions may be off.
+    pub fn new(graph: &'a Graph, stated: &'a StatedErrors) -> Basis<'a> {
+        Basis { view: View::new(graph, stated), orders: Orders::default() }
+    }
+
+    /// The graph.
+    pub fn graph(&self) -> &'a Graph {
+        self.view.g
+    }
+
+    /// The errors of its protocols.
+    pub fn stated(&self) -> &'a StatedErrors {
+        self.view.stated
+    }
+}
+
 impl Ranges {
     /// Of a graph with scales; `inputs` says what is enforced on each declared input, `stated` how far the
     /// results of functions may be off.
     pub fn of(graph: &Graph, inputs: &[Bound], stated: &StatedErrors) -> Ranges {
+        Ranges::on(&Basis::new(graph, stated), inputs)
+    }
+
+    /// The same.
+    pub fn on(Basis { view, orders }: &Basis<'_>, inputs: &[Bound]) -> Ranges {
         let mut all = Ranges::default();
-        let view = View::new(graph, stated);
+        let (graph, stated) = (view.g, view.stated);
         for id in graph.ids() {
             let bound = if graph.ty(id).elem == Elem::Bit {
                 loose((0.0, 1.0), f64::INFINITY)
             } else {
-                Rule { view: &view, g: graph, id, all: &all, stated }.bound(inputs)
+                Rule { view, orders, g: graph, id, all: &all, stated }.bound(inputs)
             };
             let bound = settle(bound, graph.shape(id));
             all.raw.push(bound.range);
@@ -123,6 +153,7 @@ const STEPS: u32 = 8;
 
 struct Rule<'a> {
     view: &'a View<'a>,
+    orders: &'a Orders,
     g: &'a Graph,
     id: NodeId,
     all: &'a Ranges,
@@ -288,8 +319,7 @@ impl Rule<'_> {
         if bound.range.0 == bound.range.1 {
             return bound;
         }
-        let found = order::of_values(self.view, self.id);
-        let Some(found) = found.or_else(|| order::of_any(self.view, self.id)) else { return bound };
+        let Some(found) = self.orders.of(self.view, self.id) else { return bound };
         let (lo, hi) = self.of(found.values).range;
         // Between what is compared and what is summed a truncation may exchange neighbours.
         let exchanged = match found.slack > 0.0 {

@@ -31,7 +31,8 @@
 //!
 //! **Simulation.** Composition of [`bits`], [`comparison`], products, exact truncations and lifts; nothing is opened.
 
-use super::{bits, comparison, selection, truncation};
+use super::ends::Ends;
+use super::{bits, comparison, truncation};
 use crate::analysis::rings::quotient_scale;
 use crate::graph::domain;
 use crate::lower::Emit;
@@ -338,20 +339,9 @@ pub fn divide(e: &mut Emit, x: Operand, y: Operand) -> ValueId {
 
 /// A value of so many bits with its sign, cut at -2^end and 2^end.
 fn clamp(e: &mut Emit, x: ValueId, end: u32, bits: u32) -> ValueId {
-    let ring = e.ty(x).bits();
-    let most = f64::from(end).exp2();
-    let low = e.add(Op::Offset(x, words::word(most, ring)));
-    let low = comparison::negative(e, low, bits + 1);
-    let high = e.add(Op::Offset(x, words::word(-most, ring)));
-    let not_high = comparison::negative(e, high, bits + 1);
-    let high = e.add(Op::Not(not_high));
-    let inside = e.add(Op::Add(low, not_high));
-    let x = truncation::convert(e, x, K.min(ring));
-    let inner = selection::inject(e, inside, x);
-    let (low, high) = (selection::to_word(e, low, K), selection::to_word(e, high, K));
-    let outer = e.add(Op::Sub(high, low));
-    let outer = e.add(Op::Scale(outer, 1 << end));
-    e.add(Op::Add(inner, outer))
+    let ends = Ends::of(e, x, f64::from(end).exp2(), bits + 1);
+    let x = truncation::convert(e, x, K.min(e.ty(x).bits()));
+    ends.cut(e, x, 1 << end)
 }
 
 /// Where the divisor is 0: 2^end with the sign of x, and 0 for 0.

@@ -232,15 +232,14 @@ pub fn any(e: &mut Emit, x: ValueId, frac: u32) -> ValueId {
     e.add(Op::Add(value, saturated))
 }
 
-/// tanh x, with the fraction bits of x, for |x| < 2^bits raw, if something is proven.
-pub fn tanh(e: &mut Emit, x: ValueId, frac: u32, bits: Option<u32>) -> ValueId {
+/// tanh x, with the fraction bits of x, for |x| < 2^bits raw.
+pub fn tanh(e: &mut Emit, x: ValueId, frac: u32, bits: u32) -> ValueId {
     // Fraction bits of t and its powers, and of the coefficients.
     const POWER: u32 = 28;
     const COEFFICIENT: u32 = 26;
     let how = Window { whole: 4, scales: (29, 29), ring: K, frac: POWER };
     // |x| < 8, and 2|x| < 16 is |x| with one fraction bit less.
     let top = frac - 1 + how.whole;
-    let bits = bits.unwrap_or(K);
     let width = if bits > top { (bits + 2).min(K) } else { bits + 1 };
     let negative = comparison::negative(e, x, width);
     let positive = e.add(Op::Not(negative));

@@ -27,9 +27,7 @@ pub fn emit(e: &mut Emit, function: Function, operands: &[Operand]) -> ValueId {
         Function::Elementary(Elementary::Recip) => elementary::recip(e, x),
         Function::Elementary(Elementary::Sqrt) => elementary::sqrt(e, x),
         Function::Elementary(Elementary::Log) => elementary::log(e, x),
-        Function::Elementary(Elementary::Tanh) => {
-            exponential::tanh(e, x.value, x.frac, Some(x.bits))
-        }
+        Function::Elementary(Elementary::Tanh) => exponential::tanh(e, x.value, x.frac, x.bits),
         Function::Div => elementary::divide(e, x, operands[1]),
     }
 }

@@ -17,6 +17,7 @@ pub mod bits;
 pub mod comparison;
 mod early;
 pub mod elementary;
+mod ends;
 pub mod exponential;
 pub mod functions;
 pub mod gates;

@@ -3,6 +3,7 @@
 //! **Functionality.** Exact. **Rounds.** Those of a sign, a bit injection and a bit to word side by side.
 //! **Bits.** Two signs, a bit injection, and a bit to word for each end that is cut.
 
+use super::ends::Ends;
 use super::{comparison, early, selection};
 use crate::analysis::ranges::signed_bits;
 use crate::graph::NodeId;
@@ -19,22 +20,9 @@ pub fn saturate(l: &mut Values<'_>, id: NodeId, top: u32) -> ValueId {
         return gated(l, id, arg, top, most);
     }
     let (x, width) = (l.operand(id, 0), l.facts.ranges.bits(arg) + 1);
-    let e = &mut l.emit;
-    let ring = e.ty(x).bits();
-    let (up, down) = (word(most, ring), word(-most, ring));
-    let low = e.add(C::Offset(x, up));
-    let low = comparison::negative(e, low, width);
-    let high = e.add(C::Offset(x, down));
-    let not_high = comparison::negative(e, high, width);
-    let inside = e.add(C::Add(low, not_high));
-    let high = e.add(C::Not(not_high));
+    let ends = Ends::of(&mut l.emit, x, most, width);
     let x = l.in_ring(arg, k);
-    let e = &mut l.emit;
-    let inner = selection::inject(e, inside, x);
-    let (low, high) = (selection::to_word(e, low, k), selection::to_word(e, high, k));
-    let outer = e.add(C::Sub(high, low));
-    let outer = e.add(C::Scale(outer, word(most, k)));
-    e.add(C::Add(inner, outer))
+    ends.cut(&mut l.emit, x, word(most, k))
 }
 
 /// Of a gate, which is not negative.

@@ -116,7 +116,7 @@ fn tangents_of_the_symmetric_family() {
         let xs = dense((1 << bits) - 1, 6000);
         let words: Vec<u128> = xs.iter().map(|&x| x as u128 & low_mask(64)).collect();
         let made = run(Dom::Ring(64), &[xs.len() as u64, 1], &words, false, |e, x| {
-            Answer::Words(tanh(e, x, 16, Some(bits)))
+            Answer::Words(tanh(e, x, 16, bits))
         });
         let error = worst(&made, 64, &xs, 0.0, tanh_of);
         println!("tanh of {bits} bits: {error}");

@@ -81,18 +81,16 @@ fn quotient(g: &mut Graph, a: NodeId, b: NodeId, site: u32) -> Option<NodeId> {
         || x.is_none()
         || constant.is_some_and(|c| if left { c <= 0.0 } else { c >= 0.0 });
     let dividend = x;
+    let splat = |g: &mut Graph, value: f64| {
+        let table = Table::splat(value, vec![1; out.len()]);
+        g.add(Op::Const(table, Elem::Fix, None), &[], site)
+    };
     let product = match constant {
-        Some(0.0) => {
-            let zero = Table::splat(0.0, vec![1; out.len()]);
-            g.add(Op::Const(zero, Elem::Fix, None), &[], site)
-        }
+        Some(0.0) => splat(g, 0.0),
         Some(c) => g.add(Op::Scale(c), &[y], site),
         None => g.add(Op::Mul, &[y, other], site),
     };
-    let x = x.unwrap_or_else(|| {
-        let one = Table::splat(1.0, vec![1; out.len()]);
-        g.add(Op::Const(one, Elem::Fix, None), &[], site)
-    });
+    let x = x.unwrap_or_else(|| splat(g, 1.0));
     let x = if align(g.shape(x), g.shape(product)).ok()? == out {
         x
     } else {
@@ -101,13 +99,9 @@ fn quotient(g: &mut Graph, a: NodeId, b: NodeId, site: u32) -> Option<NodeId> {
     let sides = if left { [x, product] } else { [product, x] };
     let less = g.add(Op::Lt, &sides, site);
     let Some(dividend) = dividend.filter(|_| !exact) else { return Some(less) };
-    let zero = |g: &mut Graph| {
-        let zero = Table::splat(0.0, vec![1; out.len()]);
-        g.add(Op::Const(zero, Elem::Fix, None), &[], site)
-    };
     // Neither is on that side of 0.
     let not = |g: &mut Graph, x: NodeId, left: bool| {
-        let zero = zero(g);
+        let zero = splat(g, 0.0);
         let sides = if left { [zero, x] } else { [x, zero] };
         let beyond = g.add(Op::Lt, &sides, site);
         g.add(Op::Not, &[beyond], site)
@@ -115,7 +109,7 @@ fn quotient(g: &mut Graph, a: NodeId, b: NodeId, site: u32) -> Option<NodeId> {
     let (dividend, divisor) = (not(g, dividend, left), not(g, y, true));
     let mut both = g.add(Op::And, &[dividend, divisor], site);
     if constant.is_none() {
-        let zero = zero(g);
+        let zero = splat(g, 0.0);
         let sides = if left { [zero, other] } else { [other, zero] };
         let open = g.add(Op::Lt, &sides, site);
         both = g.add(Op::And, &[both, open], site);
