@@ -178,7 +178,7 @@ fn back(
     let circuit = circuit(&Blocked::whole(&fitted), &ranges, &guards, options)?;
     well_formed(&fitted, &circuit)?;
     let graph = graph.clone();
-    let stated = optimised.stated().clone();
+    let stated = *optimised.stated();
     let (optimised, warnings) = (fitted, Vec::new());
     Ok(Compiled { graph, optimised, ranges, guards, stated, top, circuit, warnings })
 }
