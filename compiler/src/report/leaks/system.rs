@@ -111,13 +111,12 @@ fn parts<'a>(rows: &[&'a Row]) -> Vec<Vec<&'a Row>> {
     out.into_values().collect()
 }
 
+/// An owner, and its columns in a matrix.
+type Slot = (Owner, std::ops::Range<usize>);
+
 /// The rows as a matrix, columns by owner. Of an owner with many more columns than there are rows, random
 /// combinations stand for them: these have the same rank.
-#[allow(clippy::type_complexity)]
-fn dense(
-    rows: &[&Row],
-    by: &BTreeMap<Owner, Vec<u32>>,
-) -> (Vec<Vec<f64>>, Vec<(Owner, std::ops::Range<usize>)>) {
+fn dense(rows: &[&Row], by: &BTreeMap<Owner, Vec<u32>>) -> (Vec<Vec<f64>>, Vec<Slot>) {
     let most = rows.len() + 4;
     let mut slots = Vec::new();
     let mut place: BTreeMap<u32, (usize, usize)> = BTreeMap::new();
