@@ -10,8 +10,8 @@ use slvr_circuit::ValueId;
 /// Ring of operands and results, in bits.
 pub const RING: u32 = 64;
 
-/// Rounds, and bits of an element, of a reciprocal ([`elementary::recip`]).
-pub const RECIP_COST: (f64, f64) = (34.0, 8545.0);
+/// Rounds, and bits of an element, of a reciprocal ([`elementary::recip`]) of 1/16 to 16.
+pub const RECIP_COST: (f64, f64) = (27.0, 4346.0);
 
 /// Rounds, and bits of an element, of a hyperbolic tangent ([`exponential::tanh`]).
 pub const TANH_COST: (f64, f64) = (21.0, 5415.0);

@@ -6,7 +6,9 @@ use super::trial::{Answer, Made, run};
 use crate::lower::common::masked::Pair;
 use crate::lower::common::masked::split;
 use crate::lower::stated::{DEALER, SYMMETRIC};
+use crate::lower::t1::elementary::{Operand, recip};
 use crate::lower::t1::exponential::tanh;
+use crate::lower::t1::functions::RECIP_COST;
 use crate::lower::t2::exponential::exp_non_positive;
 use crate::lower::t2::functions::tanh_pieces;
 use crate::types::function::{Function, NotNegative};
@@ -130,6 +132,31 @@ fn tangents_of_the_symmetric_family() {
         let bytes: u64 = (0..3).map(|i| made.traffic.bytes[i] - made.traffic.revealed[i]).sum();
         assert_eq!(bytes * 8 / xs.len() as u64, sent, "bits");
     }
+}
+
+/// The choice between both families counts with one cost of a reciprocal: that of the widest operand for which
+/// there is a choice.
+#[test]
+fn reciprocals_cost_what_is_counted() {
+    let frac = 16;
+    // 1/16 to 16: the widest for which there are pieces.
+    let (least, bits) = (1 << 12, 20);
+    let xs: Vec<i64> =
+        random(11).map(|r| 4096 + (r % ((1 << 20) - 4096)) as i64).take(2000).collect();
+    let words: Vec<u128> = xs.iter().map(|&x| x as u128).collect();
+    let made = run(Dom::Ring(64), &[xs.len() as u64, 1], &words, false, |e, x| {
+        let x = Operand { value: x, frac, bits, least, not_negative: true, vanishes: false };
+        Answer::Words(recip(e, x))
+    });
+    let unit = f64::from(frac).exp2();
+    let stated = SYMMETRIC.recip;
+    let error = worst(&made, 64, &xs, stated.relative, |x| unit * unit / x);
+    assert!(error <= stated.units, "{error}");
+    // The last round opens.
+    let rounds = made.traffic.rounds - 1;
+    let bytes: u64 = (0..3).map(|i| made.traffic.bytes[i] - made.traffic.revealed[i]).sum();
+    let sent = bytes as f64 * 8.0 / xs.len() as f64;
+    assert_eq!((rounds as f64, sent), RECIP_COST);
 }
 
 #[test]
