@@ -7,6 +7,7 @@
 //! - `inputs`: folders of inputs that are wrong in every way, and what is said of them.
 //! - `limits`: devices, pipes, full disks, control characters, wrong command lines.
 //! - `lsp`: the language server, spoken to as an editor does.
+//! - `mutants`: artifacts and inputs that are damaged at random.
 //! - `processes`: parties as processes.
 //! - `strangers`: artifacts that somebody else made.
 //! - `tools`: `fmt`, `explain` of codes, `doc`, `completions`.
@@ -20,6 +21,7 @@ mod inputs;
 mod limits;
 #[cfg(feature = "lsp")]
 mod lsp;
+mod mutants;
 mod processes;
 mod strangers;
 mod tools;
