@@ -9,6 +9,7 @@
 //! - `lsp`: the language server, spoken to as an editor does.
 //! - `mutants`: artifacts and inputs that are damaged at random.
 //! - `processes`: parties as processes.
+//! - `schedules`: parties that are stopped, killed or disturbed at random moments of a run.
 //! - `strangers`: artifacts that somebody else made.
 //! - `tools`: `fmt`, `explain` of codes, `doc`, `completions`.
 //! - `verbs`: exit statuses, `--json`, and that verbs agree with one another.
@@ -23,6 +24,7 @@ mod limits;
 mod lsp;
 mod mutants;
 mod processes;
+mod schedules;
 mod strangers;
 mod tools;
 mod verbs;

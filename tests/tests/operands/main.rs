@@ -1,9 +1,10 @@
 //! Every function that circuits compute, on many operands in the clear, against its exact value: no error is larger
 //! than what is stated of it, and what is stated is not much larger than the errors that there are.
 //!
-//! Half of the operands are those of an interval in which the function does something, in an order that meets each of
-//! them once before it meets one again. The others are of all sizes in the declared range, its ends included. Every
-//! batch splits its operands anew, so that operands that come again have other carries.
+//! The first operands are beside the places where the function or its tables change. Half of the others are those
+//! of an interval in which the function does something, in an order that meets each of them once before it meets one
+//! again. The rest are of all sizes in the declared range, its ends included. Every batch splits its operands anew,
+//! so that operands that come again have other carries.
 //!
 //! A few thousand operands of each row run in the tests. For the long run:
 //!
@@ -87,7 +88,9 @@ struct Operands {
     ranges: Vec<(i64, i64)>,
     /// Where the function does something: first number, and how many.
     core: (i64, u64),
-    /// Whether all but the last are 0 then.
+    /// What the last operand is first.
+    edges: Vec<i64>,
+    /// Whether all but the last are 0 in the core.
     alone: bool,
     numbers: Numbers,
     at: u64,
@@ -98,10 +101,12 @@ impl Operands {
         let at = self.at;
         self.at += 1;
         let mut all: Vec<i64> = self.ranges.iter().map(|&r| self.numbers.spread(r)).collect();
-        if at.is_multiple_of(2) {
+        let last = all.len() - 1;
+        if let Some(&edge) = self.edges.get(at as usize) {
+            all[last] = edge;
+        } else if at.is_multiple_of(2) {
             // A prime: it meets every number once before it meets one again.
             let step = u128::from(at / 2) * 2_654_435_761;
-            let last = all.len() - 1;
             if self.alone {
                 all.fill(0);
             }
@@ -112,7 +117,7 @@ impl Operands {
 
     /// Whether so many operands were all of the core.
     fn exhaustive(&self) -> bool {
-        self.at / 2 >= self.core.1
+        self.at.saturating_sub(self.edges.len() as u64) / 2 >= self.core.1
     }
 }
 
@@ -219,6 +224,7 @@ fn no_function_is_further_from_its_exact_value_than_is_stated_of_it() {
         let mut operands = Operands {
             ranges: row.ranges(),
             core: row.core(),
+            edges: row.beside_edges(),
             alone: row.shape == Shape::Pairs,
             numbers: Numbers(seed),
             at: 0,

@@ -55,6 +55,8 @@ pub struct Row {
     pub declared: &'static [(f64, f64)],
     /// Where the function does something, of the last operand.
     pub core: (f64, f64),
+    /// Where it does something else than before: operands beside these come first.
+    pub edges: &'static [f64],
     /// Of operands, the value of an entry.
     pub exact: fn(&[f64], usize) -> f64,
     pub bound: Bound,
@@ -65,7 +67,33 @@ const WIDE: (f64, f64) = (-2e9, 2e9);
 /// As many numbers as 24 bits have.
 const BITS_24: (f64, f64) = (-128.0, 128.0 - ULP);
 
+/// Where e^x is cut.
+const EXP_ENDS: [f64; 3] = [domain::EXP_LOW, 0.0, domain::EXP_TOP as f64 * std::f64::consts::LN_2];
+
+/// Where the position of the top bit changes, and with it the tables of a function: 0, and 2^-16 to 2^30.
+const POWERS: [f64; 95] = {
+    let mut all = [0.0; 95];
+    let (mut i, mut power) = (1, ULP);
+    while i < 95 {
+        all[i] = power;
+        all[i + 1] = -power;
+        power *= 2.0;
+        i += 2;
+    }
+    all
+};
+
 impl Row {
+    /// Raw numbers beside its edges, in the declared range.
+    pub fn beside_edges(&self) -> Vec<i64> {
+        let (lo, hi) = *self.ranges().last().expect("an operand");
+        let near = self.edges.iter().flat_map(|x| {
+            let at = (x / ULP).floor() as i64;
+            at - 1..=at + 2
+        });
+        near.filter(|x| (lo..=hi).contains(x)).collect()
+    }
+
     /// How it is computed, for people.
     pub fn how(&self) -> &'static str {
         match self.family {
@@ -181,7 +209,7 @@ impl Row {
 fn one(
     (name, op): (&'static str, &'static str),
     expression: &'static str,
-    core: (f64, f64),
+    (core, edges): ((f64, f64), &'static [f64]),
     exact: fn(&[f64], usize) -> f64,
     of: fn(&StatedErrors) -> Stated,
     ways: &[(Family, &'static [(f64, f64)])],
@@ -194,6 +222,7 @@ fn one(
         shape: Shape::Vectors,
         declared,
         core,
+        edges,
         exact,
         bound: Bound::Stated(of),
     };
@@ -309,6 +338,7 @@ pub fn rows() -> Vec<Row> {
         shape: Shape::Pairs,
         declared,
         core: (-14.0, 0.0),
+        edges: &EXP_ENDS,
         exact,
         bound,
     };
@@ -352,6 +382,7 @@ pub fn rows() -> Vec<Row> {
             shape: Shape::Vectors,
             declared,
             core: (-40.0, 214.0),
+            edges: &POWERS,
             exact,
             bound: Bound::Proven,
         });
