@@ -246,7 +246,7 @@ pub fn rows() -> Vec<Row> {
     all.extend(one(
         ("exp", "exp"),
         "exp(s)",
-        (-14.0, 21.0),
+        ((-14.0, 21.0), &EXP_ENDS[..]),
         exp,
         |s| s.exp,
         &[(Words, &[WIDE]), (Symmetric, &[(-8.0, 8.0)]), (Public, &[WIDE])],
@@ -255,7 +255,7 @@ pub fn rows() -> Vec<Row> {
     all.extend(one(
         ("recip", "recip"),
         "recip(s)",
-        BITS_24,
+        (BITS_24, &POWERS[..]),
         recip,
         |s| s.recip,
         &[
@@ -273,7 +273,7 @@ pub fn rows() -> Vec<Row> {
     all.extend(one(
         ("sqrt", "sqrt"),
         "sqrt(s)",
-        (-1.0, 256.0 - 2.0),
+        ((-1.0, 256.0 - 2.0), &POWERS[..]),
         sqrt,
         |s| s.sqrt,
         &[
@@ -287,7 +287,7 @@ pub fn rows() -> Vec<Row> {
     all.extend(one(
         ("log", "log"),
         "log(s)",
-        (-1.0, 256.0 - 2.0),
+        ((-1.0, 256.0 - 2.0), &POWERS[..]),
         log,
         |s| s.log,
         &[
@@ -301,7 +301,7 @@ pub fn rows() -> Vec<Row> {
     all.extend(one(
         ("tanh", "tanh"),
         "tanh(s)",
-        (-9.0, 9.0),
+        ((-9.0, 9.0), &[-8.0, 0.0, 8.0][..]),
         tanh,
         |s| s.tanh,
         &[
@@ -317,7 +317,7 @@ pub fn rows() -> Vec<Row> {
     all.extend(one(
         ("div", "div"),
         "t / s",
-        BITS_24,
+        (BITS_24, &POWERS[..]),
         div,
         |s| s.div,
         &[
