@@ -18,7 +18,7 @@
 mod rows;
 
 use rows::{Bound, Row, Shape, rows};
-use slvr_circuit::low_mask;
+use slvr_circuit::{Encoding, low_mask};
 use slvr_compiler::analysis::errors::{errors, input_errors};
 use slvr_compiler::analysis::stated::Stated;
 use slvr_ring::Data;
@@ -135,6 +135,8 @@ struct Worst {
 /// A compiled row.
 struct Made {
     case: Case,
+    /// Of the operands, and of the result.
+    operand: f64,
     unit: f64,
     bound: Limit,
 }
@@ -167,7 +169,13 @@ fn made(row: &Row, n: u64) -> Made {
             (unit_of(graph.ty(graph.outputs[0].node).frac), Limit::Proven(proven))
         }
     };
-    Made { case, unit, bound }
+    let mut units = case.circuit().inputs.iter().map(|input| match input.encoding {
+        Encoding::Fixed { frac, .. } => unit_of(Some(frac)),
+        Encoding::Int { .. } | Encoding::OneHot { .. } => 1.0,
+    });
+    let operand = units.next().expect("an input");
+    assert!(units.all(|unit| unit == operand), "{}: operands of one unit", row.name);
+    Made { operand, unit, bound, case }
 }
 
 /// One batch: what is further from its exact value than any before, if anything is.
@@ -186,7 +194,7 @@ fn batch(row: &Row, made: &Made, operands: &mut Operands, n: u64, seed: u64, wor
     let found = &run.outputs[0].values;
     let entries = found.len() / all.len();
     for (i, &y) in found.iter().enumerate() {
-        let x: Vec<f64> = all[i / entries].iter().map(|&x| x as f64 * rows::ULP).collect();
+        let x: Vec<f64> = all[i / entries].iter().map(|&x| x as f64 * made.operand).collect();
         let exact = (row.exact)(&x, i % entries);
         let error = (y - exact).abs();
         let allowed = match made.bound {
@@ -222,9 +230,9 @@ fn no_function_is_further_from_its_exact_value_than_is_stated_of_it() {
         let batches = count.div_ceil(n);
         let made = made(&row, n);
         let mut operands = Operands {
-            ranges: row.ranges(),
-            core: row.core(),
-            edges: row.beside_edges(),
+            ranges: row.ranges(made.operand),
+            core: row.core(made.operand),
+            edges: row.beside_edges(made.operand),
             alone: row.shape == Shape::Pairs,
             numbers: Numbers(seed),
             at: 0,

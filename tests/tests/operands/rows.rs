@@ -8,8 +8,8 @@ use slvr_compiler::lower::Protocols;
 use slvr_compiler::pipeline::Options;
 use slvr_tests::Case;
 
-/// A unit of an operand.
-pub const ULP: f64 = 1.0 / 65536.0;
+/// 2^-16.
+const ULP: f64 = 1.0 / 65536.0;
 
 /// Who computes it.
 #[derive(Clone, Copy, PartialEq)]
@@ -85,10 +85,10 @@ const POWERS: [f64; 95] = {
 
 impl Row {
     /// Raw numbers beside its edges, in the declared range.
-    pub fn beside_edges(&self) -> Vec<i64> {
-        let (lo, hi) = *self.ranges().last().expect("an operand");
+    pub fn beside_edges(&self, unit: f64) -> Vec<i64> {
+        let (lo, hi) = *self.ranges(unit).last().expect("an operand");
         let near = self.edges.iter().flat_map(|x| {
-            let at = (x / ULP).floor() as i64;
+            let at = (x / unit).floor() as i64;
             at - 1..=at + 2
         });
         near.filter(|x| (lo..=hi).contains(x)).collect()
@@ -110,9 +110,9 @@ impl Row {
         all.join(" and ")
     }
 
-    /// Declared ranges as raw numbers.
-    pub fn ranges(&self) -> Vec<(i64, i64)> {
-        let raw = |x: f64| x / ULP;
+    /// Declared ranges as raw numbers, of operands in such units.
+    pub fn ranges(&self, unit: f64) -> Vec<(i64, i64)> {
+        let raw = |x: f64| x / unit;
         let all = self.declared.iter();
         let mut all: Vec<(i64, i64)> =
             all.map(|&(lo, hi)| (raw(lo).ceil() as i64, raw(hi).floor() as i64)).collect();
@@ -123,10 +123,10 @@ impl Row {
     }
 
     /// The core as the first raw number and how many there are.
-    pub fn core(&self) -> (i64, u64) {
+    pub fn core(&self, unit: f64) -> (i64, u64) {
         let (lo, hi) = *self.declared.last().expect("an operand");
-        let from = (self.core.0.max(lo) / ULP).ceil() as i64;
-        let to = (self.core.1.min(hi) / ULP).floor() as i64;
+        let from = (self.core.0.max(lo) / unit).ceil() as i64;
+        let to = (self.core.1.min(hi) / unit).floor() as i64;
         (from, (to - from) as u64 + 1)
     }
 
