@@ -356,24 +356,13 @@ pub fn rows() -> Vec<Row> {
         all.push(pairs("softmax", op, text, family, declared, softmax, Bound::Proven));
     }
     // What is made of several functions, against what is proven of the whole.
-    let sigmoid = |x: &[f64], _| 1.0 / (1.0 + domain::exp(-x[0]));
+    let sigmoid = |x: &[f64], _: usize| 1.0 / (1.0 + domain::exp(-x[0]));
     let inverse_root = |x: &[f64], _: usize| 1.0 / x[0].sqrt();
     let by_root = |x: &[f64], _: usize| x[0] / x[1].sqrt();
-    type Whole = (&'static str, &'static str, &'static str, fn(&[f64], usize) -> f64);
-    let whole: [(Whole, Family, &'static [(f64, f64)]); 7] = [
-        (("sigmoid", "exp", "[sigmoid(s[i]) for i in n]", sigmoid), Symmetric, &[(-40.0, 40.0)]),
-        (("sigmoid", "exp", "[sigmoid(s[i]) for i in n]", sigmoid), Symmetric, &[(-4.0, 4.0)]),
-        (("sigmoid", "exp", "[sigmoid(s[i]) for i in n]", sigmoid), Public, &[(-40.0, 40.0)]),
-        (("1 / sqrt", "sqrt", "1 / sqrt(s)", inverse_root), Symmetric, &[(0.25, 1000.0)]),
-        (("recip(sqrt)", "sqrt", "recip(sqrt(s))", inverse_root), Symmetric, &[(0.25, 1000.0)]),
-        (("x / sqrt y", "sqrt", "t / sqrt(s)", by_root), Symmetric, &[(-8.0, 8.0), (0.25, 100.0)]),
-        (
-            ("x recip(sqrt y)", "sqrt", "t * recip(sqrt(s))", by_root),
-            Symmetric,
-            &[(-8.0, 8.0), (0.25, 100.0)],
-        ),
-    ];
-    for ((name, op, expression, exact), family, declared) in whole {
+    const SIGMOID: &str = "[sigmoid(s[i]) for i in n]";
+    const ROOT: &[(f64, f64)] = &[(0.25, 1000.0)];
+    const BY_ROOT: &[(f64, f64)] = &[(-8.0, 8.0), (0.25, 100.0)];
+    let mut whole = |(name, op, expression), family, declared, exact| {
         all.push(Row {
             name,
             expression,
@@ -386,6 +375,13 @@ pub fn rows() -> Vec<Row> {
             exact,
             bound: Bound::Proven,
         });
-    }
+    };
+    whole(("sigmoid", "exp", SIGMOID), Symmetric, &[(-40.0, 40.0)], sigmoid);
+    whole(("sigmoid", "exp", SIGMOID), Symmetric, &[(-4.0, 4.0)], sigmoid);
+    whole(("sigmoid", "exp", SIGMOID), Public, &[(-40.0, 40.0)], sigmoid);
+    whole(("1 / sqrt", "sqrt", "1 / sqrt(s)"), Symmetric, ROOT, inverse_root);
+    whole(("recip(sqrt)", "sqrt", "recip(sqrt(s))"), Symmetric, ROOT, inverse_root);
+    whole(("x / sqrt y", "sqrt", "t / sqrt(s)"), Symmetric, BY_ROOT, by_root);
+    whole(("x recip(sqrt y)", "sqrt", "t * recip(sqrt(s))"), Symmetric, BY_ROOT, by_root);
     all
 }
