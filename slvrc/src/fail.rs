@@ -8,6 +8,7 @@ use slvr_runtime::party::RunError;
 use std::fmt;
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The program was rejected; the diagnostics say why.
 #[derive(Debug)]
@@ -50,8 +51,12 @@ pub fn warn(diagnostics: &[Diagnostic], sources: &Sources) {
     }
 }
 
+/// Whether anything has been printed to standard output.
+static SAID: AtomicBool = AtomicBool::new(false);
+
 /// Prints to standard output. A reader that has gone (`slvrc print … | head`) is not an error.
 pub fn say(text: &str) -> anyhow::Result<()> {
+    SAID.store(true, Ordering::Relaxed);
     let mut out = std::io::stdout().lock();
     // Names of an artifact and texts of a program may be a stranger's.
     let text = if out.is_terminal() { plain(text) } else { text.into() };
@@ -90,11 +95,13 @@ pub fn usage(error: &clap::Error) -> ExitCode {
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }
 
-/// The object of `--json` for a bug; the panic itself is on standard error.
+/// The object of `--json` for a bug, unless one was printed before; the panic itself is on standard error.
 pub fn panicked(panic: &(dyn std::any::Any + Send)) -> ExitCode {
     let known = panic.downcast_ref::<String>().map(String::as_str);
     let why = known.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("unknown");
-    say_failed(&json!({ "ok": false, "error": format!("a bug of slvrc: {why}") }));
+    if !SAID.load(Ordering::Relaxed) {
+        say_failed(&json!({ "ok": false, "error": format!("a bug of slvrc: {why}") }));
+    }
     ExitCode::from(101)
 }
 

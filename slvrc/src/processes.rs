@@ -11,7 +11,7 @@ use slvr_runtime::link::memory::{Memory, Mesh, mesh};
 use slvr_runtime::link::{Header, Link, Peer};
 use slvr_runtime::party::remote::{self, Incoming, Keys, Message, Said, Setup, Setups};
 use slvr_runtime::party::session::{Options, Outcome, Report, encode, encode_unchecked};
-use slvr_runtime::party::{PartyReport, Receiver, RunError, receive};
+use slvr_runtime::party::{Origin, PartyReport, Receiver, RunError, receive};
 use slvr_runtime::share::encode::Inputs;
 use std::collections::BTreeSet;
 use std::process::{Child, Command, Stdio};
@@ -189,9 +189,9 @@ impl Watch {
                                 progress(done);
                             }
                         }
-                        Some(Said::Stopped { why, consequence }) => {
+                        Some(Said::Stopped { why, origin }) => {
                             self.ended[party] = true;
-                            let stopped = RunError::Stopped { party, why, consequence };
+                            let stopped = RunError::Stopped { party, why, origin };
                             return Some((party, Err(stopped)));
                         }
                         Some(said) => {
@@ -233,7 +233,8 @@ impl Watch {
         let mut all = [None, None, None];
         while all.iter().any(Option::is_none) {
             match self.next(None, |_| {}) {
-                Some((party, said)) => all[party] = Some(said?),
+                Some((party, Ok(said))) => all[party] = Some(said),
+                Some((party, Err(e))) => return Err(self.cause(party, e)),
                 None => return Err(self.gone(0)),
             }
         }
@@ -241,6 +242,20 @@ impl Watch {
             Some(said) => said,
             None => unreachable!("all have said something"),
         }))
+    }
+
+    /// What a failure comes from: if it is not the party's own, another says more about it soon.
+    fn cause(&mut self, party: usize, error: RunError) -> RunError {
+        let mut errors = vec![(Some(party), error)];
+        let until = Instant::now() + GRACE;
+        while errors.iter().all(|(_, e)| e.origin() != Origin::Own) {
+            match self.next(Some(until), |_| {}) {
+                Some((party, Err(e))) => errors.push((Some(party), e)),
+                Some((_, Ok(_))) => {}
+                None => break,
+            }
+        }
+        RunError::cause(errors).unwrap_or_else(|| self.gone(party))
     }
 
     /// Passes on to the receivers what the parties reveal, until all have ended.
@@ -283,11 +298,11 @@ impl Watch {
         reports.map(|report| {
             let party = party.next().unwrap_or(0);
             report.unwrap_or_else(|| {
-                // A party that is there is about to fail because another has.
-                let there = self.last[party].elapsed() < GRACE / 2;
+                // A party that was there a moment ago is about to fail because another has.
+                let there = self.last[party].elapsed() + GRACE < self.deadline;
                 let why = "ended because another party had failed".to_string();
                 match there {
-                    true => Err(RunError::Stopped { party, why, consequence: true }),
+                    true => Err(RunError::Stopped { party, why, origin: Origin::Echo }),
                     false => Err(self.silent(party)),
                 }
             })

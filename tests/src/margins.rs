@@ -6,12 +6,12 @@ use slvr_compiler::graph::{Graph, NodeId, Op};
 /// The values of all nodes, by index.
 pub type Values = [Vec<f64>];
 
-/// How far the sides of a comparison are apart, entry by entry the least.
+/// How far the sides of a comparison are apart, for each of its entries; of a label test, for each row.
 ///
 /// # Panics
 ///
 /// The node is none that decides.
-pub fn distance(graph: &Graph, node: NodeId, values: &Values) -> f64 {
+pub fn distances(graph: &Graph, node: NodeId, values: &Values) -> Vec<f64> {
     let args = graph.args(node);
     let of = |id: NodeId| &values[id.index()];
     match graph.op(node) {
@@ -23,7 +23,7 @@ pub fn distance(graph: &Graph, node: NodeId, values: &Values) -> f64 {
                 let others = z.iter().zip(label).filter(|(_, l)| **l == 0.0);
                 others.map(|(z, _)| (own - z).abs()).fold(f64::INFINITY, f64::min)
             };
-            rows.map(row).fold(f64::INFINITY, f64::min)
+            rows.map(row).collect()
         }
         Op::Lt | Op::Eq => {
             let to = graph.shape(node).to_vec();
@@ -38,13 +38,21 @@ pub fn distance(graph: &Graph, node: NodeId, values: &Values) -> f64 {
                 }
                 of(id)[flat]
             };
-            (0..graph.elements(node) as usize)
-                .map(|i| (entry(args[0], i) - entry(args[1], i)).abs())
-                .fold(f64::INFINITY, f64::min)
+            let all = 0..graph.elements(node) as usize;
+            all.map(|i| (entry(args[0], i) - entry(args[1], i)).abs()).collect()
         }
-        Op::Gate => of(args[1]).iter().fold(f64::INFINITY, |least, s| least.min(s.abs())),
+        Op::Gate => of(args[1]).iter().map(|s| s.abs()).collect(),
         op => panic!("no distance of {}", op.name()),
     }
+}
+
+/// The least of [`distances`].
+///
+/// # Panics
+///
+/// As there.
+pub fn distance(graph: &Graph, node: NodeId, values: &Values) -> f64 {
+    distances(graph, node, values).into_iter().fold(f64::INFINITY, f64::min)
 }
 
 /// Whether every decision is further from its threshold than its margin, in the units of the graph.

@@ -2,6 +2,7 @@
 
 use crate::link::{LinkError, Peer};
 use crate::share::encode::InputError;
+use serde::{Deserialize, Serialize};
 use slvr_circuit::verify::VerifyError;
 use slvr_ring::layout::IndexOutOfRange;
 use std::fmt;
@@ -98,8 +99,8 @@ pub enum RunError {
         party: usize,
         /// What it said.
         why: String,
-        /// Whether it echoes another's failure.
-        consequence: bool,
+        /// Where that comes from, as it sees it.
+        origin: Origin,
     },
     /// The process of a party ended, or no longer makes sense.
     #[error("party {party}: its process ended before the run was over, {}", place(*.layers))]
@@ -132,13 +133,90 @@ fn place(layers: usize) -> String {
     }
 }
 
+/// Where a failure comes from, as whoever reports it sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Origin {
+    /// It is its own.
+    Own,
+    /// It waited in vain, for this party if for one. That one may have waited for another.
+    Waited(Option<usize>),
+    /// It is the echo of another's failure.
+    Echo,
+}
+
 impl RunError {
-    /// Whether this is the echo of another party's failure rather than a cause.
-    pub fn is_consequence(&self) -> bool {
-        matches!(
-            self,
-            RunError::Link { problem: LinkError::Aborted | LinkError::Closed, .. }
-                | RunError::Stopped { consequence: true, .. }
-        )
+    /// Where it comes from.
+    pub fn origin(&self) -> Origin {
+        match self {
+            RunError::Link { problem: LinkError::Aborted | LinkError::Closed, .. } => Origin::Echo,
+            RunError::Link { problem: LinkError::Late(_), peer, .. } => {
+                Origin::Waited(match peer {
+                    Peer::Party(party) => Some(*party),
+                    Peer::Receiver(_) => None,
+                })
+            }
+            RunError::Stopped { origin, .. } => *origin,
+            _ => Origin::Own,
+        }
+    }
+
+    /// The one of several errors that the others come from, each with the party that reports it, if one does. A
+    /// process that has gone comes before one that is silent, the longest first, and that before whoever waited: for
+    /// somebody who did not wait himself, if there is one. The first of equals.
+    pub fn cause(errors: Vec<(Option<usize>, RunError)>) -> Option<RunError> {
+        let waits = |party: usize| {
+            let mut all = errors.iter();
+            all.any(|(who, e)| *who == Some(party) && matches!(e.origin(), Origin::Waited(_)))
+        };
+        let rank = |e: &RunError| match (e, e.origin()) {
+            (RunError::Silent { after, .. }, _) => (1, Duration::MAX - *after),
+            (_, Origin::Own) => (0, Duration::ZERO),
+            (_, Origin::Waited(Some(party))) if waits(party) => (3, Duration::ZERO),
+            (_, Origin::Waited(_)) => (2, Duration::ZERO),
+            (_, Origin::Echo) => (4, Duration::ZERO),
+        };
+        let ranks: Vec<_> = errors.iter().map(|(_, e)| rank(e)).collect();
+        let least = (0..ranks.len()).min_by_key(|&i| ranks[i])?;
+        errors.into_iter().nth(least).map(|(_, e)| e)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn late(peer: usize) -> RunError {
+        let problem = LinkError::Late(Duration::from_secs(5));
+        RunError::Link { phase: Phase::Layer(3), peer: Peer::Party(peer), problem }
+    }
+
+    fn silent(party: usize, after: u64) -> RunError {
+        RunError::Silent { party, after: Duration::from_secs(after), layers: 3 }
+    }
+
+    fn cause(errors: Vec<(usize, RunError)>) -> String {
+        let errors = errors.into_iter().map(|(who, e)| (Some(who), e)).collect();
+        RunError::cause(errors).expect("an error").to_string()
+    }
+
+    /// Whoever waits names the next in the row; the cause is at its end.
+    #[test]
+    fn the_cause_is_who_did_not_wait() {
+        assert!(cause(vec![(0, late(1)), (1, late(2))]).contains("party 2"));
+        assert!(cause(vec![(1, late(2)), (0, late(1))]).contains("party 2"));
+        assert!(
+            cause(vec![(0, late(1)), (1, late(2)), (2, silent(2, 6))]).contains("said nothing")
+        );
+        let gone = RunError::Gone { party: 1, layers: 2 };
+        assert!(cause(vec![(0, silent(0, 1)), (1, gone), (2, late(0))]).contains("party 1: its"));
+        assert!(cause(vec![(0, silent(0, 1)), (1, silent(1, 6))]).contains("party 1: its"));
+        let echo = |party| {
+            let why = "the peer aborted the run".into();
+            RunError::Stopped { party, why, origin: Origin::Echo }
+        };
+        assert!(cause(vec![(0, echo(0)), (1, late(2)), (2, echo(2))]).contains("party 2"));
+        // A ring of three: the first.
+        assert!(cause(vec![(0, late(1)), (1, late(2)), (2, late(0))]).contains("party 1"));
+        assert!(RunError::cause(Vec::new()).is_none());
     }
 }

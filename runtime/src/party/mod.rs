@@ -50,7 +50,7 @@ mod uploads;
 
 pub use crate::share::Held;
 pub use engine::{Party, PartyReport};
-pub use error::{Phase, RunError};
+pub use error::{Origin, Phase, RunError};
 pub use hello::{Hello, hash_public};
 pub use receiver::{Receiver, receive};
 pub use transcript::{Direction, Event, Recorded, Recorder, Transcript};

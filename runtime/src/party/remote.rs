@@ -7,7 +7,7 @@
 
 use super::intake::Intake;
 use super::session::{Dealer, Options};
-use super::{Held, Party, PartyReport, RunError, Uploads};
+use super::{Held, Origin, Party, PartyReport, RunError, Uploads};
 use crate::link::{Header, Link, LinkError, Peer};
 use crate::share::deal::{Part, Upload};
 use crate::share::encode::Encoded;
@@ -183,8 +183,8 @@ pub enum Said {
     Stopped {
         /// Why.
         why: String,
-        /// Whether that is the echo of another party's failure.
-        consequence: bool,
+        /// Where that comes from.
+        origin: Origin,
     },
 }
 
@@ -378,7 +378,7 @@ impl Job {
         };
         let ended = match party.run(self.inputs) {
             Ok(report) => Said::Done(report),
-            Err(e) => Said::Stopped { why: e.to_string(), consequence: e.is_consequence() },
+            Err(e) => Said::Stopped { why: e.to_string(), origin: e.origin() },
         };
         voice.say(&ended)
     }

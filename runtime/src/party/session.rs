@@ -267,26 +267,25 @@ impl Outcome {
     ///
     /// # Errors
     ///
-    /// Of several errors the first that is not the echo of another's.
+    /// Of several errors the one that the others come from ([`RunError::cause`]).
     pub fn report(self, circuit: &Circuit) -> Result<Report, RunError> {
         let mut errors = Vec::new();
         let mut reports = Vec::new();
         let mut revealed = Vec::new();
-        for party in self.parties {
+        for (i, party) in self.parties.into_iter().enumerate() {
             match party {
                 Ok(report) => reports.push(report),
-                Err(e) => errors.push(e),
+                Err(e) => errors.push((Some(i), e)),
             }
         }
         for (_, receiver) in self.receivers {
             match receiver {
                 Ok(outputs) => revealed.extend(outputs),
-                Err(e) => errors.push(e),
+                Err(e) => errors.push((None, e)),
             }
         }
-        if !errors.is_empty() {
-            let cause = errors.iter().position(|e| !e.is_consequence()).unwrap_or(0);
-            return Err(errors.swap_remove(cause));
+        if let Some(cause) = RunError::cause(errors) {
+            return Err(cause);
         }
         // Receivers hand in their outputs by set; the circuit's order counts.
         let rank =

@@ -2,8 +2,9 @@
 //! on standard output.
 
 use anyhow::Context;
-use slvr_runtime::link::tcp::Tcp;
+use slvr_runtime::link::tcp::{ConnectError, Tcp};
 use slvr_runtime::link::tls::Identity;
+use slvr_runtime::party::Origin;
 use slvr_runtime::party::remote::{Incoming, Job, Said, Setup, Voice};
 use std::io::{self, Stdin, Stdout};
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
@@ -35,7 +36,13 @@ impl PartyProcess {
         });
         let said = match prepare(&mut input, &voice) {
             Ok((job, link)) => job.run(link, &voice, &layers),
-            Err(e) => voice.say(&Said::Stopped { why: format!("{e:#}"), consequence: false }),
+            Err(e) => {
+                let origin = match e.downcast_ref() {
+                    Some(ConnectError::Late { peer, .. }) => Origin::Waited(Some(*peer)),
+                    _ => Origin::Own,
+                };
+                voice.say(&Said::Stopped { why: format!("{e:#}"), origin })
+            }
         };
         // As above.
         said.or(Ok(()))

@@ -88,6 +88,31 @@ fn json_is_one_object_with_ok_whatever_happens() {
     }
 }
 
+/// Before the verb has printed its object and after it.
+#[test]
+fn json_is_one_object_when_slvrc_panics_too() {
+    // Builds for release take no part in tests of themselves.
+    if !cfg!(debug_assertions) {
+        return;
+    }
+    for (place, ok) in [("before", false), ("after", true)] {
+        for verb in [&["explain", "E0035"][..], &["doc", "grammar"], &["completions", "bash"]] {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_slvrc"));
+            let done = command.args(verb).arg("--json").env("SLVR_PANIC", place).output();
+            let done = done.expect("slvrc runs");
+            assert_eq!(done.status.code(), Some(101), "{}", stderr(&done));
+            assert!(stderr(&done).contains("a test asked for it"), "{}", stderr(&done));
+            let text = String::from_utf8(done.stdout).expect("text");
+            assert_eq!(text.lines().count(), 1, "{text}");
+            let value: Value = serde_json::from_str(&text).expect("an object");
+            assert_eq!(value["ok"], ok, "{value}");
+            if !ok {
+                assert_eq!(value["error"], "a bug of slvrc: a test asked for it");
+            }
+        }
+    }
+}
+
 #[test]
 fn help_is_help_with_json_too() {
     let done = slvrc(&["--json", "--help"]);

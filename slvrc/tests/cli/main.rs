@@ -7,7 +7,9 @@
 //! - `inputs`: folders of inputs that are wrong in every way, and what is said of them.
 //! - `limits`: devices, pipes, full disks, control characters, wrong command lines.
 //! - `lsp`: the language server, spoken to as an editor does.
+//! - `mutants`: artifacts and inputs that are damaged at random.
 //! - `processes`: parties as processes.
+//! - `schedules`: parties that are stopped, killed or disturbed at random moments of a run.
 //! - `strangers`: artifacts that somebody else made.
 //! - `tools`: `fmt`, `explain` of codes, `doc`, `completions`.
 //! - `verbs`: exit statuses, `--json`, and that verbs agree with one another.
@@ -20,7 +22,9 @@ mod inputs;
 mod limits;
 #[cfg(feature = "lsp")]
 mod lsp;
+mod mutants;
 mod processes;
+mod schedules;
 mod strangers;
 mod tools;
 mod verbs;

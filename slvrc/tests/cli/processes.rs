@@ -104,31 +104,6 @@ fn a_stopped_party_is_ended_and_named() {
     }
 }
 
-/// Parties that are stopped or killed at some moment of the run: it ends, with its outputs or with the name of that
-/// party. `SLVR_SCHEDULES=200` for a long list.
-#[test]
-fn whenever_a_party_is_stopped_or_killed_the_run_ends_and_names_it() {
-    let place = place();
-    let goes = "exec \"$@\"".to_string();
-    let count = std::env::var("SLVR_SCHEDULES").ok().and_then(|n| n.parse().ok()).unwrap_or(8);
-    let mut failed = 0;
-    for schedule in 0..count {
-        let (victim, signal) = (schedule % 3, ["STOP", "KILL"][schedule / 3 % 2]);
-        let after = 0.01 + 0.03 * (schedule * 7 % 23) as f64;
-        let hit = format!("(sleep {after}; kill -{signal} $$) & exec \"$@\"");
-        let mut scripts = [goes.as_str(); 3];
-        scripts[victim] = &hit;
-        let done = place.slvrc(&started_by(&place, scripts, 3));
-        let what = format!("{signal} party {victim} after {after} s: {}", done.stderr);
-        assert!(done.status == 0 || done.status == 3, "{what}");
-        if done.status == 3 {
-            failed += 1;
-            assert!(done.stderr.contains(&format!("party {victim}")), "{what}");
-        }
-    }
-    assert!(failed > 0, "no schedule hit a run");
-}
-
 /// Whoever connects to a party's port and says nothing does not stop the run.
 #[test]
 fn silent_connections_to_fixed_ports_stop_no_run() {

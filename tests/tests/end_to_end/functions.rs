@@ -138,7 +138,22 @@ fn function(name: &str, x: &[f64], value: impl Fn(f64) -> f64, stated: Stated, r
 fn exponential() {
     let edges = [0.0, ULP, -ULP, 1.0, -1.0, -11.9, -12.0, -12.1, -16.0, -18.2, -40.0, -1e6, 13.1];
     let top = f64::from(domain::EXP_TOP) * std::f64::consts::LN_2;
-    let beyond = [top + 0.01, top - 0.01, 13.86, 20.0, 40.0, 1e6, 2e9, -2e9];
+    // The last operand that does not saturate, and its neighbours.
+    let last = (top / ULP).floor() * ULP;
+    let beyond = [
+        last - ULP,
+        last,
+        last + ULP,
+        last + 2.0 * ULP,
+        top + 0.01,
+        top - 0.01,
+        13.86,
+        20.0,
+        40.0,
+        1e6,
+        2e9,
+        -2e9,
+    ];
     let x = numbers(1, 300, &[&edges[..], &beyond].concat(), |r| r.between(-14.0, 21.0));
     function("exp", &x, domain::exp, SYMMETRIC.exp, 7);
 }

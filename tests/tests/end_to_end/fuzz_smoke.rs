@@ -2,9 +2,11 @@
 //! read, and never panic. `fuzz/` has the unbounded targets.
 
 use slvr_circuit::{artifact, text as circuit_text, verify::verify};
+use slvr_compiler::cost::NetProfile;
 use slvr_compiler::graph::{text as graph_text, verify::verify as verify_graph};
 use slvr_compiler::syntax::{LoadError, Sources, ast::FileId, parse};
 use slvr_compiler::types::{Options, check};
+use slvr_simulation::idx;
 use slvr_tests::{Random, compile, predicate};
 
 const ROUNDS: u64 = 400;
@@ -82,6 +84,25 @@ fn damaged_graphs_and_circuits_are_refused_or_read() {
         let damaged = damage(&bytes, &mut random);
         if damaged != bytes {
             assert!(artifact::read(&damaged).is_err(), "a damaged artifact was read");
+        }
+    }
+}
+
+#[test]
+fn damaged_images_and_profiles_are_refused_or_read() {
+    let mut random = Random::new(3);
+    let plain = [&[0, 0, 8, 3, 0, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0, 3][..], &[7; 12]].concat();
+    let profile = "# a line\nbandwidth_mbit = 200\nrtt_ms = 20\n";
+    for _ in 0..ROUNDS {
+        for good in [&plain[..], slvr_predicates::DIGITS_LABELS] {
+            if let Ok((shape, pixels)) = idx::images(&damage(good, &mut random), 255) {
+                let of_each: usize = shape.iter().product();
+                assert!(pixels.len().is_multiple_of(of_each.max(1)));
+            }
+            let _ = idx::labels(&damage(good, &mut random));
+        }
+        if let Ok(net) = NetProfile::parse("damaged", &damaged_text(profile, &mut random)) {
+            assert!(net.rtt_s >= 0.0 && net.bandwidth_bits_per_s > 0.0);
         }
     }
 }

@@ -5,7 +5,7 @@
 //!
 //! | about | files |
 //! |---|---|
-//! | predicates among three parties | `predicates`, `every_predicate`, `edge_cases`, `slvr_accuracy`, `lenet`, `accuracy`, `bench_verb` |
+//! | predicates among three parties | `predicates`, `every_predicate`, `edge_cases`, `slvr_accuracy`, `certain_models`, `lenet`, `accuracy`, `bench_verb` |
 //! | functions, layers, the library | `functions`, `models`, `std_examples` |
 //! | the compiler's text and messages | `diagnostics`, `ir_snapshots`, `docs` |
 //! | what it optimises | `optimiser`, `blocks`, `speculation` |
@@ -16,6 +16,7 @@ mod accuracy;
 mod attacks;
 mod bench_verb;
 mod blocks;
+mod certain_models;
 mod certificate;
 mod certificate_cost;
 mod certificate_error;

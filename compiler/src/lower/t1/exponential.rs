@@ -211,9 +211,10 @@ pub fn non_positive(e: &mut Emit, x: ValueId, frac: u32) -> ValueId {
 
 /// e^x, with the fraction bits of x.
 pub fn any(e: &mut Emit, x: ValueId, frac: u32) -> ValueId {
-    // e^x = 2^29 e^-(29 ln 2 - x); the constant's rounding goes into the factor.
+    // e^x = 2^29 e^-(29 ln 2 - x); the constant's rounding goes into the factor. It is rounded down: the largest x for
+    // which e^x is at most 2^29, as every larger one saturates.
     let unit = f64::from(frac).exp2();
-    let top = (f64::from(domain::EXP_TOP) * LN_2 * unit).round();
+    let top = (f64::from(domain::EXP_TOP) * LN_2 * unit).floor();
     let t = e.add(Op::Neg(x));
     let t = e.add(Op::Offset(t, wide(top)));
     // The larger factor is at most e^16 < 2^24. The first is off by 2^-55, of a product near 1 by 2^-31 of it; the
