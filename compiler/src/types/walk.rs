@@ -1,6 +1,6 @@
 //! Walking typed expressions.
 
-use super::program::{Expr, ExprKind};
+use super::program::{Body, Definition, Expr, ExprKind, FnId, Source};
 
 impl Expr {
     /// The expressions directly inside, in evaluation order.
@@ -12,9 +12,11 @@ impl Expr {
             | ExprKind::At(a, _)
             | ExprKind::Field(a, _) => vec![a],
             ExprKind::Binary(_, a, b) | ExprKind::Apply(_, a, b) => vec![a, b],
-            ExprKind::Call(_, all) | ExprKind::Intrinsic(_, all) | ExprKind::List(all) => {
-                all.iter().collect()
-            }
+            ExprKind::Call(_, all)
+            | ExprKind::Intrinsic(_, all)
+            | ExprKind::List(all)
+            | ExprKind::Record(all) => all.iter().collect(),
+            ExprKind::Let(body) => body.children(),
         }
     }
 
@@ -24,6 +26,37 @@ impl Expr {
         f(self);
         for child in self.children() {
             child.walk(f);
+        }
+    }
+}
+
+impl Body {
+    /// The expressions directly inside, in evaluation order.
+    pub fn children(&self) -> Vec<&Expr> {
+        self.lets.iter().flat_map(Definition::children).chain(&self.values).collect()
+    }
+
+    /// Calls `f` on each function whose tuple is defined here, those of loops included.
+    pub fn calls(&self, f: &mut dyn FnMut(&FnId)) {
+        for definition in &self.lets {
+            match &definition.source {
+                Source::Value(_) => {}
+                Source::Call(id, _) => f(id),
+                Source::Iterate(i) => i.body.calls(f),
+            }
+        }
+    }
+}
+
+impl Definition {
+    /// The expressions directly inside, in evaluation order.
+    pub fn children(&self) -> Vec<&Expr> {
+        match &self.source {
+            Source::Value(value) => vec![value],
+            Source::Call(_, args) => args.iter().collect(),
+            Source::Iterate(i) => {
+                i.carried.iter().map(|c| &c.start).chain(i.body.children()).collect()
+            }
         }
     }
 }
