@@ -1,6 +1,6 @@
 //! Walking typed expressions.
 
-use super::program::{Body, Definition, Expr, ExprKind, FnId, Source};
+use super::program::{Body, Definition, Expr, ExprKind, FnId, Iterate, Program, Source, Stmt};
 
 impl Expr {
     /// The expressions directly inside, in evaluation order.
@@ -57,6 +57,58 @@ impl Definition {
             Source::Iterate(i) => {
                 i.carried.iter().map(|c| &c.start).chain(i.body.children()).collect()
             }
+        }
+    }
+}
+
+impl Program {
+    /// Calls `f` on every loop, those of functions included, outer ones first.
+    pub fn loops_mut(&mut self, f: &mut dyn FnMut(&mut Iterate)) {
+        for stmt in &mut self.body {
+            match stmt {
+                Stmt::Let { value, .. } | Stmt::Reveal { value, .. } => value.loops_mut(f),
+                Stmt::Tuple { body, .. } => body.loops_mut(f),
+                Stmt::Input { .. } | Stmt::Sample { .. } => {}
+            }
+        }
+        self.functions.iter_mut().for_each(|function| function.body.loops_mut(f));
+    }
+}
+
+impl Body {
+    fn loops_mut(&mut self, f: &mut dyn FnMut(&mut Iterate)) {
+        for definition in &mut self.lets {
+            match &mut definition.source {
+                Source::Value(value) => value.loops_mut(f),
+                Source::Call(_, args) => args.iter_mut().for_each(|e| e.loops_mut(f)),
+                Source::Iterate(i) => {
+                    i.carried.iter_mut().for_each(|c| c.start.loops_mut(f));
+                    f(i);
+                    i.body.loops_mut(f);
+                }
+            }
+        }
+        self.values.iter_mut().for_each(|e| e.loops_mut(f));
+    }
+}
+
+impl Expr {
+    fn loops_mut(&mut self, f: &mut dyn FnMut(&mut Iterate)) {
+        match &mut self.kind {
+            ExprKind::Const(_) | ExprKind::Index(_) | ExprKind::Var(_) => {}
+            ExprKind::Unary(_, a)
+            | ExprKind::Comp(_, a)
+            | ExprKind::At(a, _)
+            | ExprKind::Field(a, _) => a.loops_mut(f),
+            ExprKind::Binary(_, a, b) | ExprKind::Apply(_, a, b) => {
+                a.loops_mut(f);
+                b.loops_mut(f);
+            }
+            ExprKind::Call(_, all)
+            | ExprKind::Intrinsic(_, all)
+            | ExprKind::List(all)
+            | ExprKind::Record(all) => all.iter_mut().for_each(|e| e.loops_mut(f)),
+            ExprKind::Let(body) => body.loops_mut(f),
         }
     }
 }

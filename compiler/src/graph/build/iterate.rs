@@ -1,9 +1,9 @@
 //! Bodies, and loops: their steps are written out, one after the other.
 
 use super::builder::{Axis, Builder, IndexValue, Result, Val, union};
-use crate::graph::{Op, Table};
+use crate::graph::{Op, Site, Table};
 use crate::syntax::ast::Span;
-use crate::types::{Body, Domain, Elem, Gen, Index, Iterate, Source, VarId};
+use crate::types::{Body, Domain, Elem, Gen, Index, Iterate, Source, Var, VarId};
 
 impl Builder<'_> {
     /// The values of a body.
@@ -94,18 +94,20 @@ impl Builder<'_> {
         {
             return v;
         }
-        self.enter("kept in range", span);
-        let elem = self.program.vars[var.0 as usize].ty.elem;
-        let elem = if elem == Elem::Bit { Elem::Int } else { elem };
+        let Var { name, ty, .. } = &self.program.vars[var.0 as usize];
+        let elem = ty.elem;
+        self.enter(&Site::beside(name, (lo, hi)), span);
         let mut end = |x: f64| {
             let node = self.constant(Table::splat(x, Vec::new()), elem);
             Val { node, axes: Vec::new() }
         };
-        let (lo, hi) = (end(lo), end(hi));
-        let below = self.elementwise(Op::Lt, &v, &lo);
-        let above = self.elementwise(Op::Lt, &hi, &v);
-        let most = self.choose(&above, &hi, &v);
-        let kept = self.choose(&below, &lo, &most);
+        let (least, most) = (end(lo), end(hi));
+        let below = self.elementwise(Op::Lt, &v, &least);
+        let above = self.elementwise(Op::Lt, &most, &v);
+        let v = self.choose(&above, &most, &v);
+        self.leave();
+        self.enter(&Site::kept(name, (lo, hi)), span);
+        let kept = self.choose(&below, &least, &v);
         self.leave();
         kept
     }
