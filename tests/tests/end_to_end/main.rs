@@ -6,7 +6,7 @@
 //! | about | files |
 //! |---|---|
 //! | predicates among three parties | `predicates`, `every_predicate`, `edge_cases`, `slvr_accuracy`, `lenet`, `accuracy`, `bench_verb` |
-//! | functions, layers, the library | `functions`, `models`, `std_examples` |
+//! | functions, loops, weights, layers, the library | `functions`, `loops`, `weights`, `models`, `std_examples` |
 //! | the compiler's text and messages | `diagnostics`, `ir_snapshots`, `docs` |
 //! | what it optimises | `optimiser`, `blocks`, `speculation` |
 //! | what it states about a run | `certificate`, `certificate_cost`, `certificate_error`, `certificate_ranges` |
@@ -29,6 +29,7 @@ mod fuzz_smoke;
 mod intervals;
 mod ir_snapshots;
 mod lenet;
+mod loops;
 mod models;
 mod optimiser;
 mod predicates;
@@ -37,3 +38,4 @@ mod slvr_accuracy;
 mod speculation;
 mod std_examples;
 mod tight_intervals;
+mod weights;

@@ -279,6 +279,11 @@ impl Builder<'_> {
                 let op = if op == Intrinsic::Max { Op::Max(axis) } else { Op::Min(axis) };
                 Ok(self.unary(op, v))
             }
+            Intrinsic::Flat => {
+                let v = self.expr(&args[0])?;
+                self.at(span);
+                Ok(self.record(&[v]))
+            }
             Intrinsic::ArgMax => self.function(Op::ArgMax, &args[0], span),
             Intrinsic::Sort => self.function(Op::Sort, &args[0], span),
             Intrinsic::Elementwise(f) => {

@@ -3,7 +3,7 @@
 use super::builder::{Axis, Builder, IndexValue, Result, Val, union};
 use crate::graph::{Op, Site, Table};
 use crate::syntax::ast::Span;
-use crate::types::{Body, Domain, Elem, Gen, Index, Iterate, Source, Var, VarId};
+use crate::types::{Body, Domain, Gen, Index, Iterate, Source, Var, VarId};
 
 impl Builder<'_> {
     /// The values of a body.

@@ -18,8 +18,7 @@ impl Checker<'_> {
         span: Span,
     ) -> R<Expr> {
         if let Some(model) = self.over_tensors(env, gens, span)? {
-            let values = self.each_tensor(env, model, &gens[0], body)?;
-            return self.stacked(values, span);
+            return self.list_of_tensors(env, model, &gens[0], body, span);
         }
         let (names, loops) = (env.names.len(), env.loops.len());
         let typed_gens = self.generators(env, gens);

@@ -55,13 +55,17 @@ impl Checker<'_> {
                 };
                 Ok(Val::Expr(typed(ExprKind::Intrinsic(which, vec![x]), ty, span)))
             }
+            (Flat, Ok([x])) => {
+                let n = x.ty.dims.iter().map(|d| d.size).product();
+                let ty = Ty { dims: vec![Dim::plain(n)], record: None, ..x.ty.clone() };
+                Ok(Val::Expr(typed(ExprKind::Intrinsic(which, vec![x]), ty, span)))
+            }
             (Elementwise(f), Ok([x])) => self.elementwise(f, x, span),
             (Dot, Err(args)) => self.dot(name, args, span).map(Val::Expr),
             (Select, Err(args)) => self.select(name, args, span).map(Val::Expr),
             // `std` declares them with the numbers of parameters above.
-            (Dot | Select, Ok(_)) | (Sum | Max | Min | ArgMax | Sort | Elementwise(_), Err(_)) => {
-                Err(Reported)
-            }
+            (Dot | Select, Ok(_))
+            | (Sum | Max | Min | ArgMax | Sort | Flat | Elementwise(_), Err(_)) => Err(Reported),
         }
     }
 

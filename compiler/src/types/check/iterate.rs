@@ -293,7 +293,10 @@ impl Checker<'_> {
                 (codes::ELEMENT, String::new())
             };
             if !what.is_empty() {
-                let wanted = self.ty(&ty);
+                let wanted = match code {
+                    codes::SECRECY => "public".to_owned(),
+                    _ => self.ty(&ty),
+                };
                 let title = format!("`{name}` is declared {wanted}");
                 return Err(self.fail(
                     Diagnostic::error(code, title, next.span, format!("a step makes it {what}"))

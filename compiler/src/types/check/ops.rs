@@ -415,17 +415,18 @@ impl Checker<'_> {
         let error = Diagnostic::error(codes::SHAPE, title, y.span, format!("this is {tb}"))
             .label(x.span, format!("this is {ta}"));
         let (weights, tensor) = if x.ty.record.is_some() { (x, y) } else { (y, x) };
-        let (len, other) = (weights.ty.dims.last().map(|d| d.size), self.text(tensor.span));
-        let flat = tensor.ty.record.is_none() && tensor.ty.dims.len() == 1;
-        Err(self.fail(match weights.ty.record.map(|m| self.models[m.0 as usize].name.clone()) {
-            Some(name) if flat && tensor.ty.dims.first().map(|d| d.size) == len => {
-                error.hint(format!(
-                    "a vector of all its weights is made weights of {name} by `weights M({other})`"
-                ))
-            }
-            _ => {
-                error.hint("one tensor of weights is `w.conv1.weight`; all are `[w[t] for t in M]`")
-            }
+        let Some(m) = weights.ty.record.filter(|_| tensor.ty.record.is_none()) else {
+            return Err(self.fail(error));
+        };
+        let (name, other) = (self.models[m.0 as usize].name.clone(), self.text(tensor.span));
+        let all = weights.ty.dims.last().map(|d| d.size);
+        Err(self.fail(if tensor.ty.shape().first().copied() == all && tensor.ty.dims.len() == 1 {
+            error.hint(format!(
+                "a vector of all its weights becomes weights of {name} by `weights M({other})`"
+            ))
+        } else {
+            error
+                .hint("one tensor of weights is `w.conv1.weight`, or `w[t]` in a loop `for t in M`")
         }))
     }
 

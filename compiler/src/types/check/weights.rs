@@ -95,6 +95,34 @@ impl Checker<'_> {
         Ok(out)
     }
 
+    /// A list with an entry for each tensor of a model.
+    pub(super) fn list_of_tensors(
+        &mut self,
+        env: &mut Env,
+        m: ModelId,
+        g: &ast::Gen,
+        body: &ast::Expr,
+        span: Span,
+    ) -> R<Expr> {
+        let values = self.each_tensor(env, m, g, body)?;
+        if let Some(other) = values.iter().find(|v| v.ty.shape() != values[0].ty.shape()) {
+            let (first, other) = (self.ty(&values[0].ty), self.ty(&other.ty));
+            return Err(self.fail(
+                Diagnostic::error(
+                    codes::SHAPE,
+                    "the entries of a list have one shape",
+                    body.span,
+                    format!("this is {first} of one tensor, and {other} of another"),
+                )
+                .hint("a list has for example a norm of each tensor, `norm(flat(w[t]))`")
+                .hint(
+                    "of all tensors, as they are shaped, `weights M(.. for t in M)` makes weights",
+                ),
+            ));
+        }
+        self.stacked(values, span)
+    }
+
     /// `weights M(f(w[t]) for t in M)`.
     #[inline(never)]
     pub(super) fn weights_of_tensors(
@@ -138,7 +166,9 @@ impl Checker<'_> {
         if args.len() != 1 || tensors == 1 && !vector(&args[0]) {
             return self.record(m, args, span);
         }
-        let Some(arg) = args.pop().filter(vector) else {
+        let given = args.pop().ok_or(Reported)?;
+        let found = self.ty(&given.ty);
+        let Some(arg) = Some(given).filter(vector) else {
             let name = self.models[m.0 as usize].name.clone();
             return Err(self.fail(
                 Diagnostic::error(
@@ -147,13 +177,12 @@ impl Checker<'_> {
                         "weights of {name} are made of a vector of {len}, or of {tensors} tensors"
                     ),
                     callee,
-                    "of what?",
+                    format!("here of {found}"),
                 )
                 .hint("for example `weights M(v)` or `weights M(2 * w[t] for t in M)`"),
             ));
         };
         if arg.ty.record.is_some_and(|found| found != m) {
-            let found = self.ty(&arg.ty);
             let title = "weights of one model are no weights of another";
             return Err(self.fail(
                 Diagnostic::error(codes::SHAPE, title, arg.span, format!("this is {found}"))

@@ -202,6 +202,7 @@ impl Machine<'_> {
                 data.sort_by(f64::total_cmp);
                 Ok(Value::new(x.shape.clone(), data))
             }
+            (Intrinsic::Flat, [x]) => Ok(Value { shape: vec![x.len() as u64], ..x.clone() }),
             (Intrinsic::Select, [c, a, b]) => {
                 let size = e.ty.shape();
                 let len = size.iter().product::<u64>() as usize;
