@@ -222,7 +222,7 @@ impl Gen<'_> {
             1 => {
                 let (b, w) = (self.num(d, i), self.var("w"));
                 let text = format!(
-                    "iterate {v} in -2.5..3 = {} for {t} in {steps} {{ let {w} = 2 * {v}; {w} - {} }}",
+                    "iterate {v}: fix in -2.5..3 = {} for {t} in {steps} {{ let {w} = 2 * {v}; {w} - {} }}",
                     a.text, b.text
                 );
                 // Before it is kept, a value is larger.

@@ -5,7 +5,7 @@
 //!
 //! | about | files |
 //! |---|---|
-//! | predicates among three parties | `predicates`, `every_predicate`, `edge_cases`, `slvr_accuracy`, `lenet`, `accuracy`, `bench_verb` |
+//! | predicates among three parties | `predicates`, `gallery`, `every_predicate`, `edge_cases`, `slvr_accuracy`, `lenet`, `accuracy`, `bench_verb` |
 //! | functions, loops, weights, layers, the library | `functions`, `loops`, `weights`, `models`, `std_examples` |
 //! | the compiler's text and messages | `diagnostics`, `ir_snapshots`, `docs` |
 //! | what it optimises | `optimiser`, `blocks`, `speculation` |
@@ -26,6 +26,7 @@ mod edge_cases;
 mod every_predicate;
 mod functions;
 mod fuzz_smoke;
+mod gallery;
 mod intervals;
 mod ir_snapshots;
 mod lenet;
