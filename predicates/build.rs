@@ -14,6 +14,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         ("STD", "std/", "The standard library."),
         ("MODELS", "models/", "The models."),
         ("PREDICATES", "", "The predicates, one check each."),
+        ("GALLERY", "gallery/", "Checks from the literature, beside [`PREDICATES`]."),
         ("BENCH", "bench/", "What `slvrc bench` measures beside the predicates, and a model."),
     ] {
         let dir = root.join(folder);

@@ -14,6 +14,6 @@ pub const DIGITS_LABELS: &[u8] = include_bytes!("../data/digits-labels-idx1-ubyt
 
 /// The text of a file by its name, e.g. `std/stats.slvr`, `models/lenet5.slvr` or `krum.slvr`.
 pub fn get(name: &str) -> Option<&'static str> {
-    let mut all = [STD, MODELS, PREDICATES, BENCH].into_iter().flatten();
+    let mut all = [STD, MODELS, PREDICATES, GALLERY, BENCH].into_iter().flatten();
     all.find(|(n, _)| *n == name).map(|(_, text)| *text)
 }

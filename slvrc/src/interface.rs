@@ -72,7 +72,7 @@ pub fn interface(program: &Program) -> Circuit {
                 // Of a list of weights the fields are in each of its entries.
                 fields: if value.ty.dims.len() == 1 { fields(&value.ty) } else { Vec::new() },
             }),
-            Stmt::Let { .. } => {}
+            Stmt::Let { .. } | Stmt::Tuple { .. } => {}
         }
     }
     out

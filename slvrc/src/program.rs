@@ -72,7 +72,7 @@ fn source(file: &str) -> anyhow::Result<String> {
     };
     let bare = file.strip_suffix(".slvr").unwrap_or(file);
     let known = || {
-        let all = syntax::embedded::PREDICATES.iter();
+        let all = syntax::embedded::PREDICATES.iter().chain(syntax::embedded::GALLERY);
         all.map(|(name, text)| (name.strip_suffix(".slvr").unwrap_or(name), *text))
     };
     if let Some((_, text)) = known().find(|(name, _)| *name == bare) {

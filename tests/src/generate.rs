@@ -135,7 +135,7 @@ impl Gen<'_> {
         }
         let d = depth - 1;
         let clients = self.m as f64;
-        let made = match self.below(14) {
+        let made = match self.below(16) {
             0 | 1 => self.leaf(i),
             2 | 3 => {
                 let (a, b) = (self.num(d, i), self.num(d, i));
@@ -191,6 +191,7 @@ impl Gen<'_> {
                 let f = ["relu", "abs"][usize::from(self.below(2))];
                 Num { text: format!("{f}({})", a.text), ..a }
             }
+            13 | 14 => self.steps(d, i),
             _ => {
                 let (a, b) = (self.num(d, i), self.num(d, i));
                 let f = ["max", "min"][usize::from(self.below(2))];
@@ -199,6 +200,66 @@ impl Gen<'_> {
             }
         };
         if made.size > SIZE || made.bits > BITS { self.leaf(i) } else { made }
+    }
+
+    /// A number per client `i` that a loop ends with.
+    fn steps(&mut self, d: u32, i: &str) -> Num {
+        let (v, t) = (self.var("v"), self.var("t"));
+        let a = self.num(d, i);
+        let steps = 1 + self.below(3);
+        let times = f64::from(steps);
+        match self.below(5) {
+            0 => {
+                let b = self.num(d, i);
+                let size = a.size + times * (b.size + times);
+                let text = format!(
+                    "iterate {v} = {} for {t} in {steps} {{ {v} + {} - {t} }}",
+                    a.text, b.text
+                );
+                both(&a, &b, text, size)
+            }
+            // Kept in a range, whatever the start and the steps.
+            1 => {
+                let (b, w) = (self.num(d, i), self.var("w"));
+                let text = format!(
+                    "iterate {v}: fix in -2.5..3 = {} for {t} in {steps} {{ let {w} = 2 * {v}; {w} - {} }}",
+                    a.text, b.text
+                );
+                // Before it is kept, a value is larger.
+                let large = a.size.max(6.0 + b.size);
+                let size = if large > SIZE { large } else { 3.0 };
+                both(&a, &b, text, size)
+            }
+            // Two values, of which one may be a bit until a step makes it a number.
+            2 => {
+                let (b, w) = (self.num(d, i), self.var("w"));
+                let part = self.below(2);
+                let text = format!(
+                    "(iterate ({v} = {}, {w} = {}) for {t} in {steps} if {t} != 1 {{ ({w}, {v} + {w}) }}).{part}",
+                    a.text, b.text
+                );
+                both(&a, &b, text, (a.size + b.size) * times.exp2())
+            }
+            // Over the clients: each step has one's number.
+            3 if !i.starts_with('s') => {
+                let c = self.var("c");
+                let b = self.num(d, &c);
+                let text = format!(
+                    "iterate {v} = {} for {c} in Client {{ max([{v}, {}]) }}",
+                    a.text, b.text
+                );
+                both(&a, &b, text, a.size.max(b.size))
+            }
+            // Chosen by a bit, in two loops one inside the other.
+            _ => {
+                let (c, b, u) = (self.bit(d, i), self.num(d, i), self.var("u"));
+                let text = format!(
+                    "iterate {v} = {} for {t} in {steps} for {u} in 0..{t} + 1 {{ select({c}, {} - {u}, {v}) }}",
+                    a.text, b.text
+                );
+                both(&a, &b, text, a.size.max(b.size + times))
+            }
+        }
     }
 
     /// A bit per client `i`.

@@ -7,7 +7,7 @@
 use crate::graph::Graph;
 use crate::syntax::Sources;
 use crate::syntax::ast::{FileId, Span};
-use crate::types::{Expr, ExprKind, Program, Stmt};
+use crate::types::{Expr, ExprKind, FnId, Program, Stmt};
 
 /// For each site of the graph (and so of its circuit) a line of the predicate's file, from 1; 0 where
 /// there is none.
@@ -34,8 +34,7 @@ pub fn home(program: &Program) -> Option<FileId> {
 fn resolve(program: &Program, home: FileId, name: &str) -> Option<Span> {
     let mut path = name.split('/');
     let first = path.next()?;
-    let (mut at, value) = program.body.iter().find_map(|s| statement(program, s, first))?;
-    let mut inside: Vec<&Expr> = value.into_iter().collect();
+    let (mut at, mut inside) = program.body.iter().find_map(|s| statement(program, s, first))?;
     for part in path {
         let Some((span, next)) = call(program, &inside, part) else { break };
         if span.file != home {
@@ -49,17 +48,23 @@ fn resolve(program: &Program, home: FileId, name: &str) -> Option<Span> {
     Some(model.unwrap_or(at))
 }
 
-/// The place of a statement of that name, and its value.
-fn statement<'p>(
-    program: &'p Program,
-    s: &'p Stmt,
-    name: &str,
-) -> Option<(Span, Option<&'p Expr>)> {
+/// The place of a statement of that name, and the expressions inside.
+fn statement<'p>(program: &'p Program, s: &'p Stmt, name: &str) -> Option<(Span, Vec<&'p Expr>)> {
     let var = |v: &crate::types::VarId| program.vars.get(v.0 as usize).filter(|v| v.name == name);
     match s {
-        Stmt::Let { var: v, value } => var(v).map(|_| (value.span, Some(value))),
-        Stmt::Reveal { value, name: n, span, .. } => (n == name).then_some((*span, Some(value))),
-        Stmt::Input { var: v, .. } | Stmt::Sample { var: v, .. } => var(v).map(|v| (v.span, None)),
+        Stmt::Let { var: v, value } => var(v).map(|_| (value.span, vec![value])),
+        Stmt::Tuple { vars, body, span } => {
+            let names = name.split(", ");
+            let same = vars.len() == names.clone().count()
+                && vars.iter().zip(names).all(|(v, name)| {
+                    program.vars.get(v.0 as usize).is_some_and(|v| v.name == name)
+                });
+            same.then(|| (*span, body.children()))
+        }
+        Stmt::Reveal { value, name: n, span, .. } => (n == name).then_some((*span, vec![value])),
+        Stmt::Input { var: v, .. } | Stmt::Sample { var: v, .. } => {
+            var(v).map(|v| (v.span, Vec::new()))
+        }
     }
 }
 
@@ -72,11 +77,16 @@ fn call<'p>(
     let mut found = None;
     for e in inside {
         e.walk(&mut |e| {
-            let ExprKind::Call(f, _) = &e.kind else { return };
-            let f = program.functions.get(f.0 as usize).filter(|f| f.name == name);
-            if let (None, Some(f)) = (&found, f) {
-                let lets = f.lets.iter().map(|(_, v)| v);
-                found = Some((e.span, lets.chain([&f.value]).collect()));
+            let mut called = |f: &FnId| {
+                let f = program.functions.get(f.0 as usize).filter(|f| f.name == name);
+                if let (None, Some(f)) = (&found, f) {
+                    found = Some((e.span, f.body.children()));
+                }
+            };
+            match &e.kind {
+                ExprKind::Call(f, _) => called(f),
+                ExprKind::Let(body) => body.calls(&mut called),
+                _ => {}
             }
         });
     }

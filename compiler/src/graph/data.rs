@@ -48,6 +48,37 @@ pub struct Site {
     pub compared: Option<Compared>,
 }
 
+/// What stands between the name of a carried value and its range, in the name of the step that keeps it there.
+const KEPT: &str = " kept in ";
+
+/// The same of the comparisons with the ends of the range.
+const BESIDE: &str = " beside ";
+
+impl Site {
+    /// Name of the step that keeps a value, which a loop carries, in its declared range.
+    pub fn kept(name: &str, (lo, hi): (f64, f64)) -> String {
+        format!("{name}{KEPT}{lo}..{hi}")
+    }
+
+    /// Name of the step that compares such a value with the ends of its range.
+    pub fn beside(name: &str, (lo, hi): (f64, f64)) -> String {
+        format!("{name}{BESIDE}{lo}..{hi}")
+    }
+
+    /// The carried value that a selection of this step has, and the range that it keeps it in.
+    pub fn keeps(&self) -> Option<(&str, (f64, f64))> {
+        let (name, range) = self.name.rsplit('/').next()?.split_once(KEPT)?;
+        let (lo, hi) = range.split_once("..")?;
+        Some((name, (lo.parse().ok()?, hi.parse().ok()?)))
+    }
+
+    /// Whether comparisons of this step are with the ends of a range. No pass replaces them by comparisons of what the
+    /// value is made of: it is the value's own words that stay in the range.
+    pub fn compares_ends(&self) -> bool {
+        self.name.rsplit('/').next().is_some_and(|last| last.contains(BESIDE))
+    }
+}
+
 /// What is compared in place of two sides of the source.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compared {

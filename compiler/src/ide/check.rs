@@ -142,30 +142,33 @@ impl Typed {
         let total = cost::Cost::of(&compiled.circuit);
         let rows = cost::rows_by_line(&total, &places, text);
         for stmt in &program.body {
-            let (Stmt::Let { var, .. } | Stmt::Input { var, .. } | Stmt::Sample { var, .. }) = stmt
-            else {
-                continue;
+            let defined = match stmt {
+                Stmt::Let { var, .. } | Stmt::Input { var, .. } | Stmt::Sample { var, .. } => {
+                    std::slice::from_ref(var)
+                }
+                Stmt::Tuple { vars, .. } => vars.as_slice(),
+                Stmt::Reveal { .. } => &[],
             };
-            let Some(var) = program.vars.get(var.0 as usize).filter(|v| v.span.file == file) else {
-                continue;
-            };
-            let before = text.get(..var.span.start as usize).unwrap_or("");
-            let line = before.matches('\n').count() as u32 + 1;
-            let facts = self.facts.entry(key(var.span)).or_default();
-            if let Some(l) = known.lines.iter().find(|l| l.line == line) {
-                let (lo, hi) = l.range;
-                facts.proven = Some(format!(
-                    "values proven in {lo:.4} to {hi:.4} ({} bits), off by at most {:.1e}",
-                    l.bits, l.proven
-                ));
-            }
-            if let Some(r) = rows.iter().find(|r| r.line == line && r.rounds > 0) {
-                let bytes = cost::mean(r.bytes);
-                let waits = r.critical;
-                facts.cost = Some(format!(
-                    "{bytes} bytes by each party in {} rounds, {waits} of them waited for",
-                    r.rounds
-                ));
+            let of_file = defined.iter().filter_map(|v| program.vars.get(v.0 as usize));
+            for var in of_file.filter(|v| v.span.file == file) {
+                let before = text.get(..var.span.start as usize).unwrap_or("");
+                let line = before.matches('\n').count() as u32 + 1;
+                let facts = self.facts.entry(key(var.span)).or_default();
+                if let Some(l) = known.lines.iter().find(|l| l.line == line) {
+                    let (lo, hi) = l.range;
+                    facts.proven = Some(format!(
+                        "values proven in {lo:.4} to {hi:.4} ({} bits), off by at most {:.1e}",
+                        l.bits, l.proven
+                    ));
+                }
+                if let Some(r) = rows.iter().find(|r| r.line == line && r.rounds > 0) {
+                    let bytes = cost::mean(r.bytes);
+                    let waits = r.critical;
+                    facts.cost = Some(format!(
+                        "{bytes} bytes by each party in {} rounds, {waits} of them waited for",
+                        r.rounds
+                    ));
+                }
             }
         }
     }
@@ -230,8 +233,8 @@ impl Typed {
                 let (from, to, len) = (&model.input, &model.output, model.len);
                 let text = format!("{from:?} to {to:?}, {len} weights");
                 self.note(key(block.name.span), text, "");
-                for layer in &block.layers {
-                    self.layer(model, &layer.name);
+                for name in block.layers.iter().flat_map(|l| &l.names) {
+                    self.layer(model, name);
                 }
             }
         }

@@ -54,12 +54,17 @@ impl Document {
                 let all = facts.types.iter().take(MOST).map(|t| format!("let {name}: {t}"));
                 all.collect::<Vec<_>>().join("\n")
             }
+            DefKind::Carried if typed => {
+                let all = facts.types.iter().take(MOST).map(|t| format!("iterate {name}: {t}"));
+                all.collect::<Vec<_>>().join("\n")
+            }
             DefKind::Size => format!("size {written}"),
             DefKind::Loop => format!("for {written}"),
+            DefKind::Carried => format!("iterate {written}"),
             _ => written,
         };
         let mut about = Vec::new();
-        if typed && !matches!(def.kind, DefKind::Let | DefKind::Loop) {
+        if typed && !matches!(def.kind, DefKind::Let | DefKind::Loop | DefKind::Carried) {
             about.push(listed(facts.types.iter().map(|t| format!("`{t}`"))));
         }
         about.extend(facts.range.as_ref().map(|r| format!("range {r}")));

@@ -26,6 +26,8 @@ pub enum DefKind {
     Sample,
     /// The variable of a `for`.
     Loop,
+    /// A value that an `iterate` carries.
+    Carried,
     /// A named layer of a block or model.
     Layer,
     /// The name of a reveal.
@@ -86,6 +88,12 @@ const BUILTINS: &[(&str, &str, &str)] = &[
     ("error", "require error(NAME) <= BOUND;", "A bound on the absolute error of a named value."),
     ("shape", "M.shape", "The shape of one input of a model; `..M.shape` splices it into another."),
     ("classes", "M.classes", "The number of outputs of a model."),
+    ("len", "M.len", "The number of weights of a model."),
+    (
+        "tensors",
+        "M.tensors",
+        "The number of tensors of a model's weights, which `for t in M` goes over.",
+    ),
     ("fix", "fix", "A real number in fixed point."),
     ("int", "int", "An integer."),
     ("bit", "bit", "0 or 1."),
@@ -249,7 +257,7 @@ impl Resolver {
     fn lets(&mut self, kind: DefKind, lets: &[Let]) {
         for l in lets {
             self.expr(&l.value);
-            self.define(kind, &l.name, l.name.span.to(l.value.span), "");
+            l.names.iter().for_each(|name| self.define(kind, name, l.span(), ""));
         }
     }
 
@@ -269,7 +277,7 @@ impl Resolver {
             }
             StmtKind::Let(l) => {
                 self.expr(&l.value);
-                define(self, DefKind::Let, &l.name);
+                l.names.iter().for_each(|name| define(self, DefKind::Let, name));
             }
             StmtKind::Sample { name, count, of, each } => {
                 self.expr(count);
@@ -302,25 +310,42 @@ impl Resolver {
 
     fn ty(&mut self, ty: &Type) {
         match &ty.kind {
-            TypeKind::Weights(model) => self.ident(model),
-            TypeKind::Tensor { base, dims } => {
-                self.ident(base);
-                for dim in dims {
-                    let (Dim::Size(e) | Dim::Splice(e)) = dim;
-                    self.expr(e);
-                }
-            }
+            TypeKind::Weights { model, .. } => self.ident(model),
+            TypeKind::Tensor { base, .. } => self.ident(base),
+            TypeKind::Tuple(all) => return all.iter().for_each(|ty| self.ty(ty)),
         }
+        ty.sizes().into_iter().for_each(|e| self.expr(e));
     }
 
     fn gens(&mut self, value: &Expr, gens: &[Gen]) {
         let outside = self.scope.len();
+        self.loops(gens);
+        self.expr(value);
+        self.scope.truncate(outside);
+    }
+
+    fn loops(&mut self, gens: &[Gen]) {
         for g in gens {
             self.expr(&g.domain);
             self.define(DefKind::Loop, &g.var, g.var.span.to(g.domain.span), "");
             g.cond.iter().for_each(|c| self.expr(c));
         }
-        self.expr(value);
+    }
+
+    /// What is carried is known in the steps, and where it begins is outside of them.
+    fn iterate(&mut self, i: &Iterate) {
+        let outside = self.scope.len();
+        for c in &i.carried {
+            c.ty.iter().for_each(|ty| self.ty(ty));
+            c.range.iter().for_each(|e| self.expr(e));
+            self.expr(&c.start);
+        }
+        self.loops(&i.gens);
+        for c in &i.carried {
+            self.define(DefKind::Carried, &c.name, c.name.span.to(c.start.span), "");
+        }
+        self.lets(DefKind::Let, &i.body.lets);
+        self.expr(&i.body.value);
         self.scope.truncate(outside);
     }
 
@@ -333,6 +358,8 @@ impl Resolver {
                     self.names.refs.push((name.span, Target::Library(item)));
                 }
             }
+            ExprKind::Weights(model) => self.ident(model),
+            ExprKind::Iterate(i) => self.iterate(i),
             ExprKind::Comp(value, gens) => self.gens(value, gens),
             ExprKind::CallGen(f, value, gens) => {
                 self.expr(f);
@@ -340,7 +367,7 @@ impl Resolver {
             }
             ExprKind::Field(a, field) => {
                 self.expr(a);
-                if let "shape" | "classes" = field.name.as_str()
+                if let "shape" | "classes" | "len" | "tensors" = field.name.as_str()
                     && let Some(builtin) = builtin(&field.name)
                 {
                     self.names.refs.push((field.span, Target::Builtin(builtin.name)));

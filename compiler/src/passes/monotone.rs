@@ -21,7 +21,10 @@ use crate::types::number::{product, quotient, square};
 pub(super) fn run(graph: &Graph) -> Graph {
     graph.rewrite(|new, id, args| {
         let node = graph.node(id);
-        rewrite(new, &node.op, args, node.site).unwrap_or_else(|| new.keep(graph, id, args))
+        // What keeps a value in a range compares the value itself.
+        let kept = node.op == Op::Lt && graph.site(id).compares_ends();
+        let rewritten = if kept { None } else { rewrite(new, &node.op, args, node.site) };
+        rewritten.unwrap_or_else(|| new.keep(graph, id, args))
     })
 }
 

@@ -1,4 +1,5 @@
-//! What would help a program in which a value fits no ring: narrower ranges of one input.
+//! What would help a program in which a value fits no ring: narrower ranges of one input, or ranges of what its loops
+//! carry.
 //!
 //! A range is advised only if the program compiles with it, by the same steps; and only if it still has many
 //! values that words tell apart.
@@ -7,14 +8,20 @@ use crate::analysis::guard::{self, Long};
 use crate::analysis::interval::size;
 use crate::analysis::ranges::Basis;
 use crate::analysis::stated::StatedErrors;
-use crate::graph::Graph;
+use crate::graph::{Graph, build};
 use crate::passes::{self, saturation};
-use crate::types::Elem;
+use crate::syntax::Sources;
+use crate::types::{Elem, Program, VarId};
 
 /// A range is halved so often at most.
 const HALVINGS: u32 = 30;
 /// An advised range reaches so many units of the last place at least.
 const UNITS: f64 = 256.0;
+
+/// Ranges that are tried for what a loop carries: to plus and minus these powers of two.
+const LOOP_RANGES: [u32; 4] = [16, 10, 6, 3];
+/// Carried values of one program that are tried one by one.
+const MOST_CARRIED: usize = 8;
 
 /// How a program is compiled.
 pub(super) struct How<'a> {
@@ -58,9 +65,51 @@ pub(super) fn narrower(graph: &Graph, how: &How<'_>) -> Option<String> {
     })
 }
 
+/// Ranges of carried values with which every value fits: of one of them, or of all that have none.
+pub(super) fn bounded_loops(program: &Program, sources: &Sources, how: &How<'_>) -> Option<String> {
+    let mut carried: Vec<VarId> = Vec::new();
+    program.clone().loops_mut(&mut |i| {
+        let number = |v: VarId| program.vars[v.0 as usize].ty.elem != Elem::Bit;
+        let free = i.carried.iter().filter(|c| c.range.is_none() && number(c.var));
+        carried.extend(free.map(|c| c.var));
+    });
+    let fits = |vars: &[VarId], power: u32| {
+        let mut bounded = program.clone();
+        let most = f64::from(power).exp2();
+        bounded.loops_mut(&mut |i| {
+            for c in i.carried.iter_mut().filter(|c| vars.contains(&c.var)) {
+                c.range = Some((-most, most));
+            }
+        });
+        build::build(&bounded, sources).is_ok_and(|graph| compiles(&graph, how))
+    };
+    let widest = |vars: &[VarId]| LOOP_RANGES.into_iter().find(|&power| fits(vars, power));
+    let name = |v: &VarId| program.vars[v.0 as usize].name.clone();
+    let said = |vars: &[VarId], power: u32| {
+        let most = f64::from(power).exp2();
+        let names: Vec<String> =
+            vars.iter().map(|v| format!("`{} in -{most}..{most} = ..`", name(v))).collect();
+        format!(
+            "from step to step the bounds of what the loop carries grow: declare a range, which values outside do not \
+             leave, {}: then every value fits",
+            names.join(" and ")
+        )
+    };
+    for var in carried.iter().take(MOST_CARRIED) {
+        let var = std::slice::from_ref(var);
+        if let Some(power) = widest(var) {
+            return Some(said(var, power));
+        }
+    }
+    if carried.len() < 2 {
+        return None;
+    }
+    widest(&carried).map(|power| said(&carried, power))
+}
+
 /// Whether a graph's values fit in one of the ways to enforce its ranges.
 fn compiles(graph: &Graph, how: &How<'_>) -> bool {
-    let optimised = passes::run(graph, |_, _| {});
+    let Ok(optimised) = passes::run_checked(graph, |_, _| {}) else { return false };
     let basis = Basis::new(&optimised, how.stated);
     how.ways.iter().any(|&long| {
         let guards = guard::guards(&optimised, long);

@@ -56,6 +56,7 @@ fn named_value(
     let defines = |s: &Stmt| {
         matches!(s, Stmt::Input { var: d, .. } | Stmt::Let { var: d, .. } | Stmt::Sample { var: d, .. }
             if *d == var)
+            || matches!(s, Stmt::Tuple { vars, .. } if vars.contains(&var))
     };
     if !program.body.iter().any(defines) {
         return Ok(None);

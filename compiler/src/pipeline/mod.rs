@@ -132,6 +132,11 @@ pub fn compile_with(
         {
             d.hints.insert(0, hint);
         }
+        if let Some(d) = refused.iter_mut().find(|d| overflows(d))
+            && let Some(hint) = advice::bounded_loops(program, sources, &how)
+        {
+            d.hints.insert(0, hint);
+        }
         return Err(refused);
     };
     if let Some(budget) = options.memory {

@@ -34,7 +34,7 @@ pub struct Certificate {
     /// Comparisons of inexact values: the run decides as the program does where the two sides are
     /// further apart than the margin. Errors hold as long as all do.
     pub decisions: Vec<DecisionRow>,
-    /// Functions and quotients that saturate for some operands.
+    /// Functions and quotients that saturate for some operands, and values that loops keep in a range.
     pub saturations: Vec<SaturationRow>,
     /// Activations and quotients of models saturate at this, because the declared ranges alone do not
     /// bound them.
@@ -101,7 +101,8 @@ pub struct DecisionRow {
     pub estimated: f64,
 }
 
-/// A function or a quotient that saturates for operands that its interval does not exclude.
+/// A function or a quotient that saturates for operands that its interval does not exclude, or a value that a loop
+/// keeps in its declared range.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SaturationRow {
     /// Its source line.
@@ -135,18 +136,34 @@ impl Certificate {
                     DecisionRow { line, step, margin, estimated }
                 })
                 .collect(),
-            saturations: g
-                .ids()
-                .filter_map(|id| {
-                    let what = saturates(g, &c.ranges, id)?;
-                    let line = line_of(g.node(id).site);
-                    Some(SaturationRow { line, function: g.op(id).name().into(), what })
-                })
-                .collect(),
+            saturations: saturations(c, &line_of),
             saturates_at: c.top.map(|top| f64::from(top).exp2()),
             rings: rings(c),
         }
     }
+}
+
+/// Functions that saturate, and values that loops keep in a range.
+fn saturations(c: &Compiled, line_of: &dyn Fn(u32) -> u32) -> Vec<SaturationRow> {
+    let g = &c.optimised;
+    let mut rows: Vec<SaturationRow> = Vec::new();
+    for id in g.ids() {
+        let line = line_of(g.node(id).site);
+        if let Some(what) = saturates(g, &c.ranges, id) {
+            rows.push(SaturationRow { line, function: g.op(id).name().into(), what });
+        }
+        // Once for all steps.
+        if *g.op(id) == Op::Select
+            && let Some((name, (lo, hi))) = g.site(id).keeps()
+        {
+            let what = format!("in a loop, kept in {lo}..{hi}");
+            let row = SaturationRow { line, function: format!("`{name}`"), what };
+            if !rows.contains(&row) {
+                rows.push(row);
+            }
+        }
+    }
+    rows
 }
 
 fn inputs(g: &Graph, guards: &[Guard]) -> Vec<InputRow> {

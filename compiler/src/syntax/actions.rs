@@ -1,7 +1,7 @@
 //! What the rules of the grammar call: making nodes with their spans, and keeping the errors that the
 //! parser recovered from.
 
-use super::ast::{BinaryOp, Expr, ExprKind, FileId, Span, UnaryOp};
+use super::ast::{BinaryOp, Expr, ExprKind, FileId, Span, Type, TypeKind, UnaryOp};
 use super::limits::MAX_DIAGNOSTICS;
 use super::token::Token;
 use lalrpop_util::{ErrorRecovery, ParseError};
@@ -57,4 +57,26 @@ pub(super) fn unary(op: UnaryOp, start: usize, a: Expr) -> Expr {
 pub(super) fn suffix(a: Expr, end: usize, kind: impl FnOnce(Box<Expr>) -> ExprKind) -> Expr {
     let span = Span { end: end as u32, ..a.span };
     Expr { kind: kind(Box::new(a)), span }
+}
+
+/// A tuple; `(a,)` is `a`.
+pub(super) fn tuple(mut parts: Vec<Expr>) -> ExprKind {
+    match parts.pop() {
+        Some(one) if parts.is_empty() => one.kind,
+        last => {
+            parts.extend(last);
+            ExprKind::Tuple(parts)
+        }
+    }
+}
+
+/// A type of tuples; `(fix,)` is `fix`.
+pub(super) fn tuple_type(mut parts: Vec<Type>) -> TypeKind {
+    match parts.pop() {
+        Some(one) if parts.is_empty() && one.secrecy.is_none() => one.kind,
+        last => {
+            parts.extend(last);
+            TypeKind::Tuple(parts)
+        }
+    }
 }

@@ -122,13 +122,29 @@ pub struct Body {
     pub value: Expr,
 }
 
-/// `let name = value;`
+/// `let name = value;` or `let (a, b) = value;`; also a layer, `name: value;`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Let {
-    /// Name.
-    pub name: Ident,
+    /// The name, or those of the parts of a tuple.
+    pub names: Vec<Ident>,
     /// Value.
     pub value: Expr,
+}
+
+impl Let {
+    /// What is defined: `name` or `(a, b)`.
+    pub fn pattern(&self) -> String {
+        let names: Vec<&str> = self.names.iter().map(|n| n.name.as_str()).collect();
+        match names.as_slice() {
+            [one] => (*one).to_owned(),
+            all => format!("({})", all.join(", ")),
+        }
+    }
+
+    /// From the first name to the end of the value.
+    pub fn span(&self) -> Span {
+        self.names.first().map_or(self.value.span, |n| n.span.to(self.value.span))
+    }
 }
 
 /// A `block` or a `model`.
@@ -267,8 +283,15 @@ pub enum TypeKind {
         /// Dimensions; empty for a scalar.
         dims: Vec<Dim>,
     },
-    /// `weights M`.
-    Weights(Ident),
+    /// `weights M`, or `weights M[n]`: a list of them.
+    Weights {
+        /// The model.
+        model: Ident,
+        /// Dimensions of a list; empty for one.
+        dims: Vec<Dim>,
+    },
+    /// `(weights M, fix)`: at least two.
+    Tuple(Vec<Type>),
 }
 
 /// A dimension as written.
@@ -302,6 +325,12 @@ pub enum ExprKind {
     Real(String),
     /// `[a, b]`.
     List(Vec<Expr>),
+    /// `(a, b)`: at least two.
+    Tuple(Vec<Expr>),
+    /// `weights M`, applied to what weights are made of.
+    Weights(Ident),
+    /// `iterate v = start for t in n { next }`.
+    Iterate(Box<Iterate>),
     /// `[e for i in S if c]`.
     Comp(Box<Expr>, Vec<Gen>),
     /// `if c { a } else { b }`.
@@ -314,12 +343,38 @@ pub enum ExprKind {
     At(Box<Expr>, Vec<Arg>),
     /// `a.b`.
     Field(Box<Expr>, Ident),
+    /// `a.0`: a part of a tuple.
+    Part(Box<Expr>, i64),
     /// `-a`, `!a`.
     Unary(UnaryOp, Box<Expr>),
     /// `a + b` and the like.
     Binary(BinaryOp, Box<Expr>, Box<Expr>),
     /// What error recovery skipped.
     Error,
+}
+
+/// A loop that carries values from step to step.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Iterate {
+    /// What is carried; at least one.
+    pub carried: Vec<Carried>,
+    /// The steps; at least one generator.
+    pub gens: Vec<Gen>,
+    /// One step: its result is what the next one begins with.
+    pub body: Body,
+}
+
+/// A carried value: `v: fix[n] in -8..8 = start`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Carried {
+    /// Name.
+    pub name: Ident,
+    /// Type, if written.
+    pub ty: Option<Type>,
+    /// The range that it is kept in, if written.
+    pub range: Option<Expr>,
+    /// Value before the first step.
+    pub start: Expr,
 }
 
 /// One generator of a comprehension: `for v in domain if cond`.

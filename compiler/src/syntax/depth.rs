@@ -25,6 +25,8 @@ pub fn check(file: FileId, tokens: &[(usize, Token<'_>, usize)]) -> Option<Diagn
     for (start, token, end) in tokens {
         let deeper = match token {
             LParen | LBracket | LBrace => true,
+            // Their heads may hold others of their kind without a bracket.
+            If | Iterate => true,
             Pipe | Path | DotDot | And | Or | EqEq | Ne | Le | Ge | Lt | Gt | Plus | Minus
             | Star | Slash | Percent | Caret | Bang | Dot => true,
             RParen | RBracket | RBrace => {

@@ -3,7 +3,7 @@
 
 use crate::source::{LoadError, Loader};
 
-pub use slvr_predicates::{BENCH, MODELS, PREDICATES, STD, get};
+pub use slvr_predicates::{BENCH, GALLERY, MODELS, PREDICATES, STD, get};
 
 /// A [`Loader`] that has the embedded files and nothing else.
 #[derive(Clone, Copy, Debug, Default)]

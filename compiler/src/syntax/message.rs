@@ -157,7 +157,8 @@ impl<'a, 's> Context<'a, 's> {
                 "`at most` is written `<=`"
             }
             (_, Token::For) if found.expects_statement() => {
-                "there are no loops; `[e for i in S]` has a value for each i"
+                "a loop is an expression: `[e for i in S]` has a value for each i, and `let v = iterate v = \
+                 start for t in n { next };` goes from step to step"
             }
             (_, Token::If) if found.expects_statement() => {
                 "`if` is an expression: `let x = if c { a } else { b };`"
@@ -223,8 +224,8 @@ pub(super) fn starts_statement(token: &Token) -> bool {
 /// Expected tokens in the language's words: each once, at most six, what ends something first.
 pub(super) fn words(found: &Found) -> Vec<String> {
     const EXPRESSION: &[&str] =
-        &["identifier", "integer", "decimal", "(", "[", "-", "!", "if", ".."];
-    const TYPE: &[&str] = &["identifier", "public", "secret", "weights"];
+        &["identifier", "integer", "decimal", "(", "[", "-", "!", "if", "iterate", "weights", ".."];
+    const TYPE: &[&str] = &["identifier", "public", "secret", "weights", "("];
     const ITEM: &[&str] = &["use", "const", "fn", "extern", "block", "model", "predicate"];
     const STATEMENT: &[&str] = &["let", "reveal", "input", "parties", "sample", "require"];
     const OPERATOR: &[&str] = &[
@@ -240,7 +241,7 @@ pub(super) fn words(found: &Found) -> Vec<String> {
         }
     };
     cover(found.expects_expression(), EXPRESSION, "an expression");
-    cover(found.expects("weights") && found.expects("identifier"), TYPE, "a type");
+    cover(found.expects("public") && found.expects("identifier"), TYPE, "a type");
     cover(found.expects_item(), ITEM, "`use`, `const`, `fn`, `model`, `block` or `predicate`");
     cover(found.expects_statement(), STATEMENT, "a statement");
     let operator = if found.expects("*") { "an operator" } else { "another operator" };

@@ -102,6 +102,9 @@ pub enum Token<'s> {
     /// `else`
     #[token("else")]
     Else,
+    /// `iterate`
+    #[token("iterate")]
+    Iterate,
 
     /// `|>`
     #[token("|>")]
@@ -209,6 +212,7 @@ pub const KEYWORDS: &[&str] = &[
     "if",
     "in",
     "input",
+    "iterate",
     "let",
     "model",
     "of",

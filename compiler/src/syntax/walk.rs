@@ -1,6 +1,6 @@
 //! Walking trees.
 
-use super::ast::{Expr, ExprKind, Gen};
+use super::ast::{Body, Dim, Expr, ExprKind, Gen, Iterate, Type, TypeKind};
 
 impl Expr {
     /// The expressions directly inside, in the order of the text; of a comprehension the function that it
@@ -11,8 +11,10 @@ impl Expr {
             | ExprKind::Path(..)
             | ExprKind::Int(_)
             | ExprKind::Real(_)
+            | ExprKind::Weights(_)
             | ExprKind::Error => Vec::new(),
-            ExprKind::List(all) => all.iter().collect(),
+            ExprKind::List(all) | ExprKind::Tuple(all) => all.iter().collect(),
+            ExprKind::Iterate(i) => i.children(),
             ExprKind::Comp(body, gens) => loops(gens).chain([&**body]).collect(),
             ExprKind::CallGen(f, body, gens) => {
                 std::iter::once(&**f).chain(loops(gens)).chain([&**body]).collect()
@@ -22,8 +24,42 @@ impl Expr {
             ExprKind::At(a, args) => {
                 std::iter::once(&**a).chain(args.iter().map(|arg| &arg.value)).collect()
             }
-            ExprKind::Field(a, _) | ExprKind::Unary(_, a) => vec![a],
+            ExprKind::Field(a, _) | ExprKind::Part(a, _) | ExprKind::Unary(_, a) => vec![a],
             ExprKind::Binary(_, a, b) => vec![a, b],
+        }
+    }
+}
+
+impl Iterate {
+    /// The expressions directly inside, in the order of the text.
+    pub fn children(&self) -> Vec<&Expr> {
+        let mut out = Vec::new();
+        for c in &self.carried {
+            c.ty.iter().for_each(|ty| out.extend(ty.sizes()));
+            out.extend(&c.range);
+            out.push(&c.start);
+        }
+        out.extend(loops(&self.gens));
+        out.extend(self.body.children());
+        out
+    }
+}
+
+impl Body {
+    /// The values of its definitions, and its result.
+    pub fn children(&self) -> impl Iterator<Item = &Expr> {
+        self.lets.iter().map(|l| &l.value).chain([&self.value])
+    }
+}
+
+impl Type {
+    /// The expressions of its dimensions.
+    pub fn sizes(&self) -> Vec<&Expr> {
+        match &self.kind {
+            TypeKind::Tensor { dims, .. } | TypeKind::Weights { dims, .. } => {
+                dims.iter().map(|(Dim::Size(e) | Dim::Splice(e))| e).collect()
+            }
+            TypeKind::Tuple(all) => all.iter().flat_map(Type::sizes).collect(),
         }
     }
 }

@@ -48,6 +48,12 @@ impl fmt::Display for Program {
                     line(f, "let", var)?;
                     writeln!(f)?;
                 }
+                Stmt::Tuple { vars, .. } => {
+                    for var in vars {
+                        line(f, "let", var)?;
+                        writeln!(f)?;
+                    }
+                }
                 Stmt::Sample { var, .. } => {
                     line(f, "sample", var)?;
                     writeln!(f)?;
@@ -68,7 +74,11 @@ impl fmt::Display for Program {
             }
         }
         for g in &self.functions {
-            writeln!(f, "fn {} -> {}", g.name, self.ty_text(&g.value.ty))?;
+            let types: Vec<String> = g.body.values.iter().map(|e| self.ty_text(&e.ty)).collect();
+            match types.as_slice() {
+                [one] => writeln!(f, "fn {} -> {one}", g.name)?,
+                all => writeln!(f, "fn {} -> ({})", g.name, all.join(", "))?,
+            }
         }
         Ok(())
     }

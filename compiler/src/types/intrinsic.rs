@@ -22,6 +22,8 @@ pub enum Intrinsic {
     Sort,
     /// `select(c, a, b)`: a where c is 1, else b.
     Select,
+    /// All entries of a tensor as a vector.
+    Flat,
     /// A function of one real number, applied to each entry of a tensor of any shape.
     Elementwise(Elementwise),
 }
@@ -35,6 +37,7 @@ const OF_TENSORS: &[(&str, Intrinsic)] = &[
     ("argmax", Intrinsic::ArgMax),
     ("sort", Intrinsic::Sort),
     ("select", Intrinsic::Select),
+    ("flat", Intrinsic::Flat),
 ];
 
 impl Intrinsic {

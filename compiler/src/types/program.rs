@@ -114,12 +114,64 @@ pub struct Ty {
 pub struct Function {
     /// Name in the source.
     pub name: String,
-    /// Parameters.
+    /// Parameters; those of a tuple one after another.
     pub params: Vec<VarId>,
-    /// Definitions in order.
-    pub lets: Vec<(VarId, Expr)>,
-    /// Result.
-    pub value: Expr,
+    /// Definitions and results: several for a tuple.
+    pub body: Body,
+}
+
+/// Definitions in order, and what is made of them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Body {
+    /// Definitions.
+    pub lets: Vec<Definition>,
+    /// Results: one, or the parts of a tuple.
+    pub values: Vec<Expr>,
+}
+
+/// Variables that are defined together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Definition {
+    /// The variables; as many as the source has values.
+    pub vars: Vec<VarId>,
+    /// Their values.
+    pub source: Source,
+}
+
+/// Where the values of variables come from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Source {
+    /// One value.
+    Value(Expr),
+    /// The results of a function that gives a tuple.
+    Call(FnId, Vec<Expr>),
+    /// What a loop ends with.
+    Iterate(Box<Iterate>),
+}
+
+/// A loop that carries values from step to step.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Iterate {
+    /// The steps: one for each choice of the loop variables, the last generator fastest. Bounds and conditions
+    /// depend on nothing but variables of steps, so every step is known at build.
+    pub gens: Vec<Gen>,
+    /// What is carried.
+    pub carried: Vec<Carried>,
+    /// One step. Its values are what the next step begins with.
+    pub body: Body,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// A value that a loop carries.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Carried {
+    /// Its name within a step.
+    pub var: VarId,
+    /// Its value before the first step.
+    pub start: Expr,
+    /// Values outside of this range, both ends included, become the nearer end, before every step and at the end.
+    pub range: Option<(f64, f64)>,
 }
 
 /// A statement of the predicate.
@@ -140,6 +192,15 @@ pub enum Stmt {
         var: VarId,
         /// Its value.
         value: Expr,
+    },
+    /// Definitions of the parts of a tuple.
+    Tuple {
+        /// The variables; as many as the body has values.
+        vars: Vec<VarId>,
+        /// Their values.
+        body: Body,
+        /// Where the value stands.
+        span: Span,
     },
     /// Public coins choose, for each member of `each`, `count` distinct other members of `of`.
     Sample {
@@ -225,6 +286,10 @@ pub enum ExprKind {
     At(Box<Expr>, Vec<Index>),
     /// A field of a record: parameters `offset ..` as a tensor; its shape is in the type.
     Field(Box<Expr>, u64),
+    /// A record of the tensors of its model, in order.
+    Record(Vec<Expr>),
+    /// The one value of a body, in place.
+    Let(Box<Body>),
 }
 
 /// An integer known at build, up to loop variables. Only the bare variable of a generator over a

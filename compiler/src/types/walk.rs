@@ -1,6 +1,6 @@
 //! Walking typed expressions.
 
-use super::program::{Expr, ExprKind};
+use super::program::{Body, Definition, Expr, ExprKind, FnId, Iterate, Program, Source, Stmt};
 
 impl Expr {
     /// The expressions directly inside, in evaluation order.
@@ -12,9 +12,11 @@ impl Expr {
             | ExprKind::At(a, _)
             | ExprKind::Field(a, _) => vec![a],
             ExprKind::Binary(_, a, b) | ExprKind::Apply(_, a, b) => vec![a, b],
-            ExprKind::Call(_, all) | ExprKind::Intrinsic(_, all) | ExprKind::List(all) => {
-                all.iter().collect()
-            }
+            ExprKind::Call(_, all)
+            | ExprKind::Intrinsic(_, all)
+            | ExprKind::List(all)
+            | ExprKind::Record(all) => all.iter().collect(),
+            ExprKind::Let(body) => body.children(),
         }
     }
 
@@ -24,6 +26,89 @@ impl Expr {
         f(self);
         for child in self.children() {
             child.walk(f);
+        }
+    }
+}
+
+impl Body {
+    /// The expressions directly inside, in evaluation order.
+    pub fn children(&self) -> Vec<&Expr> {
+        self.lets.iter().flat_map(Definition::children).chain(&self.values).collect()
+    }
+
+    /// Calls `f` on each function whose tuple is defined here, those of loops included.
+    pub fn calls(&self, f: &mut dyn FnMut(&FnId)) {
+        for definition in &self.lets {
+            match &definition.source {
+                Source::Value(_) => {}
+                Source::Call(id, _) => f(id),
+                Source::Iterate(i) => i.body.calls(f),
+            }
+        }
+    }
+}
+
+impl Definition {
+    /// The expressions directly inside, in evaluation order.
+    pub fn children(&self) -> Vec<&Expr> {
+        match &self.source {
+            Source::Value(value) => vec![value],
+            Source::Call(_, args) => args.iter().collect(),
+            Source::Iterate(i) => {
+                i.carried.iter().map(|c| &c.start).chain(i.body.children()).collect()
+            }
+        }
+    }
+}
+
+impl Program {
+    /// Calls `f` on every loop, those of functions included, outer ones first.
+    pub fn loops_mut(&mut self, f: &mut dyn FnMut(&mut Iterate)) {
+        for stmt in &mut self.body {
+            match stmt {
+                Stmt::Let { value, .. } | Stmt::Reveal { value, .. } => value.loops_mut(f),
+                Stmt::Tuple { body, .. } => body.loops_mut(f),
+                Stmt::Input { .. } | Stmt::Sample { .. } => {}
+            }
+        }
+        self.functions.iter_mut().for_each(|function| function.body.loops_mut(f));
+    }
+}
+
+impl Body {
+    fn loops_mut(&mut self, f: &mut dyn FnMut(&mut Iterate)) {
+        for definition in &mut self.lets {
+            match &mut definition.source {
+                Source::Value(value) => value.loops_mut(f),
+                Source::Call(_, args) => args.iter_mut().for_each(|e| e.loops_mut(f)),
+                Source::Iterate(i) => {
+                    i.carried.iter_mut().for_each(|c| c.start.loops_mut(f));
+                    f(i);
+                    i.body.loops_mut(f);
+                }
+            }
+        }
+        self.values.iter_mut().for_each(|e| e.loops_mut(f));
+    }
+}
+
+impl Expr {
+    fn loops_mut(&mut self, f: &mut dyn FnMut(&mut Iterate)) {
+        match &mut self.kind {
+            ExprKind::Const(_) | ExprKind::Index(_) | ExprKind::Var(_) => {}
+            ExprKind::Unary(_, a)
+            | ExprKind::Comp(_, a)
+            | ExprKind::At(a, _)
+            | ExprKind::Field(a, _) => a.loops_mut(f),
+            ExprKind::Binary(_, a, b) | ExprKind::Apply(_, a, b) => {
+                a.loops_mut(f);
+                b.loops_mut(f);
+            }
+            ExprKind::Call(_, all)
+            | ExprKind::Intrinsic(_, all)
+            | ExprKind::List(all)
+            | ExprKind::Record(all) => all.iter_mut().for_each(|e| e.loops_mut(f)),
+            ExprKind::Let(body) => body.loops_mut(f),
         }
     }
 }

@@ -7,6 +7,8 @@
 //! |---|---|
 //! | predicates among three parties | `predicates`, `every_predicate`, `edge_cases`, `slvr_accuracy`, `certain_models`, `lenet`, `accuracy`, `bench_verb` |
 //! | functions, layers, the library | `functions`, `models`, `std_examples` |
+//! | predicates among three parties | `predicates`, `gallery`, `every_predicate`, `edge_cases`, `slvr_accuracy`, `lenet`, `accuracy`, `bench_verb` |
+//! | functions, loops, weights, layers, the library | `functions`, `loops`, `weights`, `models`, `std_examples` |
 //! | the compiler's text and messages | `diagnostics`, `ir_snapshots`, `docs` |
 //! | what it optimises | `optimiser`, `blocks`, `speculation` |
 //! | what it states about a run | `certificate`, `certificate_cost`, `certificate_error`, `certificate_ranges` |
@@ -27,9 +29,11 @@ mod edge_cases;
 mod every_predicate;
 mod functions;
 mod fuzz_smoke;
+mod gallery;
 mod intervals;
 mod ir_snapshots;
 mod lenet;
+mod loops;
 mod models;
 mod optimiser;
 mod predicates;
@@ -38,3 +42,4 @@ mod slvr_accuracy;
 mod speculation;
 mod std_examples;
 mod tight_intervals;
+mod weights;

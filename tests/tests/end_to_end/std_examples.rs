@@ -125,6 +125,11 @@ fn function(item: slvr_compiler::ide::library::LibraryItem, secrecy: &str) {
     for (k, text) in examples::of(item).into_iter().enumerate() {
         let e = example(text);
         let (source, call) = expr(&e.call);
+        // A part of a tuple that the function gives.
+        let (call, part) = match call.kind {
+            ExprKind::Part(call, part) => (*call, format!(".{part}")),
+            _ => (call, String::new()),
+        };
         let ExprKind::Call(callee, args) = &call.kind else { panic!("{text}: no call") };
         let called = &source[callee.span.range()];
         assert_eq!(called.split('[').next(), Some(name.as_str()), "{text} is of another function");
@@ -147,7 +152,8 @@ fn function(item: slvr_compiler::ide::library::LibraryItem, secrecy: &str) {
             given.insert(input.clone(), value);
             names.push(input);
         }
-        reveals += &format!("    reveal {called}({}) to Server as y{k};\n", names.join(", "));
+        let value = format!("{called}({}){part}", names.join(", "));
+        reveals += &format!("    reveal {value} to Server as y{k};\n");
         wanted.push(e);
     }
     assert!(!wanted.is_empty(), "std has no example of `{name}`");

@@ -343,6 +343,8 @@ impl Rules<'_> {
             Op::Function(Function::ExpNonPositive) => Some((0.0, 1.0)),
             Op::Function(Function::Exp | Function::Sqrt) => Some((0.0, f64::INFINITY)),
             Op::Gate | Op::Relu | Op::Abs => Some((0.0, f64::INFINITY)),
+            // A declared range of what a loop carries, which the program keeps as a run does.
+            Op::Select => view.g.site(id).keeps().map(|(_, range)| range),
             // The largest term is e^0.
             Op::Sum(axes) if has_largest(view, view.args(id)[0], axes) => {
                 let terms = view.g.elements(view.args(id)[0]) / view.g.elements(id).max(1);

@@ -103,6 +103,8 @@ fn under(
         Op::DivPow2(_) => arg(0),
         Op::Add => sum(arg(0), arg(1)),
         Op::Sub => sum(arg(0), negated(arg(1))),
+        // One of the two: a value that is kept on both sides is chosen from twice.
+        Op::Select => hull(arg(1), arg(2)),
         _ => return own,
     };
     // Ends beyond 2^53 are rounded.

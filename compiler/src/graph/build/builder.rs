@@ -77,6 +77,13 @@ impl Builder<'_> {
                 self.leave();
             }
             Stmt::Let { var, value } => self.define(*var, value)?,
+            Stmt::Tuple { vars, body, span } => {
+                let names = self.names(vars);
+                self.enter(&names, *span);
+                let vals = self.body(body)?;
+                self.values.extend(vars.iter().copied().zip(vals));
+                self.leave();
+            }
             Stmt::Sample { var, count, each, .. } => {
                 let v = &self.program.vars[var.0 as usize];
                 let n = self.program.parties[each.0 as usize].size;
@@ -116,6 +123,12 @@ impl Builder<'_> {
         self.values.insert(var, val);
         self.leave();
         Ok(())
+    }
+
+    /// Names of variables: `a, b`.
+    pub(super) fn names(&self, vars: &[VarId]) -> String {
+        let name = |v: &VarId| self.program.vars[v.0 as usize].name.as_str();
+        vars.iter().map(name).collect::<Vec<_>>().join(", ")
     }
 
     pub(super) fn fields(&self, ty: &Ty) -> Vec<(String, Vec<u64>)> {

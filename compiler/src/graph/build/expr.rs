@@ -3,7 +3,9 @@
 use super::builder::{Axis, Builder, IndexValue, Result, Val, union};
 use crate::graph::{NodeId, Op, Table};
 use crate::syntax::ast::Span;
-use crate::types::{BinOp, Elem, Elementwise, Expr, ExprKind, FnId, Gen, Intrinsic, Ty, UnOp};
+use crate::types::{
+    BinOp, Elem, Elementwise, Expr, ExprKind, FnId, Gen, Intrinsic, Ty, UnOp, VarId,
+};
 
 /// Which entries of a ragged list count, for every position of some axes: bits over these axes
 /// (ascending) and the list's first dimension, row-major.
@@ -51,9 +53,12 @@ impl Builder<'_> {
                 self.unary(Op::Not, a)
             }
             ExprKind::Binary(op, a, b) => self.binary(*op, a, b, e.span)?,
-            ExprKind::Call(f, args) => self.call(*f, args)?,
+            ExprKind::Call(f, args) => {
+                let vals = self.call(*f, args)?;
+                self.one(vals, e.span)?
+            }
             ExprKind::Apply(m, w, x) => {
-                let w = self.expr(w)?;
+                let w = self.number(w)?;
                 let x = self.number(x)?;
                 self.apply(*m, &w, &x)?
             }
@@ -83,8 +88,47 @@ impl Builder<'_> {
                 let shape = e.ty.shape();
                 self.field(&v, *offset, &shape)
             }
+            ExprKind::Record(tensors) => {
+                let bits = e.ty.elem == Elem::Bit;
+                let mut vals = Vec::new();
+                for t in tensors {
+                    vals.push(if bits { self.expr(t)? } else { self.number(t)? });
+                }
+                self.at(e.span);
+                self.record(&vals)
+            }
+            ExprKind::Let(body) => {
+                let vals = self.body(body)?;
+                self.one(vals, e.span)?
+            }
         };
         Ok((v, None))
+    }
+
+    /// The only one of some values.
+    fn one(&self, vals: Vec<Val>, span: Span) -> Result<Val> {
+        match <[Val; 1]>::try_from(vals) {
+            Ok([val]) => Ok(val),
+            Err(_) => self.cannot("a tuple as one value", span),
+        }
+    }
+
+    /// Tensors laid flat, one after another.
+    fn record(&mut self, tensors: &[Val]) -> Val {
+        let axes = union(&tensors.iter().collect::<Vec<_>>());
+        let mut parts = Vec::new();
+        for v in tensors {
+            let node = self.expand(v, &axes);
+            let shape = self.graph.shape(node).to_vec();
+            let mut flat = shape[..axes.len()].to_vec();
+            flat.push(shape[axes.len()..].iter().product());
+            parts.push(self.reshape(node, flat));
+        }
+        let node = match parts[..] {
+            [one] => one,
+            _ => self.add(Op::Concat(axes.len() as u64), &parts),
+        };
+        Val { node, axes }
     }
 
     /// An expression whose bits, if it has any, are taken as integers.
@@ -109,12 +153,12 @@ impl Builder<'_> {
         (self.spread(a, &axes, rank), self.spread(b, &axes, rank), axes)
     }
 
-    fn elementwise(&mut self, op: Op, a: &Val, b: &Val) -> Val {
+    pub(super) fn elementwise(&mut self, op: Op, a: &Val, b: &Val) -> Val {
         let (x, y, axes) = self.aligned(a, b);
         Val { node: self.add(op, &[x, y]), axes }
     }
 
-    fn constant_of(&self, v: &Val) -> Option<f64> {
+    pub(super) fn constant_of(&self, v: &Val) -> Option<f64> {
         match self.graph.op(v.node) {
             Op::Const(table, ..) if v.axes.is_empty() && self.own(v).is_empty() => table.as_splat(),
             _ => None,
@@ -168,25 +212,28 @@ impl Builder<'_> {
         Ok(v)
     }
 
-    fn call(&mut self, f: FnId, args: &[Expr]) -> Result<Val> {
+    pub(super) fn call(&mut self, f: FnId, args: &[Expr]) -> Result<Vec<Val>> {
         let function = &self.program.functions[f.0 as usize];
         let mut vals = Vec::new();
         for a in args {
             vals.push(self.expr(a)?);
         }
         for (&p, v) in function.params.iter().zip(vals) {
-            let want = self.program.vars[p.0 as usize].ty.elem;
-            let v = if want == Elem::Bit { v } else { self.as_number(v) };
+            let v = self.as_declared(p, v);
             self.values.insert(p, v);
         }
         self.path.push(function.name.clone());
-        for (var, value) in &function.lets {
-            let v = self.expr(value)?;
-            self.values.insert(*var, v);
-        }
-        let v = self.expr(&function.value)?;
+        let vals = self.body(&function.body)?;
         self.path.pop();
-        Ok(v)
+        Ok(vals)
+    }
+
+    /// A value as a variable holds it: bits as integers, unless the variable has bits.
+    pub(super) fn as_declared(&mut self, var: VarId, v: Val) -> Val {
+        match self.program.vars[var.0 as usize].ty.elem {
+            Elem::Bit => v,
+            Elem::Int | Elem::Fix => self.as_number(v),
+        }
     }
 
     fn intrinsic(&mut self, op: Intrinsic, args: &[Expr], ty: &Ty, span: Span) -> Result<Val> {
@@ -218,10 +265,7 @@ impl Builder<'_> {
                     (self.number(&args[1])?, self.number(&args[2])?)
                 };
                 self.at(span);
-                let axes = union(&[&c, &a, &b]);
-                let rank = self.own(&c).len().max(self.own(&a).len()).max(self.own(&b).len());
-                let nodes = [&c, &a, &b].map(|v| self.spread(v, &axes, rank));
-                Ok(Val { node: self.add(Op::Select, &nodes), axes })
+                Ok(self.choose(&c, &a, &b))
             }
             Intrinsic::Max | Intrinsic::Min => {
                 let (v, mask) = self.list(&args[0])?;
@@ -234,6 +278,11 @@ impl Builder<'_> {
                 let axis = v.axes.len() as u64;
                 let op = if op == Intrinsic::Max { Op::Max(axis) } else { Op::Min(axis) };
                 Ok(self.unary(op, v))
+            }
+            Intrinsic::Flat => {
+                let v = self.expr(&args[0])?;
+                self.at(span);
+                Ok(self.record(&[v]))
             }
             Intrinsic::ArgMax => self.function(Op::ArgMax, &args[0], span),
             Intrinsic::Sort => self.function(Op::Sort, &args[0], span),

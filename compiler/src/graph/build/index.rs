@@ -48,7 +48,7 @@ impl Builder<'_> {
     }
 
     /// Value of a compile-time index at a position of each axis; `None` if 64 bits do not hold it.
-    fn index_at(&self, index: &Index, at: &dyn Fn(Axis) -> i64) -> Option<i64> {
+    pub(super) fn index_at(&self, index: &Index, at: &dyn Fn(Axis) -> i64) -> Option<i64> {
         Some(match index {
             Index::Const(c) => *c,
             Index::Var(v) => match &self.indices[v] {
@@ -67,7 +67,7 @@ impl Builder<'_> {
         })
     }
 
-    fn cond_at(&self, cond: &Cond, at: &dyn Fn(Axis) -> i64) -> Option<bool> {
+    pub(super) fn cond_at(&self, cond: &Cond, at: &dyn Fn(Axis) -> i64) -> Option<bool> {
         Some(match cond {
             Cond::Compare(op, a, b) => {
                 let (a, b) = (self.index_at(a, at)?, self.index_at(b, at)?);
@@ -210,7 +210,7 @@ impl Builder<'_> {
     }
 
     /// Refuses an index that 64 bits do not hold, or that is no exact number of the run.
-    fn beyond<T>(&self, span: Span) -> Result<T> {
+    pub(super) fn beyond<T>(&self, span: Span) -> Result<T> {
         Err(Box::new(Diagnostic::error(
             codes::CONST_EVAL,
             "a computation at compile time fails",

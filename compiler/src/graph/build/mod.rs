@@ -11,11 +11,13 @@
 //! | `builder.rs` | what is known while building; statements |
 //! | `index.rs` | what loop variables and index expressions are worth: a whole axis, a table, or a public tensor known at run time (a sampled committee) |
 //! | `expr.rs` | expressions |
+//! | `iterate.rs` | bodies of definitions, and loops, whose steps are written out |
 //! | `model.rs` | the steps of a model |
 
 mod builder;
 mod expr;
 mod index;
+mod iterate;
 mod model;
 
 use crate::diagnostic::{Diagnostic, codes};

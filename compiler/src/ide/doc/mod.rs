@@ -75,7 +75,7 @@ pub fn predicates_page() -> String {
         "# Predicates\n\n{GENERATED}\n\nEach runs under its bare name: `slvrc run {} ..`.\n",
         embedded::PREDICATES.first().map_or("NAME", |(n, _)| n.trim_end_matches(".slvr"))
     );
-    for (name, text) in embedded::PREDICATES {
+    for (name, text) in embedded::PREDICATES.iter().chain(embedded::GALLERY) {
         let (tree, _) = parse(FileId(0), text);
         file(&mut out, name.trim_end_matches(".slvr"), text, &tree);
     }

@@ -2,7 +2,7 @@
 //!
 //! Before: any graph without scales. After: no comparison reads a quotient (or reciprocal) whose
 //! divisor is known not to be negative, nor the maximum or minimum along an axis, nor an absolute
-//! value. Where one of these is taken of another, one step is done.
+//! value; but for those that keep a value, which a loop carries, in its range. Where one of these is taken of another, one step is done.
 //!
 //! Exact in real numbers, of a divisor that is 0 too: x / 0 has the sign of x and is larger than anything. Only 0 / 0,
 //! which is 0, needs comparisons of its own: where it is on the other side than 0 x is of 0.
@@ -24,7 +24,8 @@ pub(crate) fn run(graph: &Graph) -> Graph {
     graph.rewrite(|new, id, args| {
         let node = graph.node(id);
         let rewritten = match node.op {
-            Op::Lt => quotient(new, args[0], args[1], node.site)
+            // A value that is kept in a range is compared as it is: what bounds it is the comparison with its own word.
+            Op::Lt if !graph.site(id).compares_ends() => quotient(new, args[0], args[1], node.site)
                 .or_else(|| extremum(new, args[0], args[1], node.site))
                 .or_else(|| absolute(new, args[0], args[1], node.site)),
             _ => None,
@@ -49,7 +50,9 @@ pub(crate) fn after(g: &Graph) -> Kept {
         return Ok(());
     }
     none(g, "compares a quotient by what is not negative", |id| {
-        *g.op(id) == Op::Lt && g.args(id).iter().any(|&side| divided(g, side).is_some())
+        *g.op(id) == Op::Lt
+            && !g.site(id).compares_ends()
+            && g.args(id).iter().any(|&side| divided(g, side).is_some())
     })
 }
 

@@ -124,7 +124,8 @@ fn frames(mut stack: Vec<Frame>, mut column: usize, out: &mut String) {
                 out.push_str(text);
                 column += text.chars().count();
             }
-            Doc::Line if flat => {
+            // A group with a hard break is never flat: this is a text asked for on one line.
+            Doc::Line | Doc::Hard if flat => {
                 out.push(' ');
                 column += 1;
             }

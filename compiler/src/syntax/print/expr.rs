@@ -76,6 +76,9 @@ impl<'s> Style<'s> {
             ExprKind::Int(value) => text(value.to_string()),
             ExprKind::Real(real) => text(real),
             ExprKind::List(items) => list("[", self.exprs(items), "]"),
+            ExprKind::Tuple(items) => list("(", self.exprs(items), ")"),
+            ExprKind::Weights(model) => text(format!("weights {}", model.name)),
+            ExprKind::Iterate(i) => self.iterate(i),
             ExprKind::Comp(value, gens) => self.generated("[", value, gens, "]"),
             ExprKind::If(cond, a, b) => group(vec![
                 text("if "),
@@ -115,6 +118,13 @@ impl<'s> Style<'s> {
                 let base = if number { parens(self.bare(a)) } else { self.base(a) };
                 Doc::Seq(vec![base, text(format!(".{}", field.name))])
             }
+            ExprKind::Part(a, at) => {
+                // `x.0.1` would be read as the number 0.1.
+                let number =
+                    matches!(a.kind, ExprKind::Int(_) | ExprKind::Real(_) | ExprKind::Part(..));
+                let base = if number { parens(self.bare(a)) } else { self.base(a) };
+                Doc::Seq(vec![base, text(format!(".{at}"))])
+            }
             ExprKind::Unary(op, a) => {
                 let sign = match op {
                     UnaryOp::Neg => "-",
@@ -141,7 +151,10 @@ impl<'s> Style<'s> {
 
     /// What a suffix is put behind.
     fn base(self, e: &Expr) -> Doc {
-        let power = matches!(e.kind, ExprKind::Binary(BinaryOp::Pow, ..) | ExprKind::If(..));
+        let power = matches!(
+            e.kind,
+            ExprKind::Binary(BinaryOp::Pow, ..) | ExprKind::If(..) | ExprKind::Iterate(_)
+        );
         if power { parens(self.bare(e)) } else { self.at_least(e, POSTFIX) }
     }
 
@@ -190,17 +203,68 @@ impl<'s> Style<'s> {
 
     fn generated(self, open: &str, value: &Expr, gens: &[Gen], close: &str) -> Doc {
         let mut inner = vec![Doc::Soft, self.expr(value)];
+        inner.extend(self.gens(gens));
+        group(vec![text(open), nest(4, inner), Doc::Soft, text(close)])
+    }
+
+    /// Generators, each behind a space or on a line of its own.
+    fn gens(self, gens: &[Gen]) -> Vec<Doc> {
+        let mut out = Vec::new();
         for g in gens {
-            inner.extend([
-                Doc::Line,
-                text(format!("for {} in ", g.var.name)),
-                self.expr(&g.domain),
-            ]);
+            out.extend([Doc::Line, text(format!("for {} in ", g.var.name)), self.expr(&g.domain)]);
             if let Some(cond) = &g.cond {
-                inner.extend([text(" if "), self.expr(cond)]);
+                out.extend([text(" if "), self.expr(cond)]);
             }
         }
-        group(vec![text(open), nest(4, inner), Doc::Soft, text(close)])
+        out
+    }
+
+    /// The range of a carried value: what is no number, name or the negative of one stands in brackets.
+    fn between(self, range: &Expr) -> Doc {
+        let atom =
+            |e: &Expr| matches!(e.kind, ExprKind::Int(_) | ExprKind::Real(_) | ExprKind::Name(_));
+        let end = |e: &Expr| match &e.kind {
+            ExprKind::Unary(UnaryOp::Neg, a) if atom(a) => self.bare(e),
+            ExprKind::Unary(UnaryOp::Neg, a) => Doc::Seq(vec![text("-"), parens(self.bare(a))]),
+            _ if atom(e) => self.bare(e),
+            _ => parens(self.bare(e)),
+        };
+        match &range.kind {
+            ExprKind::Binary(BinaryOp::Range, a, b) => Doc::Seq(vec![end(a), text(".."), end(b)]),
+            _ => self.expr(range),
+        }
+    }
+
+    /// A loop; a step with definitions takes several lines.
+    fn iterate(self, i: &Iterate) -> Doc {
+        let carried = i.carried.iter().map(|c| {
+            let mut parts = vec![text(&c.name.name)];
+            if let Some(ty) = &c.ty {
+                parts.extend([text(": "), self.ty(ty)]);
+            }
+            if let Some(range) = &c.range {
+                parts.extend([text(" in "), self.between(range)]);
+            }
+            parts.extend([text(" = "), self.expr(&c.start)]);
+            Doc::Seq(parts)
+        });
+        let mut carried: Vec<Doc> = carried.collect();
+        let carried = match carried.pop() {
+            Some(one) if carried.is_empty() => one,
+            last => {
+                carried.extend(last);
+                list("(", carried, ")")
+            }
+        };
+        let head = group(vec![text("iterate "), carried, nest(4, self.gens(&i.gens)), text(" {")]);
+        let mut inner = Vec::new();
+        for l in &i.body.lets {
+            let value = self.expr(&l.value);
+            inner.extend([Doc::Hard, text(format!("let {} = ", l.pattern())), value, text(";")]);
+        }
+        let end = || if i.body.lets.is_empty() { Doc::Line } else { Doc::Hard };
+        inner.extend([end(), self.expr(&i.body.value)]);
+        Doc::Seq(vec![head, group(vec![nest(4, inner), end(), text("}")])])
     }
 
     /// A type.
@@ -211,18 +275,26 @@ impl<'s> Style<'s> {
             None => "",
         };
         match &t.kind {
-            TypeKind::Weights(model) => text(format!("{secrecy}weights {}", model.name)),
+            TypeKind::Weights { model, dims } => {
+                let head = format!("{secrecy}weights {}", model.name);
+                if dims.is_empty() { text(head) } else { self.dims(&format!("{head}["), dims) }
+            }
+            TypeKind::Tuple(all) => {
+                list(&format!("{secrecy}("), all.iter().map(|t| self.ty(t)).collect(), ")")
+            }
             TypeKind::Tensor { base, dims } if dims.is_empty() => {
                 text(format!("{secrecy}{}", base.name))
             }
-            TypeKind::Tensor { base, dims } => {
-                let dims = dims.iter().map(|dim| match dim {
-                    Dim::Size(e) => self.expr(e),
-                    Dim::Splice(e) => Doc::Seq(vec![text(".."), self.base(e)]),
-                });
-                list(&format!("{secrecy}{}[", base.name), dims.collect(), "]")
-            }
+            TypeKind::Tensor { base, dims } => self.dims(&format!("{secrecy}{}[", base.name), dims),
         }
+    }
+
+    fn dims(self, open: &str, dims: &[Dim]) -> Doc {
+        let dims = dims.iter().map(|dim| match dim {
+            Dim::Size(e) => self.expr(e),
+            Dim::Splice(e) => Doc::Seq(vec![text(".."), self.base(e)]),
+        });
+        list(open, dims.collect(), "]")
     }
 }
 
@@ -231,9 +303,11 @@ fn strength(e: &Expr) -> u8 {
         ExprKind::Binary(BinaryOp::Pow, ..) => POSTFIX,
         ExprKind::Binary(op, ..) => op.level(),
         ExprKind::Unary(..) => UNARY,
-        ExprKind::Call(..) | ExprKind::CallGen(..) | ExprKind::At(..) | ExprKind::Field(..) => {
-            POSTFIX
-        }
+        ExprKind::Call(..)
+        | ExprKind::CallGen(..)
+        | ExprKind::At(..)
+        | ExprKind::Part(..)
+        | ExprKind::Field(..) => POSTFIX,
         _ => ATOM,
     }
 }

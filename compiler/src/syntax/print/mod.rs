@@ -271,10 +271,9 @@ impl Printer<'_> {
 
     /// Definitions or layers, the result, and the closing brace.
     fn lets(&mut self, lets: &[Let], word: &str, sign: &str, value: &Expr, whole: Span) {
-        let places =
-            lets.iter().map(|l| Place { span: l.name.span.to(l.value.span), doc: "", kind: "let" });
+        let places = lets.iter().map(|l| Place { span: l.span(), doc: "", kind: "let" });
         let places: Vec<Place> = places.collect();
-        let names: Vec<usize> = lets.iter().map(|l| l.name.name.chars().count()).collect();
+        let names: Vec<usize> = lets.iter().map(|l| l.pattern().chars().count()).collect();
         let pads = self.aligned(&places, &names);
         let mut last = None;
         for ((l, place), pad) in lets.iter().zip(places).zip(pads) {
@@ -297,7 +296,7 @@ impl Printer<'_> {
     fn definition(&mut self, word: &str, l: &Let, sign: &str, pad: usize) {
         // A colon stays with its name, an equals sign with its value.
         let (before, behind) = if sign == ":" { (0, pad) } else { (pad, 0) };
-        let head = format!("{word}{}{:before$}{sign}{:behind$} ", l.name.name, "", "");
+        let head = format!("{word}{}{:before$}{sign}{:behind$} ", l.pattern(), "", "");
         self.doc(Doc::Seq(vec![text(head), self.style.whole(&l.value), text(";")]), 4);
     }
 
@@ -334,7 +333,7 @@ impl Printer<'_> {
         let places = body.iter().map(|s| Place { span: s.span, doc: &s.doc, kind: kind(&s.kind) });
         let places: Vec<Place> = places.collect();
         let names = body.iter().map(|s| match &s.kind {
-            StmtKind::Let(l) => l.name.name.chars().count(),
+            StmtKind::Let(l) => l.pattern().chars().count(),
             StmtKind::Input { name, .. } => name.name.chars().count(),
             _ => 0,
         });

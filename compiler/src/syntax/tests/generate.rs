@@ -105,6 +105,7 @@ pub fn expr() -> impl Strategy<Value = Expr> + Clone {
         prop_oneof![0..100i64, 0..=i64::MAX].prop_map(Int),
         r"[0-9]{1,3}\.[0-9]{1,3}(e[+-]?[0-9])?".prop_map(Real),
         Just(List(vec![])),
+        ident().prop_map(Weights),
     ];
     let ops = [
         BinaryOp::Pipe,
@@ -132,6 +133,9 @@ pub fn expr() -> impl Strategy<Value = Expr> + Clone {
                 .prop_map(|(name, value)| Arg { name, value });
             prop_oneof![
                 1 => list().prop_map(List),
+                1 => prop::collection::vec(e.clone(), 2..4).prop_map(Tuple),
+                1 => iterate(e.clone()).prop_map(|i| Iterate(Box::new(i))),
+                1 => (boxed(), 0..9i64).prop_map(|(a, i)| Part(a, i)),
                 1 => (boxed(), gens(e.clone())).prop_map(|(a, g)| Comp(a, g)),
                 1 => (boxed(), boxed(), boxed()).prop_map(|(c, a, b)| If(c, a, b)),
                 1 => (boxed(), list()).prop_map(|(f, a)| Call(f, a)),
@@ -149,14 +153,22 @@ pub fn expr() -> impl Strategy<Value = Expr> + Clone {
 }
 
 fn ty() -> impl Strategy<Value = Type> {
-    let dim = prop_oneof![expr().prop_map(Dim::Size), expr().prop_map(Dim::Splice)];
+    let dim = || prop_oneof![expr().prop_map(Dim::Size), expr().prop_map(Dim::Splice)];
     let kind = prop_oneof![
-        (ident(), prop::collection::vec(dim, 0..3))
+        (ident(), prop::collection::vec(dim(), 0..3))
             .prop_map(|(base, dims)| TypeKind::Tensor { base, dims }),
-        ident().prop_map(TypeKind::Weights),
+        (ident(), prop::collection::vec(dim(), 0..2))
+            .prop_map(|(model, dims)| TypeKind::Weights { model, dims }),
     ];
-    let secrecy = prop::option::of(prop::sample::select(vec![Secrecy::Public, Secrecy::Secret]));
-    (secrecy, kind).prop_map(|(secrecy, kind)| Type { secrecy, kind, span: span() })
+    let leaf = (secrecy(), kind).prop_map(|(secrecy, kind)| Type { secrecy, kind, span: span() });
+    leaf.prop_recursive(2, 4, 3, |t| {
+        let all = prop::collection::vec(t, 2..4).prop_map(TypeKind::Tuple);
+        (secrecy(), all).prop_map(|(secrecy, kind)| Type { secrecy, kind, span: span() })
+    })
+}
+
+fn secrecy() -> impl Strategy<Value = Option<Secrecy>> {
+    prop::option::of(prop::sample::select(vec![Secrecy::Public, Secrecy::Secret]))
 }
 
 fn sizes() -> impl Strategy<Value = Vec<Size>> {
@@ -176,8 +188,32 @@ fn param() -> impl Strategy<Value = Param> {
         .prop_map(|(name, ty, default)| Param { name, ty, default })
 }
 
+fn pattern() -> impl Strategy<Value = Vec<Ident>> {
+    prop_oneof![
+        3 => ident().prop_map(|name| vec![name]),
+        1 => prop::collection::vec(ident(), 2..4),
+    ]
+}
+
+/// A loop of some expressions.
+fn iterate(e: impl Strategy<Value = Expr> + Clone) -> impl Strategy<Value = Iterate> {
+    let plain = (prop::option::of(secrecy()), ident()).prop_map(|(secrecy, base)| {
+        let kind = TypeKind::Tensor { base, dims: Vec::new() };
+        secrecy.map(|secrecy| Type { secrecy, kind, span: span() })
+    });
+    let between = (e.clone(), e.clone())
+        .prop_map(|(a, b)| node(ExprKind::Binary(BinaryOp::Range, Box::new(a), Box::new(b))));
+    let carried = (ident(), plain, prop::option::of(between), e.clone())
+        .prop_map(|(name, ty, range, start)| Carried { name, ty, range, start });
+    let lets = (pattern(), e.clone()).prop_map(|(names, value)| Let { names, value });
+    let body = (prop::collection::vec(lets, 0..3), e.clone())
+        .prop_map(|(lets, value)| Body { lets, value });
+    (prop::collection::vec(carried, 1..3), gens(e), body)
+        .prop_map(|(carried, gens, body)| Iterate { carried, gens, body })
+}
+
 fn definition() -> impl Strategy<Value = Let> {
-    (ident(), expr()).prop_map(|(name, value)| Let { name, value })
+    (pattern(), expr()).prop_map(|(names, value)| Let { names, value })
 }
 
 fn stmt() -> impl Strategy<Value = Stmt> {
@@ -217,6 +253,8 @@ fn use_tree() -> impl Strategy<Value = UseTree> {
 
 fn item() -> impl Strategy<Value = Item> {
     let lets = || prop::collection::vec(definition(), 0..4);
+    let layer = (ident(), expr()).prop_map(|(name, value)| Let { names: vec![name], value });
+    let layers = prop::collection::vec(layer, 0..4);
     let params = || prop::collection::vec(param(), 0..3);
     let body = (lets(), expr()).prop_map(|(lets, value)| Body { lets, value });
     let kind = prop_oneof![
@@ -227,7 +265,7 @@ fn item() -> impl Strategy<Value = Item> {
                 ItemKind::Fn(Function { name, sizes, params, result, body })
             }
         ),
-        (prop::option::of(ty()), ident(), sizes(), param(), lets(), expr()).prop_map(
+        (prop::option::of(ty()), ident(), sizes(), param(), layers, expr()).prop_map(
             |(result, name, sizes, param, layers, value)| {
                 let is_model = result.is_some();
                 ItemKind::Block(Block { is_model, name, sizes, param, result, layers, value })

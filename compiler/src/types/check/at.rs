@@ -149,6 +149,47 @@ impl Checker<'_> {
     ) -> R<Expr> {
         let indices = self.indices(env, args)?;
         self.even(&e)?;
+        self.indexed(env, e, base, indices, span)
+    }
+
+    fn indexed(
+        &mut self,
+        env: &Env,
+        e: Expr,
+        base: Span,
+        mut indices: Vec<(IntVal, Span)>,
+        span: Span,
+    ) -> R<Expr> {
+        // A tensor of weights, by the variable of a loop over them.
+        let last = e.ty.dims.len().saturating_sub(1);
+        if let Some(model) = e.ty.record
+            && let Some((IntVal { tensor: Some(of), index: Index::Const(i), .. }, at)) =
+                indices.get(last)
+        {
+            if *of != model {
+                let (of, found) = (self.models[of.0 as usize].name.clone(), self.ty(&e.ty));
+                return Err(self.fail(
+                    Diagnostic::error(
+                        codes::INDEX_SET,
+                        format!("a tensor of {of} is no part of other weights"),
+                        *at,
+                        format!("goes over the tensors of {of}"),
+                    )
+                    .label(base, format!("this is {found}")),
+                ));
+            }
+            let i = *i as usize;
+            let rest = indices.split_off(last + 1);
+            indices.pop();
+            let whole =
+                if indices.is_empty() { e } else { self.indexed(env, e, base, indices, span)? };
+            let tensor = self.tensor(model, whole, i, span)?;
+            return if rest.is_empty() {
+                Ok(tensor)
+            } else {
+                self.indexed(env, tensor, base, rest, span)
+            };
+        }
         if indices.len() > e.ty.dims.len() {
             let title = match e.ty.dims.len() {
                 0 => "a single number has no entries to index".to_owned(),

@@ -1,13 +1,36 @@
 //! Calls: of functions, one instance per choice of sizes and argument types, and of models.
 
 use super::checker::{Checker, Frame, Key};
-use super::unify::element;
 use super::value::{Env, R, Reported, SizeArg, SizeVal, Val, count, fits, shape_text, typed};
 use super::world::{ItemId, STD};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::syntax::ast::{self, Function, ItemKind, Size, Span, TypeKind};
 use crate::syntax::print_type;
-use crate::types::{Dim, Elem, Expr, ExprKind, FnId, Function as Instance, ModelId, Ty};
+use crate::types::{
+    Body, Definition, Dim, Domain, Elem, Expr, ExprKind, FnId, Function as Instance, Gen, Index,
+    ModelId, Source, Ty, VarId,
+};
+
+/// A function that is called.
+#[derive(Clone, Copy)]
+pub(super) struct Callee<'a> {
+    /// Its item.
+    pub id: ItemId,
+    /// Itself.
+    pub function: &'a Function,
+    /// Its bracketed arguments.
+    pub sizes: &'a [SizeArg],
+    /// Where its name stands.
+    pub name: Span,
+}
+
+/// Whether all parameters and the result of a function are single numbers. Such a function works on tensors entry by
+/// entry.
+fn of_numbers(f: &Function) -> bool {
+    let number =
+        |ty: &ast::Type| matches!(&ty.kind, TypeKind::Tensor { dims, .. } if dims.is_empty());
+    number(&f.result) && f.params.iter().all(|p| p.ty.as_ref().is_some_and(number))
+}
 
 impl Checker<'_> {
     /// `f(a, b)`.
@@ -19,9 +42,9 @@ impl Checker<'_> {
         span: Span,
     ) -> R<Val> {
         let callee = self.head(env, f);
-        let values: Vec<R<Expr>> = args.iter().map(|a| self.reducible(env, a)).collect();
+        let values: Vec<R<(Val, Span)>> = args.iter().map(|a| self.argument(env, a)).collect();
         let callee = callee?;
-        let values = values.into_iter().collect::<R<Vec<Expr>>>()?;
+        let values = values.into_iter().collect::<R<Vec<(Val, Span)>>>()?;
         self.apply(env, callee, values, f, span)
     }
 
@@ -35,22 +58,34 @@ impl Checker<'_> {
         span: Span,
     ) -> R<Val> {
         let callee = self.head(env, f);
+        if let Ok(Val::Weights(m)) = callee {
+            return self.weights_of_tensors(env, m, body, gens, span).map(Val::Expr);
+        }
         let value = self.comp(env, body, gens, span.to(body.span));
-        self.apply(env, callee?, vec![value?], f, span)
+        let (callee, value) = (callee?, value?);
+        let at = value.span;
+        self.apply(env, callee, vec![(Val::Expr(value), at)], f, span)
     }
 
     fn apply(
         &mut self,
         env: &Env,
         callee: Val,
-        args: Vec<Expr>,
+        args: Vec<(Val, Span)>,
         f: &ast::Expr,
         span: Span,
     ) -> R<Val> {
         let (id, sizes) = match callee {
+            Val::Weights(m) => {
+                let args = self.plain(args)?;
+                return self.weights_of(m, args, f.span, span).map(Val::Expr);
+            }
             Val::Item(id) => (id, Vec::new()),
             Val::Sized(id, sizes) => (id, sizes),
-            Val::Model(m) => return self.run_model(m, args, f.span, span).map(Val::Expr),
+            Val::Model(m) => {
+                let args = self.plain(args)?;
+                return self.run_model(m, args, f.span, span).map(Val::Expr);
+            }
             Val::Poison => return Err(Reported),
             Val::Expr(e) => {
                 let ty = self.ty(&e.ty);
@@ -86,16 +121,16 @@ impl Checker<'_> {
                         "leave the brackets out",
                     )));
                 }
+                let args = self.plain(args)?;
                 self.intrinsic(env, id, function, args, f.span, span)
             }
             ItemKind::Fn(function) => {
-                for arg in &args {
-                    self.even(arg)?;
-                }
-                self.call_fn(id, function, &sizes, args, f.span, span).map(Val::Expr)
+                let callee = Callee { id, function, sizes: &sizes, name: f.span };
+                self.call_fn(callee, args, span)
             }
             ItemKind::Block(b) if b.is_model => {
                 let m = self.model(id, &sizes, f.span)?;
+                let args = self.plain(args)?;
                 self.run_model(m, args, f.span, span).map(Val::Expr)
             }
             ItemKind::Block(b) => {
@@ -185,33 +220,38 @@ impl Checker<'_> {
     }
 
     /// A function of the language: sizes from brackets and arguments, then its instance.
-    fn call_fn(
-        &mut self,
-        id: ItemId,
-        f: &Function,
-        given: &[SizeArg],
-        args: Vec<Expr>,
-        callee: Span,
-        span: Span,
-    ) -> R<Expr> {
+    #[inline(never)]
+    fn call_fn(&mut self, callee: Callee, args: Vec<(Val, Span)>, span: Span) -> R<Val> {
+        let (id, f) = (callee.id, callee.function);
         self.arity(f, args.len(), span)?;
+        let mut leaves = Vec::new();
+        for (param, (arg, at)) in f.params.iter().zip(args) {
+            let ty = self.declared(param)?;
+            self.leaves(f, ty, param.name.name.clone(), arg, at, &mut leaves)?;
+        }
+        for leaf in &leaves {
+            self.even(&leaf.arg)?;
+        }
+        if of_numbers(f) && leaves.iter().any(|leaf| !leaf.arg.ty.dims.is_empty()) {
+            let args = leaves.into_iter().map(|leaf| leaf.arg).collect();
+            return self.entry_by_entry(callee, args, span).map(Val::Expr);
+        }
         let module = self.world.items[id.0].module;
-        let mut sizes = self.place_sizes(&f.name.name, &f.sizes, given, f.name.span)?;
+        let mut sizes = self.place_sizes(&f.name.name, &f.sizes, callee.sizes, f.name.span)?;
         // Weights first: they say which model it is, and tensors may have its shape.
         for weights in [true, false] {
-            for (param, arg) in f.params.iter().zip(&args) {
-                let Some(ty) = &param.ty else { continue };
-                if matches!(ty.kind, TypeKind::Weights(_)) == weights {
-                    self.unify(module, f, &mut sizes, ty, &param.name.name, arg)?;
+            for leaf in &leaves {
+                if matches!(leaf.ty.kind, TypeKind::Weights { .. }) == weights {
+                    self.unify(module, f, &mut sizes, leaf)?;
                 }
             }
         }
         let mut env = Env::new(module);
-        self.finish_sizes(&mut env, &f.name.name, &f.sizes, &mut sizes, callee)?;
+        self.finish_sizes(&mut env, &f.name.name, &f.sizes, &mut sizes, callee.name)?;
         let values: Vec<SizeVal> = sizes.iter().flatten().copied().collect();
-        let mut types = Vec::with_capacity(args.len());
-        for (param, arg) in f.params.iter().zip(&args) {
-            types.push(self.param_ty(&mut env, f, param, arg)?);
+        let mut types = Vec::with_capacity(leaves.len());
+        for leaf in &leaves {
+            types.push(self.param_ty(&mut env, f, leaf)?);
         }
         let key: Key = (id, values.clone(), types.clone());
         let known = self.instances.get(&key).copied();
@@ -224,46 +264,146 @@ impl Checker<'_> {
                     return Err(Reported);
                 }
                 self.enter(Frame { item: id, call: span, text })?;
-                let made = self.instantiate(env, f, types);
+                let (made, _) = self.scoped(|this| this.instantiate(env, f, types));
                 self.stack.pop();
                 self.instances.insert(key, made);
                 made?
             }
         };
-        let ty = self.functions[fn_id.0 as usize].value.ty.clone();
-        Ok(typed(ExprKind::Call(fn_id, args), ty, span))
+        let args = leaves.into_iter().map(|leaf| leaf.arg).collect();
+        self.results(fn_id, f, args, span)
     }
 
+    /// A function of single numbers on tensors of one shape: its value for each entry.
+    #[inline(never)]
+    fn entry_by_entry(&mut self, callee: Callee, args: Vec<Expr>, span: Span) -> R<Expr> {
+        let name = &callee.function.name.name;
+        let mut shape: Option<Expr> = None;
+        for arg in args.iter().filter(|arg| !arg.ty.dims.is_empty()) {
+            shape = Some(match shape {
+                None => arg.clone(),
+                Some(first) => {
+                    let dims = self.joint_dims(name, &first, arg, span)?;
+                    let record = first.ty.record.filter(|m| arg.ty.record == Some(*m));
+                    let ty = Ty { dims, record, ..first.ty.clone() };
+                    Expr { ty, ..first }
+                }
+            });
+        }
+        let Some(Expr { ty: shape, .. }) = shape else { return Err(Reported) };
+        let public = Ty::scalar(Elem::Int, ast::Secrecy::Public);
+        let vars: Vec<VarId> =
+            shape.dims.iter().map(|_| self.var("entry", public.clone(), span)).collect();
+        let mut entries = Vec::with_capacity(args.len());
+        for arg in args {
+            let at = arg.span;
+            if arg.ty.dims.is_empty() {
+                entries.push((Val::Expr(arg), at));
+                continue;
+            }
+            // Once, before all entries.
+            let ty = Ty::scalar(arg.ty.elem, arg.ty.secrecy);
+            let whole = self.var("argument", arg.ty.clone(), at);
+            let name = typed(ExprKind::Var(whole), arg.ty.clone(), at);
+            self.pending.push(Definition { vars: vec![whole], source: Source::Value(arg) });
+            let indices = vars.iter().map(|v| Index::Var(*v)).collect();
+            entries.push((Val::Expr(typed(ExprKind::At(Box::new(name), indices), ty, at)), at));
+        }
+        let Val::Expr(mut value) = self.call_fn(callee, entries, span)? else {
+            return Err(Reported);
+        };
+        for (var, dim) in vars.iter().zip(&shape.dims).rev() {
+            let domain = match dim.set {
+                Some(set) => Domain::Set(set),
+                None => Domain::Range(Index::Const(0), Index::Const(dim.size as i64)),
+            };
+            let mut ty = value.ty.clone();
+            ty.dims.insert(0, *dim);
+            let gens = vec![Gen { var: *var, domain, cond: None }];
+            value = typed(ExprKind::Comp(gens, Box::new(value)), ty, span);
+        }
+        value.ty.record = shape.record;
+        self.limit(&value.ty, span)?;
+        Ok(value)
+    }
+
+    #[inline(never)]
     fn instantiate(&mut self, mut env: Env, f: &Function, types: Vec<Ty>) -> R<FnId> {
         let mut params = Vec::with_capacity(types.len());
-        for (param, ty) in f.params.iter().zip(types) {
-            let var = self.var(&param.name.name, ty.clone(), param.name.span);
-            let value = typed(ExprKind::Var(var), ty, param.name.span);
-            env.set(&param.name.name, Val::Expr(value));
-            params.push(var);
+        let mut types = types.into_iter();
+        for param in &f.params {
+            let ty = self.declared(param)?;
+            let val = self.parameter(ty, &param.name, &mut types, &mut params)?;
+            env.set(&param.name.name, val);
         }
         let Some(body) = &f.body else { return Err(Reported) };
+        let (lets, value) = self.body_of(&mut env, body)?;
+        let mut values = Vec::new();
+        self.result(&mut env, f, &f.result, value, body.value.span, &mut values)?;
+        let id = FnId(self.functions.len() as u32);
+        let body = Body { lets, values };
+        self.functions.push(Instance { name: f.name.name.clone(), params, body });
+        Ok(id)
+    }
+
+    /// The definitions of a body, and its result.
+    pub(super) fn body_of(&mut self, env: &mut Env, body: &ast::Body) -> R<(Vec<Definition>, Val)> {
         let mut lets = Vec::new();
         let mut failed = false;
         for l in &body.lets {
-            match self.define(&mut env, l) {
-                Ok(Some(definition)) => lets.push(definition),
+            match self.define(env, l) {
+                Ok(Some((vars, body))) => {
+                    lets.extend(body.lets);
+                    lets.extend(vars.into_iter().zip(body.values).map(|(var, value)| Definition {
+                        vars: vec![var],
+                        source: Source::Value(value),
+                    }));
+                }
                 Ok(None) => {}
                 Err(Reported) => failed = true,
             }
         }
-        let value = self.value(&mut env, &body.value)?;
-        if failed {
-            return Err(Reported);
-        }
-        self.result(&mut env, f, &value)?;
-        let id = FnId(self.functions.len() as u32);
-        self.functions.push(Instance { name: f.name.name.clone(), params, lets, value });
-        Ok(id)
+        let (value, defined) = self.scoped(|this| {
+            let value = this.expr(env, &body.value)?;
+            this.settled(value, body.value.span)
+        });
+        lets.extend(defined);
+        let value = value?;
+        if failed { Err(Reported) } else { Ok((lets, value)) }
     }
 
     /// Checks a function's value against its declared result.
-    fn result(&mut self, env: &mut Env, f: &Function, value: &Expr) -> R<()> {
+    #[inline(never)]
+    fn result(
+        &mut self,
+        env: &mut Env,
+        f: &Function,
+        ty: &ast::Type,
+        value: Val,
+        span: Span,
+        out: &mut Vec<Expr>,
+    ) -> R<()> {
+        let name = &f.name.name;
+        let written = print_type(ty);
+        let value = match (&ty.kind, value) {
+            (TypeKind::Tuple(types), Val::Tuple(parts)) if types.len() == parts.len() => {
+                self.no_secrecy(ty)?;
+                for (ty, part) in types.iter().zip(parts) {
+                    self.result(env, f, ty, part, span, out)?;
+                }
+                return Ok(());
+            }
+            (TypeKind::Tensor { .. } | TypeKind::Weights { .. }, Val::Expr(value)) => value,
+            (_, value) => {
+                let found = self.tree_text(&value);
+                let title = format!("`{name}` should return {written}");
+                return Err(self.fail(
+                    Diagnostic::error(codes::SHAPE, title, span, format!("this is {found}"))
+                        .label(f.result.span, "declared here"),
+                ));
+            }
+        };
+        self.even(&value)?;
         let found = self.ty(&value.ty);
         let fail = |this: &mut Self, code, title: String| {
             Err(this.fail(
@@ -271,38 +411,22 @@ impl Checker<'_> {
                     .label(f.result.span, "declared here"),
             ))
         };
-        let name = &f.name.name;
-        let written = print_type(&f.result);
-        match &f.result.kind {
-            TypeKind::Weights(model) => {
-                let wanted = self.named_model(env, model)?;
-                if value.ty.record != Some(wanted) || value.ty.dims.len() != 1 {
-                    return fail(self, codes::SHAPE, format!("`{name}` should return {written}"));
-                }
-            }
-            TypeKind::Tensor { base, dims } => {
-                let shape = self.dims(env, dims)?;
-                if shape != value.ty.shape() {
-                    let mut wanted = base.name.clone();
-                    if !shape.is_empty() {
-                        wanted += &shape_text(&shape);
-                    }
-                    let here =
-                        if wanted == written { String::new() } else { format!(", here {wanted}") };
-                    let title = format!("`{name}` should return {written}{here}");
-                    return fail(self, codes::SHAPE, title);
-                }
-                let Some(elem) = element(&base.name) else { return Err(Reported) };
-                if !fits(value.ty.elem, elem) {
-                    return fail(self, codes::ELEMENT, format!("`{name}` should return {written}"));
-                }
-            }
+        let wanted = self.written_ty(env, ty)?;
+        if wanted.record.is_some() && wanted.record != value.ty.record {
+            return fail(self, codes::SHAPE, format!("`{name}` should return {written}"));
         }
-        if f.result.secrecy == Some(ast::Secrecy::Public)
-            && value.ty.secrecy != ast::Secrecy::Public
-        {
+        if wanted.shape() != value.ty.shape() {
+            let shown = self.ty(&wanted);
+            let here = if shown == written { String::new() } else { format!(", here {shown}") };
+            return fail(self, codes::SHAPE, format!("`{name}` should return {written}{here}"));
+        }
+        if !fits(value.ty.elem, wanted.elem) {
+            return fail(self, codes::ELEMENT, format!("`{name}` should return {written}"));
+        }
+        if ty.secrecy == Some(ast::Secrecy::Public) && value.ty.secrecy != ast::Secrecy::Public {
             return fail(self, codes::SECRECY, format!("`{name}` should return a public value"));
         }
+        out.push(value);
         Ok(())
     }
 

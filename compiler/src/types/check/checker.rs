@@ -4,7 +4,7 @@ use super::value::{R, Reported, SizeVal, Val};
 use super::world::{ItemId, World};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::source::{Sources, Span};
-use crate::types::{FnId, Function, ModelId, PartySet, Ty, Var, model::Model};
+use crate::types::{Definition, FnId, Function, ModelId, PartySet, Ty, Var, model::Model};
 use std::collections::HashMap;
 
 /// Most calls one inside the other.
@@ -55,6 +55,10 @@ pub(super) struct Checker<'a> {
     pub(super) stack: Vec<Frame>,
     /// How many expressions enclose the current one, bodies of called functions included.
     pub(super) depth: usize,
+    /// How many `iterate`s enclose the current expression, bodies of called functions included.
+    pub(super) iterations: usize,
+    /// Definitions that the expression at hand needs, in order; see [`Checker::scoped`].
+    pub(super) pending: Vec<Definition>,
 }
 
 impl<'a> Checker<'a> {
@@ -72,6 +76,8 @@ impl<'a> Checker<'a> {
             consts: HashMap::new(),
             stack: Vec::new(),
             depth: 0,
+            iterations: 0,
+            pending: Vec::new(),
         }
     }
 
@@ -113,6 +119,13 @@ impl<'a> Checker<'a> {
             span,
             format!("{MAX_CALLS} calls or {MAX_DEPTH} expressions, one inside the other"),
         ))
+    }
+
+    /// Checks something in a scope of its own: with the definitions that it needs.
+    pub(super) fn scoped<T>(&mut self, check: impl FnOnce(&mut Self) -> T) -> (T, Vec<Definition>) {
+        let outer = std::mem::take(&mut self.pending);
+        let result = check(self);
+        (result, std::mem::replace(&mut self.pending, outer))
     }
 
     /// Records a warning.

@@ -3,7 +3,7 @@
 use super::checker::Checker;
 use super::expr::secrecy_word;
 use super::index::{count_entries, decided};
-use super::value::{Env, IntVal, Loop, R, Reported, Val, typed};
+use super::value::{Env, IntVal, Loop, R, Reported, Val, in_place, typed};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::syntax::ast::{self, Secrecy, Span};
 use crate::types::{BinOp, Cond, Dim, Domain, Elem, Expr, ExprKind, Gen, Index, Ty};
@@ -17,25 +17,16 @@ impl Checker<'_> {
         gens: &[ast::Gen],
         span: Span,
     ) -> R<Expr> {
-        let (names, loops) = (env.names.len(), env.loops.len());
-        let mut typed_gens = Ok(Vec::new());
-        for g in gens {
-            match self.generator(env, g) {
-                Ok(g) => {
-                    if let Ok(all) = &mut typed_gens {
-                        all.push(g);
-                    }
-                }
-                Err(Reported) => {
-                    env.set(&g.var.name, Val::Poison);
-                    typed_gens = Err(Reported);
-                }
-            }
+        if let Some(model) = self.over_tensors(env, gens, span)? {
+            return self.list_of_tensors(env, model, &gens[0], body, span);
         }
-        let value = self.value(env, body);
+        let (names, loops) = (env.names.len(), env.loops.len());
+        let typed_gens = self.generators(env, gens);
+        let (value, defined) = self.scoped(|this| this.value(env, body));
         let inner = env.loops.split_off(loops);
         env.names.truncate(names);
         let (gens, value) = (typed_gens?, value?);
+        let value = in_place(defined, value);
         let Some((fewest, most)) = count_entries(&inner, &env.loops) else {
             return Err(self.fail(Diagnostic::error(
                 codes::SIZE,
@@ -52,6 +43,25 @@ impl Checker<'_> {
         ty.dims.insert(0, Dim { size: most, set, ragged: fewest != most });
         self.limit(&ty, span)?;
         Ok(typed(ExprKind::Comp(gens, Box::new(value)), ty, span))
+    }
+
+    /// Generators, each in the scope of those before it. Their variables and loops stay in the scope.
+    pub(super) fn generators(&mut self, env: &mut Env, gens: &[ast::Gen]) -> R<Vec<Gen>> {
+        let mut typed_gens = Ok(Vec::new());
+        for g in gens {
+            match self.generator(env, g) {
+                Ok(g) => {
+                    if let Ok(all) = &mut typed_gens {
+                        all.push(g);
+                    }
+                }
+                Err(Reported) => {
+                    env.set(&g.var.name, Val::Poison);
+                    typed_gens = Err(Reported);
+                }
+            }
+        }
+        typed_gens
     }
 
     fn generator(&mut self, env: &mut Env, g: &ast::Gen) -> R<Gen> {
@@ -115,14 +125,14 @@ impl Checker<'_> {
                         at,
                         format!("this is {}", other.describe()),
                     )
-                    .hint("for example `for i in Client`, `for j in 1..n`, `for j in n`"),
+                    .hint("for example `for i in Client`, `for j in 1..n`, `for j in n`, `for t in M`"),
                 ));
             }
         };
         let var = self.var(&g.var.name, Ty::scalar(Elem::Int, Secrecy::Public), g.var.span);
         let index = Index::Var(var);
-        env.set(&g.var.name, Val::Int(IntVal { index, set, sampled, rounded: false }));
-        env.loops.push(Loop { var, domain: domain.clone(), members, cond: None });
+        env.set(&g.var.name, Val::Int(IntVal { set, sampled, ..IntVal::of(index) }));
+        env.loops.push(Loop { var, domain: domain.clone(), members, cond: None, steps: false });
         let cond = match &g.cond {
             None => None,
             Some(c) => match self.expr(env, c)? {

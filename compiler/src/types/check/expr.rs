@@ -32,6 +32,10 @@ impl Checker<'_> {
             Int(i) => Ok(Val::int(*i)),
             Real(text) => self.decimal(text, e.span),
             List(items) => self.list(env, items, e.span).map(Val::Expr),
+            Tuple(items) => self.tuple(env, items),
+            Weights(model) => self.named_model(env, model).map(Val::Weights),
+            Iterate(i) => self.iterate(env, i, e.span),
+            Part(a, at) => self.part(env, a, *at, e.span),
             Comp(body, gens) => self.comp(env, body, gens, e.span).map(Val::Expr),
             If(c, a, b) => self.choose(env, c, a, b),
             Call(f, args) => self.call(env, f, args, e.span),
@@ -182,6 +186,24 @@ impl Checker<'_> {
                 Diagnostic::error(codes::KIND, title, span, label)
                     .hint("give it its arguments in parentheses"),
             )),
+            Val::Tuple(parts) => {
+                let n = parts.len();
+                let text = self.text(span);
+                let simple = text.chars().all(|c| c.is_alphanumeric() || c == '_');
+                let error = Diagnostic::error(codes::KIND, title, span, label);
+                Err(self.fail(if simple {
+                    error.hint(format!("its parts are `{text}.0` to `{text}.{}`", n - 1))
+                } else {
+                    let names: Vec<String> = ('a'..='z').take(n).map(String::from).collect();
+                    error.hint(format!("name its parts: `let ({}) = ..;`", names.join(", ")))
+                }))
+            }
+            Val::Weights(_) => {
+                Err(self.fail(Diagnostic::error(codes::KIND, title, span, label).hint(
+                    "weights are made of a vector, `weights M(v)`, or tensor by tensor: \
+                    `weights M(2 * w[t] for t in M)`",
+                )))
+            }
             Val::Model(_) | Val::Shape(_) => Err(self.fail(
                 Diagnostic::error(codes::KIND, title, span, label)
                     .hint("it is known at compile time only: it stands in brackets and types"),
@@ -262,6 +284,11 @@ impl Checker<'_> {
     fn list(&mut self, env: &mut Env, items: &[ast::Expr], span: Span) -> R<Expr> {
         let values: Vec<R<Expr>> = items.iter().map(|e| self.value(env, e)).collect();
         let values = values.into_iter().collect::<R<Vec<Expr>>>()?;
+        self.stacked(values, span)
+    }
+
+    /// Values of one shape as the entries of a list.
+    pub(super) fn stacked(&mut self, values: Vec<Expr>, span: Span) -> R<Expr> {
         let Some(first) = values.first() else {
             return Err(self.fail(Diagnostic::error(
                 codes::SIZE,
@@ -303,6 +330,7 @@ impl Checker<'_> {
                     "shape" => Ok(Val::Shape(model.input.clone())),
                     "classes" => Ok(Val::int(model.output.iter().product::<u64>() as i64)),
                     "len" => Ok(Val::int(model.len as i64)),
+                    "tensors" => Ok(Val::int(model.params.len() as i64)),
                     _ => Err(self.fail(
                         Diagnostic::error(
                             codes::UNKNOWN_NAME,
@@ -311,8 +339,8 @@ impl Checker<'_> {
                             "not defined",
                         )
                         .hint(
-                            "a model has `shape` (of its input), `classes` (its outputs) \
-                            and `len` (its weights)",
+                            "a model has `shape` (of its input), `classes` (its outputs), \
+                            `len` (its weights) and `tensors` (which these are in)",
                         ),
                     )),
                 };
@@ -341,12 +369,8 @@ impl Checker<'_> {
         };
         let Some(m) = base.ty.record else { return Err(Reported) };
         let model = &self.models[m.0 as usize];
-        if let Some(p) = model.params.iter().find(|p| p.name == prefix) {
-            let mut ty = base.ty.clone();
-            ty.record = None;
-            ty.dims.pop();
-            ty.dims.extend(p.shape.iter().map(|n| Dim::plain(*n)));
-            return Ok(Val::Expr(typed(ExprKind::Field(Box::new(base), p.offset), ty, span)));
+        if let Some(p) = model.params.iter().position(|p| p.name == prefix) {
+            return self.tensor(m, base, p, span).map(Val::Expr);
         }
         let dotted = format!("{prefix}.");
         if model.params.iter().any(|p| p.name.starts_with(&dotted)) {

@@ -352,7 +352,7 @@ mod tests {
     use super::*;
 
     fn range(var: u32, lo: Index, hi: Index, cond: Option<Cond>) -> Loop {
-        Loop { var: VarId(var), domain: Domain::Range(lo, hi), members: 0, cond }
+        Loop { var: VarId(var), domain: Domain::Range(lo, hi), members: 0, cond, steps: false }
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! Inputs: who gives them, their type and range.
 
 use super::checker::Checker;
-use super::unify::element;
 use super::value::{Env, R, Reported, Val, typed};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::syntax::ast::{self, BinaryOp, Giver, Ident, Secrecy, TypeKind};
@@ -113,23 +112,28 @@ impl Checker<'_> {
     }
 
     fn input_ty(&mut self, env: &mut Env, ty: &ast::Type, secrecy: Secrecy) -> R<Ty> {
-        match &ty.kind {
-            TypeKind::Weights(model) => {
-                let m = self.named_model(env, model)?;
-                let len = self.models[m.0 as usize].len;
-                Ok(Ty { elem: Elem::Fix, dims: vec![Dim::plain(len)], secrecy, record: Some(m) })
-            }
-            TypeKind::Tensor { base, dims } => {
-                let dims = self.dims(env, dims)?.into_iter().map(Dim::plain).collect();
-                let elem = element(&base.name).ok_or(Reported)?;
-                Ok(Ty { elem, dims, secrecy, record: None })
-            }
+        if let TypeKind::Weights { model, dims } = &ty.kind
+            && !dims.is_empty()
+        {
+            return Err(self.fail(
+                Diagnostic::error(
+                    codes::KIND,
+                    "an input is one tensor, or the weights of one model",
+                    ty.span,
+                    "a list of weights",
+                )
+                .hint(format!(
+                    "each member of a set gives one: `input {0}: secret weights {0} in -8..8 from each Client;`",
+                    model.name
+                )),
+            ));
         }
+        Ok(Ty { secrecy, ..self.written_ty(env, ty)? })
     }
 
     /// The range of an input, both ends included. A public one that states none has
     /// a default, which is checked before the run.
-    fn input_range(
+    pub(super) fn input_range(
         &mut self,
         env: &mut Env,
         name: &Ident,

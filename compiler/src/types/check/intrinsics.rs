@@ -55,13 +55,17 @@ impl Checker<'_> {
                 };
                 Ok(Val::Expr(typed(ExprKind::Intrinsic(which, vec![x]), ty, span)))
             }
+            (Flat, Ok([x])) => {
+                let n = x.ty.dims.iter().map(|d| d.size).product();
+                let ty = Ty { dims: vec![Dim::plain(n)], record: None, ..x.ty.clone() };
+                Ok(Val::Expr(typed(ExprKind::Intrinsic(which, vec![x]), ty, span)))
+            }
             (Elementwise(f), Ok([x])) => self.elementwise(f, x, span),
             (Dot, Err(args)) => self.dot(name, args, span).map(Val::Expr),
             (Select, Err(args)) => self.select(name, args, span).map(Val::Expr),
             // `std` declares them with the numbers of parameters above.
-            (Dot | Select, Ok(_)) | (Sum | Max | Min | ArgMax | Sort | Elementwise(_), Err(_)) => {
-                Err(Reported)
-            }
+            (Dot | Select, Ok(_))
+            | (Sum | Max | Min | ArgMax | Sort | Flat | Elementwise(_), Err(_)) => Err(Reported),
         }
     }
 
@@ -128,7 +132,8 @@ impl Checker<'_> {
                     Domain::Sampled { count, .. } => *count,
                     Domain::Range(..) => 0,
                 };
-                Loop { var: g.var, domain: g.domain.clone(), members, cond: g.cond.clone() }
+                let (var, domain, cond) = (g.var, g.domain.clone(), g.cond.clone());
+                Loop { var, domain, members, cond, steps: false }
             })
             .collect();
         count_entries(&inner, &env.loops).map_or(0, |(fewest, _)| fewest)
@@ -220,9 +225,11 @@ impl Checker<'_> {
             let sides = Expr { ty: Ty { dims, ..a.ty.clone() }, ..a.clone() };
             dims = self.joint_dims(name, &sides, &c, span)?;
         }
-        let record = a.ty.record.or(b.ty.record).filter(|_| {
-            [&a, &b].iter().all(|e| e.ty.record.is_some() || e.ty.dims.is_empty())
-                && a.ty.record.is_none_or(|m| b.ty.record.is_none_or(|n| m == n))
+        // Shaped as the model if all that is no single number is; chosen by a vector of bits if both sides are.
+        let all = [&a, &b, &c];
+        let record = a.ty.record.or(b.ty.record).or(c.ty.record).filter(|m| {
+            let plain = |e: &Expr| e.ty.record.is_none() && !e.ty.dims.is_empty();
+            !plain(&a) && !plain(&b) && all.iter().all(|e| e.ty.record.is_none_or(|n| *m == n))
         });
         let secrecy = join_secrecy(c.ty.secrecy, join_secrecy(a.ty.secrecy, b.ty.secrecy));
         let ty = Ty { elem: join_elem(a.ty.elem, b.ty.elem), dims, secrecy, record };

@@ -342,10 +342,11 @@ impl Checker<'_> {
         let mut out = Vec::new();
         let mut failed = false;
         for l in &block.layers {
-            let name = dotted(prefix, &l.name.name);
+            let Some(own) = l.names.first().map(|n| &n.name) else { continue };
+            let name = dotted(prefix, own);
             let placed = self.layer_spec(&mut env, &l.value).and_then(|s| self.place(b, s, &name));
             match placed {
-                Ok(layer) => out.push((l.name.name.clone(), layer)),
+                Ok(layer) => out.push((own.clone(), layer)),
                 Err(Reported) => failed = true,
             }
         }

@@ -14,6 +14,9 @@
 //! | `bind.rs` | NAME=VALUE |
 //! | `stmts.rs`, `inputs.rs` | statements of the predicate |
 //! | `expr.rs`, `at.rs`, `comp.rs`, `ops.rs` | expressions |
+//! | `iterate.rs` | loops that carry values |
+//! | `tuples.rs` | several values under one name |
+//! | `weights.rs` | weights tensor by tensor |
 //! | `call.rs`, `unify.rs`, `intrinsics.rs` | calls |
 //! | `layers.rs`, `flow.rs` | models |
 //! | `index.rs` | integers that depend on nothing but loop variables |
@@ -31,14 +34,17 @@ mod flow;
 mod index;
 mod inputs;
 mod intrinsics;
+mod iterate;
 mod layers;
 mod names;
 mod ops;
 mod session;
 mod stmts;
+mod tuples;
 mod tys;
 mod unify;
 mod value;
+mod weights;
 mod world;
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use super::layers::is_layer;
 use super::world::{ItemId, World, item_kind};
 use crate::diagnostic::{Diagnostic, codes, near::did_you_mean};
 use crate::syntax::ast::{
-    BinaryOp, Dim, Expr, ExprKind, Gen, Ident, Item, ItemKind, Let, Param, Size, Span, Stmt,
+    BinaryOp, Expr, ExprKind, Gen, Ident, Item, ItemKind, Iterate, Let, Param, Size, Span, Stmt,
     StmtKind, Type, TypeKind,
 };
 use crate::types::layer::LAYERS;
@@ -61,7 +61,7 @@ impl Names<'_, '_> {
                 self.params(&f.params);
                 self.ty(&f.result);
                 if let Some(body) = &f.body {
-                    self.later(body.lets.iter().map(|l| &l.name));
+                    self.later(body.lets.iter().flat_map(|l| &l.names));
                     body.lets.iter().for_each(|l| self.define_let(l));
                     self.expr(&body.value);
                 }
@@ -73,14 +73,14 @@ impl Names<'_, '_> {
                 if let Some(ty) = &b.result {
                     self.ty(ty);
                 }
-                self.later(b.layers.iter().map(|l| &l.name));
+                self.later(b.layers.iter().flat_map(|l| &l.names));
                 b.layers.iter().for_each(|l| self.define_let(l));
                 self.expr(&b.value);
             }
             ItemKind::Predicate(p) => {
                 self.sizes(&p.sizes);
                 self.params(&p.params);
-                self.later(p.body.iter().filter_map(|s| defines(&s.kind)));
+                self.later(p.body.iter().flat_map(|s| defines(&s.kind)));
                 p.body.iter().for_each(|s| self.stmt(s));
             }
         }
@@ -113,7 +113,7 @@ impl Names<'_, '_> {
 
     fn define_let(&mut self, l: &Let) {
         self.expr(&l.value);
-        self.define(&l.name);
+        l.names.iter().for_each(|name| self.define(name));
     }
 
     fn stmt(&mut self, s: &Stmt) {
@@ -139,9 +139,7 @@ impl Names<'_, '_> {
             }
             StmtKind::Error => {}
         }
-        if let Some(name) = defines(&s.kind) {
-            self.define(name);
-        }
+        defines(&s.kind).iter().for_each(|name| self.define(name));
     }
 
     /// `failure` and `error(x)` are names here and nowhere else; `x` may be defined later.
@@ -199,7 +197,7 @@ impl Names<'_, '_> {
 
     fn ty(&mut self, ty: &Type) {
         match &ty.kind {
-            TypeKind::Tensor { base, dims } => {
+            TypeKind::Tensor { base, .. } => {
                 if !["fix", "int", "bit"].contains(&base.name.as_str()) {
                     let error = Diagnostic::error(
                         codes::UNKNOWN_NAME,
@@ -221,14 +219,11 @@ impl Names<'_, '_> {
                         ),
                     });
                 }
-                for dim in dims {
-                    match dim {
-                        Dim::Size(e) | Dim::Splice(e) => self.expr(e),
-                    }
-                }
             }
-            TypeKind::Weights(model) => self.name(&model.name, model.span),
+            TypeKind::Weights { model, .. } => self.name(&model.name, model.span),
+            TypeKind::Tuple(all) => return all.iter().for_each(|ty| self.ty(ty)),
         }
+        ty.sizes().into_iter().for_each(|e| self.expr(e));
     }
 
     fn name(&mut self, name: &str, span: Span) {
@@ -296,6 +291,8 @@ impl Names<'_, '_> {
                 Ok(id) => self.used.push((id, e.span)),
                 Err(error) => self.diags.push(error),
             },
+            ExprKind::Weights(model) => self.name(&model.name, model.span),
+            ExprKind::Iterate(i) => self.iterate(i),
             ExprKind::Comp(body, gens) => self.comp(None, body, gens),
             ExprKind::CallGen(f, body, gens) => self.comp(Some(f), body, gens),
             _ => e.children().into_iter().for_each(|e| self.expr(e)),
@@ -306,7 +303,14 @@ impl Names<'_, '_> {
         if let Some(f) = f {
             self.expr(f);
         }
-        let (outside, lines) = (self.scope.len(), self.later.len());
+        let outside = self.scope.len();
+        self.loops(gens);
+        self.expr(body);
+        self.scope.truncate(outside);
+    }
+
+    fn loops(&mut self, gens: &[Gen]) {
+        let lines = self.later.len();
         for (i, g) in gens.iter().enumerate() {
             let inner = gens[i + 1..].iter();
             self.later.extend(inner.map(|g| (g.var.name.clone(), g.var.span, Later::Loop)));
@@ -315,7 +319,23 @@ impl Names<'_, '_> {
             self.define(&g.var);
             g.cond.iter().for_each(|c| self.expr(c));
         }
-        self.expr(body);
+    }
+
+    /// What is carried is known in the steps, and where it begins is outside of them.
+    fn iterate(&mut self, i: &Iterate) {
+        for c in &i.carried {
+            c.ty.iter().for_each(|ty| self.ty(ty));
+            c.range.iter().for_each(|e| self.expr(e));
+            self.expr(&c.start);
+        }
+        let (outside, lines) = (self.scope.len(), self.later.len());
+        self.loops(&i.gens);
+        i.carried.iter().for_each(|c| self.define(&c.name));
+        let names = i.body.lets.iter().flat_map(|l| &l.names);
+        self.later.extend(names.map(|n| (n.name.clone(), n.span, Later::Line)));
+        i.body.lets.iter().for_each(|l| self.define_let(l));
+        self.expr(&i.body.value);
+        self.later.truncate(lines);
         self.scope.truncate(outside);
     }
 }
@@ -329,13 +349,13 @@ enum Later {
     Loop,
 }
 
-fn defines(kind: &StmtKind) -> Option<&Ident> {
+fn defines(kind: &StmtKind) -> &[Ident] {
     match kind {
+        StmtKind::Let(Let { names, .. }) => names,
         StmtKind::Parties { name, .. }
         | StmtKind::Input { name, .. }
-        | StmtKind::Let(Let { name, .. })
-        | StmtKind::Sample { name, .. } => Some(name),
-        StmtKind::Require { .. } | StmtKind::Reveal { .. } | StmtKind::Error => None,
+        | StmtKind::Sample { name, .. } => std::slice::from_ref(name),
+        StmtKind::Require { .. } | StmtKind::Reveal { .. } | StmtKind::Error => &[],
     }
 }
 
@@ -386,10 +406,15 @@ fn recursion(
         for (id, span) in calls {
             error = error.label(*span, format!("which uses `{}`", world.name(*id)));
         }
-        diags.push(error.hint(
-            "a circuit has a fixed size: write a repetition as a comprehension, `sum(.. for i \
-                in n)`",
-        ));
+        diags.push(error.hint(match item.kind {
+            ItemKind::Fn(_) => {
+                "a circuit has a fixed size: write a repetition as a loop, `iterate v = start for t in n { next }`, \
+                 or as a sum, `sum(.. for i in n)`"
+            }
+            _ => {
+                "a circuit has a fixed size: write a repetition as a comprehension, `sum(.. for i in n)`"
+            }
+        }));
     }
 }
 

@@ -393,7 +393,7 @@ impl Checker<'_> {
         Ok(typed(ExprKind::Binary(new, Box::new(x), Box::new(y)), ty, span))
     }
 
-    /// Weights are added, subtracted and scaled.
+    /// Weights go with weights of the same model, or with a single number, entry by entry.
     fn weights_op(
         &mut self,
         op: BinaryOp,
@@ -401,43 +401,32 @@ impl Checker<'_> {
         y: &Expr,
         span: Span,
     ) -> R<(Vec<Dim>, Option<crate::types::ModelId>)> {
-        use BinaryOp::*;
-        let title = "weights are added, subtracted and scaled";
-        let scaling = match (x.ty.record, y.ty.record) {
-            (Some(_), None) => y.ty.dims.is_empty() && matches!(op, Mul | Div),
-            (None, Some(_)) => x.ty.dims.is_empty() && op == Mul,
-            _ => false,
+        let (record, title) = match (x.ty.record, y.ty.record) {
+            (Some(a), Some(b)) if a == b => (Some(a), ""),
+            (Some(_), Some(_)) => (None, "weights of two models do not fit together"),
+            (Some(m), None) if y.ty.dims.is_empty() => (Some(m), ""),
+            (None, Some(m)) if x.ty.dims.is_empty() => (Some(m), ""),
+            _ => (None, "weights go with weights of the same model, or with a single number"),
         };
-        if scaling {
-            let ty = if x.ty.record.is_some() { &x.ty } else { &y.ty };
-            return Ok((ty.dims.clone(), ty.record));
-        }
-        if let (Some(a), Some(b)) = (x.ty.record, y.ty.record)
-            && matches!(op, Add | Sub)
-        {
-            if a != b {
-                let (ta, tb) = (self.ty(&x.ty), self.ty(&y.ty));
-                return Err(self.fail(
-                    Diagnostic::error(
-                        codes::SHAPE,
-                        "weights of two models do not fit together",
-                        y.span,
-                        format!("this is {tb}"),
-                    )
-                    .label(x.span, format!("this is {ta}")),
-                ));
-            }
-            return Ok((self.joint_dims(op.symbol(), x, y, span)?, Some(a)));
+        if let Some(m) = record {
+            return Ok((self.joint_dims(op.symbol(), x, y, span)?, Some(m)));
         }
         let (ta, tb) = (self.ty(&x.ty), self.ty(&y.ty));
-        let error = Diagnostic::error(codes::ELEMENT, title, y.span, format!("this is {tb}"))
+        let error = Diagnostic::error(codes::SHAPE, title, y.span, format!("this is {tb}"))
             .label(x.span, format!("this is {ta}"));
-        Err(self.fail(match op {
-            Mul => error.hint("the product of all weights, summed, is `dot(u, v)`"),
-            Lt | Le | Gt | Ge | Eq | Ne => {
-                error.hint("compare one number of each: `norm(u)`, `max(abs(u))`, `dot(u, v)`")
-            }
-            _ => error.hint("a single layer is a tensor: `w.conv1.weight`"),
+        let (weights, tensor) = if x.ty.record.is_some() { (x, y) } else { (y, x) };
+        let Some(m) = weights.ty.record.filter(|_| tensor.ty.record.is_none()) else {
+            return Err(self.fail(error));
+        };
+        let (name, other) = (self.models[m.0 as usize].name.clone(), self.text(tensor.span));
+        let all = weights.ty.dims.last().map(|d| d.size);
+        Err(self.fail(if tensor.ty.shape().first().copied() == all && tensor.ty.dims.len() == 1 {
+            error.hint(format!(
+                "a vector of all its weights becomes weights of {name} by `weights M({other})`"
+            ))
+        } else {
+            error
+                .hint("one tensor of weights is `w.conv1.weight`, or `w[t]` in a loop `for t in M`")
         }))
     }
 

@@ -3,10 +3,12 @@
 use super::checker::Checker;
 use super::expr::secrecy_word;
 use super::ops::comparison;
-use super::value::{Env, IntVal, R, Reported, SampleVal, Val, count};
+use super::value::{Env, IntVal, R, Reported, SampleVal, Val, count, in_place, typed};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::syntax::ast::{self, BinaryOp, Ident, Predicate, Secrecy, Span, StmtKind};
-use crate::types::{Bounded, Demand, Dim, Elem, ExprKind, Index, PartySet, SetId, Stmt, Ty, VarId};
+use crate::types::{
+    Body, Bounded, Demand, Dim, Elem, Expr, ExprKind, Index, PartySet, SetId, Stmt, Ty, VarId,
+};
 use std::collections::BTreeSet;
 
 /// Party sets have at most this many members.
@@ -38,9 +40,9 @@ impl Checker<'_> {
                 StmtKind::Input { name, ty, range, from } => {
                     self.input(env, name, ty, range.as_ref(), from.as_ref()).map(Some)
                 }
-                StmtKind::Let(l) => {
-                    self.define(env, l).map(|new| new.map(|(var, value)| Stmt::Let { var, value }))
-                }
+                StmtKind::Let(l) => self
+                    .define(env, l)
+                    .map(|new| new.map(|(vars, body)| defined(vars, body, l.value.span))),
                 StmtKind::Sample { name, count, of, each } => {
                     self.sample(env, name, count, of, each).map(Some)
                 }
@@ -62,7 +64,7 @@ impl Checker<'_> {
                         );
                     }
                     reveals.push(name);
-                    self.reveal(env, value, to, name, s.span).map(Some)
+                    self.reveal(env, value, to, name, s.span, &mut body).map(|()| None)
                 }
                 StmtKind::Error => Err(Reported),
             };
@@ -109,7 +111,12 @@ impl Checker<'_> {
     pub(super) fn unused(&mut self, body: &[Stmt]) {
         let mut read: BTreeSet<VarId> = BTreeSet::new();
         for s in body {
-            if let Stmt::Let { value, .. } | Stmt::Reveal { value, .. } = s {
+            let values = match s {
+                Stmt::Let { value, .. } | Stmt::Reveal { value, .. } => vec![value],
+                Stmt::Tuple { body, .. } => body.children(),
+                Stmt::Input { .. } | Stmt::Sample { .. } => Vec::new(),
+            };
+            for value in values {
                 value.walk(&mut |e| {
                     if let ExprKind::Var(v) = e.kind {
                         read.insert(v);
@@ -417,8 +424,9 @@ impl Checker<'_> {
         to: &Ident,
         name: &Ident,
         span: Span,
-    ) -> R<Stmt> {
-        let checked = self.value(env, value);
+        out: &mut Vec<Stmt>,
+    ) -> R<()> {
+        let (checked, lets) = self.scoped(|this| this.argument(env, value));
         let receiver = match env.get(&to.name) {
             Some(Val::Set(set)) => {
                 let (set, members) = (*set, self.set_size(*set));
@@ -452,8 +460,41 @@ impl Checker<'_> {
                 ))
             }
         };
-        let (value, to) = (checked?, receiver?);
-        Ok(Stmt::Reveal { value, to, name: name.name.clone(), span })
+        let ((val, at), to) = (checked?, receiver?);
+        match val {
+            Val::Expr(value) => {
+                self.even(&value)?;
+                let (value, name) = (in_place(lets, value), name.name.clone());
+                out.push(Stmt::Reveal { value, to, name, span });
+            }
+            // The parts of a tuple, each under a name of its own.
+            val => {
+                let mut parts = Vec::new();
+                self.named(&name.name, name.span, val, at, &mut parts)?;
+                let (vars, values): (Vec<VarId>, Vec<Expr>) = parts.into_iter().unzip();
+                let names = vars.iter().zip(&values).map(|(var, value)| {
+                    let name = self.vars[var.0 as usize].name.clone();
+                    (name, typed(ExprKind::Var(*var), value.ty.clone(), value.span))
+                });
+                let names: Vec<(String, Expr)> = names.collect();
+                out.push(Stmt::Tuple { vars, body: Body { lets, values }, span: at });
+                for (name, value) in names {
+                    out.push(Stmt::Reveal { value, to, name, span });
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The statement that defines some variables.
+fn defined(vars: Vec<VarId>, mut body: Body, span: Span) -> Stmt {
+    match (vars.as_slice(), body.values.len()) {
+        (&[var], 1) => {
+            let value = body.values.remove(0);
+            Stmt::Let { var, value: in_place(body.lets, value) }
+        }
+        _ => Stmt::Tuple { vars, body, span },
     }
 }
 

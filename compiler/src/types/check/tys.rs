@@ -1,11 +1,11 @@
 //! Written types as numbers, limits, definitions, and the text of types in messages.
 
 use super::checker::Checker;
-use super::unify::size_value;
-use super::value::{Env, R, Reported, SizeVal, Val, shape_text, ty_text, typed};
+use super::unify::{element, size_value};
+use super::value::{Env, R, Reported, SizeVal, Val, shape_text, ty_text};
 use crate::diagnostic::{Diagnostic, codes};
-use crate::syntax::ast::{self, Ident, Span};
-use crate::types::{Expr, ExprKind, MAX_RANK, ModelId, Ty, Var, VarId};
+use crate::syntax::ast::{self, Ident, Span, TypeKind};
+use crate::types::{Body, Dim, Elem, Expr, MAX_RANK, ModelId, Ty, Var, VarId};
 
 /// No tensor has more entries than this.
 pub(super) const MAX_ENTRIES: u64 = 1 << 34;
@@ -21,6 +21,34 @@ impl Checker<'_> {
             }
         }
         Ok(out)
+    }
+
+    /// The type that is written, of a tensor or of weights; public where it does not say.
+    pub(super) fn written_ty(&mut self, env: &mut Env, ty: &ast::Type) -> R<Ty> {
+        let secrecy = ty.secrecy.unwrap_or(ast::Secrecy::Public);
+        let plain = |sizes: Vec<u64>| sizes.into_iter().map(Dim::plain).collect::<Vec<Dim>>();
+        match &ty.kind {
+            TypeKind::Weights { model, dims } => {
+                let m = self.named_model(env, model)?;
+                let mut dims = plain(self.dims(env, dims)?);
+                dims.push(Dim::plain(self.models[m.0 as usize].len));
+                Ok(Ty { elem: Elem::Fix, dims, secrecy, record: Some(m) })
+            }
+            TypeKind::Tensor { base, dims } => {
+                let dims = plain(self.dims(env, dims)?);
+                let elem = element(&base.name).ok_or(Reported)?;
+                Ok(Ty { elem, dims, secrecy, record: None })
+            }
+            TypeKind::Tuple(_) => Err(self.fail(
+                Diagnostic::error(
+                    codes::KIND,
+                    "a tuple is the type of a parameter or of a result",
+                    ty.span,
+                    "not here",
+                )
+                .hint("give each part a name of its own"),
+            )),
+        }
     }
 
     /// A size that a dimension can have.
@@ -111,39 +139,33 @@ impl Checker<'_> {
         id
     }
 
-    /// `let`: a new variable, or a name for what is known at compile time.
-    pub(super) fn define(&mut self, env: &mut Env, l: &ast::Let) -> R<Option<(VarId, Expr)>> {
-        let val = match self.expr(env, &l.value) {
-            Ok(val) => val,
-            Err(Reported) => {
-                env.set(&l.name.name, Val::Poison);
-                return Err(Reported);
-            }
-        };
-        match val {
-            Val::Int(_) | Val::Real(_) | Val::Bool(_) | Val::Model(_) | Val::Shape(_) => {
-                env.set(&l.name.name, val);
-                Ok(None)
-            }
-            val => {
-                let value = self.at_run_time(val, l.value.span).and_then(|e| {
-                    self.even(&e)?;
-                    Ok(e)
-                });
-                match value {
-                    Ok(value) => {
-                        let var = self.var(&l.name.name, value.ty.clone(), l.name.span);
-                        let name = typed(ExprKind::Var(var), value.ty.clone(), l.name.span);
-                        env.set(&l.name.name, Val::Expr(name));
-                        Ok(Some((var, value)))
-                    }
-                    Err(Reported) => {
-                        env.set(&l.name.name, Val::Poison);
-                        Err(Reported)
-                    }
+    /// `let`: new variables and what they are, or names for what is known at compile time.
+    pub(super) fn define(&mut self, env: &mut Env, l: &ast::Let) -> R<Option<(Vec<VarId>, Body)>> {
+        let (defined, lets) = self.scoped(|this| this.define_each(env, l));
+        let Ok(values) = defined else {
+            for name in &l.names {
+                if env.get(&name.name).is_none() {
+                    env.set(&name.name, Val::Poison);
                 }
             }
+            return Err(Reported);
+        };
+        if values.is_empty() && lets.is_empty() {
+            return Ok(None);
         }
+        let (vars, values) = values.into_iter().unzip();
+        Ok(Some((vars, Body { lets, values })))
+    }
+
+    fn define_each(&mut self, env: &mut Env, l: &ast::Let) -> R<Vec<(VarId, Expr)>> {
+        let val = self.expr(env, &l.value)?;
+        let parts = self.matched(&l.names, val, l.value.span)?;
+        let mut out = Vec::new();
+        for (name, part) in l.names.iter().zip(parts) {
+            let known = self.named(&name.name, name.span, part, l.value.span, &mut out)?;
+            env.set(&name.name, known);
+        }
+        Ok(out)
     }
 
     /// Defines sizes in a scope.

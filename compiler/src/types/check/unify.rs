@@ -1,13 +1,12 @@
 //! Arguments against parameters: sizes from brackets and from the types of arguments.
 
 use super::checker::Checker;
-use super::value::{
-    Env, IntVal, R, Reported, SizeArg, SizeVal, Val, count, elem_name, fits, shape_text,
-};
+use super::tuples::Leaf;
+use super::value::{Env, IntVal, R, Reported, SizeArg, SizeVal, Val, count, fits};
 use crate::diagnostic::{Diagnostic, codes, near::did_you_mean};
 use crate::syntax::ast::{self, Function, Size, Span, TypeKind};
 use crate::syntax::print_type;
-use crate::types::{Dim, Elem, Expr, Index, Ty};
+use crate::types::{Dim, Elem, Index, Ty};
 
 impl Checker<'_> {
     pub(super) fn arity(&mut self, f: &Function, found: usize, span: Span) -> R<()> {
@@ -153,68 +152,71 @@ impl Checker<'_> {
         module: usize,
         f: &Function,
         sizes: &mut [Option<SizeVal>],
-        ty: &ast::Type,
-        param: &str,
-        arg: &Expr,
+        leaf: &Leaf,
     ) -> R<()> {
+        let (ty, arg) = (leaf.ty, &leaf.arg);
         let open = |sizes: &[Option<SizeVal>], name: &str| {
             f.sizes.iter().position(|s| s.name.name == name).filter(|&i| sizes[i].is_none())
         };
-        match &ty.kind {
-            TypeKind::Weights(model) => {
-                let Some(slot) = open(sizes, &model.name) else { return Ok(()) };
-                match arg.ty.record {
-                    Some(found) => sizes[slot] = Some(SizeVal::Model(found)),
-                    None => return Err(self.misfit(f, ty, param, arg, None)),
+        let (dims, found) = match &ty.kind {
+            TypeKind::Weights { model, dims } => {
+                if let Some(slot) = open(sizes, &model.name) {
+                    match arg.ty.record {
+                        Some(found) => sizes[slot] = Some(SizeVal::Model(found)),
+                        None => return Err(self.misfit(f, leaf, None)),
+                    }
+                }
+                // The last dimension is all weights.
+                let (_, outer) = arg.ty.dims.split_last().unwrap_or((&Dim::plain(0), &[]));
+                (dims, outer.to_vec())
+            }
+            TypeKind::Tensor { dims, .. } => (dims, arg.ty.dims.clone()),
+            TypeKind::Tuple(_) => return Err(Reported),
+        };
+        let mut env = Env::new(module);
+        for (s, v) in f.sizes.iter().zip(sizes.iter()) {
+            if let Some(v) = v {
+                env.set(&s.name.name, size_value(*v));
+            }
+        }
+        let mut wanted: Vec<Option<usize>> = Vec::new();
+        for dim in dims {
+            match dim {
+                ast::Dim::Size(e) => match &e.kind {
+                    ast::ExprKind::Name(n) => wanted.push(open(sizes, n)),
+                    _ => wanted.push(None),
+                },
+                ast::Dim::Splice(e) => {
+                    let unknown = f
+                        .sizes
+                        .iter()
+                        .zip(sizes.iter())
+                        .find(|(s, v)| v.is_none() && mentions(e, &s.name.name));
+                    if let Some((size, _)) = unknown {
+                        let (size, name) = (size.name.name.clone(), &f.name.name);
+                        return Err(self.fail(
+                            Diagnostic::error(
+                                codes::UNBOUND_SIZE,
+                                format!("size `{size}` of `{name}` has no value"),
+                                arg.span,
+                                format!("a tensor does not determine `{size}`"),
+                            )
+                            .hint(format!("give it in brackets: `{name}[{size} = ..]`")),
+                        ));
+                    }
+                    let shape = self.shape(&mut env, e)?;
+                    wanted.extend(shape.iter().map(|_| None));
                 }
             }
-            TypeKind::Tensor { dims, .. } => {
-                let mut env = Env::new(module);
-                for (s, v) in f.sizes.iter().zip(sizes.iter()) {
-                    if let Some(v) = v {
-                        env.set(&s.name.name, size_value(*v));
-                    }
-                }
-                let mut wanted: Vec<Option<usize>> = Vec::new();
-                for dim in dims {
-                    match dim {
-                        ast::Dim::Size(e) => match &e.kind {
-                            ast::ExprKind::Name(n) => wanted.push(open(sizes, n)),
-                            _ => wanted.push(None),
-                        },
-                        ast::Dim::Splice(e) => {
-                            let unknown = f
-                                .sizes
-                                .iter()
-                                .zip(sizes.iter())
-                                .find(|(s, v)| v.is_none() && mentions(e, &s.name.name));
-                            if let Some((size, _)) = unknown {
-                                let (size, name) = (size.name.name.clone(), &f.name.name);
-                                return Err(self.fail(
-                                    Diagnostic::error(
-                                        codes::UNBOUND_SIZE,
-                                        format!("size `{size}` of `{name}` has no value"),
-                                        arg.span,
-                                        format!("a tensor does not determine `{size}`"),
-                                    )
-                                    .hint(format!("give it in brackets: `{name}[{size} = ..]`")),
-                                ));
-                            }
-                            let shape = self.shape(&mut env, e)?;
-                            wanted.extend(shape.iter().map(|_| None));
-                        }
-                    }
-                }
-                if wanted.len() != arg.ty.dims.len() {
-                    return Err(self.misfit(f, ty, param, arg, None));
-                }
-                for (slot, dim) in wanted.into_iter().zip(&arg.ty.dims) {
-                    if let Some(slot) = slot
-                        && sizes[slot].is_none()
-                    {
-                        sizes[slot] = Some(SizeVal::Int(dim.size as i64));
-                    }
-                }
+        }
+        if wanted.len() != found.len() {
+            return Err(self.misfit(f, leaf, None));
+        }
+        for (slot, dim) in wanted.into_iter().zip(&found) {
+            if let Some(slot) = slot
+                && sizes[slot].is_none()
+            {
+                sizes[slot] = Some(SizeVal::Int(dim.size as i64));
             }
         }
         Ok(())
@@ -222,30 +224,14 @@ impl Checker<'_> {
 
     /// The type of a parameter's variable in the instance for this argument: the shape declared, the
     /// element and secrecy of the argument.
-    pub(super) fn param_ty(
-        &mut self,
-        env: &mut Env,
-        f: &Function,
-        param: &ast::Param,
-        arg: &Expr,
-    ) -> R<Ty> {
-        let Some(ty) = &param.ty else {
-            return Err(self.fail(
-                Diagnostic::error(
-                    codes::ELEMENT,
-                    "a parameter of a function has a type",
-                    param.name.span,
-                    "which type?",
-                )
-                .hint(format!("for example `{}: fix[n]`", param.name.name)),
-            ));
-        };
+    pub(super) fn param_ty(&mut self, env: &mut Env, f: &Function, leaf: &Leaf) -> R<Ty> {
+        let (ty, arg) = (leaf.ty, &leaf.arg);
         if ty.secrecy == Some(ast::Secrecy::Public) && arg.ty.secrecy == ast::Secrecy::Secret {
             let name = &f.name.name;
             return Err(self.fail(
                 Diagnostic::error(
                     codes::SECRECY,
-                    format!("`{name}` wants a public `{}`", param.name.name),
+                    format!("`{name}` wants a public `{}`", leaf.name),
                     arg.span,
                     "this is secret",
                 )
@@ -253,49 +239,22 @@ impl Checker<'_> {
             ));
         }
         let secrecy = ty.secrecy.unwrap_or(arg.ty.secrecy).max(arg.ty.secrecy);
-        match &ty.kind {
-            TypeKind::Weights(model) => {
-                let wanted = self.named_model(env, model)?;
-                if arg.ty.record != Some(wanted) || arg.ty.dims.len() != 1 {
-                    let name = self.models[wanted.0 as usize].name.clone();
-                    return Err(self.misfit(
-                        f,
-                        ty,
-                        &param.name.name,
-                        arg,
-                        Some(format!("weights {name}")),
-                    ));
-                }
-                Ok(Ty { secrecy, ..arg.ty.clone() })
-            }
-            TypeKind::Tensor { base, dims } => {
-                let shape = self.dims(env, dims)?;
-                let Some(elem) = element(&base.name) else { return Err(Reported) };
-                if shape != arg.ty.shape() || !fits(arg.ty.elem, elem) {
-                    let mut wanted = elem_name(elem).to_owned();
-                    if !shape.is_empty() {
-                        wanted.push_str(&shape_text(&shape));
-                    }
-                    return Err(self.misfit(f, ty, &param.name.name, arg, Some(wanted)));
-                }
-                let dims = shape.into_iter().map(Dim::plain).collect();
-                Ok(Ty { elem: arg.ty.elem, dims, secrecy, record: None })
-            }
+        let wanted = self.written_ty(env, ty)?;
+        let same = wanted.shape() == arg.ty.shape()
+            && (wanted.record.is_none() || wanted.record == arg.ty.record);
+        if !same || !fits(arg.ty.elem, wanted.elem) {
+            let text = self.ty(&wanted);
+            return Err(self.misfit(f, leaf, Some(text)));
         }
+        Ok(Ty { elem: arg.ty.elem, secrecy, ..wanted })
     }
 
-    fn misfit(
-        &mut self,
-        f: &Function,
-        ty: &ast::Type,
-        param: &str,
-        arg: &Expr,
-        concrete: Option<String>,
-    ) -> Reported {
+    fn misfit(&mut self, f: &Function, leaf: &Leaf, concrete: Option<String>) -> Reported {
+        let Leaf { name: param, ty, arg } = leaf;
         let (name, found, written) = (&f.name.name, self.ty(&arg.ty), print_type(ty));
         let wanted_elem = match &ty.kind {
             TypeKind::Tensor { base, .. } => element(&base.name),
-            TypeKind::Weights(_) => None,
+            TypeKind::Weights { .. } | TypeKind::Tuple(_) => None,
         };
         let same_rank =
             matches!(&ty.kind, TypeKind::Tensor { dims, .. } if dims.len() == arg.ty.dims.len());
@@ -318,8 +277,8 @@ impl Checker<'_> {
             {
                 Some(dims.len())
             }
-            TypeKind::Weights(_) => Some(1),
-            TypeKind::Tensor { .. } => None,
+            TypeKind::Weights { dims, .. } => Some(1 + dims.len()),
+            TypeKind::Tensor { .. } | TypeKind::Tuple(_) => None,
         };
         let text = self.text(arg.span);
         let plain = text.chars().all(|c| c.is_alphanumeric() || c == '_');

@@ -4,7 +4,8 @@ use super::world::ItemId;
 use crate::syntax::ast::{FileId, Secrecy, Span};
 use crate::types::number::Number;
 use crate::types::{
-    BinOp, Cond, Dim, Domain, Elem, Expr, ExprKind, Index, ModelId, PartySet, SetId, Ty, VarId,
+    BinOp, Body, Cond, Definition, Dim, Domain, Elem, Expr, ExprKind, Index, ModelId, PartySet,
+    SetId, Ty, VarId,
 };
 
 /// An error that is already among the diagnostics. Code that receives it reports nothing further.
@@ -39,6 +40,8 @@ pub(super) struct IntVal {
     /// A division in its computation may have rounded. Such a value is not converted to a real number
     /// without a message, because its author may have meant the exact quotient.
     pub rounded: bool,
+    /// The model whose tensor number this is. Only the variable of a loop over the tensors of a model has one.
+    pub tensor: Option<ModelId>,
 }
 
 impl IntVal {
@@ -49,7 +52,7 @@ impl IntVal {
 
     /// A plain index.
     pub fn of(index: Index) -> IntVal {
-        IntVal { index, set: None, sampled: false, rounded: false }
+        IntVal { index, set: None, sampled: false, rounded: false, tensor: None }
     }
 }
 
@@ -93,6 +96,10 @@ pub(super) enum Val {
     Item(ItemId),
     /// The same with bracketed arguments.
     Sized(ItemId, Vec<SizeArg>),
+    /// `weights M`, which is applied to what weights are made of.
+    Weights(ModelId),
+    /// `(a, b)`.
+    Tuple(Vec<Val>),
     /// Known at run time.
     Expr(Expr),
     /// The beginning of a parameter's dotted name: `w.conv1`.
@@ -119,6 +126,8 @@ impl Val {
             Val::Members(..) => "a sampled committee",
             Val::Range(..) => "a range",
             Val::Item(_) | Val::Sized(..) => "a function",
+            Val::Weights(_) => "a type",
+            Val::Tuple(_) => "a tuple",
             Val::Expr(_) => "a value",
             Val::Fields(..) => "a layer of a model",
             Val::Poison => "an error",
@@ -137,6 +146,8 @@ pub(super) struct Loop {
     pub members: u64,
     /// Which of them count.
     pub cond: Option<Cond>,
+    /// Steps of an `iterate`, one after the other: each is known at build.
+    pub steps: bool,
 }
 
 /// A scope: names in order of definition, the latest last.
@@ -170,6 +181,15 @@ impl Env {
 /// A typed expression.
 pub(super) fn typed(kind: ExprKind, ty: Ty, span: Span) -> Expr {
     Expr { kind, ty, span }
+}
+
+/// A value with the definitions that it needs.
+pub(super) fn in_place(lets: Vec<Definition>, value: Expr) -> Expr {
+    if lets.is_empty() {
+        return value;
+    }
+    let (ty, span) = (value.ty.clone(), value.span);
+    typed(ExprKind::Let(Box::new(Body { lets, values: vec![value] })), ty, span)
 }
 
 /// A public scalar known at build.
@@ -251,7 +271,12 @@ pub(crate) fn ty_text(
     let mut text = match ty.record {
         Some(model) => {
             dims = &dims[..dims.len().saturating_sub(1)];
-            format!("weights {}", model_name(model))
+            let entries = match ty.elem {
+                Elem::Fix => "",
+                Elem::Int => "int ",
+                Elem::Bit => "bit ",
+            };
+            format!("{entries}weights {}", model_name(model))
         }
         None => elem_name(ty.elem).to_owned(),
     };

@@ -3,7 +3,8 @@
 use super::{EvalError, Machine, Value};
 use crate::types::domain;
 use crate::types::{
-    BinOp, Cond, Domain, Expr, ExprKind, FnId, Gen, Index, IndexOp, Intrinsic, UnOp, VarId,
+    BinOp, Body, Cond, Domain, Expr, ExprKind, FnId, Gen, Index, IndexOp, Intrinsic, Iterate,
+    Source, UnOp, VarId,
 };
 
 type Result<T> = std::result::Result<T, EvalError>;
@@ -35,7 +36,7 @@ impl Machine<'_> {
                     _ => binary(*op, x, y),
                 })
             }
-            ExprKind::Call(f, args) => self.call(*f, args),
+            ExprKind::Call(f, args) => one(self.call(*f, args)?),
             ExprKind::Apply(m, w, x) => {
                 let (w, x) = (self.expr(w)?, self.expr(x)?);
                 let model = self.program.models.get(m.0 as usize);
@@ -70,7 +71,69 @@ impl Machine<'_> {
                 let value = self.expr(base)?;
                 self.field(&value, *offset, e)
             }
+            ExprKind::Record(tensors) => {
+                let mut data = Vec::new();
+                for tensor in tensors {
+                    data.extend_from_slice(self.expr(tensor)?.entries());
+                }
+                Ok(Value::new(e.ty.shape(), data))
+            }
+            ExprKind::Let(body) => one(self.body(body)?),
         }
+    }
+
+    /// The values of a body.
+    pub(super) fn body(&mut self, body: &Body) -> Result<Vec<Value>> {
+        for definition in &body.lets {
+            let values = match &definition.source {
+                Source::Value(value) => vec![self.expr(value)?],
+                Source::Call(f, args) => self.call(*f, args)?,
+                Source::Iterate(i) => self.iterate(i)?,
+            };
+            for (var, value) in definition.vars.iter().zip(values) {
+                self.set(*var, value)?;
+            }
+        }
+        body.values.iter().map(|value| self.expr(value)).collect()
+    }
+
+    /// What a loop ends with.
+    fn iterate(&mut self, i: &Iterate) -> Result<Vec<Value>> {
+        let mut values = Vec::with_capacity(i.carried.len());
+        for c in &i.carried {
+            values.push(within(self.expr(&c.start)?, c.range));
+        }
+        self.steps(&i.gens, i, &mut values)?;
+        Ok(values)
+    }
+
+    /// All steps, or those with the variables of the outer generators as they are.
+    fn steps(&mut self, gens: &[Gen], i: &Iterate, values: &mut Vec<Value>) -> Result<()> {
+        let Some((first, rest)) = gens.split_first() else {
+            for (c, value) in i.carried.iter().zip(values.iter()) {
+                self.set(c.var, value.clone())?;
+            }
+            let next = self.body(&i.body)?;
+            *values = next.into_iter().zip(&i.carried).map(|(v, c)| within(v, c.range)).collect();
+            return Ok(());
+        };
+        let (lo, hi) = match &first.domain {
+            Domain::Set(set) => {
+                let set = self.program.parties.get(set.0 as usize);
+                (0, set.ok_or(EvalError::Malformed("no such party set"))?.size as i64)
+            }
+            Domain::Range(lo, hi) => (self.index(lo)?, self.index(hi)?),
+            Domain::Sampled { .. } => return Err(EvalError::Malformed("steps over a sample")),
+        };
+        for step in lo..hi {
+            let slot = self.indices.get_mut(first.var.0 as usize);
+            *slot.ok_or(EvalError::Malformed("no such variable"))? = step;
+            let counts = first.cond.as_ref().map_or(Ok(true), |cond| self.holds(cond))?;
+            if counts {
+                self.steps(rest, i, values)?;
+            }
+        }
+        Ok(())
     }
 
     fn var(&self, v: VarId) -> Result<Value> {
@@ -98,7 +161,7 @@ impl Machine<'_> {
         Ok(Value::new(shape, data))
     }
 
-    fn call(&mut self, f: FnId, args: &[Expr]) -> Result<Value> {
+    fn call(&mut self, f: FnId, args: &[Expr]) -> Result<Vec<Value>> {
         let program = self.program;
         let function = program.functions.get(f.0 as usize);
         let function = function.ok_or(EvalError::Malformed("no such function"))?;
@@ -109,11 +172,7 @@ impl Machine<'_> {
         for (param, value) in function.params.iter().zip(values) {
             self.set(*param, value)?;
         }
-        for (var, value) in &function.lets {
-            let value = self.expr(value)?;
-            self.set(*var, value)?;
-        }
-        self.expr(&function.value)
+        self.body(&function.body)
     }
 
     fn intrinsic(&mut self, which: Intrinsic, args: &[Expr], e: &Expr) -> Result<Value> {
@@ -143,6 +202,7 @@ impl Machine<'_> {
                 data.sort_by(f64::total_cmp);
                 Ok(Value::new(x.shape.clone(), data))
             }
+            (Intrinsic::Flat, [x]) => Ok(Value { shape: vec![x.len() as u64], ..x.clone() }),
             (Intrinsic::Select, [c, a, b]) => {
                 let size = e.ty.shape();
                 let len = size.iter().product::<u64>() as usize;
@@ -250,6 +310,20 @@ impl Machine<'_> {
             Cond::And(a, b) => self.holds(a)? && self.holds(b)?,
             Cond::Or(a, b) => self.holds(a)? || self.holds(b)?,
         })
+    }
+}
+
+/// The only one of some values.
+fn one(values: Vec<Value>) -> Result<Value> {
+    let found = <[Value; 1]>::try_from(values);
+    found.map(|[value]| value).map_err(|_| EvalError::Malformed("several values for one"))
+}
+
+/// A carried value in its range.
+fn within(value: Value, range: Option<(f64, f64)>) -> Value {
+    match range {
+        Some((lo, hi)) => map(&value, |x| x.max(lo).min(hi)),
+        None => value,
     }
 }
 

@@ -174,6 +174,12 @@ pub fn trace_with(
                 out.lets.push((machine.name(*var), value.tensor()));
                 machine.set(*var, value)?;
             }
+            Stmt::Tuple { vars, body, .. } => {
+                for (var, value) in vars.iter().zip(machine.body(body)?) {
+                    out.lets.push((machine.name(*var), value.tensor()));
+                    machine.set(*var, value)?;
+                }
+            }
             Stmt::Sample { var, count, each, .. } => {
                 let value = machine.sample(*var, *each, *count, draw)?;
                 out.lets.push((machine.name(*var), value.tensor()));

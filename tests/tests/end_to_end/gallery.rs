@@ -1,0 +1,292 @@
+//! The checks of the gallery, each against its formula written out in plain Rust: the program in floating point on 20
+//! random inputs, and three parties on a few of them.
+
+use slvr_compiler::syntax::embedded;
+use slvr_runtime::share::encode::{Inputs, RawData};
+use slvr_tests::agree::hold;
+use slvr_tests::{Case, compile, random_inputs};
+
+type Vector = Vec<f64>;
+
+/// Random inputs that each reference is held against.
+const INPUTS: u64 = 20;
+/// Of these, those that three parties run.
+const RUNS: u64 = 3;
+
+const MODEL: (&str, &str) = ("M", "Mlp[4, 3, 2]");
+
+fn text(name: &str) -> &'static str {
+    let file = format!("gallery/{name}.slvr");
+    embedded::get(&file).unwrap_or_else(|| panic!("no {file}"))
+}
+
+fn reals(data: &RawData) -> Vector {
+    match data {
+        RawData::F64(v) => v.clone(),
+        RawData::I64(v) => v.iter().map(|&x| x as f64).collect(),
+    }
+}
+
+/// The update of each client.
+fn updates(inputs: &Inputs) -> Vec<Vector> {
+    inputs.sets[0].iter().map(|member| reals(&member["update"].data)).collect()
+}
+
+fn public(inputs: &Inputs, name: &str) -> Vector {
+    reals(&inputs.public[name].data)
+}
+
+/// Holds a check against its reference, on inputs in `spread` of their ranges.
+fn check(
+    name: &str,
+    sizes: &[(&str, &str)],
+    spread: f64,
+    adapt: impl Fn(&mut Inputs, &Case),
+    reference: impl Fn(&Inputs) -> Vector,
+) {
+    let case = compile(text(name), sizes);
+    for seed in 0..INPUTS {
+        let mut inputs = random_inputs(case.circuit(), seed, spread);
+        adapt(&mut inputs, &case);
+        let wanted = reference(&inputs);
+        let found = case.floating(&inputs, &[]).remove(0);
+        assert_eq!(found.len(), wanted.len(), "{name}");
+        let off = found.iter().zip(&wanted).map(|(x, y)| (x - y).abs()).fold(0.0, f64::max);
+        assert!(off < 1e-9, "{name}, seed {seed}: off by {off}: {found:?}, not {wanted:?}");
+        if seed < RUNS {
+            assert!(hold(name, &case, &inputs, seed), "{name}: only zeros");
+        }
+    }
+}
+
+fn as_drawn(_: &mut Inputs, _: &Case) {}
+
+fn norm(x: &[f64]) -> f64 {
+    dot(x, x).sqrt()
+}
+
+fn dot(x: &[f64], y: &[f64]) -> f64 {
+    x.iter().zip(y).map(|(x, y)| x * y).sum()
+}
+
+fn minus(x: &[f64], y: &[f64]) -> Vector {
+    x.iter().zip(y).map(|(x, y)| x - y).collect()
+}
+
+fn times(c: f64, x: &[f64]) -> Vector {
+    x.iter().map(|x| c * x).collect()
+}
+
+fn total(all: &[Vector]) -> Vector {
+    (0..all[0].len()).map(|j| all.iter().map(|x| x[j]).sum()).collect()
+}
+
+fn mean(all: &[Vector]) -> Vector {
+    times(1.0 / all.len() as f64, &total(all))
+}
+
+fn sorted(x: &[f64]) -> Vector {
+    let mut x = x.to_vec();
+    x.sort_by(f64::total_cmp);
+    x
+}
+
+/// Indices in ascending order of some numbers; of equal ones the first.
+fn order(x: &[f64]) -> Vec<usize> {
+    let mut all: Vec<usize> = (0..x.len()).collect();
+    all.sort_by(|&a, &b| x[a].total_cmp(&x[b]));
+    all
+}
+
+fn median(x: &[f64]) -> f64 {
+    let (x, n) = (sorted(x), x.len());
+    (x[(n - 1) / 2] + x[n / 2]) / 2.0
+}
+
+fn sign(x: f64) -> f64 {
+    f64::from(u8::from(x > 0.0)) - f64::from(u8::from(x < 0.0))
+}
+
+#[test]
+fn centered_clipping_is_its_formula() {
+    let sizes = [MODEL, ("m", "4"), ("steps", "3"), ("tau", "1.5")];
+    check("centered_clipping", &sizes, 0.2, as_drawn, |inputs| {
+        let mut v = public(inputs, "centre");
+        for _ in 0..3 {
+            let moves: Vec<Vector> = updates(inputs)
+                .iter()
+                .map(|x| {
+                    let off = minus(x, &v);
+                    times((1.5 / norm(&off)).min(1.0), &off)
+                })
+                .collect();
+            v = minus(&v, &times(-1.0, &mean(&moves)));
+        }
+        v
+    });
+}
+
+#[test]
+fn rfa_is_smoothed_weiszfeld() {
+    // With one client far away the mean and the median are far apart.
+    let far = |inputs: &mut Inputs, _: &Case| {
+        let tensor = inputs.sets[0][0].get_mut("update").expect("an update");
+        if let RawData::F64(v) = &mut tensor.data {
+            v.iter_mut().for_each(|x| *x *= 5.0);
+        }
+    };
+    check("rfa", &[MODEL, ("m", "5"), ("steps", "3")], 0.15, far, |inputs| {
+        let all = updates(inputs);
+        let mut v = mean(&all);
+        for _ in 0..3 {
+            let weight: Vector = all.iter().map(|x| 1.0 / norm(&minus(x, &v)).max(0.1)).collect();
+            let sum: f64 = weight.iter().sum();
+            let parts: Vec<Vector> =
+                all.iter().zip(&weight).map(|(x, w)| times(w / sum, x)).collect();
+            v = total(&parts);
+        }
+        v
+    });
+}
+
+#[test]
+fn bulyan_picks_by_krum_and_averages_around_the_median() {
+    let (m, f) = (11usize, 2usize);
+    let sizes = [("d", "3"), ("m", "11"), ("f", "2")];
+    check("bulyan", &sizes, 0.5, as_drawn, |inputs| {
+        let all = updates(inputs);
+        let mut left: Vec<usize> = (0..m).collect();
+        let mut picked = Vec::new();
+        while picked.len() < m - 2 * f {
+            let score = |i: usize| -> f64 {
+                let others = left.iter().filter(|&&j| j != i);
+                let dist: Vector = others
+                    .map(|&j| {
+                        let off = minus(&all[i], &all[j]);
+                        dot(&off, &off)
+                    })
+                    .collect();
+                sorted(&dist)[..left.len() - f - 2].iter().sum()
+            };
+            let scores: Vector = left.iter().map(|&i| score(i)).collect();
+            picked.push(left.remove(order(&scores)[0]));
+        }
+        (0..3)
+            .map(|e| {
+                let values = sorted(&picked.iter().map(|&i| all[i][e]).collect::<Vector>());
+                let middle = median(&values);
+                let off: Vector = values.iter().map(|x| (x - middle).abs()).collect();
+                let close = &order(&off)[..m - 4 * f];
+                close.iter().map(|&j| values[j]).sum::<f64>() / close.len() as f64
+            })
+            .collect()
+    });
+}
+
+#[test]
+fn sign_majority_is_the_sign_of_most() {
+    for m in ["4", "5"] {
+        check("sign_majority", &[MODEL, ("m", m)], 0.5, as_drawn, |inputs| {
+            let signs: Vec<Vector> =
+                updates(inputs).iter().map(|x| x.iter().map(|x| sign(*x)).collect()).collect();
+            total(&signs).into_iter().map(sign).collect()
+        });
+    }
+}
+
+#[test]
+fn robust_learning_rate_turns_where_few_agree() {
+    let sizes = [MODEL, ("m", "7"), ("threshold", "3.5")];
+    check("robust_learning_rate", &sizes, 0.5, as_drawn, |inputs| {
+        let all = updates(inputs);
+        let signs: Vec<Vector> = all.iter().map(|x| x.iter().map(|x| sign(*x)).collect()).collect();
+        let agree = total(&signs);
+        let turned = |(x, a): (&f64, &f64)| if a.abs() >= 3.5 { *x } else { -x };
+        mean(&all).iter().zip(&agree).map(turned).collect()
+    });
+}
+
+#[test]
+fn quantile_clipping_cuts_to_a_quantile_of_lengths() {
+    for percent in [0, 30, 50, 90, 100] {
+        let given = percent.to_string();
+        let sizes = [MODEL, ("m", "5"), ("percent", given.as_str())];
+        check("quantile_clipping", &sizes, 0.5, as_drawn, |inputs| {
+            let all = updates(inputs);
+            let size: Vector = all.iter().map(|x| norm(x)).collect();
+            let (s, at) = (sorted(&size), percent * 4);
+            let (low, high) = (s[at / 100], s[at.div_ceil(100)]);
+            let bound = low + (high - low) * (at % 100) as f64 / 100.0;
+            let cut: Vec<Vector> =
+                all.iter().zip(&size).map(|(x, n)| times((bound / n).min(1.0), x)).collect();
+            mean(&cut)
+        });
+    }
+}
+
+#[test]
+fn layer_bounds_keep_whom_every_tensor_allows() {
+    const TENSORS: [usize; 4] = [12, 3, 6, 2];
+    // About half of the clients are within these.
+    let bounds = |inputs: &mut Inputs, _: &Case| {
+        let tensor = inputs.public.get_mut("bound").expect("bounds");
+        tensor.data = RawData::F64(TENSORS.iter().map(|n| 2.8 * (*n as f64).sqrt()).collect());
+    };
+    check("layer_bounds", &[MODEL, ("m", "6")], 0.5, bounds, |inputs| {
+        let bound = public(inputs, "bound");
+        let all = updates(inputs);
+        let kept = |x: &Vector| {
+            let mut rest = x.as_slice();
+            let mut keep = true;
+            for (n, bound) in TENSORS.into_iter().zip(&bound) {
+                let (one, more) = rest.split_at(n);
+                keep &= norm(one) <= *bound;
+                rest = more;
+            }
+            times(f64::from(u8::from(keep)), x)
+        };
+        mean(&all.iter().map(kept).collect::<Vec<Vector>>())
+    });
+}
+
+#[test]
+fn spectral_leaves_out_those_furthest_along_the_first_direction() {
+    // Two clients push together.
+    let push = |inputs: &mut Inputs, _: &Case| {
+        for member in &mut inputs.sets[0][..2] {
+            if let Some(RawData::F64(v)) = member.get_mut("update").map(|t| &mut t.data) {
+                v.iter_mut().for_each(|x| *x += 3.0);
+            }
+        }
+    };
+    let sizes = [MODEL, ("m", "6"), ("drop", "2"), ("steps", "4")];
+    check("spectral", &sizes, 0.1, push, |inputs| {
+        let all = updates(inputs);
+        let middle = mean(&all);
+        let off: Vec<Vector> = all.iter().map(|x| minus(x, &middle)).collect();
+        let mut v = public(inputs, "start");
+        for _ in 0..4 {
+            let parts: Vec<Vector> = off.iter().map(|x| times(dot(x, &v), x)).collect();
+            let next = total(&parts);
+            v = times(1.0 / norm(&next), &next);
+        }
+        let along: Vector = off.iter().map(|x| dot(x, &v).powi(2)).collect();
+        let keep: Vec<Vector> = order(&along)[..4].iter().map(|&i| all[i].clone()).collect();
+        assert!(order(&along)[4..].iter().all(|&i| i < 2), "the two are left out");
+        mean(&keep)
+    });
+}
+
+#[test]
+fn every_file_of_the_gallery_says_what_it_is_and_checks_without_bindings() {
+    let tested = include_str!("gallery.rs");
+    for (name, text) in embedded::GALLERY {
+        let stem = name.trim_start_matches("gallery/").trim_end_matches(".slvr");
+        assert!(tested.contains(&format!("\"{stem}\"")), "{name} has no test");
+        for part in ["// Source: ", "// Reveals ", "// Use it "] {
+            assert!(text.contains(part), "{name} does not say `{part}`");
+        }
+        let formatted = slvr_compiler::syntax::format(Default::default(), text).ok();
+        assert_eq!(formatted.as_deref(), Some(*text), "{name} is not formatted");
+    }
+}
