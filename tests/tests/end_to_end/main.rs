@@ -20,6 +20,7 @@ mod certificate;
 mod certificate_cost;
 mod certificate_error;
 mod certificate_ranges;
+mod certify;
 mod diagnostics;
 mod docs;
 mod edge_cases;
