@@ -214,14 +214,14 @@ fn observed(title: &str, exact: &Answer, floating: &Answer, weights: &[f32]) {
 /// Prints what is known of the error before a run; the certificate's proven bound.
 fn bounds(title: &str, net: &Classifier, weights: &[f32]) -> f64 {
     let (row, cut) = net.certified();
-    let (proven, estimated) = net.certified_for(weights);
+    let proven = net.certified_for(weights);
     println!(
-        "{title}: certificate of the logits: in {:?}, error proven {:.1e}, estimated {:.1e}; for weights of \
-         this size proven {proven:.1e}, estimated {estimated:.1e}; saturates at {}",
+        "{title}: certificate of the logits: in {:?}, error proven {:.1e}, {:.1e} more by rounding \
+         inputs; for weights of this size proven {proven:.1e} in all; saturates at {}",
         row.range,
         row.proven,
-        row.estimated,
+        row.rounding_inputs,
         cut.map_or("no value".into(), |c| c.to_string())
     );
-    row.proven
+    row.proven + row.rounding_inputs
 }

@@ -11,7 +11,7 @@ use crate::analysis::rings::Rings;
 use crate::analysis::stated::StatedErrors;
 use crate::cost::{self, Cost, NetProfile};
 use crate::diagnostic::{Diagnostic, Severity, codes};
-use crate::graph::{self, Graph};
+use crate::graph::{self, Graph, NodeId, Output};
 use crate::lower::Protocols;
 use crate::passes::blocks::{self, Blocked};
 use crate::passes::saturation::{self, Fitted};
@@ -156,6 +156,27 @@ fn effort(compiled: &Compiled, options: Options) -> u64 {
         Protocols::Symmetric | Protocols::Simple => NetProfile::lan().tuning(),
     };
     cost::effort(&Cost::of(&compiled.circuit), tuning)
+}
+
+/// The same circuit with more reveals: the values of these nodes of the optimised graph, after its own. For evaluation in
+/// the clear: what a predicate keeps secret would be open in a run.
+///
+/// # Errors
+///
+/// As [`compile_with`].
+pub fn probed(
+    compiled: &Compiled,
+    options: Options,
+    nodes: &[NodeId],
+) -> Result<Circuit, Vec<Diagnostic>> {
+    let mut graph = compiled.optimised.clone();
+    let to = graph.outputs.first().map_or(0, |o| o.to);
+    for &node in nodes {
+        let (name, site) = (format!("probe {}", node.index()), graph.node(node).site);
+        let output = Output { name, to, node, factor: 1.0, divisor: 1.0, fields: Vec::new(), site };
+        graph.outputs.push(output);
+    }
+    circuit(&graph, &compiled.guards, Options { memory: None, ..options }, 1)
 }
 
 /// From the graph after all passes to a circuit.

@@ -3,10 +3,11 @@
 //!
 //! Arithmetic is in [`crate::analysis::given`].
 
+use super::confidence::Measured;
 use crate::analysis::errors::{errors, input_errors};
 use crate::analysis::given::{self, FAILURE_LOG2, Flips, MOST, Running, Verdict, encoded, keeping};
 use crate::graph::eval::{Coin, EvalError, Inputs};
-use crate::graph::{Graph, NodeId};
+use crate::graph::{Graph, NodeId, Op};
 use crate::pipeline::Compiled;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -60,7 +61,9 @@ pub struct GivenLine {
     pub of: Share,
     /// The smallest gap, in units of its bound; `None` if nothing can be off.
     pub least_ratio: Option<f64>,
-    /// By member of the party set with as many members as the decisions have rows; empty if there is none.
+    /// The party set with a member for each row of the decisions, if there is one.
+    pub of_set: Option<String>,
+    /// The same by member of this set; empty if there is none.
     pub members: Vec<Share>,
 }
 
@@ -115,8 +118,18 @@ pub struct GivenReveal {
 /// Ends of the buckets of a histogram: the first one holds what may be decided otherwise.
 const ENDS: [f64; 8] = [1.0, 2.0, 4.0, 16.0, 64.0, 256.0, 1024.0, 4096.0];
 
-/// A decision by its place: its node, and which entry of it.
-pub type Place = (NodeId, u64);
+/// A decision: of a node, one for each entry.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Decided {
+    /// Which node.
+    pub node: NodeId,
+    /// Which entry.
+    pub entry: u64,
+    /// What the program decides: a bit, or an index.
+    pub program: f64,
+    /// Whether every run does the same.
+    pub verdict: Verdict,
+}
 
 /// A certificate with what else a run on these inputs says.
 #[derive(Clone, Debug)]
@@ -124,7 +137,7 @@ pub struct OnInputs {
     /// What is proven.
     pub certificate: GivenCertificate,
     /// All decisions, in order.
-    pub decisions: Vec<(Place, Verdict)>,
+    pub decisions: Vec<Decided>,
 }
 
 impl OnInputs {
@@ -147,11 +160,17 @@ impl OnInputs {
         let at: Vec<NodeId> = nodes.iter().map(|(n, _)| *n).collect();
         let mut flips = Flips::new(g, &at, &bits);
         let mut seen = Seen::default();
-        let given = given::Given { graph: g, stated: &c.stated, inputs: &inputs, coin };
+        let given =
+            given::Given { graph: g, stated: &c.stated, guards: &c.guards, inputs: &inputs, coin };
         given.run(&mut |id, x, operands| {
             flips.see(id, x);
             if at.contains(&id) {
-                seen.verdicts.insert(id, given::verdicts(g, id, operands));
+                let decided = |i: usize| match g.op(id) {
+                    Op::Gate => f64::from(u8::from(operands[1].value[i] >= 0.0)),
+                    _ => x.value[i],
+                };
+                let verdicts = given::verdicts(g, id, operands).into_iter().enumerate();
+                seen.verdicts.insert(id, verdicts.map(|(i, v)| (decided(i), v)).collect());
             }
             if bits.contains(&id) {
                 let bits = (0..x.value.len()).map(|i| (x.value[i] != 0.0, x.bound(i) > 0.0));
@@ -175,13 +194,11 @@ impl OnInputs {
                 step,
                 of: Share::default(),
                 least_ratio: None,
-                members: Vec::new(),
+                of_set: rows(g, *id).map(|set| set.0.clone()),
+                members: vec![Share::default(); rows(g, *id).map_or(0, |set| set.1 as usize)],
             });
-            let members = rows(g, *id);
-            if row.members.is_empty() {
-                row.members = vec![Share::default(); members as usize];
-            }
-            for (i, verdict) in verdicts.iter().enumerate() {
+            let members = rows(g, *id).map_or(0, |set| set.1);
+            for (i, (program, verdict)) in verdicts.iter().enumerate() {
                 total.count(verdict);
                 row.of.count(verdict);
                 if members > 0 && row.members.len() as u64 == members {
@@ -194,7 +211,12 @@ impl OnInputs {
                 // At the very end of the first bucket a decision may be certified: of equal sides, say.
                 let ratio = if verdict.certified { ratio.max(1.0) } else { ratio.min(0.999) };
                 counts[ENDS.iter().take_while(|&&end| ratio >= end).count()] += 1;
-                all.push(((*id, i as u64), *verdict));
+                all.push(Decided {
+                    node: *id,
+                    entry: i as u64,
+                    program: *program,
+                    verdict: *verdict,
+                });
             }
         }
         let starts = [0.0].into_iter().chain(ENDS);
@@ -224,10 +246,40 @@ impl OnInputs {
 
 #[derive(Default)]
 struct Seen {
-    verdicts: BTreeMap<NodeId, Vec<Verdict>>,
+    verdicts: BTreeMap<NodeId, Vec<(f64, Verdict)>>,
     /// What the program has, and whether it may differ.
     bits: BTreeMap<NodeId, Vec<(bool, bool)>>,
     off: BTreeMap<NodeId, f64>,
+}
+
+impl OnInputs {
+    /// Whose values say what a run decides: the nodes themselves, or what they take the sign of.
+    pub fn probes(&self, g: &Graph) -> Vec<NodeId> {
+        let mut all: Vec<NodeId> = self.decisions.iter().map(|d| probe(g, d.node)).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
+    /// How many decisions of an evaluation agree with floating point; `values` are those of [`OnInputs::probes`], in
+    /// this order.
+    pub fn agreement(&self, g: &Graph, values: &[&[f64]], confidence: f64) -> Measured {
+        let at: BTreeMap<NodeId, &[f64]> =
+            self.probes(g).into_iter().zip(values.iter().copied()).collect();
+        let agrees = |d: &&Decided| {
+            let value = at.get(&probe(g, d.node)).and_then(|v| v.get(d.entry as usize));
+            value.is_some_and(|&v| match g.op(d.node) {
+                Op::Gate => (v >= 0.0) == (d.program != 0.0),
+                _ => v == d.program,
+            })
+        };
+        let seen = self.decisions.iter().filter(agrees).count();
+        Measured::clopper_pearson(seen as u64, self.decisions.len() as u64, confidence)
+    }
+}
+
+fn probe(g: &Graph, decision: NodeId) -> NodeId {
+    if *g.op(decision) == Op::Gate { g.arg(decision, 1) } else { decision }
 }
 
 /// The decisions of a predicate for all inputs, with the site that each belongs to.
@@ -237,11 +289,10 @@ pub fn decisions(c: &Compiled) -> Vec<(NodeId, u32)> {
     all.decisions.iter().map(|d| (d.node, d.site)).collect()
 }
 
-/// The members of a party set, if a node's first axis goes over them.
-fn rows(g: &Graph, id: NodeId) -> u64 {
-    let first = g.shape(id).iter().copied().find(|&d| d != 1).unwrap_or(0);
-    let set = g.parties.iter().find(|p| p.1 == first && first > 1);
-    set.map_or(0, |p| p.1)
+/// The party set that a node's first axis goes over, if it has a member for each entry of it.
+fn rows(g: &Graph, id: NodeId) -> Option<&(String, u64)> {
+    let first = g.shape(id).iter().copied().find(|&d| d != 1)?;
+    g.parties.iter().find(|p| p.1 == first)
 }
 
 fn keep(
@@ -249,16 +300,15 @@ fn keep(
     bits: &[NodeId],
     seen: &Seen,
     flips: &Flips<'_>,
-    decisions: &[(Place, Verdict)],
+    decisions: &[Decided],
     line_of: &dyn Fn(u32) -> u32,
 ) -> Result<Vec<KeepRow>, EvalError> {
-    let doubt: Vec<Place> =
-        decisions.iter().filter(|(_, v)| !v.certified).map(|(place, _)| *place).collect();
+    let doubt: Vec<&Decided> = decisions.iter().filter(|d| !d.verdict.certified).collect();
     let followed = doubt.len() <= MOST;
     // By bit node, how many decisions each entry depends on.
     let mut depends: BTreeMap<NodeId, Vec<u64>> = BTreeMap::new();
-    for &(node, i) in doubt.iter().filter(|_| followed) {
-        let marked = flips.of(node, i as usize)?;
+    for d in doubt.iter().filter(|_| followed) {
+        let marked = flips.of(d.node, d.entry as usize)?;
         for bit in bits {
             let Some(marked) = &marked[bit.index()] else { continue };
             let counts = depends.entry(*bit).or_insert_with(|| vec![0; marked.len()]);
@@ -288,7 +338,17 @@ fn keep(
     Ok(bits.iter().filter_map(row).collect())
 }
 
-/// The values that a run has at a node, and the bounds of all nodes: for tests.
+/// Bytes of what is held at one time, about.
+pub fn memory(c: &Compiled) -> u64 {
+    // A value, the three bounds and the three parts of its noise, of operands and of what is made of them.
+    given::peak(&c.optimised).saturating_mul(7 * 8)
+}
+
+/// The bounds of all nodes on inputs, which are encoded first. `see` gets each node with its operands.
+///
+/// # Errors
+///
+/// As [`OnInputs::of`].
 pub fn bounds(
     c: &Compiled,
     inputs: &Inputs,
@@ -296,6 +356,7 @@ pub fn bounds(
     see: &mut dyn FnMut(NodeId, &Running, &[&Running]),
 ) -> Result<(), EvalError> {
     let inputs = encoded(&c.optimised, inputs);
-    let given = given::Given { graph: &c.optimised, stated: &c.stated, inputs: &inputs, coin };
+    let (graph, stated, guards) = (&c.optimised, &c.stated, &c.guards[..]);
+    let given = given::Given { graph, stated, guards, inputs: &inputs, coin };
     given.run(see)
 }

@@ -68,7 +68,10 @@ fn on_inputs(case: &Case, inputs: &Inputs, coins: &[u128]) -> OnInputs {
 fn of_honest(found: &OnInputs, honest: &[bool]) -> Share {
     let mut share = Share::default();
     for line in &found.certificate.lines {
-        println!("line {} {}: {:?}, least {:?}, {:?}", line.line, line.step, line.of, line.least_ratio, line.members);
+        println!(
+            "line {} {}: {:?}, least {:?}, {:?}",
+            line.line, line.step, line.of, line.least_ratio, line.members
+        );
         if line.step.contains("hits") {
             assert_eq!(line.members.len(), honest.len(), "a row for each client");
             for (of, _) in line.members.iter().zip(honest).filter(|(_, h)| **h) {
@@ -77,7 +80,10 @@ fn of_honest(found: &OnInputs, honest: &[bool]) -> Share {
             }
         }
     }
-    println!("{:?}\n{:?}\n{:?}", found.certificate.histogram, found.certificate.keep, found.certificate.reveals);
+    println!(
+        "{:?}\n{:?}\n{:?}",
+        found.certificate.histogram, found.certificate.keep, found.certificate.reveals
+    );
     share
 }
 

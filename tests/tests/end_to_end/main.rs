@@ -9,7 +9,7 @@
 //! | functions, layers, the library | `functions`, `models`, `std_examples` |
 //! | the compiler's text and messages | `diagnostics`, `ir_snapshots`, `docs` |
 //! | what it optimises | `optimiser`, `blocks`, `speculation` |
-//! | what it states about a run | `certificate`, `certificate_cost`, `certificate_error`, `certificate_ranges` |
+//! | what it states about a run | `certificate`, `certificate_cost`, `certificate_error`, `certificate_ranges`, `certify`, `given` |
 //! | malicious clients, random programs, damaged files | `attacks`, `random_programs`, `fuzz_smoke` |
 
 mod accuracy;
@@ -27,6 +27,7 @@ mod edge_cases;
 mod every_predicate;
 mod functions;
 mod fuzz_smoke;
+mod given;
 mod intervals;
 mod ir_snapshots;
 mod lenet;

@@ -124,12 +124,7 @@ fn last(g: &Graph, id: NodeId) -> usize {
     g.shape(id).last().map_or(1, |&n| n as usize).max(1)
 }
 
-fn rows(
-    g: &Graph,
-    id: NodeId,
-    x: &Running,
-    f: impl Fn(&[f64], &[f64]) -> Verdict,
-) -> Vec<Verdict> {
+fn rows(g: &Graph, id: NodeId, x: &Running, f: impl Fn(&[f64], &[f64]) -> Verdict) -> Vec<Verdict> {
     let n = last(g, id);
     let row = |(r, v): (usize, &[f64])| {
         let b: Vec<f64> = (0..v.len()).map(|i| x.bound(r * n + i)).collect();

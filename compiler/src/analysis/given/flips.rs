@@ -52,7 +52,8 @@ impl<'a> Flips<'a> {
     pub fn new(g: &'a Graph, decisions: &[NodeId], bits: &[NodeId]) -> Flips<'a> {
         let mut from = vec![false; g.len()];
         for id in g.ids() {
-            from[id.index()] = decisions.contains(&id) || g.args(id).iter().any(|a| from[a.index()]);
+            from[id.index()] =
+                decisions.contains(&id) || g.args(id).iter().any(|a| from[a.index()]);
         }
         let mut to = vec![false; g.len()];
         for id in g.ids().rev().collect::<Vec<_>>() {
@@ -64,7 +65,8 @@ impl<'a> Flips<'a> {
 
     /// To be called of every node of a run.
     pub fn see(&mut self, id: NodeId, x: &Running) {
-        let index = |u: &NodeId| matches!(self.g.op(*u), Op::Gather { .. }) && self.g.arg(*u, 1) == id;
+        let index =
+            |u: &NodeId| matches!(self.g.op(*u), Op::Gather { .. }) && self.g.arg(*u, 1) == id;
         if self.g.users(id).iter().any(|u| self.on_way[u.index()] && index(u)) {
             self.indices.insert(id, Arc::clone(&x.value));
         }
@@ -143,7 +145,9 @@ impl<'a> Flips<'a> {
             }),
             Class::Layout | Class::Concat => {
                 let given = |&a: &NodeId| match self.indices.get(&a) {
-                    Some(index) if Some(&a) == args.get(1) && g.op(id).is_layout() => Arc::clone(index),
+                    Some(index) if Some(&a) == args.get(1) && g.op(id).is_layout() => {
+                        Arc::clone(index)
+                    }
                     _ => marks(a, 0.0),
                 };
                 let given: Vec<_> = args.iter().map(given).collect();

@@ -23,19 +23,16 @@ struct Bilinear<'a, 'r> {
 impl Bilinear<'_, '_> {
     /// The node's operation with operand `i` replaced, and of every other one `f` of its values, where it is a factor.
     fn with(&self, i: usize, x: &Numbers, f: fn(f64) -> f64) -> Result<Vec<f64>, EvalError> {
-        let factor = matches!(
-            self.rules.view.op(self.id),
-            Op::Mul | Op::MatMul { .. } | Op::Conv2d { .. }
-        );
+        let factor =
+            matches!(self.rules.view.op(self.id), Op::Mul | Op::MatMul { .. } | Op::Conv2d { .. });
         let index = matches!(self.rules.view.op(self.id), Op::Gather { .. });
         let other = |j: usize| match (factor, index) {
             (true, _) => each(&self.given[j].value, f),
             (_, true) => Arc::clone(&self.given[j].value),
             _ => each(&self.given[j].value, |_| 0.0),
         };
-        let all: Vec<Numbers> = (0..self.given.len())
-            .map(|j| if j == i { Arc::clone(x) } else { other(j) })
-            .collect();
+        let all: Vec<Numbers> =
+            (0..self.given.len()).map(|j| if j == i { Arc::clone(x) } else { other(j) }).collect();
         let all: Vec<&Numbers> = all.iter().collect();
         let found = self.rules.apply(self.id, &all)?;
         Ok(found.iter().map(|x| x.abs()).collect())
@@ -124,7 +121,10 @@ impl Bilinear<'_, '_> {
         let view = self.rules.view;
         let (op, args) = (view.op(self.id), view.args(self.id));
         let once = noisy == 1 && args.iter().filter(|a| **a == args[i]).count() == 1;
-        if matches!(op, Op::MatMul { .. } | Op::Conv2d { .. } | Op::Broadcast(_) | Op::Gather { .. }) {
+        if matches!(
+            op,
+            Op::MatMul { .. } | Op::Conv2d { .. } | Op::Broadcast(_) | Op::Gather { .. }
+        ) {
             return false;
         }
         // Summed up over disjoint sets of entries, moved to one place each, or beside entries without noise.

@@ -45,6 +45,7 @@ pub use deviation::{Deviation, Noise, Running};
 pub use flips::{Flips, MOST, keeping};
 pub use masks::{Rounding, roundings};
 
+use super::guard::Guard;
 use super::stated::StatedErrors;
 use super::view::View;
 use crate::graph::eval::{Coin, EvalError, Inputs};
@@ -81,6 +82,8 @@ pub struct Given<'a> {
     pub graph: &'a Graph,
     /// What its protocols state.
     pub stated: &'a StatedErrors,
+    /// How inputs are enforced.
+    pub guards: &'a [Guard],
     /// Already [`encoded`].
     pub inputs: &'a Inputs,
     /// Public coins.
@@ -94,10 +97,7 @@ impl Given<'_> {
     /// # Errors
     ///
     /// Inputs that do not fit the graph.
-    pub fn run(
-        &self,
-        see: &mut dyn FnMut(NodeId, &Running, &[&Running]),
-    ) -> Result<(), EvalError> {
+    pub fn run(&self, see: &mut dyn FnMut(NodeId, &Running, &[&Running])) -> Result<(), EvalError> {
         let g = self.graph;
         crate::graph::verify::verify(g)?;
         if g.frac.is_none() {
@@ -110,7 +110,8 @@ impl Given<'_> {
         let mut all: Vec<Option<Running>> = vec![None; g.len()];
         for id in g.ids().filter(|id| last[id.index()].is_some()) {
             let args = view.args(id);
-            let given: Vec<&Running> = args.iter().filter_map(|a| all[a.index()].as_ref()).collect();
+            let given: Vec<&Running> =
+                args.iter().filter_map(|a| all[a.index()].as_ref()).collect();
             let found = rules.node(id, &given, &all)?;
             see(id, &found, &given);
             all[id.index()] = Some(found);
@@ -120,6 +121,21 @@ impl Given<'_> {
         }
         Ok(())
     }
+}
+
+/// The most entries that are held at one time.
+pub fn peak(g: &Graph) -> u64 {
+    let last = last_uses(g);
+    let mut dying = vec![0u64; g.len() + 1];
+    let (mut held, mut most) = (0u64, 0u64);
+    for id in g.ids() {
+        let Some(end) = last[id.index()] else { continue };
+        held = held.saturating_add(g.elements(id));
+        most = most.max(held);
+        dying[end.index().min(g.len())] += g.elements(id);
+        held = held.saturating_sub(dying[id.index()]);
+    }
+    most
 }
 
 /// The last reader of each node that an output depends on: itself, if nothing reads it. What an order statistic is

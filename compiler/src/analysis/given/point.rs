@@ -72,11 +72,8 @@ pub(super) fn saturate(rules: &Rules<'_>, x: &Running, value: Numbers, most: f64
     if exact && value.iter().all(|v| v.abs() <= most) {
         return Running::exact(value);
     }
-    let zeros = || Deviation {
-        worst: vec![0.0; value.len()],
-        bound: vec![0.0; value.len()],
-        noise: None,
-    };
+    let zeros =
+        || Deviation { worst: vec![0.0; value.len()], bound: vec![0.0; value.len()], noise: None };
     let x = Running { value: x.value.clone(), off: Some(x.off.clone().unwrap_or_else(zeros)) };
     by_entry(rules, &x, value, |_, v, b| {
         let cut = |x: f64| x.clamp(-most, most);
@@ -88,11 +85,8 @@ pub(super) fn saturate(rules: &Rules<'_>, x: &Running, value: Numbers, most: f64
 /// v where s >= 0, else 0.
 pub(super) fn gate(rules: &Rules<'_>, given: &[&Running], value: Numbers) -> Running {
     let &[v, s] = given else { return Running::exact(value) };
-    let zeros = || Deviation {
-        worst: vec![0.0; value.len()],
-        bound: vec![0.0; value.len()],
-        noise: None,
-    };
+    let zeros =
+        || Deviation { worst: vec![0.0; value.len()], bound: vec![0.0; value.len()], noise: None };
     if v.off.is_none() && s.off.is_none() {
         return Running::exact(value);
     }

@@ -3,6 +3,7 @@
 use super::deviation::{Deviation, Noise, Running};
 use super::masks::{Rounding, roundings};
 use super::{Given, decide, linear, point};
+use crate::analysis::guard::{Guard, UPLOAD};
 use crate::analysis::order;
 use crate::analysis::view::{View, times};
 use crate::graph::eval::{self, EvalError};
@@ -48,8 +49,8 @@ impl<'a> Rules<'a> {
         let exact = given.iter().all(|x| x.off.is_none());
         let op = self.view.op(id);
         Ok(match op {
-            // Inputs are encoded already, and coins are public.
-            Op::Input(_) | Op::Committee { .. } => Running::exact(value),
+            Op::Input(i) => self.input(id, *i, value),
+            Op::Committee { .. } => Running::exact(value),
             Op::Const(table, _, frac) => self.constant(value, table, frac.unwrap_or(0)),
 
             Op::Add
@@ -110,6 +111,17 @@ impl<'a> Rules<'a> {
                 decide::ordered(self, id, given[0], value)?
             }
         })
+    }
+
+    /// Inputs are encoded already. What is lifted at the very end of its small ring may be a unit less.
+    fn input(&self, id: NodeId, i: u32, value: Arc<Vec<f64>>) -> Running {
+        let Some(Guard::Lift { shift }) = self.given.guards.get(i as usize) else {
+            return Running::exact(value);
+        };
+        let ulp = self.view.ulp(id);
+        let most = (f64::from(UPLOAD - 2 - shift).exp2() - 1.0) * ulp;
+        let off = value.iter().map(|x| if x.abs() > most { ulp } else { 0.0 }).collect();
+        Running::within(value, off)
     }
 
     /// The circuit's constants are rounded to their scale.

@@ -239,12 +239,7 @@ impl Source<'_> {
         W::encode(x, frac).ok_or(EvalError::Overflow { node: id.index(), op })
     }
 
-    fn constant<W: Word>(
-        &self,
-        id: NodeId,
-        table: &Table,
-        frac: u32,
-    ) -> Result<Vec<W>, EvalError> {
+    fn constant<W: Word>(&self, id: NodeId, table: &Table, frac: u32) -> Result<Vec<W>, EvalError> {
         match table.data[..] {
             [x] => Ok(vec![self.encode(id, x, frac)?; table.len()]),
             _ => table.data.iter().map(|&x| self.encode(id, x, frac)).collect(),
@@ -284,7 +279,9 @@ impl Source<'_> {
         let (x, y) = (given[0].as_slice(), given[1].as_slice());
         let (x_shape, y_shape) = (self.shape(args[0]), self.shape(args[1]));
         let divide = |x: W, y: W| self.encode(id, domain::div(x.decode(a), y.decode(b)), to);
-        zip((x, x_shape.as_slice()), (y, y_shape.as_slice()), &self.shape(id), divide).into_iter().collect()
+        zip((x, x_shape.as_slice()), (y, y_shape.as_slice()), &self.shape(id), divide)
+            .into_iter()
+            .collect()
     }
 
     fn frac(&self, id: NodeId) -> u32 {
