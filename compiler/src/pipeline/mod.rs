@@ -11,14 +11,14 @@ use crate::analysis::rings::Rings;
 use crate::analysis::stated::StatedErrors;
 use crate::cost::{self, Cost, NetProfile};
 use crate::diagnostic::{Diagnostic, Severity, codes};
-use crate::graph::{self, Graph, NodeId, Output};
+use crate::graph::{self, Graph, NodeId, Op, Output};
 use crate::lower::Protocols;
 use crate::passes::blocks::{self, Blocked};
 use crate::passes::saturation::{self, Fitted};
 use crate::passes::{self, Pass};
 use crate::syntax::Sources;
 use crate::syntax::ast::Span;
-use crate::types::Program;
+use crate::types::{Elem, Program};
 use crate::{lower, schedule};
 use slvr_circuit::{Circuit, verify::verify};
 
@@ -173,6 +173,9 @@ pub fn probed(
     let to = graph.outputs.first().map_or(0, |o| o.to);
     for &node in nodes {
         let (name, site) = (format!("probe {}", node.index()), graph.node(node).site);
+        // Bits are revealed as numbers.
+        let bits = graph.ty(node).elem == Elem::Bit;
+        let node = if bits { graph.add(Op::ToInt, &[node], site) } else { node };
         let output = Output { name, to, node, factor: 1.0, divisor: 1.0, fields: Vec::new(), site };
         graph.outputs.push(output);
     }

@@ -155,8 +155,9 @@ impl OnInputs {
     ) -> Result<OnInputs, EvalError> {
         let g = &c.optimised;
         let inputs = encoded(g, inputs);
-        let nodes = decisions(c);
-        let bits = keeping(g);
+        let all = errors(g, &c.ranges.raw, &input_errors(g, &c.guards), &c.stated);
+        let nodes: Vec<(NodeId, u32)> = all.decisions.iter().map(|d| (d.node, d.site)).collect();
+        let bits = keeping(g, &all.depended_on);
         let at: Vec<NodeId> = nodes.iter().map(|(n, _)| *n).collect();
         let mut flips = Flips::new(g, &at, &bits);
         let mut seen = Seen::default();
@@ -280,13 +281,6 @@ impl OnInputs {
 
 fn probe(g: &Graph, decision: NodeId) -> NodeId {
     if *g.op(decision) == Op::Gate { g.arg(decision, 1) } else { decision }
-}
-
-/// The decisions of a predicate for all inputs, with the site that each belongs to.
-pub fn decisions(c: &Compiled) -> Vec<(NodeId, u32)> {
-    let g = &c.optimised;
-    let all = errors(g, &c.ranges.raw, &input_errors(g, &c.guards), &c.stated);
-    all.decisions.iter().map(|d| (d.node, d.site)).collect()
 }
 
 /// The party set that a node's first axis goes over, if it has a member for each entry of it.

@@ -5,16 +5,22 @@ use slvr_compiler::cost::places;
 use slvr_compiler::report::given::{OnInputs, Share};
 use slvr_runtime::share::encode::{Inputs, RawTensor};
 use slvr_simulation::data::Dataset;
-use slvr_simulation::federated::{Config, Poison, Round, Simulation};
+use slvr_simulation::federated::{Config, Poison, Simulation};
 use slvr_simulation::idx;
 use slvr_simulation::train::Sgd;
 use slvr_tests::accuracy::images;
 use slvr_tests::{Case, committees, compile, graph_inputs, predicate};
 use std::collections::BTreeMap;
-use std::convert::Infallible;
 
 /// What clients and server of a round give.
-fn inputs(round: &Round<'_>, image: &[usize]) -> Inputs {
+struct Given<'a> {
+    global: &'a [f32],
+    updates: &'a [Vec<f32>],
+    images: &'a [Vec<f32>],
+    labels: &'a [Vec<u8>],
+}
+
+fn inputs(round: &Given<'_>, image: &[usize]) -> Inputs {
     let reals = |x: &[f32]| x.iter().map(|&v| f64::from(v)).collect::<Vec<f64>>();
     let weights = round.global.len() as u64;
     let member = |i: usize| {
@@ -35,27 +41,28 @@ fn inputs(round: &Round<'_>, image: &[usize]) -> Inputs {
     }
 }
 
-/// The inputs of the last round, and who is honest.
+/// The inputs of the last round, and who is honest. Only the honest are followed from round to round.
 fn last_round(case: &Case, data: &Dataset, config: Config) -> (Inputs, Vec<bool>) {
     let model = &case.program.models[0];
-    let rounds = config.rounds;
+    let (rounds, clients) = (config.rounds, config.clients);
     let simulation = Simulation::new(model, data, config).expect("a simulation");
-    let honest: Vec<bool> =
-        (0..simulation.config().clients).map(|i| !simulation.poisoners().contains(&i)).collect();
-    let mut last = Inputs::default();
-    let rule = |round: &Round<'_>| -> Result<Vec<f32>, Infallible> {
-        if round.index + 1 == rounds {
-            last = inputs(round, data.shape());
+    let honest: Vec<bool> = (0..clients).map(|i| !simulation.poisoners().contains(&i)).collect();
+    let mut global = simulation.start().weights().to_vec();
+    for index in 0..rounds {
+        let updates = simulation.updates(&global, index);
+        if index + 1 == rounds {
+            let (images, labels) = simulation.validation(index);
+            println!("accuracy before the last round: {:.3}", simulation.accuracy(&global));
+            let given =
+                Given { global: &global, updates: &updates, images: &images, labels: &labels };
+            return (inputs(&given, data.shape()), honest);
         }
-        let chosen = round.updates.iter().zip(&honest).filter(|(_, h)| **h);
         let count = honest.iter().filter(|h| **h).count() as f32;
-        let mut sum = vec![0.0; round.global.len()];
-        chosen.for_each(|(u, _)| sum.iter_mut().zip(u).for_each(|(s, u)| *s += u / count));
-        Ok(sum)
-    };
-    let ends = simulation.run(rule).expect("rounds");
-    println!("accuracies after the last round: {:?}", ends.last());
-    (last, honest)
+        for (update, _) in updates.iter().zip(&honest).filter(|(_, h)| **h) {
+            global.iter_mut().zip(update).for_each(|(g, u)| *g += u / count);
+        }
+    }
+    unreachable!("at least one round")
 }
 
 fn on_inputs(case: &Case, inputs: &Inputs, coins: &[u128]) -> OnInputs {

@@ -38,6 +38,9 @@ struct Tally {
     certified: u64,
     /// Decisions that fall otherwise in some run.
     flipped: u64,
+    unexplained: u64,
+    /// Entries beyond their bounds, and certified decisions that fall otherwise.
+    wrong: u64,
     /// Nodes that have noise beside the worst case, and entries for which it is the sharper bound.
     noisy: u64,
     sharper: u64,
@@ -101,6 +104,7 @@ fn hold(
                     tally.worst = tally.worst.max(off / x.bound(i));
                 }
                 if off > bound {
+                    tally.wrong += 1;
                     let node = format!("%{} = {:?} in `{}`", id.index(), g.op(id), g.site(id).name);
                     wrong.get_or_insert(format!(
                         "{node}: {c} for {v}, entry {i} off {off}, bound {bound}"
@@ -122,6 +126,13 @@ fn hold(
     let found = found.map_err(|e| e.to_string())?;
     tally.decisions += found.certificate.total.decisions;
     tally.certified += found.certificate.total.certified;
+    for row in &found.certificate.keep {
+        let nothing = |b: &&slvr_compiler::report::given::KeepBit| b.depends_on == Some(0);
+        if let Some(bit) = row.uncertain.iter().find(nothing) {
+            tally.unexplained += 1;
+            println!("{} bit {} is in doubt without a decision", row.step, bit.index);
+        }
+    }
     wrong.map_or(Ok(()), Err)
 }
 
@@ -151,18 +162,19 @@ fn check(seed: u64, scale: f64, tally: &mut Tally) -> Result<(), String> {
     let coins = [u128::from(seed) << 64 | 7, u128::from(seed) << 64 | 11];
     let all = [
         random_inputs(case.circuit(), seed, 1.0),
-        random_inputs(case.circuit(), !seed, 0.1),
+        ends(case.circuit(), Ends::High, seed),
         ends(case.circuit(), Ends::Either, seed),
     ];
     for inputs in all {
         hold(&case, how, &inputs, &coins, scale, tally)?;
         // What is revealed, against the program itself on the encoded inputs.
-        let encoded = rounded(&case, inputs);
+        let encoded = rounded(&case, inputs.clone());
         let draw = committees(&coins);
         let found = OnInputs::of(&case.compiled, &[], &graph_inputs(&encoded), &draw);
         let found = found.map_err(|e| e.to_string())?;
-        let wanted = case.floating(&encoded, &coins);
-        let run = case.circuit_clear(&encoded, &coins, seed);
+        // Ends of ranges may be rounded outwards, which only the graph does not mind.
+        let wanted = case.graph_real(&case.compiled.graph, &encoded, &coins);
+        let run = case.circuit_clear(&inputs, &coins, seed);
         for ((run, wanted), known) in run.iter().zip(&wanted).zip(&found.certificate.reveals) {
             for (y, x) in run.iter().zip(wanted).filter(|(_, x)| x.is_finite()) {
                 if (x - y).abs() > known.off * scale + 1e-9 * (1.0 + x.abs()) {
@@ -176,8 +188,7 @@ fn check(seed: u64, scale: f64, tally: &mut Tally) -> Result<(), String> {
 
 #[test]
 fn bounds_for_given_inputs_hold_at_every_node_of_random_programs() {
-    let (count, first) =
-        (number("SLVR_PROGRAMS").unwrap_or(120), number("SLVR_FIRST").unwrap_or(0));
+    let (count, first) = (number("SLVR_PROGRAMS").unwrap_or(60), number("SLVR_FIRST").unwrap_or(0));
     let mut tally = Tally::default();
     let mut failed = Vec::new();
     for seed in first..first + count {
@@ -200,23 +211,30 @@ fn bounds_for_given_inputs_hold_at_every_node_of_random_programs() {
         flipped,
         noisy,
         sharper,
+        unexplained,
+        ..
     } = tally;
     println!(
         "{programs} programs, {refused} refused; {off} of {entries} entries are off, the furthest by {worst:.3} of its \
          bound; {certified} of {decisions} decisions certified, {flipped} flips; noise at {noisy} nodes, sharper at \
-         {sharper} entries"
+         {sharper} entries; {unexplained} bits in doubt without a decision"
     );
     assert!(failed.is_empty(), "programs {failed:?} fail");
+    assert_eq!(unexplained, 0);
     // A test of nothing holds as well.
     assert!(refused * 2 < programs && off > 1000 && worst > 0.3, "bounds are put to the test");
-    assert!(certified * 10 > decisions * 8 && decisions > 100, "most decisions are certified");
+    assert!(certified * 10 > decisions * 8 && decisions > 50, "most decisions are certified");
 }
 
 /// The test above sees bounds that are too small.
 #[test]
 fn bounds_that_are_too_small_are_caught() {
-    let caught =
-        (0..40u64).filter(|&seed| check(seed, 0.2, &mut Tally::default()).is_err()).count();
+    let exceeds = |seed: &u64| {
+        let mut tally = Tally::default();
+        drop(check(*seed, 0.2, &mut tally));
+        tally.wrong > 0
+    };
+    let caught = (0..40u64).filter(exceeds).count();
     println!("{caught} of 40 programs exceed a fifth of their bounds");
     assert!(caught >= 5, "{caught}");
 }
@@ -228,8 +246,9 @@ fn roundings_that_add_up_are_bounded_as_martingales() {
     let text = "use std::sum;\npredicate Long[n]() {\n    parties Client[2];\n    parties Server;\n    \
                 input x: secret fix[n] in -8..8 from each Client;\n    \
                 input y: secret fix[n] in -8..8 from each Client;\n    \
-                let z = [[x[i][j] * y[i][j] * (x[i][j] * y[i][j] + 1) for j in n] for i in Client];\n    \
-                reveal [sum(z[i][j] * y[i][j] for j in n) for i in Client] to Server as total;\n}\n";
+                let z = [[x[i][j] * y[i][j] for j in n] for i in Client];\n    \
+                let u = [[z[i][j] * y[i][j] - 1 for j in n] for i in Client];\n    \
+                reveal [sum(u[i][j] * u[i][j] for j in n) for i in Client] to Server as total;\n}\n";
     for how in families() {
         let case = compile_with(text, &[("n", "2000")], how);
         let mut tally = Tally::default();
@@ -239,20 +258,15 @@ fn roundings_that_add_up_are_bounded_as_martingales() {
             assert_eq!(held, Ok(()), "seed {seed}");
         }
         let given = rounded(&case, random_inputs(case.circuit(), 0, 0.5));
-        let (mut sharp, mut worst) = (0.0f64, 0.0f64);
-        let mut see = |id: NodeId, x: &Running, _: &[&Running]| {
-            if case.compiled.optimised.outputs.iter().any(|o| o.node == id) {
-                let off = x.off.as_ref().expect("it is off");
-                (sharp, worst) = (off.bound[0], off.worst[0]);
-            }
+        let mut gain = 1.0f64;
+        let mut see = |_: NodeId, x: &Running, _: &[&Running]| {
+            let off = x.off.iter().flat_map(|off| off.worst.iter().zip(&off.bound));
+            gain = off.map(|(worst, bound)| worst / bound).fold(gain, f64::max);
         };
         let none = |_: u64, _: u64| Vec::new();
         bounds(&case.compiled, &graph_inputs(&given), &none, &mut see).expect("fits");
-        println!(
-            "bound {sharp:.2e}, worst case {worst:.2e}, noise sharper at {} entries",
-            tally.sharper
-        );
-        assert!(sharp < worst / 3.0, "{sharp} {worst}");
+        println!("at most {gain:.1} times sharper than the worst case");
+        assert!(gain > 3.0, "{gain}");
     }
 }
 

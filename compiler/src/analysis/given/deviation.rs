@@ -76,6 +76,21 @@ impl Running {
         Running { value, off: Some(off) }
     }
 
+    /// The same of integers, which are off by integers.
+    pub fn whole(mut self) -> Running {
+        if let Some(off) = &mut self.off {
+            for (worst, bound) in off.worst.iter_mut().zip(&off.bound) {
+                *worst = bound.floor();
+            }
+            off.noise = None;
+            off.bound = off.worst.clone();
+            if off.bound.iter().all(|&b| b == 0.0) {
+                self.off = None;
+            }
+        }
+        self
+    }
+
     /// How far entry i may be off.
     pub fn bound(&self, i: usize) -> f64 {
         self.off.as_ref().map_or(0.0, |off| off.bound[i])

@@ -27,13 +27,15 @@ pub struct Flips<'a> {
     indices: BTreeMap<NodeId, Arc<Vec<f64>>>,
 }
 
-/// The bits that outputs are chosen by, or made of: the last ones before them.
-pub fn keeping(g: &Graph) -> Vec<NodeId> {
+/// The bits that outputs are chosen by, or made of: the last ones before them. `depended_on` says of each node whether an
+/// output depends on it otherwise than by a choice between near values ([`crate::analysis::errors::Errors`]).
+pub fn keeping(g: &Graph, depended_on: &[bool]) -> Vec<NodeId> {
     let mut seen = vec![false; g.len()];
     let mut open: Vec<NodeId> = g.outputs.iter().map(|o| o.node).collect();
     let mut found = Vec::new();
     while let Some(x) = open.pop() {
-        if std::mem::replace(&mut seen[x.index()], true) {
+        let read = depended_on.get(x.index()).copied().unwrap_or(true);
+        if std::mem::replace(&mut seen[x.index()], true) || !read {
             continue;
         }
         let secret = g.ty(x).secrecy == Secrecy::Secret;

@@ -82,8 +82,19 @@ impl Bilinear<'_, '_> {
             rest: own,
         });
         let add = |to: &mut [f64], x: &[f64]| to.iter_mut().zip(x).for_each(|(a, b)| *a += b);
+        let square = self.square();
         for (i, x) in self.given.iter().enumerate() {
             let Some(of) = &x.off else { continue };
+            if square && i > 0 {
+                // The same again: sizes double, and what is independent stays so.
+                off.worst.iter_mut().zip(self.lines(i, &of.bound)?).for_each(|(w, l)| *w += l);
+                if let (Some(noise), Some(own)) = (&mut noise, &of.noise) {
+                    noise.fresh.iter_mut().for_each(|f| *f *= 4.0);
+                    noise.carried.iter_mut().for_each(|c| *c *= 2.0);
+                    add(&mut noise.rest, &self.lines(i, &own.rest)?);
+                }
+                continue;
+            }
             let lines = self.lines(i, &of.bound)?;
             add(&mut off.worst, &lines);
             let Some(noise) = &mut noise else { continue };
@@ -115,12 +126,19 @@ impl Bilinear<'_, '_> {
         matches!(self.rules.view.op(self.id), Op::Mul | Op::MatMul { .. } | Op::Conv2d { .. })
     }
 
+    /// A value times itself, entry by entry.
+    fn square(&self) -> bool {
+        let args = self.rules.view.args(self.id);
+        *self.rules.view.op(self.id) == Op::Mul && args[0] == args[1]
+    }
+
     /// Whether each entry of operand `i` goes to one entry of the result only, and meets no other noise there: then
     /// what is independent stays so.
     fn keeps(&self, i: usize, noisy: usize) -> bool {
         let view = self.rules.view;
         let (op, args) = (view.op(self.id), view.args(self.id));
-        let once = noisy == 1 && args.iter().filter(|a| **a == args[i]).count() == 1;
+        let once =
+            self.square() || noisy == 1 && args.iter().filter(|a| **a == args[i]).count() == 1;
         if matches!(
             op,
             Op::MatMul { .. } | Op::Conv2d { .. } | Op::Broadcast(_) | Op::Gather { .. }
@@ -144,7 +162,6 @@ pub(super) fn arithmetic(
     let view = rules.view;
     let node = Bilinear { rules, id, given };
     let args = view.args(id);
-    let exact = given.iter().all(|x| x.off.is_none());
     // The sizes of what is added up, for the roundings of floating point.
     let sizes: Vec<Numbers> = given.iter().map(|x| each(&x.value, f64::abs)).collect();
     let sizes: Numbers = match (view.op(id), &sizes[..]) {
@@ -159,12 +176,19 @@ pub(super) fn arithmetic(
         Op::Sum(_) => view.g.elements(args[0]) / view.g.elements(id).max(1),
         _ => 1,
     };
-    let mut own = rules.float(id, exact, &sizes, terms + 1);
+    let mut own = vec![0.0; value.len()];
     if let Op::Scale(c) = view.op(id) {
         let rounded = rules.factor(id, *c);
         own.iter_mut().zip(given[0].value.iter()).for_each(|(o, v)| *o += times(rounded, v.abs()));
     }
-    let off = node.deviation(own)?;
+    let mut off = node.deviation(own)?;
+    for (i, worst) in off.worst.iter_mut().enumerate() {
+        let float = rules.float(id, *worst == 0.0, sizes[i], terms + 1);
+        *worst += float;
+        if let Some(noise) = &mut off.noise {
+            noise.rest[i] += float;
+        }
+    }
     Ok(rules.made(value, off))
 }
 

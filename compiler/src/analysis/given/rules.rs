@@ -48,7 +48,7 @@ impl<'a> Rules<'a> {
         let value = self.apply(id, &values)?;
         let exact = given.iter().all(|x| x.off.is_none());
         let op = self.view.op(id);
-        Ok(match op {
+        let found = match op {
             Op::Input(i) => self.input(id, *i, value),
             Op::Committee { .. } => Running::exact(value),
             Op::Const(table, _, frac) => self.constant(value, table, frac.unwrap_or(0)),
@@ -110,7 +110,8 @@ impl<'a> Rules<'a> {
             Op::Max(_) | Op::Min(_) | Op::Sort | Op::SortSum { .. } | Op::MaxPool { .. } => {
                 decide::ordered(self, id, given[0], value)?
             }
-        })
+        };
+        Ok(if self.view.whole(id) { found.whole() } else { found })
     }
 
     /// Inputs are encoded already. What is lifted at the very end of its small ring may be a unit less.
@@ -192,13 +193,13 @@ impl<'a> Rules<'a> {
         if exact { 0.0 } else { c.abs() * FACTOR }
     }
 
-    /// What floating point may be off by after `terms` roundings of numbers whose sizes add up to these; 0 if all of
-    /// them are multiples of a unit that it holds.
-    pub fn float(&self, id: NodeId, exact: bool, sizes: &[f64], terms: u64) -> Vec<f64> {
-        let most = sizes.iter().copied().fold(0.0, f64::max);
-        if exact && most / self.view.ulp(id) < 53f64.exp2() {
-            return vec![0.0; sizes.len()];
+    /// What floating point may be off by at an entry, after `terms` roundings of numbers whose sizes add up to `size`:
+    /// nothing, if all of them are multiples of a unit that it holds, as integers are, and what a run has `exactly`.
+    pub fn float(&self, id: NodeId, exactly: bool, size: f64, terms: u64) -> f64 {
+        let held = size / self.view.ulp(id) < 53f64.exp2();
+        if held && (exactly || self.view.whole(id)) {
+            return 0.0;
         }
-        sizes.iter().map(|s| times(*s, FLOAT * terms as f64)).collect()
+        times(size, FLOAT * terms as f64)
     }
 }
