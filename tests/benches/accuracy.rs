@@ -198,8 +198,7 @@ fn resnet(test: &Dataset, rows: &mut Vec<Row>) {
     });
 }
 
-/// Prints the errors that occurred, and the length of the weights, which estimates assume to be at most
-/// 16. Estimates are of six standard deviations: six root mean squares are their counterpart.
+/// Prints the errors that occurred, and the length of the weights.
 fn observed(title: &str, exact: &Answer, floating: &Answer, weights: &[f32]) {
     let norm = weights.iter().map(|w| f64::from(*w).powi(2)).sum::<f64>().sqrt();
     println!(

@@ -70,7 +70,7 @@ pub struct Compiled {
     pub top: Option<u32>,
     /// In layers.
     pub circuit: Circuit,
-    /// Demands of the program that only an estimate meets.
+    /// Demands of the program on what models compute that are not proven.
     pub warnings: Vec<Diagnostic>,
 }
 
@@ -293,8 +293,8 @@ fn beyond(budget: u64, least: u64, at: Span) -> Diagnostic {
     .hint("give a larger --memory, or use smaller sizes: fewer clients, samples or weights")
 }
 
-/// What there is to say of the program's demands on its certificate: errors, and warnings where only an
-/// estimate meets one.
+/// What there is to say of the program's demands on its certificate: errors, and warnings where a
+/// model computes what is not proven.
 pub fn demands(program: &Program, sources: &Sources, compiled: &Compiled) -> Vec<Diagnostic> {
     let failure = Failure::of(&compiled.optimised, &compiled.guards);
     let mut refused = failure.check(program);

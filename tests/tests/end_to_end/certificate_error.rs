@@ -294,6 +294,32 @@ fn demands_that_hold() {
     assert_eq!(demand("2^-12", "[recip(x[i][0]) for i in Client]", "1..8"), "");
 }
 
+/// No bound covers every weight of a model in its range: a demand on what it computes is a warning, which says where
+/// to look for a proof.
+#[test]
+fn a_demand_on_what_a_model_computes_is_a_warning() {
+    let text =
+        predicate("slvr_confidence").replace("error(score) <= 2^-8", "error(score) <= 2^-30");
+    let case = compile(&text, &sizes("slvr_confidence").0);
+    let found = render(&case.compiled.warnings, &case.sources, false);
+    assert!(found.contains("warning[E0030]: `score` may be off by"), "{found}");
+    assert!(found.contains("`slvrc certify`"), "{found}");
+    // Lengths of weights are no such values.
+    let text = predicate("norm_bound").replace(
+        "    parties Client[m];",
+        "    require error(size) <= 2^-40;\n\n    parties Client[m];",
+    );
+    assert!(text.contains("let size"), "{text}");
+    let mut sources = Sources::new();
+    let file = sources.add("test.slvr", text);
+    let bindings = [("M", "Mlp[9,hidden=4]"), ("m", "5")];
+    let bindings = bindings.map(|(n, v)| (n.to_string(), v.to_string())).into();
+    let options = types::Options { bindings, ..Default::default() };
+    let mut none = |_: &str| Err(LoadError::NotFound);
+    let checked = types::check(&mut sources, file, &options, &mut none).expect("types");
+    assert!(pipeline::compile(&checked.program, &sources).is_err());
+}
+
 /// One that does not is an error that says where most of the bound comes from.
 #[test]
 fn demands_that_do_not_hold() {

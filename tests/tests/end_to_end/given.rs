@@ -8,6 +8,7 @@
 
 use super::intervals::{choices, compiled, families, number};
 use slvr_circuit::Encoding;
+use slvr_compiler::analysis::errors::{encoded_errors, errors, rounding_inputs};
 use slvr_compiler::analysis::given::{Running, verdicts};
 use slvr_compiler::graph::eval;
 use slvr_compiler::graph::{Graph, NodeId, Op};
@@ -19,7 +20,7 @@ use slvr_runtime::clear;
 use slvr_runtime::party::session;
 use slvr_runtime::share::encode::{Inputs, RawData};
 use slvr_tests::agree::{Ends, ends};
-use slvr_tests::{Case, committees, compile_with, graph_inputs, inexact, random_inputs};
+use slvr_tests::{Case, committees, compile_with, graph_inputs, inexact, margins, random_inputs};
 use std::collections::BTreeMap;
 
 /// Splits of each value that are tried.
@@ -295,4 +296,69 @@ fn exact_evaluation_of_graphs_keeps_to_the_bounds() {
         bounds(&case.compiled, &inputs, &draw, &mut see).expect("fits");
     }
     assert!(entries > 1000);
+}
+
+/// The two parts of an error that is proven for all inputs: a run is no further from the program on the encoded inputs
+/// than one says, and the program on these is no further from the program on the inputs as they were than the other.
+#[test]
+fn rounding_inputs_is_bounded_on_its_own() {
+    let (mut runs, mut roundings, mut off) = (0, 0, 0f64);
+    for seed in 0..150u64 {
+        let made = inexact::program(&choices(seed));
+        let Ok(Ok(case)) = compiled(&made, families()[seed as usize % 3]) else { continue };
+        let (c, g) = (&case.compiled, &case.compiled.optimised);
+        let own = errors(g, &c.ranges.raw, &encoded_errors(g, &c.guards), &c.stated);
+        let rounding = rounding_inputs(g, &c.ranges.raw, &own);
+        let coins = [u128::from(seed) << 64 | 7, u128::from(seed) << 64 | 11];
+        let given = random_inputs(case.circuit(), seed, 1.0);
+        let encoded = graph_inputs(&rounded(&case, given.clone()));
+        let real = |inputs: &eval::Inputs| -> Option<Vec<Vec<f64>>> {
+            let draw = committees(&coins);
+            let found = eval::real(g, inputs, &draw, true).ok()?;
+            Some(
+                found
+                    .values
+                    .iter()
+                    .map(|v| v.as_ref().map_or(Vec::new(), |v| v.to_vec()))
+                    .collect(),
+            )
+        };
+        let draw = committees(&coins);
+        let exact = eval::exact_wide(g, &encoded, &draw, true);
+        let (Some(before), Some(after), Ok(exact)) =
+            (real(&graph_inputs(&given)), real(&encoded), exact)
+        else {
+            continue;
+        };
+        if before.iter().chain(&after).flatten().any(|x| !x.is_finite()) || !own.assumed.is_empty()
+        {
+            continue;
+        }
+        let value = |id: NodeId| g.ty(id).elem == Elem::Fix;
+        let tiny = |x: f64, bound: f64| 1e-9 * (1.0 + x.abs() + bound);
+        if margins::clear(g, &after, &own.decisions) {
+            runs += 1;
+            for id in g.ids().filter(|&id| value(id) && own.depended_on[id.index()]) {
+                let unit = (-f64::from(g.ty(id).frac.unwrap_or(0))).exp2();
+                let (bound, words) = (own.proven[id.index()], exact.values[id.index()].as_ref());
+                for (x, w) in after[id.index()].iter().zip(words.expect("kept").iter()) {
+                    let error = (*w as f64 * unit - x).abs();
+                    assert!(error <= bound + tiny(*x, bound), "program {seed}, %{}", id.index());
+                }
+            }
+        }
+        if margins::clear(g, &after, &rounding.decisions) {
+            roundings += 1;
+            for id in g.ids().filter(|&id| value(id) && rounding.depended_on[id.index()]) {
+                let bound = rounding.proven[id.index()];
+                for (x, y) in before[id.index()].iter().zip(&after[id.index()]) {
+                    let change = (x - y).abs();
+                    assert!(change <= bound + tiny(*x, bound), "program {seed}, %{}", id.index());
+                    off = if bound > 0.0 { off.max(change / bound) } else { off };
+                }
+            }
+        }
+    }
+    println!("{runs} runs, {roundings} roundings of inputs, the furthest by {off:.3} of its bound");
+    assert!(runs > 30 && roundings > 30 && off > 0.5);
 }
