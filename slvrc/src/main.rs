@@ -5,7 +5,8 @@
 //! | `verbs/` | the verbs, one file or folder each |
 //! | `target.rs` | the arguments that name a program and say how it is compiled |
 //! | `program.rs`, `interface.rs` | from these to a checked program and to a circuit |
-//! | `tensors.rs` | inputs and outputs as safetensors files |
+//! | `tensors.rs`, `about.rs` | inputs and outputs as safetensors files, and what is said of them |
+//! | `coins.rs` | public coins for evaluations in the clear |
 //! | `parties.rs`, `processes.rs` | a run among three threads, or three processes |
 //! | `report.rs` | what is said of a run |
 //! | `files.rs` | bounded reads, whole writes |
@@ -13,6 +14,8 @@
 //!
 //! Exit status: 0 done, 1 the program or its input is wrong, 2 usage, 3 the run was aborted.
 
+mod about;
+mod coins;
 mod fail;
 mod files;
 mod interface;

@@ -198,8 +198,7 @@ fn resnet(test: &Dataset, rows: &mut Vec<Row>) {
     });
 }
 
-/// Prints the errors that occurred, and the length of the weights, which estimates assume to be at most
-/// 16. Estimates are of six standard deviations: six root mean squares are their counterpart.
+/// Prints the errors that occurred, and the length of the weights.
 fn observed(title: &str, exact: &Answer, floating: &Answer, weights: &[f32]) {
     let norm = weights.iter().map(|w| f64::from(*w).powi(2)).sum::<f64>().sqrt();
     println!(
@@ -214,14 +213,14 @@ fn observed(title: &str, exact: &Answer, floating: &Answer, weights: &[f32]) {
 /// Prints what is known of the error before a run; the certificate's proven bound.
 fn bounds(title: &str, net: &Classifier, weights: &[f32]) -> f64 {
     let (row, cut) = net.certified();
-    let (proven, estimated) = net.certified_for(weights);
+    let proven = net.certified_for(weights);
     println!(
-        "{title}: certificate of the logits: in {:?}, error proven {:.1e}, estimated {:.1e}; for weights of \
-         this size proven {proven:.1e}, estimated {estimated:.1e}; saturates at {}",
+        "{title}: certificate of the logits: in {:?}, error proven {:.1e}, {:.1e} more by rounding \
+         inputs; for weights of this size proven {proven:.1e} in all; saturates at {}",
         row.range,
         row.proven,
-        row.estimated,
+        row.rounding_inputs,
         cut.map_or("no value".into(), |c| c.to_string())
     );
-    row.proven
+    row.proven + row.rounding_inputs
 }

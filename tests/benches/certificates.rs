@@ -9,7 +9,7 @@ use slvr_tests::{compile, predicate};
 fn main() {
     println!(
         "| model | m | rounds | MB sent per party | GB in a party | ring widths, % of words | saturates at | \
-         error of the aggregate: proven, estimated | failure | LAN, s | WAN, s | built in, s |"
+         error of the aggregate: proven, by rounding inputs | failure | LAN, s | WAN, s | built in, s |"
     );
     println!("|---|---|---|---|---|---|---|---|---|---|---|---|");
     for model in ["LeNet5", "ResNet18"] {
@@ -46,7 +46,7 @@ fn row(model: &str, m: u64) {
         rings.join(", "),
         known.saturates_at.map_or("-".into(), |x| x.to_string()),
         aggregate.proven,
-        aggregate.estimated,
+        aggregate.rounding_inputs,
         known.failure_log2.map_or("0".into(), |p| format!("2^{p:.1}")),
         cost.seconds(&NetProfile::lan()).total,
         cost.seconds(&NetProfile::wan()).total,

@@ -201,9 +201,9 @@ impl Classifier {
         (known.error.swap_remove(0), known.saturates_at)
     }
 
-    /// Proven and estimated error of the logits for all weights that are no larger than these, by the
+    /// Proven error of the logits for all weights that are no larger than these, before they are rounded, by the
     /// certificate's rules: declared ranges have to hold for every model, these weights are one.
-    pub fn certified_for(&self, weights: &[f32]) -> (f64, f64) {
+    pub fn certified_for(&self, weights: &[f32]) -> f64 {
         let compiled = &self.case.compiled;
         let graph = &compiled.optimised;
         let largest = f64::from(weights.iter().fold(0.0f32, |m, w| m.max(w.abs())));

@@ -33,7 +33,7 @@ pub const SOUNDNESS_BITS: u32 = 42;
 /// Honest clients at the limit fail with at most 2^-this, over all clients.
 pub const HONEST_BITS: u32 = 42;
 /// Ring of a small upload, in bits.
-const UPLOAD: u32 = 32;
+pub const UPLOAD: u32 = 32;
 
 /// How long vectors of weights are enforced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,6 +14,7 @@
 
 pub mod errors;
 pub mod failure;
+pub mod given;
 pub mod guard;
 pub mod interval;
 mod lanes;

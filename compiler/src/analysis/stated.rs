@@ -14,8 +14,6 @@ pub struct Stated {
     pub units: f64,
     /// Parts of the absolute value of the exact result, in addition.
     pub relative: f64,
-    /// Standard deviation in units: for estimates, not for proofs.
-    pub deviation: f64,
 }
 
 impl Stated {
@@ -51,8 +49,23 @@ pub struct StatedErrors {
 }
 
 impl StatedErrors {
+    /// Of what is computed in real numbers.
+    pub const NONE: StatedErrors = {
+        let none = Stated { units: 0.0, relative: 0.0 };
+        StatedErrors {
+            truncation: 0.0,
+            exp: none,
+            exp_non_positive: none,
+            recip: none,
+            sqrt: none,
+            log: none,
+            tanh: none,
+            div: none,
+        }
+    };
+
     /// The room that intervals leave around the exact values of functions ([`super::ranges`]).
-    pub const ROOM: Stated = Stated { units: 8.0, relative: 1.0 / 65536.0, deviation: 8.0 };
+    pub const ROOM: Stated = Stated { units: 8.0, relative: 1.0 / 65536.0 };
 
     /// Of a function of one number.
     pub fn of(&self, function: Function) -> Stated {

@@ -10,6 +10,8 @@ use crate::types::Elem;
 pub(in crate::analysis) struct View<'a> {
     pub g: &'a Graph,
     pub stated: &'a StatedErrors,
+    /// Whether nothing rounds: constants are those of the program, too.
+    pub reals: bool,
     args: Vec<Vec<NodeId>>,
     layouts: Vec<Option<Layout<'a>>>,
 }
@@ -17,7 +19,18 @@ pub(in crate::analysis) struct View<'a> {
 impl<'a> View<'a> {
     pub fn new(g: &'a Graph, stated: &'a StatedErrors) -> View<'a> {
         let args = g.ids().map(|id| g.args(id)).collect();
-        View { g, stated, args, layouts: g.ids().map(|id| Layout::of(g, id)).collect() }
+        let layouts = g.ids().map(|id| Layout::of(g, id)).collect();
+        View { g, stated, reals: false, args, layouts }
+    }
+
+    /// The graph in real numbers.
+    pub fn of_reals(g: &'a Graph, nothing: &'a StatedErrors) -> View<'a> {
+        View { reals: true, ..View::new(g, nothing) }
+    }
+
+    /// How far the entries of a constant are from those that a circuit has.
+    pub fn table_rounding(&self, data: &[f64], frac: u32) -> f64 {
+        if self.reals { 0.0 } else { table_rounding(data, frac) }
     }
 
     /// Where entries of a node come from that are only moved.
@@ -45,6 +58,7 @@ impl<'a> View<'a> {
     /// How far a truncated value may be from its operand.
     pub fn truncation(&self, id: NodeId) -> f64 {
         match self.g.ty(id).secrecy {
+            _ if self.reals => 0.0,
             Secrecy::Secret => self.stated.truncation * self.ulp(id),
             Secrecy::Public => self.ulp(id) / 2.0,
         }
@@ -61,8 +75,7 @@ pub(in crate::analysis) fn times(a: f64, b: f64) -> f64 {
     if a == 0.0 || b == 0.0 { 0.0 } else { a * b }
 }
 
-/// How far the entries of a constant are from those that a circuit has.
-pub(in crate::analysis) fn table_rounding(data: &[f64], frac: u32) -> f64 {
+fn table_rounding(data: &[f64], frac: u32) -> f64 {
     let unit = f64::from(frac).exp2();
     data.iter().map(|x| (x * unit - (x * unit).round()).abs() / unit).fold(0.0, f64::max)
 }

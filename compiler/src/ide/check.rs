@@ -157,8 +157,9 @@ impl Typed {
                 if let Some(l) = known.lines.iter().find(|l| l.line == line) {
                     let (lo, hi) = l.range;
                     facts.proven = Some(format!(
-                        "values proven in {lo:.4} to {hi:.4} ({} bits), off by at most {:.1e}",
-                        l.bits, l.proven
+                        "values proven in {lo:.4} to {hi:.4} ({} bits), off by at most {:.1e} for all inputs, \
+                         and {:.1e} by rounding them",
+                        l.bits, l.proven, l.rounding_inputs
                     ));
                 }
                 if let Some(r) = rows.iter().find(|r| r.line == line && r.rounds > 0) {

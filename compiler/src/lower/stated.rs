@@ -9,7 +9,7 @@ use crate::analysis::stated::{Stated, StatedErrors};
 
 /// An error of so many units in the last place, and of a power of two relative to the result.
 const fn stated(units: f64, relative: f64) -> Stated {
-    Stated { units, relative, deviation: 0.5 }
+    Stated { units, relative }
 }
 
 /// 2^-n.

@@ -1,22 +1,22 @@
 //! Demands on the error of a named value: `require error(score) <= 2^-8`.
 //!
 //! The value is compiled alone, as the only thing that is revealed, with inputs guarded as in the
-//! predicate; its bound is [`crate::analysis::errors`]' proven one. What is not proven is an error that says where
-//! the bound comes from; a warning, if the estimate at least is within the demand.
+//! predicate; its bound is [`crate::analysis::errors`]' proven one for the inputs as they were given, before they are
+//! rounded. What is not proven is an error that says where the bound comes from. Of a value that a model computes it is
+//! a warning: no proof covers every weight in its range, and `slvrc certify` proves bounds for inputs at hand.
 
 use crate::analysis::errors::{Dominant, Errors, errors, input_errors};
 use crate::analysis::guard::Guard;
 use crate::analysis::ranges::Basis;
 use crate::analysis::stated::StatedErrors;
 use crate::diagnostic::{Diagnostic, codes};
-use crate::graph::{Function as Elementary, Graph, Op, build};
+use crate::graph::{Class, Function as Elementary, Graph, Op, build};
 use crate::passes;
 use crate::passes::saturation;
 use crate::syntax::Sources;
 use crate::types::{Bounded, Demand, Expr, ExprKind, Program, SetId, Stmt, VarId};
 
-/// An error for every demand on a value's error that is neither proven nor met by the estimate, a
-/// warning for one that is met by the estimate alone. `guards` says how each input is
+/// An error for every demand on a value's error that is not proven, a warning if a model computes it. `guards` says how each input is
 /// enforced, in the order of the inputs, and `stated` how far its protocols may be off; those of the
 /// compiled predicate.
 pub fn check_error_demands(
@@ -30,7 +30,7 @@ pub fn check_error_demands(
         let Bounded::Error(var) = demand.what else { continue };
         match named_value(program, sources, var, guards, stated) {
             Ok(Some((graph, errors))) => {
-                let (proven, _) = errors.output(&graph, 0);
+                let proven = errors.output(&graph, 0);
                 if proven > demand.bound || proven.is_nan() {
                     refused.push(exceeds(program, demand, var, &graph, &errors));
                 }
@@ -92,6 +92,16 @@ fn number(x: f64) -> String {
     }
 }
 
+/// The longest chain of matrix products and convolutions: two and more are layers of a model.
+fn layers(graph: &Graph) -> u32 {
+    let mut depth: Vec<u32> = Vec::with_capacity(graph.len());
+    for id in graph.ids() {
+        let before = graph.args(id).iter().map(|a| depth[a.index()]).max().unwrap_or(0);
+        depth.push(before + u32::from(graph.op(id).class() == Class::Bilinear));
+    }
+    graph.outputs.iter().map(|o| depth[o.node.index()]).max().unwrap_or(0)
+}
+
 fn exceeds(
     program: &Program,
     demand: &Demand,
@@ -100,14 +110,15 @@ fn exceeds(
     errors: &Errors,
 ) -> Diagnostic {
     let name = &program.vars[var.0 as usize].name;
-    let (proven, estimated) = errors.output(graph, 0);
+    let proven = errors.output(graph, 0);
     let title = format!(
         "`{name}` may be off by {}, and {} is demanded",
         number(proven),
         number(demand.bound)
     );
-    // What the estimate meets is not refused: deep networks have no proof for every weight in range.
-    let new = if estimated <= demand.bound { Diagnostic::warning } else { Diagnostic::error };
+    // Deep networks have no proof for every weight in range.
+    let model = layers(graph) >= 2;
+    let new = if model { Diagnostic::warning } else { Diagnostic::error };
     let label = format!("proven is only {}", number(proven));
     let mut d = new(codes::CERTIFICATE, title, demand.span, label);
     let node = graph.outputs.first().map(|o| o.node);
@@ -133,12 +144,11 @@ fn exceeds(
         );
     }
     d = d.hint(advice(amplifier.map(|(at, _)| graph.op(at))));
-    if estimated <= demand.bound {
-        d = d.hint(format!(
-            "the estimate is {}, within what is demanded, but an estimate proves nothing: it takes \
-             inputs to be uniform in their ranges and roundings to be independent",
-            number(estimated)
-        ));
+    if model {
+        d = d.hint(
+            "for every weight in its range a model's error has no useful bound: `slvrc certify` with the \
+             option `--inputs` proves one for inputs at hand",
+        );
     }
     d
 }

@@ -11,14 +11,14 @@ use crate::analysis::rings::Rings;
 use crate::analysis::stated::StatedErrors;
 use crate::cost::{self, Cost, NetProfile};
 use crate::diagnostic::{Diagnostic, Severity, codes};
-use crate::graph::{self, Graph};
+use crate::graph::{self, Graph, NodeId, Op, Output};
 use crate::lower::Protocols;
 use crate::passes::blocks::{self, Blocked};
 use crate::passes::saturation::{self, Fitted};
 use crate::passes::{self, Pass};
 use crate::syntax::Sources;
 use crate::syntax::ast::Span;
-use crate::types::Program;
+use crate::types::{Elem, Program};
 use crate::{lower, schedule};
 use slvr_circuit::{Circuit, verify::verify};
 
@@ -70,7 +70,7 @@ pub struct Compiled {
     pub top: Option<u32>,
     /// In layers.
     pub circuit: Circuit,
-    /// Demands of the program that only an estimate meets.
+    /// Demands of the program on what models compute that are not proven.
     pub warnings: Vec<Diagnostic>,
 }
 
@@ -144,12 +144,7 @@ pub fn compile_with(
         let Compiled { optimised, guards, circuit: whole, .. } = &compiled;
         let at = optimised.outputs.first().map(|o| optimised.sites[o.site as usize].span);
         let refuse = |least| vec![beyond(budget, least, at.unwrap_or_default())];
-        let make = |count| {
-            let blocked = blocks::run(optimised, count);
-            let inputs = guard::bounds(&blocked.graph, guards);
-            let ranges = Ranges::of(&blocked.graph, &inputs, &stated);
-            circuit(&blocked, &ranges, guards, options)
-        };
+        let make = |count| anew(&blocks::run(optimised, count), guards, options);
         let blocked = within(whole.clone(), budget, blocks::most(optimised), make, refuse)?;
         well_formed(optimised, &blocked)?;
         compiled.circuit = blocked;
@@ -168,6 +163,30 @@ fn effort(compiled: &Compiled, options: Options) -> u64 {
         Protocols::Symmetric | Protocols::Simple => NetProfile::lan().tuning(),
     };
     cost::effort(&Cost::of(&compiled.circuit), tuning)
+}
+
+/// The same circuit with more reveals: the values of these nodes of the optimised graph, after its own. For evaluation in
+/// the clear: what a predicate keeps secret would be open in a run.
+///
+/// # Errors
+///
+/// As [`compile_with`].
+pub fn probed(
+    compiled: &Compiled,
+    options: Options,
+    nodes: &[NodeId],
+) -> Result<Circuit, Vec<Diagnostic>> {
+    let mut graph = compiled.optimised.clone();
+    let to = graph.outputs.first().map_or(0, |o| o.to);
+    for &node in nodes {
+        let (name, site) = (format!("probe {}", node.index()), graph.node(node).site);
+        // Bits are revealed as numbers.
+        let bits = graph.ty(node).elem == Elem::Bit;
+        let node = if bits { graph.add(Op::ToInt, &[node], site) } else { node };
+        let output = Output { name, to, node, factor: 1.0, divisor: 1.0, fields: Vec::new(), site };
+        graph.outputs.push(output);
+    }
+    anew(&Blocked::whole(&graph), &compiled.guards, Options { memory: None, ..options })
 }
 
 /// From the graph after all passes to a circuit.
@@ -205,6 +224,13 @@ fn well_formed(graph: &Graph, circuit: &Circuit) -> Result<(), Vec<Diagnostic>> 
         ]);
     }
     Ok(())
+}
+
+/// The circuit of a graph whose intervals are not known yet.
+fn anew(blocked: &Blocked, guards: &[Guard], options: Options) -> Result<Circuit, Vec<Diagnostic>> {
+    let inputs = guard::bounds(&blocked.graph, guards);
+    let ranges = Ranges::of(&blocked.graph, &inputs, &options.protocols.stated());
+    circuit(blocked, &ranges, guards, options)
 }
 
 /// The circuit of a graph in blocks.
@@ -274,8 +300,8 @@ fn beyond(budget: u64, least: u64, at: Span) -> Diagnostic {
     .hint("give a larger --memory, or use smaller sizes: fewer clients, samples or weights")
 }
 
-/// What there is to say of the program's demands on its certificate: errors, and warnings where only an
-/// estimate meets one.
+/// What there is to say of the program's demands on its certificate: errors, and warnings where a
+/// model computes what is not proven.
 pub fn demands(program: &Program, sources: &Sources, compiled: &Compiled) -> Vec<Diagnostic> {
     let failure = Failure::of(&compiled.optimised, &compiled.guards);
     let mut refused = failure.check(program);

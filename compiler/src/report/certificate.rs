@@ -5,7 +5,7 @@
 //! ([`crate::analysis::guard`]). Costs and leaks are beside it
 //! ([`crate::cost`], [`super::leaks`]).
 
-use crate::analysis::errors::{Errors, errors, input_errors};
+use crate::analysis::errors::{Errors, encoded_errors, errors, rounding_inputs};
 use crate::analysis::failure::Failure;
 use crate::analysis::guard::{self, Guard};
 use crate::analysis::interval::{between, hull, size};
@@ -17,7 +17,11 @@ use crate::types::Elem;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What is proven, and what is estimated, of a predicate.
+/// What is proven of a predicate, for all inputs that its ranges admit.
+///
+/// Errors are of two kinds: how far a run is from the program on the **encoded** inputs, and how far the program on the
+/// encoded inputs is from the program on the inputs as they were given, before they were rounded. What is proven for
+/// inputs that are known is a [`super::given::GivenCertificate`].
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Certificate {
     /// log2 of the probability that anything is wrong by more than its stated error; `None` if
@@ -67,10 +71,10 @@ pub struct RevealRow {
     pub name: String,
     /// The interval that it is in.
     pub range: (f64, f64),
-    /// Largest absolute error, proven.
+    /// Largest absolute error, proven for all inputs as they are encoded.
     pub proven: f64,
-    /// Six standard deviations, estimated for inputs uniform in their ranges.
-    pub estimated: f64,
+    /// What rounding the inputs changes at most, proven.
+    pub rounding_inputs: f64,
 }
 
 /// A line of the source.
@@ -82,10 +86,10 @@ pub struct LineRow {
     pub range: (f64, f64),
     /// Bits that the largest needs, fraction bits included.
     pub bits: u32,
-    /// Largest absolute error, proven.
+    /// Largest absolute error, proven for all inputs as they are encoded.
     pub proven: f64,
-    /// Largest estimate.
-    pub estimated: f64,
+    /// What rounding the inputs changes at most, proven.
+    pub rounding_inputs: f64,
 }
 
 /// A comparison.
@@ -95,10 +99,10 @@ pub struct DecisionRow {
     pub line: u32,
     /// The step of the source.
     pub step: String,
-    /// Proven margin, in the units of what the source compares.
+    /// Margin for all inputs as they are encoded, in the units of what the source compares.
     pub margin: f64,
-    /// Estimated margin.
-    pub estimated: f64,
+    /// By how much more the sides have to be apart for the inputs before they were rounded.
+    pub rounding_inputs: f64,
 }
 
 /// A function or a quotient that saturates for operands that its interval does not exclude, or a value that a loop
@@ -114,28 +118,29 @@ pub struct SaturationRow {
 }
 
 impl Certificate {
+    /// The comparison with the largest margin, rounded inputs included.
+    pub fn widest(&self) -> Option<&DecisionRow> {
+        let size = |d: &DecisionRow| d.margin.max(d.rounding_inputs);
+        self.decisions.iter().max_by(|a, b| size(a).total_cmp(&size(b)))
+    }
+
     /// Of a compiled predicate; `places` says which line of the user's file each site of the graph
     /// belongs to ([`crate::cost::places`]).
     pub fn of(c: &Compiled, places: &[u32]) -> Certificate {
         let line_of = |site: u32| places.get(site as usize).copied().unwrap_or(0);
         let g = &c.optimised;
-        let errors = errors(g, &c.ranges.raw, &input_errors(g, &c.guards), &c.stated);
+        let errors = errors(g, &c.ranges.raw, &encoded_errors(g, &c.guards), &c.stated);
+        let rounding = rounding_inputs(g, &c.ranges.raw, &errors);
+        let both = Both { errors, rounding };
         let failure = Failure::of(g, &c.guards);
         let log2 = failure.log2();
         Certificate {
             failure_log2: log2.is_finite().then_some(log2),
             failure,
             inputs: inputs(g, &c.guards),
-            error: reveals(c, &errors),
-            lines: lines(c, &errors, &line_of),
-            decisions: (errors.decisions.iter())
-                .map(|d| {
-                    let site = &g.sites[d.site as usize];
-                    let (line, step) = (line_of(d.site), site.name.clone());
-                    let (margin, estimated) = d.source;
-                    DecisionRow { line, step, margin, estimated }
-                })
-                .collect(),
+            error: reveals(c, &both),
+            lines: lines(c, &both, &line_of),
+            decisions: decisions(g, &both, &line_of),
             saturations: saturations(c, &line_of),
             saturates_at: c.top.map(|top| f64::from(top).exp2()),
             rings: rings(c),
@@ -194,19 +199,42 @@ fn inputs(g: &Graph, guards: &[Guard]) -> Vec<InputRow> {
     g.inputs.iter().zip(guards).map(row).collect()
 }
 
-fn reveals(c: &Compiled, errors: &Errors) -> Vec<RevealRow> {
+/// Errors of runs on the encoded inputs, and those of rounding the inputs.
+struct Both {
+    errors: Errors,
+    rounding: Errors,
+}
+
+/// Decisions that a run, or rounding the inputs, may change.
+fn decisions(g: &Graph, both: &Both, line_of: &dyn Fn(u32) -> u32) -> Vec<DecisionRow> {
+    let mut rows: BTreeMap<NodeId, DecisionRow> = BTreeMap::new();
+    for (of, rounding) in [(&both.errors, false), (&both.rounding, true)] {
+        for d in &of.decisions {
+            let row = rows.entry(d.node).or_insert_with(|| DecisionRow {
+                line: line_of(d.site),
+                step: g.sites[d.site as usize].name.clone(),
+                margin: 0.0,
+                rounding_inputs: 0.0,
+            });
+            *(if rounding { &mut row.rounding_inputs } else { &mut row.margin }) = d.source;
+        }
+    }
+    rows.into_values().collect()
+}
+
+fn reveals(c: &Compiled, both: &Both) -> Vec<RevealRow> {
     let g = &c.optimised;
     let row = |(i, o): (usize, &crate::graph::Output)| {
         let (lo, hi) = c.ranges.real(g, o.node);
         let factor = o.factor / o.divisor;
-        let (proven, estimated) = errors.output(g, i);
+        let (proven, rounding_inputs) = (both.errors.output(g, i), both.rounding.output(g, i));
         let range = between(lo * factor, hi * factor);
-        RevealRow { name: o.name.clone(), range, proven, estimated }
+        RevealRow { name: o.name.clone(), range, proven, rounding_inputs }
     };
     g.outputs.iter().enumerate().map(row).collect()
 }
 
-fn lines(c: &Compiled, errors: &Errors, line_of: &dyn Fn(u32) -> u32) -> Vec<LineRow> {
+fn lines(c: &Compiled, both: &Both, line_of: &dyn Fn(u32) -> u32) -> Vec<LineRow> {
     let g = &c.optimised;
     let mut rows: BTreeMap<u32, LineRow> = BTreeMap::new();
     let number = |id: &NodeId| {
@@ -216,14 +244,15 @@ fn lines(c: &Compiled, errors: &Errors, line_of: &dyn Fn(u32) -> u32) -> Vec<Lin
     };
     for id in g.ids().filter(number) {
         let (line, range) = (line_of(g.node(id).site), c.ranges.real(g, id));
-        let (proven, estimated) = (errors.proven[id.index()], errors.estimated[id.index()]);
-        let new = LineRow { line, range, bits: c.ranges.bits(id), proven, estimated };
+        let of = |errors: &Errors| errors.proven[id.index()];
+        let (proven, rounding_inputs) = (of(&both.errors), of(&both.rounding));
+        let new = LineRow { line, range, bits: c.ranges.bits(id), proven, rounding_inputs };
         rows.entry(line)
             .and_modify(|row| {
                 row.range = hull(row.range, range);
                 row.bits = row.bits.max(new.bits);
                 row.proven = row.proven.max(proven);
-                row.estimated = row.estimated.max(estimated);
+                row.rounding_inputs = row.rounding_inputs.max(rounding_inputs);
             })
             .or_insert(new);
     }

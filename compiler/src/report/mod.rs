@@ -4,4 +4,6 @@
 //! May not live here: anything that changes what is compiled, or decides it.
 
 pub mod certificate;
+pub mod confidence;
+pub mod given;
 pub mod leaks;

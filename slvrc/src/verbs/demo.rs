@@ -1,6 +1,7 @@
 //! `slvrc demo`: federated learning with a poisoner on embedded real data, every round's
 //! aggregation checked among three parties.
 
+use crate::about::{About, Attack as Attacker};
 use crate::fail::{say, say_json};
 use crate::parties::run_circuit;
 use crate::program::{self, Sizes};
@@ -178,6 +179,7 @@ impl Demo {
                 let inputs = inputs(circuit, model, round);
                 if let (Some(dir), true) = (write, r + 1 == self.rounds) {
                     write_inputs(circuit, &inputs, dir)?;
+                    self.about(circuit, &simulation).write(dir)?;
                 }
                 // The same for both attacks: what differs is the attack.
                 let seed = self.seed.wrapping_mul(1 << 32).wrapping_add(r);
@@ -198,6 +200,26 @@ impl Demo {
         }
         bar.finish_and_clear();
         Ok(attack)
+    }
+
+    /// What the inputs of the last round under the first attack are.
+    fn about(&self, circuit: &Circuit, simulation: &Simulation) -> About {
+        let gives = |s: usize| slvr_circuit::From::Each(s as u32);
+        let sets = circuit.parties.iter().enumerate();
+        let mut sets = sets.filter(|(s, _)| circuit.inputs.iter().any(|i| i.from == gives(*s)));
+        let of = sets.next().map_or(String::new(), |(_, p)| p.name.clone());
+        let attack = |&member: &usize| Attacker {
+            of: of.clone(),
+            member: member as u64,
+            what: ATTACKS[0].0.replace("one client ", ""),
+        };
+        About {
+            data: format!(
+                "slvrc demo, seed {}: round {} of federated learning on 1,797 handwritten digits",
+                self.seed, self.rounds
+            ),
+            attacks: simulation.poisoners().iter().map(attack).collect(),
+        }
     }
 
     fn summary(&self, circuit: &Circuit, results: &[(&str, Attack)]) -> String {

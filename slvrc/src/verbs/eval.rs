@@ -1,20 +1,18 @@
 //! `slvrc eval`: in the clear, in floating point or in the circuit's own ring arithmetic.
 
-use crate::fail::{Usage, say};
+use crate::coins::{coins, committees};
+use crate::fail::say;
 use crate::program::{self, Loaded};
 use crate::target::Target;
 use crate::{memory, tensors};
 use anyhow::bail;
 use serde_json::{Value, json};
-use slvr_circuit::{Circuit, Op};
+use slvr_circuit::Circuit;
 use slvr_compiler::cost;
 use slvr_compiler::types::eval::{Arithmetic, EvalInputs, Tensor, trace_with};
 use slvr_runtime::clear;
-use slvr_runtime::party::session;
-use slvr_runtime::protocol::committee::committee;
 use slvr_runtime::share::encode::{Encoded, Inputs, RawData};
 use slvr_runtime::share::reveal::Revealed;
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -51,7 +49,7 @@ impl Eval {
             false => program::load_interface(&self.target)?,
         };
         let circuit = loaded.circuit();
-        let coins = self.coins(circuit)?;
+        let coins = coins(circuit, &self.coins, self.seed)?;
         if self.exact || matches!(loaded, Loaded::Artifact(_)) {
             memory::must_fit(cost::peak_in_the_clear(circuit), "its evaluation")?;
         }
@@ -96,24 +94,6 @@ impl Eval {
         }
         say(&out)
     }
-
-    fn coins(&self, circuit: &Circuit) -> anyhow::Result<Vec<u128>> {
-        let layers = circuit.layers.iter();
-        let needed = layers.flat_map(|l| &l.exchange).filter(|i| i.op == Op::Coin).count();
-        if self.coins.is_empty() {
-            return Ok(session::coins(circuit, self.seed));
-        }
-        let coins: Result<Vec<u128>, _> =
-            self.coins.iter().map(|c| u128::from_str_radix(c.trim(), 16)).collect();
-        match coins {
-            Ok(coins) if coins.len() == needed => Ok(coins),
-            Ok(coins) => {
-                let got = coins.len();
-                Err(Usage(format!("--coins: this circuit draws {needed}, {got} given")).into())
-            }
-            Err(e) => Err(Usage(format!("--coins: {e}; 32 hexadecimal digits each")).into()),
-        }
-    }
 }
 
 fn exact(circuit: &Circuit, inputs: &Encoded, coins: &[u128]) -> anyhow::Result<Vec<Revealed>> {
@@ -145,13 +125,7 @@ fn floating(
         public: tensor_map(&inputs.public),
         sets: inputs.sets.iter().map(|s| s.iter().map(tensor_map).collect()).collect(),
     };
-    // Samples draw their coins in the order of the program, as the circuit's instructions do.
-    let rest = RefCell::new(coins.iter());
-    let draw = |n: u64, k: u64| -> Vec<Vec<u64>> {
-        let coin = rest.borrow_mut().next().copied().unwrap_or(0);
-        let flat = committee(coin, n, k);
-        flat.chunks(k.max(1) as usize).map(|c| c.iter().map(|&x| u64::from(x)).collect()).collect()
-    };
+    let draw = committees(coins);
     let values = trace_with(program, &given, &draw, arithmetic)?.reveals;
     let mut out = Vec::new();
     for ((name, tensor), o) in values.into_iter().zip(&circuit.outputs) {

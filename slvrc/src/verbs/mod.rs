@@ -5,6 +5,7 @@
 
 mod bench;
 mod build;
+mod certify;
 mod check;
 mod completions;
 mod demo;
@@ -30,6 +31,8 @@ pub enum Verb {
     Build(build::Build),
     /// Evaluate a program in the clear, in floating point or in the circuit's own arithmetic.
     Eval(eval::Eval),
+    /// What is proven of a run on given inputs: which decisions it takes as floating point does.
+    Certify(certify::Certify),
     /// Format programs in place.
     Fmt(fmt::Fmt),
     /// What a program costs and leaks, step by step, before it runs; or what a code (E0007) means.
@@ -60,6 +63,7 @@ impl Verb {
             Verb::Print(v) => v.run(json),
             Verb::Build(v) => v.run(json),
             Verb::Eval(v) => v.run(json),
+            Verb::Certify(v) => v.run(json),
             Verb::Explain(v) => v.run(json),
             Verb::Run(v) => v.run(json),
             Verb::Demo(v) => v.run(json),

@@ -1,6 +1,7 @@
 //! The command line from outside: the binary is started as a user starts it.
 //!
 //! - `bench`: a tiny table as Markdown, JSON and SVG.
+//! - `certify`: its text and JSON for a small folder of inputs.
 //! - `docs`: the programs, commands and tables of the README and the book.
 //! - `explain`: its text, JSON and page.
 //! - `folder`: starting the binary, and writing folders of inputs.
@@ -15,6 +16,7 @@
 //! - `verbs`: exit statuses, `--json`, and that verbs agree with one another.
 
 mod bench;
+mod certify;
 mod docs;
 mod explain;
 mod folder;

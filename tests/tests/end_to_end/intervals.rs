@@ -44,14 +44,14 @@ struct Tally {
 }
 
 /// The families of protocols.
-fn families() -> [Options; 3] {
+pub(crate) fn families() -> [Options; 3] {
     let with = |protocols| Options { protocols, ..Options::default() };
     let tuned = |latency, bandwidth| with(Protocols::Dealer(Tuning { latency, bandwidth }));
     [tuned(0.01, 1e12), tuned(0.0, 1e6), with(Protocols::Symmetric)]
 }
 
 /// A compiled program, or why it is refused.
-fn compiled(made: &Generated, how: Options) -> Result<Result<Case, String>, String> {
+pub(crate) fn compiled(made: &Generated, how: Options) -> Result<Result<Case, String>, String> {
     let mut sources = Sources::new();
     let file = sources.add("test.slvr", made.text.clone());
     let options = types::Options { bindings: made.bindings.clone(), ..Default::default() };
@@ -170,7 +170,7 @@ impl Check<'_> {
         }
         let program = self.case.floating(inputs, &self.coins);
         for (i, (run, wanted)) in run.iter().zip(&program).enumerate() {
-            let (proven, _) = self.errors.output(graph, i);
+            let proven = self.errors.output(graph, i);
             for (y, x) in run.iter().zip(wanted) {
                 if (x - y).abs() > proven + 1e-9 * (1.0 + x.abs() + proven) {
                     let name = &graph.outputs[i].name;
@@ -303,13 +303,13 @@ fn check(choices: &[u8], seed: u64, tally: &mut Tally) -> Result<(), String> {
     Ok(())
 }
 
-fn choices(seed: u64) -> Vec<u8> {
+pub(crate) fn choices(seed: u64) -> Vec<u8> {
     let mut random = Random::new(!seed);
     let n = 20 + (random.unit() * 140.0) as usize;
     (0..n).map(|_| (random.unit() * 256.0) as u8).collect()
 }
 
-fn number(name: &str) -> Option<u64> {
+pub(crate) fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().and_then(|n| n.parse().ok())
 }
 

@@ -5,13 +5,11 @@
 //!
 //! | about | files |
 //! |---|---|
-//! | predicates among three parties | `predicates`, `every_predicate`, `edge_cases`, `slvr_accuracy`, `certain_models`, `lenet`, `accuracy`, `bench_verb` |
-//! | functions, layers, the library | `functions`, `models`, `std_examples` |
-//! | predicates among three parties | `predicates`, `gallery`, `every_predicate`, `edge_cases`, `slvr_accuracy`, `lenet`, `accuracy`, `bench_verb` |
+//! | predicates among three parties | `predicates`, `gallery`, `every_predicate`, `edge_cases`, `slvr_accuracy`, `certain_models`, `lenet`, `accuracy`, `bench_verb` |
 //! | functions, loops, weights, layers, the library | `functions`, `loops`, `weights`, `models`, `std_examples` |
 //! | the compiler's text and messages | `diagnostics`, `ir_snapshots`, `docs` |
 //! | what it optimises | `optimiser`, `blocks`, `speculation` |
-//! | what it states about a run | `certificate`, `certificate_cost`, `certificate_error`, `certificate_ranges` |
+//! | what it states about a run | `certificate`, `certificate_cost`, `certificate_error`, `certificate_ranges`, `certify`, `given` |
 //! | malicious clients, random programs, damaged files | `attacks`, `random_programs`, `fuzz_smoke` |
 
 mod accuracy;
@@ -23,6 +21,7 @@ mod certificate;
 mod certificate_cost;
 mod certificate_error;
 mod certificate_ranges;
+mod certify;
 mod diagnostics;
 mod docs;
 mod edge_cases;
@@ -30,6 +29,7 @@ mod every_predicate;
 mod functions;
 mod fuzz_smoke;
 mod gallery;
+mod given;
 mod intervals;
 mod ir_snapshots;
 mod lenet;

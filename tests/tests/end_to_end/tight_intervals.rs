@@ -87,7 +87,7 @@ fn proven(case: &Case) -> Errors {
 /// Holds what the circuit reveals at the ends of ranges against floating point, and in its stated interval.
 fn holds_at_ends(case: &Case) {
     let (lo, hi) = stated(case);
-    let (most, _) = proven(case).output(&case.compiled.optimised, 0);
+    let most = proven(case).output(&case.compiled.optimised, 0);
     for end in [Ends::Low, Ends::High, Ends::Either] {
         for seed in 0..8 {
             let inputs = ends(case.circuit(), end, seed);
@@ -174,7 +174,7 @@ fn all_rows_of_a_choice_are_looked_at() {
     let even = rows("");
     let known = proven(&even);
     assert_eq!(known.decisions.len(), 0, "of even rows nothing decides");
-    assert!(known.output(&even.compiled.optimised, 0).0 < 1e-4);
+    assert!(known.output(&even.compiled.optimised, 0) < 1e-4);
     let (lo, hi) = stated(&even);
     assert!(lo >= -8.001 && hi <= 8.001, "{lo}..{hi}");
     let uneven = rows(" if r != 13 || j > 0");
@@ -243,7 +243,7 @@ fn margins_are_in_the_units_of_the_source() {
     let margin = |value: &str| {
         let case = case(value, "-8..8", "-8..8", 4);
         let known = proven(&case);
-        let all: Vec<(f64, f64)> = known.decisions.iter().map(|d| (d.margin, d.source.0)).collect();
+        let all: Vec<(f64, f64)> = known.decisions.iter().map(|d| (d.margin, d.source)).collect();
         assert_eq!(all.len(), 1, "{value}: {all:?}");
         all[0]
     };

@@ -13,11 +13,9 @@ pub struct Decision {
     pub site: u32,
     /// If the two sides are further apart than this, in real units, it is decided as in the program.
     pub margin: f64,
-    /// The same, estimated.
-    pub estimated: f64,
-    /// The proven and the estimated margin in the units of the source, where passes compare something else:
-    /// squares in place of roots, or values without a common factor.
-    pub source: (f64, f64),
+    /// The margin in the units of the source, where passes compare something else: squares in place of roots, or
+    /// values without a common factor.
+    pub source: f64,
 }
 
 /// Where most of an error comes from.
@@ -36,8 +34,6 @@ pub struct Dominant {
 pub struct Errors {
     /// Never exceeded, as long as every decision falls as in the program. By index of the node.
     pub proven: Vec<f64>,
-    /// Six standard deviations; never more than what is proven.
-    pub estimated: Vec<f64>,
     /// Comparisons of inexact values on which revealed values depend otherwise than by choosing the
     /// larger one, in the order of nodes.
     pub decisions: Vec<Decision>,
@@ -50,13 +46,11 @@ pub struct Errors {
 }
 
 impl Errors {
-    /// Proven and estimated error of what the receiver of output number `i` gets. (0, 0) if there is
-    /// no such output.
-    pub fn output(&self, graph: &Graph, i: usize) -> (f64, f64) {
-        let Some(output) = graph.outputs.get(i) else { return (0.0, 0.0) };
+    /// Error of what the receiver of output number `i` gets; 0 if there is no such output.
+    pub fn output(&self, graph: &Graph, i: usize) -> f64 {
+        let Some(output) = graph.outputs.get(i) else { return 0.0 };
         let factor = (output.factor / output.divisor).abs();
-        let at = output.node.index();
-        (times(self.proven[at], factor), times(self.estimated[at], factor))
+        times(self.proven[output.node.index()], factor)
     }
 
     /// Where most of a node's proven error comes from; `None` if it has none.

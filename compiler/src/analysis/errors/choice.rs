@@ -93,8 +93,6 @@ pub(super) fn decisions(
         };
         let margin: f64 = sides.iter().map(|s| errors.proven[s.index()]).sum();
         if margin > 0.0 {
-            let estimates = sides.iter().map(|s| errors.estimated[s.index()]);
-            let estimated = estimates.fold(0.0, f64::hypot).min(margin);
             // How small the sides may be, in the program and in a run.
             let least = |s: &NodeId| {
                 let (lo, _) = raw.get(s.index()).copied().unwrap_or(UNBOUNDED);
@@ -104,9 +102,8 @@ pub(super) fn decisions(
             let node = view.g.node(id);
             let units = view.g.sites.get(node.site as usize).and_then(|s| s.compared.as_ref());
             let steps = units.map_or(&[][..], |c| &c.steps);
-            let source = |m: f64| margin::in_source(m, &lows, steps);
-            let source = (source(margin), source(estimated));
-            found.push(Decision { node: id, site: view.g.home(id), margin, estimated, source });
+            let source = margin::in_source(margin, &lows, steps);
+            found.push(Decision { node: id, site: view.g.home(id), margin, source });
         }
     }
     found.reverse();

@@ -26,10 +26,10 @@ pub(super) struct Effect {
 /// Units that exponentials are off by where they are cut at the lower end of their domain.
 pub(super) const CUT: f64 = 0.5;
 
-/// A function of one number, whose operand has the error `e`.
+/// A function of one number, whose operand has the error `e`, with what its protocol states and how many units more it is
+/// off by where it is cut to 0.
 pub(super) fn one(
-    function: Function,
-    stated: Stated,
+    (function, stated, cut): (Function, Stated, f64),
     ulp: f64,
     (x, e, line): (Values, f64, Line),
 ) -> Effect {
@@ -85,7 +85,7 @@ pub(super) fn one(
         }
     };
     let units = match function {
-        Function::Exp | Function::ExpNonPositive => stated.units + CUT,
+        Function::Exp | Function::ExpNonPositive => stated.units + cut,
         Function::Recip | Function::Sqrt | Function::Log | Function::Tanh => stated.units,
     };
     let own = units * ulp + times(stated.relative, result);

@@ -4,7 +4,7 @@
 //! exactly where the comparison is in doubt. Largest of two, absolute value, clamping and leaky
 //! relus are of this form. Both differences are written as linear forms of the same nodes.
 
-use super::view::{View, table_rounding};
+use super::view::View;
 use crate::graph::{NodeId, Op};
 use std::collections::BTreeMap;
 
@@ -46,7 +46,7 @@ fn form(view: &View<'_>, id: NodeId, depth: u32) -> Form {
     let found = match view.op(id) {
         Op::Const(table, _, frac) => match table.as_splat() {
             Some(constant) => {
-                let slack = table_rounding(&table.data, frac.unwrap_or(0));
+                let slack = view.table_rounding(&table.data, frac.unwrap_or(0));
                 Form { constant, slack, ..Form::default() }
             }
             None => alone(),

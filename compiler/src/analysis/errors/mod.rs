@@ -1,11 +1,12 @@
 //! How far a run may be from the program in real numbers.
 //!
 //! The error of a value is the absolute difference, in real units, between what a run of the circuit
-//! holds and what the program has in real numbers on the same real inputs. Two numbers are given for
-//! it. The **proven** one is never exceeded: every rule below is an inequality between the errors of
-//! operands, their intervals, and the error that the protocols state
-//! for what they compute ([`StatedErrors`]). The **estimated** one is six standard deviations when inputs are spread over their ranges and
-//! roundings are independent (`spread`).
+//! holds and what the program has in real numbers. Its bound is proven for all inputs: every rule below is an
+//! inequality between the errors of operands, their intervals, and the error that the protocols state for what they
+//! compute ([`StatedErrors`]). What the program's inputs are is said by their errors: with those of
+//! [`encoded_errors`] they are the encoded inputs, with those of [`input_errors`] the inputs as they were given. What
+//! rounding the inputs changes in the program itself, in real numbers, is [`rounding_inputs`]. Bounds for inputs that
+//! are known are in [`super::given`].
 //!
 //! | operation | proven error |
 //! |---|---|
@@ -32,7 +33,6 @@
 //! | `choice.rs` | which comparisons only choose between near values |
 //! | `linear.rs` | linear forms |
 //! | `margin.rs` | margins in the units of the source |
-//! | `spread.rs` | estimates |
 //!
 //! May not live here: intervals of values ([`super::ranges`]), diagnostics ([`mod@crate::pipeline`]).
 
@@ -42,7 +42,6 @@ mod function;
 mod linear;
 mod margin;
 mod proven;
-mod spread;
 #[cfg(test)]
 mod tests;
 mod value;
@@ -70,22 +69,51 @@ pub fn input_errors(graph: &Graph, guards: &[Guard]) -> Vec<f64> {
     graph.inputs.iter().zip(guards).map(one).collect()
 }
 
+/// The error of each input as its guard has it dealt, if the program has the encoded input: none, but for the unit at
+/// the end of a range that is lifted.
+pub fn encoded_errors(graph: &Graph, guards: &[Guard]) -> Vec<f64> {
+    let unit = (-f64::from(graph.frac.unwrap_or(0))).exp2();
+    let one = |(input, guard): (&Input, &Guard)| match (input.elem, guard) {
+        (Elem::Fix, Guard::Lift { .. }) => unit,
+        (Elem::Fix | Elem::Int | Elem::Bit, _) => 0.0,
+    };
+    graph.inputs.iter().zip(guards).map(one).collect()
+}
+
+/// How far the program's values on the encoded inputs are from those on the inputs as they were given, both in real
+/// numbers. `raw` and `encoded` are a run's intervals and errors ([`errors`] with [`encoded_errors`]).
+pub fn rounding_inputs(graph: &Graph, raw: &[Interval], encoded: &Errors) -> Errors {
+    let stated = StatedErrors::NONE;
+    let view = View::of_reals(graph, &stated);
+    // The program's values on the encoded inputs are where a run's are, up to its error.
+    let real = graph.ids().map(|id| {
+        let (lo, hi) = raw.get(id.index()).copied().unwrap_or(super::interval::UNBOUNDED);
+        let off = encoded.proven[id.index()] / view.ulp(id);
+        (lo - off, hi + off)
+    });
+    let unit = (-f64::from(graph.frac.unwrap_or(0))).exp2();
+    let half = |i: &Input| if i.elem == Elem::Fix { unit / 2.0 } else { 0.0 };
+    let inputs: Vec<f64> = graph.inputs.iter().map(half).collect();
+    bounded(&view, &real.collect::<Vec<_>>(), &inputs)
+}
+
 /// Errors of a graph with scales, from the smallest and largest raw value of every node (raw = real
 /// times 2^frac) by index. `inputs` has the error of each input ([`input_errors`]; half a unit is taken
 /// where there is none), `stated` what the protocols state of what they compute.
 pub fn errors(graph: &Graph, raw: &[Interval], inputs: &[f64], stated: &StatedErrors) -> Errors {
-    let view = View::new(graph, stated);
-    let choices = choice::find(&view);
-    let proven = proven::run(&view, raw, inputs, &choices);
-    let estimated = spread::run(&view, raw, &choices, &proven);
+    bounded(&View::new(graph, stated), raw, inputs)
+}
+
+fn bounded(view: &View<'_>, raw: &[Interval], inputs: &[f64]) -> Errors {
+    let choices = choice::find(view);
+    let proven = proven::run(view, raw, inputs, &choices);
     let mut all = Errors {
         proven: proven.errors,
-        estimated,
         decisions: Vec::new(),
         depended_on: Vec::new(),
         assumed: proven.assumed,
         causes: proven.causes,
     };
-    (all.decisions, all.depended_on) = choice::decisions(&view, &choices, raw, &all);
+    (all.decisions, all.depended_on) = choice::decisions(view, &choices, raw, &all);
     all
 }

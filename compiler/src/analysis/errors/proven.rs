@@ -7,7 +7,7 @@
 use super::choice::Choice;
 use super::function::{self, CUT};
 use super::value::{Cause, Line, Values};
-use super::view::{View, table_rounding, times};
+use super::view::{View, times};
 use crate::analysis::interval::{self, Interval, UNBOUNDED, enlarged, meet, size};
 use crate::analysis::softmax::{TRUNCATIONS, has_largest, softmax_of};
 use crate::analysis::stated::Function;
@@ -106,7 +106,7 @@ impl Rules<'_> {
                 let (any, small) = (view.stated.exp, view.stated.exp_non_positive);
                 let relative = any.relative.max(small.relative);
                 Line {
-                    fixed: (any.units.max(small.units) + CUT) * view.ulp(id),
+                    fixed: (any.units.max(small.units) + self.cut()) * view.ulp(id),
                     relative: growth + times(1.0 + growth, relative),
                 }
             }
@@ -141,6 +141,11 @@ impl Rules<'_> {
         })
     }
 
+    /// What exponentials are cut by.
+    fn cut(&self) -> f64 {
+        if self.view.reals { 0.0 } else { CUT }
+    }
+
     fn values(&self, id: NodeId) -> Values {
         self.all.values[id.index()]
     }
@@ -164,7 +169,7 @@ impl Rules<'_> {
         // What rounding adds to z - max z.
         let rounding = (self.error(x) - 2.0 * self.error(z)).max(0.0);
         // Twice what is stated is more than it and what is cut.
-        let stated = 2.0 * view.stated.exp_non_positive.units.max(CUT);
+        let stated = 2.0 * view.stated.exp_non_positive.units.max(self.cut());
         let exponentials = (stated * view.ulp(exp) + rounding) * terms as f64;
         let own = effect.own + 1.01 * exponentials;
         let by_slope = self.error(z) / 2.0;
@@ -211,7 +216,9 @@ impl Rules<'_> {
                 let own = if view.whole(id) { 0.0 } else { view.ulp(id) / 2.0 };
                 Cause::own(self.inputs.get(*i as usize).copied().unwrap_or(own))
             }
-            Op::Const(table, _, frac) => Cause::own(table_rounding(&table.data, frac.unwrap_or(0))),
+            Op::Const(table, _, frac) => {
+                Cause::own(view.table_rounding(&table.data, frac.unwrap_or(0)))
+            }
             Op::Committee { .. } => Cause::own(0.0),
             Op::Add | Op::Sub => {
                 let parts = args.iter().map(|&a| (a, self.error(a))).collect();
@@ -287,7 +294,8 @@ impl Rules<'_> {
     fn function(&mut self, id: NodeId, function: Function) -> Cause {
         let (view, x) = (self.view, self.view.args(id)[0]);
         let operand = (self.values(x), self.error(x), self.of_line(x));
-        let effect = function::one(function, view.stated.of(function), view.ulp(id), operand);
+        let effect =
+            function::one((function, view.stated.of(function), self.cut()), view.ulp(id), operand);
         if let (Function::Recip, Some(z)) = (function, softmax_of(view, x)) {
             return self.largest_softmax(id, z, effect);
         }
@@ -299,7 +307,8 @@ impl Rules<'_> {
     fn constant(&self, id: NodeId, c: f64) -> f64 {
         let halved =
             || self.view.g.users(id).iter().any(|&u| matches!(self.view.op(u), Op::DivPow2(_)));
-        let exact = c == 0.0 || (self.view.whole(id) && c.abs() < 32768.0 && !halved());
+        let exact =
+            c == 0.0 || self.view.reals || (self.view.whole(id) && c.abs() < 32768.0 && !halved());
         if exact { 0.0 } else { c.abs() * 2f64.powi(-16) }
     }
 

@@ -132,8 +132,8 @@ fn the_dominant_part() {
 fn outputs() {
     let (mut g, all) = graph(1, "%1 = neg %0 : secret fix.16[1,1] @0");
     g.outputs[0].divisor = -4.0;
-    assert!(near(all.output(&g, 0).0, ULP / 8.0) && near(all.output(&g, 0).1, ULP / 8.0));
-    assert_eq!(all.output(&g, 1), (0.0, 0.0));
+    assert!(near(all.output(&g, 0), ULP / 8.0));
+    assert_eq!(all.output(&g, 1), 0.0);
 }
 
 /// Which values of an evaluation say nothing: where a run may decide otherwise, where operands are
@@ -176,7 +176,7 @@ fn silent(graph: &Graph, raw: &[Interval], exact: &[Vec<i64>], real: &[Vec<f64>]
     silent
 }
 
-/// Each stated error is part of the proven error, and of the estimate, of what is computed by it.
+/// Each stated error is part of the proven error of what is computed by it.
 #[test]
 fn stated_errors_count() {
     let body = |op: &str| {
@@ -241,7 +241,6 @@ fn random_graphs_stay_within_their_bounds() {
                     "seed {seed}: %{i} = {op}: {x} for {y}, off {error} > {bound}"
                 );
             }
-            assert!(all.estimated[i] <= bound);
             *compared.entry(op).or_insert(0) += u32::from(bound > 0.0 && bound.is_finite());
         }
     }

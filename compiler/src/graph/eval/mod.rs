@@ -41,7 +41,8 @@ mod word;
 
 pub use data::{Coin, EvalError, Evaluated, Inputs, Tensors};
 
-use super::Graph;
+use super::{Graph, NodeId};
+use std::sync::Arc;
 
 /// Evaluates in floating point, before or after any pass. With `keep` the values of all nodes are in
 /// the result; without, each is dropped after its last use.
@@ -78,4 +79,16 @@ pub fn exact_wide(
         return Err(EvalError::Unscaled);
     }
     run::run(graph, inputs, coin, keep)
+}
+
+/// One node in floating point, from given values of its operands, whatever computed them. The graph is taken to be
+/// well formed.
+pub(crate) fn node(
+    graph: &Graph,
+    id: NodeId,
+    given: &[&Arc<Vec<f64>>],
+    inputs: &Inputs,
+    coin: Coin<'_>,
+) -> Result<Arc<Vec<f64>>, EvalError> {
+    run::Source { graph, inputs, coin }.node(id, &graph.args(id), given)
 }

@@ -22,7 +22,8 @@ pub(super) fn run<W: Word>(
     verify(graph)?;
     let plan = Plan::new(graph, keep);
     let values = vec![None; graph.len()];
-    let mut run: Run<W> = Run { graph, inputs, coin, plan, values };
+    let source = Source { graph, inputs, coin };
+    let mut run: Run<W> = Run { source, plan, values };
     for id in graph.ids() {
         if !run.plan.evaluated[id.index()] {
             continue;
@@ -102,9 +103,7 @@ impl Plan {
 }
 
 struct Run<'a, W> {
-    graph: &'a Graph,
-    inputs: &'a Inputs,
-    coin: Coin<'a>,
+    source: Source<'a>,
     plan: Plan,
     values: Vec<Option<Arc<Vec<W>>>>,
 }
@@ -114,21 +113,42 @@ impl<W: Word> Run<'_, W> {
         self.values[id.index()].as_ref().expect("a value lives until its last use")
     }
 
+    fn node(&self, id: NodeId) -> Result<Arc<Vec<W>>, EvalError> {
+        let args = self.plan.reads(self.source.graph, id);
+        let given: Vec<&Arc<Vec<W>>> = args.iter().map(|&a| self.get(a)).collect();
+        self.source.node(id, &args, &given)
+    }
+}
+
+/// What nodes are evaluated from, beside the values of their operands.
+pub(super) struct Source<'a> {
+    pub graph: &'a Graph,
+    pub inputs: &'a Inputs,
+    pub coin: Coin<'a>,
+}
+
+impl Source<'_> {
     fn shape(&self, id: NodeId) -> Vec<usize> {
         self.graph.shape(id).iter().map(|&d| d as usize).collect()
     }
 
-    fn node(&self, id: NodeId) -> Result<Arc<Vec<W>>, EvalError> {
+    /// The value of a node, given those of the nodes that are read for it: of its operands, or of a sum of a
+    /// product the product's.
+    pub(super) fn node<W: Word>(
+        &self,
+        id: NodeId,
+        args: &[NodeId],
+        given: &[&Arc<Vec<W>>],
+    ) -> Result<Arc<Vec<W>>, EvalError> {
         use Op::*;
         let node = self.graph.node(id);
         let elements = self.graph.elements(id);
         if elements > MAX_ELEMENTS {
             return Err(EvalError::TooLarge { node: id.index(), elements });
         }
-        let args = self.plan.reads(self.graph, id);
         let shapes: Vec<Vec<usize>> = args.iter().map(|&a| self.shape(a)).collect();
         let to = self.shape(id);
-        let arg = |i: usize| (self.get(args[i]).as_slice(), shapes[i].as_slice());
+        let arg = |i: usize| (given[i].as_slice(), shapes[i].as_slice());
         let each = |f: fn(W) -> W| arg(0).0.iter().map(|&x| f(x)).collect::<Vec<W>>();
         let pair = |f: fn(W, W) -> W| zip(arg(0), arg(1), &to, f);
         let last = || shapes[0].last().copied().unwrap_or(1);
@@ -161,8 +181,8 @@ impl<W: Word> Run<'_, W> {
                 zip3([arg(0), arg(1), arg(2)], &to, |c, a, b| if c == W::ZERO { b } else { a })
             }
 
-            Div => self.quotient(id, &args)?,
-            Function(f) => self.function(id, args[0], f.facts())?,
+            Div => self.quotient(id, args, given)?,
+            Function(f) => self.function(id, args[0], given[0], f.facts())?,
 
             Sum(axes) if args.len() == 2 => {
                 let product = self.shape(self.graph.args(id)[0]);
@@ -177,7 +197,7 @@ impl<W: Word> Run<'_, W> {
             }
             Sort => reduce::sort(arg(0).0, last()),
             SortSum { lo, hi } => reduce::sort_sum(arg(0).0, last(), *lo as usize, *hi as usize),
-            OneHot(classes) => self.one_hot(args[0], *classes),
+            OneHot(classes) => self.one_hot(args[0], given[0], *classes),
             ArgMaxIs => reduce::hit(arg(0).0, arg(1).0, last()),
 
             MatMul { trans_b } => product::matmul(arg(0), arg(1), &to, *trans_b),
@@ -189,7 +209,7 @@ impl<W: Word> Run<'_, W> {
             }
 
             // The same elements in the same order.
-            Reshape(_) | ToInt => return Ok(Arc::clone(self.get(args[0]))),
+            Reshape(_) | ToInt => return Ok(Arc::clone(given[0])),
             Transpose(perm) => layout::transpose(arg(0).0, arg(0).1, perm),
             Slice { axis, start, len, step } => {
                 let along = (*start as usize, *len as usize, *step as usize);
@@ -214,19 +234,19 @@ impl<W: Word> Run<'_, W> {
         Ok(Arc::new(value))
     }
 
-    fn encode(&self, id: NodeId, x: f64, frac: u32) -> Result<W, EvalError> {
+    fn encode<W: Word>(&self, id: NodeId, x: f64, frac: u32) -> Result<W, EvalError> {
         let op = self.graph.op(id).name();
         W::encode(x, frac).ok_or(EvalError::Overflow { node: id.index(), op })
     }
 
-    fn constant(&self, id: NodeId, table: &Table, frac: u32) -> Result<Vec<W>, EvalError> {
+    fn constant<W: Word>(&self, id: NodeId, table: &Table, frac: u32) -> Result<Vec<W>, EvalError> {
         match table.data[..] {
             [x] => Ok(vec![self.encode(id, x, frac)?; table.len()]),
             _ => table.data.iter().map(|&x| self.encode(id, x, frac)).collect(),
         }
     }
 
-    fn committee(&self, id: NodeId, n: u64, k: u64) -> Result<Vec<W>, EvalError> {
+    fn committee<W: Word>(&self, id: NodeId, n: u64, k: u64) -> Result<Vec<W>, EvalError> {
         let drawn = (self.coin)(n, k);
         let fits = drawn.len() as u64 == n
             && drawn.iter().all(|c| c.len() as u64 == k && c.iter().all(|&j| j < n));
@@ -237,23 +257,31 @@ impl<W: Word> Run<'_, W> {
     }
 
     /// A function of one number, which has a value everywhere.
-    fn function(
+    fn function<W: Word>(
         &self,
         id: NodeId,
         arg: NodeId,
+        given: &[W],
         facts: &FunctionFacts,
     ) -> Result<Vec<W>, EvalError> {
         let f = facts.saturated;
         let (from, to) = (self.frac(arg), self.frac(id));
-        self.get(arg).iter().map(|x| self.encode(id, f(x.decode(from)), to)).collect()
+        given.iter().map(|x| self.encode(id, f(x.decode(from)), to)).collect()
     }
 
-    fn quotient(&self, id: NodeId, args: &[NodeId]) -> Result<Vec<W>, EvalError> {
+    fn quotient<W: Word>(
+        &self,
+        id: NodeId,
+        args: &[NodeId],
+        given: &[&Arc<Vec<W>>],
+    ) -> Result<Vec<W>, EvalError> {
         let (a, b, to) = (self.frac(args[0]), self.frac(args[1]), self.frac(id));
-        let (x, y) = (self.get(args[0]), self.get(args[1]));
+        let (x, y) = (given[0].as_slice(), given[1].as_slice());
         let (x_shape, y_shape) = (self.shape(args[0]), self.shape(args[1]));
         let divide = |x: W, y: W| self.encode(id, domain::div(x.decode(a), y.decode(b)), to);
-        zip((x, &x_shape), (y, &y_shape), &self.shape(id), divide).into_iter().collect()
+        zip((x, x_shape.as_slice()), (y, y_shape.as_slice()), &self.shape(id), divide)
+            .into_iter()
+            .collect()
     }
 
     fn frac(&self, id: NodeId) -> u32 {
@@ -261,10 +289,10 @@ impl<W: Word> Run<'_, W> {
     }
 
     /// A label beyond the classes gives zeros.
-    fn one_hot(&self, label: NodeId, classes: u64) -> Vec<W> {
+    fn one_hot<W: Word>(&self, label: NodeId, given: &[W], classes: u64) -> Vec<W> {
         debug_assert_eq!(self.graph.ty(label).elem, Elem::Int);
         let frac = self.frac(label);
-        let labels = self.get(label).iter().map(|x| x.decode(frac));
+        let labels = given.iter().map(|x| x.decode(frac));
         labels.flat_map(|x| (0..classes).map(move |c| W::bit(x == c as f64))).collect()
     }
 }

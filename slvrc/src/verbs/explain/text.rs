@@ -163,7 +163,7 @@ fn table(out: &mut String, title: &str, r: &Report, rows: &[LineRow]) {
     }
 }
 
-/// What is proven, and what is estimated.
+/// What is proven, for all inputs.
 fn certificate(out: &mut String, c: &Certificate) {
     let failure = match c.failure_log2 {
         Some(p) => format!("at most 2^{p:.1}, proven"),
@@ -190,11 +190,12 @@ fn certificate(out: &mut String, c: &Certificate) {
     for e in &c.error {
         let _ = writeln!(
             out,
-            "  reveal        {} in {}, off by at most {:.1e} (proven), {:.1e} (estimated)",
+            "  reveal        {} in {}, off by at most {:.1e}, proven for all inputs as they are encoded\n\
+             \x20               rounding the inputs changes it by at most {:.1e}",
             e.name,
             range(e.range),
             e.proven,
-            e.estimated
+            e.rounding_inputs
         );
     }
     let rings: Vec<String> =
@@ -206,15 +207,16 @@ fn certificate(out: &mut String, c: &Certificate) {
     for a in &c.saturations {
         let _ = writeln!(out, "  saturates     line {}: {} {}", a.line, a.function, a.what);
     }
-    if let Some(widest) = c.decisions.iter().max_by(|a, b| a.margin.total_cmp(&b.margin)) {
+    if let Some(widest) = c.widest() {
         let _ = writeln!(
             out,
-            "  decisions     {} comparisons; as in the program unless both sides are within {:.1e} \
-             (proven)\n                or {:.1e} (estimated) of one another, the most in line {}",
+            "  decisions     {} comparisons; as in the program unless both sides are within {:.1e} of one \
+             another,\n                the most in line {}, proven for all inputs as they are encoded\n\
+             \x20               rounding the inputs may decide otherwise where they are within {:.1e}",
             c.decisions.len(),
             widest.margin,
-            widest.estimated,
-            widest.line
+            widest.line,
+            widest.rounding_inputs
         );
     }
 }

@@ -47,7 +47,7 @@ fn heading(certified: bool) -> String {
     out
 }
 
-/// What is proven, and what is estimated.
+/// What is proven, for all inputs.
 pub fn certificate(out: &mut String, r: &Report) {
     let Some(c) = &r.certificate else { return };
     let failure = match c.failure_log2 {
@@ -76,7 +76,7 @@ pub fn certificate(out: &mut String, r: &Report) {
     }
     out.push_str(
         "</table></div>\n<div class=\"scroll\"><table class=\"listing\"><tr><th class=\"left\">reveal</th>\
-         <th>range</th><th>error, proven</th><th>error, estimated</th></tr>\n",
+         <th>range</th><th>error, proven for all inputs</th><th>by rounding inputs</th></tr>\n",
     );
     for e in &c.error {
         let _ = writeln!(
@@ -85,7 +85,7 @@ pub fn certificate(out: &mut String, r: &Report) {
             escape(&e.name),
             range(e.range),
             e.proven,
-            e.estimated
+            e.rounding_inputs
         );
     }
     out.push_str("</table></div>\n<ul>\n");
@@ -104,14 +104,15 @@ pub fn certificate(out: &mut String, r: &Report) {
             escape(&a.what)
         );
     }
-    if let Some(widest) = c.decisions.iter().max_by(|a, b| a.margin.total_cmp(&b.margin)) {
+    if let Some(widest) = c.widest() {
         let _ = writeln!(
             out,
-            "<li>{} comparisons decide as the program does unless both sides are within {:.1e} (proven) or \
-             {:.1e} (estimated) of one another.</li>",
+            "<li>{} comparisons decide as the program does on the encoded inputs unless both sides are within \
+             {:.1e} of one another (proven for all inputs). Rounding the inputs may decide them otherwise within \
+             {:.1e}.</li>",
             c.decisions.len(),
             widest.margin,
-            widest.estimated
+            widest.rounding_inputs
         );
     }
     out.push_str("</ul>\n</section>\n");

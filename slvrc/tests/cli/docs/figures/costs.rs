@@ -111,7 +111,7 @@ pub fn checks() -> String {
 pub fn certificates(old: &str) -> String {
     let mut out = String::from(
         "| model | m | rounds | MB sent per party | GB in a party | ring widths, % of words | saturates at | \
-         error of the aggregate: proven, estimated | failure | LAN, s | WAN, s |\n\
+         error of the aggregate: proven, by rounding inputs | failure | LAN, s | WAN, s |\n\
          |---|---|---|---|---|---|---|---|---|---|---|\n",
     );
     let deep = std::env::var_os("SLVR_ALL_ARTIFACTS").is_some();
@@ -143,7 +143,7 @@ pub fn certificates(old: &str) -> String {
                 rings.join(", "),
                 known.saturates_at.map_or("-".into(), |x| x.to_string()),
                 known.error[0].proven,
-                known.error[0].estimated,
+                known.error[0].rounding_inputs,
                 known.failure_log2.map_or("0".into(), |p| format!("2^{p:.1}")),
                 cost.seconds(&NetProfile::lan()).total,
                 cost.seconds(&NetProfile::wan()).total,

@@ -1,0 +1,161 @@
+//! How far a run on **given inputs** may be from the program: a running error bound.
+//!
+//! The graph is evaluated in floating point, and beside the value of every entry goes a bound on how far the
+//! circuit's value of this entry is from it. Unlike [`super::errors`], which bounds all inputs in their ranges at
+//! once, every rule here reads the values at hand: a product passes an error on by the other factor's value,
+//! not by the end of its interval, and a comparison is in doubt only if its two sides are near each other. The
+//! reference is the program in real numbers on the **encoded** inputs, those that are rounded to the grid.
+//!
+//! A deviation is bounded in two ways, and the smaller bound counts ([`Deviation`]):
+//!
+//! - **worst**: as if every rounding went as far as it can, in the worst direction.
+//! - **noise + rest**: the circuit's value minus the program's is written as L + R. L is a linear form of single
+//!   roundings with coefficients that only the program's values determine. The roundings in it are bounded
+//!   martingale differences ([`masks`] says which), so L is sub-Gaussian, and by the inequality of Azuma and
+//!   Hoeffding |L| <= t s but for a probability that is added up over all entries ([`FAILURE_LOG2`]). R is what is
+//!   not linear: products of two deviations, signs that may differ, roundings of which nothing is known but their size. It is
+//!   bounded for the case that all of these bounds on L hold.
+//!
+//! No rule takes for granted that a comparison falls as in the program: a bit that may differ has a deviation
+//! of 1, and what is chosen by it deviates as far as the choice says. So bounds hold without conditions, and
+//! decisions are *certified* where their bits have no deviation.
+//!
+//! | file | has |
+//! |---|---|
+//! | `deviation.rs` | what is known of a value: the program's, and its deviation |
+//! | `masks.rs` | which truncations round as martingale differences |
+//! | `rules.rs` | the rule of each operation |
+//! | `linear.rs` | sums, products and moved entries |
+//! | `point.rs` | what is computed entry by entry: gates, functions, quotients |
+//! | `decide.rs` | comparisons, choices and order |
+//! | `flips.rs` | which bits depend on decisions that are not certified |
+//!
+//! May not live here: encoding of inputs, words for people ([`crate::report`]).
+
+mod decide;
+mod deviation;
+mod flips;
+mod linear;
+mod masks;
+mod point;
+mod rules;
+
+pub use decide::{Verdict, verdicts};
+pub use deviation::{Deviation, Noise, Running};
+pub use flips::{Flips, MOST, keeping};
+pub use masks::{Rounding, roundings};
+
+use super::guard::Guard;
+use super::stated::StatedErrors;
+use super::view::View;
+use crate::graph::eval::{Coin, EvalError, Inputs};
+use crate::graph::{Graph, NodeId, Op};
+use crate::types::Elem;
+use rules::Rules;
+
+/// log2 of the probability with which any bound here is exceeded, over all entries of a run.
+pub const FAILURE_LOG2: f64 = -60.0;
+
+/// How many times its size a linear form of roundings may be, for so many forms: P(|L| >= t s) <= 2 exp(-t^2 / 2)
+/// for each.
+pub fn quantile(forms: u64) -> f64 {
+    let log = (forms.max(1) as f64).ln() + (1.0 - FAILURE_LOG2) * std::f64::consts::LN_2;
+    (2.0 * log).sqrt()
+}
+
+/// Inputs as an honest client encodes them: reals rounded to the nearest multiple of a unit.
+pub fn encoded(graph: &Graph, inputs: &Inputs) -> Inputs {
+    let unit = f64::from(graph.frac.unwrap_or(0)).exp2();
+    let mut inputs = inputs.clone();
+    for input in graph.inputs.iter().filter(|i| i.elem == Elem::Fix) {
+        let members = inputs.sets.iter_mut().flatten();
+        for given in members.chain([&mut inputs.public]).filter_map(|m| m.get_mut(&input.name)) {
+            given.iter_mut().for_each(|x| *x = (*x * unit).round_ties_even() / unit);
+        }
+    }
+    inputs
+}
+
+/// How a run is bounded.
+pub struct Given<'a> {
+    /// A graph with scales, after all passes.
+    pub graph: &'a Graph,
+    /// What its protocols state.
+    pub stated: &'a StatedErrors,
+    /// How inputs are enforced.
+    pub guards: &'a [Guard],
+    /// Already [`encoded`].
+    pub inputs: &'a Inputs,
+    /// Public coins.
+    pub coin: Coin<'a>,
+}
+
+impl Given<'_> {
+    /// Bounds every node that is read for an output, in order. `see` gets each with its operands; values are dropped
+    /// after their last use.
+    ///
+    /// # Errors
+    ///
+    /// Inputs that do not fit the graph.
+    pub fn run(&self, see: &mut dyn FnMut(NodeId, &Running, &[&Running])) -> Result<(), EvalError> {
+        let g = self.graph;
+        crate::graph::verify::verify(g)?;
+        if g.frac.is_none() {
+            return Err(EvalError::Unscaled);
+        }
+        let view = View::new(g, self.stated);
+        let forms = g.ids().map(|id| g.elements(id)).fold(0u64, u64::saturating_add);
+        let rules = Rules::new(&view, self, quantile(forms));
+        let last = last_uses(g);
+        let mut all: Vec<Option<Running>> = vec![None; g.len()];
+        for id in g.ids().filter(|id| last[id.index()].is_some()) {
+            let args = view.args(id);
+            let given: Vec<&Running> =
+                args.iter().filter_map(|a| all[a.index()].as_ref()).collect();
+            let found = rules.node(id, &given, &all)?;
+            see(id, &found, &given);
+            all[id.index()] = Some(found);
+            for dead in g.ids().filter(|d| last[d.index()] == Some(id)) {
+                all[dead.index()] = None;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The most entries that are held at one time.
+pub fn peak(g: &Graph) -> u64 {
+    let last = last_uses(g);
+    let mut dying = vec![0u64; g.len() + 1];
+    let (mut held, mut most) = (0u64, 0u64);
+    for id in g.ids() {
+        let Some(end) = last[id.index()] else { continue };
+        held = held.saturating_add(g.elements(id));
+        most = most.max(held);
+        dying[end.index().min(g.len())] += g.elements(id);
+        held = held.saturating_sub(dying[id.index()]);
+    }
+    most
+}
+
+/// The last reader of each node that an output depends on: itself, if nothing reads it. What an order statistic is
+/// taken of is read by the sum, too.
+fn last_uses(g: &Graph) -> Vec<Option<NodeId>> {
+    let mut last = vec![None; g.len()];
+    let end = NodeId::from(u32::MAX);
+    g.outputs.iter().for_each(|o| last[o.node.index()] = Some(end));
+    for id in g.ids().rev().collect::<Vec<_>>() {
+        if last[id.index()].is_none() {
+            continue;
+        }
+        let mut reads = g.args(id);
+        // Values by rank are an operand of the product under a sum.
+        if let Op::Sum(_) = g.op(id) {
+            reads.extend(g.args(g.arg(id, 0)));
+        }
+        for a in reads {
+            last[a.index()].get_or_insert(id);
+        }
+    }
+    last
+}

@@ -1,0 +1,172 @@
+//! What is computed entry by entry: gates, functions, quotients.
+
+use super::deviation::{Deviation, Noise, Running};
+use super::linear::aligned;
+use super::rules::Rules;
+use crate::analysis::interval::size;
+use crate::analysis::stated::Function;
+use crate::graph::{NodeId, domain};
+use std::sync::Arc;
+
+type Numbers = Arc<Vec<f64>>;
+
+/// Units that exponentials are off by where they are cut at the lower end of their domain.
+const CUT: f64 = 0.5;
+
+/// How one entry deviates: in the worst case; whether it follows its operand's linear form; by how much more than
+/// that.
+struct Entry {
+    worst: f64,
+    follows: bool,
+    more: f64,
+}
+
+/// An operation of one operand: f(value, bound) says how its result deviates.
+fn by_entry(
+    rules: &Rules<'_>,
+    x: &Running,
+    value: Numbers,
+    f: impl Fn(usize, f64, f64) -> Entry,
+) -> Running {
+    let Some(of) = &x.off else { return Running::exact(value) };
+    let n = value.len();
+    let mut worst = Vec::with_capacity(n);
+    let mut noise = of.noise.clone();
+    for i in 0..n {
+        let entry = f(i, x.value[i], of.bound[i]);
+        worst.push(entry.worst);
+        if let Some(noise) = &mut noise {
+            if entry.follows {
+                noise.rest[i] += entry.more;
+            } else {
+                (noise.fresh[i], noise.carried[i], noise.rest[i]) = (0.0, 0.0, entry.worst);
+            }
+        }
+    }
+    rules.made(value, Deviation { worst, noise, bound: Vec::new() })
+}
+
+/// max(x, 0): where x is positive it follows x, and is off by what is cut in addition.
+pub(super) fn relu(rules: &Rules<'_>, x: &Running, value: Numbers) -> Running {
+    by_entry(rules, x, value, |_, v, b| {
+        if v > 0.0 {
+            Entry { worst: b, follows: true, more: (b - v).max(0.0) }
+        } else {
+            Entry { worst: (v + b).max(0.0), follows: false, more: 0.0 }
+        }
+    })
+}
+
+/// |x|: it follows x or -x, whose linear forms are of one size.
+pub(super) fn abs(rules: &Rules<'_>, x: &Running, value: Numbers) -> Running {
+    by_entry(rules, x, value, |_, v, b| Entry {
+        worst: b,
+        follows: true,
+        more: 2.0 * (b - v.abs()).max(0.0),
+    })
+}
+
+/// A value that a run cuts at `most`, and the program does not.
+pub(super) fn saturate(rules: &Rules<'_>, x: &Running, value: Numbers, most: f64) -> Running {
+    let exact = x.off.is_none();
+    if exact && value.iter().all(|v| v.abs() <= most) {
+        return Running::exact(value);
+    }
+    let zeros =
+        || Deviation { worst: vec![0.0; value.len()], bound: vec![0.0; value.len()], noise: None };
+    let x = Running { value: x.value.clone(), off: Some(x.off.clone().unwrap_or_else(zeros)) };
+    by_entry(rules, &x, value, |_, v, b| {
+        let cut = |x: f64| x.clamp(-most, most);
+        let worst = (v - cut(v - b)).abs().max((cut(v + b) - v).abs());
+        Entry { worst, follows: true, more: (v.abs() + b - most).max(0.0) }
+    })
+}
+
+/// v where s >= 0, else 0.
+pub(super) fn gate(rules: &Rules<'_>, given: &[&Running], value: Numbers) -> Running {
+    let &[v, s] = given else { return Running::exact(value) };
+    let zeros =
+        || Deviation { worst: vec![0.0; value.len()], bound: vec![0.0; value.len()], noise: None };
+    if v.off.is_none() && s.off.is_none() {
+        return Running::exact(value);
+    }
+    let x = Running { value: v.value.clone(), off: Some(v.off.clone().unwrap_or_else(zeros)) };
+    by_entry(rules, &x, value, |i, v, b| {
+        let (low, high) = s.interval(i);
+        let open = s.value[i] >= 0.0;
+        if low >= 0.0 {
+            Entry { worst: b, follows: true, more: 0.0 }
+        } else if high < 0.0 {
+            Entry { worst: 0.0, follows: false, more: 0.0 }
+        } else if open {
+            Entry { worst: b.max(v.abs()), follows: true, more: v.abs() + b }
+        } else {
+            Entry { worst: v.abs() + b, follows: false, more: 0.0 }
+        }
+    })
+}
+
+/// A function of one number: within its values on the operand's interval, and what the protocol states.
+pub(super) fn function(
+    rules: &Rules<'_>,
+    id: NodeId,
+    f: Function,
+    x: &Running,
+    value: Numbers,
+) -> Running {
+    let stated = rules.view.stated.of(f);
+    let ulp = rules.view.ulp(id);
+    let cut = match f {
+        Function::Exp | Function::ExpNonPositive => CUT,
+        Function::Recip | Function::Sqrt | Function::Log | Function::Tanh => 0.0,
+    };
+    let facts = f.facts();
+    let off = |i: usize| {
+        let (low, high) = x.interval(i);
+        let (low, high) = (facts.interval)(low, high);
+        let passed = if x.bound(i) == 0.0 { 0.0 } else { (high - value[i]).max(value[i] - low) };
+        let largest = size((low, high)).max(value[i].abs());
+        passed + (stated.units + cut) * ulp + (stated.relative + 4.0 * f64::EPSILON) * largest
+    };
+    let worst = (0..value.len()).map(off).collect();
+    Running::within(value, worst)
+}
+
+/// x / y, saturated.
+pub(super) fn quotient(
+    rules: &Rules<'_>,
+    id: NodeId,
+    given: &[&Running],
+    value: Numbers,
+) -> Running {
+    let (view, args) = (rules.view, rules.view.args(id));
+    let [x, y] = [0, 1].map(|k| aligned(view.g, &given[k].value, args[k], id));
+    let [ex, ey] = [0, 1].map(|k| aligned(view.g, &given[k].bounds(), args[k], id));
+    let stated = view.stated.div;
+    let off = |i: usize| {
+        let (x, y, q) = (x[i], y[i], value[i]);
+        let (ex, ey) = (ex[i], ey[i]);
+        let end = f64::from(domain::QUOTIENT_TOP).exp2().max(x.abs() + ex);
+        let nearest = y.abs() - ey;
+        // 0 by anything is 0.
+        let passed = if ex == 0.0 && (ey == 0.0 || x == 0.0) {
+            0.0
+        } else if nearest > 0.0 {
+            // x' / y' - x / y = ((x' - x) - (x / y)(y' - y)) / y'; cutting brings no two values further apart.
+            ((ex + (x / y).abs() * ey) / nearest).min(2.0 * end)
+        } else {
+            end + q.abs()
+        };
+        let most = (q.abs() + passed).min(end);
+        passed + stated.units * view.ulp(id) + (stated.relative + 4.0 * f64::EPSILON) * most
+    };
+    let worst = (0..value.len()).map(off).collect();
+    Running::within(value, worst)
+}
+
+/// What follows if entries of a linear form are no longer told apart.
+pub(super) fn shared(noise: &Noise) -> Noise {
+    let n = noise.rest.len();
+    let carried = (0..n).map(|i| noise.size(i)).collect();
+    Noise { fresh: vec![0.0; n], carried, rest: noise.rest.clone() }
+}

@@ -1,0 +1,205 @@
+//! The rule of each operation, by kind.
+
+use super::deviation::{Deviation, Noise, Running};
+use super::masks::{Rounding, roundings};
+use super::{Given, decide, linear, point};
+use crate::analysis::guard::{Guard, UPLOAD};
+use crate::analysis::order;
+use crate::analysis::view::{View, times};
+use crate::graph::eval::{self, EvalError};
+use crate::graph::{NodeId, Op, Table};
+use std::sync::Arc;
+
+/// A unit of the last place of floating point, for the program's value and for the one that is computed here.
+const FLOAT: f64 = 2.0 * f64::EPSILON;
+/// What 16 significant bits leave of a constant factor.
+const FACTOR: f64 = 1.0 / 65536.0;
+
+pub(super) struct Rules<'a> {
+    pub view: &'a View<'a>,
+    pub quantile: f64,
+    given: &'a Given<'a>,
+    roundings: Vec<Rounding>,
+}
+
+impl<'a> Rules<'a> {
+    pub fn new(view: &'a View<'a>, given: &'a Given<'a>, quantile: f64) -> Rules<'a> {
+        Rules { view, quantile, given, roundings: roundings(view.g) }
+    }
+
+    /// An operation applied to other numbers than its operands.
+    pub fn apply(&self, id: NodeId, given: &[&Arc<Vec<f64>>]) -> Result<Arc<Vec<f64>>, EvalError> {
+        eval::node(self.view.g, id, given, self.given.inputs, self.given.coin)
+    }
+
+    /// A value with what is said of it, the smaller bound of each entry.
+    pub fn made(&self, value: Arc<Vec<f64>>, off: Deviation) -> Running {
+        Running::made(value, off, self.quantile)
+    }
+
+    /// A node, from its operands. `all` has what else is still alive.
+    pub fn node(
+        &self,
+        id: NodeId,
+        given: &[&Running],
+        all: &[Option<Running>],
+    ) -> Result<Running, EvalError> {
+        let values: Vec<&Arc<Vec<f64>>> = given.iter().map(|x| &x.value).collect();
+        let value = self.apply(id, &values)?;
+        let exact = given.iter().all(|x| x.off.is_none());
+        let op = self.view.op(id);
+        let found = match op {
+            Op::Input(i) => self.input(id, *i, value),
+            Op::Committee { .. } => Running::exact(value),
+            Op::Const(table, _, frac) => self.constant(value, table, frac.unwrap_or(0)),
+
+            Op::Add
+            | Op::Sub
+            | Op::Neg
+            | Op::Scale(_)
+            | Op::DivPow2(_)
+            | Op::Mul
+            | Op::MatMul { .. }
+            | Op::Conv2d { .. }
+            | Op::Sum(_) => {
+                let found = linear::arithmetic(self, id, given, value)?;
+                self.by_rank(id, found, all)
+            }
+            Op::Reshape(_)
+            | Op::Transpose(_)
+            | Op::Slice { .. }
+            | Op::Concat(_)
+            | Op::Broadcast(_)
+            | Op::Gather { .. }
+            | Op::Shift(_) => linear::moved(self, id, given, value)?,
+            Op::Trunc(_) => self.truncation(id, given[0], value),
+
+            Op::ToInt => Running { value, off: given[0].off.clone() },
+            Op::Relu => point::relu(self, given[0], value),
+            Op::Abs => point::abs(self, given[0], value),
+            Op::Saturate(top) => point::saturate(self, given[0], value, f64::from(*top).exp2()),
+            Op::Gate => point::gate(self, given, value),
+            Op::Function(f) => point::function(self, id, *f, given[0], value),
+            Op::Div => point::quotient(self, id, given, value),
+
+            // From here on nothing rounds.
+            Op::Lt
+            | Op::Eq
+            | Op::Not
+            | Op::And
+            | Op::Xor
+            | Op::Select
+            | Op::ArgMax
+            | Op::OneHot(_)
+            | Op::ArgMaxIs
+            | Op::Max(_)
+            | Op::Min(_)
+            | Op::Sort
+            | Op::SortSum { .. }
+            | Op::MaxPool { .. }
+                if exact =>
+            {
+                Running::exact(value)
+            }
+            Op::Lt | Op::Eq => decide::comparison(self, id, given, value),
+            Op::Not => Running { value, off: given[0].off.clone() },
+            Op::And | Op::Xor => decide::bits(self, id, given, value),
+            Op::Select => decide::select(self, id, given, value)?,
+            Op::ArgMax | Op::ArgMaxIs => decide::largest(self, id, given, value),
+            Op::OneHot(classes) => decide::one_hot(given[0], value, *classes as usize),
+            Op::Max(_) | Op::Min(_) | Op::Sort | Op::SortSum { .. } | Op::MaxPool { .. } => {
+                decide::ordered(self, id, given[0], value)?
+            }
+        };
+        Ok(if self.view.whole(id) { found.whole() } else { found })
+    }
+
+    /// Inputs are encoded already. What is lifted at the very end of its small ring may be a unit less.
+    fn input(&self, id: NodeId, i: u32, value: Arc<Vec<f64>>) -> Running {
+        let Some(Guard::Lift { shift }) = self.given.guards.get(i as usize) else {
+            return Running::exact(value);
+        };
+        let ulp = self.view.ulp(id);
+        let most = (f64::from(UPLOAD - 2 - shift).exp2() - 1.0) * ulp;
+        let off = value.iter().map(|x| if x.abs() > most { ulp } else { 0.0 }).collect();
+        Running::within(value, off)
+    }
+
+    /// The circuit's constants are rounded to their scale.
+    fn constant(&self, value: Arc<Vec<f64>>, table: &Table, frac: u32) -> Running {
+        let unit = f64::from(frac).exp2();
+        let off = |i: usize| (table.at(i) - (table.at(i) * unit).round() / unit).abs();
+        let worst = (0..table.len()).map(off).collect();
+        Running::within(value, worst)
+    }
+
+    fn truncation(&self, id: NodeId, x: &Running, value: Arc<Vec<f64>>) -> Running {
+        let ulp = self.view.ulp(id);
+        let rounding = self.roundings[id.index()];
+        let most = self.view.truncation(id);
+        // What is on the grid stays as it is.
+        let own = |i: usize| {
+            let there = x.bound(i) == 0.0 && (x.value[i] / ulp).fract() == 0.0;
+            if there { 0.0 } else { most }
+        };
+        let n = value.len();
+        let mut off = x.off.clone().unwrap_or_else(|| Deviation {
+            worst: vec![0.0; n],
+            bound: vec![0.0; n],
+            noise: None,
+        });
+        if rounding == Rounding::Martingale {
+            let rest = || off.worst.clone();
+            let noise = off.noise.take().unwrap_or_else(|| Noise {
+                fresh: vec![0.0; n],
+                carried: vec![0.0; n],
+                rest: rest(),
+            });
+            let mut noise = noise;
+            // Of two values that are a unit apart, with mean 0: the variance proxy is at most a quarter.
+            for i in (0..n).filter(|&i| own(i) > 0.0) {
+                noise.fresh[i] += 0.25 * ulp * ulp;
+            }
+            off.noise = Some(noise);
+        } else if let Some(noise) = &mut off.noise {
+            noise.rest.iter_mut().enumerate().for_each(|(i, r)| *r += own(i));
+        }
+        for i in 0..n {
+            off.worst[i] = off.worst[i].min(x.bound(i)) + own(i);
+        }
+        self.made(value, off)
+    }
+
+    /// Sums of values by their rank are no further off than the values, whichever order a run finds.
+    fn by_rank(&self, id: NodeId, found: Running, all: &[Option<Running>]) -> Running {
+        if found.off.is_none() || !matches!(self.view.op(id), Op::Sum(_) | Op::MatMul { .. }) {
+            return found;
+        }
+        let Some(ranked) = order::of_values(self.view, id) else { return found };
+        let Some(values) = &all[ranked.values.index()] else { return found };
+        let most = values.bounds().iter().copied().fold(0.0, f64::max);
+        let limit = ranked.entries() * (most + ranked.slack);
+        let Some(mut off) = found.off else { return found };
+        off.worst.iter_mut().for_each(|x| *x = x.min(limit));
+        self.made(found.value, off)
+    }
+
+    /// What a factor of a scale may differ from the program's: it has 16 significant bits. As in
+    /// [`crate::analysis::errors`], a factor of an integer that stays one is exact.
+    pub fn factor(&self, id: NodeId, c: f64) -> f64 {
+        let view = self.view;
+        let halved = || view.g.users(id).iter().any(|&u| matches!(view.op(u), Op::DivPow2(_)));
+        let exact = c == 0.0 || (view.whole(id) && c.abs() < 32768.0 && !halved());
+        if exact { 0.0 } else { c.abs() * FACTOR }
+    }
+
+    /// What floating point may be off by at an entry, after `terms` roundings of numbers whose sizes add up to `size`:
+    /// nothing, if all of them are multiples of a unit that it holds, as integers are, and what a run has `exactly`.
+    pub fn float(&self, id: NodeId, exactly: bool, size: f64, terms: u64) -> f64 {
+        let held = size / self.view.ulp(id) < 53f64.exp2();
+        if held && (exactly || self.view.whole(id)) {
+            return 0.0;
+        }
+        times(size, FLOAT * terms as f64)
+    }
+}

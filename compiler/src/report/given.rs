@@ -1,0 +1,356 @@
+//! What is proven of a compiled predicate for given inputs: which decisions every run takes as the program does, how
+//! clear they are, what the others can change, and how far reveals may be off.
+//!
+//! Arithmetic is in [`crate::analysis::given`].
+
+use super::confidence::Measured;
+use crate::analysis::errors::{errors, input_errors};
+use crate::analysis::given::{self, FAILURE_LOG2, Flips, MOST, Running, Verdict, encoded, keeping};
+use crate::graph::eval::{Coin, EvalError, Inputs};
+use crate::graph::{Graph, NodeId, Op};
+use crate::pipeline::Compiled;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// What is proven for given inputs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct GivenCertificate {
+    /// log2 of the probability that the roundings of a run add up beyond any bound here.
+    pub failure_log2: f64,
+    /// Of all decisions.
+    pub total: Share,
+    /// The same, line by line.
+    pub lines: Vec<GivenLine>,
+    /// How clear decisions are: gap over bound.
+    pub histogram: Vec<Bucket>,
+    /// The bits by which reveals choose.
+    pub keep: Vec<KeepRow>,
+    /// How far each reveal may be off.
+    pub reveals: Vec<GivenReveal>,
+}
+
+/// How many are certified.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Share {
+    /// Every run decides these as the program does.
+    pub certified: u64,
+    /// Of so many.
+    pub decisions: u64,
+}
+
+impl Share {
+    /// 1 if there are none.
+    pub fn share(self) -> f64 {
+        if self.decisions == 0 { 1.0 } else { self.certified as f64 / self.decisions as f64 }
+    }
+
+    fn count(&mut self, verdict: &Verdict) {
+        self.decisions += 1;
+        self.certified += u64::from(verdict.certified);
+    }
+}
+
+/// Decisions of a line of the source.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct GivenLine {
+    /// Its number.
+    pub line: u32,
+    /// The step of the source.
+    pub step: String,
+    /// How many are certified.
+    pub of: Share,
+    /// The smallest gap, in units of its bound; `None` if nothing can be off.
+    pub least_ratio: Option<f64>,
+    /// The party set with a member for each row of the decisions, if there is one.
+    pub of_set: Option<String>,
+    /// The same by member of this set; empty if there is none.
+    pub members: Vec<Share>,
+}
+
+/// Decisions whose gap is so many bounds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Bucket {
+    /// At least.
+    pub from: f64,
+    /// Less than this; `None` if there is no end.
+    pub to: Option<f64>,
+    /// How many.
+    pub decisions: u64,
+}
+
+/// Bits by which a reveal chooses, or that it is made of.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct KeepRow {
+    /// Source line.
+    pub line: u32,
+    /// The step of the source.
+    pub step: String,
+    /// The party set with a member for each bit, if there is one.
+    pub of: Option<String>,
+    /// How many there are.
+    pub bits: u64,
+    /// So many are as in the program in every run.
+    pub certain: u64,
+    /// The others.
+    pub uncertain: Vec<KeepBit>,
+}
+
+/// A bit that may differ in a run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct KeepBit {
+    /// Which: the member, if there is one for each bit.
+    pub index: u64,
+    /// What the program has.
+    pub program: bool,
+    /// On so many decisions that are not certified it depends; `None` if there are too many to follow.
+    pub depends_on: Option<u64>,
+}
+
+/// A reveal.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct GivenReveal {
+    /// Its name.
+    pub name: String,
+    /// The largest deviation of any entry from the program on the encoded inputs, whatever is decided.
+    pub off: f64,
+}
+
+/// Ends of the buckets of a histogram: the first one holds what may be decided otherwise.
+const ENDS: [f64; 8] = [1.0, 2.0, 4.0, 16.0, 64.0, 256.0, 1024.0, 4096.0];
+
+/// A decision: of a node, one for each entry.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Decided {
+    /// Which node.
+    pub node: NodeId,
+    /// Which entry.
+    pub entry: u64,
+    /// What the program decides: a bit, or an index.
+    pub program: f64,
+    /// Whether every run does the same.
+    pub verdict: Verdict,
+}
+
+/// A certificate with what else a run on these inputs says.
+#[derive(Clone, Debug)]
+pub struct OnInputs {
+    /// What is proven.
+    pub certificate: GivenCertificate,
+    /// All decisions, in order.
+    pub decisions: Vec<Decided>,
+}
+
+impl OnInputs {
+    /// Of a compiled predicate for inputs, which are encoded first; `places` says which line of the user's file each
+    /// site of the graph belongs to ([`crate::cost::places`]).
+    ///
+    /// # Errors
+    ///
+    /// Inputs that do not fit the program.
+    pub fn of(
+        c: &Compiled,
+        places: &[u32],
+        inputs: &Inputs,
+        coin: Coin<'_>,
+    ) -> Result<OnInputs, EvalError> {
+        let g = &c.optimised;
+        let inputs = encoded(g, inputs);
+        let all = errors(g, &c.ranges.raw, &input_errors(g, &c.guards), &c.stated);
+        let nodes: Vec<(NodeId, u32)> = all.decisions.iter().map(|d| (d.node, d.site)).collect();
+        let bits = keeping(g, &all.depended_on);
+        let at: Vec<NodeId> = nodes.iter().map(|(n, _)| *n).collect();
+        let mut flips = Flips::new(g, &at, &bits);
+        let mut seen = Seen::default();
+        let given =
+            given::Given { graph: g, stated: &c.stated, guards: &c.guards, inputs: &inputs, coin };
+        given.run(&mut |id, x, operands| {
+            flips.see(id, x);
+            if at.contains(&id) {
+                let decided = |i: usize| match g.op(id) {
+                    Op::Gate => f64::from(u8::from(operands[1].value[i] >= 0.0)),
+                    _ => x.value[i],
+                };
+                let verdicts = given::verdicts(g, id, operands).into_iter().enumerate();
+                seen.verdicts.insert(id, verdicts.map(|(i, v)| (decided(i), v)).collect());
+            }
+            if bits.contains(&id) {
+                let bits = (0..x.value.len()).map(|i| (x.value[i] != 0.0, x.bound(i) > 0.0));
+                seen.bits.insert(id, bits.collect());
+            }
+            if g.outputs.iter().any(|o| o.node == id) {
+                let off = x.bounds().iter().copied().fold(0.0, f64::max);
+                seen.off.insert(id, off);
+            }
+        })?;
+        let line_of = |site: u32| places.get(site as usize).copied().unwrap_or(0);
+        let mut total = Share::default();
+        let mut counts = vec![0u64; ENDS.len() + 1];
+        let mut all = Vec::new();
+        let mut lines: BTreeMap<(u32, String), GivenLine> = BTreeMap::new();
+        for (id, site) in &nodes {
+            let Some(verdicts) = seen.verdicts.get(id) else { continue };
+            let (line, step) = (line_of(*site), g.sites[*site as usize].name.clone());
+            let row = lines.entry((line, step.clone())).or_insert_with(|| GivenLine {
+                line,
+                step,
+                of: Share::default(),
+                least_ratio: None,
+                of_set: rows(g, *id).map(|set| set.0.clone()),
+                members: vec![Share::default(); rows(g, *id).map_or(0, |set| set.1 as usize)],
+            });
+            let members = rows(g, *id).map_or(0, |set| set.1);
+            for (i, (program, verdict)) in verdicts.iter().enumerate() {
+                total.count(verdict);
+                row.of.count(verdict);
+                if members > 0 && row.members.len() as u64 == members {
+                    let each = verdicts.len() as u64 / members;
+                    row.members[(i as u64 / each.max(1)) as usize].count(verdict);
+                }
+                let ratio = verdict.ratio();
+                let least = row.least_ratio.unwrap_or(f64::INFINITY);
+                row.least_ratio = Some(least.min(ratio)).filter(|r| r.is_finite());
+                // At the very end of the first bucket a decision may be certified: of equal sides, say.
+                let ratio = if verdict.certified { ratio.max(1.0) } else { ratio.min(0.999) };
+                counts[ENDS.iter().take_while(|&&end| ratio >= end).count()] += 1;
+                all.push(Decided {
+                    node: *id,
+                    entry: i as u64,
+                    program: *program,
+                    verdict: *verdict,
+                });
+            }
+        }
+        let starts = [0.0].into_iter().chain(ENDS);
+        let bucket = |(i, from): (usize, f64)| Bucket {
+            from,
+            to: ENDS.get(i).copied(),
+            decisions: counts[i],
+        };
+        let certificate = GivenCertificate {
+            failure_log2: FAILURE_LOG2,
+            total,
+            lines: lines.into_values().collect(),
+            histogram: starts.enumerate().map(bucket).collect(),
+            keep: keep(g, &bits, &seen, &flips, &all, &line_of)?,
+            reveals: (g.outputs.iter())
+                .map(|o| {
+                    let factor = (o.factor / o.divisor).abs();
+                    let off = seen.off.get(&o.node).copied().unwrap_or(0.0);
+                    let off = if off == 0.0 { 0.0 } else { off * factor };
+                    GivenReveal { name: o.name.clone(), off }
+                })
+                .collect(),
+        };
+        Ok(OnInputs { certificate, decisions: all })
+    }
+}
+
+#[derive(Default)]
+struct Seen {
+    verdicts: BTreeMap<NodeId, Vec<(f64, Verdict)>>,
+    /// What the program has, and whether it may differ.
+    bits: BTreeMap<NodeId, Vec<(bool, bool)>>,
+    off: BTreeMap<NodeId, f64>,
+}
+
+impl OnInputs {
+    /// Whose values say what a run decides: the nodes themselves, or what they take the sign of.
+    pub fn probes(&self, g: &Graph) -> Vec<NodeId> {
+        let mut all: Vec<NodeId> = self.decisions.iter().map(|d| probe(g, d.node)).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
+    /// How many decisions of an evaluation agree with floating point; `values` are those of [`OnInputs::probes`], in
+    /// this order.
+    pub fn agreement(&self, g: &Graph, values: &[&[f64]], confidence: f64) -> Measured {
+        let at: BTreeMap<NodeId, &[f64]> =
+            self.probes(g).into_iter().zip(values.iter().copied()).collect();
+        let agrees = |d: &&Decided| {
+            let value = at.get(&probe(g, d.node)).and_then(|v| v.get(d.entry as usize));
+            value.is_some_and(|&v| match g.op(d.node) {
+                Op::Gate => (v >= 0.0) == (d.program != 0.0),
+                _ => v == d.program,
+            })
+        };
+        let seen = self.decisions.iter().filter(agrees).count();
+        Measured::clopper_pearson(seen as u64, self.decisions.len() as u64, confidence)
+    }
+}
+
+fn probe(g: &Graph, decision: NodeId) -> NodeId {
+    if *g.op(decision) == Op::Gate { g.arg(decision, 1) } else { decision }
+}
+
+/// The party set that a node's first axis goes over, if it has a member for each entry of it.
+fn rows(g: &Graph, id: NodeId) -> Option<&(String, u64)> {
+    let first = g.shape(id).iter().copied().find(|&d| d != 1)?;
+    g.parties.iter().find(|p| p.1 == first)
+}
+
+fn keep(
+    g: &Graph,
+    bits: &[NodeId],
+    seen: &Seen,
+    flips: &Flips<'_>,
+    decisions: &[Decided],
+    line_of: &dyn Fn(u32) -> u32,
+) -> Result<Vec<KeepRow>, EvalError> {
+    let doubt: Vec<&Decided> = decisions.iter().filter(|d| !d.verdict.certified).collect();
+    let followed = doubt.len() <= MOST;
+    // By bit node, how many decisions each entry depends on.
+    let mut depends: BTreeMap<NodeId, Vec<u64>> = BTreeMap::new();
+    for d in doubt.iter().filter(|_| followed) {
+        let marked = flips.of(d.node, d.entry as usize)?;
+        for bit in bits {
+            let Some(marked) = &marked[bit.index()] else { continue };
+            let counts = depends.entry(*bit).or_insert_with(|| vec![0; marked.len()]);
+            counts.iter_mut().zip(marked).for_each(|(n, m)| *n += u64::from(*m));
+        }
+    }
+    let row = |id: &NodeId| {
+        let site = g.node(*id).site;
+        let all = seen.bits.get(id)?;
+        let uncertain = all.iter().enumerate().filter(|(_, (_, doubt))| *doubt);
+        let uncertain = uncertain.map(|(i, (program, _))| KeepBit {
+            index: i as u64,
+            program: *program,
+            depends_on: followed.then(|| depends.get(id).map_or(0, |n| n[i])),
+        });
+        let uncertain: Vec<KeepBit> = uncertain.collect();
+        let of = g.parties.iter().find(|p| p.1 == all.len() as u64 && p.1 > 1);
+        Some(KeepRow {
+            line: line_of(site),
+            step: g.sites[site as usize].name.clone(),
+            of: of.map(|p| p.0.clone()),
+            bits: all.len() as u64,
+            certain: (all.len() - uncertain.len()) as u64,
+            uncertain,
+        })
+    };
+    Ok(bits.iter().filter_map(row).collect())
+}
+
+/// Bytes of what is held at one time, about.
+pub fn memory(c: &Compiled) -> u64 {
+    // A value, the three bounds and the three parts of its noise, of operands and of what is made of them.
+    given::peak(&c.optimised).saturating_mul(7 * 8)
+}
+
+/// The bounds of all nodes on inputs, which are encoded first. `see` gets each node with its operands.
+///
+/// # Errors
+///
+/// As [`OnInputs::of`].
+pub fn bounds(
+    c: &Compiled,
+    inputs: &Inputs,
+    coin: Coin<'_>,
+    see: &mut dyn FnMut(NodeId, &Running, &[&Running]),
+) -> Result<(), EvalError> {
+    let inputs = encoded(&c.optimised, inputs);
+    let (graph, stated, guards) = (&c.optimised, &c.stated, &c.guards[..]);
+    let given = given::Given { graph, stated, guards, inputs: &inputs, coin };
+    given.run(see)
+}

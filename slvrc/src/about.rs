@@ -1,0 +1,63 @@
+//! What a folder of inputs says of itself, in `about.json`: where they are from, and who attacks.
+//!
+//! Nothing is computed from it. Reports name it, so that a measured share says of which data it is.
+
+use crate::files;
+use anyhow::Context;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// The file.
+const NAME: &str = "about.json";
+/// Longer descriptions are refused.
+const MOST: u64 = 1 << 20;
+
+/// A description of inputs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct About {
+    /// Where the inputs are from.
+    #[serde(default)]
+    pub data: String,
+    /// Who attacks.
+    #[serde(default)]
+    pub attacks: Vec<Attack>,
+}
+
+/// An attack in the inputs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Attack {
+    /// The party set.
+    pub of: String,
+    /// The member.
+    pub member: u64,
+    /// What it does.
+    pub what: String,
+}
+
+impl About {
+    /// Of a folder; `None` if it says nothing.
+    pub fn read(dir: &Path) -> anyhow::Result<Option<About>> {
+        let path = dir.join(NAME);
+        if matches!(path.try_exists(), Ok(false)) {
+            return Ok(None);
+        }
+        let text = files::read_text(&path, MOST)
+            .with_context(|| format!("{}: cannot be read", path.display()))?;
+        let about = serde_json::from_str(&text).with_context(|| {
+            format!(
+                "{}: it should be an object of `data`, a text, and `attacks`, a list of objects of `of`, `member` \
+                 and `what`",
+                path.display()
+            )
+        })?;
+        Ok(Some(about))
+    }
+
+    /// Leaves it in a folder.
+    pub fn write(&self, dir: &Path) -> anyhow::Result<()> {
+        let text = serde_json::to_string_pretty(self)? + "\n";
+        files::write(&dir.join(NAME), text.as_bytes())
+    }
+}

@@ -1,0 +1,28 @@
+//! The report as one JSON object.
+
+use super::Report;
+use serde_json::{Value, json};
+
+/// One line of JSON.
+pub fn object(r: &Report<'_>) -> String {
+    let sizes: serde_json::Map<String, Value> =
+        r.circuit.sizes.iter().map(|(n, v)| (n.clone(), json!(v))).collect();
+    let honest: Vec<Value> = (r.proven.lines.iter())
+        .map(|line| json!({ "line": line.line, "step": line.step, "of": super::honest(r, line) }))
+        .collect();
+    let all = json!({
+        "ok": true,
+        "predicate": r.circuit.name,
+        "sizes": sizes,
+        "inputs": { "directory": r.dir, "about": r.about },
+        "failure_log2": r.failure.log2(),
+        "failure": r.failure,
+        "proven_for_all_inputs": {
+            "error": r.certificate.error, "decisions": r.certificate.decisions,
+        },
+        "proven_for_these_inputs": r.proven,
+        "not_attacking": honest,
+        "measured": r.measured,
+    });
+    format!("{all}\n")
+}

@@ -1,0 +1,125 @@
+//! `certify`: what it prints of a small folder of inputs, and its JSON.
+
+use crate::folder::{ACCURACY, Folder, Place, accuracy, f64s};
+use insta::assert_snapshot;
+use serde_json::json;
+
+/// Scores are products that are rounded twice; one client's is as near to the threshold as rounding goes.
+const SCORES: &str = "\
+use std::sum;
+
+predicate Scores[m, n]() {
+    parties Client[m];
+    parties Server;
+
+    input x: secret fix[n] in -8..8 from each Client;
+    input y: secret fix[n] in -8..8 from each Client;
+
+    let score = [sum(x[i][j] * y[i][j] * y[i][j] for j in n) for i in Client];
+    let keep  = [score[i] < 1 for i in Client];
+
+    reveal sum(keep[i] * x[i] for i in Client) to Server as total;
+}
+";
+
+fn scores() -> Place {
+    let place = Place::new();
+    place.write("scores.slvr", SCORES);
+    let mut folder = Folder::default();
+    let y = 3f64.sqrt();
+    let all = [
+        [0.1, 0.2, 0.3, 0.4],
+        [1.0 / 3.0, 0.0, y, 0.0],
+        [5.0, -7.0, 2.0, 2.0],
+        [-1.0, 1.0, 3.0, 0.2],
+    ];
+    for (i, [a, b, c, d]) in all.into_iter().enumerate() {
+        folder.put(&format!("Client/{i}"), "x", f64s(&[2], &[a, b]));
+        folder.put(&format!("Client/{i}"), "y", f64s(&[2], &[c, d]));
+    }
+    folder.write(&place.path("in"));
+    place
+}
+
+#[test]
+fn a_small_folder() {
+    let place = scores();
+    place.write(
+        "in/about.json",
+        r#"{"data": "made up", "attacks": [{"of": "Client", "member": 2, "what": "sends large numbers"}]}"#,
+    );
+    let done = place.slvrc("certify scores.slvr m=4 n=2 --inputs in");
+    assert_eq!((done.status, done.stderr.as_str()), (0, ""));
+    assert_snapshot!(done.stdout, @"");
+}
+
+/// The object has the same figures, and the keep bit that a flip can change.
+#[test]
+fn the_same_as_json() {
+    let place = scores();
+    let found = place.slvrc("certify scores.slvr m=4 n=2 --inputs in --json --confidence 95").ok();
+    let proven = &found["proven_for_these_inputs"];
+    assert_eq!(proven["total"], json!({ "certified": 3, "decisions": 4 }));
+    let keep = &proven["keep"][0];
+    assert_eq!(
+        (&keep["bits"], &keep["certain"], &keep["of"]),
+        (&json!(4), &json!(3), &json!("Client"))
+    );
+    assert_eq!(keep["uncertain"][0]["index"], 1);
+    assert_eq!(keep["uncertain"][0]["depends_on"], 1);
+    let all: u64 = proven["histogram"]
+        .as_array()
+        .expect("buckets")
+        .iter()
+        .map(|b| b["decisions"].as_u64().expect("a number"))
+        .sum();
+    assert_eq!(all, 4);
+    assert_eq!(
+        (&found["measured"]["of"], &found["measured"]["confidence"]),
+        (&json!(4), &json!(0.95))
+    );
+    assert!(found["failure_log2"].as_f64().expect("a number") >= -60.1);
+    // Nobody says who attacks.
+    assert_eq!(found["inputs"]["about"], json!(null));
+    assert_eq!(found["not_attacking"][0]["of"], json!(null));
+}
+
+/// The committees are those of the coins, as in `eval`.
+#[test]
+fn a_predicate_with_committees() {
+    let place = Place::new();
+    accuracy(5).write(&place.path("in"));
+    let of = |options: &str| {
+        place.slvrc(&format!("certify {ACCURACY} --inputs in --json {options}")).ok()
+    };
+    let found = of("");
+    let total = &found["proven_for_these_inputs"]["total"];
+    assert!(total["decisions"].as_u64().expect("a number") > 8, "{total}");
+    assert_eq!(found["measured"]["seen"], found["measured"]["of"]);
+    assert_eq!(of("--seed 0"), found);
+    assert_ne!(of("--seed 1")["proven_for_these_inputs"]["histogram"], json!(null));
+}
+
+#[test]
+fn what_it_refuses() {
+    let place = scores();
+    for (args, status, what) in [
+        ("certify scores.slvr m=4 n=2", 2, "--inputs"),
+        ("certify scores.slvrb --inputs in", 2, "certify takes a program"),
+        ("certify scores.slvr m=4 n=3 --inputs in", 1, "x"),
+        ("certify scores.slvr m=4 n=2 --inputs in --confidence 100", 2, "less than 100"),
+        ("certify scores.slvr m=4 n=2 --inputs in --coins 1", 2, "--coins"),
+    ] {
+        let done = place.slvrc(args);
+        assert_eq!(done.status, status, "{args}: {}", done.stderr);
+        assert!(done.stderr.contains(what), "{args}: {}", done.stderr);
+    }
+    place.write("in/about.json", r#"{"attack": 1}"#);
+    let done = place.slvrc("certify scores.slvr m=4 n=2 --inputs in");
+    assert_eq!(done.status, 1);
+    assert!(
+        done.stderr.contains("about.json: it should be an object of `data`"),
+        "{}",
+        done.stderr
+    );
+}
