@@ -35,7 +35,7 @@ fn soft_scores_of_certain_models_differ_only_within_their_margins() {
     let graph = &compiled.optimised;
     let given = input_errors(graph, &compiled.guards);
     let errors = errors(graph, &compiled.ranges.raw, &given, &compiled.stated);
-    let proven = errors.output(graph, 0).0;
+    let proven = errors.output(graph, 0);
     let (mut far, mut flipped, mut as_in_reals) = (0, 0, 0);
     for seed in 0..60u64 {
         let random = RefCell::new(Random::new(seed));

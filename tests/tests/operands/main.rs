@@ -165,7 +165,7 @@ fn made(row: &Row, n: u64) -> Made {
             let given = input_errors(graph, &compiled.guards);
             let errors = errors(graph, &compiled.ranges.raw, &given, &compiled.stated);
             assert!(errors.assumed.is_empty(), "{}: assumes nothing", row.name);
-            let (proven, _) = errors.output(graph, 0);
+            let proven = errors.output(graph, 0);
             (unit_of(graph.ty(graph.outputs[0].node).frac), Limit::Proven(proven))
         }
     };
