@@ -80,6 +80,7 @@ pub mod interaction;
 pub mod multi_and;
 mod op;
 pub mod openings;
+pub mod pairs;
 pub mod plan;
 pub mod speculation;
 pub mod tables;

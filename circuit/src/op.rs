@@ -8,6 +8,7 @@
 
 use crate::conv::Conv;
 use crate::multi_and::MultiAnd;
+use crate::pairs::PairTable;
 use crate::{Dom, Shape, SplitPart, ValueId};
 use serde::{Deserialize, Serialize};
 
@@ -361,4 +362,16 @@ pub enum Op {
     },
     /// Public coins, `Public A128[]`: an open of pseudorandom shares, 16 bytes each.
     Coin,
+
+    // ---- local, public. New operations stand last: an artifact names an operation by its place here. ----
+    /// A table of the pairs of n members, 2 to 2^16, by its rule ([`PairTable`]): `Public` words, which hold
+    /// its entries, -1 as the largest word.
+    Pairs {
+        /// Which table.
+        table: PairTable,
+        /// Members.
+        n: u64,
+        /// Over which domain.
+        dom: Dom,
+    },
 }

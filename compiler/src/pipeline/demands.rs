@@ -165,6 +165,7 @@ fn advice(amplifier: Option<&Op>) -> &'static str {
         Input(_)
         | Const(..)
         | Committee { .. }
+        | Pairs { .. }
         | Add
         | Sub
         | Neg

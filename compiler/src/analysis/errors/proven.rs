@@ -212,7 +212,7 @@ impl Rules<'_> {
                 Cause::own(self.inputs.get(*i as usize).copied().unwrap_or(own))
             }
             Op::Const(table, _, frac) => Cause::own(table_rounding(&table.data, frac.unwrap_or(0))),
-            Op::Committee { .. } => Cause::own(0.0),
+            Op::Committee { .. } | Op::Pairs { .. } => Cause::own(0.0),
             Op::Add | Op::Sub => {
                 let parts = args.iter().map(|&a| (a, self.error(a))).collect();
                 Cause { own: 0.0, parts }

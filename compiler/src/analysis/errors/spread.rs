@@ -166,6 +166,10 @@ fn moments(
             let error = table_rounding(&table.data, frac.unwrap_or(0)).powi(2);
             Moments { mean, variance, error }
         }
+        Op::Pairs { table, n } => {
+            let (lo, hi) = table.range(*n);
+            uniform((lo as f64, hi as f64))
+        }
         Op::Committee { n, .. } => uniform((0.0, *n as f64)),
         Op::Add if same(args[0], args[1]) => of(args[0]).scaled(2.0),
         Op::Add => of(args[0]).plus(of(args[1]), 1.0),

@@ -17,6 +17,7 @@ mod builder;
 mod expr;
 mod index;
 mod model;
+mod ranks;
 
 use crate::diagnostic::{Diagnostic, codes};
 use crate::graph::Graph;

@@ -4,7 +4,7 @@
 //! "Aligned" operands have the same rank, and each axis has the same size or size 1 in one of them.
 
 use crate::types::function::Function;
-use crate::types::{Conv, Elem};
+use crate::types::{Conv, Elem, PairTable};
 
 /// A constant tensor, or one number repeated.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,6 +56,13 @@ pub enum Op {
         n: u64,
         /// Drawn for each.
         k: u64,
+    },
+    /// (): a table of the pairs of n members, by its rule.
+    Pairs {
+        /// Which.
+        table: PairTable,
+        /// Members.
+        n: u64,
     },
 
     /// (a, b): a + b, aligned.
