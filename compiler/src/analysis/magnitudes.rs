@@ -78,7 +78,8 @@ impl Magnitudes {
             | Op::Broadcast(_)
             | Op::Gather { .. } => arg(0),
             // Nobody asks: indices, and what is made once scales are known.
-            Op::ArgMax | Op::Saturate(_) => f64::INFINITY,
+            Op::Saturate(top) => arg(0).min(two(*top)),
+            Op::ArgMax => f64::INFINITY,
         }
     }
 }

@@ -97,7 +97,8 @@ pub enum Op {
     /// trunc(x) and s = x: the sign is taken beside the truncation.
     Gate,
     /// (a): a where |a| <= 2^top, else the nearer of -2^top and 2^top: where a range could not be
-    /// proven otherwise. In floating point a is as it is.
+    /// proven otherwise. In floating point a is as it is. A cut at 1 (top 0) is of what is at most 1 in real
+    /// numbers: it takes away nothing but errors.
     Saturate(u32),
     /// (a): an elementary function of a.
     Function(Function),
