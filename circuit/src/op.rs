@@ -363,9 +363,10 @@ pub enum Op {
     /// Public coins, `Public A128[]`: an open of pseudorandom shares, 16 bytes each.
     Coin,
 
-    // ---- local, public. New operations stand last: an artifact names an operation by its place here. ----
-    /// A table of the pairs of n members, 2 to 2^16, by its rule ([`PairTable`]): `Public` words, which hold
-    /// its entries, -1 as the largest word.
+    // New operations stand last: an artifact names an operation by its place here.
+    // ---- local, public ---------------------------------------------------------------------
+    /// A table of the pairs of n members, 2 to 2^16, by its rule: `Public` words. The rules are those of
+    /// [`PairTable`]; -1 is the largest word.
     Pairs {
         /// Which table.
         table: PairTable,

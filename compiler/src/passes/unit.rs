@@ -112,7 +112,7 @@ fn norms(g: &Graph, id: NodeId) -> Option<(NodeId, u64)> {
         return None;
     }
     let Products { sides: [a, b], terms } = products(g, g.arg(root, 0))?;
-    let each = a == b && g.elements(a) == terms * g.elements(root);
+    let each = same_entries(g, a, b) && g.elements(a) == terms * g.elements(root);
     each.then_some((a, terms))
 }
 

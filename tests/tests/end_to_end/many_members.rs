@@ -8,7 +8,7 @@ use slvr_tests::{Case, Random, compile, random_inputs};
 fn case(value: &str, m: u64) -> Case {
     let text = format!(
         "use std::{{first_argmax, first_argmin, lower_median, median, rank, smallest, sort, sum, top_k, \
-         trimmed_mean}};\npredicate T[m]() {{\n    parties Client[m];\n    parties Server;\n    \
+         trimmed_mean}};\n{COUNTS}predicate T[m]() {{\n    parties Client[m];\n    parties Server;\n    \
          input x: secret int in 0..100 from each Client;\n    \
          input y: secret fix in -4..4 from each Client;\n    reveal {value} to Server as z;\n}}\n"
     );
@@ -22,17 +22,33 @@ const VALUES: &[&str] = &[
     "first_argmin(x)",
     "first_argmax(y)",
     "sum(top_k[40](x)[i] * y[i] for i in Client)",
-    "[sum(x[j] < x[i] for j in i + 1..m) + sum(x[j] <= x[i] for j in 0..i) for i in m]",
-    "[sum(x[i] <= x[j] for j in 0..i) + sum(x[i] < x[j] for j in i + 1..m) for i in m]",
+    "behind(x)",
+    "turned(y)",
     "lower_median(y)",
     "median(x)",
     "trimmed_mean[20, 30](y)",
     "sum(smallest[5](y))",
     "[sort(x)[k] for k in 3]",
     // Of earlier ones only, or with other ties: not ranks.
-    "[sum(x[j] < x[i] for j in 0..i) for i in m]",
-    "[sum(x[j] < x[i] for j in 0..i) + sum(x[j] < x[i] for j in i + 1..m) for i in m]",
+    "before(x)",
+    "below(x)",
 ];
+
+/// Counts of other entries, which are ranks or not.
+const COUNTS: &str = "
+fn behind[n](x: fix[n]) -> int[n] {
+    [sum(x[j] < x[i] for j in i + 1..n) + sum(x[j] <= x[i] for j in 0..i) for i in n]
+}
+fn turned[n](x: fix[n]) -> int[n] {
+    [sum(x[i] <= x[j] for j in 0..i) + sum(x[i] < x[j] for j in i + 1..n) for i in n]
+}
+fn before[n](x: fix[n]) -> int[n] {
+    [sum(x[j] < x[i] for j in 0..i) for i in n]
+}
+fn below[n](x: fix[n]) -> int[n] {
+    [sum(x[j] < x[i] for j in 0..i) + sum(x[j] < x[i] for j in i + 1..n) for i in n]
+}
+";
 
 fn ruled(case: &Case) -> bool {
     let layers = case.circuit().layers.iter();

@@ -65,8 +65,13 @@ fn order_statistics_clamps_and_shares_have_their_true_intervals() {
         (each("x[i][e] / sum(x[i])"), "0..4", 10, (0.0, 1.0)),
         (each("exp(x[i][e]) / sum([exp(x[i][k]) for k in n])"), "-2..2", 4, (0.0045, 1.0)),
         ("cosine(x[i], y[i])".into(), "-8..8", 10, (-1.0, 1.0)),
-        ("cosine(x[i], y[1])".into(), "-8..8", 10, (-1.0, 1.0)),
-        ("relu(cosine(x[i], y[0]))".into(), "-8..8", 10, (0.0, 1.0)),
+        (
+            "cosine(x[i], [sum(y[j][e] for j in Client) for e in n])".into(),
+            "-8..8",
+            10,
+            (-1.0, 1.0),
+        ),
+        ("relu(cosine(x[i], y[i]))".into(), "-8..8", 10, (0.0, 1.0)),
         ("3 * cosine(x[i], y[i]) - 1".into(), "-8..8", 10, (-4.0, 2.0)),
         (each("x[i][e] / norm(x[i])"), "-8..8", 3, (-1.0, 1.0)),
         ("x[i] / norm(x[i])".into(), "-8..8", 3, (-1.0, 1.0)),
@@ -103,7 +108,11 @@ fn cosines_and_unit_vectors_are_within_one_however_short_the_vectors() {
         case.circuit_clear(&inputs, &[], 7).concat()
     };
     let mut cut = 0;
-    for value in ["cosine(x[i], y[i])", "cosine(y[0], x[i])", "[x[i][e] / norm(x[i]) for e in n]"] {
+    for value in [
+        "cosine(x[i], y[i])",
+        "cosine([sum(y[j][e] for j in Client) for e in n], x[i])",
+        "[x[i][e] / norm(x[i]) for e in n]",
+    ] {
         let case = case(value, "-8..8", "-8..8", 4);
         for (x, y) in lengths.iter().flat_map(|&x| lengths.map(|y| (x, y))) {
             let found = run(&case, x, y);
@@ -117,7 +126,7 @@ fn cosines_and_unit_vectors_are_within_one_however_short_the_vectors() {
     for (value, wanted) in [
         ("dot(x[i], y[i]) / (norm(x[i]) * norm(x[i]))", 80.0),
         ("dot(x[i], y[i]) / (norm(y[i]) * norm([x[i][e] for e in 1..n]))", 2.0 / 3f64.sqrt()),
-        ("sum(x[i][e] * y[1 - i][e] * 2 for e in n) / (norm(x[i]) * norm(y[1 - i]))", 2.0),
+        ("sum(x[i][e] * y[i][e] * 2 for e in n) / (norm(x[i]) * norm(y[i]))", 2.0),
         ("y[i][0] / norm(x[i])", 40.0),
     ] {
         let found = run(&case(value, "-8..8", "-8..8", 4), 0.1, 8.0);

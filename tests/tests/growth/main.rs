@@ -237,7 +237,7 @@ fn compare_all() -> String {
 fn ranks_of_many_members_cost_the_compiler_as_much_each_as_those_of_few() {
     let items = "use std::{lower_median, top_k, trimmed_mean};";
     for value in
-        ["lower_median(x)", "trimmed_mean[2, 3](x)", "sum(top_k[5](x)[i] * x[i] for i in m)"]
+        ["lower_median(x)", "trimmed_mean[2, 3](x)", "sum(top_k[5](x)[i] * x[i] for i in Client)"]
     {
         let text = program(items, "", value);
         let (few, many) = (cost_of(&text, 250), cost_of(&text, 4000));
