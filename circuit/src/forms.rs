@@ -157,6 +157,7 @@ forms! {
     "committee" Committee { coin, "n" n, "k" k };
     "admitted" Admitted { check, "members" members };
     "project" Project { x, coin, "tests" tests, part };
+    "pairs" Pairs { table, "of" n, dom };
 
     interactive:
     "reshare" Reshare(x) RESHARE;

@@ -19,7 +19,7 @@
 //! | `op` | the instruction set, [`Op`], with the meaning of each instruction |
 //! | `forms` | the table of operations: names, operands and parameters, as text and back |
 //! | [`interaction`] | the table of interactions: who sends what to whom |
-//! | [`conv`], [`multi_and`], [`tables`], [`fixed`] | attributes of single instructions, and fixed-point numbers |
+//! | [`conv`], [`multi_and`], [`pairs`], [`tables`], [`fixed`] | attributes of single instructions, and fixed-point numbers |
 //! | [`verify`] | the verifier, and the typing rule of every operation |
 //! | [`text`], [`artifact`] | the text form, which reads back what it prints, and the artifact file |
 //! | [`plan`], [`traffic`], [`upload`] | the order of steps and the frames of messages; bytes and rounds |
@@ -80,6 +80,7 @@ pub mod interaction;
 pub mod multi_and;
 mod op;
 pub mod openings;
+pub mod pairs;
 pub mod plan;
 pub mod speculation;
 pub mod tables;

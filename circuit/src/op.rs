@@ -8,6 +8,7 @@
 
 use crate::conv::Conv;
 use crate::multi_and::MultiAnd;
+use crate::pairs::PairTable;
 use crate::{Dom, Shape, SplitPart, ValueId};
 use serde::{Deserialize, Serialize};
 
@@ -361,4 +362,17 @@ pub enum Op {
     },
     /// Public coins, `Public A128[]`: an open of pseudorandom shares, 16 bytes each.
     Coin,
+
+    // New operations stand last: an artifact names an operation by its place here.
+    // ---- local, public ---------------------------------------------------------------------
+    /// A table of the pairs of n members, 2 to 2^16, by its rule: `Public` words. The rules are those of
+    /// [`PairTable`]; -1 is the largest word.
+    Pairs {
+        /// Which table.
+        table: PairTable,
+        /// Members.
+        n: u64,
+        /// Over which domain.
+        dom: Dom,
+    },
 }

@@ -1,13 +1,13 @@
 //! safetensors files in and out.
 //!
 //! `DIR/public.safetensors` holds public inputs, `DIR/Client/3.safetensors` the secret inputs of
-//! member 3 of the party set `Client`. A field of a record is `input.field`. A member without a file
-//! has submitted nothing.
+//! member 3 of the party set `Client`. A field of a record is `input.field`. A member without a file,
+//! or with one that is not as the circuit declares it, has submitted nothing.
 
 use anyhow::{Context, anyhow, bail};
 use safetensors::tensor::{Dtype, SafeTensorError, SafeTensors, TensorView};
 use slvr_circuit::{Circuit, Encoding, From, Input};
-use slvr_runtime::share::encode::{InputError, Inputs, Problem, RawData, RawTensor};
+use slvr_runtime::share::encode::{InputError, Inputs, Problem, RawData, RawTensor, check_member};
 use slvr_runtime::share::reveal::Revealed;
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -15,11 +15,20 @@ use std::path::{Path, PathBuf};
 
 /// Reads the inputs that a circuit declares; the file of every member must be there.
 pub fn read(circuit: &Circuit, dir: &Path) -> anyhow::Result<Inputs> {
-    let (inputs, missing) = read_submitted(circuit, dir)?;
+    let (inputs, missing) = read_submitted(circuit, dir, Values::Declared)?;
     match missing.into_iter().next() {
         Some(m) => Err(m.error),
         None => Ok(inputs),
     }
+}
+
+/// Which numbers of a client's file are taken.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Values {
+    /// Those in their declared range.
+    Declared,
+    /// All finite ones.
+    Unchecked,
 }
 
 /// A member whose file is not there, or not as it should be.
@@ -32,9 +41,14 @@ pub struct Missing {
     error: anyhow::Error,
 }
 
-/// Reads what was submitted: a member whose file is not there, or not as it should be, gives no tensors, and is
-/// listed. One client must not be able to end the run of all. A party set without any good file is an error.
-pub fn read_submitted(circuit: &Circuit, dir: &Path) -> anyhow::Result<(Inputs, Vec<Missing>)> {
+/// Reads what was submitted: a member whose file is not there, or holds anything but what the circuit declares,
+/// gives no tensors, and is listed. One client must not be able to end the run of all. A party set without any
+/// good file is an error, and so is one of a single member without it.
+pub fn read_submitted(
+    circuit: &Circuit,
+    dir: &Path,
+    values: Values,
+) -> anyhow::Result<(Inputs, Vec<Missing>)> {
     let mut missing = Vec::new();
     let of = |from: From| -> Vec<Expected<'_>> {
         circuit.inputs.iter().filter(|i| i.from == from).flat_map(Expected::of).collect()
@@ -59,7 +73,14 @@ pub fn read_submitted(circuit: &Circuit, dir: &Path) -> anyhow::Result<(Inputs, 
                 let giver = format!("{} {i}", set.name);
                 let holds = format!("the inputs of {giver}");
                 let there = !matches!(path.try_exists(), Ok(false));
-                match read_file(&path, &holds, &expected) {
+                let read = read_file(&path, &holds, &expected).and_then(|files| {
+                    let place = (s, i as usize);
+                    match check_member(circuit, place, &files, values == Values::Declared) {
+                        Ok(()) => Ok(files),
+                        Err(e) => Err(locate(circuit, dir, e)),
+                    }
+                });
+                match read {
                     Err(error) => {
                         let what = match there {
                             true => format!("{error:#}"),

@@ -4,6 +4,7 @@
 
 use super::tokens::{Parsed, Tokens};
 use crate::multi_and::MultiAnd;
+use crate::pairs::PairTable;
 use crate::{Dom, SplitPart, ValueId};
 use std::fmt::Write;
 
@@ -174,6 +175,20 @@ impl Param for MultiAnd {
             "carry" => Ok(MultiAnd::Carry(sizes)),
             _ => Err(format!("`{pattern}` is no pattern: `and` or `carry`")),
         }
+    }
+}
+
+/// `later`.
+impl Param for PairTable {
+    fn print(&self, key: &str, out: &mut String) {
+        put(key, self.name(), out);
+    }
+
+    fn parse(key: &str, t: &mut Tokens<'_>) -> Parsed<Self> {
+        key_of(key, t)?;
+        let name = t.word()?;
+        let table = PairTable::ALL.into_iter().find(|t| t.name() == name);
+        table.ok_or_else(|| format!("`{name}` is no table of pairs"))
     }
 }
 

@@ -36,9 +36,18 @@ pub(super) fn check(circuit: &Circuit) -> Result<(), VerifyError> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     Undefined,
-    /// Defined, by a constant with this index if any.
-    Alive(Option<u32>),
+    /// Defined, by a table that is known if any.
+    Alive(Option<Known>),
     Dropped,
+}
+
+/// A table that is known before a run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Known {
+    /// The constant with this index.
+    Const(u32),
+    /// By a rule, with this as its largest word.
+    Rule(u128),
 }
 
 struct Checker<'a> {
@@ -105,7 +114,7 @@ impl<'a> Checker<'a> {
             if let Some(why) = why {
                 return Err(VerifyError::BadConst { value: c.value, why });
             }
-            self.define(c.value, State::Alive(Some(index as u32)), "a constant")?;
+            self.define(c.value, State::Alive(Some(Known::Const(index as u32))), "a constant")?;
         }
         Ok(())
     }
@@ -202,7 +211,7 @@ impl<'a> Checker<'a> {
 
     fn define_result(&mut self, place: Place, instr: &Instr) -> Result<(), VerifyError> {
         match instr.out {
-            Some(v) => self.define(v, State::Alive(None), place),
+            Some(v) => self.define(v, State::Alive(rule(&instr.op)), place),
             None => Ok(()),
         }
     }
@@ -215,7 +224,13 @@ impl<'a> Checker<'a> {
         axis: u64,
     ) -> Result<(), VerifyError> {
         let size = self.circuit.ty(x).shape.get(axis as usize).copied().unwrap_or(0);
-        let Some(State::Alive(Some(c))) = self.state.get(index.index()) else { return Ok(()) };
+        let c = match self.state.get(index.index()) {
+            Some(State::Alive(Some(Known::Const(c)))) => c,
+            Some(State::Alive(Some(Known::Rule(most)))) if *most >= u128::from(size) => {
+                return Err(VerifyError::Index { place, index: *most, size });
+            }
+            _ => return Ok(()),
+        };
         let data = self.circuit.consts.get(*c as usize).map_or(&[][..], |c| &c.data);
         // Many gathers may read one large table.
         let most = || data.iter().copied().max().unwrap_or(0);
@@ -248,4 +263,11 @@ impl<'a> Checker<'a> {
         };
         Err(VerifyError::BadOutput { index: at, name: output.name.clone(), why })
     }
+}
+
+/// What is known of the words of a table that an operation makes by a rule.
+fn rule(op: &Op) -> Option<Known> {
+    let Op::Pairs { table, n, dom: Dom::Ring(k) } = op else { return None };
+    let (lo, hi) = table.range(*n);
+    Some(Known::Rule(if lo < 0 { low_mask(*k) } else { hi as u128 }))
 }

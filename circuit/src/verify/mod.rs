@@ -24,8 +24,8 @@
 //!     Ranges are not empty, and their ends fit the ring (those of public real numbers need not).
 //!     Fields fill the only axis.
 //! 11. **Constants** are `Public`, have as many elements as their type, each in the domain.
-//! 12. **Indices** of a gather that are a constant are in range. (Others are checked when they are
-//!     known.)
+//! 12. **Indices** of a gather that are a constant or a table by a rule are in range. (Others are checked when
+//!     they are known.)
 //! 13. **Outputs** are opened exactly once each, with the declared ring and shape, to a party set
 //!     that exists; factor and divisor are finite and not zero; fields fill the only axis.
 //! 14. **Masks.** The mask of an `open_masked` is the result of a `mask`, and no other `open_masked` has it. No

@@ -32,6 +32,10 @@ impl Magnitudes {
             Op::Input(i) => size(g.inputs[*i as usize].range),
             Op::Const(t, ..) => t.data.iter().fold(0.0, |m, x| x.abs().max(m)),
             Op::Committee { n, .. } => *n as f64,
+            Op::Pairs { table, n } => {
+                let (lo, hi) = table.range(*n);
+                size((lo as f64, hi as f64))
+            }
             Op::Add | Op::Sub => arg(0) + arg(1),
             Op::Mul => arg(0) * arg(1),
             Op::MatMul { .. } => arg(0) * arg(1) * g.shape(args[0])[2] as f64,
@@ -74,7 +78,8 @@ impl Magnitudes {
             | Op::Broadcast(_)
             | Op::Gather { .. } => arg(0),
             // Nobody asks: indices, and what is made once scales are known.
-            Op::ArgMax | Op::Saturate(_) => f64::INFINITY,
+            Op::Saturate(top) => arg(0).min(two(*top)),
+            Op::ArgMax => f64::INFINITY,
         }
     }
 }

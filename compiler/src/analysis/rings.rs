@@ -131,6 +131,7 @@ impl Rings {
             Op::Input(_)
             | Op::Const(..)
             | Op::Committee { .. }
+            | Op::Pairs { .. }
             | Op::Add
             | Op::Sub
             | Op::Mul
@@ -183,6 +184,7 @@ impl Rings {
             Op::Input(_)
             | Op::Const(..)
             | Op::Committee { .. }
+            | Op::Pairs { .. }
             | Op::Add
             | Op::Sub
             | Op::Mul

@@ -53,6 +53,7 @@ fn above_zero(g: &Graph, id: NodeId, depth: usize) -> bool {
         Concat(_) => (0..args.len()).all(arg),
         Input(_)
         | Committee { .. }
+        | Pairs { .. }
         | Sub
         | Neg
         | Lt
@@ -85,6 +86,7 @@ fn known(g: &Graph, id: NodeId, depth: usize) -> bool {
         },
         Abs | Relu | ToInt | OneHot(_) | ArgMax => true,
         Committee { .. } => true,
+        Pairs { table, n } => table.range(*n).0 >= 0,
         Const(t, ..) => t.data.iter().all(|&x| x >= 0.0),
         Gate => true,
         Mul if args[0] == args[1] => true,

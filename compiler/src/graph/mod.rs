@@ -19,6 +19,7 @@ mod edit;
 pub mod eval;
 pub mod infer;
 mod op;
+pub mod ranks;
 pub mod text;
 pub mod verify;
 

@@ -10,7 +10,7 @@ use super::task::{Task, task};
 use crate::diagnostic::Diagnostic;
 use crate::graph::{NodeId, Table};
 use crate::types::Elem;
-use slvr_circuit::{Op as C, ValueId};
+use slvr_circuit::{Dom, Op as C, ValueId};
 use std::collections::BTreeMap;
 
 /// What is there before the first node.
@@ -54,6 +54,10 @@ fn by<F: Family>(
             let coin = given.coins[&id];
             let drawn = l.emit.add(C::Committee { coin, n, k: members });
             Form::Public(truncation::convert(&mut l.emit, drawn, k)).into()
+        }
+        Task::Pairs(table, n) => {
+            let dom = Dom::Ring(k);
+            Form::Public(l.emit.add(C::Pairs { table, n, dom })).into()
         }
         Task::Concat(axis) => concat(l, id, axis).into(),
         Task::Linear(how) => family.linear(l, id, how),

@@ -7,7 +7,7 @@
 
 use super::common::words::word;
 use crate::graph::{Function as Elementary, Graph, NodeId, Op, Table};
-use crate::types::Elem;
+use crate::types::{Elem, PairTable};
 use slvr_circuit::{Conv, Op as C, ValueId};
 
 /// A task.
@@ -24,6 +24,8 @@ pub enum Task<'a> {
         /// Drawn for each.
         k: u64,
     },
+    /// A table of pairs, by its rule.
+    Pairs(PairTable, u64),
     /// One after another along an axis.
     Concat(u64),
     /// A linear operation of the first operand.
@@ -182,6 +184,7 @@ pub fn task(graph: &Graph, id: NodeId) -> Task<'_> {
         Op::Input(i) => Task::Input(*i),
         Op::Const(table, elem, frac) => Task::Constant(table, *elem, *frac),
         Op::Committee { n, k } => Task::Committee { n: *n, k: *k },
+        Op::Pairs { table, n } => Task::Pairs(*table, *n),
         Op::Concat(axis) => Task::Concat(*axis),
         Op::Neg => Task::Linear(Linear::Neg),
         Op::Scale(c) => Task::Linear(Linear::Scale(*c)),

@@ -12,6 +12,7 @@
 //! ```
 
 use super::promise::{Kept, none};
+use crate::graph::ranks::is_table;
 use crate::graph::{Graph, NodeId, Op};
 
 pub(super) fn run(graph: &Graph) -> Graph {
@@ -23,7 +24,7 @@ pub(super) fn run(graph: &Graph) -> Graph {
                 let alone =
                     graph.users(mul).len() == 1 && !graph.outputs.iter().any(|o| o.node == mul);
                 let factors = new.args(args[0]);
-                let table = |g: &Graph, n: NodeId| matches!(g.op(n), Op::Const(..));
+                let table = is_table;
                 (*graph.op(mul) == Op::Mul
                     && *new.op(args[0]) == Op::Mul
                     && alone
@@ -38,7 +39,7 @@ pub(super) fn run(graph: &Graph) -> Graph {
 
 /// What holds after it. A factor that is summed before its product is left as it is.
 pub(super) fn after(g: &Graph) -> Kept {
-    let table = |n: NodeId| matches!(g.op(n), Op::Const(..));
+    let table = |n: NodeId| is_table(g, n);
     let before_a_product = |sum: NodeId, mul: NodeId| {
         let restores =
             |&u: &NodeId| matches!(g.op(u), Op::Reshape(to) if to.len() == g.shape(mul).len());

@@ -12,6 +12,7 @@
 
 use super::cse::dead_code;
 use super::promise::{Kept, none};
+use crate::graph::ranks::is_table;
 use crate::graph::{Class, Graph, NodeId, Op};
 use std::collections::BTreeMap;
 
@@ -49,9 +50,7 @@ pub(super) fn run(graph: &Graph) -> Graph {
 
 /// What holds after it. A gather of what was gathered is left as it is.
 pub(super) fn after(g: &Graph) -> Kept {
-    let sampled = |id: NodeId| {
-        matches!(g.op(id), Op::Gather { .. }) && !matches!(g.op(g.arg(id, 1)), Op::Const(..))
-    };
+    let sampled = |id: NodeId| matches!(g.op(id), Op::Gather { .. }) && !is_table(g, g.arg(id, 1));
     let again = |mut id: NodeId| {
         while g.op(id).is_layout() && !sampled(id) {
             id = g.arg(id, 0);
@@ -167,7 +166,7 @@ fn sampled(g: &mut Graph, args: &[NodeId], site: u32) -> Option<Gathered> {
     let (x, index) = (args[0], args[1]);
     let m = g.shape(x)[0];
     let axes = g.shape(index).len();
-    if matches!(g.op(index), Op::Const(..)) || axes == 0 || g.elements(index) <= m {
+    if is_table(g, index) || axes == 0 || g.elements(index) <= m {
         return None;
     }
     let mut to = vec![1; axes];

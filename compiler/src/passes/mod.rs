@@ -28,6 +28,7 @@ mod slice_pushdown;
 mod slices;
 #[cfg(test)]
 mod tests;
+mod unit;
 mod value_numbering;
 mod words;
 
@@ -157,6 +158,12 @@ pub const PIPELINE: &[Pass] = &[
         after: factors::after,
     },
     Pass { name: "reveal", what: "the receiver divides", run: reveal::run, after: reveal::after },
+    Pass {
+        name: "unit",
+        what: "cosines and entries of unit vectors are cut at 1",
+        run: unit::run,
+        after: unit::after,
+    },
     Pass { name: "fold-again", what: "as fold", run: fold::run, after: fold::after },
     Pass { name: "cse-again", what: "as cse", run: cse::run, after: cse::after },
     Pass {

@@ -12,6 +12,7 @@
 //! ```
 
 use super::promise::{Kept, none};
+use crate::graph::ranks::{self, First, by_rule};
 use crate::graph::{Graph, NodeId, Op, Table};
 use crate::types::Elem;
 
@@ -74,23 +75,13 @@ fn slice(g: &mut Graph, op: &Op, args: &[NodeId], site: u32) -> Option<NodeId> {
     }
 }
 
-/// Table over [.., n, n] (leading axes of size 1): 1 where `f(i, j)`.
-fn square(rank: usize, n: u64, f: impl Fn(u64, u64) -> bool) -> Table {
-    let mut shape = vec![1; rank - 1];
-    shape.extend([n, n]);
-    let data = (0..n * n).map(|at| f64::from(f(at / n, at % n))).collect();
-    Table { shape, data }
-}
+/// All pairs of more entries are too many to compare.
+const MAX_RANKED: u64 = 1 << 14;
 
-/// All pairs of more entries are too many to compare, or even to write down.
-const MAX_RANKED: u64 = 4096;
-
-fn rankable(g: &Graph, x: NodeId) -> bool {
+/// Whether entries along the last axis are ranked by comparisons of all pairs.
+pub(super) fn rankable(g: &Graph, x: NodeId) -> bool {
     g.shape(x).last().is_some_and(|&n| n <= MAX_RANKED)
 }
-
-/// Tables of more entries outweigh what they save.
-const MAX_TABLE: u64 = 1 << 22;
 
 /// The rank of each entry along the last axis: how many come before it in ascending order, of equal
 /// ones the earlier index. Each pair is compared once.
@@ -98,8 +89,12 @@ pub(super) fn ranks(g: &mut Graph, x: NodeId, site: u32) -> NodeId {
     let shape = g.shape(x).to_vec();
     let rank = shape.len();
     let n = shape[rank - 1];
-    if n == 1 || n * n > MAX_TABLE {
-        return ranks_of_many(g, x, site);
+    if by_rule(n) {
+        return ranks::ranks(g, x, First::Smallest, site);
+    }
+    if n == 1 {
+        let none = Table::splat(0.0, shape);
+        return g.add(Op::Const(none, Elem::Int, None), &[], site);
     }
     let axis = rank as u64 - 1;
     let index = |g: &mut Graph, shape: Vec<u64>, data: Vec<f64>| {
@@ -131,32 +126,6 @@ pub(super) fn ranks(g: &mut Graph, x: NodeId, site: u32) -> NodeId {
     let before = g.add(Op::Xor, &[before, flip], site);
     let before = g.add(Op::ToInt, &[before], site);
     g.add(Op::Sum(vec![rank as u64]), &[before], site)
-}
-
-/// Ranks without tables of pairs.
-fn ranks_of_many(g: &mut Graph, x: NodeId, site: u32) -> NodeId {
-    let shape = g.shape(x).to_vec();
-    let rank = shape.len();
-    let n = shape[rank - 1];
-    let mut column = shape.clone();
-    column.push(1);
-    let mut row = shape.clone();
-    row.insert(rank - 1, 1);
-    let column = g.add(Op::Reshape(column), &[x], site);
-    let row = g.add(Op::Reshape(row), &[x], site);
-
-    // Entry (i, j): x_j comes before x_i.
-    let below = g.add(Op::Lt, &[column, row], site);
-    let not_above = g.add(Op::Not, &[below], site);
-    let earlier = g.add(Op::Const(square(rank, n, |i, j| j < i), Elem::Bit, None), &[], site);
-    let before = g.add(Op::And, &[not_above, earlier], site);
-    let before = g.add(Op::ToInt, &[before], site);
-    let above = g.add(Op::Lt, &[row, column], site);
-    let later = g.add(Op::Const(square(rank, n, |i, j| j > i), Elem::Bit, None), &[], site);
-    let after = g.add(Op::And, &[above, later], site);
-    let after = g.add(Op::ToInt, &[after], site);
-    let count = g.add(Op::Add, &[before, after], site);
-    g.add(Op::Sum(vec![rank as u64]), &[count], site)
 }
 
 fn by_rank(g: &mut Graph, x: NodeId, lo: u64, hi: u64, site: u32) -> NodeId {

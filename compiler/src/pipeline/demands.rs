@@ -178,6 +178,7 @@ fn advice(amplifier: Option<&Op>) -> &'static str {
         Input(_)
         | Const(..)
         | Committee { .. }
+        | Pairs { .. }
         | Add
         | Sub
         | Neg

@@ -238,7 +238,7 @@ fn lines(c: &Compiled, both: &Both, line_of: &dyn Fn(u32) -> u32) -> Vec<LineRow
     let g = &c.optimised;
     let mut rows: BTreeMap<u32, LineRow> = BTreeMap::new();
     let number = |id: &NodeId| {
-        !matches!(g.op(*id), Op::Const(..) | Op::Committee { .. })
+        !matches!(g.op(*id), Op::Const(..) | Op::Committee { .. } | Op::Pairs { .. })
             && g.ty(*id).elem != Elem::Bit
             && line_of(g.node(*id).site) > 0
     };

@@ -26,3 +26,4 @@ pub use check::{Checked, Options, check};
 pub use intrinsic::{Elementwise, Intrinsic, Rule};
 pub use program::*;
 pub use slvr_circuit::Conv;
+pub use slvr_circuit::pairs::{MAX_PAIRED, PairTable};

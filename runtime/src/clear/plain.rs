@@ -10,6 +10,9 @@ use slvr_ring::{Data, Planes, Words, carry, lookup};
 /// An operand: elements and shape.
 pub type Arg<'a> = (&'a Data, &'a [u64]);
 
+/// Words of a table that are made at a time.
+const PART: usize = 1 << 12;
+
 /// The result of a local operation on plain tensors. Elementwise operations, `stack` and `reshape`
 /// ignore the shape of a single operand, so they also apply to a flat part of a tensor.
 ///
@@ -82,6 +85,18 @@ pub fn eval(op: &Op, args: &[Arg<'_>]) -> Result<Data, IndexOutOfRange> {
         Op::Gather { axis, batch, .. } => {
             let index: Vec<u64> = indices(args[1].0);
             layout::gather(args[0].0, args[0].1, *axis, *batch, &index, args[1].1)?
+        }
+        Op::Pairs { table, n, dom } => {
+            let count = table.shape(*n).iter().product::<u64>() as usize;
+            let mut out = Data::zeros(*dom, count);
+            let mut words = table.entries(*n).map(|x| x as i128 as u128);
+            let mut at = 0;
+            while at < count {
+                let part: Vec<u128> = words.by_ref().take(PART).collect();
+                out.put(at, &Data::from_u128s(*dom, &part));
+                at += part.len().max(1);
+            }
+            out
         }
         Op::Project { tests, .. } => {
             let [sums] = project([args[0].0], args[0].1, args[1].0.get_u128(0), *tests);

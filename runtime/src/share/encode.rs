@@ -238,6 +238,48 @@ fn elements(
     }
 }
 
+/// The inputs, by index, that each member of a party set gives.
+fn given_by(circuit: &Circuit, set: usize) -> impl Iterator<Item = usize> {
+    let from = From::Each(set as u32);
+    (0..circuit.inputs.len()).filter(move |&j| circuit.inputs[j].from == from)
+}
+
+/// Input number j as its giver's tensors have it.
+fn declared(
+    circuit: &Circuit,
+    j: usize,
+    giver: &str,
+    files: &BTreeMap<String, RawTensor>,
+    ranges: bool,
+) -> Result<Data, InputError> {
+    let input = &circuit.inputs[j];
+    let missing = || InputError {
+        giver: giver.to_string(),
+        tensor: input.name.clone(),
+        problem: Problem::Missing,
+    };
+    let tensor = files.get(&input.name).ok_or_else(missing)?;
+    let ranges = ranges || input.from == From::Public;
+    encode_with(input, circuit.ty(input.value).dom, giver, tensor, ranges)
+}
+
+/// Holds what one member of a party set submits against what the circuit declares: a run without the check of
+/// `ranges` does not refuse numbers outside their declared range.
+///
+/// # Errors
+///
+/// The first tensor that is missing or not as declared.
+pub fn check_member(
+    circuit: &Circuit,
+    (set, member): (usize, usize),
+    files: &BTreeMap<String, RawTensor>,
+    ranges: bool,
+) -> Result<(), InputError> {
+    let name = circuit.parties.get(set).map_or("", |p| p.name.as_str());
+    let giver = format!("{name} {member}");
+    given_by(circuit, set).try_for_each(|j| declared(circuit, j, &giver, files, ranges).map(drop))
+}
+
 /// The input files of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Inputs {
@@ -283,15 +325,7 @@ impl Encoded {
     fn with(circuit: &Circuit, inputs: &Inputs, ranges: bool) -> Result<Self, InputError> {
         let mut out = Encoded::default();
         let one = |j: usize, giver: &str, files: &BTreeMap<String, RawTensor>| {
-            let input = &circuit.inputs[j];
-            let missing = || InputError {
-                giver: giver.to_string(),
-                tensor: input.name.clone(),
-                problem: Problem::Missing,
-            };
-            let tensor = files.get(&input.name).ok_or_else(missing)?;
-            let ranges = ranges || input.from == From::Public;
-            encode_with(input, circuit.ty(input.value).dom, giver, tensor, ranges)
+            declared(circuit, j, giver, files, ranges)
         };
         for (j, input) in circuit.inputs.iter().enumerate() {
             if input.from == From::Public {
@@ -299,9 +333,7 @@ impl Encoded {
             }
         }
         for (s, set) in circuit.parties.iter().enumerate() {
-            let given: Vec<usize> = (0..circuit.inputs.len())
-                .filter(|&j| circuit.inputs[j].from == From::Each(s as u32))
-                .collect();
+            let given: Vec<usize> = given_by(circuit, s).collect();
             let Some(&first) = given.first() else {
                 out.sets.push(Vec::new());
                 continue;

@@ -4,6 +4,7 @@
 use crate::build::{Builder, words};
 use slvr_circuit::Dom;
 use slvr_circuit::multi_and::{MAX_FAN, MultiAnd};
+use slvr_circuit::pairs::PairTable;
 use slvr_circuit::traffic::Traffic;
 use slvr_circuit::verify::Openings;
 use slvr_circuit::{Circuit, Conv, Hold, Lanes, Op, SplitPart, ValueId};
@@ -408,6 +409,38 @@ fn outputs_are_decoded_and_divided() {
     assert_eq!(report.outputs[0].values, [1.5, -2.5]);
     assert_eq!(report.outputs[0].name, "out0");
     assert_eq!(report.upload_bytes, [vec![32 + 8], vec![]]);
+}
+
+/// Tables by a rule hold what the rule says, in every ring, and parties gather by them.
+#[test]
+fn tables_of_pairs_gather_among_parties() {
+    for (k, n) in [(8, 5), (16, 7), (64, 100)] {
+        let members: Vec<u128> = (0..n).map(|i| u128::from(i * 37 % 101)).collect();
+        let mut b = Builder::new();
+        let x = b.secret(16, &[1, n], &members);
+        let index = |b: &mut Builder, table: PairTable| {
+            let dom = Dom::Ring(if table == PairTable::Number { 32 } else { k });
+            let op = Op::Pairs { table, n, dom };
+            b.op(op, Hold::Public, dom, &table.shape(n))
+        };
+        let pick = |b: &mut Builder, x, index, shape: &[u64]| {
+            b.op(Op::Gather { x, index, axis: 1, batch: 0 }, Hold::Rep, Dom::Ring(16), shape)
+        };
+        let pairs = n * (n - 1) / 2;
+        let (later, earlier) = (index(&mut b, PairTable::Later), index(&mut b, PairTable::Earlier));
+        let (later, earlier) =
+            (pick(&mut b, x, later, &[1, pairs]), pick(&mut b, x, earlier, &[1, pairs]));
+        let gap = b.op(Op::Sub(later, earlier), Hold::Rep, Dom::Ring(16), &[1, pairs]);
+        let number = index(&mut b, PairTable::Number);
+        let gaps = pick(&mut b, gap, number, &[1, n, n - 1]);
+        b.reveal(gaps, 0, 1.0);
+        let (circuit, encoded) = b.finish();
+        let outputs = check(&circuit, encoded, 1).outputs;
+        let of = |i: u64| (i * 37 % 101) as f64;
+        let others = |i: u64| (0..n).filter(move |&j| j != i).map(move |j| (i.max(j), i.min(j)));
+        let want: Vec<f64> = (0..n).flat_map(others).map(|(i, j)| of(i) - of(j)).collect();
+        assert_eq!(outputs[0].values, want, "{k} {n}");
+    }
 }
 
 #[test]

@@ -5,6 +5,7 @@ use crate::parties::{layer_bar, line, run_apart, run_with};
 use crate::processes::Processes;
 use crate::report::{IN_MEMORY, to_json, to_text};
 use crate::target::Target;
+use crate::tensors::Values;
 use crate::{memory, program, tensors};
 use slvr_runtime::party::RunError;
 use slvr_runtime::party::session::Options;
@@ -54,7 +55,11 @@ impl Run {
         if let Some(dir) = &self.outputs {
             tensors::can_make(circuit, dir)?;
         }
-        let (inputs, missing) = tensors::read_submitted(circuit, &self.inputs)?;
+        let values = match self.submit_unchecked {
+            true => Values::Unchecked,
+            false => Values::Declared,
+        };
+        let (inputs, missing) = tensors::read_submitted(circuit, &self.inputs, values)?;
         if self.seed.is_some() {
             eprintln!("note: --seed makes all randomness predictable; for tests and demos only");
         }

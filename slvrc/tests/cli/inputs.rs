@@ -257,15 +257,104 @@ fn submitted_unchecked() {
     folder.put("Client/1", "count", i64s(&[], &[1000]));
     folder.write(&place.path("in"));
     let target = "run kinds.slvr m=3 --inputs in";
-    let refused = place.slvrc(target);
-    assert_eq!(refused.status, 1);
-    assert!(refused.stderr.contains("outside the allowed range 1..100"), "{}", refused.stderr);
-    place.slvrc(&format!("{target} --submit-unchecked --json")).ok();
+    let held = place.slvrc(target);
+    assert_eq!(held.status, 0, "{}", held.stderr);
+    assert!(held.stderr.contains("outside the allowed range 1..100"), "{}", held.stderr);
+    let free = place.slvrc(&format!("{target} --submit-unchecked"));
+    assert_eq!(free.status, 0, "{}", free.stderr);
+    assert!(!free.stderr.contains("stand in"), "the number leaves the client: {}", free.stderr);
     folder.put("Client/0", "pixel", f32s(&[2, 3], &[f32::NAN; 6]));
     folder.write(&place.path("in"));
-    let refused = place.slvrc(&format!("{target} --submit-unchecked"));
-    assert_eq!(refused.status, 1);
-    assert!(refused.stderr.contains("is not a finite number"), "{}", refused.stderr);
+    let report = place.slvrc(&format!("{target} --submit-unchecked --json"));
+    assert!(report.stderr.contains("the element at [0, 0] is not a finite number"));
+    let missing = serde_json::json!({ "set": "Client", "member": 0, "why": "missing" });
+    let replaced = report.ok()["replaced"].clone();
+    assert!(replaced.as_array().is_some_and(|all| all.contains(&missing)), "{replaced}");
+}
+
+/// One client whose numbers cannot be used counts as one that gave nothing, and the note says which number it is.
+#[test]
+fn a_client_with_numbers_out_of_range_is_replaced_as_a_missing_one() {
+    let place = Place::new();
+    place.write("kinds.slvr", KINDS);
+    let want = serde_json::json!([{ "set": "Client", "member": 1, "why": "missing" }]);
+    let of = |x: f64| f64s(&[4], &[0.0, 0.0, x, 0.0]);
+    for x in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e300, -8.5] {
+        let mut folder = kinds();
+        folder.put("Client/1", "update.fc1.bias", of(x));
+        folder.write(&place.path("in"));
+        let run = place.slvrc("run kinds.slvr m=3 --inputs in --outputs out --json");
+        let what = match x.is_finite() {
+            true => "is outside the allowed range -8..8",
+            false => "is not a finite number",
+        };
+        let note = format!(
+            "note: in/Client/1.safetensors: tensor `update.fc1.bias`: the element at [2] {what}; \
+             zeros stand in for all inputs of Client 1"
+        );
+        assert_eq!(run.stderr.lines().find(|l| l.starts_with("note")), Some(note.as_str()));
+        assert_eq!(run.ok()["replaced"], want, "{x}");
+        assert_eq!(place.tensors("out/Server.safetensors")["samples"], [155.0], "{x}");
+        assert_eq!(place.slvrc("eval kinds.slvr m=3 --inputs in").status, 1, "{x}");
+    }
+    let mut nobody = kinds();
+    for client in ["Client/0", "Client/1", "Client/2"] {
+        nobody.put(client, "update.fc1.bias", of(f64::NAN));
+    }
+    nobody.write(&place.path("in"));
+    let refused = place.slvrc("run kinds.slvr m=3 --inputs in");
+    assert_eq!(refused.status, 1, "{}", refused.stderr);
+    assert!(refused.stderr.contains("in/Client/0.safetensors: tensor `update.fc1.bias`"));
+}
+
+/// Who is alone in its set is no client that a run can do without.
+#[test]
+fn numbers_of_a_server_are_no_reason_to_go_on() {
+    let place = Place::new();
+    let text = "
+use std::{dot, sum};
+
+predicate P[m]() {
+    parties Client[m];
+    parties Server;
+
+    input x: secret fix[2] in -1..1 from each Client;
+    input r: secret fix[2] in -1..1 from Server;
+
+    reveal sum(dot(x[i], r) for i in Client) to Server as y;
+}
+";
+    place.write("p.slvr", text);
+    for (x, status) in [(f32::NAN, 1), (1.5, 1), (0.5, 0)] {
+        let mut folder = Folder::default();
+        for client in ["Client/0", "Client/1", "Client/2"] {
+            folder.put(client, "x", f32s(&[2], &[0.5, 0.5]));
+        }
+        folder.put("Server/0", "r", f32s(&[2], &[0.5, x]));
+        folder.write(&place.path("in"));
+        let run = place.slvrc("run p.slvr m=3 --inputs in");
+        assert_eq!(run.status, status, "{}", run.stderr);
+        let named =
+            run.stderr.contains("error: in/Server/0.safetensors: tensor `r`: the element at [1]");
+        assert_eq!(named, status == 1, "{}", run.stderr);
+    }
+}
+
+/// A pipe in place of a client's file would block who reads it.
+#[cfg(unix)]
+#[test]
+fn a_pipe_for_a_file_of_a_member_is_replaced_without_waiting() {
+    let place = Place::new();
+    place.write("kinds.slvr", KINDS);
+    kinds().write(&place.path("in"));
+    let path = place.path("in/Client/1.safetensors");
+    fs::remove_file(&path).unwrap();
+    let made = std::process::Command::new("mkfifo").arg(&path).status().expect("mkfifo");
+    assert!(made.success());
+    let run = place.slvrc("run kinds.slvr m=3 --inputs in --json");
+    assert!(run.stderr.contains("in/Client/1.safetensors: cannot be read: it is a pipe"));
+    let want = serde_json::json!([{ "set": "Client", "member": 1, "why": "missing" }]);
+    assert_eq!(run.ok()["replaced"], want);
 }
 
 #[test]

@@ -5,6 +5,8 @@ use std::fs::Permissions;
 use std::io::Read;
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -102,6 +104,32 @@ fn a_stopped_party_is_ended_and_named() {
         assert!(done.stderr.contains(named), "{}", done.stderr);
         assert!(done.stderr.contains("before its first layer"), "{}", done.stderr);
     }
+}
+
+/// Ctrl-C reaches a run and its parties at once, and `kill` the run alone: at any moment all end, and no party complains
+/// of a pipe whose reader has gone.
+#[test]
+fn an_interrupted_run_ends_without_complaints() {
+    let place = place();
+    let args = format!("run {ACCURACY} --inputs in --processes");
+    let mut interrupted = 0;
+    for moment in 0..8 {
+        let mut run = Command::new(env!("CARGO_BIN_EXE_slvrc"));
+        run.args(args.split_whitespace()).current_dir(place.path("")).process_group(0);
+        let run = run.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("starts");
+        let after = 0.02 + 0.06 * moment as f64;
+        thread::sleep(Duration::from_secs_f64(after));
+        let whom = if moment % 2 == 0 { format!("-{}", run.id()) } else { run.id().to_string() };
+        // It may have ended by itself.
+        let _ = Command::new("kill").args(["-INT", "--", &whom]).stderr(Stdio::null()).status();
+        // Its parties hold the pipes until they have ended.
+        let done = run.wait_with_output().expect("ends");
+        let said = String::from_utf8_lossy(&done.stderr);
+        interrupted += u32::from(!done.status.success());
+        let complains = ["Broken pipe", "error", "panicked"].iter().any(|w| said.contains(w));
+        assert!(!complains, "after {after} s, to {whom}: {said}");
+    }
+    assert!(interrupted > 0, "no run was interrupted");
 }
 
 /// Whoever connects to a party's port and says nothing does not stop the run.

@@ -34,6 +34,7 @@ mod intervals;
 mod ir_snapshots;
 mod lenet;
 mod loops;
+mod many_members;
 mod models;
 mod optimiser;
 mod predicates;

@@ -5,6 +5,7 @@ use slvr_compiler::analysis::errors::{Errors, errors, input_errors};
 use slvr_compiler::diagnostic::render::render;
 use slvr_compiler::syntax::{LoadError, Sources};
 use slvr_compiler::{pipeline, types};
+use slvr_runtime::share::encode::RawData;
 use slvr_tests::agree::{Ends, ends};
 use slvr_tests::{Case, compile};
 
@@ -63,6 +64,17 @@ fn order_statistics_clamps_and_shares_have_their_true_intervals() {
         ("max(softmax(x[i]))".into(), "-4..4", 10, (0.1, 1.0)),
         (each("x[i][e] / sum(x[i])"), "0..4", 10, (0.0, 1.0)),
         (each("exp(x[i][e]) / sum([exp(x[i][k]) for k in n])"), "-2..2", 4, (0.0045, 1.0)),
+        ("cosine(x[i], y[i])".into(), "-8..8", 10, (-1.0, 1.0)),
+        (
+            "cosine(x[i], [sum(y[j][e] for j in Client) for e in n])".into(),
+            "-8..8",
+            10,
+            (-1.0, 1.0),
+        ),
+        ("relu(cosine(x[i], y[i]))".into(), "-8..8", 10, (0.0, 1.0)),
+        ("3 * cosine(x[i], y[i]) - 1".into(), "-8..8", 10, (-4.0, 2.0)),
+        (each("x[i][e] / norm(x[i])"), "-8..8", 3, (-1.0, 1.0)),
+        ("x[i] / norm(x[i])".into(), "-8..8", 3, (-1.0, 1.0)),
         (each("x[i][e] / max([norm(x[i]), 0.5])"), "-8..8", 10, (-16.0, 16.0)),
         (each("x[i][e] / max([y[i][e], 2, x[i][e]])"), "-8..8", 3, (-4.0, 4.0)),
     ];
@@ -75,6 +87,52 @@ fn order_statistics_clamps_and_shares_have_their_true_intervals() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Norms of short vectors are rounded to 0 or to little more, and quotients by them may be any number: those that are
+/// at most 1 in real numbers are cut there, and others that look like them are not.
+#[test]
+fn cosines_and_unit_vectors_are_within_one_however_short_the_vectors() {
+    let unit = (-16f64).exp2();
+    let lengths = [0.0, unit, 3.0 * unit, 2f64.powi(-10), 2f64.powi(-8), 2f64.powi(-7), 0.1, 8.0];
+    let run = |case: &Case, x: f64, y: f64| -> Vec<f64> {
+        let mut inputs = ends(case.circuit(), Ends::Low, 1);
+        for tensors in inputs.sets.iter_mut().flatten() {
+            for (name, size) in [("x", x), ("y", y)] {
+                let Some(RawData::F64(v)) = tensors.get_mut(name).map(|t| &mut t.data) else {
+                    continue;
+                };
+                v.iter_mut().enumerate().for_each(|(i, e)| *e = if i == 1 { -size } else { size });
+            }
+        }
+        case.circuit_clear(&inputs, &[], 7).concat()
+    };
+    let mut cut = 0;
+    for value in [
+        "cosine(x[i], y[i])",
+        "cosine([sum(y[j][e] for j in Client) for e in n], x[i])",
+        "[x[i][e] / norm(x[i]) for e in n]",
+    ] {
+        let case = case(value, "-8..8", "-8..8", 4);
+        for (x, y) in lengths.iter().flat_map(|&x| lengths.map(|y| (x, y))) {
+            let found = run(&case, x, y);
+            assert!(found.iter().all(|c| c.abs() <= 1.0), "{value} of {x} and {y}: {found:?}");
+            cut += found.iter().filter(|c| c.abs() == 1.0 && x.min(y) < 0.01).count();
+        }
+        assert!(proven(&case).assumed.is_empty(), "{value}: the cut assumes nothing");
+    }
+    assert!(cut > 0, "no quotient was beyond 1");
+    // Another norm below the line, or half of an inner product above it.
+    for (value, wanted) in [
+        ("dot(x[i], y[i]) / (norm(x[i]) * norm(x[i]))", 80.0),
+        ("dot(x[i], y[i]) / (norm(y[i]) * norm([x[i][e] for e in 1..n]))", 2.0 / 3f64.sqrt()),
+        ("sum(x[i][e] * y[i][e] * 2 for e in n) / (norm(x[i]) * norm(y[i]))", 2.0),
+        ("y[i][0] / norm(x[i])", 40.0),
+    ] {
+        let found = run(&case(value, "-8..8", "-8..8", 4), 0.1, 8.0);
+        let near = found.iter().all(|f| (f - wanted).abs() < 0.02 * wanted);
+        assert!(near, "{value}: {found:?}, not {wanted}");
+    }
 }
 
 /// What is known of errors.

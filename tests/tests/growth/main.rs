@@ -45,10 +45,15 @@ struct Cost {
 }
 
 fn cost(text: &str) -> Cost {
+    cost_of(text, 3)
+}
+
+/// The same for so many members of its party set.
+fn cost_of(text: &str, m: usize) -> Cost {
     let before = ALLOCATED.get();
     let mut sources = Sources::new();
     let file = sources.add("test.slvr", text);
-    let options = Options { bindings: vec![("m".into(), "3".into())], ..Options::default() };
+    let options = Options { bindings: vec![("m".into(), m.to_string())], ..Options::default() };
     let mut none = |_: &str| Err(LoadError::NotFound);
     let found = match check(&mut sources, file, &options, &mut none) {
         Ok(Checked { program, .. }) => pipeline::compile(&program, &sources).map(drop),
@@ -224,6 +229,22 @@ fn compare_all() -> String {
         }
     }
     wrong.join("\n")
+}
+
+/// Ranks of m members compare m^2 / 2 pairs among the parties. The compiler holds a rule for these, and a few
+/// numbers of each member.
+#[test]
+fn ranks_of_many_members_cost_the_compiler_as_much_each_as_those_of_few() {
+    let items = "use std::{lower_median, top_k, trimmed_mean};";
+    for value in
+        ["lower_median(x)", "trimmed_mean[2, 3](x)", "sum(top_k[5](x)[i] * x[i] for i in Client)"]
+    {
+        let text = program(items, "", value);
+        let (few, many) = (cost_of(&text, 250), cost_of(&text, 4000));
+        assert!(!few.refused && !many.refused, "{value}: {few:?}, {many:?}");
+        let each = many.allocated / 16;
+        assert!(each < 2 * few.allocated, "{value}: {few:?}, with 16 times as many {many:?}");
+    }
 }
 
 /// What the parties would hold and send for many inputs of each client, whose checks become one bit.

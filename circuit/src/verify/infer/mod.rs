@@ -12,8 +12,9 @@ pub use error::TypeError;
 
 use super::limits::MAX_COMMITTEE;
 use crate::interaction::{COIN_BITS, Interaction};
+use crate::pairs::MAX_PAIRED;
 use crate::tables::thermometer_planes;
-use crate::{Dom, Hold, Op, Shape, Type, ValueId, lead};
+use crate::{Dom, Hold, Op, Shape, Type, ValueId, lead, low_mask};
 use check::grouped;
 
 /// The type of an operation's result, from the (checked) types of its operands; `None` for
@@ -241,6 +242,15 @@ impl Rule<'_> {
                 Type::new(Hold::Public, Dom::Ring(32), [*n, *k])
             }
             Op::Admitted { members, .. } => Type::new(Hold::Public, Dom::Bits(1), [*members]),
+            Op::Pairs { table, n, dom } => {
+                self.need((2..=MAX_PAIRED).contains(n), "pairs are of 2 to 2^16 members")?;
+                let Dom::Ring(k) = *dom else {
+                    return Err(self.domain_error("it makes words"));
+                };
+                let fits = table.range(*n).1 as u128 <= low_mask(k);
+                self.need(fits, "the words hold the table's entries")?;
+                Type::new(Hold::Public, *dom, table.shape(*n))
+            }
             Op::Project { tests, part, .. } => self.project(*tests, *part)?,
             Op::Reshare(_)
             | Op::Input(_)

@@ -183,7 +183,7 @@ fn invariant_14_masks_are_used_once() {
     for op in [
         Op::Reshape(v(61), vec![2, 3, 4]),
         Op::Planes { x: v(61), start: 0, step: 1, count: 2 },
-        Op::MaskOf(v(93), 2),
+        Op::MaskOf(v(97), 2),
         Op::DealMask(v(62)),
     ] {
         let interactive = op.is_interactive();
@@ -191,7 +191,7 @@ fn invariant_14_masks_are_used_once() {
             &|c| {
                 c.types.push(Type::new(Hold::Rep, Dom::Bits(2), [2, 3, 4]));
                 let op0 = Op::Planes { x: v(49), start: 0, step: 1, count: 2 };
-                c.layers[1].local.push(Instr { out: Some(v(93)), op: op0, site: 0 });
+                c.layers[1].local.push(Instr { out: Some(v(97)), op: op0, site: 0 });
                 let ty = c.types[61].clone();
                 c.types.push(ty);
                 let i = Instr { out: Some(v(94)), op: op.clone(), site: 0 };

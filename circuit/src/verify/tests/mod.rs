@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::forms::NAMES;
+use crate::pairs::PairTable;
 use crate::speculation::{Gated, gated};
 use crate::text::{parse, print};
 use crate::{Const, Dom, Encoding, Field, From, Hold, Instr, Layer, Op, Site, Type};
@@ -54,7 +55,7 @@ fn the_sample_has_every_operation() {
     let instrs = c.layers.iter().flat_map(|l| l.local.iter().chain(&l.exchange));
     let names: BTreeSet<&str> = instrs.map(|i| i.op.name()).collect();
     assert!(names.iter().eq(NAMES.iter().collect::<BTreeSet<_>>()), "{names:?}");
-    assert_eq!(NAMES.len(), 56, "{names:?}");
+    assert_eq!(NAMES.len(), 57, "{names:?}");
 }
 
 /// Applies a change to the small circuit and returns the error.
@@ -248,6 +249,65 @@ fn invariant_11_constants() {
 fn invariant_12_constant_indices() {
     let e = broken(|c| c.consts[0].data = vec![0, 3]);
     assert!(matches!(e, VerifyError::Index { index: 3, size: 3, .. }));
+}
+
+/// A table by a rule is held to the axis that it indexes as one of words is, without being written out.
+#[test]
+fn invariant_12_indices_by_a_rule() {
+    let of = |n: u64, axis: u64| {
+        parse(&format!(
+            "circuit \"p\"\nparty \"A\" 1\nparty \"B\" 1\n\
+             input %0 \"x\" from 0 int(0, 9) [{axis}] : A8[1,{axis}]\n\
+             output 0 \"y\" to 1 [1,{0}] ring 8 frac 0 factor 1.0 divisor 1.0\n\
+             site 0 \"s\" line 0\nlayer 0:\n  %1 = pairs later of {n} A32 : pub.A32[{0}] @0\n  \
+             %2 = gather %0 %1 axis 1 batch 0 : A8[1,{0}] @0\n  \
+             %3 = as_add3 %2 : add3.A8[1,{0}] @0\n  exchange:\n  open_to %3 output 0 @0\n",
+            n * (n - 1) / 2
+        ))
+        .unwrap()
+    };
+    verify(&of(5, 5)).unwrap();
+    let e = verify(&of(6, 5)).unwrap_err();
+    assert!(matches!(e, VerifyError::Index { index: 5, size: 5, .. }), "{e}");
+    let mut order = of(3, 5);
+    for instr in &mut order.layers[0].local {
+        if let Op::Pairs { table, .. } = &mut instr.op {
+            *table = PairTable::Order;
+        }
+    }
+    order.types[1].shape = vec![3, 2];
+    order.types[2].shape = vec![1, 3, 2];
+    order.types[3].shape = vec![1, 3, 2];
+    order.outputs[0].shape = vec![1, 3, 2];
+    let e = verify(&order).unwrap_err();
+    assert!(matches!(e, VerifyError::Index { index: 0xffff_ffff, .. }), "{e}");
+}
+
+/// A rule that does not make what its result is declared to be, or that no ring holds, is refused.
+#[test]
+fn rules_of_tables_do_not_lie() {
+    let lying = |change: &dyn Fn(&mut Op)| {
+        let mut c = all_ops();
+        let pairs = |i: &&mut Instr| matches!(i.op, Op::Pairs { .. });
+        let mut all = c.layers.iter_mut().flat_map(|l| &mut l.local);
+        change(&mut all.find(pairs).unwrap().op);
+        verify(&c).unwrap_err()
+    };
+    let set = |n: u64, k: u32| {
+        lying(&|op| *op = Op::Pairs { table: PairTable::Later, n, dom: Dom::Ring(k) })
+    };
+    for n in [4, 6, 1 << 16] {
+        let e = set(n, 64);
+        assert!(matches!(e, VerifyError::WrongType { .. }), "{e}");
+    }
+    for (n, k) in [(0, 8), (1, 8), ((1 << 16) + 1, 64), (u64::MAX, 128), (258, 8)] {
+        let e = set(n, k);
+        assert!(matches!(e, VerifyError::Operands { .. }), "{n} {k}: {e}");
+    }
+    let e = lying(&|op| *op = Op::Pairs { table: PairTable::Order, n: 5, dom: Dom::Bits(1) });
+    assert!(matches!(e, VerifyError::Operands { .. }), "{e}");
+    let e = lying(&|op| *op = Op::Pairs { table: PairTable::Number, n: 5, dom: Dom::Ring(8) });
+    assert!(matches!(e, VerifyError::WrongType { .. }), "{e}");
 }
 
 #[test]

@@ -219,7 +219,7 @@ impl Rules<'_> {
             Op::Const(table, _, frac) => {
                 Cause::own(view.table_rounding(&table.data, frac.unwrap_or(0)))
             }
-            Op::Committee { .. } => Cause::own(0.0),
+            Op::Committee { .. } | Op::Pairs { .. } => Cause::own(0.0),
             Op::Add | Op::Sub => {
                 let parts = args.iter().map(|&a| (a, self.error(a))).collect();
                 Cause { own: 0.0, parts }
@@ -245,6 +245,9 @@ impl Rules<'_> {
             }
             Op::SortSum { lo, hi } => self.linear(0.0, args[0], (hi - lo) as f64),
             Op::Trunc(_) => self.linear(view.truncation(id), args[0], 1.0),
+            // The exact value is within the cut, so it comes no farther from it, and both are within 1.
+            Op::Saturate(0) if self.error(args[0]) >= 2.0 => Cause::own(2.0),
+            Op::Saturate(0) => self.linear(0.0, args[0], 1.0),
             Op::Saturate(top) => {
                 let most = f64::from(*top).exp2();
                 let v = self.values(args[0]);

@@ -50,7 +50,7 @@ impl<'a> Rules<'a> {
         let op = self.view.op(id);
         let found = match op {
             Op::Input(i) => self.input(id, *i, value),
-            Op::Committee { .. } => Running::exact(value),
+            Op::Committee { .. } | Op::Pairs { .. } => Running::exact(value),
             Op::Const(table, _, frac) => self.constant(value, table, frac.unwrap_or(0)),
 
             Op::Add

@@ -8,6 +8,7 @@
 //! May not live here: what follows for errors ([`super::errors`]) and intervals ([`super::ranges`]).
 
 mod reader;
+mod ruled;
 
 use super::lanes::Uneven;
 use super::layout::{digits, flat};
@@ -103,11 +104,32 @@ fn sum(
     fits: impl Fn(NodeId, NodeId) -> bool,
     own: bool,
 ) -> Option<Ranked> {
+    if let Some(found) = of_rules(view, id, &fits, own) {
+        return Some(found);
+    }
     let Products { sizes, factors: [a, b] } = products(view, id)?;
     let found = |mask: &Factor, values: &Factor| {
         fits(mask.node, values.node).then(|| held(view, &sizes, mask, values, own)).flatten()
     };
     found(&a, &b).or_else(|| found(&b, &a))
+}
+
+/// The same of a mask whose ranks are told by rules.
+fn of_rules(
+    view: &View<'_>,
+    id: NodeId,
+    fits: impl Fn(NodeId, NodeId) -> bool,
+    own: bool,
+) -> Option<Ranked> {
+    let product = match view.op(id) {
+        Op::MatMul { .. } => id,
+        Op::Sum(_) => view.args(id)[0],
+        _ => return None,
+    };
+    let &[a, b] = view.args(product) else { return None };
+    let found =
+        |mask, values| fits(mask, values).then(|| ruled::held(view, id, mask, values, own))?;
+    found(a, b).or_else(|| found(b, a))
 }
 
 /// The factors of a matrix product, or of the sum of a product.

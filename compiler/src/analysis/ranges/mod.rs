@@ -191,6 +191,10 @@ impl Rule<'_> {
                 only((lo, ends.fold(f64::MIN, f64::max)))
             }
             Op::Committee { n, .. } => only((0.0, *n as f64 - 1.0)),
+            Op::Pairs { table, n } => {
+                let (lo, hi) = table.range(*n);
+                only((lo as f64, hi as f64))
+            }
             Op::ToInt | Op::OneHot(_) => only((0.0, 1.0)),
             Op::ArgMax => {
                 let n = g.shape(args[0]).last().copied().unwrap_or(1);

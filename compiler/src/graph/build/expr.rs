@@ -167,6 +167,11 @@ impl Builder<'_> {
 
     fn binary(&mut self, op: BinOp, a: &Expr, b: &Expr, span: Span) -> Result<Val> {
         let bits = a.ty.elem == Elem::Bit && b.ty.elem == Elem::Bit;
+        if op == BinOp::Add
+            && let Some(ranks) = self.ranks(a, b, span)?
+        {
+            return Ok(ranks);
+        }
         let logical =
             matches!(op, BinOp::And | BinOp::Or) || (bits && matches!(op, BinOp::Eq | BinOp::Ne));
         let (x, y) = if logical {

@@ -19,6 +19,7 @@ mod expr;
 mod index;
 mod iterate;
 mod model;
+mod ranks;
 
 use crate::diagnostic::{Diagnostic, codes};
 use crate::graph::Graph;

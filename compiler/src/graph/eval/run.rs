@@ -156,6 +156,9 @@ impl Source<'_> {
             Input(i) => input::load(self.graph, &self.graph.inputs[*i as usize], self.inputs)?,
             Const(table, _, frac) => self.constant(id, table, frac.unwrap_or(0))?,
             Committee { n, k } => self.committee(id, *n, *k)?,
+            Pairs { table, n } => {
+                table.entries(*n).map(|x| self.encode(id, x as f64, 0)).collect::<Result<_, _>>()?
+            }
 
             // Written out and not through `pair`, so that the loops are compiled around them.
             Add => zip(arg(0), arg(1), &to, W::add),

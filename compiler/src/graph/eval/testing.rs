@@ -155,7 +155,7 @@ impl Generator {
         let of = |i: usize| self.size[args[i].index()];
         let elements = |i: usize| self.graph.elements(args[i]) as f64;
         match op {
-            Op::Const(..) | Op::Input(_) | Op::Committee { .. } => 5.0,
+            Op::Const(..) | Op::Input(_) | Op::Committee { .. } | Op::Pairs { .. } => 5.0,
             Op::Add | Op::Sub => of(0) + of(1),
             Op::Mul => of(0) * of(1),
             Op::MatMul { .. } | Op::Conv2d { .. } => of(0) * of(1) * elements(0).min(elements(1)),

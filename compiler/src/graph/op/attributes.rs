@@ -45,6 +45,7 @@ impl Op {
                 v.number("n", n)?;
                 v.number("k", k)
             }
+            Pairs { n, .. } => v.number("n", n),
             Scale(c) => v.real("by", c),
             Saturate(top) => v.bits("top", top),
             Sum(axes) => v.numbers("axes", axes),

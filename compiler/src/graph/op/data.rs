@@ -4,7 +4,7 @@
 //! "Aligned" operands have the same rank, and each axis has the same size or size 1 in one of them.
 
 use crate::types::function::Function;
-use crate::types::{Conv, Elem};
+use crate::types::{Conv, Elem, PairTable};
 
 /// A constant tensor, or one number repeated.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,6 +57,13 @@ pub enum Op {
         /// Drawn for each.
         k: u64,
     },
+    /// (): a table of the pairs of n members, by its rule.
+    Pairs {
+        /// Which.
+        table: PairTable,
+        /// Members.
+        n: u64,
+    },
 
     /// (a, b): a + b, aligned.
     Add,
@@ -90,7 +97,8 @@ pub enum Op {
     /// trunc(x) and s = x: the sign is taken beside the truncation.
     Gate,
     /// (a): a where |a| <= 2^top, else the nearer of -2^top and 2^top: where a range could not be
-    /// proven otherwise. In floating point a is as it is.
+    /// proven otherwise. In floating point a is as it is. A cut at 1 (top 0) is of what is at most 1 in real
+    /// numbers: it takes away nothing but errors.
     Saturate(u32),
     /// (a): an elementary function of a.
     Function(Function),

@@ -46,6 +46,7 @@ pub(crate) fn shape_of(
             t.shape.clone()
         }
         Committee { n, k } => vec![*n, *k],
+        Pairs { table, n } => table.shape(*n),
         Add | Sub | Mul | Div | Lt | Eq | And | Xor => align(s(0), s(1))?,
         Select => align(&align(s(0), s(1))?, s(2))?,
         Gate => {

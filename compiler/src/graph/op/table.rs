@@ -13,7 +13,7 @@
 
 use super::data::{Op, Table};
 use crate::types::function::Function;
-use crate::types::{Conv, Elem};
+use crate::types::{Conv, Elem, PairTable};
 
 /// What kind of operation it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -154,6 +154,13 @@ operations! {
     Committee { .. } = Committee { n: 2, k: 1 }
         => "committee", Leaf, Some(0), ElemRule::Is(Elem::Int), ScaleRule::Whole, Never;
 
+    Pairs { table, .. } = Pairs { table: PairTable::Later, n: 2 } => match table {
+        PairTable::Later => "pairs_later",
+        PairTable::Earlier => "pairs_earlier",
+        PairTable::Number => "pairs_number",
+        PairTable::Order => "pairs_order",
+    }, Leaf, Some(0), ElemRule::Is(Elem::Int), ScaleRule::Whole, Never;
+
     Add = Add => "add", Pointwise, Some(2), ElemRule::Number, ScaleRule::Equal, Never;
     Sub = Sub => "sub", Pointwise, Some(2), ElemRule::Number, ScaleRule::Equal, Never;
     Mul = Mul => "mul", Pointwise, Some(2), ElemRule::Number, ScaleRule::Product, TwoSecrets;
@@ -223,6 +230,9 @@ impl Op {
     pub fn all() -> Vec<Op> {
         let each = |op: Op| match op {
             Op::Function(_) => Function::ALL.iter().map(|&f| Op::Function(f)).collect(),
+            Op::Pairs { n, .. } => {
+                PairTable::ALL.iter().map(|&table| Op::Pairs { table, n }).collect()
+            }
             op => vec![op],
         };
         Op::prototypes().into_iter().flat_map(each).collect()

@@ -24,7 +24,7 @@
 use super::text::type_text;
 use super::{Graph, NodeId, Op, Table, Type, infer};
 use crate::syntax::ast::Secrecy;
-use crate::types::Elem;
+use crate::types::{Elem, MAX_PAIRED};
 use std::collections::BTreeSet;
 
 #[cfg(test)]
@@ -295,7 +295,17 @@ fn index_in_range(graph: &Graph, index: NodeId, size: u64) -> Result<(), String>
     if ty.elem != Elem::Int || ty.secrecy != Secrecy::Public || ty.frac.is_some_and(|f| f != 0) {
         return Err(format!("its index is {}, not a public int of scale 0", type_text(ty)));
     }
-    let Op::Const(table, ..) = graph.op(index) else { return Ok(()) };
+    let table = match graph.op(index) {
+        Op::Const(table, ..) => table,
+        Op::Pairs { table, n } => {
+            let (lo, hi) = table.range(*n);
+            return match lo < 0 || hi as u64 >= size {
+                true => Err(format!("indices {lo} to {hi} of an axis of size {size}")),
+                false => Ok(()),
+            };
+        }
+        _ => return Ok(()),
+    };
     match table.data.iter().find(|&&x| x < 0.0 || x >= size as f64) {
         Some(x) if !table.is_empty() => Err(format!("index {x} of an axis of size {size}")),
         _ => Ok(()),
@@ -321,6 +331,7 @@ fn attribute(graph: &Graph, op: &Op, types: &[&Type]) -> Option<&'static str> {
     let empty = |axis: usize| types[0].shape.get(axis) == Some(&0);
     let wrong = match op {
         Op::Conv2d(conv) => return conv.problem(1 << 32),
+        Op::Pairs { n, .. } if !(2..=MAX_PAIRED).contains(n) => "pairs are of 2 to 2^16 members",
         Op::Committee { n, k } if k >= n => "more drawn than there are others",
         Op::Max(axis) | Op::Min(axis) if empty(*axis as usize) => "an empty axis has no largest",
         Op::ArgMax | Op::ArgMaxIs if types[0].shape.last() == Some(&0) => {

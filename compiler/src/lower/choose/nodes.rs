@@ -65,6 +65,7 @@ fn symmetric(c: &Earlier<'_>, id: NodeId) -> Made {
         Task::Input(_)
         | Task::Constant(..)
         | Task::Committee { .. }
+        | Task::Pairs(..)
         | Task::Concat(_)
         | Task::Sum(Sum::Xor)
         | Task::Not
@@ -147,6 +148,7 @@ fn dealt(
         Task::Input(_)
         | Task::Constant(..)
         | Task::Committee { .. }
+        | Task::Pairs(..)
         | Task::Concat(_)
         | Task::Refused => None,
     }

@@ -25,7 +25,9 @@ pub(crate) fn run(graph: &Graph) -> Graph {
         let last = graph.shape(id).len().saturating_sub(1) as u64;
         match node.op {
             Op::Slice { axis, start, len, step }
-                if axis == last && *new.op(args[0]) == Op::Sort =>
+                if axis == last
+                    && *new.op(args[0]) == Op::Sort
+                    && order::rankable(new, args[0]) =>
             {
                 let x = new.arg(args[0], 0);
                 let which = (0..len).map(|i| start + i * step).collect();
@@ -36,7 +38,7 @@ pub(crate) fn run(graph: &Graph) -> Graph {
     });
     let slices = cse::dead_code(&slices);
     slices.rewrite(|new, id, args| match *slices.op(id) {
-        Op::Sort => {
+        Op::Sort if order::rankable(new, args[0]) => {
             let n = slices.shape(id).last().copied().unwrap_or(1);
             entries(new, args[0], (0..n).collect(), slices.node(id).site)
         }
@@ -46,7 +48,9 @@ pub(crate) fn run(graph: &Graph) -> Graph {
 
 /// What holds after it.
 pub(crate) fn after(g: &Graph) -> Kept {
-    none(g, "a sort is left", |id| *g.op(id) == Op::Sort)
+    none(g, "a sort of few enough entries is left", |id| {
+        *g.op(id) == Op::Sort && order::rankable(g, g.arg(id, 0))
+    })
 }
 
 /// Some entries of x in ascending order along its last axis.

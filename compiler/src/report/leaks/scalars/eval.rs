@@ -91,6 +91,7 @@ impl Run<'_> {
         match g.op(id) {
             Op::Input(i) => self.input(*i, scalar.entry),
             Op::Const(table, ..) => Form::constant(Table::at(table, scalar.entry)),
+            Op::Pairs { table, n } => Form::constant(table.entry(*n, scalar.entry as u64) as f64),
             Op::Committee { n, k } => Form::constant(self.point.committee(*n, *k, scalar.entry)),
             Op::Add => sum([(one(0), 1.0), (one(1), 1.0)]),
             Op::Sub => sum([(one(0), 1.0), (one(1), -1.0)]),

@@ -120,6 +120,7 @@ fn opaque(graph: &Graph, flows: &[Flow], id: NodeId, width: u64) -> bool {
             Op::Input(_)
             | Op::Const(..)
             | Op::Committee { .. }
+            | Op::Pairs { .. }
             | Op::Add
             | Op::Sub
             | Op::Mul

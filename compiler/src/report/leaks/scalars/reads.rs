@@ -51,7 +51,7 @@ pub(super) fn width(g: &Graph, id: NodeId) -> u64 {
         Op::ArgMaxIs | Op::MatMul { .. } => 2 * last(),
         Op::Conv2d(_) => 2 * shape(1)[2..].iter().product::<u64>(),
         Op::MaxPool { k, .. } => k * k,
-        Op::Input(_) | Op::Const(..) | Op::Committee { .. } => 0,
+        Op::Input(_) | Op::Const(..) | Op::Committee { .. } | Op::Pairs { .. } => 0,
         Op::Add
         | Op::Sub
         | Op::Mul
@@ -89,7 +89,7 @@ pub(super) fn reads(g: &Graph, id: NodeId, entry: usize) -> Vec<Vec<usize>> {
     let here = position(g.shape(id), entry);
     let aligned = || (0..args.len()).map(|i| vec![at(shape(i), &here)]).collect();
     match g.op(id) {
-        Op::Input(_) | Op::Const(..) | Op::Committee { .. } => Vec::new(),
+        Op::Input(_) | Op::Const(..) | Op::Committee { .. } | Op::Pairs { .. } => Vec::new(),
         Op::Add
         | Op::Sub
         | Op::Mul

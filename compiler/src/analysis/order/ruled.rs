@@ -1,0 +1,139 @@
+//! Masks that go by ranks which are told by rules: their structure says so, and no entry is looked at.
+
+use super::{Ranked, Weights};
+use crate::analysis::view::View;
+use crate::graph::ranks::{First, Ranks};
+use crate::graph::{NodeId, Op};
+
+/// A mask as a function of the rank of each entry.
+struct ByRank {
+    ranks: Ranks,
+    /// The node of the ranks.
+    node: NodeId,
+    /// The mask at each rank.
+    at: Vec<f64>,
+}
+
+/// How many steps lie between a mask and the ranks.
+const STEPS: u32 = 16;
+
+fn by_rank(view: &View<'_>, id: NodeId, steps: u32) -> Option<ByRank> {
+    let steps = steps.checked_sub(1)?;
+    if !view.whole(id) {
+        return None;
+    }
+    if let Some(ranks) = Ranks::of(view.g, id) {
+        let n = view.shape(id).last().copied()?;
+        return Some(ByRank { ranks, node: id, at: (0..n).map(|r| r as f64).collect() });
+    }
+    let args = view.args(id);
+    let first = || by_rank(view, *args.first()?, steps);
+    let each = |f: &dyn Fn(f64) -> f64| {
+        let found = first()?;
+        Some(ByRank { at: found.at.iter().map(|&x| f(x)).collect(), ..found })
+    };
+    let pair = |f: fn(f64, f64) -> f64| {
+        let &[a, b] = args else { return None };
+        let number = |x: NodeId| match view.op(x) {
+            Op::Const(table, ..) => table.as_splat(),
+            _ => None,
+        };
+        let own = |x: NodeId| by_rank(view, x, steps);
+        if let Some(c) = number(b) {
+            let found = own(a)?;
+            return Some(ByRank { at: found.at.iter().map(|&x| f(x, c)).collect(), ..found });
+        }
+        if let Some(c) = number(a) {
+            let found = own(b)?;
+            return Some(ByRank { at: found.at.iter().map(|&x| f(c, x)).collect(), ..found });
+        }
+        let (x, y) = (own(a)?, own(b)?);
+        let at = x.at.iter().zip(&y.at).map(|(&x, &y)| f(x, y)).collect();
+        (x.node == y.node).then_some(ByRank { at, ..x })
+    };
+    let found = match view.op(id) {
+        Op::Reshape(_) | Op::ToInt => first(),
+        Op::Not => each(&|x| 1.0 - x),
+        Op::Neg => each(&|x| -x),
+        Op::Scale(c) => each(&|x| c * x),
+        Op::Lt => pair(|x, y| f64::from(x < y)),
+        Op::Eq => pair(|x, y| f64::from(x == y)),
+        Op::Xor => pair(|x, y| f64::from(x != y)),
+        Op::And | Op::Mul => pair(|x, y| x * y),
+        Op::Add => pair(|x, y| x + y),
+        Op::Sub => pair(|x, y| x - y),
+        _ => None,
+    }?;
+    // Entries keep their places: nothing was repeated.
+    (view.g.elements(id) == view.g.elements(found.node)).then_some(found)
+}
+
+/// The node that values are moved from without changing their places, but for truncations, and how far these may be
+/// off in all.
+fn untruncated(view: &View<'_>, mut id: NodeId) -> (NodeId, f64) {
+    let mut slack = 0.0;
+    loop {
+        match view.op(id) {
+            Op::Trunc(_) => slack += view.truncation(id),
+            Op::Shift(_) | Op::Reshape(_) => {}
+            _ => return (id, slack),
+        }
+        id = view.args(id)[0];
+    }
+}
+
+/// A sum of products of a mask and of values along rows of the ranks, one for each entry of the result; `own` if the
+/// mask goes by the ranks of these values.
+pub(super) fn held(
+    view: &View<'_>,
+    id: NodeId,
+    mask: NodeId,
+    values: NodeId,
+    own: bool,
+) -> Option<Ranked> {
+    let found = by_rank(view, mask, STEPS)?;
+    let n = found.at.len() as u64;
+    // The sum is over rows of the mask, whole.
+    let rows = view.g.elements(mask) / n;
+    let whole = match view.op(id) {
+        Op::MatMul { trans_b } => {
+            let (a, b) = (view.args(id)[0], view.args(id)[1]);
+            let shape = view.shape(mask);
+            let along = if mask == a || *trans_b { 2 } else { 1 };
+            let across = if along == 2 { 1 } else { 2 };
+            (mask == a || mask == b)
+                && shape.get(along) == Some(&n)
+                && shape.get(across) == Some(&1)
+        }
+        Op::Sum(axes) => {
+            let shape = view.shape(mask);
+            let product = view.shape(view.args(id)[0]).len();
+            let last = shape.iter().rposition(|&d| d != 1)?;
+            shape[last] == n && product == shape.len() && axes.contains(&(last as u64)) && {
+                // Of the others that are summed the mask has one entry.
+                axes.iter()
+                    .all(|&a| a as usize == last || view.shape(view.args(id)[0])[a as usize] == 1)
+            }
+        }
+        _ => false,
+    };
+    if !whole {
+        return None;
+    }
+    let ((summed, late), (compared, early)) =
+        (untruncated(view, values), untruncated(view, found.ranks.of));
+    // Each row of the result is of one row of the mask and the same row of the values.
+    let same = summed == compared && view.g.elements(id) == rows;
+    if own && !same {
+        return None;
+    }
+    let mut weights = found.at;
+    // By ascending rank.
+    if found.ranks.first == First::Largest {
+        weights.reverse();
+    }
+    let moved_only = late == 0.0 && early == 0.0;
+    let slack = if !own || moved_only { 0.0 } else { 2.0 * early + late };
+    let nodes = if own { vec![values; weights.len()] } else { Vec::new() };
+    Some(Ranked { values, rows: vec![Weights { weights, nodes }], slack })
+}
