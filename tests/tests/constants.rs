@@ -187,3 +187,23 @@ fn comparisons_with_extreme_constants_are_decided_as_exact_arithmetic_does_or_re
     }
     assert!(accepted >= 60 && decided >= 100, "{accepted} accepted, {decided} clear");
 }
+
+/// A value fits no ring, and with a range that is narrow enough a constant would be lost: what is advised is neither.
+#[test]
+fn a_range_in_which_a_constant_would_be_lost_is_not_advised() {
+    let text = "predicate P[m]() {
+    parties Client[m];
+    parties Server;
+    input s: secret fix in 0.25..4 from each Client;
+    input t: secret fix in -1000000..1000000 from each Client;
+    reveal [(0.001 * s[i]) * t[i] for i in Client] to Server as a;
+    reveal [t[i] * t[i] * t[i] * t[i] * t[i] for i in Client] to Server as b;
+}
+";
+    let Err((errors, _)) = compiled(text, &[("m", "3")]) else { panic!("accepted") };
+    assert_eq!(errors[0].code, codes::OVERFLOW);
+    let hint = errors[0].hints.first().expect("advice");
+    let narrower = hint.strip_prefix("declare `t` in ").and_then(|rest| rest.split_once(": then"));
+    let (range, _) = narrower.unwrap_or_else(|| panic!("{hint}"));
+    assert!(compiled(&text.replace("-1000000..1000000", range), &[("m", "3")]).is_ok());
+}

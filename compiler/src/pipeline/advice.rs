@@ -48,20 +48,24 @@ pub(super) fn narrower(graph: &Graph, how: &How<'_>) -> Option<String> {
         let fits = |halvings: u32| {
             let mut graph = graph.clone();
             graph.inputs[i].range = with(halvings);
-            size(graph.inputs[i].range) >= UNITS * unit && compiles(&graph, how)
+            fit(&graph, how)
         };
-        // A range that is half as wide fits where a wider one does.
+        // A range that is half as wide is not too wide where a wider one is not.
         let enough = (0..=HALVINGS).rev().find(|&n| size(with(n)) >= UNITS * unit)?;
-        let (mut low, mut high) = (0, enough);
-        if !fits(high) {
+        let (mut low, mut high, mut found) = (0, enough, fits(enough));
+        if found == Fit::TooWide {
             return None;
         }
         while high - low > 1 {
             let middle = (low + high) / 2;
-            if fits(middle) { high = middle } else { low = middle }
+            match fits(middle) {
+                Fit::TooWide => low = middle,
+                other => (high, found) = (middle, other),
+            }
         }
         let (lo, hi) = with(high);
-        Some(format!("declare `{}` in {lo}..{hi}: then every value fits", input.name))
+        (found == Fit::Well)
+            .then(|| format!("declare `{}` in {lo}..{hi}: then every value fits", input.name))
     })
 }
 
@@ -81,7 +85,7 @@ pub(super) fn bounded_loops(program: &Program, sources: &Sources, how: &How<'_>)
                 c.range = Some((-most, most));
             }
         });
-        build::build(&bounded, sources).is_ok_and(|graph| compiles(&graph, how))
+        build::build(&bounded, sources).is_ok_and(|graph| fit(&graph, how) == Fit::Well)
     };
     let widest = |vars: &[VarId]| LOOP_RANGES.into_iter().find(|&power| fits(vars, power));
     let name = |v: &VarId| program.vars[v.0 as usize].name.clone();
@@ -107,12 +111,24 @@ pub(super) fn bounded_loops(program: &Program, sources: &Sources, how: &How<'_>)
     widest(&carried).map(|power| said(&carried, power))
 }
 
+/// Whether a graph compiles.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fit {
+    /// It does.
+    Well,
+    /// A value fits no ring.
+    TooWide,
+    /// A constant is lost among the values that it is computed with.
+    Lost,
+}
+
 /// Whether a graph's values fit in one of the ways to enforce its ranges.
-fn compiles(graph: &Graph, how: &How<'_>) -> bool {
-    let Ok(optimised) = passes::run_checked(graph, |_, _| {}) else { return false };
+fn fit(graph: &Graph, how: &How<'_>) -> Fit {
+    let Ok(optimised) = passes::run_checked(graph, |_, _| {}) else { return Fit::Lost };
     let basis = Basis::new(&optimised, how.stated);
-    how.ways.iter().any(|&long| {
+    let fits = how.ways.iter().any(|&long| {
         let guards = guard::guards(&optimised, long);
         saturation::fit(&basis, &guards, how.most).is_ok()
-    })
+    });
+    if fits { Fit::Well } else { Fit::TooWide }
 }

@@ -25,6 +25,7 @@ use slvr_tests::agree::{Ends, ends};
 use slvr_tests::generate::Generated;
 use slvr_tests::{Case, Random, committees, graph_inputs, inexact, margins, random_inputs};
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Values that inputs climb towards, in each program.
 const CLIMBS: u64 = 3;
@@ -303,6 +304,15 @@ fn check(choices: &[u8], seed: u64, tally: &mut Tally) -> Result<(), String> {
     Ok(())
 }
 
+/// As [`check`]; a panic is a failure of the program that it is about.
+fn checked(choices: &[u8], seed: u64, tally: &mut Tally) -> Result<(), String> {
+    catch_unwind(AssertUnwindSafe(|| check(choices, seed, tally))).unwrap_or_else(|panic| {
+        let known = panic.downcast_ref::<String>().cloned();
+        let known = known.or_else(|| panic.downcast_ref::<&str>().map(|text| text.to_string()));
+        Err(format!("panic: {}", known.unwrap_or_default()))
+    })
+}
+
 pub(crate) fn choices(seed: u64) -> Vec<u8> {
     let mut random = Random::new(!seed);
     let n = 20 + (random.unit() * 140.0) as usize;
@@ -316,7 +326,7 @@ pub(crate) fn number(name: &str) -> Option<u64> {
 /// The first few choices that fail, if all do.
 fn shrunk(choices: &[u8], seed: u64) -> String {
     for n in 0..=choices.len() {
-        if let Err(why) = check(&choices[..n], seed, &mut Tally::default()) {
+        if let Err(why) = checked(&choices[..n], seed, &mut Tally::default()) {
             let made = inexact::program(&choices[..n]);
             return format!("{why}\n{:?}\n{}", made.bindings, made.text);
         }
@@ -331,7 +341,7 @@ fn promises_hold_at_every_node_of_random_programs() {
     let mut tally = Tally::default();
     let mut failed = Vec::new();
     for seed in first..first + count {
-        if let Err(why) = check(&choices(seed), seed, &mut tally) {
+        if let Err(why) = checked(&choices(seed), seed, &mut tally) {
             println!("program {seed}: {why}");
             failed.push(seed);
         }
