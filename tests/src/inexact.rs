@@ -225,7 +225,7 @@ impl Gen<'_> {
 
     fn made(&mut self, d: u32, i: &str) -> Num {
         let num = |text: String, size: f64| Num { text, size };
-        match self.below(20) {
+        match self.below(22) {
             0 => self.leaf(i),
             1 | 2 => {
                 let (a, b) = (self.num(d, i), self.num(d, i));
@@ -288,9 +288,43 @@ impl Gen<'_> {
                 let a = self.num(d.min(1), &j);
                 num(format!("sum({} for {j} in com[i])", a.text), a.size)
             }
+            19 | 20 => self.steps(d, i),
             _ => {
                 let (a, b) = (self.bit(d, i), self.num(d, i));
                 num(format!("({a}) * {}", b.text), b.size)
+            }
+        }
+    }
+
+    /// What a loop ends with: steps that divide, and values that are kept in a range.
+    fn steps(&mut self, d: u32, i: &str) -> Num {
+        let (v, t) = (self.var("v"), self.var("t"));
+        let a = self.num(d, i);
+        let steps = 1 + self.below(3);
+        match self.below(3) {
+            // Newton's root.
+            0 => {
+                let text = format!(
+                    "iterate {v}: fix in 0.25..16 = 1 for {t} in {steps} {{ ({v} + abs({}) / {v}) / 2 }}",
+                    a.text
+                );
+                Num { text, size: 16.0 }
+            }
+            1 => {
+                let b = self.divisor(d, i);
+                let text = format!(
+                    "iterate {v}: fix in -2..2.5 = {} for {t} in {steps} {{ {v} / {} + {t} }}",
+                    a.text, b.text
+                );
+                Num { text, size: 2.5 }
+            }
+            _ => {
+                let w = self.var("w");
+                let text = format!(
+                    "(iterate ({v} = {}, {w} = 0) for {t} in {steps} {{ (tanh({v}), {w} + {v} * 0.3) }}).1",
+                    a.text
+                );
+                Num { text, size: 0.3 * (a.size + 2.0) }
             }
         }
     }

@@ -122,6 +122,46 @@ fn definitions() {
     assert_eq!(find("lower_median", 0), find("lower_median", 1));
 }
 
+/// Loops, tuples and tensors: names within a step are those of the step.
+#[test]
+fn names_of_loops_are_known() {
+    let text = "\
+use std::{max, sum};
+
+fn both(x: fix) -> (fix, fix) { (x, 2 * x) }
+
+predicate P[M: model, m]() {
+    parties Client[m];
+    parties Server;
+    input w: secret weights M in -8..8 from each Client;
+
+    let (low, high) = both(0.5);
+    let (p, q) = iterate (p = 0, q: fix in 0..9 = low) for step in 3 {
+        let next = p + q + step;
+        (next, q)
+    };
+
+    reveal p + high + sum(max(w[i].fc1.bias) for i in Client) + M.tensors to Server as p;
+}
+";
+    let problems = diagnostics("p.slvr", text);
+    assert!(problems.iter().all(|p| p.severity == Severity::Warning), "{problems:#?}");
+    let find = |what, nth| defined(text, place(text, what, nth, 0)).map(|(_, line)| line);
+    let of = |line: &str| Some(line.to_owned());
+    assert_eq!(find("p + q", 0), of("p = 0, q: fix in 0..9 = low) for step in 3 {"));
+    assert_eq!(
+        find("p + high", 0),
+        of("p, q) = iterate (p = 0, q: fix in 0..9 = low) for step in 3 {")
+    );
+    assert_eq!(find("high +", 0), of("high) = both(0.5);"));
+    assert_eq!(find("step;", 0), of("step in 3 {"));
+    assert_eq!(find("next, q", 0), of("next = p + q + step;"));
+    assert_eq!(find("low)", 0), of("low, high) = both(0.5);"));
+    let shown = |what, nth| hover("p.slvr", text, place(text, what, nth, 0)).expect("a hover").text;
+    assert!(shown("p = 0", 0).contains("iterate p: public fix"), "{}", shown("p = 0", 0));
+    assert!(shown("tensors", 0).contains("M.tensors"), "{}", shown("tensors", 0));
+}
+
 #[test]
 fn half_a_statement_leaves_the_rest() {
     let text = TEXT.replace("    reveal sum(", "    let x = norm(upd\n    reveal sum(");

@@ -241,7 +241,8 @@ pub(super) fn words(found: &Found) -> Vec<String> {
         }
     };
     cover(found.expects_expression(), EXPRESSION, "an expression");
-    cover(found.expects("public") && found.expects("identifier"), TYPE, "a type");
+    let type_ = found.expects("weights") && !found.expects_expression();
+    cover(type_, TYPE, "a type");
     cover(found.expects_item(), ITEM, "`use`, `const`, `fn`, `model`, `block` or `predicate`");
     cover(found.expects_statement(), STATEMENT, "a statement");
     let operator = if found.expects("*") { "an operator" } else { "another operator" };

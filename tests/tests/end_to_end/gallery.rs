@@ -278,6 +278,29 @@ fn spectral_leaves_out_those_furthest_along_the_first_direction() {
 }
 
 #[test]
+fn zeno_plus_plus_accepts_what_points_along_the_servers_update() {
+    // Half of the clients lean towards the server's update.
+    let lean = |inputs: &mut Inputs, _: &Case| {
+        let guide = public(inputs, "guide");
+        for member in inputs.sets[0].iter_mut().step_by(2) {
+            if let Some(RawData::F64(v)) = member.get_mut("update").map(|t| &mut t.data) {
+                v.iter_mut().zip(&guide).for_each(|(x, g)| *x += g);
+            }
+        }
+    };
+    check("zeno_plus_plus", &[MODEL, ("m", "6")], 0.3, lean, |inputs| {
+        let guide = public(inputs, "guide");
+        let accepted: Vec<Vector> = updates(inputs)
+            .iter()
+            .map(|x| times(norm(&guide) / norm(x), x))
+            .filter(|x| dot(&guide, x) - 0.2 * dot(x, x) >= 0.0)
+            .collect();
+        assert!((1..6).contains(&accepted.len()), "some are accepted, not all");
+        mean(&accepted)
+    });
+}
+
+#[test]
 fn every_file_of_the_gallery_says_what_it_is_and_checks_without_bindings() {
     let tested = include_str!("gallery.rs");
     for (name, text) in embedded::GALLERY {

@@ -4,7 +4,8 @@
 //! each enclosing loop variable it depends on (`Val`): `update[i]` under `for i in Client` is the
 //! whole tensor `update` with its first axis renamed, not m slices. Operations on values of
 //! different loops align their batch axes; leaving a comprehension turns its axis into an ordinary
-//! dimension. So the number of nodes does not depend on any size of the program.
+//! dimension. So the number of nodes does not depend on any size of the program, but for the steps of
+//! loops that carry values: these are written out.
 //!
 //! | file | does |
 //! |---|---|

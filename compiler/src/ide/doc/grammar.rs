@@ -42,7 +42,7 @@ pub fn page() -> String {
         "# Grammar\n\n{GENERATED}\n\n\
          From the sources of the parser and the lexer. `*`, `+` and `?` mean any number, at least one, and\n\
          at most one of what stands before; quoted text stands for itself. `Sep<X>` is a list with commas,\n\
-         the last of which may be left out. A source text is a `File`.\n\n```text\n"
+         the last of which may be left out; `Several<X>` has at least one. A source text is a `File`.\n\n```text\n"
     );
     let width = rules.iter().map(|r| r.name.len()).max().unwrap_or(0);
     for rule in &rules {
@@ -340,7 +340,8 @@ mod tests {
             for a in &rule.alternatives {
                 let bare: String = a.text.split('"').step_by(2).collect::<Vec<_>>().join(" ");
                 for word in bare.split(|c: char| !c.is_alphanumeric()).filter(|w| w.len() > 1) {
-                    let class = CLASSES.iter().any(|(n, _)| *n == word) || word == "Sep";
+                    let class = CLASSES.iter().any(|(n, _)| *n == word)
+                        || ["Sep", "Several"].contains(&word);
                     assert!(class || rules.iter().any(|r| r.name == word), "{word} in {}", a.text);
                 }
             }

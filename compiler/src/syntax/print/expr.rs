@@ -258,9 +258,11 @@ impl<'s> Style<'s> {
         };
         let head = group(vec![text("iterate "), carried, nest(4, self.gens(&i.gens)), text(" {")]);
         let mut inner = Vec::new();
-        for l in &i.body.lets {
-            let value = self.expr(&l.value);
-            inner.extend([Doc::Hard, text(format!("let {} = ", l.pattern())), value, text(";")]);
+        let names: Vec<String> = i.body.lets.iter().map(Let::pattern).collect();
+        let widths: Vec<usize> = names.iter().map(|n| n.chars().count()).collect();
+        for ((l, name), pad) in i.body.lets.iter().zip(names).zip(equally_wide(&widths)) {
+            let head = format!("let {name}{:pad$} = ", "");
+            inner.extend([Doc::Hard, text(head), self.expr(&l.value), text(";")]);
         }
         let end = || if i.body.lets.is_empty() { Doc::Line } else { Doc::Hard };
         inner.extend([end(), self.expr(&i.body.value)]);
@@ -296,6 +298,15 @@ impl<'s> Style<'s> {
         });
         list(open, dims.collect(), "]")
     }
+}
+
+/// Padding that makes names of neighbouring lines equally wide. A name that is much longer than the others is not
+/// aligned to.
+pub fn equally_wide(widths: &[usize]) -> Vec<usize> {
+    const MOST: usize = 24;
+    let most = widths.iter().copied().max().unwrap_or(0);
+    let least = widths.iter().copied().min().unwrap_or(0);
+    widths.iter().map(|w| if most - least > MOST { 0 } else { most - w }).collect()
 }
 
 fn strength(e: &Expr) -> u8 {

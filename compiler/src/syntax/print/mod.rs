@@ -13,7 +13,7 @@ use super::ast::*;
 use super::{lexer, parse};
 use crate::diagnostic::Diagnostic;
 use doc::{Doc, WIDTH, layout, list, text};
-use expr::Style;
+use expr::{Style, equally_wide};
 use trivia::Trivia;
 
 /// The canonical text of a file, with documentation as comments. `parse(print(x))` is `x` without
@@ -301,9 +301,8 @@ impl Printer<'_> {
     }
 
     /// Padding that makes names of neighbouring lines equally wide. A run ends at a blank line, a
-    /// comment, and a statement of another kind. A name that is much longer than the others is not aligned to.
+    /// comment, and a statement of another kind.
     fn aligned(&self, places: &[Place], widths: &[usize]) -> Vec<usize> {
-        const MOST: usize = 24;
         let mut pads = Vec::with_capacity(places.len());
         while pads.len() < places.len() {
             let start = pads.len();
@@ -311,10 +310,7 @@ impl Printer<'_> {
             while end < places.len() && self.neighbours(&places[end - 1], &places[end]) {
                 end += 1;
             }
-            let run = &widths[start..end];
-            let most = run.iter().copied().max().unwrap_or(0);
-            let least = run.iter().copied().min().unwrap_or(0);
-            pads.extend(run.iter().map(|w| if most - least > MOST { 0 } else { most - w }));
+            pads.extend(equally_wide(&widths[start..end]));
         }
         pads
     }

@@ -32,10 +32,7 @@ impl Checker<'_> {
             Int(i) => Ok(Val::int(*i)),
             Real(text) => self.decimal(text, e.span),
             List(items) => self.list(env, items, e.span).map(Val::Expr),
-            Tuple(items) => self.tuple(env, items),
-            Weights(model) => self.named_model(env, model).map(Val::Weights),
-            Iterate(i) => self.iterate(env, i, e.span),
-            Part(a, at) => self.part(env, a, *at, e.span),
+            Tuple(_) | Weights(_) | Iterate(_) | Part(..) => self.several(env, e),
             Comp(body, gens) => self.comp(env, body, gens, e.span).map(Val::Expr),
             If(c, a, b) => self.choose(env, c, a, b),
             Call(f, args) => self.call(env, f, args, e.span),
@@ -50,6 +47,18 @@ impl Checker<'_> {
             Unary(op, a) => self.unary(env, *op, a, e.span),
             Binary(op, a, b) => self.binary(env, *op, a, b, e.span),
             Error => Err(Reported),
+        }
+    }
+
+    /// Tuples, loops and what weights are made of. Not part of the function that recurses.
+    #[inline(never)]
+    fn several(&mut self, env: &mut Env, e: &ast::Expr) -> R<Val> {
+        match &e.kind {
+            ast::ExprKind::Tuple(items) => self.tuple(env, items),
+            ast::ExprKind::Weights(model) => self.named_model(env, model).map(Val::Weights),
+            ast::ExprKind::Iterate(i) => self.iterate(env, i, e.span),
+            ast::ExprKind::Part(a, at) => self.part(env, a, *at, e.span),
+            _ => Err(Reported),
         }
     }
 

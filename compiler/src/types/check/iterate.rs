@@ -127,7 +127,7 @@ impl Checker<'_> {
                     gens[0].domain.span,
                     "tensors have different shapes",
                 )
-                .hint("take what is needed of each first: `let size = [norm(w[t]) for t in M];`"),
+                .hint("take what is needed of each first: `let size = [norm(flat(w[t])) for t in M];`"),
             ));
         }
         let outside = env.loops.len();

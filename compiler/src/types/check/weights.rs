@@ -59,7 +59,7 @@ impl Checker<'_> {
                 )
                 .label(span, "beside other loops")
                 .hint(
-                    "put one list into the other: `[[norm(w[i][t]) for t in M] for i in Client]`",
+                    "put one list into the other: `[[norm(flat(w[i][t])) for t in M] for i in Client]`",
                 ),
             )),
         }
