@@ -106,3 +106,8 @@ mod tests {
         assert_eq!(network(&NetProfile::lan()), "1 Gbit/s, 1 ms round trip");
     }
 }
+
+/// An error of a certificate; 0 is exact.
+pub fn error(x: f64) -> String {
+    if x == 0.0 { "0".into() } else { format!("{x:.1e}") }
+}
