@@ -1,6 +1,6 @@
 //! The report as text.
 
-use super::Report;
+use super::report::{Report, honest as not_attacking};
 use slvr_compiler::report::given::{GivenLine, KeepRow, Share};
 use std::fmt::Write;
 
@@ -150,7 +150,7 @@ fn these_inputs(out: &mut String, r: &Report<'_>) {
 
 /// The share of members that do not attack, where the inputs say who does.
 fn honest(out: &mut String, r: &Report<'_>, line: &GivenLine) {
-    let Some(share) = super::honest(r, line) else { return };
+    let Some(share) = not_attacking(r, line) else { return };
     let _ = writeln!(out, "                  of members that do not attack: {}", part(share));
 }
 
