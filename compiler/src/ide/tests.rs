@@ -24,7 +24,7 @@ model Net(x: fix[1, 4, 4]) -> fix[2] {
 
 predicate P[m](lambda: fix = 1.5) {
     require m > 2;
-    require error(size) <= 2^-8;
+    require error(size) <= 2^-3;
     parties Client[m];
     parties Server;
 

@@ -179,7 +179,7 @@ pub fn probed(
     let mut graph = compiled.optimised.clone();
     let to = graph.outputs.first().map_or(0, |o| o.to);
     for &node in nodes {
-        let (name, site) = (format!("probe {}", node.index()), graph.node(node).site);
+        let (name, site) = (format!("probe {}", node.index()), graph.home(node));
         // Bits are revealed as numbers.
         let bits = graph.ty(node).elem == Elem::Bit;
         let node = if bits { graph.add(Op::ToInt, &[node], site) } else { node };

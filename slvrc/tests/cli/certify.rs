@@ -50,7 +50,35 @@ fn a_small_folder() {
     );
     let done = place.slvrc("certify scores.slvr m=4 n=2 --inputs in");
     assert_eq!((done.status, done.stderr.as_str()), (0, ""));
-    assert_snapshot!(done.stdout, @"");
+    assert_snapshot!(done.stdout, @r"
+    Scores m=4 n=2
+
+      inputs        in: 4 Client
+                    made up
+                    Client 2 attacks: sends large numbers
+      failure       at most 2^-60.0, proven
+                    2^-60.0: roundings add up beyond the bounds for these inputs
+
+    proven for all inputs, as they are encoded
+      reveal        total is off by at most 0 if no decision is within its margin
+                    rounding the inputs changes it by at most 3.1e-5
+      decisions     the largest margin is 2.4e-4, in line 11
+
+    proven for these inputs, as they are encoded, but for a probability of 2^-60
+      decisions     3 of 4 (75.0 %) certified: every run takes them as the program does
+                    line 11, keep: 3 of 4 (75.0 %); the smallest gap is 0.37 of its bound
+                      of members that do not attack: 2 of 3 (66.6 %)
+      gap / bound   how far the sides are apart, in bounds of how far a run may be off
+                          below 1        1 ##############
+                    4096 and more        3 ########################################
+      keep          3 of 4 bits of Client certain (line 11, keep)
+                    Client 1: 1 in the program, depends on 1 decision that is not certified
+      reveal        total is off by at most 3.3e-1, whatever is decided
+
+    measured on in, in one evaluation in the circuit's arithmetic
+      decisions     4 of 4 agree with floating point
+                    between 26.591 % and 100.000 % with a confidence of 99 % (Clopper and Pearson)
+    ");
 }
 
 /// The object has the same figures, and the keep bit that a flip can change.

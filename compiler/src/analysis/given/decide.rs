@@ -1,9 +1,9 @@
 //! Comparisons, choices and order: which bits a run has for certain, and what the others change.
 
-use super::deviation::{Deviation, Running};
+use super::context::Context;
+use super::deviation::{Deviation, Noise, Running};
 use super::linear::aligned;
 use super::point::shared;
-use super::rules::Rules;
 use crate::graph::eval::EvalError;
 use crate::graph::{Graph, NodeId, Op};
 use crate::types::Elem;
@@ -185,7 +185,7 @@ fn bit(doubt: bool) -> f64 {
 }
 
 pub(super) fn comparison(
-    rules: &Rules<'_>,
+    rules: &Context<'_>,
     id: NodeId,
     given: &[&Running],
     value: Numbers,
@@ -196,7 +196,7 @@ pub(super) fn comparison(
 
 /// An index of a largest entry, or whether it is the label.
 pub(super) fn largest(
-    rules: &Rules<'_>,
+    rules: &Context<'_>,
     id: NodeId,
     given: &[&Running],
     value: Numbers,
@@ -226,7 +226,7 @@ pub(super) fn one_hot(label: &Running, value: Numbers, classes: usize) -> Runnin
 }
 
 /// And, exclusive or.
-pub(super) fn bits(rules: &Rules<'_>, id: NodeId, given: &[&Running], value: Numbers) -> Running {
+pub(super) fn bits(rules: &Context<'_>, id: NodeId, given: &[&Running], value: Numbers) -> Running {
     let g = rules.view.g;
     let args = g.args(id);
     let [x, y] = [0, 1].map(|k| aligned(g, &given[k].value, args[k], id));
@@ -242,7 +242,7 @@ pub(super) fn bits(rules: &Rules<'_>, id: NodeId, given: &[&Running], value: Num
 
 /// One of two values: the program's choice where the bit is certain, else either.
 pub(super) fn select(
-    rules: &Rules<'_>,
+    rules: &Context<'_>,
     id: NodeId,
     given: &[&Running],
     value: Numbers,
@@ -279,14 +279,14 @@ pub(super) fn select(
         (carried[i], rest[i]) = (0.0, worst[i]);
     }
     let fresh = vec![0.0; value.len()];
-    let noise = Some(super::Noise { fresh, carried, rest });
+    let noise = Some(Noise { fresh, carried, rest });
     Ok(rules.made(value, Deviation { worst, noise, bound: Vec::new() }))
 }
 
 /// Largest and smallest entries and order statistics: they grow with every entry, so they are between those of
 /// the ends.
 pub(super) fn ordered(
-    rules: &Rules<'_>,
+    rules: &Context<'_>,
     id: NodeId,
     x: &Running,
     value: Numbers,

@@ -1,7 +1,7 @@
 //! Sums, products and moved entries: what is linear in each operand.
 
+use super::context::Context;
 use super::deviation::{Deviation, Noise, Running};
-use super::rules::Rules;
 use crate::analysis::view::times;
 use crate::graph::eval::{EvalError, layout};
 use crate::graph::{Graph, NodeId, Op};
@@ -15,7 +15,7 @@ fn each(x: &[f64], f: impl Fn(f64) -> f64) -> Numbers {
 
 /// A node that is linear in each operand.
 struct Bilinear<'a, 'r> {
-    rules: &'a Rules<'r>,
+    rules: &'a Context<'r>,
     id: NodeId,
     given: &'a [&'a Running],
 }
@@ -154,7 +154,7 @@ impl Bilinear<'_, '_> {
 
 /// Sums and products.
 pub(super) fn arithmetic(
-    rules: &Rules<'_>,
+    rules: &Context<'_>,
     id: NodeId,
     given: &[&Running],
     value: Numbers,
@@ -194,7 +194,7 @@ pub(super) fn arithmetic(
 
 /// Entries that are moved.
 pub(super) fn moved(
-    rules: &Rules<'_>,
+    rules: &Context<'_>,
     id: NodeId,
     given: &[&Running],
     value: Numbers,

@@ -123,3 +123,73 @@ fn copies(g: &Graph) -> Vec<bool> {
     }
     number.into_iter().map(|n| count[n] > 1).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::text;
+
+    /// Roundings of a graph over secret x and y and a public p, 4 numbers each, by the number of the node.
+    fn of(body: &str) -> Vec<Rounding> {
+        let inputs = "input 0 x : secret fix[4] in -8..8 from each Client\n\
+                      input 1 y : secret fix[4] in -8..8 from each Client\n\
+                      input 2 p : public fix[1,4] in -8..8\n";
+        let text = format!(
+            "graph Test\nparties Client[1]\nparties Server[1]\nfrac 16\n{inputs}site 0 \"x\" line 1\n\n\
+             %0 = input 0 : secret fix.16[1,4] @0\n%1 = input 1 : secret fix.16[1,4] @0\n\
+             %2 = input 2 : public fix.16[1,4] @0\n{body}\nreveal %3 to Server as z @0\n"
+        );
+        roundings(&text::parse(&text).expect("a graph"))
+    }
+
+    #[test]
+    fn a_product_of_secrets_rounds_as_a_martingale() {
+        let product = "%3 = mul %0 %1 : secret fix.32[1,4] @0\n";
+        let trunc = |x: u32, at: u32| format!("%{at} = trunc %{x} by=16 : secret fix.16[1,4] @0\n");
+        assert_eq!(of(&(product.to_string() + &trunc(3, 4)))[4], Rounding::Martingale);
+        // With something added, of the other sign, moved, and summed up.
+        let moved = "%4 = shift %0 by=16 : secret fix.32[1,4] @0\n%5 = sub %4 %3 : secret fix.32[1,4] @0\n\
+                     %6 = neg %5 : secret fix.32[1,4] @0\n%7 = reshape %6 : secret fix.32[2,2] @0\n\
+                     %8 = sum %7 axes=[1] : secret fix.32[2] @0\n%9 = trunc %8 by=16 : secret fix.16[2] @0\n";
+        assert_eq!(of(&(product.to_string() + moved))[9], Rounding::Martingale);
+        // A product of what was rounded is masked anew.
+        let again = product.to_string()
+            + &trunc(3, 4)
+            + "%5 = mul %4 %1 : secret fix.32[1,4] @0\n"
+            + &trunc(5, 6);
+        let found = of(&again);
+        assert_eq!((found[4], found[6]), (Rounding::Martingale, Rounding::Martingale));
+    }
+
+    #[test]
+    fn what_shares_masks_or_has_none_of_its_own_is_not_claimed() {
+        let product = "%3 = mul %0 %1 : secret fix.32[1,4] @0\n";
+        let trunc = |x: u32, at: u32, by: u32| {
+            format!("%{at} = trunc %{x} by={by} : secret fix.{}[1,4] @0\n", 32 - by)
+        };
+        // Twice the same product: the same coin.
+        let twice = of(&(product.to_string() + &trunc(3, 4, 16) + &trunc(3, 5, 12)));
+        assert_eq!((twice[4], twice[5]), (Rounding::Martingale, Rounding::Any));
+        // Two equal products are one in the circuit.
+        let equal = "%4 = mul %0 %1 : secret fix.32[1,4] @0\n";
+        let equal = of(&(product.to_string() + equal + &trunc(3, 5, 16) + &trunc(4, 6, 12)));
+        assert_eq!((equal[5], equal[6]), (Rounding::Any, Rounding::Any));
+        // A public factor scales the masks of the input; a raised value has low bits without a mask.
+        let public = "%3 = mul %0 %2 : secret fix.32[1,4] @0\n";
+        assert_eq!(of(&(public.to_string() + &trunc(3, 4, 16)))[4], Rounding::Any);
+        let raised = product.to_string()
+            + "%4 = shift %3 by=4 : secret fix.36[1,4] @0\n%5 = trunc %4 by=20 : secret fix.16[1,4] @0\n";
+        assert_eq!(of(&raised)[5], Rounding::Any);
+        // Another rounding of the product's shares comes first, and its error is added.
+        let before = product.to_string()
+            + &trunc(3, 4, 4)
+            + "%5 = shift %4 by=4 : secret fix.32[1,4] @0\n%6 = neg %3 : secret fix.32[1,4] @0\n\
+               %7 = add %5 %6 : secret fix.32[1,4] @0\n"
+            + &trunc(7, 8, 16);
+        assert_eq!(of(&before)[8], Rounding::Any);
+        // Public values have no coin.
+        let open =
+            "%3 = mul %2 %2 : public fix.32[1,4] @0\n%4 = trunc %3 by=16 : public fix.16[1,4] @0\n";
+        assert_eq!(of(open)[4], Rounding::Nearest);
+    }
+}

@@ -24,6 +24,7 @@
 //! |---|---|
 //! | `deviation.rs` | what is known of a value: the program's, and its deviation |
 //! | `masks.rs` | which truncations round as martingale differences |
+//! | `context.rs` | what all rules ask of a run |
 //! | `rules.rs` | the rule of each operation |
 //! | `linear.rs` | sums, products and moved entries |
 //! | `point.rs` | what is computed entry by entry: gates, functions, quotients |
@@ -32,6 +33,7 @@
 //!
 //! May not live here: encoding of inputs, words for people ([`crate::report`]).
 
+mod context;
 mod decide;
 mod deviation;
 mod flips;
@@ -51,7 +53,7 @@ use super::view::View;
 use crate::graph::eval::{Coin, EvalError, Inputs};
 use crate::graph::{Graph, NodeId, Op};
 use crate::types::Elem;
-use rules::Rules;
+use context::Context;
 
 /// log2 of the probability with which any bound here is exceeded, over all entries of a run.
 pub const FAILURE_LOG2: f64 = -60.0;
@@ -105,7 +107,7 @@ impl Given<'_> {
         }
         let view = View::new(g, self.stated);
         let forms = g.ids().map(|id| g.elements(id)).fold(0u64, u64::saturating_add);
-        let rules = Rules::new(&view, self, quantile(forms));
+        let rules = Context::new(&view, self.guards, (self.inputs, self.coin), quantile(forms));
         let last = last_uses(g);
         let mut all: Vec<Option<Running>> = vec![None; g.len()];
         for id in g.ids().filter(|id| last[id.index()].is_some()) {

@@ -1,8 +1,8 @@
 //! What is computed entry by entry: gates, functions, quotients.
 
+use super::context::Context;
 use super::deviation::{Deviation, Noise, Running};
 use super::linear::aligned;
-use super::rules::Rules;
 use crate::analysis::interval::size;
 use crate::analysis::stated::Function;
 use crate::graph::{NodeId, domain};
@@ -23,7 +23,7 @@ struct Entry {
 
 /// An operation of one operand: f(value, bound) says how its result deviates.
 fn by_entry(
-    rules: &Rules<'_>,
+    rules: &Context<'_>,
     x: &Running,
     value: Numbers,
     f: impl Fn(usize, f64, f64) -> Entry,
@@ -47,7 +47,7 @@ fn by_entry(
 }
 
 /// max(x, 0): where x is positive it follows x, and is off by what is cut in addition.
-pub(super) fn relu(rules: &Rules<'_>, x: &Running, value: Numbers) -> Running {
+pub(super) fn relu(rules: &Context<'_>, x: &Running, value: Numbers) -> Running {
     by_entry(rules, x, value, |_, v, b| {
         if v > 0.0 {
             Entry { worst: b, follows: true, more: (b - v).max(0.0) }
@@ -58,7 +58,7 @@ pub(super) fn relu(rules: &Rules<'_>, x: &Running, value: Numbers) -> Running {
 }
 
 /// |x|: it follows x or -x, whose linear forms are of one size.
-pub(super) fn abs(rules: &Rules<'_>, x: &Running, value: Numbers) -> Running {
+pub(super) fn abs(rules: &Context<'_>, x: &Running, value: Numbers) -> Running {
     by_entry(rules, x, value, |_, v, b| Entry {
         worst: b,
         follows: true,
@@ -67,7 +67,7 @@ pub(super) fn abs(rules: &Rules<'_>, x: &Running, value: Numbers) -> Running {
 }
 
 /// A value that a run cuts at `most`, and the program does not.
-pub(super) fn saturate(rules: &Rules<'_>, x: &Running, value: Numbers, most: f64) -> Running {
+pub(super) fn saturate(rules: &Context<'_>, x: &Running, value: Numbers, most: f64) -> Running {
     let exact = x.off.is_none();
     if exact && value.iter().all(|v| v.abs() <= most) {
         return Running::exact(value);
@@ -83,7 +83,7 @@ pub(super) fn saturate(rules: &Rules<'_>, x: &Running, value: Numbers, most: f64
 }
 
 /// v where s >= 0, else 0.
-pub(super) fn gate(rules: &Rules<'_>, given: &[&Running], value: Numbers) -> Running {
+pub(super) fn gate(rules: &Context<'_>, given: &[&Running], value: Numbers) -> Running {
     let &[v, s] = given else { return Running::exact(value) };
     let zeros =
         || Deviation { worst: vec![0.0; value.len()], bound: vec![0.0; value.len()], noise: None };
@@ -108,7 +108,7 @@ pub(super) fn gate(rules: &Rules<'_>, given: &[&Running], value: Numbers) -> Run
 
 /// A function of one number: within its values on the operand's interval, and what the protocol states.
 pub(super) fn function(
-    rules: &Rules<'_>,
+    rules: &Context<'_>,
     id: NodeId,
     f: Function,
     x: &Running,
@@ -134,7 +134,7 @@ pub(super) fn function(
 
 /// x / y, saturated.
 pub(super) fn quotient(
-    rules: &Rules<'_>,
+    rules: &Context<'_>,
     id: NodeId,
     given: &[&Running],
     value: Numbers,

@@ -1,42 +1,16 @@
 //! The rule of each operation, by kind.
 
+use super::context::Context;
 use super::deviation::{Deviation, Noise, Running};
-use super::masks::{Rounding, roundings};
-use super::{Given, decide, linear, point};
+use super::masks::Rounding;
+use super::{decide, linear, point};
 use crate::analysis::guard::{Guard, UPLOAD};
 use crate::analysis::order;
-use crate::analysis::view::{View, times};
-use crate::graph::eval::{self, EvalError};
+use crate::graph::eval::EvalError;
 use crate::graph::{NodeId, Op, Table};
 use std::sync::Arc;
 
-/// A unit of the last place of floating point, for the program's value and for the one that is computed here.
-const FLOAT: f64 = 2.0 * f64::EPSILON;
-/// What 16 significant bits leave of a constant factor.
-const FACTOR: f64 = 1.0 / 65536.0;
-
-pub(super) struct Rules<'a> {
-    pub view: &'a View<'a>,
-    pub quantile: f64,
-    given: &'a Given<'a>,
-    roundings: Vec<Rounding>,
-}
-
-impl<'a> Rules<'a> {
-    pub fn new(view: &'a View<'a>, given: &'a Given<'a>, quantile: f64) -> Rules<'a> {
-        Rules { view, quantile, given, roundings: roundings(view.g) }
-    }
-
-    /// An operation applied to other numbers than its operands.
-    pub fn apply(&self, id: NodeId, given: &[&Arc<Vec<f64>>]) -> Result<Arc<Vec<f64>>, EvalError> {
-        eval::node(self.view.g, id, given, self.given.inputs, self.given.coin)
-    }
-
-    /// A value with what is said of it, the smaller bound of each entry.
-    pub fn made(&self, value: Arc<Vec<f64>>, off: Deviation) -> Running {
-        Running::made(value, off, self.quantile)
-    }
-
+impl Context<'_> {
     /// A node, from its operands. `all` has what else is still alive.
     pub fn node(
         &self,
@@ -111,12 +85,14 @@ impl<'a> Rules<'a> {
                 decide::ordered(self, id, given[0], value)?
             }
         };
-        Ok(if self.view.whole(id) { found.whole() } else { found })
+        // A factor with 16 significant bits, which is halved next, is no integer of the program.
+        let rounded = matches!(op, Op::Scale(c) if self.factor(id, *c) > 0.0);
+        Ok(if self.view.whole(id) && !rounded { found.whole() } else { found })
     }
 
     /// Inputs are encoded already. What is lifted at the very end of its small ring may be a unit less.
     fn input(&self, id: NodeId, i: u32, value: Arc<Vec<f64>>) -> Running {
-        let Some(Guard::Lift { shift }) = self.given.guards.get(i as usize) else {
+        let Some(Guard::Lift { shift }) = self.guards.get(i as usize) else {
             return Running::exact(value);
         };
         let ulp = self.view.ulp(id);
@@ -182,24 +158,5 @@ impl<'a> Rules<'a> {
         let Some(mut off) = found.off else { return found };
         off.worst.iter_mut().for_each(|x| *x = x.min(limit));
         self.made(found.value, off)
-    }
-
-    /// What a factor of a scale may differ from the program's: it has 16 significant bits. As in
-    /// [`crate::analysis::errors`], a factor of an integer that stays one is exact.
-    pub fn factor(&self, id: NodeId, c: f64) -> f64 {
-        let view = self.view;
-        let halved = || view.g.users(id).iter().any(|&u| matches!(view.op(u), Op::DivPow2(_)));
-        let exact = c == 0.0 || (view.whole(id) && c.abs() < 32768.0 && !halved());
-        if exact { 0.0 } else { c.abs() * FACTOR }
-    }
-
-    /// What floating point may be off by at an entry, after `terms` roundings of numbers whose sizes add up to `size`:
-    /// nothing, if all of them are multiples of a unit that it holds, as integers are, and what a run has `exactly`.
-    pub fn float(&self, id: NodeId, exactly: bool, size: f64, terms: u64) -> f64 {
-        let held = size / self.view.ulp(id) < 53f64.exp2();
-        if held && (exactly || self.view.whole(id)) {
-            return 0.0;
-        }
-        times(size, FLOAT * terms as f64)
     }
 }

@@ -1,6 +1,6 @@
 //! The report as one JSON object.
 
-use super::Report;
+use super::report::{Report, honest as not_attacking};
 use serde_json::{Value, json};
 
 /// One line of JSON.
@@ -8,7 +8,7 @@ pub fn object(r: &Report<'_>) -> String {
     let sizes: serde_json::Map<String, Value> =
         r.circuit.sizes.iter().map(|(n, v)| (n.clone(), json!(v))).collect();
     let honest: Vec<Value> = (r.proven.lines.iter())
-        .map(|line| json!({ "line": line.line, "step": line.step, "of": super::honest(r, line) }))
+        .map(|line| json!({ "line": line.line, "step": line.step, "of": not_attacking(r, line) }))
         .collect();
     let all = json!({
         "ok": true,

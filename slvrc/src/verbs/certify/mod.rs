@@ -3,9 +3,11 @@
 //! | file | does |
 //! |---|---|
 //! | `mod.rs` | arguments, evaluation |
-//! | `text.rs`, `json.rs` | what is printed |
+//! | `report.rs` | what is said |
+//! | `text.rs`, `json.rs` | how it is printed |
 
 mod json;
+mod report;
 mod text;
 
 use crate::about::About;
@@ -14,14 +16,13 @@ use crate::fail::{Usage, say};
 use crate::program::{self, Checked, Loaded, Stage};
 use crate::target::Target;
 use crate::{memory, tensors};
-use slvr_circuit::Circuit;
-use slvr_compiler::analysis::failure::{Failure, Term};
+use report::Report;
+use slvr_compiler::analysis::failure::Term;
 use slvr_compiler::cost;
 use slvr_compiler::graph::eval;
 use slvr_compiler::pipeline::{self, Compiled};
-use slvr_compiler::report::certificate::Certificate;
 use slvr_compiler::report::confidence::Measured;
-use slvr_compiler::report::given::{self, GivenCertificate, GivenLine, OnInputs, Share};
+use slvr_compiler::report::given::{self, OnInputs};
 use slvr_runtime::clear;
 use slvr_runtime::share::encode::{Encoded, Inputs, RawData, RawTensor};
 use std::collections::BTreeMap;
@@ -49,20 +50,6 @@ pub struct Certify {
 fn percent(text: &str) -> Result<f64, String> {
     let x: f64 = text.parse().map_err(|_| "a number of percent, such as 99".to_string())?;
     if x > 0.0 && x < 100.0 { Ok(x) } else { Err("more than 0 and less than 100".into()) }
-}
-
-/// All that is said.
-struct Report<'a> {
-    circuit: &'a Circuit,
-    dir: String,
-    about: Option<About>,
-    /// For all inputs.
-    certificate: Certificate,
-    /// Of the certificate, and of roundings that add up.
-    failure: Failure,
-    proven: GivenCertificate,
-    /// `None` where no decision is taken of inexact values.
-    measured: Option<Measured>,
 }
 
 impl Certify {
@@ -144,18 +131,4 @@ fn graph_inputs(inputs: &Inputs) -> eval::Inputs {
         public: map(&inputs.public),
         sets: inputs.sets.iter().map(|s| s.iter().map(map).collect()).collect(),
     }
-}
-
-/// Of a line's decisions those of members that do not attack; `None` if the inputs do not say who attacks, or no decision
-/// belongs to a member.
-fn honest(r: &Report<'_>, line: &GivenLine) -> Option<Share> {
-    let about = r.about.as_ref().filter(|a| !a.attacks.is_empty())?;
-    let of = line.of_set.as_ref()?;
-    let attacks = |i: usize| about.attacks.iter().any(|a| a.of == *of && a.member == i as u64);
-    let members = line.members.iter().enumerate().filter(|(i, _)| !attacks(*i));
-    let sum = |a: Share, (_, b): (usize, &Share)| Share {
-        certified: a.certified + b.certified,
-        decisions: a.decisions + b.decisions,
-    };
-    Some(members.fold(Share::default(), sum))
 }

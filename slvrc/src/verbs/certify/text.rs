@@ -1,6 +1,6 @@
 //! The report as text.
 
-use super::Report;
+use super::report::{Report, honest as not_attacking};
 use slvr_compiler::report::given::{GivenLine, KeepRow, Share};
 use std::fmt::Write;
 
@@ -57,17 +57,29 @@ fn all_inputs(out: &mut String, r: &Report<'_>) {
     for e in &r.certificate.error {
         let _ = writeln!(
             out,
-            "  reveal        {} is off by at most {:.1e} if no decision is within its margin\n\
-             \x20               rounding the inputs changes it by at most {:.1e}",
-            e.name, e.proven, e.rounding_inputs
+            "  reveal        {} is off by at most {} if no decision is within its margin\n\
+             \x20               rounding the inputs changes it by at most {}",
+            e.name,
+            number(e.proven),
+            number(e.rounding_inputs)
         );
     }
     if let Some(widest) = r.certificate.widest() {
         let _ = writeln!(
             out,
-            "  decisions     the largest margin is {:.1e}, in line {}",
-            widest.margin, widest.line
+            "  decisions     the largest margin is {}, in line {}",
+            number(widest.margin),
+            widest.line
         );
+    }
+}
+
+/// An error for people.
+fn number(x: f64) -> String {
+    match x {
+        0.0 => "0".into(),
+        x if x.is_finite() => format!("{x:.1e}"),
+        _ => "any number".into(),
     }
 }
 
@@ -127,7 +139,7 @@ fn these_inputs(out: &mut String, r: &Report<'_>) {
         keep(out, row);
     }
     for e in &p.reveals {
-        let off = if e.off.is_finite() { format!("{:.1e}", e.off) } else { "any number".into() };
+        let off = number(e.off);
         let _ = writeln!(
             out,
             "  reveal        {} is off by at most {off}, whatever is decided",
@@ -138,7 +150,7 @@ fn these_inputs(out: &mut String, r: &Report<'_>) {
 
 /// The share of members that do not attack, where the inputs say who does.
 fn honest(out: &mut String, r: &Report<'_>, line: &GivenLine) {
-    let Some(share) = super::honest(r, line) else { return };
+    let Some(share) = not_attacking(r, line) else { return };
     let _ = writeln!(out, "                  of members that do not attack: {}", part(share));
 }
 

@@ -1,7 +1,7 @@
 //! The report as text.
 
 use super::report::Report;
-use super::units::{bytes, count, network, per_party, range, seconds, share};
+use super::units::{bytes, count, error, network, per_party, range, seconds, share};
 use crate::report;
 use slvr_circuit::openings::openings;
 use slvr_compiler::cost::{LineRow, dearest_first, mean, most};
@@ -190,12 +190,12 @@ fn certificate(out: &mut String, c: &Certificate) {
     for e in &c.error {
         let _ = writeln!(
             out,
-            "  reveal        {} in {}, off by at most {:.1e}, proven for all inputs as they are encoded\n\
-             \x20               rounding the inputs changes it by at most {:.1e}",
+            "  reveal        {} in {}, off by at most {}, proven for all inputs as they are encoded\n\
+             \x20               rounding the inputs changes it by at most {}",
             e.name,
             range(e.range),
-            e.proven,
-            e.rounding_inputs
+            error(e.proven),
+            error(e.rounding_inputs)
         );
     }
     let rings: Vec<String> =
@@ -210,13 +210,13 @@ fn certificate(out: &mut String, c: &Certificate) {
     if let Some(widest) = c.widest() {
         let _ = writeln!(
             out,
-            "  decisions     {} comparisons; as in the program unless both sides are within {:.1e} of one \
+            "  decisions     {} comparisons; as in the program unless both sides are within {} of one \
              another,\n                the most in line {}, proven for all inputs as they are encoded\n\
-             \x20               rounding the inputs may decide otherwise where they are within {:.1e}",
+             \x20               rounding the inputs may decide otherwise where they are within {}",
             c.decisions.len(),
-            widest.margin,
+            error(widest.margin),
             widest.line,
-            widest.rounding_inputs
+            error(widest.rounding_inputs)
         );
     }
 }

@@ -87,6 +87,11 @@ pub fn network(net: &NetProfile) -> String {
     format!("{rate}, {ms} ms round trip")
 }
 
+/// An error of a certificate; 0 is exact.
+pub fn error(x: f64) -> String {
+    if x == 0.0 { "0".into() } else { format!("{x:.1e}") }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
