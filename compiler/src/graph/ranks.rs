@@ -5,10 +5,13 @@
 //! Of few entries the passes spell ranks out with tables of words, entry by entry.
 
 use super::{Graph, NodeId, Op, Table};
-use crate::types::{Elem, MAX_PAIRED, PairTable};
+use crate::types::{Elem, PairTable};
 
 /// Ranks of more entries are told by rules.
 const RULED: u64 = 128;
+
+/// All pairs of more entries are too many to compare.
+pub const MOST: u64 = 1 << 14;
 
 /// Which entries come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +33,7 @@ pub struct Ranks {
 
 /// Whether ranks of so many entries are told by rules.
 pub fn by_rule(n: u64) -> bool {
-    n > RULED && n <= MAX_PAIRED
+    n > RULED && n <= MOST
 }
 
 /// The rank of each entry along the last axis: how many come before it, of equal ones those with a smaller index.

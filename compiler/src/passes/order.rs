@@ -75,12 +75,9 @@ fn slice(g: &mut Graph, op: &Op, args: &[NodeId], site: u32) -> Option<NodeId> {
     }
 }
 
-/// All pairs of more entries are too many to compare.
-const MAX_RANKED: u64 = 1 << 14;
-
 /// Whether entries along the last axis are ranked by comparisons of all pairs.
 pub(super) fn rankable(g: &Graph, x: NodeId) -> bool {
-    g.shape(x).last().is_some_and(|&n| n <= MAX_RANKED)
+    g.shape(x).last().is_some_and(|&n| n <= ranks::MOST)
 }
 
 /// The rank of each entry along the last axis: how many come before it in ascending order, of equal

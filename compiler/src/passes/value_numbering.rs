@@ -11,16 +11,37 @@ pub(super) use crate::analysis::layout::operand_blocks;
 use crate::analysis::layout::{behind, blocks, leading};
 use crate::graph::{Class, Graph, NodeId, Op, Table};
 use std::collections::{BTreeMap, HashMap};
+use std::hash::{BuildHasherDefault, Hasher};
 use std::rc::Rc;
 
 /// Larger tensors are not numbered.
 pub(super) const LIMIT: u64 = 1 << 20;
 
+/// A fast hash for numbers that nobody chooses: there are millions of them.
+#[derive(Default)]
+struct Mix(u64);
+
+impl Hasher for Mix {
+    fn write(&mut self, bytes: &[u8]) {
+        for chunk in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            let mixed = (self.0.rotate_left(5) ^ u64::from_le_bytes(word))
+                .wrapping_mul(0x517c_c1b7_2722_0a95);
+            self.0 = mixed ^ (mixed >> 32);
+        }
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
 /// Value numbers of nodes, made once each.
 #[derive(Default)]
 pub(super) struct ValueNumbers {
     /// Looked up, never iterated.
-    known: HashMap<(u32, [i64; 3]), i64>,
+    known: HashMap<(u32, [i64; 3]), i64, BuildHasherDefault<Mix>>,
     names: BTreeMap<String, u32>,
     of: HashMap<(NodeId, u64), Option<Rc<Vec<i64>>>>,
     plain: HashMap<NodeId, bool>,

@@ -9,7 +9,7 @@
 use super::builder::{Builder, IndexValue, Result, Val};
 use crate::graph::ranks::{self, First};
 use crate::syntax::ast::Span;
-use crate::types::{BinOp, Domain, Expr, ExprKind, Index, IndexOp, Intrinsic, VarId};
+use crate::types::{BinOp, Domain, Expr, ExprKind, Index, IndexOp, Intrinsic, MAX_RANK, VarId};
 
 /// One of the two sums: `sum(x[j] op x[i] for j in from..to)`.
 struct Count<'a> {
@@ -75,6 +75,10 @@ impl Builder<'_> {
         };
         let v = self.values.get(&x)?.clone();
         let &[n] = &self.own(&v)[..] else { return None };
+        // Each entry beside all others takes an axis more.
+        if self.graph.shape(v.node).len() >= MAX_RANK {
+            return None;
+        }
         let next =
             Index::Binary(IndexOp::Add, Box::new(Index::Var(own)), Box::new(Index::Const(1)));
         let all = later.values == x

@@ -2,7 +2,7 @@
 
 use super::{Inputs, Tensors};
 use crate::graph::{Conv, Function, Graph, Input, NodeId, Op, Output, Site, Table, Type, infer};
-use crate::types::Elem;
+use crate::types::{Elem, PairTable};
 use rand_chacha::ChaCha12Rng;
 use rand_core::{Rng, SeedableRng};
 
@@ -210,7 +210,11 @@ impl Generator {
                 let elem = [Elem::Fix, Elem::Int, Elem::Bit][self.below(3) as usize];
                 self.constant(dims, elem, 5)
             }
-            1 => self.add(Op::Committee { n: 3, k: 2 }, &[]),
+            1 if self.below(2) == 0 => self.add(Op::Committee { n: 3, k: 2 }, &[]),
+            1 => {
+                let (table, n) = (PairTable::ALL[self.below(4) as usize], 2 + self.below(3));
+                self.add(Op::Pairs { table, n }, &[])
+            }
             2 | 3 => self.pair(Op::Add),
             4 | 5 => self.pair(Op::Sub),
             6 | 7 => self.pair(Op::Mul),
