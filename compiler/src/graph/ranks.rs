@@ -73,8 +73,13 @@ pub fn ranks(g: &mut Graph, x: NodeId, first: First, site: u32) -> NodeId {
 
 /// Whether a node is a table that is known before a run.
 pub fn is_table(g: &Graph, id: NodeId) -> bool {
+    matches!(g.op(id), Op::Const(..)) || is_ruled(g, id)
+}
+
+/// Whether a node is a table that is made by a rule.
+pub fn is_ruled(g: &Graph, id: NodeId) -> bool {
     match g.op(id) {
-        Op::Const(..) | Op::Pairs { .. } => true,
+        Op::Pairs { .. } => true,
         Op::Reshape(_) => matches!(g.op(g.arg(id, 0)), Op::Pairs { .. }),
         _ => false,
     }
