@@ -1,8 +1,10 @@
 //! The rooms in a row: from source text to a verified circuit.
 
-use demands::check_error_demands;
+use demands::{Given, check_error_demands};
+use precision::Scaled;
 mod advice;
 pub mod demands;
+mod precision;
 
 use crate::analysis::failure::Failure;
 use crate::analysis::guard::{self, Guard, Long};
@@ -39,6 +41,9 @@ pub struct Options {
     /// itself if a client fails ([`slvr_circuit::speculation`]): where that saves rounds, and
     /// takes no more blocks.
     pub speculate: bool,
+    /// Whether values of which precision is wanted may have more fraction bits than others
+    /// ([`crate::passes::FRACTION`]).
+    pub precise: bool,
 }
 
 impl Default for Options {
@@ -46,7 +51,14 @@ impl Default for Options {
     fn default() -> Self {
         let tuning = NetProfile::lan().tuning();
         let protocols = Protocols::Dealer(tuning);
-        Options { enforce: true, ring: None, protocols, memory: None, speculate: true }
+        Options {
+            enforce: true,
+            ring: None,
+            protocols,
+            memory: None,
+            speculate: true,
+            precise: true,
+        }
     }
 }
 
@@ -64,6 +76,11 @@ pub struct Compiled {
     pub ranges: Ranges,
     /// How each input is enforced.
     pub guards: Vec<Guard>,
+    /// How each input would be enforced if no value had more than [`passes::FRACTION`] fraction bits: what demands
+    /// on errors are checked with.
+    pub coarse: Vec<Guard>,
+    /// The most fraction bits that a value has before it is multiplied.
+    pub level: u32,
     /// What the protocols state of their errors.
     pub stated: StatedErrors,
     /// Where gates and quotients are cut (+-2^this), if they are.
@@ -93,10 +110,11 @@ pub fn compile_with(
     program: &Program,
     sources: &Sources,
     options: Options,
-    see: impl FnMut(&Pass, &Graph),
+    mut see: impl FnMut(&Pass, &Graph),
 ) -> Result<Compiled, Vec<Diagnostic>> {
     let graph = graph::build::build(program, sources)?;
-    let optimised = passes::run_checked(&graph, see).map_err(|d| vec![*d])?;
+    let front = passes::unscaled(&graph, &mut see).map_err(|d| vec![*d])?;
+    let coarse = passes::scaled(&front, passes::FRACTION, |_, _| {}).map_err(|d| vec![*d])?;
     // Long vectors of weights can be enforced in several ways. What changes fewer values is kept: the
     // higher cut, or none; of equals, what takes less time to send and to compute.
     let ways = if options.enforce { Long::ALL.map(Some).to_vec() } else { vec![None] };
@@ -104,12 +122,21 @@ pub fn compile_with(
     let mut refused = Vec::new();
     let mut tried: Vec<Vec<Guard>> = Vec::new();
     for &long in &ways {
-        let guards = guard::guards(&optimised, long);
+        let guards = guard::guards(&coarse, long);
         if tried.contains(&guards) {
             continue;
         }
-        tried.push(guards.clone());
-        match back(&graph, &optimised, guards, options) {
+        tried.push(guards);
+        let how = precision::How {
+            long,
+            ring: options.ring,
+            protocols: options.protocols,
+            precise: options.precise,
+        };
+        let scaled = precision::finest(&front, coarse.clone(), how);
+        let guards = guard::guards(&scaled.graph, long);
+        let coarse = tried.last().cloned().unwrap_or_default();
+        match back(&graph, &scaled, (guards, coarse), options) {
             Ok(compiled) => {
                 let cost =
                     (u32::MAX - compiled.top.unwrap_or(u32::MAX), effort(&compiled, options));
@@ -120,6 +147,8 @@ pub fn compile_with(
             Err(why) => refused = why,
         }
     }
+    let level = best.as_ref().map_or(passes::FRACTION, |(_, c)| c.level);
+    passes::scaled(&front, level, see).map_err(|d| vec![*d])?;
     let Some((_, mut compiled)) = best else {
         // The smallest change that helps: one input's range, by a power of two.
         let overflows = |d: &Diagnostic| d.code == codes::OVERFLOW;
@@ -161,20 +190,20 @@ fn effort(compiled: &Compiled, options: Options) -> u64 {
 /// From the graph after all passes to a circuit.
 fn back(
     graph: &Graph,
-    optimised: &Graph,
-    guards: Vec<Guard>,
+    scaled: &Scaled,
+    (guards, coarse): (Vec<Guard>, Vec<Guard>),
     options: Options,
 ) -> Result<Compiled, Vec<Diagnostic>> {
     let most = options.ring.unwrap_or(128);
     let Fitted { graph: fitted, ranges, top } =
-        saturation::fit(optimised, &guards, most, &options.protocols.stated())
+        saturation::fit(&scaled.graph, &guards, most, &options.protocols.stated())
             .map_err(|d| vec![*d])?;
     let circuit = circuit(&fitted, &guards, options, 1)?;
     well_formed(&fitted, &circuit)?;
     let graph = graph.clone();
     let stated = options.protocols.stated();
-    let (optimised, warnings) = (fitted, Vec::new());
-    Ok(Compiled { graph, optimised, ranges, guards, stated, top, circuit, warnings })
+    let (optimised, warnings, level) = (fitted, Vec::new(), scaled.level);
+    Ok(Compiled { graph, optimised, ranges, guards, coarse, level, stated, top, circuit, warnings })
 }
 
 /// Holds a circuit against the rules of its format.
@@ -274,6 +303,8 @@ fn beyond(budget: u64, least: u64, at: Span) -> Diagnostic {
 pub fn demands(program: &Program, sources: &Sources, compiled: &Compiled) -> Vec<Diagnostic> {
     let failure = Failure::of(&compiled.optimised, &compiled.guards);
     let mut refused = failure.check(program);
-    refused.extend(check_error_demands(program, sources, &compiled.guards, &compiled.stated));
+    let Compiled { coarse, optimised, stated, .. } = compiled;
+    let given = Given { guards: coarse, fine: &optimised.inputs, stated };
+    refused.extend(check_error_demands(program, sources, given));
     refused
 }

@@ -150,9 +150,8 @@ impl Certificate {
 }
 
 fn inputs(g: &Graph, guards: &[Guard]) -> Vec<InputRow> {
-    let frac = (-f64::from(g.frac.unwrap_or(0))).exp2();
     let row = |(input, guard): (&crate::graph::Input, &Guard)| {
-        let unit = if input.elem == Elem::Fix { frac } else { 1.0 };
+        let unit = (-f64::from(g.input_frac(input))).exp2();
         let bound = guard::bound(g, input, guard);
         let (lo, hi) = (bound.range.0 * unit, bound.range.1 * unit);
         let how = match guard {

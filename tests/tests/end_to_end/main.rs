@@ -9,7 +9,7 @@
 //! | functions, layers, the library | `functions`, `models`, `std_examples` |
 //! | the compiler's text and messages | `diagnostics`, `ir_snapshots`, `docs` |
 //! | what it optimises | `optimiser`, `blocks`, `speculation` |
-//! | what it states about a run | `certificate`, `certificate_cost`, `certificate_error`, `certificate_ranges` |
+//! | what it states about a run | `certificate`, `certificate_cost`, `certificate_error`, `certificate_ranges`, `precision` |
 //! | malicious clients, random programs, damaged files | `attacks`, `random_programs`, `fuzz_smoke` |
 
 mod accuracy;
@@ -31,6 +31,7 @@ mod ir_snapshots;
 mod lenet;
 mod models;
 mod optimiser;
+mod precision;
 mod predicates;
 mod random_programs;
 mod slvr_accuracy;

@@ -179,6 +179,7 @@ fn moments(
             m
         }
         Op::DivPow2(by) => of(args[0]).scaled((-f64::from(*by)).exp2()),
+        Op::MulPow2(by) => of(args[0]).scaled(f64::from(*by).exp2()),
         Op::Mul => inner(1.0, same(args[0], args[1])),
         Op::MatMul { .. } => {
             let to = view.shape(id);
