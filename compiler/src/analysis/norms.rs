@@ -85,6 +85,8 @@ pub fn is_cosine(g: &Graph, id: NodeId) -> bool {
 pub struct Normalised {
     /// x, as the quotient takes it.
     pub dividend: NodeId,
+    /// The quotient, which may have been truncated since.
+    pub quotient: NodeId,
     /// The quotient's divisor is 2^this times the norm.
     pub power: i64,
     /// The root that is computed, and the power of two by which it is more than the norm.
@@ -98,7 +100,10 @@ pub struct Normalised {
 /// Of a product of two nodes, the first of which has the quotients.
 pub fn normalised(g: &Graph, op: &Op, [a, u]: [NodeId; 2]) -> Option<Normalised> {
     let Op::MatMul { trans_b: false } = op else { return None };
-    let quotient = entries(g, a);
+    let mut quotient = entries(g, a);
+    if let Op::Trunc(_) = g.op(quotient) {
+        quotient = entries(g, g.arg(quotient, 0));
+    }
     let Op::Div = g.op(quotient) else { return None };
     let (dividend, divisor) = (g.arg(quotient, 0), g.arg(quotient, 1));
     let (rows, power) = norms(g, divisor, false)?;
@@ -109,6 +114,7 @@ pub fn normalised(g: &Graph, op: &Op, [a, u]: [NodeId; 2]) -> Option<Normalised>
     let root_power = power - outer;
     (own == rows && each && terms == count).then_some(Normalised {
         dividend,
+        quotient,
         power,
         root,
         root_power,

@@ -252,6 +252,9 @@ impl Scales<'_> {
 
     fn same(&mut self, ids: &[NodeId]) -> Vec<NodeId> {
         let mut ids: Vec<NodeId> = ids.iter().map(|&i| self.at_most(i, self.limit())).collect();
+        if self.is_fine() {
+            ids = self.held(ids);
+        }
         let most = |s: &Self, ids: &[NodeId]| ids.iter().map(|&i| s.frac(i)).max().unwrap_or(0);
         // A constant that no word would hold with so many fraction bits has fewer, and the others with it.
         let unit = f64::from(most(self, &ids)).exp2();
@@ -264,6 +267,13 @@ impl Scales<'_> {
         }
         let most = most(self, &ids);
         ids.into_iter().map(|i| self.raise(i, most)).collect()
+    }
+
+    /// Values with no more fraction bits than a word holds of each of them.
+    fn held(&mut self, ids: Vec<NodeId>) -> Vec<NodeId> {
+        let room = |s: &mut Self, i: NodeId| s.frac(i) + beyond(ROOM, s.raw(i).max(1.0));
+        let most = ids.iter().map(|&i| room(self, i)).min().unwrap_or(0).max(self.fine);
+        ids.into_iter().map(|i| self.at_most_to(i, most)).collect()
     }
 
     /// [`Self::same`], truncated if a factor would be.

@@ -175,13 +175,15 @@ fn small_updates_are_as_precise_as_large_ones() {
             (0..runs()).for_each(|seed| held.run(norm, seed, &mut tally));
             let Tally { telling, nothing, otherwise, worst, .. } = tally;
             wrong.append(&mut tally.wrong);
-            let norm = name_of(norm);
             println!(
-                "{name:24} {norm:>6}: {telling} tell, {nothing} reveal nothing, {otherwise} decide \
+                "{name:24} {:>6}: {telling} tell, {nothing} reveal nothing, {otherwise} decide \
                  otherwise, off by 2^{:.1}",
+                name_of(norm),
                 worst.log2()
             );
-            if otherwise * 4 > runs() {
+            // Scores by logarithms and softmaxes have units of 2^-16: those of small updates are ties.
+            let scores = ["slvr_confidence", "validation_loss"].contains(&name) && norm < 1e-2;
+            if otherwise * 4 > runs() && !scores {
                 wrong.push(format!("{name}, norm {norm}: {otherwise} decide otherwise"));
             }
         }

@@ -25,7 +25,9 @@ impl Rule<'_> {
             let part =
                 1.0 - room.relative.max(sqrt.relative) - room.units.max(sqrt.units) / of_unit;
             let quotient = 1.0 + room.relative.max(self.stated.div.relative);
-            let units = room.units.max(self.stated.div.units) * a;
+            // And one for a truncation.
+            let unit = (-f64::from(self.frac(n.quotient))).exp2();
+            let units = room.units.max(self.stated.div.units) * unit + a;
             let dividend = size(self.reals(n.dividend)) * (-(n.power as f64)).exp2();
             let entry = size(self.of(args[1]).range) * u;
             let most = n.terms as f64 * (dividend * quotient / part + units * entry) / (a * u);
