@@ -141,7 +141,7 @@ mod tests {
         %11 = div_pow2 %10 by=8 : secret fix.24[3] @0\n";
 
     fn graph(of: &str, rest: &str) -> Graph {
-        parse(&format!("{}{rest}", HEAD.replace("%OF", of))).expect("a graph")
+        parse(&format!("{}{rest}", HEAD.replace("%OF", &format!("%{of}")))).expect("a graph")
     }
 
     fn cosine(of: &str, above: u32) -> bool {

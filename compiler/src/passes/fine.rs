@@ -6,6 +6,7 @@
 //!   (a squared norm) is truncated by as few bits as it takes; else the factor with fewer entries is.
 //! - A **root** of y with 2 s + 16 fraction bits is 2^-s times the root of y 2^(2 s), which has 16: the protocol
 //!   is the one for 16 fraction bits, and the result has s more.
+//! - A **reciprocal** of more than 18 fraction bits is the quotient of 1.
 //! - A **cosine** is cut at 2 on both sides: its quotient is anything where a norm is rounded to 0.
 //! - A **quotient** of x and y is that of x 2^s and y 2^s. The dividend's fraction bits are the quotient's; a
 //!   divisor that may be large takes as many bits off, so the dividend gets them before. The end of quotients, 2^31,
@@ -22,6 +23,8 @@ const FACTOR: u32 = 20;
 const SMALL: u64 = 16;
 /// Fraction bits of a quotient: with its end, 2^31, a word of 61 bits.
 const QUOTIENT: u32 = 28;
+/// Fraction bits for which there is a protocol of reciprocals alone: 60 less two and twice as many are at least 20.
+const RECIP: u32 = 18;
 /// Bits that a dividend gets for the rounding of the quotient.
 const ROUNDING: u32 = 4;
 /// Raw dividends, divisors and operands of roots are below this.
@@ -153,9 +156,9 @@ impl Scales<'_> {
 
     /// 1 / y.
     pub(super) fn fine_reciprocal(&mut self, y: NodeId) -> NodeId {
-        if self.frac(y) <= QUOTIENT {
+        if self.frac(y) <= RECIP {
             let y = self.operand(y);
-            let y = self.at_least(y, self.fine);
+            let y = self.at_least(y, FRACTION);
             return self.add(Op::Function(Function::Recip), &[y]);
         }
         let ones = Table::splat(1.0, vec![1; self.g.shape(y).len()]);

@@ -325,7 +325,8 @@ impl Scales<'_> {
                 let args: Vec<NodeId> = args
                     .iter()
                     .map(|&a| {
-                        let a = self.truncate(a);
+                        // Their protocols are for so many, whatever is wanted of the result.
+                        let a = self.truncate_to(a, FRACTION);
                         let frac = self.frac(a).max(FRACTION);
                         self.raise(a, frac)
                     })
