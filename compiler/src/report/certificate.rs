@@ -5,6 +5,7 @@
 //! ([`crate::analysis::guard`]). Costs and leaks are beside it
 //! ([`crate::cost`], [`super::leaks`]).
 
+use super::precision::{self, PrecisionRow};
 use crate::analysis::errors::{Errors, errors, input_errors};
 use crate::analysis::failure::Failure;
 use crate::analysis::guard::{self, Guard};
@@ -14,6 +15,7 @@ use crate::analysis::zeros::vanishes;
 use crate::graph::{Function, Graph, NodeId, Op, domain};
 use crate::pipeline::Compiled;
 use crate::types::Elem;
+
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -39,6 +41,8 @@ pub struct Certificate {
     /// Activations and quotients of models saturate at this, because the declared ranges alone do not
     /// bound them.
     pub saturates_at: Option<f64>,
+    /// Values with more fraction bits than others.
+    pub precision: Vec<PrecisionRow>,
     /// Ring width in bits, and how many words the values of that width have.
     pub rings: BTreeMap<u32, u64>,
 }
@@ -144,6 +148,7 @@ impl Certificate {
                 })
                 .collect(),
             saturates_at: c.top.map(|top| f64::from(top).exp2()),
+            precision: precision::rows(c, &line_of),
             rings: rings(c),
         }
     }

@@ -5,3 +5,4 @@
 
 pub mod certificate;
 pub mod leaks;
+pub mod precision;

@@ -101,6 +101,20 @@ struct Held<'a> {
 }
 
 impl Held<'_> {
+    /// The same among three parties. Their coins are others.
+    fn among_parties(&self, inputs: &Inputs, seed: u64, tally: &mut Tally) {
+        let report = self.case.parties(inputs, seed);
+        let found: Vec<Vec<f64>> = report.outputs.iter().map(|o| o.values.clone()).collect();
+        let wanted = self.case.floating(inputs, &report.coins);
+        if let Some(error) = relative(self.case, &found, &wanted).filter(|e| *e > TOLERANCE) {
+            // A decision that fell otherwise has another sum of updates: as far off as they are from each other.
+            tally.otherwise += 1;
+            if error < 16.0 * TOLERANCE {
+                tally.wrong.push(format!("{} among parties: off by {error}", self.name));
+            }
+        }
+    }
+
     fn new<'a>(name: &'a str, case: &'a Case) -> Held<'a> {
         let c = &case.compiled;
         let given = input_errors(&c.optimised, &c.guards);
@@ -153,6 +167,9 @@ impl Held<'_> {
         let clear = self.case.circuit_clear(&inputs, &coins, seed);
         let error = relative(self.case, &clear, &wanted).unwrap_or_default();
         tally.worst = tally.worst.max(if error <= TOLERANCE { error } else { 0.0 });
+        if seed == 0 && norm == NORMS[0] {
+            self.among_parties(&inputs, seed, tally);
+        }
         // Truncations of a run round at random, and so may decide otherwise than exact words.
         tally.otherwise += u64::from(error > TOLERANCE);
     }
