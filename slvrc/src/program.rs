@@ -121,6 +121,7 @@ pub fn check(target: &Target, sizes: Sizes) -> anyhow::Result<Checked> {
         ring: target.ring,
         memory: target.memory,
         speculate: !target.no_speculation,
+        precise: true,
         protocols: match target.protocols.as_str() {
             "t1" => Protocols::Symmetric,
             "t1-simple" => Protocols::Simple,

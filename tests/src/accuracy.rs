@@ -207,10 +207,10 @@ impl Classifier {
         let compiled = &self.case.compiled;
         let graph = &compiled.optimised;
         let largest = f64::from(weights.iter().fold(0.0f32, |m, w| m.max(w.abs())));
-        let unit = f64::from(graph.frac.unwrap_or(0)).exp2();
         let mut bounds = guard::bounds(graph, &compiled.guards);
         for (bound, input) in bounds.iter_mut().zip(&graph.inputs) {
             if input.name == "net" {
+                let unit = f64::from(graph.input_frac(input)).exp2();
                 bound.range = (-largest * unit - 1.0, largest * unit + 1.0);
             }
         }

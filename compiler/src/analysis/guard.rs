@@ -124,7 +124,7 @@ fn guard(graph: &Graph, input: &Input, long: Option<Long>) -> Guard {
 
 /// Raw units per real unit of an input.
 fn unit(graph: &Graph, input: &Input) -> f64 {
-    if input.elem == Elem::Fix { f64::from(graph.frac.unwrap_or(0)).exp2() } else { 1.0 }
+    f64::from(graph.input_frac(input)).exp2()
 }
 
 /// What is known of an input once its guard holds.

@@ -5,8 +5,12 @@
 //! bound leaves room.
 
 use super::interval::size;
+use super::norms;
 use crate::graph::{Graph, NodeId, Op, domain};
 use std::collections::HashMap;
+
+/// What rounding adds to a quotient by a norm.
+const ROUNDED: f64 = 1.125;
 
 /// Bounds of nodes, made once each.
 #[derive(Default)]
@@ -38,7 +42,10 @@ impl Magnitudes {
             }
             Op::Add | Op::Sub => arg(0) + arg(1),
             Op::Mul => arg(0) * arg(1),
-            Op::MatMul { .. } => arg(0) * arg(1) * g.shape(args[0])[2] as f64,
+            op @ Op::MatMul { .. } => {
+                let own = arg(0) * arg(1) * g.shape(args[0])[2] as f64;
+                self.normalised(g, op, [args[0], args[1]]).map_or(own, |n| n.min(own))
+            }
             Op::Conv2d { .. } => {
                 let terms: u64 = g.shape(args[1])[2..].iter().product();
                 arg(0) * arg(1) * terms as f64
@@ -50,6 +57,7 @@ impl Magnitudes {
             Op::SortSum { lo, hi } => arg(0) * (hi - lo) as f64,
             Op::Scale(c) => arg(0) * c.abs(),
             Op::DivPow2(by) => arg(0) / two(*by),
+            Op::MulPow2(by) => arg(0) * two(*by),
             Op::Select => arg(1).max(arg(2)),
             Op::Concat(_) => (0..args.len()).map(arg).fold(0.0, f64::max),
             Op::Lt
@@ -77,9 +85,16 @@ impl Magnitudes {
             | Op::Slice { .. }
             | Op::Broadcast(_)
             | Op::Gather { .. } => arg(0),
-            // Nobody asks: indices, and what is made once scales are known.
             Op::Saturate(top) => arg(0).min(two(*top)),
+            // Nobody asks for an index.
             Op::ArgMax => f64::INFINITY,
         }
+    }
+
+    /// Of a sum of products with what is divided by its norm ([`norms::normalised`]).
+    pub fn normalised(&mut self, g: &Graph, op: &Op, args: [NodeId; 2]) -> Option<f64> {
+        let n = norms::normalised(g, op, args)?;
+        let dividend = self.of(g, n.dividend) * (-(n.power as f64)).exp2();
+        Some(dividend * n.terms as f64 * ROUNDED)
     }
 }

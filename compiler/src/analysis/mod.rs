@@ -4,7 +4,7 @@
 //! ([`failure`]); which interval every value is in once they are ([`ranges`]), which ring holds it
 //! ([`rings`]), how far a run may be from the program in real numbers ([`errors`]) if its protocols
 //! are off by no more than they state ([`stated`]). Before scales are known: how large a value can get
-//! ([`magnitudes`]), which numbers are not negative ([`signs`]) and which dividends are 0 where their divisor is
+//! ([`magnitudes`]), also of what is divided by its norm ([`norms`]), which numbers are not negative ([`signs`]) and which dividends are 0 where their divisor is
 //! ([`zeros`]). For all of these: arithmetic of intervals ([`interval`]), where moved entries come from
 //! ([`layout`]), in all rows at once (`lanes`), which sums choose by rank (`order`), and
 //! what bits are of earlier bits ([`truth_tables`]).
@@ -20,6 +20,7 @@ pub mod interval;
 mod lanes;
 pub mod layout;
 pub mod magnitudes;
+pub mod norms;
 mod order;
 pub mod projection;
 pub mod ranges;

@@ -69,6 +69,7 @@ impl Rings {
                 | Op::Scale(_)
                 | Op::Shift(_)
                 | Op::DivPow2(_)
+                | Op::MulPow2(_)
                 | Op::Sum(_)
                 | Op::Reshape(_)
                 | Op::Transpose(_)
@@ -162,7 +163,8 @@ impl Rings {
             | Op::Broadcast(_)
             | Op::Gather { .. }
             | Op::Shift(_)
-            | Op::DivPow2(_) => self.of(id),
+            | Op::DivPow2(_)
+            | Op::MulPow2(_) => self.of(id),
         }
     }
 
@@ -215,7 +217,8 @@ impl Rings {
             | Op::Broadcast(_)
             | Op::Gather { .. }
             | Op::Shift(_)
-            | Op::DivPow2(_) => 0,
+            | Op::DivPow2(_)
+            | Op::MulPow2(_) => 0,
         }
     }
 }

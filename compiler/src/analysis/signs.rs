@@ -48,6 +48,7 @@ fn above_zero(g: &Graph, id: NodeId, depth: usize) -> bool {
         | Trunc(_)
         | Shift(_)
         | DivPow2(_)
+        | MulPow2(_)
         | Saturate(_) => arg(0),
         Sum(axes) => axes.iter().all(|&a| g.shape(args[0])[a as usize] > 0) && arg(0),
         Concat(_) => (0..args.len()).all(arg),
@@ -107,7 +108,8 @@ fn known(g: &Graph, id: NodeId, depth: usize) -> bool {
         | Gather { .. }
         | Trunc(_)
         | Shift(_)
-        | DivPow2(_) => arg(0),
+        | DivPow2(_)
+        | MulPow2(_) => arg(0),
         Concat(_) => (0..args.len()).all(arg),
         Sub => complement(g, &args),
         Input(_) | Neg | Lt | Eq | Not | And | Xor | ArgMaxIs => false,

@@ -66,6 +66,7 @@ fn zero(g: &Graph, x: NodeId, parts: NodeId, steps: &mut usize) -> bool {
         | Op::Trunc(_)
         | Op::Shift(_)
         | Op::DivPow2(_)
+        | Op::MulPow2(_)
         | Op::Saturate(_)
         | Op::Reshape(_)
         | Op::Transpose(_)

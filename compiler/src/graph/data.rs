@@ -107,6 +107,8 @@ pub struct Input {
     pub fields: Vec<(String, Vec<u64>)>,
     /// Dealt as a one-hot vector of this many classes: the value has one more axis, last.
     pub one_hot: Option<u64>,
+    /// Fraction bits of a `Fix` input that has others than [`Graph::frac`].
+    pub frac: Option<u32>,
 }
 
 /// A revealed value.
@@ -143,7 +145,8 @@ pub struct Graph {
     pub outputs: Vec<Output>,
     /// Places in the source.
     pub sites: Vec<Site>,
-    /// Fraction bits of inputs and of every truncated value; `None` before the pass `scales`.
+    /// Fraction bits of inputs that have none of their own ([`Input::frac`]), and of truncated values that need no
+    /// more; `None` before the pass `scales`.
     pub frac: Option<u32>,
     pub(super) dag: DiGraph<Node, u32, u32>,
 }
@@ -160,6 +163,14 @@ impl Graph {
             sites: self.sites.clone(),
             frac: self.frac,
             dag: DiGraph::default(),
+        }
+    }
+
+    /// Fraction bits of an input, once scales are known.
+    pub fn input_frac(&self, input: &Input) -> u32 {
+        match input.elem {
+            Elem::Fix => input.frac.or(self.frac).unwrap_or(0),
+            Elem::Int | Elem::Bit => 0,
         }
     }
 

@@ -112,8 +112,10 @@ fn frac_of(
         Ok::<_, String>(a)
     };
     let frac = match rule {
-        ScaleRule::Input if elem == Elem::Fix => graph.frac,
-        ScaleRule::Input => graph.frac.map(|_| 0),
+        ScaleRule::Input(i) => {
+            let input = graph.inputs.get(i as usize).ok_or("no such input")?;
+            graph.frac.map(|_| graph.input_frac(input))
+        }
         ScaleRule::Is(frac) => frac,
         ScaleRule::Whole => graph.frac.map(|_| 0),
         ScaleRule::First => of(0),
@@ -125,7 +127,7 @@ fn frac_of(
             (a, b) => return Err(format!("scales {a:?} and {b:?}: one is missing")),
         },
         ScaleRule::Less(by) => match of(0) {
-            Some(f) => Some(f.checked_sub(by).ok_or("truncates more bits than there are")?),
+            Some(f) => Some(f.checked_sub(by).ok_or("takes more fraction bits than there are")?),
             None => return Err("truncation before scales are known".into()),
         },
         ScaleRule::More(by) => match of(0) {

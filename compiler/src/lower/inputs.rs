@@ -118,7 +118,7 @@ fn dealt_input(
     input: &Input,
     guard: &Guard,
 ) -> (ValueId, slvr_circuit::Input) {
-    let frac = g.frac.unwrap_or(0);
+    let frac = g.input_frac(input);
     let (dom, shift) = match guard {
         Guard::Bit | Guard::OneHot => (Dom::Bits(1), 0),
         Guard::Lift { shift } => (Dom::Ring(32), *shift),

@@ -198,7 +198,7 @@ pub fn task(graph: &Graph, id: NodeId) -> Task<'_> {
         }
         Op::Broadcast(to) => Task::Linear(Linear::Broadcast(to)),
         Op::Gather { axis, batch } => Task::Linear(Linear::Gather { axis: *axis, batch: *batch }),
-        Op::DivPow2(_) => Task::Rescale,
+        Op::DivPow2(_) | Op::MulPow2(_) => Task::Rescale,
         Op::Add => Task::Sum(Sum::Add),
         Op::Sub => Task::Sum(Sum::Sub),
         Op::Xor => Task::Sum(Sum::Xor),

@@ -12,6 +12,7 @@ mod constants;
 mod contract;
 mod cse;
 mod factors;
+mod fine;
 mod fold;
 mod functions;
 mod members;
@@ -19,6 +20,7 @@ mod monotone;
 mod order;
 mod pairs;
 pub mod partial_products;
+mod precision;
 mod promise;
 mod redundancy;
 mod reveal;
@@ -33,6 +35,7 @@ mod value_numbering;
 mod words;
 
 pub(crate) use cse::dead_code;
+pub use precision::FINEST;
 pub use promise::Kept;
 pub use scales::FRACTION;
 
@@ -52,6 +55,9 @@ pub struct Pass {
     /// What holds after it, whatever graph it was given that satisfies what it needs.
     pub after: fn(&Graph) -> Kept,
 }
+
+/// The pass by which scales are known.
+const SCALES: &str = "scales";
 
 /// The pipeline, in order.
 pub const PIPELINE: &[Pass] = &[
@@ -167,7 +173,7 @@ pub const PIPELINE: &[Pass] = &[
     Pass { name: "fold-again", what: "as fold", run: fold::run, after: fold::after },
     Pass { name: "cse-again", what: "as cse", run: cse::run, after: cse::after },
     Pass {
-        name: "scales",
+        name: SCALES,
         what: "fixed-point scales, truncations",
         run: scales::run,
         after: scales::after,
@@ -200,7 +206,7 @@ pub fn run(graph: &Graph, see: impl FnMut(&Pass, &Graph)) -> Graph {
     }
 }
 
-/// Runs the pipeline; `see` gets every pass with the graph after it. Debug builds check every pass
+/// Runs the pipeline, with [`FRACTION`] fraction bits for every value; `see` gets every pass with the graph after it. Debug builds check every pass
 /// ([`Pass::check`]) and stop at the first that breaks its promise, which is a bug of the compiler.
 ///
 /// # Errors
@@ -210,10 +216,49 @@ pub fn run_checked(
     graph: &Graph,
     mut see: impl FnMut(&Pass, &Graph),
 ) -> Result<Graph, Box<Diagnostic>> {
+    let graph = unscaled(graph, &mut see)?;
+    scaled(&graph, FRACTION, see)
+}
+
+/// The first passes: those before scales are known.
+///
+/// # Errors
+///
+/// As [`run_checked`].
+pub fn unscaled(graph: &Graph, see: impl FnMut(&Pass, &Graph)) -> Result<Graph, Box<Diagnostic>> {
+    let passes = PIPELINE.iter().take_while(|pass| pass.name != SCALES);
+    run_some(graph, passes, |pass, graph| (pass.run)(graph), see)
+}
+
+/// The passes from scales on, on what [`unscaled`] made. Values of which precision is wanted have at most `most`
+/// fraction bits ([`precision`]).
+///
+/// # Errors
+///
+/// As [`run_checked`].
+pub fn scaled(
+    graph: &Graph,
+    most: u32,
+    see: impl FnMut(&Pass, &Graph),
+) -> Result<Graph, Box<Diagnostic>> {
+    let passes = PIPELINE.iter().skip_while(|pass| pass.name != SCALES);
+    let run = |pass: &Pass, graph: &Graph| match pass.name {
+        SCALES => scales::run_at(graph, most),
+        _ => (pass.run)(graph),
+    };
+    run_some(graph, passes, run, see)
+}
+
+fn run_some(
+    graph: &Graph,
+    passes: impl Iterator<Item = &'static Pass>,
+    run: impl Fn(&Pass, &Graph) -> Graph,
+    mut see: impl FnMut(&Pass, &Graph),
+) -> Result<Graph, Box<Diagnostic>> {
     let mut graph = graph.clone();
-    for pass in PIPELINE {
-        graph = (pass.run)(&graph);
-        if pass.name == "scales" {
+    for pass in passes {
+        graph = run(pass, &graph);
+        if pass.name == SCALES {
             constants::check(&graph)?;
         }
         if cfg!(debug_assertions)

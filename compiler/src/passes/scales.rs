@@ -19,37 +19,64 @@
 //!   ->   %4' = shift %4 16 ; %5 = add %3 %4' ; %7 = trunc %5 16 ; %6 = gate %7 %5
 //! ```
 
+use super::fine::beyond;
+use super::precision::{Precision, Want};
 use super::promise::{Kept, none};
+use crate::analysis::layout::behind;
 use crate::analysis::magnitudes::Magnitudes;
-use crate::graph::{Graph, NodeId, Op, Output, ScaleRule, Table, Type};
+use crate::graph::{Class, Function, Graph, NodeId, Op, Output, ScaleRule, Table, Type};
 use crate::types::Elem;
 use std::collections::BTreeMap;
 
-/// Fraction bits of inputs and truncated values.
+/// Fraction bits of inputs and truncated values, where no reader wants more ([`super::precision`]).
 pub const FRACTION: u32 = 16;
 /// A factor of a product may have this many; more are truncated first.
 const FACTOR: u32 = 24;
 /// No untruncated value has more.
 const LIMIT: u32 = 40;
+/// No untruncated fine value has more.
+pub(super) const FINE_LIMIT: u32 = 56;
 /// Raw values that stay untruncated longer than they need to are below this, and so is whatever is
 /// made of them without truncation: differences still fit a word.
-const ROOM: f64 = (1u64 << 61) as f64;
+pub(super) const ROOM: f64 = (1u64 << 61) as f64;
 
+/// Every value has [`FRACTION`] fraction bits.
 pub(super) fn run(graph: &Graph) -> Graph {
+    run_at(graph, FRACTION)
+}
+
+/// Values of which precision is wanted have at most `most` fraction bits before they are multiplied.
+pub(super) fn run_at(graph: &Graph, most: u32) -> Graph {
+    let precision = Precision::of(graph, most);
     let mut source = graph.clone();
     source.frac = Some(FRACTION);
+    for (input, frac) in source.inputs.iter_mut().zip(&precision.inputs) {
+        input.frac = *frac;
+    }
     let mut truncated = BTreeMap::new();
     let mut sizes = Magnitudes::default();
+    let fine = precision.fine;
     let mut new = source.rewrite(|new, id, args| {
-        let site = graph.node(id).site;
-        let mut s = Scales { g: new, truncated: &mut truncated, sizes: &mut sizes, site };
-        s.fitting(graph, id, args)
+        let (site, want) = (graph.node(id).site, precision.of_value(graph, id));
+        let (truncated, sizes) = (&mut truncated, &mut sizes);
+        let mut s = Scales { g: new, truncated, sizes, site, want, fine };
+        let cut =
+            |s: &mut Scales<'_>, (i, &a): (usize, &NodeId)| match precision.is_cut(graph, id, i) {
+                true => s.truncate_to(a, FRACTION),
+                false => a,
+            };
+        let args: Vec<NodeId> = args.iter().enumerate().map(|a| cut(&mut s, a)).collect();
+        s.fitting(graph, id, &args)
     });
     for i in 0..new.outputs.len() {
         let Output { node, site, .. } = new.outputs[i];
-        let mut s = Scales { g: &mut new, truncated: &mut truncated, sizes: &mut sizes, site };
+        let want = precision.of_value(graph, graph.outputs[i].node);
+        let (truncated, sizes) = (&mut truncated, &mut sizes);
+        let mut s = Scales { g: &mut new, truncated, sizes, site, want, fine };
         let node = match s.g.ty(node).elem {
             Elem::Bit => s.g.add(Op::ToInt, &[node], site),
+            // A quotient is rounded by itself.
+            _ if s.is_fine() && *s.g.op(behind(s.g, node, Op::is_layout)) == Op::Div => node,
             _ => s.at_most(node, FACTOR),
         };
         new.outputs[i].node = node;
@@ -69,42 +96,74 @@ pub(super) fn after(g: &Graph) -> Kept {
     })
 }
 
-struct Scales<'a> {
-    g: &'a mut Graph,
-    /// Truncation of each node, made once.
-    truncated: &'a mut BTreeMap<NodeId, NodeId>,
-    sizes: &'a mut Magnitudes,
+pub(super) struct Scales<'a> {
+    pub(super) g: &'a mut Graph,
+    /// Truncations of each node, made once for each number of fraction bits.
+    truncated: &'a mut BTreeMap<(NodeId, u32), NodeId>,
+    pub(super) sizes: &'a mut Magnitudes,
     site: u32,
+    /// What is wanted of the value that is made.
+    want: Want,
+    /// Fraction bits of fine values.
+    pub(super) fine: u32,
 }
 
 impl Scales<'_> {
-    fn frac(&self, id: NodeId) -> u32 {
+    pub(super) fn frac(&self, id: NodeId) -> u32 {
         self.g.ty(id).frac.unwrap_or(0)
     }
 
-    fn add(&mut self, op: Op, args: &[NodeId]) -> NodeId {
+    pub(super) fn add(&mut self, op: Op, args: &[NodeId]) -> NodeId {
         self.g.add(op, args, self.site)
     }
 
-    fn truncate(&mut self, id: NodeId) -> NodeId {
-        let by = self.frac(id).saturating_sub(FRACTION);
+    /// Whether the value is one of which precision is wanted.
+    fn is_fine(&self) -> bool {
+        self.want > Want::Coarse
+    }
+
+    /// Fraction bits after a truncation.
+    fn settled(&self) -> u32 {
+        if self.is_fine() { self.fine } else { FRACTION }
+    }
+
+    /// A factor of a product may have this many; more are truncated first.
+    fn factor(&self) -> u32 {
+        if self.is_fine() { FINE_LIMIT } else { FACTOR }
+    }
+
+    /// No untruncated value has more.
+    fn limit(&self) -> u32 {
+        if self.is_fine() { FINE_LIMIT } else { LIMIT }
+    }
+
+    pub(super) fn truncate(&mut self, id: NodeId) -> NodeId {
+        self.truncate_to(id, self.settled())
+    }
+
+    pub(super) fn truncate_to(&mut self, id: NodeId, frac: u32) -> NodeId {
+        let by = self.frac(id).saturating_sub(frac);
         if by == 0 {
             return id;
         }
-        if let Some(&t) = self.truncated.get(&id) {
+        if let Some(&t) = self.truncated.get(&(id, frac)) {
             return t;
         }
         let t = match self.copied(id) {
             Some(args) => {
                 let mut args = args;
-                args[0] = self.truncate(args[0]);
+                args[0] = self.truncate_to(args[0], frac);
                 let op = self.g.op(id).clone();
                 self.add(op, &args)
             }
             None => self.add(Op::Trunc(by), &[id]),
         };
-        self.truncated.insert(id, t);
+        self.truncated.insert((id, frac), t);
         t
+    }
+
+    fn is_truncated(&self, id: NodeId) -> bool {
+        self.truncated.range((id, 0)..=(id, u32::MAX)).next().is_some()
     }
 
     /// The operands of what only copies its first operand, or masks it with a table: truncated below,
@@ -122,17 +181,20 @@ impl Scales<'_> {
     /// Whether a value may keep its scale although copies of it would be truncated one by one, or
     /// although it is multiplied by bits.
     fn may_stay(&mut self, id: NodeId) -> bool {
-        self.frac(id) <= LIMIT && self.raw(id) <= ROOM && !self.truncated.contains_key(&id)
+        self.frac(id) <= self.limit() && self.raw(id) <= ROOM && !self.is_truncated(id)
     }
 
     /// The largest raw value a node can have.
-    fn raw(&mut self, id: NodeId) -> f64 {
+    pub(super) fn raw(&mut self, id: NodeId) -> f64 {
         self.sizes.of(self.g, id) * 2f64.powi(self.frac(id) as i32)
     }
 
     /// A node; of truncated operands if it could be too large otherwise.
     fn fitting(&mut self, old: &Graph, id: NodeId, args: &[NodeId]) -> NodeId {
         let new = self.node(old, id, args);
+        if self.is_fine() {
+            return self.fitting_fine(old, id, (args, new));
+        }
         let long = |s: &Self, a: NodeId| s.frac(a) > FRACTION && s.g.ty(a).elem != Elem::Bit;
         let raw = self.raw(new);
         if raw <= ROOM || !raw.is_finite() || !args.iter().any(|&a| long(self, a)) {
@@ -143,12 +205,37 @@ impl Scales<'_> {
         self.node(old, id, &args)
     }
 
+    /// The same for a fine value: operands lose as few bits as it takes. Products see to it themselves.
+    fn fitting_fine(
+        &mut self,
+        old: &Graph,
+        id: NodeId,
+        (args, new): (&[NodeId], NodeId),
+    ) -> NodeId {
+        let (raw, class) = (self.raw(new), old.op(id).class());
+        let itself = matches!(class, Class::Bilinear | Class::Function) || *old.op(id) == Op::Mul;
+        if raw <= ROOM || !raw.is_finite() || itself {
+            return new;
+        }
+        let number = |s: &Self, a: NodeId| s.g.ty(a).elem != Elem::Bit;
+        let most = args.iter().filter(|&&a| number(self, a)).map(|&a| self.frac(a)).max();
+        let to = most.unwrap_or(0).saturating_sub(beyond(raw, ROOM)).max(self.fine);
+        let args: Vec<NodeId> = (args.iter())
+            .map(|&a| if number(self, a) { self.at_most_to(a, to) } else { a })
+            .collect();
+        self.node(old, id, &args)
+    }
+
+    pub(super) fn at_most_to(&mut self, id: NodeId, frac: u32) -> NodeId {
+        if self.frac(id) > frac { self.truncate_to(id, frac) } else { id }
+    }
+
     fn at_most(&mut self, id: NodeId, limit: u32) -> NodeId {
         if self.frac(id) > limit { self.truncate(id) } else { id }
     }
 
     /// The same value with `frac` fraction bits, at least as many as it has.
-    fn raise(&mut self, id: NodeId, frac: u32) -> NodeId {
+    pub(super) fn raise(&mut self, id: NodeId, frac: u32) -> NodeId {
         let by = frac - self.frac(id);
         if by == 0 {
             return id;
@@ -164,7 +251,10 @@ impl Scales<'_> {
     }
 
     fn same(&mut self, ids: &[NodeId]) -> Vec<NodeId> {
-        let mut ids: Vec<NodeId> = ids.iter().map(|&i| self.at_most(i, LIMIT)).collect();
+        let mut ids: Vec<NodeId> = ids.iter().map(|&i| self.at_most(i, self.limit())).collect();
+        if self.is_fine() {
+            ids = self.held(ids);
+        }
         let most = |s: &Self, ids: &[NodeId]| ids.iter().map(|&i| s.frac(i)).max().unwrap_or(0);
         // A constant that no word would hold with so many fraction bits has fewer, and the others with it.
         let unit = f64::from(most(self, &ids)).exp2();
@@ -179,9 +269,16 @@ impl Scales<'_> {
         ids.into_iter().map(|i| self.raise(i, most)).collect()
     }
 
+    /// Values with no more fraction bits than a word holds of each of them.
+    fn held(&mut self, ids: Vec<NodeId>) -> Vec<NodeId> {
+        let room = |s: &mut Self, i: NodeId| s.frac(i) + beyond(ROOM, s.raw(i).max(1.0));
+        let most = ids.iter().map(|&i| room(self, i)).min().unwrap_or(0).max(self.fine);
+        ids.into_iter().map(|i| self.at_most_to(i, most)).collect()
+    }
+
     /// [`Self::same`], truncated if a factor would be.
     fn short(&mut self, ids: &[NodeId]) -> Vec<NodeId> {
-        let ids: Vec<NodeId> = ids.iter().map(|&i| self.at_most(i, FACTOR)).collect();
+        let ids: Vec<NodeId> = ids.iter().map(|&i| self.at_most(i, self.factor())).collect();
         self.same(&ids)
     }
 
@@ -205,12 +302,18 @@ impl Scales<'_> {
                 };
                 self.add(op, &[args[0], sides[0], sides[1]])
             }
+            op if self.is_fine() && op.facts().scale == ScaleRule::Product => {
+                self.fine_product(op, [args[0], args[1]])
+            }
             Op::Mul | Op::MatMul { .. } if self.bits_times(old, id, args) => self.add(op, args),
             Op::Scale(c) => self.scale(args[0], c),
             Op::Relu => {
-                let value = self.at_most(args[0], FACTOR);
+                let value = self.at_most(args[0], self.factor());
                 self.add(Op::Gate, &[value, args[0]])
             }
+            Op::Div if self.is_fine() => self.fine_quotient(args[0], args[1]),
+            Op::Function(Function::Sqrt) if self.is_fine() => self.fine_root(args[0]),
+            Op::Function(Function::Recip) if self.is_fine() => self.fine_reciprocal(args[0]),
             // A divisor may keep its scale: counts have few bits.
             Op::Div => {
                 let (x, y) = (self.truncate(args[0]), self.truncate(args[1]));
@@ -222,7 +325,8 @@ impl Scales<'_> {
                 let args: Vec<NodeId> = args
                     .iter()
                     .map(|&a| {
-                        let a = self.truncate(a);
+                        // Their protocols are for so many, whatever is wanted of the result.
+                        let a = self.truncate_to(a, FRACTION);
                         let frac = self.frac(a).max(FRACTION);
                         self.raise(a, frac)
                     })
@@ -235,7 +339,7 @@ impl Scales<'_> {
             {
                 let mut args = args.to_vec();
                 if !self.may_stay(args[0]) {
-                    args[0] = self.at_most(args[0], FACTOR);
+                    args[0] = self.at_most(args[0], self.factor());
                 }
                 self.add(op, &args)
             }
@@ -253,7 +357,7 @@ impl Scales<'_> {
                     }
                     self.add(op, &factors)
                 }
-                ScaleRule::Input
+                ScaleRule::Input(_)
                 | ScaleRule::Is(_)
                 | ScaleRule::Whole
                 | ScaleRule::First
@@ -297,14 +401,18 @@ impl Scales<'_> {
             odd *= 2f64.powi(-bits);
             bits = 0;
         }
-        let room = self.frac(x) + bits as u32 <= LIMIT;
-        let x = if room || odd == 1.0 { x } else { self.truncate(x) };
+        let room = self.frac(x) + bits as u32 <= self.limit();
+        let x = match (room || odd == 1.0, self.is_fine()) {
+            (true, _) => x,
+            (false, true) => self.at_most_to(x, (FINE_LIMIT - bits as u32).max(self.fine)),
+            (false, false) => self.truncate(x),
+        };
         let product = if odd == 1.0 { x } else { self.add(Op::Scale(odd), &[x]) };
         if bits == 0 {
             return product;
         }
         let raised = self.add(Op::DivPow2(bits as u32), &[product]);
-        self.at_most(raised, LIMIT)
+        self.at_most(raised, self.limit())
     }
 }
 

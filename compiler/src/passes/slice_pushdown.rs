@@ -159,7 +159,8 @@ fn reads(g: &Graph, op: &Op, id: NodeId, args: &[NodeId], part: Part) -> Option<
         | Op::Abs
         | Op::Trunc(_)
         | Op::Shift(_)
-        | Op::DivPow2(_) => vec![along(axis)],
+        | Op::DivPow2(_)
+        | Op::MulPow2(_) => vec![along(axis)],
         // The last axis is worked along, or is new.
         Op::Sort | Op::OneHot(_) if axis + 1 == rank => return None,
         Op::MaxPool { .. } if axis + 2 >= rank => return None,

@@ -10,25 +10,37 @@ use crate::analysis::guard::Guard;
 use crate::analysis::ranges::Basis;
 use crate::analysis::stated::StatedErrors;
 use crate::diagnostic::{Diagnostic, codes};
-use crate::graph::{Class, Function as Elementary, Graph, Op, build};
+use crate::graph::{Class, Function as Elementary, Graph, Input, Op, build};
 use crate::passes;
 use crate::passes::saturation;
 use crate::syntax::Sources;
 use crate::types::{Bounded, Demand, Expr, ExprKind, Program, SetId, Stmt, VarId};
 
-/// An error for every demand on a value's error that is not proven, a warning if a model computes it. `guards` says how each input is
-/// enforced, in the order of the inputs, and `stated` how far its protocols may be off; those of the
-/// compiled predicate.
+/// What is known of a compiled predicate.
+#[derive(Clone, Copy)]
+pub struct Given<'a> {
+    /// How each input would be enforced with [`passes::FRACTION`] fraction bits, in the order of the inputs.
+    pub guards: &'a [Guard],
+    /// The inputs as they are compiled.
+    pub fine: &'a [Input],
+    /// How far the protocols may be off.
+    pub stated: &'a StatedErrors,
+}
+
+/// An error for every demand on a value's error that is not proven, a warning if a model computes it; with the inputs
+/// and protocols of the compiled predicate.
+///
+/// The value is held against what it is with [`passes::FRACTION`] fraction bits for all: the circuit may have more
+/// for it, and has no fewer.
 pub fn check_error_demands(
     program: &Program,
     sources: &Sources,
-    guards: &[Guard],
-    stated: &StatedErrors,
+    given: Given<'_>,
 ) -> Vec<Diagnostic> {
     let mut refused = Vec::new();
     for demand in &program.demands {
         let Bounded::Error(var) = demand.what else { continue };
-        match named_value(program, sources, var, guards, stated) {
+        match named_value(program, sources, var, given) {
             Ok(Some((graph, errors))) => {
                 let proven = errors.output(&graph, 0);
                 if proven > demand.bound || proven.is_nan() {
@@ -49,8 +61,7 @@ fn named_value(
     program: &Program,
     sources: &Sources,
     var: VarId,
-    guards: &[Guard],
-    stated: &StatedErrors,
+    Given { guards, fine, stated }: Given<'_>,
 ) -> Result<Option<(Graph, Errors)>, Vec<Diagnostic>> {
     let v = &program.vars[var.0 as usize];
     let defines = |s: &Stmt| {
@@ -73,7 +84,14 @@ fn named_value(
     let optimised = passes::run_checked(&built, |_, _| {}).map_err(|d| vec![*d])?;
     let fitted =
         saturation::fit(&Basis::new(&optimised, stated), guards, 128).map_err(|d| vec![*d])?;
-    let inputs = input_errors(&fitted.graph, guards);
+    let mut inputs = input_errors(&fitted.graph, guards);
+    let unit = (-f64::from(passes::FRACTION)).exp2();
+    for (error, fine) in inputs.iter_mut().zip(fine) {
+        if fine.frac.is_some() {
+            // It is truncated after it was rounded.
+            *error += stated.truncation * unit;
+        }
+    }
     let errors = errors(&fitted.graph, &fitted.ranges.raw, &inputs, stated);
     Ok(Some((fitted.graph, errors)))
 }
@@ -210,6 +228,7 @@ fn advice(amplifier: Option<&Op>) -> &'static str {
         | Trunc(_)
         | Shift(_)
         | DivPow2(_)
+        | MulPow2(_)
         | Function(Elementary::Tanh) => ROUNDING,
     }
 }

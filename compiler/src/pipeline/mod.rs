@@ -1,8 +1,10 @@
 //! The rooms in a row: from source text to a verified circuit.
 
-use demands::check_error_demands;
+use demands::{Given, check_error_demands};
+use precision::Scaled;
 mod advice;
 pub mod demands;
+mod precision;
 
 use crate::analysis::failure::Failure;
 use crate::analysis::guard::{self, Guard, Long};
@@ -14,7 +16,7 @@ use crate::diagnostic::{Diagnostic, Severity, codes};
 use crate::graph::{self, Graph, NodeId, Op, Output};
 use crate::lower::Protocols;
 use crate::passes::blocks::{self, Blocked};
-use crate::passes::saturation::{self, Fitted};
+use crate::passes::saturation::Fitted;
 use crate::passes::{self, Pass};
 use crate::syntax::Sources;
 use crate::syntax::ast::Span;
@@ -39,6 +41,9 @@ pub struct Options {
     /// itself if a client fails ([`slvr_circuit::speculation`]): where that saves rounds, and
     /// takes no more blocks.
     pub speculate: bool,
+    /// Whether values of which precision is wanted may have more fraction bits than others
+    /// ([`crate::passes::FRACTION`]).
+    pub precise: bool,
 }
 
 impl Default for Options {
@@ -46,7 +51,14 @@ impl Default for Options {
     fn default() -> Self {
         let tuning = NetProfile::lan().tuning();
         let protocols = Protocols::Dealer(tuning);
-        Options { enforce: true, ring: None, protocols, memory: None, speculate: true }
+        Options {
+            enforce: true,
+            ring: None,
+            protocols,
+            memory: None,
+            speculate: true,
+            precise: true,
+        }
     }
 }
 
@@ -64,6 +76,11 @@ pub struct Compiled {
     pub ranges: Ranges,
     /// How each input is enforced.
     pub guards: Vec<Guard>,
+    /// How each input would be enforced if no value had more than [`passes::FRACTION`] fraction bits: what demands
+    /// on errors are checked with.
+    pub coarse: Vec<Guard>,
+    /// The most fraction bits that a value has before it is multiplied.
+    pub level: u32,
     /// What the protocols state of their errors.
     pub stated: StatedErrors,
     /// Where gates and quotients are cut (+-2^this), if they are.
@@ -93,25 +110,34 @@ pub fn compile_with(
     program: &Program,
     sources: &Sources,
     options: Options,
-    see: impl FnMut(&Pass, &Graph),
+    mut see: impl FnMut(&Pass, &Graph),
 ) -> Result<Compiled, Vec<Diagnostic>> {
     let graph = graph::build::build(program, sources)?;
-    let optimised = passes::run_checked(&graph, see).map_err(|d| vec![*d])?;
+    let front = passes::unscaled(&graph, &mut see).map_err(|d| vec![*d])?;
+    let coarse = passes::scaled(&front, passes::FRACTION, |_, _| {}).map_err(|d| vec![*d])?;
     // Long vectors of weights can be enforced in several ways. What changes fewer values is kept: the
     // higher cut, or none; of equals, what takes less time to send and to compute.
     let stated = options.protocols.stated();
-    let basis = Basis::new(&optimised, &stated);
+    let basis = Basis::new(&coarse, &stated);
     let ways = if options.enforce { Long::ALL.map(Some).to_vec() } else { vec![None] };
     let mut best: Option<((u32, u64), Compiled)> = None;
     let mut refused = Vec::new();
     let mut tried: Vec<Vec<Guard>> = Vec::new();
     for &long in &ways {
-        let guards = guard::guards(&optimised, long);
+        let guards = guard::guards(&coarse, long);
         if tried.contains(&guards) {
             continue;
         }
-        tried.push(guards.clone());
-        match back(&graph, &basis, guards, options) {
+        tried.push(guards);
+        let how = precision::How {
+            long,
+            ring: options.ring,
+            protocols: options.protocols,
+            precise: options.precise,
+        };
+        let scaled = precision::finest(&front, &basis, how);
+        let coarse = tried.last().cloned().unwrap_or_default();
+        match scaled.and_then(|scaled| back(&graph, scaled, coarse, options)) {
             Ok(compiled) => {
                 let cost =
                     (u32::MAX - compiled.top.unwrap_or(u32::MAX), effort(&compiled, options));
@@ -122,6 +148,8 @@ pub fn compile_with(
             Err(why) => refused = why,
         }
     }
+    let level = best.as_ref().map_or(passes::FRACTION, |(_, c)| c.level);
+    passes::scaled(&front, level, see).map_err(|d| vec![*d])?;
     let Some((_, mut compiled)) = best else {
         // The smallest change that helps: one input's range, by a power of two.
         let overflows = |d: &Diagnostic| d.code == codes::OVERFLOW;
@@ -189,22 +217,21 @@ pub fn probed(
     anew(&Blocked::whole(&graph), &compiled.guards, Options { memory: None, ..options })
 }
 
-/// From the graph after all passes to a circuit.
+/// From the graph after all passes to a circuit; `coarse` is how inputs would be enforced with the same fraction bits
+/// for all values.
 fn back(
     graph: &Graph,
-    optimised: &Basis<'_>,
-    guards: Vec<Guard>,
+    scaled: Scaled,
+    coarse: Vec<Guard>,
     options: Options,
 ) -> Result<Compiled, Vec<Diagnostic>> {
-    let most = options.ring.unwrap_or(128);
-    let Fitted { graph: fitted, ranges, top } =
-        saturation::fit(optimised, &guards, most).map_err(|d| vec![*d])?;
+    let Scaled { fitted: Fitted { graph: fitted, ranges, top }, guards, level } = scaled;
     let circuit = circuit(&Blocked::whole(&fitted), &ranges, &guards, options)?;
     well_formed(&fitted, &circuit)?;
     let graph = graph.clone();
-    let stated = *optimised.stated();
+    let stated = options.protocols.stated();
     let (optimised, warnings) = (fitted, Vec::new());
-    Ok(Compiled { graph, optimised, ranges, guards, stated, top, circuit, warnings })
+    Ok(Compiled { graph, optimised, ranges, guards, coarse, level, stated, top, circuit, warnings })
 }
 
 /// Holds a circuit against the rules of its format.
@@ -305,6 +332,8 @@ fn beyond(budget: u64, least: u64, at: Span) -> Diagnostic {
 pub fn demands(program: &Program, sources: &Sources, compiled: &Compiled) -> Vec<Diagnostic> {
     let failure = Failure::of(&compiled.optimised, &compiled.guards);
     let mut refused = failure.check(program);
-    refused.extend(check_error_demands(program, sources, &compiled.guards, &compiled.stated));
+    let Compiled { coarse, optimised, stated, .. } = compiled;
+    let given = Given { guards: coarse, fine: &optimised.inputs, stated };
+    refused.extend(check_error_demands(program, sources, given));
     refused
 }

@@ -5,6 +5,7 @@
 //! ([`crate::analysis::guard`]). Costs and leaks are beside it
 //! ([`crate::cost`], [`super::leaks`]).
 
+use super::precision::{self, PrecisionRow};
 use crate::analysis::errors::{Errors, encoded_errors, errors, rounding_inputs};
 use crate::analysis::failure::Failure;
 use crate::analysis::guard::{self, Guard};
@@ -14,6 +15,7 @@ use crate::analysis::zeros::vanishes;
 use crate::graph::{Function, Graph, NodeId, Op, domain};
 use crate::pipeline::Compiled;
 use crate::types::Elem;
+
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -43,6 +45,8 @@ pub struct Certificate {
     /// Activations and quotients of models saturate at this, because the declared ranges alone do not
     /// bound them.
     pub saturates_at: Option<f64>,
+    /// Values with more fraction bits than others.
+    pub precision: Vec<PrecisionRow>,
     /// Ring width in bits, and how many words the values of that width have.
     pub rings: BTreeMap<u32, u64>,
 }
@@ -143,6 +147,7 @@ impl Certificate {
             decisions: decisions(g, &both, &line_of),
             saturations: saturations(c, &line_of),
             saturates_at: c.top.map(|top| f64::from(top).exp2()),
+            precision: precision::rows(c, &line_of),
             rings: rings(c),
         }
     }
@@ -172,9 +177,8 @@ fn saturations(c: &Compiled, line_of: &dyn Fn(u32) -> u32) -> Vec<SaturationRow>
 }
 
 fn inputs(g: &Graph, guards: &[Guard]) -> Vec<InputRow> {
-    let frac = (-f64::from(g.frac.unwrap_or(0))).exp2();
     let row = |(input, guard): (&crate::graph::Input, &Guard)| {
-        let unit = if input.elem == Elem::Fix { frac } else { 1.0 };
+        let unit = (-f64::from(g.input_frac(input))).exp2();
         let bound = guard::bound(g, input, guard);
         let (lo, hi) = (bound.range.0 * unit, bound.range.1 * unit);
         let how = match guard {

@@ -7,3 +7,4 @@ pub mod certificate;
 pub mod confidence;
 pub mod given;
 pub mod leaks;
+pub mod precision;

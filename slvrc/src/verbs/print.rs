@@ -58,12 +58,16 @@ impl Print {
                 let mut chosen = built.clone();
                 if self.after.as_deref() != Some("build") {
                     let mut found = false;
-                    let last = passes::run_checked(&built, |pass, graph| {
+                    let mut see = |pass: &passes::Pass, graph: &Graph| {
                         if self.after.as_deref() == Some(pass.name) && !found {
                             chosen = graph.clone();
                             found = true;
                         }
-                    });
+                    };
+                    // What fits no ring is printed all the same.
+                    let level = checked.compile().map_or(passes::FRACTION, |c| c.level);
+                    let last = passes::unscaled(&built, &mut see)
+                        .and_then(|front| passes::scaled(&front, level, &mut see));
                     let last = last.map_err(|d| checked.rejected(vec![*d]))?;
                     if self.after.is_none() {
                         chosen = last;

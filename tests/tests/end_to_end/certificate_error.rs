@@ -199,7 +199,7 @@ fn bounds_within(case: &Case, spread: f64) -> Errors {
     let mut inputs = slvr_compiler::analysis::guard::bounds(graph, &case.compiled.guards);
     for (bound, input) in inputs.iter_mut().zip(&graph.inputs) {
         if input.elem == slvr_compiler::types::Elem::Fix {
-            let unit = f64::from(graph.frac.unwrap_or(0)).exp2();
+            let unit = f64::from(graph.input_frac(input)).exp2();
             let (lo, hi) = (input.range.0.max(-8.0), input.range.1.min(8.0));
             bound.range = (lo * spread * unit - 1.0, hi * spread * unit + 1.0);
         }

@@ -24,13 +24,16 @@ use slvr_runtime::share::encode::{Inputs, RawData};
 use slvr_tests::agree::{Ends, ends};
 use slvr_tests::generate::Generated;
 use slvr_tests::{Case, Random, committees, graph_inputs, inexact, margins, random_inputs};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Values that inputs climb towards, in each program.
 const CLIMBS: u64 = 3;
 /// Steps of each climb.
 const STEPS: u64 = 12;
+
+/// One program in so many is run by three parties, too.
+const PARTIES: u64 = 20;
 
 /// What was seen of all programs.
 #[derive(Default)]
@@ -40,6 +43,10 @@ struct Tally {
     /// Runs whose decisions were all clear.
     clear: u64,
     unclear: u64,
+    /// Programs with inputs of several fraction bits.
+    fine: u64,
+    /// Programs that three parties ran, too.
+    parties: u64,
     /// Nodes of each operation.
     seen: BTreeMap<&'static str, u64>,
 }
@@ -182,6 +189,41 @@ impl Check<'_> {
         Ok(true)
     }
 
+    /// What three parties reveal is in its interval, and as near to floating point as is proven if all decisions
+    /// are clear.
+    fn among_parties(&self, inputs: &Inputs, seed: u64) -> Result<(), String> {
+        let graph = self.optimised();
+        let report = self.case.parties(inputs, seed);
+        let (given, draw) = (graph_inputs(inputs), committees(&report.coins));
+        let real = eval::real(graph, &given, &draw, true).map_err(|e| e.to_string())?;
+        let real: Vec<Vec<f64>> =
+            real.values.iter().map(|v| v.as_ref().map_or(Vec::new(), |v| v.to_vec())).collect();
+        let clear = real.iter().flatten().all(|x| x.is_finite())
+            && self.errors.assumed.is_empty()
+            && margins::clear(graph, &real, &self.errors.decisions);
+        let program = self.case.floating(inputs, &report.coins);
+        for (i, (found, wanted)) in report.outputs.iter().zip(&program).enumerate() {
+            let output = &graph.outputs[i];
+            let (lo, hi) = self.case.compiled.ranges.real(graph, output.node);
+            let factor = output.factor / output.divisor;
+            let (lo, hi) = ((lo * factor).min(hi * factor), (lo * factor).max(hi * factor));
+            let proven = self.errors.output(graph, i);
+            for (y, x) in found.values.iter().zip(wanted) {
+                let tiny = 1e-9 * (1.0 + x.abs() + lo.abs() + hi.abs());
+                if *y < lo - tiny || *y > hi + tiny {
+                    return Err(format!("`{}` is {y} of parties, in {lo}..{hi}", output.name));
+                }
+                if clear && (x - y).abs() > proven + tiny {
+                    let name = &output.name;
+                    return Err(format!(
+                        "`{name}` is {y} of parties, {x} in reals, proven {proven}"
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Whether a node's own value is what an output is made of, and not only what a choice is made by.
     fn needed(&self, id: slvr_compiler::graph::NodeId) -> bool {
         self.errors.depended_on.get(id.index()).copied().unwrap_or(true)
@@ -294,6 +336,12 @@ fn check(choices: &[u8], seed: u64, tally: &mut Tally) -> Result<(), String> {
         hold(&ends(case.circuit(), end, seed), seed)?;
     }
     hold(&random_inputs(case.circuit(), seed, 1.0), seed)?;
+    let scales: BTreeSet<_> = graph.inputs.iter().filter_map(|i| i.frac).collect();
+    tally.fine += u64::from(!scales.is_empty());
+    if seed % PARTIES == 0 {
+        tally.parties += 1;
+        all.among_parties(&random_inputs(case.circuit(), seed, 1.0), seed)?;
+    }
     for _ in 0..CLIMBS {
         let start = match random.unit() < 0.5 {
             true => ends(case.circuit(), Ends::Either, seed),
@@ -357,7 +405,12 @@ fn promises_hold_at_every_node_of_random_programs() {
     if let Some(&seed) = failed.first() {
         panic!("programs {failed:?} fail; {seed}: {}", shrunk(&choices(seed), seed));
     }
+    println!(
+        "{} with inputs of more fraction bits than others, {} by three parties",
+        tally.fine, tally.parties
+    );
     // A test of nothing holds as well.
+    assert!(tally.fine * 4 > tally.programs, "values have several fraction bits");
     assert!(tally.refused * 4 < tally.programs, "most programs compile");
     assert!(tally.clear * 4 > tally.unclear, "many runs decide clearly");
     for op in ["transpose", "gather", "conv2d", "div", "sqrt", "log", "tanh", "select", "slice"] {

@@ -9,7 +9,7 @@
 //! | functions, loops, weights, layers, the library | `functions`, `loops`, `weights`, `models`, `std_examples` |
 //! | the compiler's text and messages | `diagnostics`, `ir_snapshots`, `docs` |
 //! | what it optimises | `optimiser`, `blocks`, `speculation` |
-//! | what it states about a run | `certificate`, `certificate_cost`, `certificate_error`, `certificate_ranges`, `certify`, `given` |
+//! | what it states about a run | `certificate`, `certificate_cost`, `certificate_error`, `certificate_ranges`, `certify`, `given`, `precision` |
 //! | malicious clients, random programs, damaged files | `attacks`, `random_programs`, `fuzz_smoke` |
 
 mod accuracy;
@@ -37,6 +37,7 @@ mod loops;
 mod many_members;
 mod models;
 mod optimiser;
+mod precision;
 mod predicates;
 mod random_programs;
 mod slvr_accuracy;

@@ -194,15 +194,15 @@ fn invariant_14_masks_are_used_once() {
                 c.layers[1].local.push(Instr { out: Some(v(97)), op: op0, site: 0 });
                 let ty = c.types[61].clone();
                 c.types.push(ty);
-                let i = Instr { out: Some(v(94)), op: op.clone(), site: 0 };
+                let i = Instr { out: Some(v(98)), op: op.clone(), site: 0 };
                 match interactive {
                     true => c.layers[1].exchange.push(i),
                     false => c.layers[1].local.push(i),
                 }
-                c.layers[2].exchange[0].op = Op::OpenMasked { x: v(85), mask: v(94) };
+                c.layers[2].exchange[0].op = Op::OpenMasked { x: v(85), mask: v(98) };
             },
             (2, 0),
-            94,
+            98,
         );
     }
 }

@@ -56,6 +56,7 @@ fn form(view: &View<'_>, id: NodeId, depth: u32) -> Form {
         Op::Neg => arg(0).scaled(-1.0),
         Op::Scale(c) => arg(0).scaled(*c),
         Op::DivPow2(by) => arg(0).scaled((-f64::from(*by)).exp2()),
+        Op::MulPow2(by) => arg(0).scaled(f64::from(*by).exp2()),
         Op::Shift(_) => arg(0),
         Op::Trunc(_) => {
             let mut x = arg(0);

@@ -10,7 +10,7 @@
 //!
 //! | operation | proven error |
 //! |---|---|
-//! | input | half a unit of 2^-16 for a `fix`, one if it is lifted; 0 for an `int` or `bit` |
+//! | input | half a unit in the last place for a `fix`, one if it is lifted; 0 for an `int` or `bit` |
 //! | constant | its own rounding |
 //! | sum, difference | sum of the operands' |
 //! | scale by a constant | that times the operand's, and what 16 significant bits leave of the constant |
@@ -59,12 +59,11 @@ use crate::types::Elem;
 /// its range if it is lifted from a small ring.
 pub fn input_errors(graph: &Graph, guards: &[Guard]) -> Vec<f64> {
     let unit = |frac: u32| (-f64::from(frac)).exp2();
-    let frac = graph.frac.unwrap_or(0);
     let one = |(input, guard): (&Input, &Guard)| match (input.elem, guard) {
         (Elem::Int | Elem::Bit, _) => 0.0,
         // One unit less at the end of the range.
-        (Elem::Fix, Guard::Lift { .. }) => unit(frac),
-        (Elem::Fix, _) => unit(frac) / 2.0,
+        (Elem::Fix, Guard::Lift { .. }) => unit(graph.input_frac(input)),
+        (Elem::Fix, _) => unit(graph.input_frac(input)) / 2.0,
     };
     graph.inputs.iter().zip(guards).map(one).collect()
 }

@@ -9,6 +9,7 @@ use super::function::{self, CUT};
 use super::value::{Cause, Line, Values};
 use super::view::{View, times};
 use crate::analysis::interval::{self, Interval, UNBOUNDED, enlarged, meet, size};
+use crate::analysis::norms::is_cosine;
 use crate::analysis::softmax::{TRUNCATIONS, has_largest, softmax_of};
 use crate::analysis::stated::Function;
 use crate::analysis::zeros::vanishes;
@@ -117,6 +118,7 @@ impl Rules<'_> {
                 let c = (-f64::from(*by)).exp2();
                 Line { fixed: of(0).fixed * c, ..of(0) }
             }
+            Op::MulPow2(by) => Line { fixed: of(0).fixed * f64::from(*by).exp2(), ..of(0) },
             Op::Scale(c) if of(0).relative > 0.0 => {
                 let rounded = times(self.constant(id, *c), 1.0 / c.abs());
                 Line { fixed: of(0).fixed * c.abs(), relative: of(0).relative + rounded }
@@ -229,6 +231,7 @@ impl Rules<'_> {
                 self.linear(times(self.constant(id, *c), most), args[0], c.abs())
             }
             Op::DivPow2(by) => self.linear(0.0, args[0], (-f64::from(*by)).exp2()),
+            Op::MulPow2(by) => self.linear(0.0, args[0], f64::from(*by).exp2()),
             Op::Mul => self.product(args[0], args[1], 1.0),
             Op::MatMul { .. } => {
                 let terms = view.shape(args[0]).last().map_or(1.0, |&k| k as f64);
@@ -251,7 +254,8 @@ impl Rules<'_> {
             Op::Saturate(top) => {
                 let most = f64::from(*top).exp2();
                 let v = self.values(args[0]);
-                if v.run.0 < -most || v.run.1 > most {
+                let cosine = most >= 1.0 && is_cosine(view.g, args[0]);
+                if !cosine && (v.run.0 < -most || v.run.1 > most) {
                     self.all.assumed.push(id);
                 }
                 self.linear(0.0, args[0], 1.0)
@@ -368,6 +372,7 @@ impl Rules<'_> {
                 // An end of -0 is no other than 0.
                 (lo >= 0.0).then_some((0.0, (1.0 / lo.abs()).min(end)))
             }
+            Op::Div if is_cosine(view.g, id) => Some((-1.0, 1.0)),
             Op::Div => {
                 let [x, y] = [0, 1].map(|i| self.values(view.args(id)[i]).real);
                 interval::quotient(x, y)

@@ -23,10 +23,7 @@ fn graph(n: u64, body: &str) -> (Graph, Errors) {
 }
 
 fn input_bounds(graph: &Graph) -> Vec<Bound> {
-    let unit = |i: &crate::graph::Input| match i.elem {
-        Elem::Fix => f64::from(graph.frac.unwrap_or(0)).exp2(),
-        _ => 1.0,
-    };
+    let unit = |i: &crate::graph::Input| f64::from(graph.input_frac(i)).exp2();
     let bound = |i: &crate::graph::Input| {
         let (lo, hi) = if i.one_hot.is_some() { (0.0, 1.0) } else { i.range };
         Bound { range: (lo * unit(i), hi * unit(i)), norm: f64::INFINITY, total: f64::INFINITY }

@@ -102,7 +102,8 @@ pub fn verdicts(g: &Graph, id: NodeId, given: &[&Running]) -> Vec<Verdict> {
         | Op::Gather { .. }
         | Op::Trunc(_)
         | Op::Shift(_)
-        | Op::DivPow2(_) => Vec::new(),
+        | Op::DivPow2(_)
+        | Op::MulPow2(_) => Vec::new(),
     }
 }
 

@@ -48,6 +48,7 @@ impl Bilinear<'_, '_> {
         let c = match self.rules.view.op(self.id) {
             Op::Scale(c) => c.abs(),
             Op::DivPow2(by) => (-f64::from(*by)).exp2(),
+            Op::MulPow2(by) => f64::from(*by).exp2(),
             _ => 1.0,
         };
         let mut found = self.with(i, &each(x, |x| x), |x| x * x)?;

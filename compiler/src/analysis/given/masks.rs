@@ -76,6 +76,7 @@ fn product(g: &Graph, mut id: NodeId) -> Option<NodeId> {
             Op::Neg
             // The same words, read at another scale.
             | Op::DivPow2(_)
+            | Op::MulPow2(_)
             | Op::Reshape(_)
             | Op::Transpose(_)
             | Op::Slice { .. }

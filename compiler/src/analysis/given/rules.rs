@@ -32,6 +32,7 @@ impl Context<'_> {
             | Op::Neg
             | Op::Scale(_)
             | Op::DivPow2(_)
+            | Op::MulPow2(_)
             | Op::Mul
             | Op::MatMul { .. }
             | Op::Conv2d { .. }

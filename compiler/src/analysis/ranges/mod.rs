@@ -24,6 +24,7 @@ use crate::types::function::NotNegative;
 
 pub use crate::analysis::interval::{Interval, signed_bits};
 
+mod normalised;
 mod select;
 mod shares;
 
@@ -221,6 +222,7 @@ impl Rule<'_> {
                 if one && same_entries(g, args[0], args[1]) {
                     b.range.0 = b.range.0.max(0.0);
                 }
+                b.range = meet(b.range, self.normalised([args[0], args[1]]));
                 self.ranked(b)
             }
             Op::Conv2d(conv) => {
@@ -284,7 +286,11 @@ impl Rule<'_> {
             }
             Op::Function(f) => only(self.function(*f, args[0])),
             Op::Div => only(self.quotient(args[0], args[1])),
-            Op::DivPow2(_) | Op::Transpose(_) | Op::Slice { .. } | Op::Reshape(_) => {
+            Op::DivPow2(_)
+            | Op::MulPow2(_)
+            | Op::Transpose(_)
+            | Op::Slice { .. }
+            | Op::Reshape(_) => {
                 let a = self.of(args[0]);
                 let norm = if self.keeps_slices(args[0]) { a.norm } else { a.total };
                 let range = match g.op(self.id) {

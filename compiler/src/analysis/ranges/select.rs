@@ -67,7 +67,7 @@ fn behind(
                 let unit = f64::from(*by).exp2();
                 ((lo - 1.0) * unit, (hi + 1.0) * unit)
             }
-            Op::DivPow2(_) => known,
+            Op::DivPow2(_) | Op::MulPow2(_) => known,
             _ => return,
         };
         id = g.arg(id, 0);
@@ -100,7 +100,7 @@ fn under(
             let ((lo, hi), unit) = (arg(0), f64::from(*by).exp2());
             ((lo / unit).floor(), (hi / unit).ceil())
         }
-        Op::DivPow2(_) => arg(0),
+        Op::DivPow2(_) | Op::MulPow2(_) => arg(0),
         Op::Add => sum(arg(0), arg(1)),
         Op::Sub => sum(arg(0), negated(arg(1))),
         // One of the two: a value that is kept on both sides is chosen from twice.

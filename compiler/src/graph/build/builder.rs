@@ -70,6 +70,7 @@ impl Builder<'_> {
                     shape: own.iter().map(|d| d.size).collect(),
                     fields: self.fields(&v.ty),
                     one_hot: None,
+                    frac: None,
                 });
                 let index = self.graph.inputs.len() as u32 - 1;
                 let node = self.add(Op::Input(index), &[]);

@@ -44,10 +44,7 @@ fn one<W: Word>(
         return Err(EvalError::Length { name: name(), of: of(), expected, found });
     }
     let refuse = |entry, why| EvalError::Entry { name: name(), of: of(), entry, why };
-    let frac = match input.elem {
-        Elem::Fix => graph.frac.unwrap_or(0),
-        Elem::Int | Elem::Bit => 0,
-    };
+    let frac = graph.input_frac(input);
     out.reserve(data.len() * input.one_hot.unwrap_or(1) as usize);
     for (entry, &x) in data.iter().enumerate() {
         match input.elem {

@@ -12,6 +12,7 @@
 //! | `trunc` by n | x | floor((x + 2^(n-1)) / 2^n) |
 //! | `shift` by n | x | x 2^n |
 //! | `div_pow2` by n | x / 2^n | x |
+//! | `mul_pow2` by n | x 2^n | x |
 //! | exp, log, div, ... | as usual | decoded, computed, encoded; saturated as in [`super::domain`] |
 //!
 //! The truncation protocol's result differs from `trunc` above by at most one unit in the last

@@ -180,6 +180,7 @@ impl Source<'_> {
             Trunc(by) => arg(0).0.iter().map(|&x| x.trunc(*by)).collect(),
             Shift(by) => arg(0).0.iter().map(|&x| x.shift(*by)).collect(),
             DivPow2(by) => arg(0).0.iter().map(|&x| x.halve(*by)).collect(),
+            MulPow2(by) => arg(0).0.iter().map(|&x| x.double(*by)).collect(),
             Select => {
                 zip3([arg(0), arg(1), arg(2)], &to, |c, a, b| if c == W::ZERO { b } else { a })
             }

@@ -64,9 +64,12 @@ fn interface(kind: Kind) -> Graph {
         shape: shape.to_vec(),
         fields: Vec::new(),
         one_hot: None,
+        frac: None,
     };
     let mut record = input("w", Some(0), Elem::Fix, &[6]);
     record.fields = vec![("a.weight".into(), vec![2, 2]), ("a b \"quoted\"\n".into(), vec![2])];
+    // One that is finer than the others.
+    record.frac = (kind != Kind::Real).then_some(FRAC + 3);
     let mut label = input("label", Some(0), Elem::Int, &[]);
     (label.range, label.one_hot) = ((0.0, 4.0), Some(5));
     Graph {
@@ -160,6 +163,7 @@ impl Generator {
             Op::Mul => of(0) * of(1),
             Op::MatMul { .. } | Op::Conv2d { .. } => of(0) * of(1) * elements(0).min(elements(1)),
             Op::Scale(c) => of(0) * c.abs().max(1.0),
+            Op::MulPow2(by) => of(0) * f64::from(*by).exp2(),
             Op::Sum(_) | Op::SortSum { .. } => of(0) * elements(0),
             Op::ArgMax => elements(0),
             _ => (0..args.len()).map(of).fold(1.0, f64::max),
@@ -301,6 +305,7 @@ impl Generator {
                 self.add(Op::Gather { axis, batch }, &[a, index])
             }
             42 => self.add(Op::Shift(few as u32), &[a]),
+            43 if self.below(2) == 0 => self.add(Op::MulPow2(few as u32), &[a]),
             43 => self.add(Op::DivPow2(few as u32), &[a]),
             44 if rounds => self.add(Op::Trunc(2 * few as u32), &[a]),
             _ if rounds => {

@@ -23,6 +23,7 @@ pub(super) trait Word: Copy + PartialEq + Send + Sync + 'static {
     fn trunc(self, by: u32) -> Self;
     fn shift(self, by: u32) -> Self;
     fn halve(self, by: u32) -> Self;
+    fn double(self, by: u32) -> Self;
     /// `None` if the number does not fit a word.
     fn encode(x: f64, frac: u32) -> Option<Self>;
     fn decode(self, frac: u32) -> f64;
@@ -92,6 +93,10 @@ impl Word for f64 {
         self * 2f64.powi(-(by.min(1074) as i32))
     }
 
+    fn double(self, by: u32) -> f64 {
+        self * 2f64.powi(by.min(1023) as i32)
+    }
+
     fn encode(x: f64, _: u32) -> Option<f64> {
         Some(x)
     }
@@ -152,6 +157,10 @@ macro_rules! ring_word {
             }
 
             fn halve(self, _: u32) -> $word {
+                self
+            }
+
+            fn double(self, _: u32) -> $word {
                 self
             }
 

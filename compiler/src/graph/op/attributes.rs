@@ -78,7 +78,7 @@ impl Op {
                 v.number("axis", axis)?;
                 v.number("batch", batch)
             }
-            Trunc(by) | Shift(by) | DivPow2(by) => v.bits("by", by),
+            Trunc(by) | Shift(by) | DivPow2(by) | MulPow2(by) => v.bits("by", by),
             Add | Sub | Mul | Div | Neg | Lt | Eq | Not | And | Xor | ToInt | Select | Relu
             | Gate | Abs | Function(_) | ArgMax | Sort | ArgMaxIs => Ok(()),
         }

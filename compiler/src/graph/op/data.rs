@@ -179,4 +179,6 @@ pub enum Op {
     Shift(u32),
     /// (a): 2^-by times the value, by raising the fraction bits; raw unchanged.
     DivPow2(u32),
+    /// (a): 2^by times the value, by lowering the fraction bits; raw unchanged.
+    MulPow2(u32),
 }

@@ -54,7 +54,7 @@ pub(crate) fn shape_of(
             s(0).to_vec()
         }
         Neg | Scale(_) | Not | ToInt | Relu | Saturate(_) | Abs | Function(_) | Sort | Trunc(_)
-        | Shift(_) | DivPow2(_) => s(0).to_vec(),
+        | Shift(_) | DivPow2(_) | MulPow2(_) => s(0).to_vec(),
         Sum(axes) => {
             need(axes.windows(2).all(|w| w[0] < w[1]), || "axes must ascend".into())?;
             need(axes.iter().all(|&a| (a as usize) < s(0).len()), || "no such axis".into())?;

@@ -68,8 +68,8 @@ pub enum ElemRule {
 /// Scale of the result, and which the operands may have. Bits never have one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScaleRule {
-    /// That of an input: what the graph has for a `Fix`, none for an `Int`.
-    Input,
+    /// That of an input of the interface.
+    Input(u32),
     /// This one.
     Is(Option<u32>),
     /// An integer: no fraction bits.
@@ -148,7 +148,7 @@ macro_rules! operations {
 const EMPTY: Table = Table { shape: Vec::new(), data: Vec::new() };
 
 operations! {
-    Input(i) = Input(0) => "input", Leaf, Some(0), ElemRule::Input(*i), ScaleRule::Input, Never;
+    Input(i) = Input(0) => "input", Leaf, Some(0), ElemRule::Input(*i), ScaleRule::Input(*i), Never;
     Const(_, elem, frac) = Const(EMPTY, Elem::Fix, None)
         => "const", Leaf, Some(0), ElemRule::Is(*elem), ScaleRule::Is(*frac), Never;
     Committee { .. } = Committee { n: 2, k: 1 }
@@ -223,6 +223,8 @@ operations! {
         => "shift", Rescale, Some(1), ElemRule::Real, ScaleRule::More(*by), Never;
     DivPow2(by) = DivPow2(0)
         => "div_pow2", Rescale, Some(1), ElemRule::Real, ScaleRule::More(*by), Never;
+    MulPow2(by) = MulPow2(0)
+        => "mul_pow2", Rescale, Some(1), ElemRule::Real, ScaleRule::Less(*by), Never;
 }
 
 impl Op {

@@ -77,6 +77,7 @@ const EXAMPLES: &[&str] = &[
     "trunc %0 by=4 : secret fix.4[3,4]",
     "shift %0 by=4 : secret fix.12[3,4]",
     "div_pow2 %0 by=4 : secret fix.12[3,4]",
+    "mul_pow2 %0 by=4 : secret fix.4[3,4]",
 ];
 
 #[test]

@@ -115,8 +115,8 @@ impl Parser {
         c.mark(':')?;
         let line = c.line;
         let Type { elem, shape, secrecy, frac } = c.ty()?;
-        if frac.is_some() {
-            return error(line, "the scale of an input follows from `frac`");
+        if frac.is_some() && (elem != Elem::Fix || self.graph.frac.is_none()) {
+            return error(line, "only a `fix` has a scale of its own, in a graph with `frac`");
         }
         c.keyword("in")?;
         let line = c.line;
@@ -132,7 +132,7 @@ impl Parser {
             from = Some(self.set(c)?);
         }
         let fields = c.fields()?;
-        self.graph.inputs.push(Input { name, from, elem, range, shape, fields, one_hot });
+        self.graph.inputs.push(Input { name, from, elem, range, shape, fields, one_hot, frac });
         Ok(())
     }
 

@@ -83,9 +83,10 @@ fn set_name(graph: &Graph, set: u32) -> String {
 fn print_input(out: &mut String, graph: &Graph, i: usize, input: &Input) {
     let secrecy = if input.from.is_some() { "secret" } else { "public" };
     let (lo, hi) = input.range;
+    let frac = input.frac.map(|f| format!(".{f}")).unwrap_or_default();
     let _ = write!(
         out,
-        "input {i} {} : {secrecy} {}{} in {}..{}",
+        "input {i} {} : {secrecy} {}{frac}{} in {}..{}",
         word(&input.name),
         elem(input.elem),
         shape(&input.shape),

@@ -3,10 +3,11 @@
 
 use super::t2::{FEW_LEVELS, words_of};
 use super::trial::{Answer, Made, run};
+use crate::graph::domain;
 use crate::lower::common::masked::Pair;
 use crate::lower::common::masked::split;
 use crate::lower::stated::{DEALER, SYMMETRIC};
-use crate::lower::t1::elementary::{Operand, recip};
+use crate::lower::t1::elementary::{self, Operand, recip};
 use crate::lower::t1::exponential::tanh;
 use crate::lower::t1::functions::RECIP_COST;
 use crate::lower::t2::exponential::exp_non_positive;
@@ -181,5 +182,50 @@ fn tangents_of_the_dealer_style_family() {
         let opened = u64::from(to);
         let bits = [ring + opened, pieces.dealt() + opened, ring + opened];
         assert_eq!(made.traffic.bytes, bits.map(|b| b / 8 * xs.len() as u64));
+    }
+}
+
+/// Words of so many bits at most, as many of each length, with either sign.
+fn any_length(seed: u64, bits: u32) -> Vec<i64> {
+    let of = |(i, r): (usize, u64)| {
+        let length = i as u32 % (bits + 1);
+        let size = (r << 20 ^ r) & ((1u64 << length) - 1);
+        if r % 2 == 0 { size as i64 } else { -(size as i64) }
+    };
+    random(seed).take(600).enumerate().map(of).collect()
+}
+
+/// Quotients whose operands have other fraction bits than 16, and other ones than each other, as where precision
+/// follows the values: up to 28 for the dividend, any for the divisor.
+#[test]
+fn quotients_of_many_scales() {
+    // Fraction bits and bits of the dividend, and of the divisor.
+    for ((of_x, bits_x), (of_y, bits_y)) in
+        [((28, 51), (28, 51)), ((28, 60), (7, 39)), ((28, 37), (28, 31)), ((24, 30), (40, 50))]
+    {
+        let xs = any_length(1, bits_x);
+        let ys: Vec<i64> = any_length(2, bits_y).into_iter().rev().collect();
+        let words: Vec<u128> = xs.iter().chain(&ys).map(|&x| x as u128 & low_mask(64)).collect();
+        let n = xs.len() as u64;
+        let made = run(Dom::Ring(64), &[2, n], &words, false, |e, both| {
+            let mut part = |start: u64, frac, bits| {
+                let value = e.add(Op::Slice { x: both, axis: 0, start, len: 1, step: 1 });
+                let (least, not_negative, vanishes) = (0, false, false);
+                Operand { value, frac, bits, least, not_negative, vanishes }
+            };
+            let (x, y) = (part(0, of_x, bits_x), part(1, of_y, bits_y));
+            Answer::Words(elementary::divide(e, x, y))
+        });
+        let (unit_x, unit_y) = (f64::from(of_x).exp2(), f64::from(of_y).exp2());
+        let mut worst = 0.0f64;
+        for words in made.clear.iter().chain([&made.words]) {
+            for ((&x, &y), &found) in xs.iter().zip(&ys).zip(words) {
+                let exact = domain::div(x as f64 / unit_x, y as f64 / unit_y) * unit_x;
+                let off = (fixed::signed(found, 64) as f64 - exact).abs();
+                worst = worst.max(off - SYMMETRIC.div.relative * exact.abs());
+            }
+        }
+        println!("{of_x} by {of_y} fraction bits: {worst} units");
+        assert!(worst <= SYMMETRIC.div.units, "{of_x} by {of_y}: {worst}");
     }
 }

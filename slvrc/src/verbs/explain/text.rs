@@ -6,6 +6,7 @@ use crate::report;
 use slvr_circuit::openings::openings;
 use slvr_compiler::cost::{LineRow, dearest_first, mean, most};
 use slvr_compiler::report::certificate::Certificate;
+use slvr_compiler::report::precision::PrecisionRow;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -196,6 +197,15 @@ fn certificate(out: &mut String, c: &Certificate) {
             range(e.range),
             error(e.proven),
             error(e.rounding_inputs)
+        );
+    }
+    for p in &c.precision {
+        let PrecisionRow { line, step, fraction, added, bits } = p;
+        let step = if step.is_empty() { String::new() } else { format!(" {step}") };
+        let _ = writeln!(
+            out,
+            "  precision     line {line}:{step} has {fraction} fraction bits, {added} more than others; \
+             {bits} bits in all"
         );
     }
     let rings: Vec<String> =

@@ -63,7 +63,7 @@ fn flow(g: &Graph, known: &BTreeSet<u32>, id: NodeId, args: &[NodeId], of: &[&Fl
             f
         }
         Op::Div => div(of[0], of[1]),
-        Op::Neg | Op::Scale(_) | Op::Trunc(_) | Op::Shift(_) | Op::DivPow2(_) => {
+        Op::Neg | Op::Scale(_) | Op::Trunc(_) | Op::Shift(_) | Op::DivPow2(_) | Op::MulPow2(_) => {
             let mut f = first();
             (f.bits, f.tally, f.ones) = (false, false, None);
             f

@@ -98,6 +98,7 @@ impl Run<'_> {
             Op::Neg => first().scaled(-1.0),
             Op::Scale(c) => first().scaled(*c),
             Op::DivPow2(by) => first().scaled(f64::from(*by).exp2().recip()),
+            Op::MulPow2(by) => first().scaled(f64::from(*by).exp2()),
             Op::Not => sum([(&Form::constant(1.0), 1.0), (one(0), -1.0)]),
             Op::Mul | Op::And => self.product(one(0), one(1)),
             Op::Xor => {

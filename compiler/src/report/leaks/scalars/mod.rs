@@ -151,7 +151,8 @@ fn opaque(graph: &Graph, flows: &[Flow], id: NodeId, width: u64) -> bool {
             | Op::Broadcast(_)
             | Op::Trunc(_)
             | Op::Shift(_)
-            | Op::DivPow2(_) => false,
+            | Op::DivPow2(_)
+            | Op::MulPow2(_) => false,
         }
     };
     found > width && (found > CLIENTS || !over_clients())

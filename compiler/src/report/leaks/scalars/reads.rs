@@ -78,7 +78,8 @@ pub(super) fn width(g: &Graph, id: NodeId) -> u64 {
         | Op::Broadcast(_)
         | Op::Trunc(_)
         | Op::Shift(_)
-        | Op::DivPow2(_) => 3,
+        | Op::DivPow2(_)
+        | Op::MulPow2(_) => 3,
     }
 }
 
@@ -111,7 +112,8 @@ pub(super) fn reads(g: &Graph, id: NodeId, entry: usize) -> Vec<Vec<usize>> {
         | Op::Broadcast(_)
         | Op::Trunc(_)
         | Op::Shift(_)
-        | Op::DivPow2(_) => aligned(),
+        | Op::DivPow2(_)
+        | Op::MulPow2(_) => aligned(),
         Op::Sum(axes) => vec![summed(shape(0), axes, &here)],
         Op::Max(axis) | Op::Min(axis) => {
             let axis = *axis as usize;

@@ -1,0 +1,163 @@
+//! Scales of products, quotients and roots of which precision is wanted ([`super::precision`]).
+//!
+//! They keep the fraction bits that a word holds, by the declared ranges ([`super::scales`] has the limits):
+//!
+//! - A **product** stays untruncated where it fits. Where it does not, a result that is small beside its operands
+//!   (a squared norm) is truncated by as few bits as it takes; else the factor with fewer entries is.
+//! - A **root** of y with 2 s + 16 fraction bits is 2^-s times the root of y 2^(2 s), which has 16: the protocol
+//!   is the one for 16 fraction bits, and the result has s more.
+//! - A **reciprocal** of more than 18 fraction bits is the quotient of 1.
+//! - A **cosine** is cut at 2 on both sides: its quotient is anything where a norm is rounded to 0.
+//! - A **quotient** of x and y is that of x 2^s and y 2^s. The dividend's fraction bits are the quotient's; a
+//!   divisor that may be large takes as many bits off, so the dividend gets them before. The end of quotients, 2^31,
+//!   stays within a word.
+
+use super::scales::{FINE_LIMIT, FRACTION, ROOM, Scales};
+use crate::graph::{Function, NodeId, Op, Table};
+use crate::types::Elem;
+
+/// The fewest fraction bits to which one factor alone is truncated.
+const FACTOR: u32 = 20;
+/// A product is small beside its operands if they have so many times as many entries.
+const SMALL: u64 = 16;
+/// Fraction bits of a quotient: with its end, 2^31, a word of 61 bits.
+const QUOTIENT: u32 = 28;
+/// Fraction bits for which there is a protocol of reciprocals alone: 60 less two and twice as many are at least 20.
+const RECIP: u32 = 18;
+/// Bits that a dividend gets for the rounding of the quotient.
+const ROUNDING: u32 = 4;
+/// Raw dividends, divisors and operands of roots are below this.
+const OPERAND: f64 = 2.1e18;
+/// Bits of the product of a dividend and a reciprocal.
+const PRODUCT: u32 = 123;
+/// Bits that a reciprocal has more than its divisor.
+const RECIPROCAL: u32 = 21;
+/// Of what fits 64 bits in no way.
+const WIDE: f64 = (1u128 << 116) as f64;
+
+/// Bits by which a raw value is beyond some room.
+pub(super) fn beyond(raw: f64, room: f64) -> u32 {
+    (raw / room).log2().ceil().max(0.0) as u32
+}
+
+impl Scales<'_> {
+    /// A product that keeps the bits that fit.
+    pub(super) fn fine_product(&mut self, op: Op, args: [NodeId; 2]) -> NodeId {
+        let [a, b] = args;
+        let (size, frac) = (self.product_size(&op, args), self.frac(a) + self.frac(b));
+        let raw = |frac: u32| size * f64::from(frac).exp2();
+        let room = if raw(2 * FRACTION) > ROOM { WIDE } else { ROOM };
+        let most = beyond(raw(frac), room).max(frac.saturating_sub(FINE_LIMIT));
+        if most == 0 {
+            return self.add(op, &args);
+        }
+        let operands = self.g.elements(a) + self.g.elements(b);
+        if frac <= FINE_LIMIT && frac >= self.fine + most {
+            let whole = self.add(op.clone(), &args);
+            if SMALL * self.g.elements(whole) <= operands {
+                return self.truncate_to(whole, frac - most);
+            }
+        }
+        let (few, many) = if self.g.elements(a) <= self.g.elements(b) { (a, b) } else { (b, a) };
+        let (f, m) = (self.frac(few), self.frac(many));
+        let left = (f + m).saturating_sub(most);
+        // The one with fewer entries loses all, or both lose down to the same.
+        let (f, m) = match left / 2 {
+            _ if f >= FACTOR + most => (f - most, m),
+            each if f <= each => (f, left - f),
+            each if m <= each => (left - m, m),
+            each => (each, left - each),
+        };
+        let cut = |s: &mut Self, id: NodeId| {
+            let to = if id == few { f } else { m };
+            if s.g.ty(id).elem == Elem::Fix { s.at_most_to(id, to.max(FRACTION)) } else { id }
+        };
+        let args = [cut(self, a), cut(self, b)];
+        self.add(op, &args)
+    }
+
+    /// The largest absolute value of a product.
+    fn product_size(&mut self, op: &Op, [a, b]: [NodeId; 2]) -> f64 {
+        let terms: u64 = match op {
+            Op::MatMul { .. } => self.g.shape(a).iter().skip(2).product(),
+            Op::Conv2d(_) => self.g.shape(b).iter().skip(2).product(),
+            _ => 1,
+        };
+        let own = self.sizes.of(self.g, a) * self.sizes.of(self.g, b) * terms as f64;
+        self.sizes.normalised(self.g, op, [a, b]).map_or(own, |n| n.min(own))
+    }
+
+    /// A value whose raw words functions take.
+    fn operand(&mut self, id: NodeId) -> NodeId {
+        let most = beyond(self.raw(id), OPERAND);
+        self.at_most_to(id, self.frac(id).saturating_sub(most).max(FRACTION))
+    }
+
+    /// The same value with at least so many fraction bits, as far as a word holds them.
+    fn at_least(&mut self, id: NodeId, frac: u32) -> NodeId {
+        let room = beyond(OPERAND, self.raw(id).max(1.0));
+        let to = frac.min(self.frac(id) + room).max(FRACTION);
+        if self.frac(id) < to { self.raise(id, to) } else { id }
+    }
+
+    /// A square root.
+    pub(super) fn fine_root(&mut self, y: NodeId) -> NodeId {
+        let y = self.operand(y);
+        let root = Op::Function(Function::Sqrt);
+        let s = self.frac(y).saturating_sub(FRACTION) / 2;
+        if s == 0 {
+            let y = self.at_least(y, FRACTION);
+            return self.add(root, &[y]);
+        }
+        let y = self.add(Op::MulPow2(2 * s), &[y]);
+        let root = self.add(root, &[y]);
+        self.add(Op::DivPow2(s), &[root])
+    }
+
+    /// x / y.
+    pub(super) fn fine_quotient(&mut self, x: NodeId, y: NodeId) -> NodeId {
+        let (x, y) = (self.operand(x), self.operand(y));
+        let (x, y) = self.dividable(x, y);
+        let s = self.frac(x).saturating_sub(QUOTIENT).min(self.frac(y));
+        let x = self.at_most_to(x, QUOTIENT + s);
+        // What the divisor takes off; a count takes off little.
+        let taken = match self.g.ty(y).elem {
+            Elem::Fix => beyond(self.sizes.of(self.g, y), 1.0).min(QUOTIENT),
+            Elem::Int | Elem::Bit => 0,
+        };
+        let (x, y) = match s {
+            0 => (x, y),
+            s => (self.add(Op::MulPow2(s), &[x]), self.add(Op::MulPow2(s), &[y])),
+        };
+        let x = self.at_least(x, (self.fine + taken.max(ROUNDING)).min(QUOTIENT));
+        // Near a norm of 0 a run's cosine may be anything; a pass before has cut it at 1.
+        self.add(Op::Div, &[x, y])
+    }
+
+    /// Operands of which the dividend's product with the reciprocal fits a word of 128 bits: both lose as much.
+    fn dividable(&mut self, x: NodeId, y: NodeId) -> (NodeId, NodeId) {
+        let bits = |s: &mut Self, id: NodeId| beyond(s.raw(id), 1.0);
+        let (dividend, divisor) = (bits(self, x), bits(self, y));
+        let reciprocal = (divisor + RECIPROCAL).min(dividend + self.frac(y));
+        let each = (dividend + reciprocal).saturating_sub(PRODUCT).div_ceil(2);
+        let cut = |s: &mut Self, id: NodeId| match s.frac(id) {
+            frac if each > 0 && frac > s.fine => {
+                s.truncate_to(id, (frac - each.min(frac)).max(s.fine))
+            }
+            _ => id,
+        };
+        (cut(self, x), cut(self, y))
+    }
+
+    /// 1 / y.
+    pub(super) fn fine_reciprocal(&mut self, y: NodeId) -> NodeId {
+        if self.frac(y) <= RECIP {
+            let y = self.operand(y);
+            let y = self.at_least(y, FRACTION);
+            return self.add(Op::Function(Function::Recip), &[y]);
+        }
+        let ones = Table::splat(1.0, vec![1; self.g.shape(y).len()]);
+        let one = self.add(Op::Const(ones, Elem::Fix, Some(FRACTION)), &[]);
+        self.fine_quotient(one, y)
+    }
+}

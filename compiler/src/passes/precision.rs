@@ -1,0 +1,278 @@
+//! Which values of a graph without scales gain by more than [`FRACTION`] fraction bits.
+//!
+//! A receiver of an aggregate reads it relative to its own size: an update of norm 1e-4 has nothing left of it in
+//! units of 2^-16. A comparison does not: it has a margin, and the certificate states it. So precision is wanted
+//! where a value is *revealed*, and by what a revealed value is made of: sums, choices, products, quotients and
+//! roots ask for it of their operands. Comparisons, and sums of products that are only compared, take what is
+//! there as it is. Activations of networks and the functions that have a domain of their own (exponentials,
+//! logarithms, tangents) have entries near 1, for which [`FRACTION`] is enough.
+//!
+//! An input of which precision is wanted is *fine*: it is encoded with as many fraction bits as its declared range
+//! leaves in a word, up to a level that the pipeline chooses. A long input that a network reads, too, is not: all
+//! its entries would be truncated for the network.
+
+use super::scales::FRACTION;
+use crate::analysis::guard::COMPARED;
+use crate::analysis::interval::size;
+use crate::graph::{Function, Graph, NodeId, Op};
+use crate::syntax::ast::Secrecy;
+use crate::types::Elem;
+use std::collections::BTreeSet;
+
+/// Fraction bits of the finest inputs.
+pub const FINEST: u32 = 24;
+/// Bits of a fine input, without its sign: sums of a few stay in words of 32 bits.
+const WORD: u32 = 27;
+
+/// How a value is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Want {
+    /// [`FRACTION`] fraction bits are enough.
+    Coarse,
+    /// As it is, untruncated where that fits.
+    AsItIs,
+    /// Relative to its own size: it is revealed, or a revealed value is made of it.
+    Fine,
+}
+
+/// What is wanted of each value of a graph.
+pub(super) struct Precision {
+    /// Fraction bits of fine inputs, by index of the input.
+    pub inputs: Vec<Option<u32>>,
+    /// Fraction bits of fine values that are truncated.
+    pub fine: u32,
+    want: Vec<Want>,
+    networks: Networks,
+    /// Of values that are linear in inputs: the fine inputs that they are made of.
+    linear: Vec<Option<BTreeSet<u32>>>,
+    /// Values that depend on a fine input.
+    touched: Vec<bool>,
+}
+
+impl Precision {
+    /// With at most `most` fraction bits.
+    pub fn of(g: &Graph, most: u32) -> Precision {
+        let linear = linear(g);
+        let networks = Networks::of(g);
+        let want = wants(g, &networks);
+        let mut precision = Precision {
+            inputs: vec![None; g.inputs.len()],
+            fine: FRACTION,
+            touched: vec![false; g.len()],
+            linear,
+            networks,
+            want,
+        };
+        precision.choose(g, most);
+        precision
+    }
+
+    fn choose(&mut self, g: &Graph, most: u32) {
+        let mut fine = vec![false; g.inputs.len()];
+        for id in g.ids() {
+            if let Op::Input(i) = *g.op(id) {
+                // Of a public input more bits cost nothing.
+                let least = match g.ty(id).secrecy {
+                    Secrecy::Secret => Want::Fine,
+                    Secrecy::Public => Want::AsItIs,
+                };
+                fine[i as usize] = g.inputs[i as usize].elem == Elem::Fix && self.want(id) >= least;
+            }
+        }
+        for id in g.ids() {
+            for (i, a) in g.args(id).into_iter().enumerate() {
+                let coarse = asked(g, &self.networks, &self.want, id, i) == Want::Coarse;
+                let Some(of) = self.linear[a.index()].as_ref().filter(|_| coarse) else { continue };
+                for &input in of {
+                    let elements: u64 = g.inputs[input as usize].shape.iter().product();
+                    fine[input as usize] &= elements <= COMPARED;
+                }
+            }
+        }
+        for (i, input) in g.inputs.iter().enumerate().filter(|(i, _)| fine[*i]) {
+            let whole = size(input.range).log2().ceil().max(0.0);
+            if whole < f64::from(WORD) {
+                let bits = (WORD - whole as u32).min(most);
+                self.inputs[i] = (bits > FRACTION).then_some(bits);
+            }
+        }
+        // Public inputs alone are no reason.
+        let secret = |(i, bits): (usize, &Option<u32>)| bits.filter(|_| g.inputs[i].from.is_some());
+        self.fine = self.inputs.iter().enumerate().filter_map(secret).max().unwrap_or(FRACTION);
+        if self.fine == FRACTION {
+            self.inputs.fill(None);
+        }
+        for id in g.ids() {
+            let own = matches!(g.op(id), Op::Input(i) if self.inputs[*i as usize].is_some());
+            // What bits choose is no finer for what the bits are made of.
+            let number = |a: &NodeId| g.ty(*a).elem != Elem::Bit;
+            let args = g.args(id);
+            let of = args.iter().filter(|a| number(a));
+            self.touched[id.index()] = own || of.into_iter().any(|a| self.touched[a.index()]);
+            if let Some(of) = &mut self.linear[id.index()] {
+                of.retain(|&i| self.inputs[i as usize].is_some());
+            }
+        }
+    }
+
+    /// What is wanted of a value; of what is made of no fine input, nothing beyond [`FRACTION`].
+    pub fn of_value(&self, g: &Graph, id: NodeId) -> Want {
+        match self.touched[id.index()] {
+            // A comparison.
+            true if g.ty(id).elem == Elem::Bit => Want::AsItIs,
+            true => self.want(id),
+            false => Want::Coarse,
+        }
+    }
+
+    /// Whether a node takes its operand number `i` with [`FRACTION`] fraction bits although the operand, or what
+    /// it is a sum of, has more.
+    pub fn is_cut(&self, g: &Graph, id: NodeId, i: usize) -> bool {
+        let of = &self.linear[g.arg(id, i).index()];
+        let fine = of.as_ref().is_some_and(|of| !of.is_empty());
+        fine && asked(g, &self.networks, &self.want, id, i) == Want::Coarse
+    }
+
+    fn want(&self, id: NodeId) -> Want {
+        self.want[id.index()]
+    }
+}
+
+/// Where networks are.
+struct Networks {
+    /// A gate of an activation: of sums of products.
+    gate: Vec<bool>,
+    /// What depends on activations, or on functions of which the operand has units of its own.
+    within: Vec<bool>,
+}
+
+impl Networks {
+    fn of(g: &Graph) -> Networks {
+        let mut all = Networks { gate: vec![false; g.len()], within: vec![false; g.len()] };
+        // Sums of products.
+        let mut sums = vec![false; g.len()];
+        for id in g.ids() {
+            let args = g.args(id);
+            let (i, bit) = (id.index(), g.ty(id).elem == Elem::Bit);
+            let op = g.op(id);
+            let inner = matches!(op, Op::MatMul { .. } | Op::Conv2d(_))
+                && args.iter().all(|&a| g.ty(a).elem == Elem::Fix);
+            let through = op.is_layout()
+                || matches!(op, Op::Add | Op::Sub | Op::Neg | Op::Scale(_) | Op::Sum(_));
+            sums[i] = inner || through && args.iter().any(|a| sums[a.index()]);
+            all.gate[i] = matches!(op, Op::Relu | Op::Gate) && sums[args[0].index()];
+            let own = match op {
+                Op::Conv2d(_) => true,
+                Op::Function(f) => !keeps_units(*f),
+                _ => all.gate[i],
+            };
+            all.within[i] = !bit && (own || args.iter().any(|a| all.within[a.index()]));
+        }
+        all
+    }
+}
+
+/// Whether a function's result is as precise, relative to its size, as its operand is.
+fn keeps_units(f: Function) -> bool {
+    match f {
+        Function::Sqrt | Function::Recip => true,
+        Function::Exp | Function::ExpNonPositive | Function::Log | Function::Tanh => false,
+    }
+}
+
+/// Which values are linear in inputs, and in which.
+fn linear(g: &Graph) -> Vec<Option<BTreeSet<u32>>> {
+    let mut all: Vec<Option<BTreeSet<u32>>> = Vec::with_capacity(g.len());
+    for id in g.ids() {
+        let args = g.args(id);
+        let of = |a: &NodeId| all[a.index()].clone();
+        let union = |parts: &[NodeId]| {
+            parts.iter().try_fold(BTreeSet::new(), |mut all, a| {
+                all.append(&mut of(a)?);
+                Some(all)
+            })
+        };
+        let whole = |a: NodeId| g.ty(a).elem == Elem::Int;
+        all.push(match g.op(id) {
+            Op::Input(i) => Some([*i].into()),
+            Op::Const(..) | Op::Committee { .. } => Some(BTreeSet::new()),
+            op if op.is_layout() => of(&args[0]),
+            Op::Add | Op::Sub | Op::Neg | Op::Scale(_) | Op::Sum(_) | Op::Concat(_) => union(&args),
+            Op::Mul | Op::MatMul { .. } if whole(args[0]) => of(&args[1]),
+            Op::Mul | Op::MatMul { .. } if whole(args[1]) => of(&args[0]),
+            _ => None,
+        });
+    }
+    all
+}
+
+/// The most that any reader wants of each value.
+fn wants(g: &Graph, networks: &Networks) -> Vec<Want> {
+    let mut want = vec![Want::Coarse; g.len()];
+    g.outputs.iter().for_each(|o| want[o.node.index()] = Want::Fine);
+    for id in g.ids().rev() {
+        for (i, a) in g.args(id).into_iter().enumerate() {
+            let asked = asked(g, networks, &want, id, i);
+            want[a.index()] = want[a.index()].max(asked);
+        }
+    }
+    want
+}
+
+/// What a node asks of its operand number `i`, if `want` is wanted of its result.
+fn asked(g: &Graph, networks: &Networks, want: &[Want], id: NodeId, i: usize) -> Want {
+    let own = want[id.index()];
+    match g.op(id) {
+        Op::Lt | Op::Eq | Op::ArgMax => Want::AsItIs,
+        Op::ArgMaxIs if i == 0 => Want::AsItIs,
+        Op::Mul | Op::MatMul { .. } if own == Want::AsItIs => {
+            let other = g.arg(id, 1 - i);
+            if networks.within[other.index()] { Want::Coarse } else { own }
+        }
+        Op::Relu | Op::Gate if networks.gate[id.index()] => Want::Coarse,
+        Op::Function(f) if !keeps_units(*f) => Want::Coarse,
+        // An index, and a condition.
+        Op::Gather { .. } if i > 0 => Want::Coarse,
+        Op::Select if i == 0 => Want::Coarse,
+        Op::ArgMaxIs
+        | Op::Conv2d(_)
+        | Op::OneHot(_)
+        | Op::Not
+        | Op::And
+        | Op::Xor
+        | Op::ToInt
+        | Op::Input(_)
+        | Op::Const(..)
+        | Op::Committee { .. }
+        | Op::Pairs { .. } => Want::Coarse,
+        Op::Add
+        | Op::Sub
+        | Op::Mul
+        | Op::MatMul { .. }
+        | Op::Div
+        | Op::Neg
+        | Op::Scale(_)
+        | Op::Select
+        | Op::Relu
+        | Op::Gate
+        | Op::Saturate(_)
+        | Op::Function(_)
+        | Op::Abs
+        | Op::Sum(_)
+        | Op::Max(_)
+        | Op::Min(_)
+        | Op::Sort
+        | Op::SortSum { .. }
+        | Op::MaxPool { .. }
+        | Op::Reshape(_)
+        | Op::Transpose(_)
+        | Op::Slice { .. }
+        | Op::Concat(_)
+        | Op::Broadcast(_)
+        | Op::Gather { .. }
+        | Op::Trunc(_)
+        | Op::Shift(_)
+        | Op::DivPow2(_)
+        | Op::MulPow2(_) => own,
+    }
+}

@@ -1,0 +1,123 @@
+//! How many fraction bits the values get of which precision is wanted ([`crate::passes::precision`]): as many as
+//! cost nothing that the program did not pay with [`FRACTION`] bits for all.
+//!
+//! From the finest level down, the first is taken
+//!
+//! - for which every value fits a ring, and no more values take words of 128 bits;
+//! - at which activations are cut no lower;
+//! - and, where a client gives long vectors, for which the words that are sent are no longer.
+
+use crate::analysis::guard::{self, Guard, Long};
+use crate::analysis::ranges::Basis;
+use crate::analysis::rings::Rings;
+use crate::diagnostic::Diagnostic;
+use crate::graph::{Graph, NodeId, Op};
+use crate::lower::Protocols;
+use crate::passes::saturation::{self, Fitted};
+use crate::passes::{self, FINEST, FRACTION};
+use crate::syntax::ast::Secrecy;
+
+/// Words of long vectors may be longer by one part in so many, for what is sent of scalars.
+const PART: u64 = 50;
+
+/// How a program is compiled.
+#[derive(Clone, Copy)]
+pub(super) struct How {
+    /// How long vectors are enforced.
+    pub long: Option<Long>,
+    /// One ring for all values.
+    pub ring: Option<u32>,
+    /// Which protocols.
+    pub protocols: Protocols,
+    /// Whether any value may have more than [`FRACTION`] bits.
+    pub precise: bool,
+}
+
+/// A graph with scales and cuts.
+pub(super) struct Scaled {
+    /// What every value fits.
+    pub fitted: Fitted,
+    /// How its inputs are enforced.
+    pub guards: Vec<Guard>,
+    /// The most fraction bits that a value has before it is multiplied.
+    pub level: u32,
+}
+
+impl Scaled {
+    fn of(basis: &Basis<'_>, level: u32, how: How) -> Result<Scaled, Vec<Diagnostic>> {
+        let guards = guard::guards(basis.graph(), how.long);
+        let most = how.ring.unwrap_or(128);
+        let fitted = saturation::fit(basis, &guards, most).map_err(|d| vec![*d])?;
+        Ok(Scaled { fitted, guards, level })
+    }
+}
+
+/// The finest scales of a graph without any; `coarse` is the graph with [`FRACTION`] bits everywhere.
+///
+/// # Errors
+///
+/// The first value that does not fit.
+pub(super) fn finest(
+    front: &Graph,
+    coarse: &Basis<'_>,
+    how: How,
+) -> Result<Scaled, Vec<Diagnostic>> {
+    let base = Scaled::of(coarse, FRACTION, how);
+    let (true, Ok(least)) = (how.precise, &base) else { return base };
+    let least = Weight::of(&least.fitted, how);
+    let mut tried: Vec<Vec<Option<u32>>> = vec![vec![None; coarse.graph().inputs.len()]];
+    let finer = (FRACTION + 1..=FINEST).rev().find_map(|level| {
+        let graph = passes::scaled(front, level, |_, _| {}).ok()?;
+        let inputs: Vec<Option<u32>> = graph.inputs.iter().map(|i| i.frac).collect();
+        if tried.contains(&inputs) {
+            return None;
+        }
+        tried.push(inputs);
+        let scaled = Scaled::of(&Basis::new(&graph, coarse.stated()), level, how).ok()?;
+        Weight::of(&scaled.fitted, how).is_no_more_than(&least).then_some(scaled)
+    });
+    finer.map_or(base, Ok)
+}
+
+/// What values take.
+struct Weight {
+    top: Option<u32>,
+    /// Words of more than 64 bits.
+    wide: u64,
+    /// Bits of words that are sent, if a client gives long vectors.
+    sent: Option<u64>,
+}
+
+impl Weight {
+    fn of(Fitted { graph, ranges, top }: &Fitted, how: How) -> Weight {
+        let dealer = matches!(how.protocols, Protocols::Dealer(_));
+        let rings = Rings::new(graph, ranges, how.ring, dealer);
+        let secret = |id: &NodeId| graph.ty(*id).secrecy == Secrecy::Secret;
+        let talks = |id: &NodeId| {
+            let secrets = graph.args(*id).iter().filter(|a| secret(a)).count();
+            let opened = graph.outputs.iter().any(|o| o.node == *id);
+            opened || matches!(graph.op(*id), Op::Input(_)) || graph.op(*id).talks(secrets)
+        };
+        let words = |id: NodeId| (graph.elements(id), u64::from(rings.of(id)));
+        let sent = || graph.ids().filter(secret).filter(talks).map(words);
+        let all = |i: &crate::graph::Input| i.shape.iter().product::<u64>() > guard::COMPARED;
+        let longs = graph
+            .inputs
+            .iter()
+            .any(|i| i.from.is_some() && guard::norm_limit(i).is_some() && all(i));
+        Weight {
+            top: *top,
+            wide: graph.ids().filter(secret).map(words).filter(|w| w.1 > 64).map(|w| w.0).sum(),
+            sent: longs.then(|| sent().map(|(n, k)| n * k).sum()),
+        }
+    }
+
+    fn is_no_more_than(&self, base: &Weight) -> bool {
+        let top = |w: &Weight| w.top.unwrap_or(u32::MAX);
+        let sent = match (self.sent, base.sent) {
+            (Some(own), Some(base)) => own <= base + base / PART,
+            _ => true,
+        };
+        top(self) >= top(base) && self.wide <= base.wide && sent
+    }
+}

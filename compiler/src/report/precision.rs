@@ -1,0 +1,53 @@
+//! Which values have more fraction bits than others.
+
+use crate::graph::{Function, NodeId, Op};
+use crate::passes::FRACTION;
+use crate::pipeline::Compiled;
+use crate::types::Elem;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Values of one step that have more than [`FRACTION`] fraction bits after they were rounded.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PrecisionRow {
+    /// The source line.
+    pub line: u32,
+    /// The step.
+    pub step: String,
+    /// The most fraction bits.
+    pub fraction: u32,
+    /// How many these are more than others have.
+    pub added: u32,
+    /// Bits of the largest value with its sign: what is compared, truncated or opened.
+    pub bits: u32,
+}
+
+/// Of a compiled predicate, by line.
+pub(super) fn rows(c: &Compiled, line_of: &dyn Fn(u32) -> u32) -> Vec<PrecisionRow> {
+    let g = &c.optimised;
+    // Products have more until they are truncated.
+    let rounded = |id: NodeId| match g.op(id) {
+        Op::Input(_) | Op::Trunc(_) | Op::Div | Op::Function(_) => true,
+        Op::DivPow2(_) => *g.op(g.arg(id, 0)) == Op::Function(Function::Sqrt),
+        _ => false,
+    };
+    let fine = |id: &NodeId| {
+        let ty = g.ty(*id);
+        ty.elem == Elem::Fix && ty.frac > Some(FRACTION) && rounded(*id)
+    };
+    let mut rows: BTreeMap<(u32, &str), (u32, u32)> = BTreeMap::new();
+    for id in g.ids().filter(fine) {
+        let site = g.site(id);
+        let row = rows.entry((line_of(g.node(id).site), &site.name)).or_default();
+        row.0 = row.0.max(g.ty(id).frac.unwrap_or(0));
+        row.1 = row.1.max(c.ranges.bits(id));
+    }
+    let row = |((line, step), (fraction, bits)): ((u32, &str), (u32, u32))| PrecisionRow {
+        line,
+        step: step.to_string(),
+        fraction,
+        added: fraction - FRACTION,
+        bits,
+    };
+    rows.into_iter().map(row).collect()
+}

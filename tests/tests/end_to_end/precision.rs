@@ -1,0 +1,209 @@
+//! Precision follows the values: every predicate on updates of norm 1e-4 up to the declared limit, against the
+//! program in floating point, in the 2-norm of the whole aggregate.
+//!
+//! A run whose decisions fall as in floating point is within 2^-8 of it, and one whose decisions fall otherwise has
+//! a comparison within its stated margin. So that this says something, most runs are of the first kind.
+//!
+//! `SLVR_RUNS=1000 cargo test --release -p slvr-tests --test end_to_end precision -- --nocapture` is the long run;
+//! it prints a table. A failing test prints the predicate, the norm and the seed.
+
+use slvr_compiler::analysis::errors::{Errors, errors, input_errors};
+use slvr_compiler::graph::eval;
+use slvr_compiler::syntax::embedded::PREDICATES;
+use slvr_compiler::types::Elem;
+use slvr_runtime::share::encode::{Inputs, RawData, RawTensor};
+use slvr_tests::agree::TOLERANCE;
+use slvr_tests::{
+    Case, Random, committees, compile, graph_inputs, margins, predicate, random_inputs, sizes,
+};
+
+/// Norms of updates; the last stands for the declared limit.
+const NORMS: [f64; 6] = [1e-4, 1e-3, 1e-2, 0.1, 1.0, f64::INFINITY];
+
+fn runs() -> u64 {
+    std::env::var("SLVR_RUNS").ok().and_then(|n| n.parse().ok()).unwrap_or(4)
+}
+
+/// A vector of a given norm, or with every entry at an end of the range.
+fn stretch(tensor: &mut RawTensor, norm: f64, random: &mut Random) {
+    let RawData::F64(v) = &mut tensor.data else { return };
+    if norm.is_infinite() {
+        // At an end for one in three.
+        let end = 8.0 * random.between(0.7, 1.15).min(1.0);
+        v.iter_mut().for_each(|x| *x = if *x < 0.0 { -end } else { end });
+        return;
+    }
+    let norm = norm * random.between(0.8, 1.2);
+    let length = v.iter().map(|x| x * x).sum::<f64>().sqrt();
+    v.iter_mut().for_each(|x| *x = (*x * norm / length).clamp(-8.0, 8.0));
+}
+
+/// Inputs with updates, and the vectors that they are compared with, of a norm.
+fn inputs(case: &Case, norm: f64, seed: u64) -> Inputs {
+    let mut inputs = random_inputs(case.circuit(), seed, 1.0);
+    let mut random = Random::new(!seed);
+    // Honest updates point the same way, more or less.
+    let towards = inputs.public.get("guide").or(inputs.public.get("centre")).cloned();
+    for name in ["guide", "centre"] {
+        if let Some(tensor) = inputs.public.get_mut(name) {
+            stretch(tensor, norm, &mut random);
+        }
+    }
+    if let Some(RawData::F64(v)) = inputs.public.get_mut("global").map(|t| &mut t.data) {
+        v.iter_mut().for_each(|x| *x /= 8.0);
+    }
+    for tensors in inputs.sets.iter_mut().flatten() {
+        let Some(tensor) = tensors.get_mut("update") else { continue };
+        if let (RawData::F64(v), Some(RawData::F64(to))) =
+            (&mut tensor.data, towards.as_ref().map(|t| &t.data))
+        {
+            v.iter_mut().zip(to).for_each(|(x, to)| *x += to);
+        }
+        stretch(tensor, norm, &mut random);
+    }
+    inputs
+}
+
+/// The difference of all reals that are revealed, relative to their size; `None` if they are 0 in the program.
+fn relative(case: &Case, found: &[Vec<f64>], wanted: &[Vec<f64>]) -> Option<f64> {
+    let fix = |i: &usize| {
+        let graph = &case.compiled.graph;
+        graph.ty(graph.outputs[*i].node).elem == Elem::Fix
+    };
+    let (mut off, mut size) = (0.0, 0.0);
+    for i in (0..wanted.len()).filter(fix) {
+        for (x, y) in found[i].iter().zip(&wanted[i]) {
+            off += (x - y).powi(2);
+            size += y.powi(2);
+        }
+    }
+    (size > 0.0).then(|| (off / size).sqrt())
+}
+
+/// What one predicate does at one norm.
+#[derive(Default)]
+struct Tally {
+    /// Runs that decide as floating point does and reveal something.
+    telling: u64,
+    /// Runs that reveal nothing.
+    nothing: u64,
+    /// Runs with a decision that falls otherwise.
+    otherwise: u64,
+    worst: f64,
+    /// What is wrong with runs.
+    wrong: Vec<String>,
+}
+
+struct Held<'a> {
+    name: &'a str,
+    case: &'a Case,
+    errors: Errors,
+}
+
+impl Held<'_> {
+    /// The same among three parties. Their coins are others.
+    fn among_parties(&self, inputs: &Inputs, seed: u64, tally: &mut Tally) {
+        let report = self.case.parties(inputs, seed);
+        let found: Vec<Vec<f64>> = report.outputs.iter().map(|o| o.values.clone()).collect();
+        let wanted = self.case.floating(inputs, &report.coins);
+        if let Some(error) = relative(self.case, &found, &wanted).filter(|e| *e > TOLERANCE) {
+            // A decision that fell otherwise has another sum of updates: as far off as they are from each other.
+            tally.otherwise += 1;
+            if error < 16.0 * TOLERANCE {
+                tally.wrong.push(format!("{} among parties: off by {error}", self.name));
+            }
+        }
+    }
+
+    fn new<'a>(name: &'a str, case: &'a Case) -> Held<'a> {
+        let c = &case.compiled;
+        let given = input_errors(&c.optimised, &c.guards);
+        let errors = errors(&c.optimised, &c.ranges.raw, &given, &c.stated);
+        Held { name, case, errors }
+    }
+
+    fn run(&self, norm: f64, seed: u64, tally: &mut Tally) {
+        let graph = &self.case.compiled.optimised;
+        let inputs = inputs(self.case, norm, seed);
+        let coins = [u128::from(seed) << 64 | 7, u128::from(seed) << 64 | 11];
+        let wanted = self.case.floating(&inputs, &coins);
+        let given = graph_inputs(&inputs);
+        let real = eval::real(graph, &given, &committees(&coins), true).expect("it has values");
+        let exact =
+            eval::exact_wide(graph, &given, &committees(&coins), true).expect("it has words");
+        let bits = |id: &slvr_compiler::graph::NodeId| {
+            let (a, b) = (&real.values[id.index()], &exact.values[id.index()]);
+            let both = a.iter().flat_map(|a| a.iter()).zip(b.iter().flat_map(|b| b.iter()));
+            both.clone().all(|(x, y)| *x == *y as f64)
+        };
+        let decisions = || self.errors.decisions.iter().map(|d| d.node);
+        let same = decisions().filter(|&id| graph.ty(id).elem == Elem::Bit).all(|id| bits(&id));
+        if !same {
+            let real: Vec<Vec<f64>> =
+                real.values.iter().map(|v| v.as_ref().map_or(Vec::new(), |v| v.to_vec())).collect();
+            let clear = margins::clear(graph, &real, &self.errors.decisions);
+            if clear {
+                tally.wrong.push(format!(
+                    "{}, norm {norm}, seed {seed}: decides otherwise beyond its margins",
+                    self.name
+                ));
+            }
+            tally.otherwise += 1;
+            return;
+        }
+        let exact: Vec<Vec<f64>> = exact.outputs.into_iter().map(|(_, _, v)| v).collect();
+        let Some(error) = relative(self.case, &exact, &wanted) else {
+            tally.nothing += 1;
+            return;
+        };
+        tally.telling += 1;
+        tally.worst = tally.worst.max(error);
+        if error > TOLERANCE {
+            tally.wrong.push(format!(
+                "{}, norm {norm}, seed {seed}: off by {error} of the aggregate",
+                self.name
+            ));
+        }
+        let clear = self.case.circuit_clear(&inputs, &coins, seed);
+        let error = relative(self.case, &clear, &wanted).unwrap_or_default();
+        tally.worst = tally.worst.max(if error <= TOLERANCE { error } else { 0.0 });
+        if seed == 0 && norm == NORMS[0] {
+            self.among_parties(&inputs, seed, tally);
+        }
+        // Truncations of a run round at random, and so may decide otherwise than exact words.
+        tally.otherwise += u64::from(error > TOLERANCE);
+    }
+}
+
+fn name_of(norm: f64) -> String {
+    if norm.is_infinite() { "limit".into() } else { format!("{norm:e}") }
+}
+
+/// Every predicate at every norm.
+#[test]
+fn small_updates_are_as_precise_as_large_ones() {
+    let mut wrong = Vec::new();
+    for (file, _) in PREDICATES {
+        let name = file.trim_end_matches(".slvr");
+        let case = compile(predicate(name), &sizes(name).0);
+        let held = Held::new(name, &case);
+        for norm in NORMS {
+            let mut tally = Tally::default();
+            (0..runs()).for_each(|seed| held.run(norm, seed, &mut tally));
+            let Tally { telling, nothing, otherwise, worst, .. } = tally;
+            wrong.append(&mut tally.wrong);
+            println!(
+                "{name:24} {:>6}: {telling} tell, {nothing} reveal nothing, {otherwise} decide \
+                 otherwise, off by 2^{:.1}",
+                name_of(norm),
+                worst.log2()
+            );
+            // Scores by logarithms and softmaxes have units of 2^-16: those of small updates are ties.
+            let scores = ["slvr_confidence", "validation_loss"].contains(&name) && norm < 1e-2;
+            if otherwise * 4 > runs() && !scores {
+                wrong.push(format!("{name}, norm {norm}: {otherwise} decide otherwise"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
