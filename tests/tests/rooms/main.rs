@@ -61,6 +61,8 @@ const ROOMS: [(&str, &[&str]); 3] = [
             "interface",
             "program",
             "tensors",
+            "about",
+            "coins",
             "processes",
             "parties",
             "report",
