@@ -60,7 +60,7 @@ pub enum ItemKind {
     /// `fn f[n](x: fix[n]) -> fix { .. }`, or `extern fn` without a body.
     Fn(Function),
     /// `block` or `model`.
-    Block(Block),
+    Block(Box<Block>),
     /// `predicate`.
     Predicate(Predicate),
 }

@@ -268,7 +268,15 @@ fn item() -> impl Strategy<Value = Item> {
         (prop::option::of(ty()), ident(), sizes(), param(), layers, expr()).prop_map(
             |(result, name, sizes, param, layers, value)| {
                 let is_model = result.is_some();
-                ItemKind::Block(Block { is_model, name, sizes, param, result, layers, value })
+                ItemKind::Block(Box::new(Block {
+                    is_model,
+                    name,
+                    sizes,
+                    param,
+                    result,
+                    layers,
+                    value,
+                }))
             }
         ),
         (ident(), sizes(), params(), prop::collection::vec(stmt(), 0..6)).prop_map(
