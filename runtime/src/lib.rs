@@ -14,6 +14,7 @@
 //! | [`share`] | replicated shares, seeds and pseudorandomness, encoding and dealing by a client, reconstruction |
 //! | [`link`] | how bytes reach the other parties; nothing of shares or circuits |
 //! | [`protocol`] | one file for each interactive instruction, and one function that finds it; committees and signs from coins |
+//! | [`proof`] | proofs that all that a party sent was right, against a malicious party |
 //! | [`clear`] | the same circuit on plain values; `party` uses its local operations |
 //! | [`party`] | the layer loop of a party, and sessions of three parties on this machine |
 //!
@@ -32,5 +33,6 @@
 pub mod clear;
 pub mod link;
 pub mod party;
+pub mod proof;
 pub mod protocol;
 pub mod share;

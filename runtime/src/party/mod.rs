@@ -6,6 +6,7 @@
 //! | `run` | [`Party::run`]: handshake, layers, closing |
 //! | `local`, `exchange`, `registers` | local instructions; messages of a layer; what a party holds |
 //! | `uploads`, `intake`, `submissions` | clients' uploads, and whose inputs are used |
+//! | `guard`, `barrier` | what is kept for proofs against a malicious party, and the proofs |
 //! | `speculation` | layers that are computed again when a client fails a check |
 //! | `hello`, `receiver`, `transcript`, `error` | handshake, the receiver's side ([`receive`]), the [`Transcript`] hook, [`RunError`] |
 //! | [`session`], [`remote`] | three parties and the receivers as threads; parties elsewhere, at the end of pipes |
@@ -32,9 +33,11 @@
 //! After any error a party tells everybody (an abort frame) and stops. A receiver outputs nothing
 //! unless all three parties agree.
 
+mod barrier;
 mod engine;
 mod error;
 mod exchange;
+mod guard;
 mod hello;
 mod intake;
 mod local;

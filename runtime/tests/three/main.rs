@@ -6,6 +6,7 @@ mod dealer;
 mod faults;
 mod handshake;
 mod operations;
+mod proofs;
 mod random;
 mod session;
 mod speculation;
