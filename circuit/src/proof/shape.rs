@@ -14,7 +14,7 @@
 //! | end | | | | its vector, folded to one element, and its share of the sum |
 //! | verdict, everybody to everybody | one byte | one byte | one byte | one byte |
 
-use super::barriers::Barrier;
+use super::barriers::{Barrier, barriers};
 use super::claim::{Claim, Own};
 use crate::{Circuit, Dom, Lanes, ValueId};
 
@@ -43,6 +43,14 @@ pub enum Kind {
 impl Kind {
     /// Both.
     pub const ALL: [Kind; 2] = [Kind::Words, Kind::Bits];
+
+    /// log2 of the number of exceptional points.
+    pub fn points(self) -> f64 {
+        match self {
+            Kind::Words => 56.0,
+            Kind::Bits => 64.0,
+        }
+    }
 
     /// Bytes of an element.
     pub fn bytes(self) -> usize {
@@ -198,6 +206,18 @@ impl Shape {
         Kind::ALL.into_iter().zip(&self.folds).map(of).sum()
     }
 
+    /// A bound of the probability that a false statement of one prover is accepted.
+    pub fn error(&self) -> f64 {
+        let of = |(kind, folds): (Kind, &Option<Folds>)| {
+            let Some(folds) = folds else { return 0.0 };
+            let first = folds.first.then_some(FIRST_FOLD);
+            let degrees: usize = first.iter().chain(&folds.blocks).map(|b| 2 * b).sum();
+            // Coefficients, and coins that are a root.
+            (2.0 + degrees as f64) / (kind.points().exp2() - 64.0)
+        };
+        Kind::ALL.into_iter().zip(&self.folds).map(of).sum()
+    }
+
     /// Rounds.
     pub fn rounds(&self) -> usize {
         if self.is_empty() {
@@ -217,6 +237,13 @@ impl Shape {
         let all = 2 * HASH + (2 + steps) * HASH + folds + self.end_bytes() + 2;
         self.carries.map(|words| (8 * words + all) as u64)
     }
+}
+
+/// A bound of the probability that one party's proofs in a run are all accepted although a statement is false. The
+/// runtime's `proof` says where it comes from.
+pub fn error(circuit: &Circuit) -> f64 {
+    let shapes = barriers(circuit).unwrap_or_default().into_iter().map(|b| Shape::of(circuit, &b));
+    shapes.map(|s| s.error()).sum()
 }
 
 fn stride(n: usize) -> usize {

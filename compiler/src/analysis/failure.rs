@@ -3,7 +3,8 @@
 //! Sharing, multiplication, truncation, comparison and every function built from them are exact
 //! within their stated error, always: no term. What is left are the projections that prove the norm
 //! of a long vector ([`super::projection`]): a client whose vector is too long may pass, and an honest
-//! client at the limit may fail. Both are counted for all clients, by the union bound. That the
+//! client at the limit may fail. Both are counted for all clients, by the union bound. Against a malicious party there is a
+//! third term: its proof of something false may pass ([`slvr_circuit::proof`]). That the
 //! pseudorandom functions behave like random ones is assumed, not counted.
 
 use super::guard::Guard;
@@ -11,6 +12,7 @@ use crate::diagnostic::{Diagnostic, codes};
 use crate::graph::{Graph, Op};
 use crate::syntax::ast::Span;
 use crate::types::{Bounded, Program};
+use slvr_circuit::{Circuit, Security};
 
 /// A step that may fail.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
@@ -34,8 +36,8 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// Of a graph whose inputs are guarded.
-    pub fn of(graph: &Graph, guards: &[Guard]) -> Failure {
+    /// Of a graph whose inputs are guarded, and its circuit.
+    pub fn of(graph: &Graph, guards: &[Guard], circuit: &Circuit) -> Failure {
         let mut terms = Vec::new();
         for (i, (input, guard)) in graph.inputs.iter().zip(guards).enumerate() {
             let Guard::Project(plan) = guard else { continue };
@@ -47,6 +49,11 @@ impl Failure {
             let name = &input.name;
             term(format!("a `{name}` longer than proven passes"), plan.soundness_log2);
             term(format!("an honest `{name}` at the norm limit fails"), plan.honest_failure_log2);
+        }
+        if circuit.security == Security::Malicious {
+            let what = "a false proof of a malicious party passes".into();
+            let log2 = slvr_circuit::proof::error(circuit).log2();
+            terms.push(Term { what, line: 0, log2, span: Span::default() });
         }
         terms.sort_by(|a, b| b.log2.total_cmp(&a.log2));
         Failure { terms }

@@ -34,30 +34,9 @@
 //! products, each coefficient of its own, are 0 for a false statement with probability at most 2 / |E|. E is the
 //! set of exceptional points, 2^56 over words and 2^64 over bits. A fold of b blocks lets a false claim
 //! through if the coin is a root of a polynomial of degree 2 b - 2 (2 b in the last), so with probability at most
-//! 2 b / (|E| - b - 1). [`error`] adds these up.
+//! 2 b / (|E| - b - 1). [`slvr_circuit::proof::error`] adds these up.
 
 pub mod algebra;
 pub mod claims;
 pub mod fold;
 pub mod products;
-
-use slvr_circuit::proof::{FIRST_FOLD, Kind, Shape};
-
-/// A bound of the probability that the proofs of one prover at these barriers are accepted although a statement is
-/// false.
-pub fn error<'a>(shapes: impl Iterator<Item = &'a Shape>) -> f64 {
-    let mut sum = 0.0;
-    for shape in shapes {
-        for (kind, folds) in Kind::ALL.into_iter().zip(&shape.folds) {
-            let Some(folds) = folds else { continue };
-            let points = match kind {
-                Kind::Words => 2f64.powi(56),
-                Kind::Bits => 2f64.powi(64),
-            };
-            let first = folds.first.then_some(FIRST_FOLD);
-            let degrees: usize = first.iter().chain(&folds.blocks).map(|b| 2 * b).sum();
-            sum += (2.0 + degrees as f64) / (points - 64.0);
-        }
-    }
-    sum
-}

@@ -13,5 +13,6 @@ mod speculation;
 mod streaming;
 mod submissions;
 mod table;
+mod tampering;
 mod tcp;
 mod views;

@@ -4,17 +4,10 @@ use crate::build::{Builder, elements, words};
 use slvr_circuit::proof::{Own, barriers};
 use slvr_circuit::traffic::Traffic;
 use slvr_circuit::verify::Openings;
-use slvr_circuit::{Circuit, Conv, Dom, Hold, Op, Security, ValueId};
+use slvr_circuit::{Check, Circuit, Conv, Dom, Op, Security, ValueId};
 use slvr_runtime::party::session::{Options, Report, run_outcome};
 use slvr_runtime::share::encode::Encoded;
 use std::time::Duration;
-
-/// A value that is opened to the receiver as one against a malicious party is: reshared first.
-pub fn reveal(b: &mut Builder, x: ValueId) {
-    let z = b.same(Op::AsAdd3(x), Hold::Add3);
-    let x = b.round(Op::Reshare(z), Hold::Rep);
-    b.reveal(x, 0, 1.0);
-}
 
 /// Every claim there is, over words of k bits and n elements; `seed` gives the inputs. Wrong words of any message
 /// reach the output.
@@ -82,7 +75,9 @@ pub fn every_claim(k: u32, n: u64, seed: u64) -> (Circuit, Encoded) {
     }
     b.next_layer();
     let check = b.must(Op::Planes { x: both, start: 0, step: 1, count: 1 });
-    b.must(Op::Open(check));
+    let check = b.must(Op::Slice { x: check, axis: 1, start: 0, len: 1, step: 1 });
+    let check = b.must(Op::Reshape(check, vec![1]));
+    let value = b.must(Op::Open(check));
     b.next_layer();
     shown.push(wider);
     let fresh: Vec<ValueId> = shown
@@ -95,7 +90,8 @@ pub fn every_claim(k: u32, n: u64, seed: u64) -> (Circuit, Encoded) {
     b.next_layer();
     fresh.into_iter().for_each(|x| b.reveal(x, 0, 1.0));
     let (circuit, encoded) = b.finish();
-    (Circuit { security: Security::Malicious, ..circuit }, encoded)
+    let checks = vec![Check { set: 0, value }];
+    (Circuit { security: Security::Malicious, checks, ..circuit }, encoded)
 }
 
 pub fn options(seed: u64) -> Options<'static> {
@@ -132,7 +128,7 @@ fn every_claim_is_there() {
     for s in barriers(&circuit).unwrap().iter().flat_map(|b| &b.statements) {
         let bits = circuit.ty(s.out).dom != Dom::Ring(circuit.ty(s.out).bits());
         let claim = format!("{:?}", s.claim);
-        let name = claim.split([' ', '{']).next().unwrap_or_default().to_string();
+        let name = claim.split([' ', '(']).next().unwrap_or_default().to_string();
         let own = match &s.claim {
             slvr_circuit::proof::Claim::Input(Own::High { shift: 0, .. }) => "whole",
             slvr_circuit::proof::Claim::Input(Own::High { .. }) => "high",

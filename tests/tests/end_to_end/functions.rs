@@ -21,6 +21,7 @@ const MACROS: Options = Options {
     protocols: Protocols::Symmetric,
     memory: None,
     speculate: false,
+    security: slvr_circuit::Security::SemiHonest,
 };
 
 /// The reals that the ring holds for these.

@@ -89,6 +89,7 @@ impl Row {
             },
             memory: Some(MEMORY),
             speculate: true,
+            security: Default::default(),
         }
     }
 
