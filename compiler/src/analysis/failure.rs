@@ -36,8 +36,8 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// Of a graph whose inputs are guarded, and its circuit.
-    pub fn of(graph: &Graph, guards: &[Guard], circuit: &Circuit) -> Failure {
+    /// Of a graph whose inputs are guarded.
+    pub fn of(graph: &Graph, guards: &[Guard]) -> Failure {
         let mut terms = Vec::new();
         for (i, (input, guard)) in graph.inputs.iter().zip(guards).enumerate() {
             let Guard::Project(plan) = guard else { continue };
@@ -50,13 +50,19 @@ impl Failure {
             term(format!("a `{name}` longer than proven passes"), plan.soundness_log2);
             term(format!("an honest `{name}` at the norm limit fails"), plan.honest_failure_log2);
         }
+        terms.sort_by(|a, b| b.log2.total_cmp(&a.log2));
+        Failure { terms }
+    }
+
+    /// With the proofs of a circuit, if it is against a malicious party.
+    pub fn with_proofs(mut self, circuit: &Circuit) -> Failure {
         if circuit.security == Security::Malicious {
             let what = "a false proof of a malicious party passes".into();
             let log2 = slvr_circuit::proof::error(circuit).log2();
-            terms.push(Term { what, line: 0, log2, span: Span::default() });
+            self.terms.push(Term { what, line: 0, log2, span: Span::default() });
+            self.terms.sort_by(|a, b| b.log2.total_cmp(&a.log2));
         }
-        terms.sort_by(|a, b| b.log2.total_cmp(&a.log2));
-        Failure { terms }
+        self
     }
 
     /// log2 of the probability that any of them happens; minus infinity if nothing can.

@@ -306,7 +306,7 @@ fn beyond(budget: u64, least: u64, at: Span) -> Diagnostic {
 /// What there is to say of the program's demands on its certificate: errors, and warnings where only an
 /// estimate meets one.
 pub fn demands(program: &Program, sources: &Sources, compiled: &Compiled) -> Vec<Diagnostic> {
-    let failure = Failure::of(&compiled.optimised, &compiled.guards, &compiled.circuit);
+    let failure = Failure::of(&compiled.optimised, &compiled.guards).with_proofs(&compiled.circuit);
     let mut refused = failure.check(program);
     refused.extend(check_error_demands(program, sources, &compiled.guards, &compiled.stated));
     refused

@@ -119,7 +119,7 @@ impl Certificate {
         let line_of = |site: u32| places.get(site as usize).copied().unwrap_or(0);
         let g = &c.optimised;
         let errors = errors(g, &c.ranges.raw, &input_errors(g, &c.guards), &c.stated);
-        let failure = Failure::of(g, &c.guards, &c.circuit);
+        let failure = Failure::of(g, &c.guards).with_proofs(&c.circuit);
         let log2 = failure.log2();
         Certificate {
             failure_log2: log2.is_finite().then_some(log2),

@@ -197,3 +197,6 @@ pub fn polynomial<A: Algebra>(u: &mut Side<A>, v: &mut Side<A>) -> Vec<A::E> {
 pub fn accepts<A: Algebra>((v, s2): (A::E, A::E), (u, s1): (A::E, A::E)) -> bool {
     A::mul(&u, &v) == A::add(&s1, &s2)
 }
+
+#[cfg(test)]
+mod tests;

@@ -21,6 +21,7 @@ mod limits;
 #[cfg(feature = "lsp")]
 mod lsp;
 mod processes;
+mod security;
 mod strangers;
 mod tools;
 mod verbs;

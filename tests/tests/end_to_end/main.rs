@@ -29,7 +29,6 @@ mod fuzz_smoke;
 mod intervals;
 mod ir_snapshots;
 mod lenet;
-mod malicious;
 mod models;
 mod optimiser;
 mod predicates;
