@@ -12,8 +12,8 @@
 //! moves. Reading checks length and hash before it decodes, and verifies the circuit after. bincode
 //! is used in this file only.
 
-use super::{Circuit, Security};
 use super::verify::{VerifyError, verify};
+use super::{Circuit, Security};
 use bincode::Options;
 use sha2::{Digest, Sha256};
 use thiserror::Error;

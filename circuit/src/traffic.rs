@@ -7,8 +7,8 @@
 
 use crate::interaction::Counts;
 use crate::plan::operand;
-use crate::speculation::Speculation;
 use crate::proof::{HASH, Shape, barriers};
+use crate::speculation::Speculation;
 use crate::{Circuit, Instr, Layer, Op, Security, ValueId, wire_len};
 
 /// Rounds, and bytes sent by each party.
@@ -143,8 +143,8 @@ fn add(to: &mut [u64; 3], bytes: [u64; 3]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verify::tests::all_ops;
     use crate::Dom;
+    use crate::verify::tests::all_ops;
 
     #[test]
     fn counted_by_hand() {

@@ -27,8 +27,10 @@
 //!
 //! # Adversary
 //!
-//! Semi-honest, at most one of the three parties corrupt. Parties that deviate are *not* detected,
-//! except where a message is late, short, long or out of order. See `docs/src/security.md`.
+//! At most one of the three parties corrupt. A circuit names what this party may do
+//! ([`slvr_circuit::Security`]). Semi-honest: parties that deviate are *not* detected, except where a message is
+//! late, short, long or out of order. Malicious: they are, before anything is opened ([`proof`]). See
+//! `docs/src/security.md`.
 
 pub mod clear;
 pub mod link;

@@ -227,7 +227,8 @@ fn load(
         let circuit = artifact::read(&bytes)
             .map_err(|e| anyhow!("{file}: {e}; make it again with `slvrc build`"))?;
         if target.security() == Security::Malicious && circuit.security != Security::Malicious {
-            let why = format!("{file} is for semi-honest parties: build it with --security malicious");
+            let why =
+                format!("{file} is for semi-honest parties: build it with --security malicious");
             return Err(Usage(why).into());
         }
         return Ok(Loaded::Artifact(Box::new(circuit)));

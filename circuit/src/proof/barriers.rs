@@ -30,7 +30,10 @@ pub enum Unproven {
         line: u32,
     },
     /// An instruction whose operand is computed in a way that has no statement.
-    #[error("layer {layer}: no proof says of `{op}` that its operand, {what}, is right{}", at(line))]
+    #[error(
+        "layer {layer}: no proof says of `{op}` that its operand, {what}, is right{}",
+        at(line)
+    )]
     Operand {
         /// In which layer.
         layer: usize,
@@ -42,7 +45,9 @@ pub enum Unproven {
         line: u32,
     },
     /// A circuit that computes before it is known whose inputs count.
-    #[error("layer {layer}: against a malicious party nothing is computed before it is known whose inputs count")]
+    #[error(
+        "layer {layer}: against a malicious party nothing is computed before it is known whose inputs count"
+    )]
     Speculation {
         /// In which layer.
         layer: usize,
@@ -167,7 +172,11 @@ impl<'a> Find<'a> {
                 Some(Op::Mul(x, y)) if rep(x) && rep(y) => terms.push((*x, *y)),
                 Some(Op::AsAdd3(x)) if rep(x) => plus.push(*x),
                 Some(Op::Add(x, y)) => left.extend([*y, *x]),
-                _ => return Err("neither a product of replicated values nor a sum of such products"),
+                _ => {
+                    return Err(
+                        "neither a product of replicated values nor a sum of such products",
+                    );
+                }
             }
         }
         Ok(Claim::Products { terms, plus })

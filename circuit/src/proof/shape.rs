@@ -87,11 +87,7 @@ pub fn folds(elements: usize) -> Vec<usize> {
     let mut n = elements.max(1);
     while n > LAST_FOLD {
         // Work grows with the blocks, the number of rounds falls.
-        let blocks = match n {
-            0..=1024 => 16,
-            1025..=65536 => 8,
-            _ => 4,
-        };
+        let blocks = if n > 2048 { 4 } else { 16 };
         out.push(blocks);
         n = n.div_ceil(blocks);
     }

@@ -4,9 +4,8 @@ use super::lex::Token;
 use super::tokens::{Parsed, Tokens, number};
 use crate::verify::MAX_CONSTS;
 use crate::{
-    Security,
-    Check, Circuit, Const, Encoding, From, Input, Instr, Layer, Output, PartySet, Site, Type,
-    ValueId, forms,
+    Check, Circuit, Const, Encoding, From, Input, Instr, Layer, Output, PartySet, Security, Site,
+    Type, ValueId, forms,
 };
 use std::collections::BTreeMap;
 use thiserror::Error;
@@ -132,8 +131,10 @@ impl Reader {
             1 => {
                 let name = t.word()?;
                 let all = Security::ALL.into_iter();
-                self.circuit.security = (all.filter(|s| s.token() == name).next())
-                    .ok_or_else(|| format!("`{name}` is no adversary: `semi_honest` or `malicious`"))?;
+                self.circuit.security =
+                    (all.filter(|s| s.token() == name).next()).ok_or_else(|| {
+                        format!("`{name}` is no adversary: `semi_honest` or `malicious`")
+                    })?;
             }
             2 => {
                 let name = t.text()?;

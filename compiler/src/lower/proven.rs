@@ -232,10 +232,7 @@ impl Rewrite {
 
     fn plus(&mut self, a: Form, b: Form) -> Form {
         match (a, b) {
-            (
-                Form::Sum { mut terms, rest },
-                Form::Sum { terms: more, rest: other },
-            ) => {
+            (Form::Sum { mut terms, rest }, Form::Sum { terms: more, rest: other }) => {
                 terms.extend(more);
                 let rest = match (rest, other) {
                     (Some(a), Some(b)) => Some(self.e.add(Op::Add(a, b))),

@@ -50,7 +50,14 @@ impl Default for Options {
     fn default() -> Self {
         let tuning = NetProfile::lan().tuning();
         let protocols = Protocols::Dealer(tuning);
-        Options { enforce: true, ring: None, protocols, memory: None, speculate: true, security: Security::SemiHonest }
+        Options {
+            enforce: true,
+            ring: None,
+            protocols,
+            memory: None,
+            speculate: true,
+            security: Security::SemiHonest,
+        }
     }
 }
 

@@ -162,7 +162,8 @@ impl Engine<'_> {
     pub(super) fn barrier(&mut self, l: usize) -> Result<(), RunError> {
         let Some(guard) = &mut self.guard else { return Ok(()) };
         let number = guard.next;
-        let Some((barrier, shape)) = guard.barriers.get(number).filter(|(b, _)| b.layer == l as u32)
+        let Some((barrier, shape)) =
+            guard.barriers.get(number).filter(|(b, _)| b.layer == l as u32)
         else {
             return Ok(());
         };
@@ -317,7 +318,9 @@ impl Engine<'_> {
             }
             let coin = self.hear_coin(after, 3 + 2 * step)?;
             if piece(&from_before, 2 + step) != hash(&coin) {
-                return Err(self.rejected(after, "the other verifier knows another coin than it told"));
+                return Err(
+                    self.rejected(after, "the other verifier knows another coin than it told")
+                );
             }
             words.iter_mut().for_each(|w| w.prove(&coin));
             bits.iter_mut().for_each(|b| b.prove(&coin));
@@ -348,12 +351,7 @@ impl Engine<'_> {
     }
 
     /// What the party knows of the statements in a role.
-    fn claims(
-        &self,
-        barrier: &Barrier,
-        role: Role,
-        carries: &BTreeMap<ValueId, Planes>,
-    ) -> Claims {
+    fn claims(&self, barrier: &Barrier, role: Role, carries: &BTreeMap<ValueId, Planes>) -> Claims {
         let prss = &self.party.prss;
         let stream = |instr: u64, dom: Dom, n: usize| -> Data {
             let s = Stream::new(instr, Purpose::Zero);
@@ -377,11 +375,9 @@ impl Engine<'_> {
     ) -> Result<[BTreeMap<ValueId, Planes>; 4], RunError> {
         let circuit = self.party.circuit;
         let (me, after, before) = (self.me, next(self.me), prev(self.me));
-        let planes = |n: u32, len: usize, words: Vec<u64>| {
-            match Planes::from_words(n, len, words) {
-                Some(p) => p,
-                None => unreachable!("so many words were drawn"),
-            }
+        let planes = |n: u32, len: usize, words: Vec<u64>| match Planes::from_words(n, len, words) {
+            Some(p) => p,
+            None => unreachable!("so many words were drawn"),
         };
         let words = |n: u32, len: usize| n as usize * len.div_ceil(64);
         let mut out: [BTreeMap<ValueId, Planes>; 4] = Default::default();

@@ -113,7 +113,9 @@ pub enum RunError {
         by: usize,
     },
     /// Not all parties have the same of a client, in a circuit against a malicious party.
-    #[error("{phase}, {peer}: does not have the same of client {member} of party set {set} as this party")]
+    #[error(
+        "{phase}, {peer}: does not have the same of client {member} of party set {set} as this party"
+    )]
     Client {
         /// When.
         phase: Phase,

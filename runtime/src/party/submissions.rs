@@ -128,7 +128,12 @@ impl Engine<'_> {
             for (n, (verdict, (theirs, mine))) in verdicts.iter_mut().zip(entries).enumerate() {
                 let state = self.state(peer, theirs[0])?;
                 let usable = theirs[0] == 0 && mine[0] == 0;
-                self.agree(peer, clients, n, theirs[0] == mine[0] && (!(theirs[0] == 0) || theirs[1..] == mine[1..]))?;
+                self.agree(
+                    peer,
+                    clients,
+                    n,
+                    theirs[0] == mine[0] && (!(theirs[0] == 0) || theirs[1..] == mine[1..]),
+                )?;
                 let differ = (usable && theirs[1..] != mine[1..]).then_some(Why::Inconsistent);
                 *verdict = first(*verdict, first(state, differ));
             }

@@ -202,7 +202,11 @@ impl Algebra for OverBits {
         for (t, out) in out.chunks_exact_mut(64).enumerate() {
             for (table, first) in tables.iter().zip((0..c.len()).step_by(8)) {
                 let rows: [u64; 8] = std::array::from_fn(|i| {
-                    words.get((first + i) * n + t).copied().filter(|_| first + i < c.len()).unwrap_or(0)
+                    words
+                        .get((first + i) * n + t)
+                        .copied()
+                        .filter(|_| first + i < c.len())
+                        .unwrap_or(0)
                 });
                 for (l, out) in out.iter_mut().enumerate() {
                     let index = (0..8).fold(0, |s, i| s | (rows[i] >> l & 1) << i);
@@ -404,7 +408,8 @@ mod tests {
         for (t, c) in c.iter().enumerate() {
             assert!((0..64).all(|j| all[t * 64 + j] == gf64::mul(*c, 1 << j)));
         }
-        let weighed: Vec<u64> = su.chunks(n * 64).flat_map(|b| OverBits::weigh(&b.to_vec(), &c)).collect();
+        let weighed: Vec<u64> =
+            su.chunks(n * 64).flat_map(|b| OverBits::weigh(&b.to_vec(), &c)).collect();
         assert_eq!(OverBits::cross_base(&c, &u, &v), OverBits::cross(&weighed, &sv, FIRST_FOLD));
         assert_eq!(OverBits::fold_base(&u, &l), OverBits::fold(&su, &l));
         let ones = vec![1; n * 64];

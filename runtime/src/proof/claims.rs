@@ -358,7 +358,8 @@ impl View<'_> {
     /// Of bits b1 xor b2 = b1 + b2 - 2 b1 b2, times a word: this party's factor of the product.
     fn twice(&self, b: &[u64], times: u64) -> Vec<u64> {
         let first = self.first();
-        let one = |b: &u64| if first { b.wrapping_mul(times).wrapping_mul(2).wrapping_neg() } else { *b };
+        let one =
+            |b: &u64| if first { b.wrapping_mul(times).wrapping_mul(2).wrapping_neg() } else { *b };
         b.iter().map(one).collect()
     }
 }

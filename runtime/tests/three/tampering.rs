@@ -9,8 +9,10 @@ use slvr_circuit::verify::{Openings, verify_with};
 use slvr_circuit::{Circuit, Op, Security, ValueId, artifact};
 use slvr_runtime::link::memory::Memory;
 use slvr_runtime::link::{Header, Kind, Link, LinkError, Peer};
-use slvr_runtime::party::{Phase, RunError};
 use slvr_runtime::party::session::{Options, Outcome, run_outcome};
+use slvr_runtime::party::{Phase, RunError};
+use slvr_runtime::share::Seed;
+use slvr_runtime::share::deal::{Part, Upload};
 use slvr_runtime::share::encode::Encoded;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -32,15 +34,8 @@ enum How {
     Replay,
 }
 
-const ALL: [How; 7] = [
-    How::Flip,
-    How::Overwrite,
-    How::Depend,
-    How::Drop,
-    How::Repeat,
-    How::Reorder,
-    How::Replay,
-];
+const ALL: [How; 7] =
+    [How::Flip, How::Overwrite, How::Depend, How::Drop, How::Repeat, How::Reorder, How::Replay];
 
 /// A party's deviation: in the frame with this number, or in what it evaluates.
 #[derive(Clone, Copy, Debug)]
@@ -238,10 +233,13 @@ fn ended_well(outcome: &Outcome, log: &Log, deviant: usize, rule: &Rule) {
         _ => None,
     });
     if let Some(layer) = at {
-        let opened = log.iter().any(|(me, h, _)| {
-            *me != deviant && h.kind == Kind::Layer && h.layer >= layer
-        });
-        assert!(!opened, "{rule:?}: something was opened in layer {layer} in spite of a wrong proof");
+        let opened = log
+            .iter()
+            .any(|(me, h, _)| *me != deviant && h.kind == Kind::Layer && h.layer >= layer);
+        assert!(
+            !opened,
+            "{rule:?}: something was opened in layer {layer} in spite of a wrong proof"
+        );
     }
 }
 
@@ -322,9 +320,9 @@ fn mutants(circuit: &Circuit) -> Vec<(String, Circuit)> {
             }
             // Another value of the same type.
             let other = |v: ValueId| {
-                (0..circuit.types.len() as u32).map(ValueId).find(|o| {
-                    *o != v && circuit.ty(*o) == circuit.ty(v)
-                })
+                (0..circuit.types.len() as u32)
+                    .map(ValueId)
+                    .find(|o| *o != v && circuit.ty(*o) == circuit.ty(v))
             };
             for v in instr.op.operands() {
                 if let Some(o) = other(v) {
@@ -380,5 +378,31 @@ fn openings_stand_behind_barriers() {
     for (l, layer) in (0u32..).zip(&circuit.layers) {
         let opens = layer.exchange.iter().any(|i| i.op.interaction().unwrap().reveals());
         assert_eq!(opens, layers.contains(&l), "layer {l}");
+    }
+}
+
+/// A client of which two parties have different copies is not replaced, as it is among semi-honest parties: one of
+/// these two may have made its copy up.
+#[test]
+fn copies_of_a_client_that_differ_end_the_run() {
+    let (circuit, encoded) = sample();
+    for second in [false, true] {
+        let tamper = |_: usize, _: usize, uploads: &mut [Upload; 3]| {
+            let all = &mut uploads[0];
+            let part = if second { &mut all.second } else { &mut all.first };
+            *part = Part::Seed(Seed::new([99; 16]));
+        };
+        let options = Options { tamper: Some(&tamper), ..options(1) };
+        let outcome = run_outcome(&circuit, encoded.clone(), &options).unwrap();
+        assert!(outcome.receivers.iter().all(|(_, r)| r.is_err()));
+        assert!(outcome.parties.iter().all(|p| p.is_err()));
+        let named = |e: &RunError| matches!(e, RunError::Client { set: 0, member: 0, .. });
+        let found = outcome.parties.iter().filter_map(|p| p.as_ref().err()).filter(|e| named(e));
+        assert!(found.count() >= 2, "both of the two notice");
+        let plain = Circuit { security: Security::SemiHonest, ..circuit.clone() };
+        let outcome = run_outcome(&plain, encoded.clone(), &options).unwrap();
+        let replaced = outcome.parties[1].as_ref().map(|r| r.replaced.len());
+        // Of a set of one client nobody is left.
+        assert!(!matches!(replaced, Ok(0)), "{replaced:?}");
     }
 }

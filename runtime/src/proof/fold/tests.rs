@@ -89,14 +89,14 @@ impl Algebra for Tiny {
     }
     fn cross(u: &Vec<u8>, v: &Vec<u8>, blocks: usize) -> Vec<u8> {
         let n = u.len() / blocks;
-        let dot = |a: usize, b: usize| {
-            (0..n).fold(0, |s, t| s ^ times(u[a * n + t], v[b * n + t]))
-        };
+        let dot = |a: usize, b: usize| (0..n).fold(0, |s, t| s ^ times(u[a * n + t], v[b * n + t]));
         (0..blocks * blocks).map(|i| dot(i / blocks, i % blocks)).collect()
     }
     fn fold(v: &Vec<u8>, c: &[u8]) -> Vec<u8> {
         let n = v.len() / c.len();
-        (0..n).map(|t| c.iter().enumerate().fold(0, |s, (b, c)| s ^ times(*c, v[b * n + t]))).collect()
+        (0..n)
+            .map(|t| c.iter().enumerate().fold(0, |s, (b, c)| s ^ times(*c, v[b * n + t])))
+            .collect()
     }
     fn cross_base(c: &Vec<u8>, u: &[u64], v: &[u64]) -> Vec<u8> {
         let (u, v) = (low_bits(u), low_bits(v));
@@ -124,7 +124,12 @@ struct Sample {
     sums: [Vec<u64>; 2],
 }
 
-fn sample(n: usize, draw: &mut Draw, product: fn(u64, u64) -> u64, minus: fn(u64, u64) -> u64) -> Sample {
+fn sample(
+    n: usize,
+    draw: &mut Draw,
+    product: fn(u64, u64) -> u64,
+    minus: fn(u64, u64) -> u64,
+) -> Sample {
     let (u, v, s1) = (draw.words(n), draw.words(n), draw.words(n));
     let s2 = (0..n).map(|i| minus(product(u[i], v[i]), s1[i])).collect();
     Sample { terms: [u, v], sums: [s1, s2] }
@@ -135,6 +140,17 @@ type Lie<'a> = &'a dyn Fn(usize) -> Vec<u64>;
 
 /// Whether V2 accepts. The coefficients are drawn from `seed`, the coins too.
 fn run<A: Algebra>(s: &Sample, seed: u8, lie: Option<Lie<'_>>) -> bool {
+    let [v1, v2] = ends::<A>(s, seed, lie, None);
+    accepts::<A>(v2, v1)
+}
+
+/// What the verifiers end with, with random blocks of their own if they are given.
+fn ends<A: Algebra>(
+    s: &Sample,
+    seed: u8,
+    lie: Option<Lie<'_>>,
+    hidden: Option<[A::E; 2]>,
+) -> [(A::E, A::E); 2] {
     let n = s.sums[0].len();
     let columns = n.div_ceil(FIRST_FOLD) * A::SPREAD;
     let shape = Folds { first: true, elements: columns, blocks: folds(columns) };
@@ -144,9 +160,11 @@ fn run<A: Algebra>(s: &Sample, seed: u8, lie: Option<Lie<'_>>) -> bool {
         let mut draw = Draw::new(&[seed; 32], "slvr test coefficients");
         Side::<A>::new(&shape, vec![chunk], (A::zeros(0), A::zero()), i == 0, &mut draw)
     };
-    let (mut u, mut v, mut v1, mut v2) = (side(0, false), side(1, false), side(0, true), side(1, true));
+    let (mut u, mut v, mut v1, mut v2) =
+        (side(0, false), side(1, false), side(0, true), side(1, true));
     let mut coins = Draw::new(&[seed; 32], "slvr test coins");
-    let hide = [A::draw(&mut coins), A::draw(&mut coins)];
+    let drawn = [A::draw(&mut coins), A::draw(&mut coins)];
+    let hide = hidden.unwrap_or(drawn);
     let mut step = 0;
     while !u.is_done() {
         for (side, x) in [(&mut u, 0), (&mut v1, 0), (&mut v, 1), (&mut v2, 1)] {
@@ -158,9 +176,14 @@ fn run<A: Algebra>(s: &Sample, seed: u8, lie: Option<Lie<'_>>) -> bool {
             // What is wrong with the sum as it is, and a polynomial with these roots that mends it.
             let total = A::add(&v1.sum, &v2.sum);
             let honest = |q: &[A::E]| {
-                let zero = u.chunks.iter().zip(&v.chunks).zip(&u.factors).fold(A::zero(), |s, ((a, b), c)| {
-                    A::add(&s, &A::cross_base(c, &a.terms[0], &b.terms[0])[0])
-                });
+                let zero = u
+                    .chunks
+                    .iter()
+                    .zip(&v.chunks)
+                    .zip(&u.factors)
+                    .fold(A::zero(), |s, ((a, b), c)| {
+                        A::add(&s, &A::cross_base(c, &a.terms[0], &b.terms[0])[0])
+                    });
                 let all = u.beta.iter().zip(std::iter::once(&zero).chain(q));
                 all.fold(A::zero(), |s, (b, q)| A::add(&s, &A::mul(b, q)))
             };
@@ -169,7 +192,8 @@ fn run<A: Algebra>(s: &Sample, seed: u8, lie: Option<Lie<'_>>) -> bool {
             let at = |i: u64| {
                 roots.iter().fold(A::one(), |p, r| A::mul(&p, &A::sub(&A::point(i), &A::point(*r))))
             };
-            let sum = (0u64..).zip(&u.beta).fold(A::zero(), |s, (i, b)| A::add(&s, &A::mul(b, &at(i))));
+            let sum =
+                (0u64..).zip(&u.beta).fold(A::zero(), |s, (i, b)| A::add(&s, &A::mul(b, &at(i))));
             let scale = A::mul(&wrong, &A::inverse(&sum));
             for (i, q) in (1u64..).zip(&mut q) {
                 *q = A::add(q, &A::mul(&scale, &at(i)));
@@ -183,7 +207,7 @@ fn run<A: Algebra>(s: &Sample, seed: u8, lie: Option<Lie<'_>>) -> bool {
         v2.fold(&coin, Some(rest));
         step += 1;
     }
-    accepts::<A>(v2.end(), v1.end())
+    [v1.end(), v2.end()]
 }
 
 fn and(a: u64, b: u64) -> u64 {
@@ -212,6 +236,25 @@ fn true_statements_pass_and_single_errors_do_not() {
                 words.sums[1][place] ^= 1 << bit;
                 bits.sums[0][place] ^= 1 << bit;
             }
+        }
+    }
+}
+
+/// For all random blocks at once: the one element that V1 sends to V2 takes each value equally often, whatever the
+/// statements are, and so do those that V2 multiplies it with. Without the block it would say something.
+#[test]
+fn what_one_verifier_tells_the_other_is_uniform() {
+    let mut draw = Draw::new(&[4; 32], "slvr test");
+    for seed in 0..4 {
+        for gates in [sample(3, &mut draw, and, xor), sample(40, &mut draw, and, xor)] {
+            let mut seen = [[0; 256]; 2];
+            for x in 0..=255 {
+                let [(u, s1), (v, s2)] = ends::<Tiny>(&gates, seed, None, Some([x, times(x, 3)]));
+                assert!(accepts::<Tiny>((v, s2), (u, s1)));
+                seen[0][usize::from(u)] += 1;
+                seen[1][usize::from(v)] += 1;
+            }
+            assert_eq!(seen, [[1; 256]; 2], "seed {seed}");
         }
     }
 }
