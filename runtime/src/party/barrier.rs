@@ -212,7 +212,7 @@ impl Engine<'_> {
     }
 
     fn prove(&mut self, number: usize, barrier: &Barrier, shape: &Shape) -> Result<(), RunError> {
-        let (me, after, before) = (self.me, next(self.me), prev(self.me));
+        let (after, before) = (next(self.me), prev(self.me));
         let with_next = |e: &Self, slot: Slot| e.party.prss.key_with_next(slot.stream(number));
         let with_prev = |e: &Self, slot: Slot| e.party.prss.key_with_prev(slot.stream(number));
 
@@ -346,7 +346,6 @@ impl Engine<'_> {
                 return Err(self.rejected(peer, "it does not say that it accepts"));
             }
         }
-        debug_assert_eq!(me, self.me);
         Ok(())
     }
 

@@ -4,8 +4,8 @@ use super::fold::Chunk;
 use super::products::Long;
 use crate::share::{Rep, next, prev};
 use slvr_circuit::proof::{Barrier, Bits, Claim, Own, Statement};
-use slvr_circuit::{Circuit, Dom, Lanes, ValueId, low_mask};
-use slvr_ring::{Data, Planes, each_word, layout};
+use slvr_circuit::{Circuit, Dom, Lanes, ValueId};
+use slvr_ring::{Data, Planes, Word, each_word, layout};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -107,7 +107,7 @@ fn planes(x: Data) -> Planes {
 /// Words as words of 64 bits.
 pub(super) fn wide(x: &Data) -> Vec<u64> {
     match x {
-        Data::Ring(words) => each_word!(words, v => v.iter().map(|&x| x as u64).collect()),
+        Data::Ring(words) => each_word!(words, v => v.iter().map(|&x| x.to_u64()).collect()),
         Data::Bits(_) => unreachable!("statements over words are about words"),
     }
 }
@@ -362,10 +362,4 @@ impl View<'_> {
             |b: &u64| if first { b.wrapping_mul(times).wrapping_mul(2).wrapping_neg() } else { *b };
         b.iter().map(one).collect()
     }
-}
-
-/// Bits beyond the last element are nobody's.
-pub fn from_words(width: u32, n: usize, words: Vec<u64>) -> Option<Planes> {
-    debug_assert!(low_mask(width) > 0);
-    Planes::from_words(width, n, words)
 }
