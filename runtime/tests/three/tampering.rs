@@ -398,7 +398,8 @@ fn copies_of_a_client_that_differ_end_the_run() {
         assert!(outcome.parties.iter().all(|p| p.is_err()));
         let named = |e: &RunError| matches!(e, RunError::Client { set: 0, member: 0, .. });
         let found = outcome.parties.iter().filter_map(|p| p.as_ref().err()).filter(|e| named(e));
-        assert!(found.count() >= 2, "both of the two notice");
+        // The others may hear first that a party has stopped.
+        assert!(found.count() >= 1, "the client is named");
         let plain = Circuit { security: Security::SemiHonest, ..circuit.clone() };
         let outcome = run_outcome(&plain, encoded.clone(), &options).unwrap();
         let replaced = outcome.parties[1].as_ref().map(|r| r.replaced.len());
