@@ -3,7 +3,7 @@
 //! | bytes | what |
 //! |---|---|
 //! | 8 | magic, with a line end and a control byte so that a transfer as text shows |
-//! | 4 | version of this format, little-endian |
+//! | 4 | version of this format and adversary of the circuit ([`Security`]), little-endian |
 //! | 8 | length of the payload, little-endian, at most 1 GiB |
 //! | 32 | SHA-256 of the domain string, the version and the payload |
 //! | | the payload: the circuit in bincode 1.3, integers of variable length |
@@ -12,14 +12,16 @@
 //! moves. Reading checks length and hash before it decodes, and verifies the circuit after. bincode
 //! is used in this file only.
 
-use super::Circuit;
 use super::verify::{VerifyError, verify};
+use super::{Circuit, Security};
 use bincode::Options;
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
 const MAGIC: [u8; 8] = *b"slvrb\r\n\x1a";
 const VERSION: u32 = 6;
+/// The same with a circuit against a malicious party. An older program refuses it, and a hash tells the two apart.
+const MALICIOUS: u32 = 7;
 const HEADER: usize = 8 + 4 + 8 + 32;
 
 /// Largest payload, in bytes.
@@ -32,7 +34,7 @@ pub enum ArtifactError {
     #[error("not a .slvrb file")]
     Magic,
     /// Written by another version.
-    #[error("version {0} of the format; this program reads version {VERSION}")]
+    #[error("version {0} of the format; this program reads versions {VERSION} and {MALICIOUS}")]
     Version(u32),
     /// The payload is larger than is accepted.
     #[error("a payload of {0} bytes; at most {MAX_PAYLOAD} are accepted")]
@@ -56,14 +58,22 @@ pub enum ArtifactError {
     Circuit(#[from] VerifyError),
 }
 
-fn hasher() -> Sha256 {
+/// The version that says which adversary a circuit is made for.
+fn version(security: Security) -> u32 {
+    match security {
+        Security::SemiHonest => VERSION,
+        Security::Malicious => MALICIOUS,
+    }
+}
+
+fn hasher(version: u32) -> Sha256 {
     let mut hash = Sha256::new();
     hash.update(b"slvr circuit\0");
-    hash.update(VERSION.to_le_bytes());
+    hash.update(version.to_le_bytes());
     hash
 }
 
-/// The hash that the parties compare: of all of the circuit, including its name, sizes and sites.
+/// The hash that the parties compare: of all of the circuit, including its name, sizes, sites and adversary.
 pub fn hash(circuit: &Circuit) -> [u8; 32] {
     struct Sink(Sha256);
     impl std::io::Write for Sink {
@@ -75,7 +85,7 @@ pub fn hash(circuit: &Circuit) -> [u8; 32] {
             Ok(())
         }
     }
-    let mut sink = Sink(hasher());
+    let mut sink = Sink(hasher(version(circuit.security)));
     serialize(circuit, &mut sink);
     sink.0.finalize().into()
 }
@@ -88,9 +98,10 @@ pub fn write(circuit: &Circuit) -> Vec<u8> {
     serialize(circuit, &mut payload);
     let mut out = Vec::with_capacity(HEADER + payload.len());
     out.extend_from_slice(&MAGIC);
-    out.extend_from_slice(&VERSION.to_le_bytes());
+    out.extend_from_slice(&version(circuit.security).to_le_bytes());
     out.extend_from_slice(&(payload.len() as u64).to_le_bytes());
-    out.extend_from_slice(&hasher().chain_update(&payload).finalize());
+    let hash = hasher(version(circuit.security)).chain_update(&payload).finalize();
+    out.extend_from_slice(&hash);
     out.extend_from_slice(&payload);
     out
 }
@@ -114,9 +125,10 @@ pub fn read(bytes: &[u8]) -> Result<Circuit, ArtifactError> {
     let short = ArtifactError::Length { expected: HEADER as u64, found };
     let Some((version, rest)) = rest.split_first_chunk() else { return Err(short) };
     let version = u32::from_le_bytes(*version);
-    if version != VERSION {
+    let find = |s: &Security| self::version(*s) == version;
+    let Some(security) = Security::ALL.into_iter().find(find) else {
         return Err(ArtifactError::Version(version));
-    }
+    };
     let Some((length, rest)) = rest.split_first_chunk() else { return Err(short) };
     let length = u64::from_le_bytes(*length);
     if length > MAX_PAYLOAD {
@@ -126,13 +138,14 @@ pub fn read(bytes: &[u8]) -> Result<Circuit, ArtifactError> {
     if payload.len() as u64 != length {
         return Err(ArtifactError::Length { expected: HEADER as u64 + length, found });
     }
-    let hash: [u8; 32] = hasher().chain_update(payload).finalize().into();
+    let hash: [u8; 32] = hasher(version).chain_update(payload).finalize().into();
     if hash != *want {
         return Err(ArtifactError::Hash);
     }
     let options = bincode::DefaultOptions::new().with_limit(MAX_PAYLOAD);
-    let circuit: Circuit =
+    let mut circuit: Circuit =
         options.deserialize(payload).map_err(|e| ArtifactError::Payload(e.to_string()))?;
+    circuit.security = security;
     verify(&circuit)?;
     Ok(circuit)
 }
@@ -141,6 +154,7 @@ pub fn read(bytes: &[u8]) -> Result<Circuit, ArtifactError> {
 mod tests {
     use super::*;
     use crate::ValueId;
+    use crate::proof::tests::small_proven;
     use crate::verify::tests::{all_ops, small};
 
     /// An artifact with a valid header around any payload.
@@ -148,7 +162,7 @@ mod tests {
         let mut out = MAGIC.to_vec();
         out.extend(VERSION.to_le_bytes());
         out.extend((payload.len() as u64).to_le_bytes());
-        out.extend(hasher().chain_update(payload).finalize());
+        out.extend(hasher(VERSION).chain_update(payload).finalize());
         out.extend(payload);
         out
     }
@@ -161,13 +175,17 @@ mod tests {
 
     #[test]
     fn reads_what_it_wrote() {
-        for c in [small(), all_ops()] {
+        let malicious = Circuit { security: Security::Malicious, ..small_proven() };
+        for c in [small(), all_ops(), malicious] {
             let bytes = write(&c);
             assert_eq!(read(&bytes).unwrap(), c);
             assert_eq!(write(&c), bytes);
             assert_eq!(bytes[20..52], hash(&c), "the stored hash is the circuit's");
         }
         assert_ne!(hash(&small()), hash(&all_ops()));
+        let honest = small_proven();
+        let malicious = Circuit { security: Security::Malicious, ..honest.clone() };
+        assert_ne!(hash(&honest), hash(&malicious), "parties notice another adversary");
     }
 
     #[test]

@@ -20,6 +20,11 @@ impl Dom {
             Dom::Ring(k) | Dom::Bits(k) => k,
         }
     }
+
+    /// Whether the elements are bits.
+    pub fn is_bits(self) -> bool {
+        matches!(self, Dom::Bits(_))
+    }
 }
 
 impl fmt::Display for Dom {

@@ -82,6 +82,8 @@ mod op;
 pub mod openings;
 pub mod pairs;
 pub mod plan;
+pub mod proof;
+mod security;
 pub mod speculation;
 pub mod tables;
 pub mod text;
@@ -94,6 +96,7 @@ pub use conv::Conv;
 pub use dom::{Dom, low_mask, wire_len};
 pub use forms::INTERACTIVE;
 pub use op::{Instr, Op};
+pub use security::Security;
 pub use types::{Hold, Lanes, Shape, SplitPart, Type, ValueId, lead};
 
 use serde::{Deserialize, Serialize};
@@ -130,6 +133,10 @@ pub struct Circuit {
     /// Which inputs the parties examine, at most one entry for each party set.
     #[serde(deserialize_with = "crate::bounded::declarations")]
     pub checks: Vec<Check>,
+    /// What one party may do. In a file it is the version of the format, so that nothing else of a circuit
+    /// depends on it.
+    #[serde(skip)]
+    pub security: Security,
 }
 
 /// The parties examine the inputs of a party set: a member whose inputs break a declared range has

@@ -18,7 +18,7 @@
 use crate::interaction::{COIN_BITS, Peer, next, outgoing, prev};
 use crate::speculation::Speculation;
 use crate::wire_len;
-use crate::{Circuit, Dom, Lanes, Layer, Op, ValueId};
+use crate::{Circuit, Dom, Lanes, Layer, Op, Security, ValueId};
 
 /// Bytes at which a frame is complete.
 pub const FRAME: usize = 64 << 10;
@@ -55,9 +55,12 @@ pub struct LayerPlan {
 pub fn plan(circuit: &Circuit) -> Vec<LayerPlan> {
     let values = circuit.types.len();
     let part = Speculation::of(circuit);
-    // Whether a layer leaves nothing under way.
-    let settles =
-        |l: usize| l + 1 == circuit.layers.len() || part.as_ref().is_some_and(|p| p.last == l);
+    // Whether a layer leaves nothing under way. A proof is about all that was sent before it.
+    let settles = |l: usize| {
+        circuit.security == Security::Malicious
+            || l + 1 == circuit.layers.len()
+            || part.as_ref().is_some_and(|p| p.last == l)
+    };
     let mut plans: Vec<LayerPlan> = Vec::with_capacity(circuit.layers.len());
     // Of a result that is under way: which interactive instruction of the layer before makes it.
     let mut under_way: Vec<Option<usize>> = vec![None; values];

@@ -7,8 +7,9 @@
 
 use crate::interaction::Counts;
 use crate::plan::operand;
+use crate::proof::{HASH, Shape, barriers};
 use crate::speculation::Speculation;
-use crate::{Circuit, Instr, Layer, ValueId, wire_len};
+use crate::{Circuit, Instr, Layer, Op, Security, ValueId, wire_len};
 
 /// Rounds, and bytes sent by each party.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -26,8 +27,12 @@ pub struct Traffic {
 /// Bytes of one layer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LayerTraffic {
-    /// Bytes sent by each party.
+    /// Bytes sent by each party, those of a proof before it included.
     pub bytes: [u64; 3],
+    /// Of these, bytes of the proof.
+    pub proof: [u64; 3],
+    /// Rounds of the proof.
+    pub proof_rounds: usize,
     /// Each instruction of the exchange, in order.
     pub instrs: Vec<InstrTraffic>,
 }
@@ -46,7 +51,9 @@ pub struct InstrTraffic {
 impl Traffic {
     /// Of a verified circuit, when no client fails a check.
     pub fn of(circuit: &Circuit) -> Traffic {
-        Traffic::through(circuit, circuit.layers.iter())
+        let mut all = Traffic::through(circuit, circuit.layers.iter());
+        all.prove(circuit);
+        all
     }
 
     /// Of a verified circuit, when a client fails: with the layers that are repeated then, one after
@@ -65,6 +72,23 @@ impl Traffic {
         match Speculation::of(circuit) {
             Some(s) if s.repeats(admitted) => Traffic::repeated(circuit),
             _ => Traffic::of(circuit),
+        }
+    }
+
+    /// Adds the proofs of a circuit against a malicious party, in which no layer is repeated.
+    fn prove(&mut self, circuit: &Circuit) {
+        if circuit.security != Security::Malicious {
+            return;
+        }
+        for barrier in barriers(circuit).unwrap_or_default() {
+            let shape = Shape::of(circuit, &barrier);
+            self.rounds += shape.rounds();
+            add(&mut self.bytes, shape.bytes());
+            if let Some(layer) = self.layers.get_mut(barrier.layer as usize) {
+                layer.proof = shape.bytes();
+                layer.proof_rounds = shape.rounds();
+                add(&mut layer.bytes, shape.bytes());
+            }
         }
     }
 
@@ -94,8 +118,20 @@ pub fn sent(circuit: &Circuit, instr: &Instr) -> [u64; 3] {
     let (dom, lanes) = operand(circuit, &instr.op);
     [0, 1, 2].map(|me| {
         let Counts { next, prev, receiver } = interaction.outgoing(lanes, me);
-        [next, prev, receiver].iter().map(|&n| wire_len(dom, n) as u64).sum()
+        let bytes = [next, prev, receiver].iter().map(|&n| wire_len(dom, n) as u64).sum::<u64>();
+        bytes + voucher(circuit, instr, lanes.n)
     })
+}
+
+/// Bytes by which a party vouches for what another one opens.
+fn voucher(circuit: &Circuit, instr: &Instr, elements: usize) -> u64 {
+    let guarded = circuit.security == Security::Malicious;
+    let vouched = match instr.op {
+        Op::Open(_) | Op::Coin => true,
+        Op::OpenTo { .. } => elements > 0,
+        _ => false,
+    };
+    if guarded && vouched { HASH as u64 } else { 0 }
 }
 
 fn add(to: &mut [u64; 3], bytes: [u64; 3]) {
@@ -107,8 +143,8 @@ fn add(to: &mut [u64; 3], bytes: [u64; 3]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Dom;
     use crate::verify::tests::all_ops;
-    use crate::{Dom, Op};
 
     #[test]
     fn counted_by_hand() {

@@ -14,6 +14,7 @@
 //! | [`layout`] | transposition, slices, gathers, sums over axes, arithmetic on aligned shapes |
 //! | [`kernels`] | matrix products, convolutions, random inner products |
 //! | [`carry`], [`lookup`] | the local parts of comparisons and of lookup tables |
+//! | [`gf64`], [`galois`] | a field of 2^64 elements, and a Galois ring over Z_2^64 with vectors of its elements |
 //! | [`threads`] | work on several threads |
 //! | `simd` | the innermost loops, for each instruction set |
 //!
@@ -47,6 +48,8 @@ mod bits;
 pub mod carry;
 mod data;
 mod elementwise;
+pub mod galois;
+pub mod gf64;
 pub mod kernels;
 pub mod layout;
 pub mod lookup;

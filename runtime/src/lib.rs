@@ -14,6 +14,7 @@
 //! | [`share`] | replicated shares, seeds and pseudorandomness, encoding and dealing by a client, reconstruction |
 //! | [`link`] | how bytes reach the other parties; nothing of shares or circuits |
 //! | [`protocol`] | one file for each interactive instruction, and one function that finds it; committees and signs from coins |
+//! | [`proof`] | proofs that all that a party sent was right, against a malicious party |
 //! | [`clear`] | the same circuit on plain values; `party` uses its local operations |
 //! | [`party`] | the layer loop of a party, and sessions of three parties on this machine |
 //!
@@ -26,11 +27,14 @@
 //!
 //! # Adversary
 //!
-//! Semi-honest, at most one of the three parties corrupt. Parties that deviate are *not* detected,
-//! except where a message is late, short, long or out of order. See `docs/src/security.md`.
+//! At most one of the three parties corrupt. A circuit names what this party may do
+//! ([`slvr_circuit::Security`]). Semi-honest: parties that deviate are *not* detected, except where a message is
+//! late, short, long or out of order. Malicious: they are, before anything is opened ([`proof`]). See
+//! `docs/src/security.md`.
 
 pub mod clear;
 pub mod link;
 pub mod party;
+pub mod proof;
 pub mod protocol;
 pub mod share;

@@ -30,6 +30,7 @@ pub fn interface(program: &Program) -> Circuit {
         layers: vec![Layer::default()],
         outputs: Vec::new(),
         checks: Vec::new(),
+        security: Default::default(),
     };
     for stmt in &program.body {
         let value = ValueId(out.types.len() as u32);

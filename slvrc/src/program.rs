@@ -5,7 +5,7 @@ use crate::files;
 use crate::interface::interface;
 use crate::target::Target;
 use anyhow::{Context, anyhow, bail};
-use slvr_circuit::{Circuit, artifact};
+use slvr_circuit::{Circuit, Security, artifact};
 use slvr_compiler::cost::{self, NetProfile};
 use slvr_compiler::diagnostic::{Diagnostic, codes, near::did_you_mean};
 use slvr_compiler::lower::Protocols;
@@ -116,17 +116,21 @@ pub fn check(target: &Target, sizes: Sizes) -> anyhow::Result<Checked> {
     let text = source(&target.file)?;
     let checked =
         check_text(&target.file, text, bindings(target)?, target.predicate.clone(), sizes)?;
+    let security = target.security();
     let how = pipeline::Options {
         enforce: !target.trust_inputs,
         ring: target.ring,
         memory: target.memory,
         speculate: !target.no_speculation,
         precise: true,
-        protocols: match target.protocols.as_str() {
-            "t1" => Protocols::Symmetric,
-            "t1-simple" => Protocols::Simple,
+        protocols: match target.protocols.as_deref() {
+            Some("t1") => Protocols::Symmetric,
+            Some("t1-simple") => Protocols::Simple,
+            // The family that has proofs.
+            None if security == Security::Malicious => Protocols::Symmetric,
             _ => Protocols::Dealer(net.tuning()),
         },
+        security,
     };
     Ok(Checked { how, ..checked })
 }
@@ -223,6 +227,11 @@ fn load(
             .with_context(|| format!("{file}: cannot be read"))?;
         let circuit = artifact::read(&bytes)
             .map_err(|e| anyhow!("{file}: {e}; make it again with `slvrc build`"))?;
+        if target.security() == Security::Malicious && circuit.security != Security::Malicious {
+            let why =
+                format!("{file} is for semi-honest parties: build it with --security malicious");
+            return Err(Usage(why).into());
+        }
         return Ok(Loaded::Artifact(Box::new(circuit)));
     }
     let checked = check(target, Sizes::Required)?;

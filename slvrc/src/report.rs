@@ -86,7 +86,7 @@ pub fn to_json(circuit: &Circuit, r: &Report, net: &str, known: Option<&Certific
         "predicate": circuit.name,
         "sizes": sizes,
         "circuit_hash": hex(&artifact::hash(circuit)),
-        "security": "semi-honest",
+        "security": circuit.security.name(),
         "net": net,
         "rounds": r.rounds,
         "predicted_rounds": traffic.rounds,

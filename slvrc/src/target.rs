@@ -2,6 +2,7 @@
 
 use crate::net;
 use clap::Args;
+use slvr_circuit::Security;
 use slvr_compiler::cost::NetProfile;
 
 /// A program and what is bound in it.
@@ -32,10 +33,15 @@ pub struct Target {
     #[arg(long)]
     pub no_speculation: bool,
     /// The family of protocols: t2 (a dealer for each shard, fewer rounds and bytes), t1 (symmetric), or
-    /// t1-simple (symmetric, with carry trees that begin at bits), for comparison. All are for semi-honest
-    /// parties.
-    #[arg(long, value_name = "FAMILY", default_value = "t2", value_parser = ["t1", "t1-simple", "t2"])]
-    pub protocols: String,
+    /// t1-simple (symmetric, with carry trees that begin at bits), for comparison. Without it t2, and t1 against a
+    /// malicious party.
+    #[arg(long, value_name = "FAMILY", value_parser = ["t1", "t1-simple", "t2"])]
+    pub protocols: Option<String>,
+    /// What one of the three parties may do: follow the protocol and look at all that it receives (semi-honest), or
+    /// whatever it likes (malicious: the others notice and stop before anything is opened). What has no proof yet is
+    /// refused under malicious.
+    #[arg(long, value_name = "ADVERSARY", default_value = "semi-honest", value_parser = ["semi-honest", "malicious"])]
+    pub security: String,
     /// The network whose protocols are taken, the fastest ones there: `loopback`, `lan`, `wan`, or a TOML file
     /// with `bandwidth_mbit` and `rtt_ms`. `lan` without it.
     #[arg(long, value_name = "NAME|FILE")]
@@ -43,6 +49,12 @@ pub struct Target {
 }
 
 impl Target {
+    /// The adversary of --security.
+    pub fn security(&self) -> Security {
+        let named = |s: &Security| s.name() == self.security;
+        Security::ALL.into_iter().find(named).unwrap_or_default()
+    }
+
     /// The profile of --net.
     pub fn profile(&self) -> anyhow::Result<Option<NetProfile>> {
         self.net.as_deref().map(net::profile).transpose()

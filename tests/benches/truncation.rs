@@ -41,6 +41,7 @@ fn circuit() -> (Circuit, ValueId) {
         layers: layers.collect(),
         outputs: vec![],
         checks: vec![],
+        security: Default::default(),
     };
     (circuit, y)
 }

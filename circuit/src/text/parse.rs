@@ -4,8 +4,8 @@ use super::lex::Token;
 use super::tokens::{Parsed, Tokens, number};
 use crate::verify::MAX_CONSTS;
 use crate::{
-    Check, Circuit, Const, Encoding, From, Input, Instr, Layer, Output, PartySet, Site, Type,
-    ValueId, forms,
+    Check, Circuit, Const, Encoding, From, Input, Instr, Layer, Output, PartySet, Security, Site,
+    Type, ValueId, forms,
 };
 use std::collections::BTreeMap;
 use thiserror::Error;
@@ -69,6 +69,7 @@ impl Default for Reader {
             layers: Vec::new(),
             outputs: Vec::new(),
             checks: Vec::new(),
+            security: Security::default(),
         };
         let section = Section::Header;
         Reader { name: None, circuit, types: BTreeMap::new(), words: 0, kind: 0, section }
@@ -76,7 +77,8 @@ impl Default for Reader {
 }
 
 /// Statements of the header, in their order.
-const HEADER: [&str; 8] = ["circuit", "size", "party", "input", "const", "output", "check", "site"];
+const HEADER: [&str; 9] =
+    ["circuit", "security", "size", "party", "input", "const", "output", "check", "site"];
 
 impl Reader {
     fn line(&mut self, line: &str) -> Parsed<()> {
@@ -127,14 +129,22 @@ impl Reader {
         match kind {
             0 => self.name = Some(t.text()?),
             1 => {
+                let name = t.word()?;
+                let all = Security::ALL.into_iter();
+                self.circuit.security =
+                    (all.filter(|s| s.token() == name).next()).ok_or_else(|| {
+                        format!("`{name}` is no adversary: `semi_honest` or `malicious`")
+                    })?;
+            }
+            2 => {
                 let name = t.text()?;
                 t.mark('=')?;
                 self.circuit.sizes.push((name, t.text()?));
             }
-            2 => self.circuit.parties.push(PartySet { name: t.text()?, size: t.number()? }),
-            3 => self.input(t)?,
-            4 => self.constant(t)?,
-            5 => {
+            3 => self.circuit.parties.push(PartySet { name: t.text()?, size: t.number()? }),
+            4 => self.input(t)?,
+            5 => self.constant(t)?,
+            6 => {
                 t.index(self.circuit.outputs.len())?;
                 let name = t.text()?;
                 self.circuit.outputs.push(Output {
@@ -148,7 +158,7 @@ impl Reader {
                     fields: t.fields()?,
                 });
             }
-            6 => self.circuit.checks.push(Check { set: t.number()?, value: t.value()? }),
+            7 => self.circuit.checks.push(Check { set: t.number()?, value: t.value()? }),
             _ => {
                 t.index(self.circuit.sites.len())?;
                 self.circuit.sites.push(Site { name: t.text()?, line: t.named("line")? });

@@ -2,7 +2,9 @@
 
 use super::lex::quote;
 use super::param::{list, values};
-use crate::{Circuit, Const, Encoding, Field, From, Input, Instr, Output, Type, ValueId, forms};
+use crate::{
+    Circuit, Const, Encoding, Field, From, Input, Instr, Output, Security, Type, ValueId, forms,
+};
 use std::fmt::Write;
 
 /// The text of a circuit. A value id that has no type prints as if it had none, so that a circuit
@@ -13,6 +15,9 @@ pub fn print(circuit: &Circuit) -> String {
         out.push_str(&s);
         out.push('\n');
     };
+    if circuit.security != Security::SemiHonest {
+        line(format!("security {}", circuit.security.token()));
+    }
     for (name, value) in &circuit.sizes {
         line(format!("size {} = {}", quote(name), quote(value)));
     }

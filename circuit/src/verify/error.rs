@@ -2,6 +2,7 @@
 
 use super::infer::TypeError;
 use crate::ValueId;
+use crate::proof::Unproven;
 use std::fmt;
 use thiserror::Error;
 
@@ -216,4 +217,7 @@ pub enum VerifyError {
     /// Invariant 18.
     #[error("{0}")]
     Name(&'static str),
+    /// Invariant 19.
+    #[error(transparent)]
+    Unproven(#[from] Unproven),
 }

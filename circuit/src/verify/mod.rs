@@ -39,6 +39,8 @@
 //! 17. **Openings.** The result of an `open` or `open_sum` is the value of a check.
 //! 18. **Names.** Party sets have distinct names, of ASCII letters, digits and `_`: files are named after them. No name
 //!     has a control character.
+//! 19. **Proofs.** In a circuit against a malicious party every message has a statement that its sender proves, or
+//!     two holders that vouch for it ([`crate::proof`]); a proof stands before every opening.
 //!
 //! Invariants 14 and 17 are what a party relies on that runs a circuit of somebody else's making: whatever it
 //! computes, the messages tell no party more than the bits that are opened (`masks` shows why).
@@ -61,7 +63,7 @@ pub use limits::{
 };
 pub use masks::Openings;
 
-use crate::{Circuit, ValueId};
+use crate::{Circuit, Security, ValueId, proof};
 
 /// Checks all invariants of the [module docs](self).
 ///
@@ -87,6 +89,9 @@ pub fn verify_with(circuit: &Circuit, openings: Openings) -> Result<(), VerifyEr
     declarations::checks(circuit)?;
     speculation::check(circuit)?;
     masks::check(circuit)?;
+    if circuit.security == Security::Malicious {
+        proof::barriers(circuit)?;
+    }
     match openings {
         Openings::Checks => masks::openings(circuit),
         Openings::Any => Ok(()),

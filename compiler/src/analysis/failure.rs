@@ -3,7 +3,8 @@
 //! Sharing, multiplication, truncation, comparison and every function built from them are exact
 //! within their stated error, always: no term. What is left are the projections that prove the norm
 //! of a long vector ([`super::projection`]): a client whose vector is too long may pass, and an honest
-//! client at the limit may fail. Both are counted for all clients, by the union bound. That the
+//! client at the limit may fail. Both are counted for all clients, by the union bound. Against a malicious party there is a
+//! third term: its proof of something false may pass ([`slvr_circuit::proof`]). That the
 //! pseudorandom functions behave like random ones is assumed, not counted.
 
 use super::guard::Guard;
@@ -11,6 +12,7 @@ use crate::diagnostic::{Diagnostic, codes};
 use crate::graph::{Graph, Op};
 use crate::syntax::ast::Span;
 use crate::types::{Bounded, Program};
+use slvr_circuit::{Circuit, Security};
 
 /// A step that may fail.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
@@ -50,6 +52,17 @@ impl Failure {
         }
         terms.sort_by(|a, b| b.log2.total_cmp(&a.log2));
         Failure { terms }
+    }
+
+    /// With the proofs of a circuit, if it is against a malicious party.
+    pub fn with_proofs(mut self, circuit: &Circuit) -> Failure {
+        if circuit.security == Security::Malicious {
+            let what = "a false proof of a malicious party passes".into();
+            let log2 = slvr_circuit::proof::error(circuit).log2();
+            self.terms.push(Term { what, line: 0, log2, span: Span::default() });
+            self.terms.sort_by(|a, b| b.log2.total_cmp(&a.log2));
+        }
+        self
     }
 
     /// log2 of the probability that any of them happens; minus infinity if nothing can.

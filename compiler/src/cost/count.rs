@@ -37,7 +37,7 @@ pub struct Cost {
 /// The cost of a layer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct LayerCost {
-    /// 1 if it has an exchange.
+    /// 1 if it has an exchange, and the rounds of a proof before it.
     pub rounds: usize,
     /// Bytes sent by each party.
     pub bytes: [u64; 3],
@@ -142,9 +142,12 @@ impl Cost {
         };
         let mut after = memory.after.into_iter();
         for (l, layer) in circuit.layers.iter().enumerate() {
+            let (proof, proof_rounds) =
+                traffic.layers.get(l).map_or(([0; 3], 0), |t| (t.proof, t.proof_rounds));
             let mut cost = LayerCost {
-                rounds: usize::from(!layer.exchange.is_empty()),
-                busiest: links::busiest(circuit, layer),
+                rounds: usize::from(!layer.exchange.is_empty()) + proof_rounds,
+                busiest: links::busiest(circuit, layer) + proof.iter().max().copied().unwrap_or(0),
+                bytes: proof,
                 peak_memory: memory.layers.get(l).copied().unwrap_or_default(),
                 critical: chain.get(l).copied().flatten(),
                 ..LayerCost::default()
@@ -160,6 +163,12 @@ impl Cost {
                 }
                 all.instrs.push(one);
             }
+            if proof_rounds > 0 {
+                // Whoever opens something asks for the proof of all before it.
+                let opens = |i: &&Instr| i.op.interaction().is_some_and(|row| row.reveals());
+                let site = layer.exchange.iter().find(opens).map_or(0, |i| i.site);
+                all.instrs.push(proven(l, site, proof));
+            }
             add(&mut all.macs, cost.macs);
             add(&mut all.touched, cost.touched);
             add(&mut all.random, cost.random);
@@ -167,6 +176,13 @@ impl Cost {
         }
         all
     }
+}
+
+/// The proof before a layer. Its work is not counted.
+fn proven(layer: usize, site: u32, bytes: [u64; 3]) -> InstrCost {
+    let none = [0; 3];
+    let (macs, touched, random, memory) = (none, none, none, none);
+    InstrCost { layer, site, op: "proof", kind: None, bytes, macs, touched, random, memory }
 }
 
 fn instruction(circuit: &Circuit, layer: usize, instr: &Instr, memory: [u64; 3]) -> InstrCost {

@@ -99,6 +99,11 @@ impl Emit {
         ValueId(self.types.len() as u32 - 1)
     }
 
+    /// A value that no instruction defines.
+    pub(super) fn declare(&mut self, ty: Type) -> ValueId {
+        self.value(ty)
+    }
+
     /// The type of a value.
     pub fn ty(&self, v: ValueId) -> &Type {
         &self.types[v.index()]

@@ -14,6 +14,7 @@
 //! | `form` | the forms that values are held in, and all conversions |
 //! | `family` | the interface of a family |
 //! | `inputs`, `nodes` | deals and checks inputs; lowers nodes by the family that was chosen |
+//! | `proven` | from instructions of T1 to those that parties can prove |
 //!
 //! Numbers are words of Z_2^k, k the smallest that holds them ([`crate::analysis::rings`]), bits are `B1`.
 //!
@@ -33,6 +34,7 @@ mod family;
 mod form;
 mod inputs;
 mod nodes;
+mod proven;
 pub mod stated;
 pub mod t1;
 pub mod t2;
@@ -41,6 +43,7 @@ mod task;
 mod tests;
 
 pub use emit::{Draft, Emit};
+pub use proven::{Refused, proven};
 
 use crate::analysis::guard::Guard;
 use crate::analysis::ranges::Ranges;

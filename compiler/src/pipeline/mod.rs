@@ -22,7 +22,8 @@ use crate::syntax::Sources;
 use crate::syntax::ast::Span;
 use crate::types::{Elem, Program};
 use crate::{lower, schedule};
-use slvr_circuit::{Circuit, verify::verify};
+use slvr_circuit::verify::{VerifyError, verify};
+use slvr_circuit::{Circuit, Security};
 
 /// What is compiled for.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -44,6 +45,9 @@ pub struct Options {
     /// Whether values of which precision is wanted may have more fraction bits than others
     /// ([`crate::passes::FRACTION`]).
     pub precise: bool,
+    /// What one of the parties may do. Against a malicious one there is no speculation, and family T1 has macros of its
+    /// own, whichever of its two forms is asked for.
+    pub security: Security,
 }
 
 impl Default for Options {
@@ -58,6 +62,7 @@ impl Default for Options {
             memory: None,
             speculate: true,
             precise: true,
+            security: Security::SemiHonest,
         }
     }
 }
@@ -238,6 +243,9 @@ fn back(
 fn well_formed(graph: &Graph, circuit: &Circuit) -> Result<(), Vec<Diagnostic>> {
     if let Err(problem) = verify(circuit) {
         let at = graph.outputs.first().map(|o| graph.sites[o.site as usize].span);
+        if let VerifyError::Unproven(why) = &problem {
+            return Err(vec![unproven(&why.to_string(), at.unwrap_or_default())]);
+        }
         return Err(vec![
             Diagnostic::error(
                 codes::SIZE,
@@ -251,6 +259,15 @@ fn well_formed(graph: &Graph, circuit: &Circuit) -> Result<(), Vec<Diagnostic>> 
         ]);
     }
     Ok(())
+}
+
+/// A predicate that needs what no proof covers yet.
+fn unproven(why: &str, at: Span) -> Diagnostic {
+    let what = format!("not against a malicious party yet: {why}");
+    Diagnostic::error(codes::UNPROVEN, what, at, "to compute this").hint(
+        "a part without a proof would be a part that a party can change unnoticed; `--security semi-honest` \
+         compiles this, for parties that follow the protocol",
+    )
 }
 
 /// The circuit of a graph whose intervals are not known yet.
@@ -269,7 +286,25 @@ fn circuit(
 ) -> Result<Circuit, Vec<Diagnostic>> {
     let rings =
         Rings::new(graph, ranges, options.ring, matches!(options.protocols, Protocols::Dealer(_)));
-    let draft = lower::lower(graph, block, ranges, &rings, guards, options.protocols)?;
+    let malicious = options.security == Security::Malicious;
+    let protocols = match options.protocols {
+        Protocols::Dealer(_) if malicious => {
+            let at = graph.outputs.first().map(|o| graph.sites[o.site as usize].span);
+            return Err(vec![unproven("family T2 has no proofs", at.unwrap_or_default())]);
+        }
+        // Trees that begin at bits: their owners input nothing but bits.
+        Protocols::Symmetric if malicious => Protocols::Simple,
+        other => other,
+    };
+    let draft = lower::lower(graph, block, ranges, &rings, guards, protocols)?;
+    if malicious {
+        let draft = lower::proven(draft).map_err(|refused| {
+            let span = graph.sites.get(refused.site as usize).map(|s| s.span);
+            vec![unproven(&refused.to_string(), span.unwrap_or_default())]
+        })?;
+        let circuit = schedule::schedule(graph, draft);
+        return Ok(Circuit { security: Security::Malicious, ..circuit });
+    }
     let ahead = options.speculate.then(|| schedule::speculative(graph, draft.clone())).flatten();
     let waiting = schedule::schedule(graph, draft);
     // What would need another block has no place in this one.
@@ -330,7 +365,7 @@ fn beyond(budget: u64, least: u64, at: Span) -> Diagnostic {
 /// What there is to say of the program's demands on its certificate: errors, and warnings where a
 /// model computes what is not proven.
 pub fn demands(program: &Program, sources: &Sources, compiled: &Compiled) -> Vec<Diagnostic> {
-    let failure = Failure::of(&compiled.optimised, &compiled.guards);
+    let failure = Failure::of(&compiled.optimised, &compiled.guards).with_proofs(&compiled.circuit);
     let mut refused = failure.check(program);
     let Compiled { coarse, optimised, stated, .. } = compiled;
     let given = Given { guards: coarse, fine: &optimised.inputs, stated };

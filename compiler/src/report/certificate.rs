@@ -136,7 +136,7 @@ impl Certificate {
         let errors = errors(g, &c.ranges.raw, &encoded_errors(g, &c.guards), &c.stated);
         let rounding = rounding_inputs(g, &c.ranges.raw, &errors);
         let both = Both { errors, rounding };
-        let failure = Failure::of(g, &c.guards);
+        let failure = Failure::of(g, &c.guards).with_proofs(&c.circuit);
         let log2 = failure.log2();
         Certificate {
             failure_log2: log2.is_finite().then_some(log2),

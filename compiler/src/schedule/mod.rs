@@ -61,6 +61,7 @@ fn layered(graph: &Graph, draft: Draft, layer_of: &[usize]) -> Circuit {
         layers,
         outputs,
         checks,
+        security: Default::default(),
     };
     drop_dead(&mut circuit);
     circuit

@@ -6,11 +6,13 @@
 //! vector instructions (`tile`). The other loops are plain Rust that the compiler vectorises, and only the
 //! permission to use wider registers differs.
 
+mod clmul;
 mod isa;
 mod peak;
 mod tile;
 mod transpose;
 
+pub(crate) use clmul::Clmul;
 pub(crate) use isa::{Avx2, Avx512, Isa};
 pub use peak::multiply_adds;
 pub(super) use tile::{Kernel, Rows, Tile};

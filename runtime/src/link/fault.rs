@@ -64,7 +64,9 @@ impl<L: Link> Link for Faulty<L> {
         let layer = match header.kind {
             Kind::Layer => Some(Some(header.layer)),
             Kind::Hello => Some(None),
-            Kind::Inputs | Kind::Done | Kind::Agreed | Kind::Abort => None,
+            Kind::Inputs | Kind::Done | Kind::Agreed | Kind::Abort | Kind::Proof | Kind::Vouch => {
+                None
+            }
         };
         let hit = self.faults.iter().find(|f| f.to == to && Some(f.layer) == layer);
         let Some(kind) = hit.map(|f| f.kind) else {

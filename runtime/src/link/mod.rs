@@ -41,6 +41,10 @@ pub enum Kind {
     Abort = 5,
     /// What is compared of the clients' inputs before layer 0; the header's layer is the step.
     Inputs = 6,
+    /// A part of a proof before a layer.
+    Proof = 7,
+    /// A hash of an opened component, by its other holder; the header's part is the instruction's place.
+    Vouch = 8,
 }
 
 /// The frame in front of a message. Not counted as traffic of the protocol.
@@ -88,6 +92,8 @@ impl Header {
             4 => Kind::Agreed,
             5 => Kind::Abort,
             6 => Kind::Inputs,
+            7 => Kind::Proof,
+            8 => Kind::Vouch,
             _ => return None,
         };
         let layer = u32::from_le_bytes([l0, l1, l2, l3]);
@@ -125,6 +131,10 @@ impl fmt::Display for Header {
             Kind::Agreed => write!(f, "the end of the run"),
             Kind::Abort => write!(f, "an abort"),
             Kind::Inputs => write!(f, "step {} of comparing the inputs", self.layer),
+            Kind::Proof => write!(f, "step {} of the proof before layer {}", self.part, self.layer),
+            Kind::Vouch => {
+                write!(f, "the voucher for opening {} of layer {}", self.part, self.layer)
+            }
         }
     }
 }
@@ -210,14 +220,15 @@ mod tests {
 
     #[test]
     fn headers_read_back() {
-        for kind in [Kind::Hello, Kind::Layer, Kind::Done, Kind::Agreed, Kind::Abort, Kind::Inputs]
-        {
+        let steps = [Kind::Inputs, Kind::Proof, Kind::Vouch];
+        let ends = [Kind::Hello, Kind::Layer, Kind::Done, Kind::Agreed, Kind::Abort];
+        for kind in ends.into_iter().chain(steps) {
             let len = 0x1122_3344_5566_7788;
             let h = Header { kind, layer: 0x0102_0304, part: 0x0506_0708, len };
             assert_eq!(Header::decode(&h.encode()), Some(h));
         }
         assert_eq!(Header::decode(&[0; Header::BYTES]), None);
-        assert_eq!(Header::decode(&[7; Header::BYTES]), None);
+        assert_eq!(Header::decode(&[9; Header::BYTES]), None);
     }
 
     #[test]

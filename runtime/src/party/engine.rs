@@ -1,6 +1,7 @@
 //! The state of one party's run: what it was given, what it holds, and how it talks to the others.
 
 use super::error::{Phase, RunError};
+use super::guard::Guard;
 use super::registers::Registers;
 use super::transcript::Transcript;
 use super::uploads::{Replaced, Uploads};
@@ -10,7 +11,8 @@ use crate::share::{Held, Prss, RunId, next, prev};
 use serde::{Deserialize, Serialize};
 use slvr_circuit::verify::Openings;
 use slvr_circuit::{Circuit, Dom, Lanes, Op, ValueId, plan};
-use std::collections::BTreeSet;
+use slvr_ring::Data;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// One party, ready to run.
@@ -84,6 +86,10 @@ pub(super) struct Engine<'a> {
     pub replaced: Vec<Replaced>,
     /// The results of the circuit's checks, once they are known.
     pub admitted: Vec<(u32, Vec<bool>)>,
+    /// What is to be proven, in a circuit against a malicious party.
+    pub guard: Option<Guard>,
+    /// Of such a circuit what its layer at hand has opened.
+    pub opened: BTreeMap<ValueId, Data>,
 }
 
 impl<'a> Engine<'a> {
@@ -101,6 +107,8 @@ impl<'a> Engine<'a> {
             coins: Vec::new(),
             replaced: Vec::new(),
             admitted: party.circuit.checks.iter().map(|c| (c.set, Vec::new())).collect(),
+            guard: None,
+            opened: BTreeMap::new(),
             party,
         }
     }
@@ -124,6 +132,9 @@ impl<'a> Engine<'a> {
             if let Held::One(bits) = &value {
                 *admitted = bits.to_bools();
             }
+        }
+        if let Some(guard) = &mut self.guard {
+            guard.keep(v, &value);
         }
         self.regs.set(v, value);
     }

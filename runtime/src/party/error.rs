@@ -89,6 +89,44 @@ pub enum RunError {
         /// When.
         phase: Phase,
     },
+    /// A party sent something that it cannot prove, or not as the proof is carried out.
+    #[error("{phase}, before `{op}`, {}: {what}", Peer::Party(*party))]
+    Proof {
+        /// Before which layer the proof stands.
+        phase: Phase,
+        /// What is opened there.
+        op: &'static str,
+        /// Whose message it is.
+        party: usize,
+        /// What is wrong.
+        what: &'static str,
+    },
+    /// The two holders of a component that was opened have sent different ones.
+    #[error("{phase}, `{op}`: parties {from} and {by} have sent different copies of a component")]
+    Voucher {
+        /// In which layer.
+        phase: Phase,
+        /// The instruction.
+        op: &'static str,
+        /// Who sent the component.
+        from: usize,
+        /// Who vouched for it.
+        by: usize,
+    },
+    /// Not all parties have the same of a client, in a circuit against a malicious party.
+    #[error(
+        "{phase}, {peer}: does not have the same of client {member} of party set {set} as this party"
+    )]
+    Client {
+        /// When.
+        phase: Phase,
+        /// Who has something else.
+        peer: Peer,
+        /// The client's party set.
+        set: u32,
+        /// Which of its members.
+        member: u64,
+    },
     /// What a party in another process was told does not make sense to it.
     #[error("the setup of a party is not one of this version, or is damaged")]
     Setup,

@@ -6,7 +6,7 @@ use super::error::{Phase, RunError};
 use super::transcript::{Direction, Event};
 use crate::link::{Header, Kind, Peer};
 use crate::protocol::{self, Incoming, Message, Operands, Protocol, incoming};
-use crate::share::{next, prev};
+use crate::share::{Held, next, prev};
 use slvr_circuit::plan::{self, Frame};
 use slvr_circuit::{Dom, Instr, Op, wire_len};
 use slvr_ring::Data;
@@ -94,8 +94,12 @@ impl Engine<'_> {
         instr: &Instr,
     ) -> Result<(), RunError> {
         self.instr = round.first + j as u64;
-        let message =
+        let mut message =
             (protocol_of(&instr.op).message)(self.context(self.instr), &self.operands(&instr.op));
+        if let (true, Op::OpenTo { x, .. }) = (self.guard.is_some(), &instr.op) {
+            // A component that another party holds, too, and can vouch for.
+            message.to_receiver = Some(Data::clone(self.regs.one(*x)));
+        }
         let number = self.number(self.instr);
         let receiver = plan::receiver(self.party.circuit, &instr.op);
         let parts = [
@@ -154,6 +158,9 @@ impl Engine<'_> {
         if let (Some(v), Some(value)) = (instr.out, value) {
             if instr.op == Op::Coin {
                 self.coins.push((self.instr, value.as_one().get_u128(0)));
+            }
+            if let (Held::One(x), true) = (&value, self.guard.is_some()) {
+                self.opened.insert(v, Data::clone(x));
             }
             self.define(v, value);
         }

@@ -6,6 +6,7 @@
 //! | `run` | [`Party::run`]: handshake, layers, closing |
 //! | `local`, `exchange`, `registers` | local instructions; messages of a layer; what a party holds |
 //! | `uploads`, `intake`, `submissions` | clients' uploads, and whose inputs are used |
+//! | `guard`, `barrier`, `vouching` | against a malicious party: what is kept for proofs, the proofs, and how openings are vouched for |
 //! | `speculation` | layers that are computed again when a client fails a check |
 //! | `hello`, `receiver`, `transcript`, `error` | handshake, the receiver's side ([`receive`]), the [`Transcript`] hook, [`RunError`] |
 //! | [`session`], [`remote`] | three parties and the receivers as threads; parties elsewhere, at the end of pipes |
@@ -32,9 +33,11 @@
 //! After any error a party tells everybody (an abort frame) and stops. A receiver outputs nothing
 //! unless all three parties agree.
 
+mod barrier;
 mod engine;
 mod error;
 mod exchange;
+mod guard;
 mod hello;
 mod intake;
 mod local;
@@ -47,6 +50,7 @@ mod speculation;
 mod submissions;
 mod transcript;
 mod uploads;
+mod vouching;
 
 pub use crate::share::Held;
 pub use engine::{Party, PartyReport};

@@ -2,15 +2,18 @@
 
 use super::error::{Phase, RunError};
 use super::exchange::headers;
+use super::guard::voucher;
 use super::hello::Hello;
 use crate::link::{Header, Kind, Link, LinkError, Peer};
-use crate::share::RunId;
 use crate::share::reveal::Revealed;
+use crate::share::{RunId, next};
 use slvr_circuit::plan;
+use slvr_circuit::proof::{HASH, Shape, barriers};
 use slvr_circuit::speculation::Speculation;
-use slvr_circuit::verify::{Openings, verify_with};
-use slvr_circuit::{Circuit, Op};
+use slvr_circuit::verify::{Openings, VerifyError, verify_with};
+use slvr_circuit::{Circuit, Op, Security};
 use slvr_ring::Data;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// A receiver, ready to run.
@@ -55,6 +58,8 @@ pub fn receive(r: Receiver<'_>) -> Result<Vec<Revealed>, RunError> {
         mine.compare(&theirs).map_err(mismatch)?;
     }
 
+    let guarded = circuit.security == Security::Malicious;
+    let proofs = if guarded { barriers(circuit).map_err(VerifyError::from)? } else { Vec::new() };
     let mut words: Vec<Option<Data>> = vec![None; circuit.outputs.len()];
     let mut waited = 0;
     let part = Speculation::of(circuit);
@@ -64,8 +69,13 @@ pub fn receive(r: Receiver<'_>) -> Result<Vec<Revealed>, RunError> {
             // The parties may have gone back.
             waited += (part.last + 1 - part.first) as u32;
         }
+        for barrier in proofs.iter().filter(|b| b.layer == l) {
+            waited += Shape::of(circuit, barrier).rounds() as u32;
+        }
         let phase = Phase::Layer(l);
         let mut heard = false;
+        // By instruction the component that each party sent.
+        let mut components: BTreeMap<usize, Vec<Data>> = BTreeMap::new();
         for i in 0..3 {
             let peer = Peer::Party(i);
             let malformed = || RunError::Malformed { phase, peer };
@@ -82,11 +92,26 @@ pub fn receive(r: Receiver<'_>) -> Result<Vec<Revealed>, RunError> {
                     let ty = circuit.ty(*x);
                     let word = Data::from_wire(ty.dom, ty.elements() as usize, bytes)
                         .ok_or_else(malformed)?;
+                    if guarded {
+                        components.entry(j).or_default().push(word.clone());
+                    }
                     match words.get_mut(*output as usize) {
                         Some(Some(sum)) => sum.add_assign(&word),
                         Some(none) => *none = Some(word),
                         None => return Err(malformed()),
                     }
+                }
+            }
+        }
+        // The party before vouches for what each party sent. Nothing is taken unless both copies agree.
+        for (j, sent) in components {
+            let op = layer.exchange.get(j).map_or("open_to", |i| i.op.name());
+            for by in 0..3 {
+                let header = Header { part: j as u32, ..Header::new(Kind::Vouch, l, HASH) };
+                let hash = recv(phase, by, header, waited)?;
+                let from = next(by);
+                if sent.get(from).is_none_or(|x| hash != voucher(x)) {
+                    return Err(RunError::Voucher { phase, op, from, by });
                 }
             }
         }

@@ -3,6 +3,7 @@
 use super::engine::{Engine, Party, PartyReport};
 use super::error::{Phase, RunError};
 use super::exchange::Round;
+use super::guard::Guard;
 use super::hello::{Hello, hash_public};
 use super::local;
 use super::registers::Registers;
@@ -36,6 +37,7 @@ impl Engine<'_> {
         let circuit = self.party.circuit;
         verify_with(circuit, self.party.openings)?;
         self.regs = Registers::new(circuit.types.len());
+        self.guard = Guard::of(circuit);
         self.check_inputs(&inputs)?;
         self.greet(&inputs)?;
         let inputs = self.settle(inputs)?;
@@ -75,6 +77,7 @@ impl Engine<'_> {
             (circuit.layers.get(l), plans.get(l), starts.get(l))
         {
             self.phase = Phase::Layer(l as u32);
+            self.barrier(l)?;
             let interactive = first + layer.local.len() as u64;
             let mut round = self.round(l as u32, &plan.order, interactive);
             for &step in &plan.steps {
@@ -106,6 +109,10 @@ impl Engine<'_> {
                     }
                     Step::Drop(v) => self.regs.drop(v),
                 }
+            }
+            if self.guard.is_some() {
+                self.vouch(l, interactive)?;
+                self.opened.clear();
             }
             self.rounds += usize::from(!layer.exchange.is_empty());
             before = Some(round);

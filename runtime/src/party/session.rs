@@ -40,6 +40,8 @@ pub struct Options<'a> {
     pub record: bool,
     /// A client with its own software: changes the uploads on their way. For tests.
     pub tamper: Option<&'a Tamper<'a>>,
+    /// A party with its own software: evaluates this circuit, whatever the others do. For tests.
+    pub deviant: Option<(usize, &'a Circuit)>,
     /// Whether the parties compare what they got of every client. Off only to show what happens then.
     pub compare_inputs: bool,
     /// Clients submit numbers outside their declared range as words of the ring, instead of
@@ -62,6 +64,7 @@ impl Default for Options<'_> {
             shape: None,
             record: false,
             tamper: None,
+            deviant: None,
             compare_inputs: true,
             submit_unchecked: false,
             openings: Openings::Checks,
@@ -223,6 +226,7 @@ pub fn run_outcome(
                 let progress = options.progress.filter(|_| i == 0);
                 let link = &mut *link;
                 let openings = options.openings;
+                let circuit = options.deviant.filter(|d| d.0 == i).map_or(circuit, |d| d.1);
                 Party {
                     circuit,
                     openings,

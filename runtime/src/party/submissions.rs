@@ -87,7 +87,9 @@ impl Engine<'_> {
         let clients = clients(self.party.circuit);
         let own: Vec<Option<Why>> =
             clients.iter().map(|c| self.party.uploads.unusable.get(c).copied()).collect();
-        let verdicts = match clients.is_empty() || self.party.uploads.unchecked {
+        // Against a malicious party there is no run without the comparison.
+        let unchecked = self.party.uploads.unchecked && self.guard.is_none();
+        let verdicts = match clients.is_empty() || unchecked {
             true => own,
             false => self.compare(&inputs, &clients, own)?,
         };
@@ -123,9 +125,15 @@ impl Engine<'_> {
         for (peer, body) in mine {
             let theirs = self.recv(peer, header(0, body.len()))?;
             let entries = theirs.chunks_exact(ENTRY).zip(body.chunks_exact(ENTRY));
-            for (verdict, (theirs, mine)) in verdicts.iter_mut().zip(entries) {
+            for (n, (verdict, (theirs, mine))) in verdicts.iter_mut().zip(entries).enumerate() {
                 let state = self.state(peer, theirs[0])?;
                 let usable = theirs[0] == 0 && mine[0] == 0;
+                self.agree(
+                    peer,
+                    clients,
+                    n,
+                    theirs[0] == mine[0] && (!(theirs[0] == 0) || theirs[1..] == mine[1..]),
+                )?;
                 let differ = (usable && theirs[1..] != mine[1..]).then_some(Why::Inconsistent);
                 *verdict = first(*verdict, first(state, differ));
             }
@@ -136,11 +144,23 @@ impl Engine<'_> {
         }
         for peer in [after, before] {
             let theirs = self.recv(peer, header(1, body.len()))?;
-            for (verdict, &byte) in verdicts.iter_mut().zip(&theirs) {
+            for (n, (verdict, &byte)) in verdicts.iter_mut().zip(&theirs).enumerate() {
+                self.agree(peer, clients, n, byte == body[n])?;
                 *verdict = first(*verdict, self.state(peer, byte)?);
             }
         }
         Ok(verdicts)
+    }
+
+    /// Against a malicious party a client is replaced only if all three have nothing of it. Otherwise one of them could
+    /// leave out a client that is honest.
+    fn agree(&self, peer: Peer, clients: &[Client], n: usize, same: bool) -> Result<(), RunError> {
+        match (same || self.guard.is_none(), clients.get(n)) {
+            (false, Some(&(set, member))) => {
+                Err(RunError::Client { phase: self.phase, peer, set, member })
+            }
+            _ => Ok(()),
+        }
     }
 
     fn state(&self, peer: Peer, byte: u8) -> Result<Option<Why>, RunError> {

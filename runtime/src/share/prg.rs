@@ -72,6 +72,8 @@ pub enum Purpose {
     Signs = 8,
     /// Keys the digests by which two parties compare what a client dealt.
     Digest = 9,
+    /// Coins and shares of proofs.
+    Proof = 10,
 }
 
 /// Names a stream of a generator: one per instruction and purpose.
@@ -192,6 +194,20 @@ impl Prg {
             Dom::Bits(_) => {
                 let [a, b] = [a, b].map(|r| self.draw(stream, dom, r.start, r.len()));
                 Data::concat(&[&a, &b])
+            }
+        }
+    }
+
+    /// The first n elements of a stream, once more: a proof is about what was drawn, and masks nothing with it.
+    pub fn again(&self, stream: Stream, dom: Dom, n: usize) -> Data {
+        match dom {
+            Dom::Ring(k) => Data::Ring(with_width!(k, T => T::wrap(self.words::<T>(stream, 0, n)))),
+            Dom::Bits(w) => {
+                let words = self.words(stream, 0, w as usize * n.div_ceil(64));
+                match Planes::from_words(w, n, words) {
+                    Some(planes) => Data::Bits(planes),
+                    None => unreachable!("w ceil(n / 64) words were drawn"),
+                }
             }
         }
     }

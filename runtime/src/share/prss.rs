@@ -59,6 +59,16 @@ impl Prss {
         self.prev.draw(s, dom, start, n)
     }
 
+    /// The first n elements of a stream that was drawn with P_{i+1}, once more.
+    pub fn again_with_next(&self, s: Stream, dom: Dom, n: usize) -> Data {
+        self.next.again(s, dom, n)
+    }
+
+    /// The first n elements of a stream that was drawn with P_{i-1}, once more.
+    pub fn again_with_prev(&self, s: Stream, dom: Dom, n: usize) -> Data {
+        self.prev.again(s, dom, n)
+    }
+
     /// Ranges of the stream that P_{i+1} also derives, one after another.
     pub fn parts_with_next(&self, s: Stream, dom: Dom, parts: [Range<usize>; 2]) -> Data {
         self.next.draw_parts(s, dom, parts)

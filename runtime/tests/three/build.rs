@@ -29,6 +29,7 @@ impl Builder {
             layers: vec![Layer::default()],
             outputs: vec![],
             checks: vec![],
+            security: Default::default(),
         };
         let encoded = Encoded { sets: vec![vec![vec![]], vec![]], ..Encoded::default() };
         Builder { circuit, encoded }

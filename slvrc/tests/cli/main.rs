@@ -27,6 +27,7 @@ mod lsp;
 mod mutants;
 mod processes;
 mod schedules;
+mod security;
 mod strangers;
 mod tools;
 mod verbs;

@@ -22,6 +22,7 @@ const MACROS: Options = Options {
     memory: None,
     speculate: false,
     precise: true,
+    security: slvr_circuit::Security::SemiHonest,
 };
 
 /// The reals that the ring holds for these.

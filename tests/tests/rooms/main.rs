@@ -50,7 +50,7 @@ const ROOMS: [(&str, &[&str]); 3] = [
             "ide",
         ],
     ),
-    ("runtime", &["share", "link", "protocol", "clear", "party"]),
+    ("runtime", &["share", "link", "protocol", "proof", "clear", "party"]),
     (
         "slvrc",
         &[

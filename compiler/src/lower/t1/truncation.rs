@@ -207,6 +207,7 @@ mod tests {
             layers: layers.collect(),
             outputs: vec![],
             checks: vec![],
+            security: Default::default(),
         };
         let words: Vec<u128> = xs.iter().map(|&x| u128::from(x as u64)).collect();
         let options = clear::Options { seed, trace: true, ..clear::Options::default() };

@@ -69,6 +69,7 @@ pub fn run(
         layers: vec![],
         outputs: vec![],
         checks: vec![],
+        security: Default::default(),
     };
     match made {
         Answer::Bits(value) => circuit.checks.push(Check { set: 0, value }),

@@ -90,6 +90,7 @@ impl Row {
             memory: Some(MEMORY),
             speculate: true,
             precise: true,
+            security: Default::default(),
         }
     }
 

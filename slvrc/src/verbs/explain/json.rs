@@ -40,6 +40,7 @@ pub fn object(r: &Report) -> String {
         "ok": true,
         "predicate": r.circuit.name,
         "sizes": sizes,
+        "security": r.circuit.security.name(),
         "rounds": cost.rounds,
         "predicted_rounds": cost.rounds,
         "predicted_bytes_sent": cost.bytes,

@@ -1,0 +1,151 @@
+//! Statements: what a message says about the words that its neighbours hold.
+
+use crate::{Conv, ValueId};
+
+/// The statement of one interactive instruction. P is the party that sends, V1 the party before it, V2 the
+/// party after it: V1 knows P's first component of every replicated value, V2 its second one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Statement {
+    /// Number of the instruction in the circuit, local and interactive ones counted.
+    pub instr: u64,
+    /// Its layer.
+    pub layer: u32,
+    /// The replicated value that it defines.
+    pub out: ValueId,
+    /// What is claimed.
+    pub claim: Claim,
+}
+
+/// What is claimed of a message. Over bits read xor for + and -. x1 is the component of x that V1 and P know,
+/// x2 the one that V2 and P know; F1 is the stream of V1 and P, F2 that of V2 and P.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Claim {
+    /// A `reshare` of a sum of products x y of each element and of replicated values z:
+    /// sum (x1 y2 + y1 x2) = (w + F1 - sum x1 y1 - sum z1) - F2, with w the word that was sent, out1.
+    Products {
+        /// The factors x and y of each product.
+        terms: Vec<(ValueId, ValueId)>,
+        /// The values z.
+        plus: Vec<ValueId>,
+    },
+    /// A `reshare` of a product of matrices.
+    MatMul {
+        /// Left factor.
+        a: ValueId,
+        /// Right factor.
+        b: ValueId,
+        /// Whether b is given with its last two axes exchanged.
+        trans_b: bool,
+    },
+    /// A `reshare` of a convolution of one group.
+    Conv {
+        /// Images.
+        x: ValueId,
+        /// Kernels.
+        w: ValueId,
+        /// Its attributes.
+        conv: Conv,
+    },
+    /// An `input` by the owner of shard r, P: out1 + out2 is what it was to input.
+    Input(Own),
+}
+
+/// What an owner inputs, as a function of replicated values of which it knows two components. p and q are the
+/// first and the second one, and a = p + q is its part of the split.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Own {
+    /// Bits.
+    Bits(Bits),
+    /// One bit as a word: b1 + b2 - 2 b1 b2.
+    Word(Bits),
+    /// The part a of x without its lowest bits, as an integer: (p >> shift) + (q >> shift) + c_shift -
+    /// 2^(k - shift) c_k, with c_j the carry of p + q into bit j.
+    High {
+        /// The replicated value, of k bits.
+        x: ValueId,
+        /// How many bits are dropped.
+        shift: u32,
+    },
+    /// The product of a word that the owner inputs in the same way, and the part a of x: u1 p + u1 q + u2 p +
+    /// u2 q.
+    Times {
+        /// The result of the other `input`.
+        u: ValueId,
+        /// The replicated value.
+        x: ValueId,
+    },
+}
+
+/// Bits of an owner, each the xor of a bit of V1 and a bit of V2.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Bits {
+    /// The part a of replicated bits.
+    Part(ValueId),
+    /// Bits lo .. lo + w of the part a of a replicated word: p_j + q_j + c_j.
+    OfWord {
+        /// The replicated value.
+        x: ValueId,
+        /// First bit.
+        lo: u32,
+        /// Number of bits.
+        w: u32,
+    },
+    /// Complements.
+    Not(Box<Bits>),
+    /// Some planes.
+    Select(Box<Bits>, Vec<u32>),
+}
+
+impl Bits {
+    /// The replicated words of whose parts it reads bits, with the number of carries that this takes.
+    pub fn carries(&self, each: &mut dyn FnMut(ValueId, u32)) {
+        match self {
+            Bits::Part(_) => {}
+            Bits::OfWord { x, lo, w } => each(*x, lo + w - 1),
+            Bits::Not(b) | Bits::Select(b, _) => b.carries(each),
+        }
+    }
+
+    /// The replicated values that it reads.
+    pub fn values(&self, each: &mut dyn FnMut(ValueId)) {
+        match self {
+            Bits::Part(x) | Bits::OfWord { x, .. } => each(*x),
+            Bits::Not(b) | Bits::Select(b, _) => b.values(each),
+        }
+    }
+}
+
+impl Claim {
+    /// The replicated values that the statement is about, besides the result of its instruction.
+    pub fn values(&self, each: &mut dyn FnMut(ValueId)) {
+        match self {
+            Claim::Products { terms, plus } => {
+                terms.iter().for_each(|&(x, y)| {
+                    each(x);
+                    each(y);
+                });
+                plus.iter().for_each(|&z| each(z));
+            }
+            Claim::MatMul { a, b, .. } | Claim::Conv { x: a, w: b, .. } => {
+                each(*a);
+                each(*b);
+            }
+            Claim::Input(Own::Bits(b) | Own::Word(b)) => b.values(each),
+            Claim::Input(Own::High { x, .. }) => each(*x),
+            Claim::Input(Own::Times { u, x }) => {
+                each(*u);
+                each(*x);
+            }
+        }
+    }
+
+    /// The replicated words of which the owner also shares carries of p + q, and how many: those into bit 1
+    /// up to bit n. `bits` says how many bits a value has.
+    pub fn carries(&self, bits: &dyn Fn(ValueId) -> u32, each: &mut dyn FnMut(ValueId, u32)) {
+        match self {
+            Claim::Input(Own::Bits(b) | Own::Word(b)) => b.carries(each),
+            Claim::Input(Own::High { x, .. }) => each(*x, bits(*x)),
+            _ => {}
+        }
+    }
+}

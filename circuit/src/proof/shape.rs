@@ -1,0 +1,291 @@
+//! The lengths of the vectors and messages of a proof: functions of the circuit, which all parties know.
+//!
+//! Statements over words and over bits are two *kinds*, proven side by side with the same coins. Within a
+//! kind all statements of a prover become one inner product. Its first fold works on words or bits as they
+//! are, in [`FIRST_FOLD`] blocks; every later one on elements of a larger ring. What is written here for one
+//! message of one party holds for all three, because each of them proves.
+//!
+//! | step | P sends to V2 | V2 sends to P | V1 sends to P | V1 sends to V2 |
+//! |---|---|---|---|---|
+//! | carries, if there are any | V2's share of them | | | |
+//! | start | | half of a coin, a hash of the other half | the other half, a hash of V2's, and of all later coins | |
+//! | fold, so often as there are | V2's share of a polynomial | | | |
+//! | coin, after each of these | | the coin | | |
+//! | end | | | | its vector, folded to one element, and its share of the sum |
+//! | verdict, everybody to everybody | one byte | one byte | one byte | one byte |
+
+use super::barriers::{Barrier, barriers};
+use super::claim::{Claim, Own};
+use crate::{Circuit, Dom, Lanes, ValueId};
+
+/// Bytes of an element over words: 56 coefficients of 64 bits.
+pub const ELEMENT_WORDS: usize = 56 * 8;
+/// Bytes of an element over bits.
+pub const ELEMENT_BITS: usize = 8;
+/// Blocks of the first fold.
+pub const FIRST_FOLD: usize = 16;
+/// Elements at which the last fold takes all that is left, with a random one.
+pub const LAST_FOLD: usize = 16;
+/// Bytes of a hash, and of a coin.
+pub const HASH: usize = 32;
+/// Rounds of a barrier besides its folds and the carries: start, end and verdict.
+pub const OPENING_ROUNDS: usize = 3;
+
+/// What statements are over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Words of Z_2^k, k at most 64, as elements of a Galois ring over Z_2^64.
+    Words,
+    /// Bits, as elements of a field of 2^64 elements.
+    Bits,
+}
+
+impl Kind {
+    /// Both.
+    pub const ALL: [Kind; 2] = [Kind::Words, Kind::Bits];
+
+    /// log2 of the number of exceptional points.
+    pub fn points(self) -> f64 {
+        match self {
+            Kind::Words => 56.0,
+            Kind::Bits => 64.0,
+        }
+    }
+
+    /// Bytes of an element.
+    pub fn bytes(self) -> usize {
+        match self {
+            Kind::Words => ELEMENT_WORDS,
+            Kind::Bits => ELEMENT_BITS,
+        }
+    }
+}
+
+/// The folds of a kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Folds {
+    /// Whether there is a first fold.
+    pub first: bool,
+    /// Elements that are folded after it, at the prover that has most.
+    pub elements: usize,
+    /// Blocks of the folds after it. The last one has one element to a block.
+    pub blocks: Vec<usize>,
+}
+
+/// What is proven at a barrier, in numbers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Shape {
+    /// Words of 64 bits that each prover sends for carries.
+    pub carries: [usize; 3],
+    /// The folds over words and over bits, where there are such statements.
+    pub folds: [Option<Folds>; 2],
+}
+
+/// Blocks of the folds of so many elements.
+pub fn folds(elements: usize) -> Vec<usize> {
+    let mut out = Vec::new();
+    let mut n = elements.max(1);
+    while n > LAST_FOLD {
+        // Work grows with the blocks, the number of rounds falls.
+        let blocks = if n > 2048 { 4 } else { 16 };
+        out.push(blocks);
+        n = n.div_ceil(blocks);
+    }
+    out.push(n);
+    out
+}
+
+impl Shape {
+    /// Of a barrier of a circuit.
+    pub fn of(circuit: &Circuit, barrier: &Barrier) -> Shape {
+        let mut shape = Shape::default();
+        let lanes = |v: ValueId| Lanes { n: circuit.ty(v).elements() as usize, groups: 0 };
+        for (prover, words) in shape.carries.iter_mut().enumerate() {
+            let of = |(x, n): (&ValueId, &u32)| *n as usize * stride(lanes(*x).len(prover));
+            *words = barrier.carries.iter().map(of).sum();
+        }
+        for (kind, place) in Kind::ALL.into_iter().zip(&mut shape.folds) {
+            let mut any = false;
+            let mut first = false;
+            let mut most = 0;
+            for prover in 0..3 {
+                let mut columns = 0;
+                let mut long = 0;
+                let mut add = |terms: usize, statements: usize| {
+                    any = true;
+                    first |= terms > 0;
+                    columns += terms * statements.div_ceil(FIRST_FOLD);
+                };
+                for s in &barrier.statements {
+                    let ty = circuit.ty(s.out);
+                    let is = match ty.dom {
+                        Dom::Ring(_) => Kind::Words,
+                        Dom::Bits(_) => Kind::Bits,
+                    };
+                    if is != kind {
+                        continue;
+                    }
+                    let n = ty.elements() as usize;
+                    let words = |n: usize| ty.bits() as usize * stride(n);
+                    match &s.claim {
+                        Claim::Products { terms, .. } => match kind {
+                            Kind::Words => add(2 * terms.len(), n),
+                            Kind::Bits => add(2 * terms.len(), words(n)),
+                        },
+                        Claim::MatMul { a, b, trans_b } => {
+                            long += matmul(circuit, *a, *b, *trans_b);
+                            add(0, 0);
+                        }
+                        Claim::Conv { x, w, .. } => {
+                            long += conv(circuit, *x, *w);
+                            add(0, 0);
+                        }
+                        Claim::Input(own) => {
+                            let n = lanes(s.out).len(prover);
+                            match own {
+                                Own::Bits(_) => add(0, words(n)),
+                                Own::Word(_) => add(1, n),
+                                Own::High { .. } | Own::Times { .. } => add(2, n),
+                            }
+                        }
+                    }
+                }
+                if kind == Kind::Bits {
+                    for (x, count) in &barrier.carries {
+                        add(2, *count as usize * stride(lanes(*x).len(prover)));
+                    }
+                    columns *= 64;
+                }
+                most = most.max(columns + long);
+            }
+            if any {
+                *place = Some(Folds { first, elements: most, blocks: folds(most) });
+            }
+        }
+        shape
+    }
+
+    /// Folds, of the kind that has more.
+    pub fn steps(&self) -> usize {
+        let of = |f: &Folds| usize::from(f.first) + f.blocks.len();
+        self.folds.iter().flatten().map(of).max().unwrap_or(0)
+    }
+
+    /// Whether there is nothing to prove.
+    pub fn is_empty(&self) -> bool {
+        self.folds.iter().all(Option::is_none)
+    }
+
+    /// Elements that a prover sends in a step, of each kind.
+    pub fn sent(&self, step: usize) -> [usize; 2] {
+        let of = |folds: &Option<Folds>| {
+            let Some(f) = folds else { return 0 };
+            match step.checked_sub(usize::from(f.first)) {
+                None => 2 * FIRST_FOLD - 2,
+                // The last one has a random block besides.
+                Some(i) if i + 1 == f.blocks.len() => 2 * f.blocks[i],
+                Some(i) => f.blocks.get(i).map_or(0, |b| 2 * b - 2),
+            }
+        };
+        [of(&self.folds[0]), of(&self.folds[1])]
+    }
+
+    /// Bytes of what a prover sends in a step.
+    pub fn step_bytes(&self, step: usize) -> usize {
+        let [words, bits] = self.sent(step);
+        words * ELEMENT_WORDS + bits * ELEMENT_BITS
+    }
+
+    /// Bytes of the last message, of the verifier before the prover to the one after it.
+    pub fn end_bytes(&self) -> usize {
+        let of = |(kind, f): (Kind, &Option<Folds>)| if f.is_some() { 2 * kind.bytes() } else { 0 };
+        Kind::ALL.into_iter().zip(&self.folds).map(of).sum()
+    }
+
+    /// A bound of the probability that a false statement of one prover is accepted.
+    pub fn error(&self) -> f64 {
+        let of = |(kind, folds): (Kind, &Option<Folds>)| {
+            let Some(folds) = folds else { return 0.0 };
+            let first = folds.first.then_some(FIRST_FOLD);
+            let degrees: usize = first.iter().chain(&folds.blocks).map(|b| 2 * b).sum();
+            // Coefficients, and coins that are a root.
+            (2.0 + degrees as f64) / (kind.points().exp2() - 64.0)
+        };
+        Kind::ALL.into_iter().zip(&self.folds).map(of).sum()
+    }
+
+    /// Rounds.
+    pub fn rounds(&self) -> usize {
+        if self.is_empty() {
+            return 0;
+        }
+        let carries = usize::from(self.carries.iter().any(|&n| n > 0));
+        carries + OPENING_ROUNDS + 2 * self.steps()
+    }
+
+    /// Bytes that each party sends.
+    pub fn bytes(&self) -> [u64; 3] {
+        if self.is_empty() {
+            return [0; 3];
+        }
+        let steps = self.steps();
+        let folds: usize = (0..steps).map(|s| self.step_bytes(s) + HASH).sum();
+        let all = 2 * HASH + (2 + steps) * HASH + folds + self.end_bytes() + 2;
+        self.carries.map(|words| (8 * words + all) as u64)
+    }
+}
+
+/// A bound of the probability that one party's proofs in a run are all accepted although a statement is false. The
+/// runtime's `proof` says where it comes from.
+pub fn error(circuit: &Circuit) -> f64 {
+    let shapes = barriers(circuit).unwrap_or_default().into_iter().map(|b| Shape::of(circuit, &b));
+    shapes.map(|s| s.error()).sum()
+}
+
+fn stride(n: usize) -> usize {
+    n.div_ceil(64)
+}
+
+/// Length of the two inner products that prove a product of matrices.
+fn matmul(circuit: &Circuit, a: ValueId, b: ValueId, trans_b: bool) -> usize {
+    let (a, b) = (&circuit.ty(a).shape, &circuit.ty(b).shape);
+    let batch = a.first().max(b.first()).copied().unwrap_or(1);
+    let inner = if trans_b { b.get(2) } else { b.get(1) };
+    2 * (batch * inner.copied().unwrap_or(1)) as usize
+}
+
+/// The same of a convolution of one group.
+fn conv(circuit: &Circuit, x: ValueId, w: ValueId) -> usize {
+    let (x, w) = (&circuit.ty(x).shape, &circuit.ty(w).shape);
+    let batch = x.first().max(w.first()).copied().unwrap_or(1);
+    2 * (batch * w.get(2..).unwrap_or(&[]).iter().product::<u64>()) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folds_end_in_one_element_to_a_block() {
+        for n in [0, 1, 15, 16, 17, 256, 257, 1024, 1025, 70_000, 1 << 24] {
+            let all = folds(n);
+            let (last, rest) = all.split_last().unwrap();
+            let left = rest.iter().fold(n.max(1), |n, b| n.div_ceil(*b));
+            assert_eq!(left, *last, "{n} elements");
+            assert!(*last <= LAST_FOLD);
+        }
+    }
+
+    #[test]
+    fn bytes_and_rounds_by_hand() {
+        let folds = Folds { first: true, elements: 20, blocks: vec![16, 2] };
+        let shape = Shape { carries: [3, 0, 1], folds: [Some(folds), None] };
+        assert_eq!(shape.steps(), 3);
+        assert_eq!([0, 1, 2].map(|s| shape.sent(s)[0]), [30, 30, 4]);
+        assert_eq!(shape.rounds(), 1 + 3 + 6);
+        let elements = (30 + 30 + 4 + 2) * 448;
+        let all = elements + 3 * 32 + 64 + 5 * 32 + 2;
+        assert_eq!(shape.bytes(), [24 + all, all, 8 + all]);
+        assert_eq!((Shape::default().rounds(), Shape::default().bytes()), (0, [0; 3]));
+    }
+}

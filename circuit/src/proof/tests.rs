@@ -1,0 +1,127 @@
+//! Which circuits have a proof for everything that their parties send.
+
+use super::*;
+use crate::text::parse;
+use crate::verify::{VerifyError, verify};
+use crate::{Circuit, Security};
+
+/// A product, the bits and the high part of a split, a word of a bit and a product with it, an opened check and an
+/// output.
+const PROVEN: &str = r#"
+circuit "Proven"
+party "Client" 2
+party "Server" 1
+input %0 "x" from 0 fixed(0, -1.0, 1.0) [70] : A32[2,70]
+output 0 "y" to 1 [2,70] ring 32 frac 0 factor 1.0 divisor 1.0
+check 0 %20
+site 0 "here" line 7
+layer 0:
+  %1 = mul %0 %0 : add3.A32[2,70] @0
+  %2 = own %0 : own.A32[2,70] @0
+  %3 = to_bits %2 lo 3 w 5 : own.B5[2,70] @0
+  %4 = shr %2 8 : own.A32[2,70] @0
+  exchange:
+  %5 = reshare %1 : A32[2,70] @0
+  %6 = input %3 : B5[2,70] @0
+  %7 = input %4 : A32[2,70] @0
+layer 1:
+  %8 = planes %6 start 0 step 1 count 1 : B1[2,70] @0
+  %9 = own %8 : own.B1[2,70] @0
+  %10 = from_bits %9 32 : own.A32[2,70] @0
+  %11 = own %5 : own.A32[2,70] @0
+  %12 = mul %10 %11 : own.A32[2,70] @0
+  exchange:
+  %13 = input %10 : A32[2,70] @0
+  %14 = input %12 : A32[2,70] @0
+layer 2:
+  %15 = slice %8 axis 1 start 0 len 1 step 1 : B1[2,1] @0
+  %16 = reshape %15 [2] : B1[2] @0
+  %17 = mul %16 %16 : add3.B1[2] @0
+  exchange:
+  %18 = reshare %17 : B1[2] @0
+layer 3:
+  %19 = as_add3 %14 : add3.A32[2,70] @0
+  exchange:
+  %20 = open %18 : pub.B1[2] @0
+  %21 = reshare %19 : A32[2,70] @0
+layer 4:
+  %22 = as_add3 %21 : add3.A32[2,70] @0
+  exchange:
+  open_to %22 output 0 @0
+"#;
+
+/// As above, semi-honest.
+pub(crate) fn small_proven() -> Circuit {
+    parse(PROVEN).unwrap()
+}
+
+fn malicious(text: &str) -> Circuit {
+    Circuit { security: Security::Malicious, ..parse(text).unwrap() }
+}
+
+#[test]
+fn every_message_has_its_statement() {
+    let c = malicious(PROVEN);
+    verify(&c).unwrap();
+    let all = barriers(&c).unwrap();
+    let at: Vec<(u32, usize)> = all.iter().map(|b| (b.layer, b.statements.len())).collect();
+    assert_eq!(at, [(3, 6), (4, 1)]);
+    let carries: Vec<(u32, u32)> = all[0].carries.iter().map(|(v, n)| (v.0, *n)).collect();
+    // The high part needs all carries of 32 bits, the bits below bit 8 fewer.
+    assert_eq!(carries, [(0, 32)]);
+    assert_eq!(all[0].statements[0].instr, 4);
+    assert!(all[1].carries.is_empty());
+}
+
+#[test]
+fn the_text_names_the_adversary() {
+    let c = malicious(PROVEN);
+    let text = crate::text::print(&c);
+    assert!(text.contains("\nsecurity malicious\n"));
+    assert_eq!(parse(&text).unwrap(), c);
+    assert!(!crate::text::print(&small_proven()).contains("security"));
+    assert!(parse(&text.replace("malicious", "covert")).is_err());
+}
+
+/// What has no proof is refused under this adversary, and only under it.
+#[test]
+fn what_has_no_proof_is_refused() {
+    let changed = |from: &str, to: &str| {
+        assert!(PROVEN.contains(from));
+        let text = PROVEN.replace(from, to);
+        verify(&parse(&text).unwrap()).unwrap();
+        match verify(&malicious(&text)) {
+            Err(VerifyError::Unproven(why)) => why.to_string(),
+            other => panic!("{other:?}"),
+        }
+    };
+    // Opened as the parties hold it, a component that one party made up would pass.
+    let why = changed("%22 = as_add3 %21", "%22 = as_add3 %13");
+    assert!(why.contains("layer 4: no proof says of `open_to`") && why.contains("line 7"), "{why}");
+    let why = changed("%4 = shr %2 8", "%4 = mul %2 %2");
+    assert!(why.contains("layer 0: no proof says of `input`"), "{why}");
+    // A factor that the owner inputs nowhere.
+    let why = changed("%13 = input %10", "%13 = input %12");
+    assert!(why.contains("not input by itself"), "{why}");
+    let why = changed(
+        "  %17 = mul %16 %16 : add3.B1[2] @0\n  exchange:\n  %18 = reshare %17 : B1[2] @0",
+        "  %17 = as_add2 %16 : add2.B1[2] @0\n  exchange:\n  %18 = reshare_two %17 : B1[2] @0",
+    );
+    assert!(why.contains("layer 2: `reshare_two` has no proof"), "{why}");
+}
+
+#[test]
+fn shapes_count_the_longest_prover() {
+    let c = malicious(PROVEN);
+    let all = barriers(&c).unwrap();
+    let shape = Shape::of(&c, &all[0]);
+    // 140 elements: shards of 64, 64 and 12; 32 carries each.
+    assert_eq!(shape.carries, [32, 32, 32]);
+    let words = shape.folds[0].as_ref().unwrap();
+    // 140 products of two terms, high parts and products of 64 with two, words of 64 with one.
+    assert_eq!(words.elements, 2 * 9 + 2 * 4 + 2 * 4 + 4);
+    let bits = shape.folds[1].as_ref().unwrap();
+    // One word of products of bits and 32 of carries.
+    assert_eq!(bits.elements, 64 * (2 + 2 * 2));
+    assert!(shape.rounds() > 0 && Shape::of(&c, &all[1]).folds[1].is_none());
+}

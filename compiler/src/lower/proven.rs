@@ -1,0 +1,290 @@
+//! From a draft of family T1 to one in which every message has a statement that its sender can prove
+//! ([`slvr_circuit::proof`]).
+//!
+//! The macros of T1 deal words to two parties (`deal`), who compute on them and reshare what they get
+//! (`reshare_two`). Here the owner inputs these words instead, and what the two would multiply becomes a product of
+//! replicated values: `input`, then `reshare`, in as many rounds.
+//!
+//! | in T1 | here | bits in all, for a word of k |
+//! |---|---|---|
+//! | `deal` | `input` | k |
+//! | `reshare_two` of sum d v + e, d dealt, v and e known to two | `reshare` of sum d v, plus e | 3 k in place of 2 k |
+//! | `reshare` of local words that are made of a product | `reshare` of the product, the rest after it | of the product |
+//! | `open_sum` of x | `open` of x, reshared | |
+//! | `open_to` of x | `reshare` of x, whose components two parties hold and vouch for | 3 k and a round more |
+//!
+//! Whatever else a draft has stays as it is. If it has no statement, the circuit's verifier refuses it.
+
+use super::{Draft, Emit};
+use slvr_circuit::{Hold, Instr, Op, Type, ValueId, verify};
+use thiserror::Error;
+
+/// An instruction that has no counterpart with a proof.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("`{op}` between two parties has no proof")]
+pub struct Refused {
+    /// Its name.
+    pub op: &'static str,
+    /// Where it comes from.
+    pub site: u32,
+}
+
+/// What a value of the draft is here.
+#[derive(Clone)]
+enum Form {
+    /// A value held in the same way, or replicated in place of additive.
+    Value(ValueId),
+    /// Additive between two: the sum of products of replicated values, each with a factor that two know (or 1), and
+    /// of what two know.
+    Sum { terms: Vec<(ValueId, Option<ValueId>)>, rest: Option<ValueId> },
+}
+
+/// The draft with provable messages. Its circuit waits for the checks of inputs.
+///
+/// # Errors
+///
+/// An instruction between two parties that is no sum of products.
+pub fn proven(mut draft: Draft) -> Result<Draft, Refused> {
+    draft.settle();
+    let Draft { emit: old, blocks, mut inputs, outputs, mut checks } = draft;
+    let mut e = Emit::default();
+    let mut forms: Vec<Option<Form>> = vec![None; old.types.len()];
+    for i in &mut inputs {
+        let value = e.declare(old.ty(i.value).clone());
+        forms[i.value.index()] = Some(Form::Value(value));
+        i.value = value;
+    }
+    for c in &old.consts {
+        let value = e.declare(old.ty(c.value).clone());
+        e.consts.push(slvr_circuit::Const { value, data: c.data.clone() });
+        forms[c.value.index()] = Some(Form::Value(value));
+    }
+    let mut rewrite = Rewrite { e, forms };
+    let mut numbers = Vec::new();
+    for (instr, block) in old.instrs.iter().zip(blocks) {
+        rewrite.e.site = instr.site;
+        rewrite.instr(instr, &old.types)?;
+        numbers.resize(rewrite.e.instrs.len(), block);
+    }
+    for c in &mut checks {
+        c.value = rewrite.value(c.value);
+        numbers.resize(rewrite.e.instrs.len(), 0);
+    }
+    let mut draft = Draft { emit: rewrite.e, blocks: numbers, inputs, outputs, checks };
+    draft.prune();
+    Ok(draft)
+}
+
+struct Rewrite {
+    e: Emit,
+    forms: Vec<Option<Form>>,
+}
+
+impl Rewrite {
+    fn form(&self, v: ValueId) -> Form {
+        match &self.forms[v.index()] {
+            Some(form) => form.clone(),
+            None => unreachable!("operands come first"),
+        }
+    }
+
+    /// One value: what is a sum is reshared.
+    fn value(&mut self, v: ValueId) -> ValueId {
+        match self.form(v) {
+            Form::Value(x) => x,
+            Form::Sum { terms, rest } => {
+                let x = self.reshared(&terms, rest);
+                self.forms[v.index()] = Some(Form::Value(x));
+                x
+            }
+        }
+    }
+
+    fn reshared(&mut self, terms: &[(ValueId, Option<ValueId>)], rest: Option<ValueId>) -> ValueId {
+        let e = &mut self.e;
+        let mut products: Option<ValueId> = None;
+        let mut sum: Option<ValueId> = None;
+        let join = |e: &mut Emit, to: &mut Option<ValueId>, x| {
+            *to = Some(match *to {
+                Some(s) => e.add(Op::Add(s, x)),
+                None => x,
+            });
+        };
+        for &(x, factor) in terms {
+            match factor {
+                None => join(e, &mut sum, x),
+                Some(factor) => {
+                    let factor = e.add(Op::Trivial(factor));
+                    let product = e.add(Op::Mul(x, factor));
+                    join(e, &mut products, product);
+                }
+            }
+        }
+        if let Some(products) = products {
+            let x = e.add(Op::Reshare(products));
+            join(e, &mut sum, x);
+        }
+        if let Some(rest) = rest {
+            let rest = e.add(Op::Trivial(rest));
+            join(e, &mut sum, rest);
+        }
+        match sum {
+            Some(x) => x,
+            None => unreachable!("a sum has a term"),
+        }
+    }
+
+    fn instr(&mut self, instr: &Instr, types: &[Type]) -> Result<(), Refused> {
+        let op = &instr.op;
+        if let Op::OpenTo { x, output } = op {
+            let x = self.value(*x);
+            let words = self.e.add(Op::AsAdd3(x));
+            let fresh = self.e.add(Op::Reshare(words));
+            let words = self.e.add(Op::AsAdd3(fresh));
+            self.e.open_to(words, *output);
+            return Ok(());
+        }
+        let Some(out) = instr.out else { return Ok(()) };
+        let form = match op {
+            Op::Coin => Form::Value(self.e.coin()),
+            Op::Deal(a) => {
+                let a = self.value(*a);
+                let x = self.e.add(Op::Input(a));
+                Form::Sum { terms: vec![(x, None)], rest: None }
+            }
+            Op::AsAdd2(x) => {
+                let held = types[x.index()].hold;
+                let x = self.value(*x);
+                match held {
+                    Hold::Dup => Form::Sum { terms: vec![], rest: Some(x) },
+                    _ => Form::Sum { terms: vec![(x, None)], rest: None },
+                }
+            }
+            Op::AsAdd3(x) if types[x.index()].hold == Hold::Own => {
+                let x = self.value(*x);
+                Form::Value(self.e.add(Op::Input(x)))
+            }
+            Op::AsAdd3(x) => Form::Value(self.value(*x)),
+            Op::Reshare(x) | Op::ReshareTwo(x) => Form::Value(self.value(*x)),
+            Op::OpenSum(x) => {
+                let x = self.value(*x);
+                Form::Value(self.e.add(Op::Open(x)))
+            }
+            _ if types[out.index()].hold == Hold::Add2 => self.additive(op, types)?,
+            _ => Form::Value(self.plain(op)?),
+        };
+        self.forms[out.index()] = Some(form);
+        Ok(())
+    }
+
+    /// The same operation on values. A product of replicated values is reshared at once.
+    fn plain(&mut self, op: &Op) -> Result<ValueId, Refused> {
+        let mut values = Vec::new();
+        for v in op.operands() {
+            values.push((v, self.value(v)));
+        }
+        let op = op.map(|v| values.iter().find(|(old, _)| *old == v).map_or(v, |x| x.1));
+        // What two parties do with tables has no form on replicated values.
+        if verify::infer(&op, &|v| self.e.ty(v)).is_err() {
+            return Err(Refused { op: op.name(), site: self.e.site });
+        }
+        let x = self.e.add(op);
+        Ok(match self.e.ty(x).hold {
+            Hold::Add3 => self.e.add(Op::Reshare(x)),
+            _ => x,
+        })
+    }
+
+    /// An operation whose result is additive between two.
+    fn additive(&mut self, op: &Op, types: &[Type]) -> Result<Form, Refused> {
+        let hold = |v: &ValueId| types[v.index()].hold;
+        Ok(match op {
+            Op::Mul(a, b) if hold(a) == Hold::Add2 => self.times(*a, *b, hold(b)),
+            Op::Mul(a, b) => self.times(*b, *a, hold(a)),
+            Op::Add(a, b) => {
+                let (a, b) = (self.summand(*a, hold(a)), self.summand(*b, hold(b)));
+                self.plus(a, b)
+            }
+            Op::Sub(a, b) => {
+                let (a, b) = (self.summand(*a, hold(a)), self.summand(*b, hold(b)));
+                let b = self.each(b, &Op::Neg);
+                self.plus(a, b)
+            }
+            Op::Neg(x) => self.mapped(*x, &Op::Neg),
+            Op::Scale(x, c) => self.mapped(*x, &|v| Op::Scale(v, *c)),
+            Op::Reshape(x, shape) => self.both(*x, &|v| Op::Reshape(v, shape.clone())),
+            _ => Form::Value(self.plain(op)?),
+        })
+    }
+
+    /// As a sum.
+    fn summand(&mut self, v: ValueId, hold: Hold) -> Form {
+        match (self.form(v), hold) {
+            (Form::Value(x), Hold::Dup) => Form::Sum { terms: vec![], rest: Some(x) },
+            (Form::Value(x), Hold::Public) => {
+                let x = self.e.add(Op::Trivial(x));
+                Form::Sum { terms: vec![(x, None)], rest: None }
+            }
+            (Form::Value(x), _) => Form::Sum { terms: vec![(x, None)], rest: None },
+            (sum, _) => sum,
+        }
+    }
+
+    fn plus(&mut self, a: Form, b: Form) -> Form {
+        match (a, b) {
+            (Form::Sum { mut terms, rest }, Form::Sum { terms: more, rest: other }) => {
+                terms.extend(more);
+                let rest = match (rest, other) {
+                    (Some(a), Some(b)) => Some(self.e.add(Op::Add(a, b))),
+                    (a, b) => a.or(b),
+                };
+                Form::Sum { terms, rest }
+            }
+            _ => unreachable!("both are sums"),
+        }
+    }
+
+    /// A sum times what two or all know.
+    fn times(&mut self, sum: ValueId, factor: ValueId, hold: Hold) -> Form {
+        let by = self.value(factor);
+        let Form::Sum { terms, rest } = self.summand(sum, Hold::Add2) else {
+            unreachable!("a sum")
+        };
+        let mut out = Vec::new();
+        for (x, known) in terms {
+            out.push(match (hold, known) {
+                (Hold::Dup, Some(known)) => (x, Some(self.e.add(Op::Mul(known, by)))),
+                (Hold::Dup, None) => (x, Some(by)),
+                _ => (self.e.add(Op::Mul(x, by)), known),
+            });
+        }
+        let rest = rest.map(|rest| self.e.add(Op::Mul(rest, by)));
+        Form::Sum { terms: out, rest }
+    }
+
+    /// A linear operation on every term.
+    fn mapped(&mut self, v: ValueId, op: &dyn Fn(ValueId) -> Op) -> Form {
+        let sum = self.summand(v, Hold::Add2);
+        self.each(sum, op)
+    }
+
+    fn each(&mut self, sum: Form, op: &dyn Fn(ValueId) -> Op) -> Form {
+        match sum {
+            Form::Sum { terms, rest } => Form::Sum {
+                terms: terms.into_iter().map(|(x, by)| (self.e.add(op(x)), by)).collect(),
+                rest: rest.map(|x| self.e.add(op(x))),
+            },
+            other => other,
+        }
+    }
+
+    /// A layout of every term, and of its factor.
+    fn both(&mut self, v: ValueId, op: &dyn Fn(ValueId) -> Op) -> Form {
+        let Form::Sum { terms, rest } = self.summand(v, Hold::Add2) else { unreachable!("a sum") };
+        let mut out = Vec::new();
+        for (x, by) in terms {
+            out.push((self.e.add(op(x)), by.map(|by| self.e.add(op(by)))));
+        }
+        Form::Sum { terms: out, rest: rest.map(|x| self.e.add(op(x))) }
+    }
+}

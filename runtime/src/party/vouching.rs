@@ -1,0 +1,72 @@
+//! How the holders of an opened component vouch for it: one sends the words, the other a hash.
+
+use super::engine::Engine;
+use super::error::{Phase, RunError};
+use super::guard::{opened, voucher};
+use crate::link::{Header, Kind, Peer};
+use crate::share::{Purpose, Stream, next, prev};
+use slvr_circuit::proof::HASH;
+use slvr_circuit::{Dom, Op, ValueId, plan};
+use slvr_ring::Data;
+
+impl Engine<'_> {
+    /// After the exchange of a layer that opens something or draws coins: the other holder of each component that
+    /// this party or a receiver got vouches for it. `first` is the number of the layer's first interactive
+    /// instruction.
+    pub(super) fn vouch(&mut self, l: usize, first: u64) -> Result<(), RunError> {
+        let circuit = self.party.circuit;
+        let (me, before) = (self.me, Peer::Party(prev(self.me)));
+        let mut expected = Vec::new();
+        for (j, instr) in circuit.layers[l].exchange.iter().enumerate() {
+            let header = Header { part: j as u32, ..Header::new(Kind::Vouch, l as u32, HASH) };
+            let stream = Stream::new(first + j as u64, Purpose::Coin);
+            let kept = opened(circuit, &instr.op).and_then(|x| self.guard.as_ref()?.kept.get(&x));
+            match (&instr.op, kept.cloned()) {
+                (Op::Open(_), Some(x)) => {
+                    // The component that neither of these two is.
+                    let mut other = self.opened_data(instr.out);
+                    other.sub_assign(&x.first);
+                    other.sub_assign(&x.second);
+                    expected.push((header, instr.op.name(), voucher(&other)));
+                    self.send_vouch(before, header, voucher(&x.second))?;
+                }
+                (Op::Coin, _) => {
+                    let prss = &self.party.prss;
+                    let mine = prss.again_with_prev(stream, Dom::Ring(128), 1);
+                    let after = prss.again_with_next(stream, Dom::Ring(128), 1);
+                    let mut other = self.opened_data(instr.out);
+                    other.sub_assign(&mine);
+                    other.sub_assign(&after);
+                    expected.push((header, instr.op.name(), voucher(&other)));
+                    self.send_vouch(before, header, voucher(&after))?;
+                }
+                (Op::OpenTo { .. }, Some(x)) if !x.second.is_empty() => {
+                    let to = Peer::Receiver(plan::receiver(circuit, &instr.op));
+                    self.send_vouch(to, header, voucher(&x.second))?;
+                }
+                _ => {}
+            }
+        }
+        let after = Peer::Party(next(me));
+        for (header, op, want) in expected {
+            if self.recv(after, header)? != want {
+                let phase = Phase::Layer(l as u32);
+                return Err(RunError::Voucher { phase, op, from: prev(me), by: next(me) });
+            }
+        }
+        Ok(())
+    }
+
+    fn send_vouch(&mut self, to: Peer, header: Header, hash: [u8; HASH]) -> Result<(), RunError> {
+        self.bytes_sent += HASH as u64;
+        self.send(to, header, hash.to_vec())
+    }
+
+    /// An opened value, which is public, even after it is dropped.
+    fn opened_data(&self, v: Option<ValueId>) -> Data {
+        match v.and_then(|v| self.opened.get(&v)) {
+            Some(x) => x.clone(),
+            None => unreachable!("an opening defines a value, which is remembered"),
+        }
+    }
+}

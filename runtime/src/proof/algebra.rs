@@ -1,0 +1,419 @@
+//! The two rings of the proofs behind one interface: a field of 2^64 elements over bits, a Galois ring over words.
+
+use rand_chacha::ChaCha12Rng;
+use rand_core::{Rng, SeedableRng};
+use slvr_circuit::proof::{FIRST_FOLD, Kind};
+use slvr_ring::{galois, gf64};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Uniform numbers from a seed.
+pub struct Draw(ChaCha12Rng);
+
+impl Draw {
+    /// From a seed and what it is used for.
+    pub fn new(seed: &[u8; 32], purpose: &str) -> Self {
+        Draw(ChaCha12Rng::from_seed(blake3::derive_key(purpose, seed)))
+    }
+
+    /// A uniform word.
+    pub fn word(&mut self) -> u64 {
+        self.0.next_u64()
+    }
+
+    /// Uniform words.
+    pub fn words(&mut self, n: usize) -> Vec<u64> {
+        let mut out = vec![0u64; n];
+        self.0.fill_bytes(bytemuck::cast_slice_mut(&mut out));
+        out
+    }
+}
+
+impl fmt::Debug for Draw {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Draw(hidden)")
+    }
+}
+
+/// A ring with exceptional points, and vectors over it. A *base* element is a word, or a word of 64 bits of 64
+/// statements.
+pub trait Algebra {
+    /// Over what.
+    const KIND: Kind;
+    /// Elements of a vector that a base element becomes: one, or one for each bit.
+    const SPREAD: usize;
+    /// An element.
+    type E: Copy + PartialEq + Send + Sync + 'static;
+    /// A vector.
+    type V: Clone + Send + Sync;
+
+    /// 0.
+    fn zero() -> Self::E;
+    /// 1.
+    fn one() -> Self::E;
+    /// a + b.
+    fn add(a: &Self::E, b: &Self::E) -> Self::E;
+    /// a - b.
+    fn sub(a: &Self::E, b: &Self::E) -> Self::E;
+    /// a b.
+    fn mul(a: &Self::E, b: &Self::E) -> Self::E;
+    /// Of a unit.
+    fn inverse(a: &Self::E) -> Self::E;
+    /// An exceptional point, by its number: below 2^56 they are different.
+    fn point(i: u64) -> Self::E;
+    /// A uniform element.
+    fn draw(draw: &mut Draw) -> Self::E;
+    /// A uniform exceptional point with a number of at least `from`.
+    fn draw_point(draw: &mut Draw, from: usize) -> Self::E;
+    /// Appends the bytes of an element.
+    fn put(x: &Self::E, out: &mut Vec<u8>);
+    /// Reads as many bytes as an element has.
+    fn get(bytes: &[u8]) -> Option<Self::E>;
+
+    /// Elements of a vector.
+    fn len(v: &Self::V) -> usize;
+    /// Zeros.
+    fn zeros(n: usize) -> Self::V;
+    /// Element t.
+    fn at(v: &Self::V, t: usize) -> Self::E;
+    /// A vector of one element.
+    fn single(x: &Self::E) -> Self::V;
+    /// Uniform elements.
+    fn draw_vector(draw: &mut Draw, n: usize) -> Self::V;
+    /// Vectors one after another, and zeros up to n elements.
+    fn concat(parts: &[&Self::V], n: usize) -> Self::V;
+    /// The inner products of all pairs of blocks.
+    fn cross(u: &Self::V, v: &Self::V, blocks: usize) -> Vec<Self::E>;
+    /// The sum over blocks of c[b] times block b.
+    fn fold(v: &Self::V, c: &[Self::E]) -> Self::V;
+
+    /// As [`cross`](Algebra::cross), of base elements with factors, in blocks of as many as there are factors.
+    fn cross_base(c: &Self::V, u: &[u64], v: &[u64]) -> Vec<Self::E>;
+    /// As [`fold`](Algebra::fold), of base elements.
+    fn fold_base(words: &[u64], c: &[Self::E]) -> Self::V;
+    /// What `fold_base` gives, times the factors of the base elements.
+    fn weigh(v: &Self::V, c: &Self::V) -> Self::V;
+    /// For each block the sum of its base elements times their factors.
+    fn sum_base(c: &Self::V, words: &[u64]) -> Vec<Self::E>;
+}
+
+/// Over bits.
+#[derive(Debug)]
+pub struct OverBits;
+
+impl Algebra for OverBits {
+    const KIND: Kind = Kind::Bits;
+    const SPREAD: usize = 64;
+    type E = u64;
+    type V = Vec<u64>;
+
+    fn zero() -> u64 {
+        0
+    }
+    fn one() -> u64 {
+        1
+    }
+    fn add(a: &u64, b: &u64) -> u64 {
+        a ^ b
+    }
+    fn sub(a: &u64, b: &u64) -> u64 {
+        a ^ b
+    }
+    fn mul(a: &u64, b: &u64) -> u64 {
+        gf64::mul(*a, *b)
+    }
+    fn inverse(a: &u64) -> u64 {
+        gf64::inverse(*a)
+    }
+    fn point(i: u64) -> u64 {
+        i
+    }
+    fn draw(draw: &mut Draw) -> u64 {
+        draw.word()
+    }
+    fn draw_point(draw: &mut Draw, from: usize) -> u64 {
+        loop {
+            let x = draw.word();
+            if x >= from as u64 {
+                return x;
+            }
+        }
+    }
+    fn put(x: &u64, out: &mut Vec<u8>) {
+        out.extend_from_slice(&x.to_le_bytes());
+    }
+    fn get(bytes: &[u8]) -> Option<u64> {
+        bytes.try_into().ok().map(u64::from_le_bytes)
+    }
+
+    fn len(v: &Vec<u64>) -> usize {
+        v.len()
+    }
+    fn zeros(n: usize) -> Vec<u64> {
+        vec![0; n]
+    }
+    fn at(v: &Vec<u64>, t: usize) -> u64 {
+        v[t]
+    }
+    fn single(x: &u64) -> Vec<u64> {
+        vec![*x]
+    }
+    fn draw_vector(draw: &mut Draw, n: usize) -> Vec<u64> {
+        draw.words(n)
+    }
+    fn concat(parts: &[&Vec<u64>], n: usize) -> Vec<u64> {
+        let mut out = parts.iter().flat_map(|p| p.iter().copied()).collect::<Vec<_>>();
+        out.resize(n.max(out.len()), 0);
+        out
+    }
+    fn cross(u: &Vec<u64>, v: &Vec<u64>, blocks: usize) -> Vec<u64> {
+        let n = u.len() / blocks;
+        let block = |b: usize| b * n..(b + 1) * n;
+        let all = (0..blocks).flat_map(|a| (0..blocks).map(move |b| (a, b)));
+        all.map(|(a, b)| gf64::dot(&u[block(a)], &v[block(b)])).collect()
+    }
+    fn fold(v: &Vec<u64>, c: &[u64]) -> Vec<u64> {
+        let n = v.len() / c.len();
+        let mut out = vec![0; n];
+        for (b, &c) in c.iter().enumerate() {
+            let mut part = v[b * n..(b + 1) * n].to_vec();
+            gf64::scale(&mut part, c);
+            out.iter_mut().zip(part).for_each(|(o, x)| *o ^= x);
+        }
+        out
+    }
+
+    fn cross_base(c: &Vec<u64>, u: &[u64], v: &[u64]) -> Vec<u64> {
+        let n = c.len();
+        let mut out = Vec::with_capacity(FIRST_FOLD * FIRST_FOLD);
+        for a in 0..FIRST_FOLD {
+            for b in 0..FIRST_FOLD {
+                out.push(gf64::dot_and(c, &u[a * n..(a + 1) * n], &v[b * n..(b + 1) * n]));
+            }
+        }
+        out
+    }
+    fn fold_base(words: &[u64], c: &[u64]) -> Vec<u64> {
+        let n = words.len() / c.len();
+        // The sums of all subsets of eight factors each.
+        let tables: Vec<[u64; 256]> = c.chunks(8).map(subsets).collect();
+        let mut out = vec![0; n * 64];
+        for (t, out) in out.chunks_exact_mut(64).enumerate() {
+            for (table, first) in tables.iter().zip((0..c.len()).step_by(8)) {
+                let rows: [u64; 8] = std::array::from_fn(|i| {
+                    words
+                        .get((first + i) * n + t)
+                        .copied()
+                        .filter(|_| first + i < c.len())
+                        .unwrap_or(0)
+                });
+                for (l, out) in out.iter_mut().enumerate() {
+                    let index = (0..8).fold(0, |s, i| s | (rows[i] >> l & 1) << i);
+                    *out ^= table[index as usize];
+                }
+            }
+        }
+        out
+    }
+    fn weigh(v: &Vec<u64>, c: &Vec<u64>) -> Vec<u64> {
+        let mut out = v.clone();
+        for (out, &c) in out.chunks_exact_mut(64).zip(c) {
+            let mut factor = c;
+            for x in out {
+                *x = gf64::mul(*x, factor);
+                factor = gf64::times_x(factor);
+            }
+        }
+        out
+    }
+    fn sum_base(c: &Vec<u64>, words: &[u64]) -> Vec<u64> {
+        (0..FIRST_FOLD).map(|b| gf64::dot(c, &words[b * c.len()..(b + 1) * c.len()])).collect()
+    }
+}
+
+/// The sum of every subset of up to eight elements.
+fn subsets(c: &[u64]) -> [u64; 256] {
+    let mut out = [0; 256];
+    for i in 1..256usize {
+        let low = i.trailing_zeros() as usize;
+        out[i] = out[i & (i - 1)] ^ c.get(low).copied().unwrap_or(0);
+    }
+    out
+}
+
+/// Over words.
+#[derive(Debug)]
+pub struct OverWords;
+
+impl Algebra for OverWords {
+    const KIND: Kind = Kind::Words;
+    const SPREAD: usize = 1;
+    type E = galois::Element;
+    type V = galois::Vector;
+
+    fn zero() -> Self::E {
+        galois::ZERO
+    }
+    fn one() -> Self::E {
+        galois::word(1)
+    }
+    fn add(a: &Self::E, b: &Self::E) -> Self::E {
+        galois::add(a, b)
+    }
+    fn sub(a: &Self::E, b: &Self::E) -> Self::E {
+        galois::sub(a, b)
+    }
+    fn mul(a: &Self::E, b: &Self::E) -> Self::E {
+        galois::mul(a, b)
+    }
+    fn inverse(a: &Self::E) -> Self::E {
+        galois::inverse(a)
+    }
+    fn point(i: u64) -> Self::E {
+        galois::point(i)
+    }
+    fn draw(draw: &mut Draw) -> Self::E {
+        std::array::from_fn(|_| draw.word())
+    }
+    fn draw_point(draw: &mut Draw, from: usize) -> Self::E {
+        loop {
+            let x = draw.word() >> (64 - galois::DEGREE);
+            if x >= from as u64 {
+                return galois::point(x);
+            }
+        }
+    }
+    fn put(x: &Self::E, out: &mut Vec<u8>) {
+        x.iter().for_each(|x| out.extend_from_slice(&x.to_le_bytes()));
+    }
+    fn get(bytes: &[u8]) -> Option<Self::E> {
+        let (words, rest) = bytes.as_chunks();
+        let whole = rest.is_empty() && words.len() == galois::DEGREE;
+        whole.then(|| std::array::from_fn(|i| u64::from_le_bytes(words[i])))
+    }
+
+    fn len(v: &Self::V) -> usize {
+        v.len()
+    }
+    fn zeros(n: usize) -> Self::V {
+        galois::Vector::zeros(n)
+    }
+    fn at(v: &Self::V, t: usize) -> Self::E {
+        v.get(t)
+    }
+    fn single(x: &Self::E) -> Self::V {
+        let mut out = galois::Vector::zeros(1);
+        out.set(0, x);
+        out
+    }
+    fn draw_vector(draw: &mut Draw, n: usize) -> Self::V {
+        match galois::Vector::from_rows(n, draw.words(n * galois::DEGREE)) {
+            Some(v) => v,
+            None => unreachable!("all rows were drawn"),
+        }
+    }
+    fn concat(parts: &[&Self::V], n: usize) -> Self::V {
+        galois::Vector::concat(parts, n)
+    }
+    fn cross(u: &Self::V, v: &Self::V, blocks: usize) -> Vec<Self::E> {
+        galois::cross(u, v, blocks)
+    }
+    fn fold(v: &Self::V, c: &[Self::E]) -> Self::V {
+        v.fold(c)
+    }
+
+    fn cross_base(c: &Self::V, u: &[u64], v: &[u64]) -> Vec<Self::E> {
+        galois::cross_words(c, u, v, FIRST_FOLD)
+    }
+    fn fold_base(words: &[u64], c: &[Self::E]) -> Self::V {
+        galois::fold_words(c, words)
+    }
+    fn weigh(v: &Self::V, c: &Self::V) -> Self::V {
+        v.times(c)
+    }
+    fn sum_base(c: &Self::V, words: &[u64]) -> Vec<Self::E> {
+        galois::sum_words(c, words, FIRST_FOLD)
+    }
+}
+
+/// The values at x of the polynomials that are 1 at one of the points 0, 1, ..., n - 1 and 0 at the others.
+pub fn lagrange<A: Algebra>(n: usize, x: &A::E) -> Vec<A::E> {
+    let points: Vec<A::E> = (0..n as u64).map(A::point).collect();
+    let over = |i: usize, from: &A::E| {
+        let others = points.iter().enumerate().filter(|(j, _)| *j != i);
+        others.fold(A::one(), |p, (_, y)| A::mul(&p, &A::sub(from, y)))
+    };
+    let weights = weights::<A>(n, &|i| A::inverse(&over(i, &points[i])));
+    (0..n).map(|i| A::mul(&over(i, x), &weights[i])).collect()
+}
+
+/// The inverses of the products of differences of n points, which do not depend on a run.
+fn weights<A: Algebra>(n: usize, of: &dyn Fn(usize) -> A::E) -> Arc<Vec<A::E>> {
+    static KNOWN: Mutex<BTreeMap<(bool, usize), Arc<dyn std::any::Any + Send + Sync>>> =
+        Mutex::new(BTreeMap::new());
+    let key = (A::KIND == Kind::Bits, n);
+    let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(found) = known().get(&key).cloned().and_then(|x| x.downcast().ok()) {
+        return found;
+    }
+    let made: Arc<Vec<A::E>> = Arc::new((0..n).map(of).collect());
+    known().insert(key, made.clone());
+    made
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn draw() -> Draw {
+        Draw::new(&[3; 32], "slvr test")
+    }
+
+    /// A polynomial of degree n - 1 is known from n values.
+    fn interpolates<A: Algebra>() {
+        let mut draw = draw();
+        for n in [1, 2, 5, 17] {
+            let c: Vec<A::E> = (0..n).map(|_| A::draw(&mut draw)).collect();
+            let value = |x: &A::E| c.iter().rev().fold(A::zero(), |s, c| A::add(&A::mul(&s, x), c));
+            let x = A::draw_point(&mut draw, n);
+            let known = (0..n as u64).map(|i| value(&A::point(i)));
+            let found = known.zip(lagrange::<A>(n, &x));
+            let found = found.fold(A::zero(), |s, (v, l)| A::add(&s, &A::mul(&v, &l)));
+            assert!(found == value(&x), "{n} points");
+            let mut bytes = Vec::new();
+            A::put(&x, &mut bytes);
+            assert_eq!(bytes.len(), A::KIND.bytes());
+            assert!(A::get(&bytes) == Some(x) && A::get(&bytes[1..]).is_none());
+        }
+    }
+
+    #[test]
+    fn interpolation_at_exceptional_points() {
+        interpolates::<OverBits>();
+        interpolates::<OverWords>();
+    }
+
+    /// The operations on base elements are those on the elements that they stand for.
+    #[test]
+    fn bits_are_elements() {
+        let mut draw = draw();
+        let n = 3;
+        let (u, v) = (draw.words(FIRST_FOLD * n), draw.words(FIRST_FOLD * n));
+        let (c, l) = (draw.words(n), draw.words(FIRST_FOLD));
+        // Element (t, j) of block b is bit j of word t; its factor is c[t] X^j.
+        let spread = |w: &[u64]| w.iter().flat_map(|w| (0..64).map(move |j| w >> j & 1)).collect();
+        let (su, sv): (Vec<u64>, Vec<u64>) = (spread(&u), spread(&v));
+        let all = OverBits::weigh(&vec![1; n * 64], &c);
+        for (t, c) in c.iter().enumerate() {
+            assert!((0..64).all(|j| all[t * 64 + j] == gf64::mul(*c, 1 << j)));
+        }
+        let weighed: Vec<u64> =
+            su.chunks(n * 64).flat_map(|b| OverBits::weigh(&b.to_vec(), &c)).collect();
+        assert_eq!(OverBits::cross_base(&c, &u, &v), OverBits::cross(&weighed, &sv, FIRST_FOLD));
+        assert_eq!(OverBits::fold_base(&u, &l), OverBits::fold(&su, &l));
+        let ones = vec![1; n * 64];
+        let sums = weighed.chunks(n * 64).map(|b| gf64::dot(b, &ones)).collect::<Vec<_>>();
+        assert_eq!(OverBits::sum_base(&c, &u), sums);
+    }
+}

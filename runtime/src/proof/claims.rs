@@ -1,0 +1,365 @@
+//! The statements of a prover as vectors of words, as the prover or one of its verifiers sees them.
+
+use super::fold::Chunk;
+use super::products::Long;
+use crate::share::{Rep, next, prev};
+use slvr_circuit::proof::{Barrier, Bits, Claim, Own, Statement};
+use slvr_circuit::{Circuit, Dom, Lanes, ValueId};
+use slvr_ring::{Data, Planes, Word, each_word, layout};
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// Which of the two components of the prover.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Component {
+    /// The first one, which the prover and V1 know.
+    First,
+    /// The second one, which the prover and V2 know.
+    Second,
+}
+
+/// Who looks at the statements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// The prover, at one of its components. It needs no sums.
+    Prover(Component),
+    /// V1, the party before the prover.
+    Before,
+    /// V2, the party after the prover.
+    After,
+}
+
+impl Role {
+    /// Which component it is about.
+    pub fn component(self) -> Component {
+        match self {
+            Role::Prover(c) => c,
+            Role::Before => Component::First,
+            Role::After => Component::Second,
+        }
+    }
+
+    /// The prover, if party `me` has this role.
+    pub fn prover(self, me: usize) -> usize {
+        match self {
+            Role::Prover(_) => me,
+            Role::Before => next(me),
+            Role::After => prev(me),
+        }
+    }
+}
+
+/// What a party knows of the statements.
+pub struct View<'a> {
+    /// The circuit.
+    pub circuit: &'a Circuit,
+    /// This party.
+    pub me: usize,
+    /// What it does.
+    pub role: Role,
+    /// What it holds of the replicated values of the statements.
+    pub held: &'a BTreeMap<ValueId, Rep>,
+    /// Its share of the carries of the prover's shard of each value, plane j that of the carry into bit j + 1.
+    pub carries: &'a BTreeMap<ValueId, Planes>,
+    /// The stream of a reshare that it shares with the prover: words for an instruction, domain and length.
+    /// The prover itself does not ask for it.
+    pub stream: &'a dyn Fn(u64, Dom, usize) -> Data,
+}
+
+/// All statements of a prover at a barrier.
+pub struct Claims {
+    /// Over words.
+    pub words: Vec<Chunk>,
+    /// Products of matrices.
+    pub long: Vec<Long>,
+    /// Over bits.
+    pub bits: Vec<Chunk>,
+}
+
+/// The carries of p + q: plane j is the carry into bit j + 1.
+pub fn carries(p: &Data, q: &Data, count: u32) -> Planes {
+    let (p, q) = (planes(p.to_bits(0, count)), planes(q.to_bits(0, count)));
+    let mut out = Planes::zeros(count, p.len());
+    let stride = p.stride();
+    let mut carry = vec![0; stride];
+    for j in 0..count as usize {
+        for (c, (p, q)) in carry.iter_mut().zip(p.plane(j).iter().zip(q.plane(j))) {
+            *c = p & q ^ *c & (p ^ q);
+        }
+        out.plane_mut(j).copy_from_slice(&carry);
+    }
+    out
+}
+
+/// The prover's shard of a value that is cut every 64 elements.
+pub fn shard(circuit: &Circuit, x: ValueId, prover: usize) -> Range<usize> {
+    let lanes = Lanes { n: circuit.ty(x).elements() as usize, groups: 0 };
+    lanes.ranges()[prover].clone()
+}
+
+fn planes(x: Data) -> Planes {
+    match x {
+        Data::Bits(p) => p,
+        Data::Ring(_) => unreachable!("statements over bits are about bits"),
+    }
+}
+
+/// Words as words of 64 bits.
+pub(super) fn wide(x: &Data) -> Vec<u64> {
+    match x {
+        Data::Ring(words) => each_word!(words, v => v.iter().map(|&x| x.to_u64()).collect()),
+        Data::Bits(_) => unreachable!("statements over words are about words"),
+    }
+}
+
+/// Bits of one plane as numbers.
+fn numbers(p: &Planes, plane: usize) -> Vec<u64> {
+    let words = p.plane(plane);
+    (0..p.len()).map(|i| words[i / 64] >> (i % 64) & 1).collect()
+}
+
+fn zip(a: &[u64], b: &[u64], f: impl Fn(u64, u64) -> u64) -> Vec<u64> {
+    a.iter().zip(b).map(|(&a, &b)| f(a, b)).collect()
+}
+
+/// 2^n, or 0 if a word has no such bit.
+fn power(n: u32) -> u64 {
+    1u64.checked_shl(n).unwrap_or(0)
+}
+
+impl View<'_> {
+    /// All statements of a barrier. Every party makes the chunks in the same order.
+    pub fn claims(&self, barrier: &Barrier) -> Claims {
+        let mut out = Claims { words: Vec::new(), long: Vec::new(), bits: Vec::new() };
+        for (&x, &count) in &barrier.carries {
+            out.bits.push(self.adder(x, count));
+        }
+        for s in &barrier.statements {
+            match &s.claim {
+                Claim::Products { terms, plus } => {
+                    let bits = self.circuit.ty(s.out).dom.is_bits();
+                    let chunk = self.products(s, terms, plus);
+                    if bits { out.bits.push(chunk) } else { out.words.push(chunk) }
+                }
+                Claim::MatMul { .. } | Claim::Conv { .. } => out.long.push(self.long(s)),
+                Claim::Input(Own::Bits(b)) => out.bits.push(self.input_bits(s, b)),
+                Claim::Input(own) => out.words.push(self.input_words(s, own)),
+            }
+        }
+        out
+    }
+
+    fn prover(&self) -> usize {
+        self.role.prover(self.me)
+    }
+
+    fn first(&self) -> bool {
+        self.role.component() == Component::First
+    }
+
+    fn verifies(&self) -> bool {
+        !matches!(self.role, Role::Prover(_))
+    }
+
+    /// What it holds of the prover's component of a value.
+    fn part(&self, x: ValueId) -> &Data {
+        let Some(rep) = self.held.get(&x) else {
+            unreachable!("the values of statements are kept up to their barrier")
+        };
+        match self.role {
+            Role::Prover(Component::First) | Role::After => &rep.first,
+            Role::Prover(Component::Second) | Role::Before => &rep.second,
+        }
+    }
+
+    /// Of the prover's shard of a value.
+    fn own(&self, x: ValueId) -> Data {
+        self.part(x).slice(shard(self.circuit, x, self.prover()))
+    }
+
+    /// By what words of a ring of k bits and sums of them are multiplied: statements modulo 2^k are statements modulo
+    /// 2^64 then. Of a product one factor takes it, the one of V1.
+    fn scale(&self, dom: Dom) -> u32 {
+        64 - dom.bits()
+    }
+
+    fn factor(&self, x: Vec<u64>, scale: u32) -> Vec<u64> {
+        if self.first() && scale > 0 { x.into_iter().map(|x| x << scale).collect() } else { x }
+    }
+
+    /// The repeated tensor.
+    fn aligned(&self, x: ValueId, out: ValueId) -> Data {
+        let (data, ty, to) = (self.part(x), self.circuit.ty(x), self.circuit.ty(out));
+        let data = layout::broadcast(data, &ty.shape, &to.shape);
+        if ty.dom.is_bits() && ty.bits() != to.bits() {
+            return data.select(&vec![0; to.bits() as usize]);
+        }
+        data
+    }
+
+    fn products(&self, s: &Statement, terms: &[(ValueId, ValueId)], plus: &[ValueId]) -> Chunk {
+        let ty = self.circuit.ty(s.out);
+        let bits = ty.dom.is_bits();
+        let scale = if bits { 0 } else { self.scale(ty.dom) };
+        let flat = |x: Data| if bits { planes(x).words().to_vec() } else { wide(&x) };
+        let (mut columns, mut local) = (Vec::new(), Vec::new());
+        for &(x, y) in terms {
+            let (x, y) = (flat(self.aligned(x, s.out)), flat(self.aligned(y, s.out)));
+            if self.verifies() && self.first() {
+                let times = |x: u64, y: u64| if bits { x & y } else { x.wrapping_mul(y) };
+                local.push(zip(&x, &y, times));
+            }
+            // x1 y2 + y1 x2.
+            let pair = if self.first() { [x, y] } else { [y, x] };
+            columns.extend(pair.map(|x| self.factor(x, scale)));
+        }
+        let minus = |a: &mut Vec<u64>, b: &[u64]| {
+            let one = |a: u64, b: u64| if bits { a ^ b } else { a.wrapping_sub(b) };
+            a.iter_mut().zip(b).for_each(|(a, b)| *a = one(*a, *b));
+        };
+        let statements = match &ty.dom {
+            Dom::Bits(w) => *w as usize * (ty.elements() as usize).div_ceil(64),
+            Dom::Ring(_) => ty.elements() as usize,
+        };
+        let sum = self.verifies().then(|| {
+            let stream = flat((self.stream)(s.instr, ty.dom, ty.elements() as usize));
+            let mut sum = vec![0; statements];
+            if self.first() {
+                sum = flat(self.part(s.out).clone());
+                let one = |a: u64, b: u64| if bits { a ^ b } else { a.wrapping_add(b) };
+                sum.iter_mut().zip(&stream).for_each(|(a, b)| *a = one(*a, *b));
+                local.iter().for_each(|xy| minus(&mut sum, xy));
+                plus.iter().for_each(|z| minus(&mut sum, &flat(self.part(*z).clone())));
+            } else {
+                minus(&mut sum, &stream);
+            }
+            sum.into_iter().map(|x| x << scale).collect()
+        });
+        Chunk::new(statements, columns, sum)
+    }
+
+    fn long(&self, s: &Statement) -> Long {
+        let ty = self.circuit.ty(s.out);
+        let mut values = Vec::new();
+        s.claim.values(&mut |v| values.push(v));
+        let tensor = |v: ValueId| (wide(self.part(v)), self.circuit.ty(v).shape.clone());
+        let sum = self.verifies().then(|| {
+            let stream = wide(&(self.stream)(s.instr, ty.dom, ty.elements() as usize));
+            if self.first() {
+                zip(&wide(self.part(s.out)), &stream, u64::wrapping_add)
+            } else {
+                stream.into_iter().map(u64::wrapping_neg).collect()
+            }
+        });
+        Long {
+            claim: s.claim.clone(),
+            operands: [tensor(values[0]), tensor(values[1])],
+            shape: ty.shape.clone(),
+            sum,
+            first: self.first(),
+            scale: self.scale(ty.dom),
+        }
+    }
+
+    /// c_(j+1) = c_j + (p_j + c_j) (q_j + c_j) for each bit, with c_0 = 0.
+    fn adder(&self, x: ValueId, count: u32) -> Chunk {
+        let p = planes(self.own(x).to_bits(0, count));
+        let c = &self.carries[&x];
+        let stride = p.stride();
+        // The carry into bit j.
+        let mut before = vec![0; stride];
+        before.extend_from_slice(&c.words()[..stride * (count as usize - 1)]);
+        let either = zip(p.words(), &before, |p, c| p ^ c);
+        let sum = self.verifies().then(|| {
+            let of = |i: usize| before[i] ^ c.words()[i] ^ either[i] & before[i];
+            (0..before.len()).map(of).collect()
+        });
+        Chunk::new(before.len(), vec![either, before], sum)
+    }
+
+    /// A share of bits of an owner.
+    fn bits(&self, bits: &Bits) -> Data {
+        match bits {
+            Bits::Part(x) => self.own(*x),
+            Bits::OfWord { x, lo, w } => {
+                let mut out = self.own(*x).to_bits(*lo, *w);
+                // The carry into bit j is plane j - 1; there is none into bit 0.
+                let known = lo.max(&1) - 1..lo + w - 1;
+                if known.is_empty() {
+                    return out;
+                }
+                let some = known.collect::<Vec<_>>();
+                let c = Data::Bits(self.carries[x].clone()).select(&some);
+                let c = match lo {
+                    0 => Data::stack(&[&Data::zeros(Dom::Bits(1), c.len()), &c]),
+                    _ => c,
+                };
+                out.add_assign(&c);
+                out
+            }
+            Bits::Not(b) => {
+                let mut out = self.bits(b);
+                if self.first() {
+                    out.not();
+                }
+                out
+            }
+            Bits::Select(b, planes) => self.bits(b).select(planes),
+        }
+    }
+
+    fn input_bits(&self, s: &Statement, bits: &Bits) -> Chunk {
+        let n = shard(self.circuit, s.out, self.prover()).len();
+        let statements = self.circuit.ty(s.out).bits() as usize * n.div_ceil(64);
+        let sum = self.verifies().then(|| {
+            let mut sum = self.own(s.out);
+            sum.add_assign(&self.bits(bits));
+            planes(sum).words().to_vec()
+        });
+        Chunk::new(statements, Vec::new(), sum)
+    }
+
+    fn input_words(&self, s: &Statement, own: &Own) -> Chunk {
+        let out = wide(&self.own(s.out));
+        let scale = self.scale(self.circuit.ty(s.out).dom);
+        // Products that the statement has on its left, and what of its right side this party knows.
+        let (columns, known) = match own {
+            Own::Bits(_) => unreachable!("a statement over bits"),
+            Own::Word(b) => {
+                let b = numbers(&planes(self.bits(b)), 0);
+                (vec![self.twice(&b, 1)], b)
+            }
+            Own::High { x, shift } => {
+                let k = self.circuit.ty(*x).bits();
+                let c = &self.carries[x];
+                let high: Vec<u64> = wide(&self.own(*x)).iter().map(|p| p >> shift).collect();
+                let low = match shift.checked_sub(1) {
+                    Some(plane) => numbers(c, plane as usize),
+                    None => vec![0; high.len()],
+                };
+                let over = numbers(c, k as usize - 1);
+                let wrap = power(k - shift).wrapping_neg();
+                let known = zip(&zip(&high, &low, u64::wrapping_add), &over, |x, c| {
+                    x.wrapping_add(c.wrapping_mul(wrap))
+                });
+                (vec![self.twice(&low, 1), self.twice(&over, wrap)], known)
+            }
+            Own::Times { u, x } => {
+                let (u, p) = (wide(&self.own(*u)), wide(&self.own(*x)));
+                let known = zip(&u, &p, u64::wrapping_mul);
+                (if self.first() { vec![u, p] } else { vec![p, u] }, known)
+            }
+        };
+        let columns = columns.into_iter().map(|x| self.factor(x, scale)).collect();
+        let sum = || zip(&out, &known, |out, x| out.wrapping_sub(x) << scale);
+        Chunk::new(out.len(), columns, self.verifies().then(sum))
+    }
+
+    /// Of bits b1 xor b2 = b1 + b2 - 2 b1 b2, times a word: this party's factor of the product.
+    fn twice(&self, b: &[u64], times: u64) -> Vec<u64> {
+        let first = self.first();
+        let one =
+            |b: &u64| if first { b.wrapping_mul(times).wrapping_mul(2).wrapping_neg() } else { *b };
+        b.iter().map(one).collect()
+    }
+}

@@ -1,0 +1,202 @@
+//! The folding: what the prover sends and what all three compute, for one kind of statements.
+
+use super::algebra::{Algebra, Draw, lagrange};
+use slvr_circuit::proof::{FIRST_FOLD, Folds};
+
+/// Statements of one instruction, sum over terms u v = s1 + s2 each, as one of the three sees them: statement b n + t
+/// is element t of block b, of n elements each. For bits an element is a word of 64 statements.
+#[derive(Clone)]
+pub struct Chunk {
+    /// Elements of a block.
+    n: usize,
+    /// Of each term all u or all v.
+    terms: Vec<Vec<u64>>,
+    /// s1 or s2; nothing at the prover.
+    sum: Option<Vec<u64>>,
+}
+
+impl Chunk {
+    /// From vectors of one length, one value for each statement. A prover has no sum.
+    pub fn new(statements: usize, terms: Vec<Vec<u64>>, sum: Option<Vec<u64>>) -> Chunk {
+        let n = statements.div_ceil(FIRST_FOLD);
+        let pad = |mut x: Vec<u64>| {
+            x.resize(n * FIRST_FOLD, 0);
+            x
+        };
+        let terms = terms.into_iter().map(pad).collect();
+        Chunk { n, terms, sum: sum.map(pad) }
+    }
+}
+
+/// One vector of the inner product, with a share of the sum if it is a verifier's.
+pub struct Side<A: Algebra> {
+    folds: Folds,
+    /// Whether it takes the coefficients: u does, v does not.
+    weighs: bool,
+    chunks: Vec<Chunk>,
+    factors: Vec<A::V>,
+    beta: Vec<A::E>,
+    /// What joins the vector, and the sum, after the first fold.
+    extra: A::V,
+    extra_sum: A::E,
+    vector: A::V,
+    sum: A::E,
+    /// Folds so far.
+    step: usize,
+}
+
+impl<A: Algebra> Side<A> {
+    /// Before the first message of the prover. The coefficients are drawn in the same order by all three.
+    pub fn new(
+        folds: &Folds,
+        chunks: Vec<Chunk>,
+        (extra, extra_sum): (A::V, A::E),
+        weighs: bool,
+        draw: &mut Draw,
+    ) -> Self {
+        let mut beta = vec![A::one()];
+        beta.extend((1..FIRST_FOLD).map(|_| A::draw(draw)));
+        let factors: Vec<A::V> = chunks.iter().map(|c| A::draw_vector(draw, c.n)).collect();
+        let mut sum = A::zero();
+        for (chunk, c) in chunks.iter().zip(&factors) {
+            let Some(words) = &chunk.sum else { continue };
+            for (x, beta) in A::sum_base(c, words).iter().zip(&beta) {
+                sum = A::add(&sum, &A::mul(x, beta));
+            }
+        }
+        let folds = folds.clone();
+        let vector = A::zeros(0);
+        let mut out =
+            Side { folds, weighs, chunks, factors, beta, extra, extra_sum, vector, sum, step: 0 };
+        if !out.folds.first {
+            out.join(Vec::new());
+        }
+        out
+    }
+
+    /// The vector after the first fold.
+    fn join(&mut self, folded: Vec<A::V>) {
+        let parts: Vec<&A::V> = folded.iter().chain([&self.extra]).collect();
+        self.vector = A::concat(&parts, self.folds.elements.max(1));
+        self.sum = A::add(&self.sum, &self.extra_sum);
+        (self.chunks, self.factors) = (Vec::new(), Vec::new());
+        self.extra = A::zeros(0);
+    }
+
+    /// The blocks of the next fold, and whether it is the first, or the last.
+    fn next(&self) -> (usize, bool, bool) {
+        match self.step.checked_sub(usize::from(self.folds.first)) {
+            None => (FIRST_FOLD, true, false),
+            Some(i) => (self.folds.blocks[i], false, i + 1 == self.folds.blocks.len()),
+        }
+    }
+
+    /// Whether all folds are done.
+    pub fn is_done(&self) -> bool {
+        self.step == usize::from(self.folds.first) + self.folds.blocks.len()
+    }
+
+    /// Before the last fold: the vector cut to blocks of one element, and a random element.
+    pub fn hide(&mut self, x: &A::E) {
+        let (blocks, _, last) = self.next();
+        if last {
+            self.vector = A::concat(&[&self.vector], blocks);
+            self.vector = A::concat(&[&self.vector, &A::single(x)], 0);
+        }
+    }
+
+    /// Before any fold but the first and the last: zeros to blocks of one length.
+    fn pad(&mut self) {
+        let (blocks, first, last) = self.next();
+        if !first && !last {
+            let n = A::len(&self.vector).next_multiple_of(blocks);
+            self.vector = A::concat(&[&self.vector], n);
+        }
+    }
+
+    /// A verifier's share of the polynomial, at the points 0, 1, ..., from its shares at the points from 1 on.
+    fn complete(&self, rest: Vec<A::E>) -> Vec<A::E> {
+        let (blocks, first, _) = self.next();
+        let others = rest.iter().take(blocks - 1).enumerate();
+        let known = others.fold(A::zero(), |s, (i, q)| {
+            let term = if first { A::mul(q, &self.beta[i + 1]) } else { *q };
+            A::add(&s, &term)
+        });
+        std::iter::once(A::sub(&self.sum, &known)).chain(rest).collect()
+    }
+
+    /// Points from which the coin of the next fold is drawn on: those before hide nothing.
+    pub fn nodes(&self) -> usize {
+        let (blocks, _, last) = self.next();
+        blocks + usize::from(last)
+    }
+
+    /// Evaluates at a coin; a verifier also its share of the polynomial, from the point 1 on.
+    pub fn fold(&mut self, coin: &A::E, share: Option<Vec<A::E>>) {
+        let (_, first, _) = self.next();
+        self.pad();
+        let at = lagrange::<A>(self.nodes(), coin);
+        if let Some(rest) = share {
+            let q = self.complete(rest);
+            let at = lagrange::<A>(q.len(), coin);
+            self.sum = q.iter().zip(&at).fold(A::zero(), |s, (q, l)| A::add(&s, &A::mul(q, l)));
+        }
+        if first {
+            let mut folded = Vec::new();
+            for (chunk, c) in self.chunks.iter().zip(&self.factors) {
+                for words in &chunk.terms {
+                    let v = A::fold_base(words, &at);
+                    folded.push(if self.weighs { A::weigh(&v, c) } else { v });
+                }
+            }
+            self.join(folded);
+        } else {
+            self.vector = A::fold(&self.vector, &at);
+        }
+        self.step += 1;
+    }
+
+    /// What is left of the vector, and of the sum, once all folds are done.
+    pub fn end(&self) -> (A::E, A::E) {
+        (A::at(&self.vector, 0), self.sum)
+    }
+}
+
+/// The polynomial of the next fold, from the point 1 on, as the prover finds it.
+pub fn polynomial<A: Algebra>(u: &mut Side<A>, v: &mut Side<A>) -> Vec<A::E> {
+    let (_, first, _) = u.next();
+    u.pad();
+    v.pad();
+    let nodes = u.nodes();
+    let mut pairs = vec![A::zero(); nodes * nodes];
+    if first {
+        for ((a, b), c) in u.chunks.iter().zip(&v.chunks).zip(&u.factors) {
+            for (a, b) in a.terms.iter().zip(&b.terms) {
+                let more = A::cross_base(c, a, b);
+                pairs.iter_mut().zip(&more).for_each(|(s, x)| *s = A::add(s, x));
+            }
+        }
+    } else {
+        pairs = A::cross(&u.vector, &v.vector, nodes);
+    }
+    let value = |i: usize| {
+        if i < nodes {
+            return pairs[i * nodes + i];
+        }
+        let at = lagrange::<A>(nodes, &A::point(i as u64));
+        let row = |a: usize| {
+            let terms = at.iter().zip(&pairs[a * nodes..]);
+            terms.fold(A::zero(), |s, (l, m)| A::add(&s, &A::mul(l, m)))
+        };
+        (0..nodes).fold(A::zero(), |s, a| A::add(&s, &A::mul(&at[a], &row(a))))
+    };
+    (1..2 * nodes - 1).map(value).collect()
+}
+
+/// What the verifier after the prover finds in the end, from its own side and what the other one sent.
+pub fn accepts<A: Algebra>((v, s2): (A::E, A::E), (u, s1): (A::E, A::E)) -> bool {
+    A::mul(&u, &v) == A::add(&s1, &s2)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,192 @@
+//! Products of matrices and convolutions: the sum of all elements of the product, each times a coefficient r s, is
+//! an inner product of two vectors as long as the sums, which each verifier finds from its factor (Freivalds).
+
+use super::algebra::{Algebra, Draw, OverWords};
+use slvr_circuit::proof::Claim;
+use slvr_circuit::{Conv, Dom, Shape};
+use slvr_ring::galois::{self, DEGREE, Element, Vector};
+use slvr_ring::kernels::{ConvDims, MatMulDims, conv2d, matmul};
+use slvr_ring::{Data, Words, layout};
+
+/// A tensor of words.
+type Tensor = (Vec<u64>, Shape);
+
+/// The statement of a reshared product, as one of the three sees it.
+pub struct Long {
+    /// Which product.
+    pub claim: Claim,
+    /// This party's component of the factors.
+    pub operands: [Tensor; 2],
+    /// Shape of the product.
+    pub shape: Shape,
+    /// Of a verifier w + F1, or -F2.
+    pub sum: Option<Vec<u64>>,
+    /// Whether it is the first component.
+    pub first: bool,
+    /// By how many bits words are shifted to statements modulo 2^64.
+    pub scale: u32,
+}
+
+/// The product as [B, M, K] by [B, K, N] with coefficients r of (b, m) and s of n: the vector of each factor over
+/// (b, k), and the sum over all elements of a tensor with the shape of the product.
+struct Sums {
+    left: Vector,
+    right: Vector,
+}
+
+impl Long {
+    /// The vectors of both products x1 y2 and y1 x2, and this party's share of the sum. The coefficients are
+    /// drawn here.
+    pub fn vectors(&self, draw: &mut Draw) -> (Vector, Element) {
+        let (sums, total) = match &self.claim {
+            Claim::MatMul { trans_b, .. } => self.matmul(*trans_b, draw),
+            Claim::Conv { conv, .. } => self.conv(*conv, draw),
+            _ => unreachable!("a product of matrices"),
+        };
+        let mut sum = total.unwrap_or(galois::ZERO);
+        if self.sum.is_some() && self.first {
+            // What V1 computes alone.
+            let local = galois::cross(&sums.left, &sums.right, 1)[0];
+            sum = galois::sub(&sum, &local);
+        }
+        let scaled = |x: u64| x << self.scale;
+        sum = sum.map(scaled);
+        let Sums { left, right } = sums;
+        let both = if self.first { [&left, &right] } else { [&right, &left] };
+        let mut vector = Vector::concat(&both, 0);
+        if self.first && self.scale > 0 {
+            let rows = vector.rows().iter().map(|&x| scaled(x)).collect();
+            vector = rebuilt(vector.len(), rows);
+        }
+        (vector, sum)
+    }
+
+    fn matmul(&self, trans_b: bool, draw: &mut Draw) -> (Sums, Option<Element>) {
+        let [(a, sa), (b, sb)] = &self.operands;
+        let dims = fitting(MatMulDims::of(sa, sb, trans_b));
+        let (r, s) = (
+            OverWords::draw_vector(draw, dims.batch * dims.m),
+            OverWords::draw_vector(draw, dims.n),
+        );
+        let left = rows_by(&r, dims.batch, a, dims.a_batched, dims.m, dims.k);
+        // s by the transposed right factor.
+        let one = MatMulDims {
+            batch: if dims.b_batched { dims.batch } else { 1 },
+            a_batched: false,
+            b_batched: true,
+            m: DEGREE,
+            k: dims.n,
+            n: dims.k,
+            trans_b: !trans_b,
+        };
+        let right = words(matmul(&Words::W64(s.rows().to_vec()), &Words::W64(b.clone()), one));
+        let right = rebuilt(dims.batch * dims.k, by_degree(&right, one.batch, dims.batch, dims.k));
+        let total = self.sum.as_ref().map(|w| {
+            let all = rows_by(&r, dims.batch, w, true, dims.m, dims.n);
+            inner(&all, &s, dims.batch)
+        });
+        (Sums { left, right }, total)
+    }
+
+    fn conv(&self, conv: Conv, draw: &mut Draw) -> (Sums, Option<Element>) {
+        let [(x, sx), (w, sw)] = &self.operands;
+        let &[g, n, o, h, wide] = &self.shape[..] else { unreachable!("images have five axes") };
+        let (&[gx, _, c, _, _], &[gw, _, _, kh, kw]) = (&sx[..], &sw[..]) else {
+            unreachable!("images and kernels have five axes")
+        };
+        let (groups, outputs, pixels) = (g as usize, o as usize, (n * h * wide) as usize);
+        let (r, s) =
+            (OverWords::draw_vector(draw, groups * outputs), OverWords::draw_vector(draw, pixels));
+        // The coefficients of pixels as kernels: images and channels change places, and step and dilation.
+        let data = Data::Ring(Words::W64(x.clone()));
+        let turned = layout::transpose(&data, sx, &[0, 2, 1, 3, 4]);
+        let shape = [gx, c, n, sx[3], sx[4]];
+        let kernel = [1, DEGREE as u64, n, h, wide];
+        let turn = Conv { stride: conv.dilation, dilation: conv.stride, ..conv };
+        let dims = fitting(ConvDims::of(&shape, &kernel, turn));
+        let Data::Ring(turned) = turned else { unreachable!("words stay words") };
+        let sums = conv2d(&turned, &Words::W64(s.rows().to_vec()), dims);
+        let found = fitting(turn.shape(&shape, &kernel));
+        // Where the step leaves a rest of the image, there are more sums than the kernel has entries.
+        let mut data = Data::Ring(sums);
+        let mut at = found;
+        for (axis, len) in [(3, kh), (4, kw)] {
+            data = layout::slice(&data, &at, axis, 0, len, 1);
+            at[axis as usize] = len;
+        }
+        // [G, C, degree, kh, kw] to [G, degree, C kh kw].
+        let data = layout::transpose(&data, &at, &[0, 2, 1, 3, 4]);
+        let length = (c * kh * kw) as usize;
+        let Data::Ring(data) = data else { unreachable!("words stay words") };
+        let left = by_degree(&words(data), gx as usize, groups, length);
+        let left = rebuilt(groups * length, left);
+        let right = rows_by(&r, groups, w, gw == g, outputs, length);
+        let total = self.sum.as_ref().map(|z| {
+            let z = Data::Ring(Words::W64(z.clone()));
+            let z = layout::transpose(&z, &self.shape, &[0, 2, 1, 3, 4]);
+            let Data::Ring(z) = z else { unreachable!("words stay words") };
+            inner(&rows_by(&r, groups, &words(z), true, outputs, pixels), &s, groups)
+        });
+        (Sums { left, right }, total)
+    }
+}
+
+/// For each of `batch` matrices of m rows and k columns the sum of its rows times coefficients: elements (b, k).
+fn rows_by(r: &Vector, batch: usize, x: &[u64], batched: bool, m: usize, k: usize) -> Vector {
+    // [degree, batch, m] to [batch, degree, m].
+    let mut left = Vec::with_capacity(r.rows().len());
+    for b in 0..batch {
+        (0..DEGREE).for_each(|i| left.extend_from_slice(&r.row(i)[b * m..(b + 1) * m]));
+    }
+    let dims = MatMulDims {
+        batch,
+        a_batched: true,
+        b_batched: batched,
+        m: DEGREE,
+        k: m,
+        n: k,
+        trans_b: false,
+    };
+    let all = words(matmul(&Words::W64(left), &Words::W64(x.to_vec()), dims));
+    rebuilt(batch * k, by_degree(&all, batch, batch, k))
+}
+
+/// [given, degree, n] to [degree, batch, n], with given = batch, or 1 for all.
+fn by_degree(x: &[u64], given: usize, batch: usize, n: usize) -> Vec<u64> {
+    let mut out = Vec::with_capacity(DEGREE * batch * n);
+    for i in 0..DEGREE {
+        for b in 0..batch {
+            let at = (if given == 1 { 0 } else { b } * DEGREE + i) * n;
+            out.extend_from_slice(&x[at..at + n]);
+        }
+    }
+    out
+}
+
+/// The sum over b and n of x[b, n] s[n].
+fn inner(x: &Vector, s: &Vector, batch: usize) -> Element {
+    let all = Vector::concat(&vec![s; batch], 0);
+    galois::cross(x, &all, 1)[0]
+}
+
+fn rebuilt(n: usize, rows: Vec<u64>) -> Vector {
+    match Vector::from_rows(n, rows) {
+        Some(v) => v,
+        None => unreachable!("a row for each degree"),
+    }
+}
+
+fn words(x: Words) -> Vec<u64> {
+    match x {
+        Words::W64(x) => x,
+        _ => unreachable!("words of 64 bits, over {}", Dom::Ring(x.bits())),
+    }
+}
+
+/// Dimensions that the verifier has found to fit.
+fn fitting<T>(x: Option<T>) -> T {
+    match x {
+        Some(x) => x,
+        None => unreachable!("the verifier admits only operands that fit"),
+    }
+}

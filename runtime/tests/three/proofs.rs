@@ -1,0 +1,143 @@
+//! Runs against a malicious party: honest ones give what others give, with the rounds and bytes that are predicted.
+
+use crate::build::{Builder, elements, words};
+use slvr_circuit::proof::{Own, barriers};
+use slvr_circuit::traffic::Traffic;
+use slvr_circuit::verify::Openings;
+use slvr_circuit::{Check, Circuit, Conv, Dom, Op, Security, ValueId};
+use slvr_runtime::party::session::{Options, Report, run_outcome};
+use slvr_runtime::share::encode::Encoded;
+use std::time::Duration;
+
+/// Every claim there is, over words of k bits and n elements; `seed` gives the inputs. Wrong words of any message
+/// reach the output.
+pub fn every_claim(k: u32, n: u64, seed: u64) -> (Circuit, Encoded) {
+    let mut b = Builder::new();
+    let shape = [1, n];
+    let x = b.secret(k, &shape, &words(seed, elements(&shape)));
+    let y = b.secret(k, &shape, &words(seed + 1, elements(&shape)));
+    let m = b.secret(k, &[1, 3, 4], &words(seed + 2, 12));
+    let image = b.secret(k, &[1, 2, 2, 6, 5], &words(seed + 3, 120));
+    let kernel = b.secret(k, &[1, 3, 2, 3, 2], &words(seed + 4, 36));
+    let one = b.secret(k, &[1, 1], &words(seed + 5, 1));
+    // Products: of two, of a repeated factor, sums of several, with a value added.
+    let xy = b.must(Op::Mul(x, y));
+    let xo = b.must(Op::Mul(x, one));
+    let sum = b.must(Op::Add(xy, xo));
+    let sum = b.must(Op::Add(sum, y));
+    let square = b.must(Op::MatMul { a: m, b: m, trans_b: true });
+    let conv = Conv { stride: 2, pad: 1, ..Conv::PLAIN };
+    let pixels = b.must(Op::Conv2d { x: image, w: kernel, conv });
+    // What owners input.
+    let own = b.must(Op::Own(x));
+    let low = b.must(Op::ToBits { x: own, lo: 0, w: k });
+    let high = b.must(Op::ToBits { x: own, lo: 3, w: k - 4 });
+    let shifted = b.must(Op::Shr(own, 5));
+    let wider = if k < 64 { b.must(Op::Extend(shifted, 2 * k)) } else { shifted };
+    let top = b.must(Op::ToBits { x: own, lo: k - 1, w: 1 });
+    let top = b.must(Op::Not(top));
+    let top = b.must(Op::FromBits(top, k));
+    let z = b.must(Op::Own(y));
+    let times = b.must(Op::Mul(top, z));
+    let xy = b.must(Op::Reshare(xy));
+    let sum = b.must(Op::Reshare(sum));
+    let square = b.must(Op::Reshare(square));
+    let pixels = b.must(Op::Reshare(pixels));
+    let low = b.must(Op::Input(low));
+    let high = b.must(Op::Input(high));
+    let whole = b.must(Op::Input(own));
+    let wider = b.must(Op::Input(wider));
+    let top = b.must(Op::Input(top));
+    let times = b.must(Op::Input(times));
+    b.next_layer();
+    // Bits: products, one of a repeated plane, and an owner's part of them.
+    let plane = b.must(Op::Planes { x: low, start: 1, step: 1, count: 1 });
+    let both = b.must(Op::Mul(low, plane));
+    let part = b.must(Op::Own(high));
+    let picked = b.must(Op::SelectPlanes(part, vec![2, 0]));
+    let single = b.must(Op::Planes { x: picked, start: 0, step: 1, count: 1 });
+    let word = b.must(Op::FromBits(single, k));
+    let both = b.must(Op::Reshare(both));
+    let picked = b.must(Op::Input(picked));
+    let word = b.must(Op::Input(word));
+    b.must(Op::Coin);
+    b.next_layer();
+    // Bits are seen as words: each is an owner's part and the others'.
+    let mut shown = vec![xy, sum, square, pixels, whole, top, times, word];
+    for (bits, count) in [(both, 3), (picked, 2)] {
+        for j in 0..count {
+            let bit = b.must(Op::Planes { x: bits, start: j, step: 1, count: 1 });
+            let (u, v) = (b.must(Op::Own(bit)), b.must(Op::Dup(bit)));
+            let (u, v) = (b.must(Op::FromBits(u, k)), b.must(Op::FromBits(v, k)));
+            let (u, v) = (b.must(Op::Input(u)), b.must(Op::Trivial(v)));
+            shown.extend([u, v]);
+        }
+    }
+    b.next_layer();
+    let check = b.must(Op::Planes { x: both, start: 0, step: 1, count: 1 });
+    let check = b.must(Op::Slice { x: check, axis: 1, start: 0, len: 1, step: 1 });
+    let check = b.must(Op::Reshape(check, vec![1]));
+    let value = b.must(Op::Open(check));
+    b.next_layer();
+    shown.push(wider);
+    let fresh: Vec<ValueId> = shown
+        .into_iter()
+        .map(|x| {
+            let z = b.must(Op::AsAdd3(x));
+            b.must(Op::Reshare(z))
+        })
+        .collect();
+    b.next_layer();
+    fresh.into_iter().for_each(|x| b.reveal(x, 0, 1.0));
+    let (circuit, encoded) = b.finish();
+    let checks = vec![Check { set: 0, value }];
+    (Circuit { security: Security::Malicious, checks, ..circuit }, encoded)
+}
+
+pub fn options(seed: u64) -> Options<'static> {
+    let deadline = Duration::from_secs(120);
+    Options { seed: Some(seed), openings: Openings::Any, deadline, ..Options::default() }
+}
+
+pub fn run(circuit: &Circuit, encoded: &Encoded, options: &Options<'_>) -> Report {
+    let outcome = run_outcome(circuit, encoded.clone(), options).unwrap();
+    outcome.report(circuit).unwrap_or_else(|e| panic!("{e}"))
+}
+
+#[test]
+fn honest_parties_accept_each_other() {
+    for (k, n) in [(64, 200), (32, 70), (8, 130), (16, 1), (64, 3000)] {
+        let (circuit, encoded) = every_claim(k, n, u64::from(k));
+        let semi_honest = Circuit { security: Security::SemiHonest, ..circuit.clone() };
+        let (with, without) =
+            (run(&circuit, &encoded, &options(n)), run(&semi_honest, &encoded, &options(n)));
+        assert_eq!(with.outputs, without.outputs, "{k} bits, {n} elements");
+        assert_eq!(with.coins, without.coins);
+        let predicted = Traffic::of(&circuit);
+        assert_eq!(with.rounds, predicted.rounds, "{k} bits, {n} elements");
+        assert_eq!(with.bytes_sent, predicted.bytes, "{k} bits, {n} elements");
+        assert!(with.rounds > without.rounds);
+    }
+}
+
+/// The circuit above has every kind of statement, so that what is tested on it is tested on all.
+#[test]
+fn every_claim_is_there() {
+    let (circuit, _) = every_claim(32, 70, 1);
+    let mut found = std::collections::BTreeSet::new();
+    for s in barriers(&circuit).unwrap().iter().flat_map(|b| &b.statements) {
+        let bits = circuit.ty(s.out).dom != Dom::Ring(circuit.ty(s.out).bits());
+        let claim = format!("{:?}", s.claim);
+        let name = claim.split([' ', '(']).next().unwrap_or_default().to_string();
+        let own = match &s.claim {
+            slvr_circuit::proof::Claim::Input(Own::High { shift: 0, .. }) => "whole",
+            slvr_circuit::proof::Claim::Input(Own::High { .. }) => "high",
+            slvr_circuit::proof::Claim::Input(Own::Word(_)) => "word",
+            slvr_circuit::proof::Claim::Input(Own::Times { .. }) => "times",
+            slvr_circuit::proof::Claim::Input(Own::Bits(_)) => "bits",
+            _ => "",
+        };
+        found.insert((name, own, bits));
+    }
+    assert_eq!(found.len(), 9, "{found:?}");
+}

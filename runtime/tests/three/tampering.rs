@@ -1,0 +1,409 @@
+//! One party deviates, in any message or in what it computes: no wrong output is ever accepted, nothing is opened
+//! before the proofs, and nobody hangs. The same deviations succeed where nothing is proven.
+//!
+//! `SLVR_TAMPER=20000` tries so many instead of 500.
+
+use crate::proofs::{every_claim, options};
+use slvr_circuit::proof::barriers;
+use slvr_circuit::verify::{Openings, verify_with};
+use slvr_circuit::{Circuit, Op, Security, ValueId, artifact};
+use slvr_runtime::link::memory::Memory;
+use slvr_runtime::link::{Header, Kind, Link, LinkError, Peer};
+use slvr_runtime::party::session::{Options, Outcome, run_outcome};
+use slvr_runtime::party::{Phase, RunError};
+use slvr_runtime::share::Seed;
+use slvr_runtime::share::deal::{Part, Upload};
+use slvr_runtime::share::encode::Encoded;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// What happens to one frame of a party.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum How {
+    /// One bit of it.
+    Flip,
+    /// Every byte of it.
+    Overwrite,
+    /// One byte, by an amount that depends on what the party has received last.
+    Depend,
+    Drop,
+    Repeat,
+    /// It comes after the next one to the same peer.
+    Reorder,
+    /// The bytes of the last frame of this length that the party has sent or received.
+    Replay,
+}
+
+const ALL: [How; 7] =
+    [How::Flip, How::Overwrite, How::Depend, How::Drop, How::Repeat, How::Reorder, How::Replay];
+
+/// A party's deviation: in the frame with this number, or in what it evaluates.
+#[derive(Clone, Copy, Debug)]
+struct Rule {
+    party: usize,
+    frame: Option<(usize, How, u64)>,
+}
+
+/// The link of the party that deviates.
+struct Bent {
+    inner: Memory,
+    rule: Rule,
+    /// Frames that it has sent.
+    sent: usize,
+    /// Frames of every party, to see what was opened when.
+    log: Arc<Mutex<Log>>,
+    me: usize,
+    last: Vec<u8>,
+    seen: Vec<Vec<u8>>,
+    held: Option<(Peer, Header, Vec<u8>)>,
+    /// Hashes of the circuits that it pretends to and that it evaluates.
+    hashes: [[u8; 32]; 2],
+}
+
+impl Bent {
+    /// Whether there was anything to change.
+    fn change(&mut self, how: How, pick: u64, body: &mut [u8]) -> bool {
+        let n = body.len().max(1);
+        match how {
+            _ if body.is_empty() => return false,
+            How::Flip => body[pick as usize / 8 % n] ^= 1 << (pick % 8),
+            How::Overwrite => body.iter_mut().for_each(|x| *x ^= pick as u8 | 1),
+            How::Depend => {
+                let seen = self.last.first().copied().unwrap_or(0);
+                body[pick as usize % n] ^= if seen % 2 == 0 { 1 } else { 0x80 };
+            }
+            How::Replay => match self.seen.iter().rev().find(|b| b.len() == body.len()) {
+                Some(old) => body.copy_from_slice(old),
+                None => return false,
+            },
+            How::Drop | How::Repeat | How::Reorder => {}
+        }
+        true
+    }
+}
+
+impl Link for Bent {
+    fn send(&mut self, to: Peer, header: Header, mut body: Vec<u8>) -> Result<(), LinkError> {
+        self.log.lock().unwrap().push((self.me, header, to));
+        if self.me != self.rule.party {
+            return self.inner.send(to, header, body);
+        }
+        if header.kind == Kind::Hello {
+            body[..32].copy_from_slice(&self.hashes[0]);
+            return self.inner.send(to, header, body);
+        }
+        if matches!(header.kind, Kind::Done | Kind::Agreed | Kind::Abort) {
+            if let Some((to, header, body)) = self.held.take() {
+                self.inner.send(to, header, body)?;
+            }
+            return self.inner.send(to, header, body);
+        }
+        let number = self.sent;
+        self.sent += 1;
+        let hit = self.rule.frame.filter(|(frame, ..)| *frame == number);
+        if let Some((_, how, pick)) = hit {
+            self.change(how, pick, &mut body);
+            match how {
+                How::Drop => return Ok(()),
+                How::Repeat => self.inner.send(to, header, body.clone())?,
+                How::Reorder => {
+                    self.held = Some((to, header, body));
+                    return Ok(());
+                }
+                _ => {}
+            }
+        }
+        self.seen.push(body.clone());
+        self.inner.send(to, header, body)?;
+        match self.held.take() {
+            Some((peer, header, body)) if peer == to => self.inner.send(peer, header, body),
+            other => {
+                self.held = other;
+                Ok(())
+            }
+        }
+    }
+
+    fn recv(&mut self, from: Peer, expected: Header, wait: Duration) -> Result<Vec<u8>, LinkError> {
+        let mut body = self.inner.recv(from, expected, wait)?;
+        if self.me == self.rule.party {
+            if expected.kind == Kind::Hello {
+                body[..32].copy_from_slice(&self.hashes[1]);
+            }
+            self.last.clone_from(&body);
+            self.seen.push(body.clone());
+        }
+        Ok(body)
+    }
+}
+
+type Log = Vec<(usize, Header, Peer)>;
+
+/// A run in which a party deviates, and all frames that were sent.
+fn bent(
+    circuit: &Circuit,
+    encoded: &Encoded,
+    rule: Rule,
+    instead: Option<&Circuit>,
+    seed: u64,
+) -> (Outcome, Log) {
+    let log = Arc::new(Mutex::new(Vec::new()));
+    let hashes = [artifact::hash(circuit), artifact::hash(instead.unwrap_or(circuit))];
+    let wrap = |me: usize, inner: Memory| -> Box<dyn Link> {
+        let (last, seen, held) = (Vec::new(), Vec::new(), None);
+        let log = log.clone();
+        Box::new(Bent { inner, rule, sent: 0, log, me, last, seen, held, hashes })
+    };
+    let silent = matches!(rule.frame, Some((_, How::Drop | How::Reorder, _)));
+    let deadline = if silent { Duration::from_millis(400) } else { Duration::from_secs(60) };
+    let deviant = instead.map(|c| (rule.party, c));
+    let options = Options { wrap: Some(&wrap), deadline, deviant, ..options(seed) };
+    let outcome = run_outcome(circuit, encoded.clone(), &options).unwrap();
+    let log = log.lock().unwrap().clone();
+    (outcome, log)
+}
+
+/// What is right, and how the parties and the receiver must not end.
+struct Truth {
+    outputs: Vec<slvr_runtime::share::reveal::Revealed>,
+    coins: Vec<u128>,
+    admitted: Vec<(u32, Vec<bool>)>,
+}
+
+impl Truth {
+    fn of(circuit: &Circuit, encoded: &Encoded, seed: u64) -> Truth {
+        let report = crate::proofs::run(circuit, encoded, &options(seed));
+        Truth { outputs: report.outputs, coins: report.coins, admitted: report.admitted }
+    }
+
+    /// Whether an honest party or the receiver takes something that is not right.
+    fn is_missed(&self, outcome: &Outcome, deviant: usize) -> bool {
+        let honest = outcome.parties.iter().enumerate().filter(|(i, _)| *i != deviant);
+        let wrong = |r: &slvr_runtime::party::PartyReport| {
+            r.coins != self.coins || r.admitted != self.admitted
+        };
+        let parties = honest.filter_map(|(_, r)| r.as_ref().ok()).any(wrong);
+        let receivers = outcome.receivers.iter().filter_map(|(_, r)| r.as_ref().ok());
+        parties || receivers.flatten().ne(&self.outputs) && outcome.receivers[0].1.is_ok()
+    }
+}
+
+fn sample() -> (Circuit, Encoded) {
+    every_claim(32, 70, 3)
+}
+
+fn runs() -> usize {
+    std::env::var("SLVR_TAMPER").ok().and_then(|n| n.parse().ok()).unwrap_or(500)
+}
+
+/// Uniform enough to pick places.
+fn pick(seed: u64) -> u64 {
+    let x = seed.wrapping_add(0x9e37_79b9_7f4a_7c15).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    (x ^ x >> 31).wrapping_mul(0x94d0_49bb_1331_11eb) >> 16
+}
+
+/// Frames that each party sends in an honest run, handshake and closing excluded, with their headers.
+fn frames(circuit: &Circuit, encoded: &Encoded) -> [Vec<Header>; 3] {
+    let rule = Rule { party: 3, frame: None };
+    let (_, log) = bent(circuit, encoded, rule, None, 1);
+    let counts = |k: Kind| !matches!(k, Kind::Hello | Kind::Done | Kind::Agreed | Kind::Abort);
+    [0, 1, 2].map(|i| {
+        log.iter().filter(|(me, h, _)| *me == i && counts(h.kind)).map(|(_, h, _)| *h).collect()
+    })
+}
+
+/// Every abort says where, and no honest party has opened anything that no proof covers.
+fn ended_well(outcome: &Outcome, log: &Log, deviant: usize, rule: &Rule) {
+    let errors: Vec<&RunError> = (outcome.parties.iter().enumerate())
+        .filter(|(i, _)| *i != deviant)
+        .filter_map(|(_, r)| r.as_ref().err())
+        .collect();
+    for e in &errors {
+        let text = e.to_string();
+        let named = ["layer ", "handshake", "end of the run"].iter().any(|w| text.contains(w));
+        assert!(named, "{rule:?}: {text}");
+        if matches!(e, RunError::Proof { .. } | RunError::Voucher { .. }) {
+            assert!(text.contains('`'), "{rule:?}: {text}");
+        }
+    }
+    // Where an honest party finds a wrong proof, no honest party opens.
+    let at = errors.iter().find_map(|e| match e {
+        // That a proof is not accepted its prover alone may say without reason.
+        RunError::Proof { phase: Phase::Layer(l), what: "its proof is wrong", .. } => Some(*l),
+        _ => None,
+    });
+    if let Some(layer) = at {
+        let opened = log
+            .iter()
+            .any(|(me, h, _)| *me != deviant && h.kind == Kind::Layer && h.layer >= layer);
+        assert!(
+            !opened,
+            "{rule:?}: something was opened in layer {layer} in spite of a wrong proof"
+        );
+    }
+}
+
+/// Every frame of every party, in many ways.
+#[test]
+fn no_altered_message_is_accepted() {
+    let (circuit, encoded) = sample();
+    let truth = Truth::of(&circuit, &encoded, 1);
+    let all = frames(&circuit, &encoded);
+    let mut aborted = 0;
+    let n = runs();
+    for i in 0..n {
+        let party = i % 3;
+        let how = ALL[i / 3 % ALL.len()];
+        // All frames in turn, then again with other places.
+        let frame = (i / 3 + i / (3 * all[party].len())) % all[party].len();
+        let rule = Rule { party, frame: Some((frame, how, pick(i as u64))) };
+        let (outcome, log) = bent(&circuit, &encoded, rule, None, 1);
+        let what = all[party][frame];
+        assert!(!truth.is_missed(&outcome, party), "run {i}, {rule:?} of {what} was not noticed");
+        ended_well(&outcome, &log, party, &rule);
+        aborted += usize::from(outcome.receivers[0].1.is_err());
+    }
+    // Some frames are changed to what they were.
+    assert!(aborted * 10 > n * 8, "{aborted} of {n} runs were stopped");
+}
+
+/// In what a semi-honest run sends, each way to alter a word shows in what comes out. So the test above can
+/// fail.
+#[test]
+fn altered_messages_succeed_where_nothing_is_proven() {
+    let (circuit, encoded) = sample();
+    let circuit = Circuit { security: Security::SemiHonest, ..circuit };
+    let truth = Truth::of(&circuit, &encoded, 1);
+    let all = frames(&circuit, &encoded);
+    for how in [How::Flip, How::Overwrite, How::Depend, How::Replay] {
+        let mut missed = 0;
+        for party in 0..3 {
+            for (frame, header) in all[party].iter().enumerate() {
+                if header.kind == Kind::Layer {
+                    let rule = Rule { party, frame: Some((frame, how, pick(frame as u64))) };
+                    let (outcome, _) = bent(&circuit, &encoded, rule, None, 1);
+                    missed += usize::from(truth.is_missed(&outcome, party));
+                }
+            }
+        }
+        assert!(missed >= 3, "{how:?} succeeds {missed} times");
+    }
+}
+
+/// Circuits that send as many words, with one local instruction changed.
+fn mutants(circuit: &Circuit) -> Vec<(String, Circuit)> {
+    let mut out = Vec::new();
+    for (l, layer) in circuit.layers.iter().enumerate() {
+        for (i, instr) in layer.local.iter().enumerate() {
+            let mut ops = Vec::new();
+            match &instr.op {
+                Op::Mul(a, b) => ops.extend([Op::Mul(*a, *a), Op::Mul(*b, *b)]),
+                Op::Add(a, b) => ops.extend([Op::Add(*a, *a), Op::Add(*b, *b)]),
+                Op::Shr(x, n) => ops.push(Op::Shr(*x, n + 1)),
+                Op::ToBits { x, lo, w } if *lo > 0 => {
+                    ops.push(Op::ToBits { x: *x, lo: lo - 1, w: *w });
+                }
+                Op::Not(x) => {
+                    let w = circuit.ty(*x).bits();
+                    ops.push(Op::SelectPlanes(*x, (0..w).collect()));
+                }
+                Op::Planes { x, start, step, count } if *start > 0 => {
+                    ops.push(Op::Planes { x: *x, start: start - 1, step: *step, count: *count });
+                }
+                Op::SelectPlanes(x, planes) => {
+                    ops.push(Op::SelectPlanes(*x, planes.iter().rev().copied().collect()));
+                }
+                Op::MatMul { a, b, trans_b } => {
+                    ops.push(Op::MatMul { a: *b, b: *a, trans_b: *trans_b });
+                }
+                _ => {}
+            }
+            // Another value of the same type.
+            let other = |v: ValueId| {
+                (0..circuit.types.len() as u32)
+                    .map(ValueId)
+                    .find(|o| *o != v && circuit.ty(*o) == circuit.ty(v))
+            };
+            for v in instr.op.operands() {
+                if let Some(o) = other(v) {
+                    ops.push(instr.op.map(|x| if x == v { o } else { x }));
+                }
+            }
+            for op in ops {
+                if op == instr.op {
+                    continue;
+                }
+                let mut c = circuit.clone();
+                let what = format!("layer {l}, {:?} instead of {:?}", op, instr.op);
+                c.layers[l].local[i].op = op;
+                // The party keeps whatever it wants.
+                c.layers.iter_mut().for_each(|l| l.drop.clear());
+                if verify_with(&c, Openings::Any).is_ok() {
+                    out.push((what, c));
+                }
+            }
+        }
+    }
+    out
+}
+
+/// A party that evaluates something else, and proves what it has computed.
+#[test]
+fn no_proof_of_something_else_is_accepted() {
+    let (circuit, encoded) = sample();
+    let truth = Truth::of(&circuit, &encoded, 1);
+    let plain = Circuit { security: Security::SemiHonest, ..circuit.clone() };
+    let all = mutants(&circuit);
+    assert!(all.len() > 20, "{} other circuits", all.len());
+    let (mut stopped, mut succeeded) = (0, 0);
+    for (i, (what, other)) in all.iter().enumerate() {
+        let rule = Rule { party: i % 3, frame: None };
+        let (outcome, log) = bent(&circuit, &encoded, rule, Some(other), 1);
+        assert!(!truth.is_missed(&outcome, i % 3), "party {}: {what}", i % 3);
+        ended_well(&outcome, &log, i % 3, &rule);
+        stopped += usize::from(outcome.receivers[0].1.is_err());
+        let other = Circuit { security: Security::SemiHonest, ..other.clone() };
+        let (outcome, _) = bent(&plain, &encoded, rule, Some(&other), 1);
+        succeeded += usize::from(truth.is_missed(&outcome, i % 3));
+    }
+    assert!(succeeded > all.len() / 3, "{succeeded} of {} succeed unproven", all.len());
+    assert!(stopped >= succeeded, "{stopped} stopped, {succeeded} succeed unproven");
+}
+
+/// What the table of claims says is opened stands behind a barrier.
+#[test]
+fn openings_stand_behind_barriers() {
+    let (circuit, _) = sample();
+    let layers: Vec<u32> = barriers(&circuit).unwrap().iter().map(|b| b.layer).collect();
+    for (l, layer) in (0u32..).zip(&circuit.layers) {
+        let opens = layer.exchange.iter().any(|i| i.op.interaction().unwrap().reveals());
+        assert_eq!(opens, layers.contains(&l), "layer {l}");
+    }
+}
+
+/// A client of which two parties have different copies is not replaced, as it is among semi-honest parties: one of
+/// these two may have made its copy up.
+#[test]
+fn copies_of_a_client_that_differ_end_the_run() {
+    let (circuit, encoded) = sample();
+    for second in [false, true] {
+        let tamper = |_: usize, _: usize, uploads: &mut [Upload; 3]| {
+            let all = &mut uploads[0];
+            let part = if second { &mut all.second } else { &mut all.first };
+            *part = Part::Seed(Seed::new([99; 16]));
+        };
+        let options = Options { tamper: Some(&tamper), ..options(1) };
+        let outcome = run_outcome(&circuit, encoded.clone(), &options).unwrap();
+        assert!(outcome.receivers.iter().all(|(_, r)| r.is_err()));
+        assert!(outcome.parties.iter().all(|p| p.is_err()));
+        let named = |e: &RunError| matches!(e, RunError::Client { set: 0, member: 0, .. });
+        let found = outcome.parties.iter().filter_map(|p| p.as_ref().err()).filter(|e| named(e));
+        // The others may hear first that a party has stopped.
+        assert!(found.count() >= 1, "the client is named");
+        let plain = Circuit { security: Security::SemiHonest, ..circuit.clone() };
+        let outcome = run_outcome(&plain, encoded.clone(), &options).unwrap();
+        let replaced = outcome.parties[1].as_ref().map(|r| r.replaced.len());
+        // Of a set of one client nobody is left.
+        assert!(!matches!(replaced, Ok(0)), "{replaced:?}");
+    }
+}

@@ -1,0 +1,116 @@
+//! Circuits against a malicious party: what has a proof for everything computes the same, at the cost that is
+//! predicted, and everything else is refused.
+
+use slvr_circuit::proof::barriers;
+use slvr_circuit::traffic::Traffic;
+use slvr_circuit::{Op, Security};
+use slvr_compiler::cost::Cost;
+use slvr_compiler::diagnostic::codes;
+use slvr_compiler::lower::Protocols;
+use slvr_compiler::pipeline::{self, Options};
+use slvr_compiler::report::certificate::Certificate;
+use slvr_compiler::syntax::embedded::PREDICATES;
+use slvr_compiler::syntax::{LoadError, Sources};
+use slvr_compiler::types;
+use slvr_tests::{compile_with, distance, predicate, random_inputs, sizes};
+
+fn malicious() -> Options {
+    let protocols = Protocols::Symmetric;
+    Options { protocols, security: Security::Malicious, ..Options::default() }
+}
+
+/// The codes with which a predicate is refused, if it is.
+fn refusal(text: &str, sizes: &[(&str, &str)], how: Options) -> Option<Vec<String>> {
+    let mut sources = Sources::new();
+    let file = sources.add("test.slvr", text);
+    let bindings = sizes.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect();
+    let options = types::Options { bindings, ..types::Options::default() };
+    let mut none = |_: &str| Err(LoadError::NotFound);
+    let Ok(checked) = types::check(&mut sources, file, &options, &mut none) else {
+        panic!("a predicate of the library")
+    };
+    let refused = pipeline::compile_with(&checked.program, &sources, how, |_, _| {}).err()?;
+    for d in &refused {
+        assert!(!d.title.contains("breaks a rule"), "{}", d.title);
+    }
+    Some(refused.iter().map(|d| format!("{:?} {}", d.code == codes::UNPROVEN, d.title)).collect())
+}
+
+/// Predicates of the library that have a proof for everything they do. The others are refused.
+const COVERED: [&str; 12] = [
+    "coordinate_median",
+    "coordinate_trimmed_mean",
+    "cosine_similarity",
+    "krum",
+    "linf_bound",
+    "multi_krum",
+    "norm_ball",
+    "norm_bound",
+    "norm_bound_public",
+    "secure_aggregation",
+    "slvr_accuracy",
+    "weighted_aggregation",
+];
+
+#[test]
+fn what_has_no_proof_is_refused() {
+    for (file, text) in PREDICATES {
+        let name = file.trim_end_matches(".slvr");
+        let (sizes, _) = sizes(name);
+        match refusal(text, &sizes, malicious()) {
+            None => assert!(COVERED.contains(&name), "{name} is covered, too"),
+            Some(why) => {
+                assert!(!COVERED.contains(&name), "{name}: {why:?}");
+                assert!(why.iter().all(|w| w.starts_with("true ")), "{name}: {why:?}");
+            }
+        }
+    }
+    // Family T2 has no proofs, whatever the predicate.
+    let how = Options { protocols: Options::default().protocols, ..malicious() };
+    let why = refusal(predicate("secure_aggregation"), &sizes("secure_aggregation").0, how);
+    assert!(why.is_some_and(|w| w.iter().all(|w| w.contains("T2"))));
+}
+
+#[test]
+fn covered_predicates_compute_the_same_at_the_predicted_cost() {
+    for name in COVERED {
+        let (sizes, spread) = sizes(name);
+        let case = compile_with(predicate(name), &sizes, malicious());
+        let circuit = case.circuit();
+        assert_eq!(circuit.security, Security::Malicious);
+        let instrs = circuit.layers.iter().flat_map(|l| l.local.iter().chain(&l.exchange));
+        for i in instrs {
+            let between_two = matches!(i.op, Op::Deal(_) | Op::ReshareTwo(_) | Op::Admitted { .. });
+            assert!(!between_two, "{name}: {:?}", i.op);
+        }
+        let last = barriers(circuit).unwrap().last().map(|b| b.layer as usize);
+        assert!(last.is_some_and(|l| l + 1 == circuit.layers.len()), "{name}: outputs come last");
+        let seed = 7;
+        let inputs = random_inputs(circuit, seed, spread);
+        let report = case.parties(&inputs, seed);
+        let found: Vec<Vec<f64>> = report.outputs.iter().map(|o| o.values.clone()).collect();
+        let plain = compile_with(
+            predicate(name),
+            &sizes,
+            Options { protocols: Protocols::Symmetric, ..Options::default() },
+        );
+        // Committees are the same for the same coins.
+        let want = plain.graph_exact(&inputs, &report.coins);
+        let units = distance(&found, &want);
+        assert!(units < 0.01, "{name}, seed {seed}: {units} apart");
+        let (traffic, cost) = (Traffic::of(circuit), Cost::of(circuit));
+        assert_eq!(report.rounds, traffic.rounds, "{name}");
+        assert_eq!(report.bytes_sent, traffic.bytes, "{name}");
+        assert_eq!((cost.rounds, cost.bytes), (traffic.rounds, traffic.bytes), "{name}");
+        let layers = cost.layers.iter().map(|l| l.bytes.iter().sum::<u64>()).sum::<u64>();
+        let steps = cost.instrs.iter().map(|i| i.bytes.iter().sum::<u64>()).sum::<u64>();
+        assert_eq!((layers, steps), (traffic.bytes.iter().sum(), traffic.bytes.iter().sum()));
+        // The proofs' error is counted, and is within the bound.
+        let certificate = Certificate::of(&case.compiled, &vec![0; circuit.sites.len()]);
+        let log2 = certificate.failure_log2.unwrap_or(0.0);
+        assert!(log2 < -40.0, "{name}: 2^{log2}");
+        let term = |t: &&slvr_compiler::analysis::failure::Term| t.what.contains("proof");
+        let proof = certificate.failure.terms.iter().find(term).map_or(0.0, |t| t.log2);
+        assert!(proof < -45.0, "{name}: 2^{proof}");
+    }
+}
