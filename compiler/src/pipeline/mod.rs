@@ -43,7 +43,7 @@ pub struct Options {
     /// takes no more blocks.
     pub speculate: bool,
     /// Whether values of which precision is wanted may have more fraction bits than others
-    /// ([`crate::passes::FRACTION`]).
+    /// ([`crate::passes::FRACTION`]): small updates are aggregated as precisely as large ones, for more bytes.
     pub precise: bool,
     /// What one of the parties may do. Against a malicious one there is no speculation, and family T1 has macros of its
     /// own, whichever of its two forms is asked for.
@@ -61,7 +61,7 @@ impl Default for Options {
             protocols,
             memory: None,
             speculate: true,
-            precise: true,
+            precise: false,
             security: Security::SemiHonest,
         }
     }

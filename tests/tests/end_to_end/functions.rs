@@ -21,7 +21,7 @@ const MACROS: Options = Options {
     protocols: Protocols::Symmetric,
     memory: None,
     speculate: false,
-    precise: true,
+    precise: false,
     security: slvr_circuit::Security::SemiHonest,
 };
 

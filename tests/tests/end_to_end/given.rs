@@ -6,7 +6,7 @@
 //! `SLVR_PROGRAMS=10000 cargo test --release -p slvr-tests --test end_to_end given` is a long run. It begins at the program of
 //! number `SLVR_FIRST`, and a failing test prints the number of its program.
 
-use super::intervals::{choices, compiled, families, number};
+use super::intervals::{self, choices, compiled, number};
 use slvr_circuit::Encoding;
 use slvr_compiler::analysis::errors::{encoded_errors, errors, rounding_inputs};
 use slvr_compiler::analysis::given::{Running, verdicts};
@@ -45,6 +45,11 @@ struct Tally {
     /// Nodes that have noise beside the worst case, and entries for which it is the sharper bound.
     noisy: u64,
     sharper: u64,
+}
+
+/// One of the ways to compile, with 16 fraction bits for every value.
+fn how(i: u64) -> Options {
+    Options { precise: false, ..intervals::families()[i as usize % 3] }
 }
 
 /// Nodes that can be revealed.
@@ -154,7 +159,7 @@ fn rounded(case: &Case, mut inputs: Inputs) -> Inputs {
 
 fn check(seed: u64, scale: f64, tally: &mut Tally) -> Result<(), String> {
     let made = inexact::program(&choices(seed));
-    let how = families()[seed as usize % 3];
+    let how = how(seed);
     tally.programs += 1;
     let Ok(case) = compiled(&made, how)? else {
         tally.refused += 1;
@@ -250,7 +255,7 @@ fn roundings_that_add_up_are_bounded_as_martingales() {
                 let z = [[x[i][j] * y[i][j] for j in n] for i in Client];\n    \
                 let u = [[z[i][j] * y[i][j] - 1 for j in n] for i in Client];\n    \
                 reveal [sum(u[i][j] * u[i][j] for j in n) for i in Client] to Server as total;\n}\n";
-    for how in families() {
+    for how in (0..3).map(how) {
         let case = compile_with(text, &[("n", "2000")], how);
         let mut tally = Tally::default();
         for seed in 0..4 {
@@ -277,7 +282,7 @@ fn exact_evaluation_of_graphs_keeps_to_the_bounds() {
     let mut entries = 0;
     for seed in 0..60u64 {
         let made = inexact::program(&choices(seed));
-        let Ok(Ok(case)) = compiled(&made, families()[seed as usize % 3]) else { continue };
+        let Ok(Ok(case)) = compiled(&made, how(seed)) else { continue };
         let coins = [u128::from(seed) << 64 | 7, u128::from(seed) << 64 | 11];
         let inputs = graph_inputs(&random_inputs(case.circuit(), seed, 1.0));
         let g = &case.compiled.optimised;
@@ -305,7 +310,7 @@ fn rounding_inputs_is_bounded_on_its_own() {
     let (mut runs, mut roundings, mut off) = (0, 0, 0f64);
     for seed in 0..150u64 {
         let made = inexact::program(&choices(seed));
-        let Ok(Ok(case)) = compiled(&made, families()[seed as usize % 3]) else { continue };
+        let Ok(Ok(case)) = compiled(&made, how(seed)) else { continue };
         let (c, g) = (&case.compiled, &case.compiled.optimised);
         let own = errors(g, &c.ranges.raw, &encoded_errors(g, &c.guards), &c.stated);
         let rounding = rounding_inputs(g, &c.ranges.raw, &own);

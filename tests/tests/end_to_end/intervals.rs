@@ -53,7 +53,7 @@ struct Tally {
 
 /// The families of protocols.
 pub(crate) fn families() -> [Options; 3] {
-    let with = |protocols| Options { protocols, ..Options::default() };
+    let with = |protocols| Options { protocols, precise: true, ..Options::default() };
     let tuned = |latency, bandwidth| with(Protocols::Dealer(Tuning { latency, bandwidth }));
     [tuned(0.01, 1e12), tuned(0.0, 1e6), with(Protocols::Symmetric)]
 }

@@ -89,7 +89,7 @@ impl Row {
             },
             memory: Some(MEMORY),
             speculate: true,
-            precise: true,
+            precise: false,
             security: Default::default(),
         }
     }
