@@ -44,6 +44,7 @@ pub struct Options {
     pub speculate: bool,
     /// Whether values of which precision is wanted may have more fraction bits than others
     /// ([`crate::passes::FRACTION`]): small updates are aggregated as precisely as large ones, for more bytes.
+    /// Not finished: a value of a random program was found beyond its proven bound.
     pub precise: bool,
     /// What one of the parties may do. Against a malicious one there is no speculation, and family T1 has macros of its
     /// own, whichever of its two forms is asked for.

@@ -9,6 +9,7 @@ use super::elementary::Operand;
 use super::functions::{self, RING};
 use super::truncation::convert;
 use super::{comparison, early, input_checks, saturation, selection, truncation};
+use crate::analysis::interval::{Interval, hull, negated, signed_bits};
 use crate::analysis::signs;
 use crate::analysis::zeros::vanishes;
 use crate::graph::NodeId;
@@ -193,6 +194,11 @@ impl Family for T1 {
     }
 }
 
+/// The interval with the negatives of its numbers.
+fn negative_too((lo, hi): Interval) -> Interval {
+    hull((lo, hi), negated((lo, hi)))
+}
+
 /// A number in the ring of functions, with what is proven of it.
 fn operand(l: &mut Values<'_>, id: NodeId) -> Operand {
     let (lo, hi) = l.facts.ranges.raw[id.index()];
@@ -201,7 +207,8 @@ fn operand(l: &mut Values<'_>, id: NodeId) -> Operand {
     Operand {
         value: l.in_ring(id, RING),
         frac: l.facts.frac(id),
-        bits: l.facts.ranges.bits(id) - 1,
+        // Of both signs: -2^bits would be its own negative.
+        bits: signed_bits(negative_too((lo, hi))) - 1,
         least,
         not_negative: lo >= 0.0 || signs::not_negative(l.facts.graph, id),
         vanishes: false,

@@ -143,11 +143,7 @@ fn by_pieces(
     fit: impl Fn(u32) -> Option<Pieces>,
 ) -> Option<Protocol> {
     let (g, k) = (facts.graph, facts.rings.of(id));
-    // Unlike `Tuning::time` this counts latencies only, not the time in which parties wake up in each round.
-    let time = |rounds: f64, bits: f64| {
-        let sent = bits / 24.0 * g.elements(id) as f64;
-        rounds * tuning.latency + sent / tuning.bandwidth
-    };
+    let time = |rounds: f64, bits: f64| tuning.time(rounds, bits, g.elements(id));
     // In the largest ring that it is read in, where that costs less than a lift.
     let asked = g.users(id).into_iter().map(|u| facts.rings.of(u)).fold(k, u32::max).min(64);
     let ways = [(k, if asked > k { 2.0 } else { 1.0 }), (asked, 1.0)];

@@ -58,10 +58,6 @@ impl Certify {
             let why = "a compiled circuit says nothing of its program; certify takes a program, a .slvr file";
             return Err(Usage(why.into()).into());
         }
-        if self.target.fine {
-            let why = "bounds for given inputs are proven for 16 fraction bits only; certify takes no --fine";
-            return Err(Usage(why.into()).into());
-        }
         let loaded = program::load_circuit(&self.target)?;
         let certificate = loaded.certificate();
         let Loaded::Source(source) = &loaded else { unreachable!("a program") };
