@@ -130,11 +130,10 @@ impl Reader {
             0 => self.name = Some(t.text()?),
             1 => {
                 let name = t.word()?;
-                let all = Security::ALL.into_iter();
-                self.circuit.security =
-                    (all.filter(|s| s.token() == name).next()).ok_or_else(|| {
-                        format!("`{name}` is no adversary: `semi_honest` or `malicious`")
-                    })?;
+                let mut all = Security::ALL.into_iter();
+                self.circuit.security = all.find(|s| s.token() == name).ok_or_else(|| {
+                    format!("`{name}` is no adversary: `semi_honest` or `malicious`")
+                })?;
             }
             2 => {
                 let name = t.text()?;
