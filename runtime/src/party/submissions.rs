@@ -132,7 +132,7 @@ impl Engine<'_> {
                     peer,
                     clients,
                     n,
-                    theirs[0] == mine[0] && (!(theirs[0] == 0) || theirs[1..] == mine[1..]),
+                    theirs[0] == mine[0] && (theirs[0] != 0 || theirs[1..] == mine[1..]),
                 )?;
                 let differ = (usable && theirs[1..] != mine[1..]).then_some(Why::Inconsistent);
                 *verdict = first(*verdict, first(state, differ));
