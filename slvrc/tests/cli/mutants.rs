@@ -393,7 +393,7 @@ fn mutants_of_inputs_are_refused_or_replaced_or_taken() {
         let good = folder.bytes(file);
         let bytes = match random.below(8) {
             0 | 1 => damaged(&good, &mut random),
-            2 | 3 | 4 => other_header(&good, &mut random),
+            2..=4 => other_header(&good, &mut random),
             5 | 6 => other_numbers(&good, &mut random),
             _ => folder.bytes(files[random.below(files.len())]),
         };

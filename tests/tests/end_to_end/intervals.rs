@@ -338,7 +338,7 @@ fn check(choices: &[u8], seed: u64, tally: &mut Tally) -> Result<(), String> {
     hold(&random_inputs(case.circuit(), seed, 1.0), seed)?;
     let scales: BTreeSet<_> = graph.inputs.iter().filter_map(|i| i.frac).collect();
     tally.fine += u64::from(!scales.is_empty());
-    if seed % PARTIES == 0 {
+    if seed.is_multiple_of(PARTIES) {
         tally.parties += 1;
         all.among_parties(&random_inputs(case.circuit(), seed, 1.0), seed)?;
     }
