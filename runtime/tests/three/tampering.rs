@@ -277,8 +277,8 @@ fn altered_messages_succeed_where_nothing_is_proven() {
     let all = frames(&circuit, &encoded);
     for how in [How::Flip, How::Overwrite, How::Depend, How::Replay] {
         let mut missed = 0;
-        for party in 0..3 {
-            for (frame, header) in all[party].iter().enumerate() {
+        for (party, sent) in all.iter().enumerate() {
+            for (frame, header) in sent.iter().enumerate() {
                 if header.kind == Kind::Layer {
                     let rule = Rule { party, frame: Some((frame, how, pick(frame as u64))) };
                     let (outcome, _) = bent(&circuit, &encoded, rule, None, 1);
