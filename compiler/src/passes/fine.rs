@@ -1,6 +1,6 @@
 //! Scales of products, quotients and roots of which precision is wanted ([`super::precision`]).
 //!
-//! They keep the fraction bits that a word holds, by the declared ranges ([`super::scales`] has the limits):
+//! They keep the fraction bits that a word holds, by the declared ranges ([`super::scaling`] has the limits):
 //!
 //! - A **product** stays untruncated where it fits. Where it does not, a result that is small beside its operands
 //!   (a squared norm) is truncated by as few bits as it takes; else the factor with fewer entries is.
@@ -12,7 +12,7 @@
 //!   divisor that may be large takes as many bits off, so the dividend gets them before. The end of quotients, 2^31,
 //!   stays within a word.
 
-use super::scales::{FINE_LIMIT, FRACTION, ROOM, Scales};
+use super::scaling::{FINE_LIMIT, FRACTION, ROOM, Scales, beyond};
 use crate::graph::{Function, NodeId, Op, Table};
 use crate::types::Elem;
 
@@ -34,11 +34,6 @@ const PRODUCT: u32 = 123;
 const RECIPROCAL: u32 = 21;
 /// Of what fits 64 bits in no way.
 const WIDE: f64 = (1u128 << 116) as f64;
-
-/// Bits by which a raw value is beyond some room.
-pub(super) fn beyond(raw: f64, room: f64) -> u32 {
-    (raw / room).log2().ceil().max(0.0) as u32
-}
 
 impl Scales<'_> {
     /// A product that keeps the bits that fit.

@@ -26,6 +26,7 @@ mod redundancy;
 mod reveal;
 pub mod saturation;
 mod scales;
+mod scaling;
 mod slice_pushdown;
 mod slices;
 #[cfg(test)]
@@ -37,7 +38,7 @@ mod words;
 pub(crate) use cse::dead_code;
 pub use precision::FINEST;
 pub use promise::Kept;
-pub use scales::FRACTION;
+pub use scaling::FRACTION;
 
 use crate::diagnostic::Diagnostic;
 use crate::graph::Graph;

@@ -11,7 +11,7 @@
 //! leaves in a word, up to a level that the pipeline chooses. A long input that a network reads, too, is not: all
 //! its entries would be truncated for the network.
 
-use super::scales::FRACTION;
+use super::scaling::{FRACTION, Want};
 use crate::analysis::guard::COMPARED;
 use crate::analysis::interval::size;
 use crate::graph::{Function, Graph, NodeId, Op};
@@ -23,17 +23,6 @@ use std::collections::BTreeSet;
 pub const FINEST: u32 = 24;
 /// Bits of a fine input, without its sign: sums of a few stay in words of 32 bits.
 const WORD: u32 = 27;
-
-/// How a value is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Want {
-    /// [`FRACTION`] fraction bits are enough.
-    Coarse,
-    /// As it is, untruncated where that fits.
-    AsItIs,
-    /// Relative to its own size: it is revealed, or a revealed value is made of it.
-    Fine,
-}
 
 /// What is wanted of each value of a graph.
 pub(super) struct Precision {

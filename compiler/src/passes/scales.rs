@@ -19,26 +19,19 @@
 //!   ->   %4' = shift %4 16 ; %5 = add %3 %4' ; %7 = trunc %5 16 ; %6 = gate %7 %5
 //! ```
 
-use super::fine::beyond;
-use super::precision::{Precision, Want};
+use super::precision::Precision;
 use super::promise::{Kept, none};
+use super::scaling::{FINE_LIMIT, FRACTION, ROOM, Scales, Want, beyond};
 use crate::analysis::layout::behind;
 use crate::analysis::magnitudes::Magnitudes;
 use crate::graph::{Class, Function, Graph, NodeId, Op, Output, ScaleRule, Table, Type};
 use crate::types::Elem;
 use std::collections::BTreeMap;
 
-/// Fraction bits of inputs and truncated values, where no reader wants more ([`super::precision`]).
-pub const FRACTION: u32 = 16;
 /// A factor of a product may have this many; more are truncated first.
 const FACTOR: u32 = 24;
 /// No untruncated value has more.
 const LIMIT: u32 = 40;
-/// No untruncated fine value has more.
-pub(super) const FINE_LIMIT: u32 = 56;
-/// Raw values that stay untruncated longer than they need to are below this, and so is whatever is
-/// made of them without truncation: differences still fit a word.
-pub(super) const ROOM: f64 = (1u64 << 61) as f64;
 
 /// Every value has [`FRACTION`] fraction bits.
 pub(super) fn run(graph: &Graph) -> Graph {
@@ -94,18 +87,6 @@ pub(super) fn after(g: &Graph) -> Kept {
         Op::Scale(c) => c.fract() != 0.0,
         _ => false,
     })
-}
-
-pub(super) struct Scales<'a> {
-    pub(super) g: &'a mut Graph,
-    /// Truncations of each node, made once for each number of fraction bits.
-    truncated: &'a mut BTreeMap<(NodeId, u32), NodeId>,
-    pub(super) sizes: &'a mut Magnitudes,
-    site: u32,
-    /// What is wanted of the value that is made.
-    want: Want,
-    /// Fraction bits of fine values.
-    pub(super) fine: u32,
 }
 
 impl Scales<'_> {

@@ -7,6 +7,7 @@
 //!
 //! May not live here: what follows for errors ([`super::errors`]) and intervals ([`super::ranges`]).
 
+mod ranked;
 mod reader;
 mod ruled;
 
@@ -15,6 +16,7 @@ use super::layout::{digits, flat};
 use super::view::View;
 use crate::graph::infer::align;
 use crate::graph::{NodeId, Op};
+pub(in crate::analysis) use ranked::{Ranked, Weights};
 use reader::{ByRank, Reader, Refused, summed};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -26,35 +28,6 @@ const COMPARISONS: u64 = 1 << 18;
 const LONGEST: u64 = 1 << 10;
 /// So often lanes are cut.
 const CUTS: usize = 16;
-
-/// A sum of values by rank.
-#[derive(Clone, Debug)]
-pub(in crate::analysis) struct Ranked {
-    /// Whose sum.
-    pub values: NodeId,
-    /// What each kind of row has.
-    pub rows: Vec<Weights>,
-    /// By entry, for truncations between the comparisons and the sum.
-    pub slack: f64,
-}
-
-impl Ranked {
-    /// The largest sum of absolute weights of a row.
-    pub fn entries(&self) -> f64 {
-        let sum = |row: &Weights| row.weights.iter().map(|w| w.abs()).sum();
-        self.rows.iter().map(sum).fold(0.0, f64::max)
-    }
-}
-
-/// The weights of a row.
-#[derive(Clone, Debug, PartialEq)]
-pub(in crate::analysis) struct Weights {
-    /// By ascending rank.
-    pub weights: Vec<f64>,
-    /// The nodes that the values are computed by whose ranks these are, one for each; none if they are other
-    /// values than those that are summed.
-    pub nodes: Vec<NodeId>,
-}
 
 /// A factor of a sum of products: the entries of it that take part in the first row, and how far they move
 /// along each axis of the result.

@@ -1,6 +1,6 @@
 //! Masks that go by ranks which are told by rules: their structure says so, and no entry is looked at.
 
-use super::{Ranked, Weights};
+use super::ranked::{Ranked, Weights};
 use crate::analysis::view::View;
 use crate::graph::ranks::{First, Ranks};
 use crate::graph::{NodeId, Op};

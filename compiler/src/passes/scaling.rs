@@ -1,0 +1,44 @@
+//! What the rules of [`super::scales`] and of [`super::fine`] share: their limits, and the graph they make.
+//!
+//! May not live here: a rule.
+
+use crate::analysis::magnitudes::Magnitudes;
+use crate::graph::{Graph, NodeId};
+use std::collections::BTreeMap;
+
+/// Fraction bits of inputs and truncated values, where no reader wants more ([`super::precision`]).
+pub const FRACTION: u32 = 16;
+/// No untruncated fine value has more.
+pub(super) const FINE_LIMIT: u32 = 56;
+/// Raw values that stay untruncated longer than they need to are below this, and so is whatever is
+/// made of them without truncation: differences still fit a word.
+pub(super) const ROOM: f64 = (1u64 << 61) as f64;
+
+/// How a value is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Want {
+    /// [`FRACTION`] fraction bits are enough.
+    Coarse,
+    /// As it is, untruncated where that fits.
+    AsItIs,
+    /// Relative to its own size: it is revealed, or a revealed value is made of it.
+    Fine,
+}
+
+/// The graph that is made, and what is known of the value that is made next.
+pub(super) struct Scales<'a> {
+    pub(super) g: &'a mut Graph,
+    /// Truncations of each node, made once for each number of fraction bits.
+    pub(super) truncated: &'a mut BTreeMap<(NodeId, u32), NodeId>,
+    pub(super) sizes: &'a mut Magnitudes,
+    pub(super) site: u32,
+    /// What is wanted of the value that is made.
+    pub(super) want: Want,
+    /// Fraction bits of fine values.
+    pub(super) fine: u32,
+}
+
+/// Bits by which a raw value is beyond some room.
+pub(super) fn beyond(raw: f64, room: f64) -> u32 {
+    (raw / room).log2().ceil().max(0.0) as u32
+}
