@@ -118,107 +118,88 @@ impl Rings {
         if let Some(k) = self.fixed {
             return k;
         }
-        let args = graph.args(id);
-        match graph.op(id) {
-            Op::Trunc(by) => ring(truncated(ranges, args[0], *by), 32),
-            Op::Lt | Op::Eq => ring(ranges.difference_bits(args[0], args[1]), 8),
-            // z_y - z_j - 1 at least.
-            Op::ArgMaxIs => ring(ranges.difference_bits(args[0], args[0]) + 1, 32),
-            Op::Gate if i == 1 => ring(ranges.bits(args[1]), 8),
-            Op::Saturate(_) => ring(ranges.bits(args[0]) + 1, 32),
-            Op::Function(_) | Op::Div => 64,
-            Op::Gather { .. } if i == 1 => self.of(args[1]),
-            // As the result.
-            Op::Input(_)
-            | Op::Const(..)
-            | Op::Committee { .. }
-            | Op::Pairs { .. }
-            | Op::Add
-            | Op::Sub
-            | Op::Mul
-            | Op::Neg
-            | Op::Scale(_)
-            | Op::Not
-            | Op::And
-            | Op::Xor
-            | Op::ToInt
-            | Op::Select
-            | Op::Relu
-            | Op::Gate
-            | Op::Abs
-            | Op::Sum(_)
-            | Op::Max(_)
-            | Op::Min(_)
-            | Op::ArgMax
-            | Op::Sort
-            | Op::SortSum { .. }
-            | Op::OneHot(_)
-            | Op::MatMul { .. }
-            | Op::Conv2d { .. }
-            | Op::MaxPool { .. }
-            | Op::Reshape(_)
-            | Op::Transpose(_)
-            | Op::Slice { .. }
-            | Op::Concat(_)
-            | Op::Broadcast(_)
-            | Op::Gather { .. }
-            | Op::Shift(_)
-            | Op::DivPow2(_)
-            | Op::MulPow2(_) => self.of(id),
+        match working(graph, ranges, id, i) {
+            Working::Result => self.of(id),
+            Working::Own => self.of(graph.args(id)[i]),
+            Working::Bits { bits, least } => ring(bits, least),
+            Working::Word { .. } => 64,
         }
     }
 
     /// Bits that a node's operands need in their ring, where that is more than the operands have.
     pub fn needed(graph: &Graph, ranges: &Ranges, id: NodeId) -> u32 {
-        let args = graph.args(id);
-        match graph.op(id) {
-            Op::Trunc(by) => truncated(ranges, args[0], *by),
-            Op::Lt | Op::Eq => ranges.difference_bits(args[0], args[1]),
-            Op::ArgMaxIs => ranges.difference_bits(args[0], args[0]) + 1,
-            Op::Saturate(_) => ranges.bits(args[0]) + 1,
-            // No more than the values have.
-            Op::Function(_) => 0,
-            // Of 61 bits and a sign.
-            Op::Div => match excess(graph, ranges, [args[0], args[1]]) {
-                0 => 0,
-                n => 62 + n,
-            },
-            Op::Input(_)
-            | Op::Const(..)
-            | Op::Committee { .. }
-            | Op::Pairs { .. }
-            | Op::Add
-            | Op::Sub
-            | Op::Mul
-            | Op::Neg
-            | Op::Scale(_)
-            | Op::Not
-            | Op::And
-            | Op::Xor
-            | Op::ToInt
-            | Op::Select
-            | Op::Relu
-            | Op::Gate
-            | Op::Abs
-            | Op::Sum(_)
-            | Op::Max(_)
-            | Op::Min(_)
-            | Op::ArgMax
-            | Op::Sort
-            | Op::SortSum { .. }
-            | Op::OneHot(_)
-            | Op::MatMul { .. }
-            | Op::Conv2d { .. }
-            | Op::MaxPool { .. }
-            | Op::Reshape(_)
-            | Op::Transpose(_)
-            | Op::Slice { .. }
-            | Op::Concat(_)
-            | Op::Broadcast(_)
-            | Op::Gather { .. }
-            | Op::Shift(_)
-            | Op::DivPow2(_)
-            | Op::MulPow2(_) => 0,
+        match working(graph, ranges, id, 0) {
+            Working::Result | Working::Own => 0,
+            Working::Bits { bits, .. } | Working::Word { bits } => bits,
         }
+    }
+}
+
+/// Where a node works on an operand.
+enum Working {
+    /// In the ring of the result.
+    Result,
+    /// In the operand's own ring.
+    Own,
+    /// In the smallest ring of so many bits, and of at least `least`.
+    Bits { bits: u32, least: u32 },
+    /// In words of 64 bits. If `bits` is not 0, that many are needed.
+    Word { bits: u32 },
+}
+
+fn working(graph: &Graph, ranges: &Ranges, id: NodeId, i: usize) -> Working {
+    let args = graph.args(id);
+    let bits = |bits, least| Working::Bits { bits, least };
+    match graph.op(id) {
+        Op::Trunc(by) => bits(truncated(ranges, args[0], *by), 32),
+        Op::Lt | Op::Eq => bits(ranges.difference_bits(args[0], args[1]), 8),
+        // z_y - z_j - 1 at least.
+        Op::ArgMaxIs => bits(ranges.difference_bits(args[0], args[0]) + 1, 32),
+        Op::Gate if i == 1 => bits(ranges.bits(args[1]), 8),
+        Op::Saturate(_) => bits(ranges.bits(args[0]) + 1, 32),
+        // No more than the values have.
+        Op::Function(_) => Working::Word { bits: 0 },
+        // Of 61 bits and a sign.
+        Op::Div => match excess(graph, ranges, [args[0], args[1]]) {
+            0 => Working::Word { bits: 0 },
+            n => Working::Word { bits: 62 + n },
+        },
+        Op::Gather { .. } if i == 1 => Working::Own,
+        Op::Input(_)
+        | Op::Const(..)
+        | Op::Committee { .. }
+        | Op::Pairs { .. }
+        | Op::Add
+        | Op::Sub
+        | Op::Mul
+        | Op::Neg
+        | Op::Scale(_)
+        | Op::Not
+        | Op::And
+        | Op::Xor
+        | Op::ToInt
+        | Op::Select
+        | Op::Relu
+        | Op::Gate
+        | Op::Abs
+        | Op::Sum(_)
+        | Op::Max(_)
+        | Op::Min(_)
+        | Op::ArgMax
+        | Op::Sort
+        | Op::SortSum { .. }
+        | Op::OneHot(_)
+        | Op::MatMul { .. }
+        | Op::Conv2d { .. }
+        | Op::MaxPool { .. }
+        | Op::Reshape(_)
+        | Op::Transpose(_)
+        | Op::Slice { .. }
+        | Op::Concat(_)
+        | Op::Broadcast(_)
+        | Op::Gather { .. }
+        | Op::Shift(_)
+        | Op::DivPow2(_)
+        | Op::MulPow2(_) => Working::Result,
     }
 }

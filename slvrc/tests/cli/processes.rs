@@ -120,8 +120,11 @@ fn an_interrupted_run_ends_without_complaints() {
         let after = 0.02 + 0.06 * moment as f64;
         thread::sleep(Duration::from_secs_f64(after));
         let whom = if moment % 2 == 0 { format!("-{}", run.id()) } else { run.id().to_string() };
-        // It may have ended by itself.
-        let _ = Command::new("kill").args(["-INT", "--", &whom]).stderr(Stdio::null()).status();
+        // It may have ended by itself. Where the tests were started in the background, their children ignore the
+        // first signal, as they should.
+        for signal in ["-INT", "-TERM"] {
+            let _ = Command::new("kill").args([signal, "--", &whom]).stderr(Stdio::null()).status();
+        }
         // Its parties hold the pipes until they have ended.
         let done = run.wait_with_output().expect("ends");
         let said = String::from_utf8_lossy(&done.stderr);

@@ -35,9 +35,9 @@ pub(super) enum Choice {
 }
 
 /// The choices of a graph, by node.
-pub(super) fn find(view: &View<'_>) -> Vec<Option<Choice>> {
+pub(super) fn find(view: &View<'_>, raw: &[Interval]) -> Vec<Option<Choice>> {
     let choice = |id: NodeId| match view.op(id) {
-        Op::Select => linear::continuous(view, id).map(|slack| Choice::Larger { slack }),
+        Op::Select => linear::continuous(view, raw, id).map(|slack| Choice::Larger { slack }),
         Op::MatMul { .. } | Op::Sum(_) => order::of_values(view, id).map(|found| {
             let entries = found.entries();
             Choice::Ranked { values: found.values, entries, slack: found.slack }

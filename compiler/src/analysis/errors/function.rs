@@ -74,7 +74,8 @@ pub(super) fn one(
             // It is -17 ln 2 where the run has 0 or less.
             let least = (-16f64).exp2();
             let l = if low >= least { low.ln() } else { -17.0 * LN_2 };
-            let passed = if e == 0.0 { 0.0 } else { (low.max(0.0) + e).max(least).ln() - l };
+            // From there it is at once at what lies the error above the least operand that has a logarithm.
+            let passed = if e == 0.0 { 0.0 } else { (low.max(least) + e).ln() - l };
             let q = line.ratio(x.real.0.max(least));
             let by_ratio = if q < 1.0 && low >= least { -(-q).ln_1p() } else { f64::INFINITY };
             (passed.min(by_ratio), 0.0)
@@ -139,4 +140,71 @@ pub(super) fn quotient(
     let most = (result + passed + passed_divisor).min(end);
     let own = stated.div.units * ulp + times(stated.div.relative, most);
     Effect { own, passed, passed_divisor }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const NOTHING: Stated = Stated { units: 0.0, relative: 0.0 };
+
+    /// Places where functions jump, turn or end.
+    fn special() -> impl Strategy<Value = f64> {
+        let ulp = (-16f64).exp2();
+        let end = f64::from(domain::EXP_TOP) * LN_2;
+        let places = vec![0.0, ulp, -ulp, 1.0, -1.0, domain::EXP_LOW, end, 2.0 * ulp];
+        (
+            prop::sample::select(places),
+            -3i32..=3,
+            prop::sample::select(vec![1e-9, 0.25 * ulp, ulp, 0.5]),
+        )
+            .prop_map(|(x, n, step)| x + f64::from(n) * step)
+    }
+
+    fn number() -> impl Strategy<Value = f64> {
+        prop_oneof![special(), -20.0..20.0f64, -1e5..1e5f64]
+    }
+
+    fn error() -> impl Strategy<Value = f64> {
+        prop_oneof![Just(0.0), (-30.0..4.0f64).prop_map(f64::exp2)]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(20_000))]
+
+        /// What an operand's error becomes covers any two values of the operand that are no further apart: also on both
+        /// sides of a jump.
+        #[test]
+        fn what_is_passed_covers_all_pairs(
+            ends in (number(), number()),
+            e in error(),
+            at in 0.0..=1.0f64,
+            places in prop::collection::vec(special(), 4),
+        ) {
+            let (lo, hi) = (ends.0.min(ends.1), ends.0.max(ends.1));
+            let within = |x: &f64| (lo..=hi).contains(x);
+            let start: Vec<f64> =
+                places.into_iter().chain([lo, hi, lo + at * (hi - lo)]).filter(within).collect();
+            let ulp = (-16f64).exp2();
+            for &function in Function::ALL {
+                let values = Values { real: (lo, hi), run: (lo, hi) };
+                let cut = if e > 0.0 { CUT } else { 0.0 };
+                let effect = one((function, NOTHING, cut), ulp, (values, e, Line::flat(e)));
+                let bound = effect.own + effect.passed;
+                for &x in &start {
+                    for y in [x + e, x - e, x + at * e, x - at * e].into_iter().filter(within) {
+                        // Rounding moved it further away.
+                        if (y - x).abs() > e || (function == Function::ExpNonPositive && x > 0.0) {
+                            continue;
+                        }
+                        let g = function.facts().saturated;
+                        let off = (g(y) - g(x)).abs();
+                        let tiny = 1e-9 * (g(x).abs() + g(y).abs());
+                        prop_assert!(off <= bound + tiny, "{function:?}: {x} and {y} in {lo}..{hi}, {e}: {off} > {bound}");
+                    }
+                }
+            }
+        }
+    }
 }

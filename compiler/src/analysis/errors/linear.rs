@@ -4,7 +4,8 @@
 //! exactly where the comparison is in doubt. Largest of two, absolute value, clamping and leaky
 //! relus are of this form. Both differences are written as linear forms of the same nodes.
 
-use super::view::View;
+use super::view::{View, times};
+use crate::analysis::interval::{Interval, size};
 use crate::graph::{NodeId, Op};
 use std::collections::BTreeMap;
 
@@ -39,10 +40,10 @@ impl Form {
     }
 }
 
-fn form(view: &View<'_>, id: NodeId, depth: u32) -> Form {
+fn form(view: &View<'_>, raw: &[Interval], id: NodeId, depth: u32) -> Form {
     let alone = || Form { terms: BTreeMap::from([(id, 1.0)]), ..Form::default() };
     let Some(depth) = depth.checked_sub(1) else { return alone() };
-    let arg = |i: usize| form(view, view.args(id)[i], depth);
+    let arg = |i: usize| form(view, raw, view.args(id)[i], depth);
     let found = match view.op(id) {
         Op::Const(table, _, frac) => match table.as_splat() {
             Some(constant) => {
@@ -54,7 +55,14 @@ fn form(view: &View<'_>, id: NodeId, depth: u32) -> Form {
         Op::Add => arg(0).plus(arg(1)),
         Op::Sub => arg(0).plus(arg(1).scaled(-1.0)),
         Op::Neg => arg(0).scaled(-1.0),
-        Op::Scale(c) => arg(0).scaled(*c),
+        Op::Scale(c) => {
+            // The program's factor may be another one.
+            let x = view.args(id)[0];
+            let most = raw.get(x.index()).map_or(f64::INFINITY, |&x| size(x)) * view.ulp(x);
+            let mut form = arg(0).scaled(*c);
+            form.slack += times(1.01 * view.factor_rounding(id, *c), most);
+            form
+        }
         Op::DivPow2(by) => arg(0).scaled((-f64::from(*by)).exp2()),
         Op::MulPow2(by) => arg(0).scaled(f64::from(*by).exp2()),
         Op::Shift(_) => arg(0),
@@ -70,13 +78,14 @@ fn form(view: &View<'_>, id: NodeId, depth: u32) -> Form {
 
 /// If a selection is continuous: how much further than its operands' errors its value may be off,
 /// because values were truncated between the comparison and the selection.
-pub(super) fn continuous(view: &View<'_>, select: NodeId) -> Option<f64> {
+pub(super) fn continuous(view: &View<'_>, raw: &[Interval], select: NodeId) -> Option<f64> {
     let &[mut test, a, b] = view.args(select) else { return None };
     while *view.op(test) == Op::Not {
         test = view.args(test)[0];
     }
     let (Op::Lt, &[p, q]) = (view.op(test), view.args(test)) else { return None };
-    let difference = |x, y| form(view, x, DEPTH).plus(form(view, y, DEPTH).scaled(-1.0));
+    let of = |x| form(view, raw, x, DEPTH);
+    let difference = |x, y| of(x).plus(of(y).scaled(-1.0));
     let (value, side) = (difference(a, b), difference(p, q));
     let (node, at) = side.terms.iter().find(|(_, c)| **c != 0.0)?;
     let factor = value.terms.get(node).copied().unwrap_or(0.0) / at;

@@ -104,7 +104,7 @@ pub fn errors(graph: &Graph, raw: &[Interval], inputs: &[f64], stated: &StatedEr
 }
 
 fn bounded(view: &View<'_>, raw: &[Interval], inputs: &[f64]) -> Errors {
-    let choices = choice::find(view);
+    let choices = choice::find(view, raw);
     let proven = proven::run(view, raw, inputs, &choices);
     let mut all = Errors {
         proven: proven.errors,

@@ -103,11 +103,12 @@ impl Rules<'_> {
         Some(match view.op(id) {
             // e^(x + d) - e^x = e^x (e^d - 1); the relative error of the macro is of the run's value.
             Op::Function(Function::Exp | Function::ExpNonPositive) => {
-                let growth = self.error(args[0]).exp_m1();
+                let off = self.error(args[0]);
+                let growth = off.exp_m1();
                 let (any, small) = (view.stated.exp, view.stated.exp_non_positive);
                 let relative = any.relative.max(small.relative);
                 Line {
-                    fixed: (any.units.max(small.units) + self.cut()) * view.ulp(id),
+                    fixed: (any.units.max(small.units) + self.cut(off)) * view.ulp(id),
                     relative: growth + times(1.0 + growth, relative),
                 }
             }
@@ -120,8 +121,10 @@ impl Rules<'_> {
             }
             Op::MulPow2(by) => Line { fixed: of(0).fixed * f64::from(*by).exp2(), ..of(0) },
             Op::Scale(c) if of(0).relative > 0.0 => {
-                let rounded = times(self.constant(id, *c), 1.0 / c.abs());
-                Line { fixed: of(0).fixed * c.abs(), relative: of(0).relative + rounded }
+                // The program's factor may be smaller than this one by as much.
+                let rounded = 1.001 * times(view.factor_rounding(id, *c), 1.0 / c.abs());
+                let relative = of(0).relative + rounded * (1.0 + of(0).relative);
+                Line { fixed: of(0).fixed * c.abs(), relative }
             }
             Op::Add if positive(0) && positive(1) => Line {
                 fixed: of(0).fixed + of(1).fixed,
@@ -143,9 +146,10 @@ impl Rules<'_> {
         })
     }
 
-    /// What exponentials are cut by.
-    fn cut(&self) -> f64 {
-        if self.view.reals { 0.0 } else { CUT }
+    /// What exponentials are cut by, of an operand with the error `off`. In real numbers, too, it is on the other side
+    /// of the lower end of their domain only if it is off.
+    fn cut(&self, off: f64) -> f64 {
+        if self.view.reals && off == 0.0 { 0.0 } else { CUT }
     }
 
     fn values(&self, id: NodeId) -> Values {
@@ -171,7 +175,7 @@ impl Rules<'_> {
         // What rounding adds to z - max z.
         let rounding = (self.error(x) - 2.0 * self.error(z)).max(0.0);
         // Twice what is stated is more than it and what is cut.
-        let stated = 2.0 * view.stated.exp_non_positive.units.max(self.cut());
+        let stated = 2.0 * view.stated.exp_non_positive.units.max(self.cut(self.error(x)));
         let exponentials = (stated * view.ulp(exp) + rounding) * terms as f64;
         let own = effect.own + 1.01 * exponentials;
         let by_slope = self.error(z) / 2.0;
@@ -228,7 +232,7 @@ impl Rules<'_> {
             }
             Op::Scale(c) => {
                 let most = size(self.values(args[0]).real);
-                self.linear(times(self.constant(id, *c), most), args[0], c.abs())
+                self.linear(times(view.factor_rounding(id, *c), most), args[0], c.abs())
             }
             Op::DivPow2(by) => self.linear(0.0, args[0], (-f64::from(*by)).exp2()),
             Op::MulPow2(by) => self.linear(0.0, args[0], f64::from(*by).exp2()),
@@ -301,22 +305,15 @@ impl Rules<'_> {
     fn function(&mut self, id: NodeId, function: Function) -> Cause {
         let (view, x) = (self.view, self.view.args(id)[0]);
         let operand = (self.values(x), self.error(x), self.of_line(x));
-        let effect =
-            function::one((function, view.stated.of(function), self.cut()), view.ulp(id), operand);
+        let effect = function::one(
+            (function, view.stated.of(function), self.cut(self.error(x))),
+            view.ulp(id),
+            operand,
+        );
         if let (Function::Recip, Some(z)) = (function, softmax_of(view, x)) {
             return self.largest_softmax(id, z, effect);
         }
         Cause { own: effect.own, parts: vec![(x, effect.passed)] }
-    }
-
-    /// How far the factor of a scale may be from the one that the program has: it has 16 significant
-    /// bits. A factor of an integer that stays one is exact.
-    fn constant(&self, id: NodeId, c: f64) -> f64 {
-        let halved =
-            || self.view.g.users(id).iter().any(|&u| matches!(self.view.op(u), Op::DivPow2(_)));
-        let exact =
-            c == 0.0 || self.view.reals || (self.view.whole(id) && c.abs() < 32768.0 && !halved());
-        if exact { 0.0 } else { c.abs() * 2f64.powi(-16) }
     }
 
     /// What a run's values are known to be within, beside their given interval.

@@ -5,9 +5,9 @@
 //! rounding error has mean 0 given these and takes one of two values that are one unit apart.
 //!
 //! The word a is fresh where x is a product of secrets: T1 reshares it with new randomness, T2 opens it under a
-//! new mask, and both leave a uniform given x and everything that was drawn for anything else. Adding a value with
-//! masks of its own, taking the negative, and moving entries without repeating one keep it so. So a truncation is a
-//! [`Rounding::Martingale`] if its operand is such a product, up to these steps, and if
+//! new mask, and both leave a uniform given x and everything that was drawn for anything else. Adding a value that
+//! is not computed with the same shares, taking the negative, and moving entries without repeating one keep it so.
+//! So a truncation is a [`Rounding::Martingale`] if its operand is such a product, up to these steps, and if
 //!
 //! - it is the first one of this product: two that share r are not independent;
 //! - no other rounding that comes before it computes with the product's own shares: the operand could depend on r
@@ -82,13 +82,37 @@ fn product(g: &Graph, mut id: NodeId) -> Option<NodeId> {
             | Op::Slice { .. }
             | Op::Sum(_) => args[0],
             Op::Add | Op::Sub => {
-                // Of two products either would do, if it is repeated nowhere.
-                let whole = |&a: &NodeId| g.elements(a) == g.elements(id) && product(g, a).is_some();
-                args.into_iter().find(|a| whole(a))?
+                // Of two products either would do, if it is repeated nowhere and the other operand is not made of it:
+                // entries of p + (sum(p) - p) are all the same word.
+                let whole = |a: NodeId, other: NodeId| {
+                    let root = (g.elements(a) == g.elements(id)).then(|| product(g, a))??;
+                    (!shares(g, other, root)).then_some(a)
+                };
+                whole(args[0], args[1]).or_else(|| whole(args[1], args[0]))?
             }
             _ => return None,
         };
     }
+}
+
+/// Whether a value is computed with a product's own shares. Products of secrets and bits have new masks.
+fn shares(g: &Graph, value: NodeId, root: NodeId) -> bool {
+    let mut seen = vec![false; value.index() + 1];
+    let mut open = vec![value];
+    while let Some(x) = open.pop() {
+        if x == root {
+            return true;
+        }
+        if x < root || masked_anew(g, x) || g.ty(x).elem == Elem::Bit {
+            continue;
+        }
+        for &a in g.args(x).iter() {
+            if !std::mem::replace(&mut seen[a.index()], true) {
+                open.push(a);
+            }
+        }
+    }
+    false
 }
 
 /// Whether no rounding before `own` is reached from a product's own shares.
@@ -117,6 +141,11 @@ fn copies(g: &Graph) -> Vec<bool> {
     let mut number = vec![0; g.len()];
     let mut count = vec![0u32; g.len()];
     for id in g.ids() {
+        // The same words, read at another scale.
+        if let Op::DivPow2(_) | Op::MulPow2(_) = g.op(id) {
+            number[id.index()] = number[g.arg(id, 0).index()];
+            continue;
+        }
         let of: Vec<usize> = g.args(id).iter().map(|a| number[a.index()]).collect();
         let n = *numbers.entry((format!("{:?}", g.op(id)), of)).or_insert(id.index());
         number[id.index()] = n;
@@ -175,6 +204,23 @@ mod tests {
         let equal = "%4 = mul %0 %1 : secret fix.32[1,4] @0\n";
         let equal = of(&(product.to_string() + equal + &trunc(3, 5, 16) + &trunc(4, 6, 12)));
         assert_eq!((equal[5], equal[6]), (Rounding::Any, Rounding::Any));
+        // Entries of p + (t - p) are one word, those of p and of p moved share masks.
+        let leave = product.to_string()
+            + "%4 = sum %3 axes=[1] : secret fix.32[1] @0\n%5 = reshape %4 : secret fix.32[1,1] @0\n\
+               %6 = broadcast %5 : secret fix.32[1,4] @0\n%7 = sub %6 %3 : secret fix.32[1,4] @0\n\
+               %8 = add %3 %7 : secret fix.32[1,4] @0\n"
+            + &trunc(8, 9, 16);
+        assert_eq!(of(&leave)[9], Rounding::Any);
+        let moved = product.to_string()
+            + "%4 = reshape %3 : secret fix.32[2,2] @0\n%5 = transpose %4 perm=[1,0] : secret fix.32[2,2] @0\n\
+               %6 = sub %4 %5 : secret fix.32[2,2] @0\n%7 = trunc %6 by=16 : secret fix.16[2,2] @0\n";
+        assert_eq!(of(&moved)[7], Rounding::Any);
+        // Equal but for a scale that no instruction makes: one reshare for both.
+        let halves = "%3 = div_pow2 %0 by=1 : secret fix.17[1,4] @0\n%4 = mul %3 %1 : secret fix.33[1,4] @0\n\
+                      %5 = div_pow2 %1 by=1 : secret fix.17[1,4] @0\n%6 = mul %0 %5 : secret fix.33[1,4] @0\n\
+                      %7 = trunc %4 by=17 : secret fix.16[1,4] @0\n%8 = trunc %6 by=17 : secret fix.16[1,4] @0\n";
+        let halves = of(halves);
+        assert_eq!((halves[7], halves[8]), (Rounding::Any, Rounding::Any));
         // A public factor scales the masks of the input; a raised value has low bits without a mask.
         let public = "%3 = mul %0 %2 : secret fix.32[1,4] @0\n";
         assert_eq!(of(&(public.to_string() + &trunc(3, 4, 16)))[4], Rounding::Any);

@@ -339,7 +339,10 @@ impl Rule<'_> {
         let row = |row: &order::Weights| {
             let sum = |low: &dyn Fn(usize) -> Interval| {
                 let each = row.weights.iter().enumerate().map(|(k, &w)| product(low(k), (w, w)));
-                each.fold((0.0, 0.0), interval::sum)
+                let (lo, hi) = each.fold((0.0, 0.0), interval::sum);
+                let sizes = row.weights.iter().enumerate().map(|(k, &w)| w.abs() * size(low(k)));
+                let off = rounded_by(sizes.sum(), &row.weights);
+                (lo - off, hi + off)
             };
             let all = sum(&|_| (lo, hi));
             if row.nodes.len() != row.weights.len() {
@@ -624,4 +627,11 @@ mod tests {
         assert_eq!(r.raw[3], (-3163.0, 3163.0));
         assert_eq!(r.raw[5].0, 0.0);
     }
+}
+
+/// How far the sum of terms with these weights may be from what is computed for it, if the terms' sizes have this sum:
+/// whole numbers below 2^53 are added up exactly.
+fn rounded_by(sizes: f64, weights: &[f64]) -> f64 {
+    let exact = sizes < 9e15 && weights.iter().all(|w| w.fract() == 0.0);
+    if exact { 0.0 } else { sizes * weights.len() as f64 * 2.0 * f64::EPSILON }
 }
