@@ -1,7 +1,7 @@
 //! How a verb fails: what is printed and which exit status it gets.
 
 use serde_json::{Value, json};
-use slvr_compiler::diagnostic::plain::plain;
+use slvr_compiler::diagnostic::plain::{message, plain};
 use slvr_compiler::diagnostic::{Diagnostic, render};
 use slvr_compiler::syntax::Sources;
 use slvr_runtime::party::RunError;
@@ -47,8 +47,18 @@ pub fn colour() -> bool {
 /// Prints warnings to standard error.
 pub fn warn(diagnostics: &[Diagnostic], sources: &Sources) {
     if !diagnostics.is_empty() {
-        eprint!("{}", render::render(diagnostics, sources, colour()));
+        tell(&render::render(diagnostics, sources, colour()));
     }
+}
+
+/// Prints to standard error. Where nothing can be written there, the work goes on without: a full log ends no run.
+pub fn tell(text: &str) {
+    let _ = std::io::stderr().lock().write_all(text.as_bytes());
+}
+
+/// Prints a note to standard error: one line, whatever a stranger put into its parts.
+pub fn note(text: &str) {
+    tell(&format!("note: {}\n", message(text).replace(['\n', '\r'], "?")));
 }
 
 /// Whether anything has been printed to standard output.
@@ -77,7 +87,7 @@ pub fn say_json(mut object: Value) -> anyhow::Result<()> {
 /// Prints the object of `--json` for what went wrong.
 fn say_failed(object: &Value) {
     if let Err(e) = say(&format!("{object}\n")) {
-        eprintln!("error: {e:#}");
+        tell(&format!("error: {e:#}\n"));
     }
 }
 
@@ -121,9 +131,9 @@ pub fn report(error: &anyhow::Error, json: bool) -> ExitCode {
                 r.diagnostics.iter().map(|d| render::to_json(d, &r.sources)).collect();
             say_failed(&json!({ "ok": false, "diagnostics": all }));
         }
-        Some(r) => eprintln!("{r}"),
+        Some(r) => tell(&format!("{r}\n")),
         None if json => say_failed(&json!({ "ok": false, "error": format!("{error:#}") })),
-        None => eprintln!("error: {}", plain(&format!("{error:#}"))),
+        None => tell(&format!("error: {}\n", message(&format!("{error:#}")))),
     }
     ExitCode::from(code)
 }

@@ -7,6 +7,7 @@
 use anyhow::{Context, anyhow, bail};
 use safetensors::tensor::{Dtype, SafeTensorError, SafeTensors, TensorView};
 use slvr_circuit::{Circuit, Encoding, From, Input};
+use slvr_compiler::diagnostic::plain::name as shown;
 use slvr_runtime::share::encode::{InputError, Inputs, Problem, RawData, RawTensor, check_member};
 use slvr_runtime::share::reveal::Revealed;
 use std::collections::BTreeMap;
@@ -195,7 +196,7 @@ impl<'c> Expected<'c> {
 /// Some names, for a message.
 fn listed(names: &[&str]) -> String {
     const SHOWN: usize = 6;
-    let shown: Vec<String> = names.iter().take(SHOWN).map(|n| format!("`{n}`")).collect();
+    let shown: Vec<String> = names.iter().take(SHOWN).map(|n| format!("`{}`", shown(n))).collect();
     match names.len().saturating_sub(SHOWN) {
         0 => shown.join(", "),
         more => format!("{} and {more} more", shown.join(", ")),
@@ -335,7 +336,7 @@ fn instead(file: &SafeTensors, e: &Expected, all: &[Expected]) -> String {
     // A tensor that is expected itself is not what was meant.
     names.retain(|n| !all.iter().any(|e| e.name == *n));
     match slvr_compiler::diagnostic::near::did_you_mean(&e.name, names.iter().copied()) {
-        Some(near) => format!("; the file has `{near}`: is it that?"),
+        Some(near) => format!("; the file has `{}`: is it that?", shown(near)),
         None if names.is_empty() => String::new(),
         None => format!("; what the file has besides: {}", listed(&names)),
     }

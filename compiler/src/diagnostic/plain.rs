@@ -11,6 +11,8 @@ const MAX_LINE: usize = 400;
 const BEFORE: usize = 120;
 /// A longer title, label or hint is cut.
 const MAX_TEXT: usize = 2000;
+/// A longer name is cut.
+const MAX_NAME: usize = 100;
 
 /// Whether a character does something to a terminal instead of being shown.
 fn controls(c: char) -> bool {
@@ -54,6 +56,13 @@ pub struct Excerpt {
     pub text: String,
     /// The places, in order.
     pub places: Vec<Range<usize>>,
+}
+
+/// As [`plain`], of a name that stands within a line: it has no line ends, and not more characters than one can read.
+pub fn name(text: &str) -> String {
+    let end = floor_boundary(text, MAX_NAME.min(text.len()));
+    let shown = plain(&text[..end]).replace(['\n', '\r', '\t'], "?");
+    if end < text.len() { format!("{shown}…") } else { shown }
 }
 
 /// The excerpt of a text for these places; `None` if none of them is on a long line.

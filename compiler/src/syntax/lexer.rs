@@ -226,7 +226,9 @@ fn unknown(slice: &str, span: Span) -> Diagnostic {
         '²' => "a square is written `x^2`",
         '…' => "a range is written `a..b`",
         '?' => "a choice is written `if c { a } else { b }`, or `select(c, a, b)` on a secret",
-        '@' => "a matrix product is written `matmul(a, b)`",
+        '@' => {
+            "a matrix times a vector is `times(a, v)` of `std`, and the inner product of two vectors `dot(x, y)`"
+        }
         c if c.is_alphabetic() => "names are made of the letters a to z, digits and `_`",
         _ => return error,
     };

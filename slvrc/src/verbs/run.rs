@@ -1,6 +1,6 @@
 //! `slvrc run`: three parties, as threads of this process or as processes of their own.
 
-use crate::fail::say;
+use crate::fail::{self, say};
 use crate::parties::{layer_bar, line, run_apart, run_with};
 use crate::processes::Processes;
 use crate::report::{IN_MEMORY, to_json, to_text};
@@ -32,7 +32,7 @@ pub struct Run {
     #[arg(long)]
     submit_unchecked: bool,
     /// Seconds a party waits for a message of another.
-    #[arg(long, default_value_t = 600)]
+    #[arg(long, default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..))]
     deadline: u64,
     /// Takes the time of the network that --net names: every party has one line with its bandwidth in
     /// each direction and its latency. Without it messages pass through memory. With --hosts the report
@@ -61,10 +61,10 @@ impl Run {
         };
         let (inputs, missing) = tensors::read_submitted(circuit, &self.inputs, values)?;
         if self.seed.is_some() {
-            eprintln!("note: --seed makes all randomness predictable; for tests and demos only");
+            fail::note("--seed makes all randomness predictable; for tests and demos only");
         }
         for m in &missing {
-            eprintln!("note: {}; zeros stand in for all inputs of {}", m.what, m.giver);
+            fail::note(&format!("{}; zeros stand in for all inputs of {}", m.what, m.giver));
         }
         let bar = layer_bar(circuit);
         bar.set_message(circuit.name.clone());

@@ -81,6 +81,7 @@ impl Place {
 }
 
 /// A tensor as a file has it.
+#[derive(Clone)]
 pub struct Tensor {
     dtype: Dtype,
     shape: Vec<usize>,

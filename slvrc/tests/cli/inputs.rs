@@ -641,3 +641,55 @@ fn an_update_of_another_model() {
     folder.write(&place.path("in"));
     assert_snapshot!(refused_by(ACCURACY, &place, &[]), @"error: in/Client/3.safetensors: tensor `update.fc2.weight`: has shape [10, 3], the circuit expects [3, 3]");
 }
+
+/// Names of tensors are a stranger's text: they neither move the cursor, nor begin a line, nor fill the log.
+#[test]
+fn names_of_tensors_stay_within_their_message() {
+    let place = Place::new();
+    place.write("kinds.slvr", KINDS);
+    let mut folder = kinds();
+    for (client, name) in [
+        ("Client/0", "\u{1b}[2K\rrevealed: all fine".to_string()),
+        ("Client/1", "x\nnote: Client 0 cheated".to_string()),
+        ("Client/2", format!("\u{202e}{}", "a".repeat(100_000))),
+    ] {
+        let label = folder.take(client, "label");
+        folder.put(client, &name, label);
+    }
+    // One client is left, so the run goes on.
+    let whole = kinds();
+    for (client, kept) in
+        [("Client/0", false), ("Client/1", false), ("Client/2", false), ("Client/0", true)]
+    {
+        let (from, other) = if kept { (&folder, &whole) } else { (&whole, &folder) };
+        let mut mixed = kinds();
+        for at in ["Client/0", "Client/1", "Client/2"] {
+            let source = if at == client { other } else { from };
+            mixed.0.insert(at.into(), source.0[at].clone());
+        }
+        mixed.write(&place.path("in"));
+        let run = place.slvrc("run kinds.slvr m=3 --inputs in --outputs out");
+        assert_eq!(run.status, 0, "{}", run.stderr);
+        let notes = run.stderr.lines().filter(|l| l.starts_with("note: ")).count();
+        assert_eq!(notes, if kept { 2 } else { 1 }, "{}", run.stderr);
+        assert!(run.stderr.len() < 4000, "{} bytes", run.stderr.len());
+        assert!(!run.stderr.contains(['\u{1b}', '\r', '\u{202e}']), "{:?}", run.stderr);
+    }
+}
+
+/// A log that is full ends no run: what was to be said there is lost, the outputs are not.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_run_goes_on_where_nothing_can_be_said() {
+    let place = Place::new();
+    place.write("kinds.slvr", KINDS);
+    let mut folder = kinds();
+    folder.0.remove("Client/2");
+    folder.write(&place.path("in"));
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").expect("a full device");
+    let mut run = std::process::Command::new(env!("CARGO_BIN_EXE_slvrc"));
+    run.args("run kinds.slvr m=3 --inputs in --outputs out --json".split(' '));
+    let done = run.current_dir(place.path("")).stderr(full).output().expect("slvrc runs");
+    assert_eq!(done.status.code(), Some(0), "{}", String::from_utf8_lossy(&done.stdout));
+    assert_eq!(place.tensors("out/Server.safetensors")["samples"], [155.0]);
+}

@@ -264,3 +264,37 @@ fn messages_are_short_however_long_the_lines() {
     assert!(said.len() < 64 << 10, "{} bytes", said.len());
     assert!(said.contains("3980 more errors follow"), "{said}");
 }
+
+/// Sizes that no machine has room for are checked in the same time as others, or refused with their code.
+#[test]
+fn sizes_beyond_all_memory_end_in_a_message() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let file = path(dir.path(), "big.slvr");
+    let text = |reveal: &str| {
+        format!(
+            "use std::{{sum}};\npredicate A[m, d]() {{ parties Client[m]; parties Server; \
+             input x: secret fix[d] in -8..8 from each Client; reveal {reveal} to Server as a; }}\n"
+        )
+    };
+    let whole = "sum(x[i] for i in Client)";
+    let each = "sum(sum([x[i][e] < 0.5 for e in d]) for i in Client)";
+    for (reveal, m, d) in [
+        (whole, "3", "1000000000"),
+        (whole, "3", "3000000000"),
+        (whole, "100000", "100000"),
+        (whole, "2", "4294967297"),
+        (each, "3", "1000000000"),
+    ] {
+        fs::write(&file, text(reveal)).expect("written");
+        for how in [&[][..], &["--protocols", "t1"], &["--security", "malicious"]] {
+            let sizes = [format!("m={m}"), format!("d={d}")];
+            let mut args = vec!["check", &file, &sizes[0], &sizes[1], "--json"];
+            args.extend(how);
+            let (value, code) = object(&args);
+            let fits = d == "1000000000";
+            assert_eq!(code, Some(i32::from(!fits)), "{args:?}: {value}");
+            let why = value["diagnostics"][0]["code"].as_str();
+            assert_eq!(why, (!fits).then_some("E0026"), "{args:?}: {value}");
+        }
+    }
+}

@@ -147,6 +147,15 @@ impl Builder<'_> {
         axes.sort_unstable();
         axes.dedup();
         self.affordable(&axes, 1, span)?;
+        if axes.is_empty() && generator.cond.is_none() {
+            // A plain range costs nothing, however long.
+            let at = |_: Axis| 0;
+            let ends = self.index_at(lo, &at).zip(self.index_at(hi, &at));
+            let Some((from, to)) = ends else { return self.beyond(span) };
+            let axis = self.open(to.max(from).abs_diff(from));
+            let value = IndexValue::Affine { axis: Some(axis), step: 1, offset: from };
+            return Ok((value, Opened { axis, mask: None }));
+        }
         let mut rows: Vec<Vec<i64>> = Vec::new();
         let mut entries = 0u64;
         for p in self.positions(&axes) {
@@ -164,10 +173,7 @@ impl Builder<'_> {
                 }
             }
             entries += row.len() as u64;
-            if axes.is_empty() && generator.cond.is_none() {
-                // A plain range costs nothing, however long.
-                entries = 0;
-            } else if entries > MAX_TABLE {
+            if entries > MAX_TABLE {
                 return self.too_large(span);
             }
             rows.push(row);

@@ -306,7 +306,8 @@ impl Checker<'_> {
                     "depends on a loop variable",
                 )
                 .hint(
-                    "brackets hold sizes; what changes from entry to entry goes into parentheses",
+                    "brackets hold sizes, and a step of a loop or an entry of a list is checked once for all; a range \
+                     may change: `sum(s[j] for j in 0..t + 1)`",
                 ),
             )),
             Val::Real(x) => Err(self.fail(

@@ -441,11 +441,17 @@ pub(super) fn secrecy_word(s: Secrecy) -> &'static str {
     }
 }
 
-/// The text with the divisor a decimal, if it ends in an integer.
+/// The text with the first divisor a decimal, if that is an integer; else the whole times 1.0.
 fn with_real(text: &str) -> String {
-    if text.ends_with(|c: char| c.is_ascii_digit()) && text.contains('/') {
-        format!("{text}.0")
-    } else {
-        format!("1.0 * {text}")
-    }
+    let real = || {
+        let after = text.find('/')? + 1;
+        let rest = &text[after..];
+        let start = after + rest.len() - rest.trim_start().len();
+        let digits = text[start..].bytes().take_while(u8::is_ascii_digit).count();
+        let end = start + digits;
+        let whole = digits > 0
+            && !text[end..].starts_with(|c: char| c == '.' || c == '_' || c.is_alphanumeric());
+        whole.then(|| format!("{}.0{}", &text[..end], &text[end..]))
+    };
+    real().unwrap_or_else(|| format!("1.0 * {text}"))
 }

@@ -297,7 +297,7 @@ impl Checker<'_> {
                 None => {
                     return Err(self.fail(Diagnostic::error(
                         codes::SIZE,
-                        "a model has at most 2^34 weights",
+                        "a model has at most 2^32 weights",
                         spec.span,
                         "one layer too many",
                     )));

@@ -8,7 +8,7 @@ use crate::syntax::ast::{self, Ident, Span, TypeKind};
 use crate::types::{Body, Dim, Elem, Expr, MAX_RANK, ModelId, Ty, Var, VarId};
 
 /// No tensor has more entries than this.
-pub(super) const MAX_ENTRIES: u64 = 1 << 34;
+pub(super) const MAX_ENTRIES: u64 = 1 << 32;
 
 impl Checker<'_> {
     /// Sizes of written dimensions, all at least 1.
@@ -59,7 +59,7 @@ impl Checker<'_> {
             _ => Err(self.fail(
                 Diagnostic::error(
                     codes::SIZE,
-                    "a size is at least 1 and at most 2^34",
+                    "a size is at least 1 and at most 2^32",
                     e.span,
                     format!("is {n} here"),
                 )
@@ -126,7 +126,7 @@ impl Checker<'_> {
         }
         Err(self.fail(Diagnostic::error(
             codes::SIZE,
-            "a tensor has at most 2^34 entries",
+            "a tensor has at most 2^32 entries",
             span,
             format!("shape {}", shape_text(&ty.shape())),
         )))

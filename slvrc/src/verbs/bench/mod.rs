@@ -25,7 +25,7 @@ mod peers;
 mod rows;
 mod table;
 
-use crate::fail::{Usage, say, say_json};
+use crate::fail::{self, Usage, say, say_json};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use machine::Machine;
 use measure::{Outcome, Plan};
@@ -114,7 +114,7 @@ impl Bench {
                 all.set_message(format!("{} {}", row.name(), net.name));
                 let line = measure::line(row, net, plan, &machine, &layers)?;
                 if let (Outcome::Skipped(why), 1..) = (&line.outcome, plan.repeats) {
-                    bars.suspend(|| eprintln!("note: {} on {}: {why}", row.name(), net.name));
+                    bars.suspend(|| fail::note(&format!("{} on {}: {why}", row.name(), net.name)));
                 }
                 if !json {
                     // As they come: the last ones may take long.
