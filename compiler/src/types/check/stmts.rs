@@ -128,9 +128,13 @@ impl Checker<'_> {
             if let Stmt::Input { var, .. } = s
                 && !read.contains(var)
             {
-                let (name, span) = {
+                let (name, span, secret) = {
                     let v = &self.vars[var.0 as usize];
-                    (v.name.clone(), v.span)
+                    (v.name.clone(), v.span, v.ty.secrecy == ast::Secrecy::Secret)
+                };
+                let hint = match secret {
+                    true => "delete it: everybody who gives it uploads it for nothing",
+                    false => "delete it: whoever runs the check has to find a value for it",
                 };
                 self.warn(
                     Diagnostic::warning(
@@ -139,7 +143,7 @@ impl Checker<'_> {
                         span,
                         "nothing depends on it",
                     )
-                    .hint("delete it: everybody who gives it uploads it for nothing"),
+                    .hint(hint),
                 );
             }
         }

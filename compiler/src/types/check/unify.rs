@@ -25,7 +25,14 @@ impl Checker<'_> {
             span,
             "wrong number of arguments",
         );
-        let usage = format!("write `{name}({})`", names.join(", "));
+        // Sizes that no argument tells.
+        let open: Vec<String> = (f.sizes.iter())
+            .filter(|s| s.default.is_none() && !f.params.iter().any(|p| tells(p, &s.name.name)))
+            .map(|s| format!("{} = ..", s.name.name))
+            .collect();
+        let brackets =
+            if open.is_empty() { String::new() } else { format!("[{}]", open.join(", ")) };
+        let usage = format!("write `{name}{brackets}({})`", names.join(", "));
         let reduction = matches!(name.as_str(), "max" | "min" | "sum") && found > 1;
         Err(self.fail(if reduction {
             error.hint(format!("it goes over the entries of one tensor: `{name}([a, b])`"))
@@ -312,6 +319,21 @@ pub(super) fn element(name: &str) -> Option<Elem> {
 }
 
 /// Whether an expression in a type uses a name.
+/// Whether the type of a parameter says what a size is.
+fn tells(param: &ast::Param, size: &str) -> bool {
+    fn of(ty: &ast::Type, size: &str) -> bool {
+        let dim = |d: &ast::Dim| match d {
+            ast::Dim::Size(e) | ast::Dim::Splice(e) => mentions(e, size),
+        };
+        match &ty.kind {
+            TypeKind::Tensor { dims, .. } => dims.iter().any(dim),
+            TypeKind::Weights { model, dims } => model.name == size || dims.iter().any(dim),
+            TypeKind::Tuple(parts) => parts.iter().any(|t| of(t, size)),
+        }
+    }
+    param.ty.as_ref().is_some_and(|ty| of(ty, size))
+}
+
 fn mentions(e: &ast::Expr, name: &str) -> bool {
     match &e.kind {
         ast::ExprKind::Name(n) => n == name,
