@@ -32,7 +32,7 @@ pub struct Fitted {
     pub graph: Graph,
     /// Of its nodes.
     pub ranges: Ranges,
-    /// Gates and quotients are cut at +-2^this.
+    /// Gates are cut at +-2^this, products with a reciprocal at half of it.
     pub top: Option<u32>,
 }
 

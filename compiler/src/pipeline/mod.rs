@@ -89,7 +89,7 @@ pub struct Compiled {
     pub level: u32,
     /// What the protocols state of their errors.
     pub stated: StatedErrors,
-    /// Where gates and quotients are cut (+-2^this), if they are.
+    /// Where gates are cut (+-2^this), and quotients at half of it, if they are.
     pub top: Option<u32>,
     /// In layers.
     pub circuit: Circuit,

@@ -26,7 +26,8 @@ impl Doc {
         let wanted = if self.pages.is_empty() { all() } else { self.pages };
         let pages = wanted.iter().map(|name| page(name)).collect::<anyhow::Result<Vec<_>>>()?;
         if let Some(dir) = &self.output {
-            fs::create_dir_all(dir).with_context(|| format!("{}", dir.display()))?;
+            fs::create_dir_all(dir)
+                .with_context(|| format!("{}: no folder can be made here", dir.display()))?;
             for (name, text) in &pages {
                 let path = dir.join(format!("{name}.md"));
                 files::write(&path, text.as_bytes())?;

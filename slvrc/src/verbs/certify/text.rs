@@ -185,7 +185,7 @@ fn measured(out: &mut String, r: &Report<'_>) {
         Some(m) => {
             let _ = writeln!(
                 out,
-                "  decisions     {} of {} agree with floating point\n\
+                "  decisions     {} of {} agree with floating point on the encoded inputs\n\
                  \x20               between {:.3} % and {:.3} % with a confidence of {} % (Clopper and Pearson)",
                 m.seen,
                 m.of,

@@ -224,7 +224,11 @@ fn certificate(out: &mut String, c: &Certificate) {
         c.rings.iter().map(|(k, n)| format!("{} words of {k} bits", count(*n, ""))).collect();
     let _ = writeln!(out, "  rings         {}", rings.join(", "));
     if let Some(top) = c.saturates_at {
-        let _ = writeln!(out, "  saturates     activations and quotients of models, at {top}");
+        let half = top / 2.0;
+        let _ = writeln!(
+            out,
+            "  saturates     activations of models at {top}, their quotients at {half}"
+        );
     }
     for a in &c.saturations {
         let _ = writeln!(out, "  saturates     line {}: {} {}", a.line, a.function, a.what);
@@ -234,7 +238,8 @@ fn certificate(out: &mut String, c: &Certificate) {
             out,
             "  decisions     {} comparisons; as in the program unless both sides are within {} of one \
              another,\n                the most in line {}, proven for all inputs as they are encoded\n\
-             \x20               rounding the inputs may decide otherwise where they are within {}",
+             \x20               rounding the inputs may decide otherwise where they are within {}\n\
+             \x20               the errors of reveals above are those where no decision falls otherwise",
             c.decisions.len(),
             error(widest.margin),
             widest.line,

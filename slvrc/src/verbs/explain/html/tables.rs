@@ -93,7 +93,11 @@ pub fn certificate(out: &mut String, r: &Report) {
         c.rings.iter().map(|(k, n)| format!("{} words of {k} bits", count(*n, ""))).collect();
     let _ = writeln!(out, "<li>Rings: {}.</li>", rings.join(", "));
     if let Some(top) = c.saturates_at {
-        let _ = writeln!(out, "<li>Activations and quotients of models saturate at {top}.</li>");
+        let half = top / 2.0;
+        let _ = writeln!(
+            out,
+            "<li>Activations of models saturate at {top}, their quotients at {half}.</li>"
+        );
     }
     for a in &c.saturations {
         let _ = writeln!(
@@ -109,7 +113,7 @@ pub fn certificate(out: &mut String, r: &Report) {
             out,
             "<li>{} comparisons decide as the program does on the encoded inputs unless both sides are within \
              {:.1e} of one another (proven for all inputs). Rounding the inputs may decide them otherwise within \
-             {:.1e}.</li>",
+             {:.1e}. The errors of reveals above are those where no decision falls otherwise.</li>",
             c.decisions.len(),
             widest.margin,
             widest.rounding_inputs
