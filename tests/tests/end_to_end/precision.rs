@@ -9,13 +9,12 @@
 
 use slvr_compiler::analysis::errors::{Errors, errors, input_errors};
 use slvr_compiler::graph::eval;
-use slvr_compiler::pipeline::Options;
 use slvr_compiler::syntax::embedded::PREDICATES;
 use slvr_compiler::types::Elem;
 use slvr_runtime::share::encode::{Inputs, RawData, RawTensor};
 use slvr_tests::agree::TOLERANCE;
 use slvr_tests::{
-    Case, Random, committees, compile_with, graph_inputs, margins, predicate, random_inputs, sizes,
+    Case, Random, committees, compile, graph_inputs, margins, predicate, random_inputs, sizes,
 };
 
 /// Norms of updates; the last stands for the declared limit.
@@ -186,8 +185,7 @@ fn small_updates_are_as_precise_as_large_ones() {
     let mut wrong = Vec::new();
     for (file, _) in PREDICATES {
         let name = file.trim_end_matches(".slvr");
-        let options = Options { precise: true, ..Options::default() };
-        let case = compile_with(predicate(name), &sizes(name).0, options);
+        let case = compile(predicate(name), &sizes(name).0);
         let held = Held::new(name, &case);
         for norm in NORMS {
             let mut tally = Tally::default();
