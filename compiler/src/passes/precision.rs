@@ -4,8 +4,8 @@
 //! units of 2^-16. A comparison does not: it has a margin, and the certificate states it. So precision is wanted
 //! where a value is *revealed*, and by what a revealed value is made of: sums, choices, products, quotients and
 //! roots ask for it of their operands. Comparisons, and sums of products that are only compared, take what is
-//! there as it is. Activations of networks and the functions that have a domain of their own (exponentials,
-//! logarithms, tangents) have entries near 1, for which [`FRACTION`] is enough.
+//! there as it is. Activations of networks, what is compared of them, and the functions that have a domain of their own
+//! (exponentials, logarithms, tangents) have entries near 1, for which [`FRACTION`] is enough.
 //!
 //! An input of which precision is wanted is *fine*: it is encoded with as many fraction bits as its declared range
 //! leaves in a word, up to a level that the pipeline chooses. A long input that a network reads, too, is fine only if
@@ -44,7 +44,8 @@ impl Precision {
     pub fn of(g: &Graph, level: Level) -> Precision {
         let linear = linear(g);
         let networks = Networks::of(g);
-        let want = wants(g, &networks);
+        let asking = g.outputs.len() - usize::from(level.unasked && !g.outputs.is_empty());
+        let want = wants(g, &networks, asking);
         let mut precision = Precision {
             inputs: vec![None; g.inputs.len()],
             fine: FRACTION,
@@ -136,7 +137,7 @@ fn wanted(g: &Graph, want: &[Want]) -> Vec<bool> {
 
 /// The secret inputs of a graph without scales of which precision is wanted, by index.
 pub fn wanted_inputs(g: &Graph) -> Vec<usize> {
-    let wanted = wanted(g, &wants(g, &Networks::of(g)));
+    let wanted = wanted(g, &wants(g, &Networks::of(g), g.outputs.len()));
     (0..g.inputs.len()).filter(|&i| wanted[i] && g.inputs[i].from.is_some()).collect()
 }
 
@@ -213,10 +214,10 @@ fn linear(g: &Graph) -> Vec<Option<BTreeSet<u32>>> {
     all
 }
 
-/// The most that any reader wants of each value.
-fn wants(g: &Graph, networks: &Networks) -> Vec<Want> {
+/// The most that any reader wants of each value; only the first few outputs ask.
+fn wants(g: &Graph, networks: &Networks, asking: usize) -> Vec<Want> {
     let mut want = vec![Want::Coarse; g.len()];
-    g.outputs.iter().for_each(|o| want[o.node.index()] = Want::Fine);
+    g.outputs.iter().take(asking).for_each(|o| want[o.node.index()] = Want::Fine);
     for id in g.ids().rev() {
         for (i, a) in g.args(id).into_iter().enumerate() {
             let asked = asked(g, networks, &want, id, i);
@@ -230,6 +231,9 @@ fn wants(g: &Graph, networks: &Networks) -> Vec<Want> {
 fn asked(g: &Graph, networks: &Networks, want: &[Want], id: NodeId, i: usize) -> Want {
     let own = want[id.index()];
     match g.op(id) {
+        Op::Lt | Op::Eq | Op::ArgMax | Op::ArgMaxIs if networks.within[g.arg(id, i).index()] => {
+            Want::Coarse
+        }
         Op::Lt | Op::Eq | Op::ArgMax => Want::AsItIs,
         Op::ArgMaxIs if i == 0 => Want::AsItIs,
         Op::Mul | Op::MatMul { .. } if own == Want::AsItIs => {

@@ -324,6 +324,11 @@ impl Scales<'_> {
                 }
                 self.add(op, &args)
             }
+            // With fine weights logits have more fraction bits than are compared with others.
+            Op::ArgMaxIs if !self.is_fine() && self.fine > FRACTION => {
+                let logits = self.at_most_to(args[0], 2 * FRACTION);
+                self.add(op, &[logits, args[1]])
+            }
             // All others, as the table of operations says which scales their operands have.
             op => match op.facts().scale {
                 ScaleRule::Equal if args.iter().any(|&a| self.g.ty(a).elem != Elem::Bit) => {

@@ -15,11 +15,13 @@ pub struct Level {
     pub most: u32,
     /// Also long vectors that a network reads: all their entries are truncated for it.
     pub long: bool,
+    /// Whether the last reveal asks for nothing: its value is looked at.
+    pub unasked: bool,
 }
 
 impl Level {
     /// [`FRACTION`] for every value.
-    pub const COARSE: Level = Level { most: FRACTION, long: false };
+    pub const COARSE: Level = Level { most: FRACTION, long: false, unasked: false };
 }
 
 /// No untruncated fine value has more.
@@ -57,7 +59,7 @@ pub(super) fn room_for(raw: f64, room: f64) -> u32 {
     (room / raw.max(1.0)).log2().floor().max(0.0) as u32
 }
 
-/// Bits by which a raw value is beyond some room.
+/// Bits by which a raw value is beyond some room; many, if nothing is known of it.
 pub(super) fn beyond(raw: f64, room: f64) -> u32 {
-    (raw / room).log2().ceil().max(0.0) as u32
+    (raw / room).log2().ceil().clamp(0.0, 4096.0) as u32
 }

@@ -384,8 +384,9 @@ fn beyond(budget: u64, least: u64, at: Span) -> Diagnostic {
 pub fn demands(program: &Program, sources: &Sources, compiled: &Compiled) -> Vec<Diagnostic> {
     let failure = Failure::of(&compiled.optimised, &compiled.guards).with_proofs(&compiled.circuit);
     let mut refused = failure.check(program);
-    let Compiled { coarse, optimised, stated, .. } = compiled;
-    let given = Given { guards: coarse, fine: &optimised.inputs, stated };
+    let Compiled { coarse, optimised, stated, guards, level, .. } = compiled;
+    let fine = &optimised.inputs;
+    let given = Given { guards: coarse, fine, own: guards, level: *level, stated };
     refused.extend(check_error_demands(program, sources, given));
     refused
 }

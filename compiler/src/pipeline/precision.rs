@@ -81,14 +81,24 @@ pub(super) fn finest(
     let least = Weight::of(&least.fitted, how);
     let mut tried: Vec<Vec<Option<u32>>> = vec![vec![None; coarse.graph().inputs.len()]];
     let finer = (FRACTION + 1..=FINEST).rev().find_map(|most| {
-        let level = Level { most, long: how.fine == Fine::All };
+        let level = Level { most, long: how.fine == Fine::All, unasked: false };
         let graph = passes::scaled(front, level, |_, _| {}).ok()?;
         let inputs: Vec<Option<u32>> = graph.inputs.iter().map(|i| i.frac).collect();
         if tried.contains(&inputs) {
             return None;
         }
         tried.push(inputs);
-        let scaled = Scaled::of(&Basis::new(&graph, coarse.stated()), level, how).ok()?;
+        let scaled = Scaled::of(&Basis::new(&graph, coarse.stated()), level, how);
+        if std::env::var("DBG").is_ok() {
+            match &scaled {
+                Ok(s) => {
+                    let (w, b) = (Weight::of(&s.fitted, how), &least);
+                    eprintln!("{level:?} {:?} {:?}; {} {}; {:?} {:?}", w.top, b.top, w.wide, b.wide, w.sent, b.sent);
+                }
+                Err(e) => eprintln!("{level:?}: {:?}", e.first().map(|d| &d.title)),
+            }
+        }
+        let scaled = scaled.ok()?;
         Weight::of(&scaled.fitted, how).is_no_more_than(&least).then_some(scaled)
     });
     finer.map_or(base, Ok)
