@@ -105,12 +105,12 @@ impl Precision {
     }
 
     /// Whether a node takes its operand number `i` with [`FRACTION`] fraction bits although the operand, or what
-    /// it is a sum of, has more. A product of short vectors takes them as they are, and is truncated by more itself.
+    /// it is a sum of, has more. What is made of short vectors alone is taken as it is: products are truncated by more
+    /// instead.
     pub fn is_cut(&self, g: &Graph, id: NodeId, i: usize) -> bool {
         let Some(of) = &self.linear[g.arg(id, i).index()] else { return false };
-        let product = matches!(g.op(id), Op::Mul | Op::MatMul { .. } | Op::Conv2d(_));
-        let cut = !product || of.iter().any(|&input| is_long(g, input));
-        !of.is_empty() && cut && asked(g, &self.networks, &self.want, id, i) == Want::Coarse
+        let long = of.iter().any(|&input| is_long(g, input));
+        long && asked(g, &self.networks, &self.want, id, i) == Want::Coarse
     }
 
     fn want(&self, id: NodeId) -> Want {
