@@ -113,6 +113,17 @@ impl Precision {
         long && asked(g, &self.networks, &self.want, id, i) == Want::Coarse
     }
 
+    /// Whether a node compares entries of its operand number `i` that a network made of fine inputs.
+    pub fn is_compared(&self, g: &Graph, id: NodeId, i: usize) -> bool {
+        let compares = match g.op(id) {
+            Op::Lt | Op::ArgMax => true,
+            Op::ArgMaxIs => i == 0,
+            _ => false,
+        };
+        let arg = g.arg(id, i).index();
+        compares && self.touched[arg] && self.networks.within[arg]
+    }
+
     fn want(&self, id: NodeId) -> Want {
         self.want[id.index()]
     }

@@ -53,11 +53,16 @@ pub(super) fn run_at(graph: &Graph, level: Level) -> Graph {
         let (site, want) = (graph.node(id).site, precision.of_value(graph, id));
         let (truncated, sizes) = (&mut truncated, &mut sizes);
         let mut s = Scales { g: new, truncated, sizes, site, want, fine };
-        let cut =
-            |s: &mut Scales<'_>, (i, &a): (usize, &NodeId)| match precision.is_cut(graph, id, i) {
-                true => s.truncate_to(a, FRACTION),
-                false => a,
-            };
+        let cut = |s: &mut Scales<'_>, (i, &a): (usize, &NodeId)| {
+            if precision.is_cut(graph, id, i) {
+                s.truncate_to(a, FRACTION)
+            } else if precision.is_compared(graph, id, i) && !chooses(graph, id) {
+                // As many as there would be if all factors had the same.
+                s.at_most_to(a, 2 * FRACTION)
+            } else {
+                a
+            }
+        };
         let args: Vec<NodeId> = args.iter().enumerate().map(|a| cut(&mut s, a)).collect();
         s.fitting(graph, id, &args)
     });
@@ -323,11 +328,6 @@ impl Scales<'_> {
                     args[0] = self.at_most(args[0], self.factor());
                 }
                 self.add(op, &args)
-            }
-            // With fine weights logits have more fraction bits than are compared with others.
-            Op::ArgMaxIs if !self.is_fine() && self.fine > FRACTION => {
-                let logits = self.at_most_to(args[0], 2 * FRACTION);
-                self.add(op, &[logits, args[1]])
             }
             // All others, as the table of operations says which scales their operands have.
             op => match op.facts().scale {

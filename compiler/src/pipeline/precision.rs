@@ -88,17 +88,7 @@ pub(super) fn finest(
             return None;
         }
         tried.push(inputs);
-        let scaled = Scaled::of(&Basis::new(&graph, coarse.stated()), level, how);
-        if std::env::var("DBG").is_ok() {
-            match &scaled {
-                Ok(s) => {
-                    let (w, b) = (Weight::of(&s.fitted, how), &least);
-                    eprintln!("{level:?} {:?} {:?}; {} {}; {:?} {:?}", w.top, b.top, w.wide, b.wide, w.sent, b.sent);
-                }
-                Err(e) => eprintln!("{level:?}: {:?}", e.first().map(|d| &d.title)),
-            }
-        }
-        let scaled = scaled.ok()?;
+        let scaled = Scaled::of(&Basis::new(&graph, coarse.stated()), level, how).ok()?;
         Weight::of(&scaled.fitted, how).is_no_more_than(&least).then_some(scaled)
     });
     finer.map_or(base, Ok)
