@@ -150,14 +150,14 @@ fn number(x: f64) -> String {
     }
 }
 
-/// The longest chain of matrix products and convolutions: two and more are layers of a model.
+/// The longest chain of matrix products and convolutions before the last output: two and more are layers of a model.
 fn layers(graph: &Graph) -> u32 {
     let mut depth: Vec<u32> = Vec::with_capacity(graph.len());
     for id in graph.ids() {
         let before = graph.args(id).iter().map(|a| depth[a.index()]).max().unwrap_or(0);
         depth.push(before + u32::from(graph.op(id).class() == Class::Bilinear));
     }
-    graph.outputs.iter().map(|o| depth[o.node.index()]).max().unwrap_or(0)
+    graph.outputs.last().map_or(0, |o| depth[o.node.index()])
 }
 
 fn exceeds(
