@@ -37,8 +37,8 @@ mod words;
 
 pub(crate) use cse::dead_code;
 pub use precision::FINEST;
-pub use promise::Kept;
 pub use precision::wanted_inputs;
+pub use promise::Kept;
 pub use scaling::{FRACTION, Level};
 
 use crate::diagnostic::Diagnostic;

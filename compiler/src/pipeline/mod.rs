@@ -1,8 +1,8 @@
 //! The rooms in a row: from source text to a verified circuit.
 
 use demands::{Given, check_error_demands};
-use precision::Scaled;
 pub use precision::Fine;
+use precision::Scaled;
 mod advice;
 pub mod demands;
 mod precision;

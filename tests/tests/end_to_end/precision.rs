@@ -16,7 +16,8 @@ use slvr_compiler::types::Elem;
 use slvr_runtime::share::encode::{Inputs, RawData, RawTensor};
 use slvr_tests::agree::TOLERANCE;
 use slvr_tests::{
-    Case, Random, committees, compile, compile_with, graph_inputs, margins, predicate, random_inputs, sizes,
+    Case, Random, committees, compile, compile_with, graph_inputs, margins, predicate,
+    random_inputs, sizes,
 };
 
 /// Norms of updates; the last stands for the declared limit.

@@ -155,6 +155,19 @@ fn values_far_from_their_cut_stay_as_they_are() {
     }
 }
 
+/// Squares of 28 bits, added up to as much as words of 64 bits hold and to a little more: what is made of them is right
+/// at the ends of the ranges, too.
+#[test]
+fn sums_of_squares_that_fill_a_word_are_right() {
+    let squares = "sum((x[i][e] + y[i][e]) * (x[i][e] + y[i][e]) for e in n)";
+    for (seed, n) in (0..3).flat_map(|seed| [30, 40, 64, 70, 90, 130, 200].map(|n| (seed, n))) {
+        for value in [squares.to_string(), format!("sqrt({squares})"), format!("({squares} * 0.5)")]
+        {
+            holds_at_ends(&case_with(&value, ("-8..8", "-8..8"), n, ways(seed)[0]));
+        }
+    }
+}
+
 /// What is known of errors.
 fn proven(case: &Case) -> Errors {
     let compiled = &case.compiled;

@@ -228,8 +228,7 @@ impl Run<'_> {
         let range = if elem == Elem::Bit { (0.0, 1.0) } else { (f64::NEG_INFINITY, f64::INFINITY) };
         let whole = elem != Elem::Fix;
         let unit = if whole { 1.0 } else { UNIT };
-        let column =
-            self.column(Column { owner: scalar.owner, range, whole, unit, input: None });
+        let column = self.column(Column { owner: scalar.owner, range, whole, unit, input: None });
         let value = if self.mode == Mode::Symbolic { 0.0 } else { value };
         Form { value, terms: vec![(column, 1.0)] }
     }
