@@ -246,3 +246,42 @@ impl Rings {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::ranges::Bound;
+    use crate::graph::text::parse;
+    use crate::lower::stated::SYMMETRIC;
+
+    /// A lift to a larger ring is exact for values that leave the top bit of their ring unused: whatever the range, no
+    /// other value is read in a larger ring than it has.
+    #[test]
+    fn what_is_lifted_leaves_its_top_bit_unused() {
+        let text = "graph T\nparties Client[2]\nparties Server[1]\nfrac 16\n\
+            input 0 x : secret fix[3] in -8..8 from each Client\nsite 0 \"x\" line 1\n\
+            %0 = input 0 : secret fix.16[2,3] @0\n%1 = mul %0 %0 : secret fix.32[2,3] @0\n\
+            %2 = trunc %1 by=16 : secret fix.16[2,3] @0\n\
+            %3 = mul %1 %2 : secret fix.48[2,3] @0\n\
+            reveal %2 to Server as y @0\nreveal %3 to Server as z @0\n";
+        let graph = parse(text).expect("a graph");
+        let mut lifts = 0;
+        for (half, dealer) in (20..64u32).flat_map(|h| [(h, false), (h, true)]) {
+            let most = (f64::from(half) / 2.0).exp2().floor();
+            let free = f64::INFINITY;
+            let bound = Bound { range: (-most, most), norm: free, total: free };
+            let ranges = Ranges::of(&graph, &[bound], &SYMMETRIC);
+            let rings = Rings::new(&graph, &ranges, None, dealer);
+            let reads = graph.ids().flat_map(|id| (0..graph.args(id).len()).map(move |i| (id, i)));
+            for (id, i) in reads.filter(|(id, i)| graph.ty(graph.arg(*id, *i)).elem != Elem::Bit) {
+                let (arg, k) = (graph.arg(id, i), rings.operand(&graph, &ranges, id, i));
+                if k > rings.of(arg) {
+                    lifts += 1;
+                    let bits = ranges.bits(arg);
+                    assert!(bits < rings.of(arg), "2^{half}: {bits} bits are read in {k}");
+                }
+            }
+        }
+        assert!(lifts > 0, "nothing was lifted");
+    }
+}
