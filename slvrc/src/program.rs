@@ -122,7 +122,7 @@ pub fn check(target: &Target, sizes: Sizes) -> anyhow::Result<Checked> {
         ring: target.ring,
         memory: target.memory,
         speculate: !target.no_speculation,
-        precise: false,
+        fine: if target.fine { pipeline::Fine::All } else { pipeline::Fine::Short },
         protocols: match target.protocols.as_deref() {
             Some("t1") => Protocols::Symmetric,
             Some("t1-simple") => Protocols::Simple,

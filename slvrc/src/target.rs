@@ -32,6 +32,10 @@ pub struct Target {
     /// no part of a run is repeated if a client fails.
     #[arg(long)]
     pub no_speculation: bool,
+    /// Gives more than 16 fraction bits also to vectors of more than 256 weights, as far as words hold them: small
+    /// updates of large models are then aggregated as precisely as large ones, for more bytes and rounds.
+    #[arg(long)]
+    pub fine: bool,
     /// The family of protocols: t2 (a dealer for each shard, fewer rounds and bytes), t1 (symmetric), or
     /// t1-simple (symmetric, with carry trees that begin at bits), for comparison. Without it t2, and t1 against a
     /// malicious party.

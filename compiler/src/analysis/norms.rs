@@ -1,8 +1,8 @@
 //! Quotients by norms: what no interval of the divisor says, because it may be 0.
 //!
-//! A cosine, <x, y> / (|x| |y|), is between -1 and 1 (Cauchy and Schwarz). And x / |u| times an entry of u is no
-//! larger than x. Both are found by what is computed, through steps that move no entry and change values by powers
-//! of two.
+//! x / |u| times an entry of u is no larger than x. It is found by what is computed, through steps that move no entry
+//! and change values by powers of two. Cosines need no proof here: a pass has cut them at 1 before scales are known
+//! ([`crate::passes`]).
 
 use crate::graph::{Function, Graph, NodeId, Op};
 
@@ -22,14 +22,12 @@ fn entries(g: &Graph, mut id: NodeId) -> NodeId {
     id
 }
 
-/// A value behind reshapes and scales, and with `rounded` behind truncations; and the power of two that it is
-/// multiplied by.
-fn behind(g: &Graph, mut id: NodeId, rounded: bool) -> (NodeId, i64) {
+/// A value behind reshapes and scales, and the power of two that it is multiplied by.
+fn behind(g: &Graph, mut id: NodeId) -> (NodeId, i64) {
     let mut power = 0;
     loop {
         match g.op(id) {
             Op::Reshape(_) | Op::Shift(_) => {}
-            Op::Trunc(_) if rounded => {}
             Op::MulPow2(by) => power += i64::from(*by),
             Op::DivPow2(by) => power -= i64::from(*by),
             _ => return (id, power),
@@ -54,31 +52,14 @@ fn inner(g: &Graph, id: NodeId) -> Option<[Rows; 2]> {
     (paired && g.elements(id) == a.count).then_some([a, b])
 }
 
-/// The rows that a value has the norms of, times a power of two. Without `rounded` nothing was rounded before the
-/// root was taken, nor after it.
-fn norms(g: &Graph, id: NodeId, rounded: bool) -> Option<(Rows, i64)> {
-    let (root, outer) = behind(g, id, rounded);
+/// The rows that a value has the norms of, times a power of two. Nothing was rounded before the root was taken, nor after
+/// it.
+fn norms(g: &Graph, id: NodeId) -> Option<(Rows, i64)> {
+    let (root, outer) = behind(g, id);
     let Op::Function(Function::Sqrt) = g.op(root) else { return None };
-    let (square, within) = behind(g, g.arg(root, 0), rounded);
+    let (square, within) = behind(g, g.arg(root, 0));
     let [a, b] = inner(g, square)?;
     (a == b && within % 2 == 0).then_some((a, outer + within / 2))
-}
-
-/// Whether a quotient is a cosine of rows, in real numbers.
-pub fn is_cosine(g: &Graph, id: NodeId) -> bool {
-    let Op::Div = g.op(id) else { return false };
-    let found = || {
-        let (dot, above) = behind(g, g.arg(id, 0), true);
-        let (product, below) = behind(g, g.arg(id, 1), true);
-        let [a, b] = inner(g, dot)?;
-        let Op::Mul = g.op(product) else { return None };
-        let (x, of_x) = norms(g, g.arg(product, 0), true)?;
-        let (y, of_y) = norms(g, g.arg(product, 1), true)?;
-        let all = [id, dot, product].iter().all(|&n| g.elements(n) == a.count);
-        let same = [x, y] == [a, b] || [y, x] == [a, b];
-        (all && same && above == below + of_x + of_y).then_some(())
-    };
-    found().is_some()
 }
 
 /// The dividend of quotients by norms that are multiplied by what the norms are of: `sum(x[i] / norm(u[i]) * u[i])`.
@@ -106,11 +87,11 @@ pub fn normalised(g: &Graph, op: &Op, [a, u]: [NodeId; 2]) -> Option<Normalised>
     }
     let Op::Div = g.op(quotient) else { return None };
     let (dividend, divisor) = (g.arg(quotient, 0), g.arg(quotient, 1));
-    let (rows, power) = norms(g, divisor, false)?;
+    let (rows, power) = norms(g, divisor)?;
     let (&[1, 1, terms], &[1, count, len]) = (g.shape(a), g.shape(u)) else { return None };
     let own = Rows { of: entries(g, u), count, len };
     let each = [quotient, divisor].iter().all(|&n| g.elements(n) == count);
-    let (root, outer) = behind(g, divisor, false);
+    let (root, outer) = behind(g, divisor);
     let root_power = power - outer;
     (own == rows && each && terms == count).then_some(Normalised {
         dividend,
@@ -142,28 +123,6 @@ mod tests {
 
     fn graph(of: &str, rest: &str) -> Graph {
         parse(&format!("{}{rest}", HEAD.replace("%OF", &format!("%{of}")))).expect("a graph")
-    }
-
-    fn cosine(of: &str, above: u32) -> bool {
-        let rest = format!(
-            "%12 = matmul %4 %4 trans_b : public fix.32[1,1,1] @0\n\
-            %13 = reshape %12 : public fix.32[1] @0\n%14 = sqrt %13 : public fix.32[1] @0\n\
-            %15 = mul %11 %14 : secret fix.56[3] @0\n\
-            %16 = mul_pow2 %15 by=4 : secret fix.52[3] @0\n\
-            %17 = reshape %5 : secret fix.32[3] @0\n\
-            %18 = mul_pow2 %17 by={above} : secret fix.{}[3] @0\n\
-            %19 = div %18 %16 : secret fix.{}[3] @0\n",
-            32 - above,
-            32 - above
-        );
-        is_cosine(&graph(of, &rest), NodeId::from(19u32))
-    }
-
-    #[test]
-    fn cosines_are_of_the_same_rows_and_scales() {
-        assert!(cosine("0", 4));
-        assert!(!cosine("0", 3), "half the cosine");
-        assert!(!cosine("2", 4), "by the norm of another vector");
     }
 
     #[test]

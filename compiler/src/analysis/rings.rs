@@ -7,6 +7,7 @@
 //!
 //! Counts take 8, 16 or 32 bits, reals 32, 64 or 128.
 
+use crate::analysis::interval::{Interval, hull, negated};
 use crate::analysis::ranges::{Ranges, signed_bits};
 use crate::graph::{Graph, NodeId, Op};
 use crate::syntax::ast::Secrecy;
@@ -31,20 +32,38 @@ fn truncated(ranges: &Ranges, x: NodeId, by: u32) -> u32 {
     signed_bits((lo, hi + f64::from(by).exp2())) + 1
 }
 
+/// Bits in which a value is compared with both ends at which it is cut.
+fn saturated(graph: &Graph, ranges: &Ranges, x: NodeId, top: u32) -> u32 {
+    ranges.beside_ends(x, f64::from(top + graph.ty(x).frac.unwrap_or(0)).exp2())
+}
+
+/// Bits of the largest number that a quotient goes through in words of 128 bits: it is truncated, or cut at both ends.
+const QUOTIENT_ROOM: u32 = 124;
+
+/// Bits, without a sign, of every number of an interval and of its negative.
+pub fn size_bits((lo, hi): Interval) -> u32 {
+    signed_bits(hull((lo, hi), negated((lo, hi)))) - 1
+}
+
+/// The lowest position that the top bit of a number of an interval, or of its negative, can have; 0 of 0.
+fn lowest_bit((lo, hi): Interval) -> u32 {
+    (lo.max(-hi).max(1.0) as u64).ilog2()
+}
+
 /// Fraction bits of a reciprocal that make quotients exact enough, for a dividend and a divisor of so many bits
 /// and so many fraction bits of the divisor ([`crate::lower::t1::elementary`]).
 pub fn quotient_scale(dividend: u32, frac: u32, divisor: u32) -> u32 {
     (divisor + 21).min(dividend + frac)
 }
 
-/// Bits of the largest product of a dividend and a reciprocal, beyond what words of 128 bits hold.
+/// Bits of the largest product of a dividend and a reciprocal, or of the quotient before it is cut, beyond what words
+/// of 128 bits hold.
 fn excess(graph: &Graph, ranges: &Ranges, [x, y]: [NodeId; 2]) -> u32 {
     let frac = graph.ty(y).frac.unwrap_or(0);
-    let (dividend, divisor) = (ranges.bits(x) - 1, ranges.bits(y) - 1);
-    let (lo, hi) = ranges.raw[y.index()];
-    let lowest = lo.max(-hi).max(1.0).log2().floor() as u32;
-    let ratio = dividend.saturating_sub(lowest);
-    (ratio + quotient_scale(dividend, frac, divisor.min(dividend + frac + 1))).saturating_sub(125)
+    let [dividend, divisor] = [x, y].map(|id| size_bits(ranges.raw[id.index()]));
+    let ratio = dividend.saturating_sub(lowest_bit(ranges.raw[y.index()]));
+    let scale = quotient_scale(dividend, frac, divisor.min(dividend + frac + 1));
+    (ratio + scale.max(frac)).saturating_sub(QUOTIENT_ROOM)
 }
 
 impl Rings {
@@ -84,9 +103,14 @@ impl Rings {
         for id in graph.ids().rev() {
             let elem = graph.ty(id).elem;
             if elem != Elem::Bit {
-                let own = ring(ranges.bits(id), if elem == Elem::Int { 8 } else { 32 });
-                // A lift from below 64 bits would cost two rounds: the operands are there in 64. And it takes
-                // a value that leaves the ring's top bit unused.
+                let least = if elem == Elem::Int { 8 } else { 32 };
+                let own = ring(ranges.bits(id), least);
+                // A lift takes a value that leaves the ring's top bit unused.
+                let own = match asked[id.index()] > 64 && own == 64 {
+                    true => ring(ranges.bits(id) + 1, least),
+                    false => own,
+                };
+                // A lift from below 64 bits would cost two rounds: the operands are there in 64.
                 let lifts = dealer && ranges.bits(id) < own;
                 let most = match free[id.index()] {
                     true => 128,
@@ -156,7 +180,7 @@ fn working(graph: &Graph, ranges: &Ranges, id: NodeId, i: usize) -> Working {
         // z_y - z_j - 1 at least.
         Op::ArgMaxIs => bits(ranges.difference_bits(args[0], args[0]) + 1, 32),
         Op::Gate if i == 1 => bits(ranges.bits(args[1]), 8),
-        Op::Saturate(_) => bits(ranges.bits(args[0]) + 1, 32),
+        Op::Saturate(top) => bits(saturated(graph, ranges, args[0], *top), 32),
         // No more than the values have.
         Op::Function(_) => Working::Word { bits: 0 },
         // Of 61 bits and a sign.
@@ -201,5 +225,44 @@ fn working(graph: &Graph, ranges: &Ranges, id: NodeId, i: usize) -> Working {
         | Op::Shift(_)
         | Op::DivPow2(_)
         | Op::MulPow2(_) => Working::Result,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::ranges::Bound;
+    use crate::graph::text::parse;
+    use crate::lower::stated::SYMMETRIC;
+
+    /// A lift to a larger ring is exact for values that leave the top bit of their ring unused: whatever the range, no
+    /// other value is read in a larger ring than it has.
+    #[test]
+    fn what_is_lifted_leaves_its_top_bit_unused() {
+        let text = "graph T\nparties Client[2]\nparties Server[1]\nfrac 16\n\
+            input 0 x : secret fix[3] in -8..8 from each Client\nsite 0 \"x\" line 1\n\
+            %0 = input 0 : secret fix.16[2,3] @0\n%1 = mul %0 %0 : secret fix.32[2,3] @0\n\
+            %2 = trunc %1 by=16 : secret fix.16[2,3] @0\n\
+            %3 = mul %1 %2 : secret fix.48[2,3] @0\n\
+            reveal %2 to Server as y @0\nreveal %3 to Server as z @0\n";
+        let graph = parse(text).expect("a graph");
+        let mut lifts = 0;
+        for (half, dealer) in (20..64u32).flat_map(|h| [(h, false), (h, true)]) {
+            let most = (f64::from(half) / 2.0).exp2().floor();
+            let free = f64::INFINITY;
+            let bound = Bound { range: (-most, most), norm: free, total: free };
+            let ranges = Ranges::of(&graph, &[bound], &SYMMETRIC);
+            let rings = Rings::new(&graph, &ranges, None, dealer);
+            let reads = graph.ids().flat_map(|id| (0..graph.args(id).len()).map(move |i| (id, i)));
+            for (id, i) in reads.filter(|(id, i)| graph.ty(graph.arg(*id, *i)).elem != Elem::Bit) {
+                let (arg, k) = (graph.arg(id, i), rings.operand(&graph, &ranges, id, i));
+                if k > rings.of(arg) {
+                    lifts += 1;
+                    let bits = ranges.bits(arg);
+                    assert!(bits < rings.of(arg), "2^{half}: {bits} bits are read in {k}");
+                }
+            }
+        }
+        assert!(lifts > 0, "nothing was lifted");
     }
 }

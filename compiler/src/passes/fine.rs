@@ -12,7 +12,7 @@
 //!   divisor that may be large takes as many bits off, so the dividend gets them before. The end of quotients, 2^31,
 //!   stays within a word.
 
-use super::scaling::{FINE_LIMIT, FRACTION, ROOM, Scales, beyond};
+use super::scaling::{FINE_LIMIT, FRACTION, ROOM, Scales, beyond, room_for};
 use crate::graph::{Function, NodeId, Op, Table};
 use crate::types::Elem;
 
@@ -32,6 +32,9 @@ const OPERAND: f64 = 2.1e18;
 const PRODUCT: u32 = 123;
 /// Bits that a reciprocal has more than its divisor.
 const RECIPROCAL: u32 = 21;
+/// Dividends of which both sides of a quotient are scaled are below this: 2^8 below the end of quotients, for what is
+/// enforced of long vectors is more than their declared range.
+const END: f64 = (1u64 << 23) as f64;
 /// Of what fits 64 bits in no way.
 const WIDE: f64 = (1u128 << 116) as f64;
 
@@ -90,8 +93,7 @@ impl Scales<'_> {
 
     /// The same value with at least so many fraction bits, as far as a word holds them.
     fn at_least(&mut self, id: NodeId, frac: u32) -> NodeId {
-        let room = beyond(OPERAND, self.raw(id).max(1.0));
-        let to = frac.min(self.frac(id) + room).max(FRACTION);
+        let to = frac.min(self.frac(id) + room_for(self.raw(id), OPERAND)).max(FRACTION);
         if self.frac(id) < to { self.raise(id, to) } else { id }
     }
 
@@ -109,11 +111,13 @@ impl Scales<'_> {
         self.add(Op::DivPow2(s), &[root])
     }
 
-    /// x / y.
-    pub(super) fn fine_quotient(&mut self, x: NodeId, y: NodeId) -> NodeId {
+    /// x / y; `unit` if all that reads it cuts it at 1.
+    pub(super) fn fine_quotient(&mut self, x: NodeId, y: NodeId, unit: bool) -> NodeId {
         let (x, y) = (self.operand(x), self.operand(y));
         let (x, y) = self.dividable(x, y);
-        let s = self.frac(x).saturating_sub(QUOTIENT).min(self.frac(y));
+        // A quotient by less than 1 is cut at its end, and one by more is not: it is below the end either way.
+        let small = if unit { u32::MAX } else { room_for(self.sizes.of(self.g, x), END) };
+        let s = self.frac(x).saturating_sub(QUOTIENT).min(self.frac(y)).min(small);
         let x = self.at_most_to(x, QUOTIENT + s);
         // What the divisor takes off; a count takes off little.
         let taken = match self.g.ty(y).elem {
@@ -153,6 +157,6 @@ impl Scales<'_> {
         }
         let ones = Table::splat(1.0, vec![1; self.g.shape(y).len()]);
         let one = self.add(Op::Const(ones, Elem::Fix, Some(FRACTION)), &[]);
-        self.fine_quotient(one, y)
+        self.fine_quotient(one, y, false)
     }
 }

@@ -37,8 +37,9 @@ mod words;
 
 pub(crate) use cse::dead_code;
 pub use precision::FINEST;
+pub use precision::wanted_inputs;
 pub use promise::Kept;
-pub use scaling::FRACTION;
+pub use scaling::{FRACTION, Level};
 
 use crate::diagnostic::Diagnostic;
 use crate::graph::Graph;
@@ -218,7 +219,7 @@ pub fn run_checked(
     mut see: impl FnMut(&Pass, &Graph),
 ) -> Result<Graph, Box<Diagnostic>> {
     let graph = unscaled(graph, &mut see)?;
-    scaled(&graph, FRACTION, see)
+    scaled(&graph, Level::COARSE, see)
 }
 
 /// The first passes: those before scales are known.
@@ -231,20 +232,20 @@ pub fn unscaled(graph: &Graph, see: impl FnMut(&Pass, &Graph)) -> Result<Graph, 
     run_some(graph, passes, |pass, graph| (pass.run)(graph), see)
 }
 
-/// The passes from scales on, on what [`unscaled`] made. Values of which precision is wanted have at most `most`
-/// fraction bits ([`precision`]).
+/// The passes from scales on, on what [`unscaled`] made. Values of which precision is wanted have fraction bits up to a
+/// level ([`precision`]).
 ///
 /// # Errors
 ///
 /// As [`run_checked`].
 pub fn scaled(
     graph: &Graph,
-    most: u32,
+    level: Level,
     see: impl FnMut(&Pass, &Graph),
 ) -> Result<Graph, Box<Diagnostic>> {
     let passes = PIPELINE.iter().skip_while(|pass| pass.name != SCALES);
     let run = |pass: &Pass, graph: &Graph| match pass.name {
-        SCALES => scales::run_at(graph, most),
+        SCALES => scales::run_at(graph, level),
         _ => (pass.run)(graph),
     };
     run_some(graph, passes, run, see)

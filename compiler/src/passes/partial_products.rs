@@ -16,7 +16,7 @@ const RING: u32 = 64;
 /// More parts than this are not made.
 const PARTS: u64 = 64;
 /// Operands have at least this many elements for each truncation.
-const OPERANDS: u64 = 64;
+const OPERANDS: u64 = 48;
 
 /// The graph with long inner products in parts that fit 64 bits; `None` if there is none.
 pub fn run(graph: &Graph, ranges: &Ranges) -> Option<Graph> {

@@ -4,14 +4,15 @@
 //! units of 2^-16. A comparison does not: it has a margin, and the certificate states it. So precision is wanted
 //! where a value is *revealed*, and by what a revealed value is made of: sums, choices, products, quotients and
 //! roots ask for it of their operands. Comparisons, and sums of products that are only compared, take what is
-//! there as it is. Activations of networks and the functions that have a domain of their own (exponentials,
-//! logarithms, tangents) have entries near 1, for which [`FRACTION`] is enough.
+//! there as it is. Activations of networks, what is compared of them, and the functions that have a domain of their own
+//! (exponentials, logarithms, tangents) have entries near 1, for which [`FRACTION`] is enough.
 //!
 //! An input of which precision is wanted is *fine*: it is encoded with as many fraction bits as its declared range
-//! leaves in a word, up to a level that the pipeline chooses. A long input that a network reads, too, is not: all
-//! its entries would be truncated for the network.
+//! leaves in a word, up to a level that the pipeline chooses. A long input that a network reads, too, is fine only if
+//! that is asked for ([`Level::long`]): all its entries are truncated for the network. Products of a short one are
+//! truncated by more instead, as far as they fit.
 
-use super::scaling::{FRACTION, Want};
+use super::scaling::{FRACTION, Level, Want};
 use crate::analysis::guard::COMPARED;
 use crate::analysis::interval::size;
 use crate::graph::{Function, Graph, NodeId, Op};
@@ -39,11 +40,12 @@ pub(super) struct Precision {
 }
 
 impl Precision {
-    /// With at most `most` fraction bits.
-    pub fn of(g: &Graph, most: u32) -> Precision {
+    /// At a level.
+    pub fn of(g: &Graph, level: Level) -> Precision {
         let linear = linear(g);
         let networks = Networks::of(g);
-        let want = wants(g, &networks);
+        let asking = g.outputs.len() - usize::from(level.unasked && !g.outputs.is_empty());
+        let want = wants(g, &networks, asking);
         let mut precision = Precision {
             inputs: vec![None; g.inputs.len()],
             fine: FRACTION,
@@ -52,36 +54,24 @@ impl Precision {
             networks,
             want,
         };
-        precision.choose(g, most);
+        precision.choose(g, level);
         precision
     }
 
-    fn choose(&mut self, g: &Graph, most: u32) {
-        let mut fine = vec![false; g.inputs.len()];
-        for id in g.ids() {
-            if let Op::Input(i) = *g.op(id) {
-                // Of a public input more bits cost nothing.
-                let least = match g.ty(id).secrecy {
-                    Secrecy::Secret => Want::Fine,
-                    Secrecy::Public => Want::AsItIs,
-                };
-                fine[i as usize] = g.inputs[i as usize].elem == Elem::Fix && self.want(id) >= least;
-            }
-        }
-        for id in g.ids() {
-            for (i, a) in g.args(id).into_iter().enumerate() {
-                let coarse = asked(g, &self.networks, &self.want, id, i) == Want::Coarse;
-                let Some(of) = self.linear[a.index()].as_ref().filter(|_| coarse) else { continue };
-                for &input in of {
-                    let elements: u64 = g.inputs[input as usize].shape.iter().product();
-                    fine[input as usize] &= elements <= COMPARED;
-                }
+    fn choose(&mut self, g: &Graph, level: Level) {
+        let mut fine = wanted(g, &self.want);
+        let read = |id: NodeId| (0..g.args(id).len()).map(move |i| (id, i));
+        for (id, i) in g.ids().flat_map(read).filter(|_| !level.long) {
+            let coarse = asked(g, &self.networks, &self.want, id, i) == Want::Coarse;
+            let of = self.linear[g.arg(id, i).index()].as_ref().filter(|_| coarse);
+            for &input in of.into_iter().flatten() {
+                fine[input as usize] &= !is_long(g, input);
             }
         }
         for (i, input) in g.inputs.iter().enumerate().filter(|(i, _)| fine[*i]) {
             let whole = size(input.range).log2().ceil().max(0.0);
             if whole < f64::from(WORD) {
-                let bits = (WORD - whole as u32).min(most);
+                let bits = (WORD - whole as u32).min(level.most);
                 self.inputs[i] = (bits > FRACTION).then_some(bits);
             }
         }
@@ -115,16 +105,56 @@ impl Precision {
     }
 
     /// Whether a node takes its operand number `i` with [`FRACTION`] fraction bits although the operand, or what
-    /// it is a sum of, has more.
+    /// it is a sum of, has more. What is made of short vectors alone is taken as it is: products are truncated by more
+    /// instead.
     pub fn is_cut(&self, g: &Graph, id: NodeId, i: usize) -> bool {
-        let of = &self.linear[g.arg(id, i).index()];
-        let fine = of.as_ref().is_some_and(|of| !of.is_empty());
-        fine && asked(g, &self.networks, &self.want, id, i) == Want::Coarse
+        let Some(of) = &self.linear[g.arg(id, i).index()] else { return false };
+        let long = of.iter().any(|&input| is_long(g, input));
+        long && asked(g, &self.networks, &self.want, id, i) == Want::Coarse
+    }
+
+    /// Whether a node compares entries of its operand number `i` that a network made of fine inputs.
+    pub fn is_compared(&self, g: &Graph, id: NodeId, i: usize) -> bool {
+        let compares = match g.op(id) {
+            Op::Lt | Op::ArgMax => true,
+            Op::ArgMaxIs => i == 0,
+            _ => false,
+        };
+        let arg = g.arg(id, i).index();
+        compares && self.touched[arg] && self.networks.within[arg]
     }
 
     fn want(&self, id: NodeId) -> Want {
         self.want[id.index()]
     }
+}
+
+/// By index, of which inputs precision is wanted.
+fn wanted(g: &Graph, want: &[Want]) -> Vec<bool> {
+    let mut fine = vec![false; g.inputs.len()];
+    for id in g.ids() {
+        if let Op::Input(i) = *g.op(id) {
+            // Of a public input more bits cost nothing.
+            let least = match g.ty(id).secrecy {
+                Secrecy::Secret => Want::Fine,
+                Secrecy::Public => Want::AsItIs,
+            };
+            let fix = g.inputs[i as usize].elem == Elem::Fix;
+            fine[i as usize] = fix && want[id.index()] >= least;
+        }
+    }
+    fine
+}
+
+/// The secret inputs of a graph without scales of which precision is wanted, by index.
+pub fn wanted_inputs(g: &Graph) -> Vec<usize> {
+    let wanted = wanted(g, &wants(g, &Networks::of(g), g.outputs.len()));
+    (0..g.inputs.len()).filter(|&i| wanted[i] && g.inputs[i].from.is_some()).collect()
+}
+
+/// Whether an input has more entries than are compared one by one.
+fn is_long(g: &Graph, input: u32) -> bool {
+    g.inputs[input as usize].shape.iter().product::<u64>() > COMPARED
 }
 
 /// Where networks are.
@@ -195,10 +225,10 @@ fn linear(g: &Graph) -> Vec<Option<BTreeSet<u32>>> {
     all
 }
 
-/// The most that any reader wants of each value.
-fn wants(g: &Graph, networks: &Networks) -> Vec<Want> {
+/// The most that any reader wants of each value; only the first few outputs ask.
+fn wants(g: &Graph, networks: &Networks, asking: usize) -> Vec<Want> {
     let mut want = vec![Want::Coarse; g.len()];
-    g.outputs.iter().for_each(|o| want[o.node.index()] = Want::Fine);
+    g.outputs.iter().take(asking).for_each(|o| want[o.node.index()] = Want::Fine);
     for id in g.ids().rev() {
         for (i, a) in g.args(id).into_iter().enumerate() {
             let asked = asked(g, networks, &want, id, i);
@@ -212,6 +242,9 @@ fn wants(g: &Graph, networks: &Networks) -> Vec<Want> {
 fn asked(g: &Graph, networks: &Networks, want: &[Want], id: NodeId, i: usize) -> Want {
     let own = want[id.index()];
     match g.op(id) {
+        Op::Lt | Op::Eq | Op::ArgMax | Op::ArgMaxIs if networks.within[g.arg(id, i).index()] => {
+            Want::Coarse
+        }
         Op::Lt | Op::Eq | Op::ArgMax => Want::AsItIs,
         Op::ArgMaxIs if i == 0 => Want::AsItIs,
         Op::Mul | Op::MatMul { .. } if own == Want::AsItIs => {

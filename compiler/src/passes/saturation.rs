@@ -11,7 +11,7 @@ use crate::analysis::guard::{self, Guard};
 use crate::analysis::interval::size;
 use crate::analysis::layout::behind;
 use crate::analysis::ranges::{Basis, Bound, Ranges};
-use crate::analysis::rings::Rings;
+use crate::analysis::rings::{Rings, size_bits};
 use crate::analysis::stated::StatedErrors;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::graph::{Class, Function, Graph, NodeId, Op};
@@ -92,7 +92,11 @@ fn limit(graph: &Graph, id: NodeId, most: u32) -> u32 {
 fn bits(graph: &Graph, ranges: &Ranges, id: NodeId) -> u32 {
     let own = ranges.bits(id).max(Rings::needed(graph, ranges, id));
     match graph.op(id).class() {
-        Class::Function => graph.args(id).iter().map(|&a| ranges.bits(a)).fold(own, u32::max),
+        // Their sizes matter: -2^n is no larger than 2^n.
+        Class::Function => {
+            let sizes = graph.args(id).into_iter().map(|a| size_bits(ranges.raw[a.index()]) + 1);
+            sizes.fold(own, u32::max)
+        }
         _ => own,
     }
 }

@@ -21,7 +21,7 @@
 
 use super::precision::Precision;
 use super::promise::{Kept, none};
-use super::scaling::{FINE_LIMIT, FRACTION, ROOM, Scales, Want, beyond};
+use super::scaling::{FINE_LIMIT, FRACTION, Level, ROOM, Scales, Want, beyond, room_for};
 use crate::analysis::layout::behind;
 use crate::analysis::magnitudes::Magnitudes;
 use crate::graph::{Class, Function, Graph, NodeId, Op, Output, ScaleRule, Table, Type};
@@ -35,12 +35,12 @@ const LIMIT: u32 = 40;
 
 /// Every value has [`FRACTION`] fraction bits.
 pub(super) fn run(graph: &Graph) -> Graph {
-    run_at(graph, FRACTION)
+    run_at(graph, Level::COARSE)
 }
 
-/// Values of which precision is wanted have at most `most` fraction bits before they are multiplied.
-pub(super) fn run_at(graph: &Graph, most: u32) -> Graph {
-    let precision = Precision::of(graph, most);
+/// Values of which precision is wanted have more fraction bits before they are multiplied, up to this level.
+pub(super) fn run_at(graph: &Graph, level: Level) -> Graph {
+    let precision = Precision::of(graph, level);
     let mut source = graph.clone();
     source.frac = Some(FRACTION);
     for (input, frac) in source.inputs.iter_mut().zip(&precision.inputs) {
@@ -53,11 +53,16 @@ pub(super) fn run_at(graph: &Graph, most: u32) -> Graph {
         let (site, want) = (graph.node(id).site, precision.of_value(graph, id));
         let (truncated, sizes) = (&mut truncated, &mut sizes);
         let mut s = Scales { g: new, truncated, sizes, site, want, fine };
-        let cut =
-            |s: &mut Scales<'_>, (i, &a): (usize, &NodeId)| match precision.is_cut(graph, id, i) {
-                true => s.truncate_to(a, FRACTION),
-                false => a,
-            };
+        let cut = |s: &mut Scales<'_>, (i, &a): (usize, &NodeId)| {
+            if precision.is_cut(graph, id, i) {
+                s.truncate_to(a, FRACTION)
+            } else if precision.is_compared(graph, id, i) && !chooses(graph, id) {
+                // As many as there would be if all factors had the same.
+                s.at_most_to(a, 2 * FRACTION)
+            } else {
+                a
+            }
+        };
         let args: Vec<NodeId> = args.iter().enumerate().map(|a| cut(&mut s, a)).collect();
         s.fitting(graph, id, &args)
     });
@@ -252,7 +257,7 @@ impl Scales<'_> {
 
     /// Values with no more fraction bits than a word holds of each of them.
     fn held(&mut self, ids: Vec<NodeId>) -> Vec<NodeId> {
-        let room = |s: &mut Self, i: NodeId| s.frac(i) + beyond(ROOM, s.raw(i).max(1.0));
+        let room = |s: &mut Self, i: NodeId| s.frac(i) + room_for(s.raw(i), ROOM);
         let most = ids.iter().map(|&i| room(self, i)).min().unwrap_or(0).max(self.fine);
         ids.into_iter().map(|i| self.at_most_to(i, most)).collect()
     }
@@ -292,7 +297,7 @@ impl Scales<'_> {
                 let value = self.at_most(args[0], self.factor());
                 self.add(Op::Gate, &[value, args[0]])
             }
-            Op::Div if self.is_fine() => self.fine_quotient(args[0], args[1]),
+            Op::Div if self.is_fine() => self.fine_quotient(args[0], args[1], cut_at_one(old, id)),
             Op::Function(Function::Sqrt) if self.is_fine() => self.fine_root(args[0]),
             Op::Function(Function::Recip) if self.is_fine() => self.fine_reciprocal(args[0]),
             // A divisor may keep its scale: counts have few bits.
@@ -395,6 +400,18 @@ impl Scales<'_> {
         let raised = self.add(Op::DivPow2(bits as u32), &[product]);
         self.at_most(raised, self.limit())
     }
+}
+
+/// Whether all that reads a quotient cuts it at 1.
+fn cut_at_one(g: &Graph, id: NodeId) -> bool {
+    let opened = |id: NodeId| g.outputs.iter().any(|o| o.node == id);
+    let users = g.users(id);
+    let cuts = |&u: &NodeId| match g.op(u) {
+        Op::Saturate(0) => true,
+        Op::Relu => cut_at_one(g, u),
+        _ => false,
+    };
+    !opened(id) && !users.is_empty() && users.iter().all(cuts)
 }
 
 /// Whether a comparison is there to choose the smaller or the larger of what it compares, and that is read for

@@ -8,6 +8,22 @@ use std::collections::BTreeMap;
 
 /// Fraction bits of inputs and truncated values, where no reader wants more ([`super::precision`]).
 pub const FRACTION: u32 = 16;
+/// How many fraction bits values of which precision is wanted may have ([`super::precision`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Level {
+    /// The most that an input or a truncated value has.
+    pub most: u32,
+    /// Also long vectors that a network reads: all their entries are truncated for it.
+    pub long: bool,
+    /// Whether the last reveal asks for nothing: its value is looked at.
+    pub unasked: bool,
+}
+
+impl Level {
+    /// [`FRACTION`] for every value.
+    pub const COARSE: Level = Level { most: FRACTION, long: false, unasked: false };
+}
+
 /// No untruncated fine value has more.
 pub(super) const FINE_LIMIT: u32 = 56;
 /// Raw values that stay untruncated longer than they need to are below this, and so is whatever is
@@ -38,7 +54,12 @@ pub(super) struct Scales<'a> {
     pub(super) fine: u32,
 }
 
-/// Bits by which a raw value is beyond some room.
+/// Bits by which a raw value may be raised within some room.
+pub(super) fn room_for(raw: f64, room: f64) -> u32 {
+    (room / raw.max(1.0)).log2().floor().max(0.0) as u32
+}
+
+/// Bits by which a raw value is beyond some room; many, if nothing is known of it.
 pub(super) fn beyond(raw: f64, room: f64) -> u32 {
-    (raw / room).log2().ceil().max(0.0) as u32
+    (raw / room).log2().ceil().clamp(0.0, 4096.0) as u32
 }

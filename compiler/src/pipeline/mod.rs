@@ -1,6 +1,7 @@
 //! The rooms in a row: from source text to a verified circuit.
 
 use demands::{Given, check_error_demands};
+pub use precision::Fine;
 use precision::Scaled;
 mod advice;
 pub mod demands;
@@ -17,7 +18,7 @@ use crate::graph::{self, Graph, NodeId, Op, Output};
 use crate::lower::Protocols;
 use crate::passes::blocks::{self, Blocked};
 use crate::passes::saturation::Fitted;
-use crate::passes::{self, Pass};
+use crate::passes::{self, Level, Pass};
 use crate::syntax::Sources;
 use crate::syntax::ast::Span;
 use crate::types::{Elem, Program};
@@ -42,10 +43,9 @@ pub struct Options {
     /// itself if a client fails ([`slvr_circuit::speculation`]): where that saves rounds, and
     /// takes no more blocks.
     pub speculate: bool,
-    /// Whether values of which precision is wanted may have more fraction bits than others
-    /// ([`crate::passes::FRACTION`]): small updates are aggregated as precisely as large ones, for more bytes.
-    /// Not finished: a value of a random program was found beyond its proven bound.
-    pub precise: bool,
+    /// Which values may have more fraction bits than others ([`crate::passes::FRACTION`]): small updates are then
+    /// aggregated as precisely as large ones.
+    pub fine: Fine,
     /// What one of the parties may do. Against a malicious one there is no speculation, and family T1 has macros of its
     /// own, whichever of its two forms is asked for.
     pub security: Security,
@@ -62,7 +62,7 @@ impl Default for Options {
             protocols,
             memory: None,
             speculate: true,
-            precise: false,
+            fine: Fine::Short,
             security: Security::SemiHonest,
         }
     }
@@ -86,7 +86,9 @@ pub struct Compiled {
     /// on errors are checked with.
     pub coarse: Vec<Guard>,
     /// The most fraction bits that a value has before it is multiplied.
-    pub level: u32,
+    pub level: Level,
+    /// Inputs, by index, that have [`passes::FRACTION`] fraction bits although precision is wanted of them.
+    pub kept: Vec<usize>,
     /// What the protocols state of their errors.
     pub stated: StatedErrors,
     /// Where gates are cut (+-2^this), and quotients at half of it, if they are.
@@ -120,7 +122,7 @@ pub fn compile_with(
 ) -> Result<Compiled, Vec<Diagnostic>> {
     let graph = graph::build::build(program, sources)?;
     let front = passes::unscaled(&graph, &mut see).map_err(|d| vec![*d])?;
-    let coarse = passes::scaled(&front, passes::FRACTION, |_, _| {}).map_err(|d| vec![*d])?;
+    let coarse = passes::scaled(&front, Level::COARSE, |_, _| {}).map_err(|d| vec![*d])?;
     // Long vectors of weights can be enforced in several ways. What changes fewer values is kept: the
     // higher cut, or none; of equals, what takes less time to send and to compute.
     let stated = options.protocols.stated();
@@ -139,7 +141,7 @@ pub fn compile_with(
             long,
             ring: options.ring,
             protocols: options.protocols,
-            precise: options.precise,
+            fine: options.fine,
         };
         let scaled = precision::finest(&front, &basis, how);
         let coarse = tried.last().cloned().unwrap_or_default();
@@ -154,7 +156,7 @@ pub fn compile_with(
             Err(why) => refused = why,
         }
     }
-    let level = best.as_ref().map_or(passes::FRACTION, |(_, c)| c.level);
+    let level = best.as_ref().map_or(Level::COARSE, |(_, c)| c.level);
     passes::scaled(&front, level, see).map_err(|d| vec![*d])?;
     let Some((_, mut compiled)) = best else {
         // The smallest change that helps: one input's range, by a power of two.
@@ -172,6 +174,11 @@ pub fn compile_with(
             d.hints.insert(0, hint);
         }
         return Err(refused);
+    };
+    let kept = |&i: &usize| compiled.optimised.inputs[i].frac.is_none();
+    compiled.kept = match options.fine {
+        Fine::Nothing => Vec::new(),
+        Fine::Short | Fine::All => passes::wanted_inputs(&front).into_iter().filter(kept).collect(),
     };
     if let Some(budget) = options.memory {
         // Last: a budget changes rounds, never values.
@@ -234,10 +241,19 @@ fn back(
     let Scaled { fitted: Fitted { graph: fitted, ranges, top }, guards, level } = scaled;
     let circuit = circuit(&Blocked::whole(&fitted), &ranges, &guards, options)?;
     well_formed(&fitted, &circuit)?;
-    let graph = graph.clone();
-    let stated = options.protocols.stated();
-    let (optimised, warnings) = (fitted, Vec::new());
-    Ok(Compiled { graph, optimised, ranges, guards, coarse, level, stated, top, circuit, warnings })
+    Ok(Compiled {
+        graph: graph.clone(),
+        optimised: fitted,
+        ranges,
+        guards,
+        coarse,
+        level,
+        kept: Vec::new(),
+        stated: options.protocols.stated(),
+        top,
+        circuit,
+        warnings: Vec::new(),
+    })
 }
 
 /// Holds a circuit against the rules of its format.
@@ -368,8 +384,9 @@ fn beyond(budget: u64, least: u64, at: Span) -> Diagnostic {
 pub fn demands(program: &Program, sources: &Sources, compiled: &Compiled) -> Vec<Diagnostic> {
     let failure = Failure::of(&compiled.optimised, &compiled.guards).with_proofs(&compiled.circuit);
     let mut refused = failure.check(program);
-    let Compiled { coarse, optimised, stated, .. } = compiled;
-    let given = Given { guards: coarse, fine: &optimised.inputs, stated };
+    let Compiled { coarse, optimised, stated, guards, level, .. } = compiled;
+    let fine = &optimised.inputs;
+    let given = Given { guards: coarse, fine, own: guards, level: *level, stated };
     refused.extend(check_error_demands(program, sources, given));
     refused
 }

@@ -5,7 +5,8 @@
 //!
 //! - for which every value fits a ring, and no more values take words of 128 bits;
 //! - at which activations are cut no lower;
-//! - and, where a client gives long vectors, for which the words that are sent are no longer.
+//! - and, where a client gives long vectors, for which the words that are sent are no longer, unless that is asked for
+//!   ([`Fine::All`]).
 
 use crate::analysis::guard::{self, Guard, Long};
 use crate::analysis::ranges::Basis;
@@ -14,11 +15,24 @@ use crate::diagnostic::Diagnostic;
 use crate::graph::{Graph, NodeId, Op};
 use crate::lower::Protocols;
 use crate::passes::saturation::{self, Fitted};
-use crate::passes::{self, FINEST, FRACTION};
+use crate::passes::{self, FINEST, FRACTION, Level};
 use crate::syntax::ast::Secrecy;
 
 /// Words of long vectors may be longer by one part in so many, for what is sent of scalars.
 const PART: u64 = 50;
+
+/// Which values may have more than [`FRACTION`] fraction bits, of those of which precision is wanted
+/// ([`crate::passes`]).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Fine {
+    /// None.
+    Nothing,
+    /// Those for which no long vector is sent in longer words, nor truncated for a network.
+    #[default]
+    Short,
+    /// All of them: long vectors, too, at a price.
+    All,
+}
 
 /// How a program is compiled.
 #[derive(Clone, Copy)]
@@ -29,8 +43,8 @@ pub(super) struct How {
     pub ring: Option<u32>,
     /// Which protocols.
     pub protocols: Protocols,
-    /// Whether any value may have more than [`FRACTION`] bits.
-    pub precise: bool,
+    /// Which values may have more than [`FRACTION`] bits.
+    pub fine: Fine,
 }
 
 /// A graph with scales and cuts.
@@ -40,11 +54,11 @@ pub(super) struct Scaled {
     /// How its inputs are enforced.
     pub guards: Vec<Guard>,
     /// The most fraction bits that a value has before it is multiplied.
-    pub level: u32,
+    pub level: Level,
 }
 
 impl Scaled {
-    fn of(basis: &Basis<'_>, level: u32, how: How) -> Result<Scaled, Vec<Diagnostic>> {
+    fn of(basis: &Basis<'_>, level: Level, how: How) -> Result<Scaled, Vec<Diagnostic>> {
         let guards = guard::guards(basis.graph(), how.long);
         let most = how.ring.unwrap_or(128);
         let fitted = saturation::fit(basis, &guards, most).map_err(|d| vec![*d])?;
@@ -62,11 +76,12 @@ pub(super) fn finest(
     coarse: &Basis<'_>,
     how: How,
 ) -> Result<Scaled, Vec<Diagnostic>> {
-    let base = Scaled::of(coarse, FRACTION, how);
-    let (true, Ok(least)) = (how.precise, &base) else { return base };
+    let base = Scaled::of(coarse, Level::COARSE, how);
+    let (true, Ok(least)) = (how.fine != Fine::Nothing, &base) else { return base };
     let least = Weight::of(&least.fitted, how);
     let mut tried: Vec<Vec<Option<u32>>> = vec![vec![None; coarse.graph().inputs.len()]];
-    let finer = (FRACTION + 1..=FINEST).rev().find_map(|level| {
+    let finer = (FRACTION + 1..=FINEST).rev().find_map(|most| {
+        let level = Level { most, long: how.fine == Fine::All, unasked: false };
         let graph = passes::scaled(front, level, |_, _| {}).ok()?;
         let inputs: Vec<Option<u32>> = graph.inputs.iter().map(|i| i.frac).collect();
         if tried.contains(&inputs) {
@@ -84,7 +99,7 @@ struct Weight {
     top: Option<u32>,
     /// Words of more than 64 bits.
     wide: u64,
-    /// Bits of words that are sent, if a client gives long vectors.
+    /// Bits of words that are sent, if a client gives long vectors and that may not cost more.
     sent: Option<u64>,
 }
 
@@ -108,7 +123,7 @@ impl Weight {
         Weight {
             top: *top,
             wide: graph.ids().filter(secret).map(words).filter(|w| w.1 > 64).map(|w| w.0).sum(),
-            sent: longs.then(|| sent().map(|(n, k)| n * k).sum()),
+            sent: (longs && how.fine != Fine::All).then(|| sent().map(|(n, k)| n * k).sum()),
         }
     }
 

@@ -5,7 +5,7 @@
 //! ([`crate::analysis::guard`]). Costs and leaks are beside it
 //! ([`crate::cost`], [`super::leaks`]).
 
-use super::precision::{self, PrecisionRow};
+use super::precision::{self, KeptRow, PrecisionRow};
 use crate::analysis::errors::{Errors, encoded_errors, errors, rounding_inputs};
 use crate::analysis::failure::Failure;
 use crate::analysis::guard::{self, Guard};
@@ -47,6 +47,8 @@ pub struct Certificate {
     pub saturates_at: Option<f64>,
     /// Values with more fraction bits than others.
     pub precision: Vec<PrecisionRow>,
+    /// Inputs that are revealed, or what is made of them, and have no more.
+    pub kept: Vec<KeptRow>,
     /// Ring width in bits, and how many words the values of that width have.
     pub rings: BTreeMap<u32, u64>,
 }
@@ -148,6 +150,7 @@ impl Certificate {
             saturations: saturations(c, &line_of),
             saturates_at: c.top.map(|top| f64::from(top).exp2()),
             precision: precision::rows(c, &line_of),
+            kept: precision::kept(c),
             rings: rings(c),
         }
     }

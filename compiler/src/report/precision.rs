@@ -1,5 +1,6 @@
 //! Which values have more fraction bits than others.
 
+use crate::analysis::guard::COMPARED;
 use crate::graph::{Function, NodeId, Op};
 use crate::passes::FRACTION;
 use crate::pipeline::Compiled;
@@ -20,6 +21,29 @@ pub struct PrecisionRow {
     pub added: u32,
     /// Bits of the largest value with its sign: what is compared, truncated or opened.
     pub bits: u32,
+}
+
+/// An input that has no more fraction bits than others although what is revealed is made of it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct KeptRow {
+    /// Its name.
+    pub input: String,
+    /// Why.
+    pub why: String,
+}
+
+/// Of a compiled predicate.
+pub(super) fn kept(c: &Compiled) -> Vec<KeptRow> {
+    let row = |&i: &usize| {
+        let input = &c.optimised.inputs[i];
+        let elements: u64 = input.shape.iter().product();
+        let why = match elements > COMPARED {
+            true => format!("more would cost all its {elements} entries; `--fine` gives it more"),
+            false => "no words hold what is computed of more".to_string(),
+        };
+        KeptRow { input: input.name.clone(), why }
+    };
+    c.kept.iter().map(row).collect()
 }
 
 /// Of a compiled predicate, by line.

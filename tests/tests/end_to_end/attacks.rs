@@ -5,7 +5,7 @@
 
 use slvr_circuit::{Dom, From};
 use slvr_compiler::analysis::guard::Guard;
-use slvr_compiler::pipeline;
+use slvr_compiler::pipeline::{self, Fine};
 use slvr_ring::Data;
 use slvr_runtime::party::session::{self, Options, Report, run_outcome};
 use slvr_runtime::party::{Replaced, Why};
@@ -20,12 +20,11 @@ const EVE: usize = 0;
 /// Honest runs and runs without the attacker draw different randomness: a few roundings.
 const CLOSE: f64 = 1e-3;
 
+/// Attacks on what is taken on trust are made for words with 16 fraction bits.
 fn compile(name: &str, sizes: &[(&str, &str)], enforce: bool) -> Case {
-    compile_with(
-        predicate(name),
-        sizes,
-        pipeline::Options { enforce, ..pipeline::Options::default() },
-    )
+    let fine = if enforce { Fine::default() } else { Fine::Nothing };
+    let how = pipeline::Options { enforce, fine, ..pipeline::Options::default() };
+    compile_with(predicate(name), sizes, how)
 }
 
 /// Both: ranges on trust, ranges enforced.

@@ -291,6 +291,7 @@ fn demand(bound: &str, value: &str, x: &str) -> String {
 #[test]
 fn demands_that_hold() {
     assert_eq!(demand("2^-14", "[sum(x[i]) for i in Client]", "-8..8"), "");
+    assert_eq!(demand("2^-22", "[sum(x[i]) for i in Client]", "-8..8"), "");
     assert_eq!(demand("2^-12", "[recip(x[i][0]) for i in Client]", "1..8"), "");
 }
 
@@ -323,9 +324,10 @@ fn a_demand_on_what_a_model_computes_is_a_warning() {
 /// One that does not is an error that says where most of the bound comes from.
 #[test]
 fn demands_that_do_not_hold() {
-    let sums = demand("2^-20", "[sum(x[i]) for i in Client]", "-8..8");
-    assert!(sums.contains("error[E0030]: `z` may be off by 2^-15"), "{sums}");
-    assert!(sums.contains("2^-20 is demanded"), "{sums}");
+    // Four entries with 24 fraction bits.
+    let sums = demand("2^-24", "[sum(x[i]) for i in Client]", "-8..8");
+    assert!(sums.contains("error[E0030]: `z` may be off by 2^-23"), "{sums}");
+    assert!(sums.contains("2^-24 is demanded"), "{sums}");
     let near_zero = demand("2^-8", "[recip(x[i][0]) for i in Client]", "0..8");
     assert!(near_zero.contains("and grows most here: `recip` of `z`"), "{near_zero}");
     assert!(near_zero.contains("keep the divisor away from zero"), "{near_zero}");

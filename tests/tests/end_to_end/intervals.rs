@@ -8,6 +8,9 @@
 //!   no value is further from floating point than is proven.
 //! - What the circuit reveals, and the program in floating point, keep to the same bounds.
 //!
+//! Every program is compiled with as many fraction bits as its values may have, and if that is more than 16 for some,
+//! with 16 for all, too.
+//!
 //! `SLVR_PROGRAMS=100000 cargo test --release -p slvr-tests --test end_to_end intervals` is the long run. It
 //! begins at the program of number `SLVR_FIRST`, and a failing test prints the number of its program.
 
@@ -16,7 +19,7 @@ use slvr_compiler::analysis::errors::{Errors, errors, input_errors};
 use slvr_compiler::cost::Tuning;
 use slvr_compiler::graph::{Graph, Op, eval};
 use slvr_compiler::lower::Protocols;
-use slvr_compiler::pipeline::Options;
+use slvr_compiler::pipeline::{Fine, Options};
 use slvr_compiler::syntax::{LoadError, Sources};
 use slvr_compiler::types::Elem;
 use slvr_compiler::{diagnostic::render::render, pipeline, types};
@@ -43,7 +46,7 @@ struct Tally {
     /// Runs whose decisions were all clear.
     clear: u64,
     unclear: u64,
-    /// Programs with inputs of several fraction bits.
+    /// Programs with inputs of more fraction bits than others.
     fine: u64,
     /// Programs that three parties ran, too.
     parties: u64,
@@ -56,6 +59,12 @@ pub(crate) fn families() -> [Options; 3] {
     let with = |protocols| Options { protocols, ..Options::default() };
     let tuned = |latency, bandwidth| with(Protocols::Dealer(Tuning { latency, bandwidth }));
     [tuned(0.01, 1e12), tuned(0.0, 1e6), with(Protocols::Symmetric)]
+}
+
+/// One of the families, with as many fraction bits as a value may have, or with the same for all.
+pub(crate) fn ways(seed: u64) -> [Options; 2] {
+    let family = families()[seed as usize % 3];
+    [Fine::Short, Fine::Nothing].map(|fine| Options { fine, ..family })
 }
 
 /// A compiled program, or why it is refused.
@@ -302,11 +311,21 @@ impl Check<'_> {
     }
 }
 
-/// One program on all its inputs.
+/// One program on all its inputs, in both ways if they differ.
 fn check(choices: &[u8], seed: u64, tally: &mut Tally) -> Result<(), String> {
+    let [fine, coarse] = ways(seed);
+    let fines = tally.fine;
+    check_as(choices, seed, fine, tally)?;
+    if tally.fine > fines {
+        check_as(choices, seed, coarse, tally).map_err(|why| format!("with 16 bits: {why}"))?;
+    }
+    Ok(())
+}
+
+/// One program on all its inputs.
+fn check_as(choices: &[u8], seed: u64, how: Options, tally: &mut Tally) -> Result<(), String> {
     let made = inexact::program(choices);
-    let how = families()[seed as usize % 3];
-    tally.programs += 1;
+    tally.programs += u64::from(how.fine != Fine::Nothing);
     let case = match compiled(&made, how)? {
         Ok(case) => case,
         Err(why) if ["E0028", "E0025", "E0035"].iter().any(|c| why.contains(c)) => {
@@ -410,6 +429,7 @@ fn promises_hold_at_every_node_of_random_programs() {
         tally.fine, tally.parties
     );
     // A test of nothing holds as well.
+    assert!(tally.fine * 4 > tally.programs || count < 8, "values have several fraction bits");
     assert!(tally.refused * 4 < tally.programs, "most programs compile");
     assert!(tally.clear * 4 > tally.unclear, "many runs decide clearly");
     for op in ["transpose", "gather", "conv2d", "div", "sqrt", "log", "tanh", "select", "slice"] {

@@ -8,14 +8,16 @@
 //! it prints a table. A failing test prints the predicate, the norm and the seed.
 
 use slvr_compiler::analysis::errors::{Errors, errors, input_errors};
+use slvr_compiler::cost::Cost;
 use slvr_compiler::graph::eval;
-use slvr_compiler::pipeline::Options;
+use slvr_compiler::pipeline::{Fine, Options};
 use slvr_compiler::syntax::embedded::PREDICATES;
 use slvr_compiler::types::Elem;
 use slvr_runtime::share::encode::{Inputs, RawData, RawTensor};
 use slvr_tests::agree::TOLERANCE;
 use slvr_tests::{
-    Case, Random, committees, compile_with, graph_inputs, margins, predicate, random_inputs, sizes,
+    Case, Random, committees, compile, compile_with, graph_inputs, margins, predicate,
+    random_inputs, sizes,
 };
 
 /// Norms of updates; the last stands for the declared limit.
@@ -176,6 +178,46 @@ impl Held<'_> {
     }
 }
 
+/// Rounds, and bytes that a party sends.
+fn cost(case: &Case) -> (usize, u64) {
+    let cost = Cost::of(case.circuit());
+    (cost.rounds, cost.bytes.iter().sum::<u64>() / 3)
+}
+
+fn with(fine: Fine) -> Options {
+    Options { fine, ..Options::default() }
+}
+
+/// More bits are for what is revealed of reals: decisions have margins, and pay nothing.
+#[test]
+fn what_reveals_only_bits_has_the_same_circuit() {
+    let text = "use std::{cosine, lower_median, norm};\npredicate B[n, m]() {\n    parties Client[m];\n    \
+                parties Server;\n    input u: secret fix[n] in -8..8 from each Client;\n    \
+                input g: public fix[n] in -8..8;\n    let size = [norm(u[i]) for i in Client];\n    \
+                reveal [size[i] <= 1.5 * lower_median(size) && cosine(u[i], g) > 0.1 for i in Client] to \
+                Server as keep;\n}\n";
+    let sizes = [("n", "20"), ("m", "5")];
+    let [coarse, fine] = [Fine::Nothing, Fine::All].map(|f| compile_with(text, &sizes, with(f)));
+    assert!(coarse.circuit() == fine.circuit());
+    assert!(fine.compiled.kept.is_empty());
+}
+
+/// Long vectors that a network reads have 16 bits unless that is asked for, and the certificate names them.
+#[test]
+fn long_vectors_of_networks_pay_only_if_they_are_asked_to() {
+    let sizes = [("M", "DigitsNet"), ("m", "4"), ("c", "1"), ("b", "1")];
+    let case = |fine| compile_with(predicate("slvr_accuracy"), &sizes, with(fine));
+    let (coarse, short, all) = (case(Fine::Nothing), case(Fine::Short), case(Fine::All));
+    assert_eq!(cost(&coarse), cost(&short));
+    let frac = |case: &Case| {
+        let inputs = &case.compiled.optimised.inputs;
+        inputs.iter().find(|i| i.name == "update").and_then(|i| i.frac)
+    };
+    assert_eq!((frac(&short), short.compiled.kept.len()), (None, 1));
+    assert!(frac(&all) > Some(16) && all.compiled.kept.is_empty(), "{:?}", frac(&all));
+    println!("DigitsNet: {:?}, with --fine {:?}", cost(&short), cost(&all));
+}
+
 fn name_of(norm: f64) -> String {
     if norm.is_infinite() { "limit".into() } else { format!("{norm:e}") }
 }
@@ -186,8 +228,11 @@ fn small_updates_are_as_precise_as_large_ones() {
     let mut wrong = Vec::new();
     for (file, _) in PREDICATES {
         let name = file.trim_end_matches(".slvr");
-        let options = Options { precise: true, ..Options::default() };
-        let case = compile_with(predicate(name), &sizes(name).0, options);
+        let case = compile(predicate(name), &sizes(name).0);
+        let coarse = compile_with(predicate(name), &sizes(name).0, with(Fine::Nothing));
+        let ((r, b), (rounds, bytes)) = (cost(&coarse), cost(&case));
+        let more = 100.0 * (bytes as f64 / b as f64 - 1.0);
+        println!("{name:24} {r} -> {rounds} rounds, {b} -> {bytes} bytes ({more:+.1} %)");
         let held = Held::new(name, &case);
         for norm in NORMS {
             let mut tally = Tally::default();

@@ -30,6 +30,21 @@ fn run(case: &Case, inputs: &Inputs, seed: u64) -> Report {
     outcome.report(case.circuit()).unwrap_or_else(|e| panic!("seed {seed}: {e}"))
 }
 
+/// How far a run is from the program, for which members that were replaced give zeros.
+fn from_program(case: &Case, inputs: &Inputs, report: &Report) -> f64 {
+    let mut inputs = inputs.clone();
+    for replaced in &report.replaced {
+        let given = &mut inputs.sets[replaced.set as usize][replaced.member as usize];
+        for tensor in given.values_mut() {
+            match &mut tensor.data {
+                RawData::F64(v) => v.fill(0.0),
+                RawData::I64(v) => v.fill(0),
+            }
+        }
+    }
+    distance(&values(report), &case.floating(&inputs, &report.coins))
+}
+
 fn values(report: &Report) -> Vec<Vec<f64>> {
     report.outputs.iter().map(|o| o.values.clone()).collect()
 }
@@ -69,7 +84,14 @@ fn every_predicate_computes_the_same() {
             for inputs in [&honest, &spoiled] {
                 let [one, other] = [&ahead, &waiting].map(|case| run(case, inputs, 7));
                 assert_eq!(one.replaced, other.replaced, "{name}");
-                let d = distance(&values(&one), &values(&other));
+                // Coins follow the numbering of instructions: each run is held against the program on its own.
+                let d = match one.coins == other.coins {
+                    true => distance(&values(&one), &values(&other)),
+                    false => [(&ahead, &one), (&waiting, &other)]
+                        .map(|(case, report)| from_program(case, inputs, report))
+                        .into_iter()
+                        .fold(0.0, f64::max),
+                };
                 assert!(d < 1e-3, "{name}: {d} apart");
                 for (case, report) in [(&ahead, &one), (&waiting, &other)] {
                     let t = Traffic::of_run(case.circuit(), &report.admitted);

@@ -1,16 +1,21 @@
 //! Intervals that are as tight as people expect: of order statistics, clamps, absolute values, shares; and
 //! those that once were narrower than the truth.
 
+use super::intervals::ways;
 use slvr_compiler::analysis::errors::{Errors, errors, input_errors};
 use slvr_compiler::diagnostic::render::render;
 use slvr_compiler::syntax::{LoadError, Sources};
 use slvr_compiler::{pipeline, types};
 use slvr_runtime::share::encode::RawData;
 use slvr_tests::agree::{Ends, ends};
-use slvr_tests::{Case, compile};
+use slvr_tests::{Case, compile, compile_with};
 
 /// A program that reveals one expression of the vectors x and y of each client.
 fn case(value: &str, x: &str, y: &str, n: u64) -> Case {
+    case_with(value, (x, y), n, pipeline::Options::default())
+}
+
+fn case_with(value: &str, (x, y): (&str, &str), n: u64, how: pipeline::Options) -> Case {
     let text = format!(
         "use std::{{abs, argmax, clamp, cosine, dot, exp, first_argmax, inf_norm, lower_median, max, mean, \
          median, min, norm, rank, recip, relu, select, sigmoid, smallest, softmax, sort, sqrt, sum, top_k, \
@@ -19,7 +24,7 @@ fn case(value: &str, x: &str, y: &str, n: u64) -> Case {
          input y: secret fix[n] in {y} from each Client;\n    \
          reveal [{value} for i in Client] to Server as z;\n}}\n"
     );
-    compile(&text, &[("n", &n.to_string())])
+    compile_with(&text, &[("n", &n.to_string())], how)
 }
 
 /// The stated interval of what is revealed.
@@ -132,6 +137,34 @@ fn cosines_and_unit_vectors_are_within_one_however_short_the_vectors() {
         let found = run(&case(value, "-8..8", "-8..8", 4), 0.1, 8.0);
         let near = found.iter().all(|f| (f - wanted).abs() < 0.02 * wanted);
         assert!(near, "{value}: {found:?}, not {wanted}");
+    }
+}
+
+/// A value whose interval is well within what it is cut at is compared with both ends in words that hold the
+/// differences, and stays what it is.
+#[test]
+fn values_far_from_their_cut_stay_as_they_are() {
+    for seed in 0..3 {
+        for how in ways(seed) {
+            for (range, n) in [("3..3.5", 2), ("3..3.5", 12), ("1..1.25", 40), ("-3.5..-3", 200)] {
+                for value in ["[x[i][e] / norm(x[i]) for e in n]", "relu(x[i][1] / norm(x[i]))"] {
+                    holds_at_ends(&case_with(value, (range, "0..1"), n, how));
+                }
+            }
+        }
+    }
+}
+
+/// Squares of 28 bits, added up to as much as words of 64 bits hold and to a little more: what is made of them is right
+/// at the ends of the ranges, too.
+#[test]
+fn sums_of_squares_that_fill_a_word_are_right() {
+    let squares = "sum((x[i][e] + y[i][e]) * (x[i][e] + y[i][e]) for e in n)";
+    for (seed, n) in (0..3).flat_map(|seed| [30, 40, 64, 70, 90, 130, 200].map(|n| (seed, n))) {
+        for value in [squares.to_string(), format!("sqrt({squares})"), format!("({squares} * 0.5)")]
+        {
+            holds_at_ends(&case_with(&value, ("-8..8", "-8..8"), n, ways(seed)[0]));
+        }
     }
 }
 

@@ -58,22 +58,25 @@ use crate::types::Elem;
 /// The error of each input as its guard has it dealt: rounded to the nearest, and one unit less at the end of
 /// its range if it is lifted from a small ring.
 pub fn input_errors(graph: &Graph, guards: &[Guard]) -> Vec<f64> {
-    let unit = |frac: u32| (-f64::from(frac)).exp2();
     let one = |(input, guard): (&Input, &Guard)| match (input.elem, guard) {
         (Elem::Int | Elem::Bit, _) => 0.0,
         // One unit less at the end of the range.
-        (Elem::Fix, Guard::Lift { .. }) => unit(graph.input_frac(input)),
-        (Elem::Fix, _) => unit(graph.input_frac(input)) / 2.0,
+        (Elem::Fix, Guard::Lift { .. }) => unit(graph, input),
+        (Elem::Fix, _) => unit(graph, input) / 2.0,
     };
     graph.inputs.iter().zip(guards).map(one).collect()
+}
+
+/// One unit in the last place of an input, in real units.
+fn unit(graph: &Graph, input: &Input) -> f64 {
+    (-f64::from(graph.input_frac(input))).exp2()
 }
 
 /// The error of each input as its guard has it dealt, if the program has the encoded input: none, but for the unit at
 /// the end of a range that is lifted.
 pub fn encoded_errors(graph: &Graph, guards: &[Guard]) -> Vec<f64> {
-    let unit = (-f64::from(graph.frac.unwrap_or(0))).exp2();
     let one = |(input, guard): (&Input, &Guard)| match (input.elem, guard) {
-        (Elem::Fix, Guard::Lift { .. }) => unit,
+        (Elem::Fix, Guard::Lift { .. }) => unit(graph, input),
         (Elem::Fix | Elem::Int | Elem::Bit, _) => 0.0,
     };
     graph.inputs.iter().zip(guards).map(one).collect()
@@ -90,8 +93,7 @@ pub fn rounding_inputs(graph: &Graph, raw: &[Interval], encoded: &Errors) -> Err
         let off = encoded.proven[id.index()] / view.ulp(id);
         (lo - off, hi + off)
     });
-    let unit = (-f64::from(graph.frac.unwrap_or(0))).exp2();
-    let half = |i: &Input| if i.elem == Elem::Fix { unit / 2.0 } else { 0.0 };
+    let half = |i: &Input| if i.elem == Elem::Fix { unit(graph, i) / 2.0 } else { 0.0 };
     let inputs: Vec<f64> = graph.inputs.iter().map(half).collect();
     bounded(&view, &real.collect::<Vec<_>>(), &inputs)
 }

@@ -9,7 +9,6 @@ use super::function::{self, CUT};
 use super::value::{Cause, Line, Values};
 use super::view::{View, times};
 use crate::analysis::interval::{self, Interval, UNBOUNDED, enlarged, meet, size};
-use crate::analysis::norms::is_cosine;
 use crate::analysis::softmax::{TRUNCATIONS, has_largest, softmax_of};
 use crate::analysis::stated::Function;
 use crate::analysis::zeros::vanishes;
@@ -258,8 +257,7 @@ impl Rules<'_> {
             Op::Saturate(top) => {
                 let most = f64::from(*top).exp2();
                 let v = self.values(args[0]);
-                let cosine = most >= 1.0 && is_cosine(view.g, args[0]);
-                if !cosine && (v.run.0 < -most || v.run.1 > most) {
+                if v.run.0 < -most || v.run.1 > most {
                     self.all.assumed.push(id);
                 }
                 self.linear(0.0, args[0], 1.0)
@@ -369,7 +367,6 @@ impl Rules<'_> {
                 // An end of -0 is no other than 0.
                 (lo >= 0.0).then_some((0.0, (1.0 / lo.abs()).min(end)))
             }
-            Op::Div if is_cosine(view.g, id) => Some((-1.0, 1.0)),
             Op::Div => {
                 let [x, y] = [0, 1].map(|i| self.values(view.args(id)[i]).real);
                 interval::quotient(x, y)

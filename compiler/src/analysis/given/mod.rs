@@ -65,11 +65,11 @@ pub fn quantile(forms: u64) -> f64 {
     (2.0 * log).sqrt()
 }
 
-/// Inputs as an honest client encodes them: reals rounded to the nearest multiple of a unit.
+/// Inputs as an honest client encodes them: reals rounded to the nearest multiple of the input's unit.
 pub fn encoded(graph: &Graph, inputs: &Inputs) -> Inputs {
-    let unit = f64::from(graph.frac.unwrap_or(0)).exp2();
     let mut inputs = inputs.clone();
     for input in graph.inputs.iter().filter(|i| i.elem == Elem::Fix) {
+        let unit = f64::from(graph.input_frac(input)).exp2();
         let members = inputs.sets.iter_mut().flatten();
         for given in members.chain([&mut inputs.public]).filter_map(|m| m.get_mut(&input.name)) {
             given.iter_mut().for_each(|x| *x = (*x * unit).round_ties_even() / unit);

@@ -117,6 +117,13 @@ impl Ranges {
         signed_bits(self.raw[id.index()])
     }
 
+    /// Bits that hold the difference of every element of a node and either end of -most..most: also of elements that
+    /// are all far inside.
+    pub fn beside_ends(&self, id: NodeId, most: f64) -> u32 {
+        let (lo, hi) = self.raw[id.index()];
+        signed_bits(outward((lo - most, hi + most))).max(self.bits(id) + 1)
+    }
+
     /// Bits that hold every difference of two nodes' elements.
     pub fn difference_bits(&self, a: NodeId, b: NodeId) -> u32 {
         let (a, b) = (self.raw[a.index()], self.raw[b.index()]);
@@ -538,9 +545,12 @@ fn quotients(x: Interval, y: Interval, unit: f64, by_zero: bool) -> Interval {
     let above = (y.1 >= unit).then(|| (y.0.max(unit), y.1));
     let below = (y.0 <= -unit).then(|| (y.1.min(-unit), y.0));
     let side = |(near, far): Interval| {
-        let all =
-            [(x.0, near), (x.0, far), (x.1, near), (x.1, far)].map(|(x, y)| domain::div(x, y));
-        all.iter().fold((all[0], all[0]), |all, &q| hull(all, (q, q)))
+        // A divisor of size 1 is the first that no quotient is cut for.
+        let one = f64::copysign(1.0, near);
+        let middle = if near.abs() < 1.0 && far.abs() >= 1.0 { one } else { near };
+        let ends = [near, middle, far].into_iter().flat_map(|y| [(x.0, y), (x.1, y)]);
+        let all = ends.map(|(x, y)| domain::div(x, y)).map(|q| (q, q));
+        all.reduce(hull).unwrap_or((-end, end))
     };
     [zero, above.map(side), below.map(side)]
         .into_iter()

@@ -315,7 +315,7 @@ pub fn divide(e: &mut Emit, x: Operand, y: Operand) -> ValueId {
     let ratio = x.bits - y.lowest().min(x.bits);
     // So that the product is exact enough, and 1 / u has 22 fraction bits.
     let enough = quotient_scale(x.bits, y.frac, hi);
-    let fits = ratio + enough <= ROOM && hi - y.lowest().min(hi - 1) <= ROOM - 23;
+    let fits = ratio + enough.max(y.frac) <= ROOM && hi - y.lowest().min(hi - 1) <= ROOM - 23;
     let (ring, most) = if fits { (K, ROOM - ratio) } else { (2 * K, enough) };
     let scale = most.min(hi + 22);
     let normal = normalise(e, y, hi, Sign::Keep);

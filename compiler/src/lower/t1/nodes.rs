@@ -9,7 +9,7 @@ use super::elementary::Operand;
 use super::functions::{self, RING};
 use super::truncation::convert;
 use super::{comparison, early, input_checks, saturation, selection, truncation};
-use crate::analysis::interval::{Interval, hull, negated, signed_bits};
+use crate::analysis::rings::size_bits;
 use crate::analysis::signs;
 use crate::analysis::zeros::vanishes;
 use crate::graph::NodeId;
@@ -194,11 +194,6 @@ impl Family for T1 {
     }
 }
 
-/// The interval with the negatives of its numbers.
-fn negative_too((lo, hi): Interval) -> Interval {
-    hull((lo, hi), negated((lo, hi)))
-}
-
 /// A number in the ring of functions, with what is proven of it.
 fn operand(l: &mut Values<'_>, id: NodeId) -> Operand {
     let (lo, hi) = l.facts.ranges.raw[id.index()];
@@ -208,7 +203,7 @@ fn operand(l: &mut Values<'_>, id: NodeId) -> Operand {
         value: l.in_ring(id, RING),
         frac: l.facts.frac(id),
         // Of both signs: -2^bits would be its own negative.
-        bits: signed_bits(negative_too((lo, hi))) - 1,
+        bits: size_bits((lo, hi)),
         least,
         not_negative: lo >= 0.0 || signs::not_negative(l.facts.graph, id),
         vanishes: false,

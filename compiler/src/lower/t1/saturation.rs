@@ -19,7 +19,7 @@ pub fn saturate(l: &mut Values<'_>, id: NodeId, top: u32) -> ValueId {
     if l.facts.is_saturated_gate(arg) {
         return gated(l, id, arg, top, most);
     }
-    let (x, width) = (l.operand(id, 0), l.facts.ranges.bits(arg) + 1);
+    let (x, width) = (l.operand(id, 0), l.facts.ranges.beside_ends(arg, most));
     let ends = Ends::of(&mut l.emit, x, most, width);
     let x = l.in_ring(arg, k);
     ends.cut(&mut l.emit, x, word(most, k))

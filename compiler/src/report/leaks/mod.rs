@@ -32,13 +32,14 @@ use crate::graph::Graph;
 use crate::syntax::ast::Span;
 use crate::types::{Program, Stmt};
 use slvr_circuit::speculation::Speculation;
-use slvr_circuit::{Circuit, From, Op};
+use slvr_circuit::{Circuit, Encoding, From, Op};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 /// The leak report of a predicate. `graph` is the one built from the program, before any pass.
 pub fn leaks(program: &Program, graph: &Graph, circuit: &Circuit) -> LeakReport {
     let mut report = leaks_of_circuit(circuit);
+    let graph = &with_units(graph, circuit);
     let lines = Lines { program, graph };
     let views = views(graph);
     for learned in &mut report.learned {
@@ -56,6 +57,19 @@ pub fn leaks(program: &Program, graph: &Graph, circuit: &Circuit) -> LeakReport 
     }
     report.warnings = warnings(graph, &views, &|name| lines.of(name).1);
     report
+}
+
+/// The same graph, whose inputs have the fraction bits that the circuit's have: how finely somebody can choose what it
+/// gives.
+fn with_units(graph: &Graph, circuit: &Circuit) -> Graph {
+    let mut graph = graph.clone();
+    for input in &mut graph.inputs {
+        let found = circuit.inputs.iter().find(|i| i.name == input.name);
+        if let Some(Encoding::Fixed { frac, .. }) = found.map(|i| &i.encoding) {
+            input.frac = Some(*frac);
+        }
+    }
+    graph
 }
 
 /// By receiver, how every value follows from what it does not know.

@@ -14,8 +14,7 @@ const FINEST: f64 = UNIT * UNIT;
 
 /// How far an unknown reaches from the middle of its range to either side, and its unit.
 fn spread(column: &Column) -> (f64, f64) {
-    let unit = if column.whole { 1.0 } else { UNIT };
-    ((column.range.1 - column.range.0) / unit, unit)
+    ((column.range.1 - column.range.0) / column.unit, column.unit)
 }
 
 /// The sums that a sum falls apart into: itself if it does not.
@@ -109,6 +108,7 @@ mod tests {
             owner: Owner::One(0, i as u64),
             range,
             whole: true,
+            unit: 1.0,
             input: None,
         };
         ranges.iter().enumerate().map(of).collect()

@@ -190,6 +190,7 @@ mod tests {
             owner: Owner::One(0, member),
             range: (0.0, 1.0),
             whole: false,
+            unit: 1.0 / 65536.0,
             input: Some(0),
         };
         let columns: Vec<Column> = (0..100).map(|c| column(c / 50)).collect();

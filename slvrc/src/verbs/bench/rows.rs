@@ -89,7 +89,7 @@ impl Row {
             },
             memory: Some(MEMORY),
             speculate: true,
-            precise: false,
+            fine: pipeline::Fine::Short,
             security: Default::default(),
         }
     }

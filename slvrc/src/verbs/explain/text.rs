@@ -220,6 +220,10 @@ fn certificate(out: &mut String, c: &Certificate) {
              {bits} bits in all"
         );
     }
+    for k in &c.kept {
+        let _ =
+            writeln!(out, "  precision     {} has 16 fraction bits, as others: {}", k.input, k.why);
+    }
     let rings: Vec<String> =
         c.rings.iter().map(|(k, n)| format!("{} words of {k} bits", count(*n, ""))).collect();
     let _ = writeln!(out, "  rings         {}", rings.join(", "));

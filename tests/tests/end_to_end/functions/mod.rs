@@ -26,7 +26,7 @@ const MACROS: Options = Options {
     protocols: Protocols::Symmetric,
     memory: None,
     speculate: false,
-    precise: false,
+    fine: slvr_compiler::pipeline::Fine::Nothing,
     security: slvr_circuit::Security::SemiHonest,
 };
 

@@ -71,7 +71,7 @@ pub fn saturation(l: &mut Values<'_>, id: NodeId, top: u32, tuning: Tuning) -> P
         let inner = selection::inject(&mut l.emit, &inside, &v);
         (inner, selection::to_word(&mut l.emit, &large, small))
     } else {
-        let width = l.facts.ranges.bits(arg) + 1;
+        let width = l.facts.ranges.beside_ends(arg, f64::from(most).exp2());
         let ring = l.facts.operand_ring(id, 0);
         let x = l.split_low(arg, ring, groups, width);
         let e = &mut l.emit;

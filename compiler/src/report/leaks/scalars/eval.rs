@@ -2,7 +2,7 @@
 
 use super::data::{Scalar, Scalars};
 use super::form::{Column, Form, Owner};
-use super::point::{Point, UNIT};
+use super::point::{Point, UNIT, unit_of};
 use crate::graph::{Graph, Op, Table, domain};
 use crate::types::Elem;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -209,6 +209,7 @@ impl Run<'_> {
                 owner: Owner::One(set, (entry / len) as u64),
                 range,
                 whole: input.elem != Elem::Fix,
+                unit: unit_of(input),
                 input: Some(index),
             });
             self.columns.len() as u32 - 1
@@ -226,7 +227,8 @@ impl Run<'_> {
         }
         let range = if elem == Elem::Bit { (0.0, 1.0) } else { (f64::NEG_INFINITY, f64::INFINITY) };
         let whole = elem != Elem::Fix;
-        let column = self.column(Column { owner: scalar.owner, range, whole, input: None });
+        let unit = if whole { 1.0 } else { UNIT };
+        let column = self.column(Column { owner: scalar.owner, range, whole, unit, input: None });
         let value = if self.mode == Mode::Symbolic { 0.0 } else { value };
         Form { value, terms: vec![(column, 1.0)] }
     }
@@ -386,7 +388,8 @@ impl Run<'_> {
         let column = match self.made.get(&(name, key.clone())) {
             Some(&column) => column,
             None => {
-                let column = self.column(Column { owner, range, whole, input: None });
+                let unit = if whole { 1.0 } else { UNIT };
+                let column = self.column(Column { owner, range, whole, unit, input: None });
                 self.made.insert((name, key), column);
                 column
             }

@@ -31,6 +31,8 @@ pub(in super::super) struct Column {
     pub(in super::super) range: (f64, f64),
     /// It is a whole number.
     pub(in super::super) whole: bool,
+    /// What it is a whole multiple of.
+    pub(in super::super) unit: f64,
     /// It is an entry of an input, of this index, and not computed.
     pub(in super::super) input: Option<u32>,
 }

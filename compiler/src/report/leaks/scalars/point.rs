@@ -23,8 +23,17 @@ pub(in super::super) struct Point {
     pub(in super::super) public: Given,
 }
 
-/// A unit of a number with fraction bits.
+/// A unit of what is computed, and of an input with as many fraction bits as most.
 pub(in super::super) const UNIT: f64 = 1.0 / 65536.0;
+
+/// What the entries of an input are whole multiples of.
+pub(in super::super) fn unit_of(input: &Input) -> f64 {
+    match (input.elem, input.frac) {
+        (Elem::Int | Elem::Bit, _) => 1.0,
+        (Elem::Fix, Some(frac)) => (-f64::from(frac)).exp2(),
+        (Elem::Fix, None) => UNIT,
+    }
+}
 
 /// The next number of a sequence that looks random.
 fn mix(mut x: u64) -> u64 {
@@ -60,8 +69,7 @@ impl Point {
                 return near(f64::from(u8::from(e == entry)));
             }
             Given::Largest { input: i, entry: e } if i == index => {
-                let step = if whole { 1.0 } else { UNIT };
-                return near(if e == entry { hi } else { hi - step });
+                return near(if e == entry { hi } else { hi - unit_of(input) });
             }
             Given::Apart { input: i, entry: e } if i == index => {
                 let middle = near((lo + hi) / 2.0);
