@@ -1,9 +1,10 @@
 //! Lowers nodes: what is the same in both families, and for all else the one that was chosen.
 
-use super::choose::{Family as Chosen, Made};
+use super::choose::{Family as Chosen, Made, Way};
 use super::common::words::word;
 use super::family::Family;
 use super::form::{Form, Forms, Values};
+use super::t1::search::{self, Search};
 use super::t1::{T1, truncation};
 use super::t2::T2;
 use super::task::{Task, task};
@@ -28,10 +29,11 @@ pub struct Given {
 /// An operation that no protocol here computes.
 pub fn lower(l: &mut Values<'_>, given: &Given, id: NodeId) -> Result<(), Box<Diagnostic>> {
     let choice = l.plan.of(id).clone();
-    let forms = match choice.family {
+    let forms = match (choice.family, choice.way.clone()) {
         _ if choice.made == Made::Nothing => Forms::default(),
-        Chosen::T1 => by(&T1, l, given, id)?,
-        Chosen::T2(tuning) => by(&T2 { tuning }, l, given, id)?,
+        (_, Way::Searched(of, how)) => searched(l, of, &how).into(),
+        (Chosen::T1, _) => by(&T1, l, given, id)?,
+        (Chosen::T2(tuning), _) => by(&T2 { tuning }, l, given, id)?,
     };
     l.record(id, forms);
     debug_assert!(l.is_as_planned(id), "{}: {choice:?}", l.facts.graph.op(id).name());
@@ -78,6 +80,13 @@ fn by<F: Family>(
             return Err(Box::new(Diagnostic::not_lowered(&what, span)));
         }
     })
+}
+
+/// A comparison with ranks of a node's entries, without the ranks.
+fn searched(l: &mut Values<'_>, of: NodeId, how: &Search) -> Form {
+    let k = how.ring().unwrap_or_else(|| l.facts.rings.of(of));
+    let x = l.in_ring(of, k);
+    Form::Replicated(search::search(&mut l.emit, x, how))
 }
 
 /// An operation in the words of programs, where they have no such name.

@@ -225,7 +225,7 @@ fn once(
     }
 
     let index = |g: &mut Graph, data: Vec<f64>, shape: Vec<u64>, elem| {
-        g.add(Op::Const(Table { shape, data }, elem, None), &[], site)
+        g.add(Op::Const(Table { shape, data: data.into() }, elem, None), &[], site)
     };
     let flat = g.add(Op::Reshape(vec![batch, entries / batch]), &[base], site);
     let k = left.len() as u64;

@@ -173,7 +173,7 @@ fn once(
 }
 
 fn constant(g: &mut Graph, shape: Vec<u64>, data: Vec<f64>, elem: Elem, site: u32) -> NodeId {
-    g.add(Op::Const(Table { shape, data }, elem, None), &[], site)
+    g.add(Op::Const(Table { shape, data: data.into() }, elem, None), &[], site)
 }
 
 fn whole(g: &mut Graph, x: NodeId, to: [u64; 2], site: u32) -> NodeId {

@@ -42,6 +42,8 @@ impl Hasher for Mix {
 pub(super) struct ValueNumbers {
     /// Looked up, never iterated.
     known: HashMap<(u32, [i64; 3]), i64, BuildHasherDefault<Mix>>,
+    /// Numbers given so far: those of opaque entries are not looked up.
+    given: i64,
     names: BTreeMap<String, u32>,
     of: HashMap<(NodeId, u64), Option<Rc<Vec<i64>>>>,
     plain: HashMap<NodeId, bool>,
@@ -62,8 +64,10 @@ impl ValueNumbers {
 
     /// The positive number of a function of numbers.
     fn make(&mut self, op: u32, of: [i64; 3]) -> i64 {
-        let next = self.known.len() as i64 + 1;
-        *self.known.entry((op, of)).or_insert(next)
+        let next = self.given + 1;
+        let number = *self.known.entry((op, of)).or_insert(next);
+        self.given = self.given.max(number);
+        number
     }
 
     fn value(&mut self, x: f64) -> i64 {
@@ -84,9 +88,10 @@ impl ValueNumbers {
         let rows = g.elements(id) / block;
         let found = (rows <= LIMIT).then(|| {
             self.derive(g, id, block).unwrap_or_else(|| {
-                let op = self.name("opaque");
-                let place = |i| [id.index() as i64, block as i64, i];
-                (0..rows as i64).map(|i| self.make(op, place(i))).collect()
+                // Nobody asks twice for those of the same blocks.
+                let first = self.given + 1;
+                self.given += rows as i64;
+                (first..first + rows as i64).collect()
             })
         });
         let found = found.map(Rc::new);
@@ -323,7 +328,7 @@ impl ValueNumbers {
 }
 
 fn all_differ(t: &Table) -> bool {
-    let mut seen: Vec<f64> = t.data.clone();
+    let mut seen: Vec<f64> = t.data.to_vec();
     seen.sort_by(f64::total_cmp);
     t.data.len() == t.len() && seen.windows(2).all(|w| w[0] != w[1])
 }

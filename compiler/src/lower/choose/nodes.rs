@@ -3,6 +3,7 @@
 use super::groups::{DIFFERENCE, Earlier, ONE_DEALER, PRODUCT};
 use super::plan::{Choice, Family, Made, Plan, Way};
 use super::products::{Proposal, pair, product};
+use super::search::search;
 use super::tables::table;
 use crate::analysis::truth_tables::{Functions, MOST_BITS};
 use crate::cost::Tuning;
@@ -35,6 +36,9 @@ fn choose(c: &Earlier<'_>, tables: &mut Functions<'_>, id: NodeId) -> Choice {
     }
     if !c.facts.is_secret(id) {
         return t1(Made::Public);
+    }
+    if let Some((of, search)) = search(&c.facts, id) {
+        return Choice { way: Way::Searched(of, search), ..t1(Made::Replicated) };
     }
     if let Some(tuning) = c.facts.tuning
         && let Some((groups, made, way)) = dealt(c, tables, id, tuning)
