@@ -34,3 +34,5 @@ pub mod schedule;
 pub mod source;
 pub mod syntax;
 pub mod types;
+#[cfg(test)]
+mod profile_tmp;

@@ -19,7 +19,7 @@ pub(super) const LIMIT: u64 = 1 << 20;
 
 /// A fast hash for numbers that nobody chooses: there are millions of them.
 #[derive(Default)]
-struct Mix(u64);
+pub(super) struct Mix(u64);
 
 impl Hasher for Mix {
     fn write(&mut self, bytes: &[u8]) {
@@ -36,6 +36,9 @@ impl Hasher for Mix {
         self.0
     }
 }
+
+/// What is known by number.
+pub(super) type Numbered<T> = HashMap<i64, T, BuildHasherDefault<Mix>>;
 
 /// Value numbers of nodes, made once each.
 #[derive(Default)]

@@ -161,6 +161,7 @@ operations! {
         PairTable::Earlier => "pairs_earlier",
         PairTable::Number => "pairs_number",
         PairTable::Order => "pairs_order",
+        PairTable::Other => "pairs_other",
     }, Leaf, Some(0), ElemRule::Is(Elem::Int), ScaleRule::Whole, Never;
 
     Add = Add => "add", Pointwise, Some(2), ElemRule::Number, ScaleRule::Equal, Never;
