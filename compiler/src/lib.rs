@@ -34,5 +34,3 @@ pub mod schedule;
 pub mod source;
 pub mod syntax;
 pub mod types;
-#[cfg(test)]
-mod profile_tmp;

@@ -73,8 +73,9 @@ fn masked(g: &mut Graph, args: &[NodeId], site: u32) -> Option<NodeId> {
 
 /// The tensor that [`view`] finds, without its entries.
 fn base(g: &Graph, mut id: NodeId) -> NodeId {
-    let through =
-        |op: &Op| matches!(op, Op::Reshape(_) | Op::Transpose(_) | Op::Slice { .. } | Op::Broadcast(_));
+    let through = |op: &Op| {
+        matches!(op, Op::Reshape(_) | Op::Transpose(_) | Op::Slice { .. } | Op::Broadcast(_))
+    };
     while through(g.op(id)) {
         id = g.arg(id, 0);
     }

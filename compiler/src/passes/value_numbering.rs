@@ -302,7 +302,8 @@ impl ValueNumbers {
                 Op::Const(t, ..) => all_differ(t) && self.distinct(g, args[0]),
                 _ => true,
             },
-            Op::Sum(_) => self.distinct(g, args[0]),
+            Op::Sum(axes) => self.distinct(g, args[0]) || self.distinct_rows(g, args[0], axes),
+            Op::Lt | Op::Eq if self.distinct_pairs(g, args[0], args[1], n) => true,
             Op::MatMul { .. } => {
                 let whole = |a: NodeId| g.shape(a)[0] == g.shape(id)[0];
                 let single = g.shape(id)[1] == 1 && g.shape(id)[2] == 1;
@@ -327,6 +328,80 @@ impl ValueNumbers {
         };
         self.plain.insert(id, found);
         found
+    }
+}
+
+impl ValueNumbers {
+    /// The same of comparisons: of different pairs of entries of one value, or of each of some entries and each of some
+    /// numbers.
+    fn distinct_pairs(&mut self, g: &Graph, a: NodeId, b: NodeId, n: u64) -> bool {
+        match (gathered(g, a), gathered(g, b)) {
+            (Some((x, s)), Some((y, t))) => {
+                let same = x == y && g.shape(a) == g.shape(b) && g.elements(a) == n;
+                let pairs = s.data.iter().zip(t.data.iter());
+                let pair = |(&i, &j): (&f64, &f64)| (i.min(j) as u64, i.max(j) as u64);
+                let mut all: Vec<(u64, u64)> = pairs.map(pair).collect();
+                all.sort_unstable();
+                let full = |t: &Table| t.data.len() == t.len();
+                let differ = all.windows(2).all(|w| w[0] != w[1]) && all.iter().all(|p| p.0 != p.1);
+                same && full(s) && full(t) && differ && self.distinct(g, x)
+            }
+            (None, None) => {
+                let mut numbers = |x: NodeId, others: NodeId| match g.op(others) {
+                    Op::Const(t, ..) => all_differ(t) && self.distinct(g, x),
+                    _ => false,
+                };
+                g.elements(a) * g.elements(b) == n && (numbers(a, b) || numbers(b, a))
+            }
+            _ => false,
+        }
+    }
+
+    /// The same of sums of rows that a table gathers, with or without signs: no two have the same entries.
+    fn distinct_rows(&mut self, g: &Graph, terms: NodeId, axes: &[u64]) -> bool {
+        let shape = g.shape(terms);
+        let [axis] = *axes else { return false };
+        // Behind products and sums with tables.
+        let mut at = terms;
+        let gather = loop {
+            let args = g.args(at);
+            // A product leaves no entry out.
+            let table = |x: NodeId| match (g.op(x), g.op(at)) {
+                (Op::Const(t, ..), Op::Mul) => t.data.iter().all(|&c| c != 0.0),
+                (Op::Const(..), op) => *op == Op::Add,
+                _ => false,
+            };
+            at = match args[..] {
+                [x, t] if table(t) => x,
+                [t, x] if table(t) => x,
+                _ => break at,
+            };
+        };
+        let Some((x, t)) = gathered(g, gather) else { return false };
+        let whole = axis as usize + 1 == shape.len() && g.shape(gather) == shape;
+        let [rows, each] = t.shape[..] else { return false };
+        if !whole || t.data.len() as u64 != rows * each || !self.distinct(g, x) {
+            return false;
+        }
+        let sorted = |row: &[f64]| {
+            let mut row: Vec<u64> = row.iter().map(|&i| i as u64).collect();
+            row.sort_unstable();
+            row
+        };
+        let mut all: Vec<Vec<u64>> = t.data.chunks(each.max(1) as usize).map(sorted).collect();
+        all.sort_unstable();
+        all.windows(2).all(|w| w[0] != w[1])
+            && all.iter().all(|row| row.windows(2).all(|w| w[0] != w[1]))
+    }
+}
+
+/// What a value takes by a table from the last axis of another, with the table.
+fn gathered(g: &Graph, id: NodeId) -> Option<(NodeId, &Table)> {
+    let Op::Gather { axis, batch: 0 } = g.op(id) else { return None };
+    let (x, index) = (g.arg(id, 0), g.arg(id, 1));
+    match g.op(index) {
+        Op::Const(t, ..) if *axis as usize + 1 == g.shape(x).len() => Some((x, t)),
+        _ => None,
     }
 }
 

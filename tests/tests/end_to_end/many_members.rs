@@ -163,7 +163,8 @@ fn searches_choose_what_ranks_choose() {
         if v == 7 {
             let inputs = inputs(&found, 5);
             let outputs = found.parties(&inputs, 5).outputs;
-            let off = slvr_tests::distance(&[outputs[0].values.clone()], &found.floating(&inputs, &[]));
+            let off =
+                slvr_tests::distance(&[outputs[0].values.clone()], &found.floating(&inputs, &[]));
             assert!(off < 2e-3, "{value}: three parties are off by {off}");
         }
     }

@@ -263,7 +263,10 @@ fn distances_of_many_members_cost_the_compiler_as_much_each_as_those_of_few() {
         let text = program(items, &statements, value);
         let (few, many) = (cost_of(&text, 200), cost_of(&text, 800));
         assert!(!few.refused && !many.refused, "{dist}: {few:?}, {many:?}");
-        assert!(many.allocated < 5 * few.allocated, "{dist}: {few:?}, with 4 times as many {many:?}");
+        assert!(
+            many.allocated < 5 * few.allocated,
+            "{dist}: {few:?}, with 4 times as many {many:?}"
+        );
     }
 }
 

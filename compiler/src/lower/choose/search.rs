@@ -37,7 +37,8 @@ pub fn search(facts: &Facts<'_>, id: NodeId) -> Option<(NodeId, Search)> {
     let of = |wanted: Wanted, digit: u32| Search { wanted, first: ranks.first, range, digit };
     let time = |digit: &u32| {
         let prices = all.iter().map(|&(_, wanted)| price(&of(wanted, *digit), rows, n));
-        let (rounds, bits) = prices.fold((0.0, 0.0), |(r, b): (f64, f64), (s, c)| (r.max(s), b + c));
+        let (rounds, bits) =
+            prices.fold((0.0, 0.0), |(r, b): (f64, f64), (s, c)| (r.max(s), b + c));
         tuning.time(rounds, bits, rows * n)
     };
     let digit = (1..=MOST).min_by(|a, b| time(a).total_cmp(&time(b)))?;

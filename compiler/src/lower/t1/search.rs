@@ -155,8 +155,10 @@ fn below(e: &mut Emit, x: ValueId, steps: Vec<u128>, width: u32) -> ValueId {
 fn earlier(e: &mut Emit, x: ValueId, n: u64) -> ValueId {
     let (mut sum, mut step) = (x, 1);
     while step < n {
-        let part = |e: &mut Emit, start, len| e.add(Op::Slice { x: sum, axis: 1, start, len, step: 1 });
-        let (first, last, moved) = (part(e, 0, step), part(e, step, n - step), part(e, 0, n - step));
+        let part =
+            |e: &mut Emit, start, len| e.add(Op::Slice { x: sum, axis: 1, start, len, step: 1 });
+        let (first, last, moved) =
+            (part(e, 0, step), part(e, step, n - step), part(e, 0, n - step));
         let last = e.add(Op::Add(last, moved));
         sum = e.add(Op::Concat { xs: vec![first, last], axis: 1 });
         step *= 2;

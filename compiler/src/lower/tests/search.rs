@@ -54,7 +54,8 @@ fn searches_find_what_ranks_say() {
                         Wanted::Before(c) => rank(row, i) < c,
                         Wanted::At(c) => rank(row, i) == c,
                     };
-                    let want = xs.chunks(n).flat_map(|row| (0..n).map(move |i| u128::from(is(row, i))));
+                    let want =
+                        xs.chunks(n).flat_map(|row| (0..n).map(move |i| u128::from(is(row, i))));
                     assert_eq!(made.words, want.collect::<Vec<_>>(), "{s:?} of {xs:?}");
                 }
             }

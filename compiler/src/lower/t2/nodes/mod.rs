@@ -79,9 +79,7 @@ impl Family for T2 {
             | Way::Counted(_)
             | Way::WithOperand
             | Way::Function(_)
-            | Way::Searched(..) => {
-                bilinear(l, id, how)
-            }
+            | Way::Searched(..) => bilinear(l, id, how),
         }
     }
 
