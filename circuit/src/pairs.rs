@@ -20,12 +20,19 @@ pub enum PairTable {
     Number,
     /// `[n, n - 1]`: of each member and each of its others 1 where the other is later, -1 where it is earlier.
     Order,
+    /// `[n, n - 1]`: of each member its others.
+    Other,
 }
 
 impl PairTable {
     /// All of them.
-    pub const ALL: [PairTable; 4] =
-        [PairTable::Later, PairTable::Earlier, PairTable::Number, PairTable::Order];
+    pub const ALL: [PairTable; 5] = [
+        PairTable::Later,
+        PairTable::Earlier,
+        PairTable::Number,
+        PairTable::Order,
+        PairTable::Other,
+    ];
 
     /// Name in text forms.
     pub fn name(self) -> &'static str {
@@ -34,6 +41,7 @@ impl PairTable {
             PairTable::Earlier => "earlier",
             PairTable::Number => "number",
             PairTable::Order => "order",
+            PairTable::Other => "other",
         }
     }
 
@@ -41,7 +49,9 @@ impl PairTable {
     pub fn shape(self, n: u64) -> Vec<u64> {
         match self {
             PairTable::Later | PairTable::Earlier => vec![pairs(n)],
-            PairTable::Number | PairTable::Order => vec![n, n.saturating_sub(1)],
+            PairTable::Number | PairTable::Order | PairTable::Other => {
+                vec![n, n.saturating_sub(1)]
+            }
         }
     }
 
@@ -50,6 +60,7 @@ impl PairTable {
         let last = |count: u64| count.saturating_sub(1) as i64;
         match self {
             PairTable::Later => (1, last(n)),
+            PairTable::Other => (0, last(n)),
             PairTable::Earlier => (0, last(n.saturating_sub(1))),
             PairTable::Number => (0, last(pairs(n))),
             PairTable::Order => (-1, 1),
@@ -84,6 +95,7 @@ impl PairTable {
                 let (i, j) = other();
                 if j > i { 1 } else { -1 }
             }
+            PairTable::Other => other().1 as i64,
         }
     }
 
@@ -100,6 +112,7 @@ impl PairTable {
             PairTable::Earlier => Box::new(each(|_, j| j as i64)),
             PairTable::Number => Box::new(other(|i, j| number(i.max(j), i.min(j)) as i64)),
             PairTable::Order => Box::new(other(|i, j| if j > i { 1 } else { -1 })),
+            PairTable::Other => Box::new(other(|_, j| j as i64)),
         }
     }
 }

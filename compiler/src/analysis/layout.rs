@@ -288,6 +288,9 @@ pub fn operand_blocks(from: &[u64], out: &[u64], block: u64) -> Option<(u64, Vec
         return None;
     }
     let rows: u64 = out[..t].iter().product();
+    if from[..t] == out[..t] {
+        return Some((own, (0..rows as u32).collect()));
+    }
     let pick = |r| aligned(&from[..t], &out[..t], r) as u32;
     Some((own, (0..rows).map(pick).collect()))
 }
@@ -310,6 +313,9 @@ pub fn blocks(g: &Graph, id: NodeId, block: u64) -> Option<Vec<u32>> {
     };
     let layout = Layout::of(g, id).filter(|_| whole)?;
     let rows = g.elements(id) / block;
+    if let Moves::Same = layout.moves {
+        return Some((0..rows as u32).collect());
+    }
     Some((0..rows).map(|r| (layout.origin(r * block).1 / block) as u32).collect())
 }
 

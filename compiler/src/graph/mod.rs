@@ -25,4 +25,6 @@ pub mod verify;
 
 pub use crate::types::domain;
 pub use data::{Graph, Input, Node, NodeId, Output, Site, Type};
-pub use op::{Class, Conv, ElemRule, Facts, Function, FunctionFacts, Op, ScaleRule, Table, Talk};
+pub use op::{
+    Class, Conv, ElemRule, Facts, Function, FunctionFacts, Key, Op, ScaleRule, Table, Talk,
+};

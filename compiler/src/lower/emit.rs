@@ -104,6 +104,11 @@ impl Emit {
         self.value(ty)
     }
 
+    /// Drops what equal instructions and tables are found by: nothing is added any more, and drafts are copied.
+    pub(super) fn forget(&mut self) {
+        (self.known, self.known_consts) = (HashMap::new(), HashMap::new());
+    }
+
     /// The type of a value.
     pub fn ty(&self, v: ValueId) -> &Type {
         &self.types[v.index()]

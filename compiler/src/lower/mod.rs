@@ -123,7 +123,8 @@ pub fn lower(
         });
     }
     blocks.resize(values.emit.instrs.len(), 0);
-    let emit = values.emit;
+    let mut emit = values.emit;
+    emit.forget();
     let mut draft = Draft { emit, blocks, inputs: dealt.inputs, outputs, checks: dealt.checks };
     draft.prune();
     Ok(draft)

@@ -1,15 +1,17 @@
 //! Lowers nodes: what is the same in both families, and for all else the one that was chosen.
 
-use super::choose::{Family as Chosen, Made};
+use super::choose::{Family as Chosen, Made, Way};
 use super::common::words::word;
 use super::family::Family;
 use super::form::{Form, Forms, Values};
+use super::t1::search::{self, Search};
 use super::t1::{T1, truncation};
 use super::t2::T2;
 use super::task::{Task, task};
-use crate::diagnostic::Diagnostic;
-use crate::graph::{NodeId, Table};
+use crate::diagnostic::{Diagnostic, codes};
+use crate::graph::{NodeId, Site, Table};
 use crate::types::Elem;
+use slvr_circuit::verify::MAX_ELEMENTS;
 use slvr_circuit::{Dom, Op as C, ValueId};
 use std::collections::BTreeMap;
 
@@ -28,10 +30,15 @@ pub struct Given {
 /// An operation that no protocol here computes.
 pub fn lower(l: &mut Values<'_>, given: &Given, id: NodeId) -> Result<(), Box<Diagnostic>> {
     let choice = l.plan.of(id).clone();
-    let forms = match choice.family {
+    let g = l.facts.graph;
+    if choice.made != Made::Nothing && g.elements(id) > MAX_ELEMENTS {
+        return Err(Box::new(too_large(g.site(id), g.elements(id))));
+    }
+    let forms = match (choice.family, choice.way.clone()) {
         _ if choice.made == Made::Nothing => Forms::default(),
-        Chosen::T1 => by(&T1, l, given, id)?,
-        Chosen::T2(tuning) => by(&T2 { tuning }, l, given, id)?,
+        (_, Way::Searched(of, how)) => searched(l, of, &how).into(),
+        (Chosen::T1, _) => by(&T1, l, given, id)?,
+        (Chosen::T2(tuning), _) => by(&T2 { tuning }, l, given, id)?,
     };
     l.record(id, forms);
     debug_assert!(l.is_as_planned(id), "{}: {choice:?}", l.facts.graph.op(id).name());
@@ -78,6 +85,27 @@ fn by<F: Family>(
             return Err(Box::new(Diagnostic::not_lowered(&what, span)));
         }
     })
+}
+
+/// A value of more elements than a circuit has.
+fn too_large(site: &Site, elements: u64) -> Diagnostic {
+    let of = if site.name.is_empty() { String::new() } else { format!(" for `{}`", site.name) };
+    Diagnostic::error(
+        codes::SIZE,
+        format!("{elements} values at once{of}, and a circuit has at most {MAX_ELEMENTS}"),
+        site.span,
+        "to compute this",
+    )
+    .hint(
+        "use smaller sizes: fewer clients, samples or weights, or ranks of fewer entries at a time",
+    )
+}
+
+/// A comparison with ranks of a node's entries, without the ranks.
+fn searched(l: &mut Values<'_>, of: NodeId, how: &Search) -> Form {
+    let k = how.ring().unwrap_or_else(|| l.facts.rings.of(of));
+    let x = l.in_ring(of, k);
+    Form::Replicated(search::search(&mut l.emit, x, how))
 }
 
 /// An operation in the words of programs, where they have no such name.

@@ -10,13 +10,13 @@
 //! ```
 
 use super::promise::{Kept, live};
-use crate::graph::{Graph, NodeId};
-use std::collections::{BTreeMap, BTreeSet};
+use crate::graph::{Graph, Key, NodeId};
+use std::collections::{HashMap, HashSet};
 
 pub(super) fn run(graph: &Graph) -> Graph {
-    let mut known: BTreeMap<(String, Vec<NodeId>), NodeId> = BTreeMap::new();
+    let mut known: HashMap<(Key, Vec<NodeId>), NodeId> = HashMap::new();
     let merged = graph.rewrite(|new, id, args| {
-        let key = (format!("{:?}", graph.op(id)), args.to_vec());
+        let key = (graph.op(id).key(), args.to_vec());
         *known.entry(key).or_insert_with(|| new.keep(graph, id, args))
     });
     dead_code(&merged)
@@ -24,11 +24,11 @@ pub(super) fn run(graph: &Graph) -> Graph {
 
 /// What holds after it.
 pub(super) fn after(g: &Graph) -> Kept {
-    let mut known = BTreeSet::new();
+    let mut known = HashSet::new();
     let live = live(g);
     for id in g.ids() {
         let (op, args) = (g.op(id), g.args(id));
-        let why = match known.insert((format!("{op:?}"), args)) {
+        let why = match known.insert((op.key(), args)) {
             _ if !live[id.index()] => "no output needs it",
             false => "an equal node stands before it",
             true => continue,

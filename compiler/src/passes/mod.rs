@@ -11,6 +11,7 @@ pub mod blocks;
 mod constants;
 mod contract;
 mod cse;
+mod distances;
 mod factors;
 mod fine;
 mod fold;

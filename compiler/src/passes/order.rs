@@ -95,7 +95,7 @@ pub(super) fn ranks(g: &mut Graph, x: NodeId, site: u32) -> NodeId {
     }
     let axis = rank as u64 - 1;
     let index = |g: &mut Graph, shape: Vec<u64>, data: Vec<f64>| {
-        g.add(Op::Const(Table { shape, data }, Elem::Int, None), &[], site)
+        g.add(Op::Const(Table { shape, data: data.into() }, Elem::Int, None), &[], site)
     };
     // Pair (i, j), j < i, is at i (i - 1) / 2 + j: whether x_i < x_j, so that of equals the earlier
     // comes first.

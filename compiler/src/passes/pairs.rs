@@ -71,6 +71,17 @@ fn masked(g: &mut Graph, args: &[NodeId], site: u32) -> Option<NodeId> {
     once(g, a, b, negated, &mask, site)
 }
 
+/// The tensor that [`view`] finds, without its entries.
+fn base(g: &Graph, mut id: NodeId) -> NodeId {
+    let through = |op: &Op| {
+        matches!(op, Op::Reshape(_) | Op::Transpose(_) | Op::Slice { .. } | Op::Broadcast(_))
+    };
+    while through(g.op(id)) {
+        id = g.arg(id, 0);
+    }
+    id
+}
+
 /// The tensor a chain of layout operations starts from, and which of its entries each entry is.
 fn view(g: &Graph, id: NodeId, depth: usize) -> Option<(NodeId, Vec<u32>)> {
     if depth > 32 || g.elements(id) > LIMIT {
@@ -156,7 +167,7 @@ impl Pairs {
     fn of(g: &Graph, a: NodeId, b: NodeId, mask: &Table) -> Option<Pairs> {
         let out = crate::graph::infer::align(g.shape(a), g.shape(b)).ok()?;
         let total: u64 = out.iter().product();
-        if total > LIMIT {
+        if total > LIMIT || base(g, a) != base(g, b) {
             return None;
         }
         let ((base, va), (other, vb)) = (view(g, a, 0)?, view(g, b, 0)?);
@@ -225,7 +236,7 @@ fn once(
     }
 
     let index = |g: &mut Graph, data: Vec<f64>, shape: Vec<u64>, elem| {
-        g.add(Op::Const(Table { shape, data }, elem, None), &[], site)
+        g.add(Op::Const(Table { shape, data: data.into() }, elem, None), &[], site)
     };
     let flat = g.add(Op::Reshape(vec![batch, entries / batch]), &[base], site);
     let k = left.len() as u64;

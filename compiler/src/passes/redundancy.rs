@@ -15,15 +15,17 @@
 //! ```
 
 use super::cse::dead_code;
+use super::distances;
 use super::promise::{Kept, none};
-use super::value_numbering::{LIMIT, ValueNumbers, operand_blocks, sources};
+use super::value_numbering::{LIMIT, Numbered, ValueNumbers, operand_blocks, sources};
+use crate::analysis::layout::behind;
 use crate::graph::{Graph, NodeId, Op, Table};
 use crate::syntax::ast::Secrecy;
 use crate::types::Elem;
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 
 pub(super) fn run(graph: &Graph) -> Graph {
+    let graph = &distances::run(graph);
     let mut numbers = ValueNumbers::default();
     let new = graph.rewrite(|new, id, args| {
         let node = graph.node(id);
@@ -70,7 +72,7 @@ struct Spread {
 }
 
 fn spread(numbers: &[i64], block: u64) -> Spread {
-    let mut first: BTreeMap<i64, (u32, i64)> = BTreeMap::new();
+    let mut first: Numbered<(u32, i64)> = Numbered::default();
     let mut s = Spread { which: Vec::new(), from: Vec::new(), sign: Vec::new(), block };
     for (i, &n) in numbers.iter().enumerate() {
         if n == 0 {
@@ -173,7 +175,7 @@ fn once(
 }
 
 fn constant(g: &mut Graph, shape: Vec<u64>, data: Vec<f64>, elem: Elem, site: u32) -> NodeId {
-    g.add(Op::Const(Table { shape, data }, elem, None), &[], site)
+    g.add(Op::Const(Table { shape, data: data.into() }, elem, None), &[], site)
 }
 
 fn whole(g: &mut Graph, x: NodeId, to: [u64; 2], site: u32) -> NodeId {
@@ -285,12 +287,19 @@ fn behind_mask(g: &Graph, id: NodeId, block: u64, which: &[u32]) -> Option<(Node
     Some((x, which.iter().map(|&i| from[i as usize]).collect()))
 }
 
+/// Whether a product with a table may be behind a layout operation: seen without looking at entries.
+fn below_mask(g: &Graph, id: NodeId) -> bool {
+    let at = behind(g, id, Op::is_layout);
+    let table = |x: NodeId| matches!(g.op(x), Op::Const(..));
+    matches!(g.op(at), Op::Mul | Op::And) && g.args(at).into_iter().any(table)
+}
+
 /// A layout operation that takes only entries that a mask below it leaves as they are: the mask is
 /// not needed, and one table does.
 fn unmasked(g: &mut Graph, op: &Op, args: &[NodeId], site: u32) -> Option<NodeId> {
     let id = g.add(op.clone(), args, site);
     let n = g.elements(id);
-    if n > LIMIT {
+    if n > LIMIT || !below_mask(g, id) {
         return Some(id);
     }
     let mut which: Vec<u32> = (0..n as u32).collect();

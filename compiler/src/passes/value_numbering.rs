@@ -19,7 +19,7 @@ pub(super) const LIMIT: u64 = 1 << 20;
 
 /// A fast hash for numbers that nobody chooses: there are millions of them.
 #[derive(Default)]
-struct Mix(u64);
+pub(super) struct Mix(u64);
 
 impl Hasher for Mix {
     fn write(&mut self, bytes: &[u8]) {
@@ -37,11 +37,16 @@ impl Hasher for Mix {
     }
 }
 
+/// What is known by number.
+pub(super) type Numbered<T> = HashMap<i64, T, BuildHasherDefault<Mix>>;
+
 /// Value numbers of nodes, made once each.
 #[derive(Default)]
 pub(super) struct ValueNumbers {
     /// Looked up, never iterated.
     known: HashMap<(u32, [i64; 3]), i64, BuildHasherDefault<Mix>>,
+    /// Numbers given so far: those of opaque entries are not looked up.
+    given: i64,
     names: BTreeMap<String, u32>,
     of: HashMap<(NodeId, u64), Option<Rc<Vec<i64>>>>,
     plain: HashMap<NodeId, bool>,
@@ -62,8 +67,10 @@ impl ValueNumbers {
 
     /// The positive number of a function of numbers.
     fn make(&mut self, op: u32, of: [i64; 3]) -> i64 {
-        let next = self.known.len() as i64 + 1;
-        *self.known.entry((op, of)).or_insert(next)
+        let next = self.given + 1;
+        let number = *self.known.entry((op, of)).or_insert(next);
+        self.given = self.given.max(number);
+        number
     }
 
     fn value(&mut self, x: f64) -> i64 {
@@ -84,9 +91,10 @@ impl ValueNumbers {
         let rows = g.elements(id) / block;
         let found = (rows <= LIMIT).then(|| {
             self.derive(g, id, block).unwrap_or_else(|| {
-                let op = self.name("opaque");
-                let place = |i| [id.index() as i64, block as i64, i];
-                (0..rows as i64).map(|i| self.make(op, place(i))).collect()
+                // Nobody asks twice for those of the same blocks.
+                let first = self.given + 1;
+                self.given += rows as i64;
+                (first..first + rows as i64).collect()
             })
         });
         let found = found.map(Rc::new);
@@ -294,7 +302,8 @@ impl ValueNumbers {
                 Op::Const(t, ..) => all_differ(t) && self.distinct(g, args[0]),
                 _ => true,
             },
-            Op::Sum(_) => self.distinct(g, args[0]),
+            Op::Sum(axes) => self.distinct(g, args[0]) || self.distinct_rows(g, args[0], axes),
+            Op::Lt | Op::Eq if self.distinct_pairs(g, args[0], args[1], n) => true,
             Op::MatMul { .. } => {
                 let whole = |a: NodeId| g.shape(a)[0] == g.shape(id)[0];
                 let single = g.shape(id)[1] == 1 && g.shape(id)[2] == 1;
@@ -322,8 +331,82 @@ impl ValueNumbers {
     }
 }
 
+impl ValueNumbers {
+    /// The same of comparisons: of different pairs of entries of one value, or of each of some entries and each of some
+    /// numbers.
+    fn distinct_pairs(&mut self, g: &Graph, a: NodeId, b: NodeId, n: u64) -> bool {
+        match (gathered(g, a), gathered(g, b)) {
+            (Some((x, s)), Some((y, t))) => {
+                let same = x == y && g.shape(a) == g.shape(b) && g.elements(a) == n;
+                let pairs = s.data.iter().zip(t.data.iter());
+                let pair = |(&i, &j): (&f64, &f64)| (i.min(j) as u64, i.max(j) as u64);
+                let mut all: Vec<(u64, u64)> = pairs.map(pair).collect();
+                all.sort_unstable();
+                let full = |t: &Table| t.data.len() == t.len();
+                let differ = all.windows(2).all(|w| w[0] != w[1]) && all.iter().all(|p| p.0 != p.1);
+                same && full(s) && full(t) && differ && self.distinct(g, x)
+            }
+            (None, None) => {
+                let mut numbers = |x: NodeId, others: NodeId| match g.op(others) {
+                    Op::Const(t, ..) => all_differ(t) && self.distinct(g, x),
+                    _ => false,
+                };
+                g.elements(a) * g.elements(b) == n && (numbers(a, b) || numbers(b, a))
+            }
+            _ => false,
+        }
+    }
+
+    /// The same of sums of rows that a table gathers, with or without signs: no two have the same entries.
+    fn distinct_rows(&mut self, g: &Graph, terms: NodeId, axes: &[u64]) -> bool {
+        let shape = g.shape(terms);
+        let [axis] = *axes else { return false };
+        // Behind products and sums with tables.
+        let mut at = terms;
+        let gather = loop {
+            let args = g.args(at);
+            // A product leaves no entry out.
+            let table = |x: NodeId| match (g.op(x), g.op(at)) {
+                (Op::Const(t, ..), Op::Mul) => t.data.iter().all(|&c| c != 0.0),
+                (Op::Const(..), op) => *op == Op::Add,
+                _ => false,
+            };
+            at = match args[..] {
+                [x, t] if table(t) => x,
+                [t, x] if table(t) => x,
+                _ => break at,
+            };
+        };
+        let Some((x, t)) = gathered(g, gather) else { return false };
+        let whole = axis as usize + 1 == shape.len() && g.shape(gather) == shape;
+        let [rows, each] = t.shape[..] else { return false };
+        if !whole || t.data.len() as u64 != rows * each || !self.distinct(g, x) {
+            return false;
+        }
+        let sorted = |row: &[f64]| {
+            let mut row: Vec<u64> = row.iter().map(|&i| i as u64).collect();
+            row.sort_unstable();
+            row
+        };
+        let mut all: Vec<Vec<u64>> = t.data.chunks(each.max(1) as usize).map(sorted).collect();
+        all.sort_unstable();
+        all.windows(2).all(|w| w[0] != w[1])
+            && all.iter().all(|row| row.windows(2).all(|w| w[0] != w[1]))
+    }
+}
+
+/// What a value takes by a table from the last axis of another, with the table.
+fn gathered(g: &Graph, id: NodeId) -> Option<(NodeId, &Table)> {
+    let Op::Gather { axis, batch: 0 } = g.op(id) else { return None };
+    let (x, index) = (g.arg(id, 0), g.arg(id, 1));
+    match g.op(index) {
+        Op::Const(t, ..) if *axis as usize + 1 == g.shape(x).len() => Some((x, t)),
+        _ => None,
+    }
+}
+
 fn all_differ(t: &Table) -> bool {
-    let mut seen: Vec<f64> = t.data.clone();
+    let mut seen: Vec<f64> = t.data.to_vec();
     seen.sort_by(f64::total_cmp);
     t.data.len() == t.len() && seen.windows(2).all(|w| w[0] != w[1])
 }

@@ -1,18 +1,26 @@
 //! Order statistics of so many members that tables of their pairs are made by rules: the same values, intervals and
 //! ties as of few, and artifacts that do not grow with the pairs.
 
+use slvr_circuit::traffic::Traffic;
 use slvr_circuit::{Op, artifact};
+use slvr_compiler::cost::Tuning;
+use slvr_compiler::lower::Protocols;
+use slvr_compiler::pipeline::Options;
 use slvr_runtime::share::encode::{Inputs, RawData};
-use slvr_tests::{Case, Random, compile, random_inputs};
+use slvr_tests::{Case, Random, compile_with, random_inputs};
 
 fn case(value: &str, m: u64) -> Case {
+    case_for(value, m, Options::default())
+}
+
+fn case_for(value: &str, m: u64, how: Options) -> Case {
     let text = format!(
         "use std::{{first_argmax, first_argmin, lower_median, median, rank, smallest, sort, sum, top_k, \
          trimmed_mean}};\n{COUNTS}predicate T[m]() {{\n    parties Client[m];\n    parties Server;\n    \
          input x: secret int in 0..100 from each Client;\n    \
          input y: secret fix in -4..4 from each Client;\n    reveal {value} to Server as z;\n}}\n"
     );
-    compile(&text, &[("m", &m.to_string())])
+    compile_with(&text, &[("m", &m.to_string())], how)
 }
 
 /// Ranks in the language, in either order, written in any way; all statistics of a sort.
@@ -131,4 +139,81 @@ fn artifacts_do_not_grow_with_the_pairs_of_members() {
         let (few, many) = (bytes(200), bytes(3200));
         assert!(many < few + 3000 * 8, "{value}: {few} bytes, then {many}");
     }
+}
+
+/// Where rounds cost little beside bytes, masks by rank are found by a search: the same entries, ties as before, and no
+/// pairs. Ranks that are read as numbers stay.
+#[test]
+fn searches_choose_what_ranks_choose() {
+    let tuning = Tuning { latency: 1e-6, bandwidth: 1e5 };
+    let how = Options { protocols: Protocols::Dealer(tuning), ..Options::default() };
+    let mut searched = 0;
+    for (v, value) in VALUES[..12].iter().enumerate() {
+        let found = case_for(value, 131, how);
+        searched += u32::from(!ruled(&found));
+        for seed in 0..2 {
+            let inputs = inputs(&found, seed + 10 * v as u64);
+            let want = found.floating(&inputs, &[]);
+            let close = |found: &[Vec<f64>], what: &str| {
+                let off = slvr_tests::distance(found, &want);
+                assert!(off < 2e-3, "{value}, seed {seed}: {what} is off by {off}");
+            };
+            close(&found.circuit_clear(&inputs, &[], seed), "the circuit");
+        }
+        if v == 7 {
+            let inputs = inputs(&found, 5);
+            let outputs = found.parties(&inputs, 5).outputs;
+            let off =
+                slvr_tests::distance(&[outputs[0].values.clone()], &found.floating(&inputs, &[]));
+            assert!(off < 2e-3, "{value}: three parties are off by {off}");
+        }
+    }
+    // All but ranks as numbers, and three entries of a sort at once.
+    assert_eq!(searched, 8);
+}
+
+/// Thousands of members are searched on any network: bytes grow with the members, not with their pairs.
+#[test]
+fn thousands_of_members_are_searched() {
+    for value in ["lower_median(y)", "sum(top_k[40](x)[i] * y[i] for i in Client)"] {
+        let sent = |m: u64| {
+            let case = case(value, m);
+            (ruled(&case), Traffic::of(case.circuit()).bytes.iter().sum::<u64>())
+        };
+        let (few, many, most) = (sent(500), sent(4000), sent(16_000));
+        assert_eq!((few.0, many.0, most.0), (true, false, false), "{value}");
+        assert!(most.1 < 5 * many.1, "{value}: {many:?}, {most:?}");
+    }
+}
+
+/// Distances of many members are told by rules, too: one inner product for each pair, in place of each member and
+/// each other one.
+#[test]
+fn distances_of_many_members_are_computed_once_for_each_pair() {
+    const KRUM: &str = "use std::{first_argmin, norm_sq, smallest, sum};
+predicate Krum[m, f]() {
+    parties Client[m];
+    parties Server;
+    input u: secret fix[2] in -8..8 from each Client;
+    let dist  = [[norm_sq(u[i] - u[j]) for j in Client] for i in Client];
+    let near  = [[norm_sq(u[i] - u[j]) for j in Client if j != i] for i in Client];
+    let score = [sum(smallest[m - f - 2]([dist[i][j] for j in Client if j != i])) for i in Client];
+    let other = [sum(smallest[m - f - 2](near[i])) for i in Client];
+    let pick  = first_argmin(score);
+    let both  = first_argmin(other);
+    reveal sum((pick[i] + both[i]) * u[i] for i in Client) to Server as chosen;
+}
+";
+    let case = compile_with(KRUM, &[("m", "131"), ("f", "3")], Options::default());
+    assert!(ruled(&case));
+    let words: usize = case.circuit().consts.iter().map(|c| c.data.len()).sum();
+    assert!(words < 4000, "{words} words of tables");
+    let graph = &case.compiled.optimised;
+    let products = graph.ids().filter(|&id| {
+        matches!(graph.op(id), slvr_compiler::graph::Op::MatMul { .. }) && graph.elements(id) > 131
+    });
+    assert!(products.map(|id| graph.elements(id)).eq([131 * 130 / 2]), "each pair once, for both");
+    let inputs = random_inputs(case.circuit(), 3, 1.0);
+    let off = slvr_tests::distance(&case.graph_exact(&inputs, &[]), &case.floating(&inputs, &[]));
+    assert!(off < 1e-2, "off by {off}");
 }

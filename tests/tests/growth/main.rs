@@ -247,6 +247,29 @@ fn ranks_of_many_members_cost_the_compiler_as_much_each_as_those_of_few() {
     }
 }
 
+/// The compiler's work for distances of all pairs of members, and for sums of the nearest, is of rules, too.
+#[test]
+fn distances_of_many_members_cost_the_compiler_as_much_each_as_those_of_few() {
+    let items = "use std::{norm_sq, smallest};";
+    for dist in [
+        "[[norm_sq(u[i] - u[j]) for j in Client if j != i] for i in Client]",
+        "[[all[i][j] for j in Client if j != i] for i in Client]",
+    ] {
+        let statements = format!(
+            "    input u: secret fix[4] in -1..1 from each Client;\n    \
+             let all = [[norm_sq(u[i] - u[j]) for j in Client] for i in Client];\n    let dist = {dist};"
+        );
+        let value = "sum(sum(smallest[5](dist[i])) for i in Client)";
+        let text = program(items, &statements, value);
+        let (few, many) = (cost_of(&text, 200), cost_of(&text, 800));
+        assert!(!few.refused && !many.refused, "{dist}: {few:?}, {many:?}");
+        assert!(
+            many.allocated < 5 * few.allocated,
+            "{dist}: {few:?}, with 4 times as many {many:?}"
+        );
+    }
+}
+
 /// What the parties would hold and send for many inputs of each client, whose checks become one bit.
 #[test]
 fn checks_of_many_inputs_cost_as_much_each_as_those_of_few() {

@@ -16,7 +16,7 @@
 //! All other truncations of secrets are [`Rounding::Any`]: of inputs, of products with public numbers (whose masks
 //! are those of the inputs), of values that were rounded before.
 
-use crate::graph::{Graph, NodeId, Op};
+use crate::graph::{Graph, Key, NodeId, Op};
 use crate::syntax::ast::Secrecy;
 use crate::types::Elem;
 use std::collections::HashMap;
@@ -137,7 +137,7 @@ fn first(g: &Graph, root: NodeId, own: NodeId) -> bool {
 
 /// Nodes that another one equals: the circuit has one value for both, and so one mask.
 fn copies(g: &Graph) -> Vec<bool> {
-    let mut numbers: HashMap<(String, Vec<usize>), usize> = HashMap::new();
+    let mut numbers: HashMap<(Key, Vec<usize>), usize> = HashMap::new();
     let mut number = vec![0; g.len()];
     let mut count = vec![0u32; g.len()];
     for id in g.ids() {
@@ -147,7 +147,7 @@ fn copies(g: &Graph) -> Vec<bool> {
             continue;
         }
         let of: Vec<usize> = g.args(id).iter().map(|a| number[a.index()]).collect();
-        let n = *numbers.entry((format!("{:?}", g.op(id)), of)).or_insert(id.index());
+        let n = *numbers.entry((g.op(id).key(), of)).or_insert(id.index());
         number[id.index()] = n;
         count[n] += 1;
     }

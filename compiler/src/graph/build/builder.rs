@@ -29,6 +29,8 @@ pub(super) enum IndexValue {
     Affine { axis: Option<Axis>, step: i64, offset: i64 },
     /// A table over axes (ascending, row-major).
     Table { axes: Vec<Axis>, data: Vec<i64> },
+    /// All positions of an axis but the one on another axis, in order.
+    Others { of: Axis, axis: Axis },
     /// A public tensor known at run time.
     Known(Val),
 }

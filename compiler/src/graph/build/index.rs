@@ -2,9 +2,9 @@
 
 use super::builder::{Axis, Builder, IndexValue, Result, Val};
 use crate::diagnostic::{Diagnostic, codes};
-use crate::graph::{NodeId, Op, Table};
+use crate::graph::{NodeId, Op, Table, ranks};
 use crate::syntax::ast::Span;
-use crate::types::{BinOp, Cond, Domain, Elem, Gen, Index, VarId};
+use crate::types::{BinOp, Cond, Domain, Elem, Gen, Index, PairTable, VarId};
 
 /// Entries of a table of indices or of a mask.
 const MAX_TABLE: u64 = 1 << 24;
@@ -24,6 +24,7 @@ impl Builder<'_> {
             Index::Var(v) => match &self.indices[v] {
                 IndexValue::Affine { axis, .. } => out.extend(axis),
                 IndexValue::Table { axes, .. } => out.extend(axes),
+                IndexValue::Others { of, axis } => out.extend([of, axis]),
                 IndexValue::Known(v) => out.extend(&v.axes),
             },
             Index::Binary(_, a, b) => {
@@ -59,6 +60,10 @@ impl Builder<'_> {
                     let flat =
                         axes.iter().fold(0, |i, &a| i * self.size(a) as usize + at(a) as usize);
                     data[flat]
+                }
+                IndexValue::Others { of, axis } => {
+                    let (own, place) = (at(*of), at(*axis));
+                    if place < own { place } else { place + 1 }
                 }
                 // The checker keeps sampled indices out of arithmetic and conditions.
                 IndexValue::Known(_) => 0,
@@ -135,6 +140,10 @@ impl Builder<'_> {
         hi: &Index,
         span: Span,
     ) -> Result<(IndexValue, Opened)> {
+        if let Some((of, n)) = self.others(generator, lo, hi) {
+            let axis = self.open(n - 1);
+            return Ok((IndexValue::Others { of, axis }, Opened { axis, mask: None }));
+        }
         let mut axes = Vec::new();
         self.index_axes(lo, &mut axes);
         self.index_axes(hi, &mut axes);
@@ -209,6 +218,31 @@ impl Builder<'_> {
         ))
     }
 
+    /// The axis of another loop over the same many members, if a generator leaves out only its position: what it
+    /// ranges over is told by a rule then.
+    fn others(&self, generator: &Gen, lo: &Index, hi: &Index) -> Option<(Axis, u64)> {
+        let (Index::Const(0), &Index::Const(n)) = (lo, hi) else { return None };
+        let (a, b) = match generator.cond.as_ref()? {
+            Cond::Compare(BinOp::Ne, a, b) => (a, b),
+            Cond::Not(c) => match &**c {
+                Cond::Compare(BinOp::Eq, a, b) => (a, b),
+                _ => return None,
+            },
+            _ => return None,
+        };
+        let other = match (a, b) {
+            (Index::Var(j), Index::Var(i)) if *j == generator.var => i,
+            (Index::Var(i), Index::Var(j)) if *j == generator.var => i,
+            _ => return None,
+        };
+        let &IndexValue::Affine { axis: Some(of), step: 1, offset: 0 } = self.indices.get(other)?
+        else {
+            return None;
+        };
+        let n = u64::try_from(n).ok()?;
+        (ranks::by_rule(n) && self.size(of) == n).then_some((of, n))
+    }
+
     /// Refuses tables over some axes, times `each`, that would not fit a compiler's memory.
     pub(super) fn affordable(&self, axes: &[Axis], each: u64, span: Span) -> Result<()> {
         let total = axes.iter().try_fold(each, |n, &a| n.checked_mul(self.size(a)));
@@ -277,7 +311,7 @@ impl Builder<'_> {
     pub(super) fn index_value(&mut self, value: &IndexValue) -> Result<Val> {
         let exact = |x: i64| x.unsigned_abs() <= 1 << f64::MANTISSA_DIGITS;
         let fits = match value {
-            IndexValue::Known(_) => true,
+            IndexValue::Known(_) | IndexValue::Others { .. } => true,
             IndexValue::Affine { axis, step, offset } => {
                 let last = axis.map_or(0, |a| self.size(a).saturating_sub(1) as i64);
                 let last = step.checked_mul(last).and_then(|x| x.checked_add(*offset));
@@ -290,6 +324,10 @@ impl Builder<'_> {
         }
         Ok(match value {
             IndexValue::Known(v) => v.clone(),
+            IndexValue::Others { of, axis } => {
+                let rule = Op::Pairs { table: PairTable::Other, n: self.size(*of) };
+                Val { node: self.add(rule, &[]), axes: vec![*of, *axis] }
+            }
             IndexValue::Affine { axis: None, offset, .. } => {
                 let table = Table::splat(*offset as f64, vec![]);
                 Val { node: self.constant(table, Elem::Int), axes: vec![] }

@@ -216,7 +216,7 @@ impl Generator {
             }
             1 if self.below(2) == 0 => self.add(Op::Committee { n: 3, k: 2 }, &[]),
             1 => {
-                let (table, n) = (PairTable::ALL[self.below(4) as usize], 2 + self.below(3));
+                let (table, n) = (PairTable::ALL[self.below(5) as usize], 2 + self.below(3));
                 self.add(Op::Pairs { table, n }, &[])
             }
             2 | 3 => self.pair(Op::Add),

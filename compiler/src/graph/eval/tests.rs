@@ -26,7 +26,7 @@ fn graph_of(op: Op, operands: &[Operand], frac: Option<u32>) -> Graph {
     let args: Vec<NodeId> = operands
         .iter()
         .map(|&(elem, shape, data)| {
-            let table = Table { shape: shape.to_vec(), data: data.to_vec() };
+            let table = Table { shape: shape.to_vec(), data: data.into() };
             let frac = match elem {
                 Elem::Fix => frac,
                 Elem::Int => frac.map(|_| 0),

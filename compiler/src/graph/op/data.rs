@@ -5,20 +5,21 @@
 
 use crate::types::function::Function;
 use crate::types::{Conv, Elem, PairTable};
+use std::sync::Arc;
 
 /// A constant tensor, or one number repeated.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
     /// Its shape.
     pub shape: Vec<u64>,
-    /// One entry, or as many as the shape has, row-major.
-    pub data: Vec<f64>,
+    /// One entry, or as many as the shape has, row-major. Copies of a graph share it: every pass makes one.
+    pub data: Arc<[f64]>,
 }
 
 impl Table {
     /// One number under a shape.
     pub fn splat(value: f64, shape: Vec<u64>) -> Table {
-        Table { shape, data: vec![value] }
+        Table { shape, data: Arc::new([value]) }
     }
 
     /// Entry number `i`.

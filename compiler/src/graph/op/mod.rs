@@ -6,6 +6,7 @@
 //! | `table.rs` | class, name, number of operands, element, scale, when the parties talk |
 //! | `attributes.rs` | the attributes in the text form |
 //! | `shape.rs` | the shape of its result |
+//! | `key.rs` | what tells it from others, in maps |
 //!
 //! The attributes of a convolution and its shape stand in [`Conv`], which models have, too; the facts
 //! about each elementary function in [`Function`], which programs call by name. How an
@@ -14,6 +15,7 @@
 
 mod attributes;
 mod data;
+mod key;
 mod shape;
 mod table;
 #[cfg(test)]
@@ -22,6 +24,7 @@ mod tests;
 pub use crate::types::function::{Function, FunctionFacts};
 pub(crate) use attributes::Visitor;
 pub use data::{Op, Table};
+pub use key::Key;
 pub(crate) use shape::shape_of;
 pub use shape::{align, without};
 pub use slvr_circuit::Conv;

@@ -145,11 +145,13 @@ macro_rules! operations {
 }
 
 /// No attributes to speak of.
-const EMPTY: Table = Table { shape: Vec::new(), data: Vec::new() };
+fn empty() -> Table {
+    Table { shape: Vec::new(), data: Default::default() }
+}
 
 operations! {
     Input(i) = Input(0) => "input", Leaf, Some(0), ElemRule::Input(*i), ScaleRule::Input(*i), Never;
-    Const(_, elem, frac) = Const(EMPTY, Elem::Fix, None)
+    Const(_, elem, frac) = Const(empty(), Elem::Fix, None)
         => "const", Leaf, Some(0), ElemRule::Is(*elem), ScaleRule::Is(*frac), Never;
     Committee { .. } = Committee { n: 2, k: 1 }
         => "committee", Leaf, Some(0), ElemRule::Is(Elem::Int), ScaleRule::Whole, Never;
@@ -159,6 +161,7 @@ operations! {
         PairTable::Earlier => "pairs_earlier",
         PairTable::Number => "pairs_number",
         PairTable::Order => "pairs_order",
+        PairTable::Other => "pairs_other",
     }, Leaf, Some(0), ElemRule::Is(Elem::Int), ScaleRule::Whole, Never;
 
     Add = Add => "add", Pointwise, Some(2), ElemRule::Number, ScaleRule::Equal, Never;

@@ -34,6 +34,7 @@ const EXAMPLES: &[&str] = &[
     "pairs_earlier n=4 : public int.0[6]",
     "pairs_number n=4 : public int.0[4,3]",
     "pairs_order n=4 : public int.0[4,3]",
+    "pairs_other n=4 : public int.0[4,3]",
     "add %0 %0 : secret fix.8[3,4]",
     "sub %0 %0 : secret fix.8[3,4]",
     "mul %0 %0 : secret fix.16[3,4]",

@@ -305,7 +305,7 @@ impl Visitor for Reader<'_, '_> {
     }
 
     fn table(&mut self, table: &mut Table, elem: &mut Elem, frac: &mut Option<u32>) -> Result<()> {
-        let data = std::mem::take(&mut self.entries);
+        let data = std::mem::take(&mut self.entries).into();
         *table = Table { shape: self.ty.shape.clone(), data };
         (*elem, *frac) = (self.ty.elem, self.ty.frac);
         Ok(())

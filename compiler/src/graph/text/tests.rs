@@ -141,7 +141,7 @@ site 0 \"s\" line 1
 fn tables_are_compacted_and_wrapped() {
     let text = |data: Vec<f64>| {
         let mut graph = parse("graph T\nsite 0 \"\" line 0\n").unwrap();
-        let table = Table { shape: vec![data.len() as u64], data };
+        let table = Table { shape: vec![data.len() as u64], data: data.into() };
         graph.add(Op::Const(table, Elem::Fix, None), &[], 0);
         let text = print(&graph);
         assert_eq!(print(&parse(&text).unwrap()), text);

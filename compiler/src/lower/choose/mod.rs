@@ -20,6 +20,7 @@ mod groups;
 mod nodes;
 mod plan;
 mod products;
+mod search;
 mod tables;
 
 pub use nodes::plan;

@@ -3,12 +3,14 @@
 use super::groups::{DIFFERENCE, Earlier, ONE_DEALER, PRODUCT};
 use super::plan::{Choice, Family, Made, Plan, Way};
 use super::products::{Proposal, pair, product};
+use super::search::search;
 use super::tables::table;
 use crate::analysis::truth_tables::{Functions, MOST_BITS};
 use crate::cost::Tuning;
 use crate::graph::{NodeId, Op};
 use crate::lower::common::lookup::pays;
 use crate::lower::facts::Facts;
+use crate::lower::t1::search::Search;
 use crate::lower::t2::functions;
 use crate::lower::task::{Comparison, Linear, Sum, Task, task};
 use slvr_circuit::{Dom, Hold, Op as C, Type, ValueId, verify};
@@ -21,11 +23,42 @@ const MOST_ELEMENTS: u64 = 1 << 14;
 pub fn plan(facts: Facts<'_>) -> Plan {
     let mut tables = Functions::new(facts.graph, MOST_ELEMENTS);
     let mut earlier = Earlier { facts, plan: Plan::default() };
+    let searches: Vec<Option<(NodeId, Search)>> =
+        facts.graph.ids().map(|id| search(&facts, id)).collect();
+    let read = read(&facts, &searches);
     for id in facts.graph.ids() {
-        let choice = choose(&earlier, &mut tables, id);
+        let t1 = |made, way| Choice { family: Family::T1, groups: 1, made, way };
+        let choice = match searches[id.index()] {
+            // What only ranks are made of that nobody reads is not made.
+            _ if !read[id.index()] => t1(Made::Nothing, Way::Own),
+            Some((of, search)) => t1(Made::Replicated, Way::Searched(of, search)),
+            None => choose(&earlier, &mut tables, id),
+        };
         earlier.plan.push(choice);
     }
     earlier.plan
+}
+
+/// Which nodes are read, where searches read entries instead of their ranks. Without searches all are.
+fn read(facts: &Facts<'_>, searches: &[Option<(NodeId, Search)>]) -> Vec<bool> {
+    let g = facts.graph;
+    if searches.iter().all(Option::is_none) {
+        return vec![true; g.len()];
+    }
+    let mut read = vec![false; g.len()];
+    g.outputs.iter().for_each(|o| read[o.node.index()] = true);
+    // Inputs are dealt, whoever reads them.
+    g.ids().filter(|id| matches!(g.op(*id), Op::Input(_))).for_each(|id| read[id.index()] = true);
+    for id in g.ids().rev() {
+        if !read[id.index()] {
+            continue;
+        }
+        match &searches[id.index()] {
+            Some((of, _)) => read[of.index()] = true,
+            None => g.args(id).into_iter().for_each(|a| read[a.index()] = true),
+        }
+    }
+    read
 }
 
 fn choose(c: &Earlier<'_>, tables: &mut Functions<'_>, id: NodeId) -> Choice {

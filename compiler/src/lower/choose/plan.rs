@@ -4,6 +4,7 @@ use crate::analysis::truth_tables::Literal;
 use crate::cost::Tuning;
 use crate::graph::NodeId;
 use crate::lower::facts::Facts;
+use crate::lower::t1::search::Search;
 use crate::lower::t2::functions::Protocol;
 use std::rc::Rc;
 
@@ -42,11 +43,11 @@ pub struct Choice {
     pub groups: u32,
     /// The form.
     pub made: Made,
-    /// The way, where family T2 has several.
+    /// The way, where there are several.
     pub way: Way,
 }
 
-/// How family T2 computes a node.
+/// How a node is computed.
 #[derive(Clone, Debug)]
 pub enum Way {
     /// By the operation's own protocol.
@@ -65,6 +66,8 @@ pub enum Way {
     WithOperand,
     /// A function's own protocol.
     Function(Rc<Protocol>),
+    /// In family T1: by a search among the entries of this node, of which the comparison reads ranks.
+    Searched(NodeId, Search),
 }
 
 /// One truth table for all elements of a node.

@@ -66,6 +66,22 @@ fn leaves(n: u32, elements: u64) -> Vec<u32> {
     if is_small { large } else { with(4) }
 }
 
+/// Rounds of [`negative`], and bits of all parties for each of so many elements.
+pub fn price(w: u32, elements: u64) -> (f64, f64) {
+    let n = w - 1;
+    if n == 0 {
+        return (1.0, 2.0);
+    }
+    let blocks = leaves(n, elements);
+    let nodes = blocks.len() as f64;
+    let levels = nodes.log2().ceil();
+    let bits = f64::from(thermometer_planes(&blocks))
+        + 2.0
+        + 2.0 * (2.0 * nodes - 1.0)
+        + 3.0 * (2.0 * nodes - 2.0 - levels);
+    (2.0 + levels, bits)
+}
+
 /// 1 where x < 0, for |x| < 2^(w-1).
 pub fn negative(e: &mut Emit, x: ValueId, w: u32) -> ValueId {
     if e.ty(x).hold == Hold::Public {

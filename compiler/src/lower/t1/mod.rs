@@ -9,7 +9,7 @@
 //! with macros of [`truncation`] (and lifts to a larger ring), [`comparison`] (signs, equality), [`gates`]
 //! (trees of ands and of carries), [`selection`] (bit injection, bits to words, argmax tests),
 //! `saturation`, [`functions`] (the table of functions of one number) and [`input_checks`] (what clients
-//! give). This family alone has [`elementary`] (reciprocal, quotient, square root, logarithm), made of
+//! give). This family alone has [`search`] (which entries come first), [`elementary`] (reciprocal, quotient, square root, logarithm), made of
 //! [`bits`] (all bits of a word, the position of the top one), and `early` (signs before a truncation is
 //! done). A product is one instruction and a reshare, so it has no file.
 
@@ -24,6 +24,7 @@ pub mod gates;
 pub mod input_checks;
 mod nodes;
 mod saturation;
+pub mod search;
 pub mod selection;
 pub mod truncation;
 

@@ -14,6 +14,7 @@ use crate::analysis::signs;
 use crate::analysis::zeros::vanishes;
 use crate::graph::NodeId;
 use crate::lower::Emit;
+use crate::lower::choose::Way;
 use crate::lower::family::Family;
 use crate::lower::form::{Form, Forms, Values};
 use crate::lower::task::{Comparison, Function, Linear, Product, Sum, Task, task};
@@ -234,7 +235,12 @@ fn argmax_is(l: &mut Values<'_>, id: NodeId, word: Option<u32>) -> ValueId {
 /// A bit as a word of Z_2^k, where one step makes it of what the bit is made of.
 fn word_at_once(l: &mut Values<'_>, bit: NodeId, k: u32) -> Option<ValueId> {
     let g = l.facts.graph;
+    let searched = |x: NodeId| matches!(l.plan.of(x).way, Way::Searched(..));
     if !l.facts.is_secret(bit) || l.facts.rings.fixed().is_some() || l.emit.simple {
+        return None;
+    }
+    // Ranks that nothing reads are not made.
+    if searched(bit) || l.facts.graph.args(bit).into_iter().any(searched) {
         return None;
     }
     if let Task::Comparison(Comparison::Less) = task(g, bit) {

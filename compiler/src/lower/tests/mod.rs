@@ -2,5 +2,6 @@
 
 pub mod functions;
 mod input_checks;
+mod search;
 pub mod t2;
 pub mod trial;

@@ -42,7 +42,7 @@ fn part(g: &mut Graph, x: NodeId, start: u64, len: u64, step: u64, site: u32) ->
 
 /// A table of integers or bits.
 fn table(g: &mut Graph, shape: Vec<u64>, data: Vec<f64>, elem: Elem, site: u32) -> NodeId {
-    g.add(Op::Const(Table { shape, data }, elem, None), &[], site)
+    g.add(Op::Const(Table { shape, data: data.into() }, elem, None), &[], site)
 }
 
 /// And of bits along the last axis, which disappears.

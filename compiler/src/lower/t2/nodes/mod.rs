@@ -75,9 +75,11 @@ impl Family for T2 {
             }
             Way::Entries => choices::entries(l, id),
             Way::Copies => with_copies(l, id, how),
-            Way::Own | Way::Counted(_) | Way::WithOperand | Way::Function(_) => {
-                bilinear(l, id, how)
-            }
+            Way::Own
+            | Way::Counted(_)
+            | Way::WithOperand
+            | Way::Function(_)
+            | Way::Searched(..) => bilinear(l, id, how),
         }
     }
 
@@ -123,7 +125,8 @@ impl Family for T2 {
             | Way::Entries
             | Way::Copies
             | Way::Counted(_)
-            | Way::Function(_) => {
+            | Way::Function(_)
+            | Way::Searched(..) => {
                 let (bit, k) = (l.facts.graph.arg(id, 0), l.facts.rings.of(id));
                 let c = l.split(bit, l.plan.of(id).groups);
                 pair(selection::to_word(&mut l.emit, &c, k))
