@@ -579,6 +579,13 @@ fn power(n: u32) -> f64 {
     f64::from(n).exp2()
 }
 
+/// How far the sum of terms with these weights may be from what is computed for it, if the terms' sizes have this sum:
+/// whole numbers below 2^53 are added up exactly.
+fn rounded_by(sizes: f64, weights: &[f64]) -> f64 {
+    let exact = sizes < 9e15 && weights.iter().all(|w| w.fract() == 0.0);
+    if exact { 0.0 } else { sizes * weights.len() as f64 * 2.0 * f64::EPSILON }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -637,11 +644,4 @@ mod tests {
         assert_eq!(r.raw[3], (-3163.0, 3163.0));
         assert_eq!(r.raw[5].0, 0.0);
     }
-}
-
-/// How far the sum of terms with these weights may be from what is computed for it, if the terms' sizes have this sum:
-/// whole numbers below 2^53 are added up exactly.
-fn rounded_by(sizes: f64, weights: &[f64]) -> f64 {
-    let exact = sizes < 9e15 && weights.iter().all(|w| w.fract() == 0.0);
-    if exact { 0.0 } else { sizes * weights.len() as f64 * 2.0 * f64::EPSILON }
 }
