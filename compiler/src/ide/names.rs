@@ -215,10 +215,11 @@ impl Resolver {
             }
             ItemKind::Block(b) => {
                 self.sizes(&b.sizes);
-                self.params(std::slice::from_ref(&b.param));
+                self.params(&b.params);
                 b.result.iter().for_each(|ty| self.ty(ty));
                 self.lets(DefKind::Layer, &b.layers);
-                self.expr(&b.value);
+                self.lets(DefKind::Let, &b.body.lets);
+                self.expr(&b.body.value);
             }
             ItemKind::Predicate(p) => {
                 self.sizes(&p.sizes);

@@ -1,5 +1,6 @@
 //! The state of checking one program, and how an error is recorded.
 
+use super::layers::Making;
 use super::value::{R, Reported, SizeVal, Val};
 use super::world::{ItemId, World};
 use crate::diagnostic::{Diagnostic, codes};
@@ -57,6 +58,8 @@ pub(super) struct Checker<'a> {
     pub(super) depth: usize,
     /// How many `iterate`s enclose the current expression, bodies of called functions included.
     pub(super) iterations: usize,
+    /// What is known of the model that is being built.
+    pub(super) making: Making,
     /// Definitions that the expression at hand needs, in order; see [`Checker::scoped`].
     pub(super) pending: Vec<Definition>,
 }
@@ -77,6 +80,7 @@ impl<'a> Checker<'a> {
             stack: Vec::new(),
             depth: 0,
             iterations: 0,
+            making: Making::default(),
             pending: Vec::new(),
         }
     }

@@ -207,6 +207,13 @@ impl Checker<'_> {
                     error.hint(format!("name its parts: `let ({}) = ..;`", names.join(", ")))
                 }))
             }
+            Val::Layer(_) => {
+                let text = self.text(span);
+                Err(self.fail(
+                    Diagnostic::error(codes::LAYER, "a layer is applied to a value", span, "a layer without an input")
+                        .hint(format!("apply it: `x |> {text}`")),
+                ))
+            }
             Val::Weights(_) => {
                 Err(self.fail(Diagnostic::error(codes::KIND, title, span, label).hint(
                     "weights are made of a vector, `weights M(v)`, or tensor by tensor: \
@@ -226,8 +233,8 @@ impl Checker<'_> {
             ast::ExprKind::Name(name) => match env.get(name) {
                 Some(Val::Poison) => Err(Reported),
                 Some(val) => Ok(val.clone()),
-                None => match self.world.modules[env.module].names.get(name) {
-                    Some(&id) => Ok(Val::Item(id)),
+                None => match self.world.visible(env.module, env.block, name) {
+                    Some(id) => Ok(Val::Item(id)),
                     // Normally reported by the pass over names; reporting twice shows once.
                     None => Err(self.fail(Diagnostic::error(
                         codes::UNKNOWN_NAME,
@@ -353,6 +360,13 @@ impl Checker<'_> {
                         ),
                     )),
                 };
+            }
+            Val::Layer(layer) => return self.part_of_layer(&layer, name),
+            Val::Expr(e) if e.ty.record.is_none() && name.name == "shape" => {
+                return Ok(Val::Shape(e.ty.shape()));
+            }
+            Val::Expr(e) if e.ty.record.is_none() && name.name == "len" => {
+                return Ok(Val::int(e.ty.shape().iter().product::<u64>() as i64));
             }
             Val::Fields(e, prefix) => (e, format!("{prefix}.{}", name.name)),
             Val::Expr(e) if e.ty.record.is_some() => (e, name.name.clone()),

@@ -1,17 +1,23 @@
 //! Layers: what a `block` declares, before it meets an input.
 
 use super::checker::{Checker, Frame};
-use super::value::{Env, R, Reported, SizeArg, SizeVal, Val, count};
-use super::world::ItemId;
+use super::value::{Env, IntVal, R, Reported, SizeArg, SizeVal, Val, count};
+use super::world::{ItemId, STD};
 use crate::diagnostic::{Diagnostic, codes, near::did_you_mean};
 use crate::syntax::ast::{self, Arg, Block, ItemKind, Span};
 use crate::types::layer::{self, DefaultSize, LAYERS, Rule, Size};
-use crate::types::model::{Param, ParamId, Step};
+use crate::types::{Index, VarId};
+use crate::types::model::{Param, ParamId, Step, StepId};
 use crate::types::number::Number;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
-/// Whether a name is that of a layer of the compiler.
+/// What declares a parameter: `param[10]`.
+pub(super) const PARAM: &str = "param";
+
+/// Whether a name is that of a layer of the compiler, or what declares a parameter.
 pub(super) fn is_layer(name: &str) -> bool {
-    Rule::named(name).is_some()
+    Rule::named(name).is_some() || name == PARAM
 }
 
 /// A layer with its sizes, not yet part of a model.
@@ -30,6 +36,10 @@ pub(super) enum SpecKind {
     Builtin(layer::Layer),
     /// A block of the source.
     Block(ItemId, Vec<SizeVal>),
+    /// A parameter of this shape.
+    Param(Vec<u64>),
+    /// Several, one applied after the other, with their numbers.
+    List(Vec<(i64, LayerSpec)>),
 }
 
 /// A layer of a model: its parameters are allocated.
@@ -41,10 +51,27 @@ pub(super) struct Layer {
     pub kind: SpecKind,
     /// Where it is written.
     pub span: Span,
-    /// Its parameters, in declaration order.
+    /// Its own parameters, in declaration order.
     pub params: Vec<ParamId>,
-    /// Layers of a block, by local name.
-    pub inner: Vec<(String, Layer)>,
+    /// Layers of a block by local name, those of a list by number.
+    pub inner: Vec<(String, Rc<Layer>)>,
+}
+
+impl Layer {
+    /// The layer of a block or list with this name.
+    pub fn named(&self, name: &str) -> Option<&Rc<Layer>> {
+        self.inner.iter().find(|(n, _)| n == name).map(|(_, layer)| layer)
+    }
+
+    /// Whether it is a parameter, and no layer.
+    pub fn is_param(&self) -> bool {
+        matches!(self.kind, SpecKind::Param(_))
+    }
+
+    /// Whether it has parameters, its own or those of what is in it.
+    pub fn has_weights(&self) -> bool {
+        !self.params.is_empty() || self.inner.iter().any(|(_, layer)| layer.has_weights())
+    }
 }
 
 /// A model in the making.
@@ -56,23 +83,23 @@ pub(super) struct Builder {
     pub len: u64,
     /// Steps so far.
     pub steps: Vec<Step>,
-    /// Full names of the layers that were applied.
-    pub applied: Vec<String>,
     /// Layers placed so far.
     pub layers: usize,
-    /// Layers applied so far.
-    pub applications: usize,
+    /// Names of parameters so far.
+    names: BTreeSet<String>,
 }
 
-impl Builder {
-    fn param(&mut self, layer: &str, name: &str, shape: Vec<u64>) -> Option<ParamId> {
-        let size = shape.iter().try_fold(1u64, |n, d| n.checked_mul(*d))?;
-        let offset = self.len;
-        self.len = offset.checked_add(size).filter(|n| *n <= super::tys::MAX_ENTRIES)?;
-        let name = if layer.is_empty() { name.to_owned() } else { format!("{layer}.{name}") };
-        self.params.push(Param { name, shape, offset });
-        Some(self.params.len() - 1)
-    }
+/// What is known of a model that is being built, while its expressions are checked.
+#[derive(Debug, Default)]
+pub(super) struct Making {
+    /// Full names of the layers that were applied.
+    pub applied: BTreeSet<String>,
+    /// Layers applied so far.
+    pub applications: usize,
+    /// Variables that stand for parameters.
+    pub params: BTreeMap<ParamId, VarId>,
+    /// Variables that stand for results of steps.
+    pub steps: BTreeMap<StepId, VarId>,
 }
 
 /// Most layers of a model, blocks included, and most applications of layers. Nested blocks grow
@@ -95,6 +122,23 @@ impl Checker<'_> {
             return self.builtin(env, rule, &[], e.span);
         }
         match &e.kind {
+            ast::ExprKind::Name(_) if self.is_param(env, e) => {
+                Ok(LayerSpec { kind: SpecKind::Param(Vec::new()), span: e.span })
+            }
+            ast::ExprKind::At(a, args) if self.is_param(env, a) => {
+                let shape = self.param_shape(env, args)?;
+                Ok(LayerSpec { kind: SpecKind::Param(shape), span: e.span })
+            }
+            ast::ExprKind::List(items) => {
+                let all: Vec<R<LayerSpec>> = items.iter().map(|e| self.layer_spec(env, e)).collect();
+                let all = all.into_iter().collect::<R<Vec<LayerSpec>>>()?;
+                Ok(LayerSpec { kind: SpecKind::List((0..).zip(all).collect()), span: e.span })
+            }
+            ast::ExprKind::Comp(one, gens) => {
+                let mut all = Vec::new();
+                self.layer_list(env, one, gens, None, &mut all)?;
+                Ok(LayerSpec { kind: SpecKind::List(all), span: e.span })
+            }
             ast::ExprKind::At(a, args) => match builtin_rule(env, a) {
                 Some(rule) => self.builtin(env, rule, args, e.span),
                 None => match self.head(env, e)? {
@@ -118,6 +162,88 @@ impl Checker<'_> {
         }
     }
 
+    /// The layers of a comprehension, numbered by the variable of its first loop.
+    fn layer_list(
+        &mut self,
+        env: &mut Env,
+        one: &ast::Expr,
+        gens: &[ast::Gen],
+        number: Option<i64>,
+        out: &mut Vec<(i64, LayerSpec)>,
+    ) -> R<()> {
+        let Some((first, rest)) = gens.split_first() else {
+            if out.len() >= MAX_LAYERS {
+                return Err(self.too_many_layers(one.span));
+            }
+            let number = number.unwrap_or(0);
+            out.push((number, self.layer_spec(env, one)?));
+            return Ok(());
+        };
+        let (lo, hi) = match self.expr(env, &first.domain)? {
+            Val::Int(IntVal { index: Index::Const(n), .. }) => (0, n),
+            Val::Range(Index::Const(lo), Index::Const(hi)) => (lo, hi),
+            other => {
+                let what = other.describe();
+                let error = Diagnostic::error(
+                    codes::KIND,
+                    "a list of layers is made by a loop over a range or a size",
+                    first.domain.span,
+                    format!("this is {what}"),
+                );
+                return Err(self.fail(error.hint("for example `[Block[64] for k in 4]`")));
+            }
+        };
+        if number.is_some() {
+            let error = Diagnostic::error(
+                codes::LAYER,
+                "a list of layers is made by one loop",
+                first.var.span,
+                "a second one",
+            );
+            return Err(self.fail(
+                error.hint("their numbers are part of the names of weights: put a list into a block"),
+            ));
+        }
+        for i in lo..hi {
+            let names = env.names.len();
+            env.set(&first.var.name, Val::int(i));
+            let counts = match &first.cond {
+                Some(c) => self.condition(env, c),
+                None => Ok(true),
+            };
+            let made = match counts {
+                Ok(true) => self.layer_list(env, one, rest, Some(i), out),
+                Ok(false) => Ok(()),
+                Err(Reported) => Err(Reported),
+            };
+            env.names.truncate(names);
+            made?;
+        }
+        Ok(())
+    }
+
+    /// Whether an expression is the word `param`, and no name of the source.
+    fn is_param(&self, env: &Env, e: &ast::Expr) -> bool {
+        matches!(&e.kind, ast::ExprKind::Name(n) if n == PARAM && env.get(n).is_none())
+            && !self.world.modules[env.module].names.contains_key(PARAM)
+    }
+
+    fn param_shape(&mut self, env: &mut Env, args: &[Arg]) -> R<Vec<u64>> {
+        let mut shape = Vec::with_capacity(args.len());
+        for arg in args {
+            if let Some(name) = &arg.name {
+                return Err(self.fail(Diagnostic::error(
+                    codes::ARGUMENTS,
+                    "a dimension has no name",
+                    name.span,
+                    "only sizes of layers have names",
+                )));
+            }
+            shape.push(self.positive(env, &arg.value)?);
+        }
+        Ok(shape)
+    }
+
     pub(super) fn too_many_layers(&mut self, span: Span) -> Reported {
         self.fail(Diagnostic::error(
             codes::SIZE,
@@ -130,8 +256,18 @@ impl Checker<'_> {
     pub(super) fn not_a_layer(&mut self, what: &str, span: Span) -> Reported {
         self.fail(
             Diagnostic::error(codes::LAYER, "a layer stands here", span, format!("this is {what}"))
-                .hint(format!("layers are {}, and blocks", names().join(", "))),
+                .hint(self.layers_are()),
         )
+    }
+
+    /// What layers there are, for messages.
+    fn layers_are(&self) -> String {
+        let world = self.world;
+        let std = world.modules[STD].own.iter().map(|id| &world.items[id.0].item);
+        let blocks = std.filter(|item| matches!(item.kind, ItemKind::Block(_)));
+        let blocks = blocks.filter_map(|item| item.name()).map(|n| n.name.as_str());
+        let all: Vec<&str> = LAYERS.iter().map(|rule| rule.name).chain(blocks).collect();
+        format!("layers are {}, your blocks, and parameters `param[n]`", all.join(", "))
     }
 
     fn block_spec(&mut self, id: ItemId, sizes: &[SizeArg], span: Span) -> R<LayerSpec> {
@@ -139,7 +275,7 @@ impl Checker<'_> {
         match &item.kind {
             ItemKind::Block(b) if !b.is_model => {
                 let mut values = self.place_sizes(&b.name.name, &b.sizes, sizes, b.name.span)?;
-                let mut env = Env::new(self.world.items[id.0].module);
+                let mut env = Env::of_block(self.world.items[id.0].module);
                 self.finish_sizes(&mut env, &b.name.name, &b.sizes, &mut values, span)?;
                 let values = values.into_iter().flatten().collect();
                 Ok(LayerSpec { kind: SpecKind::Block(id, values), span })
@@ -165,7 +301,7 @@ impl Checker<'_> {
                         span,
                         format!("`{name}` is a function"),
                     )
-                    .hint(format!("layers are {}, and blocks", names().join(", "))),
+                    .hint(format!("it has no weights: apply it, `x |> {name}`")),
                 ))
             }
             _ => Err(self.not_a_layer("no layer", span)),
@@ -219,7 +355,7 @@ impl Checker<'_> {
         for (size, value) in sizes.iter().zip(values) {
             all.push(match (value, size.default) {
                 (Some(value), _) | (None, DefaultSize::Value(value)) => value,
-                (None, DefaultSize::First) => all[0],
+                (None, DefaultSize::Same(at)) => all[at],
                 (None, DefaultSize::None) => {
                     return Err(self.fail(
                         Diagnostic::error(
@@ -284,27 +420,57 @@ impl Checker<'_> {
             params: Vec::new(),
             inner: Vec::new(),
         };
-        let wanted = match spec.kind {
-            SpecKind::Builtin(builtin) => builtin.params(),
-            SpecKind::Block(id, sizes) => {
-                self.place_block(b, &mut layer, id, &sizes)?;
-                Vec::new()
+        match spec.kind {
+            SpecKind::Builtin(builtin) => {
+                for (param, shape) in builtin.params() {
+                    layer.params.push(self.param(b, dotted(name, param), shape, spec.span)?);
+                }
             }
-        };
-        for (param, shape) in wanted {
-            match b.param(name, param, shape) {
-                Some(id) => layer.params.push(id),
-                None => {
-                    return Err(self.fail(Diagnostic::error(
-                        codes::SIZE,
-                        "a model has at most 2^34 weights",
-                        spec.span,
-                        "one layer too many",
-                    )));
+            SpecKind::Param(shape) => {
+                layer.params.push(self.param(b, name.to_owned(), shape, spec.span)?);
+            }
+            SpecKind::Block(id, sizes) => self.place_block(b, &mut layer, id, &sizes)?,
+            SpecKind::List(all) => {
+                for (number, spec) in all {
+                    let name = match spec.kind {
+                        SpecKind::Param(_) => format!("{name}{number}"),
+                        _ => dotted(name, &number.to_string()),
+                    };
+                    let placed = self.place(b, spec, &name)?;
+                    layer.inner.push((number.to_string(), Rc::new(placed)));
                 }
             }
         }
         Ok(layer)
+    }
+
+    /// Allocates a parameter.
+    fn param(&mut self, b: &mut Builder, name: String, shape: Vec<u64>, span: Span) -> R<ParamId> {
+        if !b.names.insert(name.clone()) {
+            return Err(self.fail(
+                Diagnostic::error(
+                    codes::DUPLICATE,
+                    format!("two parameters of a model have the name `{name}`"),
+                    span,
+                    "the second one",
+                )
+                .hint("parameters of a list have their number behind the name of the list"),
+            ));
+        }
+        let size = shape.iter().try_fold(1u64, |n, d| n.checked_mul(*d));
+        let offset = b.len;
+        let end = size.and_then(|n| offset.checked_add(n));
+        let Some(end) = end.filter(|n| *n <= super::tys::MAX_ENTRIES) else {
+            return Err(self.fail(Diagnostic::error(
+                codes::SIZE,
+                "a model has at most 2^34 weights",
+                span,
+                "one layer too many",
+            )));
+        };
+        b.len = end;
+        b.params.push(Param { name, shape, offset });
+        Ok(b.params.len() - 1)
     }
 
     fn place_block(
@@ -336,8 +502,8 @@ impl Checker<'_> {
         id: ItemId,
         sizes: &[SizeVal],
         prefix: &str,
-    ) -> R<Vec<(String, Layer)>> {
-        let mut env = Env::new(self.world.items[id.0].module);
+    ) -> R<Vec<(String, Rc<Layer>)>> {
+        let mut env = Env::of_block(self.world.items[id.0].module);
         self.set_sizes(&mut env, &block.sizes, sizes);
         let mut out = Vec::new();
         let mut failed = false;
@@ -346,7 +512,7 @@ impl Checker<'_> {
             let name = dotted(prefix, own);
             let placed = self.layer_spec(&mut env, &l.value).and_then(|s| self.place(b, s, &name));
             match placed {
-                Ok(layer) => out.push((own.clone(), layer)),
+                Ok(layer) => out.push((own.clone(), Rc::new(layer))),
                 Err(Reported) => failed = true,
             }
         }
@@ -355,12 +521,7 @@ impl Checker<'_> {
 }
 
 /// The layer of the compiler that a name stands for, unless the name is defined in the block.
-fn builtin_rule(env: &Env, e: &ast::Expr) -> Option<&'static Rule> {
+pub(super) fn builtin_rule(env: &Env, e: &ast::Expr) -> Option<&'static Rule> {
     let ast::ExprKind::Name(name) = &e.kind else { return None };
     Rule::named(name).filter(|_| env.get(name).is_none())
-}
-
-/// Names of the layers of the compiler, for messages.
-fn names() -> Vec<&'static str> {
-    LAYERS.iter().map(|rule| rule.name).collect()
 }

@@ -69,13 +69,21 @@ impl Names<'_, '_> {
             ItemKind::Block(b) => {
                 self.block = true;
                 self.sizes(&b.sizes);
-                self.params(std::slice::from_ref(&b.param));
+                self.params(&b.params);
                 if let Some(ty) = &b.result {
                     self.ty(ty);
                 }
-                self.later(b.layers.iter().flat_map(|l| &l.names));
-                b.layers.iter().for_each(|l| self.define_let(l));
-                self.expr(&b.value);
+                self.later(b.layers.iter().chain(&b.body.lets).flat_map(|l| &l.names));
+                b.layers.iter().for_each(|l| self.expr(&l.value));
+                // What is computed may have the name of a size, as `bias` in PyTorch.
+                let sizes = |n: &Ident| b.sizes.iter().any(|s| s.name.name == n.name);
+                let layers: Vec<&Ident> = b.layers.iter().flat_map(|l| &l.names).collect();
+                self.scope.retain(|(n, _)| {
+                    !layers.iter().any(|l| l.name == *n && sizes(l))
+                });
+                layers.iter().for_each(|name| self.define(name));
+                b.body.lets.iter().for_each(|l| self.define_let(l));
+                self.expr(&b.body.value);
             }
             ItemKind::Predicate(p) => {
                 self.sizes(&p.sizes);
@@ -230,8 +238,8 @@ impl Names<'_, '_> {
         if self.is_local(name) || (self.block && is_layer(name)) {
             return;
         }
-        match self.world.modules[self.module].names.get(name) {
-            Some(&id) => self.used.push((id, span)),
+        match self.world.visible(self.module, self.block, name) {
+            Some(id) => self.used.push((id, span)),
             None => self.unknown(name, span, "name"),
         }
     }

@@ -1,5 +1,6 @@
 //! What an expression is to the checker: known at compile time, or a typed expression.
 
+use super::layers::Layer;
 use super::world::ItemId;
 use crate::syntax::ast::{FileId, Secrecy, Span};
 use crate::types::number::Number;
@@ -7,6 +8,7 @@ use crate::types::{
     BinOp, Body, Cond, Definition, Dim, Domain, Elem, Expr, ExprKind, Index, ModelId, PartySet,
     SetId, Ty, VarId,
 };
+use std::rc::Rc;
 
 /// An error that is already among the diagnostics. Code that receives it reports nothing further.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +22,8 @@ pub(super) type R<T> = Result<T, Reported>;
 pub(super) enum SizeVal {
     /// A number.
     Int(i64),
+    /// A real number, by its bits: of a size whose default is one.
+    Real(u64),
     /// A model.
     Model(ModelId),
 }
@@ -96,6 +100,8 @@ pub(super) enum Val {
     Item(ItemId),
     /// The same with bracketed arguments.
     Sized(ItemId, Vec<SizeArg>),
+    /// A layer that a block declares.
+    Layer(Rc<Layer>),
     /// `weights M`, which is applied to what weights are made of.
     Weights(ModelId),
     /// `(a, b)`.
@@ -126,6 +132,7 @@ impl Val {
             Val::Members(..) => "a sampled committee",
             Val::Range(..) => "a range",
             Val::Item(_) | Val::Sized(..) => "a function",
+            Val::Layer(_) => "a layer",
             Val::Weights(_) => "a type",
             Val::Tuple(_) => "a tuple",
             Val::Expr(_) => "a value",
@@ -159,12 +166,19 @@ pub(super) struct Env {
     pub names: Vec<(String, Val)>,
     /// Enclosing loops, outermost first.
     pub loops: Vec<Loop>,
+    /// The scope of a block: layers, and all names of `std`, are known.
+    pub block: bool,
 }
 
 impl Env {
     /// An empty scope in a module.
     pub fn new(module: usize) -> Env {
-        Env { module, names: Vec::new(), loops: Vec::new() }
+        Env { module, names: Vec::new(), loops: Vec::new(), block: false }
+    }
+
+    /// The scope of a block, still without names.
+    pub fn of_block(module: usize) -> Env {
+        Env { block: true, ..Env::new(module) }
     }
 
     /// The latest definition of a local name.
