@@ -156,7 +156,7 @@ pub struct Block {
     pub name: Ident,
     /// Size parameters.
     pub sizes: Vec<Size>,
-    /// Its inputs; at least one, and of a model exactly one.
+    /// Its inputs; of a model exactly one.
     pub params: Vec<Param>,
     /// Result type; models have one.
     pub result: Option<Type>,
