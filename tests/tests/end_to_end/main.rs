@@ -40,6 +40,7 @@ mod optimiser;
 mod precision;
 mod predicates;
 mod random_programs;
+mod reference_models;
 mod slvr_accuracy;
 mod speculation;
 mod std_examples;

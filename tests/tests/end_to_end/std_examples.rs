@@ -209,8 +209,8 @@ fn layer(name: &str, e: &LayerExample) {
             _ => 1,
         }
     };
-    let inputs = vec!["y"; inputs_of(name)].join(", ");
-    let value = match inputs.as_str() {
+    let ys = vec!["y"; inputs_of(name)].join(", ");
+    let value = match ys.as_str() {
         "y" => "x |> same |> layer".to_owned(),
         all if tuple => {
             format!("let y = x |> same;\n    let (a, b) = layer({all});\n    concat(a, b)")
