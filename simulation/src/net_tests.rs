@@ -5,9 +5,9 @@ use super::net::{Net, NetError, Workspace};
 use super::random::{Purpose, Random};
 use super::testing::{Build, digits_net};
 use proptest::prelude::*;
-use slvr_compiler::types::Conv;
 use slvr_compiler::types::layer::Layer;
 use slvr_compiler::types::model::{Model, StepKind};
+use slvr_compiler::types::{Body, Conv};
 
 /// Entry (c, y, x) of an image of this shape; zero outside.
 fn at(image: &[f64], shape: &[u64], c: u64, y: i64, x: i64) -> f64 {
@@ -333,4 +333,22 @@ fn models_that_contradict_themselves_are_refused() {
     assert_eq!(step(refuse(&|m| m.len = 10)), 1);
     assert_eq!(refuse(&|m| m.steps.clear()), NetError::Ends);
     assert_eq!(refuse(&|m| m.steps.truncate(3)), NetError::Ends);
+}
+
+/// A model whose expressions have no derivative here is refused with a message that says what is trained.
+#[test]
+fn models_that_compute_expressions_are_refused() {
+    let mut model = digits_net();
+    let body = Body { lets: Vec::new(), values: Vec::new() };
+    model.steps[2].kind = StepKind::Compute { operands: Vec::new(), body };
+    "act".clone_into(&mut model.steps[2].name);
+    let refused = Net::new(&model).unwrap_err();
+    assert_eq!(refused, NetError::Untrained { step: 2, name: "act".into() });
+    assert!(refused.to_string().contains("cannot be trained here"), "{refused}");
+    let mut model = digits_net();
+    if let StepKind::Layer { layer: Layer::Conv2d { pad_w, .. }, .. } = &mut model.steps[1].kind {
+        *pad_w = 3;
+    }
+    let refused = Net::new(&model).unwrap_err();
+    assert!(matches!(refused, NetError::Untrained { step: 1, .. }), "{refused}");
 }

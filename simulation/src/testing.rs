@@ -48,7 +48,8 @@ impl Build {
         let (x, shape) = (self.last(), self.shape());
         let depth = conv.kernel_channels(shape[0], out).expect("groups of equal size");
         let weight = self.param("weight", &[out, depth, k, k]);
-        let layer = Layer::Conv2d { cin: shape[0], cout: out, kernel: [k, k], conv, pad_w: conv.pad, bias };
+        let layer =
+            Layer::Conv2d { cin: shape[0], cout: out, kernel: [k, k], conv, pad_w: conv.pad, bias };
         let params = self.weight_and_bias(weight, bias, out);
         let side = |len: u64| conv.output(len, k).expect("a kernel that fits");
         let shape = vec![out, side(shape[1]), side(shape[2])];

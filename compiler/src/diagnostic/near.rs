@@ -105,7 +105,8 @@ mod tests {
 
     #[test]
     fn names_of_other_libraries() {
-        let names = ["linear", "batch_norm", "conv2d", "conv1d", "lstm", "silu", "max_pool", "max_pool1d"];
+        let names =
+            ["linear", "batch_norm", "conv2d", "conv1d", "lstm", "silu", "max_pool", "max_pool1d"];
         let meant = |name| by_meaning(name, names);
         assert_eq!(meant("BatchNorm2d"), Some("batch_norm"));
         assert_eq!(meant("Conv1d"), Some("conv1d"));

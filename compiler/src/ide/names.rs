@@ -127,7 +127,13 @@ pub fn builtin(name: &str) -> Option<Builtin> {
 /// Resolves the names of a file. With `library`, the file is one of `std`, whose files see each
 /// other.
 pub fn resolve(tree: &File, library: bool) -> Names {
-    let mut r = Resolver { names: Names::default(), scope: Vec::new(), library, late: Vec::new(), block: false };
+    let mut r = Resolver {
+        names: Names::default(),
+        scope: Vec::new(),
+        library,
+        late: Vec::new(),
+        block: false,
+    };
     for (i, item) in tree.items.iter().enumerate() {
         if let Some(name) = item.name() {
             r.define(DefKind::Item(i), name, item.span, &item.doc);

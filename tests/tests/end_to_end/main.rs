@@ -32,6 +32,7 @@ mod gallery;
 mod given;
 mod intervals;
 mod ir_snapshots;
+mod layers_of_std;
 mod lenet;
 mod loops;
 mod many_members;

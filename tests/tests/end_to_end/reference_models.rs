@@ -20,7 +20,7 @@ predicate Outputs[M: model]() {
     parties Owner;
     parties Server;
 
-    input net: secret weights M in -8..8 from Owner;
+    input net: secret weights M in -2..2 from Owner;
     input x:   secret fix[..M.shape] in -1..1 from Owner;
 
     reveal M(net, x) to Server as outputs;
@@ -122,7 +122,10 @@ fn parties(model: &str) {
         let found = &case.parties(&inputs, k).outputs[0].values;
         let exact = &case.floating(&inputs, &[])[0];
         let off = found.iter().zip(exact).map(|(x, y)| (x - y).abs()).fold(0.0, f64::max);
-        println!("{model}, input {k}: {} rounds, off by {off:.1e}, proven {bound:.1e}", case.circuit().rounds());
+        println!(
+            "{model}, input {k}: {} rounds, off by {off:.1e}, proven {bound:.1e}",
+            case.circuit().rounds()
+        );
         assert!(off <= bound, "{model}, input {k}: off by {off}, proven {bound}");
     }
 }

@@ -144,9 +144,7 @@ impl<'b> Builder<'b> {
             }
             Layer::Relu => self.add(Op::Relu, &[x]),
             Layer::AvgPool { k, stride } => self.avg_pool(x, *k, *stride),
-            Layer::MaxPool { k, stride } => {
-                self.add(Op::MaxPool { k: *k, stride: *stride }, &[x])
-            }
+            Layer::MaxPool { k, stride } => self.add(Op::MaxPool { k: *k, stride: *stride }, &[x]),
             Layer::GlobalAvgPool => {
                 let n = shape.len();
                 let sum = self.add(Op::Sum(vec![n as u64 - 2, n as u64 - 1]), &[x]);

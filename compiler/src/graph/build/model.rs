@@ -50,13 +50,7 @@ impl Builder<'_> {
         Ok(Val { node, axes })
     }
 
-    fn steps(
-        &mut self,
-        model: &Model,
-        w: &Val,
-        batch: &Batch,
-        image: NodeId,
-    ) -> Result<NodeId> {
+    fn steps(&mut self, model: &Model, w: &Val, batch: &Batch, image: NodeId) -> Result<NodeId> {
         let mut done: Vec<NodeId> = Vec::new();
         let depth = self.path.len();
         for step in &model.steps {

@@ -5,8 +5,8 @@ pub mod grammar;
 
 use super::library::{self, LibraryFile, LibraryItem};
 use crate::syntax::ast::{File, FileId, Item, ItemKind, Predicate, Span, StmtKind};
-use crate::types::layer::Rule;
 use crate::syntax::{embedded, lexer, parse, print_expr, print_type, signature};
+use crate::types::layer::Rule;
 use std::fmt::Write;
 
 /// Says that editing the page is vain.

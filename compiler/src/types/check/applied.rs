@@ -54,16 +54,16 @@ impl Checker<'_> {
 
     /// Whether an expression in a block is a layer, as far as its names say.
     pub(super) fn names_layer(&self, env: &Env, f: &ast::Expr) -> bool {
-        let is_block = |id: &ItemId| {
-            matches!(&self.world.items[id.0].item.kind, ItemKind::Block(b) if !b.is_model)
-        };
+        let is_block = |id: &ItemId| matches!(&self.world.items[id.0].item.kind, ItemKind::Block(b) if !b.is_model);
         match &f.kind {
             ast::ExprKind::Name(name) => match env.get(name) {
                 Some(val) => matches!(val, Val::Layer(_)),
                 None if name == PARAM || Rule::named(name).is_some() => true,
                 None => self.world.visible(env.module, true, name).as_ref().is_some_and(is_block),
             },
-            ast::ExprKind::Path(head, name) => self.world.path(head, name).is_ok_and(|id| is_block(&id)),
+            ast::ExprKind::Path(head, name) => {
+                self.world.path(head, name).is_ok_and(|id| is_block(&id))
+            }
             ast::ExprKind::At(a, _) => self.names_layer(env, a),
             ast::ExprKind::If(_, a, b) => self.names_layer(env, a) || self.names_layer(env, b),
             _ => false,
@@ -81,7 +81,9 @@ impl Checker<'_> {
         let (SpecKind::List(_), [arg]) = (&list.kind, args) else {
             return Err(self.fail(
                 Diagnostic::error(codes::LAYER, "this layer has its sizes", span, "brackets again")
-                    .hint("sizes stand where a layer is declared; of a list one index picks a layer"),
+                    .hint(
+                        "sizes stand where a layer is declared; of a list one index picks a layer",
+                    ),
             ));
         };
         let at = self.whole(env, &arg.value)?;
@@ -225,8 +227,7 @@ impl Checker<'_> {
                 for (id, (name, shape)) in layer.params.iter().zip(shapes) {
                     params.push(self.param_value(*id, name, &shape, layer.span));
                 }
-                let name =
-                    if layer.name.is_empty() { self.text(at) } else { layer.name.clone() };
+                let name = if layer.name.is_empty() { self.text(at) } else { layer.name.clone() };
                 let declared = Some(layer.span);
                 self.builtin_value(builtin, &name, declared, x, params, at, span).map(Val::Expr)
             }
@@ -406,7 +407,9 @@ impl Checker<'_> {
             (SpecKind::Param(shape), Some(id)) => {
                 Val::Expr(self.param_value(*id, &layer.name, shape, layer.span))
             }
-            (SpecKind::List(_), _) if !inner.is_empty() && inner.iter().all(|(_, l)| l.is_param()) => {
+            (SpecKind::List(_), _)
+                if !inner.is_empty() && inner.iter().all(|(_, l)| l.is_param()) =>
+            {
                 let all = inner.iter().map(|(_, one)| self.declared_value(one));
                 let all: Vec<Val> = all.collect();
                 let exprs: Vec<Expr> = all

@@ -210,8 +210,13 @@ impl Checker<'_> {
             Val::Layer(_) => {
                 let text = self.text(span);
                 Err(self.fail(
-                    Diagnostic::error(codes::LAYER, "a layer is applied to a value", span, "a layer without an input")
-                        .hint(format!("apply it: `x |> {text}`")),
+                    Diagnostic::error(
+                        codes::LAYER,
+                        "a layer is applied to a value",
+                        span,
+                        "a layer without an input",
+                    )
+                    .hint(format!("apply it: `x |> {text}`")),
                 ))
             }
             Val::Weights(_) => {

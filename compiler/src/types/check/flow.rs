@@ -173,9 +173,11 @@ impl Checker<'_> {
     /// Warns of layers that are declared but never applied.
     pub(super) fn unapplied(&mut self, layers: &[(String, Rc<Layer>)]) {
         for (name, layer) in layers {
-            let of_params = !layer.inner.is_empty() && layer.inner.iter().all(|(_, l)| l.is_param());
+            let of_params =
+                !layer.inner.is_empty() && layer.inner.iter().all(|(_, l)| l.is_param());
             let layer_alone = !layer.is_param() && !of_params && layer.has_weights();
-            let inside = |l: &Layer| l.inner.iter().any(|(_, l)| self.making.applied.contains(&l.name));
+            let inside =
+                |l: &Layer| l.inner.iter().any(|(_, l)| self.making.applied.contains(&l.name));
             if layer_alone && !self.making.applied.contains(&layer.name) && !inside(layer) {
                 self.warn(
                     Diagnostic::warning(
@@ -409,7 +411,13 @@ impl Checker<'_> {
         }
     }
 
-    fn apply_layer(&mut self, b: &mut Builder, layer: &Rc<Layer>, x: StepId, at: Span) -> R<StepId> {
+    fn apply_layer(
+        &mut self,
+        b: &mut Builder,
+        layer: &Rc<Layer>,
+        x: StepId,
+        at: Span,
+    ) -> R<StepId> {
         match &layer.kind {
             SpecKind::Builtin(builtin) => {
                 self.count_application(layer, at)?;

@@ -1,14 +1,14 @@
 //! Layers: what a `block` declares, before it meets an input.
 
-use super::checker::{Checker, Frame};
+use super::checker::Checker;
 use super::value::{Env, IntVal, R, Reported, SizeArg, SizeVal, Val, count};
 use super::world::{ItemId, STD};
 use crate::diagnostic::{Diagnostic, codes, near::did_you_mean};
-use crate::syntax::ast::{self, Arg, Block, ItemKind, Span};
+use crate::syntax::ast::{self, Arg, ItemKind, Span};
 use crate::types::layer::{self, DefaultSize, LAYERS, Rule, Size};
-use crate::types::{Index, VarId};
 use crate::types::model::{Param, ParamId, Step, StepId};
 use crate::types::number::Number;
+use crate::types::{Index, VarId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
@@ -86,7 +86,7 @@ pub(super) struct Builder {
     /// Layers placed so far.
     pub layers: usize,
     /// Names of parameters so far.
-    names: BTreeSet<String>,
+    pub names: BTreeSet<String>,
 }
 
 /// What is known of a model that is being built, while its expressions are checked.
@@ -130,7 +130,8 @@ impl Checker<'_> {
                 Ok(LayerSpec { kind: SpecKind::Param(shape), span: e.span })
             }
             ast::ExprKind::List(items) => {
-                let all: Vec<R<LayerSpec>> = items.iter().map(|e| self.layer_spec(env, e)).collect();
+                let all: Vec<R<LayerSpec>> =
+                    items.iter().map(|e| self.layer_spec(env, e)).collect();
                 let all = all.into_iter().collect::<R<Vec<LayerSpec>>>()?;
                 Ok(LayerSpec { kind: SpecKind::List((0..).zip(all).collect()), span: e.span })
             }
@@ -201,7 +202,9 @@ impl Checker<'_> {
                 "a second one",
             );
             return Err(self.fail(
-                error.hint("their numbers are part of the names of weights: put a list into a block"),
+                error.hint(
+                    "their numbers are part of the names of weights: put a list into a block",
+                ),
             ));
         }
         for i in lo..hi {
@@ -405,118 +408,6 @@ impl Checker<'_> {
             e.span,
             format!("is {n} here"),
         )))
-    }
-
-    /// Makes a layer part of a model: allocates its parameters.
-    pub(super) fn place(&mut self, b: &mut Builder, spec: LayerSpec, name: &str) -> R<Layer> {
-        b.layers += 1;
-        if b.layers > MAX_LAYERS {
-            return Err(self.too_many_layers(spec.span));
-        }
-        let mut layer = Layer {
-            name: name.to_owned(),
-            kind: spec.kind.clone(),
-            span: spec.span,
-            params: Vec::new(),
-            inner: Vec::new(),
-        };
-        match spec.kind {
-            SpecKind::Builtin(builtin) => {
-                for (param, shape) in builtin.params() {
-                    layer.params.push(self.param(b, dotted(name, param), shape, spec.span)?);
-                }
-            }
-            SpecKind::Param(shape) => {
-                layer.params.push(self.param(b, name.to_owned(), shape, spec.span)?);
-            }
-            SpecKind::Block(id, sizes) => self.place_block(b, &mut layer, id, &sizes)?,
-            SpecKind::List(all) => {
-                for (number, spec) in all {
-                    let name = match spec.kind {
-                        SpecKind::Param(_) => format!("{name}{number}"),
-                        _ => dotted(name, &number.to_string()),
-                    };
-                    let placed = self.place(b, spec, &name)?;
-                    layer.inner.push((number.to_string(), Rc::new(placed)));
-                }
-            }
-        }
-        Ok(layer)
-    }
-
-    /// Allocates a parameter.
-    fn param(&mut self, b: &mut Builder, name: String, shape: Vec<u64>, span: Span) -> R<ParamId> {
-        if !b.names.insert(name.clone()) {
-            return Err(self.fail(
-                Diagnostic::error(
-                    codes::DUPLICATE,
-                    format!("two parameters of a model have the name `{name}`"),
-                    span,
-                    "the second one",
-                )
-                .hint("parameters of a list have their number behind the name of the list"),
-            ));
-        }
-        let size = shape.iter().try_fold(1u64, |n, d| n.checked_mul(*d));
-        let offset = b.len;
-        let end = size.and_then(|n| offset.checked_add(n));
-        let Some(end) = end.filter(|n| *n <= super::tys::MAX_ENTRIES) else {
-            return Err(self.fail(Diagnostic::error(
-                codes::SIZE,
-                "a model has at most 2^34 weights",
-                span,
-                "one layer too many",
-            )));
-        };
-        b.len = end;
-        b.params.push(Param { name, shape, offset });
-        Ok(b.params.len() - 1)
-    }
-
-    fn place_block(
-        &mut self,
-        b: &mut Builder,
-        layer: &mut Layer,
-        id: ItemId,
-        sizes: &[SizeVal],
-    ) -> R<()> {
-        let item = self.world.item(id);
-        let ItemKind::Block(block) = &item.kind else { return Err(Reported) };
-        if self.stack.iter().any(|frame| frame.item == id) {
-            // Reported with the names.
-            return Err(Reported);
-        }
-        let text = self.sized_text(&block.name.name, &block.sizes, sizes);
-        self.enter(Frame { item: id, call: layer.span, text })?;
-        let placed = self.place_layers(b, block, id, sizes, &layer.name);
-        self.stack.pop();
-        layer.inner = placed?;
-        Ok(())
-    }
-
-    /// The layers of a block or model, in declaration order.
-    pub(super) fn place_layers(
-        &mut self,
-        b: &mut Builder,
-        block: &Block,
-        id: ItemId,
-        sizes: &[SizeVal],
-        prefix: &str,
-    ) -> R<Vec<(String, Rc<Layer>)>> {
-        let mut env = Env::of_block(self.world.items[id.0].module);
-        self.set_sizes(&mut env, &block.sizes, sizes);
-        let mut out = Vec::new();
-        let mut failed = false;
-        for l in &block.layers {
-            let Some(own) = l.names.first().map(|n| &n.name) else { continue };
-            let name = dotted(prefix, own);
-            let placed = self.layer_spec(&mut env, &l.value).and_then(|s| self.place(b, s, &name));
-            match placed {
-                Ok(layer) => out.push((own.clone(), Rc::new(layer))),
-                Err(Reported) => failed = true,
-            }
-        }
-        if failed { Err(Reported) } else { Ok(out) }
     }
 }
 

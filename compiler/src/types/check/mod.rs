@@ -18,7 +18,7 @@
 //! | `tuples.rs` | several values under one name |
 //! | `weights.rs` | weights tensor by tensor |
 //! | `call.rs`, `unify.rs`, `intrinsics.rs` | calls |
-//! | `layers.rs` | what a block declares |
+//! | `layers.rs`, `placed.rs` | what a block declares |
 //! | `flow.rs` | models, step by step |
 //! | `applied.rs` | layers applied in expressions |
 //! | `index.rs` | integers that depend on nothing but loop variables |
@@ -41,6 +41,7 @@ mod iterate;
 mod layers;
 mod names;
 mod ops;
+mod placed;
 mod session;
 mod stmts;
 mod tuples;

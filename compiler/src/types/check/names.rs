@@ -78,9 +78,7 @@ impl Names<'_, '_> {
                 // What is computed may have the name of a size, as `bias` in PyTorch.
                 let sizes = |n: &Ident| b.sizes.iter().any(|s| s.name.name == n.name);
                 let layers: Vec<&Ident> = b.layers.iter().flat_map(|l| &l.names).collect();
-                self.scope.retain(|(n, _)| {
-                    !layers.iter().any(|l| l.name == *n && sizes(l))
-                });
+                self.scope.retain(|(n, _)| !layers.iter().any(|l| l.name == *n && sizes(l)));
                 layers.iter().for_each(|name| self.define(name));
                 b.body.lets.iter().for_each(|l| self.define_let(l));
                 self.expr(&b.body.value);
@@ -310,7 +308,9 @@ impl Names<'_, '_> {
             .is_some_and(|id| matches!(self.world.items[id.0].item.kind, ItemKind::Fn(_)));
         Some(match (self.block, function && !is_layer(meant)) {
             (true, _) => format!("did you mean `{meant}`?"),
-            (false, true) => format!("the library has a function `{meant}`: `use std::{{{meant}}};`"),
+            (false, true) => {
+                format!("the library has a function `{meant}`: `use std::{{{meant}}};`")
+            }
             (false, false) => {
                 format!("did you mean the layer `{meant}`? Layers stand in a `block` or `model`")
             }
