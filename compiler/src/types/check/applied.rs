@@ -2,8 +2,10 @@
 //! applied.
 
 use super::checker::{Checker, Frame};
-use super::layers::{Builder, Layer, LayerSpec, MAX_LAYERS, PARAM, SpecKind};
-use super::value::{Env, R, Reported, SizeVal, Val, count, join_secrecy, shape_text, typed};
+use super::layers::{Builder, MAX_LAYERS, PARAM};
+use super::value::{
+    Env, Layer, LayerSpec, R, Reported, SizeVal, SpecKind, Val, count, join_secrecy, shape_text, typed,
+};
 use super::world::ItemId;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::syntax::ast::{self, Block, Ident, ItemKind, Secrecy, Span};
@@ -109,11 +111,12 @@ impl Checker<'_> {
     pub(super) fn call_layer(
         &mut self,
         env: &mut Env,
-        layer: Applied,
+        f: &ast::Expr,
         args: &[ast::Expr],
-        at: Span,
         span: Span,
     ) -> R<Val> {
+        let Some(layer) = self.layer_of(env, f)? else { return Err(Reported) };
+        let at = f.span;
         let args: Vec<R<(Val, Span)>> = args.iter().map(|a| self.argument(env, a)).collect();
         let args = args.into_iter().collect::<R<Vec<(Val, Span)>>>()?;
         match layer {

@@ -41,10 +41,8 @@ impl Checker<'_> {
         args: &[ast::Expr],
         span: Span,
     ) -> R<Val> {
-        if env.block
-            && let Some(layer) = self.layer_of(env, f)?
-        {
-            return self.call_layer(env, layer, args, f.span, span);
+        if env.block && self.names_layer(env, f) {
+            return self.call_layer(env, f, args, span);
         }
         let callee = self.head(env, f);
         let values: Vec<R<(Val, Span)>> = args.iter().map(|a| self.argument(env, a)).collect();

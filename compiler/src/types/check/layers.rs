@@ -1,16 +1,15 @@
 //! Layers: what a `block` declares, before it meets an input.
 
 use super::checker::Checker;
-use super::value::{Env, IntVal, R, Reported, SizeArg, SizeVal, Val, count};
+use super::value::{Env, IntVal, LayerSpec, R, Reported, SizeArg, SpecKind, Val, count};
 use super::world::{ItemId, STD};
 use crate::diagnostic::{Diagnostic, codes, near::did_you_mean};
 use crate::syntax::ast::{self, Arg, ItemKind, Span};
-use crate::types::layer::{self, DefaultSize, LAYERS, Rule, Size};
-use crate::types::model::{Param, ParamId, Step, StepId};
+use crate::types::layer::{DefaultSize, LAYERS, Rule, Size};
+use crate::types::model::{Param, Step};
 use crate::types::number::Number;
-use crate::types::{Index, VarId};
-use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
+use crate::types::Index;
+use std::collections::BTreeSet;
 
 /// What declares a parameter: `param[10]`.
 pub(super) const PARAM: &str = "param";
@@ -18,60 +17,6 @@ pub(super) const PARAM: &str = "param";
 /// Whether a name is that of a layer of the compiler, or what declares a parameter.
 pub(super) fn is_layer(name: &str) -> bool {
     Rule::named(name).is_some() || name == PARAM
-}
-
-/// A layer with its sizes, not yet part of a model.
-#[derive(Clone, Debug)]
-pub(super) struct LayerSpec {
-    /// What it is.
-    pub kind: SpecKind,
-    /// Where it is written.
-    pub span: Span,
-}
-
-/// Kinds of layers.
-#[derive(Clone, Debug)]
-pub(super) enum SpecKind {
-    /// A layer of the compiler.
-    Builtin(layer::Layer),
-    /// A block of the source.
-    Block(ItemId, Vec<SizeVal>),
-    /// A parameter of this shape.
-    Param(Vec<u64>),
-    /// Several, one applied after the other, with their numbers.
-    List(Vec<(i64, LayerSpec)>),
-}
-
-/// A layer of a model: its parameters are allocated.
-#[derive(Clone, Debug)]
-pub(super) struct Layer {
-    /// Dotted name; empty for one without parameters that is written where it is used.
-    pub name: String,
-    /// What it is.
-    pub kind: SpecKind,
-    /// Where it is written.
-    pub span: Span,
-    /// Its own parameters, in declaration order.
-    pub params: Vec<ParamId>,
-    /// Layers of a block by local name, those of a list by number.
-    pub inner: Vec<(String, Rc<Layer>)>,
-}
-
-impl Layer {
-    /// The layer of a block or list with this name.
-    pub fn named(&self, name: &str) -> Option<&Rc<Layer>> {
-        self.inner.iter().find(|(n, _)| n == name).map(|(_, layer)| layer)
-    }
-
-    /// Whether it is a parameter, and no layer.
-    pub fn is_param(&self) -> bool {
-        matches!(self.kind, SpecKind::Param(_))
-    }
-
-    /// Whether it has parameters, its own or those of what is in it.
-    pub fn has_weights(&self) -> bool {
-        !self.params.is_empty() || self.inner.iter().any(|(_, layer)| layer.has_weights())
-    }
 }
 
 /// A model in the making.
@@ -87,19 +32,6 @@ pub(super) struct Builder {
     pub layers: usize,
     /// Names of parameters so far.
     pub names: BTreeSet<String>,
-}
-
-/// What is known of a model that is being built, while its expressions are checked.
-#[derive(Debug, Default)]
-pub(super) struct Making {
-    /// Full names of the layers that were applied.
-    pub applied: BTreeSet<String>,
-    /// Layers applied so far.
-    pub applications: usize,
-    /// Variables that stand for parameters.
-    pub params: BTreeMap<ParamId, VarId>,
-    /// Variables that stand for results of steps.
-    pub steps: BTreeMap<StepId, VarId>,
 }
 
 /// Most layers of a model, blocks included, and most applications of layers. Nested blocks grow

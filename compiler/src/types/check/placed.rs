@@ -1,8 +1,8 @@
 //! Layers as parts of a model: their names and their parameters.
 
 use super::checker::{Checker, Frame};
-use super::layers::{Builder, Layer, LayerSpec, MAX_LAYERS, SpecKind, dotted};
-use super::value::{Env, R, Reported, SizeVal};
+use super::layers::{Builder, MAX_LAYERS, dotted};
+use super::value::{Env, Layer, LayerSpec, R, Reported, SizeVal, SpecKind};
 use super::world::ItemId;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::syntax::ast::{Block, ItemKind, Span};
