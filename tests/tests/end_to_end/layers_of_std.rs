@@ -126,7 +126,8 @@ fn convolutions_of_sequences() {
             for (o, t) in (0..4).flat_map(|o| (0..out).map(move |t| (o, t))) {
                 let mut sum = bias[o];
                 for (i, k) in (0..depth).flat_map(|i| (0..3).map(move |k| (i, k))) {
-                    let at = usize::checked_sub(t * stride + k * dilation, pad).filter(|at| *at < 6);
+                    let at =
+                        usize::checked_sub(t * stride + k * dilation, pad).filter(|at| *at < 6);
                     let channel = o / (4 / groups) * depth + i;
                     sum += at
                         .map_or(0.0, |at| weight[(o * depth + i) * 3 + k] * g.x[channel * 6 + at]);

@@ -4,7 +4,8 @@
 use super::checker::{Checker, Frame};
 use super::layers::{Builder, MAX_LAYERS, PARAM};
 use super::value::{
-    Env, Layer, LayerSpec, R, Reported, SizeVal, SpecKind, Val, count, join_secrecy, shape_text, typed,
+    Env, Layer, LayerSpec, R, Reported, SizeVal, SpecKind, Val, count, join_secrecy, shape_text,
+    typed,
 };
 use super::world::ItemId;
 use crate::diagnostic::{Diagnostic, codes};

@@ -5,9 +5,7 @@ use super::applied::Applied;
 use super::checker::{Checker, Frame};
 use super::layers::Builder;
 use super::unify::element;
-use super::value::{
-    Env, Layer, R, Reported, SizeArg, SizeVal, SpecKind, Val, shape_text, typed,
-};
+use super::value::{Env, Layer, R, Reported, SizeArg, SizeVal, SpecKind, Val, shape_text, typed};
 use super::world::ItemId;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::syntax::ast::{self, BinaryOp, Block, ItemKind, Secrecy, Span, TypeKind};

@@ -5,10 +5,10 @@ use super::value::{Env, IntVal, LayerSpec, R, Reported, SizeArg, SpecKind, Val, 
 use super::world::{ItemId, STD};
 use crate::diagnostic::{Diagnostic, codes, near::did_you_mean};
 use crate::syntax::ast::{self, Arg, ItemKind, Span};
+use crate::types::Index;
 use crate::types::layer::{DefaultSize, LAYERS, Rule, Size};
 use crate::types::model::{Param, Step};
 use crate::types::number::Number;
-use crate::types::Index;
 use std::collections::BTreeSet;
 
 /// What declares a parameter: `param[10]`.
