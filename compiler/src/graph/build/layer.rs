@@ -36,17 +36,17 @@ impl<'b> Builder<'b> {
         let size = |axes: &[Axis]| axes.iter().map(|&a| self.size(a)).product();
         let (g, n) = (size(&of_weights), size(&alone));
         let batch = Batch { of_weights, alone, g, n };
-        let x = self.to_batch(&batch, &x[0]);
+        let x = self.batched(&batch, &x[0]);
         let mut param = |b: &mut Self, at: usize, shape: &[u64]| {
             let node = b.expand(&params[at], &batch.of_weights);
             b.reshape(node, [&[batch.g], shape].concat())
         };
         let out = self.layer(layer, x, &mut param);
-        Ok(self.from_batch(&batch, out))
+        Ok(self.unbatched(&batch, out))
     }
 
     /// A value `[G, N, ..]` with its batch axes.
-    pub(super) fn from_batch(&mut self, batch: &Batch, node: NodeId) -> Val {
+    pub(super) fn unbatched(&mut self, batch: &Batch, node: NodeId) -> Val {
         let shape = self.graph.shape(node).to_vec();
         let mut order = Vec::new();
         for (axes, (size, found)) in
@@ -66,7 +66,7 @@ impl<'b> Builder<'b> {
     }
 
     /// A value as `[G, N, ..]`, with a 1 for what it does not depend on.
-    pub(super) fn to_batch(&mut self, batch: &Batch, v: &Val) -> NodeId {
+    pub(super) fn batched(&mut self, batch: &Batch, v: &Val) -> NodeId {
         let depends = |axes: &[Axis]| axes.iter().any(|a| v.axes.contains(a));
         let mut order = Vec::new();
         let mut to = Vec::new();

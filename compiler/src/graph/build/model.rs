@@ -94,7 +94,7 @@ impl Builder<'_> {
             StepKind::Compute { operands, body } => {
                 for (var, operand) in operands {
                     let value = match operand {
-                        Operand::Step(step) => self.from_batch(batch, done[*step]),
+                        Operand::Step(step) => self.unbatched(batch, done[*step]),
                         Operand::Param(p) => {
                             let p = &model.params[*p];
                             self.field(w, p.offset, &p.shape)
@@ -106,7 +106,7 @@ impl Builder<'_> {
                 let value = self.one(vals, step.span)?;
                 self.at(step.span);
                 let value = self.as_number(value);
-                self.to_batch(batch, &value)
+                self.batched(batch, &value)
             }
         })
     }

@@ -40,7 +40,7 @@ pub fn std_page() -> String {
          layouts and\nparameters are PyTorch's.\n",
     );
     for layer in examples::layers() {
-        if !Rule::named(layer.name).is_some_and(|rule| layer.usage == rule.usage()) {
+        if Rule::named(layer.name).is_none_or(|rule| layer.usage != rule.usage()) {
             continue;
         }
         let _ = write!(out, "\n### Layer `{}`\n\n```slvr\n{}\n```\n", layer.name, layer.usage);
