@@ -278,6 +278,9 @@ impl Printer<'_> {
         let pads = self.aligned(&places, &names);
         let mut last = None;
         for (((l, kind), place), pad) in lets.into_iter().zip(places).zip(pads) {
+            if last.as_ref().is_some_and(|last: &Place| last.kind != kind) {
+                self.blank();
+            }
             self.open(&place, last.as_ref(), 4, true);
             match kind {
                 "layer" => self.definition("", l, ":", pad),

@@ -34,6 +34,7 @@ fn of_numbers(f: &Function) -> bool {
 
 impl Checker<'_> {
     /// `f(a, b)`.
+    #[inline(never)]
     pub(super) fn call(
         &mut self,
         env: &mut Env,
@@ -52,6 +53,7 @@ impl Checker<'_> {
     }
 
     /// `f(e for i in S)`.
+    #[inline(never)]
     pub(super) fn call_comp(
         &mut self,
         env: &mut Env,

@@ -86,6 +86,7 @@ impl<'a> Checker<'a> {
 
     /// Records an error. Inside an instance, labels name the calls that led to it. If the error is in the
     /// library, the label of the caller comes first.
+    #[inline(never)]
     pub(super) fn fail(&mut self, mut error: Diagnostic) -> Reported {
         let mut calls: Vec<(Span, String)> = Vec::new();
         for frame in self.stack.iter().rev() {
@@ -115,6 +116,8 @@ impl<'a> Checker<'a> {
     }
 
     /// Reports calls or expressions that nest too deeply. The checker recurses, so the stack is the limit.
+    #[cold]
+    #[inline(never)]
     pub(super) fn too_deep(&mut self, span: Span) -> Reported {
         self.fail(Diagnostic::error(
             codes::CONST_EVAL,
