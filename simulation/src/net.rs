@@ -11,6 +11,7 @@ use super::data::Dataset;
 use super::kernels::{Matrix, Window, gemm, sum, swap_axes};
 use super::random::{Purpose, Random};
 use slvr_compiler::types::Conv;
+use slvr_compiler::types::layer::Layer;
 use slvr_compiler::types::model::{Model, ParamId, StepId, StepKind};
 use std::ops::Range;
 use thiserror::Error;
@@ -21,6 +22,18 @@ pub enum NetError {
     /// A step contradicts the shapes of its operands or parameters, or reads a later one.
     #[error("step {step} `{name}` does not fit its operands or parameters")]
     Step {
+        /// Its index.
+        step: usize,
+        /// Its name, often empty.
+        name: String,
+    },
+    /// A step whose derivative is not known here.
+    #[error(
+        "step {step} `{name}` cannot be trained here: the simulation trains square convolutions, linear layers of \
+         vectors, batch normalisation, ReLU, pooling, flattening and sums; train this model elsewhere, and give \
+         `slvrc` its weights"
+    )]
+    Untrained {
         /// Its index.
         step: usize,
         /// Its name, often empty.
@@ -113,6 +126,9 @@ impl Net {
         let mut fills = vec![Fill::Constant(0.0); model.params.len()];
         let mut nodes: Vec<Node> = Vec::with_capacity(model.steps.len());
         for (index, step) in model.steps.iter().enumerate() {
+            if !trains(&nodes, &step.kind) {
+                return Err(NetError::Untrained { step: index, name: step.name.clone() });
+            }
             let node = sizes(&step.shape).and_then(|shape| {
                 let op = resolve(model, len, &nodes, &step.kind, &shape, &mut fills)?;
                 let area = elements(shape.get(1..)?)?;
@@ -490,6 +506,25 @@ fn slot(model: &Model, len: usize, id: ParamId, shape: Option<&[usize]>) -> Opti
     (end <= len && shape.is_none_or(|shape| shape == found)).then_some(start..end)
 }
 
+/// Whether the derivative of a step is known.
+fn trains(nodes: &[Node], kind: &StepKind) -> bool {
+    match kind {
+        StepKind::Input | StepKind::Add(..) => true,
+        StepKind::Compute { .. } => false,
+        StepKind::Layer { layer, x, .. } => match layer {
+            Layer::Conv2d { kernel: [h, w], conv, pad_w, .. } => h == w && conv.pad == *pad_w,
+            Layer::Linear { .. } => nodes.get(*x).is_none_or(|node| node.shape.len() == 1),
+            Layer::BatchNorm { .. }
+            | Layer::Relu
+            | Layer::AvgPool { .. }
+            | Layer::MaxPool { .. }
+            | Layer::GlobalAvgPool
+            | Layer::Flatten
+            | Layer::Identity => true,
+        },
+    }
+}
+
 /// A step's kind with operands, parameters and result shape checked; `None` if they do not fit.
 fn resolve(
     model: &Model,
@@ -499,61 +534,78 @@ fn resolve(
     shape: &[usize],
     fills: &mut [Fill],
 ) -> Option<Op> {
-    let image = |x: StepId| <[usize; 3]>::try_from(nodes.get(x)?.shape.as_slice()).ok();
-    let slot = |id, shape: &[usize]| slot(model, len, id, Some(shape));
     let same = |x: StepId| nodes.get(x).is_some_and(|node| node.shape == shape);
-    let pooled = |x, k, stride| {
-        let [c, h, w] = image(x)?;
+    Some(match *kind {
+        StepKind::Input => (sizes(&model.input)? == shape).then_some(Op::Input)?,
+        StepKind::Layer { ref layer, x, ref params } => {
+            resolve_layer(model, len, nodes, layer, x, params, shape, fills)?
+        }
+        StepKind::Add(a, b) => (same(a) && same(b)).then_some(Op::Add(a, b))?,
+        // Refused before, with its name.
+        StepKind::Compute { .. } => return None,
+    })
+}
+
+/// A layer with operand, parameters and result shape checked; `None` if they do not fit.
+#[allow(clippy::too_many_arguments)]
+fn resolve_layer(
+    model: &Model,
+    len: usize,
+    nodes: &[Node],
+    layer: &Layer,
+    x: StepId,
+    params: &[ParamId],
+    shape: &[usize],
+    fills: &mut [Fill],
+) -> Option<Op> {
+    let from = nodes.get(x)?;
+    let image = || <[usize; 3]>::try_from(from.shape.as_slice()).ok();
+    let slot = |at: usize, shape: &[usize]| slot(model, len, *params.get(at)?, Some(shape));
+    let bias = |there: bool, out: usize| match there {
+        true => slot(1, &[out]).map(Some),
+        false => Some(None),
+    };
+    let same = from.shape == shape;
+    let pooled = |k, stride| {
+        let [c, h, w] = image()?;
         let k = usize::try_from(k).ok()?;
         Window::new([c, h, w], k, &Conv::new(stride, 0)).filter(|win| [c, win.oh, win.ow] == shape)
     };
-    Some(match *kind {
-        StepKind::Input => (sizes(&model.input)? == shape).then_some(Op::Input)?,
-        StepKind::Conv2d { x, weight, bias, conv } => {
-            let [c, h, w] = image(x)?;
+    Some(match *layer {
+        Layer::Conv2d { kernel: [k, _], conv, bias: with_bias, .. } => {
+            let [c, h, w] = image()?;
             let &[out, oh, ow] = shape else { return None };
-            let k = usize::try_from(*model.params.get(weight)?.shape.get(2)?).ok()?;
+            let k = usize::try_from(k).ok()?;
             let window = Window::new([c, h, w], k, &conv)?;
             ([oh, ow] == [window.oh, window.ow]).then_some(())?;
             let depth = conv.kernel_channels(c as u64, out as u64)? as usize;
-            let weight_slot = slot(weight, &[out, depth, k, k])?;
-            let bias_slot = bias.map(|id| slot(id, &[out]).ok_or(())).transpose().ok()?;
-            fills[weight] = kaiming(depth * k * k);
-            Op::Conv { x, weight: weight_slot, bias: bias_slot, window }
+            let weight = slot(0, &[out, depth, k, k])?;
+            let bias = bias(with_bias, out)?;
+            fills[params[0]] = kaiming(depth * k * k);
+            Op::Conv { x, weight, bias, window }
         }
-        StepKind::Linear { x, weight, bias } => {
-            let (&[inputs], &[out]) = (nodes.get(x)?.shape.as_slice(), shape) else { return None };
-            let weight_slot = slot(weight, &[out, inputs])?;
-            let bias_slot = bias.map(|id| slot(id, &[out]).ok_or(())).transpose().ok()?;
-            fills[weight] = kaiming(inputs);
-            Op::Linear { x, weight: weight_slot, bias: bias_slot, inputs }
+        Layer::Linear { bias: with_bias, .. } => {
+            let (&[inputs], &[out]) = (from.shape.as_slice(), shape) else { return None };
+            let weight = slot(0, &[out, inputs])?;
+            let bias = bias(with_bias, out)?;
+            fills[params[0]] = kaiming(inputs);
+            Op::Linear { x, weight, bias, inputs }
         }
-        StepKind::BatchNorm { x, weight, bias, mean, var, eps } => {
-            same(x).then_some(())?;
-            let channels = &shape[..1];
-            let starts = |id| Some(slot(id, channels)?.start);
-            let op = Op::Norm {
-                x,
-                weight: starts(weight)?,
-                bias: starts(bias)?,
-                mean: starts(mean)?,
-                var: starts(var)?,
-                eps: eps as f32,
-            };
-            [weight, var].into_iter().for_each(|id| fills[id] = Fill::Constant(1.0));
-            op
+        Layer::BatchNorm { eps, .. } => {
+            same.then_some(())?;
+            let starts = |at| Some(slot(at, &shape[..1])?.start);
+            let (weight, bias, mean, var) = (starts(0)?, starts(1)?, starts(2)?, starts(3)?);
+            [0, 3].into_iter().for_each(|at| fills[params[at]] = Fill::Constant(1.0));
+            Op::Norm { x, weight, bias, mean, var, eps: eps as f32 }
         }
-        StepKind::Relu(x) => same(x).then_some(Op::Relu(x))?,
-        StepKind::AvgPool { x, k, stride } => Op::Avg(x, pooled(x, k, stride)?),
-        StepKind::MaxPool { x, k, stride } => Op::Max(x, pooled(x, k, stride)?),
-        StepKind::GlobalAvgPool(x) => {
-            let [c, _, _] = image(x)?;
+        Layer::Relu => same.then_some(Op::Relu(x))?,
+        Layer::AvgPool { k, stride } => Op::Avg(x, pooled(k, stride)?),
+        Layer::MaxPool { k, stride } => Op::Max(x, pooled(k, stride)?),
+        Layer::GlobalAvgPool => {
+            let [c, _, _] = image()?;
             (shape == [c]).then_some(Op::GlobalAvg(x))?
         }
-        StepKind::Flatten(x) => {
-            let from = nodes.get(x)?;
-            (shape == [from.lead * from.area]).then_some(Op::Flatten(x))?
-        }
-        StepKind::Add(a, b) => (same(a) && same(b)).then_some(Op::Add(a, b))?,
+        Layer::Flatten => (shape == [from.lead * from.area]).then_some(Op::Flatten(x))?,
+        Layer::Identity => return None,
     })
 }

@@ -5,8 +5,9 @@ use super::net::{Net, NetError, Workspace};
 use super::random::{Purpose, Random};
 use super::testing::{Build, digits_net};
 use proptest::prelude::*;
-use slvr_compiler::types::Conv;
+use slvr_compiler::types::layer::Layer;
 use slvr_compiler::types::model::{Model, StepKind};
+use slvr_compiler::types::{Body, Conv};
 
 /// Entry (c, y, x) of an image of this shape; zero outside.
 fn at(image: &[f64], shape: &[u64], c: u64, y: i64, x: i64) -> f64 {
@@ -38,9 +39,23 @@ fn evaluate(model: &Model, weights: &[f64], input: &[f64]) -> Vec<f64> {
             result
         };
         let mean = |xs: &[f64]| xs.iter().sum::<f64>() / xs.len() as f64;
-        let value = match step.kind {
-            StepKind::Input => input.to_vec(),
-            StepKind::Conv2d { x, weight, bias, conv } => {
+        let (layer, x, params) = match step.kind {
+            StepKind::Input => {
+                values.push(input.to_vec());
+                continue;
+            }
+            StepKind::Add(a, b) => {
+                let sum = values[a].iter().zip(&values[b]).map(|(a, b)| a + b).collect();
+                values.push(sum);
+                continue;
+            }
+            StepKind::Layer { ref layer, x, ref params } => (layer, x, params),
+            StepKind::Compute { .. } => panic!("not made by these tests"),
+        };
+        let bias = params.get(1).copied();
+        let value = match *layer {
+            Layer::Conv2d { conv, .. } => {
+                let weight = params[0];
                 let Conv { stride, pad, dilation, groups } = conv;
                 let kernel = &model.params[weight].shape;
                 let (depth, k) = (kernel[1], kernel[2]);
@@ -67,14 +82,15 @@ fn evaluate(model: &Model, weights: &[f64], input: &[f64]) -> Vec<f64> {
                 }
                 result
             }
-            StepKind::Linear { x, weight, bias } => (0..out[0] as usize)
+            Layer::Linear { .. } => (0..out[0] as usize)
                 .map(|o| {
-                    let row = &param(weight)[o * values[x].len()..];
+                    let row = &param(params[0])[o * values[x].len()..];
                     let dot: f64 = row.iter().zip(&values[x]).map(|(w, x)| w * x).sum();
                     dot + bias.map_or(0.0, |b| param(b)[o])
                 })
                 .collect(),
-            StepKind::BatchNorm { x, weight, bias, mean, var, eps } => {
+            Layer::BatchNorm { eps, .. } => {
+                let [weight, bias, mean, var] = [0, 1, 2, 3].map(|at| params[at]);
                 let area = values[x].len() / out[0] as usize;
                 (values[x].iter().enumerate())
                     .map(|(i, v)| {
@@ -84,17 +100,16 @@ fn evaluate(model: &Model, weights: &[f64], input: &[f64]) -> Vec<f64> {
                     })
                     .collect()
             }
-            StepKind::Relu(x) => values[x].iter().map(|v| v.max(0.0)).collect(),
-            StepKind::AvgPool { x, k, stride } => pool(x, k, stride, &mean),
-            StepKind::MaxPool { x, k, stride } => {
+            Layer::Relu => values[x].iter().map(|v| v.max(0.0)).collect(),
+            Layer::AvgPool { k, stride } => pool(x, k, stride, &mean),
+            Layer::MaxPool { k, stride } => {
                 pool(x, k, stride, &|w| w.iter().copied().fold(f64::NEG_INFINITY, f64::max))
             }
-            StepKind::GlobalAvgPool(x) => {
+            Layer::GlobalAvgPool => {
                 let area = (shape(x)[1] * shape(x)[2]) as usize;
                 values[x].chunks(area).map(mean).collect()
             }
-            StepKind::Flatten(x) => values[x].clone(),
-            StepKind::Add(a, b) => values[a].iter().zip(&values[b]).map(|(a, b)| a + b).collect(),
+            Layer::Flatten | Layer::Identity => values[x].clone(),
         };
         values.push(value);
     }
@@ -153,8 +168,8 @@ fn random_batch(model: &Model, random: &mut Random) -> (Vec<f64>, Vec<f64>, Vec<
     let mut weights: Vec<f64> =
         (0..model.len).map(|_| (random.normal() * 0.5) as f32 as f64).collect();
     for step in &model.steps {
-        if let StepKind::BatchNorm { var, .. } = step.kind {
-            let param = &model.params[var];
+        if let StepKind::Layer { layer: Layer::BatchNorm { .. }, params, .. } = &step.kind {
+            let param = &model.params[params[3]];
             for w in &mut weights[param.offset as usize..][..param.shape[0] as usize] {
                 *w = f64::from((0.5 + random.uniform()) as f32);
             }
@@ -180,7 +195,10 @@ fn random_models_have_every_kind_of_step() {
     for seed in 0..40 {
         let model = random_model(&mut Random::new(seed, Purpose::Caller, [0, 0]));
         seen.extend(model.steps.iter().map(|step| {
-            let text = format!("{:?}", step.kind);
+            let text = match &step.kind {
+                StepKind::Layer { layer, .. } => format!("{layer:?}"),
+                other => format!("{other:?}"),
+            };
             text.split([' ', '(']).next().unwrap_or_default().to_owned()
         }));
     }
@@ -219,8 +237,10 @@ proptest! {
         let got =
             net.gradient(&small, (&pixels, &labels), labels.len(), &mut gradient, &mut space);
         prop_assert!(close(got, loss(&model, &weights, &images, &labels), 1e-4));
-        let constants: Vec<_> = model.steps.iter().filter_map(|step| match step.kind {
-            StepKind::BatchNorm { mean, var, .. } => Some([mean, var]),
+        let constants: Vec<_> = model.steps.iter().filter_map(|step| match &step.kind {
+            StepKind::Layer { layer: Layer::BatchNorm { .. }, params, .. } => {
+                Some([params[2], params[3]])
+            }
             _ => None,
         }).flatten().map(|id| &model.params[id])
             .map(|p| p.offset as usize..(p.offset + p.shape[0]) as usize).collect();
@@ -304,11 +324,31 @@ fn models_that_contradict_themselves_are_refused() {
     assert_eq!(step(refuse(&|m| m.steps[1].shape[0] = 9)), 1);
     assert_eq!(step(refuse(&|m| m.params[0].shape[2] = 2)), 1);
     assert_eq!(step(refuse(&|m| m.params[2].offset = u64::MAX)), 4);
-    assert_eq!(step(refuse(&|m| m.steps[2].kind = StepKind::Relu(2))), 2);
-    assert_eq!(step(refuse(&|m| m.steps[2].kind = StepKind::Relu(99))), 2);
-    assert_eq!(step(refuse(&|m| m.steps[3].kind = StepKind::AvgPool { x: 2, k: 2, stride: 0 })), 3);
+    let plain = |layer, x| StepKind::Layer { layer, x, params: Vec::new() };
+    assert_eq!(step(refuse(&|m| m.steps[2].kind = plain(Layer::Relu, 2))), 2);
+    assert_eq!(step(refuse(&|m| m.steps[2].kind = plain(Layer::Relu, 99))), 2);
+    let pool = Layer::AvgPool { k: 2, stride: 0 };
+    assert_eq!(step(refuse(&|m| m.steps[3].kind = plain(pool.clone(), 2))), 3);
     assert_eq!(step(refuse(&|m| m.steps[0].shape = vec![1, 8, u64::MAX])), 0);
     assert_eq!(step(refuse(&|m| m.len = 10)), 1);
     assert_eq!(refuse(&|m| m.steps.clear()), NetError::Ends);
     assert_eq!(refuse(&|m| m.steps.truncate(3)), NetError::Ends);
+}
+
+/// A model whose expressions have no derivative here is refused with a message that says what is trained.
+#[test]
+fn models_that_compute_expressions_are_refused() {
+    let mut model = digits_net();
+    let body = Body { lets: Vec::new(), values: Vec::new() };
+    model.steps[2].kind = StepKind::Compute { operands: Vec::new(), body };
+    "act".clone_into(&mut model.steps[2].name);
+    let refused = Net::new(&model).unwrap_err();
+    assert_eq!(refused, NetError::Untrained { step: 2, name: "act".into() });
+    assert!(refused.to_string().contains("cannot be trained here"), "{refused}");
+    let mut model = digits_net();
+    if let StepKind::Layer { layer: Layer::Conv2d { pad_w, .. }, .. } = &mut model.steps[1].kind {
+        *pad_w = 3;
+    }
+    let refused = Net::new(&model).unwrap_err();
+    assert!(matches!(refused, NetError::Untrained { step: 1, .. }), "{refused}");
 }

@@ -2,6 +2,7 @@
 
 use slvr_compiler::syntax::ast::Span;
 use slvr_compiler::types::Conv;
+use slvr_compiler::types::layer::Layer;
 use slvr_compiler::types::model::{Model, Param, ParamId, Step, StepId, StepKind};
 
 /// Appends steps and their parameters to a model.
@@ -47,50 +48,64 @@ impl Build {
         let (x, shape) = (self.last(), self.shape());
         let depth = conv.kernel_channels(shape[0], out).expect("groups of equal size");
         let weight = self.param("weight", &[out, depth, k, k]);
-        let bias = bias.then(|| self.param("bias", &[out]));
+        let layer =
+            Layer::Conv2d { cin: shape[0], cout: out, kernel: [k, k], conv, pad_w: conv.pad, bias };
+        let params = self.weight_and_bias(weight, bias, out);
         let side = |len: u64| conv.output(len, k).expect("a kernel that fits");
         let shape = vec![out, side(shape[1]), side(shape[2])];
-        self.step(StepKind::Conv2d { x, weight, bias, conv }, shape)
+        self.step(StepKind::Layer { layer, x, params }, shape)
     }
 
     pub(super) fn linear(&mut self, out: u64, bias: bool) -> &mut Self {
         let (x, shape) = (self.last(), self.shape());
         let weight = self.param("weight", &[out, shape[0]]);
+        let layer = Layer::Linear { inputs: shape[0], outputs: out, bias };
+        let params = self.weight_and_bias(weight, bias, out);
+        self.step(StepKind::Layer { layer, x, params }, vec![out])
+    }
+
+    fn weight_and_bias(&mut self, weight: ParamId, bias: bool, out: u64) -> Vec<ParamId> {
         let bias = bias.then(|| self.param("bias", &[out]));
-        self.step(StepKind::Linear { x, weight, bias }, vec![out])
+        [weight].into_iter().chain(bias).collect()
+    }
+
+    fn plain(&mut self, layer: Layer, shape: Vec<u64>) -> &mut Self {
+        let x = self.last();
+        self.step(StepKind::Layer { layer, x, params: Vec::new() }, shape)
     }
 
     pub(super) fn norm(&mut self) -> &mut Self {
         let (x, shape) = (self.last(), self.shape());
-        let [weight, bias, mean, var] = ["weight", "bias", "running_mean", "running_var"]
-            .map(|name| self.param(name, &shape[..1]));
-        self.step(StepKind::BatchNorm { x, weight, bias, mean, var, eps: 1e-5 }, shape)
+        let names = ["weight", "bias", "running_mean", "running_var"];
+        let params = names.map(|name| self.param(name, &shape[..1])).to_vec();
+        let layer = Layer::BatchNorm { channels: shape[0], eps: 1e-5 };
+        self.step(StepKind::Layer { layer, x, params }, shape)
     }
 
     pub(super) fn relu(&mut self) -> &mut Self {
         let shape = self.shape();
-        self.step(StepKind::Relu(self.last()), shape)
+        self.plain(Layer::Relu, shape)
     }
 
     pub(super) fn pool(&mut self, max: bool, k: u64, stride: u64) -> &mut Self {
-        let (x, shape) = (self.last(), self.shape());
+        let shape = self.shape();
         let side = |len: u64| (len - k) / stride + 1;
         let shape = vec![shape[0], side(shape[1]), side(shape[2])];
-        let kind = match max {
-            true => StepKind::MaxPool { x, k, stride },
-            false => StepKind::AvgPool { x, k, stride },
+        let layer = match max {
+            true => Layer::MaxPool { k, stride },
+            false => Layer::AvgPool { k, stride },
         };
-        self.step(kind, shape)
+        self.plain(layer, shape)
     }
 
     pub(super) fn global_avg(&mut self) -> &mut Self {
         let channels = self.shape()[0];
-        self.step(StepKind::GlobalAvgPool(self.last()), vec![channels])
+        self.plain(Layer::GlobalAvgPool, vec![channels])
     }
 
     pub(super) fn flatten(&mut self) -> &mut Self {
         let len = self.shape().iter().product();
-        self.step(StepKind::Flatten(self.last()), vec![len])
+        self.plain(Layer::Flatten, vec![len])
     }
 
     /// Adds an earlier step of the same shape to the last one.

@@ -25,6 +25,52 @@ pub fn did_you_mean<'c>(
     best.map(|(_, candidate)| candidate)
 }
 
+/// What other libraries call a name of this one.
+const ELSEWHERE: &[(&str, &str)] = &[
+    ("dense", "linear"),
+    ("fullyconnected", "linear"),
+    ("affine", "linear"),
+    ("swish", "silu"),
+    ("hswish", "hardswish"),
+    ("hsigmoid", "hardsigmoid"),
+    ("logistic", "sigmoid"),
+    ("convtranspose", "conv_transpose2d"),
+    ("deconv", "conv_transpose2d"),
+    ("attention", "multihead_attention"),
+    ("multihead", "multihead_attention"),
+    ("selfattention", "multihead_attention"),
+    ("instancenorm", "group_norm"),
+    ("globalaveragepool", "global_avg_pool"),
+    ("averagepool", "avg_pool"),
+    ("maxpooling", "max_pool"),
+    ("averagepooling", "avg_pool"),
+    ("embed", "embedding"),
+    ("interpolate", "upsample"),
+    ("view", "reshape"),
+    ("cat", "concat"),
+    ("nllloss", "cross_entropy"),
+    ("parameter", "param"),
+];
+
+/// The candidate that means what a name does elsewhere: `BatchNorm2d` is `batch_norm`, `swish` is `silu`.
+pub fn by_meaning<'c>(
+    name: &str,
+    candidates: impl IntoIterator<Item = &'c str> + Clone,
+) -> Option<&'c str> {
+    let plain = |name: &str| {
+        let letters = name.chars().take(MAX).filter(|c| *c != '_');
+        letters.flat_map(char::to_lowercase).collect::<String>()
+    };
+    let short = |name: &str| name.trim_end_matches("1d").trim_end_matches("2d").to_owned();
+    let wanted = plain(name);
+    let all = || candidates.clone().into_iter().filter(|c| *c != name);
+    let same = all().find(|c| plain(c) == wanted);
+    same.or_else(|| all().find(|c| short(&plain(c)) == short(&wanted))).or_else(|| {
+        let known = ELSEWHERE.iter().find(|(n, _)| *n == wanted || *n == short(&wanted))?;
+        all().find(|c| *c == known.1)
+    })
+}
+
 /// Longer names are compared by this many letters.
 const MAX: usize = 64;
 
@@ -55,7 +101,23 @@ fn distance(a: &[char], b: &[char]) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::did_you_mean;
+    use super::{by_meaning, did_you_mean};
+
+    #[test]
+    fn names_of_other_libraries() {
+        let names =
+            ["linear", "batch_norm", "conv2d", "conv1d", "lstm", "silu", "max_pool", "max_pool1d"];
+        let meant = |name| by_meaning(name, names);
+        assert_eq!(meant("BatchNorm2d"), Some("batch_norm"));
+        assert_eq!(meant("Conv1d"), Some("conv1d"));
+        assert_eq!(meant("Conv2d"), Some("conv2d"));
+        assert_eq!(meant("Dense"), Some("linear"));
+        assert_eq!(meant("swish"), Some("silu"));
+        assert_eq!(meant("LSTM"), Some("lstm"));
+        assert_eq!(meant("MaxPool2d"), Some("max_pool"));
+        assert_eq!(meant("lstm"), None, "the name itself is no other name");
+        assert_eq!(meant("zebra"), None);
+    }
 
     #[test]
     fn near_names() {

@@ -9,7 +9,7 @@ use crate::cost;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::pipeline;
 use crate::report::certificate::Certificate;
-use crate::syntax::ast::{FileId, Ident, ItemKind};
+use crate::syntax::ast::{Block, FileId, Ident, ItemKind};
 use crate::syntax::{Sources, embedded, embedded::Embedded};
 use crate::types::model::Model;
 use crate::types::{self, Checked, Options, Program, Stmt};
@@ -230,7 +230,9 @@ impl Typed {
                 ItemKind::Block(b) if b.is_model => Some(b),
                 _ => None,
             });
-            for block in blocks.filter(|b| b.param.name.span.range() == input.span.range()) {
+            let reads =
+                |b: &Block| b.params.iter().any(|p| p.name.span.range() == input.span.range());
+            for block in blocks.filter(|b| reads(b)) {
                 let (from, to, len) = (&model.input, &model.output, model.len);
                 let text = format!("{from:?} to {to:?}, {len} weights");
                 self.note(key(block.name.span), text, "");

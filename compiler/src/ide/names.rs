@@ -86,14 +86,19 @@ const BUILTINS: &[(&str, &str, &str)] = &[
         "The probability that anything in the run is wrong by more than its stated error.",
     ),
     ("error", "require error(NAME) <= BOUND;", "A bound on the absolute error of a named value."),
-    ("shape", "M.shape", "The shape of one input of a model; `..M.shape` splices it into another."),
+    (
+        "shape",
+        "M.shape",
+        "The shape of one input of a model, or of a tensor; `..M.shape` splices it into another.",
+    ),
     ("classes", "M.classes", "The number of outputs of a model."),
-    ("len", "M.len", "The number of weights of a model."),
+    ("len", "M.len", "The number of weights of a model, or of entries of a tensor."),
     (
         "tensors",
         "M.tensors",
         "The number of tensors of a model's weights, which `for t in M` goes over.",
     ),
+    ("param", "name: param[SIZES];", "A parameter of a block or model, of this shape."),
     ("fix", "fix", "A real number in fixed point."),
     ("int", "int", "An integer."),
     ("bit", "bit", "0 or 1."),
@@ -122,7 +127,13 @@ pub fn builtin(name: &str) -> Option<Builtin> {
 /// Resolves the names of a file. With `library`, the file is one of `std`, whose files see each
 /// other.
 pub fn resolve(tree: &File, library: bool) -> Names {
-    let mut r = Resolver { names: Names::default(), scope: Vec::new(), library, late: Vec::new() };
+    let mut r = Resolver {
+        names: Names::default(),
+        scope: Vec::new(),
+        library,
+        late: Vec::new(),
+        block: false,
+    };
     for (i, item) in tree.items.iter().enumerate() {
         if let Some(name) = item.name() {
             r.define(DefKind::Item(i), name, item.span, &item.doc);
@@ -135,6 +146,7 @@ pub fn resolve(tree: &File, library: bool) -> Names {
     }
     for item in &tree.items {
         let outside = r.scope.len();
+        r.block = matches!(item.kind, ItemKind::Block(_));
         r.item(item);
         r.scope.truncate(outside);
     }
@@ -146,6 +158,8 @@ struct Resolver {
     /// Visible names, the latest last.
     scope: Vec<(String, Target)>,
     library: bool,
+    /// Inside a block, which sees all of `std`.
+    block: bool,
     /// Names in demands, which may be defined later.
     late: Vec<(String, Span)>,
 }
@@ -171,7 +185,8 @@ impl Resolver {
         let local = self.scope.iter().rev().find(|(n, _)| n == name).map(|(_, t)| *t);
         local
             .or_else(|| {
-                library::get(Shelf::Std, name).filter(|_| self.library).map(Target::Library)
+                let seen = self.library || self.block && Rule::named(name).is_none();
+                library::get(Shelf::Std, name).filter(|_| seen).map(Target::Library)
             })
             .or_else(|| builtin(name).map(|b| Target::Builtin(b.name)))
     }
@@ -215,10 +230,11 @@ impl Resolver {
             }
             ItemKind::Block(b) => {
                 self.sizes(&b.sizes);
-                self.params(std::slice::from_ref(&b.param));
+                self.params(&b.params);
                 b.result.iter().for_each(|ty| self.ty(ty));
                 self.lets(DefKind::Layer, &b.layers);
-                self.expr(&b.value);
+                self.lets(DefKind::Let, &b.body.lets);
+                self.expr(&b.body.value);
             }
             ItemKind::Predicate(p) => {
                 self.sizes(&p.sizes);

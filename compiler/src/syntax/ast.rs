@@ -92,7 +92,7 @@ pub struct Size {
 pub struct Param {
     /// Name.
     pub name: Ident,
-    /// Type; only the input of a block may leave it out.
+    /// Type; only the inputs of a block may leave it out.
     pub ty: Option<Type>,
     /// Default value.
     pub default: Option<Expr>,
@@ -122,7 +122,7 @@ pub struct Body {
     pub value: Expr,
 }
 
-/// `let name = value;` or `let (a, b) = value;`; also a layer, `name: value;`.
+/// `let name = value;` or `let (a, b) = value;`; also a layer or parameter of a block, `name: value;`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Let {
     /// The name, or those of the parts of a tuple.
@@ -156,14 +156,14 @@ pub struct Block {
     pub name: Ident,
     /// Size parameters.
     pub sizes: Vec<Size>,
-    /// Its input.
-    pub param: Param,
+    /// Its inputs; of a model exactly one.
+    pub params: Vec<Param>,
     /// Result type; models have one.
     pub result: Option<Type>,
-    /// Named layers, in order.
+    /// Named layers and parameters, in order.
     pub layers: Vec<Let>,
-    /// Result.
-    pub value: Expr,
+    /// What it computes.
+    pub body: Body,
 }
 
 /// A predicate.

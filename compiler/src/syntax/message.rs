@@ -188,7 +188,7 @@ impl<'a, 's> Context<'a, 's> {
                 "an `extern fn` has no body"
             }
             (Some(Token::Comma), Token::Ident(_)) if found.expected == [")"] => {
-                "a model and a block have one input"
+                "a model has one input; a `block` may have several"
             }
             (Some(Token::Colon), _) if found.expects("model") => {
                 "a size parameter has a kind only if it is a model: `[M: model, n]`"

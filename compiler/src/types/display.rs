@@ -1,7 +1,8 @@
 //! A program as its list of variables and reveals, for people and tests.
 
 use super::check::ty_text;
-use super::program::{Bounded, ModelId, Program, Stmt, Ty};
+use super::expr::{ModelId, Ty, VarId};
+use super::program::{Bounded, Program, Stmt};
 use crate::syntax::ast::Secrecy;
 use std::fmt;
 
@@ -30,8 +31,8 @@ impl fmt::Display for Program {
         for m in &self.models {
             writeln!(f, "model {}: {:?} -> {:?}, {} weights", m.name, m.input, m.output, m.len)?;
         }
-        let var = |v: &super::VarId| self.vars.get(v.0 as usize);
-        let line = |f: &mut fmt::Formatter<'_>, what: &str, v: &super::VarId| match var(v) {
+        let var = |v: &VarId| self.vars.get(v.0 as usize);
+        let line = |f: &mut fmt::Formatter<'_>, what: &str, v: &VarId| match var(v) {
             Some(v) => write!(f, "{what} {}: {}", v.name, self.ty_text(&v.ty)),
             None => write!(f, "{what} ?"),
         };

@@ -24,6 +24,10 @@ pub enum Intrinsic {
     Select,
     /// All entries of a tensor as a vector.
     Flat,
+    /// The entries of a tensor in another shape.
+    Reshape,
+    /// The entries of the first dimension of two tensors, one after the other.
+    Concat,
     /// A function of one real number, applied to each entry of a tensor of any shape.
     Elementwise(Elementwise),
 }
@@ -38,6 +42,8 @@ const OF_TENSORS: &[(&str, Intrinsic)] = &[
     ("sort", Intrinsic::Sort),
     ("select", Intrinsic::Select),
     ("flat", Intrinsic::Flat),
+    ("reshape", Intrinsic::Reshape),
+    ("concat", Intrinsic::Concat),
 ];
 
 impl Intrinsic {

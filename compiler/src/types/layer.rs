@@ -1,31 +1,35 @@
 //! The layers of the compiler: how each is written, its sizes, its parameters, and the shape of its
 //! result.
 //!
+//! These are the layers that the language cannot say of itself, and those that training knows. Other layers
+//! are blocks, written in the language (`std/layers.slvr`).
+//!
 //! To add a layer, add a row to [`LAYERS`] and a variant to [`Layer`]; the compiler then asks for what is
-//! missing in this file. What a layer computes is a [`StepKind`], which the evaluation, the graph builder
-//! and training each have to know. To add a size to a layer, add it to its row and its variant.
+//! missing in this file, in the evaluation, in the graph builder and in training. To add a size to a layer, add
+//! it to its row and its variant.
 
-use super::model::{ParamId, StepId, StepKind};
 use slvr_circuit::Conv;
 use std::ops::RangeInclusive;
 
 /// A layer with its sizes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Layer {
-    /// Cross-correlation of an image with square kernels.
+    /// Cross-correlation of an image (channels, height, width) with kernels `[cout, cin / groups, h, w]`.
     Conv2d {
         /// Channels of the operand.
         cin: u64,
         /// Channels of the result.
         cout: u64,
         /// Height and width of a kernel.
-        kernel: u64,
-        /// Its attributes.
+        kernel: [u64; 2],
+        /// Its attributes; the padding is that above and below.
         conv: Conv,
+        /// Padding at the left and at the right.
+        pad_w: u64,
         /// Whether it adds a number to each channel of the result.
         bias: bool,
     },
-    /// A matrix applied to a vector.
+    /// A matrix `[outputs, inputs]` applied to a vector, or to each of the vectors of the last dimension.
     Linear {
         /// Entries of the operand.
         inputs: u64,
@@ -34,7 +38,8 @@ pub enum Layer {
         /// Whether it adds a number to each entry of the result.
         bias: bool,
     },
-    /// Batch normalisation with running statistics.
+    /// Batch normalisation with running statistics: (x - running_mean) / sqrt(running_var + eps) * weight + bias,
+    /// for each entry of the first dimension.
     BatchNorm {
         /// Channels of the operand.
         channels: u64,
@@ -43,21 +48,21 @@ pub enum Layer {
     },
     /// max(x, 0).
     Relu,
-    /// Mean over windows.
+    /// Mean over k x k windows, `stride` apart, without padding.
     AvgPool {
         /// Window.
         k: u64,
         /// Distance of windows.
         stride: u64,
     },
-    /// Maximum over windows.
+    /// Maximum over k x k windows, `stride` apart, without padding.
     MaxPool {
         /// Window.
         k: u64,
         /// Distance of windows.
         stride: u64,
     },
-    /// Mean over height and width.
+    /// Mean over height and width: `[C, H, W]` to `[C]`.
     GlobalAvgPool,
     /// All entries as one vector.
     Flatten,
@@ -113,8 +118,8 @@ pub enum DefaultSize {
     None,
     /// A number.
     Value(f64),
-    /// The value of the first size.
-    First,
+    /// The value of the size at this place, which stands before it.
+    Same(usize),
 }
 
 impl Allowed {
@@ -137,7 +142,7 @@ const fn size(name: &'static str, allowed: Allowed, default: DefaultSize) -> Siz
 const BIAS: Size = size("bias", Allowed::Flag, DefaultSize::Value(1.0));
 const WINDOW: &[Size] = &[
     size("k", Allowed::Length, DefaultSize::None),
-    size("stride", Allowed::Length, DefaultSize::First),
+    size("stride", Allowed::Length, DefaultSize::Same(0)),
 ];
 
 /// Every layer of the compiler.
@@ -153,23 +158,27 @@ pub const LAYERS: &[Rule] = &[
             size("dilation", Allowed::Length, DefaultSize::Value(1.0)),
             size("groups", Allowed::Count, DefaultSize::Value(1.0)),
             BIAS,
+            size("kernel_w", Allowed::Length, DefaultSize::Same(2)),
+            size("pad_w", Allowed::Margin, DefaultSize::Same(4)),
         ],
         example: "conv2d[cin, cout, kernel = 3, stride = 1, pad = 0, dilation = 1, groups = 1, bias = 1]",
-        about: "A convolution of images (channels, height, width) with square kernels, whose \
-                entries are `dilation` apart. Channels are in `groups`, and each group of the result is \
+        about: "A convolution of images (channels, height, width). Kernels are square unless `kernel_w` and \
+                `pad_w` give a width and the padding at the sides of their own; their entries are `dilation` \
+                apart. Channels are in `groups`, and each group of the result is \
                 made of the same group of the image: with `groups = cin` each channel has its own \
-                kernels. Parameters `weight` of shape `[cout, cin / groups, kernel, kernel]` and, unless \
+                kernels. Parameters `weight` of shape `[cout, cin / groups, kernel, kernel_w]` and, unless \
                 `bias = 0`, `bias`.",
         with: |v| Layer::Conv2d {
             cin: v[0] as u64,
             cout: v[1] as u64,
-            kernel: v[2] as u64,
+            kernel: [v[2] as u64, v[8] as u64],
             conv: Conv {
                 stride: v[3] as u64,
                 pad: v[4] as u64,
                 dilation: v[5] as u64,
                 groups: v[6] as u64,
             },
+            pad_w: v[9] as u64,
             bias: v[7] != 0.0,
         },
     },
@@ -181,7 +190,8 @@ pub const LAYERS: &[Rule] = &[
             BIAS,
         ],
         example: "linear[in, out, bias = 1]",
-        about: "A matrix applied to a vector; parameters `weight` and, unless `bias = 0`, `bias`.",
+        about: "A matrix applied to a vector, or to each vector of the last dimension; parameters `weight` of \
+                shape `[out, in]` and, unless `bias = 0`, `bias`.",
         with: |v| Layer::Linear { inputs: v[0] as u64, outputs: v[1] as u64, bias: v[2] != 0.0 },
     },
     Rule {
@@ -251,7 +261,9 @@ impl Rule {
             DefaultSize::None => s.name.to_owned(),
             DefaultSize::Value(v) if v.fract() == 0.0 => format!("{} = {v}", s.name),
             DefaultSize::Value(v) => format!("{} = {v:e}", s.name),
-            DefaultSize::First => format!("{} = {}", s.name, self.sizes[0].name),
+            DefaultSize::Same(at) => {
+                format!("{} = {}", s.name, self.sizes.get(at).map_or("", |s| s.name))
+            }
         };
         match self.sizes {
             [] => self.name.to_owned(),
@@ -296,8 +308,8 @@ impl Layer {
             [("weight", weight)].into_iter().chain(shift).collect()
         };
         match *self {
-            Layer::Conv2d { cin, cout, kernel, conv, bias } => {
-                with_bias(vec![cout, cin / conv.groups, kernel, kernel], bias)
+            Layer::Conv2d { cin, cout, kernel: [h, w], conv, bias, .. } => {
+                with_bias(vec![cout, cin / conv.groups, h, w], bias)
             }
             Layer::Linear { inputs, outputs, bias } => with_bias(vec![outputs, inputs], bias),
             Layer::BatchNorm { channels, .. } => {
@@ -320,29 +332,30 @@ impl Layer {
     /// The layer does not take such an input.
     pub fn output(&self, input: &[u64]) -> Result<Vec<u64>, Misfit> {
         match *self {
-            Layer::Conv2d { cin, cout, kernel, conv, .. } => {
+            Layer::Conv2d { cin, cout, kernel, conv, pad_w, .. } => {
                 let [c, h, w] = image(input)?;
                 if c != cin {
                     let why = format!("wants {cin} channels, gets {c}");
                     return misfit(format!("shape [{cin}, h, w]"), why);
                 }
-                let sides = [h, w].map(|side| conv.output(side, kernel));
+                let wide = Conv { pad: pad_w, ..conv };
+                let sides = [conv.output(h, kernel[0]), wide.output(w, kernel[1])];
                 let [Some(h), Some(w)] = sides else {
-                    let reach = conv.reach(kernel).unwrap_or(kernel);
-                    let wanted = format!("an image of at least {reach} x {reach}");
+                    let [high, wide] = kernel.map(|k| conv.reach(k).unwrap_or(k));
+                    let wanted = format!("an image of at least {high} x {wide}");
                     return misfit(wanted, "the kernel is larger than the image");
                 };
                 Ok(vec![cout, h, w])
             }
             Layer::Linear { inputs, outputs, .. } => {
-                if input != [inputs] {
+                let Some((_, rows)) = input.split_last().filter(|(n, _)| **n == inputs) else {
                     let why = match input {
                         [found] => format!("wants {inputs} numbers, gets {found}"),
                         _ => format!("wants a vector of {inputs} numbers"),
                     };
                     return misfit(format!("shape [{inputs}]"), why);
-                }
-                Ok(vec![outputs])
+                };
+                Ok([rows, &[outputs]].concat())
             }
             Layer::BatchNorm { channels, .. } => {
                 if input.first() != Some(&channels) {
@@ -363,30 +376,6 @@ impl Layer {
             Layer::Flatten => Ok(vec![input.iter().product()]),
             Layer::Relu | Layer::Identity => Ok(input.to_vec()),
         }
-    }
-
-    /// What it computes of a value, with its parameters in the order of [`Layer::params`]; none where
-    /// the result is the value itself.
-    pub fn step(&self, x: StepId, params: &[ParamId]) -> Option<StepKind> {
-        Some(match *self {
-            Layer::Conv2d { conv, .. } => {
-                let (weight, bias) = (params[0], params.get(1).copied());
-                StepKind::Conv2d { x, weight, bias, conv }
-            }
-            Layer::Linear { .. } => {
-                StepKind::Linear { x, weight: params[0], bias: params.get(1).copied() }
-            }
-            Layer::BatchNorm { eps, .. } => {
-                let [weight, bias, mean, var] = [0, 1, 2, 3].map(|i| params[i]);
-                StepKind::BatchNorm { x, weight, bias, mean, var, eps }
-            }
-            Layer::Relu => StepKind::Relu(x),
-            Layer::AvgPool { k, stride } => StepKind::AvgPool { x, k, stride },
-            Layer::MaxPool { k, stride } => StepKind::MaxPool { x, k, stride },
-            Layer::GlobalAvgPool => StepKind::GlobalAvgPool(x),
-            Layer::Flatten => StepKind::Flatten(x),
-            Layer::Identity => return None,
-        })
     }
 }
 

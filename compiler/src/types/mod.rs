@@ -6,7 +6,7 @@
 //! circuit, so tests use it as their reference.
 //!
 //! The operations of the language are listed once: functions in [`Intrinsic`] and [`Elementwise`],
-//! facts about elementary functions in [`function`], layers of models in [`layer`].
+//! facts about elementary functions in [`function`], layers of the compiler in [`layer`].
 //!
 //! May not live here: tensors with batch axes, rings, scales, shares.
 
@@ -14,6 +14,7 @@ mod check;
 mod display;
 pub mod domain;
 pub mod eval;
+mod expr;
 pub mod function;
 mod intrinsic;
 pub mod layer;
@@ -23,6 +24,7 @@ mod program;
 mod walk;
 
 pub use check::{Checked, Options, check};
+pub use expr::*;
 pub use intrinsic::{Elementwise, Intrinsic, Rule};
 pub use program::*;
 pub use slvr_circuit::Conv;

@@ -1,7 +1,8 @@
 //! A model instance: its parameters and the steps from its input to its output.
 
+use super::expr::{Body, VarId};
+use super::layer::Layer;
 use crate::syntax::ast::Span;
-use slvr_circuit::Conv;
 
 /// A model with all sizes bound. Steps are in evaluation order; a step reads earlier ones.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,70 +51,36 @@ pub struct Step {
     pub span: Span,
 }
 
-/// Kinds of steps. Images are (channels, height, width).
+/// Kinds of steps.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StepKind {
     /// The input of the model.
     Input,
-    /// Cross-correlation; weight `[out, in / groups, k, k]`, bias `[out]`.
-    Conv2d {
-        /// Operand.
+    /// A layer of the compiler.
+    Layer {
+        /// The layer.
+        layer: Layer,
+        /// Its operand.
         x: StepId,
-        /// Kernels.
-        weight: ParamId,
-        /// Added per output channel.
-        bias: Option<ParamId>,
-        /// Its attributes.
-        conv: Conv,
+        /// Its parameters, in the order of [`Layer::params`].
+        params: Vec<ParamId>,
     },
-    /// weight x + bias; weight `[out, in]`.
-    Linear {
-        /// Operand, a vector.
-        x: StepId,
-        /// Matrix.
-        weight: ParamId,
-        /// Added per output.
-        bias: Option<ParamId>,
-    },
-    /// (x - running_mean) / sqrt(running_var + eps) * weight + bias, per channel.
-    BatchNorm {
-        /// Operand.
-        x: StepId,
-        /// Scale.
-        weight: ParamId,
-        /// Shift.
-        bias: ParamId,
-        /// Mean.
-        mean: ParamId,
-        /// Variance.
-        var: ParamId,
-        /// Added to the variance.
-        eps: f64,
-    },
-    /// max(x, 0).
-    Relu(StepId),
-    /// Mean over k x k windows, `stride` apart, without padding.
-    AvgPool {
-        /// Operand.
-        x: StepId,
-        /// Window.
-        k: u64,
-        /// Distance.
-        stride: u64,
-    },
-    /// Maximum over k x k windows, `stride` apart, without padding.
-    MaxPool {
-        /// Operand.
-        x: StepId,
-        /// Window.
-        k: u64,
-        /// Distance.
-        stride: u64,
-    },
-    /// Mean over height and width: `[C, H, W]` to `[C]`.
-    GlobalAvgPool(StepId),
-    /// All entries as one vector.
-    Flatten(StepId),
     /// Sum of two of the same shape.
     Add(StepId, StepId),
+    /// An expression of the language.
+    Compute {
+        /// What its free variables stand for.
+        operands: Vec<(VarId, Operand)>,
+        /// The definitions that it needs, and its one value.
+        body: Body,
+    },
+}
+
+/// What a variable of a model's expression stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operand {
+    /// The result of an earlier step.
+    Step(StepId),
+    /// A parameter.
+    Param(ParamId),
 }

@@ -1,6 +1,8 @@
 //! Walking typed expressions.
 
-use super::program::{Body, Definition, Expr, ExprKind, FnId, Iterate, Program, Source, Stmt};
+use super::expr::{Body, Definition, Expr, ExprKind, FnId, Iterate, Source};
+use super::model::StepKind;
+use super::program::{Program, Stmt};
 
 impl Expr {
     /// The expressions directly inside, in evaluation order.
@@ -14,6 +16,7 @@ impl Expr {
             ExprKind::Binary(_, a, b) | ExprKind::Apply(_, a, b) => vec![a, b],
             ExprKind::Call(_, all)
             | ExprKind::Intrinsic(_, all)
+            | ExprKind::Layer(_, all)
             | ExprKind::List(all)
             | ExprKind::Record(all) => all.iter().collect(),
             ExprKind::Let(body) => body.children(),
@@ -34,6 +37,13 @@ impl Body {
     /// The expressions directly inside, in evaluation order.
     pub fn children(&self) -> Vec<&Expr> {
         self.lets.iter().flat_map(Definition::children).chain(&self.values).collect()
+    }
+
+    /// Calls `f` on every expression inside, outermost first. Bodies of called functions are not inside.
+    pub fn walk<'e>(&'e self, f: &mut dyn FnMut(&'e Expr)) {
+        for child in self.children() {
+            child.walk(f);
+        }
     }
 
     /// Calls `f` on each function whose tuple is defined here, those of loops included.
@@ -62,7 +72,7 @@ impl Definition {
 }
 
 impl Program {
-    /// Calls `f` on every loop, those of functions included, outer ones first.
+    /// Calls `f` on every loop, those of functions and models included, outer ones first.
     pub fn loops_mut(&mut self, f: &mut dyn FnMut(&mut Iterate)) {
         for stmt in &mut self.body {
             match stmt {
@@ -72,6 +82,11 @@ impl Program {
             }
         }
         self.functions.iter_mut().for_each(|function| function.body.loops_mut(f));
+        for step in self.models.iter_mut().flat_map(|m| &mut m.steps) {
+            if let StepKind::Compute { body, .. } = &mut step.kind {
+                body.loops_mut(f);
+            }
+        }
     }
 }
 
@@ -106,6 +121,7 @@ impl Expr {
             }
             ExprKind::Call(_, all)
             | ExprKind::Intrinsic(_, all)
+            | ExprKind::Layer(_, all)
             | ExprKind::List(all)
             | ExprKind::Record(all) => all.iter_mut().for_each(|e| e.loops_mut(f)),
             ExprKind::Let(body) => body.loops_mut(f),

@@ -2,6 +2,7 @@
 
 use slvr_compiler::diagnostic::explain::{args, explain};
 use slvr_compiler::diagnostic::{Code, codes, render};
+use slvr_compiler::ide::doc::examples;
 use slvr_compiler::pipeline;
 use slvr_compiler::syntax::ast::FileId;
 use slvr_compiler::syntax::{self, LoadError, Sources};
@@ -248,9 +249,9 @@ fn doc_writes_pages() {
     assert_eq!(slvrc(&["doc", "nothing-of-this-name"]).status.code(), Some(1));
 }
 
-/// The grammar for editors knows every keyword, and no word that is none.
+/// The grammar for editors knows every keyword and every layer, and no word that is none.
 #[test]
-fn editors_know_the_keywords() {
+fn editors_know_the_keywords_and_layers() {
     let folder = root().join("docs/editor");
     let json = |name: &str| {
         let text = fs::read_to_string(folder.join(name)).expect("a file of the extension");
@@ -265,6 +266,13 @@ fn editors_know_the_keywords() {
     }
     words.sort();
     assert_eq!(words, slvr_compiler::syntax::KEYWORDS);
+
+    let layers = grammar["repository"]["layers"]["patterns"][0]["match"].as_str();
+    let layers = layers.and_then(|p| p.strip_prefix("\\b(?:")?.strip_suffix(")\\b"));
+    let mut known: Vec<&str> = layers.expect("a list of layers").split('|').collect();
+    let mut all: Vec<&str> = examples::layers().map(|l| l.name).chain(["param"]).collect();
+    (known.sort_unstable(), all.sort_unstable());
+    assert_eq!(known, all, "layers that the grammar for editors knows");
 
     let package = json("package.json");
     assert_eq!(package["contributes"]["languages"][0]["extensions"][0], ".slvr");

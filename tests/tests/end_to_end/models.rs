@@ -301,6 +301,43 @@ layers! {
             head:   linear[3, 3];
             x |> stem |> relu |> stage1 |> stage2 |> global_avg_pool |> head
         }";
+    expressions: "
+        model Net(x: fix[2, 6]) -> fix[3] {
+            conv: conv1d[2, 4, kernel = 3, pad = 1];
+            norm: layer_norm[6];
+            gain: param[4];
+            fcs:  [linear[6, 6] for k in 2];
+            head: linear[24, 3];
+            let y = x |> conv |> norm |> gelu |> fcs;
+            [y[c] * gain[c] for c in 4] |> flatten |> head
+        }";
+    expressions_between_layers: "
+        block Gated[n](x) {
+            fc:   linear[n, n];
+            gate: linear[n, n];
+            bias: param;
+            (x |> fc) * sigmoid(x |> gate) + bias
+        }
+        model Net(x: fix[1, 3, 4]) -> fix[3] {
+            conv:  conv2d[1, 2, kernel = 2, kernel_w = 3, pad_w = 1];
+            gated: Gated[4];
+            fc:    linear[16, 3];
+            (x |> conv |> leaky_relu |> gated) + (x |> conv) |> elu |> flatten |> fc |> log_softmax
+        }";
+    only_parameters: "
+        model Net(x: fix[3]) -> fix[2] {
+            table: param[2, 3];
+            shift: param[2];
+            let y = times(table, softmax(x));
+            if 2 > 1 { y * shift + tanh(shift) } else { y }
+        }";
+    steps_and_attention: "
+        model Net(x: fix[3, 2]) -> fix[2] {
+            rnn:  gru[2, 2];
+            attn: multihead_attention[2, 2];
+            let h = x |> rnn;
+            attn(h, x, h)[2]
+        }";
     many_layers: "
         model Net(x: fix[6]) -> fix[4] {
             a: linear[6, 7];
@@ -422,6 +459,43 @@ fn predicates_take_models_of_other_files() {
                 hold(&title, &case, &random_inputs(case.circuit(), seed, 0.1), seed);
             }
         }
+    }
+}
+
+/// A model of expressions applied to the weights of each client on the images of others: its expressions have the axes of
+/// clients, of committees and of samples, as layers have.
+#[test]
+fn expressions_of_many_clients() {
+    let files = [(
+        "own.slvr",
+        "
+        block Wide[n](x) {
+            fc:   linear[n, n];
+            norm: layer_norm[n];
+            gain: param[n];
+            let y = x |> fc |> norm;
+            [x[j] + gain[j] * y[n - 1 - j] for j in n]
+        }
+        model Own(x: fix[1, 2, 2]) -> fix[3] {
+            conv: conv2d[1, 2, kernel = 1];
+            wide: [Wide[8] for k in 2];
+            head: linear[8, 3];
+            bias: param[3];
+            (x |> conv |> silu |> flatten |> wide |> head) + 2 * tanh(bias)
+        }",
+    )];
+    for (name, sizes) in [
+        ("slvr_accuracy", vec![("m", "4"), ("c", "1"), ("b", "2")]),
+        ("validation_loss", vec![("m", "4"), ("c", "2"), ("b", "2")]),
+    ] {
+        let sizes = [vec![("M", "own.slvr:Own")], sizes].concat();
+        let case = compile_files(predicate(name), &sizes, &files);
+        let mut telling = 0;
+        for seed in 0..4 {
+            let inputs = small_updates(&case, 0.1, seed);
+            telling += u64::from(hold(name, &case, &inputs, seed));
+        }
+        assert!(telling > 0, "{name}: only zeros");
     }
 }
 

@@ -4,6 +4,7 @@
 
 use slvr_circuit::{Encoding, From};
 use slvr_compiler::ide::doc::examples::{self, ABOUT, LayerExample};
+use slvr_compiler::ide::library;
 use slvr_compiler::syntax::ast::{Expr, ExprKind, FileId, ItemKind, TypeKind, UnaryOp};
 use slvr_compiler::syntax::parse;
 use slvr_runtime::share::encode::{Inputs, RawData, RawTensor};
@@ -180,22 +181,45 @@ fn of_public_values() {
     examples::functions().for_each(|item| function(item, "public"));
 }
 
-/// A model needs weights, so each layer stands behind one that changes nothing.
-fn layer(e: &LayerExample) {
-    let (x, y) = (Literal::parse(e.input), Literal::parse(e.output));
-    let n = x.shape[0];
-    let before = match x.shape.len() {
-        1 => format!("linear[{n}, {n}, bias = 0]"),
-        _ => format!("conv2d[{n}, {n}, kernel = 1, bias = 0]"),
+/// A model needs weights, so each layer stands behind one that changes nothing. All inputs of a layer are the same.
+fn layer(name: &str, e: &LayerExample) {
+    let x = Literal::parse(&e.input);
+    let (tuple, parts) = match e.output.strip_prefix('(').and_then(|o| o.strip_suffix(')')) {
+        Some(inside) => (true, Literal::parse(&format!("[{inside}]"))),
+        None => (false, Literal::parse(&e.output)),
     };
-    let unit = (0..n * n).map(|i| f64::from(u8::from(i / n == i % n)));
+    let y = match tuple {
+        true => Literal { shape: vec![parts.data.len() as u64], data: parts.data },
+        false => parts,
+    };
+    let (n, last) = (x.shape[0], *x.shape.last().expect("a tensor"));
+    let (side, before) = match x.shape.len() {
+        3 => (n, format!("conv2d[{n}, {n}, kernel = 1, bias = 0]")),
+        _ => (last, format!("linear[{last}, {last}, bias = 0]")),
+    };
+    let unit = (0..side * side).map(|i| f64::from(u8::from(i / side == i % side)));
     let mut weights = unit.collect::<Vec<f64>>();
-    for (_, value) in e.weights {
+    for (_, value) in &e.weights {
         weights.extend(Literal::parse(value).data);
     }
+    let inputs_of = |name: &str| {
+        let all = library::files().iter().flat_map(|f| f.items()).find(|i| i.name.name == name);
+        match all.map(|i| &i.item.kind) {
+            Some(ItemKind::Block(b)) => b.params.len(),
+            _ => 1,
+        }
+    };
+    let ys = vec!["y"; inputs_of(name)].join(", ");
+    let value = match ys.as_str() {
+        "y" => "x |> same |> layer".to_owned(),
+        all if tuple => {
+            format!("let y = x |> same;\n    let (a, b) = layer({all});\n    concat(a, b)")
+        }
+        all => format!("let y = x |> same;\n    layer({all})"),
+    };
     let (from, to) = (x.ty("fix"), y.ty("fix"));
     let text = format!(
-        "model T(x: {from}) -> {to} {{\n    same: {before};\n    layer: {};\n\n    x |> same |> layer\n}}\n\n\
+        "model T(x: {from}) -> {to} {{\n    same: {before};\n    layer: {};\n\n    {value}\n}}\n\n\
          predicate Example() {{\n    parties Client;\n    parties Server;\n\
          \x20   input w: secret weights T in -8..8 from Client;\n\
          \x20   input x: secret {from} in -16..16 from Client;\n\
@@ -212,14 +236,20 @@ fn layer(e: &LayerExample) {
     assert_eq!(names, wanted, "parameters of `{}`, in this order", e.layer);
     let w = Literal { shape: vec![weights.len() as u64], data: weights };
     let given = BTreeMap::from([("w".to_owned(), w), ("x".to_owned(), x)]);
-    let want = [Example { call: e.layer.to_owned(), want: y, about: true }];
+    let want = [Example { call: e.layer.clone(), want: y, about: true }];
     hold(&case, &inputs(&case, &given), &want);
 }
 
 #[test]
 fn of_layers() {
+    let mut count = 0;
     for l in examples::layers() {
-        let e = l.example.unwrap_or_else(|| panic!("no example of layer `{}`", l.name));
-        layer(&e);
+        assert!(!l.examples.is_empty(), "no example of layer `{}`", l.name);
+        for e in &l.examples {
+            println!("{}", e.text());
+            layer(l.name, e);
+        }
+        count += 1;
     }
+    assert!(count >= 25, "only {count} layers");
 }

@@ -63,6 +63,7 @@ impl Builder<'_> {
                 self.apply(*m, &w, &x)?
             }
             ExprKind::Intrinsic(i, args) => self.intrinsic(*i, args, &e.ty, e.span)?,
+            ExprKind::Layer(layer, args) => self.layer_expr(layer, args)?,
             ExprKind::List(items) => {
                 let mut vals = Vec::new();
                 for item in items {
@@ -106,7 +107,7 @@ impl Builder<'_> {
     }
 
     /// The only one of some values.
-    fn one(&self, vals: Vec<Val>, span: Span) -> Result<Val> {
+    pub(super) fn one(&self, vals: Vec<Val>, span: Span) -> Result<Val> {
         match <[Val; 1]>::try_from(vals) {
             Ok([val]) => Ok(val),
             Err(_) => self.cannot("a tuple as one value", span),
@@ -288,6 +289,25 @@ impl Builder<'_> {
                 let v = self.expr(&args[0])?;
                 self.at(span);
                 Ok(self.record(&[v]))
+            }
+            Intrinsic::Reshape => {
+                let v = self.expr(&args[0])?;
+                self.at(span);
+                let shape = self.graph.shape(v.node)[..v.axes.len()].to_vec();
+                let node = self.reshape(v.node, [shape, ty.shape()].concat());
+                Ok(Val { node, axes: v.axes })
+            }
+            Intrinsic::Concat => {
+                let bits = ty.elem == Elem::Bit;
+                let (a, b) = if bits {
+                    (self.expr(&args[0])?, self.expr(&args[1])?)
+                } else {
+                    (self.number(&args[0])?, self.number(&args[1])?)
+                };
+                self.at(span);
+                let axes = union(&[&a, &b]);
+                let parts = [self.expand(&a, &axes), self.expand(&b, &axes)];
+                Ok(Val { node: self.add(Op::Concat(axes.len() as u64), &parts), axes })
             }
             Intrinsic::ArgMax => self.function(Op::ArgMax, &args[0], span),
             Intrinsic::Sort => self.function(Op::Sort, &args[0], span),

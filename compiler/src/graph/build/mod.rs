@@ -14,11 +14,13 @@
 //! | `expr.rs` | expressions |
 //! | `iterate.rs` | bodies of definitions, and loops, whose steps are written out |
 //! | `model.rs` | the steps of a model |
+//! | `layer.rs` | layers of the compiler |
 
 mod builder;
 mod expr;
 mod index;
 mod iterate;
+mod layer;
 mod model;
 mod ranks;
 

@@ -1,10 +1,12 @@
 //! Examples of the library's functions and of layers, as data: pages show them, tests run them.
 //!
-//! An example of a function is a line `// Example: max([1, 3, 2]) == 3` of the comment above it. What a
-//! file cannot say of itself, because it has to stay as it was given, is in `NOTES`. `==` is exact;
+//! An example of a function is a line `// Example: max([1, 3, 2]) == 3` of the comment above it, and one of a layer says
+//! what it makes of what: `linear[2, 1, bias = 0] with weight = [[1, 2]] makes [11] of [3, 4]`. What a file cannot say of itself, because it has to stay as it was given, is in `NOTES`. `==` is exact;
 //! `≈` means within [`ABOUT`].
 
 use super::super::library::{self, LibraryItem};
+use crate::syntax::ast::ItemKind;
+use crate::syntax::signature;
 use crate::types::layer;
 
 /// How far the two sides of `≈` are apart at most, or this share of the right side if that is more.
@@ -64,8 +66,12 @@ pub fn of(item: LibraryItem) -> Vec<&'static str> {
     own.chain(noted.iter().copied()).collect()
 }
 
-/// The items of `std`, in the order of its pages.
+/// The functions of `std`, in the order of its pages.
 pub fn functions() -> impl Iterator<Item = LibraryItem> {
+    items().filter(|item| matches!(item.item.kind, ItemKind::Fn(_)))
+}
+
+fn items() -> impl Iterator<Item = LibraryItem> {
     library::files().iter().filter(|f| f.name.starts_with("std/")).flat_map(|f| f.items())
 }
 
@@ -74,7 +80,7 @@ fn note(item: LibraryItem) -> Option<&'static Note> {
     known.filter(|_| item.file.name == "std/stats.slvr")
 }
 
-/// A layer of the compiler.
+/// A layer: of the compiler, or a block of `std`.
 #[derive(Clone, Debug)]
 pub struct Layer {
     /// Its name.
@@ -82,22 +88,22 @@ pub struct Layer {
     /// How it is written.
     pub usage: String,
     /// What it does.
-    pub about: &'static str,
+    pub about: String,
     /// What it makes of what; every layer has one.
-    pub example: Option<LayerExample>,
+    pub examples: Vec<LayerExample>,
 }
 
 /// What a layer makes of an input. Tensors are written as lists of lists.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct LayerExample {
     /// The layer with its sizes.
-    pub layer: &'static str,
+    pub layer: String,
     /// Its parameters by name.
-    pub weights: &'static [(&'static str, &'static str)],
-    /// A vector, or an image: channels, height, width.
-    pub input: &'static str,
-    /// What becomes of it, within [`ABOUT`].
-    pub output: &'static str,
+    pub weights: Vec<(String, String)>,
+    /// What each of its inputs is.
+    pub input: String,
+    /// What becomes of it, within [`ABOUT`]; a tuple in parentheses.
+    pub output: String,
 }
 
 impl LayerExample {
@@ -111,65 +117,59 @@ impl LayerExample {
         };
         format!("`{}`{with} makes `{}` of `{}`.", self.layer, self.output, self.input)
     }
+
+    /// Of a comment: `linear[2, 1] with weight = [[1, 2]], bias = [0.5] makes [11.5] of [3, 4]`.
+    fn parse(text: &str) -> Option<LayerExample> {
+        let (head, rest) = text.split_once(" makes ")?;
+        let (output, input) = rest.split_once(" of ")?;
+        let (layer, weights) = head.split_once(" with ").unwrap_or((head, ""));
+        // A comma between two parameters stands before a name.
+        let mut pairs: Vec<(String, String)> = Vec::new();
+        for part in weights.split(", ").filter(|part| !part.is_empty()) {
+            match (part.split_once(" = "), pairs.last_mut()) {
+                (Some((name, value)), _) => pairs.push((name.to_owned(), value.to_owned())),
+                (None, Some((_, value))) => {
+                    value.push_str(", ");
+                    value.push_str(part);
+                }
+                (None, None) => return None,
+            }
+        }
+        let [layer, input, output] = [layer, input, output].map(str::to_owned);
+        Some(LayerExample { layer, weights: pairs, input, output })
+    }
 }
 
-/// The layers of the compiler.
+/// All layers: first those of the compiler, then the blocks of `std`.
 pub fn layers() -> impl Iterator<Item = Layer> {
-    layer::LAYERS.iter().map(|rule| {
-        let made = |e: &&LayerExample| e.layer.split('[').next() == Some(rule.name);
-        let example = LAYERS.iter().find(made).copied();
-        Layer { name: rule.name, usage: rule.usage(), about: rule.about, example }
-    })
+    let of_compiler = layer::LAYERS.iter().map(|rule| {
+        let made = |e: &&&str| e.split(['[', ' ']).next() == Some(rule.name);
+        let examples = LAYERS.iter().filter(made).filter_map(|e| LayerExample::parse(e)).collect();
+        Layer { name: rule.name, usage: rule.usage(), about: rule.about.to_owned(), examples }
+    });
+    let blocks = items().filter(|item| matches!(item.item.kind, ItemKind::Block(_)));
+    of_compiler.chain(blocks.map(|item| {
+        let usage = signature(item.item).trim_end().trim_start_matches("block ").to_owned();
+        let about = about(item, &item.item.doc);
+        let examples = of(item).into_iter().filter_map(LayerExample::parse).collect();
+        Layer { name: &item.name.name, usage, about, examples }
+    }))
 }
 
-const LAYERS: &[LayerExample] = &[
-    LayerExample {
-        layer: "conv2d[1, 1, kernel = 2]",
-        weights: &[("weight", "[[[[1, 0], [0, 1]]]]"), ("bias", "[0.5]")],
-        input: "[[[1, 2, 3], [4, 5, 6], [7, 8, 9]]]",
-        output: "[[[6.5, 8.5], [12.5, 14.5]]]",
-    },
-    LayerExample {
-        layer: "linear[2, 1]",
-        weights: &[("weight", "[[1, 2]]"), ("bias", "[0.5]")],
-        input: "[3, 4]",
-        output: "[11.5]",
-    },
-    LayerExample {
-        layer: "batch_norm[1]",
-        weights: &[
-            ("weight", "[2]"),
-            ("bias", "[1]"),
-            ("running_mean", "[3]"),
-            ("running_var", "[4]"),
-        ],
-        input: "[[[5, 1]]]",
-        output: "[[[3, -1]]]",
-    },
-    LayerExample { layer: "relu", weights: &[], input: "[-1, 2]", output: "[0, 2]" },
-    LayerExample {
-        layer: "avg_pool[2]",
-        weights: &[],
-        input: "[[[1, 2], [3, 4]]]",
-        output: "[[[2.5]]]",
-    },
-    LayerExample {
-        layer: "max_pool[2]",
-        weights: &[],
-        input: "[[[1, 2], [3, 4]]]",
-        output: "[[[4]]]",
-    },
-    LayerExample {
-        layer: "global_avg_pool",
-        weights: &[],
-        input: "[[[1, 2], [3, 4]], [[0, 0], [0, 8]]]",
-        output: "[2.5, 2]",
-    },
-    LayerExample {
-        layer: "flatten",
-        weights: &[],
-        input: "[[[1, 2], [3, 4]]]",
-        output: "[1, 2, 3, 4]",
-    },
-    LayerExample { layer: "identity", weights: &[], input: "[1, 2]", output: "[1, 2]" },
+/// Examples of the layers of the compiler.
+const LAYERS: &[&str] = &[
+    "conv2d[1, 1, kernel = 2] with weight = [[[[1, 0], [0, 1]]]], bias = [0.5] \
+     makes [[[6.5, 8.5], [12.5, 14.5]]] of [[[1, 2, 3], [4, 5, 6], [7, 8, 9]]]",
+    "conv2d[1, 1, kernel = 1, kernel_w = 2, pad_w = 1] with weight = [[[[1, 2]]]], bias = [0] \
+     makes [[[2, 5, 2]]] of [[[1, 2]]]",
+    "linear[2, 1] with weight = [[1, 2]], bias = [0.5] makes [11.5] of [3, 4]",
+    "linear[2, 1, bias = 0] with weight = [[1, 2]] makes [[11], [1]] of [[3, 4], [1, 0]]",
+    "batch_norm[1] with weight = [2], bias = [1], running_mean = [3], running_var = [4] \
+     makes [[[3, -1]]] of [[[5, 1]]]",
+    "relu makes [0, 2] of [-1, 2]",
+    "avg_pool[2] makes [[[2.5]]] of [[[1, 2], [3, 4]]]",
+    "max_pool[2] makes [[[4]]] of [[[1, 2], [3, 4]]]",
+    "global_avg_pool makes [2.5, 2] of [[[1, 2], [3, 4]], [[0, 0], [0, 8]]]",
+    "flatten makes [1, 2, 3, 4] of [[[1, 2], [3, 4]]]",
+    "identity makes [1, 2] of [1, 2]",
 ];

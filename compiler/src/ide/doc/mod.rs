@@ -6,6 +6,7 @@ pub mod grammar;
 use super::library::{self, LibraryFile, LibraryItem};
 use crate::syntax::ast::{File, FileId, Item, ItemKind, Predicate, Span, StmtKind};
 use crate::syntax::{embedded, lexer, parse, print_expr, print_type, signature};
+use crate::types::layer::Rule;
 use std::fmt::Write;
 
 /// Says that editing the page is vain.
@@ -35,13 +36,17 @@ pub fn std_page() -> String {
         }
     }
     out.push_str(
-        "\n## Layers\n\nOf models and blocks. They are known to the compiler and need no import; names, \
+        "\n## Layers of the compiler\n\nOf models and blocks. Like the blocks above they need no import; names, \
          layouts and\nparameters are PyTorch's.\n",
     );
     for layer in examples::layers() {
+        if Rule::named(layer.name).is_none_or(|rule| layer.usage != rule.usage()) {
+            continue;
+        }
         let _ = write!(out, "\n### Layer `{}`\n\n```slvr\n{}\n```\n", layer.name, layer.usage);
-        paragraph(&mut out, layer.about);
-        paragraph(&mut out, &layer.example.map_or(String::new(), |e| e.text()));
+        paragraph(&mut out, &layer.about);
+        let examples: Vec<String> = layer.examples.iter().map(|e| e.text()).collect();
+        paragraph(&mut out, &examples.join(" "));
     }
     out
 }

@@ -198,14 +198,14 @@ impl Printer<'_> {
                     None => self.doc(Doc::Seq(vec![head, text(";")]), 0),
                     Some(body) => {
                         self.doc(Doc::Seq(vec![head, text(" {\n")]), 0);
-                        self.lets(&body.lets, "let ", " =", &body.value, item.span);
+                        self.body(&[], body, item.span);
                     }
                 }
             }
             ItemKind::Block(b) => {
                 let head = self.item_head(item);
                 self.doc(Doc::Seq(vec![head, text(" {\n")]), 0);
-                self.lets(&b.layers, "", ":", &b.value, item.span);
+                self.body(&b.layers, &b.body, item.span);
             }
             ItemKind::Predicate(p) => {
                 let head = self.item_head(item);
@@ -227,8 +227,7 @@ impl Printer<'_> {
             }
             ItemKind::Block(b) => {
                 let word = if b.is_model { "model" } else { "block" };
-                let params = std::slice::from_ref(&b.param);
-                self.head(word, &b.name, &b.sizes, params, b.result.as_ref())
+                self.head(word, &b.name, &b.sizes, &b.params, b.result.as_ref())
             }
             ItemKind::Predicate(p) => self.head("predicate", &p.name, &p.sizes, &p.params, None),
         }
@@ -269,21 +268,30 @@ impl Printer<'_> {
         Doc::Seq(parts)
     }
 
-    /// Definitions or layers, the result, and the closing brace.
-    fn lets(&mut self, lets: &[Let], word: &str, sign: &str, value: &Expr, whole: Span) {
-        let places = lets.iter().map(|l| Place { span: l.span(), doc: "", kind: "let" });
+    /// Layers, definitions, the result, and the closing brace.
+    fn body(&mut self, layers: &[Let], body: &Body, whole: Span) {
+        let kinds = layers.iter().map(|l| (l, "layer")).chain(body.lets.iter().map(|l| (l, "let")));
+        let lets: Vec<(&Let, &'static str)> = kinds.collect();
+        let places = lets.iter().map(|(l, kind)| Place { span: l.span(), doc: "", kind });
         let places: Vec<Place> = places.collect();
-        let names: Vec<usize> = lets.iter().map(|l| l.pattern().chars().count()).collect();
+        let names: Vec<usize> = lets.iter().map(|(l, _)| l.pattern().chars().count()).collect();
         let pads = self.aligned(&places, &names);
         let mut last = None;
-        for ((l, place), pad) in lets.iter().zip(places).zip(pads) {
+        for (((l, kind), place), pad) in lets.into_iter().zip(places).zip(pads) {
+            if last.as_ref().is_some_and(|last: &Place| last.kind != kind) {
+                self.blank();
+            }
             self.open(&place, last.as_ref(), 4, true);
-            self.definition(word, l, sign, pad);
+            match kind {
+                "layer" => self.definition("", l, ":", pad),
+                _ => self.definition("let ", l, " =", pad),
+            }
             self.close(place.span);
             last = Some(place);
         }
         // Layers and the result stand apart, `let`s and the result do not.
-        let kind = if word.is_empty() { "value" } else { "let" };
+        let kind = if body.lets.is_empty() { "value" } else { "let" };
+        let value = &body.value;
         let place = Place { span: value.span, doc: "", kind };
         self.open(&place, last.as_ref(), 4, true);
         self.doc(self.style.whole(value), 4);

@@ -256,7 +256,9 @@ fn item() -> impl Strategy<Value = Item> {
     let layer = (ident(), expr()).prop_map(|(name, value)| Let { names: vec![name], value });
     let layers = prop::collection::vec(layer, 0..4);
     let params = || prop::collection::vec(param(), 0..3);
-    let body = (lets(), expr()).prop_map(|(lets, value)| Body { lets, value });
+    let inputs = prop::collection::vec(param(), 1..3);
+    let whole = || (lets(), expr()).prop_map(|(lets, value)| Body { lets, value });
+    let (body, of_block) = (whole(), whole());
     let kind = prop_oneof![
         use_tree().prop_map(ItemKind::Use),
         (ident(), expr()).prop_map(|(name, value)| ItemKind::Const { name, value }),
@@ -265,17 +267,20 @@ fn item() -> impl Strategy<Value = Item> {
                 ItemKind::Fn(Function { name, sizes, params, result, body })
             }
         ),
-        (prop::option::of(ty()), ident(), sizes(), param(), layers, expr()).prop_map(
-            |(result, name, sizes, param, layers, value)| {
+        (prop::option::of(ty()), ident(), sizes(), inputs, layers, of_block).prop_map(
+            |(result, name, sizes, mut params, layers, body)| {
                 let is_model = result.is_some();
+                if is_model {
+                    params.truncate(1);
+                }
                 ItemKind::Block(Box::new(Block {
                     is_model,
                     name,
                     sizes,
-                    param,
+                    params,
                     result,
                     layers,
-                    value,
+                    body,
                 }))
             }
         ),

@@ -16,10 +16,11 @@ impl Checker<'_> {
                 let mut sizes = Vec::new();
                 let mut failed = false;
                 for arg in args {
-                    match self.size_arg(env, &arg.value) {
-                        Ok(v) => {
+                    match self.sizes_of(env, &arg.value) {
+                        Ok(all) => {
                             let name = arg.name.as_ref().map(|n| n.name.clone());
-                            sizes.push((name, v, arg.value.span));
+                            let of = |v| (name.clone(), v, arg.value.span);
+                            sizes.extend(all.into_iter().map(of));
                         }
                         Err(Reported) => failed = true,
                     }
@@ -293,9 +294,36 @@ impl Checker<'_> {
         if out.is_empty() { String::new() } else { format!(" for {}", out.join(", ")) }
     }
 
+    /// A bracketed argument: a size, or all sizes of a shape.
+    fn sizes_of(&mut self, env: &mut Env, e: &ast::Expr) -> R<Vec<SizeVal>> {
+        match self.expr(env, e)? {
+            Val::Shape(shape) => Ok(shape.into_iter().map(|n| SizeVal::Int(n as i64)).collect()),
+            val => self.as_size(val, true, e).map(|size| vec![size]),
+        }
+    }
+
+    /// As [`Self::size_arg`], or a real number.
+    pub(super) fn any_size(&mut self, env: &mut Env, e: &ast::Expr) -> R<SizeVal> {
+        let val = self.expr(env, e)?;
+        self.as_size(val, true, e)
+    }
+
     /// A size argument or dimension: a number or a model.
     pub(super) fn size_arg(&mut self, env: &mut Env, e: &ast::Expr) -> R<SizeVal> {
-        match self.expr(env, e)? {
+        let val = self.expr(env, e)?;
+        self.as_size(val, false, e)
+    }
+
+    /// Reports a size that is no whole number.
+    pub(super) fn not_whole(&mut self, found: &str, at: Span) -> Reported {
+        self.fail(
+            Diagnostic::error(codes::KIND, "a size is a whole number", at, format!("is {found}"))
+                .hint("sizes are integers; `a / b` in brackets rounds down"),
+        )
+    }
+
+    fn as_size(&mut self, val: Val, real: bool, e: &ast::Expr) -> R<SizeVal> {
+        match val {
             Val::Int(IntVal { index: Index::Const(i), .. }) => Ok(SizeVal::Int(i)),
             Val::Model(m) => Ok(SizeVal::Model(m)),
             Val::Int(_) => Err(self.fail(
@@ -310,15 +338,11 @@ impl Checker<'_> {
                      may change: `sum(s[j] for j in 0..t + 1)`",
                 ),
             )),
-            Val::Real(x) => Err(self.fail(
-                Diagnostic::error(
-                    codes::KIND,
-                    "a size is a whole number",
-                    e.span,
-                    format!("is {x}"),
-                )
-                .hint("sizes are integers; `a / b` in brackets rounds down"),
-            )),
+            Val::Real(x) if real => {
+                let value = x.value();
+                self.number(value, e.span).map(|x| SizeVal::Real(x.to_bits()))
+            }
+            Val::Real(x) => Err(self.not_whole(&x.to_string(), e.span)),
             Val::Poison => Err(Reported),
             Val::Set(set) => {
                 let name = self.set_name(set);
@@ -360,6 +384,7 @@ impl Checker<'_> {
     pub(super) fn whole(&mut self, env: &mut Env, e: &ast::Expr) -> R<i64> {
         match self.size_arg(env, e)? {
             SizeVal::Int(i) => Ok(i),
+            SizeVal::Real(bits) => Err(self.not_whole(&f64::from_bits(bits).to_string(), e.span)),
             SizeVal::Model(_) => Err(self.fail(
                 Diagnostic::error(
                     codes::KIND,

@@ -128,6 +128,7 @@ impl Checker<'_> {
                 Ok(v) => {
                     let text = match v {
                         SizeVal::Int(i) => i.to_string(),
+                        SizeVal::Real(bits) => f64::from_bits(bits).to_string(),
                         SizeVal::Model(m) => given(&size.name.name)
                             .map_or_else(|| self.models[m.0 as usize].name.clone(), str::to_owned),
                     };

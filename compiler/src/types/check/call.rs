@@ -8,7 +8,7 @@ use crate::syntax::ast::{self, Function, ItemKind, Size, Span, TypeKind};
 use crate::syntax::print_type;
 use crate::types::{
     Body, Definition, Dim, Domain, Elem, Expr, ExprKind, FnId, Function as Instance, Gen, Index,
-    ModelId, Source, Ty, VarId,
+    Intrinsic, ModelId, Source, Ty, VarId,
 };
 
 /// A function that is called.
@@ -34,6 +34,7 @@ fn of_numbers(f: &Function) -> bool {
 
 impl Checker<'_> {
     /// `f(a, b)`.
+    #[inline(never)]
     pub(super) fn call(
         &mut self,
         env: &mut Env,
@@ -41,6 +42,9 @@ impl Checker<'_> {
         args: &[ast::Expr],
         span: Span,
     ) -> R<Val> {
+        if env.block && self.names_layer(env, f) {
+            return self.call_layer(env, f, args, span);
+        }
         let callee = self.head(env, f);
         let values: Vec<R<(Val, Span)>> = args.iter().map(|a| self.argument(env, a)).collect();
         let callee = callee?;
@@ -49,6 +53,7 @@ impl Checker<'_> {
     }
 
     /// `f(e for i in S)`.
+    #[inline(never)]
     pub(super) fn call_comp(
         &mut self,
         env: &mut Env,
@@ -67,7 +72,7 @@ impl Checker<'_> {
         self.apply(env, callee, vec![(Val::Expr(value), at)], f, span)
     }
 
-    fn apply(
+    pub(super) fn apply(
         &mut self,
         env: &Env,
         callee: Val,
@@ -113,6 +118,10 @@ impl Checker<'_> {
         let item = self.world.item(id);
         match &item.kind {
             ItemKind::Fn(function) if function.body.is_none() => {
+                if Intrinsic::named(&function.name.name) == Some(Intrinsic::Reshape) {
+                    let args = self.plain(args)?;
+                    return self.reshaped(function, &sizes, args, span).map(Val::Expr);
+                }
                 if let Some((_, _, at)) = sizes.first() {
                     return Err(self.fail(Diagnostic::error(
                         codes::ARGUMENTS,
@@ -437,6 +446,7 @@ impl Checker<'_> {
         }
         let one = |(p, v): (&Size, &SizeVal)| match v {
             SizeVal::Int(i) => format!("{} = {i}", p.name.name),
+            SizeVal::Real(bits) => format!("{} = {}", p.name.name, f64::from_bits(*bits)),
             SizeVal::Model(m) => format!("{} = {}", p.name.name, self.models[m.0 as usize].name),
         };
         let all: Vec<String> = params.iter().zip(values).map(one).collect();

@@ -1,6 +1,6 @@
 //! The state of checking one program, and how an error is recorded.
 
-use super::value::{R, Reported, SizeVal, Val};
+use super::value::{Making, R, Reported, SizeVal, Val};
 use super::world::{ItemId, World};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::source::{Sources, Span};
@@ -57,6 +57,8 @@ pub(super) struct Checker<'a> {
     pub(super) depth: usize,
     /// How many `iterate`s enclose the current expression, bodies of called functions included.
     pub(super) iterations: usize,
+    /// What is known of the model that is being built.
+    pub(super) making: Making,
     /// Definitions that the expression at hand needs, in order; see [`Checker::scoped`].
     pub(super) pending: Vec<Definition>,
 }
@@ -77,12 +79,14 @@ impl<'a> Checker<'a> {
             stack: Vec::new(),
             depth: 0,
             iterations: 0,
+            making: Making::default(),
             pending: Vec::new(),
         }
     }
 
     /// Records an error. Inside an instance, labels name the calls that led to it. If the error is in the
     /// library, the label of the caller comes first.
+    #[inline(never)]
     pub(super) fn fail(&mut self, mut error: Diagnostic) -> Reported {
         let mut calls: Vec<(Span, String)> = Vec::new();
         for frame in self.stack.iter().rev() {
@@ -112,6 +116,8 @@ impl<'a> Checker<'a> {
     }
 
     /// Reports calls or expressions that nest too deeply. The checker recurses, so the stack is the limit.
+    #[cold]
+    #[inline(never)]
     pub(super) fn too_deep(&mut self, span: Span) -> Reported {
         self.fail(Diagnostic::error(
             codes::CONST_EVAL,

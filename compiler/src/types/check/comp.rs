@@ -10,6 +10,7 @@ use crate::types::{BinOp, Cond, Dim, Domain, Elem, Expr, ExprKind, Gen, Index, T
 
 impl Checker<'_> {
     /// A comprehension. Its first dimension may be uneven or empty: see [`Self::even`].
+    #[inline(never)]
     pub(super) fn comp(
         &mut self,
         env: &mut Env,
@@ -213,6 +214,7 @@ impl Checker<'_> {
         }
     }
 
+    #[inline(never)]
     pub(super) fn choose(
         &mut self,
         env: &mut Env,

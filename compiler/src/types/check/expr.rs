@@ -25,39 +25,44 @@ impl Checker<'_> {
     fn expr_inside(&mut self, env: &mut Env, e: &ast::Expr) -> R<Val> {
         use ast::ExprKind::*;
         match &e.kind {
-            Name(_) | Path(..) => match self.head(env, e)? {
-                Val::Item(id) => self.item_value(id, e.span),
-                val => Ok(val),
-            },
+            Name(_) | Path(..) => self.name_value(env, e),
             Int(i) => Ok(Val::int(*i)),
             Real(text) => self.decimal(text, e.span),
-            List(items) => self.list(env, items, e.span).map(Val::Expr),
-            Tuple(_) | Weights(_) | Iterate(_) | Part(..) => self.several(env, e),
-            Comp(body, gens) => self.comp(env, body, gens, e.span).map(Val::Expr),
-            If(c, a, b) => self.choose(env, c, a, b),
             Call(f, args) => self.call(env, f, args, e.span),
             CallGen(f, body, gens) => self.call_comp(env, f, body, gens, e.span),
-            At(a, args) => match self.at(env, a, args, e.span)? {
+            Unary(op, a) => self.unary(env, *op, a, e.span),
+            Binary(op, a, b) => self.binary(env, *op, a, b, e.span),
+            If(c, a, b) => self.choose(env, c, a, b),
+            _ => self.others(env, e),
+        }
+    }
+
+    /// What a name stands for. Not part of the function that recurses.
+    #[inline(never)]
+    fn name_value(&mut self, env: &mut Env, e: &ast::Expr) -> R<Val> {
+        match self.head(env, e)? {
+            Val::Item(id) => self.item_value(id, e.span),
+            val => Ok(val),
+        }
+    }
+
+    /// Lists, tuples, loops, indices, fields and what weights are made of. Not part of the function that recurses.
+    #[inline(never)]
+    fn others(&mut self, env: &mut Env, e: &ast::Expr) -> R<Val> {
+        match &e.kind {
+            ast::ExprKind::List(items) => self.list(env, items, e.span).map(Val::Expr),
+            ast::ExprKind::Tuple(items) => self.tuple(env, items),
+            ast::ExprKind::Weights(model) => self.named_model(env, model).map(Val::Weights),
+            ast::ExprKind::Iterate(i) => self.iterate(env, i, e.span),
+            ast::ExprKind::Part(a, at) => self.part(env, a, *at, e.span),
+            ast::ExprKind::Comp(body, gens) => self.comp(env, body, gens, e.span).map(Val::Expr),
+            ast::ExprKind::Field(a, name) => self.field(env, a, name, e.span),
+            ast::ExprKind::At(a, args) => match self.at(env, a, args, e.span)? {
                 Val::Sized(id, args) if self.is_model(id) => {
                     self.model(id, &args, e.span).map(Val::Model)
                 }
                 val => Ok(val),
             },
-            Field(a, name) => self.field(env, a, name, e.span),
-            Unary(op, a) => self.unary(env, *op, a, e.span),
-            Binary(op, a, b) => self.binary(env, *op, a, b, e.span),
-            Error => Err(Reported),
-        }
-    }
-
-    /// Tuples, loops and what weights are made of. Not part of the function that recurses.
-    #[inline(never)]
-    fn several(&mut self, env: &mut Env, e: &ast::Expr) -> R<Val> {
-        match &e.kind {
-            ast::ExprKind::Tuple(items) => self.tuple(env, items),
-            ast::ExprKind::Weights(model) => self.named_model(env, model).map(Val::Weights),
-            ast::ExprKind::Iterate(i) => self.iterate(env, i, e.span),
-            ast::ExprKind::Part(a, at) => self.part(env, a, *at, e.span),
             _ => Err(Reported),
         }
     }
@@ -207,6 +212,18 @@ impl Checker<'_> {
                     error.hint(format!("name its parts: `let ({}) = ..;`", names.join(", ")))
                 }))
             }
+            Val::Layer(_) => {
+                let text = self.text(span);
+                Err(self.fail(
+                    Diagnostic::error(
+                        codes::LAYER,
+                        "a layer is applied to a value",
+                        span,
+                        "a layer without an input",
+                    )
+                    .hint(format!("apply it: `x |> {text}`")),
+                ))
+            }
             Val::Weights(_) => {
                 Err(self.fail(Diagnostic::error(codes::KIND, title, span, label).hint(
                     "weights are made of a vector, `weights M(v)`, or tensor by tensor: \
@@ -226,8 +243,8 @@ impl Checker<'_> {
             ast::ExprKind::Name(name) => match env.get(name) {
                 Some(Val::Poison) => Err(Reported),
                 Some(val) => Ok(val.clone()),
-                None => match self.world.modules[env.module].names.get(name) {
-                    Some(&id) => Ok(Val::Item(id)),
+                None => match self.world.visible(env.module, env.block, name) {
+                    Some(id) => Ok(Val::Item(id)),
                     // Normally reported by the pass over names; reporting twice shows once.
                     None => Err(self.fail(Diagnostic::error(
                         codes::UNKNOWN_NAME,
@@ -290,6 +307,7 @@ impl Checker<'_> {
         }
     }
 
+    #[inline(never)]
     fn list(&mut self, env: &mut Env, items: &[ast::Expr], span: Span) -> R<Expr> {
         let values: Vec<R<Expr>> = items.iter().map(|e| self.value(env, e)).collect();
         let values = values.into_iter().collect::<R<Vec<Expr>>>()?;
@@ -353,6 +371,13 @@ impl Checker<'_> {
                         ),
                     )),
                 };
+            }
+            Val::Layer(layer) => return self.part_of_layer(&layer, name),
+            Val::Expr(e) if e.ty.record.is_none() && name.name == "shape" => {
+                return Ok(Val::Shape(e.ty.shape()));
+            }
+            Val::Expr(e) if e.ty.record.is_none() && name.name == "len" => {
+                return Ok(Val::int(e.ty.shape().iter().product::<u64>() as i64));
             }
             Val::Fields(e, prefix) => (e, format!("{prefix}.{}", name.name)),
             Val::Expr(e) if e.ty.record.is_some() => (e, name.name.clone()),

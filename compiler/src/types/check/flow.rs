@@ -1,22 +1,23 @@
-//! Models: layers applied to an input, with every shape known.
+//! Models: layers applied to an input, with every shape known. A layer of the compiler is a step, and so is every
+//! expression between layers.
 
+use super::applied::Applied;
 use super::checker::{Checker, Frame};
-use super::layers::{Builder, Layer, MAX_LAYERS, SpecKind, is_layer};
+use super::layers::Builder;
 use super::unify::element;
-use super::value::{Env, R, Reported, SizeArg, SizeVal, shape_text};
+use super::value::{Env, Layer, R, Reported, SizeArg, SizeVal, SpecKind, Val, shape_text, typed};
 use super::world::ItemId;
 use crate::diagnostic::{Diagnostic, codes};
-use crate::syntax::ast::{self, BinaryOp, Block, ItemKind, Span, TypeKind};
-use crate::types::layer::{self, Misfit};
-use crate::types::model::{Model, Step, StepId, StepKind};
-use crate::types::{Elem, ModelId};
+use crate::syntax::ast::{self, BinaryOp, Block, ItemKind, Secrecy, Span, TypeKind};
+use crate::types::model::{Model, Operand, Step, StepId, StepKind};
+use crate::types::{self, Definition, Dim, Elem, ExprKind, ModelId, Ty, VarId, layer};
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
-/// What names mean in the body of a block.
+/// Where a value stands in the body of a block.
 struct Body<'l> {
     /// The block's input: its name and value.
     input: (String, StepId),
-    /// Its layers.
-    layers: &'l [(String, Layer)],
     /// Dotted name of the block.
     prefix: &'l str,
 }
@@ -55,10 +56,11 @@ impl Checker<'_> {
         env: &mut Env,
     ) -> R<Model> {
         let name = block.name.name.clone();
-        let input = match block.param.ty.as_ref() {
+        let Some(param) = block.params.first() else { return Err(Reported) };
+        let input = match param.ty.as_ref() {
             Some(ty) => self.model_shape(env, ty)?,
             None => {
-                let param = &block.param.name;
+                let param = &param.name;
                 return Err(self.fail(
                     Diagnostic::error(
                         codes::LAYER,
@@ -73,17 +75,10 @@ impl Checker<'_> {
                 ));
             }
         };
-        let mut builder = Builder::default();
-        builder.steps.push(Step {
-            kind: StepKind::Input,
-            shape: input.clone(),
-            name: String::new(),
-            span: block.param.name.span,
-        });
-        let layers = self.place_layers(&mut builder, block, id, sizes, "")?;
-        let body = Body { input: (block.param.name.name.clone(), 0), layers: &layers, prefix: "" };
-        let last = self.flow(env, &mut builder, &body, &block.value)?;
-        self.unapplied(&builder, &layers);
+        let outer = std::mem::take(&mut self.making);
+        let built = self.build_steps(id, block, sizes, &input);
+        self.making = outer;
+        let (builder, last) = built?;
         let output = builder.steps[last].shape.clone();
         if let Some(ty) = &block.result {
             let declared = self.model_shape(env, ty)?;
@@ -93,7 +88,7 @@ impl Checker<'_> {
                     Diagnostic::error(
                         codes::SHAPE,
                         format!("model `{name}` should return shape {declared}"),
-                        block.value.span,
+                        block.body.value.span,
                         format!("this has shape {found}"),
                     )
                     .label(ty.span, "declared here"),
@@ -108,6 +103,54 @@ impl Checker<'_> {
             len: builder.len,
             steps: builder.steps,
         })
+    }
+
+    /// The steps of a model, and the last of them.
+    fn build_steps(
+        &mut self,
+        id: ItemId,
+        block: &Block,
+        sizes: &[SizeVal],
+        input: &[u64],
+    ) -> R<(Builder, StepId)> {
+        let mut b = Builder::default();
+        let [param] = block.params.as_slice() else { return Err(Reported) };
+        b.steps.push(Step {
+            kind: StepKind::Input,
+            shape: input.to_vec(),
+            name: String::new(),
+            span: param.name.span,
+        });
+        let layers = self.place_layers(&mut b, block, id, sizes, "")?;
+        let last = self.body_steps(&mut b, id, block, sizes, &layers, 0, "")?;
+        // The result is the last step.
+        b.steps.truncate(last + 1);
+        self.unapplied(&layers);
+        self.unread(&b, &layers);
+        Ok((b, last))
+    }
+
+    /// The body of a block of one input.
+    #[allow(clippy::too_many_arguments)]
+    fn body_steps(
+        &mut self,
+        b: &mut Builder,
+        id: ItemId,
+        block: &Block,
+        sizes: &[SizeVal],
+        layers: &[(String, Rc<Layer>)],
+        x: StepId,
+        prefix: &str,
+    ) -> R<StepId> {
+        let [param] = block.params.as_slice() else { return Err(Reported) };
+        let mut env = self.block_env(id, block, sizes, layers);
+        let body = Body { input: (param.name.name.clone(), x), prefix };
+        if block.body.lets.is_empty() {
+            return self.flow(&mut env, b, &body, &block.body.value);
+        }
+        let value = self.step_value(b, x, &body.input.0);
+        env.set(&body.input.0, value);
+        self.compute(b, prefix, block.body.value.span, |this| this.body_of(&mut env, &block.body))
     }
 
     fn model_shape(&mut self, env: &mut Env, ty: &ast::Type) -> R<Vec<u64>> {
@@ -128,9 +171,14 @@ impl Checker<'_> {
     }
 
     /// Warns of layers that are declared but never applied.
-    fn unapplied(&mut self, b: &Builder, layers: &[(String, Layer)]) {
+    pub(super) fn unapplied(&mut self, layers: &[(String, Rc<Layer>)]) {
         for (name, layer) in layers {
-            if !b.applied.contains(&layer.name) {
+            let of_params =
+                !layer.inner.is_empty() && layer.inner.iter().all(|(_, l)| l.is_param());
+            let layer_alone = !layer.is_param() && !of_params && layer.has_weights();
+            let inside =
+                |l: &Layer| l.inner.iter().any(|(_, l)| self.making.applied.contains(&l.name));
+            if layer_alone && !self.making.applied.contains(&layer.name) && !inside(layer) {
                 self.warn(
                     Diagnostic::warning(
                         codes::LAYER,
@@ -144,26 +192,164 @@ impl Checker<'_> {
         }
     }
 
+    /// Warns of parameters that are declared but never read.
+    fn unread(&mut self, b: &Builder, layers: &[(String, Rc<Layer>)]) {
+        let mut read = BTreeSet::new();
+        for step in &b.steps {
+            match &step.kind {
+                StepKind::Layer { params, .. } => read.extend(params.iter().copied()),
+                StepKind::Compute { operands, .. } => {
+                    read.extend(operands.iter().filter_map(|(_, o)| match o {
+                        Operand::Param(p) => Some(*p),
+                        Operand::Step(_) => None,
+                    }));
+                }
+                StepKind::Input | StepKind::Add(..) => {}
+            }
+        }
+        let mut left: Vec<&Rc<Layer>> = layers.iter().map(|(_, layer)| layer).collect();
+        while let Some(layer) = left.pop() {
+            left.extend(layer.inner.iter().map(|(_, l)| l));
+            if layer.is_param() && layer.params.iter().any(|p| !read.contains(p)) {
+                self.warn(
+                    Diagnostic::warning(
+                        codes::LAYER,
+                        format!("parameter `{}` is never read", layer.name),
+                        layer.span,
+                        "it changes nothing",
+                    )
+                    .hint("compute with it, or delete it"),
+                );
+            }
+        }
+    }
+
+    /// The result of a step as a value of expressions.
+    fn step_value(&mut self, b: &Builder, step: StepId, name: &str) -> Val {
+        let Step { shape, span, .. } = &b.steps[step];
+        let dims = shape.iter().copied().map(Dim::plain).collect();
+        let ty = Ty { elem: Elem::Fix, dims, secrecy: Secrecy::Secret, record: None };
+        let var = match self.making.steps.get(&step) {
+            Some(var) => *var,
+            None => {
+                let var = self.var(name, ty.clone(), *span);
+                self.making.steps.insert(step, var);
+                var
+            }
+        };
+        Val::Expr(typed(ExprKind::Var(var), ty, *span))
+    }
+
+    /// A step that computes an expression.
+    #[inline(never)]
+    fn compute(
+        &mut self,
+        b: &mut Builder,
+        name: &str,
+        span: Span,
+        check: impl FnOnce(&mut Self) -> R<(Vec<Definition>, Val)>,
+    ) -> R<StepId> {
+        let (made, mut lets) = self.scoped(check);
+        let (defined, value) = made?;
+        lets.extend(defined);
+        let value = match value {
+            Val::Tuple(_) => {
+                let found = self.tree_text(&value);
+                return Err(self.fail(
+                    Diagnostic::error(
+                        codes::SHAPE,
+                        "a model computes one tensor",
+                        span,
+                        format!("this is {found}"),
+                    )
+                    .hint("take a part of it: `t.0`, or `let (a, b) = ..;`"),
+                ));
+            }
+            value => self.at_run_time(value, span)?,
+        };
+        self.even(&value)?;
+        if let ExprKind::Var(var) = &value.kind
+            && let Some((step, _)) = self.making.steps.iter().find(|(_, v)| *v == var)
+        {
+            return Ok(*step);
+        }
+        let shape = value.ty.shape();
+        let body = types::Body { lets, values: vec![value] };
+        let mut of_var: BTreeMap<VarId, Operand> = BTreeMap::new();
+        of_var.extend(self.making.params.iter().map(|(p, v)| (*v, Operand::Param(*p))));
+        of_var.extend(self.making.steps.iter().map(|(s, v)| (*v, Operand::Step(*s))));
+        let mut operands = BTreeMap::new();
+        body.walk(&mut |e| {
+            if let ExprKind::Var(v) = e.kind
+                && let Some(operand) = of_var.get(&v)
+            {
+                operands.insert(v, *operand);
+            }
+        });
+        let operands = operands.into_iter().collect();
+        Ok(push(b, StepKind::Compute { operands, body }, shape, name, span))
+    }
+
+    /// Whether an expression is the input of a block with layers and functions behind it, and sums of such: then
+    /// each of them is a step of its own.
+    fn is_flow(input: &str, e: &ast::Expr) -> bool {
+        match &e.kind {
+            ast::ExprKind::Name(name) => name == input,
+            ast::ExprKind::Binary(BinaryOp::Pipe, x, _) => Self::is_flow(input, x),
+            ast::ExprKind::Call(_, args) => {
+                matches!(args.as_slice(), [x] if Self::is_flow(input, x))
+            }
+            ast::ExprKind::Binary(BinaryOp::Add, x, y) => {
+                Self::is_flow(input, x) && Self::is_flow(input, y)
+            }
+            ast::ExprKind::If(_, x, y) => Self::is_flow(input, x) && Self::is_flow(input, y),
+            _ => false,
+        }
+    }
+
     /// An expression in the body of a block.
     fn flow(&mut self, env: &mut Env, b: &mut Builder, body: &Body, e: &ast::Expr) -> R<StepId> {
+        let input = &body.input.0;
         match &e.kind {
-            ast::ExprKind::Name(name) if *name == body.input.0 => Ok(body.input.1),
+            ast::ExprKind::If(c, x, y) => {
+                if self.condition(env, c)? {
+                    self.flow(env, b, body, x)
+                } else {
+                    self.flow(env, b, body, y)
+                }
+            }
+            ast::ExprKind::Error => Err(Reported),
+            _ if !Self::is_flow(input, e) => {
+                if self.names_layer(env, e) {
+                    let text = self.text(e.span);
+                    return Err(self.fail(
+                        Diagnostic::error(
+                            codes::LAYER,
+                            "a layer is applied to a value",
+                            e.span,
+                            "a layer without an input",
+                        )
+                        .hint(format!("apply it: `{input} |> {text}`")),
+                    ));
+                }
+                let value = self.step_value(b, body.input.1, input);
+                let names = env.names.len();
+                env.set(input, value);
+                let step = self.compute(b, body.prefix, e.span, |this| {
+                    let value = this.expr(env, e)?;
+                    this.settled(value, e.span).map(|value| (Vec::new(), value))
+                });
+                env.names.truncate(names);
+                step
+            }
             ast::ExprKind::Binary(BinaryOp::Pipe, x, layer) => {
                 let x = self.flow(env, b, body, x)?;
-                self.through(env, b, body, layer, x)
+                self.through(env, b, body, layer, x, e.span)
             }
-            ast::ExprKind::Call(layer, args) => match args.as_slice() {
-                [x] => {
-                    let x = self.flow(env, b, body, x)?;
-                    self.through(env, b, body, layer, x)
-                }
-                _ => Err(self.fail(Diagnostic::error(
-                    codes::ARGUMENTS,
-                    "a layer takes one argument",
-                    e.span,
-                    "wrong number of arguments",
-                ))),
-            },
+            ast::ExprKind::Call(layer, args) if args.len() == 1 => {
+                let x = self.flow(env, b, body, &args[0])?;
+                self.through(env, b, body, layer, x, e.span)
+            }
             ast::ExprKind::Binary(BinaryOp::Add, x, y) => {
                 let (left, right) = (self.flow(env, b, body, x), self.flow(env, b, body, y));
                 let (left, right) = (left?, right?);
@@ -190,145 +376,96 @@ impl Checker<'_> {
                 }
                 Ok(push(b, StepKind::Add(left, right), p, body.prefix, e.span))
             }
-            ast::ExprKind::If(c, x, y) => {
-                if self.condition(env, c)? {
-                    self.flow(env, b, body, x)
-                } else {
-                    self.flow(env, b, body, y)
-                }
-            }
-            ast::ExprKind::Error => Err(Reported),
-            _ => {
-                let input = &body.input.0;
-                let is_layer = match &e.kind {
-                    ast::ExprKind::Name(n) => {
-                        is_layer(n) || body.layers.iter().any(|(layer, _)| layer == n)
-                    }
-                    _ => false,
-                };
-                let (label, hint) = if is_layer {
-                    let text = self.text(e.span);
-                    ("a layer without an input", format!("apply it: `{input} |> {text}`"))
-                } else {
-                    ("not built of these", format!("for example `{input} |> conv1 |> relu`"))
-                };
-                Err(self.fail(
-                    Diagnostic::error(
-                        codes::LAYER,
-                        "a block is built of its input, layers, `|>` and `+`",
-                        e.span,
-                        label,
-                    )
-                    .hint(hint),
-                ))
-            }
+            _ => Ok(body.input.1),
         }
     }
 
-    /// A value through a layer.
+    /// A value through a layer or a function.
     fn through(
         &mut self,
         env: &mut Env,
         b: &mut Builder,
         body: &Body,
-        layer: &ast::Expr,
+        f: &ast::Expr,
         x: StepId,
+        span: Span,
     ) -> R<StepId> {
-        if let ast::ExprKind::Name(name) = &layer.kind
-            && let Some((_, declared)) = body.layers.iter().find(|(n, _)| n == name)
-        {
-            b.applied.push(declared.name.clone());
-            return self.apply_layer(b, declared, x, layer.span);
+        if matches!(&f.kind, ast::ExprKind::Name(n) if *n == body.input.0) {
+            return Err(self.not_a_layer("the input", f.span));
         }
-        if matches!(&layer.kind, ast::ExprKind::Name(n) if *n == body.input.0) {
-            return Err(self.not_a_layer("the input", layer.span));
+        match self.layer_of(env, f)? {
+            Some(Applied::Declared(layer)) => self.apply_layer(b, &layer, x, f.span),
+            Some(Applied::Written(spec)) => {
+                let layer = self.written_layer(spec, f.span)?;
+                self.apply_layer(b, &layer, x, f.span)
+            }
+            None => {
+                let value = self.step_value(b, x, &body.input.0);
+                let from = b.steps[x].span;
+                self.compute(b, body.prefix, span, |this| {
+                    let callee = this.head(env, f)?;
+                    let value = this.apply(env, callee, vec![(value, from)], f, span)?;
+                    this.settled(value, span).map(|value| (Vec::new(), value))
+                })
+            }
         }
-        let spec = self.layer_spec(env, layer)?;
-        let params = b.params.len();
-        let placed = self.place(b, spec, "")?;
-        if b.params.len() > params {
-            let text = self.text(layer.span);
-            return Err(self.fail(
-                Diagnostic::error(
-                    codes::LAYER,
-                    "a layer with weights has a name",
-                    layer.span,
-                    "its weights would have no name",
-                )
-                .hint(format!("declare it above, `fc: {text};`, and write `|> fc`")),
-            ));
-        }
-        self.apply_layer(b, &placed, x, layer.span)
     }
 
-    fn apply_layer(&mut self, b: &mut Builder, layer: &Layer, x: StepId, at: Span) -> R<StepId> {
-        b.applications += 1;
-        if b.applications > MAX_LAYERS {
-            return Err(self.too_many_layers(at));
-        }
-        let builtin = match &layer.kind {
-            SpecKind::Builtin(builtin) => builtin,
-            SpecKind::Block(id, sizes) => return self.through_block(b, layer, *id, sizes, x, at),
-        };
-        let shape = match builtin.output(&b.steps[x].shape) {
-            Ok(shape) => shape,
-            Err(misfit) => return Err(self.misfit_layer(b, layer, builtin, x, at, misfit)),
-        };
-        Ok(match builtin.step(x, &layer.params) {
-            Some(kind) => push(b, kind, shape, &layer.name, at),
-            None => x,
-        })
-    }
-
-    /// Reports that a layer does not take a value.
-    fn misfit_layer(
-        &mut self,
-        b: &Builder,
-        layer: &Layer,
-        builtin: &layer::Layer,
-        x: StepId,
-        at: Span,
-        misfit: Misfit,
-    ) -> Reported {
-        let from = &b.steps[x];
-        let name = if layer.name.is_empty() { self.text(at) } else { layer.name.clone() };
-        let shape = shape_text(&from.shape);
-        let title = format!("layer `{name}` takes {}, and gets shape {shape}", misfit.wanted);
-        let mut error = Diagnostic::error(codes::SHAPE, title, at, misfit.why)
-            .label(from.span, format!("this gives shape {shape}"));
-        if layer.span.range() != at.range() {
-            error = error.label(layer.span, "the layer is declared here");
-        }
-        let flat = matches!(builtin, layer::Layer::Linear { .. }) && from.shape.len() > 1;
-        self.fail(if flat { error.hint("write `|> flatten` before it") } else { error })
-    }
-
-    fn through_block(
+    fn apply_layer(
         &mut self,
         b: &mut Builder,
-        layer: &Layer,
-        id: ItemId,
-        sizes: &[SizeVal],
+        layer: &Rc<Layer>,
         x: StepId,
         at: Span,
     ) -> R<StepId> {
-        let item = self.world.item(id);
-        let ItemKind::Block(block) = &item.kind else { return Err(Reported) };
-        let mut env = Env::new(self.world.items[id.0].module);
-        self.set_sizes(&mut env, &block.sizes, sizes);
-        let text = self.sized_text(&block.name.name, &block.sizes, sizes);
-        self.enter(Frame { item: id, call: at, text })?;
-        let body = Body {
-            input: (block.param.name.name.clone(), x),
-            layers: &layer.inner,
-            prefix: &layer.name,
-        };
-        let result = self.flow(&mut env, b, &body, &block.value);
-        if result.is_ok() {
-            self.unapplied(b, &layer.inner);
+        match &layer.kind {
+            SpecKind::Builtin(builtin) => {
+                self.count_application(layer, at)?;
+                let from = &b.steps[x];
+                let shape = match builtin.output(&from.shape) {
+                    Ok(shape) => shape,
+                    Err(misfit) => {
+                        let name =
+                            if layer.name.is_empty() { self.text(at) } else { layer.name.clone() };
+                        let from = (from.span, from.shape.clone());
+                        let declared = Some(layer.span);
+                        return Err(self.misfit_layer(&name, declared, builtin, from, at, misfit));
+                    }
+                };
+                if matches!(builtin, layer::Layer::Identity) {
+                    return Ok(x);
+                }
+                let (of, params) = (builtin.clone(), layer.params.clone());
+                Ok(push(b, StepKind::Layer { layer: of, x, params }, shape, &layer.name, at))
+            }
+            SpecKind::Block(id, sizes) => {
+                let item = self.world.item(*id);
+                let ItemKind::Block(block) = &item.kind else { return Err(Reported) };
+                let plain = matches!(block.params.as_slice(), [p] if p.ty.is_none());
+                if !plain || !block.body.lets.is_empty() {
+                    let value = self.step_value(b, x, "x");
+                    let from = b.steps[x].span;
+                    return self.compute(b, &layer.name, at, |this| {
+                        let value = this.layer_value(layer, vec![(value, from)], at, at)?;
+                        this.settled(value, at).map(|value| (Vec::new(), value))
+                    });
+                }
+                self.count_application(layer, at)?;
+                let text = self.sized_text(&block.name.name, &block.sizes, sizes);
+                self.enter(Frame { item: *id, call: at, text })?;
+                let last = self.body_steps(b, *id, block, sizes, &layer.inner, x, &layer.name);
+                if last.is_ok() {
+                    self.unapplied(&layer.inner);
+                }
+                self.stack.pop();
+                last
+            }
+            SpecKind::List(_) => {
+                self.count_application(layer, at)?;
+                layer.inner.iter().try_fold(x, |x, (_, one)| self.apply_layer(b, one, x, at))
+            }
+            SpecKind::Param(_) => Err(self.not_a_layer("a parameter", at)),
         }
-        self.stack.pop();
-        result
     }
 }
 

@@ -3,7 +3,10 @@
 
 use super::checker::Checker;
 use super::index::count_entries;
-use super::value::{Env, Loop, R, Reported, Val, constant, join_elem, join_secrecy, typed};
+use super::value::{
+    Env, Loop, R, Reported, SizeArg, SizeVal, Val, constant, join_elem, join_secrecy, shape_text,
+    typed,
+};
 use super::world::{ItemId, STD};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::syntax::ast::{Function, Span};
@@ -61,11 +64,14 @@ impl Checker<'_> {
                 Ok(Val::Expr(typed(ExprKind::Intrinsic(which, vec![x]), ty, span)))
             }
             (Elementwise(f), Ok([x])) => self.elementwise(f, x, span),
+            (Concat, Err(args)) => self.concat(name, args, span).map(Val::Expr),
             (Dot, Err(args)) => self.dot(name, args, span).map(Val::Expr),
             (Select, Err(args)) => self.select(name, args, span).map(Val::Expr),
             // `std` declares them with the numbers of parameters above.
-            (Dot | Select, Ok(_))
-            | (Sum | Max | Min | ArgMax | Sort | Flat | Elementwise(_), Err(_)) => Err(Reported),
+            (Dot | Select | Concat | Reshape, Ok(_))
+            | (Sum | Max | Min | ArgMax | Sort | Flat | Reshape | Elementwise(_), Err(_)) => {
+                Err(Reported)
+            }
         }
     }
 
@@ -234,6 +240,93 @@ impl Checker<'_> {
         let secrecy = join_secrecy(c.ty.secrecy, join_secrecy(a.ty.secrecy, b.ty.secrecy));
         let ty = Ty { elem: join_elem(a.ty.elem, b.ty.elem), dims, secrecy, record };
         Ok(typed(ExprKind::Intrinsic(Intrinsic::Select, vec![c, a, b]), ty, span))
+    }
+
+    /// `reshape[2, 3](x)`.
+    #[inline(never)]
+    pub(super) fn reshaped(
+        &mut self,
+        f: &Function,
+        sizes: &[SizeArg],
+        args: Vec<Expr>,
+        span: Span,
+    ) -> R<Expr> {
+        self.arity(f, args.len(), span)?;
+        let [x] = self.exactly::<1>(&f.name.name, args, span)?;
+        self.even(&x)?;
+        let mut shape = Vec::with_capacity(sizes.len());
+        for (name, size, at) in sizes {
+            match size {
+                SizeVal::Int(n) if *n > 0 && name.is_none() => shape.push(*n as u64),
+                _ => {
+                    return Err(self.fail(
+                        Diagnostic::error(
+                            codes::SIZE,
+                            "`reshape` takes the sizes of the new shape",
+                            *at,
+                            "not a size of at least 1",
+                        )
+                        .hint("for example `reshape[2, 3](x)`, or `reshape[y.shape](x)`"),
+                    ));
+                }
+            }
+        }
+        let count = |shape: &[u64]| shape.iter().try_fold(1u64, |n, d| n.checked_mul(*d));
+        let from = x.ty.shape();
+        if count(&shape) != count(&from) {
+            let entries = count(&from).unwrap_or(0);
+            let found = self.ty(&x.ty);
+            return Err(self.fail(
+                Diagnostic::error(
+                    codes::SHAPE,
+                    format!("{} has another number of entries", shape_text(&shape)),
+                    span,
+                    format!("of {found}, which has {entries}"),
+                )
+                .hint("the sizes in the brackets are those of the new shape: `reshape[2, 3](x)`"),
+            ));
+        }
+        let dims = shape.into_iter().map(Dim::plain).collect();
+        let ty = Ty { dims, record: None, ..x.ty.clone() };
+        self.limit(&ty, span)?;
+        Ok(typed(ExprKind::Intrinsic(Intrinsic::Reshape, vec![x]), ty, span))
+    }
+
+    /// `concat(x, y)`.
+    fn concat(&mut self, name: &str, args: Vec<Expr>, span: Span) -> R<Expr> {
+        let [x, y] = self.exactly::<2>(name, args, span)?;
+        let (a, b) = (x.ty.shape(), y.ty.shape());
+        let (Some((first, rest)), Some((second, others))) = (a.split_first(), b.split_first())
+        else {
+            return Err(self.fail(
+                Diagnostic::error(
+                    codes::SHAPE,
+                    format!("`{name}` takes two tensors"),
+                    if a.is_empty() { x.span } else { y.span },
+                    "a single number",
+                )
+                .hint("a list has the entries that stand in it: `[a, b]`"),
+            ));
+        };
+        if rest != others {
+            let (one, two) = (self.ty(&x.ty), self.ty(&y.ty));
+            return Err(self.fail(
+                Diagnostic::error(
+                    codes::SHAPE,
+                    format!("`{name}` takes two tensors that differ in the first dimension only"),
+                    y.span,
+                    format!("this is {two}"),
+                )
+                .label(x.span, format!("this is {one}")),
+            ));
+        }
+        let mut dims = vec![Dim::plain(first + second)];
+        dims.extend(rest.iter().copied().map(Dim::plain));
+        let elem = join_elem(x.ty.elem, y.ty.elem);
+        let secrecy = join_secrecy(x.ty.secrecy, y.ty.secrecy);
+        let ty = Ty { elem, dims, secrecy, record: None };
+        self.limit(&ty, span)?;
+        Ok(typed(ExprKind::Intrinsic(Intrinsic::Concat, vec![x, y]), ty, span))
     }
 
     fn exactly<const N: usize>(&mut self, name: &str, args: Vec<Expr>, span: Span) -> R<[Expr; N]> {

@@ -1,50 +1,22 @@
 //! Layers: what a `block` declares, before it meets an input.
 
-use super::checker::{Checker, Frame};
-use super::value::{Env, R, Reported, SizeArg, SizeVal, Val, count};
-use super::world::ItemId;
+use super::checker::Checker;
+use super::value::{Env, IntVal, LayerSpec, R, Reported, SizeArg, SpecKind, Val, count};
+use super::world::{ItemId, STD};
 use crate::diagnostic::{Diagnostic, codes, near::did_you_mean};
-use crate::syntax::ast::{self, Arg, Block, ItemKind, Span};
-use crate::types::layer::{self, DefaultSize, LAYERS, Rule, Size};
-use crate::types::model::{Param, ParamId, Step};
+use crate::syntax::ast::{self, Arg, ItemKind, Span};
+use crate::types::Index;
+use crate::types::layer::{DefaultSize, LAYERS, Rule, Size};
+use crate::types::model::{Param, Step};
 use crate::types::number::Number;
+use std::collections::BTreeSet;
 
-/// Whether a name is that of a layer of the compiler.
+/// What declares a parameter: `param[10]`.
+pub(super) const PARAM: &str = "param";
+
+/// Whether a name is that of a layer of the compiler, or what declares a parameter.
 pub(super) fn is_layer(name: &str) -> bool {
-    Rule::named(name).is_some()
-}
-
-/// A layer with its sizes, not yet part of a model.
-#[derive(Clone, Debug)]
-pub(super) struct LayerSpec {
-    /// What it is.
-    pub kind: SpecKind,
-    /// Where it is written.
-    pub span: Span,
-}
-
-/// Kinds of layers.
-#[derive(Clone, Debug)]
-pub(super) enum SpecKind {
-    /// A layer of the compiler.
-    Builtin(layer::Layer),
-    /// A block of the source.
-    Block(ItemId, Vec<SizeVal>),
-}
-
-/// A layer of a model: its parameters are allocated.
-#[derive(Clone, Debug)]
-pub(super) struct Layer {
-    /// Dotted name; empty for one without parameters that is written where it is used.
-    pub name: String,
-    /// What it is.
-    pub kind: SpecKind,
-    /// Where it is written.
-    pub span: Span,
-    /// Its parameters, in declaration order.
-    pub params: Vec<ParamId>,
-    /// Layers of a block, by local name.
-    pub inner: Vec<(String, Layer)>,
+    Rule::named(name).is_some() || name == PARAM
 }
 
 /// A model in the making.
@@ -56,23 +28,10 @@ pub(super) struct Builder {
     pub len: u64,
     /// Steps so far.
     pub steps: Vec<Step>,
-    /// Full names of the layers that were applied.
-    pub applied: Vec<String>,
     /// Layers placed so far.
     pub layers: usize,
-    /// Layers applied so far.
-    pub applications: usize,
-}
-
-impl Builder {
-    fn param(&mut self, layer: &str, name: &str, shape: Vec<u64>) -> Option<ParamId> {
-        let size = shape.iter().try_fold(1u64, |n, d| n.checked_mul(*d))?;
-        let offset = self.len;
-        self.len = offset.checked_add(size).filter(|n| *n <= super::tys::MAX_ENTRIES)?;
-        let name = if layer.is_empty() { name.to_owned() } else { format!("{layer}.{name}") };
-        self.params.push(Param { name, shape, offset });
-        Some(self.params.len() - 1)
-    }
+    /// Names of parameters so far.
+    pub names: BTreeSet<String>,
 }
 
 /// Most layers of a model, blocks included, and most applications of layers. Nested blocks grow
@@ -95,6 +54,24 @@ impl Checker<'_> {
             return self.builtin(env, rule, &[], e.span);
         }
         match &e.kind {
+            ast::ExprKind::Name(_) if self.is_param(env, e) => {
+                Ok(LayerSpec { kind: SpecKind::Param(Vec::new()), span: e.span })
+            }
+            ast::ExprKind::At(a, args) if self.is_param(env, a) => {
+                let shape = self.param_shape(env, args)?;
+                Ok(LayerSpec { kind: SpecKind::Param(shape), span: e.span })
+            }
+            ast::ExprKind::List(items) => {
+                let all: Vec<R<LayerSpec>> =
+                    items.iter().map(|e| self.layer_spec(env, e)).collect();
+                let all = all.into_iter().collect::<R<Vec<LayerSpec>>>()?;
+                Ok(LayerSpec { kind: SpecKind::List((0..).zip(all).collect()), span: e.span })
+            }
+            ast::ExprKind::Comp(one, gens) => {
+                let mut all = Vec::new();
+                self.layer_list(env, one, gens, None, &mut all)?;
+                Ok(LayerSpec { kind: SpecKind::List(all), span: e.span })
+            }
             ast::ExprKind::At(a, args) => match builtin_rule(env, a) {
                 Some(rule) => self.builtin(env, rule, args, e.span),
                 None => match self.head(env, e)? {
@@ -118,6 +95,90 @@ impl Checker<'_> {
         }
     }
 
+    /// The layers of a comprehension, numbered by the variable of its first loop.
+    fn layer_list(
+        &mut self,
+        env: &mut Env,
+        one: &ast::Expr,
+        gens: &[ast::Gen],
+        number: Option<i64>,
+        out: &mut Vec<(i64, LayerSpec)>,
+    ) -> R<()> {
+        let Some((first, rest)) = gens.split_first() else {
+            if out.len() >= MAX_LAYERS {
+                return Err(self.too_many_layers(one.span));
+            }
+            let number = number.unwrap_or(0);
+            out.push((number, self.layer_spec(env, one)?));
+            return Ok(());
+        };
+        let (lo, hi) = match self.expr(env, &first.domain)? {
+            Val::Int(IntVal { index: Index::Const(n), .. }) => (0, n),
+            Val::Range(Index::Const(lo), Index::Const(hi)) => (lo, hi),
+            other => {
+                let what = other.describe();
+                let error = Diagnostic::error(
+                    codes::KIND,
+                    "a list of layers is made by a loop over a range or a size",
+                    first.domain.span,
+                    format!("this is {what}"),
+                );
+                return Err(self.fail(error.hint("for example `[Block[64] for k in 4]`")));
+            }
+        };
+        if number.is_some() {
+            let error = Diagnostic::error(
+                codes::LAYER,
+                "a list of layers is made by one loop",
+                first.var.span,
+                "a second one",
+            );
+            return Err(self.fail(
+                error.hint(
+                    "their numbers are part of the names of weights: put a list into a block",
+                ),
+            ));
+        }
+        for i in lo..hi {
+            let names = env.names.len();
+            env.set(&first.var.name, Val::int(i));
+            let counts = match &first.cond {
+                Some(c) => self.condition(env, c),
+                None => Ok(true),
+            };
+            let made = match counts {
+                Ok(true) => self.layer_list(env, one, rest, Some(i), out),
+                Ok(false) => Ok(()),
+                Err(Reported) => Err(Reported),
+            };
+            env.names.truncate(names);
+            made?;
+        }
+        Ok(())
+    }
+
+    /// Whether an expression is the word `param`, and no name of the source.
+    fn is_param(&self, env: &Env, e: &ast::Expr) -> bool {
+        matches!(&e.kind, ast::ExprKind::Name(n) if n == PARAM && env.get(n).is_none())
+            && !self.world.modules[env.module].names.contains_key(PARAM)
+    }
+
+    fn param_shape(&mut self, env: &mut Env, args: &[Arg]) -> R<Vec<u64>> {
+        let mut shape = Vec::with_capacity(args.len());
+        for arg in args {
+            if let Some(name) = &arg.name {
+                return Err(self.fail(Diagnostic::error(
+                    codes::ARGUMENTS,
+                    "a dimension has no name",
+                    name.span,
+                    "only sizes of layers have names",
+                )));
+            }
+            shape.push(self.positive(env, &arg.value)?);
+        }
+        Ok(shape)
+    }
+
     pub(super) fn too_many_layers(&mut self, span: Span) -> Reported {
         self.fail(Diagnostic::error(
             codes::SIZE,
@@ -130,8 +191,18 @@ impl Checker<'_> {
     pub(super) fn not_a_layer(&mut self, what: &str, span: Span) -> Reported {
         self.fail(
             Diagnostic::error(codes::LAYER, "a layer stands here", span, format!("this is {what}"))
-                .hint(format!("layers are {}, and blocks", names().join(", "))),
+                .hint(self.layers_are()),
         )
+    }
+
+    /// What layers there are, for messages.
+    fn layers_are(&self) -> String {
+        let world = self.world;
+        let std = world.modules[STD].own.iter().map(|id| &world.items[id.0].item);
+        let blocks = std.filter(|item| matches!(item.kind, ItemKind::Block(_)));
+        let blocks = blocks.filter_map(|item| item.name()).map(|n| n.name.as_str());
+        let all: Vec<&str> = LAYERS.iter().map(|rule| rule.name).chain(blocks).collect();
+        format!("layers are {}, your blocks, and parameters `param[n]`", all.join(", "))
     }
 
     fn block_spec(&mut self, id: ItemId, sizes: &[SizeArg], span: Span) -> R<LayerSpec> {
@@ -139,7 +210,7 @@ impl Checker<'_> {
         match &item.kind {
             ItemKind::Block(b) if !b.is_model => {
                 let mut values = self.place_sizes(&b.name.name, &b.sizes, sizes, b.name.span)?;
-                let mut env = Env::new(self.world.items[id.0].module);
+                let mut env = Env::of_block(self.world.items[id.0].module);
                 self.finish_sizes(&mut env, &b.name.name, &b.sizes, &mut values, span)?;
                 let values = values.into_iter().flatten().collect();
                 Ok(LayerSpec { kind: SpecKind::Block(id, values), span })
@@ -165,7 +236,7 @@ impl Checker<'_> {
                         span,
                         format!("`{name}` is a function"),
                     )
-                    .hint(format!("layers are {}, and blocks", names().join(", "))),
+                    .hint(format!("it has no weights: apply it, `x |> {name}`")),
                 ))
             }
             _ => Err(self.not_a_layer("no layer", span)),
@@ -219,7 +290,7 @@ impl Checker<'_> {
         for (size, value) in sizes.iter().zip(values) {
             all.push(match (value, size.default) {
                 (Some(value), _) | (None, DefaultSize::Value(value)) => value,
-                (None, DefaultSize::First) => all[0],
+                (None, DefaultSize::Same(at)) => all[at],
                 (None, DefaultSize::None) => {
                     return Err(self.fail(
                         Diagnostic::error(
@@ -270,97 +341,10 @@ impl Checker<'_> {
             format!("is {n} here"),
         )))
     }
-
-    /// Makes a layer part of a model: allocates its parameters.
-    pub(super) fn place(&mut self, b: &mut Builder, spec: LayerSpec, name: &str) -> R<Layer> {
-        b.layers += 1;
-        if b.layers > MAX_LAYERS {
-            return Err(self.too_many_layers(spec.span));
-        }
-        let mut layer = Layer {
-            name: name.to_owned(),
-            kind: spec.kind.clone(),
-            span: spec.span,
-            params: Vec::new(),
-            inner: Vec::new(),
-        };
-        let wanted = match spec.kind {
-            SpecKind::Builtin(builtin) => builtin.params(),
-            SpecKind::Block(id, sizes) => {
-                self.place_block(b, &mut layer, id, &sizes)?;
-                Vec::new()
-            }
-        };
-        for (param, shape) in wanted {
-            match b.param(name, param, shape) {
-                Some(id) => layer.params.push(id),
-                None => {
-                    return Err(self.fail(Diagnostic::error(
-                        codes::SIZE,
-                        "a model has at most 2^32 weights",
-                        spec.span,
-                        "one layer too many",
-                    )));
-                }
-            }
-        }
-        Ok(layer)
-    }
-
-    fn place_block(
-        &mut self,
-        b: &mut Builder,
-        layer: &mut Layer,
-        id: ItemId,
-        sizes: &[SizeVal],
-    ) -> R<()> {
-        let item = self.world.item(id);
-        let ItemKind::Block(block) = &item.kind else { return Err(Reported) };
-        if self.stack.iter().any(|frame| frame.item == id) {
-            // Reported with the names.
-            return Err(Reported);
-        }
-        let text = self.sized_text(&block.name.name, &block.sizes, sizes);
-        self.enter(Frame { item: id, call: layer.span, text })?;
-        let placed = self.place_layers(b, block, id, sizes, &layer.name);
-        self.stack.pop();
-        layer.inner = placed?;
-        Ok(())
-    }
-
-    /// The layers of a block or model, in declaration order.
-    pub(super) fn place_layers(
-        &mut self,
-        b: &mut Builder,
-        block: &Block,
-        id: ItemId,
-        sizes: &[SizeVal],
-        prefix: &str,
-    ) -> R<Vec<(String, Layer)>> {
-        let mut env = Env::new(self.world.items[id.0].module);
-        self.set_sizes(&mut env, &block.sizes, sizes);
-        let mut out = Vec::new();
-        let mut failed = false;
-        for l in &block.layers {
-            let Some(own) = l.names.first().map(|n| &n.name) else { continue };
-            let name = dotted(prefix, own);
-            let placed = self.layer_spec(&mut env, &l.value).and_then(|s| self.place(b, s, &name));
-            match placed {
-                Ok(layer) => out.push((own.clone(), layer)),
-                Err(Reported) => failed = true,
-            }
-        }
-        if failed { Err(Reported) } else { Ok(out) }
-    }
 }
 
 /// The layer of the compiler that a name stands for, unless the name is defined in the block.
-fn builtin_rule(env: &Env, e: &ast::Expr) -> Option<&'static Rule> {
+pub(super) fn builtin_rule(env: &Env, e: &ast::Expr) -> Option<&'static Rule> {
     let ast::ExprKind::Name(name) = &e.kind else { return None };
     Rule::named(name).filter(|_| env.get(name).is_none())
-}
-
-/// Names of the layers of the compiler, for messages.
-fn names() -> Vec<&'static str> {
-    LAYERS.iter().map(|rule| rule.name).collect()
 }

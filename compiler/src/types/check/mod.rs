@@ -18,12 +18,15 @@
 //! | `tuples.rs` | several values under one name |
 //! | `weights.rs` | weights tensor by tensor |
 //! | `call.rs`, `unify.rs`, `intrinsics.rs` | calls |
-//! | `layers.rs`, `flow.rs` | models |
+//! | `layers.rs`, `placed.rs` | what a block declares |
+//! | `flow.rs` | models, step by step |
+//! | `applied.rs` | layers applied in expressions |
 //! | `index.rs` | integers that depend on nothing but loop variables |
 //! | `tys.rs`, `value.rs` | types and values of the checker |
 //!
 //! What may not live here: parsing, I/O, anything about circuits.
 
+mod applied;
 mod at;
 mod bind;
 mod call;
@@ -38,6 +41,7 @@ mod iterate;
 mod layers;
 mod names;
 mod ops;
+mod placed;
 mod session;
 mod stmts;
 mod tuples;

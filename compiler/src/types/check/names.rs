@@ -5,7 +5,7 @@
 
 use super::layers::is_layer;
 use super::world::{ItemId, World, item_kind};
-use crate::diagnostic::{Diagnostic, codes, near::did_you_mean};
+use crate::diagnostic::{Diagnostic, codes, near::by_meaning, near::did_you_mean};
 use crate::syntax::ast::{
     BinaryOp, Expr, ExprKind, Gen, Ident, Item, ItemKind, Iterate, Let, Param, Size, Span, Stmt,
     StmtKind, Type, TypeKind,
@@ -69,13 +69,19 @@ impl Names<'_, '_> {
             ItemKind::Block(b) => {
                 self.block = true;
                 self.sizes(&b.sizes);
-                self.params(std::slice::from_ref(&b.param));
+                self.params(&b.params);
                 if let Some(ty) = &b.result {
                     self.ty(ty);
                 }
-                self.later(b.layers.iter().flat_map(|l| &l.names));
-                b.layers.iter().for_each(|l| self.define_let(l));
-                self.expr(&b.value);
+                self.later(b.layers.iter().chain(&b.body.lets).flat_map(|l| &l.names));
+                b.layers.iter().for_each(|l| self.expr(&l.value));
+                // What is computed may have the name of a size, as `bias` in PyTorch.
+                let sizes = |n: &Ident| b.sizes.iter().any(|s| s.name.name == n.name);
+                let layers: Vec<&Ident> = b.layers.iter().flat_map(|l| &l.names).collect();
+                self.scope.retain(|(n, _)| !layers.iter().any(|l| l.name == *n && sizes(l)));
+                layers.iter().for_each(|name| self.define(name));
+                b.body.lets.iter().for_each(|l| self.define_let(l));
+                self.expr(&b.body.value);
             }
             ItemKind::Predicate(p) => {
                 self.sizes(&p.sizes);
@@ -230,8 +236,8 @@ impl Names<'_, '_> {
         if self.is_local(name) || (self.block && is_layer(name)) {
             return;
         }
-        match self.world.modules[self.module].names.get(name) {
-            Some(&id) => self.used.push((id, span)),
+        match self.world.visible(self.module, self.block, name) {
+            Some(id) => self.used.push((id, span)),
             None => self.unknown(name, span, "name"),
         }
     }
@@ -252,7 +258,13 @@ impl Names<'_, '_> {
         }
         let std = &self.world.modules[super::world::STD].names;
         let own = &self.world.modules[self.module].names;
-        let hint = if std.contains_key(name) {
+        let is_block = |name: &str| {
+            let item = std.get(name).map(|id| &self.world.items[id.0].item.kind);
+            matches!(item, Some(ItemKind::Block(_)))
+        };
+        let hint = if is_block(name) {
+            "it is a layer, and layers stand in a `block` or `model`".to_owned()
+        } else if std.contains_key(name) {
             format!("it is in the library: write `use std::{{{name}}};`")
         } else if self.world.models.contains_key(name) {
             format!("it is a library model: write `use models::{{{name}}};`")
@@ -261,6 +273,8 @@ impl Names<'_, '_> {
         } else if matches!(name, "failure" | "error") {
             "it belongs at the left of `require failure <= ..;` or `require error(x) <= ..;`"
                 .to_owned()
+        } else if let Some(hint) = self.meant(name) {
+            hint
         } else {
             let locals = self.scope.iter().rev().map(|(n, _)| n.as_str());
             let layers = LAYERS.iter().map(|rule| rule.name).filter(|_| self.block);
@@ -282,6 +296,25 @@ impl Names<'_, '_> {
             }
         };
         self.diags.push(error.hint(hint));
+    }
+
+    /// What a name of another library is here.
+    fn meant(&self, name: &str) -> Option<String> {
+        let std = &self.world.modules[super::world::STD].names;
+        let layers = LAYERS.iter().map(|rule| rule.name).chain([super::layers::PARAM]);
+        let meant = by_meaning(name, layers.chain(std.keys().map(String::as_str)))?;
+        let function = std
+            .get(meant)
+            .is_some_and(|id| matches!(self.world.items[id.0].item.kind, ItemKind::Fn(_)));
+        Some(match (self.block, function && !is_layer(meant)) {
+            (true, _) => format!("did you mean `{meant}`?"),
+            (false, true) => {
+                format!("the library has a function `{meant}`: `use std::{{{meant}}};`")
+            }
+            (false, false) => {
+                format!("did you mean the layer `{meant}`? Layers stand in a `block` or `model`")
+            }
+        })
     }
 
     fn expr(&mut self, e: &Expr) {

@@ -15,6 +15,7 @@ const MAX_EXPONENT: i64 = 16;
 const MAX_PRODUCT: u64 = 4096;
 
 impl Checker<'_> {
+    #[inline(never)]
     pub(super) fn unary(
         &mut self,
         env: &mut Env,
@@ -50,6 +51,7 @@ impl Checker<'_> {
         }
     }
 
+    #[inline(never)]
     pub(super) fn binary(
         &mut self,
         env: &mut Env,
@@ -63,14 +65,27 @@ impl Checker<'_> {
         }
         // Both sides first: each may have an error of its own.
         let (x, y) = (self.expr(env, a), self.expr(env, b));
+        self.combined(env, op, (x, a.span), (y, b.span), span)
+    }
+
+    /// An operator on both sides. Not part of the function that recurses, whose frames would grow by it.
+    #[inline(never)]
+    fn combined(
+        &mut self,
+        env: &Env,
+        op: BinaryOp,
+        (x, left): (R<Val>, Span),
+        (y, right): (R<Val>, Span),
+        span: Span,
+    ) -> R<Val> {
         let (x, y) = (x?, y?);
-        if let Some(val) = self.fold(env, op, &x, &y, b.span, span)? {
+        if let Some(val) = self.fold(env, op, &x, &y, right, span)? {
             return Ok(val);
         }
         if op == BinaryOp::Pow {
-            return self.power(x, &y, a.span, b.span, span);
+            return self.power(x, &y, left, right, span);
         }
-        let (x, y) = (self.at_run_time(x, a.span), self.at_run_time(y, b.span));
+        let (x, y) = (self.at_run_time(x, left), self.at_run_time(y, right));
         let (x, y) = (x?, y?);
         self.even(&x)?;
         self.even(&y)?;

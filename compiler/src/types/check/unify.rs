@@ -6,6 +6,7 @@ use super::value::{Env, IntVal, R, Reported, SizeArg, SizeVal, Val, count, fits}
 use crate::diagnostic::{Diagnostic, codes, near::did_you_mean};
 use crate::syntax::ast::{self, Function, Size, Span, TypeKind};
 use crate::syntax::print_type;
+use crate::types::number::Number;
 use crate::types::{Dim, Elem, Index, Ty};
 
 impl Checker<'_> {
@@ -97,6 +98,12 @@ impl Checker<'_> {
                     "given again",
                 )));
             }
+            if let SizeVal::Real(bits) = value
+                && !param.is_model
+                && !takes_real(param)
+            {
+                return Err(self.not_whole(&f64::from_bits(*bits).to_string(), at));
+            }
             if matches!(value, SizeVal::Model(_)) != param.is_model {
                 let (wanted, found) = if param.is_model {
                     ("a model", "this is a number")
@@ -131,7 +138,7 @@ impl Checker<'_> {
             if slot.is_none()
                 && let Some(default) = &param.default
             {
-                *slot = Some(self.size_arg(env, default)?);
+                *slot = Some(self.any_size(env, default)?);
             }
             match slot {
                 Some(value) => env.set(&param.name.name, size_value(*value)),
@@ -300,10 +307,23 @@ impl Checker<'_> {
     }
 }
 
+/// Whether a size is a real number: its default is one.
+fn takes_real(size: &Size) -> bool {
+    let is_real = |e: &ast::Expr| matches!(e.kind, ast::ExprKind::Real(_));
+    size.default.as_ref().is_some_and(|e| match &e.kind {
+        ast::ExprKind::Unary(_, a) => is_real(a),
+        _ => is_real(e),
+    })
+}
+
 /// A size as a name's value.
 pub(super) fn size_value(value: SizeVal) -> Val {
     match value {
         SizeVal::Int(i) => Val::Int(IntVal::of(Index::Const(i))),
+        SizeVal::Real(bits) => match Number::of(f64::from_bits(bits)) {
+            Ok(x) => Val::Real(x.into()),
+            Err(_) => Val::Poison,
+        },
         SizeVal::Model(m) => Val::Model(m),
     }
 }

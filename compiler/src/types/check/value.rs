@@ -2,11 +2,15 @@
 
 use super::world::ItemId;
 use crate::syntax::ast::{FileId, Secrecy, Span};
+use crate::types::layer;
+use crate::types::model::{ParamId, StepId};
 use crate::types::number::Number;
 use crate::types::{
     BinOp, Body, Cond, Definition, Dim, Domain, Elem, Expr, ExprKind, Index, ModelId, PartySet,
     SetId, Ty, VarId,
 };
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 /// An error that is already among the diagnostics. Code that receives it reports nothing further.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +24,8 @@ pub(super) type R<T> = Result<T, Reported>;
 pub(super) enum SizeVal {
     /// A number.
     Int(i64),
+    /// A real number, by its bits: of a size whose default is one.
+    Real(u64),
     /// A model.
     Model(ModelId),
 }
@@ -69,6 +75,73 @@ pub(super) struct SampleVal {
     pub each: SetId,
 }
 
+/// A layer with its sizes, not yet part of a model.
+#[derive(Clone, Debug)]
+pub(super) struct LayerSpec {
+    /// What it is.
+    pub kind: SpecKind,
+    /// Where it is written.
+    pub span: Span,
+}
+
+/// Kinds of layers.
+#[derive(Clone, Debug)]
+pub(super) enum SpecKind {
+    /// A layer of the compiler.
+    Builtin(layer::Layer),
+    /// A block of the source.
+    Block(ItemId, Vec<SizeVal>),
+    /// A parameter of this shape.
+    Param(Vec<u64>),
+    /// Several, one applied after the other, with their numbers.
+    List(Vec<(i64, LayerSpec)>),
+}
+
+/// A layer of a model: its parameters are allocated.
+#[derive(Clone, Debug)]
+pub(super) struct Layer {
+    /// Dotted name; empty for one without parameters that is written where it is used.
+    pub name: String,
+    /// What it is.
+    pub kind: SpecKind,
+    /// Where it is written.
+    pub span: Span,
+    /// Its own parameters, in declaration order.
+    pub params: Vec<ParamId>,
+    /// Layers of a block by local name, those of a list by number.
+    pub inner: Vec<(String, Rc<Layer>)>,
+}
+
+impl Layer {
+    /// The layer of a block or list with this name.
+    pub fn named(&self, name: &str) -> Option<&Rc<Layer>> {
+        self.inner.iter().find(|(n, _)| n == name).map(|(_, layer)| layer)
+    }
+
+    /// Whether it is a parameter, and no layer.
+    pub fn is_param(&self) -> bool {
+        matches!(self.kind, SpecKind::Param(_))
+    }
+
+    /// Whether it has parameters, its own or those of what is in it.
+    pub fn has_weights(&self) -> bool {
+        !self.params.is_empty() || self.inner.iter().any(|(_, layer)| layer.has_weights())
+    }
+}
+
+/// What is known of a model that is being built, while its expressions are checked.
+#[derive(Debug, Default)]
+pub(super) struct Making {
+    /// Full names of the layers that were applied.
+    pub applied: BTreeSet<String>,
+    /// Layers applied so far.
+    pub applications: usize,
+    /// Variables that stand for parameters.
+    pub params: BTreeMap<ParamId, VarId>,
+    /// Variables that stand for results of steps.
+    pub steps: BTreeMap<StepId, VarId>,
+}
+
 /// The value of an expression.
 #[derive(Clone, Debug)]
 pub(super) enum Val {
@@ -96,6 +169,8 @@ pub(super) enum Val {
     Item(ItemId),
     /// The same with bracketed arguments.
     Sized(ItemId, Vec<SizeArg>),
+    /// A layer that a block declares.
+    Layer(Rc<Layer>),
     /// `weights M`, which is applied to what weights are made of.
     Weights(ModelId),
     /// `(a, b)`.
@@ -126,6 +201,7 @@ impl Val {
             Val::Members(..) => "a sampled committee",
             Val::Range(..) => "a range",
             Val::Item(_) | Val::Sized(..) => "a function",
+            Val::Layer(_) => "a layer",
             Val::Weights(_) => "a type",
             Val::Tuple(_) => "a tuple",
             Val::Expr(_) => "a value",
@@ -159,12 +235,19 @@ pub(super) struct Env {
     pub names: Vec<(String, Val)>,
     /// Enclosing loops, outermost first.
     pub loops: Vec<Loop>,
+    /// The scope of a block: layers, and all names of `std`, are known.
+    pub block: bool,
 }
 
 impl Env {
     /// An empty scope in a module.
     pub fn new(module: usize) -> Env {
-        Env { module, names: Vec::new(), loops: Vec::new() }
+        Env { module, names: Vec::new(), loops: Vec::new(), block: false }
+    }
+
+    /// The scope of a block, still without names.
+    pub fn of_block(module: usize) -> Env {
+        Env { block: true, ..Env::new(module) }
     }
 
     /// The latest definition of a local name.

@@ -91,6 +91,12 @@ impl World {
         module
     }
 
+    /// What a name means in a module; in a block all of `std` is known without an import.
+    pub fn visible(&self, module: usize, block: bool, name: &str) -> Option<ItemId> {
+        let own = self.modules[module].names.get(name);
+        own.or_else(|| self.modules[STD].names.get(name).filter(|_| block)).copied()
+    }
+
     /// The name and place of an item.
     pub fn name(&self, id: ItemId) -> &str {
         self.items[id.0].item.name().map_or("", |n| &n.name)

@@ -39,10 +39,15 @@ impl Machine<'_> {
             ExprKind::Call(f, args) => one(self.call(*f, args)?),
             ExprKind::Apply(m, w, x) => {
                 let (w, x) = (self.expr(w)?, self.expr(x)?);
-                let model = self.program.models.get(m.0 as usize);
+                let program = self.program;
+                let model = program.models.get(m.0 as usize);
                 let model = model.ok_or(EvalError::Malformed("no such model"))?;
-                let data = super::model::run(model, w.entries(), x.entries())?;
-                Ok(Value::new(model.output.clone(), data))
+                self.apply(model, &w, x)
+            }
+            ExprKind::Layer(layer, args) => {
+                let values = args.iter().map(|a| self.expr(a)).collect::<Result<Vec<Value>>>()?;
+                let (x, params) = values.split_first().ok_or(SHAPES)?;
+                super::model::layer(layer, x, params, &e.ty.shape())
             }
             ExprKind::Intrinsic(which, args) => self.intrinsic(*which, args, e),
             ExprKind::List(items) => {
@@ -203,6 +208,10 @@ impl Machine<'_> {
                 Ok(Value::new(x.shape.clone(), data))
             }
             (Intrinsic::Flat, [x]) => Ok(Value { shape: vec![x.len() as u64], ..x.clone() }),
+            (Intrinsic::Reshape, [x]) => Ok(Value { shape: e.ty.shape(), ..x.clone() }),
+            (Intrinsic::Concat, [x, y]) => {
+                Ok(Value::new(e.ty.shape(), [x.entries(), y.entries()].concat()))
+            }
             (Intrinsic::Select, [c, a, b]) => {
                 let size = e.ty.shape();
                 let len = size.iter().product::<u64>() as usize;

@@ -1,9 +1,9 @@
 //! The reference against values computed by hand or by other loops.
 
-use super::{EvalError, EvalInputs, Tensor, Trace, trace};
+use super::{EvalError, EvalInputs, Tensor, Trace, Value, trace};
 use crate::diagnostic::render;
 use crate::syntax::{LoadError, Sources, embedded};
-use crate::types::model::{Model, Param, Step, StepKind};
+use crate::types::layer::Layer;
 use crate::types::{Conv, Options, Program, check};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -215,67 +215,57 @@ fn weights_come_flat_or_by_field() {
     assert_eq!(run(&p, &fields, Vec::new()), flat);
 }
 
-/// A model of one layer.
-fn one_layer(input: &[u64], kind: StepKind, output: &[u64], params: &[(&str, Vec<u64>)]) -> Model {
-    let mut offset = 0;
-    let params = params
-        .iter()
-        .map(|(name, shape)| {
-            let p = Param { name: (*name).to_owned(), shape: shape.clone(), offset };
-            offset += shape.iter().product::<u64>();
-            p
-        })
-        .collect();
-    let step = |kind, shape: &[u64]| Step {
-        kind,
-        shape: shape.to_vec(),
-        name: String::new(),
-        span: Default::default(),
-    };
-    Model {
-        name: "M".into(),
-        input: input.to_vec(),
-        output: output.to_vec(),
-        params,
-        len: offset,
-        steps: vec![step(StepKind::Input, input), step(kind, output)],
+/// A layer applied to a value, its parameters one after another in `weights`.
+fn one_layer(
+    of: &Layer,
+    (shape, x): (&[u64], &[f64]),
+    weights: &[f64],
+    output: &[u64],
+) -> Result<Vec<f64>, EvalError> {
+    let mut rest = weights;
+    let mut params = Vec::new();
+    for (_, shape) in of.params() {
+        let (first, others) = rest.split_at(shape.iter().product::<u64>() as usize);
+        params.push(Value::new(shape, first.to_vec()));
+        rest = others;
     }
+    let x = Value::new(shape.to_vec(), x.to_vec());
+    super::model::layer(of, &x, &params, output).map(|y| y.entries().to_vec())
 }
 
 proptest! {
     #[test]
     fn conv2d_is_the_sum_over_its_window(
-        (cin, cout, k, h, w) in (1u64..3, 1u64..3, 1u64..4, 3u64..7, 3u64..7),
-        (stride, pad, dilation, groups) in (1u64..4, 0u64..3, 1u64..4, 1u64..4),
+        (cin, cout, kh, kw, h, w) in (1u64..3, 1u64..3, 1u64..4, 1u64..4, 3u64..7, 3u64..7),
+        (stride, pad, pad_w, dilation, groups) in (1u64..4, 0u64..3, 0u64..3, 1u64..4, 1u64..4),
         seed in 0u64..1000,
     ) {
-        let reach = dilation * (k - 1) + 1;
-        prop_assume!(h.min(w) + 2 * pad >= reach);
-        let oh = (h + 2 * pad - reach) / stride + 1;
-        let ow = (w + 2 * pad - reach) / stride + 1;
+        let reach = |k| dilation * (k - 1) + 1;
+        prop_assume!(h + 2 * pad >= reach(kh) && w + 2 * pad_w >= reach(kw));
+        let oh = (h + 2 * pad - reach(kh)) / stride + 1;
+        let ow = (w + 2 * pad_w - reach(kw)) / stride + 1;
         let conv = Conv { stride, pad, dilation, groups };
-        let kind = StepKind::Conv2d { x: 0, weight: 0, bias: Some(1), conv };
         // Of one group.
         let (depth, each) = (cin, cout);
         let (cin, cout) = (cin * groups, cout * groups);
-        let params = [("weight", vec![cout, depth, k, k]), ("bias", vec![cout])];
-        let m = one_layer(&[cin, h, w], kind, &[cout, oh, ow], &params);
+        let of = Layer::Conv2d { cin, cout, kernel: [kh, kw], conv, pad_w, bias: true };
+        prop_assert_eq!(of.output(&[cin, h, w]), Ok(vec![cout, oh, ow]));
         let noise = |i: u64| ((i * 7919 + seed * 31) % 17) as f64 - 8.0;
-        let weights: Vec<f64> = (0..m.len).map(noise).collect();
+        let weights: Vec<f64> = (0..cout * depth * kh * kw + cout).map(noise).collect();
         let x: Vec<f64> = (0..cin * h * w).map(|i| noise(i + 5)).collect();
-        let y = super::model::run(&m, &weights, &x).expect("shapes fit");
+        let y = one_layer(&of, (&[cin, h, w], &x), &weights, &[cout, oh, ow]).expect("shapes fit");
         let mut at = 0;
         for o in 0..cout {
             for r in 0..oh {
                 for c in 0..ow {
-                    let mut sum = weights[(cout * depth * k * k + o) as usize];
+                    let mut sum = weights[(cout * depth * kh * kw + o) as usize];
                     for i in 0..depth {
-                        for ky in 0..k {
-                            for kx in 0..k {
+                        for ky in 0..kh {
+                            for kx in 0..kw {
                                 let row = (r * stride + ky * dilation).checked_sub(pad).filter(|&v| v < h);
-                                let col = (c * stride + kx * dilation).checked_sub(pad).filter(|&v| v < w);
+                                let col = (c * stride + kx * dilation).checked_sub(pad_w).filter(|&v| v < w);
                                 if let (Some(row), Some(col)) = (row, col) {
-                                    let at = ((o * depth + i) * k + ky) * k + kx;
+                                    let at = ((o * depth + i) * kh + ky) * kw + kx;
                                     let i = o / each * depth + i;
                                     sum += weights[at as usize] * x[((i * h + row) * w + col) as usize];
                                 }
@@ -293,23 +283,20 @@ proptest! {
 
 #[test]
 fn batch_norm_and_pools_by_hand() {
-    let kind = StepKind::BatchNorm { x: 0, weight: 0, bias: 1, mean: 2, var: 3, eps: 1.0 };
-    let params = ["weight", "bias", "running_mean", "running_var"].map(|n| (n, vec![2]));
-    let m = one_layer(&[2, 1, 2], kind, &[2, 1, 2], &params);
+    let norm = Layer::BatchNorm { channels: 2, eps: 1.0 };
     let weights = [2.0, 3.0, 0.5, -1.0, 1.0, 4.0, 3.0, 8.0];
-    let y = super::model::run(&m, &weights, &[1.0, 3.0, 4.0, 7.0]).expect("shapes fit");
+    let x = [1.0, 3.0, 4.0, 7.0];
+    let y = one_layer(&norm, (&[2, 1, 2], &x), &weights, &[2, 1, 2]).expect("shapes fit");
     assert_eq!(y, [0.5, 2.5, -1.0, 2.0]);
 
     let image: Vec<f64> = (1..=9).map(f64::from).collect();
-    let pool = |kind, out: &[u64]| {
-        let m = one_layer(&[1, 3, 3], kind, out, &[]);
-        super::model::run(&m, &[], &image).expect("shapes fit")
+    let pool = |of: Layer, out: &[u64]| {
+        one_layer(&of, (&[1, 3, 3], &image), &[], out).expect("shapes fit")
     };
-    assert_eq!(pool(StepKind::AvgPool { x: 0, k: 2, stride: 1 }, &[1, 2, 2]), [3.0, 4.0, 6.0, 7.0]);
-    assert_eq!(pool(StepKind::MaxPool { x: 0, k: 2, stride: 2 }, &[1, 1, 1]), [5.0]);
-    assert_eq!(pool(StepKind::GlobalAvgPool(0), &[1]), [5.0]);
-    let wrong = one_layer(&[1, 3, 3], StepKind::Relu(0), &[4], &[]);
-    assert!(super::model::run(&wrong, &[], &image).is_err());
+    assert_eq!(pool(Layer::AvgPool { k: 2, stride: 1 }, &[1, 2, 2]), [3.0, 4.0, 6.0, 7.0]);
+    assert_eq!(pool(Layer::MaxPool { k: 2, stride: 2 }, &[1, 1, 1]), [5.0]);
+    assert_eq!(pool(Layer::GlobalAvgPool, &[1]), [5.0]);
+    assert!(one_layer(&Layer::Relu, (&[1, 3, 3], &image), &[], &[4]).is_err());
 }
 
 /// Every entry of every input is drawn from a small set of exact numbers.

@@ -58,7 +58,9 @@ fn intrinsics() -> String {
 fn layers() -> String {
     let mut out = String::from("| layer | is |\n|---|---|\n");
     for l in examples::layers() {
-        let _ = writeln!(out, "| `{}` | {} |", l.usage, l.about);
+        let usage = l.usage.split_whitespace().collect::<Vec<_>>().join(" ");
+        let usage = usage.replace("[ ", "[").replace(", ]", "]");
+        let _ = writeln!(out, "| `{usage}` | {} |", l.about.replace('\n', " "));
     }
     out
 }

@@ -1,0 +1,478 @@
+//! Layers applied in expressions of a block: in definitions, loops and sums. A block is written out where it is
+//! applied.
+
+use super::checker::{Checker, Frame};
+use super::layers::{Builder, MAX_LAYERS, PARAM};
+use super::value::{
+    Env, Layer, LayerSpec, R, Reported, SizeVal, SpecKind, Val, count, join_secrecy, shape_text,
+    typed,
+};
+use super::world::ItemId;
+use crate::diagnostic::{Diagnostic, codes};
+use crate::syntax::ast::{self, Block, Ident, ItemKind, Secrecy, Span};
+use crate::types::layer::{self, Misfit, Rule};
+use crate::types::model::ParamId;
+use crate::types::{Definition, Dim, Elem, Expr, ExprKind, Source, Ty};
+use std::rc::Rc;
+
+/// What stands where a value goes through a layer.
+pub(super) enum Applied {
+    /// A layer that the block declares.
+    Declared(Rc<Layer>),
+    /// One that is written where it is used.
+    Written(LayerSpec),
+}
+
+impl Checker<'_> {
+    /// The layer that an expression in a block names, if it names one.
+    #[inline(never)]
+    pub(super) fn layer_of(&mut self, env: &mut Env, f: &ast::Expr) -> R<Option<Applied>> {
+        if !self.names_layer(env, f) {
+            return Ok(None);
+        }
+        match &f.kind {
+            ast::ExprKind::Name(name) => match env.get(name) {
+                Some(Val::Layer(layer)) => Ok(Some(Applied::Declared(layer.clone()))),
+                _ => self.layer_spec(env, f).map(|spec| Some(Applied::Written(spec))),
+            },
+            ast::ExprKind::At(list, args) => match &list.kind {
+                ast::ExprKind::Name(name) if matches!(env.get(name), Some(Val::Layer(_))) => {
+                    let Some(Val::Layer(layer)) = env.get(name).cloned() else {
+                        return Err(Reported);
+                    };
+                    self.layer_at(env, &layer, args, f.span).map(|l| Some(Applied::Declared(l)))
+                }
+                _ => self.layer_spec(env, f).map(|spec| Some(Applied::Written(spec))),
+            },
+            ast::ExprKind::If(c, a, b) => {
+                let side = if self.condition(env, c)? { a } else { b };
+                match self.layer_of(env, side)? {
+                    Some(layer) => Ok(Some(layer)),
+                    None => Err(self.not_a_layer("something else", side.span)),
+                }
+            }
+            _ => self.layer_spec(env, f).map(|spec| Some(Applied::Written(spec))),
+        }
+    }
+
+    /// Whether an expression in a block is a layer, as far as its names say.
+    pub(super) fn names_layer(&self, env: &Env, f: &ast::Expr) -> bool {
+        let is_block = |id: &ItemId| matches!(&self.world.items[id.0].item.kind, ItemKind::Block(b) if !b.is_model);
+        match &f.kind {
+            ast::ExprKind::Name(name) => match env.get(name) {
+                Some(val) => matches!(val, Val::Layer(_)),
+                None if name == PARAM || Rule::named(name).is_some() => true,
+                None => self.world.visible(env.module, true, name).as_ref().is_some_and(is_block),
+            },
+            ast::ExprKind::Path(head, name) => {
+                self.world.path(head, name).is_ok_and(|id| is_block(&id))
+            }
+            ast::ExprKind::At(a, _) => self.names_layer(env, a),
+            ast::ExprKind::If(_, a, b) => self.names_layer(env, a) || self.names_layer(env, b),
+            _ => false,
+        }
+    }
+
+    /// A layer of a list, `blocks[2]`.
+    fn layer_at(
+        &mut self,
+        env: &mut Env,
+        list: &Rc<Layer>,
+        args: &[ast::Arg],
+        span: Span,
+    ) -> R<Rc<Layer>> {
+        let (SpecKind::List(_), [arg]) = (&list.kind, args) else {
+            return Err(self.fail(
+                Diagnostic::error(codes::LAYER, "this layer has its sizes", span, "brackets again")
+                    .hint(
+                        "sizes stand where a layer is declared; of a list one index picks a layer",
+                    ),
+            ));
+        };
+        let at = self.whole(env, &arg.value)?;
+        if let Some(layer) = list.named(&at.to_string()) {
+            return Ok(layer.clone());
+        }
+        let numbers: Vec<&str> = list.inner.iter().map(|(n, _)| n.as_str()).collect();
+        let label = match numbers.as_slice() {
+            [] => "the list is empty".to_owned(),
+            [first, .., last] => format!("its layers are {first} to {last}"),
+            [one] => format!("its one layer is {one}"),
+        };
+        Err(self.fail(Diagnostic::error(
+            codes::INDEX,
+            format!("the list has no layer {at}"),
+            arg.value.span,
+            label,
+        )))
+    }
+
+    /// `f(x)` or `x |> f` of a layer f.
+    #[inline(never)]
+    pub(super) fn call_layer(
+        &mut self,
+        env: &mut Env,
+        f: &ast::Expr,
+        args: &[ast::Expr],
+        span: Span,
+    ) -> R<Val> {
+        let Some(layer) = self.layer_of(env, f)? else { return Err(Reported) };
+        let at = f.span;
+        let args: Vec<R<(Val, Span)>> = args.iter().map(|a| self.argument(env, a)).collect();
+        let args = args.into_iter().collect::<R<Vec<(Val, Span)>>>()?;
+        match layer {
+            Applied::Declared(layer) => self.layer_value(&layer, args, at, span),
+            Applied::Written(spec) => match spec.kind {
+                SpecKind::Builtin(layer) if args.len() > 1 => {
+                    self.with_parameters(&layer, args, at, span).map(Val::Expr)
+                }
+                _ => {
+                    let layer = self.written_layer(spec, at)?;
+                    self.layer_value(&layer, args, at, span)
+                }
+            },
+        }
+    }
+
+    /// A layer without weights, written where it is used.
+    pub(super) fn written_layer(&mut self, spec: LayerSpec, at: Span) -> R<Rc<Layer>> {
+        let mut alone = Builder::default();
+        let placed = self.place(&mut alone, spec, "")?;
+        if alone.params.is_empty() {
+            return Ok(Rc::new(placed));
+        }
+        let text = self.text(at);
+        Err(self.fail(
+            Diagnostic::error(
+                codes::LAYER,
+                "a layer with weights has a name",
+                at,
+                "its weights would have no name",
+            )
+            .hint(format!("declare it above, `fc: {text};`, and write `|> fc`")),
+        ))
+    }
+
+    /// A layer of the compiler with its parameters as arguments: `conv2d[1, 6, 5, bias = 0](x, kernels)`.
+    #[inline(never)]
+    fn with_parameters(
+        &mut self,
+        layer: &layer::Layer,
+        args: Vec<(Val, Span)>,
+        at: Span,
+        span: Span,
+    ) -> R<Expr> {
+        let mut args = self.plain(args)?;
+        let wanted = layer.params();
+        let name = self.text(at);
+        if args.len() != 1 + wanted.len() {
+            let names: Vec<&str> = wanted.iter().map(|(n, _)| *n).collect();
+            let error = Diagnostic::error(
+                codes::ARGUMENTS,
+                format!("`{name}` takes {}", count(1 + wanted.len(), "argument", "arguments")),
+                span,
+                format!("here are {}", args.len()),
+            );
+            return Err(self.fail(match names.as_slice() {
+                [] => error.hint(format!("write `{name}(x)`")),
+                names => error.hint(format!(
+                    "a declared layer takes one, `x |> fc`; with its parameters as arguments: `{name}(x, {})`",
+                    names.join(", ")
+                )),
+            }));
+        }
+        for arg in &args {
+            self.even(arg)?;
+        }
+        let params = args.split_off(1);
+        for (param, (name, shape)) in params.iter().zip(wanted) {
+            if param.ty.shape() != shape {
+                let (found, wanted) = (self.ty(&param.ty), shape_text(&shape));
+                return Err(self.fail(Diagnostic::error(
+                    codes::SHAPE,
+                    format!("`{name}` of this layer has shape {wanted}"),
+                    param.span,
+                    format!("this is {found}"),
+                )));
+            }
+        }
+        let x = args.pop().ok_or(Reported)?;
+        self.builtin_value(layer, &name, None, x, params, at, span)
+    }
+
+    /// A layer applied to values.
+    pub(super) fn layer_value(
+        &mut self,
+        layer: &Rc<Layer>,
+        mut args: Vec<(Val, Span)>,
+        at: Span,
+        span: Span,
+    ) -> R<Val> {
+        self.count_application(layer, at)?;
+        if let SpecKind::Block(id, sizes) = &layer.kind {
+            return self.block_value(layer, *id, sizes, args, at, span);
+        }
+        let (Some((x, from)), true) = (args.pop(), args.is_empty()) else {
+            return Err(self.fail(Diagnostic::error(
+                codes::ARGUMENTS,
+                "a layer takes one argument",
+                span,
+                "wrong number of arguments",
+            )));
+        };
+        match &layer.kind {
+            SpecKind::Block(..) => Err(Reported),
+            SpecKind::Builtin(layer::Layer::Identity) => Ok(x),
+            SpecKind::Builtin(builtin) => {
+                let x = self.at_run_time(x, from)?;
+                self.even(&x)?;
+                let shapes = builtin.params();
+                let mut params = Vec::with_capacity(shapes.len());
+                for (id, (name, shape)) in layer.params.iter().zip(shapes) {
+                    params.push(self.param_value(*id, name, &shape, layer.span));
+                }
+                let name = if layer.name.is_empty() { self.text(at) } else { layer.name.clone() };
+                let declared = Some(layer.span);
+                self.builtin_value(builtin, &name, declared, x, params, at, span).map(Val::Expr)
+            }
+            SpecKind::List(_) => {
+                let mut value = (x, from);
+                for (_, one) in &layer.inner {
+                    value = (self.layer_value(one, vec![value], at, span)?, at);
+                }
+                Ok(value.0)
+            }
+            SpecKind::Param(_) => Err(self.not_a_layer("a parameter", at)),
+        }
+    }
+
+    /// Notes that a layer is applied once more.
+    pub(super) fn count_application(&mut self, layer: &Layer, at: Span) -> R<()> {
+        self.making.applied.insert(layer.name.clone());
+        self.making.applications += 1;
+        if self.making.applications > MAX_LAYERS {
+            return Err(self.too_many_layers(at));
+        }
+        Ok(())
+    }
+
+    #[inline(never)]
+    #[allow(clippy::too_many_arguments)]
+    fn builtin_value(
+        &mut self,
+        layer: &layer::Layer,
+        name: &str,
+        declared: Option<Span>,
+        x: Expr,
+        params: Vec<Expr>,
+        at: Span,
+        span: Span,
+    ) -> R<Expr> {
+        let from = (x.span, x.ty.shape());
+        let shape = match layer.output(&from.1) {
+            Ok(shape) => shape,
+            Err(misfit) => return Err(self.misfit_layer(name, declared, layer, from, at, misfit)),
+        };
+        let dims = shape.into_iter().map(Dim::plain).collect();
+        let mut args = vec![x];
+        args.extend(params);
+        let secrecy = args.iter().map(|a| a.ty.secrecy).fold(Secrecy::Public, join_secrecy);
+        let ty = Ty { elem: Elem::Fix, dims, secrecy, record: None };
+        self.limit(&ty, span)?;
+        Ok(typed(ExprKind::Layer(layer.clone(), args), ty, span))
+    }
+
+    /// Reports that a layer does not take a value of this shape.
+    pub(super) fn misfit_layer(
+        &mut self,
+        name: &str,
+        declared: Option<Span>,
+        builtin: &layer::Layer,
+        (from, shape): (Span, Vec<u64>),
+        at: Span,
+        misfit: Misfit,
+    ) -> Reported {
+        let text = shape_text(&shape);
+        let title = format!("layer `{name}` takes {}, and gets shape {text}", misfit.wanted);
+        let mut error = Diagnostic::error(codes::SHAPE, title, at, misfit.why)
+            .label(from, format!("this gives shape {text}"));
+        if let Some(declared) = declared.filter(|d| d.range() != at.range()) {
+            error = error.label(declared, "the layer is declared here");
+        }
+        let flat = matches!(builtin, layer::Layer::Linear { .. }) && shape.len() > 1;
+        self.fail(if flat { error.hint("write `|> flatten` before it") } else { error })
+    }
+
+    /// A block applied to values: its body, in place.
+    fn block_value(
+        &mut self,
+        layer: &Rc<Layer>,
+        id: ItemId,
+        sizes: &[SizeVal],
+        args: Vec<(Val, Span)>,
+        at: Span,
+        span: Span,
+    ) -> R<Val> {
+        let item = self.world.item(id);
+        let ItemKind::Block(block) = &item.kind else { return Err(Reported) };
+        if args.len() != block.params.len() {
+            let names: Vec<&str> = block.params.iter().map(|p| p.name.name.as_str()).collect();
+            let name = &block.name.name;
+            let wanted = count(names.len(), "input", "inputs");
+            return Err(self.fail(
+                Diagnostic::error(
+                    codes::ARGUMENTS,
+                    format!("block `{name}` takes {wanted}, not {}", args.len()),
+                    span,
+                    "wrong number of arguments",
+                )
+                .hint(format!("its inputs are ({})", names.join(", "))),
+            ));
+        }
+        let mut env = self.block_env(id, block, sizes, &layer.inner);
+        for (param, (arg, from)) in block.params.iter().zip(args) {
+            let value = self.held_value(&param.name, arg, from)?;
+            self.fits_input(&mut env, block, param, &value, from)?;
+            env.set(&param.name.name, value);
+        }
+        let text = self.sized_text(&block.name.name, &block.sizes, sizes);
+        self.enter(Frame { item: id, call: at, text })?;
+        let result = self.body_of(&mut env, &block.body);
+        if result.is_ok() {
+            self.unapplied(&layer.inner);
+        }
+        self.stack.pop();
+        let (lets, value) = result?;
+        self.pending.extend(lets);
+        Ok(value)
+    }
+
+    /// A value under the name of an input, computed once.
+    fn held_value(&mut self, name: &Ident, arg: Val, from: Span) -> R<Val> {
+        if matches!(&arg, Val::Expr(e) if matches!(e.kind, ExprKind::Var(_))) {
+            return Ok(arg);
+        }
+        let mut defined = Vec::new();
+        let value = self.named(&name.name, name.span, arg, from, &mut defined)?;
+        for (var, value) in defined {
+            self.pending.push(Definition { vars: vec![var], source: Source::Value(value) });
+        }
+        Ok(value)
+    }
+
+    /// Checks a value against the shape that a block declares for an input.
+    fn fits_input(
+        &mut self,
+        env: &mut Env,
+        block: &Block,
+        param: &ast::Param,
+        value: &Val,
+        from: Span,
+    ) -> R<()> {
+        let (Some(ty), Val::Expr(e)) = (&param.ty, value) else { return Ok(()) };
+        let wanted = self.written_ty(env, ty)?;
+        if wanted.shape() == e.ty.shape() {
+            return Ok(());
+        }
+        let (wanted, found) = (self.ty(&wanted), self.ty(&e.ty));
+        let name = &block.name.name;
+        Err(self.fail(
+            Diagnostic::error(
+                codes::SHAPE,
+                format!("block `{name}` takes `{}: {wanted}`", param.name.name),
+                from,
+                format!("this is {found}"),
+            )
+            .label(ty.span, "declared here"),
+        ))
+    }
+
+    /// The scope of the body of a block, still without its inputs.
+    pub(super) fn block_env(
+        &mut self,
+        id: ItemId,
+        block: &Block,
+        sizes: &[SizeVal],
+        layers: &[(String, Rc<Layer>)],
+    ) -> Env {
+        let mut env = Env::of_block(self.world.items[id.0].module);
+        self.set_sizes(&mut env, &block.sizes, sizes);
+        for (name, layer) in layers {
+            let value = self.declared_value(layer);
+            env.set(name, value);
+        }
+        env
+    }
+
+    /// What the name of a layer or parameter stands for: parameters are values, and so are lists of them.
+    fn declared_value(&mut self, layer: &Rc<Layer>) -> Val {
+        let inner = &layer.inner;
+        match (&layer.kind, layer.params.first()) {
+            (SpecKind::Param(shape), Some(id)) => {
+                Val::Expr(self.param_value(*id, &layer.name, shape, layer.span))
+            }
+            (SpecKind::List(_), _)
+                if !inner.is_empty() && inner.iter().all(|(_, l)| l.is_param()) =>
+            {
+                let all = inner.iter().map(|(_, one)| self.declared_value(one));
+                let all: Vec<Val> = all.collect();
+                let exprs: Vec<Expr> = all
+                    .iter()
+                    .filter_map(|v| if let Val::Expr(e) = v { Some(e.clone()) } else { None })
+                    .collect();
+                if exprs.windows(2).all(|two| two[0].ty == two[1].ty)
+                    && let Some(first) = exprs.first()
+                {
+                    let mut ty = first.ty.clone();
+                    ty.dims.insert(0, Dim::plain(exprs.len() as u64));
+                    return Val::Expr(typed(ExprKind::List(exprs), ty, layer.span));
+                }
+                Val::Tuple(all)
+            }
+            _ => Val::Layer(Rc::clone(layer)),
+        }
+    }
+
+    /// A parameter as a value.
+    fn param_value(&mut self, id: ParamId, name: &str, shape: &[u64], span: Span) -> Expr {
+        let dims = shape.iter().copied().map(Dim::plain).collect();
+        let ty = Ty { elem: Elem::Fix, dims, secrecy: Secrecy::Secret, record: None };
+        let var = match self.making.params.get(&id) {
+            Some(var) => *var,
+            None => {
+                let var = self.var(name, ty.clone(), span);
+                self.making.params.insert(id, var);
+                var
+            }
+        };
+        typed(ExprKind::Var(var), ty, span)
+    }
+
+    /// A parameter of a declared layer, or a layer inside of it: `embed.weight`.
+    pub(super) fn part_of_layer(&mut self, layer: &Rc<Layer>, name: &Ident) -> R<Val> {
+        if let Some(inner) = layer.named(&name.name).cloned() {
+            return Ok(self.declared_value(&inner));
+        }
+        let own = match &layer.kind {
+            SpecKind::Builtin(builtin) => builtin.params(),
+            SpecKind::Block(..) | SpecKind::Param(_) | SpecKind::List(_) => Vec::new(),
+        };
+        for (id, (param, shape)) in layer.params.iter().zip(&own) {
+            if *param == name.name {
+                return Ok(Val::Expr(self.param_value(*id, param, shape, layer.span)));
+            }
+        }
+        let names = own.iter().map(|(n, _)| *n).chain(layer.inner.iter().map(|(n, _)| n.as_str()));
+        let names: Vec<String> = names.map(|n| format!("`{n}`")).collect();
+        let error = Diagnostic::error(
+            codes::UNKNOWN_NAME,
+            format!("layer `{}` has no `{}`", layer.name, name.name),
+            name.span,
+            "not defined",
+        );
+        Err(self.fail(match names.as_slice() {
+            [] => error.hint("it has no parameters"),
+            names => error.hint(format!("here are: {}", names.join(", "))),
+        }))
+    }
+}

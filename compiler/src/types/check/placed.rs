@@ -1,0 +1,124 @@
+//! Layers as parts of a model: their names and their parameters.
+
+use super::checker::{Checker, Frame};
+use super::layers::{Builder, MAX_LAYERS, dotted};
+use super::value::{Env, Layer, LayerSpec, R, Reported, SizeVal, SpecKind};
+use super::world::ItemId;
+use crate::diagnostic::{Diagnostic, codes};
+use crate::syntax::ast::{Block, ItemKind, Span};
+use crate::types::model::{Param, ParamId};
+use std::rc::Rc;
+
+impl Checker<'_> {
+    /// Makes a layer part of a model: allocates its parameters.
+    pub(super) fn place(&mut self, b: &mut Builder, spec: LayerSpec, name: &str) -> R<Layer> {
+        b.layers += 1;
+        if b.layers > MAX_LAYERS {
+            return Err(self.too_many_layers(spec.span));
+        }
+        let mut layer = Layer {
+            name: name.to_owned(),
+            kind: spec.kind.clone(),
+            span: spec.span,
+            params: Vec::new(),
+            inner: Vec::new(),
+        };
+        match spec.kind {
+            SpecKind::Builtin(builtin) => {
+                for (param, shape) in builtin.params() {
+                    layer.params.push(self.param(b, dotted(name, param), shape, spec.span)?);
+                }
+            }
+            SpecKind::Param(shape) => {
+                layer.params.push(self.param(b, name.to_owned(), shape, spec.span)?);
+            }
+            SpecKind::Block(id, sizes) => self.place_block(b, &mut layer, id, &sizes)?,
+            SpecKind::List(all) => {
+                for (number, spec) in all {
+                    let name = match spec.kind {
+                        SpecKind::Param(_) => format!("{name}{number}"),
+                        _ => dotted(name, &number.to_string()),
+                    };
+                    let placed = self.place(b, spec, &name)?;
+                    layer.inner.push((number.to_string(), Rc::new(placed)));
+                }
+            }
+        }
+        Ok(layer)
+    }
+
+    /// Allocates a parameter.
+    fn param(&mut self, b: &mut Builder, name: String, shape: Vec<u64>, span: Span) -> R<ParamId> {
+        if !b.names.insert(name.clone()) {
+            return Err(self.fail(
+                Diagnostic::error(
+                    codes::DUPLICATE,
+                    format!("two parameters of a model have the name `{name}`"),
+                    span,
+                    "the second one",
+                )
+                .hint("parameters of a list have their number behind the name of the list"),
+            ));
+        }
+        let size = shape.iter().try_fold(1u64, |n, d| n.checked_mul(*d));
+        let offset = b.len;
+        let end = size.and_then(|n| offset.checked_add(n));
+        let Some(end) = end.filter(|n| *n <= super::tys::MAX_ENTRIES) else {
+            return Err(self.fail(Diagnostic::error(
+                codes::SIZE,
+                "a model has at most 2^32 weights",
+                span,
+                "one layer too many",
+            )));
+        };
+        b.len = end;
+        b.params.push(Param { name, shape, offset });
+        Ok(b.params.len() - 1)
+    }
+
+    fn place_block(
+        &mut self,
+        b: &mut Builder,
+        layer: &mut Layer,
+        id: ItemId,
+        sizes: &[SizeVal],
+    ) -> R<()> {
+        let item = self.world.item(id);
+        let ItemKind::Block(block) = &item.kind else { return Err(Reported) };
+        if self.stack.iter().any(|frame| frame.item == id) {
+            // Reported with the names.
+            return Err(Reported);
+        }
+        let text = self.sized_text(&block.name.name, &block.sizes, sizes);
+        self.enter(Frame { item: id, call: layer.span, text })?;
+        let placed = self.place_layers(b, block, id, sizes, &layer.name);
+        self.stack.pop();
+        layer.inner = placed?;
+        Ok(())
+    }
+
+    /// The layers of a block or model, in declaration order.
+    pub(super) fn place_layers(
+        &mut self,
+        b: &mut Builder,
+        block: &Block,
+        id: ItemId,
+        sizes: &[SizeVal],
+        prefix: &str,
+    ) -> R<Vec<(String, Rc<Layer>)>> {
+        let mut env = Env::of_block(self.world.items[id.0].module);
+        self.set_sizes(&mut env, &block.sizes, sizes);
+        let mut out = Vec::new();
+        let mut failed = false;
+        for l in &block.layers {
+            let Some(own) = l.names.first().map(|n| &n.name) else { continue };
+            let name = dotted(prefix, own);
+            let placed = self.layer_spec(&mut env, &l.value).and_then(|s| self.place(b, s, &name));
+            match placed {
+                Ok(layer) => out.push((own.clone(), Rc::new(layer))),
+                Err(Reported) => failed = true,
+            }
+        }
+        if failed { Err(Reported) } else { Ok(out) }
+    }
+}

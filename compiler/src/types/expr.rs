@@ -1,0 +1,304 @@
+//! Typed expressions and what they are made of: types, definitions, loops, indices.
+
+use super::intrinsic::Intrinsic;
+use super::layer::Layer;
+use crate::syntax::ast::{Secrecy, Span};
+
+/// Index of a variable (input, `let`, loop variable, sample, function parameter) in
+/// [`Program::vars`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct VarId(pub u32);
+
+/// Index of a party set in [`Program::parties`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SetId(pub u32);
+
+/// Index of a function instance in [`Program::functions`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FnId(pub u32);
+
+/// Index of a model instance in [`Program::models`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ModelId(pub u32);
+
+/// What an element is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Elem {
+    /// A real number, in fixed point.
+    Fix,
+    /// An integer.
+    Int,
+    /// 0 or 1.
+    Bit,
+}
+
+/// A dimension.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Dim {
+    /// Its size; for a ragged one the largest over all enclosing loop variables.
+    pub size: u64,
+    /// The party set whose members index it, if it is nominal.
+    pub set: Option<SetId>,
+    /// The number of entries depends on an enclosing loop variable (`for j in 0..i`). Only the
+    /// argument of a reduction may be ragged.
+    pub ragged: bool,
+}
+
+/// A type.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Ty {
+    /// Element.
+    pub elem: Elem,
+    /// Dimensions, outermost first; none for a scalar. For a record the last one is the flat
+    /// parameter vector.
+    pub dims: Vec<Dim>,
+    /// Secrecy.
+    pub secrecy: Secrecy,
+    /// `weights M`: the last dimension is all parameters of this model, one after another.
+    pub record: Option<ModelId>,
+}
+
+/// Definitions in order, and what is made of them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Body {
+    /// Definitions.
+    pub lets: Vec<Definition>,
+    /// Results: one, or the parts of a tuple.
+    pub values: Vec<Expr>,
+}
+
+/// Variables that are defined together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Definition {
+    /// The variables; as many as the source has values.
+    pub vars: Vec<VarId>,
+    /// Their values.
+    pub source: Source,
+}
+
+/// Where the values of variables come from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Source {
+    /// One value.
+    Value(Expr),
+    /// The results of a function that gives a tuple.
+    Call(FnId, Vec<Expr>),
+    /// What a loop ends with.
+    Iterate(Box<Iterate>),
+}
+
+/// A loop that carries values from step to step.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Iterate {
+    /// The steps: one for each choice of the loop variables, the last generator fastest. Bounds and conditions
+    /// depend on nothing but variables of steps, so every step is known at build.
+    pub gens: Vec<Gen>,
+    /// What is carried.
+    pub carried: Vec<Carried>,
+    /// One step. Its values are what the next step begins with.
+    pub body: Body,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// A value that a loop carries.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Carried {
+    /// Its name within a step.
+    pub var: VarId,
+    /// Its value before the first step.
+    pub start: Expr,
+    /// Values outside of this range, both ends included, become the nearer end, before every step and at the end.
+    pub range: Option<(f64, f64)>,
+}
+
+/// A typed expression.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expr {
+    /// What it is.
+    pub kind: ExprKind,
+    /// Its type.
+    pub ty: Ty,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// Kinds of typed expressions. Binary operations act entry by entry; the operands have the same
+/// dimensions, or one is a scalar.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ExprKind {
+    /// A number known at build.
+    Const(f64),
+    /// An integer known at build up to loop variables, used as a value.
+    Index(Index),
+    /// A variable.
+    Var(VarId),
+    /// `-a` or `!a`.
+    Unary(UnOp, Box<Expr>),
+    /// `a + b` and the like.
+    Binary(BinOp, Box<Expr>, Box<Expr>),
+    /// A function instance applied.
+    Call(FnId, Vec<Expr>),
+    /// A model applied to weights (a record) and one input of the model's shape.
+    Apply(ModelId, Box<Expr>, Box<Expr>),
+    /// An intrinsic of the compiler.
+    Intrinsic(Intrinsic, Vec<Expr>),
+    /// A layer of the compiler applied to a value, which comes first, with its parameters, in their order.
+    Layer(Layer, Vec<Expr>),
+    /// `[a, b]`: a new first dimension.
+    List(Vec<Expr>),
+    /// A comprehension: a new first dimension with one entry per choice of the loop variables,
+    /// the last generator fastest.
+    Comp(Vec<Gen>, Box<Expr>),
+    /// `a[i, j]`: the leading dimensions of a at these indices.
+    At(Box<Expr>, Vec<Index>),
+    /// A field of a record: parameters `offset ..` as a tensor; its shape is in the type.
+    Field(Box<Expr>, u64),
+    /// A record of the tensors of its model, in order.
+    Record(Vec<Expr>),
+    /// The one value of a body, in place.
+    Let(Box<Body>),
+}
+
+/// An integer known at build, up to loop variables. Only the bare variable of a generator over a
+/// sampled committee is known at run time; it occurs as `Var` only.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Index {
+    /// A number.
+    Const(i64),
+    /// A loop variable.
+    Var(VarId),
+    /// Arithmetic; division and remainder round towards minus infinity.
+    Binary(IndexOp, Box<Index>, Box<Index>),
+}
+
+/// Arithmetic on indices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IndexOp {
+    /// +
+    Add,
+    /// -
+    Sub,
+    /// *
+    Mul,
+    /// /
+    Div,
+    /// %
+    Rem,
+}
+
+impl IndexOp {
+    /// `a op b`; `None` for a division by zero and for what 64 bits do not hold.
+    pub fn apply(self, a: i64, b: i64) -> Option<i64> {
+        match self {
+            IndexOp::Add => a.checked_add(b),
+            IndexOp::Sub => a.checked_sub(b),
+            IndexOp::Mul => a.checked_mul(b),
+            IndexOp::Div => {
+                a.checked_div(b).map(|q| if a % b != 0 && (a < 0) != (b < 0) { q - 1 } else { q })
+            }
+            IndexOp::Rem => {
+                a.checked_rem(b).map(|r| if r != 0 && (r < 0) != (b < 0) { r + b } else { r })
+            }
+        }
+    }
+}
+
+/// A condition on indices, known at build up to loop variables.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cond {
+    /// A comparison.
+    Compare(BinOp, Index, Index),
+    /// `!a`
+    Not(Box<Cond>),
+    /// `a && b`
+    And(Box<Cond>, Box<Cond>),
+    /// `a || b`
+    Or(Box<Cond>, Box<Cond>),
+}
+
+/// A generator of a comprehension.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Gen {
+    /// The loop variable.
+    pub var: VarId,
+    /// What it ranges over.
+    pub domain: Domain,
+    /// Which of them count.
+    pub cond: Option<Cond>,
+}
+
+/// What a loop variable ranges over.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Domain {
+    /// The members of a party set, 0 .. size.
+    Set(SetId),
+    /// lo .. hi, hi excluded.
+    Range(Index, Index),
+    /// A sampled committee: row `at` of a [`Stmt::Sample`] variable.
+    Sampled {
+        /// The sample.
+        sample: VarId,
+        /// Whose committee.
+        at: Index,
+        /// How many members it has.
+        count: u64,
+    },
+}
+
+/// Prefix operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnOp {
+    /// Minus.
+    Neg,
+    /// Complement of a bit.
+    Not,
+}
+
+/// Infix operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BinOp {
+    /// +
+    Add,
+    /// -
+    Sub,
+    /// *
+    Mul,
+    /// /
+    Div,
+    /// ==
+    Eq,
+    /// !=
+    Ne,
+    /// <
+    Lt,
+    /// <=
+    Le,
+    /// >
+    Gt,
+    /// >=
+    Ge,
+    /// && on bits
+    And,
+    /// || on bits
+    Or,
+}
+
+impl Dim {
+    /// A plain dimension.
+    pub fn plain(size: u64) -> Dim {
+        Dim { size, set: None, ragged: false }
+    }
+}
+
+impl Ty {
+    /// A scalar.
+    pub fn scalar(elem: Elem, secrecy: Secrecy) -> Ty {
+        Ty { elem, dims: Vec::new(), secrecy, record: None }
+    }
+
+    /// Sizes of the dimensions.
+    pub fn shape(&self) -> Vec<u64> {
+        self.dims.iter().map(|d| d.size).collect()
+    }
+}
