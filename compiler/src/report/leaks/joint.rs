@@ -5,10 +5,12 @@
 //! that weighs bits of clients differently. Both for public inputs, and the receiver's own, as whoever gives
 //! them may choose.
 
-use super::flow::Flow;
+use super::flow::{Flow, Form};
 use super::pack;
-use super::scalars::{Column, Evaluated, Given, Mode, Owner, Point, Scalars, evaluate, scalars};
-use super::system::{Exposed, Member, Row, exposed};
+use super::scalars::{
+    Column, Evaluated, Given, Inside, Mode, Owner, Point, Scalars, evaluate, position, scalars,
+};
+use super::system::{Exposed, Member, Row, dominant, exposed};
 use crate::graph::{Graph, Op};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,6 +23,8 @@ const POSITIONS: usize = 6;
 const PAIRS: usize = 16;
 /// Sets of reveals that are named.
 const GROUPS: usize = 8;
+/// Unknowns of one reveal whose operands are looked at.
+const OPENED: usize = 1 << 12;
 /// Numbers from which on fewer points and positions are tried.
 const LARGE: usize = 1 << 14;
 
@@ -57,6 +61,8 @@ pub(super) struct Finding {
     pub(super) members: Vec<Member>,
     /// It is a linear function of that client's inputs.
     pub(super) linear: bool,
+    /// Others take part in it, by less than a unit in the last place.
+    pub(super) nearly: bool,
 }
 
 /// What is looked at.
@@ -105,8 +111,18 @@ pub(super) fn findings(q: &Question) -> Option<Vec<Finding>> {
 struct System {
     columns: Vec<Column>,
     rows: Vec<(usize, Row)>,
-    /// Bits of single clients that are revealed as they are.
-    bits: BTreeSet<u32>,
+    /// Of outputs that are bits of clients: whose, and how they depend on unknowns.
+    bits: Vec<(usize, Member, Key)>,
+    /// What can be told from unknowns.
+    inside: BTreeMap<u32, Vec<Inside>>,
+}
+
+/// A form up to its constant and a factor: that of a bit and of its complement are equal.
+type Key = Vec<(u32, i64)>;
+
+fn key(terms: &Row) -> Key {
+    let first = terms.first().map_or(1.0, |t| t.1);
+    terms.iter().map(|&(c, x)| (c, (x / first * 1e9).round() as i64)).collect()
 }
 
 struct Look<'a> {
@@ -125,29 +141,64 @@ impl Look<'_> {
     }
 
     fn system(&self, point: &Point, mode: Mode) -> Option<System> {
-        let Evaluated { columns, forms } =
+        let Evaluated { columns, forms, inside } =
             evaluate(self.q.graph, &self.scalars, &self.q.known, point, mode)?;
-        let mut bits = BTreeSet::new();
+        let (mut bits, mut known) = (Vec::new(), BTreeSet::new());
         let mut rows = Vec::new();
         for (o, entries) in &self.scalars.reveals {
             for &e in entries {
                 let terms = &forms[e as usize].terms;
                 if !self.q.bits.contains(o) {
                     rows.push((*o, terms.clone()));
-                } else if let [(column, _)] = terms[..] {
-                    bits.insert(column);
+                    continue;
+                }
+                if let [(column, _)] = terms[..] {
+                    known.insert(column);
+                }
+                let whose = || {
+                    let mut owners = terms.iter().map(|t| columns[t.0 as usize].owner);
+                    let first = owners.next()?;
+                    match first {
+                        Owner::One(set, member) if owners.all(|o| o == first) => {
+                            Some((set, member))
+                        }
+                        Owner::One(..) | Owner::Several | Owner::Nobody => self.beside(*o, e),
+                    }
+                };
+                if let Some(member) = whose() {
+                    bits.push((*o, member, key(terms)));
                 }
             }
         }
         // What is revealed is known.
-        rows.iter_mut().for_each(|(_, row)| row.retain(|t| !bits.contains(&t.0)));
-        Some(System { columns, rows, bits })
+        rows.iter_mut().for_each(|(_, row)| row.retain(|t| !known.contains(&t.0)));
+        Some(System { columns, rows, bits, inside })
+    }
+
+    /// The client at whose place an entry of a reveal stands.
+    fn beside(&self, output: usize, entry: u32) -> Option<Member> {
+        let node = self.q.graph.outputs[output].node;
+        let at = position(self.q.graph.shape(node), self.scalars.all[entry as usize].entry);
+        self.q.flows[node.index()].beside_at(&at)
     }
 
     fn of(&self, system: &System, outputs: &BTreeSet<usize>) -> Option<Exposed> {
         let rows: Vec<&Row> =
             system.rows.iter().filter(|(o, _)| outputs.contains(o)).map(|(_, r)| r).collect();
-        exposed(&rows, &system.columns)
+        let mut out = exposed(&rows, &system.columns)?;
+        for member in rows.iter().filter_map(|r| dominant(r, &system.columns)) {
+            out.entry(member).or_insert(1);
+        }
+        Some(out)
+    }
+
+    /// Whether some of these rows is of one client but for what is less than a unit in the last place.
+    fn nearly(&self, systems: &[&System], outputs: &BTreeSet<usize>) -> bool {
+        let row = |s: &System| {
+            let mut rows = s.rows.iter().filter(|(o, _)| outputs.contains(o));
+            rows.any(|(_, r)| dominant(r, &s.columns).is_some())
+        };
+        systems.iter().any(|s| row(s))
     }
 
     fn all(&self) -> BTreeSet<usize> {
@@ -165,17 +216,18 @@ impl Look<'_> {
 
     /// More than one bit of one client.
     fn bits(&self, system: &System, out: &mut Vec<Finding>) {
-        let mut by: BTreeMap<Member, usize> = BTreeMap::new();
-        for &c in &system.bits {
-            if let Owner::One(set, member) = system.columns[c as usize].owner {
-                *by.entry((set, member)).or_default() += 1;
-            }
+        let mut by: BTreeMap<Member, BTreeSet<&Key>> = BTreeMap::new();
+        for (_, member, key) in &system.bits {
+            by.entry(*member).or_default().insert(key);
         }
-        by.retain(|_, n| *n >= 2);
-        if !by.is_empty() && !self.q.bits.is_subset(&self.q.flagged) {
-            let outputs = self.q.bits.iter().copied().collect();
+        by.retain(|_, keys| keys.len() >= 2);
+        let told = system.bits.iter().filter(|(_, member, _)| by.contains_key(member));
+        let outputs: BTreeSet<usize> = told.map(|b| b.0).collect();
+        if !outputs.is_subset(&self.q.flagged) {
+            let outputs = outputs.into_iter().collect();
             let members = by.into_keys().collect();
-            out.push(Finding { way: Way::Bits, outputs, members, linear: false });
+            let (linear, nearly) = (false, false);
+            out.push(Finding { way: Way::Bits, outputs, members, linear, nearly });
         }
     }
 
@@ -194,8 +246,9 @@ impl Look<'_> {
             // A check may keep one client at some points by chance.
             let enough = if self.q.selected.contains(&o) { systems.len() } else { enough };
             let one = BTreeSet::from([o]);
-            let telling: Vec<&&System> = systems
+            let telling: Vec<&System> = systems
                 .iter()
+                .copied()
                 .filter(|s| s.rows.iter().any(|(r, t)| *r == o && !t.is_empty()))
                 .collect();
             let found: Vec<Exposed> =
@@ -208,6 +261,7 @@ impl Look<'_> {
                     outputs: vec![o],
                     members: common(&found),
                     linear,
+                    nearly: self.nearly(&telling, &one),
                 });
             }
         }
@@ -255,7 +309,8 @@ impl Look<'_> {
             }
             let linear = self.linear(systems, &needed);
             let outputs = needed.iter().copied().collect();
-            out.push(Finding { way: Way::Together, outputs, members: common(&found), linear });
+            let (members, nearly) = (common(&found), self.nearly(systems, &needed));
+            out.push(Finding { way: Way::Together, outputs, members, linear, nearly });
             groups.push(needed);
         }
         Some(())
@@ -268,7 +323,12 @@ impl Look<'_> {
         told: &BTreeSet<usize>,
         out: &mut Vec<Finding>,
     ) -> Option<()> {
-        let rest: Vec<usize> = self.all().difference(told).copied().collect();
+        // A sum of something that is computed of every client keeps them all.
+        let adds = |o: &usize| {
+            let form = &self.q.flows[self.q.graph.outputs[*o].node.index()].form;
+            matches!(form, Form::Linear | Form::Masked(_))
+        };
+        let rest: Vec<usize> = self.all().difference(told).copied().filter(adds).collect();
         let selected = |o: usize| self.q.selected.contains(&o);
         let pairs = rest.iter().flat_map(|&a| rest.iter().map(move |&b| [a, b]));
         for [a, b] in pairs.filter(|&[a, b]| a < b && (selected(a) || selected(b))).take(PAIRS) {
@@ -285,6 +345,7 @@ impl Look<'_> {
                     outputs,
                     members: Vec::new(),
                     linear: false,
+                    nearly: false,
                 });
             }
         }
@@ -302,19 +363,22 @@ impl Look<'_> {
             if told.contains(&o) {
                 continue;
             }
-            let found = packed(system, &BTreeSet::from([o]))?;
-            let weighed = || {
-                let mut rows = system.rows.iter().filter(|(r, _)| *r == o);
-                rows.any(|(_, row)| weighed(row, &system.columns))
-            };
-            let rest = || -> Vec<Member> {
-                let rows = system.rows.iter().filter(|(r, _)| *r == o);
-                rows.flat_map(|(_, row)| pack::remainders(row, &system.columns)).collect()
+            let one = BTreeSet::from([o]);
+            let found = packed(system, &one)?;
+            let inside = opened(system, &one);
+            let whole = || {
+                let own = system.rows.iter().filter(|(r, _)| *r == o).map(|(_, row)| row);
+                own.chain(inside.iter().filter(|(_, side)| !side).map(|(row, _)| row))
             };
             let (way, mut members) = match found {
                 Some(members) => (Way::Packed, members),
-                None if weighed() => (Way::Weighed, Vec::new()),
-                None => (Way::Remainder, rest()),
+                None if whole().any(|row| weighed(row, &system.columns)) => {
+                    (Way::Weighed, Vec::new())
+                }
+                None => {
+                    let rest = whole().flat_map(|row| pack::remainders(row, &system.columns));
+                    (Way::Remainder, rest.collect())
+                }
             };
             if way == Way::Remainder && members.is_empty() {
                 continue;
@@ -322,7 +386,8 @@ impl Look<'_> {
             members.sort_unstable();
             members.dedup();
             told.insert(o);
-            out.push(Finding { way, outputs: vec![o], members, linear: false });
+            let (linear, nearly) = (false, false);
+            out.push(Finding { way, outputs: vec![o], members, linear, nearly });
         }
         Some(())
     }
@@ -358,6 +423,12 @@ impl Look<'_> {
                             found = self.chosen(way, outputs, symbolic, local)?;
                         }
                     }
+                    for high in [true, false] {
+                        if found.is_none() {
+                            let way = Given::End { input, entry, high };
+                            found = self.chosen(way, outputs, symbolic, &[])?;
+                        }
+                    }
                     if found.is_none() {
                         let largest = Point { seed: 1, public: Given::Largest { input, entry } };
                         found = packed(&self.system(&largest, Mode::Symbolic)?, outputs)?;
@@ -374,7 +445,8 @@ impl Look<'_> {
                     }
                 }
                 let outputs = needed.into_iter().collect();
-                out.push(Finding { way: Way::Chosen(input), outputs, members, linear: false });
+                let (linear, nearly) = (false, false);
+                out.push(Finding { way: Way::Chosen(input), outputs, members, linear, nearly });
                 break;
             }
         }
@@ -424,19 +496,59 @@ fn common(found: &[Exposed]) -> Vec<Member> {
 fn packed(system: &System, outputs: &BTreeSet<usize>) -> Option<Option<Vec<Member>>> {
     let rows: Vec<&Row> =
         system.rows.iter().filter(|(o, _)| outputs.contains(o)).map(|(_, r)| r).collect();
-    let parts: Vec<Vec<Row>> = rows.iter().map(|r| pack::parts(r, &system.columns)).collect();
+    let found = fallen(&system.columns, &rows)?;
+    if found.is_some() {
+        return Some(found);
+    }
+    for (row, _) in opened(system, outputs) {
+        let found = fallen(&system.columns, &[&row])?;
+        if found.is_some() {
+            return Some(found);
+        }
+    }
+    Some(None)
+}
+
+fn fallen(columns: &[Column], rows: &[&Row]) -> Option<Option<Vec<Member>>> {
+    let parts: Vec<Vec<Row>> = rows.iter().map(|r| pack::parts(r, columns)).collect();
     if parts.iter().all(|p| p.len() < 2) {
         return Some(None);
     }
-    let before = exposed(&rows, &system.columns)?;
+    let before = exposed(rows, columns)?;
     let all: Vec<&Row> = rows.iter().copied().chain(parts.iter().flatten()).collect();
-    let mut after = exposed(&all, &system.columns)?;
+    let mut after = exposed(&all, columns)?;
     if total(&after) > total(&before) {
         after.retain(|m, n| before.get(m) != Some(n));
         return Some(Some(after.into_keys().collect()));
     }
     let apart = parts.iter().filter(|p| p.len() > 1).flatten().any(|p| p.len() == 1);
     Some(apart.then(Vec::new))
+}
+
+/// The sums over several clients that can be told from what these reveals are computed from by invertible
+/// functions, choices and comparisons with known numbers; with each, whether only a side of a threshold is told.
+fn opened(system: &System, outputs: &BTreeSet<usize>) -> Vec<(Row, bool)> {
+    let own = system.rows.iter().filter(|(o, _)| outputs.contains(o));
+    let mut open: Vec<(Row, bool)> =
+        own.flat_map(|(_, r)| pack::parts(r, &system.columns)).map(|r| (r, false)).collect();
+    let mut seen = BTreeSet::new();
+    let mut out = Vec::new();
+    while let Some((row, side)) = open.pop() {
+        let [(column, _)] = row[..] else { continue };
+        if !seen.insert((column, side)) || seen.len() > OPENED {
+            continue;
+        }
+        for inside in system.inside.get(&column).into_iter().flatten() {
+            let (row, side) = (inside.form.terms.clone(), side || inside.side);
+            open.extend(pack::parts(&row, &system.columns).into_iter().map(|r| (r, side)));
+            let mut owners = row.iter().map(|t| system.columns[t.0 as usize].owner);
+            let first = owners.next();
+            if owners.any(|o| Some(o) != first) {
+                out.push((row, side));
+            }
+        }
+    }
+    out
 }
 
 /// Whether bits or small numbers of clients are added up with weights that tell clients apart.
