@@ -5,12 +5,13 @@
 //! that weighs bits of clients differently. Both for public inputs, and the receiver's own, as whoever gives
 //! them may choose.
 
+use super::apart::{Told, behind, opened, packed, weighed};
 use super::flow::{Flow, Form};
 use super::pack;
 use super::scalars::{
-    Column, Evaluated, Given, Inside, Mode, Owner, Point, Scalars, evaluate, position, scalars,
+    Column, Evaluated, Given, Mode, Owner, Point, Scalars, evaluate, position, scalars,
 };
-use super::system::{Exposed, Member, Row, dominant, exposed};
+use super::system::{Exposed, Member, Row, dominant, exposed, total};
 use crate::graph::{Graph, Op};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,8 +24,6 @@ const POSITIONS: usize = 6;
 const PAIRS: usize = 16;
 /// Sets of reveals that are named.
 const GROUPS: usize = 8;
-/// Unknowns of one reveal whose operands are looked at.
-const OPENED: usize = 1 << 12;
 /// Numbers from which on fewer points and positions are tried.
 const LARGE: usize = 1 << 14;
 
@@ -89,21 +88,33 @@ pub(super) fn findings(q: &Question) -> Option<Vec<Finding>> {
     let any = Point { seed: 1, public: Given::Any };
     let symbolic = look.system(&any, Mode::Symbolic)?;
     look.bits(&symbolic, &mut out);
-    look.alone(&[&symbolic], 1, &mut told, &mut out)?;
+    // Weights that follow from what the receiver knows may be small by chance at one point.
+    let others: Vec<System> = if look.choices() {
+        (2..5)
+            .map(|seed| look.system(&Point { seed, ..any }, Mode::Symbolic))
+            .collect::<Option<_>>()?
+    } else {
+        Vec::new()
+    };
+    let several: Vec<&System> = [&symbolic].into_iter().chain(&others).collect();
+    for nearly in [false, true] {
+        look.alone((&several, true, nearly), several.len(), &mut told, &mut out)?;
+    }
     let mut groups = vec![told.clone()];
-    look.together(&[&symbolic], &mut groups, &mut out)?;
-    look.sizes(&symbolic, &mut told, &mut out)?;
+    look.together(&several, true, &mut groups, &mut out)?;
+    look.sizes(&several, &mut told, &mut out)?;
     let points = look.points();
     let local: Option<Vec<System>> =
         (0..points).map(|seed| look.system(&Point { seed, ..any }, Mode::Local)).collect();
     let local = local?;
     let local: Vec<&System> = local.iter().collect();
-    look.alone(&local, ENOUGH.min(points as usize), &mut told, &mut out)?;
+    let enough = ENOUGH.min(points as usize);
+    look.alone((&local, false, false), enough, &mut told, &mut out)?;
     groups.push(told.clone());
-    look.together(&local, &mut groups, &mut out)?;
+    look.together(&local, false, &mut groups, &mut out)?;
     told.extend(groups.into_iter().flatten());
     look.sometimes(&local, &told, &mut out)?;
-    look.public(&symbolic, &local, &told, &mut out)?;
+    look.public(&several, &local, &told, &mut out)?;
     Some(out)
 }
 
@@ -113,8 +124,10 @@ struct System {
     rows: Vec<(usize, Row)>,
     /// Of outputs that are bits of clients: whose, and how they depend on unknowns.
     bits: Vec<(usize, Member, Key)>,
+    /// The rows of such outputs.
+    compared: Vec<(usize, Row)>,
     /// What can be told from unknowns.
-    inside: BTreeMap<u32, Vec<Inside>>,
+    inside: Told,
 }
 
 /// A form up to its constant and a factor: that of a bit and of its complement are equal.
@@ -130,12 +143,22 @@ struct Look<'a> {
     scalars: Scalars,
 }
 
-/// Independent combinations in all.
-fn total(found: &Exposed) -> usize {
-    found.values().sum()
+impl System {
+    fn of(&self, outputs: &BTreeSet<usize>) -> Vec<&Row> {
+        let all = self.rows.iter().chain(&self.compared);
+        all.filter(|(o, _)| outputs.contains(o)).map(|(_, r)| r).collect()
+    }
 }
 
 impl Look<'_> {
+    /// Whether some number that the receiver knows, or anybody chooses, takes part.
+    fn choices(&self) -> bool {
+        let inputs = &self.q.graph.inputs;
+        let given = |i: u32| inputs[i as usize].from.is_none_or(|s| self.q.known.contains(&s));
+        let read = |op: &Op| if let Op::Input(i) = op { given(*i) } else { false };
+        self.scalars.all.iter().any(|s| read(self.q.graph.op(s.node)))
+    }
+
     fn points(&self) -> u64 {
         if self.scalars.all.len() > LARGE { POINTS / 2 } else { POINTS }
     }
@@ -144,7 +167,7 @@ impl Look<'_> {
         let Evaluated { columns, forms, inside } =
             evaluate(self.q.graph, &self.scalars, &self.q.known, point, mode)?;
         let (mut bits, mut known) = (Vec::new(), BTreeSet::new());
-        let mut rows = Vec::new();
+        let (mut rows, mut compared) = (Vec::new(), Vec::new());
         for (o, entries) in &self.scalars.reveals {
             for &e in entries {
                 let terms = &forms[e as usize].terms;
@@ -152,6 +175,7 @@ impl Look<'_> {
                     rows.push((*o, terms.clone()));
                     continue;
                 }
+                compared.push((*o, terms.clone()));
                 if let [(column, _)] = terms[..] {
                     known.insert(column);
                 }
@@ -172,7 +196,7 @@ impl Look<'_> {
         }
         // What is revealed is known.
         rows.iter_mut().for_each(|(_, row)| row.retain(|t| !known.contains(&t.0)));
-        Some(System { columns, rows, bits, inside })
+        Some(System { columns, rows, bits, compared, inside })
     }
 
     /// The client at whose place an entry of a reveal stands.
@@ -183,22 +207,16 @@ impl Look<'_> {
     }
 
     fn of(&self, system: &System, outputs: &BTreeSet<usize>) -> Option<Exposed> {
-        let rows: Vec<&Row> =
-            system.rows.iter().filter(|(o, _)| outputs.contains(o)).map(|(_, r)| r).collect();
-        let mut out = exposed(&rows, &system.columns)?;
-        for member in rows.iter().filter_map(|r| dominant(r, &system.columns)) {
+        exposed(&system.of(outputs), &system.columns)
+    }
+
+    /// The same, and of whom rows are but for what is less than a unit in the last place.
+    fn nearly_of(&self, system: &System, outputs: &BTreeSet<usize>) -> Option<Exposed> {
+        let mut out = self.of(system, outputs)?;
+        for member in system.of(outputs).iter().filter_map(|r| dominant(r, &system.columns)) {
             out.entry(member).or_insert(1);
         }
         Some(out)
-    }
-
-    /// Whether some of these rows is of one client but for what is less than a unit in the last place.
-    fn nearly(&self, systems: &[&System], outputs: &BTreeSet<usize>) -> bool {
-        let row = |s: &System| {
-            let mut rows = s.rows.iter().filter(|(o, _)| outputs.contains(o));
-            rows.any(|(_, r)| dominant(r, &s.columns).is_some())
-        };
-        systems.iter().any(|s| row(s))
     }
 
     fn all(&self) -> BTreeSet<usize> {
@@ -206,12 +224,9 @@ impl Look<'_> {
     }
 
     /// Whether all that is found of a client is linear in its inputs.
-    fn linear(&self, systems: &[&System], outputs: &BTreeSet<usize>) -> bool {
-        systems.len() == 1
-            && systems.iter().all(|s| {
-                let rows = s.rows.iter().filter(|(o, _)| outputs.contains(o));
-                rows.flat_map(|(_, r)| r).all(|t| s.columns[t.0 as usize].input.is_some())
-            })
+    fn linear(&self, system: &System, outputs: &BTreeSet<usize>) -> bool {
+        let input = |t: &(u32, f64)| system.columns[t.0 as usize].input.is_some();
+        system.of(outputs).iter().all(|r| r.iter().all(input))
     }
 
     /// More than one bit of one client.
@@ -231,14 +246,18 @@ impl Look<'_> {
         }
     }
 
-    /// Reveals each of which says something of one client at all points at which it is not constant.
+    /// Reveals each of which says something of one client at all points at which it is not constant; in a nearly
+    /// exact way only if `nearly`.
     fn alone(
         &self,
-        systems: &[&System],
+        (systems, symbolic, nearly): (&[&System], bool, bool),
         enough: usize,
         told: &mut BTreeSet<usize>,
         out: &mut Vec<Finding>,
     ) -> Option<()> {
+        let find = |s: &System, one: &BTreeSet<usize>| {
+            if nearly { self.nearly_of(s, one) } else { self.of(s, one) }
+        };
         for o in self.all() {
             if told.contains(&o) {
                 continue;
@@ -252,16 +271,16 @@ impl Look<'_> {
                 .filter(|s| s.rows.iter().any(|(r, t)| *r == o && !t.is_empty()))
                 .collect();
             let found: Vec<Exposed> =
-                telling.iter().map(|s| self.of(s, &one)).collect::<Option<_>>()?;
+                telling.iter().map(|s| find(s, &one)).collect::<Option<_>>()?;
             if found.len() >= enough && found.iter().all(|f| !f.is_empty()) {
                 told.insert(o);
-                let linear = self.linear(systems, &one);
+                let linear = symbolic && self.linear(systems[0], &one);
                 out.push(Finding {
                     way: Way::Alone,
                     outputs: vec![o],
                     members: common(&found),
                     linear,
-                    nearly: self.nearly(&telling, &one),
+                    nearly,
                 });
             }
         }
@@ -272,6 +291,7 @@ impl Look<'_> {
     fn together(
         &self,
         systems: &[&System],
+        symbolic: bool,
         groups: &mut Vec<BTreeSet<usize>>,
         out: &mut Vec<Finding>,
     ) -> Option<()> {
@@ -307,9 +327,9 @@ impl Look<'_> {
                     (needed, found) = (fewer, left);
                 }
             }
-            let linear = self.linear(systems, &needed);
+            let linear = symbolic && self.linear(systems[0], &needed);
             let outputs = needed.iter().copied().collect();
-            let (members, nearly) = (common(&found), self.nearly(systems, &needed));
+            let (members, nearly) = (common(&found), false);
             out.push(Finding { way: Way::Together, outputs, members, linear, nearly });
             groups.push(needed);
         }
@@ -352,50 +372,56 @@ impl Look<'_> {
         Some(())
     }
 
-    /// Sums whose summands can be told apart.
+    /// Sums whose summands can be told apart at all points.
     fn sizes(
         &self,
-        system: &System,
+        systems: &[&System],
         told: &mut BTreeSet<usize>,
         out: &mut Vec<Finding>,
     ) -> Option<()> {
-        for o in self.all() {
-            if told.contains(&o) {
-                continue;
+        for o in self.q.outputs.iter().copied().filter(|o| !told.contains(o)).collect::<Vec<_>>() {
+            let mut found = Vec::new();
+            for system in systems {
+                found.extend(self.size(system, o)?);
             }
-            let one = BTreeSet::from([o]);
-            let found = packed(system, &one)?;
-            let inside = opened(system, &one);
-            let whole = || {
-                let own = system.rows.iter().filter(|(r, _)| *r == o).map(|(_, row)| row);
-                own.chain(inside.iter().filter(|(_, side)| !side).map(|(row, _)| row))
-            };
-            let (way, mut members) = match found {
-                Some(members) => (Way::Packed, members),
-                None if whole().any(|row| weighed(row, &system.columns)) => {
-                    (Way::Weighed, Vec::new())
-                }
-                None => {
-                    let rest = whole().flat_map(|row| pack::remainders(row, &system.columns));
-                    (Way::Remainder, rest.collect())
-                }
-            };
-            if way == Way::Remainder && members.is_empty() {
-                continue;
+            if found.len() == systems.len()
+                && let Some((way, members)) = found.into_iter().next()
+            {
+                told.insert(o);
+                let (linear, nearly) = (false, false);
+                out.push(Finding { way, outputs: vec![o], members, linear, nearly });
             }
-            members.sort_unstable();
-            members.dedup();
-            told.insert(o);
-            let (linear, nearly) = (false, false);
-            out.push(Finding { way, outputs: vec![o], members, linear, nearly });
         }
         Some(())
+    }
+
+    fn size(&self, system: &System, o: usize) -> Option<Option<(Way, Vec<Member>)>> {
+        let rows = system.of(&BTreeSet::from([o]));
+        // Bits are told by themselves; what they are compared of is not.
+        let bits = self.q.bits.contains(&o);
+        let (columns, inside) = (&system.columns, &system.inside);
+        let found = if bits { behind } else { packed }(&rows, columns, inside)?;
+        let opened = opened(&rows, columns, inside);
+        let sums = opened.iter().filter(|(_, side)| !side).map(|(row, _)| row);
+        let whole: Vec<&Row> =
+            if bits { Vec::new() } else { rows.iter().copied().chain(sums).collect() };
+        let (way, mut members) = match found {
+            Some(members) => (Way::Packed, members),
+            None if whole.iter().any(|row| weighed(row, columns)) => (Way::Weighed, Vec::new()),
+            None => {
+                let rest = whole.iter().flat_map(|row| pack::remainders(row, columns));
+                (Way::Remainder, rest.collect())
+            }
+        };
+        members.sort_unstable();
+        members.dedup();
+        Some((way != Way::Remainder || !members.is_empty()).then_some((way, members)))
     }
 
     /// Whether a choice of public inputs makes reveals say more than others do.
     fn public(
         &self,
-        symbolic: &System,
+        symbolic: &[&System],
         local: &[&System],
         told: &BTreeSet<usize>,
         out: &mut Vec<Finding>,
@@ -431,7 +457,8 @@ impl Look<'_> {
                     }
                     if found.is_none() {
                         let largest = Point { seed: 1, public: Given::Largest { input, entry } };
-                        found = packed(&self.system(&largest, Mode::Symbolic)?, outputs)?;
+                        let system = self.system(&largest, Mode::Symbolic)?;
+                        found = packed(&system.of(outputs), &system.columns, &system.inside)?;
                     }
                     Some(found)
                 };
@@ -458,12 +485,16 @@ impl Look<'_> {
         &self,
         public: Given,
         rest: &BTreeSet<usize>,
-        symbolic: &System,
+        symbolic: &[&System],
         local: &[&System],
     ) -> Option<Option<Vec<Member>>> {
         let system = self.system(&Point { seed: 1, public }, Mode::Symbolic)?;
-        let found = self.of(&system, rest)?;
-        if total(&found) > total(&self.of(symbolic, rest)?) {
+        let found = self.nearly_of(&system, rest)?;
+        let mut usual = usize::MAX;
+        for system in symbolic {
+            usual = usual.min(total(&self.of(system, rest)?));
+        }
+        if total(&found) > usual {
             return Some(Some(found.into_keys().collect()));
         }
         let mut telling = Vec::new();
@@ -489,91 +520,4 @@ impl Look<'_> {
 fn common(found: &[Exposed]) -> Vec<Member> {
     let Some((first, rest)) = found.split_first() else { return Vec::new() };
     first.keys().filter(|m| rest.iter().all(|f| f.contains_key(m))).copied().collect()
-}
-
-/// Of whom these reveals say something once sums have fallen apart that did not before; nobody by name if
-/// a summand of several clients is told from the others.
-fn packed(system: &System, outputs: &BTreeSet<usize>) -> Option<Option<Vec<Member>>> {
-    let rows: Vec<&Row> =
-        system.rows.iter().filter(|(o, _)| outputs.contains(o)).map(|(_, r)| r).collect();
-    let found = fallen(&system.columns, &rows)?;
-    if found.is_some() {
-        return Some(found);
-    }
-    for (row, _) in opened(system, outputs) {
-        let found = fallen(&system.columns, &[&row])?;
-        if found.is_some() {
-            return Some(found);
-        }
-    }
-    Some(None)
-}
-
-fn fallen(columns: &[Column], rows: &[&Row]) -> Option<Option<Vec<Member>>> {
-    let parts: Vec<Vec<Row>> = rows.iter().map(|r| pack::parts(r, columns)).collect();
-    if parts.iter().all(|p| p.len() < 2) {
-        return Some(None);
-    }
-    let before = exposed(rows, columns)?;
-    let all: Vec<&Row> = rows.iter().copied().chain(parts.iter().flatten()).collect();
-    let mut after = exposed(&all, columns)?;
-    if total(&after) > total(&before) {
-        after.retain(|m, n| before.get(m) != Some(n));
-        return Some(Some(after.into_keys().collect()));
-    }
-    let apart = parts.iter().filter(|p| p.len() > 1).flatten().any(|p| p.len() == 1);
-    Some(apart.then(Vec::new))
-}
-
-/// The sums over several clients that can be told from what these reveals are computed from by invertible
-/// functions, choices and comparisons with known numbers; with each, whether only a side of a threshold is told.
-fn opened(system: &System, outputs: &BTreeSet<usize>) -> Vec<(Row, bool)> {
-    let own = system.rows.iter().filter(|(o, _)| outputs.contains(o));
-    let mut open: Vec<(Row, bool)> =
-        own.flat_map(|(_, r)| pack::parts(r, &system.columns)).map(|r| (r, false)).collect();
-    let mut seen = BTreeSet::new();
-    let mut out = Vec::new();
-    while let Some((row, side)) = open.pop() {
-        let [(column, _)] = row[..] else { continue };
-        if !seen.insert((column, side)) || seen.len() > OPENED {
-            continue;
-        }
-        for inside in system.inside.get(&column).into_iter().flatten() {
-            let (row, side) = (inside.form.terms.clone(), side || inside.side);
-            open.extend(pack::parts(&row, &system.columns).into_iter().map(|r| (r, side)));
-            let mut owners = row.iter().map(|t| system.columns[t.0 as usize].owner);
-            let first = owners.next();
-            if owners.any(|o| Some(o) != first) {
-                out.push((row, side));
-            }
-        }
-    }
-    out
-}
-
-/// Whether bits or small numbers of clients are added up with weights that tell clients apart.
-fn weighed(row: &Row, columns: &[Column]) -> bool {
-    let column = |c: u32| &columns[c as usize];
-    let small = |c: u32| column(c).whole && column(c).range.1 - column(c).range.0 <= 3.0;
-    if row.len() < 2 || !row.iter().all(|t| small(t.0)) {
-        return false;
-    }
-    // Weights by client; what is of several clients stands for itself.
-    let mut clients: BTreeMap<Member, Vec<u64>> = BTreeMap::new();
-    let mut classes: BTreeMap<(bool, Vec<u64>), usize> = BTreeMap::new();
-    for &(c, x) in row {
-        let weight = (x.abs() * 1e9).round() as u64;
-        match column(c).owner {
-            Owner::One(set, member) => clients.entry((set, member)).or_default().push(weight),
-            Owner::Several | Owner::Nobody => {
-                *classes.entry((false, vec![weight])).or_default() += 1
-            }
-        }
-    }
-    for weights in clients.values_mut() {
-        weights.sort_unstable();
-        *classes.entry((true, std::mem::take(weights))).or_default() += 1;
-    }
-    let members = classes.values().sum::<usize>();
-    members >= 2 && classes.values().any(|&n| n == 1)
 }

@@ -21,6 +21,11 @@ pub(super) type Member = (u32, u64);
 /// By client, how many independent combinations hold unknowns of it alone.
 pub(super) type Exposed = BTreeMap<Member, usize>;
 
+/// Independent combinations in all.
+pub(super) fn total(found: &Exposed) -> usize {
+    found.values().sum()
+}
+
 /// The clients that are exposed; `None` if there is too much to look at.
 pub(super) fn exposed(rows: &[&Row], columns: &[Column]) -> Option<Exposed> {
     let mut out = Exposed::new();

@@ -88,6 +88,8 @@ pub struct Flow {
     /// Public numbers that differ from client to client took part: a sum over clients says whose it is.
     pub(super) named: bool,
     pub(super) ones: Option<Ones>,
+    /// Entries of some clients were left out, or may be 0 whatever these give.
+    pub(super) part: bool,
     /// Divided by a secret, after a sum over clients.
     pub divided: bool,
     /// Entries of the value.
@@ -109,6 +111,7 @@ impl Flow {
             ranks: false,
             named: false,
             ones: None,
+            part: false,
             divided: false,
             size: 1,
         }
@@ -170,6 +173,7 @@ impl Flow {
 
     /// Some entries were left out, or multiplied by what may be 0: fewer may count.
     pub(super) fn fewer(&mut self) {
+        self.part = true;
         let masked =
             if let Form::Masked(mask) = &mut self.form { mask.ones.as_mut() } else { None };
         masked.into_iter().chain(&mut self.ones).for_each(|ones| ones.least = 0);
@@ -247,6 +251,8 @@ pub(super) fn add(a: &Flow, b: &Flow) -> Flow {
     };
     let tally = (a.tally || a.is_free()) && (b.tally || b.is_free());
     let mut f = a.clone();
+    // What is added counts where either does.
+    f.part = (a.part || a.is_free()) && (b.part || b.is_free()) && (a.part || b.part);
     f.with_clients(b);
     f.inputs.extend(&b.inputs);
     f.plain();

@@ -264,7 +264,8 @@ fn masked(factor: &Flow, payload: &Flow, global: bool) -> Flow {
         Form::Linear | Form::Other | Form::Free => each &= !global,
     }
     let mut f = payload.clone();
-    let ones = ones.filter(|_| each);
+    let least = |o: Ones| if payload.part { Ones { least: 0, ..o } } else { o };
+    let ones = ones.filter(|_| each).map(least);
     f.form = Form::Masked(Mask { bit, each, ones, zero, computed });
     f.plain();
     f

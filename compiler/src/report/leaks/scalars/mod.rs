@@ -9,6 +9,7 @@
 //! *symbolic* evaluation is exact for what is linear and makes an unknown of every other result. A *local*
 //! one follows derivatives at a point, with comparisons as they come out there.
 
+mod arith;
 mod data;
 mod eval;
 mod form;

@@ -48,7 +48,7 @@ fn packed_sums_are_found_behind_functions_and_choices() {
     let packed = [
         "iterate z = 0 for i in Client { 2 * z + b[i] }",
         "iterate z = 0 for i in Client { 100 * z + k[i] }",
-        "sum(k[i] * (1 + 499 * id[i]) for i in Client)",
+        "sum(b[i] * (1 + id[i]) for i in Client)",
     ];
     for seed in 0..120 {
         let mut r = Random(seed);
@@ -87,7 +87,7 @@ fn pick_threshold(k: u64) -> String {
 fn several_bits_are_several_in_one_reveal_and_in_two() {
     for seed in 0..80 {
         let mut r = Random(seed);
-        let first = bit(&mut r, 1 + r.0 % 3);
+        let first = bit(&mut r, 1 + seed % 3);
         let again = seed % 4 == 0;
         let second = if !again {
             bit(&mut r, 5 + seed % 3)
@@ -221,8 +221,7 @@ fn who_has_a_place_is_named_and_how_many_do_is_not() {
             value.replace("argsort(y)", "s").replace("argsort([y[i] * x[i] for i in Client])", "q")
         );
         let all = said(m, "", &body);
-        let order = all.iter().any(|w| w.kind == LeakKind::Order);
-        assert_eq!(order, named, "seed {seed}, m = {m}: {body}\n{all:#?}");
-        assert!(named || leaks_in(&all).is_empty(), "seed {seed}, m = {m}: {body}\n{all:#?}");
+        let warned = !leaks_in(&all).is_empty();
+        assert_eq!(warned, named, "seed {seed}, m = {m}: {body}\n{all:#?}");
     }
 }

@@ -159,7 +159,7 @@ fn sums_in_which_fewer_than_two_may_count() {
         "norms_of_those_that_are_kept",
         4,
         XYB,
-        "reveal sum(b[i] * norm(x[i]) for i in Client) to Server as a",
+        "reveal sum((y[i] < 1) * norm(x[i]) for i in Client) to Server as a",
         &[MaskedSum],
     );
     noted(
