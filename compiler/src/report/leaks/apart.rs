@@ -31,10 +31,10 @@ pub(super) fn behind(
     columns: &[Column],
     told: &Told,
 ) -> Option<Option<Vec<Member>>> {
-    for (row, _) in opened(rows, columns, told) {
-        let found = fallen(columns, &[&row])?;
-        if found.is_some() {
-            return Some(found);
+    for (row, side) in opened(rows, columns, told) {
+        if let Some(members) = fallen(columns, &[&row])? {
+            // A side of a threshold says something of the largest part, and not of all.
+            return Some(Some(if side { Vec::new() } else { members }));
         }
     }
     Some(None)

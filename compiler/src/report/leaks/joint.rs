@@ -60,7 +60,7 @@ pub(super) struct Finding {
     pub(super) members: Vec<Member>,
     /// It is a linear function of that client's inputs.
     pub(super) linear: bool,
-    /// Others take part in it, by less than a unit in the last place.
+    /// Others take part in it, by less than 2^-16 of what that client does.
     pub(super) nearly: bool,
 }
 
@@ -210,7 +210,7 @@ impl Look<'_> {
         exposed(&system.of(outputs), &system.columns)
     }
 
-    /// The same, and of whom rows are but for what is less than a unit in the last place.
+    /// The same, and of whom rows are but for terms of less than 2^-16 of the largest.
     fn nearly_of(&self, system: &System, outputs: &BTreeSet<usize>) -> Option<Exposed> {
         let mut out = self.of(system, outputs)?;
         for member in system.of(outputs).iter().filter_map(|r| dominant(r, &system.columns)) {

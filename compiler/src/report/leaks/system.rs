@@ -67,8 +67,8 @@ pub(super) fn exposed(rows: &[&Row], columns: &[Column]) -> Option<Exposed> {
     Some(out)
 }
 
-/// The client whose inputs alone an equation is of, but for terms that are less than a unit in the last place
-/// beside the largest one.
+/// The client whose inputs alone an equation is of, but for terms that are less than 2^-16 of the largest one, as
+/// far as they can reach.
 pub(super) fn dominant(row: &Row, columns: &[Column]) -> Option<Member> {
     let reach = |&(c, x): &(u32, f64)| {
         let (lo, hi) = columns[c as usize].range;
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn weights_of_less_than_a_unit_in_the_last_place_are_nothing() {
+    fn terms_of_less_than_a_unit_beside_the_largest_are_nothing() {
         let column = |member, range| Column {
             owner: Owner::One(0, member),
             range,

@@ -190,7 +190,7 @@ fn words(
         ),
     };
     let nearly = if found.nearly {
-        "; others take part in it by less than a unit in the last place"
+        "; terms of others are less than 2^-16 of those of that client"
     } else {
         ""
     };

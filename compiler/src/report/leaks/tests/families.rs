@@ -172,6 +172,7 @@ fn sums_that_may_hold_one_client_are_noted() {
 
 #[test]
 fn weights_that_may_vanish_single_out_a_client() {
+    let mut chosen = 0;
     for seed in 0..40 {
         let mut r = Random(seed);
         let strong = seed % 2 == 0;
@@ -186,10 +187,12 @@ fn weights_that_may_vanish_single_out_a_client() {
         };
         let body = format!("reveal sum({term} for i in Client) to Server as a;");
         let all = said(m, "input g: public fix[2] in -2..2;", &body);
-        let chosen = all.iter().any(|w| w.kind == LeakKind::Chosen);
-        assert_eq!(chosen, strong, "seed {seed}, m = {m}: {body}\n{all:#?}");
-        assert!(strong || leaks_in(&all).is_empty(), "seed {seed}, m = {m}: {body}\n{all:#?}");
+        // Where they vanish at most points, nobody has to choose one.
+        let warned = !leaks_in(&all).is_empty();
+        assert_eq!(warned, strong, "seed {seed}, m = {m}: {body}\n{all:#?}");
+        chosen += u32::from(all.iter().any(|w| w.kind == LeakKind::Chosen));
     }
+    assert!(chosen >= 5, "{chosen}");
 }
 
 #[test]
