@@ -271,7 +271,8 @@ fn editors_know_the_keywords_and_layers() {
     let layers = layers.and_then(|p| p.strip_prefix("\\b(?:")?.strip_suffix(")\\b"));
     let mut known: Vec<&str> = layers.expect("a list of layers").split('|').collect();
     let mut all: Vec<&str> = examples::layers().map(|l| l.name).chain(["param"]).collect();
-    (known.sort_unstable(), all.sort_unstable());
+    known.sort_unstable();
+    all.sort_unstable();
     assert_eq!(known, all, "layers that the grammar for editors knows");
 
     let package = json("package.json");

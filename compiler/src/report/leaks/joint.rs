@@ -5,10 +5,13 @@
 //! that weighs bits of clients differently. Both for public inputs, and the receiver's own, as whoever gives
 //! them may choose.
 
-use super::flow::Flow;
+use super::apart::{Told, behind, opened, packed, weighed};
+use super::flow::{Flow, Form};
 use super::pack;
-use super::scalars::{Column, Evaluated, Given, Mode, Owner, Point, Scalars, evaluate, scalars};
-use super::system::{Exposed, Member, Row, exposed};
+use super::scalars::{
+    Column, Evaluated, Given, Mode, Owner, Point, Scalars, evaluate, position, scalars,
+};
+use super::system::{Exposed, Member, Row, dominant, exposed, total};
 use crate::graph::{Graph, Op};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -57,6 +60,8 @@ pub(super) struct Finding {
     pub(super) members: Vec<Member>,
     /// It is a linear function of that client's inputs.
     pub(super) linear: bool,
+    /// Others take part in it, by less than 2^-16 of what that client does.
+    pub(super) nearly: bool,
 }
 
 /// What is looked at.
@@ -83,21 +88,33 @@ pub(super) fn findings(q: &Question) -> Option<Vec<Finding>> {
     let any = Point { seed: 1, public: Given::Any };
     let symbolic = look.system(&any, Mode::Symbolic)?;
     look.bits(&symbolic, &mut out);
-    look.alone(&[&symbolic], 1, &mut told, &mut out)?;
+    // Weights that follow from what the receiver knows may be small by chance at one point.
+    let others: Vec<System> = if look.choices() {
+        (2..5)
+            .map(|seed| look.system(&Point { seed, ..any }, Mode::Symbolic))
+            .collect::<Option<_>>()?
+    } else {
+        Vec::new()
+    };
+    let several: Vec<&System> = [&symbolic].into_iter().chain(&others).collect();
+    for nearly in [false, true] {
+        look.alone((&several, true, nearly), several.len(), &mut told, &mut out)?;
+    }
     let mut groups = vec![told.clone()];
-    look.together(&[&symbolic], &mut groups, &mut out)?;
-    look.sizes(&symbolic, &mut told, &mut out)?;
+    look.together(&several, true, &mut groups, &mut out)?;
+    look.sizes(&several, &mut told, &mut out)?;
     let points = look.points();
     let local: Option<Vec<System>> =
         (0..points).map(|seed| look.system(&Point { seed, ..any }, Mode::Local)).collect();
     let local = local?;
     let local: Vec<&System> = local.iter().collect();
-    look.alone(&local, ENOUGH.min(points as usize), &mut told, &mut out)?;
+    let enough = ENOUGH.min(points as usize);
+    look.alone((&local, false, false), enough, &mut told, &mut out)?;
     groups.push(told.clone());
-    look.together(&local, &mut groups, &mut out)?;
+    look.together(&local, false, &mut groups, &mut out)?;
     told.extend(groups.into_iter().flatten());
     look.sometimes(&local, &told, &mut out)?;
-    look.public(&symbolic, &local, &told, &mut out)?;
+    look.public(&several, &local, &told, &mut out)?;
     Some(out)
 }
 
@@ -105,8 +122,20 @@ pub(super) fn findings(q: &Question) -> Option<Vec<Finding>> {
 struct System {
     columns: Vec<Column>,
     rows: Vec<(usize, Row)>,
-    /// Bits of single clients that are revealed as they are.
-    bits: BTreeSet<u32>,
+    /// Of outputs that are bits of clients: whose, and how they depend on unknowns.
+    bits: Vec<(usize, Member, Key)>,
+    /// The rows of such outputs.
+    compared: Vec<(usize, Row)>,
+    /// What can be told from unknowns.
+    inside: Told,
+}
+
+/// A form up to its constant and a factor: that of a bit and of its complement are equal.
+type Key = Vec<(u32, i64)>;
+
+fn key(terms: &Row) -> Key {
+    let first = terms.first().map_or(1.0, |t| t.1);
+    terms.iter().map(|&(c, x)| (c, (x / first * 1e9).round() as i64)).collect()
 }
 
 struct Look<'a> {
@@ -114,40 +143,80 @@ struct Look<'a> {
     scalars: Scalars,
 }
 
-/// Independent combinations in all.
-fn total(found: &Exposed) -> usize {
-    found.values().sum()
+impl System {
+    fn of(&self, outputs: &BTreeSet<usize>) -> Vec<&Row> {
+        let all = self.rows.iter().chain(&self.compared);
+        all.filter(|(o, _)| outputs.contains(o)).map(|(_, r)| r).collect()
+    }
 }
 
 impl Look<'_> {
+    /// Whether some number that the receiver knows, or anybody chooses, takes part.
+    fn choices(&self) -> bool {
+        let inputs = &self.q.graph.inputs;
+        let given = |i: u32| inputs[i as usize].from.is_none_or(|s| self.q.known.contains(&s));
+        let read = |op: &Op| if let Op::Input(i) = op { given(*i) } else { false };
+        self.scalars.all.iter().any(|s| read(self.q.graph.op(s.node)))
+    }
+
     fn points(&self) -> u64 {
         if self.scalars.all.len() > LARGE { POINTS / 2 } else { POINTS }
     }
 
     fn system(&self, point: &Point, mode: Mode) -> Option<System> {
-        let Evaluated { columns, forms } =
+        let Evaluated { columns, forms, inside } =
             evaluate(self.q.graph, &self.scalars, &self.q.known, point, mode)?;
-        let mut bits = BTreeSet::new();
-        let mut rows = Vec::new();
+        let (mut bits, mut known) = (Vec::new(), BTreeSet::new());
+        let (mut rows, mut compared) = (Vec::new(), Vec::new());
         for (o, entries) in &self.scalars.reveals {
             for &e in entries {
                 let terms = &forms[e as usize].terms;
                 if !self.q.bits.contains(o) {
                     rows.push((*o, terms.clone()));
-                } else if let [(column, _)] = terms[..] {
-                    bits.insert(column);
+                    continue;
+                }
+                compared.push((*o, terms.clone()));
+                if let [(column, _)] = terms[..] {
+                    known.insert(column);
+                }
+                let whose = || {
+                    let mut owners = terms.iter().map(|t| columns[t.0 as usize].owner);
+                    let first = owners.next()?;
+                    match first {
+                        Owner::One(set, member) if owners.all(|o| o == first) => {
+                            Some((set, member))
+                        }
+                        Owner::One(..) | Owner::Several | Owner::Nobody => self.beside(*o, e),
+                    }
+                };
+                if let Some(member) = whose() {
+                    bits.push((*o, member, key(terms)));
                 }
             }
         }
         // What is revealed is known.
-        rows.iter_mut().for_each(|(_, row)| row.retain(|t| !bits.contains(&t.0)));
-        Some(System { columns, rows, bits })
+        rows.iter_mut().for_each(|(_, row)| row.retain(|t| !known.contains(&t.0)));
+        Some(System { columns, rows, bits, compared, inside })
+    }
+
+    /// The client at whose place an entry of a reveal stands.
+    fn beside(&self, output: usize, entry: u32) -> Option<Member> {
+        let node = self.q.graph.outputs[output].node;
+        let at = position(self.q.graph.shape(node), self.scalars.all[entry as usize].entry);
+        self.q.flows[node.index()].beside_at(&at)
     }
 
     fn of(&self, system: &System, outputs: &BTreeSet<usize>) -> Option<Exposed> {
-        let rows: Vec<&Row> =
-            system.rows.iter().filter(|(o, _)| outputs.contains(o)).map(|(_, r)| r).collect();
-        exposed(&rows, &system.columns)
+        exposed(&system.of(outputs), &system.columns)
+    }
+
+    /// The same, and of whom rows are but for terms of less than 2^-16 of the largest.
+    fn nearly_of(&self, system: &System, outputs: &BTreeSet<usize>) -> Option<Exposed> {
+        let mut out = self.of(system, outputs)?;
+        for member in system.of(outputs).iter().filter_map(|r| dominant(r, &system.columns)) {
+            out.entry(member).or_insert(1);
+        }
+        Some(out)
     }
 
     fn all(&self) -> BTreeSet<usize> {
@@ -155,38 +224,40 @@ impl Look<'_> {
     }
 
     /// Whether all that is found of a client is linear in its inputs.
-    fn linear(&self, systems: &[&System], outputs: &BTreeSet<usize>) -> bool {
-        systems.len() == 1
-            && systems.iter().all(|s| {
-                let rows = s.rows.iter().filter(|(o, _)| outputs.contains(o));
-                rows.flat_map(|(_, r)| r).all(|t| s.columns[t.0 as usize].input.is_some())
-            })
+    fn linear(&self, system: &System, outputs: &BTreeSet<usize>) -> bool {
+        let input = |t: &(u32, f64)| system.columns[t.0 as usize].input.is_some();
+        system.of(outputs).iter().all(|r| r.iter().all(input))
     }
 
     /// More than one bit of one client.
     fn bits(&self, system: &System, out: &mut Vec<Finding>) {
-        let mut by: BTreeMap<Member, usize> = BTreeMap::new();
-        for &c in &system.bits {
-            if let Owner::One(set, member) = system.columns[c as usize].owner {
-                *by.entry((set, member)).or_default() += 1;
-            }
+        let mut by: BTreeMap<Member, BTreeSet<&Key>> = BTreeMap::new();
+        for (_, member, key) in &system.bits {
+            by.entry(*member).or_default().insert(key);
         }
-        by.retain(|_, n| *n >= 2);
-        if !by.is_empty() && !self.q.bits.is_subset(&self.q.flagged) {
-            let outputs = self.q.bits.iter().copied().collect();
+        by.retain(|_, keys| keys.len() >= 2);
+        let told = system.bits.iter().filter(|(_, member, _)| by.contains_key(member));
+        let outputs: BTreeSet<usize> = told.map(|b| b.0).collect();
+        if !outputs.is_subset(&self.q.flagged) {
+            let outputs = outputs.into_iter().collect();
             let members = by.into_keys().collect();
-            out.push(Finding { way: Way::Bits, outputs, members, linear: false });
+            let (linear, nearly) = (false, false);
+            out.push(Finding { way: Way::Bits, outputs, members, linear, nearly });
         }
     }
 
-    /// Reveals each of which says something of one client at all points at which it is not constant.
+    /// Reveals each of which says something of one client at all points at which it is not constant; in a nearly
+    /// exact way only if `nearly`.
     fn alone(
         &self,
-        systems: &[&System],
+        (systems, symbolic, nearly): (&[&System], bool, bool),
         enough: usize,
         told: &mut BTreeSet<usize>,
         out: &mut Vec<Finding>,
     ) -> Option<()> {
+        let find = |s: &System, one: &BTreeSet<usize>| {
+            if nearly { self.nearly_of(s, one) } else { self.of(s, one) }
+        };
         for o in self.all() {
             if told.contains(&o) {
                 continue;
@@ -194,20 +265,22 @@ impl Look<'_> {
             // A check may keep one client at some points by chance.
             let enough = if self.q.selected.contains(&o) { systems.len() } else { enough };
             let one = BTreeSet::from([o]);
-            let telling: Vec<&&System> = systems
+            let telling: Vec<&System> = systems
                 .iter()
+                .copied()
                 .filter(|s| s.rows.iter().any(|(r, t)| *r == o && !t.is_empty()))
                 .collect();
             let found: Vec<Exposed> =
-                telling.iter().map(|s| self.of(s, &one)).collect::<Option<_>>()?;
+                telling.iter().map(|s| find(s, &one)).collect::<Option<_>>()?;
             if found.len() >= enough && found.iter().all(|f| !f.is_empty()) {
                 told.insert(o);
-                let linear = self.linear(systems, &one);
+                let linear = symbolic && self.linear(systems[0], &one);
                 out.push(Finding {
                     way: Way::Alone,
                     outputs: vec![o],
                     members: common(&found),
                     linear,
+                    nearly,
                 });
             }
         }
@@ -218,6 +291,7 @@ impl Look<'_> {
     fn together(
         &self,
         systems: &[&System],
+        symbolic: bool,
         groups: &mut Vec<BTreeSet<usize>>,
         out: &mut Vec<Finding>,
     ) -> Option<()> {
@@ -253,9 +327,10 @@ impl Look<'_> {
                     (needed, found) = (fewer, left);
                 }
             }
-            let linear = self.linear(systems, &needed);
+            let linear = symbolic && self.linear(systems[0], &needed);
             let outputs = needed.iter().copied().collect();
-            out.push(Finding { way: Way::Together, outputs, members: common(&found), linear });
+            let (members, nearly) = (common(&found), false);
+            out.push(Finding { way: Way::Together, outputs, members, linear, nearly });
             groups.push(needed);
         }
         Some(())
@@ -268,7 +343,12 @@ impl Look<'_> {
         told: &BTreeSet<usize>,
         out: &mut Vec<Finding>,
     ) -> Option<()> {
-        let rest: Vec<usize> = self.all().difference(told).copied().collect();
+        // A sum of something that is computed of every client keeps them all.
+        let adds = |o: &usize| {
+            let form = &self.q.flows[self.q.graph.outputs[*o].node.index()].form;
+            matches!(form, Form::Linear | Form::Masked(_))
+        };
+        let rest: Vec<usize> = self.all().difference(told).copied().filter(adds).collect();
         let selected = |o: usize| self.q.selected.contains(&o);
         let pairs = rest.iter().flat_map(|&a| rest.iter().map(move |&b| [a, b]));
         for [a, b] in pairs.filter(|&[a, b]| a < b && (selected(a) || selected(b))).take(PAIRS) {
@@ -285,52 +365,63 @@ impl Look<'_> {
                     outputs,
                     members: Vec::new(),
                     linear: false,
+                    nearly: false,
                 });
             }
         }
         Some(())
     }
 
-    /// Sums whose summands can be told apart.
+    /// Sums whose summands can be told apart at all points.
     fn sizes(
         &self,
-        system: &System,
+        systems: &[&System],
         told: &mut BTreeSet<usize>,
         out: &mut Vec<Finding>,
     ) -> Option<()> {
-        for o in self.all() {
-            if told.contains(&o) {
-                continue;
+        for o in self.q.outputs.iter().copied().filter(|o| !told.contains(o)).collect::<Vec<_>>() {
+            let mut found = Vec::new();
+            for system in systems {
+                found.extend(self.size(system, o)?);
             }
-            let found = packed(system, &BTreeSet::from([o]))?;
-            let weighed = || {
-                let mut rows = system.rows.iter().filter(|(r, _)| *r == o);
-                rows.any(|(_, row)| weighed(row, &system.columns))
-            };
-            let rest = || -> Vec<Member> {
-                let rows = system.rows.iter().filter(|(r, _)| *r == o);
-                rows.flat_map(|(_, row)| pack::remainders(row, &system.columns)).collect()
-            };
-            let (way, mut members) = match found {
-                Some(members) => (Way::Packed, members),
-                None if weighed() => (Way::Weighed, Vec::new()),
-                None => (Way::Remainder, rest()),
-            };
-            if way == Way::Remainder && members.is_empty() {
-                continue;
+            if found.len() == systems.len()
+                && let Some((way, members)) = found.into_iter().next()
+            {
+                told.insert(o);
+                let (linear, nearly) = (false, false);
+                out.push(Finding { way, outputs: vec![o], members, linear, nearly });
             }
-            members.sort_unstable();
-            members.dedup();
-            told.insert(o);
-            out.push(Finding { way, outputs: vec![o], members, linear: false });
         }
         Some(())
+    }
+
+    fn size(&self, system: &System, o: usize) -> Option<Option<(Way, Vec<Member>)>> {
+        let rows = system.of(&BTreeSet::from([o]));
+        // Bits are told by themselves; what they are compared of is not.
+        let bits = self.q.bits.contains(&o);
+        let (columns, inside) = (&system.columns, &system.inside);
+        let found = if bits { behind } else { packed }(&rows, columns, inside)?;
+        let opened = opened(&rows, columns, inside);
+        let sums = opened.iter().filter(|(_, side)| !side).map(|(row, _)| row);
+        let whole: Vec<&Row> =
+            if bits { Vec::new() } else { rows.iter().copied().chain(sums).collect() };
+        let (way, mut members) = match found {
+            Some(members) => (Way::Packed, members),
+            None if whole.iter().any(|row| weighed(row, columns)) => (Way::Weighed, Vec::new()),
+            None => {
+                let rest = whole.iter().flat_map(|row| pack::remainders(row, columns));
+                (Way::Remainder, rest.collect())
+            }
+        };
+        members.sort_unstable();
+        members.dedup();
+        Some((way != Way::Remainder || !members.is_empty()).then_some((way, members)))
     }
 
     /// Whether a choice of public inputs makes reveals say more than others do.
     fn public(
         &self,
-        symbolic: &System,
+        symbolic: &[&System],
         local: &[&System],
         told: &BTreeSet<usize>,
         out: &mut Vec<Finding>,
@@ -358,9 +449,16 @@ impl Look<'_> {
                             found = self.chosen(way, outputs, symbolic, local)?;
                         }
                     }
+                    for high in [true, false] {
+                        if found.is_none() {
+                            let way = Given::End { input, entry, high };
+                            found = self.chosen(way, outputs, symbolic, &[])?;
+                        }
+                    }
                     if found.is_none() {
                         let largest = Point { seed: 1, public: Given::Largest { input, entry } };
-                        found = packed(&self.system(&largest, Mode::Symbolic)?, outputs)?;
+                        let system = self.system(&largest, Mode::Symbolic)?;
+                        found = packed(&system.of(outputs), &system.columns, &system.inside)?;
                     }
                     Some(found)
                 };
@@ -374,7 +472,8 @@ impl Look<'_> {
                     }
                 }
                 let outputs = needed.into_iter().collect();
-                out.push(Finding { way: Way::Chosen(input), outputs, members, linear: false });
+                let (linear, nearly) = (false, false);
+                out.push(Finding { way: Way::Chosen(input), outputs, members, linear, nearly });
                 break;
             }
         }
@@ -386,12 +485,16 @@ impl Look<'_> {
         &self,
         public: Given,
         rest: &BTreeSet<usize>,
-        symbolic: &System,
+        symbolic: &[&System],
         local: &[&System],
     ) -> Option<Option<Vec<Member>>> {
         let system = self.system(&Point { seed: 1, public }, Mode::Symbolic)?;
-        let found = self.of(&system, rest)?;
-        if total(&found) > total(&self.of(symbolic, rest)?) {
+        let found = self.nearly_of(&system, rest)?;
+        let mut usual = usize::MAX;
+        for system in symbolic {
+            usual = usual.min(total(&self.of(system, rest)?));
+        }
+        if total(&found) > usual {
             return Some(Some(found.into_keys().collect()));
         }
         let mut telling = Vec::new();
@@ -417,51 +520,4 @@ impl Look<'_> {
 fn common(found: &[Exposed]) -> Vec<Member> {
     let Some((first, rest)) = found.split_first() else { return Vec::new() };
     first.keys().filter(|m| rest.iter().all(|f| f.contains_key(m))).copied().collect()
-}
-
-/// Of whom these reveals say something once sums have fallen apart that did not before; nobody by name if
-/// a summand of several clients is told from the others.
-fn packed(system: &System, outputs: &BTreeSet<usize>) -> Option<Option<Vec<Member>>> {
-    let rows: Vec<&Row> =
-        system.rows.iter().filter(|(o, _)| outputs.contains(o)).map(|(_, r)| r).collect();
-    let parts: Vec<Vec<Row>> = rows.iter().map(|r| pack::parts(r, &system.columns)).collect();
-    if parts.iter().all(|p| p.len() < 2) {
-        return Some(None);
-    }
-    let before = exposed(&rows, &system.columns)?;
-    let all: Vec<&Row> = rows.iter().copied().chain(parts.iter().flatten()).collect();
-    let mut after = exposed(&all, &system.columns)?;
-    if total(&after) > total(&before) {
-        after.retain(|m, n| before.get(m) != Some(n));
-        return Some(Some(after.into_keys().collect()));
-    }
-    let apart = parts.iter().filter(|p| p.len() > 1).flatten().any(|p| p.len() == 1);
-    Some(apart.then(Vec::new))
-}
-
-/// Whether bits or small numbers of clients are added up with weights that tell clients apart.
-fn weighed(row: &Row, columns: &[Column]) -> bool {
-    let column = |c: u32| &columns[c as usize];
-    let small = |c: u32| column(c).whole && column(c).range.1 - column(c).range.0 <= 3.0;
-    if row.len() < 2 || !row.iter().all(|t| small(t.0)) {
-        return false;
-    }
-    // Weights by client; what is of several clients stands for itself.
-    let mut clients: BTreeMap<Member, Vec<u64>> = BTreeMap::new();
-    let mut classes: BTreeMap<(bool, Vec<u64>), usize> = BTreeMap::new();
-    for &(c, x) in row {
-        let weight = (x.abs() * 1e9).round() as u64;
-        match column(c).owner {
-            Owner::One(set, member) => clients.entry((set, member)).or_default().push(weight),
-            Owner::Several | Owner::Nobody => {
-                *classes.entry((false, vec![weight])).or_default() += 1
-            }
-        }
-    }
-    for weights in clients.values_mut() {
-        weights.sort_unstable();
-        *classes.entry((true, std::mem::take(weights))).or_default() += 1;
-    }
-    let members = classes.values().sum::<usize>();
-    members >= 2 && classes.values().any(|&n| n == 1)
 }

@@ -7,7 +7,7 @@
 //! - a dataflow (`flow`) follows of whole tensors which clients an entry depends on and how. It works at any
 //!   size and takes one reveal at a time (`warn`).
 //! - a rank analysis (`joint`) takes all reveals together, entry by entry (`scalars`), as a system of
-//!   equations (`system`), and asks which sums fall apart by their sizes (`pack`).
+//!   equations (`system`), and asks which sums fall apart by their sizes (`pack`, `apart`).
 //!
 //! No warning does not mean no harm: neither knows what follows over several runs, or from what somebody
 //! knows from elsewhere.
@@ -15,6 +15,7 @@
 //! May not live here: what a protocol leaks (nothing but what it opens; see
 //! `slvr_runtime::protocol`), numbers of the run.
 
+mod apart;
 mod findings;
 mod flow;
 mod joint;

@@ -4,7 +4,7 @@
 //! exactly if taking its unknowns away lowers the rank. Equations that share no unknown, directly or over
 //! others, are looked at apart.
 
-use super::scalars::{Column, Given, Owner, Point};
+use super::scalars::{Column, Given, Owner, Point, UNIT};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Steps of all eliminations of one system.
@@ -20,6 +20,11 @@ pub(super) type Member = (u32, u64);
 
 /// By client, how many independent combinations hold unknowns of it alone.
 pub(super) type Exposed = BTreeMap<Member, usize>;
+
+/// Independent combinations in all.
+pub(super) fn total(found: &Exposed) -> usize {
+    found.values().sum()
+}
 
 /// The clients that are exposed; `None` if there is too much to look at.
 pub(super) fn exposed(rows: &[&Row], columns: &[Column]) -> Option<Exposed> {
@@ -60,6 +65,26 @@ pub(super) fn exposed(rows: &[&Row], columns: &[Column]) -> Option<Exposed> {
         }
     }
     Some(out)
+}
+
+/// The client whose inputs alone an equation is of, but for terms that are less than 2^-16 of the largest one, as
+/// far as they can reach.
+pub(super) fn dominant(row: &Row, columns: &[Column]) -> Option<Member> {
+    let reach = |&(c, x): &(u32, f64)| {
+        let (lo, hi) = columns[c as usize].range;
+        x.abs() * (hi - lo)
+    };
+    if row.len() < 2 || !row.iter().all(|t| reach(t).is_finite()) {
+        return None;
+    }
+    let least = UNIT * row.iter().map(reach).fold(0.0, f64::max);
+    let mut owners = row.iter().filter(|t| reach(t) >= least).map(|t| columns[t.0 as usize].owner);
+    let first = owners.next()?;
+    let others = row.iter().any(|t| columns[t.0 as usize].owner != first);
+    match first {
+        Owner::One(set, member) if others && owners.all(|o| o == first) => Some((set, member)),
+        Owner::One(..) | Owner::Several | Owner::Nobody => None,
+    }
 }
 
 /// As many random combinations of some columns as there are rows.
@@ -181,6 +206,28 @@ mod tests {
         assert_eq!(rank(&[&[0.0, 0.0]]), 0);
         assert_eq!(rank(&[&[1.0, 1.0], &[2.0, 2.0], &[1.0, 0.0]]), 2);
         assert_eq!(rank(&[&[0.1, 0.2, 0.3], &[0.3, 0.6, 0.9], &[0.0, 0.0, 1e-3]]), 2);
+    }
+
+    #[test]
+    fn terms_of_less_than_a_unit_beside_the_largest_are_nothing() {
+        let column = |member, range| Column {
+            owner: Owner::One(0, member),
+            range,
+            unit: UNIT,
+            whole: false,
+            input: Some(0),
+        };
+        let columns: Vec<Column> =
+            [(0, 1.0), (0, 1.0), (1, 1.0), (2, 64.0)].map(|(m, hi)| column(m, (0.0, hi))).into();
+        let row = |x: [f64; 4]| -> Row { (0..).zip(x).filter(|t| t.1 != 0.0).collect() };
+        assert_eq!(dominant(&row([1.0, 0.0, 1e-5, 0.0]), &columns), Some((0, 0)));
+        assert_eq!(dominant(&row([1.0, 0.5, 1e-5, 1e-8]), &columns), Some((0, 0)));
+        assert_eq!(dominant(&row([1e-6, 0.0, 1.0, 0.0]), &columns), Some((0, 1)));
+        assert_eq!(dominant(&row([1.0, 0.0, 2e-5, 0.0]), &columns), None);
+        // What it is multiplied with counts as well.
+        assert_eq!(dominant(&row([1.0, 0.0, 0.0, 1e-5]), &columns), None);
+        // One client's alone is found by rank.
+        assert_eq!(dominant(&row([1.0, 1e-6, 0.0, 0.0]), &columns), None);
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! One small program per warning, and the predicates that come with the compiler.
 
 mod attacks;
+mod families;
 mod harmless;
+mod outsider;
 mod random;
 
 use super::*;

@@ -53,8 +53,13 @@ pub(super) fn warnings(
         let apart = flow(o).form == Form::Linear && flow(o).side_by_side();
         if apart && !question.flagged.contains(&o) && !found.iter().any(|f| f.outputs.contains(&o))
         {
-            let finding =
-                Finding { way: Way::Beside, outputs: vec![o], members: Vec::new(), linear: true };
+            let finding = Finding {
+                way: Way::Beside,
+                outputs: vec![o],
+                members: Vec::new(),
+                linear: true,
+                nearly: false,
+            };
             out.push(words(graph, flows, receiver, &finding, line));
         }
     }
@@ -184,6 +189,11 @@ fn words(
             "keep the bits secret and reveal what they select, or only how many there are",
         ),
     };
-    let line = reveals.first().map_or(0, |n| line(n));
+    let nearly = if found.nearly {
+        "; terms of others are less than 2^-16 of those of that client"
+    } else {
+        ""
+    };
+    let (line, why) = (reveals.first().map_or(0, |n| line(n)), format!("{why}{nearly}"));
     LeakWarning { kind, level: kind.level(), reveals, line, why, help: help.into() }
 }

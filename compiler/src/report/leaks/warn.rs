@@ -53,11 +53,13 @@ pub(super) fn describe(graph: &Graph, f: &Flow) -> Option<String> {
                 Some(_) => String::new(),
                 None => String::new(),
             };
-            format!("each entry adds up inputs of {clients}{ones}; it depends on {of}")
+            let what = if m.computed { "values" } else { "inputs" };
+            format!("each entry adds up {what} of {clients}{ones}; it depends on {of}")
         }
-        Form::Masked(_) => {
+        Form::Masked(m) => {
+            let what = if m.computed { "values" } else { "inputs" };
             format!(
-                "each entry adds up inputs of {clients}, weighted by secrets; it depends on {of}"
+                "each entry adds up {what} of {clients}, weighted by secrets; it depends on {of}"
             )
         }
         Form::Other => format!("computed from {of}"),
@@ -221,26 +223,28 @@ fn masked(n: u64, m: &Mask, of: &str, warn: &mut dyn FnMut(LeakKind, String, &st
     if !m.each {
         return;
     }
+    let (what, one) = if m.computed { ("values", "value") } else { ("inputs", "input") };
     match m.ones {
         Some(o) if o.most <= 1 => warn(
             LeakKind::OneClient,
             format!(
-                "at most one of {n} secret bits is 1, so this sum is one client's input as it is (it \
+                "at most one of {n} secret bits is 1, so this sum is one client's {one} as it is (it \
                  depends on {of}); the receiver is not told whose, but may recognise it"
             ),
             "if the check means to pick one client, say so to the clients; otherwise sum several \
              (`top_k[k]` with k of at least 2)",
         ),
-        Some(o) if o.least >= 2 => {}
+        Some(o) if o.least >= 2 && m.bit => {}
         _ if m.bit => {
             let most = m.ones.filter(|o| o.most < n);
             let most = most.map_or(String::new(), |o| format!(" (at most {} are)", o.most));
+            let none = if m.zero { "zeros" } else { "what is public" };
             warn(
                 LeakKind::MaskedSum,
                 format!(
-                    "it adds up the inputs of those of {n} clients whose secret bit is 1, and nothing \
+                    "it adds up the {what} of those of {n} clients whose secret bit is 1, and nothing \
                      keeps the number of such bits at two or more{most}: if one client passes, the \
-                     reveal is its input, up to the public divisor; if none does, it is zeros. The \
+                     reveal is its {one}, up to the public divisor; if none does, it is {none}. The \
                      receiver is not told how many passed, but zeros and outliers say something. An \
                      attacker who makes others fail, or whose own inputs pass and are known to it, can \
                      bring this about"
@@ -253,8 +257,8 @@ fn masked(n: u64, m: &Mask, of: &str, warn: &mut dyn FnMut(LeakKind, String, &st
         _ => warn(
             LeakKind::MaskedSum,
             format!(
-                "it adds up the inputs of {n} clients, each times a secret weight: if all weights but \
-                 one are 0, or nearly so, the reveal is one client's input, up to a scale"
+                "it adds up the {what} of {n} clients, each times a secret weight: if all weights but \
+                 one are 0, or nearly so, the reveal is one client's {one}, up to a scale"
             ),
             "accept it and tell the clients, or bound the weights from below and above so that at least \
              two always count",

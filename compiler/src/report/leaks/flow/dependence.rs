@@ -41,6 +41,10 @@ pub struct Mask {
     pub each: bool,
     /// How many of the clients' bits can be 1, if that is known.
     pub ones: Option<Ones>,
+    /// What does not count adds 0, and not another public number.
+    pub zero: bool,
+    /// What is added up is computed from inputs, in no linear way.
+    pub computed: bool,
 }
 
 /// How many bits of a selection are 1: none, or from `least` to `most`.
@@ -81,7 +85,11 @@ pub struct Flow {
     pub(super) tally: bool,
     /// Says how clients compare with one another: who is first, which place one has.
     pub ranks: bool,
+    /// Public numbers that differ from client to client took part: a sum over clients says whose it is.
+    pub(super) named: bool,
     pub(super) ones: Option<Ones>,
+    /// Entries of some clients were left out, or may be 0 whatever these give.
+    pub(super) part: bool,
     /// Divided by a secret, after a sum over clients.
     pub divided: bool,
     /// Entries of the value.
@@ -101,7 +109,9 @@ impl Flow {
             bits: false,
             tally: false,
             ranks: false,
+            named: false,
             ones: None,
+            part: false,
             divided: false,
             size: 1,
         }
@@ -125,6 +135,19 @@ impl Flow {
         Some((of.set, of.start + of.step * position.get(*axis)?))
     }
 
+    /// The member that the entry at a position is beside others for, even if others take part in it.
+    pub(in super::super) fn beside_at(&self, position: &[u64]) -> Option<(u32, u64)> {
+        match &self.groups[..] {
+            [] if self.fixed.len() == 1 => self.fixed.first().copied(),
+            [group] => {
+                let axis = group.axes.first().filter(|_| group.axes.len() == 1)?;
+                let of = group.members?;
+                Some((of.set, of.start + of.step * position.get(*axis)?))
+            }
+            _ => None,
+        }
+    }
+
     /// Whether entries of different clients stand side by side, or one client is picked out.
     pub fn per_client(&self) -> bool {
         !self.groups.is_empty() || !self.fixed.is_empty() || self.picked
@@ -146,6 +169,14 @@ impl Flow {
 
     pub(super) fn plain(&mut self) {
         (self.order, self.tally, self.ones) = (Order::No, false, None);
+    }
+
+    /// Some entries were left out, or multiplied by what may be 0: fewer may count.
+    pub(super) fn fewer(&mut self) {
+        self.part = true;
+        let masked =
+            if let Form::Masked(mask) = &mut self.form { mask.ones.as_mut() } else { None };
+        masked.into_iter().chain(&mut self.ones).for_each(|ones| ones.least = 0);
     }
 
     /// Depends on secrets, in no way that is followed further.
@@ -174,20 +205,25 @@ impl Flow {
         self.extra = self.extra.max(b.extra);
         self.picked |= b.picked;
         self.ranks |= b.ranks;
+        self.named |= b.named;
     }
 
     /// An axis of size `len` is summed, or becomes part of what every entry depends on.
     pub(super) fn absorb(&mut self, axis: usize, len: u64) {
-        let mut more = 0u64;
+        let (mut more, mut part) = (0u64, false);
         self.groups.retain_mut(|g| {
             let had = g.axes.remove(&axis);
             if had {
+                part |= !g.axes.is_empty();
                 g.members = None;
                 more = more.saturating_add(if g.axes.is_empty() { len } else { len - 1 });
             }
             !g.axes.is_empty()
         });
         self.extra = self.extra.saturating_add(more);
+        if part {
+            self.fewer();
+        }
     }
 
     /// Renumbers axes; one without a new number becomes part of what every entry depends on.
@@ -215,6 +251,8 @@ pub(super) fn add(a: &Flow, b: &Flow) -> Flow {
     };
     let tally = (a.tally || a.is_free()) && (b.tally || b.is_free());
     let mut f = a.clone();
+    // What is added counts where either does.
+    f.part = (a.part || a.is_free()) && (b.part || b.is_free()) && (a.part || b.part);
     f.with_clients(b);
     f.inputs.extend(&b.inputs);
     f.plain();

@@ -6,6 +6,9 @@ use std::collections::BTreeSet;
 
 pub(super) fn slice(a: &Flow, axis: usize, start: u64, len: u64, step: u64) -> Flow {
     let mut f = a.clone();
+    if f.on(axis) {
+        f.fewer();
+    }
     for g in f.groups.iter_mut().filter(|g| g.axes.contains(&axis)) {
         let found = g.members.map(|m| Members {
             start: m.start.saturating_add(m.step.saturating_mul(start)),
@@ -40,6 +43,9 @@ pub(super) fn slice(a: &Flow, axis: usize, start: u64, len: u64, step: u64) -> F
 pub(super) fn gather(f: &mut Flow, axis: usize, indexed: usize) {
     let at = |a: usize| if a > axis { a + indexed - 1 } else { a };
     let mut picked = false;
+    if f.on(axis) {
+        f.fewer();
+    }
     for g in &mut f.groups {
         let had = g.axes.remove(&axis);
         g.axes = g.axes.iter().map(|&a| at(a)).collect();

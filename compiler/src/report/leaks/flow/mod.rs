@@ -15,7 +15,7 @@ use crate::types::Elem;
 pub(super) use dependence::{Flow, Form, Mask};
 use dependence::{Group, Members, Ones, Order, add};
 use layout::{concat, gather, reshape, slice};
-use selection::{compare, enough, half};
+use selection::{compare, enough, extremum, half, is_zero, nowhere_zero, varies};
 use std::collections::BTreeSet;
 
 /// Party sets whose inputs a receiver knows: a single party knows its own.
@@ -37,9 +37,24 @@ pub(super) fn flows(graph: &Graph, known: &BTreeSet<u32>) -> Vec<Flow> {
             flow = Flow::free();
         }
         flow.size = graph.elements(id);
+        flow.named |= named(graph, id, &args, &of, &flow);
         out.push(flow);
     }
     out
+}
+
+/// Whether public numbers that differ from client to client take part in an operation entry by entry.
+fn named(g: &Graph, id: NodeId, args: &[NodeId], of: &[&Flow], f: &Flow) -> bool {
+    let entrywise = matches!(g.op(id), Op::Add | Op::Sub | Op::Mul | Op::Select | Op::Lt | Op::Eq);
+    let [group] = &f.groups[..] else { return false };
+    let differs = |a: NodeId| group.axes.iter().any(|&axis| varies(g, a, axis));
+    entrywise && args.iter().zip(of).any(|(&a, f)| f.is_free() && differs(a))
+}
+
+/// Whether the factor is the same for all clients that the payload's entries are of.
+fn global(g: &Graph, factor: NodeId, payload: &Flow) -> bool {
+    let mut axes = payload.groups.iter().flat_map(|g| &g.axes).peekable();
+    axes.peek().is_some() && axes.all(|&axis| !varies(g, factor, axis))
 }
 
 fn flow(g: &Graph, known: &BTreeSet<u32>, id: NodeId, args: &[NodeId], of: &[&Flow]) -> Flow {
@@ -50,9 +65,9 @@ fn flow(g: &Graph, known: &BTreeSet<u32>, id: NodeId, args: &[NodeId], of: &[&Fl
         Op::Input(i) => input(g, known, *i),
         Op::Const(..) | Op::Committee { .. } | Op::Pairs { .. } => Flow::free(),
         Op::Add | Op::Sub => add(of[0], of[1]),
-        Op::Mul => mul(of[0], of[1]),
+        Op::Mul => mul(g, args, of[0], of[1]),
         Op::And => {
-            let mut f = mul(of[0], of[1]).other();
+            let mut f = mul(g, args, of[0], of[1]).other();
             f.bits = true;
             let most = of.iter().filter_map(|f| f.ones).map(|o| o.most).min();
             let least = enough(g, args[0], args[1]).or_else(|| enough(g, args[1], args[0]));
@@ -72,7 +87,7 @@ fn flow(g: &Graph, known: &BTreeSet<u32>, id: NodeId, args: &[NodeId], of: &[&Fl
         Op::Not => Flow { bits: true, ones: half(g, args[0]), ..first() },
         Op::Lt | Op::Eq => compare(g, id, args, of),
         Op::Xor => Flow { bits: true, ..add(of[0], of[1]).other() },
-        Op::Select => select(of),
+        Op::Select => select(g, args, of),
         Op::Gate => add(of[0], of[1]).other(),
         Op::Sum(axes) => sum(g, args[0], axes, of[0]),
         Op::Max(axis) => reduce(shape(args[0]), *axis as usize, of[0], Some((u64::MAX, id))),
@@ -100,13 +115,13 @@ fn flow(g: &Graph, known: &BTreeSet<u32>, id: NodeId, args: &[NodeId], of: &[&Fl
             let (inner, outer) = if *trans_b { (2, 1) } else { (1, 2) };
             b.absorb(inner, shape(args[1])[inner]);
             b.moved(|axis| Some(if axis == outer { 2 } else { axis }));
-            product(&a, &b)
+            contracted(g, args, &a, &b)
         }
         Op::Conv2d { .. } => {
             let (mut x, mut w) = (of[0].clone(), of[1].clone());
             x.moved(|axis| (axis < 2).then_some(axis));
             w.moved(|axis| [Some(0), Some(2)].get(axis).copied().flatten());
-            product(&x, &w)
+            contracted(g, args, &x, &w)
         }
         Op::MaxPool { .. } => {
             let mut f = first().other();
@@ -150,35 +165,70 @@ fn input(g: &Graph, known: &BTreeSet<u32>, index: u32) -> Flow {
     f
 }
 
-fn mul(a: &Flow, b: &Flow) -> Flow {
+fn mul(g: &Graph, args: &[NodeId], a: &Flow, b: &Flow) -> Flow {
+    // A public factor may be a mask of positions: bits stay bits, and at most as many are 1.
+    let by = |factor: NodeId, f: &Flow| {
+        let mut out = Flow { tally: false, ..f.clone() };
+        if !nowhere_zero(g, factor) {
+            out.fewer();
+        }
+        out
+    };
     match (a.is_free(), b.is_free()) {
-        // A public factor may be a mask of positions: bits stay bits, and at most as many are 1.
-        (true, _) => Flow { tally: false, ..b.clone() },
-        (_, true) => Flow { tally: false, ..a.clone() },
-        _ => product(a, b),
+        (true, _) => by(args[0], b),
+        (_, true) => by(args[1], a),
+        _ => product(a, b, [global(g, args[0], b), global(g, args[1], a)]),
     }
 }
 
-/// A product of two secrets, or a contraction of secrets and public values.
-fn product(a: &Flow, b: &Flow) -> Flow {
+/// A sum of products along an axis.
+fn contracted(g: &Graph, args: &[NodeId], a: &Flow, b: &Flow) -> Flow {
+    let mut f = product(a, b, [false, false]);
+    let public = |f: &Flow, id: NodeId| f.is_free() && !nowhere_zero(g, id);
+    if public(a, args[0]) || public(b, args[1]) {
+        f.fewer();
+    }
+    f
+}
+
+/// A product of two secrets, or a contraction of secrets and public values. Of each factor, whether it is the
+/// same for all clients of the other.
+fn product(a: &Flow, b: &Flow, global: [bool; 2]) -> Flow {
     let mut inputs = a.inputs.clone();
     inputs.extend(&b.inputs);
+    let [by_a, by_b] = global;
+    let larger = (a.clients(), a.size) > (b.clients(), b.size);
+    // A statistic times a value of each client stands beside that of the others.
+    let beside = |f: &Flow, s: &Flow| f.side_by_side() && !s.side_by_side() && s.clients() > 1;
     let mut f = match (&a.form, &b.form) {
         (Form::Free, _) => b.clone(),
         (_, Form::Free) => a.clone(),
+        _ if beside(a, b) || beside(b, a) => {
+            let mut f = a.clone();
+            f.with_clients(b);
+            Flow { form: Form::Other, ..f }
+        }
         // A bit masks; otherwise what does not follow linearly weighs what does. Of two linear
         // factors the smaller one is the weight.
-        (Form::Linear, Form::Linear) if !a.bits && b.bits => masked(b, a),
-        (Form::Linear, Form::Linear) if a.bits && !b.bits => masked(a, b),
+        (Form::Linear, Form::Linear) if !a.bits && b.bits => masked(b, a, by_b),
+        (Form::Linear, Form::Linear) if a.bits && !b.bits => masked(a, b, by_a),
         (Form::Linear, Form::Linear) if a.inputs != b.inputs => {
             if a.size <= b.size {
-                masked(a, b)
+                masked(a, b, by_a)
             } else {
-                masked(b, a)
+                masked(b, a, by_b)
             }
         }
-        (Form::Linear | Form::Masked(_), Form::Other) => masked(b, a),
-        (Form::Other, Form::Linear | Form::Masked(_)) => masked(a, b),
+        (Form::Linear | Form::Masked(_), Form::Other) => masked(b, a, by_b),
+        (Form::Other, Form::Linear | Form::Masked(_)) => masked(a, b, by_a),
+        (Form::Masked(_), Form::Linear) if b.bits => masked(b, a, by_b),
+        (Form::Linear, Form::Masked(_)) if a.bits => masked(a, b, by_a),
+        // What was masked before is a weight now, or has one.
+        (Form::Masked(_), _) | (_, Form::Masked(_)) if larger => masked(b, a, by_b),
+        (Form::Masked(_), _) | (_, Form::Masked(_)) => masked(a, b, by_a),
+        // A bit masks what is computed from one client as it does its input.
+        (Form::Other, Form::Other) if a.bits && !b.bits && b.clients() <= 1 => masked(a, b, by_a),
+        (Form::Other, Form::Other) if !a.bits && b.bits && a.clients() <= 1 => masked(b, a, by_b),
         _ => {
             let mut f = a.clone();
             f.with_clients(b);
@@ -189,17 +239,34 @@ fn product(a: &Flow, b: &Flow) -> Flow {
     Flow { inputs, bits: a.bits && b.bits, divided: a.divided || b.divided, ..f }
 }
 
-/// `payload` times the secret `factor`. Which clients' values an entry holds is a matter of the
-/// payload alone.
-fn masked(factor: &Flow, payload: &Flow) -> Flow {
-    let each = payload.clients() <= 1;
-    // What was weighed before and is gated now is gated.
-    let ones = match &payload.form {
-        Form::Masked(m) => m.ones.or(factor.ones),
-        _ => factor.ones,
-    };
+/// `payload` times the secret `factor`, which is one for all clients if it is `global`. Which clients' values an
+/// entry holds is a matter of the payload alone.
+fn masked(factor: &Flow, payload: &Flow, global: bool) -> Flow {
+    let (mut bit, mut ones) = (factor.bits, factor.ones);
+    let (mut each, mut zero) = (payload.clients() <= 1, true);
+    let mut computed = payload.form == Form::Other;
+    // What a bit selected is a weight itself, and may be 0.
+    if let Form::Masked(m) = &factor.form {
+        (bit, ones) = (false, m.ones.map(|o| Ones { least: 0, ..o }));
+    }
+    match &payload.form {
+        // It hides or shows all that were selected.
+        Form::Masked(m) if global => {
+            (bit, ones, each) = (m.bit, m.ones, each && m.each);
+            (zero, computed) = (m.zero, m.computed);
+        }
+        // Both select: nobody may be left.
+        Form::Masked(m) => {
+            let most = m.ones.into_iter().chain(ones).map(|o| o.most).min();
+            (bit, ones) = (bit && m.bit, most.map(|most| Ones { most, least: 0 }));
+            (zero, computed) = (m.zero, m.computed);
+        }
+        Form::Linear | Form::Other | Form::Free => each &= !global,
+    }
     let mut f = payload.clone();
-    f.form = Form::Masked(Mask { bit: factor.bits, each, ones: if each { ones } else { None } });
+    let least = |o: Ones| if payload.part { Ones { least: 0, ..o } } else { o };
+    let ones = ones.filter(|_| each).map(least);
+    f.form = Form::Masked(Mask { bit, each, ones, zero, computed });
     f.plain();
     f
 }
@@ -213,7 +280,7 @@ fn div(a: &Flow, b: &Flow) -> Flow {
     f.inputs.extend(&b.inputs);
     match a.form {
         Form::Linear | Form::Masked(_) if a.clients() >= 2 => f.divided = true,
-        Form::Linear | Form::Masked(_) => f = masked(&Flow { bits: false, ..b.clone() }, &f),
+        Form::Linear | Form::Masked(_) => f = masked(&Flow { bits: false, ..b.clone() }, &f, false),
         Form::Free | Form::Other => {
             f.with_clients(b);
             f.form = Form::Other;
@@ -222,21 +289,39 @@ fn div(a: &Flow, b: &Flow) -> Flow {
     f
 }
 
-fn select(of: &[&Flow]) -> Flow {
+fn select(g: &Graph, args: &[NodeId], of: &[&Flow]) -> Flow {
     let (c, a, b) = (of[0], of[1], of[2]);
     let mut both = add(a, b);
     both.bits = a.bits && b.bits;
     if c.is_free() {
+        both.fewer();
         return both;
     }
     both.inputs.extend(&c.inputs);
+    let other = |mut both: Flow| {
+        both.with_clients(c);
+        both.plain();
+        Flow { form: Form::Other, ..both }
+    };
+    // Of two values of each client, or the larger or smaller of two, one always counts.
+    let each = |f: &Flow| f.form == Form::Linear && !f.groups.is_empty();
+    if extremum(g, args) || each(a) && each(b) {
+        return other(both);
+    }
+    let global = global(g, args[0], &both);
+    let zero = if a.is_free() { is_zero(g, args[1]) } else { is_zero(g, args[2]) };
     match both.form {
-        Form::Free | Form::Other => {
-            both.with_clients(c);
-            both.form = Form::Other;
-            both
+        Form::Other if zero && !both.bits && both.clients() <= 1 && !global => {
+            masked(&Flow { bits: true, ..c.clone() }, &both, global)
         }
-        Form::Linear | Form::Masked(_) => masked(c, &both),
+        Form::Free | Form::Other => other(both),
+        Form::Linear | Form::Masked(_) => {
+            let mut f = masked(c, &both, global);
+            if let Form::Masked(mask) = &mut f.form {
+                mask.zero &= zero;
+            }
+            f
+        }
     }
 }
 
@@ -253,8 +338,12 @@ fn sum(g: &Graph, of: NodeId, axes: &[u64], a: &Flow) -> Flow {
     }
     // A count over clients of bits that belong to another client each.
     f.tally = a.bits && f.groups.len() < before && !f.groups.is_empty();
-    // The number of comparisons that one client wins is its rank; how many clients are kept is no rank.
-    f.ranks &= before == f.groups.len() || f.tally;
+    // The number of comparisons that one client wins is its rank; how many clients are kept is no rank. With a
+    // number of its own for each client, such as its index, the sum says who it is.
+    let member = |m: &(u32, u64)| g.parties.get(m.0 as usize).is_some_and(|p| p.1 > 1);
+    let one = a.bits && a.fixed.iter().any(member);
+    f.ranks &= before == f.groups.len() || f.tally || a.named || one;
+    f.named &= before == f.groups.len();
     f.bits = false;
     f.moved(|axis| Some(axis - axes.iter().filter(|&&x| (x as usize) < axis).count()));
     f

@@ -19,11 +19,96 @@ pub(super) fn compare(g: &Graph, id: NodeId, args: &[NodeId], of: &[&Flow]) -> F
     f
 }
 
-/// Whether values of different clients are compared, of the same inputs.
+/// Whether values of different clients are compared, of the same inputs: each side has a client of its own.
 fn opposed(a: &Flow, b: &Flow) -> bool {
-    let some = |f: &Flow| !f.groups.is_empty() || !f.fixed.is_empty();
-    let apart = a.groups.iter().all(|g| !b.groups.contains(g)) && a.fixed.is_disjoint(&b.fixed);
-    some(a) && some(b) && apart && !a.inputs.is_disjoint(&b.inputs)
+    let own = |a: &Flow, b: &Flow| !a.groups.is_empty() || !a.fixed.is_subset(&b.fixed);
+    let apart = a.groups.iter().all(|g| !b.groups.contains(g));
+    own(a, b) && own(b, a) && apart && !a.inputs.is_disjoint(&b.inputs)
+}
+
+/// Whether a choice between two values is the larger or the smaller of them, so that each of them counts.
+pub(super) fn extremum(g: &Graph, args: &[NodeId]) -> bool {
+    let &[c, a, b] = args else { return false };
+    let mut bit = same(g, c);
+    while *g.op(bit) == Op::Not {
+        bit = same(g, g.arg(bit, 0));
+    }
+    if *g.op(bit) != Op::Lt {
+        return false;
+    }
+    let equal = |x: NodeId, y: NodeId| {
+        same(g, x) == same(g, y) || constant(g, x).is_some_and(|v| constant(g, y) == Some(v))
+    };
+    let (x, y) = (g.arg(bit, 0), g.arg(bit, 1));
+    equal(x, a) && equal(y, b) || equal(x, b) && equal(y, a)
+}
+
+/// Whether a public value is 0 everywhere.
+pub(super) fn is_zero(g: &Graph, id: NodeId) -> bool {
+    constant(g, id) == Some(0.0)
+}
+
+/// Whether the entries of a value may differ along an axis.
+pub(super) fn varies(g: &Graph, id: NodeId, axis: usize) -> bool {
+    if g.shape(id).get(axis).is_none_or(|&n| n == 1) || constant(g, id).is_some() {
+        return false;
+    }
+    let repeated = || {
+        let of = g.arg(id, 0);
+        g.shape(of).len() == g.shape(id).len() && !varies(g, of, axis)
+    };
+    !(matches!(g.op(id), Op::Broadcast(_)) && repeated())
+}
+
+/// Whether a public value is certainly 0 nowhere.
+pub(super) fn nowhere_zero(g: &Graph, id: NodeId) -> bool {
+    let id = behind(g, id, |op| op.is_layout() || matches!(op, Op::Neg | Op::ToInt | Op::Shift(_)));
+    match g.op(id) {
+        Op::Const(table, ..) => table.data.iter().all(|x| *x != 0.0),
+        Op::Input(i) => {
+            g.inputs.get(*i as usize).is_some_and(|i| i.range.0 > 0.0 || i.range.1 < 0.0)
+        }
+        Op::Scale(c) => *c != 0.0 && nowhere_zero(g, g.arg(id, 0)),
+        Op::Mul | Op::Div => g.args(id).iter().all(|&a| nowhere_zero(g, a)),
+        Op::Committee { .. }
+        | Op::Pairs { .. }
+        | Op::Add
+        | Op::Sub
+        | Op::Neg
+        | Op::Lt
+        | Op::Eq
+        | Op::Not
+        | Op::And
+        | Op::Xor
+        | Op::ToInt
+        | Op::Select
+        | Op::Relu
+        | Op::Gate
+        | Op::Saturate(_)
+        | Op::Function(_)
+        | Op::Abs
+        | Op::Sum(_)
+        | Op::Max(_)
+        | Op::Min(_)
+        | Op::ArgMax
+        | Op::ArgMaxIs
+        | Op::Sort
+        | Op::SortSum { .. }
+        | Op::OneHot(_)
+        | Op::MatMul { .. }
+        | Op::Conv2d(_)
+        | Op::MaxPool { .. }
+        | Op::Reshape(_)
+        | Op::Transpose(_)
+        | Op::Slice { .. }
+        | Op::Concat(_)
+        | Op::Broadcast(_)
+        | Op::Gather { .. }
+        | Op::Trunc(_)
+        | Op::Shift(_)
+        | Op::DivPow2(_)
+        | Op::MulPow2(_) => false,
+    }
 }
 
 /// Of the complement of `v[p] < v`, where v[p] is at place p of v in order: at least p + 1 are not larger.

@@ -1,5 +1,6 @@
 //! Evaluation: of each number its value, and how it depends on unknowns.
 
+use super::arith::{disjoint, hull, largest, slope, sum};
 use super::data::{Scalar, Scalars};
 use super::form::{Column, Form, Owner};
 use super::point::{Point, UNIT, unit_of};
@@ -20,10 +21,25 @@ pub(in super::super) enum Mode {
 /// Terms of all forms together.
 const TERMS: usize = 1 << 22;
 
+/// Values that one entry may be.
+const CHOICES: usize = 8;
+/// Terms of what is told from an unknown.
+const LONGEST: usize = 4096;
+
 /// What became of all numbers.
 pub(in super::super) struct Evaluated {
     pub(in super::super) columns: Vec<Column>,
     pub(in super::super) forms: Vec<Form>,
+    /// Of unknowns that are computed: what can be told from them, for some values at least.
+    pub(in super::super) inside: BTreeMap<u32, Vec<Inside>>,
+}
+
+/// What can be told from an unknown that is computed from it.
+#[derive(Clone, Debug)]
+pub(in super::super) struct Inside {
+    pub(in super::super) form: Form,
+    /// On which side of a threshold it is, and not more.
+    pub(in super::super) side: bool,
 }
 
 /// The forms of all numbers, with the inputs of some party sets known; `None` if they are too long.
@@ -44,6 +60,7 @@ pub(in super::super) fn evaluate(
         made: HashMap::new(),
         names: HashMap::new(),
         ids: HashMap::new(),
+        inside: BTreeMap::new(),
     };
     let mut forms: Vec<Form> = Vec::with_capacity(scalars.all.len());
     let mut terms = 0;
@@ -60,7 +77,7 @@ pub(in super::super) fn evaluate(
         }
         forms.push(form);
     }
-    Some(Evaluated { columns: run.columns, forms })
+    Some(Evaluated { columns: run.columns, forms, inside: run.inside })
 }
 
 /// A form as a key: terms and constant by their bits.
@@ -77,6 +94,7 @@ struct Run<'a> {
     made: HashMap<(u32, Vec<u32>), u32>,
     names: HashMap<String, u32>,
     ids: HashMap<Key, u32>,
+    inside: BTreeMap<u32, Vec<Inside>>,
 }
 
 impl Run<'_> {
@@ -116,9 +134,15 @@ impl Run<'_> {
                 Some(less) if self.mode == Mode::Symbolic => {
                     Form::constant(f64::from(u8::from(less)))
                 }
-                _ => self.discrete(scalar, of, one(0).value < one(1).value, false),
+                _ => {
+                    let made = self.discrete(scalar, of, one(0).value < one(1).value, false);
+                    self.cut(made, one(0), one(1))
+                }
             },
-            Op::Eq => self.discrete(scalar, of, one(0).value == one(1).value, true),
+            Op::Eq => {
+                let made = self.discrete(scalar, of, one(0).value == one(1).value, true);
+                self.cut(made, one(0), one(1))
+            }
             Op::OneHot(classes) => {
                 let class = scalar.entry as u64 % classes;
                 self.discrete(scalar, of, one(0).value == class as f64, false)
@@ -142,9 +166,14 @@ impl Run<'_> {
                 if c.is_constant() || self.mode == Mode::Local {
                     return chosen.clone();
                 }
+                let between = sum([(a, 1.0), (b, -1.0)]);
+                if between.is_constant() {
+                    return sum([(b, 1.0), (c, between.value)]);
+                }
                 let range = hull([a, b].map(|f| self.range(f)));
                 let whole = self.whole(a) && self.whole(b);
-                self.unknown(scalar, of, range, whole, false)
+                let made = self.unknown(scalar, of, range, whole, false);
+                self.within(made, &[a, b])
             }
             Op::Relu => {
                 let (lo, hi) = self.range(one(0));
@@ -264,7 +293,34 @@ impl Run<'_> {
             return value;
         }
         let whole = self.whole(of[0][0]);
-        self.unknown(scalar, of, range, whole, false)
+        let made = self.unknown(scalar, of, range, whole, false);
+        self.within(made, &of[0])
+    }
+
+    /// An unknown from which these can be told: where it is invertible, or where it takes one of them.
+    fn within(&mut self, made: Form, of: &[&Form]) -> Form {
+        self.told(made, of, false)
+    }
+
+    /// A comparison of two forms, of which one is known.
+    fn cut(&mut self, made: Form, a: &Form, b: &Form) -> Form {
+        let known = a.is_constant() || b.is_constant();
+        if known { self.told(made, &[a, b], true) } else { made }
+    }
+
+    fn told(&mut self, made: Form, of: &[&Form], side: bool) -> Form {
+        if let (Mode::Symbolic, &[(column, _)]) = (self.mode, &made.terms[..])
+            && of.len() <= CHOICES
+        {
+            // What is computed in the same way is the same unknown, which is entered once.
+            let before = |f: &&&Form| {
+                (1..=LONGEST).contains(&f.terms.len()) && f.terms.iter().all(|t| t.0 < column)
+            };
+            let of = of.iter().filter(before);
+            let list = of.map(|f| Inside { form: (*f).clone(), side }).collect();
+            self.inside.entry(column).or_insert(list);
+        }
+        made
     }
 
     /// The sum of entries from .. to in ascending order.
@@ -277,7 +333,9 @@ impl Run<'_> {
             let whole = sorted.iter().all(|f| self.whole(f));
             // Every place in the order is an unknown of its own.
             let at = self.name(format!("{from}..{to}"));
-            return self.made(at, "ordered", of, (lo * n, hi * n), whole, true);
+            let made = self.made(at, "ordered", of, (lo * n, hi * n), whole, true);
+            let one = if to - from == 1 { &of[0][..] } else { &[] };
+            return self.within(made, one);
         }
         let _ = scalar;
         sorted.sort_by(|a, b| a.value.total_cmp(&b.value));
@@ -306,7 +364,13 @@ impl Run<'_> {
             lo = lo.max(0.0);
         }
         let whole = self.whole(a) && self.whole(b);
-        self.made(0, "product", &[vec![a, b]], (lo, hi), whole, true)
+        let made = self.made(0, "product", &[vec![a, b]], (lo, hi), whole, true);
+        // A square tells its root, and a bit times something tells this where the bit is 1.
+        let bit = |range: (f64, f64), whole: bool| whole && range == (0.0, 1.0);
+        if ia == ib || bit(y, self.whole(b)) {
+            return self.within(made, &[a]);
+        }
+        if bit(x, self.whole(a)) { self.within(made, &[b]) } else { made }
     }
 
     fn quotient(&mut self, a: &Form, b: &Form) -> Form {
@@ -315,7 +379,8 @@ impl Run<'_> {
         }
         if self.mode == Mode::Symbolic {
             let all = (f64::NEG_INFINITY, f64::INFINITY);
-            return self.made(0, "quotient", &[vec![a], vec![b]], all, false, false);
+            let made = self.made(0, "quotient", &[vec![a], vec![b]], all, false, false);
+            return if a.is_constant() { self.within(made, &[b]) } else { made };
         }
         // By 0 it is the sign of the dividend, and near to 0 it is cut.
         let value = domain::div(a.value, b.value);
@@ -336,7 +401,8 @@ impl Run<'_> {
             let known = lo >= 0.0 && a.is_finite() && b.is_finite();
             let range =
                 if known { (a.min(b), a.max(b)) } else { (f64::NEG_INFINITY, f64::INFINITY) };
-            return self.unknown(scalar, of, range, false, false);
+            let made = self.unknown(scalar, of, range, false, false);
+            return self.within(made, &[x]);
         }
         let value = f(x.value);
         if x.is_constant() {
@@ -423,38 +489,4 @@ impl Run<'_> {
         form.value.fract() == 0.0
             && terms().all(|&(c, x)| x.fract() == 0.0 && self.columns[c as usize].whole)
     }
-}
-
-fn sum<const N: usize>(of: [(&Form, f64); N]) -> Form {
-    Form::combined(of.into_iter())
-}
-
-/// Whether a is certainly less than b, or certainly not.
-fn disjoint(a: (f64, f64), b: (f64, f64)) -> Option<bool> {
-    if a.1 < b.0 {
-        Some(true)
-    } else if a.0 >= b.1 {
-        Some(false)
-    } else {
-        None
-    }
-}
-
-fn hull(of: impl IntoIterator<Item = (f64, f64)>) -> (f64, f64) {
-    let nothing = (f64::INFINITY, f64::NEG_INFINITY);
-    of.into_iter().fold(nothing, |(lo, hi), (a, b)| (lo.min(a), hi.max(b)))
-}
-
-/// Index of the first largest.
-fn largest(of: &[&Form]) -> usize {
-    (1..of.len()).fold(0, |best, k| if of[best].value < of[k].value { k } else { best })
-}
-
-/// The derivative, from differences whose first errors cancel.
-fn slope(f: fn(f64) -> f64, x: f64) -> f64 {
-    let h = 1e-3 * x.abs().max(UNIT);
-    let d = |h: f64| (f(x + h) - f(x - h)) / (2.0 * h);
-    let (a, b, c) = (d(h), d(h / 2.0), d(h / 4.0));
-    let (ab, bc) = ((4.0 * b - a) / 3.0, (4.0 * c - b) / 3.0);
-    (16.0 * bc - ab) / 15.0
 }

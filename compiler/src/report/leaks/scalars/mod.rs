@@ -9,6 +9,7 @@
 //! *symbolic* evaluation is exact for what is linear and makes an unknown of every other result. A *local*
 //! one follows derivatives at a point, with comparisons as they come out there.
 
+mod arith;
 mod data;
 mod eval;
 mod form;
@@ -20,9 +21,10 @@ mod tests;
 use super::flow::Flow;
 use crate::graph::{Graph, NodeId, Op};
 pub(super) use data::{Scalar, Scalars};
-pub(super) use eval::{Evaluated, Mode, evaluate};
+pub(super) use eval::{Evaluated, Inside, Mode, evaluate};
 pub(super) use form::{Column, Owner};
 pub(super) use point::{Given, Point, UNIT};
+pub(super) use reads::position;
 use std::collections::BTreeSet;
 
 /// Numbers followed in all, and operands of these.

@@ -12,6 +12,9 @@ pub(in super::super) enum Given {
     OneHot { input: usize, entry: usize },
     /// Input number `input` is its largest number at `entry` and one unit less elsewhere.
     Largest { input: usize, entry: usize },
+    /// Input number `input` is at an end of its range at `entry`, the upper one if `high`, and 0 elsewhere, or
+    /// as near to this as its range allows.
+    End { input: usize, entry: usize, high: bool },
     /// Input number `input` is in the middle of its range at `entry` and at its lower end elsewhere.
     Apart { input: usize, entry: usize },
 }
@@ -68,6 +71,10 @@ impl Point {
             Given::OneHot { input: i, entry: e } if i == index => {
                 return near(f64::from(u8::from(e == entry)));
             }
+            Given::End { input: i, entry: e, high } if i == index => {
+                let end = if high { hi } else { lo };
+                return if e == entry { end } else { near(0.0) };
+            }
             Given::Largest { input: i, entry: e } if i == index => {
                 return near(if e == entry { hi } else { hi - unit_of(input) });
             }
@@ -81,7 +88,11 @@ impl Point {
                     middle
                 };
             }
-            Given::Any | Given::OneHot { .. } | Given::Largest { .. } | Given::Apart { .. } => {}
+            Given::Any
+            | Given::OneHot { .. }
+            | Given::End { .. }
+            | Given::Largest { .. }
+            | Given::Apart { .. } => {}
         }
         let u = unit(self.hash(index as u64, entry as u64));
         if whole {

@@ -12,7 +12,7 @@ fn strides(shape: &[u64]) -> Vec<u64> {
 }
 
 /// The position on every axis of an entry.
-pub(super) fn position(shape: &[u64], entry: usize) -> Vec<u64> {
+pub(in super::super) fn position(shape: &[u64], entry: usize) -> Vec<u64> {
     let entry = entry as u64;
     strides(shape).iter().zip(shape).map(|(s, d)| entry / s % d.max(&1)).collect()
 }

@@ -1,14 +1,30 @@
 //! An attacker's list: programs that look like statistics and tell of single clients. Of each the text of
 //! its warnings is a snapshot.
 
-use super::{LeakReport, found, leaks_in};
+use super::{LeakKind, LeakReport, found, leaks_in};
 
 /// Checks one program of m clients and a server, and its warnings against a snapshot.
-fn attack(name: &str, m: u64, inputs: &str, body: &str) {
+pub(super) fn attack(name: &str, m: u64, inputs: &str, body: &str) {
+    let report = said(name, m, inputs, body);
+    let text = report.text();
+    assert!(!leaks_in(&report.warnings).is_empty(), "{name} is not warned of: {body}\n{text}");
+}
+
+/// The same of a program of which there has to be a note of these kinds.
+pub(super) fn noted(name: &str, m: u64, inputs: &str, body: &str, kinds: &[LeakKind]) {
+    let report = said(name, m, inputs, body);
+    for kind in kinds {
+        let found = report.warnings.iter().any(|w| w.kind == *kind);
+        assert!(found, "{name} has no {kind:?}: {body}\n{}", report.text());
+    }
+}
+
+fn said(name: &str, m: u64, inputs: &str, body: &str) -> LeakReport {
     let model = inputs.contains("M.");
     let text = format!(
-        "use std::{{abs, argmax, cosine, cross_entropy, dot, exp, first_argmin, lower_median, max, mean, median, min, norm, \
-         norm_sq, rank, select, smallest, softmax, sort, sqrt, sum, top_k, trimmed_mean, variance}};\n\n\
+        "use std::{{abs, argmax, argsort, clamp, cosine, cross_entropy, dot, exp, first_argmin, log, lower_median, max, mean, \
+         median, min, norm, norm_sq, rank, recip, relu, select, smallest, softmax, sort, sqrt, sum, top_k, trimmed_mean, \
+         variance}};\n\n\
          predicate Attack[m{}]() {{\n    parties Client[m];\n    parties Server;\n{}{}}}\n",
         if model { ", M: model" } else { "" },
         lines(inputs),
@@ -19,12 +35,12 @@ fn attack(name: &str, m: u64, inputs: &str, body: &str) {
     let warnings = found(&text, if model { &bound } else { &bound[..1] });
     let report = LeakReport { warnings, ..LeakReport::default() };
     let said = report.text();
-    assert!(!leaks_in(&report.warnings).is_empty(), "{name} is not warned of:\n{text}{said}");
     let said = said.split_once('\n').map_or("", |s| s.1);
     insta::assert_snapshot!(
         format!("attack_{name}"),
         format!("m={m}\n{}{}\n{said}", lines(inputs), lines(body))
     );
+    report
 }
 
 /// One statement a line, indented.

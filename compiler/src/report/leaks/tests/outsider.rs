@@ -1,0 +1,216 @@
+//! More of the attacker's list: what somebody found who had read only the book.
+
+use super::LeakKind::{MaskedSum, Order, SecretDivisor};
+use super::attacks::{attack, noted};
+use super::{found, leaks_in};
+
+const Y: &str = "input y: secret fix in -8..8 from each Client";
+const XY: &str = "input x: secret fix[2] in -8..8 from each Client; input y: secret fix in -8..8 from each Client";
+const XYB: &str = "input x: secret fix[2] in -8..8 from each Client; input y: secret fix in -8..8 from each Client; \
+                   input b: secret bit from each Client";
+const B: &str = "input b: secret bit from each Client";
+const K: &str = "input k: secret int in 0..100 from each Client";
+const ID: &str = "let id = [sum(1 for j in Client if j < i) for i in Client]";
+
+#[test]
+fn the_order_of_clients_by_their_indices() {
+    attack("argsort", 5, Y, "reveal argsort(y) to Server as a");
+    attack("argsort_of_twenty", 20, Y, "reveal argsort(y) to Server as a");
+    attack("the_smallest_by_argsort", 5, Y, "let s = argsort(y); reveal s[0] to Server as a");
+    attack("argsort_is", 5, Y, "let s = argsort(y); reveal s[0] == 3 to Server as a");
+    attack(
+        "a_place_in_argsort",
+        5,
+        Y,
+        "let s = argsort(y); reveal [s[t] == 2 for t in m] to Server as a",
+    );
+    attack(
+        "argsort_of_norms",
+        5,
+        XY,
+        "reveal argsort([norm(x[i]) for i in Client]) to Server as a",
+    );
+    attack(
+        "place_of_one_by_hand",
+        5,
+        Y,
+        "let first = sum(y[i] for i in Client if i == 0); reveal sum(y[i] < first for i in Client) to Server as a",
+    );
+}
+
+/// What a party gives that is not the receiver takes part on both sides of all comparisons.
+#[test]
+fn an_order_by_somebody_elses_reference() {
+    let of = |value: &str| {
+        let text = format!(
+            "use std::{{argsort, norm, top_k, sum}};\npredicate Order[m]() {{\n\
+             parties Client[m]; parties Guide; parties Server;\n\
+             {XY}; input ref: secret fix[2] in -8..8 from Guide;\n\
+             let d = [norm(x[i] - ref) for i in Client]; let s = argsort(d); let t = top_k[2](d);\n\
+             reveal sum(y) to Server as used; reveal {value} to Server as a;\n}}\n"
+        );
+        leaks_in(&found(&text, &[("m", "5")]))
+    };
+    assert_eq!(of("s"), [Order]);
+    assert_eq!(of("s[0] == 3"), [Order]);
+    assert_eq!(of("sum(t)"), []);
+    assert_eq!(of("sum(d[i] < norm(ref) for i in Client)"), []);
+}
+
+#[test]
+fn packed_numbers_behind_functions_and_choices() {
+    let code = "let z = iterate z = 0 for i in Client { 2 * z + b[i] }";
+    let of = |name: &str, value: &str| {
+        attack(name, 5, B, &format!("{code}; reveal {value} to Server as a"));
+    };
+    of("packed_relu", "relu(z)");
+    of("packed_abs", "abs(z)");
+    of("packed_sqrt", "sqrt(z)");
+    of("packed_log", "log(1 + z)");
+    of("packed_square", "z ^ 2");
+    of("packed_choice", "select(sum(b) > 1, z, 0)");
+    of("packed_times_a_bit", "(sum(b) > 0) * z");
+    of("packed_compared", "z > 15");
+    of("packed_twice_wrapped", "sqrt(abs(3 * relu(z) - 1)) + 5");
+    let digits = "let z = iterate z = 0 for i in Client { z * 100 + k[i] }";
+    let of = |name: &str, value: &str| {
+        attack(name, 3, K, &format!("{digits}; reveal {value} to Server as a"));
+    };
+    of("packed_digits_recip", "recip(z)");
+    of("packed_digits_log", "log(z)");
+    of("packed_digits_square", "z ^ 2");
+}
+
+#[test]
+fn several_bits_in_several_reveals() {
+    attack(
+        "bits_of_two_reveals_by_xor",
+        5,
+        Y,
+        "reveal [(y[i] < 1) != (y[i] < 2) for i in Client] to Server as a; reveal [y[i] > 3 for i in Client] to Server as c",
+    );
+    attack(
+        "bits_by_multiples_of_the_median",
+        5,
+        Y,
+        "let mid = median(y); reveal [y[i] < mid for i in Client] to Server as a; \
+         reveal [y[i] < 2 * mid for i in Client] to Server as b; reveal [y[i] < 3 * mid for i in Client] to Server as c",
+    );
+}
+
+#[test]
+fn weights_that_underflow() {
+    let chosen = |name: &str, body: &str| {
+        let inputs = format!("{Y}; input g: public fix[1] in -2..2");
+        attack(name, 3, &inputs, &format!("{ID}; {body}"));
+    };
+    chosen(
+        "exponential_weights_that_vanish",
+        "reveal sum(y[i] * exp(-g[0] * 10 * id[i]) for i in Client) to Server as a",
+    );
+    chosen(
+        "quotients_that_vanish",
+        "reveal sum(y[i] / (1 + 100000 * abs(g[0]) * id[i]) for i in Client) to Server as a",
+    );
+    attack(
+        "a_sum_that_forgets",
+        3,
+        Y,
+        "let z = iterate z = 0 for i in Client { z * 0.00001 + y[i] }; reveal z to Server as a",
+    );
+}
+
+#[test]
+fn sums_in_which_fewer_than_two_may_count() {
+    noted(
+        "enough_and_a_part_of_the_clients",
+        4,
+        XYB,
+        &format!(
+            "{ID}; let e = sum(b) >= 2; reveal sum((b[i] && e) * (id[i] < 2) * x[i] for i in Client) to Server as a"
+        ),
+        &[MaskedSum],
+    );
+    noted(
+        "top_k_and_a_part_of_the_clients",
+        4,
+        XYB,
+        &format!(
+            "{ID}; let t = top_k[3](y); reveal sum(t[i] * (id[i] < 2) * x[i] for i in Client) to Server as a"
+        ),
+        &[MaskedSum],
+    );
+    noted(
+        "top_k_and_secret_weights",
+        4,
+        XYB,
+        "let t = top_k[2](y); reveal sum(t[i] * y[i] * x[i] for i in Client) to Server as a",
+        &[MaskedSum],
+    );
+    noted(
+        "mean_by_top_k_and_secret_weights",
+        4,
+        XYB,
+        "let t = top_k[2](y); \
+         reveal sum(t[i] * y[i] * x[i] for i in Client) / sum(t[i] * y[i] for i in Client) to Server as a",
+        &[MaskedSum, SecretDivisor],
+    );
+    noted(
+        "norms_of_those_that_are_kept",
+        4,
+        XYB,
+        "reveal sum((y[i] < 1) * norm(x[i]) for i in Client) to Server as a",
+        &[MaskedSum],
+    );
+    noted(
+        "top_k_and_a_check",
+        4,
+        XYB,
+        "let t = top_k[2](y); reveal sum((norm(x[i]) < 1) * (t[i] * x[i]) for i in Client) to Server as a",
+        &[MaskedSum],
+    );
+}
+
+/// The program's warnings and notes.
+fn all(m: u64, inputs: &str, body: &str) -> Vec<super::LeakWarning> {
+    let text = format!(
+        "use std::{{abs, clamp, max, min, relu, select, sum}};\n\
+         predicate Fine[m]() {{ parties Client[m]; parties Server;\n{inputs};\n{body};\n}}\n"
+    );
+    found(&text, &[("m", &m.to_string())])
+}
+
+#[test]
+fn every_term_of_a_clamp_counts() {
+    let clamp = "reveal sum(clamp(x[i], -1, 1) for i in Client) to Server as a";
+    assert_eq!(all(10, XY, clamp), []);
+    // The note is of the second reveal, in which those above 1 do not count.
+    let two = all(
+        10,
+        XY,
+        &format!("{clamp}; reveal sum((x[i] < 1) * x[i] for i in Client) to Server as c"),
+    );
+    let of: Vec<_> = two.iter().map(|w| (w.kind, w.reveals.join(" "))).collect();
+    assert_eq!(of, [(MaskedSum, "c".to_string())]);
+    for term in [
+        "select(y[i] < 1, y[i], 1)",
+        "select(y[i] < 0, 0, y[i])",
+        "select(y[i] >= 2, 2, y[i])",
+        "select(y[i] < 1, y[i], y[i] / 2 + 0.5)",
+        "max([y[i], 0.5])",
+    ] {
+        let found = all(10, Y, &format!("reveal sum({term} for i in Client) to Server as a"));
+        assert_eq!(found, [], "{term}");
+    }
+    // A choice by another bit leaves some out.
+    for term in ["select(b[i], y[i], 0)", "select(b[i], y[i], 1)", "select(y[i] < 1, y[i], 0)"] {
+        let found = all(10, XYB, &format!("reveal sum({term} for i in Client) to Server as a"));
+        assert_eq!(found.iter().map(|w| w.kind).collect::<Vec<_>>(), [MaskedSum], "{term}");
+        let zeros = found[0].why.contains("it is zeros");
+        assert_eq!(zeros, !term.contains("1)"), "{term}: {}", found[0].why);
+    }
+    // One bit for all hides or shows the whole sum.
+    let gate = "let e = sum(b) > 2; reveal sum(e * x[i] for i in Client) to Server as a";
+    assert!(leaks_in(&all(10, XYB, gate)).is_empty());
+    assert_eq!(all(10, XYB, gate), []);
+}
