@@ -32,7 +32,7 @@ pub struct Run {
     #[arg(long)]
     submit_unchecked: bool,
     /// Seconds a party waits for a message of another.
-    #[arg(long, default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, default_value_t = 600)]
     deadline: u64,
     /// Takes the time of the network that --net names: every party has one line with its bandwidth in
     /// each direction and its latency. Without it messages pass through memory. With --hosts the report

@@ -5,7 +5,7 @@ use slvr_compiler::analysis::stated::{Stated, StatedErrors};
 use slvr_compiler::cost::Tuning;
 use slvr_compiler::graph::domain;
 use slvr_compiler::lower::Protocols;
-use slvr_compiler::pipeline::Options;
+use slvr_compiler::pipeline::{Fine, Options};
 use slvr_tests::Case;
 
 /// 2^-16.
@@ -175,7 +175,8 @@ impl Row {
 
     /// How it is compiled.
     pub fn options(&self) -> Options {
-        let all = Options { enforce: false, ..Options::default() };
+        // Of more fraction bits a reciprocal is a quotient.
+        let all = Options { enforce: false, fine: Fine::Nothing, ..Options::default() };
         match self.family {
             Family::Symmetric | Family::Public => {
                 Options { protocols: Protocols::Symmetric, ..all }

@@ -129,14 +129,12 @@ impl Bench {
         if let Some(path) = &self.svg {
             crate::files::write(path, chart::svg(&lines).as_bytes())?;
         }
-        // A model of which no row compiles is a wrong name, not a small machine.
-        for model in &self.models {
-            let of: Vec<_> = lines.iter().filter(|l| l.row.model.as_ref() == Some(model)).collect();
-            if let Some(Outcome::Skipped(why)) = of.first().map(|l| &l.outcome)
-                && of.iter().all(|l| l.known.is_none())
-            {
-                anyhow::bail!("no row of the model `{model}` can be measured: it {why}");
-            }
+        // Where no row of any model compiles, a name is wrong.
+        let of: Vec<_> = lines.iter().filter(|l| l.row.model.is_some()).collect();
+        if let Some(Outcome::Skipped(why)) = of.first().map(|l| &l.outcome)
+            && of.iter().all(|l| l.known.is_none())
+        {
+            anyhow::bail!("no row of a model can be measured; {} {why}", of[0].row.name());
         }
         match json {
             true => say_json(table::to_json(&lines, &machine, plan)),
