@@ -5,7 +5,7 @@ use crate::{PARALLEL, Word, simd, threads};
 /// Elements that a thread takes at a time.
 const PART: usize = PARALLEL / 4;
 
-/// a[i] = f(a[i], b[i]); the slices have equal lengths.
+/// a_i = f(a_i, b_i); the slices have equal lengths.
 pub(super) fn zip_assign<T: Word>(a: &mut [T], b: &[T], f: impl Fn(T, T) -> T + Sync) {
     assert_eq!(a.len(), b.len(), "operands of different lengths");
     if a.len() < PARALLEL {
@@ -15,7 +15,7 @@ pub(super) fn zip_assign<T: Word>(a: &mut [T], b: &[T], f: impl Fn(T, T) -> T + 
     }
 }
 
-/// a[i] = f(a[i]).
+/// a_i = f(a_i).
 pub(super) fn map_assign<T: Word>(a: &mut [T], f: impl Fn(T) -> T + Sync) {
     if a.len() < PARALLEL {
         simd::map(a, &f);

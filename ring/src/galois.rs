@@ -174,7 +174,7 @@ impl Vector {
         out
     }
 
-    /// The sum over blocks b of c[b] times block b, of as many blocks as there are factors, which are of one
+    /// The sum over blocks b of c_b times block b, of as many blocks as there are factors, which are of one
     /// length.
     ///
     /// # Panics
@@ -248,7 +248,7 @@ pub fn cross(u: &Vector, v: &Vector, blocks: usize) -> Vec<Element> {
 }
 
 /// The inner products of all pairs of blocks of words with factors: entry a blocks + b is the sum over t of
-/// c[t] u[a n + t] v[b n + t], with n the length of c.
+/// ``c[t] u[a n + t] v[b n + t]``, with n the length of c.
 ///
 /// # Panics
 ///
@@ -277,7 +277,7 @@ pub fn cross_words(c: &Vector, u: &[u64], v: &[u64], blocks: usize) -> Vec<Eleme
     out
 }
 
-/// The sum over blocks b of c[b] times block b of words.
+/// The sum over blocks b of c_b times block b of words.
 ///
 /// # Panics
 ///
@@ -305,7 +305,7 @@ pub fn sum_words(c: &Vector, words: &[u64], blocks: usize) -> Vec<Element> {
 const PART: usize = 256;
 
 versions! {
-    /// wide[i + j] += a[i] b[j] at each of n places, and the remainder by the modulus in the first rows.
+    /// wide[i + j] += a_i b_j at each of n places, and the remainder by the modulus in the first rows.
     fn convolve<[] []>(wide: &mut [u64], a: &[u64], b: &[u64], n: usize) {
         for (i, a) in a.chunks_exact(n).enumerate() {
             for (j, b) in b.chunks_exact(n).enumerate() {

@@ -8,7 +8,7 @@ pub fn mul(a: u64, b: u64) -> u64 {
     reduce(Clmul::best().product(a, b))
 }
 
-/// The sum of the products a[i] b[i].
+/// The sum of the products a_i b_i.
 ///
 /// # Panics
 ///
@@ -17,8 +17,8 @@ pub fn dot(a: &[u64], b: &[u64]) -> u64 {
     reduce(Clmul::best().dot(a, b))
 }
 
-/// The sum of the products c[i] (a[i] & b[i]). Of words of 64 bits each a and b this is the sum of all
-/// their products, bit l of word i with the coefficient c[i] X^l.
+/// The sum of the products c_i (a_i & b_i). Of words of 64 bits each a and b this is the sum of all
+/// their products, bit l of word i with the coefficient c_i X^l.
 ///
 /// # Panics
 ///
@@ -35,7 +35,7 @@ pub fn dot_and(c: &[u64], a: &[u64], b: &[u64]) -> u64 {
     }))
 }
 
-/// a[i] := a[i] c for every i.
+/// a_i := a_i c for every i.
 pub fn scale(a: &mut [u64], c: u64) {
     let level = Clmul::best();
     a.iter_mut().for_each(|a| *a = reduce(level.product(*a, c)));

@@ -234,7 +234,7 @@ pub fn unscaled(graph: &Graph, see: impl FnMut(&Pass, &Graph)) -> Result<Graph, 
 }
 
 /// The passes from scales on, on what [`unscaled`] made. Values of which precision is wanted have fraction bits up to a
-/// level ([`precision`]).
+/// level (`precision`).
 ///
 /// # Errors
 ///

@@ -6,9 +6,9 @@ use crate::analysis::magnitudes::Magnitudes;
 use crate::graph::{Graph, NodeId};
 use std::collections::BTreeMap;
 
-/// Fraction bits of inputs and truncated values, where no reader wants more ([`super::precision`]).
+/// Fraction bits of inputs and truncated values, where no reader wants more (pass `precision`).
 pub const FRACTION: u32 = 16;
-/// How many fraction bits values of which precision is wanted may have ([`super::precision`]).
+/// How many fraction bits values of which precision is wanted may have (pass `precision`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Level {
     /// The most that an input or a truncated value has.

@@ -5,19 +5,19 @@ use super::layer::Layer;
 use crate::syntax::ast::{Secrecy, Span};
 
 /// Index of a variable (input, `let`, loop variable, sample, function parameter) in
-/// [`Program::vars`].
+/// [`Program::vars`](super::Program::vars).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct VarId(pub u32);
 
-/// Index of a party set in [`Program::parties`].
+/// Index of a party set in [`Program::parties`](super::Program::parties).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SetId(pub u32);
 
-/// Index of a function instance in [`Program::functions`].
+/// Index of a function instance in [`Program::functions`](super::Program::functions).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FnId(pub u32);
 
-/// Index of a model instance in [`Program::models`].
+/// Index of a model instance in [`Program::models`](super::Program::models).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ModelId(pub u32);
 
@@ -235,7 +235,7 @@ pub enum Domain {
     Set(SetId),
     /// lo .. hi, hi excluded.
     Range(Index, Index),
-    /// A sampled committee: row `at` of a [`Stmt::Sample`] variable.
+    /// A sampled committee: row `at` of a [`Stmt::Sample`](super::Stmt::Sample) variable.
     Sampled {
         /// The sample.
         sample: VarId,

@@ -85,7 +85,7 @@ pub trait Algebra {
     fn concat(parts: &[&Self::V], n: usize) -> Self::V;
     /// The inner products of all pairs of blocks.
     fn cross(u: &Self::V, v: &Self::V, blocks: usize) -> Vec<Self::E>;
-    /// The sum over blocks of c[b] times block b.
+    /// The sum over blocks of c_b times block b.
     fn fold(v: &Self::V, c: &[Self::E]) -> Self::V;
 
     /// As [`cross`](Algebra::cross), of base elements with factors, in blocks of as many as there are factors.

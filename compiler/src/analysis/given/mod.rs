@@ -11,7 +11,7 @@
 //! - **worst**: as if every rounding went as far as it can, in the worst direction.
 //! - **noise + rest**: the circuit's value minus the program's is written as L + R. L is a linear form of single
 //!   roundings with coefficients that only the program's values determine. The roundings in it are bounded
-//!   martingale differences ([`masks`] says which), so L is sub-Gaussian, and by the inequality of Azuma and
+//!   martingale differences (the file `masks` says which), so L is sub-Gaussian, and by the inequality of Azuma and
 //!   Hoeffding |L| <= t s but for a probability that is added up over all entries ([`FAILURE_LOG2`]). R is what is
 //!   not linear: products of two deviations, signs that may differ, roundings of which nothing is known but their size. It is
 //!   bounded for the case that all of these bounds on L hold.
