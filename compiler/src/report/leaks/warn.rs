@@ -94,7 +94,7 @@ pub(super) fn warnings(
                 "reveal a sum over at least two clients",
             ),
             Form::Linear => {}
-            Form::Masked(m) => masked(counted(graph, f), m, &of, &mut warn),
+            Form::Masked(m) => masked(counted(graph, f), m, &of, "it", &mut warn),
             Form::Other if is_bits(f) => bits(graph, flows, i, f, &of, &mut warn),
             Form::Other if f.one_by_order() => warn(
                 LeakKind::OrderStatistic,
@@ -128,7 +128,12 @@ pub(super) fn warnings(
                 ),
                 "reveal a statistic over clients (a sum, a mean), or compare and keep the result secret",
             ),
-            Form::Other => {}
+            Form::Other => {
+                if let (Some(m), 2..) = (&f.behind, counted(graph, f)) {
+                    let it = "it is computed from what";
+                    masked(counted(graph, f), m, &of, it, &mut warn);
+                }
+            }
         }
         if f.divided {
             warn(
@@ -208,7 +213,7 @@ fn selects(graph: &Graph, flows: &[Flow], output: usize) -> bool {
     read[bits.index()]
 }
 
-fn masked(n: u64, m: &Mask, of: &str, warn: &mut dyn FnMut(LeakKind, String, &str)) {
+fn masked(n: u64, m: &Mask, of: &str, it: &str, warn: &mut dyn FnMut(LeakKind, String, &str)) {
     if n <= 1 {
         let factor = if m.bit { "a secret bit" } else { "a secret number" };
         return warn(
@@ -242,7 +247,7 @@ fn masked(n: u64, m: &Mask, of: &str, warn: &mut dyn FnMut(LeakKind, String, &st
             warn(
                 LeakKind::MaskedSum,
                 format!(
-                    "it adds up the {what} of those of {n} clients whose secret bit is 1, and nothing \
+                    "{it} adds up the {what} of those of {n} clients whose secret bit is 1, and nothing \
                      keeps the number of such bits at two or more{most}: if one client passes, the \
                      reveal is its {one}, up to the public divisor; if none does, it is {none}. The \
                      receiver is not told how many passed, but zeros and outliers say something. An \
@@ -257,7 +262,7 @@ fn masked(n: u64, m: &Mask, of: &str, warn: &mut dyn FnMut(LeakKind, String, &st
         _ => warn(
             LeakKind::MaskedSum,
             format!(
-                "it adds up the {what} of {n} clients, each times a secret weight: if all weights but \
+                "{it} adds up the {what} of {n} clients, each times a secret weight: if all weights but \
                  one are 0, or nearly so, the reveal is one client's {one}, up to a scale"
             ),
             "accept it and tell the clients, or bound the weights from below and above so that at least \

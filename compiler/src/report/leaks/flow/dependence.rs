@@ -92,6 +92,9 @@ pub struct Flow {
     pub(super) part: bool,
     /// Divided by a secret, after a sum over clients.
     pub divided: bool,
+    /// The mask of a masked sum over clients that this was computed from, entry by entry: what is said of the sum holds
+    /// of it, too.
+    pub behind: Option<Mask>,
     /// Entries of the value.
     pub size: u64,
 }
@@ -113,6 +116,7 @@ impl Flow {
             ones: None,
             part: false,
             divided: false,
+            behind: None,
             size: 1,
         }
     }
@@ -179,8 +183,17 @@ impl Flow {
         masked.into_iter().chain(&mut self.ones).for_each(|ones| ones.least = 0);
     }
 
+    /// The mask of a sum over clients, also where something was computed of the sum.
+    pub(super) fn masked_sum(&self) -> Option<Mask> {
+        match &self.form {
+            Form::Masked(m) => (m.each && self.clients() >= 2).then(|| m.clone()),
+            Form::Free | Form::Linear | Form::Other => self.behind.clone(),
+        }
+    }
+
     /// Depends on secrets, in no way that is followed further.
     pub(super) fn other(mut self) -> Flow {
+        self.behind = self.masked_sum();
         self.plain();
         self.bits = false;
         if !self.is_free() {
@@ -250,6 +263,10 @@ pub(super) fn add(a: &Flow, b: &Flow) -> Flow {
         _ => Form::Linear,
     };
     let tally = (a.tally || a.is_free()) && (b.tally || b.is_free());
+    let behind = match form {
+        Form::Other => a.masked_sum().or_else(|| b.masked_sum()),
+        Form::Free | Form::Linear | Form::Masked(_) => None,
+    };
     let mut f = a.clone();
     // What is added counts where either does.
     f.part = (a.part || a.is_free()) && (b.part || b.is_free()) && (a.part || b.part);
@@ -263,5 +280,5 @@ pub(super) fn add(a: &Flow, b: &Flow) -> Flow {
         (Order::No, y) if a.is_free() => y,
         _ => Order::No,
     };
-    Flow { form, tally, order, bits: false, divided: a.divided || b.divided, ..f }
+    Flow { form, tally, order, behind, bits: false, divided: a.divided || b.divided, ..f }
 }

@@ -36,6 +36,10 @@ pub(super) fn flows(graph: &Graph, known: &BTreeSet<u32>) -> Vec<Flow> {
         if flow.is_free() || graph.ty(id).secrecy == Secrecy::Public {
             flow = Flow::free();
         }
+        if graph.ty(id).elem == Elem::Bit || *graph.op(id) == Op::ArgMax {
+            // Bits say little of what they compare.
+            flow.behind = None;
+        }
         flow.size = graph.elements(id);
         flow.named |= named(graph, id, &args, &of, &flow);
         out.push(flow);
@@ -236,7 +240,8 @@ fn product(a: &Flow, b: &Flow, global: [bool; 2]) -> Flow {
         }
     };
     f.plain();
-    Flow { inputs, bits: a.bits && b.bits, divided: a.divided || b.divided, ..f }
+    let behind = f.behind.clone().or_else(|| a.masked_sum()).or_else(|| b.masked_sum());
+    Flow { inputs, bits: a.bits && b.bits, divided: a.divided || b.divided, behind, ..f }
 }
 
 /// `payload` times the secret `factor`, which is one for all clients if it is `global`. Which clients' values an
@@ -252,14 +257,14 @@ fn masked(factor: &Flow, payload: &Flow, global: bool) -> Flow {
     match &payload.form {
         // It hides or shows all that were selected.
         Form::Masked(m) if global => {
-            (bit, ones, each) = (m.bit, m.ones, each && m.each);
+            (bit, ones, each) = (m.bit, m.ones, m.each);
             (zero, computed) = (m.zero, m.computed);
         }
         // Both select: nobody may be left.
         Form::Masked(m) => {
             let most = m.ones.into_iter().chain(ones).map(|o| o.most).min();
             (bit, ones) = (bit && m.bit, most.map(|most| Ones { most, least: 0 }));
-            (zero, computed) = (m.zero, m.computed);
+            (each, zero, computed) = (each || m.each, m.zero, m.computed);
         }
         Form::Linear | Form::Other | Form::Free => each &= !global,
     }
@@ -298,10 +303,11 @@ fn select(g: &Graph, args: &[NodeId], of: &[&Flow]) -> Flow {
         return both;
     }
     both.inputs.extend(&c.inputs);
-    let other = |mut both: Flow| {
+    let other = |both: Flow| {
+        let (bits, mut both) = (both.bits, both.other());
         both.with_clients(c);
         both.plain();
-        Flow { form: Form::Other, ..both }
+        Flow { form: Form::Other, bits, ..both }
     };
     // Of two values of each client, or the larger or smaller of two, one always counts.
     let each = |f: &Flow| f.form == Form::Linear && !f.groups.is_empty();

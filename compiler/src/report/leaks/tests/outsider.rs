@@ -214,3 +214,35 @@ fn every_term_of_a_clamp_counts() {
     assert!(leaks_in(&all(10, XYB, gate)).is_empty());
     assert_eq!(all(10, XYB, gate), []);
 }
+
+/// What is said of a masked sum is said of what is computed from it: a function hides nothing that it does not change.
+#[test]
+fn a_masked_sum_is_found_behind_functions() {
+    let notes = |value: &str| {
+        let text = format!(
+            "use std::{{abs, clamp, exp, min, norm, relu, select, sum, tanh}};\n\
+             predicate A[m]() {{ parties Client[m]; parties Server; input x: secret fix[2] in -8..8 from each Client;\n\
+             let k = [norm(x[i]) < 3 for i in Client]; let s = sum(k[i] * x[i] for i in Client);\n\
+             reveal {value} to Server as v; }}\n"
+        );
+        found(&text, &[("m", "5")]).iter().any(|w| w.kind == MaskedSum)
+    };
+    for value in [
+        "s",
+        "clamp(s, -1000, 1000)",
+        "tanh(s)",
+        "[s[e] * s[e] * s[e] for e in 2]",
+        "[relu(s[e]) for e in 2]",
+        "[abs(s[e]) for e in 2]",
+        "[min([s[e], 8]) for e in 2]",
+        "[exp(s[e]) for e in 2]",
+        "norm(s)",
+        "[select(sum(k) >= 1, s[e], 0) for e in 2]",
+    ] {
+        assert!(notes(value), "{value}");
+    }
+    // How many pass, or whether a statistic is above a threshold, is none.
+    for value in ["sum(k)", "norm(s) < 4", "sum([norm(x[i] - s) < 4 for i in Client])"] {
+        assert!(!notes(value), "{value}");
+    }
+}
