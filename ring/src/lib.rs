@@ -16,6 +16,7 @@
 //! | [`carry`], [`lookup`] | the local parts of comparisons and of lookup tables |
 //! | [`gf64`], [`galois`] | a field of 2^64 elements, and a Galois ring over Z_2^64 with vectors of its elements |
 //! | [`threads`] | work on several threads |
+//! | [`machine`] | what a machine can do at best, for benches |
 //! | `simd` | the innermost loops, for each instruction set |
 //!
 //! # Features
@@ -53,6 +54,7 @@ pub mod gf64;
 pub mod kernels;
 pub mod layout;
 pub mod lookup;
+pub mod machine;
 mod plane_writer;
 mod planes;
 mod simd;

@@ -2,13 +2,14 @@
 //!
 //! Lives here: [`Rep`] (what a party holds of a shared tensor), [`Held`] (of any value), [`Seed`], [`Prg`] and [`Prss`]
 //! (randomness that two parties derive without talking), [`deal`] (how a client shares its inputs),
-//! [`encode`] (files to ring elements), [`state`] (what a party keeps for the next round), [`reconstruct`]. May not: the circuit's instructions, links.
+//! [`encode`] (numbers to ring elements), [`elements`] (numbers as files hold them), [`state`] (what a party keeps for the next round), [`reconstruct`]. May not: the circuit's instructions, links.
 //!
 //! x = x0 + x1 + x2 over a ring (xor over bits); P_i holds (x_i, x_{i+1}), so any one party sees two
 //! uniform words and any two reconstruct (Ito, Saito, Nishizeki 1987; Araki et al., CCS 2016).
 //! Indices of parties and components are mod 3: [`next`] and [`prev`].
 
 pub mod deal;
+pub mod elements;
 pub mod encode;
 mod held;
 mod prg;

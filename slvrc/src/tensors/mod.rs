@@ -5,21 +5,20 @@
 //! `input.field`. A member without a file, or with one that is not as the circuit declares it, has
 //! submitted nothing.
 
-mod elements;
 mod npz;
 mod stored;
 
 use anyhow::{Context, anyhow, bail};
-use elements::Stored;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use slvr_circuit::{Circuit, Encoding, Field, From, Input};
 use slvr_compiler::diagnostic::plain::name as shown;
+use slvr_runtime::share::elements;
 use slvr_runtime::share::encode::{InputError, Inputs, Problem, RawData, RawTensor, check_member};
 use slvr_runtime::share::reveal::Revealed;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use stored::{ENDS, File, path_of};
+use stored::{ENDS, File, Stored, path_of};
 
 /// Reads the inputs that a circuit declares; the file of every member must be there.
 pub fn read(circuit: &Circuit, dir: &Path) -> anyhow::Result<Inputs> {
@@ -505,10 +504,13 @@ pub fn read_states(circuit: &Circuit, file: &Path) -> anyhow::Result<States> {
 pub fn write_states(circuit: &Circuit, file: &Path, states: &States) -> anyhow::Result<()> {
     let mut named = Named::new();
     for (_, input) in circuit.states() {
-        let data = states.values.get(&input.name).map_or(&[][..], Vec::as_slice).iter();
+        let data = states.values.get(&input.name).map_or(&[][..], Vec::as_slice);
         match input.encoding {
-            Encoding::Fixed { .. } => put_f64(&mut named, &input.name, &input.shape, data.copied()),
-            _ => put_i64(&mut named, &input.name, &input.shape, data.map(|&x| x as i64)),
+            Encoding::Fixed { .. } => put_f64(&mut named, &input.name, &input.shape, data),
+            _ => {
+                let whole: Vec<i64> = data.iter().map(|&x| x as i64).collect();
+                put_i64(&mut named, &input.name, &input.shape, &whole);
+            }
         }
     }
     write_described(file, &named, Some((ROUNDS, states.rounds.to_string())))
@@ -518,21 +520,22 @@ pub fn write_states(circuit: &Circuit, file: &Path, states: &States) -> anyhow::
 pub type Named = BTreeMap<String, (Vec<usize>, Dtype, Vec<u8>)>;
 
 /// Adds a tensor of real numbers, stored as f32.
-pub fn put_f32(to: &mut Named, name: &str, shape: &[u64], data: impl Iterator<Item = f32>) {
-    let bytes = data.flat_map(f32::to_le_bytes).collect();
-    to.insert(name.into(), (shape.iter().map(|&d| d as usize).collect(), Dtype::F32, bytes));
+pub fn put_f32(to: &mut Named, name: &str, shape: &[u64], data: &[f64]) {
+    put(to, name, shape, Dtype::F32, elements::f32_bytes(data));
 }
 
 /// Adds a tensor of real numbers.
-pub fn put_f64(to: &mut Named, name: &str, shape: &[u64], data: impl Iterator<Item = f64>) {
-    let bytes = data.flat_map(f64::to_le_bytes).collect();
-    to.insert(name.into(), (shape.iter().map(|&d| d as usize).collect(), Dtype::F64, bytes));
+pub fn put_f64(to: &mut Named, name: &str, shape: &[u64], data: &[f64]) {
+    put(to, name, shape, Dtype::F64, elements::f64_bytes(data));
 }
 
 /// Adds a tensor of integers.
-pub fn put_i64(to: &mut Named, name: &str, shape: &[u64], data: impl Iterator<Item = i64>) {
-    let bytes = data.flat_map(i64::to_le_bytes).collect();
-    to.insert(name.into(), (shape.iter().map(|&d| d as usize).collect(), Dtype::I64, bytes));
+pub fn put_i64(to: &mut Named, name: &str, shape: &[u64], data: &[i64]) {
+    put(to, name, shape, Dtype::I64, elements::i64_bytes(data));
+}
+
+fn put(to: &mut Named, name: &str, shape: &[u64], dtype: Dtype, bytes: Vec<u8>) {
+    to.insert(name.into(), (shape.iter().map(|&d| d as usize).collect(), dtype, bytes));
 }
 
 /// Writes a safetensors file.
@@ -599,7 +602,8 @@ fn got(named: &mut Named, revealed: &Revealed, fields: &[Field], (member, member
             (own, member as usize * own.iter().product::<u64>() as usize)
         }
     };
-    let all = |from: usize, n: u64| revealed.values.iter().skip(from).take(n as usize).copied();
+    let all =
+        |from: usize, n: u64| revealed.values.get(from..from + n as usize).unwrap_or_default();
     if fields.is_empty() {
         put_f64(named, &revealed.name, shape, all(start, shape.iter().product()));
     }
@@ -617,16 +621,15 @@ pub fn named(circuit: &Circuit, tensors: &BTreeMap<String, RawTensor>) -> Named 
     for (name, tensor) in tensors {
         let fields = circuit.inputs.iter().find(|i| i.name == *name).map_or(&[][..], |i| &i.fields);
         match &tensor.data {
-            RawData::I64(v) => put_i64(&mut out, name, &tensor.shape, v.iter().copied()),
-            RawData::F64(v) if fields.is_empty() => {
-                put_f32(&mut out, name, &tensor.shape, v.iter().map(|&x| x as f32));
-            }
+            RawData::I64(v) => put_i64(&mut out, name, &tensor.shape, v),
+            RawData::F64(v) if fields.is_empty() => put_f32(&mut out, name, &tensor.shape, v),
             RawData::F64(v) => {
-                let mut rest = v.iter().map(|&x| x as f32);
+                let mut rest = v.as_slice();
                 for f in fields {
+                    let part;
                     let n = f.shape.iter().product::<u64>() as usize;
-                    let part: Vec<f32> = rest.by_ref().take(n).collect();
-                    put_f32(&mut out, &format!("{name}.{}", f.name), &f.shape, part.into_iter());
+                    (part, rest) = rest.split_at(n.min(rest.len()));
+                    put_f32(&mut out, &format!("{name}.{}", f.name), &f.shape, part);
                 }
             }
         }

@@ -1,13 +1,13 @@
 //! One row on one network: compiled, checked against the machine, run.
 
 use super::inputs;
-use super::machine::Machine;
 use super::network::{Floor, Network, effective, floor, shaped};
 use super::rows::{Build, Row};
 use crate::memory;
 use indicatif::ProgressBar;
 use slvr_circuit::Circuit;
 use slvr_compiler::cost::{Cost, NetProfile};
+use slvr_ring::machine::Machine;
 use slvr_runtime::party::session::{self, Options, Report};
 use slvr_runtime::share::encode::Inputs;
 use std::time::Duration;

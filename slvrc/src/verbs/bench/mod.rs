@@ -18,7 +18,6 @@
 mod chart;
 mod inputs;
 mod job;
-mod machine;
 mod measure;
 mod network;
 mod peers;
@@ -28,11 +27,11 @@ mod table;
 use crate::fail::{self, Usage, say, say_json};
 use crate::target;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
-use machine::Machine;
 use measure::{Outcome, Plan};
 use rows::{Build, Row};
 use slvr_circuit::Security;
 use slvr_compiler::cost::NetProfile;
+use slvr_ring::machine::Machine;
 use std::path::PathBuf;
 
 /// Arguments.

@@ -1,8 +1,8 @@
 //! What stands between the parties of a row.
 
-use super::machine::Machine;
 use crate::parties::line;
 use slvr_compiler::cost::NetProfile;
+use slvr_ring::machine::Machine;
 use slvr_runtime::link::shaped::Line;
 
 /// Seconds that a run cannot be faster than.

@@ -1,11 +1,11 @@
 //! The lines as Markdown and as JSON.
 
-use super::machine::Machine;
 use super::measure::{Known, Line, Outcome, Plan, Ran, median};
 use super::peers::Origin;
 use super::rows::{Build, SAMPLES};
 use serde_json::{Value, json};
 use slvr_compiler::cost::most;
+use slvr_ring::machine::Machine;
 use std::fmt::Write;
 
 /// Optional columns.
