@@ -148,6 +148,7 @@ impl<'a> Find<'a> {
         let refuse = |what| Unproven::Operand { layer, op, what, line };
         let claim = match &instr.op {
             Op::Reshare(z) => self.additive(*z).map_err(refuse)?,
+            Op::ReshareTwo(z) => self.exchanged(*z).map_err(refuse)?,
             Op::Input(a) => Claim::Input(self.own(*a, layer).map_err(refuse)?),
             // Both holders of each component vouch for it.
             Op::Open(_) | Op::Coin => return Ok(None),
@@ -199,6 +200,34 @@ impl<'a> Find<'a> {
             }
         }
         Ok(Claim::Products { terms, plus })
+    }
+
+    /// What two parties reshare: products of replicated values, as these two hold them, with what they know.
+    fn exchanged(&self, z: ValueId) -> Result<Claim, &'static str> {
+        let same = |v: ValueId| {
+            let (ty, to) = (self.circuit.ty(v), self.circuit.ty(z));
+            ty.shape == to.shape && ty.dom == to.dom && ty.groups == 0 && to.groups == 0
+        };
+        let mut terms = Vec::new();
+        let mut left = vec![z];
+        while let Some(v) = left.pop() {
+            if !same(v) {
+                return Err("a sum with repeated axes");
+            }
+            match self.op(v) {
+                Some(Op::Add(x, y)) => left.extend([*y, *x]),
+                Some(Op::Mul(x, y)) => match (self.op(*x), self.op(*y)) {
+                    (Some(&Op::AsAdd2(x)), Some(&Op::Dup(y)))
+                        if self.holds(x, Hold::Rep) && same(x) && same(y) && self.is_dup(y) =>
+                    {
+                        terms.push(Term { x, y, dup: true });
+                    }
+                    _ => return Err("a product of other than replicated values with what two know"),
+                },
+                _ => return Err("neither a product with what two parties know nor a sum of such products"),
+            }
+        }
+        Ok(Claim::Exchange { terms })
     }
 
     fn term(&self, product: ValueId, x: ValueId, y: ValueId) -> Term {
@@ -266,13 +295,21 @@ impl<'a> Find<'a> {
         }
     }
 
+    /// The value whose low bits a narrower one is, all of them with the same carries.
+    fn whole(&self, x: ValueId) -> ValueId {
+        match self.op(x) {
+            Some(Op::Narrow(y, _)) if self.holds(*y, Hold::Rep) => self.whole(*y),
+            _ => x,
+        }
+    }
+
     fn bits(&self, a: ValueId) -> Result<Bits, &'static str> {
         let width = |v: &ValueId| self.circuit.ty(*v).bits();
         match self.op(a) {
             Some(Op::Own(x)) => Ok(Bits::Part(*x)),
             Some(Op::ToBits { x, lo, w }) => match self.op(*x) {
                 Some(Op::Own(x)) if lo + w <= width(x) => {
-                    Ok(Bits::OfWord { x: *x, lo: *lo, w: *w })
+                    Ok(Bits::OfWord { x: self.whole(*x), lo: *lo, w: *w })
                 }
                 _ => Err("bits of more than a part of a split"),
             },

@@ -28,6 +28,14 @@ pub enum Claim {
         /// The values z.
         plus: Vec<ValueId>,
     },
+    /// A `reshare_two` of a sum of products x y, where y is what two parties know. In shard r the parties r + 1 and r + 2
+    /// send; P is one of them, and the party r, which knows one component of x and the word F that masks what P sends,
+    /// is V1 of the one and V2 of the other: sum x y = F + m, with m the word that the other verifier received. It
+    /// finds m from what it holds: the sum of its components of the result, less what it sent itself.
+    Exchange {
+        /// The products.
+        terms: Vec<Term>,
+    },
     /// A `reshare` of a product of matrices.
     MatMul {
         /// Left factor.
@@ -199,7 +207,20 @@ pub fn code_bits(blocks: &[u32]) -> Vec<Vec<u32>> {
 impl Claim {
     /// Whether its statements are told apart by shards, because fewer products are left in each.
     pub fn is_split(&self) -> bool {
-        matches!(self, Claim::Products { terms, .. } if terms.iter().any(|t| t.dup))
+        match self {
+            Claim::Products { terms, .. } => terms.iter().any(|t| t.dup),
+            Claim::Exchange { .. } => true,
+            Claim::MatMul { .. } | Claim::Conv { .. } | Claim::Input(_) => false,
+        }
+    }
+
+    /// How many statements it makes of so many elements, in a shard or over all. The party that deals sends nothing
+    /// in an exchange.
+    pub fn count(&self, prover: usize, shard: Option<usize>, n: usize) -> usize {
+        match self {
+            Claim::Exchange { .. } if shard == Some(prover) => 0,
+            _ => n,
+        }
     }
 
     /// The replicated values that the statement is about, besides the result of its instruction.
@@ -212,6 +233,10 @@ impl Claim {
                 });
                 plus.iter().for_each(|&z| each(z));
             }
+            Claim::Exchange { terms } => terms.iter().for_each(|t| {
+                each(t.x);
+                each(t.y);
+            }),
             Claim::MatMul { a, b, .. } | Claim::Conv { x: a, w: b, .. } => {
                 each(*a);
                 each(*b);

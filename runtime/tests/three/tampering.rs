@@ -4,10 +4,10 @@
 //! `SLVR_TAMPER=20000` tries so many instead of 500.
 
 use crate::build::Builder;
-use crate::proofs::{every_claim, options};
+use crate::proofs::{COINS, every_claim, options, with_coins};
 use slvr_circuit::proof::barriers;
 use slvr_circuit::verify::{Openings, verify_with};
-use slvr_circuit::{Circuit, Op, Security, ValueId, artifact};
+use slvr_circuit::{Circuit, Coins, Op, Security, ValueId, artifact};
 use slvr_runtime::link::memory::Memory;
 use slvr_runtime::link::{Header, Kind, Link, LinkError, Peer};
 use slvr_runtime::party::session::{Options, Outcome, run_outcome};
@@ -263,12 +263,21 @@ pub fn ended_well(outcome: &Outcome, log: &Log, deviant: usize, rule: &Rule) {
 /// Every frame of every party, in many ways.
 #[test]
 fn no_altered_message_is_accepted() {
+    COINS.into_iter().for_each(no_altered_message_is_accepted_with);
+}
+
+fn no_altered_message_is_accepted_with(coins: Coins) {
     let (circuit, encoded) = sample();
+    let circuit = with_coins(&circuit, coins);
     let truth = Truth::of(&circuit, &encoded, 1);
     let all = frames(&circuit, &encoded);
     let mut aborted = 0;
-    let n = runs();
+    let n = runs().div_ceil(2);
+    let started = std::time::Instant::now();
     for i in 0..n {
+        if n > 1000 && i % 500 == 0 {
+            println!("{coins:?}: {i} of {n} runs, {aborted} stopped, {:?}", started.elapsed());
+        }
         let party = i % 3;
         let how = ALL[i / 3 % ALL.len()];
         // All frames in turn, then again with other places.
@@ -276,7 +285,10 @@ fn no_altered_message_is_accepted() {
         let rule = Rule { party, frame: Some((frame, how, pick(i as u64))) };
         let (outcome, log) = bent(&circuit, &encoded, rule, None, 1);
         let what = all[party][frame];
-        assert!(!truth.is_missed(&outcome, party), "run {i}, {rule:?} of {what} was not noticed");
+        assert!(
+            !truth.is_missed(&outcome, party),
+            "{coins:?}: run {i}, {rule:?} of {what} was not noticed"
+        );
         ended_well(&outcome, &log, party, &rule);
         aborted += usize::from(outcome.receivers[0].1.is_err());
     }
@@ -382,7 +394,9 @@ fn no_proof_of_something_else_is_accepted() {
     let (mut stopped, mut succeeded) = (0, 0);
     for (i, (what, other)) in all.iter().enumerate() {
         let rule = Rule { party: i % 3, frame: None };
-        let (outcome, log) = bent(&circuit, &encoded, rule, Some(other), 1);
+        // Each by one party with one kind of coins, in turn.
+        let [circuit, other] = [&circuit, other].map(|c| with_coins(c, COINS[i / 3 % 2]));
+        let (outcome, log) = bent(&circuit, &encoded, rule, Some(&other), 1);
         assert!(!truth.is_missed(&outcome, i % 3), "party {}: {what}", i % 3);
         ended_well(&outcome, &log, i % 3, &rule);
         stopped += usize::from(outcome.receivers[0].1.is_err());
