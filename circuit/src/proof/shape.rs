@@ -212,7 +212,7 @@ impl Shape {
                     let n = ty.elements() as usize;
                     let words = |n: usize| ty.bits() as usize * stride(n);
                     match &s.claim {
-                        Claim::Products { terms, .. } | Claim::Exchange { terms } => {
+                        Claim::Products { terms, .. } | Claim::Exchange { terms, .. } => {
                             let all = lanes(s.out);
                             let shards = if s.claim.is_split() {
                                 [0, 1, 2].map(|r| (Some(r), all.len(r))).to_vec()
@@ -243,6 +243,7 @@ impl Shape {
                                     add(2, steps(blocks).len() * stride(n));
                                 }
                                 Own::Word(_) => add(1, n),
+                                Own::Times { .. } if kind == Kind::Bits => add(2, words(n)),
                                 Own::High { .. } | Own::Times { .. } => add(2, n),
                             }
                         }

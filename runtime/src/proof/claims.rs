@@ -209,6 +209,7 @@ impl View<'_> {
                 Claim::Exchange { .. } => unreachable!("an exchange is told apart by shards"),
                 Claim::Input(Own::Bits(b)) => self.input_bits(s, b),
                 Claim::Input(Own::Thermometer(b, blocks)) => self.code_bits(s, b, blocks),
+                Claim::Input(Own::Times { u, x }) => self.both_bits(s, *u, *x),
                 _ => unreachable!("a statement over words"),
             },
         }
@@ -286,7 +287,7 @@ impl View<'_> {
     ) -> (&'a [Term], &'a [ValueId], Range<usize>) {
         let (terms, plus): (&[Term], &[ValueId]) = match &s.claim {
             Claim::Products { terms, plus } => (terms, plus),
-            Claim::Exchange { terms } => (terms, &[]),
+            Claim::Exchange { terms, .. } => (terms, &[]),
             _ => unreachable!("a sum of products"),
         };
         let range = match part {
@@ -313,21 +314,32 @@ impl View<'_> {
     /// Of an exchange what this verifier adds: the word that masks the prover's message, or the message. The two
     /// components of the result at one of the two are the other's mask and the sum of both messages.
     fn message(&self, s: &Statement, part: Option<usize>, range: &Range<usize>) -> Data {
+        let Claim::Exchange { terms, plus } = &s.claim else { unreachable!("an exchange") };
         if !self.exchanges(s, part) {
-            return self.part(s.out).slice(range.clone());
+            let mut sum = self.part(s.out).slice(range.clone());
+            plus.iter().for_each(|(z, _)| sum.sub_assign(&self.part(*z).slice(range.clone())));
+            return sum;
         }
-        let [mut sum, second] = self.both(s.out, range);
-        sum.add_assign(&second);
-        let Claim::Exchange { terms } = &s.claim else { unreachable!("an exchange") };
+        // The component r + 2 is the first one at party r + 2, the second one at r + 1.
+        let second = part == Some(prev(self.me));
+        let split = |x: ValueId| {
+            let [a, b] = self.both(x, range);
+            if second { (a, b) } else { (b, a) }
+        };
+        let all = |x: ValueId, mask: bool| {
+            let (mut sum, dup) = split(x);
+            if !mask {
+                sum.add_assign(&dup);
+            }
+            sum
+        };
+        let mut sum = all(s.out, false);
         for t in terms {
-            let [mut x, rest] = self.both(t.x, range);
-            x.add_assign(&rest);
-            // Of what two know they hold the component r + 2: the first one at party r + 2, the second at r + 1.
-            let [first, second] = self.both(t.y, range);
-            let known = if part == Some(next(self.me)) { first } else { second };
-            x.mul_assign(&known);
+            let mut x = all(t.x, t.mask);
+            x.mul_assign(&split(t.y).1);
             sum.sub_assign(&x);
         }
+        plus.iter().for_each(|&(z, mask)| sum.sub_assign(&all(z, mask)));
         sum
     }
 
@@ -469,6 +481,15 @@ impl View<'_> {
             }
             Bits::Select(b, planes) => self.bits(b).select(planes),
         }
+    }
+
+    /// A product of two owner's parts, over bits.
+    fn both_bits(&self, s: &Statement, u: ValueId, x: ValueId) -> Chunk {
+        let [out, u, p] = [s.out, u, x].map(|v| planes(self.own(v)).words().to_vec());
+        let statements = out.len();
+        let sum = self.sums.then(|| (0..statements).map(|i| out[i] ^ u[i] & p[i]).collect());
+        let pair = if self.first() { vec![u, p] } else { vec![p, u] };
+        Chunk::new(statements, pair, sum)
     }
 
     fn input_bits(&self, s: &Statement, bits: &Bits) -> Chunk {

@@ -4,6 +4,7 @@
 //! `SLVR_TAMPER=20000` tries so many instead of 500.
 
 use crate::build::Builder;
+use crate::dealer_proofs::dealer_claims;
 use crate::proofs::{COINS, every_claim, options, with_coins};
 use slvr_circuit::proof::barriers;
 use slvr_circuit::verify::{Openings, verify_with};
@@ -203,6 +204,11 @@ fn sample() -> (Circuit, Encoded) {
     every_claim(32, 70, 3)
 }
 
+/// The same of family T2.
+fn dealer_sample() -> (Circuit, Encoded) {
+    dealer_claims(32, 70, 3)
+}
+
 fn runs() -> usize {
     std::env::var("SLVR_TAMPER").ok().and_then(|n| n.parse().ok()).unwrap_or(500)
 }
@@ -263,20 +269,26 @@ pub fn ended_well(outcome: &Outcome, log: &Log, deviant: usize, rule: &Rule) {
 /// Every frame of every party, in many ways.
 #[test]
 fn no_altered_message_is_accepted() {
-    COINS.into_iter().for_each(no_altered_message_is_accepted_with);
+    for coins in COINS {
+        no_altered_message_is_accepted_in("T1", sample(), coins);
+        no_altered_message_is_accepted_in("T2", dealer_sample(), coins);
+    }
 }
 
-fn no_altered_message_is_accepted_with(coins: Coins) {
-    let (circuit, encoded) = sample();
+fn no_altered_message_is_accepted_in(
+    family: &str,
+    (circuit, encoded): (Circuit, Encoded),
+    coins: Coins,
+) {
     let circuit = with_coins(&circuit, coins);
     let truth = Truth::of(&circuit, &encoded, 1);
     let all = frames(&circuit, &encoded);
     let mut aborted = 0;
-    let n = runs().div_ceil(2);
+    let n = runs().div_ceil(4);
     let started = std::time::Instant::now();
     for i in 0..n {
         if n > 1000 && i % 500 == 0 {
-            println!("{coins:?}: {i} of {n} runs, {aborted} stopped, {:?}", started.elapsed());
+            println!("{family}, {coins:?}: {i} of {n} runs, {aborted} stopped, {:?}", started.elapsed());
         }
         let party = i % 3;
         let how = ALL[i / 3 % ALL.len()];
@@ -287,7 +299,7 @@ fn no_altered_message_is_accepted_with(coins: Coins) {
         let what = all[party][frame];
         assert!(
             !truth.is_missed(&outcome, party),
-            "{coins:?}: run {i}, {rule:?} of {what} was not noticed"
+            "{family}, {coins:?}: run {i}, {rule:?} of {what} was not noticed"
         );
         ended_well(&outcome, &log, party, &rule);
         aborted += usize::from(outcome.receivers[0].1.is_err());
@@ -300,7 +312,11 @@ fn no_altered_message_is_accepted_with(coins: Coins) {
 /// fail.
 #[test]
 fn altered_messages_succeed_where_nothing_is_proven() {
-    let (circuit, encoded) = sample();
+    altered_messages_succeed_in(sample());
+    altered_messages_succeed_in(dealer_sample());
+}
+
+fn altered_messages_succeed_in((circuit, encoded): (Circuit, Encoded)) {
     let circuit = Circuit { security: Security::SemiHonest, ..circuit };
     let truth = Truth::of(&circuit, &encoded, 1);
     let all = frames(&circuit, &encoded);
@@ -386,10 +402,15 @@ fn mutants(circuit: &Circuit) -> Vec<(String, Circuit)> {
 /// A party that evaluates something else, and proves what it has computed.
 #[test]
 fn no_proof_of_something_else_is_accepted() {
-    let (circuit, encoded) = sample();
+    no_proof_of_something_else_is_accepted_in(sample(), 1);
+    no_proof_of_something_else_is_accepted_in(dealer_sample(), 5);
+}
+
+/// One of so many other circuits is tried.
+fn no_proof_of_something_else_is_accepted_in((circuit, encoded): (Circuit, Encoded), step: usize) {
     let truth = Truth::of(&circuit, &encoded, 1);
     let plain = Circuit { security: Security::SemiHonest, ..circuit.clone() };
-    let all = mutants(&circuit);
+    let all: Vec<_> = mutants(&circuit).into_iter().step_by(step).collect();
     assert!(all.len() > 20, "{} other circuits", all.len());
     let (mut stopped, mut succeeded) = (0, 0);
     for (i, (what, other)) in all.iter().enumerate() {
