@@ -36,7 +36,9 @@ pub enum ArtifactError {
     #[error("not a .slvrb file")]
     Magic,
     /// Written by another version.
-    #[error("version {0} of the format; this program reads versions {VERSION}, {MALICIOUS} and {HASHED}")]
+    #[error(
+        "version {0} of the format; this program reads versions {VERSION}, {MALICIOUS} and {HASHED}"
+    )]
     Version(u32),
     /// The payload is larger than is accepted.
     #[error("a payload of {0} bytes; at most {MAX_PAYLOAD} are accepted")]

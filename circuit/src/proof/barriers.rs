@@ -186,7 +186,9 @@ impl<'a> Find<'a> {
         let refuse = |what| Unproven::Operand { layer, op, what, line };
         let claim = match &instr.op {
             Op::Reshare(z) => self.additive(*z).map_err(refuse)?,
-            Op::ReshareTwo(z) | Op::OpenMasked { x: z, .. } => self.exchanged(*z).map_err(refuse)?,
+            Op::ReshareTwo(z) | Op::OpenMasked { x: z, .. } => {
+                self.exchanged(*z).map_err(refuse)?
+            }
             Op::Input(a) => Claim::Input(self.own(*a).map_err(refuse)?),
             // Both holders of each component vouch for it.
             Op::Open(_) | Op::Coin => return Ok(None),
@@ -201,7 +203,9 @@ impl<'a> Find<'a> {
         let Some(out) = instr.out else { return Ok(None) };
         let out = match instr.op {
             // With the mask it is a replicated value, of which both of the two hold what they need.
-            Op::OpenMasked { .. } => self.known(out).ok_or_else(|| refuse("opened and never joined"))?,
+            Op::OpenMasked { .. } => {
+                self.known(out).ok_or_else(|| refuse("opened and never joined"))?
+            }
             _ => out,
         };
         let made = Statement { instr: number, layer: layer as u32, out, claim };
@@ -271,9 +275,15 @@ impl<'a> Find<'a> {
                         };
                         terms.push(Term { x, y, dup: true, mask });
                     }
-                    _ => return Err("a product of other than replicated values with what two know"),
+                    _ => {
+                        return Err("a product of other than replicated values with what two know");
+                    }
                 },
-                _ => return Err("neither a product with what two parties know nor a sum of such products"),
+                _ => {
+                    return Err(
+                        "neither a product with what two parties know nor a sum of such products",
+                    );
+                }
             }
         }
         Ok(Claim::Exchange { terms, plus })
@@ -403,7 +413,9 @@ impl<'a> Find<'a> {
     /// A replicated value of whose part a an owner's value has the bits from a place on, and how many of them.
     fn shifted(&self, a: ValueId) -> Option<(ValueId, u32, u32)> {
         match self.op(a) {
-            Some(Op::Narrow(b, to)) => self.shifted(*b).map(|(x, by, there)| (x, by, there.min(*to))),
+            Some(Op::Narrow(b, to)) => {
+                self.shifted(*b).map(|(x, by, there)| (x, by, there.min(*to)))
+            }
             Some(Op::Shr(b, n)) => {
                 self.shifted(*b).map(|(x, by, there)| (x, by + n, there.saturating_sub(*n)))
             }

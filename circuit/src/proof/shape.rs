@@ -295,7 +295,9 @@ impl Shape {
 
     /// Bytes of the last message, of the verifier before the prover to the one after it.
     pub fn end_bytes(&self) -> usize {
-        let of = |(kind, f): (Kind, &Option<Folds>)| if f.is_some() { 2 * kind.bytes(self.coins) } else { 0 };
+        let of = |(kind, f): (Kind, &Option<Folds>)| {
+            if f.is_some() { 2 * kind.bytes(self.coins) } else { 0 }
+        };
         let told = if self.coins == Coins::Hash { HASH } else { 0 };
         told + Kind::ALL.into_iter().zip(&self.folds).map(of).sum::<usize>()
     }
@@ -409,7 +411,8 @@ mod tests {
     /// not hold against them.
     #[test]
     fn grinding_is_priced_in() {
-        let folds = Folds { base: 32, first: true, elements: 1 << 20, blocks: vec![16, 16, 16, 32] };
+        let folds =
+            Folds { base: 32, first: true, elements: 1 << 20, blocks: vec![16, 16, 16, 32] };
         let of = |coins| Shape { coins, carries: [0; 3], folds: [Some(folds.clone()), None, None] };
         let (parties, hash) = (of(Coins::Parties).error(), of(Coins::Hash).error());
         let once = hash / GRIND_LOG2.exp2();
@@ -436,6 +439,9 @@ mod tests {
         // Elements are twice as long; the end has a hash besides.
         let hashed = Shape { coins: Coins::Hash, ..shape.clone() };
         let all = 2 * elements + 32 + 32 + 4 * 32 + 2;
-        assert_eq!((hashed.rounds(), hashed.bytes()), (3, [24 + all as u64, all as u64, 8 + all as u64]));
+        assert_eq!(
+            (hashed.rounds(), hashed.bytes()),
+            (3, [24 + all as u64, all as u64, 8 + all as u64])
+        );
     }
 }

@@ -103,11 +103,18 @@ fn what_has_no_proof_is_refused() {
     // A factor that the owner inputs nowhere.
     let why = changed("%13 = input %10", "%13 = input %12");
     assert!(why.contains("not input by itself"), "{why}");
+    // What is dealt to two parties its sender does not hold as they do.
+    let why = changed(
+        "%18 = reshare %17 : B1[2] @0",
+        "%18 = reshare %17 : B1[2] @0\n  %23 = deal %3 : add2.B5[2,70] @0",
+    );
+    assert!(why.contains("layer 2: `deal` has no proof"), "{why}");
     let why = changed(
         "  %17 = mul %16 %16 : add3.B1[2] @0\n  exchange:\n  %18 = reshare %17 : B1[2] @0",
-        "  %17 = as_add2 %16 : add2.B1[2] @0\n  exchange:\n  %18 = reshare_two %17 : B1[2] @0",
+        "  %17 = as_add2 %16 : add2.B1[2] @0\n  %23 = not %17 : add2.B1[2] @0\n  exchange:\n  \
+         %18 = reshare_two %23 : B1[2] @0",
     );
-    assert!(why.contains("layer 2: `reshare_two` has no proof"), "{why}");
+    assert!(why.contains("neither a product with what two parties know"), "{why}");
 }
 
 #[test]

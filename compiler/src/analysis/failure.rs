@@ -60,7 +60,10 @@ impl Failure {
             let what = match coins {
                 Coins::Parties => "a false proof of a malicious party passes".into(),
                 Coins::Hash => {
-                    format!("one of 2^{} false proofs of a malicious party passes", proof::GRIND_LOG2)
+                    format!(
+                        "one of 2^{} false proofs of a malicious party passes",
+                        proof::GRIND_LOG2
+                    )
                 }
             };
             let log2 = proof::error(circuit).log2();

@@ -223,7 +223,9 @@ impl View<'_> {
                 Claim::Products { .. } => self.products(s, None),
                 Claim::Input(own) => self.input_words(s, own),
                 Claim::MatMul { .. } | Claim::Conv { .. } | Claim::Exchange { .. } => {
-                    unreachable!("a product of matrices is no item, and an exchange is told apart by shards")
+                    unreachable!(
+                        "a product of matrices is no item, and an exchange is told apart by shards"
+                    )
                 }
             },
             Item::Carries(..) | Item::Steps(..) => unreachable!("a statement over bits"),

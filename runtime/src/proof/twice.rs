@@ -197,7 +197,8 @@ mod tests {
         assert!(A::mul(&half, &top) == A::zero(), "the trace is 1");
         type T<A> = Twice<A>;
         let y = (A::zero(), A::one());
-        let root = T::<A>::add(&T::<A>::mul(&y, &y), &T::<A>::add(&y, &(A::trace_one(), A::zero())));
+        let root =
+            T::<A>::add(&T::<A>::mul(&y, &y), &T::<A>::add(&y, &(A::trace_one(), A::zero())));
         assert!(root == T::<A>::zero());
         let x = T::<A>::draw_point(&mut draw, 3);
         let z = T::<A>::draw_point(&mut draw, 3);

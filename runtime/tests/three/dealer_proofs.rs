@@ -125,7 +125,10 @@ pub fn dealer_claims(k: u32, n: u64, seed: u64) -> (Circuit, Encoded) {
     let mut picked = None;
     for v in 1..16u32 {
         let entry = t.b.must(Op::SelectPlanes(code, vec![v - 1, 15 + v - 1, 15 + v - 1]));
-        let sides = [vec![s(0, 16 - v), s(15, 16 - v), s(15, 15 - v)], vec![s(0, 17 - v), s(15, 17 - v), s(15, 17 - v)]];
+        let sides = [
+            vec![s(0, 16 - v), s(15, 16 - v), s(15, 15 - v)],
+            vec![s(0, 17 - v), s(15, 17 - v), s(15, 17 - v)],
+        ];
         let [left, right] = sides.map(|planes| t.b.must(Op::SelectPlanes(all, planes)));
         let chosen = t.b.must(Op::Add(left, right));
         let (_, chosen) = t.known(chosen);
@@ -170,7 +173,10 @@ pub fn dealer_claims(k: u32, n: u64, seed: u64) -> (Circuit, Encoded) {
     t.b.next_layer();
     let v = t.b.must(Op::Dup(sign));
     let v = t.b.must(Op::FromBits(v, k));
-    let minus = t.b.must(Op::Scale(v, (1u128 << (k - 1)).wrapping_mul(2).wrapping_sub(2) & slvr_circuit::low_mask(k)));
+    let minus = t.b.must(Op::Scale(
+        v,
+        (1u128 << (k - 1)).wrapping_mul(2).wrapping_sub(2) & slvr_circuit::low_mask(k),
+    ));
     let turn = t.b.must(Op::Offset(minus, 1));
     let dup = t.b.must(Op::Dup(z.rep));
     let both = t.b.must(Op::Mul(dup, turn));
@@ -253,7 +259,11 @@ fn the_statements_of_the_dealers_are_there() {
         statements.iter().filter(|s| which(&s.claim, bits(s))).count()
     };
     let times = |c: &Claim| matches!(c, Claim::Input(Own::Times { .. }));
-    assert_eq!(count(&|c, bits| times(c) && !bits), 2, "products of words: of masks and of an injection");
+    assert_eq!(
+        count(&|c, bits| times(c) && !bits),
+        2,
+        "products of words: of masks and of an injection"
+    );
     assert_eq!(count(&|c, bits| times(c) && bits), 1, "products of masks of bits");
     assert_eq!(count(&|c, _| matches!(c, Claim::Input(Own::High { shift: 5, .. }))), 1);
     assert_eq!(count(&|c, _| matches!(c, Claim::Input(Own::Thermometer(..)))), 1);

@@ -293,7 +293,9 @@ impl Start<'_> {
         let items = claims::items(circuit, barrier, A::KIND);
         let mut mine: Option<Arc<Coefficients<A>>> = None;
         let mut out: [Option<Side<A>>; 4] = [const { None }; 4];
-        for (((role, seed), carries), place) in ROLES.into_iter().zip(self.seeds).zip(carries).zip(&mut out) {
+        for (((role, seed), carries), place) in
+            ROLES.into_iter().zip(self.seeds).zip(carries).zip(&mut out)
+        {
             if !parts.have(role) {
                 continue;
             }
