@@ -98,7 +98,8 @@ fn what_has_no_proof_is_refused() {
     // Opened as the parties hold it, a component that one party made up would pass.
     let why = changed("%22 = as_add3 %21", "%22 = as_add3 %13");
     assert!(why.contains("layer 4: no proof says of `open_to`") && why.contains("line 7"), "{why}");
-    let why = changed("%4 = shr %2 8", "%4 = mul %2 %2");
+    // A sum that no replicated value is.
+    let why = changed("%4 = shr %2 8", "%4 = add %2 %2");
     assert!(why.contains("layer 0: no proof says of `input`"), "{why}");
     // A factor that the owner inputs nowhere.
     let why = changed("%13 = input %10", "%13 = input %12");
