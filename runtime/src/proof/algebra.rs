@@ -328,7 +328,9 @@ pub fn lagrange<A: Algebra>(n: usize, x: &A::E) -> Vec<A::E> {
 
 /// The inverses of the products of differences of n points, which do not depend on a run.
 fn weights<A: Algebra>(n: usize, of: &dyn Fn(usize) -> A::E) -> Arc<Vec<A::E>> {
-    static KNOWN: Mutex<BTreeMap<(u32, usize, usize), Arc<dyn std::any::Any + Send + Sync>>> =
+    /// Bits of the words, words of a coefficient, and how many points.
+    type Key = (u32, usize, usize);
+    static KNOWN: Mutex<BTreeMap<Key, Arc<dyn std::any::Any + Send + Sync>>> =
         Mutex::new(BTreeMap::new());
     let key = (A::KIND.ring(), A::COEFFICIENT, n);
     let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);

@@ -205,8 +205,8 @@ mod tests {
         let gap = T::<A>::sub(&x, &z);
         assert!(T::<A>::mul(&gap, &T::<A>::inverse(&gap)) == T::<A>::one(), "a unit");
         // Vectors of two blocks of three elements.
-        let mut vector = || -> (Vec<(A::E, A::E)>, (A::V, A::V)) {
-            let all: Vec<_> = (0..6).map(|_| T::<A>::draw(&mut draw)).collect();
+        let mut vector = || {
+            let all: Vec<(A::E, A::E)> = (0..6).map(|_| T::<A>::draw(&mut draw)).collect();
             let parts: Vec<_> = all.iter().map(T::<A>::single).collect();
             (all, T::<A>::concat(&parts.iter().collect::<Vec<_>>(), 0))
         };
