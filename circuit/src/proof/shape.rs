@@ -440,9 +440,6 @@ mod tests {
         // Elements are twice as long; the end has a hash besides.
         let hashed = Shape { coins: Coins::Hash, ..shape.clone() };
         let all = 2 * elements + 32 + 32 + 4 * 32 + 2;
-        assert_eq!(
-            (hashed.rounds(), hashed.bytes()),
-            (3, [24 + all as u64, all as u64, 8 + all as u64])
-        );
+        assert_eq!((hashed.rounds(), hashed.bytes()), (3, [24 + all, all, 8 + all]));
     }
 }
