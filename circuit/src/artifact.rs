@@ -22,6 +22,8 @@ const MAGIC: [u8; 8] = *b"slvrb\r\n\x1a";
 const VERSION: u32 = 6;
 /// The same with a circuit against a malicious party. An older program refuses it, and a hash tells the two apart.
 const MALICIOUS: u32 = 7;
+/// The same with coins from a hash.
+const HASHED: u32 = 8;
 const HEADER: usize = 8 + 4 + 8 + 32;
 
 /// Largest payload, in bytes.
@@ -34,7 +36,9 @@ pub enum ArtifactError {
     #[error("not a .slvrb file")]
     Magic,
     /// Written by another version.
-    #[error("version {0} of the format; this program reads versions {VERSION} and {MALICIOUS}")]
+    #[error(
+        "version {0} of the format; this program reads versions {VERSION}, {MALICIOUS} and {HASHED}"
+    )]
     Version(u32),
     /// The payload is larger than is accepted.
     #[error("a payload of {0} bytes; at most {MAX_PAYLOAD} are accepted")]
@@ -63,6 +67,7 @@ fn version(security: Security) -> u32 {
     match security {
         Security::SemiHonest => VERSION,
         Security::Malicious => MALICIOUS,
+        Security::MaliciousHashed => HASHED,
     }
 }
 

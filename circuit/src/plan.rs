@@ -18,7 +18,7 @@
 use crate::interaction::{COIN_BITS, Peer, next, outgoing, prev};
 use crate::speculation::Speculation;
 use crate::wire_len;
-use crate::{Circuit, Dom, Lanes, Layer, Op, Security, ValueId};
+use crate::{Circuit, Dom, Lanes, Layer, Op, ValueId};
 
 /// Bytes at which a frame is complete.
 pub const FRAME: usize = 64 << 10;
@@ -57,7 +57,7 @@ pub fn plan(circuit: &Circuit) -> Vec<LayerPlan> {
     let part = Speculation::of(circuit);
     // Whether a layer leaves nothing under way. A proof is about all that was sent before it.
     let settles = |l: usize| {
-        circuit.security == Security::Malicious
+        circuit.security.is_malicious()
             || l + 1 == circuit.layers.len()
             || part.as_ref().is_some_and(|p| p.last == l)
     };

@@ -9,7 +9,7 @@ use crate::interaction::Counts;
 use crate::plan::operand;
 use crate::proof::{HASH, Shape, barriers};
 use crate::speculation::Speculation;
-use crate::{Circuit, Instr, Layer, Op, Security, ValueId, wire_len};
+use crate::{Circuit, Instr, Layer, Op, ValueId, wire_len};
 
 /// Rounds, and bytes sent by each party.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -77,7 +77,7 @@ impl Traffic {
 
     /// Adds the proofs of a circuit against a malicious party, in which no layer is repeated.
     fn prove(&mut self, circuit: &Circuit) {
-        if circuit.security != Security::Malicious {
+        if !circuit.security.is_malicious() {
             return;
         }
         for barrier in barriers(circuit).unwrap_or_default() {
@@ -125,7 +125,7 @@ pub fn sent(circuit: &Circuit, instr: &Instr) -> [u64; 3] {
 
 /// Bytes by which a party vouches for what another one opens.
 fn voucher(circuit: &Circuit, instr: &Instr, elements: usize) -> u64 {
-    let guarded = circuit.security == Security::Malicious;
+    let guarded = circuit.security.is_malicious();
     let vouched = match instr.op {
         Op::Open(_) | Op::Coin => true,
         Op::OpenTo { .. } => elements > 0,

@@ -26,6 +26,8 @@ pub struct Checked {
     pub chosen: bool,
     /// What it is compiled for.
     pub how: pipeline::Options,
+    /// The network for which the coins of proofs are chosen, unless they are given.
+    pub net: Option<NetProfile>,
 }
 
 /// What to do about sizes that are not bound.
@@ -45,10 +47,22 @@ impl Checked {
 
     /// All stages.
     pub fn compile(&self) -> anyhow::Result<Compiled> {
-        let compiled = pipeline::compile_with(&self.program, &self.sources, self.how, |_, _| {})
-            .map_err(|d| self.rejected(d))?;
+        let compiled = self.stages().map_err(|d| self.rejected(d))?;
         crate::fail::warn(&compiled.warnings, &self.sources);
         Ok(compiled)
+    }
+
+    fn stages(&self) -> Result<Compiled, Vec<Diagnostic>> {
+        let run = |how| pipeline::compile_with(&self.program, &self.sources, how, |_, _| {});
+        let compiled = run(self.how)?;
+        let proven = self.net.as_ref().filter(|_| self.how.security.is_malicious());
+        match proven.map(|net| Security::malicious(cost::coins(&compiled.circuit, net))) {
+            // Its demands are about other probabilities.
+            Some(security) if security != self.how.security => {
+                run(pipeline::Options { security, ..self.how })
+            }
+            _ => Ok(compiled),
+        }
     }
 }
 
@@ -137,14 +151,15 @@ pub fn check(target: &Target, sizes: Sizes) -> anyhow::Result<Checked> {
         },
         security,
     };
-    Ok(Checked { how, ..checked })
+    let net = target.coins.is_none().then_some(net);
+    Ok(Checked { how, net, ..checked })
 }
 
 /// The family of protocols against an adversary: T1 is the one that has proofs.
 pub fn family(security: Security, net: &NetProfile) -> Protocols {
     match security {
         Security::SemiHonest => Protocols::Dealer(net.tuning()),
-        Security::Malicious => Protocols::Symmetric,
+        Security::Malicious | Security::MaliciousHashed => Protocols::Symmetric,
     }
 }
 
@@ -174,7 +189,7 @@ fn check_in(
     match done {
         Ok(types::Checked { program, warnings, chosen }) => {
             let how = pipeline::Options::default();
-            Ok(Checked { program, sources, warnings, chosen, how })
+            Ok(Checked { program, sources, warnings, chosen, how, net: None })
         }
         Err(diagnostics) => Err(Rejected { diagnostics, sources }.into()),
     }
@@ -226,7 +241,7 @@ pub fn load_circuit(target: &Target) -> anyhow::Result<Loaded> {
 pub fn load_interface(target: &Target) -> anyhow::Result<Loaded> {
     load(target, |checked| {
         let not_yet = |d: &Diagnostic| d.code == codes::NOT_LOWERED;
-        match pipeline::compile_with(&checked.program, &checked.sources, checked.how, |_, _| {}) {
+        match checked.stages() {
             Ok(compiled) => Ok(Stage::Compiled(Box::new(compiled))),
             Err(d) if d.iter().all(not_yet) => {
                 Ok(Stage::Interface(Box::new(interface(&checked.program))))
@@ -251,7 +266,7 @@ fn load(
             .with_context(|| format!("{file}: cannot be read"))?;
         let circuit = artifact::read(&bytes)
             .map_err(|e| anyhow!("{file}: {e}; make it again with `slvrc build`"))?;
-        if target.security() == Security::Malicious && circuit.security != Security::Malicious {
+        if target.security().is_malicious() && !circuit.security.is_malicious() {
             let why =
                 format!("{file} is for semi-honest parties: build it with --security malicious");
             return Err(Usage(why).into());

@@ -2,7 +2,7 @@
 
 use crate::net;
 use clap::Args;
-use slvr_circuit::Security;
+use slvr_circuit::{Coins, Security};
 use slvr_compiler::cost::NetProfile;
 use std::path::PathBuf;
 
@@ -47,6 +47,10 @@ pub struct Target {
     /// refused under malicious.
     #[arg(long, value_name = "ADVERSARY", default_value = "semi-honest", value_parser = ["semi-honest", "malicious"])]
     pub security: String,
+    /// Where the coins of proofs against a malicious party come from: the parties, or a hash of what was sent, which
+    /// takes fewer rounds and more work. Without it whatever takes less time on the network of --net.
+    #[arg(long, value_name = "SOURCE", value_parser = ["parties", "hash"])]
+    pub coins: Option<String>,
     /// The network whose protocols are taken, the fastest ones there: `loopback`, `lan`, `wan`, or a TOML file
     /// with `bandwidth_mbit` and `rtt_ms`. `lan` without it.
     #[arg(long, value_name = "NAME|FILE")]
@@ -59,13 +63,21 @@ pub struct Target {
 impl Target {
     /// The adversary of --security.
     pub fn security(&self) -> Security {
-        security(&self.security)
+        match (security(&self.security), self.coins.as_deref()) {
+            (security, Some(name)) if security.is_malicious() => Security::malicious(coins(name)),
+            (security, _) => security,
+        }
     }
 
     /// The profile of --net.
     pub fn profile(&self) -> anyhow::Result<Option<NetProfile>> {
         self.net.as_deref().map(net::profile).transpose()
     }
+}
+
+/// The coins of this name, one of those that the command line admits.
+pub fn coins(name: &str) -> Coins {
+    if name == "hash" { Coins::Hash } else { Coins::Parties }
 }
 
 /// The adversary of this name, one of those that the command line admits.

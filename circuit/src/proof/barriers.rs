@@ -85,7 +85,30 @@ pub fn barriers(circuit: &Circuit) -> Result<Vec<Barrier>, Unproven> {
             *place = Some(&i.op);
         }
     }
-    let find = Find { circuit, defs };
+    let mut find = Find {
+        circuit,
+        defs,
+        at: BTreeMap::new(),
+        joined: BTreeMap::new(),
+        sums: BTreeMap::new(),
+        input: BTreeMap::new(),
+    };
+    for (l, layer) in (0u32..).zip(&circuit.layers) {
+        for i in layer.local.iter().chain(&layer.exchange) {
+            let Some(out) = i.out else { continue };
+            if !i.op.is_interactive() {
+                find.at.insert(out, l);
+            }
+            match i.op {
+                Op::Join { mask, dup } => drop(find.joined.entry(mask).or_insert((dup, out))),
+                Op::Add(x, y) if find.holds(x, Hold::Rep) && find.holds(y, Hold::Rep) => {
+                    find.sums.insert((x, y), out);
+                }
+                Op::Input(a) => drop(find.input.entry(a).or_insert(out)),
+                _ => {}
+            }
+        }
+    }
     let mut out = Vec::new();
     let mut statements = Vec::new();
     let mut number = 0;
@@ -100,7 +123,7 @@ pub fn barriers(circuit: &Circuit) -> Result<Vec<Barrier>, Unproven> {
         }
         let opens = |i: &Instr| i.op.interaction().is_some_and(|row| row.reveals());
         if layer.exchange.iter().any(opens) {
-            out.push(find.barrier(l as u32, std::mem::take(&mut statements)));
+            out.push(find.barrier(l as u32, std::mem::take(&mut statements))?);
         }
         number += layer.local.len() as u64;
         for instr in &layer.exchange {
@@ -114,6 +137,14 @@ pub fn barriers(circuit: &Circuit) -> Result<Vec<Barrier>, Unproven> {
 struct Find<'a> {
     circuit: &'a Circuit,
     defs: Vec<Option<&'a Op>>,
+    /// The layer in which a value is computed, if it is computed locally.
+    at: BTreeMap<ValueId, u32>,
+    /// Of masks under which something is opened: what was opened, and both joined.
+    joined: BTreeMap<ValueId, (ValueId, ValueId)>,
+    /// Sums of replicated values.
+    sums: BTreeMap<(ValueId, ValueId), ValueId>,
+    /// What is input of an owner's value.
+    input: BTreeMap<ValueId, ValueId>,
 }
 
 impl<'a> Find<'a> {
@@ -125,16 +156,23 @@ impl<'a> Find<'a> {
         self.circuit.ty(v).hold == hold
     }
 
-    fn barrier(&self, layer: u32, statements: Vec<Statement>) -> Barrier {
+    fn barrier(&self, layer: u32, statements: Vec<Statement>) -> Result<Barrier, Unproven> {
         let mut carries = BTreeMap::new();
         for s in &statements {
+            // What is only computed afterwards, nothing can be proven about.
+            let mut late = self.at.get(&s.out).is_some_and(|&l| l >= layer);
+            s.claim.values(&mut |v| late |= self.at.get(&v).is_some_and(|&l| l >= layer));
+            if late {
+                let (op, what) = ("proof", "what a later layer puts together");
+                return Err(Unproven::Operand { layer: layer as usize, op, what, line: 0 });
+            }
             s.claim.carries(&|v| self.circuit.ty(v).bits(), &mut |x, n| {
                 let most = carries.entry(x).or_insert(0);
                 *most = n.max(*most);
             });
         }
         carries.retain(|_, n| *n > 0);
-        Barrier { layer, statements, carries }
+        Ok(Barrier { layer, statements, carries })
     }
 
     fn statement(
@@ -148,7 +186,10 @@ impl<'a> Find<'a> {
         let refuse = |what| Unproven::Operand { layer, op, what, line };
         let claim = match &instr.op {
             Op::Reshare(z) => self.additive(*z).map_err(refuse)?,
-            Op::Input(a) => Claim::Input(self.own(*a, layer).map_err(refuse)?),
+            Op::ReshareTwo(z) | Op::OpenMasked { x: z, .. } => {
+                self.exchanged(*z).map_err(refuse)?
+            }
+            Op::Input(a) => Claim::Input(self.own(*a).map_err(refuse)?),
             // Both holders of each component vouch for it.
             Op::Open(_) | Op::Coin => return Ok(None),
             Op::OpenTo { x, .. } => {
@@ -160,6 +201,13 @@ impl<'a> Find<'a> {
             _ => return Err(Unproven::Instruction { layer, op, line }),
         };
         let Some(out) = instr.out else { return Ok(None) };
+        let out = match instr.op {
+            // With the mask it is a replicated value, of which both of the two hold what they need.
+            Op::OpenMasked { .. } => {
+                self.known(out).ok_or_else(|| refuse("opened and never joined"))?
+            }
+            _ => out,
+        };
         let made = Statement { instr: number, layer: layer as u32, out, claim };
         let long = matches!(made.claim, Claim::MatMul { .. } | Claim::Conv { .. });
         if long && self.circuit.ty(out).dom == Dom::Ring(128) {
@@ -201,13 +249,105 @@ impl<'a> Find<'a> {
         Ok(Claim::Products { terms, plus })
     }
 
+    /// What two parties reshare or open to each other: products of replicated values, as these two hold them, with what
+    /// they know, and values that are added.
+    fn exchanged(&self, z: ValueId) -> Result<Claim, &'static str> {
+        let same = |v: ValueId| {
+            let (ty, to) = (self.circuit.ty(v), self.circuit.ty(z));
+            ty.shape == to.shape && ty.dom == to.dom && ty.groups == 0 && to.groups == 0
+        };
+        let (mut terms, mut plus) = (Vec::new(), Vec::new());
+        let mut left = vec![z];
+        while let Some(v) = left.pop() {
+            if !same(v) {
+                return Err("a sum with repeated axes");
+            }
+            match self.op(v) {
+                Some(Op::Add(x, y)) => left.extend([*y, *x]),
+                Some(Op::AsAdd2(x)) => match self.shared(*x) {
+                    Some((x, mask)) => plus.push((x, mask)),
+                    None => return Err("a sum with what no three parties hold"),
+                },
+                Some(Op::Mul(x, y)) => match (self.op(*x), self.known(*y)) {
+                    (Some(Op::AsAdd2(x)), Some(y)) if same(*x) && same(y) => {
+                        let Some((x, mask)) = self.shared(*x) else {
+                            return Err("a product of what no three parties hold");
+                        };
+                        terms.push(Term { x, y, dup: true, mask });
+                    }
+                    _ => {
+                        return Err("a product of other than replicated values with what two know");
+                    }
+                },
+                _ => {
+                    return Err(
+                        "neither a product with what two parties know nor a sum of such products",
+                    );
+                }
+            }
+        }
+        Ok(Claim::Exchange { terms, plus })
+    }
+
+    /// The replicated value that a value is, or whose part a it is.
+    fn shared(&self, v: ValueId) -> Option<(ValueId, bool)> {
+        match self.circuit.ty(v).hold {
+            Hold::Rep => Some((v, false)),
+            Hold::Mask => Some((self.masked(v)?, true)),
+            _ => None,
+        }
+    }
+
+    /// A replicated value whose part a a mask is.
+    fn masked(&self, m: ValueId) -> Option<ValueId> {
+        match self.op(m) {
+            Some(Op::MaskOf(x, 0)) => Some(*x),
+            Some(Op::Mask { groups: 0, .. }) => self.joined.get(&m).map(|(_, out)| *out),
+            _ => None,
+        }
+    }
+
+    /// A replicated value whose part b two parties know.
+    fn known(&self, d: ValueId) -> Option<ValueId> {
+        match self.op(d) {
+            Some(Op::Dup(x) | Op::DupOf(x, 0)) => Some(*x),
+            Some(Op::OpenMasked { mask, .. }) => {
+                self.joined.get(mask).filter(|(dup, _)| *dup == d).map(|(_, out)| *out)
+            }
+            _ => None,
+        }
+    }
+
+    /// A replicated value whose part a an owner's value is. What the owner inputs is one, if nothing else is: of it there
+    /// is a statement by itself.
+    fn part(&self, a: ValueId) -> Option<ValueId> {
+        self.made(a).or_else(|| self.input.get(&a).copied())
+    }
+
+    /// The same of what the owner computes. It may be input, so that no statement is about its own result.
+    fn made(&self, a: ValueId) -> Option<ValueId> {
+        match self.op(a) {
+            Some(Op::Own(x)) if self.holds(*x, Hold::Rep) => Some(*x),
+            Some(Op::OwnOf(x, 0)) => Some(*x),
+            Some(Op::Own(m)) => self.masked(*m),
+            Some(Op::Add(x, y)) => {
+                let (x, y) = (self.part(*x)?, self.part(*y)?);
+                let sum = *self.sums.get(&(x, y)).or_else(|| self.sums.get(&(y, x)))?;
+                // Shards of what is repeated are cut elsewhere.
+                let ty = |v: ValueId| (&self.circuit.ty(v).shape, self.circuit.ty(v).dom);
+                [x, y, a].iter().all(|&v| ty(v) == ty(sum)).then_some(sum)
+            }
+            _ => None,
+        }
+    }
+
     fn term(&self, product: ValueId, x: ValueId, y: ValueId) -> Term {
         let shape = &self.circuit.ty(product).shape;
         let dup = |v: ValueId| self.circuit.ty(v).shape == *shape && self.is_dup(v);
         match (dup(x), dup(y)) {
-            (_, true) => Term { x, y, dup: true },
-            (true, false) => Term { x: y, y: x, dup: true },
-            (false, false) => Term { x, y, dup: false },
+            (_, true) => Term { x, y, dup: true, mask: false },
+            (true, false) => Term { x: y, y: x, dup: true, mask: false },
+            (false, false) => Term { x, y, dup: false, mask: false },
         }
     }
 
@@ -226,9 +366,21 @@ impl<'a> Find<'a> {
     }
 
     /// What an owner computes.
-    fn own(&self, a: ValueId, layer: usize) -> Result<Own, &'static str> {
+    fn own(&self, a: ValueId) -> Result<Own, &'static str> {
         if let Some(Op::Thermometer { x, blocks }) = self.op(a) {
             return Ok(Own::Thermometer(self.bits(*x)?, blocks.clone()));
+        }
+        // A factor that is no part of a replicated value is input by itself, too.
+        if let Some(Op::Mul(u, x)) = self.op(a) {
+            let same = |v: ValueId| {
+                let (ty, to) = (self.circuit.ty(v), self.circuit.ty(a));
+                ty.shape == to.shape && ty.dom == to.dom
+            };
+            return match (self.part(*u), self.part(*x)) {
+                (Some(u), Some(x)) if same(u) && same(x) => Ok(Own::Times { u, x }),
+                (Some(_), Some(_)) => Err("a product with repeated axes"),
+                _ => Err("a product with a factor that is not input by itself"),
+            };
         }
         if self.circuit.ty(a).dom.is_bits() {
             return Ok(Own::Bits(self.bits(a)?));
@@ -237,16 +389,6 @@ impl<'a> Find<'a> {
             Some(Op::FromBits(b, _)) if self.circuit.ty(*b).bits() == 1 => {
                 Ok(Own::Word(self.bits(*b)?))
             }
-            Some(Op::Mul(u, x)) => {
-                let Some(Op::Own(x)) = self.op(*x) else { return Err("a product of an owner") };
-                // The owner inputs this factor by itself, too.
-                let same = |i: &&Instr| i.op == Op::Input(*u);
-                let all = self.circuit.layers.iter().take(layer + 1).flat_map(|l| &l.exchange);
-                match all.filter(same).find_map(|i| i.out) {
-                    Some(u) => Ok(Own::Times { u, x: *x }),
-                    None => Err("a product with a factor that is not input by itself"),
-                }
-            }
             _ => self.high(a),
         }
     }
@@ -254,25 +396,49 @@ impl<'a> Find<'a> {
     /// The high bits of a part of a split.
     fn high(&self, a: ValueId) -> Result<Own, &'static str> {
         match self.op(a) {
-            Some(Op::Extend(b, _)) => self.high(*b),
-            Some(Op::Shr(b, shift)) => match self.op(*b) {
-                Some(Op::Own(x)) if *shift < self.circuit.ty(*x).bits() => {
-                    Ok(Own::High { x: *x, shift: *shift })
-                }
+            // Modulo a smaller power of two, or of what is no more than a word.
+            Some(Op::Extend(b, _) | Op::Narrow(b, _)) => self.high(*b),
+            Some(Op::Shr(b, shift)) => match self.part(*b) {
+                Some(x) if *shift < self.circuit.ty(x).bits() => Ok(Own::High { x, shift: *shift }),
                 _ => Err("a shift of more than a part of a split"),
             },
-            Some(Op::Own(x)) => Ok(Own::High { x: *x, shift: 0 }),
+            Some(Op::Own(_) | Op::OwnOf(..)) => match self.made(a) {
+                Some(x) => Ok(Own::High { x, shift: 0 }),
+                None => Err("a part of what is never joined"),
+            },
             _ => Err("a function that an owner computes by itself"),
         }
     }
 
-    fn bits(&self, a: ValueId) -> Result<Bits, &'static str> {
-        let width = |v: &ValueId| self.circuit.ty(*v).bits();
+    /// A replicated value of whose part a an owner's value has the bits from a place on, and how many of them.
+    fn shifted(&self, a: ValueId) -> Option<(ValueId, u32, u32)> {
         match self.op(a) {
-            Some(Op::Own(x)) => Ok(Bits::Part(*x)),
-            Some(Op::ToBits { x, lo, w }) => match self.op(*x) {
-                Some(Op::Own(x)) if lo + w <= width(x) => {
-                    Ok(Bits::OfWord { x: *x, lo: *lo, w: *w })
+            Some(Op::Narrow(b, to)) => {
+                self.shifted(*b).map(|(x, by, there)| (x, by, there.min(*to)))
+            }
+            Some(Op::Shr(b, n)) => {
+                self.shifted(*b).map(|(x, by, there)| (x, by + n, there.saturating_sub(*n)))
+            }
+            _ => self.part(a).map(|x| (x, 0, self.circuit.ty(x).bits())),
+        }
+    }
+
+    /// The value whose low bits a narrower one is, all of them with the same carries.
+    fn whole(&self, x: ValueId) -> ValueId {
+        match self.op(x) {
+            Some(Op::Narrow(y, _)) if self.holds(*y, Hold::Rep) => self.whole(*y),
+            _ => x,
+        }
+    }
+
+    fn bits(&self, a: ValueId) -> Result<Bits, &'static str> {
+        if let Some(Op::Own(_) | Op::OwnOf(..)) = self.op(a) {
+            return self.made(a).map(Bits::Part).ok_or("a part of what is never joined");
+        }
+        match self.op(a) {
+            Some(Op::ToBits { x, lo, w }) => match self.shifted(*x) {
+                Some((x, by, there)) if lo + w <= there => {
+                    Ok(Bits::OfWord { x: self.whole(x), lo: by + lo, w: *w })
                 }
                 _ => Err("bits of more than a part of a split"),
             },

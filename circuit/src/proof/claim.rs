@@ -28,6 +28,16 @@ pub enum Claim {
         /// The values z.
         plus: Vec<ValueId>,
     },
+    /// A `reshare_two` or an `open_masked` of a sum of products x y, where y is what two parties know. In shard r the parties r + 1 and r + 2
+    /// send; P is one of them, and the party r, which knows one component of x and the word F that masks what P sends,
+    /// is V1 of the one and V2 of the other: sum x y = F + m, with m the word that the other verifier received. It
+    /// finds m from what it holds: the sum of its components of the result, less what it sent itself.
+    Exchange {
+        /// The products.
+        terms: Vec<Term>,
+        /// Values that are added, and whether only what the party r knows of each is.
+        plus: Vec<(ValueId, bool)>,
+    },
     /// A `reshare` of a product of matrices.
     MatMul {
         /// Left factor.
@@ -57,9 +67,11 @@ pub struct Term {
     pub x: ValueId,
     /// The other one.
     pub y: ValueId,
-    /// Whether y is what two parties know: in shard r only its component r + 2 is not 0. It has the shape of the
-    /// product.
+    /// Whether y is what two parties know: in shard r only its component r + 2 is not 0, or counts. It has the shape
+    /// of the product.
     pub dup: bool,
+    /// Whether of x only what the party r knows counts, its components r and r + 1.
+    pub mask: bool,
 }
 
 impl Term {
@@ -70,7 +82,7 @@ impl Term {
 
     /// Of x1 y2 + y1 x2 what may be other than 0 in a shard: V1's factors and V2's.
     pub fn columns(&self, prover: usize, shard: Option<usize>) -> Vec<(ValueId, ValueId)> {
-        let &Term { x, y, dup } = self;
+        let &Term { x, y, dup, .. } = self;
         match shard {
             // y is in P's first component in the shard of the party after P, and in its second one in that of
             // the party before.
@@ -102,10 +114,10 @@ pub enum Own {
         /// How many bits are dropped.
         shift: u32,
     },
-    /// The product of a word that the owner inputs in the same way, and the part a of x: u1 p + u1 q + u2 p +
-    /// u2 q.
+    /// The product of the parts a of two replicated values u and x (of u, all of it where the owner inputs it by
+    /// itself): u1 p + u1 q + u2 p + u2 q.
     Times {
-        /// The result of the other `input`.
+        /// One value.
         u: ValueId,
         /// The replicated value.
         x: ValueId,
@@ -199,7 +211,20 @@ pub fn code_bits(blocks: &[u32]) -> Vec<Vec<u32>> {
 impl Claim {
     /// Whether its statements are told apart by shards, because fewer products are left in each.
     pub fn is_split(&self) -> bool {
-        matches!(self, Claim::Products { terms, .. } if terms.iter().any(|t| t.dup))
+        match self {
+            Claim::Products { terms, .. } => terms.iter().any(|t| t.dup),
+            Claim::Exchange { .. } => true,
+            Claim::MatMul { .. } | Claim::Conv { .. } | Claim::Input(_) => false,
+        }
+    }
+
+    /// How many statements it makes of so many elements, in a shard or over all. The party that deals sends nothing
+    /// in an exchange.
+    pub fn count(&self, prover: usize, shard: Option<usize>, n: usize) -> usize {
+        match self {
+            Claim::Exchange { .. } if shard == Some(prover) => 0,
+            _ => n,
+        }
     }
 
     /// The replicated values that the statement is about, besides the result of its instruction.
@@ -211,6 +236,13 @@ impl Claim {
                     each(t.y);
                 });
                 plus.iter().for_each(|&z| each(z));
+            }
+            Claim::Exchange { terms, plus } => {
+                terms.iter().for_each(|t| {
+                    each(t.x);
+                    each(t.y);
+                });
+                plus.iter().for_each(|&(z, _)| each(z));
             }
             Claim::MatMul { a, b, .. } | Claim::Conv { x: a, w: b, .. } => {
                 each(*a);

@@ -21,6 +21,6 @@ pub use barriers::{Barrier, MOST_ERROR_LOG2, Unproven, barriers};
 pub use claim::{Bits, Claim, Own, Statement, Term, code_bits, steps};
 pub use kept::{kept, opened};
 pub use shape::{
-    ELEMENT_BITS, ELEMENT_WIDE, ELEMENT_WORDS, Folds, HASH, KINDS, Kind, LAST_FOLD, OPENING_ROUNDS,
-    Shape, check, error, folds,
+    ELEMENT_BITS, ELEMENT_WIDE, ELEMENT_WORDS, Folds, GRIND_LOG2, HASH, HASHED_ROUNDS, KINDS, Kind,
+    LAST_FOLD, OPENING_ROUNDS, Shape, check, error, folds,
 };

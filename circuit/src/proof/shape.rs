@@ -15,10 +15,18 @@
 //! | coin, after each of these but the last | | the coin | | |
 //! | beside the last fold | | | | its vector, folded to one element, and its share of the sum |
 //! | verdict, everybody to everybody | one byte | one byte | one byte | one byte |
+//!
+//! With coins from a hash ([`Coins::Hash`]) elements have twice the degree, and three rounds are enough:
+//!
+//! | step | P sends to V2 | P sends to V1 | V1 sends to V2 |
+//! |---|---|---|---|
+//! | everything | shares of carries and of all polynomials, a hash of what V1 holds | a hash of what V2 holds, and of each polynomial's share | |
+//! | end | | | its vector, folded to one element, its share of the sum, and a hash of what P told it |
+//! | verdict | one byte | one byte | one byte |
 
 use super::barriers::{Barrier, MOST_ERROR_LOG2, Unproven, barriers};
 use super::claim::{Claim, Own, Statement, Term, steps};
-use crate::{Circuit, Dom, Lanes, ValueId};
+use crate::{Circuit, Coins, Dom, Lanes, ValueId};
 
 /// Bytes of an element over words: 56 coefficients of 64 bits.
 pub const ELEMENT_WORDS: usize = 56 * 8;
@@ -26,12 +34,18 @@ pub const ELEMENT_WORDS: usize = 56 * 8;
 pub const ELEMENT_WIDE: usize = 56 * 16;
 /// Bytes of an element over bits.
 pub const ELEMENT_BITS: usize = 8;
+/// Logarithm of the number of hashes that whoever proves something false may compute in the hope of a coin that suits
+/// it, where coins come from a hash.
+pub const GRIND_LOG2: f64 = 60.0;
 /// Elements at which the last fold takes all that is left, with a random one.
-pub const LAST_FOLD: usize = 32;
+pub const LAST_FOLD: usize = 64;
 /// Bytes of a hash, and of a coin.
 pub const HASH: usize = 32;
 /// Rounds of a barrier besides its folds and the carries: start and verdict.
 pub const OPENING_ROUNDS: usize = 2;
+
+/// Rounds of a barrier with coins from a hash: everything, the end, the verdict.
+pub const HASHED_ROUNDS: usize = 3;
 
 /// How many kinds there are.
 pub const KINDS: usize = 3;
@@ -72,11 +86,12 @@ impl Kind {
     }
 
     /// log2 of the number of exceptional points.
-    pub fn points(self) -> f64 {
-        match self {
+    pub fn points(self, coins: Coins) -> f64 {
+        let once = match self {
             Kind::Words | Kind::Wide => 56.0,
             Kind::Bits => 64.0,
-        }
+        };
+        once * coins.degree() as f64
     }
 
     /// Blocks into which so many words, or words of 64 bits, are cut before the first fold. The messages grow with
@@ -85,7 +100,8 @@ impl Kind {
         match (self, words) {
             (Kind::Words | Kind::Wide, ..1024) => 8,
             (Kind::Words | Kind::Wide, ..16384) => 16,
-            (Kind::Words | Kind::Wide, _) => 32,
+            (Kind::Words | Kind::Wide, ..0x10_0000) => 32,
+            (Kind::Words | Kind::Wide, _) => 64,
             (Kind::Bits, ..1024) => 16,
             (Kind::Bits, _) => 64,
         }
@@ -94,19 +110,20 @@ impl Kind {
     /// Blocks of a fold of more than [`LAST_FOLD`] elements. Work grows with them, the number of rounds falls.
     fn blocks(self, elements: usize) -> usize {
         match (self, elements) {
-            (Kind::Words | Kind::Wide, 8192..) => 8,
+            (Kind::Words | Kind::Wide, 32768..) => 8,
             (Kind::Words | Kind::Wide, _) => 16,
             (Kind::Bits, _) => 32,
         }
     }
 
     /// Bytes of an element.
-    pub fn bytes(self) -> usize {
-        match self {
+    pub const fn bytes(self, coins: Coins) -> usize {
+        let once = match self {
             Kind::Words => ELEMENT_WORDS,
             Kind::Bits => ELEMENT_BITS,
             Kind::Wide => ELEMENT_WIDE,
-        }
+        };
+        once * coins.degree()
     }
 }
 
@@ -124,8 +141,10 @@ pub struct Folds {
 }
 
 /// What is proven at a barrier, in numbers.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shape {
+    /// Where its coins come from.
+    pub coins: Coins,
     /// Words of 64 bits that each prover sends for carries.
     pub carries: [usize; 3],
     /// The folds of each kind, in the order of [`Kind::ALL`], where there are such statements.
@@ -164,9 +183,14 @@ impl Folds {
 }
 
 impl Shape {
+    /// Of nothing to prove.
+    pub fn empty(coins: Coins) -> Shape {
+        Shape { coins, carries: [0; 3], folds: [const { None }; KINDS] }
+    }
+
     /// Of a barrier of a circuit.
     pub fn of(circuit: &Circuit, barrier: &Barrier) -> Shape {
-        let mut shape = Shape::default();
+        let mut shape = Shape::empty(circuit.security.coins().unwrap_or(Coins::Parties));
         let lanes = |v: ValueId| Lanes { n: circuit.ty(v).elements() as usize, groups: 0 };
         for (prover, words) in shape.carries.iter_mut().enumerate() {
             let of = |(x, n): (&ValueId, &u32)| *n as usize * stride(lanes(*x).len(prover));
@@ -189,7 +213,7 @@ impl Shape {
                     let n = ty.elements() as usize;
                     let words = |n: usize| ty.bits() as usize * stride(n);
                     match &s.claim {
-                        Claim::Products { terms, .. } => {
+                        Claim::Products { terms, .. } | Claim::Exchange { terms, .. } => {
                             let all = lanes(s.out);
                             let shards = if s.claim.is_split() {
                                 [0, 1, 2].map(|r| (Some(r), all.len(r))).to_vec()
@@ -199,6 +223,7 @@ impl Shape {
                             for (shard, n) in shards {
                                 let of = |t: &Term| t.columns(prover, shard).len();
                                 let columns = terms.iter().map(of).sum();
+                                let n = s.claim.count(prover, shard, n);
                                 add(columns, if kind == Kind::Bits { words(n) } else { n });
                             }
                         }
@@ -219,6 +244,7 @@ impl Shape {
                                     add(2, steps(blocks).len() * stride(n));
                                 }
                                 Own::Word(_) => add(1, n),
+                                Own::Times { .. } if kind == Kind::Bits => add(2, words(n)),
                                 Own::High { .. } | Own::Times { .. } => add(2, n),
                             }
                         }
@@ -265,31 +291,39 @@ impl Shape {
 
     /// Bytes of what a prover sends in a step.
     pub fn step_bytes(&self, step: usize) -> usize {
-        Kind::ALL.into_iter().zip(self.sent(step)).map(|(kind, n)| n * kind.bytes()).sum()
+        Kind::ALL.into_iter().zip(self.sent(step)).map(|(kind, n)| n * kind.bytes(self.coins)).sum()
     }
 
     /// Bytes of the last message, of the verifier before the prover to the one after it.
     pub fn end_bytes(&self) -> usize {
-        let of = |(kind, f): (Kind, &Option<Folds>)| if f.is_some() { 2 * kind.bytes() } else { 0 };
-        Kind::ALL.into_iter().zip(&self.folds).map(of).sum()
+        let of = |(kind, f): (Kind, &Option<Folds>)| {
+            if f.is_some() { 2 * kind.bytes(self.coins) } else { 0 }
+        };
+        let told = if self.coins == Coins::Hash { HASH } else { 0 };
+        told + Kind::ALL.into_iter().zip(&self.folds).map(of).sum::<usize>()
     }
 
-    /// A bound of the probability that a false statement of one prover is accepted.
+    /// A bound of the probability that a false statement of one prover is accepted. A prover that finds coins by itself
+    /// may look for one that suits it, and stops at what the bound admits: each hash is one more try.
     pub fn error(&self) -> f64 {
+        let tries = if self.coins == Coins::Hash { GRIND_LOG2.exp2() } else { 1.0 };
         let of = |(kind, folds): (Kind, &Option<Folds>)| {
             let Some(folds) = folds else { return 0.0 };
             let first = folds.first.then_some(folds.base);
             let degrees: usize = first.iter().chain(&folds.blocks).map(|b| 2 * b).sum();
             // Coefficients, and coins that are a root.
-            (5.0 + degrees as f64) / (kind.points().exp2() - 128.0)
+            (5.0 + degrees as f64) / (kind.points(self.coins).exp2() - 128.0)
         };
-        Kind::ALL.into_iter().zip(&self.folds).map(of).sum()
+        tries * Kind::ALL.into_iter().zip(&self.folds).map(of).sum::<f64>()
     }
 
     /// Rounds.
     pub fn rounds(&self) -> usize {
         if self.is_empty() {
             return 0;
+        }
+        if self.coins == Coins::Hash {
+            return HASHED_ROUNDS;
         }
         let carries = usize::from(self.carries.iter().any(|&n| n > 0));
         // The last fold needs no coin, and V1, which waits for nobody, ends beside it.
@@ -303,7 +337,11 @@ impl Shape {
         }
         let steps = self.steps();
         let folds: usize = (0..steps).map(|s| self.step_bytes(s)).sum();
-        let coins = 2 * HASH + (1 + steps) * HASH + (steps - 1) * HASH;
+        let coins = match self.coins {
+            Coins::Parties => 2 * HASH + (1 + steps) * HASH + (steps - 1) * HASH,
+            // To V2 of what V1 holds; to V1 of what V2 holds, and of each step.
+            Coins::Hash => HASH + (1 + steps) * HASH,
+        };
         let all = coins + folds + self.end_bytes() + 2;
         self.carries.map(|words| (8 * words + all) as u64)
     }
@@ -370,16 +408,38 @@ mod tests {
         }
     }
 
+    /// A coin from a hash can be ground: each of 2^60 tries counts, and a proof in a ring of the ordinary degree would
+    /// not hold against them.
+    #[test]
+    fn grinding_is_priced_in() {
+        let folds =
+            Folds { base: 32, first: true, elements: 1 << 20, blocks: vec![16, 16, 16, 32] };
+        let of = |coins| Shape { coins, carries: [0; 3], folds: [Some(folds.clone()), None, None] };
+        let (parties, hash) = (of(Coins::Parties).error(), of(Coins::Hash).error());
+        let once = hash / GRIND_LOG2.exp2();
+        assert!(once < (-100f64).exp2() && once > (-110f64).exp2(), "2^{}", once.log2());
+        assert!(hash < f64::from(MOST_ERROR_LOG2).exp2(), "2^{}", hash.log2());
+        assert!(parties * GRIND_LOG2.exp2() > 1.0, "what the degree is doubled for");
+        let same = hash / parties / (GRIND_LOG2 - 56.0).exp2();
+        assert!((same - 1.0).abs() < 1e-9, "as many roots among 2^112 points");
+    }
+
     #[test]
     fn bytes_and_rounds_by_hand() {
         let folds = Folds { base: 16, first: true, elements: 20, blocks: vec![16, 2] };
-        let shape = Shape { carries: [3, 0, 1], folds: [Some(folds), None, None] };
+        let coins = Coins::Parties;
+        let shape = Shape { coins, carries: [3, 0, 1], folds: [Some(folds), None, None] };
         assert_eq!(shape.steps(), 3);
         assert_eq!([0, 1, 2].map(|s| shape.sent(s)[0]), [30, 30, 4]);
         assert_eq!(shape.rounds(), 1 + 2 + 5);
         let elements = (30 + 30 + 4 + 2) * 448;
         let all = elements + 2 * 32 + 64 + 4 * 32 + 2;
         assert_eq!(shape.bytes(), [24 + all, all, 8 + all]);
-        assert_eq!((Shape::default().rounds(), Shape::default().bytes()), (0, [0; 3]));
+        let none = Shape::empty(coins);
+        assert_eq!((none.rounds(), none.bytes()), (0, [0; 3]));
+        // Elements are twice as long; the end has a hash besides.
+        let hashed = Shape { coins: Coins::Hash, ..shape.clone() };
+        let all = 2 * elements + 32 + 32 + 4 * 32 + 2;
+        assert_eq!((hashed.rounds(), hashed.bytes()), (3, [24 + all, all, 8 + all]));
     }
 }

@@ -98,16 +98,24 @@ fn what_has_no_proof_is_refused() {
     // Opened as the parties hold it, a component that one party made up would pass.
     let why = changed("%22 = as_add3 %21", "%22 = as_add3 %13");
     assert!(why.contains("layer 4: no proof says of `open_to`") && why.contains("line 7"), "{why}");
-    let why = changed("%4 = shr %2 8", "%4 = mul %2 %2");
+    // A sum that no replicated value is.
+    let why = changed("%4 = shr %2 8", "%4 = add %2 %2");
     assert!(why.contains("layer 0: no proof says of `input`"), "{why}");
     // A factor that the owner inputs nowhere.
     let why = changed("%13 = input %10", "%13 = input %12");
     assert!(why.contains("not input by itself"), "{why}");
+    // What is dealt to two parties its sender does not hold as they do.
+    let why = changed(
+        "%18 = reshare %17 : B1[2] @0",
+        "%18 = reshare %17 : B1[2] @0\n  %23 = deal %3 : add2.B5[2,70] @0",
+    );
+    assert!(why.contains("layer 2: `deal` has no proof"), "{why}");
     let why = changed(
         "  %17 = mul %16 %16 : add3.B1[2] @0\n  exchange:\n  %18 = reshare %17 : B1[2] @0",
-        "  %17 = as_add2 %16 : add2.B1[2] @0\n  exchange:\n  %18 = reshare_two %17 : B1[2] @0",
+        "  %17 = as_add2 %16 : add2.B1[2] @0\n  %23 = not %17 : add2.B1[2] @0\n  exchange:\n  \
+         %18 = reshare_two %23 : B1[2] @0",
     );
-    assert!(why.contains("layer 2: `reshare_two` has no proof"), "{why}");
+    assert!(why.contains("neither a product with what two parties know"), "{why}");
 }
 
 #[test]

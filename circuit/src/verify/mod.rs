@@ -67,7 +67,7 @@ pub use limits::{
 };
 pub use masks::Openings;
 
-use crate::{Circuit, Security, ValueId, proof};
+use crate::{Circuit, ValueId, proof};
 
 /// Checks all invariants of the [module docs](self).
 ///
@@ -93,7 +93,7 @@ pub fn verify_with(circuit: &Circuit, openings: Openings) -> Result<(), VerifyEr
     declarations::checks(circuit)?;
     speculation::check(circuit)?;
     masks::check(circuit)?;
-    if circuit.security == Security::Malicious {
+    if circuit.security.is_malicious() {
         proof::check(circuit)?;
     }
     match openings {

@@ -12,7 +12,7 @@ use crate::diagnostic::{Diagnostic, codes};
 use crate::graph::{Graph, Op};
 use crate::syntax::ast::Span;
 use crate::types::{Bounded, Program};
-use slvr_circuit::{Circuit, Security};
+use slvr_circuit::{Circuit, Coins, proof};
 
 /// A step that may fail.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
@@ -56,9 +56,17 @@ impl Failure {
 
     /// With the proofs of a circuit, if it is against a malicious party.
     pub fn with_proofs(mut self, circuit: &Circuit) -> Failure {
-        if circuit.security == Security::Malicious {
-            let what = "a false proof of a malicious party passes".into();
-            let log2 = slvr_circuit::proof::error(circuit).log2();
+        if let Some(coins) = circuit.security.coins() {
+            let what = match coins {
+                Coins::Parties => "a false proof of a malicious party passes".into(),
+                Coins::Hash => {
+                    format!(
+                        "one of 2^{} false proofs of a malicious party passes",
+                        proof::GRIND_LOG2
+                    )
+                }
+            };
+            let log2 = proof::error(circuit).log2();
             self.terms.push(Term { what, line: 0, log2, span: Span::default() });
             self.terms.sort_by(|a, b| b.log2.total_cmp(&a.log2));
         }

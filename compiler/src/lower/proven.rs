@@ -109,6 +109,16 @@ impl Rewrite {
 
     fn reshared(&mut self, terms: &[(ValueId, Option<ValueId>)], rest: Option<ValueId>) -> ValueId {
         let e = &mut self.e;
+        // Only where nothing is repeated, the shards of the factors are those of the product.
+        let first = terms.iter().find_map(|&(x, factor)| factor.map(|_| x));
+        let two = first.is_some_and(|first| {
+            let to = e.ty(first).clone();
+            let same = |v: ValueId| {
+                let ty = e.ty(v);
+                (&ty.shape, ty.dom, ty.groups) == (&to.shape, to.dom, to.groups)
+            };
+            terms.iter().all(|&(x, factor)| factor.is_none_or(|f| same(x) && same(f)))
+        });
         let mut products: Option<ValueId> = None;
         let mut sum: Option<ValueId> = None;
         let join = |e: &mut Emit, to: &mut Option<ValueId>, x| {
@@ -121,14 +131,22 @@ impl Rewrite {
             match factor {
                 None => join(e, &mut sum, x),
                 Some(factor) => {
-                    let factor = e.add(Op::Trivial(factor));
-                    let product = e.add(Op::Mul(x, factor));
+                    let known = e.add(Op::Trivial(factor));
+                    let product = if two {
+                        let (x, known) = (e.add(Op::AsAdd2(x)), e.add(Op::Dup(known)));
+                        e.add(Op::Mul(x, known))
+                    } else {
+                        e.add(Op::Mul(x, known))
+                    };
                     join(e, &mut products, product);
                 }
             }
         }
         if let Some(products) = products {
-            let x = e.add(Op::Reshare(products));
+            let x = match e.ty(products).hold {
+                Hold::Add2 => e.add(Op::ReshareTwo(products)),
+                _ => e.add(Op::Reshare(products)),
+            };
             join(e, &mut sum, x);
         }
         if let Some(rest) = rest {

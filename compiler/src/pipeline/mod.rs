@@ -307,7 +307,7 @@ fn circuit(
 ) -> Result<Circuit, Vec<Diagnostic>> {
     let rings =
         Rings::new(graph, ranges, options.ring, matches!(options.protocols, Protocols::Dealer(_)));
-    let malicious = options.security == Security::Malicious;
+    let malicious = options.security.is_malicious();
     if malicious && let Some(state) = graph.outputs.iter().find(|o| o.state.is_some()) {
         let at = graph.sites[state.site as usize].span;
         let why = format!("nothing proves what a party keeps of the state `{}`", state.name);
@@ -329,7 +329,7 @@ fn circuit(
             vec![unproven(&refused.to_string(), span.unwrap_or_default())]
         })?;
         let circuit = schedule::schedule(graph, draft);
-        return Ok(Circuit { security: Security::Malicious, ..circuit });
+        return Ok(Circuit { security: options.security, ..circuit });
     }
     let ahead = options.speculate.then(|| schedule::speculative(graph, draft.clone())).flatten();
     let waiting = schedule::schedule(graph, draft);

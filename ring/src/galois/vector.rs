@@ -25,6 +25,22 @@ impl<T: Scalar> Vector<T> {
         Vector { n, rows: vec![T::ZERO; n * DEGREE] }
     }
 
+    /// The sum with a vector of the same length.
+    pub fn plus(&self, other: &Vector<T>) -> Vector<T> {
+        self.with(other, T::wadd)
+    }
+
+    /// The difference from a vector of the same length.
+    pub fn minus(&self, other: &Vector<T>) -> Vector<T> {
+        self.with(other, T::wsub)
+    }
+
+    fn with(&self, other: &Vector<T>, f: impl Fn(T, T) -> T) -> Vector<T> {
+        debug_assert_eq!(self.n, other.n, "vectors of one length");
+        let rows = self.rows.iter().zip(&other.rows).map(|(&a, &b)| f(a, b)).collect();
+        Vector { n: self.n, rows }
+    }
+
     /// From the rows, one after another; `None` if they are not [`DEGREE`] rows of one length.
     pub fn from_rows(n: usize, rows: Vec<T>) -> Option<Vector<T>> {
         (rows.len() == n.checked_mul(DEGREE)?).then_some(Vector { n, rows })

@@ -2,7 +2,7 @@
 
 use crate::share::{Held, Rep};
 use slvr_circuit::proof::{Barrier, HASH, Shape, barriers, kept};
-use slvr_circuit::{Circuit, Security, ValueId};
+use slvr_circuit::{Circuit, ValueId};
 use slvr_ring::Data;
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ pub(super) struct Guard {
 impl Guard {
     /// Of a verified circuit; none if nothing is proven in it.
     pub fn of(circuit: &Circuit) -> Option<Guard> {
-        if circuit.security != Security::Malicious {
+        if !circuit.security.is_malicious() {
             return None;
         }
         let barriers = match barriers(circuit) {

@@ -11,7 +11,7 @@ use slvr_circuit::plan;
 use slvr_circuit::proof::{HASH, Shape, barriers};
 use slvr_circuit::speculation::Speculation;
 use slvr_circuit::verify::{Openings, VerifyError, verify_with};
-use slvr_circuit::{Circuit, Op, Security};
+use slvr_circuit::{Circuit, Op};
 use slvr_ring::Data;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -58,7 +58,7 @@ pub fn receive(r: Receiver<'_>) -> Result<Vec<Revealed>, RunError> {
         mine.compare(&theirs).map_err(mismatch)?;
     }
 
-    let guarded = circuit.security == Security::Malicious;
+    let guarded = circuit.security.is_malicious();
     let proofs = if guarded { barriers(circuit).map_err(VerifyError::from)? } else { Vec::new() };
     let mut words: Vec<Option<Data>> = vec![None; circuit.outputs.len()];
     let mut waited = 0;

@@ -2,6 +2,7 @@
 
 use rand_chacha::ChaCha12Rng;
 use rand_core::{Rng, SeedableRng};
+use slvr_circuit::Coins;
 use slvr_circuit::proof::Kind;
 use slvr_ring::galois::{self, Scalar};
 use slvr_ring::gf64;
@@ -43,6 +44,12 @@ impl fmt::Debug for Draw {
 pub trait Algebra {
     /// Over what.
     const KIND: Kind;
+    /// For coins from where its points are many enough.
+    const COINS: Coins = Coins::Parties;
+    /// Words that make a coefficient of a base element.
+    const COEFFICIENT: usize = Self::COINS.degree();
+    /// Bytes of an element.
+    const BYTES: usize = Self::KIND.bytes(Self::COINS);
     /// Elements of a vector that a base element becomes: one, or one for each bit.
     const SPREAD: usize;
     /// An element.
@@ -95,7 +102,8 @@ pub trait Algebra {
     /// As [`cross`](Algebra::cross), of base elements with coefficients, in so many blocks, except that the products
     /// of two different blocks are added: to the pair that has the smaller number first.
     ///
-    /// A coefficient is a word: over bits an element, over words the number of an exceptional point.
+    /// A coefficient is a word: over bits an element, over words the number of an exceptional point. Where it is two
+    /// words, the first ones of all stand before the second ones.
     fn cross_base(c: &[u64], u: &[Self::Base], v: &[Self::Base], blocks: usize) -> Vec<Self::E>;
     /// As [`fold`](Algebra::fold), of base elements.
     fn fold_base(words: &[Self::Base], c: &[Self::E]) -> Self::V;
@@ -250,7 +258,7 @@ impl<T: Scalar> Algebra for OverWords<T> {
         T::put_le(x, out);
     }
     fn get(bytes: &[u8]) -> Option<Self::E> {
-        let whole = bytes.len() == Self::KIND.bytes();
+        let whole = bytes.len() == Self::BYTES;
         whole.then(|| T::get_le(bytes).try_into().ok()).flatten()
     }
 
@@ -320,9 +328,11 @@ pub fn lagrange<A: Algebra>(n: usize, x: &A::E) -> Vec<A::E> {
 
 /// The inverses of the products of differences of n points, which do not depend on a run.
 fn weights<A: Algebra>(n: usize, of: &dyn Fn(usize) -> A::E) -> Arc<Vec<A::E>> {
-    static KNOWN: Mutex<BTreeMap<(u32, usize), Arc<dyn std::any::Any + Send + Sync>>> =
+    /// Bits of the words, words of a coefficient, and how many points.
+    type Key = (u32, usize, usize);
+    static KNOWN: Mutex<BTreeMap<Key, Arc<dyn std::any::Any + Send + Sync>>> =
         Mutex::new(BTreeMap::new());
-    let key = (A::KIND.ring(), n);
+    let key = (A::KIND.ring(), A::COEFFICIENT, n);
     let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(found) = known().get(&key).cloned().and_then(|x| x.downcast().ok()) {
         return found;
@@ -335,6 +345,7 @@ fn weights<A: Algebra>(n: usize, of: &dyn Fn(usize) -> A::E) -> Arc<Vec<A::E>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::proof::twice::Twice;
 
     fn draw() -> Draw {
         Draw::new(&[3; 32], "slvr test")
@@ -353,7 +364,7 @@ mod tests {
             assert!(found == value(&x), "{n} points");
             let mut bytes = Vec::new();
             A::put(&x, &mut bytes);
-            assert_eq!(bytes.len(), A::KIND.bytes());
+            assert_eq!(bytes.len(), A::BYTES);
             assert!(A::get(&bytes) == Some(x) && A::get(&bytes[1..]).is_none());
         }
     }
@@ -363,6 +374,9 @@ mod tests {
         interpolates::<OverBits>();
         interpolates::<OverWords>();
         interpolates::<OverWords<u128>>();
+        interpolates::<Twice<OverBits>>();
+        interpolates::<Twice<OverWords>>();
+        interpolates::<Twice<OverWords<u128>>>();
     }
 
     /// The operations on base elements are those on the elements that they stand for.

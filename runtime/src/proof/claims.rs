@@ -192,6 +192,7 @@ impl View<'_> {
             }
             Item::Part(s, r) => {
                 let (ty, n) = (self.circuit.ty(s.out), shard(self.circuit, s.out, *r).len());
+                let n = s.claim.count(self.prover(), Some(*r), n);
                 if ty.dom.is_bits() { planes(ty.bits(), n) } else { n }
             }
         }
@@ -205,8 +206,10 @@ impl View<'_> {
             Item::Steps(s, blocks) => self.code_steps(s, blocks),
             Item::Claim(s) => match &s.claim {
                 Claim::Products { .. } => self.gates(s, None),
+                Claim::Exchange { .. } => unreachable!("an exchange is told apart by shards"),
                 Claim::Input(Own::Bits(b)) => self.input_bits(s, b),
                 Claim::Input(Own::Thermometer(b, blocks)) => self.code_bits(s, b, blocks),
+                Claim::Input(Own::Times { u, x }) => self.both_bits(s, *u, *x),
                 _ => unreachable!("a statement over words"),
             },
         }
@@ -219,8 +222,10 @@ impl View<'_> {
             Item::Claim(s) => match &s.claim {
                 Claim::Products { .. } => self.products(s, None),
                 Claim::Input(own) => self.input_words(s, own),
-                Claim::MatMul { .. } | Claim::Conv { .. } => {
-                    unreachable!("a product of matrices is no item")
+                Claim::MatMul { .. } | Claim::Conv { .. } | Claim::Exchange { .. } => {
+                    unreachable!(
+                        "a product of matrices is no item, and an exchange is told apart by shards"
+                    )
                 }
             },
             Item::Carries(..) | Item::Steps(..) => unreachable!("a statement over bits"),
@@ -282,12 +287,62 @@ impl View<'_> {
         s: &'a Statement,
         part: Option<usize>,
     ) -> (&'a [Term], &'a [ValueId], Range<usize>) {
-        let Claim::Products { terms, plus } = &s.claim else { unreachable!("a sum of products") };
+        let (terms, plus): (&[Term], &[ValueId]) = match &s.claim {
+            Claim::Products { terms, plus } => (terms, plus),
+            Claim::Exchange { terms, .. } => (terms, &[]),
+            _ => unreachable!("a sum of products"),
+        };
         let range = match part {
-            Some(r) => shard(self.circuit, s.out, r),
+            Some(r) if s.claim.count(self.prover(), part, 1) > 0 => shard(self.circuit, s.out, r),
+            Some(_) => 0..0,
             None => 0..self.circuit.ty(s.out).elements() as usize,
         };
         (terms, plus, range)
+    }
+
+    /// Whether this party is one of the two of an exchange, and not the one that knows what masks it.
+    fn exchanges(&self, s: &Statement, part: Option<usize>) -> bool {
+        matches!(s.claim, Claim::Exchange { .. }) && part != Some(self.me)
+    }
+
+    /// The elements of a shard of both components that this party holds.
+    fn both(&self, x: ValueId, range: &Range<usize>) -> [Data; 2] {
+        let Some(rep) = self.held.get(&x) else {
+            unreachable!("the values of statements are kept up to their barrier")
+        };
+        [rep.first.slice(range.clone()), rep.second.slice(range.clone())]
+    }
+
+    /// Of an exchange what this verifier adds: the word that masks the prover's message, or the message. The two
+    /// components of the result at one of the two are the other's mask and the sum of both messages.
+    fn message(&self, s: &Statement, part: Option<usize>, range: &Range<usize>) -> Data {
+        let Claim::Exchange { terms, plus } = &s.claim else { unreachable!("an exchange") };
+        if !self.exchanges(s, part) {
+            let mut sum = self.part(s.out).slice(range.clone());
+            plus.iter().for_each(|(z, _)| sum.sub_assign(&self.part(*z).slice(range.clone())));
+            return sum;
+        }
+        // The component r + 2 is the first one at party r + 2, the second one at r + 1.
+        let second = part == Some(prev(self.me));
+        let split = |x: ValueId| {
+            let [a, b] = self.both(x, range);
+            if second { (a, b) } else { (b, a) }
+        };
+        let all = |x: ValueId, mask: bool| {
+            let (mut sum, dup) = split(x);
+            if !mask {
+                sum.add_assign(&dup);
+            }
+            sum
+        };
+        let mut sum = all(s.out, false);
+        for t in terms {
+            let mut x = all(t.x, t.mask);
+            x.mul_assign(&split(t.y).1);
+            sum.sub_assign(&x);
+        }
+        plus.iter().for_each(|&(z, mask)| sum.sub_assign(&all(z, mask)));
+        sum
     }
 
     fn products<B: Word>(&self, s: &Statement, part: Option<usize>) -> Chunk<B> {
@@ -299,7 +354,11 @@ impl View<'_> {
         for (u, v) in terms.iter().flat_map(|t| t.columns(self.prover(), part)) {
             columns.push(self.factor(read(if self.first() { u } else { v }), scale));
         }
+        let exchanged = matches!(s.claim, Claim::Exchange { .. });
         let sum = self.sums.then(|| {
+            if exchanged {
+                return raised(wide(&self.message(s, part, &range)), scale);
+            }
             let stream = (self.stream)(s.instr, ty.dom, ty.elements() as usize);
             let stream: Vec<B> = wide(&stream.slice(range.clone()));
             let sum = if self.first() {
@@ -333,7 +392,11 @@ impl View<'_> {
         for (u, v) in terms.iter().flat_map(|t| t.columns(self.prover(), part)) {
             columns.push(read(if self.first() { u } else { v }));
         }
+        let exchanged = matches!(s.claim, Claim::Exchange { .. });
         let sum = self.sums.then(|| {
+            if exchanged {
+                return flat(self.message(s, part, &range));
+            }
             let stream = (self.stream)(s.instr, ty.dom, ty.elements() as usize);
             let mut sum = flat(stream.slice(range.clone()));
             if self.first() {
@@ -420,6 +483,15 @@ impl View<'_> {
             }
             Bits::Select(b, planes) => self.bits(b).select(planes),
         }
+    }
+
+    /// A product of two owner's parts, over bits.
+    fn both_bits(&self, s: &Statement, u: ValueId, x: ValueId) -> Chunk {
+        let [out, u, p] = [s.out, u, x].map(|v| planes(self.own(v)).words().to_vec());
+        let statements = out.len();
+        let sum = self.sums.then(|| (0..statements).map(|i| out[i] ^ u[i] & p[i]).collect());
+        let pair = if self.first() { vec![u, p] } else { vec![p, u] };
+        Chunk::new(statements, pair, sum)
     }
 
     fn input_bits(&self, s: &Statement, bits: &Bits) -> Chunk {

@@ -41,7 +41,8 @@ impl<A: Algebra> Coefficients<A> {
     pub fn draw(folds: &Folds, counts: &[usize], draw: &mut Draw) -> Arc<Self> {
         let mut beta = vec![A::one()];
         beta.extend((1..folds.base).map(|_| A::draw(draw)));
-        let factors = counts.iter().map(|n| draw.words(n.div_ceil(folds.base))).collect();
+        let factors =
+            counts.iter().map(|n| draw.words(A::COEFFICIENT * n.div_ceil(folds.base))).collect();
         Arc::new(Coefficients { beta, factors })
     }
 }

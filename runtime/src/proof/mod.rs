@@ -44,3 +44,4 @@ pub mod algebra;
 pub mod claims;
 pub mod fold;
 pub mod products;
+pub mod twice;

@@ -1,10 +1,11 @@
 //! Products of matrices and convolutions: the sum of all elements of the product, each times a coefficient r s, is
 //! an inner product of two vectors as long as the sums, which each verifier finds from its factor (Freivalds).
 
-use super::algebra::Draw;
+use super::algebra::{Algebra, Draw, OverWords};
+use super::twice::Twice;
 use slvr_circuit::proof::Claim;
 use slvr_circuit::{Conv, Dom, Shape};
-use slvr_ring::galois::{self, DEGREE, Element, Vector};
+use slvr_ring::galois::{DEGREE, Element, Vector};
 use slvr_ring::kernels::{ConvDims, MatMulDims, conv2d, matmul};
 use slvr_ring::{Data, Words, layout};
 
@@ -27,45 +28,96 @@ pub struct Long {
     pub scale: u32,
 }
 
+/// A ring over which products of matrices are proven.
+pub trait Freivalds: Algebra<Base = u64> {
+    /// A vector of as many parts as [`Algebra::COEFFICIENT`] says.
+    fn made(parts: Vec<Vector>) -> Self::V;
+    /// Times 2^n.
+    fn shifted(x: &Self::E, n: u32) -> Self::E;
+    /// Every element times 2^n.
+    fn all_shifted(v: &Self::V, n: u32) -> Self::V;
+}
+
+impl Freivalds for OverWords {
+    fn made(mut parts: Vec<Vector>) -> Vector {
+        match parts.pop() {
+            Some(x) if parts.is_empty() => x,
+            _ => unreachable!("one part"),
+        }
+    }
+    fn shifted(x: &Element, n: u32) -> Element {
+        x.map(|x| x << n)
+    }
+    fn all_shifted(v: &Vector, n: u32) -> Vector {
+        rebuilt(v.len(), v.rows().iter().map(|x| x << n).collect())
+    }
+}
+
+impl Freivalds for Twice<OverWords> {
+    fn made(parts: Vec<Vector>) -> (Vector, Vector) {
+        match <[Vector; 2]>::try_from(parts) {
+            Ok([a, b]) => (a, b),
+            Err(_) => unreachable!("two parts"),
+        }
+    }
+    fn shifted((a, b): &(Element, Element), n: u32) -> (Element, Element) {
+        (OverWords::shifted(a, n), OverWords::shifted(b, n))
+    }
+    fn all_shifted((a, b): &(Vector, Vector), n: u32) -> (Vector, Vector) {
+        (OverWords::all_shifted(a, n), OverWords::all_shifted(b, n))
+    }
+}
+
 /// The product as [B, M, K] by [B, K, N] with coefficients r of (b, m) and s of n: the vector of each factor over
 /// (b, k), and the sum over all elements of a tensor with the shape of the product.
-struct Sums {
-    left: Vector,
-    right: Vector,
+struct Sums<A: Algebra> {
+    left: A::V,
+    right: A::V,
+    total: Option<A::E>,
+}
+
+/// Both coefficients in their parts.
+fn coefficients<A: Freivalds>(draw: &mut Draw, rows: usize, columns: usize) -> [Vec<Vector>; 2] {
+    [rows, columns].map(|n| (0..A::COEFFICIENT).map(|_| points(draw, n)).collect())
+}
+
+/// The sum over b and n of x[b, n] s[n].
+fn inner<A: Freivalds>(x: Vec<Vector>, s: Vec<Vector>, batch: usize) -> A::E {
+    let (x, s) = (A::made(x), A::made(s));
+    A::cross(&x, &A::concat(&vec![&s; batch], 0), 1)[0]
 }
 
 impl Long {
     /// The vectors of both products x1 y2 and y1 x2, and this party's share of the sum. The coefficients are
     /// drawn here.
-    pub fn vectors(&self, draw: &mut Draw) -> (Vector, Element) {
-        let (sums, total) = match &self.claim {
-            Claim::MatMul { trans_b, .. } => self.matmul(*trans_b, draw),
-            Claim::Conv { conv, .. } => self.conv(*conv, draw),
+    pub fn vectors<A: Freivalds>(&self, draw: &mut Draw) -> (A::V, A::E) {
+        let Sums { left, right, total } = match &self.claim {
+            Claim::MatMul { trans_b, .. } => self.matmul::<A>(*trans_b, draw),
+            Claim::Conv { conv, .. } => self.conv::<A>(*conv, draw),
             _ => unreachable!("a product of matrices"),
         };
-        let mut sum = total.unwrap_or(galois::zero());
+        let mut sum = total.unwrap_or(A::zero());
         if self.sum.is_some() && self.first {
             // What V1 computes alone.
-            let local = galois::cross(&sums.left, &sums.right, 1)[0];
-            sum = galois::sub(&sum, &local);
+            sum = A::sub(&sum, &A::cross(&left, &right, 1)[0]);
         }
-        let scaled = |x: u64| x << self.scale;
-        sum = sum.map(scaled);
-        let Sums { left, right } = sums;
+        sum = A::shifted(&sum, self.scale);
         let both = if self.first { [&left, &right] } else { [&right, &left] };
-        let mut vector = Vector::concat(&both, 0);
+        let mut vector = A::concat(&both, 0);
         if self.first && self.scale > 0 {
-            let rows = vector.rows().iter().map(|&x| scaled(x)).collect();
-            vector = rebuilt(vector.len(), rows);
+            vector = A::all_shifted(&vector, self.scale);
         }
         (vector, sum)
     }
 
-    fn matmul(&self, trans_b: bool, draw: &mut Draw) -> (Sums, Option<Element>) {
+    fn matmul<A: Freivalds>(&self, trans_b: bool, draw: &mut Draw) -> Sums<A> {
         let [(a, sa), (b, sb)] = &self.operands;
         let dims = fitting(MatMulDims::of(sa, sb, trans_b));
-        let (r, s) = (points(draw, dims.batch * dims.m), points(draw, dims.n));
-        let left = rows_by(&r, dims.batch, a, dims.a_batched, dims.m, dims.k);
+        let [r, s] = coefficients::<A>(draw, dims.batch * dims.m, dims.n);
+        let rows = |x: &[u64], batched: bool, k: usize| {
+            r.iter().map(|r| rows_by(r, dims.batch, x, batched, dims.m, k)).collect::<Vec<_>>()
+        };
+        let left = A::made(rows(a, dims.a_batched, dims.k));
         // s by the transposed right factor.
         let one = MatMulDims {
             batch: if dims.b_batched { dims.batch } else { 1 },
@@ -76,23 +128,23 @@ impl Long {
             n: dims.k,
             trans_b: !trans_b,
         };
-        let right = words(matmul(&Words::W64(s.rows().to_vec()), &Words::W64(b.clone()), one));
-        let right = rebuilt(dims.batch * dims.k, by_degree(&right, one.batch, dims.batch, dims.k));
-        let total = self.sum.as_ref().map(|w| {
-            let all = rows_by(&r, dims.batch, w, true, dims.m, dims.n);
-            inner(&all, &s, dims.batch)
-        });
-        (Sums { left, right }, total)
+        let by = |s: &Vector| {
+            let x = words(matmul(&Words::W64(s.rows().to_vec()), &Words::W64(b.clone()), one));
+            rebuilt(dims.batch * dims.k, by_degree(&x, one.batch, dims.batch, dims.k))
+        };
+        let right = A::made(s.iter().map(by).collect());
+        let total = self.sum.as_ref().map(|w| inner::<A>(rows(w, true, dims.n), s, dims.batch));
+        Sums { left, right, total }
     }
 
-    fn conv(&self, conv: Conv, draw: &mut Draw) -> (Sums, Option<Element>) {
+    fn conv<A: Freivalds>(&self, conv: Conv, draw: &mut Draw) -> Sums<A> {
         let [(x, sx), (w, sw)] = &self.operands;
         let &[g, n, o, h, wide] = &self.shape[..] else { unreachable!("images have five axes") };
         let (&[gx, _, c, _, _], &[gw, _, _, kh, kw]) = (&sx[..], &sw[..]) else {
             unreachable!("images and kernels have five axes")
         };
         let (groups, outputs, pixels) = (g as usize, o as usize, (n * h * wide) as usize);
-        let (r, s) = (points(draw, groups * outputs), points(draw, pixels));
+        let [r, s] = coefficients::<A>(draw, groups * outputs, pixels);
         // The coefficients of pixels as kernels: images and channels change places, and step and dilation.
         let data = Data::Ring(Words::W64(x.clone()));
         let turned = layout::transpose(&data, sx, &[0, 2, 1, 3, 4]);
@@ -101,29 +153,35 @@ impl Long {
         let turn = Conv { stride: conv.dilation, dilation: conv.stride, ..conv };
         let dims = fitting(ConvDims::of(&shape, &kernel, turn));
         let Data::Ring(turned) = turned else { unreachable!("words stay words") };
-        let sums = conv2d(&turned, &Words::W64(s.rows().to_vec()), dims);
-        let found = fitting(turn.shape(&shape, &kernel));
-        // Where the step leaves a rest of the image, there are more sums than the kernel has entries.
-        let mut data = Data::Ring(sums);
-        let mut at = found;
-        for (axis, len) in [(3, kh), (4, kw)] {
-            data = layout::slice(&data, &at, axis, 0, len, 1);
-            at[axis as usize] = len;
-        }
-        // [G, C, degree, kh, kw] to [G, degree, C kh kw].
-        let data = layout::transpose(&data, &at, &[0, 2, 1, 3, 4]);
         let length = (c * kh * kw) as usize;
-        let Data::Ring(data) = data else { unreachable!("words stay words") };
-        let left = by_degree(&words(data), gx as usize, groups, length);
-        let left = rebuilt(groups * length, left);
-        let right = rows_by(&r, groups, w, gw == g, outputs, length);
+        let by = |s: &Vector| {
+            let sums = conv2d(&turned, &Words::W64(s.rows().to_vec()), dims);
+            let found = fitting(turn.shape(&shape, &kernel));
+            // Where the step leaves a rest of the image, there are more sums than the kernel has entries.
+            let mut data = Data::Ring(sums);
+            let mut at = found;
+            for (axis, len) in [(3, kh), (4, kw)] {
+                data = layout::slice(&data, &at, axis, 0, len, 1);
+                at[axis as usize] = len;
+            }
+            // [G, C, degree, kh, kw] to [G, degree, C kh kw].
+            let data = layout::transpose(&data, &at, &[0, 2, 1, 3, 4]);
+            let Data::Ring(data) = data else { unreachable!("words stay words") };
+            let left = by_degree(&words(data), gx as usize, groups, length);
+            rebuilt(groups * length, left)
+        };
+        let left = A::made(s.iter().map(by).collect());
+        let rows = |x: &[u64], batched: bool, k: usize| {
+            r.iter().map(|r| rows_by(r, groups, x, batched, outputs, k)).collect::<Vec<_>>()
+        };
+        let right = A::made(rows(w, gw == g, length));
         let total = self.sum.as_ref().map(|z| {
             let z = Data::Ring(Words::W64(z.clone()));
             let z = layout::transpose(&z, &self.shape, &[0, 2, 1, 3, 4]);
             let Data::Ring(z) = z else { unreachable!("words stay words") };
-            inner(&rows_by(&r, groups, &words(z), true, outputs, pixels), &s, groups)
+            inner::<A>(rows(&words(z), true, pixels), s.clone(), groups)
         });
-        (Sums { left, right }, total)
+        Sums { left, right, total }
     }
 }
 
@@ -157,12 +215,6 @@ fn by_degree(x: &[u64], given: usize, batch: usize, n: usize) -> Vec<u64> {
         }
     }
     out
-}
-
-/// The sum over b and n of x[b, n] s[n].
-fn inner(x: &Vector, s: &Vector, batch: usize) -> Element {
-    let all = Vector::concat(&vec![s; batch], 0);
-    galois::cross(x, &all, 1)[0]
 }
 
 /// Uniform exceptional points.

@@ -4,6 +4,7 @@
 mod attacks;
 mod build;
 mod dealer;
+mod dealer_proofs;
 mod faults;
 mod handshake;
 mod operations;

@@ -1,8 +1,8 @@
 //! The messages of proofs, as their receiver sees them: uniform, alone and beside each other, whatever the inputs are.
 
-use crate::proofs::{every_claim, options};
+use crate::proofs::{every_claim, options, with_coins};
 use crate::views::{Histogram, LIMIT, chi_squared, two_samples};
-use slvr_circuit::Circuit;
+use slvr_circuit::{Circuit, Coins};
 use slvr_runtime::link::memory::Memory;
 use slvr_runtime::link::{Header, Kind, Link, LinkError, Peer};
 use slvr_runtime::party::session::{Options, run_outcome};
@@ -47,8 +47,13 @@ fn heard(circuit: &Circuit, encoded: &Encoded, seed: u64) -> Heard {
 }
 
 /// Bytes of each message (of three full shards, as what fills up the last word of carries is 0) over many runs, and differences of each two messages that a party hears in one proof.
-fn histograms(inputs: u64, seeds: impl Iterator<Item = u64>) -> BTreeMap<String, Histogram> {
+fn histograms(
+    coins: Coins,
+    inputs: u64,
+    seeds: impl Iterator<Item = u64>,
+) -> BTreeMap<String, Histogram> {
     let (circuit, encoded) = every_claim(8, 192, inputs);
+    let circuit = with_coins(&circuit, coins);
     let mut out: BTreeMap<String, Histogram> = BTreeMap::new();
     for seed in seeds {
         let heard = heard(&circuit, &encoded, seed);
@@ -70,11 +75,16 @@ fn histograms(inputs: u64, seeds: impl Iterator<Item = u64>) -> BTreeMap<String,
 
 #[test]
 fn messages_of_proofs_are_uniform_whatever_the_inputs_are() {
-    const RUNS: u64 = 60;
-    let a = histograms(3, 0..RUNS);
-    let b = histograms(900, 1000..1000 + RUNS);
     // At two barriers each party hears of carries, two halves of a coin, two folds or more, and an end.
-    assert!(a.len() > 3 * 2 * 6, "{:?}", a.keys());
+    uniform(Coins::Parties, 60, 3 * 2 * 6);
+    // A proof with its hashes, hashes, and an end, and three differences.
+    uniform(Coins::Hash, 30, 3 * 2 * 6);
+}
+
+fn uniform(coins: Coins, runs: u64, least: usize) {
+    let a = histograms(coins, 3, 0..runs);
+    let b = histograms(coins, 900, 1000..1000 + runs);
+    assert!(a.len() >= least, "{:?}", a.keys());
     let mut bytes = 0;
     for (key, h) in &a {
         let n = h.iter().sum::<u64>();
@@ -93,7 +103,7 @@ fn messages_of_proofs_are_uniform_whatever_the_inputs_are() {
 /// The same statistic finds messages that are not drawn afresh.
 #[test]
 fn proofs_with_the_same_coins_are_found() {
-    let same = histograms(3, std::iter::repeat_n(5, 20));
+    let same = histograms(Coins::Parties, 3, std::iter::repeat_n(5, 20));
     let long = same.values().filter(|h| h.iter().sum::<u64>() >= 256 * 5);
     let found = long.clone().filter(|h| chi_squared(h) > LIMIT).count();
     assert_eq!(found, long.count());

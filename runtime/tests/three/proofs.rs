@@ -4,7 +4,7 @@ use crate::build::{Builder, elements, words};
 use slvr_circuit::proof::{Own, barriers};
 use slvr_circuit::traffic::Traffic;
 use slvr_circuit::verify::Openings;
-use slvr_circuit::{Check, Circuit, Conv, Dom, Op, Security};
+use slvr_circuit::{Check, Circuit, Coins, Conv, Dom, Op, Security};
 use slvr_runtime::party::session::{Options, Report, run_outcome};
 use slvr_runtime::share::encode::Encoded;
 use std::time::Duration;
@@ -41,6 +41,13 @@ pub fn every_claim(k: u32, n: u64, seed: u64) -> (Circuit, Encoded) {
     let mixed = b.must(Op::Add(mixed, other));
     let alone = b.must(Op::Mul(y, known));
     let mixed = b.must(Op::Add(mixed, xy));
+    // Among two: sums of products of what all hold with what two know.
+    let two = b.must(Op::AsAdd2(x));
+    let by = b.must(Op::Dup(known));
+    let two = b.must(Op::Mul(two, by));
+    let more = b.must(Op::AsAdd2(y));
+    let more = b.must(Op::Mul(more, by));
+    let two = b.must(Op::Add(two, more));
     // What owners input.
     let own = b.must(Op::Own(x));
     let low = b.must(Op::ToBits { x: own, lo: 0, w: k });
@@ -57,6 +64,7 @@ pub fn every_claim(k: u32, n: u64, seed: u64) -> (Circuit, Encoded) {
     let xy = b.must(Op::Reshare(xy));
     let mixed = b.must(Op::Reshare(mixed));
     let alone = b.must(Op::Reshare(alone));
+    let two = b.must(Op::ReshareTwo(two));
     let sum = b.must(Op::Reshare(sum));
     let square = b.must(Op::Reshare(square));
     let pixels = b.must(Op::Reshare(pixels));
@@ -77,6 +85,10 @@ pub fn every_claim(k: u32, n: u64, seed: u64) -> (Circuit, Encoded) {
     let some = b.must(Op::Planes { x: low, start: 0, step: 1, count: 3 });
     let gated = b.must(Op::Mul(known, some));
     let gated = b.must(Op::Reshare(gated));
+    let pair = b.must(Op::AsAdd2(some));
+    let by = b.must(Op::Dup(known));
+    let pair = b.must(Op::Mul(pair, by));
+    let pair = b.must(Op::ReshareTwo(pair));
     let part = b.must(Op::Own(high));
     let picked = b.must(Op::SelectPlanes(part, vec![2, 0]));
     let single = b.must(Op::Planes { x: picked, start: 0, step: 1, count: 1 });
@@ -87,8 +99,8 @@ pub fn every_claim(k: u32, n: u64, seed: u64) -> (Circuit, Encoded) {
     b.must(Op::Coin);
     b.next_layer();
     // Bits are seen as words: each is an owner's part and the others'.
-    let mut shown = vec![xy, mixed, alone, sum, square, pixels, whole, top, times, word];
-    for (bits, count) in [(both, 3), (picked, 2), (gated, 3), (code, 15)] {
+    let mut shown = vec![xy, mixed, alone, two, sum, square, pixels, whole, top, times, word];
+    for (bits, count) in [(both, 3), (picked, 2), (gated, 3), (pair, 3), (code, 15)] {
         for j in 0..count {
             let bit = b.must(Op::Planes { x: bits, start: j, step: 1, count: 1 });
             let (u, v) = (b.must(Op::Own(bit)), b.must(Op::Dup(bit)));
@@ -110,6 +122,13 @@ pub fn every_claim(k: u32, n: u64, seed: u64) -> (Circuit, Encoded) {
     (Circuit { security: Security::Malicious, checks, ..circuit }, encoded)
 }
 
+/// Where coins may come from.
+pub const COINS: [Coins; 2] = [Coins::Parties, Coins::Hash];
+
+pub fn with_coins(circuit: &Circuit, coins: Coins) -> Circuit {
+    Circuit { security: Security::malicious(coins), ..circuit.clone() }
+}
+
 pub fn options(seed: u64) -> Options<'static> {
     let deadline = Duration::from_secs(120);
     Options { seed: Some(seed), openings: Openings::Any, deadline, ..Options::default() }
@@ -125,14 +144,21 @@ fn honest_parties_accept_each_other() {
     for (k, n) in [(64, 200), (32, 70), (8, 130), (16, 1), (64, 3000), (128, 70)] {
         let (circuit, encoded) = every_claim(k, n, u64::from(k));
         let semi_honest = Circuit { security: Security::SemiHonest, ..circuit.clone() };
-        let (with, without) =
-            (run(&circuit, &encoded, &options(n)), run(&semi_honest, &encoded, &options(n)));
-        assert_eq!(with.outputs, without.outputs, "{k} bits, {n} elements");
-        assert_eq!(with.coins, without.coins);
-        let predicted = Traffic::of(&circuit);
-        assert_eq!(with.rounds, predicted.rounds, "{k} bits, {n} elements");
-        assert_eq!(with.bytes_sent, predicted.bytes, "{k} bits, {n} elements");
-        assert!(with.rounds > without.rounds);
+        let without = run(&semi_honest, &encoded, &options(n));
+        let mut rounds = Vec::new();
+        for coins in COINS {
+            let circuit = with_coins(&circuit, coins);
+            let with = run(&circuit, &encoded, &options(n));
+            let what = format!("{k} bits, {n} elements, {coins:?}");
+            assert_eq!(with.outputs, without.outputs, "{what}");
+            assert_eq!(with.coins, without.coins, "{what}");
+            let predicted = Traffic::of(&circuit);
+            assert_eq!(with.rounds, predicted.rounds, "{what}");
+            assert_eq!(with.bytes_sent, predicted.bytes, "{what}");
+            rounds.push(with.rounds - without.rounds);
+        }
+        assert_eq!(rounds[1], 3 * barriers(&circuit).unwrap().len(), "three rounds for each proof");
+        assert!(rounds[0] > rounds[1]);
     }
 }
 
@@ -156,12 +182,12 @@ fn every_claim_is_there() {
         };
         found.insert((name, own, bits));
     }
-    assert_eq!(found.len(), 10, "{found:?}");
+    assert_eq!(found.len(), 12, "{found:?}");
     let split = barriers(&circuit)
         .unwrap()
         .iter()
         .flat_map(|b| &b.statements)
         .filter(|s| s.claim.is_split())
         .count();
-    assert_eq!(split, 3, "with factors that two parties know");
+    assert_eq!(split, 5, "with factors that two parties know");
 }

@@ -4,7 +4,8 @@
 //! `SLVR_TAMPER=20000` tries so many instead of 500.
 
 use crate::build::Builder;
-use crate::proofs::{every_claim, options};
+use crate::dealer_proofs::dealer_claims;
+use crate::proofs::{COINS, every_claim, options, with_coins};
 use slvr_circuit::proof::barriers;
 use slvr_circuit::verify::{Openings, verify_with};
 use slvr_circuit::{Circuit, Op, Security, ValueId, artifact};
@@ -203,6 +204,11 @@ fn sample() -> (Circuit, Encoded) {
     every_claim(32, 70, 3)
 }
 
+/// The same of family T2.
+fn dealer_sample() -> (Circuit, Encoded) {
+    dealer_claims(32, 70, 3)
+}
+
 fn runs() -> usize {
     std::env::var("SLVR_TAMPER").ok().and_then(|n| n.parse().ok()).unwrap_or(500)
 }
@@ -263,20 +269,35 @@ pub fn ended_well(outcome: &Outcome, log: &Log, deviant: usize, rule: &Rule) {
 /// Every frame of every party, in many ways.
 #[test]
 fn no_altered_message_is_accepted() {
-    let (circuit, encoded) = sample();
-    let truth = Truth::of(&circuit, &encoded, 1);
-    let all = frames(&circuit, &encoded);
-    let mut aborted = 0;
-    let n = runs();
-    for i in 0..n {
+    // Both families with both kinds of coins, in turn.
+    let samples = [("T1", sample()), ("T2", dealer_sample())];
+    let all = COINS.into_iter().flat_map(|coins| {
+        samples.iter().map(move |(family, (circuit, encoded))| {
+            let circuit = with_coins(circuit, coins);
+            let truth = Truth::of(&circuit, encoded, 1);
+            let frames = frames(&circuit, encoded);
+            (format!("{family}, {coins:?}"), circuit, encoded, truth, frames)
+        })
+    });
+    let all: Vec<_> = all.collect();
+    let (n, mut aborted) = (runs(), 0);
+    for run in 0..n {
+        if n > 1000 && run % 500 == 0 {
+            println!("{run} of {n} runs, {aborted} stopped");
+        }
+        let (family, circuit, encoded, truth, all) = &all[run % all.len()];
+        let i = run / 4;
         let party = i % 3;
         let how = ALL[i / 3 % ALL.len()];
         // All frames in turn, then again with other places.
         let frame = (i / 3 + i / (3 * all[party].len())) % all[party].len();
         let rule = Rule { party, frame: Some((frame, how, pick(i as u64))) };
-        let (outcome, log) = bent(&circuit, &encoded, rule, None, 1);
+        let (outcome, log) = bent(circuit, encoded, rule, None, 1);
         let what = all[party][frame];
-        assert!(!truth.is_missed(&outcome, party), "run {i}, {rule:?} of {what} was not noticed");
+        assert!(
+            !truth.is_missed(&outcome, party),
+            "{family}: run {run}, {rule:?} of {what} was not noticed"
+        );
         ended_well(&outcome, &log, party, &rule);
         aborted += usize::from(outcome.receivers[0].1.is_err());
     }
@@ -288,7 +309,11 @@ fn no_altered_message_is_accepted() {
 /// fail.
 #[test]
 fn altered_messages_succeed_where_nothing_is_proven() {
-    let (circuit, encoded) = sample();
+    altered_messages_succeed_in(sample());
+    altered_messages_succeed_in(dealer_sample());
+}
+
+fn altered_messages_succeed_in((circuit, encoded): (Circuit, Encoded)) {
     let circuit = Circuit { security: Security::SemiHonest, ..circuit };
     let truth = Truth::of(&circuit, &encoded, 1);
     let all = frames(&circuit, &encoded);
@@ -374,15 +399,22 @@ fn mutants(circuit: &Circuit) -> Vec<(String, Circuit)> {
 /// A party that evaluates something else, and proves what it has computed.
 #[test]
 fn no_proof_of_something_else_is_accepted() {
-    let (circuit, encoded) = sample();
+    no_proof_of_something_else_is_accepted_in(sample(), 1);
+    no_proof_of_something_else_is_accepted_in(dealer_sample(), 5);
+}
+
+/// One of so many other circuits is tried.
+fn no_proof_of_something_else_is_accepted_in((circuit, encoded): (Circuit, Encoded), step: usize) {
     let truth = Truth::of(&circuit, &encoded, 1);
     let plain = Circuit { security: Security::SemiHonest, ..circuit.clone() };
-    let all = mutants(&circuit);
+    let all: Vec<_> = mutants(&circuit).into_iter().step_by(step).collect();
     assert!(all.len() > 20, "{} other circuits", all.len());
     let (mut stopped, mut succeeded) = (0, 0);
     for (i, (what, other)) in all.iter().enumerate() {
         let rule = Rule { party: i % 3, frame: None };
-        let (outcome, log) = bent(&circuit, &encoded, rule, Some(other), 1);
+        // Each by one party with one kind of coins, in turn.
+        let [circuit, other] = [&circuit, other].map(|c| with_coins(c, COINS[i / 3 % 2]));
+        let (outcome, log) = bent(&circuit, &encoded, rule, Some(&other), 1);
         assert!(!truth.is_missed(&outcome, i % 3), "party {}: {what}", i % 3);
         ended_well(&outcome, &log, i % 3, &rule);
         stopped += usize::from(outcome.receivers[0].1.is_err());

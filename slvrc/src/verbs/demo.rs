@@ -160,7 +160,7 @@ impl Demo {
             w = model.len,
             p = circuit.name,
         );
-        if circuit.security == Security::Malicious {
+        if circuit.security.is_malicious() {
             out += "The parties prove to each other that all they send is right: if one of them deviates, nothing is\n\
                     revealed.\n\n";
         }
@@ -300,7 +300,7 @@ impl Demo {
                 self.clients,
                 match circuit.security {
                     Security::SemiHonest => "",
-                    Security::Malicious => " --security malicious",
+                    Security::Malicious | Security::MaliciousHashed => " --security malicious",
                 }
             );
         }

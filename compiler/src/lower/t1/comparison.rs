@@ -12,8 +12,8 @@
 //! ceil(log2 n) and gates, because the lowest node of every level needs no propagate. w = 64: 8 rounds, 181
 //! gates.
 //!
-//! Against a malicious party ([`Emit::proven`]) the owner inputs the code of each block of 4 bits, and what the others
-//! would pick is a sum of products of the code and what they know, in one `reshare`: w = 64: 6 rounds.
+//! Against a malicious party ([`Emit::proven`]) the owner inputs the code of each block, and what the others
+//! would pick is a sum of products of the code and what they know, in one `reshare_two`: w = 64: 6 rounds.
 //!
 //! **Simulation.** Every message is an `input`, a `deal`, a `reshare_two` or a `reshare`, each uniform to
 //! its receiver; picking is local, in what both others know and words of the table that are uniform to
@@ -119,8 +119,7 @@ pub fn negative_of(e: &mut Emit, (a, b): (ValueId, ValueId), w: u32) -> ValueId 
     if n == 0 {
         return top;
     }
-    // Shared tables are multiplied entry by entry.
-    let elements = if e.proven { u64::MAX } else { e.ty(a).elements() };
+    let elements = e.ty(a).elements();
     let blocks = leaves(n, elements);
     let nodes = blocks.len() as u32;
     let (a, index) = (bits(e, a, 0, n), bits(e, b, 0, n));
@@ -139,7 +138,7 @@ pub fn negative_of(e: &mut Emit, (a, b): (ValueId, ValueId), w: u32) -> ValueId 
 }
 
 /// As [`Op::Pick`], or without `generate` [`Op::Propagate`], with replicated bits: the owner inputs its code T, and the
-/// parties multiply it by what the other two know, in one `reshare`. With n the other number and S its code,
+/// other two multiply it by what they know, in one `reshare_two`. With n the other number and S its code,
 /// a block generates a carry where T at 2^b - n is set, and propagates one where this and T at 2^b - 1 - n differ;
 /// [n = j] is S_j + S_(j+1).
 fn multiplied(e: &mut Emit, a: ValueId, index: ValueId, blocks: &[u32], generate: bool) -> ValueId {
@@ -170,8 +169,7 @@ fn multiplied(e: &mut Emit, a: ValueId, index: ValueId, blocks: &[u32], generate
         let sides =
             [0, 1].map(|i| planes.iter().map(|&(at, size, g)| of(at, size, g)[i]).collect());
         let [left, right] = sides.map(|planes| e.select(all, planes));
-        let sum = e.add(Op::Add(left, right));
-        e.add(Op::Trivial(sum))
+        e.add(Op::Add(left, right))
     };
     let largest = blocks.iter().max().map_or(0, |b| 1u32 << b);
     let mut sum: Option<ValueId> = None;
@@ -186,6 +184,7 @@ fn multiplied(e: &mut Emit, a: ValueId, index: ValueId, blocks: &[u32], generate
             let near = if generate { size - v } else { size - 1 - v };
             [s(at, size, near), s(at, size, size - v + 1)]
         });
+        let entry = e.add(Op::AsAdd2(entry));
         let product = e.add(Op::Mul(entry, factor));
         sum = Some(match sum {
             Some(sum) => e.add(Op::Add(sum, product)),
@@ -195,9 +194,10 @@ fn multiplied(e: &mut Emit, a: ValueId, index: ValueId, blocks: &[u32], generate
     let rest = known(e, &|at, size, generate| {
         if generate { [zero, zero] } else { [s(at, size, size - 1), zero] }
     });
+    let rest = e.add(Op::Trivial(rest));
     match sum {
         Some(sum) => {
-            let sum = e.add(Op::Reshare(sum));
+            let sum = e.add(Op::ReshareTwo(sum));
             e.add(Op::Add(sum, rest))
         }
         None => rest,
@@ -220,7 +220,7 @@ pub fn zero(e: &mut Emit, x: ValueId, w: u32) -> ValueId {
         return gates::all_planes(e, equal);
     }
     let (a, b) = parts(e, x, w, true);
-    let elements = if e.proven { u64::MAX } else { e.ty(x).elements() };
+    let elements = e.ty(x).elements();
     let blocks = leaves(w, elements);
     let a = e.add(Op::ToBits { x: a, lo: 0, w });
     let b = e.add(Op::ToBits { x: b, lo: 0, w });

@@ -23,7 +23,7 @@ pub fn sign(l: &mut Values<'_>, v: NodeId, s: NodeId) -> Option<ValueId> {
 /// before the truncation is done that it or what is added to it comes from. In the ring that holds so many.
 pub fn parts(l: &mut Values<'_>, id: NodeId, width: u32) -> Option<(ValueId, ValueId)> {
     let facts = l.facts;
-    if !facts.is_secret(id) || facts.rings.fixed().is_some() || l.emit.simple {
+    if !facts.is_secret(id) || facts.rings.fixed().is_some() || (l.emit.simple && !l.emit.proven) {
         return None;
     }
     let ring = ring_for(width.max(8));
@@ -37,6 +37,10 @@ pub fn parts(l: &mut Values<'_>, id: NodeId, width: u32) -> Option<(ValueId, Val
         let (a, b) = truncation::low(&mut l.emit, x, by);
         let narrow = |e: &mut Emit, v| if ring < k { e.add(C::Narrow(v, ring)) } else { v };
         return Some((narrow(&mut l.emit, a), narrow(&mut l.emit, b)));
+    }
+    // Of a sum of what an owner knows of several numbers there is no statement.
+    if l.emit.proven {
+        return None;
     }
     let Task::Sum(how @ (Sum::Add | Sum::Sub)) = task(g, id) else { return None };
     let sides = [g.arg(id, 0), g.arg(id, 1)];

@@ -29,7 +29,7 @@ pub fn saturate(l: &mut Values<'_>, id: NodeId, top: u32) -> ValueId {
 fn gated(l: &mut Values<'_>, id: NodeId, gate: NodeId, top: u32, most: f64) -> ValueId {
     let (g, k) = (l.facts.graph, l.facts.rings.of(id));
     let (v, s) = (g.arg(gate, 0), g.arg(gate, 1));
-    let s = if l.emit.simple { s } else { l.facts.cheaper_sign(v, s) };
+    let s = if l.emit.simple && !l.emit.proven { s } else { l.facts.cheaper_sign(v, s) };
     let edge = f64::from(top + l.facts.frac(s)).exp2();
     let (lo, hi) = l.facts.ranges.raw[s.index()];
     let width = signed_bits((lo.min(lo - edge), hi.max(hi - edge)));

@@ -2,8 +2,8 @@
 
 use super::job::Job;
 use super::peers::{self, Figure};
-use slvr_circuit::{Circuit, Security};
-use slvr_compiler::cost::NetProfile;
+use slvr_circuit::{Circuit, Coins, Security};
+use slvr_compiler::cost::{self, NetProfile};
 use slvr_compiler::lower::Protocols;
 use slvr_compiler::pipeline;
 use slvr_compiler::syntax::{LoadError, Sources, embedded};
@@ -22,8 +22,9 @@ pub enum Build {
     Product,
     /// With symmetric protocols and simple carry trees, as general frameworks have them.
     Baseline,
-    /// Against a malicious party, as `slvrc run --security malicious` builds it.
-    Proven,
+    /// Against a malicious party, as `slvrc run --security malicious` builds it, with coins of proofs that are given
+    /// or chosen for the network.
+    Proven(Option<Coins>),
 }
 
 impl Build {
@@ -31,7 +32,7 @@ impl Build {
     pub fn security(self) -> Security {
         match self {
             Build::Product | Build::Baseline => Security::SemiHonest,
-            Build::Proven => Security::Malicious,
+            Build::Proven(_) => Security::Malicious,
         }
     }
 }
@@ -98,7 +99,7 @@ impl Row {
             protocols: match build {
                 Build::Product => Protocols::Dealer(net.tuning()),
                 Build::Baseline => Protocols::Simple,
-                Build::Proven => Protocols::Symmetric,
+                Build::Proven(_) => Protocols::Symmetric,
             },
             memory: Some(MEMORY),
             speculate: true,
@@ -145,9 +146,12 @@ impl Row {
         };
         let types::Checked { program, .. } =
             types::check(&mut sources, id, &options, &mut load).map_err(first)?;
-        pipeline::compile_with(&program, &sources, self.options(build, net), |_, _| {})
-            .map(|compiled| compiled.circuit)
-            .map_err(first)
+        let how = self.options(build, net);
+        let run = |how| pipeline::compile_with(&program, &sources, how, |_, _| {});
+        let circuit = run(how).map_err(first)?.circuit;
+        let Build::Proven(coins) = build else { return Ok(circuit) };
+        let security = Security::malicious(coins.unwrap_or_else(|| cost::coins(&circuit, net)));
+        Ok(Circuit { security, ..circuit })
     }
 }
 

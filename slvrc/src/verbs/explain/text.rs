@@ -3,7 +3,7 @@
 use super::report::Report;
 use super::units::{bytes, count, error, network, per_party, range, seconds, share};
 use crate::report;
-use slvr_circuit::Security;
+use slvr_circuit::Coins;
 use slvr_circuit::openings::openings;
 use slvr_circuit::traffic::Traffic;
 use slvr_compiler::cost::{LineRow, dearest_first, mean, most};
@@ -62,13 +62,17 @@ fn head(out: &mut String, r: &Report) {
     let _ = writeln!(out, "{} {}\n", r.circuit.name, sizes.join(" "));
     let by_party: Vec<String> = c.bytes.iter().map(|&b| bytes(b)).collect();
     let _ = writeln!(out, "  rounds        {}", c.rounds);
-    if r.circuit.security == Security::Malicious {
+    if let Some(coins) = r.circuit.security.coins() {
+        let coins = match coins {
+            Coins::Parties => "the parties",
+            Coins::Hash => "a hash",
+        };
         let proofs = Traffic::of(&r.circuit).layers;
         let rounds: usize = proofs.iter().map(|l| l.proof_rounds).sum();
         let sent = proofs.iter().map(|l| l.proof.iter().sum::<u64>()).sum::<u64>();
         let _ = writeln!(
             out,
-            "  adversary     one malicious party: {rounds} of the rounds and {} of what is sent are proofs",
+            "  adversary     one malicious party: {rounds} of the rounds and {} of what is sent are proofs, with coins from {coins}",
             bytes(sent)
         );
     }

@@ -1,0 +1,40 @@
+//! Where the coins of proofs come from: the parties, in two rounds for each fold, or a hash, in rings of twice the degree.
+
+use super::count::most;
+use super::net::NetProfile;
+use slvr_circuit::proof::{Kind, Shape, barriers};
+use slvr_circuit::{Circuit, Coins, Security};
+
+/// Seconds in which a party does its three parts in the proof of one word of 64 bits or less, of 64 bits, or of one
+/// word of 128 bits, with coins of the parties. As they are counted here: the columns of all statements of a prover.
+const SECONDS: [f64; 3] = [2.4e-7, 1.5e-7, 8.0e-7];
+
+/// How many times as long it takes where coins come from a hash.
+const DOUBLED: f64 = 2.5;
+
+/// Seconds of the proofs of a circuit with such coins on a network: their rounds, bytes and work.
+fn seconds(circuit: &Circuit, net: &NetProfile, coins: Coins) -> f64 {
+    let circuit = Circuit { security: Security::malicious(coins), ..circuit.clone() };
+    let line = net.bandwidth_bits_per_s / 8.0;
+    let all = barriers(&circuit).unwrap_or_default().into_iter();
+    let each = all.map(|barrier| {
+        let shape = Shape::of(&circuit, &barrier);
+        let work = |(folds, (kind, seconds)): (&Option<_>, (Kind, f64))| {
+            let folds: &slvr_circuit::proof::Folds = folds.as_ref()?;
+            let spread = if kind == Kind::Bits { 64 } else { 1 };
+            Some((folds.base * folds.elements / spread) as f64 * seconds)
+        };
+        let kinds = Kind::ALL.into_iter().zip(SECONDS);
+        let work: f64 = shape.folds.iter().zip(kinds).filter_map(work).sum();
+        let work = if coins == Coins::Hash { DOUBLED * work } else { work };
+        let rounds = net.tuning().time(shape.rounds() as f64, 0.0, 0);
+        rounds + most(shape.bytes()) as f64 / line + work
+    });
+    each.sum()
+}
+
+/// The coins with which the proofs of a circuit take less time on a network.
+pub fn coins(circuit: &Circuit, net: &NetProfile) -> Coins {
+    let [parties, hash] = [Coins::Parties, Coins::Hash].map(|c| seconds(circuit, net, c));
+    if hash < parties { Coins::Hash } else { Coins::Parties }
+}

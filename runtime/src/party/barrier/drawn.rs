@@ -1,0 +1,111 @@
+//! A proof whose coins come from the parties: V1 and V2 know them, and V2 tells each to P once it has the message that
+//! the coin is about.
+
+use super::sides::{Once, Parts, Scope, Slot, Start, hash, joined};
+use crate::party::engine::Engine;
+use crate::party::error::RunError;
+use crate::share::{Rep, next, prev};
+use slvr_circuit::ValueId;
+use slvr_circuit::proof::{Barrier, HASH, Shape};
+use std::collections::BTreeMap;
+
+impl Engine<'_> {
+    pub(super) fn prove_drawn(
+        &mut self,
+        number: usize,
+        barrier: &Barrier,
+        shape: &Shape,
+        kept: &BTreeMap<ValueId, Rep>,
+    ) -> Result<(), RunError> {
+        let (after, before) = (next(self.me), prev(self.me));
+        let with_next = |e: &Self, slot: Slot| e.party.prss.key_with_next(slot.stream(number));
+        let with_prev = |e: &Self, slot: Slot| e.party.prss.key_with_prev(slot.stream(number));
+
+        let seeds = [with_prev(self, Slot::Carries), with_next(self, Slot::Carries)];
+        let (mut carries, body) = self.carries(barrier, kept, seeds);
+        if !body.is_empty() {
+            self.tell(after, 0, body)?;
+        }
+        let mut got = Vec::new();
+        if shape.carries[before] > 0 {
+            got = self.hear(before, 0, 8 * shape.carries[before])?;
+        }
+        self.read_carries(barrier, &got, &mut carries);
+
+        // The first coin. As V2 of the party before, and as V1 of the party after.
+        let steps = shape.steps();
+        let (half_after, other) =
+            (with_next(self, Slot::HalfAfter), with_next(self, Slot::HalfBefore));
+        let told = joined(&half_after, &other);
+        let coins_after: Vec<_> = (0..steps).map(|s| with_next(self, Slot::Coin(s))).collect();
+        self.tell(before, 1, [half_after, hash(&other)].concat())?;
+        let (other, half_before) =
+            (with_prev(self, Slot::HalfAfter), with_prev(self, Slot::HalfBefore));
+        let tells = joined(&other, &half_before);
+        let coins_before: Vec<_> = (0..steps).map(|s| with_prev(self, Slot::Coin(s))).collect();
+        let mut body = [half_before, hash(&other)].concat();
+        // P needs no coin of the last step, after which it has nothing to say.
+        coins_before.iter().take(steps - 1).for_each(|c| body.extend(hash(c)));
+        self.tell(after, 1, body)?;
+        // As P: V2 is the party after, V1 the one before.
+        let from_after = self.hear(after, 1, 2 * HASH)?;
+        let from_before = self.hear(before, 1, (1 + steps) * HASH)?;
+        let piece = |x: &[u8], i: usize| -> [u8; HASH] {
+            std::array::from_fn(|j| x.get(i * HASH + j).copied().unwrap_or(0))
+        };
+        let (half_v2, half_v1) = (piece(&from_after, 0), piece(&from_before, 0));
+        if piece(&from_after, 1) != hash(&half_v1) || piece(&from_before, 1) != hash(&half_v2) {
+            return Err(self.rejected(after, "the other verifier knows another coin than it told"));
+        }
+        let seed = joined(&half_v2, &half_v1);
+
+        // The vectors.
+        let hide = [
+            with_prev(self, Slot::HideFirst),
+            with_next(self, Slot::HideSecond),
+            with_next(self, Slot::HideFirst),
+            with_prev(self, Slot::HideSecond),
+        ];
+        let seeds = [&seed, &seed, &tells, &told];
+        let (circuit, me) = (self.party.circuit, self.me);
+        let scope = Scope { circuit, me, barrier, kept, carries: &carries };
+        let start = Start { prss: &self.party.prss, scope: &scope, seeds, hide };
+        let mut proof = start.proof::<Once>(shape, Parts::All);
+
+        for step in 0..steps {
+            let share = [with_prev(self, Slot::Share(step)), with_next(self, Slot::Share(step))];
+            let body = proof.message(&scope, &share[0]);
+            debug_assert_eq!(body.len(), shape.step_bytes(step), "as predicted");
+            self.tell(after, 2 + 2 * step, body)?;
+            proof.fold_before(&scope, &share[1], &coins_before[step]);
+            let last = step + 1 == steps;
+            if last {
+                // Nobody needs the last coin from this party. All that is left of V1's share goes to V2.
+                self.tell(before, 3 + 2 * step, proof.end())?;
+            }
+            let got = self.hear(before, 2 + 2 * step, shape.step_bytes(step))?;
+            if !last {
+                self.tell(before, 3 + 2 * step, coins_after[step].to_vec())?;
+            }
+            if !proof.fold_after(&scope, &got, &coins_after[step]) {
+                return Err(self.rejected(before, "a message of its proof makes no sense"));
+            }
+            if last {
+                break;
+            }
+            let coin = self.hear_coin(after, 3 + 2 * step)?;
+            if piece(&from_before, 2 + step) != hash(&coin) {
+                return Err(
+                    self.rejected(after, "the other verifier knows another coin than it told")
+                );
+            }
+            proof.prove(&scope, &coin);
+        }
+
+        let got = self.hear(after, 1 + 2 * steps, shape.end_bytes())?;
+        if !proof.accepts(&got) {
+            return Err(self.rejected(before, "its proof is wrong"));
+        }
+        self.verdict(2 + 2 * steps)
+    }
+}

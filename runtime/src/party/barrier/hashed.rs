@@ -1,0 +1,183 @@
+//! A proof whose coins come from a hash (Fiat and Shamir 1986; among verifiers that each hold a part, Boneh et al. 2019):
+//! P finds them itself and says everything at once.
+//!
+//! **Coins.** The first one, from which the coefficients are drawn, is a hash of all that the two verifiers hold of the
+//! statements and that P has had a hand in: h1 of P's first components, which V1 holds, and h2 of its second ones, which
+//! V2 holds, with V2's shares of the carries. The coin of a step is a hash of the one before and of h2 of V2's share of
+//! the polynomial. V1's shares come from a stream, so P cannot choose them. P tells h1 to V2 and each h2 to V1. Each
+//! verifier finds its own by itself, and V1 tells V2 a hash of all that it has found and heard: they go on with the same
+//! coins, or V2 rejects.
+//!
+//! **What a hash says.** Nothing: each begins with a word that only P and the verifier know whose part it is about.
+//!
+//! **Grinding.** P may try as many messages as it can hash, before it sends any. So the rings have twice the degree
+//! ([`Doubled`]), and [`Shape::error`] counts every try.
+
+use super::sides::{Doubled, Parts, Scope, Slot, Start};
+use crate::party::engine::Engine;
+use crate::party::error::RunError;
+use crate::share::{Rep, next, prev};
+use slvr_circuit::ValueId;
+use slvr_circuit::proof::{Barrier, HASH, Shape};
+use slvr_ring::Data;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What one of the verifiers holds of the statements.
+fn held<'a>(
+    nonce: &[u8; HASH],
+    parts: impl Iterator<Item = &'a Data>,
+    carries: &[u8],
+) -> [u8; HASH] {
+    let mut hasher = blake3::Hasher::new_derive_key("slvr 2026 what a verifier holds");
+    hasher.update(nonce);
+    let mut bytes = Vec::new();
+    for part in parts {
+        bytes.clear();
+        part.to_wire(&mut bytes);
+        hasher.update(&(bytes.len() as u64).to_le_bytes()).update(&bytes);
+    }
+    hasher.update(carries);
+    *hasher.finalize().as_bytes()
+}
+
+/// V2's share of the polynomials of a step.
+fn share(nonce: &[u8; HASH], step: usize, body: &[u8]) -> [u8; HASH] {
+    let mut hasher = blake3::Hasher::new_derive_key("slvr 2026 share of a polynomial");
+    hasher.update(nonce).update(&(step as u64).to_le_bytes()).update(body);
+    *hasher.finalize().as_bytes()
+}
+
+/// The coin after the last one and a hash.
+fn coin(last: &[u8; HASH], by: &[u8; HASH]) -> [u8; HASH] {
+    blake3::derive_key("slvr 2026 coin from a hash", &[&last[..], by].concat())
+}
+
+/// What the verifiers must agree on.
+fn all(hashes: &[[u8; HASH]]) -> [u8; HASH] {
+    blake3::derive_key("slvr 2026 hashes of a proof", &hashes.concat())
+}
+
+/// The values of all statements.
+fn values(barrier: &Barrier) -> BTreeSet<ValueId> {
+    let mut out = BTreeSet::new();
+    for s in &barrier.statements {
+        out.insert(s.out);
+        s.claim.values(&mut |v| {
+            out.insert(v);
+        });
+    }
+    out.extend(barrier.carries.keys());
+    out
+}
+
+impl Engine<'_> {
+    pub(super) fn prove_hashed(
+        &mut self,
+        number: usize,
+        barrier: &Barrier,
+        shape: &Shape,
+        kept: &BTreeMap<ValueId, Rep>,
+    ) -> Result<(), RunError> {
+        let (after, before) = (next(self.me), prev(self.me));
+        let with_next = |e: &Self, slot: Slot| e.party.prss.key_with_next(slot.stream(number));
+        let with_prev = |e: &Self, slot: Slot| e.party.prss.key_with_prev(slot.stream(number));
+        let seeds = [with_prev(self, Slot::Carries), with_next(self, Slot::Carries)];
+        let (mut carries, mut body) = self.carries(barrier, kept, seeds);
+        let values = values(barrier);
+        let first = || values.iter().map(|v| &*kept[v].first);
+        let second = || values.iter().map(|v| &*kept[v].second);
+        let steps = shape.steps();
+
+        // As P. What V1 holds are its first components, what V2 holds its second ones.
+        let nonce = with_next(self, Slot::NonceAfter);
+        let by_before = held(&with_prev(self, Slot::NonceBefore), first(), &[]);
+        let mut to_before = vec![held(&nonce, second(), &body)];
+        let mut at = coin(&by_before, &to_before[0]);
+        let hide = [
+            with_prev(self, Slot::HideFirst),
+            with_next(self, Slot::HideSecond),
+            with_next(self, Slot::HideFirst),
+            with_prev(self, Slot::HideSecond),
+        ];
+        let (circuit, me) = (self.party.circuit, self.me);
+        {
+            // What the others have sent is not there yet.
+            let scope = Scope { circuit, me, barrier, kept, carries: &carries };
+            let start = Start { prss: &self.party.prss, scope: &scope, seeds: [&at; 4], hide };
+            let mut proof = start.proof::<Doubled>(shape, Parts::Prover);
+            for step in 0..steps {
+                let message = proof.message(&scope, &with_prev(self, Slot::Share(step)));
+                debug_assert_eq!(message.len(), shape.step_bytes(step), "as predicted");
+                let hash = share(&nonce, step, &message);
+                at = coin(&at, &hash);
+                to_before.push(hash);
+                body.extend(message);
+                if step + 1 < steps {
+                    proof.prove(&scope, &at);
+                }
+            }
+        }
+        body.extend(by_before);
+        self.tell(after, 0, body)?;
+        self.tell(before, 1, to_before.concat())?;
+
+        // As V2 of the party before: its shares, and what V1 is to hold.
+        let sizes: Vec<usize> = (0..steps).map(|s| shape.step_bytes(s)).collect();
+        let len = 8 * shape.carries[before] + sizes.iter().sum::<usize>() + HASH;
+        let got = self.hear(before, 0, len)?;
+        let Some((got, told)) = got.split_last_chunk::<HASH>() else {
+            return Err(self.rejected(before, "a message of its proof makes no sense"));
+        };
+        let (shared, mut messages) = got.split_at(8 * shape.carries[before]);
+        self.read_carries(barrier, shared, &mut carries);
+        let nonce = with_prev(self, Slot::NonceAfter);
+        let mut found = vec![held(&nonce, first(), shared)];
+        let first_after = coin(told, &found[0]);
+        let mut coins_after = vec![first_after];
+        let mut parts = Vec::new();
+        for (step, size) in sizes.into_iter().enumerate() {
+            let (message, rest) = messages.split_at(size);
+            messages = rest;
+            let hash = share(&nonce, step, message);
+            coins_after.push(coin(&coins_after[step], &hash));
+            found.push(hash);
+            parts.push(message);
+        }
+        found.push(*told);
+
+        // As V1 of the party after: what V2 holds.
+        let mut heard = self.hear(after, 1, (1 + steps) * HASH)?.as_chunks().0.to_vec();
+        let mine = held(&with_next(self, Slot::NonceBefore), second(), &[]);
+        let mut coins_before = Vec::new();
+        for hash in &heard {
+            coins_before.push(coin(coins_before.last().unwrap_or(&mine), hash));
+        }
+        heard.push(mine);
+
+        let scope = Scope { circuit, me, barrier, kept, carries: &carries };
+        let seeds = [&at, &at, &coins_before[0], &coins_after[0]];
+        let start = Start { prss: &self.party.prss, scope: &scope, seeds, hide };
+        let mut proof = start.proof::<Doubled>(shape, Parts::Verifiers);
+        for (step, coin) in coins_before[1..].iter().enumerate() {
+            proof.fold_before(&scope, &with_next(self, Slot::Share(step)), coin);
+        }
+        let mut end = proof.end();
+        end.extend(all(&heard));
+        self.tell(before, 2, end)?;
+        let mut good = true;
+        for (message, coin) in parts.iter().zip(&coins_after[1..]) {
+            good = good && proof.fold_after(&scope, message, coin);
+        }
+        let got = self.hear(after, 2, shape.end_bytes())?;
+        let Some((end, same)) = got.split_last_chunk::<HASH>().filter(|_| good) else {
+            return Err(self.rejected(before, "a message of its proof makes no sense"));
+        };
+        if *same != all(&found) {
+            return Err(self.rejected(before, "it told its verifiers different things"));
+        }
+        if !proof.accepts(end) {
+            return Err(self.rejected(before, "its proof is wrong"));
+        }
+        self.verdict(3)
+    }
+}

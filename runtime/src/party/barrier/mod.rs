@@ -1,0 +1,156 @@
+//! A barrier: every party proves to the other two that all it has sent since the last one was right.
+//!
+//! The steps and the lengths of their messages are those of [`slvr_circuit::proof::Shape`]. A party has three parts
+//! in each step: it proves (P), it checks the party after it (V1) and the one before it (V2). Lives here: what both
+//! kinds of coins have in common. The coins of [`drawn`] come from the parties, those of [`hashed`] from a hash; what
+//! a party computes is in [`sides`].
+
+mod drawn;
+mod hashed;
+mod sides;
+
+use super::engine::Engine;
+use super::error::{Phase, RunError};
+use crate::link::{Header, Kind, Peer};
+use crate::proof::algebra::Draw;
+use crate::proof::claims;
+use crate::share::{Held, Rep, next, prev};
+use slvr_circuit::proof::{Barrier, HASH};
+use slvr_circuit::{Coins, ValueId};
+use slvr_ring::Planes;
+use std::collections::BTreeMap;
+
+impl Engine<'_> {
+    /// Proves what was sent before layer l, if it opens something.
+    pub(super) fn barrier(&mut self, l: usize) -> Result<(), RunError> {
+        let Some(guard) = &mut self.guard else { return Ok(()) };
+        let number = guard.next;
+        let Some((barrier, shape)) =
+            guard.barriers.get(number).filter(|(b, _)| b.layer == l as u32)
+        else {
+            return Ok(());
+        };
+        let (barrier, shape) = (barrier.clone(), shape.clone());
+        self.phase = Phase::Layer(l as u32);
+        if !shape.is_empty() {
+            let Some(guard) = &mut self.guard else { unreachable!("a guarded run") };
+            // Nothing else needs what is kept as long as this proof lasts.
+            let kept = std::mem::take(&mut guard.kept);
+            match shape.coins {
+                Coins::Parties => self.prove_drawn(number, &barrier, &shape, &kept)?,
+                Coins::Hash => self.prove_hashed(number, &barrier, &shape, &kept)?,
+            }
+            if let Some(guard) = &mut self.guard {
+                guard.kept = kept;
+            }
+            self.rounds += shape.rounds();
+        }
+        if let Some(guard) = &mut self.guard {
+            for x in guard.passed() {
+                self.regs.forget(Held::Rep(x));
+            }
+        }
+        Ok(())
+    }
+
+    fn tell(&mut self, to: usize, part: usize, body: Vec<u8>) -> Result<(), RunError> {
+        let Phase::Layer(layer) = self.phase else { unreachable!("barriers stand before layers") };
+        let header = Header { part: part as u32, ..Header::new(Kind::Proof, layer, body.len()) };
+        self.bytes_sent += body.len() as u64;
+        self.send(Peer::Party(to), header, body)
+    }
+
+    fn hear(&mut self, from: usize, part: usize, len: usize) -> Result<Vec<u8>, RunError> {
+        let Phase::Layer(layer) = self.phase else { unreachable!("barriers stand before layers") };
+        let header = Header { part: part as u32, ..Header::new(Kind::Proof, layer, len) };
+        self.recv(Peer::Party(from), header)
+    }
+
+    /// A coin, or a half of one.
+    fn hear_coin(&mut self, from: usize, part: usize) -> Result<[u8; HASH], RunError> {
+        let body = self.hear(from, part, HASH)?;
+        body.try_into().map_err(|_| self.rejected(from, "a coin of another length"))
+    }
+
+    /// A party is found to deviate in a proof before the layer at hand.
+    fn rejected(&self, party: usize, what: &'static str) -> RunError {
+        let opens = match self.phase {
+            Phase::Layer(l) => {
+                let layer = &self.party.circuit.layers[l as usize];
+                let opens = |op: &slvr_circuit::Op| op.interaction().is_some_and(|i| i.reveals());
+                layer.exchange.iter().find(|i| opens(&i.op)).map_or("open", |i| i.op.name())
+            }
+            _ => "open",
+        };
+        RunError::Proof { phase: self.phase, op: opens, party, what }
+    }
+
+    /// Nobody opens anything before all have accepted.
+    fn verdict(&mut self, part: usize) -> Result<(), RunError> {
+        let (after, before) = (next(self.me), prev(self.me));
+        for peer in [after, before] {
+            self.tell(peer, part, vec![1])?;
+        }
+        for peer in [after, before] {
+            if self.hear(peer, part, 1)? != [1] {
+                return Err(self.rejected(peer, "it does not say that it accepts"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Shares of the carries of p + q as P, which the statements are about, and as V1. `seeds` are those with V1 as P,
+    /// and with P as V1. Also the message to V2.
+    fn carries(
+        &self,
+        barrier: &Barrier,
+        kept: &BTreeMap<ValueId, Rep>,
+        seeds: [[u8; HASH]; 2],
+    ) -> (Carries, Vec<u8>) {
+        let circuit = self.party.circuit;
+        let mut out = Carries::default();
+        let mut mine = Draw::new(&seeds[0], "slvr 2026 carries");
+        let mut theirs = Draw::new(&seeds[1], "slvr 2026 carries");
+        let mut body = Vec::new();
+        for (&x, &n) in &barrier.carries {
+            let range = claims::shard(circuit, x, self.me);
+            let len = range.len();
+            let rep = &kept[&x];
+            let c = claims::carries(&rep.first.slice(range.clone()), &rep.second.slice(range), n);
+            let share = planes(n, len, mine.words(words(n, len)));
+            let mut rest = c;
+            rest.words_mut().iter_mut().zip(share.words()).for_each(|(c, s)| *c ^= s);
+            rest.words().iter().for_each(|w| body.extend_from_slice(&w.to_le_bytes()));
+            out[0].insert(x, share);
+            out[1].insert(x, rest);
+            let len = claims::shard(circuit, x, next(self.me)).len();
+            out[2].insert(x, planes(n, len, theirs.words(words(n, len))));
+        }
+        (out, body)
+    }
+
+    /// The shares as V2, which P has sent.
+    fn read_carries(&self, barrier: &Barrier, got: &[u8], out: &mut Carries) {
+        let (all, _) = got.as_chunks();
+        let mut all = all.iter().map(|w| u64::from_le_bytes(*w));
+        for (&x, &n) in &barrier.carries {
+            let len = claims::shard(self.party.circuit, x, prev(self.me)).len();
+            let some = all.by_ref().take(words(n, len)).collect();
+            out[3].insert(x, planes(n, len, some));
+        }
+    }
+}
+
+/// Shares of carries, for the roles in the order of [`sides::ROLES`].
+type Carries = [BTreeMap<ValueId, Planes>; 4];
+
+fn planes(n: u32, len: usize, words: Vec<u64>) -> Planes {
+    match Planes::from_words(n, len, words) {
+        Some(p) => p,
+        None => unreachable!("so many words were drawn, or received"),
+    }
+}
+
+fn words(n: u32, len: usize) -> usize {
+    n as usize * len.div_ceil(64)
+}

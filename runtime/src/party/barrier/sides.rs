@@ -1,0 +1,409 @@
+//! What a party computes at a barrier, in each of its parts: as P, as V1 of the party after it and as V2 of the party
+//! before it.
+
+use crate::proof::algebra::{Algebra, Draw, OverBits, OverWords};
+use crate::proof::claims::{self, Component, Item, Role, View};
+use crate::proof::fold::{Chunk, Chunks, Coefficients, Side, accepts, polynomial};
+use crate::proof::products::Freivalds;
+use crate::proof::twice::Twice;
+use crate::share::{Prss, Purpose, Rep, Stream};
+use slvr_circuit::proof::{Barrier, Folds, HASH, Shape};
+use slvr_circuit::{Circuit, Dom, ValueId};
+use slvr_ring::{Data, Planes};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What a stream between two parties is for at a barrier. V1 and V2 of a prover share coins, P and V1 what hides
+/// P's shares and V1's end, P and V2 what hides V2's.
+#[derive(Clone, Copy)]
+pub(super) enum Slot {
+    /// The half of the first coin that V2 tells.
+    HalfAfter,
+    /// The half that V1 tells.
+    HalfBefore,
+    /// P's and V1's shares of carries.
+    Carries,
+    /// What hides from V2 what V1 holds, whose hash P tells it.
+    NonceBefore,
+    /// What hides from V1 what V2 holds.
+    NonceAfter,
+    /// The random element of the first vector.
+    HideFirst,
+    /// The random element of the second vector.
+    HideSecond,
+    /// The coin of a step.
+    Coin(usize),
+    /// P's and V1's share of the polynomials of a step.
+    Share(usize),
+}
+
+/// Streams of one barrier.
+pub(super) const SLOTS: u64 = 256;
+
+impl Slot {
+    pub(super) fn stream(self, barrier: usize) -> Stream {
+        let slot = match self {
+            Slot::HalfAfter => 0,
+            Slot::HalfBefore => 1,
+            Slot::Carries => 2,
+            Slot::HideFirst => 3,
+            Slot::HideSecond => 4,
+            Slot::NonceBefore => 5,
+            Slot::NonceAfter => 6,
+            Slot::Coin(step) => 7 + 2 * step as u64,
+            Slot::Share(step) => 8 + 2 * step as u64,
+        };
+        debug_assert!(slot < SLOTS, "far fewer folds than slots");
+        Stream::new(barrier as u64 * SLOTS + slot, Purpose::Proof)
+    }
+}
+
+pub(super) fn hash(x: &[u8; HASH]) -> [u8; HASH] {
+    blake3::derive_key("slvr 2026 hash of a coin", x)
+}
+
+/// The seed of the coefficients, from the two halves.
+pub(super) fn joined(after: &[u8; HASH], before: &[u8; HASH]) -> [u8; HASH] {
+    blake3::derive_key("slvr 2026 coefficients of a proof", &[&after[..], before].concat())
+}
+
+fn draw<A: Algebra>(seed: &[u8; HASH]) -> Draw {
+    use slvr_circuit::proof::Kind::{Bits, Wide, Words};
+    let purpose = match A::KIND {
+        Words => "slvr 2026 proof over words",
+        Bits => "slvr 2026 proof over bits",
+        Wide => "slvr 2026 proof over wide words",
+    };
+    Draw::new(seed, purpose)
+}
+
+/// The rings of the three kinds of statements.
+pub(super) trait Rings {
+    type Words: Freivalds;
+    type Bits: Algebra<Base = u64>;
+    type Wide: Algebra<Base = u128>;
+}
+
+/// Where the parties draw coins.
+pub(super) struct Once;
+
+impl Rings for Once {
+    type Words = OverWords;
+    type Bits = OverBits;
+    type Wide = OverWords<u128>;
+}
+
+/// Where coins come from a hash.
+pub(super) struct Doubled;
+
+impl Rings for Doubled {
+    type Words = Twice<OverWords>;
+    type Bits = Twice<OverBits>;
+    type Wide = Twice<OverWords<u128>>;
+}
+
+/// Which parts of a party begin.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Parts {
+    /// All of them.
+    All,
+    /// It proves.
+    Prover,
+    /// It checks the other two.
+    Verifiers,
+}
+
+impl Parts {
+    fn have(self, role: Role) -> bool {
+        match self {
+            Parts::All => true,
+            Parts::Prover => matches!(role, Role::Prover(_)),
+            Parts::Verifiers => !matches!(role, Role::Prover(_)),
+        }
+    }
+}
+
+/// What a party has of one kind of statements, in the parts that have begun.
+struct Sides<A: Algebra> {
+    /// As P.
+    mine: Option<[Side<A>; 2]>,
+    /// As V1 of the party after it.
+    before: Option<Side<A>>,
+    /// As V2 of the party before it.
+    after: Option<Side<A>>,
+    /// The random elements, in the same order.
+    hide: [A::E; 4],
+    make: Make<A>,
+}
+
+/// Makes the chunk of an item.
+type Make<A> = fn(&View<'_>, &Item<'_>) -> Chunk<<A as Algebra>::Base>;
+
+/// What the chunks of statements are made from.
+pub(super) struct Scope<'a> {
+    pub(super) circuit: &'a Circuit,
+    pub(super) me: usize,
+    pub(super) barrier: &'a Barrier,
+    pub(super) kept: &'a BTreeMap<ValueId, Rep>,
+    pub(super) carries: &'a [BTreeMap<ValueId, Planes>; 4],
+}
+
+impl<'a> Scope<'a> {
+    /// Chunks without sums.
+    fn chunks<A: Algebra>(
+        &self,
+        role: usize,
+        make: Make<A>,
+    ) -> Box<dyn Fn(usize) -> Chunk<A::Base> + 'a> {
+        let &Scope { circuit, me, barrier, kept: held, carries } = self;
+        let items = claims::items(circuit, barrier, A::KIND);
+        Box::new(move |i| {
+            let stream = |_: u64, _: Dom, _: usize| unreachable!("no sums are asked for");
+            let carries = &carries[role];
+            let role = ROLES[role];
+            let view = View { circuit, me, role, sums: false, held, carries, stream: &stream };
+            make(&view, &items[i])
+        })
+    }
+}
+
+impl<A: Algebra> Sides<A> {
+    /// Elements of P's message of the step that a side is in.
+    fn count(side: &Side<A>) -> usize {
+        if side.is_done() { 0 } else { 2 * side.nodes() - 2 }
+    }
+
+    /// P's message to V2, appended.
+    fn message(&mut self, scope: &Scope<'_>, share: &[u8; HASH], out: &mut Vec<u8>) {
+        let Some([u, v]) = self.mine.as_mut().filter(|[u, _]| Self::count(u) > 0) else { return };
+        u.hide(&self.hide[0]);
+        v.hide(&self.hide[1]);
+        let mut mine = draw::<A>(share);
+        let [a, b] = [0, 1].map(|role| scope.chunks::<A>(role, self.make));
+        for q in polynomial(u, v, [&*a, &*b]) {
+            A::put(&A::sub(&q, &A::draw(&mut mine)), out);
+        }
+    }
+
+    /// Folds as V1, which knows all that this takes.
+    fn fold_before(&mut self, scope: &Scope<'_>, share: &[u8; HASH], coin: &[u8; HASH]) {
+        let Some(side) = &mut self.before else { return };
+        let n = Self::count(side);
+        if n > 0 {
+            side.hide(&self.hide[2]);
+            let mut theirs = draw::<A>(share);
+            let share = (0..n).map(|_| A::draw(&mut theirs)).collect();
+            let point = A::draw_point(&mut draw::<A>(coin), side.nodes());
+            let chunks = scope.chunks::<A>(2, self.make);
+            side.fold(&point, Some(share), &*chunks);
+        }
+    }
+
+    /// Folds as V2, with what it received; `false` if it makes no sense.
+    fn fold_after(&mut self, scope: &Scope<'_>, got: &mut &[u8], coin: &[u8; HASH]) -> bool {
+        let Some(side) = &mut self.after else { return true };
+        let n = Self::count(side);
+        if n == 0 {
+            return true;
+        }
+        side.hide(&self.hide[3]);
+        let Some((mine, rest)) = got.split_at_checked(n * A::BYTES) else { return false };
+        *got = rest;
+        let share: Option<Vec<A::E>> = mine.chunks_exact(A::BYTES).map(A::get).collect();
+        let Some(share) = share else { return false };
+        let point = A::draw_point(&mut draw::<A>(coin), side.nodes());
+        side.fold(&point, Some(share), &*scope.chunks::<A>(3, self.make));
+        true
+    }
+
+    /// Folds as P.
+    fn prove(&mut self, scope: &Scope<'_>, coin: &[u8; HASH]) {
+        let Some(mine) = &mut self.mine else { return };
+        if Self::count(&mine[0]) > 0 {
+            let point = A::draw_point(&mut draw::<A>(coin), mine[0].nodes());
+            for (role, side) in mine.iter_mut().enumerate() {
+                side.fold(&point, None, &*scope.chunks::<A>(role, self.make));
+            }
+        }
+    }
+
+    /// V1's last message, appended.
+    fn end(&self, out: &mut Vec<u8>) {
+        let Some((u, s1)) = self.before.as_ref().map(Side::end) else { return };
+        A::put(&u, out);
+        A::put(&s1, out);
+    }
+
+    /// Whether V2 accepts.
+    fn accepts(&self, got: &mut &[u8]) -> bool {
+        let Some((mine, rest)) = got.split_at_checked(2 * A::BYTES) else { return false };
+        *got = rest;
+        let (u, s1) = mine.split_at(A::BYTES);
+        match (A::get(u), A::get(s1), &self.after) {
+            (Some(u), Some(s1), Some(side)) => accepts::<A>(side.end(), (u, s1)),
+            _ => false,
+        }
+    }
+}
+
+/// The roles of a party at a barrier.
+pub(super) const ROLES: [Role; 4] =
+    [Role::Prover(Component::First), Role::Prover(Component::Second), Role::Before, Role::After];
+
+/// What the sides begin with.
+pub(super) struct Start<'a> {
+    pub(super) prss: &'a Prss,
+    pub(super) scope: &'a Scope<'a>,
+    /// Of the coefficients, for each role.
+    pub(super) seeds: [&'a [u8; HASH]; 4],
+    pub(super) hide: [[u8; HASH]; 4],
+}
+
+/// What joins a side after the first fold, and its share of the sum.
+type Extra<A> = (<A as Algebra>::V, <A as Algebra>::E);
+
+/// Nothing.
+fn none<A: Algebra>() -> Extra<A> {
+    (A::zeros(0), A::zero())
+}
+
+/// The products of matrices.
+fn long<A: Freivalds>(barrier: &Barrier, view: &View<'_>, seed: &[u8; HASH]) -> Extra<A> {
+    let mut coefficients = Draw::new(seed, "slvr 2026 products of a proof");
+    let (mut all, mut sum) = (Vec::new(), A::zero());
+    for s in claims::long(barrier) {
+        let (vector, x) = view.long(s).vectors::<A>(&mut coefficients);
+        all.push(vector);
+        sum = A::add(&sum, &x);
+    }
+    (A::concat(&all.iter().collect::<Vec<_>>(), 0), sum)
+}
+
+impl Start<'_> {
+    /// The sides of all roles, of one kind of statements.
+    fn sides<A: Algebra>(
+        &self,
+        parts: Parts,
+        folds: &Folds,
+        make: Make<A>,
+        extra: &dyn Fn(&View<'_>, &[u8; HASH]) -> Extra<A>,
+    ) -> Sides<A> {
+        let &Scope { circuit, me, barrier, kept: held, carries } = self.scope;
+        let items = claims::items(circuit, barrier, A::KIND);
+        let mut mine: Option<Arc<Coefficients<A>>> = None;
+        let mut out: [Option<Side<A>>; 4] = [const { None }; 4];
+        for (((role, seed), carries), place) in
+            ROLES.into_iter().zip(self.seeds).zip(carries).zip(&mut out)
+        {
+            if !parts.have(role) {
+                continue;
+            }
+            // The parts of one instruction follow each other.
+            let last: RefCell<Option<(u64, Data)>> = RefCell::new(None);
+            let stream = |instr: u64, dom: Dom, n: usize| -> Data {
+                if let Some((_, data)) = last.borrow().as_ref().filter(|(i, _)| *i == instr) {
+                    return data.clone();
+                }
+                let s = Stream::new(instr, Purpose::Zero);
+                let data = match role {
+                    Role::After => self.prss.again_with_prev(s, dom, n),
+                    _ => self.prss.again_with_next(s, dom, n),
+                };
+                *last.borrow_mut() = Some((instr, data.clone()));
+                data
+            };
+            let sums = !matches!(role, Role::Prover(_));
+            let view = View { circuit, me, role, sums, held, carries, stream: &stream };
+            let counts: Vec<usize> = items.iter().map(|item| view.count(item)).collect();
+            let new = || Coefficients::draw(folds, &counts, &mut draw::<A>(seed));
+            // A prover's two sides have the same coefficients.
+            let drawn = if sums { new() } else { mine.get_or_insert_with(new).clone() };
+            let chunks = |i: usize| make(&view, &items[i]);
+            let sums: Option<Chunks<'_, A::Base>> = if sums { Some(&chunks) } else { None };
+            let weighs = role.component() == Component::First;
+            *place = Some(Side::new(folds, sums, extra(&view, seed), weighs, drawn));
+        }
+        let [u, v, before, after] = out;
+        let mine = u.zip(v).map(|(u, v)| [u, v]);
+        let hide = self.hide.each_ref().map(|seed| A::draw(&mut draw::<A>(seed)));
+        Sides { mine, before, after, hide, make }
+    }
+}
+
+/// What a party has of all kinds of statements.
+pub(super) struct Proof<R: Rings> {
+    words: Option<Sides<R::Words>>,
+    bits: Option<Sides<R::Bits>>,
+    wide: Option<Sides<R::Wide>>,
+}
+
+impl Start<'_> {
+    /// With the coefficients of all statements.
+    pub(super) fn proof<R: Rings>(&self, shape: &Shape, parts: Parts) -> Proof<R> {
+        let [words, bits, wide] = &shape.folds;
+        let barrier = self.scope.barrier;
+        Proof {
+            words: words.as_ref().map(|folds| {
+                let extra = |v: &View<'_>, seed: &_| long::<R::Words>(barrier, v, seed);
+                self.sides(parts, folds, |v, i| v.over_words(i), &extra)
+            }),
+            bits: bits.as_ref().map(|folds| {
+                self.sides(parts, folds, |v, i| v.over_bits(i), &|_, _| none::<R::Bits>())
+            }),
+            wide: wide.as_ref().map(|folds| {
+                self.sides(parts, folds, |v, i| v.over_words(i), &|_, _| none::<R::Wide>())
+            }),
+        }
+    }
+}
+
+impl<R: Rings> Proof<R> {
+    /// P's message of a step to V2. `share` is the seed that P has with V1.
+    pub(super) fn message(&mut self, scope: &Scope<'_>, share: &[u8; HASH]) -> Vec<u8> {
+        let mut out = Vec::new();
+        self.words.iter_mut().for_each(|w| w.message(scope, share, &mut out));
+        self.bits.iter_mut().for_each(|b| b.message(scope, share, &mut out));
+        self.wide.iter_mut().for_each(|w| w.message(scope, share, &mut out));
+        out
+    }
+
+    /// Folds as V1. `share` is the seed that it has with P.
+    pub(super) fn fold_before(&mut self, scope: &Scope<'_>, share: &[u8; HASH], coin: &[u8; HASH]) {
+        self.words.iter_mut().for_each(|w| w.fold_before(scope, share, coin));
+        self.bits.iter_mut().for_each(|b| b.fold_before(scope, share, coin));
+        self.wide.iter_mut().for_each(|w| w.fold_before(scope, share, coin));
+    }
+
+    /// Folds as V2, with what it received; `false` if it makes no sense.
+    pub(super) fn fold_after(&mut self, scope: &Scope<'_>, got: &[u8], coin: &[u8; HASH]) -> bool {
+        let mut rest = got;
+        self.words.as_mut().is_none_or(|w| w.fold_after(scope, &mut rest, coin))
+            && self.bits.as_mut().is_none_or(|b| b.fold_after(scope, &mut rest, coin))
+            && self.wide.as_mut().is_none_or(|w| w.fold_after(scope, &mut rest, coin))
+    }
+
+    /// Folds as P.
+    pub(super) fn prove(&mut self, scope: &Scope<'_>, coin: &[u8; HASH]) {
+        self.words.iter_mut().for_each(|w| w.prove(scope, coin));
+        self.bits.iter_mut().for_each(|b| b.prove(scope, coin));
+        self.wide.iter_mut().for_each(|w| w.prove(scope, coin));
+    }
+
+    /// V1's last message.
+    pub(super) fn end(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        self.words.iter().for_each(|w| w.end(&mut out));
+        self.bits.iter().for_each(|b| b.end(&mut out));
+        self.wide.iter().for_each(|w| w.end(&mut out));
+        out
+    }
+
+    /// Whether V2 accepts.
+    pub(super) fn accepts(&self, got: &[u8]) -> bool {
+        let mut rest = got;
+        self.words.as_ref().is_none_or(|w| w.accepts(&mut rest))
+            && self.bits.as_ref().is_none_or(|b| b.accepts(&mut rest))
+            && self.wide.as_ref().is_none_or(|w| w.accepts(&mut rest))
+    }
+}
