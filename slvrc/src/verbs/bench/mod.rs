@@ -101,9 +101,10 @@ impl Bench {
             crate::files::can_write(path)?;
         }
         let (build, beside) = match (target::security(&self.security), self.baseline) {
-            (Security::Malicious | Security::MaliciousHashed, _) => {
-                (Build::Proven(self.proof_coins.as_deref().map(target::coins)), Some(Build::Product))
-            }
+            (Security::Malicious | Security::MaliciousHashed, _) => (
+                Build::Proven(self.proof_coins.as_deref().map(target::coins)),
+                Some(Build::Product),
+            ),
             (Security::SemiHonest, true) => (Build::Product, Some(Build::Baseline)),
             (Security::SemiHonest, false) => (Build::Product, None),
         };
