@@ -46,7 +46,7 @@ pub fn target(task: &Task, bindings: Vec<String>) -> Target {
         fine: false,
         protocols: None,
         security: task.security.clone().unwrap_or_else(|| "semi-honest".into()),
-        coins: None,
+        proof_coins: None,
         net: task.net.clone(),
         folder: task.folder.clone(),
     }

@@ -151,7 +151,7 @@ pub fn check(target: &Target, sizes: Sizes) -> anyhow::Result<Checked> {
         },
         security,
     };
-    let net = target.coins.is_none().then_some(net);
+    let net = target.proof_coins.is_none().then_some(net);
     Ok(Checked { how, net, ..checked })
 }
 

@@ -50,7 +50,7 @@ pub struct Target {
     /// Where the coins of proofs against a malicious party come from: the parties, or a hash of what was sent, which
     /// takes fewer rounds and more work. Without it whatever takes less time on the network of --net.
     #[arg(long, value_name = "SOURCE", value_parser = ["parties", "hash"])]
-    pub coins: Option<String>,
+    pub proof_coins: Option<String>,
     /// The network whose protocols are taken, the fastest ones there: `loopback`, `lan`, `wan`, or a TOML file
     /// with `bandwidth_mbit` and `rtt_ms`. `lan` without it.
     #[arg(long, value_name = "NAME|FILE")]
@@ -63,7 +63,7 @@ pub struct Target {
 impl Target {
     /// The adversary of --security.
     pub fn security(&self) -> Security {
-        match (security(&self.security), self.coins.as_deref()) {
+        match (security(&self.security), self.proof_coins.as_deref()) {
             (security, Some(name)) if security.is_malicious() => Security::malicious(coins(name)),
             (security, _) => security,
         }

@@ -38,7 +38,7 @@ pub const ELEMENT_BITS: usize = 8;
 /// it, where coins come from a hash.
 pub const GRIND_LOG2: f64 = 60.0;
 /// Elements at which the last fold takes all that is left, with a random one.
-pub const LAST_FOLD: usize = 64;
+pub const LAST_FOLD: usize = 32;
 /// Bytes of a hash, and of a coin.
 pub const HASH: usize = 32;
 /// Rounds of a barrier besides its folds and the carries: start and verdict.
@@ -100,8 +100,7 @@ impl Kind {
         match (self, words) {
             (Kind::Words | Kind::Wide, ..1024) => 8,
             (Kind::Words | Kind::Wide, ..16384) => 16,
-            (Kind::Words | Kind::Wide, ..0x10_0000) => 32,
-            (Kind::Words | Kind::Wide, _) => 64,
+            (Kind::Words | Kind::Wide, _) => 32,
             (Kind::Bits, ..1024) => 16,
             (Kind::Bits, _) => 64,
         }
@@ -110,7 +109,7 @@ impl Kind {
     /// Blocks of a fold of more than [`LAST_FOLD`] elements. Work grows with them, the number of rounds falls.
     fn blocks(self, elements: usize) -> usize {
         match (self, elements) {
-            (Kind::Words | Kind::Wide, 32768..) => 8,
+            (Kind::Words | Kind::Wide, 8192..) => 8,
             (Kind::Words | Kind::Wide, _) => 16,
             (Kind::Bits, _) => 32,
         }

@@ -345,7 +345,6 @@ fn weights<A: Algebra>(n: usize, of: &dyn Fn(usize) -> A::E) -> Arc<Vec<A::E>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::proof::twice::Twice;
 
     fn draw() -> Draw {
         Draw::new(&[3; 32], "slvr test")
@@ -374,9 +373,6 @@ mod tests {
         interpolates::<OverBits>();
         interpolates::<OverWords>();
         interpolates::<OverWords<u128>>();
-        interpolates::<Twice<OverBits>>();
-        interpolates::<Twice<OverWords>>();
-        interpolates::<Twice<OverWords<u128>>>();
     }
 
     /// The operations on base elements are those on the elements that they stand for.

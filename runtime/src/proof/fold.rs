@@ -203,18 +203,15 @@ pub fn polynomial<A: Algebra>(
     } else {
         pairs = A::cross(&u.vector, &v.vector, nodes);
     }
+    // Row by row. Of words and bits, what belongs to two different blocks stands at the smaller one.
+    let rows: Vec<A::V> = pairs.iter().map(A::single).collect();
+    let rows = A::concat(&rows.iter().collect::<Vec<_>>(), 0);
     let value = |i: usize| {
         if i < nodes {
             return pairs[i * nodes + i];
         }
         let at = lagrange::<A>(nodes, &A::point(i as u64));
-        // Of words and bits, what belongs to two different blocks stands at the smaller one.
-        let row = |a: usize| {
-            let from = if first { a } else { 0 };
-            let terms = at.iter().zip(&pairs[a * nodes..]).skip(from);
-            terms.fold(A::zero(), |s, (l, m)| A::add(&s, &A::mul(l, m)))
-        };
-        (0..nodes).fold(A::zero(), |s, a| A::add(&s, &A::mul(&at[a], &row(a))))
+        A::at(&A::fold(&A::fold(&rows, &at), &at), 0)
     };
     (1..2 * nodes - 1).map(value).collect()
 }

@@ -178,6 +178,7 @@ impl<A: Extended> Algebra for Twice<A> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::proof::algebra::lagrange;
 
     /// The ring has as many units as is claimed, and its vectors do what its elements do.
     fn extends<A: Extended>() {
@@ -204,6 +205,14 @@ mod tests {
         let z = T::<A>::draw_point(&mut draw, 3);
         let gap = T::<A>::sub(&x, &z);
         assert!(T::<A>::mul(&gap, &T::<A>::inverse(&gap)) == T::<A>::one(), "a unit");
+        // A square is known from its values at three points.
+        let square = |x: &(A::E, A::E)| T::<A>::mul(x, x);
+        let known = lagrange::<T<A>>(3, &x).into_iter().zip(0..);
+        let found = known.map(|(l, i)| T::<A>::mul(&l, &square(&T::<A>::point(i))));
+        assert!(found.fold(T::<A>::zero(), |s, x| T::<A>::add(&s, &x)) == square(&x));
+        let mut bytes = Vec::new();
+        T::<A>::put(&x, &mut bytes);
+        assert!(bytes.len() == T::<A>::BYTES && T::<A>::get(&bytes) == Some(x));
         // Vectors of two blocks of three elements.
         let mut vector = || {
             let all: Vec<(A::E, A::E)> = (0..6).map(|_| T::<A>::draw(&mut draw)).collect();

@@ -14,15 +14,18 @@ fn a_circuit_against_a_malicious_party_is_built_explained_and_run() {
     let place = with_inputs();
     place.slvrc(&format!("check {ACCURACY} --security malicious --json")).ok();
     place
-        .slvrc(&format!("build {ACCURACY} --security malicious --coins parties -o m.slvrb --json"))
+        .slvrc(&format!(
+            "build {ACCURACY} --security malicious --proof-coins parties -o m.slvrb --json"
+        ))
         .ok();
     place.slvrc(&format!("build {ACCURACY} --protocols t1 -o s.slvrb --json")).ok();
     let of = |name: &str| artifact::read(&place.read(name)).unwrap().security;
     assert_eq!((of("m.slvrb"), of("s.slvrb")), (Security::Malicious, Security::SemiHonest));
     let explained = place.slvrc("explain m.slvrb").stdout;
     assert!(explained.contains("malicious"), "{explained}");
-    let program =
-        place.slvrc(&format!("explain {ACCURACY} --security malicious --coins parties")).stdout;
+    let program = place
+        .slvrc(&format!("explain {ACCURACY} --security malicious --proof-coins parties"))
+        .stdout;
     assert!(program.contains("a false proof of a malicious party passes"), "{program}");
     let threads = place.slvrc("run m.slvrb --inputs in --seed 3 --outputs a --json").ok();
     let processes =
@@ -53,8 +56,8 @@ fn coins_come_from_a_hash_where_it_is_asked_for_and_where_rounds_take_long() {
             .ok();
         artifact::read(&place.read("x.slvrb")).unwrap().security
     };
-    assert_eq!(built("--coins parties"), Security::Malicious);
-    assert_eq!(built("--coins hash"), Security::MaliciousHashed);
+    assert_eq!(built("--proof-coins parties"), Security::Malicious);
+    assert_eq!(built("--proof-coins hash"), Security::MaliciousHashed);
     let hashed = place.slvrc("run x.slvrb --inputs in --seed 3 --outputs a --json").ok();
     assert_eq!(hashed["security"], "malicious");
     assert_eq!(hashed["rounds"], hashed["predicted_rounds"]);
@@ -64,9 +67,11 @@ fn coins_come_from_a_hash_where_it_is_asked_for_and_where_rounds_take_long() {
     std::fs::write(place.path("near.toml"), "bandwidth_mbit = 1000\nrtt_ms = 0\n").unwrap();
     assert_eq!(built("--net far.toml"), Security::MaliciousHashed);
     assert_eq!(built("--net near.toml"), Security::Malicious);
-    assert_eq!(built("--net far.toml --coins parties"), Security::Malicious);
+    assert_eq!(built("--net far.toml --proof-coins parties"), Security::Malicious);
     let explain = |coins: &str| {
-        place.slvrc(&format!("explain {ACCURACY} --security malicious --coins {coins}")).stdout
+        place
+            .slvrc(&format!("explain {ACCURACY} --security malicious --proof-coins {coins}"))
+            .stdout
     };
     let (parties, hash) = (explain("parties"), explain("hash"));
     assert!(parties.contains("with coins from the parties"), "{parties}");

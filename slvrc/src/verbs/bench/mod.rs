@@ -68,7 +68,7 @@ pub struct Bench {
     /// Where the coins of proofs against a malicious party come from: the parties or a hash. Without it whatever takes
     /// less time on each network.
     #[arg(long, value_name = "SOURCE", value_parser = ["parties", "hash"])]
-    coins: Option<String>,
+    proof_coins: Option<String>,
     /// A column with the most memory that values take in a party.
     #[arg(long)]
     memory: bool,
@@ -100,9 +100,10 @@ impl Bench {
             crate::files::can_write(path)?;
         }
         let (build, beside) = match (target::security(&self.security), self.baseline) {
-            (Security::Malicious | Security::MaliciousHashed, _) => {
-                (Build::Proven(self.coins.as_deref().map(target::coins)), Some(Build::Product))
-            }
+            (Security::Malicious | Security::MaliciousHashed, _) => (
+                Build::Proven(self.proof_coins.as_deref().map(target::coins)),
+                Some(Build::Product),
+            ),
             (Security::SemiHonest, true) => (Build::Product, Some(Build::Baseline)),
             (Security::SemiHonest, false) => (Build::Product, None),
         };
