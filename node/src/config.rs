@@ -1,6 +1,7 @@
 //! What a node, a client and a coordinator are told, as TOML files. Paths in a file are relative to its folder.
 
-use crate::basics::{Hash, Hex, is_name, sha256};
+use crate::basics::{Hash, Hex, hex, is_name, sha256, unhex};
+use ring::hmac;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use serde::{Deserialize, Serialize};
@@ -57,7 +58,7 @@ pub struct NodeConfig {
     pub operations: String,
     /// The file of enrolled clients.
     pub clients: PathBuf,
-    /// SHA-256 of the coordinator's token.
+    /// SHA-256 of the coordinator's token for this node ([`token_for`]).
     pub coordinator: Hash,
     /// The three nodes, in order.
     pub node: Vec<Peer>,
@@ -168,9 +169,9 @@ pub struct Enrolled {
     pub set: Option<String>,
     /// The public key of its signatures (Ed25519).
     pub key: Hex<32>,
-    /// SHA-256 of its token.
+    /// SHA-256 of its tokens for the three nodes, in order ([`token_for`]). So the file is the same at all nodes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub token: Option<Hash>,
+    pub tokens: Option<[Hash; 3]>,
     /// SHA-256 of its certificate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub certificate: Option<Hash>,
@@ -185,7 +186,7 @@ pub struct CallerConfig {
     /// The party set whose inputs it gives; without it the clients'.
     #[serde(default)]
     pub set: Option<String>,
-    /// Its token.
+    /// From what its tokens follow, one for each node ([`token_for`]). It is sent to nobody.
     #[serde(default)]
     pub token: Option<String>,
     /// 32 secret bytes: the seed of its signatures, and what its shares are derived from.
@@ -205,6 +206,19 @@ impl fmt::Debug for CallerConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "CallerConfig({}, secrets hidden)", self.name)
     }
+}
+
+/// The token of a caller for one node: HMAC-SHA256 under the secret of its configuration, of `slvr node I`, in
+/// hexadecimal digits. No node can say who it is with it to another one, since each has its own.
+pub fn token_for(secret: &str, node: usize) -> Zeroizing<String> {
+    let key = hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes());
+    let tag = hmac::sign(&key, format!("slvr node {node}").as_bytes());
+    Zeroizing::new(hex(tag.as_ref()))
+}
+
+/// What the three nodes are told of the tokens that follow from a secret.
+pub fn token_hashes(secret: &str) -> [Hash; 3] {
+    [0, 1, 2].map(|node| sha256(token_for(secret, node).as_bytes()))
 }
 
 /// A node as its clients know it.
@@ -312,9 +326,14 @@ impl NodeConfig {
         let path = &self.storage_key;
         let bytes = read(path)?;
         let text = std::str::from_utf8(&bytes).unwrap_or("").trim();
-        let key = Hex::<32>::parse(text)
-            .ok_or_else(|| content(path, "it should hold 64 hexadecimal digits"))?;
-        Ok(Zeroizing::new(key.0))
+        let wrong = || content(path, "it should hold 64 hexadecimal digits");
+        let decoded = Zeroizing::new(unhex(text).ok_or_else(wrong)?);
+        let mut key = Zeroizing::new([0; 32]);
+        match decoded.len() {
+            32 => key.copy_from_slice(&decoded),
+            _ => return Err(wrong()),
+        }
+        Ok(key)
     }
 }
 
@@ -370,25 +389,26 @@ pub struct Roll {
     pub clients: BTreeMap<String, Enrolled>,
     tokens: BTreeMap<Hash, String>,
     certificates: BTreeMap<Hash, String>,
+    keys: BTreeMap<Hash, String>,
 }
 
 impl Roll {
-    /// Reads `clients.toml`.
+    /// Reads `clients.toml`, for this node.
     ///
     /// # Errors
     ///
-    /// A file that says something else, or names a client, a token or a certificate twice.
-    pub fn read(path: &Path) -> Result<Roll, ConfigError> {
+    /// A file that says something else, or has a name, a key, a token or a certificate twice.
+    pub fn read(path: &Path, node: usize) -> Result<Roll, ConfigError> {
         let clients: Clients = read_toml(path)?;
-        Roll::of(clients).map_err(|why| content(path, why))
+        Roll::of(clients, node).map_err(|why| content(path, why))
     }
 
-    /// Of clients.
+    /// Of clients, for this node: only tokens for itself say who somebody is.
     ///
     /// # Errors
     ///
     /// What stands twice, and names that cannot be.
-    pub fn of(clients: Clients) -> Result<Roll, String> {
+    pub fn of(clients: Clients, node: usize) -> Result<Roll, String> {
         let mut roll = Roll::default();
         for c in clients.client {
             if !is_name(&c.name) {
@@ -397,14 +417,20 @@ impl Roll {
                     c.name
                 ));
             }
-            let again = c.token.and_then(|t| roll.tokens.insert(t, c.name.clone()));
-            let again =
-                again.or(c.certificate.and_then(|t| roll.certificates.insert(t, c.name.clone())));
-            if let Some(other) = again {
-                return Err(format!(
-                    "clients `{}` and `{other}` have the same token or certificate",
-                    c.name
-                ));
+            // Whoever stands under two names counts twice, or is somebody else half of the time.
+            let own = c.tokens.and_then(|t| t.get(node).copied());
+            let ways = [
+                ("token", own.and_then(|t| roll.tokens.insert(t, c.name.clone()))),
+                (
+                    "certificate",
+                    c.certificate.and_then(|t| roll.certificates.insert(t, c.name.clone())),
+                ),
+                ("key", roll.keys.insert(c.key, c.name.clone())),
+            ];
+            for (what, again) in ways {
+                if let Some(other) = again.filter(|other| *other != c.name) {
+                    return Err(format!("clients `{}` and `{other}` have the same {what}", c.name));
+                }
             }
             if let Some(other) = roll.clients.insert(c.name.clone(), c) {
                 return Err(format!("client `{}` stands twice", other.name));
@@ -413,7 +439,7 @@ impl Roll {
         Ok(roll)
     }
 
-    /// Whose token it is.
+    /// Whose token for this node it is.
     pub fn by_token(&self, token: &str) -> Option<&Enrolled> {
         self.clients.get(self.tokens.get(&sha256(token.as_bytes()))?)
     }
@@ -461,6 +487,52 @@ mod tests {
         ] {
             assert_eq!(model_file(binding), found, "{binding}");
         }
+    }
+
+    #[test]
+    fn tokens_follow_from_the_secret_as_the_book_says_and_serve_one_node_each() {
+        // python3 -c 'import hmac; print(hmac.new(b"secret", b"slvr node 1", "sha256").hexdigest())'
+        assert_eq!(
+            *token_for("secret", 1),
+            "08f234383dd90eb81e079976dfd35bc85f32ffa3c6290cd9ec5db157c436848f"
+        );
+        let client = Enrolled {
+            name: "a".into(),
+            set: None,
+            key: Hex([1; 32]),
+            tokens: Some(token_hashes("secret")),
+            certificate: None,
+        };
+        for node in 0..3 {
+            let roll = Roll::of(Clients { client: vec![client.clone()] }, node).expect("reads");
+            for other in 0..3 {
+                let known = roll.by_token(&token_for("secret", other)).is_some();
+                assert_eq!(known, node == other, "the token for {other} at {node}");
+            }
+            assert!(roll.by_token("secret").is_none(), "the secret itself is no token");
+        }
+    }
+
+    #[test]
+    fn what_one_client_says_who_it_is_with_is_no_other_clients() {
+        let one = |name: &str, k: u8| Enrolled {
+            name: name.into(),
+            set: None,
+            key: Hex([k; 32]),
+            tokens: Some(token_hashes(name)),
+            certificate: Some(Hex([k; 32])),
+        };
+        let said = |b: Enrolled| {
+            let roll = Roll::of(Clients { client: vec![one("a", 1), b] }, 0);
+            roll.map(drop).map_err(|e| e.split_once("the same ").map_or(e.clone(), |s| s.1.into()))
+        };
+        assert_eq!(said(one("b", 2)), Ok(()));
+        assert_eq!(said(Enrolled { key: Hex([1; 32]), ..one("b", 2) }), Err("key".into()));
+        let tokens = Some(token_hashes("a"));
+        assert_eq!(said(Enrolled { tokens, ..one("b", 2) }), Err("token".into()));
+        let certificate = Some(Hex([1; 32]));
+        assert_eq!(said(Enrolled { certificate, ..one("b", 2) }), Err("certificate".into()));
+        assert!(said(one("a", 2)).is_err_and(|e| e.contains("stands twice")));
     }
 
     #[test]

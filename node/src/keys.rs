@@ -4,11 +4,15 @@
 //! coordinator's and each client's to them. Nobody else may see these folders. Clients may also make their own secrets
 //! and hand in what stands in `clients.toml` only.
 //!
+//! **Tokens.** A caller's file has one secret. What it sends to a node follows from that secret and the node's number
+//! ([`crate::config::token_for`]). So a node that sees a token cannot use it anywhere else.
+//!
 //! **Rotation.** [`rotate`] makes a new key and certificate for one node, beside those in use, and adds the new
 //! certificate to what all others accept. Once everybody has the new files, the node takes its new key. Later the old
 //! certificate is dropped ([`retire`]). Between these steps both are accepted, so nobody has to stop.
 
 use crate::basics::{Hash, Hex, hex, is_name, sha256};
+use crate::config::token_hashes;
 use crate::submission::Signer;
 use rcgen::{
     CertificateParams, DnType, ExtendedKeyUsagePurpose, KeyPair, PKCS_ECDSA_P256_SHA256, SanType,
@@ -130,15 +134,15 @@ impl Plan {
         }
     }
 
-    fn node(&self, i: usize, made: &[Made; 3], coordinator: &Hash) -> String {
+    fn node(&self, i: usize, made: &[Made; 3], coordinator: &[Hash; 3]) -> String {
         let listen = self.listen.as_deref().unwrap_or("0.0.0.0");
         let mut out = format!(
             "# Node {i} of a SLVR deployment. docs/src/deployment.md describes each line.\n\
              party = {i}\ncertificate = \"node.crt\"\nkey = \"node.key\"\nstorage_key = \"storage.key\"\n\
              data = \"data\"\nclients = \"clients.toml\"\n\
              peer_listen = \"{listen}:{}\"\nclient_listen = \"{listen}:{}\"\noperations = \"127.0.0.1:{}\"\n\
-             coordinator = \"{coordinator}\"\n",
-            self.peer_ports[i], self.client_ports[i], self.operations_ports[i],
+             coordinator = \"{}\"\n",
+            self.peer_ports[i], self.client_ports[i], self.operations_ports[i], coordinator[i],
         );
         for (j, made) in made.iter().enumerate() {
             let _ = write!(
@@ -155,6 +159,7 @@ impl Plan {
         out
     }
 
+    /// The lines of a caller about the nodes.
     fn nodes(&self, made: &[Made; 3]) -> String {
         let mut out = String::new();
         for (j, made) in made.iter().enumerate() {
@@ -201,9 +206,9 @@ pub fn make(folder: &Path, plan: &Plan) -> Result<(), KeysError> {
     };
     let made = [made(0)?, made(1)?, made(2)?];
     let token = hex(&random()?);
-    let coordinator = sha256(token.as_bytes());
+    let coordinator = token_hashes(&token);
     let mut roll = String::from(
-        "# Enrolled clients: names, hashes of tokens and certificates, public keys.\n",
+        "# Enrolled clients: names, public keys, hashes of the tokens for nodes 0, 1 and 2, and of certificates.\n",
     );
     for (name, set) in all {
         let set = set.map_or(String::new(), |set| format!("set = \"{set}\"\n"));
@@ -212,9 +217,9 @@ pub fn make(folder: &Path, plan: &Plan) -> Result<(), KeysError> {
         let own = certificate(&format!("slvr client {name}"), &[])?;
         let _ = write!(
             roll,
-            "\n[[client]]\nname = \"{name}\"\n{set}key = \"{}\"\ntoken = \"{}\"\ncertificate = \"{}\"\n",
+            "\n[[client]]\nname = \"{name}\"\n{set}key = \"{}\"\ntokens = [{}]\ncertificate = \"{}\"\n",
             signer.public(),
-            sha256(token.as_bytes()),
+            quoted(&token_hashes(&token)),
             own.hash
         );
         let at = folder.join("clients").join(name);
@@ -346,7 +351,7 @@ pub fn retire(folder: &Path, node: usize) -> Result<(), KeysError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{CallerConfig, NodeConfig, Roll, identity};
+    use crate::config::{CallerConfig, NodeConfig, Roll, identity, token_for};
 
     #[test]
     fn a_deployment_is_made_read_rotated_and_never_overwritten() {
@@ -361,9 +366,10 @@ mod tests {
             |c: &NodeConfig| sha256(&identity(&c.certificate, &c.key).expect("an identity").0);
         let before = own(&node(1));
         assert_eq!(node(2).node[1].certificates, [before]);
-        let roll = Roll::read(&node(0).clients).expect("reads");
+        let roll = Roll::read(&node(0).clients, 0).expect("reads");
         let client = CallerConfig::read(&dir.path().join("clients/a/client.toml")).expect("reads");
-        let found = roll.by_token(client.token.as_deref().expect("a token")).expect("is known");
+        let token = token_for(client.token.as_deref().expect("a token"), 0);
+        let found = roll.by_token(&token).expect("is known");
         let signer = Signer::new(&client.secret.expect("a secret").0).expect("signs");
         assert_eq!((found.name.as_str(), found.key), ("a", signer.public()));
         assert!(roll.by_token("something else").is_none());

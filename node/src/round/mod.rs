@@ -17,9 +17,9 @@ mod states;
 mod tend;
 
 pub use attempt::{Frame, Words, words};
-pub(crate) use follow::settled;
+pub(crate) use follow::tidy;
 pub use follow::{answer, open};
 pub use gather::gather;
-pub(crate) use lead::spec;
-pub use lead::{OpenError, lead, open_everywhere};
+pub use lead::{OpenError, begin, open_everywhere};
+pub(crate) use lead::{abort_here, spec};
 pub use tend::tend;

@@ -6,11 +6,13 @@
 //! - `store.id` beside the database has the name of the database, and the database has it, too;
 //! - a folder of a round which the database does not know can only be what a crash left of an opening, with a key and
 //!   nothing else in it. Any other one is of a database that has forgotten the round;
+//! - a folder of a round whose parts were erased says so. A database in which that round has not ended is older;
 //! - the database has a fingerprint of the storage key, so that another key is noticed here and not in a run.
 
+use super::parts::{ENDED, extension};
 use super::{
-    DATABASE, META, Opens, PUBLIC, ROUNDS, Record, SUBMISSIONS, Store, StoreError, VERSION,
-    refused, writing,
+    DATABASE, META, Opens, PUBLIC, ROUNDS, SUBMISSIONS, Store, StoreError, VERSION, refused,
+    writing,
 };
 use crate::basics::hex;
 use crate::state::RoundKey;
@@ -179,10 +181,17 @@ impl Store {
                     if files.is_empty() || !files.iter().all(of_opening) {
                         return Err(StoreError::Forgotten { path });
                     }
-                    std::fs::remove_dir_all(&path).map_err(at(&path))?;
+                    // Without its name first: what a crash left half removed would be a round that was forgotten.
+                    let gone = path.with_extension("new");
+                    if gone.exists() {
+                        std::fs::remove_dir_all(&gone).map_err(at(&gone))?;
+                    }
+                    std::fs::rename(&path, &gone).map_err(at(&path))?;
+                    vault::sync_folder(&gone).map_err(at(&gone))?;
+                    std::fs::remove_dir_all(&gone).map_err(at(&gone))?;
                 }
                 // An opening that a crash ended.
-                Err(_) if number.ends_with(".new") => {
+                Err(_) if number.ends_with(".new") && path.exists() => {
                     std::fs::remove_dir_all(&path).map_err(at(&path))?;
                 }
                 Err(_) => {}
@@ -190,14 +199,20 @@ impl Store {
         }
         for round in &rounds {
             let key = &round.spec.key;
-            let all: BTreeMap<String, Record> = self
-                .submissions(key)?
-                .into_iter()
-                .map(|r| (r.manifest.client.clone(), r))
-                .collect();
+            let files = self.files(key);
+            if !round.ended() && files.iter().any(|f| f.ends_with(ENDED)) {
+                return Err(StoreError::Older { path: self.folder(key) });
+            }
+            // Of a round that has ended there is nothing to look for if nothing of it is left.
+            let left = files.iter().any(|f| matches!(extension(f), "part" | "new" | "old"));
+            if round.ended() && !left {
+                continue;
+            }
+            let all: BTreeSet<String> =
+                self.submissions(key)?.into_iter().map(|r| r.manifest.client).collect();
             self.tidy(key, &all, round.phase == crate::state::Phase::Open)?;
             if !round.ended() {
-                self.look(key, all.keys());
+                self.look(key, all.iter());
             }
         }
         Ok(())

@@ -19,6 +19,7 @@
 mod attacks;
 mod calls;
 mod damage;
+mod distrust;
 mod harness;
 mod load;
 mod mutants;

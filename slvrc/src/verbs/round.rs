@@ -118,7 +118,7 @@ impl Round {
                 done(json, status, format!("{task}/{round} is closed"))
             }
             What::Abort { which: Which { task, round } } => {
-                let status = caller.ask_leader(&task, round, "abort")?;
+                let status = caller.abort(&task, round)?;
                 done(json, status, format!("{task}/{round} is aborted"))
             }
             What::Drop { which: Which { task, round } } => {
