@@ -149,6 +149,40 @@ impl Default for Limits {
     }
 }
 
+impl Limits {
+    /// What cannot be.
+    fn wrong(&self) -> Option<String> {
+        const DAYS: u64 = 31 * 24 * 3600;
+        let all = [
+            ("run_memory_mb", self.run_memory_mb, 1, 1 << 40),
+            ("connections", self.connections as u64, 16, 1 << 20),
+            ("uploads", self.uploads as u64, 1, 1 << 20),
+            ("deadline_s", self.deadline_s, 1, DAYS),
+            ("idle_s", self.idle_s, 1, DAYS),
+            ("slowest", self.slowest, 1, 1 << 40),
+            ("patience_s", self.patience_s, 1, DAYS),
+            ("attempts", self.attempts.into(), 1, 100),
+        ];
+        let (name, found, low, high) =
+            all.into_iter().find(|(_, n, l, h)| !(l..=h).contains(&n))?;
+        Some(format!("[limits]: `{name} = {found}` is not from {low} to {high}"))
+    }
+}
+
+/// Whether others than its owner may read a file that holds a secret.
+pub fn is_open_to_others(path: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        std::fs::metadata(path).is_ok_and(|m| m.permissions().mode() & 0o077 != 0)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = path;
+        false
+    }
+}
+
 /// The clients that may submit: `clients.toml`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -278,6 +312,9 @@ impl NodeConfig {
             return wrong(
                 "there are three nodes: `party` is 0, 1 or 2, and [[node]] stands three times",
             );
+        }
+        if let Some(why) = config.limits.wrong() {
+            return wrong(&why);
         }
         if config.node.iter().any(|n| n.certificates.is_empty()) {
             return wrong("each [[node]] needs at least one of `certificates`");
@@ -510,6 +547,30 @@ mod tests {
                 assert_eq!(known, node == other, "the token for {other} at {node}");
             }
             assert!(roll.by_token("secret").is_none(), "the secret itself is no token");
+        }
+    }
+
+    #[test]
+    fn limits_that_no_clock_or_round_can_have_are_refused() {
+        let wrong = |text: &str| {
+            let limits: Limits = toml::from_str(text).expect("reads");
+            limits.wrong()
+        };
+        assert_eq!(wrong(""), None, "what is not said is as it should be");
+        for name in [
+            "run_memory_mb",
+            "connections",
+            "uploads",
+            "deadline_s",
+            "idle_s",
+            "slowest",
+            "patience_s",
+            "attempts",
+        ] {
+            let zero = wrong(&format!("{name} = 0")).expect("is refused");
+            assert!(zero.contains(&format!("`{name} = 0`")), "{zero}");
+            let most = if name == "attempts" { u64::from(u32::MAX) } else { i64::MAX as u64 };
+            assert!(wrong(&format!("{name} = {most}")).is_some(), "{name} = {most}");
         }
     }
 

@@ -117,6 +117,23 @@ fn quoted(hashes: &[Hash]) -> String {
     hashes.iter().map(|h| format!("\"{h}\"")).collect::<Vec<_>>().join(", ")
 }
 
+fn is_v6(host: &str) -> bool {
+    host.parse::<std::net::Ipv6Addr>().is_ok()
+}
+
+/// A host as it stands before a port.
+fn at(host: &str) -> String {
+    if is_v6(host) { format!("[{host}]") } else { host.to_string() }
+}
+
+/// Whether it is an address, or may be the name of a host.
+fn is_host(host: &str) -> bool {
+    let label = |l: &str| {
+        !l.is_empty() && l.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'))
+    };
+    host.parse::<IpAddr>().is_ok() || host.len() <= 253 && host.split('.').all(label)
+}
+
 impl Plan {
     /// A deployment of this machine.
     pub fn local(ports: u16, clients: Vec<String>, tasks: String) -> Plan {
@@ -135,7 +152,8 @@ impl Plan {
     }
 
     fn node(&self, i: usize, made: &[Made; 3], coordinator: &[Hash; 3]) -> String {
-        let listen = self.listen.as_deref().unwrap_or("0.0.0.0");
+        let all = if is_v6(&self.hosts[i]) { "::" } else { "0.0.0.0" };
+        let listen = at(self.listen.as_deref().unwrap_or(all));
         let mut out = format!(
             "# Node {i} of a SLVR deployment. docs/src/deployment.md describes each line.\n\
              party = {i}\ncertificate = \"node.crt\"\nkey = \"node.key\"\nstorage_key = \"storage.key\"\n\
@@ -148,7 +166,7 @@ impl Plan {
             let _ = write!(
                 out,
                 "\n[[node]]\naddress = \"{}:{}\"\ncertificates = [{}]\n",
-                self.hosts[j],
+                at(&self.hosts[j]),
                 self.peer_ports[j],
                 quoted(&[made.hash])
             );
@@ -166,7 +184,7 @@ impl Plan {
             let _ = write!(
                 out,
                 "\n[[node]]\naddress = \"{}:{}\"\ncertificates = [{}]\n",
-                self.hosts[j],
+                at(&self.hosts[j]),
                 self.client_ports[j],
                 quoted(&[made.hash])
             );
@@ -188,10 +206,10 @@ pub fn make(folder: &Path, plan: &Plan) -> Result<(), KeysError> {
             "`{name}`: a name of a client has letters, digits, `-`, `_` and `.`"
         )));
     }
-    if let Some(host) =
-        plan.hosts.iter().find(|h| h.is_empty() || h.contains(['"', '\\', ' ', '\n']))
-    {
-        return Err(KeysError::Plan(format!("`{host}` is no name of a host")));
+    if let Some(host) = plan.hosts.iter().find(|h| !is_host(h)) {
+        return Err(KeysError::Plan(format!(
+            "`{host}` is no host: a name or an address, without a port and without `https://`"
+        )));
     }
     if folder.join("node-0").exists() {
         let why = format!(
@@ -342,8 +360,17 @@ pub fn retire(folder: &Path, node: usize) -> Result<(), KeysError> {
         fs::rename(&from, &to).map_err(|why| KeysError::Io { path: from.clone(), why })?;
     }
     replace(folder, &format!("[{}]", quoted(&[old, new])), &format!("[{}]", quoted(&[new])))?;
-    let own = |i: usize| fs::read_to_string(folder.join(format!("node-{i}/node.crt")));
-    let all: Result<String, _> = (0..3).map(own).collect();
+    // Another node may be in the middle of a rotation of its own.
+    let own = |i: usize| {
+        let at = folder.join(format!("node-{i}"));
+        let now = fs::read_to_string(at.join("node.crt"))?;
+        match fs::read_to_string(at.join("node.crt.next")) {
+            Ok(next) => Ok(now + &next),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(now),
+            Err(e) => Err(e),
+        }
+    };
+    let all: Result<String, io::Error> = (0..3).map(own).collect();
     let path = folder.join("nodes.pem");
     all.and_then(|all| fs::write(&path, all)).map_err(|why| KeysError::Io { path, why })
 }
@@ -380,8 +407,13 @@ mod tests {
         rotate(dir.path(), 1, None).expect("begins");
         assert_eq!(authorities(), 4, "programs in other languages accept both");
         assert_eq!(node(0).node[1].certificates.len(), 2);
+        // Two at a time.
+        rotate(dir.path(), 2, None).expect("begins");
+        assert_eq!(authorities(), 5);
         assert_eq!(own(&node(1)), before, "it has its old key until everybody knows the new one");
         retire(dir.path(), 1).expect("ends");
+        assert_eq!(authorities(), 4, "the other rotation goes on");
+        retire(dir.path(), 2).expect("ends");
         assert_eq!(authorities(), 3);
         let after = own(&node(1));
         assert_ne!(before, after);
@@ -400,6 +432,36 @@ mod tests {
                     fs::metadata(dir.path().join(secret)).expect("is there").permissions().mode();
                 assert_eq!(mode & 0o077, 0, "{secret}");
             }
+        }
+    }
+
+    #[test]
+    fn hosts_are_names_or_addresses_and_every_address_of_a_deployment_can_be_called() {
+        let made = |host: &str| {
+            let dir = tempfile::tempdir().expect("a folder");
+            let mut plan = Plan::local(7000, vec![], String::new());
+            (plan.hosts[1], plan.listen) = (host.into(), None);
+            make(dir.path(), &plan).map(|()| {
+                let node = |i| dir.path().join(format!("node-{i}/node.toml"));
+                let own = NodeConfig::read(&node(1)).expect("reads");
+                assert_eq!(
+                    own.node[1].address,
+                    NodeConfig::read(&node(0)).expect("reads").node[1].address
+                );
+                (own.node[1].address.clone(), own.peer_listen, own.client_listen)
+            })
+        };
+        for (host, address, listen) in [
+            ("b.example", "b.example:7001", "0.0.0.0"),
+            ("10.1.2.3", "10.1.2.3:7001", "0.0.0.0"),
+            ("2001:db8::1", "[2001:db8::1]:7001", "[::]"),
+        ] {
+            let (found, peers, clients) = made(host).expect("is made");
+            assert_eq!((found.as_str(), peers), (address, format!("{listen}:7001")));
+            assert_eq!(clients, format!("{listen}:7011"));
+        }
+        for bad in ["b:99", "https://c", "", "a b", "a..b", "[::1]", "a/b", "é"] {
+            assert!(matches!(made(bad), Err(KeysError::Plan(_))), "{bad}");
         }
     }
 

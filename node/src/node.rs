@@ -5,7 +5,7 @@ use crate::board::{Board, add};
 use crate::config::{NodeConfig, Roll, Task};
 use crate::ledger::{Ledger, Stepped};
 use crate::peers::Peers;
-use crate::state::{Phase, Round, RoundKey, Step, StepError};
+use crate::state::{Phase, Round, RoundKey, Spec, Step, StepError};
 use crate::store::{Store, StoreError};
 use crate::submission::{clients_of, giving, interface};
 use slvr_circuit::{Circuit, artifact};
@@ -249,6 +249,19 @@ pub fn tasks(
                 full.clients, task.minimum
             )));
         }
+        let sizes = &full.circuit.sizes;
+        let named = |(name, value): &(String, String)| {
+            Some(name) == task.clients.as_ref() && *value == full.clients.to_string()
+        };
+        if let Some(size) = task.clients.as_ref().filter(|_| !sizes.iter().any(named)) {
+            let all: Vec<String> = sizes.iter().map(|(n, v)| format!("{n} = {v}")).collect();
+            return Err(format!(
+                "task `{}`: `clients = \"{size}\"` is not the size that is the number of clients, {}: there are {}",
+                task.name,
+                full.clients,
+                all.join(", ")
+            ));
+        }
         let known = Known { task: task.clone(), full: Arc::new(full), fewer: Mutex::default() };
         tasks.insert(task.name.clone(), known);
     }
@@ -362,6 +375,25 @@ impl Node {
         }
     }
 
+    /// The circuit of a round for so many clients. The round's own has to be the one that this node has for the task:
+    /// clients have signed that one, and a program may have been changed while the node was away.
+    ///
+    /// # Errors
+    ///
+    /// Another circuit; why there is none for so many clients.
+    pub fn circuit_of(&self, spec: &Spec, clients: u64) -> Result<Arc<Ready>, String> {
+        let (me, task) = (self.me(), &spec.key.task);
+        let known =
+            self.tasks.get(task).ok_or_else(|| format!("node {me} knows no task `{task}`"))?;
+        if known.full.hash != spec.circuit {
+            return Err(format!(
+                "node {me} has another circuit for `{task}` than the one that the round was opened with: {}, not {}. Put the program back as it was, or abort the round",
+                known.full.hash, spec.circuit
+            ));
+        }
+        self.circuit(task, clients)
+    }
+
     /// The circuit of a task for so many clients: of those that came, if the task says how. The
     /// last few are kept.
     ///
@@ -381,6 +413,13 @@ impl Node {
             return Err("the task does not say which size is the number of clients".into());
         }
         lock(&known.fewer).get(clients, || {
+            // The files of the program may be others by now than when the node was started.
+            let again = self.compile.compile(&known.task, None)?;
+            if Hex(artifact::hash(&again.circuit)) != known.full.hash {
+                return Err(
+                    "the files of the program were changed since the node was started".into()
+                );
+            }
             let compiled = self.compile.compile(&known.task, Some(clients))?;
             let ready = Ready::new(compiled, self.me(), Some(known.full.set))?;
             if ready.clients != clients {

@@ -1,7 +1,7 @@
 //! Starts and stops a node.
 
 use crate::basics::spawn;
-use crate::config::{NodeConfig, Roll, identity};
+use crate::config::{NodeConfig, Roll, identity, is_open_to_others};
 use crate::node::{Compile, Node, longest, tasks};
 use crate::peers::Peers;
 use crate::round::{answer, begin, tend, tidy};
@@ -65,6 +65,11 @@ impl Service {
             identity(&config.certificate, &config.key).map_err(|e| e.to_string())?;
         let tls = trust::server((&certificate, &key), None)
             .map_err(|e| format!("TLS cannot be set up: {e}"))?;
+        for secret in [&config.key, &config.storage_key] {
+            if is_open_to_others(secret) {
+                tracing::warn!(file = %secret.display(), "others than its owner may read this secret: chmod 600");
+            }
+        }
         let storage = Key::new(config.storage_key().map_err(|e| e.to_string())?);
         let tasks = tasks(&config, &*compile)?;
         let peers = Arc::new(Peers::new(&config, longest(&tasks))?);

@@ -294,8 +294,11 @@ pub fn erase(path: &Path) -> io::Result<()> {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(e) => return Err(e),
     }
-    std::fs::remove_file(path)?;
-    sync_folder(path)
+    match std::fs::remove_file(path) {
+        // Somebody else erases it at the same time.
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
+        done => done.and_then(|()| sync_folder(path)),
+    }
 }
 
 /// A full disk, for tests: while the file is there that a variable names. No release has it.
@@ -371,6 +374,20 @@ mod tests {
         erase(&path).expect("erases");
         erase(&path).expect("is gone");
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_file_may_be_erased_by_several_at_the_same_time() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("x");
+        for _ in 0..50 {
+            write(&path, (&key(1), &label("x")), &[1; 100]).expect("writes");
+            std::thread::scope(|scope| {
+                let all: Vec<_> = (0..4).map(|_| scope.spawn(|| erase(&path))).collect();
+                all.into_iter().for_each(|t| t.join().expect("ends").expect("is gone"));
+            });
+            assert!(!path.exists());
+        }
     }
 
     #[test]

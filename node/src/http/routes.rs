@@ -8,13 +8,15 @@ use crate::board::add;
 use crate::config::Enrolled;
 use crate::node::{Node, longest};
 use crate::round::{OpenError, abort_here, open_everywhere, spec};
-use crate::state::{Phase, Round, RoundKey, Step};
+use crate::state::{Agreement, Phase, Round, RoundKey, Step};
 use crate::submission::{Public, part_bytes};
 use hyper::body::Incoming;
 use hyper::header::AUTHORIZATION;
 use hyper::{Method, Request, Response, StatusCode};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use slvr_circuit::{Circuit, Dom, From, Input};
+use slvr_runtime::share::deal::layout;
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
 
@@ -198,12 +200,43 @@ fn tasks(node: &Node) -> Value {
             "task": name, "predicate": full.circuit.name, "circuit": full.hash, "clients": full.clients,
             "minimum": known.task.minimum, "security": full.circuit.security.name(),
             "part_bytes": part_bytes(&full.circuit, full.set, node.me()),
+            "inputs": inputs(&full.circuit, full.set), "public": public_inputs(&full.circuit),
             "others": full.others.iter().map(|(set, name, size)| json!({
                 "set": name, "members": size, "part_bytes": part_bytes(&full.circuit, *set, node.me()),
+                "inputs": inputs(&full.circuit, *set),
             })).collect::<Vec<_>>(),
         })
     };
     node.tasks.iter().map(one).collect()
+}
+
+/// What a member of a party set gives, for whoever deals it without reading the artifact.
+fn inputs(circuit: &Circuit, set: usize) -> Vec<Value> {
+    let all = layout(circuit, set).into_iter();
+    all.filter_map(|(j, dom, n)| {
+        Some(input(j as usize, circuit.inputs.get(j as usize)?, dom, n as u64))
+    })
+    .collect()
+}
+
+/// The inputs that a coordinator gives, by the numbers under which it sends them.
+fn public_inputs(circuit: &Circuit) -> Vec<Value> {
+    let all = circuit.inputs.iter().enumerate().filter(|(_, i)| i.from == From::Public);
+    let one = |(j, i): (usize, &Input)| {
+        let ty = circuit.ty(i.value);
+        input(j, i, ty.dom, ty.elements())
+    };
+    all.map(one).collect()
+}
+
+fn input(index: usize, input: &Input, dom: Dom, elements: u64) -> Value {
+    let fields: Vec<Value> =
+        input.fields.iter().map(|f| json!({ "name": f.name, "shape": f.shape })).collect();
+    json!({
+        "index": index, "name": input.name, "elements": elements, "bits": dom.bits(),
+        "planes": matches!(dom, Dom::Bits(_)), "shape": input.shape, "fields": fields,
+        "encoding": input.encoding,
+    })
 }
 
 /// The artifact of a task, for all clients or for so many.
@@ -248,8 +281,14 @@ pub fn status(node: &Node, round: &Arc<Round>) -> Value {
         "grace": spec.grace, "complete": complete, "expected": expected, "attempt": round.attempt,
         "accepted": round.agreement.as_ref().map(|a| a.accepted.len()),
         "failures": round.failures, "aborted": round.aborted, "run": node.board.shown(&spec.key),
-        "damaged": node.store.damaged_of(&spec.key),
+        "damaged": node.store.damaged_of(&spec.key), "waits": node.board.waiting(&spec.key),
     })
+}
+
+/// Which client each member of the circuit's set of clients is; nothing where zeros stand in.
+fn members(agreement: &Agreement) -> Vec<Option<&str>> {
+    let one = |k: u64| agreement.member(k as usize).map(|e| e.client.as_str());
+    (0..agreement.clients).map(one).collect()
 }
 
 /// Everything that is known of a round, for the coordinator.
@@ -273,7 +312,7 @@ fn report(node: &Node, round: &Arc<Round>) -> Value {
         "minimum": spec.minimum, "clients": spec.clients, "security": security,
         "circuit": agreement.map_or(spec.circuit, |a| a.circuit),
         "circuit_clients": agreement.map_or(spec.clients, |a| a.clients),
-        "accepted": accepted, "others": others, "excluded": agreement.map(|a| &a.excluded),
+        "accepted": accepted, "members": agreement.map(members), "others": others, "excluded": agreement.map(|a| &a.excluded),
         "continues": spec.after, "outcome": round.outcome, "failures": round.failures, "aborted": round.aborted,
         "opened": round.times[0], "closed": round.times[1], "ended": round.times[2],
     })

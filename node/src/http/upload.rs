@@ -182,6 +182,10 @@ impl Uploads {
         let Some(round) = node.round(key) else {
             return refused(404, "round", "there is no such round");
         };
+        if round.phase == Phase::Aborted {
+            let why = round.aborted.as_deref().unwrap_or("");
+            return refused(409, "aborted", format!("the round was aborted: {why}"));
+        }
         let known = node.tasks.get(&key.task).filter(|_| round.phase == Phase::Open);
         let Some(known) =
             known.filter(|_| now() < round.spec.deadline.saturating_add(round.spec.grace))

@@ -28,8 +28,13 @@ pub type Words = Vec<Frame>;
 
 /// Makes an attempt and takes the step that follows from it.
 pub(super) fn run(node: &Arc<Node>, name: &RunName, ready: &Ready) {
+    let mut replaced = String::new();
     let step = match attempt(node, name, ready) {
-        Ok(outcome) => Step::Compute(outcome),
+        Ok(outcome) => {
+            let all = outcome.replaced.iter().map(|x| format!("{} ({})", x.client, x.why));
+            replaced = all.collect::<Vec<_>>().join(", ");
+            Step::Compute(outcome)
+        }
         Err(why) => {
             Step::Fail(Failure { attempt: name.attempt, why: format!("node {}: {why}", node.me()) })
         }
@@ -47,7 +52,9 @@ pub(super) fn run(node: &Arc<Node>, name: &RunName, ready: &Ready) {
     let _ = node.store.erase_outcome(&name.key);
     let why = format!("node {}: {refused}", node.me());
     let step = match refused {
-        crate::state::StepError::Minimum { .. } => Step::Abort(why),
+        crate::state::StepError::Minimum { .. } => {
+            Step::Abort(format!("{why}; the inputs of these do not count: {replaced}"))
+        }
         _ => Step::Fail(Failure { attempt: name.attempt, why }),
     };
     loop {

@@ -129,7 +129,12 @@ pub(super) fn close(node: &Node, key: &RoundKey) -> Result<Vec<Entry>, String> {
 /// Holds what is proposed against what this node has.
 pub(super) fn agree(node: &Node, key: &RoundKey, agreement: Agreement) -> Result<(), String> {
     let round = node.round(key).ok_or("no such round")?;
-    let mine: BTreeSet<Entry> = complete(node, key)?.into_iter().collect();
+    let records = node.store.submissions(key).map_err(|e| e.to_string())?;
+    if let Some(r) = records.iter().find(|r| r.manifest.circuit != round.spec.circuit) {
+        let client = &r.manifest.client;
+        return Err(format!("client {client} has signed another circuit than the round's"));
+    }
+    let mine: BTreeSet<Entry> = records.iter().map(crate::store::Record::entry).collect();
     if let Some(e) = agreement.accepted.iter().chain(&agreement.others).find(|e| !mine.contains(e))
     {
         return Err(format!(
@@ -180,7 +185,7 @@ pub(super) fn agree(node: &Node, key: &RoundKey, agreement: Agreement) -> Result
             agreement.clients
         ));
     }
-    let ready = node.circuit(&key.task, agreement.clients)?;
+    let ready = node.circuit_of(&round.spec, agreement.clients)?;
     if ready.hash != agreement.circuit {
         return Err(format!(
             "node {} has another circuit for {} clients: {}, not {}",
@@ -207,7 +212,8 @@ pub(super) fn agree(node: &Node, key: &RoundKey, agreement: Agreement) -> Result
 
 /// Whether an attempt could begin now. None is used up if not.
 fn room(node: &Arc<Node>, key: &RoundKey, clients: u64) -> Result<Answer, String> {
-    let ready = node.circuit(&key.task, clients)?;
+    let spec = node.round(key).ok_or("no such round")?.spec.clone();
+    let ready = node.circuit_of(&spec, clients)?;
     attempt::undamaged(node, key)?;
     let free = !node.stopping() && !node.is_busy(key) && node.permit(ready.memory).is_some();
     Ok(if free { Answer::Done } else { Answer::Busy })
@@ -221,7 +227,7 @@ fn start(node: &Arc<Node>, name: RunName) -> Result<Answer, String> {
         return Err(format!("attempt {} is begun, and this node makes {most}", name.attempt));
     }
     let clients = round.agreement.as_ref().map_or(0, |a| a.clients);
-    let ready = node.circuit(&name.key.task, clients)?;
+    let ready = node.circuit_of(&round.spec, clients)?;
     // An attempt before this one may still wait for somebody.
     let (Some(busy), Some(permit)) = (node.occupy(&name.key), node.permit(ready.memory)) else {
         let again = round.phase == Phase::Running && round.attempt == name.attempt;

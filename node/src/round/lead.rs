@@ -53,7 +53,19 @@ pub fn open_everywhere(node: &Arc<Node>, spec: Spec, public: Public) -> Result<(
     all_done(there.map_err(OpenError::Away)?)?;
     // Only who has opened it here leads it.
     let known = !follow::open(node, spec.clone(), &public)?;
-    let opened = both(node, &Ask::Open { spec, public }).and_then(|answers| {
+    let ask = Ask::Open { spec, public };
+    let begun = Instant::now();
+    // A node may go away for a moment after it was looked for: the number would be gone.
+    let answers = loop {
+        match both(node, &ask) {
+            Err(why) if begun.elapsed() < LOOKING => {
+                tracing::warn!(round = %key, why, "a node is away while a round is opened");
+                thread::sleep(AGAIN);
+            }
+            done => break done,
+        }
+    };
+    let opened = answers.and_then(|answers| {
         answers
             .into_iter()
             .find_map(|a| match a {
@@ -102,13 +114,26 @@ fn lead(node: &Arc<Node>, key: &RoundKey) {
             since = Instant::now();
         }
         match round.phase {
-            Phase::Released => return,
-            Phase::Aborted => return tell_aborted(node, key, &round),
+            Phase::Released => {
+                node.board.waits_for(key, None);
+                return;
+            }
+            Phase::Aborted => {
+                node.board.waits_for(key, None);
+                return tell_aborted(node, key, &round);
+            }
             _ => {}
         }
         let done = guarded(|| go_on(node, key, &round));
-        let Err(why) = done else { continue };
-        tracing::warn!(round = %key, phase = %round.phase, why, "the round waits");
+        let Err(why) = done else {
+            // It stands somewhere else now, or there is nothing to wait for.
+            node.board.waits_for(key, None);
+            continue;
+        };
+        // Once for each cause: it is tried again several times a second.
+        if node.board.waits_for(key, Some(&why)) {
+            tracing::warn!(round = %key, phase = %round.phase, why, "the round waits");
+        }
         let hears = matches!(round.phase, Phase::Closed | Phase::Agreed | Phase::Computed);
         if let Some(why) = hears.then(|| aborted_elsewhere(node, key)).flatten() {
             abort(node, key, &why);
@@ -259,6 +284,7 @@ fn each_within(
 /// What an answer that is not the expected one says.
 fn said(peer: usize, answer: Answer) -> String {
     match answer {
+        Answer::Refused(why) if why.starts_with(&format!("node {peer}")) => why,
         Answer::Refused(why) => format!("node {peer}: {why}"),
         Answer::Busy => format!("node {peer} is busy"),
         other => format!("node {peer} answers {other:?}"),
@@ -298,7 +324,7 @@ fn settle(node: &Arc<Node>, key: &RoundKey, round: &Round) -> Result<(), String>
             other => return Err(said(peer, other)),
         }
     }
-    let full = node.circuit(&key.task, round.spec.clients)?;
+    let full = node.circuit_of(&round.spec, round.spec.clients)?;
     for (peer, all) in nodes.iter().enumerate() {
         if let Some(e) = all.iter().find(|e| !can_be(&full.others, e)) {
             let set = e.set.as_deref().unwrap_or("").chars().take(64).collect::<String>();
@@ -330,7 +356,7 @@ fn settle(node: &Arc<Node>, key: &RoundKey, round: &Round) -> Result<(), String>
         return Ok(());
     }
     // A circuit for those who came, or with zeros for those who did not.
-    let ready = match node.circuit(&key.task, found) {
+    let ready = match node.circuit_of(&round.spec, found) {
         Ok(ready) => ready,
         Err(why) => {
             tracing::warn!(round = %key, found, why, "zeros stand in for the clients that did not come");
@@ -380,7 +406,7 @@ fn try_again(node: &Arc<Node>, key: &RoundKey, round: &Round) -> Result<(), Stri
         );
         return Ok(());
     }
-    let ready = node.circuit(&key.task, agreement.clients)?;
+    let ready = node.circuit_of(&round.spec, agreement.clients)?;
     attempt::undamaged(node, key).map_err(|why| format!("node {}: {why}", node.me()))?;
     let busy = node.occupy(key).ok_or("an attempt of this node has not ended")?;
     let permit = node.permit(ready.memory).ok_or("other runs take the memory of this node")?;

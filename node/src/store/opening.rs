@@ -15,14 +15,15 @@ use super::{
     writing,
 };
 use crate::basics::hex;
-use crate::state::RoundKey;
+use crate::state::{Phase, RoundKey};
 use crate::vault::{self, Key};
 use redb::{Database, DatabaseError, ReadableTable, StorageError};
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, RwLock};
+use std::sync::{Mutex, Once, RwLock};
 
 /// The file that says which database belongs here.
 const ID: &str = "store.id";
@@ -37,16 +38,38 @@ fn has_rounds(folder: &Path) -> bool {
     folder.join("rounds").read_dir().is_ok_and(|mut all| all.next().is_some())
 }
 
+thread_local! {
+    /// Whether a panic of this thread is expected, and says nothing to anybody.
+    static QUIET: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Does what may panic, and does not print that it did: whoever asks says it in better words.
+fn quietly<T>(act: impl FnOnce() -> T) -> std::thread::Result<T> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let before = take_hook();
+        set_hook(Box::new(move |panic| {
+            if !QUIET.get() {
+                before(panic);
+            }
+        }));
+    });
+    QUIET.set(true);
+    let done = catch_unwind(AssertUnwindSafe(act));
+    QUIET.set(false);
+    done
+}
+
 /// Opens the file of the database. What it does not understand it may answer with a panic.
 fn open_file(path: &Path, opens: &Opens) -> Result<Database, StoreError> {
     let broken = |why: String| StoreError::Broken { path: path.into(), why };
-    let opened = catch_unwind(AssertUnwindSafe(|| {
+    let opened = quietly(|| {
         let mut db = opens(path)?;
         // All pages are compared with their checksums: there are few, since vectors are files of their own.
         // Whether the free pages had to be counted again is of no interest.
         db.check_integrity()?;
         Ok::<_, DatabaseError>(db)
-    }));
+    });
     match opened {
         Err(_) => Err(broken("it is cut short, or is no database".into())),
         Ok(Ok(db)) => Ok(db),
@@ -134,6 +157,11 @@ impl Store {
                     (Some(id), Some(named)) if id != named => {
                         return Err(StoreError::Gone { path: path.clone(), what: "another one" });
                     }
+                    // A crash may come between the database and the file, but no round.
+                    (Some(_), None) if has_rounds(&self.folder) => {
+                        let what = "not named by the file store.id beside it, which is missing";
+                        return Err(StoreError::Gone { path: path.clone(), what });
+                    }
                     (Some(id), _) => id.clone(),
                     (None, Some(_)) => {
                         return Err(StoreError::Gone { path: path.clone(), what: "another one" });
@@ -200,7 +228,12 @@ impl Store {
         for round in &rounds {
             let key = &round.spec.key;
             let files = self.files(key);
-            if !round.ended() && files.iter().any(|f| f.ends_with(ENDED)) {
+            // Nothing is computed before it is agreed whose submissions count.
+            let early = matches!(round.phase, Phase::Open | Phase::Closed);
+            let tells = |f: &PathBuf| {
+                f.ends_with(ENDED) || early && (f.ends_with("result") || f.ends_with("state"))
+            };
+            if !round.ended() && files.iter().any(tells) {
                 return Err(StoreError::Older { path: self.folder(key) });
             }
             // Of a round that has ended there is nothing to look for if nothing of it is left.
@@ -210,7 +243,7 @@ impl Store {
             }
             let all: BTreeSet<String> =
                 self.submissions(key)?.into_iter().map(|r| r.manifest.client).collect();
-            self.tidy(key, &all, round.phase == crate::state::Phase::Open)?;
+            self.tidy(key, &all, round.phase == Phase::Open)?;
             if !round.ended() {
                 self.look(key, all.iter());
             }

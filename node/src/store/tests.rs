@@ -152,9 +152,20 @@ fn a_database_that_is_deleted_or_empty_beside_kept_files_is_refused() {
     let named = std::fs::read(&marker).expect("reads");
     std::fs::remove_file(&marker).expect("removes");
     refused("missing");
+    let own = named.clone();
     std::fs::write(&marker, named).expect("writes");
     std::fs::remove_dir_all(dir.path().join("rounds")).expect("removes");
     refused("missing");
+    // The file that names the database, while there are rounds.
+    std::fs::write(&path, &whole).expect("writes");
+    std::fs::create_dir_all(dir.path().join("rounds/t/1")).expect("a folder");
+    std::fs::remove_file(&marker).expect("removes");
+    let e = Store::open(dir.path(), key(1)).expect_err("nothing names it");
+    assert!(e.to_string().contains("store.id"), "{e}");
+    let named = other.path().join("store.id");
+    std::fs::copy(named, &marker).expect("copies");
+    refused("another one");
+    std::fs::write(&marker, own).expect("writes");
     // Put back it is as it was, but for the files.
     std::fs::write(&path, whole).expect("writes");
     let store = Store::open(dir.path(), key(1)).expect("opens");
@@ -257,6 +268,16 @@ fn a_database_that_does_not_know_the_end_of_a_round_whose_parts_were_erased_is_r
     assert!(matches!(&e, StoreError::Older { path } if path.ends_with("t/1")), "{e}");
     std::fs::write(&path, newer).expect("writes");
     assert_eq!(knows(&Store::open(dir.path(), key(1)).expect("opens")), [(1, 1)]);
+}
+
+#[test]
+fn a_database_that_takes_submissions_beside_what_came_of_them_is_refused() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let store = filled(dir.path(), 1);
+    store.put_result(&round(1).spec.key, b"words").expect("writes");
+    drop(store);
+    let e = Store::open(dir.path(), key(1)).expect_err("the round was computed");
+    assert!(matches!(&e, StoreError::Older { path } if path.ends_with("t/1")), "{e}");
 }
 
 #[test]

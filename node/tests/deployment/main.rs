@@ -20,6 +20,7 @@ mod attacks;
 mod calls;
 mod damage;
 mod distrust;
+mod format;
 mod harness;
 mod load;
 mod mutants;
