@@ -326,7 +326,9 @@ impl Submission {
         circuit_hash: Hash,
         tensors: &BTreeMap<String, RawTensor>,
     ) -> Result<Submission, SubmissionError> {
-        let inputs = encode_member(circuit, (set, 0), tensors)?;
+        // Which member it will be nobody knows: a client has its name.
+        let named = |e| InputError { giver: client.to_string(), ..e };
+        let inputs = encode_member(circuit, (set, 0), tensors).map_err(named)?;
         let mut manifest = Manifest {
             task: task.into(),
             round,

@@ -247,10 +247,8 @@ fn a_round_that_node_0_has_forgotten_can_be_aborted_at_the_others() {
 
 #[test]
 fn one_client_with_many_connections_keeps_nobody_out() {
-    let world = World::started(Shape {
-        limits: "connections = 64\nidle_s = 600".into(),
-        ..Shape::default()
-    });
+    let world =
+        World::started(Shape { idle: 600, limits: "connections = 64".into(), ..Shape::default() });
     world.open(1, 600);
     let own = format!("clients/{}/client", client(0));
     let at = (0, world.client_ports[0]);
@@ -265,7 +263,11 @@ fn one_client_with_many_connections_keeps_nobody_out() {
     // The first ones have made room for its own later ones.
     let short = Some(Duration::from_secs(2));
     let closed = |tls: &Secure| tls.socket().set_read_timeout(short).is_ok() && is_closed(tls);
-    assert!(many[..8].iter().all(closed), "it has no more than its share");
+    assert!(many[..64].iter().all(closed), "it has no more than its share");
+    let mut last = many[79].socket();
+    last.set_nonblocking(true).expect("a socket");
+    let waits = last.read(&mut [0; 1]).expect_err("it is open, and nothing has come");
+    assert_eq!(waits.kind(), std::io::ErrorKind::WouldBlock);
     (0..5).for_each(|i| world.submit(i, 1));
     assert_eq!(world.ended(1, LONG)["phase"], "released");
     assert_eq!(world.total(1), world.expected(&[0, 1, 2, 3, 4]));
@@ -274,6 +276,7 @@ fn one_client_with_many_connections_keeps_nobody_out() {
 #[test]
 fn no_client_makes_a_node_compile() {
     let world = World::started(Shape::default());
+    world.open(1, 600);
     for (caller, status) in [(world.client(0), Some(403)), (world.coordinator(), None)] {
         let path = format!("/v1/tasks/{TASK}/artifact?clients=3");
         let done = caller.call(1, &hyper::Method::GET, &path, &[], &[], 1 << 20);
@@ -377,4 +380,36 @@ fn a_long_history_takes_little_memory_and_is_listed_in_pieces() {
     };
     assert_eq!(list(""), (31..=130).map(|n| (n, 2)).collect::<Vec<_>>());
     assert_eq!(list("?before=31"), (1..31).map(|n| (n, 2)).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_round_runs_no_other_circuit_than_the_one_its_clients_have_signed() {
+    let mut world = World::started(Shape::default());
+    world.open(1, 600);
+    (0..4).for_each(|i| world.submit(i, 1));
+    let change = |world: &mut World, from: &str, to: &str| {
+        for i in 0..3 {
+            world.kill(i);
+            let path = world.folder.path().join(format!("node-{i}/node.toml"));
+            let toml = fs::read_to_string(&path).expect("a configuration");
+            assert!(toml.contains(from), "{toml}");
+            fs::write(&path, toml.replace(from, to)).expect("writes");
+        }
+        (0..3).for_each(|i| world.start(i));
+    };
+    // All three nodes have the same other program now, and would agree with each other.
+    change(&mut world, "layers=4", "layers=5");
+    let closes = || world.coordinator().ask_leader(TASK, 1, "close").ok();
+    until(LONG, "node 0 is there", closes);
+    let waits = || {
+        let shown = world.coordinator().status(0, TASK, 1).ok()?;
+        assert!(["closed", "agreed"].contains(&shown["phase"].as_str()?), "{shown}");
+        shown["waits"].as_str().filter(|w| w.contains("another circuit")).map(str::to_string)
+    };
+    let why = until(LONG, "it says why it waits", waits);
+    assert!(why.contains("node 0 has another circuit for `sums`"), "{why}");
+    change(&mut world, "layers=5", "layers=4");
+    let status = world.ended(1, LONG);
+    assert_eq!(status["phase"], "released", "{status}");
+    assert_eq!(world.total(1), world.expected(&[0, 1, 2, 3]));
 }
