@@ -159,7 +159,7 @@ mod tests {
     #[test]
     fn a_part_is_taken_if_and_only_if_a_run_can_read_it() {
         let (mut taken, mut refused) = (0, 0);
-        for seed in 0..400 {
+        for seed in 0..400u64 {
             let mut draw = Draw(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
             let c = circuit(&mut draw);
             let layout = layout(&c, 0);

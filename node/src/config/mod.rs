@@ -1,16 +1,26 @@
 //! What a node, a client and a coordinator are told, as TOML files. Paths in a file are relative to its folder.
+//!
+//! | file | has |
+//! |---|---|
+//! | `limits` | what a node may use, and how long it waits |
+//! | `roll` | who is enrolled, and by what each client is known |
+
+mod limits;
+mod roll;
 
 use crate::basics::{Hash, Hex, hex, is_name, sha256, unhex};
 use ring::hmac;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
-use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use serde::Deserialize;
 use std::fmt;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 use zeroize::Zeroizing;
+
+pub use limits::Limits;
+pub use roll::{Clients, Enrolled, Roll};
 
 /// Longest file of configuration, keys included.
 const LONGEST: u64 = 64 << 20;
@@ -112,63 +122,6 @@ fn two() -> u64 {
     2
 }
 
-/// What a node may use, and how long it waits.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Limits {
-    /// Megabytes of memory for the values of all runs at one time.
-    pub run_memory_mb: u64,
-    /// Connections of clients at one time.
-    pub connections: usize,
-    /// Uploads that are being read at one time.
-    pub uploads: usize,
-    /// Seconds for a message of a run, and for an answer of another node.
-    pub deadline_s: u64,
-    /// Seconds after which a connection that says nothing is closed.
-    pub idle_s: u64,
-    /// Bytes a second below which an upload is given up.
-    pub slowest: u64,
-    /// Seconds that the leader goes on trying, once a round has closed, before it aborts it.
-    pub patience_s: u64,
-    /// How often a run is tried.
-    pub attempts: u32,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Limits {
-            run_memory_mb: 4096,
-            connections: 4096,
-            uploads: 128,
-            deadline_s: 60,
-            idle_s: 30,
-            slowest: 4096,
-            patience_s: 1800,
-            attempts: 5,
-        }
-    }
-}
-
-impl Limits {
-    /// What cannot be.
-    fn wrong(&self) -> Option<String> {
-        const DAYS: u64 = 31 * 24 * 3600;
-        let all = [
-            ("run_memory_mb", self.run_memory_mb, 1, 1 << 40),
-            ("connections", self.connections as u64, 16, 1 << 20),
-            ("uploads", self.uploads as u64, 1, 1 << 20),
-            ("deadline_s", self.deadline_s, 1, DAYS),
-            ("idle_s", self.idle_s, 1, DAYS),
-            ("slowest", self.slowest, 1, 1 << 40),
-            ("patience_s", self.patience_s, 1, DAYS),
-            ("attempts", self.attempts.into(), 1, 100),
-        ];
-        let (name, found, low, high) =
-            all.into_iter().find(|(_, n, l, h)| !(l..=h).contains(&n))?;
-        Some(format!("[limits]: `{name} = {found}` is not from {low} to {high}"))
-    }
-}
-
 /// Whether others than its owner may read a file that holds a secret.
 pub fn is_open_to_others(path: &Path) -> bool {
     #[cfg(unix)]
@@ -181,34 +134,6 @@ pub fn is_open_to_others(path: &Path) -> bool {
         let _ = path;
         false
     }
-}
-
-/// The clients that may submit: `clients.toml`.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Clients {
-    /// All of them.
-    #[serde(default)]
-    pub client: Vec<Enrolled>,
-}
-
-/// An enrolled client.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Enrolled {
-    /// Its name.
-    pub name: String,
-    /// The party set whose inputs it gives; without it the clients'.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub set: Option<String>,
-    /// The public key of its signatures (Ed25519).
-    pub key: Hex<32>,
-    /// SHA-256 of its tokens for the three nodes, in order ([`token_for`]). So the file is the same at all nodes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tokens: Option<[Hash; 3]>,
-    /// SHA-256 of its certificate.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub certificate: Option<Hash>,
 }
 
 /// What a client or a coordinator needs to call the nodes: `client.toml`, `coordinator.toml`.
@@ -419,74 +344,6 @@ pub fn identity(
     Ok((shown, own.into()))
 }
 
-/// The enrolled clients by the ways in which they say who they are.
-#[derive(Clone, Debug, Default)]
-pub struct Roll {
-    /// By name.
-    pub clients: BTreeMap<String, Enrolled>,
-    tokens: BTreeMap<Hash, String>,
-    certificates: BTreeMap<Hash, String>,
-    keys: BTreeMap<Hash, String>,
-}
-
-impl Roll {
-    /// Reads `clients.toml`, for this node.
-    ///
-    /// # Errors
-    ///
-    /// A file that says something else, or has a name, a key, a token or a certificate twice.
-    pub fn read(path: &Path, node: usize) -> Result<Roll, ConfigError> {
-        let clients: Clients = read_toml(path)?;
-        Roll::of(clients, node).map_err(|why| content(path, why))
-    }
-
-    /// Of clients, for this node: only tokens for itself say who somebody is.
-    ///
-    /// # Errors
-    ///
-    /// What stands twice, and names that cannot be.
-    pub fn of(clients: Clients, node: usize) -> Result<Roll, String> {
-        let mut roll = Roll::default();
-        for c in clients.client {
-            if !is_name(&c.name) {
-                return Err(format!(
-                    "`{}`: a name of a client has letters, digits, `-`, `_` and `.`",
-                    c.name
-                ));
-            }
-            // Whoever stands under two names counts twice, or is somebody else half of the time.
-            let own = c.tokens.and_then(|t| t.get(node).copied());
-            let ways = [
-                ("token", own.and_then(|t| roll.tokens.insert(t, c.name.clone()))),
-                (
-                    "certificate",
-                    c.certificate.and_then(|t| roll.certificates.insert(t, c.name.clone())),
-                ),
-                ("key", roll.keys.insert(c.key, c.name.clone())),
-            ];
-            for (what, again) in ways {
-                if let Some(other) = again.filter(|other| *other != c.name) {
-                    return Err(format!("clients `{}` and `{other}` have the same {what}", c.name));
-                }
-            }
-            if let Some(other) = roll.clients.insert(c.name.clone(), c) {
-                return Err(format!("client `{}` stands twice", other.name));
-            }
-        }
-        Ok(roll)
-    }
-
-    /// Whose token for this node it is.
-    pub fn by_token(&self, token: &str) -> Option<&Enrolled> {
-        self.clients.get(self.tokens.get(&sha256(token.as_bytes()))?)
-    }
-
-    /// Whose certificate it is.
-    pub fn by_certificate(&self, der: &[u8]) -> Option<&Enrolled> {
-        self.clients.get(self.certificates.get(&sha256(der))?)
-    }
-}
-
 impl CallerConfig {
     /// Reads `client.toml` or `coordinator.toml`. Its paths are as they are seen from here afterwards.
     ///
@@ -524,76 +381,6 @@ mod tests {
         ] {
             assert_eq!(model_file(binding), found, "{binding}");
         }
-    }
-
-    #[test]
-    fn tokens_follow_from_the_secret_as_the_book_says_and_serve_one_node_each() {
-        // python3 -c 'import hmac; print(hmac.new(b"secret", b"slvr node 1", "sha256").hexdigest())'
-        assert_eq!(
-            *token_for("secret", 1),
-            "08f234383dd90eb81e079976dfd35bc85f32ffa3c6290cd9ec5db157c436848f"
-        );
-        let client = Enrolled {
-            name: "a".into(),
-            set: None,
-            key: Hex([1; 32]),
-            tokens: Some(token_hashes("secret")),
-            certificate: None,
-        };
-        for node in 0..3 {
-            let roll = Roll::of(Clients { client: vec![client.clone()] }, node).expect("reads");
-            for other in 0..3 {
-                let known = roll.by_token(&token_for("secret", other)).is_some();
-                assert_eq!(known, node == other, "the token for {other} at {node}");
-            }
-            assert!(roll.by_token("secret").is_none(), "the secret itself is no token");
-        }
-    }
-
-    #[test]
-    fn limits_that_no_clock_or_round_can_have_are_refused() {
-        let wrong = |text: &str| {
-            let limits: Limits = toml::from_str(text).expect("reads");
-            limits.wrong()
-        };
-        assert_eq!(wrong(""), None, "what is not said is as it should be");
-        for name in [
-            "run_memory_mb",
-            "connections",
-            "uploads",
-            "deadline_s",
-            "idle_s",
-            "slowest",
-            "patience_s",
-            "attempts",
-        ] {
-            let zero = wrong(&format!("{name} = 0")).expect("is refused");
-            assert!(zero.contains(&format!("`{name} = 0`")), "{zero}");
-            let most = if name == "attempts" { u64::from(u32::MAX) } else { i64::MAX as u64 };
-            assert!(wrong(&format!("{name} = {most}")).is_some(), "{name} = {most}");
-        }
-    }
-
-    #[test]
-    fn what_one_client_says_who_it_is_with_is_no_other_clients() {
-        let one = |name: &str, k: u8| Enrolled {
-            name: name.into(),
-            set: None,
-            key: Hex([k; 32]),
-            tokens: Some(token_hashes(name)),
-            certificate: Some(Hex([k; 32])),
-        };
-        let said = |b: Enrolled| {
-            let roll = Roll::of(Clients { client: vec![one("a", 1), b] }, 0);
-            roll.map(drop).map_err(|e| e.split_once("the same ").map_or(e.clone(), |s| s.1.into()))
-        };
-        assert_eq!(said(one("b", 2)), Ok(()));
-        assert_eq!(said(Enrolled { key: Hex([1; 32]), ..one("b", 2) }), Err("key".into()));
-        let tokens = Some(token_hashes("a"));
-        assert_eq!(said(Enrolled { tokens, ..one("b", 2) }), Err("token".into()));
-        let certificate = Some(Hex([1; 32]));
-        assert_eq!(said(Enrolled { certificate, ..one("b", 2) }), Err("certificate".into()));
-        assert!(said(one("a", 2)).is_err_and(|e| e.contains("stands twice")));
     }
 
     #[test]
