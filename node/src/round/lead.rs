@@ -511,6 +511,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_cause_names_its_node_once() {
+        assert_eq!(said(2, Answer::Refused("no such round".into())), "node 2: no such round");
+        assert_eq!(said(2, Answer::Refused("node 2 knows none".into())), "node 2 knows none");
+        assert_eq!(said(2, Answer::Refused("node 1 is away".into())), "node 2: node 1 is away");
+    }
+
+    #[test]
     fn a_bug_in_a_step_is_a_cause_and_ends_no_thread() {
         assert_eq!(guarded(|| Ok(())), Ok(()));
         let why = guarded(|| panic!("a bug")).expect_err("is a cause");
