@@ -36,7 +36,7 @@ const OPENAPI: &str = include_str!("openapi.json");
 
 /// Who asks.
 enum Who {
-    Client(Enrolled),
+    Client(Box<Enrolled>),
     Coordinator,
 }
 
@@ -176,11 +176,11 @@ fn who(
             return Ok(Who::Coordinator);
         }
         if let Some(client) = roll.by_token(token) {
-            return Ok(Who::Client(client.clone()));
+            return Ok(Who::Client(client.clone().into()));
         }
     }
     match certificate.and_then(|c| roll.by_certificate(c)) {
-        Some(client) => Ok(Who::Client(client.clone())),
+        Some(client) => Ok(Who::Client(client.clone().into())),
         None => refused(
             401,
             "unknown",
