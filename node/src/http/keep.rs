@@ -1,15 +1,34 @@
 //! What makes a whole part count: it fits its manifest, it is on disk under its name, and the round still takes it.
 
 use super::reply::{Body, Refused, object, refused};
-use super::upload::{Place, is_mended, store};
 use crate::board::add;
 use crate::node::{Node, Ready};
 use crate::state::{Phase, RoundKey};
 use crate::store::{Record, StoreError};
-use crate::submission::Checker;
+use crate::submission::check::Checker;
 use crate::vault::Sealer;
 use hyper::Response;
 use serde_json::json;
+
+/// Whose submission to which round.
+pub type Place = (RoundKey, String);
+/// What a caller is told of an error of the store.
+pub fn store<T>(done: Result<T, StoreError>) -> Result<T, Refused> {
+    done.or_else(|e| match e {
+        StoreError::Conflict => refused(409, "conflict", e.to_string()),
+        _ if e.is_full() => refused(507, "full", "this node's disk is full: try again later"),
+        // Paths of the node are nobody's business.
+        _ => {
+            tracing::error!(why = %e, "the store fails");
+            refused(500, "store", "this node cannot store anything: its log says why")
+        }
+    })
+}
+
+/// Whether a part is damaged that may come again: the round has not ended.
+pub fn is_mended(node: &Node, (key, client): &Place) -> bool {
+    node.store.is_damaged(key, client) && node.round(key).is_some_and(|r| !r.ended())
+}
 
 /// Makes a whole part durable and counts it, unless the round has been closed in the meantime.
 pub fn keep(

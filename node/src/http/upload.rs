@@ -10,7 +10,7 @@
 //! has ended. The record, and with it the answer, stays the same.
 
 use super::body::small;
-use super::keep::{has_room, keep, receipt};
+use super::keep::{Place, has_room, is_mended, keep, receipt, store};
 use super::reply::{Body, Refused, blocking, object, refused};
 use crate::basics::{Hex, now};
 use crate::board::add;
@@ -18,7 +18,8 @@ use crate::config::Enrolled;
 use crate::node::{Node, Ready};
 use crate::state::{Phase, RoundKey};
 use crate::store::{Record, StoreError};
-use crate::submission::{Checker, MANIFEST, Manifest};
+use crate::submission::check::Checker;
+use crate::submission::{MANIFEST, Manifest};
 use crate::vault::Sealer;
 use http_body_util::BodyExt;
 use hyper::body::{Body as _, Incoming};
@@ -43,8 +44,6 @@ struct Partial {
     taken: u64,
 }
 
-/// Whose submission to which round.
-pub type Place = (RoundKey, String);
 type Shared = Arc<tokio::sync::Mutex<Partial>>;
 
 /// What comes in at a node.
@@ -64,19 +63,6 @@ pub struct About<'a> {
     pub client: &'a Enrolled,
 }
 
-/// What a caller is told of an error of the store.
-pub fn store<T>(done: Result<T, StoreError>) -> Result<T, Refused> {
-    done.or_else(|e| match e {
-        StoreError::Conflict => refused(409, "conflict", e.to_string()),
-        _ if e.is_full() => refused(507, "full", "this node's disk is full: try again later"),
-        // Paths of the node are nobody's business.
-        _ => {
-            tracing::error!(why = %e, "the store fails");
-            refused(500, "store", "this node cannot store anything: its log says why")
-        }
-    })
-}
-
 /// A client's complete submission, unless its part has to come again.
 async fn complete(node: &Arc<Node>, place: &Place) -> Result<Option<Record>, Refused> {
     let (node, place) = (node.clone(), place.clone());
@@ -85,11 +71,6 @@ async fn complete(node: &Arc<Node>, place: &Place) -> Result<Option<Record>, Ref
         false => node.store.submission(&place.0, &place.1),
     };
     store(blocking(read).await?)
-}
-
-/// Whether a part is damaged that may come again: the round has not ended.
-pub fn is_mended(node: &Node, (key, client): &Place) -> bool {
-    node.store.is_damaged(key, client) && node.round(key).is_some_and(|r| !r.ended())
 }
 
 impl Uploads {

@@ -4,13 +4,14 @@
 //! A time limit of a socket is one for each read. Whoever sends a byte now and then keeps to it for hours. So everything
 //! that has to end at a moment is noted here with a copy of its socket, which is closed at that moment by [`Doors::sweep`].
 
-use super::GREETING;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
 use std::net::{IpAddr, Shutdown, TcpStream};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+/// How long a caller may take to prove who it is and to say what it wants.
+pub const GREETING: Duration = Duration::from_secs(10);
 /// How many callers may be about to say who they are.
 pub const CALLERS: usize = 64;
 

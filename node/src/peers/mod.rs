@@ -33,11 +33,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 use thiserror::Error;
 
-pub use doors::CALLERS;
 use doors::Doors;
+pub use doors::{CALLERS, GREETING};
 
-/// How long a caller may take to prove who it is and to say what it wants.
-pub const GREETING: Duration = Duration::from_secs(10);
 /// How many connections one node may have.
 pub const EACH: usize = 64;
 /// Connections to a node that are kept while they are not in use.

@@ -4,8 +4,8 @@
 //! three nodes. So no stream of an attempt is drawn in another one, whoever chooses what. What the receivers get goes to
 //! a file of this node and nowhere else until all three nodes have finished.
 
-use super::follow::tidy;
 use super::states;
+use super::tidy::tidy;
 use crate::basics::Hex;
 use crate::node::{Node, Ready};
 use crate::state::{Agreement, Excluded, Failure, Outcome, RoundKey, Step};

@@ -4,6 +4,7 @@
 //! patience is over; then the round is aborted with the last failure as its cause, and the submissions are kept. After
 //! a restart the same thread goes on from what is on disk. Whatever it asks of the others may be asked twice.
 
+use super::tidy::tidy;
 use super::{attempt, follow, gather, states};
 use crate::basics::{is_name, now, spawn};
 use crate::node::Node;
@@ -204,7 +205,7 @@ fn abort(node: &Arc<Node>, key: &RoundKey, why: &str) {
 }
 
 fn tell_aborted(node: &Arc<Node>, key: &RoundKey, round: &Round) {
-    follow::tidy(node, key);
+    tidy(node, key);
     let why = round.aborted.clone().unwrap_or_default();
     // Who cannot be reached asks later.
     let _ = both(node, &Ask::Abort { key: key.clone(), why });
@@ -228,7 +229,7 @@ pub(crate) fn abort_here(
         }
     }
     let aborted = node.advance(key, Step::Abort(why.to_string())).map_err(|e| e.to_string())?;
-    follow::tidy(node, key);
+    tidy(node, key);
     Ok(aborted)
 }
 

@@ -1,7 +1,8 @@
 //! What a node does by itself, now and then: it looks whether the others are there, and if it does not lead, asks the
 //! leader about rounds of which it may not have heard the end, and erases what could not be erased when a round ended.
 
-use super::follow::{self, tidy};
+use super::follow;
+use super::tidy::tidy;
 use crate::node::Node;
 use crate::state::{Phase, Step};
 use crate::wire::{Answer, Ask, RunName};

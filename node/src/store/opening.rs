@@ -9,7 +9,6 @@
 //! - a folder of a round whose parts were erased says so. A database in which that round has not ended is older;
 //! - the database has a fingerprint of the storage key, so that another key is noticed here and not in a run.
 
-use super::parts::{ENDED, extension};
 use super::{
     DATABASE, META, Opens, PUBLIC, ROUNDS, SUBMISSIONS, Store, StoreError, VERSION, refused,
     writing,
@@ -27,6 +26,14 @@ use std::sync::{Mutex, Once, RwLock};
 
 /// The file that says which database belongs here.
 const ID: &str = "store.id";
+
+/// The file that says that a round has ended, and that its parts were erased.
+pub(super) const ENDED: &str = "ended";
+
+/// How a file's name ends.
+pub(super) fn extension(file: &Path) -> &str {
+    file.extension().and_then(|e| e.to_str()).unwrap_or("")
+}
 
 /// A system error at a path.
 pub(super) fn at(path: &Path) -> impl FnOnce(io::Error) -> StoreError + '_ {

@@ -8,19 +8,16 @@
 //! Whoever submits the same again is taken at its word: the bytes come again, are compared with the commitments, and
 //! take the damaged file's place.
 
-use super::opening::at;
+use super::opening::{ENDED, at, extension};
 use super::{Store, StoreError};
 use crate::state::RoundKey;
 use crate::vault::{self, Key, Label, Sealer};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::PoisonError;
 use zeroize::Zeroizing;
-
-/// The file that says that a round has ended, and that its parts were erased.
-pub(super) const ENDED: &str = "ended";
 
 /// Whether an error says that a file is not what was written.
 fn is_damage(e: &io::Error) -> bool {
@@ -242,8 +239,4 @@ impl Store {
 /// What a client's part is.
 fn of_client(key: &RoundKey, client: &str) -> Label {
     Label::new(key, &format!("{client}.part"))
-}
-
-pub(super) fn extension(file: &Path) -> &str {
-    file.extension().and_then(|e| e.to_str()).unwrap_or("")
 }

@@ -1,17 +1,10 @@
 //! Looks at a part as it comes in: is it what the manifest commits to, and can a run read it?
 
-use super::{Manifest, SALT, SubmissionError, lengths};
+use super::{Manifest, SALT, SubmissionError, commitment, lengths};
 use crate::basics::Hash;
 use slvr_circuit::{Circuit, wire_len};
 use slvr_runtime::share::deal::layout;
 use std::fmt;
-
-/// A hash that commits to a component, to be given the salt and the component.
-pub(super) fn commitment(component: usize) -> blake3::Hasher {
-    let mut hash = blake3::Hasher::new_derive_key("slvr 1 component of a submission");
-    hash.update(&[component as u8]);
-    hash
-}
 
 /// The bytes of a node's part that have bits beyond the last element of an input, and those bits. The lengths of seeds
 /// and vectors are all else that a part could have wrong.

@@ -20,7 +20,7 @@
 //! the client's secret, of the task, the round, the circuit and the inputs. So whoever submits the same inputs again
 //! sends the same bytes, without keeping anything between attempts, and other inputs get unrelated seeds.
 
-mod check;
+pub mod check;
 
 use crate::basics::{Hash, Hex, is_name};
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
@@ -35,9 +35,6 @@ use std::fmt;
 use std::sync::Arc;
 use thiserror::Error;
 use zeroize::{Zeroize, Zeroizing};
-
-pub use check::Checker;
-use check::commitment;
 
 /// Bytes of a salt.
 pub const SALT: usize = 32;
@@ -222,6 +219,13 @@ pub fn dealing(task: &str, round: u64) -> RunId {
     let mut id = [0; 16];
     hash.finalize_xof().fill(&mut id);
     RunId(id)
+}
+
+/// A hash that commits to a component, to be given the salt and the component.
+fn commitment(component: usize) -> blake3::Hasher {
+    let mut hash = blake3::Hasher::new_derive_key("slvr 1 component of a submission");
+    hash.update(&[component as u8]);
+    hash
 }
 
 /// What a node's part of a member of a party set holds.
