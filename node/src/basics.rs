@@ -1,4 +1,4 @@
-//! Hexadecimal, hashes, clocks and names.
+//! Hexadecimal, hashes, clocks, names and threads.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use sha2::{Digest, Sha256};
@@ -76,6 +76,17 @@ pub fn now() -> u64 {
 fn skew() -> i64 {
     let told = cfg!(debug_assertions).then(|| std::env::var("SLVR_NODE_SKEW").ok()).flatten();
     told.and_then(|s| s.parse().ok()).unwrap_or(0)
+}
+
+/// Starts a thread.
+///
+/// # Errors
+///
+/// A system that has no more threads. Then nothing of it happens.
+pub fn spawn(name: &str, act: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
+    std::thread::Builder::new().name(name.into()).spawn(act).map(drop).inspect_err(|why| {
+        tracing::error!(name, %why, "the system starts no thread");
+    })
 }
 
 /// Whether a name of a task or a client can also be the name of a file on any system.

@@ -75,11 +75,27 @@ pub struct Board {
     /// Counts.
     pub counts: Counts,
     runs: Mutex<BTreeMap<RoundKey, Progress>>,
+    /// Why rounds do not go on, at the node that leads them.
+    waiting: Mutex<BTreeMap<RoundKey, String>>,
 }
 
 impl Board {
     fn runs(&self) -> MutexGuard<'_, BTreeMap<RoundKey, Progress>> {
         self.runs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes why a round does not go on, or that it does; whether that is another cause than before.
+    pub fn waits_for(&self, key: &RoundKey, why: Option<&str>) -> bool {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        match why {
+            Some(why) => waiting.insert(key.clone(), why.into()).as_deref() != Some(why),
+            None => waiting.remove(key).is_some(),
+        }
+    }
+
+    /// Why a round does not go on.
+    pub fn waiting(&self, key: &RoundKey) -> Option<String> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
     }
 
     /// What is done for a round from here on.

@@ -4,11 +4,15 @@
 //! coordinator's and each client's to them. Nobody else may see these folders. Clients may also make their own secrets
 //! and hand in what stands in `clients.toml` only.
 //!
+//! **Tokens.** A caller's file has one secret. What it sends to a node follows from that secret and the node's number
+//! ([`crate::config::token_for`]). So a node that sees a token cannot use it anywhere else.
+//!
 //! **Rotation.** [`rotate`] makes a new key and certificate for one node, beside those in use, and adds the new
 //! certificate to what all others accept. Once everybody has the new files, the node takes its new key. Later the old
 //! certificate is dropped ([`retire`]). Between these steps both are accepted, so nobody has to stop.
 
 use crate::basics::{Hash, Hex, hex, is_name, sha256};
+use crate::config::token_hashes;
 use crate::submission::Signer;
 use rcgen::{
     CertificateParams, DnType, ExtendedKeyUsagePurpose, KeyPair, PKCS_ECDSA_P256_SHA256, SanType,
@@ -113,6 +117,23 @@ fn quoted(hashes: &[Hash]) -> String {
     hashes.iter().map(|h| format!("\"{h}\"")).collect::<Vec<_>>().join(", ")
 }
 
+fn is_v6(host: &str) -> bool {
+    host.parse::<std::net::Ipv6Addr>().is_ok()
+}
+
+/// A host as it stands before a port.
+fn at(host: &str) -> String {
+    if is_v6(host) { format!("[{host}]") } else { host.to_string() }
+}
+
+/// Whether it is an address, or may be the name of a host.
+fn is_host(host: &str) -> bool {
+    let label = |l: &str| {
+        !l.is_empty() && l.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'))
+    };
+    host.parse::<IpAddr>().is_ok() || host.len() <= 253 && host.split('.').all(label)
+}
+
 impl Plan {
     /// A deployment of this machine.
     pub fn local(ports: u16, clients: Vec<String>, tasks: String) -> Plan {
@@ -130,21 +151,22 @@ impl Plan {
         }
     }
 
-    fn node(&self, i: usize, made: &[Made; 3], coordinator: &Hash) -> String {
-        let listen = self.listen.as_deref().unwrap_or("0.0.0.0");
+    fn node(&self, i: usize, made: &[Made; 3], coordinator: &[Hash; 3]) -> String {
+        let all = if is_v6(&self.hosts[i]) { "::" } else { "0.0.0.0" };
+        let listen = at(self.listen.as_deref().unwrap_or(all));
         let mut out = format!(
             "# Node {i} of a SLVR deployment. docs/src/deployment.md describes each line.\n\
              party = {i}\ncertificate = \"node.crt\"\nkey = \"node.key\"\nstorage_key = \"storage.key\"\n\
              data = \"data\"\nclients = \"clients.toml\"\n\
              peer_listen = \"{listen}:{}\"\nclient_listen = \"{listen}:{}\"\noperations = \"127.0.0.1:{}\"\n\
-             coordinator = \"{coordinator}\"\n",
-            self.peer_ports[i], self.client_ports[i], self.operations_ports[i],
+             coordinator = \"{}\"\n",
+            self.peer_ports[i], self.client_ports[i], self.operations_ports[i], coordinator[i],
         );
         for (j, made) in made.iter().enumerate() {
             let _ = write!(
                 out,
                 "\n[[node]]\naddress = \"{}:{}\"\ncertificates = [{}]\n",
-                self.hosts[j],
+                at(&self.hosts[j]),
                 self.peer_ports[j],
                 quoted(&[made.hash])
             );
@@ -155,13 +177,14 @@ impl Plan {
         out
     }
 
+    /// The lines of a caller about the nodes.
     fn nodes(&self, made: &[Made; 3]) -> String {
         let mut out = String::new();
         for (j, made) in made.iter().enumerate() {
             let _ = write!(
                 out,
                 "\n[[node]]\naddress = \"{}:{}\"\ncertificates = [{}]\n",
-                self.hosts[j],
+                at(&self.hosts[j]),
                 self.client_ports[j],
                 quoted(&[made.hash])
             );
@@ -183,10 +206,10 @@ pub fn make(folder: &Path, plan: &Plan) -> Result<(), KeysError> {
             "`{name}`: a name of a client has letters, digits, `-`, `_` and `.`"
         )));
     }
-    if let Some(host) =
-        plan.hosts.iter().find(|h| h.is_empty() || h.contains(['"', '\\', ' ', '\n']))
-    {
-        return Err(KeysError::Plan(format!("`{host}` is no name of a host")));
+    if let Some(host) = plan.hosts.iter().find(|h| !is_host(h)) {
+        return Err(KeysError::Plan(format!(
+            "`{host}` is no host: a name or an address, without a port and without `https://`"
+        )));
     }
     if folder.join("node-0").exists() {
         let why = format!(
@@ -201,9 +224,9 @@ pub fn make(folder: &Path, plan: &Plan) -> Result<(), KeysError> {
     };
     let made = [made(0)?, made(1)?, made(2)?];
     let token = hex(&random()?);
-    let coordinator = sha256(token.as_bytes());
+    let coordinator = token_hashes(&token);
     let mut roll = String::from(
-        "# Enrolled clients: names, hashes of tokens and certificates, public keys.\n",
+        "# Enrolled clients: names, public keys, hashes of the tokens for nodes 0, 1 and 2, and of certificates.\n",
     );
     for (name, set) in all {
         let set = set.map_or(String::new(), |set| format!("set = \"{set}\"\n"));
@@ -212,9 +235,9 @@ pub fn make(folder: &Path, plan: &Plan) -> Result<(), KeysError> {
         let own = certificate(&format!("slvr client {name}"), &[])?;
         let _ = write!(
             roll,
-            "\n[[client]]\nname = \"{name}\"\n{set}key = \"{}\"\ntoken = \"{}\"\ncertificate = \"{}\"\n",
+            "\n[[client]]\nname = \"{name}\"\n{set}key = \"{}\"\ntokens = [{}]\ncertificate = \"{}\"\n",
             signer.public(),
-            sha256(token.as_bytes()),
+            quoted(&token_hashes(&token)),
             own.hash
         );
         let at = folder.join("clients").join(name);
@@ -337,8 +360,17 @@ pub fn retire(folder: &Path, node: usize) -> Result<(), KeysError> {
         fs::rename(&from, &to).map_err(|why| KeysError::Io { path: from.clone(), why })?;
     }
     replace(folder, &format!("[{}]", quoted(&[old, new])), &format!("[{}]", quoted(&[new])))?;
-    let own = |i: usize| fs::read_to_string(folder.join(format!("node-{i}/node.crt")));
-    let all: Result<String, _> = (0..3).map(own).collect();
+    // Another node may be in the middle of a rotation of its own.
+    let own = |i: usize| {
+        let at = folder.join(format!("node-{i}"));
+        let now = fs::read_to_string(at.join("node.crt"))?;
+        match fs::read_to_string(at.join("node.crt.next")) {
+            Ok(next) => Ok(now + &next),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(now),
+            Err(e) => Err(e),
+        }
+    };
+    let all: Result<String, io::Error> = (0..3).map(own).collect();
     let path = folder.join("nodes.pem");
     all.and_then(|all| fs::write(&path, all)).map_err(|why| KeysError::Io { path, why })
 }
@@ -346,7 +378,7 @@ pub fn retire(folder: &Path, node: usize) -> Result<(), KeysError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{CallerConfig, NodeConfig, Roll, identity};
+    use crate::config::{CallerConfig, NodeConfig, Roll, identity, token_for};
 
     #[test]
     fn a_deployment_is_made_read_rotated_and_never_overwritten() {
@@ -361,9 +393,10 @@ mod tests {
             |c: &NodeConfig| sha256(&identity(&c.certificate, &c.key).expect("an identity").0);
         let before = own(&node(1));
         assert_eq!(node(2).node[1].certificates, [before]);
-        let roll = Roll::read(&node(0).clients).expect("reads");
+        let roll = Roll::read(&node(0).clients, 0).expect("reads");
         let client = CallerConfig::read(&dir.path().join("clients/a/client.toml")).expect("reads");
-        let found = roll.by_token(client.token.as_deref().expect("a token")).expect("is known");
+        let token = token_for(client.token.as_deref().expect("a token"), 0);
+        let found = roll.by_token(&token).expect("is known");
         let signer = Signer::new(&client.secret.expect("a secret").0).expect("signs");
         assert_eq!((found.name.as_str(), found.key), ("a", signer.public()));
         assert!(roll.by_token("something else").is_none());
@@ -374,8 +407,13 @@ mod tests {
         rotate(dir.path(), 1, None).expect("begins");
         assert_eq!(authorities(), 4, "programs in other languages accept both");
         assert_eq!(node(0).node[1].certificates.len(), 2);
+        // Two at a time.
+        rotate(dir.path(), 2, None).expect("begins");
+        assert_eq!(authorities(), 5);
         assert_eq!(own(&node(1)), before, "it has its old key until everybody knows the new one");
         retire(dir.path(), 1).expect("ends");
+        assert_eq!(authorities(), 4, "the other rotation goes on");
+        retire(dir.path(), 2).expect("ends");
         assert_eq!(authorities(), 3);
         let after = own(&node(1));
         assert_ne!(before, after);
@@ -394,6 +432,36 @@ mod tests {
                     fs::metadata(dir.path().join(secret)).expect("is there").permissions().mode();
                 assert_eq!(mode & 0o077, 0, "{secret}");
             }
+        }
+    }
+
+    #[test]
+    fn hosts_are_names_or_addresses_and_every_address_of_a_deployment_can_be_called() {
+        let made = |host: &str| {
+            let dir = tempfile::tempdir().expect("a folder");
+            let mut plan = Plan::local(7000, vec![], String::new());
+            (plan.hosts[1], plan.listen) = (host.into(), None);
+            make(dir.path(), &plan).map(|()| {
+                let node = |i| dir.path().join(format!("node-{i}/node.toml"));
+                let own = NodeConfig::read(&node(1)).expect("reads");
+                assert_eq!(
+                    own.node[1].address,
+                    NodeConfig::read(&node(0)).expect("reads").node[1].address
+                );
+                (own.node[1].address.clone(), own.peer_listen, own.client_listen)
+            })
+        };
+        for (host, address, listen) in [
+            ("b.example", "b.example:7001", "0.0.0.0"),
+            ("10.1.2.3", "10.1.2.3:7001", "0.0.0.0"),
+            ("2001:db8::1", "[2001:db8::1]:7001", "[::]"),
+        ] {
+            let (found, peers, clients) = made(host).expect("is made");
+            assert_eq!((found.as_str(), peers), (address, format!("{listen}:7001")));
+            assert_eq!(clients, format!("{listen}:7011"));
+        }
+        for bad in ["b:99", "https://c", "", "a b", "a..b", "[::1]", "a/b", "é"] {
+            assert!(matches!(made(bad), Err(KeysError::Plan(_))), "{bad}");
         }
     }
 

@@ -9,13 +9,14 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`basics`] | hexadecimal, hashes, clocks, names |
+//! | [`basics`] | hexadecimal, hashes, clocks, names, threads |
 //! | [`config`] | what a node, a client and a coordinator are told, as TOML files |
 //! | [`submission`] | what a client signs, commits to and sends to each node |
 //! | [`keys`] | makes keys, certificates and configurations of a deployment |
-//! | [`vault`] | sealed files: secrets at rest |
 //! | [`state`] | where a round stands, and which step may follow which |
+//! | [`vault`] | sealed files: secrets at rest |
 //! | [`store`] | what survives a crash: rounds, submissions, results |
+//! | [`ledger`] | the rounds of a node in memory |
 //! | [`wire`] | frames and messages between nodes |
 //! | [`trust`] | TLS: whose certificate is accepted where |
 //! | [`peers`] | connections between nodes |
@@ -45,6 +46,7 @@ pub mod client;
 pub mod config;
 pub mod http;
 pub mod keys;
+pub mod ledger;
 pub mod node;
 pub mod peers;
 pub mod round;

@@ -3,9 +3,10 @@
 use crate::basics::{Hash, Hex, now};
 use crate::board::{Board, add};
 use crate::config::{NodeConfig, Roll, Task};
+use crate::ledger::{Ledger, Stepped};
 use crate::peers::Peers;
-use crate::state::{Phase, Round, RoundKey, Step, StepError};
-use crate::store::Store;
+use crate::state::{Phase, Round, RoundKey, Spec, Step, StepError};
+use crate::store::{Store, StoreError};
 use crate::submission::{clients_of, giving, interface};
 use slvr_circuit::{Circuit, artifact};
 use std::collections::{BTreeMap, BTreeSet};
@@ -152,8 +153,12 @@ pub struct Node {
     /// What it shows.
     pub board: Board,
     compile: Box<dyn Compile>,
-    rounds: Mutex<BTreeMap<RoundKey, Round>>,
+    rounds: Ledger,
+    /// Held for a moment by whoever waits for something to change.
+    waits: Mutex<()>,
     changed: Condvar,
+    /// Rounds that have ended, and of which something could not be erased.
+    untidy: Mutex<BTreeSet<RoundKey>>,
     /// Bytes of memory that runs under way take.
     taken: Mutex<u64>,
     /// Rounds for which a thread computes.
@@ -244,10 +249,30 @@ pub fn tasks(
                 full.clients, task.minimum
             )));
         }
+        let sizes = &full.circuit.sizes;
+        let named = |(name, value): &(String, String)| {
+            Some(name) == task.clients.as_ref() && *value == full.clients.to_string()
+        };
+        if let Some(size) = task.clients.as_ref().filter(|_| !sizes.iter().any(named)) {
+            let all: Vec<String> = sizes.iter().map(|(n, v)| format!("{n} = {v}")).collect();
+            return Err(format!(
+                "task `{}`: `clients = \"{size}\"` is not the size that is the number of clients, {}: there are {}",
+                task.name,
+                full.clients,
+                all.join(", ")
+            ));
+        }
         let known = Known { task: task.clone(), full: Arc::new(full), fewer: Mutex::default() };
         tasks.insert(task.name.clone(), known);
     }
     Ok(tasks)
+}
+
+/// Whether what a node has computed in a round is on its disk.
+fn has_outcome(store: &Store, tasks: &BTreeMap<String, Known>, key: &RoundKey) -> bool {
+    // Without the task nobody knows, and nothing is run.
+    let states = tasks.get(&key.task).is_some_and(|known| known.full.states);
+    store.result(key).is_ok() && (!states || store.state(key).is_ok())
 }
 
 impl Node {
@@ -264,15 +289,23 @@ impl Node {
         peers: Arc<Peers>,
         compile: Box<dyn Compile>,
     ) -> Result<Node, String> {
-        let mut rounds = BTreeMap::new();
+        let rounds = Ledger::default();
         for mut round in store.rounds().map_err(|e| e.to_string())? {
-            if round.phase == Phase::Running {
-                let why = format!("node {} was restarted", config.party);
+            let lost = match round.phase {
+                Phase::Running => Some("was restarted"),
+                // A crash may come between what was erased and the step that says so.
+                Phase::Computed if !has_outcome(&store, &tasks, &round.spec.key) => {
+                    Some("was restarted, and what it has computed cannot be read")
+                }
+                _ => None,
+            };
+            if let Some(lost) = lost {
+                let why = format!("node {} {lost}", config.party);
                 let failure = crate::state::Failure { attempt: round.attempt, why };
                 round.step(Step::Fail(failure), now()).map_err(|e| e.to_string())?;
                 store.put_round(&round).map_err(|e| e.to_string())?;
             }
-            rounds.insert(round.spec.key.clone(), round);
+            rounds.add(round);
         }
         Ok(Node {
             config,
@@ -282,8 +315,10 @@ impl Node {
             peers,
             board: Board::default(),
             compile,
-            rounds: Mutex::new(rounds),
+            rounds,
+            waits: Mutex::default(),
             changed: Condvar::new(),
+            untidy: Mutex::default(),
             taken: Mutex::new(0),
             busy: Mutex::default(),
             opening: Mutex::default(),
@@ -318,14 +353,45 @@ impl Node {
         self.wake();
     }
 
-    /// Where a round stands.
-    pub fn round(&self, key: &RoundKey) -> Option<Round> {
-        lock(&self.rounds).get(key).cloned()
+    /// Where a round stands. Of one that has ended the lists are in the database: see [`Node::record`].
+    pub fn round(&self, key: &RoundKey) -> Option<Arc<Round>> {
+        self.rounds.get(key)
     }
 
-    /// All rounds.
-    pub fn rounds(&self) -> Vec<Round> {
-        lock(&self.rounds).values().cloned().collect()
+    /// All rounds, by task and number. Of those that have ended the lists are in the database.
+    pub fn rounds(&self) -> Vec<Arc<Round>> {
+        self.rounds.all()
+    }
+
+    /// Everything that is known of a round, also of one that has ended.
+    ///
+    /// # Errors
+    ///
+    /// A database that cannot be read.
+    pub fn record(&self, key: &RoundKey) -> Result<Option<Arc<Round>>, StoreError> {
+        match self.round(key) {
+            Some(brief) if brief.ended() => Ok(self.store.round(key)?.map(Arc::new)),
+            other => Ok(other),
+        }
+    }
+
+    /// The circuit of a round for so many clients. The round's own has to be the one that this node has for the task:
+    /// clients have signed that one, and a program may have been changed while the node was away.
+    ///
+    /// # Errors
+    ///
+    /// Another circuit; why there is none for so many clients.
+    pub fn circuit_of(&self, spec: &Spec, clients: u64) -> Result<Arc<Ready>, String> {
+        let (me, task) = (self.me(), &spec.key.task);
+        let known =
+            self.tasks.get(task).ok_or_else(|| format!("node {me} knows no task `{task}`"))?;
+        if known.full.hash != spec.circuit {
+            return Err(format!(
+                "node {me} has another circuit for `{task}` than the one that the round was opened with: {}, not {}. Put the program back as it was, or abort the round",
+                known.full.hash, spec.circuit
+            ));
+        }
+        self.circuit(task, clients)
     }
 
     /// The circuit of a task for so many clients: of those that came, if the task says how. The
@@ -347,6 +413,13 @@ impl Node {
             return Err("the task does not say which size is the number of clients".into());
         }
         lock(&known.fewer).get(clients, || {
+            // The files of the program may be others by now than when the node was started.
+            let again = self.compile.compile(&known.task, None)?;
+            if Hex(artifact::hash(&again.circuit)) != known.full.hash {
+                return Err(
+                    "the files of the program were changed since the node was started".into()
+                );
+            }
             let compiled = self.compile.compile(&known.task, Some(clients))?;
             let ready = Ready::new(compiled, self.me(), Some(known.full.set))?;
             if ready.clients != clients {
@@ -360,11 +433,11 @@ impl Node {
     }
 
     /// The last round of a task that was released, and the highest number of all: what a state continues.
-    pub fn history(&self, task: &str) -> (Option<Round>, u64) {
-        let rounds = lock(&self.rounds);
-        let mut of = rounds.values().filter(|r| r.spec.key.task == task);
-        let highest = of.clone().map(|r| r.spec.key.round).max().unwrap_or(0);
-        let released = of.rfind(|r| r.phase == Phase::Released).cloned();
+    pub fn history(&self, task: &str) -> (Option<u64>, u64) {
+        let all = self.rounds();
+        let of = || all.iter().filter(|r| r.spec.key.task == task);
+        let highest = of().map(|r| r.spec.key.round).max().unwrap_or(0);
+        let released = of().filter(|r| r.phase == Phase::Released).map(|r| r.spec.key.round).max();
         (released, highest)
     }
 
@@ -375,7 +448,7 @@ impl Node {
 
     /// Adds a round that has been made durable.
     pub fn add(&self, round: Round) {
-        lock(&self.rounds).insert(round.spec.key.clone(), round);
+        self.rounds.add(round);
         self.wake();
     }
 
@@ -384,12 +457,12 @@ impl Node {
     /// # Errors
     ///
     /// A step that may not follow; a disk that is full.
-    pub fn advance(&self, key: &RoundKey, step: Step) -> Result<Round, StepError> {
-        let mut rounds = lock(&self.rounds);
-        let round = rounds.get_mut(key).ok_or(StepError::Unknown)?;
-        let mut next = round.clone();
-        if next.step(step, now())? {
-            self.store.put_round(&next).map_err(|e| StepError::Store(e.to_string()))?;
+    pub fn advance(&self, key: &RoundKey, step: Step) -> Result<Arc<Round>, StepError> {
+        let durable =
+            |next: &Round| self.store.put_round(next).map_err(|e| StepError::Store(e.to_string()));
+        let Stepped { before: round, after: next, changed } =
+            self.rounds.step(key, step, now(), durable)?;
+        if changed {
             tracing::info!(round = %key, phase = %next.phase, attempt = next.attempt, "a step");
             let counts = &self.board.counts;
             match next.phase {
@@ -408,8 +481,6 @@ impl Node {
                 tracing::warn!(round = %key, attempt = f.attempt, why = f.why, "an attempt failed");
                 add(&counts.failed, 1);
             }
-            *round = next.clone();
-            drop(rounds);
             self.wake();
         }
         Ok(next)
@@ -417,13 +488,26 @@ impl Node {
 
     /// Does something while a round stays as it is. Submissions are counted so.
     pub fn with_round<T>(&self, key: &RoundKey, act: impl FnOnce(Option<&Round>) -> T) -> T {
-        act(lock(&self.rounds).get(key))
+        self.rounds.held(key, act)
     }
 
-    /// Whether a round was aborted, and why.
-    pub fn aborted(&self, key: &RoundKey) -> Option<String> {
-        let of = |r: &Round| r.aborted.clone().filter(|_| r.phase == Phase::Aborted);
-        self.with_round(key, |round| round.and_then(of))
+    /// What is true once a round was aborted.
+    pub fn aborted(&self, key: &RoundKey) -> Arc<AtomicBool> {
+        self.rounds.aborted(key)
+    }
+
+    /// Notes whether everything was erased of a round that has ended. What was not is tried again.
+    pub fn tidied(&self, key: &RoundKey, done: bool) {
+        let mut untidy = lock(&self.untidy);
+        match done {
+            true => untidy.remove(key),
+            false => untidy.insert(key.clone()),
+        };
+    }
+
+    /// Rounds that have ended, and of which something could not be erased.
+    pub fn untidy(&self) -> BTreeSet<RoundKey> {
+        lock(&self.untidy).clone()
     }
 
     /// Wakes whoever waits for something to change.
@@ -433,9 +517,9 @@ impl Node {
 
     /// Waits until something changes, but not for longer than this.
     pub fn wait(&self, most: Duration) {
-        let rounds = lock(&self.rounds);
+        let waits = lock(&self.waits);
         if !self.stopping() {
-            drop(self.changed.wait_timeout(rounds, most));
+            drop(self.changed.wait_timeout(waits, most));
         }
     }
 

@@ -1,9 +1,10 @@
 //! Starts and stops a node.
 
-use crate::config::{NodeConfig, Roll, identity};
+use crate::basics::spawn;
+use crate::config::{NodeConfig, Roll, identity, is_open_to_others};
 use crate::node::{Compile, Node, longest, tasks};
 use crate::peers::Peers;
-use crate::round::{answer, lead, settled, tend};
+use crate::round::{answer, begin, tend, tidy};
 use crate::state::Phase;
 use crate::store::Store;
 use crate::vault::Key;
@@ -59,11 +60,16 @@ impl Service {
                 config.operations
             ));
         }
-        let roll = Roll::read(&config.clients).map_err(|e| e.to_string())?;
+        let roll = Roll::read(&config.clients, config.party).map_err(|e| e.to_string())?;
         let (certificate, key) =
             identity(&config.certificate, &config.key).map_err(|e| e.to_string())?;
         let tls = trust::server((&certificate, &key), None)
             .map_err(|e| format!("TLS cannot be set up: {e}"))?;
+        for secret in [&config.key, &config.storage_key] {
+            if is_open_to_others(secret) {
+                tracing::warn!(file = %secret.display(), "others than its owner may read this secret: chmod 600");
+            }
+        }
         let storage = Key::new(config.storage_key().map_err(|e| e.to_string())?);
         let tasks = tasks(&config, &*compile)?;
         let peers = Arc::new(Peers::new(&config, longest(&tasks))?);
@@ -76,8 +82,11 @@ impl Service {
         let operations_address = address(&for_operator)?;
         let node = Arc::new(Node::new(config, store, tasks, roll, peers.clone(), compile)?);
         let asked = node.clone();
-        peers.listen(for_peers, Arc::new(move |from, ask| answer(&asked, from, ask)));
-        resume(&node);
+        let threads = |e: std::io::Error| format!("no thread is left: {e}");
+        peers
+            .listen(for_peers, Arc::new(move |from, ask| answer(&asked, from, ask)))
+            .map_err(threads)?;
+        resume(&node).map_err(threads)?;
         let end = Arc::new(Notify::new());
         let (say, signal) = channel();
         let (served, ended) = (node.clone(), end.clone());
@@ -119,7 +128,7 @@ impl Service {
         let Some(signal) = self.signal.take() else { return "stopped" };
         loop {
             match signal.recv() {
-                Ok("hangup") => match Roll::read(&self.node.config.clients) {
+                Ok("hangup") => match Roll::read(&self.node.config.clients, self.node.me()) {
                     Ok(roll) => {
                         tracing::info!(
                             clients = roll.clients.len(),
@@ -160,25 +169,18 @@ impl Service {
 }
 
 /// Takes up what is on disk.
-fn resume(node: &Arc<Node>) {
+fn resume(node: &Arc<Node>) -> std::io::Result<()> {
     for round in node.rounds() {
         let key = round.spec.key.clone();
-        if round.phase == Phase::Released {
+        if round.ended() {
             // The node may have been stopped between the step and this.
-            if let Err(why) = settled(node, &round) {
-                tracing::error!(round = %key, %why, "submissions could not be erased");
-            }
-        } else if round.phase == Phase::Aborted {
-            if let Err(why) = node.store.erase_outcome(&key) {
-                tracing::error!(round = %key, %why, "words of the result could not be erased");
-            }
+            tidy(node, &key);
         } else if node.leads() {
-            let node = node.clone();
-            thread::spawn(move || lead(&node, &key));
+            begin(node, key)?;
         }
     }
     let node = node.clone();
-    thread::spawn(move || tend(&node));
+    spawn("tend", move || tend(&node))
 }
 
 /// Hears of signals that ask this process to end, from the moment on that this returns.

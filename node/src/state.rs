@@ -14,7 +14,7 @@
 //! there on the round is never run again and never aborted. A node serves its words of the result once it has
 //! `released`, so what ever leaves the nodes is of one attempt. Each step is made durable before anybody is told of it.
 
-use crate::basics::{Hash, Hex};
+use crate::basics::{Hash, Hex, is_name};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use thiserror::Error;
@@ -24,8 +24,18 @@ use thiserror::Error;
 pub struct RoundKey {
     /// The task.
     pub task: String,
-    /// Its number, which the coordinator chooses.
+    /// Its number, which the coordinator chooses, at most [`RoundKey::LAST`].
     pub round: u64,
+}
+
+impl RoundKey {
+    /// The highest number: one more is not the same number to every reader of JSON.
+    pub const LAST: u64 = (1 << 53) - 1;
+
+    /// Whether there may be such a round.
+    pub fn can_be(&self) -> bool {
+        is_name(&self.task) && self.round <= Self::LAST
+    }
 }
 
 impl fmt::Display for RoundKey {
@@ -220,7 +230,7 @@ pub enum Step {
     Compute(Outcome),
     /// It is finished everywhere.
     Release(u32),
-    /// All have released it.
+    /// This node serves its words.
     Done,
     /// There will be no result.
     Abort(String),
@@ -271,6 +281,20 @@ impl Round {
     /// Whether nothing more will happen to it.
     pub fn ended(&self) -> bool {
         matches!(self.phase, Phase::Released | Phase::Aborted)
+    }
+
+    /// What memory keeps of a round that has ended: what it was and how it ended, without its lists.
+    pub fn brief(&self) -> Round {
+        Round {
+            spec: self.spec.clone(),
+            phase: self.phase,
+            agreement: None,
+            attempt: self.attempt,
+            failures: Vec::new(),
+            outcome: None,
+            aborted: self.aborted.clone(),
+            times: self.times,
+        }
     }
 
     /// How many clients' inputs are in the result.
@@ -392,7 +416,7 @@ pub(crate) mod tests {
         Round::new(spec, 0)
     }
 
-    fn agreement(n: usize) -> Agreement {
+    pub(crate) fn agreement(n: usize) -> Agreement {
         let entry = |i: usize| Entry {
             client: i.to_string(),
             submission: Hex([0; 16]),

@@ -1,12 +1,17 @@
 //! Sealed files: what is secret is on disk only under a key (ChaCha20-Poly1305).
 //!
-//! A file has a random salt of 32 bytes and then pieces of [`PIECE`] bytes and a shorter one, each sealed under the file's own key: a
-//! hash of the salt under the key of the vault. A piece is bound to its place and to the length of the whole, so that
-//! pieces can be neither exchanged nor left out. The tag of each piece is its checksum.
+//! A file has a random salt of 32 bytes and then pieces of [`PIECE`] bytes and a shorter one, each sealed under the file's
+//! own key: a hash of the salt and of what the file is, under the key of the vault. What a file is, is its [`Label`]: of which
+//! round, whose and of which kind. So who can write to the disk cannot put one file in the place of another. A piece is
+//! bound to its place and to the length of the whole, so that pieces can be neither exchanged nor left out. The tag of
+//! each piece is its checksum.
 //!
-//! A round has a key of its own, sealed under the node's storage key. Erasing it makes all parts of the round
-//! unreadable, also those that a file system or a disk still keeps somewhere.
+//! A round has a key of its own, sealed under the node's storage key. Once it is erased, nobody reads the round's parts, also
+//! those of which a file system or a disk still keeps blocks. The file of the key is overwritten where it is. On a disk
+//! that writes elsewhere (flash memory, file systems that copy on write) its old blocks may stay for a while: then the
+//! parts are as secret as the storage key.
 
+use crate::state::RoundKey;
 use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
 use std::fmt;
 use std::fs::{File, OpenOptions};
@@ -59,11 +64,24 @@ impl Key {
         &self.0[..]
     }
 
-    fn of_file(&self, salt: &[u8; SALT]) -> io::Result<LessSafeKey> {
-        let mut own = *blake3::keyed_hash(&self.0, salt).as_bytes();
+    fn of_file(&self, salt: &[u8; SALT], label: &Label) -> io::Result<LessSafeKey> {
+        let mut hash = blake3::Hasher::new_keyed(&self.0);
+        hash.update(salt).update(label.0.as_bytes());
+        let mut own = *hash.finalize().as_bytes();
         let key = UnboundKey::new(&CHACHA20_POLY1305, &own).map_err(|_| other("no key"));
         own.zeroize();
         Ok(LessSafeKey::new(key?))
+    }
+}
+
+/// What a sealed file is: its place in the folder of a node's data, once it counts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Label(String);
+
+impl Label {
+    /// Of a file of a round: what it holds, and whose it is if it is somebody's.
+    pub fn new(key: &RoundKey, what: &str) -> Label {
+        Label(format!("{key}/{what}"))
     }
 }
 
@@ -79,6 +97,9 @@ fn bound(piece: u64, total: u64) -> [u8; 16] {
     aad[8..].copy_from_slice(&total.to_le_bytes());
     aad
 }
+
+/// Under which key a file is sealed, and what it is.
+pub type Sealed<'a> = (&'a Key, &'a Label);
 
 /// A file that is being written.
 ///
@@ -104,7 +125,7 @@ impl Sealer {
     /// # Errors
     ///
     /// Whatever the system says.
-    pub fn create(path: &Path, key: &Key, total: u64) -> io::Result<Sealer> {
+    pub fn create(path: &Path, (key, label): Sealed<'_>, total: u64) -> io::Result<Sealer> {
         room()?;
         let salt: [u8; SALT] = random()?;
         let mut options = OpenOptions::new();
@@ -114,7 +135,7 @@ impl Sealer {
         let mut file = options.open(path)?;
         file.write_all(&salt)?;
         let piece = Zeroizing::new(Vec::with_capacity(PIECE + TAG));
-        let (path, key) = (path.to_path_buf(), key.of_file(&salt)?);
+        let (path, key) = (path.to_path_buf(), key.of_file(&salt, label)?);
         Ok(Sealer { path, key, piece, pieces: 0, total, taken: 0 })
     }
 
@@ -180,9 +201,9 @@ impl Sealer {
 /// # Errors
 ///
 /// Whatever the system says.
-pub fn write(path: &Path, key: &Key, bytes: &[u8]) -> io::Result<()> {
+pub fn write(path: &Path, sealed: Sealed<'_>, bytes: &[u8]) -> io::Result<()> {
     let beside = path.with_extension("new");
-    let mut sealer = Sealer::create(&beside, key, bytes.len() as u64)?;
+    let mut sealer = Sealer::create(&beside, sealed, bytes.len() as u64)?;
     sealer.write(bytes)?;
     sealer.finish()?;
     std::fs::rename(&beside, path)?;
@@ -194,14 +215,14 @@ pub fn write(path: &Path, key: &Key, bytes: &[u8]) -> io::Result<()> {
 /// # Errors
 ///
 /// Whatever the system says; a file that is damaged, or sealed under another key.
-pub fn read(path: &Path, key: &Key) -> io::Result<Zeroizing<Vec<u8>>> {
+pub fn read(path: &Path, (key, label): Sealed<'_>) -> io::Result<Zeroizing<Vec<u8>>> {
     let mut file = File::open(path)?;
     let sealed = file.metadata()?.len().saturating_sub(SALT as u64);
     let pieces = sealed / (PIECE + TAG) as u64 + 1;
     let total = sealed.checked_sub(pieces * TAG as u64).ok_or_else(|| other("it is cut short"))?;
     let mut salt = [0; SALT];
     file.read_exact(&mut salt)?;
-    let key = key.of_file(&salt)?;
+    let key = key.of_file(&salt, label)?;
     let mut out = Zeroizing::new(Vec::with_capacity(
         usize::try_from(total).map_err(|_| other("it is too long"))?,
     ));
@@ -225,7 +246,7 @@ pub fn read(path: &Path, key: &Key) -> io::Result<Zeroizing<Vec<u8>>> {
 /// Whatever the system says, and what `take` says.
 pub fn salvage(
     path: &Path,
-    key: &Key,
+    (key, label): Sealed<'_>,
     total: u64,
     mut take: impl FnMut(&[u8]) -> io::Result<()>,
 ) -> io::Result<()> {
@@ -234,7 +255,7 @@ pub fn salvage(
     if file.read_exact(&mut salt).is_err() {
         return Ok(());
     }
-    let key = key.of_file(&salt)?;
+    let key = key.of_file(&salt, label)?;
     let mut piece = Zeroizing::new(vec![0; PIECE + TAG]);
     for i in 0..total / PIECE as u64 {
         if file.read_exact(&mut piece).is_err() {
@@ -273,8 +294,11 @@ pub fn erase(path: &Path) -> io::Result<()> {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(e) => return Err(e),
     }
-    std::fs::remove_file(path)?;
-    sync_folder(path)
+    match std::fs::remove_file(path) {
+        // Somebody else erases it at the same time.
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
+        done => done.and_then(|()| sync_folder(path)),
+    }
 }
 
 /// A full disk, for tests: while the file is there that a variable names. No release has it.
@@ -294,15 +318,37 @@ mod tests {
         Key::new(Zeroizing::new([b; 32]))
     }
 
+    fn label(what: &str) -> Label {
+        Label::new(&RoundKey { task: "t".into(), round: 1 }, what)
+    }
+
+    #[test]
+    fn no_sealed_file_takes_the_place_of_another_one_of_its_length() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = |name: &str| dir.path().join(name);
+        let all = [("a.part", 1), ("b.part", 1), ("a.part", 2), ("result", 1), ("state", 1)];
+        let of =
+            |(what, round): (&str, u64)| Label::new(&RoundKey { task: "t".into(), round }, what);
+        for (i, one) in all.into_iter().enumerate() {
+            write(&path(&i.to_string()), (&key(1), &of(one)), &[i as u8; 100]).expect("writes");
+        }
+        for i in 0..all.len() {
+            for (j, other) in all.into_iter().enumerate() {
+                let read = read(&path(&i.to_string()), (&key(1), &of(other)));
+                assert_eq!(read.is_ok(), i == j, "{:?} as {other:?}", all[i]);
+            }
+        }
+    }
+
     #[test]
     fn sealed_files_read_back_and_no_changed_one_does() {
         let dir = tempfile::tempdir().expect("a folder");
         let path = dir.path().join("x.part");
         for n in [0, 1, PIECE - 1, PIECE, PIECE + 1, 3 * PIECE + 17] {
             let bytes: Vec<u8> = (0..n).map(|i| (i * 7) as u8).collect();
-            write(&path, &key(1), &bytes).expect("writes");
-            assert_eq!(*read(&path, &key(1)).expect("reads"), bytes);
-            assert!(read(&path, &key(2)).is_err(), "another key");
+            write(&path, (&key(1), &label("x")), &bytes).expect("writes");
+            assert_eq!(*read(&path, (&key(1), &label("x"))).expect("reads"), bytes);
+            assert!(read(&path, (&key(2), &label("x"))).is_err(), "another key");
             let sealed = std::fs::read(&path).expect("reads");
             assert!(
                 n < 64 || !sealed.windows(32).any(|w| bytes.windows(32).take(64).any(|b| b == w)),
@@ -314,17 +360,34 @@ mod tests {
                     *byte ^= 1;
                 }
                 std::fs::write(&path, &changed).expect("writes");
-                assert!(read(&path, &key(1)).is_err(), "{n} bytes, byte {at} changed");
+                assert!(
+                    read(&path, (&key(1), &label("x"))).is_err(),
+                    "{n} bytes, byte {at} changed"
+                );
             }
             for cut in [1, TAG, PIECE + TAG] {
                 let short = sealed.len().saturating_sub(cut);
                 std::fs::write(&path, &sealed[..short]).expect("writes");
-                assert!(read(&path, &key(1)).is_err(), "{n} bytes, {cut} cut off");
+                assert!(read(&path, (&key(1), &label("x"))).is_err(), "{n} bytes, {cut} cut off");
             }
         }
         erase(&path).expect("erases");
         erase(&path).expect("is gone");
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_file_may_be_erased_by_several_at_the_same_time() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("x");
+        for _ in 0..50 {
+            write(&path, (&key(1), &label("x")), &[1; 100]).expect("writes");
+            std::thread::scope(|scope| {
+                let all: Vec<_> = (0..4).map(|_| scope.spawn(|| erase(&path))).collect();
+                all.into_iter().for_each(|t| t.join().expect("ends").expect("is gone"));
+            });
+            assert!(!path.exists());
+        }
     }
 
     #[test]
@@ -339,10 +402,10 @@ mod tests {
                 out.extend_from_slice(piece);
                 Ok(())
             };
-            salvage(&path, key, total, take).expect("reads");
+            salvage(&path, (key, &label("x")), total, take).expect("reads");
             out
         };
-        let mut sealer = Sealer::create(&path, &key(1), total).expect("begins");
+        let mut sealer = Sealer::create(&path, (&key(1), &label("x")), total).expect("begins");
         sealer.write(&bytes[..3 * PIECE + 100]).expect("writes");
         drop(sealer);
         assert_eq!(salvaged(&key(1), total), bytes[..3 * PIECE]);
@@ -362,9 +425,11 @@ mod tests {
     #[test]
     fn a_file_has_the_announced_length() {
         let dir = tempfile::tempdir().expect("a folder");
-        let mut long = Sealer::create(&dir.path().join("x"), &key(1), 3).expect("begins");
+        let mut long =
+            Sealer::create(&dir.path().join("x"), (&key(1), &label("x")), 3).expect("begins");
         assert!(long.write(b"four").is_err());
-        let mut short = Sealer::create(&dir.path().join("x"), &key(1), 3).expect("begins");
+        let mut short =
+            Sealer::create(&dir.path().join("x"), (&key(1), &label("x")), 3).expect("begins");
         short.write(b"no").expect("writes");
         assert!(short.finish().is_err());
     }

@@ -13,6 +13,7 @@ use slvr_runtime::share::Seed;
 use std::fmt;
 use std::io::{self, Read};
 use thiserror::Error;
+use zeroize::Zeroizing;
 
 /// The version of these messages. Nodes of different versions do not work together.
 pub const PROTOCOL: u32 = 2;
@@ -39,18 +40,20 @@ pub enum FrameError {
     Garbled(String),
 }
 
-/// A message as a frame.
-pub fn frame<T: Serialize>(message: &T) -> Vec<u8> {
-    let mut out = vec![0; 8];
+/// A message as a frame. It may carry a seed, so it is wiped when it is dropped.
+pub fn frame<T: Serialize>(message: &T) -> Zeroizing<Vec<u8>> {
+    // What carries a seed is short: nothing of it is left behind where a longer vector would begin anew.
+    let mut out = Zeroizing::new(Vec::with_capacity(4096));
+    out.extend([0; 8]);
     // Messages are made of texts, numbers and lists: they can be written.
-    let written = serde_json::to_writer(&mut out, message);
+    let written = serde_json::to_writer(&mut *out, message);
     debug_assert!(written.is_ok(), "{written:?}");
     let len = (out.len() - 8) as u64;
     out[..8].copy_from_slice(&len.to_le_bytes());
     out
 }
 
-/// Reads a frame of at most `most` bytes. Memory grows with what comes, not with what is announced.
+/// Reads a frame of at most `most` bytes. Beyond [`SHORT`] memory grows with what comes, not with what is announced.
 ///
 /// # Errors
 ///
@@ -62,7 +65,7 @@ pub fn read_frame<T: DeserializeOwned>(from: &mut impl Read, most: u64) -> Resul
     if found > most {
         return Err(FrameError::Long { found, most });
     }
-    let mut body = Vec::new();
+    let mut body = Zeroizing::new(Vec::with_capacity(found.min(SHORT) as usize));
     from.take(found).read_to_end(&mut body)?;
     if (body.len() as u64) < found {
         return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());

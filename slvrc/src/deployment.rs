@@ -6,7 +6,7 @@ use crate::target::Target;
 use anyhow::Context;
 use serde_json::Value;
 use slvr_node::client::Caller;
-use slvr_node::config::{CallerConfig, Task};
+use slvr_node::config::{CallerConfig, Task, is_open_to_others};
 use slvr_node::{Compile, Compiled};
 use std::path::Path;
 
@@ -55,6 +55,13 @@ pub fn target(task: &Task, bindings: Vec<String>) -> Target {
 /// Whoever calls nodes with a file of configuration.
 pub fn caller(config: &Path) -> anyhow::Result<Caller> {
     let read = CallerConfig::read(config)?;
+    let secrets = [Some(config), read.key.as_deref()].into_iter().flatten();
+    for secret in secrets.filter(|p| is_open_to_others(p)) {
+        note(&format!(
+            "{}: others than its owner may read this secret: chmod 600",
+            secret.display()
+        ));
+    }
     let caller = Caller::new(read);
     let caller = caller.with_context(|| format!("{}: cannot be used", config.display()))?;
     Ok(caller.telling(note))
@@ -83,6 +90,9 @@ pub fn line(status: &Value) -> String {
         status["damaged"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     if !damaged.is_empty() {
         out += &format!(", damaged parts: {} have to submit again", damaged.join(", "));
+    }
+    if let Some(why) = status["waits"].as_str() {
+        out += &format!(", waits: {why}");
     }
     if let Some(why) = status["aborted"].as_str() {
         out += &format!(": {why}");

@@ -30,7 +30,7 @@ impl Caller {
         })
     }
 
-    /// All rounds of a task at a node.
+    /// The last rounds of a task at a node, a hundred at most.
     ///
     /// # Errors
     ///
@@ -196,13 +196,38 @@ impl Caller {
         )
     }
 
-    /// Closes or aborts a round.
+    /// Closes or aborts a round, as node 0 does it.
     ///
     /// # Errors
     ///
     /// What speaks against it.
     pub fn ask_leader(&self, task: &str, round: u64, what: &str) -> Result<Value, CallError> {
         self.json(0, &Method::POST, &format!("/v1/tasks/{task}/rounds/{round}/{what}"), &[])
+    }
+
+    /// Aborts a round. If node 0 does not know it any more, because it has lost what it kept, the other two are asked: they
+    /// abort a round that nobody leads.
+    ///
+    /// # Errors
+    ///
+    /// What speaks against it.
+    pub fn abort(&self, task: &str, round: u64) -> Result<Value, CallError> {
+        let path = format!("/v1/tasks/{task}/rounds/{round}/abort");
+        match self.ask_leader(task, round, "abort") {
+            Err(CallError::Refused { code, node, status, message }) if code == "round" => {
+                let mut done = None;
+                for other in 1..3 {
+                    match self.json(other, &Method::POST, &path, &[]) {
+                        Ok(shown) => done = Some(shown),
+                        // It was opened at the other one alone.
+                        Err(CallError::Refused { code, .. }) if code == "round" => {}
+                        Err(e) => return Err(e),
+                    }
+                }
+                done.ok_or(CallError::Refused { node, status, code, message })
+            }
+            done => done,
+        }
     }
 
     /// Erases what all nodes keep of a round that has ended: `words` or `submissions`.

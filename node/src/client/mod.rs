@@ -14,7 +14,7 @@ mod calls;
 mod collect;
 mod lively;
 
-use crate::config::{CallerConfig, identity};
+use crate::config::{CallerConfig, identity, token_for};
 use crate::trust;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Bytes;
@@ -36,6 +36,7 @@ use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
+use zeroize::Zeroizing;
 
 /// Bytes of a part that are sent at a time: so much is sent again if a connection breaks.
 const PIECE: usize = 1 << 20;
@@ -306,8 +307,10 @@ impl Caller {
             |why: String| CallError::Unreachable { node, address: address.into(), why };
         let mut builder = Request::builder().method(question.method).uri(question.path);
         builder = builder.header("host", address);
-        if let Some(token) = &self.config.token {
-            builder = builder.header("authorization", format!("Bearer {token}"));
+        if let Some(secret) = &self.config.token {
+            // Each node has a token of its own: none can call another one with it.
+            let token = Zeroizing::new(format!("Bearer {}", *token_for(secret, node)));
+            builder = builder.header("authorization", token.as_str());
         }
         for (name, value) in question.headers {
             builder = builder.header(*name, value);

@@ -3,21 +3,27 @@
 //! | file | does |
 //! |---|---|
 //! | `reply` | answers, and errors with a code |
+//! | `connections` | how many there are, whose they are, and which one makes room |
 //! | `body` | short bodies, read as a whole |
 //! | `routes` | finds out who asks for what, and answers |
 //! | `upload` | submissions as they come in |
+//! | `keep` | what makes a whole part count |
 //! | `operations` | the status page and metrics, on a loopback address and without TLS |
 //!
 //! `openapi.json` beside this file describes it, and the node serves that file. Requests are handled by one thread and
-//! a pool for what waits for the disk; a run is on threads of its own and does not notice.
+//! a pool for what waits for the disk. A run is on threads of its own, and takes no lock that is held while something is
+//! written ([`crate::ledger`]).
 //!
 //! **What strangers can do.** Connections are capped, also by how many files the system lets the process open. If there
 //! are too many, the first of those on which nobody has said yet who it is ends, so that strangers keep nobody out. A
+//! client has a share of them, and whoever has most makes room if there are no strangers. A
 //! handshake has [`GREETING`], a request's head, an answer that is not taken and an idle connection have `idle_s`, and
 //! a body has to come at `slowest` bytes a second or more. Bodies are read only from whoever is enrolled, and each kind
 //! has its own cap, which follows from the task's circuit. So memory is bounded by the caps, whoever calls.
 
 mod body;
+mod connections;
+mod keep;
 mod operations;
 mod reply;
 mod routes;
@@ -31,22 +37,21 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::net::TcpListener;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, TryAcquireError};
-use tokio::task::AbortHandle;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Sleep, sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 
+use connections::Connections;
 use reply::Body;
 use routes::Caller;
 pub use upload::Uploads;
@@ -63,28 +68,6 @@ pub fn connections(configured: usize) -> usize {
     soft.map_or(configured, |soft| configured.min(soft.saturating_sub(384).max(64)))
 }
 
-/// Connections that may have to make room, the first at the front.
-type Strangers = VecDeque<(u64, Arc<AtomicBool>, AbortHandle)>;
-
-/// The connections of clients.
-struct Connections {
-    room: Arc<Semaphore>,
-    strangers: Mutex<Strangers>,
-}
-
-impl Connections {
-    fn strangers(&self) -> MutexGuard<'_, Strangers> {
-        self.strangers.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Ends the first connection of a stranger; whether there was one.
-    fn turn_one_away(&self) -> bool {
-        let mut strangers = self.strangers();
-        strangers.retain(|(_, known, task)| !known.load(Ordering::Relaxed) && !task.is_finished());
-        strangers.pop_front().map(|(_, _, task)| task.abort()).is_some()
-    }
-}
-
 /// Room of one connection. It is given back however the connection ends.
 struct Held {
     node: Arc<Node>,
@@ -96,37 +79,31 @@ struct Held {
 impl Drop for Held {
     fn drop(&mut self) {
         self.node.board.counts.connections.fetch_sub(1, Ordering::Relaxed);
-        self.all.strangers().retain(|(number, ..)| *number != self.number);
+        self.all.remove(self.number);
     }
 }
 
 /// Serves clients and the coordinator until it is dropped.
 pub async fn serve(node: Arc<Node>, listener: TcpListener, tls: TlsAcceptor) {
     let most = connections(node.config.limits.connections);
-    let room = Arc::new(Semaphore::new(most));
-    let all = Arc::new(Connections { room, strangers: Mutex::default() });
+    let all = Arc::new(Connections::new(most));
     let uploads = Arc::new(Uploads::new(node.config.limits.uploads));
     let mut number = 0;
     loop {
         let Some((socket, from)) = accept(&listener).await else { continue };
-        let mut place = all.room.clone().try_acquire_owned();
-        if place.is_err() {
+        let mut place = all.place();
+        if place.is_none() {
             let before = node.board.counts.turned_away.fetch_add(1, Ordering::Relaxed);
             if before.is_multiple_of(1000) {
                 tracing::warn!(%from, most, "too many connections of clients: one is closed");
             }
-            if all.turn_one_away() {
-                // It ends as soon as its task is looked at, and that waits for nobody.
-                place = all.room.clone().acquire_owned().await.map_err(|_| TryAcquireError::Closed);
-            }
+            place = all.place_of_another().await;
         }
-        let Ok(place) = place else { continue };
+        let Some(place) = place else { continue };
         number += 1;
         add(&node.board.counts.connections, 1);
         let held = Held { node: node.clone(), all: all.clone(), number, _place: place };
-        let known = Arc::new(AtomicBool::new(false));
-        let (node, tls, uploads, is_known) =
-            (node.clone(), tls.clone(), uploads.clone(), known.clone());
+        let (node, tls, uploads, known) = (node.clone(), tls.clone(), uploads.clone(), all.clone());
         let task = tokio::spawn(async move {
             let counts = &node.board.counts;
             // Small answers leave at once; without it they leave later.
@@ -135,7 +112,8 @@ pub async fn serve(node: Arc<Node>, listener: TcpListener, tls: TlsAcceptor) {
                 Ok(Ok(stream)) => {
                     let shown = stream.get_ref().1.peer_certificates().and_then(|c| c.first());
                     let certificate = shown.map(|c| c.as_ref().to_vec());
-                    let caller = Caller { certificate, known: is_known };
+                    let says = Box::new(move |who: &str| known.says(number, who));
+                    let caller = Caller { certificate, says };
                     one(&node, &uploads, caller, stream, false).await;
                 }
                 other => {
@@ -148,7 +126,8 @@ pub async fn serve(node: Arc<Node>, listener: TcpListener, tls: TlsAcceptor) {
             }
             drop(held);
         });
-        all.strangers().push_back((number, known, task.abort_handle()));
+        // There is one thread: the task has not begun yet.
+        all.add(number, task.abort_handle());
     }
 }
 
@@ -176,8 +155,10 @@ pub async fn answer_to(node: &Arc<Node>, bytes: &[u8]) -> Vec<u8> {
     let uploads = Arc::new(Uploads::new(1));
     let (mut there, here) = tokio::io::duplex(1 << 20);
     let node = node.clone();
-    let served =
-        tokio::spawn(async move { one(&node, &uploads, Caller::default(), here, true).await });
+    let served = tokio::spawn(async move {
+        let caller = Caller { certificate: None, says: Box::new(|_| {}) };
+        one(&node, &uploads, caller, here, true).await
+    });
     let mut answer = Vec::new();
     // A node may close the connection before it has read everything.
     let _ = there.write_all(bytes).await;

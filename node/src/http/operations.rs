@@ -1,7 +1,7 @@
 //! The status page and metrics, on a loopback address and without TLS.
 
 use super::reply::{Body, Refused, blocking, bytes, object};
-use super::routes::status;
+use super::routes::{LISTED, status};
 use crate::node::Node;
 use hyper::body::Incoming;
 use hyper::header::{HOST, HeaderName, HeaderValue};
@@ -48,9 +48,8 @@ fn overview(node: &Node) -> Value {
     let peers: Vec<Value> = node.peers.others().iter().map(|&p| {
         json!({ "node": p, "heard_seconds": node.peers.heard(p).map(|d| d.as_secs_f64()) })
     }).collect();
-    let mut rounds: Vec<Value> = node.rounds().iter().map(|r| status(node, r)).collect();
-    rounds.reverse();
-    rounds.truncate(100);
+    let rounds: Vec<Value> =
+        node.rounds().iter().rev().take(LISTED).map(|r| status(node, r)).collect();
     json!({ "node": node.me(), "peers": peers, "rounds": rounds, "resident_bytes": resident() })
 }
 

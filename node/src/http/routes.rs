@@ -3,37 +3,40 @@
 use super::body::small;
 use super::reply::{Body, Refused, blocking, bytes, object, refused};
 use super::upload::{About, Uploads};
-use crate::basics::{is_name, sha256, unhex};
+use crate::basics::{sha256, unhex};
 use crate::board::add;
 use crate::config::Enrolled;
 use crate::node::{Node, longest};
-use crate::round::{OpenError, open_everywhere, spec};
-use crate::state::{Phase, Round, RoundKey, Step};
+use crate::round::{OpenError, abort_here, open_everywhere, spec};
+use crate::state::{Agreement, Phase, Round, RoundKey, Step};
 use crate::submission::{Public, part_bytes};
 use hyper::body::Incoming;
 use hyper::header::AUTHORIZATION;
 use hyper::{Method, Request, Response, StatusCode};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use slvr_circuit::{Circuit, Dom, From, Input};
+use slvr_runtime::share::deal::layout;
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
 
 /// Who is at the other end of a connection.
-#[derive(Debug, Default)]
 pub struct Caller {
     /// What was shown in the handshake.
     pub certificate: Option<Vec<u8>>,
-    /// Whether a request has come of somebody who is enrolled.
-    pub known: Arc<AtomicBool>,
+    /// Hears who has said who it is: the name of a client, or nothing for the coordinator.
+    pub says: Box<dyn Fn(&str) + Send + Sync>,
 }
+
+/// Rounds that are listed at a time.
+pub const LISTED: usize = 100;
 
 /// What describes this interface.
 const OPENAPI: &str = include_str!("openapi.json");
 
 /// Who asks.
 enum Who {
-    Client(Enrolled),
+    Client(Box<Enrolled>),
     Coordinator,
 }
 
@@ -51,6 +54,9 @@ struct Opening {
     #[serde(default)]
     public: BTreeMap<usize, String>,
 }
+
+/// Why a round has no result that the coordinator does not want.
+const ABORTED: &str = "the coordinator aborted it";
 
 /// Longest time that a round may be open, in seconds: thirty days.
 const LONGEST: u64 = 30 * 24 * 3600;
@@ -89,20 +95,37 @@ async fn route(
         _ => {}
     }
     let who = who(node, caller.certificate.as_deref(), &request)?;
-    caller.known.store(true, Ordering::Relaxed);
+    (caller.says)(match &who {
+        Who::Client(client) => &client.name,
+        Who::Coordinator => "",
+    });
     match (request.method(), parts.as_slice()) {
         (&Method::GET, ["v1", "tasks"]) => Ok(object(200, &tasks(node))),
         (&Method::GET, ["v1", "tasks", task, "artifact"]) => {
             // After a restart the circuit for fewer clients is compiled again.
             let (node, task) = (node.clone(), task.to_string());
             let query = request.uri().query().map(str::to_string);
+            // A client cannot make this node compile.
+            if query.is_some() && matches!(who, Who::Client(_)) {
+                return refused(403, "role", "circuits for fewer clients are for the coordinator");
+            }
             blocking(move || artifact(&node, &task, query.as_deref())).await?
         }
         (&Method::GET, ["v1", "tasks", task, "rounds"]) => {
             let (node, task) = (node.clone(), task.to_string());
+            let before = request.uri().query().map(|q| q.strip_prefix("before=")?.parse().ok());
+            let before = match before {
+                None => u64::MAX,
+                Some(Some(n)) => n,
+                Some(None) => {
+                    return refused(400, "query", "?before=NUMBER is all that can be asked");
+                }
+            };
             let all = move || {
-                let of = node.rounds().into_iter().filter(|r| r.spec.key.task == task);
-                of.map(|r| status(&node, &r)).collect::<Vec<Value>>()
+                let of = |r: &Arc<Round>| r.spec.key.task == task && r.spec.key.round < before;
+                let of: Vec<_> = node.rounds().into_iter().filter(of).collect();
+                let last = &of[of.len().saturating_sub(LISTED)..];
+                last.iter().map(|r| status(&node, r)).collect::<Vec<Value>>()
             };
             Ok(object(200, &blocking(all).await?))
         }
@@ -153,22 +176,21 @@ fn who(
             return Ok(Who::Coordinator);
         }
         if let Some(client) = roll.by_token(token) {
-            return Ok(Who::Client(client.clone()));
+            return Ok(Who::Client(client.clone().into()));
         }
     }
     match certificate.and_then(|c| roll.by_certificate(c)) {
-        Some(client) => Ok(Who::Client(client.clone())),
+        Some(client) => Ok(Who::Client(client.clone().into())),
         None => refused(
             401,
             "unknown",
-            "a token (Authorization: Bearer) or a certificate of an enrolled client is needed",
+            "a token for this node (Authorization: Bearer) or a certificate of an enrolled client is needed",
         ),
     }
 }
 
 fn key(task: &str, round: &str) -> Option<RoundKey> {
-    is_name(task).then_some(())?;
-    Some(RoundKey { task: task.into(), round: round.parse().ok()? })
+    Some(RoundKey { task: task.into(), round: round.parse().ok()? }).filter(RoundKey::can_be)
 }
 
 fn tasks(node: &Node) -> Value {
@@ -178,12 +200,43 @@ fn tasks(node: &Node) -> Value {
             "task": name, "predicate": full.circuit.name, "circuit": full.hash, "clients": full.clients,
             "minimum": known.task.minimum, "security": full.circuit.security.name(),
             "part_bytes": part_bytes(&full.circuit, full.set, node.me()),
+            "inputs": inputs(&full.circuit, full.set), "public": public_inputs(&full.circuit),
             "others": full.others.iter().map(|(set, name, size)| json!({
                 "set": name, "members": size, "part_bytes": part_bytes(&full.circuit, *set, node.me()),
+                "inputs": inputs(&full.circuit, *set),
             })).collect::<Vec<_>>(),
         })
     };
     node.tasks.iter().map(one).collect()
+}
+
+/// What a member of a party set gives, for whoever deals it without reading the artifact.
+fn inputs(circuit: &Circuit, set: usize) -> Vec<Value> {
+    let all = layout(circuit, set).into_iter();
+    all.filter_map(|(j, dom, n)| {
+        Some(input(j as usize, circuit.inputs.get(j as usize)?, dom, n as u64))
+    })
+    .collect()
+}
+
+/// The inputs that a coordinator gives, by the numbers under which it sends them.
+fn public_inputs(circuit: &Circuit) -> Vec<Value> {
+    let all = circuit.inputs.iter().enumerate().filter(|(_, i)| i.from == From::Public);
+    let one = |(j, i): (usize, &Input)| {
+        let ty = circuit.ty(i.value);
+        input(j, i, ty.dom, ty.elements())
+    };
+    all.map(one).collect()
+}
+
+fn input(index: usize, input: &Input, dom: Dom, elements: u64) -> Value {
+    let fields: Vec<Value> =
+        input.fields.iter().map(|f| json!({ "name": f.name, "shape": f.shape })).collect();
+    json!({
+        "index": index, "name": input.name, "elements": elements, "bits": dom.bits(),
+        "planes": matches!(dom, Dom::Bits(_)), "shape": input.shape, "fields": fields,
+        "encoding": input.encoding,
+    })
 }
 
 /// The artifact of a task, for all clients or for so many.
@@ -196,11 +249,7 @@ fn artifact(node: &Node, task: &str, query: Option<&str>) -> Result<Response<Bod
         Some(Some(n)) => n,
         Some(None) => return refused(400, "query", "?clients=NUMBER is all that can be asked"),
     };
-    // Only circuits that some round agreed on: a caller cannot make this node compile.
-    let agreed = |r: &Round| {
-        r.spec.key.task == task && r.agreement.as_ref().is_some_and(|a| a.clients == clients)
-    };
-    if clients != known.full.clients && !node.rounds().iter().any(agreed) {
+    if clients < known.task.minimum || clients > known.full.clients {
         return refused(404, "clients", "no round of the task is for so many clients");
     }
     match node.circuit(task, clients) {
@@ -209,8 +258,20 @@ fn artifact(node: &Node, task: &str, query: Option<&str>) -> Result<Response<Bod
     }
 }
 
+/// A round as a whole. If the database does not give it, what memory has of it.
+fn whole(node: &Node, round: &Arc<Round>) -> Arc<Round> {
+    match node.record(&round.spec.key) {
+        Ok(found) => found.unwrap_or_else(|| round.clone()),
+        Err(why) => {
+            tracing::error!(round = %round.spec.key, %why, "its record cannot be read");
+            round.clone()
+        }
+    }
+}
+
 /// What anybody who may ask is told of a round.
-pub fn status(node: &Node, round: &Round) -> Value {
+pub fn status(node: &Node, round: &Arc<Round>) -> Value {
+    let round = whole(node, round);
     let spec = &round.spec;
     let complete = node.store.count_of(&spec.key).unwrap_or(0);
     let expected = node.tasks.get(&spec.key.task).map_or(spec.clients, |k| k.full.expected());
@@ -220,12 +281,19 @@ pub fn status(node: &Node, round: &Round) -> Value {
         "grace": spec.grace, "complete": complete, "expected": expected, "attempt": round.attempt,
         "accepted": round.agreement.as_ref().map(|a| a.accepted.len()),
         "failures": round.failures, "aborted": round.aborted, "run": node.board.shown(&spec.key),
-        "damaged": node.store.damaged_of(&spec.key),
+        "damaged": node.store.damaged_of(&spec.key), "waits": node.board.waiting(&spec.key),
     })
 }
 
+/// Which client each member of the circuit's set of clients is; nothing where zeros stand in.
+fn members(agreement: &Agreement) -> Vec<Option<&str>> {
+    let one = |k: u64| agreement.member(k as usize).map(|e| e.client.as_str());
+    (0..agreement.clients).map(one).collect()
+}
+
 /// Everything that is known of a round, for the coordinator.
-fn report(node: &Node, round: &Round) -> Value {
+fn report(node: &Node, round: &Arc<Round>) -> Value {
+    let round = whole(node, round);
     let spec = &round.spec;
     let agreement = round.agreement.as_ref();
     let accepted = agreement.map(|a| {
@@ -244,7 +312,7 @@ fn report(node: &Node, round: &Round) -> Value {
         "minimum": spec.minimum, "clients": spec.clients, "security": security,
         "circuit": agreement.map_or(spec.circuit, |a| a.circuit),
         "circuit_clients": agreement.map_or(spec.clients, |a| a.clients),
-        "accepted": accepted, "others": others, "excluded": agreement.map(|a| &a.excluded),
+        "accepted": accepted, "members": agreement.map(members), "others": others, "excluded": agreement.map(|a| &a.excluded),
         "continues": spec.after, "outcome": round.outcome, "failures": round.failures, "aborted": round.aborted,
         "opened": round.times[0], "closed": round.times[1], "ended": round.times[2],
     })
@@ -278,9 +346,12 @@ fn coordinate(
     match (method, rest) {
         (&Method::GET, "report") => Ok(object(200, &report(node, &round))),
         (&Method::POST, "close") => leads().and_then(|()| step(Step::Close)),
-        (&Method::POST, "abort") => {
-            leads().and_then(|()| step(Step::Abort("the coordinator aborted it".to_string())))
-        }
+        (&Method::POST, "abort") if node.leads() => step(Step::Abort(ABORTED.to_string())),
+        (&Method::POST, "abort") => match abort_here(node, &key, ABORTED) {
+            Ok(round) => Ok(object(200, &status(node, &round))),
+            Err(OpenError::Away(why)) => refused(503, "away", why),
+            Err(OpenError::Refused(why)) => refused(409, "leader", why),
+        },
         (&Method::GET, "words") if round.phase == Phase::Released => {
             match node.store.result(&key) {
                 Ok(words) => Ok(bytes(StatusCode::OK, "application/octet-stream", words.to_vec())),
@@ -346,7 +417,7 @@ async fn open(
         // A leader that was stopped while it opened the round may not have told the others.
         let opened = match there {
             None => Some(wanted),
-            Some(r) => (r.phase == Phase::Open).then_some(r.spec),
+            Some(r) => (r.phase == Phase::Open).then(|| r.spec.clone()),
         };
         if let Some(opened) = opened {
             open_everywhere(&node, opened, public)?;

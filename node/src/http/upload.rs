@@ -10,6 +10,7 @@
 //! has ended. The record, and with it the answer, stays the same.
 
 use super::body::small;
+use super::keep::{Place, has_room, is_mended, keep, receipt, store};
 use super::reply::{Body, Refused, blocking, object, refused};
 use crate::basics::{Hex, now};
 use crate::board::add;
@@ -17,7 +18,8 @@ use crate::config::Enrolled;
 use crate::node::{Node, Ready};
 use crate::state::{Phase, RoundKey};
 use crate::store::{Record, StoreError};
-use crate::submission::{Checker, MANIFEST, Manifest};
+use crate::submission::check::Checker;
+use crate::submission::{MANIFEST, Manifest};
 use crate::vault::Sealer;
 use http_body_util::BodyExt;
 use hyper::body::{Body as _, Incoming};
@@ -25,7 +27,7 @@ use hyper::{Request, Response};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{OwnedMutexGuard, Semaphore};
 use tokio::time::{Instant, timeout_at};
@@ -42,7 +44,6 @@ struct Partial {
     taken: u64,
 }
 
-type Place = (RoundKey, String);
 type Shared = Arc<tokio::sync::Mutex<Partial>>;
 
 /// What comes in at a node.
@@ -62,18 +63,6 @@ pub struct About<'a> {
     pub client: &'a Enrolled,
 }
 
-fn store<T>(done: Result<T, StoreError>) -> Result<T, Refused> {
-    done.or_else(|e| match e {
-        StoreError::Conflict => refused(409, "conflict", e.to_string()),
-        _ if e.is_full() => refused(507, "full", "this node's disk is full: try again later"),
-        // Paths of the node are nobody's business.
-        _ => {
-            tracing::error!(why = %e, "the store fails");
-            refused(500, "store", "this node cannot store anything: its log says why")
-        }
-    })
-}
-
 /// A client's complete submission, unless its part has to come again.
 async fn complete(node: &Arc<Node>, place: &Place) -> Result<Option<Record>, Refused> {
     let (node, place) = (node.clone(), place.clone());
@@ -84,38 +73,41 @@ async fn complete(node: &Arc<Node>, place: &Place) -> Result<Option<Record>, Ref
     store(blocking(read).await?)
 }
 
-/// Whether a part is damaged that may come again: the round has not ended.
-fn is_mended(node: &Node, (key, client): &Place) -> bool {
-    node.store.is_damaged(key, client) && node.round(key).is_some_and(|r| !r.ended())
-}
-
 impl Uploads {
     /// That many are read at one time.
     pub fn new(room: usize) -> Uploads {
         Uploads { partial: Mutex::default(), room: Arc::new(Semaphore::new(room.max(1))) }
     }
 
+    /// Held for a moment, and never while the disk is waited for: the one thread that serves everybody takes it.
+    fn all(&self) -> MutexGuard<'_, BTreeMap<Place, Shared>> {
+        self.partial.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn find(&self, place: &Place) -> Option<Shared> {
-        self.partial.lock().unwrap_or_else(PoisonError::into_inner).get(place).cloned()
+        self.all().get(place).cloned()
     }
 
     fn forget(&self, place: &Place) {
-        self.partial.lock().unwrap_or_else(PoisonError::into_inner).remove(place);
+        self.all().remove(place);
     }
 
     /// Forgets what was begun in rounds that take nothing any more.
     fn tidy(&self, node: &Node) {
-        let mut all = self.partial.lock().unwrap_or_else(PoisonError::into_inner);
-        all.retain(|place, partial| {
-            let (key, client) = place;
-            let open = node.round(key).is_some_and(|r| r.phase == Phase::Open);
+        let mut gone = Vec::new();
+        self.all().retain(|place, partial| {
+            let open = node.round(&place.0).is_some_and(|r| r.phase == Phase::Open);
             let stays = open || is_mended(node, place);
             // What is being read removes its file itself.
-            if !stays && let Ok(p) = partial.try_lock() {
-                node.store.give_up(key, client, &p.manifest.submission.to_string());
+            if !stays && let Ok(p) = partial.clone().try_lock_owned() {
+                gone.push((place.clone(), p));
             }
             stays
         });
+        // Nobody waits for the disk but this thread.
+        for ((key, client), p) in gone {
+            node.store.give_up(&key, &client, &p.manifest.submission.to_string());
+        }
     }
 
     /// Announces a submission.
@@ -171,6 +163,10 @@ impl Uploads {
         let Some(round) = node.round(key) else {
             return refused(404, "round", "there is no such round");
         };
+        if round.phase == Phase::Aborted {
+            let why = round.aborted.as_deref().unwrap_or("");
+            return refused(409, "aborted", format!("the round was aborted: {why}"));
+        }
         let known = node.tasks.get(&key.task).filter(|_| round.phase == Phase::Open);
         let Some(known) =
             known.filter(|_| now() < round.spec.deadline.saturating_add(round.spec.grace))
@@ -229,29 +225,31 @@ impl Uploads {
         }
         let mut checker = Checker::new(&full.circuit, number, node.me(), &manifest);
         let length = checker.expected();
-        // Two announcements of a client at the same time: never are there two sealers of one file.
-        let mut all = self.partial.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(before) = all.get(place).cloned() {
-            let Ok(mut p) = before.try_lock() else {
-                return refused(409, "busy", "a piece of this client's submission is being read");
-            };
-            if p.manifest == manifest && p.file.is_some() {
-                return Ok(progress(&p));
-            }
-            // Whoever still holds it finds nothing in it.
-            p.file = None;
-            if p.manifest.submission != manifest.submission {
-                node.store.give_up(key, client, &p.manifest.submission.to_string());
-            }
+        // Two announcements of a client at the same time: never are there two sealers of one file. So the place is taken
+        // first, and is busy while the file is begun.
+        let fresh =
+            Partial { manifest: manifest.clone(), set: set.clone(), file: None, length, taken: 0 };
+        let mut all = self.all();
+        let shared = all.entry(place.clone()).or_insert_with(|| Shared::new(fresh.into())).clone();
+        let Ok(mut p) = shared.try_lock() else {
+            return refused(409, "busy", "a piece of this client's submission is being read");
+        };
+        drop(all);
+        if p.manifest == manifest && p.file.is_some() {
+            return Ok(progress(&p));
+        }
+        // Whoever still holds it finds nothing in it.
+        p.file = None;
+        if p.manifest.submission != manifest.submission {
+            node.store.give_up(key, client, &p.manifest.submission.to_string());
         }
         let submission = manifest.submission.to_string();
         let at = (key, client.as_str(), submission.as_str());
         let sealer = store(node.store.begin(at, length, |piece| checker.absorb(piece)))?;
-        let taken = sealer.taken();
-        let partial = Partial { manifest, set, file: Some((sealer, checker)), length, taken };
-        let shown = progress(&partial);
-        all.insert(place.clone(), Arc::new(tokio::sync::Mutex::new(partial)));
-        Ok(shown)
+        p.taken = sealer.taken();
+        (p.manifest, p.set, p.length) = (manifest, set, length);
+        p.file = Some((sealer, checker));
+        Ok(progress(&p))
     }
 
     /// Where a submission is.
@@ -433,78 +431,6 @@ impl Uploads {
     }
 }
 
-/// Makes a whole part durable and counts it, unless the round has been closed in the meantime.
-fn keep(
-    node: &Node,
-    place: &Place,
-    sealer: Sealer,
-    checker: &Checker,
-    record: &Record,
-) -> Result<Response<Body>, Refused> {
-    let (key, client) = place;
-    if let Err(e) = checker.finish() {
-        return refused(422, "part", e.to_string());
-    }
-    let bytes = sealer.taken();
-    let submission = record.manifest.submission.to_string();
-    let at = (key, client.as_str(), submission.as_str());
-    if is_mended(node, place) {
-        let before = store(node.store.submission(key, client))?;
-        let Some(before) = before.filter(|b| b.manifest == record.manifest) else {
-            return store(Err(StoreError::Conflict));
-        };
-        store(node.store.end(at, sealer))?;
-        tracing::info!(round = %key, client, bytes, "a damaged part is mended");
-        node.wake();
-        return Ok(receipt(node, &before));
-    }
-    store(node.store.end(at, sealer))?;
-    node.with_round(key, |round| {
-        let open = round.is_some_and(|r| r.phase == Phase::Open);
-        let Some(known) = node.tasks.get(&key.task).filter(|_| open) else {
-            return refused(409, "closed", "the round was closed before the part was whole");
-        };
-        // More may have begun than the circuit has room for.
-        has_room(node, key, &known.full, record.set.as_deref())?;
-        store(node.store.count(record))
-    })?;
-    add(&node.board.counts.submissions, 1);
-    add(&node.board.counts.bytes, bytes);
-    tracing::info!(round = %key, client, bytes, "a submission is complete");
-    node.wake();
-    Ok(receipt(node, record))
-}
-
-/// Whether a party set has a member that has submitted nothing yet.
-fn has_room(node: &Node, key: &RoundKey, full: &Ready, set: Option<&str>) -> Result<(), Refused> {
-    let size = full.set_of(set).map_or(0, |(_, _, size)| size);
-    let there = match full.others.is_empty() {
-        true => store(node.store.count_of(key))?,
-        false => {
-            let all = store(node.store.submissions(key))?;
-            all.iter().filter(|r| r.set.as_deref() == set).count() as u64
-        }
-    };
-    if there < size {
-        return Ok(());
-    }
-    let who = set.map_or("clients".to_string(), |s| format!("members of `{s}`"));
-    let why = format!("the round has the submissions of all {size} {who} that it is for");
-    refused(409, "full_round", why)
-}
-
 fn progress(p: &Partial) -> Response<Body> {
     object(202, &json!({ "state": "incomplete", "offset": p.taken, "length": p.length }))
-}
-
-/// What an acknowledged submission is answered with, always the same.
-fn receipt(node: &Node, record: &Record) -> Response<Body> {
-    let m = &record.manifest;
-    object(
-        200,
-        &json!({
-            "state": "complete", "node": node.me(), "task": m.task, "round": m.round, "client": m.client,
-            "submission": m.submission, "digest": m.digest(), "at": record.at,
-        }),
-    )
 }

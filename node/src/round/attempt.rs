@@ -5,6 +5,7 @@
 //! a file of this node and nowhere else until all three nodes have finished.
 
 use super::states;
+use super::tidy::tidy;
 use crate::basics::Hex;
 use crate::node::{Node, Ready};
 use crate::state::{Agreement, Excluded, Failure, Outcome, RoundKey, Step};
@@ -16,6 +17,7 @@ use slvr_runtime::party::{Intake, Party, PartyReport};
 use slvr_runtime::share::{PairSeeds, Prss, RunId, Seed};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use zeroize::Zeroizing;
 
@@ -26,8 +28,13 @@ pub type Words = Vec<Frame>;
 
 /// Makes an attempt and takes the step that follows from it.
 pub(super) fn run(node: &Arc<Node>, name: &RunName, ready: &Ready) {
+    let mut replaced = String::new();
     let step = match attempt(node, name, ready) {
-        Ok(outcome) => Step::Compute(outcome),
+        Ok(outcome) => {
+            let all = outcome.replaced.iter().map(|x| format!("{} ({})", x.client, x.why));
+            replaced = all.collect::<Vec<_>>().join(", ");
+            Step::Compute(outcome)
+        }
         Err(why) => {
             Step::Fail(Failure { attempt: name.attempt, why: format!("node {}: {why}", node.me()) })
         }
@@ -36,18 +43,18 @@ pub(super) fn run(node: &Arc<Node>, name: &RunName, ready: &Ready) {
         Ok(_) => return,
         Err(e) => e,
     };
-    if node.aborted(&name.key).is_some() {
+    if node.aborted(&name.key).load(Ordering::Acquire) {
         // Nobody waits for this attempt any more.
-        if let Err(why) = node.store.erase_outcome(&name.key) {
-            tracing::error!(round = %name.key, %why, "words of the result could not be erased");
-        }
+        tidy(node, &name.key);
         return;
     }
     // Fewer clients than the minimum passed their checks, or the disk is full: nothing is kept of the attempt.
     let _ = node.store.erase_outcome(&name.key);
     let why = format!("node {}: {refused}", node.me());
     let step = match refused {
-        crate::state::StepError::Minimum { .. } => Step::Abort(why),
+        crate::state::StepError::Minimum { .. } => {
+            Step::Abort(format!("{why}; the inputs of these do not count: {replaced}"))
+        }
         _ => Step::Fail(Failure { attempt: name.attempt, why }),
     };
     loop {
@@ -116,7 +123,8 @@ fn attempt(node: &Arc<Node>, name: &RunName, ready: &Ready) -> Result<Outcome, S
     let (inputs, uploads) = intake.finish(&public);
     node.board.doing(key, "computing", layers);
     let start = Instant::now();
-    let mut link = Watched { links, node, key, words: Vec::new() };
+    let aborted = node.aborted(key);
+    let mut link = Watched { links, node, key, aborted, words: Vec::new() };
     let count = |done, _| node.board.update(key, |p| p.done = done);
     let party = Party {
         circuit: &ready.circuit,
@@ -160,7 +168,7 @@ fn attempt(node: &Arc<Node>, name: &RunName, ready: &Ready) -> Result<Outcome, S
 
 /// Whether all parts of a round are as they were written, as far as that is known.
 pub(super) fn undamaged(node: &Node, key: &RoundKey) -> Result<(), String> {
-    let agreement = node.round(key).and_then(|r| r.agreement);
+    let agreement = node.round(key).and_then(|r| r.agreement.clone());
     let mut damaged = node.store.damaged_of(key);
     // Nobody waits for who is excluded.
     damaged
@@ -240,14 +248,15 @@ struct Watched<'a, L> {
     links: L,
     node: &'a Node,
     key: &'a RoundKey,
+    aborted: Arc<AtomicBool>,
     words: Words,
 }
 
 impl<L> Watched<'_, L> {
     fn goes_on(&self) -> Result<(), LinkError> {
-        match self.node.aborted(self.key) {
-            Some(_) => Err(LinkError::Aborted),
-            None => Ok(()),
+        match self.aborted.load(Ordering::Acquire) {
+            true => Err(LinkError::Aborted),
+            false => Ok(()),
         }
     }
 }

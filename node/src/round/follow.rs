@@ -3,6 +3,8 @@
 use super::attempt;
 use super::gather::is_true;
 use super::states;
+use super::tidy::tidy;
+use crate::basics::spawn;
 use crate::node::Node;
 use crate::state::{Agreement, Entry, Failure, Phase, Round, RoundKey, Spec, Step, StepError};
 use crate::store::Store;
@@ -10,7 +12,6 @@ use crate::submission::{Public, unpack_public};
 use crate::wire::{Answer, Ask, RunName};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::thread;
 
 /// Why an attempt failed of which nothing is known.
 pub(super) const LOST: &str = "the attempt ended, and how could not be written";
@@ -32,7 +33,8 @@ pub fn answer(node: &Arc<Node>, from: usize, ask: Ask) -> Answer {
         Ask::Release(name) => release(node, &name).map(|()| Answer::Done),
         Ask::Abort { key, why } => match node.advance(&key, Step::Abort(why)) {
             Ok(_) => {
-                node.store.erase_outcome(&key).map(|()| Answer::Done).map_err(|e| e.to_string())
+                tidy(node, &key);
+                Ok(Answer::Done)
             }
             // What was never opened here need not be aborted.
             Err(StepError::Unknown) => Ok(Answer::Done),
@@ -55,7 +57,8 @@ fn stands(node: &Node, key: &RoundKey) -> Answer {
     }
     let failed =
         round.failures.last().filter(|f| f.attempt == round.attempt).map(|f| f.why.clone());
-    Answer::Stands { phase: round.phase, attempt: round.attempt, failed, aborted: round.aborted }
+    let (phase, attempt, aborted) = (round.phase, round.attempt, round.aborted.clone());
+    Answer::Stands { phase, attempt, failed, aborted }
 }
 
 /// Opens a round here, if it is one that this node may run; whether it was not open before.
@@ -68,6 +71,9 @@ pub fn open(node: &Node, spec: Spec, public: &Public) -> Result<bool, String> {
         .tasks
         .get(&spec.key.task)
         .ok_or_else(|| format!("node {} knows no task `{}`", node.me(), spec.key.task))?;
+    if !spec.key.can_be() {
+        return Err(format!("the number of a round is at most {}", RoundKey::LAST));
+    }
     let _one = node.opening();
     let full = &known.full;
     if spec.circuit != full.hash || spec.clients != full.clients {
@@ -124,7 +130,12 @@ pub(super) fn close(node: &Node, key: &RoundKey) -> Result<Vec<Entry>, String> {
 /// Holds what is proposed against what this node has.
 pub(super) fn agree(node: &Node, key: &RoundKey, agreement: Agreement) -> Result<(), String> {
     let round = node.round(key).ok_or("no such round")?;
-    let mine: BTreeSet<Entry> = complete(node, key)?.into_iter().collect();
+    let records = node.store.submissions(key).map_err(|e| e.to_string())?;
+    if let Some(r) = records.iter().find(|r| r.manifest.circuit != round.spec.circuit) {
+        let client = &r.manifest.client;
+        return Err(format!("client {client} has signed another circuit than the round's"));
+    }
+    let mine: BTreeSet<Entry> = records.iter().map(crate::store::Record::entry).collect();
     if let Some(e) = agreement.accepted.iter().chain(&agreement.others).find(|e| !mine.contains(e))
     {
         return Err(format!(
@@ -175,7 +186,7 @@ pub(super) fn agree(node: &Node, key: &RoundKey, agreement: Agreement) -> Result
             agreement.clients
         ));
     }
-    let ready = node.circuit(&key.task, agreement.clients)?;
+    let ready = node.circuit_of(&round.spec, agreement.clients)?;
     if ready.hash != agreement.circuit {
         return Err(format!(
             "node {} has another circuit for {} clients: {}, not {}",
@@ -202,7 +213,8 @@ pub(super) fn agree(node: &Node, key: &RoundKey, agreement: Agreement) -> Result
 
 /// Whether an attempt could begin now. None is used up if not.
 fn room(node: &Arc<Node>, key: &RoundKey, clients: u64) -> Result<Answer, String> {
-    let ready = node.circuit(&key.task, clients)?;
+    let spec = node.round(key).ok_or("no such round")?.spec.clone();
+    let ready = node.circuit_of(&spec, clients)?;
     attempt::undamaged(node, key)?;
     let free = !node.stopping() && !node.is_busy(key) && node.permit(ready.memory).is_some();
     Ok(if free { Answer::Done } else { Answer::Busy })
@@ -210,8 +222,13 @@ fn room(node: &Arc<Node>, key: &RoundKey, clients: u64) -> Result<Answer, String
 
 fn start(node: &Arc<Node>, name: RunName) -> Result<Answer, String> {
     let round = node.round(&name.key).ok_or("no such round")?;
+    // Each attempt is another draw of coins and of whom checks may leave out. The leader has as many as this node lets it.
+    let most = node.config.limits.attempts;
+    if name.attempt > most {
+        return Err(format!("attempt {} is begun, and this node makes {most}", name.attempt));
+    }
     let clients = round.agreement.as_ref().map_or(0, |a| a.clients);
-    let ready = node.circuit(&name.key.task, clients)?;
+    let ready = node.circuit_of(&round.spec, clients)?;
     // An attempt before this one may still wait for somebody.
     let (Some(busy), Some(permit)) = (node.occupy(&name.key), node.permit(ready.memory)) else {
         let again = round.phase == Phase::Running && round.attempt == name.attempt;
@@ -224,23 +241,28 @@ fn start(node: &Arc<Node>, name: RunName) -> Result<Answer, String> {
         node.advance(&name.key, Step::Fail(failure)).map_err(|e| e.to_string())?;
     }
     node.advance(&name.key, Step::Start(name.attempt)).map_err(|e| e.to_string())?;
-    let node = node.clone();
-    thread::spawn(move || {
-        attempt::run(&node, &name, &ready);
+    let (key, attempt) = (name.key.clone(), name.attempt);
+    let runs = node.clone();
+    let started = spawn("attempt", move || {
+        attempt::run(&runs, &name, &ready);
         drop((permit, busy));
     });
-    Ok(Answer::Done)
+    match started {
+        Ok(()) => Ok(Answer::Done),
+        Err(e) => {
+            let why = format!("node {}: no thread is left: {e}", node.me());
+            let failure = Failure { attempt, why: why.clone() };
+            node.advance(&key, Step::Fail(failure)).map_err(|e| e.to_string())?;
+            Err(why)
+        }
+    }
 }
 
 /// All have computed: this node serves its words, and forgets the submissions.
 pub(super) fn release(node: &Node, name: &RunName) -> Result<(), String> {
     let step = |step| node.advance(&name.key, step).map_err(|e| e.to_string());
     step(Step::Release(name.attempt))?;
-    settled(node, &step(Step::Done)?)
-}
-
-/// Forgets what nobody needs any more of a round that is released.
-pub(crate) fn settled(node: &Node, round: &Round) -> Result<(), String> {
-    node.store.erase_parts(&round.spec.key).map_err(|e| e.to_string())?;
-    states::settle(node, round)
+    step(Step::Done)?;
+    tidy(node, &name.key);
+    Ok(())
 }

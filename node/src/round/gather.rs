@@ -1,7 +1,8 @@
 //! From what three nodes have to whose submissions count.
 //!
 //! A client is excluded only for a reason that each node can hold against what it has itself: at which nodes the
-//! submission is missing, or what each of them has instead. So a node that leaves a client out has to say that it is
+//! submission is missing, or what each of them has instead, or in which party set each of them has it. What is compared is
+//! what these reasons can say: digests, which bind everything that the client has signed, and party sets. So a node that leaves a client out has to say that it is
 //! missing, or another one, at itself. It cannot say so of another node that has the submission.
 
 use crate::basics::Hash;
@@ -12,6 +13,10 @@ use std::collections::{BTreeMap, BTreeSet};
 const MISSING: &str = "missing at node ";
 /// What a reason begins with that names what each node has.
 const DIFFERENT: &str = "nodes have different submissions of it: ";
+/// What a reason begins with that names the party set for which each node has it enrolled.
+const SETS: &str = "nodes have it enrolled for different party sets: ";
+/// The party set of clients, in such a reason.
+const CLIENTS: &str = "-";
 
 fn missing(nodes: impl IntoIterator<Item = usize>) -> String {
     let named: Vec<String> = nodes.into_iter().map(|i| i.to_string()).collect();
@@ -22,8 +27,18 @@ fn different(digests: [Hash; 3]) -> String {
     format!("{DIFFERENT}{}", digests.map(|d| d.to_string()).join(", "))
 }
 
-/// The clients whose submission is complete and the same on all three nodes, and why the others are excluded. The
-/// result does not depend on the order in which a node lists what it has.
+fn set(e: &Entry) -> &str {
+    e.set.as_deref().unwrap_or(CLIENTS)
+}
+
+/// Whether three things that a reason lists differ, and this node's is the one it has.
+fn lists(all: &str, me: usize, mine: Option<&str>) -> bool {
+    let all: Vec<&str> = all.split(", ").collect();
+    all.len() == 3 && all.iter().any(|d| *d != all[0]) && mine == all.get(me).copied()
+}
+
+/// The clients whose submission is complete and the same on all three nodes, and why the others are excluded. The first
+/// list is this node's own, which leads. The result does not depend on the order in which a node lists what it has.
 pub fn gather(nodes: &[Vec<Entry>; 3]) -> (Vec<Entry>, Vec<Excluded>) {
     let by_client: Vec<BTreeMap<&str, &Entry>> =
         nodes.iter().map(|n| n.iter().map(|e| (e.client.as_str(), e)).collect()).collect();
@@ -32,11 +47,18 @@ pub fn gather(nodes: &[Vec<Entry>; 3]) -> (Vec<Entry>, Vec<Excluded>) {
     for client in clients {
         let found = [0, 1, 2].map(|i: usize| by_client[i].get(client).copied());
         let why = match found {
-            [Some(a), Some(b), Some(c)] if a == b && b == c => {
-                accepted.push(a.clone());
-                continue;
+            [Some(a), Some(b), Some(c)] => {
+                let (digests, sets) = ([a, b, c].map(|e| e.digest), [a, b, c].map(set));
+                if digests.iter().any(|d| *d != digests[0]) {
+                    different(digests)
+                } else if sets.iter().any(|s| *s != sets[0]) {
+                    format!("{SETS}{}", sets.join(", "))
+                } else {
+                    // What else stands there follows from the digest, and this node has checked it itself.
+                    accepted.push(a.clone());
+                    continue;
+                }
             }
-            [Some(a), Some(b), Some(c)] => different([a.digest, b.digest, c.digest]),
             _ => missing((0..3).filter(|i| found[*i].is_none())),
         };
         excluded.push(Excluded { client: client.to_string(), why });
@@ -48,10 +70,11 @@ pub fn gather(nodes: &[Vec<Entry>; 3]) -> (Vec<Entry>, Vec<Excluded>) {
 /// client.
 pub fn is_true(why: &str, me: usize, mine: Option<&Entry>) -> bool {
     if let Some(digests) = why.strip_prefix(DIFFERENT) {
-        let all: Vec<&str> = digests.split(", ").collect();
         let own = mine.map(|e| e.digest.to_string());
-        let differ = all.iter().any(|d| *d != all[0]);
-        return all.len() == 3 && differ && own.as_deref() == all.get(me).copied();
+        return lists(digests, me, own.as_deref());
+    }
+    if let Some(sets) = why.strip_prefix(SETS) {
+        return lists(sets, me, mine.map(set));
     }
     let sets = (1..8u8).map(|set| (0..3).filter(move |i| set >> i & 1 == 1).collect::<Vec<_>>());
     sets.filter(|set| set.contains(&me) == mine.is_none()).any(|set| missing(set) == why)
@@ -95,6 +118,67 @@ mod tests {
                 ("twice", twice.as_str()),
             ]
         );
+    }
+
+    /// Whatever one node lists, the other two find every reason true, and every entry that counts is theirs.
+    #[test]
+    fn no_list_of_one_node_keeps_the_others_from_an_agreement() {
+        for seed in 0..3000u64 {
+            let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+            let mut draw = |n: u64| {
+                state ^= state << 13;
+                state ^= state >> 7;
+                state ^= state << 17;
+                state % n
+            };
+            // Honest nodes differ by what came to them and by how they have enrolled whom.
+            let sets = [None, None, Some("Server".to_string())];
+            let mut honest = || {
+                let mut all = Vec::new();
+                for name in ["a", "b", "c"] {
+                    if draw(4) > 0 {
+                        let b = draw(2) as u8;
+                        all.push(Entry { set: sets[draw(3) as usize].clone(), ..entry(name, b) });
+                    }
+                }
+                all
+            };
+            let mut nodes = [honest(), honest(), honest()];
+            let liar = 1 + draw(2) as usize;
+            for e in &mut nodes[liar] {
+                match draw(4) {
+                    0 => e.submission = Hex([9; 16]),
+                    1 => e.set = Some("Server".into()),
+                    2 => e.digest = Hex([draw(3) as u8; 32]),
+                    _ => {}
+                }
+            }
+            let (accepted, excluded) = gather(&nodes);
+            for (me, has) in nodes.iter().enumerate().filter(|(me, _)| *me != liar) {
+                let own = |client: &str| has.iter().find(|e| e.client == client);
+                for x in &excluded {
+                    let told = is_true(&x.why, me, own(&x.client));
+                    assert!(told, "seed {seed}, node {me}: {} {}", x.client, x.why);
+                }
+                let known = accepted.iter().all(|e| own(&e.client) == Some(e));
+                assert!(known, "seed {seed}, node {me}: {accepted:?}, {has:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_client_that_one_node_has_in_another_party_set_is_excluded_and_the_reason_says_so() {
+        let one = entry("a", 1);
+        let other = Entry { set: Some("Server".into()), ..one.clone() };
+        let nodes = [vec![one.clone()], vec![other.clone()], vec![one.clone()]];
+        let (accepted, excluded) = gather(&nodes);
+        assert_eq!(accepted, []);
+        let why = "nodes have it enrolled for different party sets: -, Server, -";
+        assert_eq!(excluded[0].why, why);
+        for (me, has) in nodes.iter().enumerate() {
+            assert!(is_true(why, me, has.first()), "node {me}");
+        }
+        assert!(!is_true(why, 0, Some(&other)) && !is_true(why, 0, None));
     }
 
     #[test]

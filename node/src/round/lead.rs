@@ -1,15 +1,17 @@
 //! Node 0 leads rounds: it opens and closes them, has everybody agree and run, and releases the result.
 //!
-//! A thread for each round looks where it stands and does what comes next. What fails is done again until the node's
+//! A thread for each round, which no bug of one step ends, looks where it stands and does what comes next. What fails is done again until the node's
 //! patience is over; then the round is aborted with the last failure as its cause, and the submissions are kept. After
 //! a restart the same thread goes on from what is on disk. Whatever it asks of the others may be asked twice.
 
+use super::tidy::tidy;
 use super::{attempt, follow, gather, states};
-use crate::basics::now;
+use crate::basics::{is_name, now, spawn};
 use crate::node::Node;
-use crate::state::{Agreement, Entry, Failure, Phase, Round, RoundKey, Spec, Step};
+use crate::state::{Agreement, Entry, Failure, Phase, Round, RoundKey, Spec, Step, StepError};
 use crate::submission::Public;
 use crate::wire::{Answer, Ask, RunName};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -52,7 +54,19 @@ pub fn open_everywhere(node: &Arc<Node>, spec: Spec, public: Public) -> Result<(
     all_done(there.map_err(OpenError::Away)?)?;
     // Only who has opened it here leads it.
     let known = !follow::open(node, spec.clone(), &public)?;
-    let opened = both(node, &Ask::Open { spec, public }).and_then(|answers| {
+    let ask = Ask::Open { spec, public };
+    let begun = Instant::now();
+    // A node may go away for a moment after it was looked for: the number would be gone.
+    let answers = loop {
+        match both(node, &ask) {
+            Err(why) if begun.elapsed() < LOOKING => {
+                tracing::warn!(round = %key, why, "a node is away while a round is opened");
+                thread::sleep(AGAIN);
+            }
+            done => break done,
+        }
+    };
+    let opened = answers.and_then(|answers| {
         answers
             .into_iter()
             .find_map(|a| match a {
@@ -63,9 +77,10 @@ pub fn open_everywhere(node: &Arc<Node>, spec: Spec, public: Public) -> Result<(
     });
     match opened {
         Ok(()) => {
-            if !known {
-                let (node, key) = (node.clone(), key.clone());
-                thread::spawn(move || lead(&node, &key));
+            if !known && let Err(e) = begin(node, key.clone()) {
+                let why = format!("node {}: no thread is left: {e}", node.me());
+                abort(node, &key, &format!("it could not be opened: {why}"));
+                return Err(OpenError::Away(why));
             }
             Ok(())
         }
@@ -77,8 +92,18 @@ pub fn open_everywhere(node: &Arc<Node>, spec: Spec, public: Public) -> Result<(
     }
 }
 
+/// Leads a round on a thread of its own.
+///
+/// # Errors
+///
+/// A system that has no threads left.
+pub fn begin(node: &Arc<Node>, key: RoundKey) -> std::io::Result<()> {
+    let node = node.clone();
+    spawn("lead", move || lead(&node, &key))
+}
+
 /// Leads a round to its end, from wherever it stands.
-pub fn lead(node: &Arc<Node>, key: &RoundKey) {
+fn lead(node: &Arc<Node>, key: &RoundKey) {
     let patience = Duration::from_secs(node.config.limits.patience_s);
     // Patience is for what does not go on: a long run takes nothing of it.
     let mut stands = (Phase::Open, 0);
@@ -89,35 +114,27 @@ pub fn lead(node: &Arc<Node>, key: &RoundKey) {
             stands = (round.phase, round.attempt);
             since = Instant::now();
         }
-        let done = match round.phase {
-            Phase::Open => match is_due(node, &round) {
-                true => follow::close(node, key).map(drop),
-                false => {
-                    node.wait(LOOK);
-                    Ok(())
-                }
-            },
-            Phase::Closed => settle(node, key, &round),
-            Phase::Agreed => try_again(node, key, &round),
-            Phase::Running => match node.occupy(key) {
-                // Attempts of this node are made by this thread: this one's end could not be written.
-                Some(_busy) => {
-                    let why = format!("node {}: {}", node.me(), follow::LOST);
-                    let failure = Failure { attempt: round.attempt, why };
-                    node.advance(key, Step::Fail(failure)).map(drop).map_err(|e| e.to_string())
-                }
-                None => {
-                    node.wait(LOOK);
-                    Ok(())
-                }
-            },
-            Phase::Computed => confirm(node, key, &round),
-            Phase::Releasing => release(node, key, &round),
-            Phase::Released => return,
-            Phase::Aborted => return tell_aborted(node, key, &round),
+        match round.phase {
+            Phase::Released => {
+                node.board.waits_for(key, None);
+                return;
+            }
+            Phase::Aborted => {
+                node.board.waits_for(key, None);
+                return tell_aborted(node, key, &round);
+            }
+            _ => {}
+        }
+        let done = guarded(|| go_on(node, key, &round));
+        let Err(why) = done else {
+            // It stands somewhere else now, or there is nothing to wait for.
+            node.board.waits_for(key, None);
+            continue;
         };
-        let Err(why) = done else { continue };
-        tracing::warn!(round = %key, phase = %round.phase, why, "the round waits");
+        // Once for each cause: it is tried again several times a second.
+        if node.board.waits_for(key, Some(&why)) {
+            tracing::warn!(round = %key, phase = %round.phase, why, "the round waits");
+        }
         let hears = matches!(round.phase, Phase::Closed | Phase::Agreed | Phase::Computed);
         if let Some(why) = hears.then(|| aborted_elsewhere(node, key)).flatten() {
             abort(node, key, &why);
@@ -140,6 +157,42 @@ pub fn lead(node: &Arc<Node>, key: &RoundKey) {
     }
 }
 
+/// Does it. A bug is a cause as any other: the thread that leads a round goes on, until the leader's patience is over.
+fn guarded(act: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
+    let bug = |_| Err("node 0 has a bug: its log says more".to_string());
+    catch_unwind(AssertUnwindSafe(act)).unwrap_or_else(bug)
+}
+
+/// Does what comes next in a round that has not ended.
+fn go_on(node: &Arc<Node>, key: &RoundKey, round: &Round) -> Result<(), String> {
+    match round.phase {
+        Phase::Open => match is_due(node, round) {
+            true => follow::close(node, key).map(drop),
+            false => {
+                node.wait(LOOK);
+                Ok(())
+            }
+        },
+        Phase::Closed => settle(node, key, round),
+        Phase::Agreed => try_again(node, key, round),
+        Phase::Running => match node.occupy(key) {
+            // Attempts of this node are made by this thread: this one's end could not be written.
+            Some(_busy) => {
+                let why = format!("node {}: {}", node.me(), follow::LOST);
+                let failure = Failure { attempt: round.attempt, why };
+                node.advance(key, Step::Fail(failure)).map(drop).map_err(|e| e.to_string())
+            }
+            None => {
+                node.wait(LOOK);
+                Ok(())
+            }
+        },
+        Phase::Computed => confirm(node, key, round),
+        Phase::Releasing => release(node, key, round),
+        Phase::Released | Phase::Aborted => Ok(()),
+    }
+}
+
 /// Aborts a round here. The others are told by the round's thread, and ask themselves.
 fn abort(node: &Arc<Node>, key: &RoundKey, why: &str) {
     match node.advance(key, Step::Abort(why.to_string())) {
@@ -152,12 +205,32 @@ fn abort(node: &Arc<Node>, key: &RoundKey, why: &str) {
 }
 
 fn tell_aborted(node: &Arc<Node>, key: &RoundKey, round: &Round) {
-    if let Err(e) = node.store.erase_outcome(key) {
-        tracing::error!(round = %key, why = %e, "words of the result could not be erased");
-    }
+    tidy(node, key);
     let why = round.aborted.clone().unwrap_or_default();
     // Who cannot be reached asks later.
     let _ = both(node, &Ask::Abort { key: key.clone(), why });
+}
+
+/// Aborts a round that node 0 does not know any more: it has lost what it kept, and will never end the round.
+///
+/// # Errors
+///
+/// A node 0 that knows the round, or does not answer; what speaks against an abort.
+pub(crate) fn abort_here(
+    node: &Arc<Node>,
+    key: &RoundKey,
+    why: &str,
+) -> Result<Arc<Round>, OpenError> {
+    match node.peers.ask(0, &Ask::Where(key.clone()), node.deadline()) {
+        Ok(Answer::Refused(said)) if said == StepError::Unknown.to_string() => {}
+        Ok(_) => return Err(OpenError::Refused("node 0 leads this round: ask it".into())),
+        Err(e) => {
+            return Err(OpenError::Away(format!("node 0 leads this round, and is away: {e}")));
+        }
+    }
+    let aborted = node.advance(key, Step::Abort(why.to_string())).map_err(|e| e.to_string())?;
+    tidy(node, key);
+    Ok(aborted)
 }
 
 /// Why another node has aborted a round, if one has: then waiting is of no use.
@@ -199,16 +272,20 @@ fn each_within(
         Err(e) => Err(e.to_string()),
     };
     let [a, b] = node.peers.others();
-    let (first, second) = thread::scope(|scope| {
-        let other = scope.spawn(|| one(b));
-        (one(a), other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-    });
-    [first, second]
+    thread::scope(|scope| match thread::Builder::new().spawn_scoped(scope, || one(b)) {
+        Ok(other) => {
+            let first = one(a);
+            [first, other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))]
+        }
+        // Without a thread for it the other one comes after.
+        Err(_) => [one(a), one(b)],
+    })
 }
 
 /// What an answer that is not the expected one says.
 fn said(peer: usize, answer: Answer) -> String {
     match answer {
+        Answer::Refused(why) if why.starts_with(&format!("node {peer}")) => why,
         Answer::Refused(why) => format!("node {peer}: {why}"),
         Answer::Busy => format!("node {peer} is busy"),
         other => format!("node {peer} answers {other:?}"),
@@ -248,11 +325,19 @@ fn settle(node: &Arc<Node>, key: &RoundKey, round: &Round) -> Result<(), String>
             other => return Err(said(peer, other)),
         }
     }
+    let full = node.circuit_of(&round.spec, round.spec.clients)?;
+    for (peer, all) in nodes.iter().enumerate() {
+        if let Some(e) = all.iter().find(|e| !can_be(&full.others, e)) {
+            let set = e.set.as_deref().unwrap_or("").chars().take(64).collect::<String>();
+            return Err(format!(
+                "node {peer} lists a client that cannot be: its name or its party set `{set}`"
+            ));
+        }
+    }
     let (mut accepted, mut excluded) = gather(&nodes);
-    let full = node.circuit(&key.task, round.spec.clients)?;
     let others = split_others(&full.others, &mut accepted);
     let places = match full.states {
-        true => states::place(node, round, &mut accepted, &mut excluded),
+        true => states::place(node, round, &mut accepted, &mut excluded)?,
         false => Vec::new(),
     };
     let (found, minimum) = (accepted.len() as u64, round.spec.minimum);
@@ -272,7 +357,7 @@ fn settle(node: &Arc<Node>, key: &RoundKey, round: &Round) -> Result<(), String>
         return Ok(());
     }
     // A circuit for those who came, or with zeros for those who did not.
-    let ready = match node.circuit(&key.task, found) {
+    let ready = match node.circuit_of(&round.spec, found) {
         Ok(ready) => ready,
         Err(why) => {
             tracing::warn!(round = %key, found, why, "zeros stand in for the clients that did not come");
@@ -282,6 +367,12 @@ fn settle(node: &Arc<Node>, key: &RoundKey, round: &Round) -> Result<(), String>
     let (circuit, clients) = (ready.hash, ready.clients);
     let agreement = Agreement { accepted, excluded, circuit, clients, places, others };
     follow::agree(node, key, agreement)
+}
+
+/// Whether a node may have such a submission: reasons name clients and sets, and are read by all nodes.
+fn can_be(sets: &[(usize, String, u64)], e: &Entry) -> bool {
+    let named = |set: &String| sets.iter().any(|(_, name, _)| name == set);
+    is_name(&e.client) && e.set.as_ref().is_none_or(named)
 }
 
 /// Takes the members of other party sets out of those that count: by set and name.
@@ -316,7 +407,7 @@ fn try_again(node: &Arc<Node>, key: &RoundKey, round: &Round) -> Result<(), Stri
         );
         return Ok(());
     }
-    let ready = node.circuit(&key.task, agreement.clients)?;
+    let ready = node.circuit_of(&round.spec, agreement.clients)?;
     attempt::undamaged(node, key).map_err(|why| format!("node {}: {why}", node.me()))?;
     let busy = node.occupy(key).ok_or("an attempt of this node has not ended")?;
     let permit = node.permit(ready.memory).ok_or("other runs take the memory of this node")?;
@@ -384,10 +475,13 @@ fn confirm(node: &Arc<Node>, key: &RoundKey, round: &Round) -> Result<(), String
     Ok(())
 }
 
-/// All have computed: they and this node serve their words of the result.
+/// All have computed: they and this node serve their words of the result. Who is away asks by itself later, and nobody
+/// keeps this node from erasing what it has.
 fn release(node: &Arc<Node>, key: &RoundKey, round: &Round) -> Result<(), String> {
     let name = RunName { key: key.clone(), attempt: round.attempt };
-    all_done(both(node, &Ask::Release(name.clone()))?)?;
+    if let Err(why) = both(node, &Ask::Release(name.clone())).and_then(all_done) {
+        tracing::warn!(round = %key, why, "another node does not release the result yet");
+    }
     follow::release(node, &name)
 }
 
@@ -411,4 +505,23 @@ pub(crate) fn spec(
         deadline: now().saturating_add(seconds),
         grace,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cause_names_its_node_once() {
+        assert_eq!(said(2, Answer::Refused("no such round".into())), "node 2: no such round");
+        assert_eq!(said(2, Answer::Refused("node 2 knows none".into())), "node 2 knows none");
+        assert_eq!(said(2, Answer::Refused("node 1 is away".into())), "node 2: node 1 is away");
+    }
+
+    #[test]
+    fn a_bug_in_a_step_is_a_cause_and_ends_no_thread() {
+        assert_eq!(guarded(|| Ok(())), Ok(()));
+        let why = guarded(|| panic!("a bug")).expect_err("is a cause");
+        assert!(why.contains("node 0 has a bug"), "{why}");
+    }
 }

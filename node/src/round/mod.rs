@@ -7,6 +7,7 @@
 //! | `attempt` | one attempt: connects, reads the parts, runs the circuit, keeps what the receivers get |
 //! | `lead` | node 0: opens, closes, has everybody agree and run, releases, recovers |
 //! | `states` | tasks with a state: what a round continues, and who is which member |
+//! | `tidy` | erases what is left of a round that has ended |
 //! | `tend` | the others: ask the leader about rounds of which they have not heard |
 
 mod attempt;
@@ -15,11 +16,12 @@ mod gather;
 mod lead;
 mod states;
 mod tend;
+mod tidy;
 
 pub use attempt::{Frame, Words, words};
-pub(crate) use follow::settled;
 pub use follow::{answer, open};
 pub use gather::gather;
-pub(crate) use lead::spec;
-pub use lead::{OpenError, lead, open_everywhere};
+pub use lead::{OpenError, begin, open_everywhere};
+pub(crate) use lead::{abort_here, spec};
 pub use tend::tend;
+pub(crate) use tidy::tidy;

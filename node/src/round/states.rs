@@ -38,7 +38,7 @@ pub(super) fn after(node: &Node, ready: &Ready, key: &RoundKey) -> Result<Option
             key.task
         ));
     }
-    Ok(released.map(|r| r.spec.key.round))
+    Ok(released)
 }
 
 /// Whether a round that is to be opened continues what this node has.
@@ -65,12 +65,11 @@ pub(super) fn check_opening(node: &Node, ready: &Ready, spec: &Spec) -> Result<(
     if key.round <= highest {
         return Err(format!("node {me}: round {highest} of the task was opened before"));
     }
-    let last = released.map(|r| r.spec.key.round);
-    if spec.after != last {
+    if spec.after != released {
         let said = |r: Option<u64>| r.map_or("no round".into(), |r| format!("round {r}"));
         return Err(format!(
             "node {me}: the last round that it has released is {}, and not {}",
-            said(last),
+            said(released),
             said(spec.after)
         ));
     }
@@ -93,20 +92,26 @@ pub(super) fn before(node: &Node, ready: &Ready, spec: &Spec) -> Result<Option<K
 }
 
 /// Who was which member in the round that this one continues.
-fn places_before(node: &Node, round: &Round) -> Vec<String> {
-    let key = |n| RoundKey { task: round.spec.key.task.clone(), round: n };
-    let before = round.spec.after.and_then(|n| node.round(&key(n)));
-    before.and_then(|r| r.agreement).map_or(Vec::new(), |a| a.places)
+fn places_before(node: &Node, round: &Round) -> Result<Vec<String>, String> {
+    let Some(before) = round.spec.after else { return Ok(Vec::new()) };
+    let key = RoundKey { task: round.spec.key.task.clone(), round: before };
+    let record = node.record(&key).map_err(|e| e.to_string())?;
+    let places = record.and_then(|r| r.agreement.as_ref().map(|a| a.places.clone()));
+    places.ok_or_else(|| format!("node {}: nothing is known of round {key}", node.me()))
 }
 
 /// Gives each accepted client its place; who has none is excluded.
+///
+/// # Errors
+///
+/// A database that cannot be read.
 pub(super) fn place(
     node: &Node,
     round: &Round,
     accepted: &mut Vec<Entry>,
     excluded: &mut Vec<Excluded>,
-) -> Vec<String> {
-    let mut places = places_before(node, round);
+) -> Result<Vec<String>, String> {
+    let mut places = places_before(node, round)?;
     let clients = usize::try_from(round.spec.clients).unwrap_or(usize::MAX);
     accepted.retain(|e| {
         if places.contains(&e.client) {
@@ -120,7 +125,7 @@ pub(super) fn place(
         false
     });
     excluded.sort_by(|a, b| a.client.cmp(&b.client));
-    places
+    Ok(places)
 }
 
 /// Whether it is so that there is no place for a client.
@@ -152,7 +157,7 @@ pub(super) fn check_places(
     if named.len() != places.len() || places.len() as u64 > round.spec.clients {
         return Err("two clients have the same place, or there are more than places".into());
     }
-    let before = places_before(node, round);
+    let before = places_before(node, round)?;
     let new = places.strip_prefix(&before[..]).ok_or_else(|| {
         format!("node {}: clients had other places in the round before", node.me())
     })?;

@@ -1,10 +1,12 @@
 //! What a node does by itself, now and then: it looks whether the others are there, and if it does not lead, asks the
-//! leader about rounds of which it may not have heard the end.
+//! leader about rounds of which it may not have heard the end, and erases what could not be erased when a round ended.
 
 use super::follow;
+use super::tidy::tidy;
 use crate::node::Node;
 use crate::state::{Phase, Step};
 use crate::wire::{Answer, Ask, RunName};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -16,12 +18,17 @@ const TEND: Duration = Duration::from_secs(2);
 pub fn tend(node: &Arc<Node>) {
     while !node.stopping() {
         for peer in node.peers.others() {
-            let (node, deadline) = (node.clone(), node.deadline().min(2 * TEND));
-            // Whether it answers is seen by when it was last heard of.
-            thread::spawn(move || drop(node.peers.ask(peer, &Ask::Ping, deadline)));
+            node.peers.ping(peer, node.deadline().min(2 * TEND));
         }
-        if !node.leads() {
-            ask_leader(node);
+        // A bug in what is done for one round must not end what is done for all.
+        let done = catch_unwind(AssertUnwindSafe(|| {
+            if !node.leads() {
+                ask_leader(node);
+            }
+            node.untidy().iter().for_each(|key| tidy(node, key));
+        }));
+        if done.is_err() {
+            tracing::error!("this node has a bug: what it does now and then was not done");
         }
         let mut left = TEND;
         while !left.is_zero() && !node.stopping() {
@@ -43,8 +50,7 @@ fn ask_leader(node: &Arc<Node>) {
         let done = match phase {
             Phase::Aborted => {
                 let done = node.advance(key, Step::Abort(aborted.unwrap_or_default()));
-                let erased = node.store.erase_outcome(key);
-                done.map(drop).map_err(|e| e.to_string()).and(erased.map_err(|e| e.to_string()))
+                done.map(|_| tidy(node, key)).map_err(|e| e.to_string())
             }
             Phase::Releasing | Phase::Released if attempt == round.attempt => {
                 follow::release(node, &RunName { key: key.clone(), attempt })

@@ -8,8 +8,8 @@
 //! | the key of a round | `rounds/TASK/ROUND/key`, sealed under the storage key | yes |
 //! | parts of submissions | `rounds/TASK/ROUND/CLIENT.part`, sealed under the round's key | yes |
 //! | a node's words of the result | `rounds/TASK/ROUND/result`, sealed under the storage key | yes |
-//!
 //! | a node's shares of the state that a round leaves | `rounds/TASK/ROUND/state`, sealed under the storage key | yes |
+//! | that a round has ended and its parts were erased | `rounds/TASK/ROUND/ended` | no |
 //! | which database belongs here | `store.id` | no |
 //!
 //! | file | does |
@@ -32,7 +32,7 @@
 use crate::basics::{Hash, hex};
 use crate::state::{Entry, Round, RoundKey};
 use crate::submission::{Manifest, Public};
-use crate::vault::{self, Key};
+use crate::vault::{self, Key, Label, Sealed};
 use redb::{
     Database, DatabaseError, ReadableDatabase, ReadableTable, TableDefinition, WriteTransaction,
 };
@@ -58,7 +58,7 @@ const SUBMISSIONS: TableDefinition<'_, (&str, u64, &str), &[u8]> =
     TableDefinition::new("submissions");
 
 /// The version of what is on disk. A node refuses another one.
-const VERSION: &str = "1";
+const VERSION: &str = "2";
 
 /// The store cannot do what it is asked for.
 #[derive(Debug, Error)]
@@ -105,6 +105,15 @@ pub enum StoreError {
         path.display()
     )]
     Forgotten {
+        /// The round's folder.
+        path: PathBuf,
+    },
+    /// The database does not know that a round has ended.
+    #[error(
+        "{}: the parts of this round were erased when it ended, and the database does not know of its end: the database is older. Put back the one that the node had when it stopped (see the guide on operations)",
+        path.display()
+    )]
+    Older {
         /// The round's folder.
         path: PathBuf,
     },
@@ -239,6 +248,21 @@ impl Store {
         self.folder.join("rounds").join(&key.task).join(key.round.to_string())
     }
 
+    /// Under the storage key.
+    fn sealed<'a>(&'a self, label: &'a Label) -> Sealed<'a> {
+        (&self.storage, label)
+    }
+
+    fn keep(&self, key: &RoundKey, what: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        let path = self.folder(key).join(what);
+        self.io(&path, vault::write(&path, self.sealed(&Label::new(key, what)), bytes))
+    }
+
+    fn kept(&self, key: &RoundKey, what: &str) -> Result<Zeroizing<Vec<u8>>, StoreError> {
+        let path = self.folder(key).join(what);
+        self.io(&path, vault::read(&path, self.sealed(&Label::new(key, what))))
+    }
+
     fn io<T>(&self, path: &Path, done: io::Result<T>) -> Result<T, StoreError> {
         done.map_err(|why| StoreError::Io { path: path.into(), why })
     }
@@ -278,7 +302,7 @@ impl Store {
         self.io(&begun, std::fs::create_dir_all(&begun))?;
         let path = begun.join("key");
         let own = self.io(&path, Key::random())?;
-        self.io(&path, vault::write(&path, &self.storage, own.expose()))?;
+        self.io(&path, vault::write(&path, self.sealed(&Label::new(key, "key")), own.expose()))?;
         if begun != folder {
             self.io(&folder, std::fs::rename(&begun, &folder))?;
         }
@@ -296,7 +320,22 @@ impl Store {
         })
     }
 
-    /// All rounds.
+    /// A round, as a whole.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the database says; a record that does not read.
+    pub fn round(&self, key: &RoundKey) -> Result<Option<Round>, StoreError> {
+        self.with(|db| {
+            let read = db.begin_read().map_err(refused)?;
+            let table = read.open_table(ROUNDS).map_err(refused)?;
+            let found = table.get((key.task.as_str(), key.round)).map_err(refused)?;
+            let damaged = |_| StoreError::Damaged(format!("the record of round {key}"));
+            found.map(|t| serde_json::from_slice(t.value()).map_err(damaged)).transpose()
+        })
+    }
+
+    /// All rounds; of those that have ended what memory keeps of them ([`Round::brief`]).
     ///
     /// # Errors
     ///
@@ -311,7 +350,8 @@ impl Store {
                 let (task, round) = key.value();
                 let damaged =
                     |_| StoreError::Damaged(format!("the record of round {task}/{round}"));
-                out.push(serde_json::from_slice(text.value()).map_err(damaged)?);
+                let whole: Round = serde_json::from_slice(text.value()).map_err(damaged)?;
+                out.push(if whole.ended() { whole.brief() } else { whole });
             }
             Ok(out)
         })
@@ -409,9 +449,16 @@ impl Store {
             let read = db.begin_read().map_err(refused)?;
             let table = read.open_table(SUBMISSIONS).map_err(refused)?;
             let task = key.task.as_str();
-            let next = key.round.saturating_add(1);
-            let rows = table.range((task, key.round, "")..(task, next, "")).map_err(refused)?;
-            Ok(rows.count() as u64)
+            let mut count = 0;
+            for row in table.range((task, key.round, "")..).map_err(refused)? {
+                let (at, _) = row.map_err(refused)?;
+                let (t, r, _) = at.value();
+                if (t, r) != (task, key.round) {
+                    break;
+                }
+                count += 1;
+            }
+            Ok(count)
         })
     }
 
@@ -421,8 +468,7 @@ impl Store {
     ///
     /// Whatever the system says.
     pub fn put_result(&self, key: &RoundKey, bytes: &[u8]) -> Result<(), StoreError> {
-        let path = self.folder(key).join("result");
-        self.io(&path, vault::write(&path, &self.storage, bytes))
+        self.keep(key, "result", bytes)
     }
 
     /// This node's words of the result.
@@ -431,8 +477,7 @@ impl Store {
     ///
     /// Whatever the system says.
     pub fn result(&self, key: &RoundKey) -> Result<Zeroizing<Vec<u8>>, StoreError> {
-        let path = self.folder(key).join("result");
-        self.io(&path, vault::read(&path, &self.storage))
+        self.kept(key, "result")
     }
 
     /// Keeps this node's shares of the state that a round leaves. They count once the round is released.
@@ -441,8 +486,7 @@ impl Store {
     ///
     /// Whatever the system says.
     pub fn put_state(&self, key: &RoundKey, bytes: &[u8]) -> Result<(), StoreError> {
-        let path = self.folder(key).join("state");
-        self.io(&path, vault::write(&path, &self.storage, bytes))
+        self.keep(key, "state", bytes)
     }
 
     /// This node's shares of the state that a round has left.
@@ -451,8 +495,7 @@ impl Store {
     ///
     /// Whatever the system says.
     pub fn state(&self, key: &RoundKey) -> Result<Zeroizing<Vec<u8>>, StoreError> {
-        let path = self.folder(key).join("state");
-        self.io(&path, vault::read(&path, &self.storage))
+        self.kept(key, "state")
     }
 
     /// Erases the state that a round has left: a later one has taken its place.

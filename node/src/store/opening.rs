@@ -6,24 +6,34 @@
 //! - `store.id` beside the database has the name of the database, and the database has it, too;
 //! - a folder of a round which the database does not know can only be what a crash left of an opening, with a key and
 //!   nothing else in it. Any other one is of a database that has forgotten the round;
+//! - a folder of a round whose parts were erased says so. A database in which that round has not ended is older;
 //! - the database has a fingerprint of the storage key, so that another key is noticed here and not in a run.
 
 use super::{
-    DATABASE, META, Opens, PUBLIC, ROUNDS, Record, SUBMISSIONS, Store, StoreError, VERSION,
-    refused, writing,
+    DATABASE, META, Opens, PUBLIC, ROUNDS, SUBMISSIONS, Store, StoreError, VERSION, refused,
+    writing,
 };
 use crate::basics::hex;
-use crate::state::RoundKey;
+use crate::state::{Phase, RoundKey};
 use crate::vault::{self, Key};
 use redb::{Database, DatabaseError, ReadableTable, StorageError};
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, RwLock};
+use std::sync::{Mutex, Once, RwLock};
 
 /// The file that says which database belongs here.
 const ID: &str = "store.id";
+
+/// The file that says that a round has ended, and that its parts were erased.
+pub(super) const ENDED: &str = "ended";
+
+/// How a file's name ends.
+pub(super) fn extension(file: &Path) -> &str {
+    file.extension().and_then(|e| e.to_str()).unwrap_or("")
+}
 
 /// A system error at a path.
 pub(super) fn at(path: &Path) -> impl FnOnce(io::Error) -> StoreError + '_ {
@@ -35,16 +45,38 @@ fn has_rounds(folder: &Path) -> bool {
     folder.join("rounds").read_dir().is_ok_and(|mut all| all.next().is_some())
 }
 
+thread_local! {
+    /// Whether a panic of this thread is expected, and says nothing to anybody.
+    static QUIET: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Does what may panic, and does not print that it did: whoever asks says it in better words.
+fn quietly<T>(act: impl FnOnce() -> T) -> std::thread::Result<T> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let before = take_hook();
+        set_hook(Box::new(move |panic| {
+            if !QUIET.get() {
+                before(panic);
+            }
+        }));
+    });
+    QUIET.set(true);
+    let done = catch_unwind(AssertUnwindSafe(act));
+    QUIET.set(false);
+    done
+}
+
 /// Opens the file of the database. What it does not understand it may answer with a panic.
 fn open_file(path: &Path, opens: &Opens) -> Result<Database, StoreError> {
     let broken = |why: String| StoreError::Broken { path: path.into(), why };
-    let opened = catch_unwind(AssertUnwindSafe(|| {
+    let opened = quietly(|| {
         let mut db = opens(path)?;
         // All pages are compared with their checksums: there are few, since vectors are files of their own.
         // Whether the free pages had to be counted again is of no interest.
         db.check_integrity()?;
         Ok::<_, DatabaseError>(db)
-    }));
+    });
     match opened {
         Err(_) => Err(broken("it is cut short, or is no database".into())),
         Ok(Ok(db)) => Ok(db),
@@ -132,6 +164,11 @@ impl Store {
                     (Some(id), Some(named)) if id != named => {
                         return Err(StoreError::Gone { path: path.clone(), what: "another one" });
                     }
+                    // A crash may come between the database and the file, but no round.
+                    (Some(_), None) if has_rounds(&self.folder) => {
+                        let what = "not named by the file store.id beside it, which is missing";
+                        return Err(StoreError::Gone { path: path.clone(), what });
+                    }
                     (Some(id), _) => id.clone(),
                     (None, Some(_)) => {
                         return Err(StoreError::Gone { path: path.clone(), what: "another one" });
@@ -179,10 +216,17 @@ impl Store {
                     if files.is_empty() || !files.iter().all(of_opening) {
                         return Err(StoreError::Forgotten { path });
                     }
-                    std::fs::remove_dir_all(&path).map_err(at(&path))?;
+                    // Without its name first: what a crash left half removed would be a round that was forgotten.
+                    let gone = path.with_extension("new");
+                    if gone.exists() {
+                        std::fs::remove_dir_all(&gone).map_err(at(&gone))?;
+                    }
+                    std::fs::rename(&path, &gone).map_err(at(&path))?;
+                    vault::sync_folder(&gone).map_err(at(&gone))?;
+                    std::fs::remove_dir_all(&gone).map_err(at(&gone))?;
                 }
                 // An opening that a crash ended.
-                Err(_) if number.ends_with(".new") => {
+                Err(_) if number.ends_with(".new") && path.exists() => {
                     std::fs::remove_dir_all(&path).map_err(at(&path))?;
                 }
                 Err(_) => {}
@@ -190,14 +234,25 @@ impl Store {
         }
         for round in &rounds {
             let key = &round.spec.key;
-            let all: BTreeMap<String, Record> = self
-                .submissions(key)?
-                .into_iter()
-                .map(|r| (r.manifest.client.clone(), r))
-                .collect();
-            self.tidy(key, &all, round.phase == crate::state::Phase::Open)?;
+            let files = self.files(key);
+            // Nothing is computed before it is agreed whose submissions count.
+            let early = matches!(round.phase, Phase::Open | Phase::Closed);
+            let tells = |f: &PathBuf| {
+                f.ends_with(ENDED) || early && (f.ends_with("result") || f.ends_with("state"))
+            };
+            if !round.ended() && files.iter().any(tells) {
+                return Err(StoreError::Older { path: self.folder(key) });
+            }
+            // Of a round that has ended there is nothing to look for if nothing of it is left.
+            let left = files.iter().any(|f| matches!(extension(f), "part" | "new" | "old"));
+            if round.ended() && !left {
+                continue;
+            }
+            let all: BTreeSet<String> =
+                self.submissions(key)?.into_iter().map(|r| r.manifest.client).collect();
+            self.tidy(key, &all, round.phase == Phase::Open)?;
             if !round.ended() {
-                self.look(key, all.keys());
+                self.look(key, all.iter());
             }
         }
         Ok(())

@@ -8,13 +8,14 @@
 //! Whoever submits the same again is taken at its word: the bytes come again, are compared with the commitments, and
 //! take the damaged file's place.
 
-use super::opening::at;
-use super::{Record, Store, StoreError};
+use super::opening::{ENDED, at, extension};
+use super::{Store, StoreError};
 use crate::state::RoundKey;
-use crate::vault::{self, Key, Sealer};
-use std::collections::{BTreeMap, BTreeSet};
+use crate::vault::{self, Key, Label, Sealer};
+use std::collections::BTreeSet;
+use std::fs::File;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::PoisonError;
 use zeroize::Zeroizing;
 
@@ -31,7 +32,8 @@ impl Store {
             return Ok(own.clone());
         }
         let path = self.folder(key).join("key");
-        let bytes = vault::read(&path, &self.storage).map_err(at(&path))?;
+        let label = Label::new(key, "key");
+        let bytes = vault::read(&path, self.sealed(&label)).map_err(at(&path))?;
         let bytes = <[u8; 32]>::try_from(&bytes[..]).map(Zeroizing::new);
         let own = Key::new(bytes.map_err(|_| StoreError::Damaged(path.display().to_string()))?);
         keys.insert(key.clone(), own.clone());
@@ -44,7 +46,8 @@ impl Store {
             Err(StoreError::Io { path, why }) if is_damage(&why) => {
                 tracing::error!(round = %key, path = %path.display(), %why, "the round's key is lost: a new one is made");
                 let own = Key::random().map_err(at(&path))?;
-                vault::write(&path, &self.storage, own.expose()).map_err(at(&path))?;
+                let label = Label::new(key, "key");
+                vault::write(&path, self.sealed(&label), own.expose()).map_err(at(&path))?;
                 self.round_key(key)
             }
             done => done,
@@ -78,14 +81,15 @@ impl Store {
         if !before.exists() && path.exists() {
             std::fs::rename(&path, &before).map_err(at(&path))?;
         }
-        let mut sealer = Sealer::create(&path, &own, bytes).map_err(at(&path))?;
+        let label = of_client(key, client);
+        let mut sealer = Sealer::create(&path, (&own, &label), bytes).map_err(at(&path))?;
         if before.exists() {
             let take = |piece: &[u8]| {
                 sealer.write(piece)?;
                 salvaged(piece);
                 Ok(())
             };
-            vault::salvage(&before, &own, bytes, take).map_err(at(&path))?;
+            vault::salvage(&before, (&own, &label), bytes, take).map_err(at(&path))?;
             std::fs::remove_file(&before).map_err(at(&before))?;
         }
         Ok(sealer)
@@ -97,6 +101,19 @@ impl Store {
         let path = self.upload(key, client, submission);
         let _ = std::fs::remove_file(path.with_extension("old"));
         let _ = std::fs::remove_file(path);
+    }
+
+    /// Removes a part that has its name and was not counted after all.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the system says.
+    pub fn take_back(&self, key: &RoundKey, client: &str) -> Result<(), StoreError> {
+        if self.submission(key, client)?.is_some() {
+            return Ok(());
+        }
+        let path = self.part(key, client);
+        std::fs::remove_file(&path).map_err(at(&path))
     }
 
     /// Ends the file of a client's part and gives it its name. It is on disk afterwards, and does not count yet.
@@ -128,7 +145,8 @@ impl Store {
         client: &str,
     ) -> Result<Zeroizing<Vec<u8>>, StoreError> {
         let path = self.part(key, client);
-        let read = || vault::read(&path, &self.round_key(key)?).map_err(at(&path));
+        let label = of_client(key, client);
+        let read = || vault::read(&path, (&self.round_key(key)?, &label)).map_err(at(&path));
         read().map_err(|e| match e {
             StoreError::Io { path, why } if is_damage(&why) => {
                 tracing::error!(round = %key, client, path = %path.display(), %why, "a part is damaged: it is mended once the client submits the same again");
@@ -162,7 +180,7 @@ impl Store {
     pub(super) fn tidy(
         &self,
         key: &RoundKey,
-        complete: &BTreeMap<String, Record>,
+        complete: &BTreeSet<String>,
         open: bool,
     ) -> Result<(), StoreError> {
         let mut goes_on = BTreeSet::new();
@@ -170,12 +188,12 @@ impl Store {
             let stem = file.file_stem().and_then(|s| s.to_str()).unwrap_or("");
             let of_upload = stem.rsplit_once('.').map(|(client, _)| client);
             let keep = match extension(&file) {
-                "part" => complete.contains_key(stem),
-                "old" => open && of_upload.is_some_and(|c| !complete.contains_key(c)),
+                "part" => complete.contains(stem),
+                "old" => open && of_upload.is_some_and(|c| !complete.contains(c)),
                 // One for each client: who has begun something else again and again has the first of it.
                 "new" => {
                     open && of_upload
-                        .is_some_and(|c| !complete.contains_key(c) && goes_on.insert(c.to_string()))
+                        .is_some_and(|c| !complete.contains(c) && goes_on.insert(c.to_string()))
                 }
                 _ => true,
             };
@@ -186,12 +204,14 @@ impl Store {
         Ok(())
     }
 
-    fn files(&self, key: &RoundKey) -> Vec<PathBuf> {
+    pub(super) fn files(&self, key: &RoundKey) -> Vec<PathBuf> {
         let all = self.folder(key).read_dir().into_iter().flatten().flatten();
         all.map(|f| f.path()).collect()
     }
 
-    /// Erases the key and the parts of a round. Who has submitted what stays known, so that nothing is taken twice.
+    /// Erases the key and the parts of a round that has ended. Who has submitted what stays known, so that nothing is
+    /// taken twice. A file says that the round has ended, before anything is erased: an older database would take the key
+    /// and the parts for damaged.
     ///
     /// # Errors
     ///
@@ -199,7 +219,13 @@ impl Store {
     pub fn erase_parts(&self, key: &RoundKey) -> Result<(), StoreError> {
         self.keys.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
         self.damaged().retain(|(k, _)| k != key);
-        let path = self.folder(key).join("key");
+        let folder = self.folder(key);
+        if folder.exists() && !folder.join(ENDED).exists() {
+            let ended = folder.join(ENDED);
+            let written = File::create(&ended).and_then(|file| file.sync_all());
+            written.and_then(|()| vault::sync_folder(&ended)).map_err(at(&ended))?;
+        }
+        let path = folder.join("key");
         vault::erase(&path).map_err(at(&path))?;
         for file in self.files(key) {
             if matches!(extension(&file), "part" | "new" | "old") {
@@ -210,6 +236,7 @@ impl Store {
     }
 }
 
-fn extension(file: &Path) -> &str {
-    file.extension().and_then(|e| e.to_str()).unwrap_or("")
+/// What a client's part is.
+fn of_client(key: &RoundKey, client: &str) -> Label {
+    Label::new(key, &format!("{client}.part"))
 }

@@ -152,9 +152,20 @@ fn a_database_that_is_deleted_or_empty_beside_kept_files_is_refused() {
     let named = std::fs::read(&marker).expect("reads");
     std::fs::remove_file(&marker).expect("removes");
     refused("missing");
+    let own = named.clone();
     std::fs::write(&marker, named).expect("writes");
     std::fs::remove_dir_all(dir.path().join("rounds")).expect("removes");
     refused("missing");
+    // The file that names the database, while there are rounds.
+    std::fs::write(&path, &whole).expect("writes");
+    std::fs::create_dir_all(dir.path().join("rounds/t/1")).expect("a folder");
+    std::fs::remove_file(&marker).expect("removes");
+    let e = Store::open(dir.path(), key(1)).expect_err("nothing names it");
+    assert!(e.to_string().contains("store.id"), "{e}");
+    let named = other.path().join("store.id");
+    std::fs::copy(named, &marker).expect("copies");
+    refused("another one");
+    std::fs::write(&marker, own).expect("writes");
     // Put back it is as it was, but for the files.
     std::fs::write(&path, whole).expect("writes");
     let store = Store::open(dir.path(), key(1)).expect("opens");
@@ -221,7 +232,8 @@ fn a_database_that_is_older_than_the_files_of_rounds_is_refused() {
     let older = std::fs::read(&path).expect("reads");
     let store = Store::open(dir.path(), key(1)).expect("opens");
     fill(&store, 2);
-    // Once it is released and collected nothing is left of it but its empty folder.
+    // Once it is released and collected hardly anything is left of it.
+    store.put_round(&ended(2)).expect("writes");
     store.erase_parts(&round(2).spec.key).expect("erases");
     drop(store);
     let newer = std::fs::read(&path).expect("reads");
@@ -233,6 +245,71 @@ fn a_database_that_is_older_than_the_files_of_rounds_is_refused() {
     assert_eq!(knows(&store), [(1, 1), (2, 1)]);
 }
 
+fn ended(n: u64) -> Round {
+    let mut r = round(n);
+    r.step(crate::state::Step::Abort("w".into()), 1).expect("ends");
+    r
+}
+
+#[test]
+fn a_database_that_does_not_know_the_end_of_a_round_whose_parts_were_erased_is_refused() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let path = dir.path().join(DATABASE);
+    drop(filled(dir.path(), 1));
+    let older = std::fs::read(&path).expect("reads");
+    let store = Store::open(dir.path(), key(1)).expect("opens");
+    store.put_round(&ended(1)).expect("writes");
+    store.erase_parts(&round(1).spec.key).expect("erases");
+    drop(store);
+    let newer = std::fs::read(&path).expect("reads");
+    std::fs::write(&path, older).expect("writes");
+    // It would have every part for damaged, and have it sent again.
+    let e = Store::open(dir.path(), key(1)).expect_err("the round has ended");
+    assert!(matches!(&e, StoreError::Older { path } if path.ends_with("t/1")), "{e}");
+    std::fs::write(&path, newer).expect("writes");
+    assert_eq!(knows(&Store::open(dir.path(), key(1)).expect("opens")), [(1, 1)]);
+}
+
+#[test]
+fn a_database_that_takes_submissions_beside_what_came_of_them_is_refused() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let store = filled(dir.path(), 1);
+    store.put_result(&round(1).spec.key, b"words").expect("writes");
+    drop(store);
+    let e = Store::open(dir.path(), key(1)).expect_err("the round was computed");
+    assert!(matches!(&e, StoreError::Older { path } if path.ends_with("t/1")), "{e}");
+}
+
+#[test]
+fn every_number_of_a_round_has_a_count_of_its_own() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let store = Store::open(dir.path(), key(1)).expect("opens");
+    for n in [1, 2, RoundKey::LAST, u64::MAX - 1, u64::MAX] {
+        ["a", "b"].iter().for_each(|c| store.count(&record(n, c)).expect("counts"));
+    }
+    for n in [1, 2, RoundKey::LAST, u64::MAX - 1, u64::MAX] {
+        let key = RoundKey { task: "t".into(), round: n };
+        assert_eq!(store.count_of(&key).expect("reads"), 2, "{n}");
+        assert_eq!(store.submissions(&key).expect("reads").len(), 2, "{n}");
+        assert_eq!(key.can_be(), n <= RoundKey::LAST, "{n}");
+    }
+}
+
+#[test]
+fn a_part_that_was_not_counted_is_taken_back_and_one_that_was_is_not() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let store = filled(dir.path(), 1);
+    let at = round(1).spec.key;
+    let place = (&at, "b", "00");
+    let mut sealer = store.begin(place, 3, |_| {}).expect("begins");
+    sealer.write(b"xyz").expect("writes");
+    store.end(place, sealer).expect("ends");
+    assert!(dir.path().join("rounds/t/1/b.part").exists());
+    ["a", "b"].iter().for_each(|c| store.take_back(&at, c).expect("takes back"));
+    assert!(!dir.path().join("rounds/t/1/b.part").exists());
+    assert_eq!(**store.read_part(&at, "a").expect("reads"), *b"abc");
+}
+
 #[test]
 fn what_a_crash_leaves_of_an_opening_is_removed_and_the_round_can_be_opened() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -240,10 +317,15 @@ fn what_a_crash_leaves_of_an_opening_is_removed_and_the_round_can_be_opened() {
     let rounds = dir.path().join("rounds/t");
     // Before its folder has its name, and before the database knows it.
     std::fs::create_dir(rounds.join("2.new")).expect("a folder");
+    // A removal of it that a crash ended, too: what is left has no name of a round.
+    std::fs::create_dir(rounds.join("3.new")).expect("a folder");
+    std::fs::write(rounds.join("3.new/key"), b"half").expect("writes");
     std::fs::create_dir(rounds.join("3")).expect("a folder");
     std::fs::copy(rounds.join("1/key"), rounds.join("3/key")).expect("copies");
     let store = Store::open(dir.path(), key(1)).expect("opens");
-    assert!(!rounds.join("2.new").exists() && !rounds.join("3").exists());
+    for gone in ["2.new", "3", "3.new"] {
+        assert!(!rounds.join(gone).exists(), "{gone}");
+    }
     (2..4).for_each(|n| fill(&store, n));
     assert_eq!(knows(&store), [(1, 1), (2, 1), (3, 1)]);
 }

@@ -2,7 +2,7 @@
 
 use crate::world::{Shape, World, client, until};
 use slvr_node::basics::sha256;
-use slvr_node::config::identity;
+use slvr_node::config::{identity, token_for};
 use slvr_node::trust;
 use slvr_runtime::link::tls::Secure;
 use std::io::{Read, Write};
@@ -13,7 +13,7 @@ use std::time::Duration;
 const LONG: Duration = Duration::from_secs(90);
 
 /// Calls a port of node 0 with somebody's certificate, or none.
-fn call(world: &World, port: u16, own: Option<&str>) -> std::io::Result<Secure> {
+pub fn call(world: &World, port: u16, own: Option<&str>) -> std::io::Result<Secure> {
     call_at(world, (0, port), own)
 }
 
@@ -22,7 +22,7 @@ pub fn call_node(world: &World, node: usize, own: Option<&str>) -> std::io::Resu
     call_at(world, (node, world.peer_ports[node]), own)
 }
 
-fn call_at(world: &World, at: (usize, u16), own: Option<&str>) -> std::io::Result<Secure> {
+pub fn call_at(world: &World, at: (usize, u16), own: Option<&str>) -> std::io::Result<Secure> {
     let path = |name: &str| world.folder.path().join(name);
     let (node, port) = at;
     let file = |end: &str| path(&format!("node-{node}/node.{end}"));
@@ -38,7 +38,7 @@ fn call_at(world: &World, at: (usize, u16), own: Option<&str>) -> std::io::Resul
 }
 
 /// Whether the other end closes without having said anything.
-fn is_closed(tls: &Secure) -> bool {
+pub fn is_closed(tls: &Secure) -> bool {
     !matches!(tls.read(&mut [0; 64]), Ok(1..))
 }
 
@@ -192,9 +192,10 @@ fn idle_and_slow_clients_and_bodies_longer_than_declared_harm_nobody() {
     let config = trust::client(None, vec![sha256(&one)]).expect("a configuration");
     let socket = TcpStream::connect(("127.0.0.1", wide.client_ports[1])).expect("connects");
     let broken = Secure::call_with(Arc::new(config), socket).expect("connects");
-    let token = caller.config().token.clone().expect("a token");
+    let token = token_for(caller.config().token.as_deref().expect("a token"), 1);
     let head = format!(
-        "PATCH {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\nUpload-Offset: 0\r\nContent-Length: {}\r\n\r\n",
+        "PATCH {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {}\r\nUpload-Offset: 0\r\nContent-Length: {}\r\n\r\n",
+        *token,
         part.len()
     );
     broken.write_all(head.as_bytes(), true).expect("sends");

@@ -2,7 +2,7 @@
 //! random test use it.
 
 use slvr_node::basics::Hex;
-use slvr_node::config::{NodeConfig, Roll, Task};
+use slvr_node::config::{NodeConfig, Roll, Task, token_for};
 use slvr_node::keys::{Plan, make};
 use slvr_node::node::Node;
 use slvr_node::peers::Peers;
@@ -37,6 +37,16 @@ pub struct Asked {
 impl Asked {
     /// With its data in a folder, which is empty.
     pub fn new(folder: &Path) -> Asked {
+        Asked::with(folder, |_| {})
+    }
+
+    /// The node that is asked.
+    pub fn node(&self) -> &Node {
+        &self.node
+    }
+
+    /// With what is put into its store before it begins.
+    pub fn with(folder: &Path, fill: impl FnOnce(&Store)) -> Asked {
         let limits = "[limits]\ndeadline_s = 1\nidle_s = 1\n".to_string();
         let plan = Plan::local(40_000, vec!["a".into()], limits);
         make(folder, &plan).expect("keys");
@@ -44,7 +54,7 @@ impl Asked {
         let token = |file: &str| {
             let text = std::fs::read_to_string(folder.join(file)).expect("reads");
             let line = text.lines().find_map(|l| l.strip_prefix("token = \""));
-            line.expect("a token").trim_end_matches('"').to_string()
+            token_for(line.expect("a token").trim_end_matches('"'), 0).to_string()
         };
         let tokens = [
             ("CLIENT", token("clients/a/client.toml")),
@@ -52,7 +62,8 @@ impl Asked {
         ];
         let storage = Key::new(config.storage_key().expect("a key"));
         let store = Store::open(&config.data, storage).expect("a store");
-        let roll = Roll::read(&config.clients).expect("reads");
+        fill(&store);
+        let roll = Roll::read(&config.clients, config.party).expect("reads");
         let peers = Arc::new(Peers::new(&config, 1 << 20).expect("keys"));
         let node = Node::new(config, store, BTreeMap::new(), roll, peers, Box::new(Nothing));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();

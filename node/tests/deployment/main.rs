@@ -19,6 +19,8 @@
 mod attacks;
 mod calls;
 mod damage;
+mod distrust;
+mod format;
 mod harness;
 mod load;
 mod mutants;

@@ -122,9 +122,9 @@ fn random_bytes_that_nearly_make_sense_are_answered_or_refused() {
         assert!(answer.starts_with(b"HTTP/1.1 "), "{}", String::from_utf8_lossy(whole));
     }
     let mut others = vec![
-        frame(&Purpose::Control { version: PROTOCOL }),
-        frame(&Ask::Start(RunName { key: key.clone(), attempt: 1 })),
-        frame(&Ask::Abort { key, why: "w".into() }),
+        frame(&Purpose::Control { version: PROTOCOL }).to_vec(),
+        frame(&Ask::Start(RunName { key: key.clone(), attempt: 1 })).to_vec(),
+        frame(&Ask::Abort { key, why: "w".into() }).to_vec(),
         serde_json::to_vec(&manifest()).expect("JSON"),
         vec![0; 200],
     ];

@@ -104,6 +104,8 @@ pub struct Shape {
     pub deadline: u64,
     /// Seconds that the leader goes on trying.
     pub patience: u64,
+    /// Seconds that a connection may say nothing.
+    pub idle: u64,
     /// Lines of `[limits]` besides.
     pub limits: String,
 }
@@ -118,6 +120,7 @@ impl Default for Shape {
             minimum: 3,
             deadline: 10,
             patience: 60,
+            idle: 3,
             limits: String::new(),
         }
     }
@@ -170,10 +173,11 @@ impl World {
         let p: [u16; 9] = ports();
         let clients = (0..shape.m).map(client).collect();
         let tasks = format!(
-            "[limits]\ndeadline_s = {}\npatience_s = {}\nidle_s = 3\n{}\n\n[[task]]\nname = \"{TASK}\"\nprogram = \"sums\"\n\
+            "[limits]\ndeadline_s = {}\npatience_s = {}\nidle_s = {}\n{}\n\n[[task]]\nname = \"{TASK}\"\nprogram = \"sums\"\n\
              bindings = [\"m={}\", \"n={}\", \"layers={}\", \"state={}\"]\nclients = \"m\"\nminimum = 2\n",
             shape.deadline,
             shape.patience,
+            shape.idle,
             shape.limits,
             shape.m,
             shape.n,

@@ -155,7 +155,17 @@ pub fn read_member(
     let from = From::Each(set as u32);
     let expected: Vec<_> =
         circuit.inputs.iter().filter(|i| i.from == from).flat_map(Expected::of).collect();
-    Ok(read_file(path, "the client's inputs", &expected)?.tensors)
+    let read = read_file(path, "the client's inputs", &expected)?;
+    note_not_read(circuit, path, read.surplus);
+    Ok(read.tensors)
+}
+
+/// Tells what a file has that no input asks for.
+#[cfg(feature = "node")]
+fn note_not_read(circuit: &Circuit, path: &Path, surplus: Vec<String>) {
+    if let Some(note) = not_read(circuit, &[(path.to_path_buf(), surplus)]) {
+        crate::fail::note(&note);
+    }
 }
 
 /// Public inputs of a file; none if the circuit has none.
@@ -168,7 +178,11 @@ pub fn read_public(
     let expected: Vec<_> = public.flat_map(Expected::of).collect();
     match path {
         _ if expected.is_empty() => Ok(BTreeMap::new()),
-        Some(path) => Ok(read_file(path, "the public inputs", &expected)?.tensors),
+        Some(path) => {
+            let read = read_file(path, "the public inputs", &expected)?;
+            note_not_read(circuit, path, read.surplus);
+            Ok(read.tensors)
+        }
         None => {
             let names: Vec<&str> = expected.iter().map(|e| e.name.as_str()).collect();
             bail!("the task has public inputs: --public FILE with {}", listed(&names))

@@ -61,8 +61,25 @@ impl Cluster {
         // Before there are nodes, so that none is left behind.
         let signal = ending()?;
         let mut nodes = Nodes(Vec::new());
+        // What earlier runs have logged says nothing of this one.
+        let logged = |i| std::fs::metadata(log(&self.folder, i)).map_or(0, |m| m.len());
+        let before = [0, 1, 2].map(logged);
         for i in 0..3 {
             nodes.0.push(start(&self.folder, i)?);
+        }
+        while !(0..3).all(|i| has_started(&log(&self.folder, i), before[i])) {
+            if let Ok("terminate" | "interrupt") = signal.recv_timeout(Duration::from_millis(50)) {
+                nodes.end();
+                return Ok(());
+            }
+            for (i, node) in nodes.0.iter_mut().enumerate() {
+                if let Some(status) = node.try_wait()? {
+                    bail!(
+                        "node {i} does not start ({status}): see {}",
+                        log(&self.folder, i).display()
+                    );
+                }
+            }
         }
         say(&format!(
             "three nodes run; their logs are {}\n",
@@ -90,6 +107,13 @@ impl Cluster {
 
 fn log(folder: &Path, i: usize) -> PathBuf {
     folder.join(format!("node-{i}/node.log"))
+}
+
+/// Whether a node says in its log, from there on, that it has started.
+fn has_started(log: &Path, from: u64) -> bool {
+    let bytes = std::fs::read(log).unwrap_or_default();
+    let text = bytes.get(from as usize..).unwrap_or_default();
+    String::from_utf8_lossy(text).contains(" started ")
 }
 
 fn start(folder: &Path, i: usize) -> anyhow::Result<Child> {

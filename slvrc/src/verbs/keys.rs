@@ -98,7 +98,11 @@ impl Keys {
         let mut plan = Plan::local(self.port, clients, tasks);
         (plan.files, plan.members) = (files, members);
         if !self.hosts.is_empty() {
-            let Ok(hosts) = <[String; 3]>::try_from(self.hosts.clone()) else {
+            // Addresses of IPv6 may stand in brackets.
+            let bare = |h: &String| h.trim_start_matches('[').trim_end_matches(']').to_string();
+            let Ok(hosts) =
+                <[String; 3]>::try_from(self.hosts.iter().map(bare).collect::<Vec<_>>())
+            else {
                 return Err(Usage("--hosts: name three, one for each node".into()).into());
             };
             // On machines of their own the ports are the same.
@@ -107,6 +111,8 @@ impl Keys {
                 plan.client_ports = [self.port + 10; 3];
                 plan.operations_ports = [self.port + 20; 3];
                 plan.listen = None;
+            } else if hosts[0].parse::<std::net::Ipv6Addr>().is_ok_and(|a| a.is_loopback()) {
+                plan.listen = Some(hosts[0].clone());
             }
             plan.hosts = hosts;
         }

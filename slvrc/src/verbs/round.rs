@@ -1,13 +1,15 @@
 //! `slvrc round`: opens, watches, closes and collects a round.
 
 use crate::deployment::{caller, line, say_lines};
-use crate::fail::{say, say_json};
+use crate::fail::{self, say, say_json};
 use crate::tensors;
 use anyhow::bail;
 use clap::Subcommand;
 use serde_json::{Value, json};
+use slvr_circuit::Circuit;
+use slvr_node::basics::now;
 use slvr_node::client::{CallError, Caller};
-use slvr_node::submission::pack_public;
+use slvr_node::submission::{giving, pack_public};
 use slvr_runtime::share::encode::encode_public;
 use std::path::PathBuf;
 use std::thread;
@@ -83,6 +85,11 @@ enum What {
         #[arg(long)]
         keep: bool,
     },
+    /// Print everything that node 0 knows of a round, as JSON: who counted, who did not and why.
+    Report {
+        #[command(flatten)]
+        which: Which,
+    },
     /// Erase the submissions of a round that was aborted.
     Drop {
         #[command(flatten)]
@@ -110,16 +117,35 @@ impl Round {
                 let how = (seconds, grace, minimum);
                 let open = || caller.open((&task, round), how, &packed);
                 let status = caller.patiently(until, open)?;
-                done(json, status, format!("{task}/{round} is open"))
+                // Asked for again, a round is as it was: it may have gone on.
+                if status["phase"] != "open" {
+                    bail!(
+                        "{task}/{round} was opened before and is {}: a new round has a new number",
+                        phase(&status)
+                    );
+                }
+                for note in to_the_coordinator(&circuit) {
+                    fail::note(&note);
+                }
+                let left = status["deadline"].as_u64().unwrap_or(0).saturating_sub(now());
+                done(json, status, format!("{task}/{round} is open, for {left} s"))
             }
             What::Watch { which, once } => watch(&caller, &which, once, json),
             What::Close { which: Which { task, round } } => {
                 let status = caller.ask_leader(&task, round, "close")?;
-                done(json, status, format!("{task}/{round} is closed"))
+                let text = format!("{task}/{round} is {}", phase(&status));
+                done(json, status, text)
             }
             What::Abort { which: Which { task, round } } => {
-                let status = caller.ask_leader(&task, round, "abort")?;
+                let status = caller.abort(&task, round)?;
                 done(json, status, format!("{task}/{round} is aborted"))
+            }
+            What::Report { which: Which { task, round } } => {
+                let report = caller.report(0, &task, round)?;
+                match json {
+                    true => say_json(report),
+                    false => say(&format!("{report:#}\n")),
+                }
             }
             What::Drop { which: Which { task, round } } => {
                 caller.erase(&task, round, "submissions")?;
@@ -137,14 +163,39 @@ impl Round {
                     caller.erase(&task, round, "words")?;
                 }
                 let accepted = report["accepted"].as_array().map_or(0, Vec::len);
+                let replaced = report["outcome"]["replaced"].as_array().map_or(0, Vec::len);
+                let zeros = match replaced {
+                    0 => String::new(),
+                    n => format!(" (zeros stand in for {n} more that failed a check)"),
+                };
                 let text = format!(
-                    "{task}/{round}: the result of {accepted} clients is in {}",
+                    "{task}/{round}: the result of {} clients{zeros} is in {}",
+                    accepted.saturating_sub(replaced),
                     outputs.display()
                 );
                 done(json, report, text)
             }
         }
     }
+}
+
+/// Where a round stands, in a word.
+fn phase(status: &Value) -> &str {
+    status["phase"].as_str().unwrap_or("?")
+}
+
+/// What a program reveals to members of a set that gives inputs. Nobody collects it but the coordinator.
+fn to_the_coordinator(circuit: &Circuit) -> Vec<String> {
+    let giving = giving(circuit);
+    let to = circuit.outputs.iter().filter(|o| giving.contains(&(o.to as usize)));
+    let named = to.map(|o| {
+        let set = circuit.parties.get(o.to as usize).map_or("?", |p| p.name.as_str());
+        format!(
+            "`{}` is revealed to members of `{set}`: in a deployment the coordinator collects it for them, and sees it",
+            o.name
+        )
+    });
+    named.collect()
 }
 
 fn done(json: bool, object: Value, text: String) -> anyhow::Result<()> {

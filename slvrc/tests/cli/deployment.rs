@@ -121,6 +121,14 @@ fn ten_clients_of_the_demo_submit_and_the_aggregate_is_that_of_a_local_run() {
     let collect = format!("round --json {C} collect norm_bound 1 --outputs outputs");
     let report = place.slvrc(&collect).ok();
     assert_eq!(report["circuit"], local["circuit_hash"]);
+    assert_eq!(report["members"][9], "client-9", "{report}");
+    let shown = place.slvrc(&format!("round --json {C} report norm_bound 1")).ok();
+    assert_eq!((&shown["accepted"], &shown["phase"]), (&report["accepted"], &"released".into()));
+    // A round that has ended is neither open nor closed because somebody asks for it again.
+    let again = place.slvrc(&open);
+    assert!(again.status != 0 && again.stdout.contains("is released"), "{}", again.stdout);
+    let closed = place.slvrc(&format!("round {C} close norm_bound 1"));
+    assert!(closed.stdout.contains("norm_bound/1 is released"), "{}", closed.stdout);
     assert_eq!(report["outcome"]["rounds"], local["predicted_rounds"]);
     let file = |dir: &str| place.tensors(&format!("{dir}/Server.safetensors"));
     for ((name, here), (_, there)) in file("local").iter().zip(&file("outputs")) {

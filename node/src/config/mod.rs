@@ -1,15 +1,26 @@
 //! What a node, a client and a coordinator are told, as TOML files. Paths in a file are relative to its folder.
+//!
+//! | file | has |
+//! |---|---|
+//! | `limits` | what a node may use, and how long it waits |
+//! | `roll` | who is enrolled, and by what each client is known |
 
-use crate::basics::{Hash, Hex, is_name, sha256};
+mod limits;
+mod roll;
+
+use crate::basics::{Hash, Hex, hex, is_name, sha256, unhex};
+use ring::hmac;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
-use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use serde::Deserialize;
 use std::fmt;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 use zeroize::Zeroizing;
+
+pub use limits::Limits;
+pub use roll::{Clients, Enrolled, Roll};
 
 /// Longest file of configuration, keys included.
 const LONGEST: u64 = 64 << 20;
@@ -57,7 +68,7 @@ pub struct NodeConfig {
     pub operations: String,
     /// The file of enrolled clients.
     pub clients: PathBuf,
-    /// SHA-256 of the coordinator's token.
+    /// SHA-256 of the coordinator's token for this node ([`token_for`]).
     pub coordinator: Hash,
     /// The three nodes, in order.
     pub node: Vec<Peer>,
@@ -111,69 +122,18 @@ fn two() -> u64 {
     2
 }
 
-/// What a node may use, and how long it waits.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Limits {
-    /// Megabytes of memory for the values of all runs at one time.
-    pub run_memory_mb: u64,
-    /// Connections of clients at one time.
-    pub connections: usize,
-    /// Uploads that are being read at one time.
-    pub uploads: usize,
-    /// Seconds for a message of a run, and for an answer of another node.
-    pub deadline_s: u64,
-    /// Seconds after which a connection that says nothing is closed.
-    pub idle_s: u64,
-    /// Bytes a second below which an upload is given up.
-    pub slowest: u64,
-    /// Seconds that the leader goes on trying, once a round has closed, before it aborts it.
-    pub patience_s: u64,
-    /// How often a run is tried.
-    pub attempts: u32,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Limits {
-            run_memory_mb: 4096,
-            connections: 4096,
-            uploads: 128,
-            deadline_s: 60,
-            idle_s: 30,
-            slowest: 4096,
-            patience_s: 1800,
-            attempts: 5,
-        }
+/// Whether others than its owner may read a file that holds a secret.
+pub fn is_open_to_others(path: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        std::fs::metadata(path).is_ok_and(|m| m.permissions().mode() & 0o077 != 0)
     }
-}
-
-/// The clients that may submit: `clients.toml`.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Clients {
-    /// All of them.
-    #[serde(default)]
-    pub client: Vec<Enrolled>,
-}
-
-/// An enrolled client.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Enrolled {
-    /// Its name.
-    pub name: String,
-    /// The party set whose inputs it gives; without it the clients'.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub set: Option<String>,
-    /// The public key of its signatures (Ed25519).
-    pub key: Hex<32>,
-    /// SHA-256 of its token.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub token: Option<Hash>,
-    /// SHA-256 of its certificate.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub certificate: Option<Hash>,
+    #[cfg(not(unix))]
+    {
+        let _ = path;
+        false
+    }
 }
 
 /// What a client or a coordinator needs to call the nodes: `client.toml`, `coordinator.toml`.
@@ -185,7 +145,7 @@ pub struct CallerConfig {
     /// The party set whose inputs it gives; without it the clients'.
     #[serde(default)]
     pub set: Option<String>,
-    /// Its token.
+    /// From what its tokens follow, one for each node ([`token_for`]). It is sent to nobody.
     #[serde(default)]
     pub token: Option<String>,
     /// 32 secret bytes: the seed of its signatures, and what its shares are derived from.
@@ -205,6 +165,19 @@ impl fmt::Debug for CallerConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "CallerConfig({}, secrets hidden)", self.name)
     }
+}
+
+/// The token of a caller for one node: HMAC-SHA256 under the secret of its configuration, of `slvr node I`, in
+/// hexadecimal digits. No node can say who it is with it to another one, since each has its own.
+pub fn token_for(secret: &str, node: usize) -> Zeroizing<String> {
+    let key = hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes());
+    let tag = hmac::sign(&key, format!("slvr node {node}").as_bytes());
+    Zeroizing::new(hex(tag.as_ref()))
+}
+
+/// What the three nodes are told of the tokens that follow from a secret.
+pub fn token_hashes(secret: &str) -> [Hash; 3] {
+    [0, 1, 2].map(|node| sha256(token_for(secret, node).as_bytes()))
 }
 
 /// A node as its clients know it.
@@ -265,6 +238,9 @@ impl NodeConfig {
                 "there are three nodes: `party` is 0, 1 or 2, and [[node]] stands three times",
             );
         }
+        if let Some(why) = config.limits.wrong() {
+            return wrong(&why);
+        }
         if config.node.iter().any(|n| n.certificates.is_empty()) {
             return wrong("each [[node]] needs at least one of `certificates`");
         }
@@ -312,9 +288,14 @@ impl NodeConfig {
         let path = &self.storage_key;
         let bytes = read(path)?;
         let text = std::str::from_utf8(&bytes).unwrap_or("").trim();
-        let key = Hex::<32>::parse(text)
-            .ok_or_else(|| content(path, "it should hold 64 hexadecimal digits"))?;
-        Ok(Zeroizing::new(key.0))
+        let wrong = || content(path, "it should hold 64 hexadecimal digits");
+        let decoded = Zeroizing::new(unhex(text).ok_or_else(wrong)?);
+        let mut key = Zeroizing::new([0; 32]);
+        match decoded.len() {
+            32 => key.copy_from_slice(&decoded),
+            _ => return Err(wrong()),
+        }
+        Ok(key)
     }
 }
 
@@ -361,67 +342,6 @@ pub fn identity(
     let own = PrivatePkcs8KeyDer::from_pem_slice(&read(key)?)
         .map_err(|_| content(key, "no private key"))?;
     Ok((shown, own.into()))
-}
-
-/// The enrolled clients by the ways in which they say who they are.
-#[derive(Clone, Debug, Default)]
-pub struct Roll {
-    /// By name.
-    pub clients: BTreeMap<String, Enrolled>,
-    tokens: BTreeMap<Hash, String>,
-    certificates: BTreeMap<Hash, String>,
-}
-
-impl Roll {
-    /// Reads `clients.toml`.
-    ///
-    /// # Errors
-    ///
-    /// A file that says something else, or names a client, a token or a certificate twice.
-    pub fn read(path: &Path) -> Result<Roll, ConfigError> {
-        let clients: Clients = read_toml(path)?;
-        Roll::of(clients).map_err(|why| content(path, why))
-    }
-
-    /// Of clients.
-    ///
-    /// # Errors
-    ///
-    /// What stands twice, and names that cannot be.
-    pub fn of(clients: Clients) -> Result<Roll, String> {
-        let mut roll = Roll::default();
-        for c in clients.client {
-            if !is_name(&c.name) {
-                return Err(format!(
-                    "`{}`: a name of a client has letters, digits, `-`, `_` and `.`",
-                    c.name
-                ));
-            }
-            let again = c.token.and_then(|t| roll.tokens.insert(t, c.name.clone()));
-            let again =
-                again.or(c.certificate.and_then(|t| roll.certificates.insert(t, c.name.clone())));
-            if let Some(other) = again {
-                return Err(format!(
-                    "clients `{}` and `{other}` have the same token or certificate",
-                    c.name
-                ));
-            }
-            if let Some(other) = roll.clients.insert(c.name.clone(), c) {
-                return Err(format!("client `{}` stands twice", other.name));
-            }
-        }
-        Ok(roll)
-    }
-
-    /// Whose token it is.
-    pub fn by_token(&self, token: &str) -> Option<&Enrolled> {
-        self.clients.get(self.tokens.get(&sha256(token.as_bytes()))?)
-    }
-
-    /// Whose certificate it is.
-    pub fn by_certificate(&self, der: &[u8]) -> Option<&Enrolled> {
-        self.clients.get(self.certificates.get(&sha256(der))?)
-    }
 }
 
 impl CallerConfig {

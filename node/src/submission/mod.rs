@@ -20,6 +20,8 @@
 //! the client's secret, of the task, the round, the circuit and the inputs. So whoever submits the same inputs again
 //! sends the same bytes, without keeping anything between attempts, and other inputs get unrelated seeds.
 
+pub mod check;
+
 use crate::basics::{Hash, Hex, is_name};
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
 use serde::{Deserialize, Serialize};
@@ -58,6 +60,9 @@ pub enum SubmissionError {
         /// Bytes that came.
         found: u64,
     },
+    /// The explicit vector is not a packing of elements: no node could read it, and the third would not see that.
+    #[error("the vector of the part sets bits beyond the last element of an input")]
+    Packing,
     /// A component is not the one of the manifest.
     #[error("component {0} of the part is not the one that the manifest commits to")]
     Commitment(usize),
@@ -216,70 +221,11 @@ pub fn dealing(task: &str, round: u64) -> RunId {
     RunId(id)
 }
 
+/// A hash that commits to a component, to be given the salt and the component.
 fn commitment(component: usize) -> blake3::Hasher {
     let mut hash = blake3::Hasher::new_derive_key("slvr 1 component of a submission");
     hash.update(&[component as u8]);
     hash
-}
-
-/// Compares a part with the commitments of its manifest, as it comes in.
-pub struct Checker {
-    /// Component, its hash so far, and how many of its bytes are still to come.
-    open: [(usize, blake3::Hasher, u64); 2],
-    expected: u64,
-    found: u64,
-    want: [Hash; 3],
-}
-
-impl fmt::Debug for Checker {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Checker({} of {} bytes)", self.found, self.expected)
-    }
-}
-
-impl Checker {
-    /// Of a node's part of a member of a party set.
-    pub fn new(circuit: &Circuit, set: usize, node: usize, manifest: &Manifest) -> Checker {
-        let [a, b] = lengths(circuit, set, node).map(|l| (SALT + l) as u64);
-        let (i, j) = (node % 3, (node + 1) % 3);
-        let open = [(i, commitment(i), a), (j, commitment(j), b)];
-        Checker { open, expected: a + b, found: 0, want: manifest.components }
-    }
-
-    /// Bytes of the whole part.
-    pub fn expected(&self) -> u64 {
-        self.expected
-    }
-
-    /// The next bytes.
-    pub fn absorb(&mut self, mut bytes: &[u8]) {
-        self.found += bytes.len() as u64;
-        for (_, hash, left) in &mut self.open {
-            let n = (bytes.len() as u64).min(*left) as usize;
-            hash.update(&bytes[..n]);
-            *left -= n as u64;
-            bytes = &bytes[n..];
-        }
-    }
-
-    /// Whether all that came is what was committed to.
-    ///
-    /// # Errors
-    ///
-    /// What is not.
-    pub fn finish(&self) -> Result<(), SubmissionError> {
-        let (expected, found) = (self.expected, self.found);
-        if expected != found {
-            return Err(SubmissionError::Length { expected, found });
-        }
-        for (component, hash, _) in &self.open {
-            // Hashes are compared without a branch for each byte.
-            if hash.finalize() != self.want[*component].0 {
-                return Err(SubmissionError::Commitment(*component));
-            }
-        }
-        Ok(())
-    }
 }
 
 /// What a node's part of a member of a party set holds.
@@ -384,7 +330,9 @@ impl Submission {
         circuit_hash: Hash,
         tensors: &BTreeMap<String, RawTensor>,
     ) -> Result<Submission, SubmissionError> {
-        let inputs = encode_member(circuit, (set, 0), tensors)?;
+        // Which member it will be nobody knows: a client has its name.
+        let named = |e| InputError { giver: client.to_string(), ..e };
+        let inputs = encode_member(circuit, (set, 0), tensors).map_err(named)?;
         let mut manifest = Manifest {
             task: task.into(),
             round,

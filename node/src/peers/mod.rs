@@ -5,10 +5,15 @@
 //! each pair has a connection of its own, for this run only, which the node with the larger number opens.
 //!
 //! **What strangers can do.** A caller that does not prove to be a node within [`GREETING`] is turned away. At most
-//! [`CALLERS`] may be about to do so; one more, and the first of them is turned away. Handshakes are concurrent. A node
-//! may have at most [`EACH`] connections. Nothing is allocated by a length before it is compared with what is admitted.
+//! [`CALLERS`] may be about to do so; one more, and the first of them is turned away that does not call from where a node
+//! does. Handshakes are concurrent. A node may have at most [`EACH`] connections. Nothing is allocated by a length before
+//! it is compared with what is admitted. A few lines a minute are logged about strangers, and the rest is counted.
+//!
+//! **What nodes can do.** Each call ends at its deadline, whatever comes: handshake, question and answer together.
 
-use crate::basics::{Hash, sha256};
+mod doors;
+
+use crate::basics::{Hash, sha256, spawn};
 use crate::config::{NodeConfig, identity};
 use crate::trust;
 use crate::wire::{
@@ -18,20 +23,19 @@ use rustls::{ClientConfig, ServerConfig};
 use slvr_runtime::link::Peer;
 use slvr_runtime::link::tcp::Tcp;
 use slvr_runtime::link::tls::Secure;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, Read};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 use thiserror::Error;
 
-/// How long a caller may take to prove who it is and to say what it wants.
-pub const GREETING: Duration = Duration::from_secs(10);
-/// How many callers may be about to do so.
-pub const CALLERS: usize = 64;
+use doors::Doors;
+pub use doors::{CALLERS, GREETING};
+
 /// How many connections one node may have.
 pub const EACH: usize = 64;
 /// Connections to a node that are kept while they are not in use.
@@ -126,13 +130,6 @@ impl Drop for Counted<'_> {
 /// Connections for runs that have come and are not asked for yet.
 type Arrivals = BTreeMap<(RunName, usize), (Secure, RunHello, Instant)>;
 
-/// Callers that have not proven yet who they are.
-#[derive(Default)]
-struct Waiting {
-    callers: VecDeque<(u64, Instant, TcpStream)>,
-    count: u64,
-}
-
 /// The connections of a node.
 pub struct Peers {
     me: usize,
@@ -143,7 +140,9 @@ pub struct Peers {
     idle: [Mutex<Vec<Secure>>; 3],
     arrivals: Mutex<Arrivals>,
     arrived: Condvar,
-    waiting: Mutex<Waiting>,
+    doors: Doors,
+    /// Whether a node is being looked for.
+    pinged: [AtomicBool; 3],
     open: [AtomicUsize; 3],
     /// Callers that were turned away.
     pub refused: AtomicU64,
@@ -191,7 +190,8 @@ impl Peers {
             idle: Default::default(),
             arrivals: Mutex::default(),
             arrived: Condvar::new(),
-            waiting: Mutex::default(),
+            doors: Doors::default(),
+            pinged: Default::default(),
             open: Default::default(),
             refused: AtomicU64::new(0),
             heard: Default::default(),
@@ -211,16 +211,24 @@ impl Peers {
     }
 
     /// Listens, on threads of its own, until [`Peers::stop`].
-    pub fn listen(self: &Arc<Self>, listener: TcpListener, handler: Arc<Handler>) {
+    ///
+    /// # Errors
+    ///
+    /// A system that has no threads left.
+    pub fn listen(
+        self: &Arc<Self>,
+        listener: TcpListener,
+        handler: Arc<Handler>,
+    ) -> io::Result<()> {
         let sweeping = self.clone();
-        thread::spawn(move || {
+        spawn("sweep", move || {
             while !sweeping.stop.load(Ordering::Relaxed) {
                 thread::sleep(Duration::from_millis(250));
                 sweeping.sweep();
             }
-        });
+        })?;
         let me = self.clone();
-        thread::spawn(move || {
+        spawn("peers", move || {
             for socket in listener.incoming() {
                 if me.stop.load(Ordering::Relaxed) {
                     return;
@@ -230,50 +238,32 @@ impl Peers {
                     thread::sleep(RETRY);
                     continue;
                 };
-                let Some(number) = me.admit(&socket) else { continue };
-                let (me, handler) = (me.clone(), handler.clone());
-                thread::spawn(move || me.greet(number, socket, &*handler));
+                let Ok((number, closed)) = me.doors.admit(&socket) else { continue };
+                me.refused.fetch_add(closed as u64, Ordering::Relaxed);
+                let (caller, handler) = (me.clone(), handler.clone());
+                if spawn("caller", move || caller.greet(number, socket, &*handler)).is_err() {
+                    // Threads that end make room for others.
+                    me.doors.greeted(number);
+                    thread::sleep(RETRY);
+                }
             }
-        });
-    }
-
-    /// Room for one more caller, at the cost of the first if there are too many.
-    fn admit(&self, socket: &TcpStream) -> Option<u64> {
-        let copy = socket.try_clone().ok()?;
-        let mut waiting = lock(&self.waiting);
-        if waiting.callers.len() >= CALLERS {
-            self.turn_away(&mut waiting);
-        }
-        waiting.count += 1;
-        let number = waiting.count;
-        waiting.callers.push_back((number, Instant::now(), copy));
-        Some(number)
-    }
-
-    fn turn_away(&self, waiting: &mut Waiting) {
-        if let Some((_, _, socket)) = waiting.callers.pop_front() {
-            self.refused.fetch_add(1, Ordering::Relaxed);
-            // It may have gone by itself.
-            let _ = socket.shutdown(Shutdown::Both);
-        }
+        })
     }
 
     /// Turns away who is late, and forgets connections of runs that nobody asks for.
     fn sweep(&self) {
-        let mut waiting = lock(&self.waiting);
-        while waiting.callers.front().is_some_and(|(_, came, _)| came.elapsed() > GREETING) {
-            self.turn_away(&mut waiting);
-        }
-        drop(waiting);
+        self.refused.fetch_add(self.doors.sweep() as u64, Ordering::Relaxed);
         lock(&self.arrivals).retain(|_, (_, _, came)| came.elapsed() < 3 * GREETING);
     }
 
     fn greet(self: Arc<Self>, number: u64, socket: TcpStream, handler: &Handler) {
-        let from = socket.peer_addr().map_or("?".into(), |a| a.to_string());
+        let address = socket.peer_addr().ok();
+        let from = address.map_or("?".into(), |a| a.to_string());
         let greeted = self.greeted(socket);
-        lock(&self.waiting).callers.retain(|(n, ..)| *n != number);
+        self.doors.greeted(number);
         match greeted {
             Ok((peer, tls, purpose)) => {
+                self.doors.is_node(peer, address.map(|a| a.ip()));
                 let (open, _one) = Counted::new(&self.open[peer]);
                 if open >= EACH {
                     tracing::warn!(peer, "too many connections of a node: one is closed");
@@ -293,7 +283,9 @@ impl Peers {
             }
             Err(why) => {
                 self.refused.fetch_add(1, Ordering::Relaxed);
-                tracing::warn!(from, %why, "a caller at the port of nodes was turned away");
+                if let Some(unsaid) = self.doors.may_log() {
+                    tracing::warn!(from, %why, unsaid, "a caller at the port of nodes was turned away");
+                }
             }
         }
     }
@@ -337,6 +329,7 @@ impl Peers {
             };
             *lock(&self.heard[peer]) = Some(Instant::now());
             let answer = handler(peer, ask);
+            let Ok(_late) = self.doors.until(tls.socket(), Instant::now() + QUIET) else { return };
             if tls.write_all(&frame(&answer), true).is_err() {
                 return;
             }
@@ -354,11 +347,13 @@ impl Peers {
                 .clamp(Duration::from_millis(1), GREETING)
         };
         let found: Vec<SocketAddr> = self.addresses[peer].to_socket_addrs()?.collect();
+        self.doors.is_node(peer, found.iter().map(SocketAddr::ip));
         let mut last = io::Error::from(io::ErrorKind::NotFound);
         for address in found {
             match TcpStream::connect_timeout(&address, left()) {
                 Ok(socket) => {
                     prepare(&socket, left())?;
+                    let _late = self.doors.until(&socket, until.min(Instant::now() + GREETING))?;
                     return Secure::call_with(self.calling[peer].clone(), socket);
                 }
                 Err(e) => last = e,
@@ -370,7 +365,9 @@ impl Peers {
     fn control(&self, peer: usize, until: Instant) -> Result<Secure, AskError> {
         let open = || {
             let tls = self.call(peer, until)?;
+            let late = self.doors.until(tls.socket(), until)?;
             tls.write_all(&frame(&Purpose::Control { version: PROTOCOL }), true)?;
+            drop(late);
             Ok(tls)
         };
         let tls = open().map_err(|e| self.unreachable(peer, e))?;
@@ -394,6 +391,7 @@ impl Peers {
         let used = kept.is_some();
         let one = |tls: &Secure| -> Result<Answer, FrameError> {
             tls.socket().set_write_timeout(Some(deadline))?;
+            let _late = self.doors.until(tls.socket(), until)?;
             tls.write_all(&frame(ask), true)?;
             read_frame(&mut Timed { from: tls, until }, self.longest)
         };
@@ -423,6 +421,22 @@ impl Peers {
         }
     }
 
+    /// Looks whether a node is there, on a thread of its own, unless that is being done already.
+    pub fn ping(self: &Arc<Self>, peer: usize, deadline: Duration) {
+        if self.pinged[peer].swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let me = self.clone();
+        let pings = move || {
+            // Whether it answers is seen by when it was last heard of.
+            let _ = me.ask(peer, &Ask::Ping, deadline);
+            me.pinged[peer].store(false, Ordering::Release);
+        };
+        if spawn("ping", pings).is_err() {
+            self.pinged[peer].store(false, Ordering::Release);
+        }
+    }
+
     /// Connects this node with the other two for an attempt; what they say, by node. `hello` is what each is told.
     ///
     /// # Errors
@@ -445,9 +459,11 @@ impl Peers {
         };
         let [a, b] = self.others();
         let (first, second) = thread::scope(|scope| {
-            let other = scope.spawn(|| one(b));
-            (one(a), other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-        });
+            // Both at a time: the one that is called may be waiting for the other one.
+            let other = thread::Builder::new().spawn_scoped(scope, || one(b))?;
+            let end = || other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            Ok::<_, LinksError>((one(a), end()))
+        })?;
         let ((tls_a, hello_a), (tls_b, hello_b)) = (first?, second?);
         let tcp = Tcp::secured([(Peer::Party(a), tls_a), (Peer::Party(b), tls_b)])?;
         Ok((tcp, BTreeMap::from([(a, hello_a), (b, hello_b)])))
@@ -464,7 +480,9 @@ impl Peers {
         loop {
             let open = || -> Result<(Secure, RunHello), FrameError> {
                 let tls = self.call(peer, until)?;
+                let late = self.doors.until(tls.socket(), until)?;
                 tls.write_all(&first, true)?;
+                drop(late);
                 let theirs = read_frame(&mut Timed { from: &tls, until }, SHORT)?;
                 Ok((tls, theirs))
             };
@@ -487,7 +505,10 @@ impl Peers {
         loop {
             if let Some((tls, theirs, _)) = arrivals.remove(&(name.clone(), peer)) {
                 drop(arrivals);
-                tls.write_all(&frame(&hello), true).map_err(|e| e.to_string())?;
+                let text = |e: io::Error| e.to_string();
+                let late = self.doors.until(tls.socket(), until).map_err(text)?;
+                tls.write_all(&frame(&hello), true).map_err(text)?;
+                drop(late);
                 return Ok((tls, theirs));
             }
             let left = until.saturating_duration_since(Instant::now());

@@ -1,0 +1,89 @@
+//! What a node may use, and how long it waits.
+
+use serde::Deserialize;
+
+/// What a node may use, and how long it waits.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Limits {
+    /// Megabytes of memory for the values of all runs at one time.
+    pub run_memory_mb: u64,
+    /// Connections of clients at one time.
+    pub connections: usize,
+    /// Uploads that are being read at one time.
+    pub uploads: usize,
+    /// Seconds for a message of a run, and for an answer of another node.
+    pub deadline_s: u64,
+    /// Seconds after which a connection that says nothing is closed.
+    pub idle_s: u64,
+    /// Bytes a second below which an upload is given up.
+    pub slowest: u64,
+    /// Seconds that the leader goes on trying, once a round has closed, before it aborts it.
+    pub patience_s: u64,
+    /// How often a run is tried.
+    pub attempts: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            run_memory_mb: 4096,
+            connections: 4096,
+            uploads: 128,
+            deadline_s: 60,
+            idle_s: 30,
+            slowest: 4096,
+            patience_s: 1800,
+            attempts: 5,
+        }
+    }
+}
+
+impl Limits {
+    /// What cannot be.
+    pub(super) fn wrong(&self) -> Option<String> {
+        const DAYS: u64 = 31 * 24 * 3600;
+        let all = [
+            ("run_memory_mb", self.run_memory_mb, 1, 1 << 40),
+            ("connections", self.connections as u64, 16, 1 << 20),
+            ("uploads", self.uploads as u64, 1, 1 << 20),
+            ("deadline_s", self.deadline_s, 1, DAYS),
+            ("idle_s", self.idle_s, 1, DAYS),
+            ("slowest", self.slowest, 1, 1 << 40),
+            ("patience_s", self.patience_s, 1, DAYS),
+            ("attempts", self.attempts.into(), 1, 100),
+        ];
+        let (name, found, low, high) =
+            all.into_iter().find(|(_, n, l, h)| !(l..=h).contains(&n))?;
+        Some(format!("[limits]: `{name} = {found}` is not from {low} to {high}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_that_no_clock_or_round_can_have_are_refused() {
+        let wrong = |text: &str| {
+            let limits: Limits = toml::from_str(text).expect("reads");
+            limits.wrong()
+        };
+        assert_eq!(wrong(""), None, "what is not said is as it should be");
+        for name in [
+            "run_memory_mb",
+            "connections",
+            "uploads",
+            "deadline_s",
+            "idle_s",
+            "slowest",
+            "patience_s",
+            "attempts",
+        ] {
+            let zero = wrong(&format!("{name} = 0")).expect("is refused");
+            assert!(zero.contains(&format!("`{name} = 0`")), "{zero}");
+            let most = if name == "attempts" { u64::from(u32::MAX) } else { i64::MAX as u64 };
+            assert!(wrong(&format!("{name} = {most}")).is_some(), "{name} = {most}");
+        }
+    }
+}

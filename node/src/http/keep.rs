@@ -1,0 +1,114 @@
+//! What makes a whole part count: it fits its manifest, it is on disk under its name, and the round still takes it.
+
+use super::reply::{Body, Refused, object, refused};
+use crate::board::add;
+use crate::node::{Node, Ready};
+use crate::state::{Phase, RoundKey};
+use crate::store::{Record, StoreError};
+use crate::submission::check::Checker;
+use crate::vault::Sealer;
+use hyper::Response;
+use serde_json::json;
+
+/// Whose submission to which round.
+pub type Place = (RoundKey, String);
+/// What a caller is told of an error of the store.
+pub fn store<T>(done: Result<T, StoreError>) -> Result<T, Refused> {
+    done.or_else(|e| match e {
+        StoreError::Conflict => refused(409, "conflict", e.to_string()),
+        _ if e.is_full() => refused(507, "full", "this node's disk is full: try again later"),
+        // Paths of the node are nobody's business.
+        _ => {
+            tracing::error!(why = %e, "the store fails");
+            refused(500, "store", "this node cannot store anything: its log says why")
+        }
+    })
+}
+
+/// Whether a part is damaged that may come again: the round has not ended.
+pub fn is_mended(node: &Node, (key, client): &Place) -> bool {
+    node.store.is_damaged(key, client) && node.round(key).is_some_and(|r| !r.ended())
+}
+
+/// Makes a whole part durable and counts it, unless the round has been closed in the meantime.
+pub fn keep(
+    node: &Node,
+    place: &Place,
+    sealer: Sealer,
+    checker: &Checker,
+    record: &Record,
+) -> Result<Response<Body>, Refused> {
+    let (key, client) = place;
+    if let Err(e) = checker.finish() {
+        return refused(422, "part", e.to_string());
+    }
+    let bytes = sealer.taken();
+    let submission = record.manifest.submission.to_string();
+    let at = (key, client.as_str(), submission.as_str());
+    if is_mended(node, place) {
+        let before = store(node.store.submission(key, client))?;
+        let Some(before) = before.filter(|b| b.manifest == record.manifest) else {
+            return store(Err(StoreError::Conflict));
+        };
+        store(node.store.end(at, sealer))?;
+        tracing::info!(round = %key, client, bytes, "a damaged part is mended");
+        node.wake();
+        return Ok(receipt(node, &before));
+    }
+    let counts = || -> Result<(), Refused> {
+        store(node.store.end(at, sealer))?;
+        node.with_round(key, |round| {
+            let open = round.is_some_and(|r| r.phase == Phase::Open);
+            let Some(known) = node.tasks.get(&key.task).filter(|_| open) else {
+                return refused(409, "closed", "the round was closed before the part was whole");
+            };
+            // More may have begun than the circuit has room for.
+            has_room(node, key, &known.full, record.set.as_deref())?;
+            store(node.store.count(record))
+        })
+    };
+    counts().inspect_err(|_| {
+        // It has the name of one that counts. What cannot be removed is sealed, and goes at the next start.
+        let _ = node.store.take_back(key, client);
+    })?;
+    add(&node.board.counts.submissions, 1);
+    add(&node.board.counts.bytes, bytes);
+    tracing::info!(round = %key, client, bytes, "a submission is complete");
+    node.wake();
+    Ok(receipt(node, record))
+}
+
+/// Whether a party set has a member that has submitted nothing yet.
+pub fn has_room(
+    node: &Node,
+    key: &RoundKey,
+    full: &Ready,
+    set: Option<&str>,
+) -> Result<(), Refused> {
+    let size = full.set_of(set).map_or(0, |(_, _, size)| size);
+    let there = match full.others.is_empty() {
+        true => store(node.store.count_of(key))?,
+        false => {
+            let all = store(node.store.submissions(key))?;
+            all.iter().filter(|r| r.set.as_deref() == set).count() as u64
+        }
+    };
+    if there < size {
+        return Ok(());
+    }
+    let who = set.map_or("clients".to_string(), |s| format!("members of `{s}`"));
+    let why = format!("the round has the submissions of all {size} {who} that it is for");
+    refused(409, "full_round", why)
+}
+
+/// What an acknowledged submission is answered with, always the same.
+pub fn receipt(node: &Node, record: &Record) -> Response<Body> {
+    let m = &record.manifest;
+    object(
+        200,
+        &json!({
+            "state": "complete", "node": node.me(), "task": m.task, "round": m.round, "client": m.client,
+            "submission": m.submission, "digest": m.digest(), "at": record.at,
+        }),
+    )
+}

@@ -1,0 +1,186 @@
+//! The rounds of a node in memory.
+//!
+//! Each round has a lock of its own for its steps. Whoever takes a step, or counts a submission, holds it until that is
+//! on disk. Whoever only looks does not wait for the disk: it sees the round as it was after its last step. A run asks a
+//! flag whether its round was aborted, and waits for nobody.
+//!
+//! Of a round that has ended, what was agreed and what came of it is in the database alone ([`Round::brief`]). So memory
+//! grows by some hundred bytes for each round that a node has ever run.
+
+use crate::state::{Phase, Round, RoundKey, Step, StepError};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// One round.
+#[derive(Debug)]
+struct Slot {
+    /// Held by whoever changes something that has to be on disk first.
+    steps: Mutex<()>,
+    now: Mutex<Arc<Round>>,
+    aborted: Arc<AtomicBool>,
+}
+
+/// A round before a step and after it; the same twice if the step was taken before.
+#[derive(Debug)]
+pub struct Stepped {
+    /// Before.
+    pub before: Arc<Round>,
+    /// After, as a whole, even if it has ended.
+    pub after: Arc<Round>,
+    /// Whether there was anything to do.
+    pub changed: bool,
+}
+
+/// All rounds of a node.
+#[derive(Debug, Default)]
+pub struct Ledger(Mutex<BTreeMap<RoundKey, Arc<Slot>>>);
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Slot {
+    fn new(round: Round) -> Slot {
+        let aborted = Arc::new(AtomicBool::new(round.phase == Phase::Aborted));
+        let kept = if round.ended() { round.brief() } else { round };
+        Slot { steps: Mutex::new(()), now: Mutex::new(Arc::new(kept)), aborted }
+    }
+
+    fn now(&self) -> Arc<Round> {
+        lock(&self.now).clone()
+    }
+}
+
+impl Ledger {
+    fn slot(&self, key: &RoundKey) -> Option<Arc<Slot>> {
+        lock(&self.0).get(key).cloned()
+    }
+
+    /// Where a round stands. One that has ended is [brief](Round::brief).
+    pub fn get(&self, key: &RoundKey) -> Option<Arc<Round>> {
+        Some(self.slot(key)?.now())
+    }
+
+    /// All rounds, by task and number. Those that have ended are [brief](Round::brief).
+    pub fn all(&self) -> Vec<Arc<Round>> {
+        lock(&self.0).values().map(|slot| slot.now()).collect()
+    }
+
+    /// Adds a round that is on disk.
+    pub fn add(&self, round: Round) {
+        lock(&self.0).insert(round.spec.key.clone(), Arc::new(Slot::new(round)));
+    }
+
+    /// Takes a step once `durable` has made it so, or takes none.
+    ///
+    /// # Errors
+    ///
+    /// A step that may not follow; what `durable` says.
+    pub fn step(
+        &self,
+        key: &RoundKey,
+        step: Step,
+        now: u64,
+        durable: impl FnOnce(&Round) -> Result<(), StepError>,
+    ) -> Result<Stepped, StepError> {
+        let slot = self.slot(key).ok_or(StepError::Unknown)?;
+        let _one = lock(&slot.steps);
+        let before = slot.now();
+        let mut next = (*before).clone();
+        if !next.step(step, now)? {
+            return Ok(Stepped { after: before.clone(), before, changed: false });
+        }
+        durable(&next)?;
+        let after = Arc::new(next);
+        *lock(&slot.now) = if after.ended() { Arc::new(after.brief()) } else { after.clone() };
+        slot.aborted.store(after.phase == Phase::Aborted, Ordering::Release);
+        Ok(Stepped { before, after, changed: true })
+    }
+
+    /// Does something while a round stays as it is. Submissions are counted so.
+    pub fn held<T>(&self, key: &RoundKey, act: impl FnOnce(Option<&Round>) -> T) -> T {
+        let Some(slot) = self.slot(key) else { return act(None) };
+        let _one = lock(&slot.steps);
+        let now = slot.now();
+        act(Some(&now))
+    }
+
+    /// What is true once a round was aborted.
+    pub fn aborted(&self, key: &RoundKey) -> Arc<AtomicBool> {
+        self.slot(key).map_or_else(Arc::default, |slot| slot.aborted.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::state::Failure;
+    use crate::state::tests::{agreement, round};
+    use std::sync::mpsc::channel;
+    use std::thread;
+
+    #[test]
+    fn whoever_looks_at_a_round_does_not_wait_for_the_disk() {
+        let ledger = Ledger::default();
+        ledger.add(round(1));
+        ledger.add(round(2));
+        let (one, two) = (round(1).spec.key, round(2).spec.key);
+        let aborted = ledger.aborted(&one);
+        let (writes, writing) = channel();
+        let (goes_on, wait) = channel();
+        thread::scope(|scope| {
+            let (ledger, one) = (&ledger, &one);
+            let step = scope.spawn(move || {
+                ledger.step(one, Step::Abort("w".into()), 1, |_| {
+                    writes.send(()).expect("is heard");
+                    wait.recv().expect("the others have looked");
+                    Ok(())
+                })
+            });
+            writing.recv().expect("the step is being written");
+            // All of this would wait for the step if it took the same lock.
+            assert_eq!(ledger.get(one).expect("is there").phase, Phase::Open);
+            assert_eq!(ledger.all().len(), 2);
+            assert!(!aborted.load(Ordering::Acquire));
+            ledger.step(&two, Step::Close, 1, |_| Ok(())).expect("another round goes on");
+            goes_on.send(()).expect("is heard");
+            assert!(step.join().expect("ends").expect("is taken").changed);
+        });
+        assert!(aborted.load(Ordering::Acquire));
+    }
+
+    #[test]
+    fn a_step_that_is_not_on_disk_is_not_taken() {
+        let ledger = Ledger::default();
+        ledger.add(round(1));
+        let key = round(1).spec.key;
+        let full = |_: &Round| Err(StepError::Store("full".into()));
+        assert!(ledger.step(&key, Step::Close, 1, full).is_err());
+        assert_eq!(ledger.get(&key).expect("is there").phase, Phase::Open);
+    }
+
+    #[test]
+    fn of_a_round_that_has_ended_memory_has_no_lists() {
+        let ledger = Ledger::default();
+        ledger.add(round(1));
+        let key = round(1).spec.key;
+        let failure = Failure { attempt: 1, why: "w".into() };
+        let steps = [
+            Step::Close,
+            Step::Agree(agreement(4)),
+            Step::Start(1),
+            Step::Fail(failure),
+            Step::Abort("none".into()),
+        ];
+        let mut last = None;
+        for step in steps {
+            last = Some(ledger.step(&key, step, 1, |_| Ok(())).expect("follows"));
+        }
+        let whole = last.expect("a step").after;
+        assert_eq!((whole.agreement.is_some(), whole.failures.len()), (true, 1));
+        let kept = ledger.get(&key).expect("is there");
+        assert_eq!((&kept.agreement, kept.failures.len()), (&None, 0));
+        assert_eq!((kept.phase, kept.attempt, &kept.aborted), (whole.phase, 1, &whole.aborted));
+    }
+}

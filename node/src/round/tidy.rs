@@ -1,0 +1,24 @@
+//! Erases what is left of a round that has ended.
+
+use super::states;
+use crate::node::Node;
+use crate::state::{Phase, RoundKey};
+
+/// Erases what nobody needs any more of a round that has ended: the submissions and the state before of one that was
+/// released, the words of one that was aborted. What cannot be erased is noted, and tried again now and then.
+pub(crate) fn tidy(node: &Node, key: &RoundKey) {
+    let Some(round) = node.round(key) else { return };
+    let done = match round.phase {
+        Phase::Released => node
+            .store
+            .erase_parts(key)
+            .map_err(|e| e.to_string())
+            .and_then(|()| states::settle(node, &round)),
+        Phase::Aborted => node.store.erase_outcome(key).map_err(|e| e.to_string()),
+        _ => return,
+    };
+    if let Err(why) = &done {
+        tracing::error!(round = %key, why, "what is left of a round could not be erased: it is tried again");
+    }
+    node.tidied(key, done.is_ok());
+}
