@@ -2,13 +2,14 @@
 //! ([`slvr_circuit::proof`]).
 //!
 //! The macros of T1 deal words to two parties (`deal`), who compute on them and reshare what they get
-//! (`reshare_two`). Here the owner inputs these words instead, and what the two would multiply becomes a product of
-//! replicated values: `input`, then `reshare`, in as many rounds.
+//! (`reshare_two`). Here the owner inputs these words instead, so that it holds what the two hold of them, and what the
+//! two reshare is a sum of products of such words with what both know, in as many rounds and bytes.
 //!
 //! | in T1 | here | bits in all, for a word of k |
 //! |---|---|---|
 //! | `deal` | `input` | k |
-//! | `reshare_two` of sum d v + e, d dealt, v and e known to two | `reshare` of sum d v, plus e | 3 k in place of 2 k |
+//! | `reshare_two` of sum d v + e, d dealt, v and e known to two | `reshare_two` of sum d v, plus e | 2 k |
+//! | the same with repeated axes | `reshare` of sum d v, plus e | 3 k in place of 2 k |
 //! | `reshare` of local words that are made of a product | `reshare` of the product, the rest after it | of the product |
 //! | `open_sum` of x | `open` of x, reshared | |
 //! | `open_to` of x | `reshare` of x, whose components two parties hold and vouch for | 3 k and a round more |
