@@ -356,7 +356,7 @@ impl Checker<'_> {
                 (if op == And { BinOp::And } else { BinOp::Or }, Elem::Bit)
             }
             Eq | Ne if elem == Elem::Fix => {
-                let (a, b) = (self.text(x.span), self.text(y.span));
+                let (a, b) = (grouped(&self.text(x.span)), grouped(&self.text(y.span)));
                 return Err(self.fail(
                     Diagnostic::error(
                         codes::ELEMENT,
@@ -543,4 +543,40 @@ pub(super) fn comparison(op: BinaryOp) -> Option<BinOp> {
         BinaryOp::Ge => BinOp::Ge,
         _ => return None,
     })
+}
+
+/// The text of an operand as it may stand beside a minus: in parentheses if it is more than a product.
+fn grouped(text: &str) -> String {
+    let mut depth = 0;
+    let loose = text.chars().any(|c| {
+        match c {
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth -= 1,
+            _ => {}
+        }
+        depth == 0 && "+-<>=!&|".contains(c)
+    });
+    if loose || text.starts_with("if ") { format!("({text})") } else { text.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::grouped;
+
+    #[test]
+    fn a_hint_keeps_the_parentheses_of_an_operand() {
+        for (text, beside) in [
+            ("y[i]", "y[i]"),
+            ("y[i + 1]", "y[i + 1]"),
+            ("2 * y", "2 * y"),
+            ("norm(a - b)", "norm(a - b)"),
+            ("1 + y[i]", "(1 + y[i])"),
+            ("y - 0.5", "(y - 0.5)"),
+            ("(a) - (b)", "((a) - (b))"),
+            ("-y", "(-y)"),
+            ("if a { b } else { c }", "(if a { b } else { c })"),
+        ] {
+            assert_eq!(grouped(text), beside);
+        }
+    }
 }
