@@ -162,12 +162,8 @@ impl Cell<'_> {
             let asks = self.params.is_none() || self.attack == Attack::Probe;
             let before = asks.then(|| offer(&updates, &validation).flat);
             let ask = |update: &[f32]| {
-                let flat = fill::with_update(
-                    graph,
-                    roles,
-                    before.as_deref()?,
-                    (&world.malicious, update),
-                );
+                let flat =
+                    fill::with_update(graph, roles, before.as_deref()?, (&world.malicious, update));
                 let step = Step {
                     round,
                     filled: &Filled { inputs: Inputs::default(), flat },

@@ -30,6 +30,6 @@ mod vectors;
 pub mod world;
 
 #[cfg(test)]
-mod tests;
-#[cfg(test)]
 mod asking_tests;
+#[cfg(test)]
+mod tests;

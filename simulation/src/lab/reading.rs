@@ -72,7 +72,8 @@ impl Reading {
         if elem != Elem::Fix {
             return Ok(Reading { aggregate, how: How::Signs });
         }
-        let numbers: Vec<&str> = revealed(graph).filter(|(_, len)| *len == 1).map(|(n, _)| n).collect();
+        let numbers: Vec<&str> =
+            revealed(graph).filter(|(_, len)| *len == 1).map(|(n, _)| n).collect();
         // The probe may fail where inputs have nothing to do with each other; then nothing is known to be a divisor.
         let found = match numbers.is_empty() {
             true => None,
@@ -89,12 +90,16 @@ impl Reading {
         let len = |of: &str| revealed(graph).find(|(n, _)| *n == of).map(|(_, len)| len);
         match len(name) {
             Some(found) if found == model.len => {}
-            Some(_) => return Err(wrong(format!("`{name}` has not {} entries, as the model", model.len))),
+            Some(_) => {
+                return Err(wrong(format!("`{name}` has not {} entries, as the model", model.len)));
+            }
             None => return Err(wrong(format!("there is no reveal `{name}`"))),
         }
         let how = match by {
             Some(by) if len(by) == Some(1) => How::Divided(by.to_string()),
-            Some(by) => return Err(wrong(format!("there is no revealed number `{by}` to divide by"))),
+            Some(by) => {
+                return Err(wrong(format!("there is no revealed number `{by}` to divide by")));
+            }
             None if elem_of(graph, name) != Some(Elem::Fix) => How::Signs,
             None => How::Plain,
         };

@@ -434,7 +434,8 @@ pub(super) fn graph(text: &str) -> Graph {
     let bindings = vec![("M".to_string(), "DigitsNet".to_string()), ("m".into(), "4".into())];
     let options = types::Options { bindings, predicate: None, defaults: true };
     let mut none = |_: &str| Err(LoadError::NotFound);
-    let Ok(checked) = types::check(&mut sources, id, &options, &mut none) else { panic!("{text}") };
+    let checked = types::check(&mut sources, id, &options, &mut none);
+    let checked = checked.unwrap_or_else(|e| panic!("{text}: {e:?}"));
     build::build(&checked.program, &sources).expect("a graph")
 }
 

@@ -356,7 +356,7 @@ impl Checker<'_> {
                 (if op == And { BinOp::And } else { BinOp::Or }, Elem::Bit)
             }
             Eq | Ne if elem == Elem::Fix => {
-                let (a, b) = (grouped(&self.text(x.span)), grouped(&self.text(y.span)));
+                let (a, b) = (self.text(x.span), self.text(y.span));
                 return Err(self.fail(
                     Diagnostic::error(
                         codes::ELEMENT,
@@ -364,7 +364,7 @@ impl Checker<'_> {
                         span,
                         "real numbers are rounded: equal ones may differ in the last bit",
                     )
-                    .hint(format!("compare with a tolerance: `abs({a} - {b}) <= 0.001`")),
+                    .hint(tolerance(&a, &b)),
                 ));
             }
             Rem => {
@@ -543,6 +543,11 @@ pub(super) fn comparison(op: BinaryOp) -> Option<BinOp> {
         BinaryOp::Ge => BinOp::Ge,
         _ => return None,
     })
+}
+
+/// What to write instead of an equality of real numbers.
+fn tolerance(a: &str, b: &str) -> String {
+    format!("compare with a tolerance: `abs({} - {}) <= 0.001`", grouped(a), grouped(b))
 }
 
 /// The text of an operand as it may stand beside a minus: in parentheses if it is more than a product.

@@ -3,8 +3,8 @@
 use super::rule::{Aggregation, Check};
 use super::subject::{Bound, Subject, Trained};
 use super::table;
-use crate::files;
 use crate::fail::tell;
+use crate::files;
 use anyhow::{Context, bail};
 use indicatif::ProgressBar;
 use serde::{Deserialize, Serialize};
@@ -211,7 +211,9 @@ impl Grid<'_> {
                         let (at, all) = (bar.position(), bar.length().unwrap_or(0));
                         let last = 100.0 * done.accuracy.last().copied().unwrap_or(0.0);
                         let row = table::plain(&predicate);
-                        tell(&format!("{row}, {attack}, seed {seed}: {last:.1} % ({at} of {all} rounds)"));
+                        tell(&format!(
+                            "{row}, {attack}, seed {seed}: {last:.1} % ({at} of {all} rounds)"
+                        ));
                     }
                     let mut results = results.lock().expect("no panic while it is held");
                     results.cells.insert(key(&predicate, &attack, seed), done);
@@ -266,8 +268,7 @@ impl Grid<'_> {
                 && ((round + 1).is_multiple_of(self.every) || round + 1 == rounds)
         };
         let known = Some(&first.params).filter(|_| first.known);
-        let cell =
-            Cell { world: &world, model: &self.trained.shape, attack: kind, params: known };
+        let cell = Cell { world: &world, model: &self.trained.shape, attack: kind, params: known };
         let mut rule = Aggregation::new((&subjects, first.clone()), self.fast, &parties, seed);
         let curve = cell.run(&mut rule, |_, accuracy| {
             bar.set_message(format!("{predicate}, {attack}: {:.1} %", 100.0 * accuracy));

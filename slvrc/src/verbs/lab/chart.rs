@@ -162,7 +162,7 @@ fn panel(
             "<polyline class=\"line\" {} points=\"{}\"><title>{}, {}: {end:.1} % at the end</title></polyline>",
             stroke(i),
             line.join(" "),
-            escape(&short(predicate)),
+            escape(&labels(results)[i]),
             escape(attack)
         );
     }

@@ -14,13 +14,15 @@
 mod cells;
 mod chart;
 mod data;
+mod options;
 mod page;
 mod paper;
-mod options;
 mod rule;
 mod sizes;
 mod subject;
 mod table;
+
+pub use sizes::Declared;
 
 use crate::fail::{Usage, note, say, say_json};
 use crate::files;
@@ -36,7 +38,6 @@ use slvr_simulation::train::Sgd;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Instant;
-use sizes::Declared;
 use subject::Bound;
 
 /// Arguments.

@@ -15,10 +15,16 @@ impl Lab {
             true => Ok(()),
             false => Err(anyhow::Error::from(Usage(why.into()))),
         };
-        hold((0.0..1.0).contains(&self.malicious), "--malicious is a part of the clients, from 0 to below 1")?;
+        hold(
+            (0.0..1.0).contains(&self.malicious),
+            "--malicious is a part of the clients, from 0 to below 1",
+        )?;
         hold(self.rate > 0.0 && self.rate <= 100.0, "--rate is above 0, and at most 100")?;
         hold((0.0..1.0).contains(&self.momentum), "--momentum is from 0 to below 1")?;
-        hold(self.alpha > 0.0 && self.alpha.is_finite(), "--alpha is above 0, and finite: a large one, as 1e6, makes shares alike")?;
+        hold(
+            self.alpha > 0.0 && self.alpha.is_finite(),
+            "--alpha is above 0, and finite: a large one, as 1e6, makes shares alike",
+        )?;
         let counts = [
             ("--rounds", self.rounds),
             ("--epochs", self.epochs),
@@ -33,7 +39,10 @@ impl Lab {
             let least = if name == "--samples" { 2 } else { 1 };
             hold(count > 0, &format!("{name} is at least {least}"))?;
         }
-        hold(self.seed.checked_add(self.seeds).is_some(), "--seed and --seeds together go beyond 64 bits")
+        hold(
+            self.seed.checked_add(self.seeds).is_some(),
+            "--seed and --seeds together go beyond 64 bits",
+        )
     }
 
     /// How many clients are malicious.
@@ -94,7 +103,9 @@ pub(super) fn model_file(model: &str) -> Option<PathBuf> {
 /// Refuses what a file cannot be put in the place of.
 pub(super) fn may_be_written(path: &Path) -> anyhow::Result<()> {
     match path.metadata() {
-        Ok(there) if there.is_dir() => bail!("{}: cannot be written: it is a directory", path.display()),
+        Ok(there) if there.is_dir() => {
+            bail!("{}: cannot be written: it is a directory", path.display())
+        }
         Ok(there) if !there.is_file() => {
             bail!("{}: cannot be written: it is a pipe or a device, not a file", path.display())
         }
@@ -114,7 +125,10 @@ impl Alone {
         match file.try_lock() {
             Ok(()) => Ok(Alone(file)),
             Err(TryLockError::WouldBlock) => {
-                bail!("{}: another slvrc lab writes there; wait for it, or say another folder with --out", folder.display())
+                bail!(
+                    "{}: another slvrc lab writes there; wait for it, or say another folder with --out",
+                    folder.display()
+                )
             }
             // A file system without locks holds nobody up.
             Err(TryLockError::Error(_)) => Ok(Alone(file)),

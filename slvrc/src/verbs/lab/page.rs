@@ -17,7 +17,10 @@ pub fn write(folders: &[PathBuf], page: &Path) -> anyhow::Result<()> {
     let stem = page.file_stem().and_then(|s| s.to_str()).unwrap_or("lab").to_string();
     let beside = page.with_extension("");
     if beside == page {
-        let why = format!("{}: give the page an ending, as in results.md: plots go into a folder of its name without it", page.display());
+        let why = format!(
+            "{}: give the page an ending, as in results.md: plots go into a folder of its name without it",
+            page.display()
+        );
         return Err(Usage(why).into());
     }
     std::fs::create_dir_all(&beside)

@@ -99,12 +99,17 @@ impl Declared {
         sizes.chain(self.predicate.params.iter().map(|p| p.name.name.as_str()))
     }
 
-    /// Names of inputs.
-    pub fn inputs(&self) -> impl Iterator<Item = &str> {
-        self.predicate.body.iter().filter_map(|s| match &s.kind {
-            StmtKind::Input { name, .. } => Some(name.name.as_str()),
-            _ => None,
-        })
+    /// Whether a name is that of a size in brackets, which parameters in parentheses are not.
+    pub fn is_size(&self, name: &str) -> bool {
+        self.predicate.sizes.iter().any(|s| s.name.name == name)
+    }
+
+    /// Names that have neither a value nor a default.
+    pub fn missing(&self, bindings: &[(String, String)]) -> Vec<&str> {
+        let sizes = self.predicate.sizes.iter().filter(|s| s.default.is_none());
+        let params = self.predicate.params.iter().filter(|p| p.default.is_none());
+        let open = sizes.map(|s| &s.name.name).chain(params.map(|p| &p.name.name));
+        open.filter(|n| bindings.iter().all(|(b, _)| b != *n)).map(String::as_str).collect()
     }
 
     /// What the members of a set give.
@@ -171,7 +176,8 @@ impl Declared {
     pub fn may_bind(&self, binding: &str, name: &str) -> anyhow::Result<()> {
         match self.follows(name).and_then(Of::option) {
             Some(option) => {
-                let why = format!("`{binding}`: `{name}` is the same for all predicates; say {option}");
+                let why =
+                    format!("`{binding}`: `{name}` is the same for all predicates; say {option}");
                 Err(Usage(why).into())
             }
             None => Ok(()),
@@ -188,8 +194,9 @@ impl Declared {
         let mut bindings = Vec::new();
         for own in named.split('@').skip(1) {
             let Some((name, value)) = own.split_once('=') else {
-                let why =
-                    format!("`{named}`: behind @ stands NAME=VALUE, as in `slvr_accuracy@lambda=1.5`");
+                let why = format!(
+                    "`{named}`: behind @ stands NAME=VALUE, as in `slvr_accuracy@lambda=1.5`"
+                );
                 return Err(Usage(why).into());
             };
             if !self.names().any(|n| n == name) {
@@ -218,13 +225,7 @@ impl Declared {
             };
             bindings.push((name.to_string(), value));
         }
-        let sizes = self.predicate.sizes.iter().filter(|s| s.default.is_none());
-        let params = self.predicate.params.iter().filter(|p| p.default.is_none());
-        let open = sizes.map(|s| &s.name.name).chain(params.map(|p| &p.name.name));
-        let missing: Vec<&str> = open
-            .filter(|n| bindings.iter().all(|(b, _)| b != *n))
-            .map(String::as_str)
-            .collect();
+        let missing = self.missing(&bindings);
         if let Some(name) = missing.first() {
             let all = missing.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ");
             let why = format!(

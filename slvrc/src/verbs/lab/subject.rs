@@ -7,11 +7,11 @@ use crate::program::{self, Checked, Sizes};
 use anyhow::{Context, anyhow, bail};
 use slvr_circuit::Circuit;
 use slvr_compiler::cost;
-use slvr_compiler::graph::{Graph, Op, build};
+use slvr_compiler::graph::{Op, build};
 use slvr_compiler::report::certificate::Certificate;
+use slvr_simulation::data::Dataset;
 use slvr_simulation::lab::attacks::Attack;
 use slvr_simulation::lab::fast::Fast;
-use slvr_simulation::data::Dataset;
 use slvr_simulation::lab::fill::{self, ModelShape, Role};
 use slvr_simulation::lab::reading::Reading;
 use slvr_simulation::net::{BATCH, Net, PROGRAM};
@@ -29,8 +29,9 @@ pub struct Trained {
 /// A model by what `M=` takes: a name, or `path/to/file.slvr:Name`.
 pub fn model(name: &str) -> anyhow::Result<Trained> {
     let bindings = vec![("M".into(), name.to_string()), ("b".into(), BATCH.to_string())];
-    let checked = program::check_text("train.slvr", PROGRAM.into(), bindings, None, Sizes::Required)
-        .with_context(|| format!("--model {name}"))?;
+    let checked =
+        program::check_text("train.slvr", PROGRAM.into(), bindings, None, Sizes::Required)
+            .with_context(|| format!("--model {name}"))?;
     let Some(model) = checked.program.models.first() else { bail!("`{name}` is no model") };
     let net = Net::of(&checked.program, &checked.sources)?;
     let shape = fill::model_shape(&net, model);
@@ -110,8 +111,7 @@ impl Subject {
             length: bound.shape.len,
         };
         let bindings = declared.bindings(named, &bound.given, &options)?;
-        let checked =
-            program::check_text(file, declared.text, bindings, None, Sizes::Required)?;
+        let checked = program::check_text(file, declared.text, bindings, None, Sizes::Required)?;
         let graph =
             build::build(&checked.program, &checked.sources).map_err(|d| checked.rejected(d))?;
         let roles_of: BTreeMap<String, Role> = bound
