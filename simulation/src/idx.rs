@@ -9,7 +9,7 @@
 //! scikit-learn's copy: 1,797 images of 8 x 8, grey values 0 to 16, repackaged as IDX.
 
 use super::data::{DataError, Dataset};
-use flate2::read::GzDecoder;
+use flate2::read::MultiGzDecoder;
 use std::io::Read;
 use thiserror::Error;
 
@@ -76,7 +76,7 @@ pub struct Idx {
 
 /// Reads an IDX file of unsigned bytes, gzipped or not.
 pub fn parse(bytes: &[u8]) -> Result<Idx, IdxError> {
-    if bytes.starts_with(&[0x1f, 0x8b]) { read(GzDecoder::new(bytes)) } else { read(bytes) }
+    if bytes.starts_with(&[0x1f, 0x8b]) { read(MultiGzDecoder::new(bytes)) } else { read(bytes) }
 }
 
 fn read(mut source: impl Read) -> Result<Idx, IdxError> {

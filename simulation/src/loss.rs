@@ -24,6 +24,16 @@ pub(super) fn cross_entropy(
     loss / count as f64
 }
 
+/// The sum over rows of the cross-entropy, in the order in which a model gives its outputs.
+pub(super) fn surprise(logits: &[f32], labels: &[u8], classes: usize) -> f64 {
+    let row = |(row, label): (&[f32], &u8)| {
+        let max = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+        let sum = row.iter().map(|z| f64::from(z - max).exp()).sum::<f64>();
+        sum.ln() + f64::from(max - row[usize::from(*label)])
+    };
+    logits.chunks_exact(classes.max(1)).zip(labels).map(row).sum()
+}
+
 /// The sum over rows of the largest entry of their softmax.
 pub(super) fn confidence(logits: &[f32], classes: usize) -> f64 {
     let row = |row: &[f32]| {

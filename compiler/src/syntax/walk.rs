@@ -1,6 +1,6 @@
 //! Walking trees.
 
-use super::ast::{Body, Dim, Expr, ExprKind, Gen, Iterate, Type, TypeKind};
+use super::ast::{Body, Dim, Expr, ExprKind, Gen, Iterate, StmtKind, Type, TypeKind};
 
 impl Expr {
     /// The expressions directly inside, in the order of the text; of a comprehension the function that it
@@ -27,6 +27,25 @@ impl Expr {
             }
             ExprKind::Field(a, _) | ExprKind::Part(a, _) | ExprKind::Unary(_, a) => vec![a],
             ExprKind::Binary(_, a, b) => vec![a, b],
+        }
+    }
+}
+
+impl StmtKind {
+    /// The expressions directly inside, in the order of the text.
+    pub fn exprs(&self) -> Vec<&Expr> {
+        match self {
+            StmtKind::Require { cond, .. } => vec![cond],
+            StmtKind::Parties { size, .. } => size.iter().collect(),
+            StmtKind::Input { ty, range, .. } => ty.sizes().into_iter().chain(range).collect(),
+            StmtKind::Let(of) => vec![&of.value],
+            StmtKind::State { ty, range, start, .. } => {
+                ty.sizes().into_iter().chain(range).chain([start]).collect()
+            }
+            StmtKind::Store { value, .. } | StmtKind::Reveal { value, .. } => vec![value],
+            StmtKind::Sample { counts, of, .. } => counts.iter().chain([of]).collect(),
+            StmtKind::Noise { ty, scale, .. } => ty.sizes().into_iter().chain([scale]).collect(),
+            StmtKind::Error => Vec::new(),
         }
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! It is the graph of the program as it was written, in `f64`. The check scores of a predicate are found by what it does with
 //! them: it samples committees, and sorts along an axis as long as one committee for each client. What is sorted are the
-//! scores.
+//! scores. They are the clients' own only if committees consist of clients: if what is looked up by the members that were
+//! drawn depends on what clients give. Scores of judges of another set are nobody's to set.
 
 use crate::reverse::{Change, Given, Tape, TapeError};
 use slvr_compiler::graph::{Graph, NodeId, Op};
@@ -41,12 +42,13 @@ pub struct Forged<'a> {
 }
 
 impl Fast {
-    /// Of the graph of a program as it was built.
-    pub fn new(graph: Graph) -> Result<Fast, TapeError> {
+    /// Of the graph of a program as it was built, with the party set of the clients.
+    pub fn new(graph: Graph, clients: Option<u32>) -> Result<Fast, TapeError> {
         let sizes = graph.ids().find_map(|id| match graph.op(id) {
             Op::Draw(lots) => Some([lots.rows, lots.k]),
             _ => None,
         });
+        let sizes = sizes.filter(|_| judged_by(&graph, clients));
         let mut scores = Vec::new();
         for id in graph.ids() {
             if let Op::Sort | Op::SortSum { .. } = graph.op(id) {
@@ -104,6 +106,28 @@ impl Fast {
         }
         Ok(out)
     }
+}
+
+/// Whether members that are drawn are looked up in something that the set of clients gives.
+fn judged_by(graph: &Graph, clients: Option<u32>) -> bool {
+    let (mut drawn, mut given) = (vec![false; graph.len()], vec![false; graph.len()]);
+    let mut found = false;
+    for id in graph.ids() {
+        let args = graph.args(id);
+        let of = |all: &[bool]| args.iter().any(|a| all[a.index()]);
+        drawn[id.index()] = matches!(graph.op(id), Op::Draw(_)) || of(&drawn);
+        given[id.index()] = match graph.op(id) {
+            Op::Input(i) => {
+                let set = graph.inputs.get(*i as usize).and_then(|input| input.from.set());
+                set.is_some() && set == clients
+            }
+            _ => of(&given),
+        };
+        if let (Op::Gather { .. }, [of, at, ..]) = (graph.op(id), args.as_slice()) {
+            found |= drawn[at.index()] && !drawn[of.index()] && given[of.index()];
+        }
+    }
+    found
 }
 
 /// Sets the scores that malicious committee members give: the best to the malicious, the worst to all others. A larger

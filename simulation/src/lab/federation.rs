@@ -3,41 +3,18 @@
 use super::attacks::{self, Attack};
 use super::fill::{self, Filled, ModelShape, Role};
 use super::knowledge::Knowledge;
+use super::rule::{Declared, Rule, Step};
 use super::world::World;
 use crate::data::Dataset;
 use crate::federated::local_update;
+use crate::loss::surprise;
+use crate::net::{Net, Workspace};
 use crate::random::{Purpose, Random};
 use crate::train::hits;
 use rayon::prelude::*;
-use slvr_compiler::graph::Graph;
+use slvr_compiler::graph::eval::Inputs;
 use std::collections::BTreeMap;
 use thiserror::Error;
-
-/// How an aggregate is computed: a predicate, in whatever arithmetic.
-pub trait Rule {
-    /// Why it may fail.
-    type Error;
-
-    /// The predicate for so many clients, as it was built, and the roles of its inputs.
-    fn declared(&mut self, clients: usize) -> Result<(&Graph, &[Role]), Self::Error>;
-
-    /// What it reveals, by name.
-    fn reveal(&mut self, round: &Step<'_>) -> Result<Vec<(String, Vec<f64>)>, Self::Error>;
-}
-
-/// What a rule gets.
-pub struct Step<'a> {
-    /// Which round, from 0.
-    pub round: usize,
-    /// The inputs.
-    pub filled: &'a Filled,
-    /// Whether each client is malicious.
-    pub malicious: &'a [bool],
-    /// Whether malicious committee members set scores.
-    pub forged: bool,
-    /// Validation samples of a client.
-    pub samples: usize,
-}
 
 /// What came of a cell: a predicate under an attack with a seed.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -72,13 +49,14 @@ pub struct Cell<'a> {
     pub model: &'a ModelShape,
     /// What the malicious do.
     pub attack: Attack,
-    /// Parameters and sizes of the predicate, as far as they are numbers.
-    pub params: &'a BTreeMap<String, f64>,
+    /// Parameters and sizes of a predicate that attacks have closed forms for, as far as they are numbers. `None`
+    /// for any other: attacks ask the check instead.
+    pub params: Option<&'a BTreeMap<String, f64>>,
 }
 
 impl Cell<'_> {
     /// All rounds; `seen` gets each round's number and accuracy.
-    pub fn run<R: Rule>(
+    pub fn run<R: Rule + Sync>(
         &self,
         rule: &mut R,
         mut seen: impl FnMut(usize, f64),
@@ -123,7 +101,7 @@ impl Cell<'_> {
             .unwrap_or_else(|_| vec![0.0; global.len()])
     }
 
-    fn round<R: Rule>(
+    fn round<R: Rule + Sync>(
         &self,
         rule: &mut R,
         round: usize,
@@ -133,9 +111,10 @@ impl Cell<'_> {
         let (world, setting) = (self.world, &self.world.setting);
         let clients = world.clients(round);
         let classes = world.net.classes();
-        let (graph, roles) = rule.declared(clients).map_err(FederationError::Rule)?;
+        rule.declare(clients).map_err(FederationError::Rule)?;
+        let Declared { graph, roles, reading } = rule.declared();
         let wants_reference = fill::wants_reference(roles);
-        let (lo, hi) = update_range(graph, roles);
+        let (lo, hi) = fill::update_range(graph, roles);
         let labelled = roles.contains(&Role::Labels);
         let bounded = roles.contains(&Role::TensorBounds).then_some(&self.model.tensors[..]);
         // The server trains beside the clients, on its own samples.
@@ -159,12 +138,44 @@ impl Cell<'_> {
         let mut validation: Vec<Dataset> =
             (0..clients).map(|client| world.validation(client, round)).collect();
         let malicious: Vec<bool> = (0..clients).map(|client| world.is_malicious(client)).collect();
+        let counts: Vec<usize> = (0..clients).map(|i| world.data(i, round).len()).collect();
+        let offer = |updates: &[Vec<f32>], validation: &[Dataset]| {
+            let offered = fill::Round {
+                index: round,
+                seed: setting.seed,
+                global,
+                updates,
+                validation,
+                counts: &counts,
+                reference: reference.as_deref().unwrap_or(&[]),
+                last,
+                public: &world.public,
+            };
+            fill::fill(graph, roles, self.model, &offered)
+        };
         if !world.malicious.is_empty() && self.attack != Attack::None {
             let own: Vec<Vec<f32>> = world.malicious.iter().map(|&i| updates[i].clone()).collect();
             let data: Vec<&Dataset> =
                 world.malicious.iter().map(|&i| world.data(i, round)).collect();
             let honest: Vec<&[f32]> =
                 (0..clients).filter(|i| !malicious[*i]).map(|i| updates[i].as_slice()).collect();
+            let asks = self.params.is_none() || self.attack == Attack::Probe;
+            let before = asks.then(|| offer(&updates, &validation).flat);
+            let ask = |update: &[f32]| {
+                let flat =
+                    fill::with_update(graph, roles, before.as_deref()?, (&world.malicious, update));
+                let step = Step {
+                    round,
+                    filled: &Filled { inputs: Inputs::default(), flat },
+                    malicious: &malicious,
+                    forged: self.attack.forges_scores(),
+                    samples: setting.validation,
+                };
+                let change = reading.change(&rule.ask(&step).ok()?, global.len())?;
+                let next: Vec<f32> = global.iter().zip(&change).map(|(w, c)| w + c).collect();
+                Some(loss(&world.net, &next, &data)).filter(|loss| loss.is_finite())
+            };
+            let none = BTreeMap::new();
             let knowledge = Knowledge {
                 net: &world.net,
                 round,
@@ -174,10 +185,11 @@ impl Cell<'_> {
                 data: &data,
                 clients,
                 reference: reference.as_deref(),
-                params: self.params,
+                params: self.params.unwrap_or(&none),
                 honest: &honest,
                 range: (lo, hi),
                 bounded,
+                ask: if asks { Some(&ask) } else { None },
                 labelled,
             };
             let sent = self.attack.updates(&knowledge);
@@ -193,19 +205,8 @@ impl Cell<'_> {
             let cut = |u: &f32| if u.is_nan() { 0f32.clamp(lo, hi) } else { u.clamp(lo, hi) };
             update.iter_mut().for_each(|u| *u = cut(u));
         }
-        let counts: Vec<usize> = (0..clients).map(|i| world.data(i, round).len()).collect();
-        let offered = fill::Round {
-            index: round,
-            seed: setting.seed,
-            global,
-            updates: &updates,
-            validation: &validation,
-            counts: &counts,
-            reference: reference.as_deref().unwrap_or(&[]),
-            last,
-            public: &world.public,
-        };
-        let filled = fill::fill(graph, roles, self.model, &offered);
+        let filled = offer(&updates, &validation);
+        let reading = reading.clone();
         let step = Step {
             round,
             filled: &filled,
@@ -214,7 +215,7 @@ impl Cell<'_> {
             samples: setting.validation,
         };
         let revealed = rule.reveal(&step).map_err(FederationError::Rule)?;
-        let change = fill::aggregate(&revealed, global.len());
+        let change = reading.change(&revealed, global.len());
         let expected = global.len();
         change
             .filter(|c| c.iter().all(|x| x.is_finite()))
@@ -222,13 +223,17 @@ impl Cell<'_> {
     }
 }
 
-/// What the predicate declares of a coordinate of an update.
-fn update_range(graph: &Graph, roles: &[Role]) -> (f32, f32) {
-    let updates = graph.inputs.iter().zip(roles).filter(|(_, role)| **role == Role::Update);
-    let both = |a: (f32, f32), b: (f32, f32)| (a.0.max(b.0), a.1.min(b.1));
-    let range = updates
-        .map(|(input, _)| (input.range.0 as f32, input.range.1 as f32))
-        .fold((f32::MIN, f32::MAX), both);
-    // Two updates of ranges that do not meet: each is cut to its own when it is filled in.
-    if range.0 <= range.1 { range } else { (f32::MIN, f32::MAX) }
+/// Samples of each malicious client that the next model is tried on.
+const TRIED: usize = 50;
+
+/// The mean loss of a model on data of the malicious.
+fn loss(net: &Net, weights: &[f32], data: &[&Dataset]) -> f64 {
+    let (mut sum, mut all, mut space) = (0.0, 0, Workspace::default());
+    for data in data {
+        let n = data.len().min(TRIED);
+        let logits = net.logits(weights, &data.images()[..n * data.sample_size()], &mut space);
+        sum += surprise(&logits, &data.labels()[..n], net.classes());
+        all += n;
+    }
+    sum / all.max(1) as f64
 }

@@ -32,7 +32,7 @@ use std::sync::Arc;
 use thiserror::Error;
 
 /// What an input is filled with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Role {
     /// A client's update.
     Update,
@@ -60,12 +60,14 @@ pub enum Role {
     Round,
     /// Zeros.
     Zeros,
+    /// This number everywhere.
+    Constant(f64),
     /// A state, of which the caller knows what was kept of the round before.
     Kept,
 }
 
 impl Role {
-    /// All that an input can be told to have.
+    /// All that an input can be told to have by a name; any number may stand there, too.
     pub const ALL: [Role; 13] = [
         Role::Update,
         Role::Images,
@@ -98,23 +100,30 @@ impl Role {
             Role::TensorBounds => "tensor-bounds",
             Role::Round => "round",
             Role::Zeros => "zeros",
+            Role::Constant(_) => "a number",
             Role::Kept => "kept",
         }
     }
 
-    /// By its name.
+    /// By its name; a number stands for itself.
     pub fn named(name: &str) -> Option<Role> {
-        Role::ALL.into_iter().find(|r| r.name() == name)
+        let number = || name.parse::<f64>().ok().filter(|x| x.is_finite()).map(Role::Constant);
+        Role::ALL.into_iter().find(|r| r.name() == name).or_else(number)
     }
 
     /// Whether clients give it.
     fn is_clients(self) -> bool {
-        matches!(self, Role::Update | Role::Images | Role::Labels | Role::Count | Role::Zeros)
+        self.is_anybodys()
+            || matches!(self, Role::Update | Role::Images | Role::Labels | Role::Count)
     }
 
     /// Whether the server has it, or everybody.
     fn is_servers(self) -> bool {
-        self == Role::Zeros || !self.is_clients()
+        self.is_anybodys() || !self.is_clients()
+    }
+
+    fn is_anybodys(self) -> bool {
+        matches!(self, Role::Zeros | Role::Constant(_))
     }
 }
 
@@ -124,7 +133,7 @@ pub enum FillError {
     /// An input that the rule has no role for.
     #[error(
         "the lab does not know what to give for the input `{name}`, which is {what}; say it with `--fill {name}=ROLE`, where ROLE is \
-         one of {roles}"
+         one of {roles}, or a number that stands everywhere"
     )]
     Unknown {
         /// Its name.
@@ -144,9 +153,26 @@ pub enum FillError {
         /// Why.
         why: &'static str,
     },
+    /// A name that stands for no input.
+    #[error("the predicate has no input `{name}` to fill; its inputs are {all}")]
+    NoInput {
+        /// The name.
+        name: String,
+        /// The inputs.
+        all: String,
+    },
+    /// Something else is to be the aggregate, or its divisor.
+    #[error("{what}; the predicate reveals {all}")]
+    Aggregate {
+        /// What is wrong.
+        what: String,
+        /// The reveals.
+        all: String,
+    },
     /// No update goes in.
     #[error(
-        "no input of the predicate is an update: the lab trains {len} weights, and no client gives as many numbers"
+        "no input of the predicate is an update: the lab trains {len} weights, and no client gives as many numbers; another model is \
+         trained with --model NAME, or --model FILE.slvr:NAME for one of your own, also one that the predicate's file declares"
     )]
     NoUpdate {
         /// Length of the weight vector.
@@ -213,8 +239,23 @@ pub fn roles(
     Ok(roles)
 }
 
+/// Refuses a name that no input of these predicates has.
+pub fn known_names<'a>(
+    inputs: impl Iterator<Item = &'a str>,
+    named: &BTreeMap<String, Role>,
+) -> Result<(), FillError> {
+    let all: std::collections::BTreeSet<&str> = inputs.collect();
+    match named.keys().find(|name| !all.contains(name.as_str())) {
+        None => Ok(()),
+        Some(name) => Err(FillError::NoInput {
+            name: name.clone(),
+            all: all.into_iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", "),
+        }),
+    }
+}
+
 /// The party set that gives updates: of those that give something as long as the model, the one with the most members.
-fn clients(graph: &Graph, model: &ModelShape) -> Option<u32> {
+pub fn clients(graph: &Graph, model: &ModelShape) -> Option<u32> {
     let update =
         |i: &&Input| i.elem == Elem::Fix && elements(i) == model.len && !is_images(i, model);
     let sets = graph.inputs.iter().filter(update).filter_map(|i| i.from.set());
@@ -314,6 +355,10 @@ fn fits(input: &Input, role: Role, model: &ModelShape, own: bool) -> Result<(), 
             "it has not one entry for each tensor",
         ),
         Role::Kept => hold(false, "it is no state"),
+        Role::Constant(x) => {
+            hold((input.range.0..=input.range.1).contains(&x), "it is not in its range")?;
+            hold(!whole || x.fract() == 0.0, "it is no whole number")
+        }
         Role::Zeros => hold(input.range.0 <= 0.0 && input.range.1 >= 0.0, "0 is not in its range"),
     }
 }
@@ -357,14 +402,8 @@ pub fn fill(graph: &Graph, roles: &[Role], model: &ModelShape, round: &Round<'_>
         let members = input.from.set().map_or(1, |set| graph.parties[set as usize].1 as usize);
         let mut all = Vec::with_capacity(members * elements(input));
         for member in 0..members {
-            let (lo, hi) = input.range;
             let mut values = values(input, role, model, round, member);
-            values.iter_mut().for_each(|x| *x = x.clamp(lo, hi));
-            // Weights have a largest length, too, and a client that gives longer ones gives none.
-            let length = values.iter().map(|x| x * x).sum::<f64>().sqrt();
-            if let Some(most) = norm_limit(input).filter(|most| length > *most) {
-                values.iter_mut().for_each(|x| *x *= most / length * (1.0 - 1e-9));
-            }
+            bring_into_range(input, &mut values);
             all.extend_from_slice(&values);
             let tensors = match input.from.set() {
                 None if role == Role::Kept => &mut inputs.states,
@@ -382,6 +421,50 @@ pub fn fill(graph: &Graph, roles: &[Role], model: &ModelShape, round: &Round<'_>
         flat.push(Arc::new(all));
     }
     Filled { inputs, flat }
+}
+
+/// Into the declared range.
+fn bring_into_range(input: &Input, values: &mut [f64]) {
+    let (lo, hi) = input.range;
+    values.iter_mut().for_each(|x| *x = x.clamp(lo, hi));
+    // Weights have a largest length, too, and a client that gives longer ones gives none.
+    let length = values.iter().map(|x| x * x).sum::<f64>().sqrt();
+    if let Some(most) = norm_limit(input).filter(|most| length > *most) {
+        values.iter_mut().for_each(|x| *x *= most / length * (1.0 - 1e-9));
+    }
+}
+
+/// The same inputs, with another update from each malicious client.
+pub fn with_update(
+    graph: &Graph,
+    roles: &[Role],
+    flat: &[Arc<Vec<f64>>],
+    (malicious, update): (&[usize], &[f32]),
+) -> Vec<Arc<Vec<f64>>> {
+    let one = |((input, role), flat): ((&Input, &Role), &Arc<Vec<f64>>)| {
+        if *role != Role::Update {
+            return Arc::clone(flat);
+        }
+        let mut own: Vec<f64> = update.iter().map(|&x| f64::from(x)).collect();
+        bring_into_range(input, &mut own);
+        let mut all = flat.as_slice().to_vec();
+        for i in malicious {
+            all[i * own.len()..(i + 1) * own.len()].copy_from_slice(&own);
+        }
+        Arc::new(all)
+    };
+    graph.inputs.iter().zip(roles).zip(flat).map(one).collect()
+}
+
+/// What the predicate declares of a coordinate of an update.
+pub fn update_range(graph: &Graph, roles: &[Role]) -> (f32, f32) {
+    let updates = graph.inputs.iter().zip(roles).filter(|(_, role)| **role == Role::Update);
+    let both = |a: (f32, f32), b: (f32, f32)| (a.0.max(b.0), a.1.min(b.1));
+    let range = updates
+        .map(|(input, _)| (input.range.0 as f32, input.range.1 as f32))
+        .fold((f32::MIN, f32::MAX), both);
+    // Two updates of ranges that do not meet: each is cut to its own when it is filled in.
+    if range.0 <= range.1 { range } else { (f32::MIN, f32::MAX) }
 }
 
 fn values(
@@ -426,6 +509,7 @@ fn values(
         }
         Role::Round => vec![round.index as f64; len],
         Role::Zeros => vec![0.0; len],
+        Role::Constant(x) => vec![x; len],
         Role::Kept => match input.from {
             Giver::State(start) => vec![start; len],
             Giver::Public | Giver::Each(_) => vec![0.0; len],
@@ -437,23 +521,6 @@ fn values(
 pub fn wants_reference(roles: &[Role]) -> bool {
     roles.iter().any(|r| matches!(r, Role::Reference | Role::TensorBounds))
 }
-
-/// The change of the global model that a predicate's reveals stand for: the first that is as long as the model. One of the
-/// name `direction` is a sign, and moves every weight by [`SIGN_STEP`]; beside a revealed number it is a sum, and that number
-/// its divisor.
-pub fn aggregate(outputs: &[(String, Vec<f64>)], len: usize) -> Option<Vec<f32>> {
-    let (name, sum) = outputs.iter().find(|(_, values)| values.len() == len)?;
-    let by = match outputs.iter().find(|(other, values)| other != name && values.len() == 1) {
-        _ if name == "direction" => SIGN_STEP,
-        Some((_, total)) if total[0] != 0.0 => 1.0 / total[0],
-        Some(_) => 0.0,
-        None => 1.0,
-    };
-    Some(sum.iter().map(|x| (x * by) as f32).collect())
-}
-
-/// How far a vote on signs moves a weight.
-pub const SIGN_STEP: f64 = 0.01;
 
 /// A model as the rule sees it.
 pub fn model_shape(net: &Net, model: &slvr_compiler::types::model::Model) -> ModelShape {

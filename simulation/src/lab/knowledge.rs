@@ -3,12 +3,20 @@
 //! The paper's gray box: they collude, they have their own data and what they would honestly have sent, they know the
 //! global model, the check and its parameters, and all that is public. Of the honest clients they know nothing, with the two
 //! exceptions that the paper makes itself, both marked below.
+//!
+//! Closed forms need the parameters of a check, and these are known of the predicates that come with the compiler only. Of
+//! any other check nothing is taken from its names. There the malicious are told the honest updates, and ask the check.
 
 use super::vectors::{lower_median, mean, norm, signs};
 use crate::data::Dataset;
 use crate::net::Net;
 use std::collections::BTreeMap;
 use std::ops::Range;
+
+/// The check as the malicious ask it: they all send this update, and the answer is the mean loss of the next global model on
+/// their own data. It is asked in the clear, with the updates of the honest and with other coins than those of the round.
+/// `None` where nothing comes of it.
+pub type Ask<'a> = dyn Fn(&[f32]) -> Option<f64> + Sync + 'a;
 
 /// See the module.
 pub struct Knowledge<'a> {
@@ -39,6 +47,8 @@ pub struct Knowledge<'a> {
     pub range: (f32, f32),
     /// The tensors, as ranges of the weight vector, if the check bounds the length of each by that of the reference.
     pub bounded: Option<&'a [Range<usize>]>,
+    /// The check itself, where no closed form is known for it, or where the attack searches.
+    pub ask: Option<&'a Ask<'a>>,
     /// Whether clients give labels to the check: without them it cannot know what is right, and asks how sure a model is.
     pub labelled: bool,
 }

@@ -11,6 +11,8 @@
 //! | [`knowledge`], `vectors` | what the malicious know; vectors of weights |
 //! | [`attacks`] | the attacks, a file each |
 //! | [`fill`] | which declared input is filled with what |
+//! | [`reading`] | which reveal is the aggregate, and whether it is divided |
+//! | [`rule`] | how a caller computes aggregates |
 //! | [`fast`] | a predicate in floating point, with scores that attackers set |
 //! | [`federation`] | the rounds |
 //!
@@ -21,9 +23,13 @@ pub mod fast;
 pub mod federation;
 pub mod fill;
 pub mod knowledge;
+pub mod reading;
+pub mod rule;
 pub mod shift;
 mod vectors;
 pub mod world;
 
+#[cfg(test)]
+mod asking_tests;
 #[cfg(test)]
 mod tests;

@@ -19,11 +19,11 @@ use slvr_compiler::types::{self, Elem};
 use std::collections::BTreeMap;
 
 /// A scene: updates around a common direction, of which the last ones are the malicious clients' own.
-struct Scene {
+pub(super) struct Scene {
     net: Net,
     global: Vec<f32>,
-    honest: Vec<Vec<f32>>,
-    own: Vec<Vec<f32>>,
+    pub(super) honest: Vec<Vec<f32>>,
+    pub(super) own: Vec<Vec<f32>>,
     data: Dataset,
     reference: Option<Vec<f32>>,
     params: BTreeMap<String, f64>,
@@ -32,7 +32,7 @@ struct Scene {
 }
 
 impl Scene {
-    fn new(malicious: usize, params: &[(&str, f64)]) -> Scene {
+    pub(super) fn new(malicious: usize, params: &[(&str, f64)]) -> Scene {
         let net = Net::new(&digits_net()).expect("a chain");
         let mut random = Random::new(5, Purpose::Caller, [0, 0]);
         let common: Vec<f32> = (0..net.weights()).map(|_| 0.02 * random.normal() as f32).collect();
@@ -53,7 +53,7 @@ impl Scene {
         self.with(|k| attack.updates(k))
     }
 
-    fn with<T>(&self, f: impl FnOnce(&Knowledge<'_>) -> T) -> T {
+    pub(super) fn with<T>(&self, f: impl FnOnce(&Knowledge<'_>) -> T) -> T {
         let data: Vec<&Dataset> = self.own.iter().map(|_| &self.data).collect();
         let honest: Vec<&[f32]> = self.honest.iter().map(Vec::as_slice).collect();
         f(&Knowledge {
@@ -69,6 +69,7 @@ impl Scene {
             honest: &honest,
             range: (-8.0, 8.0),
             bounded: self.bounded.as_deref(),
+            ask: None,
             labelled: self.labelled,
         })
     }
@@ -256,13 +257,17 @@ fn the_slvr_attacker_is_inside_its_bound_and_no_worse_than_the_median_on_its_dat
         assert!((1e-5..=0.11).contains(&lambda), "{lambda}");
         assert!(off.iter().zip(&s).all(|(o, s)| (f64::from(o * s) - lambda).abs() < 1e-4));
     }
-    let bound = 1.5 * scene.own.iter().map(|u| norm(u)).fold(f64::INFINITY, f64::min);
+    let bound = |attack| match attack {
+        Attack::Slvr => 1.5 * scene.own.iter().map(|u| norm(u)).fold(f64::INFINITY, f64::min),
+        _ => scene.with(|k| k.median_bound(1.5)),
+    };
     assert_eq!(
         scene.sent(Attack::Extreme),
         scene.sent(Attack::Slvr),
         "scores are set, nothing else"
     );
     for attack in [Attack::Slvr, Attack::ExtremeBold] {
+        let bound = bound(attack);
         assert!(scene.sent(attack).iter().all(|u| norm(u) < bound), "{}", attack.name());
     }
 }
@@ -423,17 +428,18 @@ fn clients_evolve_and_join_as_the_scenarios_say() {
     );
 }
 
-fn graph(text: &str) -> Graph {
+pub(super) fn graph(text: &str) -> Graph {
     let mut sources = Sources::new();
     let id = sources.add("test.slvr", text);
     let bindings = vec![("M".to_string(), "DigitsNet".to_string()), ("m".into(), "4".into())];
     let options = types::Options { bindings, predicate: None, defaults: true };
     let mut none = |_: &str| Err(LoadError::NotFound);
-    let Ok(checked) = types::check(&mut sources, id, &options, &mut none) else { panic!("{text}") };
+    let checked = types::check(&mut sources, id, &options, &mut none);
+    let checked = checked.unwrap_or_else(|e| panic!("{text}: {e:?}"));
     build::build(&checked.program, &sources).expect("a graph")
 }
 
-fn shape() -> ModelShape {
+pub(super) fn shape() -> ModelShape {
     ModelShape { len: 3658, input: vec![1, 8, 8], tensors: vec![0..72, 72..80] }
 }
 
@@ -545,16 +551,4 @@ fn every_predicate_that_comes_with_the_compiler_can_be_filled() {
         }
     }
     assert_eq!(refused, MORE);
-}
-
-#[test]
-fn sums_are_divided_and_directions_are_steps() {
-    let named = |all: &[(&str, &[f64])]| {
-        all.iter().map(|(n, v)| (n.to_string(), v.to_vec())).collect::<Vec<_>>()
-    };
-    let of = |all: &[(&str, &[f64])]| fill::aggregate(&named(all), 2);
-    assert_eq!(of(&[("aggregate", &[1.0, 2.0])]), Some(vec![1.0, 2.0]));
-    assert_eq!(of(&[("weighted", &[8.0, 2.0]), ("total", &[4.0])]), Some(vec![2.0, 0.5]));
-    assert_eq!(of(&[("direction", &[1.0, -1.0])]), Some(vec![0.01, -0.01]));
-    assert_eq!(of(&[("other", &[1.0])]), None);
 }

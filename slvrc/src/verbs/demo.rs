@@ -2,10 +2,11 @@
 //! aggregation checked among three parties.
 
 use crate::about::{About, Attack as Attacker};
-use crate::fail::{say, say_json};
+use crate::fail::{Usage, say, say_json};
 use crate::parties::run_circuit;
 use crate::program::{self, Sizes};
 use crate::through::Through;
+use crate::verbs::lab::Declared;
 use crate::{report, target, tensors};
 use anyhow::{Context, bail};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -31,8 +32,11 @@ pub struct Demo {
     /// `image` and `label`.
     #[arg(default_value = "slvr_accuracy")]
     name: String,
+    /// Sizes and parameters that the demo does not choose itself: `lambda=2`.
+    #[arg(value_name = "NAME=VALUE")]
+    bindings: Vec<String>,
     /// The same, or a `.slvr` file of your own.
-    #[arg(long, value_name = "FILE", conflicts_with = "name")]
+    #[arg(long, value_name = "FILE")]
     predicate: Option<String>,
     /// m, the number of clients.
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(4..=200))]
@@ -87,13 +91,7 @@ impl Demo {
             ("b", SAMPLES.to_string()),
             ("f", CORRUPT.to_string()),
         ];
-        // Only the sizes that this predicate has.
-        let sizes = self.sizes_of(name, &text)?;
-        let bindings = all
-            .iter()
-            .filter(|(n, _)| sizes.iter().any(|s| s == n))
-            .map(|(n, v)| ((*n).to_string(), v.clone()))
-            .collect();
+        let bindings = self.bound(name, &all)?;
         let mut checked = program::check_text(name, text, bindings, None, Sizes::Required)?;
         checked.how.security = target::security(&self.security);
         checked.how.protocols = program::family(checked.how.security, &NetProfile::lan());
@@ -102,14 +100,24 @@ impl Demo {
         let Some(model) = checked.program.models.first() else {
             bail!("`{bare}` has no model: the demo trains one");
         };
-        let inputs: Vec<&str> = circuit.inputs.iter().map(|i| i.name.as_str()).collect();
-        if let Some(odd) =
-            inputs.iter().find(|n| !["global", "update", "image", "label"].contains(n))
-        {
-            bail!(
-                "`{bare}` has an input `{odd}` that the demo has no data for; `slvrc lab` fills more inputs"
-            );
+        for input in &circuit.inputs {
+            let name = &input.name;
+            match input.from {
+                slvr_circuit::From::State(_) => bail!(
+                    "`{bare}` keeps a state, `{name}`, and the demo runs every round alone; `slvrc lab` carries states"
+                ),
+                _ if ["global", "update", "image", "label"].contains(&name.as_str()) => {}
+                _ => bail!(
+                    "`{bare}` has an input `{name}` that the demo has no data for; `slvrc lab` fills more inputs"
+                ),
+            }
         }
+        let aggregate = aggregate(circuit, model).with_context(|| {
+            format!(
+                "`{bare}` reveals nothing that has as many entries as {} has weights, {}",
+                model.name, model.len
+            )
+        })?;
 
         if !json {
             say(&self.introduction(circuit, model))?;
@@ -117,9 +125,9 @@ impl Demo {
         let mut results = Vec::new();
         for (i, (what, poison)) in ATTACKS.into_iter().enumerate() {
             let write = self.write_inputs.as_deref().filter(|_| i == 0);
-            let attack = self.attack(circuit, model, poison, write)?;
+            let attack = self.attack((circuit, aggregate), model, poison, write)?;
             if !json {
-                say(&attack.to_text(what))?;
+                say(&attack.to_text(what, &circuit.name))?;
             }
             results.push((what, attack));
         }
@@ -144,10 +152,43 @@ impl Demo {
         name.strip_suffix(".slvr").unwrap_or(name)
     }
 
-    /// Names of the size parameters of a predicate.
-    fn sizes_of(&self, name: &str, text: &str) -> anyhow::Result<Vec<String>> {
-        let bound = program::check_text(name, text.into(), Vec::new(), None, Sizes::OrSmallest)?;
-        Ok(bound.program.sizes.into_iter().map(|(n, _)| n).collect())
+    /// What sizes and parameters are bound to: by the user, or else by the demo.
+    fn bound(&self, file: &str, all: &[(&str, String)]) -> anyhow::Result<Vec<(String, String)>> {
+        let declared = Declared::read(file)?;
+        let mut bindings: Vec<(String, String)> = Vec::new();
+        // With --predicate no name stands before the bindings.
+        let first = self.predicate.iter().filter(|_| self.name.contains('=')).map(|_| &self.name);
+        for text in first.chain(&self.bindings) {
+            let Some((name, value)) = text.split_once('=') else {
+                return Err(Usage(format!("`{text}` is not NAME=VALUE, as in `lambda=2`")).into());
+            };
+            if ["M", "m"].contains(&name) {
+                return Err(Usage(format!(
+                    "`{text}`: the demo trains DigitsNet, and says --clients"
+                ))
+                .into());
+            }
+            if !declared.names().any(|n| n == name) {
+                let names = declared.names().collect::<Vec<_>>().join(", ");
+                return Err(
+                    Usage(format!("`{text}`: there is no `{name}`; there are {names}")).into()
+                );
+            }
+            if bindings.iter().any(|(n, _)| n == name) {
+                return Err(Usage(format!("`{text}`: `{name}` is bound twice")).into());
+            }
+            bindings.push((name.to_string(), value.to_string()));
+        }
+        for (name, value) in all {
+            // Only the sizes that this predicate has, and no parameters of their names.
+            if declared.is_size(name) && bindings.iter().all(|(n, _)| n != name) {
+                bindings.push(((*name).to_string(), value.clone()));
+            }
+        }
+        if let Some(name) = declared.missing(&bindings).first() {
+            return Err(Usage(format!("{file}: `{name}` has no value: say {name}=VALUE")).into());
+        }
+        Ok(bindings)
     }
 
     fn introduction(&self, circuit: &Circuit, model: &Model) -> String {
@@ -176,7 +217,7 @@ impl Demo {
 
     fn attack(
         &self,
-        circuit: &Circuit,
+        (circuit, aggregate): (&Circuit, &str),
         model: &Model,
         poison: Poison,
         write: Option<&Path>,
@@ -217,17 +258,19 @@ impl Demo {
                 }
                 if let Some(through) = &mut through {
                     let revealed = through.round(circuit, &inputs)?;
-                    let aggregate = revealed.first().context("nothing was revealed")?;
-                    return Ok(aggregate.values.iter().map(|&v| v as f32).collect());
+                    let found = revealed.iter().find(|o| o.name == aggregate);
+                    let found = found.context("the aggregate was not revealed")?;
+                    return Ok(found.values.iter().map(|&v| v as f32).collect());
                 }
                 // The same for both attacks: what differs is the attack.
                 let seed = self.seed.wrapping_mul(1 << 32).wrapping_add(r);
                 let wait = Duration::from_secs(600);
                 let done = run_circuit(circuit, &inputs, Some(seed), wait, &layers)?;
-                let aggregate = done.outputs.first().context("nothing was revealed")?;
-                let aggregate = aggregate.values.iter().map(|&v| v as f32).collect();
+                let found = done.outputs.iter().find(|o| o.name == aggregate);
+                let found = found.context("the aggregate was not revealed")?;
+                let found = found.values.iter().map(|&v| v as f32).collect();
                 report = Some(done);
-                Ok(aggregate)
+                Ok(found)
             });
             let accuracies = match accuracies {
                 Ok(a) => a,
@@ -316,14 +359,17 @@ struct Attack {
 }
 
 impl Attack {
-    fn to_text(&self, what: &str) -> String {
+    fn to_text(&self, what: &str, rule: &str) -> String {
+        // The paper's name for its checks, and of any other one its own.
+        let rule = if rule.starts_with("Slvr") { "SLVR" } else { rule };
+        let wide = rule.chars().count().max(5);
         let mut out = format!(
-            "\n{what}:\n\n  round   plain mean    SLVR   honest only (ideal)      test accuracy, %\n"
+            "\n{what}:\n\n  round   plain mean   {rule:>wide$}   honest only (ideal)      test accuracy, %\n"
         );
         for (r, [mean, rule, ideal]) in self.rounds.iter().enumerate() {
             let _ = writeln!(
                 out,
-                "  {:>5}   {:>10.1}   {:>5.1}   {:>19.1}",
+                "  {:>5}   {:>10.1}   {:>wide$.1}   {:>19.1}",
                 r + 1,
                 100.0 * mean,
                 100.0 * rule,
@@ -345,6 +391,13 @@ impl Attack {
 
 fn mean(x: &[f64]) -> f64 {
     x.iter().sum::<f64>() / x.len().max(1) as f64
+}
+
+/// The reveal that is applied to the model: the first that is as long.
+fn aggregate<'a>(circuit: &'a Circuit, model: &Model) -> Option<&'a str> {
+    let long = |shape: &[u64]| shape.iter().product::<u64>() == model.len;
+    let found = circuit.outputs.iter().find(|o| long(&o.shape));
+    found.map(|o| o.name.as_str())
 }
 
 /// A round's public and secret inputs, as the predicate declares them.

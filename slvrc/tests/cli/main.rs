@@ -29,6 +29,7 @@ mod explain;
 mod folder;
 mod inputs;
 mod lab;
+mod lab_promises;
 mod limits;
 #[cfg(feature = "lsp")]
 mod lsp;

@@ -364,7 +364,7 @@ impl Checker<'_> {
                         span,
                         "real numbers are rounded: equal ones may differ in the last bit",
                     )
-                    .hint(format!("compare with a tolerance: `abs({a} - {b}) <= 0.001`")),
+                    .hint(tolerance(&a, &b)),
                 ));
             }
             Rem => {
@@ -543,4 +543,45 @@ pub(super) fn comparison(op: BinaryOp) -> Option<BinOp> {
         BinaryOp::Ge => BinOp::Ge,
         _ => return None,
     })
+}
+
+/// What to write instead of an equality of real numbers.
+fn tolerance(a: &str, b: &str) -> String {
+    format!("compare with a tolerance: `abs({} - {}) <= 0.001`", grouped(a), grouped(b))
+}
+
+/// The text of an operand as it may stand beside a minus: in parentheses if it is more than a product.
+fn grouped(text: &str) -> String {
+    let mut depth = 0;
+    let loose = text.chars().any(|c| {
+        match c {
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth -= 1,
+            _ => {}
+        }
+        depth == 0 && "+-<>=!&|".contains(c)
+    });
+    if loose || text.starts_with("if ") { format!("({text})") } else { text.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::grouped;
+
+    #[test]
+    fn a_hint_keeps_the_parentheses_of_an_operand() {
+        for (text, beside) in [
+            ("y[i]", "y[i]"),
+            ("y[i + 1]", "y[i + 1]"),
+            ("2 * y", "2 * y"),
+            ("norm(a - b)", "norm(a - b)"),
+            ("1 + y[i]", "(1 + y[i])"),
+            ("y - 0.5", "(y - 0.5)"),
+            ("(a) - (b)", "((a) - (b))"),
+            ("-y", "(-y)"),
+            ("if a { b } else { c }", "(if a { b } else { c })"),
+        ] {
+            assert_eq!(grouped(text), beside);
+        }
+    }
 }

@@ -5,7 +5,7 @@ use super::value::{Env, no_span};
 use super::world::{ItemId, World};
 use super::{bind, names};
 use crate::diagnostic::{Code, Diagnostic, Severity, codes, near::did_you_mean};
-use crate::syntax::ast::{File, FileId, ItemKind, Predicate, Span};
+use crate::syntax::ast::{Expr, ExprKind, File, FileId, ItemKind, Predicate, Span};
 use crate::syntax::{self, Loader, MAX_DIAGNOSTICS, Sources};
 use crate::types::Program;
 
@@ -87,8 +87,11 @@ type Bindings = Vec<(String, String)>;
 /// How many choices of sizes are tried before giving up.
 const MAX_TRIES: usize = 256;
 
-/// Sizes tried go from 1 to this.
+/// Sizes tried go from 1 to this, and if none fits, to the numbers that the predicate names.
 const MAX_TRIED: i64 = 9;
+
+/// No larger size is tried: checking walks over all members.
+const MOST_TRIED: i64 = 1000;
 
 /// The model that is used where no model was given.
 const DEFAULT_MODEL: &str = "DigitsNet";
@@ -198,7 +201,11 @@ impl Session {
             }
         }
         let mut best: Option<((usize, usize), Bindings, Outcome)> = None;
-        for choice in ascending(open.len()).take(MAX_TRIES) {
+        let small = ascending(open.len()).take(MAX_TRIES);
+        // A requirement or an index may name a size that is larger.
+        let large = named_numbers(p);
+        let large = std::iter::once_with(|| tuples_of(&large, open.len())).flatten();
+        for choice in small.chain(large.take(MAX_TRIES)) {
             let mut all = fixed.clone();
             all.extend(open.iter().cloned().zip(choice.iter().map(i64::to_string)));
             let outcome = self.run(sources, &all, false);
@@ -236,6 +243,34 @@ impl Session {
             _ => Err(diags),
         }
     }
+}
+
+/// Sizes beyond [`MAX_TRIED`] that a predicate names: each number in it, and the next.
+fn named_numbers(p: &Predicate) -> Vec<i64> {
+    let mut rest: Vec<&Expr> = p.body.iter().flat_map(|s| s.kind.exprs()).collect();
+    let mut found = std::collections::BTreeSet::new();
+    while let Some(e) = rest.pop() {
+        if let ExprKind::Int(i) = e.kind {
+            found.extend([i, i.saturating_add(1)]);
+        }
+        rest.extend(e.children());
+    }
+    found.into_iter().filter(|n| (MAX_TRIED + 1..=MOST_TRIED).contains(n)).collect()
+}
+
+/// Tuples in which one of these numbers is, and else a small one, by ascending sum.
+fn tuples_of(large: &[i64], n: usize) -> Vec<Vec<i64>> {
+    let values: Vec<i64> = [1, 2, 3].iter().chain(large).copied().take(12).collect();
+    let mut all = vec![Vec::new()];
+    for _ in 0..if large.is_empty() { 0 } else { n.min(4) } {
+        all = all
+            .iter()
+            .flat_map(|t: &Vec<i64>| values.iter().map(move |v| [t.as_slice(), &[*v]].concat()))
+            .collect();
+    }
+    all.retain(|t| t.len() == n && t.iter().any(|v| *v > MAX_TRIED));
+    all.sort_by_key(|t| t.iter().sum::<i64>());
+    all
 }
 
 /// Tuples of numbers from 1 to [`MAX_TRIED`], by ascending sum, then in lexical order.

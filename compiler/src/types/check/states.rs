@@ -60,7 +60,20 @@ impl Checker<'_> {
             true => Ok(DEFAULT_RANGE),
             false => self.input_range(env, name, elem, secrecy, range),
         };
-        let start_at = self.real(env, start);
+        let start_at = match (&start.kind, elem) {
+            // A bit may begin with a word as well as with a number.
+            (ast::ExprKind::Bit(bit), Some(Elem::Bit)) => Ok(f64::from(u8::from(*bit))),
+            (ast::ExprKind::Bit(_), Some(_)) => Err(self.fail(
+                Diagnostic::error(
+                    codes::RANGE,
+                    format!("`{}` begins with a number", name.name),
+                    start.span,
+                    "this is a bit",
+                )
+                .hint("write for example `= 0`"),
+            )),
+            _ => self.real(env, start),
+        };
         let (shape, between, start_at) = (shape?, between?, start_at?);
         if missing {
             return Err(self.fail(

@@ -243,6 +243,59 @@ fn smallest_sizes_satisfy_the_requirements() {
 }
 
 #[test]
+fn sizes_that_are_not_given_may_be_as_large_as_a_requirement_or_an_index_asks() {
+    let of = |body: &str| {
+        format!(
+            "use std::{{sum}};
+            predicate P[M: model, m, c]() {{
+                {body}
+                parties Client[m];
+                parties S;
+                input w: secret weights M in -1..1 from each Client;
+                reveal sum([w[i] for i in Client if i == 9 + c]) to S as total;
+            }}"
+        )
+    };
+    let sizes = |text: &str| {
+        let checked = try_check(text, "", true).unwrap_or_else(|e| panic!("{e}"));
+        let sizes = checked.program.sizes.iter();
+        sizes.map(|(n, v)| format!("{n}={v}")).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(sizes(&of("require m >= 20;")), "M=DigitsNet m=20 c=1");
+    assert_eq!(sizes(&of("require 2 * c < 12 && m > 16;")), "M=DigitsNet m=17 c=1");
+    let never = try_check(&of("require m > 20 && m < 10;"), "", true).expect_err("no size fits");
+    assert!(never.contains("sizes were not given"), "{never}");
+}
+
+#[test]
+fn a_state_of_bits_begins_with_a_number_or_a_word() {
+    let of = |ty: &str, start: &str| {
+        let text = format!(
+            "predicate P[m]() {{
+                parties Client[m];
+                parties S;
+                input x: secret fix[m] in -1..1 from each Client;
+                state seen: secret {ty} = {start};
+                store seen as seen;
+                reveal x[0] to S as x;
+            }}"
+        );
+        try_check(&text, "m=3", false).map(|checked| {
+            let start = checked.program.body.iter().find_map(|s| match s {
+                Stmt::State { start, .. } => Some(*start),
+                _ => None,
+            });
+            start.expect("a state")
+        })
+    };
+    assert_eq!(of("bit[m]", "false"), Ok(0.0));
+    assert_eq!(of("bit[m]", "true"), Ok(1.0));
+    assert_eq!(of("bit[m]", "1"), Ok(1.0));
+    let refused = of("fix[m] in -1..1", "true").expect_err("no number");
+    assert!(refused.contains("`seen` begins with a number"), "{refused}");
+}
+
+#[test]
 fn the_size_of_a_program_does_not_grow_with_its_sizes() {
     let small = predicate("slvr_accuracy.slvr", "m=4 c=1 b=1 M=DigitsNet");
     let large = predicate("slvr_accuracy.slvr", "m=400 c=20 b=1000 M=DigitsNet");

@@ -9,10 +9,11 @@
 //! sent.
 //!
 //! A check of angles alone bounds no length. `cosine-long` has the same angle, and is as long as the declared range of a
-//! coordinate allows. FLTrust gives every update the length of the reference, so there it is the same attack.
+//! coordinate allows. Of a check whose parameters are not known, the angle is found by asking it ([`super::probe`]). FLTrust gives every update the length of the reference, so there it is the same attack.
 
 use super::super::knowledge::{INSIDE, Knowledge};
 use super::super::vectors::{dot, norm, plus, times};
+use super::probe::angle;
 
 /// Angles that are tried.
 const STEPS: usize = 1000;
@@ -31,18 +32,32 @@ pub(super) fn long(k: &Knowledge<'_>) -> Vec<Vec<f32>> {
     k.all(times(&u, INSIDE * f64::from(end) / f64::from(largest.max(f32::MIN_POSITIVE))))
 }
 
-/// The direction of the attack, of length one; none where training has no direction.
-fn unit(k: &Knowledge<'_>) -> Option<Vec<f32>> {
+/// The reference and the part of -s that is orthogonal to it, both of length one; none where training has no direction.
+pub(super) fn plane(k: &Knowledge<'_>) -> Option<(Vec<f32>, Vec<f32>)> {
     let (s, g) = (k.direction(), k.centre());
     let (s_len, g_len) = (norm(&s), norm(&g));
     if s_len == 0.0 || g_len == 0.0 {
         return None;
     }
     let (away, g) = (times(&s, -1.0 / s_len), times(&g, 1.0 / g_len));
-    let along = dot(&away, &g);
-    let rest = plus(&away, -along, &g);
+    let rest = plus(&away, -dot(&away, &g), &g);
     let across = norm(&rest);
     let n = if across > 0.0 { times(&rest, 1.0 / across) } else { rest };
+    Some((g, n))
+}
+
+/// The direction of the attack, of length one.
+fn unit(k: &Knowledge<'_>) -> Option<Vec<f32>> {
+    let (g, n) = plane(k)?;
+    let at = |t: f64| plus(&times(&g, t.cos()), t.sin(), &n);
+    if let Some(ask) = k.ask {
+        let r = k.own.iter().map(|u| norm(u)).fold(0.0, f64::max);
+        let found = angle(ask, |t| times(&at(t), r))?;
+        return Some(times(&found, 1.0 / norm(&found).max(f64::MIN_POSITIVE)));
+    }
+    let s = k.direction();
+    let away = times(&s, -1.0 / norm(&s));
+    let (along, across) = (dot(&away, &g), dot(&away, &n));
     let gain = |t: f64| t.cos() * along + t.sin() * across;
     let value = |t: f64| match k.param("tau") {
         // A little more than tau: fixed point may round the cosine.
@@ -55,6 +70,5 @@ fn unit(k: &Knowledge<'_>) -> Option<Vec<f32>> {
         v if v > best.1 => (t, v),
         _ => best,
     });
-    let (sin, cos) = best.0.sin_cos();
-    Some(plus(&times(&g, cos), sin, &n))
+    Some(at(best.0))
 }

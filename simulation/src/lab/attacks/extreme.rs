@@ -7,19 +7,37 @@
 //! be among the better half on own data.
 //!
 //! With these scores the malicious need fewer honest votes. So there is a bolder attack, `extreme-bold`, which is not the paper's: it
-//! drops that condition, as if a committee could be carried by the malicious in it, and only keeps lengths below the bound that
-//! the malicious estimate. Where committees are not carried, it sends what the check drops.
+//! drops that condition, as if a committee could be carried by the malicious in it, and sends u - lambda s with the largest
+//! lambda whose length is just inside the bound, which it is told as `fang-bound` is. Where the check bounds no length,
+//! or its parameter lambda bounds none that matters, the declared range of a coordinate is the end. Where committees are not
+//! carried, it sends what the check drops. Of a check whose parameters are not known, the step is found by asking it.
 
-use super::super::knowledge::Knowledge;
-use super::super::vectors::{norm, plus};
-use super::slvr;
+use super::super::knowledge::{INSIDE, Knowledge};
+use super::super::vectors::{norm, plus, times};
+use super::probe::{Line, along};
 
-/// How much of the estimated bound is used.
-const SHARE: f64 = 0.9;
+/// Halvings of lambda.
+const STEPS: usize = 40;
 
 pub(super) fn bold(k: &Knowledge<'_>) -> Vec<Vec<f32>> {
     let (u, s) = (k.estimate(), k.direction());
-    let longest = SHARE * k.own_bound(k.param("lambda").unwrap_or(f64::INFINITY));
-    let fits = |update: &Vec<f32>| longest.is_nan() || norm(update) < longest;
-    k.all(slvr::lambdas().map(|lambda| plus(&u, -lambda, &s)).find(fits).unwrap_or(u))
+    if let Some(ask) = k.ask {
+        return k.all(along(k, ask, &Line::new(u, &times(&s, -1.0))));
+    }
+    let longest = k.param("lambda").map_or(f64::INFINITY, |lambda| INSIDE * k.median_bound(lambda));
+    let end = INSIDE as f32 * k.range.1.min(-k.range.0);
+    let at = |lambda: f64| -> Vec<f32> {
+        plus(&u, -lambda, &s).into_iter().map(|x| x.clamp(-end, end)).collect()
+    };
+    // Beyond the first value nothing grows any more.
+    let most = u.iter().fold(0.0, |most: f64, x| most.max(f64::from(x.abs())));
+    let (mut low, mut high) = (0.0, most + f64::from(end));
+    if norm(&at(high)) < longest {
+        return k.all(at(high));
+    }
+    for _ in 0..STEPS {
+        let middle = (low + high) / 2.0;
+        if norm(&at(middle)) < longest { low = middle } else { high = middle }
+    }
+    k.all(at(low))
 }

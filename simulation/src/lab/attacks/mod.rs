@@ -16,6 +16,7 @@ mod label_flip;
 mod max_min;
 mod min_sum;
 mod noise;
+mod probe;
 mod scaling;
 mod sign_flip;
 mod slvr;
@@ -64,6 +65,8 @@ pub enum Attack {
     MinMax,
     /// Shejwalkar and Houmansadr, sum of distances.
     MinSum,
+    /// What the check itself lets through.
+    Probe,
     /// A trigger that means one class.
     Backdoor,
     /// Flipped labels, for validation too.
@@ -72,7 +75,7 @@ pub enum Attack {
 
 impl Attack {
     /// All of them.
-    pub const ALL: [Attack; 19] = [
+    pub const ALL: [Attack; 20] = [
         Attack::None,
         Attack::Noise,
         Attack::SignFlip,
@@ -90,6 +93,7 @@ impl Attack {
         Attack::Crafted,
         Attack::MinMax,
         Attack::MinSum,
+        Attack::Probe,
         Attack::Backdoor,
         Attack::FlippedValidation,
     ];
@@ -114,6 +118,7 @@ impl Attack {
             Attack::Crafted => "crafted",
             Attack::MinMax => "min-max",
             Attack::MinSum => "min-sum",
+            Attack::Probe => "probe",
             Attack::Backdoor => "backdoor",
             Attack::FlippedValidation => "flipped-validation",
         }
@@ -136,6 +141,7 @@ impl Attack {
             Attack::Slvr => "against the direction of training, as far as own data find it good",
             Attack::Extreme => "the same, and malicious committee members set the scores",
             Attack::ExtremeBold => "scores are set, and the step is as long as a bound allows",
+            Attack::Probe => "what the check itself, asked in the clear, finds to do the most harm",
             Attack::Crafted => "as `slvr`, with validation labels that speak for it",
             Attack::MinMax => "as far from the mean as two honest updates are from each other",
             Attack::MinSum => "the same with sums of squared distances",
@@ -170,7 +176,8 @@ impl Attack {
             | Attack::ExtremeBold
             | Attack::Crafted
             | Attack::MinMax
-            | Attack::MinSum => None,
+            | Attack::MinSum
+            | Attack::Probe => None,
         }
     }
 
@@ -194,6 +201,7 @@ impl Attack {
             Attack::ExtremeBold => extreme::bold(k),
             Attack::MinMax => max_min::updates(k),
             Attack::MinSum => min_sum::updates(k),
+            Attack::Probe => probe::updates(k, &mut random),
         }
     }
 
@@ -218,7 +226,44 @@ impl Attack {
             | Attack::ExtremeBold
             | Attack::MinMax
             | Attack::MinSum
+            | Attack::Probe
             | Attack::Backdoor => own,
+        }
+    }
+
+    /// What the malicious need to know of the honest and of the check, in a few words; `asks` where no closed form is known for
+    /// the check.
+    pub fn told(self, asks: bool) -> &'static str {
+        match self {
+            Attack::Probe => "they ask the check, and are told the honest updates",
+            Attack::FangBound | Attack::FangBall | Attack::Cosine | Attack::CosineLong if asks => {
+                "they ask the check, and are told the honest updates"
+            }
+            Attack::Slvr | Attack::Crafted | Attack::Extreme | Attack::ExtremeBold if asks => {
+                "they ask the check, and are told the honest updates"
+            }
+            Attack::FangBound => {
+                "they know the check's parameters, and are told the threshold of lengths"
+            }
+            Attack::Slvr | Attack::Crafted | Attack::Extreme => {
+                "they know the check's parameters, and are told the scores of the honest"
+            }
+            Attack::ExtremeBold => {
+                "they know the check's parameters, and are told the threshold of lengths"
+            }
+            Attack::FangBall | Attack::FangKrum | Attack::Cosine | Attack::CosineLong => {
+                "they know the check's parameters and their own updates"
+            }
+            Attack::None
+            | Attack::Noise
+            | Attack::SignFlip
+            | Attack::LabelFlip
+            | Attack::Scaling
+            | Attack::FangTrim
+            | Attack::MinMax
+            | Attack::MinSum
+            | Attack::Backdoor
+            | Attack::FlippedValidation => "they know their own data and updates",
         }
     }
 

@@ -2,14 +2,17 @@
 
 use super::rule::{Aggregation, Check};
 use super::subject::{Bound, Subject, Trained};
+use super::table;
+use crate::fail::tell;
 use crate::files;
 use anyhow::{Context, bail};
 use indicatif::ProgressBar;
 use serde::{Deserialize, Serialize};
 use slvr_simulation::lab::attacks::Attack;
 use slvr_simulation::lab::federation::{Cell, FederationError};
+use slvr_simulation::lab::fill;
 use slvr_simulation::lab::world::{Setting, Split, World};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -32,6 +35,22 @@ pub struct Results {
     pub seeds: Vec<u64>,
     /// By predicate, column and seed.
     pub cells: BTreeMap<String, Done>,
+    /// By predicate, how it was put to the test.
+    #[serde(default)]
+    pub about: BTreeMap<String, About>,
+}
+
+/// How a predicate was put to the test.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct About {
+    /// What its sizes and parameters were.
+    pub sizes: String,
+    /// What was applied to the global model.
+    pub aggregate: String,
+    /// Which attack was the adaptive one.
+    pub adaptive: String,
+    /// What its attackers knew.
+    pub told: String,
 }
 
 /// A cell that is done.
@@ -72,8 +91,38 @@ impl Results {
         }
         let text = files::read_text(&path, 1 << 28)
             .with_context(|| format!("{}: cannot be read", path.display()))?;
-        let read = serde_json::from_str(&text);
-        read.map(Some).with_context(|| format!("{}: is not a file of results", path.display()))
+        let read: Results = serde_json::from_str(&text)
+            .with_context(|| format!("{}: is not a file of results", path.display()))?;
+        if let Some(what) = read.damaged() {
+            bail!("{}: {what}; say another folder with --out, or remove the file", path.display());
+        }
+        Ok(Some(read))
+    }
+
+    /// What no run of the lab would have written.
+    fn damaged(&self) -> Option<String> {
+        let rounds = self.setting.get("rounds").and_then(|r| r.parse::<usize>().ok());
+        let mut seeds = self.seeds.clone();
+        seeds.sort_unstable();
+        seeds.dedup();
+        if seeds.len() != self.seeds.len() {
+            return Some("names a seed twice".into());
+        }
+        let all = |(p, a): (&String, &String)| self.seeds.iter().map(|s| key(p, a, *s)).collect();
+        let pairs = self.predicates.iter().flat_map(|p| self.attacks.iter().map(move |a| (p, a)));
+        let known: BTreeSet<String> = pairs.flat_map::<Vec<String>, _>(all).collect();
+        self.cells.iter().find_map(|(name, done)| {
+            let part = |x: &f64| (0.0..=1.0).contains(x);
+            if !known.contains(name) {
+                Some(format!("has a cell `{name}` of no row and column"))
+            } else if Some(done.accuracy.len()) != rounds {
+                Some(format!("the cell `{name}` has not all rounds"))
+            } else if !done.accuracy.iter().chain([&done.backdoor]).all(part) {
+                Some(format!("the cell `{name}` has an accuracy that is no part of 1"))
+            } else {
+                None
+            }
+        })
     }
 
     /// Writes them whole or not at all.
@@ -102,7 +151,7 @@ pub struct Grid<'a> {
 
 impl Grid<'_> {
     /// Runs all cells that `results` does not have, and writes it after each.
-    pub fn run(&self, results: Results, bar: &ProgressBar) -> anyhow::Result<Results> {
+    pub fn run(&self, mut results: Results, bar: &ProgressBar) -> anyhow::Result<Results> {
         let subjects: Mutex<BTreeMap<(String, usize), Arc<Subject>>> = Mutex::default();
         let subject = |predicate: &str, clients: usize| -> anyhow::Result<Arc<Subject>> {
             let at = (predicate.to_string(), clients);
@@ -115,8 +164,27 @@ impl Grid<'_> {
             Ok(Arc::clone(all.entry(at).or_insert(Arc::new(new))))
         };
         // What cannot be simulated is said before anything runs.
+        let mut inputs: BTreeSet<String> = BTreeSet::new();
+        let mut aggregates = 0;
         for predicate in &results.predicates {
-            subject(predicate, self.setting.clients)?;
+            // A row of an earlier run that is whole needs no file any more.
+            let open = |a: &String| {
+                let of = |s: &u64| results.cells.contains_key(&key(predicate, a, *s));
+                !results.seeds.iter().all(of)
+            };
+            if !results.attacks.iter().any(open) {
+                continue;
+            }
+            let subject = subject(predicate, self.setting.clients)?;
+            inputs.extend(subject.fast.graph().inputs.iter().map(|i| i.name.clone()));
+            aggregates += usize::from(subject.said);
+            results.about.insert(predicate.clone(), subject.about());
+        }
+        if !inputs.is_empty() {
+            fill::known_names(inputs.iter().map(String::as_str), &self.bound.roles)?;
+        }
+        if let (Some(said), 0, false) = (&self.bound.aggregate, aggregates, inputs.is_empty()) {
+            bail!("--aggregate {said}: no predicate reveals that name");
         }
         let mut queue: VecDeque<(String, String, u64)> = VecDeque::new();
         for &seed in &results.seeds {
@@ -138,6 +206,15 @@ impl Grid<'_> {
                 let Some((predicate, attack, seed)) = next else { return };
                 let done = self.cell(&subject, (&predicate, &attack, seed), bar).and_then(|done| {
                     let Some(done) = done else { return Ok(()) };
+                    // Where nobody sees a bar, a line says that something goes on.
+                    if bar.is_hidden() {
+                        let (at, all) = (bar.position(), bar.length().unwrap_or(0));
+                        let last = 100.0 * done.accuracy.last().copied().unwrap_or(0.0);
+                        let row = table::plain(&predicate);
+                        tell(&format!(
+                            "{row}, {attack}, seed {seed}: {last:.1} % ({at} of {all} rounds)"
+                        ));
+                    }
                     let mut results = results.lock().expect("no panic while it is held");
                     results.cells.insert(key(&predicate, &attack, seed), done);
                     results.write(&self.folder)
@@ -151,8 +228,12 @@ impl Grid<'_> {
         };
         // Two cells at a time keep both cores busy where one of them waits for a single thread.
         std::thread::scope(|scope| {
-            let workers: Vec<_> = (0..2).map(|_| scope.spawn(work)).collect();
-            workers.into_iter().for_each(|w| w.join().expect("a worker does not panic"));
+            let other = std::thread::Builder::new().spawn_scoped(scope, work);
+            // Where the machine gives no thread, this one does everything.
+            work();
+            if let Ok(other) = other {
+                other.join().expect("a worker does not panic");
+            }
         });
         match failed.into_inner().expect("no panic while it is held") {
             Some(e) => Err(e),
@@ -186,9 +267,9 @@ impl Grid<'_> {
                 && seed == self.setting.seed
                 && ((round + 1).is_multiple_of(self.every) || round + 1 == rounds)
         };
-        let mut rule = Aggregation::new(&subjects, self.fast, &parties, seed);
-        let cell =
-            Cell { world: &world, model: &self.trained.shape, attack: kind, params: &first.params };
+        let known = Some(&first.params).filter(|_| first.known);
+        let cell = Cell { world: &world, model: &self.trained.shape, attack: kind, params: known };
+        let mut rule = Aggregation::new((&subjects, first.clone()), self.fast, &parties, seed);
         let curve = cell.run(&mut rule, |_, accuracy| {
             bar.set_message(format!("{predicate}, {attack}: {:.1} %", 100.0 * accuracy));
             bar.inc(1);

@@ -3,7 +3,7 @@
 //! dashes.
 
 use super::cells::{Done, Results};
-use super::table::{short, spread};
+use super::table::{labels, spread};
 use crate::svg::{begin, escape};
 use std::fmt::Write;
 
@@ -43,7 +43,7 @@ pub fn svg(results: &Results, title: &str, shifts: &[usize]) -> String {
     let (cell_w, cell_h) = (LEFT + plot.0 + RIGHT, ABOVE + plot.1 + BELOW);
     let width = cell_w * columns as f64;
     // As many names beside each other as fit, if they are not overlong.
-    let names: Vec<String> = results.predicates.iter().map(|p| short(p)).collect();
+    let names: Vec<String> = labels(results);
     let longest = names.iter().map(|n| n.chars().count()).max().unwrap_or(0) as f64;
     let entry = (44.0 + LETTER * longest).clamp(120.0, width - 12.0);
     let beside = (((width - 12.0) / entry) as usize).clamp(1, COLUMNS);
@@ -162,7 +162,7 @@ fn panel(
             "<polyline class=\"line\" {} points=\"{}\"><title>{}, {}: {end:.1} % at the end</title></polyline>",
             stroke(i),
             line.join(" "),
-            escape(&short(predicate)),
+            escape(&labels(results)[i]),
             escape(attack)
         );
     }

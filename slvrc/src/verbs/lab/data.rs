@@ -74,26 +74,46 @@ pub fn load(name: Name, folder: Option<&Path>) -> anyhow::Result<Split> {
     };
     let [a, b, c, d] = name.files();
     let part = |images: &str, labels: &str| {
-        let (images, labels) = (read(&folder, name, images)?, read(&folder, name, labels)?);
-        idx::dataset(&images, &labels, 255)
-            .map_err(|e| anyhow!("{} of {}: {e}", name.text(), folder.display()))
+        let [images, labels] = [read(&folder, name, images)?, read(&folder, name, labels)?];
+        // Each alone first, so that what is wrong with a file is said of that file.
+        for (path, bytes) in [&images, &labels] {
+            idx::parse(bytes).map_err(|e| anyhow!("{}: {e}", path.display()))?;
+        }
+        idx::dataset(&images.1, &labels.1, 255)
+            .map_err(|e| anyhow!("{} and {}: {e}", images.0.display(), labels.0.display()))
     };
     Ok(Split { train: part(a, b)?, test: part(c, d)? })
 }
 
 /// A file of the data set, gzipped or not.
-fn read(folder: &Path, name: Name, stem: &str) -> anyhow::Result<Vec<u8>> {
+fn read(folder: &Path, name: Name, stem: &str) -> anyhow::Result<(PathBuf, Vec<u8>)> {
     let places = [folder.join(name.text()), folder.to_path_buf()];
     for place in &places {
         for ending in ["-ubyte.gz", "-ubyte"] {
             let path = place.join(format!("{stem}{ending}"));
             if path.exists() {
-                return files::read(&path, MOST)
-                    .with_context(|| format!("{}: cannot be read", path.display()));
+                let bytes = files::read(&path, MOST)
+                    .with_context(|| format!("{}: cannot be read", path.display()))?;
+                return Ok((path, bytes));
             }
         }
     }
     bail!("{}: there is no {stem}-ubyte.gz", places[0].display())
+}
+
+/// Says whether data are the same as in an earlier call.
+pub fn digest(split: &Split) -> String {
+    use sha2::{Digest, Sha256};
+    let mut hash = Sha256::new();
+    for part in [&split.train, &split.test] {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part.labels());
+        for some in part.images().chunks(1 << 12) {
+            let bytes: Vec<u8> = some.iter().flat_map(|x| x.to_le_bytes()).collect();
+            hash.update(&bytes);
+        }
+    }
+    hash.finalize()[..8].iter().map(|b| format!("{b:02x}")).collect()
 }
 
 /// The same samples in the shape that a model reads, if they have as many values.

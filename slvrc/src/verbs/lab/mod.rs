@@ -3,6 +3,7 @@
 //! | file | does |
 //! |---|---|
 //! | `data.rs` | data sets |
+//! | `sizes.rs` | which sizes of a predicate follow from options |
 //! | `subject.rs` | predicates and the model, bound and compiled |
 //! | `rule.rs` | aggregates in floating point, in the circuit's arithmetic, and among three parties |
 //! | `cells.rs` | the grid of cells, and its results on disk |
@@ -13,11 +14,15 @@
 mod cells;
 mod chart;
 mod data;
+mod options;
 mod page;
 mod paper;
 mod rule;
+mod sizes;
 mod subject;
 mod table;
+
+pub use sizes::Declared;
 
 use crate::fail::{Usage, note, say, say_json};
 use crate::files;
@@ -28,7 +33,7 @@ use serde_json::json;
 use slvr_simulation::lab::attacks::Attack;
 use slvr_simulation::lab::fill::Role;
 use slvr_simulation::lab::shift::{Scenario, Shift};
-use slvr_simulation::lab::world::{Setting, World};
+use slvr_simulation::lab::world::{Setting, Split, World};
 use slvr_simulation::train::Sgd;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -113,9 +118,13 @@ pub struct Lab {
     /// Rounds between shifts.
     #[arg(long, default_value_t = 10)]
     shift_every: usize,
-    /// What to give for an input of a predicate whose name says nothing.
+    /// What to give for an input of a predicate whose name says nothing: a role, or a number.
     #[arg(long, value_name = "NAME=ROLE")]
     fill: Vec<String>,
+    /// Which reveal is applied to the global model, and which revealed number divides it, if one does. Without it the
+    /// first that is as long as the model, divided where it is a sum of which a number is the weight.
+    #[arg(long, value_name = "NAME[/DIVISOR]")]
+    aggregate: Option<String>,
     /// The folder for results, table and plots.
     #[arg(long, value_name = "DIR", default_value = "lab")]
     out: PathBuf,
@@ -130,6 +139,10 @@ pub struct Lab {
     page: Option<PathBuf>,
 }
 
+/// Files in the folder of results, beside the results themselves.
+const PLOT: &str = "accuracy.svg";
+const TABLE: &str = "table.md";
+
 /// What `--attacks paper` stands for.
 const PAPER: [&str; 5] = ["noise", "label-flip", "sign-flip", ADAPTIVE, "extreme"];
 
@@ -138,20 +151,17 @@ impl Lab {
         if let Some(page) = &self.page {
             return page::write(&self.from, page);
         }
+        self.sound()?;
         let (predicates, attacks) = (self.predicates()?, self.attack_names()?);
+        let malicious = self.malicious(&attacks)?;
+        let (given, roles) = (self.given()?, self.roles()?);
+        self.known_bindings(&predicates, &given)?;
         let started = Instant::now();
         let model = self.model.clone().unwrap_or_else(|| self.dataset.model().into());
         let trained = subject::model(&model)?;
         let data = data::load(self.dataset, self.data.as_deref())?;
         let data = data::shaped(data, &trained.shape.input)?;
-        if !(0.0..1.0).contains(&self.malicious) {
-            return Err(
-                Usage("--malicious is a part of the clients, from 0 to below 1".into()).into()
-            );
-        }
-        let malicious = (self.clients as f64 * self.malicious).round() as usize;
         let setting = self.setting(malicious);
-        self.known_bindings(&predicates)?;
         // Splits the data once beforehand: what is said of the setting is what there is, and not what was asked for.
         let world = World::new(trained.net.clone(), &data, setting.clone())?;
         let bound = Bound {
@@ -159,18 +169,26 @@ impl Lab {
             shape: trained.shape.clone(),
             corrupt: malicious.max(1) as u64,
             samples: self.validation as u64,
-            given: self.given()?,
-            roles: self.roles()?,
+            given,
+            roles,
+            aggregate: self.aggregate.clone(),
+            sample: data.test.select(&(0..data.test.len().min(20)).collect::<Vec<_>>()),
         };
         let fresh = Results {
-            setting: self.described(&model, &world, &predicates)?,
+            setting: self.described(&model, (&world, &data), &predicates)?,
             predicates,
             attacks,
             seeds: (0..self.seeds).map(|i| self.seed + i).collect(),
             cells: BTreeMap::new(),
+            about: BTreeMap::new(),
         };
         std::fs::create_dir_all(&self.out)
             .with_context(|| format!("{}: cannot be made", self.out.display()))?;
+        // What is written in the end can be written, and nobody else writes here.
+        for file in [cells::FILE, PLOT, TABLE] {
+            options::may_be_written(&self.out.join(file))?;
+        }
+        let _alone = options::Alone::of(&self.out)?;
         let results = self.known(fresh)?;
         let bar = ProgressBar::new(0);
         let style =
@@ -200,13 +218,15 @@ impl Lab {
             None => Vec::new(),
         };
         let title = format!("Test accuracy (%) over rounds: {}", self.dataset.text());
-        let plot = self.out.join("accuracy.svg");
+        let plot = self.out.join(PLOT);
         files::write(&plot, chart::svg(results, &title, &shifts).as_bytes())?;
-        let markdown = self.out.join("table.md");
+        let markdown = self.out.join(TABLE);
         let table = table::table(results, false);
         let backdoor = table::backdoors(results).map(|t| format!("\n{t}")).unwrap_or_default();
         let checks = table::checks(results);
-        files::write(&markdown, format!("{table}{backdoor}\n{checks}").as_bytes())?;
+        let (setting, about) = (table::setting(results), table::about(results));
+        let whole = format!("{setting}\n\n{table}{backdoor}\n{about}\n{checks}");
+        files::write(&markdown, whole.as_bytes())?;
         let ran = || results.cells.values().flat_map(|d| &d.checks).filter(|c| !c.agrees);
         let unproven = ran().filter(|c| c.tolerance.is_none()).count();
         let differ = ran().count() - unproven;
@@ -226,12 +246,12 @@ impl Lab {
             );
         }
         say(&format!(
-            "test accuracy in percent after {} rounds, mean ± standard deviation over {} seeds\n\n{table}{backdoor}\nruns among \
-             three parties\n\n{checks}\n{} and {} were written in {seconds:.0} s\n",
+            "{setting}\n\ntest accuracy in percent after {} rounds, mean ± standard deviation over {} seeds\n\n{table}{backdoor}\n\
+             {about}\nruns among three parties\n\n{checks}\n{} and {} were written in {seconds:.0} s\n",
             self.rounds,
             results.seeds.len(),
-            markdown.display(),
-            plot.display(),
+            table::plain(&markdown.display().to_string()),
+            table::plain(&plot.display().to_string()),
         ))
     }
 
@@ -265,7 +285,7 @@ impl Lab {
     fn described(
         &self,
         model: &str,
-        world: &World,
+        (world, data): (&World, &Split),
         predicates: &[String],
     ) -> anyhow::Result<BTreeMap<String, String>> {
         let arithmetic = if self.fast { "floating point" } else { "the circuit's" };
@@ -295,18 +315,22 @@ impl Lab {
                 self.given()?.iter().map(|(n, v)| format!("{n}={v}")).collect::<Vec<_>>().join(" "),
             ),
             ("roles", self.fill.join(" ")),
+            ("aggregate", self.aggregate.clone().unwrap_or_default()),
             ("runs among three parties", runs),
         ];
         // A file may change between two calls; what comes with slvrc changes with it.
-        let own = |name: &&String| {
-            name.contains('/') || name.ends_with(".slvr") || name.contains(".slvr:")
-        };
         let mut texts = Vec::new();
-        for name in predicates.iter().filter(own) {
-            texts.push(subject::declared(name)?.0);
+        for name in predicates {
+            let declared = Declared::read(name)?;
+            if !declared.known {
+                texts.push(declared.text);
+            }
         }
-        if let Some((file, _)) = model.split_once(".slvr:") {
-            texts.push(files::read_text(&PathBuf::from(format!("{file}.slvr")), 1 << 24)?);
+        if let Some(file) = options::model_file(model) {
+            texts.push(files::read_text(&file, 1 << 24)?);
+        }
+        if self.dataset != data::Name::Digits {
+            all.push(("data", data::digest(data)));
         }
         if !texts.is_empty() {
             all.push(("files", digest(&texts)));
@@ -354,6 +378,7 @@ impl Lab {
         });
         Ok(Results {
             cells: old.cells,
+            about: old.about,
             predicates: both(old.predicates, fresh.predicates),
             attacks: both(old.attacks, fresh.attacks),
             seeds,
@@ -363,11 +388,11 @@ impl Lab {
 
     fn predicates(&self) -> anyhow::Result<Vec<String>> {
         let mut all: Vec<String> = Vec::new();
-        let named = self.file.iter().filter(|f| !f.contains('='));
+        let named = self.file.iter().filter(|f| !options::is_binding(f));
         for name in named.chain(&self.predicate) {
             match name.as_str() {
                 "paper" => all.extend(paper::defences()),
-                name => all.push(name.to_string()),
+                name => all.push(options::canonical(name)),
             }
         }
         if all.is_empty() {
@@ -412,54 +437,72 @@ impl Lab {
 
     /// NAME=VALUE of the command line; without a file the first one stands in its place.
     fn given(&self) -> anyhow::Result<Vec<(String, String)>> {
-        let first = self.file.iter().filter(|f| f.contains('='));
-        first
-            .chain(&self.bindings)
-            .map(|b| match b.split_once('=') {
-                Some((n, _)) if subject::OWN.contains(&n) => {
-                    Err(Usage(format!("`{b}`: say --model, --clients or --validation instead"))
-                        .into())
+        let first = self.file.iter().filter(|f| options::is_binding(f));
+        let mut given: Vec<(String, String)> = Vec::new();
+        for text in first.chain(&self.bindings) {
+            let (name, value) = match text.split_once('=') {
+                Some((n, v)) if !n.trim().is_empty() => (n.trim(), v.trim()),
+                _ => {
+                    let why = format!("`{text}` is not NAME=VALUE, as in `lambda=1.5`");
+                    return Err(Usage(why).into());
                 }
-                Some((n, v)) if !n.is_empty() => Ok((n.trim().to_string(), v.trim().to_string())),
-                _ => Err(Usage(format!("`{b}` is not NAME=VALUE, as in `lambda=1.5`")).into()),
-            })
-            .collect()
+            };
+            if given.iter().any(|(n, _)| n == name) {
+                return Err(Usage(format!("`{text}`: `{name}` is bound twice")).into());
+            }
+            given.push((name.to_string(), value.to_string()));
+        }
+        Ok(given)
     }
 
-    /// Refuses what no predicate has.
-    fn known_bindings(&self, predicates: &[String]) -> anyhow::Result<()> {
-        let given = self.given()?;
-        let mut known = std::collections::BTreeSet::new();
-        for predicate in predicates.iter().filter(|_| !given.is_empty()) {
-            known.extend(subject::declared(predicate)?.1);
-        }
-        match given.iter().find(|(name, _)| !known.contains(name)) {
-            Some((name, value)) => {
-                let all: Vec<String> = known.into_iter().collect();
-                let why = format!(
-                    "`{name}={value}`: no predicate has a `{name}`; they have {}",
-                    all.join(", ")
-                );
-                Err(Usage(why).into())
+    /// Refuses what no predicate has, and what options say.
+    fn known_bindings(
+        &self,
+        predicates: &[String],
+        given: &[(String, String)],
+    ) -> anyhow::Result<()> {
+        let all: Vec<Declared> =
+            predicates.iter().map(|p| Declared::read(p)).collect::<anyhow::Result<_>>()?;
+        for (name, value) in given {
+            let binding = format!("{name}={value}");
+            for declared in &all {
+                declared.may_bind(&binding, name)?;
             }
-            None => Ok(()),
+            if !all.iter().any(|d| d.names().any(|n| n == name)) {
+                let mut known: Vec<&str> = all.iter().flat_map(Declared::names).collect();
+                known.sort_unstable();
+                known.dedup();
+                let why = format!(
+                    "`{binding}`: no predicate has a `{name}`; they have {}",
+                    known.join(", ")
+                );
+                return Err(Usage(why).into());
+            }
         }
+        Ok(())
     }
 
     fn roles(&self) -> anyhow::Result<BTreeMap<String, Role>> {
-        let one = |text: &String| {
+        let one = |text: &String| -> anyhow::Result<(String, Role)> {
             let role =
                 text.split_once('=').and_then(|(n, r)| Some((n.to_string(), Role::named(r)?)));
             role.ok_or_else(|| {
                 let all: Vec<&str> = Role::ALL.into_iter().map(Role::name).collect();
                 Usage(format!(
-                    "--fill: `{text}` is not NAME=ROLE, where ROLE is one of {}",
+                    "--fill: `{text}` is not NAME=ROLE, where ROLE is one of {}, or a number",
                     all.join(", ")
                 ))
                 .into()
             })
         };
-        self.fill.iter().map(one).collect()
+        let mut roles = BTreeMap::new();
+        for text in &self.fill {
+            let (name, role) = one(text)?;
+            if roles.insert(name.clone(), role).is_some() {
+                return Err(Usage(format!("--fill {text}: `{name}` has two roles")).into());
+            }
+        }
+        Ok(roles)
     }
 }
 

@@ -2,10 +2,11 @@
 
 use super::cells::Results;
 use super::{chart, table};
+use crate::fail::Usage;
 use crate::files;
 use anyhow::{Context, bail};
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// Between these marks of a page its results stand; what is around them stays.
 const BEGIN: &str = "<!-- results -->";
@@ -15,30 +16,63 @@ const END: &str = "<!-- end of results -->";
 pub fn write(folders: &[PathBuf], page: &Path) -> anyhow::Result<()> {
     let stem = page.file_stem().and_then(|s| s.to_str()).unwrap_or("lab").to_string();
     let beside = page.with_extension("");
+    if beside == page {
+        let why = format!(
+            "{}: give the page an ending, as in results.md: plots go into a folder of its name without it",
+            page.display()
+        );
+        return Err(Usage(why).into());
+    }
     std::fs::create_dir_all(&beside)
         .with_context(|| format!("{}: cannot be made", beside.display()))?;
     let mut text = String::new();
-    for folder in folders {
+    for (folder, name) in folders.iter().zip(names(folders)?) {
         let Some(results) = Results::read(folder)? else {
             bail!("{}: has no results", folder.display());
         };
-        let name = folder.file_name().and_then(|n| n.to_str()).unwrap_or("results");
         let shifts = shifts(&results);
         let title = format!("Test accuracy (%) over rounds: {name}");
         let plot = format!("{name}.svg");
         files::write(&beside.join(&plot), chart::svg(&results, &title, &shifts).as_bytes())?;
-        let _ = write!(text, "{}\n![{title}]({stem}/{plot})\n\n", section(name, &results));
+        let _ = write!(text, "{}\n![{title}]({stem}/{plot})\n\n", section(&name, &results));
     }
     let old = match page.exists() {
         true => files::read_text(page, 1 << 24)
             .with_context(|| format!("{}: cannot be read", page.display()))?,
         false => format!("# Results of the lab\n\n{BEGIN}\n{END}\n"),
     };
-    let (Some(begin), Some(end)) = (old.find(BEGIN), old.find(END)) else {
+    let begin = old.find(BEGIN);
+    // The end that belongs to the beginning.
+    let end = begin.and_then(|begin| Some(begin + old[begin..].find(END)?));
+    let (Some(begin), Some(end)) = (begin, end) else {
         bail!("{}: has no place for results, `{BEGIN}` and `{END}`", page.display());
     };
     let new = format!("{}{BEGIN}\n{}\n{}", &old[..begin], text.trim_end(), &old[end..]);
     files::write(page, new.as_bytes())
+}
+
+/// What each folder's results are called: by its last part, and by as many parts before it as tell it from the others.
+fn names(folders: &[PathBuf]) -> anyhow::Result<Vec<String>> {
+    let parts = |folder: &PathBuf, n: usize| {
+        let all: Vec<String> = folder
+            .components()
+            .filter(|c| matches!(c, Component::Normal(_)))
+            .map(|c| table::plain(&c.as_os_str().to_string_lossy()))
+            .collect();
+        match all[all.len().saturating_sub(n)..].join("-") {
+            name if name.is_empty() => "results".to_string(),
+            name => name,
+        }
+    };
+    let deepest = folders.iter().map(|f| f.components().count()).max().unwrap_or(1);
+    for n in 1..=deepest.max(1) {
+        let names: Vec<String> = folders.iter().map(|f| parts(f, n)).collect();
+        let different: std::collections::BTreeSet<&String> = names.iter().collect();
+        if different.len() == names.len() {
+            return Ok(names);
+        }
+    }
+    Err(Usage("--from: two of the folders cannot be told apart by their names".into()).into())
 }
 
 /// The rounds before which data shifted.
@@ -65,6 +99,12 @@ fn section(name: &str, results: &Results) -> String {
     let _ = writeln!(out, "| seeds | {} |", seeds.join(", "));
     let _ = write!(out, "| cells that are done | {} of at most {cells} |\n\n", results.cells.len());
     out += &table::table(results, true);
+    if let Some(backdoors) = table::backdoors(results) {
+        let _ = write!(out, "\n{backdoors}");
+    }
+    if !results.about.is_empty() {
+        let _ = write!(out, "\n{}", table::about(results));
+    }
     let checks = table::checks(results);
     if checks.lines().count() > 2 {
         let _ = write!(out, "\n{checks}");

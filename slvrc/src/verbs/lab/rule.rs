@@ -17,8 +17,7 @@ use slvr_runtime::party::session::{self, Options};
 use slvr_runtime::share::encode::{Encoded, Inputs, RawTensor};
 use slvr_runtime::share::state::Kept;
 use slvr_simulation::lab::fast::{Forged, Revealed};
-use slvr_simulation::lab::federation::{Rule, Step};
-use slvr_simulation::lab::fill::Role;
+use slvr_simulation::lab::rule::{Declared, Rule, Step};
 use slvr_simulation::random::{Purpose, Random};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -57,66 +56,102 @@ pub struct Aggregation<'a> {
     pub checks: Vec<Check>,
     /// What is kept of the round before. A state whose size hangs on the number of clients begins again when that changes.
     kept: kept::Numbers,
-    current: Option<Arc<Subject>>,
+    current: Arc<Subject>,
 }
 
 impl<'a> Aggregation<'a> {
     pub fn new(
-        subjects: &'a Subjects<'a>,
+        (subjects, current): (&'a Subjects<'a>, Arc<Subject>),
         fast: bool,
         parties: &'a (dyn Fn(usize) -> bool + Sync),
         seed: u64,
     ) -> Self {
         let (checks, kept) = (Vec::new(), kept::Numbers::new());
-        Aggregation { subjects, fast, parties, seed, checks, kept, current: None }
+        Aggregation { subjects, fast, parties, seed, checks, kept, current }
+    }
+
+    /// What decides all that is drawn in a round.
+    fn drawing(&self, round: usize) -> u64 {
+        self.seed.wrapping_mul(1 << 20).wrapping_add(round as u64)
+    }
+
+    /// The inputs, with states as they were kept. What is stored is rounded to its words, and these have a unit of 2^-16.
+    fn with_kept(&self, given: &[Arc<Vec<f64>>]) -> Vec<Arc<Vec<f64>>> {
+        let inputs = self.current.fast.graph().inputs.iter().zip(given);
+        let kept = |input: &Input, given: &Arc<Vec<f64>>| {
+            let kept = self.kept.get(&input.name).filter(|_| is_state(input))?;
+            // A state whose size hangs on the number of clients begins again when that changes.
+            Some(kept).filter(|kept| kept.len() == given.len())
+        };
+        inputs
+            .map(|(i, given)| kept(i, given).map_or_else(|| given.clone(), |k| Arc::new(k.clone())))
+            .collect()
+    }
+
+    /// In floating point, with these coins.
+    fn floating(
+        &self,
+        step: &Step<'_>,
+        flat: &[Arc<Vec<f64>>],
+        coins: &[u128],
+        (forged, noise): (bool, &Words),
+    ) -> anyhow::Result<Revealed> {
+        let fast = &self.current.fast;
+        let table = tables(fast.graph(), coins).filter(|_| forged);
+        let forged = table.as_ref().map(|committees| Forged {
+            malicious: step.malicious,
+            committees,
+            samples: step.samples,
+        });
+        let mut found = fast.evaluate(flat, &committees(coins), noise, forged.as_ref())?;
+        found.kept.values_mut().flatten().for_each(|x| *x = (*x * UNITS).round() / UNITS);
+        Ok(found)
     }
 }
 
 impl Rule for Aggregation<'_> {
     type Error = anyhow::Error;
 
-    fn declared(&mut self, clients: usize) -> anyhow::Result<(&Graph, &[Role])> {
-        let subject = &*self.current.insert((self.subjects)(clients)?);
-        Ok((subject.fast.graph(), &subject.roles))
+    fn declare(&mut self, clients: usize) -> anyhow::Result<()> {
+        self.current = (self.subjects)(clients)?;
+        Ok(())
+    }
+
+    fn declared(&self) -> Declared<'_> {
+        let Subject { fast, roles, reading, .. } = &*self.current;
+        Declared { graph: fast.graph(), roles, reading }
+    }
+
+    fn ask(&self, step: &Step<'_>) -> anyhow::Result<Vec<(String, Vec<f64>)>> {
+        let seed = self.drawing(step.round) ^ ASKED;
+        let coins = drawn(self.current.fast.graph(), seed);
+        let flat = self.with_kept(&step.filled.flat);
+        Ok(self.floating(step, &flat, &coins, (step.forged, &Words::of(seed)))?.values)
     }
 
     fn reveal(&mut self, step: &Step<'_>) -> anyhow::Result<Vec<(String, Vec<f64>)>> {
-        let subject = self.current.clone().context("the predicate was asked for first")?;
+        let subject = Arc::clone(&self.current);
         let among_parties = (self.parties)(step.round);
-        // A circuit's coins are those of a run with this seed. In floating point alone no circuit is compiled, and coins are
-        // drawn otherwise.
-        let seed = self.seed.wrapping_mul(1 << 20).wrapping_add(step.round as u64);
+        let seed = self.drawing(step.round);
         let compiled = if among_parties || !self.fast { Some(subject.compiled()?) } else { None };
-        let coins = match compiled {
-            Some(c) => session::coins(&c.circuit, seed),
-            None => drawn(subject.fast.graph(), seed),
-        };
         let graph = subject.fast.graph();
-        let lengths: Vec<usize> = step.filled.flat.iter().map(|x| x.len()).collect();
+        // A circuit's coins are those of a run with this seed. In floating point no circuit is needed, and coins are drawn
+        // otherwise, in every round: whether there is a run among three parties beside it changes nothing.
+        let runs = compiled.map(|c| session::coins(&c.circuit, seed));
+        let coins = match &runs {
+            Some(coins) if !self.fast => coins.clone(),
+            _ => drawn(graph, seed),
+        };
+        let runs = runs.unwrap_or_default();
+        let flat = self.with_kept(&step.filled.flat);
+        let lengths: Vec<usize> = flat.iter().map(|x| x.len()).collect();
         let states = (graph.inputs.iter().zip(lengths)).filter(|(i, _)| is_state(i));
         let states: BTreeMap<&str, usize> =
             states.map(|(input, len)| (input.name.as_str(), len)).collect();
         self.kept.retain(|name, x| states.get(name.as_str()) == Some(&x.len()));
         let kept = &self.kept;
-        // What is stored is rounded to its words, and these have a unit of 2^-16.
-        let flat: Vec<Arc<Vec<f64>>> = (graph.inputs.iter().zip(&step.filled.flat))
-            .map(|(input, given)| match kept.get(&input.name).filter(|_| is_state(input)) {
-                Some(kept) => Arc::new(kept.clone()),
-                None => Arc::clone(given),
-            })
-            .collect();
-        let floating = |forged: bool, noise: &Words| -> anyhow::Result<Revealed> {
-            let table = tables(graph, &coins);
-            let forged = table.filter(|_| forged).map(|table| (step.malicious, table));
-            let forged = forged.as_ref().map(|(malicious, committees)| Forged {
-                malicious,
-                committees,
-                samples: step.samples,
-            });
-            let mut found =
-                subject.fast.evaluate(&flat, &committees(&coins), noise, forged.as_ref())?;
-            found.kept.values_mut().flatten().for_each(|x| *x = (*x * UNITS).round() / UNITS);
-            Ok(found)
+        let floating = |coins: &[u128], forged: bool, noise: &Words| {
+            self.floating(step, &flat, coins, (forged, noise))
         };
         // Scores are set in floating point only.
         let fast = self.fast || step.forged;
@@ -139,7 +174,7 @@ impl Rule for Aggregation<'_> {
             Ok(Revealed { values, kept: kept::numbers(circuit, &done.states) })
         };
         let noise = Words::of(seed);
-        let result = if fast { floating(step.forged, &noise)? } else { exact(&noise)? };
+        let result = if fast { floating(&coins, step.forged, &noise)? } else { exact(&noise)? };
         if let (true, Some(compiled), Some(inputs)) = (among_parties, compiled, &inputs) {
             let circuit = &compiled.circuit;
             let noisy = graph.ids().any(|id| matches!(graph.op(id), Op::Noise { .. }));
@@ -160,9 +195,9 @@ impl Rule for Aggregation<'_> {
             let report = run_with(circuit, inputs, options, &ProgressBar::hidden())?;
             // Noise of the parties is compared with noise of the same words.
             let plain = match (noisy.then(|| report.drawn(circuit)).flatten(), fast) {
-                (Some(given), true) => floating(false, &Words { seed, given })?,
+                (Some(given), true) => floating(&runs, false, &Words { seed, given })?,
                 (Some(given), false) => exact(&Words { seed, given })?,
-                (None, _) if step.forged => floating(false, &noise)?,
+                (None, _) if step.forged || runs != coins => floating(&runs, false, &noise)?,
                 (None, _) => result.clone(),
             };
             let runs = report.outputs.iter().map(|run| (run.name.as_str(), run.values.as_slice()));
@@ -208,6 +243,9 @@ fn compared<'a>(
         .or_else(|| all.into_iter().max_by(|a, b| part(a).total_cmp(&part(b))))
         .unwrap_or((f64::INFINITY, 0.0))
 }
+
+/// What is drawn where the malicious ask the check differs from what the round draws.
+const ASKED: u64 = 0x5deb_2b09_a1c4_93e7;
 
 /// Stored values are multiples of one in so many.
 const UNITS: f64 = 65536.0;

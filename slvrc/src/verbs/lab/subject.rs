@@ -1,14 +1,19 @@
 //! A predicate that is put to the test, and the model that it is about.
 
+use super::cells::About;
+use super::sizes::{self, Declared};
+use crate::fail::Usage;
 use crate::program::{self, Checked, Sizes};
-use anyhow::{anyhow, bail};
+use anyhow::{Context, anyhow, bail};
 use slvr_circuit::Circuit;
 use slvr_compiler::cost;
-use slvr_compiler::graph::{Graph, Op, build};
+use slvr_compiler::graph::{Op, build};
 use slvr_compiler::report::certificate::Certificate;
+use slvr_simulation::data::Dataset;
 use slvr_simulation::lab::attacks::Attack;
 use slvr_simulation::lab::fast::Fast;
 use slvr_simulation::lab::fill::{self, ModelShape, Role};
+use slvr_simulation::lab::reading::Reading;
 use slvr_simulation::net::{BATCH, Net, PROGRAM};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -25,15 +30,13 @@ pub struct Trained {
 pub fn model(name: &str) -> anyhow::Result<Trained> {
     let bindings = vec![("M".into(), name.to_string()), ("b".into(), BATCH.to_string())];
     let checked =
-        program::check_text("train.slvr", PROGRAM.into(), bindings, None, Sizes::Required)?;
+        program::check_text("train.slvr", PROGRAM.into(), bindings, None, Sizes::Required)
+            .with_context(|| format!("--model {name}"))?;
     let Some(model) = checked.program.models.first() else { bail!("`{name}` is no model") };
     let net = Net::of(&checked.program, &checked.sources)?;
     let shape = fill::model_shape(&net, model);
     Ok(Trained { net, shape })
 }
-
-/// What options of the lab bind, for all predicates.
-pub const OWN: [&str; 3] = ["M", "m", "b"];
 
 /// How predicates are bound.
 #[derive(Clone)]
@@ -50,6 +53,10 @@ pub struct Bound {
     pub given: Vec<(String, String)>,
     /// Roles of inputs that the user names.
     pub roles: BTreeMap<String, Role>,
+    /// What the user says is the aggregate: `NAME` or `NAME/DIVISOR`.
+    pub aggregate: Option<String>,
+    /// Samples to try out with what reveals mean.
+    pub sample: Dataset,
 }
 
 /// A predicate for a number of clients.
@@ -60,6 +67,14 @@ pub struct Subject {
     pub roles: Vec<Role>,
     /// Its parameters and sizes, as far as they are numbers.
     pub params: BTreeMap<String, f64>,
+    /// What its reveals mean.
+    pub reading: Reading,
+    /// Whether the user said so.
+    pub said: bool,
+    /// Whether it comes with slvrc: then attacks have closed forms that know its parameters by name.
+    pub known: bool,
+    /// What all its sizes and parameters are bound to.
+    pub sizes: Vec<(String, String)>,
     checked: Checked,
     compiled: OnceLock<Result<Compiled, String>>,
 }
@@ -82,75 +97,62 @@ pub struct Proven {
     pub rounding: f64,
 }
 
-/// The file of a predicate as it is named in the lab, without what is bound behind it.
-fn file_of(named: &str) -> &str {
-    named.split('@').next().unwrap_or(named)
-}
-
-/// The text of a predicate, and its sizes and parameters.
-pub fn declared(named: &str) -> anyhow::Result<(String, Vec<String>)> {
-    let file = file_of(named);
-    let text = program::source(file)?;
-    let any = program::check_text(file, text.clone(), Vec::new(), None, Sizes::OrSmallest)?;
-    Ok((text, any.program.sizes.iter().map(|(name, _)| name.clone()).collect()))
-}
-
 impl Subject {
     /// Binds and checks a predicate: a file, or the name of one that comes with slvrc; `@NAME=VALUE` behind it binds
     /// parameters of this one alone.
     pub fn new(named: &str, clients: u64, bound: &Bound) -> anyhow::Result<Subject> {
-        let file = file_of(named);
-        let own: Vec<(String, String)> = named
-            .split('@')
-            .skip(1)
-            .map(|p| match p.split_once('=') {
-                Some((n, _)) if OWN.contains(&n) => Err(anyhow!(
-                    "`{named}`: `{n}` is the same for all predicates; say --model, --clients or --validation"
-                )),
-                Some((n, v)) => Ok((n.to_string(), v.to_string())),
-                None => Err(anyhow!(
-                    "`{named}`: behind @ stands NAME=VALUE, as in `slvr_accuracy@lambda=1.5`"
-                )),
-            })
-            .collect::<anyhow::Result<_>>()?;
-        let (text, sizes) = declared(named)?;
-        let c = bound.corrupt;
-        let known = [
-            ("M", bound.model.clone()),
-            ("m", clients.to_string()),
-            ("c", c.to_string()),
-            ("f", c.to_string()),
-            ("drop", c.to_string()),
-            ("b", bound.samples.to_string()),
-            ("k", clients.saturating_sub(c).to_string()),
-            ("d", bound.shape.len.to_string()),
-        ];
-        let has = |name: &str| sizes.iter().any(|s| s == name);
-        let known = known.into_iter().map(|(n, v)| (n.to_string(), v)).filter(|(n, _)| has(n));
-        let shared = bound.given.iter().filter(|(n, _)| has(n)).cloned();
-        // The most particular first.
-        let mut bindings = own;
-        for (name, value) in shared.chain(known) {
-            if bindings.iter().all(|(n, _)| *n != name) {
-                bindings.push((name, value));
-            }
-        }
-        let checked = program::check_text(file, text, bindings, None, Sizes::OrSmallest)?;
+        let file = sizes::file_of(named);
+        let declared = Declared::read(named)?;
+        let options = sizes::Options {
+            model: &bound.model,
+            clients,
+            samples: bound.samples,
+            corrupt: bound.corrupt,
+            length: bound.shape.len,
+        };
+        let bindings = declared.bindings(named, &bound.given, &options)?;
+        let checked = program::check_text(file, declared.text, bindings, None, Sizes::Required)?;
         let graph =
             build::build(&checked.program, &checked.sources).map_err(|d| checked.rejected(d))?;
-        Self::of(checked, graph, bound)
-    }
-
-    fn of(checked: Checked, graph: Graph, bound: &Bound) -> anyhow::Result<Subject> {
-        let roles = fill::roles(&graph, &bound.shape, &bound.roles)?;
+        let roles_of: BTreeMap<String, Role> = bound
+            .roles
+            .iter()
+            .filter(|(name, _)| graph.inputs.iter().any(|i| i.name == **name))
+            .map(|(name, role)| (name.clone(), *role))
+            .collect();
+        let roles = fill::roles(&graph, &bound.shape, &roles_of)?;
+        let set = fill::clients(&graph, &bound.shape);
+        let members = set.and_then(|set| graph.parties.get(set as usize)).map_or(0, |p| p.1);
+        if members != clients {
+            let why = format!(
+                "{file}: {members} clients give updates, and {clients} take part; say --clients {members}, or bind the size of the \
+                 set that gives updates to no number, so that it follows"
+            );
+            return Err(Usage(why).into());
+        }
         let number = |(n, v): &(String, String)| Some((n.clone(), v.parse::<f64>().ok()?));
-        let params = checked.program.sizes.iter().filter_map(number).collect();
-        let fast = Fast::new(graph)?;
-        Ok(Subject { fast, roles, params, checked, compiled: OnceLock::new() })
+        let sizes = checked.program.sizes.clone();
+        let params = sizes.iter().filter_map(number).collect();
+        let fast = Fast::new(graph, set)?;
+        let aggregate = bound.aggregate.as_deref().filter(|said| {
+            let name = said.split('/').next().unwrap_or(said);
+            fast.graph().outputs.iter().any(|o| o.state.is_none() && o.name == name)
+        });
+        let said = aggregate.is_some();
+        let reading = match aggregate {
+            Some(said) => Reading::said(fast.graph(), &bound.shape, said)?,
+            None => Reading::of(&fast, &roles, &bound.shape, &bound.sample)?,
+        };
+        let (known, compiled) = (declared.known, OnceLock::new());
+        Ok(Subject { fast, roles, params, reading, said, known, sizes, checked, compiled })
     }
 
-    /// The attack that adapts to it, by what it declares and how it is called.
+    /// The attack that adapts to it. Of predicates that come with slvrc it is known which attack was made for them; any other
+    /// one is asked.
     pub fn adaptive(&self) -> Attack {
+        if !self.known {
+            return Attack::Probe;
+        }
         let graph = self.fast.graph();
         let name = graph.name.to_lowercase();
         let called = |words: &[&str]| words.iter().any(|w| name.contains(w));
@@ -177,7 +179,19 @@ impl Subject {
             // Nothing is dropped, weighed or cut, so nothing needs to be hidden.
             Attack::Scaling
         } else {
-            Attack::MinMax
+            Attack::Probe
+        }
+    }
+
+    /// How it is put to the test.
+    pub fn about(&self) -> About {
+        let adaptive = self.adaptive();
+        let sizes: Vec<String> = self.sizes.iter().map(|(n, v)| format!("{n}={v}")).collect();
+        About {
+            sizes: sizes.join(" "),
+            aggregate: self.reading.to_string(),
+            adaptive: adaptive.name().to_string(),
+            told: adaptive.told(!self.known).to_string(),
         }
     }
 

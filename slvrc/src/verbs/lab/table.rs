@@ -1,6 +1,6 @@
 //! Results as Markdown.
 
-use super::cells::{Done, Results};
+use super::cells::{About, Done, Results};
 use super::paper;
 use std::fmt::Write;
 
@@ -27,6 +27,48 @@ pub fn short(predicate: &str) -> String {
     parts.fold(name.to_string(), |all, binding| format!("{all}, {binding}"))
 }
 
+/// As it may stand in a cell of a table, in a plot and on a terminal.
+pub fn plain(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect::<String>()
+}
+
+/// What each predicate is called in tables and plots: its short name, or all of it where two would be called alike.
+pub fn labels(results: &Results) -> Vec<String> {
+    let all: Vec<String> = results.predicates.iter().map(|p| short(p)).collect();
+    let one = |(name, label): (&String, &String)| {
+        let alike = all.iter().filter(|l| *l == label).count() > 1;
+        plain(if alike { name } else { label })
+    };
+    results.predicates.iter().zip(&all).map(one).collect()
+}
+
+/// Rows of a table: predicates with their labels.
+fn rows(results: &Results) -> impl Iterator<Item = (&String, String)> {
+    let labels = labels(results).into_iter().map(|l| l.replace('|', "\\|"));
+    results.predicates.iter().zip(labels)
+}
+
+/// What was simulated, in one line.
+pub fn setting(results: &Results) -> String {
+    let said = results.setting.iter().filter(|(_, v)| !v.is_empty());
+    said.map(|(n, v)| plain(&format!("{n} {v}"))).collect::<Vec<_>>().join("; ")
+}
+
+/// How each predicate was put to the test.
+pub fn about(results: &Results) -> String {
+    let mut out = String::from(
+        "| predicate | sizes and parameters | what is applied to the model | adaptive attack | what its attackers know |\n\
+         |---|---|---|---|---|\n",
+    );
+    for (predicate, label) in rows(results) {
+        let Some(about) = results.about.get(predicate) else { continue };
+        let About { sizes, aggregate, adaptive, told } = about;
+        let row = format!("| {label} | {sizes} | {aggregate} | `{adaptive}` | {told} |");
+        let _ = writeln!(out, "{}", plain(&row));
+    }
+    out
+}
+
 /// Predicate x attack: test accuracy in percent after the last round, mean ± standard deviation; with `paper` beside the
 /// paper's figure, where it has one.
 pub fn table(results: &Results, with_paper: bool) -> String {
@@ -37,8 +79,8 @@ pub fn table(results: &Results, with_paper: bool) -> String {
     out += "\n|---|";
     results.attacks.iter().for_each(|_| out += "---|");
     out.push('\n');
-    for predicate in &results.predicates {
-        let _ = write!(out, "| {} |", short(predicate));
+    for (predicate, label) in rows(results) {
+        let _ = write!(out, "| {label} |");
         for attack in &results.attacks {
             let done: Vec<&Done> = results.of(predicate, attack).collect();
             let cell = match last(&done) {
@@ -46,7 +88,7 @@ pub fn table(results: &Results, with_paper: bool) -> String {
                 Some((mean, _)) if done.len() == 1 => format!("{:.1}", 100.0 * mean),
                 Some((mean, sd)) => format!("{:.1} ± {:.1}", 100.0 * mean, 100.0 * sd),
             };
-            let theirs = paper::figure(results, &short(predicate), attack).filter(|_| with_paper);
+            let theirs = paper::figure(results, predicate, attack).filter(|_| with_paper);
             let _ = match theirs {
                 Some(x) => write!(out, " {cell} ({:.1}) |", 100.0 * x),
                 None => write!(out, " {cell} |"),
@@ -63,10 +105,13 @@ pub fn backdoors(results: &Results) -> Option<String> {
     let mut out = String::from(
         "| predicate | triggered images labelled as the backdoor wants, % |\n|---|---|\n",
     );
-    for predicate in &results.predicates {
+    for (predicate, label) in rows(results) {
         let values: Vec<f64> = results.of(predicate, column).map(|d| d.backdoor).collect();
         let Some((mean, sd)) = spread(&values) else { continue };
-        let _ = writeln!(out, "| {} | {:.1} ± {:.1} |", short(predicate), 100.0 * mean, 100.0 * sd);
+        let _ = match values.len() {
+            1 => writeln!(out, "| {label} | {:.1} |", 100.0 * mean),
+            _ => writeln!(out, "| {label} | {:.1} ± {:.1} |", 100.0 * mean, 100.0 * sd),
+        };
     }
     Some(out)
 }
@@ -76,7 +121,7 @@ pub fn checks(results: &Results) -> String {
     let mut out = String::from(
         "| predicate | runs | agree | largest difference | proven tolerance |\n|---|---|---|---|---|\n",
     );
-    for predicate in &results.predicates {
+    for (predicate, label) in rows(results) {
         let all: Vec<_> = results
             .attacks
             .iter()
@@ -88,10 +133,13 @@ pub fn checks(results: &Results) -> String {
         let difference = all.iter().map(|c| c.difference).fold(0.0, f64::max);
         let tolerance =
             all.iter().map(|c| c.tolerance.unwrap_or(f64::INFINITY)).fold(0.0, f64::max);
+        let tolerance = match tolerance.is_finite() {
+            true => format!("{tolerance:.1e}"),
+            false => "nothing is proven".to_string(),
+        };
         let _ = writeln!(
             out,
-            "| {} | {} | {} | {difference:.1e} | {tolerance:.1e} |",
-            short(predicate),
+            "| {label} | {} | {} | {difference:.1e} | {tolerance} |",
             all.len(),
             all.iter().filter(|c| c.agrees).count(),
         );

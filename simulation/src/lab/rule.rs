@@ -1,0 +1,65 @@
+//! How an aggregate is computed: what a caller of the rounds gives them, and what it gets.
+
+use super::fill::{Filled, Role};
+use super::reading::Reading;
+use crate::random::{Purpose, Random};
+use slvr_compiler::graph::Graph;
+use slvr_compiler::types::Lots;
+
+/// How an aggregate is computed: a predicate, in whatever arithmetic.
+pub trait Rule {
+    /// Why it may fail.
+    type Error;
+
+    /// Goes over to so many clients.
+    fn declare(&mut self, clients: usize) -> Result<(), Self::Error>;
+
+    /// The predicate as it was built, for the clients that there are now.
+    fn declared(&self) -> Declared<'_>;
+
+    /// What it would reveal, in floating point and with other coins than those of the round: the malicious may ask
+    /// the check as often as they like.
+    fn ask(&self, round: &Step<'_>) -> Result<Vec<(String, Vec<f64>)>, Self::Error>;
+
+    /// What it reveals, by name.
+    fn reveal(&mut self, round: &Step<'_>) -> Result<Vec<(String, Vec<f64>)>, Self::Error>;
+}
+
+/// A predicate as the rounds need it.
+#[derive(Clone, Copy)]
+pub struct Declared<'a> {
+    /// Its graph.
+    pub graph: &'a Graph,
+    /// The roles of its inputs.
+    pub roles: &'a [Role],
+    /// What its reveals mean.
+    pub reading: &'a Reading,
+}
+
+/// What a rule gets.
+#[derive(Clone, Copy)]
+pub struct Step<'a> {
+    /// Which round, from 0.
+    pub round: usize,
+    /// The inputs.
+    pub filled: &'a Filled,
+    /// Whether each client is malicious.
+    pub malicious: &'a [bool],
+    /// Whether malicious committee members set scores.
+    pub forged: bool,
+    /// Validation samples of a client.
+    pub samples: usize,
+}
+
+/// Some samples, drawn without the coins of a run: k of those that there are for each, in which nobody is twice.
+pub(super) fn lots(seed: u64) -> impl Fn(&Lots) -> Vec<Vec<u64>> {
+    move |drawn: &Lots| {
+        let mut random = Random::new(seed, Purpose::Caller, [2, 0]);
+        let one = |row: u64| {
+            let of: Vec<u64> = (0..drawn.n).filter(|j| !drawn.others || *j != row).collect();
+            let chosen = random.choose(drawn.k as usize, of.len());
+            chosen.into_iter().map(|at| of[at]).collect()
+        };
+        (0..drawn.rows).map(one).collect()
+    }
+}

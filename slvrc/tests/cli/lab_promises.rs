@@ -1,0 +1,257 @@
+//! What the lab promises of predicates of one's own: nothing is guessed, and names decide nothing.
+
+use crate::folder::Place;
+use serde_json::Value;
+
+const QUICK: &str =
+    "--clients 6 --rounds 2 --epochs 1 --samples 30 --test 100 --seeds 1 --parties-every 0 --fast";
+
+/// A predicate of clients' updates, with these sizes, parameters and statements.
+fn write(place: &Place, file: &str, sizes: &str, params: &str, body: &str) {
+    place.write(
+        file,
+        format!(
+            "use std::{{lower_median, norm, sum}};
+predicate P[M: model, {sizes}]({params}) {{
+    parties Client[m];
+    parties Server;
+    input update: secret weights M in -8..8 from each Client;
+    {body}
+}}
+"
+        ),
+    );
+}
+
+const MEAN: &str = "reveal sum(update) / m to Server as aggregate;";
+
+fn about<'a>(report: &'a Value, row: &str) -> &'a Value {
+    &report["results"]["about"][row]
+}
+
+#[test]
+fn sizes_follow_from_options_whatever_the_program_requires_of_them() {
+    let place = Place::new();
+    write(&place, "p.slvr", "m", "", &format!("require m >= 6, \"many\"; {MEAN}"));
+    let report = place.slvrc(&format!("lab p.slvr {QUICK} --attacks none --json")).ok();
+    assert_eq!(about(&report, "p.slvr")["sizes"], "M=DigitsNet m=6");
+    // The set that gives updates has any name for its size.
+    let text = std::fs::read_to_string(place.path("p.slvr")).expect("a file");
+    place.write(
+        "n.slvr",
+        text.replace("m >=", "n >=")
+            .replace("/ m", "/ n")
+            .replace("[m]", "[n]")
+            .replace("model, m", "model, n"),
+    );
+    let report = place.slvrc(&format!("lab n.slvr {QUICK} --attacks none --out n --json")).ok();
+    assert_eq!(about(&report, "n.slvr")["sizes"], "M=DigitsNet n=6");
+    // A set of another size than there are clients is refused, smaller or larger.
+    for size in ["5", "9"] {
+        place.write("fixed.slvr", text.replace("Client[m]", &format!("Client[{size}]")));
+        let refused = place.slvrc(&format!("lab fixed.slvr {QUICK} --attacks none --out f"));
+        let what = format!("{size} clients give updates, and 6 take part");
+        assert!(refused.status == 2 && refused.stderr.contains(&what), "{}", refused.stderr);
+    }
+}
+
+#[test]
+fn a_size_without_a_value_is_asked_for_and_never_guessed() {
+    let place = Place::new();
+    let body = "sample picks[h] of Client; reveal sum(update[i] for i in picks) / h to Server as aggregate;";
+    write(&place, "p.slvr", "m, h", "", body);
+    let line = format!("lab p.slvr {QUICK} --attacks none");
+    let refused = place.slvrc(&line);
+    assert!(refused.status == 2 && refused.stderr.contains("h=VALUE"), "{}", refused.stderr);
+    let report = place.slvrc(&format!("lab p.slvr h=3 {QUICK} --attacks none --json")).ok();
+    assert_eq!(about(&report, "p.slvr")["sizes"], "M=DigitsNet m=6 h=3");
+}
+
+#[test]
+fn a_parameter_keeps_its_value_whatever_it_is_called() {
+    let place = Place::new();
+    for name in ["b", "c", "f", "k", "d", "drop"] {
+        let (file, out) = (format!("{name}.slvr"), format!("out-{name}"));
+        let body = format!("reveal {name} * sum(update) / m to Server as aggregate;");
+        write(&place, &file, "m", &format!("{name}: fix = 0.5"), &body);
+        let report =
+            place.slvrc(&format!("lab {file} {QUICK} --attacks none --out {out} --json")).ok();
+        let sizes = about(&report, &file)["sizes"].as_str().expect("sizes").to_string();
+        assert!(sizes.ends_with(&format!("{name}=0.5")), "{sizes}");
+    }
+}
+
+#[test]
+fn a_number_beside_a_mean_changes_nothing_and_the_table_says_what_is_applied() {
+    let place = Place::new();
+    write(&place, "mean.slvr", "m", "", MEAN);
+    let more = "reveal sum(norm(update[i]) > 0.1 for i in Client) to Server as long_ones;";
+    write(&place, "more.slvr", "m", "", &format!("{MEAN} {more}"));
+    let run = |file: &str, more: &str| {
+        let line = format!("lab {file} {QUICK} --attacks none --out {file}.out --json {more}");
+        let report = place.slvrc(&line).ok();
+        let accuracy = report["results"]["cells"][format!("{file} | none | 0")]["accuracy"].clone();
+        (accuracy, about(&report, file)["aggregate"].clone())
+    };
+    let (mean, applied) = run("mean.slvr", "");
+    assert_eq!(applied, "`aggregate`");
+    assert_eq!(run("more.slvr", "").0, mean);
+    std::fs::remove_dir_all(place.path("more.slvr.out")).expect("removed");
+    let (_, applied) = run("more.slvr", "--aggregate aggregate/long_ones");
+    assert_eq!(applied, "`aggregate` divided by `long_ones`");
+}
+
+#[test]
+fn a_check_is_attacked_alike_whatever_its_names_are() {
+    let place = Place::new();
+    let body = |bound: &str| {
+        format!(
+            "let size = [norm(update[i]) for i in Client];
+    reveal sum((size[i] < {bound} * lower_median(size)) * update[i] for i in Client) / m to Server as aggregate;"
+        )
+    };
+    let run = |file: &str, name: &str| {
+        write(&place, file, "m", &format!("{name}: fix = 1.5"), &body(name));
+        let line =
+            format!("lab {file} {QUICK} --attacks adaptive,fang-bound --out {file}.out --json");
+        let report = place.slvrc(&line).ok();
+        assert_eq!(about(&report, file)["adaptive"], "probe");
+        ["adaptive", "fang-bound"]
+            .map(|a| report["results"]["cells"][format!("{file} | {a} | 0")]["accuracy"].clone())
+    };
+    let first = run("a.slvr", "lambda");
+    assert_eq!(run("b.slvr", "bound"), first);
+    assert_eq!(run("c.slvr", "tau"), first);
+}
+
+#[test]
+fn runs_among_parties_change_nothing_of_an_experiment_in_floating_point() {
+    let place = Place::new();
+    let body = "sample picks[3] of Client; reveal sum(update[i] for i in picks) / 3 to Server as aggregate;";
+    write(&place, "p.slvr", "m", "", body);
+    let run = |every: &str| {
+        let line = format!(
+            "lab p.slvr {QUICK} --attacks none --out o{every} --json --parties-every {every}"
+        )
+        .replace("--parties-every 0 --fast", "--fast");
+        let report = place.slvrc(&line).ok();
+        assert_eq!(report["disagreeing_runs"], 0);
+        report["results"]["cells"]["p.slvr | none | 0"]["accuracy"].clone()
+    };
+    let without = run("0");
+    assert_eq!(run("1"), without);
+    assert_eq!(run("2"), without);
+}
+
+#[test]
+fn nonsense_is_refused_before_anything_runs() {
+    let place = Place::new();
+    write(&place, "p.slvr", "m", "", MEAN);
+    for wrong in [
+        "--rate nan",
+        "--rate inf",
+        "--rate 1e9",
+        "--rate 0",
+        "--momentum 1.5",
+        "--momentum nan",
+        "--rounds 0",
+        "--epochs 0",
+        "--batch 0",
+        "--shift-every 0",
+        "--test 0",
+        "--alpha inf",
+        "--alpha 0",
+        "--validation 0",
+        "--samples 1",
+        "--malicious 0.04 --attacks noise",
+        "--seed 18446744073709551614 --seeds 3",
+        "--fill update=update --fill update=zeros",
+    ] {
+        let refused = place.slvrc(&format!("lab p.slvr --clients 6 {wrong} --attacks none"));
+        let refused = if wrong.contains("noise") {
+            place.slvrc("lab p.slvr --clients 6 --malicious 0.04 --attacks noise")
+        } else {
+            refused
+        };
+        assert_eq!(refused.status, 2, "{wrong}: {}", refused.stderr);
+    }
+    let typo = place.slvrc(&format!("lab p.slvr {QUICK} --attacks none --fill updte=zeros"));
+    assert!(typo.status == 1 && typo.stderr.contains("`updte`"), "{}", typo.stderr);
+    assert_eq!(place.slvrc("lab p.slvr lambda=1 lambda=2").status, 2, "bound twice");
+}
+
+#[test]
+fn results_go_on_only_with_the_same_files_and_one_spelling_is_one_row() {
+    let place = Place::new();
+    write(
+        &place,
+        "p.slvr",
+        "m",
+        "x: fix = 1",
+        "reveal x * sum(update) / m to Server as aggregate;",
+    );
+    let line = |file: &str, more: &str| format!("lab {file} {QUICK} --attacks none --json {more}");
+    let first = place.slvrc(&line("p.slvr", "")).ok();
+    let again = place.slvrc(&line("./p.slvr", "--resume")).ok();
+    assert_eq!(again["results"], first["results"], "nothing is another row, or rounded");
+    // The text behind @ does not hide the file.
+    place.slvrc(&line("--predicate p.slvr@x=2", "--out at")).ok();
+    let text = std::fs::read_to_string(place.path("p.slvr")).expect("a file");
+    place.write("p.slvr", text.replace("x *", "2 * x *"));
+    for stale in [line("p.slvr", "--resume"), line("--predicate p.slvr@x=2", "--out at --resume")] {
+        let refused = place.slvrc(&stale);
+        assert!(refused.status == 1 && refused.stderr.contains("files"), "{}", refused.stderr);
+    }
+    // Cut results are not taken as whole.
+    let path = place.path("at/results.json");
+    let mut cut: Value =
+        serde_json::from_slice(&std::fs::read(&path).expect("results")).expect("JSON");
+    let cells = cut["cells"].as_object_mut().expect("cells");
+    cells.values_mut().for_each(|c| c["accuracy"] = serde_json::json!([0.5]));
+    std::fs::write(&path, cut.to_string()).expect("written");
+    let refused = place.slvrc("lab --from at --page page.md");
+    assert!(
+        refused.status == 1 && refused.stderr.contains("has not all rounds"),
+        "{}",
+        refused.stderr
+    );
+}
+
+#[test]
+fn two_folders_of_one_name_are_two_sections_and_two_plots() {
+    let place = Place::new();
+    write(&place, "p.slvr", "m", "", MEAN);
+    for out in ["s1/res", "s2/res"] {
+        place.slvrc(&format!("lab p.slvr {QUICK} --attacks backdoor --out {out} --json")).ok();
+    }
+    let page = place.slvrc("lab --from s1/res,s2/res --page two.md");
+    assert_eq!(page.status, 0, "{}", page.stderr);
+    let text = std::fs::read_to_string(place.path("two.md")).expect("a page");
+    for name in ["s1-res", "s2-res"] {
+        assert!(text.contains(&format!("### {name}\n")), "{text}");
+        assert!(place.path(&format!("two/{name}.svg")).exists());
+    }
+    assert_eq!(text.matches("triggered images").count(), 2, "the backdoor's success is listed");
+    assert_eq!(place.slvrc("lab --from s1/res --page nopage").status, 2, "a page has an ending");
+}
+
+#[test]
+fn two_rows_of_one_short_name_are_told_apart() {
+    let place = Place::new();
+    std::fs::create_dir(place.path("da")).expect("a folder");
+    write(&place, "da/x.slvr", "m", "", MEAN);
+    write(&place, "secure_aggregation.slvr", "m", "", MEAN);
+    let line = format!(
+        "lab --predicate da/x.slvr,secure_aggregation.slvr,secure_aggregation {QUICK} --attacks none"
+    );
+    let run = place.slvrc(&line);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    for label in ["| x |", "| secure_aggregation.slvr |", "| secure_aggregation |"] {
+        assert!(run.stdout.contains(label), "{label}: {}", run.stdout);
+    }
+    assert!(
+        run.stdout.contains("dataset digits") && run.stdout.contains("clients 6"),
+        "{}",
+        run.stdout
+    );
+}
