@@ -271,13 +271,14 @@ fn sizes_that_are_not_given_may_be_as_large_as_a_requirement_or_an_index_asks() 
 fn a_state_of_bits_begins_with_a_number_or_a_word() {
     let of = |ty: &str, start: &str| {
         let text = format!(
-            "predicate P[m]() {{
+            "use std::{{sum}};
+            predicate P[m]() {{
                 parties Client[m];
                 parties S;
-                input x: secret fix[m] in -1..1 from each Client;
+                input x: secret fix in -1..1 from each Client;
                 state seen: secret {ty} = {start};
                 store seen as seen;
-                reveal x[0] to S as x;
+                reveal sum(x) to S as x;
             }}"
         );
         try_check(&text, "m=3", false).map(|checked| {

@@ -184,7 +184,7 @@ impl Grid<'_> {
             fill::known_names(inputs.iter().map(String::as_str), &self.bound.roles)?;
         }
         if let (Some(said), 0, false) = (&self.bound.aggregate, aggregates, inputs.is_empty()) {
-            bail!("--aggregate {said}: no predicate reveals that name");
+            bail!("--aggregate {said}: no predicate reveals that");
         }
         let mut queue: VecDeque<(String, String, u64)> = VecDeque::new();
         for &seed in &results.seeds {

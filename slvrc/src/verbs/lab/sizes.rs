@@ -229,9 +229,8 @@ impl Declared {
         if let Some(name) = missing.first() {
             let all = missing.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ");
             let why = format!(
-                "{}: {all} has no value, and no option of the lab says it; bind it for all predicates with {name}=VALUE, or for \
+                "{all} has no value, and no option of the lab says it; bind it for all predicates with {name}=VALUE, or for \
                  this one with --predicate {named}@{name}=VALUE",
-                file_of(named)
             );
             return Err(Usage(why).into());
         }

@@ -125,7 +125,7 @@ impl Subject {
         let members = set.and_then(|set| graph.parties.get(set as usize)).map_or(0, |p| p.1);
         if members != clients {
             let why = format!(
-                "{file}: {members} clients give updates, and {clients} take part; say --clients {members}, or bind the size of the \
+                "{members} clients give updates, and {clients} take part; say --clients {members}, or bind the size of the \
                  set that gives updates to no number, so that it follows"
             );
             return Err(Usage(why).into());
@@ -134,10 +134,10 @@ impl Subject {
         let sizes = checked.program.sizes.clone();
         let params = sizes.iter().filter_map(number).collect();
         let fast = Fast::new(graph, set)?;
-        let aggregate = bound.aggregate.as_deref().filter(|said| {
-            let name = said.split('/').next().unwrap_or(said);
-            fast.graph().outputs.iter().any(|o| o.state.is_none() && o.name == name)
-        });
+        // It is said for all predicates, and holds for those that reveal all of it.
+        let reveals =
+            |name: &str| fast.graph().outputs.iter().any(|o| o.state.is_none() && o.name == name);
+        let aggregate = bound.aggregate.as_deref().filter(|said| said.split('/').all(reveals));
         let said = aggregate.is_some();
         let reading = match aggregate {
             Some(said) => Reading::said(fast.graph(), &bound.shape, said)?,
