@@ -96,9 +96,7 @@ pub fn barriers(circuit: &Circuit) -> Result<Vec<Barrier>, Unproven> {
     for (l, layer) in (0u32..).zip(&circuit.layers) {
         for i in layer.local.iter().chain(&layer.exchange) {
             let Some(out) = i.out else { continue };
-            if !i.op.is_interactive() {
-                find.at.insert(out, l);
-            }
+            find.at.insert(out, l);
             match i.op {
                 Op::Join { mask, dup } => drop(find.joined.entry(mask).or_insert((dup, out))),
                 Op::Add(x, y) if find.holds(x, Hold::Rep) && find.holds(y, Hold::Rep) => {
@@ -137,7 +135,7 @@ pub fn barriers(circuit: &Circuit) -> Result<Vec<Barrier>, Unproven> {
 struct Find<'a> {
     circuit: &'a Circuit,
     defs: Vec<Option<&'a Op>>,
-    /// The layer in which a value is computed, if it is computed locally.
+    /// The layer in which a value is computed or received.
     at: BTreeMap<ValueId, u32>,
     /// Of masks under which something is opened: what was opened, and both joined.
     joined: BTreeMap<ValueId, (ValueId, ValueId)>,
@@ -159,11 +157,11 @@ impl<'a> Find<'a> {
     fn barrier(&self, layer: u32, statements: Vec<Statement>) -> Result<Barrier, Unproven> {
         let mut carries = BTreeMap::new();
         for s in &statements {
-            // What is only computed afterwards, nothing can be proven about.
+            // Nothing can be proven about what is only computed or received afterwards.
             let mut late = self.at.get(&s.out).is_some_and(|&l| l >= layer);
             s.claim.values(&mut |v| late |= self.at.get(&v).is_some_and(|&l| l >= layer));
             if late {
-                let (op, what) = ("proof", "what a later layer puts together");
+                let (op, what) = ("proof", "what only a later layer makes");
                 return Err(Unproven::Operand { layer: layer as usize, op, what, line: 0 });
             }
             s.claim.carries(&|v| self.circuit.ty(v).bits(), &mut |x, n| {

@@ -220,3 +220,33 @@ fn values_are_kept_until_the_last_proof_about_them() {
         [(0, 0), (5, 0), (6, 0), (7, 0), (8, 0), (13, 0), (14, 1), (16, 0), (18, 1), (21, 2)];
     assert_eq!(until, want);
 }
+
+/// A statement is about what is there when it is proven, and never about the message that it vouches for.
+#[test]
+fn no_message_vouches_for_itself_or_is_vouched_for_by_a_later_one() {
+    let why = |text: &str| match verify(&malicious(text)) {
+        Err(VerifyError::Unproven(why)) => why.to_string(),
+        other => panic!("{other:?}"),
+    };
+    // The factor is input after the barrier that has the product.
+    let late = PROVEN
+        .replace("  %13 = input %10 : A32[2,70] @0\n", "")
+        .replace("  %21 = reshare", "  %13 = input %10 : A32[2,70] @0\n  %21 = reshare");
+    verify(&parse(&late).unwrap()).unwrap();
+    assert!(why(&late).contains("what only a later layer makes"), "{}", why(&late));
+    // An owner's word of its own choice: the only replicated value with this part is the one that it inputs.
+    let alone = PROVEN
+        .replace("  %4 = shr %2 8 : own.A32[2,70] @0\n", "  %4 = shr %2 8 : own.A32[2,70] @0\n  %23 = mask 7 A32 [2,70] groups 0 : mask.A32[2,70] @0\n  %24 = own %23 : own.A32[2,70] @0\n")
+        .replace("  %7 = input %4 : A32[2,70] @0\n", "  %7 = input %4 : A32[2,70] @0\n  %25 = input %24 : A32[2,70] @0\n");
+    verify(&parse(&alone).unwrap()).unwrap();
+    assert!(why(&alone).contains("a part of what is never joined"), "{}", why(&alone));
+    // The same of its bits, and of what is shifted from it.
+    let bits = alone
+        .replace(
+            "%24 = own %23 : own.A32[2,70] @0\n",
+            "%24 = own %23 : own.A32[2,70] @0\n  %26 = to_bits %24 lo 0 w 3 : own.B3[2,70] @0\n",
+        )
+        .replace("%25 = input %24 : A32[2,70]", "%25 = input %26 : B3[2,70]");
+    verify(&parse(&bits).unwrap()).unwrap();
+    assert!(why(&bits).contains("bits of more than a part of a split"), "{}", why(&bits));
+}

@@ -304,5 +304,5 @@ fn exchanges_without_a_statement_are_refused() {
     };
     make(true, false).unwrap();
     assert!(make(false, false).unwrap_err().contains("opened and never joined"));
-    assert!(make(true, true).unwrap_err().contains("what a later layer puts together"));
+    assert!(make(true, true).unwrap_err().contains("what only a later layer makes"));
 }
