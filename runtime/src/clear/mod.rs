@@ -7,7 +7,8 @@
 //! sum; of a split x = a + b, `Own(x)` is a and `Dup(x)` is b. b is pseudorandom, from the id of x
 //! and a seed, so that carries and wraps (in truncation, comparison, conversion) are exercised as
 //! among parties; what a circuit reveals must not depend on it beyond its stated error. `Own` and
-//! `Dup` that belong together must be taken of the same value id.
+//! `Dup` that belong together must be taken of the same value id. What two parties know and hold as a replicated value
+//! (`Trivial` of a `Dup` value) is all part b, as it is among the parties.
 
 pub mod plain;
 
@@ -20,7 +21,7 @@ use slvr_circuit::verify::{Openings, VerifyError, verify_with};
 use slvr_circuit::{Circuit, Dom, Hold, Instr, Op, SplitPart, ValueId};
 use slvr_ring::Data;
 use slvr_ring::layout::IndexOutOfRange;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
 
 /// How to evaluate.
@@ -84,6 +85,7 @@ pub fn evaluate(
         circuit,
         options,
         values: vec![None; circuit.types.len()],
+        known: known(circuit),
         coins: Vec::new(),
         outputs: vec![None; circuit.outputs.len()],
         admitted: vec![Vec::new(); circuit.checks.len()],
@@ -132,6 +134,16 @@ pub fn evaluate(
     Ok(Evaluation { outputs, coins: run.coins, admitted, trace, states: run.states })
 }
 
+/// The replicated values that two parties know.
+fn known(circuit: &Circuit) -> BTreeSet<ValueId> {
+    let all = circuit.layers.iter().flat_map(|l| &l.local);
+    all.filter_map(|i| match i.op {
+        Op::Trivial(x) if circuit.ty(x).hold == Hold::Dup && circuit.ty(x).groups == 0 => i.out,
+        _ => None,
+    })
+    .collect()
+}
+
 /// The value of an `admitted`: the bits that are assumed, all ones without any.
 pub(crate) fn admitted(bits: Option<&[bool]>, members: u64) -> Data {
     let mut all = Data::zeros(Dom::Bits(1), members as usize);
@@ -149,6 +161,7 @@ struct Run<'a> {
     circuit: &'a Circuit,
     options: &'a Options<'a>,
     values: Vec<Option<Data>>,
+    known: BTreeSet<ValueId>,
     coins: Vec<u128>,
     outputs: Vec<Option<Data>>,
     admitted: Vec<Vec<bool>>,
@@ -285,6 +298,9 @@ impl Run<'_> {
     /// The part b of the split of x: the same for `Own(x)` and `Dup(x)`.
     fn part_b(&self, x: ValueId) -> Data {
         let value = self.get(x);
+        if self.known.contains(&x) {
+            return value.clone();
+        }
         self.prg().draw(Stream::new(x.0.into(), Purpose::Split), value.dom(), 0, value.len())
     }
 }
