@@ -5,6 +5,7 @@
 //! scores. They are the clients' own only if committees consist of clients: if what is looked up by the members that were
 //! drawn depends on what clients give. Scores of judges of another set are nobody's to set.
 
+use crate::random::{Purpose, Random};
 use crate::reverse::{Change, Given, Tape, TapeError};
 use slvr_compiler::graph::{Graph, NodeId, Op};
 use slvr_compiler::noise::Words;
@@ -143,5 +144,18 @@ pub(super) fn forge(scores: &mut [f64], forged: &Forged<'_>, elem: Elem) {
         if forged.malicious.get(j).copied().unwrap_or(false) {
             *score = if forged.malicious.get(i).copied().unwrap_or(false) { most } else { -most };
         }
+    }
+}
+
+/// Some samples, drawn without the coins of a run: k of those that there are for each, in which nobody is twice.
+pub(super) fn lots(seed: u64) -> impl Fn(&Lots) -> Vec<Vec<u64>> {
+    move |drawn: &Lots| {
+        let mut random = Random::new(seed, Purpose::Caller, [2, 0]);
+        let one = |row: u64| {
+            let of: Vec<u64> = (0..drawn.n).filter(|j| !drawn.others || *j != row).collect();
+            let chosen = random.choose(drawn.k as usize, of.len());
+            chosen.into_iter().map(|at| of[at]).collect()
+        };
+        (0..drawn.rows).map(one).collect()
     }
 }

@@ -7,7 +7,7 @@
 //! Closed forms need the parameters of a check, and these are known of the predicates that come with the compiler only. Of
 //! any other check nothing is taken from its names. There the malicious are told the honest updates, and ask the check.
 
-use super::vectors::{lower_median, mean, norm, signs};
+use super::vectors::{dot, lower_median, mean, norm, plus, signs, times};
 use crate::data::Dataset;
 use crate::net::Net;
 use std::collections::BTreeMap;
@@ -77,6 +77,20 @@ impl Knowledge<'_> {
     /// The public reference update, or where there is none the estimate.
     pub fn centre(&self) -> Vec<f32> {
         self.reference.map_or_else(|| self.estimate(), <[f32]>::to_vec)
+    }
+
+    /// The reference and the part of -s that is orthogonal to it, both of length one; none where training has no direction.
+    pub fn plane(&self) -> Option<(Vec<f32>, Vec<f32>)> {
+        let (s, g) = (self.direction(), self.centre());
+        let (s_len, g_len) = (norm(&s), norm(&g));
+        if s_len == 0.0 || g_len == 0.0 {
+            return None;
+        }
+        let (away, g) = (times(&s, -1.0 / s_len), times(&g, 1.0 / g_len));
+        let rest = plus(&away, -dot(&away, &g), &g);
+        let across = norm(&rest);
+        let n = if across > 0.0 { times(&rest, 1.0 / across) } else { rest };
+        Some((g, n))
     }
 
     /// lambda times the lower median of all lengths, as seen by malicious clients that are as long as that bound: longer

@@ -8,9 +8,8 @@
 //!   looks for a revealed number t with which the vector is t v. It does so for a short and for a longer v: a mean beside a
 //!   number that says something else, as how many updates are long, is not divided.
 
-use super::fast::Fast;
+use super::fast::{Fast, lots};
 use super::fill::{self, FillError, ModelShape, Role};
-use super::rule::lots;
 use crate::data::Dataset;
 use crate::random::{Purpose, Random};
 use crate::reverse::TapeError;

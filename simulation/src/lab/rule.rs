@@ -2,9 +2,7 @@
 
 use super::fill::{Filled, Role};
 use super::reading::Reading;
-use crate::random::{Purpose, Random};
 use slvr_compiler::graph::Graph;
-use slvr_compiler::types::Lots;
 
 /// How an aggregate is computed: a predicate, in whatever arithmetic.
 pub trait Rule {
@@ -49,17 +47,4 @@ pub struct Step<'a> {
     pub forged: bool,
     /// Validation samples of a client.
     pub samples: usize,
-}
-
-/// Some samples, drawn without the coins of a run: k of those that there are for each, in which nobody is twice.
-pub(super) fn lots(seed: u64) -> impl Fn(&Lots) -> Vec<Vec<u64>> {
-    move |drawn: &Lots| {
-        let mut random = Random::new(seed, Purpose::Caller, [2, 0]);
-        let one = |row: u64| {
-            let of: Vec<u64> = (0..drawn.n).filter(|j| !drawn.others || *j != row).collect();
-            let chosen = random.choose(drawn.k as usize, of.len());
-            chosen.into_iter().map(|at| of[at]).collect()
-        };
-        (0..drawn.rows).map(one).collect()
-    }
 }

@@ -5,20 +5,22 @@
 //! `input.field`. A member without a file, or with one that is not as the circuit declares it, has
 //! submitted nothing.
 
+mod elements;
 mod npz;
 mod stored;
 
 use anyhow::{Context, anyhow, bail};
+use elements::Stored;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use slvr_circuit::{Circuit, Encoding, Field, From, Input};
 use slvr_compiler::diagnostic::plain::name as shown;
-use slvr_runtime::share::elements;
+use slvr_runtime::share::elements::{f32_bytes, f64_bytes, i64_bytes};
 use slvr_runtime::share::encode::{InputError, Inputs, Problem, RawData, RawTensor, check_member};
 use slvr_runtime::share::reveal::Revealed;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use stored::{ENDS, File, Stored, path_of};
+use stored::{ENDS, File, path_of};
 
 /// Reads the inputs that a circuit declares; the file of every member must be there.
 pub fn read(circuit: &Circuit, dir: &Path) -> anyhow::Result<Inputs> {
@@ -535,17 +537,17 @@ pub type Named = BTreeMap<String, (Vec<usize>, Dtype, Vec<u8>)>;
 
 /// Adds a tensor of real numbers, stored as f32.
 pub fn put_f32(to: &mut Named, name: &str, shape: &[u64], data: &[f64]) {
-    put(to, name, shape, Dtype::F32, elements::f32_bytes(data));
+    put(to, name, shape, Dtype::F32, f32_bytes(data));
 }
 
 /// Adds a tensor of real numbers.
 pub fn put_f64(to: &mut Named, name: &str, shape: &[u64], data: &[f64]) {
-    put(to, name, shape, Dtype::F64, elements::f64_bytes(data));
+    put(to, name, shape, Dtype::F64, f64_bytes(data));
 }
 
 /// Adds a tensor of integers.
 pub fn put_i64(to: &mut Named, name: &str, shape: &[u64], data: &[i64]) {
-    put(to, name, shape, Dtype::I64, elements::i64_bytes(data));
+    put(to, name, shape, Dtype::I64, i64_bytes(data));
 }
 
 fn put(to: &mut Named, name: &str, shape: &[u64], dtype: Dtype, bytes: Vec<u8>) {

@@ -1,48 +1,13 @@
 //! Files of tensors by name, as safetensors and as npz.
 
+use super::elements::{Stored, elements};
 use super::npz::Npz;
-use safetensors::{Dtype, SafeTensorError, SafeTensors};
+use safetensors::{SafeTensorError, SafeTensors};
 use slvr_compiler::diagnostic::plain::name as shown;
-use slvr_runtime::share::elements::{self, Kind};
-use slvr_runtime::share::encode::RawData;
 use std::path::{Path, PathBuf};
 
 /// The files that are read, by the ends of their names; the first is the one that is written.
 pub const ENDS: [&str; 2] = ["safetensors", "npz"];
-
-/// A tensor of a file.
-pub struct Stored {
-    pub shape: Vec<u64>,
-    /// The type of its elements, as the file calls it.
-    pub kind: String,
-    /// Its elements, if they are of a type that is read; an npz file gives them only in the shape that was asked for.
-    pub data: Option<RawData>,
-}
-
-/// Bytes of one element of a type that is read.
-pub fn size_of(dtype: Dtype) -> u64 {
-    (dtype.bitsize() / 8) as u64
-}
-
-/// The elements, if their type is one of those that are read.
-pub fn elements(dtype: Dtype, bytes: &[u8]) -> Option<RawData> {
-    let kind = match dtype {
-        Dtype::F16 => Kind::F16,
-        Dtype::BF16 => Kind::BF16,
-        Dtype::F32 => Kind::F32,
-        Dtype::F64 => Kind::F64,
-        Dtype::I64 => Kind::I64,
-        Dtype::I32 => Kind::I32,
-        Dtype::I16 => Kind::I16,
-        Dtype::I8 => Kind::I8,
-        Dtype::U8 => Kind::U8,
-        Dtype::U16 => Kind::U16,
-        Dtype::U32 => Kind::U32,
-        Dtype::U64 => Kind::U64,
-        _ => return None,
-    };
-    Some(elements::read(kind, bytes))
-}
 
 /// A file of tensors.
 pub enum File<'b> {

@@ -32,23 +32,9 @@ pub(super) fn long(k: &Knowledge<'_>) -> Vec<Vec<f32>> {
     k.all(times(&u, INSIDE * f64::from(end) / f64::from(largest.max(f32::MIN_POSITIVE))))
 }
 
-/// The reference and the part of -s that is orthogonal to it, both of length one; none where training has no direction.
-pub(super) fn plane(k: &Knowledge<'_>) -> Option<(Vec<f32>, Vec<f32>)> {
-    let (s, g) = (k.direction(), k.centre());
-    let (s_len, g_len) = (norm(&s), norm(&g));
-    if s_len == 0.0 || g_len == 0.0 {
-        return None;
-    }
-    let (away, g) = (times(&s, -1.0 / s_len), times(&g, 1.0 / g_len));
-    let rest = plus(&away, -dot(&away, &g), &g);
-    let across = norm(&rest);
-    let n = if across > 0.0 { times(&rest, 1.0 / across) } else { rest };
-    Some((g, n))
-}
-
 /// The direction of the attack, of length one.
 fn unit(k: &Knowledge<'_>) -> Option<Vec<f32>> {
-    let (g, n) = plane(k)?;
+    let (g, n) = k.plane()?;
     let at = |t: f64| plus(&times(&g, t.cos()), t.sin(), &n);
     if let Some(ask) = k.ask {
         let r = k.own.iter().map(|u| norm(u)).fold(0.0, f64::max);

@@ -125,7 +125,7 @@ pub(super) fn updates(k: &Knowledge<'_>, random: &mut Random) -> Vec<Vec<f32>> {
     let crafted = [fang_trim::updates(k, random), fang_krum::updates(k), max_min::updates(k)];
     let mut all: Vec<(f64, Vec<f32>)> =
         crafted.into_iter().filter_map(|sent| Some((0.0, sent.into_iter().next()?))).collect();
-    if let Some((g, n)) = super::cosine::plane(k) {
+    if let Some((g, n)) = k.plane() {
         let r = k.own.iter().map(|u| norm(u)).fold(0.0, f64::max);
         let turned = |t: f64| plus(&times(&g, r * t.cos()), r * t.sin(), &n);
         let angles = (0..=ANGLES).map(|i| std::f64::consts::PI * i as f64 / ANGLES as f64);

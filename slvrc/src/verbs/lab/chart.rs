@@ -2,7 +2,7 @@
 //! predicate, and around it a band of one standard deviation over seeds. Lines that lie on each other are told apart by their
 //! dashes.
 
-use super::cells::{Done, Results};
+use super::results::{Done, Results};
 use super::table::{labels, spread};
 use crate::svg::{begin, escape};
 use std::fmt::Write;
@@ -171,7 +171,7 @@ fn panel(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verbs::lab::cells::key;
+    use crate::verbs::lab::results::key;
 
     #[test]
     fn charts_are_xml_and_lines_stay_in_their_panels() {

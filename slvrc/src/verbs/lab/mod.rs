@@ -6,7 +6,8 @@
 //! | `sizes.rs` | which sizes of a predicate follow from options |
 //! | `subject.rs` | predicates and the model, bound and compiled |
 //! | `rule.rs` | aggregates in floating point, in the circuit's arithmetic, and among three parties |
-//! | `cells.rs` | the grid of cells, and its results on disk |
+//! | `options.rs` | arguments, and what is asked of them |
+//! | `cells.rs`, `results.rs` | the grid of cells; what it found, on disk |
 //! | `table.rs`, `chart.rs` | Markdown; SVG |
 //! | `paper.rs` | the paper's figures |
 //! | `page.rs` | a page of several results |
@@ -17,18 +18,21 @@ mod data;
 mod options;
 mod page;
 mod paper;
+mod results;
 mod rule;
 mod sizes;
 mod subject;
 mod table;
 
+pub use options::Lab;
 pub use sizes::Declared;
 
 use crate::fail::{Usage, note, say, say_json};
 use crate::files;
 use anyhow::{Context, bail};
-use cells::{ADAPTIVE, Grid, Results};
+use cells::Grid;
 use indicatif::{ProgressBar, ProgressStyle};
+use results::{ADAPTIVE, Results};
 use serde_json::json;
 use slvr_simulation::lab::attacks::Attack;
 use slvr_simulation::lab::fill::Role;
@@ -36,108 +40,8 @@ use slvr_simulation::lab::shift::{Scenario, Shift};
 use slvr_simulation::lab::world::{Setting, Split, World};
 use slvr_simulation::train::Sgd;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::time::Instant;
 use subject::Bound;
-
-/// Arguments.
-#[derive(clap::Args)]
-pub struct Lab {
-    /// A predicate: a `.slvr` file, or the name of one that comes with slvrc.
-    file: Option<String>,
-    /// Sizes and parameters of the predicates: `lambda=1.5`. Clients, model and malicious clients have options of their own.
-    #[arg(value_name = "NAME=VALUE")]
-    bindings: Vec<String>,
-    /// More predicates; `paper` stands for the six of the paper's table.
-    #[arg(long, value_name = "PREDICATE", value_delimiter = ',')]
-    predicate: Vec<String>,
-    /// Attacks by their names, `adaptive` for the one that suits each predicate, `paper` for those of the paper, or `all`.
-    #[arg(long, value_name = "ATTACK", value_delimiter = ',', default_value = "paper")]
-    attacks: Vec<String>,
-    /// The data.
-    #[arg(long, value_enum, default_value = "digits")]
-    dataset: data::Name,
-    /// The folder with the data sets, for those that do not come with slvrc; SLVR_DATA without it.
-    #[arg(long, value_name = "DIR")]
-    data: Option<PathBuf>,
-    /// The model that is trained: a name, or `path/to/model.slvr:Name`.
-    #[arg(long, value_name = "MODEL")]
-    model: Option<String>,
-    /// m, the number of clients.
-    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(2..=1000))]
-    clients: u64,
-    /// The part of the clients that is malicious. Predicates assume as many (their c, f or drop).
-    #[arg(long, default_value_t = 0.2)]
-    malicious: f64,
-    /// Concentration of the Dirichlet distribution of a client's labels.
-    #[arg(long, default_value_t = 0.5)]
-    alpha: f64,
-    /// Samples of a client, at most.
-    #[arg(long, default_value_t = 200)]
-    samples: usize,
-    /// b, validation samples of a client in a round.
-    #[arg(long, default_value_t = 10)]
-    validation: usize,
-    /// Samples of the server's public validation set. The server trains on all of them, and its update should be longer
-    /// than those of clients: bounds are made of it.
-    #[arg(long, default_value_t = 300)]
-    public: usize,
-    /// Test samples, at most.
-    #[arg(long, default_value_t = 1000)]
-    test: usize,
-    /// Rounds.
-    #[arg(long, default_value_t = 10)]
-    rounds: usize,
-    /// Passes of a client over its data in a round.
-    #[arg(long, default_value_t = 3)]
-    epochs: usize,
-    /// Learning rate.
-    #[arg(long, default_value_t = 0.05)]
-    rate: f32,
-    /// Momentum.
-    #[arg(long, default_value_t = 0.7)]
-    momentum: f32,
-    /// Samples of a step.
-    #[arg(long, default_value_t = 10)]
-    batch: usize,
-    /// How many seeds.
-    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=100))]
-    seeds: u64,
-    /// The first seed; everything random follows from it.
-    #[arg(long, default_value_t = 0)]
-    seed: u64,
-    /// Evaluates predicates in floating point instead of in their circuits' arithmetic.
-    #[arg(long)]
-    fast: bool,
-    /// Runs every so many rounds, and the last one, of the first seed among three parties as well; 0 for none.
-    #[arg(long, value_name = "ROUNDS", default_value_t = 1000)]
-    parties_every: usize,
-    /// Data that shift.
-    #[arg(long, value_name = "SCENARIO", value_parser = ["evolving", "joining"])]
-    shift: Option<String>,
-    /// Rounds between shifts.
-    #[arg(long, default_value_t = 10)]
-    shift_every: usize,
-    /// What to give for an input of a predicate whose name says nothing: a role, or a number.
-    #[arg(long, value_name = "NAME=ROLE")]
-    fill: Vec<String>,
-    /// Which reveal is applied to the global model, and which revealed number divides it, if one does. Without it the
-    /// first that is as long as the model, divided where it is a sum of which a number is the weight.
-    #[arg(long, value_name = "NAME[/DIVISOR]")]
-    aggregate: Option<String>,
-    /// The folder for results, table and plots.
-    #[arg(long, value_name = "DIR", default_value = "lab")]
-    out: PathBuf,
-    /// Goes on with the results in that folder.
-    #[arg(long)]
-    resume: bool,
-    /// Runs nothing, and writes a page of the results in these folders, with their plots beside it.
-    #[arg(long, value_name = "DIR", value_delimiter = ',', requires = "page")]
-    from: Vec<PathBuf>,
-    /// The page.
-    #[arg(long, value_name = "FILE", requires = "from")]
-    page: Option<PathBuf>,
-}
 
 /// Files in the folder of results, beside the results themselves.
 const PLOT: &str = "accuracy.svg";
@@ -185,7 +89,7 @@ impl Lab {
         std::fs::create_dir_all(&self.out)
             .with_context(|| format!("{}: cannot be made", self.out.display()))?;
         // What is written in the end can be written, and nobody else writes here.
-        for file in [cells::FILE, PLOT, TABLE] {
+        for file in [results::FILE, PLOT, TABLE] {
             options::may_be_written(&self.out.join(file))?;
         }
         let _alone = options::Alone::of(&self.out)?;

@@ -1,12 +1,111 @@
-//! What the lab asks of its options and of the folder of results before anything runs.
+//! The arguments, and what the lab asks of them and of the folder of results before anything runs.
 
-use super::Lab;
-use super::cells::ADAPTIVE;
+use super::data::Name;
+use super::results::ADAPTIVE;
 use crate::fail::{Usage, note};
 use anyhow::{Context, bail};
 use slvr_simulation::lab::attacks::Attack;
 use std::fs::{File, TryLockError};
 use std::path::{Component, Path, PathBuf};
+
+/// Arguments.
+#[derive(clap::Args)]
+pub struct Lab {
+    /// A predicate: a `.slvr` file, or the name of one that comes with slvrc.
+    pub(super) file: Option<String>,
+    /// Sizes and parameters of the predicates: `lambda=1.5`. Clients, model and malicious clients have options of their own.
+    #[arg(value_name = "NAME=VALUE")]
+    pub(super) bindings: Vec<String>,
+    /// More predicates; `paper` stands for the six of the paper's table.
+    #[arg(long, value_name = "PREDICATE", value_delimiter = ',')]
+    pub(super) predicate: Vec<String>,
+    /// Attacks by their names, `adaptive` for the one that suits each predicate, `paper` for those of the paper, or `all`.
+    #[arg(long, value_name = "ATTACK", value_delimiter = ',', default_value = "paper")]
+    pub(super) attacks: Vec<String>,
+    /// The data.
+    #[arg(long, value_enum, default_value = "digits")]
+    pub(super) dataset: Name,
+    /// The folder with the data sets, for those that do not come with slvrc; SLVR_DATA without it.
+    #[arg(long, value_name = "DIR")]
+    pub(super) data: Option<PathBuf>,
+    /// The model that is trained: a name, or `path/to/model.slvr:Name`.
+    #[arg(long, value_name = "MODEL")]
+    pub(super) model: Option<String>,
+    /// m, the number of clients.
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(2..=1000))]
+    pub(super) clients: u64,
+    /// The part of the clients that is malicious. Predicates assume as many (their c, f or drop).
+    #[arg(long, default_value_t = 0.2)]
+    pub(super) malicious: f64,
+    /// Concentration of the Dirichlet distribution of a client's labels.
+    #[arg(long, default_value_t = 0.5)]
+    pub(super) alpha: f64,
+    /// Samples of a client, at most.
+    #[arg(long, default_value_t = 200)]
+    pub(super) samples: usize,
+    /// b, validation samples of a client in a round.
+    #[arg(long, default_value_t = 10)]
+    pub(super) validation: usize,
+    /// Samples of the server's public validation set. The server trains on all of them, and its update should be longer
+    /// than those of clients: bounds are made of it.
+    #[arg(long, default_value_t = 300)]
+    pub(super) public: usize,
+    /// Test samples, at most.
+    #[arg(long, default_value_t = 1000)]
+    pub(super) test: usize,
+    /// Rounds.
+    #[arg(long, default_value_t = 10)]
+    pub(super) rounds: usize,
+    /// Passes of a client over its data in a round.
+    #[arg(long, default_value_t = 3)]
+    pub(super) epochs: usize,
+    /// Learning rate.
+    #[arg(long, default_value_t = 0.05)]
+    pub(super) rate: f32,
+    /// Momentum.
+    #[arg(long, default_value_t = 0.7)]
+    pub(super) momentum: f32,
+    /// Samples of a step.
+    #[arg(long, default_value_t = 10)]
+    pub(super) batch: usize,
+    /// How many seeds.
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=100))]
+    pub(super) seeds: u64,
+    /// The first seed; everything random follows from it.
+    #[arg(long, default_value_t = 0)]
+    pub(super) seed: u64,
+    /// Evaluates predicates in floating point instead of in their circuits' arithmetic.
+    #[arg(long)]
+    pub(super) fast: bool,
+    /// Runs every so many rounds, and the last one, of the first seed among three parties as well; 0 for none.
+    #[arg(long, value_name = "ROUNDS", default_value_t = 1000)]
+    pub(super) parties_every: usize,
+    /// Data that shift.
+    #[arg(long, value_name = "SCENARIO", value_parser = ["evolving", "joining"])]
+    pub(super) shift: Option<String>,
+    /// Rounds between shifts.
+    #[arg(long, default_value_t = 10)]
+    pub(super) shift_every: usize,
+    /// What to give for an input of a predicate whose name says nothing: a role, or a number.
+    #[arg(long, value_name = "NAME=ROLE")]
+    pub(super) fill: Vec<String>,
+    /// Which reveal is applied to the global model, and which revealed number divides it, if one does. Without it the
+    /// first that is as long as the model, divided where it is a sum of which a number is the weight.
+    #[arg(long, value_name = "NAME[/DIVISOR]")]
+    pub(super) aggregate: Option<String>,
+    /// The folder for results, table and plots.
+    #[arg(long, value_name = "DIR", default_value = "lab")]
+    pub(super) out: PathBuf,
+    /// Goes on with the results in that folder.
+    #[arg(long)]
+    pub(super) resume: bool,
+    /// Runs nothing, and writes a page of the results in these folders, with their plots beside it.
+    #[arg(long, value_name = "DIR", value_delimiter = ',', requires = "page")]
+    pub(super) from: Vec<PathBuf>,
+    /// The page.
+    #[arg(long, value_name = "FILE", requires = "from")]
+    pub(super) page: Option<PathBuf>,
+}
 
 impl Lab {
     /// Refuses numbers that no federation has.

@@ -1,6 +1,6 @@
 //! A page of several results: their settings, tables and plots.
 
-use super::cells::Results;
+use super::results::Results;
 use super::{chart, table};
 use crate::fail::Usage;
 use crate::files;

@@ -1,6 +1,6 @@
 //! Table 1 of the paper, for LeNet-5: test accuracy under 10 % malicious clients after 500 rounds.
 
-use super::cells::Results;
+use super::results::Results;
 
 /// Rows by predicate: MNIST, then Fashion-MNIST; noise, label flip, sign flip, adaptive.
 const TABLE: [(&str, [f64; 4], [f64; 4]); 6] = [

@@ -1,6 +1,6 @@
 //! A predicate that is put to the test, and the model that it is about.
 
-use super::cells::About;
+use super::results::About;
 use super::sizes::{self, Declared};
 use crate::fail::Usage;
 use crate::program::{self, Checked, Sizes};

@@ -1,7 +1,7 @@
 //! Results as Markdown.
 
-use super::cells::{About, Done, Results};
 use super::paper;
+use super::results::{About, Done, Results};
 use std::fmt::Write;
 
 /// Mean and standard deviation over seeds of the accuracy after the last round.

@@ -1,0 +1,128 @@
+//! What a run of the lab found, on disk and in memory.
+
+use crate::files;
+use anyhow::{Context, bail};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+/// Name of the file of results in the output folder.
+pub const FILE: &str = "results.json";
+
+/// The column of the attack that adapts to each predicate.
+pub const ADAPTIVE: &str = "adaptive";
+
+/// All that a run of the lab found.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Results {
+    /// What was simulated, by the names of the options: results of another setting are not mixed.
+    pub setting: BTreeMap<String, String>,
+    /// Predicates in the order of the table.
+    pub predicates: Vec<String>,
+    /// Columns.
+    pub attacks: Vec<String>,
+    /// Seeds.
+    pub seeds: Vec<u64>,
+    /// By predicate, column and seed.
+    pub cells: BTreeMap<String, Done>,
+    /// By predicate, how it was put to the test.
+    #[serde(default)]
+    pub about: BTreeMap<String, About>,
+}
+
+/// How a predicate was put to the test.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct About {
+    /// What its sizes and parameters were.
+    pub sizes: String,
+    /// What was applied to the global model.
+    pub aggregate: String,
+    /// Which attack was the adaptive one.
+    pub adaptive: String,
+    /// What its attackers knew.
+    pub told: String,
+}
+
+/// A cell that is done.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Done {
+    /// Which attack it was.
+    pub attack: String,
+    /// Test accuracy after every round.
+    pub accuracy: Vec<f64>,
+    /// Part of triggered test samples with the backdoor's class.
+    pub backdoor: f64,
+    /// Runs among three parties.
+    pub checks: Vec<Ran>,
+}
+
+/// A run among three parties.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Ran {
+    pub round: usize,
+    pub difference: f64,
+    /// `None` where nothing is proven.
+    pub tolerance: Option<f64>,
+    pub agrees: bool,
+    pub seconds: f64,
+}
+
+/// The key of a cell.
+pub fn key(predicate: &str, attack: &str, seed: u64) -> String {
+    format!("{predicate} | {attack} | {seed}")
+}
+
+impl Results {
+    /// Reads those of a folder.
+    pub fn read(folder: &Path) -> anyhow::Result<Option<Results>> {
+        let path = folder.join(FILE);
+        if !path.exists() {
+            return Ok(None);
+        }
+        let text = files::read_text(&path, 1 << 28)
+            .with_context(|| format!("{}: cannot be read", path.display()))?;
+        let read: Results = serde_json::from_str(&text)
+            .with_context(|| format!("{}: is not a file of results", path.display()))?;
+        if let Some(what) = read.damaged() {
+            bail!("{}: {what}; say another folder with --out, or remove the file", path.display());
+        }
+        Ok(Some(read))
+    }
+
+    /// What no run of the lab would have written.
+    fn damaged(&self) -> Option<String> {
+        let rounds = self.setting.get("rounds").and_then(|r| r.parse::<usize>().ok());
+        let mut seeds = self.seeds.clone();
+        seeds.sort_unstable();
+        seeds.dedup();
+        if seeds.len() != self.seeds.len() {
+            return Some("names a seed twice".into());
+        }
+        let all = |(p, a): (&String, &String)| self.seeds.iter().map(|s| key(p, a, *s)).collect();
+        let pairs = self.predicates.iter().flat_map(|p| self.attacks.iter().map(move |a| (p, a)));
+        let known: BTreeSet<String> = pairs.flat_map::<Vec<String>, _>(all).collect();
+        self.cells.iter().find_map(|(name, done)| {
+            let part = |x: &f64| (0.0..=1.0).contains(x);
+            if !known.contains(name) {
+                Some(format!("has a cell `{name}` of no row and column"))
+            } else if Some(done.accuracy.len()) != rounds {
+                Some(format!("the cell `{name}` has not all rounds"))
+            } else if !done.accuracy.iter().chain([&done.backdoor]).all(part) {
+                Some(format!("the cell `{name}` has an accuracy that is no part of 1"))
+            } else {
+                None
+            }
+        })
+    }
+
+    /// Writes them whole or not at all.
+    pub fn write(&self, folder: &Path) -> anyhow::Result<()> {
+        let text = serde_json::to_string_pretty(self)?;
+        files::write(&folder.join(FILE), format!("{text}\n").as_bytes())
+    }
+
+    /// The done cells of a row and a column, by seed.
+    pub fn of<'a>(&'a self, predicate: &'a str, attack: &'a str) -> impl Iterator<Item = &'a Done> {
+        self.seeds.iter().filter_map(move |s| self.cells.get(&key(predicate, attack, *s)))
+    }
+}
