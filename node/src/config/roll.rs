@@ -26,7 +26,7 @@ pub struct Enrolled {
     pub set: Option<String>,
     /// The public key of its signatures (Ed25519).
     pub key: Hex<32>,
-    /// SHA-256 of its tokens for the three nodes, in order ([`token_for`]). So the file is the same at all nodes.
+    /// SHA-256 of its tokens for the three nodes, in order ([`super::token_for`]). So the file is the same at all nodes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<[Hash; 3]>,
     /// SHA-256 of its certificate.
