@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `reply` | answers, and errors with a code |
 //! | `connections` | how many there are, whose they are, and which one makes room |
-//! | `body` | short bodies, read as a whole |
+//! | `body` | short bodies, read as a whole; the rest of one that is refused |
 //! | `routes` | finds out who asks for what, and answers |
 //! | `shown` | what callers are shown of tasks and rounds |
 //! | `upload` | submissions as they come in |
@@ -20,7 +20,8 @@
 //! client has a share of them, and whoever has most makes room if there are no strangers. A
 //! handshake has [`GREETING`], a request's head, an answer that is not taken and an idle connection have `idle_s`, and
 //! a body has to come at `slowest` bytes a second or more. Bodies are read only from whoever is enrolled, and each kind
-//! has its own cap, which follows from the task's circuit. So memory is bounded by the caps, whoever calls.
+//! has its own cap, which follows from the task's circuit; of a refused one some is taken and dropped, so that the caller
+//! sees the answer. So memory is bounded by the caps, whoever calls.
 
 mod body;
 mod connections;
@@ -53,6 +54,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Sleep, sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 
+use body::Inbound;
 use connections::Connections;
 use reply::Body;
 use routes::Caller;
@@ -263,11 +265,11 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
 async fn converse<S, F, A>(stream: S, (idle, half_closed): (Duration, bool), answer: F)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send,
-    F: Fn(Request<Incoming>) -> A,
+    F: Fn(Request<Inbound>) -> A,
     A: Future<Output = Response<Body>>,
 {
-    let service = service_fn(|request| {
-        let answer = answer(request);
+    let service = service_fn(|request: Request<Incoming>| {
+        let answer = answer(Inbound::of(request));
         async move { Ok::<_, Infallible>(answer.await) }
     });
     let served = http1::Builder::new()

@@ -1,10 +1,10 @@
 //! The status page and metrics, on a loopback address and without TLS.
 
+use super::body::Inbound;
 use super::reply::{Body, Refused, blocking, bytes, object};
 use super::routes::LISTED;
 use super::shown::status;
 use crate::node::Node;
-use hyper::body::Incoming;
 use hyper::header::{HOST, HeaderName, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ use std::sync::atomic::Ordering;
 const PAGE: &str = include_str!("status.html");
 
 /// Answers the operator.
-pub async fn answer(node: &Arc<Node>, request: &Request<Incoming>) -> Response<Body> {
+pub async fn answer(node: &Arc<Node>, request: &Request<Inbound>) -> Response<Body> {
     // A page of somebody else that was opened in a browser of this machine has another host.
     let host = request.headers().get(HOST).and_then(|h| h.to_str().ok()).unwrap_or("");
     let name = host.rsplit_once(':').map_or(host, |(name, _)| name);

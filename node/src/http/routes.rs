@@ -1,6 +1,6 @@
 //! Finds out who asks for what, and answers.
 
-use super::body::small;
+use super::body::{Inbound, small};
 use super::reply::{Body, Refused, blocking, bytes, object, refused};
 use super::shown::{report, status, tasks};
 use super::upload::{About, Uploads};
@@ -13,7 +13,6 @@ use crate::state::{Phase, Round, RoundKey, Step};
 use crate::store::StoreError;
 use crate::submission::Public;
 use crate::tasks::longest;
-use hyper::body::Incoming;
 use hyper::header::AUTHORIZATION;
 use hyper::{Method, Request, Response, StatusCode};
 use serde::Deserialize;
@@ -67,7 +66,7 @@ pub async fn answer(
     node: &Arc<Node>,
     uploads: &Arc<Uploads>,
     caller: &Caller,
-    request: Request<Incoming>,
+    request: Request<Inbound>,
 ) -> Response<Body> {
     let done = route(node, uploads, caller, request).await;
     done.unwrap_or_else(|e| {
@@ -81,7 +80,7 @@ async fn route(
     node: &Arc<Node>,
     uploads: &Arc<Uploads>,
     caller: &Caller,
-    request: Request<Incoming>,
+    request: Request<Inbound>,
 ) -> Result<Response<Body>, Refused> {
     let path = request.uri().path().to_string();
     let parts: Vec<&str> = path.split('/').skip(1).collect();
@@ -171,7 +170,7 @@ async fn route(
 fn who(
     node: &Node,
     certificate: Option<&[u8]>,
-    request: &Request<Incoming>,
+    request: &Request<Inbound>,
 ) -> Result<Who, Refused> {
     let roll = node.roll.read().unwrap_or_else(PoisonError::into_inner);
     let token =
@@ -309,7 +308,7 @@ fn reveals(
 async fn open(
     node: &Arc<Node>,
     key: RoundKey,
-    request: Request<Incoming>,
+    request: Request<Inbound>,
 ) -> Result<Response<Body>, Refused> {
     if !node.leads() {
         return refused(409, "leader", "node 0 leads rounds: ask it");

@@ -9,7 +9,7 @@
 //! A part that was found to be damaged is taken once more from whoever announces the same submission, until the round
 //! has ended. The record, and with it the answer, stays the same.
 
-use super::body::small;
+use super::body::{Inbound, small};
 use super::keep::{Place, has_room, is_mended, keep, receipt, store};
 use super::reply::{Body, Refused, blocking, object, refused};
 use crate::basics::{Hex, now};
@@ -23,7 +23,7 @@ use crate::submission::{MANIFEST, Manifest};
 use crate::tasks::Ready;
 use crate::vault::Sealer;
 use http_body_util::BodyExt;
-use hyper::body::{Body as _, Incoming};
+use hyper::body::Body as _;
 use hyper::{Request, Response};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -116,7 +116,7 @@ impl Uploads {
         self: &Arc<Self>,
         node: &Arc<Node>,
         about: About<'_>,
-        request: Request<Incoming>,
+        request: Request<Inbound>,
     ) -> Result<Response<Body>, Refused> {
         let body = small(node, request, MANIFEST).await?;
         let Ok(manifest) = serde_json::from_slice::<Manifest>(&body) else {
@@ -284,7 +284,7 @@ impl Uploads {
         self: &Arc<Self>,
         node: &Arc<Node>,
         about: About<'_>,
-        request: Request<Incoming>,
+        request: Request<Inbound>,
     ) -> Result<Response<Body>, Refused> {
         let About { key, submission, client } = about;
         let place = (key, client.name.clone());
@@ -352,7 +352,7 @@ impl Uploads {
         node: &Arc<Node>,
         place: &Place,
         mut p: OwnedMutexGuard<Partial>,
-        mut body: Incoming,
+        mut body: Inbound,
     ) -> Result<Response<Body>, Refused> {
         let Some((mut sealer, mut checker)) = p.file.take() else {
             return refused(404, "submission", "this submission has not been announced");

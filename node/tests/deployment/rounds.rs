@@ -178,6 +178,10 @@ fn an_upload_goes_on_where_it_broke_off_and_a_part_that_is_not_the_manifests_doe
     assert_eq!(code(patch(0, &part[..10]).expect_err("another offset")), "offset");
     assert_eq!(json(&post().expect("announces again").1)["offset"], 100_000);
     assert_eq!(code(patch(100_000, &vec![0; part.len()]).expect_err("is longer")), "length");
+    // The node says no before it has read so much, and still its answer arrives.
+    for _ in 0..10 {
+        assert_eq!(code(patch(100_000, &vec![0; 4_000_000]).expect_err("is longer")), "length");
+    }
     assert_eq!(patch(100_000, &part[100_000..]).expect("the rest").0, 200);
     // A bit of the part is not as it was committed to.
     let s = world.submission(1, 1);
