@@ -316,9 +316,10 @@ fn a_deployment_has_copies_of_its_programs_and_names_them_from_where_they_are() 
     assert!(right("weight", 4.0) && right("bias", 2.0), "{total:?}");
 }
 
-/// Against a malicious node each client also compares hashes by which nodes vouch for one another's words.
+/// Against a malicious node each client also compares hashes by which nodes vouch for one another's words. That a word
+/// which was altered is noticed is tested beside what puts the three words together.
 #[test]
-fn clients_fetch_what_is_revealed_to_them_and_notice_a_node_that_lies() {
+fn clients_fetch_what_is_revealed_to_them_where_a_node_may_be_malicious() {
     let place = Place::new();
     place.write(
         "own.slvr",
