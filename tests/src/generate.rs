@@ -13,6 +13,9 @@ const BITS: u32 = 14;
 /// Magnitude that a value may have.
 const SIZE: f64 = 4096.0;
 
+/// Fraction bits of what is stored: the next round reads it.
+const STATE_BITS: u32 = 6;
+
 /// So many choices make programs with everything.
 const MORE: usize = 24;
 
@@ -47,6 +50,8 @@ struct Gen<'a> {
     more: bool,
     /// States are stored in a range of their own, and read as numbers per client.
     states: Vec<Num>,
+    /// A state shaped as the model.
+    kept: Option<String>,
     tiny: Tiny,
 }
 
@@ -122,6 +127,10 @@ impl Tiny {
     }
 }
 
+/// Lists of weights as a parameter and in a result.
+const MOVED: &str = "fn moved[M: model, n](u: weights M[n], by: fix) -> (weights M, weights M[n]) {\n    \
+                     (sum(u), [u[i] + by * u[0] for i in n])\n}\n\n";
+
 /// The program that a string of choices stands for.
 pub fn program(choices: &[u8]) -> Generated {
     let mut g = Gen {
@@ -134,6 +143,7 @@ pub fn program(choices: &[u8]) -> Generated {
         fresh: 0,
         more: choices.len() >= MORE,
         states: Vec::new(),
+        kept: None,
         tiny: TINY[0],
     };
     g.m = 2 + u64::from(g.below(4));
@@ -145,7 +155,11 @@ pub fn program(choices: &[u8]) -> Generated {
     for n in 0..g.extra(3) {
         let (name, start) = (format!("h{n}"), ["0", "1.25", "-2"][usize::from(g.below(3))]);
         let _ = writeln!(states, "    state {name}: secret fix[m] in -2.5..3.25 = {start};");
-        g.states.push(Num { text: name, size: 3.25, bits: 2 });
+        g.states.push(Num { text: name, size: 3.25, bits: STATE_BITS });
+    }
+    if g.extra(4) == 1 {
+        let _ = writeln!(states, "    state kept: secret weights Tiny in -2.5..2.25 = 0.5;");
+        g.kept = Some("kept".into());
     }
     let mut lets = String::new();
     let mut reveals = String::new();
@@ -172,8 +186,19 @@ pub fn program(choices: &[u8]) -> Generated {
         g.nums.push(v);
     }
     for state in g.states.clone() {
-        let v = g.vector();
-        let _ = writeln!(reveals, "    store {} as {};", v.text, state.text);
+        let (text, v) = g.stored(&state.text);
+        lets += &text;
+        let _ = writeln!(reveals, "    store {v} as {};", state.text);
+    }
+    if let Some(kept) = g.kept.clone() {
+        let value = match g.below(4) {
+            0 => "sum(u)".into(),
+            // Half of it once more would have one bit more in each round.
+            1 => format!("select({kept} > 1, min(u), {kept} + 0.25)"),
+            2 => format!("max(u) - {kept}"),
+            _ => format!("weights Tiny(min([{kept}[t], max(u)[t]]) for t in Tiny)"),
+        };
+        let _ = writeln!(reveals, "    store {value} as {kept};");
     }
     if g.extra(3) == 1 {
         let v = g.num(2, "o");
@@ -183,9 +208,10 @@ pub fn program(choices: &[u8]) -> Generated {
     reveals += &noisy;
     let total = g.num(3, "i");
     let model = g.tiny.text();
+    let moved = if g.more { MOVED } else { "" };
     let text = format!(
-        "use std::{{abs, dot, flat, leaky_relu, gather, lower_median, max, min, norm_sq, rank, relu, scatter, select, smallest, sum, top_k, trimmed_mean}};\n\n\
-         {model}fn both(x: fix, y: fix) -> (fix, fix) {{\n    (x + y, x - y)\n}}\n\n\
+        "use std::{{abs, dot, flat, leaky_relu, gather, lower_median, max, min, norm_sq, places, rank, relu, scatter, select, smallest, sum, top_k, trimmed_mean}};\n\n\
+         {model}fn both(x: fix, y: fix) -> (fix, fix) {{\n    (x + y, x - y)\n}}\n\n{moved}\
          predicate Random[m, d, k]() {{\n    parties Client[m];\n    parties Server;\n\n    \
          input x: secret fix[d] in -2..2 from each Client;\n    \
          input y: secret fix in -2..2 from each Client;\n    \
@@ -222,12 +248,15 @@ impl Gen<'_> {
 
     fn leaf(&mut self, i: &str) -> Num {
         let two = |text: String| Num { text, size: 2.0, bits: 2 };
-        match self.below(if self.more { 12 } else { 7 }) {
+        match self.below(if self.more { 13 } else { 7 }) {
             // By public numbers that are known at run time.
             7 => two(format!("x[{i}][at[{}]]", self.below(2))),
             8 => two(format!("x[{i}][cs[{}, 0]]", self.below(2))),
             9 => two(format!("gather(x[{i}], order)[{}]", u64::from(self.below(self.d as u8)))),
             10 => two(format!("u[{i}].scale[{}]", self.below(2))),
+            12 if self.kept.is_some() => {
+                Num { text: format!("kept.scale[{}]", self.below(2)), size: 2.5, bits: STATE_BITS }
+            }
             11 if !self.states.is_empty() => {
                 let n = self.below(self.states.len() as u8) as usize;
                 let v = self.states[n].clone();
@@ -436,7 +465,7 @@ impl Gen<'_> {
     /// Definitions of a number for each client by a tuple, a list of weights, a scattered vector or a model.
     fn of_several(&mut self, n: u8) -> (String, Num) {
         let (p, q) = (format!("r{n}"), format!("q{n}"));
-        match self.below(4) {
+        match self.below(9) {
             0 => {
                 let (a, b) = (self.num(2, "i"), self.num(1, "i"));
                 let text = format!(
@@ -455,6 +484,31 @@ impl Gen<'_> {
                 );
                 (text, Num { text: p, size: 3.0 * f64::from(self.tiny.weights), bits: 3 })
             }
+            4 => self.by_tensors(p, q),
+            5 => self.lists_of_weights(p, q),
+            6 => self.steps_of_weights(p, q),
+            // Weights of a vector, in a model.
+            7 => {
+                let text = format!(
+                    "    let {q} = weights Tiny([lower_median([u[o][e] for o in Client]) for e in Tiny.len]);\n    \
+                     let {p} = [sum(Tiny({q}, [y[i], g])) for i in Client];\n"
+                );
+                (text, Num { text: p, size: self.tiny.size, bits: self.tiny.bits })
+            }
+            // To where coins say: a vector in another order, and one number in a row of zeros.
+            8 => {
+                let d = self.d;
+                let (index, x) = match self.below(3) {
+                    0 => ("order", "x[i]"),
+                    1 => ("[cs[1, 0]]", "[y[i]]"),
+                    _ => ("places[d](order)", "x[i]"),
+                };
+                let text = format!(
+                    "    let {q} = [scatter[{d}]({index}, {x}) for i in Client];\n    \
+                     let {p} = [dot({q}[i], w) for i in Client];\n"
+                );
+                (text, Num { text: p, size: 4.0 * d as f64, bits: 4 })
+            }
             2 => {
                 let d = self.d;
                 let text = format!(
@@ -471,6 +525,92 @@ impl Gen<'_> {
                 (text, Num { text: p, size: self.tiny.size, bits: self.tiny.bits })
             }
         }
+    }
+
+    /// A loop over the tensors of the model.
+    fn by_tensors(&mut self, p: String, q: String) -> (String, Num) {
+        let weights = f64::from(self.tiny.weights);
+        // There are at most three.
+        let (value, size, bits) = match self.below(4) {
+            0 => ("u[i][t] * (t + 1)", 6.0, 2),
+            1 => ("select(u[i][t] > y[i], u[i][t], 0.25)", 2.0, 2),
+            2 => ("relu(u[i][t]) - 0.5 * max(u)[t]", 3.0, 4),
+            // One number of each tensor.
+            _ => {
+                let text = format!(
+                    "    let {q} = [[max(flat(u[i][t])) for t in Tiny] for i in Client];\n    \
+                     let {p} = [sum({q}[i][t] for t in Tiny.tensors if t != 1) for i in Client];\n"
+                );
+                return (text, Num { text: p, size: 6.0, bits: 2 });
+            }
+        };
+        let text = format!(
+            "    let {q} = [weights Tiny({value} for t in Tiny) for i in Client];\n    \
+             let {p} = [sum(flat({q}[i])) for i in Client];\n"
+        );
+        (text, Num { text: p, size: size * weights, bits })
+    }
+
+    /// A function of a list of weights that gives weights and a list.
+    fn lists_of_weights(&mut self, p: String, q: String) -> (String, Num) {
+        let weights = f64::from(self.tiny.weights);
+        let by = ["0.5", "g", "-1"][usize::from(self.below(3))];
+        let all = format!("    let (z{q}, {q}) = moved(u, {by});\n");
+        let (value, size) = match self.below(2) {
+            0 => (format!("sum(flat({q}[i]))"), 6.0),
+            _ => (format!("sum(flat(z{q} - {q}[i]))"), 2.0 * self.m as f64 + 6.0),
+        };
+        let text = format!("{all}    let {p} = [{value} for i in Client];\n");
+        (text, Num { text: p, size: size * weights, bits: 4 })
+    }
+
+    /// Weights, and lists of them, that a loop carries.
+    fn steps_of_weights(&mut self, p: String, q: String) -> (String, Num) {
+        let (weights, m) = (f64::from(self.tiny.weights), self.m as f64);
+        let (value, size) = match self.below(4) {
+            0 => ("iterate held = max(u) for c in Client { held + u[c] }".into(), 2.0 * (m + 1.0)),
+            1 => {
+                let range = "held: weights Tiny in -2.25..3";
+                (
+                    format!(
+                        "iterate {range} = min(u) for c in Client {{ max([held, u[c]]) - held }}"
+                    ),
+                    3.0,
+                )
+            }
+            // A number with them: how often the first of them was the larger one.
+            2 => {
+                let step = "(max([held, u[c]]), hits + (sum(held) > sum(u[c])))";
+                let text = format!(
+                    "    let ({q}, z{q}) = iterate (held = min(u), hits = 0) for c in Client {{ {step} }};\n    \
+                     let {p} = [sum(flat({q})) + y[i] * z{q} for i in Client];\n"
+                );
+                return (text, Num { text: p, size: 2.0 * weights + 2.0 * m, bits: 2 });
+            }
+            _ => {
+                let step = "[held[i] - u[c] for i in Client]";
+                let text = format!(
+                    "    let {q} = iterate held = [u[i] for i in Client] for c in Client {{ {step} }};\n    \
+                     let {p} = [sum(flat({q}[i])) for i in Client];\n"
+                );
+                return (text, Num { text: p, size: 2.0 * (m + 1.0) * weights, bits: 2 });
+            }
+        };
+        let text = format!(
+            "    let {q} = {value};\n    let {p} = [sum(flat({q})) + y[i] for i in Client];\n"
+        );
+        (text, Num { text: p, size: size * weights + 2.0, bits: 2 })
+    }
+
+    /// What is stored of each client, of no more fraction bits than the next round counts on.
+    fn stored(&mut self, state: &str) -> (String, String) {
+        let v = self.vector();
+        if v.bits <= STATE_BITS {
+            return (String::new(), v.text);
+        }
+        let text = format!("    let s{state} = {};\n", v.text);
+        let value = "[select(s[i] > y[i], y[i], n[i] - 0.25) for i in Client]";
+        (text, value.replace("s[i]", &format!("s{state}[i]")))
     }
 
     /// Noise, and what is revealed with it: a number for each client, one number, and weights.

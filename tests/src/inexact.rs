@@ -1,6 +1,5 @@
 //! Random programs of everything that rounds, saturates or moves entries: functions, quotients, order
-//! statistics, softmax, cosines, convolutions with padding, strides, dilation and groups, transpositions,
-//! gathers, committees. Unlike those of [`crate::generate`] they are not exact, so that intervals, error bounds
+//! statistics, softmax, cosines, layers of all kinds, weights as values, transpositions, gathers, committees, tuples, states. Unlike those of [`crate::generate`] they are not exact, so that intervals, error bounds
 //! and margins are what they are held against.
 //!
 //! A program comes from a string of choices: a shorter string gives a smaller program.
@@ -48,6 +47,109 @@ const RANGES: [(&str, f64); 12] = [
     ("-1..0", 1.0),
 ];
 
+/// A model of layers that round.
+struct Layers {
+    /// The shape of its input.
+    input: &'static str,
+    body: &'static str,
+    logits: u64,
+    /// The size of its outputs, of that of weights and inputs.
+    size: fn(f64, f64) -> f64,
+}
+
+const LAYERS: [Layers; 15] = [
+    Layers {
+        input: "2, 3",
+        body: "norm: layer_norm[3];\n    x |> norm |> flatten",
+        logits: 6,
+        size: |w, _| 3.0 * w,
+    },
+    Layers {
+        input: "2, 2",
+        body: "norm: rms_norm[2];\n    x |> norm |> flatten",
+        logits: 4,
+        size: |w, _| 2.0 * w,
+    },
+    Layers {
+        input: "2, 1, 2",
+        body: "norm: group_norm[1, 2];\n    x |> norm |> flatten",
+        logits: 4,
+        size: |w, _| 3.0 * w,
+    },
+    Layers {
+        input: "2, 1, 2",
+        body: "norm: batch_norm[2];\n    x |> norm |> ACTIVATION |> flatten",
+        logits: 4,
+        size: |w, x| 8.0 * (x + w) + w,
+    },
+    Layers {
+        input: "3",
+        body: "fc: linear[3, 2];\n    x |> fc |> ACTIVATION",
+        logits: 2,
+        size: |w, x| 3.0 * w * x + w + 1.0,
+    },
+    Layers {
+        input: "3",
+        body: "fc: linear[3, 3];\n    x |> ACTIVATION |> fc |> log_softmax",
+        logits: 3,
+        size: |w, x| 6.0 * w * x + 4.0,
+    },
+    Layers {
+        input: "4",
+        body: "cell: gru_cell[2, 2];\n    cell([x[j] for j in 2], [x[j + 2] for j in 2])",
+        logits: 2,
+        size: |_, x| x + 1.0,
+    },
+    Layers {
+        input: "2, 2",
+        body: "rnn: gru[2, 1];\n    x |> rnn |> flatten",
+        logits: 2,
+        size: |_, _| 1.0,
+    },
+    Layers {
+        input: "3",
+        body: "cell: lstm_cell[1, 1];\n    let (h, c) = cell([x[0]], [x[1]], [x[2]]);\n    concat(h, c)",
+        logits: 2,
+        size: |_, x| x + 1.0,
+    },
+    Layers {
+        input: "2, 2",
+        body: "fc: linear[2, 2];\n    let y = x |> fc;\n    flat(attention(y, x, y))",
+        logits: 4,
+        size: |w, x| 2.0 * w * x + w,
+    },
+    Layers {
+        input: "2, 2",
+        body: "attn: multihead_attention[2, 1];\n    flat(attn(x, x, x))",
+        logits: 4,
+        size: |w, x| 2.0 * w * (2.0 * w * x + w) + w,
+    },
+    Layers {
+        input: "1, 3, 4",
+        body: "scale: param[1];\n    (x |> adaptive_avg_pool[2, 3] |> flatten) * scale[0]",
+        logits: 6,
+        size: |w, x| w * x,
+    },
+    Layers {
+        input: "1, 3, 3",
+        body: "scale: param[4];\n    (x |> adaptive_max_pool[2] |> flatten) * scale",
+        logits: 4,
+        size: |w, x| w * x,
+    },
+    Layers {
+        input: "1, 2, 2",
+        body: "conv: conv_transpose2d[1, 1, 2, stride = 2, pad = 1];\n    x |> conv |> ACTIVATION |> flatten",
+        logits: 4,
+        size: |w, x| 4.0 * w * x + w + 1.0,
+    },
+    Layers {
+        input: "1, 1, 2",
+        body: "conv: conv2d[1, 1, 1];\n    x |> conv |> upsample_bilinear[2] |> flatten",
+        logits: 8,
+        size: |w, x| w * x + w,
+    },
+];
+
 /// The program that a string of choices stands for.
 pub fn program(choices: &[u8]) -> Generated {
     let mut g = Gen {
@@ -71,6 +173,15 @@ pub fn program(choices: &[u8]) -> Generated {
     let (model, net) =
         if g.below(4) == 1 { g.model(ranges[4], ranges[5]) } else { Default::default() };
     let mut body = String::new();
+    let state = g.below(3) == 1;
+    if state {
+        let start = ["0.5", "0", "-1.25"][usize::from(g.below(3))];
+        let _ = writeln!(body, "    state kept: secret fix[m] in -1.5..2 = {start};");
+        g.scalars.push(("kept".into(), 2.0));
+    }
+    if g.logits.is_some() {
+        body += &g.weights(m as f64);
+    }
     for at in 0..1 + g.below(4) {
         let (name, value, kept) = if g.below(3) == 0 {
             let list = g.list(2, "i");
@@ -91,12 +202,28 @@ pub fn program(choices: &[u8]) -> Generated {
             let _ = writeln!(body, "    reveal {name} to Server as {name};");
         }
     }
+    if g.below(3) == 1 {
+        let (a, b) = (g.num(2, "i"), g.num(1, "i"));
+        let part = g.below(2);
+        // Of secrets: bounds for given inputs do not count yet how far a factor of what all know is rounded.
+        let both = format!("[mixed({} + y[i], {} + y[i]).{part} for i in Client]", a.text, b.text);
+        let _ = writeln!(
+            body,
+            "    let (both, other) = ({both}, 0.5);\n    reveal both to Server as both;"
+        );
+        g.scalars.push(("both".into(), a.size + b.size + 2.0 * g.sizes[2]));
+    }
+    if state {
+        let next = g.num(2, "i");
+        let _ = writeln!(body, "    store [{} for i in Client] as kept;", next.text);
+    }
     let total = g.num(2, "i");
     let keep = g.bit(1, "i");
     let text = format!(
-        "use std::{{abs, argmax, clamp, cosine, dot, exp, first_argmin, inf_norm, log, lower_median, max, mean, \
+        "use std::{{abs, argmax, attention, clamp, concat, cosine, dot, exp, first_argmin, flat, inf_norm, log, lower_median, max, mean, \
          median, min, norm, norm_sq, rank, recip, relu, select, sigmoid, smallest, softmax, sort, sqrt, sum, \
          tanh, top_k, trimmed_mean, variance}};\n{model}\n\
+         fn mixed(x: fix, y: fix) -> (fix, fix) {{\n    (0.3 * x + y, x - y / 3)\n}}\n\n\
          predicate Wide[m, n]() {{\n    parties Client[m];\n    parties Server;\n\n    \
          input x: secret fix[n] in {} from each Client;\n    \
          input s: secret fix[n, n] in {} from each Client;\n    \
@@ -131,8 +258,22 @@ impl Gen<'_> {
         u64::from(self.below(self.n as u8))
     }
 
-    /// A convolution of images of 3 x 4 pixels: its text, its inputs and its logits.
+    /// A model: its text, and its inputs and logits.
     fn model(&mut self, weights: &str, image: &str) -> (String, String) {
+        let (text, weights) = match self.below(3) {
+            0 => (self.convolution(), weights),
+            _ => self.layers(weights),
+        };
+        let inputs = format!(
+            "    input net: secret weights Net in {weights} from each Client;\n    \
+             input image: public fix[..Net.shape] in {image};\n    \
+             let z = [Net(net[i], image) for i in Client];\n"
+        );
+        (text, inputs)
+    }
+
+    /// A convolution of images of 3 x 4 pixels.
+    fn convolution(&mut self) -> String {
         let groups = 1 + u64::from(self.below(2));
         let (cin, cout) = (groups, 2 * groups);
         let (h, w) = (3u64, 4u64);
@@ -149,17 +290,48 @@ impl Gen<'_> {
         self.logits = Some(logits);
         let terms = (cin / groups * kernel * kernel) as f64;
         self.sizes[4] = (terms * self.sizes[4] * self.sizes[5]) + self.sizes[4];
-        let text = format!(
+        format!(
             "\nmodel Net(x: fix[{cin}, {h}, {w}]) -> fix[{logits}] {{\n    \
              conv: conv2d[{cin}, {cout}, kernel = {kernel}, stride = {stride}, pad = {pad}, dilation = \
              {dilation}, groups = {groups}, bias = {bias}];\n    x |> conv{after} |> flatten\n}}\n"
+        )
+    }
+
+    /// Layers that round, with the range of their weights.
+    fn layers<'r>(&mut self, weights: &'r str) -> (String, &'r str) {
+        let layers = &LAYERS[usize::from(self.below(LAYERS.len() as u8))];
+        let function = ["gelu", "silu", "hardswish", "elu", "softplus", "gelu_tanh", "tanh"];
+        let function = function[usize::from(self.below(function.len() as u8))];
+        let body = layers.body.replace("ACTIVATION", function);
+        self.logits = Some(layers.logits);
+        let (w, x) = (self.sizes[4], self.sizes[5]);
+        self.sizes[4] = (layers.size)(w, x);
+        let text = format!(
+            "\nmodel Net(x: fix[{}]) -> fix[{}] {{\n    {body}\n}}\n",
+            layers.input, layers.logits
         );
-        let inputs = format!(
-            "    input net: secret weights Net in {weights} from each Client;\n    \
-             input image: public fix[..Net.shape] in {image};\n    \
-             let z = [Net(net[i], image) for i in Client];\n"
-        );
-        (text, inputs)
+        // A variance is not negative.
+        (text, if layers.body.contains("batch_norm") { "0.25..4" } else { weights })
+    }
+
+    /// What is computed of weights: how far each client's are from their mean, cut ones, those that a loop ends with.
+    fn weights(&mut self, m: f64) -> String {
+        let (text, size) = match self.below(4) {
+            0 => ("let far = [norm(net[i] - sum(net) / m) for i in Client];", 50.0 * m),
+            1 => (
+                "let cut = [weights Net(net[i][t] * min([1, 0.5 / (norm(flat(net[i][t])) + 0.1)]) for t in Net) for i in Client];\n    \
+                 let far = [sum(flat(cut[i])) for i in Client];",
+                50.0,
+            ),
+            2 => (
+                "let held = iterate near: weights Net in -1..1.5 = sum(net) / m for t in 2 { near + (max(net) - near) / 3 };\n    \
+                 let far = [sum(Net(held, image)) + sum(net[i]) for i in Client];",
+                1000.0,
+            ),
+            _ => return String::new(),
+        };
+        self.scalars.push(("far".into(), size));
+        format!("    {text}\n")
     }
 
     fn leaf(&mut self, i: &str) -> Num {

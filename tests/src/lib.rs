@@ -18,12 +18,14 @@ use slvr_compiler::graph::eval as graph_eval;
 use slvr_compiler::noise::Words;
 use slvr_compiler::pipeline::{self, Compiled};
 use slvr_compiler::syntax::{LoadError, Sources, embedded};
-use slvr_compiler::types::eval::{EvalInputs, Tensor, eval};
+use slvr_compiler::types::eval::{EvalInputs, Tensor, trace};
 use slvr_compiler::types::{self, Program};
+use slvr_ring::Data;
 use slvr_runtime::clear::{self, Evaluator};
 use slvr_runtime::party::session::{self, Options, Report};
 use slvr_runtime::protocol::committee::lots;
 use slvr_runtime::share::encode::{Encoded, Inputs, RawData, RawTensor};
+use slvr_runtime::share::state::Kept;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
@@ -37,6 +39,28 @@ pub struct Case {
     pub sources: Sources,
     /// What noise is made of in the clear.
     pub noise: Words,
+    /// What an earlier round has left; without it, states begin.
+    pub left: Left,
+}
+
+/// States after a round.
+#[derive(Debug, Default)]
+pub struct Left {
+    /// As numbers, by name.
+    pub plain: BTreeMap<String, Vec<f64>>,
+    /// As the circuit's words, by index of the input.
+    pub words: BTreeMap<usize, Data>,
+    /// As the parties' shares.
+    pub kept: Option<[Kept; 3]>,
+}
+
+/// What a round reveals, and the states after it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Round {
+    /// In the order of the reveals.
+    pub outputs: Outputs,
+    /// By name.
+    pub states: BTreeMap<String, Vec<f64>>,
 }
 
 /// The text of a predicate that comes with the compiler.
@@ -80,7 +104,7 @@ pub fn compile_with_files(
         .unwrap_or_else(|d| panic!("{}", render(&d, &sources)));
     let compiled = pipeline::compile_with(&program, &sources, how, |_, _| {})
         .unwrap_or_else(|d| panic!("{}", render(&d, &sources)));
-    Case { program, compiled, sources, noise: Words::default() }
+    Case { program, compiled, sources, noise: Words::default(), left: Left::default() }
 }
 
 /// Sizes of a predicate small enough for many runs, and the scale of random inputs as a part of their
@@ -216,6 +240,13 @@ pub fn committees(coins: &[u128]) -> impl Fn(&Lots) -> Vec<Vec<u64>> + '_ {
 
 type Outputs = Vec<Vec<f64>>;
 
+fn of_graph(out: graph_eval::Evaluated<impl Sized>) -> Round {
+    Round {
+        outputs: out.outputs.into_iter().map(|(_, _, values)| values).collect(),
+        states: out.states.into_iter().collect(),
+    }
+}
+
 impl Case {
     /// The circuit.
     pub fn circuit(&self) -> &Circuit {
@@ -224,6 +255,11 @@ impl Case {
 
     /// The program, loop by loop, in floating point.
     pub fn floating(&self, inputs: &Inputs, coins: &[u128]) -> Outputs {
+        self.floating_round(inputs, coins).outputs
+    }
+
+    /// The same, with the states after it.
+    pub fn floating_round(&self, inputs: &Inputs, coins: &[u128]) -> Round {
         let map = |m: &BTreeMap<String, RawTensor>| {
             let tensor = |t: &RawTensor| Tensor { shape: t.shape.clone(), data: reals(t) };
             m.iter().map(|(n, t)| (n.clone(), tensor(t))).collect()
@@ -231,12 +267,23 @@ impl Case {
         let given = EvalInputs {
             public: map(&inputs.public),
             sets: inputs.sets.iter().map(|s| s.iter().map(map).collect()).collect(),
+            states: self.left_tensors(),
             noise: self.noise.clone(),
-            ..EvalInputs::default()
         };
         let draw = committees(coins);
-        let out = eval(&self.program, &given, &draw).expect("floating-point evaluation");
-        out.into_iter().map(|(_, t)| t.data).collect()
+        let out = trace(&self.program, &given, &draw).expect("floating-point evaluation");
+        Round {
+            outputs: out.reveals.into_iter().map(|(_, t)| t.data).collect(),
+            states: out.states.into_iter().map(|(name, t)| (name, t.data)).collect(),
+        }
+    }
+
+    fn left_tensors(&self) -> BTreeMap<String, Tensor> {
+        let shaped = self.circuit().states().filter_map(|(_, input)| {
+            let data = self.left.plain.get(&input.name)?.clone();
+            Some((input.name.clone(), Tensor { shape: input.shape.clone(), data }))
+        });
+        shaped.collect()
     }
 
     /// A graph in floating point.
@@ -246,21 +293,38 @@ impl Case {
         inputs: &Inputs,
         coins: &[u128],
     ) -> Outputs {
+        self.graph_round(graph, inputs, coins).outputs
+    }
+
+    /// The same, with the states after it.
+    pub fn graph_round(
+        &self,
+        graph: &slvr_compiler::graph::Graph,
+        inputs: &Inputs,
+        coins: &[u128],
+    ) -> Round {
         let draw = committees(coins);
         let out = graph_eval::real(graph, &self.graph_inputs(inputs), &draw, false);
-        out.expect("real evaluation").outputs.into_iter().map(|(_, _, v)| v).collect()
+        of_graph(out.expect("real evaluation"))
     }
 
     /// The final graph in ring arithmetic.
     pub fn graph_exact(&self, inputs: &Inputs, coins: &[u128]) -> Outputs {
+        self.exact_round(inputs, coins).outputs
+    }
+
+    /// The same, with the states after it.
+    pub fn exact_round(&self, inputs: &Inputs, coins: &[u128]) -> Round {
         let draw = committees(coins);
         let graph = &self.compiled.optimised;
         let out = graph_eval::exact_wide(graph, &self.graph_inputs(inputs), &draw, false);
-        out.expect("exact evaluation").outputs.into_iter().map(|(_, _, v)| v).collect()
+        of_graph(out.expect("exact evaluation"))
     }
 
-    fn graph_inputs(&self, inputs: &Inputs) -> graph_eval::Inputs {
-        graph_eval::Inputs { noise: self.noise.clone(), ..graph_inputs(inputs) }
+    /// Inputs as the graph's evaluators take them, with noise and the states that an earlier round has left.
+    pub fn graph_inputs(&self, inputs: &Inputs) -> graph_eval::Inputs {
+        let states = self.left.plain.clone();
+        graph_eval::Inputs { noise: self.noise.clone(), states, ..graph_inputs(inputs) }
     }
 
     /// The circuit in the clear.
@@ -281,18 +345,44 @@ impl Case {
         coins: &[u128],
         seed: u64,
     ) -> Outputs {
-        let encoded = Encoded::new(self.circuit(), inputs).expect("inputs fit");
+        self.evaluated_round(of, inputs, coins, seed).0
+    }
+
+    /// The same, with the states after it as words.
+    pub fn evaluated_round(
+        &self,
+        of: &Evaluator<'_>,
+        inputs: &Inputs,
+        coins: &[u128],
+        seed: u64,
+    ) -> (Outputs, BTreeMap<usize, Data>) {
+        let mut encoded = Encoded::new(self.circuit(), inputs).expect("inputs fit");
+        encoded.states.clone_from(&self.left.words);
         let random = self.noise.of_circuit(self.circuit());
         let options = clear::Options { seed, coins, random: &random, trace: false };
         let out = of.evaluate(encoded.values(self.circuit()), &options);
-        out.expect("evaluation in the clear").outputs.into_iter().map(|o| o.values).collect()
+        let out = out.expect("evaluation in the clear");
+        (out.outputs.into_iter().map(|o| o.values).collect(), out.states)
+    }
+
+    /// The circuit's words of states as numbers.
+    pub fn numbers(&self, words: &BTreeMap<usize, Data>) -> BTreeMap<String, Vec<f64>> {
+        let one = |(i, input): (usize, &slvr_circuit::Input)| {
+            let frac = if let Encoding::Fixed { frac, .. } = input.encoding { frac } else { 0 };
+            let k = self.circuit().ty(input.value).bits();
+            let number =
+                |w| if k == 1 { w as f64 } else { slvr_circuit::fixed::decode(w, k, frac) };
+            (input.name.clone(), words[&i].to_u128s().into_iter().map(number).collect())
+        };
+        self.circuit().states().map(one).collect()
     }
 
     /// Three parties. Afterwards other evaluations draw the noise of this run.
     pub fn parties_with_noise(&mut self, inputs: &Inputs, seed: u64) -> Report {
         let mut local = self.circuit().layers.iter().flat_map(|l| &l.local);
         let record = local.any(|i| matches!(i.op, Op::Random { .. }));
-        let options = Options { seed: Some(seed), record, ..Options::default() };
+        let state = self.left.kept.as_ref();
+        let options = Options { seed: Some(seed), record, state, ..Options::default() };
         let report =
             session::run_local(self.circuit(), inputs, &options).expect("a run of three parties");
         if record {
@@ -304,7 +394,8 @@ impl Case {
 
     /// Three parties.
     pub fn parties(&self, inputs: &Inputs, seed: u64) -> Report {
-        let options = Options { seed: Some(seed), ..Options::default() };
+        let state = self.left.kept.as_ref();
+        let options = Options { seed: Some(seed), state, ..Options::default() };
         session::run_local(self.circuit(), inputs, &options).expect("a run of three parties")
     }
 }

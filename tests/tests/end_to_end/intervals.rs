@@ -27,10 +27,11 @@ use slvr_compiler::types::{Elem, Program};
 use slvr_compiler::{diagnostic::render::render, pipeline, types};
 use slvr_runtime::clear::Evaluator;
 use slvr_runtime::share::encode::{Inputs, RawData};
+use slvr_runtime::share::state::Kept;
 use slvr_tests::agree::{Ends, ends};
 use slvr_tests::generate::Generated;
 use slvr_tests::long::{self, caught, shrunk};
-use slvr_tests::{Case, Random, committees, graph_inputs, inexact, margins, random_inputs};
+use slvr_tests::{Case, Left, Random, committees, inexact, margins, random_inputs};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Values that inputs climb towards, in each program.
@@ -53,6 +54,8 @@ struct Tally {
     fine: u64,
     /// Programs that three parties ran, too.
     parties: u64,
+    /// Programs that read what an earlier round has stored.
+    rounds: u64,
     /// Nodes of each operation.
     seen: BTreeMap<&'static str, u64>,
 }
@@ -98,7 +101,13 @@ impl Typed {
     fn compiled(&self, how: Options) -> Result<Case, String> {
         let (program, sources) = (self.program.clone(), self.sources.clone());
         match pipeline::compile_with(&program, &sources, how, |_, _| {}) {
-            Ok(compiled) => Ok(Case { program, compiled, sources, noise: Default::default() }),
+            Ok(compiled) => Ok(Case {
+                program,
+                compiled,
+                sources,
+                noise: Default::default(),
+                left: Default::default(),
+            }),
             Err(wrong) => Err(render(&wrong, &sources, false)),
         }
     }
@@ -141,7 +150,7 @@ impl<'a> Check<'a> {
     }
 
     fn trace(&self, inputs: &Inputs) -> Result<Traced, String> {
-        let (given, draw) = (graph_inputs(inputs), committees(&self.coins));
+        let (given, draw) = (self.case.graph_inputs(inputs), committees(&self.coins));
         let real = eval::real(self.optimised(), &given, &draw, true).map_err(|e| e.to_string())?;
         let draw = committees(&self.coins);
         let exact = eval::exact_wide(self.optimised(), &given, &draw, true);
@@ -262,7 +271,7 @@ impl<'a> Check<'a> {
     /// that it may be off by, at most, and how many decisions in which steps are certified. The part is infinite where
     /// nothing is proven.
     pub(crate) fn given(&self, inputs: &Inputs, seed: u64) -> Result<(f64, Vec<String>), String> {
-        let (graph, given) = (self.optimised(), graph_inputs(inputs));
+        let (graph, given) = (self.optimised(), self.case.graph_inputs(inputs));
         let draw = committees(&self.coins);
         let found = OnInputs::of(&self.case.compiled, &[], &given, &draw);
         let found = found.map_err(|e| e.to_string())?.certificate;
@@ -293,7 +302,7 @@ impl<'a> Check<'a> {
     pub(crate) fn among_parties(&self, inputs: &Inputs, seed: u64) -> Result<(), String> {
         let graph = self.optimised();
         let report = self.case.parties(inputs, seed);
-        let (given, draw) = (graph_inputs(inputs), committees(&report.coins));
+        let (given, draw) = (self.case.graph_inputs(inputs), committees(&report.coins));
         let real = eval::real(graph, &given, &draw, true).map_err(|e| e.to_string())?;
         let real: Vec<Vec<f64>> =
             real.values.iter().map(|v| v.as_ref().map_or(Vec::new(), |v| v.to_vec())).collect();
@@ -423,7 +432,7 @@ fn check(choices: &[u8], seed: u64, tally: &mut Tally) -> Result<(), String> {
 
 /// One program on all its inputs.
 fn check_as(typed: &Typed, seed: u64, how: Options, tally: &mut Tally) -> Result<(), String> {
-    let case = match typed.compiled(how) {
+    let mut case = match typed.compiled(how) {
         Ok(case) => case,
         Err(why) if ["E0028", "E0025", "E0035"].iter().any(|c| why.contains(c)) => {
             tally.refused += 1;
@@ -432,11 +441,37 @@ fn check_as(typed: &Typed, seed: u64, how: Options, tally: &mut Tally) -> Result
         Err(why) => return Err(why),
     };
     let graph = &case.compiled.optimised;
-    let coins = [u128::from(seed) << 64 | 7, u128::from(seed) << 64 | 11];
-    let all = Check::new(&case, coins);
     for id in graph.ids() {
         *tally.seen.entry(graph.op(id).name()).or_default() += 1;
     }
+    let scales: BTreeSet<_> = graph.inputs.iter().filter_map(|i| i.frac).collect();
+    tally.fine += u64::from(!scales.is_empty());
+    check_round(&case, seed, CLIMBS, tally)?;
+    if case.circuit().states().next().is_some() {
+        tally.rounds += 1;
+        case.left = stored(&case, seed);
+        check_round(&case, seed, 1, tally).map_err(|why| format!("in the second round: {why}"))?;
+    }
+    Ok(())
+}
+
+/// The coins of a program.
+fn coins(seed: u64) -> [u128; 2] {
+    [u128::from(seed) << 64 | 7, u128::from(seed) << 64 | 11]
+}
+
+/// What a first round stores, for all evaluations alike: each of them rounds on its own.
+fn stored(case: &Case, seed: u64) -> Left {
+    let inputs = random_inputs(case.circuit(), !seed, 1.0);
+    let (_, words) = case.evaluated_round(&case.evaluator(), &inputs, &coins(seed), seed);
+    let all: Vec<_> = case.circuit().states().map(|(i, _)| words[&i].clone()).collect();
+    let kept = [0, 1, 2].map(|me| Kept::known(case.circuit(), me, &all));
+    Left { plain: case.numbers(&words), words, kept: Some(kept) }
+}
+
+/// One round of a program on all its inputs.
+fn check_round(case: &Case, seed: u64, climbs: u64, tally: &mut Tally) -> Result<(), String> {
+    let all = Check::new(case, coins(seed));
     let mut random = Random::new(seed);
     let mut hold = |inputs: &Inputs, seed| -> Result<(), String> {
         match all.hold(inputs, seed)? {
@@ -449,13 +484,11 @@ fn check_as(typed: &Typed, seed: u64, how: Options, tally: &mut Tally) -> Result
         hold(&ends(case.circuit(), end, seed), seed)?;
     }
     hold(&random_inputs(case.circuit(), seed, 1.0), seed)?;
-    let scales: BTreeSet<_> = graph.inputs.iter().filter_map(|i| i.frac).collect();
-    tally.fine += u64::from(!scales.is_empty());
     if seed.is_multiple_of(PARTIES) {
         tally.parties += 1;
         all.among_parties(&random_inputs(case.circuit(), seed, 1.0), seed)?;
     }
-    for _ in 0..CLIMBS {
+    for _ in 0..climbs {
         let start = match random.unit() < 0.5 {
             true => ends(case.circuit(), Ends::Either, seed),
             false => random_inputs(case.circuit(), seed, 1.0),
@@ -491,11 +524,12 @@ fn promises_hold_at_every_node_of_random_programs() {
     );
     println!("{:?}", tally.seen);
     println!(
-        "{} with inputs of more fraction bits than others, {} by three parties",
-        tally.fine, tally.parties
+        "{} with inputs of more fraction bits than others, {} by three parties, {} for a second round",
+        tally.fine, tally.parties, tally.rounds
     );
     // A test of nothing holds as well.
     assert!(tally.fine * 4 > tally.programs || count < 8, "values have several fraction bits");
+    assert!(tally.rounds * 6 > tally.programs || count < 100, "programs read what they stored");
     assert!(tally.refused * 4 < tally.programs, "most programs compile");
     assert!(tally.clear * 4 > tally.unclear, "many runs decide clearly");
     for op in ["transpose", "gather", "conv2d", "div", "sqrt", "log", "tanh", "select", "slice"] {

@@ -12,9 +12,10 @@ use slvr_compiler::cost::Tuning;
 use slvr_compiler::graph::text as graph_text;
 use slvr_compiler::lower::Protocols;
 use slvr_compiler::pipeline::{Fine, Options};
+use slvr_runtime::share::encode::Inputs;
 use slvr_tests::generate::{Generated, program};
 use slvr_tests::long::{self, Seen, caught, choices, shrunk};
-use slvr_tests::{Random, coarse_inputs, compile_with};
+use slvr_tests::{Case, Left, Random, Round, coarse_inputs, compile_with};
 
 fn agree(choices: &[u8], seed: u64, how: Options) {
     let Generated { text, bindings } = program(choices);
@@ -24,42 +25,12 @@ fn agree(choices: &[u8], seed: u64, how: Options) {
         |stage: &str| format!("{stage}\ninput seed {seed}, sizes {bindings:?}, {how:?}\n{text}");
 
     let mut case = compile_with(&text, &bindings, how);
-    let inputs = coarse_inputs(case.circuit(), seed);
-    let report = case.parties_with_noise(&inputs, seed);
-    let case = case;
-    let parties: Vec<Vec<f64>> = report.outputs.iter().map(|o| o.values.clone()).collect();
-    let coins = &report.coins;
-
-    let floating = case.floating(&inputs, coins);
-    let before = case.graph_real(&case.compiled.graph, &inputs, coins);
-    assert_eq!(floating, before, "{}", why("program, graph"));
-    let mut last = graph_text::print(&case.compiled.graph);
-    slvr_compiler::passes::run(&case.compiled.graph, |pass, graph| {
-        slvr_compiler::graph::verify::verify(graph)
-            .unwrap_or_else(|e| panic!("{e}: {}", why(pass.name)));
-        let printed = graph_text::print(graph);
-        // Most passes find nothing to do in a small program, and leave the graph that was seen before.
-        if printed == last {
-            return;
-        }
-        let after = case.graph_real(graph, &inputs, coins);
-        assert_eq!(before, after, "{}", why(pass.name));
-        let read =
-            graph_text::parse(&printed).unwrap_or_else(|e| panic!("{e}: {}", why(pass.name)));
-        assert_eq!(graph_text::print(&read), printed, "{}", why(pass.name));
-        last = printed;
-    });
-    assert_eq!(before, case.graph_exact(&inputs, coins), "{}", why("graph in ring arithmetic"));
-    assert_eq!(before, case.circuit_clear(&inputs, coins, seed), "{}", why("circuit in the clear"));
-    assert_eq!(before, parties, "{}", why("three parties"));
-
-    let traffic = Traffic::of(case.circuit());
-    assert_eq!(
-        (report.rounds, report.bytes_sent),
-        (traffic.rounds, traffic.bytes),
-        "{}",
-        why("cost")
-    );
+    // Where there are states, a second round reads what the first has stored.
+    let rounds = 1 + u64::from(case.circuit().states().next().is_some());
+    for number in 1..=rounds {
+        let of_round = |stage: &str| why(&format!("round {number}, {stage}"));
+        round(&mut case, seed ^ (number - 1) << 40, number == rounds, &of_round);
+    }
     let printed = circuit_text::print(case.circuit());
     let read = circuit_text::parse(&printed).unwrap_or_else(|e| panic!("{e}: {}", why("circuit")));
     assert_eq!(&read, case.circuit(), "{}", why("circuit text"));
@@ -74,6 +45,61 @@ fn agree(choices: &[u8], seed: u64, how: Options) {
     let twice =
         slvr_compiler::syntax::format(file, &once).unwrap_or_else(|_| panic!("{}", why("format")));
     assert_eq!(once, twice, "{}", why("format"));
+}
+
+/// One round of a case, of inputs of its own. What it stores is left for the next one. Every pass is looked at in the last.
+fn round(case: &mut Case, seed: u64, last: bool, why: &dyn Fn(&str) -> String) {
+    let inputs = coarse_inputs(case.circuit(), seed);
+    let report = case.parties_with_noise(&inputs, seed);
+    let parties: Vec<Vec<f64>> = report.outputs.iter().map(|o| o.values.clone()).collect();
+    let coins = &report.coins;
+
+    let floating = case.floating_round(&inputs, coins);
+    let before = case.graph_round(&case.compiled.graph, &inputs, coins);
+    assert_eq!(floating, before, "{}", why("program, graph"));
+    if last {
+        after_every_pass(case, &inputs, coins, &before, why);
+    }
+    assert_eq!(before, case.exact_round(&inputs, coins), "{}", why("graph in ring arithmetic"));
+    let (revealed, words) = case.evaluated_round(&case.evaluator(), &inputs, coins, seed);
+    let clear = Round { outputs: revealed, states: case.numbers(&words) };
+    assert_eq!(before, clear, "{}", why("circuit in the clear"));
+    assert_eq!(before.outputs, parties, "{}", why("three parties"));
+
+    let traffic = Traffic::of(case.circuit());
+    assert_eq!(
+        (report.rounds, report.bytes_sent),
+        (traffic.rounds, traffic.bytes),
+        "{}",
+        why("cost")
+    );
+    case.left = Left { plain: before.states, words, kept: report.kept };
+}
+
+/// The graph after every pass has the same values, and reads back from its text.
+fn after_every_pass(
+    case: &Case,
+    inputs: &Inputs,
+    coins: &[u128],
+    before: &Round,
+    why: &dyn Fn(&str) -> String,
+) {
+    let mut last = graph_text::print(&case.compiled.graph);
+    slvr_compiler::passes::run(&case.compiled.graph, |pass, graph| {
+        slvr_compiler::graph::verify::verify(graph)
+            .unwrap_or_else(|e| panic!("{e}: {}", why(pass.name)));
+        let printed = graph_text::print(graph);
+        // Most passes find nothing to do in a small program, and leave the graph that was seen before.
+        if printed == last {
+            return;
+        }
+        let after = case.graph_round(graph, inputs, coins);
+        assert_eq!(*before, after, "{}", why(pass.name));
+        let read =
+            graph_text::parse(&printed).unwrap_or_else(|e| panic!("{e}: {}", why(pass.name)));
+        assert_eq!(graph_text::print(&read), printed, "{}", why(pass.name));
+        last = printed;
+    });
 }
 
 fn tuned(latency: f64, bandwidth: f64) -> Protocols {

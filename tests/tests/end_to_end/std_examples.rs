@@ -2,6 +2,7 @@
 //! arithmetic and among three parties. Literal operands of a function become inputs, once secret and
 //! once public, so that nothing is computed when the program is built.
 
+use slvr_circuit::traffic::Traffic;
 use slvr_circuit::{Encoding, From};
 use slvr_compiler::ide::doc::examples::{self, ABOUT, LayerExample};
 use slvr_compiler::ide::library;
@@ -79,7 +80,8 @@ fn example(text: &str) -> Example {
 /// Evaluates a program in every way; output `o` is what example `o` says.
 fn hold(case: &Case, inputs: &Inputs, wanted: &[Example]) {
     let report = case.parties(inputs, 7);
-    assert_eq!(report.rounds, case.circuit().rounds());
+    let traffic = Traffic::of(case.circuit());
+    assert_eq!((report.rounds, report.bytes_sent), (traffic.rounds, traffic.bytes));
     let parties = report.outputs.iter().map(|o| o.values.clone()).collect();
     for (how, found) in [
         ("floating point", case.floating(inputs, &[])),

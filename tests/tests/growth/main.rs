@@ -50,10 +50,16 @@ fn cost(text: &str) -> Cost {
 
 /// The same for so many members of its party set.
 fn cost_of(text: &str, m: usize) -> Cost {
+    cost_with(text, &[("m", m.to_string())])
+}
+
+/// The same with these sizes.
+fn cost_with(text: &str, sizes: &[(&str, String)]) -> Cost {
     let before = ALLOCATED.get();
     let mut sources = Sources::new();
     let file = sources.add("test.slvr", text);
-    let options = Options { bindings: vec![("m".into(), m.to_string())], ..Options::default() };
+    let bindings = sizes.iter().map(|(name, size)| (name.to_string(), size.clone())).collect();
+    let options = Options { bindings, ..Options::default() };
     let mut none = |_: &str| Err(LoadError::NotFound);
     let found = match check(&mut sources, file, &options, &mut none) {
         Ok(Checked { program, .. }) => pipeline::compile(&program, &sources).map(drop),
@@ -288,4 +294,28 @@ fn checks_of_many_inputs_cost_as_much_each_as_those_of_few() {
     };
     let (few, many) = (sent(100), sent(400));
     assert!(many <= few + few / 4, "{few} bytes for each of 100 inputs, {many} of 400");
+}
+
+/// Steps of a loop over the weights of a model: 100 cost four times as much as 25, of a large model as of a small one.
+#[test]
+fn steps_over_weights_cost_as_much_each_as_the_first_whatever_the_model() {
+    let text = "use std::{min, norm, sum};
+        predicate Clip[M: model, m, steps](lambda: fix = 1.0) {
+            parties Client[m];
+            parties Server;
+            input u: secret weights M in -1..1 from each Client;
+            let v = iterate v: weights M in -1..1 = sum(u) / m for t in steps {
+                v + sum((u[i] - v) * min([1, lambda / norm(u[i] - v)]) for i in Client) / m
+            };
+            reveal v to Server as v;
+        }";
+    let of = |model: &str, steps: usize| {
+        let sizes = [("M", model.into()), ("m", "10".into()), ("steps", steps.to_string())];
+        let found = cost_with(text, &sizes);
+        assert!(!found.refused, "{model}, {steps} steps");
+        found.allocated
+    };
+    let [small, few, many] = [of("Mlp[30, 30, 10]", 25), of("LeNet5", 25), of("LeNet5", 100)];
+    assert!(many < 5 * few, "{few} bytes for 25 steps, {many} for 100");
+    assert!(few < small + small / 4, "{few} bytes for steps of LeNet-5, {small} of a small model");
 }

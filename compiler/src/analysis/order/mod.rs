@@ -105,7 +105,13 @@ fn of_rules(
     found(a, b).or_else(|| found(b, a))
 }
 
-/// The factors of a matrix product, or of the sum of a product.
+/// Whether rows of so many entries are looked at.
+fn looked_at(n: u64) -> bool {
+    (1..=LONGEST).contains(&n)
+}
+
+/// The factors of a matrix product, or of the sum of a product. Of long rows, such as all weights of a model, there are
+/// none: to list their places takes longer than all else that is found of them.
 fn products(view: &View<'_>, id: NodeId) -> Option<Products> {
     let to = view.shape(id);
     let wide: Vec<usize> = (0..to.len()).filter(|&d| to[d] != 1).collect();
@@ -122,7 +128,7 @@ fn products(view: &View<'_>, id: NodeId) -> Option<Products> {
         Op::MatMul { trans_b } => {
             let &[a, b] = view.args(id) else { return None };
             let (sa, sb) = (view.shape(a), view.shape(b));
-            let n = *sa.get(2)?;
+            let n = *sa.get(2).filter(|n| looked_at(**n))?;
             let column = if *trans_b { 1 } else { 2 };
             let along = if *trans_b { 2 } else { 1 };
             let left = Factor {
@@ -141,8 +147,11 @@ fn products(view: &View<'_>, id: NodeId) -> Option<Products> {
             let product = view.args(id)[0];
             let (Op::Mul, &[a, b]) = (view.op(product), view.args(product)) else { return None };
             let shape = align(view.shape(a), view.shape(b)).ok()?;
-            let rest: Vec<usize> =
-                (0..shape.len()).filter(|d| !axes.contains(&(*d as u64))).collect();
+            let (over, rest): (Vec<usize>, Vec<usize>) =
+                (0..shape.len()).partition(|d| axes.contains(&(*d as u64)));
+            if !looked_at(over.iter().map(|&d| shape[d]).product()) {
+                return None;
+            }
             let places = summed(&shape, axes, 0);
             let factor = |node: NodeId| {
                 let own = view.shape(node);
@@ -166,9 +175,6 @@ fn held(
     own: bool,
 ) -> Option<Ranked> {
     let n = mask.places.len() as u64;
-    if n == 0 || n > LONGEST {
-        return None;
-    }
     let read = |sizes: &[u64], moved: &[Vec<u64>; 2], from: [u64; 2]| -> Result<ByRank, Refused> {
         let reader = Reader::new(view, sizes);
         let places = |f: &Factor, moved: &Vec<u64>, from: u64| -> Vec<_> {

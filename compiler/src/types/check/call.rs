@@ -261,7 +261,7 @@ impl Checker<'_> {
         for weights in [true, false] {
             for leaf in &leaves {
                 if matches!(leaf.ty.kind, TypeKind::Weights { .. }) == weights {
-                    self.unify(module, f, &mut sizes, leaf)?;
+                    self.unify(module, callee, &mut sizes, leaf)?;
                 }
             }
         }
@@ -270,7 +270,7 @@ impl Checker<'_> {
         let values: Vec<SizeVal> = sizes.iter().flatten().copied().collect();
         let mut types = Vec::with_capacity(leaves.len());
         for leaf in &leaves {
-            types.push(self.param_ty(&mut env, f, leaf)?);
+            types.push(self.param_ty(&mut env, callee, leaf)?);
         }
         // Of what is computed from integers that are known at run time: an index may be one.
         let at_run = |e: &Expr| !matches!(e.kind, ExprKind::Const(_) | ExprKind::Index(_));

@@ -50,7 +50,7 @@ impl Checker<'_> {
         match (which, <[Expr; 1]>::try_from(args)) {
             (Sum | Max | Min, Ok([x])) => self.reduce(env, which, name, x, span).map(Val::Expr),
             (ArgMax | Sort, Ok([x])) => {
-                self.vector(name, &x)?;
+                self.vector(name, |x| format!("{name}({x})"), &x)?;
                 let ty = if which == ArgMax {
                     Ty::scalar(Elem::Int, x.ty.secrecy)
                 } else {
@@ -155,24 +155,22 @@ impl Checker<'_> {
         count_entries(&inner, &env.loops).map_or(0, |(fewest, _)| fewest)
     }
 
-    fn vector(&mut self, name: &str, x: &Expr) -> R<()> {
+    /// Whether it is a vector; `call` writes the call of another argument in its place.
+    fn vector(&mut self, name: &str, call: impl Fn(&str) -> String, x: &Expr) -> R<()> {
         if x.ty.dims.len() == 1 {
             return Ok(());
         }
         let ty = self.ty(&x.ty);
-        let text = self.text(x.span);
         let error = Diagnostic::error(
             codes::SHAPE,
             format!("`{name}` takes a vector"),
             x.span,
             format!("this is {ty}"),
         );
-        Err(self.fail(match x.ty.dims.first() {
-            Some(outer) if x.ty.dims.len() == 2 => {
-                let over = outer.set.map_or(outer.size.to_string(), |s| self.set_name(s));
-                error.hint(format!("one at a time: `[{name}({text}[i]) for i in {over}]`"))
-            }
-            _ => error,
+        let hint = self.of_parts(name, true, call, 1, x);
+        Err(self.fail(match hint {
+            Some(hint) => error.hint(hint),
+            None => error,
         }))
     }
 
@@ -203,8 +201,8 @@ impl Checker<'_> {
 
     fn dot(&mut self, name: &str, args: Vec<Expr>, span: Span) -> R<Expr> {
         let [x, y] = self.exactly::<2>(name, args, span)?;
-        self.vector(name, &x)?;
-        self.vector(name, &y)?;
+        self.vector(name, |x| format!("{name}({x}, ..)"), &x)?;
+        self.vector(name, |y| format!("{name}(.., {y})"), &y)?;
         if x.ty.shape() != y.ty.shape() {
             let (tx, ty) = (self.ty(&x.ty), self.ty(&y.ty));
             return Err(self.fail(

@@ -19,7 +19,7 @@
 //! | `iterate.rs` | loops that carry values |
 //! | `tuples.rs` | several values under one name |
 //! | `weights.rs` | weights tensor by tensor |
-//! | `call.rs`, `unify.rs`, `intrinsics.rs` | calls |
+//! | `call.rs`, `unify.rs`, `parts.rs`, `intrinsics.rs` | calls |
 //! | `layers.rs`, `placed.rs` | what a block declares |
 //! | `flow.rs` | models, step by step |
 //! | `applied.rs` | layers applied in expressions |
@@ -45,6 +45,7 @@ mod layers;
 mod names;
 mod noise;
 mod ops;
+mod parts;
 mod placed;
 mod requirements;
 mod scope;

@@ -1,5 +1,6 @@
 //! Arguments against parameters: sizes from brackets and from the types of arguments.
 
+use super::call::Callee;
 use super::checker::Checker;
 use super::tuples::Leaf;
 use super::value::{Env, IntVal, R, Reported, SizeArg, SizeVal, Val, count, fits};
@@ -164,10 +165,11 @@ impl Checker<'_> {
     pub(super) fn unify(
         &mut self,
         module: usize,
-        f: &Function,
+        callee: Callee,
         sizes: &mut [Option<SizeVal>],
         leaf: &Leaf,
     ) -> R<()> {
+        let f = callee.function;
         let (ty, arg) = (leaf.ty, &leaf.arg);
         let open = |sizes: &[Option<SizeVal>], name: &str| {
             f.sizes.iter().position(|s| s.name.name == name).filter(|&i| sizes[i].is_none())
@@ -177,7 +179,7 @@ impl Checker<'_> {
                 if let Some(slot) = open(sizes, &model.name) {
                     match arg.ty.record {
                         Some(found) => sizes[slot] = Some(SizeVal::Model(found)),
-                        None => return Err(self.misfit(f, leaf, None)),
+                        None => return Err(self.misfit(callee, leaf, None)),
                     }
                 }
                 // The last dimension is all weights.
@@ -224,7 +226,7 @@ impl Checker<'_> {
             }
         }
         if wanted.len() != found.len() {
-            return Err(self.misfit(f, leaf, None));
+            return Err(self.misfit(callee, leaf, None));
         }
         for (slot, dim) in wanted.into_iter().zip(&found) {
             if let Some(slot) = slot
@@ -238,7 +240,8 @@ impl Checker<'_> {
 
     /// The type of a parameter's variable in the instance for this argument: the shape declared, the
     /// element and secrecy of the argument.
-    pub(super) fn param_ty(&mut self, env: &mut Env, f: &Function, leaf: &Leaf) -> R<Ty> {
+    pub(super) fn param_ty(&mut self, env: &mut Env, callee: Callee, leaf: &Leaf) -> R<Ty> {
+        let f = callee.function;
         let (ty, arg) = (leaf.ty, &leaf.arg);
         if ty.secrecy == Some(ast::Secrecy::Public) && arg.ty.secrecy == ast::Secrecy::Secret {
             let name = &f.name.name;
@@ -258,12 +261,13 @@ impl Checker<'_> {
             && (wanted.record.is_none() || wanted.record == arg.ty.record);
         if !same || !fits(arg.ty.elem, wanted.elem) {
             let text = self.ty(&wanted);
-            return Err(self.misfit(f, leaf, Some(text)));
+            return Err(self.misfit(callee, leaf, Some(text)));
         }
         Ok(Ty { elem: arg.ty.elem, secrecy, ..wanted })
     }
 
-    fn misfit(&mut self, f: &Function, leaf: &Leaf, concrete: Option<String>) -> Reported {
+    fn misfit(&mut self, callee: Callee, leaf: &Leaf, concrete: Option<String>) -> Reported {
+        let f = callee.function;
         let Leaf { name: param, ty, arg } = leaf;
         let (name, found, written) = (&f.name.name, self.ty(&arg.ty), print_type(ty));
         let wanted_elem = match &ty.kind {
@@ -294,15 +298,17 @@ impl Checker<'_> {
             TypeKind::Weights { dims, .. } => Some(1 + dims.len()),
             TypeKind::Tensor { .. } | TypeKind::Tuple(_) => None,
         };
-        let text = self.text(arg.span);
-        let plain = text.chars().all(|c| c.is_alphanumeric() || c == '_');
-        let outer = arg.ty.dims.first().copied();
-        self.fail(match (rank, outer) {
-            (Some(rank), Some(outer)) if arg.ty.dims.len() == rank + 1 && plain => {
-                let over = outer.set.map_or(outer.size.to_string(), |s| self.set_name(s));
-                error.hint(format!("one at a time: `[{name}({text}[i]) for i in {over}]`"))
-            }
-            _ => error,
+        // With its brackets, and `..` where other arguments stand.
+        let called = self.text(callee.name);
+        let call = |x: &str| {
+            let args = f.params.iter().map(|p| if p.name.name == *param { x } else { ".." });
+            format!("{called}({})", args.collect::<Vec<_>>().join(", "))
+        };
+        let std = self.in_std(f.name.span);
+        let hint = rank.and_then(|rank| self.of_parts(name, std, call, rank, arg));
+        self.fail(match hint {
+            Some(hint) => error.hint(hint),
+            None => error,
         })
     }
 }

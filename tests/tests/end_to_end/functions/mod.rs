@@ -10,6 +10,7 @@ mod elementary;
 mod layers;
 mod orders;
 
+use slvr_circuit::traffic::Traffic;
 use slvr_circuit::{Circuit, From};
 use slvr_compiler::analysis::stated::Stated;
 use slvr_compiler::lower::Protocols;
@@ -115,7 +116,9 @@ fn hold(case: &Case, given: &[(&str, &[f64])], want: &[Vec<(f64, f64)>]) {
     let report = case.parties(&inputs, 5);
     let parties: Vec<Vec<f64>> = report.outputs.iter().map(|o| o.values.clone()).collect();
     check("three parties", &parties);
-    assert_eq!(report.rounds, case.circuit().rounds(), "rounds");
+    let traffic = Traffic::of(case.circuit());
+    let counted = (report.rounds, report.bytes_sent);
+    assert_eq!(counted, (traffic.rounds, traffic.bytes), "rounds and bytes");
 }
 
 /// A program of one secret vector s and one public vector p.

@@ -3,6 +3,7 @@
 
 mod images;
 mod sequences;
+mod small;
 
 use slvr_compiler::types::model::Model;
 use slvr_runtime::share::encode::{Inputs, RawData, RawTensor};
