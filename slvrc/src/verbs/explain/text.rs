@@ -1,8 +1,8 @@
 //! The report as text.
 
 use super::report::Report;
-use super::units::{bytes, count, error, network, per_party, range, seconds, share};
 use crate::report;
+use crate::units::{bytes, count, error, network, per_party, range, seconds, share, taken};
 use slvr_circuit::Coins;
 use slvr_circuit::openings::openings;
 use slvr_circuit::traffic::Traffic;
@@ -245,6 +245,15 @@ fn certificate(out: &mut String, c: &Certificate) {
         let _ = writeln!(
             out,
             "  saturates     activations of models at {top}, their quotients at {half}"
+        );
+    }
+    for cut in &c.assumed {
+        let _ = writeln!(out, "  cut           line {}: {}", cut.line, taken(cut));
+    }
+    if !c.assumed.is_empty() {
+        let _ = writeln!(
+            out,
+            "                errors and decisions are stated for inputs whose values stay within these cuts"
         );
     }
     for a in &c.saturations {
