@@ -4,25 +4,31 @@
 //! That is a condition which no range excludes, so a program that bounds its failure has to accept it by name, with
 //! `require cut >= 16`.
 
-use super::Compiled;
 use crate::analysis::cuts;
 use crate::analysis::interval::size;
+use crate::analysis::ranges::Ranges;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::graph::{Graph, NodeId, Op};
 use crate::types::{Bounded, Demand, Program};
 
+/// The graph that is lowered, its intervals, and where it is cut (+-2^this).
+pub struct Fitted<'a> {
+    pub graph: &'a Graph,
+    pub ranges: &'a Ranges,
+    pub top: Option<u32>,
+}
+
 /// If values may reach a cut and the program does not accept that: a warning, and an error if it bounds its failure. An
 /// error too if it wants them cut further out.
-pub fn check(program: &Program, compiled: &Compiled) -> Vec<Diagnostic> {
-    let g = &compiled.optimised;
-    let reached = cuts::reached(g, &compiled.ranges.raw);
-    let (Some(&first), Some(top)) = (reached.first(), compiled.top) else { return Vec::new() };
+pub fn check(program: &Program, fitted: &Fitted) -> Vec<Diagnostic> {
+    let reached = cuts::reached(fitted.graph, &fitted.ranges.raw);
+    let (Some(&first), Some(top)) = (reached.first(), fitted.top) else { return Vec::new() };
     let top = f64::from(top).exp2();
     let of = |what: Bounded| program.demands.iter().filter(move |d| d.what == what);
     let accepted = of(Bounded::Cut).next().is_some();
     let mut found = match accepted {
         true => Vec::new(),
-        false => vec![warning(compiled, first, reached.len(), top)],
+        false => vec![warning(fitted, first, reached.len(), top)],
     };
     let near = |d: &&Demand| d.bound > top;
     for demand in of(Bounded::Cut).filter(near) {
@@ -43,13 +49,13 @@ pub fn check(program: &Program, compiled: &Compiled) -> Vec<Diagnostic> {
     found
 }
 
-fn warning(compiled: &Compiled, first: NodeId, many: usize, top: f64) -> Diagnostic {
-    let g: &Graph = &compiled.optimised;
+fn warning(fitted: &Fitted, first: NodeId, many: usize, top: f64) -> Diagnostic {
+    let g = fitted.graph;
     // The operation that is cut, where the source has it.
     let (site, what) = (g.site(first), g.arg(first, 0));
     let place = site.place(g.op(what));
     let span = place.call.unwrap_or(place.span);
-    let most = size(compiled.ranges.real(g, what));
+    let most = size(fitted.ranges.real(g, what));
     let step = if site.name.is_empty() { g.op(what).name() } else { &site.name };
     let at = match g.op(first) {
         Op::Saturate(top) => f64::from(*top).exp2(),

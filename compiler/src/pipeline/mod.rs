@@ -398,6 +398,7 @@ pub fn demands(program: &Program, sources: &Sources, compiled: &Compiled) -> Vec
     let fine = &optimised.inputs;
     let given = Given { guards: coarse, fine, own: guards, level: *level, stated };
     refused.extend(check_error_demands(program, sources, given));
-    refused.extend(cut::check(program, compiled));
+    let fitted = cut::Fitted { graph: optimised, ranges: &compiled.ranges, top: compiled.top };
+    refused.extend(cut::check(program, &fitted));
     refused
 }
