@@ -55,6 +55,8 @@ struct Tally {
     parties: u64,
     /// Nodes of each operation.
     seen: BTreeMap<&'static str, u64>,
+    /// Parts that are taken off intervals and errors before they are held, to see that it is noticed.
+    narrower: [f64; 2],
 }
 
 /// The families of protocols.
@@ -422,7 +424,7 @@ fn check(choices: &[u8], seed: u64, tally: &mut Tally) -> Result<(), String> {
 
 /// One program on all its inputs.
 fn check_as(typed: &Typed, seed: u64, how: Options, tally: &mut Tally) -> Result<(), String> {
-    let case = match typed.compiled(how) {
+    let mut case = match typed.compiled(how) {
         Ok(case) => case,
         Err(why) if ["E0028", "E0025", "E0035"].iter().any(|c| why.contains(c)) => {
             tally.refused += 1;
@@ -430,9 +432,14 @@ fn check_as(typed: &Typed, seed: u64, how: Options, tally: &mut Tally) -> Result
         }
         Err(why) => return Err(why),
     };
+    let [of_intervals, of_errors] = tally.narrower.map(|part| 1.0 - part);
+    for (lo, hi) in &mut case.compiled.ranges.raw {
+        (*lo, *hi) = (*lo * of_intervals, *hi * of_intervals);
+    }
     let graph = &case.compiled.optimised;
     let coins = [u128::from(seed) << 64 | 7, u128::from(seed) << 64 | 11];
-    let all = Check::new(&case, coins);
+    let mut all = Check::new(&case, coins);
+    all.errors.proven.iter_mut().for_each(|off| *off *= of_errors);
     for id in graph.ids() {
         *tally.seen.entry(graph.op(id).name()).or_default() += 1;
     }
@@ -500,4 +507,19 @@ fn promises_hold_at_every_node_of_random_programs() {
     for op in ["transpose", "gather", "conv2d", "div", "sqrt", "log", "tanh", "select", "slice"] {
         assert!(tally.seen.contains_key(op) || count < 500, "no program has {op}");
     }
+}
+
+/// Intervals that are a tenth too narrow, and errors that are a tenth of what is proven, do not hold.
+#[test]
+fn bounds_that_are_too_small_are_caught() {
+    let caught = |narrower: [f64; 2]| {
+        let fails = |seed: &u64| {
+            let mut tally = Tally { narrower, ..Tally::default() };
+            check(&choices(*seed), *seed, &mut tally).is_err()
+        };
+        (0..20).filter(fails).count()
+    };
+    let (all, intervals, errors) = (caught([0.0; 2]), caught([0.1, 0.0]), caught([0.0, 0.9]));
+    println!("of 20 programs {intervals} leave their intervals, {errors} exceed their errors");
+    assert!(all == 0 && intervals >= 10 && errors >= 5, "{all}, {intervals}, {errors}");
 }
