@@ -35,6 +35,7 @@ mod svg;
 mod target;
 mod tensors;
 mod through;
+mod units;
 mod verbs;
 
 use clap::{CommandFactory, Parser};

@@ -1,5 +1,6 @@
 //! What is said of a run: the object of `--json`, and text for people.
 
+use crate::units::bytes;
 use serde_json::{Value, json};
 use slvr_circuit::openings::{self, Learns, Opened, Opening};
 use slvr_circuit::traffic::Traffic;
@@ -135,11 +136,6 @@ fn set_name(circuit: &Circuit, set: u32) -> &str {
     circuit.parties.get(set as usize).map_or("?", |p| &p.name)
 }
 
-/// A number of bytes for people, in MB of 10^6 bytes.
-pub fn megabytes(bytes: u64) -> String {
-    format!("{:.3} MB", bytes as f64 / 1e6)
-}
-
 /// The report for people. `outputs` is the folder that they were written to.
 pub fn to_text(
     circuit: &Circuit,
@@ -148,7 +144,7 @@ pub fn to_text(
     noise: Option<&Privacy>,
 ) -> String {
     let sizes: Vec<String> = circuit.sizes.iter().map(|(n, v)| format!("{n}={v}")).collect();
-    let sent: Vec<String> = r.bytes_sent.iter().map(|&b| megabytes(b)).collect();
+    let sent: Vec<String> = r.bytes_sent.iter().map(|&b| bytes(b)).collect();
     let upload = r.upload_bytes.iter().flatten().max().copied().unwrap_or(0);
     let peak = r.peak_memory.iter().max().copied().unwrap_or(0);
     let mut out = format!(
@@ -157,9 +153,9 @@ pub fn to_text(
         sizes.join(" "),
         r.rounds,
         sent.join(", "),
-        megabytes(upload),
+        bytes(upload),
         r.seconds,
-        megabytes(peak),
+        bytes(peak),
     );
     for x in &r.replaced {
         let set = set_name(circuit, x.set);

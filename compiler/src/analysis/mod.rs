@@ -3,7 +3,8 @@
 //! How declared input ranges are enforced ([`guard`], [`projection`]) and how likely that is to go wrong
 //! ([`failure`]); which interval every value is in once they are ([`ranges`]), which ring holds it
 //! ([`rings`]), how far a run may be from the program in real numbers ([`errors`]) if its protocols
-//! are off by no more than they state ([`stated`]). Before scales are known: how large a value can get
+//! are off by no more than they state ([`stated`]), and where
+//! that holds for the program as it is cut ([`cuts`]). Before scales are known: how large a value can get
 //! ([`magnitudes`]), also of what is divided by its norm ([`norms`]), which numbers are not negative ([`signs`]) and which dividends are 0 where their divisor is
 //! ([`zeros`]). For all of these: arithmetic of intervals ([`interval`]), where moved entries come from
 //! ([`layout`]), in all rows at once (`lanes`), which sums choose by rank (`order`), and
@@ -12,6 +13,7 @@
 //! May not: rewriting ([`crate::passes`]), protocols ([`crate::lower`]), words for people
 //! ([`crate::report`]).
 
+pub mod cuts;
 pub mod errors;
 pub mod failure;
 pub mod given;

@@ -89,6 +89,11 @@ const BUILTINS: &[(&str, &str, &str)] = &[
     ),
     ("error", "require error(NAME) <= BOUND;", "A bound on the absolute error of a named value."),
     (
+        "cut",
+        "require cut >= BOUND;",
+        "Accepts that values of deep networks which fit no word are cut, at this or beyond.",
+    ),
+    (
         "shape",
         "M.shape",
         "The shape of one input of a model, or of a tensor; `..M.shape` splices it into another.",

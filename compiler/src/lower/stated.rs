@@ -34,7 +34,7 @@ pub const SYMMETRIC: StatedErrors = StatedErrors {
 /// by tables), and takes the other functions from family T1.
 pub const DEALER: StatedErrors = SYMMETRIC;
 
-const _: () = assert!(SYMMETRIC.within_intervals() && DEALER.within_intervals());
+const _: () = assert!(SYMMETRIC.within_most() && DEALER.within_most());
 
 impl Protocols {
     /// What these protocols state of their errors.

@@ -4,6 +4,7 @@ use demands::{Given, check_error_demands};
 pub use precision::Fine;
 use precision::Scaled;
 mod advice;
+mod cut;
 pub mod demands;
 mod precision;
 
@@ -95,7 +96,7 @@ pub struct Compiled {
     pub top: Option<u32>,
     /// In layers.
     pub circuit: Circuit,
-    /// Demands of the program on what models compute that are not proven.
+    /// Demands of the program on what models compute that are not proven, and cuts that its ranges do not exclude.
     pub warnings: Vec<Diagnostic>,
 }
 
@@ -397,5 +398,7 @@ pub fn demands(program: &Program, sources: &Sources, compiled: &Compiled) -> Vec
     let fine = &optimised.inputs;
     let given = Given { guards: coarse, fine, own: guards, level: *level, stated };
     refused.extend(check_error_demands(program, sources, given));
+    let fitted = cut::Fitted { graph: optimised, ranges: &compiled.ranges, top: compiled.top };
+    refused.extend(cut::check(program, &fitted));
     refused
 }

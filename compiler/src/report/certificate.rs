@@ -7,6 +7,7 @@
 
 use super::precision::{self, KeptRow, PrecisionRow};
 use super::privacy::Privacy;
+use crate::analysis::cuts;
 use crate::analysis::errors::{Errors, encoded_errors, errors, rounding_inputs};
 use crate::analysis::failure::Failure;
 use crate::analysis::guard::{self, Guard};
@@ -46,6 +47,9 @@ pub struct Certificate {
     /// Activations and quotients of models saturate at this, because the declared ranges alone do not
     /// bound them.
     pub saturates_at: Option<f64>,
+    /// Cuts that the proven intervals do not exclude. Errors and decisions are stated for inputs for which the program's
+    /// values stay within; a value that does not is the end of the cut in a run.
+    pub assumed: Vec<CutRow>,
     /// Values with more fraction bits than others.
     pub precision: Vec<PrecisionRow>,
     /// Inputs that are revealed, or what is made of them, and have no more.
@@ -127,11 +131,28 @@ pub struct SaturationRow {
     pub what: String,
 }
 
+/// A step whose values are cut.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CutRow {
+    /// Its source line.
+    pub line: u32,
+    /// The step of the source.
+    pub step: String,
+    /// Values stay within plus and minus this.
+    pub at: f64,
+    /// Their interval without the cut, proven.
+    pub range: (f64, f64),
+}
+
 impl Certificate {
-    /// The comparison with the largest margin, rounded inputs included.
+    /// The comparison with the largest margin, for inputs as they are encoded.
     pub fn widest(&self) -> Option<&DecisionRow> {
-        let size = |d: &DecisionRow| d.margin.max(d.rounding_inputs);
-        self.decisions.iter().max_by(|a, b| size(a).total_cmp(&size(b)))
+        self.decisions.iter().max_by(|a, b| a.margin.total_cmp(&b.margin))
+    }
+
+    /// Of all comparisons, the most that rounding the inputs may move the two sides towards one another.
+    pub fn widest_rounding(&self) -> f64 {
+        self.decisions.iter().map(|d| d.rounding_inputs).fold(0.0, f64::max)
     }
 
     /// Of a compiled predicate; `places` says which line of the user's file each site of the graph
@@ -153,6 +174,7 @@ impl Certificate {
             decisions: decisions(g, &both, &line_of),
             saturations: saturations(c, &line_of),
             saturates_at: c.top.map(|top| f64::from(top).exp2()),
+            assumed: cut_rows(c, &line_of),
             precision: precision::rows(c, &line_of),
             kept: precision::kept(c),
             privacy: Privacy::of(c, &line_of, if log2.is_finite() { log2.exp2() } else { 0.0 }),
@@ -179,6 +201,22 @@ fn saturations(c: &Compiled, line_of: &dyn Fn(u32) -> u32) -> Vec<SaturationRow>
             if !rows.contains(&row) {
                 rows.push(row);
             }
+        }
+    }
+    rows
+}
+
+/// Cuts that may be reached, once for all of the same step.
+fn cut_rows(c: &Compiled, line_of: &dyn Fn(u32) -> u32) -> Vec<CutRow> {
+    let g = &c.optimised;
+    let mut rows: Vec<CutRow> = Vec::new();
+    for id in cuts::reached(g, &c.ranges.raw) {
+        let Op::Saturate(top) = g.op(id) else { continue };
+        let (line, step) = (line_of(g.node(id).site), g.site(id).name.clone());
+        let (at, range) = (f64::from(*top).exp2(), c.ranges.real(g, g.arg(id, 0)));
+        match rows.iter_mut().find(|r| (r.line, &r.step, r.at) == (line, &step, at)) {
+            Some(row) => row.range = hull(row.range, range),
+            None => rows.push(CutRow { line, step, at, range }),
         }
     }
     rows

@@ -79,6 +79,7 @@ impl fmt::Display for Program {
         }
         for d in &self.demands {
             match &d.what {
+                Bounded::Cut => writeln!(f, "require cut >= {}", d.bound)?,
                 Bounded::Failure => writeln!(f, "require failure <= {:e}", d.bound)?,
                 Bounded::Error(v) => {
                     let name = var(v).map_or("?", |v| v.name.as_str());

@@ -148,7 +148,7 @@ pub enum Stmt {
 pub struct Demand {
     /// What is bounded.
     pub what: Bounded,
-    /// By how much.
+    /// By how much, from above, but for a cut.
     pub bound: f64,
     /// Where.
     pub span: Span,
@@ -161,4 +161,6 @@ pub enum Bounded {
     Failure,
     /// The absolute error of a named value.
     Error(VarId),
+    /// From below: where values of deep networks may be cut, in the program as it is stated. It accepts such cuts.
+    Cut,
 }

@@ -30,8 +30,8 @@ impl Check {
         let p = &checked.program;
         if json {
             let noise = noise.as_ref().map(|n| json!(n));
-            let warnings: Vec<_> =
-                checked.warnings.iter().map(|d| render::to_json(d, &checked.sources)).collect();
+            let all = checked.warnings.iter().chain(&compiled.warnings);
+            let warnings: Vec<_> = all.map(|d| render::to_json(d, &checked.sources)).collect();
             let sizes: serde_json::Map<String, serde_json::Value> =
                 p.sizes.iter().map(|(n, v)| (n.clone(), json!(v))).collect();
             let mut all = json!({

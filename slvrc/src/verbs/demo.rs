@@ -6,6 +6,7 @@ use crate::fail::{Usage, say, say_json};
 use crate::parties::run_circuit;
 use crate::program::{self, Checked, Sizes};
 use crate::through::Through;
+use crate::units::bytes;
 use crate::verbs::lab::Declared;
 use crate::{report, target, tensors};
 use anyhow::{Context, bail};
@@ -216,7 +217,7 @@ impl Demo {
             "circuit: {} instructions, {} rounds, {} sent by each party (known before it runs)",
             circuit.instructions(),
             traffic.rounds,
-            report::megabytes(traffic.bytes.iter().sum::<u64>() / 3),
+            bytes(traffic.bytes.iter().sum::<u64>() / 3),
         );
         out
     }
@@ -316,15 +317,15 @@ impl Demo {
             }
         };
         if let Some(r) = reports.first() {
-            let sent: Vec<String> = r.bytes_sent.iter().map(|&b| report::megabytes(b)).collect();
+            let sent: Vec<String> = r.bytes_sent.iter().map(|&b| bytes(b)).collect();
             let upload = r.upload_bytes.iter().flatten().max().copied().unwrap_or(0);
             let peak = r.peak_memory.iter().max().copied().unwrap_or(0);
             let _ = writeln!(out, "  rounds    {}", r.rounds);
             let _ = writeln!(out, "  sent      {} by the three parties", sent.join(", "));
-            let _ = writeln!(out, "  upload    {} by each client", report::megabytes(upload));
+            let _ = writeln!(out, "  upload    {} by each client", bytes(upload));
             let _ =
                 writeln!(out, "  time      {:.2} s (mean of {})", mean(&seconds), seconds.len());
-            let _ = writeln!(out, "  memory    {} at most in a party", report::megabytes(peak));
+            let _ = writeln!(out, "  memory    {} at most in a party", bytes(peak));
         }
         for o in &circuit.outputs {
             let to = circuit.parties.get(o.to as usize).map_or("?", |p| &p.name);

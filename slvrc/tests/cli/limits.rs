@@ -1,6 +1,7 @@
 //! What strangers and slips give: devices and pipes in place of files, texts that speak to the terminal, command
 //! lines that are wrong. Reads are bounded, outputs are whole or not there, and `--json` prints one object.
 
+use crate::folder::{Folder, Place, f32s};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -380,4 +381,68 @@ fn a_deadline_is_at_least_a_second() {
         let error = value["error"].as_str().expect("a message");
         assert!(error.contains("--deadline"), "{error}");
     }
+}
+
+/// Divisions by 0 and logarithms of negative numbers, of one number for each client.
+const ENDS: &str = "\
+use std::{log};
+
+predicate Ends[m]() {
+    parties Client[m];
+    parties Server;
+
+    input x: secret fix in -1..1 from each Client;
+
+    reveal [x[i] / x[0] for i in Client] to Server as quotient;
+    reveal [log(x[i]) for i in Client] to Server as log;
+}
+";
+
+/// `eval` has the values of a circuit, where the real numbers have none, and those of IEEE 754 if it is told to.
+#[test]
+fn eval_has_infinities_only_if_it_is_asked_for_them() {
+    let place = Place::new();
+    place.write("ends.slvr", ENDS);
+    let mut folder = Folder::default();
+    for (i, x) in [0.0, 0.5, -0.5].into_iter().enumerate() {
+        folder.put(&format!("Client/{i}"), "x", f32s(&[], &[x]));
+    }
+    folder.write(&place.path("in"));
+    let eval = |flag: &str| {
+        let done = place.slvrc(&format!("eval ends.slvr m=3 --inputs in {flag}"));
+        assert_eq!(done.status, 0, "{}", done.stderr);
+        done.stdout
+    };
+    let total = eval("");
+    let wanted = "quotient [3] = 0.000000, 2147483648.000000, -2147483648.000000";
+    assert!(total.contains(wanted), "{total}");
+    assert!(total.contains("log [3] = -11.783502, -0.693147, -11.783502"), "{total}");
+    let ieee = eval("--ieee");
+    assert!(ieee.contains("quotient [3] = NaN, inf, -inf"), "{ieee}");
+    assert!(ieee.contains("log [3] = -inf, -0.693147, NaN"), "{ieee}");
+    let both = place.slvrc("eval ends.slvr m=3 --inputs in --ieee --exact");
+    assert_eq!(both.status, 2, "{}", both.stderr);
+}
+
+/// What little is sent is told as well: no figure of a run is 0.000 of a larger unit.
+#[test]
+fn small_figures_of_a_run_are_not_nothing() {
+    let place = Place::new();
+    place.write("ends.slvr", ENDS);
+    let mut folder = Folder::default();
+    for i in 0..3 {
+        folder.put(&format!("Client/{i}"), "x", f32s(&[], &[0.5]));
+    }
+    folder.write(&place.path("in"));
+    let done = place.slvrc("run ends.slvr m=3 --inputs in");
+    assert_eq!(done.status, 0, "{}", done.stderr);
+    let figure = |name: &str| {
+        let line = done.stdout.lines().find_map(|l| l.trim_start().strip_prefix(name));
+        line.unwrap_or_else(|| panic!("{name}: {}", done.stdout)).trim().to_string()
+    };
+    for name in ["sent", "upload", "memory"] {
+        let figure = figure(name);
+        assert!(figure.starts_with(|c: char| ('1'..='9').contains(&c)), "{name}: {figure}");
+    }
+    assert!(figure("upload").contains(" B by each client"), "{}", figure("upload"));
 }

@@ -3,8 +3,10 @@
 use slvr_circuit::Dom;
 use slvr_compiler::analysis::failure::Failure;
 use slvr_compiler::analysis::guard::Guard;
+use slvr_compiler::cost::places;
 use slvr_compiler::diagnostic::render::render;
 use slvr_compiler::pipeline::{self, Options};
+use slvr_compiler::report::certificate::Certificate;
 use slvr_compiler::syntax::{LoadError, Sources};
 use slvr_compiler::types;
 use slvr_tests::{compile, compile_with, distance, predicate, random_inputs};
@@ -71,5 +73,42 @@ fn one_ring_for_all_values() {
             report.outputs.into_iter().map(|o| o.values).collect::<Vec<_>>()
         });
         assert!(distance(&a, &b) < 1e-4, "seed {seed}");
+    }
+}
+
+/// The certificate says where a quotient or a function saturates: one row with its line, and none where the interval of
+/// its operand excludes it.
+#[test]
+fn places_that_saturate_are_named() {
+    let cases = [
+        ("x[i] / y[i]", "0..1", Some(("div", "2^31 or -2^31"))),
+        ("x[i] / y[i]", "1..2", None),
+        // One formula, one value.
+        ("recip(y[i])", "0..1", Some(("div", "2^31 or -2^31"))),
+        ("recip(y[i])", "1..2", None),
+        ("sqrt(y[i])", "-1..1", Some(("sqrt", "0 where the operand is negative"))),
+        ("sqrt(y[i])", "0..1", None),
+        ("log(y[i])", "0..1", Some(("log", "-17 ln 2 where the operand is not positive"))),
+        ("log(y[i])", "1..2", None),
+        ("exp(y[i])", "0..30", Some(("exp", "2^29 where the operand is above 29 ln 2"))),
+        ("exp(y[i])", "0..8", None),
+        ("tanh(y[i])", "-8..8", None),
+    ];
+    for (step, range, wanted) in cases {
+        let text = format!(
+            "use std::{{exp, log, recip, sqrt, tanh}};\npredicate P() {{\n    parties Client[2];\n    \
+             parties Server;\n    input x: secret fix in 1..2 from each Client;\n    \
+             input y: secret fix in {range} from each Client;\n    \
+             let z = [{step} for i in Client];\n    reveal z to Server as z;\n}}\n"
+        );
+        let case = compile(&text, &[]);
+        let places = places(&case.program, &case.compiled.optimised, &case.sources);
+        let known = Certificate::of(&case.compiled, &places);
+        let rows: Vec<_> = known.saturations.iter().map(|s| (s.line, &s.function[..])).collect();
+        let expected: Vec<_> = wanted.iter().map(|(function, _)| (7, *function)).collect();
+        assert_eq!(rows, expected, "{step} of {range}");
+        if let (Some((_, what)), [row]) = (wanted, &known.saturations[..]) {
+            assert!(row.what.contains(what), "{step} of {range}: {}", row.what);
+        }
     }
 }

@@ -417,3 +417,25 @@ fn ends_of_the_range_agree() {
         }
     }
 }
+
+/// Where every client is rejected, the mean of nobody is 0 / 0: 0 in floating point as among the parties.
+#[test]
+fn the_mean_of_nobody_is_zero_in_floating_point_too() {
+    for name in ["norm_ball", "cosine_similarity", "fltrust"] {
+        let case = compile(predicate(name), &[("M", "Mlp[3,2,2]"), ("m", "3")]);
+        let mut inputs = random_inputs(case.circuit(), 1, 0.1);
+        for (what, to) in [("centre", 0.01), ("guide", 0.5)] {
+            if let Some(RawData::F64(v)) = inputs.public.get_mut(what).map(|t| &mut t.data) {
+                v.fill(to);
+            }
+        }
+        // Far from the centre, and against the guide.
+        fill(&mut inputs, |member, _| -1.0 - member as f64);
+        let report = case.parties(&inputs, 1);
+        let floating = case.floating(&inputs, &report.coins);
+        for (found, wanted) in report.outputs.iter().zip(&floating) {
+            assert!(found.values.iter().all(|x| *x == 0.0), "{name}: {:?}", found.values);
+            assert!(wanted.iter().all(|x| *x == 0.0), "{name}, floating point: {wanted:?}");
+        }
+    }
+}

@@ -58,6 +58,8 @@ struct Tally {
     rounds: u64,
     /// Nodes of each operation.
     seen: BTreeMap<&'static str, u64>,
+    /// Parts that are taken off intervals and errors before they are held, to see that it is noticed.
+    narrower: [f64; 2],
 }
 
 /// The families of protocols.
@@ -440,6 +442,10 @@ fn check_as(typed: &Typed, seed: u64, how: Options, tally: &mut Tally) -> Result
         }
         Err(why) => return Err(why),
     };
+    let of_intervals = 1.0 - tally.narrower[0];
+    for (lo, hi) in &mut case.compiled.ranges.raw {
+        (*lo, *hi) = (*lo * of_intervals, *hi * of_intervals);
+    }
     let graph = &case.compiled.optimised;
     for id in graph.ids() {
         *tally.seen.entry(graph.op(id).name()).or_default() += 1;
@@ -471,7 +477,9 @@ fn stored(case: &Case, seed: u64) -> Left {
 
 /// One round of a program on all its inputs.
 fn check_round(case: &Case, seed: u64, climbs: u64, tally: &mut Tally) -> Result<(), String> {
-    let all = Check::new(case, coins(seed));
+    let mut all = Check::new(case, coins(seed));
+    let of_errors = 1.0 - tally.narrower[1];
+    all.errors.proven.iter_mut().for_each(|off| *off *= of_errors);
     let mut random = Random::new(seed);
     let mut hold = |inputs: &Inputs, seed| -> Result<(), String> {
         match all.hold(inputs, seed)? {
@@ -535,4 +543,19 @@ fn promises_hold_at_every_node_of_random_programs() {
     for op in ["transpose", "gather", "conv2d", "div", "sqrt", "log", "tanh", "select", "slice"] {
         assert!(tally.seen.contains_key(op) || count < 500, "no program has {op}");
     }
+}
+
+/// Intervals that are a tenth too narrow, and errors that are a tenth of what is proven, do not hold.
+#[test]
+fn bounds_that_are_too_small_are_caught() {
+    let caught = |narrower: [f64; 2]| {
+        let fails = |seed: &u64| {
+            let mut tally = Tally { narrower, ..Tally::default() };
+            check(&choices(*seed), *seed, &mut tally).is_err()
+        };
+        (0..20).filter(fails).count()
+    };
+    let (all, intervals, errors) = (caught([0.0; 2]), caught([0.1, 0.0]), caught([0.0, 0.9]));
+    println!("of 20 programs {intervals} leave their intervals, {errors} exceed their errors");
+    assert!(all == 0 && intervals >= 10 && errors >= 5, "{all}, {intervals}, {errors}");
 }

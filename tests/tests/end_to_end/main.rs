@@ -9,7 +9,7 @@
 //! | functions, loops, weights, layers, the library | `functions`, `formulas`, `loops`, `weights`, `models`, `layers_of_std`, `chosen`, `each_member`, `rounds`, `std_examples`, `std_sizes`, `small_covariances` |
 //! | the compiler's text and messages | `diagnostics`, `overflow_messages`, `ir_snapshots`, `docs` |
 //! | what it optimises | `optimiser`, `blocks`, `speculation` |
-//! | what it states about a run | `certificate`, `certificate_cost`, `certificate_error`, `certificate_ranges`, `certify`, `given`, `precision` |
+//! | what it states about a run | `certificate`, `certificate_cost`, `certificate_error`, `certificate_ranges`, `certify`, `cuts`, `given`, `precision` |
 //! | malicious clients, random programs, damaged files | `attacks`, `random_programs`, `fuzz_smoke` |
 
 // Thousands of small programs are compiled and run, which is mostly small tensors that come and go.
@@ -27,6 +27,7 @@ mod certificate_error;
 mod certificate_ranges;
 mod certify;
 mod chosen;
+mod cuts;
 mod diagnostics;
 mod docs;
 mod each_member;

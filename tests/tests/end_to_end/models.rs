@@ -606,3 +606,24 @@ predicate Lists[m]() {
     let inputs = slvr_tests::random_inputs(case.circuit(), 3, 0.4);
     assert!(hold("lists of weights", &case, &inputs, 3));
 }
+
+/// A comparison of images is numbers, 0 and 1, to a model.
+#[test]
+fn bits_are_a_models_input() {
+    let program = "
+predicate Bits[M: model, m]() {
+    parties Client[m];
+    parties Server;
+
+    input update: secret weights M in -1..1         from each Client;
+    input image:  secret fix[..M.shape] in 0..1     from each Client;
+
+    reveal [M(update[i], image[i] > 0.5) for i in Client] to Server as logits;
+}
+";
+    let case = compile(program, &[("M", "Mlp[6, 4, 3]"), ("m", "2")]);
+    for seed in 0..4 {
+        let inputs = slvr_tests::random_inputs(case.circuit(), seed, 1.0);
+        assert!(hold("bits", &case, &inputs, seed));
+    }
+}

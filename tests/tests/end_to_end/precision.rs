@@ -254,3 +254,59 @@ fn small_updates_are_as_precise_as_large_ones() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+/// Off by how much the parties are, and the circuit in the clear, in the 2-norm of what is revealed.
+fn off(case: &Case, inputs: &Inputs, seed: u64) -> f64 {
+    let report = case.parties(inputs, seed);
+    let parties: Vec<Vec<f64>> = report.outputs.iter().map(|o| o.values.clone()).collect();
+    let wanted = case.floating(inputs, &report.coins);
+    let clear = case.circuit_clear(inputs, &report.coins, seed);
+    let of = |found: &[Vec<f64>]| relative(case, found, &wanted).expect("something is revealed");
+    of(&parties).max(of(&clear))
+}
+
+/// Clips of differential privacy, which are small: squares of what is clipped have few bits of 16.
+#[test]
+fn small_clips_are_precise() {
+    let text = "
+use std::{min, norm, sum};
+
+predicate Clip[m, d](c: fix = 0.01) {
+    parties Client[m];
+    parties Server;
+
+    input x: secret fix[d] in -1..1 from each Client;
+
+    reveal sum(x[i] * min([1, c / norm(x[i])]) for i in Client) to Server as total;
+}
+";
+    for c in ["0.01", "0.003", "0.001"] {
+        let case = compile(text, &[("m", "3"), ("d", "6"), ("c", c)]);
+        let clip: f64 = c.parse().expect("a number");
+        for (seed, norm) in [(1, 0.3 * clip), (2, 1.2 * clip), (3, 8.0 * clip), (4, 1.0)] {
+            let mut inputs = random_inputs(case.circuit(), seed, 1.0);
+            let mut random = Random::new(seed);
+            for tensor in inputs.sets.iter_mut().flatten().flat_map(|t| t.values_mut()) {
+                stretch(tensor, norm, &mut random);
+            }
+            let error = off(&case, &inputs, seed);
+            assert!(error <= TOLERANCE, "clipped at {c}, vectors of {norm}: off by {error}");
+        }
+    }
+}
+
+/// A client with a tiny update beside others of norm 1: FLTrust makes it as long as they are, and its rounding, too.
+#[test]
+fn a_tiny_update_beside_normal_ones_is_precise() {
+    let (sizes, _) = sizes("fltrust");
+    let case = compile(predicate("fltrust"), &sizes);
+    for seed in 0..8 {
+        let mut inputs = inputs(&case, 1.0, seed);
+        let tiny = inputs.sets[0][0].get_mut("update").expect("an update");
+        let RawData::F64(v) = &mut tiny.data else { panic!("reals") };
+        let length = v.iter().map(|x| x * x).sum::<f64>().sqrt();
+        v.iter_mut().for_each(|x| *x *= 0.005 / length);
+        let error = off(&case, &inputs, seed);
+        assert!(error <= TOLERANCE, "seed {seed}: off by {error}");
+    }
+}

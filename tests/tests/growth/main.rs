@@ -6,7 +6,7 @@
 
 use slvr_compiler::diagnostic::render::render;
 use slvr_compiler::pipeline;
-use slvr_compiler::syntax::{LoadError, Sources};
+use slvr_compiler::syntax::{LoadError, Sources, embedded};
 use slvr_compiler::types::{Checked, Options, check};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -50,15 +50,13 @@ fn cost(text: &str) -> Cost {
 
 /// The same for so many members of its party set.
 fn cost_of(text: &str, m: usize) -> Cost {
-    cost_with(text, &[("m", m.to_string())])
+    cost_with(text, vec![("m".into(), m.to_string())])
 }
 
-/// The same with these sizes.
-fn cost_with(text: &str, sizes: &[(&str, String)]) -> Cost {
+fn cost_with(text: &str, bindings: Vec<(String, String)>) -> Cost {
     let before = ALLOCATED.get();
     let mut sources = Sources::new();
     let file = sources.add("test.slvr", text);
-    let bindings = sizes.iter().map(|(name, size)| (name.to_string(), size.clone())).collect();
     let options = Options { bindings, ..Options::default() };
     let mut none = |_: &str| Err(LoadError::NotFound);
     let found = match check(&mut sources, file, &options, &mut none) {
@@ -311,11 +309,42 @@ fn steps_over_weights_cost_as_much_each_as_the_first_whatever_the_model() {
         }";
     let of = |model: &str, steps: usize| {
         let sizes = [("M", model.into()), ("m", "10".into()), ("steps", steps.to_string())];
-        let found = cost_with(text, &sizes);
+        let found = cost_with(text, sizes.map(|(n, v): (&str, String)| (n.into(), v)).into());
         assert!(!found.refused, "{model}, {steps} steps");
         found.allocated
     };
     let [small, few, many] = [of("Mlp[30, 30, 10]", 25), of("LeNet5", 25), of("LeNet5", 100)];
     assert!(many < 5 * few, "{few} bytes for 25 steps, {many} for 100");
     assert!(few < small + small / 4, "{few} bytes for steps of LeNet-5, {small} of a small model");
+}
+
+/// Ten thousand inputs are compiled or refused with a code, whatever they take.
+#[test]
+fn ten_thousand_inputs_end_in_an_answer() {
+    let inputs = lines(10_000, |i| format!("    input x{i}: public fix in 0..1;"));
+    let Cost { refused, said, .. } = cost(&program("", &inputs, "sum(x)"));
+    println!("refused: {refused}, {said} bytes of messages");
+    assert!(said < 64 << 10, "{said} bytes of messages");
+}
+
+/// Whole predicates with thousands of members: rules and not tables for ranks and pairs.
+#[test]
+fn predicates_of_thousands_of_members_cost_as_much_for_each_as_those_of_few() {
+    let digits = ("M", "DigitsNet");
+    let cases: [(&str, &[(&str, &str)], [usize; 2], u64); 2] = [
+        ("slvr_accuracy.slvr", &[digits, ("c", "1"), ("b", "1")], [2_500, 10_000], 5),
+        // All pairs of members are compared.
+        ("krum.slvr", &[digits, ("f", "1")], [250, 1_000], 17),
+    ];
+    for (name, sizes, members, most) in cases {
+        let text = embedded::get(name).expect("it comes with the compiler");
+        let [few, many] = members.map(|m| {
+            let all = sizes.iter().map(|(n, v)| (n.to_string(), v.to_string()));
+            let cost = cost_with(text, all.chain([("m".to_string(), m.to_string())]).collect());
+            assert!(!cost.refused, "{name} m={m}");
+            cost.allocated
+        });
+        println!("{name}: {few} bytes for {} members, {many} for {}", members[0], members[1]);
+        assert!(many <= few * most, "{name}: {few} bytes, {many} for four times the members");
+    }
 }

@@ -95,6 +95,7 @@ const ROOMS: [(&str, &[&str]); 4] = [
             "parties",
             "deployment",
             "through",
+            "units",
             "report",
             "verbs",
         ],

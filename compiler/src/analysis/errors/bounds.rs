@@ -40,7 +40,8 @@ pub struct Errors {
     /// Whether an output depends on a node's value, and not only on which of near values it chooses: the
     /// proven error is of these nodes. By index.
     pub depended_on: Vec<bool>,
-    /// Cuts whose operand is taken to be within them, because its interval does not say so.
+    /// Cuts whose operand is taken to be within them in the program, because its interval does not say so
+    /// ([`cuts`](crate::analysis::cuts)).
     pub assumed: Vec<NodeId>,
     pub(super) causes: Vec<Cause>,
 }

@@ -21,8 +21,9 @@
 //! | largest entry, order statistic, choice of the larger, relu, absolute value | the operands', however the comparison comes out (`choice`) |
 //!
 //! Functions and quotients have a value for every operand, the same in the program and in a run
-//! ([`domain`](crate::graph::domain)). Beside decisions, one thing is taken for granted: values of deep networks that
-//! are cut are, in the program, within their cut ([`Errors::assumed`]).
+//! ([`domain`](crate::graph::domain)). Beside decisions, one thing is a condition: values of deep networks that
+//! are cut are, in the program, within their cut ([`Errors::assumed`]). The certificate lists each, and the compiler
+//! warns of them.
 //!
 //! | file | has |
 //! |---|---|
@@ -48,6 +49,7 @@ mod value;
 
 pub use bounds::{Decision, Dominant, Errors};
 
+use super::cuts;
 use super::guard::Guard;
 use super::interval::Interval;
 use super::stated::StatedErrors;
@@ -112,7 +114,7 @@ fn bounded(view: &View<'_>, raw: &[Interval], inputs: &[f64]) -> Errors {
         proven: proven.errors,
         decisions: Vec::new(),
         depended_on: Vec::new(),
-        assumed: proven.assumed,
+        assumed: cuts::reached(view.g, raw),
         causes: proven.causes,
     };
     (all.decisions, all.depended_on) = choice::decisions(view, &choices, raw, &all);

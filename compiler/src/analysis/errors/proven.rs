@@ -19,7 +19,6 @@ use crate::graph::{NodeId, Op, domain};
 pub(super) struct Proven {
     pub errors: Vec<f64>,
     pub causes: Vec<Cause>,
-    pub assumed: Vec<NodeId>,
     lines: Vec<Line>,
     /// Intervals of the values of the program and of a run, in real units.
     pub values: Vec<Values>,
@@ -38,13 +37,8 @@ pub(super) fn run(
     inputs: &[f64],
     choices: &[Option<Choice>],
 ) -> Proven {
-    let all = Proven {
-        errors: Vec::new(),
-        causes: Vec::new(),
-        assumed: Vec::new(),
-        lines: Vec::new(),
-        values: Vec::new(),
-    };
+    let all =
+        Proven { errors: Vec::new(), causes: Vec::new(), lines: Vec::new(), values: Vec::new() };
     let mut rules = Rules { view, choices, inputs, all };
     for id in view.g.ids() {
         let ulp = view.ulp(id);
@@ -206,7 +200,7 @@ impl Rules<'_> {
         Cause { own: 0.0, parts: vec![(a, times(pa, terms)), (b, times(pb, terms))] }
     }
 
-    fn cause(&mut self, id: NodeId) -> Cause {
+    fn cause(&self, id: NodeId) -> Cause {
         let view = self.view;
         let args = view.args(id);
         match &self.choices[id.index()] {
@@ -254,15 +248,9 @@ impl Rules<'_> {
             Op::Trunc(_) => self.linear(view.truncation(id), args[0], 1.0),
             // The exact value is within the cut, so it comes no farther from it, and both are within 1.
             Op::Saturate(0) if self.error(args[0]) >= 2.0 => Cause::own(2.0),
-            Op::Saturate(0) => self.linear(0.0, args[0], 1.0),
-            Op::Saturate(top) => {
-                let most = f64::from(*top).exp2();
-                let v = self.values(args[0]);
-                if v.run.0 < -most || v.run.1 > most {
-                    self.all.assumed.push(id);
-                }
-                self.linear(0.0, args[0], 1.0)
-            }
+            // Where the program's value is within the cut, a run's comes no farther from it; the others are listed
+            // ([`cuts`](crate::analysis::cuts)).
+            Op::Saturate(_) => self.linear(0.0, args[0], 1.0),
             Op::Select => self.largest(0.0, &args[1..]),
             Op::Concat(_) => self.largest(0.0, args),
             // A sign that comes out otherwise is that of a number near zero.
@@ -301,7 +289,7 @@ impl Rules<'_> {
         }
     }
 
-    fn function(&mut self, id: NodeId, function: Function) -> Cause {
+    fn function(&self, id: NodeId, function: Function) -> Cause {
         let (view, x) = (self.view, self.view.args(id)[0]);
         let operand = (self.values(x), self.error(x), self.of_line(x));
         let effect = function::one(

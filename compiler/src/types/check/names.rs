@@ -169,13 +169,15 @@ impl Names<'_, '_> {
         defines(&s.kind).iter().for_each(|name| self.define(name));
     }
 
-    /// `failure` and `error(x)` are names here and nowhere else; `x` may be defined later.
+    /// `failure`, `cut` and `error(x)` are names here and nowhere else; `x` may be defined later.
     fn require(&mut self, cond: &Expr) {
         if let ExprKind::Binary(op, left, right) = &cond.kind
             && matches!(op, BinaryOp::Le | BinaryOp::Lt | BinaryOp::Ge | BinaryOp::Gt)
         {
             match &left.kind {
-                ExprKind::Name(n) if n == "failure" && !self.is_local(n) => {
+                ExprKind::Name(n)
+                    if matches!(n.as_str(), "failure" | "cut") && !self.is_local(n) =>
+                {
                     return self.expr(right);
                 }
                 ExprKind::Call(f, args) if matches!(&f.kind, ExprKind::Name(n) if n == "error") => {
@@ -291,8 +293,9 @@ impl Names<'_, '_> {
             format!("it is a library model: write `use models::{{{name}}};`")
         } else if is_layer(name) {
             "it is a layer, and layers stand in a `block` or `model`".to_owned()
-        } else if matches!(name, "failure" | "error") {
-            "it belongs at the left of `require failure <= ..;` or `require error(x) <= ..;`"
+        } else if matches!(name, "failure" | "error" | "cut") {
+            "it belongs at the left of `require failure <= ..;`, `require error(x) <= ..;` or `require \
+             cut >= ..;`"
                 .to_owned()
         } else if let Some(hint) = self.meant(name) {
             hint

@@ -178,6 +178,10 @@ impl Checker<'_> {
         errors: &mut Vec<ErrorDemand>,
     ) -> R<()> {
         if let ast::ExprKind::Binary(op, left, right) = &cond.kind {
+            if matches!(&left.kind, ast::ExprKind::Name(n) if n == "cut" && env.get(n).is_none()) {
+                demands.push(self.cut_demand(env, (*op, right), cond.span)?);
+                return Ok(());
+            }
             let what = match &left.kind {
                 ast::ExprKind::Name(n) if n == "failure" && env.get(n).is_none() => Some(None),
                 ast::ExprKind::Call(f, args) if matches!(&f.kind, ast::ExprKind::Name(n) if n == "error") => {
@@ -237,6 +241,27 @@ impl Checker<'_> {
             }
         }
         self.holds(env, cond, why, "the predicate")
+    }
+
+    /// `require cut >= 16`.
+    fn cut_demand(
+        &mut self,
+        env: &mut Env,
+        (op, right): (BinaryOp, &ast::Expr),
+        span: Span,
+    ) -> R<Demand> {
+        let title = "a demand on cuts is a positive lower bound";
+        let hint = "write `require cut >= 16;`: values that fit no word are cut at this or beyond";
+        if !matches!(op, BinaryOp::Ge | BinaryOp::Gt) {
+            let d = Diagnostic::error(codes::REQUIRE, title, span, "not a lower bound");
+            return Err(self.fail(d.hint(hint)));
+        }
+        let bound = self.real(env, right)?;
+        if bound > 0.0 {
+            return Ok(Demand { what: Bounded::Cut, bound, span });
+        }
+        let d = Diagnostic::error(codes::REQUIRE, title, right.span, format!("is {bound}"));
+        Err(self.fail(d.hint(hint)))
     }
 
     fn error_demand(&mut self, env: &Env, demand: &ErrorDemand) -> R<Option<VarId>> {

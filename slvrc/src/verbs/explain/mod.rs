@@ -7,7 +7,6 @@
 //! | `json.rs` | as one JSON object |
 //! | `html/` | as one HTML page without scripts |
 //! | `code.rs` | codes of diagnostics |
-//! | `units.rs` | numbers for people |
 //!
 //! May not live here: counting (`slvr_compiler::cost`), what is proven or leaked (`slvr_compiler::report`).
 
@@ -16,7 +15,6 @@ mod html;
 mod json;
 mod report;
 mod text;
-mod units;
 
 use crate::fail::say;
 use crate::target::Target;

@@ -1,9 +1,9 @@
 //! Everything that is said of a program.
 
-use super::units;
 use crate::fail;
 use crate::program::{self, Sizes};
 use crate::target::Target;
+use crate::units;
 use slvr_circuit::Circuit;
 use slvr_compiler::cost::{self, Cost, Estimate, LineRow, NetProfile};
 use slvr_compiler::lower::Protocols;

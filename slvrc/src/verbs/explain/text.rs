@@ -1,8 +1,8 @@
 //! The report as text.
 
 use super::report::Report;
-use super::units::{bytes, count, error, network, per_party, range, seconds, share};
 use crate::report;
+use crate::units::{bytes, count, error, network, per_party, range, seconds, share, taken};
 use slvr_circuit::Coins;
 use slvr_circuit::openings::openings;
 use slvr_circuit::traffic::Traffic;
@@ -247,6 +247,15 @@ fn certificate(out: &mut String, c: &Certificate) {
             "  saturates     activations of models at {top}, their quotients at {half}"
         );
     }
+    for cut in &c.assumed {
+        let _ = writeln!(out, "  cut           line {}: {}", cut.line, taken(cut));
+    }
+    if !c.assumed.is_empty() {
+        let _ = writeln!(
+            out,
+            "                errors and decisions are stated for inputs whose values stay within these cuts"
+        );
+    }
     for a in &c.saturations {
         let _ = writeln!(out, "  saturates     line {}: {} {}", a.line, a.function, a.what);
     }
@@ -260,7 +269,7 @@ fn certificate(out: &mut String, c: &Certificate) {
             c.decisions.len(),
             error(widest.margin),
             widest.line,
-            error(widest.rounding_inputs)
+            error(c.widest_rounding())
         );
     }
 }

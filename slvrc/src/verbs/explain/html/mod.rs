@@ -16,8 +16,8 @@ mod tables;
 mod timeline;
 
 use super::report::Report;
-use super::units::{bytes, count};
 use crate::svg::escape;
+use crate::units::{bytes, count};
 use slvr_compiler::cost::{mean, most};
 use std::fmt::Write;
 

@@ -2,8 +2,8 @@
 
 use super::markup::{prose, sentence};
 use crate::svg::escape;
+use crate::units::{bytes, count, per_party, range, share, taken};
 use crate::verbs::explain::report::Report;
-use crate::verbs::explain::units::{bytes, count, per_party, range, share};
 use slvr_compiler::cost::{LineRow, mean};
 use slvr_compiler::report::leaks::{Learned, Level};
 use std::fmt::Write;
@@ -100,6 +100,15 @@ pub fn certificate(out: &mut String, r: &Report) {
             "<li>Activations of models saturate at {top}, their quotients at {half}.</li>"
         );
     }
+    for cut in &c.assumed {
+        let _ = writeln!(out, "<li>Line {}: {}.</li>", cut.line, escape(&taken(cut)));
+    }
+    if !c.assumed.is_empty() {
+        let _ = writeln!(
+            out,
+            "<li>Errors and decisions are stated for inputs whose values stay within these cuts.</li>"
+        );
+    }
     for a in &c.saturations {
         let _ = writeln!(
             out,
@@ -117,7 +126,7 @@ pub fn certificate(out: &mut String, r: &Report) {
              {:.1e}. The errors of reveals above are those where no decision falls otherwise.</li>",
             c.decisions.len(),
             widest.margin,
-            widest.rounding_inputs
+            c.widest_rounding()
         );
     }
     out.push_str("</ul>\n</section>\n");

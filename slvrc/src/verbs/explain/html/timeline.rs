@@ -3,8 +3,8 @@
 use super::bars::ticks;
 use super::markup::legend;
 use crate::svg::escape;
+use crate::units::{bytes, bytes_unit};
 use crate::verbs::explain::report::Report;
-use crate::verbs::explain::units::{bytes, bytes_unit};
 use slvr_compiler::cost::Kind;
 use std::fmt::Write;
 

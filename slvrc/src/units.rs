@@ -1,6 +1,7 @@
 //! Numbers for people.
 
 use slvr_compiler::cost::{NetProfile, mean};
+use slvr_compiler::report::certificate::CutRow;
 
 /// A count of something with a decimal prefix: `0`, `12`, `3.40 k`, `21.3 M`; `unit` follows.
 pub fn count(n: u64, unit: &str) -> String {
@@ -30,6 +31,16 @@ pub fn range((lo, hi): (f64, f64)) -> String {
         _ => format!("{x:.3}").trim_end_matches('0').trim_end_matches('.').to_string(),
     };
     format!("{}..{}", end(lo), end(hi))
+}
+
+/// What is cut, at what, and how large it might be.
+pub fn taken(cut: &CutRow) -> String {
+    let step = if cut.step.is_empty() { "a value" } else { &cut.step };
+    let within = range((-cut.at, cut.at));
+    format!(
+        "{step} is taken to be in {within}; by the declared ranges it is in {}",
+        range(cut.range)
+    )
 }
 
 /// Bytes, with a decimal prefix.
