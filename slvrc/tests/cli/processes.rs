@@ -60,6 +60,17 @@ fn processes_repeat_what_threads_repeat() {
     assert!(threads["rounds"].as_u64() > threads["predicted_rounds"].as_u64(), "no repetition");
 }
 
+/// A party that talks without end: what it announces is longer than any report, so nothing of it is kept.
+#[test]
+fn a_party_that_never_stops_talking_is_ended() {
+    let place = place();
+    let run = format!("run {ACCURACY} --inputs in --processes --deadline 60");
+    let done = place.slvrc(&format!("{run} --spawn yes"));
+    assert_eq!(done.status, 3, "{}", done.stderr);
+    assert!(done.stderr.contains("its process"), "{}", done.stderr);
+    assert!(done.stderr.len() < 2000, "{}", done.stderr.len());
+}
+
 #[test]
 fn a_party_that_is_not_there_aborts_the_run() {
     let place = place();

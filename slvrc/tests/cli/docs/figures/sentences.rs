@@ -5,11 +5,14 @@ use super::build::{Built, build, find, predicate, whole_round};
 use super::costs::symmetric;
 use super::macros::{self, MACROS, families};
 use slvr_circuit::traffic::Traffic;
+use slvr_compiler::analysis::stated::Stated;
 use slvr_compiler::analysis::{guard, projection};
 use slvr_compiler::cost::{
     Cost, LineRow, MACS_PER_S, MEMORY_BYTES_PER_S, NetProfile, PRG_BYTES_PER_S, most, places,
     rows_by_line,
 };
+use slvr_compiler::graph::domain;
+use slvr_compiler::lower::Protocols;
 use slvr_compiler::passes;
 use slvr_compiler::pipeline::Options;
 use slvr_compiler::syntax::embedded;
@@ -35,6 +38,8 @@ pub fn claims() -> &'static [Claim] {
         networks(&mut say);
         whole_rounds(&mut say, &lenet);
         protocols(&mut say);
+        ends(&mut say);
+        hand_outs(&mut say);
         tutorial(&mut say);
         all
     })
@@ -319,6 +324,61 @@ fn protocols(say: Say<'_>) {
         "protocols.md",
         format!("For 1 / x on 1 .. 10 it finds degree {degree} and 2^{index} pieces."),
     );
+}
+
+/// What the parties learn by rounding, and what their machines show by lookups, is said on each page that is about it.
+fn hand_outs(say: Say<'_>) {
+    for (page, text) in [
+        (
+            "leaks.md",
+            "together learn on which side of a known threshold the part below the unit lies.",
+        ),
+        ("protocols.md", "give r to the party that knows a; give s = (x - 1 - r) mod 2^f"),
+        ("security.md", "on which side of a known threshold the exact value's sub-unit part lies"),
+        ("leaks.md", "lookups in truth tables index memory by parts of shares"),
+        ("security.md", "**lookups index memory by a party's own words**"),
+    ] {
+        say(page, text.into());
+    }
+}
+
+/// Where functions saturate, and what is stated of their errors.
+fn ends(say: Say<'_>) {
+    let of = Protocols::Symmetric.stated();
+    assert_eq!(
+        of,
+        Protocols::Dealer(NetProfile::lan().tuning()).stated(),
+        "one table for both families"
+    );
+    let (low, top) = (domain::EXP_LOW, domain::exp(f64::MAX).log2());
+    assert_eq!(domain::exp(low - 1e-9), 0.0);
+    let end = domain::recip(0.0).log2();
+    let ends = [(1.0, end.exp2()), (-1.0, -end.exp2()), (0.0, 0.0)];
+    assert!(ends.iter().all(|&(x, of_zero)| domain::div(x, 0.0) == of_zero), "x / 0");
+    assert_eq!(domain::sqrt(-1.0), 0.0);
+    let log = domain::log(0.0) / std::f64::consts::LN_2;
+    let stated = |s: Stated| match s.relative {
+        0.0 => format!("{} |", s.units),
+        part => format!("{}, 2^{} |", s.units, part.log2()),
+    };
+    let exp = of.exp.relative.log2();
+    for row in [
+        format!(
+            "| e^x | {low} <= x <= {top} ln 2 | 0 below, 2^{top} above | {} (2 where it is cut to 0), 2^{exp} |",
+            of.exp.units
+        ),
+        format!("| 1 / x | x != 0 | 2^{end} at 0 | {}", stated(of.recip)),
+        format!("| sqrt x | x >= 0 | 0 below | {}", stated(of.sqrt)),
+        format!("| ln x | x > 0 | {log:.0} ln 2 | {}", stated(of.log)),
+        format!("| tanh x | every x | – | {}", stated(of.tanh)),
+        format!(
+            "| x / y | y != 0, and abs (x / y) <= 2^{end} or abs y >= 1 | 2^{end} with the sign of x / y; x / 0 has \
+             the sign of x; 0 / 0 = 0 | {}",
+            stated(of.div)
+        ),
+    ] {
+        say("protocols.md", row);
+    }
 }
 
 /// The tutorial counts what its own commands print.
