@@ -459,3 +459,29 @@ impl Link for Tcp {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As many callers wait as there is room for: the first of more is turned away, and the others stay.
+    #[test]
+    fn the_first_of_too_many_callers_is_turned_away() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let at = listener.local_addr().expect("its address");
+        let mut callers = Callers::default();
+        let mut called: Vec<TcpStream> = Vec::new();
+        for n in 1..=CALLERS + 2 {
+            called.push(TcpStream::connect(at).expect("somebody listens"));
+            let (socket, _) = listener.accept().expect("somebody calls");
+            assert_eq!(callers.add(&socket).expect("a socket"), n as u64);
+            assert!(callers.waiting.len() <= CALLERS, "{n}");
+        }
+        for (n, mut caller) in called.into_iter().enumerate() {
+            caller.set_nonblocking(n >= 2).expect("a socket");
+            let heard = caller.read(&mut [0]).map_err(|e| e.kind());
+            let wanted = if n < 2 { Ok(0) } else { Err(io::ErrorKind::WouldBlock) };
+            assert_eq!(heard, wanted, "caller {n}");
+        }
+    }
+}

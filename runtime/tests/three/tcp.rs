@@ -157,7 +157,8 @@ fn silent_callers_keep_no_party_waiting() {
     let identities = identities();
     for identities in [Some(&identities), None] {
         let (listeners, at) = listeners();
-        let silent: Vec<TcpStream> = (0..100)
+        // More for each port than may be about to say who they are.
+        let silent: Vec<TcpStream> = (0..200)
             .map(|i| {
                 let mut caller = TcpStream::connect(at[i % 2]).unwrap();
                 match i % 3 {
