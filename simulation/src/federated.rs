@@ -260,10 +260,11 @@ impl Simulation {
         let key = [round as u64, client as u64];
         let mut order = Random::new(seed, Purpose::Order, key);
         let shard = &self.shards[client];
-        let mut update = difference(&self.net, global, shard, &self.config.sgd, &mut order);
+        let mut update = change(&self.net, global, shard, &self.config.sgd, &mut order);
+        clip(&mut update, CLIP);
         if self.poisoners.contains(&client) {
             poison.apply(&mut update, &mut Random::new(seed, Purpose::Poison, key));
-            clip(&mut update);
+            clip(&mut update, CLIP);
         }
         update
     }
@@ -388,8 +389,9 @@ pub fn local_update(
     sgd: &Sgd,
     random: &mut Random,
 ) -> Result<Vec<f32>, NetError> {
-    net.check(shard)?;
-    Ok(difference(net, global, shard, sgd, random))
+    let mut update = trained(net, global, shard, sgd, random)?;
+    clip(&mut update, CLIP);
+    Ok(update)
 }
 
 /// [`local_update`] as training leaves it: coordinates of any size, and what is no number where it diverged.
@@ -407,19 +409,7 @@ pub(crate) fn trained(
     Ok(change(net, global, shard, sgd, random))
 }
 
-/// [`local_update`] on samples that [`Net::check`] has accepted.
-fn difference(
-    net: &Net,
-    global: &[f32],
-    shard: &Dataset,
-    sgd: &Sgd,
-    random: &mut Random,
-) -> Vec<f32> {
-    let mut update = change(net, global, shard, sgd, random);
-    clip(&mut update);
-    update
-}
-
+/// [`trained`] on samples that [`Net::check`] has accepted.
 fn change(net: &Net, global: &[f32], shard: &Dataset, sgd: &Sgd, random: &mut Random) -> Vec<f32> {
     let mut update = global.to_vec();
     descend_checked(net, &mut update, shard, sgd, random);
@@ -427,11 +417,11 @@ fn change(net: &Net, global: &[f32], shard: &Dataset, sgd: &Sgd, random: &mut Ra
     update
 }
 
-/// Each coordinate into [-CLIP, CLIP]. Training that diverged, as it does from a global model an
+/// Each coordinate into [-most, most]. Training that diverged, as it does from a global model an
 /// attack has spoilt, leaves coordinates that are no number: they count as no change.
-fn clip(update: &mut [f32]) {
+pub(crate) fn clip(update: &mut [f32], most: f32) {
     for u in update {
-        *u = if u.is_nan() { 0.0 } else { u.clamp(-CLIP, CLIP) };
+        *u = if u.is_nan() { 0.0 } else { u.clamp(-most, most) };
     }
 }
 

@@ -104,7 +104,7 @@ pub fn compile_with_files(
         .unwrap_or_else(|d| panic!("{}", render(&d, &sources)));
     let compiled = pipeline::compile_with(&program, &sources, how, |_, _| {})
         .unwrap_or_else(|d| panic!("{}", render(&d, &sources)));
-    Case { program, compiled, sources, noise: Words::default(), left: Left::default() }
+    Case::new(program, compiled, sources)
 }
 
 /// Sizes of a predicate small enough for many runs, and the scale of random inputs as a part of their
@@ -248,6 +248,11 @@ fn of_graph(out: graph_eval::Evaluated<impl Sized>) -> Round {
 }
 
 impl Case {
+    /// Before its first round, without noise.
+    pub fn new(program: Program, compiled: Compiled, sources: Sources) -> Case {
+        Case { program, compiled, sources, noise: Words::default(), left: Left::default() }
+    }
+
     /// The circuit.
     pub fn circuit(&self) -> &Circuit {
         &self.compiled.circuit

@@ -23,13 +23,7 @@ fn compiled(text: &str, bindings: &[(&str, &str)]) -> Result<Case, (Vec<Diagnost
         Err(errors) => return Err((errors, sources)),
     };
     match pipeline::compile(&program, &sources) {
-        Ok(compiled) => Ok(Case {
-            program,
-            compiled,
-            sources,
-            noise: Default::default(),
-            left: Default::default(),
-        }),
+        Ok(compiled) => Ok(Case::new(program, compiled, sources)),
         Err(errors) => Err((errors, sources)),
     }
 }

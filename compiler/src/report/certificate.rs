@@ -7,7 +7,6 @@
 
 use super::precision::{self, KeptRow, PrecisionRow};
 use super::privacy::Privacy;
-use crate::analysis::cuts;
 use crate::analysis::errors::{Errors, encoded_errors, errors, rounding_inputs};
 use crate::analysis::failure::Failure;
 use crate::analysis::guard::{self, Guard};
@@ -174,7 +173,7 @@ impl Certificate {
             decisions: decisions(g, &both, &line_of),
             saturations: saturations(c, &line_of),
             saturates_at: c.top.map(|top| f64::from(top).exp2()),
-            assumed: cut_rows(c, &line_of),
+            assumed: cut_rows(c, &both.errors.assumed, &line_of),
             precision: precision::rows(c, &line_of),
             kept: precision::kept(c),
             privacy: Privacy::of(c, &line_of, if log2.is_finite() { log2.exp2() } else { 0.0 }),
@@ -206,11 +205,11 @@ fn saturations(c: &Compiled, line_of: &dyn Fn(u32) -> u32) -> Vec<SaturationRow>
     rows
 }
 
-/// Cuts that may be reached, once for all of the same step.
-fn cut_rows(c: &Compiled, line_of: &dyn Fn(u32) -> u32) -> Vec<CutRow> {
+/// The cuts that the stated errors rest on, once for all of the same step.
+fn cut_rows(c: &Compiled, assumed: &[NodeId], line_of: &dyn Fn(u32) -> u32) -> Vec<CutRow> {
     let g = &c.optimised;
     let mut rows: Vec<CutRow> = Vec::new();
-    for id in cuts::reached(g, &c.ranges.raw) {
+    for &id in assumed {
         let Op::Saturate(top) = g.op(id) else { continue };
         let (line, step) = (line_of(g.node(id).site), g.site(id).name.clone());
         let (at, range) = (f64::from(*top).exp2(), c.ranges.real(g, g.arg(id, 0)));

@@ -1,13 +1,14 @@
-"""Outputs of the models for reference: python3 make.py > outputs.txt (NumPy).
+"""Outputs of the models for reference: python3 make.py > outputs.txt (PyTorch 2.5).
 
-Weights are numbers that a few lines make of the names of the state dictionary, so that none have to be stored: see
-`numbers`. PyTorch was not at hand where this was run. The layers are written here from the formulas of its documentation,
-in its layouts and with its defaults, independently of the compiler and in another form: as operations on whole tensors.
+The networks are PyTorch's own modules, in double precision. Weights are numbers that a few lines make of the names of the
+state dictionary, so that none have to be stored: see `numbers`. A parameter with another name or layout gives other outputs.
 """
 
-import numpy as np
+import torch
+from torch import nn
 
 MASK = (1 << 64) - 1
+INPUTS, INPUTS_OF_FULL_SIZE = 20, 2
 
 
 def numbers(name, count):
@@ -23,201 +24,179 @@ def numbers(name, count):
         z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK
         z = z ^ (z >> 31)
         out.append((z >> 40) / (1 << 23) - 1)
-    return np.array(out)
+    return torch.tensor(out, dtype=torch.float64)
 
 
-def param(name, *shape):
-    """A parameter: matrices and kernels within the root of 6 by their fan-in, scales and variances about 1, the rest
-    about 0."""
-    x = numbers(name, int(np.prod(shape))).reshape(shape)
-    last = name.split(".")[-1]
-    if len(shape) > 1:
-        return x * np.sqrt(6 / np.prod(shape[1:]))
-    return 1 + x / 4 if last in ("weight", "running_var") else x / 4
+def parameter(name, old):
+    """Matrices and kernels within the root of 6 by their fan-in, scales and variances about 1, the rest about 0."""
+    if not old.is_floating_point():
+        return old
+    x = numbers(name, old.numel()).reshape(old.shape)
+    if old.dim() > 1:
+        return x * (6 / old[0].numel()) ** 0.5
+    return 1 + x / 4 if name.split(".")[-1] in ("weight", "running_var") else x / 4
 
 
-def sigmoid(x):
-    return 1 / (1 + np.exp(-x))
+def with_weights(net):
+    net = net.double().eval()
+    net.load_state_dict({name: parameter(name, old) for name, old in net.state_dict().items()})
+    return net
 
 
-def softmax(x):
-    e = np.exp(x - x.max(-1, keepdims=True))
-    return e / e.sum(-1, keepdims=True)
+class NormMlp(nn.Module):
+    def __init__(self, inputs=64, hidden=32, classes=10):
+        super().__init__()
+        self.fc1, self.norm, self.fc2 = nn.Linear(inputs, hidden), nn.LayerNorm(hidden), nn.Linear(hidden, classes)
+
+    def forward(self, x):
+        return self.fc2(nn.functional.gelu(self.norm(self.fc1(x))))
 
 
-def erf(x):
-    """Abramowitz and Stegun 7.1.5, the series; and its limit."""
-    x = np.clip(x, -5, 5)
-    term, total = x.copy(), x.copy()
-    for n in range(1, 120):
-        term = -term * x * x / n
-        total = total + term / (2 * n + 1)
-    return total * 2 / np.sqrt(np.pi)
+class LstmClassifier(nn.Module):
+    def __init__(self, inputs=4, hidden=8, classes=3):
+        super().__init__()
+        self.lstm, self.fc = nn.LSTM(inputs, hidden, 2, batch_first=True), nn.Linear(hidden, classes)
+
+    def forward(self, x):
+        return self.fc(self.lstm(x)[0][:, -1])
 
 
-def gelu(x):
-    return x * (1 + erf(x / np.sqrt(2))) / 2
+class Cnn1d(nn.Module):
+    def __init__(self, classes=5):
+        super().__init__()
+        self.conv1, self.norm1 = nn.Conv1d(3, 8, 5, padding=2), nn.BatchNorm1d(8)
+        self.conv2, self.norm2 = nn.Conv1d(8, 16, 3, stride=2, padding=1), nn.GroupNorm(4, 16)
+        self.fc = nn.Linear(16, classes)
+
+    def forward(self, x):
+        y = nn.functional.max_pool1d(nn.functional.relu(self.norm1(self.conv1(x))), 2)
+        return self.fc(nn.functional.leaky_relu(self.norm2(self.conv2(y))).mean(2))
 
 
-def relu(x):
-    return np.maximum(x, 0)
+class VitTiny(nn.Module):
+    def __init__(self, size, patch, dim, depth, heads, classes=10):
+        super().__init__()
+        self.conv_proj = nn.Conv2d(3, dim, patch, stride=patch)
+        self.class_token = nn.Parameter(torch.zeros(1, dim))
+        self.pos_embedding = nn.Parameter(torch.zeros((size // patch) ** 2 + 1, dim))
+        self.layers = nn.ModuleList(
+            nn.TransformerEncoderLayer(dim, heads, 4 * dim, activation="gelu", batch_first=True, norm_first=True)
+            for _ in range(depth)
+        )
+        self.norm, self.head = nn.LayerNorm(dim), nn.Linear(dim, classes)
+
+    def forward(self, x):
+        y = self.conv_proj(x).flatten(2).transpose(1, 2)
+        y = torch.cat([self.class_token.expand(len(y), 1, -1), y], 1) + self.pos_embedding
+        for layer in self.layers:
+            y = layer(y)
+        return self.head(self.norm(y)[:, 0])
 
 
-def relu6(x):
-    return np.clip(x, 0, 6)
+class Inverted(nn.Module):
+    def __init__(self, inputs, outputs, stride, expand):
+        super().__init__()
+        wide = expand * inputs
+        if expand != 1:
+            self.conv1, self.bn1 = nn.Conv2d(inputs, wide, 1, bias=False), nn.BatchNorm2d(wide)
+        self.conv2 = nn.Conv2d(wide, wide, 3, stride, 1, groups=wide, bias=False)
+        self.bn2 = nn.BatchNorm2d(wide)
+        self.conv3, self.bn3 = nn.Conv2d(wide, outputs, 1, bias=False), nn.BatchNorm2d(outputs)
+        self.expand, self.residual = expand, stride == 1 and inputs == outputs
+
+    def forward(self, x):
+        relu6 = nn.functional.relu6
+        y = x if self.expand == 1 else relu6(self.bn1(self.conv1(x)))
+        y = self.bn3(self.conv3(relu6(self.bn2(self.conv2(y)))))
+        return x + y if self.residual else y
 
 
-def leaky_relu(x):
-    return np.where(x > 0, x, 0.01 * x)
+class Stage(nn.Module):
+    def __init__(self, blocks):
+        super().__init__()
+        self.blocks = nn.Sequential(*blocks)
+
+    def forward(self, x):
+        return self.blocks(x)
 
 
-def linear(x, name, n, m):
-    return x @ param(name + ".weight", m, n).T + param(name + ".bias", m)
+class MobileNetV2(nn.Module):
+    STAGES = [(1, 2, 1, 1), (2, 3, 1, 6), (3, 4, 2, 6), (4, 8, 2, 6), (3, 12, 1, 6), (3, 20, 2, 6), (1, 40, 1, 6)]
+
+    def __init__(self, width, classes=10):
+        super().__init__()
+        self.conv1, self.bn1 = nn.Conv2d(3, width, 3, padding=1, bias=False), nn.BatchNorm2d(width)
+        inputs = width
+        for s, (n, out, stride, expand) in enumerate(self.STAGES):
+            blocks = []
+            for k in range(n):
+                blocks.append(Inverted(inputs, out * width // 4, stride if k == 0 else 1, expand))
+                inputs = out * width // 4
+            setattr(self, f"stage{s + 1}", Stage(blocks))
+        self.conv2, self.bn2 = nn.Conv2d(inputs, 40 * width, 1, bias=False), nn.BatchNorm2d(40 * width)
+        self.linear = nn.Linear(40 * width, classes)
+
+    def forward(self, x):
+        y = nn.functional.relu6(self.bn1(self.conv1(x)))
+        for s in range(len(self.STAGES)):
+            y = getattr(self, f"stage{s + 1}")(y)
+        return self.linear(nn.functional.relu6(self.bn2(self.conv2(y))).mean((2, 3)))
 
 
-def layer_norm(x, name, n):
-    mean, var = x.mean(-1, keepdims=True), x.var(-1, keepdims=True)
-    return (x - mean) / np.sqrt(var + 1e-5) * param(name + ".weight", n) + param(name + ".bias", n)
+class Basic(nn.Module):
+    """A block of ResNet-20 as He et al. trained it on CIFAR-10: a shortcut without weights (option A)."""
+
+    def __init__(self, inputs, outputs, stride):
+        super().__init__()
+        self.conv1, self.bn1 = nn.Conv2d(inputs, outputs, 3, stride, 1, bias=False), nn.BatchNorm2d(outputs)
+        self.conv2, self.bn2 = nn.Conv2d(outputs, outputs, 3, 1, 1, bias=False), nn.BatchNorm2d(outputs)
+        self.stride, self.more = stride, (outputs - inputs) // 2
+
+    def forward(self, x):
+        y = self.bn2(self.conv2(nn.functional.relu(self.bn1(self.conv1(x)))))
+        kept = x[:, :, :: self.stride, :: self.stride]
+        return nn.functional.relu(y + nn.functional.pad(kept, (0, 0, 0, 0, self.more, self.more)))
 
 
-def per_channel(v, x):
-    return v.reshape(-1, *[1] * (x.ndim - 1))
+class ResNet20(nn.Module):
+    def __init__(self, width, classes=10):
+        super().__init__()
+        self.conv1, self.bn1 = nn.Conv2d(3, width, 3, padding=1, bias=False), nn.BatchNorm2d(width)
+        inputs = width
+        for s in range(3):
+            blocks = []
+            for k in range(3):
+                blocks.append(Basic(inputs, width << s, 2 if s > 0 and k == 0 else 1))
+                inputs = width << s
+            setattr(self, f"layer{s + 1}", nn.Sequential(*blocks))
+        self.linear = nn.Linear(inputs, classes)
 
-
-def group_norm(x, name, groups):
-    c = len(x)
-    part = x.reshape(groups, -1)
-    part = (part - part.mean(1, keepdims=True)) / np.sqrt(part.var(1, keepdims=True) + 1e-5)
-    y = part.reshape(x.shape)
-    return y * per_channel(param(name + ".weight", c), x) + per_channel(param(name + ".bias", c), x)
-
-
-def batch_norm(x, name):
-    weight, bias, mean, var = [
-        per_channel(param(f"{name}.{of}", len(x)), x)
-        for of in ("weight", "bias", "running_mean", "running_var")
-    ]
-    return (x - mean) / np.sqrt(var + 1e-5) * weight + bias
-
-
-def conv(x, name, cout, kernel, stride=1, pad=0, groups=1, bias=True):
-    """Of any number of dimensions behind the channels; as products with shifted inputs."""
-    cin, dims = x.shape[0], x.ndim - 1
-    weight = param(name + ".weight", cout, cin // groups, *[kernel] * dims)
-    x = np.pad(x, [(0, 0)] + [(pad, pad)] * dims)
-    outs = [(n - kernel) // stride + 1 for n in x.shape[1:]]
-    y = np.zeros([groups, cout // groups] + outs)
-    for at in np.ndindex(*[kernel] * dims):
-        part = x[(slice(None),) + tuple(slice(a, a + (n - 1) * stride + 1, stride) for a, n in zip(at, outs))]
-        part = part.reshape(groups, cin // groups, *outs)
-        taps = weight[(slice(None), slice(None)) + at].reshape(groups, cout // groups, cin // groups)
-        y += np.einsum("goi,gi...->go...", taps, part)
-    y = y.reshape(cout, *outs)
-    return y + per_channel(param(name + ".bias", cout), y) if bias else y
-
-
-def max_pool1d(x, k):
-    n = x.shape[1] // k
-    return x[:, : n * k].reshape(len(x), n, k).max(2)
-
-
-def lstm(x, name, hidden, layers):
-    for k in range(layers):
-        w, u = param(f"{name}.weight_ih_l{k}", 4 * hidden, x.shape[1]), param(f"{name}.weight_hh_l{k}", 4 * hidden, hidden)
-        b, d = param(f"{name}.bias_ih_l{k}", 4 * hidden), param(f"{name}.bias_hh_l{k}", 4 * hidden)
-        h, c, out = np.zeros(hidden), np.zeros(hidden), []
-        for entry in x:
-            i, f, g, o = np.split(w @ entry + b + u @ h + d, 4)
-            c = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
-            h = sigmoid(o) * np.tanh(c)
-            out.append(h)
-        x = np.array(out)
-    return x
-
-
-def attention(x, name, dim, heads):
-    w, b = param(name + ".in_proj_weight", 3 * dim, dim), param(name + ".in_proj_bias", 3 * dim)
-    q, k, v = [
-        (x @ w[i * dim : (i + 1) * dim].T + b[i * dim : (i + 1) * dim]).reshape(len(x), heads, -1).transpose(1, 0, 2)
-        for i in range(3)
-    ]
-    y = softmax(q @ k.transpose(0, 2, 1) / np.sqrt(dim // heads)) @ v
-    return linear(y.transpose(1, 0, 2).reshape(len(x), dim), name + ".out_proj", dim, dim)
-
-
-def mlp_norm(x, inputs=64, hidden=32, classes=10):
-    y = gelu(layer_norm(linear(x, "fc1", inputs, hidden), "norm", hidden))
-    return linear(y, "fc2", hidden, classes)
-
-
-def lstm_classifier(x, steps=8, inputs=4, hidden=8, classes=3):
-    return linear(lstm(x, "lstm", hidden, 2)[-1], "fc", hidden, classes)
-
-
-def cnn1d(x, classes=5):
-    y = max_pool1d(relu(batch_norm(conv(x, "conv1", 8, 5, pad=2), "norm1")), 2)
-    y = leaky_relu(group_norm(conv(y, "conv2", 16, 3, stride=2, pad=1), "norm2", 4))
-    return linear(y.mean(1), "fc", 16, classes)
-
-
-def vit(x, patch, dim, depth, heads, classes=10):
-    y = conv(x, "conv_proj", dim, patch, stride=patch).reshape(dim, -1).T
-    y = np.concatenate([param("class_token", 1, dim), y])
-    y = y + param("pos_embedding", len(y), dim)
-    for k in range(depth):
-        at = f"layers.{k}"
-        y = y + attention(layer_norm(y, at + ".norm1", dim), at + ".self_attn", dim, heads)
-        z = gelu(linear(layer_norm(y, at + ".norm2", dim), at + ".linear1", dim, 4 * dim))
-        y = y + linear(z, at + ".linear2", 4 * dim, dim)
-    return linear(layer_norm(y[0], "norm", dim), "head", dim, classes)
-
-
-def mobilenet_v2(x, width, classes=10):
-    y = relu6(batch_norm(conv(x, "conv1", width, 3, pad=1, bias=False), "bn1"))
-    stages = [(1, 2, 1, 1), (2, 3, 1, 6), (3, 4, 2, 6), (4, 8, 2, 6), (3, 12, 1, 6), (3, 20, 2, 6), (1, 40, 1, 6)]
-    for s, (n, out, stride, expand) in enumerate(stages):
-        for k in range(n):
-            at, cin, cout = f"stage{s + 1}.blocks.{k}", len(y), out * width // 4
-            step, wide = (stride if k == 0 else 1), expand * len(y)
-            z = y if expand == 1 else relu6(batch_norm(conv(y, at + ".conv1", wide, 1, bias=False), at + ".bn1"))
-            z = relu6(batch_norm(conv(z, at + ".conv2", wide, 3, step, 1, wide, bias=False), at + ".bn2"))
-            z = batch_norm(conv(z, at + ".conv3", cout, 1, bias=False), at + ".bn3")
-            y = y + z if step == 1 and cin == cout else z
-    y = relu6(batch_norm(conv(y, "conv2", 40 * width, 1, bias=False), "bn2"))
-    return linear(y.mean((1, 2)), "linear", 40 * width, classes)
-
-
-def resnet20(x, width, classes=10):
-    y = relu(batch_norm(conv(x, "conv1", width, 3, pad=1, bias=False), "bn1"))
-    for s in range(3):
-        for k in range(3):
-            at, stride, out = f"layer{s + 1}.{k}", 2 if s > 0 and k == 0 else 1, width << s
-            z = relu(batch_norm(conv(y, at + ".conv1", out, 3, stride, 1, bias=False), at + ".bn1"))
-            z = batch_norm(conv(z, at + ".conv2", out, 3, 1, 1, bias=False), at + ".bn2")
-            more = (out - len(y)) // 2
-            y = relu(z + (y if stride == 1 else np.pad(y[:, ::2, ::2], [(more, more), (0, 0), (0, 0)])))
-    return linear(y.mean((1, 2)), "linear", 4 * width, classes)
+    def forward(self, x):
+        y = nn.functional.relu(self.bn1(self.conv1(x)))
+        return self.linear(self.layer3(self.layer2(self.layer1(y))).mean((2, 3)))
 
 
 MODELS = [
-    ("NormMlp", (64,), mlp_norm),
-    ("LstmClassifier", (8, 4), lstm_classifier),
-    ("Cnn1d", (3, 32), cnn1d),
-    ("VitTiny[8,4,16,2,2]", (3, 8, 8), lambda x: vit(x, 4, 16, 2, 2)),
-    ("VitTiny", (3, 32, 32), lambda x: vit(x, 4, 192, 12, 3)),
-    ("MobileNetV2[4,8]", (3, 8, 8), lambda x: mobilenet_v2(x, 4)),
-    ("MobileNetV2", (3, 32, 32), lambda x: mobilenet_v2(x, 32)),
-    ("ResNet20[4,8]", (3, 8, 8), lambda x: resnet20(x, 4)),
-    ("ResNet20", (3, 32, 32), lambda x: resnet20(x, 16)),
+    ("NormMlp", (64,), INPUTS, NormMlp),
+    ("LstmClassifier", (8, 4), INPUTS, LstmClassifier),
+    ("Cnn1d", (3, 32), INPUTS, Cnn1d),
+    ("VitTiny[8,4,16,2,2]", (3, 8, 8), INPUTS, lambda: VitTiny(8, 4, 16, 2, 2)),
+    ("VitTiny", (3, 32, 32), INPUTS_OF_FULL_SIZE, lambda: VitTiny(32, 4, 192, 12, 3)),
+    ("MobileNetV2[4,8]", (3, 8, 8), INPUTS, lambda: MobileNetV2(4)),
+    ("MobileNetV2", (3, 32, 32), INPUTS_OF_FULL_SIZE, lambda: MobileNetV2(32)),
+    ("ResNet20[4,8]", (3, 8, 8), INPUTS, lambda: ResNet20(4)),
+    ("ResNet20", (3, 32, 32), INPUTS_OF_FULL_SIZE, lambda: ResNet20(16)),
 ]
 
 
+@torch.no_grad()
 def main():
     print("# model, number of the input, outputs; made by make.py")
-    for name, shape, model in MODELS:
-        for k in range(2):
-            x = numbers(f"input {k}", int(np.prod(shape))).reshape(shape)
-            print(name, k, *[f"{y:.9g}" for y in model(x)])
+    for name, shape, inputs, model in MODELS:
+        net, size = with_weights(model()), torch.Size(shape).numel()
+        for k in range(inputs):
+            x = numbers(f"input {k}", size).reshape(1, *shape)
+            print(name, k, *[f"{y:.9g}" for y in net(x)[0].tolist()])
 
 
 if __name__ == "__main__":

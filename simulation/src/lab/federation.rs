@@ -6,7 +6,7 @@ use super::knowledge::Knowledge;
 use super::rule::{Declared, Rule, Step};
 use super::world::World;
 use crate::data::Dataset;
-use crate::federated::trained;
+use crate::federated::{clip, trained};
 use crate::loss::surprise;
 use crate::net::{Net, Workspace};
 use crate::random::{Purpose, Random};
@@ -210,9 +210,7 @@ impl Cell<'_> {
                 updates[i] = sent;
             }
         }
-        for update in &mut updates {
-            numbers(update);
-        }
+        updates.iter_mut().for_each(|update| clip(update, LARGEST));
         let filled = offer(&updates, &validation);
         let mut cut = Cut::default();
         let is_update = |i: usize| roles.get(i) == Some(&Role::Update);
@@ -258,9 +256,7 @@ const LARGEST: f32 = 1e6;
 fn numbers(update: &mut [f32]) -> bool {
     let wrong = |u: &f32| u.is_nan() || u.abs() > LARGEST;
     let found = update.iter().any(wrong);
-    update.iter_mut().for_each(|u| {
-        *u = if u.is_nan() { 0.0 } else { u.clamp(-LARGEST, LARGEST) };
-    });
+    clip(update, LARGEST);
     found
 }
 

@@ -103,13 +103,7 @@ impl Typed {
     fn compiled(&self, how: Options) -> Result<Case, String> {
         let (program, sources) = (self.program.clone(), self.sources.clone());
         match pipeline::compile_with(&program, &sources, how, |_, _| {}) {
-            Ok(compiled) => Ok(Case {
-                program,
-                compiled,
-                sources,
-                noise: Default::default(),
-                left: Default::default(),
-            }),
+            Ok(compiled) => Ok(Case::new(program, compiled, sources)),
             Err(wrong) => Err(render(&wrong, &sources, false)),
         }
     }

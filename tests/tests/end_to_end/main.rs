@@ -52,7 +52,7 @@ mod overflow_messages;
 mod precision;
 mod predicates;
 mod random_programs;
-mod reference_models;
+mod reference;
 mod rounds;
 mod slvr_accuracy;
 mod small_covariances;
