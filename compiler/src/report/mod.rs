@@ -9,3 +9,4 @@ pub mod given;
 pub mod leaks;
 pub mod precision;
 pub mod privacy;
+pub mod upward;

@@ -694,3 +694,47 @@ fn a_run_goes_on_where_nothing_can_be_said() {
     assert_eq!(done.status.code(), Some(0), "{}", String::from_utf8_lossy(&done.stdout));
     assert_eq!(place.tensors("out/Server.safetensors")["samples"], [155.0]);
 }
+
+/// A disk that is full leaves no file behind that could be taken for an output, and the run says so. A limit on what a
+/// program may write stands in for the disk: it needs no privileges.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_leaves_no_empty_output() {
+    let place = Place::new();
+    place.write("kinds.slvr", KINDS);
+    kinds().write(&place.path("in"));
+    let limited = |blocks: u32| {
+        let run = format!(
+            "ulimit -f {blocks}; trap '' XFSZ; exec {} run kinds.slvr m=3 --inputs in --outputs out",
+            env!("CARGO_BIN_EXE_slvrc")
+        );
+        let mut shell = std::process::Command::new("sh");
+        shell.args(["-c", &run]).current_dir(place.path("")).output().expect("a shell")
+    };
+    let there = || fs::read_dir(place.path("out")).map_or(0, Iterator::count);
+    let done = limited(0);
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert_eq!(done.status.code(), Some(1), "{said}");
+    assert!(said.contains("Server.safetensors") && said.contains("cannot be written"), "{said}");
+    assert_eq!(there(), 0, "nothing is left behind");
+    // The same with room, and then without: what was there stays.
+    assert_eq!(limited(1000).status.code(), Some(0));
+    let before = place.read("out/Server.safetensors");
+    assert_eq!(limited(0).status.code(), Some(1));
+    assert_eq!((there(), place.read("out/Server.safetensors")), (1, before));
+}
+
+/// The same of a device that is full, which is written to as it is.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_device_is_reported() {
+    let place = Place::new();
+    place.write("kinds.slvr", KINDS);
+    kinds().write(&place.path("in"));
+    fs::create_dir(place.path("out")).expect("a folder");
+    std::os::unix::fs::symlink("/dev/full", place.path("out/Server.safetensors")).expect("a link");
+    let done = place.slvrc("run kinds.slvr m=3 --inputs in --outputs out");
+    assert_eq!(done.status, 1, "{}", done.stderr);
+    assert!(done.stderr.contains("cannot be written"), "{}", done.stderr);
+    assert!(done.stderr.contains("No space left"), "{}", done.stderr);
+}

@@ -132,7 +132,7 @@ fn columns(row: &LineRow, certified: bool) -> String {
     );
     if certified {
         let range = row.range.as_deref().unwrap_or("");
-        let error = row.error.map_or(String::new(), |e| format!("{e:.1e}"));
+        let error = row.error.map_or(String::new(), error);
         let _ = write!(out, "  {range:>16}  {error:>8}");
     }
     out
