@@ -1,9 +1,11 @@
-//! Vectors that are cut to a length: u times what is at most C over the norm of u.
+//! Vectors that are cut to a length: u times what is at most C over the norm of u, and u over what is at least the norm
+//! of u over C.
 //!
 //! No interval says how long u min(1, C / norm u) is: one of the factor is 0 .. 1, and one of u is as long as u may
 //! be. It is found by what is computed: the factor is at most a quotient, the quotient's divisor is at least a root,
-//! and what the root is taken of is the sum of squares of the same u. What the parties compute is off by what is
-//! stated of quotients, roots and truncations, and all of it is added to the length.
+//! and what the root is taken of is the sum of squares of the same u, up to factors. Of u / max(1, norm u / C) the
+//! divisor is that of u itself. What the parties compute is off by what is stated of quotients, roots and truncations,
+//! and all of it is added to the length.
 
 use crate::analysis::ranges::Ranges;
 use crate::analysis::stated::StatedErrors;
@@ -17,12 +19,40 @@ pub(super) struct Words<'a> {
     pub stated: &'a StatedErrors,
 }
 
-/// A value that another one is bounded by: 2^power times its own, and so much more.
+/// A value that another one is bounded by: so many times its own, and so much more.
 #[derive(Clone, Copy, Debug)]
 struct Found {
     node: NodeId,
-    power: i32,
+    scale: f64,
     slack: f64,
+}
+
+/// What a divisor is at least: `slope` times the norm of a vector, less what grows no faster than a number.
+#[derive(Clone, Copy, Debug)]
+struct AtLeast {
+    /// The vector: a row for each client.
+    of: NodeId,
+    slope: f64,
+    /// What the root is off by, relatively and in real units of the divisor.
+    relative: f64,
+    rounded: f64,
+    /// What the vector under the root is off by, times `slope`.
+    moved: f64,
+    /// What the square is off by, over twice the root of its factor and of the divisor's.
+    square: f64,
+}
+
+impl AtLeast {
+    /// What the divisor is at least where the vector has this norm or a larger one; 0 where nothing is known.
+    fn at(&self, norm: f64) -> f64 {
+        let clear = self.slope * norm - self.moved;
+        if clear <= 0.0 {
+            return 0.0;
+        }
+        let below = clear * (1.0 - self.relative) - self.square / clear - self.rounded;
+        // Roundings that take half of it are no roundings.
+        if below > self.slope * norm / 2.0 { below } else { 0.0 }
+    }
 }
 
 impl Words<'_> {
@@ -34,39 +64,105 @@ impl Words<'_> {
     /// units. No vector is longer than `most`.
     pub fn cut(&self, factor: NodeId, vector: NodeId, most: f64) -> Option<f64> {
         let g = self.graph;
-        let u = moved(g, vector);
         let quotient = self.bounded(factor, true, &|op| *op == Op::Div)?;
         let (dividend, divisor) = (g.arg(quotient.node, 0), g.arg(quotient.node, 1));
-        let root = self.bounded(divisor, false, &|op| *op == Op::Function(Function::Sqrt))?;
-        let square = self.squared(g.arg(root.node, 0), u)?;
-        let rows = g.shape(u).first().copied()?;
-        if [factor, quotient.node, root.node].iter().any(|&n| g.elements(n) != rows) {
+        let (of, least) = self.over(vector, divisor)?;
+        let rows = g.shape(least.of).first().copied()?;
+        if [factor, quotient.node].iter().any(|&n| g.elements(n) != rows) {
             return None;
         }
-        let two = |x: i32| f64::from(x).exp2();
-        let (div, sqrt) = (self.stated.div, self.stated.sqrt);
         let (limit, whole) = (self.ranges.real(g, dividend).1, self.ranges.real(g, factor));
-        // The divisor is at least w n (1 - relative) - less(n), n the norm.
-        let half = two(square.power).sqrt();
-        let w = two(root.power) * half;
-        let less = |n: f64| {
-            let rounded = sqrt.units * self.unit(root.node) + square.slack / (half * n);
-            two(root.power) * rounded + root.slack
-        };
-        let scale = two(quotient.power);
-        let ideal = limit * scale / w;
-        let least = ideal / whole.1;
-        let below = w * least * (1.0 - sqrt.relative) - less(least);
-        if !(ideal > 0.0 && below > w * least / 2.0) {
+        let limit = limit * quotient.scale;
+        // Where the ideal quotient is the most that the factor may be.
+        let norm = limit / least.slope / whole.1;
+        let below = least.at(norm);
+        if !(norm > 0.0 && below > 0.0) {
             return None;
         }
         // Shorter ones are multiplied by no more than the factor's range allows, longer ones by the quotient.
-        let units = scale * div.units * self.unit(quotient.node) + quotient.slack;
-        let long = scale * limit * (1.0 + div.relative) * least / below + units * most;
-        let short = whole.1.max(-whole.0) * least;
+        let div = self.stated.div;
+        let units = quotient.scale * div.units * self.unit(quotient.node) + quotient.slack;
+        let length = of.scale * norm + of.slack;
+        let long = limit * (1.0 + div.relative) * length / below + units * most;
+        let short = whole.1.max(-whole.0) * length;
         // The quotient bounds the factor from above only: below 0 nothing but its range does.
         let negative = (-whole.0).max(0.0) * most;
         Some(long.max(short).max(negative) * (1.0 + 1e-9))
+    }
+
+    /// How long the rows of a quotient of a client's vector and a number for each client are at most, and the row of a
+    /// vector of zeros, in real units.
+    pub fn divided(&self, quotient: NodeId) -> Option<(f64, f64)> {
+        let g = self.graph;
+        let (vector, divisor) = (g.arg(quotient, 0), g.arg(quotient, 1));
+        let (of, least) = self.over(vector, divisor)?;
+        let lowest = self.ranges.real(g, divisor).0;
+        // Where the norm begins to count in the divisor.
+        let norm = lowest / least.slope;
+        let below = least.at(norm);
+        if !(norm > 0.0 && below > 0.0) {
+            return None;
+        }
+        let div = self.stated.div;
+        let entries = g.elements(quotient) / g.shape(least.of).first().copied()?.max(1);
+        let units = div.units * self.unit(quotient) * (entries as f64).sqrt();
+        let over = |length: f64| length / below.min(lowest) * (1.0 + div.relative) + units;
+        let room = 1.0 + 1e-9;
+        Some((over(of.scale * norm + of.slack) * room, over(of.slack) * room))
+    }
+
+    /// What a vector is of the one whose norm a divisor of it is at least, row by row, and that divisor.
+    fn over(&self, vector: NodeId, divisor: NodeId) -> Option<(Found, AtLeast)> {
+        let g = self.graph;
+        let least = self.at_least(divisor)?;
+        let mut of = self.multiple(vector, true);
+        let rows = g.shape(least.of).first().copied()?;
+        if of.node != least.of || g.elements(divisor) != rows {
+            return None;
+        }
+        of.slack *= ((g.elements(vector) / rows.max(1)) as f64).sqrt();
+        Some((of, least))
+    }
+
+    /// The norm that a divisor for each client is at least a part of.
+    fn at_least(&self, divisor: NodeId) -> Option<AtLeast> {
+        let g = self.graph;
+        let root = self.bounded(divisor, false, &|op| *op == Op::Function(Function::Sqrt))?;
+        let (square, of) = self.squared(g.arg(root.node, 0))?;
+        let rows = g.shape(of.node).first().copied()?;
+        if g.elements(root.node) != rows {
+            return None;
+        }
+        let entries = (g.elements(of.node) / rows.max(1)) as f64;
+        let (sqrt, half) = (self.stated.sqrt, square.scale.sqrt());
+        let scale = root.scale * half;
+        Some(AtLeast {
+            of: of.node,
+            slope: scale * of.scale,
+            relative: sqrt.relative,
+            rounded: root.scale * sqrt.units * self.unit(root.node) + root.slack,
+            moved: scale * of.slack * entries.sqrt(),
+            // The root of a^2 - s is at least a - s / a.
+            square: root.scale * root.scale * square.slack,
+        })
+    }
+
+    /// What a vector is so many times of, up to so much of each entry: without what scales, rounds and moves entries.
+    fn multiple(&self, id: NodeId, transposed: bool) -> Found {
+        let g = self.graph;
+        let inner = || self.multiple(g.arg(id, 0), transposed);
+        match g.op(id) {
+            Op::Transpose(_) if transposed => inner(),
+            Op::Reshape(_) | Op::Shift(_) | Op::Neg => inner(),
+            Op::Trunc(_) => {
+                let found = inner();
+                Found { slack: found.slack + self.unit(id), ..found }
+            }
+            Op::DivPow2(by) => scaled(inner(), (-f64::from(*by)).exp2()),
+            Op::MulPow2(by) => scaled(inner(), f64::from(*by).exp2()),
+            Op::Scale(by) if *by != 0.0 => scaled(inner(), by.abs()),
+            _ => Found { node: id, scale: 1.0, slack: 0.0 },
+        }
     }
 
     /// A value that bounds another one, from above or from below.
@@ -86,7 +182,7 @@ impl Words<'_> {
         let g = self.graph;
         let op = g.op(id);
         if goal(op) && part.is_none() {
-            return (!negated).then_some(Found { node: id, power: 0, slack: 0.0 });
+            return (!negated).then_some(Found { node: id, scale: 1.0, slack: 0.0 });
         }
         let at = |i: usize| g.arg(id, i);
         let same = |x: NodeId| self.side(x, (above, negated), part, goal);
@@ -113,8 +209,12 @@ impl Words<'_> {
                 let found = same(at(0))?;
                 Some(Found { slack: found.slack + self.unit(id), ..found })
             }
-            Op::DivPow2(by) => scaled(same(at(0))?, -(*by as i32)),
-            Op::MulPow2(by) => scaled(same(at(0))?, *by as i32),
+            Op::DivPow2(by) => Some(scaled(same(at(0))?, (-f64::from(*by)).exp2())),
+            Op::MulPow2(by) => Some(scaled(same(at(0))?, f64::from(*by).exp2())),
+            Op::Scale(by) if *by > 0.0 => Some(scaled(same(at(0))?, *by)),
+            Op::Scale(by) if *by < 0.0 => {
+                Some(scaled(self.side(at(0), (!above, !negated), part, goal)?, -by))
+            }
             // At least the operand, or at most where the operand is not negative: a quotient of norms.
             Op::Relu | Op::Gate if !above => same(at(0)),
             Op::Saturate(_) if above => same(at(0)),
@@ -131,45 +231,46 @@ impl Words<'_> {
         }
     }
 
-    /// What a root is taken of, as at least the sum of squares of the rows of `u`: 2^power times it, and rounded by no
-    /// more than `slack`.
-    fn squared(&self, id: NodeId, u: NodeId) -> Option<Found> {
+    /// What a root is taken of, as at least the sum of squares of the rows of a vector, and what that vector is of the
+    /// one without factors and roundings.
+    fn squared(&self, id: NodeId) -> Option<(Found, Found)> {
         let g = self.graph;
         let sum = |op: &Op| matches!(op, Op::MatMul { trans_b: true } | Op::Sum(_));
         let found = self.bounded(id, false, &sum)?;
         let args = g.args(found.node);
-        let ok = match g.op(found.node) {
-            Op::MatMul { .. } => {
-                let rows = |x: NodeId| matches!(g.shape(x), [m, 1, _] if *m == g.shape(u)[0]);
-                args.iter().all(|&x| rows(x) && entries(g, x) == u)
-            }
-            Op::Sum(axes) => {
-                let product = args[0];
-                let all = axes.iter().copied().eq(1..g.shape(product).len() as u64);
-                let of_u = |x: NodeId| entries(g, x) == u && g.shape(x)[0] == g.shape(u)[0];
-                all && *g.op(product) == Op::Mul && g.args(product).into_iter().all(of_u)
-            }
-            _ => false,
+        let product = args[0];
+        let (x, y) = match g.op(found.node) {
+            Op::MatMul { .. } => (args[0], args[1]),
+            Op::Sum(_) if *g.op(product) == Op::Mul => (g.arg(product, 0), g.arg(product, 1)),
+            _ => return None,
         };
-        ok.then_some(found)
+        let u = entries(g, x);
+        let of = self.multiple(u, false);
+        let rows = g.shape(u).first().copied()?;
+        let ok = entries(g, y) == u
+            && g.shape(of.node).first() == Some(&rows)
+            && match g.op(found.node) {
+                Op::MatMul { .. } => {
+                    let alone = |x: NodeId| matches!(g.shape(x), [m, 1, _] if *m == rows);
+                    alone(x) && alone(y)
+                }
+                Op::Sum(axes) => {
+                    let all = axes.iter().copied().eq(1..g.shape(product).len() as u64);
+                    all && [x, y].iter().all(|&x| g.shape(x)[0] == rows)
+                }
+                _ => false,
+            };
+        ok.then_some((found, of))
     }
 }
 
-fn scaled(found: Found, by: i32) -> Option<Found> {
-    Some(Found { power: found.power + by, slack: found.slack * f64::from(by).exp2(), ..found })
+fn scaled(found: Found, by: f64) -> Found {
+    Found { scale: found.scale * by, slack: found.slack * by, ..found }
 }
 
 /// A value behind reshapes.
 fn entries(g: &Graph, mut id: NodeId) -> NodeId {
     while let Op::Reshape(_) | Op::Shift(_) = g.op(id) {
-        id = g.arg(id, 0);
-    }
-    id
-}
-
-/// A value behind whatever moves all of its entries.
-fn moved(g: &Graph, mut id: NodeId) -> NodeId {
-    while let Op::Reshape(_) | Op::Transpose(_) | Op::Shift(_) = g.op(id) {
         id = g.arg(id, 0);
     }
     id

@@ -37,7 +37,7 @@ use crate::pipeline::Compiled;
 use clip::Words;
 use sensitivity::{Reach, Sensitivity};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The delta of the table of a certificate.
 pub const DELTA: f64 = 1e-5;
@@ -81,6 +81,11 @@ pub struct NoiseRow {
     /// How much what it is added to changes at most with one client's inputs, in the norm that its law goes by (L2
     /// for the Gaussian, L1 for Laplace), roundings included.
     pub sensitivity: Option<f64>,
+    /// The source line that adds it.
+    pub added: Option<u32>,
+    /// Whether vectors are cut to a length on the way there. Otherwise declared ranges and cuts of entries are all that
+    /// bounds them.
+    pub clipped: bool,
 }
 
 /// Several runs.
@@ -92,6 +97,19 @@ pub struct RoundsRow {
     pub epsilon: Option<f64>,
     /// Delta.
     pub delta: f64,
+}
+
+impl NoiseRow {
+    /// How many times its scale one client changes what it is added to.
+    fn times(&self) -> f64 {
+        self.sensitivity.unwrap_or(0.0) / self.scale
+    }
+}
+
+impl RoundsRow {
+    fn said(&self) -> String {
+        if self.rounds == 1 { "1 round".into() } else { format!("{} rounds", self.rounds) }
+    }
 }
 
 impl Privacy {
@@ -123,7 +141,8 @@ impl Privacy {
             let Op::Noise { noise, .. } = g.op(id) else { continue };
             let (sampler, entries) = (noise.sampler(), g.elements(id));
             let unit = f64::from(noise.frac).exp2();
-            let words = found.lengths.get(&id).copied();
+            let added = found.lengths.get(&id);
+            let words = added.map(|a| a.length);
             let all = sampler.distance * entries as f64;
             loss.distance += all;
             match (noise.law, words) {
@@ -145,6 +164,8 @@ impl Privacy {
                 distance_log2: sampler.distance.log2(),
                 all_distance_log2: all.log2(),
                 sensitivity: words.map(|l| l / unit),
+                added: added.map(|a| line_of(g.home(a.sum))),
+                clipped: added.is_some_and(|a| found.clipped(a.to)),
             });
         }
         unbounded.dedup();
@@ -166,13 +187,40 @@ impl Privacy {
 
     /// Why there is no epsilon for so many rounds.
     fn no_epsilon(&self, rounds: &str, row: &RoundsRow) -> String {
-        let one = self.loss.as_ref().map_or(0.0, |l| l.distance);
-        let all = at_most((one * row.rounds as f64).log2(), 1);
+        let none = Loss::default();
+        let loss = self.loss.as_ref().unwrap_or(&none);
+        let all = loss.distance * row.rounds as f64;
+        let (delta, power) = (row.delta, at_most(all.log2(), 1));
+        let start = format!("{rounds}: no epsilon at delta {delta:.0e}: ");
+        let goes_wrong = format!(
+            "with a probability of up to 2^{power} a run is not as its noise promises (the distance of the samplers, and \
+             the failure of the certificate)"
+        );
+        let most = (delta / all - 1.0).ln();
+        let law = Loss { distance: 0.0, ..loss.clone() }.epsilon(row.rounds, delta);
+        let worst = self.noises.iter().max_by(|a, b| a.times().total_cmp(&b.times()));
+        // Even an epsilon of 0 takes twice the probability.
+        let (true, Some(law), Some(worst)) = (all * 2.0 < delta, law, worst) else {
+            return format!(
+                "{start}{goes_wrong}, and times 1 + e^epsilon this is more than delta. Fewer rounds, or more noise"
+            );
+        };
+        let scale = Law::of(worst.law).map_or("scale", Law::scale_name);
+        let line = worst.added.map(|l| format!(" (line {l})")).unwrap_or_default();
+        let why = if worst.clipped {
+            "Fewer rounds, or more noise"
+        } else {
+            "No vector is cut to a length on its way, so declared ranges are all that bounds it: write \
+             `u / max([1, norm(u) / C])` or `u * min([1, C / norm(u)])`, or declare narrower ranges"
+        };
         format!(
-            "{rounds}: no epsilon at delta {:.0e}: with a probability of up to 2^{all} a run is not as its noise promises \
-             (the distance of the samplers, and the failure of the certificate), and times 1 + e^epsilon this is more \
-             than delta. Fewer rounds, or more noise",
-            row.delta
+            "{start}one client changes what `{}` is added to{line} by up to {}, which is {} times its {scale}. The noise \
+             alone would give epsilon {}, and more than {} is not stated: {goes_wrong}. {why}",
+            worst.name,
+            at_most(worst.sensitivity.unwrap_or(0.0), 4),
+            at_most(worst.times(), 2),
+            at_most(law, 1),
+            most.floor(),
         )
     }
 
@@ -203,12 +251,21 @@ impl Privacy {
             out.push(format!("no epsilon: {why}"));
         }
         for r in &self.rounds {
-            let rounds =
-                if r.rounds == 1 { "1 round".into() } else { format!("{} rounds", r.rounds) };
-            out.push(match r.epsilon {
-                Some(e) => format!("{rounds}: epsilon {} at delta {:.0e}", at_most(e, 3), r.delta),
-                None => self.no_epsilon(&rounds, r),
-            });
+            let rounds = r.said();
+            match r.epsilon {
+                Some(e) => out.push(format!(
+                    "{rounds}: epsilon {} at delta {:.0e}",
+                    at_most(e, 3),
+                    r.delta
+                )),
+                None => {
+                    // More rounds have none either.
+                    let last = self.rounds.last().is_some_and(|last| last.rounds == r.rounds);
+                    let more = if last { "" } else { " and more" };
+                    out.push(self.no_epsilon(&format!("{rounds}{more}"), r));
+                    break;
+                }
+            }
         }
         if self.loss.is_some() {
             out.push(
@@ -233,8 +290,16 @@ pub fn at_most(x: f64, decimals: usize) -> String {
 
 struct Found<'a> {
     sensitivity: Sensitivity<'a>,
-    /// By noise, how much what it is added to changes: the norm of its law, in words.
-    lengths: BTreeMap<NodeId, f64>,
+    /// By noise, what it is added to.
+    lengths: BTreeMap<NodeId, Added>,
+}
+
+/// What noise is added to.
+struct Added {
+    /// How much it changes: the norm of the noise's law, in words.
+    length: f64,
+    to: NodeId,
+    sum: NodeId,
 }
 
 impl<'a> Found<'a> {
@@ -257,8 +322,22 @@ impl<'a> Found<'a> {
         if !length.is_finite() {
             return self.sensitivity.rule(id);
         }
-        self.lengths.insert(drawn, length);
+        self.lengths.insert(drawn, Added { length, to: other, sum: id });
         Reach::Free
+    }
+
+    /// Whether a value is made of vectors that are cut to a length.
+    fn clipped(&self, id: NodeId) -> bool {
+        let g = self.g();
+        let mut seen = BTreeSet::from([id]);
+        let mut next = vec![id];
+        while let Some(id) = next.pop() {
+            if self.sensitivity.cuts(id) {
+                return true;
+            }
+            next.extend(g.args(id).into_iter().filter(|&a| seen.insert(a)));
+        }
+        false
     }
 
     /// The noise that a node adds, and what it is added to: entry by entry, each entry once.

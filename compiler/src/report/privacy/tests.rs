@@ -64,10 +64,33 @@ fn clipped_sums_are_as_sensitive_as_their_limit() {
         "let v = [u[i] * min([1, 0.5 / norm(u[i])]) for i in Client];",
         "let v = [u[i] * (0.5 / max([norm(u[i]), 0.5])) for i in Client];",
         "let v = [min([0.5 / norm(u[i]), 1]) * u[i] for i in Client];",
+        "let v = [u[i] / max([1, norm(u[i]) / 0.5]) for i in Client];",
+        "let v = [u[i] / max([norm(u[i]) * 2, 1]) for i in Client];",
+        "let v = [u[i] * (1 / max([1, norm(u[i]) / 0.5])) for i in Client];",
+        "let v = [u[i] * 0.5 / max([0.5, norm(u[i])]) for i in Client];",
+        "let v = [0.5 * (u[i] / max([0.5, norm(u[i])])) for i in Client];",
     ];
     for body in bodies {
         let found = sensitivity("max, min, norm, sum", &format!("{body} {end}"));
         assert!(found > 0.5 && found < 0.503, "{body}: {found}");
+    }
+}
+
+/// The same of limits that are no power of two: the constants are rounded, and so is what they multiply.
+#[test]
+fn limits_may_be_any_number() {
+    let end = "sample z: fix[50] from gaussian(1);\n reveal sum(v) + z to Server as s;";
+    for c in ["0.7", "0.3", "3"] {
+        for body in [
+            format!("let v = [u[i] / max([1, norm(u[i]) / {c}]) for i in Client];"),
+            format!("let v = [u[i] * (1 / max([1, norm(u[i]) / {c}])) for i in Client];"),
+            format!("let v = [u[i] * {c} / max([{c}, norm(u[i])]) for i in Client];"),
+            format!("let v = [u[i] * min([1, {c} / norm(u[i])]) for i in Client];"),
+        ] {
+            let found = sensitivity("max, min, norm, sum", &format!("{body} {end}"));
+            let limit: f64 = c.parse().expect("a number");
+            assert!(found > limit * 0.999 && found < limit * 1.01, "{body}: {found}");
+        }
     }
 }
 
@@ -166,6 +189,20 @@ fn what_is_no_clip_is_not_taken_for_one() {
         let v = [off[i] * min([0.5 / norm(off[i]), 1]) for i in Client];";
     let found = sensitivity("min, norm, sum", &format!("{centre} {end}"));
     assert!(found >= 1.0, "{found}");
+    // The norm is that of another vector, and one is divided by what is at least a smaller part of its norm.
+    let other = "input w: secret fix[50] in -4..4 from each Client;\n \
+        let v = [u[i] / max([1, norm(w[i]) / 0.5]) for i in Client];";
+    let found = sensitivity("max, norm, sum", &format!("{other} {end}"));
+    assert!(found > 28.0, "{found}");
+    let half = "let v = [u[i] / max([1, norm(u[i]) - 1]) for i in Client];";
+    let found = sensitivity("max, norm, sum", &format!("{half} {end}"));
+    assert!(found >= 2.0, "{found}");
+    let smaller = "let v = [u[i] / min([1, norm(u[i]) + 0.1]) for i in Client];";
+    let found = sensitivity("min, norm, sum", &format!("{smaller} {end}"));
+    assert!(found > 28.0, "{found}");
+    let negative = "let v = [u[i] / max([1, norm(u[i]) * (0 - 2)]) for i in Client];";
+    let found = sensitivity("max, norm, sum", &format!("{negative} {end}"));
+    assert!(found > 28.0, "{found}");
     let nearest = "input w: secret fix in 8..8 from each Client;\n input x: secret fix in 3..8 from each Client;\n \
         sample z: fix from gaussian(1);\n reveal sum(w[i] * (2 * x[i] - 11) for i in Client) + z to Server as s;";
     let found = sensitivity("sum", nearest);
@@ -274,6 +311,13 @@ fn no_input_changes_a_sum_by_more_than_is_stated() {
         (many, "let v = [select(k[i] > 0.5, u[i], c) for i in Client];", 16.0),
         (many, "let v = [u[i] * min([3 / norm(u[i]), 1]) for i in Client];", 1.5),
         (many, "let v = [(u[i] - c) * min([3 / norm(u[i] - c), 1]) for i in Client];", 3.0),
+        (few, "let v = [u[i] / max([1, norm(u[i]) / 0.5]) for i in Client];", 1.5),
+        (few, "let v = [u[i] / max([1, norm(u[i]) / 0.7]) for i in Client];", 1.5),
+        (few, "let v = [u[i] * (1 / max([1, norm(u[i]) / 0.3])) for i in Client];", 1.5),
+        (few, "let v = [u[i] * 0.3 / max([0.3, norm(u[i])]) for i in Client];", 1.5),
+        (few, "let v = [(u[i] - c) / max([1, norm(u[i] - c) / 0.5]) for i in Client];", 2.5),
+        (many, "let v = [u[i] / max([1, norm(u[i]) / 3]) for i in Client];", 1.5),
+        (many, "let v = [(u[i] - c) / max([1, norm(u[i] - c) / 0.7]) for i in Client];", 3.0),
     ];
     let mut loose = Vec::new();
     for (n, (inputs, body, most)) in cases.into_iter().enumerate() {
@@ -346,4 +390,31 @@ fn no_epsilon_says_what_takes_delta() {
     // One line of text, with nothing of how the source is laid out.
     let said = p.lines().into_iter().find(|l| l.contains("no epsilon")).expect("a line");
     assert!(!said.trim().contains("  "), "{said}");
+}
+
+/// Where the noise is small beside what one client changes, the report says so, where, and whether a clip is missing.
+#[test]
+fn no_epsilon_says_that_a_clip_is_missing() {
+    let end = "sample z: fix[50] from gaussian(1);\n reveal sum(v) + z to Server as s;";
+    let said = |uses: &str, body: &str| {
+        let p = privacy(&program(uses, &format!("{body}\n {end}")));
+        let all: Vec<_> = p.lines().into_iter().filter(|l| l.contains("no epsilon")).collect();
+        assert_eq!(all.len(), 1, "{all:?}");
+        all[0].clone()
+    };
+    let unclipped = said("sum", "let v = [u[i] for i in Client];");
+    for part in [
+        "1 round and more: no epsilon",
+        "what `z` is added to (line 8) by up to 28.28",
+        "28.29 times its sigma",
+        "No vector is cut to a length on its way",
+    ] {
+        assert!(unclipped.contains(part), "{part}: {unclipped}");
+    }
+    assert!(!unclipped.contains("more noise"), "{unclipped}");
+    let clipped = said("max, norm, sum", "let v = [u[i] / max([1, norm(u[i])]) for i in Client];");
+    assert!(
+        clipped.starts_with("100 rounds and more") && clipped.ends_with("more noise"),
+        "{clipped}"
+    );
 }
