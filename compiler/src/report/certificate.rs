@@ -6,12 +6,12 @@
 //! ([`crate::cost`], [`super::leaks`]).
 
 use super::precision::{self, KeptRow, PrecisionRow};
-use super::privacy::Privacy;
 use crate::analysis::cuts;
 use crate::analysis::errors::{Errors, encoded_errors, errors, rounding_inputs};
 use crate::analysis::failure::Failure;
 use crate::analysis::guard::{self, Guard};
 use crate::analysis::interval::{between, hull, size};
+use crate::analysis::privacy::Privacy;
 use crate::analysis::ranges::Ranges;
 use crate::analysis::zeros::vanishes;
 use crate::graph::{Function, Graph, NodeId, Op, domain};
@@ -177,7 +177,7 @@ impl Certificate {
             assumed: cut_rows(c, &line_of),
             precision: precision::rows(c, &line_of),
             kept: precision::kept(c),
-            privacy: Privacy::of(c, &line_of, if log2.is_finite() { log2.exp2() } else { 0.0 }),
+            privacy: Privacy::of(c.words(), &line_of, log2.exp2()),
             rings: rings(c),
         }
     }

@@ -8,4 +8,3 @@ pub mod confidence;
 pub mod given;
 pub mod leaks;
 pub mod precision;
-pub mod privacy;

@@ -11,11 +11,14 @@ use crate::analysis::ranges::Ranges;
 use crate::analysis::stated::StatedErrors;
 use crate::graph::{Function, Graph, NodeId, Op};
 
-/// What lengths are found by.
+/// What lengths are found by: the words of a run.
 #[derive(Clone, Copy)]
-pub(super) struct Words<'a> {
+pub struct Words<'a> {
+    /// The graph that is lowered.
     pub graph: &'a Graph,
+    /// Its intervals.
     pub ranges: &'a Ranges,
+    /// How far the protocols may be off.
     pub stated: &'a StatedErrors,
 }
 
@@ -62,7 +65,7 @@ impl Words<'_> {
 
     /// How long the rows of a product of a factor for each client with the client's vector are at most, in real
     /// units. No vector is longer than `most`.
-    pub fn cut(&self, factor: NodeId, vector: NodeId, most: f64) -> Option<f64> {
+    pub(super) fn cut(&self, factor: NodeId, vector: NodeId, most: f64) -> Option<f64> {
         let g = self.graph;
         let quotient = self.bounded(factor, true, &|op| *op == Op::Div)?;
         let (dividend, divisor) = (g.arg(quotient.node, 0), g.arg(quotient.node, 1));
@@ -92,7 +95,7 @@ impl Words<'_> {
 
     /// How long the rows of a quotient of a client's vector and a number for each client are at most, and the row of a
     /// vector of zeros, in real units.
-    pub fn divided(&self, quotient: NodeId) -> Option<(f64, f64)> {
+    pub(super) fn divided(&self, quotient: NodeId) -> Option<(f64, f64)> {
         let g = self.graph;
         let (vector, divisor) = (g.arg(quotient, 0), g.arg(quotient, 1));
         let (of, least) = self.over(vector, divisor)?;

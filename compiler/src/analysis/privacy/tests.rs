@@ -1,6 +1,7 @@
 use super::*;
 use crate::analysis::guard;
 use crate::analysis::ranges::Ranges;
+use crate::diagnostic::render::render;
 use crate::graph::eval;
 use crate::pipeline;
 use crate::syntax::{LoadError, Sources};
@@ -11,17 +12,29 @@ fn privacy(text: &str) -> Privacy {
 }
 
 fn compiled(text: &str) -> (Privacy, pipeline::Compiled) {
-    let mut sources = Sources::new();
-    let file = sources.add("test.slvr", text);
-    let mut load = |_: &str| Err(LoadError::NotFound);
-    let checked = types::check(&mut sources, file, &Options::default(), &mut load);
-    let program = checked.unwrap_or_else(|d| panic!("{text}: {d:?}")).program;
+    let (sources, program) = typed(text);
     let how = pipeline::Options::default();
     let compiled = pipeline::compile_with(&program, &sources, how, |_, _| {});
     let compiled = compiled.unwrap_or_else(|d| panic!("{text}: {d:?}"));
     let places = crate::cost::places(&program, &compiled.optimised, &sources);
     let line = |site: u32| places.get(site as usize).copied().unwrap_or(0);
-    (Privacy::of(&compiled, &line, 0.0).expect("noise"), compiled)
+    (Privacy::of(compiled.words(), &line, 0.0).expect("noise"), compiled)
+}
+
+fn typed(text: &str) -> (Sources, types::Program) {
+    let mut sources = Sources::new();
+    let file = sources.add("test.slvr", text);
+    let mut load = |_: &str| Err(LoadError::NotFound);
+    let checked = types::check(&mut sources, file, &Options::default(), &mut load);
+    let program = checked.unwrap_or_else(|d| panic!("{text}: {d:?}")).program;
+    (sources, program)
+}
+
+/// What is said of a program that is refused; nothing of one that compiles.
+fn refused(text: &str) -> String {
+    let (sources, program) = typed(text);
+    let compiled = pipeline::compile(&program, &sources);
+    compiled.map_or_else(|d| render(&d, &sources, false), |_| String::new())
 }
 
 /// The sensitivity of a compiled predicate's first noise if long weights are enforced by projections, which prove a norm;
@@ -30,7 +43,7 @@ fn projected(mut c: pipeline::Compiled) -> (f64, f64) {
     c.guards = guard::guards(&c.optimised, Some(guard::Long::Project(25)));
     let inputs = guard::bounds(&c.optimised, &c.guards);
     c.ranges = Ranges::of(&c.optimised, &inputs, &c.stated);
-    let found = Privacy::of(&c, &|_| 0, 0.0).expect("noise");
+    let found = Privacy::of(c.words(), &|_| 0, 0.0).expect("noise");
     let one = |(input, guard): (&crate::graph::Input, &guard::Guard)| match guard {
         guard::Guard::Project(p) => {
             let limit = guard::norm_limit(input)? * c.optimised.input_scale(input);
@@ -417,4 +430,49 @@ fn no_epsilon_says_that_a_clip_is_missing() {
         clipped.starts_with("100 rounds and more") && clipped.ends_with("more noise"),
         "{clipped}"
     );
+}
+
+/// A demand that holds is silent; one that does not is refused with the epsilon that follows, or with why there is none.
+#[test]
+fn demands_on_epsilon() {
+    let with = |demand: &str, v: &str| {
+        program(
+            "max, norm, sum",
+            &format!(
+                "require {demand};\n let v = [{v} for i in Client];\n \
+                 sample z: fix[50] from gaussian(7);\n reveal sum(v) + z to Server as s;"
+            ),
+        )
+    };
+    let clipped = "u[i] / max([1, norm(u[i])])";
+    let p = privacy(&with("epsilon(1e-5) <= 8", clipped));
+    let loss = p.loss.expect("a clip");
+    for (rounds, delta) in [(1, 1e-5), (100, 1e-5), (40, 1e-4)] {
+        let found = loss.epsilon(rounds, delta).expect("an epsilon");
+        let demand = |bound: f64| {
+            let rounds = if rounds == 1 { String::new() } else { format!(", {rounds}") };
+            refused(&with(&format!("epsilon({delta}{rounds}) <= {bound}"), clipped))
+        };
+        assert_eq!(demand(found * 1.0001), "");
+        let said = demand(found * 0.9999);
+        let over = if rounds == 1 { "one round".to_string() } else { format!("{rounds} rounds") };
+        for part in [
+            "error[E0030]",
+            &format!("epsilon is {} at delta {delta:e} over {over}", at_most(found, 3)),
+            "one client changes what `z` is added to (line 9) by up to 1.0",
+        ] {
+            assert!(said.contains(part), "{part}: {said}");
+        }
+    }
+    let said = refused(&with("epsilon(1e-5, 1000) <= 8", "u[i]"));
+    for part in ["no epsilon is known", "over 1000 rounds", "No vector is cut to a length"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    let chosen = "let v = sort([norm(u[i]) for i in Client]);\n sample z: fix[6] from gaussian(7);\n \
+        require epsilon(1e-5) <= 8;\n reveal v + z to Server as s;";
+    let said = refused(&program("norm, sort", chosen));
+    assert!(said.contains("no epsilon is known") && said.contains("hangs on line 6"), "{said}");
+    let plain = "require epsilon(1e-5) <= 8;\n reveal sum(u) to Server as s;";
+    let said = refused(&program("sum", plain));
+    assert!(said.contains("a program without noise"), "{said}");
 }

@@ -20,7 +20,7 @@
 //! against adversaries of bounded time. That a client's inputs were refused is known to all parties and hangs on what
 //! this client gave alone; it is no part of the promise.
 //!
-//! What may not live here: how noise is sampled ([`crate::noise`]), and what is learned without it ([`super::leaks`]).
+//! What may not live here: how noise is sampled ([`crate::noise`]), and what is learned without it ([`crate::report::leaks`]).
 
 mod accountant;
 mod clip;
@@ -33,8 +33,7 @@ pub use accountant::Loss;
 use crate::analysis::layout::behind;
 use crate::graph::{Graph, NodeId, Op};
 use crate::noise::{Law, Noise};
-use crate::pipeline::Compiled;
-use clip::Words;
+pub use clip::Words;
 use sensitivity::{Reach, Sensitivity};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -104,6 +103,28 @@ impl NoiseRow {
     fn times(&self) -> f64 {
         self.sensitivity.unwrap_or(0.0) / self.scale
     }
+
+    /// The same in words.
+    pub fn change(&self) -> String {
+        let scale = Law::of(self.law).map_or("scale", Law::scale_name);
+        let line = self.added.map(|l| format!(" (line {l})")).unwrap_or_default();
+        format!(
+            "one client changes what `{}` is added to{line} by up to {}, which is {} times its {scale}",
+            self.name,
+            at_most(self.sensitivity.unwrap_or(0.0), 4),
+            at_most(self.times(), 2),
+        )
+    }
+
+    /// What makes epsilon smaller.
+    pub fn advice(&self) -> &'static str {
+        if self.clipped {
+            "Fewer rounds, or more noise"
+        } else {
+            "No vector is cut to a length on its way, so declared ranges are all that bounds it: write \
+             `u / max([1, norm(u) / C])` or `u * min([1, C / norm(u)])`, or declare narrower ranges"
+        }
+    }
 }
 
 impl RoundsRow {
@@ -113,22 +134,20 @@ impl RoundsRow {
 }
 
 impl Privacy {
-    /// Whether a compiled predicate has noise.
-    pub fn has_noise(c: &Compiled) -> bool {
-        let g = &c.optimised;
+    /// Whether a graph has noise.
+    pub fn has_noise(g: &Graph) -> bool {
         g.ids().any(|id| matches!(g.op(id), Op::Noise { .. }))
     }
 
-    /// Of a compiled predicate; `None` if it has no noise. `line_of` gives the source line of a site, and `failure`
+    /// Of the graph that is lowered; `None` if it has no noise. `line_of` gives the source line of a site, and `failure`
     /// is the probability that a run is wrong by more than the certificate says.
-    pub fn of(c: &Compiled, line_of: &dyn Fn(u32) -> u32, failure: f64) -> Option<Privacy> {
-        let g = &c.optimised;
+    pub fn of(words: Words<'_>, line_of: &dyn Fn(u32) -> u32, failure: f64) -> Option<Privacy> {
+        let g = words.graph;
         let drawn: Vec<NodeId> =
             g.ids().filter(|&id| matches!(g.op(id), Op::Noise { .. })).collect();
         if drawn.is_empty() {
             return None;
         }
-        let words = Words { graph: g, ranges: &c.ranges, stated: &c.stated };
         let mut found = Found { sensitivity: Sensitivity::new(words), lengths: BTreeMap::new() };
         for id in g.ids() {
             let reach = found.node(id);
@@ -176,51 +195,56 @@ impl Privacy {
             );
         }
         let loss = unbounded.is_empty().then_some(loss);
-        let row = |rounds| RoundsRow {
-            rounds,
-            epsilon: loss.as_ref().and_then(|l| l.epsilon(rounds, DELTA)),
-            delta: DELTA,
-        };
-        let rounds = if loss.is_some() { ROUNDS.map(row).to_vec() } else { Vec::new() };
-        Some(Privacy { noises, loss, unbounded, rounds })
+        let mut all = Privacy { noises, loss, unbounded, rounds: Vec::new() };
+        all.ask(DELTA, &ROUNDS);
+        Some(all)
+    }
+
+    /// States epsilon for these numbers of rounds, at this delta.
+    pub fn ask(&mut self, delta: f64, rounds: &[u64]) {
+        let loss = self.loss.as_ref();
+        let row = |l: &Loss, rounds| RoundsRow { rounds, epsilon: l.epsilon(rounds, delta), delta };
+        self.rounds =
+            loss.map_or(Vec::new(), |l| rounds.iter().map(|&rounds| row(l, rounds)).collect());
+    }
+
+    /// Why no epsilon is stated for so many rounds at a delta: all reasons.
+    pub fn why_none(&self, rounds: u64, delta: f64) -> Vec<String> {
+        if self.loss.is_none() {
+            return self.unbounded.clone();
+        }
+        vec![self.no_epsilon(&RoundsRow { rounds, epsilon: None, delta })]
+    }
+
+    /// The noise whose scale is the smallest beside what one client changes.
+    pub fn weakest(&self) -> Option<&NoiseRow> {
+        self.noises.iter().max_by(|a, b| a.times().total_cmp(&b.times()))
     }
 
     /// Why there is no epsilon for so many rounds.
-    fn no_epsilon(&self, rounds: &str, row: &RoundsRow) -> String {
+    fn no_epsilon(&self, row: &RoundsRow) -> String {
         let none = Loss::default();
         let loss = self.loss.as_ref().unwrap_or(&none);
         let all = loss.distance * row.rounds as f64;
         let (delta, power) = (row.delta, at_most(all.log2(), 1));
-        let start = format!("{rounds}: no epsilon at delta {delta:.0e}: ");
         let goes_wrong = format!(
             "with a probability of up to 2^{power} a run is not as its noise promises (the distance of the samplers, and \
              the failure of the certificate)"
         );
         let most = (delta / all - 1.0).ln();
-        let law = Loss { distance: 0.0, ..loss.clone() }.epsilon(row.rounds, delta);
-        let worst = self.noises.iter().max_by(|a, b| a.times().total_cmp(&b.times()));
+        let law = loss.of_law(row.rounds, delta);
         // Even an epsilon of 0 takes twice the probability.
-        let (true, Some(law), Some(worst)) = (all * 2.0 < delta, law, worst) else {
+        let (true, Some(law), Some(worst)) = (all * 2.0 < delta, law, self.weakest()) else {
             return format!(
-                "{start}{goes_wrong}, and times 1 + e^epsilon this is more than delta. Fewer rounds, or more noise"
+                "{goes_wrong}, and times 1 + e^epsilon this is more than delta. Fewer rounds, or more noise"
             );
         };
-        let scale = Law::of(worst.law).map_or("scale", Law::scale_name);
-        let line = worst.added.map(|l| format!(" (line {l})")).unwrap_or_default();
-        let why = if worst.clipped {
-            "Fewer rounds, or more noise"
-        } else {
-            "No vector is cut to a length on its way, so declared ranges are all that bounds it: write \
-             `u / max([1, norm(u) / C])` or `u * min([1, C / norm(u)])`, or declare narrower ranges"
-        };
         format!(
-            "{start}one client changes what `{}` is added to{line} by up to {}, which is {} times its {scale}. The noise \
-             alone would give epsilon {}, and more than {} is not stated: {goes_wrong}. {why}",
-            worst.name,
-            at_most(worst.sensitivity.unwrap_or(0.0), 4),
-            at_most(worst.times(), 2),
+            "{}. The noise alone would give epsilon {}, and more than {} is not stated: {goes_wrong}. {}",
+            worst.change(),
             at_most(law, 1),
             most.floor(),
+            worst.advice(),
         )
     }
 
@@ -262,7 +286,8 @@ impl Privacy {
                     // More rounds have none either.
                     let last = self.rounds.last().is_some_and(|last| last.rounds == r.rounds);
                     let more = if last { "" } else { " and more" };
-                    out.push(self.no_epsilon(&format!("{rounds}{more}"), r));
+                    let why = self.no_epsilon(r);
+                    out.push(format!("{rounds}{more}: no epsilon at delta {:.0e}: {why}", r.delta));
                     break;
                 }
             }
