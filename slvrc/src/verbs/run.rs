@@ -73,7 +73,7 @@ impl Run {
             fail::note("--seed makes all randomness predictable; for tests and demos only");
         }
         for m in &missing {
-            fail::note(&format!("{}; zeros stand in for all inputs of {}", m.what, m.giver));
+            fail::note(&m.said());
         }
         surplus.iter().for_each(|note| fail::note(note));
         let state = self.state.read(circuit)?;
