@@ -300,11 +300,14 @@ impl Checker<'_> {
             }
         };
         let delta = self.real(env, delta_at)?;
+        if !(delta > 0.0 && delta < 1.0) {
+            let title = "delta is a probability above 0 and below 1";
+            let d = Diagnostic::error(codes::REQUIRE, title, delta_at.span, format!("is {delta}"));
+            return Err(self.fail(d.hint(hint)));
+        }
         let rounds = rounds_at.map_or(Ok(1), |e| self.whole(env, e))?;
         let bound = self.real(env, right)?;
-        let wrong = if !(delta > 0.0 && delta < 1.0) {
-            Some(("delta is a probability above 0 and below 1", delta_at.span, delta))
-        } else if let (Some(at), true) = (rounds_at, rounds < 1) {
+        let wrong = if let (Some(at), true) = (rounds_at, rounds < 1) {
             Some(("the number of rounds is at least 1", at.span, rounds as f64))
         } else if bound <= 0.0 || bound.is_nan() {
             Some(("an epsilon that can be kept is above 0", right.span, bound))
