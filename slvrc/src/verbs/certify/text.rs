@@ -58,8 +58,9 @@ fn all_inputs(out: &mut String, r: &Report<'_>) {
     for e in &r.certificate.error {
         let _ = writeln!(
             out,
-            "  reveal        {} is off by at most {} if no decision is within its margin\n\
+            "  {:<13} {} is off by at most {} if no decision is within its margin\n\
              \x20               rounding the inputs changes it by at most {}",
+            e.kind(),
             e.name,
             number(e.proven),
             number(e.rounding_inputs)

@@ -213,8 +213,9 @@ fn certificate(out: &mut String, c: &Certificate) {
     for e in &c.error {
         let _ = writeln!(
             out,
-            "  reveal        {} in {}, off by at most {}, proven for all inputs as they are encoded\n\
+            "  {:<13} {} in {}, off by at most {}, proven for all inputs as they are encoded\n\
              \x20               rounding the inputs changes it by at most {}",
+            e.kind(),
             e.name,
             range(e.range),
             error(e.proven),
@@ -257,7 +258,7 @@ fn certificate(out: &mut String, c: &Certificate) {
         );
     }
     for a in &c.saturations {
-        let _ = writeln!(out, "  saturates     line {}: {} {}", a.line, a.function, a.what);
+        let _ = writeln!(out, "  saturates     line {}: {} {}", a.line, a.function, a.said());
     }
     if let Some(widest) = c.widest() {
         let _ = writeln!(

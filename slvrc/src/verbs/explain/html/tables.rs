@@ -82,8 +82,9 @@ pub fn certificate(out: &mut String, r: &Report) {
     for e in &c.error {
         let _ = writeln!(
             out,
-            "<tr><td class=\"left\"><code>{}</code></td><td>{}</td><td>{}</td><td>{}</td></tr>",
+            "<tr><td class=\"left\"><code>{}</code>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
             escape(&e.name),
+            if e.state { ", a state" } else { "" },
             range(e.range),
             error(e.proven),
             error(e.rounding_inputs)
@@ -115,7 +116,7 @@ pub fn certificate(out: &mut String, r: &Report) {
             "<li>Line {}: <code>{}</code> {}.</li>",
             a.line,
             escape(&a.function),
-            escape(&a.what)
+            escape(&a.said())
         );
     }
     if let Some(widest) = c.widest() {
