@@ -222,6 +222,12 @@ fn certificate(out: &mut String, c: &Certificate) {
             error(e.rounding_inputs)
         );
     }
+    if c.error.iter().any(|e| e.state) {
+        out.push_str(
+            "  states        errors are those of one round, from the states as they are kept; what rounding has made of states\n\
+             \x20               may grow from round to round, and no figure here counts it\n",
+        );
+    }
     for p in &c.precision {
         let PrecisionRow { line, step, fraction, added, bits } = p;
         let step = if step.is_empty() { String::new() } else { format!(" {step}") };
