@@ -34,14 +34,17 @@ pub(super) fn select(g: &mut Graph, args: &[NodeId], site: u32) -> Option<NodeId
     Some(g.add(Op::Concat(axis as u64), &parts, site))
 }
 
-/// The axis along which a table changes, if it is the only one, and its runs: the value, the first index and how many.
-fn runs(table: &Table) -> Option<(usize, Vec<(bool, u64, u64)>)> {
+/// A value of a table, the first index that has it, and how many do.
+type Run = (bool, u64, u64);
+
+/// The axis along which a table changes, if it is the only one, and its runs.
+fn runs(table: &Table) -> Option<(usize, Vec<Run>)> {
     let mut long = (0..table.shape.len()).filter(|&d| table.shape[d] != 1);
     let axis = long.next()?;
     if long.next().is_some() || table.data.len() as u64 != table.shape[axis] {
         return None;
     }
-    let mut runs: Vec<(bool, u64, u64)> = Vec::new();
+    let mut runs: Vec<Run> = Vec::new();
     for (i, &x) in (0..).zip(table.data.iter()) {
         match runs.last_mut() {
             Some(last) if last.0 == (x != 0.0) => last.2 += 1,
