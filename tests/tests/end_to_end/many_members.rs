@@ -15,10 +15,12 @@ fn case(value: &str, m: u64) -> Case {
 
 fn case_for(value: &str, m: u64, how: Options) -> Case {
     let text = format!(
-        "use std::{{first_argmax, first_argmin, lower_median, median, rank, smallest, sort, sum, top_k, \
-         trimmed_mean}};\n{COUNTS}predicate T[m]() {{\n    parties Client[m];\n    parties Server;\n    \
+        "use std::{{argsort, first_argmax, first_argmin, histogram, lower_median, median, rank, smallest, sort, \
+         sum, top_k, trimmed_mean}};\n{COUNTS}predicate T[m]() {{\n    parties Client[m];\n    parties Server;\n    \
          input x: secret int in 0..100 from each Client;\n    \
-         input y: secret fix in -4..4 from each Client;\n    reveal {value} to Server as z;\n}}\n"
+         input y: secret fix in -4..4 from each Client;\n    \
+         input s: secret fix[300] in -4..4 from Server;\n    \
+         input t: secret int[300] in 0..100 from Server;\n    reveal {value} to Server as z;\n}}\n"
     );
     compile_with(&text, &[("m", &m.to_string())], how)
 }
@@ -105,6 +107,32 @@ fn ranks_by_rules_are_those_of_the_program() {
         }
     }
     assert_eq!(by_rule, 12, "the last two are no ranks");
+}
+
+/// Comparisons of so many pairs that shards are cut between the members: of members with each other, with what is public, and
+/// with numbers of a server, on either side.
+#[test]
+fn many_pairs_are_compared_across_shards() {
+    for (value, m) in [
+        ("sort(y)", 182),
+        ("argsort(y)", 190),
+        ("histogram[200](y, -4, 4)", 110),
+        ("[sum(y[i] >= k * 0.01 - 2 for i in Client) for k in 400]", 60),
+        ("[sum(k * 0.01 - 2 < y[i] for k in 400) for i in Client]", 60),
+        ("[sum(y[i] <= s[k] for i in Client) for k in 300]", 80),
+        ("[sum(t[k] == x[i] for k in 300) for i in Client]", 80),
+    ] {
+        let case = case(value, m);
+        let inputs = inputs(&case, m);
+        let want = case.floating(&inputs, &[]);
+        assert!(
+            slvr_tests::distance(&case.circuit_clear(&inputs, &[], 1), &want) < 2e-3,
+            "{value}"
+        );
+        let found: Vec<Vec<f64>> =
+            case.parties(&inputs, 1).outputs.into_iter().map(|o| o.values).collect();
+        assert!(slvr_tests::distance(&found, &want) < 2e-3, "{value} among three parties");
+    }
 }
 
 /// What goes by rank is bounded by what it chooses, also of more members than are looked at entry by entry.
