@@ -161,6 +161,7 @@ forms! {
     "draw" Draw { coin, "rows" rows, "n" n, "k" k };
     "places" Places { index, "n" n };
     "keep" Keep { x, "state" input };
+    "prove" Prove {};
     "random" Random { tag, dom, shape };
     "xors" Xors { x, "rows" rows };
 

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 /// An instruction: one operation, one result.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Instr {
-    /// The value it defines. [`Op::OpenTo`] and [`Op::Keep`] define none.
+    /// The value it defines. [`Op::OpenTo`], [`Op::Keep`] and [`Op::Prove`] define none.
     pub out: Option<ValueId>,
     /// What it does.
     pub op: Op,
@@ -427,4 +427,8 @@ pub enum Op {
         /// Index into [`super::Circuit::inputs`].
         input: u32,
     },
+    /// Against a malicious party: before the exchange of this layer the parties prove all that they have sent since the
+    /// last proof, as they do before an opening ([`crate::proof`]), so that what is kept for it can be forgotten. Reads
+    /// and defines no value.
+    Prove,
 }

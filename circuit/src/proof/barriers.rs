@@ -120,7 +120,8 @@ pub fn barriers(circuit: &Circuit) -> Result<Vec<Barrier>, Unproven> {
             return Err(Unproven::Instruction { layer: l, op: i.op.name(), line });
         }
         let opens = |i: &Instr| i.op.interaction().is_some_and(|row| row.reveals());
-        if layer.exchange.iter().any(opens) {
+        let proves = layer.local.iter().any(|i| i.op == Op::Prove);
+        if proves || layer.exchange.iter().any(opens) {
             out.push(find.barrier(l as u32, std::mem::take(&mut statements))?);
         }
         number += layer.local.len() as u64;

@@ -379,6 +379,16 @@ impl Shape {
         tries * Kind::ALL.into_iter().zip(&self.folds).map(of).sum::<f64>()
     }
 
+    /// Bytes of the vectors that a party holds while it proves: both of its own and those of the two whose verifier it
+    /// is. What it makes of one instruction after another is not in it.
+    pub fn working(&self) -> u64 {
+        let of = |(kind, folds): (Kind, &Option<Folds>)| {
+            let elements: usize = folds.as_ref().map_or(0, |f| f.blocks.iter().product());
+            4 * (elements * kind.bytes(self.coins)) as u64
+        };
+        Kind::ALL.into_iter().zip(&self.folds).map(of).sum()
+    }
+
     /// Rounds.
     pub fn rounds(&self) -> usize {
         if self.is_empty() {

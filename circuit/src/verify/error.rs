@@ -29,6 +29,12 @@ impl fmt::Display for Place {
 /// Which invariant a circuit breaks, and where.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum VerifyError {
+    /// Invariant 19.
+    #[error("{place}: nothing is proven in a circuit for parties that follow the protocol")]
+    NothingToProve {
+        /// Where.
+        place: Place,
+    },
     /// Invariant 20.
     #[error("state `{name}`: {why}")]
     BadState {

@@ -42,7 +42,7 @@
 //!     has a control character.
 //! 19. **Proofs.** In a circuit against a malicious party every message has a statement that its sender proves, or
 //!     two holders that vouch for it ([`crate::proof`]); a proof stands before every opening. That
-//!     a false one passes has probability 2^-40 at most, over all of them.
+//!     a false one passes has probability 2^-40 at most, over all of them. Only there a layer has a `prove`.
 //!
 //! 20. **States.** Each is kept exactly once, as a value of the type that it is read in.
 //!

@@ -164,9 +164,11 @@ impl Cost {
                 all.instrs.push(one);
             }
             if proof_rounds > 0 {
-                // Whoever opens something asks for the proof of all before it.
+                // Whoever opens something asks for the proof of all before it. Another one is for what is kept.
                 let opens = |i: &&Instr| i.op.interaction().is_some_and(|row| row.reveals());
-                let site = layer.exchange.iter().find(opens).map_or(0, |i| i.site);
+                let proves = |i: &&Instr| i.op == Op::Prove;
+                let asks = layer.exchange.iter().find(opens).or(layer.local.iter().find(proves));
+                let site = asks.map_or(0, |i| i.site);
                 all.instrs.push(proven(l, site, proof));
             }
             add(&mut all.macs, cost.macs);

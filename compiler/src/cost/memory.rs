@@ -46,6 +46,14 @@ pub fn peak(circuit: &Circuit) -> [u64; 3] {
     [0, 1, 2].map(|me| Replay::new(circuit, me).run(None).peak)
 }
 
+/// Bytes of values in each layer, of the party with most: when it begins, before a proof there, and at its peak.
+pub fn by_layer(circuit: &Circuit) -> Vec<(u64, u64)> {
+    let runs = [0, 1, 2].map(|me| Replay::new(circuit, me).run(None));
+    let most = |of: &dyn Fn(&Replay<'_>) -> u64| runs.iter().map(of).max().unwrap_or(0);
+    let each = |l: usize| (most(&|r| r.starts[l]), most(&|r| r.layers[l]));
+    (0..circuit.layers.len()).map(each).collect()
+}
+
 /// Most bytes of values at one time if the circuit is evaluated in the clear, where a tensor stands for a value.
 pub fn peak_in_the_clear(circuit: &Circuit) -> u64 {
     let of = |v: ValueId| bytes(circuit.ty(v).dom, circuit.ty(v).elements());
@@ -82,6 +90,8 @@ struct Replay<'a> {
     /// Since the layer began.
     layer_peak: u64,
     layers: Vec<u64>,
+    /// When each layer began.
+    starts: Vec<u64>,
     after: Vec<u64>,
     /// Once `live` reaches this the holdings are noted.
     stop_at: Option<u64>,
@@ -117,6 +127,7 @@ impl<'a> Replay<'a> {
             peak: 0,
             layer_peak: 0,
             layers: Vec::new(),
+            starts: Vec::new(),
             after: vec![0; circuit.layers.iter().map(|l| l.local.len() + l.exchange.len()).sum()],
             stop_at: None,
             by_site: vec![0; circuit.sites.len()],
@@ -141,6 +152,7 @@ impl<'a> Replay<'a> {
         let starts: Vec<usize> = starts.collect();
         for (l, plan) in plan(self.circuit).into_iter().enumerate() {
             self.layer_peak = self.live;
+            self.starts.push(self.live);
             if let Ok(number) = self.proofs.binary_search(&(l as u32)) {
                 self.proven(number);
             }

@@ -8,6 +8,7 @@ mod cut;
 pub mod demands;
 mod precision;
 mod privacy;
+mod segments;
 
 use crate::analysis::failure::Failure;
 use crate::analysis::guard::{self, Guard, Long};
@@ -350,7 +351,8 @@ fn circuit(
 }
 
 /// The circuit in the fewest blocks, of those tried, in which a party's values take no more than
-/// `budget` bytes at any time; given the one in one block.
+/// `budget` bytes at any time; given the one in one block. Against a malicious party more proofs are tried before more
+/// blocks.
 fn within(
     whole: Circuit,
     budget: u64,
@@ -363,10 +365,10 @@ fn within(
     let mut least = u64::MAX;
     let mut in_vain = 0;
     loop {
-        let peak = peak(&circuit);
-        if peak <= budget {
-            return Ok(circuit);
-        }
+        let peak = match segments::fitting(circuit, budget) {
+            Ok(circuit) => return Ok(circuit),
+            Err(least) => least,
+        };
         // What more blocks do not make smaller is not in blocks.
         let smaller = peak < least - least / 100;
         in_vain = if smaller { 0 } else { in_vain + 1 };

@@ -3,8 +3,8 @@
 use crate::build::{Builder, elements, words};
 use slvr_circuit::proof::{Own, barriers};
 use slvr_circuit::traffic::Traffic;
-use slvr_circuit::verify::Openings;
-use slvr_circuit::{Check, Circuit, Coins, Conv, Dom, Op, Security};
+use slvr_circuit::verify::{Openings, VerifyError, verify_with};
+use slvr_circuit::{Check, Circuit, Coins, Conv, Dom, Instr, Op, Security, ValueId};
 use slvr_runtime::party::session::{Options, Report, run_outcome};
 use slvr_runtime::share::encode::Encoded;
 use std::time::Duration;
@@ -129,6 +129,18 @@ pub fn with_coins(circuit: &Circuit, coins: Coins) -> Circuit {
     Circuit { security: Security::malicious(coins), ..circuit.clone() }
 }
 
+/// The same with a proof before every layer of whose past something can be proven.
+pub fn proven_often(circuit: &Circuit) -> Circuit {
+    let mut out = circuit.clone();
+    for l in 1..out.layers.len() {
+        out.layers[l].local.insert(0, Instr { out: None, op: Op::Prove, site: 0 });
+        if barriers(&out).is_err() {
+            out.layers[l].local.remove(0);
+        }
+    }
+    out
+}
+
 pub fn options(seed: u64) -> Options<'static> {
     let deadline = Duration::from_secs(120);
     Options { seed: Some(seed), openings: Openings::Any, deadline, ..Options::default() }
@@ -160,6 +172,50 @@ fn honest_parties_accept_each_other() {
         assert_eq!(rounds[1], 3 * barriers(&circuit).unwrap().len(), "three rounds for each proof");
         assert!(rounds[0] > rounds[1]);
     }
+}
+
+/// Proofs between openings: what is proven is kept no longer, and nothing else changes.
+#[test]
+fn more_proofs_change_nothing_but_the_cost() {
+    for (k, n) in [(64, 200), (8, 130)] {
+        let (circuit, encoded) = every_claim(k, n, u64::from(k));
+        for coins in COINS {
+            let circuit = with_coins(&circuit, coins);
+            let often = proven_often(&circuit);
+            // As many instructions, because streams are drawn by their numbers.
+            let mut seldom = often.clone();
+            let first = seldom.inputs[0].value;
+            for instr in seldom.layers.iter_mut().flat_map(|l| &mut l.local) {
+                if instr.op == Op::Prove {
+                    seldom.types.push(seldom.types[first.index()].clone());
+                    instr.out = Some(ValueId(seldom.types.len() as u32 - 1));
+                    instr.op = Op::Neg(first);
+                }
+            }
+            seldom.layers.iter_mut().for_each(|l| l.drop.retain(|v| *v != first));
+            let count = |c: &Circuit| barriers(c).unwrap().len();
+            assert!(count(&often) > count(&seldom), "there are more");
+            let [few, many] = [&seldom, &often].map(|c| run(c, &encoded, &options(n)));
+            let same = few.outputs == many.outputs && few.coins == many.coins;
+            assert!(same, "{k} bits, {coins:?}");
+            let predicted = Traffic::of(&often);
+            assert_eq!((many.rounds, many.bytes_sent), (predicted.rounds, predicted.bytes));
+            assert!(many.rounds > few.rounds);
+            let less = many.peak_memory.iter().zip(few.peak_memory).all(|(a, b)| *a < b);
+            assert!(less, "{:?} and {:?} bytes", many.peak_memory, few.peak_memory);
+        }
+    }
+}
+
+/// Only where something can be proven a proof can be asked for.
+#[test]
+fn parties_that_follow_the_protocol_prove_nothing() {
+    let (circuit, _) = every_claim(64, 3, 1);
+    let often = proven_often(&circuit);
+    assert!(verify_with(&often, Openings::Any).is_ok());
+    let plain = Circuit { security: Security::SemiHonest, ..often };
+    let refused = verify_with(&plain, Openings::Any).unwrap_err();
+    assert!(matches!(refused, VerifyError::NothingToProve { .. }), "{refused}");
 }
 
 /// Whatever an owner computes of its part and inputs: if the verifier finds a statement for it, an honest owner's proof is

@@ -5,7 +5,7 @@
 
 use crate::build::Builder;
 use crate::dealer_proofs::dealer_claims;
-use crate::proofs::{COINS, every_claim, options, with_coins};
+use crate::proofs::{COINS, every_claim, options, proven_often, with_coins};
 use slvr_circuit::proof::{Shape, barriers};
 use slvr_circuit::traffic::Traffic;
 use slvr_circuit::verify::{Openings, verify_with};
@@ -280,7 +280,13 @@ pub fn ended_well(outcome: &Outcome, log: &Log, deviant: usize, rule: &Rule) {
 #[test]
 fn no_altered_message_is_accepted() {
     // Both families with both kinds of coins, in turn.
-    let samples = [("T1", sample()), ("T2", dealer_sample())];
+    let often = |(circuit, encoded): (Circuit, Encoded)| (proven_often(&circuit), encoded);
+    let samples = [
+        ("T1", sample()),
+        ("T2", dealer_sample()),
+        ("T1, proven often", often(sample())),
+        ("T2, proven often", often(dealer_sample())),
+    ];
     let all = COINS.into_iter().flat_map(|coins| {
         samples.iter().map(move |(family, (circuit, encoded))| {
             let circuit = with_coins(circuit, coins);
@@ -296,7 +302,7 @@ fn no_altered_message_is_accepted() {
             println!("{run} of {n} runs, {aborted} stopped");
         }
         let (family, circuit, encoded, truth, all) = &all[run % all.len()];
-        let i = run / 4;
+        let i = run / all.len();
         let party = i % 3;
         let how = ALL[i / 3 % ALL.len()];
         // All frames in turn, then again with other places.
@@ -470,6 +476,26 @@ fn no_proof_of_something_else_is_accepted_in((circuit, encoded): (Circuit, Encod
     }
     assert!(succeeded > all.len() / 3, "{succeeded} of {} succeed unproven", all.len());
     assert!(stopped >= succeeded, "{stopped} stopped, {succeeded} succeed unproven");
+}
+
+/// Where a proof stands between openings, a wrong word of the first layer is found there, and nothing is sent afterwards
+/// that depends on it.
+#[test]
+fn a_wrong_word_is_found_at_the_next_proof() {
+    let (circuit, encoded) = sample();
+    for coins in COINS {
+        let circuit = proven_often(&with_coins(&circuit, coins));
+        let sent = &frames(&circuit, &encoded)[1];
+        let frame = sent.iter().position(|h| h.kind == Kind::Layer && h.layer == 0).unwrap();
+        let rule = Rule { party: 1, frame: Some((frame, How::Flip, 3)) };
+        let (outcome, log) = bent(&circuit, &encoded, rule, None, 1);
+        ended_well(&outcome, &log, 1, &rule);
+        let named =
+            |e: &RunError| matches!(e, RunError::Proof { phase: Phase::Layer(1), op: "prove", .. });
+        let found = outcome.parties.iter().filter_map(|p| p.as_ref().err()).any(named);
+        assert!(found, "{coins:?}: layer 1 and the proof are named");
+        assert!(!log.iter().any(|(me, h, _)| *me != 1 && h.kind == Kind::Layer && h.layer >= 1));
+    }
 }
 
 /// What the table of claims says is opened stands behind a barrier.

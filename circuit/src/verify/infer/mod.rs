@@ -274,6 +274,7 @@ impl Rule<'_> {
                 self.one(&[Hold::Rep])?;
                 return Ok(None);
             }
+            Op::Prove => return Ok(None),
             Op::Places { n, .. } => {
                 let (x, k) = self.ring(&[Hold::Public])?;
                 let Some((&places, rows)) = x.shape.split_last() else {

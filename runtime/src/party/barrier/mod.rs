@@ -17,7 +17,7 @@ use crate::proof::claims;
 use crate::share::{Held, Rep, next, prev};
 use sides::Slot;
 use slvr_circuit::proof::{Barrier, HASH};
-use slvr_circuit::{Coins, ValueId};
+use slvr_circuit::{Coins, Op, ValueId};
 use slvr_ring::Planes;
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ use std::collections::BTreeMap;
 const WRONG: &str = "its proof is wrong";
 
 impl Engine<'_> {
-    /// Proves what was sent before layer l, if it opens something.
+    /// Proves what was sent before layer l, if it opens something or the circuit says so.
     pub(super) fn barrier(&mut self, l: usize) -> Result<(), RunError> {
         let Some(guard) = &mut self.guard else { return Ok(()) };
         let number = guard.next;
@@ -81,8 +81,12 @@ impl Engine<'_> {
         let opens = match self.phase {
             Phase::Layer(l) => {
                 let layer = &self.party.circuit.layers[l as usize];
-                let opens = |op: &slvr_circuit::Op| op.interaction().is_some_and(|i| i.reveals());
-                layer.exchange.iter().find(|i| opens(&i.op)).map_or("open", |i| i.op.name())
+                let opens = |op: &Op| op.interaction().is_some_and(|i| i.reveals());
+                layer
+                    .exchange
+                    .iter()
+                    .find(|i| opens(&i.op))
+                    .map_or(Op::Prove.name(), |i| i.op.name())
             }
             _ => "open",
         };
