@@ -1,6 +1,9 @@
 //! Statements: what a message says about the words that its neighbours hold.
 
-use crate::{Conv, ValueId};
+use crate::{Conv, Shape, ValueId};
+
+/// Inner products, or products of each, from which on their words are folded.
+const MANY_PRODUCTS: usize = 16;
 
 /// The statement of one interactive instruction. P is the party that sends, V1 the party before it, V2 the
 /// party after it: V1 knows P's first component of every replicated value, V2 its second one.
@@ -58,6 +61,26 @@ pub enum Claim {
     },
     /// An `input` by the owner of shard r, P: out1 + out2 is what it was to input.
     Input(Own),
+}
+
+/// How a batch of inner products is proven. The vectors of other products of matrices are elements from the start; of
+/// these words are folded, as of element-wise products.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Inner {
+    /// Fewer than each has products: one after another, each with one coefficient.
+    Long {
+        /// How many.
+        count: usize,
+        /// Products of each.
+        sums: usize,
+    },
+    /// Many: as so many statements with as many terms as each has products.
+    Short {
+        /// How many.
+        count: usize,
+        /// Products of each.
+        sums: usize,
+    },
 }
 
 /// A product x y of two replicated values.
@@ -215,6 +238,20 @@ impl Claim {
             Claim::Products { terms, .. } => terms.iter().any(|t| t.dup),
             Claim::Exchange { .. } => true,
             Claim::MatMul { .. } | Claim::Conv { .. } | Claim::Input(_) => false,
+        }
+    }
+
+    /// Of a product of matrices that is a batch of inner products: how they are proven.
+    pub fn inner(&self, shape: &dyn Fn(ValueId) -> Shape) -> Option<Inner> {
+        let Claim::MatMul { a, b, trans_b } = self else { return None };
+        let (a, b) = (shape(*a), shape(*b));
+        let (&[left, rows, sums], &[right, x, y]) = (&a[..], &b[..]) else { return None };
+        let columns = if *trans_b { x } else { y };
+        let (count, sums) = (left.max(right) as usize, sums as usize);
+        match rows == 1 && columns == 1 && count.max(sums) >= MANY_PRODUCTS {
+            true if sums > count => Some(Inner::Long { count, sums }),
+            true => Some(Inner::Short { count, sums }),
+            false => None,
         }
     }
 

@@ -19,7 +19,7 @@ mod shape;
 pub(crate) mod tests;
 
 pub use barriers::{Barrier, MOST_ERROR_LOG2, Unproven, barriers};
-pub use claim::{Bits, Claim, Own, Statement, Term, code_bits, steps};
+pub use claim::{Bits, Claim, Inner, Own, Statement, Term, code_bits, steps};
 pub use kept::{kept, opened};
 pub use shape::{
     ELEMENT_BITS, ELEMENT_WIDE, ELEMENT_WORDS, Folds, GRIND_LOG2, HASH, HASHED_ROUNDS, KINDS, Kind,

@@ -26,7 +26,7 @@
 //! | verdict | one byte | one byte | one byte |
 
 use super::barriers::{Barrier, MOST_ERROR_LOG2, Unproven, barriers};
-use super::claim::{Claim, Own, Statement, Term, steps};
+use super::claim::{Claim, Inner, Own, Statement, Term, steps};
 use crate::{Circuit, Coins, Dom, Lanes, ValueId};
 use std::collections::BTreeMap;
 
@@ -192,23 +192,35 @@ pub fn folds(kind: Kind, elements: usize) -> Vec<usize> {
     out
 }
 
-/// Terms and statements of each chunk of a prover, and the elements that join after the folds that read words.
-type Prover = (Vec<(usize, usize)>, usize);
+/// What a prover proves of one kind.
+#[derive(Default)]
+struct Prover {
+    /// Terms and statements of each chunk.
+    base: Vec<(usize, usize)>,
+    /// Products of each long inner product, twice, for x1 y2 and y1 x2.
+    dots: Vec<usize>,
+    /// Elements that join after the folds that read words.
+    long: usize,
+}
 
 impl Folds {
     /// Of provers with statements and terms of them, and elements that join after the first folds.
     fn of(kind: Kind, provers: &[Prover]) -> Folds {
         let all = |f: &dyn Fn(&Prover) -> usize| provers.iter().map(f).max().unwrap_or(0);
-        let words = all(&|(base, _)| base.iter().map(|(terms, n)| terms * n).sum());
+        let words = all(&|p| {
+            let base: usize = p.base.iter().map(|(terms, n)| terms * n).sum();
+            base + p.dots.iter().sum::<usize>()
+        });
         let (base, again) = (kind.base(words), kind.again(words));
         let spread = if kind == Kind::Bits { 64 } else { 1 };
         let mut out = Folds { base, again, first: words > 0, elements: 0, blocks: Vec::new() };
-        out.elements = all(&|(all, long)| {
+        out.elements = all(&|Prover { base: all, dots, long }| {
             let columns = |group: &Vec<usize>| {
                 let statements: usize = group.iter().map(|&i| all[i].1).sum();
                 group.first().map_or(0, |&i| all[i].0) * statements.div_ceil(out.cut())
             };
-            spread * out.groups(all).iter().map(columns).sum::<usize>() + long
+            let dots: usize = dots.iter().map(|n| n.div_ceil(out.cut())).sum();
+            spread * out.groups(all).iter().map(columns).sum::<usize>() + dots + long
         });
         out.blocks = folds(kind, out.elements);
         out
@@ -260,8 +272,7 @@ impl Shape {
         for (kind, place) in Kind::ALL.into_iter().zip(&mut shape.folds) {
             let mut any = false;
             let provers = [0, 1, 2].map(|prover| {
-                let mut base = Vec::new();
-                let mut long = 0;
+                let Prover { mut base, mut dots, mut long } = Prover::default();
                 let mut add = |terms: usize, statements: usize| {
                     any = true;
                     base.push((terms, statements));
@@ -289,7 +300,13 @@ impl Shape {
                             }
                         }
                         Claim::MatMul { a, b, trans_b } => {
-                            long += matmul(circuit, *a, *b, *trans_b);
+                            match s.claim.inner(&|v| circuit.ty(v).shape.clone()) {
+                                Some(Inner::Long { count, sums }) => {
+                                    dots.extend(vec![sums; 2 * count]);
+                                }
+                                Some(Inner::Short { count, sums }) => add(2 * sums, count),
+                                None => long += matmul(circuit, *a, *b, *trans_b),
+                            }
                             add(0, 0);
                         }
                         Claim::Conv { x, w, .. } => {
@@ -316,7 +333,7 @@ impl Shape {
                         add(2, *count as usize * stride(lanes(*x).len(prover)));
                     }
                 }
-                (base, long)
+                Prover { base, dots, long }
             });
             if any {
                 *place = Some(Folds::of(kind, &provers));

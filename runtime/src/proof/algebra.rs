@@ -384,7 +384,7 @@ fn known<A: Algebra>(what: usize, n: usize, make: &dyn Fn() -> Vec<A::E>) -> Arc
 }
 
 /// The inverses of units, with one inversion.
-fn inverses<A: Algebra>(x: &[A::E]) -> Vec<A::E> {
+pub(super) fn inverses<A: Algebra>(x: &[A::E]) -> Vec<A::E> {
     let mut before = Vec::with_capacity(x.len());
     let mut all = A::one();
     for x in x {

@@ -3,7 +3,9 @@
 use super::fold::Chunk;
 use super::products::Long;
 use crate::share::{Rep, next, prev};
-use slvr_circuit::proof::{Barrier, Bits, Claim, Kind, Own, Statement, Term, code_bits, steps};
+use slvr_circuit::proof::{
+    Barrier, Bits, Claim, Inner, Kind, Own, Statement, Term, code_bits, steps,
+};
 use slvr_circuit::{Circuit, Dom, Lanes, ValueId};
 use slvr_ring::{Data, Planes, Word, each_word, layout};
 use std::borrow::Cow;
@@ -80,15 +82,24 @@ pub enum Item<'a> {
     Part(&'a Statement, usize),
     /// The products of a thermometer code.
     Steps(&'a Statement, &'a [u32]),
+    /// The short inner products that a product of matrices is.
+    Dots(&'a Statement),
+    /// One of the long ones.
+    Dot(&'a Statement, usize),
 }
 
 /// What the chunks of a kind are made from, in the order in which every party makes them.
 pub fn items<'a>(circuit: &Circuit, barrier: &'a Barrier, kind: Kind) -> Vec<Item<'a>> {
     let carries = barrier.carries.iter().filter(|_| kind == Kind::Bits);
-    let claims = barrier.statements.iter().filter(|s| Kind::of(circuit, s) == kind && !is_long(s));
+    let short = |s: &&Statement| matches!(inner(circuit, s), Some(Inner::Short { .. }));
+    let claims = barrier
+        .statements
+        .iter()
+        .filter(|s| Kind::of(circuit, s) == kind && (!is_long(s) || short(s)));
     let mut out: Vec<Item<'a>> = carries.map(|(x, n)| Item::Carries(*x, *n)).collect();
     for s in claims {
         match &s.claim {
+            Claim::MatMul { .. } => out.push(Item::Dots(s)),
             claim if claim.is_split() => out.extend([0, 1, 2].map(|r| Item::Part(s, r))),
             Claim::Input(Own::Thermometer(_, blocks)) => {
                 out.extend([Item::Claim(s), Item::Steps(s, blocks)]);
@@ -99,9 +110,25 @@ pub fn items<'a>(circuit: &Circuit, barrier: &'a Barrier, kind: Kind) -> Vec<Ite
     out
 }
 
-/// The products of matrices among the statements.
-pub fn long(barrier: &Barrier) -> impl Iterator<Item = &Statement> {
-    barrier.statements.iter().filter(|s| is_long(s))
+/// The products of matrices among the statements, but for inner products.
+pub fn long<'a>(circuit: &Circuit, barrier: &'a Barrier) -> impl Iterator<Item = &'a Statement> {
+    barrier.statements.iter().filter(|s| is_long(s) && inner(circuit, s).is_none())
+}
+
+/// The long inner products of a kind, each with the number of its products, in the order in which every party makes them.
+pub fn dots<'a>(circuit: &Circuit, barrier: &'a Barrier, kind: Kind) -> Vec<(Item<'a>, usize)> {
+    let of = |s: &'a Statement| {
+        let (count, n) = match inner(circuit, s) {
+            Some(Inner::Long { count, sums }) => (count, sums),
+            _ => (0, 0),
+        };
+        (0..count).map(move |b| (Item::Dot(s, b), n))
+    };
+    barrier.statements.iter().filter(|s| Kind::of(circuit, s) == kind).flat_map(of).collect()
+}
+
+pub(super) fn inner(circuit: &Circuit, s: &Statement) -> Option<Inner> {
+    s.claim.inner(&|v| circuit.ty(v).shape.clone())
 }
 
 fn is_long(s: &Statement) -> bool {
@@ -130,7 +157,7 @@ pub fn shard(circuit: &Circuit, x: ValueId, prover: usize) -> Range<usize> {
 }
 
 /// Shifted up.
-fn raised<B: Word>(mut x: Vec<B>, by: u32) -> Vec<B> {
+pub(super) fn raised<B: Word>(mut x: Vec<B>, by: u32) -> Vec<B> {
     if by > 0 {
         let factor = power::<B>(by);
         x.iter_mut().for_each(|x| *x = x.wmul(factor));
@@ -151,7 +178,7 @@ pub(super) fn wide<B: Word>(x: &Data) -> Vec<B> {
 }
 
 /// Some of them.
-fn wide_part<B: Word>(x: &Data, range: Range<usize>) -> Vec<B> {
+pub(super) fn wide_part<B: Word>(x: &Data, range: Range<usize>) -> Vec<B> {
     match x {
         Data::Ring(words) => {
             let mut out = Vec::with_capacity(range.len() + ROOM);
@@ -188,7 +215,7 @@ fn numbers<B: Word>(p: &Planes, plane: usize) -> Vec<B> {
     (0..p.len()).map(|i| B::from_u64(words[i / 64] >> (i % 64) & 1)).collect()
 }
 
-fn zip<B: Copy>(a: &[B], b: &[B], f: impl Fn(B, B) -> B) -> Vec<B> {
+pub(super) fn zip<B: Copy>(a: &[B], b: &[B], f: impl Fn(B, B) -> B) -> Vec<B> {
     a.iter().zip(b).map(|(&a, &b)| f(a, b)).collect()
 }
 
@@ -208,6 +235,11 @@ impl View<'_> {
         };
         match item {
             Item::Carries(x, n) => (2, planes(*n, own(*x))),
+            Item::Dots(s) | Item::Dot(s, _) => match inner(self.circuit, s) {
+                Some(Inner::Short { count, sums }) => (2 * sums, count),
+                Some(Inner::Long { sums, .. }) => (2, sums),
+                None => unreachable!("inner products"),
+            },
             Item::Steps(s, blocks) => (2, planes(steps(blocks).len() as u32, own(s.out))),
             Item::Claim(s) => {
                 let ty = self.circuit.ty(s.out);
@@ -235,6 +267,7 @@ impl View<'_> {
     pub fn over_bits(&self, item: &Item<'_>) -> Chunk {
         match item {
             Item::Carries(x, n) => self.adder(*x, *n),
+            Item::Dots(_) | Item::Dot(..) => unreachable!("statements over words"),
             Item::Part(s, r) => self.gates(s, Some(*r)),
             Item::Steps(s, blocks) => self.code_steps(s, blocks),
             Item::Claim(s) => match &s.claim {
@@ -252,6 +285,8 @@ impl View<'_> {
     pub fn over_words<B: Word>(&self, item: &Item<'_>) -> Chunk<B> {
         match item {
             Item::Part(s, r) => self.products(s, Some(*r)),
+            Item::Dots(s) => self.dots(s),
+            Item::Dot(s, b) => self.dot(s, *b),
             Item::Claim(s) => match &s.claim {
                 Claim::Products { .. } => self.products(s, None),
                 Claim::Input(own) => self.input_words(s, own),
@@ -269,12 +304,12 @@ impl View<'_> {
         self.role.prover(self.me)
     }
 
-    fn first(&self) -> bool {
+    pub(super) fn first(&self) -> bool {
         self.role.component() == Component::First
     }
 
     /// What it holds of the prover's component of a value.
-    fn part(&self, x: ValueId) -> &Data {
+    pub(super) fn part(&self, x: ValueId) -> &Data {
         let Some(rep) = self.held.get(&x) else {
             unreachable!("the values of statements are kept up to their barrier")
         };
@@ -291,11 +326,11 @@ impl View<'_> {
 
     /// By what words of a ring of k bits and sums of them are multiplied: statements modulo 2^k are statements modulo
     /// 2^64, or 2^128, then. Of a product one factor takes it, the one of V1.
-    fn scale<B: Word>(dom: Dom) -> u32 {
+    pub(super) fn scale<B: Word>(dom: Dom) -> u32 {
         B::BITS - dom.bits()
     }
 
-    fn factor<B: Word>(&self, x: Vec<B>, scale: u32) -> Vec<B> {
+    pub(super) fn factor<B: Word>(&self, x: Vec<B>, scale: u32) -> Vec<B> {
         if self.first() { raised(x, scale) } else { x }
     }
 

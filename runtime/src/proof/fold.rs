@@ -1,6 +1,6 @@
 //! The folding: what the prover sends and what all three compute, for one kind of statements.
 
-use super::algebra::{Algebra, Draw, lagrange, values};
+use super::algebra::{Algebra, Draw, inverses, lagrange, values};
 use slvr_circuit::proof::Folds;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -45,6 +45,10 @@ impl<B: Copy + Default> Chunk<B> {
 pub struct Coefficients<A: Algebra> {
     /// Of the blocks.
     beta: Vec<A::E>,
+    /// Where there are long inner products, 1 / delta with delta^2 = beta.
+    roots: Vec<A::E>,
+    /// Of the long inner products: how many elements a part of a block has, and the coefficient.
+    dots: Vec<(usize, Vec<u64>)>,
     /// Of the parts of a block that are blocks of a second fold.
     slots: Vec<u64>,
     /// Of the elements of such a part, for each chunk.
@@ -52,23 +56,64 @@ pub struct Coefficients<A: Algebra> {
 }
 
 impl<A: Algebra> Coefficients<A> {
-    /// For chunks of so many elements.
-    pub fn draw(folds: &Folds, counts: &[usize], draw: &mut Draw) -> Arc<Self> {
+    /// For chunks of so many elements, and long inner products of so many.
+    pub fn draw(folds: &Folds, [counts, dots]: [&[usize]; 2], draw: &mut Draw) -> Arc<Self> {
         let mut beta = vec![A::one()];
-        beta.extend((1..folds.base).map(|_| A::draw(draw)));
+        let mut roots = Vec::new();
+        if dots.is_empty() {
+            beta.extend((1..folds.base).map(|_| A::draw(draw)));
+        } else {
+            // A point that is not 0 is a unit.
+            let delta = |b| if b == 0 { A::one() } else { A::draw_point(draw, 1) };
+            let delta: Vec<A::E> = (0..folds.base).map(delta).collect();
+            beta = delta.iter().map(|d| A::mul(d, d)).collect();
+            roots = inverses::<A>(&delta);
+        }
         let slots = A::slots(draw, folds.again);
         let of = |n: &usize| A::factors(draw, n.div_ceil(folds.cut()), folds.again);
         let factors = counts.iter().map(of).collect();
-        Arc::new(Coefficients { beta, slots, factors })
+        let dots = dots.iter().map(|n| (n.div_ceil(folds.cut()), A::factors(draw, 1, 1)));
+        let dots = dots.collect();
+        Arc::new(Coefficients { beta, roots, dots, slots, factors })
+    }
+
+    /// Chunks, those of inner products counted.
+    fn chunks(&self) -> usize {
+        self.factors.len() + self.dots.len()
+    }
+
+    /// Whether a chunk is an inner product.
+    fn is_dot(&self, chunk: usize) -> bool {
+        chunk >= self.factors.len()
     }
 
     /// Those of the elements of a block, for a chunk.
     fn block(&self, chunk: usize) -> Cow<'_, [u64]> {
-        let c = &self.factors[chunk];
-        if self.slots.len() == A::COEFFICIENT {
-            return Cow::Borrowed(c);
+        let parts = self.slots.len() / A::COEFFICIENT;
+        match self.factors.get(chunk) {
+            Some(c) if parts == 1 => Cow::Borrowed(c),
+            Some(c) => Cow::Owned(A::expand(&self.slots, c)),
+            None => Cow::Owned(self.repeated(chunk, parts)),
         }
-        Cow::Owned(A::expand(&self.slots, c))
+    }
+
+    /// Those of the elements of a part of a block.
+    fn part(&self, chunk: usize) -> Cow<'_, [u64]> {
+        match self.factors.get(chunk) {
+            Some(c) => Cow::Borrowed(c),
+            None => Cow::Owned(self.repeated(chunk, 1)),
+        }
+    }
+
+    /// The coefficient of an inner product, for each element of so many parts of a block.
+    fn repeated(&self, chunk: usize, parts: usize) -> Vec<u64> {
+        let (n, c) = &self.dots[chunk - self.factors.len()];
+        c.iter().flat_map(|c| std::iter::repeat_n(*c, n * parts)).collect()
+    }
+
+    /// What blocks of inner products are multiplied by where other blocks are multiplied by these.
+    fn rooted(&self, at: &[A::E]) -> Vec<A::E> {
+        at.iter().zip(&self.roots).map(|(x, root)| A::mul(x, root)).collect()
     }
 }
 
@@ -76,8 +121,9 @@ impl<A: Algebra> Coefficients<A> {
 /// parties hold.
 pub type Chunks<'a, B> = &'a dyn Fn(usize) -> Chunk<B>;
 
-/// What the first fold reads: the chunks, and the factors of blocks.
-type First<'a, A> = (Chunks<'a, <A as Algebra>::Base>, &'a [<A as Algebra>::E]);
+/// What the first fold reads: the chunks, and the factors of blocks, of chunks that are no inner products and of those
+/// that are.
+type First<'a, A> = (Chunks<'a, <A as Algebra>::Base>, [&'a [<A as Algebra>::E]; 2]);
 
 /// One vector of the inner product, with a share of the sum if it is a verifier's.
 pub struct Side<A: Algebra> {
@@ -130,7 +176,13 @@ impl<A: Algebra> Side<A> {
             sums_of_blocks.iter_mut().zip(&more).for_each(|(s, x)| *s = A::add(s, x));
         }
         let all = sums_of_blocks.iter().zip(&coefficients.beta);
-        let sum = all.fold(A::zero(), |s, (x, beta)| A::add(&s, &A::mul(x, beta)));
+        let mut sum = all.fold(A::zero(), |s, (x, beta)| A::add(&s, &A::mul(x, beta)));
+        for (i, (_, c)) in (coefficients.factors.len()..).zip(&coefficients.dots) {
+            let words = sums.and_then(|chunks| chunks(i).sum);
+            if let Some(words) = words {
+                sum = A::add(&sum, &A::sum_base(c, &words, 1)[0]);
+            }
+        }
         let folds = folds.clone();
         let (vector, first) = (A::zeros(0), Vec::new());
         let mut out =
@@ -149,13 +201,15 @@ impl<A: Algebra> Side<A> {
             A::place(&mut vector, at, x);
             at += A::len(x);
         };
-        for (i, c) in self.coefficients.factors.iter().enumerate() {
+        for i in 0..self.coefficients.chunks() {
             let Some((chunks, lagrange)) = first else { break };
+            let lagrange = lagrange[usize::from(self.coefficients.is_dot(i))];
+            let c = self.coefficients.part(i);
             let mut chunk = chunks(i);
             chunk.pad(self.folds.cut());
             for words in &chunk.terms {
                 let v = A::fold_base(words, lagrange);
-                place(&if self.weighs { A::weigh(v, c) } else { v });
+                place(&if self.weighs { A::weigh(v, &c) } else { v });
             }
         }
         place(&self.extra);
@@ -215,25 +269,33 @@ impl<A: Algebra> Side<A> {
         }
         match stage {
             Stage::First if self.folds.again > 1 => self.first = at,
-            Stage::First => self.join(Some((chunks, &at))),
+            Stage::First => {
+                let dots = self.coefficients.rooted(&at);
+                self.join(Some((chunks, [&at, &dots])));
+            }
             Stage::Again => {
-                let both = self.both(&at);
-                self.join(Some((chunks, &both)));
+                let (both, dots) = self.both(&at);
+                self.join(Some((chunks, [&both, &dots])));
             }
             Stage::Later | Stage::Last => self.vector = A::fold(&self.vector, &at),
         }
         self.step += 1;
     }
 
-    /// What the parts of blocks are multiplied by in the two folds that read words, block by block.
-    fn both(&self, second: &[A::E]) -> Vec<A::E> {
+    /// What the parts of blocks are multiplied by in the two folds that read words, block by block; also those of inner
+    /// products, whose coefficients do not differ from part to part.
+    fn both(&self, second: &[A::E]) -> (Vec<A::E>, Vec<A::E>) {
         let slots = self.coefficients.slots.chunks(A::COEFFICIENT);
-        let second: Vec<A::E> = second
+        let slotted: Vec<A::E> = second
             .iter()
             .zip(slots)
             .map(|(x, slot)| if self.weighs { A::mul(x, &A::slot(slot)) } else { *x })
             .collect();
-        self.first.iter().flat_map(|x| second.iter().map(|y| A::mul(x, y))).collect()
+        let all = |first: &[A::E], second: &[A::E]| -> Vec<A::E> {
+            first.iter().flat_map(|x| second.iter().map(|y| A::mul(x, y))).collect()
+        };
+        let dots = self.coefficients.rooted(&self.first);
+        (all(&self.first, &slotted), all(&dots, second))
     }
 
     /// What is left of the vector, and of the sum, once all folds are done.
@@ -254,7 +316,13 @@ pub fn polynomial<A: Algebra>(
     if matches!(stage, Stage::Later | Stage::Last) {
         pairs = A::cross(&u.vector, &v.vector, nodes);
     } else {
-        for i in 0..u.coefficients.factors.len() {
+        let mut dots =
+            vec![A::zero(); if u.coefficients.dots.is_empty() { 0 } else { nodes * nodes }];
+        let rooted = u.coefficients.rooted(&u.first);
+        for i in 0..u.coefficients.chunks() {
+            let is_dot = u.coefficients.is_dot(i);
+            let first = if is_dot { &rooted } else { &u.first };
+            let to = if is_dot && stage == Stage::First { &mut dots } else { &mut pairs };
             let c = u.coefficients.block(i);
             let [mut a, mut b] = chunks.map(|chunks| chunks(i));
             a.pad(u.folds.cut());
@@ -263,10 +331,18 @@ pub fn polynomial<A: Algebra>(
                 let more = if stage == Stage::First {
                     A::cross_base(&c, a, b, nodes)
                 } else {
-                    let a = A::weigh(A::fold_base(a, &u.first), &c);
-                    A::cross(&a, &A::fold_base(b, &v.first), nodes)
+                    let a = A::weigh(A::fold_base(a, first), &c);
+                    A::cross(&a, &A::fold_base(b, first), nodes)
                 };
-                pairs.iter_mut().zip(&more).for_each(|(s, x)| *s = A::add(s, x));
+                to.iter_mut().zip(&more).for_each(|(s, x)| *s = A::add(s, x));
+            }
+        }
+        // Each block of an inner product has 1 / delta in both vectors.
+        let roots = &u.coefficients.roots;
+        let each = roots.iter().flat_map(|x| roots.iter().map(move |y| (x, y)));
+        for ((to, x), (a, b)) in pairs.iter_mut().zip(&dots).zip(each) {
+            if *x != A::zero() {
+                *to = A::add(to, &A::mul(x, &A::mul(a, b)));
             }
         }
     }

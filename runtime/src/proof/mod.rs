@@ -66,5 +66,6 @@
 pub mod algebra;
 pub mod claims;
 pub mod fold;
+mod inner;
 pub mod products;
 pub mod twice;

@@ -32,6 +32,15 @@ pub fn every_claim(k: u32, n: u64, seed: u64) -> (Circuit, Encoded) {
     } else {
         (b.must(Op::Mul(m, m)), b.must(Op::Mul(image, image)))
     };
+    // Inner products: few long ones, with one factor for all of them, and many short ones.
+    let list = b.secret(k, &[1, 120], &words(seed + 6, 120));
+    let mut of = |shape: [u64; 3]| b.must(Op::Reshape(list, shape.to_vec()));
+    let (few, many) = (of([3, 1, 40]), of([40, 1, 3]));
+    let once = b.must(Op::Slice { x: few, axis: 0, start: 1, len: 1, step: 1 });
+    let mut inner = Vec::new();
+    for (x, y) in [(few, few), (few, once), (many, many)].into_iter().filter(|_| k < 128) {
+        inner.push(b.must(Op::MatMul { a: x, b: y, trans_b: true }));
+    }
     // With a factor that two parties know, alone and beside one that is shared.
     let known = b.must(Op::Dup(y));
     let known = b.must(Op::Trivial(known));
@@ -68,6 +77,7 @@ pub fn every_claim(k: u32, n: u64, seed: u64) -> (Circuit, Encoded) {
     let sum = b.must(Op::Reshare(sum));
     let square = b.must(Op::Reshare(square));
     let pixels = b.must(Op::Reshare(pixels));
+    let inner: Vec<ValueId> = inner.into_iter().map(|x| b.must(Op::Reshare(x))).collect();
     let low = b.must(Op::Input(low));
     let high = b.must(Op::Input(high));
     let code = b.must(Op::Input(code));
@@ -100,6 +110,7 @@ pub fn every_claim(k: u32, n: u64, seed: u64) -> (Circuit, Encoded) {
     b.next_layer();
     // Bits are seen as words: each is an owner's part and the others'.
     let mut shown = vec![xy, mixed, alone, two, sum, square, pixels, whole, top, times, word];
+    shown.extend(inner);
     for (bits, count) in [(both, 3), (picked, 2), (gated, 3), (pair, 3), (code, 15)] {
         for j in 0..count {
             let bit = b.must(Op::Planes { x: bits, start: j, step: 1, count: 1 });

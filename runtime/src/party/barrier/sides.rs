@@ -171,12 +171,16 @@ impl<'a> Scope<'a> {
             stream: &stream,
         };
         let groups = folds.groups(&items.iter().map(|item| view.size(item)).collect::<Vec<_>>());
+        let dots = claims::dots(circuit, barrier, A::KIND);
         Box::new(move |i| {
             let stream = |_: u64, _: Dom, _: usize| unreachable!("no sums are asked for");
             let carries = &carries[role];
             let role = ROLES[role];
             let view = View { circuit, me, role, sums: false, held, carries, stream: &stream };
-            Chunk::joined(groups[i].iter().map(|&i| make(&view, &items[i])).collect())
+            match groups.get(i) {
+                Some(all) => Chunk::joined(all.iter().map(|&i| make(&view, &items[i])).collect()),
+                None => make(&view, &dots[i - groups.len()].0),
+            }
         })
     }
 }
@@ -285,7 +289,7 @@ fn none<A: Algebra>() -> Extra<A> {
 fn long<A: Freivalds>(barrier: &Barrier, view: &View<'_>, seed: &[u8; HASH]) -> Extra<A> {
     let mut coefficients = Draw::new(seed, "slvr 2026 products of a proof");
     let (mut all, mut sum) = (Vec::new(), A::zero());
-    for s in claims::long(barrier) {
+    for s in claims::long(view.circuit, barrier) {
         let (vector, x) = view.long(s).vectors::<A>(&mut coefficients);
         all.push(vector);
         sum = A::add(&sum, &x);
@@ -304,6 +308,8 @@ impl Start<'_> {
     ) -> Sides<A> {
         let &Scope { circuit, me, barrier, kept: held, carries } = self.scope;
         let items = claims::items(circuit, barrier, A::KIND);
+        let dots = claims::dots(circuit, barrier, A::KIND);
+        let long: Vec<usize> = dots.iter().map(|(_, n)| *n).collect();
         let mut mine: Option<Arc<Coefficients<A>>> = None;
         let mut out: [Option<Side<A>>; 4] = [const { None }; 4];
         for (((role, seed), carries), place) in
@@ -332,11 +338,12 @@ impl Start<'_> {
             let groups = folds.groups(&sizes);
             let count = |group: &Vec<usize>| group.iter().map(|&i| sizes[i].1).sum();
             let counts: Vec<usize> = groups.iter().map(count).collect();
-            let new = || Coefficients::draw(folds, &counts, &mut draw::<A>(seed));
+            let new = || Coefficients::draw(folds, [&counts, &long], &mut draw::<A>(seed));
             // A prover's two sides have the same coefficients.
             let drawn = if sums { new() } else { mine.get_or_insert_with(new).clone() };
-            let chunks = |i: usize| {
-                Chunk::joined(groups[i].iter().map(|&i| make(&view, &items[i])).collect())
+            let chunks = |i: usize| match groups.get(i) {
+                Some(all) => Chunk::joined(all.iter().map(|&i| make(&view, &items[i])).collect()),
+                None => make(&view, &dots[i - groups.len()].0),
             };
             let sums: Option<Chunks<'_, A::Base>> = if sums { Some(&chunks) } else { None };
             let weighs = role.component() == Component::First;

@@ -214,7 +214,7 @@ fn ends_again<A: Algebra<Base = u64>>(
     };
     let side = |i: usize, sum: bool| {
         let mut draw = Draw::new(&[seed; 32], "slvr test coefficients");
-        let drawn = Coefficients::draw(&shape, &[n], &mut draw);
+        let drawn = Coefficients::draw(&shape, [&[n], &[]], &mut draw);
         let chunks = |_: usize| chunk(i, true);
         let sums: Option<Chunks<'_, u64>> = if sum { Some(&chunks) } else { None };
         Side::<A>::new(&shape, sums, (A::zeros(0), A::zero()), i == 0, drawn)

@@ -1,0 +1,84 @@
+//! Inner products as statements: their words are folded, as those of element-wise products are, so that no vector of
+//! elements is as long as a factor.
+//!
+//! Many short ones are statements with one term for each product. A few long ones follow one another: each is cut into blocks
+//! by itself, and has one coefficient in all of them.
+
+use super::claims::{View, inner, raised, wide_part, zip};
+use super::fold::Chunk;
+use slvr_circuit::proof::{Claim, Inner, Statement};
+use slvr_ring::Word;
+use std::ops::Range;
+
+impl View<'_> {
+    /// This party's component of both factors of inner products, those from one batch on.
+    fn factors<B: Word>(&self, s: &Statement, batch: Range<usize>, sums: usize) -> [Vec<B>; 2] {
+        let Claim::MatMul { a, b, .. } = s.claim else { unreachable!("inner products") };
+        [a, b].map(|v| {
+            let part = self.part(v);
+            // A batch of 1 is repeated.
+            if part.len() == sums {
+                return wide_part::<B>(part, 0..sums).repeat(batch.len());
+            }
+            wide_part(part, batch.start * sums..batch.end * sums)
+        })
+    }
+
+    /// Of inner products, the sums that a verifier adds.
+    fn inner_sums<B: Word>(
+        &self,
+        s: &Statement,
+        batch: Range<usize>,
+        [x, y]: [&[B]; 2],
+        sums: usize,
+    ) -> Vec<B> {
+        let ty = self.circuit.ty(s.out);
+        let stream = (self.stream)(s.instr, ty.dom, ty.elements() as usize);
+        let stream = wide_part::<B>(&stream, batch.clone());
+        let all = if self.first() {
+            // What V1 computes alone.
+            let dot = |(x, y): (&[B], &[B])| {
+                x.iter().zip(y).fold(B::ZERO, |s, (x, y)| s.wadd(x.wmul(*y)))
+            };
+            let alone: Vec<B> = x.chunks(sums).zip(y.chunks(sums)).map(dot).collect();
+            let out = zip(&wide_part::<B>(self.part(s.out), batch), &stream, B::wadd);
+            zip(&out, &alone, B::wsub)
+        } else {
+            stream.into_iter().map(B::wneg).collect()
+        };
+        raised(all, Self::scale::<B>(ty.dom))
+    }
+
+    /// Inner products x1 y2 + y1 x2 as statements, with a term for each product.
+    pub(super) fn dots<B: Word>(&self, s: &Statement) -> Chunk<B> {
+        let Some(Inner::Short { count, sums }) = inner(self.circuit, s) else {
+            unreachable!("short inner products")
+        };
+        let [x, y] = self.factors::<B>(s, 0..count, sums);
+        let sum = self.sums.then(|| self.inner_sums(s, 0..count, [&x, &y], sums));
+        let scale = Self::scale::<B>(self.circuit.ty(s.out).dom);
+        let columns = |x: &[B]| -> Vec<Vec<B>> {
+            let column = |k| (0..count).map(|b| x[b * sums + k]).collect();
+            (0..sums).map(column).map(|x| self.factor(x, scale)).collect()
+        };
+        let terms = match (self.sums, self.first()) {
+            // A verifier that asks for sums reads the terms apart.
+            (true, _) => Vec::new(),
+            (false, true) => [columns(&x), columns(&y)].concat(),
+            (false, false) => [columns(&y), columns(&x)].concat(),
+        };
+        Chunk::new(count, terms, sum)
+    }
+
+    /// One long inner product x1 y2 + y1 x2, as two terms. Its sum is one word.
+    pub(super) fn dot<B: Word>(&self, s: &Statement, b: usize) -> Chunk<B> {
+        let Some(Inner::Long { sums, .. }) = inner(self.circuit, s) else {
+            unreachable!("a long inner product")
+        };
+        let [x, y] = self.factors::<B>(s, b..b + 1, sums);
+        let sum = self.sums.then(|| self.inner_sums(s, b..b + 1, [&x, &y], sums));
+        let scale = Self::scale::<B>(self.circuit.ty(s.out).dom);
+        let terms = if self.first() { [x, y] } else { [y, x] };
+        Chunk::new(sums, terms.into_iter().map(|x| self.factor(x, scale)).collect(), sum)
+    }
+}
