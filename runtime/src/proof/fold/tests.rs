@@ -328,6 +328,161 @@ fn a_second_fold_of_words_finds_single_errors() {
     }
 }
 
+/// Long inner products beside other statements: so many products each, and their sums.
+struct Inner {
+    terms: [Vec<Vec<u64>>; 2],
+    sums: [Vec<u64>; 2],
+}
+
+fn inner(lengths: &[usize], draw: &mut Draw) -> Inner {
+    let [u, v] = [0; 2].map(|_| lengths.iter().map(|n| draw.words(*n)).collect::<Vec<_>>());
+    let first = draw.words(lengths.len());
+    let dot = |u: &[u64], v: &[u64]| {
+        u.iter().zip(v).fold(0u64, |s, (u, v)| s.wrapping_add(u.wrapping_mul(*v)))
+    };
+    let rest = u.iter().zip(&v).zip(&first).map(|((u, v), s)| dot(u, v).wrapping_sub(*s));
+    let rest = rest.collect();
+    Inner { terms: [u, v], sums: [first, rest] }
+}
+
+/// Whether V2 accepts them, with others before them.
+fn run_inner<A: Algebra<Base = u64>>(s: &Sample, dots: &Inner, seed: u8, again: usize) -> bool {
+    let n = s.sums[0].len();
+    let lengths: Vec<usize> = dots.terms[0].iter().map(Vec::len).collect();
+    let all = lengths.iter().chain([&n]);
+    let elements = all.map(|n| n.div_ceil(BASE * again)).sum();
+    let blocks = folds(A::KIND, elements);
+    let shape = Folds { base: BASE, again, first: true, elements, blocks };
+    let chunk = |side: usize, i: usize, sum: bool| match i.checked_sub(1) {
+        None => {
+            let sum = sum.then(|| s.sums[side].clone());
+            Chunk::new(n, vec![s.terms[side].clone()], sum)
+        }
+        Some(i) => {
+            let sum = sum.then(|| vec![dots.sums[side][i]]);
+            Chunk::new(lengths[i], vec![dots.terms[side][i].clone()], sum)
+        }
+    };
+    let side = |i: usize, sum: bool| {
+        let mut draw = Draw::new(&[seed; 32], "slvr test coefficients");
+        let drawn = Coefficients::draw(&shape, [&[n], &lengths], &mut draw);
+        let chunks = |k: usize| chunk(i, k, true);
+        let sums: Option<Chunks<'_, u64>> = if sum { Some(&chunks) } else { None };
+        Side::<A>::new(&shape, sums, (A::zeros(0), A::zero()), i == 0, drawn)
+    };
+    let (first, second) = (|k: usize| chunk(0, k, false), |k: usize| chunk(1, k, false));
+    let (mut u, mut v) = (side(0, false), side(1, false));
+    let (mut v1, mut v2) = (side(0, true), side(1, true));
+    let mut coins = Draw::new(&[seed; 32], "slvr test coins");
+    let hide = [A::draw(&mut coins), A::draw(&mut coins)];
+    while !u.is_done() {
+        for (side, x) in [(&mut u, 0), (&mut v1, 0), (&mut v, 1), (&mut v2, 1)] {
+            side.hide(&hide[x]);
+        }
+        let q = polynomial(&u, &v, [&first, &second]);
+        let coin = A::draw_point(&mut coins, u.nodes());
+        let share: Vec<A::E> = q.iter().map(|_| A::draw(&mut coins)).collect();
+        let rest = q.iter().zip(&share).map(|(q, s)| A::sub(q, s)).collect();
+        u.fold(&coin, None, &first);
+        v.fold(&coin, None, &second);
+        v1.fold(&coin, Some(share), &first);
+        v2.fold(&coin, Some(rest), &second);
+    }
+    accepts::<A>(v2.end(), v1.end())
+}
+
+/// Inner products that are right pass, and a wrong sum or factor of one does not, even if what is wrong with another one,
+/// or with a statement of another kind, is the opposite.
+#[test]
+fn errors_of_inner_products_are_found() {
+    for (lengths, again) in [(vec![1], 1), (vec![70, 200, 33], 1), (vec![300, 41], 4)] {
+        let mut draw = Draw::new(&[12; 32], "slvr test");
+        let mut s = sample(20, &mut draw, u64::wrapping_mul, u64::wrapping_sub);
+        let mut dots = inner(&lengths, &mut draw);
+        let all = |s: &Sample, dots: &Inner| {
+            [
+                run_inner::<OverWords<u64>>(s, dots, 1, again),
+                run_inner::<Twice<OverWords>>(s, dots, 1, again),
+            ]
+        };
+        let what = format!("{lengths:?}, {again} parts of a block");
+        assert_eq!(all(&s, &dots), [true; 2], "{what}");
+        let last = lengths.len() - 1;
+        for bit in [0, 63] {
+            let error = 1u64 << bit;
+            dots.sums[0][0] = dots.sums[0][0].wrapping_add(error);
+            assert_eq!(all(&s, &dots), [false; 2], "{what}: bit {bit} of a sum");
+            s.sums[0][3] = s.sums[0][3].wrapping_sub(error);
+            assert_eq!(all(&s, &dots), [false; 2], "{what}: bit {bit}, and another statement");
+            s.sums[0][3] = s.sums[0][3].wrapping_add(error);
+            if last > 0 {
+                dots.sums[0][last] = dots.sums[0][last].wrapping_sub(error);
+                assert_eq!(all(&s, &dots), [false; 2], "{what}: bit {bit} of two sums");
+                dots.sums[0][last] = dots.sums[0][last].wrapping_add(error);
+            }
+            dots.sums[0][0] = dots.sums[0][0].wrapping_sub(error);
+        }
+        // A factor that is odd, so that the highest bit of the other one counts.
+        for place in [0, lengths[last] - 1] {
+            dots.terms[1][last][place] |= 1;
+        }
+        let mut dots = Inner { sums: inner_sums(&dots), terms: dots.terms };
+        assert_eq!(all(&s, &dots), [true; 2], "{what}");
+        for place in [0, lengths[last] - 1] {
+            dots.terms[0][last][place] ^= 1 << 63;
+            assert_eq!(all(&s, &dots), [false; 2], "{what}: product {place}");
+            dots.terms[0][last][place] ^= 1 << 63;
+        }
+    }
+}
+
+/// The sums of inner products, of which V1 holds the same as before.
+fn inner_sums(dots: &Inner) -> [Vec<u64>; 2] {
+    let first = dots.sums[0].clone();
+    let each = dots.terms[0].iter().zip(&dots.terms[1]).zip(&first);
+    let rest = each.map(|((u, v), s)| {
+        let dot = u.iter().zip(v).fold(0u64, |d, (u, v)| d.wrapping_add(u.wrapping_mul(*v)));
+        dot.wrapping_sub(*s)
+    });
+    let rest = rest.collect();
+    [first, rest]
+}
+
+/// Over a small ring errors of inner products, alone and beside others, pass as rarely as is stated.
+#[test]
+fn errors_of_inner_products_pass_as_rarely_as_is_stated() {
+    let mut draw = Draw::new(&[13; 32], "slvr test");
+    let s = sample(20, &mut draw, u64::wrapping_mul, u64::wrapping_sub);
+    let dots = inner(&[40, 40], &mut draw);
+    for again in [1, 3] {
+        let mut missed = [0; 3];
+        let mut tried = 0;
+        for seed in 0..=255u8 {
+            assert!(run_inner::<TinyWords>(&s, &dots, seed, again), "seed {seed}");
+            let wrong = |first: &[usize], other: bool| {
+                let mut d = Inner { terms: dots.terms.clone(), sums: dots.sums.clone() };
+                // Only the highest bit of a small word.
+                first.iter().for_each(|i| d.sums[0][*i] = d.sums[0][*i].wrapping_add(128));
+                let mut s = words_of(&s);
+                s.sums[0][5] = s.sums[0][5].wrapping_add(if other { 128 } else { 0 });
+                usize::from(run_inner::<TinyWords>(&s, &d, seed, again))
+            };
+            tried += 1;
+            missed[0] += wrong(&[0], false);
+            missed[1] += wrong(&[0, 1], false);
+            missed[2] += wrong(&[0], true);
+        }
+        let elements = (2 * 40usize.div_ceil(BASE * again) + 20usize.div_ceil(BASE * again)) as f64;
+        let roots = 2.0 * (BASE + again) as f64 + 2.0 * elements;
+        let rate = (2.0 + roots) / (64.0 - BASE as f64);
+        let most = rate + 4.0 * (rate / f64::from(tried)).sqrt();
+        for missed in missed {
+            let found = missed as f64 / f64::from(tried);
+            assert!(found <= most.min(0.9), "{missed} of {tried}, {again} parts: at most {most}");
+        }
+    }
+}
+
 /// Errors in two parts of a block pass as rarely as is stated, although they are the same: as often as coefficients of
 /// fewer points miss them, or coins are roots.
 #[test]
