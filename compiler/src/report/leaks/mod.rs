@@ -16,6 +16,7 @@
 //! `slvr_runtime::protocol`), numbers of the run.
 
 mod apart;
+mod branches;
 mod findings;
 mod flow;
 mod joint;

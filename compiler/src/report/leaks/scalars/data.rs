@@ -11,6 +11,8 @@ pub(in super::super) struct Scalar {
     pub(in super::super) operands: Vec<Vec<u32>>,
     /// How it is computed is not followed.
     pub(in super::super) opaque: bool,
+    /// It is an operand, or a bound that this operand is compared with.
+    pub(in super::super) clip: bool,
     /// Whose it is, where that is not followed.
     pub(in super::super) owner: Owner,
 }

@@ -4,6 +4,7 @@ use super::arith::{disjoint, hull, largest, slope, sum};
 use super::data::{Scalar, Scalars};
 use super::form::{Column, Form, Owner};
 use super::point::{Point, UNIT, unit_of};
+use super::world::{Branch, World};
 use crate::graph::{Graph, Op, Table, domain};
 use crate::types::Elem;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -21,6 +22,9 @@ pub(in super::super) enum Mode {
 /// Terms of all forms together.
 const TERMS: usize = 1 << 22;
 
+/// What moves by less than this, beside what it is computed from, is taken to move so much.
+const FLAT: f64 = 1.0 / 1024.0;
+
 /// Values that one entry may be.
 const CHOICES: usize = 8;
 /// Terms of what is told from an unknown.
@@ -32,6 +36,21 @@ pub(in super::super) struct Evaluated {
     pub(in super::super) forms: Vec<Form>,
     /// Of unknowns that are computed: what can be told from them, for some values at least.
     pub(in super::super) inside: BTreeMap<u32, Vec<Inside>>,
+}
+
+impl Evaluated {
+    pub(super) fn range(&self, form: &Form) -> (f64, f64) {
+        reach(&self.columns, form)
+    }
+}
+
+/// The interval that a form is in.
+fn reach(columns: &[Column], form: &Form) -> (f64, f64) {
+    form.terms.iter().fold((form.value, form.value), |(lo, hi), &(c, x)| {
+        let (a, b) = columns[c as usize].range;
+        let (a, b) = if x < 0.0 { (b * x, a * x) } else { (a * x, b * x) };
+        (lo + a, hi + b)
+    })
 }
 
 /// What can be told from an unknown that is computed from it.
@@ -50,20 +69,9 @@ pub(in super::super) fn evaluate(
     scalars: &Scalars,
     known: &BTreeSet<u32>,
     point: &Point,
-    mode: Mode,
+    (mode, world): (Mode, &World),
 ) -> Option<Evaluated> {
-    let mut run = Run {
-        graph,
-        known,
-        point,
-        mode,
-        columns: Vec::new(),
-        inputs: BTreeMap::new(),
-        made: HashMap::new(),
-        names: HashMap::new(),
-        ids: HashMap::new(),
-        inside: BTreeMap::new(),
-    };
+    let mut run = Run::new(graph, known, point, (mode, world));
     let mut forms: Vec<Form> = Vec::with_capacity(scalars.all.len());
     let mut terms = 0;
     for scalar in &scalars.all {
@@ -82,6 +90,48 @@ pub(in super::super) fn evaluate(
     Some(Evaluated { columns: run.columns, forms, inside: run.inside })
 }
 
+/// How the comparisons of public numbers come out that coins take part in, by number.
+pub(in super::super) fn fallen(
+    graph: &Graph,
+    scalars: &Scalars,
+    point: &Point,
+) -> Vec<(u32, bool)> {
+    let (world, known) = (World::new(), (0..graph.parties.len() as u32).collect());
+    let mut drawn = vec![false; scalars.all.len()];
+    let mut open = vec![false; scalars.all.len()];
+    for (i, s) in scalars.all.iter().enumerate() {
+        let mut of = s.operands.iter().flatten().map(|&o| o as usize);
+        let is = matches!(graph.op(s.node), Op::Draw(_));
+        open[i] = is
+            || !s.opaque
+                && s.owner == Owner::Nobody
+                && of.clone().all(|o| open[o])
+                && !matches!(graph.op(s.node), Op::Noise { .. });
+        drawn[i] = open[i] && (is || of.any(|o| drawn[o]));
+    }
+    if !drawn.contains(&true) {
+        return Vec::new();
+    }
+    let needed: Vec<bool> = open;
+    let mut run = Run::new(graph, &known, point, (Mode::Local, &world));
+    let mut forms: Vec<Form> = Vec::with_capacity(scalars.all.len());
+    let mut out = Vec::new();
+    for (i, s) in scalars.all.iter().enumerate() {
+        if !needed[i] {
+            forms.push(Form::default());
+            continue;
+        }
+        let of: Vec<Vec<&Form>> =
+            s.operands.iter().map(|l| l.iter().map(|&o| &forms[o as usize]).collect()).collect();
+        let form = run.scalar(s, &of);
+        if drawn[i] && graph.ty(s.node).elem == Elem::Bit {
+            out.push((i as u32, form.value != 0.0));
+        }
+        forms.push(form);
+    }
+    out
+}
+
 /// A form as a key: terms and constant by their bits.
 type Key = Vec<(u32, u64)>;
 
@@ -90,6 +140,7 @@ struct Run<'a> {
     known: &'a BTreeSet<u32>,
     point: &'a Point,
     mode: Mode,
+    world: &'a World,
     columns: Vec<Column>,
     inputs: BTreeMap<(u32, usize), u32>,
     /// Unknowns by what computes them.
@@ -99,10 +150,70 @@ struct Run<'a> {
     inside: BTreeMap<u32, Vec<Inside>>,
 }
 
+impl<'a> Run<'a> {
+    fn new(
+        graph: &'a Graph,
+        known: &'a BTreeSet<u32>,
+        point: &'a Point,
+        (mode, world): (Mode, &'a World),
+    ) -> Run<'a> {
+        Run {
+            graph,
+            known,
+            point,
+            mode,
+            world,
+            columns: Vec::new(),
+            inputs: BTreeMap::new(),
+            made: HashMap::new(),
+            names: HashMap::new(),
+            ids: HashMap::new(),
+            inside: BTreeMap::new(),
+        }
+    }
+}
+
 impl Run<'_> {
     fn scalar(&mut self, scalar: &Scalar, of: &[Vec<&Form>]) -> Form {
+        let made = self.value(scalar, of);
+        if self.mode == Mode::Local && matches!(scalar.owner, Owner::One(..)) {
+            self.flat(scalar, of, made)
+        } else {
+            made
+        }
+    }
+
+    /// What is cut of one client's own value, or hardly moves at the point, moves elsewhere: that it does not says
+    /// nothing of the others, with whose values it may be added up.
+    fn flat(&self, scalar: &Scalar, of: &[Vec<&Form>], made: Form) -> Form {
+        let cuts = match self.graph.op(scalar.node) {
+            Op::Relu | Op::Function(_) | Op::Div => true,
+            Op::Select => scalar.clip,
+            _ => false,
+        };
+        let most = |f: &Form| f.terms.iter().fold(0.0f64, |m, t| m.max(t.1.abs()));
+        if !cuts || most(&made) >= FLAT {
+            return made;
+        }
+        let from =
+            if made.is_constant() { of.iter().flatten().find(|f| !f.is_constant()) } else { None };
+        let from = from.map_or(&made, |f| *f);
+        let by = FLAT / most(from);
+        if by.is_finite() { Form { value: made.value, ..from.scaled(by) } } else { made }
+    }
+
+    fn value(&mut self, scalar: &Scalar, of: &[Vec<&Form>]) -> Form {
         let g = self.graph;
         let id = scalar.node;
+        match self.world.get(&id) {
+            Some(Branch::Value(x)) => return Form::constant(*x),
+            // Of a gate, the first is what it lets pass.
+            Some(Branch::Operand(k)) => {
+                let of = of.first().and_then(|all| all.get(*k));
+                return of.map_or_else(Form::default, |f| (*f).clone());
+            }
+            None => {}
+        }
         if scalar.opaque {
             return self.opaque(scalar);
         }
@@ -512,11 +623,7 @@ impl Run<'_> {
     }
 
     fn range(&self, form: &Form) -> (f64, f64) {
-        form.terms.iter().fold((form.value, form.value), |(lo, hi), &(c, x)| {
-            let (a, b) = self.columns[c as usize].range;
-            let (a, b) = if x < 0.0 { (b * x, a * x) } else { (a * x, b * x) };
-            (lo + a, hi + b)
-        })
+        reach(&self.columns, form)
     }
 
     fn whole(&self, form: &Form) -> bool {

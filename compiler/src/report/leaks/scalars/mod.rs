@@ -17,15 +17,17 @@ mod point;
 mod reads;
 #[cfg(test)]
 mod tests;
+mod world;
 
 use super::flow::Flow;
 use crate::graph::{Graph, NodeId, Op};
 pub(super) use data::{Scalar, Scalars};
-pub(super) use eval::{Evaluated, Inside, Mode, evaluate};
+pub(super) use eval::{Evaluated, Inside, Mode, evaluate, fallen};
 pub(super) use form::{Column, Owner};
 pub(super) use point::{Given, Point, UNIT};
 pub(super) use reads::position;
 use std::collections::BTreeSet;
+pub(super) use world::{World, choosing, next};
 
 /// Numbers followed in all, and operands of these.
 const BUDGET: usize = 1 << 17;
@@ -95,7 +97,8 @@ fn build(graph: &Graph, flows: &[Flow], outputs: &[usize], width: u64) -> Option
                 }
             }
             let owner = owner(graph, id, &flows[id.index()], entry);
-            all.push(Scalar { node: id, entry, operands, opaque, owner });
+            let clip = !opaque && *graph.op(id) == Op::Select && clip(graph, &all, &operands);
+            all.push(Scalar { node: id, entry, operands, opaque, clip, owner });
         }
     }
     let entries = |&o: &usize| -> Option<(usize, Vec<u32>)> {
@@ -105,6 +108,25 @@ fn build(graph: &Graph, flows: &[Flow], outputs: &[usize], width: u64) -> Option
     };
     let reveals = outputs.iter().map(entries).collect::<Option<_>>()?;
     Some(Scalars { all, reveals })
+}
+
+/// Whether a choice is between a value and what this value is compared with.
+fn clip(graph: &Graph, all: &[Scalar], operands: &[Vec<u32>]) -> bool {
+    let moved = |mut s: u32| {
+        while let Scalar { node, operands, opaque: false, .. } = &all[s as usize]
+            && (graph.op(*node).is_layout() || matches!(graph.op(*node), Op::Not | Op::ToInt))
+            && let Some(&next) = operands.iter().flatten().next()
+        {
+            s = next;
+        }
+        s
+    };
+    let [c, a, b] = [0, 1, 2].map(|i| moved(operands[i][0]));
+    let compared = &all[c as usize];
+    *graph.op(compared.node) == Op::Lt && {
+        let of: Vec<u32> = compared.operands.iter().flatten().map(|&s| moved(s)).collect();
+        of.contains(&a) || of.contains(&b)
+    }
 }
 
 /// Whether an entry has more operands than are followed.

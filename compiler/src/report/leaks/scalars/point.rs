@@ -24,6 +24,8 @@ pub(in super::super) enum Given {
 pub(in super::super) struct Point {
     pub(in super::super) seed: u64,
     pub(in super::super) public: Given,
+    /// Which coins are drawn; any if none is given.
+    pub(in super::super) coins: Option<u64>,
 }
 
 /// A unit of what is computed, and of an input with as many fraction bits as most.
@@ -122,10 +124,17 @@ impl Point {
     /// Entry `entry` of what is drawn: some distinct numbers in each row.
     pub(super) fn drawn(&self, &Lots { n, k, others, .. }: &Lots, entry: usize) -> f64 {
         let (i, j) = (entry as u64 / k.max(1), entry as u64 % k.max(1));
+        // Every number is drawn in every place, one after the other.
+        let first = match self.coins {
+            Some(coins) => {
+                Point { seed: coins / n.max(1), ..*self }.hash(7, i) % n.max(1) + coins % n.max(1)
+            }
+            None => self.hash(7, i),
+        };
         if !others {
-            return ((self.hash(7, i) + j) % n.max(1)) as f64;
+            return ((first % n.max(1) + j) % n.max(1)) as f64;
         }
-        let turn = self.hash(7, i) % n.saturating_sub(1).max(1);
+        let turn = first % n.saturating_sub(1).max(1);
         ((i + 1 + (turn + j) % n.saturating_sub(1).max(1)) % n.max(1)) as f64
     }
 }

@@ -20,10 +20,10 @@ pub(super) fn noted(name: &str, m: u64, inputs: &str, body: &str, kinds: &[LeakK
 }
 
 fn said(name: &str, m: u64, inputs: &str, body: &str) -> LeakReport {
-    let model = inputs.contains("M.");
+    let model = inputs.contains("M.") || inputs.contains("weights M");
     let text = format!(
         "use std::{{abs, argmax, argsort, clamp, cosine, cross_entropy, dot, exp, first_argmin, log, lower_median, max, mean, \
-         median, min, norm, norm_sq, rank, recip, relu, select, smallest, softmax, sort, sqrt, sum, top_k, trimmed_mean, \
+         median, min, norm, norm_sq, rank, recip, relu, select, sigmoid, smallest, softmax, sort, sqrt, sum, tanh, top_k, trimmed_mean, \
          variance}};\n\n\
          predicate Attack[m{}]() {{\n    parties Client[m];\n    parties Server;\n{}{}}}\n",
         if model { ", M: model" } else { "" },
