@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use slvr_circuit::openings::{self, Learns, Opened, Opening};
 use slvr_circuit::traffic::Traffic;
 use slvr_circuit::{Circuit, Lots, Op, ValueId, artifact};
+use slvr_compiler::analysis::privacy::Privacy;
 use slvr_compiler::report::certificate::Certificate;
-use slvr_compiler::report::privacy::Privacy;
 use slvr_runtime::party::session::Report;
 use std::path::Path;
 

@@ -2,6 +2,7 @@
 
 use slvr_compiler::cost::{NetProfile, mean};
 use slvr_compiler::report::certificate::CutRow;
+use slvr_compiler::report::upward::upward;
 
 /// A count of something with a decimal prefix: `0`, `12`, `3.40 k`, `21.3 M`; `unit` follows.
 pub fn count(n: u64, unit: &str) -> String {
@@ -98,9 +99,9 @@ pub fn network(net: &NetProfile) -> String {
     format!("{rate}, {ms} ms round trip")
 }
 
-/// An error of a certificate; 0 is exact.
+/// An error of a certificate, rounded up; 0 is exact.
 pub fn error(x: f64) -> String {
-    if x == 0.0 { "0".into() } else { format!("{x:.1e}") }
+    if x == 0.0 { "0".into() } else { upward(x) }
 }
 
 #[cfg(test)]

@@ -205,13 +205,13 @@ pub fn program(choices: &[u8]) -> Generated {
     if g.below(3) == 1 {
         let (a, b) = (g.num(2, "i"), g.num(1, "i"));
         let part = g.below(2);
-        // Of secrets: bounds for given inputs do not count yet how far a factor of what all know is rounded.
-        let both = format!("[mixed({} + y[i], {} + y[i]).{part} for i in Client]", a.text, b.text);
+        // The factors are rounded, also of what all know.
+        let both = format!("[mixed({}, {}).{part} for i in Client]", a.text, b.text);
         let _ = writeln!(
             body,
             "    let (both, other) = ({both}, 0.5);\n    reveal both to Server as both;"
         );
-        g.scalars.push(("both".into(), a.size + b.size + 2.0 * g.sizes[2]));
+        g.scalars.push(("both".into(), a.size + b.size));
     }
     if state {
         let next = g.num(2, "i");

@@ -4,7 +4,7 @@
 //! ([`failure`]); which interval every value is in once they are ([`ranges`]), which ring holds it
 //! ([`rings`]), how far a run may be from the program in real numbers ([`errors`]) if its protocols
 //! are off by no more than they state ([`stated`]), and where
-//! that holds for the program as it is cut ([`cuts`]). Before scales are known: how large a value can get
+//! that holds for the program as it is cut ([`cuts`]), and what noise promises each client ([`privacy`]). Before scales are known: how large a value can get
 //! ([`magnitudes`]), also of what is divided by its norm ([`norms`]), which numbers are not negative ([`signs`]) and which dividends are 0 where their divisor is
 //! ([`zeros`]). For all of these: arithmetic of intervals ([`interval`]), where moved entries come from
 //! ([`layout`]), in all rows at once (`lanes`), which sums choose by rank (`order`), and
@@ -24,6 +24,7 @@ pub mod layout;
 pub mod magnitudes;
 pub mod norms;
 mod order;
+pub mod privacy;
 pub mod projection;
 pub mod ranges;
 pub mod rings;

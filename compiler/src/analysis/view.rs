@@ -72,6 +72,28 @@ impl<'a> View<'a> {
         }
     }
 
+    /// Whether a value is max(x, 0) to within so many units of x. None, if it is something else. The sign may be that of what x
+    /// was truncated from: where that is negative, x is at most 0. And x may be what was truncated.
+    pub fn relu_of(&self, id: NodeId, x: NodeId) -> Option<f64> {
+        let is_cut = |part: NodeId, of: NodeId, by: u32| {
+            *self.op(part) == Op::Trunc(by) && self.args(part)[0] == of
+        };
+        match (self.op(id), self.args(id)) {
+            (Op::Relu, &[of]) => (of == x).then_some(0.0),
+            (Op::Gate, &[of, sign]) if of == x => {
+                let cut = matches!(self.op(x), Op::Trunc(_)) && self.args(x)[0] == sign;
+                (sign == x || cut).then_some(0.0)
+            }
+            (Op::Shift(by), &[gate]) => match (self.op(gate), self.args(gate)) {
+                (Op::Gate, &[part, sign]) if sign == x && is_cut(part, x, *by) => {
+                    Some(f64::from(*by).exp2())
+                }
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
     /// An integer or bit that no rounding touches, by its type.
     pub fn whole(&self, id: NodeId) -> bool {
         self.g.ty(id).elem != Elem::Fix

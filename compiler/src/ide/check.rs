@@ -9,6 +9,7 @@ use crate::cost;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::pipeline;
 use crate::report::certificate::Certificate;
+use crate::report::upward::upward;
 use crate::syntax::ast::{Block, FileId, Ident, ItemKind};
 use crate::syntax::{Sources, embedded, embedded::Embedded};
 use crate::types::model::Model;
@@ -159,9 +160,11 @@ impl Typed {
                 if let Some(l) = known.lines.iter().find(|l| l.line == line) {
                     let (lo, hi) = l.range;
                     facts.proven = Some(format!(
-                        "values proven in {lo:.4} to {hi:.4} ({} bits), off by at most {:.1e} for all inputs, \
-                         and {:.1e} by rounding them",
-                        l.bits, l.proven, l.rounding_inputs
+                        "values proven in {lo:.4} to {hi:.4} ({} bits), off by at most {} for all inputs, \
+                         and {} by rounding them",
+                        l.bits,
+                        upward(l.proven),
+                        upward(l.rounding_inputs)
                     ));
                 }
                 if let Some(r) = rows.iter().find(|r| r.line == line && r.rounds > 0) {

@@ -89,6 +89,11 @@ const BUILTINS: &[(&str, &str, &str)] = &[
     ),
     ("error", "require error(NAME) <= BOUND;", "A bound on the absolute error of a named value."),
     (
+        "epsilon",
+        "require epsilon(DELTA, ROUNDS) <= BOUND;",
+        "What noise lets through of a client in so many rounds, at a delta. Without ROUNDS it is of one round.",
+    ),
+    (
         "cut",
         "require cut >= BOUND;",
         "Accepts that values of deep networks which fit no word are cut, at this or beyond.",

@@ -74,13 +74,22 @@ fn refuse(g: &Graph, id: NodeId, lost: Lost) -> Diagnostic {
         Some(frac) if frac <= WORD => format!(", {frac} of them for the fraction here"),
         _ => String::new(),
     };
-    Diagnostic::error(
+    let about = Diagnostic::error(
         codes::CONSTANT,
         "a constant is lost among the values it is computed with",
         site.span,
         format!("{}: {}", lost.what, lost.why),
-    )
-    .hint(format!(
+    );
+    let about = match (g.op(id), g.ty(id).frac) {
+        (Op::Const(..), Some(frac)) if lost.why == NumberError::TooSmall && frac <= WORD => about
+            .hint(format!(
+                "numbers are multiples of {:.1e} here: write 0, or at least half of that; an `eps` beside a divisor or below \
+                 a root may be 0, because x / 0 is cut and 0 / 0 is 0",
+                (-f64::from(frac)).exp2()
+            )),
+        _ => about,
+    };
+    about.hint(format!(
         "words have 64 bits{bits}; bring both sides to a common size, for example by dividing the inputs or \
         by declaring a narrower range"
     ))

@@ -2,7 +2,7 @@
 //!
 //! Before: any graph without scales. After: no operation has only constant operands (tables up to
 //! [`LIMIT`] entries), and none is an identity (reshape to the same shape, scale by one) or undoes
-//! its operand (two negations in a row).
+//! its operand (two negations in a row). A choice by a table with few changes is a list of runs (`runs`).
 //!
 //! ```text
 //! %1 = const 2.0 ; %2 = neg %1      ->   %2 = const -2.0
@@ -10,6 +10,7 @@
 //! ```
 
 use super::promise::{Kept, none};
+use super::runs;
 use crate::graph::{Graph, NodeId, Op, Table};
 use crate::types::Elem;
 use crate::types::number::{self, product};
@@ -170,6 +171,7 @@ fn simplify(g: &mut Graph, op: &Op, args: &[NodeId], site: u32) -> Option<NodeId
             let to = (0..shape.len()).filter(keep).map(|i| shape[i]).collect();
             Some(g.add(Op::Reshape(to), &[x], site))
         }
+        Op::Select => runs::select(g, args, site),
         Op::Scale(1.0) => Some(x),
         Op::Scale(c) => {
             let Op::Scale(d) = g.op(x) else { return None };

@@ -8,7 +8,8 @@
 //! a comparison not at all, and the sign of a ReLU is taken from the untruncated value, beside the
 //! truncation. Only what is there for a maximum or minimum to choose from is truncated before: what is compared
 //! and what is chosen are then shorter, and most truncated values fit words of half the length. A product with bits keeps the scale of its other factor, so that it is truncated after
-//! it is summed. A truncation moves below whatever only copies or masks: each value is truncated once.
+//! it is summed. A truncation moves below whatever only copies or masks, and below a choice among copies: each value is
+//! truncated once, and what was equal still is.
 //! All that only as long as the value cannot grow too large for a word with so many fraction bits
 //! ([`crate::analysis::magnitudes`]). Division by a power of two raises the fraction bits and moves nothing; the next
 //! truncation is longer by as much. Other constants are folded as an odd integer times a power of
@@ -172,6 +173,11 @@ impl Scales<'_> {
                 let op = self.g.op(id).clone();
                 self.add(op, &args)
             }
+            None if self.chooses_copies(id) => {
+                let args = self.g.args(id);
+                let [a, b] = [1, 2].map(|i| self.truncate_to(args[i], frac));
+                self.add(Op::Select, &[args[0], a, b])
+            }
             None => self.add(Op::Trunc(by), &[id]),
         };
         self.truncated.insert((id, frac), t);
@@ -192,6 +198,21 @@ impl Scales<'_> {
             _ => false,
         };
         (copies && self.g.elements(args[0]) <= self.g.elements(id)).then_some(args)
+    }
+
+    /// Whether a choice is among copies of fewer entries: each of them is truncated once, so that what is equal before is
+    /// equal afterwards, and choices of the same entries in other places share the truncation.
+    fn chooses_copies(&self, id: NodeId) -> bool {
+        let entries = |i: usize| {
+            let mut at = self.g.arg(id, i);
+            let mut least = self.g.elements(at);
+            while self.copied(at).is_some() {
+                at = self.g.arg(at, 0);
+                least = least.min(self.g.elements(at));
+            }
+            least
+        };
+        *self.g.op(id) == Op::Select && entries(1) + entries(2) < self.g.elements(id)
     }
 
     /// Whether a value may keep its scale although copies of it would be truncated one by one, or

@@ -49,6 +49,21 @@ reveal %5 to Server as y @0
 );
 
 snapshot!(
+    choices_by_tables_become_runs,
+    "fold",
+    "%0 = input 0 : secret fix[3,4] @0
+%1 = slice %0 axis=0 start=1 len=1 : secret fix[1,4] @0
+%2 = slice %0 axis=0 start=2 len=1 : secret fix[1,4] @0
+%3 = const [1, 0, 0] : public bit[3,1] @0
+%4 = const 0 : public int[3,1] @0
+%5 = select %3 %1 %4 : secret fix[3,4] @0
+%6 = const [0, 1, 0] : public bit[3,1] @0
+%7 = select %6 %2 %5 : secret fix[3,4] @0
+reveal %7 to Server as y @0
+"
+);
+
+snapshot!(
     factors_of_channels_move_into_weights,
     "factors",
     "%0 = input 3 : secret fix[3,1,1,2,2] @0

@@ -114,7 +114,8 @@ pub(super) fn bounded_loops(program: &Program, sources: &Sources, how: &How<'_>)
             vars.iter().map(|v| format!("`{} in -{most}..{most} = ..`", name(v))).collect();
         format!(
             "from step to step the bounds of what the loop carries grow: declare a range, which values outside do not \
-             leave, {}: then every value fits",
+             leave, {}: then every value fits. A narrower range that the values stay in, such as -1..1 for a unit \
+             vector, is more exact",
             names.join(" and ")
         )
     };

@@ -7,9 +7,11 @@ mod advice;
 mod cut;
 pub mod demands;
 mod precision;
+mod privacy;
 
 use crate::analysis::failure::Failure;
 use crate::analysis::guard::{self, Guard, Long};
+use crate::analysis::privacy::Words;
 use crate::analysis::ranges::{Basis, Ranges};
 use crate::analysis::rings::Rings;
 use crate::analysis::stated::StatedErrors;
@@ -98,6 +100,13 @@ pub struct Compiled {
     pub circuit: Circuit,
     /// Demands of the program on what models compute that are not proven, and cuts that its ranges do not exclude.
     pub warnings: Vec<Diagnostic>,
+}
+
+impl Compiled {
+    /// What noise is judged by.
+    pub fn words(&self) -> Words<'_> {
+        Words { graph: &self.optimised, ranges: &self.ranges, stated: &self.stated }
+    }
 }
 
 /// Compiles a typed program.
@@ -400,5 +409,7 @@ pub fn demands(program: &Program, sources: &Sources, compiled: &Compiled) -> Vec
     refused.extend(check_error_demands(program, sources, given));
     let fitted = cut::Fitted { graph: optimised, ranges: &compiled.ranges, top: compiled.top };
     refused.extend(cut::check(program, &fitted));
+    let line_of = || cost::places(program, optimised, sources);
+    refused.extend(privacy::check(program, compiled.words(), line_of, failure.log2().exp2()));
     refused
 }

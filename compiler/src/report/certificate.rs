@@ -6,11 +6,11 @@
 //! ([`crate::cost`], [`super::leaks`]).
 
 use super::precision::{self, KeptRow, PrecisionRow};
-use super::privacy::Privacy;
 use crate::analysis::errors::{Errors, encoded_errors, errors, rounding_inputs};
 use crate::analysis::failure::Failure;
 use crate::analysis::guard::{self, Guard};
 use crate::analysis::interval::{between, hull, size};
+use crate::analysis::privacy::Privacy;
 use crate::analysis::ranges::Ranges;
 use crate::analysis::zeros::vanishes;
 use crate::graph::{Function, Graph, NodeId, Op, domain};
@@ -77,11 +77,13 @@ pub struct InputRow {
     pub enforced_norm: Option<f64>,
 }
 
-/// A reveal.
+/// A reveal, or a state that is stored.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RevealRow {
     /// Its name.
     pub name: String,
+    /// It is a state that is stored for the next round, and revealed to nobody.
+    pub state: bool,
     /// The interval that it is in.
     pub range: (f64, f64),
     /// Largest absolute error, proven for all inputs as they are encoded.
@@ -128,6 +130,8 @@ pub struct SaturationRow {
     pub function: String,
     /// For which operands, and at what.
     pub what: String,
+    /// How many steps of the line are the same.
+    pub times: u64,
 }
 
 /// A step whose values are cut.
@@ -141,6 +145,23 @@ pub struct CutRow {
     pub at: f64,
     /// Their interval without the cut, proven.
     pub range: (f64, f64),
+}
+
+impl RevealRow {
+    /// What it is, in a word.
+    pub fn kind(&self) -> &'static str {
+        if self.state { "state" } else { "reveal" }
+    }
+}
+
+impl SaturationRow {
+    /// For which operands, at what, and how often.
+    pub fn said(&self) -> String {
+        match self.times {
+            1 => self.what.clone(),
+            n => format!("{} ({n} times)", self.what),
+        }
+    }
 }
 
 impl Certificate {
@@ -176,7 +197,7 @@ impl Certificate {
             assumed: cut_rows(c, &both.errors.assumed, &line_of),
             precision: precision::rows(c, &line_of),
             kept: precision::kept(c),
-            privacy: Privacy::of(c, &line_of, if log2.is_finite() { log2.exp2() } else { 0.0 }),
+            privacy: Privacy::of(c.words(), &line_of, log2.exp2()),
             rings: rings(c),
         }
     }
@@ -189,14 +210,27 @@ fn saturations(c: &Compiled, line_of: &dyn Fn(u32) -> u32) -> Vec<SaturationRow>
     for id in g.ids() {
         let line = line_of(g.node(id).site);
         if let Some(what) = saturates(g, &c.ranges, id) {
-            rows.push(SaturationRow { line, function: g.op(id).name().into(), what });
+            let function = g.op(id).name();
+            let same = |r: &&mut SaturationRow| {
+                (r.line, r.function.as_str(), r.what.as_str()) == (line, function, what.as_str())
+            };
+            match rows.iter_mut().find(same) {
+                Some(row) => row.times += 1,
+                None => {
+                    rows.push(SaturationRow { line, function: function.into(), what, times: 1 });
+                }
+            }
         }
         // Once for all steps.
         if *g.op(id) == Op::Select
             && let Some((name, (lo, hi))) = g.site(id).keeps()
         {
-            let what = format!("in a loop, kept in {lo}..{hi}");
-            let row = SaturationRow { line, function: format!("`{name}`"), what };
+            let state = |i: &crate::graph::Input| {
+                i.name == name && matches!(i.from, crate::graph::Giver::State(_))
+            };
+            let kept = if g.inputs.iter().any(state) { "where it is stored" } else { "in a loop" };
+            let what = format!("{kept}, kept in {lo}..{hi}");
+            let row = SaturationRow { line, function: format!("`{name}`"), what, times: 1 };
             if !rows.contains(&row) {
                 rows.push(row);
             }
@@ -288,7 +322,14 @@ fn reveals(c: &Compiled, both: &Both) -> Vec<RevealRow> {
         let (proven, rounding_inputs) = (both.errors.output(g, i), both.rounding.output(g, i));
         let range = between(lo * factor, hi * factor);
         let handed_out = rounding_of_outputs(g, o.node, size((lo, hi))) * factor.abs();
-        RevealRow { name: o.name.clone(), range, proven: proven + handed_out, rounding_inputs }
+        let state = o.state.is_some();
+        RevealRow {
+            name: o.name.clone(),
+            state,
+            range,
+            proven: proven + handed_out,
+            rounding_inputs,
+        }
     };
     g.outputs.iter().enumerate().map(row).collect()
 }

@@ -345,8 +345,9 @@ fn keep(
 
 /// Bytes of what is held at one time, about.
 pub fn memory(c: &Compiled) -> u64 {
-    // A value, the three bounds and the three parts of its noise, of operands and of what is made of them.
-    given::peak(&c.optimised).saturating_mul(7 * 8)
+    // A value, its two bounds, the three parts of its noise and the two bounds of the program's own value, of operands and
+    // of what is made of them; and what is added up of these.
+    given::peak(&c.optimised).saturating_mul(9 * 8)
 }
 
 /// The bounds of all nodes on inputs, which are encoded first. `see` gets each node with its operands.
@@ -376,7 +377,7 @@ mod tests {
     /// What is certified of two clients' program for all inputs, and for these values of `x`.
     fn certified(body: &str, x: [f64; 2]) -> (Certificate, GivenCertificate) {
         let text = format!(
-            "use std::sum;\npredicate P[m]() {{ parties Client[m]; parties Server;\n{body}\n}}\n"
+            "use std::{{clamp, select, sum}};\npredicate P[m]() {{ parties Client[m]; parties Server;\n{body}\n}}\n"
         );
         let mut sources = Sources::new();
         let file = sources.add("a.slvr", text);
@@ -409,6 +410,30 @@ mod tests {
             let row = &all.error[0];
             assert!(row.proven <= 1.0 + 1e-3, "{steps}: {row:?}");
             assert!(row.rounding_inputs <= 1.0 + 1e-3, "{steps}: {row:?}");
+        }
+    }
+
+    /// What rounded factors change is in a bound, also where the graph's own value is at an end of its interval, where
+    /// one of two values is chosen otherwise with them, and where a run and the program are on two sides of the graph.
+    #[test]
+    fn bounds_count_what_rounded_factors_change() {
+        for (term, least) in [
+            ("0.3 * clamp(sum([1.5 for j in Client]), -1, 2.5) + x[i]", 7e-6),
+            ("clamp(0.3 * clamp(sum([1.5 for j in Client]), -1, 2.5), -1, 1) * 3 + x[i]", 2e-5),
+            ("select(0.3 * x[i] <= 0.9, 0, 0.1 * x[i] + 7)", 7.3),
+            ("sum([0.3 * x[i] <= 0.9 for j in Client])", 2.0),
+            (
+                "[iterate v: fix in -0.1..0.1 = x[i] for t in 1 { v / 3 }, select(0.3 * x[i] <= 0.9, 7, 0)]",
+                7.0,
+            ),
+        ] {
+            let body = format!(
+                "input x: secret fix in 0..4 from each Client;
+                 reveal [{term} for i in Client] to Server as s;"
+            );
+            let (_, given) = certified(&body, [3.0, 3.0]);
+            let off = given.reveals[0].off;
+            assert!(off >= least && off < 8.0 * least, "{term}: {off} is not at least {least}");
         }
     }
 

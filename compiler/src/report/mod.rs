@@ -8,4 +8,4 @@ pub mod confidence;
 pub mod given;
 pub mod leaks;
 pub mod precision;
-pub mod privacy;
+pub mod upward;

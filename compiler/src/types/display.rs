@@ -79,6 +79,9 @@ impl fmt::Display for Program {
         }
         for d in &self.demands {
             match &d.what {
+                Bounded::Epsilon { delta, rounds } => {
+                    writeln!(f, "require epsilon({delta:e}, {rounds}) <= {}", d.bound)?;
+                }
                 Bounded::Cut => writeln!(f, "require cut >= {}", d.bound)?,
                 Bounded::Failure => writeln!(f, "require failure <= {:e}", d.bound)?,
                 Bounded::Error(v) => {

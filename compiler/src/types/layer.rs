@@ -2,7 +2,7 @@
 //! result.
 //!
 //! These are the layers that the language cannot say of itself, and those that training knows. Other layers
-//! are blocks, written in the language (`std/layers.slvr`).
+//! are blocks, written in the language (`std/layers*.slvr`).
 //!
 //! To add a layer, add a row to [`LAYERS`] and a variant to [`Layer`]; the compiler then asks for what is
 //! missing in this file, in the evaluation, in the graph builder and in training. To add a size to a layer, add

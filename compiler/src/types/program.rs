@@ -163,4 +163,11 @@ pub enum Bounded {
     Error(VarId),
     /// From below: where values of deep networks may be cut, in the program as it is stated. It accepts such cuts.
     Cut,
+    /// What noise lets through of a client in so many rounds, at a delta.
+    Epsilon {
+        /// Between 0 and 1.
+        delta: f64,
+        /// At least 1.
+        rounds: u64,
+    },
 }

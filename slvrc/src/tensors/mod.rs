@@ -51,6 +51,25 @@ pub struct Missing {
     error: anyhow::Error,
 }
 
+impl Missing {
+    /// What is done about it, in one line.
+    pub fn said(&self) -> String {
+        format!("{}; zeros stand in for all inputs of {}", self.what, self.giver)
+    }
+}
+
+/// Has zeros stand in for all inputs of members that gave none: class 0 of labels, and where a range has no 0 the end that
+/// is nearest to it.
+pub fn stand_in(circuit: &Circuit, inputs: &mut Inputs) {
+    for (s, members) in inputs.sets.iter_mut().enumerate() {
+        let own = circuit.inputs.iter().filter(|i| i.from == From::Each(s as u32));
+        let expected: Vec<Expected<'_>> = own.flat_map(Expected::of).collect();
+        for member in members.iter_mut().filter(|m| m.is_empty()) {
+            *member = expected.iter().map(|e| (e.name.clone(), e.zeros())).collect();
+        }
+    }
+}
+
 /// What was submitted.
 pub struct Submitted {
     pub inputs: Inputs,
@@ -265,6 +284,16 @@ impl<'c> Expected<'c> {
             Expected { input, name, shape: &f.shape }
         };
         input.fields.iter().map(field).collect()
+    }
+
+    fn zeros(&self) -> RawTensor {
+        let n = self.shape.iter().product::<u64>() as usize;
+        let data = match self.input.encoding {
+            Encoding::Fixed { lo, hi, .. } => RawData::F64(vec![0f64.clamp(lo, hi); n]),
+            Encoding::Int { lo, hi } => RawData::I64(vec![0.clamp(lo, hi - 1); n]),
+            Encoding::OneHot { .. } => RawData::I64(vec![0; n]),
+        };
+        RawTensor { shape: self.shape.to_vec(), data }
     }
 
     fn is_real(&self) -> bool {
@@ -486,6 +515,14 @@ pub struct States {
 
 /// What the number of rounds is called in the file's own description.
 const ROUNDS: &str = "slvr.rounds";
+/// What the predicate with its sizes and parameters is called there: a state belongs to one.
+const PROGRAM: &str = "slvr.program";
+
+/// A predicate with its sizes and parameters.
+fn program(circuit: &Circuit) -> String {
+    let sizes = circuit.sizes.iter().map(|(name, value)| format!(" {name}={value}"));
+    format!("{}{}", circuit.name, sizes.collect::<String>())
+}
 
 /// What states an evaluation in the clear begins with: those of a file, if it is there.
 pub fn read_states(circuit: &Circuit, file: &Path) -> anyhow::Result<States> {
@@ -503,7 +540,17 @@ pub fn read_states(circuit: &Circuit, file: &Path) -> anyhow::Result<States> {
     // Of a file that says nothing of rounds there has been one.
     let bytes = crate::files::read(file, most_bytes(&expected)).unwrap_or_default();
     let header = SafeTensors::read_metadata(&bytes).ok();
-    let said = header.and_then(|(_, m)| m.metadata().as_ref()?.get(ROUNDS)?.parse::<u64>().ok());
+    let about = header.and_then(|(_, m)| m.metadata().clone()).unwrap_or_default();
+    if let Some(of) = about.get(PROGRAM).filter(|of| **of != program(circuit)) {
+        bail!(
+            "{}: the states are those of {}, and this is {}: a state belongs to one predicate with its sizes and \
+             parameters. Begin another file",
+            file.display(),
+            shown(of),
+            program(circuit)
+        );
+    }
+    let said = about.get(ROUNDS).and_then(|n| n.parse::<u64>().ok());
     Ok(States { values, rounds: said.unwrap_or(1) })
 }
 
@@ -520,7 +567,8 @@ pub fn write_states(circuit: &Circuit, file: &Path, states: &States) -> anyhow::
             }
         }
     }
-    write_described(file, &named, Some((ROUNDS, states.rounds.to_string())))
+    let about = [(ROUNDS, states.rounds.to_string()), (PROGRAM, program(circuit))];
+    write_described(file, &named, &about)
 }
 
 /// Named tensors of one file, as f64.
@@ -547,21 +595,18 @@ fn put(to: &mut Named, name: &str, shape: &[u64], dtype: Dtype, bytes: Vec<u8>) 
 
 /// Writes a safetensors file.
 pub fn write_file(path: &Path, tensors: &Named) -> anyhow::Result<()> {
-    write_described(path, tensors, None)
+    write_described(path, tensors, &[])
 }
 
-fn write_described(
-    path: &Path,
-    tensors: &Named,
-    about: Option<(&str, String)>,
-) -> anyhow::Result<()> {
+fn write_described(path: &Path, tensors: &Named, about: &[(&str, String)]) -> anyhow::Result<()> {
     let mut views = Vec::new();
     for (name, (shape, dtype, bytes)) in tensors {
         let view = TensorView::new(*dtype, shape.clone(), bytes)
             .map_err(|e| anyhow!("{}: tensor `{name}`: {e}", path.display()))?;
         views.push((name.as_str(), view));
     }
-    let about = about.map(|(name, value)| std::iter::once((name.to_string(), value)).collect());
+    let said = about.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
+    let about = (!about.is_empty()).then_some(said);
     let bytes =
         safetensors::serialize(views, about).map_err(|e| anyhow!("{}: {e}", path.display()))?;
     crate::files::write(path, &bytes)

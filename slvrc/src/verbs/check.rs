@@ -4,10 +4,10 @@ use crate::fail::{say, warn};
 use crate::program;
 use crate::target::Target;
 use serde_json::json;
+use slvr_compiler::analysis::privacy::Privacy;
 use slvr_compiler::cost;
 use slvr_compiler::diagnostic::render;
 use slvr_compiler::report::certificate::Certificate;
-use slvr_compiler::report::privacy::Privacy;
 
 /// Arguments.
 #[derive(clap::Args)]
@@ -22,7 +22,7 @@ impl Check {
         // Ranges, errors and failure: what does not hold is an error with a place in the source.
         let compiled = checked.compile()?;
         // What noise promises; of programs without noise nothing is certified here.
-        let noise = Privacy::has_noise(&compiled).then(|| {
+        let noise = Privacy::has_noise(&compiled.optimised).then(|| {
             let places = cost::places(&checked.program, &compiled.optimised, &checked.sources);
             Certificate::of(&compiled, &places).privacy
         });

@@ -1,10 +1,10 @@
 //! `slvrc eval`: in the clear, in floating point or in the circuit's own ring arithmetic.
 
 use crate::coins::{coins, committees};
-use crate::fail::say;
+use crate::fail::{self, say};
 use crate::program::{self, Loaded};
 use crate::target::Target;
-use crate::tensors::States;
+use crate::tensors::{States, Submitted, Values};
 use crate::{kept, memory, tensors};
 use anyhow::bail;
 use serde_json::{Value, json};
@@ -63,10 +63,15 @@ impl Eval {
         if let Some(dir) = &self.outputs {
             tensors::can_make(circuit, dir)?;
         }
-        let inputs = tensors::read(circuit, &self.inputs)?;
+        // A member that gives nothing is counted as in a run.
+        let Submitted { mut inputs, missing, surplus } =
+            tensors::read_submitted(circuit, &self.inputs, Values::Declared)?;
+        missing.iter().for_each(|m| fail::note(&m.said()));
+        surplus.iter().for_each(|note| fail::note(note));
         // Shapes, ranges and numbers are held to the declaration whichever way it is evaluated.
         let encoded = Encoded::new(circuit, &inputs)
             .map_err(|e| tensors::locate(circuit, &self.inputs, e))?;
+        tensors::stand_in(circuit, &mut inputs);
         let states = match &self.state {
             Some(file) => tensors::read_states(circuit, file)?,
             None => States::default(),

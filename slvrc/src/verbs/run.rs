@@ -9,7 +9,7 @@ use crate::state::State;
 use crate::target::Target;
 use crate::tensors::{Submitted, Values};
 use crate::{memory, program, tensors};
-use slvr_compiler::report::privacy::Privacy;
+use slvr_compiler::analysis::privacy::Privacy;
 use slvr_runtime::party::RunError;
 use slvr_runtime::party::session::Options;
 use std::path::PathBuf;
@@ -73,7 +73,7 @@ impl Run {
             fail::note("--seed makes all randomness predictable; for tests and demos only");
         }
         for m in &missing {
-            fail::note(&format!("{}; zeros stand in for all inputs of {}", m.what, m.giver));
+            fail::note(&m.said());
         }
         surplus.iter().for_each(|note| fail::note(note));
         let state = self.state.read(circuit)?;
@@ -116,7 +116,7 @@ impl Run {
         }
         let noise = match &loaded {
             Loaded::Source(s) => match &s.1 {
-                Stage::Compiled(c) if Privacy::has_noise(c) => {
+                Stage::Compiled(c) if Privacy::has_noise(&c.optimised) => {
                     loaded.certificate().and_then(|c| c.privacy)
                 }
                 _ => None,

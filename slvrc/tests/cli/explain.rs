@@ -147,3 +147,48 @@ predicate Own[m]() {
     assert!(place.path("artifact.html").exists());
     assert_eq!(place.slvrc("explain own.slvr m=4 --html no/such/folder.html").status, 1);
 }
+
+/// The number between two texts.
+fn between(text: &str, before: &str, after: &str) -> f64 {
+    let rest = text.split_once(before).unwrap_or_else(|| panic!("no {before:?} in\n{text}")).1;
+    let number = rest.split_once(after).unwrap_or_else(|| panic!("no {after:?} in\n{rest}")).0;
+    number.trim().parse().unwrap_or_else(|e| panic!("{number}: {e}"))
+}
+
+/// Comparisons of roots are made of squares. What is printed is about the roots: inputs that are rounded to the same
+/// number have roots that are further apart than their squares are, and no two that are further apart than is printed.
+#[test]
+fn printed_margins_of_roots_are_those_of_roots() {
+    let place = Place::new();
+    let unit = (-24f64).exp2();
+    let roots = "use std::sqrt;\npredicate Roots() {\n    parties Client[2];\n    parties Server;\n    \
+                 input x: secret fix in 0..8 from each Client;\n    \
+                 input y: secret fix in 0..8 from each Client;\n    \
+                 reveal [sqrt(x[i]) < sqrt(y[i]) for i in Client] to Server as less;\n    \
+                 reveal [sqrt(x[i]) + sqrt(y[i]) for i in Client] to Server as both;\n}\n";
+    let norms = "use std::{lower_median, norm, sum};\npredicate Norms(lambda: fix = 1.5) {\n    parties Client[3];\n    \
+                 parties Server;\n    input x: secret fix[4] in -0.01..0.01 from each Client;\n    \
+                 let size = [norm(x[i]) for i in Client];\n    \
+                 reveal [size[i] < lambda * lower_median(size) for i in Client] to Server as keep;\n    \
+                 reveal sum(x) to Server as total;\n}\n";
+    // Two numbers that are rounded to 0; a vector of four such entries beside one of zeros, 1.5 times.
+    let (number, vector) = ((0.49 * unit).sqrt(), 1.5 * (4.0 * (0.49 * unit).powi(2)).sqrt());
+    for (name, text, least, most) in
+        [("roots", roots, number, 2.0 * unit.sqrt()), ("norms", norms, vector, 20.0 * unit.sqrt())]
+    {
+        place.write(&format!("{name}.slvr"), text);
+        let done = place.slvrc(&format!("explain {name}.slvr"));
+        assert_eq!(done.status, 0, "{name}: {}", done.stderr);
+        let printed = between(&done.stdout, "may decide otherwise where they are within", "\n");
+        assert!(least <= printed && printed <= most, "{name}: {least} {printed} {most}");
+        // The margin of a run on encoded inputs is of the same kind.
+        let run = between(&done.stdout, "unless both sides are within", "of one");
+        println!("{name}: {run} {printed}");
+        let json = place.slvrc(&format!("explain {name}.slvr --json")).ok();
+        let rows = json["certificate"]["decisions"].as_array().expect("decisions");
+        let largest = |key: &str| rows.iter().filter_map(|r| r[key].as_f64()).fold(0.0, f64::max);
+        for (text, exact) in [(printed, largest("rounding_inputs")), (run, largest("margin"))] {
+            assert!(exact <= text && text <= 1.11 * exact, "{name}: {text} is printed of {exact}");
+        }
+    }
+}

@@ -93,16 +93,19 @@ fn refused_by(target: &str, place: &Place, secrets: &[&str]) -> String {
     message.to_string()
 }
 
-/// The message of `eval` on the file of one client, which a run has replaced by zeros with the same message.
+/// The message of `certify` on the file of one client, which a run and `eval` have replaced by zeros with the same message.
 fn replaced_by(target: &str, place: &Place, said: &str, secrets: &[&str]) -> String {
     fs::remove_dir_all(place.path("out")).expect("outputs of the run");
     let eval = place.slvrc(&format!("eval {target} --inputs in --outputs out"));
-    assert_eq!((eval.status, eval.stdout.as_str()), (1, ""));
-    let message = eval.stderr.lines().last().unwrap_or_default();
+    assert_eq!(eval.status, 0, "{}", eval.stderr);
+    let certify = place.slvrc(&format!("certify {target} --inputs in"));
+    assert_eq!((certify.status, certify.stdout.as_str()), (1, ""));
+    let message = certify.stderr.lines().last().unwrap_or_default();
     let what = message.strip_prefix("error: ").unwrap_or_default();
     let note = said.lines().find(|l| l.starts_with("note")).unwrap_or_default();
     let want = format!("note: {what}; zeros stand in for all inputs of Client ");
     assert!(note.starts_with(&want), "{note} for {message}");
+    assert!(eval.stderr.lines().any(|l| l == note), "{note} for {}", eval.stderr);
     for secret in secrets {
         assert!(!said.contains(secret), "shows {secret}: {said}");
     }
@@ -194,9 +197,9 @@ fn no_file_of_a_member() {
     let mut folder = kinds();
     folder.0.remove("Client/2");
     folder.write(&place.path("in"));
-    let eval = place.slvrc("eval kinds.slvr m=3 --inputs in");
-    assert_eq!(eval.status, 1);
-    let message = eval.stderr.lines().last().unwrap_or_default();
+    let certify = place.slvrc("certify kinds.slvr m=3 --inputs in");
+    assert_eq!(certify.status, 1);
+    let message = certify.stderr.lines().last().unwrap_or_default();
     assert_snapshot!(message, @"error: in/Client/2.safetensors: no such file; it should hold the inputs of Client 2: `update.fc1.weight`, `update.fc1.bias`, `update.fc2.weight`, `update.fc2.bias`, `pixel`, `label` and 1 more");
     let run = place.slvrc("run kinds.slvr m=3 --inputs in --outputs out");
     assert_eq!(run.status, 0, "{}", run.stderr);
@@ -206,6 +209,13 @@ fn no_file_of_a_member() {
     assert_snapshot!(line.trim(), @"replaced      Client 2 (missing): zeros");
     // A count is in 1..100: where zero is not in the range, its nearer end stands in.
     assert_eq!(place.tensors("out/Server.safetensors")["samples"], [155.0]);
+    // An evaluation in the clear counts it in the same way.
+    for how in ["", "--exact"] {
+        let eval = place.slvrc(&format!("eval kinds.slvr m=3 --inputs in --outputs clear {how}"));
+        assert_eq!(eval.status, 0, "{}", eval.stderr);
+        assert!(eval.stderr.lines().any(|l| l == note), "{}", eval.stderr);
+        assert_eq!(place.tensors("clear/Server.safetensors")["samples"], [155.0]);
+    }
     let report = place.slvrc("run kinds.slvr m=3 --inputs in --json").ok();
     let want = serde_json::json!([{ "set": "Client", "member": 2, "why": "missing" }]);
     assert_eq!(report["replaced"], want);
@@ -226,8 +236,9 @@ fn a_malformed_file_of_a_member_is_replaced_as_a_missing_one() {
         let report = place.slvrc("run kinds.slvr m=3 --inputs in --outputs out --json").ok();
         assert_eq!(report["replaced"], want);
         assert_eq!(place.tensors("out/Server.safetensors")["samples"], [155.0]);
-        let eval = place.slvrc("eval kinds.slvr m=3 --inputs in");
-        assert_eq!(eval.status, 1);
+        let eval = place.slvrc("eval kinds.slvr m=3 --inputs in --outputs out");
+        assert_eq!(eval.status, 0, "{}", eval.stderr);
+        assert_eq!(place.tensors("out/Server.safetensors")["samples"], [155.0]);
     }
     for member in 0..3 {
         fs::write(place.path(&format!("in/Client/{member}.safetensors")), "").unwrap();
@@ -295,7 +306,8 @@ fn a_client_with_numbers_out_of_range_is_replaced_as_a_missing_one() {
         assert_eq!(run.stderr.lines().find(|l| l.starts_with("note")), Some(note.as_str()));
         assert_eq!(run.ok()["replaced"], want, "{x}");
         assert_eq!(place.tensors("out/Server.safetensors")["samples"], [155.0], "{x}");
-        assert_eq!(place.slvrc("eval kinds.slvr m=3 --inputs in").status, 1, "{x}");
+        let eval = place.slvrc("eval kinds.slvr m=3 --inputs in");
+        assert!(eval.stderr.lines().any(|l| l == note), "{x}: {}", eval.stderr);
     }
     let mut nobody = kinds();
     for client in ["Client/0", "Client/1", "Client/2"] {
@@ -693,4 +705,48 @@ fn a_run_goes_on_where_nothing_can_be_said() {
     let done = run.current_dir(place.path("")).stderr(full).output().expect("slvrc runs");
     assert_eq!(done.status.code(), Some(0), "{}", String::from_utf8_lossy(&done.stdout));
     assert_eq!(place.tensors("out/Server.safetensors")["samples"], [155.0]);
+}
+
+/// A disk that is full leaves no file behind that could be taken for an output, and the run says so. A limit on what a
+/// program may write stands in for the disk: it needs no privileges.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_leaves_no_empty_output() {
+    let place = Place::new();
+    place.write("kinds.slvr", KINDS);
+    kinds().write(&place.path("in"));
+    let limited = |blocks: u32| {
+        let run = format!(
+            "ulimit -f {blocks}; trap '' XFSZ; exec {} run kinds.slvr m=3 --inputs in --outputs out",
+            env!("CARGO_BIN_EXE_slvrc")
+        );
+        let mut shell = std::process::Command::new("sh");
+        shell.args(["-c", &run]).current_dir(place.path("")).output().expect("a shell")
+    };
+    let there = || fs::read_dir(place.path("out")).map_or(0, Iterator::count);
+    let done = limited(0);
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert_eq!(done.status.code(), Some(1), "{said}");
+    assert!(said.contains("Server.safetensors") && said.contains("cannot be written"), "{said}");
+    assert_eq!(there(), 0, "nothing is left behind");
+    // The same with room, and then without: what was there stays.
+    assert_eq!(limited(1000).status.code(), Some(0));
+    let before = place.read("out/Server.safetensors");
+    assert_eq!(limited(0).status.code(), Some(1));
+    assert_eq!((there(), place.read("out/Server.safetensors")), (1, before));
+}
+
+/// The same of a device that is full, which is written to as it is.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_device_is_reported() {
+    let place = Place::new();
+    place.write("kinds.slvr", KINDS);
+    kinds().write(&place.path("in"));
+    fs::create_dir(place.path("out")).expect("a folder");
+    std::os::unix::fs::symlink("/dev/full", place.path("out/Server.safetensors")).expect("a link");
+    let done = place.slvrc("run kinds.slvr m=3 --inputs in --outputs out");
+    assert_eq!(done.status, 1, "{}", done.stderr);
+    assert!(done.stderr.contains("cannot be written"), "{}", done.stderr);
+    assert!(done.stderr.contains("No space left"), "{}", done.stderr);
 }

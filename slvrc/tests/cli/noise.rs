@@ -69,6 +69,21 @@ fn every_report_says_what_noise_promises() {
     assert_eq!(explain["certificate"]["privacy"], check);
     assert_eq!(run["certificate"]["privacy"], check);
     assert_eq!(check["rounds"][2]["rounds"], 100);
+    // Another delta, and other numbers of rounds.
+    let asked =
+        place.slvrc(&format!("explain {ROUND} --delta 1e-6 --rounds 250 --rounds 3 --json"));
+    let asked = asked.ok()["certificate"]["privacy"]["rounds"].clone();
+    assert_eq!((&asked[0]["rounds"], &asked[1]["rounds"]), (&3.into(), &250.into()), "{asked}");
+    assert_eq!(asked[1]["delta"], 1e-6);
+    assert!(asked[1]["epsilon"].as_f64() > check["rounds"][2]["epsilon"].as_f64(), "{asked}");
+    let wrong = place.slvrc(&format!("explain {ROUND} --delta 2"));
+    assert!(wrong.stderr.contains("is not between 0 and 1"), "{}", wrong.stderr);
+    let none = place.slvrc("explain secure_aggregation M=Mlp[4,3,2] m=5 --rounds 3");
+    assert!(
+        none.stderr.contains("--delta and --rounds ask what noise promises"),
+        "{}",
+        none.stderr
+    );
     let leaks = explain["leaks"].to_string();
     assert!(leaks.contains("noise that nobody knows"), "{leaks}");
     place.slvrc(&format!("certify {ROUND} --inputs in --json")).ok();

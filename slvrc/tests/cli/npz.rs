@@ -81,13 +81,13 @@ fn half_precision_is_read_exactly() {
     }
 }
 
-/// What `eval` says of a client's file.
+/// What `certify` says of a client's file.
 fn said(bytes: &[u8]) -> String {
     let place = place();
     read().write(&place.path("in"));
     fs::remove_file(place.path("in/Client/1.safetensors")).expect("it was there");
     place.write("in/Client/1.npz", bytes);
-    let done = place.slvrc("eval kinds.slvr m=3 --inputs in");
+    let done = place.slvrc("certify kinds.slvr m=3 --inputs in");
     assert_eq!(done.status, 1, "{}", done.stdout);
     done.stderr.lines().last().unwrap_or_default().to_owned()
 }
@@ -146,7 +146,7 @@ fn two_files_of_one_giver_are_one_too_many() {
     let place = place();
     read().write(&place.path("in"));
     place.write("in/Client/1.npz", read().npz("Client/1", false, false));
-    let done = place.slvrc("eval kinds.slvr m=3 --inputs in");
+    let done = place.slvrc("certify kinds.slvr m=3 --inputs in");
     assert_eq!(done.status, 1);
     let last = done.stderr.lines().last().unwrap_or_default();
     assert_eq!(

@@ -112,6 +112,14 @@ fn eval_goes_on_from_a_file_in_the_clear() {
         assert_eq!(eval(), serde_json::json!([4.0, 1.75]));
         assert_eq!(eval(), serde_json::json!([7.0, 2.5]));
         assert_eq!(place.tensors(&file)["total"], [7.0, 2.5]);
+        // Of another predicate, although the states have the same names and shapes.
+        place.write("other.slvr", TEXT.replace("predicate Going", "predicate Coming"));
+        let args = format!("eval other.slvr --inputs in --state {file} {how}");
+        let other = place.slvrc(&args);
+        assert_eq!(other.status, 1, "{}", other.stdout);
+        let said = "the states are those of Going m=3, and this is Coming m=3";
+        assert!(other.stderr.contains(said), "{}", other.stderr);
+        assert_eq!(place.tensors(&file)["total"], [7.0, 2.5]);
     }
 }
 

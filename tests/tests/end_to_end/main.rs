@@ -59,5 +59,6 @@ mod small_covariances;
 mod speculation;
 mod std_examples;
 mod std_sizes;
+mod ties;
 mod tight_intervals;
 mod weights;

@@ -2,7 +2,8 @@
 //! program in floating point, in the 2-norm of the whole aggregate.
 //!
 //! A run whose decisions fall as in floating point is within 2^-8 of it, and one whose decisions fall otherwise has
-//! a comparison within its stated margin. So that this says something, most runs are of the first kind.
+//! a comparison within its stated margin, also among three parties. So that this says something, most runs are of the
+//! first kind.
 //!
 //! `SLVR_RUNS=1000 cargo test --release -p slvr-tests --test end_to_end precision -- --nocapture` is the long run;
 //! it prints a table. A failing test prints the predicate, the norm and the seed.
@@ -112,10 +113,21 @@ impl Held<'_> {
         if let Some(error) = relative(self.case, &found, &wanted).filter(|e| *e > TOLERANCE) {
             // A decision that fell otherwise has another sum of updates: as far off as they are from each other.
             tally.otherwise += 1;
-            if error < 16.0 * TOLERANCE {
-                tally.wrong.push(format!("{} among parties: off by {error}", self.name));
+            if error < 16.0 * TOLERANCE || self.clear(inputs, &report.coins) {
+                tally.wrong.push(format!(
+                    "{}, seed {seed}, among parties: off by {error}, with no decision within its margin",
+                    self.name
+                ));
             }
         }
+    }
+
+    /// Whether no decision of these inputs is within its margin.
+    fn clear(&self, inputs: &Inputs, coins: &[u128]) -> bool {
+        let (graph, draw) = (&self.case.compiled.optimised, committees(coins));
+        let real = eval::real(graph, &graph_inputs(inputs), &draw, true).expect("it has values");
+        let real = real.values.iter().map(|v| v.as_ref().map_or(Vec::new(), |v| v.to_vec()));
+        margins::clear(graph, &real.collect::<Vec<_>>(), &self.errors.decisions)
     }
 
     fn new<'a>(name: &'a str, case: &'a Case) -> Held<'a> {
@@ -142,10 +154,7 @@ impl Held<'_> {
         let decisions = || self.errors.decisions.iter().map(|d| d.node);
         let same = decisions().filter(|&id| graph.ty(id).elem == Elem::Bit).all(|id| bits(&id));
         if !same {
-            let real: Vec<Vec<f64>> =
-                real.values.iter().map(|v| v.as_ref().map_or(Vec::new(), |v| v.to_vec())).collect();
-            let clear = margins::clear(graph, &real, &self.errors.decisions);
-            if clear {
+            if self.clear(&inputs, &coins) {
                 tally.wrong.push(format!(
                     "{}, norm {norm}, seed {seed}: decides otherwise beyond its margins",
                     self.name
@@ -174,7 +183,15 @@ impl Held<'_> {
             self.among_parties(&inputs, seed, tally);
         }
         // Truncations of a run round at random, and so may decide otherwise than exact words.
-        tally.otherwise += u64::from(error > TOLERANCE);
+        if error > TOLERANCE {
+            tally.otherwise += 1;
+            if self.clear(&inputs, &coins) {
+                tally.wrong.push(format!(
+                    "{}, norm {norm}, seed {seed}: a circuit is off by {error} beyond its margins",
+                    self.name
+                ));
+            }
+        }
     }
 }
 
@@ -253,6 +270,46 @@ fn small_updates_are_as_precise_as_large_ones() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Sums that are weighted by counts, at the ends of what both may be: updates of every norm, and counts of nobody, of one
+/// sample, of all that there may be, and of anything. The total is exact.
+#[test]
+fn weighted_sums_are_precise_at_the_ends_of_ranges() {
+    let name = "weighted_aggregation";
+    let case = compile(predicate(name), &sizes(name).0);
+    let most = 65535;
+    let counts: [&dyn Fn(usize) -> i64; 5] = [
+        &|_| most,
+        &|_| 1,
+        &|i| if i == 0 { 1 } else { 0 },
+        &|i| if i.is_multiple_of(2) { most } else { 1 },
+        &|i| 77 * i as i64,
+    ];
+    let mut random = Random::new(5);
+    for (norm, (seed, count)) in
+        NORMS.into_iter().flat_map(|norm| (0u64..).zip(&counts).map(move |of| (norm, of)))
+    {
+        let mut inputs = random_inputs(case.circuit(), seed, 1.0);
+        let mut total = 0;
+        for (i, tensors) in inputs.sets.iter_mut().flatten().enumerate() {
+            let Some(RawData::I64(of)) = tensors.get_mut("count").map(|t| &mut t.data) else {
+                continue;
+            };
+            of[0] = count(i);
+            total += of[0];
+            stretch(tensors.get_mut("update").expect("an update"), norm, &mut random);
+        }
+        let wanted = case.floating(&inputs, &[]);
+        let report = case.parties(&inputs, seed);
+        let parties: Vec<Vec<f64>> = report.outputs.iter().map(|o| o.values.clone()).collect();
+        for found in [parties, case.circuit_clear(&inputs, &[], seed)] {
+            let error = relative(&case, &found, &wanted).expect("something is revealed");
+            let at = format!("norm {norm}, counts {seed}");
+            assert!(error <= TOLERANCE, "{at}: off by {error}");
+            assert_eq!(found[1], [total as f64], "{at}");
+        }
+    }
 }
 
 /// Off by how much the parties are, and the circuit in the clear, in the 2-norm of what is revealed.

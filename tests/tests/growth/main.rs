@@ -318,6 +318,38 @@ fn steps_over_weights_cost_as_much_each_as_the_first_whatever_the_model() {
     assert!(few < small + small / 4, "{few} bytes for steps of LeNet-5, {small} of a small model");
 }
 
+/// What a loop carries may be collected by a choice in each step, or by putting one list behind another: for the compiler
+/// this is the same.
+#[test]
+fn lists_that_loops_collect_by_choices_cost_as_much_as_those_put_together() {
+    let of = |next: &str| {
+        let text = format!(
+            "use std::{{concat, select, sum, tanh}};
+            predicate States[m, n, T]() {{
+                parties Client[m];
+                parties Server;
+                input x: secret fix[T, n] in -1..1 from each Client;
+                let (h, all) = iterate (
+                    h = [[0.5 for k in n] for i in Client],
+                    all = [[[0.5 for k in n] for i in Client] for s in T],
+                ) for t in T {{
+                    let g = [[tanh(x[i][t][k] + h[i][k]) for k in n] for i in Client];
+                    (g, {next})
+                }};
+                let near = [[sum(all[s][i][k] * h[i][k] for k in n) for i in Client] for s in T];
+                reveal sum(sum(tanh(near[s][i]) for i in Client) for s in T) to Server as near;
+            }}"
+        );
+        let sizes = [("m", "10"), ("n", "50"), ("T", "40")];
+        let found = cost_with(&text, sizes.map(|(n, v)| (n.into(), v.into())).into());
+        assert!(!found.refused, "{next}");
+        found.allocated
+    };
+    let together = of("concat([all[s] for s in 1..T], [g])");
+    let chosen = of("[select(s == t, g, all[s]) for s in T]");
+    assert!(chosen < 2 * together, "{chosen} bytes for choices, {together} put together");
+}
+
 /// Ten thousand inputs are compiled or refused with a code, whatever they take.
 #[test]
 fn ten_thousand_inputs_end_in_an_answer() {

@@ -3,7 +3,7 @@
 //!
 //! A mutant is a predicate, a model or a file of the library with one to three of its tokens left out, doubled,
 //! exchanged or replaced, by a token of any file, a name of the same file, or a number at the end of a range.
-//! What still type-checks is compiled to a circuit.
+//! What still type-checks is compiled to a circuit: a file of the library together with a program that calls its functions.
 //!
 //! A few hundred run in the tests. For the long run:
 //!
@@ -14,6 +14,9 @@
 //! `SLVR_SECONDS` is how long one mutant may take. Without it a mutant is given ten minutes: the tests are not about
 //! time, and only a text that never ends fails them.
 
+mod driven;
+
+use driven::{Driven, driven};
 use slvr_compiler::diagnostic::Diagnostic;
 use slvr_compiler::diagnostic::render::render;
 use slvr_compiler::pipeline;
@@ -65,6 +68,8 @@ struct Text {
     text: &'static str,
     tokens: Vec<(usize, usize)>,
     names: Vec<&'static str>,
+    /// What follows it unchanged.
+    program: &'static str,
 }
 
 impl Text {
@@ -73,7 +78,14 @@ impl Text {
         let tokens: Vec<(usize, usize)> = lexed.tokens.iter().map(|t| (t.0, t.2)).collect();
         let names = lexed.tokens.iter().filter(|t| matches!(t.1, Token::Ident(_)));
         let names = names.map(|t| &text[t.0..t.2]).collect();
-        Text { name, text, tokens, names }
+        Text { name, text, tokens, names, program: "" }
+    }
+
+    /// A file of the library with the program that calls it.
+    fn driven(name: &'static str, text: &str) -> Option<Text> {
+        let Driven { text, program } = driven(name, text)?;
+        let forever = |text: String| -> &'static str { Box::leak(text.into_boxed_str()) };
+        Some(Text { program: forever(program), ..Text::new(name, forever(text)) })
     }
 }
 
@@ -127,7 +139,7 @@ fn mutant(of: &Text, pool: &[&'static str], random: &mut Random) -> String {
 }
 
 /// What became of a mutant.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 enum Fate {
     Refused,
     Typed,
@@ -202,16 +214,25 @@ fn mutants_of_every_file_are_refused_or_compiled() {
     let patience = Duration::from_secs(setting("SLVR_SECONDS", 600));
     // Of files without a predicate only those mutants get far that are refused for nothing else.
     let files = [embedded::PREDICATES, embedded::GALLERY, embedded::STD, embedded::MODELS];
-    let texts: Vec<Text> = files.into_iter().flatten().map(|(n, t)| Text::new(n, t)).collect();
+    let mut texts: Vec<Text> = files.into_iter().flatten().map(|(n, t)| Text::new(n, t)).collect();
+    let called: Vec<Text> = embedded::STD.iter().filter_map(|(n, t)| Text::driven(n, t)).collect();
+    for of in &called {
+        let whole = format!("{}{}", of.text, of.program);
+        assert_eq!(try_one(&whole), Ok(Fate::Compiled), "{} as it is\n{whole}", of.name);
+    }
+    assert!(called.len() > 4, "files of the library have functions");
+    texts.extend(called);
     let pool: Vec<&'static str> =
         texts.iter().flat_map(|t| t.tokens.iter().map(|&(from, to)| &t.text[from..to])).collect();
     let mut random = Random::new(seed);
     let (mut to, mut from) = worker();
+    // Mutants of files of the library that became circuits.
+    let mut circuits = 0;
     let (mut fates, mut slowest) = ([0u64; 3], (Duration::ZERO, String::new()));
     let mut failed = Vec::new();
     for number in 0..count {
         let of = &texts[number as usize % texts.len()];
-        let text = mutant(of, &pool, &mut random);
+        let text = mutant(of, &pool, &mut random) + of.program;
         let begun = Instant::now();
         to.send(text.clone()).expect("a worker");
         let outcome = match from.recv_timeout(patience) {
@@ -230,7 +251,10 @@ fn mutants_of_every_file_are_refused_or_compiled() {
             slowest = (took, format!("mutant {number} of {}", of.name));
         }
         match outcome {
-            Ok(fate) => fates[fate as usize] += 1,
+            Ok(fate) => {
+                fates[fate as usize] += 1;
+                circuits += u64::from(fate == Fate::Compiled && !of.program.is_empty());
+            }
             Err(why) => {
                 println!("mutant {number} of {} (seed {seed}): {why}\n{text}\n", of.name);
                 failed.push(format!("mutant {number} of {} (seed {seed}): {why}", of.name));
@@ -246,5 +270,6 @@ fn mutants_of_every_file_are_refused_or_compiled() {
         slowest.1
     );
     assert!(failed.is_empty(), "{} failed:\n{}", failed.len(), failed.join("\n"));
-    assert!(refused > 0 && compiled > 0, "the mutants are all alike");
+    println!("{circuits} circuits of changed files of the library");
+    assert!(refused > 0 && compiled > 0 && circuits > 0, "the mutants are all alike");
 }

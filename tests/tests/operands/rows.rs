@@ -38,7 +38,7 @@ pub enum Bound {
 pub enum Shape {
     /// In one vector `s`, or in two, `t` and `s`.
     Vectors,
-    /// In rows of two, `s`.
+    /// In rows of two, `s`, or `t` and `s`.
     Pairs,
 }
 
@@ -60,6 +60,8 @@ pub struct Row {
     /// Of operands, the value of an entry.
     pub exact: fn(&[f64], usize) -> f64,
     pub bound: Bound,
+    /// Whether operands have more than 16 fraction bits, as short vectors have by default.
+    pub fine: bool,
 }
 
 /// The range of which words of 64 bits hold everything.
@@ -107,19 +109,16 @@ impl Row {
     /// Its declared ranges, for people.
     pub fn operand(&self) -> String {
         let all: Vec<String> = self.declared.iter().map(|(lo, hi)| format!("{lo}..{hi}")).collect();
-        all.join(" and ")
+        all.join(" and ") + if self.fine { ", fine" } else { "" }
     }
 
     /// Declared ranges as raw numbers, of operands in such units.
     pub fn ranges(&self, unit: f64) -> Vec<(i64, i64)> {
         let raw = |x: f64| x / unit;
         let all = self.declared.iter();
-        let mut all: Vec<(i64, i64)> =
-            all.map(|&(lo, hi)| (raw(lo).ceil() as i64, raw(hi).floor() as i64)).collect();
-        if self.shape == Shape::Pairs {
-            all.push(all[0]);
-        }
-        all
+        let each = if self.shape == Shape::Pairs { 2 } else { 1 };
+        let range = |&(lo, hi): &(f64, f64)| (raw(lo).ceil() as i64, raw(hi).floor() as i64);
+        all.flat_map(|x| std::iter::repeat_n(range(x), each)).collect()
     }
 
     /// The core as the first raw number and how many there are.
@@ -143,7 +142,10 @@ impl Row {
                 format!("    input {name}: {kind} fix[{shape}] in {lo}..{hi}{from};\n")
             })
             .collect();
-        let names = ["exp", "log", "max", "norm", "recip", "sigmoid", "softmax", "sqrt", "tanh"];
+        let names = [
+            "abs", "cosine", "exp", "log", "max", "norm", "recip", "sigmoid", "softmax", "sqrt",
+            "tanh", "variance",
+        ];
         let used: Vec<&str> = names
             .into_iter()
             .filter(|name| self.expression.contains(&format!("{name}(")))
@@ -162,21 +164,27 @@ impl Row {
     /// The operand that an input holds.
     pub fn columns(&self, input: &str) -> std::ops::Range<usize> {
         match (self.shape, self.declared.len(), input) {
+            (Shape::Pairs, 2, "s") => 2..4,
             (Shape::Pairs, ..) => 0..2,
             (Shape::Vectors, 2, "s") => 1..2,
             (Shape::Vectors, ..) => 0..1,
         }
     }
 
-    /// Operands of a batch: their tensors should stay in a processor's caches. In family T2 each has tables.
+    /// Operands of a batch: their tensors should stay in a processor's caches. In family T2 each has tables. Of long
+    /// vectors functions take 16 fraction bits.
     pub fn batch(&self) -> u64 {
-        if self.family == Family::Dealer { 1 << 6 } else { 1 << 13 }
+        match self.family {
+            Family::Dealer => 1 << 6,
+            _ if self.fine => 1 << 7,
+            Family::Symmetric | Family::Words | Family::Public => 1 << 13,
+        }
     }
 
     /// How it is compiled.
     pub fn options(&self) -> Options {
-        // Of more fraction bits a reciprocal is a quotient.
-        let all = Options { enforce: false, fine: Fine::Nothing, ..Options::default() };
+        let fine = if self.fine { Fine::Short } else { Fine::Nothing };
+        let all = Options { enforce: false, fine, ..Options::default() };
         match self.family {
             Family::Symmetric | Family::Public => {
                 Options { protocols: Protocols::Symmetric, ..all }
@@ -226,6 +234,7 @@ fn one(
         edges,
         exact,
         bound: Bound::Stated(of),
+        fine: false,
     };
     ways.iter().map(row).collect()
 }
@@ -342,6 +351,7 @@ pub fn rows() -> Vec<Row> {
         edges: &EXP_ENDS,
         exact,
         bound,
+        fine: false,
     };
     for (family, declared) in [
         (Symmetric, &[(-6.0, 6.0)][..]),
@@ -375,6 +385,7 @@ pub fn rows() -> Vec<Row> {
             edges: &POWERS,
             exact,
             bound: Bound::Proven,
+            fine: false,
         });
     };
     whole(("sigmoid", "exp", SIGMOID), Symmetric, &[(-40.0, 40.0)], sigmoid);
@@ -384,5 +395,109 @@ pub fn rows() -> Vec<Row> {
     whole(("recip(sqrt)", "sqrt", "recip(sqrt(s))"), Symmetric, ROOT, inverse_root);
     whole(("x / sqrt y", "sqrt", "t / sqrt(s)"), Symmetric, BY_ROOT, by_root);
     whole(("x recip(sqrt y)", "sqrt", "t * recip(sqrt(s))"), Symmetric, BY_ROOT, by_root);
+    all.extend(fine());
     all
+}
+
+/// Of operands with 17 to 24 fraction bits: what keeps them, and what takes 16 of them.
+fn fine() -> Vec<Row> {
+    use Family::{Dealer, Symmetric};
+    const BELOW: (f64, f64) = (-1.0, 1.0);
+    let (sqrt, recip) = (|x: &[f64], _| domain::sqrt(x[0]), |x: &[f64], _| domain::recip(x[0]));
+    let div = |x: &[f64], _| domain::div(x[0], x[1]);
+    let mut all = one(
+        ("sqrt", "sqrt"),
+        "sqrt(s)",
+        ((-1.0, 1.0), &POWERS[..]),
+        sqrt,
+        |s| s.sqrt,
+        &[
+            (Symmetric, &[(0.0, 1.0)]),
+            (Symmetric, &[(-1.0, 8.0)]),
+            (Symmetric, &[(0.0, 100.0)]),
+            (Symmetric, &[(0.0, 1000.0)]),
+        ],
+    );
+    // Up to 18 bits there is a protocol of its own.
+    all.extend(one(
+        ("recip", "recip"),
+        "recip(s)",
+        (BELOW, &POWERS[..]),
+        recip,
+        |s| s.recip,
+        &[(Symmetric, &[(-400.0, 400.0)]), (Symmetric, &[(1.0, 1000.0)])],
+    ));
+    all.extend(one(
+        ("recip", "div"),
+        "recip(s)",
+        (BELOW, &POWERS[..]),
+        recip,
+        |s| s.div,
+        &[(Symmetric, &[(0.01, 1.0)]), (Symmetric, &[(-8.0, 8.0)]), (Symmetric, &[(1.0, 100.0)])],
+    ));
+    all.extend(one(
+        ("div", "div"),
+        "t / s",
+        (BELOW, &POWERS[..]),
+        div,
+        |s| s.div,
+        &[
+            (Symmetric, &[(-8.0, 8.0), (0.0, 1.0)]),
+            (Symmetric, &[(0.0, 1.0), (1.0, 8.0)]),
+            (Symmetric, &[(-100.0, 100.0), (-100.0, 100.0)]),
+            (Symmetric, &[(1.0, 1000.0), (1.0, 1000.0)]),
+        ],
+    ));
+    let whole = |(name, op, expression), shape, family, declared, exact| Row {
+        name,
+        expression,
+        op,
+        family,
+        shape,
+        declared,
+        core: (-4.0, 4.0),
+        edges: &POWERS,
+        exact,
+        bound: Bound::Proven,
+        fine: true,
+    };
+    let log: fn(&[f64], usize) -> f64 = |x, _| x[0] * domain::log(x[0]);
+    let exp: fn(&[f64], usize) -> f64 = |x, _| x[0] * domain::exp(-x[0].abs());
+    let tanh: fn(&[f64], usize) -> f64 = |x, _| x[0] * x[0].tanh();
+    let sigmoid: fn(&[f64], usize) -> f64 = |x, _| x[0] / (1.0 + domain::exp(-x[0]));
+    let norm: fn(&[f64], usize) -> f64 = |x, _| x[0].hypot(x[1]);
+    let deviation: fn(&[f64], usize) -> f64 = |x, _| (x[0] - x[1]).abs() / 2.0;
+    let cosine: fn(&[f64], usize) -> f64 = |x, _| {
+        let sizes = x[0].hypot(x[1]) * x[2].hypot(x[3]);
+        if sizes == 0.0 { 0.0 } else { (x[0] * x[2] + x[1] * x[3]) / sizes }
+    };
+    for declared in [&[(-8.0, 8.0)][..], &[(-100.0, 100.0)]] {
+        let wide = declared[0].1 > 8.0;
+        for family in [Symmetric, Dealer] {
+            let text = "[norm(s[i]) for i in n]";
+            all.push(whole(("norm", "sqrt", text), Shape::Pairs, family, declared, norm));
+        }
+        let text = "[sqrt(variance(s[i])) for i in n]";
+        all.push(whole(("std", "sqrt", text), Shape::Pairs, Symmetric, declared, deviation));
+        if !wide {
+            let exps = ("x exp -|x|", "exp", "s * exp(-abs(s))");
+            all.push(whole(exps, Shape::Vectors, Symmetric, declared, exp));
+            let tanhs = ("x tanh x", "tanh", "s * tanh(s)");
+            all.push(whole(tanhs, Shape::Vectors, Symmetric, declared, tanh));
+            let text = "[s[i] * sigmoid(s[i]) for i in n]";
+            all.push(whole(
+                ("x sigmoid x", "exp", text),
+                Shape::Vectors,
+                Symmetric,
+                declared,
+                sigmoid,
+            ));
+        }
+    }
+    let logs = ("x log x", "log", "s * log(s)");
+    all.push(whole(logs, Shape::Vectors, Symmetric, &[(0.01, 8.0)], log));
+    let text = "[cosine(t[i], s[i]) for i in n]";
+    let ranges = &[(-1.0, 1.0), (0.25, 1.0)];
+    all.push(whole(("cosine", "sqrt", text), Shape::Pairs, Symmetric, ranges, cosine));
+    all.into_iter().map(|row| Row { fine: true, ..row }).collect()
 }

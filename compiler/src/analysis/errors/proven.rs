@@ -392,7 +392,8 @@ impl Rules<'_> {
                 let [x, y] = [0, 1].map(|i| self.values(args[i]).real);
                 // What a divisor is made of is the same in real numbers.
                 let positive = x.0 >= 0.0 && y.0 >= 0.0;
-                if x.0 >= 0.0 && at_most_one(view, args[0], args[1]) {
+                let sign = |id: NodeId| self.values(id).real.0 >= 0.0;
+                if x.0 >= 0.0 && at_most_one(view, args[0], args[1], &sign) {
                     return Some((0.0, 1.0));
                 }
                 let end = f64::from(domain::QUOTIENT_TOP).exp2().max(size(x));
@@ -407,6 +408,10 @@ impl Rules<'_> {
             Op::Scale(c) if view.reals => {
                 Some(interval::scaled(self.values(view.args(id)[0]).real, *c))
                     .map(|(a, b)| interval::between(a, b))
+            }
+            Op::Sub if view.relu_of(view.args(id)[1], view.args(id)[0]).is_some() => {
+                let (lo, hi) = self.values(view.args(id)[0]).real;
+                Some((lo.min(0.0), hi.min(0.0)))
             }
             Op::Sub if view.reals => {
                 let [a, b] = [0, 1].map(|i| self.values(view.args(id)[i]).real);

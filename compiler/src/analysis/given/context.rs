@@ -1,4 +1,5 @@
-//! What all rules ask of a run: its graph, its inputs, how its truncations round, and what floating point is off by.
+//! What all rules ask: whose values they bound, the graph, its inputs, how truncations round, and what floating point is
+//! off by.
 
 use super::deviation::{Deviation, Running};
 use super::masks::{Rounding, roundings};
@@ -13,7 +14,18 @@ const FLOAT: f64 = 2.0 * f64::EPSILON;
 /// What 16 significant bits leave of a constant factor.
 const FACTOR: f64 = 1.0 / 65536.0;
 
+/// Whose values rules bound. Both are compared with the graph's own value, which has rounded factors and nothing else
+/// that rounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Whose {
+    /// A run's: it rounds everything else.
+    Run,
+    /// The program's: it has the factors as they are written.
+    Program,
+}
+
 pub(super) struct Context<'a> {
+    pub whose: Whose,
     pub view: &'a View<'a>,
     /// How inputs are enforced.
     pub guards: &'a [Guard],
@@ -25,13 +37,21 @@ pub(super) struct Context<'a> {
 }
 
 impl<'a> Context<'a> {
+    /// For a run.
     pub fn new(
         view: &'a View<'a>,
         guards: &'a [Guard],
         (inputs, coin): (&'a Inputs, Coin<'a>),
         quantile: f64,
     ) -> Context<'a> {
-        Context { view, guards, roundings: roundings(view.g), inputs, coin, quantile }
+        let roundings = roundings(view.g);
+        Context { whose: Whose::Run, view, guards, roundings, inputs, coin, quantile }
+    }
+
+    /// For the program, of which `view` is in real numbers.
+    pub fn of_program(view: &'a View<'a>, inputs: &'a Inputs, coin: Coin<'a>) -> Context<'a> {
+        let (whose, guards, quantile) = (Whose::Program, &[], 0.0);
+        Context { whose, view, guards, roundings: Vec::new(), inputs, coin, quantile }
     }
 
     /// An operation applied to other numbers than its operands.
@@ -44,19 +64,25 @@ impl<'a> Context<'a> {
         Running::made(value, off, self.quantile)
     }
 
-    /// What a factor of a scale may differ from the program's: it has 16 significant bits. As in
-    /// [`crate::analysis::errors`], a factor of an integer that stays one is exact.
+    /// How far a factor of a scale may be from the one that is used: a run has the graph's, the program's may have more
+    /// than its 16 significant bits. As in [`crate::analysis::errors`], a factor of an integer that stays one is exact.
     pub fn factor(&self, id: NodeId, c: f64) -> f64 {
         let view = self.view;
         let halved = || view.g.users(id).iter().any(|&u| matches!(view.op(u), Op::DivPow2(_)));
-        let exact = c == 0.0 || (view.whole(id) && c.abs() < 32768.0 && !halved());
+        let exact = self.whose == Whose::Run
+            || c == 0.0
+            || (view.whole(id) && c.abs() < 32768.0 && !halved());
         if exact { 0.0 } else { c.abs() * FACTOR }
     }
 
     /// What floating point may be off by at an entry, after `terms` roundings of numbers whose sizes add up to `size`:
-    /// nothing, if all of them are multiples of a unit that it holds, as integers are, and what a run has `exactly`.
+    /// nothing, if all of them are multiples of a unit that it holds, as integers are, and what a run has `exactly`. What
+    /// the program has exactly is off by what is counted of the run already.
     pub fn float(&self, id: NodeId, exactly: bool, size: f64, terms: u64) -> f64 {
         let held = size / self.view.ulp(id) < 53f64.exp2();
+        if self.whose == Whose::Program && exactly {
+            return 0.0;
+        }
         if held && (exactly || self.view.whole(id)) {
             return 0.0;
         }

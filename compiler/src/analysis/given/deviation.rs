@@ -1,20 +1,21 @@
 //! What is known of a value on given inputs.
 
+use crate::analysis::interval::Interval;
 use std::sync::Arc;
 
 /// Bounds of deviations are enlarged by this part, which is more than floating point rounds them off.
 const SLACK: f64 = 1.0 + 1e-9;
 
-/// A value of the program, and how far a run's may be from it.
+/// A value of the graph in floating point, and how far another one may be from it: a run's, or the program's.
 #[derive(Clone, Debug)]
 pub struct Running {
-    /// Of the program, in floating point, by entry.
+    /// Of the graph, by entry.
     pub value: Arc<Vec<f64>>,
-    /// `None` if a run has exactly this value.
+    /// `None` if it is exactly this value.
     pub off: Option<Deviation>,
 }
 
-/// How far a run's entries may be from the program's.
+/// How far entries may be from the graph's.
 #[derive(Clone, Debug, Default)]
 pub struct Deviation {
     /// Whatever the roundings are, and also what [`Noise`] bounds with high probability further up.
@@ -45,7 +46,7 @@ impl Noise {
 }
 
 impl Running {
-    /// A value that runs have exactly.
+    /// A value that is had exactly.
     pub fn exact(value: Arc<Vec<f64>>) -> Running {
         Running { value, off: None }
     }
@@ -76,13 +77,23 @@ impl Running {
         Running { value, off: Some(off) }
     }
 
-    /// The same of values that a run has in an interval: it is no further off than the interval's ends are.
-    pub fn held(mut self, (lo, hi): (f64, f64)) -> Running {
+    /// The same of what is known to be in an interval: it is no further off than the interval's ends are.
+    pub fn held(self, (lo, hi): Interval) -> Running {
+        let value = Arc::clone(&self.value);
+        self.at_most(|i| (hi - value[i]).max(value[i] - lo).max(0.0))
+    }
+
+    /// Of a run and the program together, where both are known to be in an interval: they are no further apart than these.
+    pub fn apart(self, run: Interval, program: Interval) -> Running {
+        self.at_most(|_| (run.1 - program.0).max(program.1 - run.0).max(0.0))
+    }
+
+    fn at_most(mut self, most: impl Fn(usize) -> f64) -> Running {
         if let Some(off) = &mut self.off {
-            for (i, v) in self.value.iter().enumerate() {
-                let most = (hi - v).max(v - lo).max(0.0) * SLACK;
-                off.worst[i] = off.worst[i].min(most);
-                off.bound[i] = off.bound[i].min(most);
+            for (i, (worst, bound)) in off.worst.iter_mut().zip(&mut off.bound).enumerate() {
+                let most = most(i) * SLACK;
+                *worst = worst.min(most);
+                *bound = bound.min(most);
             }
         }
         self
@@ -101,6 +112,27 @@ impl Running {
             }
         }
         self
+    }
+
+    /// How far a run may be from the program: as far as it may be from the graph, and the program from the graph. A
+    /// `bit` is off by 1 at most.
+    pub fn together(&self, program: &Running, bit: bool) -> Running {
+        let Some(drift) = &program.off else { return self.clone() };
+        let mut off = self.off.clone().unwrap_or_else(|| Deviation {
+            worst: vec![0.0; self.value.len()],
+            bound: vec![0.0; self.value.len()],
+            noise: None,
+        });
+        let most = if bit { 1.0 } else { f64::INFINITY };
+        let add = |to: &mut [f64], most: f64| {
+            to.iter_mut().zip(&drift.bound).for_each(|(x, d)| *x = (*x + d).min(most));
+        };
+        add(&mut off.worst, most);
+        add(&mut off.bound, most);
+        if let Some(noise) = &mut off.noise {
+            add(&mut noise.rest, f64::INFINITY);
+        }
+        Running { value: Arc::clone(&self.value), off: Some(off) }
     }
 
     /// How far entry i may be off.

@@ -16,9 +16,14 @@
 //!   not linear: products of two deviations, signs that may differ, roundings of which nothing is known but their size. It is
 //!   bounded for the case that all of these bounds on L hold.
 //!
-//! Whatever the operands, a run's value is in the interval that [`super::ranges`] proves of its node: no value of the
-//! program is further from it than the far end of this interval. So what a loop keeps in a declared range is never off
-//! by more than this range is wide.
+//! The value v in between is neither the program's nor a run's: it is the graph's, whose factors have 16 significant
+//! bits. The same rules are applied twice, once to how far a run is from v, and once to how far the program is from v,
+//! where nothing but factors differs. A bound is the sum of the two.
+//!
+//! Whatever the operands, a run's value is in the interval that [`super::ranges`] proves of its node: it is no further
+//! from v than the far end of this interval. So what a loop keeps in a declared range is never off by more than this range is
+//! wide. The program, which has other factors, need not be in the interval, but it keeps values in declared ranges as a
+//! run does.
 //!
 //! No rule takes for granted that a comparison falls as in the program: a bit that may differ has a deviation
 //! of 1, and what is chosen by it deviates as far as the choice says. So bounds hold without conditions, and
@@ -53,12 +58,14 @@ pub use masks::{Rounding, roundings};
 
 use super::guard::Guard;
 use super::interval::{self, Interval, UNBOUNDED};
+use super::layout::behind;
 use super::stated::StatedErrors;
 use super::view::View;
 use crate::graph::eval::{Coin, EvalError, Inputs};
 use crate::graph::{Graph, NodeId, Op};
 use crate::types::Elem;
 use context::Context;
+use std::sync::Arc;
 
 /// log2 of the probability with which any bound here is exceeded, over all entries of a run.
 pub const FAILURE_LOG2: f64 = -60.0;
@@ -113,25 +120,58 @@ impl Given<'_> {
             return Err(EvalError::Unscaled);
         }
         let view = View::new(g, self.stated);
+        let reals = View::of_reals(g, &StatedErrors::NONE);
         let forms = g.ids().map(|id| g.elements(id)).fold(0u64, u64::saturating_add);
         let rules = Context::new(&view, self.guards, (self.inputs, self.coin), quantile(forms));
         let last = last_uses(g);
-        let mut all: Vec<Option<Running>> = vec![None; g.len()];
+        let program = Context::of_program(&reals, self.inputs, self.coin);
+        // A run, and the program.
+        let mut all: [Vec<Option<Running>>; 2] = [vec![None; g.len()], vec![None; g.len()]];
         for id in g.ids().filter(|id| last[id.index()].is_some()) {
             let args = view.args(id);
-            let given: Vec<&Running> =
-                args.iter().filter_map(|a| all[a.index()].as_ref()).collect();
-            let found = rules.node(id, &given, &all)?;
+            let [given, drifting] = [0, 1].map(|k: usize| -> Vec<&Running> {
+                args.iter().filter_map(|a| all[k][a.index()].as_ref()).collect()
+            });
+            let value = rules.value(id, &given)?;
+            let drift = program.node(id, Arc::clone(&value), &drifting, &all[1])?;
+            let found = rules.node(id, value, &given, &all[0])?;
             let run = self.raw.get(id.index()).copied().unwrap_or(UNBOUNDED);
-            let found = found.held(interval::scaled(run, view.ulp(id)));
-            see(id, &found, &given);
-            all[id.index()] = Some(found);
+            let run = interval::scaled(run, view.ulp(id));
+            let found = found.held(run);
+            let kept = kept(g, id);
+            let drift = match kept {
+                Some(range) => drift.held(range),
+                None => drift,
+            };
+            if drift.off.is_none() && drifting.iter().all(|x| x.off.is_none()) {
+                see(id, &found, &given);
+            } else {
+                let bit = |id: NodeId| g.ty(id).elem == Elem::Bit;
+                let both = args.iter().zip(given.iter().zip(&drifting));
+                let both: Vec<Running> =
+                    both.map(|(a, (run, drift))| run.together(drift, bit(*a))).collect();
+                let mut off = found.together(&drift, bit(id));
+                if let Some(range) = kept {
+                    off = off.apart(run, range);
+                }
+                see(id, &off, &both.iter().collect::<Vec<_>>());
+            }
+            (all[0][id.index()], all[1][id.index()]) = (Some(found), Some(drift));
             for dead in g.ids().filter(|d| last[d.index()] == Some(id)) {
-                all[dead.index()] = None;
+                all.iter_mut().for_each(|all| all[dead.index()] = None);
             }
         }
         Ok(())
     }
+}
+
+/// The declared range that a value is kept in, by the program, too.
+fn kept(g: &Graph, id: NodeId) -> Option<Interval> {
+    // The program rounds nothing on the way.
+    let same = |op: &Op| op.is_layout() || matches!(op, Op::Trunc(_) | Op::Shift(_));
+    let choice = behind(g, id, same);
+    let keeps = || g.site(choice).keeps().map(|(_, range)| range);
+    if *g.op(choice) == Op::Select { keeps() } else { None }
 }
 
 /// The most entries that are held at one time.

@@ -1,6 +1,6 @@
 //! What is computed entry by entry: gates, functions, quotients.
 
-use super::context::Context;
+use super::context::{Context, Whose};
 use super::deviation::{Deviation, Noise, Running};
 use super::linear::aligned;
 use crate::analysis::interval::size;
@@ -103,7 +103,8 @@ pub(super) fn gate(rules: &Context<'_>, given: &[&Running], value: Numbers) -> R
     })
 }
 
-/// A function of one number: within its values on the operand's interval, and what the protocol states.
+/// A function of one number: within its values on the operand's interval, and what the protocol states. The program is
+/// off only where its operand is.
 pub(super) fn function(
     rules: &Context<'_>,
     id: NodeId,
@@ -119,6 +120,9 @@ pub(super) fn function(
     };
     let facts = f.facts();
     let off = |i: usize| {
+        if rules.whose == Whose::Program && x.bound(i) == 0.0 {
+            return 0.0;
+        }
         let (low, high) = x.interval(i);
         let (low, high) = (facts.interval)(low, high);
         let passed = if x.bound(i) == 0.0 { 0.0 } else { (high - value[i]).max(value[i] - low) };
@@ -157,6 +161,9 @@ pub(super) fn quotient(
         } else {
             end + q.abs()
         };
+        if rules.whose == Whose::Program && passed == 0.0 {
+            return 0.0;
+        }
         let most = (q.abs() + passed).min(end);
         passed + stated.units * view.ulp(id) + (stated.relative + 4.0 * f64::EPSILON) * most
     };

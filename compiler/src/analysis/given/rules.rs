@@ -1,6 +1,6 @@
 //! The rule of each operation, by kind.
 
-use super::context::Context;
+use super::context::{Context, Whose};
 use super::deviation::{Deviation, Noise, Running};
 use super::masks::Rounding;
 use super::{decide, linear, point};
@@ -11,17 +11,26 @@ use crate::graph::{NodeId, Op, Table};
 use std::sync::Arc;
 
 impl Context<'_> {
-    /// A node, from its operands. `all` has what else is still alive.
+    /// A node's value, from those of its operands.
+    pub fn value(&self, id: NodeId, given: &[&Running]) -> Result<Arc<Vec<f64>>, EvalError> {
+        let values: Vec<&Arc<Vec<f64>>> = given.iter().map(|x| &x.value).collect();
+        self.apply(id, &values)
+    }
+
+    /// A node of this value, from its operands. `all` has what else is still alive.
     pub fn node(
         &self,
         id: NodeId,
+        value: Arc<Vec<f64>>,
         given: &[&Running],
         all: &[Option<Running>],
     ) -> Result<Running, EvalError> {
-        let values: Vec<&Arc<Vec<f64>>> = given.iter().map(|x| &x.value).collect();
-        let value = self.apply(id, &values)?;
         let exact = given.iter().all(|x| x.off.is_none());
         let op = self.view.op(id);
+        // Only factors are others in the program.
+        if self.whose == Whose::Program && exact && !matches!(op, Op::Scale(_)) {
+            return Ok(Running::exact(value));
+        }
         let found = match op {
             Op::Input(i) => self.input(id, *i, value),
             Op::Draw(_) | Op::Pairs { .. } | Op::Places(_) | Op::Noise { .. } => {
@@ -49,6 +58,10 @@ impl Context<'_> {
             | Op::Broadcast(_)
             | Op::Gather { .. }
             | Op::Shift(_) => linear::moved(self, id, given, value)?,
+            // The program rounds nothing, and cuts nothing so that it fits.
+            Op::Trunc(_) | Op::Saturate(_) if self.whose == Whose::Program => {
+                Running { value, off: given[0].off.clone() }
+            }
             Op::Trunc(_) => self.truncation(id, given[0], value),
 
             Op::ToInt => Running { value, off: given[0].off.clone() },

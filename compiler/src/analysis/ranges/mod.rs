@@ -223,7 +223,13 @@ impl Rule<'_> {
                 }
                 let norm = self.repeated(args[0]) + self.repeated(args[1]);
                 let total = self.unrepeated(args[0]) + self.unrepeated(args[1]);
-                Bound { range: interval::sum(a, b), norm, total }
+                let mut range = interval::sum(a, b);
+                // x - max(x, 0) = min(x, 0).
+                let relu = (*g.op(self.id) == Op::Sub).then(|| self.view.relu_of(args[1], args[0]));
+                if let Some(off) = relu.flatten() {
+                    range = meet(range, (a.0.min(0.0) - off, a.1.min(0.0) + off));
+                }
+                Bound { range, norm, total }
             }
             Op::Neg => self.times(args[0], -1.0),
             Op::Scale(c) => self.times(args[0], *c),

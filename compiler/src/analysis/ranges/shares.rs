@@ -1,8 +1,9 @@
 //! Quotients whose divisor is made of the dividend.
 //!
 //! A share of a sum of values that are not negative is at most 1, in words as in real numbers: the sum of
-//! words is exact. The same holds of a quotient whose divisor is the larger of something and the dividend, as a
-//! cap leaves it. Nothing is said of a divisor that was rounded afterwards.
+//! words is exact. The terms are the entries of a tensor, or they are written out, as in `x / (1 + x)`. The same holds of a
+//! quotient whose divisor is the larger of something and the dividend, as a cap leaves it. Nothing is said of a divisor
+//! that was rounded afterwards.
 
 use crate::analysis::interval::Interval;
 use crate::analysis::view::View;
@@ -15,12 +16,61 @@ pub(super) fn quotient(
     x: NodeId,
     y: NodeId,
 ) -> Option<Interval> {
-    (raw[x.index()].0 >= 0.0 && at_most_one(view, x, y)).then_some((0.0, 1.0))
+    let positive = |id: NodeId| raw[id.index()].0 >= 0.0;
+    (positive(x) && at_most_one(view, x, y, &positive)).then_some((0.0, 1.0))
 }
 
-/// Whether y is at least x wherever no entry of x is negative.
-pub(in crate::analysis) fn at_most_one(view: &View<'_>, x: NodeId, y: NodeId) -> bool {
-    share(view, x, y) || larger(view, x, y)
+/// Whether y is at least x wherever no entry of x is negative. `positive` says of a value whether none of its entries is
+/// negative.
+pub(in crate::analysis) fn at_most_one(
+    view: &View<'_>,
+    x: NodeId,
+    y: NodeId,
+    positive: &dyn Fn(NodeId) -> bool,
+) -> bool {
+    share(view, x, y) || larger(view, x, y) || term(view, x, y, positive)
+}
+
+/// Terms of a sum that is written out are followed so deep, each time for every term.
+const DEPTH: u32 = 8;
+
+/// Whether y is a sum of x and of terms that are not negative, entry by entry.
+fn term(view: &View<'_>, x: NodeId, y: NodeId, positive: &dyn Fn(NodeId) -> bool) -> bool {
+    let (mut terms, mut open) = (Vec::new(), vec![(y, 0, 0)]);
+    while let Some((id, doubled, depth)) = open.pop() {
+        let at = origin(view, id, false);
+        let doubled = doubled + at.doubled;
+        // Of fewer entries, one term is added to several.
+        let whole = view.g.elements(at.id) == view.g.elements(y);
+        match added(view, at.id) {
+            Some(parts) if whole && depth < DEPTH => {
+                open.extend(parts.into_iter().map(|part| (part, doubled, depth + 1)));
+            }
+            _ => terms.push((at.id, doubled, whole)),
+        }
+    }
+    let of = origin(view, x, false);
+    let is_dividend = |&(id, doubled, whole): &(NodeId, i64, bool)| {
+        whole && id == of.id && doubled == of.doubled && view.shape(x) == view.shape(y)
+    };
+    terms.len() > 1
+        && terms.iter().any(is_dividend)
+        && terms.iter().all(|&(id, ..)| id == of.id || positive(id))
+}
+
+/// The terms of a sum of two values, or of the columns of a list.
+fn added(view: &View<'_>, id: NodeId) -> Option<Vec<NodeId>> {
+    match view.op(id) {
+        Op::Add => Some(view.args(id).to_vec()),
+        Op::Sum(axes) => {
+            let &[axis] = axes.as_slice() else { return None };
+            let parts = view.args(view.args(id)[0]);
+            let is_list = *view.op(view.args(id)[0]) == Op::Concat(axis);
+            let narrow = parts.iter().all(|p| view.shape(*p).get(axis as usize) == Some(&1));
+            (is_list && narrow).then(|| parts.to_vec())
+        }
+        _ => None,
+    }
 }
 
 /// Whether y is the sum of x along some axes, in its place.

@@ -239,6 +239,12 @@ pub fn leaks_of_circuit(circuit: &Circuit) -> LeakReport {
                         ),
                         vec![rows, k],
                     ),
+                    Some(Lots { rows, n, k, others: false }) if n == k => (
+                        format!(
+                            "public coins, drawn once all inputs are in: the order in which all {n} stand is public"
+                        ),
+                        vec![rows, k],
+                    ),
                     Some(Lots { rows, n, k, others: false }) => (
                         format!(
                             "public coins, drawn once all inputs are in: which {k} of {n} are drawn is public"

@@ -331,6 +331,15 @@ impl Checker<'_> {
 
     /// Reports a size that is no whole number.
     pub(super) fn not_whole(&mut self, found: &str, at: Span) -> Reported {
+        if found.parse::<f64>().is_ok_and(|x| x.fract() == 0.0) {
+            let label = format!("is {found}, and of the type `fix`");
+            return self.fail(
+                Diagnostic::error(codes::KIND, "a size is an `int`, not a `fix`", at, label).hint(
+                    "a `fix` is no size even where it is a whole number: write it without a point, name it in the \
+                     brackets of the predicate or function, or give the parameter the type `int`",
+                ),
+            );
+        }
         self.fail(
             Diagnostic::error(codes::KIND, "a size is a whole number", at, format!("is {found}"))
                 .hint("sizes are integers; `a / b` in brackets rounds down"),

@@ -37,6 +37,7 @@ mod chosen;
 mod comp;
 mod expr;
 mod flow;
+mod imports;
 mod index;
 mod inputs;
 mod intrinsics;

@@ -169,14 +169,14 @@ impl Names<'_, '_> {
         defines(&s.kind).iter().for_each(|name| self.define(name));
     }
 
-    /// `failure`, `cut` and `error(x)` are names here and nowhere else; `x` may be defined later.
+    /// `failure`, `cut`, `error(x)` and `epsilon(..)` are names here and nowhere else; `x` may be defined later.
     fn require(&mut self, cond: &Expr) {
         if let ExprKind::Binary(op, left, right) = &cond.kind
             && matches!(op, BinaryOp::Le | BinaryOp::Lt | BinaryOp::Ge | BinaryOp::Gt)
         {
             match &left.kind {
                 ExprKind::Name(n)
-                    if matches!(n.as_str(), "failure" | "cut") && !self.is_local(n) =>
+                    if matches!(n.as_str(), "failure" | "cut" | "epsilon") && !self.is_local(n) =>
                 {
                     return self.expr(right);
                 }
@@ -187,6 +187,11 @@ impl Names<'_, '_> {
                             _ => self.expr(arg),
                         }
                     }
+                    return self.expr(right);
+                }
+                ExprKind::Call(f, args) if matches!(&f.kind, ExprKind::Name(n) if n == "epsilon" && !self.is_local(n)) =>
+                {
+                    args.iter().for_each(|arg| self.expr(arg));
                     return self.expr(right);
                 }
                 _ => {}
@@ -293,9 +298,9 @@ impl Names<'_, '_> {
             format!("it is a library model: write `use models::{{{name}}};`")
         } else if is_layer(name) {
             "it is a layer, and layers stand in a `block` or `model`".to_owned()
-        } else if matches!(name, "failure" | "error" | "cut") {
-            "it belongs at the left of `require failure <= ..;`, `require error(x) <= ..;` or `require \
-             cut >= ..;`"
+        } else if matches!(name, "failure" | "error" | "cut" | "epsilon") {
+            "it belongs at the left of `require failure <= ..;`, `require error(x) <= ..;`, `require \
+             epsilon(1e-5, 100) <= ..;` or `require cut >= ..;`"
                 .to_owned()
         } else if let Some(hint) = self.meant(name) {
             hint

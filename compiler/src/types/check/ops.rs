@@ -375,6 +375,20 @@ impl Checker<'_> {
                     "no remainder of a value",
                 )));
             }
+            Range if let Some((value, at)) = real_end(&x, &y) => {
+                return Err(self.fail(
+                    Diagnostic::error(
+                        codes::KIND,
+                        "the ends of a range that a loop goes over are `int`, not `fix`",
+                        at,
+                        format!("is {value}, and of the type `fix`"),
+                    )
+                    .hint(
+                        "name it in the brackets of the predicate or function, or give the parameter the type \
+                         `int`",
+                    ),
+                ));
+            }
             Range => {
                 let at = if matches!(x.kind, ExprKind::Const(_)) { y.span } else { x.span };
                 return Err(self.fail(
@@ -562,6 +576,16 @@ fn grouped(text: &str) -> String {
         depth == 0 && "+-<>=!&|".contains(c)
     });
     if loose || text.starts_with("if ") { format!("({text})") } else { text.to_owned() }
+}
+
+/// The end of a range that is known and a `fix`, where both ends are known.
+fn real_end(x: &Expr, y: &Expr) -> Option<(f64, Span)> {
+    let known = |e: &Expr| match e.kind {
+        ExprKind::Const(c) => Some((c, e.span)),
+        _ => None,
+    };
+    let (a, b) = (known(x)?, known(y)?);
+    if x.ty.elem == Elem::Fix { Some(a) } else { Some(b).filter(|_| y.ty.elem == Elem::Fix) }
 }
 
 #[cfg(test)]

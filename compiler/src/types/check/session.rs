@@ -3,7 +3,7 @@
 use super::checker::{Checker, add};
 use super::value::{Env, no_span};
 use super::world::{ItemId, World};
-use super::{bind, names};
+use super::{bind, imports, names};
 use crate::diagnostic::{Code, Diagnostic, Severity, codes, near::did_you_mean};
 use crate::syntax::ast::{Expr, ExprKind, File, FileId, ItemKind, Predicate, Span};
 use crate::syntax::{self, Loader, MAX_DIAGNOSTICS, Sources};
@@ -146,6 +146,10 @@ impl Session {
         match (bound, body) {
             (Ok(bound), Ok((body, demands))) if right => {
                 checker.unused(&body);
+                // Of a wrong import there is enough to say.
+                let named = self.diags.iter().all(|d| d.severity == Severity::Warning);
+                let unused = named.then(|| imports::unused(sources, self.file));
+                unused.into_iter().flatten().for_each(|warning| checker.warn(warning));
                 let program = Program {
                     name: p.name.name.clone(),
                     sizes: bound.sizes,

@@ -182,6 +182,16 @@ impl Checker<'_> {
                 demands.push(self.cut_demand(env, (*op, right), cond.span)?);
                 return Ok(());
             }
+            let called = match &left.kind {
+                ast::ExprKind::Call(f, args) => (&f.kind, args.as_slice()),
+                other => (other, [].as_slice()),
+            };
+            if matches!(called.0, ast::ExprKind::Name(n) if n == "epsilon" && env.get(n).is_none())
+            {
+                let sides = (left.span, called.1, right.as_ref());
+                demands.push(self.epsilon_demand(env, *op, sides, cond.span)?);
+                return Ok(());
+            }
             let what = match &left.kind {
                 ast::ExprKind::Name(n) if n == "failure" && env.get(n).is_none() => Some(None),
                 ast::ExprKind::Call(f, args) if matches!(&f.kind, ast::ExprKind::Name(n) if n == "error") => {
@@ -262,6 +272,54 @@ impl Checker<'_> {
         }
         let d = Diagnostic::error(codes::REQUIRE, title, right.span, format!("is {bound}"));
         Err(self.fail(d.hint(hint)))
+    }
+
+    /// `require epsilon(1e-5, 100) <= 8`.
+    fn epsilon_demand(
+        &mut self,
+        env: &mut Env,
+        op: BinaryOp,
+        (left, args, right): (Span, &[ast::Expr], &ast::Expr),
+        span: Span,
+    ) -> R<Demand> {
+        let hint = "write `require epsilon(1e-5, 100) <= 8;`: at a delta of 1e-5 a hundred rounds let through at most 8; \
+                    with one number, `epsilon(1e-5)`, it is of one round";
+        let mut refuse = |title: &str, at: Span, label: String| {
+            Err(self.fail(Diagnostic::error(codes::REQUIRE, title, at, label).hint(hint)))
+        };
+        if !matches!(op, BinaryOp::Le | BinaryOp::Lt) {
+            let title = "a demand on epsilon is an upper bound";
+            return refuse(title, span, "not an upper bound".into());
+        }
+        let (delta_at, rounds_at) = match args {
+            [delta] => (delta, None),
+            [delta, rounds] => (delta, Some(rounds)),
+            _ => {
+                let title = "`epsilon` takes a delta and a number of rounds";
+                return refuse(title, left, format!("takes 1 or 2 numbers, not {}", args.len()));
+            }
+        };
+        let delta = self.real(env, delta_at)?;
+        if !(delta > 0.0 && delta < 1.0) {
+            let title = "delta is a probability above 0 and below 1";
+            let d = Diagnostic::error(codes::REQUIRE, title, delta_at.span, format!("is {delta}"));
+            return Err(self.fail(d.hint(hint)));
+        }
+        let rounds = rounds_at.map_or(Ok(1), |e| self.whole(env, e))?;
+        let bound = self.real(env, right)?;
+        let wrong = if let (Some(at), true) = (rounds_at, rounds < 1) {
+            Some(("the number of rounds is at least 1", at.span, rounds as f64))
+        } else if bound <= 0.0 || bound.is_nan() {
+            Some(("an epsilon that can be kept is above 0", right.span, bound))
+        } else {
+            None
+        };
+        if let Some((title, at, x)) = wrong {
+            let d = Diagnostic::error(codes::REQUIRE, title, at, format!("is {x}"));
+            return Err(self.fail(d.hint(hint)));
+        }
+        let rounds = u64::try_from(rounds).unwrap_or(1);
+        Ok(Demand { what: Bounded::Epsilon { delta, rounds }, bound, span })
     }
 
     fn error_demand(&mut self, env: &Env, demand: &ErrorDemand) -> R<Option<VarId>> {

@@ -1,6 +1,7 @@
 //! The report as text.
 
 use super::report::{Report, honest as not_attacking};
+use crate::units::error;
 use slvr_compiler::report::given::{GivenLine, KeepRow, Share};
 use std::fmt::Write;
 
@@ -57,8 +58,9 @@ fn all_inputs(out: &mut String, r: &Report<'_>) {
     for e in &r.certificate.error {
         let _ = writeln!(
             out,
-            "  reveal        {} is off by at most {} if no decision is within its margin\n\
+            "  {:<13} {} is off by at most {} if no decision is within its margin\n\
              \x20               rounding the inputs changes it by at most {}",
+            e.kind(),
             e.name,
             number(e.proven),
             number(e.rounding_inputs)
@@ -77,8 +79,7 @@ fn all_inputs(out: &mut String, r: &Report<'_>) {
 /// An error for people.
 fn number(x: f64) -> String {
     match x {
-        0.0 => "0".into(),
-        x if x.is_finite() => format!("{x:.1e}"),
+        x if x.is_finite() => error(x),
         _ => "any number".into(),
     }
 }

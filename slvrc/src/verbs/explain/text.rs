@@ -132,7 +132,7 @@ fn columns(row: &LineRow, certified: bool) -> String {
     );
     if certified {
         let range = row.range.as_deref().unwrap_or("");
-        let error = row.error.map_or(String::new(), |e| format!("{e:.1e}"));
+        let error = row.error.map_or(String::new(), error);
         let _ = write!(out, "  {range:>16}  {error:>8}");
     }
     out
@@ -213,12 +213,19 @@ fn certificate(out: &mut String, c: &Certificate) {
     for e in &c.error {
         let _ = writeln!(
             out,
-            "  reveal        {} in {}, off by at most {}, proven for all inputs as they are encoded\n\
+            "  {:<13} {} in {}, off by at most {}, proven for all inputs as they are encoded\n\
              \x20               rounding the inputs changes it by at most {}",
+            e.kind(),
             e.name,
             range(e.range),
             error(e.proven),
             error(e.rounding_inputs)
+        );
+    }
+    if c.error.iter().any(|e| e.state) {
+        out.push_str(
+            "  states        errors are those of one round, from the states as they are kept; what rounding has made of states\n\
+             \x20               may grow from round to round, and no figure here counts it\n",
         );
     }
     for p in &c.precision {
@@ -257,7 +264,7 @@ fn certificate(out: &mut String, c: &Certificate) {
         );
     }
     for a in &c.saturations {
-        let _ = writeln!(out, "  saturates     line {}: {} {}", a.line, a.function, a.what);
+        let _ = writeln!(out, "  saturates     line {}: {} {}", a.line, a.function, a.said());
     }
     if let Some(widest) = c.widest() {
         let _ = writeln!(

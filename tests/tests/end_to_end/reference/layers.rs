@@ -62,8 +62,10 @@ fn three_parties_are_within_the_certificate() {
 
 #[test]
 fn every_layer_has_a_reference() {
-    let blocks =
-        library::files().iter().filter(|f| f.name == "std/layers.slvr").flat_map(|f| f.items());
+    let blocks = library::files()
+        .iter()
+        .filter(|f| f.name.starts_with("std/layers"))
+        .flat_map(|f| f.items());
     let blocks = blocks.filter_map(|i| match &i.item.kind {
         ItemKind::Block(block) => Some(block.name.name.as_str()),
         _ => None,

@@ -2,7 +2,7 @@
 
 use super::markup::{prose, sentence};
 use crate::svg::escape;
-use crate::units::{bytes, count, per_party, range, share, taken};
+use crate::units::{bytes, count, error, per_party, range, share, taken};
 use crate::verbs::explain::report::Report;
 use slvr_compiler::cost::{LineRow, mean};
 use slvr_compiler::report::leaks::{Learned, Level};
@@ -26,7 +26,7 @@ fn cells(row: &LineRow, certified: bool) -> String {
     );
     if certified {
         let range = row.range.as_deref().map_or(String::new(), escape);
-        let error = row.error.map_or(String::new(), |e| format!("{e:.1e}"));
+        let error = row.error.map_or(String::new(), error);
         let _ = write!(out, "<td>{range}</td><td>{error}</td>");
     }
     out
@@ -82,11 +82,12 @@ pub fn certificate(out: &mut String, r: &Report) {
     for e in &c.error {
         let _ = writeln!(
             out,
-            "<tr><td class=\"left\"><code>{}</code></td><td>{}</td><td>{:.1e}</td><td>{:.1e}</td></tr>",
+            "<tr><td class=\"left\"><code>{}</code>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
             escape(&e.name),
+            if e.state { ", a state" } else { "" },
             range(e.range),
-            e.proven,
-            e.rounding_inputs
+            error(e.proven),
+            error(e.rounding_inputs)
         );
     }
     out.push_str("</table></div>\n<ul>\n");
@@ -115,18 +116,18 @@ pub fn certificate(out: &mut String, r: &Report) {
             "<li>Line {}: <code>{}</code> {}.</li>",
             a.line,
             escape(&a.function),
-            escape(&a.what)
+            escape(&a.said())
         );
     }
     if let Some(widest) = c.widest() {
         let _ = writeln!(
             out,
             "<li>{} comparisons decide as the program does on the encoded inputs unless both sides are within \
-             {:.1e} of one another (proven for all inputs). Rounding the inputs may decide them otherwise within \
-             {:.1e}. The errors of reveals above are those where no decision falls otherwise.</li>",
+             {} of one another (proven for all inputs). Rounding the inputs may decide them otherwise within \
+             {}. The errors of reveals above are those where no decision falls otherwise.</li>",
             c.decisions.len(),
-            widest.margin,
-            c.widest_rounding()
+            error(widest.margin),
+            error(c.widest_rounding())
         );
     }
     out.push_str("</ul>\n</section>\n");

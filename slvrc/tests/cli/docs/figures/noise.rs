@@ -1,9 +1,9 @@
 //! Tables of what noise costs, and how close it is to its law.
 
 use super::build::{Built, build};
+use slvr_compiler::analysis::privacy::at_most;
 use slvr_compiler::noise::{Law, Noise};
 use slvr_compiler::pipeline::Options;
-use slvr_compiler::report::privacy::at_most;
 use slvr_compiler::syntax::embedded;
 use std::fmt::Write;
 

@@ -67,7 +67,7 @@ impl Loss {
     }
 
     /// The same of noise that is exactly of its law.
-    fn of_law(&self, rounds: u64, delta: f64) -> Option<f64> {
+    pub fn of_law(&self, rounds: u64, delta: f64) -> Option<f64> {
         let rounds = rounds as f64;
         let at = |alpha: f64| {
             let beyond = alpha - 1.0;

@@ -1,6 +1,7 @@
 use super::*;
 use crate::analysis::guard;
 use crate::analysis::ranges::Ranges;
+use crate::diagnostic::render::render;
 use crate::graph::eval;
 use crate::pipeline;
 use crate::syntax::{LoadError, Sources};
@@ -11,17 +12,29 @@ fn privacy(text: &str) -> Privacy {
 }
 
 fn compiled(text: &str) -> (Privacy, pipeline::Compiled) {
-    let mut sources = Sources::new();
-    let file = sources.add("test.slvr", text);
-    let mut load = |_: &str| Err(LoadError::NotFound);
-    let checked = types::check(&mut sources, file, &Options::default(), &mut load);
-    let program = checked.unwrap_or_else(|d| panic!("{text}: {d:?}")).program;
+    let (sources, program) = typed(text);
     let how = pipeline::Options::default();
     let compiled = pipeline::compile_with(&program, &sources, how, |_, _| {});
     let compiled = compiled.unwrap_or_else(|d| panic!("{text}: {d:?}"));
     let places = crate::cost::places(&program, &compiled.optimised, &sources);
     let line = |site: u32| places.get(site as usize).copied().unwrap_or(0);
-    (Privacy::of(&compiled, &line, 0.0).expect("noise"), compiled)
+    (Privacy::of(compiled.words(), &line, 0.0).expect("noise"), compiled)
+}
+
+fn typed(text: &str) -> (Sources, types::Program) {
+    let mut sources = Sources::new();
+    let file = sources.add("test.slvr", text);
+    let mut load = |_: &str| Err(LoadError::NotFound);
+    let checked = types::check(&mut sources, file, &Options::default(), &mut load);
+    let program = checked.unwrap_or_else(|d| panic!("{text}: {d:?}")).program;
+    (sources, program)
+}
+
+/// What is said of a program that is refused; nothing of one that compiles.
+fn refused(text: &str) -> String {
+    let (sources, program) = typed(text);
+    let compiled = pipeline::compile(&program, &sources);
+    compiled.map_or_else(|d| render(&d, &sources, false), |_| String::new())
 }
 
 /// The sensitivity of a compiled predicate's first noise if long weights are enforced by projections, which prove a norm;
@@ -30,7 +43,7 @@ fn projected(mut c: pipeline::Compiled) -> (f64, f64) {
     c.guards = guard::guards(&c.optimised, Some(guard::Long::Project(25)));
     let inputs = guard::bounds(&c.optimised, &c.guards);
     c.ranges = Ranges::of(&c.optimised, &inputs, &c.stated);
-    let found = Privacy::of(&c, &|_| 0, 0.0).expect("noise");
+    let found = Privacy::of(c.words(), &|_| 0, 0.0).expect("noise");
     let one = |(input, guard): (&crate::graph::Input, &guard::Guard)| match guard {
         guard::Guard::Project(p) => {
             let limit = guard::norm_limit(input)? * c.optimised.input_scale(input);
@@ -64,10 +77,33 @@ fn clipped_sums_are_as_sensitive_as_their_limit() {
         "let v = [u[i] * min([1, 0.5 / norm(u[i])]) for i in Client];",
         "let v = [u[i] * (0.5 / max([norm(u[i]), 0.5])) for i in Client];",
         "let v = [min([0.5 / norm(u[i]), 1]) * u[i] for i in Client];",
+        "let v = [u[i] / max([1, norm(u[i]) / 0.5]) for i in Client];",
+        "let v = [u[i] / max([norm(u[i]) * 2, 1]) for i in Client];",
+        "let v = [u[i] * (1 / max([1, norm(u[i]) / 0.5])) for i in Client];",
+        "let v = [u[i] * 0.5 / max([0.5, norm(u[i])]) for i in Client];",
+        "let v = [0.5 * (u[i] / max([0.5, norm(u[i])])) for i in Client];",
     ];
     for body in bodies {
         let found = sensitivity("max, min, norm, sum", &format!("{body} {end}"));
         assert!(found > 0.5 && found < 0.503, "{body}: {found}");
+    }
+}
+
+/// The same of limits that are no power of two: the constants are rounded, and so is what they multiply.
+#[test]
+fn limits_may_be_any_number() {
+    let end = "sample z: fix[50] from gaussian(1);\n reveal sum(v) + z to Server as s;";
+    for c in ["0.7", "0.3", "3"] {
+        for body in [
+            format!("let v = [u[i] / max([1, norm(u[i]) / {c}]) for i in Client];"),
+            format!("let v = [u[i] * (1 / max([1, norm(u[i]) / {c}])) for i in Client];"),
+            format!("let v = [u[i] * {c} / max([{c}, norm(u[i])]) for i in Client];"),
+            format!("let v = [u[i] * min([1, {c} / norm(u[i])]) for i in Client];"),
+        ] {
+            let found = sensitivity("max, min, norm, sum", &format!("{body} {end}"));
+            let limit: f64 = c.parse().expect("a number");
+            assert!(found > limit * 0.999 && found < limit * 1.01, "{body}: {found}");
+        }
     }
 }
 
@@ -166,6 +202,20 @@ fn what_is_no_clip_is_not_taken_for_one() {
         let v = [off[i] * min([0.5 / norm(off[i]), 1]) for i in Client];";
     let found = sensitivity("min, norm, sum", &format!("{centre} {end}"));
     assert!(found >= 1.0, "{found}");
+    // The norm is that of another vector, and one is divided by what is at least a smaller part of its norm.
+    let other = "input w: secret fix[50] in -4..4 from each Client;\n \
+        let v = [u[i] / max([1, norm(w[i]) / 0.5]) for i in Client];";
+    let found = sensitivity("max, norm, sum", &format!("{other} {end}"));
+    assert!(found > 28.0, "{found}");
+    let half = "let v = [u[i] / max([1, norm(u[i]) - 1]) for i in Client];";
+    let found = sensitivity("max, norm, sum", &format!("{half} {end}"));
+    assert!(found >= 2.0, "{found}");
+    let smaller = "let v = [u[i] / min([1, norm(u[i]) + 0.1]) for i in Client];";
+    let found = sensitivity("min, norm, sum", &format!("{smaller} {end}"));
+    assert!(found > 28.0, "{found}");
+    let negative = "let v = [u[i] / max([1, norm(u[i]) * (0 - 2)]) for i in Client];";
+    let found = sensitivity("max, norm, sum", &format!("{negative} {end}"));
+    assert!(found > 28.0, "{found}");
     let nearest = "input w: secret fix in 8..8 from each Client;\n input x: secret fix in 3..8 from each Client;\n \
         sample z: fix from gaussian(1);\n reveal sum(w[i] * (2 * x[i] - 11) for i in Client) + z to Server as s;";
     let found = sensitivity("sum", nearest);
@@ -274,6 +324,13 @@ fn no_input_changes_a_sum_by_more_than_is_stated() {
         (many, "let v = [select(k[i] > 0.5, u[i], c) for i in Client];", 16.0),
         (many, "let v = [u[i] * min([3 / norm(u[i]), 1]) for i in Client];", 1.5),
         (many, "let v = [(u[i] - c) * min([3 / norm(u[i] - c), 1]) for i in Client];", 3.0),
+        (few, "let v = [u[i] / max([1, norm(u[i]) / 0.5]) for i in Client];", 1.5),
+        (few, "let v = [u[i] / max([1, norm(u[i]) / 0.7]) for i in Client];", 1.5),
+        (few, "let v = [u[i] * (1 / max([1, norm(u[i]) / 0.3])) for i in Client];", 1.5),
+        (few, "let v = [u[i] * 0.3 / max([0.3, norm(u[i])]) for i in Client];", 1.5),
+        (few, "let v = [(u[i] - c) / max([1, norm(u[i] - c) / 0.5]) for i in Client];", 2.5),
+        (many, "let v = [u[i] / max([1, norm(u[i]) / 3]) for i in Client];", 1.5),
+        (many, "let v = [(u[i] - c) / max([1, norm(u[i] - c) / 0.7]) for i in Client];", 3.0),
     ];
     let mut loose = Vec::new();
     for (n, (inputs, body, most)) in cases.into_iter().enumerate() {
@@ -346,4 +403,76 @@ fn no_epsilon_says_what_takes_delta() {
     // One line of text, with nothing of how the source is laid out.
     let said = p.lines().into_iter().find(|l| l.contains("no epsilon")).expect("a line");
     assert!(!said.trim().contains("  "), "{said}");
+}
+
+/// Where the noise is small beside what one client changes, the report says so, where, and whether a clip is missing.
+#[test]
+fn no_epsilon_says_that_a_clip_is_missing() {
+    let end = "sample z: fix[50] from gaussian(1);\n reveal sum(v) + z to Server as s;";
+    let said = |uses: &str, body: &str| {
+        let p = privacy(&program(uses, &format!("{body}\n {end}")));
+        let all: Vec<_> = p.lines().into_iter().filter(|l| l.contains("no epsilon")).collect();
+        assert_eq!(all.len(), 1, "{all:?}");
+        all[0].clone()
+    };
+    let unclipped = said("sum", "let v = [u[i] for i in Client];");
+    for part in [
+        "1 round and more: no epsilon",
+        "what `z` is added to (line 8) by up to 28.28",
+        "28.29 times its sigma",
+        "No vector is cut to a length on its way",
+    ] {
+        assert!(unclipped.contains(part), "{part}: {unclipped}");
+    }
+    assert!(!unclipped.contains("more noise"), "{unclipped}");
+    let clipped = said("max, norm, sum", "let v = [u[i] / max([1, norm(u[i])]) for i in Client];");
+    assert!(
+        clipped.starts_with("100 rounds and more") && clipped.ends_with("more noise"),
+        "{clipped}"
+    );
+}
+
+/// A demand that holds is silent; one that does not is refused with the epsilon that follows, or with why there is none.
+#[test]
+fn demands_on_epsilon() {
+    let with = |demand: &str, v: &str| {
+        program(
+            "max, norm, sum",
+            &format!(
+                "require {demand};\n let v = [{v} for i in Client];\n \
+                 sample z: fix[50] from gaussian(7);\n reveal sum(v) + z to Server as s;"
+            ),
+        )
+    };
+    let clipped = "u[i] / max([1, norm(u[i])])";
+    let p = privacy(&with("epsilon(1e-5) <= 8", clipped));
+    let loss = p.loss.expect("a clip");
+    for (rounds, delta) in [(1, 1e-5), (100, 1e-5), (40, 1e-4)] {
+        let found = loss.epsilon(rounds, delta).expect("an epsilon");
+        let demand = |bound: f64| {
+            let rounds = if rounds == 1 { String::new() } else { format!(", {rounds}") };
+            refused(&with(&format!("epsilon({delta}{rounds}) <= {bound}"), clipped))
+        };
+        assert_eq!(demand(found * 1.0001), "");
+        let said = demand(found * 0.9999);
+        let over = if rounds == 1 { "one round".to_string() } else { format!("{rounds} rounds") };
+        for part in [
+            "error[E0030]",
+            &format!("epsilon is {} at delta {delta:e} over {over}", at_most(found, 3)),
+            "one client changes what `z` is added to (line 9) by up to 1.0",
+        ] {
+            assert!(said.contains(part), "{part}: {said}");
+        }
+    }
+    let said = refused(&with("epsilon(1e-5, 1000) <= 8", "u[i]"));
+    for part in ["no epsilon is known", "over 1000 rounds", "No vector is cut to a length"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    let chosen = "let v = sort([norm(u[i]) for i in Client]);\n sample z: fix[6] from gaussian(7);\n \
+        require epsilon(1e-5) <= 8;\n reveal v + z to Server as s;";
+    let said = refused(&program("norm, sort", chosen));
+    assert!(said.contains("no epsilon is known") && said.contains("hangs on line 6"), "{said}");
+    let plain = "require epsilon(1e-5) <= 8;\n reveal sum(u) to Server as s;";
+    let said = refused(&program("sum", plain));
+    assert!(said.contains("a program without noise"), "{said}");
 }

@@ -20,7 +20,7 @@
 //! against adversaries of bounded time. That a client's inputs were refused is known to all parties and hangs on what
 //! this client gave alone; it is no part of the promise.
 //!
-//! What may not live here: how noise is sampled ([`crate::noise`]), and what is learned without it ([`super::leaks`]).
+//! What may not live here: how noise is sampled ([`crate::noise`]), and what is learned without it ([`crate::report::leaks`]).
 
 mod accountant;
 mod clip;
@@ -33,11 +33,10 @@ pub use accountant::Loss;
 use crate::analysis::layout::behind;
 use crate::graph::{Graph, NodeId, Op};
 use crate::noise::{Law, Noise};
-use crate::pipeline::Compiled;
-use clip::Words;
+pub use clip::Words;
 use sensitivity::{Reach, Sensitivity};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The delta of the table of a certificate.
 pub const DELTA: f64 = 1e-5;
@@ -81,6 +80,11 @@ pub struct NoiseRow {
     /// How much what it is added to changes at most with one client's inputs, in the norm that its law goes by (L2
     /// for the Gaussian, L1 for Laplace), roundings included.
     pub sensitivity: Option<f64>,
+    /// The source line that adds it.
+    pub added: Option<u32>,
+    /// Whether vectors are cut to a length on the way there. Otherwise declared ranges and cuts of entries are all that
+    /// bounds them.
+    pub clipped: bool,
 }
 
 /// Several runs.
@@ -94,23 +98,56 @@ pub struct RoundsRow {
     pub delta: f64,
 }
 
+impl NoiseRow {
+    /// How many times its scale one client changes what it is added to.
+    fn times(&self) -> f64 {
+        self.sensitivity.unwrap_or(0.0) / self.scale
+    }
+
+    /// The same in words.
+    pub fn change(&self) -> String {
+        let scale = Law::of(self.law).map_or("scale", Law::scale_name);
+        let line = self.added.map(|l| format!(" (line {l})")).unwrap_or_default();
+        format!(
+            "one client changes what `{}` is added to{line} by up to {}, which is {} times its {scale}",
+            self.name,
+            at_most(self.sensitivity.unwrap_or(0.0), 4),
+            at_most(self.times(), 2),
+        )
+    }
+
+    /// What makes epsilon smaller.
+    pub fn advice(&self) -> &'static str {
+        if self.clipped {
+            "Fewer rounds, or more noise"
+        } else {
+            "No vector is cut to a length on its way, so declared ranges are all that bounds it: write \
+             `u / max([1, norm(u) / C])` or `u * min([1, C / norm(u)])`, or declare narrower ranges"
+        }
+    }
+}
+
+impl RoundsRow {
+    fn said(&self) -> String {
+        if self.rounds == 1 { "1 round".into() } else { format!("{} rounds", self.rounds) }
+    }
+}
+
 impl Privacy {
-    /// Whether a compiled predicate has noise.
-    pub fn has_noise(c: &Compiled) -> bool {
-        let g = &c.optimised;
+    /// Whether a graph has noise.
+    pub fn has_noise(g: &Graph) -> bool {
         g.ids().any(|id| matches!(g.op(id), Op::Noise { .. }))
     }
 
-    /// Of a compiled predicate; `None` if it has no noise. `line_of` gives the source line of a site, and `failure`
+    /// Of the graph that is lowered; `None` if it has no noise. `line_of` gives the source line of a site, and `failure`
     /// is the probability that a run is wrong by more than the certificate says.
-    pub fn of(c: &Compiled, line_of: &dyn Fn(u32) -> u32, failure: f64) -> Option<Privacy> {
-        let g = &c.optimised;
+    pub fn of(words: Words<'_>, line_of: &dyn Fn(u32) -> u32, failure: f64) -> Option<Privacy> {
+        let g = words.graph;
         let drawn: Vec<NodeId> =
             g.ids().filter(|&id| matches!(g.op(id), Op::Noise { .. })).collect();
         if drawn.is_empty() {
             return None;
         }
-        let words = Words { graph: g, ranges: &c.ranges, stated: &c.stated };
         let mut found = Found { sensitivity: Sensitivity::new(words), lengths: BTreeMap::new() };
         for id in g.ids() {
             let reach = found.node(id);
@@ -123,7 +160,8 @@ impl Privacy {
             let Op::Noise { noise, .. } = g.op(id) else { continue };
             let (sampler, entries) = (noise.sampler(), g.elements(id));
             let unit = f64::from(noise.frac).exp2();
-            let words = found.lengths.get(&id).copied();
+            let added = found.lengths.get(&id);
+            let words = added.map(|a| a.length);
             let all = sampler.distance * entries as f64;
             loss.distance += all;
             match (noise.law, words) {
@@ -145,6 +183,8 @@ impl Privacy {
                 distance_log2: sampler.distance.log2(),
                 all_distance_log2: all.log2(),
                 sensitivity: words.map(|l| l / unit),
+                added: added.map(|a| line_of(g.home(a.sum))),
+                clipped: added.is_some_and(|a| found.clipped(a.to)),
             });
         }
         unbounded.dedup();
@@ -155,24 +195,56 @@ impl Privacy {
             );
         }
         let loss = unbounded.is_empty().then_some(loss);
-        let row = |rounds| RoundsRow {
-            rounds,
-            epsilon: loss.as_ref().and_then(|l| l.epsilon(rounds, DELTA)),
-            delta: DELTA,
-        };
-        let rounds = if loss.is_some() { ROUNDS.map(row).to_vec() } else { Vec::new() };
-        Some(Privacy { noises, loss, unbounded, rounds })
+        let mut all = Privacy { noises, loss, unbounded, rounds: Vec::new() };
+        all.ask(DELTA, &ROUNDS);
+        Some(all)
+    }
+
+    /// States epsilon for these numbers of rounds, at this delta.
+    pub fn ask(&mut self, delta: f64, rounds: &[u64]) {
+        let loss = self.loss.as_ref();
+        let row = |l: &Loss, rounds| RoundsRow { rounds, epsilon: l.epsilon(rounds, delta), delta };
+        self.rounds =
+            loss.map_or(Vec::new(), |l| rounds.iter().map(|&rounds| row(l, rounds)).collect());
+    }
+
+    /// Why no epsilon is stated for so many rounds at a delta: all reasons.
+    pub fn why_none(&self, rounds: u64, delta: f64) -> Vec<String> {
+        if self.loss.is_none() {
+            return self.unbounded.clone();
+        }
+        vec![self.no_epsilon(&RoundsRow { rounds, epsilon: None, delta })]
+    }
+
+    /// The noise whose scale is the smallest beside what one client changes.
+    pub fn weakest(&self) -> Option<&NoiseRow> {
+        self.noises.iter().max_by(|a, b| a.times().total_cmp(&b.times()))
     }
 
     /// Why there is no epsilon for so many rounds.
-    fn no_epsilon(&self, rounds: &str, row: &RoundsRow) -> String {
-        let one = self.loss.as_ref().map_or(0.0, |l| l.distance);
-        let all = at_most((one * row.rounds as f64).log2(), 1);
+    fn no_epsilon(&self, row: &RoundsRow) -> String {
+        let none = Loss::default();
+        let loss = self.loss.as_ref().unwrap_or(&none);
+        let all = loss.distance * row.rounds as f64;
+        let (delta, power) = (row.delta, at_most(all.log2(), 1));
+        let goes_wrong = format!(
+            "with a probability of up to 2^{power} a run is not as its noise promises (the distance of the samplers, and \
+             the failure of the certificate)"
+        );
+        let most = (delta / all - 1.0).ln();
+        let law = loss.of_law(row.rounds, delta);
+        // Even an epsilon of 0 takes twice the probability.
+        let (true, Some(law), Some(worst)) = (all * 2.0 < delta, law, self.weakest()) else {
+            return format!(
+                "{goes_wrong}, and times 1 + e^epsilon this is more than delta. Fewer rounds, or more noise"
+            );
+        };
         format!(
-            "{rounds}: no epsilon at delta {:.0e}: with a probability of up to 2^{all} a run is not as its noise promises \
-             (the distance of the samplers, and the failure of the certificate), and times 1 + e^epsilon this is more \
-             than delta. Fewer rounds, or more noise",
-            row.delta
+            "{}. The noise alone would give epsilon {}, and more than {} is not stated: {goes_wrong}. {}",
+            worst.change(),
+            at_most(law, 1),
+            most.floor(),
+            worst.advice(),
         )
     }
 
@@ -203,12 +275,22 @@ impl Privacy {
             out.push(format!("no epsilon: {why}"));
         }
         for r in &self.rounds {
-            let rounds =
-                if r.rounds == 1 { "1 round".into() } else { format!("{} rounds", r.rounds) };
-            out.push(match r.epsilon {
-                Some(e) => format!("{rounds}: epsilon {} at delta {:.0e}", at_most(e, 3), r.delta),
-                None => self.no_epsilon(&rounds, r),
-            });
+            let rounds = r.said();
+            match r.epsilon {
+                Some(e) => out.push(format!(
+                    "{rounds}: epsilon {} at delta {:.0e}",
+                    at_most(e, 3),
+                    r.delta
+                )),
+                None => {
+                    // More rounds have none either.
+                    let last = self.rounds.last().is_some_and(|last| last.rounds == r.rounds);
+                    let more = if last { "" } else { " and more" };
+                    let why = self.no_epsilon(r);
+                    out.push(format!("{rounds}{more}: no epsilon at delta {:.0e}: {why}", r.delta));
+                    break;
+                }
+            }
         }
         if self.loss.is_some() {
             out.push(
@@ -233,8 +315,16 @@ pub fn at_most(x: f64, decimals: usize) -> String {
 
 struct Found<'a> {
     sensitivity: Sensitivity<'a>,
-    /// By noise, how much what it is added to changes: the norm of its law, in words.
-    lengths: BTreeMap<NodeId, f64>,
+    /// By noise, what it is added to.
+    lengths: BTreeMap<NodeId, Added>,
+}
+
+/// What noise is added to.
+struct Added {
+    /// How much it changes: the norm of the noise's law, in words.
+    length: f64,
+    to: NodeId,
+    sum: NodeId,
 }
 
 impl<'a> Found<'a> {
@@ -257,8 +347,22 @@ impl<'a> Found<'a> {
         if !length.is_finite() {
             return self.sensitivity.rule(id);
         }
-        self.lengths.insert(drawn, length);
+        self.lengths.insert(drawn, Added { length, to: other, sum: id });
         Reach::Free
+    }
+
+    /// Whether a value is made of vectors that are cut to a length.
+    fn clipped(&self, id: NodeId) -> bool {
+        let g = self.g();
+        let mut seen = BTreeSet::from([id]);
+        let mut next = vec![id];
+        while let Some(id) = next.pop() {
+            if self.sensitivity.cuts(id) {
+                return true;
+            }
+            next.extend(g.args(id).into_iter().filter(|&a| seen.insert(a)));
+        }
+        false
     }
 
     /// The noise that a node adds, and what it is added to: entry by entry, each entry once.

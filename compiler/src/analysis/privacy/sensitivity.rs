@@ -418,6 +418,19 @@ impl<'a> Sensitivity<'a> {
         Some(real * frac(product).exp2())
     }
 
+    /// Whether a node cuts vectors of clients to a length.
+    pub fn cuts(&self, id: NodeId) -> bool {
+        let args = self.g().args(id);
+        let rows = || args.iter().all(|&a| matches!(self.of(a), Reach::Rows(_)));
+        match self.g().op(id) {
+            Op::Mul | Op::MatMul { .. } if rows() => {
+                [(0, 1), (1, 0)].iter().any(|&(i, j)| self.cut(args[i], args[j], id).is_some())
+            }
+            Op::Div if rows() => self.words.divided(id).is_some(),
+            _ => false,
+        }
+    }
+
     fn matmul(&self, id: NodeId, args: &[NodeId], of: &[&Reach], trans_b: bool) -> Reach {
         let g = self.g();
         let inner = [2, if trans_b { 2 } else { 1 }];
@@ -532,8 +545,21 @@ impl<'a> Sensitivity<'a> {
                 let of = |i| rows(i).map_or(unknown, |r| r.length);
                 self.rows(id, Rows { zero: true, length: of(1).beside(of(2)), ..first })
             }
+            Op::Div => {
+                let length = self.divided(id, zero(0)).unwrap_or(unknown);
+                self.rows(id, Rows { zero: false, length, ..first })
+            }
             _ => self.local(id, first, first.axis),
         }
+    }
+
+    /// How far a client's vector over a number of its own is from the one of inputs that are zeros, in words, if the
+    /// number cuts it. Where those make zeros the quotient of zeros is one, too, up to roundings.
+    fn divided(&self, id: NodeId, zero: bool) -> Option<Length> {
+        let (most, of_zeros) = self.words.divided(id)?;
+        let real = if zero { most + of_zeros } else { 2.0 * most };
+        let unit = f64::from(self.g().ty(id).frac.unwrap_or(0)).exp2();
+        Some(Length { l1: f64::INFINITY, l2: real * unit })
     }
 
     fn reshaped(&self, id: NodeId, arg: NodeId, of: &Reach, to: &[u64]) -> Reach {
