@@ -4,92 +4,120 @@
 //! cut at a bound after a sum is what it was before for some inputs. So the reveals are looked at again with choices
 //! made, in each of the ways in which they can fall, together with one another as far as there are few of them.
 
-use super::joint::{Finding, GROUPS, LARGE, Look, System, Way, common};
-use super::scalars::{Given, Mode, Point, World, choosing, evaluate, fallen, next};
+use super::joint::{Finding, GROUPS, Look, System, Way, common};
+use super::scalars::{Coins, Evaluated, Given, Mode, Point, World, choosing, evaluate, next};
 use super::system::Exposed;
 use std::collections::BTreeSet;
 
-/// Worlds that are looked at, with all choices made as far as may be.
-const WORLDS: usize = 24;
+/// Evaluations of all worlds together.
+const EVALUATIONS: usize = 96;
 /// Draws of coins that are tried, and kept because a comparison comes out differently.
 const DRAWS: u64 = 256;
 const KEPT: usize = 6;
 
+/// A world that is still to be looked at.
+struct Open {
+    /// How many of its choices do not fall in the first way.
+    otherwise: usize,
+    coins: Option<u64>,
+    world: World,
+}
+
 impl Look<'_> {
-    /// Sets of reveals that say more of some client in one world than any set of which it is said already.
-    pub(super) fn branches(
+    /// Sets of reveals that say more of some client in one world than any set of which it is said already. In a program
+    /// that is too large to be looked at in some world, what was found so far stays.
+    pub(super) fn branches(&self, groups: &mut Vec<BTreeSet<usize>>, out: &mut Vec<Finding>) {
+        let choices = choosing(self.q.graph, self.q.flows, &self.scalars);
+        let coins = self.coins();
+        if choices.is_empty() && coins == [None] {
+            return;
+        }
+        let before = out.len();
+        let mut left = if self.large() { EVALUATIONS / 8 } else { EVALUATIONS };
+        // First the worlds in which few choices fall otherwise than in the first one.
+        let start = |coins| Open { otherwise: 0, coins, world: World::new() };
+        let mut open: Vec<Open> = coins.into_iter().rev().map(start).collect();
+        while let Some(at) = (0..open.len()).rev().min_by_key(|&k| open[k].otherwise) {
+            let Open { otherwise, coins, world } = open.swap_remove(at);
+            if left == 0 || out.len() - before >= GROUPS {
+                return;
+            }
+            left -= 1;
+            let point = Point { seed: 1, public: Given::Any, coins };
+            let of = (Mode::Symbolic, &world);
+            let Some(found) = evaluate(self.q.graph, &self.scalars, &self.q.known, &point, of)
+            else {
+                return;
+            };
+            let worlds = next(self.q.graph, &self.scalars, &found, &choices, &world);
+            if let Some(worlds) = worlds {
+                let each = (0..).zip(worlds);
+                open.extend(each.map(|(k, world): (usize, _)| Open {
+                    otherwise: otherwise + k.min(1),
+                    coins,
+                    world,
+                }));
+                continue;
+            }
+            // Of what is as it was, all is said.
+            let usual = world.is_empty() && coins.is_none();
+            if !usual && self.world(found, (coins, &world), &mut left, groups, out).is_none() {
+                return;
+            }
+        }
+    }
+
+    /// The same in one world, of which this is the symbolic evaluation.
+    fn world(
         &self,
+        found: Evaluated,
+        (coins, world): (Option<u64>, &World),
+        left: &mut usize,
         groups: &mut Vec<BTreeSet<usize>>,
         out: &mut Vec<Finding>,
     ) -> Option<()> {
-        let g = self.q.graph;
-        let choices = choosing(g, self.q.flows, &self.scalars);
-        let coins = self.coins();
-        if choices.is_empty() && coins == [None] {
-            return Some(());
-        }
-        let small = self.scalars.all.len() <= LARGE;
-        let mut left = if small { WORLDS } else { WORLDS / 4 };
-        let before = out.len();
-        for coins in coins {
-            // Depth first, so that the first worlds are complete ones; each choice alone is among them.
-            let mut open = vec![World::new()];
-            while let Some(world) = open.pop() {
-                if left == 0 || out.len() - before >= GROUPS {
-                    return Some(());
-                }
-                let point = Point { seed: 1, public: Given::Any, coins };
-                let of = (Mode::Symbolic, &world);
-                let found = evaluate(g, &self.scalars, &self.q.known, &point, of)?;
-                if let Some(worlds) = next(g, &self.scalars, &found, &choices, &world) {
-                    open.extend(worlds.into_iter().rev());
-                    continue;
-                }
-                left -= 1;
-                if world.is_empty() && coins.is_none() {
-                    continue;
-                }
-                let symbolic = self.system_of(found)?;
-                while out.len() - before < GROUPS {
-                    let systems = |k: u64| {
-                        let point = Point { seed: k, public: Given::Any, coins };
-                        let of = (Mode::Local, &world);
-                        self.system_of(evaluate(g, &self.scalars, &self.q.known, &point, of)?)
-                    };
-                    let more = self.more(&symbolic, groups)?;
-                    let local = if more.is_empty() {
-                        self.everywhere(&systems, groups)?
-                    } else {
-                        Vec::new()
-                    };
-                    let systems: Vec<&System> =
-                        if more.is_empty() { local.iter().collect() } else { vec![&symbolic] };
-                    if systems.is_empty() {
-                        break;
+        let symbolic = self.system_of(found)?;
+        for _ in 0..self.all().len().min(GROUPS) {
+            let local = |seed: u64| {
+                let point = Point { seed, public: Given::Any, coins };
+                let of = (Mode::Local, world);
+                self.system_of(evaluate(self.q.graph, &self.scalars, &self.q.known, &point, of)?)
+            };
+            let all = self.all();
+            let mut systems = Vec::new();
+            if self.beyond(&symbolic, groups, &all)?.is_empty() {
+                // What is not linear tells of somebody only if it does so at all points.
+                for seed in 0..self.points() {
+                    *left = left.saturating_sub(1);
+                    let one = local(seed)?;
+                    if self.beyond(&one, groups, &all)?.is_empty() {
+                        return Some(());
                     }
-                    let finding = self.least(&systems, groups)?;
-                    groups.push(finding.outputs.iter().copied().collect());
-                    out.push(finding);
+                    systems.push(one);
                 }
             }
+            let of: Vec<&System> =
+                if systems.is_empty() { vec![&symbolic] } else { systems.iter().collect() };
+            let finding = self.least(&of, groups)?;
+            groups.push(finding.outputs.iter().copied().collect());
+            out.push(finding);
         }
         Some(())
     }
 
     /// Draws of coins in which some comparison comes out differently; none in particular is the first.
     fn coins(&self) -> Vec<Option<u64>> {
-        let mut out = vec![None];
-        let mut seen = BTreeSet::new();
-        let at = |coins| {
-            let point = Point { seed: 1, public: Given::Any, coins };
-            fallen(self.q.graph, &self.scalars, &point)
+        let (mut out, mut seen) = (vec![None], BTreeSet::new());
+        let all = Coins::of(self.q.graph, &self.scalars);
+        let at = |coins| all.fall(&Point { seed: 1, public: Given::Any, coins });
+        seen.extend(at(None));
+        let draws = if seen.is_empty() {
+            0
+        } else if self.large() {
+            DRAWS / 16
+        } else {
+            DRAWS
         };
-        let usual = at(None);
-        if usual.is_empty() {
-            return out;
-        }
-        seen.extend(usual);
-        let draws = if self.scalars.all.len() > LARGE { DRAWS / 16 } else { DRAWS };
         for draw in 0..draws {
             let found = at(Some(draw));
             if out.len() <= KEPT && found.iter().any(|one| !seen.contains(one)) {
@@ -100,11 +128,7 @@ impl Look<'_> {
         out
     }
 
-    /// Who is exposed by all reveals beyond what is said already.
-    fn more(&self, system: &System, groups: &[BTreeSet<usize>]) -> Option<Exposed> {
-        self.beyond(system, groups, &self.all())
-    }
-
+    /// Who is exposed by these reveals beyond what is said already.
     fn beyond(
         &self,
         system: &System,
@@ -120,23 +144,6 @@ impl Look<'_> {
             found.retain(|m, n| said.get(m).is_none_or(|k| k < n));
         }
         Some(found)
-    }
-
-    /// The systems of this world at all points, if all of them say more.
-    fn everywhere(
-        &self,
-        system: &dyn Fn(u64) -> Option<System>,
-        groups: &[BTreeSet<usize>],
-    ) -> Option<Vec<System>> {
-        let mut out = Vec::new();
-        for k in 0..self.points() {
-            let one = system(k)?;
-            if self.more(&one, groups)?.is_empty() {
-                return Some(Vec::new());
-            }
-            out.push(one);
-        }
-        Some(out)
     }
 
     /// As few reveals as say more in all of these.

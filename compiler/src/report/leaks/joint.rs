@@ -25,7 +25,7 @@ const PAIRS: usize = 16;
 /// Sets of reveals that are named.
 pub(super) const GROUPS: usize = 8;
 /// Numbers from which on fewer points and positions are tried.
-pub(super) const LARGE: usize = 1 << 14;
+const LARGE: usize = 1 << 14;
 
 /// How something is found out of a client.
 #[derive(Clone, Debug, PartialEq)]
@@ -114,7 +114,7 @@ pub(super) fn findings(q: &Question) -> Option<Vec<Finding>> {
     look.alone((&local, false, false), enough, &mut told, &mut out)?;
     groups.push(told.clone());
     look.together(&local, false, &mut groups, &mut out)?;
-    look.branches(&mut groups, &mut out)?;
+    look.branches(&mut groups, &mut out);
     told.extend(groups.into_iter().flatten());
     look.sometimes(&local, &told, &mut out)?;
     look.public(&several, &local, &told, &mut out)?;
@@ -169,7 +169,11 @@ impl Look<'_> {
     }
 
     pub(super) fn points(&self) -> u64 {
-        if self.scalars.all.len() > LARGE { POINTS / 2 } else { POINTS }
+        if self.large() { POINTS / 2 } else { POINTS }
+    }
+
+    pub(super) fn large(&self) -> bool {
+        self.scalars.all.len() > LARGE
     }
 
     fn system(&self, point: &Point, mode: Mode) -> Option<System> {
@@ -468,7 +472,7 @@ impl Look<'_> {
         out: &mut Vec<Finding>,
     ) -> Option<()> {
         let g = self.q.graph;
-        let positions = if self.scalars.all.len() > LARGE { 1 } else { POSITIONS };
+        let positions = if self.large() { 1 } else { POSITIONS };
         let read: BTreeSet<usize> = (self.scalars.all.iter())
             .filter_map(|s| if let Op::Input(i) = g.op(s.node) { Some(*i as usize) } else { None })
             .collect();

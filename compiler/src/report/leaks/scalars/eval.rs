@@ -22,7 +22,7 @@ pub(in super::super) enum Mode {
 /// Terms of all forms together.
 const TERMS: usize = 1 << 22;
 
-/// What moves by less than this, beside what it is computed from, is taken to move so much.
+/// What is cut of one client's value moves at least by this, beside what it is computed from (`Run::flat`).
 const FLAT: f64 = 1.0 / 1024.0;
 
 /// Values that one entry may be.
@@ -90,52 +90,10 @@ pub(in super::super) fn evaluate(
     Some(Evaluated { columns: run.columns, forms, inside: run.inside })
 }
 
-/// How the comparisons of public numbers come out that coins take part in, by number.
-pub(in super::super) fn fallen(
-    graph: &Graph,
-    scalars: &Scalars,
-    point: &Point,
-) -> Vec<(u32, bool)> {
-    let (world, known) = (World::new(), (0..graph.parties.len() as u32).collect());
-    let mut drawn = vec![false; scalars.all.len()];
-    let mut open = vec![false; scalars.all.len()];
-    for (i, s) in scalars.all.iter().enumerate() {
-        let mut of = s.operands.iter().flatten().map(|&o| o as usize);
-        let is = matches!(graph.op(s.node), Op::Draw(_));
-        open[i] = is
-            || !s.opaque
-                && s.owner == Owner::Nobody
-                && of.clone().all(|o| open[o])
-                && !matches!(graph.op(s.node), Op::Noise { .. });
-        drawn[i] = open[i] && (is || of.any(|o| drawn[o]));
-    }
-    if !drawn.contains(&true) {
-        return Vec::new();
-    }
-    let needed: Vec<bool> = open;
-    let mut run = Run::new(graph, &known, point, (Mode::Local, &world));
-    let mut forms: Vec<Form> = Vec::with_capacity(scalars.all.len());
-    let mut out = Vec::new();
-    for (i, s) in scalars.all.iter().enumerate() {
-        if !needed[i] {
-            forms.push(Form::default());
-            continue;
-        }
-        let of: Vec<Vec<&Form>> =
-            s.operands.iter().map(|l| l.iter().map(|&o| &forms[o as usize]).collect()).collect();
-        let form = run.scalar(s, &of);
-        if drawn[i] && graph.ty(s.node).elem == Elem::Bit {
-            out.push((i as u32, form.value != 0.0));
-        }
-        forms.push(form);
-    }
-    out
-}
-
 /// A form as a key: terms and constant by their bits.
 type Key = Vec<(u32, u64)>;
 
-struct Run<'a> {
+pub(super) struct Run<'a> {
     graph: &'a Graph,
     known: &'a BTreeSet<u32>,
     point: &'a Point,
@@ -151,7 +109,7 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn new(
+    pub(super) fn new(
         graph: &'a Graph,
         known: &'a BTreeSet<u32>,
         point: &'a Point,
@@ -174,7 +132,7 @@ impl<'a> Run<'a> {
 }
 
 impl Run<'_> {
-    fn scalar(&mut self, scalar: &Scalar, of: &[Vec<&Form>]) -> Form {
+    pub(super) fn scalar(&mut self, scalar: &Scalar, of: &[Vec<&Form>]) -> Form {
         let made = self.value(scalar, of);
         if self.mode == Mode::Local && matches!(scalar.owner, Owner::One(..)) {
             self.flat(scalar, of, made)
@@ -183,13 +141,15 @@ impl Run<'_> {
         }
     }
 
-    /// What is cut of one client's own value, or hardly moves at the point, moves elsewhere: that it does not says
-    /// nothing of the others, with whose values it may be added up.
+    /// What is cut of one client's own value, or hardly moves at the point, moves elsewhere. Where it is added up with
+    /// those of other clients, the point would otherwise tell of the few that are not cut there, by chance the same ones
+    /// at all points. So it is given a small slope: a sum of what is cut of each stays a sum over all of them.
     fn flat(&self, scalar: &Scalar, of: &[Vec<&Form>], made: Form) -> Form {
         let cuts = match self.graph.op(scalar.node) {
-            Op::Relu | Op::Function(_) | Op::Div => true,
-            Op::Select => scalar.clip,
-            _ => false,
+            Op::Relu | Op::Function(_) => true,
+            // A function that is written as a quotient, such as a sigmoid.
+            Op::Div => !of[1][0].is_constant(),
+            _ => scalar.clip,
         };
         let most = |f: &Form| f.terms.iter().fold(0.0f64, |m, t| m.max(t.1.abs()));
         if !cuts || most(&made) >= FLAT {

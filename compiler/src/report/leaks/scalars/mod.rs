@@ -10,6 +10,7 @@
 //! one follows derivatives at a point, with comparisons as they come out there.
 
 mod arith;
+mod coins;
 mod data;
 mod eval;
 mod form;
@@ -21,8 +22,9 @@ mod world;
 
 use super::flow::Flow;
 use crate::graph::{Graph, NodeId, Op};
+pub(super) use coins::Coins;
 pub(super) use data::{Scalar, Scalars};
-pub(super) use eval::{Evaluated, Inside, Mode, evaluate, fallen};
+pub(super) use eval::{Evaluated, Inside, Mode, evaluate};
 pub(super) use form::{Column, Owner};
 pub(super) use point::{Given, Point, UNIT};
 pub(super) use reads::position;
@@ -97,7 +99,7 @@ fn build(graph: &Graph, flows: &[Flow], outputs: &[usize], width: u64) -> Option
                 }
             }
             let owner = owner(graph, id, &flows[id.index()], entry);
-            let clip = !opaque && *graph.op(id) == Op::Select && clip(graph, &all, &operands);
+            let clip = !opaque && clip(graph, &all, id, &operands);
             all.push(Scalar { node: id, entry, operands, opaque, clip, owner });
         }
     }
@@ -110,8 +112,8 @@ fn build(graph: &Graph, flows: &[Flow], outputs: &[usize], width: u64) -> Option
     Some(Scalars { all, reveals })
 }
 
-/// Whether a choice is between a value and what this value is compared with.
-fn clip(graph: &Graph, all: &[Scalar], operands: &[Vec<u32>]) -> bool {
+/// Whether it is a choice between a value and what this value is compared with, or what such a choice leaves over.
+fn clip(graph: &Graph, all: &[Scalar], id: NodeId, operands: &[Vec<u32>]) -> bool {
     let moved = |mut s: u32| {
         while let Scalar { node, operands, opaque: false, .. } = &all[s as usize]
             && (graph.op(*node).is_layout() || matches!(graph.op(*node), Op::Not | Op::ToInt))
@@ -121,11 +123,17 @@ fn clip(graph: &Graph, all: &[Scalar], operands: &[Vec<u32>]) -> bool {
         }
         s
     };
-    let [c, a, b] = [0, 1, 2].map(|i| moved(operands[i][0]));
-    let compared = &all[c as usize];
-    *graph.op(compared.node) == Op::Lt && {
-        let of: Vec<u32> = compared.operands.iter().flatten().map(|&s| moved(s)).collect();
-        of.contains(&a) || of.contains(&b)
+    let of = |operands: &[Vec<u32>]| -> Vec<u32> {
+        operands.iter().flatten().map(|&s| moved(s)).collect()
+    };
+    match (graph.op(id), &of(operands)[..]) {
+        (Op::Select, &[c, a, b]) => {
+            let compared = &all[c as usize];
+            let sides = of(&compared.operands);
+            *graph.op(compared.node) == Op::Lt && (sides.contains(&a) || sides.contains(&b))
+        }
+        (Op::Sub, sides) => sides.iter().any(|&s| all[s as usize].clip),
+        _ => false,
     }
 }
 

@@ -1,7 +1,8 @@
 //! Choices that inputs or coins can make either way, and what a value is once they are made.
 //!
 //! A choice is looked at for all entries of a node alike. Choices that compare the same combination of unknowns with
-//! numbers are made together: where the sum is above 3, it is above 2.
+//! numbers are made together: where the sum is above 3, it is above 2. Choices that compare different combinations are
+//! taken to be free of one another.
 
 use super::data::Scalars;
 use super::eval::Evaluated;
@@ -36,8 +37,18 @@ struct Compared {
     at: f64,
     /// Where the combination is.
     range: (f64, f64),
+    /// It is a whole number.
+    whole: bool,
     /// The sign of the factor.
     up: bool,
+}
+
+/// Whether a node is a comparison.
+enum Decided {
+    By(Compared),
+    /// Its entries compare one combination with different numbers, so they do not fall alike.
+    Apart,
+    Otherwise,
 }
 
 /// The nodes that choose: conditions by which values of several clients are taken or left, and what is cut at a bound
@@ -74,6 +85,7 @@ pub(in super::super) fn choosing(g: &Graph, flows: &[Flow], scalars: &Scalars) -
             _ => {}
         }
     }
+    let mut own: BTreeMap<u32, BTreeMap<u64, Vec<NodeId>>> = BTreeMap::new();
     for (bit, of) in payloads {
         let secret = || of.iter().map(|&id| flow(id)).filter(|f| !f.is_free());
         let apart = || {
@@ -81,9 +93,19 @@ pub(in super::super) fn choosing(g: &Graph, flows: &[Flow], scalars: &Scalars) -
             members.len() > 1 || secret().any(|f| f.clients() > 1 && !f.side_by_side())
         };
         let global = !flow(bit).is_free() && !flow(bit).side_by_side();
-        if global && secret().all(|f| !f.side_by_side()) && apart() {
-            out.insert(bit);
+        if !(global && secret().all(|f| !f.side_by_side()) && apart()) {
+            continue;
         }
+        match flow(bit).member() {
+            Some((set, member)) => {
+                own.entry(set).or_default().entry(member).or_default().push(bit);
+            }
+            None => drop(out.insert(bit)),
+        }
+    }
+    // Bits of one client after the other are a loop over clients: who is the last to be taken is a matter of order.
+    for members in own.into_values().filter(|members| members.len() == 1) {
+        out.extend(members.into_values().flatten());
     }
     out.into_iter().collect()
 }
@@ -121,105 +143,139 @@ pub(in super::super) fn next(
     choices: &[NodeId],
     made: &World,
 ) -> Option<Vec<World>> {
-    let with = |branches: &[(NodeId, Branch)]| -> World {
-        made.iter().map(|(n, b)| (*n, *b)).chain(branches.iter().copied()).collect()
+    let with = |branches: Vec<(NodeId, Branch)>| -> World {
+        made.iter().map(|(n, b)| (*n, *b)).chain(branches).collect()
     };
-    let all: Vec<Compared> = first_entries(scalars)
-        .into_iter()
-        .filter(|(id, _)| !made.contains_key(id))
-        .filter_map(|(id, of)| compared(g, id, &of, found))
-        .collect();
-    for &id in choices.iter().filter(|id| !made.contains_key(id)) {
-        let entries = || scalars.all.iter().zip(&found.forms).filter(|(s, _)| s.node == id);
-        if entries().all(|(_, f)| f.is_constant()) {
+    let nodes: BTreeMap<NodeId, Vec<usize>> = entries(scalars, made);
+    for &id in choices {
+        let Some(entries) = nodes.get(&id) else { continue };
+        if entries.iter().all(|&s| found.forms[s].is_constant()) {
             continue;
         }
-        if let Some(one) = all.iter().find(|c| c.node == id) {
-            let alike: Vec<&Compared> = all.iter().filter(|c| c.terms == one.terms).collect();
-            let mut worlds: Vec<World> = Vec::new();
-            for x in places(&alike) {
-                let fall = |c: &&Compared| (c.node, falls(g, c, x));
-                let world = with(&alike.iter().map(fall).collect::<Vec<_>>());
-                if !worlds.contains(&world) {
-                    worlds.push(world);
+        let of = &scalars.all[entries[0]].operands;
+        match decided(g, scalars, entries, found) {
+            Decided::By(one) => {
+                let others = nodes.values().map(|entries| decided(g, scalars, entries, found));
+                let same = |d| match d {
+                    Decided::By(c) if c.terms == one.terms => Some(c),
+                    Decided::By(_) | Decided::Apart | Decided::Otherwise => None,
+                };
+                let alike: Vec<Compared> = others.filter_map(same).collect();
+                let mut worlds: Vec<World> = Vec::new();
+                for x in places(&alike) {
+                    let world = with(alike.iter().map(|c| (c.node, falls(g, c, x))).collect());
+                    if !worlds.contains(&world) {
+                        worlds.push(world);
+                    }
                 }
+                return Some(worlds);
             }
-            return Some(worlds);
+            Decided::Apart => continue,
+            Decided::Otherwise => {}
         }
-        let Some((_, of)) = first_entries(scalars).into_iter().find(|(n, _)| *n == id) else {
-            continue;
-        };
-        let branches: Vec<Branch> = match g.op(id) {
-            Op::Abs => vec![Branch::Operand(0)],
-            Op::Max(_) | Op::Min(_) => {
-                let n = of.first().map_or(0, Vec::len);
-                // Which client's value is the largest is a matter of order.
-                let own = |&x: &u32| matches!(scalars.all[x as usize].owner, Owner::One(..));
-                let order = of.iter().flatten().filter(|x| own(x)).count() > 1;
-                if order || !(2..=CHOICES).contains(&n) {
-                    continue;
-                }
-                (0..n).map(Branch::Operand).collect()
-            }
-            Op::Function(f) => {
-                let Some(&x) = of.first().and_then(|l| l.first()) else { continue };
-                let (lo, hi) = found.range(&found.forms[x as usize]);
-                let f = f.facts().saturated;
-                let ends = [lo, hi].map(|x| f(x.clamp(-1e6, 1e6)));
-                // Only where it hardly moves any more, on one side at least.
-                if ends.iter().all(|y| y.abs() > UNIT && (y.abs() - 1.0).abs() > UNIT) {
-                    continue;
-                }
-                ends.into_iter().map(Branch::Value).collect()
-            }
-            _ if g.ty(id).elem == Elem::Bit => vec![Branch::Value(0.0), Branch::Value(1.0)],
-            _ => continue,
-        };
-        return Some(branches.into_iter().map(|b| with(&[(id, b)])).collect());
+        let branches = branches(g, scalars, found, id, of);
+        if !branches.is_empty() {
+            return Some(branches.into_iter().map(|b| with(vec![(id, b)])).collect());
+        }
     }
     None
 }
 
-/// Of each node that is followed, the operands of its first entry.
-fn first_entries(scalars: &Scalars) -> BTreeMap<NodeId, Vec<Vec<u32>>> {
-    let mut out = BTreeMap::new();
-    for s in scalars.all.iter().filter(|s| !s.opaque) {
-        out.entry(s.node).or_insert_with(|| s.operands.clone());
+/// What a node that is no comparison of known numbers with unknown ones may be.
+fn branches(
+    g: &Graph,
+    scalars: &Scalars,
+    found: &Evaluated,
+    id: NodeId,
+    of: &[Vec<u32>],
+) -> Vec<Branch> {
+    match g.op(id) {
+        Op::Abs => vec![Branch::Operand(0)],
+        Op::Max(_) | Op::Min(_) => {
+            let n = of.first().map_or(0, Vec::len);
+            // Which client's value is the largest is a matter of order.
+            let own = |&x: &u32| matches!(scalars.all[x as usize].owner, Owner::One(..));
+            let order = of.iter().flatten().filter(|x| own(x)).count() > 1;
+            let few = !order && (2..=CHOICES).contains(&n);
+            if few { (0..n).map(Branch::Operand).collect() } else { Vec::new() }
+        }
+        Op::Function(f) => {
+            let Some(&x) = of.first().and_then(|l| l.first()) else { return Vec::new() };
+            let (lo, hi) = found.range(&found.forms[x as usize]);
+            let f = f.facts().saturated;
+            let (lo, hi) = (lo.max(-1e6), hi.min(1e6));
+            // Only where it hardly moves any more.
+            let flat = |end: f64, inwards: f64| (f(end) - f(end + inwards)).abs() < UNIT;
+            let ends = [(lo, 1.0), (hi, -1.0)].into_iter().filter(|&(end, by)| flat(end, by));
+            ends.map(|(end, _)| Branch::Value(f(end))).collect()
+        }
+        _ if g.ty(id).elem == Elem::Bit => vec![Branch::Value(0.0), Branch::Value(1.0)],
+        _ => Vec::new(),
+    }
+}
+
+/// Of each node that is followed, and is nothing yet, its entries.
+fn entries(scalars: &Scalars, made: &World) -> BTreeMap<NodeId, Vec<usize>> {
+    let mut out: BTreeMap<NodeId, Vec<usize>> = BTreeMap::new();
+    let open = scalars.all.iter().enumerate().filter(|(_, s)| !s.opaque);
+    for (i, s) in open.filter(|(_, s)| !made.contains_key(&s.node)) {
+        out.entry(s.node).or_default().push(i);
     }
     out
 }
 
-/// What a node is decided by, if it is a comparison.
-fn compared(g: &Graph, node: NodeId, of: &[Vec<u32>], found: &Evaluated) -> Option<Compared> {
-    let form = |i: usize| of.get(i)?.first().map(|&s| &found.forms[s as usize]);
-    let of = match g.op(node) {
+/// What the entries of a node are decided by.
+fn decided(g: &Graph, scalars: &Scalars, entries: &[usize], found: &Evaluated) -> Decided {
+    let Some(first) = compared(g, scalars, entries[0], found) else { return Decided::Otherwise };
+    let mut others = entries[1..].iter().filter_map(|&s| compared(g, scalars, s, found));
+    if others.any(|c| c.terms == first.terms && c.at != first.at) {
+        return Decided::Apart;
+    }
+    Decided::By(first)
+}
+
+/// What a number is decided by, if it is a comparison.
+fn compared(g: &Graph, scalars: &Scalars, scalar: usize, found: &Evaluated) -> Option<Compared> {
+    let scalar = &scalars.all[scalar];
+    let form = |i: usize| scalar.operands.get(i)?.first().map(|&s| &found.forms[s as usize]);
+    let of = match g.op(scalar.node) {
         Op::Lt | Op::Eq => Form::combined([(form(0)?, 1.0), (form(1)?, -1.0)].into_iter()),
         Op::Relu => form(0)?.clone(),
         Op::Gate => form(1)?.clone(),
         _ => return None,
     };
     let factor = of.terms.first()?.1;
-    let terms = of.terms.iter().map(|&(c, x)| (c, (x / factor * 1e9).round() as i64)).collect();
-    let range = found.range(&Form { value: 0.0, terms: of.terms.clone() }.scaled(factor.recip()));
-    Some(Compared { node, terms, at: -of.value / factor, range, up: factor > 0.0 })
+    let of = of.scaled(factor.recip());
+    let terms: Vec<_> = of.terms.iter().map(|&(c, x)| (c, (x * 1e9).round() as i64)).collect();
+    let whole = |&(c, x): &(u32, f64)| found.columns[c as usize].whole && x.fract() == 0.0;
+    let whole = of.terms.iter().all(whole);
+    let at = -of.value;
+    let range = found.range(&Form { value: 0.0, ..of });
+    Some(Compared { node: scalar.node, terms, at, range, whole, up: factor > 0.0 })
 }
 
-/// Places before, between, behind and, of what is tested for equality, at the thresholds.
-fn places(of: &[&Compared]) -> Vec<f64> {
+/// Places of the combination before, at, between and behind the numbers that it is compared with.
+fn places(of: &[Compared]) -> Vec<f64> {
+    let Some(one) = of.first() else { return Vec::new() };
     let mut at: Vec<f64> = of.iter().map(|c| c.at).collect();
     at.sort_by(f64::total_cmp);
     at.dedup();
     let step = (at.len() / THRESHOLDS).max(1);
     let at: Vec<f64> = at.into_iter().step_by(step).collect();
-    let (lo, hi) = of[0].range;
-    let (first, last) = (at[0], at[at.len() - 1]);
-    let beyond =
-        |at: f64, end: f64, by: f64| if end.is_finite() { (at + end) / 2.0 } else { at + by };
-    let mut out = vec![beyond(first, lo, -1.0)];
-    for pair in at.windows(2) {
-        out.extend([pair[0], (pair[0] + pair[1]) / 2.0]);
+    let (lo, hi) = one.range;
+    let mut out = Vec::new();
+    if one.whole {
+        out.extend(at.iter().flat_map(|at| [at.ceil() - 1.0, at.round(), at.floor() + 1.0]));
+    } else {
+        let ends = [at.first().map(|at| (at, lo, -1.0)), at.last().map(|at| (at, hi, 1.0))];
+        let beyond = |(at, end, by): (&f64, f64, f64)| {
+            if end.is_finite() { (at + end) / 2.0 } else { at + by }
+        };
+        out.extend(ends.into_iter().flatten().map(beyond));
+        out.extend(at.windows(2).map(|pair| (pair[0] + pair[1]) / 2.0));
+        out.extend(&at);
     }
-    out.extend([last, beyond(last, hi, 1.0)]);
+    out.sort_by(f64::total_cmp);
     out.retain(|x| (lo..=hi).contains(x));
     out
 }
