@@ -9,8 +9,10 @@ use super::scalars::{Coins, Evaluated, Given, Mode, Point, World, choosing, eval
 use super::system::Exposed;
 use std::collections::BTreeSet;
 
-/// Evaluations of all worlds together.
-const EVALUATIONS: usize = 96;
+/// Numbers that are evaluated in all worlds together, and how many evaluations that may at least and at most be.
+const NUMBERS: usize = 1 << 17;
+const FEWEST: usize = 12;
+const MOST: usize = 96;
 /// Draws of coins that are tried, and kept because a comparison comes out differently.
 const DRAWS: u64 = 256;
 const KEPT: usize = 6;
@@ -33,7 +35,7 @@ impl Look<'_> {
             return;
         }
         let before = out.len();
-        let mut left = if self.large() { EVALUATIONS / 8 } else { EVALUATIONS };
+        let mut left = (NUMBERS / self.scalars.all.len().max(1)).clamp(FEWEST, MOST);
         // First the worlds in which few choices fall otherwise than in the first one.
         let start = |coins| Open { otherwise: 0, coins, world: World::new() };
         let mut open: Vec<Open> = coins.into_iter().rev().map(start).collect();
