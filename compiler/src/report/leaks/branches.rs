@@ -10,8 +10,8 @@ use super::system::Exposed;
 use std::collections::BTreeSet;
 
 /// Numbers that are evaluated in all worlds together, and how many evaluations that may at least and at most be.
-const NUMBERS: usize = 1 << 17;
-const FEWEST: usize = 12;
+const NUMBERS: usize = 1 << 16;
+const FEWEST: usize = 8;
 const MOST: usize = 96;
 /// Draws of coins that are tried, and kept because a comparison comes out differently.
 const DRAWS: u64 = 256;

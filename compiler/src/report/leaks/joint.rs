@@ -494,9 +494,13 @@ impl Look<'_> {
                             found = self.chosen(way, outputs, symbolic, local)?;
                         }
                     }
-                    for high in [true, false] {
+                    let ends = [true, false].into_iter().flat_map(|high| {
+                        [Given::End { input, entry, high }, Given::Ends { input, entry, high }]
+                    });
+                    // A number that others are compared with, as a rule.
+                    let parts = if len == 1 { 1..Given::PARTS } else { 0..0 };
+                    for way in ends.chain(parts.map(|part| Given::Part { input, part })) {
                         if found.is_none() {
-                            let way = Given::End { input, entry, high };
                             found = self.chosen(way, outputs, symbolic, &[])?;
                         }
                     }

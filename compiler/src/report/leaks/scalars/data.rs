@@ -11,6 +11,8 @@ pub(in super::super) struct Scalar {
     pub(in super::super) operands: Vec<Vec<u32>>,
     /// How it is computed is not followed.
     pub(in super::super) opaque: bool,
+    /// The first number that is the same one: itself, as a rule.
+    pub(in super::super) same: u32,
     /// It is an operand, or a bound that this operand is compared with; or what such a clip leaves of its operand.
     pub(in super::super) clip: bool,
     /// Whose it is, where that is not followed.

@@ -80,7 +80,8 @@ pub(in super::super) fn evaluate(
             .iter()
             .map(|l| l.iter().map(|&s| &forms[s as usize]).collect())
             .collect();
-        let form = run.scalar(scalar, &of);
+        let before = forms.get(scalar.same as usize);
+        let form = before.map_or_else(|| run.scalar(scalar, &of), Form::clone);
         terms += form.terms.len();
         if terms > TERMS || !form.value.is_finite() || form.terms.iter().any(|t| !t.1.is_finite()) {
             return None;
