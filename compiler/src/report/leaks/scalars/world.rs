@@ -74,12 +74,14 @@ pub(in super::super) fn choosing(g: &Graph, flows: &[Flow], scalars: &Scalars) -
                     }
                 }
             }
-            Op::Relu | Op::Gate | Op::Max(_) | Op::Min(_) | Op::Abs => {
-                if several(flow(id)) {
-                    out.insert(id);
-                }
-            }
-            Op::Function(Function::Exp | Function::Tanh) if several(flow(id)) => {
+            Op::Relu
+            | Op::Gate
+            | Op::Max(_)
+            | Op::Min(_)
+            | Op::Abs
+            | Op::Function(Function::Exp | Function::Tanh)
+                if several(flow(id)) =>
+            {
                 out.insert(id);
             }
             _ => {}
