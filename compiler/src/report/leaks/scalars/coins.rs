@@ -1,10 +1,9 @@
 //! How comparisons of public coins come out, draw by draw.
 
-use super::data::Scalars;
+use super::data::{Scalars, World};
 use super::eval::{Mode, Run};
 use super::form::{Form, Owner};
 use super::point::Point;
-use super::world::World;
 use crate::graph::{Graph, Op};
 use crate::types::Elem;
 use std::collections::{BTreeMap, BTreeSet};

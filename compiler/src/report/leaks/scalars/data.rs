@@ -1,7 +1,8 @@
-//! Numbers, each computed from others.
+//! Numbers, each computed from others, and what some are once choices are made.
 
 use super::form::Owner;
 use crate::graph::NodeId;
+use std::collections::BTreeMap;
 
 /// A number that is computed from others.
 pub(in super::super) struct Scalar {
@@ -25,3 +26,13 @@ pub(in super::super) struct Scalars {
     /// By reveal (index of output), its entries.
     pub(in super::super) reveals: Vec<(usize, Vec<u32>)>,
 }
+
+/// What a node is once a choice is made.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(in super::super) enum Branch {
+    Value(f64),
+    Operand(usize),
+}
+
+/// By node, what it is.
+pub(in super::super) type World = BTreeMap<NodeId, Branch>;

@@ -1,10 +1,9 @@
 //! Evaluation: of each number its value, and how it depends on unknowns.
 
 use super::arith::{disjoint, hull, largest, slope, sum};
-use super::data::{Scalar, Scalars};
+use super::data::{Branch, Scalar, Scalars, World};
 use super::form::{Column, Form, Owner};
 use super::point::{Point, UNIT, unit_of};
-use super::world::{Branch, World};
 use crate::graph::{Graph, Op, Table, domain};
 use crate::types::Elem;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -24,6 +23,9 @@ const TERMS: usize = 1 << 22;
 
 /// What is cut of one client's value moves at least by this, beside what it is computed from (`Run::flat`).
 const FLAT: f64 = 1.0 / 1024.0;
+
+/// Numbers up to which this is so: in a large model each unit that is cut would be followed further.
+const BENT: usize = 1 << 14;
 
 /// Values that one entry may be.
 const CHOICES: usize = 8;
@@ -72,6 +74,7 @@ pub(in super::super) fn evaluate(
     (mode, world): (Mode, &World),
 ) -> Option<Evaluated> {
     let mut run = Run::new(graph, known, point, (mode, world));
+    run.bent = mode == Mode::Local && scalars.all.len() <= BENT;
     let mut forms: Vec<Form> = Vec::with_capacity(scalars.all.len());
     let mut terms = 0;
     for scalar in &scalars.all {
@@ -100,6 +103,8 @@ pub(super) struct Run<'a> {
     point: &'a Point,
     mode: Mode,
     world: &'a World,
+    /// What is cut of one client's value has a small slope.
+    bent: bool,
     columns: Vec<Column>,
     inputs: BTreeMap<(u32, usize), u32>,
     /// Unknowns by what computes them.
@@ -122,6 +127,7 @@ impl<'a> Run<'a> {
             point,
             mode,
             world,
+            bent: false,
             columns: Vec::new(),
             inputs: BTreeMap::new(),
             made: HashMap::new(),
@@ -135,7 +141,7 @@ impl<'a> Run<'a> {
 impl Run<'_> {
     pub(super) fn scalar(&mut self, scalar: &Scalar, of: &[Vec<&Form>]) -> Form {
         let made = self.value(scalar, of);
-        if self.mode == Mode::Local && matches!(scalar.owner, Owner::One(..)) {
+        if self.bent && matches!(scalar.owner, Owner::One(..)) {
             self.flat(scalar, of, made)
         } else {
             made

@@ -24,14 +24,14 @@ mod world;
 use super::flow::Flow;
 use crate::graph::{Graph, NodeId, Op};
 pub(super) use coins::Coins;
-pub(super) use data::{Scalar, Scalars};
+pub(super) use data::{Scalar, Scalars, World};
 pub(super) use eval::{Evaluated, Inside, Mode, evaluate};
 pub(super) use form::{Column, Owner};
 pub(super) use point::{Given, Point, UNIT};
 pub(super) use reads::position;
 use std::collections::BTreeSet;
 use twins::Twins;
-pub(super) use world::{World, choosing, next};
+pub(super) use world::{choosing, next};
 
 /// Numbers followed in all, and operands of these.
 const BUDGET: usize = 1 << 17;

@@ -4,7 +4,7 @@
 //! numbers are made together: where the sum is above 3, it is above 2. Choices that compare different combinations are
 //! taken to be free of one another.
 
-use super::data::Scalars;
+use super::data::{Branch, Scalars, World};
 use super::eval::Evaluated;
 use super::form::{Form, Owner};
 use super::point::UNIT;
@@ -17,16 +17,6 @@ use std::collections::{BTreeMap, BTreeSet};
 const CHOICES: usize = 8;
 /// Numbers that one combination of unknowns is compared with.
 const THRESHOLDS: usize = 6;
-
-/// What a node is once a choice is made.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(in super::super) enum Branch {
-    Value(f64),
-    Operand(usize),
-}
-
-/// By node, what it is.
-pub(in super::super) type World = BTreeMap<NodeId, Branch>;
 
 /// What a node is compared with, and by which operation.
 struct Compared {
