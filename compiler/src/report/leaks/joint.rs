@@ -9,7 +9,7 @@ use super::apart::{Told, behind, helpers, opened, packed, tellable, weighed};
 use super::flow::{Flow, Form};
 use super::pack;
 use super::scalars::{
-    Column, Evaluated, Given, Mode, Owner, Point, Scalars, evaluate, position, scalars,
+    Column, Evaluated, Given, Mode, Owner, Point, Scalars, World, evaluate, position, scalars,
 };
 use super::system::{Exposed, Member, Row, dominant, exposed, total};
 use crate::graph::{Graph, Op};
@@ -23,7 +23,7 @@ const POSITIONS: usize = 6;
 /// Pairs of reveals that are looked at.
 const PAIRS: usize = 16;
 /// Sets of reveals that are named.
-const GROUPS: usize = 8;
+pub(super) const GROUPS: usize = 8;
 /// Numbers from which on fewer points and positions are tried.
 const LARGE: usize = 1 << 14;
 
@@ -46,6 +46,8 @@ pub(super) enum Way {
     Remainder,
     /// Bits or small numbers of clients have different weights.
     Weighed,
+    /// Once choices, or coins, fall in one of the ways in which they can.
+    Branch,
     /// Several bits of each client.
     Bits,
 }
@@ -85,7 +87,7 @@ pub(super) fn findings(q: &Question) -> Option<Vec<Finding>> {
     let look = Look { q, scalars };
     let mut out = Vec::new();
     let mut told = q.flagged.clone();
-    let any = Point { seed: 1, public: Given::Any };
+    let any = Point { seed: 1, public: Given::Any, coins: None };
     let symbolic = look.system(&any, Mode::Symbolic)?;
     look.bits(&symbolic, &mut out);
     // Weights that follow from what the receiver knows may be small by chance at one point.
@@ -112,6 +114,7 @@ pub(super) fn findings(q: &Question) -> Option<Vec<Finding>> {
     look.alone((&local, false, false), enough, &mut told, &mut out)?;
     groups.push(told.clone());
     look.together(&local, false, &mut groups, &mut out)?;
+    look.branches(&mut groups, &mut out);
     told.extend(groups.into_iter().flatten());
     look.sometimes(&local, &told, &mut out)?;
     look.public(&several, &local, &told, &mut out)?;
@@ -119,7 +122,7 @@ pub(super) fn findings(q: &Question) -> Option<Vec<Finding>> {
 }
 
 /// The equations that reveals give.
-struct System {
+pub(super) struct System {
     columns: Vec<Column>,
     rows: Vec<(usize, Row)>,
     /// Of outputs that are bits of clients: whose, and how they depend on unknowns.
@@ -143,9 +146,9 @@ fn key(terms: &Row) -> Key {
 /// How summands of a reveal are told apart, whose they are, and which other reveals it takes.
 type Parted = (Way, Vec<Member>, Vec<usize>);
 
-struct Look<'a> {
-    q: &'a Question<'a>,
-    scalars: Scalars,
+pub(super) struct Look<'a> {
+    pub(super) q: &'a Question<'a>,
+    pub(super) scalars: Scalars,
 }
 
 impl System {
@@ -165,13 +168,26 @@ impl Look<'_> {
         self.scalars.all.iter().any(|s| read(self.q.graph.op(s.node)))
     }
 
-    fn points(&self) -> u64 {
-        if self.scalars.all.len() > LARGE { POINTS / 2 } else { POINTS }
+    pub(super) fn points(&self) -> u64 {
+        if self.large() { POINTS / 2 } else { POINTS }
+    }
+
+    pub(super) fn large(&self) -> bool {
+        self.scalars.all.len() > LARGE
     }
 
     fn system(&self, point: &Point, mode: Mode) -> Option<System> {
-        let Evaluated { columns, forms, inside } =
-            evaluate(self.q.graph, &self.scalars, &self.q.known, point, mode)?;
+        self.system_of(evaluate(
+            self.q.graph,
+            &self.scalars,
+            &self.q.known,
+            point,
+            (mode, &World::new()),
+        )?)
+    }
+
+    pub(super) fn system_of(&self, found: Evaluated) -> Option<System> {
+        let Evaluated { columns, forms, inside } = found;
         let (mut bits, mut known) = (Vec::new(), BTreeSet::new());
         let (mut rows, mut compared) = (Vec::new(), Vec::new());
         for (o, entries) in &self.scalars.reveals {
@@ -218,7 +234,7 @@ impl Look<'_> {
     }
 
     /// The same, and of whom rows are but for terms of less than 2^-16 of the largest.
-    fn nearly_of(&self, system: &System, outputs: &BTreeSet<usize>) -> Option<Exposed> {
+    pub(super) fn nearly_of(&self, system: &System, outputs: &BTreeSet<usize>) -> Option<Exposed> {
         let mut out = self.of(system, outputs)?;
         for member in system.of(outputs).iter().filter_map(|r| dominant(r, &system.columns)) {
             out.entry(member).or_insert(1);
@@ -226,7 +242,7 @@ impl Look<'_> {
         Some(out)
     }
 
-    fn all(&self) -> BTreeSet<usize> {
+    pub(super) fn all(&self) -> BTreeSet<usize> {
         self.q.outputs.iter().copied().filter(|o| !self.q.bits.contains(o)).collect()
     }
 
@@ -456,7 +472,7 @@ impl Look<'_> {
         out: &mut Vec<Finding>,
     ) -> Option<()> {
         let g = self.q.graph;
-        let positions = if self.scalars.all.len() > LARGE { 1 } else { POSITIONS };
+        let positions = if self.large() { 1 } else { POSITIONS };
         let read: BTreeSet<usize> = (self.scalars.all.iter())
             .filter_map(|s| if let Op::Input(i) = g.op(s.node) { Some(*i as usize) } else { None })
             .collect();
@@ -478,14 +494,19 @@ impl Look<'_> {
                             found = self.chosen(way, outputs, symbolic, local)?;
                         }
                     }
-                    for high in [true, false] {
+                    let ends = [true, false].into_iter().flat_map(|high| {
+                        [Given::End { input, entry, high }, Given::Ends { input, entry, high }]
+                    });
+                    // A number that others are compared with, as a rule.
+                    let parts = if len == 1 { 1..Given::PARTS } else { 0..0 };
+                    for way in ends.chain(parts.map(|part| Given::Part { input, part })) {
                         if found.is_none() {
-                            let way = Given::End { input, entry, high };
                             found = self.chosen(way, outputs, symbolic, &[])?;
                         }
                     }
                     if found.is_none() {
-                        let largest = Point { seed: 1, public: Given::Largest { input, entry } };
+                        let largest =
+                            Point { seed: 1, public: Given::Largest { input, entry }, coins: None };
                         let system = self.system(&largest, Mode::Symbolic)?;
                         found = packed(&system.of(outputs), &system.columns, &system.inside)?;
                     }
@@ -517,7 +538,7 @@ impl Look<'_> {
         symbolic: &[&System],
         local: &[&System],
     ) -> Option<Option<Vec<Member>>> {
-        let system = self.system(&Point { seed: 1, public }, Mode::Symbolic)?;
+        let system = self.system(&Point { seed: 1, public, coins: None }, Mode::Symbolic)?;
         let found = self.nearly_of(&system, rest)?;
         let mut usual = usize::MAX;
         for system in symbolic {
@@ -528,7 +549,7 @@ impl Look<'_> {
         }
         let mut telling = Vec::new();
         for (seed, usual) in (0..).zip(local) {
-            let system = self.system(&Point { seed, public }, Mode::Local)?;
+            let system = self.system(&Point { seed, public, coins: None }, Mode::Local)?;
             if system.rows.iter().all(|(o, r)| !rest.contains(o) || r.is_empty()) {
                 continue;
             }
@@ -546,7 +567,7 @@ impl Look<'_> {
 }
 
 /// The members that are exposed at all points.
-fn common(found: &[Exposed]) -> Vec<Member> {
+pub(super) fn common(found: &[Exposed]) -> Vec<Member> {
     let Some((first, rest)) = found.split_first() else { return Vec::new() };
     first.keys().filter(|m| rest.iter().all(|f| f.contains_key(m))).copied().collect()
 }

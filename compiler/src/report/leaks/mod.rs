@@ -16,6 +16,7 @@
 //! `slvr_runtime::protocol`), numbers of the run.
 
 mod apart;
+mod branches;
 mod findings;
 mod flow;
 mod joint;
@@ -123,8 +124,12 @@ impl View {
     }
 }
 
-/// What each receiver sees. Of a set of several members these are the last and the first: what others get
-/// is the same but for their number.
+/// Members of a set that are looked at one by one, and numbers that each of them gets, at most.
+const MEMBERS: u64 = 8;
+const NUMBERS: u64 = 64;
+
+/// What each receiver sees. Of a set of several members these are the last and the first, and others if what each gets
+/// is small: where a program treats members apart, as in sums over all before the receiver, some other may learn more.
 fn views(graph: &Graph) -> Vec<View> {
     let receivers: BTreeSet<u32> = graph.outputs.iter().map(|o| o.to).collect();
     let mut out = Vec::new();
@@ -134,7 +139,16 @@ fn views(graph: &Graph) -> Vec<View> {
             out.push(View::of(graph.clone(), set, set));
             continue;
         }
-        for member in [members - 1, 0] {
+        let to_each = graph.outputs.iter().filter(|o| o.to == set && o.state.is_none());
+        let numbers: u64 = to_each.map(|o| graph.elements(o.node)).sum();
+        let between: Vec<u64> = if numbers > NUMBERS * members {
+            Vec::new()
+        } else if members <= MEMBERS {
+            (1..members - 1).collect()
+        } else {
+            vec![1, members / 2, members - 2]
+        };
+        for member in [members - 1, 0].into_iter().chain(between) {
             let own = graph.parties.len() as u32;
             out.push(View::of(rounds::seen_by(graph, set, member), set, own));
         }

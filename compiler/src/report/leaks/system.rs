@@ -102,7 +102,7 @@ fn combined(base: &[Vec<f64>], columns: std::ops::Range<usize>) -> Vec<Vec<f64>>
 
 /// A pseudorandom number from -1 to 1.
 fn weight(column: u32, k: usize) -> f64 {
-    let x = Point { seed: u64::from(column), public: Given::Any };
+    let x = Point { seed: u64::from(column), public: Given::Any, coins: None };
     2.0 * x.unit(k as u64) - 1.0
 }
 

@@ -1,6 +1,7 @@
 //! One small program per warning, and the predicates that come with the compiler.
 
 mod attacks;
+mod branches;
 mod choices;
 mod families;
 mod harmless;

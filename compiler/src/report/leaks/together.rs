@@ -166,6 +166,15 @@ fn words(
             "make the weights constants, or bound them from below and keep them smaller than the range of \
              what they weigh; at least agree on them before the run, and look at them",
         ),
+        Way::Branch => (
+            LeakKind::Determined,
+            format!(
+                "what is taken here is chosen by secrets or by coins, or cut at a bound: in one of the cases that \
+                 can arise, what is left tells {receiver} values of {who} alone, of {of}"
+            ),
+            "make each of the values that are chosen among, and what is cut, a sum over at least two clients that \
+             stays one beside whatever else is revealed",
+        ),
         Way::Packed => (
             LeakKind::Packed,
             format!(

@@ -2,6 +2,7 @@
 
 use super::findings::{LeakKind, LeakWarning};
 use super::flow::{Flow, Form, Mask};
+use super::rounds;
 use crate::analysis::layout::behind;
 use crate::graph::{Graph, Op};
 use std::collections::BTreeSet;
@@ -15,8 +16,8 @@ pub(super) fn names(graph: &Graph, inputs: &BTreeSet<u32>) -> String {
 
 /// A member of a party set, for people.
 pub(super) fn member(graph: &Graph, set: u32, member: u64) -> String {
-    let set = graph.parties.get(set as usize).map_or("?", |p| p.0.as_str());
-    format!("{set} {member}")
+    let name = graph.parties.get(set as usize).map_or("?", |p| p.0.as_str());
+    format!("{name} {}", rounds::number(graph, set, member))
 }
 
 /// The client that a value depends on alone.

@@ -163,6 +163,13 @@ impl Flow {
         if self.clients() == 1 { self.fixed.first().copied() } else { None }
     }
 
+    /// The one axis whose positions tell clients apart.
+    pub(in super::super) fn axis(&self) -> Option<usize> {
+        let mut axes = self.groups.iter().flat_map(|g| g.axes.iter().copied());
+        let first = axes.next()?;
+        axes.all(|a| a == first).then_some(first)
+    }
+
     /// The one member that the entry at a position depends on, if it is one and known.
     pub(in super::super) fn member_at(&self, position: &[u64]) -> Option<(u32, u64)> {
         let [group] = &self.groups[..] else { return None };

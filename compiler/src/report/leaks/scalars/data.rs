@@ -1,7 +1,8 @@
-//! Numbers, each computed from others.
+//! Numbers, each computed from others, and what some are once choices are made.
 
 use super::form::Owner;
 use crate::graph::NodeId;
+use std::collections::BTreeMap;
 
 /// A number that is computed from others.
 pub(in super::super) struct Scalar {
@@ -11,6 +12,10 @@ pub(in super::super) struct Scalar {
     pub(in super::super) operands: Vec<Vec<u32>>,
     /// How it is computed is not followed.
     pub(in super::super) opaque: bool,
+    /// The first number that is the same one: itself, as a rule.
+    pub(in super::super) same: u32,
+    /// It is an operand, or a bound that this operand is compared with; or what such a clip leaves of its operand.
+    pub(in super::super) clip: bool,
     /// Whose it is, where that is not followed.
     pub(in super::super) owner: Owner,
 }
@@ -21,3 +26,13 @@ pub(in super::super) struct Scalars {
     /// By reveal (index of output), its entries.
     pub(in super::super) reveals: Vec<(usize, Vec<u32>)>,
 }
+
+/// What a node is once a choice is made.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(in super::super) enum Branch {
+    Value(f64),
+    Operand(usize),
+}
+
+/// By node, what it is.
+pub(in super::super) type World = BTreeMap<NodeId, Branch>;

@@ -1,7 +1,7 @@
 //! Evaluation: of each number its value, and how it depends on unknowns.
 
 use super::arith::{disjoint, hull, largest, slope, sum};
-use super::data::{Scalar, Scalars};
+use super::data::{Branch, Scalar, Scalars, World};
 use super::form::{Column, Form, Owner};
 use super::point::{Point, UNIT, unit_of};
 use crate::graph::{Graph, Op, Table, domain};
@@ -21,6 +21,12 @@ pub(in super::super) enum Mode {
 /// Terms of all forms together.
 const TERMS: usize = 1 << 22;
 
+/// What is cut of one client's value moves at least by this, beside what it is computed from (`Run::flat`).
+const FLAT: f64 = 1.0 / 1024.0;
+
+/// Numbers up to which this is so: in a large model each unit that is cut would be followed further.
+const BENT: usize = 1 << 14;
+
 /// Values that one entry may be.
 const CHOICES: usize = 8;
 /// Terms of what is told from an unknown.
@@ -32,6 +38,21 @@ pub(in super::super) struct Evaluated {
     pub(in super::super) forms: Vec<Form>,
     /// Of unknowns that are computed: what can be told from them, for some values at least.
     pub(in super::super) inside: BTreeMap<u32, Vec<Inside>>,
+}
+
+impl Evaluated {
+    pub(super) fn range(&self, form: &Form) -> (f64, f64) {
+        reach(&self.columns, form)
+    }
+}
+
+/// The interval that a form is in.
+fn reach(columns: &[Column], form: &Form) -> (f64, f64) {
+    form.terms.iter().fold((form.value, form.value), |(lo, hi), &(c, x)| {
+        let (a, b) = columns[c as usize].range;
+        let (a, b) = if x < 0.0 { (b * x, a * x) } else { (a * x, b * x) };
+        (lo + a, hi + b)
+    })
 }
 
 /// What can be told from an unknown that is computed from it.
@@ -50,20 +71,10 @@ pub(in super::super) fn evaluate(
     scalars: &Scalars,
     known: &BTreeSet<u32>,
     point: &Point,
-    mode: Mode,
+    (mode, world): (Mode, &World),
 ) -> Option<Evaluated> {
-    let mut run = Run {
-        graph,
-        known,
-        point,
-        mode,
-        columns: Vec::new(),
-        inputs: BTreeMap::new(),
-        made: HashMap::new(),
-        names: HashMap::new(),
-        ids: HashMap::new(),
-        inside: BTreeMap::new(),
-    };
+    let mut run = Run::new(graph, known, point, (mode, world));
+    run.bent = mode == Mode::Local && scalars.all.len() <= BENT;
     let mut forms: Vec<Form> = Vec::with_capacity(scalars.all.len());
     let mut terms = 0;
     for scalar in &scalars.all {
@@ -72,7 +83,8 @@ pub(in super::super) fn evaluate(
             .iter()
             .map(|l| l.iter().map(|&s| &forms[s as usize]).collect())
             .collect();
-        let form = run.scalar(scalar, &of);
+        let before = forms.get(scalar.same as usize);
+        let form = before.map_or_else(|| run.scalar(scalar, &of), Form::clone);
         terms += form.terms.len();
         if terms > TERMS || !form.value.is_finite() || form.terms.iter().any(|t| !t.1.is_finite()) {
             return None;
@@ -85,11 +97,14 @@ pub(in super::super) fn evaluate(
 /// A form as a key: terms and constant by their bits.
 type Key = Vec<(u32, u64)>;
 
-struct Run<'a> {
+pub(super) struct Run<'a> {
     graph: &'a Graph,
     known: &'a BTreeSet<u32>,
     point: &'a Point,
     mode: Mode,
+    world: &'a World,
+    /// What is cut of one client's value has a small slope.
+    bent: bool,
     columns: Vec<Column>,
     inputs: BTreeMap<(u32, usize), u32>,
     /// Unknowns by what computes them.
@@ -99,10 +114,73 @@ struct Run<'a> {
     inside: BTreeMap<u32, Vec<Inside>>,
 }
 
+impl<'a> Run<'a> {
+    pub(super) fn new(
+        graph: &'a Graph,
+        known: &'a BTreeSet<u32>,
+        point: &'a Point,
+        (mode, world): (Mode, &'a World),
+    ) -> Run<'a> {
+        Run {
+            graph,
+            known,
+            point,
+            mode,
+            world,
+            bent: false,
+            columns: Vec::new(),
+            inputs: BTreeMap::new(),
+            made: HashMap::new(),
+            names: HashMap::new(),
+            ids: HashMap::new(),
+            inside: BTreeMap::new(),
+        }
+    }
+}
+
 impl Run<'_> {
-    fn scalar(&mut self, scalar: &Scalar, of: &[Vec<&Form>]) -> Form {
+    pub(super) fn scalar(&mut self, scalar: &Scalar, of: &[Vec<&Form>]) -> Form {
+        let made = self.value(scalar, of);
+        if self.bent && matches!(scalar.owner, Owner::One(..)) {
+            self.flat(scalar, of, made)
+        } else {
+            made
+        }
+    }
+
+    /// What is cut of one client's own value, or hardly moves at the point, moves elsewhere. Where it is added up with
+    /// those of other clients, the point would otherwise tell of the few that are not cut there, by chance the same ones
+    /// at all points. So it is given a small slope: a sum of what is cut of each stays a sum over all of them.
+    fn flat(&self, scalar: &Scalar, of: &[Vec<&Form>], made: Form) -> Form {
+        let cuts = match self.graph.op(scalar.node) {
+            Op::Relu | Op::Function(_) => true,
+            // A function that is written as a quotient, such as a sigmoid.
+            Op::Div => !of[1][0].is_constant(),
+            _ => scalar.clip,
+        };
+        let most = |f: &Form| f.terms.iter().fold(0.0f64, |m, t| m.max(t.1.abs()));
+        if !cuts || most(&made) >= FLAT {
+            return made;
+        }
+        let from =
+            if made.is_constant() { of.iter().flatten().find(|f| !f.is_constant()) } else { None };
+        let from = from.map_or(&made, |f| *f);
+        let by = FLAT / most(from);
+        if by.is_finite() { Form { value: made.value, ..from.scaled(by) } } else { made }
+    }
+
+    fn value(&mut self, scalar: &Scalar, of: &[Vec<&Form>]) -> Form {
         let g = self.graph;
         let id = scalar.node;
+        match self.world.get(&id) {
+            Some(Branch::Value(x)) => return Form::constant(*x),
+            // Of a gate, the first is what it lets pass.
+            Some(Branch::Operand(k)) => {
+                let of = of.first().and_then(|all| all.get(*k));
+                return of.map_or_else(Form::default, |f| (*f).clone());
+            }
+            None => {}
+        }
         if scalar.opaque {
             return self.opaque(scalar);
         }
@@ -512,11 +590,7 @@ impl Run<'_> {
     }
 
     fn range(&self, form: &Form) -> (f64, f64) {
-        form.terms.iter().fold((form.value, form.value), |(lo, hi), &(c, x)| {
-            let (a, b) = self.columns[c as usize].range;
-            let (a, b) = if x < 0.0 { (b * x, a * x) } else { (a * x, b * x) };
-            (lo + a, hi + b)
-        })
+        reach(&self.columns, form)
     }
 
     fn whole(&self, form: &Form) -> bool {

@@ -2,14 +2,15 @@
 //!
 //! Only those entries are made that some chosen entry of a reveal is computed from. Where an entry would
 //! be computed from more others than are worth following (a norm of sixty thousand weights), it is taken
-//! for an unknown of its own, of the client that it is computed from. This hides relations and invents
-//! none: what is found of the reveals is there.
+//! for an unknown of its own, of the client that it is computed from; one that is computed twice in the same way
+//! (`twins`) is one unknown. This hides relations and invents none: what is found of the reveals is there.
 //!
 //! Evaluation (`eval`) follows, beside a value, how it depends on unknowns (`form`), in two ways. A
 //! *symbolic* evaluation is exact for what is linear and makes an unknown of every other result. A *local*
 //! one follows derivatives at a point, with comparisons as they come out there.
 
 mod arith;
+mod coins;
 mod data;
 mod eval;
 mod form;
@@ -17,15 +18,20 @@ mod point;
 mod reads;
 #[cfg(test)]
 mod tests;
+mod twins;
+mod world;
 
 use super::flow::Flow;
 use crate::graph::{Graph, NodeId, Op};
-pub(super) use data::{Scalar, Scalars};
+pub(super) use coins::Coins;
+pub(super) use data::{Scalar, Scalars, World};
 pub(super) use eval::{Evaluated, Inside, Mode, evaluate};
 pub(super) use form::{Column, Owner};
 pub(super) use point::{Given, Point, UNIT};
 pub(super) use reads::position;
 use std::collections::BTreeSet;
+use twins::Twins;
+pub(super) use world::{choosing, next};
 
 /// Numbers followed in all, and operands of these.
 const BUDGET: usize = 1 << 17;
@@ -76,7 +82,8 @@ fn build(graph: &Graph, flows: &[Flow], outputs: &[usize], width: u64) -> Option
         wanted[id.index()] = entries;
     }
     let mut start = vec![0u32; graph.len()];
-    let mut all = Vec::with_capacity(count);
+    let mut all: Vec<Scalar> = Vec::with_capacity(count);
+    let mut twins = Twins::of(graph);
     let sorted: Vec<Vec<usize>> = wanted.into_iter().map(|w| w.into_iter().collect()).collect();
     let number = |start: &[u32], id: NodeId, entry: usize| -> Option<u32> {
         let at = sorted[id.index()].binary_search(&entry).ok()?;
@@ -95,7 +102,19 @@ fn build(graph: &Graph, flows: &[Flow], outputs: &[usize], width: u64) -> Option
                 }
             }
             let owner = owner(graph, id, &flows[id.index()], entry);
-            all.push(Scalar { node: id, entry, operands, opaque, owner });
+            let clip = !opaque && clip(graph, &all, id, &operands);
+            let number = all.len() as u32;
+            let same = match flows[id.index()].axis() {
+                Some(axis) if opaque => twins.first(id, axis, entry, number),
+                _ => number,
+            };
+            // Whose it is may be known of one of the two only.
+            if let Some(first) = all.get_mut(same as usize)
+                && first.owner == Owner::Several
+            {
+                first.owner = owner;
+            }
+            all.push(Scalar { node: id, entry, operands, opaque, same, clip, owner });
         }
     }
     let entries = |&o: &usize| -> Option<(usize, Vec<u32>)> {
@@ -105,6 +124,34 @@ fn build(graph: &Graph, flows: &[Flow], outputs: &[usize], width: u64) -> Option
     };
     let reveals = outputs.iter().map(entries).collect::<Option<_>>()?;
     Some(Scalars { all, reveals })
+}
+
+/// Whether it is a choice between a value and what this value is compared with, or what such a choice leaves over.
+fn clip(graph: &Graph, all: &[Scalar], id: NodeId, operands: &[Vec<u32>]) -> bool {
+    let moved = |mut s: u32| {
+        while let Scalar { node, operands, opaque: false, .. } = &all[s as usize]
+            && (graph.op(*node).is_layout() || matches!(graph.op(*node), Op::Not | Op::ToInt))
+            && let Some(&next) = operands.iter().flatten().next()
+        {
+            s = next;
+        }
+        s
+    };
+    let of = |operands: &[Vec<u32>]| -> Vec<u32> {
+        operands.iter().flatten().map(|&s| moved(s)).collect()
+    };
+    match graph.op(id) {
+        Op::Select => {
+            let [c, a, b] = [0, 1, 2].map(|i| moved(operands[i][0]));
+            let compared = &all[c as usize];
+            *graph.op(compared.node) == Op::Lt && {
+                let sides = of(&compared.operands);
+                sides.contains(&a) || sides.contains(&b)
+            }
+        }
+        Op::Sub => of(operands).iter().any(|&s| all[s as usize].clip),
+        _ => false,
+    }
 }
 
 /// Whether an entry has more operands than are followed.

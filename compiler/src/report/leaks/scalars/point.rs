@@ -15,8 +15,17 @@ pub(in super::super) enum Given {
     /// Input number `input` is at an end of its range at `entry`, the upper one if `high`, and 0 elsewhere, or
     /// as near to this as its range allows.
     End { input: usize, entry: usize, high: bool },
+    /// Input number `input` is at an end of its range at `entry`, the upper one if `high`, and at the other end elsewhere.
+    Ends { input: usize, entry: usize, high: bool },
     /// Input number `input` is in the middle of its range at `entry` and at its lower end elsewhere.
     Apart { input: usize, entry: usize },
+    /// All of input number `input` is at this of [`Given::PARTS`] equal steps from the lower to the upper end of its range.
+    Part { input: usize, part: u32 },
+}
+
+impl Given {
+    /// Steps of a range.
+    pub(in super::super) const PARTS: u32 = 16;
 }
 
 /// A point at which reveals are evaluated.
@@ -24,6 +33,8 @@ pub(in super::super) enum Given {
 pub(in super::super) struct Point {
     pub(in super::super) seed: u64,
     pub(in super::super) public: Given,
+    /// Which coins are drawn; any if none is given.
+    pub(in super::super) coins: Option<u64>,
 }
 
 /// A unit of what is computed, and of an input with as many fraction bits as most.
@@ -67,13 +78,23 @@ impl Point {
         // Weights without a range are small in practice.
         let (lo, hi) = (input.range.0.max(-1024.0), input.range.1.min(1024.0));
         let near = |x: f64| x.clamp(lo.min(hi), hi.max(lo));
+        // Whoever chooses an input can choose any number of its range.
+        let (first, last) = input.range;
+        let ends = if first.is_finite() && last.is_finite() { (first, last) } else { (lo, hi) };
+        let end = |high: bool| if high { ends.1 } else { ends.0 };
         match self.public {
             Given::OneHot { input: i, entry: e } if i == index => {
                 return near(f64::from(u8::from(e == entry)));
             }
             Given::End { input: i, entry: e, high } if i == index => {
-                let end = if high { hi } else { lo };
-                return if e == entry { end } else { near(0.0) };
+                return if e == entry { end(high) } else { near(0.0) };
+            }
+            Given::Ends { input: i, entry: e, high } if i == index => {
+                return end(if e == entry { high } else { !high });
+            }
+            Given::Part { input: i, part } if i == index => {
+                let x = lo + (hi - lo) * f64::from(part) / f64::from(Given::PARTS);
+                return if whole { x.floor() } else { x };
             }
             Given::Largest { input: i, entry: e } if i == index => {
                 return near(if e == entry { hi } else { hi - unit_of(input) });
@@ -91,6 +112,8 @@ impl Point {
             Given::Any
             | Given::OneHot { .. }
             | Given::End { .. }
+            | Given::Ends { .. }
+            | Given::Part { .. }
             | Given::Largest { .. }
             | Given::Apart { .. } => {}
         }
@@ -122,10 +145,17 @@ impl Point {
     /// Entry `entry` of what is drawn: some distinct numbers in each row.
     pub(super) fn drawn(&self, &Lots { n, k, others, .. }: &Lots, entry: usize) -> f64 {
         let (i, j) = (entry as u64 / k.max(1), entry as u64 % k.max(1));
+        // Every number is drawn in every place, one after the other.
+        let first = match self.coins {
+            Some(coins) => {
+                Point { seed: coins / n.max(1), ..*self }.hash(7, i) % n.max(1) + coins % n.max(1)
+            }
+            None => self.hash(7, i),
+        };
         if !others {
-            return ((self.hash(7, i) + j) % n.max(1)) as f64;
+            return ((first % n.max(1) + j) % n.max(1)) as f64;
         }
-        let turn = self.hash(7, i) % n.saturating_sub(1).max(1);
+        let turn = first % n.saturating_sub(1).max(1);
         ((i + 1 + (turn + j) % n.saturating_sub(1).max(1)) % n.max(1)) as f64
     }
 }

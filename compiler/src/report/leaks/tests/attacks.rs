@@ -20,10 +20,10 @@ pub(super) fn noted(name: &str, m: u64, inputs: &str, body: &str, kinds: &[LeakK
 }
 
 fn said(name: &str, m: u64, inputs: &str, body: &str) -> LeakReport {
-    let model = inputs.contains("M.");
+    let model = inputs.contains("M.") || inputs.contains("weights M");
     let text = format!(
         "use std::{{abs, argmax, argsort, clamp, cosine, cross_entropy, dot, exp, first_argmin, log, lower_median, max, mean, \
-         median, min, norm, norm_sq, rank, recip, relu, select, smallest, softmax, sort, sqrt, sum, top_k, trimmed_mean, \
+         median, min, norm, norm_sq, rank, recip, relu, select, sigmoid, smallest, softmax, sort, sqrt, sum, tanh, top_k, trimmed_mean, \
          variance}};\n\n\
          predicate Attack[m{}]() {{\n    parties Client[m];\n    parties Server;\n{}{}}}\n",
         if model { ", M: model" } else { "" },
@@ -466,5 +466,64 @@ fn the_same_in_other_words() {
         5,
         "input x: secret fix[4] in -1..1 from each Client; input off: secret fix[4] in -8..8 from Server",
         "reveal sum(x) to Server as s; reveal [x[i] + off for i in Client] to Server as a",
+    );
+}
+
+#[test]
+fn weights_and_thresholds_that_somebody_chooses() {
+    const X: &str = "input x: secret fix in -8..8 from each Client; ";
+    for (name, given, weight) in [
+        ("weights_to_a_million", "w: public fix[m] in 1..1000000", "w[i]"),
+        ("exponentials_at_ends", "w: secret fix[m] in -30..0 from Server", "exp(w[i])"),
+        ("exponentials_from_the_end", "w: secret fix[m] in 0..30 from Server", "exp(w[i] - 30)"),
+        ("a_threshold_in_the_middle", "c: secret fix in 0..8 from Server", "(c < i + 0.5)"),
+        ("a_number_in_the_middle", "c: secret int in 0..16 from Server", "(c == i + 5)"),
+    ] {
+        let body = format!("reveal sum(x[i] * {weight} for i in Client) to Server as a");
+        attack(name, 4, &format!("{X}input {given}"), &body);
+    }
+}
+
+#[test]
+fn members_in_the_middle() {
+    const X: &str = "input x: secret fix in -8..8 from each Client";
+    for (name, m, of) in [
+        ("sums_of_those_before", 4, "x[j] for j in Client if j <= i"),
+        ("sums_of_those_behind", 40, "x[j] for j in Client if j >= i"),
+        ("one_member_is_told_more", 6, "x[j] for j in Client if i != 3 || j == 0"),
+    ] {
+        let body = format!("let z = [sum({of}) for i in Client]; reveal z[i] to Client[i] as a");
+        attack(name, m, X, &body);
+    }
+}
+
+/// What is computed of a long vector is one unknown, however often the program computes it.
+#[test]
+fn long_vectors_in_line() {
+    const U: &str = "input u: secret fix[4000] in -8..8 from each Client";
+    for (name, of) in [
+        ("norms_in_line", "norm(u[i])"),
+        ("squared_norms_in_line", "norm_sq(u[i])"),
+        ("sums_of_sizes_in_line", "sum(abs(u[i]))"),
+        ("bits_of_norms_in_line", "(norm(u[i]) < 30)"),
+        ("norms_from_a_point_in_line", "norm(u[i] - 1)"),
+    ] {
+        let body = format!(
+            "reveal sum({of} for i in Client) to Server as a; reveal sum({of} for i in Client if i != 3) to Server as b"
+        );
+        attack(name, 6, U, &body);
+    }
+    attack(
+        "norms_in_line_of_fewer_first",
+        6,
+        U,
+        "reveal sum(norm(u[i] - 1) for i in Client if i != 3) to Server as a; reveal sum(norm(u[i] - 1) for i in Client) to Server as b",
+    );
+    attack(
+        "clipped_vectors_in_line",
+        20,
+        "input u: secret fix[600] in -8..8 from each Client",
+        "reveal sum(u[i] * min([1 / norm(u[i]), 1]) for i in Client) to Server as a; \
+         reveal sum(u[i] * min([1 / norm(u[i]), 1]) for i in Client if i != 3) to Server as b",
     );
 }

@@ -1,6 +1,6 @@
 //! Programs that reveal no more than sums over several clients, and who was kept: no false alarms.
 
-use super::{PREDICATES, found, leaks_in};
+use super::{PREDICATES, found, leaks_in, report};
 
 const MODEL: (&str, &str) = ("M", "Mlp[9,hidden=4]");
 const SIX: (&str, &str) = ("m", "6");
@@ -256,4 +256,49 @@ fn large_programs_are_looked_at_as_well() {
     let found = found(two, &[lenet, ("m", "20")]);
     let kinds: Vec<_> = found.iter().map(|w| (w.kind, w.reveals.join(" "))).collect();
     assert_eq!(kinds, [(super::LeakKind::Determined, "six five".to_string())], "{found:#?}");
+}
+
+/// What somebody may choose and what members get, where no choice tells of one client.
+#[test]
+fn choices_that_tell_of_nobody_are_fine() {
+    for body in [
+        "input w: public fix[m] in 1..60000; reveal sum(x[i] * w[i] for i in Client) to Server as a;",
+        "input w: secret fix[m] in -8..0 from Server; reveal sum(x[i] * exp(w[i]) for i in Client) to Server as a;",
+        "input c: secret fix in 0..8 from Server; reveal sum(x[i] * (c < 4) for i in Client) to Server as a;",
+        "input c: secret fix in -8..8 from Server; reveal sum(x[i] > c for i in Client) to Server as a;",
+        "let z = [sum(x[j] for j in Client if j != i) for i in Client]; reveal z[i] to Client[i] as a;",
+    ] {
+        let text = format!(
+            "use std::{{exp, sum}};\n\
+             predicate Fine[m]() {{ parties Client[m]; parties Server;\n\
+             input x: secret fix in -8..8 from each Client; {body} }}\n"
+        );
+        // With the units of the circuit: how finely weights can be told apart depends on them.
+        let all = report(&text, &[("m", "5")]).warnings;
+        assert_eq!(leaks_in(&all), [], "{body}: {all:#?}");
+    }
+}
+
+/// Sizes of long vectors that are alike and not the same.
+#[test]
+fn sizes_of_different_parts_are_not_the_same() {
+    for other in [
+        "norm([u[i][k] for k in 3999])",
+        "norm([u[i][k + 1] for k in 3999])",
+        "norm(2 * u[i])",
+        "norm(v[i])",
+        "sum(abs(u[i]))",
+        "norm(u[i] - w)",
+    ] {
+        let text = format!(
+            "use std::{{abs, norm, sum}};\n\
+             predicate Fine[m]() {{ parties Client[m]; parties Server;\n\
+             input u: secret fix[4000] in -8..8 from each Client; input v: secret fix[4000] in -8..8 from each Client;\n\
+             input w: public fix[4000] in -8..8; let used = sum(w) + sum(v[i][0] for i in Client);\n\
+             reveal sum(norm(u[i]) for i in Client) + used to Server as a; \
+             reveal sum({other} for i in Client if i != 3) to Server as b; }}\n"
+        );
+        let all = found(&text, &[("m", "5")]);
+        assert_eq!(leaks_in(&all), [], "{other}: {all:#?}");
+    }
 }

@@ -1,0 +1,172 @@
+//! Choices between a sum and what tells of one client, and sums that are cut at a bound: each branch is revealed some of
+//! the time.
+
+use super::attacks::attack;
+use super::{LeakKind, found, leaks_in};
+
+const X: &str = "input x: secret fix in -8..8 from each Client";
+const XY: &str =
+    "input x: secret fix in -8..8 from each Client; input y: secret fix in -8..8 from each Client";
+const U: &str =
+    "input u: secret fix[3] in -8..8 from each Client; input k: secret bit from each Client";
+const ONE: &str = "let one = sum(x[i] for i in Client if i == 1); let s = sum(x)";
+
+fn chosen(name: &str, inputs: &str, z: &str) {
+    attack(name, 4, inputs, &format!("{ONE}; reveal {z} to Server as a"));
+}
+
+#[test]
+fn a_choice_between_a_sum_and_one_client() {
+    chosen("fallback_to_one", X, "select(s > 0, s, one)");
+    chosen("fallback_to_one_by_another_input", XY, "select(sum(y) > 2, s, one)");
+    chosen("fallback_by_arithmetic", X, "(s > 0) * s + (1 - (s > 0)) * one");
+    chosen("fallback_in_two_choices", XY, "select(sum(y) > 2, s, 0) + select(sum(y) > 2, 0, one)");
+    chosen("fallback_to_a_sum_of_others", XY, "select(s > 0, one, sum(y))");
+    chosen("fallback_to_the_largest", XY, "select(sum(y) > 0, max(x), s)");
+    chosen("fallback_below_relu", X, "relu(s) + one * (s < 0)");
+    chosen("fallback_within_a_choice", XY, "select(s > 0, s, select(sum(y) > 0, sum(y), one))");
+    chosen("fallback_by_a_soft_gate", X, "sigmoid(10 * s) * s + (1 - sigmoid(10 * s)) * one");
+    attack(
+        "fallback_and_its_condition",
+        4,
+        X,
+        &format!(
+            "{ONE}; reveal s > 0 to Server as ok; reveal select(s > 0, s, one) to Server as a"
+        ),
+    );
+    attack(
+        "fallback_to_the_smallest_update",
+        6,
+        U,
+        "let pick = first_argmin([norm(u[i]) for i in Client]); \
+         reveal select(sum(k) >= 3, sum(u), sum(pick[i] * u[i] for i in Client)) to Server as a",
+    );
+    attack(
+        "fallback_to_the_largest_coordinates",
+        6,
+        U,
+        "reveal select(sum(k) >= 3, sum(u), [max([u[i][j] for i in Client]) for j in 3]) to Server as a",
+    );
+}
+
+#[test]
+fn a_coin_that_chooses_one_client() {
+    for of in [2, 10, 100] {
+        attack(
+            &format!("coin_of_{of}"),
+            4,
+            X,
+            &format!(
+                "{ONE}; sample coin[1] of {of}; reveal select(coin[0] == 1, s, one) to Server as a"
+            ),
+        );
+    }
+    attack(
+        "coin_that_leaves_one_out",
+        4,
+        X,
+        "sample coin[1] of 2; let heads = coin[0] == 1; reveal sum(x) to Server as all; \
+         reveal heads * sum(x) + (1 - heads) * sum(x[i] for i in Client if i != 1) to Server as some",
+    );
+    attack(
+        "coin_that_picks_weights",
+        6,
+        "input w: secret weights M in -8..8 from each Client",
+        "sample coin[1] of 2; reveal select(coin[0] < 1, sum(w), sum(w[i] for i in Client if i == 2)) to Server as a",
+    );
+}
+
+#[test]
+fn a_total_that_is_cut_is_the_total_for_some_inputs() {
+    const OTHERS: &str = "reveal sum(x[i] for i in Client if i > 0) to Server as b";
+    for (name, z) in [
+        ("relu", "relu(sum(x))"),
+        ("clamp", "clamp(sum(x), -8, 8)"),
+        ("a_wide_clamp", "clamp(sum(x), -30, 30)"),
+        ("max", "max([sum(x), -20])"),
+        ("abs", "abs(sum(x))"),
+    ] {
+        let body = format!("reveal {z} to Server as a; {OTHERS}");
+        attack(&format!("total_through_{name}"), 4, X, &body);
+    }
+    attack(
+        "total_unless_it_is_long",
+        4,
+        U,
+        "let s = sum(u); reveal select(norm(s) < 10, s, 0 * s) to Server as a; \
+         reveal sum(u[i] for i in Client if i > 0) to Server as b",
+    );
+    attack(
+        "vector_total_through_clamp",
+        4,
+        U,
+        "reveal clamp(sum(u), -10, 10) to Server as a; reveal sum(u[i] for i in Client if i > 0) to Server as b",
+    );
+}
+
+#[test]
+fn sums_of_what_is_cut_of_each_client_are_fine() {
+    for cut in [
+        "clamp(u[i], -0.1, 0.1)",
+        "clamp(u[i], -1, 1) / m",
+        "tanh(20 * u[i])",
+        "sigmoid(20 * u[i])",
+        "6 - relu(6 - relu(u[i]))",
+        "relu(-u[i])",
+        "u[i] - clamp(u[i], -7, 7)",
+        "relu(abs(u[i]) - 7.5)",
+    ] {
+        let body = format!("reveal sum({cut} for i in Client) to Server as a;");
+        for d in ["10", "3"] {
+            let text = format!(
+                "use std::{{abs, clamp, relu, sigmoid, sum, tanh}};\n\
+                 predicate Cut[m, d]() {{ parties Client[m]; parties Server;\n\
+                 input u: secret fix[d] in -8..8 from each Client;\n{body} }}\n"
+            );
+            for m in ["3", "8"] {
+                assert_eq!(
+                    leaks_in(&found(&text, &[("m", m), ("d", d)])),
+                    [],
+                    "m={m} d={d} {body}"
+                );
+            }
+        }
+    }
+    for body in [
+        "reveal relu(sum(x)) to Server as a; reveal sum(y) to Server as b;",
+        "reveal clamp(sum(u), -10, 10) to Server as a;",
+        "reveal sum(u) to Server as a; reveal max(sum(u)) to Server as b;",
+        "reveal sum(x) * min([1, 1 / sqrt(1 + sum(y))]) to Server as a;",
+    ] {
+        assert_eq!(kinds(body), [], "{body}");
+    }
+}
+
+fn kinds(body: &str) -> Vec<LeakKind> {
+    let text = format!(
+        "use std::{{abs, clamp, lower_median, max, min, norm, relu, select, sigmoid, sqrt, sum, tanh, top_k}};\n\
+         predicate Choice[m]() {{ parties Client[m]; parties Server; {XY}; {U};\n\
+         let used = sum(x) + sum(y);\n{body} }}\n"
+    );
+    leaks_in(&found(&text, &[("m", "5")]))
+}
+
+#[test]
+fn a_choice_among_sums_is_fine() {
+    for body in [
+        "reveal select(sum(y) > 0, sum(x), 0) to Server as a;",
+        "reveal select(sum(y) > 0, sum(x), sum(y)) to Server as a;",
+        "let s = sum(y); reveal select(s > 3, sum(x), select(s > 2, 2 * sum(x), 0)) to Server as a;",
+        "let ok = sum(k) >= 3; reveal ok to Server as ok; reveal ok * sum(u) to Server as a;",
+        "let keep = [norm(u[i]) < 1 for i in Client]; let ok = sum(keep) >= 3; \
+         reveal select(ok, sum(keep[i] * u[i] for i in Client), 0 * sum(u)) to Server as a;",
+        "reveal (iterate s = 0.0 for i in Client { s + select(x[i] > 0, x[i], 0) }) to Server as a;",
+        "let s = [norm(u[i]) for i in Client]; let keep = [s[i] <= lower_median(s) for i in Client]; \
+         reveal (iterate t = 0.0 for i in Client { t + select(s[i] <= lower_median(s), x[i], 0) }) to Server as a;",
+        "sample coin[1] of 2; reveal select(coin[0] == 1, sum(x), sum(y)) to Server as a;",
+        "sample two[2] of 5; reveal sum((two[0] == t || two[1] == t) * t for t in 5) + sum(x) to Server as a;",
+        "reveal sigmoid(sum(y)) * sum(x) to Server as a;",
+    ] {
+        assert_eq!(kinds(body), [], "{body}");
+    }
+}
