@@ -29,7 +29,8 @@ pub fn elements(dtype: Dtype, bytes: &[u8]) -> Option<RawData> {
         Dtype::I32 => Kind::I32,
         Dtype::I16 => Kind::I16,
         Dtype::I8 => Kind::I8,
-        Dtype::U8 => Kind::U8,
+        // One byte, 0 or 1.
+        Dtype::U8 | Dtype::BOOL => Kind::U8,
         Dtype::U16 => Kind::U16,
         Dtype::U32 => Kind::U32,
         Dtype::U64 => Kind::U64,

@@ -20,7 +20,7 @@ use slvr_runtime::share::reveal::Revealed;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use stored::{ENDS, File, path_of};
+use stored::{ENDS, File, fits, path_of};
 
 /// Reads the inputs that a circuit declares; the file of every member must be there.
 pub fn read(circuit: &Circuit, dir: &Path) -> anyhow::Result<Inputs> {
@@ -300,6 +300,11 @@ impl<'c> Expected<'c> {
         matches!(self.input.encoding, Encoding::Fixed { .. })
     }
 
+    /// Whether every entry is 0 or 1.
+    fn is_bit(&self) -> bool {
+        matches!(self.input.encoding, Encoding::Int { lo: 0, hi: 2 })
+    }
+
     /// What is expected, in words.
     fn kind(&self) -> &'static str {
         if self.is_real() { "real numbers" } else { "integers" }
@@ -397,20 +402,23 @@ fn one(
             instead(names, e, all)
         ));
     };
-    if shape != e.shape {
+    if !fits(&shape, e.shape) {
         let turned = shape.len() == 2 && shape.iter().rev().eq(e.shape);
         let hint = if turned { "; is it transposed?" } else { "" };
         return Err(format!("has shape {shape:?}, the circuit expects {:?}{hint}", e.shape));
     }
-    let data = data.filter(|d| matches!(d, RawData::F64(_)) == e.is_real());
+    let is_bool = matches!(kind.as_str(), "BOOL" | "|b1");
+    let data =
+        data.filter(|d| matches!(d, RawData::F64(_)) == e.is_real() && (!is_bool || e.is_bit()));
     let data = data.ok_or_else(|| {
         let types = match e.is_real() {
             true => "F32, F64, F16 or BF16",
+            false if e.is_bit() => "BOOL or an integer type",
             false => "I64 or another integer type",
         };
         format!("has elements of type {kind}, the circuit expects {}: {types}", e.kind())
     })?;
-    Ok(RawTensor { shape, data })
+    Ok(RawTensor { shape: e.shape.to_vec(), data })
 }
 
 /// What the file may have in place of a missing tensor.

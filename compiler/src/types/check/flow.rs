@@ -166,15 +166,22 @@ impl Checker<'_> {
             TypeKind::Tensor { base, dims } if element(&base.name) == Some(Elem::Fix) => {
                 self.dims(env, dims)
             }
-            _ => Err(self.fail(
-                Diagnostic::error(
+            _ => {
+                let error = Diagnostic::error(
                     codes::LAYER,
                     "models map `fix` tensors to `fix` tensors",
                     ty.span,
                     "not one",
-                )
-                .hint("for example `fix[1, 28, 28]`"),
-            )),
+                );
+                let whole = matches!(&ty.kind, TypeKind::Tensor { base, .. } if element(&base.name).is_some());
+                Err(self.fail(match whole {
+                    true => error.hint(
+                        "write `fix`: integers such as tokens fit, and the input of the predicate that the model \
+                         is applied to may stay an `int` or a `bit`",
+                    ),
+                    false => error.hint("for example `fix[1, 28, 28]`"),
+                }))
+            }
         }
     }
 
@@ -401,6 +408,27 @@ impl Checker<'_> {
         if matches!(&f.kind, ast::ExprKind::Name(n) if *n == body.input.0) {
             return Err(self.not_a_layer("the input", f.span));
         }
+        // Brackets may read the shape of the input.
+        let names = env.names.len();
+        if matches!(&f.kind, ast::ExprKind::At(_, args) if args.iter().any(|a| reads(&a.value, &body.input.0)))
+        {
+            let value = self.step_value(b, body.input.1, &body.input.0);
+            env.set(&body.input.0, value);
+        }
+        let made = self.through_any(env, b, body, f, x, span);
+        env.names.truncate(names);
+        made
+    }
+
+    fn through_any(
+        &mut self,
+        env: &mut Env,
+        b: &mut Builder,
+        body: &Body,
+        f: &ast::Expr,
+        x: StepId,
+        span: Span,
+    ) -> R<StepId> {
         match self.layer_of(env, f)? {
             Some(Applied::Declared(layer)) => self.apply_layer(b, &layer, x, f.span),
             Some(Applied::Written(spec)) => {
@@ -475,6 +503,12 @@ impl Checker<'_> {
             SpecKind::Param(_) => Err(self.not_a_layer("a parameter", at)),
         }
     }
+}
+
+/// Whether a name stands in an expression.
+fn reads(e: &ast::Expr, name: &str) -> bool {
+    matches!(&e.kind, ast::ExprKind::Name(n) if n == name)
+        || e.children().into_iter().any(|e| reads(e, name))
 }
 
 fn push(b: &mut Builder, kind: StepKind, shape: Vec<u64>, name: &str, span: Span) -> StepId {
