@@ -15,10 +15,15 @@ fn case(value: &str, m: u64) -> Case {
 
 fn case_for(value: &str, m: u64, how: Options) -> Case {
     let text = format!(
-        "use std::{{first_argmax, first_argmin, lower_median, median, rank, smallest, sort, sum, top_k, \
-         trimmed_mean}};\n{COUNTS}predicate T[m]() {{\n    parties Client[m];\n    parties Server;\n    \
+        "use std::{{abs, argsort, clamp, exp, first_argmax, first_argmin, histogram, lower_median, max, \
+         median, min, rank, relu, select, smallest, sort, sum, tanh, top_k, trimmed_mean}};\n\
+         {COUNTS}predicate T[m]() {{\n    parties Client[m];\n    parties Server;\n    \
          input x: secret int in 0..100 from each Client;\n    \
-         input y: secret fix in -4..4 from each Client;\n    reveal {value} to Server as z;\n}}\n"
+         input y: secret fix in -4..4 from each Client;\n    \
+         input s: secret fix[300] in -4..4 from Server;\n    \
+         input t: secret int[300] in 0..100 from Server;\n    \
+         input p: public fix[300] in -4..4;\n    \
+         input q: secret fix in -4..4 from Server;\n    reveal {value} to Server as z;\n}}\n"
     );
     compile_with(&text, &[("m", &m.to_string())], how)
 }
@@ -105,6 +110,101 @@ fn ranks_by_rules_are_those_of_the_program() {
         }
     }
     assert_eq!(by_rule, 12, "the last two are no ranks");
+}
+
+/// Comparisons of so many pairs that shards are cut between the members: of members with each other, with what is public, and
+/// with numbers of a server, on either side.
+#[test]
+fn many_pairs_are_compared_across_shards() {
+    for (value, m) in [
+        ("sort(y)", 182),
+        ("argsort(y)", 190),
+        ("histogram[200](y, -4, 4)", 110),
+        ("[sum(y[i] >= k * 0.01 - 2 for i in Client) for k in 400]", 60),
+        ("[sum(k * 0.01 - 2 < y[i] for k in 400) for i in Client]", 60),
+        ("[sum(y[i] <= s[k] for i in Client) for k in 300]", 80),
+        ("[sum(select(s[k] * y[i] > 0, y[i], s[k]) for i in Client) for k in 300]", 60),
+        ("[sum(select(y[j] < y[i], y[j], y[i]) for j in Client) for i in Client]", 130),
+        ("[sum(t[k] == x[i] for k in 300) for i in Client]", 80),
+    ] {
+        let case = case(value, m);
+        let inputs = inputs(&case, m);
+        let want = case.floating(&inputs, &[]);
+        assert!(
+            slvr_tests::distance(&case.circuit_clear(&inputs, &[], 1), &want) < 2e-3,
+            "{value}"
+        );
+        let found: Vec<Vec<f64>> =
+            case.parties(&inputs, 1).outputs.into_iter().map(|o| o.values).collect();
+        assert!(slvr_tests::distance(&found, &want) < 2e-3, "{value} among three parties");
+    }
+}
+
+/// A tensor of one expression of members, numbers of a server, public ones and each other, for all pairs.
+fn pairs_of(random: &mut Random) -> (String, u64) {
+    const EXPRESSIONS: &[&str] = &[
+        "A + B",
+        "A * B",
+        "relu(A - B)",
+        "select(A < B, A, B)",
+        "select(C > 0, A, B)",
+        "(A > 0) * B",
+        "abs(A - B)",
+        "max([A, B])",
+        "A / (2 + abs(B))",
+        "tanh(A) * B",
+        "clamp(A * B, -1, 1)",
+        "select(A > 0 && B > 0, 1, 0)",
+        "relu(A) * (B > C)",
+        "exp(min([A, 0])) * B",
+        "(A > B) + (C > A)",
+    ];
+    let mut any = |of: &[&str]| of[(random.unit() * of.len() as f64) as usize].to_owned();
+    let members = any(&["no", "yes"]) == "yes";
+    let (values, sums): (&[&str], &[&str]) = match members {
+        true => (
+            &["y[i]", "y[j]", "0.3", "q", "y[i] * y[j]"],
+            &["[sum(E for j in Client) for i in Client]", "[[E for j in Client] for i in Client]"],
+        ),
+        false => (
+            &["y[i]", "k * 0.01", "s[k]", "p[k]", "q", "p[k] * y[i]"],
+            &[
+                "[sum(E for i in Client) for k in 300]",
+                "[[E for i in Client] for k in 300]",
+                "[sum(E for k in 300) for i in Client]",
+                "[max(E for k in 300) for i in Client]",
+            ],
+        ),
+    };
+    let (expression, tensor) = (any(EXPRESSIONS), any(sums));
+    let [a, b, c] = [0, 1, 2].map(|_| any(values));
+    let entry: String = expression
+        .chars()
+        .map(|x| match x {
+            'A' => format!("({a})"),
+            'B' => format!("({b})"),
+            'C' => format!("({c})"),
+            x => x.to_string(),
+        })
+        .collect();
+    let m = any(&["60", "130", "182", "200"]).parse().expect("a number");
+    (tensor.replace('E', &entry), m)
+}
+
+/// Shards of large tensors are cut along their first axis, and operands of fewer axes are repeated in every way: each
+/// program has a circuit. `SLVR_PROGRAMS=1000 SLVR_FIRST=0` makes a longer run.
+#[test]
+fn pairs_of_many_members_have_circuits() {
+    for seed in slvr_tests::long::slice(24) {
+        let mut random = Random::new(seed);
+        let (value, m) = pairs_of(&mut random);
+        let made = slvr_tests::long::caught(|| Ok(case(&value, m)));
+        assert!(
+            made.is_ok(),
+            "seed {seed}: {value} of {m} members: {}",
+            made.err().unwrap_or_default()
+        );
+    }
 }
 
 /// What goes by rank is bounded by what it chooses, also of more members than are looked at entry by entry.

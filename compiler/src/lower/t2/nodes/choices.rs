@@ -34,7 +34,7 @@ pub fn gate(l: &mut Values<'_>, id: NodeId, tuning: Tuning) -> Pair {
 pub fn selection(l: &mut Values<'_>, id: NodeId) -> Pair {
     let (g, k, groups) = (l.facts.graph, l.facts.rings.of(id), l.plan.of(id).groups);
     let args = g.args(id);
-    let (a, b) = (l.split_in(args[1], k, groups), l.split_in(args[2], k, groups));
+    let [a, b] = [args[1], args[2]].map(|x| l.split_aligned(x, k, groups, g.shape(id)));
     let c = l.split(args[0], groups);
     let e = &mut l.emit;
     let d = masked::sum(e, &a, &b, true);

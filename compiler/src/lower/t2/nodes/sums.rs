@@ -124,26 +124,26 @@ pub fn difference(l: &mut Values<'_>, id: NodeId) -> (Split, u32) {
     let args = [g.arg(id, 0), g.arg(id, 1)];
     let width = l.facts.difference_bits(id);
     let out = g.shape(id).to_vec();
+    // What is repeated along the axis that shards are parts of is repeated before it is split.
+    let split = |l: &mut Values<'_>, i: usize| {
+        let k = l.facts.operand_ring(id, i);
+        match groups == 1 || g.shape(args[i]) == out {
+            true => l.split_low(args[i], k, groups, width),
+            false => l.split_aligned(args[i], k, groups, &out),
+        }
+    };
     let x = match args.map(|x| l.facts.is_secret(x)) {
         [true, true] => {
-            let [x, y] = [0, 1].map(|i| {
-                let k = l.facts.operand_ring(id, i);
-                match groups == 1 || g.shape(args[i]) == out {
-                    true => l.split_low(args[i], k, groups, width),
-                    false => l.split_aligned(args[i], k, groups, &out),
-                }
-            });
+            let [x, y] = [split(l, 0), split(l, 1)];
             masked::sum(&mut l.emit, &x, &y, true)
         }
         [true, false] => {
-            let x = l.split_low(args[0], l.facts.operand_ring(id, 0), groups, width);
-            let y = l.operand(id, 1);
+            let (x, y) = (split(l, 0), l.operand(id, 1));
             let x = masked::broadcast(&mut l.emit, &x, &out);
             Split { dup: l.emit.add(C::Sub(x.dup, y)), ..x }
         }
         _ => {
-            let y = l.split_low(args[1], l.facts.operand_ring(id, 1), groups, width);
-            let x = l.operand(id, 0);
+            let (x, y) = (l.operand(id, 0), split(l, 1));
             let y = masked::broadcast(&mut l.emit, &y, &out);
             let y = masked::linear(&mut l.emit, &y, C::Neg);
             Split { dup: l.emit.add(C::Add(x, y.dup)), ..y }
