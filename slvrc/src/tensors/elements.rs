@@ -13,6 +13,11 @@ pub struct Stored {
     pub data: Option<RawData>,
 }
 
+/// Whether a stored tensor has the shape that is asked for. A single number may be a list of one.
+pub fn fits(found: &[u64], wanted: &[u64]) -> bool {
+    found == wanted || (wanted.is_empty() && found == [1])
+}
+
 /// Bytes of one element of a type that is read.
 pub fn size_of(dtype: Dtype) -> u64 {
     (dtype.bitsize() / 8) as u64

@@ -10,7 +10,7 @@ mod npz;
 mod stored;
 
 use anyhow::{Context, anyhow, bail};
-use elements::Stored;
+use elements::{Stored, fits};
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use slvr_circuit::{Circuit, Encoding, Field, From, Input};
 use slvr_compiler::diagnostic::plain::name as shown;
@@ -20,7 +20,7 @@ use slvr_runtime::share::reveal::Revealed;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use stored::{ENDS, File, fits, path_of};
+use stored::{ENDS, File, path_of};
 
 /// Reads the inputs that a circuit declares; the file of every member must be there.
 pub fn read(circuit: &Circuit, dir: &Path) -> anyhow::Result<Inputs> {

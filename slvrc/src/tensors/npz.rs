@@ -3,8 +3,7 @@
 //! Of an array the header is read first, and its entries only if they are as many as the circuit declares: what a
 //! compressed file claims to hold never decides how much memory is taken.
 
-use super::elements::{Stored, elements, size_of};
-use super::stored::fits;
+use super::elements::{Stored, elements, fits, size_of};
 use safetensors::Dtype;
 use slvr_runtime::share::encode::RawData;
 use std::io::{Cursor, Read};

@@ -48,11 +48,6 @@ impl<'b> File<'b> {
     }
 }
 
-/// Whether a stored tensor has the shape that is asked for. A single number may be a list of one.
-pub fn fits(found: &[u64], wanted: &[u64]) -> bool {
-    found == wanted || (wanted.is_empty() && found == [1])
-}
-
 /// The file of a giver, `FOLDER/STEM.safetensors` or `FOLDER/STEM.npz`: that which is there.
 pub fn path_of(folder: &Path, stem: &str) -> Result<PathBuf, String> {
     let [first, other] = ENDS.map(|end| folder.join(format!("{stem}.{end}")));

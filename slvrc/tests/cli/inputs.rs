@@ -582,7 +582,7 @@ fn integers_for_reals_in_a_field() {
 #[test]
 fn reals_for_integers() {
     let message = refused(&[], |f| f.put("Client/2", "label", f32s(&[2], &[0.0, 1.0])));
-    assert_snapshot!(message, @"error: in/Client/2.safetensors: tensor `label`: has elements of type F32, the circuit expects integers: BOOL or an integer type");
+    assert_snapshot!(message, @"error: in/Client/2.safetensors: tensor `label`: has elements of type F32, the circuit expects integers: I64 or another integer type");
 }
 
 #[test]
