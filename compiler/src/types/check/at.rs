@@ -348,7 +348,7 @@ impl Checker<'_> {
     /// a real number: `s = 1 / 2`. Of other sizes, as in `k = n / 2`, it rounds down.
     pub(super) fn default_size(&mut self, env: &mut Env, e: &ast::Expr) -> R<SizeVal> {
         let val = self.expr(env, e)?;
-        if matches!(val, Val::Int(IntVal { rounded: true, .. })) && of_numbers(e) {
+        if matches!(val, Val::Int(IntVal { rounded: true, .. })) && self.of_numbers(env, e) {
             return Err(self.rounds_down(e.span));
         }
         self.as_size(val, true, e)
@@ -451,14 +451,18 @@ impl Checker<'_> {
             )),
         }
     }
-}
 
-/// Whether an expression is made of written numbers alone.
-fn of_numbers(e: &ast::Expr) -> bool {
-    match &e.kind {
-        ast::ExprKind::Int(_) => true,
-        ast::ExprKind::Unary(_, a) => of_numbers(a),
-        ast::ExprKind::Binary(_, a, b) => of_numbers(a) && of_numbers(b),
-        _ => false,
+    /// Whether an expression is made of written numbers alone, and of constants that a division rounded.
+    fn of_numbers(&mut self, env: &mut Env, e: &ast::Expr) -> bool {
+        match &e.kind {
+            ast::ExprKind::Int(_) => true,
+            // Sizes do not keep that they were rounded.
+            ast::ExprKind::Name(_) => {
+                matches!(self.expr(env, e), Ok(Val::Int(IntVal { rounded: true, .. })))
+            }
+            ast::ExprKind::Unary(_, a) => self.of_numbers(env, a),
+            ast::ExprKind::Binary(_, a, b) => self.of_numbers(env, a) && self.of_numbers(env, b),
+            _ => false,
+        }
     }
 }

@@ -496,6 +496,7 @@ fn with_real(text: &str) -> Option<String> {
         match c {
             '(' | '[' => open += 1,
             ')' | ']' if open > 0 => open -= 1,
+            '-' if at == 0 => {}
             _ if open > 0 || part => {}
             _ => {
                 end = at;
@@ -504,9 +505,11 @@ fn with_real(text: &str) -> Option<String> {
         }
     }
     let (divisor, rest) = divisor.split_at(end);
-    let real = match divisor.bytes().all(|b| b.is_ascii_digit()) {
-        true => format!("{divisor}.0"),
-        false => format!("(1.0 * {divisor})"),
+    let real = match with_real(divisor) {
+        // A quotient of its own is a real number then.
+        Some(real) => real,
+        None if divisor.bytes().all(|b| b.is_ascii_digit()) => format!("{divisor}.0"),
+        None => format!("(1.0 * {divisor})"),
     };
     let rest = with_real(rest).unwrap_or_else(|| rest.to_owned());
     Some(format!("{before}/{space}{real}{rest}"))
