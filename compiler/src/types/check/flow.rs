@@ -121,6 +121,7 @@ impl Checker<'_> {
             shape: input.to_vec(),
             name: String::new(),
             span: param.name.span,
+            applied: None,
         });
         let layers = self.place_layers(&mut b, block, id, sizes, "")?;
         let last = self.body_steps(&mut b, id, block, sizes, &layers, 0, "")?;
@@ -481,10 +482,15 @@ impl Checker<'_> {
                 if !plain || !block.body.lets.is_empty() {
                     let value = self.step_value(b, x, "x");
                     let from = b.steps[x].span;
-                    return self.compute(b, &layer.name, at, |this| {
+                    let step = self.compute(b, &layer.name, at, |this| {
                         let value = this.layer_value(layer, vec![(value, from)], at, at)?;
                         this.settled(value, at).map(|value| (Vec::new(), value))
-                    });
+                    })?;
+                    if let Step { kind: StepKind::Compute { .. }, applied, .. } = &mut b.steps[step]
+                    {
+                        applied.get_or_insert(at);
+                    }
+                    return Ok(step);
                 }
                 self.count_application(layer, at)?;
                 let text = self.sized_text(&block.name.name, &block.sizes, sizes);
@@ -512,6 +518,6 @@ fn reads(e: &ast::Expr, name: &str) -> bool {
 }
 
 fn push(b: &mut Builder, kind: StepKind, shape: Vec<u64>, name: &str, span: Span) -> StepId {
-    b.steps.push(Step { kind, shape, name: name.to_owned(), span });
+    b.steps.push(Step { kind, shape, name: name.to_owned(), span, applied: None });
     b.steps.len() - 1
 }
