@@ -241,10 +241,9 @@ impl Checker<'_> {
                     }
                     all => joint(all),
                 },
-                Intrinsic::Sort
-                | Intrinsic::Flat
-                | Intrinsic::Reshape
-                | Intrinsic::Concat => joint(args),
+                Intrinsic::Sort | Intrinsic::Flat | Intrinsic::Reshape | Intrinsic::Concat => {
+                    joint(args)
+                }
                 Intrinsic::Select => joint(args.get(1..)?),
                 Intrinsic::Sum | Intrinsic::Dot | Intrinsic::Elementwise(_) => None,
             },

@@ -67,7 +67,8 @@ fn hints_for_quotients_of_sizes_compile() {
     for text in texts {
         let message = with(text).err().unwrap_or_else(|| panic!("{text} is taken"));
         let hint = message.split("make one side a real number: `").nth(1);
-        let hint = hint.and_then(|rest| rest.split('`').next()).unwrap_or_else(|| panic!("{message}"));
+        let hint =
+            hint.and_then(|rest| rest.split('`').next()).unwrap_or_else(|| panic!("{message}"));
         if let Err(message) = with(hint) {
             panic!("{text}: {hint}: {message}");
         }
