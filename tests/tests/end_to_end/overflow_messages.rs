@@ -34,7 +34,7 @@ fn the_operation_is_underlined_not_the_comprehension_around_it() {
 }
 
 /// What stands at each place of the first error, if there is one.
-fn first_error(text: &str) -> Option<(Vec<(String, String)>, Vec<String>)> {
+fn first_error(text: &str) -> Option<(Vec<[String; 2]>, Vec<String>)> {
     let mut sources = Sources::new();
     let file = sources.add("test.slvr", text.to_owned());
     let mut no_files = |_: &str| Err(LoadError::NotFound);
@@ -42,7 +42,7 @@ fn first_error(text: &str) -> Option<(Vec<(String, String)>, Vec<String>)> {
     let program = checked.unwrap_or_else(|d| panic!("{d:?}")).program;
     let errors = pipeline::compile(&program, &sources).err()?;
     let error = errors.into_iter().next()?;
-    let label = |(span, what): &(_, String)| (sources.snippet(*span).to_owned(), what.clone());
+    let label = |(span, what): &(_, String)| [sources.snippet(*span).to_owned(), what.clone()];
     Some((error.labels.iter().map(label).collect(), error.hints))
 }
 
@@ -54,7 +54,7 @@ fn the_values_of_an_operand_that_is_too_large_are_shown() {
                 \x20   let y = [softplus(x[i] * x[i] * x[i] * x[i] * x[i]) for i in Client];\n\n\
                 \x20   reveal sum(y) to Server as y;\n}\n";
     let (labels, _) = first_error(text).expect("it does not compile");
-    let (place, values) = &labels[1];
+    let [place, values] = &labels[1];
     assert_eq!(place, "exp(-abs(x))");
     assert!(values.starts_with("an operand has values from -1.000e15 to 0"), "{values}");
 }
@@ -74,7 +74,7 @@ fn a_layer_whose_constant_is_lost_is_shown_where_it_is_applied() {
         ))
     };
     let (labels, hints) = with("0.000001").expect("it does not compile");
-    assert_eq!(labels[0].0, "norm", "{labels:?}");
+    assert_eq!(labels[0][0], "norm", "{labels:?}");
     let advised = hints.iter().find_map(|h| h.split("at least ").nth(1)?.split(';').next());
     let advised: f64 = advised.and_then(|n| n.parse().ok()).unwrap_or_else(|| panic!("{hints:?}"));
     assert_eq!(with(&format!("{advised}")), None, "as advised");

@@ -81,10 +81,7 @@ impl Names<'_, '_> {
                 self.later(b.layers.iter().chain(&b.body.lets).flat_map(|l| &l.names));
                 b.body.requires.iter().for_each(|r| self.expr(&r.cond));
                 for l in &b.layers {
-                    self.layer = Some(match &l.value.kind {
-                        ExprKind::At(name, _) => name.span,
-                        _ => l.value.span,
-                    });
+                    self.layer = Some(named_layer(&l.value));
                     self.expr(&l.value);
                 }
                 self.layer = None;
@@ -331,7 +328,7 @@ impl Names<'_, '_> {
                         "declare it: `parties {name};` or, with m members, `parties {name}[m];`"
                     )
                 }
-                (None, None) if self.layer == Some(span) => {
+                (None, None) if self.layer.is_some_and(|l| l.range() == span.range()) => {
                     format!(
                         "a layer of your own is a block of the same file, or one that it imports: `block {name}(x) {{ .. }}`"
                     )
@@ -416,6 +413,15 @@ impl Names<'_, '_> {
         self.expr(&i.body.value);
         self.later.truncate(lines);
         self.scope.truncate(outside);
+    }
+}
+
+/// Where the name of a declared layer stands: `Enc` of `Enc`, `Enc[n]` and `[Enc[n] for i in 3]`.
+fn named_layer(value: &Expr) -> Span {
+    match &value.kind {
+        ExprKind::At(name, _) => named_layer(name),
+        ExprKind::Comp(layer, _) => named_layer(layer),
+        _ => value.span,
     }
 }
 
