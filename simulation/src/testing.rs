@@ -32,7 +32,13 @@ impl Build {
 
     pub(super) fn step(&mut self, kind: StepKind, shape: Vec<u64>) -> &mut Self {
         self.0.output.clone_from(&shape);
-        self.0.steps.push(Step { kind, shape, name: String::new(), span: Span::default() });
+        self.0.steps.push(Step {
+            kind,
+            shape,
+            name: String::new(),
+            span: Span::default(),
+            applied: None,
+        });
         self
     }
 

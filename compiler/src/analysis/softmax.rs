@@ -1,48 +1,69 @@
-//! Sums of e^(x - max x), of which one term is 1.
+//! Sums of e^(c (x - max x)) with a positive factor c, of which one term is 1.
 
 use super::view::View;
 use crate::graph::{Function, NodeId, Op};
 
 /// So many truncations are allowed for between a maximum and the entry that it is.
-pub(in crate::analysis) const TRUNCATIONS: f64 = 6.0;
+const TRUNCATIONS: f64 = 6.0;
 
-/// The z of a sum of e^(z - max z), as (the exponential, its operand, z).
-pub(in crate::analysis) fn softmax_of(
-    view: &View<'_>,
-    sum: NodeId,
-) -> Option<(NodeId, NodeId, NodeId)> {
-    let Op::Sum(axes) = view.op(sum) else { return None };
-    let exp = view.args(sum)[0];
-    if !has_largest(view, exp, axes) {
-        return None;
-    }
-    let x = view.args(exp)[0];
-    let mut difference = x;
-    while let Op::Trunc(_) | Op::Shift(_) = view.op(difference) {
-        difference = view.args(difference)[0];
-    }
-    Some((exp, x, view.args(difference)[0]))
+/// What the recognition of a softmax finds.
+pub(in crate::analysis) struct Softmax {
+    /// e^(c (z - max z)).
+    pub exp: NodeId,
+    /// c (z - max z).
+    pub x: NodeId,
+    pub z: NodeId,
+    /// c, which is positive.
+    pub factor: f64,
 }
 
-/// Whether a value is e^(x - max x) and the axes contain the one of the maximum.
-pub(in crate::analysis) fn has_largest(view: &View<'_>, id: NodeId, axes: &[u64]) -> bool {
+/// The parts of a sum of e^(c (z - max z)).
+pub(in crate::analysis) fn softmax_of(view: &View<'_>, sum: NodeId) -> Option<Softmax> {
+    let Op::Sum(axes) = view.op(sum) else { return None };
+    let exp = view.args(sum)[0];
+    let (difference, factor) = below_largest(view, exp, axes)?;
+    Some(Softmax { exp, x: view.args(exp)[0], z: view.args(difference)[0], factor })
+}
+
+/// Whether a value is e^(c (x - max x)) and the axes contain the one of the maximum: by how many truncations the operand
+/// of the largest entry may be off.
+pub(in crate::analysis) fn has_largest(view: &View<'_>, id: NodeId, axes: &[u64]) -> Option<f64> {
+    // What a difference is off by is multiplied, and the product may be truncated again.
+    let truncations = |factor: f64| match factor == 1.0 {
+        true => TRUNCATIONS,
+        false => TRUNCATIONS * (1.0 + factor),
+    };
+    below_largest(view, id, axes).map(|(_, factor)| truncations(factor))
+}
+
+/// The difference x - max x of an exponential, and the positive factor that stands before it.
+fn below_largest(view: &View<'_>, id: NodeId, axes: &[u64]) -> Option<(NodeId, f64)> {
     if *view.op(id) != Op::Function(Function::ExpNonPositive) {
-        return false;
+        return None;
     }
-    let mut x = view.args(id)[0];
-    while let Op::Trunc(_) | Op::Shift(_) = view.op(x) {
+    let (mut x, mut factor) = (view.args(id)[0], 1.0);
+    loop {
+        match view.op(x) {
+            Op::Trunc(_) | Op::Shift(_) => {}
+            // Factors common to x and max x are taken out of the difference.
+            Op::Scale(c) if *c > 0.0 => factor *= c,
+            Op::DivPow2(by) => factor *= (-f64::from(*by)).exp2(),
+            Op::MulPow2(by) => factor *= f64::from(*by).exp2(),
+            _ => break,
+        }
         x = view.args(x)[0];
     }
     if *view.op(x) != Op::Sub {
-        return false;
+        return None;
     }
     // An exponential of this kind is made of x - max x only, and the maximum is repeated along
     // the one axis that it was taken over.
     let (all, most) = (view.shape(view.args(x)[0]), view.shape(view.args(x)[1]));
-    all.len() == most.len()
+    let repeated = all.len() == most.len()
         && all
             .iter()
             .zip(most)
             .enumerate()
-            .all(|(d, (&n, &m))| n == m || (m == 1 && axes.contains(&(d as u64))))
+            .all(|(d, (&n, &m))| n == m || (m == 1 && axes.contains(&(d as u64))));
+    repeated.then_some((x, factor))
 }

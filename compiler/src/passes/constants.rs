@@ -74,19 +74,25 @@ fn refuse(g: &Graph, id: NodeId, lost: Lost) -> Diagnostic {
         Some(frac) if frac <= WORD => format!(", {frac} of them for the fraction here"),
         _ => String::new(),
     };
-    let about = Diagnostic::error(
-        codes::CONSTANT,
-        "a constant is lost among the values it is computed with",
-        site.span,
-        format!("{}: {}", lost.what, lost.why),
-    );
+    let title = "a constant is lost among the values it is computed with";
+    let why = format!("{}: {}", lost.what, lost.why);
+    let about = match site.place(g.op(id)).call {
+        Some(call) => {
+            Diagnostic::error(codes::CONSTANT, title, call, "called here").label(site.span, why)
+        }
+        None => Diagnostic::error(codes::CONSTANT, title, site.span, why),
+    };
     let about = match (g.op(id), g.ty(id).frac) {
         (Op::Const(..), Some(frac)) if lost.why == NumberError::TooSmall && frac <= WORD => about
-            .hint(format!(
-                "numbers are multiples of {:.1e} here: write 0, or at least half of that; an `eps` beside a divisor or below \
-                 a root may be 0, because x / 0 is cut and 0 / 0 is 0",
-                (-f64::from(frac)).exp2()
-            )),
+            .hint({
+                let unit = (-f64::from(frac)).exp2();
+                // Two digits that are no less than the half.
+                let least = unit / 2.0 * 1.05;
+                format!(
+                    "numbers are multiples of {unit:.1e} here: write 0, or at least {least:.1e}; an `eps` beside a divisor \
+                     or below a root may be 0, because x / 0 is cut and 0 / 0 is 0"
+                )
+            }),
         _ => about,
     };
     about.hint(format!(

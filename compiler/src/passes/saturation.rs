@@ -91,14 +91,15 @@ fn limit(graph: &Graph, id: NodeId, most: u32) -> u32 {
 /// Bits that a node takes: for its value and for what its protocol adds.
 fn bits(graph: &Graph, ranges: &Ranges, id: NodeId) -> u32 {
     let own = ranges.bits(id).max(Rings::needed(graph, ranges, id));
-    match graph.op(id).class() {
-        // Their sizes matter: -2^n is no larger than 2^n.
-        Class::Function => {
-            let sizes = graph.args(id).into_iter().map(|a| size_bits(ranges.raw[a.index()]) + 1);
-            sizes.fold(own, u32::max)
-        }
-        _ => own,
-    }
+    let operands = operands(graph, ranges, id);
+    operands.into_iter().map(|(bits, _)| bits).fold(own, u32::max)
+}
+
+/// The operands of a function, with the bits of each. Their sizes matter: -2^n is no larger than 2^n.
+fn operands(graph: &Graph, ranges: &Ranges, id: NodeId) -> Vec<(u32, NodeId)> {
+    let function = graph.op(id).class() == Class::Function;
+    let args = if function { graph.args(id) } else { Vec::new() };
+    args.into_iter().map(|a| (size_bits(ranges.raw[a.index()]) + 1, a)).collect()
 }
 
 /// The graph with every gate that may exceed 2^top cut there and every product with a reciprocal at 2^(top
@@ -144,13 +145,17 @@ fn reciprocal(graph: &Graph, id: NodeId) -> bool {
 fn refuse(graph: &Graph, ranges: &Ranges, id: NodeId, most: u32) -> Diagnostic {
     let site = graph.site(id);
     let needs = bits(graph, ranges, id);
-    let (lo, hi) = ranges.real(graph, id);
+    // What is too large of a function is often its operand: e^x is small where x is far below 0.
+    let largest = operands(graph, ranges, id).into_iter().max_by_key(|(bits, _)| *bits);
+    let operand = largest.filter(|(bits, _)| *bits > ranges.bits(id)).map(|(_, a)| a);
+    let (lo, hi) = ranges.real(graph, operand.unwrap_or(id));
+    let of = if operand.is_some() { "an operand has values" } else { "values" };
     let what = graph.op(id).name();
     let by = if site.name.is_empty() { String::new() } else { format!(" of `{}`", site.name) };
     let width = limit(graph, id, most);
     let place = site.place(graph.op(id));
     let title = format!("`{what}`{by} needs {needs} bits, and has {width}");
-    let values = format!("values from {lo:.3e} to {hi:.3e}, by the declared ranges");
+    let values = format!("{of} from {lo:.3e} to {hi:.3e}, by the declared ranges");
     let error = match place.call {
         Some(call) => {
             Diagnostic::error(codes::OVERFLOW, title, call, "called here").label(place.span, values)

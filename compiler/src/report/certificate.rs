@@ -152,6 +152,13 @@ impl RevealRow {
     pub fn kind(&self) -> &'static str {
         if self.state { "state" } else { "reveal" }
     }
+
+    /// Whether the bound is wider than the interval that the value is in. The smaller of the two is no bound: the
+    /// program's value may be some units outside of what a run has.
+    pub fn says_nothing(&self) -> bool {
+        let width = self.range.1 - self.range.0;
+        width > 0.0 && self.proven > width
+    }
 }
 
 impl SaturationRow {

@@ -182,6 +182,12 @@ impl<'a, 's> Context<'a, 's> {
             (_, Token::Let) if found.expects_expression() && !found.expects("let") => {
                 "`let` begins a statement of its own"
             }
+            (Some(Token::Caret), Token::Real(_)) => {
+                "a power is a whole number: of one half write `sqrt(x)`, of others `exp(0.3 * log(x))`"
+            }
+            (_, Token::Colon) if found.expects("]") => {
+                "a part of a tensor is a list: `[x[j] for j in a..b]`, and `[y[i, k] for i in n]` for a column"
+            }
             (Some(Token::DotDot), _) if found.expects_expression() => {
                 "a range has both ends: `0..n`"
             }

@@ -49,6 +49,8 @@ pub struct Step {
     pub name: String,
     /// Where it stands.
     pub span: Span,
+    /// Where the layer is applied, if the step is all that a block computes.
+    pub applied: Option<Span>,
 }
 
 /// Kinds of steps.

@@ -13,6 +13,11 @@ pub struct Stored {
     pub data: Option<RawData>,
 }
 
+/// Whether a stored tensor has the shape that is asked for. A single number may be a list of one.
+pub fn fits(found: &[u64], wanted: &[u64]) -> bool {
+    found == wanted || (wanted.is_empty() && found == [1])
+}
+
 /// Bytes of one element of a type that is read.
 pub fn size_of(dtype: Dtype) -> u64 {
     (dtype.bitsize() / 8) as u64
@@ -29,7 +34,8 @@ pub fn elements(dtype: Dtype, bytes: &[u8]) -> Option<RawData> {
         Dtype::I32 => Kind::I32,
         Dtype::I16 => Kind::I16,
         Dtype::I8 => Kind::I8,
-        Dtype::U8 => Kind::U8,
+        // One byte, 0 or 1.
+        Dtype::U8 | Dtype::BOOL => Kind::U8,
         Dtype::U16 => Kind::U16,
         Dtype::U32 => Kind::U32,
         Dtype::U64 => Kind::U64,

@@ -10,7 +10,7 @@ mod npz;
 mod stored;
 
 use anyhow::{Context, anyhow, bail};
-use elements::Stored;
+use elements::{Stored, fits};
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use slvr_circuit::{Circuit, Encoding, Field, From, Input};
 use slvr_compiler::diagnostic::plain::name as shown;
@@ -300,6 +300,11 @@ impl<'c> Expected<'c> {
         matches!(self.input.encoding, Encoding::Fixed { .. })
     }
 
+    /// Whether every entry is 0 or 1.
+    fn is_bit(&self) -> bool {
+        matches!(self.input.encoding, Encoding::Int { lo: 0, hi: 2 })
+    }
+
     /// What is expected, in words.
     fn kind(&self) -> &'static str {
         if self.is_real() { "real numbers" } else { "integers" }
@@ -397,20 +402,23 @@ fn one(
             instead(names, e, all)
         ));
     };
-    if shape != e.shape {
+    if !fits(&shape, e.shape) {
         let turned = shape.len() == 2 && shape.iter().rev().eq(e.shape);
         let hint = if turned { "; is it transposed?" } else { "" };
         return Err(format!("has shape {shape:?}, the circuit expects {:?}{hint}", e.shape));
     }
-    let data = data.filter(|d| matches!(d, RawData::F64(_)) == e.is_real());
+    let is_bool = matches!(kind.as_str(), "BOOL" | "|b1");
+    let data =
+        data.filter(|d| matches!(d, RawData::F64(_)) == e.is_real() && (!is_bool || e.is_bit()));
     let data = data.ok_or_else(|| {
         let types = match e.is_real() {
             true => "F32, F64, F16 or BF16",
+            false if e.is_bit() => "BOOL or an integer type",
             false => "I64 or another integer type",
         };
         format!("has elements of type {kind}, the circuit expects {}: {types}", e.kind())
     })?;
-    Ok(RawTensor { shape, data })
+    Ok(RawTensor { shape: e.shape.to_vec(), data })
 }
 
 /// What the file may have in place of a missing tensor.

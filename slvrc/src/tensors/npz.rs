@@ -3,7 +3,7 @@
 //! Of an array the header is read first, and its entries only if they are as many as the circuit declares: what a
 //! compressed file claims to hold never decides how much memory is taken.
 
-use super::elements::{Stored, elements, size_of};
+use super::elements::{Stored, elements, fits, size_of};
 use safetensors::Dtype;
 use slvr_runtime::share::encode::RawData;
 use std::io::{Cursor, Read};
@@ -49,7 +49,7 @@ impl<'b> Npz<'b> {
         };
         let Header { kind, fortran, shape } = header(&mut file)?;
         let dtype = dtype(&kind);
-        if shape != wanted {
+        if !fits(&shape, wanted) {
             return Ok(Some(Stored { shape, kind, data: None }));
         }
         let Some(dtype) = dtype else { return Ok(Some(Stored { shape, kind, data: None })) };
@@ -146,6 +146,7 @@ fn dtype(kind: &str) -> Option<Dtype> {
         "<i4" => Dtype::I32,
         "<i8" => Dtype::I64,
         "|u1" => Dtype::U8,
+        "|b1" => Dtype::BOOL,
         "<u2" => Dtype::U16,
         "<u4" => Dtype::U32,
         "<u8" => Dtype::U64,

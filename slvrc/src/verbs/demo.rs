@@ -169,11 +169,13 @@ impl Demo {
             let Some((name, value)) = text.split_once('=') else {
                 return Err(Usage(format!("`{text}` is not NAME=VALUE, as in `lambda=2`")).into());
             };
-            if ["M", "m"].contains(&name) {
-                return Err(Usage(format!(
-                    "`{text}`: the demo trains DigitsNet, and says --clients"
-                ))
-                .into());
+            let instead = match name {
+                "M" => Some("the model of the demo is DigitsNet, which it trains; leave this out"),
+                "m" => Some("how many clients there are is said by --clients"),
+                _ => None,
+            };
+            if let Some(instead) = instead {
+                return Err(Usage(format!("`{text}`: {instead}")).into());
             }
             if !declared.names().any(|n| n == name) {
                 let names = declared.names().collect::<Vec<_>>().join(", ");

@@ -78,6 +78,26 @@ fn text_has_a_section_for_each_question() {
     assert!(!done.stdout.contains('\u{1b}'));
 }
 
+/// A share of a sum that may be 0 is between the shares, and no useful bound of its error is proven.
+#[test]
+fn a_bound_wider_than_the_range_is_said_to_say_nothing() {
+    let place = Place::new();
+    let explained = |value: &str| {
+        let text = format!(
+            "use std::{{exp, mean, sum}};\npredicate P() {{\n    parties Client[3];\n    parties Server;\n    \
+             input x: secret fix in 0..1000 from each Client;\n    input y: secret fix in -4..4 from each Client;\n    \
+             let a = [(x[i] <= mean(x)) * exp(-x[i]) for i in Client];\n    \
+             reveal {value} to Server as y;\n}}\n"
+        );
+        place.write("w.slvr", text);
+        let done = place.slvrc("explain w.slvr");
+        assert_eq!(done.status, 0, "{}", done.stderr);
+        done.stdout.contains("a bound wider than the range says nothing")
+    };
+    assert!(explained("sum(a[i] / sum(a) * y[i] for i in Client)"));
+    assert!(!explained("sum(a[i] * y[i] for i in Client)"));
+}
+
 #[test]
 fn a_network_of_one_s_own() {
     let place = Place::new();

@@ -160,6 +160,42 @@ fn any_float_and_any_integer_type() {
     place.slvrc("run kinds.slvr m=3 --inputs in --json").ok();
 }
 
+/// Bits as PyTorch and NumPy write what is true or false, and a single number as a list of one.
+#[test]
+fn bits_may_be_booleans_and_single_numbers_lists_of_one() {
+    let text = "use std::sum;\npredicate Bits[m]() {\n    parties Client[m];\n    parties Server;\n    \
+                input b: secret bit[2] from each Client;\n    input c: secret bit from each Client;\n    \
+                input n: secret int in 0..9 from each Client;\n    input x: secret fix in 0..9 from each Client;\n    \
+                reveal sum(b) to Server as b;\n    reveal sum(c) to Server as c;\n    \
+                reveal sum(n) to Server as n;\n    reveal sum(x) to Server as x;\n}\n";
+    let bools = |shape: &[usize], bytes: &[u8]| {
+        let mut tensor = zeros(Dtype::BOOL, shape);
+        tensor.set(bytes.to_vec());
+        tensor
+    };
+    let mut folder = Folder::default();
+    for client in ["Client/0", "Client/1"] {
+        folder.put(client, "b", bools(&[2], &[0, 1]));
+        folder.put(client, "c", bools(&[1], &[1]));
+        folder.put(client, "n", i32s(&[1], &[4]));
+        folder.put(client, "x", f32s(&[1], &[0.5]));
+    }
+    folder.put("Client/1", "b", u8s(&[2], &[1, 1]));
+    folder.put("Client/1", "c", i64s(&[], &[0]));
+    for npz in [false, true] {
+        let place = Place::new();
+        place.write("bits.slvr", text);
+        match npz {
+            true => folder.write_npz(&place.path("in"), false, false),
+            false => folder.write(&place.path("in")),
+        }
+        place.slvrc("run bits.slvr m=2 --inputs in --outputs out --json").ok();
+        let out = place.tensors("out/Server.safetensors");
+        let found = ["b", "c", "n", "x"].map(|name| out[name].clone());
+        assert_eq!(found, [vec![1.0, 2.0], vec![1.0], vec![8.0], vec![1.0]], "{npz}");
+    }
+}
+
 // ---- folders and files ---------------------------------------------------------------------
 
 #[test]
@@ -525,8 +561,10 @@ fn a_wrong_shape_of_a_field() {
 
 #[test]
 fn a_vector_for_a_scalar() {
-    let message = refused(&["77"], |f| f.put("Client/0", "count", i64s(&[1], &[77])));
-    assert_snapshot!(message, @"error: in/Client/0.safetensors: tensor `count`: has shape [1], the circuit expects []");
+    let message = refused(&["77"], |f| f.put("Client/0", "count", i64s(&[2], &[77, 77])));
+    assert_snapshot!(message, @"error: in/Client/0.safetensors: tensor `count`: has shape [2], the circuit expects []");
+    let message = refused(&["77"], |f| f.put("Client/0", "count", i64s(&[1, 1], &[77])));
+    assert_snapshot!(message, @"error: in/Client/0.safetensors: tensor `count`: has shape [1, 1], the circuit expects []");
 }
 
 #[test]
@@ -551,8 +589,8 @@ fn reals_for_integers() {
 fn types_that_are_not_read() {
     let message = refused(&[], |f| f.put("Client/2", "pixel", zeros(Dtype::F8_E4M3, &[2, 3])));
     assert_snapshot!(message, @"error: in/Client/2.safetensors: tensor `pixel`: has elements of type F8_E4M3, the circuit expects real numbers: F32, F64, F16 or BF16");
-    let message = refused(&[], |f| f.put("Client/2", "label", zeros(Dtype::BOOL, &[2])));
-    assert_snapshot!(message, @"error: in/Client/2.safetensors: tensor `label`: has elements of type BOOL, the circuit expects integers: I64 or another integer type");
+    let message = refused(&[], |f| f.put("Client/2", "count", zeros(Dtype::BOOL, &[])));
+    assert_snapshot!(message, @"error: in/Client/2.safetensors: tensor `count`: has elements of type BOOL, the circuit expects integers: I64 or another integer type");
 }
 
 // ---- values --------------------------------------------------------------------------------

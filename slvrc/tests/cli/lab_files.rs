@@ -205,6 +205,11 @@ fn the_demo_binds_sizes_and_names_those_without_a_value() {
     place.write("h.slvr", MEAN.replace("m](x", "m, h](x").replace("/ m", "/ h"));
     let refused = place.slvrc("demo --predicate h.slvr --rounds 1 --clients 4");
     assert!(refused.status == 2 && refused.stderr.contains("`h`"), "{}", refused.stderr);
+    let model = place.slvrc("demo --predicate h.slvr M=DigitsNet h=4 --clients 4");
+    assert!(model.status == 2 && model.stderr.contains("leave this out"), "{}", model.stderr);
+    let members = place.slvrc("demo --predicate h.slvr m=4 h=4");
+    assert!(members.status == 2 && members.stderr.contains("--clients"), "{}", members.stderr);
+    assert!(!members.stderr.contains("DigitsNet"), "{}", members.stderr);
     let run = place.slvrc("demo --predicate h.slvr h=4 --rounds 1 --clients 4 --json");
     run.ok();
 }

@@ -112,6 +112,11 @@ fn functions_stay_within_their_bounds() {
         ("sigmoid", "sigmoid", each("sigmoid(x[i])"), "-6..6", "-8..8", 64),
         ("largest softmax", "max, softmax", "max(softmax(x))".into(), "-4..4", "-8..8", 10),
         ("softmax", "softmax", "softmax(x)".into(), "-4..4", "-8..8", 10),
+        ("softmax of halves", "softmax", "softmax(x / 2)".into(), "-8..8", "-8..8", 10),
+        ("softmax of 2.7 x", "softmax", "softmax(2.7 * x)".into(), "-2..2", "-8..8", 10),
+        ("largest of halves", "max, softmax", "max(softmax(x / 2))".into(), "-8..8", "-8..8", 10),
+        ("largest of 2.7 x", "max, softmax", "max(softmax(2.7 * x))".into(), "-2..2", "-8..8", 10),
+        ("exp of 3 x - max", "exp, max", "exp(3 * (x - max(x)))".into(), "-1..1", "-8..8", 10),
     ];
     println!("{:<20} {:>9} {:>9}   units of 2^-16", "", "observed", "proven");
     for (name, uses, value, x, y, n) in all {

@@ -33,6 +33,53 @@ fn the_operation_is_underlined_not_the_comprehension_around_it() {
     assert_eq!(found, ["norm(exp(x[i]) * 30000)", "sqrt(norm_sq(x))"]);
 }
 
+/// What stands at each place of the first error, if there is one.
+fn first_error(text: &str) -> Option<(Vec<[String; 2]>, Vec<String>)> {
+    let mut sources = Sources::new();
+    let file = sources.add("test.slvr", text.to_owned());
+    let mut no_files = |_: &str| Err(LoadError::NotFound);
+    let checked = check(&mut sources, file, &Options::default(), &mut no_files);
+    let program = checked.unwrap_or_else(|d| panic!("{d:?}")).program;
+    let errors = pipeline::compile(&program, &sources).err()?;
+    let error = errors.into_iter().next()?;
+    let label = |(span, what): &(_, String)| [sources.snippet(*span).to_owned(), what.clone()];
+    Some((error.labels.iter().map(label).collect(), error.hints))
+}
+
+/// An exponential of what is never positive is at most 1, however many bits its operand takes.
+#[test]
+fn the_values_of_an_operand_that_is_too_large_are_shown() {
+    let text = "use std::{softplus, sum};\n\npredicate P() {\n    parties Client[3];\n    parties Server;\n\n\
+                \x20   input x: secret fix in -1000..1000 from each Client;\n\n\
+                \x20   let y = [softplus(x[i] * x[i] * x[i] * x[i] * x[i]) for i in Client];\n\n\
+                \x20   reveal sum(y) to Server as y;\n}\n";
+    let (labels, _) = first_error(text).expect("it does not compile");
+    let [place, values] = &labels[1];
+    assert_eq!(place, "exp(-abs(x))");
+    assert!(values.starts_with("an operand has values from -1.000e15 to 0"), "{values}");
+}
+
+/// The `eps` of a layer of the library is in the program, not where the library adds it.
+#[test]
+fn a_layer_whose_constant_is_lost_is_shown_where_it_is_applied() {
+    let with = |eps: &str| {
+        first_error(&format!(
+            "model Net(x: fix[8]) -> fix[8] {{\n    first: layer_norm[8];\n    fc: linear[8, 8];\n    \
+             norm: layer_norm[8, eps = {eps}];\n    last: linear[8, 8];\n\n    \
+             x |> first |> fc |> norm |> last\n}}\n\n\
+             predicate P() {{\n    parties Client[3];\n    parties Server;\n\n    \
+             input w: secret weights Net in -8..8 from Server;\n    \
+             input x: secret fix[8] in -4..4 from each Client;\n\n    \
+             reveal [Net(w, x[i]) for i in Client] to Server as y;\n}}\n"
+        ))
+    };
+    let (labels, hints) = with("0.000001").expect("it does not compile");
+    assert_eq!(labels[0][0], "norm", "{labels:?}");
+    let advised = hints.iter().find_map(|h| h.split("at least ").nth(1)?.split(';').next());
+    let advised: f64 = advised.and_then(|n| n.parse().ok()).unwrap_or_else(|| panic!("{hints:?}"));
+    assert_eq!(with(&format!("{advised}")), None, "as advised");
+}
+
 /// The message of a program with a state, and its first hint.
 fn with_state(range: &str, start: &str, value: &str) -> Result<(), String> {
     let text = format!(

@@ -69,6 +69,11 @@ fn order_statistics_clamps_and_shares_have_their_true_intervals() {
         (each("relu(x[i][e] - 3)"), "-8..8", 3, (0.0, 5.0)),
         ("softmax(x[i])".into(), "-4..4", 10, (0.0, 1.0)),
         ("max(softmax(x[i]))".into(), "-4..4", 10, (0.1, 1.0)),
+        // Factors common to an entry and the maximum are taken out of their difference.
+        ("softmax(2 * x[i])".into(), "-4..4", 10, (0.0, 1.0)),
+        ("max(softmax(x[i] / 2))".into(), "-8..8", 10, (0.1, 1.0)),
+        ("max(softmax(3 * x[i]))".into(), "-4..4", 10, (0.1, 1.0)),
+        ("exp(3 * (x[i] - max(x[i])))".into(), "-4..4", 10, (0.0, 1.0)),
         (each("x[i][e] / sum(x[i])"), "0..4", 10, (0.0, 1.0)),
         (each("exp(x[i][e]) / sum([exp(x[i][k]) for k in n])"), "-2..2", 4, (0.0045, 1.0)),
         ("cosine(x[i], y[i])".into(), "-8..8", 10, (-1.0, 1.0)),

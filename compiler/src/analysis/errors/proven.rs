@@ -10,7 +10,7 @@ use super::value::{Cause, Line, Values};
 use super::view::{View, times};
 use crate::analysis::interval::{self, Interval, UNBOUNDED, enlarged, meet, size};
 use crate::analysis::ranges::shares::{at_most_one, column};
-use crate::analysis::softmax::{TRUNCATIONS, has_largest, softmax_of};
+use crate::analysis::softmax::{Softmax, has_largest, softmax_of};
 use crate::analysis::stated::{CUT, Function};
 use crate::analysis::zeros::vanishes;
 use crate::graph::{NodeId, Op, domain};
@@ -155,24 +155,24 @@ impl Rules<'_> {
         Cause { own, parts: vec![(x, times(self.error(x), c))] }
     }
 
-    /// 1 / sum e^(z - max z), the largest entry p of a softmax: its gradient has entries p (1 - p) and
-    /// -p q with q the others', 2 p (1 - p) <= 1/2 in all. What the exponentials are off by themselves is
+    /// 1 / sum e^(c (z - max z)), the largest entry p of a softmax: its gradient has entries c p (1 - p) and
+    /// -c p q with q the others', 2 c p (1 - p) <= c/2 in all. What the exponentials are off by themselves is
     /// divided by the sum's square, which is at least 1 but for a few units.
     fn largest_softmax(
         &self,
         id: NodeId,
-        (exp, x, z): (NodeId, NodeId, NodeId),
+        Softmax { exp, x, z, factor }: Softmax,
         effect: function::Effect,
     ) -> Cause {
         let view = self.view;
         let terms = view.g.elements(exp) / view.g.elements(view.args(id)[0]).max(1);
-        // What rounding adds to z - max z.
-        let rounding = (self.error(x) - 2.0 * self.error(z)).max(0.0);
+        // What rounding adds to c (z - max z).
+        let rounding = (self.error(x) - 2.0 * times(self.error(z), factor)).max(0.0);
         // Twice what is stated is more than it and what is cut.
         let stated = 2.0 * view.stated.exp_non_positive.units.max(self.cut(self.error(x)));
         let exponentials = (stated * view.ulp(exp) + rounding) * terms as f64;
         let own = effect.own + 1.01 * exponentials;
-        let by_slope = self.error(z) / 2.0;
+        let by_slope = times(self.error(z), factor) / 2.0;
         if own + by_slope < effect.own + effect.passed {
             Cause { own, parts: vec![(z, by_slope)] }
         } else {
@@ -297,8 +297,8 @@ impl Rules<'_> {
             view.ulp(id),
             operand,
         );
-        if let (Function::Recip, Some(z)) = (function, softmax_of(view, x)) {
-            return self.largest_softmax(id, z, effect);
+        if let (Function::Recip, Some(of)) = (function, softmax_of(view, x)) {
+            return self.largest_softmax(id, of, effect);
         }
         Cause { own: effect.own, parts: vec![(x, effect.passed)] }
     }
@@ -320,9 +320,10 @@ impl Rules<'_> {
             Op::Select if view.reals => view.g.site(id).keeps().map(|(_, range)| range),
             // The maximum is one of the entries up to a few truncations, whichever was chosen: so one
             // exponential is near 1, and none is negative.
-            Op::Sum(axes) if has_largest(view, args[0], axes) => {
+            Op::Sum(axes) => {
+                let truncations = has_largest(view, args[0], axes)?;
                 let off =
-                    view.stated.exp_non_positive.units + CUT + TRUNCATIONS * view.stated.truncation;
+                    view.stated.exp_non_positive.units + CUT + truncations * view.stated.truncation;
                 Some((1.0 - off * view.ulp(id), f64::INFINITY))
             }
             Op::Function(Function::Recip) => {
@@ -377,7 +378,7 @@ impl Rules<'_> {
                 }
             }
             // The largest term is e^0.
-            Op::Sum(axes) if has_largest(view, view.args(id)[0], axes) => {
+            Op::Sum(axes) if has_largest(view, view.args(id)[0], axes).is_some() => {
                 let terms = view.g.elements(view.args(id)[0]) / view.g.elements(id).max(1);
                 Some((1.0, terms as f64))
             }

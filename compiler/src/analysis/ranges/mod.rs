@@ -261,9 +261,9 @@ impl Rule<'_> {
                 let root = terms.sqrt();
                 let mut range = scaled(a.range, terms);
                 // One of the terms is e^0, up to what is stated and to a few truncations of the operand.
-                if softmax::has_largest(self.view, args[0], axes) {
+                if let Some(truncations) = softmax::has_largest(self.view, args[0], axes) {
                     let stated = self.stated.exp_non_positive;
-                    let off = stated.units + 2.0 + softmax::TRUNCATIONS * self.stated.truncation;
+                    let off = stated.units + 2.0 + truncations * self.stated.truncation;
                     let one = power(self.frac(self.id));
                     range.0 = range.0.max(one * (1.0 - stated.relative) - off);
                 }

@@ -225,10 +225,15 @@ impl Builder<'_> {
         Ok(v)
     }
 
+    /// Whether a place is in the library.
+    pub(super) fn in_library(&self, span: Span) -> bool {
+        embedded::get(self.sources.name(span.file)).is_some()
+    }
+
     pub(super) fn call(&mut self, f: FnId, args: &[Expr]) -> Result<Vec<Val>> {
         let function = &self.program.functions[f.0 as usize];
         let outside = self.call;
-        if embedded::get(self.sources.name(self.span.file)).is_none() {
+        if !self.in_library(self.span) {
             self.call = Some(self.span);
         }
         let mut vals = Vec::new();

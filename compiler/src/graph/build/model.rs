@@ -52,9 +52,10 @@ impl Builder<'_> {
 
     fn steps(&mut self, model: &Model, w: &Val, batch: &Batch, image: NodeId) -> Result<NodeId> {
         let mut done: Vec<NodeId> = Vec::new();
-        let depth = self.path.len();
+        let (depth, outside) = (self.path.len(), self.call);
         for step in &model.steps {
             self.path.truncate(depth);
+            self.call = step.applied.filter(|at| !self.in_library(*at)).or(outside);
             self.path.extend(
                 step.name
                     .rsplit_once('.')
@@ -68,6 +69,7 @@ impl Builder<'_> {
             done.push(node);
         }
         self.path.truncate(depth);
+        self.call = outside;
         Ok(done.last().copied().unwrap_or(image))
     }
 

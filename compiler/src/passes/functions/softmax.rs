@@ -3,7 +3,7 @@
 //! Before: any graph without scales, equal nodes merged. After: a maximum is taken before a division
 //! by what is positive and the same for all its entries, before an exponential, before a difference
 //! with what is the same for all, and before a relu; the maximum of x - max x is 0; the exponential
-//! of x - max x is an [`Function::ExpNonPositive`]. The place of the largest is looked for before all of
+//! of x - max x, or of a positive multiple of it, is an [`Function::ExpNonPositive`]. The place of the largest is looked for before all of
 //! these but relu.
 //!
 //! Exact in real numbers: all of these functions increase.
@@ -35,7 +35,7 @@ pub(crate) fn run(graph: &Graph) -> Graph {
                 let x = where_largest(new, args[0]);
                 (x != args[0]).then(|| new.add(Op::ArgMax, &[x], node.site))
             }
-            Op::Function(Function::Exp) if below_its_max(new, args[0]) => {
+            Op::Function(Function::Exp) if below_its_max(new, unscaled(new, args[0])) => {
                 Some(new.add(Op::Function(Function::ExpNonPositive), &[args[0]], node.site))
             }
             _ => None,
@@ -47,13 +47,23 @@ pub(crate) fn run(graph: &Graph) -> Graph {
 /// What holds after it.
 pub(crate) fn after(g: &Graph) -> Kept {
     none(g, "is of at most 0, but not marked so", |id| {
-        *g.op(id) == Op::Function(Function::Exp) && below_its_max(g, g.arg(id, 0))
+        *g.op(id) == Op::Function(Function::Exp) && below_its_max(g, unscaled(g, g.arg(id, 0)))
     })
 }
 
 /// The value behind reshapes.
 fn base(g: &Graph, mut id: NodeId) -> NodeId {
     while let Op::Reshape(_) = g.op(id) {
+        id = g.arg(id, 0);
+    }
+    id
+}
+
+/// The value behind positive factors.
+fn unscaled(g: &Graph, mut id: NodeId) -> NodeId {
+    while let Op::Scale(c) = g.op(id)
+        && *c > 0.0
+    {
         id = g.arg(id, 0);
     }
     id

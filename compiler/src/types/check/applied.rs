@@ -5,15 +5,15 @@ use super::checker::{Checker, Frame};
 use super::layers::{Builder, MAX_LAYERS, PARAM};
 use super::requirements::required;
 use super::value::{
-    Env, Layer, LayerSpec, R, Reported, SizeVal, SpecKind, Val, count, join_secrecy, shape_text,
-    typed,
+    Env, IntVal, Layer, LayerSpec, R, Reported, SizeVal, SpecKind, Val, count, join_secrecy,
+    shape_text, typed,
 };
 use super::world::ItemId;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::syntax::ast::{self, Block, Ident, ItemKind, Secrecy, Span};
 use crate::types::layer::{self, Misfit, Rule};
 use crate::types::model::ParamId;
-use crate::types::{Definition, Dim, Elem, Expr, ExprKind, Source, Ty};
+use crate::types::{Definition, Dim, Elem, Expr, ExprKind, Index, Source, Ty};
 use std::rc::Rc;
 
 /// What stands where a value goes through a layer.
@@ -90,7 +90,25 @@ impl Checker<'_> {
                     ),
             ));
         };
-        let at = self.whole(env, &arg.value)?;
+        let at = match self.expr(env, &arg.value)? {
+            Val::Int(IntVal { index: Index::Const(i), .. }) => i,
+            Val::Int(_) => {
+                let name = list.name.clone();
+                return Err(self.fail(
+                    Diagnostic::error(
+                        codes::KIND,
+                        "a layer of a list is chosen by a number, not by a loop variable",
+                        arg.value.span,
+                        "depends on a loop variable",
+                    )
+                    .hint(format!(
+                        "its layers may have different shapes: write the list out, \
+                         `let y = [x |> {name}[0], x |> {name}[1]];`, and index that one"
+                    )),
+                ));
+            }
+            _ => self.whole(env, &arg.value)?,
+        };
         if let Some(layer) = list.named(&at.to_string()) {
             return Ok(layer.clone());
         }

@@ -20,6 +20,21 @@ impl Checker<'_> {
     /// `a[..]`: size arguments of a function, or an index.
     pub(super) fn at(&mut self, env: &mut Env, a: &ast::Expr, args: &[Arg], span: Span) -> R<Val> {
         match self.head(env, a)? {
+            Val::Item(id) if matches!(self.world.items[id.0].item.kind, ast::ItemKind::Const { .. }) => {
+                let name = self.text(a.span);
+                Err(self.fail(
+                    Diagnostic::error(
+                        codes::KIND,
+                        "a `const` is one number",
+                        a.span,
+                        "it has no entries to index",
+                    )
+                    .hint(format!(
+                        "make the list a `let` of the predicate or function: `let {} = [..];`",
+                        name.to_lowercase()
+                    )),
+                ))
+            }
             Val::Item(id) => {
                 let mut sizes = Vec::new();
                 let mut failed = false;
@@ -67,7 +82,13 @@ impl Checker<'_> {
                         span,
                         "one member?",
                     )
-                    .hint(format!("loop over them: `[.. for i in {}]`", self.text(a.span))),
+                    .hint({
+                        let name = self.text(a.span);
+                        format!(
+                            "loop over them, `[.. for i in {name}]`, or make what is theirs a list in the order in which \
+                             they were drawn, and index that: `let d = [x[i] for i in {name}];`, then `d[0]`"
+                        )
+                    }),
                 )),
                 _ => Err(self.fail(
                     Diagnostic::error(
@@ -86,7 +107,10 @@ impl Checker<'_> {
                     span,
                     "one member?",
                 )
-                .hint("loop over it: `[.. for j in committee[i]]`"),
+                .hint(
+                    "loop over it, `[.. for j in committee[i]]`: such a list is in the order in which they were drawn, and \
+                     has entries to index",
+                ),
             )),
             Val::Expr(e) => self.index_expr(env, e, a.span, args, span).map(Val::Expr),
             Val::Poison => Err(Reported),
@@ -313,13 +337,20 @@ impl Checker<'_> {
     fn sizes_of(&mut self, env: &mut Env, e: &ast::Expr) -> R<Vec<SizeVal>> {
         match self.expr(env, e)? {
             Val::Shape(shape) => Ok(shape.into_iter().map(|n| SizeVal::Int(n as i64)).collect()),
+            Val::Int(IntVal { index: Index::Const(i), rounded: true, .. }) => {
+                Ok(vec![SizeVal::Rounded(i)])
+            }
             val => self.as_size(val, true, e).map(|size| vec![size]),
         }
     }
 
-    /// As [`Self::size_arg`], or a real number.
-    pub(super) fn any_size(&mut self, env: &mut Env, e: &ast::Expr) -> R<SizeVal> {
+    /// The default of a size: as [`Self::size_arg`], or a real number. Of numbers alone, a quotient that rounds is meant as
+    /// a real number: `s = 1 / 2`. Of other sizes, as in `k = n / 2`, it rounds down.
+    pub(super) fn default_size(&mut self, env: &mut Env, e: &ast::Expr) -> R<SizeVal> {
         let val = self.expr(env, e)?;
+        if matches!(val, Val::Int(IntVal { rounded: true, .. })) && self.of_numbers(env, e) {
+            return Err(self.rounds_down(e.span));
+        }
         self.as_size(val, true, e)
     }
 
@@ -407,7 +438,7 @@ impl Checker<'_> {
     /// A whole number known at compile time.
     pub(super) fn whole(&mut self, env: &mut Env, e: &ast::Expr) -> R<i64> {
         match self.size_arg(env, e)? {
-            SizeVal::Int(i) => Ok(i),
+            SizeVal::Int(i) | SizeVal::Rounded(i) => Ok(i),
             SizeVal::Real(bits) => Err(self.not_whole(&f64::from_bits(bits).to_string(), e.span)),
             SizeVal::Model(_) => Err(self.fail(
                 Diagnostic::error(
@@ -418,6 +449,20 @@ impl Checker<'_> {
                 )
                 .hint("`M.classes` and `M.len` are sizes of a model, `..M.shape` its input's"),
             )),
+        }
+    }
+
+    /// Whether an expression is made of written numbers alone, and of constants that a division rounded.
+    fn of_numbers(&mut self, env: &mut Env, e: &ast::Expr) -> bool {
+        match &e.kind {
+            ast::ExprKind::Int(_) => true,
+            // Sizes do not keep that they were rounded.
+            ast::ExprKind::Name(_) => {
+                matches!(self.expr(env, e), Ok(Val::Int(IntVal { rounded: true, .. })))
+            }
+            ast::ExprKind::Unary(_, a) => self.of_numbers(env, a),
+            ast::ExprKind::Binary(_, a, b) => self.of_numbers(env, a) && self.of_numbers(env, b),
+            _ => false,
         }
     }
 }

@@ -131,7 +131,7 @@ impl Checker<'_> {
             match value {
                 Ok(v) => {
                     let text = match v {
-                        SizeVal::Int(i) => i.to_string(),
+                        SizeVal::Int(i) | SizeVal::Rounded(i) => i.to_string(),
                         SizeVal::Real(bits) => f64::from_bits(bits).to_string(),
                         SizeVal::Model(m) => given(&size.name.name)
                             .map_or_else(|| self.models[m.0 as usize].name.clone(), str::to_owned),
@@ -345,6 +345,9 @@ impl Checker<'_> {
             (None, Some(default)) => match self.expr(env, default)? {
                 Val::Real(x) => *x,
                 Val::Int(IntVal { index: Index::Const(i), rounded: false, .. }) => i.into(),
+                Val::Int(IntVal { rounded: true, .. }) => {
+                    return Err(self.rounds_down(default.span));
+                }
                 other => {
                     let what = other.describe();
                     return Err(self.fail(Diagnostic::error(

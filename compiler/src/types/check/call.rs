@@ -124,7 +124,7 @@ impl Checker<'_> {
                     let args = self.plain(args)?;
                     return self.reshaped(function, &sizes, args, span).map(Val::Expr);
                 }
-                if let ("places", [(None, SizeVal::Int(n), _)]) =
+                if let ("places", [(None, SizeVal::Int(n) | SizeVal::Rounded(n), _)]) =
                     (function.name.name.as_str(), sizes.as_slice())
                 {
                     let args = self.plain(args)?;
@@ -476,7 +476,7 @@ impl Checker<'_> {
             return name.to_owned();
         }
         let one = |(p, v): (&Size, &SizeVal)| match v {
-            SizeVal::Int(i) => format!("{} = {i}", p.name.name),
+            SizeVal::Int(i) | SizeVal::Rounded(i) => format!("{} = {i}", p.name.name),
             SizeVal::Real(bits) => format!("{} = {}", p.name.name, f64::from_bits(*bits)),
             SizeVal::Model(m) => format!("{} = {}", p.name.name, self.models[m.0 as usize].name),
         };

@@ -227,12 +227,23 @@ impl Checker<'_> {
                     let n = args.first()?.ty.dims.last()?.size;
                     Some((0, i64::try_from(n).ok()?.checked_sub(1)?))
                 }
-                Intrinsic::Max
-                | Intrinsic::Min
-                | Intrinsic::Sort
-                | Intrinsic::Flat
-                | Intrinsic::Reshape
-                | Intrinsic::Concat => joint(args),
+                Intrinsic::Max | Intrinsic::Min => match args.as_slice() {
+                    // `max([k - 1, 0])` is at least 0.
+                    [Expr { kind: ExprKind::List(all), .. }]
+                        if all.iter().all(|e| e.ty.dims.is_empty()) =>
+                    {
+                        let all: Option<Vec<Between>> = all.iter().map(of).collect();
+                        let further = match which {
+                            Intrinsic::Max => i64::max,
+                            _ => i64::min,
+                        };
+                        all?.into_iter().reduce(|a, b| (further(a.0, b.0), further(a.1, b.1)))
+                    }
+                    all => joint(all),
+                },
+                Intrinsic::Sort | Intrinsic::Flat | Intrinsic::Reshape | Intrinsic::Concat => {
+                    joint(args)
+                }
                 Intrinsic::Select => joint(args.get(1..)?),
                 Intrinsic::Sum | Intrinsic::Dot | Intrinsic::Elementwise(_) => None,
             },

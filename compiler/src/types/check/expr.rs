@@ -4,7 +4,7 @@ use super::checker::Checker;
 use super::value::{
     Env, IntVal, R, Reported, Val, cond_expr, constant, index_expr, join_elem, join_secrecy, typed,
 };
-use super::world::{ItemId, item_kind};
+use super::world::{ItemId, STD, item_kind};
 use crate::diagnostic::{Diagnostic, codes, near::did_you_mean};
 use crate::syntax::ast::{self, Ident, ItemKind, Secrecy, Span};
 use crate::types::number::{Number, NumberError};
@@ -135,6 +135,27 @@ impl Checker<'_> {
         self.at_run_time(val, e.span)
     }
 
+    /// Reports a quotient of sizes that is no whole number, where a number is needed.
+    pub(super) fn rounds_down(&mut self, span: Span) -> Reported {
+        let text = self.text(span);
+        let real = match with_real(&text) {
+            Some(real) => format!("for the exact quotient make one side a real number: `{real}`"),
+            None => format!(
+                "for the exact quotient make one side a real number where `{text}` is computed: `1.0 * a / b`"
+            ),
+        };
+        self.fail(
+            Diagnostic::error(
+                codes::ELEMENT,
+                "a division of sizes rounds down, which a value must not do unseen",
+                span,
+                "not a whole number",
+            )
+            .hint(real)
+            .hint("to round down on purpose say so, for example `(b - b % 2) / 2`"),
+        )
+    }
+
     /// A run-time value of what is known at compile time.
     pub(super) fn at_run_time(&mut self, val: Val, span: Span) -> R<Expr> {
         let title = format!("{} is not a value", val.describe());
@@ -149,22 +170,7 @@ impl Checker<'_> {
                 )
                 .hint("use it in brackets, as in `image[j]`"),
             )),
-            Val::Int(IntVal { rounded: true, .. }) => {
-                let text = self.text(span);
-                Err(self.fail(
-                    Diagnostic::error(
-                        codes::ELEMENT,
-                        "a division of sizes rounds down, which a value must not do unseen",
-                        span,
-                        "not a whole number",
-                    )
-                    .hint(format!(
-                        "for the exact quotient make one side a real number: `{}`",
-                        with_real(&text)
-                    ))
-                    .hint("to round down on purpose say so, for example `(b - b % 2) / 2`"),
-                ))
-            }
+            Val::Int(IntVal { rounded: true, .. }) => Err(self.rounds_down(span)),
             Val::Int(IntVal { index: Index::Const(i), .. }) => {
                 self.held(&i.into(), Elem::Int, span)
             }
@@ -284,9 +290,9 @@ impl Checker<'_> {
                     _ => Err(self.fail(
                         Diagnostic::error(
                             codes::KIND,
-                            "a constant is a number known at compile time",
+                            "a constant is one number known at compile time",
                             value.span,
-                            "not known at compile time",
+                            "not one number, or not known at compile time",
                         )
                         .hint("define it with `let` inside the predicate, or as a function"),
                     )),
@@ -388,6 +394,20 @@ impl Checker<'_> {
                     Val::Expr(e) => self.ty(&e.ty),
                     other => other.describe().to_owned(),
                 };
+                let text = self.text(a.span);
+                let hint = match (&other, name.name.as_str()) {
+                    (Val::Expr(_), "T") => format!(
+                        "a transpose is a list: `[[{text}[i, j] for i in m] for j in n]` of m times n entries"
+                    ),
+                    (Val::Expr(_), method)
+                        if self.world.modules[STD].names.contains_key(method) =>
+                    {
+                        format!("functions are not methods: write `{method}({text})`")
+                    }
+                    _ => "fields are parameters of a `weights M`, as in `w.conv1.weight`, \
+                        and `M.shape`, `M.classes`"
+                        .to_owned(),
+                };
                 return Err(self.fail(
                     Diagnostic::error(
                         codes::KIND,
@@ -395,10 +415,7 @@ impl Checker<'_> {
                         a.span,
                         format!("this is {what}"),
                     )
-                    .hint(
-                        "fields are parameters of a `weights M`, as in `w.conv1.weight`, \
-                        and `M.shape`, `M.classes`",
-                    ),
+                    .hint(hint),
                 ));
             }
         };
@@ -467,17 +484,33 @@ pub(super) fn secrecy_word(s: Secrecy) -> &'static str {
     }
 }
 
-/// The text with the first divisor a decimal, if that is an integer; else the whole times 1.0.
-fn with_real(text: &str) -> String {
-    let real = || {
-        let after = text.find('/')? + 1;
-        let rest = &text[after..];
-        let start = after + rest.len() - rest.trim_start().len();
-        let digits = text[start..].bytes().take_while(u8::is_ascii_digit).count();
-        let end = start + digits;
-        let whole = digits > 0
-            && !text[end..].starts_with(|c: char| c == '.' || c == '_' || c.is_alphanumeric());
-        whole.then(|| format!("{}.0{}", &text[..end], &text[end..]))
+/// The text with every divisor a real number: an integer as a decimal, anything else times 1.0. `None` if nothing is divided
+/// in it.
+fn with_real(text: &str) -> Option<String> {
+    let (before, after) = text.split_once('/')?;
+    let divisor = after.trim_start();
+    let space = &after[..after.len() - divisor.len()];
+    let (mut open, mut end) = (0, divisor.len());
+    for (at, c) in divisor.char_indices() {
+        let part = c == '.' || c == '_' || c.is_alphanumeric();
+        match c {
+            '(' | '[' => open += 1,
+            ')' | ']' if open > 0 => open -= 1,
+            '-' if at == 0 => {}
+            _ if open > 0 || part => {}
+            _ => {
+                end = at;
+                break;
+            }
+        }
+    }
+    let (divisor, rest) = divisor.split_at(end);
+    let real = match with_real(divisor) {
+        // A quotient of its own is a real number then.
+        Some(real) => real,
+        None if divisor.bytes().all(|b| b.is_ascii_digit()) => format!("{divisor}.0"),
+        None => format!("(1.0 * {divisor})"),
     };
-    real().unwrap_or_else(|| format!("1.0 * {text}"))
+    let rest = with_real(rest).unwrap_or_else(|| rest.to_owned());
+    Some(format!("{before}/{space}{real}{rest}"))
 }

@@ -121,6 +121,7 @@ impl Checker<'_> {
             shape: input.to_vec(),
             name: String::new(),
             span: param.name.span,
+            applied: None,
         });
         let layers = self.place_layers(&mut b, block, id, sizes, "")?;
         let last = self.body_steps(&mut b, id, block, sizes, &layers, 0, "")?;
@@ -166,15 +167,22 @@ impl Checker<'_> {
             TypeKind::Tensor { base, dims } if element(&base.name) == Some(Elem::Fix) => {
                 self.dims(env, dims)
             }
-            _ => Err(self.fail(
-                Diagnostic::error(
+            _ => {
+                let error = Diagnostic::error(
                     codes::LAYER,
                     "models map `fix` tensors to `fix` tensors",
                     ty.span,
                     "not one",
-                )
-                .hint("for example `fix[1, 28, 28]`"),
-            )),
+                );
+                let whole = matches!(&ty.kind, TypeKind::Tensor { base, .. } if element(&base.name).is_some());
+                Err(self.fail(match whole {
+                    true => error.hint(
+                        "write `fix`: integers such as tokens fit, and the input of the predicate that the model \
+                         is applied to may stay an `int` or a `bit`",
+                    ),
+                    false => error.hint("for example `fix[1, 28, 28]`"),
+                }))
+            }
         }
     }
 
@@ -401,6 +409,27 @@ impl Checker<'_> {
         if matches!(&f.kind, ast::ExprKind::Name(n) if *n == body.input.0) {
             return Err(self.not_a_layer("the input", f.span));
         }
+        // Brackets may read the shape of the input.
+        let names = env.names.len();
+        if matches!(&f.kind, ast::ExprKind::At(_, args) if args.iter().any(|a| reads(&a.value, &body.input.0)))
+        {
+            let value = self.step_value(b, body.input.1, &body.input.0);
+            env.set(&body.input.0, value);
+        }
+        let made = self.through_any(env, b, body, f, x, span);
+        env.names.truncate(names);
+        made
+    }
+
+    fn through_any(
+        &mut self,
+        env: &mut Env,
+        b: &mut Builder,
+        body: &Body,
+        f: &ast::Expr,
+        x: StepId,
+        span: Span,
+    ) -> R<StepId> {
         match self.layer_of(env, f)? {
             Some(Applied::Declared(layer)) => self.apply_layer(b, &layer, x, f.span),
             Some(Applied::Written(spec)) => {
@@ -453,10 +482,15 @@ impl Checker<'_> {
                 if !plain || !block.body.lets.is_empty() {
                     let value = self.step_value(b, x, "x");
                     let from = b.steps[x].span;
-                    return self.compute(b, &layer.name, at, |this| {
+                    let step = self.compute(b, &layer.name, at, |this| {
                         let value = this.layer_value(layer, vec![(value, from)], at, at)?;
                         this.settled(value, at).map(|value| (Vec::new(), value))
-                    });
+                    })?;
+                    if let Step { kind: StepKind::Compute { .. }, applied, .. } = &mut b.steps[step]
+                    {
+                        applied.get_or_insert(at);
+                    }
+                    return Ok(step);
                 }
                 self.count_application(layer, at)?;
                 let text = self.sized_text(&block.name.name, &block.sizes, sizes);
@@ -477,7 +511,13 @@ impl Checker<'_> {
     }
 }
 
+/// Whether a name stands in an expression.
+fn reads(e: &ast::Expr, name: &str) -> bool {
+    matches!(&e.kind, ast::ExprKind::Name(n) if n == name)
+        || e.children().into_iter().any(|e| reads(e, name))
+}
+
 fn push(b: &mut Builder, kind: StepKind, shape: Vec<u64>, name: &str, span: Span) -> StepId {
-    b.steps.push(Step { kind, shape, name: name.to_owned(), span });
+    b.steps.push(Step { kind, shape, name: name.to_owned(), span, applied: None });
     b.steps.len() - 1
 }

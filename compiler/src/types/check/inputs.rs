@@ -126,7 +126,8 @@ impl Checker<'_> {
                     "a list of weights",
                 )
                 .hint(format!(
-                    "each member of a set gives one: `input {0}: secret weights {0} in -8..8 from each Client;`",
+                    "from one giver a list is a matrix, `secret fix[n, {0}.len]`; weights from each member of a set are one \
+                     list already: `input update: secret weights {0} in -8..8 from each Client;`",
                     model.name
                 )),
             ));

@@ -265,7 +265,9 @@ impl Checker<'_> {
         let mut shape = Vec::with_capacity(sizes.len());
         for (name, size, at) in sizes {
             match size {
-                SizeVal::Int(n) if *n > 0 && name.is_none() => shape.push(*n as u64),
+                SizeVal::Int(n) | SizeVal::Rounded(n) if *n > 0 && name.is_none() => {
+                    shape.push(*n as u64)
+                }
                 _ => {
                     return Err(self.fail(
                         Diagnostic::error(

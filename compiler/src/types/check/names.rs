@@ -31,6 +31,7 @@ pub(super) fn resolve(world: &World, module: usize, diags: &mut Vec<Diagnostic>)
             scope: Scope::default(),
             later: Vec::new(),
             used: Vec::new(),
+            layer: None,
             diags,
         };
         pass.item(&world.items[id.0].item);
@@ -49,6 +50,8 @@ struct Names<'w, 'd> {
     /// Names that later statements of the same body define.
     later: Vec<(String, Span, Later)>,
     used: Vec<(ItemId, Span)>,
+    /// Where the name of a declared layer stands.
+    layer: Option<Span>,
     diags: &'d mut Vec<Diagnostic>,
 }
 
@@ -77,7 +80,11 @@ impl Names<'_, '_> {
                 }
                 self.later(b.layers.iter().chain(&b.body.lets).flat_map(|l| &l.names));
                 b.body.requires.iter().for_each(|r| self.expr(&r.cond));
-                b.layers.iter().for_each(|l| self.expr(&l.value));
+                for l in &b.layers {
+                    self.layer = Some(named_layer(&l.value));
+                    self.expr(&l.value);
+                }
+                self.layer = None;
                 // What is computed may have the name of a size, as `bias` in PyTorch.
                 let sizes = |n: &Ident| b.sizes.iter().any(|s| s.name.name == n.name);
                 let layers: Vec<&Ident> = b.layers.iter().flat_map(|l| &l.names).collect();
@@ -304,6 +311,8 @@ impl Names<'_, '_> {
                 .to_owned()
         } else if let Some(hint) = self.meant(name) {
             hint
+        } else if let Some(hint) = elsewhere(name) {
+            hint.to_owned()
         } else {
             let locals = self.scope.names().rev();
             let layers = LAYERS.iter().map(|rule| rule.name).filter(|_| self.block);
@@ -317,6 +326,11 @@ impl Names<'_, '_> {
                 (None, None) if what == "party set" => {
                     format!(
                         "declare it: `parties {name};` or, with m members, `parties {name}[m];`"
+                    )
+                }
+                (None, None) if self.layer.is_some_and(|l| l.range() == span.range()) => {
+                    format!(
+                        "a layer of your own is a block of the same file, or one that it imports: `block {name}(x) {{ .. }}`"
                     )
                 }
                 (None, None) => {
@@ -400,6 +414,30 @@ impl Names<'_, '_> {
         self.later.truncate(lines);
         self.scope.truncate(outside);
     }
+}
+
+/// Where the name of a declared layer stands: `Enc` of `Enc`, `Enc[n]` and `[Enc[n] for i in 3]`.
+fn named_layer(value: &Expr) -> Span {
+    match &value.kind {
+        ExprKind::At(name, _) => named_layer(name),
+        ExprKind::Comp(layer, _) => named_layer(layer),
+        _ => value.span,
+    }
+}
+
+/// What is written here for a name of other languages that no library function has.
+fn elsewhere(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "not" => "a bit is negated by `!`: `!(a > b)`",
+        "and" | "or" => "bits are combined by `&&` and `||`",
+        "len" => {
+            "lengths are sizes: `x.shape[0]`, `M.len`, or a name in the brackets of the predicate, as in `fix[n]`"
+        }
+        "floor" | "ceil" | "round" | "trunc" => {
+            "nothing rounds a number of the run; a test against the steps counts: `sum(x >= k for k in 1..8)`"
+        }
+        _ => return None,
+    })
 }
 
 /// How a name comes too late.

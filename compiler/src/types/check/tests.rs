@@ -44,6 +44,37 @@ fn model(name: &str) -> crate::types::model::Model {
     program(text, &format!("M={name}")).models.swap_remove(0)
 }
 
+/// The text that E0010 shows for a quotient is taken as it is.
+#[test]
+fn hints_for_quotients_of_sizes_compile() {
+    let with = |value: &str| {
+        let text = format!(
+            "use std::sum; predicate P[m, n]() {{ parties Client[m]; parties Server; \
+             input x: secret fix in -1..1 from each Client; \
+             reveal sum(x) * {value} to Server as y; }}"
+        );
+        try_check(&text, "m=5 n=2", false)
+    };
+    let texts = [
+        "(1 / 2)",
+        "((m - 1) / m)",
+        "(3 * (m / n) + 1 / (n * (m - 1)))",
+        "(m / -3)",
+        "(1 / (m / n))",
+        "(m / n / 3)",
+        "(-(m / n ^ 2))",
+    ];
+    for text in texts {
+        let message = with(text).err().unwrap_or_else(|| panic!("{text} is taken"));
+        let hint = message.split("make one side a real number: `").nth(1);
+        let hint =
+            hint.and_then(|rest| rest.split('`').next()).unwrap_or_else(|| panic!("{message}"));
+        if let Err(message) = with(hint) {
+            panic!("{text}: {hint}: {message}");
+        }
+    }
+}
+
 #[test]
 fn the_library_has_no_unknown_names_and_every_intrinsic_is_declared() {
     let (mut sources, mut diags) = (Sources::new(), Vec::new());

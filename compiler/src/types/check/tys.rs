@@ -30,6 +30,21 @@ impl Checker<'_> {
         match &ty.kind {
             TypeKind::Weights { model, dims } => {
                 let m = self.named_model(env, model)?;
+                if self.models[m.0 as usize].len == 0 {
+                    let name = self.models[m.0 as usize].name.clone();
+                    return Err(self.fail(
+                        Diagnostic::error(
+                            codes::SIZE,
+                            format!("the model `{name}` has no weights"),
+                            ty.span,
+                            "a tensor of no entries",
+                        )
+                        .hint(
+                            "a model without layers that have weights is a function: write it as an `fn`, or as a `block` \
+                             of another model",
+                        ),
+                    ));
+                }
                 let mut dims = plain(self.dims(env, dims)?);
                 dims.push(Dim::plain(self.models[m.0 as usize].len));
                 Ok(Ty { elem: Elem::Fix, dims, secrecy, record: Some(m) })

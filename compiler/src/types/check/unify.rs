@@ -99,6 +99,11 @@ impl Checker<'_> {
                     "given again",
                 )));
             }
+            let value = match value {
+                SizeVal::Rounded(_) if takes_real(param) => return Err(self.rounds_down(at)),
+                SizeVal::Rounded(i) => &SizeVal::Int(*i),
+                value => value,
+            };
             if let SizeVal::Real(bits) = value
                 && !param.is_model
                 && !takes_real(param)
@@ -139,7 +144,7 @@ impl Checker<'_> {
             if slot.is_none()
                 && let Some(default) = &param.default
             {
-                *slot = Some(self.any_size(env, default)?);
+                *slot = Some(self.default_size(env, default)?);
             }
             match slot {
                 Some(value) => env.set(&param.name.name, size_value(*value)),
@@ -325,7 +330,7 @@ fn takes_real(size: &Size) -> bool {
 /// A size as a name's value.
 pub(super) fn size_value(value: SizeVal) -> Val {
     match value {
-        SizeVal::Int(i) => Val::Int(IntVal::of(Index::Const(i))),
+        SizeVal::Int(i) | SizeVal::Rounded(i) => Val::Int(IntVal::of(Index::Const(i))),
         SizeVal::Real(bits) => match Number::of(f64::from_bits(bits)) {
             Ok(x) => Val::Real(x.into()),
             Err(_) => Val::Poison,

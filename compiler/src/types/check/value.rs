@@ -28,6 +28,8 @@ pub(super) type Between = (i64, i64);
 pub(super) enum SizeVal {
     /// A number.
     Int(i64),
+    /// A number of which a division rounded, as an argument: where it is put, it is an [`Self::Int`] or refused.
+    Rounded(i64),
     /// A real number, by its bits: of a size whose default is one.
     Real(u64),
     /// A model.

@@ -221,6 +221,12 @@ fn certificate(out: &mut String, c: &Certificate) {
             error(e.proven),
             error(e.rounding_inputs)
         );
+        if e.says_nothing() {
+            out.push_str(
+                "                a bound wider than the range says nothing of the value: narrower ranges of the inputs may\n\
+                 \x20               give a smaller one\n",
+            );
+        }
     }
     if c.error.iter().any(|e| e.state) {
         out.push_str(

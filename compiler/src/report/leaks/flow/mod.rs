@@ -39,8 +39,8 @@ pub(super) fn flows(graph: &Graph, known: &BTreeSet<u32>) -> Vec<Flow> {
             flow = Flow::free();
         }
         if graph.ty(id).elem == Elem::Bit || *graph.op(id) == Op::ArgMax {
-            // Bits say little of what they compare.
-            flow.behind = None;
+            // Bits say little of what they compare, and no quotient is opened with them.
+            (flow.behind, flow.divided) = (None, false);
         }
         flow.trim(graph.shape(id));
         flow.size = graph.elements(id);

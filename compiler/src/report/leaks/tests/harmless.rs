@@ -24,7 +24,12 @@ const WITH: [(&str, &[(&str, &str)]); 13] = [
 ];
 
 /// Declarations and statements of small programs.
-const SMALL: [(&str, &str, &str); 34] = [
+const SMALL: [(&str, &str, &str); 35] = [
+    (
+        "bits_of_a_quotient",
+        "input x: secret fix[4] in -1..1 from each Client; input y: secret fix in 1..2 from each Client;",
+        "let centre = sum(x) / sum(y); reveal [norm(x[i] - centre) < 1 for i in Client] to Server as who;",
+    ),
     (
         "not_above_the_median",
         "input x: secret fix[4] in -1..1 from each Client;",
