@@ -39,6 +39,14 @@
 //! The values of a polynomial at the points that the blocks are not at are sums over all pairs of blocks. They are taken
 //! apart into one term for each block ([`algebra::values`]).
 //!
+//! # Inner products
+//!
+//! A product of matrices with one row and one column, as in a norm, has as many products in its sum as a vector is long.
+//! Its words are folded, too ([`claims::Item::Dot`]), but it has one coefficient r for all of them, and its blocks are
+//! added up and not told apart. The first fold takes blocks with coefficients beta_b. Where there are inner products,
+//! beta_b is delta_b^2 with delta_b an exceptional point that is not 0, and both vectors of an inner product take
+//! 1 / delta_b in block b. So their product times beta_b has no coefficient of the block any more.
+//!
 //! # Soundness
 //!
 //! The coefficients over words and bits are beta_b rho_p gamma_t for statement t of part p of block b of the first fold, and
@@ -51,6 +59,10 @@
 //! constant -e2 if that helps. Then the sum over blocks of beta_b (e1_b + e2) must be 0, with e1_b the error of block b: at most
 //! 1 / |E| over beta, unless e1_b = -e2 for all b, which is at most as likely as counted for r_m s_n. Whatever else it adds is
 //! a polynomial that is not 0, and its coins are counted as roots. So another 1 / |E| is enough.
+//!
+//! Where beta_b is the square of a point, it is any element but 0 modulo 2 equally likely, and no more of it is used. An
+//! error of an inner product has a coefficient r that nothing else depends on: whatever the other errors are, at most one
+//! point r makes the sum of all 0.
 //!
 //! Without a second fold of words rho_0 = 1 is all there is. Otherwise, over words, rho_p is X^p for p below k, and gamma_t has
 //! coordinates at X^0 to X^(56 - k) only, so that rho_p gamma_t is a point without a reduction. For one t, the errors of all parts

@@ -121,7 +121,7 @@ fn values_that_do_not_fit_are_proven_earlier() {
         let inputs = random_inputs(whole.circuit(), seed, spread);
         let want = whole.parties(&inputs, seed);
         let mut fewer = 0;
-        for part in [2, 3] {
+        for part in [2, 3, 4] {
             let budget = most(whole.circuit()) / part;
             let how = Options { security, memory: Some(budget), ..malicious() };
             if refusal(text, &sizes, how).is_some() {
