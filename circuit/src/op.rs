@@ -428,7 +428,7 @@ pub enum Op {
         input: u32,
     },
     /// Against a malicious party: before the exchange of this layer the parties prove all that they have sent since the
-    /// last proof, as they do before an opening ([`crate::proof`]), so that what is kept for it can be forgotten. Reads
+    /// last proof, as they do before an opening, so that what is kept for it can be forgotten. Reads
     /// and defines no value.
     Prove,
 }

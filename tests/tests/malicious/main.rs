@@ -14,6 +14,7 @@ use slvr_compiler::report::certificate::Certificate;
 use slvr_compiler::syntax::embedded::PREDICATES;
 use slvr_compiler::syntax::{LoadError, Sources};
 use slvr_compiler::types;
+use slvr_runtime::party::session::Report;
 use slvr_tests::{compile_with, distance, predicate, random_inputs, sizes};
 
 fn malicious() -> Options {
@@ -106,47 +107,43 @@ fn all_predicates_compute_the_same_at_the_predicted_cost() {
     }
 }
 
-/// Values are kept until they are proven. Where they do not fit, there are more proofs, and no others: outputs are the
-/// same, and what a party holds is what is predicted and fits.
+/// Values are kept until they are proven. Where they do not fit, there are more proofs: outputs are the same, and what a
+/// party holds is what is predicted and fits.
 #[test]
 fn values_that_do_not_fit_are_proven_earlier() {
-    let (sizes, spread) = sizes("slvr_accuracy");
+    let (_, spread) = sizes("slvr_accuracy");
+    let sizes = [("M", "LeNet5"), ("m", "4"), ("c", "1"), ("b", "2")];
     let text = predicate("slvr_accuracy");
     let seed = 11;
-    for coins in [Coins::Parties, Coins::Hash] {
+    let most = |c: &Circuit| peak_memory(c).into_iter().max().unwrap_or(0);
+    let proofs = |c: &Circuit| barriers(c).unwrap().len();
+    let values = |report: &Report| -> Vec<Vec<f64>> {
+        report.outputs.iter().map(|o| o.values.clone()).collect()
+    };
+    let whole = compile_with(text, &sizes, malicious());
+    let inputs = random_inputs(whole.circuit(), seed, spread);
+    let want = values(&whole.parties(&inputs, seed));
+    for (coins, budget) in [(Coins::Parties, 30 << 20), (Coins::Hash, 60 << 20)] {
+        assert!(budget < most(whole.circuit()));
         let security = Security::malicious(coins);
-        let whole = compile_with(text, &sizes, Options { security, ..malicious() });
-        let most = |c: &Circuit| peak_memory(c).into_iter().max().unwrap_or(0);
-        let proofs = |c: &Circuit| barriers(c).unwrap().len();
-        let inputs = random_inputs(whole.circuit(), seed, spread);
-        let want = whole.parties(&inputs, seed);
-        let mut fewer = 0;
-        for part in [2, 3, 4] {
-            let budget = most(whole.circuit()) / part;
-            let how = Options { security, memory: Some(budget), ..malicious() };
-            if refusal(text, &sizes, how).is_some() {
-                continue;
-            }
-            let case = compile_with(text, &sizes, how);
-            let circuit = case.circuit();
-            assert!(most(circuit) <= budget, "{} of {budget} bytes", most(circuit));
-            assert!(proofs(circuit) > proofs(whole.circuit()));
-            let found = case.parties(&inputs, seed);
-            // Streams are drawn by the numbers of instructions, so roundings may differ.
-            let [found_values, want] = [&found, &want]
-                .map(|r| -> Vec<Vec<f64>> { r.outputs.iter().map(|o| o.values.clone()).collect() });
-            assert!(distance(&found_values, &want) < 0.01, "a {part}th of the memory");
-            let cost = Cost::of(circuit);
-            assert_eq!((found.rounds, found.bytes_sent), (cost.rounds, cost.bytes));
-            assert_eq!(found.peak_memory, cost.peak_memory);
-            fewer += 1;
-        }
-        assert!(fewer > 0, "{coins:?}: half of the memory is enough");
-        // Nothing of it among parties that follow the protocol.
-        let plain = Options { security: Security::SemiHonest, ..malicious() };
-        let plain = Options { memory: Some(most(whole.circuit()) / 2), ..plain };
-        let case = compile_with(text, &sizes, plain);
-        let local = case.circuit().layers.iter().flat_map(|l| &l.local);
-        assert!(local.into_iter().all(|i| i.op != Op::Prove));
+        let case =
+            compile_with(text, &sizes, Options { security, memory: Some(budget), ..malicious() });
+        let circuit = case.circuit();
+        assert!(most(circuit) <= budget, "{} of {budget} bytes", most(circuit));
+        assert!(proofs(circuit) > proofs(whole.circuit()), "{coins:?}");
+        let found = case.parties(&inputs, seed);
+        // Streams are drawn by the numbers of instructions, so roundings may differ.
+        assert!(distance(&values(&found), &want) < 0.01, "{coins:?}");
+        let cost = Cost::of(circuit);
+        assert_eq!((found.rounds, found.bytes_sent), (cost.rounds, cost.bytes));
+        assert_eq!(found.peak_memory, cost.peak_memory);
     }
+    // Parties that follow the protocol prove nothing.
+    let plain = Options { security: Security::SemiHonest, memory: Some(60 << 20), ..malicious() };
+    let case = compile_with(text, &sizes, plain);
+    let local = case.circuit().layers.iter().flat_map(|l| &l.local);
+    assert!(local.into_iter().all(|i| i.op != Op::Prove));
+    // What fits with no number of proofs is refused, and how much it takes is said.
+    let why = refusal(text, &sizes, Options { memory: Some(1 << 20), ..malicious() }).unwrap();
+    assert!(why.iter().any(|w| w.contains("a party's values need at least")), "{why:?}");
 }
