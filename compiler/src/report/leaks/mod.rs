@@ -359,7 +359,9 @@ impl Lines<'_> {
         let Some((value, span)) = stands else { return (None, 0) };
         // The builder opens a step with the statement's span; without it, by the step's name.
         let sites = || self.graph.sites.iter().filter(|s| s.name == step);
-        let exact = sites().find(|s| s.span == span).or_else(|| sites().next());
+        // Spans compare equal, so their places are compared.
+        let place = |s: Span| (s.file, s.range());
+        let exact = sites().find(|s| place(s.span) == place(span)).or_else(|| sites().next());
         (value, exact.map_or(0, |s| s.line))
     }
 }
