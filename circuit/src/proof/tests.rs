@@ -3,7 +3,7 @@
 use super::*;
 use crate::text::parse;
 use crate::verify::{VerifyError, verify};
-use crate::{Circuit, Security};
+use crate::{Circuit, Security, ValueId};
 
 /// A product, the bits and the high part of a split, a word of a bit and a product with it, an opened check and an
 /// output.
@@ -71,6 +71,28 @@ fn every_message_has_its_statement() {
     assert_eq!(carries, [(0, 32)]);
     assert_eq!(all[0].statements[0].instr, 4);
     assert!(all[1].carries.is_empty());
+}
+
+/// A `prove` is a barrier where nothing is opened: what was sent before it is proven there and not later.
+#[test]
+fn a_circuit_may_prove_more_often() {
+    let text = PROVEN.replace("layer 2:\n", "layer 2:\n  prove @0\n");
+    let c = malicious(&text);
+    verify(&c).unwrap();
+    assert_eq!(parse(&crate::text::print(&c)).unwrap(), c);
+    let all = barriers(&c).unwrap();
+    let at: Vec<(u32, usize)> = all.iter().map(|b| (b.layer, b.statements.len())).collect();
+    assert_eq!(at, [(2, 5), (3, 1), (4, 1)]);
+    let until = kept(&c, &all);
+    assert_eq!(until.get(&ValueId(0)), Some(&0), "the operands of the first layer");
+    let few = barriers(&malicious(PROVEN)).unwrap();
+    let rounds = |c: &Circuit, all: &[Barrier]| -> usize {
+        all.iter().map(|b| Shape::of(c, b).rounds()).sum()
+    };
+    assert!(rounds(&c, &all) > rounds(&malicious(PROVEN), &few));
+    assert_eq!(crate::artifact::read(&crate::artifact::write(&c)).unwrap(), c);
+    let plain = verify(&parse(&text).unwrap()).unwrap_err();
+    assert!(matches!(plain, VerifyError::NothingToProve { .. }), "{plain}");
 }
 
 #[test]
