@@ -20,6 +20,10 @@ const POINTS: u64 = 10;
 const ENOUGH: usize = 5;
 /// Positions of a public input that are tried.
 const POSITIONS: usize = 6;
+/// About as many evaluations are made for each place, and so many numbers are evaluated for all of them together. For a
+/// program with more numbers fewer places are tried.
+const TRIES: usize = 20;
+const NUMBERS: usize = 1 << 20;
 /// Pairs of reveals that are looked at.
 const PAIRS: usize = 16;
 /// Sets of reveals that are named.
@@ -472,11 +476,12 @@ impl Look<'_> {
         out: &mut Vec<Finding>,
     ) -> Option<()> {
         let g = self.q.graph;
-        let positions = if self.large() { 1 } else { POSITIONS };
         let read: BTreeSet<usize> = (self.scalars.all.iter())
             .filter_map(|s| if let Op::Input(i) = g.op(s.node) { Some(*i as usize) } else { None })
             .collect();
         let free = |set: Option<u32>| set.is_none_or(|s| self.q.known.contains(&s));
+        let numbers = self.scalars.all.len() * read.len().max(1) * TRIES;
+        let positions = if self.large() { 1 } else { (NUMBERS / numbers).clamp(1, POSITIONS) };
         let rest: BTreeSet<usize> = self.all().difference(told).copied().collect();
         for (input, declared) in g.inputs.iter().enumerate() {
             let len = declared.shape.iter().product::<u64>() as usize;

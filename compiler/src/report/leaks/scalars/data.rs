@@ -32,6 +32,8 @@ pub(in super::super) struct Scalars {
 pub(in super::super) enum Branch {
     Value(f64),
     Operand(usize),
+    /// Its first operand, with the other sign.
+    Negated,
 }
 
 /// By node, what it is.

@@ -179,6 +179,7 @@ impl Run<'_> {
                 let of = of.first().and_then(|all| all.get(*k));
                 return of.map_or_else(Form::default, |f| (*f).clone());
             }
+            Some(Branch::Negated) => return of[0][0].scaled(-1.0),
             None => {}
         }
         if scalar.opaque {

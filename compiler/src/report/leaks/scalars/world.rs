@@ -182,7 +182,7 @@ fn branches(
     of: &[Vec<u32>],
 ) -> Vec<Branch> {
     match g.op(id) {
-        Op::Abs => vec![Branch::Operand(0)],
+        Op::Abs => vec![Branch::Operand(0), Branch::Negated],
         Op::Max(_) | Op::Min(_) => {
             let n = of.first().map_or(0, Vec::len);
             // Which client's value is the largest is a matter of order.

@@ -49,6 +49,21 @@ fn a_choice_between_a_sum_and_one_client() {
     );
 }
 
+/// Below 0 the absolute value of a total has the other sign.
+#[test]
+fn both_signs_of_an_absolute_value() {
+    for (name, sign) in [("plus", '+'), ("minus", '-')] {
+        attack(
+            &format!("total_{name}_the_absolute_value_of_others"),
+            4,
+            X,
+            &format!(
+                "let t = sum(x[i] for i in Client if i != 0); reveal sum(x) {sign} abs(t) to Server as a"
+            ),
+        );
+    }
+}
+
 #[test]
 fn a_coin_that_chooses_one_client() {
     for of in [2, 10, 100] {
