@@ -130,6 +130,16 @@ fn functions_stay_within_their_bounds() {
     }
 }
 
+/// A circuit cuts quotients of a divisor that may be below 1, also where the divisor at hand is above. The bound has that.
+#[test]
+fn quotients_that_a_circuit_cuts_are_within_their_bound() {
+    for (x, y) in [("-1000000..1000000", "0.5..4"), ("0..1000000", "-4..-0.5")] {
+        let case = function("", "[x[i] * x[i] / y[i] for i in n]", x, y, 8);
+        let (observed, _) = observe(&case, 40);
+        assert!(observed > 2f64.powi(31), "{observed}: some are cut");
+    }
+}
+
 /// Comparisons that choose between near values are no decisions, and the others are.
 #[test]
 fn decisions_are_told_from_choices() {

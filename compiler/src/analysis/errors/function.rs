@@ -135,7 +135,12 @@ pub(super) fn quotient(
     };
     // Of the run's own quotient, which is off from the program's.
     let most = (result + passed + passed_divisor).min(end);
-    let own = stated.div.units * ulp + times(stated.div.relative, most);
+    // A circuit cuts all quotients of a divisor whose interval reaches below 1, also those by 1 and more.
+    let far = y.run.0.abs().max(y.run.1.abs());
+    let reaches = near(y.run) < 1.0 && far >= 1.0;
+    let beyond = size(x.run) - f64::from(domain::QUOTIENT_TOP).exp2();
+    let cut = if reaches { beyond.max(0.0) } else { 0.0 };
+    let own = stated.div.units * ulp + times(stated.div.relative, most) + cut;
     Effect { own, passed, passed_divisor }
 }
 

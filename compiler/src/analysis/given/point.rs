@@ -165,7 +165,9 @@ pub(super) fn quotient(
             return 0.0;
         }
         let most = (q.abs() + passed).min(end);
-        passed + stated.units * view.ulp(id) + (stated.relative + 4.0 * f64::EPSILON) * most
+        // Where the divisor's interval reaches below 1, a circuit cuts quotients by 1 and more, too.
+        let cut = (most - f64::from(domain::QUOTIENT_TOP).exp2()).max(0.0);
+        passed + cut + stated.units * view.ulp(id) + (stated.relative + 4.0 * f64::EPSILON) * most
     };
     let worst = (0..value.len()).map(off).collect();
     Running::within(value, worst)
