@@ -1,6 +1,6 @@
 //! Statements: what a message says about the words that its neighbours hold.
 
-use crate::{Conv, Shape, ValueId};
+use crate::{Circuit, Conv, ValueId};
 
 /// Inner products, or products of each, from which on their words are folded.
 const MANY_PRODUCTS: usize = 16;
@@ -242,9 +242,9 @@ impl Claim {
     }
 
     /// Of a product of matrices that is a batch of inner products: how they are proven.
-    pub fn inner(&self, shape: &dyn Fn(ValueId) -> Shape) -> Option<Inner> {
+    pub fn inner(&self, circuit: &Circuit) -> Option<Inner> {
         let Claim::MatMul { a, b, trans_b } = self else { return None };
-        let (a, b) = (shape(*a), shape(*b));
+        let (a, b) = (&circuit.ty(*a).shape, &circuit.ty(*b).shape);
         let (&[left, rows, sums], &[right, x, y]) = (&a[..], &b[..]) else { return None };
         let columns = if *trans_b { x } else { y };
         let (count, sums) = (left.max(right) as usize, sums as usize);

@@ -300,7 +300,7 @@ impl Shape {
                             }
                         }
                         Claim::MatMul { a, b, trans_b } => {
-                            match s.claim.inner(&|v| circuit.ty(v).shape.clone()) {
+                            match s.claim.inner(circuit) {
                                 Some(Inner::Long { count, sums }) => {
                                     dots.extend(vec![sums; 2 * count]);
                                 }

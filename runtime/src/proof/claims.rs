@@ -91,7 +91,7 @@ pub enum Item<'a> {
 /// What the chunks of a kind are made from, in the order in which every party makes them.
 pub fn items<'a>(circuit: &Circuit, barrier: &'a Barrier, kind: Kind) -> Vec<Item<'a>> {
     let carries = barrier.carries.iter().filter(|_| kind == Kind::Bits);
-    let short = |s: &&Statement| matches!(inner(circuit, s), Some(Inner::Short { .. }));
+    let short = |s: &&Statement| matches!(s.claim.inner(circuit), Some(Inner::Short { .. }));
     let claims = barrier
         .statements
         .iter()
@@ -112,23 +112,19 @@ pub fn items<'a>(circuit: &Circuit, barrier: &'a Barrier, kind: Kind) -> Vec<Ite
 
 /// The products of matrices among the statements, but for inner products.
 pub fn long<'a>(circuit: &Circuit, barrier: &'a Barrier) -> impl Iterator<Item = &'a Statement> {
-    barrier.statements.iter().filter(|s| is_long(s) && inner(circuit, s).is_none())
+    barrier.statements.iter().filter(|s| is_long(s) && s.claim.inner(circuit).is_none())
 }
 
 /// The long inner products of a kind, each with the number of its products, in the order in which every party makes them.
 pub fn dots<'a>(circuit: &Circuit, barrier: &'a Barrier, kind: Kind) -> Vec<(Item<'a>, usize)> {
     let of = |s: &'a Statement| {
-        let (count, n) = match inner(circuit, s) {
+        let (count, n) = match s.claim.inner(circuit) {
             Some(Inner::Long { count, sums }) => (count, sums),
             _ => (0, 0),
         };
         (0..count).map(move |b| (Item::Dot(s, b), n))
     };
     barrier.statements.iter().filter(|s| Kind::of(circuit, s) == kind).flat_map(of).collect()
-}
-
-pub(super) fn inner(circuit: &Circuit, s: &Statement) -> Option<Inner> {
-    s.claim.inner(&|v| circuit.ty(v).shape.clone())
 }
 
 fn is_long(s: &Statement) -> bool {
@@ -235,7 +231,7 @@ impl View<'_> {
         };
         match item {
             Item::Carries(x, n) => (2, planes(*n, own(*x))),
-            Item::Dots(s) | Item::Dot(s, _) => match inner(self.circuit, s) {
+            Item::Dots(s) | Item::Dot(s, _) => match s.claim.inner(self.circuit) {
                 Some(Inner::Short { count, sums }) => (2 * sums, count),
                 Some(Inner::Long { sums, .. }) => (2, sums),
                 None => unreachable!("inner products"),

@@ -4,7 +4,7 @@
 //! Many short ones are statements with one term for each product. A few long ones follow one another: each is cut into blocks
 //! by itself, and has one coefficient in all of them.
 
-use super::claims::{View, inner, raised, wide_part, zip};
+use super::claims::{View, raised, wide_part, zip};
 use super::fold::Chunk;
 use slvr_circuit::proof::{Claim, Inner, Statement};
 use slvr_ring::Word;
@@ -51,7 +51,7 @@ impl View<'_> {
 
     /// Inner products x1 y2 + y1 x2 as statements, with a term for each product.
     pub(super) fn dots<B: Word>(&self, s: &Statement) -> Chunk<B> {
-        let Some(Inner::Short { count, sums }) = inner(self.circuit, s) else {
+        let Some(Inner::Short { count, sums }) = s.claim.inner(self.circuit) else {
             unreachable!("short inner products")
         };
         let [x, y] = self.factors::<B>(s, 0..count, sums);
@@ -72,13 +72,18 @@ impl View<'_> {
 
     /// One long inner product x1 y2 + y1 x2, as two terms. Its sum is one word.
     pub(super) fn dot<B: Word>(&self, s: &Statement, b: usize) -> Chunk<B> {
-        let Some(Inner::Long { sums, .. }) = inner(self.circuit, s) else {
+        let Some(Inner::Long { sums, .. }) = s.claim.inner(self.circuit) else {
             unreachable!("a long inner product")
         };
         let [x, y] = self.factors::<B>(s, b..b + 1, sums);
         let sum = self.sums.then(|| self.inner_sums(s, b..b + 1, [&x, &y], sums));
         let scale = Self::scale::<B>(self.circuit.ty(s.out).dom);
-        let terms = if self.first() { [x, y] } else { [y, x] };
+        let terms = match (self.sums, self.first()) {
+            // As above.
+            (true, _) => Vec::new(),
+            (false, true) => vec![x, y],
+            (false, false) => vec![y, x],
+        };
         Chunk::new(sums, terms.into_iter().map(|x| self.factor(x, scale)).collect(), sum)
     }
 }

@@ -141,6 +141,22 @@ struct Sides<A: Algebra> {
 /// Makes the chunk of an item.
 type Make<A> = fn(&View<'_>, &Item<'_>) -> Chunk<<A as Algebra>::Base>;
 
+/// Items, which of them make one chunk, and long inner products, each of which is a chunk behind those.
+type Items<'a, 'b> = (&'b [Item<'a>], &'b [Vec<usize>], &'b [(Item<'a>, usize)]);
+
+/// The chunk with a number.
+fn chunk<A: Algebra>(
+    view: &View<'_>,
+    make: Make<A>,
+    (items, groups, dots): Items<'_, '_>,
+    i: usize,
+) -> Chunk<A::Base> {
+    match groups.get(i) {
+        Some(all) => Chunk::joined(all.iter().map(|&i| make(view, &items[i])).collect()),
+        None => make(view, &dots[i - groups.len()].0),
+    }
+}
+
 /// What the chunks of statements are made from.
 pub(super) struct Scope<'a> {
     pub(super) circuit: &'a Circuit,
@@ -177,10 +193,7 @@ impl<'a> Scope<'a> {
             let carries = &carries[role];
             let role = ROLES[role];
             let view = View { circuit, me, role, sums: false, held, carries, stream: &stream };
-            match groups.get(i) {
-                Some(all) => Chunk::joined(all.iter().map(|&i| make(&view, &items[i])).collect()),
-                None => make(&view, &dots[i - groups.len()].0),
-            }
+            chunk::<A>(&view, make, (&items, &groups, &dots), i)
         })
     }
 }
@@ -341,10 +354,7 @@ impl Start<'_> {
             let new = || Coefficients::draw(folds, [&counts, &long], &mut draw::<A>(seed));
             // A prover's two sides have the same coefficients.
             let drawn = if sums { new() } else { mine.get_or_insert_with(new).clone() };
-            let chunks = |i: usize| match groups.get(i) {
-                Some(all) => Chunk::joined(all.iter().map(|&i| make(&view, &items[i])).collect()),
-                None => make(&view, &dots[i - groups.len()].0),
-            };
+            let chunks = |i: usize| chunk::<A>(&view, make, (&items, &groups, &dots), i);
             let sums: Option<Chunks<'_, A::Base>> = if sums { Some(&chunks) } else { None };
             let weighs = role.component() == Component::First;
             *place = Some(Side::new(folds, sums, extra(&view, seed), weighs, drawn));

@@ -336,13 +336,9 @@ struct Inner {
 
 fn inner(lengths: &[usize], draw: &mut Draw) -> Inner {
     let [u, v] = [0; 2].map(|_| lengths.iter().map(|n| draw.words(*n)).collect::<Vec<_>>());
-    let first = draw.words(lengths.len());
-    let dot = |u: &[u64], v: &[u64]| {
-        u.iter().zip(v).fold(0u64, |s, (u, v)| s.wrapping_add(u.wrapping_mul(*v)))
-    };
-    let rest = u.iter().zip(&v).zip(&first).map(|((u, v), s)| dot(u, v).wrapping_sub(*s));
-    let rest = rest.collect();
-    Inner { terms: [u, v], sums: [first, rest] }
+    let sums = [draw.words(lengths.len()), Vec::new()];
+    let dots = Inner { terms: [u, v], sums };
+    Inner { sums: inner_sums(&dots), terms: dots.terms }
 }
 
 /// Whether V2 accepts them, with others before them.
