@@ -17,6 +17,9 @@ const MOST: usize = 96;
 const DRAWS: u64 = 256;
 const KEPT: usize = 6;
 
+/// Points at which choices fall as in a world, so that these are enough.
+const AGREE: usize = 3;
+
 /// A world that is still to be looked at.
 struct Open {
     /// How many of its choices do not fall in the first way.
@@ -83,19 +86,31 @@ impl Look<'_> {
             let local = |seed: u64| {
                 let point = Point { seed, public: Given::Any, coins };
                 let of = (Mode::Local, world);
-                self.system_of(evaluate(self.q.graph, &self.scalars, &self.q.known, &point, of)?)
+                let found = evaluate(self.q.graph, &self.scalars, &self.q.known, &point, of)?;
+                Some((found.agrees, self.system_of(found)?))
             };
             let all = self.all();
             let mut systems = Vec::new();
             if self.beyond(&symbolic, groups, &all)?.is_empty() {
-                // What is not linear tells of somebody only if it does so at all points.
+                // What is not linear tells of somebody only if it does so at all points: where there are enough of
+                // them, at those at which the choices fall in this way. A root of what a choice cuts off, say, stands
+                // still elsewhere.
+                let mut elsewhere = Vec::new();
                 for seed in 0..self.points() {
                     *left = left.saturating_sub(1);
-                    let one = local(seed)?;
-                    if self.beyond(&one, groups, &all)?.is_empty() {
+                    let (agrees, one) = local(seed)?;
+                    let tells = !self.beyond(&one, groups, &all)?.is_empty();
+                    match (agrees, tells) {
+                        (true, false) => return Some(()),
+                        (true, true) => systems.push(one),
+                        (false, _) => elsewhere.push((tells, one)),
+                    }
+                }
+                if systems.len() < AGREE {
+                    if !elsewhere.iter().all(|(tells, _)| *tells) {
                         return Some(());
                     }
-                    systems.push(one);
+                    systems.extend(elsewhere.into_iter().map(|(_, one)| one));
                 }
             }
             let of: Vec<&System> =

@@ -128,7 +128,7 @@ pub(super) fn findings(q: &Question) -> Option<Vec<Finding>> {
 /// The equations that reveals give.
 pub(super) struct System {
     columns: Vec<Column>,
-    rows: Vec<(usize, Row)>,
+    pub(super) rows: Vec<(usize, Row)>,
     /// Of outputs that are bits of clients: whose, and how they depend on unknowns.
     bits: Vec<(usize, Member, Key)>,
     /// The rows of such outputs.
@@ -191,7 +191,7 @@ impl Look<'_> {
     }
 
     pub(super) fn system_of(&self, found: Evaluated) -> Option<System> {
-        let Evaluated { columns, forms, inside } = found;
+        let Evaluated { columns, forms, inside, .. } = found;
         let (mut bits, mut known) = (Vec::new(), BTreeSet::new());
         let (mut rows, mut compared) = (Vec::new(), Vec::new());
         for (o, entries) in &self.scalars.reveals {

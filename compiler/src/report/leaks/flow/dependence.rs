@@ -2,6 +2,7 @@
 
 use crate::graph::NodeId;
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 /// Positions k on an axis that stand for member `start + step * k` of a party set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +18,42 @@ pub(super) struct Group {
     pub(super) axes: BTreeSet<usize>,
     /// How, if it is one axis and that is known.
     pub(super) members: Option<Members>,
+    /// How, if public numbers picked them.
+    pub(super) picked: Option<Picked>,
+}
+
+impl Group {
+    /// Along these axes nothing more is known.
+    pub(super) fn along(axes: BTreeSet<usize>) -> Group {
+        Group { axes, members: None, picked: None }
+    }
+}
+
+/// Members that constants picked: which stands where.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Picked {
+    /// Axes that tell them apart, outermost first, and the sizes of these.
+    pub(super) axes: Vec<usize>,
+    pub(super) shape: Vec<u64>,
+    /// By place.
+    pub(super) members: Rc<[u64]>,
+    /// Members of their party set.
+    pub(super) all: u64,
+}
+
+impl Picked {
+    /// Whether adding up along an axis leaves sums over groups of clients: each of two or more, and two or more are
+    /// not in it. So no entry is the one of a client, or of all but a client.
+    fn groups(&self, axis: usize) -> bool {
+        let Some(at) = self.axes.iter().position(|&a| a == axis) else { return false };
+        let inner: usize = self.shape[at + 1..].iter().map(|&n| n as usize).product();
+        let along = inner * self.shape[at] as usize;
+        let mut groups: BTreeMap<(usize, usize), BTreeSet<u64>> = BTreeMap::new();
+        for (place, &member) in self.members.iter().enumerate() {
+            groups.entry((place / along, place % inner)).or_default().insert(member);
+        }
+        groups.values().all(|of| of.len() >= 2 && of.len() as u64 + 2 <= self.all)
+    }
 }
 
 /// How a value follows from secret inputs.
@@ -47,6 +84,8 @@ pub struct Mask {
     pub computed: bool,
     /// It is what one client's inputs decide, and it multiplies what others take part in.
     pub alone: bool,
+    /// The bits, where it is known which.
+    pub(super) by: Option<NodeId>,
 }
 
 /// How many bits of a selection are 1: none, or from `least` to `most`.
@@ -269,6 +308,7 @@ impl Flow {
         let before = self.groups.len();
         for group in self.groups.iter_mut().filter(|g| g.members.is_none()) {
             group.axes.retain(many);
+            group.picked.take_if(|p| !p.axes.iter().all(many));
         }
         self.groups.retain(|g| !g.axes.is_empty());
         let gone = (before - self.groups.len()) as u64;
@@ -284,6 +324,9 @@ impl Flow {
             if had {
                 part |= !g.axes.is_empty();
                 g.members = None;
+                if g.picked.take().is_some_and(|p| p.groups(axis)) {
+                    g.axes.clear();
+                }
                 more = more.saturating_add(if g.axes.is_empty() { len } else { len - 1 });
             }
             !g.axes.is_empty()
@@ -322,6 +365,9 @@ impl Flow {
         }
         for g in &mut self.groups {
             g.axes = g.axes.iter().filter_map(|&a| to(a)).collect();
+            for axis in g.picked.iter_mut().flat_map(|p| &mut p.axes) {
+                *axis = to(*axis).unwrap_or(*axis);
+            }
         }
         if let Order::Sorted(axis, node) = self.order {
             self.order = to(axis).map_or(Order::No, |a| Order::Sorted(a, node));

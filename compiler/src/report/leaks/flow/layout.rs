@@ -1,6 +1,6 @@
 //! Flows of operations that move entries without computing on them.
 
-use super::dependence::{Flow, Group, Members, Order, add};
+use super::dependence::{Flow, Group, Members, Order, Picked, add};
 use crate::analysis::layout::reshaped;
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ pub(super) fn slice(a: &Flow, axis: usize, start: u64, len: u64, step: u64) -> F
             step: m.step.saturating_mul(step),
             ..m
         });
-        g.members = found;
+        (g.members, g.picked) = (found, None);
         if len == 1 {
             g.axes.remove(&axis);
             match found {
@@ -39,8 +39,14 @@ pub(super) fn slice(a: &Flow, axis: usize, start: u64, len: u64, step: u64) -> F
     f
 }
 
-/// Members are picked by public numbers: which, along the axes of the index.
-pub(super) fn gather(f: &mut Flow, axis: usize, indexed: usize) {
+/// Members are picked by public numbers: which, along the axes of the index. Of numbers that are constants, their shape
+/// and what they are.
+pub(super) fn gather(
+    f: &mut Flow,
+    (axis, indexed): (usize, usize),
+    places: Option<(&[u64], Vec<u64>)>,
+    parties: &[(String, u64)],
+) {
     let at = |a: usize| if a > axis { a + indexed - 1 } else { a };
     let mut picked = false;
     if f.on(axis) {
@@ -49,7 +55,17 @@ pub(super) fn gather(f: &mut Flow, axis: usize, indexed: usize) {
     for g in &mut f.groups {
         let had = g.axes.remove(&axis);
         g.axes = g.axes.iter().map(|&a| at(a)).collect();
+        g.picked.iter_mut().flat_map(|p| &mut p.axes).for_each(|a| *a = at(*a));
         if had {
+            g.picked = match (g.members, &places) {
+                (Some(m), Some((shape, of))) => Some(Picked {
+                    axes: (axis..axis + indexed).collect(),
+                    shape: shape.to_vec(),
+                    members: of.iter().map(|&k| m.start + m.step * k).collect(),
+                    all: parties.get(m.set as usize).map_or(0, |p| p.1),
+                }),
+                _ => None,
+            };
             g.axes.extend(axis..axis + indexed);
             g.members = None;
             picked |= g.axes.is_empty();
@@ -79,12 +95,14 @@ pub(super) fn concat(of: &[&Flow], axis: usize) -> Flow {
     if secret.all(|f| (&f.groups, &f.fixed) == (&first.groups, &first.fixed)) {
         all.groups = first.groups.clone();
         // Along the axis the count of positions starts anew in each part.
-        all.groups.iter_mut().filter(|g| g.axes.contains(&axis)).for_each(|g| g.members = None);
+        all.groups.iter_mut().filter(|g| g.axes.contains(&axis)).for_each(|g| {
+            (g.members, g.picked) = (None, None);
+        });
         all.extra = of.iter().map(|f| f.extra).max().unwrap_or(0);
     } else {
         let mut axes: BTreeSet<usize> = [axis].into();
         of.iter().flat_map(|f| &f.groups).for_each(|g| axes.extend(&g.axes));
-        all.groups = vec![Group { axes, members: None }];
+        all.groups = vec![Group::along(axes)];
         all.fixed = BTreeSet::new();
         all.extra = most.saturating_sub(1);
     }
@@ -100,6 +118,7 @@ pub(super) fn reshape(from: &[u64], to: &[u64], a: &Flow) -> Flow {
         let images = g.axes.iter().filter_map(|axis| map.get(axis));
         let kept = images.clone().all(|r| r.whole);
         g.axes = images.flat_map(|r| &r.axes).copied().collect();
+        g.picked = None;
         if !kept {
             g.members = None;
         }

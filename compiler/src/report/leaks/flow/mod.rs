@@ -9,16 +9,19 @@ mod dependence;
 mod layout;
 mod selection;
 
-use crate::graph::{Graph, NodeId, Op};
+use crate::graph::{Graph, NodeId, Op, Table};
 use crate::syntax::ast::Secrecy;
 use crate::types::Elem;
 pub(super) use dependence::{Flow, Form, Mask};
 use dependence::{Group, Members, Ones, Order, add};
 use layout::{concat, gather, reshape, slice};
 use selection::{
-    chosen, compare, enough, extremum, half, is_zero, names, nowhere_zero, power, varies,
+    chosen, compare, enough, extremum, half, is_zero, names, nowhere_zero, power, selecting, varies,
 };
 use std::collections::BTreeSet;
+
+/// Entries of an index whose numbers are looked at.
+const PLACES: u64 = 1 << 16;
 
 /// Party sets whose inputs a receiver knows: a single party knows its own.
 pub(super) fn known(graph: &Graph, to: u32) -> BTreeSet<u32> {
@@ -150,12 +153,22 @@ fn flow(g: &Graph, known: &BTreeSet<u32>, id: NodeId, args: &[NodeId], of: &[&Fl
         Op::Gather { axis, batch } => {
             let mut f = first();
             let (axis, indexed) = (*axis as usize, rank(args[1]) - *batch as usize);
-            gather(&mut f, axis, indexed);
+            gather(&mut f, (axis, indexed), places(g, args[1], *batch), &g.parties);
             f
         }
         // Computed entry by entry.
         Op::Relu | Op::Saturate(_) | Op::Function(_) | Op::Abs => first().other(),
     }
+}
+
+/// The constants that an index holds, and their shape.
+fn places(g: &Graph, index: NodeId, batch: u64) -> Option<(&[u64], Vec<u64>)> {
+    let Op::Const(table, ..) = g.op(index) else { return None };
+    if batch > 0 || g.elements(index) > PLACES {
+        return None;
+    }
+    let of = (0..g.elements(index) as usize).map(|k| Table::at(table, k) as u64).collect();
+    Some((g.shape(index), of))
 }
 
 fn input(g: &Graph, known: &BTreeSet<u32>, index: u32) -> Flow {
@@ -169,7 +182,7 @@ fn input(g: &Graph, known: &BTreeSet<u32>, index: u32) -> Flow {
         f.fixed.insert((set, 0));
     } else {
         let members = Some(Members { set, start: 0, step: 1 });
-        f.groups.push(Group { axes: [0].into(), members });
+        f.groups.push(Group { members, ..Group::along([0].into()) });
     }
     f
 }
@@ -254,6 +267,14 @@ fn product((g, args): (&Graph, &[NodeId]), a: &Flow, b: &Flow, global: [bool; 2]
         }
     };
     f.plain();
+    if let Form::Masked(mask) = &mut f.form {
+        let bits = |flow: &Flow| flow.bits && !matches!(flow.form, Form::Masked(_));
+        mask.by = mask.by.or(match (bits(a), bits(b)) {
+            (true, false) => Some(selecting(g, args[0])),
+            (false, true) => Some(selecting(g, args[1])),
+            _ => None,
+        });
+    }
     let behind = f.behind.clone().or_else(|| a.masked_sum()).or_else(|| b.masked_sum());
     Flow { inputs, bits: a.bits && b.bits, divided: a.divided || b.divided, behind, ..f }
 }
@@ -277,9 +298,13 @@ fn masked(factor: &Flow, payload: &Flow, global: bool) -> Flow {
     if let Form::Masked(m) = &factor.form {
         (bit, ones) = (false, m.ones.map(|o| Ones { least: 0, ..o }));
     }
+    let mut by = None;
+    // What was added up of clients is hidden or shown as a whole.
+    let whole = payload.groups.is_empty() && payload.clients() > 1;
     match &payload.form {
         // It hides or shows all that were selected.
-        Form::Masked(m) if global => {
+        Form::Masked(m) if global || whole => {
+            by = m.by;
             (bit, ones, each) = (m.bit, m.ones, m.each);
             (zero, computed) = (m.zero, m.computed);
         }
@@ -296,7 +321,7 @@ fn masked(factor: &Flow, payload: &Flow, global: bool) -> Flow {
     let ones = ones.filter(|_| each).map(least);
     let others = payload.groups.is_empty() && payload.clients() > 1;
     let alone = bit && !each && others && factor.groups.is_empty() && factor.clients() == 1;
-    f.form = Form::Masked(Mask { bit, each, ones, zero, computed, alone });
+    f.form = Form::Masked(Mask { bit, each, ones, zero, computed, alone, by });
     f.plain();
     f
 }
@@ -358,8 +383,15 @@ fn selected(g: &Graph, args: &[NodeId], of: &[&Flow]) -> Flow {
         let computed = both.form == Form::Other;
         let mut f = both;
         f.plain();
-        f.form =
-            Form::Masked(Mask { bit: true, each: true, ones, zero: false, computed, alone: false });
+        f.form = Form::Masked(Mask {
+            bit: true,
+            each: true,
+            ones,
+            zero: false,
+            computed,
+            alone: false,
+            by: None,
+        });
         return f;
     }
     let global = global(g, args[0], &both);
@@ -373,6 +405,12 @@ fn selected(g: &Graph, args: &[NodeId], of: &[&Flow]) -> Flow {
             let mut f = masked(c, &both, global);
             if let Form::Masked(mask) = &mut f.form {
                 mask.zero &= zero;
+                // A sum that is taken only where at least so many count.
+                let least = mask.by.filter(|_| b.is_free());
+                let least = least.and_then(|bits| enough(g, bits, args[0]));
+                if let (Some(least), None) = (least, mask.ones) {
+                    mask.ones = Some(Ones { most: u64::MAX, least });
+                }
             }
             f
         }

@@ -199,13 +199,17 @@ pub(super) fn enough(g: &Graph, bits: NodeId, gate: NodeId) -> Option<u64> {
     };
     let sum = same(g, count);
     let Op::Sum(_) = g.op(sum) else { return None };
-    let mut counted = same(g, g.arg(sum, 0));
-    if *g.op(counted) == Op::ToInt {
-        counted = same(g, g.arg(counted, 0));
-    }
+    let counted = selecting(g, g.arg(sum, 0));
     // All of the bits are counted: nothing was sliced away, and one number came out.
     let all = counted == same(g, bits) && g.elements(sum) == 1;
     all.then_some(c.clamp(0.0, 1e18) as u64)
+}
+
+/// The bits that a factor is, under any shape, as bits or as numbers.
+pub(super) fn selecting(g: &Graph, id: NodeId) -> NodeId {
+    behind(g, id, |op| {
+        matches!(op, Op::Reshape(_) | Op::Transpose(_) | Op::Broadcast(_) | Op::ToInt)
+    })
 }
 
 /// The node that has the same entries, under any shape and repeated as may be.

@@ -1,6 +1,6 @@
-//! How comparisons of public coins come out, draw by draw.
+//! How comparisons of public coins come out, and which entry they pick, draw by draw.
 
-use super::data::{Scalars, World};
+use super::data::{Scalar, Scalars, World};
 use super::eval::{Mode, Run};
 use super::form::{Form, Owner};
 use super::point::Point;
@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(in super::super) struct Coins<'a> {
     graph: &'a Graph,
     scalars: &'a Scalars,
-    /// What is computed to find them, operands first; with each, whether it is a bit that coins decide.
+    /// What is computed to find them, operands first; with each, whether it is a bit, or an index, that coins decide.
     needed: Vec<(usize, bool)>,
 }
 
@@ -29,8 +29,14 @@ impl Coins<'_> {
             drawn[i] = public[i] && (coin || of.any(|o| drawn[o]));
         }
         let bit = |i: usize| graph.ty(scalars.all[i].node).elem == Elem::Bit;
+        let index = |s: &Scalar| {
+            let picks = !s.opaque && matches!(graph.op(s.node), Op::Gather { .. });
+            if picks { s.operands[1].clone() } else { Vec::new() }
+        };
+        let picking: BTreeSet<usize> =
+            scalars.all.iter().flat_map(index).map(|i| i as usize).collect();
         let mut wanted: BTreeSet<usize> =
-            (0..drawn.len()).filter(|&i| drawn[i] && bit(i)).collect();
+            (0..drawn.len()).filter(|&i| drawn[i] && (bit(i) || picking.contains(&i))).collect();
         let decided = wanted.clone();
         for i in (0..drawn.len()).rev() {
             if wanted.contains(&i) {
@@ -41,8 +47,8 @@ impl Coins<'_> {
         Coins { graph, scalars, needed }
     }
 
-    /// Of each bit that coins decide, what it is.
-    pub(in super::super) fn fall(&self, point: &Point) -> Vec<(usize, bool)> {
+    /// Of each bit or index that coins decide, what it is.
+    pub(in super::super) fn fall(&self, point: &Point) -> Vec<(usize, i64)> {
         let (world, known) = (World::new(), (0..self.graph.parties.len() as u32).collect());
         let mut run = Run::new(self.graph, &known, point, (Mode::Local, &world));
         let mut forms: BTreeMap<usize, Form> = BTreeMap::new();
@@ -53,7 +59,7 @@ impl Coins<'_> {
             let of: Vec<Vec<&Form>> = scalar.operands.iter().map(list).collect();
             let form = run.scalar(scalar, &of);
             if decided {
-                out.push((i, form.value != 0.0));
+                out.push((i, form.value as i64));
             }
             forms.insert(i, form);
         }

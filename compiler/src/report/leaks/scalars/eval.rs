@@ -1,7 +1,7 @@
 //! Evaluation: of each number its value, and how it depends on unknowns.
 
 use super::arith::{disjoint, hull, largest, slope, sum};
-use super::data::{Branch, Scalar, Scalars, World};
+use super::data::{Branch, Extremum, Scalar, Scalars, World};
 use super::form::{Column, Form, Owner};
 use super::point::{Point, UNIT, unit_of};
 use crate::graph::{Graph, Op, Table, domain};
@@ -38,6 +38,8 @@ pub(in super::super) struct Evaluated {
     pub(in super::super) forms: Vec<Form>,
     /// Of unknowns that are computed: what can be told from them, for some values at least.
     pub(in super::super) inside: BTreeMap<u32, Vec<Inside>>,
+    /// At this point all choices fall as they are made.
+    pub(in super::super) agrees: bool,
 }
 
 impl Evaluated {
@@ -91,7 +93,7 @@ pub(in super::super) fn evaluate(
         }
         forms.push(form);
     }
-    Some(Evaluated { columns: run.columns, forms, inside: run.inside })
+    Some(Evaluated { columns: run.columns, forms, inside: run.inside, agrees: run.agrees })
 }
 
 /// A form as a key: terms and constant by their bits.
@@ -101,7 +103,7 @@ pub(super) struct Run<'a> {
     graph: &'a Graph,
     known: &'a BTreeSet<u32>,
     point: &'a Point,
-    mode: Mode,
+    pub(super) mode: Mode,
     world: &'a World,
     /// What is cut of one client's value has a small slope.
     bent: bool,
@@ -112,6 +114,9 @@ pub(super) struct Run<'a> {
     names: HashMap<String, u32>,
     ids: HashMap<Key, u32>,
     inside: BTreeMap<u32, Vec<Inside>>,
+    /// Of unknowns that are clips: of what, and from where to where.
+    pub(super) clips: HashMap<u32, (Form, f64, f64)>,
+    agrees: bool,
 }
 
 impl<'a> Run<'a> {
@@ -134,6 +139,8 @@ impl<'a> Run<'a> {
             names: HashMap::new(),
             ids: HashMap::new(),
             inside: BTreeMap::new(),
+            clips: HashMap::new(),
+            agrees: true,
         }
     }
 }
@@ -169,19 +176,32 @@ impl Run<'_> {
         if by.is_finite() { Form { value: made.value, ..from.scaled(by) } } else { made }
     }
 
+    /// What it is, by the choice that is made of it or by its operands.
     fn value(&mut self, scalar: &Scalar, of: &[Vec<&Form>]) -> Form {
-        let g = self.graph;
-        let id = scalar.node;
-        match self.world.get(&id) {
-            Some(Branch::Value(x)) => return Form::constant(*x),
+        let branch = match self.world.get(&scalar.node) {
+            Some(Branch::Each(each)) => each.get(&scalar.entry),
+            other => other,
+        };
+        let made = match branch {
+            Some(Branch::Value(x)) => Form::constant(*x),
             // Of a gate, the first is what it lets pass.
             Some(Branch::Operand(k)) => {
                 let of = of.first().and_then(|all| all.get(*k));
-                return of.map_or_else(Form::default, |f| (*f).clone());
+                of.map_or_else(Form::default, |f| (*f).clone())
             }
-            Some(Branch::Negated) => return of[0][0].scaled(-1.0),
-            None => {}
+            Some(Branch::Negated) => of[0][0].scaled(-1.0),
+            Some(Branch::Each(_)) | None => return self.computed(scalar, of),
+        };
+        if self.mode == Mode::Local && self.agrees {
+            let here = self.computed(scalar, of).value;
+            self.agrees = (here - made.value).abs() <= UNIT * here.abs().max(1.0);
         }
+        made
+    }
+
+    fn computed(&mut self, scalar: &Scalar, of: &[Vec<&Form>]) -> Form {
+        let g = self.graph;
+        let id = scalar.node;
         if scalar.opaque {
             return self.opaque(scalar);
         }
@@ -254,6 +274,11 @@ impl Run<'_> {
                 if c.is_constant() || self.mode == Mode::Local {
                     return chosen.clone();
                 }
+                match scalar.extremum {
+                    Some(Extremum::Largest) => return self.ordered(&[a, b], 1, 2),
+                    Some(Extremum::Smallest) => return self.ordered(&[a, b], 0, 1),
+                    None => {}
+                }
                 let between = sum([(a, 1.0), (b, -1.0)]);
                 if between.is_constant() {
                     return sum([(b, 1.0), (c, between.value)]);
@@ -264,9 +289,13 @@ impl Run<'_> {
                 self.within(made, &[a, b])
             }
             Op::Relu => {
-                let (lo, hi) = self.range(one(0));
-                let value = if one(0).value < 0.0 { Form::constant(0.0) } else { first() };
-                self.routed(scalar, of, value, (lo.max(0.0), hi.max(0.0)))
+                if self.follows(of) {
+                    return self.clipped(one(0), (0.0, f64::INFINITY));
+                }
+                if one(0).value < 0.0 { Form::constant(0.0) } else { first() }
+            }
+            Op::Gate if self.follows(of) && scalar.operands[0] == scalar.operands[1] => {
+                self.clipped(one(0), (0.0, f64::INFINITY))
             }
             Op::Gate => {
                 let value = if one(1).value < 0.0 { Form::constant(0.0) } else { first() };
@@ -279,15 +308,13 @@ impl Run<'_> {
                 let least = if lo <= 0.0 && hi >= 0.0 { 0.0 } else { lo.abs().min(hi.abs()) };
                 self.routed(scalar, of, value, (least, lo.abs().max(hi.abs())))
             }
-            Op::Max(_) | Op::MaxPool { .. } => {
-                self.ordered(scalar, of, of[0].len() - 1, of[0].len())
-            }
-            Op::Min(_) => self.ordered(scalar, of, 0, 1),
+            Op::Max(_) | Op::MaxPool { .. } => self.ordered(&of[0], of[0].len() - 1, of[0].len()),
+            Op::Min(_) => self.ordered(&of[0], 0, 1),
             Op::Sort => {
                 let at = scalar.entry % of[0].len();
-                self.ordered(scalar, of, at, at + 1)
+                self.ordered(&of[0], at, at + 1)
             }
-            Op::SortSum { lo, hi } => self.ordered(scalar, of, *lo as usize, *hi as usize),
+            Op::SortSum { lo, hi } => self.ordered(&of[0], *lo as usize, *hi as usize),
             Op::Function(f) => self.function(scalar, of, f.facts().saturated),
             Op::Saturate(_)
             | Op::ToInt
@@ -386,7 +413,7 @@ impl Run<'_> {
     }
 
     /// An unknown from which these can be told: where it is invertible, or where it takes one of them.
-    fn within(&mut self, made: Form, of: &[&Form]) -> Form {
+    pub(super) fn within(&mut self, made: Form, of: &[&Form]) -> Form {
         self.told(made, of, false)
     }
 
@@ -424,25 +451,6 @@ impl Run<'_> {
             self.inside.entry(column).or_insert(list);
         }
         made
-    }
-
-    /// The sum of entries from .. to in ascending order.
-    fn ordered(&mut self, scalar: &Scalar, of: &[Vec<&Form>], from: usize, to: usize) -> Form {
-        let mut sorted = of[0].clone();
-        if self.follows(of) {
-            let each: Vec<(f64, f64)> = sorted.iter().map(|f| self.range(f)).collect();
-            let (lo, hi) = hull(each);
-            let n = (to - from) as f64;
-            let whole = sorted.iter().all(|f| self.whole(f));
-            // Every place in the order is an unknown of its own.
-            let at = self.name(format!("{from}..{to}"));
-            let made = self.made(at, "ordered", of, (lo * n, hi * n), whole, true);
-            let one = if to - from == 1 { &of[0][..] } else { &[] };
-            return self.within(made, one);
-        }
-        let _ = scalar;
-        sorted.sort_by(|a, b| a.value.total_cmp(&b.value));
-        Form::combined(sorted[from..to].iter().map(|f| (*f, 1.0)))
     }
 
     fn product(&mut self, a: &Form, b: &Form) -> Form {
@@ -543,7 +551,7 @@ impl Run<'_> {
     }
 
     /// The unknown that is computed in this way from these operands; in any order if `sorted`.
-    fn made(
+    pub(super) fn made(
         &mut self,
         at: u32,
         what: &str,
@@ -577,7 +585,7 @@ impl Run<'_> {
         Form { value: 0.0, terms: vec![(column, 1.0)] }
     }
 
-    fn name(&mut self, text: String) -> u32 {
+    pub(super) fn name(&mut self, text: String) -> u32 {
         let next = self.names.len() as u32 + 1;
         *self.names.entry(text).or_insert(next)
     }
@@ -590,11 +598,11 @@ impl Run<'_> {
         *self.ids.entry(key).or_insert(next)
     }
 
-    fn range(&self, form: &Form) -> (f64, f64) {
+    pub(super) fn range(&self, form: &Form) -> (f64, f64) {
         reach(&self.columns, form)
     }
 
-    fn whole(&self, form: &Form) -> bool {
+    pub(super) fn whole(&self, form: &Form) -> bool {
         let terms = || form.terms.iter();
         form.value.fract() == 0.0
             && terms().all(|&(c, x)| x.fract() == 0.0 && self.columns[c as usize].whole)

@@ -10,10 +10,12 @@
 //! one follows derivatives at a point, with comparisons as they come out there.
 
 mod arith;
+mod choice;
 mod coins;
 mod data;
 mod eval;
 mod form;
+mod order;
 mod point;
 mod reads;
 #[cfg(test)]
@@ -22,16 +24,17 @@ mod twins;
 mod world;
 
 use super::flow::Flow;
-use crate::graph::{Graph, NodeId, Op};
+use crate::graph::{Graph, NodeId, Op, Table};
+pub(super) use choice::choosing;
 pub(super) use coins::Coins;
-pub(super) use data::{Scalar, Scalars, World};
+pub(super) use data::{Extremum, Scalar, Scalars, World};
 pub(super) use eval::{Evaluated, Inside, Mode, evaluate};
 pub(super) use form::{Column, Owner};
 pub(super) use point::{Given, Point, UNIT};
 pub(super) use reads::position;
 use std::collections::BTreeSet;
 use twins::Twins;
-pub(super) use world::{choosing, next};
+pub(super) use world::next;
 
 /// Numbers followed in all, and operands of these.
 const BUDGET: usize = 1 << 17;
@@ -102,7 +105,8 @@ fn build(graph: &Graph, flows: &[Flow], outputs: &[usize], width: u64) -> Option
                 }
             }
             let owner = owner(graph, id, &flows[id.index()], entry);
-            let clip = !opaque && clip(graph, &all, id, &operands);
+            let (clip, extremum) =
+                if opaque { (false, None) } else { clip(graph, &all, id, &operands) };
             let number = all.len() as u32;
             let same = match flows[id.index()].axis() {
                 Some(axis) if opaque => twins.first(id, axis, entry, number),
@@ -114,7 +118,7 @@ fn build(graph: &Graph, flows: &[Flow], outputs: &[usize], width: u64) -> Option
             {
                 first.owner = owner;
             }
-            all.push(Scalar { node: id, entry, operands, opaque, same, clip, owner });
+            all.push(Scalar { node: id, entry, operands, opaque, same, clip, extremum, owner });
         }
     }
     let entries = |&o: &usize| -> Option<(usize, Vec<u32>)> {
@@ -126,31 +130,51 @@ fn build(graph: &Graph, flows: &[Flow], outputs: &[usize], width: u64) -> Option
     Some(Scalars { all, reveals })
 }
 
-/// Whether it is a choice between a value and what this value is compared with, or what such a choice leaves over.
-fn clip(graph: &Graph, all: &[Scalar], id: NodeId, operands: &[Vec<u32>]) -> bool {
+/// Whether it is a choice between a value and what this value is compared with, or what such a choice leaves over; and
+/// which of the two it takes.
+fn clip(
+    graph: &Graph,
+    all: &[Scalar],
+    id: NodeId,
+    operands: &[Vec<u32>],
+) -> (bool, Option<Extremum>) {
+    // Where a value comes from, and whether its complement is taken on the way.
     let moved = |mut s: u32| {
+        let mut not = false;
         while let Scalar { node, operands, opaque: false, .. } = &all[s as usize]
             && (graph.op(*node).is_layout() || matches!(graph.op(*node), Op::Not | Op::ToInt))
             && let Some(&next) = operands.iter().flatten().next()
         {
+            not ^= *graph.op(*node) == Op::Not;
             s = next;
         }
-        s
+        (s, not)
     };
-    let of = |operands: &[Vec<u32>]| -> Vec<u32> {
-        operands.iter().flatten().map(|&s| moved(s)).collect()
+    let constant = |s: u32| match graph.op(all[s as usize].node) {
+        Op::Const(table, ..) => Some(Table::at(table, all[s as usize].entry)),
+        _ => None,
     };
+    let equal = |x: u32, y: u32| x == y || constant(x).is_some_and(|c| constant(y) == Some(c));
     match graph.op(id) {
         Op::Select => {
-            let [c, a, b] = [0, 1, 2].map(|i| moved(operands[i][0]));
+            let [(c, not), (a, _), (b, _)] = [0, 1, 2].map(|i| moved(operands[i][0]));
             let compared = &all[c as usize];
-            *graph.op(compared.node) == Op::Lt && {
-                let sides = of(&compared.operands);
-                sides.contains(&a) || sides.contains(&b)
+            if *graph.op(compared.node) != Op::Lt || compared.opaque {
+                return (false, None);
             }
+            let [x, y] = [0, 1].map(|i| moved(compared.operands[i][0]).0);
+            let (first, second) = if not { (b, a) } else { (a, b) };
+            let extremum = if equal(x, first) && equal(y, second) {
+                Some(Extremum::Smallest)
+            } else if equal(x, second) && equal(y, first) {
+                Some(Extremum::Largest)
+            } else {
+                None
+            };
+            ([x, y].iter().any(|&side| side == a || side == b), extremum)
         }
-        Op::Sub => of(operands).iter().any(|&s| all[s as usize].clip),
-        _ => false,
+        Op::Sub => (operands.iter().flatten().any(|&s| all[moved(s).0 as usize].clip), None),
+        _ => (false, None),
     }
 }
 

@@ -8,123 +8,43 @@ use super::data::{Branch, Scalars, World};
 use super::eval::Evaluated;
 use super::form::{Form, Owner};
 use super::point::UNIT;
-use crate::graph::{Function, Graph, NodeId, Op};
-use crate::report::leaks::flow::Flow;
+use crate::graph::{Graph, NodeId, Op};
 use crate::types::Elem;
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
-/// Operands of which each is taken for the largest, and bits that one condition is made of.
+/// Operands of which each is taken for the largest, and entries of a node that fall apart.
 const CHOICES: usize = 8;
 /// Numbers that one combination of unknowns is compared with.
 const THRESHOLDS: usize = 6;
 
-/// What a node is compared with, and by which operation.
+/// What falls in one way: all entries of a node, or one.
+type Unit = (NodeId, Option<usize>);
+
+/// What a unit is compared with, and by which operation.
 struct Compared {
-    node: NodeId,
+    unit: Unit,
     /// The combination of unknowns, up to a factor.
     terms: Vec<(u32, i64)>,
     /// The number beside it.
     at: f64,
+    /// What the combination less that number is multiplied by.
+    factor: f64,
     /// Where the combination is.
     range: (f64, f64),
     /// It is a whole number.
     whole: bool,
-    /// The sign of the factor.
-    up: bool,
+    /// Of the largest or smallest of two: the place of the one that is not known.
+    open: usize,
 }
 
-/// Whether a node is a comparison.
+/// Whether a unit is a comparison.
 enum Decided {
-    By(Compared),
-    /// Its entries compare one combination with different numbers, so they do not fall alike.
+    /// Its entries fall alike, or each compares the same combination with a number of its own.
+    By(Vec<Compared>),
+    /// Some entries compare one combination with different numbers, and some compare another one.
     Apart,
     Otherwise,
-}
-
-/// The nodes that choose: conditions by which values of several clients are taken or left, and what is cut at a bound
-/// after a sum over clients. What is cut of each client's own value, or counts for one client only, is a check of this
-/// client.
-pub(in super::super) fn choosing(g: &Graph, flows: &[Flow], scalars: &Scalars) -> Vec<NodeId> {
-    let used: BTreeSet<NodeId> = scalars.all.iter().filter(|s| !s.opaque).map(|s| s.node).collect();
-    let flow = |id: NodeId| &flows[id.index()];
-    let mut out = BTreeSet::new();
-    let mut payloads: BTreeMap<NodeId, Vec<NodeId>> = BTreeMap::new();
-    for &id in &used {
-        let arg = |i| g.arg(id, i);
-        match g.op(id) {
-            Op::Select => {
-                for bit in bits(g, arg(0)) {
-                    payloads.entry(bit).or_default().extend([arg(1), arg(2)]);
-                }
-            }
-            Op::Mul => {
-                for (bit, by) in [(arg(0), arg(1)), (arg(1), arg(0))] {
-                    for bit in bits(g, bit) {
-                        payloads.entry(bit).or_default().push(by);
-                    }
-                }
-            }
-            Op::Relu
-            | Op::Gate
-            | Op::Max(_)
-            | Op::Min(_)
-            | Op::Abs
-            | Op::Function(Function::Exp | Function::Tanh)
-                if several(flow(id)) =>
-            {
-                out.insert(id);
-            }
-            _ => {}
-        }
-    }
-    let mut own: BTreeMap<u32, BTreeMap<u64, Vec<NodeId>>> = BTreeMap::new();
-    for (bit, of) in payloads {
-        let secret = || of.iter().map(|&id| flow(id)).filter(|f| !f.is_free());
-        let apart = || {
-            let members: BTreeSet<_> = secret().map(Flow::member).collect();
-            members.len() > 1 || secret().any(|f| f.clients() > 1 && !f.side_by_side())
-        };
-        let global = !flow(bit).is_free() && !flow(bit).side_by_side();
-        if !(global && secret().all(|f| !f.side_by_side()) && apart()) {
-            continue;
-        }
-        match flow(bit).member() {
-            Some((set, member)) => {
-                own.entry(set).or_default().entry(member).or_default().push(bit);
-            }
-            None => drop(out.insert(bit)),
-        }
-    }
-    // Bits of one client after the other are a loop over clients: who is the last to be taken is a matter of order.
-    for members in own.into_values().filter(|members| members.len() == 1) {
-        out.extend(members.into_values().flatten());
-    }
-    out.into_iter().collect()
-}
-
-/// Whether a value is of several clients, and has no entry for each.
-fn several(f: &Flow) -> bool {
-    f.clients() > 1 && !f.side_by_side()
-}
-
-/// The bits that a condition, or a bit as a number, is made of; none if it is not made of bits.
-fn bits(g: &Graph, id: NodeId) -> Vec<NodeId> {
-    let (mut open, mut out) = (vec![id], Vec::new());
-    while let Some(id) = open.pop() {
-        let bit = g.ty(id).elem == Elem::Bit;
-        match g.op(id) {
-            op if op.is_layout() && !matches!(op, Op::Concat(_)) => open.push(g.arg(id, 0)),
-            Op::Not | Op::ToInt | Op::Neg | Op::Scale(_) | Op::Shift(_) => open.push(g.arg(id, 0)),
-            Op::Const(..) => {}
-            Op::Add | Op::Sub | Op::And | Op::Xor => open.extend(g.args(id)),
-            _ if bit => out.push(id),
-            _ => return Vec::new(),
-        }
-        if open.len() + out.len() > CHOICES {
-            return if g.ty(id).elem == Elem::Bit { vec![id] } else { Vec::new() };
-        }
-    }
-    out
 }
 
 /// The first of these choices that is not made yet, as a list of worlds: one for each way in which it can fall.
@@ -135,27 +55,25 @@ pub(in super::super) fn next(
     choices: &[NodeId],
     made: &World,
 ) -> Option<Vec<World>> {
-    let with = |branches: Vec<(NodeId, Branch)>| -> World {
-        made.iter().map(|(n, b)| (*n, *b)).chain(branches).collect()
+    let units = units(scalars, found, choices, made);
+    let open = |(_, entries): &(&Unit, &Vec<usize>)| {
+        entries.iter().any(|&s| !found.forms[s].is_constant())
     };
-    let nodes: BTreeMap<NodeId, Vec<usize>> = entries(scalars, made);
-    for &id in choices {
-        let Some(entries) = nodes.get(&id) else { continue };
-        if entries.iter().all(|&s| found.forms[s].is_constant()) {
-            continue;
-        }
-        let of = &scalars.all[entries[0]].operands;
-        match decided(g, scalars, entries, found) {
+    let chosen = |unit: &Unit| choices.contains(&unit.0);
+    for (unit, entries) in units.iter().filter(|(unit, _)| chosen(unit)).filter(open) {
+        match decided(g, scalars, (unit, entries), found) {
             Decided::By(one) => {
-                let others = nodes.values().map(|entries| decided(g, scalars, entries, found));
+                let others = units.iter().map(|of| decided(g, scalars, of, found));
                 let same = |d| match d {
-                    Decided::By(c) if c.terms == one.terms => Some(c),
-                    Decided::By(_) | Decided::Apart | Decided::Otherwise => None,
+                    Decided::By(c) if c[0].terms == one[0].terms => c,
+                    Decided::By(_) | Decided::Apart | Decided::Otherwise => Vec::new(),
                 };
-                let alike: Vec<Compared> = others.filter_map(same).collect();
+                let alike: Vec<Compared> = others.flat_map(same).collect();
                 let mut worlds: Vec<World> = Vec::new();
                 for x in places(&alike) {
-                    let world = with(alike.iter().map(|c| (c.node, falls(g, c, x))).collect());
+                    let known = counted(scalars, found, made, (&one[0], x));
+                    let fallen = alike.iter().map(|c| (c.unit, falls(g, c, x)));
+                    let world = with(made, known.into_iter().chain(fallen));
                     if !worlds.contains(&world) {
                         worlds.push(world);
                     }
@@ -165,12 +83,55 @@ pub(in super::super) fn next(
             Decided::Apart => continue,
             Decided::Otherwise => {}
         }
-        let branches = branches(g, scalars, found, id, of);
+        let branches = branches(g, scalars, found, unit.0, &scalars.all[entries[0]].operands);
         if !branches.is_empty() {
-            return Some(branches.into_iter().map(|b| with(vec![(id, b)])).collect());
+            return Some(branches.into_iter().map(|b| with(made, [(*unit, b)])).collect());
         }
     }
     None
+}
+
+/// A count that is as small, or as large, as it can be is known, wherever it is read.
+fn counted(
+    scalars: &Scalars,
+    found: &Evaluated,
+    made: &World,
+    (of, x): (&Compared, f64),
+) -> Vec<(Unit, Branch)> {
+    if !of.whole || x != of.range.0 && x != of.range.1 {
+        return Vec::new();
+    }
+    let value = |form: &Form| -> Option<f64> {
+        let factor = form.terms.first()?.1;
+        (terms(form) == of.terms).then_some(form.value + factor * x)
+    };
+    let open = scalars.all.iter().zip(&found.forms).filter(|(s, form)| {
+        !s.opaque && form.terms.len() == of.terms.len() && !made.contains_key(&s.node)
+    });
+    open.filter_map(|(s, form)| Some(((s.node, Some(s.entry)), Branch::Value(value(form)?))))
+        .collect()
+}
+
+/// A combination of unknowns, up to a factor.
+fn terms(of: &Form) -> Vec<(u32, i64)> {
+    let first = of.terms.first().map_or(1.0, |t| t.1);
+    of.terms.iter().map(|&(c, x)| (c, (x / first * 1e9).round() as i64)).collect()
+}
+
+/// A world in which this is so, too.
+fn with(made: &World, branches: impl IntoIterator<Item = (Unit, Branch)>) -> World {
+    let mut out = made.clone();
+    for ((node, entry), branch) in branches {
+        let Some(entry) = entry else {
+            out.insert(node, branch);
+            continue;
+        };
+        let each = out.entry(node).or_insert_with(|| Branch::Each(Rc::default()));
+        if let Branch::Each(of) = each {
+            Rc::make_mut(of).insert(entry, branch);
+        }
+    }
+    out
 }
 
 /// What a node that is no comparison of known numbers with unknown ones may be.
@@ -206,44 +167,92 @@ fn branches(
     }
 }
 
-/// Of each node that is followed, and is nothing yet, its entries.
-fn entries(scalars: &Scalars, made: &World) -> BTreeMap<NodeId, Vec<usize>> {
-    let mut out: BTreeMap<NodeId, Vec<usize>> = BTreeMap::new();
-    let open = scalars.all.iter().enumerate().filter(|(_, s)| !s.opaque);
-    for (i, s) in open.filter(|(_, s)| !made.contains_key(&s.node)) {
-        out.entry(s.node).or_default().push(i);
+/// Of each node that is followed, and is nothing yet, its entries: together, or one by one where they are few, and are
+/// of different clients.
+fn units(
+    scalars: &Scalars,
+    found: &Evaluated,
+    choices: &[NodeId],
+    made: &World,
+) -> BTreeMap<Unit, Vec<usize>> {
+    let mut nodes: BTreeMap<NodeId, Vec<usize>> = BTreeMap::new();
+    for (i, s) in scalars.all.iter().enumerate().filter(|(_, s)| !s.opaque) {
+        let fallen = match made.get(&s.node) {
+            Some(Branch::Each(of)) => of.contains_key(&s.entry),
+            Some(Branch::Value(_) | Branch::Operand(_) | Branch::Negated) => true,
+            None => false,
+        };
+        if !fallen {
+            nodes.entry(s.node).or_default().push(i);
+        }
+    }
+    let clients = |&s: &usize| -> BTreeSet<Owner> {
+        let forms = scalars.all[s].operands.iter().flatten().map(|&o| &found.forms[o as usize]);
+        forms.flat_map(|f| &f.terms).map(|t| found.columns[t.0 as usize].owner).collect()
+    };
+    let mut out = BTreeMap::new();
+    for (node, entries) in nodes {
+        let begun = made.contains_key(&node);
+        let few = (2..=CHOICES).contains(&entries.len()) && choices.contains(&node);
+        let apart = || entries[1..].iter().any(|s| clients(s) != clients(&entries[0]));
+        if begun || few && apart() {
+            out.extend(entries.into_iter().map(|s| ((node, Some(scalars.all[s].entry)), vec![s])));
+        } else {
+            out.insert((node, None), entries);
+        }
     }
     out
 }
 
-/// What the entries of a node are decided by.
-fn decided(g: &Graph, scalars: &Scalars, entries: &[usize], found: &Evaluated) -> Decided {
+/// What a unit is decided by.
+fn decided(
+    g: &Graph,
+    scalars: &Scalars,
+    (unit, entries): (&Unit, &Vec<usize>),
+    found: &Evaluated,
+) -> Decided {
+    let each = || entries.iter().filter_map(|&s| compared(g, scalars, s, found));
     let Some(first) = compared(g, scalars, entries[0], found) else { return Decided::Otherwise };
-    let mut others = entries[1..].iter().filter_map(|&s| compared(g, scalars, s, found));
-    if others.any(|c| c.terms == first.terms && c.at != first.at) {
-        return Decided::Apart;
+    if !each().any(|c| c.terms == first.terms && c.at != first.at) {
+        return Decided::By(vec![Compared { unit: *unit, ..first }]);
     }
-    Decided::By(first)
+    let all: Vec<Compared> = each().collect();
+    if all.len() == entries.len() && all.iter().all(|c| c.terms == first.terms) {
+        return Decided::By(all);
+    }
+    Decided::Apart
 }
 
 /// What a number is decided by, if it is a comparison.
 fn compared(g: &Graph, scalars: &Scalars, scalar: usize, found: &Evaluated) -> Option<Compared> {
     let scalar = &scalars.all[scalar];
-    let form = |i: usize| scalar.operands.get(i)?.first().map(|&s| &found.forms[s as usize]);
-    let of = match g.op(scalar.node) {
-        Op::Lt | Op::Eq => Form::combined([(form(0)?, 1.0), (form(1)?, -1.0)].into_iter()),
-        Op::Relu => form(0)?.clone(),
-        Op::Gate => form(1)?.clone(),
+    let operand =
+        |i: usize, k: usize| Some(&found.forms[*scalar.operands.get(i)?.get(k)? as usize]);
+    let form = |i: usize| operand(i, 0);
+    let less = |a: &Form, b: &Form| Form::combined([(a, 1.0), (b, -1.0)].into_iter());
+    let (of, open) = match g.op(scalar.node) {
+        Op::Lt | Op::Eq => (less(form(0)?, form(1)?), 0),
+        Op::Relu => (form(0)?.clone(), 0),
+        Op::Gate => (form(1)?.clone(), 0),
+        Op::Max(_) | Op::Min(_) if scalar.operands[0].len() == 2 => {
+            let (a, b) = (operand(0, 0)?, operand(0, 1)?);
+            match (a.is_constant(), b.is_constant()) {
+                (false, true) => (less(a, b), 0),
+                (true, false) => (less(b, a), 1),
+                _ => return None,
+            }
+        }
         _ => return None,
     };
     let factor = of.terms.first()?.1;
     let of = of.scaled(factor.recip());
-    let terms: Vec<_> = of.terms.iter().map(|&(c, x)| (c, (x * 1e9).round() as i64)).collect();
+    let terms = terms(&of);
     let whole = |&(c, x): &(u32, f64)| found.columns[c as usize].whole && x.fract() == 0.0;
     let whole = of.terms.iter().all(whole);
     let at = -of.value;
     let range = found.range(&Form { value: 0.0, ..of });
-    Some(Compared { node: scalar.node, terms, at, range, whole, up: factor > 0.0 })
+    let unit = (scalar.node, Some(scalar.entry));
+    Some(Compared { unit, terms, at, factor, range, whole, open })
 }
 
 /// Places of the combination before, at, between and behind the numbers that it is compared with.
@@ -272,13 +281,15 @@ fn places(of: &[Compared]) -> Vec<f64> {
     out
 }
 
-/// What a node is where the combination is this number.
+/// What a unit is where the combination is this number.
 fn falls(g: &Graph, c: &Compared, x: f64) -> Branch {
-    let side = if c.up { x - c.at } else { c.at - x };
+    let side = c.factor * (x - c.at);
     let bit = |b: bool| Branch::Value(f64::from(u8::from(b)));
-    match g.op(c.node) {
+    match g.op(c.unit.0) {
         Op::Lt => bit(side < 0.0),
         Op::Eq => bit(side == 0.0),
+        Op::Max(_) => Branch::Operand(if side > 0.0 { c.open } else { 1 - c.open }),
+        Op::Min(_) => Branch::Operand(if side < 0.0 { c.open } else { 1 - c.open }),
         _ if side < 0.0 => Branch::Value(0.0),
         _ => Branch::Operand(0),
     }
