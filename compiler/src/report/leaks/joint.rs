@@ -480,7 +480,7 @@ impl Look<'_> {
             .filter_map(|s| if let Op::Input(i) = g.op(s.node) { Some(*i as usize) } else { None })
             .collect();
         let free = |set: Option<u32>| set.is_none_or(|s| self.q.known.contains(&s));
-        let numbers = self.scalars.all.len() * read.len().max(1) * TRIES;
+        let numbers = self.scalars.all.len().max(1) * read.len().max(1) * TRIES;
         let positions = if self.large() { 1 } else { (NUMBERS / numbers).clamp(1, POSITIONS) };
         let rest: BTreeSet<usize> = self.all().difference(told).copied().collect();
         for (input, declared) in g.inputs.iter().enumerate() {

@@ -38,7 +38,7 @@ pub(in super::super) fn choosing(g: &Graph, flows: &[Flow], scalars: &Scalars) -
             | Op::Max(_)
             | Op::Min(_)
             | Op::Abs
-            | Op::Function(Function::Exp | Function::Tanh)
+            | Op::Function(Function::Exp | Function::Tanh | Function::Sqrt | Function::Log)
                 if several(flow(id)) =>
             {
                 out.insert(id);

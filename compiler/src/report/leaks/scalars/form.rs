@@ -1,7 +1,5 @@
 //! How a number depends on unknowns.
 
-use std::collections::BTreeMap;
-
 /// Whose data an unknown is computed from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in super::super) enum Owner {
@@ -62,18 +60,22 @@ impl Form {
 
     /// The sum of the forms, each times its factor.
     pub(super) fn combined<'a>(of: impl Iterator<Item = (&'a Form, f64)>) -> Form {
-        let mut value = 0.0;
-        let mut terms: BTreeMap<u32, (f64, f64)> = BTreeMap::new();
+        let (mut value, mut each) = (0.0, Vec::new());
         for (form, by) in of {
             value += form.value * by;
-            for &(column, x) in &form.terms {
-                let (sum, largest) = terms.entry(column).or_default();
-                *sum += x * by;
-                *largest = largest.max((x * by).abs());
+            each.extend(form.terms.iter().map(|&(column, x)| (column, x * by)));
+        }
+        // Stable, so that sums are taken in the order of the forms.
+        each.sort_by_key(|t| t.0);
+        let mut terms: Vec<(u32, f64)> = Vec::with_capacity(each.len());
+        for same in each.chunk_by(|a, b| a.0 == b.0) {
+            let sum: f64 = same.iter().map(|t| t.1).sum();
+            let largest = same.iter().fold(0.0f64, |m, t| m.max(t.1.abs()));
+            // What only rounding leaves is nothing.
+            if sum.abs() > 1e-12 * largest {
+                terms.push((same[0].0, sum));
             }
         }
-        // What only rounding leaves is nothing.
-        let left = terms.into_iter().filter(|(_, (sum, largest))| sum.abs() > 1e-12 * largest);
-        Form { value, terms: left.map(|(column, (sum, _))| (column, sum)).collect() }
+        Form { value, terms }
     }
 }

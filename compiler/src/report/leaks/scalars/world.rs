@@ -152,6 +152,7 @@ fn branches(
             let few = !order && (2..=CHOICES).contains(&n);
             if few { (0..n).map(Branch::Operand).collect() } else { Vec::new() }
         }
+        // Where it moves, it tells its operand.
         Op::Function(f) => {
             let Some(&x) = of.first().and_then(|l| l.first()) else { return Vec::new() };
             let (lo, hi) = found.range(&found.forms[x as usize]);
@@ -160,7 +161,7 @@ fn branches(
             // Only where it hardly moves any more.
             let flat = |end: f64, inwards: f64| (f(end) - f(end + inwards)).abs() < UNIT;
             let ends = [(lo, 1.0), (hi, -1.0)].into_iter().filter(|&(end, by)| flat(end, by));
-            ends.map(|(end, _)| Branch::Value(f(end))).collect()
+            ends.map(|(end, _)| Branch::Value(f(end))).chain([Branch::Operand(0)]).collect()
         }
         _ if g.ty(id).elem == Elem::Bit => vec![Branch::Value(0.0), Branch::Value(1.0)],
         _ => Vec::new(),
