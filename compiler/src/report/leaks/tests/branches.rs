@@ -185,3 +185,173 @@ fn a_choice_among_sums_is_fine() {
         assert_eq!(kinds(body), [], "{body}");
     }
 }
+
+/// A factor that is the same for all clients stands inside of the sum as well as outside of it.
+#[test]
+fn a_choice_inside_of_a_sum() {
+    const C: &str = "let c = sum(y) > 2";
+    for (name, z) in [
+        ("a_bit", "sum(c * x[i] for i in Client if i != 1)"),
+        ("a_select", "sum(select(c, x[i], 0) for i in Client if i != 1)"),
+        ("an_iteration", "(iterate s = 0.0 for i in Client if i != 1 { s + c * x[i] })"),
+    ] {
+        let body = format!("{C}; reveal {z} to Server as a; reveal sum(x) to Server as b");
+        attack(&format!("choice_within_a_sum_by_{name}"), 6, XY, &body);
+    }
+    for (name, z) in [
+        ("or", "sum((c || i == 0) * x[i] for i in Client)"),
+        ("select_of_weights", "sum(select(c, 1, i == 0) * x[i] for i in Client)"),
+        ("complement", "sum((1 - c * (i != 0)) * x[i] for i in Client)"),
+        ("dot", "dot([select(c, 1, i == 0) for i in Client], x)"),
+    ] {
+        attack(&format!("weights_by_{name}"), 6, XY, &format!("{C}; reveal {z} to Server as a"));
+    }
+}
+
+#[test]
+fn choices_of_groups() {
+    const G: &str = "let g = [sum(x[i] for i in Client if i < 3), sum(x[i] for i in Client if i >= 3 && i < 5), \
+                     sum(x[i] for i in Client if i == 5)]";
+    attack(
+        "the_largest_group",
+        6,
+        XY,
+        &format!(
+            "{G}; let w = argmax([sum(y), 0, 1]); reveal sum((w == k) * g[k] for k in 0..3) to Server as a"
+        ),
+    );
+    attack(
+        "groups_by_how_many",
+        6,
+        &format!("{X}; input v: secret bit from each Client"),
+        "let n = sum(v); let t = [sum(x[i] for i in Client if i >= k) for k in 0..6]; \
+         reveal sum((n == k) * t[k] for k in 0..6) to Server as a",
+    );
+    attack(
+        "groups_that_are_cut_apart",
+        6,
+        X,
+        "let g = [sum(x[i] for i in Client if i < 3), sum(x[i] for i in Client if i >= 3)]; \
+         reveal sum([relu(g[k]) for k in 0..2]) to Server as a; \
+         reveal sum(x[i] for i in Client if i >= 4) to Server as b",
+    );
+    attack(
+        "groups_with_a_bit_each",
+        9,
+        XY,
+        "let ok = [sum(y[i] for i in Client if i % 3 == k) >= 2 for k in 0..3]; \
+         let g = [sum(x[i] for i in Client if i % 3 == k) for k in 0..3]; \
+         reveal ok[0] * g[0] + ok[1] * g[1] + ok[2] * g[2] to Server as a; \
+         reveal sum(x[i] for i in Client if i % 3 == 1 && i > 2) to Server as b",
+    );
+}
+
+/// A count is 0 some of the time.
+#[test]
+fn gates_that_are_counts() {
+    for (name, gate) in [
+        ("min", "let w = min([n, 1]); reveal w * s + (1 - w) * one"),
+        ("relu", "let none = relu(1 - n); reveal (1 - none) * s + none * one"),
+    ] {
+        attack(
+            &format!("gate_by_{name}_of_a_count"),
+            6,
+            &format!("{X}; input k: secret bit from each Client"),
+            &format!("{ONE}; let n = sum(k); {gate} to Server as a"),
+        );
+    }
+}
+
+/// A clip is the same however it is written, and one at 0 leaves nothing.
+#[test]
+fn clips_however_they_are_written() {
+    const OTHERS: &str = "for i in Client if i != 1) to Server as b";
+    for (name, clip) in [
+        ("max_of_min", "max([min([x[i], 1]), -1])"),
+        ("min_of_max", "min([max([x[i], -1]), 1])"),
+        ("a_scaled_clip", "2 * clamp(x[i] / 2, -0.5, 0.5)"),
+    ] {
+        let body = format!(
+            "reveal sum(clamp(x[i], -1, 1) for i in Client) to Server as a; reveal sum({clip} {OTHERS}"
+        );
+        attack(&format!("clip_as_{name}"), 5, X, &body);
+    }
+    attack(
+        "chosen_bounds_of_clips",
+        5,
+        &format!("{X}; input b: secret fix[m] in 0..8 from Server"),
+        "reveal sum(clamp(x[i], -b[i], b[i]) for i in Client) to Server as a",
+    );
+}
+
+#[test]
+fn functions_of_totals_tell_them_where_they_move() {
+    const OTHERS: &str = "reveal sum(x[i] for i in Client if i != 1) to Server as b";
+    for (name, z) in [
+        ("sqrt_of_relu", "sqrt(relu(sum(x)))"),
+        ("sqrt", "sqrt(sum(x))"),
+        ("log_of_max", "log(max([sum(x), 0.01]))"),
+        ("tanh_of_relu", "tanh(relu(sum(x)))"),
+    ] {
+        attack(
+            &format!("total_through_{name}"),
+            5,
+            X,
+            &format!("reveal {z} to Server as a; {OTHERS}"),
+        );
+    }
+    attack(
+        "others_through_sigmoid",
+        5,
+        X,
+        "reveal sum(x) to Server as a; reveal sigmoid(sum(x[i] for i in Client if i != 2)) to Server as b",
+    );
+}
+
+#[test]
+fn a_coin_that_is_an_index() {
+    attack(
+        "coin_that_picks_an_entry",
+        4,
+        X,
+        &format!(
+            "{ONE}; sample t[2] of 4; let v = [s, s / 2, one, s / 3]; reveal v[t[0]] to Server as a"
+        ),
+    );
+}
+
+#[test]
+fn lists_over_groups_are_no_lists_over_clients() {
+    for body in [
+        "reveal [sum(x[i] for i in Client if i % 4 == g) / 3 for g in 0..4] to Server as a;",
+        "reveal [sum(x[i] for i in Client if i / 4 == g) for g in 0..3] to Server as a;",
+        "reveal [sum(x[i] for i in Client if i >= 2 * g && i < 2 * g + 4) for g in 0..5] to Server as a;",
+        "reveal [norm(sum(u[i] for i in Client if i % 4 == g)) for g in 0..4] to Server as a;",
+        "let h = [sum(u[i] for i in Client if i % 3 == g) / 4 for g in 0..3]; \
+         reveal [median([h[g][j] for g in 0..3]) for j in 0..3] to Server as a;",
+        "reveal max([sum(x[i] for i in Client if i % 3 == g) for g in 0..3]) to Server as a;",
+        "reveal argmax([sum(x[i] for i in Client if i % 3 == g) for g in 0..3]) to Server as a;",
+        "reveal [sum(x[i] for i in Client if i % 3 == g) > 0 for g in 0..3] to Server as a;",
+    ] {
+        let text = format!(
+            "use std::{{argmax, max, median, norm, sum}};\n\
+             predicate Groups[m]() {{ parties Client[m]; parties Server; {X}; {U};\n\
+             let used = sum(x) + sum(k);\n{body} }}\n"
+        );
+        let found = found(&text, &[("m", "12")]);
+        assert!(found.is_empty(), "{body}: {found:#?}");
+    }
+}
+
+#[test]
+fn lists_that_leave_one_out_are_lists_over_clients() {
+    for (name, z) in [
+        ("one_left_out_of_each", "[norm(sum(u[j] for j in Client if j != i)) for i in Client]"),
+        (
+            "two_groups_of_which_one_is_a_client",
+            "[norm(sum(u[i] for i in Client if i / 3 == g)) for g in 0..2]",
+        ),
+    ] {
+        attack(name, 4, U, &format!("reveal {z} to Server as a"));
+    }
+}
