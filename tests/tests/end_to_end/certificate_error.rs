@@ -116,6 +116,21 @@ fn functions_stay_within_their_bounds() {
         ("softmax of 2.7 x", "softmax", "softmax(2.7 * x)".into(), "-2..2", "-8..8", 10),
         ("largest of halves", "max, softmax", "max(softmax(x / 2))".into(), "-8..8", "-8..8", 10),
         ("largest of 2.7 x", "max, softmax", "max(softmax(2.7 * x))".into(), "-2..2", "-8..8", 10),
+        ("softmax of x - 1", "softmax", "softmax(x - 1)".into(), "-4..4", "-8..8", 10),
+        ("of x - mean x", "softmax, mean", "softmax(x - mean(x))".into(), "-4..4", "-8..8", 10),
+        ("of x - max x", "softmax, max", "softmax(x - max(x))".into(), "-4..4", "-8..8", 10),
+        ("softmax of relu", "softmax, relu", "softmax(relu(x))".into(), "-4..4", "-8..8", 10),
+        (
+            "softmax of a list",
+            "softmax",
+            "softmax([x[i] / (i + 1) for i in n])".into(),
+            "-4..4",
+            "-8..8",
+            4,
+        ),
+        ("largest of x - 1", "max, softmax", "max(softmax(x - 1))".into(), "-4..4", "-8..8", 10),
+        ("log_softmax of x - 1", "log_softmax", "log_softmax(x - 1)".into(), "-4..4", "-8..8", 10),
+        ("exp below another's", "exp, max", "exp(y[0] - max(x) - 8)".into(), "-1..1", "-8..8", 10),
         ("exp of 3 x - max", "exp, max", "exp(3 * (x - max(x)))".into(), "-1..1", "-8..8", 10),
     ];
     println!("{:<20} {:>9} {:>9}   units of 2^-16", "", "observed", "proven");

@@ -2,7 +2,8 @@
 //!
 //! Before: any graph without scales, equal nodes merged. After: a maximum is taken before a division
 //! by what is positive and the same for all its entries, before an exponential, before a difference
-//! with what is the same for all, and before a relu; the maximum of x - max x is 0; the exponential
+//! with what is the same for all, and before a relu, unless this maximum is subtracted from the same value;
+//! the maximum of x - max x is 0; the exponential
 //! of x - max x, or of a positive multiple of it, is an [`Function::ExpNonPositive`]. The place of the largest is looked for before all of
 //! these but relu.
 //!
@@ -20,11 +21,14 @@ use crate::analysis::signs::not_negative;
 use crate::graph::infer::{align, without};
 use crate::graph::{Function, Graph, NodeId, Op, Table};
 use crate::types::Elem;
+use std::collections::BTreeSet;
 
 pub(crate) fn run(graph: &Graph) -> Graph {
+    let centres = centres(graph);
     graph.rewrite(|new, id, args| {
         let node = graph.node(id);
         let rewritten = match node.op {
+            Op::Max(_) if centres.contains(&id) => None,
             Op::Max(axis) => largest(new, args[0], axis, node.site),
             Op::MaxPool { .. } if *new.op(args[0]) == Op::Relu => {
                 let x = new.arg(args[0], 0);
@@ -49,6 +53,15 @@ pub(crate) fn after(g: &Graph) -> Kept {
     none(g, "is of at most 0, but not marked so", |id| {
         *g.op(id) == Op::Function(Function::Exp) && below_its_max(g, unscaled(g, g.arg(id, 0)))
     })
+}
+
+/// Maxima that are subtracted from what they are taken of, as in a softmax of `x - 1`. They stay where they are, so that
+/// the difference is known to be of at most 0.
+fn centres(g: &Graph) -> BTreeSet<NodeId> {
+    let differences = g.ids().filter(|&id| below_its_max(g, id));
+    let maxima = differences.map(|id| base(g, g.arg(id, 1)));
+    let maxima = maxima.filter(|&max| matches!(g.op(max), Op::Max(_)));
+    maxima.filter(|&max| !below_its_max(g, g.arg(max, 0))).collect()
 }
 
 /// The value behind reshapes.
@@ -76,10 +89,16 @@ fn below_its_max(g: &Graph, id: NodeId) -> bool {
     }
     let (x, m) = (g.arg(id, 0), g.arg(id, 1));
     let max = base(g, m);
+    if g.constant(max) == Some(0.0) {
+        return below_its_max(g, x);
+    }
     let Op::Max(axis) = *g.op(max) else { return false };
+    if g.arg(max, 0) != x {
+        return false;
+    }
     let mut kept = g.shape(x).to_vec();
     kept[axis as usize] = 1;
-    g.arg(max, 0) == x && g.shape(m) == kept
+    g.shape(m) == kept
 }
 
 /// A value whose first largest entry along the last axis is at the same place: what is behind
