@@ -340,7 +340,7 @@ impl Checker<'_> {
             Some((lo, hi)) => format!("may be {lo} to {hi}"),
             None => "may be any number".to_owned(),
         };
-        let name = self.text(base);
+        let (name, index) = (self.text(base), self.text(at));
         Err(self.fail(
             Diagnostic::error(
                 codes::INDEX,
@@ -349,6 +349,7 @@ impl Checker<'_> {
                 label,
             )
             .label(base, format!("`{name}` has indices 0 to {last} here"))
+            .hint(format!("a list of two bounds it: `{name}[min([max([{index}, 0]), {last}])]`"))
             .hint(format!(
                 "what it may be follows from its declaration: `input j: public int in 0..{};`, `sample j[k] of {};`",
                 first.size, first.size
