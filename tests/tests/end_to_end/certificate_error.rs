@@ -155,6 +155,22 @@ fn quotients_that_a_circuit_cuts_are_within_their_bound() {
     }
 }
 
+/// A quotient by one constant is a product: nothing cuts it, in no way of evaluation.
+#[test]
+fn quotients_by_a_constant_are_cut_by_nobody() {
+    for (value, x) in [
+        ("[x[i] * x[i] / 0.5 for i in n]", "-1000000..1000000"),
+        ("x / 0.0001", "-1000000..1000000"),
+        ("(iterate z = x for k in 2 { z / (0.1 * 0.1) })", "-1000000..1000000"),
+    ] {
+        let case = function("", value, x, "0..1", 8);
+        observe(&case, 20);
+        let largest =
+            (0..20).flat_map(|seed| case.floating(&inputs_for(&case, seed), &[]).remove(0));
+        assert!(largest.fold(0.0, |m: f64, x| m.max(x.abs())) > 2f64.powi(32), "{value}");
+    }
+}
+
 /// Comparisons that choose between near values are no decisions, and the others are.
 #[test]
 fn decisions_are_told_from_choices() {

@@ -29,8 +29,8 @@ impl Machine<'_> {
                 }))
             }
             ExprKind::Binary(op, a, b) => {
+                let divide = self.division(b);
                 let (a, b) = (self.expr(a)?, self.expr(b)?);
-                let divide = self.division();
                 zip(&a, &b, |x, y| match op {
                     BinOp::Div => divide(x, y),
                     _ => binary(*op, x, y),
@@ -94,13 +94,13 @@ impl Machine<'_> {
     /// The values of a body.
     pub(super) fn body(&mut self, body: &Body) -> Result<Vec<Value>> {
         for definition in &body.lets {
-            let values = match &definition.source {
-                Source::Value(value) => vec![self.expr(value)?],
-                Source::Call(f, args) => self.call(*f, args)?,
-                Source::Iterate(i) => self.iterate(i)?,
+            let (fixed, values) = match &definition.source {
+                Source::Value(value) => (self.fixed(value), vec![self.expr(value)?]),
+                Source::Call(f, args) => (false, self.call(*f, args)?),
+                Source::Iterate(i) => (false, self.iterate(i)?),
             };
             for (var, value) in definition.vars.iter().zip(values) {
-                self.set(*var, value)?;
+                self.define(*var, value, fixed)?;
             }
         }
         body.values.iter().map(|value| self.expr(value)).collect()
@@ -176,10 +176,10 @@ impl Machine<'_> {
         let function = function.ok_or(EvalError::Malformed("no such function"))?;
         let mut values = Vec::with_capacity(args.len());
         for arg in args {
-            values.push(self.expr(arg)?);
+            values.push((self.expr(arg)?, self.fixed(arg)));
         }
-        for (param, value) in function.params.iter().zip(values) {
-            self.set(*param, value)?;
+        for (param, (value, fixed)) in function.params.iter().zip(values) {
+            self.define(*param, value, fixed)?;
         }
         self.body(&function.body)
     }
@@ -318,9 +318,39 @@ impl Machine<'_> {
         }
     }
 
-    /// How numbers are divided.
-    fn division(&self) -> fn(f64, f64) -> f64 {
-        if self.ieee { |x, y| x / y } else { domain::div }
+    /// How numbers are divided by this one. A quotient by one constant is a product, which nothing cuts.
+    fn division(&self, by: &Expr) -> fn(f64, f64) -> f64 {
+        if self.ieee {
+            |x, y| x / y
+        } else if by.ty.dims.is_empty() && self.fixed(by) {
+            |x, y| if y == 0.0 { domain::div(x, y) } else { x / y }
+        } else {
+            domain::div
+        }
+    }
+
+    /// Whether a value is the same whatever is given, as the graph's constants are.
+    pub(super) fn fixed(&self, e: &Expr) -> bool {
+        match &e.kind {
+            ExprKind::Const(_) | ExprKind::Index(Index::Const(_)) => true,
+            ExprKind::Var(v) => self.fixed.get(v.0 as usize) == Some(&true),
+            ExprKind::Unary(_, a) => self.fixed(a),
+            ExprKind::Binary(_, a, b) => self.fixed(a) && self.fixed(b),
+            ExprKind::At(base, indices) => {
+                self.fixed(base) && indices.iter().all(|i| matches!(i, Index::Const(_)))
+            }
+            ExprKind::Call(_, all) | ExprKind::Intrinsic(_, all) | ExprKind::List(all) => {
+                all.iter().all(|e| self.fixed(e))
+            }
+            ExprKind::Index(_)
+            | ExprKind::Apply(..)
+            | ExprKind::Layer(..)
+            | ExprKind::Comp(..)
+            | ExprKind::Pick(..)
+            | ExprKind::Field(..)
+            | ExprKind::Record(_)
+            | ExprKind::Let(_) => false,
+        }
     }
 
     fn holds(&self, cond: &Cond) -> Result<bool> {

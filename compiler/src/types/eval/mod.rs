@@ -163,6 +163,7 @@ pub fn trace_with(
         program,
         ieee: arithmetic == Arithmetic::Ieee,
         values: vec![None; program.vars.len()],
+        fixed: vec![false; program.vars.len()],
         indices: vec![0; program.vars.len()],
     };
     let mut out = Trace { reveals: Vec::new(), lets: Vec::new(), states: Vec::new() };
@@ -184,9 +185,10 @@ pub fn trace_with(
                 out.states.push((machine.name(*state), value.tensor()));
             }
             Stmt::Let { var, value } => {
+                let fixed = machine.fixed(value);
                 let value = machine.expr(value)?;
                 out.lets.push((machine.name(*var), value.tensor()));
-                machine.set(*var, value)?;
+                machine.define(*var, value, fixed)?;
             }
             Stmt::Tuple { vars, body, .. } => {
                 for (var, value) in vars.iter().zip(machine.body(body)?) {
@@ -256,6 +258,8 @@ struct Machine<'p> {
     ieee: bool,
     /// By variable. Functions do not recurse, so a variable has one value at a time.
     values: Vec<Option<Value>>,
+    /// Whether this value is the same whatever is given.
+    fixed: Vec<bool>,
     /// Values of loop variables.
     indices: Vec<i64>,
 }
@@ -265,9 +269,17 @@ impl Machine<'_> {
         self.program.vars.get(var.0 as usize).map_or_else(String::new, |v| v.name.clone())
     }
 
+    /// Gives a variable a value that depends on what is given.
     fn set(&mut self, var: VarId, value: Value) -> Result<(), EvalError> {
-        let slot = self.values.get_mut(var.0 as usize);
-        *slot.ok_or(EvalError::Malformed("no such variable"))? = Some(value);
+        self.define(var, value, false)
+    }
+
+    fn define(&mut self, var: VarId, value: Value, fixed: bool) -> Result<(), EvalError> {
+        let at = var.0 as usize;
+        let (Some(slot), Some(is_fixed)) = (self.values.get_mut(at), self.fixed.get_mut(at)) else {
+            return Err(EvalError::Malformed("no such variable"));
+        };
+        (*slot, *is_fixed) = (Some(value), fixed);
         Ok(())
     }
 
