@@ -379,7 +379,7 @@ impl Look<'_> {
         let selected = |o: usize| self.q.selected.contains(&o);
         let pairs = rest.iter().flat_map(|&a| rest.iter().map(move |&b| [a, b]));
         for [a, b] in pairs.filter(|&[a, b]| a < b && (selected(a) || selected(b))).take(PAIRS) {
-            let mut seen = false;
+            let mut seen = self.differ(a, b);
             for s in systems {
                 let of = |outputs: &[usize]| self.of(s, &outputs.iter().copied().collect());
                 let apart = total(&of(&[a])?) + total(&of(&[b])?);
@@ -397,6 +397,23 @@ impl Look<'_> {
             }
         }
         Some(())
+    }
+
+    /// Whether one of two sums keeps some of the clients that the other one has, and it may be all but one.
+    fn differ(&self, a: usize, b: usize) -> bool {
+        let flow = |o: usize| &self.q.flows[self.q.graph.outputs[o].node.index()];
+        let shape = |o: usize| self.q.graph.shape(self.q.graph.outputs[o].node);
+        let kept = |f: &Flow| match &f.form {
+            Form::Masked(m) if m.bit && m.each => {
+                m.ones.is_none_or(|ones| ones.most.saturating_add(1) >= f.clients())
+            }
+            Form::Masked(_) | Form::Free | Form::Linear | Form::Other => false,
+        };
+        let beside = |x: &Flow, y: &Flow| {
+            kept(x) && (y.form == Form::Linear || kept(y)) && !x.inputs.is_disjoint(&y.inputs)
+        };
+        let (x, y) = (flow(a), flow(b));
+        shape(a) == shape(b) && x.clients() > 1 && (beside(x, y) || beside(y, x))
     }
 
     /// Sums whose summands can be told apart at all points.

@@ -7,6 +7,7 @@ mod families;
 mod harmless;
 mod outsider;
 mod random;
+mod totals;
 
 use super::*;
 use crate::syntax::{LoadError, Sources, embedded::PREDICATES};

@@ -28,7 +28,7 @@ pub(super) fn warnings(
         known: known(graph, to),
         bits: outputs.iter().copied().filter(|&o| is_bits(flow(o))).collect(),
         flagged: with(Level::Warning),
-        selected: with(Level::Note),
+        selected: outputs.iter().copied().filter(|&o| selects(flow(o))).collect(),
         outputs,
     };
     let receiver = &graph.parties[to as usize].0;
@@ -64,6 +64,11 @@ pub(super) fn warnings(
         }
     }
     out
+}
+
+/// Whether it adds up values of those clients that a check keeps.
+fn selects(f: &Flow) -> bool {
+    f.masked_sum().is_some_and(|mask| mask.each)
 }
 
 fn words(

@@ -29,30 +29,38 @@ impl Group {
     }
 }
 
-/// Members that constants picked: which stands where.
+/// Members that constants picked, by place or by weights of which some are 0: which stands where.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Picked {
     /// Axes that tell them apart, outermost first, and the sizes of these.
     pub(super) axes: Vec<usize>,
     pub(super) shape: Vec<u64>,
-    /// By place.
-    pub(super) members: Rc<[u64]>,
+    /// By place; `None` where nobody stands.
+    pub(super) members: Rc<[Option<u64>]>,
     /// Members of their party set.
     pub(super) all: u64,
 }
 
+/// Groups of clients that are compared with one another.
+const GROUPS: usize = 256;
+
 impl Picked {
-    /// Whether adding up along an axis leaves sums over groups of clients: each of two or more, and two or more are
-    /// not in it. So no entry is the one of a client, or of all but a client.
+    /// Whether adding up along an axis leaves sums over groups of clients: each of two or more, with two or more that
+    /// are not in it, and none that is another one with a client more. So no entry, and no two of them, are about one
+    /// client.
     fn groups(&self, axis: usize) -> bool {
         let Some(at) = self.axes.iter().position(|&a| a == axis) else { return false };
         let inner: usize = self.shape[at + 1..].iter().map(|&n| n as usize).product();
         let along = inner * self.shape[at] as usize;
         let mut groups: BTreeMap<(usize, usize), BTreeSet<u64>> = BTreeMap::new();
-        for (place, &member) in self.members.iter().enumerate() {
-            groups.entry((place / along, place % inner)).or_default().insert(member);
+        for (place, member) in self.members.iter().enumerate() {
+            groups.entry((place / along, place % inner)).or_default().extend(member);
         }
-        groups.values().all(|of| of.len() >= 2 && of.len() as u64 + 2 <= self.all)
+        let groups: BTreeSet<BTreeSet<u64>> =
+            groups.into_values().filter(|of| !of.is_empty()).collect();
+        let several = |of: &BTreeSet<u64>| of.len() >= 2 && of.len() as u64 + 2 <= self.all;
+        let apart = || groups.iter().all(|a| groups.iter().all(|b| a.difference(b).count() != 1));
+        groups.len() <= GROUPS && groups.iter().all(several) && apart()
     }
 }
 
@@ -263,7 +271,7 @@ impl Flow {
     }
 
     /// The mask of a sum over clients, also where something was computed of the sum.
-    pub(super) fn masked_sum(&self) -> Option<Mask> {
+    pub(in super::super) fn masked_sum(&self) -> Option<Mask> {
         match &self.form {
             Form::Masked(m) => (m.each && self.clients() >= 2).then(|| m.clone()),
             Form::Free | Form::Linear | Form::Other => self.behind.clone(),
@@ -321,11 +329,14 @@ impl Flow {
         let (mut more, mut part) = (0u64, false);
         self.groups.retain_mut(|g| {
             let had = g.axes.remove(&axis);
+            let picked = g.picked.take_if(|p| p.axes.contains(&axis));
             if had {
                 part |= !g.axes.is_empty();
                 g.members = None;
-                if g.picked.take().is_some_and(|p| p.groups(axis)) {
-                    g.axes.clear();
+                match picked {
+                    Some(p) if p.groups(axis) => g.axes.clear(),
+                    Some(p) => g.axes.extend(p.axes.iter().filter(|&&a| a != axis)),
+                    None => {}
                 }
                 more = more.saturating_add(if g.axes.is_empty() { len } else { len - 1 });
             }

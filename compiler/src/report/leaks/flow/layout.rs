@@ -9,13 +9,16 @@ pub(super) fn slice(a: &Flow, axis: usize, start: u64, len: u64, step: u64) -> F
     if f.on(axis) {
         f.fewer();
     }
+    for g in &mut f.groups {
+        g.picked.take_if(|p| p.axes.contains(&axis));
+    }
     for g in f.groups.iter_mut().filter(|g| g.axes.contains(&axis)) {
         let found = g.members.map(|m| Members {
             start: m.start.saturating_add(m.step.saturating_mul(start)),
             step: m.step.saturating_mul(step),
             ..m
         });
-        (g.members, g.picked) = (found, None);
+        g.members = found;
         if len == 1 {
             g.axes.remove(&axis);
             match found {
@@ -55,13 +58,14 @@ pub(super) fn gather(
     for g in &mut f.groups {
         let had = g.axes.remove(&axis);
         g.axes = g.axes.iter().map(|&a| at(a)).collect();
+        g.picked.take_if(|p| p.axes.contains(&axis));
         g.picked.iter_mut().flat_map(|p| &mut p.axes).for_each(|a| *a = at(*a));
         if had {
             g.picked = match (g.members, &places) {
                 (Some(m), Some((shape, of))) => Some(Picked {
                     axes: (axis..axis + indexed).collect(),
                     shape: shape.to_vec(),
-                    members: of.iter().map(|&k| m.start + m.step * k).collect(),
+                    members: of.iter().map(|&k| Some(m.start + m.step * k)).collect(),
                     all: parties.get(m.set as usize).map_or(0, |p| p.1),
                 }),
                 _ => None,
@@ -79,6 +83,24 @@ pub(super) fn gather(
     if let Order::Sorted(a, node) = f.order {
         f.order = if a == axis { Order::No } else { Order::Sorted(at(a), node) };
     }
+}
+
+/// Which members constant weights leave, where these are 0 for some of them.
+pub(super) fn weighed(f: &mut Flow, (shape, weights): (&[u64], &[f64]), parties: &[(String, u64)]) {
+    let [group] = &mut f.groups[..] else { return };
+    let (Some(m), Some(&along)) = (group.members, group.axes.first()) else { return };
+    let axes: Vec<usize> = (0..shape.len()).filter(|&a| shape[a] > 1).collect();
+    if group.axes.len() > 1 || !axes.contains(&along) {
+        return;
+    }
+    let inner: usize = shape[along + 1..].iter().map(|&n| n as usize).product();
+    let member = |place: usize| m.start + m.step * ((place / inner) as u64 % shape[along]);
+    group.picked = Some(Picked {
+        shape: axes.iter().map(|&a| shape[a]).collect(),
+        members: (0..weights.len()).map(|k| (weights[k] != 0.0).then(|| member(k))).collect(),
+        all: parties.get(m.set as usize).map_or(0, |p| p.1),
+        axes,
+    });
 }
 
 /// Every entry is an entry of one of the parts.

@@ -14,7 +14,7 @@ use crate::syntax::ast::Secrecy;
 use crate::types::Elem;
 pub(super) use dependence::{Flow, Form, Mask};
 use dependence::{Group, Members, Ones, Order, add};
-use layout::{concat, gather, reshape, slice};
+use layout::{concat, gather, reshape, slice, weighed};
 use selection::{
     chosen, compare, enough, extremum, half, is_zero, names, nowhere_zero, power, selecting, varies,
 };
@@ -90,6 +90,7 @@ fn flow(g: &Graph, known: &BTreeSet<u32>, id: NodeId, args: &[NodeId], of: &[&Fl
             f
         }
         Op::Div => div(of[0], of[1]),
+        Op::Scale(0.0) => Flow::free(),
         Op::Neg | Op::Scale(_) | Op::Trunc(_) | Op::Shift(_) | Op::DivPow2(_) | Op::MulPow2(_) => {
             let mut f = first();
             (f.bits, f.tally, f.ones) = (false, false, None);
@@ -193,6 +194,14 @@ fn mul(g: &Graph, args: &[NodeId], a: &Flow, b: &Flow) -> Flow {
         let mut out = Flow { tally: false, ..f.clone() };
         if !nowhere_zero(g, factor) {
             out.fewer();
+            if let Op::Const(table, ..) = g.op(factor)
+                && (g.shape(factor).iter().filter(|n| **n > 1).count() > 1)
+                && g.elements(factor) <= PLACES
+            {
+                let n = g.elements(factor) as usize;
+                let weights: Vec<f64> = (0..n).map(|k| Table::at(table, k)).collect();
+                weighed(&mut out, (g.shape(factor), &weights), &g.parties);
+            }
         }
         out
     };

@@ -13,7 +13,10 @@ pub(super) fn compare(g: &Graph, id: NodeId, args: &[NodeId], of: &[&Flow]) -> F
     f.apart = of[0].stands(same(g, args[0])).or_else(|| of[1].stands(same(g, args[1])));
     let constant = constant(g, args[1]);
     let ranked = of[0].tally && !of[0].is_free();
-    f.ranks |= ranked || opposed(of[0], of[1]);
+    // Several bits of one value, which is one client's.
+    let probed = |a: &Flow, b: &Flow| a.one_by_order() && b.is_free() && g.elements(id) > 1;
+    let probed = probed(of[0], of[1]) || probed(of[1], of[0]);
+    f.ranks |= ranked || opposed(of[0], of[1]) || probed;
     if let (true, Some(c)) = (ranked, constant) {
         let library = g.site(id).name.split('/').any(|part| part == "top_k");
         let less = matches!(g.op(id), Op::Lt);
@@ -91,7 +94,13 @@ pub(super) fn power(g: &Graph, args: &[NodeId]) -> bool {
 
 /// Whether a public value is 0 everywhere.
 pub(super) fn is_zero(g: &Graph, id: NodeId) -> bool {
-    constant(g, id) == Some(0.0)
+    let moved = |op: &Op| op.is_layout() || matches!(op, Op::Shift(_) | Op::Neg | Op::ToInt);
+    let id = behind(g, id, moved);
+    match g.op(id) {
+        Op::Scale(c) => *c == 0.0,
+        Op::Mul => g.args(id).iter().any(|&a| is_zero(g, a)),
+        _ => constant(g, id) == Some(0.0),
+    }
 }
 
 /// Whether the entries of a value may differ along an axis.

@@ -243,21 +243,22 @@ impl Run<'_> {
                     Form::constant(f64::from(u8::from(less)))
                 }
                 _ => {
-                    let made = self.discrete(scalar, of, one(0).value < one(1).value, false);
+                    let less = one(0).value < one(1).value;
+                    let made = self.compared(scalar, (one(0), one(1)), less);
                     self.cut(made, one(0), one(1))
                 }
             },
             Op::Eq => {
-                let made = self.discrete(scalar, of, one(0).value == one(1).value, true);
+                let made = self.compared(scalar, (one(0), one(1)), one(0).value == one(1).value);
                 self.cut(made, one(0), one(1))
             }
             Op::OneHot(classes) => {
                 let class = scalar.entry as u64 % classes;
-                self.discrete(scalar, of, one(0).value == class as f64, false)
+                self.discrete(scalar, of, one(0).value == class as f64)
             }
             Op::ArgMaxIs => {
                 let hit = of[1].get(largest(&of[0])).is_some_and(|f| f.value != 0.0);
-                self.discrete(scalar, of, hit, false)
+                self.discrete(scalar, of, hit)
             }
             Op::ArgMax => {
                 let value = largest(&of[0]) as f64;
@@ -388,12 +389,29 @@ impl Run<'_> {
     }
 
     /// A bit.
-    fn discrete(&mut self, scalar: &Scalar, of: &[Vec<&Form>], bit: bool, sorted: bool) -> Form {
+    fn discrete(&mut self, scalar: &Scalar, of: &[Vec<&Form>], bit: bool) -> Form {
         if self.follows(of) {
-            self.unknown(scalar, of, (0.0, 1.0), true, sorted)
+            self.unknown(scalar, of, (0.0, 1.0), true, false)
         } else {
             Form::constant(f64::from(u8::from(bit)))
         }
+    }
+
+    /// A comparison, of the difference: `x > y + 4` is `x - y > 4`, and what both sides have is in neither.
+    fn compared(&mut self, scalar: &Scalar, (a, b): (&Form, &Form), bit: bool) -> Form {
+        if a.is_constant() && b.is_constant() || self.mode == Mode::Local {
+            return Form::constant(f64::from(u8::from(bit)));
+        }
+        let difference = sum([(a, 1.0), (b, -1.0)]);
+        let Some(&(_, first)) = difference.terms.first() else {
+            return Form::constant(f64::from(u8::from(match self.graph.op(scalar.node) {
+                Op::Lt => difference.value < 0.0,
+                _ => difference.value == 0.0,
+            })));
+        };
+        let equal = *self.graph.op(scalar.node) == Op::Eq;
+        let by = if equal { first.recip() } else { first.abs().recip() };
+        self.unknown(scalar, &[vec![&difference.scaled(by)]], (0.0, 1.0), true, false)
     }
 
     /// What is linear between places where it changes over.

@@ -32,7 +32,7 @@ pub(super) use eval::{Evaluated, Inside, Mode, evaluate};
 pub(super) use form::{Column, Owner};
 pub(super) use point::{Given, Point, UNIT};
 pub(super) use reads::position;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use twins::Twins;
 pub(super) use world::next;
 
@@ -45,13 +45,63 @@ const CLIENTS: u64 = 4096;
 /// Entries of one reveal.
 const ENTRIES: usize = 40;
 
-/// Entries of a reveal to look at: the same ones of all reveals of one size.
-fn chosen(elements: usize) -> Vec<usize> {
+/// Where along an axis of each length something begins or ends: a tensor of a model, an entry that is read by its place.
+type Places = BTreeMap<u64, BTreeSet<u64>>;
+
+fn places(g: &Graph) -> Places {
+    let mut out = Places::new();
+    let mut add = |n: u64, from: u64, to: u64| {
+        let all = out.entry(n).or_default();
+        all.extend([from, to].into_iter().filter(|&place| place < n));
+    };
+    for id in g.ids() {
+        match g.op(id) {
+            Op::Slice { axis, start, len, step } if *len > 0 => {
+                add(g.shape(g.arg(id, 0))[*axis as usize], *start, start + step * (len - 1));
+            }
+            Op::Concat(axis) => {
+                let (n, mut start) = (g.shape(id)[*axis as usize], 0);
+                for of in g.args(id) {
+                    let len = g.shape(of)[*axis as usize];
+                    add(n, start, start + len.saturating_sub(1));
+                    start += len;
+                }
+            }
+            Op::Gather { axis, .. } => {
+                if let Op::Const(table, ..) = g.op(g.arg(id, 1)) {
+                    let n = g.shape(g.arg(id, 0))[*axis as usize];
+                    let of = (0..ENTRIES.min(g.elements(g.arg(id, 1)) as usize))
+                        .map(|k| Table::at(table, k));
+                    of.for_each(|place| add(n, place as u64, place as u64));
+                }
+            }
+            _ => {}
+        }
+    }
+    out
+}
+
+/// Entries of a reveal to look at: the same ones of all reveals of one shape.
+fn chosen(shape: &[u64], places: &Places) -> Vec<usize> {
+    let elements = shape.iter().product::<u64>().max(1) as usize;
     if elements <= 2 * ENTRIES {
         return (0..elements).collect();
     }
     let spread = (0..ENTRIES / 2).map(|k| k * (elements - 1) / (ENTRIES / 2 - 1));
-    let found: BTreeSet<usize> = (0..ENTRIES / 2).chain(spread).collect();
+    let mut found: BTreeSet<usize> = (0..ENTRIES / 2).chain(spread).collect();
+    // Where something begins along every axis; of very many such places some.
+    let none = BTreeSet::new();
+    let mut at: Vec<usize> = vec![0];
+    for &n in shape {
+        let of = places.get(&n).unwrap_or(&none);
+        let step = of.len().div_ceil(ENTRIES).max(1);
+        let of: Vec<u64> = [0, n - 1].into_iter().chain(of.iter().copied().step_by(step)).collect();
+        let next = at.iter().flat_map(|&e| of.iter().map(move |&p| e * n as usize + p as usize));
+        at = next.take(ENTRIES * ENTRIES).collect();
+    }
+    at.sort_unstable();
+    at.dedup();
+    found.extend(at.iter().step_by(at.len().div_ceil(2 * ENTRIES).max(1)));
     found.into_iter().collect()
 }
 
@@ -62,9 +112,11 @@ pub(super) fn scalars(graph: &Graph, flows: &[Flow], outputs: &[usize]) -> Optio
 
 fn build(graph: &Graph, flows: &[Flow], outputs: &[usize], width: u64) -> Option<Scalars> {
     let mut wanted: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); graph.len()];
+    let places = places(graph);
+    let chosen = |node: NodeId| chosen(graph.shape(node), &places);
     for &o in outputs {
         let node = graph.outputs[o].node;
-        wanted[node.index()].extend(chosen(graph.elements(node) as usize));
+        wanted[node.index()].extend(chosen(node));
     }
     let (mut count, mut operands) = (0, 0);
     for id in graph.ids().rev() {
@@ -123,7 +175,7 @@ fn build(graph: &Graph, flows: &[Flow], outputs: &[usize], width: u64) -> Option
     }
     let entries = |&o: &usize| -> Option<(usize, Vec<u32>)> {
         let node = graph.outputs[o].node;
-        let of = chosen(graph.elements(node) as usize).into_iter();
+        let of = chosen(node).into_iter();
         Some((o, of.map(|e| number(&start, node, e)).collect::<Option<_>>()?))
     };
     let reveals = outputs.iter().map(entries).collect::<Option<_>>()?;
