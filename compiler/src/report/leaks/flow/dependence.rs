@@ -41,6 +41,9 @@ pub(super) struct Picked {
     pub(super) all: u64,
 }
 
+/// Groups of one value from which on they are counted.
+const MANY: usize = 16;
+
 /// Groups of clients that are compared with one another.
 const GROUPS: usize = 256;
 
@@ -308,6 +311,23 @@ impl Flow {
         self.chosen |= b.chosen;
         self.apart = self.apart.or(b.apart);
         self.named |= b.named;
+    }
+
+    /// Of many groups along the same axes a few say all that is asked of them; the rest is counted.
+    pub(super) fn condense(&mut self) {
+        if self.groups.len() <= MANY {
+            return;
+        }
+        let mut kept: Vec<Group> = Vec::new();
+        for group in std::mem::take(&mut self.groups) {
+            let alike = kept.iter().filter(|g| g.axes == group.axes).count();
+            if alike < MANY / 4 || group.members.is_some() {
+                kept.push(group);
+            } else {
+                self.extra = self.extra.saturating_add(1);
+            }
+        }
+        self.groups = kept;
     }
 
     /// An axis of size 1 tells nobody apart: who it is of is one client, and not known.

@@ -46,6 +46,7 @@ pub(super) fn flows(graph: &Graph, known: &BTreeSet<u32>) -> Vec<Flow> {
             (flow.behind, flow.divided) = (None, false);
         }
         flow.trim(graph.shape(id));
+        flow.condense();
         flow.size = graph.elements(id);
         flow.named |= named(graph, id, &args, &of, &flow);
         out.push(flow);
