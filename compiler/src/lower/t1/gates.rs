@@ -5,8 +5,9 @@
 //! | `and_rows`, `all_planes` of n bits | ceil(log2 n) | 3 (n - 1) |
 //! | `carry` of n nodes | ceil(log2 n) | 3 (2 n - 2 - ceil(log2 n)) |
 
+use super::fans;
 use crate::lower::Emit;
-use slvr_circuit::{Op, ValueId};
+use slvr_circuit::{Hold, Op, ValueId};
 
 /// The carry of all nodes, from the generate bits of each and the propagate bits of all but the lowest.
 pub(crate) fn carry(
@@ -15,6 +16,9 @@ pub(crate) fn carry(
     mut p: Option<ValueId>,
     mut nodes: u32,
 ) -> ValueId {
+    if let (Some(tuning), Hold::Rep) = (e.ahead, e.ty(g).hold) {
+        return fans::carry(e, g, p, nodes, tuning);
+    }
     while let Some(prop) = p {
         let pairs = nodes / 2;
         let g_low = e.planes(g, 0, 2, pairs);
@@ -49,6 +53,9 @@ pub(crate) fn carry(
 
 /// And of all planes of a value.
 pub(crate) fn all_planes(e: &mut Emit, mut x: ValueId) -> ValueId {
+    if let (Some(tuning), Hold::Rep) = (e.ahead, e.ty(x).hold) {
+        return fans::all_planes(e, x, tuning);
+    }
     loop {
         let w = e.ty(x).bits();
         if w == 1 {
