@@ -353,7 +353,8 @@ fn circuit(
                 let is_proven = proof::barriers(&ahead).is_ok();
                 let seconds = |c: &Circuit| {
                     let rounds = Traffic::of(c).rounds as f64;
-                    tuning.time(rounds, 0.0, 0) + cost::effort(c, tuning) as f64 * 1e-9
+                    let sent = tuning.time(rounds, 0.0, 0) + cost::effort(c, tuning) as f64 * 1e-9;
+                    sent + cost::proof_work(c)
                 };
                 Ok(match symmetric {
                     Ok(other) if !is_proven || seconds(&other) < seconds(&ahead) => other,

@@ -7,7 +7,7 @@ mod tampering;
 use slvr_circuit::proof::barriers;
 use slvr_circuit::traffic::Traffic;
 use slvr_circuit::{Circuit, Coins, Op, Security};
-use slvr_compiler::cost::{Cost, peak_memory};
+use slvr_compiler::cost::{Cost, NetProfile, peak_memory};
 use slvr_compiler::diagnostic::codes;
 use slvr_compiler::lower::Protocols;
 use slvr_compiler::pipeline::{self, Options};
@@ -21,6 +21,11 @@ use slvr_tests::{compile_with, distance, predicate, random_inputs, sizes};
 fn malicious() -> Options {
     let protocols = Protocols::Symmetric;
     Options { protocols, security: Security::Malicious, ..Options::default() }
+}
+
+/// Family T2, where rounds cost enough for it to be taken.
+fn dealer() -> Protocols {
+    Protocols::Dealer(NetProfile::wan().tuning())
 }
 
 /// The codes with which a predicate is refused, if it is.
@@ -53,7 +58,7 @@ fn what_has_no_proof_is_refused() {
     reveal all to Server as result;
 }";
     let kept = format!("use std::sum;\n{kept}");
-    for protocols in [Protocols::Symmetric, Options::default().protocols] {
+    for protocols in [Protocols::Symmetric, dealer()] {
         let why = refusal(&kept, &[("m", "3")], Options { protocols, ..malicious() });
         let why = why.unwrap_or_default();
         assert!(why.iter().all(|w| w.starts_with("true")) && !why.is_empty(), "{why:?}");
@@ -73,7 +78,7 @@ fn all_predicates_compute_the_same_at_the_predicted_cost() {
 /// What family T2 opens under masks has its statements in every predicate, and takes fewer rounds than family T1.
 #[test]
 fn all_predicates_compute_the_same_in_family_t2() {
-    all_predicates(Options::default().protocols);
+    all_predicates(dealer());
 }
 
 fn all_predicates(protocols: Protocols) {
@@ -165,7 +170,7 @@ fn values_that_do_not_fit_are_proven_earlier() {
     let whole = compile_with(text, &sizes, malicious());
     let inputs = random_inputs(whole.circuit(), seed, spread);
     let want = values(&whole.parties(&inputs, seed));
-    let dealer = Options::default().protocols;
+    let dealer = dealer();
     let cases = [
         (Protocols::Symmetric, Coins::Parties, 30 << 20),
         (Protocols::Symmetric, Coins::Hash, 60 << 20),
@@ -197,4 +202,19 @@ fn values_that_do_not_fit_are_proven_earlier() {
     // What fits with no number of proofs is refused, and how much it takes is said.
     let why = refusal(text, &sizes, Options { memory: Some(1 << 20), ..malicious() }).unwrap();
     assert!(why.iter().any(|w| w.contains("a party's values need at least")), "{why:?}");
+}
+
+/// Of both families the one that takes less time is built: fewer rounds where they are dear, less to prove where they are
+/// not.
+#[test]
+fn the_faster_family_is_built() {
+    let sizes = [("M", "LeNet5"), ("c", "1"), ("b", "10")];
+    let text = slvr_compiler::syntax::embedded::get("bench/accuracy.slvr").expect("is embedded");
+    let masked = |net: NetProfile| {
+        let protocols = Protocols::Dealer(net.tuning());
+        let case = compile_with(text, &sizes, Options { protocols, ..malicious() });
+        messages(case.circuit(), |op| matches!(op, Op::OpenMasked { .. }))
+    };
+    assert_eq!(masked(NetProfile::loopback()), 0);
+    assert!(masked(NetProfile::wan()) > 50);
 }

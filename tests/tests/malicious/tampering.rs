@@ -2,7 +2,7 @@
 //! computes, and proves that. No wrong output, admission or coin is accepted. Where nothing is proven, the same deviations
 //! succeed.
 
-use super::{malicious, messages};
+use super::{dealer, malicious, messages};
 use slvr_circuit::proof::{Claim, Own, barriers};
 use slvr_circuit::verify::{Openings, verify_with};
 use slvr_circuit::{Circuit, Coins, Hold, Op, Security, ValueId, artifact};
@@ -113,7 +113,7 @@ fn is_missed((outputs, admitted): &Truth, outcome: &Outcome, deviant: usize) -> 
 }
 
 fn sample(coins: Coins) -> (Circuit, Circuit, Encoded) {
-    let protocols = pipeline::Options::default().protocols;
+    let protocols = dealer();
     let security = Security::malicious(coins);
     let how = pipeline::Options { protocols, security, ..malicious() };
     let case = compile_with(SMALL, &[("m", "2")], how);

@@ -4,7 +4,7 @@
 //! A bit is l + m, l known to its owner and m to the other two. A product of bits is the sum, over all sets of them, of
 //! the product of the l in the set and of the m outside of it. The owner inputs the products of two l and more, each of
 //! which is one that it has input, times one l. So its statements are products of two bits. The other two multiply by what
-//! they know and exchange the sum.
+//! they know and exchange the sum. What is multiplied by nothing is added as it was input.
 //!
 //! | macro | rounds | bits in all |
 //! |---|---|---|
@@ -42,7 +42,8 @@ pub(crate) fn products(e: &mut Emit, x: ValueId, results: &[Vec<Set>]) -> ValueI
     let join = |e: &mut Emit, sum: &mut Option<ValueId>, x| {
         *sum = Some(sum.map_or(x, |s| e.add(Op::Add(s, x))));
     };
-    let terms: Vec<BTreeMap<Set, Vec<Set>>> = results.iter().map(|r| terms(r)).collect();
+    let mut terms: Vec<BTreeMap<Set, Vec<Set>>> = results.iter().map(|r| terms(r)).collect();
+    let whole = alone(e, &parts, &dealt, &mut terms);
     let largest = terms.iter().flat_map(|t| t.keys()).map(Vec::len).max().unwrap_or(0);
     for size in 1..=largest {
         let of = |t: &BTreeMap<Set, Vec<Set>>| -> Vec<(Set, Vec<Set>)> {
@@ -71,13 +72,54 @@ pub(crate) fn products(e: &mut Emit, x: ValueId, results: &[Vec<Set>]) -> ValueI
     let all: Vec<&[Set]> = results.iter().map(Vec::as_slice).collect();
     let rest = known.sums(e, &all);
     let rest = e.add(Op::Trivial(rest));
-    match sum {
-        Some(sum) => {
-            let sum = e.add(Op::ReshareTwo(sum));
-            e.add(Op::Add(sum, rest))
-        }
-        None => rest,
+    let mut all = rest;
+    if let Some(sum) = sum {
+        let sum = e.add(Op::ReshareTwo(sum));
+        all = e.add(Op::Add(sum, all));
     }
+    for x in whole {
+        all = e.add(Op::Add(x, all));
+    }
+    all
+}
+
+/// Takes the sets of l that are multiplied by nothing else out of the terms, and adds what the owner has input of them: a
+/// summand for each size.
+fn alone(
+    e: &mut Emit,
+    parts: &[ValueId],
+    dealt: &[Vec<Set>],
+    terms: &mut [BTreeMap<Set, Vec<Set>>],
+) -> Vec<ValueId> {
+    let mut out = Vec::new();
+    for (&part, sets) in parts.iter().zip(dealt) {
+        // The plane after the last one is 0.
+        let none = sets.len() as u32;
+        let mut take = |of: &mut BTreeMap<Set, Vec<Set>>| {
+            let found =
+                sets.iter().find(|set| of.get(*set).is_some_and(|by| *by == [Set::new()]))?;
+            of.remove(found);
+            Some(place(sets, found))
+        };
+        loop {
+            let planes: Vec<Option<u32>> = terms.iter_mut().map(&mut take).collect();
+            if planes.iter().all(Option::is_none) {
+                break;
+            }
+            let some = planes.iter().all(Option::is_some);
+            let from = if some { part } else { with_zero(e, part) };
+            let planes = planes.into_iter().map(|p| p.unwrap_or(none)).collect();
+            out.push(e.select(from, planes));
+        }
+    }
+    out
+}
+
+/// A value with a plane of zeros after its own.
+fn with_zero(e: &mut Emit, x: ValueId) -> ValueId {
+    let first = e.planes(x, 0, 1, 1);
+    let zero = e.add(Op::Add(first, first));
+    e.stack(vec![x, zero])
 }
 
 /// The sets of which products are made, by size from `least` on: all subsets of these.
@@ -183,29 +225,45 @@ impl Known {
     }
 }
 
+/// Seconds that a party computes for the proof of one column of statements, of each element.
+const PROVEN: f64 = 1.5e-7 / 64.0;
+
+/// Ways to choose k of n.
+fn choose(n: u32, k: u32) -> u32 {
+    (0..k).fold(1, |c, i| c * n.saturating_sub(i) / (i + 1))
+}
+
+/// Seconds, of each element, of a level of a carry tree: bits, and columns of what the owner and the other two prove.
+fn price(sizes: &[u32], tuning: Tuning) -> Option<f64> {
+    let most = sizes.iter().copied().max().filter(|s| (2..=MOST).contains(s))?;
+    let outputs = 2 * sizes.len() as u32 - 1;
+    let dealt = MultiAnd::Carry(sizes.to_vec()).mask_products();
+    // Of the largest group the terms of each size, without the one that is multiplied by nothing.
+    let terms = |t: u32| choose(most - 1, t) + choose(most, t) - 1;
+    let columns = outputs * (1..=most).map(terms).sum::<u32>() + dealt;
+    // Two of three parties exchange, and each party deals for a third.
+    let columns = f64::from(columns) * 2.0 / 3.0;
+    Some(tuning.time(0.0, f64::from(dealt + 2 * outputs), 1) + columns * PROVEN)
+}
+
 /// Groups of nodes of each level of a carry tree, of which a tree of so many elements takes least time.
 fn levels(nodes: u32, elements: u64, tuning: Tuning) -> Vec<Vec<u32>> {
-    let bits = |sizes: &[u32]| {
-        let gates = MultiAnd::Carry(sizes.to_vec());
-        let opened = 2 * (2 * sizes.len() as u64 - 1);
-        (sizes.iter().all(|&s| s <= MOST)).then(|| u64::from(gates.mask_products()) + opened)
-    };
-    // Of so many levels, the fewest bits from each number of nodes, and how many nodes the next level has.
-    let mut best: Vec<Vec<Option<(u64, u32)>>> = vec![vec![None; nodes as usize + 1]];
-    best[0][1] = Some((0, 1));
+    // Of so many levels, the least time from each number of nodes, and how many nodes the next level has.
+    let mut best: Vec<Vec<Option<(f64, u32)>>> = vec![vec![None; nodes as usize + 1]];
+    best[0][1] = Some((0.0, 1));
     for l in 0..LEVELS {
         let step = |n: u32| {
             let ways = (1..n).filter_map(|groups| {
                 let (rest, _) = best[l][groups as usize]?;
-                Some((bits(&even(n, groups))? + rest, groups))
+                Some((price(&even(n, groups), tuning)? + rest, groups))
             });
-            ways.min()
+            ways.min_by(|a, b| a.0.total_cmp(&b.0))
         };
         best.push((0..=nodes).map(step).collect());
     }
-    let time = |l: &usize| {
-        let (bits, _) = best[*l][nodes as usize].unwrap_or((u64::MAX >> 1, 0));
-        tuning.time(*l as f64, bits as f64, elements)
+    let time = |l: &usize| match best[*l][nodes as usize] {
+        Some((each, _)) => tuning.time(*l as f64, 0.0, 0) + each * elements as f64,
+        None => f64::INFINITY,
     };
     let mut l = (0..=LEVELS).min_by(|a, b| time(a).total_cmp(&time(b))).unwrap_or(0);
     let mut n = nodes;
@@ -293,9 +351,8 @@ fn groups(mut planes: u32, fan: u32) -> Vec<Vec<u32>> {
     out
 }
 
-/// And of all planes of a value.
-pub(crate) fn all_planes(e: &mut Emit, mut x: ValueId, tuning: Tuning) -> ValueId {
-    let (planes, elements) = (e.ty(x).bits(), e.ty(x).elements());
+/// Groups of planes of each level of a product of so many, of which it takes least time.
+pub(crate) fn product_levels(planes: u32, elements: u64, tuning: Tuning) -> Vec<Vec<u32>> {
     let time = |levels: &Vec<Vec<u32>>| {
         let bits = |sizes: &Vec<u32>| {
             u64::from(MultiAnd::And(sizes.clone()).mask_products()) + 2 * sizes.len() as u64
@@ -303,8 +360,12 @@ pub(crate) fn all_planes(e: &mut Emit, mut x: ValueId, tuning: Tuning) -> ValueI
         tuning.time(levels.len() as f64, levels.iter().map(bits).sum::<u64>() as f64, elements)
     };
     let ways = (2..=MOST).map(|fan| groups(planes, fan));
-    let levels = ways.min_by(|a, b| time(a).total_cmp(&time(b))).unwrap_or_default();
-    for sizes in levels {
+    ways.min_by(|a, b| time(a).total_cmp(&time(b))).unwrap_or_default()
+}
+
+/// And of all planes of a value.
+pub(crate) fn all_planes(e: &mut Emit, mut x: ValueId, tuning: Tuning) -> ValueId {
+    for sizes in product_levels(e.ty(x).bits(), e.ty(x).elements(), tuning) {
         let mut first = 0;
         let mut sets: Vec<Set> = Vec::new();
         for s in sizes {
