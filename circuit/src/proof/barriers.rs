@@ -100,7 +100,9 @@ pub fn barriers(circuit: &Circuit) -> Result<Vec<Barrier>, Unproven> {
             match i.op {
                 Op::Join { mask, dup } => drop(find.joined.entry(mask).or_insert((dup, out))),
                 Op::Input(a) => drop(find.input.entry(a).or_insert(out)),
-                ref op if linear(op) && op.operands().iter().all(|&x| find.holds(x, Hold::Rep)) => {
+                ref op
+                    if is_linear(op) && op.operands().iter().all(|&x| find.holds(x, Hold::Rep)) =>
+                {
                     find.linear.entry(op.clone()).or_insert(out);
                 }
                 _ => {}
@@ -147,7 +149,7 @@ struct Find<'a> {
     at: BTreeMap<ValueId, u32>,
     /// Of masks under which something is opened: what was opened, and both joined.
     joined: BTreeMap<ValueId, (ValueId, ValueId)>,
-    /// What linear local instructions make of replicated values ([`linear`]).
+    /// What linear local instructions make of replicated values ([`is_linear`]).
     linear: HashMap<Op, ValueId>,
     /// What is input of an owner's value.
     input: BTreeMap<ValueId, ValueId>,
@@ -341,7 +343,7 @@ impl<'a> Find<'a> {
             Some(Op::Own(x)) if self.holds(*x, Hold::Rep) => Some(*x),
             Some(Op::OwnOf(x, 0)) => Some(*x),
             Some(Op::Own(m)) => self.masked(*m),
-            Some(op) if linear(op) => self.alike(a, op),
+            Some(op) if is_linear(op) => self.alike(a, op),
             _ => None,
         }
     }
@@ -508,7 +510,7 @@ impl<'a> Find<'a> {
 
 /// Whether each component of the result is what the instruction makes of that component of the operands, element by
 /// element or in the same order.
-fn linear(op: &Op) -> bool {
+pub fn is_linear(op: &Op) -> bool {
     matches!(
         op,
         Op::Add(..)

@@ -8,7 +8,7 @@
 use slvr_circuit::text as circuit_text;
 use slvr_circuit::traffic::Traffic;
 use slvr_circuit::{Coins, Security};
-use slvr_compiler::cost::Tuning;
+use slvr_compiler::cost::{NetProfile, Tuning};
 use slvr_compiler::graph::text as graph_text;
 use slvr_compiler::lower::Protocols;
 use slvr_compiler::pipeline::{Fine, Options};
@@ -205,7 +205,8 @@ fn random_programs_against_a_malicious_party_agree() {
     let how = |seed: u64| {
         let coins = [Coins::Parties, Coins::Hash][seed as usize % 2];
         let security = Security::malicious(coins);
-        let families = [Options::default().protocols, Protocols::Symmetric];
+        // Where rounds are dear T2 is taken.
+        let families = [Protocols::Dealer(NetProfile::wan().tuning()), Protocols::Symmetric];
         let protocols = families[seed as usize / 2 % 2];
         Options { protocols, security, ..Options::default() }
     };
