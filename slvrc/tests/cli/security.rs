@@ -82,12 +82,14 @@ fn coins_come_from_a_hash_where_it_is_asked_for_and_where_rounds_take_long() {
 #[test]
 fn what_has_no_proof_is_refused() {
     let place = Place::new();
-    let kept = "predicate P[m]() {
+    let kept = "use std::sum;
+
+predicate P[m]() {
     parties Client[m];
     parties Server;
     input x: secret fix in -1..1 from each Client;
     state last: secret fix in -1..1 = 0;
-    let now = 0.5 * last + 0.5 * x[0];
+    let now = 0.5 * last + 0.1 * sum(x[i] for i in Client);
     store now as last;
     reveal now to Server as result;
 }";
