@@ -146,21 +146,12 @@ pub fn check(target: &Target, sizes: Sizes) -> anyhow::Result<Checked> {
         protocols: match target.protocols.as_deref() {
             Some("t1") => Protocols::Symmetric,
             Some("t1-simple") => Protocols::Simple,
-            None => family(security, &net),
             _ => Protocols::Dealer(net.tuning()),
         },
         security,
     };
     let net = target.proof_coins.is_none().then_some(net);
     Ok(Checked { how, net, ..checked })
-}
-
-/// The family of protocols against an adversary: T1 is the one that has proofs.
-pub fn family(security: Security, net: &NetProfile) -> Protocols {
-    match security {
-        Security::SemiHonest => Protocols::Dealer(net.tuning()),
-        Security::Malicious | Security::MaliciousHashed => Protocols::Symmetric,
-    }
 }
 
 /// Parses and types a text, with the files of models as they are seen from here.

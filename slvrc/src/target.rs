@@ -38,8 +38,8 @@ pub struct Target {
     #[arg(long)]
     pub fine: bool,
     /// The family of protocols: t2 (a dealer for each shard, fewer rounds and bytes), t1 (symmetric), or
-    /// t1-simple (symmetric, with carry trees that begin at bits), for comparison. Without it t2, and t1 against a
-    /// malicious party.
+    /// t1-simple (symmetric, with carry trees that begin at bits), for comparison. Without it t2. Against a malicious party
+    /// t2 is whichever of t1 and t2 takes less time on the network of --net.
     #[arg(long, value_name = "FAMILY", value_parser = ["t1", "t1-simple", "t2"])]
     pub protocols: Option<String>,
     /// What one of the three parties may do: follow the protocol and look at all that it receives (semi-honest), or

@@ -2,7 +2,7 @@
 
 use super::claim::{Bits, Claim, Own, Statement, Term};
 use crate::{Circuit, Dom, Hold, Instr, Op, ValueId};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use thiserror::Error;
 
 /// A proof of everything since the barrier before it. It stands before the layer's exchange.
@@ -90,7 +90,7 @@ pub fn barriers(circuit: &Circuit) -> Result<Vec<Barrier>, Unproven> {
         defs,
         at: BTreeMap::new(),
         joined: BTreeMap::new(),
-        sums: BTreeMap::new(),
+        linear: HashMap::new(),
         input: BTreeMap::new(),
     };
     for (l, layer) in (0u32..).zip(&circuit.layers) {
@@ -99,10 +99,12 @@ pub fn barriers(circuit: &Circuit) -> Result<Vec<Barrier>, Unproven> {
             find.at.insert(out, l);
             match i.op {
                 Op::Join { mask, dup } => drop(find.joined.entry(mask).or_insert((dup, out))),
-                Op::Add(x, y) if find.holds(x, Hold::Rep) && find.holds(y, Hold::Rep) => {
-                    find.sums.insert((x, y), out);
-                }
                 Op::Input(a) => drop(find.input.entry(a).or_insert(out)),
+                ref op
+                    if is_linear(op) && op.operands().iter().all(|&x| find.holds(x, Hold::Rep)) =>
+                {
+                    find.linear.entry(op.clone()).or_insert(out);
+                }
                 _ => {}
             }
         }
@@ -121,8 +123,15 @@ pub fn barriers(circuit: &Circuit) -> Result<Vec<Barrier>, Unproven> {
         }
         let opens = |i: &Instr| i.op.interaction().is_some_and(|row| row.reveals());
         let proves = layer.local.iter().any(|i| i.op == Op::Prove);
-        if proves || layer.exchange.iter().any(opens) {
-            out.push(find.barrier(l as u32, std::mem::take(&mut statements))?);
+        let opens = layer.exchange.iter().any(opens);
+        if proves || opens {
+            let mut all = std::mem::take(&mut statements);
+            if !opens {
+                // What is about values that are only made later waits for the next proof: nothing is opened before it.
+                let later = |s: &mut Statement| find.is_late(s, l as u32);
+                statements = all.extract_if(.., later).collect();
+            }
+            out.push(find.barrier(l as u32, all)?);
         }
         number += layer.local.len() as u64;
         for instr in &layer.exchange {
@@ -140,8 +149,8 @@ struct Find<'a> {
     at: BTreeMap<ValueId, u32>,
     /// Of masks under which something is opened: what was opened, and both joined.
     joined: BTreeMap<ValueId, (ValueId, ValueId)>,
-    /// Sums of replicated values.
-    sums: BTreeMap<(ValueId, ValueId), ValueId>,
+    /// What linear local instructions make of replicated values ([`is_linear`]).
+    linear: HashMap<Op, ValueId>,
     /// What is input of an owner's value.
     input: BTreeMap<ValueId, ValueId>,
 }
@@ -155,13 +164,18 @@ impl<'a> Find<'a> {
         self.circuit.ty(v).hold == hold
     }
 
+    /// Whether a statement is about what is only computed or received afterwards, of which nothing can be proven yet.
+    fn is_late(&self, s: &Statement, layer: u32) -> bool {
+        let late = |v: ValueId| self.at.get(&v).is_some_and(|&l| l >= layer);
+        let mut any = late(s.out);
+        s.claim.values(&mut |v| any |= late(v));
+        any
+    }
+
     fn barrier(&self, layer: u32, statements: Vec<Statement>) -> Result<Barrier, Unproven> {
         let mut carries = BTreeMap::new();
         for s in &statements {
-            // Nothing can be proven about what is only computed or received afterwards.
-            let mut late = self.at.get(&s.out).is_some_and(|&l| l >= layer);
-            s.claim.values(&mut |v| late |= self.at.get(&v).is_some_and(|&l| l >= layer));
-            if late {
+            if self.is_late(s, layer) {
                 let (op, what) = ("proof", "what only a later layer makes");
                 return Err(Unproven::Operand { layer: layer as usize, op, what, line: 0 });
             }
@@ -329,15 +343,33 @@ impl<'a> Find<'a> {
             Some(Op::Own(x)) if self.holds(*x, Hold::Rep) => Some(*x),
             Some(Op::OwnOf(x, 0)) => Some(*x),
             Some(Op::Own(m)) => self.masked(*m),
-            Some(Op::Add(x, y)) => {
-                let (x, y) = (self.part(*x)?, self.part(*y)?);
-                let sum = *self.sums.get(&(x, y)).or_else(|| self.sums.get(&(y, x)))?;
-                // Shards of what is repeated are cut elsewhere.
-                let ty = |v: ValueId| (&self.circuit.ty(v).shape, self.circuit.ty(v).dom);
-                [x, y, a].iter().all(|&v| ty(v) == ty(sum)).then_some(sum)
-            }
+            Some(op) if is_linear(op) => self.alike(a, op),
             _ => None,
         }
+    }
+
+    /// Of an owner's value that a linear instruction makes of others, what the same instruction makes of the replicated
+    /// values whose parts a these are: its components are that instruction's of theirs, so that its part a is this value.
+    fn alike(&self, a: ValueId, op: &Op) -> Option<ValueId> {
+        let mut parts = Vec::new();
+        for v in op.operands() {
+            parts.push((v, self.part(v)?));
+        }
+        let part = |v: ValueId| parts.iter().find(|(own, _)| *own == v).map_or(v, |x| x.1);
+        let turned = match *op {
+            Op::Add(x, y) => self.linear.get(&Op::Add(part(y), part(x))),
+            _ => None,
+        };
+        let out = *self.linear.get(&op.map(part)).or(turned)?;
+        // Shards of what is repeated, or of what is cut between groups, begin elsewhere.
+        let ty = |v: ValueId| self.circuit.ty(v);
+        let cut = |own: ValueId, rep: ValueId| {
+            let (own, rep) = (ty(own), ty(rep));
+            (&own.shape, own.dom, own.groups) == (&rep.shape, rep.dom, 0)
+        };
+        let elements = ty(out).elements();
+        let fits = cut(a, out) && parts.iter().all(|&(own, rep)| cut(own, rep));
+        (fits && parts.iter().all(|&(_, rep)| ty(rep).elements() == elements)).then_some(out)
     }
 
     fn term(&self, product: ValueId, x: ValueId, y: ValueId) -> Term {
@@ -375,6 +407,9 @@ impl<'a> Find<'a> {
                 let (ty, to) = (self.circuit.ty(v), self.circuit.ty(a));
                 ty.shape == to.shape && ty.dom == to.dom
             };
+            if self.circuit.ty(a).dom.is_bits() && same(*u) && same(*x) {
+                return Ok(Own::And(self.known_bits(*u)?, self.known_bits(*x)?));
+            }
             return match (self.part(*u), self.part(*x)) {
                 (Some(u), Some(x)) if same(u) && same(x) => Ok(Own::Times { u, x }),
                 (Some(_), Some(_)) => Err("a product with repeated axes"),
@@ -413,7 +448,10 @@ impl<'a> Find<'a> {
                 Some(x) => Ok(Own::High { x, shift: 0 }),
                 None => Err("a part of what is never joined"),
             },
-            _ => Err("a function that an owner computes by itself"),
+            _ => match self.made(a) {
+                Some(x) => Ok(Own::High { x, shift: 0 }),
+                None => Err("a function that an owner computes by itself"),
+            },
         }
     }
 
@@ -449,15 +487,41 @@ impl<'a> Find<'a> {
                 }
                 _ => Err("bits of more than a part of a split"),
             },
-            Some(Op::Not(b)) => Ok(Bits::Not(Box::new(self.bits(*b)?))),
+            Some(Op::Not(b)) => Ok(Bits::Not(Box::new(self.known_bits(*b)?))),
             Some(Op::Planes { x, start, step, count }) => {
                 let planes = (0..*count).map(|i| start + step * i).collect();
-                Ok(Bits::Select(Box::new(self.bits(*x)?), planes))
+                Ok(Bits::Select(Box::new(self.known_bits(*x)?), planes))
             }
             Some(Op::SelectPlanes(x, planes)) => {
-                Ok(Bits::Select(Box::new(self.bits(*x)?), planes.clone()))
+                Ok(Bits::Select(Box::new(self.known_bits(*x)?), planes.clone()))
             }
-            _ => Err("bits that an owner computes by itself"),
+            _ => self.made(a).map(Bits::Part).ok_or("bits that an owner computes by itself"),
         }
     }
+
+    /// Bits of which others are made. What the owner inputs itself has a statement of its own.
+    fn known_bits(&self, a: ValueId) -> Result<Bits, &'static str> {
+        match self.input.get(&a) {
+            Some(x) => Ok(Bits::Part(*x)),
+            None => self.bits(a),
+        }
+    }
+}
+
+/// Whether each component of the result is what the instruction makes of that component of the operands, element by
+/// element or in the same order.
+pub fn is_linear(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::Add(..)
+            | Op::Sub(..)
+            | Op::Neg(_)
+            | Op::Scale(..)
+            | Op::Raise(..)
+            | Op::Narrow(..)
+            | Op::Planes { .. }
+            | Op::SelectPlanes(..)
+            | Op::Stack(_)
+            | Op::Reshape(..)
+    )
 }

@@ -137,8 +137,10 @@ pub enum Own {
         /// How many bits are dropped.
         shift: u32,
     },
-    /// The product of the parts a of two replicated values u and x (of u, all of it where the owner inputs it by
-    /// itself): u1 p + u1 q + u2 p + u2 q.
+    /// A bit of one number and a bit of another, of each pair: u1 p + u1 q + u2 p + u2 q.
+    And(Bits, Bits),
+    /// The product of the parts a of two replicated values u and x over words (of u, all of it where the owner inputs it
+    /// by itself): u1 p + u1 q + u2 p + u2 q.
     Times {
         /// One value.
         u: ValueId,
@@ -286,6 +288,10 @@ impl Claim {
                 each(*b);
             }
             Claim::Input(Own::Bits(b) | Own::Word(b) | Own::Thermometer(b, _)) => b.values(each),
+            Claim::Input(Own::And(a, b)) => {
+                a.values(each);
+                b.values(each);
+            }
             Claim::Input(Own::High { x, .. }) => each(*x),
             Claim::Input(Own::Times { u, x }) => {
                 each(*u);
@@ -299,6 +305,10 @@ impl Claim {
     pub fn carries(&self, bits: &dyn Fn(ValueId) -> u32, each: &mut dyn FnMut(ValueId, u32)) {
         match self {
             Claim::Input(Own::Bits(b) | Own::Word(b) | Own::Thermometer(b, _)) => b.carries(each),
+            Claim::Input(Own::And(a, b)) => {
+                a.carries(each);
+                b.carries(each);
+            }
             Claim::Input(Own::High { x, .. }) => each(*x, bits(*x)),
             _ => {}
         }

@@ -18,7 +18,7 @@ mod shape;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub use barriers::{Barrier, MOST_ERROR_LOG2, Unproven, barriers};
+pub use barriers::{Barrier, MOST_ERROR_LOG2, Unproven, barriers, is_linear};
 pub use claim::{Bits, Claim, Inner, Own, Statement, Term, code_bits, steps};
 pub use kept::{kept, opened};
 pub use shape::{

@@ -322,7 +322,7 @@ impl Shape {
                                     add(2, steps(blocks).len() * stride(n));
                                 }
                                 Own::Word(_) => add(1, n),
-                                Own::Times { .. } if kind == Kind::Bits => add(2, words(n)),
+                                Own::And(..) => add(2, words(n)),
                                 Own::High { .. } | Own::Times { .. } => add(2, n),
                             }
                         }

@@ -19,18 +19,28 @@ fn seconds(circuit: &Circuit, net: &NetProfile, coins: Coins) -> f64 {
     let all = barriers(&circuit).unwrap_or_default().into_iter();
     let each = all.map(|barrier| {
         let shape = Shape::of(&circuit, &barrier);
-        let work = |(folds, (kind, seconds)): (&Option<_>, (Kind, f64))| {
-            let folds: &slvr_circuit::proof::Folds = folds.as_ref()?;
-            let spread = if kind == Kind::Bits { 64 } else { 1 };
-            Some((folds.cut() * folds.elements / spread) as f64 * seconds)
-        };
-        let kinds = Kind::ALL.into_iter().zip(SECONDS);
-        let work: f64 = shape.folds.iter().zip(kinds).filter_map(work).sum();
-        let work = if coins == Coins::Hash { DOUBLED * work } else { work };
         let rounds = net.tuning().time(shape.rounds() as f64, 0.0, 0);
-        rounds + most(shape.bytes()) as f64 / line + work
+        rounds + most(shape.bytes()) as f64 / line + worked(&shape)
     });
     each.sum()
+}
+
+/// Seconds in which a party does its three parts in a proof.
+fn worked(shape: &Shape) -> f64 {
+    let work = |(folds, (kind, seconds)): (&Option<_>, (Kind, f64))| {
+        let folds: &slvr_circuit::proof::Folds = folds.as_ref()?;
+        let spread = if kind == Kind::Bits { 64 } else { 1 };
+        Some((folds.cut() * folds.elements / spread) as f64 * seconds)
+    };
+    let kinds = Kind::ALL.into_iter().zip(SECONDS);
+    let work: f64 = shape.folds.iter().zip(kinds).filter_map(work).sum();
+    if shape.coins == Coins::Hash { DOUBLED * work } else { work }
+}
+
+/// Seconds that a party computes for all proofs of a circuit.
+pub fn proof_work(circuit: &Circuit) -> f64 {
+    let all = barriers(circuit).unwrap_or_default();
+    all.iter().map(|barrier| worked(&Shape::of(circuit, barrier))).sum()
 }
 
 /// The coins with which the proofs of a circuit take less time on a network.

@@ -40,7 +40,7 @@ mod seconds;
 mod tuning;
 mod work;
 
-pub use coins::coins;
+pub use coins::{coins, proof_work};
 pub use count::{Cost, InstrCost, Kind, LayerCost, mean, most};
 pub use critical::critical;
 pub use lines::{LineRow, dearest_first, rows_by_line, rows_by_statement, rows_by_step};

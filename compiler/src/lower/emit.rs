@@ -1,5 +1,6 @@
 //! Builds instructions: types them by the format's own rule, and makes equal ones once.
 
+use crate::cost::Tuning;
 use slvr_circuit::low_mask;
 use slvr_circuit::{Const, Dom, Hold, Instr, Op, Shape, Type, ValueId, verify};
 use std::collections::HashMap;
@@ -19,6 +20,8 @@ pub struct Emit {
     pub simple: bool,
     /// No function that an owner evaluates by itself.
     pub proven: bool,
+    /// Whether owners know parts of what is exchanged before it is ([`super::ahead`]), and for which network.
+    pub ahead: Option<Tuning>,
     /// Masks so far.
     masks: u32,
     /// Looked up, never iterated: order does not depend on it.

@@ -15,6 +15,7 @@
 //! | `family` | the interface of a family |
 //! | `inputs`, `nodes` | deals and checks inputs; lowers nodes by the family that was chosen |
 //! | `proven` | from instructions of T1 to those that parties can prove |
+//! | `ahead` | from these to those of which owners know their parts ahead |
 //!
 //! Numbers are words of Z_2^k, k the smallest that holds them ([`crate::analysis::rings`]), bits are `B1`.
 //!
@@ -25,6 +26,7 @@
 //! What may not live here: rewrites that the graph can express ([`crate::passes`]), and layers
 //! ([`crate::schedule`]).
 
+mod ahead;
 mod choose;
 pub mod common;
 mod conjunctions;
@@ -42,6 +44,7 @@ mod task;
 #[cfg(test)]
 mod tests;
 
+pub use ahead::ahead;
 pub use emit::{Draft, Emit};
 pub use proven::{Refused, proven};
 
@@ -69,6 +72,9 @@ pub enum Protocols {
     /// T1 without functions that an owner evaluates by itself: every message has a statement that its sender can prove
     /// ([`proven`]). Comparisons begin at leaves.
     Proven,
+    /// The same, with parts that owners know before they are exchanged ([`ahead`]), chosen for a network: what there is of
+    /// T2 with a statement for every message.
+    Ahead(Tuning),
 }
 
 /// Lowers a graph with scales to instructions without layers.
@@ -88,12 +94,15 @@ pub fn lower(
 ) -> Result<Draft, Vec<Diagnostic>> {
     let tuning = match protocols {
         Protocols::Dealer(tuning) => Some(tuning),
-        Protocols::Symmetric | Protocols::Simple | Protocols::Proven => None,
+        _ => None,
     };
     let facts = Facts { graph, ranges, rings, tuning };
     let mut emit = Emit::default();
-    emit.simple = matches!(protocols, Protocols::Simple | Protocols::Proven);
-    emit.proven = protocols == Protocols::Proven;
+    emit.proven = matches!(protocols, Protocols::Proven | Protocols::Ahead(_));
+    emit.simple = protocols == Protocols::Simple || emit.proven;
+    if let Protocols::Ahead(tuning) = protocols {
+        emit.ahead = Some(tuning);
+    }
     // Before the coins of checks: evaluations in the clear take the first coins for committees.
     let mut coins = BTreeMap::new();
     for id in graph.ids().filter(|&id| matches!(graph.op(id), Op::Draw(_))) {

@@ -51,6 +51,7 @@ pub fn proven(mut draft: Draft) -> Result<Draft, Refused> {
     draft.settle();
     let Draft { emit: old, blocks, mut inputs, outputs, mut checks } = draft;
     let mut e = Emit::default();
+    e.ahead = old.ahead;
     let mut forms: Vec<Option<Form>> = vec![None; old.types.len()];
     for i in &mut inputs {
         let value = e.declare(old.ty(i.value).clone());

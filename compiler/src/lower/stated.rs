@@ -41,7 +41,7 @@ impl Protocols {
     pub fn stated(self) -> StatedErrors {
         match self {
             Protocols::Dealer(_) => DEALER,
-            Protocols::Symmetric | Protocols::Simple | Protocols::Proven => SYMMETRIC,
+            _ => SYMMETRIC,
         }
     }
 }

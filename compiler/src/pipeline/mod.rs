@@ -27,8 +27,9 @@ use crate::syntax::Sources;
 use crate::syntax::ast::Span;
 use crate::types::{Elem, Program};
 use crate::{lower, schedule};
+use slvr_circuit::traffic::Traffic;
 use slvr_circuit::verify::{VerifyError, verify};
-use slvr_circuit::{Circuit, Security};
+use slvr_circuit::{Circuit, Security, proof};
 
 /// What is compiled for.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -131,6 +132,13 @@ pub fn compile_with(
     options: Options,
     mut see: impl FnMut(&Pass, &Graph),
 ) -> Result<Compiled, Vec<Diagnostic>> {
+    // Against a malicious party T2 has macros of its own.
+    let options = match options.protocols {
+        Protocols::Dealer(tuning) if options.security.is_malicious() => {
+            Options { protocols: Protocols::Ahead(tuning), ..options }
+        }
+        _ => options,
+    };
     let graph = graph::build::build(program, sources)?;
     let front = passes::unscaled(&graph, &mut see).map_err(|d| vec![*d])?;
     let coarse = passes::scaled(&front, Level::COARSE, |_, _| {}).map_err(|d| vec![*d])?;
@@ -211,7 +219,7 @@ pub fn compile_with(
 /// Nanoseconds of a circuit, on the network that its protocols are chosen for.
 fn effort(compiled: &Compiled, options: Options) -> u64 {
     let tuning = match options.protocols {
-        Protocols::Dealer(tuning) => tuning,
+        Protocols::Dealer(tuning) | Protocols::Ahead(tuning) => tuning,
         Protocols::Symmetric | Protocols::Simple | Protocols::Proven => NetProfile::lan().tuning(),
     };
     cost::effort(&compiled.circuit, tuning)
@@ -316,32 +324,47 @@ fn circuit(
     guards: &[Guard],
     options: Options,
 ) -> Result<Circuit, Vec<Diagnostic>> {
-    let rings =
-        Rings::new(graph, ranges, options.ring, matches!(options.protocols, Protocols::Dealer(_)));
     let malicious = options.security.is_malicious();
+    let dealer = matches!(options.protocols, Protocols::Dealer(_)) && !malicious;
+    let rings = Rings::new(graph, ranges, options.ring, dealer);
     if malicious && let Some(state) = graph.outputs.iter().find(|o| o.state.is_some()) {
         let at = graph.sites[state.site as usize].span;
         let why = format!("nothing proves what a party keeps of the state `{}`", state.name);
         return Err(vec![unproven(&why, at)]);
     }
-    let protocols = match options.protocols {
-        Protocols::Dealer(_) if malicious => {
-            let at = graph.outputs.first().map(|o| graph.sites[o.site as usize].span);
-            return Err(vec![unproven("family T2 has no proofs", at.unwrap_or_default())]);
-        }
-        // Functions that an owner evaluates by itself have no statement, but for the codes of comparisons.
-        Protocols::Symmetric | Protocols::Simple if malicious => Protocols::Proven,
-        other => other,
-    };
-    let draft = lower::lower(graph, block, ranges, &rings, guards, protocols)?;
+    let lower = |protocols| lower::lower(graph, block, ranges, &rings, guards, protocols);
     if malicious {
-        let draft = lower::proven(draft).map_err(|refused| {
-            let span = graph.sites.get(refused.site as usize).map(|s| s.span);
-            vec![unproven(&refused.to_string(), span.unwrap_or_default())]
-        })?;
-        let circuit = schedule::schedule(graph, draft);
-        return Ok(Circuit { security: options.security, ..circuit });
+        let proven = |protocols| {
+            let draft = lower::proven(lower(protocols)?).map_err(|refused| {
+                let span = graph.sites.get(refused.site as usize).map(|s| s.span);
+                vec![unproven(&refused.to_string(), span.unwrap_or_default())]
+            })?;
+            let is_ahead = matches!(protocols, Protocols::Ahead(_));
+            let draft = if is_ahead { lower::ahead(draft) } else { draft };
+            let circuit = schedule::schedule(graph, draft);
+            Ok(Circuit { security: options.security, ..circuit })
+        };
+        // Functions that an owner evaluates by itself have no statement, but for the codes of comparisons.
+        let symmetric = proven(Protocols::Proven);
+        return match options.protocols {
+            Protocols::Dealer(tuning) | Protocols::Ahead(tuning) => {
+                let ahead = proven(Protocols::Ahead(tuning))?;
+                // What is on its way before an opening, about what comes after it, has no proof.
+                let is_proven = proof::barriers(&ahead).is_ok();
+                let seconds = |c: &Circuit| {
+                    let rounds = Traffic::of(c).rounds as f64;
+                    let sent = tuning.time(rounds, 0.0, 0) + cost::effort(c, tuning) as f64 * 1e-9;
+                    sent + cost::proof_work(c)
+                };
+                Ok(match symmetric {
+                    Ok(other) if !is_proven || seconds(&other) < seconds(&ahead) => other,
+                    _ => ahead,
+                })
+            }
+            _ => symmetric,
+        };
     }
+    let draft = lower(options.protocols)?;
     let ahead = options.speculate.then(|| schedule::speculative(graph, draft.clone())).flatten();
     let waiting = schedule::schedule(graph, draft);
     // What would need another block has no place in this one.

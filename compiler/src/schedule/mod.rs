@@ -17,7 +17,7 @@ mod speculation;
 pub use speculation::speculative;
 
 use crate::graph::Graph;
-use crate::lower::Draft;
+use crate::lower::{Draft, Emit};
 use slvr_circuit::speculation::Speculation;
 use slvr_circuit::{Circuit, Hold, Instr, Layer, Op, PartySet, Site, Type, ValueId};
 use std::collections::BTreeMap;
@@ -27,7 +27,7 @@ use std::collections::BTreeMap;
 pub fn schedule(graph: &Graph, mut draft: Draft) -> Circuit {
     draft.settle();
     let least = vec![0; draft.emit.instrs.len()];
-    let layer_of = place(&draft.emit.instrs, &draft.emit.types, &draft.blocks, &least);
+    let layer_of = place(&draft, &least);
     layered(graph, draft, &layer_of)
 }
 
@@ -69,7 +69,8 @@ fn layered(graph: &Graph, draft: Draft, layer_of: &[usize]) -> Circuit {
 
 /// The layer of each instruction; `blocks` is the block of each, `least` the first layer that it may
 /// be in.
-fn place(instrs: &[Instr], types: &[Type], blocks: &[u32], least: &[usize]) -> Vec<usize> {
+fn place(draft: &Draft, least: &[usize]) -> Vec<usize> {
+    let (Emit { instrs, types, ahead, .. }, blocks) = (&draft.emit, &draft.blocks);
     let floors = floors(instrs, types, blocks);
     // First layer in which each value can be read.
     let mut ready = vec![0; types.len()];
@@ -84,10 +85,11 @@ fn place(instrs: &[Instr], types: &[Type], blocks: &[u32], least: &[usize]) -> V
     }
     // Backwards: what a dealer knows before the others waits until it is needed, so that nothing of it is
     // kept longer than the values of the other two.
+    let inputs = if ahead.is_some() { of_inputs(draft) } else { vec![false; types.len()] };
     let mut needed: Vec<Option<usize>> = vec![None; types.len()];
     for (n, i) in instrs.iter().enumerate().rev() {
         if let Some(out) = i.out
-            && runs_ahead(&i.op, &types[out.index()])
+            && (runs_ahead(&i.op, &types[out.index()]) || inputs[out.index()])
             && let Some(user) = needed[out.index()]
         {
             layer[n] = (user - usize::from(i.op.is_interactive())).max(layer[n]);
@@ -180,6 +182,23 @@ fn floors(instrs: &[Instr], types: &[Type], blocks: &[u32]) -> BTreeMap<u32, usi
             (block, start)
         })
         .collect()
+}
+
+/// Which values are what owners input, or made of nothing else without a message.
+fn of_inputs(draft: &Draft) -> Vec<bool> {
+    let mut found = vec![false; draft.emit.types.len()];
+    for i in &draft.emit.instrs {
+        let operands = i.op.operands();
+        let known = |v: ValueId| {
+            found[v.index()] || matches!(draft.emit.ty(v).hold, Hold::Own | Hold::Mask)
+        };
+        let all = !operands.is_empty() && operands.into_iter().all(known);
+        if let Some(out) = i.out {
+            let local = !i.op.is_interactive() && all;
+            found[out.index()] = local || matches!(i.op, Op::Input(_));
+        }
+    }
+    found
 }
 
 /// Whether an instruction is a dealer's, or the message it deals: it depends on masks only.

@@ -18,7 +18,7 @@ const TRIES: usize = 16;
 pub fn speculative(graph: &Graph, draft: Draft) -> Option<Circuit> {
     let mut least = vec![0; draft.emit.instrs.len()];
     for _ in 0..TRIES {
-        let layer_of = place(&draft.emit.instrs, &draft.emit.types, &draft.blocks, &least);
+        let layer_of = place(&draft, &least);
         if !postpone(&draft, &layer_of, &mut least)? {
             return Some(layered(graph, draft, &layer_of));
         }

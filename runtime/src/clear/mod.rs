@@ -8,7 +8,9 @@
 //! and a seed, so that carries and wraps (in truncation, comparison, conversion) are exercised as
 //! among parties; what a circuit reveals must not depend on it beyond its stated error. `Own` and
 //! `Dup` that belong together must be taken of the same value id. What two parties know and hold as a replicated value
-//! (`Trivial` of a `Dup` value) is all part b, as it is among the parties.
+//! (`Trivial` of a `Dup` value) is all part b, as it is among the parties. Against a malicious party owners know their parts
+//! ahead, of masks and of what linear instructions make of them: there the part b of a joined value is what was joined, that of
+//! what an owner inputs is 0, and linear instructions act on parts.
 
 pub mod plain;
 
@@ -16,6 +18,7 @@ use crate::protocol::committee::drawn;
 use crate::share::reveal::Revealed;
 use crate::share::{Prg, Purpose, RunId, Seed, Stream};
 use slvr_circuit::interaction::{COIN_BITS, Outcome};
+use slvr_circuit::proof::is_linear;
 use slvr_circuit::speculation::Speculation;
 use slvr_circuit::verify::{Openings, VerifyError, verify_with};
 use slvr_circuit::{Circuit, Dom, Hold, Instr, Op, SplitPart, ValueId};
@@ -122,6 +125,7 @@ impl<'a> Evaluator<'a> {
             circuit,
             options,
             values: vec![None; circuit.types.len()],
+            parts: vec![None; circuit.types.len()],
             known: &self.known,
             coins: Vec::new(),
             outputs: vec![None; circuit.outputs.len()],
@@ -160,6 +164,7 @@ impl<'a> Evaluator<'a> {
             if !options.trace {
                 for v in &layer.drop {
                     run.values[v.index()] = None;
+                    run.parts[v.index()] = None;
                 }
             }
             l += 1;
@@ -199,6 +204,8 @@ struct Run<'a> {
     circuit: &'a Circuit,
     options: &'a Options<'a>,
     values: Vec<Option<Data>>,
+    /// Parts b that are not drawn.
+    parts: Vec<Option<Data>>,
     known: &'a BTreeSet<ValueId>,
     coins: Vec<u128>,
     outputs: Vec<Option<Data>>,
@@ -238,9 +245,32 @@ impl Run<'_> {
             for (_, admitted) in checks.filter(|(c, _)| c.value == out) {
                 *admitted = value.to_bools();
             }
+            self.parts[out.index()] = self.part(&instr.op, &value)?;
             self.values[out.index()] = Some(value);
         }
         Ok(())
+    }
+
+    /// The part b of a result, where it follows from how the value is made.
+    fn part(&self, op: &Op, value: &Data) -> Result<Option<Data>, IndexOutOfRange> {
+        if !self.circuit.security.is_malicious() {
+            return Ok(None);
+        }
+        let rep = |v: &ValueId| self.circuit.ty(*v).hold == Hold::Rep;
+        Ok(match op {
+            Op::Join { dup, .. } => Some(self.get(*dup).clone()),
+            Op::Input(_) => Some(Data::zeros(value.dom(), value.len())),
+            op if is_linear(op) && op.operands().iter().all(rep) => {
+                let parts: Vec<(Data, &[u64])> = op
+                    .operands()
+                    .into_iter()
+                    .map(|v| (self.part_b(v), self.circuit.ty(v).shape.as_slice()))
+                    .collect();
+                let args: Vec<plain::Arg<'_>> = parts.iter().map(|(x, s)| (x, *s)).collect();
+                Some(plain::eval(op, &args)?)
+            }
+            _ => None,
+        })
     }
 
     /// What an interactive instruction results in, by the table of interactions.
@@ -340,6 +370,9 @@ impl Run<'_> {
     /// The part b of the split of x: the same for `Own(x)` and `Dup(x)`.
     fn part_b(&self, x: ValueId) -> Data {
         let value = self.get(x);
+        if let Some(part) = &self.parts[x.index()] {
+            return part.clone();
+        }
         if self.known.contains(&x) {
             return value.clone();
         }

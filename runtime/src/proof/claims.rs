@@ -245,7 +245,9 @@ impl View<'_> {
                     }
                     Claim::Input(Own::Bits(_)) => (0, own(s.out)),
                     Claim::Input(Own::Word(_)) => (1, own(s.out)),
-                    Claim::Input(Own::High { .. } | Own::Times { .. }) => (2, own(s.out)),
+                    Claim::Input(Own::High { .. } | Own::Times { .. } | Own::And(..)) => {
+                        (2, own(s.out))
+                    }
                     _ => (columns(s, None), ty.elements() as usize),
                 };
                 (terms, if ty.dom.is_bits() { planes(ty.bits(), n) } else { n })
@@ -271,7 +273,7 @@ impl View<'_> {
                 Claim::Exchange { .. } => unreachable!("an exchange is told apart by shards"),
                 Claim::Input(Own::Bits(b)) => self.input_bits(s, b),
                 Claim::Input(Own::Thermometer(b, blocks)) => self.code_bits(s, b, blocks),
-                Claim::Input(Own::Times { u, x }) => self.both_bits(s, *u, *x),
+                Claim::Input(Own::And(u, x)) => self.both_bits(s, u, x),
                 _ => unreachable!("a statement over words"),
             },
         }
@@ -552,9 +554,10 @@ impl View<'_> {
         }
     }
 
-    /// A product of two owner's parts, over bits.
-    fn both_bits(&self, s: &Statement, u: ValueId, x: ValueId) -> Chunk {
-        let [out, u, p] = [s.out, u, x].map(|v| planes(self.own(v)).words().to_vec());
+    /// Products of an owner's bits.
+    fn both_bits(&self, s: &Statement, u: &Bits, x: &Bits) -> Chunk {
+        let [out, u, p] =
+            [self.own(s.out), self.bits(u), self.bits(x)].map(|v| planes(v).words().to_vec());
         let statements = out.len();
         let sum = self.sums.then(|| (0..statements).map(|i| out[i] ^ u[i] & p[i]).collect());
         let pair = if self.first() { vec![u, p] } else { vec![p, u] };
@@ -618,7 +621,9 @@ impl View<'_> {
         let scale = Self::scale::<B>(self.circuit.ty(s.out).dom);
         // Products that the statement has on its left, and what of its right side this party knows.
         let (columns, known) = match own {
-            Own::Bits(_) | Own::Thermometer(..) => unreachable!("a statement over bits"),
+            Own::Bits(_) | Own::And(..) | Own::Thermometer(..) => {
+                unreachable!("a statement over bits")
+            }
             Own::Word(b) => {
                 let b: Vec<B> = numbers(&planes(self.bits(b)), 0);
                 (vec![self.twice(&b, B::ONE)], b)

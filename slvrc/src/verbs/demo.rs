@@ -14,7 +14,6 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 use slvr_circuit::traffic::Traffic;
 use slvr_circuit::{Circuit, Encoding, Security, artifact};
-use slvr_compiler::cost::NetProfile;
 use slvr_compiler::graph::build;
 use slvr_compiler::syntax::embedded::PREDICATES;
 use slvr_compiler::types::model::Model;
@@ -101,7 +100,6 @@ impl Demo {
         let bindings = self.bound(name, &all)?;
         let mut checked = program::check_text(name, text, bindings, None, Sizes::Required)?;
         checked.how.security = target::security(&self.security);
-        checked.how.protocols = program::family(checked.how.security, &NetProfile::lan());
         let compiled = checked.compile()?;
         let circuit = &compiled.circuit;
         let Some(model) = checked.program.models.first() else {

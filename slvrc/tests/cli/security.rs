@@ -81,10 +81,24 @@ fn coins_come_from_a_hash_where_it_is_asked_for_and_where_rounds_take_long() {
 
 #[test]
 fn what_has_no_proof_is_refused() {
-    let place = with_inputs();
-    let done =
-        place.slvrc(&format!("build {ACCURACY} --security malicious --protocols t2 -o x.slvrb"));
-    assert_eq!(done.status, 1, "{}", done.stderr);
-    assert!(done.stderr.contains("E0040"), "{}", done.stderr);
-    assert!(!place.path("x.slvrb").exists());
+    let place = Place::new();
+    let kept = "use std::sum;
+
+predicate P[m]() {
+    parties Client[m];
+    parties Server;
+    input x: secret fix in -1..1 from each Client;
+    state last: secret fix in -1..1 = 0;
+    let now = 0.5 * last + 0.1 * sum(x[i] for i in Client);
+    store now as last;
+    reveal now to Server as result;
+}";
+    std::fs::write(place.path("kept.slvr"), kept).unwrap();
+    for how in ["", "--protocols t1", "--protocols t2"] {
+        let done =
+            place.slvrc(&format!("build kept.slvr m=2 --security malicious {how} -o x.slvrb"));
+        assert_eq!(done.status, 1, "{}", done.stderr);
+        assert!(done.stderr.contains("E0040"), "{}", done.stderr);
+        assert!(!place.path("x.slvrb").exists());
+    }
 }

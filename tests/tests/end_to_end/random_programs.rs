@@ -8,7 +8,7 @@
 use slvr_circuit::text as circuit_text;
 use slvr_circuit::traffic::Traffic;
 use slvr_circuit::{Coins, Security};
-use slvr_compiler::cost::Tuning;
+use slvr_compiler::cost::{NetProfile, Tuning};
 use slvr_compiler::graph::text as graph_text;
 use slvr_compiler::lower::Protocols;
 use slvr_compiler::pipeline::{Fine, Options};
@@ -196,7 +196,7 @@ fn random_programs_of_every_way_agree() {
     assert!(!many || seen.kinds() == 36, "all ways are drawn: {seen}");
 }
 
-/// Against a malicious party, with coins of either kind: fewer, as each run proves all that is sent. Of these programs the
+/// Against a malicious party, in either family, with coins of either kind: fewer, as each run proves all that is sent. Of these programs the
 /// compiler refuses what it has no proof for, and says so.
 #[test]
 fn random_programs_against_a_malicious_party_agree() {
@@ -205,7 +205,10 @@ fn random_programs_against_a_malicious_party_agree() {
     let how = |seed: u64| {
         let coins = [Coins::Parties, Coins::Hash][seed as usize % 2];
         let security = Security::malicious(coins);
-        Options { protocols: Protocols::Symmetric, security, ..Options::default() }
+        // Where rounds are dear T2 is taken.
+        let families = [Protocols::Dealer(NetProfile::wan().tuning()), Protocols::Symmetric];
+        let protocols = families[seed as usize / 2 % 2];
+        Options { protocols, security, ..Options::default() }
     };
     let held = |seed| {
         let held = caught(|| one(seed, how(seed)));

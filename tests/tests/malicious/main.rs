@@ -2,11 +2,12 @@
 //! and computes the same, at the cost that is predicted. What has no proof is refused.
 
 mod selective;
+mod tampering;
 
 use slvr_circuit::proof::barriers;
 use slvr_circuit::traffic::Traffic;
 use slvr_circuit::{Circuit, Coins, Op, Security};
-use slvr_compiler::cost::{Cost, peak_memory};
+use slvr_compiler::cost::{Cost, NetProfile, peak_memory};
 use slvr_compiler::diagnostic::codes;
 use slvr_compiler::lower::Protocols;
 use slvr_compiler::pipeline::{self, Options};
@@ -20,6 +21,11 @@ use slvr_tests::{compile_with, distance, predicate, random_inputs, sizes};
 fn malicious() -> Options {
     let protocols = Protocols::Symmetric;
     Options { protocols, security: Security::Malicious, ..Options::default() }
+}
+
+/// Family T2, where rounds cost enough for it to be taken.
+fn dealer() -> Protocols {
+    Protocols::Dealer(NetProfile::wan().tuning())
 }
 
 /// The codes with which a predicate is refused, if it is.
@@ -41,24 +47,65 @@ fn refusal(text: &str, sizes: &[(&str, &str)], how: Options) -> Option<Vec<Strin
 
 #[test]
 fn what_has_no_proof_is_refused() {
-    // Family T2 has no proofs, whatever the predicate.
-    let how = Options { protocols: Options::default().protocols, ..malicious() };
-    let why = refusal(predicate("secure_aggregation"), &sizes("secure_aggregation").0, how);
-    assert!(why.is_some_and(|w| w.iter().all(|w| w.contains("T2"))));
+    // Nothing proves what a party keeps, in either family.
+    let kept = "predicate P[m]() {
+    parties Client[m];
+    parties Server;
+    input x: secret fix[4] in -1..1 from each Client;
+    state total: secret fix[4] in -8..8 = 0;
+    let all = 0.5 * total + sum(x[i] for i in Client);
+    store all as total;
+    reveal all to Server as result;
+}";
+    let kept = format!("use std::sum;\n{kept}");
+    for protocols in [Protocols::Symmetric, dealer()] {
+        let why = refusal(&kept, &[("m", "3")], Options { protocols, ..malicious() });
+        let why = why.unwrap_or_default();
+        assert!(why.iter().all(|w| w.starts_with("true")) && !why.is_empty(), "{why:?}");
+    }
+}
+
+/// What a family's circuits are made of.
+fn messages(circuit: &Circuit, which: impl Fn(&Op) -> bool) -> usize {
+    circuit.layers.iter().flat_map(|l| &l.exchange).filter(|i| which(&i.op)).count()
 }
 
 #[test]
 fn all_predicates_compute_the_same_at_the_predicted_cost() {
+    all_predicates(Protocols::Symmetric);
+}
+
+/// What family T2 opens under masks has its statements in every predicate, and takes fewer rounds than family T1.
+#[test]
+fn all_predicates_compute_the_same_in_family_t2() {
+    all_predicates(dealer());
+}
+
+fn all_predicates(protocols: Protocols) {
     for (i, (file, text)) in PREDICATES.iter().enumerate() {
         let name = file.trim_end_matches(".slvr");
         let (sizes, spread) = sizes(name);
         // Coins in turn from the parties and from a hash.
-        let security = Security::malicious([Coins::Parties, Coins::Hash][i % 2]);
-        let how = Options { security, ..malicious() };
+        let dealer = protocols != Protocols::Symmetric;
+        let security =
+            Security::malicious([Coins::Parties, Coins::Hash][(i + usize::from(dealer)) % 2]);
+        let how = Options { security, protocols, ..malicious() };
         assert_eq!(refusal(text, &sizes, how), None, "{name}");
         let case = compile_with(text, &sizes, how);
         let circuit = case.circuit();
         assert_eq!(circuit.security, security);
+        let masked = messages(circuit, |op| matches!(op, Op::OpenMasked { .. }));
+        if dealer {
+            let other = compile_with(text, &sizes, Options { security, ..malicious() });
+            let rounds = [circuit, other.circuit()].map(|c| Traffic::of(c).rounds);
+            let bytes =
+                [circuit, other.circuit()].map(|c| Traffic::of(c).bytes.iter().sum::<u64>());
+            println!("{name}: {masked} opened under masks, {rounds:?} rounds, {bytes:?} bytes");
+            // Without an exchange whose result a party deals again there is nothing to know ahead.
+            assert!(masked > 0 && rounds[0] < rounds[1], "{name}");
+        } else {
+            assert_eq!(masked, 0, "{name}");
+        }
         let instrs = circuit.layers.iter().flat_map(|l| l.local.iter().chain(&l.exchange));
         for i in instrs {
             // What is dealt to two parties is input instead, so that its sender holds what the two hold of it.
@@ -102,7 +149,7 @@ fn all_predicates_compute_the_same_at_the_predicted_cost() {
         assert!(log2 < -40.0, "{name}: 2^{log2}");
         let term = |t: &&slvr_compiler::analysis::failure::Term| t.what.contains("proof");
         let proof = certificate.failure.terms.iter().find(term).map_or(0.0, |t| t.log2);
-        let most = if i % 2 == 0 { -45.0 } else { -40.0 };
+        let most = if security == Security::Malicious { -45.0 } else { -40.0 };
         assert!(proof < most, "{name}: 2^{proof}");
     }
 }
@@ -123,12 +170,21 @@ fn values_that_do_not_fit_are_proven_earlier() {
     let whole = compile_with(text, &sizes, malicious());
     let inputs = random_inputs(whole.circuit(), seed, spread);
     let want = values(&whole.parties(&inputs, seed));
-    for (coins, budget) in [(Coins::Parties, 30 << 20), (Coins::Hash, 60 << 20)] {
+    let dealer = dealer();
+    let cases = [
+        (Protocols::Symmetric, Coins::Parties, 30 << 20),
+        (Protocols::Symmetric, Coins::Hash, 60 << 20),
+        (dealer, Coins::Parties, 32 << 20),
+    ];
+    for (protocols, coins, budget) in cases {
         assert!(budget < most(whole.circuit()));
         let security = Security::malicious(coins);
+        let memory = Some(budget);
         let case =
-            compile_with(text, &sizes, Options { security, memory: Some(budget), ..malicious() });
+            compile_with(text, &sizes, Options { security, protocols, memory, ..malicious() });
         let circuit = case.circuit();
+        let masked = messages(circuit, |op| matches!(op, Op::OpenMasked { .. }));
+        assert_eq!(masked > 0, protocols == dealer, "what is proven in parts is what is asked for");
         assert!(most(circuit) <= budget, "{} of {budget} bytes", most(circuit));
         assert!(proofs(circuit) > proofs(whole.circuit()), "{coins:?}");
         let found = case.parties(&inputs, seed);
@@ -146,4 +202,19 @@ fn values_that_do_not_fit_are_proven_earlier() {
     // What fits with no number of proofs is refused, and how much it takes is said.
     let why = refusal(text, &sizes, Options { memory: Some(1 << 20), ..malicious() }).unwrap();
     assert!(why.iter().any(|w| w.contains("a party's values need at least")), "{why:?}");
+}
+
+/// Of both families the one that takes less time is built: fewer rounds where they are dear, less to prove where they are
+/// not.
+#[test]
+fn the_faster_family_is_built() {
+    let sizes = [("M", "LeNet5"), ("c", "1"), ("b", "10")];
+    let text = slvr_compiler::syntax::embedded::get("bench/accuracy.slvr").expect("is embedded");
+    let masked = |net: NetProfile| {
+        let protocols = Protocols::Dealer(net.tuning());
+        let case = compile_with(text, &sizes, Options { protocols, ..malicious() });
+        messages(case.circuit(), |op| matches!(op, Op::OpenMasked { .. }))
+    };
+    assert_eq!(masked(NetProfile::loopback()), 0);
+    assert!(masked(NetProfile::wan()) > 50);
 }

@@ -6,7 +6,8 @@ use slvr_circuit::{
     Check, Circuit, Dom, Encoding, From, Hold, Input, Instr, Layer, Op, PartySet, Site, ValueId,
     plan,
 };
-use slvr_compiler::lower::{Draft, Emit, proven};
+use slvr_compiler::cost::NetProfile;
+use slvr_compiler::lower::{Draft, Emit, ahead, proven};
 
 /// How a macro is built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,8 +16,10 @@ pub enum Build {
     Symmetric,
     /// Family T1 as it runs against a malicious party.
     Proven,
-    /// Family T2, which runs among semi-honest parties only.
+    /// Family T2 among semi-honest parties.
     Dealer,
+    /// Family T2 as it runs against a malicious party.
+    Ahead,
 }
 
 impl Build {
@@ -25,6 +28,7 @@ impl Build {
             Build::Symmetric => "T1",
             Build::Proven => "T1, proven",
             Build::Dealer => "T2",
+            Build::Ahead => "T2, proven",
         }
     }
 }
@@ -67,7 +71,10 @@ pub struct Made {
 impl Made {
     pub fn new(of: &Macro, build: Build, cases: usize) -> Made {
         let mut e = Emit::default();
-        (e.simple, e.proven) = (build == Build::Proven, build == Build::Proven);
+        let proves = matches!(build, Build::Proven | Build::Ahead);
+        (e.simple, e.proven) = (proves, proves);
+        // Where rounds are dear, as many bits are multiplied at once as there may be.
+        e.ahead = (build == Build::Ahead).then(|| NetProfile::wan().tuning());
         let mut inputs = Vec::new();
         let mut operands = Vec::new();
         for (i, o) in of.operands.iter().enumerate() {
@@ -95,8 +102,11 @@ impl Made {
         let checks = vec![Check { set: 0, value: result }];
         let mut draft = Draft { emit: e, blocks, inputs, outputs: vec![], checks };
         match build {
-            Build::Proven => {
+            Build::Proven | Build::Ahead => {
                 draft = proven(draft).unwrap_or_else(|why| panic!("{}: {why}", of.name));
+                if build == Build::Ahead {
+                    draft = ahead(draft);
+                }
             }
             Build::Symmetric | Build::Dealer => draft.prune(),
         }

@@ -104,7 +104,7 @@ fn of_pair(e: &mut Emit, x: Pair) -> ValueId {
 pub fn all(build: Build) -> Vec<Macro> {
     match build {
         Build::Symmetric => symmetric().into_iter().chain(by_table()).chain(functions()).collect(),
-        Build::Proven => symmetric().into_iter().chain(functions()).collect(),
+        Build::Proven | Build::Ahead => symmetric().into_iter().chain(functions()).collect(),
         Build::Dealer => dealer(),
     }
 }

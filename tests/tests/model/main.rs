@@ -59,6 +59,11 @@ fn macros_of_t2_do_so_too() {
     all_of(Build::Dealer);
 }
 
+#[test]
+fn macros_of_t2_against_a_malicious_party_do_so_too() {
+    all_of(Build::Ahead);
+}
+
 /// A macro of the smallest list.
 fn named(build: Build, name: &str) -> Macro {
     let found = macros::all(build).into_iter().find(|m| m.name == name);
@@ -74,6 +79,8 @@ fn missing_masks_are_found() {
         (Build::Symmetric, "truncation", 14),
         (Build::Symmetric, "sign", 14),
         (Build::Proven, "word to bits", 14),
+        (Build::Ahead, "truncation", 14),
+        (Build::Ahead, "sign", 14),
         (Build::Dealer, "product", 14),
         (Build::Dealer, "table", 14),
         (Build::Symmetric, "weighted sum of bits", 14),

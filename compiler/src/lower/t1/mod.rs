@@ -19,6 +19,7 @@ mod early;
 pub mod elementary;
 mod ends;
 pub mod exponential;
+mod fans;
 pub mod functions;
 pub mod gates;
 pub mod input_checks;

@@ -97,9 +97,8 @@ impl Row {
             enforce: self.job != Job::TopK,
             ring: None,
             protocols: match build {
-                Build::Product => Protocols::Dealer(net.tuning()),
+                Build::Product | Build::Proven(_) => Protocols::Dealer(net.tuning()),
                 Build::Baseline => Protocols::Simple,
-                Build::Proven(_) => Protocols::Symmetric,
             },
             memory: Some(MEMORY),
             speculate: true,

@@ -1,0 +1,338 @@
+//! From a draft of family T1 that can be proven ([`super::proven`]) to one in which owners know their parts of what is
+//! exchanged before it is exchanged: family T2 against a malicious party.
+//!
+//! A `reshare_two` becomes an `open_masked` under a fresh mask, and a `reshare` of a product of each element becomes what
+//! the owner inputs of its product and an `open_masked` of the rest. Both take as many rounds and bits as before. But the
+//! owner's part of the result is made of masks, so that what it inputs of this part for the next step is on its way
+//! beside the exchange, and not a round later.
+//!
+//! | before | here | bits in all, for a word of k |
+//! |---|---|---|
+//! | `reshare_two` of x | `open_masked` of x | 2 k |
+//! | `reshare` of x y | `input` of a_x a_y, `open_masked` of b_x (a_y + b_y) + a_x b_y | 3 k |
+//! | `reshare` of x y, y known to two | `open_masked` of x y | 2 k in place of 3 k |
+//!
+//! A value is the sum of its *core*, whose part a the owner knows ahead, and of what two parties know. Linear
+//! instructions act on both, and on the owner's part of the core: so there is a replicated value with that part, which is
+//! what statements are about. Constants go to what two parties know. Sums along axes, products of matrices and
+//! layouts across shards are as they were: their results are known to nobody ahead.
+//!
+//! **Functionality, simulation.** Those of the draft; `open_masked` is a `reshare_two` whose mask is drawn by itself.
+
+use super::{Draft, Emit};
+use slvr_circuit::{Hold, Instr, Op, Type, ValueId};
+
+/// What a value of the draft is here.
+#[derive(Clone)]
+enum Form {
+    /// A value held in the same way.
+    Value(ValueId),
+    /// A replicated value.
+    Split(Split),
+    /// A replicated value of which two parties know all.
+    Known(ValueId),
+}
+
+/// A sum.
+#[derive(Clone)]
+struct Split {
+    /// A replicated value.
+    core: ValueId,
+    /// Its part a, as the owner knows it ahead.
+    own: ValueId,
+    /// What two parties know, if there is more.
+    dup: Option<ValueId>,
+}
+
+/// The draft with parts that owners know ahead, where an owner's later messages read them.
+pub fn ahead(draft: Draft) -> Draft {
+    let Draft { emit: old, blocks, mut inputs, outputs, mut checks } = draft;
+    let mut e = Emit::default();
+    e.ahead = old.ahead;
+    let mut forms: Vec<Option<Form>> = vec![None; old.types.len()];
+    for i in &mut inputs {
+        let value = e.declare(old.ty(i.value).clone());
+        forms[i.value.index()] = Some(Form::Value(value));
+        i.value = value;
+    }
+    for c in &old.consts {
+        let value = e.declare(old.ty(c.value).clone());
+        e.consts.push(slvr_circuit::Const { value, data: c.data.clone() });
+        forms[c.value.index()] = Some(Form::Value(value));
+    }
+    let mut rewrite = Rewrite { e, forms, wanted: wanted(&old), made: vec![None; old.types.len()] };
+    let mut numbers = Vec::new();
+    for (instr, block) in old.instrs.iter().zip(blocks) {
+        rewrite.e.site = instr.site;
+        rewrite.instr(instr, &old.types);
+        numbers.resize(rewrite.e.instrs.len(), block);
+    }
+    for c in &mut checks {
+        c.value = rewrite.value(c.value);
+        numbers.resize(rewrite.e.instrs.len(), 0);
+    }
+    let mut draft = Draft { emit: rewrite.e, blocks: numbers, inputs, outputs, checks };
+    draft.prune();
+    draft
+}
+
+/// The values of which an owner's message reads what it knows of them.
+fn wanted(old: &Emit) -> Vec<bool> {
+    let mut wanted = vec![false; old.types.len()];
+    for i in old.instrs.iter().rev() {
+        let passes = i.out.is_some_and(|v| wanted[v.index()]) && keeps(&i.op, &old.types);
+        if passes || matches!(i.op, Op::Own(_)) {
+            i.op.operands().iter().for_each(|v| wanted[v.index()] = true);
+        }
+    }
+    wanted
+}
+
+/// Whether the owner's part of a result follows from its parts of the operands.
+fn keeps(op: &Op, types: &[Type]) -> bool {
+    let ty = |v: ValueId| &types[v.index()];
+    let all = |hold: Hold| op.operands().iter().all(|&v| ty(v).hold == hold);
+    let same = |x: ValueId, y: ValueId| ty(x).shape == ty(y).shape && ty(x).dom == ty(y).dom;
+    match *op {
+        Op::Mul(x, y) => all(Hold::Rep) && same(x, y),
+        // What is repeated is repeated first.
+        Op::Add(x, y) | Op::Sub(x, y) => all(Hold::Rep) && ty(x).dom == ty(y).dom,
+        Op::Reshare(_) => all(Hold::Add3),
+        Op::Neg(_)
+        | Op::Scale(..)
+        | Op::Offset(..)
+        | Op::Not(_)
+        | Op::Raise(..)
+        | Op::Narrow(..)
+        | Op::Planes { .. }
+        | Op::SelectPlanes(..)
+        | Op::Stack(_)
+        | Op::Reshape(..) => all(Hold::Rep),
+        _ => false,
+    }
+}
+
+struct Rewrite {
+    e: Emit,
+    forms: Vec<Option<Form>>,
+    wanted: Vec<bool>,
+    /// Of products that are only reshared, their factors.
+    made: Vec<Option<(ValueId, ValueId)>>,
+}
+
+impl Rewrite {
+    fn form(&self, v: ValueId) -> Form {
+        match &self.forms[v.index()] {
+            Some(form) => form.clone(),
+            None => unreachable!("operands come first"),
+        }
+    }
+
+    /// The value itself.
+    fn value(&mut self, v: ValueId) -> ValueId {
+        match self.form(v) {
+            Form::Value(x) | Form::Split(Split { core: x, dup: None, .. }) => x,
+            Form::Split(Split { core, dup: Some(dup), .. }) => {
+                let dup = self.e.add(Op::Trivial(dup));
+                self.e.add(Op::Add(core, dup))
+            }
+            Form::Known(dup) => self.e.add(Op::Trivial(dup)),
+        }
+    }
+
+    /// A replicated value as a sum. What nobody knows ahead is its own core.
+    fn split(&mut self, v: ValueId) -> Option<Split> {
+        match self.form(v) {
+            Form::Split(x) => Some(x),
+            Form::Value(core) => Some(Split { core, own: self.e.add(Op::Own(core)), dup: None }),
+            Form::Known(_) => None,
+        }
+    }
+
+    fn instr(&mut self, instr: &Instr, types: &[Type]) {
+        let Some(out) = instr.out else {
+            let op = self.plain(&instr.op);
+            self.e.instrs.push(Instr { out: None, op, site: self.e.site });
+            return;
+        };
+        if let Op::Mul(x, y) = instr.op
+            && keeps(&instr.op, types)
+        {
+            self.made[out.index()] = Some((x, y));
+        }
+        let form = self.turned(&instr.op, self.wanted[out.index()], types);
+        let form = form.unwrap_or_else(|| {
+            let op = self.plain(&instr.op);
+            // Coins are drawn one by one.
+            Form::Value(if op == Op::Coin { self.e.coin() } else { self.e.add(op) })
+        });
+        self.forms[out.index()] = Some(form);
+    }
+
+    fn plain(&mut self, op: &Op) -> Op {
+        let mut values = Vec::new();
+        for v in op.operands() {
+            values.push((v, self.value(v)));
+        }
+        op.map(|v| values.iter().find(|(old, _)| *old == v).map_or(v, |x| x.1))
+    }
+
+    /// What an instruction makes that its owner knows ahead, or that two parties know.
+    fn turned(&mut self, op: &Op, wanted: bool, types: &[Type]) -> Option<Form> {
+        match *op {
+            Op::Own(x) => match self.form(x) {
+                Form::Split(x) => Some(Form::Value(x.own)),
+                _ => None,
+            },
+            Op::Trivial(x) if types[x.index()].hold == Hold::Dup => {
+                Some(Form::Known(self.value(x)))
+            }
+            Op::Input(x) => {
+                let own = self.value(x);
+                Some(Form::Split(Split { core: self.e.add(Op::Input(own)), own, dup: None }))
+            }
+            Op::ReshareTwo(x) if wanted && types[x.index()].groups == 0 => {
+                let x = self.value(x);
+                Some(Form::Split(self.opened(x)))
+            }
+            Op::Reshare(z) if wanted => {
+                let (x, y) = self.made[z.index()]?;
+                Some(Form::Split(self.product(x, y)))
+            }
+            _ if wanted && keeps(op, types) => self.linear(op, types),
+            _ => None,
+        }
+    }
+
+    /// An exchange of two parties under a fresh mask, which the owner knows.
+    fn opened(&mut self, x: ValueId) -> Split {
+        let ty = self.e.ty(x).clone();
+        let mask = self.e.fresh_mask(ty.dom, ty.shape, 0);
+        let dup = self.e.add(Op::OpenMasked { x, mask });
+        let core = self.e.add(Op::Join { mask, dup });
+        Split { core, own: self.e.add(Op::Own(mask)), dup: None }
+    }
+
+    /// A product of each element.
+    fn product(&mut self, x: ValueId, y: ValueId) -> Split {
+        let (left, right) = (self.split(x), self.split(y));
+        let (x, y) = (self.value(x), self.value(y));
+        let e = &mut self.e;
+        let by = |e: &mut Emit, x, known| {
+            let (x, known) = (e.add(Op::AsAdd2(x)), e.add(Op::Dup(known)));
+            e.add(Op::Mul(x, known))
+        };
+        let (Some(left), Some(right)) = (&left, &right) else {
+            // Of what two parties know the owner's part is 0.
+            let (x, known) = if left.is_none() { (y, x) } else { (x, y) };
+            let rest = by(e, x, known);
+            return self.opened(rest);
+        };
+        let own = e.add(Op::Mul(left.own, right.own));
+        let dealt = e.add(Op::Input(own));
+        let mask = e.add(Op::MaskOf(x, 0));
+        let (whole, rest) = (by(e, y, x), by(e, mask, y));
+        let rest = e.add(Op::Add(whole, rest));
+        let opened = self.opened(rest);
+        let e = &mut self.e;
+        Split {
+            core: e.add(Op::Add(dealt, opened.core)),
+            own: e.add(Op::Add(own, opened.own)),
+            dup: None,
+        }
+    }
+
+    /// A linear instruction.
+    fn linear(&mut self, op: &Op, types: &[Type]) -> Option<Form> {
+        match op {
+            Op::Add(x, y) => Some(self.sum(*x, *y, false, types)),
+            Op::Sub(x, y) => Some(self.sum(*x, *y, true, types)),
+            Op::Offset(x, _) | Op::Not(x) => {
+                let (form, e) = (self.form(*x), &mut self.e);
+                Some(match form {
+                    Form::Known(dup) => Form::Known(e.add(op.map(|_| dup))),
+                    Form::Split(Split { core, own, dup }) => {
+                        let dup = match dup {
+                            Some(dup) => dup,
+                            None => zero(e, core),
+                        };
+                        let dup = e.add(op.map(|_| dup));
+                        Form::Split(Split { core, own, dup: Some(dup) })
+                    }
+                    Form::Value(_) => return None,
+                })
+            }
+            Op::Stack(xs) => {
+                let all: Option<Vec<Split>> = xs.iter().map(|&x| self.split(x)).collect();
+                let all = all?;
+                let stack = |e: &mut Emit, part: &dyn Fn(&Split) -> ValueId| {
+                    e.add(Op::Stack(all.iter().map(part).collect()))
+                };
+                let e = &mut self.e;
+                let (core, own) = (stack(e, &|x| x.core), stack(e, &|x| x.own));
+                let any = all.iter().any(|x| x.dup.is_some());
+                let dup = any.then(|| {
+                    let of = |x: &Split| x.dup.unwrap_or_else(|| zero(e, x.core));
+                    let parts = all.iter().map(of).collect();
+                    e.add(Op::Stack(parts))
+                });
+                Some(Form::Split(Split { core, own, dup }))
+            }
+            _ => {
+                let [x] = op.operands()[..] else { return None };
+                let (form, e) = (self.form(x), &mut self.e);
+                let mut of = |v: ValueId| e.add(op.map(|_| v));
+                Some(match form {
+                    Form::Known(dup) => Form::Known(of(dup)),
+                    Form::Split(Split { core, own, dup }) => {
+                        Form::Split(Split { core: of(core), own: of(own), dup: dup.map(of) })
+                    }
+                    Form::Value(_) => return None,
+                })
+            }
+        }
+    }
+
+    /// x + y or x - y.
+    fn sum(&mut self, x: ValueId, y: ValueId, minus: bool, types: &[Type]) -> Form {
+        let op = |x, y| if minus { Op::Sub(x, y) } else { Op::Add(x, y) };
+        let shape = |v: ValueId| types[v.index()].shape.clone();
+        let out: Vec<u64> = shape(x).into_iter().zip(shape(y)).map(|(a, b)| a.max(b)).collect();
+        let parts = [x, y].map(|v| match self.form(v) {
+            _ if shape(v) != out => {
+                let x = self.value(v);
+                let core = self.e.broadcast(x, &out);
+                let own = self.e.add(Op::Own(core));
+                (Some(Split { core, own, dup: None }), None)
+            }
+            Form::Known(dup) => (None, Some(dup)),
+            _ => {
+                let split = self.split(v);
+                let dup = split.as_ref().and_then(|x| x.dup);
+                (split, dup)
+            }
+        });
+        let e = &mut self.e;
+        let both = |e: &mut Emit, x: Option<ValueId>, y: Option<ValueId>| match (x, y) {
+            (Some(x), Some(y)) => Some(e.add(op(x, y))),
+            (None, Some(y)) if minus => Some(e.add(Op::Neg(y))),
+            (x, y) => x.or(y),
+        };
+        let [(x, a), (y, b)] = parts;
+        let dup = both(e, a, b);
+        let of = |part: &dyn Fn(&Split) -> ValueId| [&x, &y].map(|s| s.as_ref().map(part));
+        let ([cx, cy], [ox, oy]) = (of(&|s| s.core), of(&|s| s.own));
+        match (both(e, cx, cy), both(e, ox, oy), dup) {
+            (Some(core), Some(own), dup) => Form::Split(Split { core, own, dup }),
+            (_, _, Some(dup)) => Form::Known(dup),
+            _ => unreachable!("one of both has a part"),
+        }
+    }
+}
+
+/// Zeros that two parties know, like a replicated value.
+fn zero(e: &mut Emit, like: ValueId) -> ValueId {
+    let dup = e.add(Op::Dup(like));
+    let bits = e.ty(dup).dom.is_bits();
+    e.add(if bits { Op::Add(dup, dup) } else { Op::Sub(dup, dup) })
+}

@@ -1,0 +1,421 @@
+//! Sums of products of many bits in one round, of replicated bits whose part a its owner knows ahead: against a malicious
+//! party ([`crate::lower::ahead`]).
+//!
+//! A bit is l + m, l known to its owner and m to the other two. A product of bits is the sum, over all sets of them, of
+//! the product of the l in the set and of the m outside of it. The owner inputs the products of two l and more, each of
+//! which is one that it has input, times one l. So its statements are products of two bits. The other two multiply by what
+//! they know and exchange the sum. What is multiplied by nothing is added as it was input.
+//!
+//! | macro | rounds | bits in all |
+//! |---|---|---|
+//! | [`products`] | 1 | 1 for each product of two l or more, 2 for each result |
+//! | [`carry`] | levels | those of its levels |
+//!
+//! **Simulation.** `input` and `reshare_two`, each uniform to its receiver. **Source.** ABY2.0 (USENIX Security 2021);
+//! products of masks one by one, for proofs: derived for this project.
+
+use crate::cost::Tuning;
+use crate::lower::Emit;
+use crate::lower::common::words::even;
+use slvr_circuit::multi_and::MultiAnd;
+use slvr_circuit::{Op, ValueId};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Planes that are multiplied, ascending.
+type Set = Vec<u32>;
+
+/// Most nodes that become one at once: of more, there are more sums to prove than rounds are worth.
+const MOST: u32 = 5;
+
+/// Most levels of a tree of carries.
+const LEVELS: usize = 7;
+
+/// Each result is the sum of products of planes of x, every product of at least two of them.
+pub(crate) fn products(e: &mut Emit, x: ValueId, results: &[Vec<Set>]) -> ValueId {
+    let dealt = subsets(results.iter().flatten(), 2);
+    let (own, dup) = (e.add(Op::Own(x)), e.add(Op::Dup(x)));
+    let parts = multiplied(e, own, &dealt);
+    let parts: Vec<ValueId> = parts.into_iter().map(|own| e.add(Op::Input(own))).collect();
+    let known = Known::new(e, dup, results);
+    // Of each result the sets of l, by size, with the products of m that each is multiplied by.
+    let mut sum: Option<ValueId> = None;
+    let join = |e: &mut Emit, sum: &mut Option<ValueId>, x| {
+        *sum = Some(sum.map_or(x, |s| e.add(Op::Add(s, x))));
+    };
+    let mut terms: Vec<BTreeMap<Set, Vec<Set>>> = results.iter().map(|r| terms(r)).collect();
+    let whole = alone(e, &parts, &dealt, &mut terms);
+    let largest = terms.iter().flat_map(|t| t.keys()).map(Vec::len).max().unwrap_or(0);
+    for size in 1..=largest {
+        let of = |t: &BTreeMap<Set, Vec<Set>>| -> Vec<(Set, Vec<Set>)> {
+            let some = t.iter().filter(|(s, _)| s.len() == size);
+            some.map(|(s, by)| (s.clone(), by.clone())).collect()
+        };
+        let columns: Vec<_> = terms.iter().map(of).collect();
+        for i in 0..columns.iter().map(Vec::len).max().unwrap_or(0) {
+            let at = |set: &Set| match size {
+                1 => set[0],
+                _ => place(&dealt[size - 2], set),
+            };
+            let from = if size == 1 { x } else { parts[size - 2] };
+            // Where there are fewer terms, any plane times 0.
+            let planes = columns.iter().map(|c| c.get(i).map_or(0, |(set, _)| at(set)));
+            let term = e.select(from, planes.collect());
+            let term = if size == 1 { e.add(Op::MaskOf(term, 0)) } else { term };
+            let term = e.add(Op::AsAdd2(term));
+            let by: Vec<&[Set]> =
+                columns.iter().map(|c| c.get(i).map_or(&[][..], |(_, by)| by)).collect();
+            let factor = known.sums(e, &by);
+            let term = e.add(Op::Mul(term, factor));
+            join(e, &mut sum, term);
+        }
+    }
+    let all: Vec<&[Set]> = results.iter().map(Vec::as_slice).collect();
+    let rest = known.sums(e, &all);
+    let rest = e.add(Op::Trivial(rest));
+    let mut all = rest;
+    if let Some(sum) = sum {
+        let sum = e.add(Op::ReshareTwo(sum));
+        all = e.add(Op::Add(sum, all));
+    }
+    for x in whole {
+        all = e.add(Op::Add(x, all));
+    }
+    all
+}
+
+/// Takes the sets of l that are multiplied by nothing else out of the terms, and adds what the owner has input of them: a
+/// summand for each size.
+fn alone(
+    e: &mut Emit,
+    parts: &[ValueId],
+    dealt: &[Vec<Set>],
+    terms: &mut [BTreeMap<Set, Vec<Set>>],
+) -> Vec<ValueId> {
+    let mut out = Vec::new();
+    for (&part, sets) in parts.iter().zip(dealt) {
+        // The plane after the last one is 0.
+        let none = sets.len() as u32;
+        let mut take = |of: &mut BTreeMap<Set, Vec<Set>>| {
+            let found =
+                sets.iter().find(|set| of.get(*set).is_some_and(|by| *by == [Set::new()]))?;
+            of.remove(found);
+            Some(place(sets, found))
+        };
+        loop {
+            let planes: Vec<Option<u32>> = terms.iter_mut().map(&mut take).collect();
+            if planes.iter().all(Option::is_none) {
+                break;
+            }
+            let some = planes.iter().all(Option::is_some);
+            let from = if some { part } else { with_zero(e, part) };
+            let planes = planes.into_iter().map(|p| p.unwrap_or(none)).collect();
+            out.push(e.select(from, planes));
+        }
+    }
+    out
+}
+
+/// A value with a plane of zeros after its own.
+fn with_zero(e: &mut Emit, x: ValueId) -> ValueId {
+    let first = e.planes(x, 0, 1, 1);
+    let zero = e.add(Op::Add(first, first));
+    e.stack(vec![x, zero])
+}
+
+/// The sets of which products are made, by size from `least` on: all subsets of these.
+fn subsets<'a>(of: impl Iterator<Item = &'a Set>, least: usize) -> Vec<Vec<Set>> {
+    let mut found: BTreeSet<Set> = BTreeSet::new();
+    for set in of {
+        found.extend((1..1u32 << set.len()).map(|mask| chosen(set, mask)));
+    }
+    let largest = found.iter().map(Vec::len).max().unwrap_or(0);
+    let of_size = |n: usize| found.iter().filter(|s| s.len() == n).cloned().collect();
+    (least..=largest).map(of_size).collect()
+}
+
+/// The members of a set that are marked.
+fn chosen(set: &Set, mask: u32) -> Set {
+    (0..).zip(set).filter(|(i, _)| mask >> i & 1 == 1).map(|(_, &p)| p).collect()
+}
+
+/// Where a set stands.
+fn place(sets: &[Set], set: &Set) -> u32 {
+    match sets.binary_search(set) {
+        Ok(at) => at as u32,
+        Err(_) => unreachable!("all subsets are there"),
+    }
+}
+
+/// Of a sum of products each set of l, and the sets of m that it is multiplied by, those that stand twice left out.
+fn terms(products: &[Set]) -> BTreeMap<Set, Vec<Set>> {
+    let mut out: BTreeMap<Set, Vec<Set>> = BTreeMap::new();
+    for set in products {
+        for mask in 1..1u32 << set.len() {
+            let by = out.entry(chosen(set, mask)).or_default();
+            let rest = chosen(set, !mask);
+            match by.iter().position(|x| *x == rest) {
+                Some(at) => drop(by.remove(at)),
+                None => by.push(rest),
+            }
+        }
+    }
+    out
+}
+
+/// Products of planes, those of each size from those of one less; sizes from 2 on.
+fn multiplied(e: &mut Emit, x: ValueId, sets: &[Vec<Set>]) -> Vec<ValueId> {
+    let mut out: Vec<ValueId> = Vec::new();
+    for (i, of_size) in sets.iter().enumerate() {
+        let first = |set: &Set| set[..set.len() - 1].to_vec();
+        let left = match out.last() {
+            Some(&smaller) => {
+                let at = |set: &Set| place(&sets[i - 1], &first(set));
+                e.select(smaller, of_size.iter().map(at).collect())
+            }
+            None => e.select(x, of_size.iter().map(|set| set[0]).collect()),
+        };
+        let right = e.select(x, of_size.iter().map(|set| set[set.len() - 1]).collect());
+        out.push(e.add(Op::Mul(left, right)));
+    }
+    out
+}
+
+/// Products of the planes that two parties know.
+struct Known {
+    sets: Vec<Vec<Set>>,
+    /// The planes, products of two and more of them, 0 and 1.
+    all: ValueId,
+    starts: Vec<u32>,
+}
+
+impl Known {
+    fn new(e: &mut Emit, dup: ValueId, results: &[Vec<Set>]) -> Known {
+        let sets = subsets(results.iter().flatten(), 2);
+        let mut all = vec![dup];
+        all.extend(multiplied(e, dup, &sets));
+        let first = e.planes(dup, 0, 1, 1);
+        let zero = e.add(Op::Add(first, first));
+        all.extend([zero, e.add(Op::Not(zero))]);
+        let mut starts = vec![0];
+        for &x in &all {
+            starts.push(starts[starts.len() - 1] + e.ty(x).bits());
+        }
+        Known { sets, all: e.stack(all), starts }
+    }
+
+    /// For each result a sum of products; the product of nothing is 1.
+    fn sums(&self, e: &mut Emit, of: &[&[Set]]) -> ValueId {
+        let zero = self.starts[self.starts.len() - 3];
+        let at = |set: &Set| match set.len() {
+            0 => zero + 1,
+            1 => set[0],
+            n => self.starts[n - 1] + place(&self.sets[n - 2], set),
+        };
+        let count = of.iter().map(|sets| sets.len()).max().unwrap_or(0).max(1);
+        let mut sum: Option<ValueId> = None;
+        for i in 0..count {
+            let planes = of.iter().map(|sets| sets.get(i).map_or(zero, at)).collect();
+            let x = e.select(self.all, planes);
+            sum = Some(sum.map_or(x, |s| e.add(Op::Add(s, x))));
+        }
+        match sum {
+            Some(sum) => sum,
+            None => unreachable!("at least one"),
+        }
+    }
+}
+
+/// Seconds that a party computes for the proof of one column of statements, of each element.
+const PROVEN: f64 = 1.5e-7 / 64.0;
+
+/// Ways to choose k of n.
+fn choose(n: u32, k: u32) -> u32 {
+    (0..k).fold(1, |c, i| c * n.saturating_sub(i) / (i + 1))
+}
+
+/// Seconds, of each element, of a level of a carry tree: bits, and columns of what the owner and the other two prove.
+fn price(sizes: &[u32], tuning: Tuning) -> Option<f64> {
+    let most = sizes.iter().copied().max().filter(|s| (2..=MOST).contains(s))?;
+    let outputs = 2 * sizes.len() as u32 - 1;
+    let dealt = MultiAnd::Carry(sizes.to_vec()).mask_products();
+    // Of the largest group the terms of each size, without the one that is multiplied by nothing.
+    let terms = |t: u32| choose(most - 1, t) + choose(most, t) - 1;
+    let columns = outputs * (1..=most).map(terms).sum::<u32>() + dealt;
+    // Two of three parties exchange, and each party deals for a third.
+    let columns = f64::from(columns) * 2.0 / 3.0;
+    Some(tuning.time(0.0, f64::from(dealt + 2 * outputs), 1) + columns * PROVEN)
+}
+
+/// Groups of nodes of each level of a carry tree, of which a tree of so many elements takes least time.
+fn levels(nodes: u32, elements: u64, tuning: Tuning) -> Vec<Vec<u32>> {
+    // Of so many levels, the least time from each number of nodes, and how many nodes the next level has.
+    let mut best: Vec<Vec<Option<(f64, u32)>>> = vec![vec![None; nodes as usize + 1]];
+    best[0][1] = Some((0.0, 1));
+    for l in 0..LEVELS {
+        let step = |n: u32| {
+            let ways = (1..n).filter_map(|groups| {
+                let (rest, _) = best[l][groups as usize]?;
+                Some((price(&even(n, groups), tuning)? + rest, groups))
+            });
+            ways.min_by(|a, b| a.0.total_cmp(&b.0))
+        };
+        best.push((0..=nodes).map(step).collect());
+    }
+    let time = |l: &usize| match best[*l][nodes as usize] {
+        Some((each, _)) => tuning.time(*l as f64, 0.0, 0) + each * elements as f64,
+        None => f64::INFINITY,
+    };
+    let mut l = (0..=LEVELS).min_by(|a, b| time(a).total_cmp(&time(b))).unwrap_or(0);
+    let mut n = nodes;
+    let mut out = Vec::new();
+    while let Some((_, groups)) = best[l][n as usize].filter(|_| l > 0) {
+        out.push(even(n, groups));
+        (n, l) = (groups, l - 1);
+    }
+    out
+}
+
+/// The carry of all nodes, from the generate bits of each and the propagate bits of all but the lowest.
+pub(crate) fn carry(
+    e: &mut Emit,
+    mut g: ValueId,
+    mut p: Option<ValueId>,
+    nodes: u32,
+    tuning: Tuning,
+) -> ValueId {
+    let elements = e.ty(g).elements();
+    for sizes in levels(nodes, elements, tuning) {
+        let Some(prop) = p else { break };
+        let n = sizes.iter().sum::<u32>();
+        let all = e.stack(vec![g, prop]);
+        let propagate = |node: u32| n + node - 1;
+        let (mut tops, mut generates, mut propagates) = (Vec::new(), Vec::new(), Vec::new());
+        let mut first = 0;
+        for &s in &sizes {
+            let top = first + s - 1;
+            tops.push(top);
+            let of = |k: u32| [k].into_iter().chain((k + 1..=top).map(propagate)).collect::<Set>();
+            generates.push((first..top).map(of).collect::<Vec<_>>());
+            if first > 0 {
+                propagates.push((first..=top).map(propagate).collect::<Set>());
+            }
+            first += s;
+        }
+        let top = e.select(g, tops);
+        let (lifted, next) = with_all_of(e, all, generates, &propagates);
+        g = e.add(Op::Add(top, lifted));
+        p = next;
+    }
+    g
+}
+
+/// Some sums of products, and the product of each of some sets, in one exchange.
+fn with_all_of(
+    e: &mut Emit,
+    x: ValueId,
+    mut sums: Vec<Vec<Set>>,
+    sets: &[Set],
+) -> (ValueId, Option<ValueId>) {
+    let count = sums.len() as u32;
+    let (many, one): (Vec<&Set>, Vec<&Set>) = sets.iter().partition(|set| set.len() > 1);
+    sums.extend(many.iter().map(|set| vec![(*set).clone()]));
+    let found = products(e, x, &sums);
+    let first = e.planes(found, 0, 1, count);
+    if sets.is_empty() {
+        return (first, None);
+    }
+    // What is a set of one plane is that plane.
+    let alone = one.iter().map(|set| set[0]).collect::<Vec<_>>();
+    let (stacked, base) = match alone.is_empty() {
+        true => (found, 0),
+        false => {
+            let base = alone.len() as u32;
+            let alone = e.select(x, alone);
+            (e.stack(vec![alone, found]), base)
+        }
+    };
+    let (mut singles, mut others) = (0.., base + count..);
+    let next = |set: &Set| if set.len() > 1 { others.next() } else { singles.next() };
+    let planes = sets.iter().filter_map(next).collect();
+    (first, Some(e.select(stacked, planes)))
+}
+
+/// Groups of planes of each level of a product of so many, at most `fan` in one.
+fn groups(mut planes: u32, fan: u32) -> Vec<Vec<u32>> {
+    let mut out = Vec::new();
+    while planes > 1 {
+        let sizes = even(planes, planes.div_ceil(fan));
+        planes = sizes.len() as u32;
+        out.push(sizes);
+    }
+    out
+}
+
+/// Groups of planes of each level of a product of so many, of which it takes least time.
+pub(crate) fn product_levels(planes: u32, elements: u64, tuning: Tuning) -> Vec<Vec<u32>> {
+    let time = |levels: &Vec<Vec<u32>>| {
+        let bits = |sizes: &Vec<u32>| {
+            u64::from(MultiAnd::And(sizes.clone()).mask_products()) + 2 * sizes.len() as u64
+        };
+        tuning.time(levels.len() as f64, levels.iter().map(bits).sum::<u64>() as f64, elements)
+    };
+    let ways = (2..=MOST).map(|fan| groups(planes, fan));
+    ways.min_by(|a, b| time(a).total_cmp(&time(b))).unwrap_or_default()
+}
+
+/// And of all planes of a value.
+pub(crate) fn all_planes(e: &mut Emit, mut x: ValueId, tuning: Tuning) -> ValueId {
+    for sizes in product_levels(e.ty(x).bits(), e.ty(x).elements(), tuning) {
+        let mut first = 0;
+        let mut sets: Vec<Set> = Vec::new();
+        for s in sizes {
+            sets.push((first..first + s).collect());
+            first += s;
+        }
+        let (many, alone): (Vec<Set>, Vec<Set>) = sets.into_iter().partition(|set| set.len() > 1);
+        let found = products(e, x, &many.into_iter().map(|set| vec![set]).collect::<Vec<_>>());
+        let mut parts = vec![found];
+        if !alone.is_empty() {
+            parts.push(e.select(x, alone.into_iter().flatten().collect()));
+        }
+        x = e.stack(parts);
+    }
+    x
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cost::NetProfile;
+
+    /// Trees end in one node, and where a round costs little they take the fewest bits.
+    #[test]
+    fn levels_end_in_one_node() {
+        for nodes in 1..=40 {
+            for net in [NetProfile::loopback(), NetProfile::lan(), NetProfile::wan()] {
+                for elements in [1, 1 << 20] {
+                    let all = levels(nodes, elements, net.tuning());
+                    let mut left = nodes;
+                    for sizes in &all {
+                        assert_eq!(sizes.iter().sum::<u32>(), left);
+                        assert!(sizes.iter().all(|s| (1..=MOST).contains(s)));
+                        left = sizes.len() as u32;
+                    }
+                    assert_eq!(left, 1, "{nodes} nodes, {elements} elements");
+                }
+            }
+        }
+        let few = levels(16, 1, NetProfile::wan().tuning());
+        assert_eq!(few.len(), 2, "{few:?}");
+        let many = levels(16, 1 << 24, NetProfile::lan().tuning());
+        assert!(many.len() > 2, "{many:?}");
+    }
+
+    /// What two products have in common is added once.
+    #[test]
+    fn a_set_that_stands_twice_is_no_term() {
+        let found = terms(&[vec![0, 1], vec![1, 2]]);
+        assert_eq!(found[&vec![1]], [vec![0], vec![2]]);
+        assert_eq!(found[&vec![0, 1]], [Vec::<u32>::new()]);
+    }
+}

@@ -1,0 +1,282 @@
+//! A compiled program of family T2 in which one party deviates: in any frame that it sends, or in what it deals and
+//! computes, and proves that. No wrong output, admission or coin is accepted. Where nothing is proven, the same deviations
+//! succeed.
+
+use super::{dealer, malicious, messages};
+use slvr_circuit::proof::{Claim, Own, barriers};
+use slvr_circuit::verify::{Openings, verify_with};
+use slvr_circuit::{Circuit, Coins, Hold, Op, Security, ValueId, artifact};
+use slvr_compiler::pipeline;
+use slvr_runtime::link::memory::Memory;
+use slvr_runtime::link::{Header, Kind, Link, LinkError, Peer};
+use slvr_runtime::party::session::{Options, Outcome, encode, run_outcome};
+use slvr_runtime::share::encode::Encoded;
+use slvr_runtime::share::reveal::Revealed;
+use slvr_tests::{compile_with, random_inputs};
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// Products, truncations, signs, injections, comparisons of sums and checks of ranges; every party deals in some of them.
+const SMALL: &str = "use std::{relu, sum};
+
+predicate Small[m]() {
+    parties Client[m];
+    parties Server;
+
+    input x: secret fix[100] in -2..2 from each Client;
+    input w: secret fix[100] in -2..2 from each Client;
+
+    let y = [relu(x[i] * w[i]) * w[i] for i in Client];
+    let few = [sum(y[i]) < 1 for i in Client];
+
+    reveal sum(few[i] * y[i] for i in Client) to Server as total;
+}
+";
+
+/// A frame by its number among those of its party, and what happens to it.
+type Rule = Option<(usize, fn(&mut [u8], u64), u64)>;
+
+type Log = Arc<Mutex<Vec<(usize, Header)>>>;
+
+struct Bent {
+    inner: Memory,
+    me: usize,
+    party: usize,
+    rule: Rule,
+    sent: usize,
+    log: Log,
+    /// Hashes of the circuits that the party pretends to and that it evaluates.
+    hashes: [[u8; 32]; 2],
+}
+
+impl Link for Bent {
+    fn send(&mut self, to: Peer, header: Header, mut body: Vec<u8>) -> Result<(), LinkError> {
+        self.log.lock().unwrap().push((self.me, header));
+        if self.me == self.party && header.kind == Kind::Hello {
+            body[..32].copy_from_slice(&self.hashes[0]);
+        } else if self.me == self.party {
+            let number = self.sent;
+            self.sent += 1;
+            if let Some((_, change, pick)) = self.rule.filter(|(frame, ..)| *frame == number) {
+                change(&mut body, pick);
+            }
+        }
+        self.inner.send(to, header, body)
+    }
+
+    fn recv(&mut self, from: Peer, expected: Header, wait: Duration) -> Result<Vec<u8>, LinkError> {
+        let mut body = self.inner.recv(from, expected, wait)?;
+        if self.me == self.party && expected.kind == Kind::Hello {
+            body[..32].copy_from_slice(&self.hashes[1]);
+        }
+        Ok(body)
+    }
+}
+
+/// A run in which a party deviates, and all frames but those of the handshake.
+fn bent(
+    circuit: &Circuit,
+    encoded: &Encoded,
+    party: usize,
+    rule: Rule,
+    instead: Option<&Circuit>,
+) -> (Outcome, Vec<(usize, Header)>) {
+    let log = Log::default();
+    let hashes = [artifact::hash(circuit), artifact::hash(instead.unwrap_or(circuit))];
+    let wrap = |me: usize, inner: Memory| -> Box<dyn Link> {
+        Box::new(Bent { inner, me, party, rule, sent: 0, log: log.clone(), hashes })
+    };
+    let deviant = instead.map(|c| (party, c));
+    let deadline = Duration::from_secs(60);
+    let options =
+        Options { seed: Some(1), wrap: Some(&wrap), deadline, deviant, ..Options::default() };
+    let outcome = run_outcome(circuit, encoded.clone(), &options).expect("set up");
+    let log = log.lock().unwrap().iter().filter(|(_, h)| h.kind != Kind::Hello).copied().collect();
+    (outcome, log)
+}
+
+/// What an honest run ends with.
+type Truth = (Vec<Revealed>, Vec<(u32, Vec<bool>)>);
+
+fn truth(circuit: &Circuit, encoded: &Encoded) -> (Truth, Vec<(usize, Header)>) {
+    let (outcome, log) = bent(circuit, encoded, 3, None, None);
+    let outputs = outcome.receivers[0].1.as_ref().expect("an honest run").clone();
+    ((outputs, outcome.parties[0].as_ref().expect("an honest run").admitted.clone()), log)
+}
+
+/// Whether an honest party or the receiver takes something that is not right.
+fn is_missed((outputs, admitted): &Truth, outcome: &Outcome, deviant: usize) -> bool {
+    let honest = outcome.parties.iter().enumerate().filter(|(i, _)| *i != deviant);
+    let wrong = honest.filter_map(|(_, r)| r.as_ref().ok()).any(|r| r.admitted != *admitted);
+    wrong || outcome.receivers[0].1.as_ref().is_ok_and(|found| found != outputs)
+}
+
+fn sample(coins: Coins) -> (Circuit, Circuit, Encoded) {
+    let protocols = dealer();
+    let security = Security::malicious(coins);
+    let how = pipeline::Options { protocols, security, ..malicious() };
+    let case = compile_with(SMALL, &[("m", "2")], how);
+    let circuit = case.circuit().clone();
+    let encoded = encode(&circuit, &random_inputs(&circuit, 3, 1.0)).expect("in range");
+    let bare = Circuit { security: Security::SemiHonest, ..circuit.clone() };
+    (circuit, bare, encoded)
+}
+
+fn flip(body: &mut [u8], pick: u64) {
+    let n = body.len().max(1);
+    if let Some(byte) = body.get_mut(pick as usize / 8 % n) {
+        *byte ^= 1 << (pick % 8);
+    }
+}
+
+fn overwrite(body: &mut [u8], pick: u64) {
+    body.iter_mut().for_each(|x| *x ^= pick as u8 | 1);
+}
+
+/// The circuit has what the other tests are about: each kind of statement of family T2.
+#[test]
+fn the_sample_has_the_messages_of_the_family() {
+    let (circuit, _, _) = sample(Coins::Parties);
+    assert!(messages(&circuit, |op| matches!(op, Op::OpenMasked { .. })) > 5);
+    let mut found = BTreeSet::new();
+    for s in barriers(&circuit).unwrap().iter().flat_map(|b| &b.statements) {
+        found.insert(match &s.claim {
+            Claim::Products { .. } => "product",
+            Claim::Exchange { .. } => "exchange",
+            Claim::Input(Own::And(..)) => "product of bits",
+            Claim::Input(Own::Times { .. }) => "product of parts",
+            Claim::Input(Own::High { .. }) => "high part",
+            Claim::Input(Own::Word(_)) => "word of a bit",
+            Claim::Input(Own::Bits(_)) => "bits",
+            Claim::Input(Own::Thermometer(..)) => "code",
+            Claim::MatMul { .. } | Claim::Conv { .. } => "product of matrices",
+        });
+    }
+    let kinds = ["exchange", "product of bits", "product of parts", "high part", "word of a bit"];
+    for kind in kinds.into_iter().chain(["bits", "code"]) {
+        assert!(found.contains(kind), "{kind} is not in {found:?}");
+    }
+}
+
+/// Every frame of every party, altered.
+#[test]
+fn no_altered_frame_is_accepted() {
+    for coins in [Coins::Parties, Coins::Hash] {
+        let (circuit, bare, encoded) = sample(coins);
+        let (right, log) = truth(&circuit, &encoded);
+        let (mut all, mut stopped, mut succeeded, mut plain) = (0, 0, 0, 0);
+        // A proof in the larger rings takes longer.
+        let parties = if coins == Coins::Hash { 1..2 } else { 0..3 };
+        for party in parties {
+            let mine: Vec<Header> =
+                log.iter().filter(|(me, _)| *me == party).map(|(_, h)| *h).collect();
+            for (frame, header) in mine.iter().enumerate() {
+                if matches!(header.kind, Kind::Done | Kind::Agreed | Kind::Abort) {
+                    continue;
+                }
+                let seed = (frame as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
+                let change: fn(&mut [u8], u64) =
+                    if (frame + party) % 2 == 0 { flip } else { overwrite };
+                let (outcome, _) =
+                    bent(&circuit, &encoded, party, Some((frame, change, seed)), None);
+                assert!(
+                    !is_missed(&right, &outcome, party),
+                    "{coins:?}: frame {frame} of party {party}, {header:?}, was not noticed"
+                );
+                all += 1;
+                stopped += usize::from(outcome.receivers[0].1.is_err());
+            }
+        }
+        assert!(stopped * 10 >= all * 9, "{coins:?}: {stopped} of {all} runs were stopped");
+        if coins == Coins::Hash {
+            continue;
+        }
+        // The same in what a semi-honest run sends.
+        let (right, log) = truth(&bare, &encoded);
+        for party in 0..3 {
+            let mine = log.iter().filter(|(me, _)| *me == party).enumerate();
+            for (frame, (_, header)) in mine.filter(|(_, (_, h))| h.kind == Kind::Layer) {
+                let (outcome, _) = bent(&bare, &encoded, party, Some((frame, overwrite, 7)), None);
+                plain += 1;
+                succeeded += usize::from(is_missed(&right, &outcome, party));
+                assert!(header.len > 0);
+            }
+        }
+        assert!(succeeded * 2 > plain, "{succeeded} of {plain} succeed where nothing is proven");
+    }
+}
+
+/// Circuits in which one thing that an owner computes, or one exchange of two parties, is another.
+fn mutants(circuit: &Circuit) -> Vec<(String, Circuit)> {
+    let mut out = Vec::new();
+    for (l, layer) in circuit.layers.iter().enumerate() {
+        for (i, instr) in layer.local.iter().enumerate() {
+            let Some(made) = instr.out else { continue };
+            if !matches!(circuit.ty(made).hold, Hold::Own | Hold::Add2 | Hold::Dup) {
+                continue;
+            }
+            let mut ops = match &instr.op {
+                Op::Mul(a, b) => vec![Op::Mul(*a, *a), Op::Mul(*b, *b)],
+                Op::Add(a, b) => vec![Op::Add(*a, *a), Op::Add(*b, *b)],
+                Op::Shr(x, n) => vec![Op::Shr(*x, n + 1)],
+                Op::ToBits { x, lo, w } if *lo > 0 => {
+                    vec![Op::ToBits { x: *x, lo: lo - 1, w: *w }]
+                }
+                Op::SelectPlanes(x, planes) if planes.len() > 1 => {
+                    vec![Op::SelectPlanes(*x, planes.iter().rev().copied().collect())]
+                }
+                Op::Thermometer { x, .. } => {
+                    let (w, planes) = (circuit.ty(*x).bits(), circuit.ty(made).bits());
+                    vec![Op::SelectPlanes(*x, (0..planes).map(|i| i % w).collect())]
+                }
+                _ => vec![],
+            };
+            let alike = |v: ValueId| {
+                let mut all = (0..v.0).rev().map(ValueId);
+                all.find(|o| circuit.ty(*o) == circuit.ty(v))
+            };
+            let v = instr.op.operands().into_iter().next();
+            if let Some((v, other)) = v.and_then(|v| Some((v, alike(v)?))) {
+                ops.push(instr.op.map(|x| if x == v { other } else { x }));
+            }
+            for op in ops.into_iter().filter(|op| *op != instr.op) {
+                let mut c = circuit.clone();
+                let what = format!("layer {l}, {op:?} instead of {:?}", instr.op);
+                c.layers[l].local[i].op = op;
+                // The party keeps whatever it wants.
+                c.layers.iter_mut().for_each(|l| l.drop.clear());
+                if verify_with(&c, Openings::Any).is_ok() {
+                    out.push((what, c));
+                }
+            }
+        }
+    }
+    out
+}
+
+/// A party that deals or exchanges something else, consistently, and proves what it has computed.
+#[test]
+fn no_proof_of_something_else_is_accepted() {
+    const TRIED: usize = 75;
+    let (circuit, bare, encoded) = sample(Coins::Parties);
+    let (right, _) = truth(&circuit, &encoded);
+    let (plain, _) = truth(&bare, &encoded);
+    let all = mutants(&circuit);
+    let step = (all.len() / TRIED).max(1);
+    let all: Vec<_> = all.into_iter().step_by(step).collect();
+    assert!(all.len() >= TRIED / 2, "{} other circuits", all.len());
+    let (mut stopped, mut succeeded) = (0, 0);
+    for (i, (what, other)) in all.iter().enumerate() {
+        let party = i % 3;
+        let (outcome, _) = bent(&circuit, &encoded, party, None, Some(other));
+        assert!(!is_missed(&right, &outcome, party), "party {party}: {what}");
+        stopped += usize::from(outcome.receivers[0].1.is_err());
+        let other = Circuit { security: Security::SemiHonest, ..other.clone() };
+        let (outcome, _) = bent(&bare, &encoded, party, None, Some(&other));
+        succeeded += usize::from(is_missed(&plain, &outcome, party));
+    }
+    println!("{} other circuits, {stopped} stopped, {succeeded} succeed unproven", all.len());
+    assert!(succeeded > all.len() / 4, "{succeeded} of {} succeed unproven", all.len());
+    assert!(stopped >= succeeded, "{stopped} stopped, {succeeded} succeed unproven");
+}
