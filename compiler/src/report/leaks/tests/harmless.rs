@@ -1,6 +1,7 @@
 //! Programs that reveal no more than sums over several clients, and who was kept: no false alarms.
 
 use super::{PREDICATES, found, leaks_in, report};
+use crate::syntax::embedded::GALLERY;
 
 const MODEL: (&str, &str) = ("M", "Mlp[9,hidden=4]");
 const SIX: (&str, &str) = ("m", "6");
@@ -306,4 +307,11 @@ fn sizes_of_different_parts_are_not_the_same() {
         let all = found(&text, &[("m", "5")]);
         assert_eq!(leaks_in(&all), [], "{other}: {all:#?}");
     }
+}
+
+/// Choices among choices take ever more clients together, which are counted; listing them took minutes.
+#[test]
+fn checks_in_which_very_many_comparisons_take_part_are_looked_at() {
+    let (_, text) = GALLERY.iter().find(|(n, _)| n.contains("bulyan")).expect("bulyan");
+    assert_eq!(leaks_in(&found(text, &[("d", "4"), ("m", "12"), ("f", "1")])), []);
 }
