@@ -2,10 +2,19 @@
 
 use super::claim::{Bits, Claim, Own, Statement, Term};
 use crate::{Circuit, Dom, Hold, Instr, Op, ValueId};
+use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap};
 use thiserror::Error;
 
-/// A proof of everything since the barrier before it. It stands before the layer's exchange.
+/// Instructions in a row that only turn one value into another, at most: statements are found by following them.
+const DEPTH: u32 = 512;
+/// Summands of all statements together, for each value and beside these: what is added to itself over and over is not
+/// written out.
+const SUMMANDS: u64 = 16;
+const MORE_SUMMANDS: u64 = 1 << 20;
+
+/// A proof of what was sent since the barrier before it, but for what is about values that are made later. It stands
+/// before the layer's exchange.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Barrier {
     /// The layer that opens something.
@@ -92,7 +101,10 @@ pub fn barriers(circuit: &Circuit) -> Result<Vec<Barrier>, Unproven> {
         joined: BTreeMap::new(),
         linear: HashMap::new(),
         input: BTreeMap::new(),
+        made: vec![None; circuit.types.len()],
+        summands: Cell::new(MORE_SUMMANDS + SUMMANDS * circuit.types.len() as u64),
     };
+    find.shallow()?;
     for (l, layer) in (0u32..).zip(&circuit.layers) {
         for i in layer.local.iter().chain(&layer.exchange) {
             let Some(out) = i.out else { continue };
@@ -109,6 +121,7 @@ pub fn barriers(circuit: &Circuit) -> Result<Vec<Barrier>, Unproven> {
             }
         }
     }
+    find.make();
     let mut out = Vec::new();
     let mut statements = Vec::new();
     let mut number = 0;
@@ -153,9 +166,63 @@ struct Find<'a> {
     linear: HashMap<Op, ValueId>,
     /// What is input of an owner's value.
     input: BTreeMap<ValueId, ValueId>,
+    /// Of what an owner computes, the replicated value whose part a it is.
+    made: Vec<Option<ValueId>>,
+    /// Summands that may still be written out.
+    summands: Cell<u64>,
 }
 
 impl<'a> Find<'a> {
+    /// Refuses long rows of instructions that turn one value into another.
+    fn shallow(&self) -> Result<(), Unproven> {
+        let mut depth = vec![0u32; self.circuit.types.len()];
+        for (layer, of) in self.circuit.layers.iter().enumerate() {
+            for i in of.local.iter().chain(&of.exchange) {
+                let turns = matches!(
+                    i.op,
+                    Op::Not(_)
+                        | Op::Planes { .. }
+                        | Op::SelectPlanes(..)
+                        | Op::Narrow(..)
+                        | Op::Extend(..)
+                        | Op::Shr(..)
+                        | Op::Neg(_)
+                        | Op::Scale(..)
+                );
+                let (Some(out), true) = (i.out, turns) else { continue };
+                let of = i.op.operands().into_iter().filter_map(|v| depth.get(v.index()));
+                let deep = of.max().map_or(1, |d| d + 1);
+                if deep > DEPTH {
+                    let line = self.circuit.sites.get(i.site as usize).map_or(0, |s| s.line);
+                    let what = "the last of a long row of local instructions";
+                    return Err(Unproven::Operand { layer, op: i.op.name(), what, line });
+                }
+                if let Some(place) = depth.get_mut(out.index()) {
+                    *place = deep;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Finds what owners compute of their parts, operands first.
+    fn make(&mut self) {
+        let circuit = self.circuit;
+        for i in circuit.layers.iter().flat_map(|l| l.local.iter().chain(&l.exchange)) {
+            let owned = |v: ValueId| matches!(circuit.ty(v).hold, Hold::Own | Hold::Mask);
+            if let Some(out) = i.out.filter(|&v| owned(v)) {
+                self.made[out.index()] = self.of_owner(out);
+            }
+        }
+    }
+
+    /// Counts a summand.
+    fn summand(&self) -> Result<(), &'static str> {
+        let left = self.summands.get();
+        self.summands.set(left.saturating_sub(1));
+        if left == 0 { Err("a sum of too many summands") } else { Ok(()) }
+    }
+
     fn op(&self, v: ValueId) -> Option<&'a Op> {
         self.defs.get(v.index()).copied().flatten()
     }
@@ -244,6 +311,7 @@ impl<'a> Find<'a> {
         let (mut terms, mut plus) = (Vec::new(), Vec::new());
         let mut left = vec![z];
         while let Some(v) = left.pop() {
+            self.summand()?;
             if self.circuit.ty(v).shape != self.circuit.ty(z).shape {
                 return Err("a sum with repeated axes");
             }
@@ -272,6 +340,7 @@ impl<'a> Find<'a> {
         let (mut terms, mut plus) = (Vec::new(), Vec::new());
         let mut left = vec![z];
         while let Some(v) = left.pop() {
+            self.summand()?;
             if !same(v) {
                 return Err("a sum with repeated axes");
             }
@@ -339,6 +408,11 @@ impl<'a> Find<'a> {
 
     /// The same of what the owner computes. It may be input, so that no statement is about its own result.
     fn made(&self, a: ValueId) -> Option<ValueId> {
+        self.made.get(a.index()).copied().flatten()
+    }
+
+    /// The same, from what is found of the operands.
+    fn of_owner(&self, a: ValueId) -> Option<ValueId> {
         match self.op(a) {
             Some(Op::Own(x)) if self.holds(*x, Hold::Rep) => Some(*x),
             Some(Op::OwnOf(x, 0)) => Some(*x),

@@ -272,3 +272,39 @@ fn no_message_vouches_for_itself_or_is_vouched_for_by_a_later_one() {
     verify(&parse(&bits).unwrap()).unwrap();
     assert!(why(&bits).contains("bits of more than a part of a split"), "{}", why(&bits));
 }
+
+/// A circuit of these lines in one layer, and what it inputs or reshares of the last value.
+fn of_lines(lines: &[String], exchange: &str) -> Circuit {
+    malicious(&format!(
+        "circuit \"Lines\"\nparty \"Client\" 1\nparty \"Server\" 1\n\
+         input %0 \"x\" from 0 fixed(0, -1.0, 1.0) [2] : A32[1,2]\nsite 0 \"here\" line 7\n\
+         layer 0:\n  {}\n  exchange:\n  {exchange}\n",
+        lines.join("\n  ")
+    ))
+}
+
+/// What a stranger adds to itself over and over is neither written out nor followed along every way, and long rows of
+/// instructions do not fill the stack.
+#[test]
+fn what_doubles_or_goes_on_for_long_is_refused_or_proven_at_once() {
+    let mut sums = vec!["%1 = mul %0 %0 : add3.A32[1,2] @0".to_string()];
+    sums.extend((1..41).map(|i| format!("%{} = add %{i} %{i} : add3.A32[1,2] @0", i + 1)));
+    let error = check(&of_lines(&sums, "%42 = reshare %41 : A32[1,2] @0")).unwrap_err();
+    assert!(error.to_string().contains("too many summands"), "{error}");
+
+    // Of an owner's value, beside the same of the replicated one.
+    let mut twins = vec!["%1 = own %0 : own.A32[1,2] @0".to_string()];
+    twins.push("%2 = add %0 %0 : A32[1,2] @0".into());
+    twins.push("%3 = add %1 %1 : own.A32[1,2] @0".into());
+    for i in 1..60 {
+        let [rep, own] = [2 * i, 2 * i + 1];
+        twins.push(format!("%{} = add %{rep} %{rep} : A32[1,2] @0", rep + 2));
+        twins.push(format!("%{} = add %{own} %{own} : own.A32[1,2] @0", own + 2));
+    }
+    check(&of_lines(&twins, "%122 = input %121 : A32[1,2] @0")).unwrap();
+
+    let mut row = vec!["%1 = own %0 : own.A32[1,2] @0".to_string()];
+    row.extend((1..100_000).map(|i| format!("%{} = neg %{i} : own.A32[1,2] @0", i + 1)));
+    let error = check(&of_lines(&row, "%100001 = input %100000 : A32[1,2] @0")).unwrap_err();
+    assert!(error.to_string().contains("a long row"), "{error}");
+}
