@@ -305,7 +305,12 @@ impl Flow {
             }
         }
         self.fixed.extend(&b.fixed);
-        self.extra = self.extra.max(b.extra);
+        // Clients that are picked one by one are as many as were picked.
+        self.extra = if self.picked && b.picked {
+            self.extra.saturating_add(b.extra)
+        } else {
+            self.extra.max(b.extra)
+        };
         self.picked |= b.picked;
         self.ranks |= b.ranks;
         self.chosen |= b.chosen;

@@ -140,7 +140,14 @@ pub(super) fn reshape(from: &[u64], to: &[u64], a: &Flow) -> Flow {
         let images = g.axes.iter().filter_map(|axis| map.get(axis));
         let kept = images.clone().all(|r| r.whole);
         g.axes = images.flat_map(|r| &r.axes).copied().collect();
-        g.picked = None;
+        let renamed = |axis: &usize| match map.get(axis) {
+            Some(r) if r.whole && r.axes.len() == 1 => r.axes.first().copied(),
+            _ => None,
+        };
+        g.picked = g.picked.take().and_then(|p| {
+            let axes = p.axes.iter().map(renamed).collect::<Option<_>>()?;
+            Some(Picked { axes, ..p })
+        });
         if !kept {
             g.members = None;
         }

@@ -332,6 +332,9 @@ fn lists_over_groups_are_no_lists_over_clients() {
         "reveal max([sum(x[i] for i in Client if i % 3 == g) for g in 0..3]) to Server as a;",
         "reveal argmax([sum(x[i] for i in Client if i % 3 == g) for g in 0..3]) to Server as a;",
         "reveal [sum(x[i] for i in Client if i % 3 == g) > 0 for g in 0..3] to Server as a;",
+        "reveal [[sum(x[i] > v for i in Client if i % 3 == g) for v in 5] for g in 3] to Server as a;",
+        "sample order[m] of Client; let d = [x[i] for i in order]; \
+         reveal median([d[0] + d[1] + d[2] + d[3], d[4] + d[5] + d[6], d[7] + d[8] + d[9]]) to Server as a;",
     ] {
         let text = format!(
             "use std::{{argmax, max, median, norm, sum}};\n\
