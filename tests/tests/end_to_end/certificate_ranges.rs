@@ -58,16 +58,12 @@ fn ranges_contain_what_happens() {
 }
 
 /// The ranges are of use on real networks: 64 bits suffice for LeNet-5 with few cuts and for ResNet-18
-/// with more, which is looked at with `SLVR_ALL_ARTIFACTS`.
+/// with more.
 #[test]
 fn networks_fit() {
     let lenet =
         compile(predicate("slvr_accuracy"), &[("M", "LeNet5"), ("m", "4"), ("c", "1"), ("b", "2")]);
     assert!(lenet.compiled.top.is_some_and(|top| top >= 12), "{:?}", lenet.compiled.top);
-    // It takes the better part of a minute.
-    if std::env::var_os("SLVR_ALL_ARTIFACTS").is_none() {
-        return;
-    }
     let resnet = compile(
         predicate("slvr_accuracy"),
         &[("M", "ResNet18"), ("m", "4"), ("c", "1"), ("b", "2")],

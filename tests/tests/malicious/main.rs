@@ -171,8 +171,11 @@ fn values_that_do_not_fit_are_proven_earlier() {
     let inputs = random_inputs(whole.circuit(), seed, spread);
     let want = values(&whole.parties(&inputs, seed));
     let dealer = dealer();
-    let cases =
-        [(Protocols::Symmetric, Coins::Parties, 30 << 20), (dealer, Coins::Parties, 32 << 20)];
+    let cases = [
+        (Protocols::Symmetric, Coins::Parties, 30 << 20),
+        (Protocols::Symmetric, Coins::Hash, 60 << 20),
+        (dealer, Coins::Parties, 32 << 20),
+    ];
     for (protocols, coins, budget) in cases {
         assert!(budget < most(whole.circuit()));
         let security = Security::malicious(coins);
