@@ -1,10 +1,9 @@
 //! A deployment by the commands of the page on it: keys, three nodes, ten clients of the demo, a round.
 
 use crate::folder::{Folder, Place, f32s, zeros};
+use crate::ports;
 use safetensors::Dtype;
-use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU16, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -33,19 +32,6 @@ impl Drop for Nodes {
             node.wait().expect("has ended");
         }
     }
-}
-
-/// The first of a row of ports that are free at this moment. No two tests get the same.
-fn port() -> u16 {
-    static NEXT: AtomicU16 = AtomicU16::new(0);
-    let free = |p: u16| TcpListener::bind(("127.0.0.1", p)).is_ok();
-    let row = |p: &u16| [0, 10, 20].iter().all(|k| (0..3).all(|i| free(p + k + i)));
-    let first = 20_000 + (std::process::id() % 300) as u16 * 40;
-    let next = || NEXT.fetch_add(1, Ordering::Relaxed) % 300;
-    (0..300)
-        .map(|_| 20_000 + (first - 20_000 + next() * 40) % 12_000)
-        .find(row)
-        .expect("free ports")
 }
 
 /// Processes whose command line names this.
@@ -93,7 +79,7 @@ fn all_stopped_in_order(folder: &std::path::Path) {
 #[test]
 fn a_cluster_that_is_asked_to_end_ends_its_three_nodes() {
     let place = Place::new();
-    place.slvrc(&format!("keys try --port {} --clients 2 --json", port())).ok();
+    place.slvrc(&format!("keys try --port {} --clients 2 --json", ports::row())).ok();
     let folder = place.path("try");
     let mut cluster = cluster(&folder);
     let asked = Command::new("kill").args(["-TERM", &cluster.id().to_string()]).status();
@@ -107,7 +93,7 @@ fn a_cluster_that_is_asked_to_end_ends_its_three_nodes() {
 #[test]
 fn a_cluster_that_is_killed_leaves_no_node_behind() {
     let place = Place::new();
-    place.slvrc(&format!("keys try --port {} --clients 2 --json", port())).ok();
+    place.slvrc(&format!("keys try --port {} --clients 2 --json", ports::row())).ok();
     let folder = place.path("try");
     let mut cluster = cluster(&folder);
     // On Unix this is the signal that nobody can catch.
@@ -130,7 +116,7 @@ fn ten_clients_of_the_demo_submit_and_the_aggregate_is_that_of_a_local_run() {
     // A check without coins: two runs decide the same.
     let sizes = "norm_bound M=DigitsNet m=10";
     let local = place.slvrc(&format!("run {sizes} --inputs inputs --outputs local --json")).ok();
-    place.slvrc(&format!("keys try --port {} --json --task {sizes}", port())).ok();
+    place.slvrc(&format!("keys try --port {} --json --task {sizes}", ports::row())).ok();
     let _nodes = Nodes::start(&place);
     let open = format!("round --json {C} open norm_bound 1");
     let start = Instant::now();
@@ -207,7 +193,7 @@ fn a_deployment_has_copies_of_its_programs_and_names_them_from_where_they_are() 
         "models/sum.slvr",
         "model Small(x: fix[4]) -> fix[2] {\n    fc: linear[4, 2];\n    x |> fc\n}\n",
     );
-    let port = port();
+    let port = ports::row();
     let task = "--task mine/sum.slvr M=models/sum.slvr:Small m=3";
     place.slvrc(&format!("keys try --port {port} --clients 3 --json {task}")).ok();
     for i in 0..3 {
@@ -328,7 +314,7 @@ fn clients_fetch_what_is_revealed_to_them_where_a_node_may_be_malicious() {
          \x20   reveal x[i] * 2 to Client[i] as mine;\n\
          \x20   reveal sum(x[i] for i in Client) to Server as total;\n}\n",
     );
-    let port = port();
+    let port = ports::row();
     let keys = "--clients 3 --json --task own.slvr m=3";
     place.slvrc(&format!("keys try --port {port} {keys}")).ok();
     for i in 0..3 {
@@ -388,7 +374,7 @@ fn five_rounds_of_training_through_three_nodes_reach_what_the_demo_reaches() {
         "slvr_accuracy" => "M=DigitsNet m=10 c=1 b=10",
         _ => "M=DigitsNet m=10",
     };
-    place.slvrc(&format!("keys try --port {} --json --task {name} {sizes}", port())).ok();
+    place.slvrc(&format!("keys try --port {} --json --task {name} {sizes}", ports::row())).ok();
     let local = place.slvrc(&format!("demo {name} --rounds 5 --json")).ok();
     let _nodes = Nodes::start(&place);
     let through = place.slvrc(&format!("demo {name} --rounds 5 --json --through try")).ok();

@@ -14,6 +14,7 @@
 //! - `mutants`: artifacts and inputs that are damaged at random.
 //! - `noise`: noise that nobody knows.
 //! - `npz`: inputs from NumPy, half precision, tensors that nothing reads.
+//! - `ports`: ports that no two tests share.
 //! - `processes`: parties as processes.
 //! - `schedules`: parties that are stopped, killed or disturbed at random moments of a run.
 //! - `states`: states from round to round as files.
@@ -39,6 +40,7 @@ mod lsp;
 mod mutants;
 mod noise;
 mod npz;
+mod ports;
 mod processes;
 mod schedules;
 mod security;

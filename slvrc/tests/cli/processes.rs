@@ -1,9 +1,10 @@
 //! `run --processes`: the same run as with threads, and what happens when a party is not there.
 
 use crate::folder::{ACCURACY, Place, accuracy, f32s};
+use crate::ports;
 use std::fs::Permissions;
 use std::io::Read;
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
@@ -150,9 +151,7 @@ fn an_interrupted_run_ends_without_complaints() {
 #[test]
 fn silent_connections_to_fixed_ports_stop_no_run() {
     let place = place();
-    let ports = [0; 3].map(|_| TcpListener::bind("127.0.0.1:0").expect("a port"));
-    let hosts = ports.each_ref().map(|p| p.local_addr().expect("an address"));
-    drop(ports);
+    let (hosts, _claim) = ports::hosts();
     let over = AtomicBool::new(false);
     let done = thread::scope(|scope| {
         for at in &hosts[..2] {

@@ -14,10 +14,11 @@
 //! tests are not about time.
 
 use crate::folder::{Folder, Place, f64s};
+use crate::ports;
 use std::fmt;
 use std::fs::{self, Permissions};
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -208,11 +209,6 @@ predicate Chain[m]() {{
     )
 }
 
-fn ports() -> [SocketAddr; 3] {
-    let ports = [0; 3].map(|_| TcpListener::bind("127.0.0.1:0").expect("a port"));
-    ports.each_ref().map(|p| p.local_addr().expect("an address"))
-}
-
 /// Sleeps, and no longer than the run.
 fn wait(time: Duration, over: &AtomicBool) {
     let begun = Instant::now();
@@ -298,7 +294,7 @@ fn run(place: &Place, schedule: &Schedule, patience: Duration) -> Option<Ended> 
         let _ = fs::remove_file(place.path(&format!("pid{party}")));
     }
     let over = AtomicBool::new(false);
-    let hosts = ports();
+    let (hosts, _claim) = ports::hosts();
     let begun = Instant::now();
     thread::scope(|scope| {
         for &(party, what, after) in &schedule.strangers {

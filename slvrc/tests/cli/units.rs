@@ -2,9 +2,9 @@
 //! No container is built here. The command lines are run in a plain folder, as they stand there.
 
 use crate::folder::Place;
+use crate::ports;
 use std::collections::BTreeMap;
 use std::fs;
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -112,22 +112,12 @@ impl Drop for Node {
     }
 }
 
-/// The first of a row of ports that are free at this moment, apart from those of other tests.
-fn port() -> u16 {
-    let free = |p: u16| TcpListener::bind(("127.0.0.1", p)).is_ok();
-    let first = 12_000 + (std::process::id() % 200) as u16 * 30;
-    (0..200)
-        .map(|k| 12_000 + (first - 12_000 + k * 30) % 6_000)
-        .find(|p| (0..23).all(|k| free(p + k)))
-        .expect("free ports")
-}
-
 /// Makes the deployment that the compose file asks for.
 fn made(place: &Place, compose: &str) {
     let line = compose.split('`').nth(1).expect("a command");
     let words = line.replace("# ", "").replace("--task ...", "--task norm_bound M=DigitsNet m=4");
     let args = words.strip_prefix("slvrc ").expect("a command of slvrc");
-    place.slvrc(&format!("{args} --json --port {}", port())).ok();
+    place.slvrc(&format!("{args} --json --port {}", ports::row())).ok();
 }
 
 #[test]
