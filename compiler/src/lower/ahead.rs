@@ -19,8 +19,10 @@
 //!
 //! **Functionality, simulation.** Those of the draft; `open_masked` is a `reshare_two` whose mask is drawn by itself.
 
+use super::rewrite::{self, rewritten};
 use super::{Draft, Emit};
 use slvr_circuit::{Hold, Instr, Op, Type, ValueId};
+use std::convert::Infallible;
 
 /// What a value of the draft is here.
 #[derive(Clone)]
@@ -46,34 +48,11 @@ struct Split {
 
 /// The draft with parts that owners know ahead, where an owner's later messages read them.
 pub fn ahead(draft: Draft) -> Draft {
-    let Draft { emit: old, blocks, mut inputs, outputs, mut checks } = draft;
-    let mut e = Emit::default();
-    e.ahead = old.ahead;
-    let mut forms: Vec<Option<Form>> = vec![None; old.types.len()];
-    for i in &mut inputs {
-        let value = e.declare(old.ty(i.value).clone());
-        forms[i.value.index()] = Some(Form::Value(value));
-        i.value = value;
+    let state = Owners { wanted: wanted(&draft.emit), made: vec![None; draft.emit.types.len()] };
+    match rewritten::<Form>(draft, state) {
+        Ok(draft) => draft,
+        Err(never) => match never {},
     }
-    for c in &old.consts {
-        let value = e.declare(old.ty(c.value).clone());
-        e.consts.push(slvr_circuit::Const { value, data: c.data.clone() });
-        forms[c.value.index()] = Some(Form::Value(value));
-    }
-    let mut rewrite = Rewrite { e, forms, wanted: wanted(&old), made: vec![None; old.types.len()] };
-    let mut numbers = Vec::new();
-    for (instr, block) in old.instrs.iter().zip(blocks) {
-        rewrite.e.site = instr.site;
-        rewrite.instr(instr, &old.types);
-        numbers.resize(rewrite.e.instrs.len(), block);
-    }
-    for c in &mut checks {
-        c.value = rewrite.value(c.value);
-        numbers.resize(rewrite.e.instrs.len(), 0);
-    }
-    let mut draft = Draft { emit: rewrite.e, blocks: numbers, inputs, outputs, checks };
-    draft.prune();
-    draft
 }
 
 /// The values of which an owner's message reads what it knows of them.
@@ -112,22 +91,34 @@ fn keeps(op: &Op, types: &[Type]) -> bool {
     }
 }
 
-struct Rewrite {
-    e: Emit,
-    forms: Vec<Option<Form>>,
+/// What is known of the draft's values.
+struct Owners {
     wanted: Vec<bool>,
     /// Of products that are only reshared, their factors.
     made: Vec<Option<(ValueId, ValueId)>>,
 }
 
-impl Rewrite {
-    fn form(&self, v: ValueId) -> Form {
-        match &self.forms[v.index()] {
-            Some(form) => form.clone(),
-            None => unreachable!("operands come first"),
-        }
+impl rewrite::Form for Form {
+    type State = Owners;
+    type Refused = Infallible;
+
+    fn held(value: ValueId) -> Form {
+        Form::Value(value)
     }
 
+    fn instr(to: &mut Rewrite, instr: &Instr, types: &[Type]) -> Result<(), Infallible> {
+        to.instr(instr, types);
+        Ok(())
+    }
+
+    fn value(to: &mut Rewrite, v: ValueId) -> ValueId {
+        to.value(v)
+    }
+}
+
+type Rewrite = rewrite::Rewrite<Form>;
+
+impl Rewrite {
     /// The value itself.
     fn value(&mut self, v: ValueId) -> ValueId {
         match self.form(v) {
@@ -151,30 +142,22 @@ impl Rewrite {
 
     fn instr(&mut self, instr: &Instr, types: &[Type]) {
         let Some(out) = instr.out else {
-            let op = self.plain(&instr.op);
+            let op = self.same(&instr.op);
             self.e.instrs.push(Instr { out: None, op, site: self.e.site });
             return;
         };
         if let Op::Mul(x, y) = instr.op
             && keeps(&instr.op, types)
         {
-            self.made[out.index()] = Some((x, y));
+            self.state.made[out.index()] = Some((x, y));
         }
-        let form = self.turned(&instr.op, self.wanted[out.index()], types);
+        let form = self.turned(&instr.op, self.state.wanted[out.index()], types);
         let form = form.unwrap_or_else(|| {
-            let op = self.plain(&instr.op);
+            let op = self.same(&instr.op);
             // Coins are drawn one by one.
             Form::Value(if op == Op::Coin { self.e.coin() } else { self.e.add(op) })
         });
-        self.forms[out.index()] = Some(form);
-    }
-
-    fn plain(&mut self, op: &Op) -> Op {
-        let mut values = Vec::new();
-        for v in op.operands() {
-            values.push((v, self.value(v)));
-        }
-        op.map(|v| values.iter().find(|(old, _)| *old == v).map_or(v, |x| x.1))
+        self.set(out, form);
     }
 
     /// What an instruction makes that its owner knows ahead, or that two parties know.
@@ -196,7 +179,7 @@ impl Rewrite {
                 Some(Form::Split(self.opened(x)))
             }
             Op::Reshare(z) if wanted => {
-                let (x, y) = self.made[z.index()]?;
+                let (x, y) = self.state.made[z.index()]?;
                 Some(Form::Split(self.product(x, y)))
             }
             _ if wanted && keeps(op, types) => self.linear(op, types),

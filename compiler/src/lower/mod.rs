@@ -14,6 +14,7 @@
 //! | `form` | the forms that values are held in, and all conversions |
 //! | `family` | the interface of a family |
 //! | `inputs`, `nodes` | deals and checks inputs; lowers nodes by the family that was chosen |
+//! | `rewrite` | the frame of a rewriting from one draft to another |
 //! | `proven` | from instructions of T1 to those that parties can prove |
 //! | `ahead` | from these to those of which owners know their parts ahead |
 //!
@@ -37,6 +38,7 @@ mod form;
 mod inputs;
 mod nodes;
 mod proven;
+mod rewrite;
 pub mod stated;
 pub mod t1;
 pub mod t2;

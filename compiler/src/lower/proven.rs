@@ -16,6 +16,7 @@
 //!
 //! Whatever else a draft has stays as it is. If it has no statement, the circuit's verifier refuses it.
 
+use super::rewrite::{self, rewritten};
 use super::{Draft, Emit};
 use slvr_circuit::{Hold, Instr, Op, Type, ValueId, verify};
 use thiserror::Error;
@@ -49,61 +50,41 @@ enum Form {
 /// An instruction between two parties that is no sum of products.
 pub fn proven(mut draft: Draft) -> Result<Draft, Refused> {
     draft.settle();
-    let Draft { emit: old, blocks, mut inputs, outputs, mut checks } = draft;
-    let mut e = Emit::default();
-    e.ahead = old.ahead;
-    let mut forms: Vec<Option<Form>> = vec![None; old.types.len()];
-    for i in &mut inputs {
-        let value = e.declare(old.ty(i.value).clone());
-        forms[i.value.index()] = Some(Form::Value(value));
-        i.value = value;
-    }
-    for c in &old.consts {
-        let value = e.declare(old.ty(c.value).clone());
-        e.consts.push(slvr_circuit::Const { value, data: c.data.clone() });
-        forms[c.value.index()] = Some(Form::Value(value));
-    }
-    let mut rewrite = Rewrite { e, forms };
-    let mut numbers = Vec::new();
-    for (instr, block) in old.instrs.iter().zip(blocks) {
-        rewrite.e.site = instr.site;
-        rewrite.instr(instr, &old.types)?;
-        numbers.resize(rewrite.e.instrs.len(), block);
-    }
-    for c in &mut checks {
-        c.value = rewrite.value(c.value);
-        numbers.resize(rewrite.e.instrs.len(), 0);
-    }
-    let mut draft = Draft { emit: rewrite.e, blocks: numbers, inputs, outputs, checks };
-    draft.prune();
-    Ok(draft)
+    rewritten::<Form>(draft, ())
 }
 
-struct Rewrite {
-    e: Emit,
-    forms: Vec<Option<Form>>,
+impl rewrite::Form for Form {
+    type State = ();
+    type Refused = Refused;
+
+    fn held(value: ValueId) -> Form {
+        Form::Value(value)
+    }
+
+    fn instr(to: &mut Rewrite, instr: &Instr, types: &[Type]) -> Result<(), Refused> {
+        to.instr(instr, types)
+    }
+
+    fn value(to: &mut Rewrite, v: ValueId) -> ValueId {
+        to.value(v)
+    }
 }
+
+type Rewrite = rewrite::Rewrite<Form>;
 
 impl Rewrite {
-    fn form(&self, v: ValueId) -> Form {
-        match &self.forms[v.index()] {
-            Some(form) => form.clone(),
-            None => unreachable!("operands come first"),
-        }
-    }
-
     /// One value: what is a sum is reshared.
     fn value(&mut self, v: ValueId) -> ValueId {
         match self.form(v) {
             Form::Value(x) => x,
             Form::Products(z) => {
                 let x = self.e.add(Op::Reshare(z));
-                self.forms[v.index()] = Some(Form::Value(x));
+                self.set(v, Form::Value(x));
                 x
             }
             Form::Sum { terms, rest } => {
                 let x = self.reshared(&terms, rest);
-                self.forms[v.index()] = Some(Form::Value(x));
+                self.set(v, Form::Value(x));
                 x
             }
         }
@@ -219,17 +200,13 @@ impl Rewrite {
             _ if types[out.index()].hold == Hold::Add2 => self.additive(op, types)?,
             _ => Form::Value(self.plain(op)?),
         };
-        self.forms[out.index()] = Some(form);
+        self.set(out, form);
         Ok(())
     }
 
     /// The same operation on values. A product of replicated values is reshared at once.
     fn plain(&mut self, op: &Op) -> Result<ValueId, Refused> {
-        let mut values = Vec::new();
-        for v in op.operands() {
-            values.push((v, self.value(v)));
-        }
-        let op = op.map(|v| values.iter().find(|(old, _)| *old == v).map_or(v, |x| x.1));
+        let op = self.same(op);
         // What two parties do with tables has no form on replicated values.
         if verify::infer(&op, &|v| self.e.ty(v)).is_err() {
             return Err(Refused { op: op.name(), site: self.e.site });

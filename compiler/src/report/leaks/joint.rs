@@ -9,7 +9,8 @@ use super::apart::{Told, behind, helpers, opened, packed, tellable, weighed};
 use super::flow::{Flow, Form};
 use super::pack;
 use super::scalars::{
-    Column, Evaluated, Given, Mode, Owner, Point, Scalars, World, evaluate, position, scalars,
+    Column, Evaluated, Given, Key, Mode, Owner, Point, Scalars, World, evaluate, key, position,
+    scalars,
 };
 use super::system::{Exposed, Member, Row, dominant, exposed, total};
 use crate::graph::{Graph, Op};
@@ -137,14 +138,6 @@ pub(super) struct System {
     inside: Told,
     /// The same to somebody who knows what else is revealed, if that is more.
     beside: Option<Told>,
-}
-
-/// A form up to its constant and a factor: that of a bit and of its complement are equal.
-type Key = Vec<(u32, i64)>;
-
-fn key(terms: &Row) -> Key {
-    let first = terms.first().map_or(1.0, |t| t.1);
-    terms.iter().map(|&(c, x)| (c, (x / first * 1e9).round() as i64)).collect()
 }
 
 /// How summands of a reveal are told apart, whose they are, and which other reveals it takes.

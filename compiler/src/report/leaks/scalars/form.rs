@@ -42,6 +42,15 @@ pub(in super::super) struct Form {
     pub(in super::super) terms: Vec<(u32, f64)>,
 }
 
+/// The terms of a form up to a factor: those of a bit and of its complement are equal.
+pub(in super::super) type Key = Vec<(u32, i64)>;
+
+/// The key of terms.
+pub(in super::super) fn key(terms: &[(u32, f64)]) -> Key {
+    let first = terms.first().map_or(1.0, |t| t.1);
+    terms.iter().map(|&(c, x)| (c, (x / first * 1e9).round() as i64)).collect()
+}
+
 impl Form {
     pub(super) fn constant(value: f64) -> Form {
         Form { value, terms: Vec::new() }

@@ -29,7 +29,7 @@ pub(super) use choice::choosing;
 pub(super) use coins::Coins;
 pub(super) use data::{Extremum, Scalar, Scalars, World};
 pub(super) use eval::{Evaluated, Inside, Mode, evaluate};
-pub(super) use form::{Column, Owner};
+pub(super) use form::{Column, Key, Owner, key};
 pub(super) use point::{Given, Point, UNIT};
 pub(super) use reads::position;
 use std::collections::{BTreeMap, BTreeSet};

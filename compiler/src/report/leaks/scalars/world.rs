@@ -6,7 +6,7 @@
 
 use super::data::{Branch, Scalars, World};
 use super::eval::Evaluated;
-use super::form::{Form, Owner};
+use super::form::{Form, Key, Owner, key};
 use super::point::UNIT;
 use crate::graph::{Graph, NodeId, Op};
 use crate::types::Elem;
@@ -25,7 +25,7 @@ type Unit = (NodeId, Option<usize>);
 struct Compared {
     unit: Unit,
     /// The combination of unknowns, up to a factor.
-    terms: Vec<(u32, i64)>,
+    terms: Key,
     /// The number beside it.
     at: f64,
     /// What the combination less that number is multiplied by.
@@ -103,19 +103,13 @@ fn counted(
     }
     let value = |form: &Form| -> Option<f64> {
         let factor = form.terms.first()?.1;
-        (terms(form) == of.terms).then_some(form.value + factor * x)
+        (key(&form.terms) == of.terms).then_some(form.value + factor * x)
     };
     let open = scalars.all.iter().zip(&found.forms).filter(|(s, form)| {
         !s.opaque && form.terms.len() == of.terms.len() && !made.contains_key(&s.node)
     });
     open.filter_map(|(s, form)| Some(((s.node, Some(s.entry)), Branch::Value(value(form)?))))
         .collect()
-}
-
-/// A combination of unknowns, up to a factor.
-fn terms(of: &Form) -> Vec<(u32, i64)> {
-    let first = of.terms.first().map_or(1.0, |t| t.1);
-    of.terms.iter().map(|&(c, x)| (c, (x / first * 1e9).round() as i64)).collect()
 }
 
 /// A world in which this is so, too.
@@ -247,7 +241,7 @@ fn compared(g: &Graph, scalars: &Scalars, scalar: usize, found: &Evaluated) -> O
     };
     let factor = of.terms.first()?.1;
     let of = of.scaled(factor.recip());
-    let terms = terms(&of);
+    let terms = key(&of.terms);
     let whole = |&(c, x): &(u32, f64)| found.columns[c as usize].whole && x.fract() == 0.0;
     let whole = of.terms.iter().all(whole);
     let at = -of.value;
