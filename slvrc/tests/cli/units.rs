@@ -80,20 +80,23 @@ impl Node {
         let args = words[1..].iter().map(|w| w.replace("/etc/slvr", etc));
         let mut command = Command::new(SLVRC);
         command.args(args).stdin(Stdio::null()).stderr(to);
-        let node = Node { child: command.spawn().expect("starts"), log };
+        let mut node = Node { child: command.spawn().expect("starts"), log };
         node.says(" started ");
         assert!(data.join("node.redb").is_file(), "everything is in the folder of data");
         node
     }
 
-    fn says(&self, what: &str) {
+    fn says(&mut self, what: &str) {
         let begun = Instant::now();
         loop {
+            // Whatever it says, it says before it ends.
+            let ended = self.child.try_wait().expect("a process").is_some();
             let log = fs::read_to_string(&self.log).unwrap_or_default();
             if log.contains(what) {
                 return;
             }
-            assert!(begun.elapsed() < Duration::from_secs(300), "no `{what}` in {log}");
+            let late = begun.elapsed() > Duration::from_secs(300);
+            assert!(!ended && !late, "no `{what}` in {log}");
             thread::sleep(Duration::from_millis(50));
         }
     }
