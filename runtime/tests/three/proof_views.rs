@@ -1,5 +1,6 @@
 //! The messages of proofs, as their receiver sees them: uniform, alone and beside each other, whatever the inputs are.
 
+use crate::dealer_proofs::dealer_claims;
 use crate::proofs::{every_claim, options, with_coins};
 use crate::views::{Histogram, LIMIT, chi_squared, two_samples};
 use slvr_circuit::{Circuit, Coins};
@@ -46,13 +47,13 @@ fn heard(circuit: &Circuit, encoded: &Encoded, seed: u64) -> Heard {
     heard
 }
 
-/// Bytes of each message (of three full shards, as what fills up the last word of carries is 0) over many runs, and differences of each two messages that a party hears in one proof.
+/// Bytes of each message (of three full shards, as what fills up the last word of carries is 0) over many runs, and
+/// differences of each two messages that a party hears in one proof.
 fn histograms(
+    (circuit, encoded): (Circuit, Encoded),
     coins: Coins,
-    inputs: u64,
     seeds: impl Iterator<Item = u64>,
 ) -> BTreeMap<String, Histogram> {
-    let (circuit, encoded) = every_claim(8, 192, inputs);
     let circuit = with_coins(&circuit, coins);
     let mut out: BTreeMap<String, Histogram> = BTreeMap::new();
     for seed in seeds {
@@ -73,17 +74,29 @@ fn histograms(
     out
 }
 
+/// Circuits with every statement of a family, on inputs of a seed.
+type Claims = fn(u64) -> (Circuit, Encoded);
+
+const T1: Claims = |inputs| every_claim(8, 192, inputs);
+const T2: Claims = |inputs| dealer_claims(16, 192, inputs);
+
 #[test]
 fn messages_of_proofs_are_uniform_whatever_the_inputs_are() {
     // At two barriers each party hears of carries, two halves of a coin, two folds or more, and an end.
-    uniform(Coins::Parties, 60, 3 * 2 * 6);
+    uniform(T1, Coins::Parties, 60, 3 * 2 * 6);
     // A proof with its hashes, hashes, and an end, and three differences.
-    uniform(Coins::Hash, 30, 3 * 2 * 6);
+    uniform(T1, Coins::Hash, 30, 3 * 2 * 6);
 }
 
-fn uniform(coins: Coins, runs: u64, least: usize) {
-    let a = histograms(coins, 3, 0..runs);
-    let b = histograms(coins, 900, 1000..1000 + runs);
+#[test]
+fn messages_of_proofs_of_family_t2_are_uniform_whatever_the_inputs_are() {
+    uniform(T2, Coins::Parties, 40, 3 * 2 * 6);
+    uniform(T2, Coins::Hash, 20, 3 * 2 * 6);
+}
+
+fn uniform(of: Claims, coins: Coins, runs: u64, least: usize) {
+    let a = histograms(of(3), coins, 0..runs);
+    let b = histograms(of(900), coins, 1000..1000 + runs);
     assert!(a.len() >= least, "{:?}", a.keys());
     let mut bytes = 0;
     for (key, h) in &a {
@@ -103,7 +116,7 @@ fn uniform(coins: Coins, runs: u64, least: usize) {
 /// The same statistic finds messages that are not drawn afresh.
 #[test]
 fn proofs_with_the_same_coins_are_found() {
-    let same = histograms(Coins::Parties, 3, std::iter::repeat_n(5, 20));
+    let same = histograms(T1(3), Coins::Parties, std::iter::repeat_n(5, 20));
     let long = same.values().filter(|h| h.iter().sum::<u64>() >= 256 * 5);
     let found = long.clone().filter(|h| chi_squared(h) > LIMIT).count();
     assert_eq!(found, long.count());
