@@ -428,7 +428,7 @@ pub enum Op {
         input: u32,
     },
     /// Against a malicious party: before the exchange of this layer the parties prove all that they have sent since the
-    /// last proof, as they do before an opening, so that what is kept for it can be forgotten. Reads
-    /// and defines no value.
+    /// last proof, as they do before an opening, but for what is about values that are made later, so that what is kept
+    /// for it can be forgotten. Reads and defines no value.
     Prove,
 }

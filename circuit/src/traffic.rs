@@ -10,7 +10,8 @@ use crate::plan::operand;
 use crate::plan::{members, receiver};
 use crate::proof::{HASH, Shape, barriers};
 use crate::speculation::Speculation;
-use crate::{Circuit, Instr, Layer, Op, ValueId, wire_len};
+use crate::{Circuit, Instr, Op, ValueId, wire_len};
+use std::collections::BTreeMap;
 
 /// Rounds, and bytes sent by each party.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -52,9 +53,7 @@ pub struct InstrTraffic {
 impl Traffic {
     /// Of a verified circuit, when no client fails a check.
     pub fn of(circuit: &Circuit) -> Traffic {
-        let mut all = Traffic::through(circuit, circuit.layers.iter());
-        all.prove(circuit);
-        all
+        Traffic::through(circuit, &(0..circuit.layers.len()).collect::<Vec<_>>())
     }
 
     /// Of a verified circuit, when a client fails: with the layers that are repeated then, one after
@@ -64,8 +63,8 @@ impl Traffic {
             Some(s) => (s.last + 1, s.first),
             None => (circuit.layers.len(), circuit.layers.len()),
         };
-        let (before, again) = (circuit.layers.iter().take(until), circuit.layers.iter().skip(from));
-        Traffic::through(circuit, before.chain(again))
+        let all: Vec<usize> = (0..until).chain(from..circuit.layers.len()).collect();
+        Traffic::through(circuit, &all)
     }
 
     /// Of a run of a verified circuit in which its checks came out so, in their order.
@@ -76,28 +75,25 @@ impl Traffic {
         }
     }
 
-    /// Adds the proofs of a circuit against a malicious party, in which no layer is repeated.
-    fn prove(&mut self, circuit: &Circuit) {
-        if !circuit.security.is_malicious() {
-            return;
-        }
-        for barrier in barriers(circuit).unwrap_or_default() {
-            let shape = Shape::of(circuit, &barrier);
-            self.rounds += shape.rounds();
-            add(&mut self.bytes, shape.bytes());
-            if let Some(layer) = self.layers.get_mut(barrier.layer as usize) {
-                layer.proof = shape.bytes();
-                layer.proof_rounds = shape.rounds();
-                add(&mut layer.bytes, shape.bytes());
-            }
-        }
-    }
-
-    fn through<'a>(circuit: &Circuit, layers: impl Iterator<Item = &'a Layer>) -> Traffic {
+    /// Of these layers, in the order in which they are executed, with the proofs before them.
+    fn through(circuit: &Circuit, layers: &[usize]) -> Traffic {
+        let proofs = match circuit.security.is_malicious() {
+            true => barriers(circuit).unwrap_or_default(),
+            false => Vec::new(),
+        };
+        let shapes: BTreeMap<usize, Shape> =
+            proofs.iter().map(|b| (b.layer as usize, Shape::of(circuit, b))).collect();
         let mut total = Traffic::default();
-        for layer in layers {
+        for l in layers {
+            let Some(layer) = circuit.layers.get(*l) else { continue };
             total.rounds += usize::from(!layer.exchange.is_empty());
             let mut traffic = LayerTraffic::default();
+            if let Some(shape) = shapes.get(l) {
+                traffic.proof = shape.bytes();
+                traffic.proof_rounds = shape.rounds();
+                traffic.bytes = shape.bytes();
+                total.rounds += shape.rounds();
+            }
             for instr in &layer.exchange {
                 let bytes = sent(circuit, instr);
                 if instr.op.interaction().is_some_and(|i| i.to.is_none()) {

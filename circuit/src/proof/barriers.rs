@@ -1,7 +1,8 @@
 //! Which statements are proven at which barrier, and which circuits have none for all they do.
 
 use super::claim::{Bits, Claim, Own, Statement, Term};
-use crate::{Circuit, Dom, Hold, Instr, Op, ValueId};
+use crate::speculation::Speculation;
+use crate::{Circuit, Dom, Hold, Instr, Layer, Op, ValueId};
 use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap};
 use thiserror::Error;
@@ -13,8 +14,9 @@ const DEPTH: u32 = 512;
 const SUMMANDS: u64 = 16;
 const MORE_SUMMANDS: u64 = 1 << 20;
 
-/// A proof of what was sent since the barrier before it, but for what is about values that are made later. It stands
-/// before the layer's exchange.
+/// A proof of what was sent since the barrier before it, but for what is about values that are made later and that
+/// nothing depends on that the layer opens. It stands before the layer's exchange. In layers that are repeated
+/// ([`Speculation`]) it is the last one's, and is given again with them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Barrier {
     /// The layer that opens something.
@@ -53,9 +55,10 @@ pub enum Unproven {
         /// Source line, 0 if there is none.
         line: u32,
     },
-    /// A circuit that computes before it is known whose inputs count.
+    /// A proof in layers that may be repeated, before the last of them: what it is about would not be there for the
+    /// repetition.
     #[error(
-        "layer {layer}: against a malicious party nothing is computed before it is known whose inputs count"
+        "layer {layer}: a proof stands among layers that are computed again if a client fails, before the last of them"
     )]
     Speculation {
         /// In which layer.
@@ -123,12 +126,11 @@ pub fn barriers(circuit: &Circuit) -> Result<Vec<Barrier>, Unproven> {
     }
     find.make();
     let mut out = Vec::new();
-    let mut statements = Vec::new();
+    // With what each message makes.
+    let mut statements: Vec<(Statement, ValueId)> = Vec::new();
     let mut number = 0;
+    let repeated = Speculation::of(circuit);
     for (l, layer) in circuit.layers.iter().enumerate() {
-        if layer.local.iter().any(|i| matches!(i.op, Op::Admitted { .. })) {
-            return Err(Unproven::Speculation { layer: l });
-        }
         // Words that are kept for the next run may be sent after the last barrier.
         if let Some(i) = layer.local.iter().find(|i| matches!(i.op, Op::Keep { .. })) {
             let line = circuit.sites.get(i.site as usize).map_or(0, |s| s.line);
@@ -138,21 +140,38 @@ pub fn barriers(circuit: &Circuit) -> Result<Vec<Barrier>, Unproven> {
         let proves = layer.local.iter().any(|i| i.op == Op::Prove);
         let opens = layer.exchange.iter().any(opens);
         if proves || opens {
-            let mut all = std::mem::take(&mut statements);
-            if !opens {
-                // What is about values that are only made later waits for the next proof: nothing is opened before it.
-                let later = |s: &mut Statement| find.is_late(s, l as u32);
-                statements = all.extract_if(.., later).collect();
+            if repeated.as_ref().is_some_and(|r| r.covers(l) && l != r.last) {
+                return Err(Unproven::Speculation { layer: l });
             }
-            out.push(find.barrier(l as u32, all)?);
+            // What is about values that are only made later waits for the next proof, if what is opened here does not
+            // depend on it.
+            let (later, now): (Vec<_>, Vec<_>) =
+                statements.into_iter().partition(|(s, _)| find.is_late(s, l as u32));
+            if !later.is_empty() && find.depends(layer, &later) {
+                return Err(too_late(l));
+            }
+            statements = later;
+            out.push(find.barrier(l as u32, now.into_iter().map(|(s, _)| s).collect()));
         }
         number += layer.local.len() as u64;
         for instr in &layer.exchange {
-            statements.extend(find.statement(l, number, instr)?);
+            let made = find.statement(l, number, instr)?;
+            statements.extend(made.zip(instr.out));
             number += 1;
         }
     }
-    Ok(out)
+    // No proof comes after the last one.
+    match out.last() {
+        Some(b) if statements.iter().any(|(s, _)| s.layer < b.layer) => {
+            Err(too_late(b.layer as usize))
+        }
+        _ => Ok(out),
+    }
+}
+
+/// A proof before this layer would have to be about what is made later.
+fn too_late(layer: usize) -> Unproven {
+    Unproven::Operand { layer, op: "proof", what: "what only a later layer makes", line: 0 }
 }
 
 struct Find<'a> {
@@ -239,20 +258,30 @@ impl<'a> Find<'a> {
         any
     }
 
-    fn barrier(&self, layer: u32, statements: Vec<Statement>) -> Result<Barrier, Unproven> {
+    /// Whether what a layer opens depends on what one of the messages makes.
+    fn depends(&self, layer: &Layer, messages: &[(Statement, ValueId)]) -> bool {
+        let mut seen = vec![false; self.circuit.types.len()];
+        let opens = |i: &&Instr| i.op.interaction().is_some_and(|row| row.reveals());
+        let mut left: Vec<ValueId> =
+            layer.exchange.iter().filter(opens).flat_map(|i| i.op.operands()).collect();
+        while let Some(v) = left.pop() {
+            if !std::mem::replace(&mut seen[v.index()], true) {
+                left.extend(self.op(v).into_iter().flat_map(Op::operands));
+            }
+        }
+        messages.iter().any(|(_, made)| seen[made.index()])
+    }
+
+    fn barrier(&self, layer: u32, statements: Vec<Statement>) -> Barrier {
         let mut carries = BTreeMap::new();
         for s in &statements {
-            if self.is_late(s, layer) {
-                let (op, what) = ("proof", "what only a later layer makes");
-                return Err(Unproven::Operand { layer: layer as usize, op, what, line: 0 });
-            }
             s.claim.carries(&|v| self.circuit.ty(v).bits(), &mut |x, n| {
                 let most = carries.entry(x).or_insert(0);
                 *most = n.max(*most);
             });
         }
         carries.retain(|_, n| *n > 0);
-        Ok(Barrier { layer, statements, carries })
+        Barrier { layer, statements, carries }
     }
 
     fn statement(

@@ -27,6 +27,7 @@
 
 use super::barriers::{Barrier, MOST_ERROR_LOG2, Unproven, barriers};
 use super::claim::{Claim, Inner, Own, Statement, Term, steps};
+use crate::speculation::Speculation;
 use crate::{Circuit, Coins, Dom, Lanes, ValueId};
 use std::collections::BTreeMap;
 
@@ -439,8 +440,14 @@ impl Shape {
 /// A bound of the probability that one party's proofs in a run are all accepted although a statement is false. The
 /// runtime's `proof` says where it comes from.
 pub fn error(circuit: &Circuit) -> f64 {
-    let shapes = barriers(circuit).unwrap_or_default().into_iter().map(|b| Shape::of(circuit, &b));
-    shapes.map(|s| s.error()).sum()
+    let repeated = Speculation::of(circuit);
+    // A proof that is given again with layers that are repeated may fail twice.
+    let times = |b: &Barrier| match &repeated {
+        Some(r) if r.covers(b.layer as usize) => 2.0,
+        _ => 1.0,
+    };
+    let all = barriers(circuit).unwrap_or_default();
+    all.iter().map(|b| times(b) * Shape::of(circuit, b).error()).sum()
 }
 
 /// Whether a circuit against a malicious party has a statement for every message, and proofs that fail rarely enough.

@@ -250,12 +250,34 @@ fn no_message_vouches_for_itself_or_is_vouched_for_by_a_later_one() {
         Err(VerifyError::Unproven(why)) => why.to_string(),
         other => panic!("{other:?}"),
     };
-    // The factor is input after the barrier that has the product.
-    let late = PROVEN
-        .replace("  %13 = input %10 : A32[2,70] @0\n", "")
-        .replace("  %21 = reshare", "  %13 = input %10 : A32[2,70] @0\n  %21 = reshare");
+    // The factor is input after the barrier before the output, which is made of the product.
+    let input_with = |what: &str| {
+        PROVEN
+            .replace("  %13 = input %10 : A32[2,70] @0\n", "")
+            .replace(what, &format!("  %13 = input %10 : A32[2,70] @0\n{what}"))
+    };
+    let late = input_with("  open_to");
     verify(&parse(&late).unwrap()).unwrap();
     assert!(why(&late).contains("what only a later layer makes"), "{}", why(&late));
+    // The check is not made of it: after its barrier, but before the next one, is in time.
+    let in_time = malicious(&input_with("  %21 = reshare"));
+    verify(&in_time).unwrap();
+    let all = barriers(&in_time).unwrap();
+    let at: Vec<(u32, usize)> = all.iter().map(|b| (b.layer, b.statements.len())).collect();
+    assert_eq!(at, [(3, 4), (4, 3)]);
+    // Unless the check is made of it, too.
+    let read = input_with("  %21 = reshare")
+        .replace(
+            "%15 = slice %8 axis 1 start 0 len 1 step 1 : B1[2,1]",
+            "%15 = slice %14 axis 1 start 0 len 1 step 1 : A32[2,1]",
+        )
+        .replace("%16 = reshape %15 [2] : B1[2]", "%16 = reshape %15 [2] : A32[2]")
+        .replace(
+            "  %17 = mul %16 %16 : add3.B1[2] @0\n",
+            "  %17 = own %16 : own.A32[2] @0\n  %23 = to_bits %17 lo 0 w 1 : own.B1[2] @0\n",
+        )
+        .replace("%18 = reshare %17", "%18 = input %23");
+    assert!(why(&read).contains("what only a later layer makes"), "{}", why(&read));
     // An owner's word of its own choice: the only replicated value with this part is the one that it inputs.
     let alone = PROVEN
         .replace("  %4 = shr %2 8 : own.A32[2,70] @0\n", "  %4 = shr %2 8 : own.A32[2,70] @0\n  %23 = mask 7 A32 [2,70] groups 0 : mask.A32[2,70] @0\n  %24 = own %23 : own.A32[2,70] @0\n")

@@ -41,9 +41,9 @@
 //! 18. **Names.** Party sets have distinct names, of ASCII letters, digits and `_`: files are named after them. No name
 //!     has a control character.
 //! 19. **Proofs.** In a circuit against a malicious party every message has a statement that its sender proves, or
-//!     two holders that vouch for it ([`crate::proof`]); a proof stands before every opening. That
-//!     a false one passes has probability 2^-40 at most, over all of them. Only there a layer has a `prove`.
-//!
+//!     two holders that vouch for it ([`crate::proof`]); a proof stands before every opening, of all that the opened
+//!     values depend on. That a false one passes has probability 2^-40 at most, over all of them. Only there a layer has
+//!     a `prove`, and none has one among layers that may be repeated.
 //! 20. **States.** Each is kept exactly once, as a value of the type that it is read in.
 //!
 //! Invariants 14 and 17 are what a party relies on that runs a circuit of somebody else's making: whatever it

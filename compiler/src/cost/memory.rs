@@ -10,7 +10,7 @@
 use super::work::{bytes, stored};
 use slvr_circuit::plan::{Step, plan};
 use slvr_circuit::proof::{barriers, kept};
-use slvr_circuit::speculation::{Gated, gated};
+use slvr_circuit::speculation::{Gated, Speculation, gated};
 use slvr_circuit::{Circuit, Hold, Instr, Op, Security, ValueId};
 use std::collections::BTreeMap;
 
@@ -150,10 +150,14 @@ impl<'a> Replay<'a> {
             Some(start)
         });
         let starts: Vec<usize> = starts.collect();
+        let repeated = Speculation::of(self.circuit).map(|part| part.last);
         for (l, plan) in plan(self.circuit).into_iter().enumerate() {
             self.layer_peak = self.live;
             self.starts.push(self.live);
-            if let Ok(number) = self.proofs.binary_search(&(l as u32)) {
+            let proof = self.proofs.binary_search(&(l as u32)).ok();
+            // What is proven in layers that may be repeated is kept until it is known whether they are.
+            let decides = repeated == Some(l);
+            if let Some(number) = proof.filter(|_| !decides) {
                 self.proven(number);
             }
             for step in plan.steps {
@@ -169,6 +173,9 @@ impl<'a> Replay<'a> {
                     Step::Drop(v) => self.drop(v),
                     Step::Send(_) => {}
                 }
+            }
+            if let Some(number) = proof.filter(|_| decides) {
+                self.proven(number);
             }
             self.layers.push(self.layer_peak);
         }

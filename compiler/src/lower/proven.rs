@@ -43,13 +43,12 @@ enum Form {
     Products(ValueId),
 }
 
-/// The draft with provable messages. Its circuit waits for the checks of inputs.
+/// The draft with provable messages.
 ///
 /// # Errors
 ///
 /// An instruction between two parties that is no sum of products.
-pub fn proven(mut draft: Draft) -> Result<Draft, Refused> {
-    draft.settle();
+pub fn proven(draft: Draft) -> Result<Draft, Refused> {
     rewritten::<Form>(draft, ())
 }
 

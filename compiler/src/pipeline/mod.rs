@@ -46,13 +46,13 @@ pub struct Options {
     pub memory: Option<u64>,
     /// Whether a run may compute before it is known whose inputs are in range, and repeat a part of
     /// itself if a client fails ([`slvr_circuit::speculation`]): where that saves rounds, and
-    /// takes no more blocks.
+    /// takes no more blocks, or more proofs.
     pub speculate: bool,
     /// Which values may have more fraction bits than others ([`crate::passes::FRACTION`]): small updates are then
     /// aggregated as precisely as large ones.
     pub fine: Fine,
-    /// What one of the parties may do. Against a malicious one there is no speculation, and family T1 has macros of its
-    /// own, whichever of its two forms is asked for.
+    /// What one of the parties may do. Against a malicious one family T1 has macros of its own, whichever of its two forms
+    /// is asked for.
     pub security: Security,
 }
 
@@ -341,8 +341,19 @@ fn circuit(
             })?;
             let is_ahead = matches!(protocols, Protocols::Ahead(_));
             let draft = if is_ahead { lower::ahead(draft) } else { draft };
-            let circuit = schedule::schedule(graph, draft);
-            Ok(Circuit { security: options.security, ..circuit })
+            let guarded = |c: Circuit| Circuit { security: options.security, ..c };
+            let early =
+                options.speculate.then(|| schedule::speculative(graph, draft.clone(), true));
+            let early = early.flatten().map(guarded);
+            let waiting = guarded(schedule::schedule(graph, draft));
+            let is_proven = |c: &Circuit| proof::check(c).is_ok();
+            let rounds = |c: &Circuit| Traffic::of(c).rounds;
+            // More proofs, which a budget may ask for, have no place among layers that may be repeated.
+            let fits =
+                |c: &Circuit| options.memory.is_none_or(|budget| segments::held(c) <= budget);
+            let fewer = |c: &Circuit| !is_proven(&waiting) || rounds(c) < rounds(&waiting);
+            let better = |c: &Circuit| is_proven(c) && fewer(c) && fits(c);
+            Ok(early.filter(better).unwrap_or(waiting))
         };
         // Functions that an owner evaluates by itself have no statement, but for the codes of comparisons.
         let symmetric = proven(Protocols::Proven);
@@ -368,7 +379,8 @@ fn circuit(
         };
     }
     let draft = lower(options.protocols)?;
-    let ahead = options.speculate.then(|| schedule::speculative(graph, draft.clone())).flatten();
+    let ahead =
+        options.speculate.then(|| schedule::speculative(graph, draft.clone(), false)).flatten();
     let waiting = schedule::schedule(graph, draft);
     // What would need another block has no place in this one.
     let fits = |c: &Circuit| options.memory.is_none_or(|budget| peak(c) <= budget);

@@ -25,7 +25,7 @@ pub(super) fn fitting(circuit: Circuit, budget: u64) -> Result<Circuit, u64> {
 }
 
 /// Bytes of values, and of the vectors of proofs, that the party with most of them holds at one time.
-fn held(circuit: &Circuit) -> u64 {
+pub(super) fn held(circuit: &Circuit) -> u64 {
     let layers = cost::memory_by_layer(circuit);
     let values = layers.iter().map(|(_, peak)| *peak).max().unwrap_or(0);
     let proofs = proofs(circuit);

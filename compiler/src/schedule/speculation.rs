@@ -15,11 +15,13 @@ const TRIES: usize = 16;
 
 /// Puts a draft into layers as [`super::schedule()`] does, but computes as if all members were admitted
 /// before that is known. None if nothing is gated, or all is known before anything is.
-pub fn speculative(graph: &Graph, draft: Draft) -> Option<Circuit> {
+///
+/// Against a malicious party all checks are opened in one layer (`at_once`), before which all is proven.
+pub fn speculative(graph: &Graph, draft: Draft, at_once: bool) -> Option<Circuit> {
     let mut least = vec![0; draft.emit.instrs.len()];
     for _ in 0..TRIES {
         let layer_of = place(&draft, &least);
-        if !postpone(&draft, &layer_of, &mut least)? {
+        if !postpone(&draft, &layer_of, &mut least, at_once)? {
             return Some(layered(graph, draft, &layer_of));
         }
     }
@@ -28,7 +30,7 @@ pub fn speculative(graph: &Graph, draft: Draft) -> Option<Circuit> {
 
 /// Raises the first layers of instructions that are too early; whether there were any. None if R would
 /// be after L.
-fn postpone(draft: &Draft, layer_of: &[usize], least: &mut [usize]) -> Option<bool> {
+fn postpone(draft: &Draft, layer_of: &[usize], least: &mut [usize], at_once: bool) -> Option<bool> {
     let placed = || draft.emit.instrs.iter().zip(layer_of.iter().copied()).enumerate();
     let mut named = vec![false; draft.checks.len()];
     let mut first = usize::MAX;
@@ -65,6 +67,7 @@ fn postpone(draft: &Draft, layer_of: &[usize], least: &mut [usize]) -> Option<bo
             Op::OpenTo { .. } | Op::Keep { .. } => raise(n, last + 1),
             // The check of inputs that nothing reads: no gate waits for its bits.
             Op::Open(_) | Op::OpenSum(_) if !i.out.is_some_and(is_named) => raise(n, last + 1),
+            Op::Open(_) if at_once => raise(n, last),
             Op::OpenMasked { mask, .. } if (first..=last).contains(&at) => {
                 if let Some(mask) = masks[mask.index()] {
                     raise(mask, first);

@@ -133,9 +133,15 @@ impl fmt::Display for Header {
             Kind::Agreed => write!(f, "the end of the run"),
             Kind::Abort => write!(f, "an abort"),
             Kind::Inputs => write!(f, "step {} of comparing the inputs", self.layer),
-            Kind::Proof => write!(f, "step {} of the proof before layer {}", self.part, self.layer),
-            Kind::Vouch => {
-                write!(f, "the voucher for opening {} of layer {}", self.part, self.layer)
+            Kind::Proof | Kind::Vouch => {
+                let layer = self.layer & !Self::REPEATED;
+                let again = if layer == self.layer { "" } else { "repeated " };
+                match self.kind {
+                    Kind::Proof => {
+                        write!(f, "step {} of the proof before {again}layer {layer}", self.part)
+                    }
+                    _ => write!(f, "the voucher for opening {} of {again}layer {layer}", self.part),
+                }
             }
         }
     }

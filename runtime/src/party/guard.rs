@@ -2,15 +2,18 @@
 
 use crate::share::{Held, Rep};
 use slvr_circuit::proof::{Barrier, HASH, Shape, barriers, kept};
+use slvr_circuit::speculation::Speculation;
 use slvr_circuit::{Circuit, ValueId};
 use slvr_ring::Data;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Of a run against a malicious party: what is still to be proven, and the values that this takes.
 pub(super) struct Guard {
     pub barriers: Vec<(Barrier, Shape)>,
     /// The next barrier.
     pub next: usize,
+    /// The last of the layers that may be repeated: what is proven there is kept until it is known whether they are.
+    pub decides: Option<usize>,
     /// Replicated values that statements or openings are about.
     pub kept: BTreeMap<ValueId, Rep>,
     /// After which barrier a value is needed no more.
@@ -32,7 +35,9 @@ impl Guard {
             let shape = Shape::of(circuit, &b);
             (b, shape)
         });
-        Some(Guard { barriers: shaped.collect(), next: 0, kept: BTreeMap::new(), last })
+        let barriers = shaped.collect();
+        let decides = Speculation::of(circuit).map(|part| part.last);
+        Some(Guard { barriers, next: 0, decides, kept: BTreeMap::new(), last })
     }
 
     /// Remembers a value that is still to be proven something about, and says whether it does.
@@ -41,6 +46,11 @@ impl Guard {
             Held::Rep(x) if self.last.contains_key(&v) => self.kept.insert(v, x.clone()).is_none(),
             _ => false,
         }
+    }
+
+    /// Takes out values that are made again.
+    pub fn forget(&mut self, made: &BTreeSet<ValueId>) -> Vec<Rep> {
+        made.iter().filter_map(|v| self.kept.remove(v)).collect()
     }
 
     /// After a barrier: hands out what no later one needs.

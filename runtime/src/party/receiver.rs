@@ -8,7 +8,7 @@ use crate::link::{Header, Kind, Link, LinkError, Peer};
 use crate::share::reveal::Revealed;
 use crate::share::{RunId, next};
 use slvr_circuit::plan;
-use slvr_circuit::proof::{HASH, Shape, barriers};
+use slvr_circuit::proof::{Barrier, HASH, Shape, barriers};
 use slvr_circuit::speculation::Speculation;
 use slvr_circuit::verify::{Openings, VerifyError, verify_with};
 use slvr_circuit::{Circuit, Op};
@@ -60,6 +60,7 @@ pub fn receive(r: Receiver<'_>) -> Result<Vec<Revealed>, RunError> {
 
     let guarded = circuit.security.is_malicious();
     let proofs = if guarded { barriers(circuit).map_err(VerifyError::from)? } else { Vec::new() };
+    let rounds = |barrier: &Barrier| Shape::of(circuit, barrier).rounds() as u32;
     let mut words: Vec<Option<Data>> = vec![None; circuit.outputs.len()];
     let mut waited = 0;
     let part = Speculation::of(circuit);
@@ -68,10 +69,10 @@ pub fn receive(r: Receiver<'_>) -> Result<Vec<Revealed>, RunError> {
         if let Some(part) = part.as_ref().filter(|p| p.last + 1 == l as usize) {
             // The parties may have gone back.
             waited += (part.last + 1 - part.first) as u32;
+            waited +=
+                proofs.iter().filter(|b| b.layer as usize == part.last).map(rounds).sum::<u32>();
         }
-        for barrier in proofs.iter().filter(|b| b.layer == l) {
-            waited += Shape::of(circuit, barrier).rounds() as u32;
-        }
+        waited += proofs.iter().filter(|b| b.layer == l).map(rounds).sum::<u32>();
         let phase = Phase::Layer(l);
         let mut heard = false;
         // By instruction the component that each party sent.

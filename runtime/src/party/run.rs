@@ -157,6 +157,10 @@ impl Engine<'_> {
             }
             l = match &part {
                 Some(part) if part.last == l && self.goes_back(part)? => part.first,
+                Some(part) if part.last == l => {
+                    self.passed();
+                    l + 1
+                }
                 _ => l + 1,
             };
         }

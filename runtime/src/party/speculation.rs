@@ -8,6 +8,7 @@ use crate::link::Header;
 use crate::share::Held;
 use slvr_circuit::speculation::{Gated, Speculation};
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 impl Engine<'_> {
     /// The value of an `admitted`.
@@ -27,6 +28,18 @@ impl Engine<'_> {
     /// found at its next frame.
     pub(super) fn on_wire(&self, layer: u32) -> u32 {
         if self.attempt.repeating { layer | Header::REPEATED } else { layer }
+    }
+
+    /// The numbers of the instructions of the layers that are repeated, once they are: their streams are others.
+    pub(super) fn again(&self) -> Range<u64> {
+        let circuit = self.party.circuit;
+        let part = Speculation::of(circuit).filter(|_| self.attempt.again_from.is_some());
+        let Some(part) = part else { return 0..0 };
+        let before = |l: usize| -> u64 {
+            let layers = circuit.layers.iter().take(l);
+            layers.map(|layer| (layer.local.len() + layer.exchange.len()) as u64).sum()
+        };
+        before(part.first)..before(part.last + 1)
     }
 
     /// After the last layer that may be repeated: whether a client failed, for the first time. Then
@@ -50,6 +63,9 @@ impl Engine<'_> {
         }
         let made: BTreeSet<_> = part.made(self.party.circuit).collect();
         made.iter().for_each(|&v| self.regs.drop(v));
+        for x in self.guard.iter_mut().flat_map(|guard| guard.forget(&made)) {
+            self.regs.forget(Held::Rep(x));
+        }
         if let Some(t) = self.party.transcript.as_deref_mut() {
             t.forget(&made);
         }

@@ -16,9 +16,10 @@ impl Engine<'_> {
     pub(super) fn vouch(&mut self, l: usize, first: u64) -> Result<(), RunError> {
         let circuit = self.party.circuit;
         let (me, before) = (self.me, Peer::Party(prev(self.me)));
+        let layer = self.on_wire(l as u32);
         let mut expected = Vec::new();
         for (j, instr) in circuit.layers[l].exchange.iter().enumerate() {
-            let header = Header { part: j as u32, ..Header::new(Kind::Vouch, l as u32, HASH) };
+            let header = Header { part: j as u32, ..Header::new(Kind::Vouch, layer, HASH) };
             let stream = Stream::new(first + j as u64, Purpose::Coin);
             let kept = opened(circuit, &instr.op).and_then(|x| self.guard.as_ref()?.kept.get(&x));
             match (&instr.op, kept.cloned()) {

@@ -13,6 +13,7 @@ mod proofs;
 mod random;
 mod session;
 mod speculation;
+mod speculation_proofs;
 mod streaming;
 mod submissions;
 mod table;

@@ -3,7 +3,8 @@
 
 use slvr_circuit::speculation::{Speculation, gated};
 use slvr_circuit::traffic::Traffic;
-use slvr_circuit::{Circuit, Encoding};
+use slvr_circuit::{Circuit, Coins, Encoding, Security};
+use slvr_compiler::cost::NetProfile;
 use slvr_compiler::lower::Protocols;
 use slvr_compiler::pipeline;
 use slvr_compiler::syntax::embedded::PREDICATES;
@@ -21,6 +22,14 @@ fn compile(name: &str, sizes: &[(&str, &str)], how: pipeline::Options) -> [Case;
 fn families() -> [pipeline::Options; 2] {
     let default = pipeline::Options::default();
     [default, pipeline::Options { protocols: Protocols::Symmetric, ..default }]
+}
+
+/// Against a malicious party, by turns in both families and with both kinds of coins.
+fn malicious(n: usize) -> pipeline::Options {
+    let wan = Protocols::Dealer(NetProfile::wan().tuning());
+    let protocols = [Protocols::Symmetric, wan][n % 2];
+    let security = Security::malicious([Coins::Parties, Coins::Hash][n / 2 % 2]);
+    pipeline::Options { protocols, security, ..pipeline::Options::default() }
 }
 
 fn run(case: &Case, inputs: &Inputs, seed: u64) -> Report {
@@ -69,12 +78,13 @@ fn copies(circuit: &Circuit) -> u64 {
 #[test]
 fn every_predicate_computes_the_same() {
     let mut failed = 0;
-    for (file, _) in PREDICATES {
+    for (n, (file, _)) in PREDICATES.iter().enumerate() {
         let name = file.trim_end_matches(".slvr");
         let (sizes, spread) = sizes(name);
-        for how in families() {
+        for how in families().into_iter().chain([malicious(n)]) {
             let [ahead, waiting] = compile(name, &sizes, how);
-            let (few, many) = (ahead.circuit().rounds(), waiting.circuit().rounds());
+            let rounds = |case: &Case| Traffic::of(case.circuit()).rounds;
+            let (few, many) = (rounds(&ahead), rounds(&waiting));
             let part = Speculation::of(ahead.circuit());
             assert!(Speculation::of(waiting.circuit()).is_none(), "{name}");
             assert!(few < many || part.is_none() && few == many, "{name}: {few} of {many} rounds");
@@ -99,7 +109,7 @@ fn every_predicate_computes_the_same() {
                     let peak = slvr_compiler::cost::peak_memory(case.circuit());
                     // What was under way when layer R began is there already when it begins again.
                     let more = [0, 1, 2].map(|i| report.peak_memory[i] - peak[i]);
-                    let repeated = t.rounds > case.circuit().rounds();
+                    let repeated = t.rounds > rounds(case);
                     // And what bits of checks are multiplied with is copied once they are not all ones.
                     let copies = copies(case.circuit());
                     let little = (0..3).all(|i| repeated && more[i] <= peak[i] / 100 + copies);
@@ -112,7 +122,7 @@ fn every_predicate_computes_the_same() {
             }
         }
     }
-    assert!(failed > 10, "{failed} runs with a repetition");
+    assert!(failed > 15, "{failed} runs with a repetition");
 }
 
 /// The same coins, seeds and values: the evaluation in the clear goes back as the parties do.

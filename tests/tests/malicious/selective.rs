@@ -1,8 +1,11 @@
 //! What a party that deviates learns by whether the run stops, and by what is opened: nothing. And it cannot leave a client
 //! out. Both succeed where nothing is proven.
 
-use super::malicious;
+use super::{dealer, malicious};
+use slvr_circuit::speculation::Speculation;
 use slvr_circuit::{Circuit, Op, Security};
+use slvr_compiler::lower::Protocols;
+use slvr_compiler::pipeline::Options as How;
 use slvr_runtime::link::memory::Memory;
 use slvr_runtime::link::{Header, Kind, Link, LinkError, Peer};
 use slvr_runtime::party::session::{Options, Outcome, encode, run_outcome};
@@ -76,10 +79,14 @@ fn run(
     (outcome, log)
 }
 
-fn circuits() -> [Circuit; 2] {
-    let case = compile_with(SUM, &[("m", "3")], malicious());
-    let proven = case.circuit().clone();
-    // The same without barriers.
+fn circuit(protocols: Protocols, speculate: bool) -> Circuit {
+    let how = How { protocols, speculate, ..malicious() };
+    compile_with(SUM, &[("m", "3")], how).circuit().clone()
+}
+
+/// A circuit that waits for the bits of its check, and the same without barriers.
+fn circuits(protocols: Protocols) -> [Circuit; 2] {
+    let proven = circuit(protocols, false);
     let bare = Circuit { security: Security::SemiHonest, ..proven.clone() };
     [proven, bare]
 }
@@ -140,23 +147,39 @@ fn apart(a: &BTreeMap<Seen, u64>, b: &BTreeMap<Seen, u64>) -> u64 {
 /// distribution. Without the first barrier it has not, at the places that a party would alter.
 #[test]
 fn stops_and_opened_bits_say_nothing_of_an_honest_input() {
-    let [proven, bare] = circuits();
+    tells_nothing(Protocols::Symmetric, 4, 30);
+}
+
+#[test]
+fn in_family_t2_they_say_nothing_either() {
+    tells_nothing(dealer(), 2, 20);
+}
+
+fn tells_nothing(protocols: Protocols, most: usize, seeds: u64) {
+    let [proven, bare] = circuits(protocols);
     let (middle, end) = (0.25, 1.0);
     let all = places(&bare);
     let leaks = |p: &&Place| {
         let at = std::slice::from_ref(*p);
         apart(&seen(&bare, middle, at, 3), &seen(&bare, end, at, 3)) >= 1
     };
-    let found: Vec<Place> = all.iter().filter(leaks).take(4).copied().collect();
+    let found: Vec<Place> = all.iter().filter(leaks).take(most).copied().collect();
     assert!(!found.is_empty(), "none of {} places tells the numbers apart", all.len());
-    const SEEDS: u64 = 30;
-    let without = [middle, end].map(|x| seen(&bare, x, &found, SEEDS));
-    let runs = SEEDS * found.len() as u64;
+    let without = [middle, end].map(|x| seen(&bare, x, &found, seeds));
+    let runs = seeds * found.len() as u64;
     let told = apart(&without[0], &without[1]);
     assert!(told * 6 >= runs, "{told} of {runs} runs: {without:?}");
     // Against a malicious party the first frames are the same, and what is altered in them is found.
-    let with = [middle, end].map(|x| seen(&proven, x, &found, SEEDS));
+    let with = [middle, end].map(|x| seen(&proven, x, &found, seeds));
     assert_eq!(with[0], with[1]);
+    assert_eq!(with[0], BTreeMap::from([((true, false, None), runs)]), "nothing is opened");
+    // So it is where the run does not wait for the bits: some of all places, on both numbers.
+    let early = circuit(protocols, true);
+    assert!(Speculation::of(&early).is_some());
+    let some: Vec<Place> = places(&early).into_iter().step_by(50).collect();
+    let with = [middle, end].map(|x| seen(&early, x, &some, 2));
+    assert_eq!(with[0], with[1]);
+    let runs = 2 * some.len() as u64;
     assert_eq!(with[0], BTreeMap::from([((true, false, None), runs)]), "nothing is opened");
 }
 
@@ -164,7 +187,7 @@ fn stops_and_opened_bits_say_nothing_of_an_honest_input() {
 /// the run stops.
 #[test]
 fn a_client_that_is_reported_missing_stops_the_run() {
-    let [proven, bare] = circuits();
+    let [proven, bare] = circuits(Protocols::Symmetric);
     // States of clients are a byte each, before their digests.
     let change: Change = Arc::new(|_, header, body| {
         if header.kind == Kind::Inputs && header.layer == 0 {

@@ -65,7 +65,8 @@ impl Engine<'_> {
         let hide = self.hidden(number);
         let seeds = [&seed, &seed, &tells, &told];
         let (circuit, me) = (self.party.circuit, self.me);
-        let scope = Scope { circuit, me, barrier, kept, carries: &carries };
+        let again = self.again();
+        let scope = Scope { circuit, me, barrier, kept, carries: &carries, again: &again };
         let start = Start { prss: &self.party.prss, scope: &scope, seeds, hide };
         let mut proof = start.proof::<Once>(shape, Parts::All);
 

@@ -91,6 +91,7 @@ impl Engine<'_> {
         kept: &BTreeMap<ValueId, Rep>,
     ) -> Result<(), RunError> {
         let (circuit, me) = (self.party.circuit, self.me);
+        let again = self.again();
         let (after, before) = (next(me), prev(me));
         let (mut carries, mut body) = self.carries(number, barrier, kept);
         let values = values(barrier);
@@ -107,7 +108,7 @@ impl Engine<'_> {
         let hide = self.hidden(number);
         {
             // What the others have sent is not there yet.
-            let scope = Scope { circuit, me, barrier, kept, carries: &carries };
+            let scope = Scope { circuit, me, barrier, kept, carries: &carries, again: &again };
             let start = Start { prss: &self.party.prss, scope: &scope, seeds: [&at; 4], hide };
             let mut proof = start.proof::<Doubled>(shape, Parts::Prover);
             for step in 0..steps {
@@ -160,7 +161,7 @@ impl Engine<'_> {
         }
         heard.push(mine);
 
-        let scope = Scope { circuit, me, barrier, kept, carries: &carries };
+        let scope = Scope { circuit, me, barrier, kept, carries: &carries, again: &again };
         let seeds = [&at, &at, &coins_before[0], &coins_after[0]];
         let start = Start { prss: &self.party.prss, scope: &scope, seeds, hide };
         let mut proof = start.proof::<Doubled>(shape, Parts::Verifiers);

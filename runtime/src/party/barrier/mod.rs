@@ -35,6 +35,9 @@ impl Engine<'_> {
             return Ok(());
         };
         let (barrier, shape) = (barrier.clone(), shape.clone());
+        // A proof that is given a second time is another one.
+        let number = if self.attempt.repeating { number + guard.barriers.len() } else { number };
+        let decides = guard.decides == Some(l);
         self.phase = Phase::Layer(l as u32);
         if !shape.is_empty() {
             let Some(guard) = &mut self.guard else { unreachable!("a guarded run") };
@@ -49,16 +52,23 @@ impl Engine<'_> {
             }
             self.rounds += shape.rounds();
         }
-        if let Some(guard) = &mut self.guard {
-            for x in guard.passed() {
-                self.regs.forget(Held::Rep(x));
-            }
+        if !decides {
+            self.passed();
         }
         Ok(())
     }
 
+    /// After a proof that is not given again: forgets what no later one needs.
+    pub(super) fn passed(&mut self) {
+        let Some(guard) = &mut self.guard else { return };
+        for x in guard.passed() {
+            self.regs.forget(Held::Rep(x));
+        }
+    }
+
     fn tell(&mut self, to: usize, part: usize, body: Vec<u8>) -> Result<(), RunError> {
         let Phase::Layer(layer) = self.phase else { unreachable!("barriers stand before layers") };
+        let layer = self.on_wire(layer);
         let header = Header { part: part as u32, ..Header::new(Kind::Proof, layer, body.len()) };
         self.bytes_sent += body.len() as u64;
         self.send(Peer::Party(to), header, body)
@@ -66,6 +76,7 @@ impl Engine<'_> {
 
     fn hear(&mut self, from: usize, part: usize, len: usize) -> Result<Vec<u8>, RunError> {
         let Phase::Layer(layer) = self.phase else { unreachable!("barriers stand before layers") };
+        let layer = self.on_wire(layer);
         let header = Header { part: part as u32, ..Header::new(Kind::Proof, layer, len) };
         self.recv(Peer::Party(from), header)
     }

@@ -6,12 +6,14 @@ use crate::proof::claims::{self, Component, Item, Role, View};
 use crate::proof::fold::{Chunk, Chunks, Coefficients, Side, accepts, polynomial};
 use crate::proof::products::Freivalds;
 use crate::proof::twice::Twice;
+use crate::protocol::REPEATED;
 use crate::share::{Prss, Purpose, Rep, Stream};
 use slvr_circuit::proof::{Barrier, Folds, HASH, Shape};
 use slvr_circuit::{Circuit, Dom, ValueId};
 use slvr_ring::{Data, Planes};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// What a stream between two parties is for at a barrier. V1 and V2 of a prover share coins, P and V1 what hides
@@ -164,6 +166,8 @@ pub(super) struct Scope<'a> {
     pub(super) barrier: &'a Barrier,
     pub(super) kept: &'a BTreeMap<ValueId, Rep>,
     pub(super) carries: &'a [BTreeMap<ValueId, Planes>; 4],
+    /// Numbers of the instructions that are there for the second time.
+    pub(super) again: &'a Range<u64>,
 }
 
 impl<'a> Scope<'a> {
@@ -173,7 +177,7 @@ impl<'a> Scope<'a> {
         role: usize,
         (folds, make): (&Folds, Make<A>),
     ) -> Box<dyn Fn(usize) -> Chunk<A::Base> + 'a> {
-        let &Scope { circuit, me, barrier, kept: held, carries } = self;
+        let &Scope { circuit, me, barrier, kept: held, carries, .. } = self;
         let items = claims::items(circuit, barrier, A::KIND);
         let stream = |_: u64, _: Dom, _: usize| unreachable!("no sums are asked for");
         let all = &carries[role];
@@ -319,7 +323,7 @@ impl Start<'_> {
         make: Make<A>,
         extra: &dyn Fn(&View<'_>, &[u8; HASH]) -> Extra<A>,
     ) -> Sides<A> {
-        let &Scope { circuit, me, barrier, kept: held, carries } = self.scope;
+        let &Scope { circuit, me, barrier, kept: held, carries, again } = self.scope;
         let items = claims::items(circuit, barrier, A::KIND);
         let dots = claims::dots(circuit, barrier, A::KIND);
         let long: Vec<usize> = dots.iter().map(|(_, n)| *n).collect();
@@ -337,7 +341,8 @@ impl Start<'_> {
                 if let Some((_, data)) = last.borrow().as_ref().filter(|(i, _)| *i == instr) {
                     return data.clone();
                 }
-                let s = Stream::new(instr, Purpose::Zero);
+                let number = if again.contains(&instr) { instr + REPEATED } else { instr };
+                let s = Stream::new(number, Purpose::Zero);
                 let data = match role {
                     Role::After => self.prss.again_with_prev(s, dom, n),
                     _ => self.prss.again_with_next(s, dom, n),

@@ -1,0 +1,254 @@
+//! Layers that are computed again if a client fails, against a malicious party: what is sent in both attempts is proven,
+//! each time with another proof.
+
+use crate::proofs::{COINS, with_coins};
+use crate::speculation;
+use crate::views::{LIMIT, chi_squared};
+use slvr_circuit::proof::{Unproven, barriers};
+use slvr_circuit::speculation::Speculation;
+use slvr_circuit::traffic::Traffic;
+use slvr_circuit::verify::verify;
+use slvr_circuit::{Circuit, Coins, Instr, Op, text};
+use slvr_runtime::link::memory::Memory;
+use slvr_runtime::link::{Header, Kind, Link, LinkError, Peer};
+use slvr_runtime::party::session::{Options, Outcome, run_outcome};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// As the circuit of [`speculation`], of instructions that have statements: R = 1, L = 3. What is opened under a mask in
+/// layer 2 is joined in layer 4 only, so that it is proven after the check is opened.
+const TEXT: &str = r#"circuit "speculative"
+security malicious
+party "Client" 3
+party "Server" 1
+input %0 "x" from 0 int(-128, 128) [64] : A8[3,64]
+input %1 "good" from 0 int(0, 2) [] : B1[3]
+output 0 "y" to 1 [3,64] ring 8 frac 0 factor 1.0 divisor 1.0
+check 0 %9
+site 0 "all" line 0
+layer 0:
+  %2 = mul %1 %1 : add3.B1[3] @0
+  %10 = mul %0 %0 : add3.A8[3,64] @0
+  exchange:
+  %3 = reshare %2 : B1[3] @0
+  %11 = reshare %10 : A8[3,64] @0
+  drop %2 %10
+layer 1:
+  %4 = mul %3 %1 : add3.B1[3] @0
+  %12 = admitted 0 members 3 : pub.B1[3] @0
+  %13 = from_bits %12 8 : pub.A8[3] @0
+  %14 = reshape %13 [3,1] : pub.A8[3,1] @0
+  %15 = mul %11 %14 : A8[3,64] @0
+  %16 = mul %15 %15 : add3.A8[3,64] @0
+  exchange:
+  %5 = reshare %4 : B1[3] @0
+  %17 = reshare %16 : A8[3,64] @0
+  drop %4 %12 %13 %14 %15 %16
+layer 2:
+  %6 = mul %5 %3 : add3.B1[3] @0
+  %18 = as_add2 %17 : add2.A8[3,64] @0
+  %19 = mask 0 A8 [3,64] groups 0 : mask.A8[3,64] @0
+  %20 = own %17 : own.A8[3,64] @0
+  exchange:
+  %7 = reshare %6 : B1[3] @0
+  %21 = open_masked %18 %19 : dup.A8[3,64] @0
+  %22 = reshare_two %18 : A8[3,64] @0
+  %23 = input %20 : A8[3,64] @0
+  drop %6 %18 %20
+layer 3:
+  exchange:
+  %9 = open %7 : pub.B1[3] @0
+layer 4:
+  %8 = join %19 %21 : A8[3,64] @0
+  %24 = add %8 %22 : A8[3,64] @0
+  %25 = as_add3 %24 : add3.A8[3,64] @0
+  exchange:
+  %26 = reshare %25 : A8[3,64] @0
+  drop %8 %24 %25
+layer 5:
+  %27 = as_add3 %26 : add3.A8[3,64] @0
+  exchange:
+  open_to %27 output 0 @0
+  drop %0 %1 %3 %5 %7 %9 %11 %17 %19 %21 %22 %23 %26 %27
+"#;
+
+fn circuit(coins: Coins) -> Circuit {
+    let circuit = with_coins(&text::parse(TEXT).unwrap_or_else(|e| panic!("{e}")), coins);
+    verify(&circuit).unwrap_or_else(|e| panic!("{e}"));
+    circuit
+}
+
+/// A frame: who sent it to whom.
+type Frame = (usize, Peer, Header);
+
+type Log = Arc<Mutex<BTreeMap<Frame, Vec<u8>>>>;
+
+/// Flips a bit of one frame, and writes down all of them.
+struct Tap {
+    inner: Memory,
+    me: usize,
+    flips: Option<Frame>,
+    log: Log,
+}
+
+impl Link for Tap {
+    fn send(&mut self, to: Peer, header: Header, mut body: Vec<u8>) -> Result<(), LinkError> {
+        let frame = (self.me, to, header);
+        if self.flips == Some(frame) {
+            let middle = body.len() / 2;
+            body.iter_mut().skip(middle).take(1).for_each(|x| *x ^= 1);
+        }
+        self.log.lock().unwrap().insert(frame, body.clone());
+        self.inner.send(to, header, body)
+    }
+
+    fn recv(&mut self, from: Peer, h: Header, deadline: Duration) -> Result<Vec<u8>, LinkError> {
+        self.inner.recv(from, h, deadline)
+    }
+}
+
+fn run(circuit: &Circuit, good: [bool; 3], seed: u64, flips: Option<Frame>) -> (Outcome, Log) {
+    let log = Log::default();
+    let wrap = |me: usize, inner: Memory| -> Box<dyn Link> {
+        Box::new(Tap { inner, me, flips, log: log.clone() })
+    };
+    let deadline = Duration::from_secs(60);
+    let options = Options { seed: Some(seed), deadline, wrap: Some(&wrap), ..Options::default() };
+    let encoded = speculation::inputs(circuit, good);
+    let outcome = run_outcome(circuit, encoded, &options).expect("set up");
+    (outcome, log)
+}
+
+/// Whoever fails counts as zeros, at the cost that is predicted: three rounds and a proof more.
+#[test]
+fn a_client_that_fails_counts_as_zeros_and_all_is_proven_again() {
+    for coins in COINS {
+        let circuit = circuit(coins);
+        let part = Speculation::of(&circuit).expect("it does not wait");
+        assert_eq!((part.first, part.last), (1, 3));
+        let (outcome, _) = run(&circuit, [true; 3], 1, None);
+        let honest = outcome.report(&circuit).unwrap_or_else(|e| panic!("{e}"));
+        let once = Traffic::of(&circuit);
+        assert_eq!((honest.rounds, honest.bytes_sent), (once.rounds, once.bytes));
+        let proof: usize = once.layers[3].proof_rounds;
+        assert!(proof > 0);
+        for pattern in 0..7u8 {
+            let good = [0, 1, 2].map(|i| pattern >> i & 1 == 1);
+            let (outcome, _) = run(&circuit, good, 2, None);
+            let report = outcome.report(&circuit).unwrap_or_else(|e| panic!("{e}"));
+            assert_eq!(report.admitted, vec![(0, good.to_vec())]);
+            let all = &honest.outputs[0].values;
+            for (n, (got, all)) in report.outputs[0].values.iter().zip(all).enumerate() {
+                assert_eq!(*got, if good[n / 64] { *all } else { 0.0 });
+            }
+            let twice = Traffic::repeated(&circuit);
+            assert_eq!((report.rounds, report.bytes_sent), (twice.rounds, twice.bytes));
+            assert_eq!(twice.rounds, once.rounds + 3 + proof);
+            // And the copy of what is multiplied by bits that are not all ones, which is kept for the proof.
+            assert_eq!(report.peak_memory, honest.peak_memory.map(|bytes| bytes + 2 * 3 * 64));
+        }
+    }
+}
+
+/// Each frame of each party, in both attempts: no wrong output is taken.
+#[test]
+fn no_altered_frame_of_either_attempt_is_accepted() {
+    let good = [true, false, true];
+    let (mut repeated, mut stopped, mut kinds) = (0, 0, BTreeSet::new());
+    for coins in COINS {
+        let circuit = circuit(coins);
+        let (outcome, log) = run(&circuit, good, 3, None);
+        let want = outcome.report(&circuit).unwrap_or_else(|e| panic!("{e}")).outputs;
+        let frames: Vec<Frame> = log.lock().unwrap().keys().copied().collect();
+        let altered = frames.into_iter().filter(|(_, _, h)| {
+            h.len > 0 && matches!(h.kind, Kind::Layer | Kind::Proof | Kind::Vouch)
+        });
+        // A proof with hashes takes longer: every fourth of these.
+        for frame in altered.step_by(if coins == Coins::Hash { 4 } else { 1 }) {
+            let (outcome, _) = run(&circuit, good, 3, Some(frame));
+            // What was to be proven after the first attempt is sent again before that.
+            match &outcome.receivers[0].1 {
+                Ok(got) => {
+                    assert!(got[0].values == want[0].values, "{frame:?} is accepted");
+                    assert_eq!(frame.2.layer, 2, "{frame:?} has no effect");
+                }
+                Err(_) => stopped += 1,
+            }
+            repeated += u32::from(frame.2.layer & Header::REPEATED != 0);
+            kinds.insert((frame.2.kind as u8, frame.2.layer & Header::REPEATED != 0));
+        }
+    }
+    assert!(stopped > 120, "{stopped} runs are stopped");
+    assert!(repeated > 60, "{repeated} frames of repeated layers");
+    assert_eq!(kinds.len(), 6, "each kind, in both attempts");
+    // Without proofs some of them are.
+    let bare = Circuit { security: Default::default(), ..circuit(Coins::Parties) };
+    let (_, log) = run(&bare, good, 3, None);
+    let frames: Vec<Frame> = log.lock().unwrap().keys().copied().collect();
+    let accepted = |frame: &&Frame| {
+        let (outcome, _) = run(&bare, good, 3, Some(**frame));
+        frame.2.kind == Kind::Layer && outcome.receivers[0].1.is_ok()
+    };
+    assert!(frames.iter().filter(accepted).count() > 10);
+}
+
+/// What is said in the two proofs of one layer differs by uniform bytes: coins, shares and what hides are drawn anew,
+/// although the inputs of two clients are the same in both attempts.
+#[test]
+fn the_second_proof_is_masked_anew() {
+    let circuit = circuit(Coins::Parties);
+    let mut histograms: BTreeMap<String, [u64; 256]> = BTreeMap::new();
+    for seed in 0..40 {
+        let (outcome, log) = run(&circuit, [true, true, false], 100 + seed, None);
+        outcome.report(&circuit).unwrap_or_else(|e| panic!("{e}"));
+        let log = log.lock().unwrap();
+        let is_first = |h: &Header| h.kind == Kind::Proof && h.layer == 3;
+        for ((me, to, h), first) in log.iter().filter(|((_, _, h), _)| is_first(h)) {
+            let again = Header { layer: h.layer | Header::REPEATED, ..*h };
+            // A verdict is always the same, and the last word of carries is filled up.
+            if let Some(second) = log.get(&(*me, *to, again)).filter(|_| h.len >= 64 && h.part > 0)
+            {
+                assert_eq!(first.len(), second.len());
+                let key = format!("party {me} to {to}, part {}", h.part);
+                let all = histograms.entry(key).or_insert([0; 256]);
+                for (a, b) in first.iter().zip(second) {
+                    all[a.wrapping_sub(*b) as usize] += 1;
+                }
+            }
+        }
+    }
+    assert!(histograms.len() >= 9, "{:?}", histograms.keys());
+    for (key, h) in &histograms {
+        let n: u64 = h.iter().sum();
+        let chi = chi_squared(h);
+        assert!(n < 1280 || chi < LIMIT, "{key}: chi-squared {chi} of {n} bytes");
+    }
+}
+
+/// A proof among the layers that are repeated is refused: its words would be gone. So is an opening that depends on what is
+/// only proven afterwards.
+#[test]
+fn what_cannot_be_proven_twice_or_in_time_is_refused() {
+    let mut among = circuit(Coins::Parties);
+    among.layers[2].local.insert(0, Instr { out: None, op: Op::Prove, site: 0 });
+    assert!(matches!(barriers(&among), Err(Unproven::Speculation { layer: 2 })));
+    for layer in [1, 3, 4, 5] {
+        let mut other = circuit(Coins::Parties);
+        other.layers[layer].local.insert(0, Instr { out: None, op: Op::Prove, site: 0 });
+        assert_eq!(barriers(&other).is_err(), layer == 1, "layer {layer}");
+    }
+    // The output is what was opened under the mask, as two parties know it, and not what is joined in layer 4.
+    let text = TEXT
+        .replace("%24 = add %8 %22", "%24 = trivial %21")
+        .replace(
+            "  %26 = reshare %25 : A8[3,64] @0\n  drop %8 %24 %25\n",
+            "  %26 = reshare %25 : A8[3,64] @0\n  drop %24 %25\n",
+        )
+        .replace("  %8 = join %19 %21 : A8[3,64] @0\n", "")
+        .replace("layer 5:\n", "layer 5:\n  %8 = join %19 %21 : A8[3,64] @0\n")
+        .replace("drop %0 %1 %3 %5 %7 %9", "drop %0 %1 %3 %5 %7 %8 %9");
+    let late = text::parse(&text).unwrap_or_else(|e| panic!("{e}"));
+    let why = verify(&late).expect_err("the output depends on it").to_string();
+    assert!(why.contains("what only a later layer makes"), "{why}");
+}
