@@ -64,6 +64,12 @@ pub enum Unproven {
         /// In which layer.
         layer: usize,
     },
+    /// Bits of a check that a run does not wait for, and that no instruction opens.
+    #[error("%{value} is a check that the run does not wait for, and no `open` makes it")]
+    Check {
+        /// The value with the bits.
+        value: u32,
+    },
     /// A circuit with so many proofs, or so long ones, that a false one is too likely to pass.
     #[error(
         "one of its {barriers} proofs may be false and pass with probability 2^{log2}, more than 2^{MOST_ERROR_LOG2}: \
@@ -128,8 +134,16 @@ pub fn barriers(circuit: &Circuit) -> Result<Vec<Barrier>, Unproven> {
     let mut out = Vec::new();
     // With what each message makes.
     let mut statements: Vec<(Statement, ValueId)> = Vec::new();
+    // What the statement of each message is about.
+    let mut about: BTreeMap<ValueId, Vec<ValueId>> = BTreeMap::new();
     let mut number = 0;
     let repeated = Speculation::of(circuit);
+    // So that a proof stands before the layer after which the run decides.
+    for check in repeated.iter().flat_map(|r| &r.checks).filter_map(|&c| circuit.checks.get(c)) {
+        if !matches!(find.op(check.value), Some(Op::Open(_))) {
+            return Err(Unproven::Check { value: check.value.0 });
+        }
+    }
     for (l, layer) in circuit.layers.iter().enumerate() {
         // Words that are kept for the next run may be sent after the last barrier.
         if let Some(i) = layer.local.iter().find(|i| matches!(i.op, Op::Keep { .. })) {
@@ -147,7 +161,7 @@ pub fn barriers(circuit: &Circuit) -> Result<Vec<Barrier>, Unproven> {
             // depend on it.
             let (later, now): (Vec<_>, Vec<_>) =
                 statements.into_iter().partition(|(s, _)| find.is_late(s, l as u32));
-            if !later.is_empty() && find.depends(layer, &later) {
+            if !later.is_empty() && find.depends(layer, &about, &later) {
                 return Err(too_late(l));
             }
             statements = later;
@@ -156,7 +170,11 @@ pub fn barriers(circuit: &Circuit) -> Result<Vec<Barrier>, Unproven> {
         number += layer.local.len() as u64;
         for instr in &layer.exchange {
             let made = find.statement(l, number, instr)?;
-            statements.extend(made.zip(instr.out));
+            if let Some((s, sent)) = made.zip(instr.out) {
+                let all = about.entry(sent).or_insert_with(|| vec![s.out]);
+                s.claim.values(&mut |v| all.push(v));
+                statements.push((s, sent));
+            }
             number += 1;
         }
     }
@@ -258,8 +276,14 @@ impl<'a> Find<'a> {
         any
     }
 
-    /// Whether what a layer opens depends on what one of the messages makes.
-    fn depends(&self, layer: &Layer, messages: &[(Statement, ValueId)]) -> bool {
+    /// Whether what a layer opens depends on what one of the messages makes: because it is made of it, or of a message
+    /// whose statement is about it.
+    fn depends(
+        &self,
+        layer: &Layer,
+        about: &BTreeMap<ValueId, Vec<ValueId>>,
+        messages: &[(Statement, ValueId)],
+    ) -> bool {
         let mut seen = vec![false; self.circuit.types.len()];
         let opens = |i: &&Instr| i.op.interaction().is_some_and(|row| row.reveals());
         let mut left: Vec<ValueId> =
@@ -267,6 +291,7 @@ impl<'a> Find<'a> {
         while let Some(v) = left.pop() {
             if !std::mem::replace(&mut seen[v.index()], true) {
                 left.extend(self.op(v).into_iter().flat_map(Op::operands));
+                left.extend(about.get(&v).into_iter().flatten());
             }
         }
         messages.iter().any(|(_, made)| seen[made.index()])

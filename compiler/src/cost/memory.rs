@@ -48,10 +48,20 @@ pub fn peak(circuit: &Circuit) -> [u64; 3] {
 
 /// Bytes of values in each layer, of the party with most: when it begins, before a proof there, and at its peak.
 pub fn by_layer(circuit: &Circuit) -> Vec<(u64, u64)> {
-    let runs = [0, 1, 2].map(|me| Replay::new(circuit, me).run(None));
+    layers([0, 1, 2].map(|me| Replay::new(circuit, me).run(None)))
+}
+
+/// The same where a client fails, so that layers are repeated: no product with outcomes of checks shares a factor.
+pub fn by_layer_repeated(circuit: &Circuit) -> Vec<(u64, u64)> {
+    let nothing = vec![None; circuit.types.len()];
+    let replay = |me| Replay { gated: nothing.clone(), ..Replay::new(circuit, me) };
+    layers([0, 1, 2].map(|me| replay(me).run(None)))
+}
+
+fn layers(runs: [Replay<'_>; 3]) -> Vec<(u64, u64)> {
     let most = |of: &dyn Fn(&Replay<'_>) -> u64| runs.iter().map(of).max().unwrap_or(0);
     let each = |l: usize| (most(&|r| r.starts[l]), most(&|r| r.layers[l]));
-    (0..circuit.layers.len()).map(each).collect()
+    (0..runs[0].layers.len()).map(each).collect()
 }
 
 /// Most bytes of values at one time if the circuit is evaluated in the clear, where a tensor stands for a value.

@@ -349,8 +349,9 @@ fn circuit(
             let is_proven = |c: &Circuit| proof::check(c).is_ok();
             let rounds = |c: &Circuit| Traffic::of(c).rounds;
             // More proofs, which a budget may ask for, have no place among layers that may be repeated.
-            let fits =
-                |c: &Circuit| options.memory.is_none_or(|budget| segments::held(c) <= budget);
+            let fits = |c: &Circuit| {
+                options.memory.is_none_or(|budget| segments::held_repeated(c) <= budget)
+            };
             let fewer = |c: &Circuit| !is_proven(&waiting) || rounds(c) < rounds(&waiting);
             let better = |c: &Circuit| is_proven(c) && fewer(c) && fits(c);
             Ok(early.filter(better).unwrap_or(waiting))

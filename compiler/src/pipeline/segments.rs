@@ -24,9 +24,18 @@ pub(super) fn fitting(circuit: Circuit, budget: u64) -> Result<Circuit, u64> {
     }
 }
 
-/// Bytes of values, and of the vectors of proofs, that the party with most of them holds at one time.
-pub(super) fn held(circuit: &Circuit) -> u64 {
-    let layers = cost::memory_by_layer(circuit);
+/// Bytes of values, and of the vectors of proofs, that the party with most of them holds at one time if layers are
+/// repeated.
+pub(super) fn held_repeated(circuit: &Circuit) -> u64 {
+    most(circuit, &cost::memory_by_layer_repeated(circuit))
+}
+
+/// The same if all clients pass.
+fn held(circuit: &Circuit) -> u64 {
+    most(circuit, &cost::memory_by_layer(circuit))
+}
+
+fn most(circuit: &Circuit, layers: &[(u64, u64)]) -> u64 {
     let values = layers.iter().map(|(_, peak)| *peak).max().unwrap_or(0);
     let proofs = proofs(circuit);
     let at = |b: &Barrier| layers[b.layer as usize].0.saturating_add(working(circuit, b));

@@ -53,9 +53,12 @@ impl Guard {
         made.iter().filter_map(|v| self.kept.remove(v)).collect()
     }
 
-    /// After a barrier: hands out what no later one needs.
-    pub fn passed(&mut self) -> Vec<Rep> {
+    /// After the barrier before layer l, if that is the next one: hands out what no later one needs.
+    pub fn passed(&mut self, l: usize) -> Vec<Rep> {
         let done = self.next;
+        if self.barriers.get(done).is_none_or(|(b, _)| b.layer as usize != l) {
+            return Vec::new();
+        }
         self.next += 1;
         let last = &self.last;
         let (gone, kept) = std::mem::take(&mut self.kept)

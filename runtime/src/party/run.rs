@@ -158,7 +158,7 @@ impl Engine<'_> {
             l = match &part {
                 Some(part) if part.last == l && self.goes_back(part)? => part.first,
                 Some(part) if part.last == l => {
-                    self.passed();
+                    self.passed(l);
                     l + 1
                 }
                 _ => l + 1,

@@ -43,7 +43,7 @@ impl Engine<'_> {
     }
 
     /// After the last layer that may be repeated: whether a client failed, for the first time. Then
-    /// everything that these layers made is forgotten: a repetition takes no more memory than the first
+    /// everything that these layers made is forgotten: a repetition takes no more memory, but for copies of what is gated, than the first
     /// time, except that what the first layer received while it was at work is there from its start.
     ///
     /// # Errors

@@ -180,7 +180,7 @@ fn no_altered_frame_of_either_attempt_is_accepted() {
         }
     }
     assert!(stopped > 120, "{stopped} runs are stopped");
-    assert!(repeated > 60, "{repeated} frames of repeated layers");
+    assert!(repeated > 40, "{repeated} frames of repeated layers");
     assert_eq!(kinds.len(), 6, "each kind, in both attempts");
     // Without proofs some of them are.
     let bare = Circuit { security: Default::default(), ..circuit(Coins::Parties) };
@@ -251,4 +251,99 @@ fn what_cannot_be_proven_twice_or_in_time_is_refused() {
     let late = text::parse(&text).unwrap_or_else(|e| panic!("{e}"));
     let why = verify(&late).expect_err("the output depends on it").to_string();
     assert!(why.contains("what only a later layer makes"), "{why}");
+}
+
+/// A check that nobody opens: no proof would stand where the run decides.
+const LOCAL: &str = r#"circuit "local check"
+security malicious
+party "Client" 3
+party "Server" 1
+input %0 "x" from 0 int(-128, 128) [64] : A8[3,64]
+const %1 : pub.B1[3] = 1x3
+output 0 "y" to 1 [3,64] ring 8 frac 0 factor 1.0 divisor 1.0
+check 0 %3
+site 0 "all" line 0
+layer 0:
+  %2 = admitted 0 members 3 : pub.B1[3] @0
+  %3 = reshape %1 [3] : pub.B1[3] @0
+  %4 = mul %0 %0 : add3.A8[3,64] @0
+  exchange:
+  %5 = reshare %4 : A8[3,64] @0
+  drop %4
+layer 1:
+  %6 = as_add3 %5 : add3.A8[3,64] @0
+  exchange:
+  open_to %6 output 0 @0
+"#;
+
+/// v = u1 + u2 of two masks, w what the owner has of "good"; the owner inputs v, w and M = v w. The check opens
+/// 1 + (v w + M) S with S secret, which is 1 whatever S is, if M is right. That M is v w says its statement, about the v that
+/// is input; that this is v says the statement of v, which waits for layer 4.
+const CLAIM: &str = r#"circuit "claim"
+security malicious
+party "Client" 3
+party "Server" 1
+input %0 "x" from 0 int(-128, 128) [64] : A8[3,64]
+input %1 "good" from 0 int(0, 2) [] : B1[3]
+input %24 "secret" from 0 int(0, 2) [] : B1[3]
+output 0 "y" to 1 [3,64] ring 8 frac 0 factor 1.0 divisor 1.0
+check 0 %22
+site 0 "all" line 0
+layer 0:
+  %2 = mask 0 B1 [3] groups 0 : mask.B1[3] @0
+  %3 = mask 1 B1 [3] groups 0 : mask.B1[3] @0
+  %4 = own %2 : own.B1[3] @0
+  %5 = own %3 : own.B1[3] @0
+  %6 = add %4 %5 : own.B1[3] @0
+  %7 = own %1 : own.B1[3] @0
+  %8 = mul %6 %7 : own.B1[3] @0
+  exchange:
+  %9 = input %6 : B1[3] @0
+  %10 = input %8 : B1[3] @0
+  %11 = input %7 : B1[3] @0
+layer 1:
+  %12 = dup %1 : dup.B1[3] @0
+  %13 = join %2 %12 : B1[3] @0
+  %14 = join %3 %12 : B1[3] @0
+  %15 = add %14 %13 : B1[3] @0
+  %16 = mul %15 %11 : add3.B1[3] @0
+  exchange:
+  %17 = reshare %16 : B1[3] @0
+layer 2:
+  %25 = admitted 0 members 3 : pub.B1[3] @0
+  %26 = from_bits %25 8 : pub.A8[3] @0
+  %27 = reshape %26 [3,1] : pub.A8[3,1] @0
+  %28 = mul %0 %27 : A8[3,64] @0
+  %29 = mul %28 %28 : add3.A8[3,64] @0
+  %18 = add %17 %10 : B1[3] @0
+  %19 = mul %18 %24 : add3.B1[3] @0
+  exchange:
+  %20 = reshare %19 : B1[3] @0
+  %30 = reshare %29 : A8[3,64] @0
+layer 3:
+  %21 = not %20 : B1[3] @0
+  exchange:
+  %22 = open %21 : pub.B1[3] @0
+layer 4:
+  %23 = add %13 %14 : B1[3] @0
+  exchange:
+layer 5:
+  %31 = as_add3 %30 : add3.A8[3,64] @0
+  exchange:
+  open_to %31 output 0 @0
+"#;
+
+/// What is opened does not depend on a message whose statement comes later, neither by what it is made of nor by what the
+/// statements of that are about. And the bits that a run goes back for are opened.
+#[test]
+fn what_is_opened_rests_on_proofs_only() {
+    let why = |text: &str| {
+        let circuit = text::parse(text).unwrap_or_else(|e| panic!("{e}"));
+        verify(&circuit).map_or_else(|e| e.to_string(), |()| "accepted".into())
+    };
+    assert!(why(LOCAL).contains("no `open` makes it"), "{}", why(LOCAL));
+    assert!(why(CLAIM).contains("what only a later layer makes"), "{}", why(CLAIM));
+    // Where v is made in time, it is proven in time.
+    let in_time = CLAIM.replace("%15 = add %14 %13", "%15 = add %13 %14");
+    assert_eq!(why(&in_time), "accepted");
 }

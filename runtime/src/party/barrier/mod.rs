@@ -53,15 +53,15 @@ impl Engine<'_> {
             self.rounds += shape.rounds();
         }
         if !decides {
-            self.passed();
+            self.passed(l);
         }
         Ok(())
     }
 
-    /// After a proof that is not given again: forgets what no later one needs.
-    pub(super) fn passed(&mut self) {
+    /// After the proof before layer l, if there is one and it is not given again: forgets what no later one needs.
+    pub(super) fn passed(&mut self, l: usize) {
         let Some(guard) = &mut self.guard else { return };
-        for x in guard.passed() {
+        for x in guard.passed(l) {
             self.regs.forget(Held::Rep(x));
         }
     }
