@@ -9,6 +9,7 @@ use std::fmt;
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 /// The program was rejected; the diagnostics say why.
 #[derive(Debug)]
@@ -124,7 +125,7 @@ pub fn want_json() {
 }
 
 /// Ends the process because the system gave no memory. Nothing here allocates, and no lock is taken that this thread or
-/// another may hold.
+/// another may hold. So the ending of the standard library, which takes locks, is not gone through.
 pub fn out_of_memory(bytes: usize) -> ! {
     static ENDING: AtomicBool = AtomicBool::new(false);
     if !ENDING.swap(true, Ordering::SeqCst) {
@@ -139,7 +140,26 @@ pub fn out_of_memory(bytes: usize) -> ! {
         let left = rest.len();
         let said = &text[..text.len() - left];
         raw(json, said);
+        end()
     }
+    // Another thread is saying so, and ends this one, too.
+    loop {
+        std::thread::sleep(Duration::from_secs(1));
+    }
+}
+
+/// Ends the process at once.
+#[cfg(unix)]
+fn end() -> ! {
+    // SAFETY: this is how POSIX declares the function, and it may be called at any time.
+    unsafe extern "C" {
+        safe fn _exit(status: std::ffi::c_int) -> !;
+    }
+    _exit(1)
+}
+
+#[cfg(not(unix))]
+fn end() -> ! {
     std::process::exit(1)
 }
 
