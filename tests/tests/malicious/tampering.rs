@@ -126,11 +126,6 @@ fn sample(coins: Coins) -> (Circuit, Circuit, Encoded) {
     (circuit, bare, encoded)
 }
 
-/// Whether as much is tried as there is, which takes minutes.
-fn all_of_them() -> bool {
-    std::env::var_os("SLVR_TAMPER").is_some()
-}
-
 fn flip(body: &mut [u8], pick: u64) {
     let n = body.len().max(1);
     if let Some(byte) = body.get_mut(pick as usize / 8 % n) {
@@ -167,7 +162,7 @@ fn the_sample_has_the_messages_of_the_family() {
     }
 }
 
-/// Every third frame of each party, altered, so that each number is one of some party; with `SLVR_TAMPER` all of them.
+/// Every frame of every party, altered.
 #[test]
 fn no_altered_frame_is_accepted() {
     for coins in [Coins::Parties, Coins::Hash] {
@@ -180,8 +175,7 @@ fn no_altered_frame_is_accepted() {
             let mine: Vec<Header> =
                 log.iter().filter(|(me, _)| *me == party).map(|(_, h)| *h).collect();
             for (frame, header) in mine.iter().enumerate() {
-                let skipped = !all_of_them() && (frame + party) % 3 != 0;
-                if skipped || matches!(header.kind, Kind::Done | Kind::Agreed | Kind::Abort) {
+                if matches!(header.kind, Kind::Done | Kind::Agreed | Kind::Abort) {
                     continue;
                 }
                 let seed = (frame as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
@@ -268,14 +262,14 @@ fn mutants(circuit: &Circuit) -> Vec<(String, Circuit)> {
 /// A party that deals or exchanges something else, consistently, and proves what it has computed.
 #[test]
 fn no_proof_of_something_else_is_accepted() {
-    let tried = if all_of_them() { usize::MAX } else { 30 };
+    const TRIED: usize = 75;
     let (circuit, bare, encoded) = sample(Coins::Parties);
     let (right, _) = truth(&circuit, &encoded);
     let (plain, _) = truth(&bare, &encoded);
     let all = mutants(&circuit);
-    let step = (all.len() / tried).max(1);
+    let step = (all.len() / TRIED).max(1);
     let all: Vec<_> = all.into_iter().step_by(step).collect();
-    assert!(all.len() >= 20, "{} other circuits", all.len());
+    assert!(all.len() >= TRIED / 2, "{} other circuits", all.len());
     let (mut stopped, mut succeeded) = (0, 0);
     for (i, (what, other)) in all.iter().enumerate() {
         let party = i % 3;
