@@ -16,7 +16,7 @@ mod vector;
 mod words;
 
 pub use degree::DEGREE;
-pub use vector::{Vector, cross};
+pub use vector::{Pairs, Vector, cross};
 pub use words::{Points, cross_words, fold_words, sum_words};
 
 use super::kernels::{self, MatMulDims};
@@ -33,18 +33,25 @@ pub type Element<T = u64> = [T; DEGREE];
 pub trait Scalar: Picked {
     /// The product of matrices.
     #[doc(hidden)]
-    fn product(a: &[Self], b: &[Self], dims: MatMulDims) -> Vec<Self>;
+    fn product(a: &[Self], b: &[Self], dims: MatMulDims) -> Vec<Self> {
+        let mut out = vec![Self::ZERO; dims.lens()[2]];
+        Self::product_acc(&mut out, a, b, dims);
+        out
+    }
+    /// out += the product of matrices.
+    #[doc(hidden)]
+    fn product_acc(out: &mut [Self], a: &[Self], b: &[Self], dims: MatMulDims);
 }
 
 impl Scalar for u64 {
-    fn product(a: &[u64], b: &[u64], dims: MatMulDims) -> Vec<u64> {
-        kernels::product(a, b, dims)
+    fn product_acc(out: &mut [u64], a: &[u64], b: &[u64], dims: MatMulDims) {
+        kernels::product_acc(out, a, b, dims);
     }
 }
 
 impl Scalar for u128 {
-    fn product(a: &[u128], b: &[u128], dims: MatMulDims) -> Vec<u128> {
-        kernels::product(a, b, dims)
+    fn product_acc(out: &mut [u128], a: &[u128], b: &[u128], dims: MatMulDims) {
+        kernels::product_acc(out, a, b, dims);
     }
 }
 

@@ -4,6 +4,7 @@ use super::{DEGREE, Element, Scalar, TAPS, reduce, times_x};
 use crate::kernels::MatMulDims;
 use crate::simd::versions;
 use crate::threads;
+use std::borrow::Cow;
 
 /// A vector of elements: row i holds the coefficients of X^i of all of them.
 #[derive(Clone, PartialEq, Eq)]
@@ -145,6 +146,26 @@ impl<T: Scalar> Vector<T> {
         out
     }
 
+    /// The sum of some quarters of the rows.
+    fn part(&self, quarters: &[usize]) -> Cow<'_, [T]> {
+        let len = QUARTER * self.n;
+        let quarter = |i: usize| &self.rows[i * len..(i + 1) * len];
+        match quarters {
+            [i] => Cow::Borrowed(quarter(*i)),
+            [i, j] => {
+                let both = quarter(*i).iter().zip(quarter(*j));
+                Cow::Owned(both.map(|(x, y)| x.wadd(*y)).collect())
+            }
+            _ => {
+                let mut out = vec![T::ZERO; len];
+                for i in quarters {
+                    out.iter_mut().zip(quarter(*i)).for_each(|(o, x)| *o = o.wadd(*x));
+                }
+                Cow::Owned(out)
+            }
+        }
+    }
+
     /// The sum over blocks b of c_b times block b, of as many blocks as there are factors, which are of one
     /// length.
     ///
@@ -190,25 +211,98 @@ pub(super) fn plain<T: Scalar>(
 ///
 /// If the vectors are not of one length, or this is no multiple of `blocks`.
 pub fn cross<T: Scalar>(u: &Vector<T>, v: &Vector<T>, blocks: usize) -> Vec<Element<T>> {
-    let n = u.n / blocks;
-    assert!(u.n == v.n && n * blocks == u.n, "blocks of one length");
-    let side = DEGREE * blocks;
-    let all = plain(&u.rows, &v.rows, side, n, side, true);
-    let mut out = Vec::with_capacity(blocks * blocks);
-    for a in 0..blocks {
-        for b in 0..blocks {
-            let mut wide = [T::ZERO; 2 * DEGREE];
-            for i in 0..DEGREE {
-                for j in 0..DEGREE {
-                    let x = all[(i * blocks + a) * side + j * blocks + b];
-                    wide[i + j] = wide[i + j].wadd(x);
-                }
-            }
-            reduce(&mut wide);
-            out.push(std::array::from_fn(|i| wide[i]));
+    let mut out = Pairs::new(blocks);
+    out.add(u, v);
+    out.elements()
+}
+
+/// Rows of a part of a vector: a vector has four of them.
+const QUARTER: usize = DEGREE / 4;
+
+/// The parts of a polynomial of which products are taken: of its two halves and their sum, the same of each (Karatsuba
+/// and Ofman 1962). Nine products of rows in place of sixteen.
+const PARTS: [&[usize]; 9] =
+    [&[0], &[1], &[0, 1], &[2], &[3], &[2, 3], &[0, 2], &[1, 3], &[0, 1, 2, 3]];
+
+/// Inner products of all pairs of blocks of several vectors, added up. What is done for a pair once, and not for each
+/// element of a vector, waits until the sums are asked for.
+pub struct Pairs<T = u64> {
+    blocks: usize,
+    /// For each of the [`PARTS`] all products of their rows.
+    sums: [Vec<T>; PARTS.len()],
+}
+
+impl<T> std::fmt::Debug for Pairs<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Pairs<{} blocks>", self.blocks)
+    }
+}
+
+impl<T: Scalar> Pairs<T> {
+    /// Of vectors of so many blocks.
+    pub fn new(blocks: usize) -> Pairs<T> {
+        let side = QUARTER * blocks;
+        Pairs { blocks, sums: std::array::from_fn(|_| vec![T::ZERO; side * side]) }
+    }
+
+    /// Adds the inner products of blocks of u and blocks of v.
+    ///
+    /// # Panics
+    ///
+    /// If the vectors are not of one length, or this is no multiple of the number of blocks.
+    pub fn add(&mut self, u: &Vector<T>, v: &Vector<T>) {
+        let n = u.n / self.blocks;
+        assert!(u.n == v.n && n * self.blocks == u.n, "blocks of one length");
+        let side = QUARTER * self.blocks;
+        let dims = MatMulDims {
+            batch: 1,
+            a_batched: true,
+            b_batched: true,
+            m: side,
+            k: n,
+            n: side,
+            trans_b: true,
+        };
+        for (sums, part) in self.sums.iter_mut().zip(PARTS) {
+            T::product_acc(sums, &u.part(part), &v.part(part), dims);
         }
     }
-    out
+
+    /// Entry a blocks + b is what belongs to block a of the first vectors and block b of the second ones.
+    pub fn elements(&self) -> Vec<Element<T>> {
+        let all = (0..self.blocks).flat_map(|a| (0..self.blocks).map(move |b| (a, b)));
+        all.map(|(a, b)| self.element(a, b)).collect()
+    }
+
+    fn element(&self, a: usize, b: usize) -> Element<T> {
+        let side = QUARTER * self.blocks;
+        let quarters = self.sums.each_ref().map(|sums| {
+            let mut out = [T::ZERO; 2 * QUARTER];
+            for i in 0..QUARTER {
+                let row = &sums[(i * self.blocks + a) * side..][..side];
+                for (j, x) in row.iter().skip(b).step_by(self.blocks).enumerate() {
+                    out[i + j] = out[i + j].wadd(*x);
+                }
+            }
+            out
+        });
+        let (threes, _) = quarters.as_chunks::<3>();
+        let mut halves = [[T::ZERO; 4 * QUARTER]; 3];
+        halves.iter_mut().zip(threes).for_each(|(out, parts)| joined(out, parts));
+        let mut wide = [T::ZERO; 2 * DEGREE];
+        joined(&mut wide, &halves);
+        reduce(&mut wide);
+        std::array::from_fn(|i| wide[i])
+    }
+}
+
+/// The product of two polynomials from those of their lower halves, of their higher halves, and of the sums of both.
+fn joined<T: Scalar, const N: usize>(out: &mut [T], [low, high, both]: &[[T; N]; 3]) {
+    for i in 0..N {
+        out[i] = out[i].wadd(low[i]);
+        out[i + N / 2] = out[i + N / 2].wadd(both[i].wsub(low[i]).wsub(high[i]));
+        out[i + N] = out[i + N].wadd(high[i]);
+    }
 }
 
 /// Elements that a thread works on at a time.

@@ -39,13 +39,11 @@ pub fn matmul(a: &Words, b: &Words, dims: MatMulDims) -> Words {
     out
 }
 
-/// The product of a and b, which are borrowed.
+/// out += the product of a and b, which are borrowed.
 #[allow(private_bounds)]
-pub(crate) fn product<T: gemm::Keep>(a: &[T], b: &[T], dims: MatMulDims) -> Vec<T> {
-    let mut out = vec![T::ZERO; dims.lens()[2]];
+pub(crate) fn product_acc<T: gemm::Keep>(out: &mut [T], a: &[T], b: &[T], dims: MatMulDims) {
     assert_eq!([a.len(), b.len(), out.len()], dims.lens(), "operands do not fit the dimensions");
-    matmul::run(&mut out, a, b, dims, Isa::best());
-    out
+    matmul::run(out, a, b, dims, Isa::best());
 }
 
 /// out += the product of a and b.

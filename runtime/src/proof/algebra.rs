@@ -56,6 +56,8 @@ pub trait Algebra {
     type E: Copy + PartialEq + Send + Sync + 'static;
     /// A vector.
     type V: Clone + Send + Sync;
+    /// Inner products of all pairs of blocks, added up.
+    type Pairs;
     /// A base element.
     type Base: Copy + Default + Send + Sync + 'static;
 
@@ -94,8 +96,18 @@ pub trait Algebra {
     fn concat(parts: &[&Self::V], n: usize) -> Self::V;
     /// Writes a vector into a longer one, from a place on.
     fn place(to: &mut Self::V, at: usize, from: &Self::V);
+    /// Of no vectors yet, which will have so many blocks.
+    fn pairs(blocks: usize) -> Self::Pairs;
+    /// Adds the inner products of all pairs of blocks.
+    fn add_pairs(to: &mut Self::Pairs, u: &Self::V, v: &Self::V);
+    /// The sums, row by row.
+    fn paired(pairs: &Self::Pairs) -> Vec<Self::E>;
     /// The inner products of all pairs of blocks, row by row.
-    fn cross(u: &Self::V, v: &Self::V, blocks: usize) -> Vec<Self::E>;
+    fn cross(u: &Self::V, v: &Self::V, blocks: usize) -> Vec<Self::E> {
+        let mut out = Self::pairs(blocks);
+        Self::add_pairs(&mut out, u, v);
+        Self::paired(&out)
+    }
     /// The sum over blocks of c_b times block b.
     fn fold(v: &Self::V, c: &[Self::E]) -> Self::V;
 
@@ -133,6 +145,7 @@ impl Algebra for OverBits {
     const SPREAD: usize = 64;
     type E = u64;
     type V = Vec<u64>;
+    type Pairs = (usize, Vec<u64>);
     type Base = u64;
 
     fn zero() -> u64 {
@@ -194,11 +207,18 @@ impl Algebra for OverBits {
     fn place(to: &mut Vec<u64>, at: usize, from: &Vec<u64>) {
         to[at..at + from.len()].copy_from_slice(from);
     }
-    fn cross(u: &Vec<u64>, v: &Vec<u64>, blocks: usize) -> Vec<u64> {
-        let n = u.len() / blocks;
+    fn pairs(blocks: usize) -> (usize, Vec<u64>) {
+        (blocks, vec![0; blocks * blocks])
+    }
+    fn add_pairs((blocks, sums): &mut (usize, Vec<u64>), u: &Vec<u64>, v: &Vec<u64>) {
+        let n = u.len() / *blocks;
         let block = |b: usize| b * n..(b + 1) * n;
-        let all = (0..blocks).flat_map(|a| (0..blocks).map(move |b| (a, b)));
-        all.map(|(a, b)| gf64::dot(&u[block(a)], &v[block(b)])).collect()
+        for (i, sum) in sums.iter_mut().enumerate() {
+            *sum ^= gf64::dot(&u[block(i / *blocks)], &v[block(i % *blocks)]);
+        }
+    }
+    fn paired((_, sums): &(usize, Vec<u64>)) -> Vec<u64> {
+        sums.clone()
     }
     fn fold(v: &Vec<u64>, c: &[u64]) -> Vec<u64> {
         gf64::fold(v, c)
@@ -241,6 +261,7 @@ impl<T: Scalar> Algebra for OverWords<T> {
     const SPREAD: usize = 1;
     type E = galois::Element<T>;
     type V = galois::Vector<T>;
+    type Pairs = galois::Pairs<T>;
     type Base = T;
 
     fn zero() -> Self::E {
@@ -306,8 +327,14 @@ impl<T: Scalar> Algebra for OverWords<T> {
     fn place(to: &mut Self::V, at: usize, from: &Self::V) {
         to.place(at, from);
     }
-    fn cross(u: &Self::V, v: &Self::V, blocks: usize) -> Vec<Self::E> {
-        galois::cross(u, v, blocks)
+    fn pairs(blocks: usize) -> Self::Pairs {
+        galois::Pairs::new(blocks)
+    }
+    fn add_pairs(to: &mut Self::Pairs, u: &Self::V, v: &Self::V) {
+        to.add(u, v);
+    }
+    fn paired(pairs: &Self::Pairs) -> Vec<Self::E> {
+        pairs.elements()
     }
     fn fold(v: &Self::V, c: &[Self::E]) -> Self::V {
         v.fold(c)

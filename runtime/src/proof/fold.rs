@@ -319,23 +319,27 @@ pub fn polynomial<A: Algebra>(
         let mut dots =
             vec![A::zero(); if u.coefficients.dots.is_empty() { 0 } else { nodes * nodes }];
         let rooted = u.coefficients.rooted(&u.first);
+        let mut again = A::pairs(if stage == Stage::Again { nodes } else { 0 });
         for i in 0..u.coefficients.chunks() {
             let is_dot = u.coefficients.is_dot(i);
             let first = if is_dot { &rooted } else { &u.first };
-            let to = if is_dot && stage == Stage::First { &mut dots } else { &mut pairs };
+            let to = if is_dot { &mut dots } else { &mut pairs };
             let c = u.coefficients.block(i);
             let [mut a, mut b] = chunks.map(|chunks| chunks(i));
             a.pad(u.folds.cut());
             b.pad(u.folds.cut());
             for (a, b) in a.terms.iter().zip(&b.terms) {
-                let more = if stage == Stage::First {
-                    A::cross_base(&c, a, b, nodes)
+                if stage == Stage::First {
+                    let more = A::cross_base(&c, a, b, nodes);
+                    to.iter_mut().zip(&more).for_each(|(s, x)| *s = A::add(s, x));
                 } else {
                     let a = A::weigh(A::fold_base(a, first), &c);
-                    A::cross(&a, &A::fold_base(b, first), nodes)
-                };
-                to.iter_mut().zip(&more).for_each(|(s, x)| *s = A::add(s, x));
+                    A::add_pairs(&mut again, &a, &A::fold_base(b, first));
+                }
             }
+        }
+        if stage == Stage::Again {
+            pairs = A::paired(&again);
         }
         // Each block of an inner product has 1 / delta in both vectors.
         let roots = &u.coefficients.roots;
