@@ -110,48 +110,94 @@ fn weighted<T: Scalar, P: Sync>(
     out
 }
 
-/// The inner products of pairs of blocks of words with coefficients, with n coefficients c: entry a blocks + b, for
-/// a < b, is the sum over t of ``c[t] (u[a n + t] v[b n + t] + u[b n + t] v[a n + t])``, for a = b that of
-/// ``c[t] u[a n + t] v[a n + t]``, and 0 for a > b.
+/// Inner products of pairs of blocks of words with coefficients, added up over several vectors.
 ///
-/// # Panics
-///
-/// If the words are not `blocks` blocks of as many as there are coefficients.
-pub fn cross_words<T: Scalar>(c: &Points, u: &[T], v: &[T], blocks: usize) -> Vec<Element<T>> {
-    let n = c.len();
-    assert!(u.len() == n * blocks && v.len() == n * blocks, "blocks of one length");
-    let mut out = vec![zero(); blocks * blocks];
-    if n == 0 {
-        return out;
+/// Pairs of a block and the one that is `far` after it, around a circle; every pair of different blocks is met once, or
+/// twice at half of the circle. A task is one `far` and [`subsets::LANES`] first blocks.
+pub struct WordPairs<T = u64> {
+    blocks: usize,
+    /// For each task.
+    sums: Vec<Sums<T>>,
+}
+
+impl<T> std::fmt::Debug for WordPairs<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "WordPairs<{} blocks>", self.blocks)
     }
-    // Pairs of a block and the one that is `far` after it, around a circle; every pair of different blocks is met
-    // once, or twice at half of the circle.
-    let (groups, fars) = (blocks.div_ceil(subsets::LANES), blocks / 2 + 1);
-    let lanes = groups * subsets::LANES + blocks / 2;
-    let prepare = |at: usize, len: usize| {
-        let padded = len.next_multiple_of(COLUMNS);
-        let (mut x, mut y) = (vec![T::ZERO; padded * lanes], vec![T::ZERO; padded * lanes]);
-        rows(&mut x[..len * lanes], lanes, u, blocks, at, len);
-        rows(&mut y[..len * lanes], lanes, v, blocks, at, len);
-        (x, y)
-    };
-    let fill = |task: usize, (u, v): &(Vec<T>, Vec<T>), t: usize, x: &mut _| {
-        let place = [task / fars * subsets::LANES, task % fars];
-        subsets::pairs(x, &u[t * lanes..], &v[t * lanes..], lanes, place);
-    };
-    let sums = weighted(c, groups * fars, &prepare, &fill);
-    for (task, sums) in sums.iter().enumerate() {
-        let far = task % fars;
-        for (r, a) in (task / fars * subsets::LANES..).take(subsets::LANES).enumerate() {
-            let twice = far > 0 && 2 * far == blocks && a >= far;
-            if a < blocks && !twice {
-                let b = (a + far) % blocks;
-                let out = &mut out[a.min(b) * blocks + a.max(b)];
-                *out = add(out, &std::array::from_fn(|i| sums[i][r]));
-            }
+}
+
+impl<T: Scalar> WordPairs<T> {
+    /// Of vectors of so many blocks.
+    pub fn new(blocks: usize) -> WordPairs<T> {
+        let tasks = blocks.div_ceil(subsets::LANES) * (blocks / 2 + 1);
+        WordPairs { blocks, sums: vec![[[T::ZERO; subsets::LANES]; DEGREE]; tasks] }
+    }
+
+    /// Distances around the circle.
+    fn fars(&self) -> usize {
+        self.blocks / 2 + 1
+    }
+
+    /// Adds the inner products of the blocks of u and v, with n coefficients c.
+    ///
+    /// # Panics
+    ///
+    /// If the words are not as many blocks of as many as there are coefficients.
+    pub fn add(&mut self, c: &Points, u: &[T], v: &[T]) {
+        let (n, blocks, fars) = (c.len(), self.blocks, self.fars());
+        assert!(u.len() == n * blocks && v.len() == n * blocks, "blocks of one length");
+        let lanes = blocks.next_multiple_of(subsets::LANES) + blocks / 2;
+        // Tasks apart: what they read is made once for all threads, and each adds to sums of its own.
+        let threads = if n < COLUMNS { 1 } else { threads::count() };
+        let share = self.sums.len().div_ceil(threads).max(1);
+        let [mut x, mut y] =
+            [(); 2].map(|()| vec![T::ZERO; PART.min(n).next_multiple_of(COLUMNS) * lanes]);
+        for at in (0..n).step_by(PART) {
+            let len = PART.min(n - at);
+            // What stands behind the last column takes coefficients 0.
+            rows(&mut x[..len * lanes], lanes, u, blocks, at, len);
+            rows(&mut y[..len * lanes], lanes, v, blocks, at, len);
+            let steps: Vec<usize> = (0..len).step_by(COLUMNS).collect();
+            let picks: Vec<_> = steps.iter().map(|t| picks(c, at + t)).collect();
+            threads::each(self.sums.chunks_mut(share).enumerate(), &|(i, sums)| {
+                let mut tables = Tables::default();
+                let mut some = [[T::ZERO; subsets::LANES]; COLUMNS];
+                for (task, sums) in (i * share..).zip(sums) {
+                    let place = [task / fars * subsets::LANES, task % fars];
+                    for (&t, picks) in steps.iter().zip(&picks) {
+                        subsets::pairs(&mut some, &x[t * lanes..], &y[t * lanes..], lanes, place);
+                        subsets::add(sums, &some, picks, &mut tables);
+                    }
+                }
+            });
         }
     }
-    out
+
+    /// Entry a blocks + b, for a < b, is the sum over t of ``c[t] (u[a n + t] v[b n + t] + u[b n + t] v[a n + t])``, for
+    /// a = b that of ``c[t] u[a n + t] v[a n + t]``, and 0 for a > b.
+    pub fn elements(&self) -> Vec<Element<T>> {
+        let (blocks, fars) = (self.blocks, self.fars());
+        let mut out = vec![zero(); blocks * blocks];
+        for (task, sums) in self.sums.iter().enumerate() {
+            let far = task % fars;
+            for (r, a) in (task / fars * subsets::LANES..).take(subsets::LANES).enumerate() {
+                let twice = far > 0 && 2 * far == blocks && a >= far;
+                if a < blocks && !twice {
+                    let b = (a + far) % blocks;
+                    let out = &mut out[a.min(b) * blocks + a.max(b)];
+                    *out = add(out, &std::array::from_fn(|i| sums[i][r]));
+                }
+            }
+        }
+        out
+    }
+}
+
+/// The sums of [`WordPairs`] for two vectors.
+pub fn cross_words<T: Scalar>(c: &Points, u: &[T], v: &[T], blocks: usize) -> Vec<Element<T>> {
+    let mut out = WordPairs::new(blocks);
+    out.add(c, u, v);
+    out.elements()
 }
 
 /// The sum over blocks b of c_b times block b of words.

@@ -58,6 +58,8 @@ pub trait Algebra {
     type V: Clone + Send + Sync;
     /// Inner products of all pairs of blocks, added up.
     type Pairs;
+    /// Inner products of pairs of blocks of base elements, added up.
+    type BasePairs;
     /// A base element.
     type Base: Copy + Default + Send + Sync + 'static;
 
@@ -122,12 +124,22 @@ pub trait Algebra {
     /// base elements.
     fn expand(slots: &[u64], c: &[u64]) -> Vec<u64>;
 
-    /// As [`cross`](Algebra::cross), of base elements with coefficients, in so many blocks, except that the products
-    /// of two different blocks are added: to the pair that has the smaller number first.
+    /// Of no base elements yet, which will have so many blocks.
+    fn base_pairs(blocks: usize) -> Self::BasePairs;
+    /// Adds the inner products of all pairs of blocks of base elements with coefficients.
     ///
     /// A coefficient is a word: over bits an element, over words the number of an exceptional point. Where it is two
     /// words, the first ones of all stand before the second ones.
-    fn cross_base(c: &[u64], u: &[Self::Base], v: &[Self::Base], blocks: usize) -> Vec<Self::E>;
+    fn add_base_pairs(to: &mut Self::BasePairs, c: &[u64], u: &[Self::Base], v: &[Self::Base]);
+    /// The sums, row by row, except that the products of two different blocks are added: to the pair that has the
+    /// smaller number first.
+    fn base_paired(pairs: &Self::BasePairs) -> Vec<Self::E>;
+    /// The sums for two vectors.
+    fn cross_base(c: &[u64], u: &[Self::Base], v: &[Self::Base], blocks: usize) -> Vec<Self::E> {
+        let mut out = Self::base_pairs(blocks);
+        Self::add_base_pairs(&mut out, c, u, v);
+        Self::base_paired(&out)
+    }
     /// As [`fold`](Algebra::fold), of base elements.
     fn fold_base(words: &[Self::Base], c: &[Self::E]) -> Self::V;
     /// What `fold_base` gives, times the coefficients of the base elements.
@@ -146,6 +158,7 @@ impl Algebra for OverBits {
     type E = u64;
     type V = Vec<u64>;
     type Pairs = (usize, Vec<u64>);
+    type BasePairs = (usize, Vec<u64>);
     type Base = u64;
 
     fn zero() -> u64 {
@@ -237,8 +250,15 @@ impl Algebra for OverBits {
         slots.iter().flat_map(|s| c.iter().map(|c| gf64::mul(*s, *c))).collect()
     }
 
-    fn cross_base(c: &[u64], u: &[u64], v: &[u64], blocks: usize) -> Vec<u64> {
-        gf64::cross_bits(c, u, v, blocks)
+    fn base_pairs(blocks: usize) -> (usize, Vec<u64>) {
+        Self::pairs(blocks)
+    }
+    fn add_base_pairs(to: &mut (usize, Vec<u64>), c: &[u64], u: &[u64], v: &[u64]) {
+        let more = gf64::cross_bits(c, u, v, to.0);
+        to.1.iter_mut().zip(more).for_each(|(s, x)| *s ^= x);
+    }
+    fn base_paired(pairs: &(usize, Vec<u64>)) -> Vec<u64> {
+        Self::paired(pairs)
     }
     fn fold_base(words: &[u64], c: &[u64]) -> Vec<u64> {
         gf64::fold_bits(c, words)
@@ -262,6 +282,7 @@ impl<T: Scalar> Algebra for OverWords<T> {
     type E = galois::Element<T>;
     type V = galois::Vector<T>;
     type Pairs = galois::Pairs<T>;
+    type BasePairs = galois::WordPairs<T>;
     type Base = T;
 
     fn zero() -> Self::E {
@@ -355,8 +376,14 @@ impl<T: Scalar> Algebra for OverWords<T> {
         slots.iter().flat_map(|s| c.iter().map(move |c| c << s)).collect()
     }
 
-    fn cross_base(c: &[u64], u: &[T], v: &[T], blocks: usize) -> Vec<Self::E> {
-        galois::cross_words(c, u, v, blocks)
+    fn base_pairs(blocks: usize) -> Self::BasePairs {
+        galois::WordPairs::new(blocks)
+    }
+    fn add_base_pairs(to: &mut Self::BasePairs, c: &[u64], u: &[T], v: &[T]) {
+        to.add(c, u, v);
+    }
+    fn base_paired(pairs: &Self::BasePairs) -> Vec<Self::E> {
+        pairs.elements()
     }
     fn fold_base(words: &[T], c: &[Self::E]) -> Self::V {
         galois::fold_words(c, words)

@@ -310,47 +310,63 @@ pub fn polynomial<A: Algebra>(
     v: &Side<A>,
     chunks: [Chunks<'_, A::Base>; 2],
 ) -> Vec<A::E> {
-    let (_, stage) = u.next();
     let nodes = u.nodes();
-    let mut pairs = vec![A::zero(); nodes * nodes];
-    if matches!(stage, Stage::Later | Stage::Last) {
-        pairs = A::cross(&u.vector, &v.vector, nodes);
-    } else {
-        let mut dots =
-            vec![A::zero(); if u.coefficients.dots.is_empty() { 0 } else { nodes * nodes }];
-        let rooted = u.coefficients.rooted(&u.first);
-        let mut again = A::pairs(if stage == Stage::Again { nodes } else { 0 });
-        for i in 0..u.coefficients.chunks() {
-            let is_dot = u.coefficients.is_dot(i);
-            let first = if is_dot { &rooted } else { &u.first };
-            let to = if is_dot { &mut dots } else { &mut pairs };
-            let c = u.coefficients.block(i);
-            let [mut a, mut b] = chunks.map(|chunks| chunks(i));
-            a.pad(u.folds.cut());
-            b.pad(u.folds.cut());
-            for (a, b) in a.terms.iter().zip(&b.terms) {
-                if stage == Stage::First {
-                    let more = A::cross_base(&c, a, b, nodes);
-                    to.iter_mut().zip(&more).for_each(|(s, x)| *s = A::add(s, x));
-                } else {
-                    let a = A::weigh(A::fold_base(a, first), &c);
-                    A::add_pairs(&mut again, &a, &A::fold_base(b, first));
-                }
-            }
+    let pairs = match u.next().1 {
+        Stage::Later | Stage::Last => A::cross(&u.vector, &v.vector, nodes),
+        Stage::First => first_pairs(u, chunks, nodes),
+        Stage::Again => {
+            let rooted = u.coefficients.rooted(&u.first);
+            let mut pairs = A::pairs(nodes);
+            each_term(u, chunks, &mut |is_dot, c, a, b| {
+                let first = if is_dot { &rooted } else { &u.first };
+                let a = A::weigh(A::fold_base(a, first), c);
+                A::add_pairs(&mut pairs, &a, &A::fold_base(b, first));
+            });
+            A::paired(&pairs)
         }
-        if stage == Stage::Again {
-            pairs = A::paired(&again);
-        }
-        // Each block of an inner product has 1 / delta in both vectors.
-        let roots = &u.coefficients.roots;
-        let each = roots.iter().flat_map(|x| roots.iter().map(move |y| (x, y)));
-        for ((to, x), (a, b)) in pairs.iter_mut().zip(&dots).zip(each) {
-            if *x != A::zero() {
-                *to = A::add(to, &A::mul(x, &A::mul(a, b)));
-            }
+    };
+    values::<A>(&pairs, nodes)
+}
+
+/// What is done with a term of a chunk: whether it is of an inner product, the coefficients, and both vectors.
+type Take<'a, A> = dyn FnMut(bool, &[u64], &[<A as Algebra>::Base], &[<A as Algebra>::Base]) + 'a;
+
+/// For all terms, filled up to whole blocks.
+fn each_term<A: Algebra>(u: &Side<A>, chunks: [Chunks<'_, A::Base>; 2], take: &mut Take<'_, A>) {
+    for i in 0..u.coefficients.chunks() {
+        let c = u.coefficients.block(i);
+        let [mut a, mut b] = chunks.map(|chunks| chunks(i));
+        a.pad(u.folds.cut());
+        b.pad(u.folds.cut());
+        for (a, b) in a.terms.iter().zip(&b.terms) {
+            take(u.coefficients.is_dot(i), &c, a, b);
         }
     }
-    values::<A>(&pairs, nodes)
+}
+
+/// The products of all pairs of blocks in the first fold.
+fn first_pairs<A: Algebra>(
+    u: &Side<A>,
+    chunks: [Chunks<'_, A::Base>; 2],
+    nodes: usize,
+) -> Vec<A::E> {
+    let roots = &u.coefficients.roots;
+    let mut sums = A::base_pairs(nodes);
+    let mut dots = (!roots.is_empty()).then(|| A::base_pairs(nodes));
+    each_term(u, chunks, &mut |is_dot, c, a, b| {
+        let to = dots.as_mut().filter(|_| is_dot).unwrap_or(&mut sums);
+        A::add_base_pairs(to, c, a, b);
+    });
+    let mut pairs = A::base_paired(&sums);
+    // Each block of an inner product has 1 / delta in both vectors.
+    let dots = dots.map(|dots| A::base_paired(&dots)).unwrap_or_default();
+    let each = roots.iter().flat_map(|x| roots.iter().map(move |y| (x, y)));
+    for ((to, x), (a, b)) in pairs.iter_mut().zip(&dots).zip(each) {
+        if *x != A::zero() {
+            *to = A::add(to, &A::mul(x, &A::mul(a, b)));
+        }
+    }
+    pairs
 }
 
 /// What the verifier after the prover finds in the end, from its own side and what the other one sent.

@@ -96,6 +96,8 @@ impl<A: Extended> Algebra for Twice<A> {
     type V = (A::V, A::V);
     /// Of the lower halves, of the higher halves, and of the sums of both.
     type Pairs = [A::Pairs; 3];
+    /// With the lower and the higher halves of coefficients.
+    type BasePairs = [A::BasePairs; 2];
     type Base = A::Base;
 
     fn zero() -> Self::E {
@@ -211,10 +213,15 @@ impl<A: Extended> Algebra for Twice<A> {
         each(0).chain(each(1)).collect()
     }
 
-    fn cross_base(c: &[u64], u: &[A::Base], v: &[A::Base], blocks: usize) -> Vec<Self::E> {
+    fn base_pairs(blocks: usize) -> Self::BasePairs {
+        std::array::from_fn(|_| A::base_pairs(blocks))
+    }
+    fn add_base_pairs(to: &mut Self::BasePairs, c: &[u64], u: &[A::Base], v: &[A::Base]) {
         let (low, high) = c.split_at(c.len() / 2);
-        let (low, high) = (A::cross_base(low, u, v, blocks), A::cross_base(high, u, v, blocks));
-        low.into_iter().zip(high).collect()
+        to.iter_mut().zip([low, high]).for_each(|(to, c)| A::add_base_pairs(to, c, u, v));
+    }
+    fn base_paired([low, high]: &Self::BasePairs) -> Vec<Self::E> {
+        A::base_paired(low).into_iter().zip(A::base_paired(high)).collect()
     }
     fn fold_base(words: &[A::Base], c: &[Self::E]) -> Self::V {
         let of = |f: &dyn Fn(&Self::E) -> A::E| c.iter().map(f).collect::<Vec<A::E>>();

@@ -26,12 +26,34 @@ fn low_bits(words: &[u64]) -> Vec<u8> {
     words.iter().flat_map(|w| (0..8).map(move |j| (w >> j & 1) as u8)).collect()
 }
 
+impl Tiny {
+    fn all_pairs(u: &Vec<u8>, v: &Vec<u8>, blocks: usize) -> Vec<u8> {
+        let n = u.len() / blocks;
+        let dot = |a: usize, b: usize| (0..n).fold(0, |s, t| s ^ times(u[a * n + t], v[b * n + t]));
+        (0..blocks * blocks).map(|i| dot(i / blocks, i % blocks)).collect()
+    }
+
+    fn all_base_pairs(c: &[u64], u: &[u64], v: &[u64], blocks: usize) -> Vec<u8> {
+        let (u, v) = (low_bits(u), low_bits(v));
+        let u: Vec<u8> = u.chunks(8 * c.len()).flat_map(|b| Self::weigh(b.to_vec(), c)).collect();
+        let mut out = Self::all_pairs(&u, &v, blocks);
+        for a in 0..blocks {
+            for b in 0..a {
+                out[b * blocks + a] ^= std::mem::take(&mut out[a * blocks + b]);
+            }
+        }
+        out
+    }
+}
+
 impl Algebra for Tiny {
     // Only its name is asked for, and interpolation, which Tiny does by itself.
     const KIND: Kind = Kind::Bits;
     const SPREAD: usize = 8;
     type E = u8;
     type V = Vec<u8>;
+    type Pairs = (usize, Vec<u8>);
+    type BasePairs = (usize, Vec<u8>);
     type Base = u64;
 
     fn zero() -> u8 {
@@ -92,10 +114,15 @@ impl Algebra for Tiny {
     fn place(to: &mut Vec<u8>, at: usize, from: &Vec<u8>) {
         to[at..at + from.len()].copy_from_slice(from);
     }
-    fn cross(u: &Vec<u8>, v: &Vec<u8>, blocks: usize) -> Vec<u8> {
-        let n = u.len() / blocks;
-        let dot = |a: usize, b: usize| (0..n).fold(0, |s, t| s ^ times(u[a * n + t], v[b * n + t]));
-        (0..blocks * blocks).map(|i| dot(i / blocks, i % blocks)).collect()
+    fn pairs(blocks: usize) -> Self::Pairs {
+        (blocks, vec![Self::zero(); blocks * blocks])
+    }
+    fn add_pairs(to: &mut Self::Pairs, u: &Self::V, v: &Self::V) {
+        let more = Self::all_pairs(u, v, to.0);
+        to.1.iter_mut().zip(&more).for_each(|(s, x)| *s = Self::add(s, x));
+    }
+    fn paired(pairs: &Self::Pairs) -> Vec<Self::E> {
+        pairs.1.clone()
     }
     fn fold(v: &Vec<u8>, c: &[u8]) -> Vec<u8> {
         let n = v.len() / c.len();
@@ -116,16 +143,15 @@ impl Algebra for Tiny {
         let product = |s: &u64, c: &u64| u64::from(times(*s as u8, *c as u8));
         slots.iter().flat_map(|s| c.iter().map(move |c| product(s, c))).collect()
     }
-    fn cross_base(c: &[u64], u: &[u64], v: &[u64], blocks: usize) -> Vec<u8> {
-        let (u, v) = (low_bits(u), low_bits(v));
-        let u: Vec<u8> = u.chunks(8 * c.len()).flat_map(|b| Self::weigh(b.to_vec(), c)).collect();
-        let mut out = Self::cross(&u, &v, blocks);
-        for a in 0..blocks {
-            for b in 0..a {
-                out[b * blocks + a] ^= std::mem::take(&mut out[a * blocks + b]);
-            }
-        }
-        out
+    fn base_pairs(blocks: usize) -> Self::BasePairs {
+        Self::pairs(blocks)
+    }
+    fn add_base_pairs(to: &mut Self::BasePairs, c: &[u64], u: &[u64], v: &[u64]) {
+        let more = Self::all_base_pairs(c, u, v, to.0);
+        to.1.iter_mut().zip(&more).for_each(|(s, x)| *s = Self::add(s, x));
+    }
+    fn base_paired(pairs: &Self::BasePairs) -> Vec<Self::E> {
+        Self::paired(pairs)
     }
     fn fold_base(words: &[u64], c: &[u8]) -> Vec<u8> {
         Self::fold(&low_bits(words), c)
@@ -617,12 +643,38 @@ impl TinyWords {
     }
 }
 
+impl TinyWords {
+    fn all_pairs(u: &Vec<[u8; DEGREE]>, v: &Vec<[u8; DEGREE]>, blocks: usize) -> Vec<[u8; DEGREE]> {
+        let n = u.len() / blocks;
+        let dot = |a: usize, b: usize| {
+            let terms = (0..n).map(|t| Self::product(&u[a * n + t], &v[b * n + t]));
+            terms.fold(Self::zero(), |s, x| Self::add(&s, &x))
+        };
+        (0..blocks * blocks).map(|i| dot(i / blocks, i % blocks)).collect()
+    }
+
+    fn all_base_pairs(c: &[u64], u: &[u64], v: &[u64], blocks: usize) -> Vec<[u8; DEGREE]> {
+        let all = |w: &[u64]| w.iter().map(|&x| Self::word(x)).collect::<Vec<[u8; DEGREE]>>();
+        let u = all(u).chunks(c.len()).flat_map(|b| Self::weigh(b.to_vec(), c)).collect();
+        let mut out = Self::all_pairs(&u, &all(v), blocks);
+        for a in 0..blocks {
+            for b in 0..a {
+                let more = std::mem::replace(&mut out[a * blocks + b], Self::zero());
+                out[b * blocks + a] = Self::add(&out[b * blocks + a], &more);
+            }
+        }
+        out
+    }
+}
+
 impl Algebra for TinyWords {
     // Its name tells interpolations apart.
     const KIND: Kind = Kind::Wide;
     const SPREAD: usize = 1;
     type E = [u8; DEGREE];
     type V = Vec<[u8; DEGREE]>;
+    type Pairs = (usize, Vec<[u8; DEGREE]>);
+    type BasePairs = (usize, Vec<[u8; DEGREE]>);
     type Base = u64;
 
     fn zero() -> Self::E {
@@ -690,13 +742,15 @@ impl Algebra for TinyWords {
     fn place(to: &mut Self::V, at: usize, from: &Self::V) {
         to[at..at + from.len()].copy_from_slice(from);
     }
-    fn cross(u: &Self::V, v: &Self::V, blocks: usize) -> Vec<Self::E> {
-        let n = u.len() / blocks;
-        let dot = |a: usize, b: usize| {
-            let terms = (0..n).map(|t| Self::product(&u[a * n + t], &v[b * n + t]));
-            terms.fold(Self::zero(), |s, x| Self::add(&s, &x))
-        };
-        (0..blocks * blocks).map(|i| dot(i / blocks, i % blocks)).collect()
+    fn pairs(blocks: usize) -> Self::Pairs {
+        (blocks, vec![Self::zero(); blocks * blocks])
+    }
+    fn add_pairs(to: &mut Self::Pairs, u: &Self::V, v: &Self::V) {
+        let more = Self::all_pairs(u, v, to.0);
+        to.1.iter_mut().zip(&more).for_each(|(s, x)| *s = Self::add(s, x));
+    }
+    fn paired(pairs: &Self::Pairs) -> Vec<Self::E> {
+        pairs.1.clone()
     }
     fn fold(v: &Self::V, c: &[Self::E]) -> Self::V {
         let n = v.len() / c.len();
@@ -718,17 +772,15 @@ impl Algebra for TinyWords {
     fn expand(slots: &[u64], c: &[u64]) -> Vec<u64> {
         slots.iter().flat_map(|s| c.iter().map(move |c| c << s)).collect()
     }
-    fn cross_base(c: &[u64], u: &[u64], v: &[u64], blocks: usize) -> Vec<Self::E> {
-        let all = |w: &[u64]| w.iter().map(|&x| Self::word(x)).collect::<Self::V>();
-        let u = all(u).chunks(c.len()).flat_map(|b| Self::weigh(b.to_vec(), c)).collect();
-        let mut out = Self::cross(&u, &all(v), blocks);
-        for a in 0..blocks {
-            for b in 0..a {
-                let more = std::mem::replace(&mut out[a * blocks + b], Self::zero());
-                out[b * blocks + a] = Self::add(&out[b * blocks + a], &more);
-            }
-        }
-        out
+    fn base_pairs(blocks: usize) -> Self::BasePairs {
+        Self::pairs(blocks)
+    }
+    fn add_base_pairs(to: &mut Self::BasePairs, c: &[u64], u: &[u64], v: &[u64]) {
+        let more = Self::all_base_pairs(c, u, v, to.0);
+        to.1.iter_mut().zip(&more).for_each(|(s, x)| *s = Self::add(s, x));
+    }
+    fn base_paired(pairs: &Self::BasePairs) -> Vec<Self::E> {
+        Self::paired(pairs)
     }
     fn fold_base(words: &[u64], c: &[Self::E]) -> Self::V {
         Self::fold(&words.iter().map(|&x| Self::word(x)).collect(), c)
