@@ -39,6 +39,13 @@ pub fn matmul(a: &Words, b: &Words, dims: MatMulDims) -> Words {
     out
 }
 
+/// The product of a and b, which are borrowed.
+pub fn product(a: &[u64], b: &[u64], dims: MatMulDims) -> Vec<u64> {
+    let mut out = vec![0; dims.lens()[2]];
+    product_acc(&mut out, a, b, dims);
+    out
+}
+
 /// out += the product of a and b, which are borrowed.
 #[allow(private_bounds)]
 pub(crate) fn product_acc<T: gemm::Keep>(out: &mut [T], a: &[T], b: &[T], dims: MatMulDims) {

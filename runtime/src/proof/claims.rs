@@ -7,7 +7,7 @@ use slvr_circuit::proof::{
     Barrier, Bits, Claim, Inner, Kind, Own, Statement, Term, code_bits, steps,
 };
 use slvr_circuit::{Circuit, Dom, Lanes, ValueId};
-use slvr_ring::{Data, Planes, Word, each_word, layout};
+use slvr_ring::{Data, Planes, Word, Words, each_word, layout};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -488,7 +488,8 @@ impl View<'_> {
         let ty = self.circuit.ty(s.out);
         let mut values = Vec::new();
         s.claim.values(&mut |v| values.push(v));
-        let tensor = |v: ValueId| (wide(self.part(v)), self.circuit.ty(v).shape.clone());
+        let data = |x: Vec<u64>| Data::Ring(Words::W64(x));
+        let tensor = |v: ValueId| (data(wide(self.part(v))), self.circuit.ty(v).shape.clone());
         let sum = self.sums.then(|| {
             let stream = wide(&(self.stream)(s.instr, ty.dom, ty.elements() as usize));
             if self.first() {
@@ -501,7 +502,7 @@ impl View<'_> {
             claim: s.claim.clone(),
             operands: [tensor(values[0]), tensor(values[1])],
             shape: ty.shape.clone(),
-            sum,
+            sum: sum.map(data),
             first: self.first(),
             scale: Self::scale::<u64>(ty.dom),
         }

@@ -6,11 +6,12 @@ use super::twice::Twice;
 use slvr_circuit::proof::Claim;
 use slvr_circuit::{Conv, Dom, Shape};
 use slvr_ring::galois::{DEGREE, Element, Vector};
-use slvr_ring::kernels::{ConvDims, MatMulDims, conv2d, matmul};
+use slvr_ring::kernels::{self, ConvDims, MatMulDims, conv2d};
 use slvr_ring::{Data, Words, layout};
+use std::borrow::Cow;
 
 /// A tensor of words.
-type Tensor = (Vec<u64>, Shape);
+type Tensor = (Data, Shape);
 
 /// The statement of a reshared product, as one of the three sees it.
 pub struct Long {
@@ -21,7 +22,7 @@ pub struct Long {
     /// Shape of the product.
     pub shape: Shape,
     /// Of a verifier w + F1, or -F2.
-    pub sum: Option<Vec<u64>>,
+    pub sum: Option<Data>,
     /// Whether it is the first component.
     pub first: bool,
     /// By how many bits words are shifted to statements modulo 2^64.
@@ -83,7 +84,7 @@ fn coefficients<A: Freivalds>(draw: &mut Draw, rows: usize, columns: usize) -> [
 
 /// The sum over b, m and n of z[b, m, n] r[b, m] s[n]: over the shorter one of both first, so that what is left between is
 /// short.
-fn total<A: Freivalds>(z: &[u64], r: Vec<Vector>, s: Vec<Vector>, [b, m, n]: [usize; 3]) -> A::E {
+fn total<A: Freivalds>(z: &Data, r: Vec<Vector>, s: Vec<Vector>, [b, m, n]: [usize; 3]) -> A::E {
     if m <= n {
         let dims = MatMulDims {
             batch: 1,
@@ -94,9 +95,7 @@ fn total<A: Freivalds>(z: &[u64], r: Vec<Vector>, s: Vec<Vector>, [b, m, n]: [us
             n: b * m,
             trans_b: true,
         };
-        let z = Words::W64(z.to_vec());
-        let by =
-            |s: &Vector| rebuilt(b * m, words(matmul(&Words::W64(s.rows().to_vec()), &z, dims)));
+        let by = |s: &Vector| rebuilt(b * m, product(s.rows(), z, dims));
         return A::cross(&A::made(s.iter().map(by).collect()), &A::made(r), 1)[0];
     }
     let x = A::made(r.iter().map(|r| rows_by(r, b, z, true, m, n)).collect());
@@ -130,7 +129,7 @@ impl Long {
         let [(a, sa), (b, sb)] = &self.operands;
         let dims = fitting(MatMulDims::of(sa, sb, trans_b));
         let [r, s] = coefficients::<A>(draw, dims.batch * dims.m, dims.n);
-        let rows = |x: &[u64], batched: bool, k: usize| {
+        let rows = |x: &Data, batched: bool, k: usize| {
             r.iter().map(|r| rows_by(r, dims.batch, x, batched, dims.m, k)).collect::<Vec<_>>()
         };
         let left = A::made(rows(a, dims.a_batched, dims.k));
@@ -145,8 +144,8 @@ impl Long {
             trans_b: !trans_b,
         };
         let by = |s: &Vector| {
-            let x = words(matmul(&Words::W64(s.rows().to_vec()), &Words::W64(b.clone()), one));
-            rebuilt(dims.batch * dims.k, by_degree(&x, one.batch, dims.batch, dims.k))
+            let x = product(s.rows(), b, one);
+            rebuilt(dims.batch * dims.k, by_degree(x, one.batch, dims.batch, dims.k))
         };
         let right = A::made(s.iter().map(by).collect());
         let sizes = [dims.batch, dims.m, dims.n];
@@ -163,16 +162,14 @@ impl Long {
         let (groups, outputs, pixels) = (g as usize, o as usize, (n * h * wide) as usize);
         let [r, s] = coefficients::<A>(draw, groups * outputs, pixels);
         // The coefficients of pixels as kernels: images and channels change places, and step and dilation.
-        let data = Data::Ring(Words::W64(x.clone()));
-        let turned = layout::transpose(&data, sx, &[0, 2, 1, 3, 4]);
+        let turned = transposed(x, sx);
         let shape = [gx, c, n, sx[3], sx[4]];
         let kernel = [1, DEGREE as u64, n, h, wide];
         let turn = Conv { stride: conv.dilation, dilation: conv.stride, ..conv };
         let dims = fitting(ConvDims::of(&shape, &kernel, turn));
-        let Data::Ring(turned) = turned else { unreachable!("words stay words") };
         let length = (c * kh * kw) as usize;
         let by = |s: &Vector| {
-            let sums = conv2d(&turned, &Words::W64(s.rows().to_vec()), dims);
+            let sums = conv2d(words(&turned), &Words::W64(s.rows().to_vec()), dims);
             let found = fitting(turn.shape(&shape, &kernel));
             // Where the step leaves a rest of the image, there are more sums than the kernel has entries.
             let mut data = Data::Ring(sums);
@@ -182,32 +179,30 @@ impl Long {
                 at[axis as usize] = len;
             }
             // [G, C, degree, kh, kw] to [G, degree, C kh kw].
-            let data = layout::transpose(&data, &at, &[0, 2, 1, 3, 4]);
-            let Data::Ring(data) = data else { unreachable!("words stay words") };
-            let left = by_degree(&words(data), gx as usize, groups, length);
-            rebuilt(groups * length, left)
+            let left = slice(&transposed(&data, &at)).to_vec();
+            rebuilt(groups * length, by_degree(left, gx as usize, groups, length))
         };
         let left = A::made(s.iter().map(by).collect());
-        let rows = |x: &[u64], batched: bool, k: usize| {
+        let rows = |x: &Data, batched: bool, k: usize| {
             r.iter().map(|r| rows_by(r, groups, x, batched, outputs, k)).collect::<Vec<_>>()
         };
         let right = A::made(rows(w, gw == g, length));
         let total = self.sum.as_ref().map(|z| {
-            let z = Data::Ring(Words::W64(z.clone()));
-            let z = layout::transpose(&z, &self.shape, &[0, 2, 1, 3, 4]);
-            let Data::Ring(z) = z else { unreachable!("words stay words") };
-            total::<A>(&words(z), r.clone(), s.clone(), [groups, outputs, pixels])
+            let z = transposed(z, &self.shape);
+            total::<A>(&z, r.clone(), s.clone(), [groups, outputs, pixels])
         });
         Sums { left, right, total }
     }
 }
 
 /// For each of `batch` matrices of m rows and k columns the sum of its rows times coefficients: elements (b, k).
-fn rows_by(r: &Vector, batch: usize, x: &[u64], batched: bool, m: usize, k: usize) -> Vector {
+fn rows_by(r: &Vector, batch: usize, x: &Data, batched: bool, m: usize, k: usize) -> Vector {
     // [degree, batch, m] to [batch, degree, m].
-    let mut left = Vec::with_capacity(r.rows().len());
-    for b in 0..batch {
-        (0..DEGREE).for_each(|i| left.extend_from_slice(&r.row(i)[b * m..(b + 1) * m]));
+    let mut left = Cow::Borrowed(r.rows());
+    if batch > 1 {
+        let row = |b: usize, i: usize| &r.row(i)[b * m..(b + 1) * m];
+        let all = (0..batch).flat_map(|b| (0..DEGREE).map(move |i| (b, i)));
+        left = Cow::Owned(all.flat_map(|(b, i)| row(b, i)).copied().collect());
     }
     let dims = MatMulDims {
         batch,
@@ -218,12 +213,15 @@ fn rows_by(r: &Vector, batch: usize, x: &[u64], batched: bool, m: usize, k: usiz
         n: k,
         trans_b: false,
     };
-    let all = words(matmul(&Words::W64(left), &Words::W64(x.to_vec()), dims));
-    rebuilt(batch * k, by_degree(&all, batch, batch, k))
+    let all = product(&left, x, dims);
+    rebuilt(batch * k, by_degree(all, batch, batch, k))
 }
 
 /// [given, degree, n] to [degree, batch, n], with given = batch, or 1 for all.
-fn by_degree(x: &[u64], given: usize, batch: usize, n: usize) -> Vec<u64> {
+fn by_degree(x: Vec<u64>, given: usize, batch: usize, n: usize) -> Vec<u64> {
+    if batch == 1 {
+        return x;
+    }
     let mut out = Vec::with_capacity(DEGREE * batch * n);
     for i in 0..DEGREE {
         for b in 0..batch {
@@ -232,6 +230,16 @@ fn by_degree(x: &[u64], given: usize, batch: usize, n: usize) -> Vec<u64> {
         }
     }
     out
+}
+
+/// Images and channels, or images and outputs, change places.
+fn transposed(x: &Data, shape: &[u64]) -> Data {
+    layout::transpose(x, shape, &[0, 2, 1, 3, 4])
+}
+
+/// The product of coefficients and words.
+fn product(left: &[u64], right: &Data, dims: MatMulDims) -> Vec<u64> {
+    kernels::product(left, slice(right), dims)
 }
 
 /// Uniform exceptional points.
@@ -246,10 +254,18 @@ fn rebuilt(n: usize, rows: Vec<u64>) -> Vector {
     }
 }
 
-fn words(x: Words) -> Vec<u64> {
+fn words(x: &Data) -> &Words {
     match x {
+        Data::Ring(words) => words,
+        Data::Bits(_) => unreachable!("products of words"),
+    }
+}
+
+/// Its words of 64 bits.
+fn slice(x: &Data) -> &[u64] {
+    match words(x) {
         Words::W64(x) => x,
-        _ => unreachable!("words of 64 bits, over {}", Dom::Ring(x.bits())),
+        x => unreachable!("words of 64 bits, over {}", Dom::Ring(x.bits())),
     }
 }
 
@@ -278,7 +294,11 @@ mod tests {
                 let both = OverWords::mul(&r[0].get(i / n), &s[0].get(i % n));
                 want = OverWords::add(&want, &OverWords::mul(&both, &galois::word(*z)));
             }
-            assert_eq!(total::<OverWords>(&z, r, s, [b, m, n]), want, "[{b}, {m}, {n}]");
+            assert_eq!(
+                total::<OverWords>(&Data::Ring(Words::W64(z)), r, s, [b, m, n]),
+                want,
+                "[{b}, {m}, {n}]"
+            );
         }
     }
 }
