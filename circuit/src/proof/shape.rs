@@ -440,13 +440,16 @@ impl Shape {
 /// A bound of the probability that one party's proofs in a run are all accepted although a statement is false. The
 /// runtime's `proof` says where it comes from.
 pub fn error(circuit: &Circuit) -> f64 {
+    error_of(circuit, &barriers(circuit).unwrap_or_default())
+}
+
+fn error_of(circuit: &Circuit, all: &[Barrier]) -> f64 {
     let repeated = Speculation::of(circuit);
     // A proof that is given again with layers that are repeated may fail twice.
     let times = |b: &Barrier| match &repeated {
         Some(r) if r.covers(b.layer as usize) => 2.0,
         _ => 1.0,
     };
-    let all = barriers(circuit).unwrap_or_default();
     all.iter().map(|b| times(b) * Shape::of(circuit, b).error()).sum()
 }
 
@@ -459,7 +462,7 @@ pub fn error(circuit: &Circuit) -> f64 {
 /// What [`barriers`] says, and a bound above 2^-40.
 pub fn check(circuit: &Circuit) -> Result<(), Unproven> {
     let all = barriers(circuit)?;
-    let error = error(circuit);
+    let error = error_of(circuit, &all);
     if error > f64::from(MOST_ERROR_LOG2).exp2() {
         return Err(Unproven::Weak { barriers: all.len(), log2: error.log2().ceil() as i32 });
     }

@@ -330,3 +330,65 @@ fn what_doubles_or_goes_on_for_long_is_refused_or_proven_at_once() {
     let error = check(&of_lines(&row, "%100001 = input %100000 : A32[1,2] @0")).unwrap_err();
     assert!(error.to_string().contains("a long row"), "{error}");
 }
+
+/// Picking planes of planes over and over: each statement has the whole row, so that few lines would take much memory.
+#[test]
+fn rows_of_selections_are_not_written_out_again_and_again() {
+    let of = |depth: usize, planes: usize, inputs: usize| {
+        let row = |i: usize| {
+            let (b, v) = (format!("B{planes}"), i + 1);
+            format!("%{v} = planes %{i} start 0 step 1 count {planes} : own.{b}[1,2] @0")
+        };
+        let mut lines = vec!["%1 = mul %0 %0 : add3.A32[1,2] @0".to_string()];
+        lines.push("%2 = own %0 : own.A32[1,2] @0".into());
+        lines.push(format!("%3 = to_bits %2 lo 0 w {planes} : own.B{planes}[1,2] @0"));
+        lines.extend((3..depth + 3).map(row));
+        let last = depth + 3;
+        let input = |i: usize| format!("%{} = input %{last} : B{planes}[1,2] @0", last + i);
+        let inputs: Vec<String> = (1..=inputs).map(input).collect();
+        of_lines(&lines, &inputs.join("\n  "))
+    };
+    let few = of(100, 32, 100);
+    check(&few).unwrap();
+    assert_eq!(barriers(&few).unwrap().len(), 0, "nothing is opened");
+    let error = check(&of(500, 32, 2000)).unwrap_err().to_string();
+    assert!(error.contains("a selection of too many planes"), "{error}");
+}
+
+/// Thousands of messages whose statements wait, and thousands of proofs that they wait through: each statement goes to its
+/// proof at once. What is opened in each of many layers is followed back once.
+#[test]
+fn waiting_statements_and_proofs_do_not_multiply() {
+    let n = 20_000;
+    let mut text = String::from(
+        "circuit \"Waiting\"\nparty \"Client\" 1\nparty \"Server\" 1\n\
+         input %0 \"x\" from 0 fixed(0, -1.0, 1.0) [1] : A32[1,1]\nsite 0 \"here\" line 7\nlayer 0:\n",
+    );
+    // Masks whose parts are input at once, and joined in the end.
+    let ty = "A32[1,1]";
+    for i in 0..n {
+        let (mask, own) = (3 * i + 1, 3 * i + 2);
+        text += &format!("  %{mask} = mask {i} A32 [1,1] groups 0 : mask.{ty} @0\n");
+        text += &format!("  %{own} = own %{mask} : own.{ty} @0\n");
+    }
+    text += "  exchange:\n";
+    for i in 0..n {
+        text += &format!("  %{} = input %{} : {ty} @0\n", 3 * i + 3, 3 * i + 2);
+    }
+    for l in 1..n {
+        text += &format!("layer {l}:\n  prove @0\n  exchange:\n");
+    }
+    text += &format!("layer {n}:\n  %{} = dup %0 : dup.{ty} @0\n", 3 * n + 1);
+    for i in 0..n {
+        let joined = 3 * n + 2 + i;
+        text += &format!("  %{joined} = join %{} %{} : {ty} @0\n", 3 * i + 1, 3 * n + 1);
+    }
+    text += &format!("  exchange:\nlayer {}:\n  prove @0\n  exchange:\n", n + 1);
+    let c = malicious(&text);
+    let all = barriers(&c).unwrap();
+    assert_eq!(all.len(), n);
+    assert!(all[..n - 1].iter().all(|b| b.statements.is_empty()));
+    let last = &all[n - 1];
+    assert_eq!((last.layer as usize, last.statements.len()), (n + 1, n));
+    assert!(last.statements.is_sorted_by_key(|s| s.instr));
+}

@@ -21,7 +21,8 @@ impl Engine<'_> {
         for (j, instr) in circuit.layers[l].exchange.iter().enumerate() {
             let header = Header { part: j as u32, ..Header::new(Kind::Vouch, layer, HASH) };
             let stream = Stream::new(first + j as u64, Purpose::Coin);
-            let kept = opened(circuit, &instr.op).and_then(|x| self.guard.as_ref()?.kept.get(&x));
+            let guard = self.guard.as_ref();
+            let kept = guard.and_then(|g| g.kept.get(&opened(&instr.op, &g.words)?));
             match (&instr.op, kept.cloned()) {
                 (Op::Open(_), Some(x)) => {
                     // The component that neither of these two is.
