@@ -392,3 +392,48 @@ fn waiting_statements_and_proofs_do_not_multiply() {
     assert_eq!((last.layer as usize, last.statements.len()), (n + 1, n));
     assert!(last.statements.is_sorted_by_key(|s| s.instr));
 }
+
+/// What a barrier takes is counted from its statements: neither are long inner products listed one by one, nor the codes of
+/// numbers written out, for each of thousands of statements.
+#[test]
+fn shapes_are_counted_and_not_listed() {
+    let of = |members: u64, input: &str, lines: &str, made: &str, first: usize, count: usize| {
+        let all = (0..count).map(|i| format!("  %{} = {made}\n", first + i));
+        let text = format!(
+            "circuit \"Counted\"\nparty \"Client\" {members}\nparty \"Server\" 1\n\
+             input %0 \"x\" from 0 fixed(0, -1.0, 1.0) {input}\nsite 0 \"here\" line 7\n\
+             layer 0:\n{lines}  exchange:\n{}layer 1:\n  prove @0\n  exchange:\n",
+            all.collect::<String>()
+        );
+        let c = malicious(&text);
+        let all = barriers(&c).unwrap();
+        assert_eq!(all[0].statements.len(), count);
+        Shape::of(&c, &all[0])
+    };
+    let dots = |count| {
+        let lines = "  %1 = matmul %0 %0 transposed : add3.A32[100000,1,1] @0\n";
+        let input = "[1,131072] : A32[100000,1,131072]";
+        of(100_000, input, lines, "reshare %1 : A32[100000,1,1] @0", 2, count).folds[0].clone()
+    };
+    let (one, many) = (dots(1).unwrap(), dots(20_000).unwrap());
+    assert_eq!(many.cut(), one.cut());
+    assert_eq!(one.elements, 200_000 * 131_072 / one.cut());
+    assert_eq!(many.elements, 20_000 * one.elements);
+
+    let codes = |count| {
+        let blocks = ["8"; 16].join(",");
+        let lines = format!(
+            "  %1 = own %0 : own.A128[64,1] @0\n  %2 = to_bits %1 lo 0 w 128 : own.B128[64,1] @0\n  \
+             %3 = thermometer %2 [{blocks}] : own.B4080[64,1] @0\n"
+        );
+        of(64, "[1] : A128[64,1]", &lines, "input %3 : B4080[64,1] @0", 4, count).folds[1].clone()
+    };
+    let (one, many) = (codes(1).unwrap(), codes(4000).unwrap());
+    // Two terms of each step of a code, in words of 64 elements.
+    let steps = steps(&[8; 16]).len();
+    assert_eq!(steps, 16 * (255 - 8));
+    let most = |statements: usize| 64 * 2 * statements * steps;
+    assert!(one.elements * one.cut() >= most(1));
+    assert!(many.elements * many.cut() >= most(4000));
+    assert!(many.elements * many.cut() < 2 * most(4000));
+}
