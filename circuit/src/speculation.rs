@@ -10,9 +10,10 @@
 //! [`super::verify`]) sees to it that going back needs no copies and tells nobody anything: from R to
 //! L nothing is opened but bits of checks, which do not depend on the assumption, and what was there
 //! before R stays. Instructions that are repeated draw from other pseudorandom streams, and
-//! masks are made anew.
+//! masks are made anew. What was opened is known, and is not opened again: bits that depend on what is drawn anew would
+//! be others, and the parties would learn more than the circuit says.
 
-use super::{Circuit, Layer, Op, ValueId};
+use super::{Circuit, Instr, Layer, Op, ValueId};
 
 /// What is repeated if a client fails.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,6 +58,12 @@ impl Speculation {
     pub fn repeats(&self, admitted: &[(u32, Vec<bool>)]) -> bool {
         let bits = self.checks.iter().filter_map(|&c| admitted.get(c));
         bits.flat_map(|(_, bits)| bits).any(|good| !good)
+    }
+
+    /// Whether an instruction of an exchange opens bits of a check that some `admitted` names. A repetition leaves it out.
+    pub fn opens(&self, circuit: &Circuit, instr: &Instr) -> bool {
+        let checks = self.checks.iter().filter_map(|&c| circuit.checks.get(c));
+        instr.out.is_some_and(|v| checks.map(|c| c.value).any(|value| value == v))
     }
 
     /// The values that are defined in the layers in question.

@@ -12,6 +12,7 @@ use crate::proof::{HASH, Shape, barriers};
 use crate::speculation::Speculation;
 use crate::{Circuit, Instr, Op, ValueId, wire_len};
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// Rounds, and bytes sent by each party.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -53,18 +54,16 @@ pub struct InstrTraffic {
 impl Traffic {
     /// Of a verified circuit, when no client fails a check.
     pub fn of(circuit: &Circuit) -> Traffic {
-        Traffic::through(circuit, &(0..circuit.layers.len()).collect::<Vec<_>>())
+        Traffic::through(circuit, 0..0)
     }
 
     /// Of a verified circuit, when a client fails: with the layers that are repeated then, one after
     /// another as they are executed. The same as [`Traffic::of`] if there are none.
     pub fn repeated(circuit: &Circuit) -> Traffic {
-        let (until, from) = match Speculation::of(circuit) {
-            Some(s) => (s.last + 1, s.first),
-            None => (circuit.layers.len(), circuit.layers.len()),
-        };
-        let all: Vec<usize> = (0..until).chain(from..circuit.layers.len()).collect();
-        Traffic::through(circuit, &all)
+        match Speculation::of(circuit) {
+            Some(s) => Traffic::through(circuit, s.first..s.last + 1),
+            None => Traffic::of(circuit),
+        }
     }
 
     /// Of a run of a verified circuit in which its checks came out so, in their order.
@@ -75,26 +74,34 @@ impl Traffic {
         }
     }
 
-    /// Of these layers, in the order in which they are executed, with the proofs before them.
-    fn through(circuit: &Circuit, layers: &[usize]) -> Traffic {
+    /// Of all layers, with the proofs before them; some are executed again. Bits that were opened are not opened again.
+    fn through(circuit: &Circuit, again: Range<usize>) -> Traffic {
         let proofs = match circuit.security.is_malicious() {
             true => barriers(circuit).unwrap_or_default(),
             false => Vec::new(),
         };
         let shapes: BTreeMap<usize, Shape> =
             proofs.iter().map(|b| (b.layer as usize, Shape::of(circuit, b))).collect();
+        let part = Speculation::of(circuit).filter(|_| !again.is_empty());
+        let known = |i: &Instr| part.as_ref().is_some_and(|p| p.opens(circuit, i));
+        let (end, all) = (again.end, circuit.layers.len());
+        let once = (0..end).map(|l| (l, false));
+        let twice = again.map(|l| (l, true));
+        let rest = (end..all).map(|l| (l, false));
         let mut total = Traffic::default();
-        for l in layers {
-            let Some(layer) = circuit.layers.get(*l) else { continue };
-            total.rounds += usize::from(!layer.exchange.is_empty());
+        for (l, repeats) in once.chain(twice).chain(rest) {
+            let Some(layer) = circuit.layers.get(l) else { continue };
+            let exchange: Vec<&Instr> =
+                layer.exchange.iter().filter(|i| !repeats || !known(i)).collect();
+            total.rounds += usize::from(!exchange.is_empty());
             let mut traffic = LayerTraffic::default();
-            if let Some(shape) = shapes.get(l) {
+            if let Some(shape) = shapes.get(&l) {
                 traffic.proof = shape.bytes();
                 traffic.proof_rounds = shape.rounds();
                 traffic.bytes = shape.bytes();
                 total.rounds += shape.rounds();
             }
-            for instr in &layer.exchange {
+            for instr in exchange {
                 let bytes = sent(circuit, instr);
                 if instr.op.interaction().is_some_and(|i| i.to.is_none()) {
                     add(&mut total.revealed, bytes);

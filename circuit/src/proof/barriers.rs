@@ -13,6 +13,10 @@ const DEPTH: u32 = 512;
 /// written out.
 const SUMMANDS: u64 = 16;
 const MORE_SUMMANDS: u64 = 1 << 20;
+/// The same of planes that are picked from others, and what each instruction in a row counts beside its planes: a statement
+/// has all of the row.
+const MORE_PLANES: u64 = 1 << 24;
+const STEP: u64 = 8;
 
 /// A proof of what was sent since the barrier before it, but for what is about values that are made later and that
 /// nothing depends on that the layer opens. It stands before the layer's exchange. In layers that are repeated
@@ -111,7 +115,9 @@ pub fn barriers(circuit: &Circuit) -> Result<Vec<Barrier>, Unproven> {
         linear: HashMap::new(),
         input: BTreeMap::new(),
         made: vec![None; circuit.types.len()],
+        dup: vec![false; circuit.types.len()],
         summands: Cell::new(MORE_SUMMANDS + SUMMANDS * circuit.types.len() as u64),
+        planes: Cell::new(MORE_PLANES + SUMMANDS * circuit.types.len() as u64),
     };
     find.shallow()?;
     for (l, layer) in (0u32..).zip(&circuit.layers) {
@@ -131,65 +137,52 @@ pub fn barriers(circuit: &Circuit) -> Result<Vec<Barrier>, Unproven> {
         }
     }
     find.make();
-    let mut out = Vec::new();
-    // With what each message makes.
-    let mut statements: Vec<(Statement, ValueId)> = Vec::new();
-    // What the statement of each message is about.
-    let mut about: BTreeMap<ValueId, Vec<ValueId>> = BTreeMap::new();
+    find.dups();
+    let proofs = find.proofs()?;
+    let mut statements: Vec<Vec<Statement>> = vec![Vec::new(); proofs.len()];
+    // By what a message makes: the number of its proof, and its place there.
+    let mut sent: HashMap<ValueId, (usize, usize)> = HashMap::new();
+    // Of messages that no proof is about, the first layer.
+    let mut open: Option<u32> = None;
     let mut number = 0;
-    let repeated = Speculation::of(circuit);
-    // So that a proof stands before the layer after which the run decides.
-    for check in repeated.iter().flat_map(|r| &r.checks).filter_map(|&c| circuit.checks.get(c)) {
-        if !matches!(find.op(check.value), Some(Op::Open(_))) {
-            return Err(Unproven::Check { value: check.value.0 });
-        }
-    }
     for (l, layer) in circuit.layers.iter().enumerate() {
-        // Words that are kept for the next run may be sent after the last barrier.
-        if let Some(i) = layer.local.iter().find(|i| matches!(i.op, Op::Keep { .. })) {
-            let line = circuit.sites.get(i.site as usize).map_or(0, |s| s.line);
-            return Err(Unproven::Instruction { layer: l, op: i.op.name(), line });
-        }
-        let opens = |i: &Instr| i.op.interaction().is_some_and(|row| row.reveals());
-        let proves = layer.local.iter().any(|i| i.op == Op::Prove);
-        let opens = layer.exchange.iter().any(opens);
-        if proves || opens {
-            if repeated.as_ref().is_some_and(|r| r.covers(l) && l != r.last) {
-                return Err(Unproven::Speculation { layer: l });
-            }
-            // What is about values that are only made later waits for the next proof, if what is opened here does not
-            // depend on it.
-            let (later, now): (Vec<_>, Vec<_>) =
-                statements.into_iter().partition(|(s, _)| find.is_late(s, l as u32));
-            if !later.is_empty() && find.depends(layer, &about, &later) {
-                return Err(too_late(l));
-            }
-            statements = later;
-            out.push(find.barrier(l as u32, now.into_iter().map(|(s, _)| s).collect()));
-        }
         number += layer.local.len() as u64;
         for instr in &layer.exchange {
             let made = find.statement(l, number, instr)?;
-            if let Some((s, sent)) = made.zip(instr.out) {
-                let all = about.entry(sent).or_insert_with(|| vec![s.out]);
-                s.claim.values(&mut |v| all.push(v));
-                statements.push((s, sent));
+            if let Some((s, made)) = made.zip(instr.out) {
+                // What is about values that are only made later waits for the first proof after these.
+                let ready = find.ready(&s);
+                let n = proofs.partition_point(|&at| at <= ready);
+                match statements.get_mut(n) {
+                    Some(all) => {
+                        sent.insert(made, (n, all.len()));
+                        all.push(s);
+                    }
+                    None => {
+                        sent.insert(made, (n, 0));
+                        open.get_or_insert(s.layer);
+                    }
+                }
             }
             number += 1;
         }
     }
-    // No proof comes after the last one.
-    match out.last() {
-        Some(b) if statements.iter().any(|(s, _)| s.layer < b.layer) => {
-            Err(too_late(b.layer as usize))
-        }
-        _ => Ok(out),
+    find.rests(&proofs, &statements, &sent)?;
+    match proofs.last() {
+        // No proof comes after the last one.
+        Some(&last) if open.is_some_and(|l| l < last) => Err(too_late(last as usize)),
+        _ => Ok(proofs.into_iter().zip(statements).map(|(l, all)| find.barrier(l, all)).collect()),
     }
 }
 
 /// A proof before this layer would have to be about what is made later.
 fn too_late(layer: usize) -> Unproven {
     Unproven::Operand { layer, op: "proof", what: "what only a later layer makes", line: 0 }
+}
+
+/// What a layer opens.
+fn opened(layer: &Layer) -> impl Iterator<Item = &Instr> {
+    layer.exchange.iter().filter(|i| i.op.interaction().is_some_and(|row| row.reveals()))
 }
 
 struct Find<'a> {
@@ -205,8 +198,12 @@ struct Find<'a> {
     input: BTreeMap<ValueId, ValueId>,
     /// Of what an owner computes, the replicated value whose part a it is.
     made: Vec<Option<ValueId>>,
+    /// Which values are what two parties know.
+    dup: Vec<bool>,
     /// Summands that may still be written out.
     summands: Cell<u64>,
+    /// Planes of statements that may still be written out.
+    planes: Cell<u64>,
 }
 
 impl<'a> Find<'a> {
@@ -260,6 +257,15 @@ impl<'a> Find<'a> {
         if left == 0 { Err("a sum of too many summands") } else { Ok(()) }
     }
 
+    /// Counts a selection of so many planes.
+    fn planes(&self, n: usize) -> Result<(), &'static str> {
+        match self.planes.get().checked_sub(STEP + n as u64) {
+            Some(left) => self.planes.set(left),
+            None => return Err("a selection of too many planes"),
+        }
+        Ok(())
+    }
+
     fn op(&self, v: ValueId) -> Option<&'a Op> {
         self.defs.get(v.index()).copied().flatten()
     }
@@ -268,33 +274,71 @@ impl<'a> Find<'a> {
         self.circuit.ty(v).hold == hold
     }
 
-    /// Whether a statement is about what is only computed or received afterwards, of which nothing can be proven yet.
-    fn is_late(&self, s: &Statement, layer: u32) -> bool {
-        let late = |v: ValueId| self.at.get(&v).is_some_and(|&l| l >= layer);
-        let mut any = late(s.out);
-        s.claim.values(&mut |v| any |= late(v));
-        any
-    }
-
-    /// Whether what a layer opens depends on what one of the messages makes: because it is made of it, or of a message
-    /// whose statement is about it.
-    fn depends(
-        &self,
-        layer: &Layer,
-        about: &BTreeMap<ValueId, Vec<ValueId>>,
-        messages: &[(Statement, ValueId)],
-    ) -> bool {
-        let mut seen = vec![false; self.circuit.types.len()];
-        let opens = |i: &&Instr| i.op.interaction().is_some_and(|row| row.reveals());
-        let mut left: Vec<ValueId> =
-            layer.exchange.iter().filter(opens).flat_map(|i| i.op.operands()).collect();
-        while let Some(v) = left.pop() {
-            if !std::mem::replace(&mut seen[v.index()], true) {
-                left.extend(self.op(v).into_iter().flat_map(Op::operands));
-                left.extend(about.get(&v).into_iter().flatten());
+    /// The layers before which a proof stands.
+    fn proofs(&self) -> Result<Vec<u32>, Unproven> {
+        let circuit = self.circuit;
+        let repeated = Speculation::of(circuit);
+        // So that a proof stands before the layer after which the run decides.
+        let named = repeated.iter().flat_map(|r| &r.checks);
+        for check in named.filter_map(|&c| circuit.checks.get(c)) {
+            if !matches!(self.op(check.value), Some(Op::Open(_))) {
+                return Err(Unproven::Check { value: check.value.0 });
             }
         }
-        messages.iter().any(|(_, made)| seen[made.index()])
+        let mut out = Vec::new();
+        for (l, layer) in circuit.layers.iter().enumerate() {
+            // Words that are kept for the next run may be sent after the last barrier.
+            if let Some(i) = layer.local.iter().find(|i| matches!(i.op, Op::Keep { .. })) {
+                let line = circuit.sites.get(i.site as usize).map_or(0, |s| s.line);
+                return Err(Unproven::Instruction { layer: l, op: i.op.name(), line });
+            }
+            if opened(layer).next().is_some() || layer.local.iter().any(|i| i.op == Op::Prove) {
+                if repeated.as_ref().is_some_and(|r| r.covers(l) && l != r.last) {
+                    return Err(Unproven::Speculation { layer: l });
+                }
+                out.push(l as u32);
+            }
+        }
+        Ok(out)
+    }
+
+    /// The last layer that a statement waits for: the one of its message, or a later one in which something is computed or
+    /// received that it is about.
+    fn ready(&self, s: &Statement) -> u32 {
+        let mut last = s.layer;
+        let mut see = |v: ValueId| last = last.max(self.at.get(&v).copied().unwrap_or(0));
+        see(s.out);
+        s.claim.values(&mut see);
+        last
+    }
+
+    /// Refuses an opening that depends on a message which is not proven by then: because what is opened is made of it, or
+    /// of a message whose statement is about it. What an earlier opening depends on is proven, and is not followed again.
+    fn rests(
+        &self,
+        proofs: &[u32],
+        statements: &[Vec<Statement>],
+        sent: &HashMap<ValueId, (usize, usize)>,
+    ) -> Result<(), Unproven> {
+        let mut seen = vec![false; self.circuit.types.len()];
+        for (n, &l) in proofs.iter().enumerate() {
+            let opens = self.circuit.layers.get(l as usize).into_iter().flat_map(opened);
+            let mut left: Vec<ValueId> = opens.flat_map(|i| i.op.operands()).collect();
+            while let Some(v) = left.pop() {
+                if std::mem::replace(&mut seen[v.index()], true) {
+                    continue;
+                }
+                self.op(v).into_iter().for_each(|op| op.values(&mut |v| left.push(v)));
+                let Some(&(proof, place)) = sent.get(&v) else { continue };
+                if proof > n {
+                    return Err(too_late(l as usize));
+                }
+                let s = &statements[proof][place];
+                left.push(s.out);
+                s.claim.values(&mut |v| left.push(v));
+            }
+        }
+        Ok(())
     }
 
     fn barrier(&self, layer: u32, statements: Vec<Statement>) -> Barrier {
@@ -479,11 +523,11 @@ impl<'a> Find<'a> {
     /// Of an owner's value that a linear instruction makes of others, what the same instruction makes of the replicated
     /// values whose parts a these are: its components are that instruction's of theirs, so that its part a is this value.
     fn alike(&self, a: ValueId, op: &Op) -> Option<ValueId> {
-        let mut parts = Vec::new();
+        let mut parts = HashMap::new();
         for v in op.operands() {
-            parts.push((v, self.part(v)?));
+            parts.insert(v, self.part(v)?);
         }
-        let part = |v: ValueId| parts.iter().find(|(own, _)| *own == v).map_or(v, |x| x.1);
+        let part = |v: ValueId| parts.get(&v).copied().unwrap_or(v);
         let turned = match *op {
             Op::Add(x, y) => self.linear.get(&Op::Add(part(y), part(x))),
             _ => None,
@@ -496,8 +540,8 @@ impl<'a> Find<'a> {
             (&own.shape, own.dom, own.groups) == (&rep.shape, rep.dom, 0)
         };
         let elements = ty(out).elements();
-        let fits = cut(a, out) && parts.iter().all(|&(own, rep)| cut(own, rep));
-        (fits && parts.iter().all(|&(_, rep)| ty(rep).elements() == elements)).then_some(out)
+        let fits = cut(a, out) && parts.iter().all(|(&own, &rep)| cut(own, rep));
+        (fits && parts.values().all(|&rep| ty(rep).elements() == elements)).then_some(out)
     }
 
     fn term(&self, product: ValueId, x: ValueId, y: ValueId) -> Term {
@@ -512,21 +556,31 @@ impl<'a> Find<'a> {
 
     /// Whether a replicated value is what two parties know, so that its other components are 0.
     fn is_dup(&self, v: ValueId) -> bool {
-        match self.op(v) {
-            Some(Op::Trivial(x)) => {
-                let ty = self.circuit.ty(*x);
-                ty.hold == Hold::Dup && ty.groups == 0
-            }
-            Some(Op::Planes { x, .. } | Op::SelectPlanes(x, _) | Op::Scale(x, _) | Op::Neg(x)) => {
-                self.is_dup(*x)
-            }
-            _ => false,
+        self.dup.get(v.index()).copied().unwrap_or(false)
+    }
+
+    /// Finds these, operands first.
+    fn dups(&mut self) {
+        let circuit = self.circuit;
+        for i in circuit.layers.iter().flat_map(|l| &l.local) {
+            let Some(out) = i.out else { continue };
+            self.dup[out.index()] = match &i.op {
+                Op::Trivial(x) => {
+                    let ty = circuit.ty(*x);
+                    ty.hold == Hold::Dup && ty.groups == 0
+                }
+                Op::Planes { x, .. } | Op::SelectPlanes(x, _) | Op::Scale(x, _) | Op::Neg(x) => {
+                    self.is_dup(*x)
+                }
+                _ => false,
+            };
         }
     }
 
     /// What an owner computes.
     fn own(&self, a: ValueId) -> Result<Own, &'static str> {
         if let Some(Op::Thermometer { x, blocks }) = self.op(a) {
+            self.planes(blocks.len())?;
             return Ok(Own::Thermometer(self.bits(*x)?, blocks.clone()));
         }
         // A factor that is no part of a replicated value is input by itself, too.
@@ -615,12 +669,17 @@ impl<'a> Find<'a> {
                 }
                 _ => Err("bits of more than a part of a split"),
             },
-            Some(Op::Not(b)) => Ok(Bits::Not(Box::new(self.known_bits(*b)?))),
+            Some(Op::Not(b)) => {
+                self.planes(0)?;
+                Ok(Bits::Not(Box::new(self.known_bits(*b)?)))
+            }
             Some(Op::Planes { x, start, step, count }) => {
+                self.planes(*count as usize)?;
                 let planes = (0..*count).map(|i| start + step * i).collect();
                 Ok(Bits::Select(Box::new(self.known_bits(*x)?), planes))
             }
             Some(Op::SelectPlanes(x, planes)) => {
+                self.planes(planes.len())?;
                 Ok(Bits::Select(Box::new(self.known_bits(*x)?), planes.clone()))
             }
             _ => self.made(a).map(Bits::Part).ok_or("bits that an owner computes by itself"),

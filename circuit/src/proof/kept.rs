@@ -2,13 +2,13 @@
 
 use super::Barrier;
 use crate::{Circuit, Op, ValueId};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// The replicated values that statements or openings are about, each with the number of the barrier after which
 /// nothing asks for it any more. What is opened right after a barrier is kept until the next one, because both holders
 /// of its components vouch for them.
 pub fn kept(circuit: &Circuit, barriers: &[Barrier]) -> BTreeMap<ValueId, usize> {
-    let mut last = BTreeMap::new();
+    let (mut last, words) = (BTreeMap::new(), words(circuit));
     for (n, barrier) in barriers.iter().enumerate() {
         for s in &barrier.statements {
             last.insert(s.out, n);
@@ -17,7 +17,7 @@ pub fn kept(circuit: &Circuit, barriers: &[Barrier]) -> BTreeMap<ValueId, usize>
             });
         }
         for instr in &circuit.layers[barrier.layer as usize].exchange {
-            if let Some(x) = opened(circuit, &instr.op) {
+            if let Some(x) = opened(&instr.op, &words) {
                 last.insert(x, n + 1);
             }
         }
@@ -25,17 +25,31 @@ pub fn kept(circuit: &Circuit, barriers: &[Barrier]) -> BTreeMap<ValueId, usize>
     last
 }
 
-/// The replicated value whose components an instruction opens. A receiver gets them as the first words of the three.
-pub fn opened(circuit: &Circuit, op: &Op) -> Option<ValueId> {
+/// Of what outputs are opened from, the replicated values whose components these are.
+pub fn words(circuit: &Circuit) -> HashMap<ValueId, ValueId> {
+    let opened: HashSet<ValueId> = circuit
+        .layers
+        .iter()
+        .flat_map(|l| &l.exchange)
+        .filter_map(|i| match i.op {
+            Op::OpenTo { x, .. } => Some(x),
+            _ => None,
+        })
+        .collect();
+    let made = circuit.layers.iter().flat_map(|l| &l.local);
+    let words = made.filter_map(|i| match (i.out, &i.op) {
+        (Some(v), Op::AsAdd3(r)) if opened.contains(&v) => Some((v, *r)),
+        _ => None,
+    });
+    words.collect()
+}
+
+/// The replicated value whose components an instruction opens, with the [`words`] of its circuit. A receiver gets them as
+/// the first words of the three.
+pub fn opened(op: &Op, words: &HashMap<ValueId, ValueId>) -> Option<ValueId> {
     match op {
         Op::Open(x) => Some(*x),
-        Op::OpenTo { x, .. } => {
-            let all = circuit.layers.iter().flat_map(|l| &l.local);
-            all.filter(|i| i.out == Some(*x)).find_map(|i| match i.op {
-                Op::AsAdd3(r) => Some(r),
-                _ => None,
-            })
-        }
+        Op::OpenTo { x, .. } => words.get(x).copied(),
         _ => None,
     }
 }

@@ -26,7 +26,7 @@
 //! | verdict | one byte | one byte | one byte |
 
 use super::barriers::{Barrier, MOST_ERROR_LOG2, Unproven, barriers};
-use super::claim::{Claim, Inner, Own, Statement, Term, steps};
+use super::claim::{Claim, Inner, Own, Statement, Term};
 use crate::speculation::Speculation;
 use crate::{Circuit, Coins, Dom, Lanes, ValueId};
 use std::collections::BTreeMap;
@@ -198,8 +198,8 @@ pub fn folds(kind: Kind, elements: usize) -> Vec<usize> {
 struct Prover {
     /// Terms and statements of each chunk.
     base: Vec<(usize, usize)>,
-    /// Products of each long inner product, twice, for x1 y2 and y1 x2.
-    dots: Vec<usize>,
+    /// Products of long inner products, and how many there are of so many, twice, for x1 y2 and y1 x2.
+    dots: Vec<(usize, usize)>,
     /// Elements that join after the folds that read words.
     long: usize,
 }
@@ -210,7 +210,7 @@ impl Folds {
         let all = |f: &dyn Fn(&Prover) -> usize| provers.iter().map(f).max().unwrap_or(0);
         let words = all(&|p| {
             let base: usize = p.base.iter().map(|(terms, n)| terms * n).sum();
-            base + p.dots.iter().sum::<usize>()
+            base + p.dots.iter().map(|(n, count)| n * count).sum::<usize>()
         });
         let (base, again) = (kind.base(words), kind.again(words));
         let spread = if kind == Kind::Bits { 64 } else { 1 };
@@ -220,7 +220,7 @@ impl Folds {
                 let statements: usize = group.iter().map(|&i| all[i].1).sum();
                 group.first().map_or(0, |&i| all[i].0) * statements.div_ceil(out.cut())
             };
-            let dots: usize = dots.iter().map(|n| n.div_ceil(out.cut())).sum();
+            let dots: usize = dots.iter().map(|(n, count)| n.div_ceil(out.cut()) * count).sum();
             spread * out.groups(all).iter().map(columns).sum::<usize>() + dots + long
         });
         out.blocks = folds(kind, out.elements);
@@ -303,7 +303,7 @@ impl Shape {
                         Claim::MatMul { a, b, trans_b } => {
                             match s.claim.inner(circuit) {
                                 Some(Inner::Long { count, sums }) => {
-                                    dots.extend(vec![sums; 2 * count]);
+                                    dots.push((sums, 2 * count));
                                 }
                                 Some(Inner::Short { count, sums }) => add(2 * sums, count),
                                 None => long += matmul(circuit, *a, *b, *trans_b),
@@ -320,7 +320,9 @@ impl Shape {
                                 Own::Bits(_) => add(0, words(n)),
                                 Own::Thermometer(_, blocks) => {
                                     add(0, blocks.iter().sum::<u32>() as usize * stride(n));
-                                    add(2, steps(blocks).len() * stride(n));
+                                    // As many as `steps` makes of the code.
+                                    let steps = |b: &u32| (1 << b) - 1 - *b as usize;
+                                    add(2, blocks.iter().map(steps).sum::<usize>() * stride(n));
                                 }
                                 Own::Word(_) => add(1, n),
                                 Own::And(..) => add(2, words(n)),
@@ -440,13 +442,16 @@ impl Shape {
 /// A bound of the probability that one party's proofs in a run are all accepted although a statement is false. The
 /// runtime's `proof` says where it comes from.
 pub fn error(circuit: &Circuit) -> f64 {
+    error_of(circuit, &barriers(circuit).unwrap_or_default())
+}
+
+fn error_of(circuit: &Circuit, all: &[Barrier]) -> f64 {
     let repeated = Speculation::of(circuit);
     // A proof that is given again with layers that are repeated may fail twice.
     let times = |b: &Barrier| match &repeated {
         Some(r) if r.covers(b.layer as usize) => 2.0,
         _ => 1.0,
     };
-    let all = barriers(circuit).unwrap_or_default();
     all.iter().map(|b| times(b) * Shape::of(circuit, b).error()).sum()
 }
 
@@ -459,7 +464,7 @@ pub fn error(circuit: &Circuit) -> f64 {
 /// What [`barriers`] says, and a bound above 2^-40.
 pub fn check(circuit: &Circuit) -> Result<(), Unproven> {
     let all = barriers(circuit)?;
-    let error = error(circuit);
+    let error = error_of(circuit, &all);
     if error > f64::from(MOST_ERROR_LOG2).exp2() {
         return Err(Unproven::Weak { barriers: all.len(), log2: error.log2().ceil() as i32 });
     }

@@ -330,3 +330,110 @@ fn what_doubles_or_goes_on_for_long_is_refused_or_proven_at_once() {
     let error = check(&of_lines(&row, "%100001 = input %100000 : A32[1,2] @0")).unwrap_err();
     assert!(error.to_string().contains("a long row"), "{error}");
 }
+
+/// Picking planes of planes over and over: each statement has the whole row, so that few lines would take much memory.
+#[test]
+fn rows_of_selections_are_not_written_out_again_and_again() {
+    let of = |depth: usize, planes: usize, inputs: usize| {
+        let row = |i: usize| {
+            let (b, v) = (format!("B{planes}"), i + 1);
+            format!("%{v} = planes %{i} start 0 step 1 count {planes} : own.{b}[1,2] @0")
+        };
+        let mut lines = vec!["%1 = mul %0 %0 : add3.A32[1,2] @0".to_string()];
+        lines.push("%2 = own %0 : own.A32[1,2] @0".into());
+        lines.push(format!("%3 = to_bits %2 lo 0 w {planes} : own.B{planes}[1,2] @0"));
+        lines.extend((3..depth + 3).map(row));
+        let last = depth + 3;
+        let input = |i: usize| format!("%{} = input %{last} : B{planes}[1,2] @0", last + i);
+        let inputs: Vec<String> = (1..=inputs).map(input).collect();
+        of_lines(&lines, &inputs.join("\n  "))
+    };
+    let few = of(100, 32, 100);
+    check(&few).unwrap();
+    assert_eq!(barriers(&few).unwrap().len(), 0, "nothing is opened");
+    let error = check(&of(500, 32, 2000)).unwrap_err().to_string();
+    assert!(error.contains("a selection of too many planes"), "{error}");
+}
+
+/// Thousands of messages whose statements wait, and thousands of proofs that they wait through: each statement goes to its
+/// proof at once. What is opened in each of many layers is followed back once.
+#[test]
+fn waiting_statements_and_proofs_do_not_multiply() {
+    let n = 20_000;
+    let mut text = String::from(
+        "circuit \"Waiting\"\nparty \"Client\" 1\nparty \"Server\" 1\n\
+         input %0 \"x\" from 0 fixed(0, -1.0, 1.0) [1] : A32[1,1]\nsite 0 \"here\" line 7\nlayer 0:\n",
+    );
+    // Masks whose parts are input at once, and joined in the end.
+    let ty = "A32[1,1]";
+    for i in 0..n {
+        let (mask, own) = (3 * i + 1, 3 * i + 2);
+        text += &format!("  %{mask} = mask {i} A32 [1,1] groups 0 : mask.{ty} @0\n");
+        text += &format!("  %{own} = own %{mask} : own.{ty} @0\n");
+    }
+    text += "  exchange:\n";
+    for i in 0..n {
+        text += &format!("  %{} = input %{} : {ty} @0\n", 3 * i + 3, 3 * i + 2);
+    }
+    for l in 1..n {
+        text += &format!("layer {l}:\n  prove @0\n  exchange:\n");
+    }
+    text += &format!("layer {n}:\n  %{} = dup %0 : dup.{ty} @0\n", 3 * n + 1);
+    for i in 0..n {
+        let joined = 3 * n + 2 + i;
+        text += &format!("  %{joined} = join %{} %{} : {ty} @0\n", 3 * i + 1, 3 * n + 1);
+    }
+    text += &format!("  exchange:\nlayer {}:\n  prove @0\n  exchange:\n", n + 1);
+    let c = malicious(&text);
+    let all = barriers(&c).unwrap();
+    assert_eq!(all.len(), n);
+    assert!(all[..n - 1].iter().all(|b| b.statements.is_empty()));
+    let last = &all[n - 1];
+    assert_eq!((last.layer as usize, last.statements.len()), (n + 1, n));
+    assert!(last.statements.is_sorted_by_key(|s| s.instr));
+}
+
+/// What a barrier takes is counted from its statements: neither are long inner products listed one by one, nor the codes of
+/// numbers written out, for each of thousands of statements.
+#[test]
+fn shapes_are_counted_and_not_listed() {
+    let of = |members: u64, input: &str, lines: &str, made: &str, first: usize, count: usize| {
+        let all = (0..count).map(|i| format!("  %{} = {made}\n", first + i));
+        let text = format!(
+            "circuit \"Counted\"\nparty \"Client\" {members}\nparty \"Server\" 1\n\
+             input %0 \"x\" from 0 fixed(0, -1.0, 1.0) {input}\nsite 0 \"here\" line 7\n\
+             layer 0:\n{lines}  exchange:\n{}layer 1:\n  prove @0\n  exchange:\n",
+            all.collect::<String>()
+        );
+        let c = malicious(&text);
+        let all = barriers(&c).unwrap();
+        assert_eq!(all[0].statements.len(), count);
+        Shape::of(&c, &all[0])
+    };
+    let dots = |count| {
+        let lines = "  %1 = matmul %0 %0 transposed : add3.A32[100000,1,1] @0\n";
+        let input = "[1,131072] : A32[100000,1,131072]";
+        of(100_000, input, lines, "reshare %1 : A32[100000,1,1] @0", 2, count).folds[0].clone()
+    };
+    let (one, many) = (dots(1).unwrap(), dots(20_000).unwrap());
+    assert_eq!(many.cut(), one.cut());
+    assert_eq!(one.elements, 200_000 * 131_072 / one.cut());
+    assert_eq!(many.elements, 20_000 * one.elements);
+
+    let codes = |count| {
+        let blocks = ["8"; 16].join(",");
+        let lines = format!(
+            "  %1 = own %0 : own.A128[64,1] @0\n  %2 = to_bits %1 lo 0 w 128 : own.B128[64,1] @0\n  \
+             %3 = thermometer %2 [{blocks}] : own.B4080[64,1] @0\n"
+        );
+        of(64, "[1] : A128[64,1]", &lines, "input %3 : B4080[64,1] @0", 4, count).folds[1].clone()
+    };
+    let (one, many) = (codes(1).unwrap(), codes(4000).unwrap());
+    // Two terms of each step of a code, in words of 64 elements.
+    let steps = steps(&[8; 16]).len();
+    assert_eq!(steps, 16 * (255 - 8));
+    let most = |statements: usize| 64 * 2 * statements * steps;
+    assert!(one.elements * one.cut() >= most(1));
+    assert!(many.elements * many.cut() >= most(4000));
+    assert!(many.elements * many.cut() < 2 * most(4000));
+}

@@ -73,6 +73,8 @@ pub(super) struct Attempt {
 /// The state of a run.
 pub(super) struct Engine<'a> {
     pub party: Party<'a>,
+    /// What it says that it runs: its circuit, except in tests.
+    pub says: &'a Circuit,
     pub me: usize,
     pub regs: Registers,
     pub receivers: BTreeSet<usize>,
@@ -100,10 +102,11 @@ pub(super) struct Engine<'a> {
 }
 
 impl<'a> Engine<'a> {
-    pub(super) fn new(party: Party<'a>) -> Self {
+    pub(super) fn new(party: Party<'a>, says: &'a Circuit) -> Self {
         let receivers = party.circuit.outputs.iter().map(|o| o.to as usize).collect();
         Engine {
             me: party.prss.me(),
+            says,
             regs: Registers::new(0),
             receivers,
             phase: Phase::Handshake,

@@ -86,13 +86,6 @@ pub enum RunError {
     /// The parties found different values of something public.
     #[error("the parties disagree on {0}")]
     Disagreement(&'static str),
-    /// The bits of the clients' checks differ from those before layers were repeated: a peer did not
-    /// do what it should.
-    #[error("{phase}: other clients pass their checks than before the repetition")]
-    Repetition {
-        /// When.
-        phase: Phase,
-    },
     /// A party sent something that it cannot prove, or not as the proof is carried out.
     #[error("{phase}, before `{op}`, {}: {what}", either(*party, *or))]
     Proof {

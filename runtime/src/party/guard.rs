@@ -1,11 +1,11 @@
 //! What a party keeps for proofs and for vouching.
 
 use crate::share::{Held, Rep};
-use slvr_circuit::proof::{Barrier, HASH, Shape, barriers, kept};
+use slvr_circuit::proof::{Barrier, HASH, Shape, barriers, kept, words};
 use slvr_circuit::speculation::Speculation;
 use slvr_circuit::{Circuit, ValueId};
 use slvr_ring::Data;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Of a run against a malicious party: what is still to be proven, and the values that this takes.
 pub(super) struct Guard {
@@ -16,6 +16,8 @@ pub(super) struct Guard {
     pub decides: Option<usize>,
     /// Replicated values that statements or openings are about.
     pub kept: BTreeMap<ValueId, Rep>,
+    /// Of what outputs are opened from, the replicated values.
+    pub words: HashMap<ValueId, ValueId>,
     /// After which barrier a value is needed no more.
     last: BTreeMap<ValueId, usize>,
 }
@@ -37,7 +39,14 @@ impl Guard {
         });
         let barriers = shaped.collect();
         let decides = Speculation::of(circuit).map(|part| part.last);
-        Some(Guard { barriers, next: 0, decides, kept: BTreeMap::new(), last })
+        Some(Guard {
+            barriers,
+            next: 0,
+            decides,
+            kept: BTreeMap::new(),
+            words: words(circuit),
+            last,
+        })
     }
 
     /// Remembers a value that is still to be proven something about, and says whether it does.

@@ -13,7 +13,7 @@ use crate::share::{Held, next, prev};
 use slvr_circuit::plan::{self, Step};
 use slvr_circuit::speculation::{Speculation, gated};
 use slvr_circuit::verify::verify_with;
-use slvr_circuit::{From, Op, ValueId};
+use slvr_circuit::{Circuit, From, Op, ValueId};
 use slvr_ring::Data;
 
 impl<'a> Party<'a> {
@@ -34,7 +34,19 @@ impl<'a> Party<'a> {
     ///
     /// As [`Party::run`], and a state that is not this circuit's or this party's.
     pub fn run_keeping(self, inputs: Vec<Held>) -> Result<(PartyReport, Option<Kept>), RunError> {
-        let mut engine = Engine::new(self);
+        let says = self.circuit;
+        self.run_saying(says, inputs)
+    }
+
+    /// As [`Party::run_keeping`], by a party with software of its own, which says that it runs this circuit and runs
+    /// another one. For tests.
+    #[doc(hidden)]
+    pub fn run_saying(
+        self,
+        says: &'a Circuit,
+        inputs: Vec<Held>,
+    ) -> Result<(PartyReport, Option<Kept>), RunError> {
+        let mut engine = Engine::new(self, says);
         let done = engine.all(inputs);
         if done.is_err() {
             engine.abort();
@@ -110,7 +122,10 @@ impl Engine<'_> {
             self.phase = Phase::Layer(l as u32);
             self.barrier(l)?;
             let interactive = first + layer.local.len() as u64;
-            let mut round = self.round(l as u32, &plan.order, interactive);
+            // All of them, unless bits that are opened are known.
+            let order = plan.order.iter().copied().filter(|&j| !self.knows(&layer.exchange[j]));
+            let order: Vec<usize> = order.collect();
+            let mut round = self.round(l as u32, &order, interactive);
             for &step in &plan.steps {
                 match step {
                     Step::Local(i) => {
@@ -132,11 +147,16 @@ impl Engine<'_> {
                             self.define(v, value);
                         }
                     }
+                    Step::Send(j) if self.knows(&layer.exchange[j]) => {}
                     Step::Send(j) => self.send_part(&mut round, j, &layer.exchange[j])?,
                     // Done the first time.
                     Step::Finish { layer, .. } if self.attempt.again_from == Some(layer + 1) => {}
                     Step::Finish { layer, exchange } => {
                         let instr = &circuit.layers[layer].exchange[exchange];
+                        if self.knows(instr) {
+                            self.recall(instr);
+                            continue;
+                        }
                         let of = match &mut before {
                             Some(before) if layer < l => before,
                             _ => &mut round,
@@ -150,13 +170,13 @@ impl Engine<'_> {
                 self.vouch(l, interactive)?;
                 self.opened.clear();
             }
-            self.rounds += usize::from(!layer.exchange.is_empty());
+            self.rounds += usize::from(!order.is_empty());
             before = Some(round);
             if let Some(progress) = self.party.progress {
                 progress(l + 1, circuit.layers.len());
             }
             l = match &part {
-                Some(part) if part.last == l && self.goes_back(part)? => part.first,
+                Some(part) if part.last == l && self.goes_back(part) => part.first,
                 Some(part) if part.last == l => {
                     self.passed(l);
                     l + 1
@@ -194,12 +214,11 @@ impl Engine<'_> {
 
     /// Compares hashes with the peers.
     fn greet(&mut self, inputs: &[Held], state: Option<&Kept>) -> Result<(), RunError> {
-        let circuit = self.party.circuit;
         let public = inputs.iter().filter_map(|held| match held {
             Held::One(x) => Some(&**x),
             Held::Rep(_) => None,
         });
-        let mine = Hello::new(circuit, hash_public(public), self.party.run);
+        let mine = Hello::new(self.says, hash_public(public), self.party.run);
         let mine = mine.of_history(state.map(Kept::history));
         let body = mine.encode();
         for peer in self.everybody() {

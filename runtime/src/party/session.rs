@@ -41,7 +41,8 @@ pub struct Options<'a> {
     pub record: bool,
     /// A client with its own software: changes the uploads on their way. For tests.
     pub tamper: Option<&'a Tamper<'a>>,
-    /// A party with its own software: evaluates this circuit, whatever the others do. For tests.
+    /// A party with its own software: evaluates this circuit, whatever the others do, and says that it evaluates theirs.
+    /// For tests.
     pub deviant: Option<(usize, &'a Circuit)>,
     /// Whether the parties compare what they got of every client. Off only to show what happens then.
     pub compare_inputs: bool,
@@ -257,9 +258,9 @@ pub fn run_outcome(
                 let progress = options.progress.filter(|_| i == 0);
                 let link = &mut *link;
                 let openings = options.openings;
-                let circuit = options.deviant.filter(|d| d.0 == i).map_or(circuit, |d| d.1);
+                let evaluated = options.deviant.filter(|d| d.0 == i).map_or(circuit, |d| d.1);
                 Party {
-                    circuit,
+                    circuit: evaluated,
                     openings,
                     prss,
                     link,
@@ -270,7 +271,7 @@ pub fn run_outcome(
                     transcript,
                     progress,
                 }
-                .run_keeping(inputs)
+                .run_saying(circuit, inputs)
             }));
         }
         let listening: Vec<_> = receivers

@@ -2,10 +2,10 @@
 //! ([`slvr_circuit::speculation`]).
 
 use super::engine::{Attempt, Engine};
-use super::error::RunError;
 use crate::clear::admitted;
 use crate::link::Header;
 use crate::share::Held;
+use slvr_circuit::Instr;
 use slvr_circuit::speculation::{Gated, Speculation};
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -22,6 +22,27 @@ impl Engine<'_> {
     pub(super) fn kept(&self, gated: Option<Gated>) -> Option<Held> {
         let Gated { x, by } = gated?;
         self.regs.one(by).is_ones().then(|| self.regs.get(x).clone())
+    }
+
+    /// Whether an instruction of an exchange would open bits of a check once more. The parties know them, and open nothing in
+    /// a repetition.
+    pub(super) fn knows(&self, instr: &Instr) -> bool {
+        let part = || Speculation::of(self.party.circuit);
+        let opens = instr.op.interaction().is_some_and(|i| i.reveals());
+        self.attempt.repeating
+            && opens
+            && part().is_some_and(|part| part.opens(self.party.circuit, instr))
+    }
+
+    /// Defines bits of a check as they were opened the first time.
+    pub(super) fn recall(&mut self, instr: &Instr) {
+        let Some(v) = instr.out else { return };
+        let checks = (0..).zip(&self.party.circuit.checks);
+        let check = checks.filter(|(_, c)| c.value == v).map(|(i, _)| i).next();
+        let members = self.party.circuit.ty(v).elements();
+        if let Some(check) = check {
+            self.define(v, self.assumed(check, members));
+        }
     }
 
     /// The number of a layer in frames. Differs when it is repeated: a peer that does not go back is
@@ -45,21 +66,9 @@ impl Engine<'_> {
     /// After the last layer that may be repeated: whether a client failed, for the first time. Then
     /// everything that these layers made is forgotten: a repetition takes no more memory, but for copies of what is gated, than the first
     /// time, except that what the first layer received while it was at work is there from its start.
-    ///
-    /// # Errors
-    ///
-    /// The second time, bits that are not those of the first.
-    pub(super) fn goes_back(&mut self, part: &Speculation) -> Result<bool, RunError> {
-        if self.attempt.repeating {
-            self.attempt.repeating = false;
-            // All parties hold the same bits; one that reaches others has been lied to.
-            let same =
-                part.checks.iter().all(|&c| self.attempt.bits.get(c) == self.admitted.get(c));
-            let phase = self.phase;
-            return if same { Ok(false) } else { Err(RunError::Repetition { phase }) };
-        }
-        if !part.repeats(&self.admitted) {
-            return Ok(false);
+    pub(super) fn goes_back(&mut self, part: &Speculation) -> bool {
+        if std::mem::take(&mut self.attempt.repeating) || !part.repeats(&self.admitted) {
+            return false;
         }
         let made: BTreeSet<_> = part.made(self.party.circuit).collect();
         made.iter().for_each(|&v| self.regs.drop(v));
@@ -71,6 +80,6 @@ impl Engine<'_> {
         }
         let bits = self.admitted.clone();
         self.attempt = Attempt { again_from: Some(part.first), bits, repeating: true };
-        Ok(true)
+        true
     }
 }

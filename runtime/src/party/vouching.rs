@@ -18,10 +18,12 @@ impl Engine<'_> {
         let (me, before) = (self.me, Peer::Party(prev(self.me)));
         let layer = self.on_wire(l as u32);
         let mut expected = Vec::new();
-        for (j, instr) in circuit.layers[l].exchange.iter().enumerate() {
+        let exchange = circuit.layers[l].exchange.iter().enumerate();
+        for (j, instr) in exchange.filter(|(_, instr)| !self.knows(instr)).collect::<Vec<_>>() {
             let header = Header { part: j as u32, ..Header::new(Kind::Vouch, layer, HASH) };
             let stream = Stream::new(first + j as u64, Purpose::Coin);
-            let kept = opened(circuit, &instr.op).and_then(|x| self.guard.as_ref()?.kept.get(&x));
+            let guard = self.guard.as_ref();
+            let kept = guard.and_then(|g| g.kept.get(&opened(&instr.op, &g.words)?));
             match (&instr.op, kept.cloned()) {
                 (Op::Open(_), Some(x)) => {
                     // The component that neither of these two is.

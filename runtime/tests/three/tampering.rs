@@ -66,8 +66,6 @@ struct Bent {
     last: Vec<u8>,
     seen: Vec<Vec<u8>>,
     held: Option<(Peer, Header, Vec<u8>)>,
-    /// Hashes of the circuits that it pretends to and that it evaluates.
-    hashes: [[u8; 32]; 2],
 }
 
 impl Bent {
@@ -102,7 +100,6 @@ impl Link for Bent {
             return self.inner.send(to, header, body);
         }
         if header.kind == Kind::Hello {
-            body[..32].copy_from_slice(&self.hashes[0]);
             return self.inner.send(to, header, body);
         }
         if matches!(header.kind, Kind::Done | Kind::Agreed | Kind::Abort) {
@@ -138,11 +135,8 @@ impl Link for Bent {
     }
 
     fn recv(&mut self, from: Peer, expected: Header, wait: Duration) -> Result<Vec<u8>, LinkError> {
-        let mut body = self.inner.recv(from, expected, wait)?;
+        let body = self.inner.recv(from, expected, wait)?;
         if self.me == self.rule.party {
-            if expected.kind == Kind::Hello {
-                body[..32].copy_from_slice(&self.hashes[1]);
-            }
             self.last.clone_from(&body);
             self.seen.push(body.clone());
         }
@@ -161,11 +155,10 @@ pub fn bent(
     seed: u64,
 ) -> (Outcome, Log) {
     let log = Arc::new(Mutex::new(Vec::new()));
-    let hashes = [artifact::hash(circuit), artifact::hash(instead.unwrap_or(circuit))];
     let wrap = |me: usize, inner: Memory| -> Box<dyn Link> {
         let (last, seen, held) = (Vec::new(), Vec::new(), None);
         let log = log.clone();
-        Box::new(Bent { inner, rule, sent: 0, log, me, last, seen, held, hashes })
+        Box::new(Bent { inner, rule, sent: 0, log, me, last, seen, held })
     };
     let silent = matches!(rule.frame, Some((_, How::Drop | How::Reorder, _)));
     let deadline = if silent { Duration::from_millis(400) } else { Duration::from_secs(60) };
@@ -453,6 +446,28 @@ fn mutants(circuit: &Circuit) -> Vec<(String, Circuit)> {
 fn no_proof_of_something_else_is_accepted() {
     no_proof_of_something_else_is_accepted_in(sample(), 1);
     no_proof_of_something_else_is_accepted_in(dealer_sample(), 5);
+}
+
+/// It is what it computes that ends these runs, and not that its circuit is another one: one of another name, with sites of
+/// another line, is accepted.
+#[test]
+fn a_party_whose_circuit_has_another_name_is_accepted() {
+    for (circuit, encoded) in [sample(), dealer_sample()] {
+        for coins in COINS {
+            let circuit = with_coins(&circuit, coins);
+            let mut other = Circuit { name: "other".into(), ..circuit.clone() };
+            other.sites.iter_mut().for_each(|site| site.line += 1);
+            assert_ne!(artifact::hash(&circuit), artifact::hash(&other));
+            let truth = Truth::of(&circuit, &encoded, 1);
+            for party in 0..3 {
+                let rule = Rule { party, frame: None };
+                let (outcome, _) = bent(&circuit, &encoded, rule, Some(&other), 1);
+                assert!(!truth.is_missed(&outcome, party));
+                let report = outcome.report(&circuit);
+                assert!(report.is_ok(), "{coins:?}, party {party}: {:?}", report.err());
+            }
+        }
+    }
 }
 
 /// One of so many other circuits is tried.
