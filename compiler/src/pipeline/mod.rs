@@ -204,8 +204,18 @@ pub fn compile_with(
         let Compiled { optimised, guards, circuit: whole, .. } = &compiled;
         let at = optimised.outputs.first().map(|o| optimised.sites[o.site as usize].span);
         let refuse = |least| vec![beyond(budget, least, at.unwrap_or_default())];
-        let make = |count| anew(&blocks::run(optimised, count), guards, options);
-        let blocked = within(whole.clone(), budget, blocks::most(optimised), make, refuse)?;
+        let most = blocks::most(optimised);
+        let make = |count, options| anew(&blocks::run(optimised, count), guards, options);
+        let blocked = within(whole.clone(), budget, most, |count| make(count, options), refuse);
+        let blocked = match (blocked, options.protocols) {
+            // T1 keeps fewer values until they are proven.
+            (Err(why), Protocols::Ahead(_)) => {
+                let options = Options { protocols: Protocols::Proven, ..options };
+                let whole = make(1, options).map_err(|_| why)?;
+                within(whole, budget, most, |count| make(count, options), refuse)
+            }
+            (blocked, _) => blocked,
+        }?;
         well_formed(optimised, &blocked)?;
         compiled.circuit = blocked;
     }

@@ -270,30 +270,39 @@ impl<T: Scalar> Pairs<T> {
 
     /// Entry a blocks + b is what belongs to block a of the first vectors and block b of the second ones.
     pub fn elements(&self) -> Vec<Element<T>> {
-        let all = (0..self.blocks).flat_map(|a| (0..self.blocks).map(move |b| (a, b)));
-        all.map(|(a, b)| self.element(a, b)).collect()
-    }
-
-    fn element(&self, a: usize, b: usize) -> Element<T> {
-        let side = QUARTER * self.blocks;
-        let quarters = self.sums.each_ref().map(|sums| {
-            let mut out = [T::ZERO; 2 * QUARTER];
-            for i in 0..QUARTER {
-                let row = &sums[(i * self.blocks + a) * side..][..side];
-                for (j, x) in row.iter().skip(b).step_by(self.blocks).enumerate() {
-                    out[i + j] = out[i + j].wadd(*x);
+        let (blocks, side) = (self.blocks, QUARTER * self.blocks);
+        let mut out = Vec::with_capacity(blocks * blocks);
+        // Of each part, for each block b in turn the coefficient of X^0, then for each that of X^1: so a row is added as
+        // it stands.
+        let mut sums = [(); PARTS.len()].map(|()| vec![T::ZERO; 2 * side]);
+        for a in 0..blocks {
+            for (sums, products) in sums.iter_mut().zip(&self.sums) {
+                sums.fill(T::ZERO);
+                for i in 0..QUARTER {
+                    let row = &products[(i * blocks + a) * side..][..side];
+                    let sums = &mut sums[i * blocks..][..side];
+                    sums.iter_mut().zip(row).for_each(|(s, x)| *s = s.wadd(*x));
                 }
             }
-            out
-        });
-        let (threes, _) = quarters.as_chunks::<3>();
-        let mut halves = [[T::ZERO; 4 * QUARTER]; 3];
-        halves.iter_mut().zip(threes).for_each(|(out, parts)| joined(out, parts));
-        let mut wide = [T::ZERO; 2 * DEGREE];
-        joined(&mut wide, &halves);
-        reduce(&mut wide);
-        std::array::from_fn(|i| wide[i])
+            for b in 0..blocks {
+                let parts =
+                    sums.each_ref().map(|sums| std::array::from_fn(|i| sums[i * blocks + b]));
+                out.push(element(&parts));
+            }
+        }
+        out
     }
+}
+
+/// From the products of [`PARTS`].
+fn element<T: Scalar>(parts: &[[T; 2 * QUARTER]; PARTS.len()]) -> Element<T> {
+    let (threes, _) = parts.as_chunks::<3>();
+    let mut halves = [[T::ZERO; 4 * QUARTER]; 3];
+    halves.iter_mut().zip(threes).for_each(|(out, parts)| joined(out, parts));
+    let mut wide = [T::ZERO; 2 * DEGREE];
+    joined(&mut wide, &halves);
+    reduce(&mut wide);
+    std::array::from_fn(|i| wide[i])
 }
 
 /// The product of two polynomials from those of their lower halves, of their higher halves, and of the sums of both.

@@ -218,3 +218,25 @@ fn the_faster_family_is_built() {
     assert_eq!(masked(NetProfile::loopback()), 0);
     assert!(masked(NetProfile::wan()) > 50);
 }
+
+/// Where the faster family does not fit in memory, however much is proven early, the other one is built if it does.
+#[test]
+fn the_family_that_fits_is_built() {
+    let sizes = [("M", "DigitsNet"), ("c", "1"), ("b", "2")];
+    let text = slvr_compiler::syntax::embedded::get("bench/accuracy.slvr").expect("is embedded");
+    let with = |protocols, memory| Options { protocols, memory, ..malicious() };
+    let least = |protocols| -> u64 {
+        let why = refusal(text, &sizes, with(protocols, Some(1 << 10))).unwrap().join(" ");
+        let (_, needs) = why.split_once("need at least ").unwrap();
+        needs.split_once(" KiB").unwrap().0.parse().unwrap()
+    };
+    let masked = |memory| {
+        let case = compile_with(text, &sizes, with(dealer(), memory));
+        let peak = peak_memory(case.circuit()).into_iter().max().unwrap_or(0);
+        assert!(memory.is_none_or(|memory| peak <= memory), "{peak} bytes");
+        messages(case.circuit(), |op| matches!(op, Op::OpenMasked { .. }))
+    };
+    let budget = least(Protocols::Symmetric);
+    assert!(masked(None) > 0);
+    assert_eq!(masked(Some(budget << 10)), 0, "{budget} KiB");
+}
