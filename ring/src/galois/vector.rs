@@ -195,15 +195,17 @@ pub fn cross<T: Scalar>(u: &Vector<T>, v: &Vector<T>, blocks: usize) -> Vec<Elem
     let side = DEGREE * blocks;
     let all = plain(&u.rows, &v.rows, side, n, side, true);
     let mut out = Vec::with_capacity(blocks * blocks);
+    // For each block b of v in turn the coefficient of X^0, then for each that of X^1: so a row is added as it stands.
+    let mut sums = vec![T::ZERO; 2 * DEGREE * blocks];
     for a in 0..blocks {
+        sums.fill(T::ZERO);
+        for i in 0..DEGREE {
+            let row = &all[(i * blocks + a) * side..][..side];
+            let sums = &mut sums[i * blocks..][..side];
+            sums.iter_mut().zip(row).for_each(|(s, x)| *s = s.wadd(*x));
+        }
         for b in 0..blocks {
-            let mut wide = [T::ZERO; 2 * DEGREE];
-            for i in 0..DEGREE {
-                for j in 0..DEGREE {
-                    let x = all[(i * blocks + a) * side + j * blocks + b];
-                    wide[i + j] = wide[i + j].wadd(x);
-                }
-            }
+            let mut wide = std::array::from_fn(|i| sums[i * blocks + b]);
             reduce(&mut wide);
             out.push(std::array::from_fn(|i| wide[i]));
         }
