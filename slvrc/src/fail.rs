@@ -65,13 +65,20 @@ pub fn note(text: &str) {
 /// Whether anything has been printed to standard output.
 static SAID: AtomicBool = AtomicBool::new(false);
 
+/// Whether something is being printed there.
+static SAYING: AtomicBool = AtomicBool::new(false);
+
 /// Prints to standard output. A reader that has gone (`slvrc print … | head`) is not an error.
 pub fn say(text: &str) -> anyhow::Result<()> {
-    SAID.store(true, Ordering::Relaxed);
     let mut out = std::io::stdout().lock();
     // Names of an artifact and texts of a program may be a stranger's.
     let text = if out.is_terminal() { plain(text) } else { text.into() };
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    // What allocates is above: where memory ends there, nothing has been said yet.
+    SAYING.store(true, Ordering::SeqCst);
+    let done = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    SAID.store(true, Ordering::SeqCst);
+    SAYING.store(false, Ordering::SeqCst);
+    match done {
         Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
         done => Ok(done?),
     }
@@ -131,7 +138,7 @@ pub fn out_of_memory(bytes: usize) -> ! {
     if !ENDING.swap(true, Ordering::SeqCst) {
         let mut text = [0u8; 256];
         let why = "the system gave no memory for";
-        let json = JSON.load(Ordering::Relaxed) && !SAID.load(Ordering::Relaxed);
+        let json = JSON.load(Ordering::Relaxed) && !has_said();
         let mut rest = &mut text[..];
         let _ = match json {
             true => writeln!(rest, r#"{{"ok":false,"error":"{why} {bytes} bytes more"}}"#),
@@ -146,6 +153,18 @@ pub fn out_of_memory(bytes: usize) -> ! {
     loop {
         std::thread::sleep(Duration::from_secs(1));
     }
+}
+
+/// Whether anything has been printed to standard output. What another thread is printing is waited for, though not for
+/// ever: its reader may be slow.
+fn has_said() -> bool {
+    for _ in 0..100 {
+        if !SAYING.load(Ordering::SeqCst) {
+            return SAID.load(Ordering::SeqCst);
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    true
 }
 
 /// Ends the process at once.

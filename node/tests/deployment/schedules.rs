@@ -15,6 +15,7 @@ use crate::world::{Shape, TASK, World, client, until};
 use slvr_node::client::CallError;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
 
@@ -251,7 +252,7 @@ impl Schedule {
             self.acknowledged.iter().filter(|(_, a)| whole(a)).map(|(i, _)| *i).collect();
         if phases.contains("\"aborted\"") {
             let why = ended[0]["aborted"].as_str().unwrap_or("");
-            eprintln!("  aborted: {why}");
+            eprintln!("schedule {seed} is aborted: {why}");
             assert!(why.len() > 10, "seed {seed}: no cause: {why}");
             let few = why.contains("clients were accepted");
             assert!(
@@ -284,7 +285,7 @@ impl Schedule {
         }
         // Each accepted client once, in its own place, with the value that it submitted.
         eprintln!(
-            "  released: {} clients, attempt {}",
+            "schedule {seed} is released: {} clients, attempt {}",
             accepted.len(),
             reports[0]["outcome"]["attempt"]
         );
@@ -308,14 +309,24 @@ fn nothing_is_lost_counted_twice_or_released_twice_whatever_fails() {
         Some(seed) => vec![seed],
         None => (0..number("SLVR_SCHEDULES").unwrap_or(20)).collect(),
     };
-    let (mut released, mut repeated, mut struck) = (0, 0, 0);
-    for &seed in &seeds {
-        eprintln!("schedule {seed}");
-        let end = Schedule::new(seed).run();
-        released += usize::from(end.released);
-        repeated += usize::from(end.attempts > 1);
-        struck += usize::from(end.struck);
-    }
+    // Nodes wait for one another and for time to pass, so two deployments run at a time.
+    let (rest, ends) = (Mutex::new(seeds.iter()), Mutex::new(Vec::new()));
+    let next = || rest.lock().expect("no panic").next();
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while let Some(&seed) = next() {
+                    eprintln!("schedule {seed}");
+                    let end = Schedule::new(seed).run();
+                    ends.lock().expect("no panic").push(end);
+                }
+            });
+        }
+    });
+    let ends = ends.into_inner().expect("no panic");
+    let count = |which: fn(&End) -> bool| ends.iter().filter(|end| which(end)).count();
+    let (released, repeated) = (count(|end| end.released), count(|end| end.attempts > 1));
+    let struck = count(|end| end.struck);
     eprintln!(
         "{} schedules from seed {:?}: {released} released, {repeated} of them after more than one attempt; in {struck} something failed while the nodes computed",
         seeds.len(),

@@ -340,6 +340,7 @@ fn json_is_one_object_without_memory() {
 #[cfg(target_os = "linux")]
 #[test]
 fn without_threads_a_run_says_so_and_does_not_panic() {
+    use std::os::unix::process::ExitStatusExt;
     let (mut short, mut done) = (0, 0);
     for kilobytes in [60_000, 80_000, 100_000, 150_000, 20_000_000] {
         let line = format!(
@@ -352,6 +353,17 @@ fn without_threads_a_run_says_so_and_does_not_panic() {
         let run = run.output().expect("a shell");
         let text = String::from_utf8(run.stdout.clone()).expect("text");
         if text.is_empty() && kilobytes < 80_000 {
+            continue;
+        }
+        // glibc ends a process itself that has no memory left to note what a thread is to drop, about once in 600 runs.
+        // No program is asked before.
+        if text.is_empty() && run.status.signal() == Some(6) {
+            let said = stderr(&run);
+            assert_eq!(
+                said.trim_end(),
+                "Fatal glibc error: failed to register TLS destructor: out of memory",
+                "{kilobytes}"
+            );
             continue;
         }
         assert!(!stderr(&run).contains("panicked"), "{kilobytes}: {}", stderr(&run));

@@ -71,11 +71,11 @@ fn inputs_for(case: &Case, seed: u64) -> Inputs {
 /// The largest observed and the proven error of a function.
 fn observe(case: &Case, runs: u64) -> (f64, f64) {
     let proven = bounds(case).output(&case.compiled.optimised, 0);
-    let mut observed: f64 = 0.0;
+    let (mut observed, evaluator) = (0f64, case.evaluator());
     for seed in 0..runs {
         let inputs = inputs_for(case, seed);
         let floating = case.floating(&inputs, &[]);
-        let run = case.circuit_clear(&inputs, &[], seed);
+        let run = case.evaluated(&evaluator, &inputs, &[], seed);
         for (x, y) in run[0].iter().zip(&floating[0]) {
             let error = (x - y).abs();
             assert!(error <= proven, "seed {seed}: {x} for {y}, off {error} > {proven}");
@@ -270,7 +270,7 @@ fn predicates_stay_within_their_bounds() {
         let graph = &case.compiled.optimised;
         let declared = bounds(&case);
         let tight = bounds_within(&case, spread);
-        let (mut counted, mut observed) = (0, 0f64);
+        let (mut counted, mut observed, evaluator) = (0, 0f64, case.evaluator());
         let output =
             |e: &Errors| (0..graph.outputs.len()).map(|i| e.output(graph, i)).fold(0f64, f64::max);
         let proven = output(&tight);
@@ -299,7 +299,7 @@ fn predicates_stay_within_their_bounds() {
             };
             check(case.graph_exact(&inputs, &coins));
             if seed % 10 == 0 {
-                check(case.circuit_clear(&inputs, &coins, seed));
+                check(case.evaluated(&evaluator, &inputs, &coins, seed));
             }
         }
         println!(

@@ -71,15 +71,15 @@ fn check<S: Default>(
 
 /// The first round, from inputs all over their declared ranges: the circuit keeps to its certificate.
 fn spread_out(name: &str, case: &Case) {
-    let (mut clear, mut given) = (0, Proven::default());
+    let (mut clear, mut given, mut check) = (0, Proven::default(), Check::new(case, [0; 2]));
     for (spread, seed) in SPREADS.into_iter().flat_map(|s| (0..20).map(move |n| (s, n))) {
         let inputs = random_inputs(case.circuit(), seed, spread);
-        let check = Check::new(case, [u128::from(seed) << 64 | 7, 11]);
-        let held = given.see(&check, &inputs, seed).and_then(|()| check.hold(&inputs, seed));
+        let check = check.drawing([u128::from(seed) << 64 | 7, 11]);
+        let held = given.see(check, &inputs, seed).and_then(|()| check.hold(&inputs, seed));
         let held = held.unwrap_or_else(|e| panic!("{name}, spread {spread}, seed {seed}: {e}"));
         clear += u64::from(held);
         if held {
-            given.clear(&check, &inputs);
+            given.clear(check, &inputs);
         }
     }
     println!("{name}: {clear} runs are clear; {given}");

@@ -136,6 +136,12 @@ impl<'a> Check<'a> {
         Check { case, run: case.evaluator(), errors, coins }
     }
 
+    /// The same with other coins: neither bounds nor circuit depend on them.
+    pub(crate) fn drawing(&mut self, coins: [u128; 2]) -> &Self {
+        self.coins = coins;
+        self
+    }
+
     fn optimised(&self) -> &Graph {
         &self.case.compiled.optimised
     }

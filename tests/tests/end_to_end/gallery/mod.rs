@@ -159,7 +159,7 @@ fn check_drawn(
         }
     }
     let (mut clear, mut tied, mut other, mut wrong) = (0, 0, 0, Vec::new());
-    let mut given = Proven::default();
+    let (mut given, mut check) = (Proven::default(), Check::new(&case, [0; 2]));
     let runs = SPREADS.len() as u64 * INPUTS;
     for (spread, seed) in SPREADS.into_iter().flat_map(|s| (0..INPUTS).map(move |n| (s, n))) {
         let mut inputs = random_inputs(case.circuit(), seed, spread);
@@ -167,7 +167,7 @@ fn check_drawn(
         keep_in_range(case.circuit(), &mut inputs);
         let coins = [u128::from(seed).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835), 11];
         let at = format!("{name}, spread {spread}, seed {seed}");
-        let check = Check::new(&case, coins);
+        let check = check.drawing(coins);
         let wanted = reference(&inputs, &coins);
         let found = case.floating(&inputs, &coins).remove(0);
         let size = wanted.iter().fold(1.0f64, |m, x| m.max(x.abs()));
@@ -183,11 +183,11 @@ fn check_drawn(
                 no => wrong.push(format!("{at}: off by {off}, {no:?}: {found:?}, not {wanted:?}")),
             }
         }
-        wrong.extend(given.see(&check, &inputs, seed).err().map(|e| format!("{at}: {e}")));
+        wrong.extend(given.see(check, &inputs, seed).err().map(|e| format!("{at}: {e}")));
         match check.hold(&inputs, seed) {
             Ok(true) => {
                 clear += 1;
-                given.clear(&check, &inputs);
+                given.clear(check, &inputs);
             }
             // Nothing is promised; that most of these agree all the same is seen below.
             Ok(false) => {
