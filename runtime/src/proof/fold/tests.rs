@@ -27,7 +27,7 @@ fn low_bits(words: &[u64]) -> Vec<u8> {
 }
 
 impl Tiny {
-    fn all_pairs(u: &Vec<u8>, v: &Vec<u8>, blocks: usize) -> Vec<u8> {
+    fn all_pairs(u: &[u8], v: &[u8], blocks: usize) -> Vec<u8> {
         let n = u.len() / blocks;
         let dot = |a: usize, b: usize| (0..n).fold(0, |s, t| s ^ times(u[a * n + t], v[b * n + t]));
         (0..blocks * blocks).map(|i| dot(i / blocks, i % blocks)).collect()
@@ -644,7 +644,7 @@ impl TinyWords {
 }
 
 impl TinyWords {
-    fn all_pairs(u: &Vec<[u8; DEGREE]>, v: &Vec<[u8; DEGREE]>, blocks: usize) -> Vec<[u8; DEGREE]> {
+    fn all_pairs(u: &[[u8; DEGREE]], v: &[[u8; DEGREE]], blocks: usize) -> Vec<[u8; DEGREE]> {
         let n = u.len() / blocks;
         let dot = |a: usize, b: usize| {
             let terms = (0..n).map(|t| Self::product(&u[a * n + t], &v[b * n + t]));
@@ -655,7 +655,8 @@ impl TinyWords {
 
     fn all_base_pairs(c: &[u64], u: &[u64], v: &[u64], blocks: usize) -> Vec<[u8; DEGREE]> {
         let all = |w: &[u64]| w.iter().map(|&x| Self::word(x)).collect::<Vec<[u8; DEGREE]>>();
-        let u = all(u).chunks(c.len()).flat_map(|b| Self::weigh(b.to_vec(), c)).collect();
+        let u: Vec<[u8; DEGREE]> =
+            all(u).chunks(c.len()).flat_map(|b| Self::weigh(b.to_vec(), c)).collect();
         let mut out = Self::all_pairs(&u, &all(v), blocks);
         for a in 0..blocks {
             for b in 0..a {
