@@ -113,7 +113,7 @@ fn weighted<T: Scalar, P: Sync>(
 /// Inner products of pairs of blocks of words with coefficients, added up over several vectors.
 ///
 /// Pairs of a block and the one that is `far` after it, around a circle; every pair of different blocks is met once, or
-/// twice at half of the circle. A task is one `far` and [`subsets::LANES`] first blocks.
+/// twice at half of the circle. A task is one `far` and as many first blocks as a vector has lanes.
 pub struct WordPairs<T = u64> {
     blocks: usize,
     /// For each task.
