@@ -8,7 +8,7 @@ use slvr_runtime::party::RunError;
 use std::fmt;
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::time::Duration;
 
 /// The program was rejected; the diagnostics say why.
@@ -62,22 +62,29 @@ pub fn note(text: &str) {
     tell(&format!("note: {}\n", message(text).replace(['\n', '\r'], "?")));
 }
 
-/// Whether anything has been printed to standard output.
-static SAID: AtomicBool = AtomicBool::new(false);
-
-/// Whether something is being printed there.
-static SAYING: AtomicBool = AtomicBool::new(false);
+/// What standard output is at.
+static OUTPUT: AtomicU8 = AtomicU8::new(NOTHING);
+/// Nothing has been printed there.
+const NOTHING: u8 = 0;
+/// Something is being printed.
+const SAYING: u8 = 1;
+/// Something has been printed.
+const SAID: u8 = 2;
+/// The last thing is being printed: there is no memory any more.
+const ENDING: u8 = 3;
 
 /// Prints to standard output. A reader that has gone (`slvrc print … | head`) is not an error.
 pub fn say(text: &str) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     // Names of an artifact and texts of a program may be a stranger's.
     let text = if out.is_terminal() { plain(text) } else { text.into() };
-    // What allocates is above: where memory ends there, nothing has been said yet.
-    SAYING.store(true, Ordering::SeqCst);
+    // What allocates is above: where memory ends there, nothing has been said yet. Nobody else is printing, because the lock
+    // is held here.
+    if OUTPUT.swap(SAYING, Ordering::SeqCst) == ENDING {
+        wait_for_the_end();
+    }
     let done = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-    SAID.store(true, Ordering::SeqCst);
-    SAYING.store(false, Ordering::SeqCst);
+    OUTPUT.store(SAID, Ordering::SeqCst);
     match done {
         Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
         done => Ok(done?),
@@ -117,7 +124,7 @@ pub fn usage(error: &clap::Error) -> ExitCode {
 pub fn panicked(panic: &(dyn std::any::Any + Send)) -> ExitCode {
     let known = panic.downcast_ref::<String>().map(String::as_str);
     let why = known.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("unknown");
-    if !SAID.load(Ordering::Relaxed) {
+    if OUTPUT.load(Ordering::SeqCst) != SAID {
         say_failed(&json!({ "ok": false, "error": format!("a bug of slvrc: {why}") }));
     }
     ExitCode::from(101)
@@ -138,7 +145,7 @@ pub fn out_of_memory(bytes: usize) -> ! {
     if !ENDING.swap(true, Ordering::SeqCst) {
         let mut text = [0u8; 256];
         let why = "the system gave no memory for";
-        let json = JSON.load(Ordering::Relaxed) && !has_said();
+        let json = JSON.load(Ordering::Relaxed) && says_the_last();
         let mut rest = &mut text[..];
         let _ = match json {
             true => writeln!(rest, r#"{{"ok":false,"error":"{why} {bytes} bytes more"}}"#),
@@ -149,22 +156,27 @@ pub fn out_of_memory(bytes: usize) -> ! {
         raw(json, said);
         end()
     }
-    // Another thread is saying so, and ends this one, too.
+    wait_for_the_end()
+}
+
+/// Another thread says the last that is said, and ends this one, too.
+fn wait_for_the_end() -> ! {
     loop {
         std::thread::sleep(Duration::from_secs(1));
     }
 }
 
-/// Whether anything has been printed to standard output. What another thread is printing is waited for, though not for
-/// ever: its reader may be slow.
-fn has_said() -> bool {
+/// Whether nothing has been printed to standard output; then nobody prints there any more. What another thread is
+/// printing is waited for, though not for ever: its reader may be slow.
+fn says_the_last() -> bool {
     for _ in 0..100 {
-        if !SAYING.load(Ordering::SeqCst) {
-            return SAID.load(Ordering::SeqCst);
+        match OUTPUT.compare_exchange(NOTHING, ENDING, Ordering::SeqCst, Ordering::SeqCst) {
+            Ok(_) => return true,
+            Err(SAYING) => std::thread::sleep(Duration::from_millis(10)),
+            Err(_) => return false,
         }
-        std::thread::sleep(Duration::from_millis(10));
     }
-    true
+    false
 }
 
 /// Ends the process at once.

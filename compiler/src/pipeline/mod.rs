@@ -203,19 +203,26 @@ pub fn compile_with(
         // Last: a budget changes rounds, never values.
         let Compiled { optimised, guards, circuit: whole, .. } = &compiled;
         let at = optimised.outputs.first().map(|o| optimised.sites[o.site as usize].span);
-        let refuse = |least| vec![beyond(budget, least, at.unwrap_or_default())];
         let most = blocks::most(optimised);
         let make = |count, options| anew(&blocks::run(optimised, count), guards, options);
-        let blocked = within(whole.clone(), budget, most, |count| make(count, options), refuse);
-        let blocked = match (blocked, options.protocols) {
+        let fitting = |whole, options| within(whole, budget, most, |count| make(count, options));
+        let blocked = match (fitting(whole.clone(), options), options.protocols) {
             // T1 keeps fewer values until they are proven.
-            (Err(why), Protocols::Ahead(_)) => {
+            (Err(Unfit::Memory(least)), Protocols::Ahead(_)) => {
                 let options = Options { protocols: Protocols::Proven, ..options };
-                let whole = make(1, options).map_err(|_| why)?;
-                within(whole, budget, most, |count| make(count, options), refuse)
+                let other = make(1, options).map_err(Unfit::Refused);
+                match other.and_then(|whole| fitting(whole, options)) {
+                    Err(Unfit::Memory(other)) => Err(Unfit::Memory(least.min(other))),
+                    Err(Unfit::Refused(_)) => Err(Unfit::Memory(least)),
+                    fits => fits,
+                }
             }
             (blocked, _) => blocked,
-        }?;
+        };
+        let blocked = blocked.map_err(|unfit| match unfit {
+            Unfit::Memory(least) => vec![beyond(budget, least, at.unwrap_or_default())],
+            Unfit::Refused(why) => why,
+        })?;
         well_formed(optimised, &blocked)?;
         compiled.circuit = blocked;
     }
@@ -223,8 +230,18 @@ pub fn compile_with(
         .into_iter()
         .partition(|d| d.severity == Severity::Error);
     compiled.warnings = warnings;
-    if broken.is_empty() { Ok(compiled) } else { Err(broken) }
+    if broken.is_empty() {
+        return Ok(compiled);
+    }
+    if options.security.is_malicious() && options.speculate {
+        // Where layers may be repeated, a proof counts twice: less may fail without.
+        let waiting = Options { speculate: false, ..options };
+        return compile_with(program, sources, waiting, unseen).map_err(|_| broken);
+    }
+    Err(broken)
 }
+
+fn unseen(_: &Pass, _: &Graph) {}
 
 /// Nanoseconds of a circuit, on the network that its protocols are chosen for.
 fn effort(compiled: &Compiled, options: Options) -> u64 {
@@ -399,6 +416,14 @@ fn circuit(
     Ok(ahead.filter(better).unwrap_or(waiting))
 }
 
+/// Why there is no circuit within a budget.
+enum Unfit {
+    /// The least bytes that were found.
+    Memory(u64),
+    /// It cannot be made.
+    Refused(Vec<Diagnostic>),
+}
+
 /// The circuit in the fewest blocks, of those tried, in which a party's values take no more than
 /// `budget` bytes at any time; given the one in one block. Against a malicious party more proofs are tried before more
 /// blocks.
@@ -407,8 +432,7 @@ fn within(
     budget: u64,
     most: u64,
     make: impl Fn(u64) -> Result<Circuit, Vec<Diagnostic>>,
-    refuse: impl Fn(u64) -> Vec<Diagnostic>,
-) -> Result<Circuit, Vec<Diagnostic>> {
+) -> Result<Circuit, Unfit> {
     let mut circuit = whole;
     let mut count = 1u64;
     let mut least = u64::MAX;
@@ -425,9 +449,9 @@ fn within(
         // Half as many more at least: circuits grow with the number of blocks.
         count += (count / 2).max(1);
         if in_vain == 3 || count > most.min(MOST_BLOCKS) {
-            return Err(refuse(least));
+            return Err(Unfit::Memory(least));
         }
-        circuit = make(count)?;
+        circuit = make(count).map_err(Unfit::Refused)?;
     }
 }
 

@@ -46,7 +46,7 @@ impl Engine<'_> {
     }
 
     /// The number of a layer in frames. Differs when it is repeated: a peer that does not go back is
-    /// found at its next frame.
+    /// found at its next frame in these layers, if they have one.
     pub(super) fn on_wire(&self, layer: u32) -> u32 {
         if self.attempt.repeating { layer | Header::REPEATED } else { layer }
     }

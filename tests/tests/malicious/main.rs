@@ -5,8 +5,10 @@ mod selective;
 mod tampering;
 
 use slvr_circuit::proof::barriers;
+use slvr_circuit::speculation::Speculation;
 use slvr_circuit::traffic::Traffic;
 use slvr_circuit::{Circuit, Coins, Op, Security};
+use slvr_compiler::analysis::failure::Failure;
 use slvr_compiler::cost::{Cost, NetProfile, peak_memory};
 use slvr_compiler::diagnostic::codes;
 use slvr_compiler::lower::Protocols;
@@ -239,4 +241,40 @@ fn the_family_that_fits_is_built() {
     let budget = least(Protocols::Symmetric);
     assert!(masked(None) > 0);
     assert_eq!(masked(Some(budget << 10)), 0, "{budget} KiB");
+}
+
+/// A proof in layers that may be repeated counts twice. A program that demands less waits for the bits of checks instead.
+#[test]
+fn what_may_fail_too_often_waits_for_the_checks() {
+    let text = |demand: &str| {
+        format!(
+            "use std::{{relu, sum}};\n\
+             predicate Small[m, n]() {{\n{demand}\n\
+             parties Client[m];\nparties Server;\n\
+             input x: secret fix[n] in -2..2 from each Client;\n\
+             let y = [relu(x[i]) * x[i] for i in Client];\n\
+             reveal sum(y[i] for i in Client) to Server as total;\n}}"
+        )
+    };
+    let compiled = |text: &str, n: u32, speculate| {
+        let n = n.to_string();
+        compile_with(text, &[("m", "3"), ("n", &n)], Options { speculate, ..malicious() })
+    };
+    let log2 = |case: &slvr_tests::Case| {
+        Failure::of(&case.compiled.optimised, &case.compiled.guards)
+            .with_proofs(case.circuit())
+            .log2()
+    };
+    // A power of two between what may fail in both circuits.
+    let plain = text("");
+    let between = (1..40).map(|n| 20 * n).find_map(|n| {
+        let [early, waiting] = [true, false].map(|s| compiled(&plain, n, s));
+        let demand = log2(&early).ceil() - 1.0;
+        let fewer = early.circuit().rounds() < waiting.circuit().rounds();
+        (fewer && log2(&waiting) <= demand && demand < log2(&early)).then_some((n, demand))
+    });
+    let (n, demand) = between.expect("a size with such a power of two");
+    let case = compiled(&text(&format!("require failure <= 2^{demand};")), n, true);
+    assert!(log2(&case) <= demand);
+    assert!(Speculation::of(case.circuit()).is_none(), "it waits");
 }
