@@ -141,8 +141,8 @@ pub fn want_json() {
 /// Ends the process because the system gave no memory. Nothing here allocates, and no lock is taken that this thread or
 /// another may hold. So the ending of the standard library, which takes locks, is not gone through.
 pub fn out_of_memory(bytes: usize) -> ! {
-    static ENDING: AtomicBool = AtomicBool::new(false);
-    if !ENDING.swap(true, Ordering::SeqCst) {
+    static TOLD: AtomicBool = AtomicBool::new(false);
+    if !TOLD.swap(true, Ordering::SeqCst) {
         let mut text = [0u8; 256];
         let why = "the system gave no memory for";
         let json = JSON.load(Ordering::Relaxed) && says_the_last();

@@ -16,8 +16,8 @@ mod vector;
 mod words;
 
 pub use degree::DEGREE;
-pub use vector::{Pairs, Vector, cross};
-pub use words::{Points, WordPairs, cross_words, fold_words, sum_words};
+pub use vector::{Pairs, Vector};
+pub use words::{Points, WordPairs, fold_words, sum_words};
 
 use super::kernels::{self, MatMulDims};
 use super::simd::subsets::Picked;
@@ -31,13 +31,6 @@ pub type Element<T = u64> = [T; DEGREE];
 
 /// Words over which there is a ring.
 pub trait Scalar: Picked {
-    /// The product of matrices.
-    #[doc(hidden)]
-    fn product(a: &[Self], b: &[Self], dims: MatMulDims) -> Vec<Self> {
-        let mut out = vec![Self::ZERO; dims.lens()[2]];
-        Self::product_acc(&mut out, a, b, dims);
-        out
-    }
     /// out += the product of matrices.
     #[doc(hidden)]
     fn product_acc(out: &mut [Self], a: &[Self], b: &[Self], dims: MatMulDims);

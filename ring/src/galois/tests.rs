@@ -18,6 +18,18 @@ fn vector(xs: &[Element]) -> Vector {
     out
 }
 
+fn cross<T: Scalar>(u: &Vector<T>, v: &Vector<T>, blocks: usize) -> Vec<Element<T>> {
+    let mut out = Pairs::new(blocks);
+    out.add(u, v);
+    out.elements()
+}
+
+fn cross_words<T: Scalar>(c: &Points, u: &[T], v: &[T], blocks: usize) -> Vec<Element<T>> {
+    let mut out = WordPairs::new(blocks);
+    out.add(c, u, v);
+    out.elements()
+}
+
 fn sum(xs: impl Iterator<Item = Element>) -> Element {
     xs.fold(zero(), |s, x| add(&s, &x))
 }

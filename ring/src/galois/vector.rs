@@ -150,20 +150,11 @@ impl<T: Scalar> Vector<T> {
     fn part(&self, quarters: &[usize]) -> Cow<'_, [T]> {
         let len = QUARTER * self.n;
         let quarter = |i: usize| &self.rows[i * len..(i + 1) * len];
-        match quarters {
-            [i] => Cow::Borrowed(quarter(*i)),
-            [i, j] => {
-                let both = quarter(*i).iter().zip(quarter(*j));
-                Cow::Owned(both.map(|(x, y)| x.wadd(*y)).collect())
-            }
-            _ => {
-                let mut out = vec![T::ZERO; len];
-                for i in quarters {
-                    out.iter_mut().zip(quarter(*i)).for_each(|(o, x)| *o = o.wadd(*x));
-                }
-                Cow::Owned(out)
-            }
+        let mut out = Cow::Borrowed(quarter(quarters[0]));
+        for i in &quarters[1..] {
+            out.to_mut().iter_mut().zip(quarter(*i)).for_each(|(o, x)| *o = o.wadd(*x));
         }
+        out
     }
 
     /// The sum over blocks b of c_b times block b, of as many blocks as there are factors, which are of one
@@ -187,33 +178,22 @@ impl<T: Scalar> Vector<T> {
                 power = times_x(&power);
             }
         }
-        let rows = plain(&left, &self.rows, DEGREE, DEGREE * blocks, n, false);
+        let rows = plain(&left, &self.rows, DEGREE, DEGREE * blocks, n);
         Vector { n, rows }
     }
 }
 
-/// `[m, k] * [k, n]`, the second one given as `[n, k]` if it is transposed.
-pub(super) fn plain<T: Scalar>(
-    a: &[T],
-    b: &[T],
-    m: usize,
-    k: usize,
-    n: usize,
-    trans_b: bool,
-) -> Vec<T> {
-    T::product(a, b, MatMulDims { batch: 1, a_batched: true, b_batched: true, m, k, n, trans_b })
+/// `[m, k] * [k, n]`.
+pub(super) fn plain<T: Scalar>(a: &[T], b: &[T], m: usize, k: usize, n: usize) -> Vec<T> {
+    let mut out = vec![T::ZERO; m * n];
+    plain_acc(&mut out, a, b, [m, k, n], false);
+    out
 }
 
-/// The inner products of all pairs of blocks: entry a blocks + b is the sum over t of block a of u and block b
-/// of v at t.
-///
-/// # Panics
-///
-/// If the vectors are not of one length, or this is no multiple of `blocks`.
-pub fn cross<T: Scalar>(u: &Vector<T>, v: &Vector<T>, blocks: usize) -> Vec<Element<T>> {
-    let mut out = Pairs::new(blocks);
-    out.add(u, v);
-    out.elements()
+/// out += `[m, k] * [k, n]`, the second one given as `[n, k]` if it is transposed.
+fn plain_acc<T: Scalar>(out: &mut [T], a: &[T], b: &[T], [m, k, n]: [usize; 3], trans_b: bool) {
+    let dims = MatMulDims { batch: 1, a_batched: true, b_batched: true, m, k, n, trans_b };
+    T::product_acc(out, a, b, dims);
 }
 
 /// Rows of a part of a vector: a vector has four of them.
@@ -254,17 +234,8 @@ impl<T: Scalar> Pairs<T> {
         let n = u.n / self.blocks;
         assert!(u.n == v.n && n * self.blocks == u.n, "blocks of one length");
         let side = QUARTER * self.blocks;
-        let dims = MatMulDims {
-            batch: 1,
-            a_batched: true,
-            b_batched: true,
-            m: side,
-            k: n,
-            n: side,
-            trans_b: true,
-        };
         for (sums, part) in self.sums.iter_mut().zip(PARTS) {
-            T::product_acc(sums, &u.part(part), &v.part(part), dims);
+            plain_acc(sums, &u.part(part), &v.part(part), [side, n, side], true);
         }
     }
 

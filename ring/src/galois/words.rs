@@ -70,44 +70,44 @@ type Sums<T> = [[T; subsets::LANES]; DEGREE];
 /// The vectors of a step.
 type Step<T> = [[T; subsets::LANES]; COLUMNS];
 
-/// Writes the vectors of a task, from a part, from a column on.
-type Fill<'a, T, P> = dyn Fn(usize, &P, usize, &mut Step<T>) + Sync + 'a;
+/// Writes the vectors of a task, from the rows of each operand from a column on.
+type Fill<'a, T, const N: usize> = dyn Fn(usize, [&[T]; N], &mut Step<T>) + Sync + 'a;
 
-/// For several tasks at once the sums over all columns of words that `fill` gives, times points. `fill` takes the
-/// task, rows of this part and the first column of a step, and gives [`COLUMNS`] vectors.
-fn weighted<T: Scalar, P: Sync>(
+/// Adds for each task the sum over all columns of the vectors that `fill` makes, times points. Of each operand it reads
+/// the words of all blocks at a column, side by side in a row of `lanes` words ([`rows`]).
+fn add_weighted<T: Scalar, const N: usize>(
+    sums: &mut [Sums<T>],
     c: &Points,
-    tasks: usize,
-    prepare: &(dyn Fn(usize, usize) -> P + Sync),
-    fill: &Fill<'_, T, P>,
-) -> Vec<Sums<T>> {
+    operands: [&[T]; N],
+    [blocks, lanes]: [usize; 2],
+    fill: &Fill<'_, T, N>,
+) {
     let n = c.len();
-    let share = n.div_ceil(threads::count()).next_multiple_of(PART).max(PART);
-    let done = threads::map((0..n).step_by(share), &|from| {
-        let mut sums = vec![[[T::ZERO; subsets::LANES]; DEGREE]; tasks];
-        let mut tables = Tables::default();
-        let mut x = [[T::ZERO; subsets::LANES]; COLUMNS];
-        for at in (from..(from + share).min(n)).step_by(PART) {
-            let len = PART.min(n - at);
-            let part = prepare(at, len);
-            let steps: Vec<usize> = (0..len).step_by(COLUMNS).collect();
-            let picks: Vec<_> = steps.iter().map(|t| picks(c, at + t)).collect();
-            for (task, sums) in sums.iter_mut().enumerate() {
+    assert!(operands.iter().all(|x| x.len() == n * blocks), "blocks of one length");
+    // Tasks apart: what they read is made once for all threads, and each adds to sums of its own.
+    let threads = if n < COLUMNS { 1 } else { threads::count() };
+    let share = sums.len().div_ceil(threads).max(1);
+    let padded = PART.min(n).next_multiple_of(COLUMNS);
+    let mut all = operands.map(|_| vec![T::ZERO; padded * lanes]);
+    for at in (0..n).step_by(PART) {
+        let len = PART.min(n - at);
+        // What stands behind the last column takes coefficients 0.
+        for (row, words) in all.iter_mut().zip(operands) {
+            rows(&mut row[..len * lanes], lanes, words, blocks, at, len);
+        }
+        let steps: Vec<usize> = (0..len).step_by(COLUMNS).collect();
+        let picks: Vec<_> = steps.iter().map(|t| picks(c, at + t)).collect();
+        threads::each(sums.chunks_mut(share).enumerate(), &|(i, sums)| {
+            let mut tables = Tables::default();
+            let mut some = [[T::ZERO; subsets::LANES]; COLUMNS];
+            for (task, sums) in (i * share..).zip(sums) {
                 for (&t, picks) in steps.iter().zip(&picks) {
-                    fill(task, &part, t, &mut x);
-                    subsets::add(sums, &x, picks, &mut tables);
+                    fill(task, all.each_ref().map(|x| &x[t * lanes..]), &mut some);
+                    subsets::add(sums, &some, picks, &mut tables);
                 }
             }
-        }
-        sums
-    });
-    let mut all = done.into_iter();
-    let mut out = all.next().unwrap_or_else(|| vec![[[T::ZERO; subsets::LANES]; DEGREE]; tasks]);
-    for more in all {
-        let rows = out.iter_mut().flatten().flatten().zip(more.iter().flatten().flatten());
-        rows.for_each(|(o, x)| *o = o.wadd(*x));
+        });
     }
-    out
 }
 
 /// Inner products of pairs of blocks of words with coefficients, added up over several vectors.
@@ -144,33 +144,12 @@ impl<T: Scalar> WordPairs<T> {
     ///
     /// If the words are not as many blocks of as many as there are coefficients.
     pub fn add(&mut self, c: &Points, u: &[T], v: &[T]) {
-        let (n, blocks, fars) = (c.len(), self.blocks, self.fars());
-        assert!(u.len() == n * blocks && v.len() == n * blocks, "blocks of one length");
+        let (blocks, fars) = (self.blocks, self.fars());
         let lanes = blocks.next_multiple_of(subsets::LANES) + blocks / 2;
-        // Tasks apart: what they read is made once for all threads, and each adds to sums of its own.
-        let threads = if n < COLUMNS { 1 } else { threads::count() };
-        let share = self.sums.len().div_ceil(threads).max(1);
-        let [mut x, mut y] =
-            [(); 2].map(|()| vec![T::ZERO; PART.min(n).next_multiple_of(COLUMNS) * lanes]);
-        for at in (0..n).step_by(PART) {
-            let len = PART.min(n - at);
-            // What stands behind the last column takes coefficients 0.
-            rows(&mut x[..len * lanes], lanes, u, blocks, at, len);
-            rows(&mut y[..len * lanes], lanes, v, blocks, at, len);
-            let steps: Vec<usize> = (0..len).step_by(COLUMNS).collect();
-            let picks: Vec<_> = steps.iter().map(|t| picks(c, at + t)).collect();
-            threads::each(self.sums.chunks_mut(share).enumerate(), &|(i, sums)| {
-                let mut tables = Tables::default();
-                let mut some = [[T::ZERO; subsets::LANES]; COLUMNS];
-                for (task, sums) in (i * share..).zip(sums) {
-                    let place = [task / fars * subsets::LANES, task % fars];
-                    for (&t, picks) in steps.iter().zip(&picks) {
-                        subsets::pairs(&mut some, &x[t * lanes..], &y[t * lanes..], lanes, place);
-                        subsets::add(sums, &some, picks, &mut tables);
-                    }
-                }
-            });
-        }
+        add_weighted(&mut self.sums, c, [u, v], [blocks, lanes], &|task, [u, v], x| {
+            let place = [task / fars * subsets::LANES, task % fars];
+            subsets::pairs(x, u, v, lanes, place);
+        });
     }
 
     /// Entry a blocks + b, for a < b, is the sum over t of ``c[t] (u[a n + t] v[b n + t] + u[b n + t] v[a n + t])``, for
@@ -193,13 +172,6 @@ impl<T: Scalar> WordPairs<T> {
     }
 }
 
-/// The sums of [`WordPairs`] for two vectors.
-pub fn cross_words<T: Scalar>(c: &Points, u: &[T], v: &[T], blocks: usize) -> Vec<Element<T>> {
-    let mut out = WordPairs::new(blocks);
-    out.add(c, u, v);
-    out.elements()
-}
-
 /// The sum over blocks b of c_b times block b of words.
 ///
 /// # Panics
@@ -209,7 +181,7 @@ pub fn fold_words<T: Scalar>(c: &[Element<T>], words: &[T]) -> Vector<T> {
     let n = words.len() / c.len();
     assert_eq!(n * c.len(), words.len(), "blocks of one length");
     let left: Vec<T> = (0..DEGREE).flat_map(|i| c.iter().map(move |c| c[i])).collect();
-    let rows = plain(&left, words, DEGREE, c.len(), n, false);
+    let rows = plain(&left, words, DEGREE, c.len(), n);
     Vector { n, rows }
 }
 
@@ -219,20 +191,14 @@ pub fn fold_words<T: Scalar>(c: &[Element<T>], words: &[T]) -> Vector<T> {
 ///
 /// If the words are not `blocks` blocks of as many as there are coefficients.
 pub fn sum_words<T: Scalar>(c: &Points, words: &[T], blocks: usize) -> Vec<Element<T>> {
-    assert_eq!(words.len(), c.len() * blocks, "blocks of one length");
     let groups = blocks.div_ceil(subsets::LANES);
     let lanes = groups * subsets::LANES;
-    let prepare = |at: usize, len: usize| {
-        let mut x = vec![T::ZERO; len.next_multiple_of(COLUMNS) * lanes];
-        rows(&mut x[..len * lanes], lanes, words, blocks, at, len);
-        x
-    };
-    let fill = |task: usize, words: &Vec<T>, t: usize, x: &mut [[T; subsets::LANES]; COLUMNS]| {
-        for (x, row) in x.iter_mut().zip(words[t * lanes..].chunks_exact(lanes)) {
+    let mut sums = vec![[[T::ZERO; subsets::LANES]; DEGREE]; groups];
+    add_weighted(&mut sums, c, [words], [blocks, lanes], &|task, [words], x| {
+        for (x, row) in x.iter_mut().zip(words.chunks_exact(lanes)) {
             x.copy_from_slice(&row[task * subsets::LANES..][..subsets::LANES]);
         }
-    };
-    let sums = weighted(c, groups, &prepare, &fill);
+    });
     let of = |b: usize| std::array::from_fn(|i| sums[b / subsets::LANES][i][b % subsets::LANES]);
     (0..blocks).map(of).collect()
 }

@@ -134,12 +134,6 @@ pub trait Algebra {
     /// The sums, row by row, except that the products of two different blocks are added: to the pair that has the
     /// smaller number first.
     fn base_paired(pairs: &Self::BasePairs) -> Vec<Self::E>;
-    /// The sums for two vectors.
-    fn cross_base(c: &[u64], u: &[Self::Base], v: &[Self::Base], blocks: usize) -> Vec<Self::E> {
-        let mut out = Self::base_pairs(blocks);
-        Self::add_base_pairs(&mut out, c, u, v);
-        Self::base_paired(&out)
-    }
     /// As [`fold`](Algebra::fold), of base elements.
     fn fold_base(words: &[Self::Base], c: &[Self::E]) -> Self::V;
     /// What `fold_base` gives, times the coefficients of the base elements.
@@ -508,6 +502,19 @@ pub fn values<A: Algebra>(pairs: &[A::E], n: usize) -> Vec<A::E> {
     (1..2 * n - 1).map(value).collect()
 }
 
+/// The sums for two vectors.
+#[cfg(test)]
+pub(super) fn cross_base<A: Algebra>(
+    c: &[u64],
+    u: &[A::Base],
+    v: &[A::Base],
+    blocks: usize,
+) -> Vec<A::E> {
+    let mut out = A::base_pairs(blocks);
+    A::add_base_pairs(&mut out, c, u, v);
+    A::base_paired(&out)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -583,7 +590,7 @@ mod tests {
                 want[b * blocks + a] ^= std::mem::take(&mut want[a * blocks + b]);
             }
         }
-        assert_eq!(OverBits::cross_base(&c, &u, &v, blocks), want);
+        assert_eq!(cross_base::<OverBits>(&c, &u, &v, blocks), want);
         assert_eq!(OverBits::fold_base(&u, &l), OverBits::fold(&su, &l));
         let ones = vec![1; n * 64];
         let sums = weighed.chunks(n * 64).map(|b| gf64::dot(b, &ones)).collect::<Vec<_>>();

@@ -242,7 +242,7 @@ impl<A: Extended> Algebra for Twice<A> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::proof::algebra::lagrange;
+    use crate::proof::algebra::{cross_base, lagrange};
 
     /// The ring has as many units as is claimed, and its vectors do what its elements do.
     fn extends<A: Extended>() {
@@ -324,7 +324,7 @@ mod tests {
         let mut want = W::cross(&weighed, &vector(&v), blocks);
         let later = std::mem::replace(&mut want[2], W::zero());
         want[1] = W::add(&want[1], &later);
-        assert!(W::cross_base(&c, &u, &v, blocks) == want);
+        assert!(cross_base::<W>(&c, &u, &v, blocks) == want);
         let same = |a: &(_, _), b: &(_, _)| (0..n).all(|t| W::at(a, t) == W::at(b, t));
         let folded = W::fold_base(&u, &l);
         assert!(same(&folded, &W::fold(&vector(&u), &l)));

@@ -1,7 +1,7 @@
 //! The folding among three in one place: true statements pass, false ones with the stated probability.
 
 use super::*;
-use crate::proof::algebra::{OverBits, OverWords};
+use crate::proof::algebra::{OverBits, OverWords, cross_base};
 use crate::proof::twice::Twice;
 use slvr_circuit::proof::{Kind, folds};
 
@@ -267,7 +267,7 @@ fn ends_again<A: Algebra<Base = u64>>(
                     x
                 };
                 let [a, b] = s.terms.clone().map(pad);
-                let zero = A::cross_base(&u.coefficients.block(0), &a, &b, BASE)[0];
+                let zero = cross_base::<A>(&u.coefficients.block(0), &a, &b, BASE)[0];
                 let all = u.coefficients.beta.iter().zip(std::iter::once(&zero).chain(q));
                 all.fold(A::zero(), |s, (b, q)| A::add(&s, &A::mul(b, q)))
             };
