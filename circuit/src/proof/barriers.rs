@@ -372,7 +372,7 @@ impl<'a> Find<'a> {
             Op::Open(_) | Op::Coin => return Ok(None),
             Op::OpenTo { x, .. } => {
                 return match self.op(*x) {
-                    Some(Op::AsAdd3(r)) if matches!(self.op(*r), Some(Op::Reshare(_))) => Ok(None),
+                    Some(Op::AsAdd3(r)) if self.is_reshared(*r) => Ok(None),
                     _ => Err(refuse("words that two parties do not both hold")),
                 };
             }
@@ -392,6 +392,15 @@ impl<'a> Find<'a> {
             return Err(refuse("a product of matrices of words of 128 bits"));
         }
         Ok(Some(made))
+    }
+
+    /// Whether its three words are uniform but for their sum, and two parties hold each: the result of a `reshare`, in any
+    /// shape.
+    fn is_reshared(&self, mut x: ValueId) -> bool {
+        while let Some(Op::Reshape(y, _)) = self.op(x) {
+            x = *y;
+        }
+        matches!(self.op(x), Some(Op::Reshare(_)))
     }
 
     /// What a reshared value is made of.

@@ -141,6 +141,17 @@ impl Rewrite {
     }
 
     fn instr(&mut self, instr: &Instr, types: &[Type]) {
+        if let Op::OpenTo { x, output } = instr.op {
+            // What was reshared may be the sum of what its owner inputs and what the others exchange here.
+            let words = self.value(x);
+            let made = self.e.instrs.iter().rev().find(|i| i.out == Some(words));
+            let words = match made.map(|i| &i.op) {
+                Some(&Op::AsAdd3(x)) => rewrite::fresh(&mut self.e, x),
+                _ => words,
+            };
+            self.e.open_to(words, output);
+            return;
+        }
         let Some(out) = instr.out else {
             let op = self.same(&instr.op);
             self.e.instrs.push(Instr { out: None, op, site: self.e.site });

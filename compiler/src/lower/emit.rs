@@ -60,14 +60,22 @@ impl Draft {
     }
 
     /// Takes out what nothing reads: parts of values that a protocol turned out not to need. Coins stay,
-    /// because evaluations in the clear number them.
+    /// because evaluations in the clear number them. So does a code that its owner inputs, where it also inputs
+    /// something that it makes of the code: the statement of that is about the code.
     pub fn prune(&mut self) {
         let mut read = vec![false; self.emit.types.len()];
+        let mut is_code = vec![false; self.emit.types.len()];
+        for i in &self.emit.instrs {
+            if let (Op::Thermometer { .. }, Some(out)) = (&i.op, i.out) {
+                is_code[out.index()] = self.emit.ty(out).hold == Hold::Own;
+            }
+        }
         self.inputs.iter().for_each(|i| read[i.value.index()] = true);
         self.checks.iter().for_each(|c| read[c.value.index()] = true);
         let mut kept = vec![false; self.emit.instrs.len()];
         for (n, i) in self.emit.instrs.iter().enumerate().rev() {
-            let wanted = i.out.is_none_or(|v| read[v.index()]) || i.op == Op::Coin;
+            let said = matches!(i.op, Op::Input(x) if is_code[x.index()] && read[x.index()]);
+            let wanted = i.out.is_none_or(|v| read[v.index()]) || i.op == Op::Coin || said;
             kept[n] = wanted;
             if wanted {
                 i.op.operands().iter().chain(&i.out).for_each(|v| read[v.index()] = true);

@@ -12,7 +12,7 @@
 //! | the same with repeated axes | `reshare` of sum d v, plus e | 3 k in place of 2 k |
 //! | `reshare` of local words that are made of a product | `reshare` of the product, the rest after it | of the product |
 //! | `open_sum` of x | `open` of x, reshared | |
-//! | `open_to` of x | `reshare` of x, whose components two parties hold and vouch for | 3 k and a round more |
+//! | `open_to` of x | `reshare` of x, whose components two parties hold and vouch for | 3 k and a round more, unless x is the result of one |
 //!
 //! Whatever else a draft has stays as it is. If it has no statement, the circuit's verifier refuses it.
 
@@ -145,9 +145,7 @@ impl Rewrite {
         let op = &instr.op;
         if let Op::OpenTo { x, output } = op {
             let x = self.value(*x);
-            let words = self.e.add(Op::AsAdd3(x));
-            let fresh = self.e.add(Op::Reshare(words));
-            let words = self.e.add(Op::AsAdd3(fresh));
+            let words = rewrite::fresh(&mut self.e, x);
             self.e.open_to(words, *output);
             return Ok(());
         }

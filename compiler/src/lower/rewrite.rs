@@ -52,6 +52,27 @@ impl<F: Form> Rewrite<F> {
     }
 }
 
+/// A replicated value as words that a receiver may see: of the result of a `reshare`, whose three words are uniform but for
+/// their sum, and of which two parties hold each.
+pub fn fresh(e: &mut Emit, x: ValueId) -> ValueId {
+    let mut made = x;
+    let is_fresh = e.instrs.iter().rev().filter_map(|i| match i.op {
+        _ if i.out != Some(made) => None,
+        Op::Reshape(y, _) => {
+            made = y;
+            None
+        }
+        ref op => Some(matches!(op, Op::Reshare(_))),
+    });
+    let is_fresh = is_fresh.into_iter().next() == Some(true);
+    let words = e.add(Op::AsAdd3(x));
+    if is_fresh {
+        return words;
+    }
+    let x = e.add(Op::Reshare(words));
+    e.add(Op::AsAdd3(x))
+}
+
 /// The draft with each instruction rewritten, without what nothing reads.
 ///
 /// # Errors

@@ -2,6 +2,7 @@
 //! and computes the same, at the cost that is predicted. What has no proof is refused.
 
 mod selective;
+mod tables;
 mod tampering;
 
 use slvr_circuit::proof::barriers;

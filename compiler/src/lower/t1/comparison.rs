@@ -23,7 +23,7 @@
 //!
 //! **Leakage.** None: nothing is opened.
 
-use super::gates;
+use super::{fans, gates};
 use crate::lower::Emit;
 use crate::lower::common::words::{even, ring_for};
 use slvr_circuit::tables::{MAX_BLOCK, thermometer_planes};
@@ -67,6 +67,17 @@ fn leaves(n: u32, elements: u64) -> Vec<u32> {
     let is_small =
         u64::from(thermometer_planes(&large)).saturating_mul(elements) <= ROUND_IN_TABLE_BITS;
     if is_small { large } else { with(4) }
+}
+
+/// Blocks of n bits where owners prove their codes: those of 3 bits or more that take least time, with the tree of so
+/// many nodes after them.
+fn proven_leaves(e: &Emit, n: u32, elements: u64, tree: &dyn Fn(u32) -> f64) -> Vec<u32> {
+    let ways = (n.div_ceil(MAX_BLOCK)..=n.div_ceil(3)).map(|count| even(n, count));
+    let time = |blocks: &Vec<u32>| {
+        let nodes = blocks.len() as u32;
+        fans::code_time(thermometer_planes(blocks), nodes, elements, e) + tree(nodes)
+    };
+    ways.min_by(|a, b| time(a).total_cmp(&time(b))).unwrap_or_else(|| vec![n])
 }
 
 /// Rounds of [`negative`], and bits of all parties for each of so many elements.
@@ -119,9 +130,11 @@ pub fn negative_of(e: &mut Emit, (a, b): (ValueId, ValueId), w: u32) -> ValueId 
     if n == 0 {
         return top;
     }
-    // The owner proves every plane of a code, so that large blocks take more than the rounds that they save.
-    let elements = if e.proven { u64::MAX } else { e.ty(a).elements() };
-    let blocks = leaves(n, elements);
+    let elements = e.ty(a).elements();
+    let blocks = match e.proven {
+        true => proven_leaves(e, n, elements, &|nodes| gates::carry_time(e, nodes, elements)),
+        false => leaves(n, elements),
+    };
     let nodes = blocks.len() as u32;
     let (a, index) = (bits(e, a, 0, n), bits(e, b, 0, n));
     let picked = if e.proven {
@@ -221,8 +234,11 @@ pub fn zero(e: &mut Emit, x: ValueId, w: u32) -> ValueId {
         return gates::all_planes(e, equal);
     }
     let (a, b) = parts(e, x, w, true);
-    let elements = if e.proven { u64::MAX } else { e.ty(x).elements() };
-    let blocks = leaves(w, elements);
+    let elements = e.ty(x).elements();
+    let blocks = match e.proven {
+        true => proven_leaves(e, w, elements, &|nodes| gates::product_time(e, nodes, elements)),
+        false => leaves(w, elements),
+    };
     let a = e.add(Op::ToBits { x: a, lo: 0, w });
     let b = e.add(Op::ToBits { x: b, lo: 0, w });
     let index = e.add(Op::Not(b));

@@ -8,7 +8,7 @@ use crate::graph::NodeId;
 use crate::lower::Emit;
 use crate::lower::common::words::ring_for;
 use crate::lower::form::Values;
-use crate::lower::task::{Sum, Task, task};
+use crate::lower::task::{Linear, Sum, Task, task};
 use slvr_circuit::{Op as C, ValueId};
 
 /// The sign of a gate's value, from what there is of it early.
@@ -17,6 +17,46 @@ pub fn sign(l: &mut Values<'_>, v: NodeId, s: NodeId) -> Option<ValueId> {
     let width = l.facts.ranges.bits(s);
     let parts = parts(l, s, width)?;
     Some(comparison::negative_of(&mut l.emit, parts, width))
+}
+
+/// A truncated value, or a sum of some and of others, in any shape, right in its low `width` bits, from what the owner of each truncated value
+/// inputs of it in any case ([`truncation::exact`]). In the ring that holds so many.
+pub fn replicated(l: &mut Values<'_>, id: NodeId, width: u32) -> Option<ValueId> {
+    let (facts, g) = (l.facts, l.facts.graph);
+    if !facts.is_secret(id) || facts.rings.fixed().is_some() || !l.emit.proven {
+        return None;
+    }
+    let ring = ring_for(width.max(8));
+    match task(g, id) {
+        Task::Truncation(by) => {
+            let k = facts.operand_ring(id, 0);
+            if width > k - by || !facts.is_secret(g.arg(id, 0)) {
+                return None;
+            }
+            let x = l.operand(id, 0);
+            let e = &mut l.emit;
+            let (a, b) = truncation::low(e, x, by);
+            let (a, b) = (e.add(C::Input(a)), e.add(C::Trivial(b)));
+            let sum = e.add(C::Add(a, b));
+            Some(if ring < k { e.add(C::Narrow(sum, ring)) } else { sum })
+        }
+        Task::Sum(how @ (Sum::Add | Sum::Sub)) => {
+            let sides = [g.arg(id, 0), g.arg(id, 1)];
+            let found = sides.map(|x| replicated(l, x, width));
+            let late = |(x, f): (NodeId, &Option<_>)| f.is_none() && facts.rings.of(x) < ring;
+            if found.iter().all(Option::is_none) || sides.into_iter().zip(&found).any(late) {
+                return None;
+            }
+            let all = [0, 1].map(|i| found[i].unwrap_or_else(|| l.in_ring(sides[i], ring)));
+            let [x, y] = all.map(|v| l.emit.broadcast(v, g.shape(id)));
+            Some(l.emit.add(how.instruction(x, y)))
+        }
+        Task::Linear(Linear::Reshape(shape)) => {
+            let x = replicated(l, g.arg(id, 0), width)?;
+            Some(l.emit.add(C::Reshape(x, shape.to_vec())))
+        }
+        _ => None,
+    }
 }
 
 /// What one party and what the other two know of a number, right in its low `width` bits, two rounds
@@ -38,9 +78,10 @@ pub fn parts(l: &mut Values<'_>, id: NodeId, width: u32) -> Option<(ValueId, Val
         let narrow = |e: &mut Emit, v| if ring < k { e.add(C::Narrow(v, ring)) } else { v };
         return Some((narrow(&mut l.emit, a), narrow(&mut l.emit, b)));
     }
-    // Of a sum of what an owner knows of several numbers there is no statement.
+    // Of a sum of what an owner knows of several numbers there is a statement if it has input each.
     if l.emit.proven {
-        return None;
+        let x = replicated(l, id, width)?;
+        return Some((l.emit.add(C::Own(x)), l.emit.add(C::Dup(x))));
     }
     let Task::Sum(how @ (Sum::Add | Sum::Sub)) = task(g, id) else { return None };
     let sides = [g.arg(id, 0), g.arg(id, 1)];

@@ -14,12 +14,14 @@
 //! **Simulation.** `input` and `reshare_two`, each uniform to its receiver. **Source.** ABY2.0 (USENIX Security 2021);
 //! products of masks one by one, for proofs: derived for this project.
 
-use crate::cost::Tuning;
+use crate::cost::{NetProfile, Tuning};
 use crate::lower::Emit;
 use crate::lower::common::words::even;
 use slvr_circuit::multi_and::MultiAnd;
 use slvr_circuit::{Op, ValueId};
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 /// Planes that are multiplied, ascending.
 type Set = Vec<u32>;
@@ -225,8 +227,30 @@ impl Known {
     }
 }
 
-/// Seconds that a party computes for the proof of one column of statements, of each element.
+/// Seconds that a party computes for the proof of one column of statements over bits, of each element.
 const PROVEN: f64 = 1.5e-7 / 64.0;
+
+/// Columns for each plane of a code: what its owner says, products of the code, and an exchange with the other two.
+const COLUMNS: f64 = 5.0;
+
+/// What instructions are chosen by: where no network is known, a local one.
+pub(super) fn tuning(e: &Emit) -> Tuning {
+    e.ahead.unwrap_or_else(|| NetProfile::lan().tuning())
+}
+
+/// Seconds of a code of so many planes in so many blocks, of each element, of each of which two bits are exchanged.
+pub(super) fn code_time(planes: u32, blocks: u32, elements: u64, e: &Emit) -> f64 {
+    let bits = f64::from(planes + 2 * 2 * blocks);
+    let columns = f64::from(planes) * COLUMNS * elements as f64;
+    tuning(e).time(0.0, bits, elements) + columns * PROVEN
+}
+
+/// Seconds of so many products of two bits and their reshares, of each element, on some levels.
+pub(super) fn reshare_time(levels: u32, products: u32, elements: u64) -> f64 {
+    let tuning = NetProfile::lan().tuning();
+    let columns = 2.0 * f64::from(products) * elements as f64;
+    tuning.time(f64::from(levels), 3.0 * f64::from(products), elements) + columns * PROVEN
+}
 
 /// Ways to choose k of n.
 fn choose(n: u32, k: u32) -> u32 {
@@ -246,10 +270,23 @@ fn price(sizes: &[u32], tuning: Tuning) -> Option<f64> {
     Some(tuning.time(0.0, f64::from(dealt + 2 * outputs), 1) + columns * PROVEN)
 }
 
-/// Groups of nodes of each level of a carry tree, of which a tree of so many elements takes least time.
-fn levels(nodes: u32, elements: u64, tuning: Tuning) -> Vec<Vec<u32>> {
-    // Of so many levels, the least time from each number of nodes, and how many nodes the next level has.
-    let mut best: Vec<Vec<Option<(f64, u32)>>> = vec![vec![None; nodes as usize + 1]];
+/// Most nodes of a carry tree: one for every second bit of the longest words.
+const NODES: usize = 64;
+
+/// Of so many levels, the least time of each element from each number of nodes, and how many nodes the next level has.
+type Trees = Vec<Vec<Option<(f64, u32)>>>;
+
+/// Carry trees of up to [`NODES`] nodes.
+fn trees(tuning: Tuning) -> Rc<Trees> {
+    thread_local! {
+        /// All comparisons of a program ask for the same ones.
+        static KNOWN: RefCell<BTreeMap<[u64; 2], Rc<Trees>>> = const { RefCell::new(BTreeMap::new()) };
+    }
+    let key = [tuning.latency, tuning.bandwidth].map(f64::to_bits);
+    if let Some(known) = KNOWN.with_borrow(|known| known.get(&key).cloned()) {
+        return known;
+    }
+    let mut best: Trees = vec![vec![None; NODES + 1]];
     best[0][1] = Some((0.0, 1));
     for l in 0..LEVELS {
         let step = |n: u32| {
@@ -259,13 +296,32 @@ fn levels(nodes: u32, elements: u64, tuning: Tuning) -> Vec<Vec<u32>> {
             });
             ways.min_by(|a, b| a.0.total_cmp(&b.0))
         };
-        best.push((0..=nodes).map(step).collect());
+        best.push((0..=NODES as u32).map(step).collect());
     }
-    let time = |l: &usize| match best[*l][nodes as usize] {
-        Some((each, _)) => tuning.time(*l as f64, 0.0, 0) + each * elements as f64,
+    let best = Rc::new(best);
+    KNOWN.with_borrow_mut(|known| known.insert(key, best.clone()));
+    best
+}
+
+/// Levels of the tree of so many nodes that takes least time for so many elements, and the time.
+fn quickest(trees: &Trees, nodes: u32, elements: u64, tuning: Tuning) -> (usize, f64) {
+    let time = |l: usize| match trees[l][nodes as usize] {
+        Some((each, _)) => tuning.time(l as f64, 0.0, 0) + each * elements as f64,
         None => f64::INFINITY,
     };
-    let mut l = (0..=LEVELS).min_by(|a, b| time(a).total_cmp(&time(b))).unwrap_or(0);
+    let all = (0..=LEVELS).map(|l| (l, time(l)));
+    all.min_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((0, f64::INFINITY))
+}
+
+/// Seconds of a carry tree.
+pub(super) fn tree_time(nodes: u32, elements: u64, tuning: Tuning) -> f64 {
+    quickest(&trees(tuning), nodes, elements, tuning).1
+}
+
+/// Groups of nodes of each level of a carry tree, of which a tree of so many elements takes least time.
+fn levels(nodes: u32, elements: u64, tuning: Tuning) -> Vec<Vec<u32>> {
+    let best = trees(tuning);
+    let (mut l, _) = quickest(&best, nodes, elements, tuning);
     let mut n = nodes;
     let mut out = Vec::new();
     while let Some((_, groups)) = best[l][n as usize].filter(|_| l > 0) {
@@ -351,16 +407,29 @@ fn groups(mut planes: u32, fan: u32) -> Vec<Vec<u32>> {
     out
 }
 
-/// Groups of planes of each level of a product of so many, of which it takes least time.
-pub(crate) fn product_levels(planes: u32, elements: u64, tuning: Tuning) -> Vec<Vec<u32>> {
+/// Groups of planes of each level of a product of so many, of which it takes least time, and the time.
+fn product_tree(planes: u32, elements: u64, tuning: Tuning) -> (Vec<Vec<u32>>, f64) {
     let time = |levels: &Vec<Vec<u32>>| {
         let bits = |sizes: &Vec<u32>| {
             u64::from(MultiAnd::And(sizes.clone()).mask_products()) + 2 * sizes.len() as u64
         };
         tuning.time(levels.len() as f64, levels.iter().map(bits).sum::<u64>() as f64, elements)
     };
-    let ways = (2..=MOST).map(|fan| groups(planes, fan));
-    ways.min_by(|a, b| time(a).total_cmp(&time(b))).unwrap_or_default()
+    let ways = (2..=MOST).map(|fan| groups(planes, fan)).map(|levels| {
+        let time = time(&levels);
+        (levels, time)
+    });
+    ways.min_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or_default()
+}
+
+/// Groups of planes of each level of a product of so many.
+pub(crate) fn product_levels(planes: u32, elements: u64, tuning: Tuning) -> Vec<Vec<u32>> {
+    product_tree(planes, elements, tuning).0
+}
+
+/// Seconds of a product of so many planes.
+pub(super) fn product_time(planes: u32, elements: u64, tuning: Tuning) -> f64 {
+    product_tree(planes, elements, tuning).1
 }
 
 /// And of all planes of a value.
@@ -386,7 +455,6 @@ pub(crate) fn all_planes(e: &mut Emit, mut x: ValueId, tuning: Tuning) -> ValueI
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cost::NetProfile;
 
     /// Trees end in one node, and where a round costs little they take the fewest bits.
     #[test]

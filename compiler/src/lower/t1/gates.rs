@@ -12,6 +12,26 @@ use slvr_circuit::{Hold, Op, ValueId};
 /// Rows that become planes, to be multiplied several at once.
 const MOST_PLANES: u32 = 64;
 
+/// Seconds of [`carry`] of so many nodes of replicated bits that are proven.
+pub(super) fn carry_time(e: &Emit, nodes: u32, elements: u64) -> f64 {
+    match e.ahead {
+        Some(tuning) => fans::tree_time(nodes, elements, tuning),
+        None => {
+            let levels = nodes.next_power_of_two().ilog2();
+            let products = 2 * (nodes - 1) - levels;
+            fans::reshare_time(levels, products, elements)
+        }
+    }
+}
+
+/// Seconds of [`all_planes`] of so many planes of replicated bits that are proven.
+pub(super) fn product_time(e: &Emit, planes: u32, elements: u64) -> f64 {
+    match e.ahead {
+        Some(tuning) => fans::product_time(planes, elements, tuning),
+        None => fans::reshare_time(planes.next_power_of_two().ilog2(), planes - 1, elements),
+    }
+}
+
 /// The carry of all nodes, from the generate bits of each and the propagate bits of all but the lowest.
 pub(crate) fn carry(
     e: &mut Emit,

@@ -25,6 +25,7 @@ pub mod gates;
 pub mod input_checks;
 mod nodes;
 pub mod noise;
+mod one_hots;
 mod saturation;
 pub mod search;
 pub mod selection;

@@ -221,6 +221,12 @@ fn difference(l: &mut Values<'_>, id: NodeId) -> (ValueId, u32) {
 fn argmax_is(l: &mut Values<'_>, id: NodeId, word: Option<u32>) -> ValueId {
     let (logits, label) = (l.facts.graph.arg(id, 0), l.facts.graph.arg(id, 1));
     let width = l.facts.ranges.difference_bits(logits, logits) + 1;
+    let truncated = matches!(task(l.facts.graph, logits), Task::Truncation(_));
+    let early = if truncated { None } else { early::replicated(l, logits, width) };
+    if let Some(z) = early {
+        let y = l.in_ring(label, l.emit.ty(z).bits());
+        return selection::argmax_is(&mut l.emit, z, y, width, word);
+    }
     if let Some((a, b)) = early::parts(l, logits, width) {
         // Shared again in one round, where the truncation takes two.
         let (a, b) = (l.emit.add(C::Input(a)), l.emit.add(C::Trivial(b)));
@@ -236,7 +242,8 @@ fn argmax_is(l: &mut Values<'_>, id: NodeId, word: Option<u32>) -> ValueId {
 fn word_at_once(l: &mut Values<'_>, bit: NodeId, k: u32) -> Option<ValueId> {
     let g = l.facts.graph;
     let searched = |x: NodeId| matches!(l.plan.of(x).way, Way::Searched(..));
-    if !l.facts.is_secret(bit) || l.facts.rings.fixed().is_some() || l.emit.simple {
+    let simple = l.emit.simple && !l.emit.proven;
+    if !l.facts.is_secret(bit) || l.facts.rings.fixed().is_some() || simple {
         return None;
     }
     // Ranks that nothing reads are not made.

@@ -12,7 +12,7 @@
 //!
 //! **Simulation.** Every message is a `deal` or a `reshare_two`, uniform to its receiver; nothing is opened.
 
-use super::{comparison, gates};
+use super::{comparison, gates, one_hots};
 use crate::analysis::truth_tables::MOST_BITS;
 use crate::lower::Emit;
 use crate::lower::common::labels::beyond;
@@ -96,11 +96,17 @@ pub fn argmax_is(
     if secret && is_small_table(e, classes, n, word.unwrap_or(1)) {
         let worse = comparison::negative(e, margin, width);
         let good = e.add(Op::Not(worse));
-        let good = masked::split(e, good, 1);
-        let good = masked::to_planes(e, &good);
         let all = lookup::all_ones(classes as u32);
-        let hit = lookup::lookup(e, &good, &all, word);
-        let hit = e.add(Op::ReshareTwo(hit.add2));
+        let hit = if e.proven {
+            let good = e.add(Op::ToPlanes(good));
+            let parts = (e.add(Op::Own(good)), e.add(Op::Dup(good)));
+            one_hots::entry(e, parts, &all, word, None)
+        } else {
+            let good = masked::split(e, good, 1);
+            let good = masked::to_planes(e, &good);
+            let hit = lookup::lookup(e, &good, &all, word);
+            e.add(Op::ReshareTwo(hit.add2))
+        };
         return e.add(Op::Reshape(hit, outer));
     }
     // Classes first, as the tree takes them.
@@ -130,6 +136,11 @@ pub fn negative_word(
     }
     let ring = ring_for(w);
     let x = if ring < e.ty(x).bits() { e.add(Op::Narrow(x, ring)) } else { x };
+    if e.proven {
+        let parts = (e.add(Op::Own(x)), e.add(Op::Dup(x)));
+        let table: Vec<bool> = (0..1u32 << w).map(|v| v >> (w - 1) == 1).collect();
+        return Some(one_hots::entry(e, parts, &table, Some(k), times));
+    }
     let x = masked::split(e, x, 1);
     let data = (0..1u128 << w).map(|v| v >> (w - 1)).collect();
     let table = e.constant(false, k, &[1 << w], data);
@@ -154,6 +165,9 @@ pub fn negative_word(
 /// they save: at most half a megabyte.
 fn is_small_table(e: &Emit, bits: u64, elements: u64, entry: u32) -> bool {
     let small = (2..=MOST_BITS as u64).contains(&bits);
+    if e.proven {
+        return small && one_hots::pays(e, bits, elements, entry, 1.0);
+    }
     !e.simple
         && small
         && (u64::from(entry) << bits).saturating_mul(elements) <= comparison::ROUND_IN_TABLE_BITS
