@@ -14,6 +14,7 @@
 mod barriers;
 mod claim;
 mod kept;
+mod owners;
 mod shape;
 #[cfg(test)]
 pub(crate) mod tests;
