@@ -108,6 +108,11 @@ impl Planes {
         }
     }
 
+    /// All words, one plane after another.
+    pub fn into_words(self) -> Vec<u64> {
+        self.words
+    }
+
     /// Bits lo .. lo + w of each word; bits beyond a word's own are zero.
     pub fn slice_words<T: Word>(words: &[T], lo: u32, w: u32) -> Planes {
         let mut out = Planes::zeros(w, words.len());

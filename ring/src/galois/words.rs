@@ -13,9 +13,12 @@ pub type Points = [u64];
 impl<T: Scalar> Vector<T> {
     /// Exceptional points.
     pub fn of_points(points: &Points) -> Vector<T> {
-        let rows =
-            (0..DEGREE).flat_map(|i| points.iter().map(move |x| T::from_u64(x >> i & 1))).collect();
-        Vector { n: points.len(), rows }
+        let n = points.len();
+        let mut rows = Vec::with_capacity(n * DEGREE);
+        for i in 0..DEGREE {
+            rows.extend(points.iter().map(|x| T::from_u64(x >> i & 1)));
+        }
+        Vector { n, rows }
     }
 
     /// The products of elements and points at equal places.

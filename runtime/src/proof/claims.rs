@@ -188,17 +188,17 @@ pub(super) fn wide_part<B: Word>(x: &Data, range: Range<usize>) -> Vec<B> {
 /// Words for which vectors have room, so that they are filled up to whole blocks in their place.
 const ROOM: usize = 2048;
 
-/// The words of bits, and those of some elements.
+/// The words of bits of some elements: a shard begins at a word, and ends at one or where all end.
 fn flat(x: &Data, range: Range<usize>) -> Vec<u64> {
-    let words = |x: &Data| match x {
-        Data::Bits(p) => {
-            let mut out = Vec::with_capacity(p.words().len() + ROOM);
-            out.extend_from_slice(p.words());
-            out
-        }
-        Data::Ring(_) => unreachable!("statements over bits are about bits"),
-    };
-    if range.len() == x.len() { words(x) } else { words(&x.slice(range)) }
+    let Data::Bits(p) = x else { unreachable!("statements over bits are about bits") };
+    debug_assert!(range.start.is_multiple_of(64) || range.is_empty(), "a word");
+    debug_assert!(range.end.is_multiple_of(64) || range.end == p.len(), "a word, or the end");
+    let each = range.len().div_ceil(64);
+    let mut out = Vec::with_capacity(p.width() as usize * each + ROOM);
+    for j in 0..p.width() as usize {
+        out.extend_from_slice(&p.plane(j)[range.start / 64..][..each]);
+    }
+    out
 }
 
 fn widened<A: Word, B: Word>(x: A) -> B {
@@ -322,6 +322,16 @@ impl View<'_> {
         self.part(x).slice(shard(self.circuit, x, self.prover()))
     }
 
+    /// The same as words of bits.
+    fn own_words(&self, x: ValueId) -> Vec<u64> {
+        flat(self.part(x), shard(self.circuit, x, self.prover()))
+    }
+
+    /// The same as words of 64 bits, or of 128.
+    fn own_wide<B: Word>(&self, x: ValueId) -> Vec<B> {
+        wide_part(self.part(x), shard(self.circuit, x, self.prover()))
+    }
+
     /// By what words of a ring of k bits and sums of them are multiplied: statements modulo 2^k are statements modulo
     /// 2^64, or 2^128, then. Of a product one factor takes it, the one of V1.
     pub(super) fn scale<B: Word>(dom: Dom) -> u32 {
@@ -375,12 +385,12 @@ impl View<'_> {
         matches!(s.claim, Claim::Exchange { .. }) && part != Some(self.me)
     }
 
-    /// The elements of a shard of both components that this party holds.
-    fn both(&self, x: ValueId, range: &Range<usize>) -> [Data; 2] {
+    /// The elements of a shard of one of the components that this party holds.
+    fn some(&self, x: ValueId, second: bool, range: &Range<usize>) -> Data {
         let Some(rep) = self.held.get(&x) else {
             unreachable!("the values of statements are kept up to their barrier")
         };
-        [rep.first.slice(range.clone()), rep.second.slice(range.clone())]
+        if second { &rep.second } else { &rep.first }.slice(range.clone())
     }
 
     /// Of an exchange what this verifier adds: the word that masks the prover's message, or the message. The two
@@ -394,21 +404,17 @@ impl View<'_> {
         }
         // The component r + 2 is the first one at party r + 2, the second one at r + 1.
         let second = part == Some(prev(self.me));
-        let split = |x: ValueId| {
-            let [a, b] = self.both(x, range);
-            if second { (a, b) } else { (b, a) }
-        };
         let all = |x: ValueId, mask: bool| {
-            let (mut sum, dup) = split(x);
+            let mut sum = self.some(x, !second, range);
             if !mask {
-                sum.add_assign(&dup);
+                sum.add_assign(&self.some(x, second, range));
             }
             sum
         };
         let mut sum = all(s.out, false);
         for t in terms {
             let mut x = all(t.x, t.mask);
-            x.mul_assign(&split(t.y).1);
+            x.mul_assign(&self.some(t.y, second, range));
             sum.sub_assign(&x);
         }
         plus.iter().for_each(|&(z, mask)| sum.sub_assign(&all(z, mask)));
@@ -557,8 +563,8 @@ impl View<'_> {
 
     /// Products of an owner's bits.
     fn both_bits(&self, s: &Statement, u: &Bits, x: &Bits) -> Chunk {
-        let [out, u, p] =
-            [self.own(s.out), self.bits(u), self.bits(x)].map(|v| planes(v).words().to_vec());
+        let [u, p] = [u, x].map(|x| planes(self.bits(x)).into_words());
+        let out = self.own_words(s.out);
         let statements = out.len();
         let sum = self.sums.then(|| (0..statements).map(|i| out[i] ^ u[i] & p[i]).collect());
         let pair = if self.first() { vec![u, p] } else { vec![p, u] };
@@ -569,9 +575,8 @@ impl View<'_> {
         let n = shard(self.circuit, s.out, self.prover()).len();
         let statements = self.circuit.ty(s.out).bits() as usize * n.div_ceil(64);
         let sum = self.sums.then(|| {
-            let mut sum = self.own(s.out);
-            sum.add_assign(&self.bits(bits));
-            planes(sum).words().to_vec()
+            let bits = planes(self.bits(bits));
+            zip(&self.own_words(s.out), bits.words(), |x, b| x ^ b)
         });
         Chunk::new(statements, Vec::new(), sum)
     }
@@ -595,7 +600,7 @@ impl View<'_> {
                 let from = Self::summed(&code, all);
                 sum.plane_mut(j).iter_mut().zip(from).for_each(|(s, x)| *s ^= x);
             }
-            sum.words().to_vec()
+            sum.into_words()
         });
         Chunk::new(statements, Vec::new(), sum)
     }
@@ -618,7 +623,7 @@ impl View<'_> {
     }
 
     fn input_words<B: Word>(&self, s: &Statement, own: &Own) -> Chunk<B> {
-        let out: Vec<B> = wide(&self.own(s.out));
+        let out: Vec<B> = self.own_wide(s.out);
         let scale = Self::scale::<B>(self.circuit.ty(s.out).dom);
         // Products that the statement has on its left, and what of its right side this party knows.
         let (columns, known) = match own {
@@ -632,7 +637,7 @@ impl View<'_> {
             Own::High { x, shift } => {
                 let k = self.circuit.ty(*x).bits();
                 let c = &self.carries[x];
-                let part: Vec<B> = wide(&self.own(*x));
+                let part: Vec<B> = self.own_wide(*x);
                 let high: Vec<B> = part.iter().map(|p| p.shr(*shift)).collect();
                 let low = match shift.checked_sub(1) {
                     Some(plane) => numbers(c, plane as usize),
@@ -644,7 +649,7 @@ impl View<'_> {
                 (vec![self.twice(&low, B::ONE), self.twice(&over, wrap)], known)
             }
             Own::Times { u, x } => {
-                let (u, p): (Vec<B>, Vec<B>) = (wide(&self.own(*u)), wide(&self.own(*x)));
+                let (u, p): (Vec<B>, Vec<B>) = (self.own_wide(*u), self.own_wide(*x));
                 let known = zip(&u, &p, B::wmul);
                 (if self.first() { vec![u, p] } else { vec![p, u] }, known)
             }

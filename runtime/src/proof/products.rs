@@ -189,7 +189,7 @@ impl Long {
         let right = A::made(rows(w, gw == g, length));
         let total = self.sum.as_ref().map(|z| {
             let z = transposed(z, &self.shape);
-            total::<A>(&z, r.clone(), s.clone(), [groups, outputs, pixels])
+            total::<A>(&z, r, s, [groups, outputs, pixels])
         });
         Sums { left, right, total }
     }
