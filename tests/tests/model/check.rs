@@ -14,88 +14,14 @@
 use super::circuits::{Build, Macro, Made};
 use super::enumerate::{How, Layout, Log, PARTS, Table, mix};
 use super::parties::{Seen, run, words};
-use slvr_circuit::interaction::{next, prev};
+use super::space::{Counted, Extent, Limits, MANY, Space};
+use super::whole;
+use slvr_circuit::interaction::next;
 use slvr_circuit::low_mask;
 use slvr_ring::Data;
 use slvr_runtime::share::Words;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// What was gone through.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Counted {
-    /// Runs of the macro on one case.
-    pub cases: u64,
-    /// Most bits that a party does not know, operands aside.
-    pub unknown: u32,
-    /// Operands, and of how many all unknown words were gone through at every party.
-    pub operands: usize,
-    pub compared: usize,
-    /// Choices of own words at the party and part that have least, and whether these are all.
-    pub own: u64,
-    pub all_own: bool,
-    /// Whether unknown words were drawn.
-    pub drawn: bool,
-}
-
-/// So many times more cases, as a power of two, are gone through where it takes that to go through all unknown words.
-const MORE: u32 = 6;
-
-/// Where more unknown bits are drawn, fewer cases are: each takes long.
-const MANY: u32 = 256;
-
-/// Cases of one part at one party.
-#[derive(Clone, Debug)]
-struct Space {
-    unknown: u32,
-    /// Numbers of the operands that are compared.
-    inputs: Vec<usize>,
-    own: u64,
-    all_own: bool,
-    drawn: bool,
-}
-
-impl Space {
-    fn new(operands: usize, unknown: u32, own_bits: u32, log2: u32) -> Space {
-        let some = |n: usize| -> Vec<usize> {
-            if n >= operands {
-                return (0..operands).collect();
-            }
-            // The ends, and others evenly between them.
-            (0..n).map(|i| i * (operands - 1) / (n - 1)).collect()
-        };
-        let drawn = unknown + 1 > log2 + MORE;
-        if drawn {
-            let log2 = if unknown > MANY { log2 - 3 } else { log2 };
-            let inputs = some(2);
-            return Space { unknown: log2 - 1, inputs, own: 1, all_own: false, drawn };
-        }
-        let inputs = some(1 << log2.saturating_sub(unknown).clamp(1, 20));
-        let each = (inputs.len() as u64) << unknown;
-        let room = ((1u64 << log2) / each).max(1);
-        let all_own = own_bits < 40 && 1u64 << own_bits <= room;
-        let own = if all_own { 1 << own_bits } else { room.clamp(1, 64) };
-        Space { unknown, inputs, own, all_own, drawn }
-    }
-
-    /// All operands, each some times with all words drawn: for results.
-    fn all(operands: usize, log2: u32) -> Space {
-        let own = ((1u64 << log2) / operands as u64).max(4);
-        Space { unknown: 0, inputs: (0..operands).collect(), own, all_own: false, drawn: true }
-    }
-
-    fn cases(&self) -> u64 {
-        (self.own * (self.inputs.len() as u64)) << self.unknown
-    }
-
-    /// Own words, which of the operands, unknown words.
-    fn of(&self, case: u64) -> (u64, usize, u64) {
-        let unknown = case & ((1 << self.unknown) - 1);
-        let rest = case >> self.unknown;
-        let n = self.inputs.len() as u64;
-        (rest / n, (rest % n) as usize, unknown)
-    }
-}
 
 /// Why a macro is not what it should be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -107,14 +33,43 @@ pub enum Fault {
 /// Sums of hashes of what a party receives.
 type Sums = BTreeMap<u64, Vec<u128>>;
 
-/// Goes through a macro, about 2^log2 cases at each party and part. `stuck`: two parties whose common words are
-/// all 0.
-pub fn check(of: &Macro, build: Build, log2: u32, stuck: Option<usize>) -> Result<Counted, Fault> {
-    let mut counted = Counted { operands: of.inputs.len(), all_own: true, ..Counted::default() };
-    (counted.own, counted.compared) = (u64::MAX, usize::MAX);
+/// Words that two parties share and that are not random, to see that the check finds it.
+#[derive(Clone, Copy, Debug)]
+pub struct Stuck {
+    /// The first of the two parties.
+    pub pair: usize,
+    /// In this part and case of a complete space alone, or in all.
+    pub only: Option<(usize, u64)>,
+}
+
+/// What there is to go through, by the smallest circuit.
+pub fn extent(of: &Macro, build: Build) -> Extent {
+    Prepared::new(of, build, 64).extent(of)
+}
+
+/// Goes through a macro: all cases where the limits admit that, else some of them.
+pub fn check(
+    of: &Macro,
+    build: Build,
+    limits: Limits,
+    stuck: Option<Stuck>,
+) -> Result<Counted, Fault> {
+    let small = Prepared::new(of, build, 64);
+    let extent = small.extent(of);
+    let operands = of.inputs.len();
+    let mut counted = Counted { operands, compared: operands, ..Counted::default() };
+    if extent.within(limits) {
+        let lanes = 1 << small.random().into_iter().max().unwrap_or(0).min(limits.lanes);
+        let prepared = Prepared::new(of, build, 64.max(lanes));
+        assert_eq!(small.bits(), prepared.bits(), "what is drawn for a case");
+        whole::go(&prepared, of, stuck)?;
+        counted.unknown = small.bits().into_iter().flatten().max().unwrap_or(0);
+        return Ok(Counted { all_own: true, cases: extent.cases, ..counted });
+    }
+    let log2 = limits.drawn;
+    counted.own = u64::MAX;
     for party in 0..3 {
         // The smallest circuit says how many cases there are, and so how large a circuit there has to be.
-        let small = Prepared::new(of, build, 64);
         let most = small.spaces(of, party, log2).iter().map(Space::cases).max().unwrap_or(1);
         let part = most.next_power_of_two().clamp(64, 1 << 13);
         let prepared = Prepared::new(of, build, part as usize);
@@ -122,7 +77,6 @@ pub fn check(of: &Macro, build: Build, log2: u32, stuck: Option<usize>) -> Resul
         for s in &spaces {
             counted.unknown = counted.unknown.max(s.unknown);
             counted.own = counted.own.min(s.own);
-            counted.all_own &= s.all_own;
             counted.compared = counted.compared.min(s.inputs.len());
             counted.drawn |= s.drawn;
             counted.cases += s.cases();
@@ -130,10 +84,10 @@ pub fn check(of: &Macro, build: Build, log2: u32, stuck: Option<usize>) -> Resul
         if spaces.iter().any(|s| s.drawn) {
             counted.unknown = prepared.layouts[next(party)].bits.into_iter().max().unwrap_or(0);
         }
-        prepared.go(of, party, &spaces, stuck)?;
+        prepared.go(of, party, &spaces, stuck.map(|s| s.pair))?;
         if party == 0 {
             let log2 = if counted.unknown > MANY { log2 - 3 } else { log2 };
-            let all = Space::all(of.inputs.len(), log2);
+            let all = Space::all(operands, log2);
             counted.cases += PARTS as u64 * all.cases();
             prepared.only_results(of, [all.clone(), all.clone(), all])?;
         }
@@ -141,9 +95,12 @@ pub fn check(of: &Macro, build: Build, log2: u32, stuck: Option<usize>) -> Resul
     Ok(counted)
 }
 
-struct Prepared {
-    made: Arc<Made>,
-    layouts: [Arc<Layout>; 3],
+/// A circuit of a macro, and what each two parties draw in it.
+pub struct Prepared {
+    pub made: Arc<Made>,
+    pub layouts: [Arc<Layout>; 3],
+    /// Bits of the two components of all operands that a party knows.
+    pub operand_bits: u32,
 }
 
 impl Prepared {
@@ -156,17 +113,34 @@ impl Prepared {
         let pairs = logs.each_ref().map(|l| -> Arc<dyn Words> { l.clone() });
         run(&made, &zeros, &pairs);
         let layouts = logs.map(|log| Arc::new(Layout::new(&made, &log)));
-        Prepared { made, layouts }
+        let operand_bits = of.operands.iter().map(|o| 2 * o.dom.bits() * o.each as u32).sum();
+        Prepared { made, layouts, operand_bits }
+    }
+
+    /// Bits that each two parties draw for a case, in each part.
+    fn bits(&self) -> [[u32; PARTS]; 3] {
+        self.layouts.each_ref().map(|l| l.bits)
+    }
+
+    /// All that is random in a case of each part: two components of each operand, and what the parties draw.
+    pub fn random(&self) -> [u32; PARTS] {
+        let bits = self.bits();
+        [0, 1, 2].map(|part| self.operand_bits + bits.iter().map(|b| b[part]).sum::<u32>())
+    }
+
+    fn extent(&self, of: &Macro) -> Extent {
+        let random = self.random();
+        let operands = of.inputs.len() as u64;
+        // Of three parts together.
+        let bits = f64::from(random.into_iter().max().unwrap_or(0)) + (operands as f64).log2();
+        let cases = random.iter().map(|&r| operands.saturating_mul(1u64.checked_shl(r).unwrap_or(u64::MAX)));
+        Extent { bits, cases: cases.fold(0, u64::saturating_add) }
     }
 
     /// Of each part at one party.
     fn spaces(&self, of: &Macro, party: usize, log2: u32) -> [Space; PARTS] {
-        let operand_bits: u32 = of.operands.iter().map(|o| 2 * o.dom.bits() * o.each as u32).sum();
-        [0, 1, 2].map(|part| {
-            let bits = |pair: usize| self.layouts[pair].bits[part];
-            let own = operand_bits + bits(party) + bits(prev(party));
-            Space::new(of.inputs.len(), bits(next(party)), own, log2)
-        })
+        let unknown = self.layouts[next(party)].bits;
+        unknown.map(|bits| Space::new(of.inputs.len(), bits, log2))
     }
 
     fn go(
@@ -252,14 +226,8 @@ impl Prepared {
         stuck: Option<usize>,
     ) -> [Seen; 3] {
         let part = self.made.cases / PARTS;
-        // Bits of own words: first those of the operands, then of the streams with the next and the previous party.
-        let operands: u32 = of.operands.iter().map(|o| 2 * o.dom.bits() * o.each as u32).sum();
         let own_word = |f: usize, at: u32, bits: u32| -> u128 {
-            let own = u128::from(cases[f].0);
-            match spaces[f / part].all_own {
-                true => own >> at & low_mask(bits),
-                false => mix(mix(own + 1) ^ u128::from(at) << 64) & low_mask(bits),
-            }
+            mix(mix(u128::from(cases[f].0) + 1) ^ u128::from(at) << 64) & low_mask(bits)
         };
         let mut shares = Vec::new();
         let (mut at, mut element) = (0, 0);
@@ -295,17 +263,10 @@ impl Prepared {
                     u128::from(own) << 64 | u128::from(number) << 24 | input as u128
                 }
                 true => u128::from(cases[f].2),
-                false => {
-                    let before = if pair == party { 0 } else { self.layouts[party].bits[f / part] };
-                    match spaces[f / part].all_own {
-                        true => u128::from(cases[f].0) >> (operands + before),
-                        false => u128::from(cases[f].0),
-                    }
-                }
+                false => u128::from(cases[f].0),
             });
             let how = [0, 1, 2].map(|p: usize| match (unknown, &spaces[p]) {
                 (true, s) if !s.drawn => How::Digits,
-                (false, s) if s.all_own => How::Digits,
                 _ => How::Drawn(pair as u64 + 1),
             });
             Arc::new(Table {

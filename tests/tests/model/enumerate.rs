@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 /// A stream of two parties, by instruction and purpose.
-type Name = (u64, u8);
+pub type Name = (u64, u8);
 
 /// The ranges that were drawn of a stream.
 type Drawn = (Dom, Vec<Range<usize>>);
@@ -66,6 +66,11 @@ impl Layout {
             out.at.insert(name, (*dom, rows));
         }
         out
+    }
+
+    /// The first bit of an element of a case.
+    pub fn bit(&self, name: Name, within: usize, part: usize) -> Option<u32> {
+        self.at.get(&name)?.1.get(within)?[part]
     }
 }
 

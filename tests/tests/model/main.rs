@@ -7,7 +7,9 @@
 //! | `macros.rs` | the macros |
 //! | `enumerate.rs` | randomness that goes through all its values |
 //! | `parties.rs` | the runtime's three parties on it |
-//! | `check.rs` | results and views |
+//! | `space.rs` | how much is gone through |
+//! | `check.rs` | results and views, with some words |
+//! | `whole.rs` | results and views, with all words |
 //! | `page.rs` | the list in the book |
 //!
 //! `SLVR_MODEL=28` goes through 2^28 cases at each party and shard instead of 2^11.
@@ -18,28 +20,54 @@ mod enumerate;
 mod macros;
 mod page;
 mod parties;
+mod space;
+mod whole;
 
-use check::{Counted, Fault, check};
+use check::{Fault, Stuck, check, extent};
 use circuits::{Build, Macro};
 use slvr_circuit::Op;
+use space::Limits;
+use std::time::Instant;
 
-/// Cases at each party and part, as a power of two.
-const LOG2: u32 = 11;
+/// Of a run in a hurry.
+const SHORT: Limits = Limits { whole: 16, drawn: 11, lanes: LANES };
 
-fn log2() -> u32 {
-    std::env::var("SLVR_MODEL").ok().and_then(|n| n.parse().ok()).unwrap_or(LOG2)
+/// Of the long run that the book lists too.
+pub const LONG: Limits = Limits { whole: 28, drawn: 16, lanes: LANES };
+
+/// Words of so many cases fit into the cache.
+const LANES: u32 = 14;
+
+fn limits() -> Limits {
+    let set = |name: &str| std::env::var(name).ok().and_then(|n| n.parse().ok());
+    Limits {
+        whole: set("SLVR_MODEL").unwrap_or(SHORT.whole),
+        drawn: set("SLVR_MODEL_DRAWN").unwrap_or(SHORT.drawn),
+        lanes: std::env::var("LANES").ok().and_then(|n| n.parse().ok()).unwrap_or(LANES),
+    }
 }
 
 fn all_of(build: Build) {
-    let all = macros::all(build);
-    let mut rows: Vec<(&Macro, Counted)> = Vec::new();
+    let (all, limits) = (macros::all(build), limits());
+    let mut rows: Vec<page::Row<'_>> = Vec::new();
     for of in &all {
-        let counted = check(of, build, log2(), None).unwrap_or_else(|fault| {
+        let began = Instant::now();
+        let counted = check(of, build, limits, None).unwrap_or_else(|fault| {
             panic!("{}: {}, {}: {fault:?}", build.name(), of.name, of.size)
         });
-        rows.push((of, counted));
+        if limits != SHORT {
+            let (all, took) = (if counted.all_own { "all" } else { "drawn" }, began.elapsed());
+            eprintln!(
+                "{}, {}, {}: {} cases, {all}, {took:.1?}",
+                build.name(),
+                of.name,
+                of.size,
+                counted.cases
+            );
+        }
+        rows.push(page::Row { of, counted, extent: extent(of, build) });
     }
-    if log2() == LOG2 {
+    if limits == SHORT {
         page::compare(build, &rows);
     }
 }
@@ -70,6 +98,10 @@ fn named(build: Build, name: &str) -> Macro {
     found.unwrap_or_else(|| panic!("{name} is a macro"))
 }
 
+fn few(log2: u32) -> Limits {
+    Limits { whole: log2, drawn: log2, ..SHORT }
+}
+
 /// Without the words of one pair of parties the third one sees what it should not: the check can fail, whether all words
 /// are gone through or some are drawn.
 #[test]
@@ -89,7 +121,7 @@ fn missing_masks_are_found() {
     for (build, name, log2) in cases {
         let of = named(build, name);
         for pair in 0..3 {
-            match check(&of, build, log2, Some(pair)) {
+            match check(&of, build, few(log2), Some(Stuck { pair, only: None })) {
                 Err(Fault::Leak { party, .. }) => assert_eq!(party, (pair + 2) % 3, "{name}"),
                 other => panic!("{}, {name}, 2^{log2}, pair {pair}: {other:?}", build.name()),
             }
@@ -104,7 +136,7 @@ fn a_wrong_result_is_found() {
     of.right = Box::new(|x, z| z == [if x == [3, 7] { 20 } else { (x[0] * x[1]) & 255 }]);
     // All operands, few masks.
     of.inputs.retain(|x| x[0] < 8 && x[1] < 8);
-    let found = check(&of, Build::Symmetric, 14, None);
+    let found = check(&of, Build::Symmetric, few(14), None);
     assert_eq!(found, Err(Fault::Wrong { operands: vec![3, 7], result: vec![21] }));
 }
 
@@ -116,6 +148,6 @@ fn an_opened_operand_is_found() {
         let seen = e.add(Op::Open(x[0]));
         e.add(Op::Mul(x[1], seen))
     });
-    let found = check(&of, Build::Symmetric, 14, None);
+    let found = check(&of, Build::Symmetric, few(14), None);
     assert!(matches!(found, Err(Fault::Leak { .. })), "{found:?}");
 }

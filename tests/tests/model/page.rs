@@ -1,6 +1,7 @@
 //! The page of the book that lists the macros, with what was gone through.
 
-use super::check::Counted;
+use super::LONG;
+use super::space::{Counted, Extent};
 use super::circuits::{Build, Macro};
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -15,20 +16,33 @@ fn marks(build: Build) -> [String; 2] {
     [format!("<!-- model {} -->\n", build.name()), "<!-- end -->".into()]
 }
 
+/// A macro with what was gone through, and what there is.
+pub struct Row<'a> {
+    pub of: &'a Macro,
+    pub counted: Counted,
+    pub extent: Extent,
+}
+
 /// The table of a build.
-fn table(rows: &[(&Macro, Counted)]) -> String {
+fn table(rows: &[Row<'_>]) -> String {
     let mut out = String::from(
-        "\n| macro | size | operands, compared | bits unknown to a party | own words | cases |\n|---|---|---|---|---|---|\n",
+        "\n| macro | size | operands, compared | bits unknown to a party | own words | cases | cases of a long run |\n|---|---|---|---|---|---|---|\n",
     );
-    for (of, c) in rows {
+    for Row { of, counted: c, extent } in rows {
         let operands = match c.compared == c.operands {
             true => format!("{}, all", c.operands),
             false => format!("{}, {}", c.operands, c.compared),
         };
         let unknown = format!("{}, {}", c.unknown, if c.drawn { "drawn" } else { "all" });
         let own = if c.all_own { "all".into() } else { c.own.to_string() };
+        let bits = extent.bits.floor();
+        let long = match extent.within(LONG) {
+            true => format!("{}, all", extent.cases),
+            false if bits < 64.0 => format!("drawn of 2^{bits} in a part"),
+            false => "drawn".into(),
+        };
         out += &format!(
-            "| {} | {} | {operands} | {unknown} | {own} | {} |\n",
+            "| {} | {} | {operands} | {unknown} | {own} | {} | {long} |\n",
             of.name, of.size, c.cases
         );
     }
@@ -36,7 +50,7 @@ fn table(rows: &[(&Macro, Counted)]) -> String {
 }
 
 /// Compares the page's table with what was counted; with `SLVR_BLESS=1` writes it.
-pub fn compare(build: Build, rows: &[(&Macro, Counted)]) {
+pub fn compare(build: Build, rows: &[Row<'_>]) {
     let _one = WRITING.lock().unwrap_or_else(|e| e.into_inner());
     let text = std::fs::read_to_string(path()).expect("the page");
     let [begin, end] = marks(build);

@@ -1,0 +1,411 @@
+//! All cases of a macro: all operands, all shares of them, and all words that any two parties draw.
+//!
+//! A case is an operand and a number whose digits are two components of each operand and the words of the three pairs.
+//! One run of the parties serves all three views. A view is what a party has of the shares, its own words and what it
+//! receives, packed into a number. Its distribution is the same for all operands if the multisets of these numbers are,
+//! and so if sums of their hashes are. Such a sum needs no order and no memory, so nothing is kept of a case once it is
+//! added.
+
+use super::check::{Fault, Prepared, Stuck};
+use super::circuits::{Macro, Made, Places};
+use super::enumerate::{Layout, Name, PARTS, mix};
+use super::parties::{Seen, run, words};
+use slvr_circuit::interaction::next;
+use slvr_circuit::{Dom, low_mask};
+use slvr_ring::{Data, Planes, Words as Ring};
+use slvr_runtime::share::{Stream, Words};
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::{Arc, Mutex};
+
+/// A space has at most so many cases of one operand, as a power of two: own words take so many bits of a view, and
+/// components as many again.
+const MOST: u32 = 36;
+
+/// Goes through all cases.
+pub fn go(prepared: &Prepared, of: &Macro, stuck: Option<Stuck>) -> Result<(), Fault> {
+    let all = Whole::new(prepared, of, stuck);
+    let mut views: [View; 3] = Default::default();
+    let mut first: Option<Sums> = None;
+    for input in 0..of.inputs.len() {
+        let mut sums = Sums::default();
+        let most = all.random.map(|r| (1u64 << r).div_ceil(all.lanes as u64));
+        let mut shares: Option<Shares> = None;
+        for chunk in 0..most.into_iter().max().unwrap_or(0) {
+            // A part with fewer cases than others repeats its last ones.
+            let bases = most.map(|m| chunk.min(m - 1) * all.lanes as u64);
+            let known = bases.map(|b| b & low_mask(prepared.operand_bits) as u64);
+            if shares.as_ref().is_none_or(|s| s.bases != known) {
+                shares = Some(all.shares(input, known));
+            }
+            let Some(shares) = &shares else { unreachable!("they were just set") };
+            let seen = all.run(bases, shares);
+            all.results(input, &seen)?;
+            for (party, view) in views.iter_mut().enumerate() {
+                view.take(&prepared.made, party, &seen[party]);
+                for part in (0..PARTS).filter(|&p| chunk < most[p]) {
+                    let sum = all.sum(view, party, part, bases[part], &shares.known[party]);
+                    let to = &mut sums.0[party][part];
+                    *to = to.wrapping_add(sum);
+                }
+            }
+        }
+        match &first {
+            None => first = Some(sums),
+            Some(first) => sums.same(first, [0, input].map(|i| &of.inputs[i][..]))?,
+        }
+    }
+    Ok(())
+}
+
+/// Of each party and part the sum of the hashes of its views.
+#[derive(Default)]
+struct Sums([[u128; PARTS]; 3]);
+
+impl Sums {
+    fn same(&self, other: &Sums, operands: [&[u128]; 2]) -> Result<(), Fault> {
+        for party in 0..3 {
+            for part in 0..PARTS {
+                if self.0[party][part] != other.0[party][part] {
+                    let [a, b] = operands;
+                    let what = format!("{a:?} and {b:?} look different, all cases");
+                    return Err(Fault::Leak { party, part, what });
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Components of operands in a run.
+struct Shares {
+    /// What of the numbers they come from.
+    bases: [u64; PARTS],
+    /// For each operand its components.
+    data: Vec<[Data; 3]>,
+    /// For each party and case the components that it knows, one beside the other.
+    known: [Vec<u64>; 3],
+}
+
+struct Whole<'a> {
+    prepared: &'a Prepared,
+    of: &'a Macro,
+    /// Cases of a part in a run.
+    lanes: usize,
+    random: [u32; PARTS],
+    pairs: [Arc<Pair>; 3],
+    stuck: Option<Stuck>,
+    /// For each word of the result its case, and where it belongs there.
+    sorted: Vec<u32>,
+}
+
+impl<'a> Whole<'a> {
+    fn new(prepared: &'a Prepared, of: &'a Macro, stuck: Option<Stuck>) -> Whole<'a> {
+        let made = &prepared.made;
+        let random = prepared.random();
+        assert!(random.iter().all(|&r| r <= MOST), "{}: {random:?} bits", of.name);
+        let mut at = [prepared.operand_bits; PARTS];
+        let pairs = [0, 1, 2].map(|pair: usize| {
+            let layout = prepared.layouts[pair].clone();
+            let begin = at;
+            for (at, bits) in at.iter_mut().zip(layout.bits) {
+                *at += bits;
+            }
+            let (made, elements) = (made.clone(), Mutex::default());
+            Arc::new(Pair { made, layout, begin, random, elements })
+        });
+        let ty = made.circuit.ty(made.result);
+        let places = Places::new(&ty.shape, made.cases);
+        let elements = ty.elements() as usize;
+        let each = elements / made.cases;
+        let sorted = (0..elements).map(|i| {
+            let (case, within) = places.of(i);
+            (case * each + within) as u32
+        });
+        let sorted = sorted.collect();
+        Whole { prepared, of, lanes: made.cases / PARTS, random, pairs, stuck, sorted }
+    }
+
+    /// The number of a case of a run. What is beyond the last case repeats the first.
+    fn number(&self, part: usize, base: u64, lane: usize) -> u64 {
+        (base | lane as u64) & low_mask(self.random[part]) as u64
+    }
+
+    fn shares(&self, input: usize, bases: [u64; PARTS]) -> Shares {
+        let made = &self.prepared.made;
+        let words = &self.of.inputs[input];
+        let mut known: [Vec<u64>; 3] = [0; 3].map(|_| vec![0; made.cases]);
+        let (mut at, mut element) = (0, 0);
+        let mut data = Vec::new();
+        for o in &self.of.operands {
+            let bits = o.dom.bits();
+            let mask = low_mask(bits);
+            let mut all: [Vec<u128>; 3] = Default::default();
+            for f in 0..made.cases {
+                let part = f / self.lanes;
+                let number = u128::from(self.number(part, bases[part], f % self.lanes));
+                for j in 0..o.each {
+                    let from = at + 2 * bits * j as u32;
+                    let (a, b) = (number >> from & mask, number >> (from + bits) & mask);
+                    let x = words[element + j];
+                    let c = match o.dom {
+                        Dom::Ring(_) => x.wrapping_sub(a).wrapping_sub(b) & mask,
+                        Dom::Bits(_) => x ^ a ^ b,
+                    };
+                    let these = [a, b, c];
+                    for (i, known) in known.iter_mut().enumerate() {
+                        let two = these[i] << from | these[next(i)] << (from + bits);
+                        known[f] |= two as u64;
+                    }
+                    for (all, x) in all.iter_mut().zip(these) {
+                        all.push(x);
+                    }
+                }
+            }
+            at += 2 * bits * o.each as u32;
+            element += o.each;
+            data.push(all.map(|x| Data::from_u128s(o.dom, &x)));
+        }
+        Shares { bases, data, known }
+    }
+
+    fn run(&self, bases: [u64; PARTS], shares: &Shares) -> [Seen; 3] {
+        let pairs = [0, 1, 2].map(|i: usize| -> Arc<dyn Words> {
+            let stuck = self.stuck.filter(|s| s.pair == i).and_then(|s| match s.only {
+                None => Some(None),
+                Some((part, case)) => {
+                    let lane = case.checked_sub(bases[part]).map(|l| l as usize)?;
+                    (lane < self.lanes).then_some(Some((part * self.lanes + lane) as u32))
+                }
+            });
+            Arc::new(Chunk { pair: self.pairs[i].clone(), bases, stuck })
+        });
+        run(&self.prepared.made, &shares.data, &pairs)
+    }
+
+    /// Whether every result is right.
+    fn results(&self, input: usize, seen: &[Seen; 3]) -> Result<(), Fault> {
+        let shares = seen.each_ref().map(|s| s.share.as_deref().expect("a result"));
+        let mut sum = shares[0].clone();
+        shares[1..].iter().for_each(|other| sum.add_assign(other));
+        let mut words = sum.to_u128s();
+        let each = words.len() / self.prepared.made.cases;
+        if each > 1 {
+            let found = words.clone();
+            for (&to, w) in self.sorted.iter().zip(found) {
+                words[to as usize] = w;
+            }
+        }
+        let operands = &self.of.inputs[input];
+        let mut right: &[u128] = &[];
+        for result in words.chunks(each) {
+            if result == right {
+                continue;
+            }
+            if !(self.of.right)(operands, result) {
+                return Err(Fault::Wrong { operands: operands.clone(), result: result.to_vec() });
+            }
+            right = result;
+        }
+        Ok(())
+    }
+
+    /// The sum of the hashes of a party's views in one part of a run.
+    fn sum(&self, view: &View, party: usize, part: usize, base: u64, known: &[u64]) -> u128 {
+        let count = self.lanes.min(1 << self.random[part]);
+        let cases = part * self.lanes..part * self.lanes + count;
+        let unknown = &self.pairs[next(party)];
+        let bits = unknown.layout.bits[part];
+        let own = !((low_mask(bits) as u64) << unknown.begin[part])
+            & low_mask(self.random[part]) as u64
+            & !(low_mask(self.prepared.operand_bits) as u64);
+        let known = &known[cases.clone()];
+        let rows: Vec<&[u128]> = view.rows.iter().map(|r| &r[cases.clone()]).collect();
+        let mut sum = 0u128;
+        for lane in 0..count {
+            let number = u128::from((base | lane as u64) & own);
+            let mut x = number | u128::from(known[lane]) << MOST;
+            for row in &rows {
+                x = mix(x.wrapping_add(row[lane]).wrapping_add(1));
+            }
+            sum = sum.wrapping_add(x);
+        }
+        sum
+    }
+}
+
+/// What a party received in a run: for each case a number of as many rows of 128 bits as it takes. The lowest bits of the
+/// first are left to what the party knows.
+#[derive(Default)]
+struct View {
+    rows: Vec<Vec<u128>>,
+    /// The next free bit.
+    free: u32,
+    /// By instruction and sender.
+    taken: BTreeMap<(u64, usize), Message>,
+}
+
+/// Where a message goes.
+struct Message {
+    /// For each element its case, and which word of the case it is.
+    elements: Vec<(u32, u32)>,
+    /// For each word of a case its row and lowest bit, by 128 planes.
+    to: Vec<BTreeMap<u32, (usize, u32)>>,
+}
+
+impl View {
+    /// Takes in what a party received.
+    fn take(&mut self, made: &Made, party: usize, seen: &Seen) {
+        if self.rows.is_empty() {
+            self.rows.push(vec![]);
+            self.free = 2 * MOST;
+        }
+        for row in &mut self.rows {
+            row.clear();
+            row.resize(made.cases, 0);
+        }
+        let mut names: Vec<(u64, usize)> = seen.received.iter().map(|m| (m.0, m.1)).collect();
+        names.sort_unstable();
+        assert!(names.windows(2).all(|w| w[0] < w[1]), "a message of each in an instruction");
+        for got in &seen.received {
+            let (found, start) = words(made, party, got);
+            let name = (got.0, got.1);
+            if !self.taken.contains_key(&name) {
+                let message = self.place(made, got.0, start, found[0].len(), found.len());
+                self.taken.insert(name, message);
+            }
+            let message = &self.taken[&name];
+            for (found, to) in found.iter().zip(&message.to) {
+                let slots = to.len();
+                for (w, &(case, within)) in found.iter().zip(&message.elements) {
+                    let (row, shift) = if slots == 1 {
+                        *to.first_key_value().expect("one").1
+                    } else {
+                        to[&within]
+                    };
+                    self.rows[row][case as usize] |= w << shift;
+                }
+            }
+        }
+    }
+
+    fn place(&mut self, made: &Made, number: u64, start: usize, n: usize, parts: usize) -> Message {
+        let places = made.places(number);
+        let elements: Vec<(u32, u32)> = (start..start + n)
+            .map(|i| {
+                let (case, within) = places.of(i);
+                (case as u32, within as u32)
+            })
+            .collect();
+        let bits = made.operand(number).0.bits();
+        let mut to = Vec::new();
+        for q in 0..parts as u32 {
+            let bits = (bits - 128 * q).min(128);
+            let mut slots = BTreeMap::new();
+            for &(_, within) in &elements {
+                slots.entry(within).or_insert_with(|| {
+                    if self.free % 128 + bits > 128 {
+                        self.free = self.free.next_multiple_of(128);
+                    }
+                    let (row, shift) = (self.free as usize / 128, self.free % 128);
+                    if row == self.rows.len() {
+                        self.rows.push(vec![0; made.cases]);
+                    }
+                    self.free += bits;
+                    (row, shift)
+                });
+            }
+            to.push(slots);
+        }
+        Message { elements, to }
+    }
+}
+
+/// What two parties draw.
+struct Pair {
+    made: Arc<Made>,
+    layout: Arc<Layout>,
+    /// The first bit of their words in the number of a case of each part.
+    begin: [u32; PARTS],
+    /// Bits of such a number.
+    random: [u32; PARTS],
+    /// By stream and first position.
+    elements: Mutex<BTreeMap<(Name, usize, usize), Arc<Elements>>>,
+}
+
+/// Elements of a stream that are drawn at once.
+struct Elements {
+    /// What of each comes from the number of its case within a run.
+    low: Vec<u32>,
+    case: Vec<u32>,
+    /// Ends of runs of elements whose words are at the same place of the numbers, with the part and that place.
+    places: Vec<(usize, usize, u32)>,
+}
+
+impl Pair {
+    fn elements(&self, stream: Stream, dom: Dom, range: Range<usize>) -> Arc<Elements> {
+        let name = (stream.index, stream.purpose as u8);
+        let mut all = self.elements.lock().unwrap();
+        let found = all.entry((name, range.start, range.end));
+        found.or_insert_with(|| Arc::new(self.find(name, dom, range))).clone()
+    }
+
+    fn find(&self, name: Name, dom: Dom, range: Range<usize>) -> Elements {
+        let places = self.made.places(name.0);
+        let lanes = self.made.cases / PARTS;
+        let mut out = Elements { low: vec![], case: vec![], places: vec![] };
+        for (i, position) in range.enumerate() {
+            let (case, within) = places.of(position);
+            let part = case / lanes;
+            let Some(bit) = self.layout.bit(name, within, part) else {
+                panic!("{name:?} was not drawn at {position}")
+            };
+            let at = self.begin[part] + bit;
+            let lane = (case % lanes) as u64 & low_mask(self.random[part]) as u64;
+            out.low.push((lane >> at & low_mask(dom.bits()) as u64) as u32);
+            out.case.push(case as u32);
+            match out.places.last_mut() {
+                Some(last) if (last.1, last.2) == (part, at) => last.0 = i + 1,
+                _ => out.places.push((i + 1, part, at)),
+            }
+        }
+        out
+    }
+}
+
+/// What two parties draw in a run.
+struct Chunk {
+    pair: Arc<Pair>,
+    bases: [u64; PARTS],
+    /// In this case, or in all, every word is 0.
+    stuck: Option<Option<u32>>,
+}
+
+impl Words for Chunk {
+    fn words(&self, stream: Stream, dom: Dom, range: Range<usize>) -> Data {
+        if self.stuck == Some(None) {
+            return Data::zeros(dom, range.len());
+        }
+        assert!(dom.bits() <= 32, "words of {} bits", dom.bits());
+        let elements = self.pair.elements(stream, dom, range);
+        let mask = low_mask(dom.bits()) as u64;
+        let mut words = Vec::with_capacity(elements.low.len());
+        let mut from = 0;
+        for &(to, part, at) in &elements.places {
+            let high = (self.bases[part] >> at & mask) as u32;
+            words.extend(elements.low[from..to].iter().map(|low| low | high));
+            from = to;
+        }
+        if let Some(Some(stuck)) = self.stuck {
+            let these = words.iter_mut().zip(&elements.case).filter(|(_, case)| **case == stuck);
+            these.for_each(|(w, _)| *w = 0);
+        }
+        match dom {
+            Dom::Ring(8) => Data::Ring(Ring::W8(words.into_iter().map(|w| w as u8).collect())),
+            Dom::Ring(_) => {
+                Data::from_u128s(dom, &words.into_iter().map(u128::from).collect::<Vec<_>>())
+            }
+            Dom::Bits(w) => Data::Bits(Planes::slice_words(&words, 0, w)),
+        }
+    }
+}
