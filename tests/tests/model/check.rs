@@ -38,9 +38,23 @@ type Sums = BTreeMap<u64, Vec<u128>>;
 pub struct Stuck {
     /// The first of the two parties.
     pub pair: usize,
-    /// In this part and case of a complete space alone, or in all.
-    pub only: Option<(usize, u64)>,
+    /// In this case of a complete space alone, or in all.
+    pub only: Option<Case>,
 }
+
+/// A case of a complete space.
+#[derive(Clone, Copy, Debug)]
+pub struct Case {
+    pub part: usize,
+    /// Which of the operands.
+    pub input: usize,
+    /// What is random, as a number.
+    pub number: u64,
+}
+
+/// Cases of each part in a run, where all are gone through, as powers of two: their words fit into a cache.
+const LANES: u32 = 14;
+const MOST_LANES: u32 = 16;
 
 /// What there is to go through, by the smallest circuit.
 pub fn extent(of: &Macro, build: Build) -> Extent {
@@ -59,7 +73,9 @@ pub fn check(
     let operands = of.inputs.len();
     let mut counted = Counted { operands, compared: operands, ..Counted::default() };
     if extent.within(limits) {
-        let lanes = 1 << small.random().into_iter().max().unwrap_or(0).min(limits.lanes);
+        // With as many lanes as operands have shares, shares are computed once for all runs.
+        let wanted = small.operand_bits.clamp(LANES, MOST_LANES).min(limits.lanes);
+        let lanes = 1 << small.random().into_iter().max().unwrap_or(0).min(wanted);
         let prepared = Prepared::new(of, build, 64.max(lanes));
         assert_eq!(small.bits(), prepared.bits(), "what is drawn for a case");
         whole::go(&prepared, of, stuck)?;
@@ -133,7 +149,9 @@ impl Prepared {
         let operands = of.inputs.len() as u64;
         // Of three parts together.
         let bits = f64::from(random.into_iter().max().unwrap_or(0)) + (operands as f64).log2();
-        let cases = random.iter().map(|&r| operands.saturating_mul(1u64.checked_shl(r).unwrap_or(u64::MAX)));
+        let cases = random
+            .iter()
+            .map(|&r| operands.saturating_mul(1u64.checked_shl(r).unwrap_or(u64::MAX)));
         Extent { bits, cases: cases.fold(0, u64::saturating_add) }
     }
 

@@ -1,8 +1,8 @@
 //! The page of the book that lists the macros, with what was gone through.
 
 use super::LONG;
-use super::space::{Counted, Extent};
 use super::circuits::{Build, Macro};
+use super::space::{Counted, Extent};
 use std::path::PathBuf;
 use std::sync::Mutex;
 

@@ -7,7 +7,7 @@ pub struct Limits {
     pub whole: u32,
     /// Where they have more, about so many at each party and part are.
     pub drawn: u32,
-    /// So many cases of each part are lanes of one circuit where all are gone through.
+    /// No more cases of each part in one run, where all are gone through.
     pub lanes: u32,
 }
 
@@ -76,7 +76,7 @@ impl Space {
         }
         let inputs = some(1 << log2.saturating_sub(unknown).clamp(1, 20));
         let each = (inputs.len() as u64) << unknown;
-        let own = ((1u64 << log2) / each).clamp(1, 64);
+        let own = ((1u64 << log2) / each).max(1);
         Space { unknown, inputs, own, drawn }
     }
 

@@ -39,7 +39,7 @@ pub fn go(prepared: &Prepared, of: &Macro, stuck: Option<Stuck>) -> Result<(), F
                 shares = Some(all.shares(input, known));
             }
             let Some(shares) = &shares else { unreachable!("they were just set") };
-            let seen = all.run(bases, shares);
+            let seen = all.run(input, bases, shares);
             all.results(input, &seen)?;
             for (party, view) in views.iter_mut().enumerate() {
                 view.take(&prepared.made, party, &seen[party]);
@@ -169,13 +169,14 @@ impl<'a> Whole<'a> {
         Shares { bases, data, known }
     }
 
-    fn run(&self, bases: [u64; PARTS], shares: &Shares) -> [Seen; 3] {
+    fn run(&self, input: usize, bases: [u64; PARTS], shares: &Shares) -> [Seen; 3] {
         let pairs = [0, 1, 2].map(|i: usize| -> Arc<dyn Words> {
             let stuck = self.stuck.filter(|s| s.pair == i).and_then(|s| match s.only {
                 None => Some(None),
-                Some((part, case)) => {
-                    let lane = case.checked_sub(bases[part]).map(|l| l as usize)?;
-                    (lane < self.lanes).then_some(Some((part * self.lanes + lane) as u32))
+                Some(case) => {
+                    let lane = case.number.checked_sub(bases[case.part])? as usize;
+                    let here = case.input == input && lane < self.lanes;
+                    here.then_some(Some((case.part * self.lanes + lane) as u32))
                 }
             });
             Arc::new(Chunk { pair: self.pairs[i].clone(), bases, stuck })
@@ -219,16 +220,22 @@ impl<'a> Whole<'a> {
         let own = !((low_mask(bits) as u64) << unknown.begin[part])
             & low_mask(self.random[part]) as u64
             & !(low_mask(self.prepared.operand_bits) as u64);
-        let known = &known[cases.clone()];
-        let rows: Vec<&[u128]> = view.rows.iter().map(|r| &r[cases.clone()]).collect();
+        let (first, more) = view.rows.split_first().expect("a row");
+        let own = known[cases.clone()]
+            .iter()
+            .zip(base..)
+            .map(|(&known, number)| u128::from(number & own) | u128::from(known) << MOST);
+        let views =
+            first[cases.clone()].iter().zip(own).map(|(row, own)| mix((row | own).wrapping_add(1)));
+        if more.is_empty() {
+            return views.fold(0, u128::wrapping_add);
+        }
         let mut sum = 0u128;
-        for lane in 0..count {
-            let number = u128::from((base | lane as u64) & own);
-            let mut x = number | u128::from(known[lane]) << MOST;
-            for row in &rows {
-                x = mix(x.wrapping_add(row[lane]).wrapping_add(1));
+        for (case, mut view) in cases.zip(views) {
+            for row in more {
+                view = mix(view.wrapping_add(row[case]));
             }
-            sum = sum.wrapping_add(x);
+            sum = sum.wrapping_add(view);
         }
         sum
     }
@@ -245,12 +252,14 @@ struct View {
     taken: BTreeMap<(u64, usize), Message>,
 }
 
-/// Where a message goes.
-struct Message {
-    /// For each element its case, and which word of the case it is.
-    elements: Vec<(u32, u32)>,
-    /// For each word of a case its row and lowest bit, by 128 planes.
-    to: Vec<BTreeMap<u32, (usize, u32)>>,
+/// Where each element of a message goes, for each of its parts of 128 planes.
+type Message = Vec<Vec<To>>;
+
+#[derive(Clone, Copy, Debug)]
+struct To {
+    case: u32,
+    row: u8,
+    bit: u8,
 }
 
 impl View {
@@ -274,50 +283,38 @@ impl View {
                 let message = self.place(made, got.0, start, found[0].len(), found.len());
                 self.taken.insert(name, message);
             }
-            let message = &self.taken[&name];
-            for (found, to) in found.iter().zip(&message.to) {
-                let slots = to.len();
-                for (w, &(case, within)) in found.iter().zip(&message.elements) {
-                    let (row, shift) = if slots == 1 {
-                        *to.first_key_value().expect("one").1
-                    } else {
-                        to[&within]
-                    };
-                    self.rows[row][case as usize] |= w << shift;
+            for (found, to) in found.iter().zip(&self.taken[&name]) {
+                for (w, to) in found.iter().zip(to) {
+                    self.rows[usize::from(to.row)][to.case as usize] |= w << to.bit;
                 }
             }
         }
     }
 
+    /// Where a message of n elements goes, for each of its parts of 128 planes.
     fn place(&mut self, made: &Made, number: u64, start: usize, n: usize, parts: usize) -> Message {
         let places = made.places(number);
-        let elements: Vec<(u32, u32)> = (start..start + n)
-            .map(|i| {
-                let (case, within) = places.of(i);
-                (case as u32, within as u32)
-            })
-            .collect();
         let bits = made.operand(number).0.bits();
-        let mut to = Vec::new();
-        for q in 0..parts as u32 {
-            let bits = (bits - 128 * q).min(128);
-            let mut slots = BTreeMap::new();
-            for &(_, within) in &elements {
-                slots.entry(within).or_insert_with(|| {
+        let mut message = Vec::new();
+        for part in 0..parts as u32 {
+            let bits = (bits - 128 * part).min(128);
+            let mut words = BTreeMap::new();
+            let to = (start..start + n).map(|i| {
+                let (case, within) = places.of(i);
+                let (row, bit) = *words.entry(within).or_insert_with(|| {
                     if self.free % 128 + bits > 128 {
                         self.free = self.free.next_multiple_of(128);
                     }
-                    let (row, shift) = (self.free as usize / 128, self.free % 128);
-                    if row == self.rows.len() {
-                        self.rows.push(vec![0; made.cases]);
-                    }
+                    let found = ((self.free / 128) as u8, (self.free % 128) as u8);
                     self.free += bits;
-                    (row, shift)
+                    found
                 });
-            }
-            to.push(slots);
+                To { case: case as u32, row, bit }
+            });
+            message.push(to.collect());
         }
-        Message { elements, to }
+        self.rows.resize_with(self.free.div_ceil(128) as usize, || vec![0; made.cases]);
+        message
     }
 }
 
