@@ -5,8 +5,8 @@
 //! what it receives is a function of the operands and the unknown words. It hides the operands exactly if, for each choice
 //! of own words, the messages have the same distribution for all operands, over uniform unknown words. So that is what is
 //! compared, party by party: for each choice of own words and each operand, the sum over all unknown words of a hash of
-//! all messages. Operands and unknown words are gone through; own words are, too, where all of it is few enough, and
-//! else some are drawn.
+//! all messages. Operands and unknown words are gone through, own words are drawn. Where all of it is few enough, all is
+//! gone through (`whole.rs`).
 //!
 //! Where the unknown words alone are too many, they are drawn, and histograms of all messages and of differences of any
 //! two are compared for different operands.
@@ -56,11 +56,6 @@ pub struct Case {
 const LANES: u32 = 14;
 const MOST_LANES: u32 = 16;
 
-/// What there is to go through, by the smallest circuit.
-pub fn extent(of: &Macro, build: Build) -> Extent {
-    Prepared::new(of, build, 64).extent(of)
-}
-
 /// Goes through a macro: all cases where the limits admit that, else some of them.
 pub fn check(
     of: &Macro,
@@ -71,16 +66,17 @@ pub fn check(
     let small = Prepared::new(of, build, 64);
     let extent = small.extent(of);
     let operands = of.inputs.len();
-    let mut counted = Counted { operands, compared: operands, ..Counted::default() };
+    let mut counted = Counted { extent, operands, compared: operands, ..Counted::default() };
     if extent.within(limits) {
         // With as many lanes as operands have shares, shares are computed once for all runs.
         let wanted = small.operand_bits.clamp(LANES, MOST_LANES).min(limits.lanes);
         let lanes = 1 << small.random().into_iter().max().unwrap_or(0).min(wanted);
         let prepared = Prepared::new(of, build, 64.max(lanes));
         assert_eq!(small.bits(), prepared.bits(), "what is drawn for a case");
-        whole::go(&prepared, of, stuck)?;
+        let cases = whole::go(&prepared, of, stuck)?;
+        assert_eq!(cases, extent.cases, "{}: all cases", of.name);
         counted.unknown = small.bits().into_iter().flatten().max().unwrap_or(0);
-        return Ok(Counted { all_own: true, cases: extent.cases, ..counted });
+        return Ok(Counted { all_own: true, cases, ..counted });
     }
     let log2 = limits.drawn;
     counted.own = u64::MAX;

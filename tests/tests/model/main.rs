@@ -10,29 +10,33 @@
 //! | `space.rs` | how much is gone through |
 //! | `check.rs` | results and views, with some words |
 //! | `whole.rs` | results and views, with all words |
+//! | `digits.rs`, `view.rs` | of a run over many cases of these: words, and what a party receives |
 //! | `page.rs` | the list in the book |
 //!
-//! `SLVR_MODEL=28` goes through 2^28 cases at each party and shard instead of 2^11.
+//! `SLVR_MODEL=30` goes through all of what has at most 2^30 cases in each shard, instead of 2^16; `SLVR_MODEL_DRAWN=16`
+//! through about 2^16 cases of what has more, at each party and shard, instead of 2^11.
 
 mod check;
 mod circuits;
+mod digits;
 mod enumerate;
 mod macros;
 mod page;
 mod parties;
 mod space;
+mod view;
 mod whole;
 
-use check::{Case, Fault, Stuck, check, extent};
+use check::{Case, Fault, Stuck, check};
 use circuits::{Build, Macro};
 use slvr_circuit::Op;
-use space::Limits;
+use space::{Counted, Limits};
 use std::time::Instant;
 
-/// Of a run in a hurry.
+/// Of every test.
 const SHORT: Limits = Limits { whole: 16, drawn: 11, lanes: u32::MAX };
 
-/// Of the long run that the book lists too.
+/// Of the long run, whose complete spaces the book lists too.
 pub const LONG: Limits = Limits { whole: 30, drawn: 16, lanes: u32::MAX };
 
 fn limits() -> Limits {
@@ -46,23 +50,22 @@ fn limits() -> Limits {
 
 fn all_of(build: Build) {
     let (all, limits) = (macros::all(build), limits());
-    let mut rows: Vec<page::Row<'_>> = Vec::new();
+    let mut rows: Vec<(&Macro, Counted)> = Vec::new();
     for of in &all {
         let began = Instant::now();
         let counted = check(of, build, limits, None).unwrap_or_else(|fault| {
             panic!("{}: {}, {}: {fault:?}", build.name(), of.name, of.size)
         });
-        let extent = extent(of, build);
         if limits != SHORT {
-            let (name, bits) = (build.name(), extent.bits);
+            let (name, took) = (build.name(), began.elapsed());
             let all = if counted.all_own { "all" } else { "drawn" };
-            let (cases, took) = (counted.cases, began.elapsed());
+            let (cases, bits) = (counted.cases, counted.extent.bits);
             eprintln!(
                 "{name}, {}, {}: {cases} cases, {all} of 2^{bits:.1} in a part, {took:.1?}",
                 of.name, of.size
             );
         }
-        rows.push(page::Row { of, counted, extent });
+        rows.push((of, counted));
     }
     if limits == SHORT {
         page::compare(build, &rows);

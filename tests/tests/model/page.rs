@@ -2,7 +2,7 @@
 
 use super::LONG;
 use super::circuits::{Build, Macro};
-use super::space::{Counted, Extent};
+use super::space::Counted;
 use std::path::PathBuf;
 use std::sync::Mutex;
 
@@ -16,29 +16,21 @@ fn marks(build: Build) -> [String; 2] {
     [format!("<!-- model {} -->\n", build.name()), "<!-- end -->".into()]
 }
 
-/// A macro with what was gone through, and what there is.
-pub struct Row<'a> {
-    pub of: &'a Macro,
-    pub counted: Counted,
-    pub extent: Extent,
-}
-
 /// The table of a build.
-fn table(rows: &[Row<'_>]) -> String {
+fn table(rows: &[(&Macro, Counted)]) -> String {
     let mut out = String::from(
         "\n| macro | size | operands, compared | bits unknown to a party | own words | cases | cases of a long run |\n|---|---|---|---|---|---|---|\n",
     );
-    for Row { of, counted: c, extent } in rows {
+    for (of, c) in rows {
         let operands = match c.compared == c.operands {
             true => format!("{}, all", c.operands),
             false => format!("{}, {}", c.operands, c.compared),
         };
         let unknown = format!("{}, {}", c.unknown, if c.drawn { "drawn" } else { "all" });
         let own = if c.all_own { "all".into() } else { c.own.to_string() };
-        let bits = extent.bits.floor();
-        let long = match extent.within(LONG) {
-            true => format!("{}, all", extent.cases),
-            false if bits < 64.0 => format!("drawn of 2^{bits} in a part"),
+        let long = match c.extent.within(LONG) {
+            true => format!("{}, all", c.extent.cases),
+            false if c.extent.bits < 64.0 => format!("drawn of 2^{:.0}", c.extent.bits.floor()),
             false => "drawn".into(),
         };
         out += &format!(
@@ -50,7 +42,7 @@ fn table(rows: &[Row<'_>]) -> String {
 }
 
 /// Compares the page's table with what was counted; with `SLVR_BLESS=1` writes it.
-pub fn compare(build: Build, rows: &[Row<'_>]) {
+pub fn compare(build: Build, rows: &[(&Macro, Counted)]) {
     let _one = WRITING.lock().unwrap_or_else(|e| e.into_inner());
     let text = std::fs::read_to_string(path()).expect("the page");
     let [begin, end] = marks(build);

@@ -12,7 +12,7 @@ pub struct Limits {
 }
 
 /// All cases of a macro: all operands, all shares of them, all words of all parties.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Extent {
     /// Of the largest part, as a power of two.
     pub bits: f64,
@@ -27,8 +27,10 @@ impl Extent {
 }
 
 /// What was gone through.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Counted {
+    /// What there is.
+    pub extent: Extent,
     /// Runs of the macro on one case.
     pub cases: u64,
     /// Most bits that a party does not know, operands aside.

@@ -7,26 +7,27 @@
 //! added.
 
 use super::check::{Fault, Prepared, Stuck};
-use super::circuits::{Macro, Made, Places};
-use super::enumerate::{Layout, Name, PARTS, mix};
-use super::parties::{Seen, run, words};
+use super::circuits::{Macro, Places};
+use super::digits::{Chunk, Pair};
+use super::enumerate::{PARTS, mix};
+use super::parties::{Seen, run};
+use super::view::{KNOWN, View};
 use slvr_circuit::interaction::next;
 use slvr_circuit::{Dom, low_mask};
-use slvr_ring::{Data, Planes, Words as Ring};
-use slvr_runtime::share::{Stream, Words};
-use std::collections::BTreeMap;
-use std::ops::Range;
-use std::sync::{Arc, Mutex};
+use slvr_ring::Data;
+use slvr_runtime::share::Words;
+use std::sync::Arc;
 
 /// A space has at most so many cases of one operand, as a power of two: own words take so many bits of a view, and
 /// components as many again.
-const MOST: u32 = 36;
+const MOST: u32 = KNOWN / 2;
 
-/// Goes through all cases.
-pub fn go(prepared: &Prepared, of: &Macro, stuck: Option<Stuck>) -> Result<(), Fault> {
+/// Goes through all cases, and says how many these are.
+pub fn go(prepared: &Prepared, of: &Macro, stuck: Option<Stuck>) -> Result<u64, Fault> {
     let all = Whole::new(prepared, of, stuck);
     let mut views: [View; 3] = Default::default();
     let mut first: Option<Sums> = None;
+    let mut cases = 0;
     for input in 0..of.inputs.len() {
         let mut sums = Sums::default();
         let most = all.random.map(|r| (1u64 << r).div_ceil(all.lanes as u64));
@@ -41,9 +42,11 @@ pub fn go(prepared: &Prepared, of: &Macro, stuck: Option<Stuck>) -> Result<(), F
             let Some(shares) = &shares else { unreachable!("they were just set") };
             let seen = all.run(input, bases, shares);
             all.results(input, &seen)?;
+            let counted = (0..PARTS).filter(|&p| chunk < most[p]);
+            cases += counted.clone().map(|p| all.count(p) as u64).sum::<u64>();
             for (party, view) in views.iter_mut().enumerate() {
                 view.take(&prepared.made, party, &seen[party]);
-                for part in (0..PARTS).filter(|&p| chunk < most[p]) {
+                for part in counted.clone() {
                     let sum = all.sum(view, party, part, bases[part], &shares.known[party]);
                     let to = &mut sums.0[party][part];
                     *to = to.wrapping_add(sum);
@@ -55,7 +58,7 @@ pub fn go(prepared: &Prepared, of: &Macro, stuck: Option<Stuck>) -> Result<(), F
             Some(first) => sums.same(first, [0, input].map(|i| &of.inputs[i][..]))?,
         }
     }
-    Ok(())
+    Ok(cases)
 }
 
 /// Of each party and part the sum of the hashes of its views.
@@ -111,8 +114,7 @@ impl<'a> Whole<'a> {
             for (at, bits) in at.iter_mut().zip(layout.bits) {
                 *at += bits;
             }
-            let (made, elements) = (made.clone(), Mutex::default());
-            Arc::new(Pair { made, layout, begin, random, elements })
+            Arc::new(Pair::new(made.clone(), layout, begin, random))
         });
         let ty = made.circuit.ty(made.result);
         let places = Places::new(&ty.shape, made.cases);
@@ -129,6 +131,11 @@ impl<'a> Whole<'a> {
     /// The number of a case of a run. What is beyond the last case repeats the first.
     fn number(&self, part: usize, base: u64, lane: usize) -> u64 {
         (base | lane as u64) & low_mask(self.random[part]) as u64
+    }
+
+    /// Cases of a part that a run has.
+    fn count(&self, part: usize) -> usize {
+        self.lanes.min(1 << self.random[part])
     }
 
     fn shares(&self, input: usize, bases: [u64; PARTS]) -> Shares {
@@ -213,8 +220,7 @@ impl<'a> Whole<'a> {
 
     /// The sum of the hashes of a party's views in one part of a run.
     fn sum(&self, view: &View, party: usize, part: usize, base: u64, known: &[u64]) -> u128 {
-        let count = self.lanes.min(1 << self.random[part]);
-        let cases = part * self.lanes..part * self.lanes + count;
+        let cases = part * self.lanes..part * self.lanes + self.count(part);
         let unknown = &self.pairs[next(party)];
         let bits = unknown.layout.bits[part];
         let own = !((low_mask(bits) as u64) << unknown.begin[part])
@@ -238,171 +244,5 @@ impl<'a> Whole<'a> {
             sum = sum.wrapping_add(view);
         }
         sum
-    }
-}
-
-/// What a party received in a run: for each case a number of as many rows of 128 bits as it takes. The lowest bits of the
-/// first are left to what the party knows.
-#[derive(Default)]
-struct View {
-    rows: Vec<Vec<u128>>,
-    /// The next free bit.
-    free: u32,
-    /// By instruction and sender.
-    taken: BTreeMap<(u64, usize), Message>,
-}
-
-/// Where each element of a message goes, for each of its parts of 128 planes.
-type Message = Vec<Vec<To>>;
-
-#[derive(Clone, Copy, Debug)]
-struct To {
-    case: u32,
-    row: u8,
-    bit: u8,
-}
-
-impl View {
-    /// Takes in what a party received.
-    fn take(&mut self, made: &Made, party: usize, seen: &Seen) {
-        if self.rows.is_empty() {
-            self.rows.push(vec![]);
-            self.free = 2 * MOST;
-        }
-        for row in &mut self.rows {
-            row.clear();
-            row.resize(made.cases, 0);
-        }
-        let mut names: Vec<(u64, usize)> = seen.received.iter().map(|m| (m.0, m.1)).collect();
-        names.sort_unstable();
-        assert!(names.windows(2).all(|w| w[0] < w[1]), "a message of each in an instruction");
-        for got in &seen.received {
-            let (found, start) = words(made, party, got);
-            let name = (got.0, got.1);
-            if !self.taken.contains_key(&name) {
-                let message = self.place(made, got.0, start, found[0].len(), found.len());
-                self.taken.insert(name, message);
-            }
-            for (found, to) in found.iter().zip(&self.taken[&name]) {
-                for (w, to) in found.iter().zip(to) {
-                    self.rows[usize::from(to.row)][to.case as usize] |= w << to.bit;
-                }
-            }
-        }
-    }
-
-    /// Where a message of n elements goes, for each of its parts of 128 planes.
-    fn place(&mut self, made: &Made, number: u64, start: usize, n: usize, parts: usize) -> Message {
-        let places = made.places(number);
-        let bits = made.operand(number).0.bits();
-        let mut message = Vec::new();
-        for part in 0..parts as u32 {
-            let bits = (bits - 128 * part).min(128);
-            let mut words = BTreeMap::new();
-            let to = (start..start + n).map(|i| {
-                let (case, within) = places.of(i);
-                let (row, bit) = *words.entry(within).or_insert_with(|| {
-                    if self.free % 128 + bits > 128 {
-                        self.free = self.free.next_multiple_of(128);
-                    }
-                    let found = ((self.free / 128) as u8, (self.free % 128) as u8);
-                    self.free += bits;
-                    found
-                });
-                To { case: case as u32, row, bit }
-            });
-            message.push(to.collect());
-        }
-        self.rows.resize_with(self.free.div_ceil(128) as usize, || vec![0; made.cases]);
-        message
-    }
-}
-
-/// What two parties draw.
-struct Pair {
-    made: Arc<Made>,
-    layout: Arc<Layout>,
-    /// The first bit of their words in the number of a case of each part.
-    begin: [u32; PARTS],
-    /// Bits of such a number.
-    random: [u32; PARTS],
-    /// By stream and first position.
-    elements: Mutex<BTreeMap<(Name, usize, usize), Arc<Elements>>>,
-}
-
-/// Elements of a stream that are drawn at once.
-struct Elements {
-    /// What of each comes from the number of its case within a run.
-    low: Vec<u32>,
-    case: Vec<u32>,
-    /// Ends of runs of elements whose words are at the same place of the numbers, with the part and that place.
-    places: Vec<(usize, usize, u32)>,
-}
-
-impl Pair {
-    fn elements(&self, stream: Stream, dom: Dom, range: Range<usize>) -> Arc<Elements> {
-        let name = (stream.index, stream.purpose as u8);
-        let mut all = self.elements.lock().unwrap();
-        let found = all.entry((name, range.start, range.end));
-        found.or_insert_with(|| Arc::new(self.find(name, dom, range))).clone()
-    }
-
-    fn find(&self, name: Name, dom: Dom, range: Range<usize>) -> Elements {
-        let places = self.made.places(name.0);
-        let lanes = self.made.cases / PARTS;
-        let mut out = Elements { low: vec![], case: vec![], places: vec![] };
-        for (i, position) in range.enumerate() {
-            let (case, within) = places.of(position);
-            let part = case / lanes;
-            let Some(bit) = self.layout.bit(name, within, part) else {
-                panic!("{name:?} was not drawn at {position}")
-            };
-            let at = self.begin[part] + bit;
-            let lane = (case % lanes) as u64 & low_mask(self.random[part]) as u64;
-            out.low.push((lane >> at & low_mask(dom.bits()) as u64) as u32);
-            out.case.push(case as u32);
-            match out.places.last_mut() {
-                Some(last) if (last.1, last.2) == (part, at) => last.0 = i + 1,
-                _ => out.places.push((i + 1, part, at)),
-            }
-        }
-        out
-    }
-}
-
-/// What two parties draw in a run.
-struct Chunk {
-    pair: Arc<Pair>,
-    bases: [u64; PARTS],
-    /// In this case, or in all, every word is 0.
-    stuck: Option<Option<u32>>,
-}
-
-impl Words for Chunk {
-    fn words(&self, stream: Stream, dom: Dom, range: Range<usize>) -> Data {
-        if self.stuck == Some(None) {
-            return Data::zeros(dom, range.len());
-        }
-        assert!(dom.bits() <= 32, "words of {} bits", dom.bits());
-        let elements = self.pair.elements(stream, dom, range);
-        let mask = low_mask(dom.bits()) as u64;
-        let mut words = Vec::with_capacity(elements.low.len());
-        let mut from = 0;
-        for &(to, part, at) in &elements.places {
-            let high = (self.bases[part] >> at & mask) as u32;
-            words.extend(elements.low[from..to].iter().map(|low| low | high));
-            from = to;
-        }
-        if let Some(Some(stuck)) = self.stuck {
-            let these = words.iter_mut().zip(&elements.case).filter(|(_, case)| **case == stuck);
-            these.for_each(|(w, _)| *w = 0);
-        }
-        match dom {
-            Dom::Ring(8) => Data::Ring(Ring::W8(words.into_iter().map(|w| w as u8).collect())),
-            Dom::Ring(_) => {
-                Data::from_u128s(dom, &words.into_iter().map(u128::from).collect::<Vec<_>>())
-            }
-            Dom::Bits(w) => Data::Bits(Planes::slice_words(&words, 0, w)),
-        }
     }
 }
