@@ -21,6 +21,7 @@ use slvr_circuit::low_mask;
 use slvr_ring::Data;
 use slvr_runtime::share::Words;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Why a macro is not what it should be.
@@ -179,17 +180,16 @@ impl Prepared {
                 .collect();
             let seen = self.chunk(of, party, spaces, &cases, stuck);
             self.results(of, spaces, &cases, &seen)?;
-            let counts =
-                |f: usize| chunk * part as u64 + ((f % part) as u64) < spaces[f / part].cases();
             let got = self.received(party, &seen[party]);
             let parts = spaces.iter().zip(&mut sums).zip(&mut histograms).enumerate();
             for (p, ((space, sums), histograms)) in parts {
-                let range = p * part..(p + 1) * part;
+                let left = space.cases().saturating_sub(chunk * part as u64);
+                let range = p * part..p * part + (part as u64).min(left) as usize;
                 if space.drawn {
-                    histograms.add(&got, &cases, range.filter(|&f| counts(f)));
+                    histograms.add(&got, &cases, range);
                     continue;
                 }
-                for f in range.filter(|&f| counts(f)) {
+                for f in range {
                     let (own, input, _) = cases[f];
                     let n = space.inputs.len();
                     let sum = &mut sums.entry(own).or_insert_with(|| vec![0; n])[input];
@@ -334,12 +334,24 @@ impl Prepared {
             let places = self.made.places(got.0);
             let (words, start) = words(&self.made, party, got);
             for (chunk, words) in words.into_iter().enumerate() {
+                let mut by_element: Vec<Vec<u128>> = vec![];
                 for (i, w) in words.into_iter().enumerate() {
                     let (case, within) = places.of(start + i);
-                    let all = out.entry((got.0, got.1, within << 8 | chunk));
-                    // A case without this message has 0 for it.
-                    let all = all.or_insert_with(|| vec![0; self.made.cases]);
+                    if by_element.len() <= within {
+                        by_element.resize(within + 1, vec![]);
+                    }
+                    let all = &mut by_element[within];
+                    if all.is_empty() {
+                        // A case without this message has 0 for it.
+                        all.resize(self.made.cases, 0);
+                    }
                     all[case] = w.wrapping_add(1);
+                }
+                for (within, words) in by_element.into_iter().enumerate() {
+                    if !words.is_empty() {
+                        let twice = out.insert((got.0, got.1, within << 8 | chunk), words);
+                        assert!(twice.is_none(), "a message of each in an instruction");
+                    }
                 }
             }
         }
@@ -363,12 +375,7 @@ struct Histograms {
 const PAIRED: usize = 24;
 
 impl Histograms {
-    fn add(
-        &mut self,
-        got: &[Message],
-        cases: &[(u64, usize, u64)],
-        which: impl Iterator<Item = usize> + Clone,
-    ) {
+    fn add(&mut self, got: &[Message], cases: &[(u64, usize, u64)], which: Range<usize>) {
         self.names = got.iter().map(|m| m.name).collect();
         for (a, first) in got.iter().enumerate() {
             let others = got.iter().enumerate().skip(a);

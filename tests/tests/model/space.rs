@@ -78,7 +78,8 @@ impl Space {
         }
         let inputs = some(1 << log2.saturating_sub(unknown).clamp(1, 20));
         let each = (inputs.len() as u64) << unknown;
-        let own = ((1u64 << log2) / each).max(1);
+        // Not more where an operand has few unknown words: such a macro may have many own ones, and take long.
+        let own = ((1u64 << log2) / each).clamp(1, 1 << log2.saturating_sub(5));
         Space { unknown, inputs, own, drawn }
     }
 
