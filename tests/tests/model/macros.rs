@@ -423,7 +423,7 @@ fn symmetric() -> Vec<Macro> {
     out
 }
 
-/// A sign whose carries are multiplied in several groups.
+/// A sign whose carries are multiplied in four groups.
 fn wide_sign() -> Macro {
     let (w, k) = (12, 16);
     let half = 1i64 << (w - 1);

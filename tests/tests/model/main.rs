@@ -28,7 +28,7 @@ mod view;
 mod whole;
 
 use check::{Case, Fault, Stuck, check};
-use circuits::{Build, Macro};
+use circuits::{Build, Macro, Made};
 use slvr_circuit::Op;
 use space::{Counted, Limits};
 use std::time::Instant;
@@ -93,6 +93,19 @@ fn macros_of_t2_do_so_too() {
 #[test]
 fn macros_of_t2_against_a_malicious_party_do_so_too() {
     all_of(Build::Ahead);
+}
+
+/// The widest sign has four groups of carries, of which the lowest gives one bit and each other two.
+#[test]
+fn a_wide_sign_has_groups_of_carries() {
+    let all = macros::all(Build::Ahead);
+    let of = all.iter().find(|m| m.name == "sign" && m.size == "12 bits").expect("a macro");
+    for cases in [64, 1 << 10, 1 << 14] {
+        let made = Made::new(of, Build::Ahead, cases);
+        let opened = made.instrs.iter().filter(|i| matches!(i.op, Op::OpenMasked { .. }));
+        let bits = opened.map(|i| i.out.map_or(0, |v| made.circuit.ty(v).bits())).max();
+        assert_eq!(bits, Some(7), "{cases} cases");
+    }
 }
 
 /// A macro of the smallest list.
