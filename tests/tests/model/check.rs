@@ -11,10 +11,11 @@
 //! Where the unknown words alone are too many, they are drawn, and histograms of all messages and of differences of any
 //! two are compared for different operands.
 
-use super::circuits::{Build, Macro, Made};
-use super::enumerate::{How, Layout, Log, PARTS, Table, mix};
+use super::circuits::{Build, Macro, Places};
+use super::enumerate::{How, PARTS, Table, mix};
 use super::parties::{Seen, run, words};
-use super::space::{Counted, Extent, Limits, MANY, Space};
+use super::prepared::{Fault, Prepared, Stuck};
+use super::space::{Counted, Limits, MANY, Space};
 use super::whole;
 use slvr_circuit::interaction::next;
 use slvr_circuit::low_mask;
@@ -24,34 +25,8 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Why a macro is not what it should be.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fault {
-    Wrong { operands: Vec<u128>, result: Vec<u128> },
-    Leak { party: usize, part: usize, what: String },
-}
-
 /// Sums of hashes of what a party receives.
 type Sums = BTreeMap<u64, Vec<u128>>;
-
-/// Words that two parties share and that are not random, to see that the check finds it.
-#[derive(Clone, Copy, Debug)]
-pub struct Stuck {
-    /// The first of the two parties.
-    pub pair: usize,
-    /// In this case of a complete space alone, or in all.
-    pub only: Option<Case>,
-}
-
-/// A case of a complete space.
-#[derive(Clone, Copy, Debug)]
-pub struct Case {
-    pub part: usize,
-    /// Which of the operands.
-    pub input: usize,
-    /// What is random, as a number.
-    pub number: u64,
-}
 
 /// Cases of each part in a run, where all are gone through, as powers of two: their words fit into a cache.
 const LANES: u32 = 14;
@@ -108,50 +83,7 @@ pub fn check(
     Ok(counted)
 }
 
-/// A circuit of a macro, and what each two parties draw in it.
-pub struct Prepared {
-    pub made: Arc<Made>,
-    pub layouts: [Arc<Layout>; 3],
-    /// Bits of the two components of all operands that a party knows.
-    pub operand_bits: u32,
-}
-
 impl Prepared {
-    fn new(of: &Macro, build: Build, part: usize) -> Prepared {
-        let made = Arc::new(Made::new(of, build, PARTS * part));
-        let logs: [Arc<Log>; 3] = Default::default();
-        let zeros: Vec<[Data; 3]> = (of.operands.iter())
-            .map(|o| [0, 1, 2].map(|_| Data::zeros(o.dom, PARTS * part * o.each)))
-            .collect();
-        let pairs = logs.each_ref().map(|l| -> Arc<dyn Words> { l.clone() });
-        run(&made, &zeros, &pairs);
-        let layouts = logs.map(|log| Arc::new(Layout::new(&made, &log)));
-        let operand_bits = of.operands.iter().map(|o| 2 * o.dom.bits() * o.each as u32).sum();
-        Prepared { made, layouts, operand_bits }
-    }
-
-    /// Bits that each two parties draw for a case, in each part.
-    fn bits(&self) -> [[u32; PARTS]; 3] {
-        self.layouts.each_ref().map(|l| l.bits)
-    }
-
-    /// All that is random in a case of each part: two components of each operand, and what the parties draw.
-    pub fn random(&self) -> [u32; PARTS] {
-        let bits = self.bits();
-        [0, 1, 2].map(|part| self.operand_bits + bits.iter().map(|b| b[part]).sum::<u32>())
-    }
-
-    fn extent(&self, of: &Macro) -> Extent {
-        let random = self.random();
-        let operands = of.inputs.len() as u64;
-        // Of three parts together.
-        let bits = f64::from(random.into_iter().max().unwrap_or(0)) + (operands as f64).log2();
-        let cases = random
-            .iter()
-            .map(|&r| operands.saturating_mul(1u64.checked_shl(r).unwrap_or(u64::MAX)));
-        Extent { bits, cases: cases.fold(0, u64::saturating_add) }
-    }
-
     /// Of each part at one party.
     fn spaces(&self, of: &Macro, party: usize, log2: u32) -> [Space; PARTS] {
         let unknown = self.layouts[next(party)].bits;
@@ -307,10 +239,7 @@ impl Prepared {
         for other in &seen[1..] {
             sum.add_assign(other.share.as_ref().expect("a result"));
         }
-        let places = super::circuits::Places::new(
-            &self.made.circuit.ty(self.made.result).shape,
-            self.made.cases,
-        );
+        let places = Places::new(&self.made.circuit.ty(self.made.result).shape, self.made.cases);
         let words = sum.to_u128s();
         let each = words.len() / self.made.cases;
         let mut sorted = vec![0; words.len()];

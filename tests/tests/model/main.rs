@@ -7,6 +7,7 @@
 //! | `macros.rs` | the macros |
 //! | `enumerate.rs` | randomness that goes through all its values |
 //! | `parties.rs` | the runtime's three parties on it |
+//! | `prepared.rs` | what is random in a circuit of a macro |
 //! | `space.rs` | how much is gone through |
 //! | `check.rs` | results and views, with some words |
 //! | `whole.rs` | results and views, with all words |
@@ -23,21 +24,17 @@ mod enumerate;
 mod macros;
 mod page;
 mod parties;
+mod prepared;
 mod space;
 mod view;
 mod whole;
 
-use check::{Case, Fault, Stuck, check};
+use check::check;
 use circuits::{Build, Macro, Made};
+use prepared::{Case, Fault, Stuck};
 use slvr_circuit::Op;
-use space::{Counted, Limits};
+use space::{Counted, Limits, SHORT};
 use std::time::Instant;
-
-/// Of every test.
-const SHORT: Limits = Limits { whole: 16, drawn: 11, lanes: u32::MAX };
-
-/// Of the long run, whose complete spaces the book lists too.
-pub const LONG: Limits = Limits { whole: 30, drawn: 16, lanes: u32::MAX };
 
 fn limits() -> Limits {
     let set = |name: &str| std::env::var(name).ok().and_then(|n| n.parse().ok());

@@ -1,8 +1,7 @@
 //! The page of the book that lists the macros, with what was gone through.
 
-use super::LONG;
 use super::circuits::{Build, Macro};
-use super::space::Counted;
+use super::space::{Counted, LONG};
 use std::path::PathBuf;
 use std::sync::Mutex;
 

@@ -6,11 +6,11 @@
 //! and so if sums of their hashes are. Such a sum needs no order and no memory, so nothing is kept of a case once it is
 //! added.
 
-use super::check::{Fault, Prepared, Stuck};
 use super::circuits::{Macro, Places};
 use super::digits::{Chunk, Pair};
 use super::enumerate::{PARTS, mix};
 use super::parties::{Seen, run};
+use super::prepared::{Fault, Prepared, Stuck};
 use super::view::{KNOWN, View};
 use slvr_circuit::interaction::next;
 use slvr_circuit::{Dom, low_mask};
