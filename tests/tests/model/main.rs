@@ -14,8 +14,9 @@
 //! | `digits.rs`, `view.rs` | of a run over many cases of these: words, and what a party receives |
 //! | `page.rs` | the list in the book |
 //!
-//! `SLVR_MODEL=30` goes through all of what has at most 2^30 cases in each shard, instead of 2^16; `SLVR_MODEL_DRAWN=16`
-//! through about 2^16 cases of what has more, at each party and shard, instead of 2^11.
+//! `SLVR_MODEL=28` goes through all of what has at most 2^28 cases in each shard, instead of 2^16; `SLVR_MODEL_DRAWN=16`
+//! through about 2^16 cases of what has more, at each party and shard, instead of 2^11. With `SLVR_MODEL_ONLY="sign, 3"`
+//! only macros are tried whose name and size contain that.
 
 mod check;
 mod circuits;
@@ -48,12 +49,17 @@ fn limits() -> Limits {
 fn all_of(build: Build) {
     let (all, limits) = (macros::all(build), limits());
     let mut rows: Vec<(&Macro, Counted)> = Vec::new();
-    for of in &all {
+    let only = std::env::var("SLVR_MODEL_ONLY").ok();
+    let wanted = |of: &&Macro| {
+        let name = format!("{}, {}", of.name, of.size);
+        only.as_ref().is_none_or(|some| name.contains(some.as_str()))
+    };
+    for of in all.iter().filter(wanted) {
         let began = Instant::now();
         let counted = check(of, build, limits, None).unwrap_or_else(|fault| {
             panic!("{}: {}, {}: {fault:?}", build.name(), of.name, of.size)
         });
-        if limits != SHORT {
+        if limits != SHORT || only.is_some() {
             let (name, took) = (build.name(), began.elapsed());
             let all = if counted.all_own { "all" } else { "drawn" };
             let (cases, bits) = (counted.cases, counted.extent.bits);
@@ -64,7 +70,7 @@ fn all_of(build: Build) {
         }
         rows.push((of, counted));
     }
-    if limits == SHORT {
+    if limits == SHORT && only.is_none() {
         page::compare(build, &rows);
     }
 }
