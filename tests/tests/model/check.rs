@@ -5,116 +5,59 @@
 //! what it receives is a function of the operands and the unknown words. It hides the operands exactly if, for each choice
 //! of own words, the messages have the same distribution for all operands, over uniform unknown words. So that is what is
 //! compared, party by party: for each choice of own words and each operand, the sum over all unknown words of a hash of
-//! all messages. Operands and unknown words are gone through; own words are, too, where all of it is few enough, and
-//! else some are drawn.
+//! all messages. Operands and unknown words are gone through, own words are drawn. Where all of it is few enough, all is
+//! gone through (`whole.rs`).
 //!
 //! Where the unknown words alone are too many, they are drawn, and histograms of all messages and of differences of any
 //! two are compared for different operands.
 
-use super::circuits::{Build, Macro, Made};
-use super::enumerate::{How, Layout, Log, PARTS, Table, mix};
+use super::circuits::{Build, Macro, Places};
+use super::enumerate::{How, PARTS, Table, mix};
 use super::parties::{Seen, run, words};
-use slvr_circuit::interaction::{next, prev};
+use super::prepared::{Fault, Prepared, Stuck};
+use super::space::{Counted, Limits, MANY, Space};
+use super::whole;
+use slvr_circuit::interaction::next;
 use slvr_circuit::low_mask;
 use slvr_ring::Data;
 use slvr_runtime::share::Words;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
-
-/// What was gone through.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Counted {
-    /// Runs of the macro on one case.
-    pub cases: u64,
-    /// Most bits that a party does not know, operands aside.
-    pub unknown: u32,
-    /// Operands, and of how many all unknown words were gone through at every party.
-    pub operands: usize,
-    pub compared: usize,
-    /// Choices of own words at the party and part that have least, and whether these are all.
-    pub own: u64,
-    pub all_own: bool,
-    /// Whether unknown words were drawn.
-    pub drawn: bool,
-}
-
-/// So many times more cases, as a power of two, are gone through where it takes that to go through all unknown words.
-const MORE: u32 = 6;
-
-/// Where more unknown bits are drawn, fewer cases are: each takes long.
-const MANY: u32 = 256;
-
-/// Cases of one part at one party.
-#[derive(Clone, Debug)]
-struct Space {
-    unknown: u32,
-    /// Numbers of the operands that are compared.
-    inputs: Vec<usize>,
-    own: u64,
-    all_own: bool,
-    drawn: bool,
-}
-
-impl Space {
-    fn new(operands: usize, unknown: u32, own_bits: u32, log2: u32) -> Space {
-        let some = |n: usize| -> Vec<usize> {
-            if n >= operands {
-                return (0..operands).collect();
-            }
-            // The ends, and others evenly between them.
-            (0..n).map(|i| i * (operands - 1) / (n - 1)).collect()
-        };
-        let drawn = unknown + 1 > log2 + MORE;
-        if drawn {
-            let log2 = if unknown > MANY { log2 - 3 } else { log2 };
-            let inputs = some(2);
-            return Space { unknown: log2 - 1, inputs, own: 1, all_own: false, drawn };
-        }
-        let inputs = some(1 << log2.saturating_sub(unknown).clamp(1, 20));
-        let each = (inputs.len() as u64) << unknown;
-        let room = ((1u64 << log2) / each).max(1);
-        let all_own = own_bits < 40 && 1u64 << own_bits <= room;
-        let own = if all_own { 1 << own_bits } else { room.clamp(1, 64) };
-        Space { unknown, inputs, own, all_own, drawn }
-    }
-
-    /// All operands, each some times with all words drawn: for results.
-    fn all(operands: usize, log2: u32) -> Space {
-        let own = ((1u64 << log2) / operands as u64).max(4);
-        Space { unknown: 0, inputs: (0..operands).collect(), own, all_own: false, drawn: true }
-    }
-
-    fn cases(&self) -> u64 {
-        (self.own * (self.inputs.len() as u64)) << self.unknown
-    }
-
-    /// Own words, which of the operands, unknown words.
-    fn of(&self, case: u64) -> (u64, usize, u64) {
-        let unknown = case & ((1 << self.unknown) - 1);
-        let rest = case >> self.unknown;
-        let n = self.inputs.len() as u64;
-        (rest / n, (rest % n) as usize, unknown)
-    }
-}
-
-/// Why a macro is not what it should be.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fault {
-    Wrong { operands: Vec<u128>, result: Vec<u128> },
-    Leak { party: usize, part: usize, what: String },
-}
 
 /// Sums of hashes of what a party receives.
 type Sums = BTreeMap<u64, Vec<u128>>;
 
-/// Goes through a macro, about 2^log2 cases at each party and part. `stuck`: two parties whose common words are
-/// all 0.
-pub fn check(of: &Macro, build: Build, log2: u32, stuck: Option<usize>) -> Result<Counted, Fault> {
-    let mut counted = Counted { operands: of.inputs.len(), all_own: true, ..Counted::default() };
-    (counted.own, counted.compared) = (u64::MAX, usize::MAX);
+/// Cases of each part in a run, where all are gone through, as powers of two: their words fit into a cache.
+const LANES: u32 = 14;
+const MOST_LANES: u32 = 16;
+
+/// Goes through a macro: all cases where the limits admit that, else some of them.
+pub fn check(
+    of: &Macro,
+    build: Build,
+    limits: Limits,
+    stuck: Option<Stuck>,
+) -> Result<Counted, Fault> {
+    let small = Prepared::new(of, build, 64);
+    let extent = small.extent(of);
+    let operands = of.inputs.len();
+    let mut counted = Counted { extent, operands, compared: operands, ..Counted::default() };
+    if extent.within(limits) {
+        // With as many lanes as operands have shares, shares are computed once for all runs.
+        let wanted = small.operand_bits.clamp(LANES, MOST_LANES).min(limits.lanes);
+        let lanes = 1 << small.random().into_iter().max().unwrap_or(0).min(wanted);
+        let prepared = Prepared::new(of, build, 64.max(lanes));
+        assert_eq!(small.bits(), prepared.bits(), "what is drawn for a case");
+        let cases = whole::go(&prepared, of, stuck)?;
+        assert_eq!(cases, extent.cases, "{}: all cases", of.name);
+        counted.unknown = small.bits().into_iter().flatten().max().unwrap_or(0);
+        return Ok(Counted { all_own: true, cases, ..counted });
+    }
+    let log2 = limits.drawn;
+    counted.own = u64::MAX;
     for party in 0..3 {
         // The smallest circuit says how many cases there are, and so how large a circuit there has to be.
-        let small = Prepared::new(of, build, 64);
         let most = small.spaces(of, party, log2).iter().map(Space::cases).max().unwrap_or(1);
         let part = most.next_power_of_two().clamp(64, 1 << 13);
         let prepared = Prepared::new(of, build, part as usize);
@@ -122,7 +65,6 @@ pub fn check(of: &Macro, build: Build, log2: u32, stuck: Option<usize>) -> Resul
         for s in &spaces {
             counted.unknown = counted.unknown.max(s.unknown);
             counted.own = counted.own.min(s.own);
-            counted.all_own &= s.all_own;
             counted.compared = counted.compared.min(s.inputs.len());
             counted.drawn |= s.drawn;
             counted.cases += s.cases();
@@ -130,10 +72,10 @@ pub fn check(of: &Macro, build: Build, log2: u32, stuck: Option<usize>) -> Resul
         if spaces.iter().any(|s| s.drawn) {
             counted.unknown = prepared.layouts[next(party)].bits.into_iter().max().unwrap_or(0);
         }
-        prepared.go(of, party, &spaces, stuck)?;
+        prepared.go(of, party, &spaces, stuck.map(|s| s.pair))?;
         if party == 0 {
             let log2 = if counted.unknown > MANY { log2 - 3 } else { log2 };
-            let all = Space::all(of.inputs.len(), log2);
+            let all = Space::all(operands, log2);
             counted.cases += PARTS as u64 * all.cases();
             prepared.only_results(of, [all.clone(), all.clone(), all])?;
         }
@@ -141,32 +83,11 @@ pub fn check(of: &Macro, build: Build, log2: u32, stuck: Option<usize>) -> Resul
     Ok(counted)
 }
 
-struct Prepared {
-    made: Arc<Made>,
-    layouts: [Arc<Layout>; 3],
-}
-
 impl Prepared {
-    fn new(of: &Macro, build: Build, part: usize) -> Prepared {
-        let made = Arc::new(Made::new(of, build, PARTS * part));
-        let logs: [Arc<Log>; 3] = Default::default();
-        let zeros: Vec<[Data; 3]> = (of.operands.iter())
-            .map(|o| [0, 1, 2].map(|_| Data::zeros(o.dom, PARTS * part * o.each)))
-            .collect();
-        let pairs = logs.each_ref().map(|l| -> Arc<dyn Words> { l.clone() });
-        run(&made, &zeros, &pairs);
-        let layouts = logs.map(|log| Arc::new(Layout::new(&made, &log)));
-        Prepared { made, layouts }
-    }
-
     /// Of each part at one party.
     fn spaces(&self, of: &Macro, party: usize, log2: u32) -> [Space; PARTS] {
-        let operand_bits: u32 = of.operands.iter().map(|o| 2 * o.dom.bits() * o.each as u32).sum();
-        [0, 1, 2].map(|part| {
-            let bits = |pair: usize| self.layouts[pair].bits[part];
-            let own = operand_bits + bits(party) + bits(prev(party));
-            Space::new(of.inputs.len(), bits(next(party)), own, log2)
-        })
+        let unknown = self.layouts[next(party)].bits;
+        unknown.map(|bits| Space::new(of.inputs.len(), bits, log2))
     }
 
     fn go(
@@ -191,17 +112,16 @@ impl Prepared {
                 .collect();
             let seen = self.chunk(of, party, spaces, &cases, stuck);
             self.results(of, spaces, &cases, &seen)?;
-            let counts =
-                |f: usize| chunk * part as u64 + ((f % part) as u64) < spaces[f / part].cases();
             let got = self.received(party, &seen[party]);
             let parts = spaces.iter().zip(&mut sums).zip(&mut histograms).enumerate();
             for (p, ((space, sums), histograms)) in parts {
-                let range = p * part..(p + 1) * part;
+                let left = space.cases().saturating_sub(chunk * part as u64);
+                let range = p * part..p * part + (part as u64).min(left) as usize;
                 if space.drawn {
-                    histograms.add(&got, &cases, range.filter(|&f| counts(f)));
+                    histograms.add(&got, &cases, range);
                     continue;
                 }
-                for f in range.filter(|&f| counts(f)) {
+                for f in range {
                     let (own, input, _) = cases[f];
                     let n = space.inputs.len();
                     let sum = &mut sums.entry(own).or_insert_with(|| vec![0; n])[input];
@@ -252,14 +172,8 @@ impl Prepared {
         stuck: Option<usize>,
     ) -> [Seen; 3] {
         let part = self.made.cases / PARTS;
-        // Bits of own words: first those of the operands, then of the streams with the next and the previous party.
-        let operands: u32 = of.operands.iter().map(|o| 2 * o.dom.bits() * o.each as u32).sum();
         let own_word = |f: usize, at: u32, bits: u32| -> u128 {
-            let own = u128::from(cases[f].0);
-            match spaces[f / part].all_own {
-                true => own >> at & low_mask(bits),
-                false => mix(mix(own + 1) ^ u128::from(at) << 64) & low_mask(bits),
-            }
+            mix(mix(u128::from(cases[f].0) + 1) ^ u128::from(at) << 64) & low_mask(bits)
         };
         let mut shares = Vec::new();
         let (mut at, mut element) = (0, 0);
@@ -295,17 +209,10 @@ impl Prepared {
                     u128::from(own) << 64 | u128::from(number) << 24 | input as u128
                 }
                 true => u128::from(cases[f].2),
-                false => {
-                    let before = if pair == party { 0 } else { self.layouts[party].bits[f / part] };
-                    match spaces[f / part].all_own {
-                        true => u128::from(cases[f].0) >> (operands + before),
-                        false => u128::from(cases[f].0),
-                    }
-                }
+                false => u128::from(cases[f].0),
             });
             let how = [0, 1, 2].map(|p: usize| match (unknown, &spaces[p]) {
                 (true, s) if !s.drawn => How::Digits,
-                (false, s) if s.all_own => How::Digits,
                 _ => How::Drawn(pair as u64 + 1),
             });
             Arc::new(Table {
@@ -332,10 +239,7 @@ impl Prepared {
         for other in &seen[1..] {
             sum.add_assign(other.share.as_ref().expect("a result"));
         }
-        let places = super::circuits::Places::new(
-            &self.made.circuit.ty(self.made.result).shape,
-            self.made.cases,
-        );
+        let places = Places::new(&self.made.circuit.ty(self.made.result).shape, self.made.cases);
         let words = sum.to_u128s();
         let each = words.len() / self.made.cases;
         let mut sorted = vec![0; words.len()];
@@ -359,12 +263,24 @@ impl Prepared {
             let places = self.made.places(got.0);
             let (words, start) = words(&self.made, party, got);
             for (chunk, words) in words.into_iter().enumerate() {
+                let mut by_element: Vec<Vec<u128>> = vec![];
                 for (i, w) in words.into_iter().enumerate() {
                     let (case, within) = places.of(start + i);
-                    let all = out.entry((got.0, got.1, within << 8 | chunk));
-                    // A case without this message has 0 for it.
-                    let all = all.or_insert_with(|| vec![0; self.made.cases]);
+                    if by_element.len() <= within {
+                        by_element.resize(within + 1, vec![]);
+                    }
+                    let all = &mut by_element[within];
+                    if all.is_empty() {
+                        // A case without this message has 0 for it.
+                        all.resize(self.made.cases, 0);
+                    }
                     all[case] = w.wrapping_add(1);
+                }
+                for (within, words) in by_element.into_iter().enumerate() {
+                    if !words.is_empty() {
+                        let twice = out.insert((got.0, got.1, within << 8 | chunk), words);
+                        assert!(twice.is_none(), "a message of each in an instruction");
+                    }
                 }
             }
         }
@@ -388,12 +304,7 @@ struct Histograms {
 const PAIRED: usize = 24;
 
 impl Histograms {
-    fn add(
-        &mut self,
-        got: &[Message],
-        cases: &[(u64, usize, u64)],
-        which: impl Iterator<Item = usize> + Clone,
-    ) {
+    fn add(&mut self, got: &[Message], cases: &[(u64, usize, u64)], which: Range<usize>) {
         self.names = got.iter().map(|m| m.name).collect();
         for (a, first) in got.iter().enumerate() {
             let others = got.iter().enumerate().skip(a);

@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 /// A stream of two parties, by instruction and purpose.
-type Name = (u64, u8);
+pub type Name = (u64, u8);
 
 /// The ranges that were drawn of a stream.
 type Drawn = (Dom, Vec<Range<usize>>);
@@ -67,6 +67,11 @@ impl Layout {
         }
         out
     }
+
+    /// The first bit of an element of a case.
+    pub fn bit(&self, name: Name, within: usize, part: usize) -> Option<u32> {
+        self.at.get(&name)?.1.get(within)?[part]
+    }
 }
 
 /// How the words of a pair follow from the number of a case.
@@ -76,6 +81,13 @@ pub enum How {
     Digits,
     /// They are drawn, from this seed.
     Drawn(u64),
+}
+
+/// What the words of a case come from.
+#[derive(Clone, Copy)]
+enum Source {
+    Number(u128),
+    Key(u128),
 }
 
 /// The words of two parties in a run.
@@ -90,11 +102,12 @@ pub struct Table {
 }
 
 /// Uniform enough to stand for random words.
-pub fn mix(mut x: u128) -> u128 {
-    for _ in 0..2 {
-        x = (x ^ x >> 67).wrapping_mul(0x2360_ed05_1fc6_5da4_4385_df64_9fcc_f645);
-        x = (x ^ x >> 59).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835);
-    }
+pub fn mix(x: u128) -> u128 {
+    let once = |x: u128| {
+        let x = (x ^ x >> 67).wrapping_mul(0x2360_ed05_1fc6_5da4_4385_df64_9fcc_f645);
+        (x ^ x >> 59).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835)
+    };
+    let x = once(once(x));
     x ^ x >> 64
 }
 
@@ -107,27 +120,30 @@ impl Words for Table {
         let Some((_, rows)) = self.layout.at.get(&name) else { panic!("{stream:?} is new") };
         let places = self.made.places(stream.index);
         let part = self.made.cases / PARTS;
+        // Of each element what its words come from, and where they begin.
+        let elements: Vec<(Source, u32)> = range
+            .map(|position| {
+                let (case, within) = places.of(position);
+                let number = self.numbers[case];
+                let Some(at) = rows[within][case / part] else {
+                    panic!("{stream:?} was not drawn at {position}")
+                };
+                let source = match self.how[case / part] {
+                    How::Digits => Source::Number(number),
+                    How::Drawn(seed) => Source::Key(mix(number ^ u128::from(seed) << 96)),
+                };
+                (source, at)
+            })
+            .collect();
         // A word has room for so many planes.
         let width = dom.bits().min(128);
         let some = |first: u32| -> Vec<u128> {
-            range
-                .clone()
-                .map(|position| {
-                    let (case, within) = places.of(position);
-                    let number = self.numbers[case];
-                    let Some(at) = rows[within][case / part] else {
-                        panic!("{stream:?} was not drawn at {position}")
-                    };
-                    let mask = low_mask((dom.bits() - first).min(width));
-                    match self.how[case / part] {
-                        How::Digits => number >> at & mask,
-                        How::Drawn(seed) => {
-                            let key = mix(number ^ u128::from(seed) << 96);
-                            mix(key ^ u128::from(at + first) << 20) & mask
-                        }
-                    }
-                })
-                .collect()
+            let mask = low_mask((dom.bits() - first).min(width));
+            let word = |&(source, at): &(Source, u32)| match source {
+                Source::Number(number) => number >> at & mask,
+                Source::Key(key) => mix(key ^ u128::from(at + first) << 20) & mask,
+            };
+            elements.iter().map(word).collect()
         };
         if let Dom::Bits(all @ 129..) = dom {
             let parts: Vec<Data> = (0..all)

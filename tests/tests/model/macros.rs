@@ -104,7 +104,8 @@ fn of_pair(e: &mut Emit, x: Pair) -> ValueId {
 pub fn all(build: Build) -> Vec<Macro> {
     match build {
         Build::Symmetric => symmetric().into_iter().chain(by_table()).chain(functions()).collect(),
-        Build::Proven | Build::Ahead => symmetric().into_iter().chain(functions()).collect(),
+        Build::Proven => symmetric().into_iter().chain(functions()).collect(),
+        Build::Ahead => symmetric().into_iter().chain([wide_sign()]).chain(functions()).collect(),
         Build::Dealer => dealer(),
     }
 }
@@ -245,6 +246,19 @@ fn symmetric() -> Vec<Macro> {
             is(|x| x[0].wrapping_mul(x[1]).wrapping_add(x[2]) & low_mask(K)),
         ),
         new(
+            "reshare of a sum",
+            "1 bit",
+            vec![BIT; 3],
+            some_bits(3),
+            Box::new(|e, x| {
+                let product = e.add(Op::Mul(x[0], x[1]));
+                let more = e.add(Op::AsAdd3(x[2]));
+                let sum = e.add(Op::Add(product, more));
+                e.add(Op::Reshare(sum))
+            }),
+            is(|x| x[0] & x[1] ^ x[2]),
+        ),
+        new(
             "bit to word",
             z2,
             vec![BIT],
@@ -260,18 +274,21 @@ fn symmetric() -> Vec<Macro> {
             Box::new(|e, x| selection::inject(e, x[0], x[1])),
             is(|x| x[0] * x[1]),
         ),
-        new(
+    ];
+    for weights in [&[253][..], &[1, 2, 253]] {
+        let n = weights.len();
+        out.push(new(
             "weighted sum of bits",
-            "3 bits, Z_2^8",
-            vec![BIT; 3],
-            some_bits(3),
+            format!("{n} bit{}, {z2}", if n == 1 { "" } else { "s" }),
+            vec![BIT; n],
+            some_bits(n),
             Box::new(|e, x| {
                 let x = stacked(e, x);
-                bits::weighted(e, x, &[1, 2, 253], K)
+                bits::weighted(e, x, weights, K)
             }),
-            is(|x| (x[0] + 2 * x[1] + 253 * x[2]) & low_mask(K)),
-        ),
-    ];
+            is(move |x| x.iter().zip(weights).map(|(x, w)| x * w).sum::<u128>() & low_mask(K)),
+        ));
+    }
     for f in [1, 3] {
         out.push(new(
             "truncation",
@@ -348,6 +365,20 @@ fn symmetric() -> Vec<Macro> {
             is(|x| bit(x.iter().all(|&b| b == 1))),
         ));
     }
+    for n in 1..=2 {
+        out.push(new(
+            "one-hot label",
+            if n == 1 { "1 class".into() } else { format!("{n} classes") },
+            vec![Operand { each: n, ..BIT }],
+            some_bits(n),
+            Box::new(move |e, x| {
+                let rows = e.ty(x[0]).shape[0];
+                let x = e.add(Op::Reshape(x[0], vec![rows, 1, n as u64]));
+                input_checks::one_hot_words(e, x, K).1
+            }),
+            is(|x| bit(x.iter().sum::<u128>() == 1)),
+        ));
+    }
     out.extend([
         new(
             "range of an input",
@@ -360,18 +391,6 @@ fn symmetric() -> Vec<Macro> {
                 input_checks::in_range(e, x, 253, 5)
             }),
             is(|x| bit((-3..=5).contains(&signed(x[0])))),
-        ),
-        new(
-            "one-hot label",
-            "2 classes",
-            vec![Operand { each: 2, ..BIT }],
-            some_bits(2),
-            Box::new(|e, x| {
-                let rows = e.ty(x[0]).shape[0];
-                let x = e.add(Op::Reshape(x[0], vec![rows, 1, 2]));
-                input_checks::one_hot_words(e, x, K).1
-            }),
-            is(|x| bit(x[0] + x[1] == 1)),
         ),
         new(
             "argmax is the label",
@@ -402,6 +421,21 @@ fn symmetric() -> Vec<Macro> {
         ),
     ]);
     out
+}
+
+/// A sign whose carries are multiplied in four groups.
+fn wide_sign() -> Macro {
+    let (w, k) = (12, 16);
+    let half = 1i64 << (w - 1);
+    let words = (-half..half).map(|x| x as i128 as u128 & low_mask(k)).collect();
+    new(
+        "sign",
+        format!("{w} bits"),
+        vec![Operand { dom: Dom::Ring(k), each: 1 }],
+        choices(&[words]),
+        Box::new(move |e, x| comparison::negative(e, x[0], w)),
+        is(move |x| x[0] >> (k - 1)),
+    )
 }
 
 /// Of T1, where tables are dealt.
@@ -475,10 +509,33 @@ fn dealer() -> Vec<Macro> {
             is(|x| x[0].wrapping_mul(x[1]) & low_mask(K)),
         ),
         new(
+            "product of dealt masks",
+            "1 bit",
+            vec![BIT; 2],
+            some_bits(2),
+            Box::new(|e, x| {
+                let (x, y) = (bare(e, x[0]), bare(e, x[1]));
+                let z = t2::product::product(e, &x, &y, Op::Mul);
+                of_pair(e, z)
+            }),
+            is(|x| x[0] & x[1]),
+        ),
+        new(
             "join",
             z2,
             vec![BYTE],
             choices(&[all()]),
+            Box::new(|e, x| {
+                let x = bare(e, x[0]);
+                masked::join(e, &x)
+            }),
+            is(|x| x[0]),
+        ),
+        new(
+            "join",
+            "1 bit",
+            vec![BIT],
+            some_bits(1),
             Box::new(|e, x| {
                 let x = bare(e, x[0]);
                 masked::join(e, &x)
@@ -615,23 +672,41 @@ fn dealer() -> Vec<Macro> {
             }),
         ));
     }
-    out.extend([
-        new(
+    for w in [3, 4] {
+        let edge = 1 << (w - 2);
+        out.push(new(
             "below, inside or above",
-            "4 bits, edge 4",
+            format!("{w} bits, edge {edge}"),
             vec![BYTE],
-            choices(&[whole(-4, 7)]),
-            Box::new(|e, x| {
+            choices(&[whole(-edge, 2 * edge - 1)]),
+            Box::new(move |e, x| {
                 let x = split(e, x[0]);
-                let at = t2::saturation::locate(e, &x, (4, 2), tuning());
+                let at = t2::saturation::locate(e, &x, (w, w - 2), tuning());
                 let (inside, large) = (of_split(e, &at.inside), of_split(e, &at.large));
                 e.stack(vec![inside, large])
             }),
-            is(|x| {
+            is(move |x| {
                 let x = signed(x[0]);
-                bit((0..4).contains(&x)) | bit(x >= 4) << 1
+                bit((0..edge).contains(&x)) | bit(x >= edge) << 1
             }),
-        ),
+        ));
+    }
+    for n in 1..=2 {
+        out.push(new(
+            "one-hot label",
+            if n == 1 { "1 class".into() } else { format!("{n} classes") },
+            vec![Operand { each: n, ..BIT }],
+            some_bits(n),
+            Box::new(move |e, x| {
+                let rows = e.ty(x[0]).shape[0];
+                let x = e.add(Op::Reshape(x[0], vec![rows, 1, n as u64]));
+                let z = t2::input_checks::one_hot_words(e, x, K, rows as u32, tuning()).1;
+                of_pair(e, z)
+            }),
+            is(|x| bit(x.iter().sum::<u128>() == 1)),
+        ));
+    }
+    out.extend([
         new(
             "range of an input",
             z2,
@@ -644,19 +719,6 @@ fn dealer() -> Vec<Macro> {
                 of_pair(e, z)
             }),
             is(|x| bit((-3..=5).contains(&signed(x[0])))),
-        ),
-        new(
-            "one-hot label",
-            "2 classes",
-            vec![Operand { each: 2, ..BIT }],
-            some_bits(2),
-            Box::new(|e, x| {
-                let rows = e.ty(x[0]).shape[0];
-                let x = e.add(Op::Reshape(x[0], vec![rows, 1, 2]));
-                let z = t2::input_checks::one_hot_words(e, x, K, rows as u32, tuning()).1;
-                of_pair(e, z)
-            }),
-            is(|x| bit(x[0] + x[1] == 1)),
         ),
         function(
             "exponential of what is not positive",

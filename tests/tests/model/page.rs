@@ -1,7 +1,7 @@
 //! The page of the book that lists the macros, with what was gone through.
 
-use super::check::Counted;
 use super::circuits::{Build, Macro};
+use super::space::{Counted, LONG};
 use std::path::PathBuf;
 use std::sync::Mutex;
 
@@ -18,7 +18,7 @@ fn marks(build: Build) -> [String; 2] {
 /// The table of a build.
 fn table(rows: &[(&Macro, Counted)]) -> String {
     let mut out = String::from(
-        "\n| macro | size | operands, compared | bits unknown to a party | own words | cases |\n|---|---|---|---|---|---|\n",
+        "\n| macro | size | operands, compared | bits unknown to a party | own words | cases | cases of a long run |\n|---|---|---|---|---|---|---|\n",
     );
     for (of, c) in rows {
         let operands = match c.compared == c.operands {
@@ -27,8 +27,13 @@ fn table(rows: &[(&Macro, Counted)]) -> String {
         };
         let unknown = format!("{}, {}", c.unknown, if c.drawn { "drawn" } else { "all" });
         let own = if c.all_own { "all".into() } else { c.own.to_string() };
+        let long = match c.extent.within(LONG) {
+            true => format!("{}, all", c.extent.cases),
+            false if c.extent.bits < 64.0 => format!("drawn of 2^{:.0}", c.extent.bits.floor()),
+            false => "drawn".into(),
+        };
         out += &format!(
-            "| {} | {} | {operands} | {unknown} | {own} | {} |\n",
+            "| {} | {} | {operands} | {unknown} | {own} | {} | {long} |\n",
             of.name, of.size, c.cases
         );
     }
