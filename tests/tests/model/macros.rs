@@ -11,7 +11,7 @@ use slvr_compiler::lower::common::masked::{self, Pair, Split};
 use slvr_compiler::lower::stated::{DEALER, SYMMETRIC};
 use slvr_compiler::lower::t1::search::{Search, Wanted, search};
 use slvr_compiler::lower::t1::{bits, comparison, elementary, exponential, input_checks};
-use slvr_compiler::lower::t1::{selection, truncation};
+use slvr_compiler::lower::t1::{one_hots, selection, truncation};
 use slvr_compiler::lower::{Emit, t2};
 
 const BIT: Operand = Operand { dom: Dom::Bits(1), each: 1 };
@@ -104,8 +104,11 @@ fn of_pair(e: &mut Emit, x: Pair) -> ValueId {
 pub fn all(build: Build) -> Vec<Macro> {
     match build {
         Build::Symmetric => symmetric().into_iter().chain(by_table()).chain(functions()).collect(),
-        Build::Proven => symmetric().into_iter().chain(functions()).collect(),
-        Build::Ahead => symmetric().into_iter().chain([wide_sign()]).chain(functions()).collect(),
+        Build::Proven => symmetric().into_iter().chain(by_code()).chain(functions()).collect(),
+        Build::Ahead => {
+            let all = symmetric().into_iter().chain(by_code()).chain([wide_sign()]);
+            all.chain(functions()).collect()
+        }
         Build::Dealer => dealer(),
     }
 }
@@ -462,6 +465,53 @@ fn by_table() -> Vec<Macro> {
                 selection::negative_word(e, x[0], w, K, Some(x[1])).expect("a small table")
             }),
             is(|x| bit(signed(x[0]) < 0) * x[1]),
+        ));
+    }
+    out
+}
+
+/// Against a malicious party, where owners say their positions in tables as codes.
+fn by_code() -> Vec<Macro> {
+    let parts = |e: &mut Emit, x: ValueId| (e.add(Op::Own(x)), e.add(Op::Dup(x)));
+    let mut out = Vec::new();
+    for w in [2usize, 3] {
+        let ends = whole(-(1 << (w - 1)), (1 << (w - 1)) - 1);
+        let table: Vec<bool> = (0..1u32 << w).map(|v| v >> (w - 1) == 1).collect();
+        let [one, two] = [table.clone(), table];
+        let last: Vec<bool> = (1..=1u32 << w).map(|v| v == 1 << w).collect();
+        out.push(new(
+            "sign as a word, by code",
+            format!("{w} bits"),
+            vec![BYTE],
+            choices(std::slice::from_ref(&ends)),
+            Box::new(move |e, x| {
+                let at = parts(e, x[0]);
+                one_hots::entry(e, at, &one, Some(K), None)
+            }),
+            is(|x| bit(signed(x[0]) < 0)),
+        ));
+        out.push(new(
+            "sign times a word, by code",
+            format!("{w} bits"),
+            vec![BYTE; 2],
+            choices(&[ends, vec![0, 1, 200]]),
+            Box::new(move |e, x| {
+                let at = parts(e, x[0]);
+                one_hots::entry(e, at, &two, Some(K), Some(x[1]))
+            }),
+            is(|x| bit(signed(x[0]) < 0) * x[1]),
+        ));
+        out.push(new(
+            "all of a row, by code",
+            format!("{w} bits"),
+            vec![BIT; w],
+            some_bits(w),
+            Box::new(move |e, x| {
+                let row = e.stack(x.to_vec());
+                let at = parts(e, row);
+                one_hots::entry(e, at, &last, None, None)
+            }),
+            is(|x| bit(x.iter().all(|&x| x == 1))),
         ));
     }
     out

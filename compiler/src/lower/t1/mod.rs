@@ -9,9 +9,10 @@
 //! with macros of [`truncation`] (and lifts to a larger ring), [`comparison`] (signs, equality), [`gates`]
 //! (trees of ands and of carries), [`selection`] (bit injection, bits to words, argmax tests),
 //! `saturation`, [`functions`] (the table of functions of one number) and [`input_checks`] (what clients
-//! give). This family alone has [`search`] (which entries come first), [`elementary`] (reciprocal, quotient, square root, logarithm), made of
-//! [`bits`] (all bits of a word, the position of the top one), [`noise`], and `early` (signs before a truncation is
-//! done). A product is one instruction and a reshare, so it has no file.
+//! give). This family alone has [`search`] (which entries come first), [`elementary`] (reciprocal, quotient, square root,
+//! logarithm), made of [`bits`] (all bits of a word, the position of the top one), [`noise`], `early` (signs before a
+//! truncation is done), and against a malicious party `fans` (products of many bits) and [`one_hots`] (tables). A product is one
+//! instruction and a reshare, so it has no file.
 
 pub mod bits;
 pub mod comparison;
@@ -25,7 +26,7 @@ pub mod gates;
 pub mod input_checks;
 mod nodes;
 pub mod noise;
-mod one_hots;
+pub mod one_hots;
 mod saturation;
 pub mod search;
 pub mod selection;

@@ -40,7 +40,7 @@ pub(super) fn pays(e: &Emit, bits: u64, elements: u64, k: u32, rounds: f64) -> b
 
 /// The entry of a table of bits at each element's position: `own` xor `dup` where these are n planes, their sum modulo 2^n
 /// where they are words. As a bit or as a word of Z_2^k, and of words times a replicated word y, if there is one.
-pub(super) fn entry(
+pub fn entry(
     e: &mut Emit,
     (own, dup): (ValueId, ValueId),
     table: &[bool],
