@@ -356,15 +356,18 @@ fn without_threads_a_run_says_so_and_does_not_panic() {
             continue;
         }
         // glibc ends a process itself that has no memory left to note what a thread is to drop, about once in 600 runs.
-        // No program is asked before.
-        if text.is_empty() && run.status.signal() == Some(6) {
+        // No program is asked before; it may be about to end by itself.
+        let ended = run.status.signal() == Some(6);
+        if ended {
             let said = stderr(&run);
             assert_eq!(
                 said.trim_end(),
                 "Fatal glibc error: failed to register TLS destructor: out of memory",
                 "{kilobytes}"
             );
-            continue;
+            if text.is_empty() {
+                continue;
+            }
         }
         assert!(!stderr(&run).contains("panicked"), "{kilobytes}: {}", stderr(&run));
         let value: Value = serde_json::from_str(&text)
@@ -372,7 +375,7 @@ fn without_threads_a_run_says_so_and_does_not_panic() {
         match value["ok"].as_bool().expect("ok") {
             true => done += 1,
             false => {
-                assert_eq!(run.status.code(), Some(1), "{value}");
+                assert!(ended || run.status.code() == Some(1), "{value}");
                 let said = value["error"].as_str().expect("a message");
                 assert!(said.contains("memory"), "{said}");
                 short += 1;

@@ -10,6 +10,7 @@ use crate::lower::common::words::ring_for;
 use crate::lower::form::Values;
 use crate::lower::task::{Linear, Sum, Task, task};
 use slvr_circuit::{Op as C, ValueId};
+use std::collections::BTreeMap;
 
 /// The sign of a gate's value, from what there is of it early.
 pub fn sign(l: &mut Values<'_>, v: NodeId, s: NodeId) -> Option<ValueId> {
@@ -19,9 +20,44 @@ pub fn sign(l: &mut Values<'_>, v: NodeId, s: NodeId) -> Option<ValueId> {
     Some(comparison::negative_of(&mut l.emit, parts, width))
 }
 
-/// A truncated value, or a sum of some and of others, in any shape, right in its low `width` bits, from what the owner of each truncated value
-/// inputs of it in any case ([`truncation::exact`]). In the ring that holds so many.
+/// What is found of nodes: a number that is used again and again in sums is looked at once.
+type Found<T> = BTreeMap<NodeId, Option<T>>;
+
+/// What is known of a node, or else found now.
+fn once<T: Copy>(
+    found: &mut Found<T>,
+    id: NodeId,
+    find: impl FnOnce(&mut Found<T>) -> Option<T>,
+) -> Option<T> {
+    if let Some(known) = found.get(&id) {
+        return *known;
+    }
+    let new = find(found);
+    found.insert(id, new);
+    new
+}
+
+/// A truncated value, or a sum of some and of others, in any shape, right in its low `width` bits, from what the owner of
+/// each truncated value inputs of it in any case ([`truncation::exact`]). In the ring that holds so many.
 pub fn replicated(l: &mut Values<'_>, id: NodeId, width: u32) -> Option<ValueId> {
+    replicated_once(l, id, width, &mut Found::new())
+}
+
+fn replicated_once(
+    l: &mut Values<'_>,
+    id: NodeId,
+    width: u32,
+    all: &mut Found<ValueId>,
+) -> Option<ValueId> {
+    once(all, id, |all| new_replicated(l, id, width, all))
+}
+
+fn new_replicated(
+    l: &mut Values<'_>,
+    id: NodeId,
+    width: u32,
+    all: &mut Found<ValueId>,
+) -> Option<ValueId> {
     let (facts, g) = (l.facts, l.facts.graph);
     if !facts.is_secret(id) || facts.rings.fixed().is_some() || !l.emit.proven {
         return None;
@@ -42,17 +78,17 @@ pub fn replicated(l: &mut Values<'_>, id: NodeId, width: u32) -> Option<ValueId>
         }
         Task::Sum(how @ (Sum::Add | Sum::Sub)) => {
             let sides = [g.arg(id, 0), g.arg(id, 1)];
-            let found = sides.map(|x| replicated(l, x, width));
+            let found = sides.map(|x| replicated_once(l, x, width, all));
             let late = |(x, f): (NodeId, &Option<_>)| f.is_none() && facts.rings.of(x) < ring;
             if found.iter().all(Option::is_none) || sides.into_iter().zip(&found).any(late) {
                 return None;
             }
-            let all = [0, 1].map(|i| found[i].unwrap_or_else(|| l.in_ring(sides[i], ring)));
-            let [x, y] = all.map(|v| l.emit.broadcast(v, g.shape(id)));
+            let both = [0, 1].map(|i| found[i].unwrap_or_else(|| l.in_ring(sides[i], ring)));
+            let [x, y] = both.map(|v| l.emit.broadcast(v, g.shape(id)));
             Some(l.emit.add(how.instruction(x, y)))
         }
         Task::Linear(Linear::Reshape(shape)) => {
-            let x = replicated(l, g.arg(id, 0), width)?;
+            let x = replicated_once(l, g.arg(id, 0), width, all)?;
             Some(l.emit.add(C::Reshape(x, shape.to_vec())))
         }
         _ => None,
@@ -62,6 +98,24 @@ pub fn replicated(l: &mut Values<'_>, id: NodeId, width: u32) -> Option<ValueId>
 /// What one party and what the other two know of a number, right in its low `width` bits, two rounds
 /// before the truncation is done that it or what is added to it comes from. In the ring that holds so many.
 pub fn parts(l: &mut Values<'_>, id: NodeId, width: u32) -> Option<(ValueId, ValueId)> {
+    parts_once(l, id, width, &mut Found::new())
+}
+
+fn parts_once(
+    l: &mut Values<'_>,
+    id: NodeId,
+    width: u32,
+    all: &mut Found<(ValueId, ValueId)>,
+) -> Option<(ValueId, ValueId)> {
+    once(all, id, |all| new_parts(l, id, width, all))
+}
+
+fn new_parts(
+    l: &mut Values<'_>,
+    id: NodeId,
+    width: u32,
+    all: &mut Found<(ValueId, ValueId)>,
+) -> Option<(ValueId, ValueId)> {
     let facts = l.facts;
     if !facts.is_secret(id) || facts.rings.fixed().is_some() || (l.emit.simple && !l.emit.proven) {
         return None;
@@ -86,7 +140,7 @@ pub fn parts(l: &mut Values<'_>, id: NodeId, width: u32) -> Option<(ValueId, Val
     let Task::Sum(how @ (Sum::Add | Sum::Sub)) = task(g, id) else { return None };
     let sides = [g.arg(id, 0), g.arg(id, 1)];
     let found = sides.map(|x| match g.shape(x) == g.shape(id) {
-        true => parts(l, x, width),
+        true => parts_once(l, x, width, all),
         false => None,
     });
     let late = |(x, f): (NodeId, &Option<_>)| f.is_none() && facts.rings.of(x) < ring;

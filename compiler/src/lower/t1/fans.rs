@@ -230,8 +230,9 @@ impl Known {
 /// Seconds that a party computes for the proof of one column of statements over bits, of each element.
 const PROVEN: f64 = 1.5e-7 / 64.0;
 
-/// Columns for each plane of a code: what its owner says, products of the code, and an exchange with the other two.
-const COLUMNS: f64 = 5.0;
+/// Columns for each plane of a code: what its owner says, products of the code, and an exchange with the other two, and what
+/// making and multiplying it takes besides.
+const COLUMNS: f64 = 8.0;
 
 /// What instructions are chosen by: where no network is known, a local one.
 pub(super) fn tuning(e: &Emit) -> Tuning {
