@@ -218,6 +218,7 @@ impl<'a> Find<'a> {
                     Op::Not(_)
                         | Op::Planes { .. }
                         | Op::SelectPlanes(..)
+                        | Op::Reshape(..)
                         | Op::Narrow(..)
                         | Op::Extend(..)
                         | Op::Shr(..)

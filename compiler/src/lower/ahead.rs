@@ -146,7 +146,7 @@ impl Rewrite {
             let words = self.value(x);
             let made = self.e.instrs.iter().rev().find(|i| i.out == Some(words));
             let words = match made.map(|i| &i.op) {
-                Some(&Op::AsAdd3(x)) => rewrite::fresh(&mut self.e, x),
+                Some(&Op::AsAdd3(x)) => rewrite::words(&mut self.e, x, true),
                 _ => words,
             };
             self.e.open_to(words, output);

@@ -12,7 +12,7 @@
 //! | the same with repeated axes | `reshare` of sum d v, plus e | 3 k in place of 2 k |
 //! | `reshare` of local words that are made of a product | `reshare` of the product, the rest after it | of the product |
 //! | `open_sum` of x | `open` of x, reshared | |
-//! | `open_to` of x | `reshare` of x, whose components two parties hold and vouch for | 3 k and a round more, unless x is the result of one |
+//! | `open_to` of x | `reshare` of x, whose components two parties hold and vouch for | 3 k and a round more, but of the only output nothing if x is the result of one |
 //!
 //! Whatever else a draft has stays as it is. If it has no statement, the circuit's verifier refuses it.
 
@@ -49,11 +49,15 @@ enum Form {
 ///
 /// An instruction between two parties that is no sum of products.
 pub fn proven(draft: Draft) -> Result<Draft, Refused> {
-    rewritten::<Form>(draft, ())
+    // Outputs that are ready in different layers would each have a proof before them. So where there are several, all are
+    // reshared.
+    let outputs = draft.emit.instrs.iter().filter(|i| matches!(i.op, Op::OpenTo { .. })).count();
+    rewritten::<Form>(draft, outputs)
 }
 
 impl rewrite::Form for Form {
-    type State = ();
+    /// How many outputs there are.
+    type State = usize;
     type Refused = Refused;
 
     fn held(value: ValueId) -> Form {
@@ -145,7 +149,7 @@ impl Rewrite {
         let op = &instr.op;
         if let Op::OpenTo { x, output } = op {
             let x = self.value(*x);
-            let words = rewrite::fresh(&mut self.e, x);
+            let words = rewrite::words(&mut self.e, x, self.state == 1);
             self.e.open_to(words, *output);
             return Ok(());
         }

@@ -53,10 +53,10 @@ impl<F: Form> Rewrite<F> {
 }
 
 /// A replicated value as words that a receiver may see: of the result of a `reshare`, whose three words are uniform but for
-/// their sum, and of which two parties hold each.
-pub fn fresh(e: &mut Emit, x: ValueId) -> ValueId {
+/// their sum, and of which two parties hold each. It may be the value itself, if it is `taken` where it is one.
+pub fn words(e: &mut Emit, x: ValueId, taken: bool) -> ValueId {
     let mut made = x;
-    let is_fresh = e.instrs.iter().rev().filter_map(|i| match i.op {
+    let mut is_fresh = e.instrs.iter().rev().filter_map(|i| match i.op {
         _ if i.out != Some(made) => None,
         Op::Reshape(y, _) => {
             made = y;
@@ -64,7 +64,7 @@ pub fn fresh(e: &mut Emit, x: ValueId) -> ValueId {
         }
         ref op => Some(matches!(op, Op::Reshare(_))),
     });
-    let is_fresh = is_fresh.into_iter().next() == Some(true);
+    let is_fresh = taken && is_fresh.next() == Some(true);
     let words = e.add(Op::AsAdd3(x));
     if is_fresh {
         return words;

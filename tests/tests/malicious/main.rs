@@ -207,6 +207,31 @@ fn values_that_do_not_fit_are_proven_earlier() {
     assert!(why.iter().any(|w| w.contains("a party's values need at least")), "{why:?}");
 }
 
+/// A number that sums are made of again and again is looked at once, so that a program of few lines compiles at once.
+#[test]
+fn sums_of_sums_are_looked_at_once() {
+    let sums = |n: usize| -> String {
+        let line = |t: usize| format!("    let a{t} = a{} + a{};\n", t - 1, t - 2);
+        (2..n).map(line).collect()
+    };
+    let text = format!(
+        "use std::{{relu, sum}};
+predicate Sums[m]() {{
+    parties Client[m];
+    parties Server;
+    input x: secret int in -1..1 from each Client;
+    let a0 = sum(x[i] for i in Client);
+    let a1 = a0 + 1;
+{}    reveal relu(a59) to Server as result;
+}}",
+        sums(60)
+    );
+    let plain = Options { security: Security::SemiHonest, ..malicious() };
+    for how in [malicious(), Options { protocols: dealer(), ..malicious() }, plain] {
+        compile_with(&text, &[("m", "2")], how);
+    }
+}
+
 /// Of both families the one that takes less time is built: fewer rounds where they are dear, less to prove where they are
 /// not.
 #[test]

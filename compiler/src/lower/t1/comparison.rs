@@ -12,8 +12,9 @@
 //! ceil(log2 n) and gates, because the lowest node of every level needs no propagate. w = 64: 8 rounds, 181
 //! gates.
 //!
-//! Against a malicious party ([`Emit::proven`]) the owner inputs the code of each block of 4 bits, and what the others
-//! would pick is a sum of products of the code and what they know, in one `reshare_two`: w = 64: 6 rounds.
+//! Against a malicious party ([`Emit::proven`]) the owner inputs the code of each block, and what the others
+//! would pick is a sum of products of the code and what they know, in one `reshare_two`. Blocks are as large as takes least
+//! time, up to 8 bits.
 //!
 //! **Simulation.** Every message is an `input`, a `deal`, a `reshare_two` or a `reshare`, each uniform to
 //! its receiver; picking is local, in what both others know and words of the table that are uniform to
@@ -58,25 +59,24 @@ pub(crate) const ROUND_IN_TABLE_BITS: u64 = 1 << 22;
 /// Blocks of a carry of n bits: of at most 4 bits, or 8 where the tables of all elements are few bits, that
 /// take the fewest levels; of these the smallest, down to 3 bits, below which blocks are not cheaper.
 fn leaves(n: u32, elements: u64) -> Vec<u32> {
-    let with = |most: u32| {
-        let least = n.div_ceil(most);
-        let count = least.next_power_of_two().min(n.div_ceil(3)).max(least);
-        even(n, count)
-    };
+    let with = |most| even(n, blocks_of_at_most(n, most));
     let large = with(MAX_BLOCK);
     let is_small =
         u64::from(thermometer_planes(&large)).saturating_mul(elements) <= ROUND_IN_TABLE_BITS;
     if is_small { large } else { with(4) }
 }
 
-/// Blocks of n bits where owners prove their codes: those of 3 bits or more that take least time, with the tree of so
-/// many nodes after them.
+/// How many blocks of at most so many bits.
+fn blocks_of_at_most(n: u32, most: u32) -> u32 {
+    let least = n.div_ceil(most);
+    least.next_power_of_two().min(n.div_ceil(3)).max(least)
+}
+
+/// Blocks of n bits where owners prove their codes: as many as of 4 bits, or fewer where these take less time with the tree
+/// of so many nodes after them.
 fn proven_leaves(e: &Emit, n: u32, elements: u64, tree: &dyn Fn(u32) -> f64) -> Vec<u32> {
-    let ways = (n.div_ceil(MAX_BLOCK)..=n.div_ceil(3)).map(|count| even(n, count));
-    let time = |blocks: &Vec<u32>| {
-        let nodes = blocks.len() as u32;
-        fans::code_time(thermometer_planes(blocks), nodes, elements, e) + tree(nodes)
-    };
+    let ways = (n.div_ceil(MAX_BLOCK)..=blocks_of_at_most(n, 4)).map(|count| even(n, count));
+    let time = |blocks: &Vec<u32>| fans::code_time(blocks, elements, e) + tree(blocks.len() as u32);
     ways.min_by(|a, b| time(a).total_cmp(&time(b))).unwrap_or_else(|| vec![n])
 }
 

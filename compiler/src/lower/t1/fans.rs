@@ -18,6 +18,7 @@ use crate::cost::{NetProfile, Tuning};
 use crate::lower::Emit;
 use crate::lower::common::words::even;
 use slvr_circuit::multi_and::MultiAnd;
+use slvr_circuit::tables::thermometer_planes;
 use slvr_circuit::{Op, ValueId};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -239,11 +240,16 @@ pub(super) fn tuning(e: &Emit) -> Tuning {
     e.ahead.unwrap_or_else(|| NetProfile::lan().tuning())
 }
 
-/// Seconds of a code of so many planes in so many blocks, of each element, of each of which two bits are exchanged.
-pub(super) fn code_time(planes: u32, blocks: u32, elements: u64, e: &Emit) -> f64 {
-    let bits = f64::from(planes + 2 * 2 * blocks);
+/// Seconds for each entry of a block, however few elements there are: a product and its statements.
+const ENTRY: f64 = 1e-4;
+
+/// Seconds of a code in such blocks, of each element, of each of which two bits are exchanged.
+pub(super) fn code_time(blocks: &[u32], elements: u64, e: &Emit) -> f64 {
+    let planes = thermometer_planes(blocks);
+    let bits = f64::from(planes + 2 * 2 * blocks.len() as u32);
     let columns = f64::from(planes) * COLUMNS * elements as f64;
-    tuning(e).time(0.0, bits, elements) + columns * PROVEN
+    let entries = f64::from(thermometer_planes(&blocks[..1]));
+    tuning(e).time(0.0, bits, elements) + columns * PROVEN + entries * ENTRY
 }
 
 /// Seconds of so many products of two bits and their reshares, of each element, on some levels.

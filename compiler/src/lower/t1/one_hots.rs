@@ -26,16 +26,20 @@ use slvr_circuit::{Op, ValueId};
 /// Seconds that a party computes for the proof of one word of a code.
 const PROVEN: f64 = 1.5e-7;
 
-/// Whether a table of 2^bits entries of k bits, read once for each element, takes less time than these rounds. Where no
-/// network is known, on a local one.
-pub(super) fn pays(e: &Emit, bits: u64, elements: u64, k: u32, rounds: f64) -> bool {
+/// Seconds for each entry of a table, however few elements it is read for: an `input`, a product and their statements.
+/// Measured with programs of single numbers.
+const ENTRY: f64 = 2e-4;
+
+/// Whether a table of 2^bits entries of k bits, read once for each element and maybe times a factor, takes less time than a
+/// round. Where no network is known, on a local one.
+pub(super) fn pays(e: &Emit, bits: u64, elements: u64, k: u32, times: bool) -> bool {
     if bits > u64::from(MAX_BLOCK) {
         return false;
     }
     let tuning = fans::tuning(e);
-    let entries = f64::from(1u32 << bits);
-    let proven = entries * elements as f64 * PROVEN;
-    tuning.time(0.0, f64::from(k + 1) * entries, elements) + proven <= tuning.time(rounds, 0.0, 0)
+    let entries = f64::from(1u32 << bits) * if times { 2.0 } else { 1.0 };
+    let proven = entries * (ENTRY + elements as f64 * PROVEN);
+    tuning.time(0.0, f64::from(k + 1) * entries, elements) + proven <= tuning.time(1.0, 0.0, 0)
 }
 
 /// The entry of a table of bits at each element's position: `own` xor `dup` where these are n planes, their sum modulo 2^n

@@ -93,7 +93,7 @@ pub fn argmax_is(
     let margin = e.add(Op::Sub(own, others));
     let margin = e.add(Op::Sub(margin, beyond));
     let secret = e.ty(margin).hold != Hold::Public;
-    if secret && is_small_table(e, classes, n, word.unwrap_or(1)) {
+    if secret && is_small_table(e, classes, n, word.unwrap_or(1), false) {
         let worse = comparison::negative(e, margin, width);
         let good = e.add(Op::Not(worse));
         let all = lookup::all_ones(classes as u32);
@@ -131,7 +131,9 @@ pub fn negative_word(
     k: u32,
     times: Option<ValueId>,
 ) -> Option<ValueId> {
-    if e.ty(x).hold == Hold::Public || !is_small_table(e, w.into(), e.ty(x).elements(), k) {
+    if e.ty(x).hold == Hold::Public
+        || !is_small_table(e, w.into(), e.ty(x).elements(), k, times.is_some())
+    {
         return None;
     }
     let ring = ring_for(w);
@@ -162,11 +164,11 @@ pub fn negative_word(
 }
 
 /// Whether tables of 2^bits entries of so many bits, one for each element, are small beside the rounds that
-/// they save: at most half a megabyte.
-fn is_small_table(e: &Emit, bits: u64, elements: u64, entry: u32) -> bool {
+/// they save: at most half a megabyte where they are dealt, fewer where their owner proves its position ([`one_hots`]).
+fn is_small_table(e: &Emit, bits: u64, elements: u64, entry: u32, times: bool) -> bool {
     let small = (2..=MOST_BITS as u64).contains(&bits);
     if e.proven {
-        return small && one_hots::pays(e, bits, elements, entry, 1.0);
+        return small && one_hots::pays(e, bits, elements, entry, times);
     }
     !e.simple
         && small
