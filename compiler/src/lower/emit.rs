@@ -230,6 +230,12 @@ impl Emit {
         self.add(Op::SelectPlanes(x, planes))
     }
 
+    /// A plane of zeros, held as a value over bits is.
+    pub fn zero_plane(&mut self, like: ValueId) -> ValueId {
+        let first = self.planes(like, 0, 1, 1);
+        self.add(Op::Add(first, first))
+    }
+
     /// Planes of several values, lowest first.
     pub fn stack(&mut self, xs: Vec<ValueId>) -> ValueId {
         match xs[..] {

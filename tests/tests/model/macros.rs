@@ -441,80 +441,69 @@ fn wide_sign() -> Macro {
     )
 }
 
+/// A sign of w bits as a word.
+fn sign_as_word(name: &'static str, w: u32, emit: Emitter) -> Macro {
+    let right = is(|x| bit(signed(x[0]) < 0));
+    new(name, format!("{w} bits"), vec![BYTE], choices(&[of_bits(w)]), emit, right)
+}
+
+/// A sign of w bits times a word.
+fn sign_times_word(name: &'static str, w: u32, emit: Emitter) -> Macro {
+    let inputs = choices(&[of_bits(w), vec![0, 1, 200]]);
+    let right = is(|x| bit(signed(x[0]) < 0) * x[1]);
+    new(name, format!("{w} bits"), vec![BYTE; 2], inputs, emit, right)
+}
+
+/// All whole numbers of w bits.
+fn of_bits(w: u32) -> Vec<u128> {
+    whole(-(1 << (w - 1)), (1 << (w - 1)) - 1)
+}
+
 /// Of T1, where tables are dealt.
 fn by_table() -> Vec<Macro> {
-    let mut out = Vec::new();
-    for w in [2, 3] {
-        let ends = whole(-(1 << (w - 1)), (1 << (w - 1)) - 1);
-        out.push(new(
-            "sign as a word, by table",
-            format!("{w} bits"),
-            vec![BYTE],
-            choices(std::slice::from_ref(&ends)),
-            Box::new(move |e, x| {
-                selection::negative_word(e, x[0], w, K, None).expect("a small table")
-            }),
-            is(|x| bit(signed(x[0]) < 0)),
-        ));
-        out.push(new(
-            "sign times a word, by table",
-            format!("{w} bits"),
-            vec![BYTE; 2],
-            choices(&[ends, vec![0, 1, 200]]),
-            Box::new(move |e, x| {
-                selection::negative_word(e, x[0], w, K, Some(x[1])).expect("a small table")
-            }),
-            is(|x| bit(signed(x[0]) < 0) * x[1]),
-        ));
-    }
-    out
+    let word = |w: u32, e: &mut Emit, x: &[ValueId]| {
+        selection::negative_word(e, x[0], w, K, x.get(1).copied()).expect("a small table")
+    };
+    let both = |w| {
+        let emit = || -> Emitter { Box::new(move |e, x| word(w, e, x)) };
+        [
+            sign_as_word("sign as a word, by table", w, emit()),
+            sign_times_word("sign times a word, by table", w, emit()),
+        ]
+    };
+    [2, 3].into_iter().flat_map(both).collect()
 }
 
 /// Against a malicious party, where owners say their positions in tables as codes.
 fn by_code() -> Vec<Macro> {
-    let parts = |e: &mut Emit, x: ValueId| (e.add(Op::Own(x)), e.add(Op::Dup(x)));
-    let mut out = Vec::new();
-    for w in [2usize, 3] {
-        let ends = whole(-(1 << (w - 1)), (1 << (w - 1)) - 1);
+    let at = |e: &mut Emit, x: ValueId| (e.add(Op::Own(x)), e.add(Op::Dup(x)));
+    let word = move |w: u32, e: &mut Emit, x: &[ValueId]| {
         let table: Vec<bool> = (0..1u32 << w).map(|v| v >> (w - 1) == 1).collect();
-        let [one, two] = [table.clone(), table];
-        let last: Vec<bool> = (1..=1u32 << w).map(|v| v == 1 << w).collect();
-        out.push(new(
-            "sign as a word, by code",
-            format!("{w} bits"),
-            vec![BYTE],
-            choices(std::slice::from_ref(&ends)),
-            Box::new(move |e, x| {
-                let at = parts(e, x[0]);
-                one_hots::entry(e, at, &one, Some(K), None)
-            }),
-            is(|x| bit(signed(x[0]) < 0)),
-        ));
-        out.push(new(
-            "sign times a word, by code",
-            format!("{w} bits"),
-            vec![BYTE; 2],
-            choices(&[ends, vec![0, 1, 200]]),
-            Box::new(move |e, x| {
-                let at = parts(e, x[0]);
-                one_hots::entry(e, at, &two, Some(K), Some(x[1]))
-            }),
-            is(|x| bit(signed(x[0]) < 0) * x[1]),
-        ));
-        out.push(new(
-            "all of a row, by code",
-            format!("{w} bits"),
-            vec![BIT; w],
-            some_bits(w),
-            Box::new(move |e, x| {
-                let row = e.stack(x.to_vec());
-                let at = parts(e, row);
-                one_hots::entry(e, at, &last, None, None)
-            }),
-            is(|x| bit(x.iter().all(|&x| x == 1))),
-        ));
-    }
-    out
+        let parts = at(e, x[0]);
+        one_hots::entry(e, parts, &table, Some(K), x.get(1).copied())
+    };
+    let all = move |w: u32, e: &mut Emit, x: &[ValueId]| {
+        let table: Vec<bool> = (1..=1u32 << w).map(|v| v == 1 << w).collect();
+        let row = e.stack(x.to_vec());
+        let parts = at(e, row);
+        one_hots::entry(e, parts, &table, None, None)
+    };
+    let each = |w: u32| {
+        let emit = || -> Emitter { Box::new(move |e, x| word(w, e, x)) };
+        [
+            sign_as_word("sign as a word, by code", w, emit()),
+            sign_times_word("sign times a word, by code", w, emit()),
+            new(
+                "all of a row, by code",
+                format!("{w} bits"),
+                vec![BIT; w as usize],
+                some_bits(w as usize),
+                Box::new(move |e, x| all(w, e, x)),
+                is(|x| bit(x.iter().all(|&x| x == 1))),
+            ),
+        ]
+    };
+    [2, 3].into_iter().flat_map(each).collect()
 }
 
 /// Of T2. Results are splits, and pairs that are settled.

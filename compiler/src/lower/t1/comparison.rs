@@ -159,8 +159,7 @@ fn multiplied(e: &mut Emit, a: ValueId, index: ValueId, blocks: &[u32], generate
     let code = e.add(Op::Thermometer { x: a, blocks: blocks.to_vec() });
     let table = e.add(Op::Input(code));
     let other = e.add(Op::Thermometer { x: index, blocks: blocks.to_vec() });
-    let first = e.planes(other, 0, 1, 1);
-    let zero = e.add(Op::Add(first, first));
+    let zero = e.zero_plane(other);
     let one = e.add(Op::Not(zero));
     let all = e.stack(vec![other, zero, one]);
     let (zero, one) = (thermometer_planes(blocks), thermometer_planes(blocks) + 1);

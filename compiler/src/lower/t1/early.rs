@@ -40,16 +40,7 @@ fn once<T: Copy>(
 /// A truncated value, or a sum of some and of others, in any shape, right in its low `width` bits, from what the owner of
 /// each truncated value inputs of it in any case ([`truncation::exact`]). In the ring that holds so many.
 pub fn replicated(l: &mut Values<'_>, id: NodeId, width: u32) -> Option<ValueId> {
-    replicated_once(l, id, width, &mut Found::new())
-}
-
-fn replicated_once(
-    l: &mut Values<'_>,
-    id: NodeId,
-    width: u32,
-    all: &mut Found<ValueId>,
-) -> Option<ValueId> {
-    once(all, id, |all| new_replicated(l, id, width, all))
+    new_replicated(l, id, width, &mut Found::new())
 }
 
 fn new_replicated(
@@ -78,7 +69,7 @@ fn new_replicated(
         }
         Task::Sum(how @ (Sum::Add | Sum::Sub)) => {
             let sides = [g.arg(id, 0), g.arg(id, 1)];
-            let found = sides.map(|x| replicated_once(l, x, width, all));
+            let found = sides.map(|x| once(all, x, |all| new_replicated(l, x, width, all)));
             let late = |(x, f): (NodeId, &Option<_>)| f.is_none() && facts.rings.of(x) < ring;
             if found.iter().all(Option::is_none) || sides.into_iter().zip(&found).any(late) {
                 return None;
@@ -88,7 +79,8 @@ fn new_replicated(
             Some(l.emit.add(how.instruction(x, y)))
         }
         Task::Linear(Linear::Reshape(shape)) => {
-            let x = replicated_once(l, g.arg(id, 0), width, all)?;
+            let x = g.arg(id, 0);
+            let x = once(all, x, |all| new_replicated(l, x, width, all))?;
             Some(l.emit.add(C::Reshape(x, shape.to_vec())))
         }
         _ => None,
@@ -98,16 +90,7 @@ fn new_replicated(
 /// What one party and what the other two know of a number, right in its low `width` bits, two rounds
 /// before the truncation is done that it or what is added to it comes from. In the ring that holds so many.
 pub fn parts(l: &mut Values<'_>, id: NodeId, width: u32) -> Option<(ValueId, ValueId)> {
-    parts_once(l, id, width, &mut Found::new())
-}
-
-fn parts_once(
-    l: &mut Values<'_>,
-    id: NodeId,
-    width: u32,
-    all: &mut Found<(ValueId, ValueId)>,
-) -> Option<(ValueId, ValueId)> {
-    once(all, id, |all| new_parts(l, id, width, all))
+    new_parts(l, id, width, &mut Found::new())
 }
 
 fn new_parts(
@@ -140,7 +123,7 @@ fn new_parts(
     let Task::Sum(how @ (Sum::Add | Sum::Sub)) = task(g, id) else { return None };
     let sides = [g.arg(id, 0), g.arg(id, 1)];
     let found = sides.map(|x| match g.shape(x) == g.shape(id) {
-        true => parts_once(l, x, width, all),
+        true => once(all, x, |all| new_parts(l, x, width, all)),
         false => None,
     });
     let late = |(x, f): (NodeId, &Option<_>)| f.is_none() && facts.rings.of(x) < ring;

@@ -120,8 +120,7 @@ fn alone(
 
 /// A value with a plane of zeros after its own.
 fn with_zero(e: &mut Emit, x: ValueId) -> ValueId {
-    let first = e.planes(x, 0, 1, 1);
-    let zero = e.add(Op::Add(first, first));
+    let zero = e.zero_plane(x);
     e.stack(vec![x, zero])
 }
 
@@ -196,8 +195,7 @@ impl Known {
         let sets = subsets(results.iter().flatten(), 2);
         let mut all = vec![dup];
         all.extend(multiplied(e, dup, &sets));
-        let first = e.planes(dup, 0, 1, 1);
-        let zero = e.add(Op::Add(first, first));
+        let zero = e.zero_plane(dup);
         all.extend([zero, e.add(Op::Not(zero))]);
         let mut starts = vec![0];
         for &x in &all {
@@ -228,8 +226,11 @@ impl Known {
     }
 }
 
-/// Seconds that a party computes for the proof of one column of statements over bits, of each element.
-const PROVEN: f64 = 1.5e-7 / 64.0;
+/// Seconds that a party computes for the proof of one word of a column of statements.
+pub(super) const WORD: f64 = 1.5e-7;
+
+/// The same of one bit: 64 are a word.
+const PROVEN: f64 = WORD / 64.0;
 
 /// Columns for each plane of a code: what its owner says, products of the code, and an exchange with the other two, and what
 /// making and multiplying it takes besides.

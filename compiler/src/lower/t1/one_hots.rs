@@ -23,9 +23,6 @@ use crate::lower::Emit;
 use slvr_circuit::tables::MAX_BLOCK;
 use slvr_circuit::{Op, ValueId};
 
-/// Seconds that a party computes for the proof of one word of a code.
-const PROVEN: f64 = 1.5e-7;
-
 /// Seconds for each entry of a table, however few elements it is read for: an `input`, a product and their statements.
 /// Measured with programs of single numbers.
 const ENTRY: f64 = 2e-4;
@@ -38,7 +35,7 @@ pub(super) fn pays(e: &Emit, bits: u64, elements: u64, k: u32, times: bool) -> b
     }
     let tuning = fans::tuning(e);
     let entries = f64::from(1u32 << bits) * if times { 2.0 } else { 1.0 };
-    let proven = entries * (ENTRY + elements as f64 * PROVEN);
+    let proven = entries * (ENTRY + elements as f64 * fans::WORD);
     tuning.time(0.0, f64::from(k + 1) * entries, elements) + proven <= tuning.time(1.0, 0.0, 0)
 }
 
@@ -116,8 +113,7 @@ fn entries(e: &mut Emit, d: ValueId, table: &[bool], is_sum: bool) -> Vec<ValueI
     let size = table.len();
     let at = |v: usize, d: usize| table[if is_sum { (v + d) % size } else { v ^ d }];
     let code = e.add(Op::Thermometer { x: d, blocks: vec![size.trailing_zeros()] });
-    let first = e.planes(code, 0, 1, 1);
-    let zero = e.add(Op::Add(first, first));
+    let zero = e.zero_plane(code);
     let one = e.add(Op::Not(zero));
     // Plane 0 is 1, plane j is S_j.
     let all = e.stack(vec![one, code]);
