@@ -1,8 +1,10 @@
 //! The field of 2^64 elements: polynomials over GF(2) modulo X^64 + X^4 + X^3 + X + 1, bit j of a word the
 //! coefficient of X^j. Addition is xor.
 
-use super::simd::{Clmul, FACTORS, Matrix, reduce};
+use super::grid::{COLUMNS, Visit, in_shares, load, points, walk};
+use super::simd::{Clmul, FACTORS, Matrix, Products, nine_gates, reduce, summed, xored};
 use super::threads;
+use std::ops::Range;
 
 /// The product.
 pub fn mul(a: u64, b: u64) -> u64 {
@@ -18,44 +20,73 @@ pub fn dot(a: &[u64], b: &[u64]) -> u64 {
     reduce(Clmul::best().dot(a, b))
 }
 
-/// The inner products of pairs of blocks of words of 64 bits with coefficients, with n coefficients c: entry
-/// a blocks + b, for a < b, is the sum over i of `c[i] ((u[a n + i] & v[b n + i]) ^ (u[b n + i] & v[a n + i]))`, for
-/// a = b that of `c[i] (u[a n + i] & v[a n + i])`, and 0 for a > b. This is the sum of all products of the bits, bit
-/// l of word i with the coefficient c_i X^l.
-///
-/// # Panics
-///
-/// If the words are not `blocks` blocks of as many as there are coefficients.
-pub fn cross_bits(c: &[u64], u: &[u64], v: &[u64], blocks: usize) -> Vec<u64> {
-    let n = c.len();
-    assert!(u.len() == n * blocks && v.len() == n * blocks, "blocks of one length");
-    let level = Clmul::best();
-    let share = n.div_ceil(threads::count()).max(PART);
-    let done = threads::map((0..n).step_by(share), &|from| {
-        let mut sums = vec![0u128; blocks * blocks];
-        for at in (from..(from + share).min(n)).step_by(PART) {
-            let end = (at + PART).min((from + share).min(n));
-            let of = |x, b: usize| -> &[u64] { words_of(x, b * n + at, end - at) };
-            let c = &c[at..end];
-            for a in 0..blocks {
-                let (ua, va) = (of(u, a), of(v, a));
-                sums[a * blocks + a] ^= level.dot_and(c, ua, va);
-                for b in a + 1..blocks {
-                    sums[a * blocks + b] ^= level.dot_pairs(c, [ua, of(v, b)], [of(u, b), va]);
-                }
-            }
+/// The values at the points of a [grid](super::galois::Grid) of the inner products of vectors of words of 64 bits, in
+/// 2^m blocks, with n coefficients c: bit l of word i of each block has the coefficient c_i X^l. Added up over several
+/// vectors.
+#[derive(Clone, Debug)]
+pub struct Grid {
+    variables: u32,
+    sums: Vec<Products>,
+}
+
+/// The products at all points, of some columns.
+struct Gates<'a>(&'a mut [[u64; COLUMNS]]);
+
+impl Visit<[u64; COLUMNS]> for Gates<'_> {
+    fn minus(&mut self, out: &mut [u64; COLUMNS], a: &[u64; COLUMNS], b: &[u64; COLUMNS]) {
+        xored(out, a, b);
+    }
+    fn leaf(&mut self, point: usize, u: &[[u64; COLUMNS]; 4], v: &[[u64; COLUMNS]; 4]) {
+        if let Some(out) = self.0[point..].first_chunk_mut::<9>() {
+            nine_gates(out, u, v);
         }
-        sums
-    });
-    (0..blocks * blocks).map(|i| reduce(done.iter().fold(0, |s, x| s ^ x[i]))).collect()
+    }
 }
 
-/// Words of a block that stay in the cache while all pairs of blocks pass.
+impl Grid {
+    /// Of vectors of 2^m blocks, m at least 2.
+    pub fn new(variables: u32) -> Grid {
+        Grid { variables, sums: vec![[0; 8]; points(variables)] }
+    }
+
+    /// Adds the inner products of all u and v. They have the same coefficients.
+    ///
+    /// # Panics
+    ///
+    /// If the words are not 2^m blocks of as many as there are coefficients.
+    pub fn add(&mut self, c: &[u64], terms: &[[&[u64]; 2]]) {
+        let (n, blocks) = (c.len(), 1 << self.variables);
+        assert!(terms.iter().flatten().all(|x| x.len() == n * blocks), "blocks of one length");
+        let level = Clmul::best();
+        let part = |sums: &mut [Products], columns: Range<usize>| {
+            let mut rows = [(); 4].map(|()| vec![[0u64; COLUMNS]; blocks]);
+            let mut all = vec![[0u64; COLUMNS]; sums.len()];
+            for at in columns.clone().step_by(COLUMNS) {
+                let some = at..columns.end.min(at + COLUMNS);
+                let mut factors = [0; COLUMNS];
+                factors[..some.len()].copy_from_slice(&c[some.clone()]);
+                all.as_flattened_mut().fill(0);
+                for [u, v] in terms {
+                    let [a, b, su, sv] = &mut rows;
+                    load(a, u, n, some.clone());
+                    load(b, v, n, some.clone());
+                    walk(&mut Gates(&mut all), 0, [a, b], [su, sv]);
+                }
+                level.add_dots(sums, &factors, &all);
+            }
+        };
+        let add = |to: &mut Products, x: &Products| to.iter_mut().zip(x).for_each(|(s, x)| *s ^= x);
+        in_shares(n, &mut self.sums, &[0; 8], &part, &add);
+    }
+
+    /// The values, in the order of the points.
+    pub fn elements(&self) -> Vec<u64> {
+        self.sums.iter().map(|x| reduce(summed(x))).collect()
+    }
+}
+
+/// Words of a vector that a thread works on at a time.
 const PART: usize = 256;
-
-fn words_of(x: &[u64], at: usize, len: usize) -> &[u64] {
-    &x[at..at + len]
-}
 
 /// The sum over blocks b of c_b times block b of bits, which are given as words of 64: entry 64 i + l is that of
 /// bit l of word i of every block.
@@ -221,21 +252,7 @@ mod tests {
                 s ^ s >> 31
             };
             let mut some = |n: usize| (0..n).map(|_| next()).collect::<Vec<_>>();
-            let (u, v, c, x) = (some(n * blocks), some(n * blocks), some(n), some(blocks));
-            let all = cross_bits(&c, &u, &v, blocks);
-            let pair = |a: usize, b: usize| {
-                (0..n).fold(0, |s, i| s ^ mul(c[i], u[a * n + i] & v[b * n + i]))
-            };
-            for a in 0..blocks {
-                for b in 0..blocks {
-                    let want = match a.cmp(&b) {
-                        std::cmp::Ordering::Less => pair(a, b) ^ pair(b, a),
-                        std::cmp::Ordering::Equal => pair(a, a),
-                        std::cmp::Ordering::Greater => 0,
-                    };
-                    prop_assert_eq!(all[a * blocks + b], want);
-                }
-            }
+            let (u, c, x) = (some(n * blocks), some(n), some(blocks));
             let mut folded = fold_bits(&x, &u);
             for i in 0..n {
                 for l in 0..64 {
@@ -255,6 +272,37 @@ mod tests {
             }
         }
 
+        /// At every point of the grid, by the definition of its values.
+        #[test]
+        fn grids_are_values_of_products(n in 0usize..70, variables in 2u32..5, seed: u64, wide in any::<bool>()) {
+            // More than one thread takes by itself.
+            let (n, blocks) = (if wide { n + 600 } else { n }, 1 << variables);
+            let mut s = seed | 1;
+            let mut next = || {
+                s = s.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                s ^ s >> 31
+            };
+            let mut some = |n: usize| (0..n).map(|_| next()).collect::<Vec<_>>();
+            let terms = [(); 2].map(|()| [some(n * blocks), some(n * blocks)]);
+            let c = some(n);
+            let mut grid = Grid::new(variables);
+            grid.add(&c, &terms.each_ref().map(|t| t.each_ref().map(Vec::as_slice)));
+            for (point, found) in grid.elements().into_iter().enumerate() {
+                // The blocks whose sum is the value there.
+                let of = |b: usize| (0..variables).all(|j| match point / 3usize.pow(j) % 3 {
+                    2 => true,
+                    digit => b >> j & 1 == digit,
+                });
+                let value = |x: &[u64], i: usize| {
+                    (0..blocks).filter(|b| of(*b)).fold(0, |s, b| s ^ x[b * n + i])
+                };
+                let want = terms.iter().fold(0, |s, [u, v]| {
+                    (0..n).fold(s, |s, i| s ^ mul(c[i], value(u, i) & value(v, i)))
+                });
+                prop_assert_eq!(found, want, "point {}", point);
+            }
+        }
+
         /// 64 products of bits as one product of words: bit l has the coefficient c X^l.
         #[test]
         fn packed_bits(a: u64, b: u64, c: u64) {
@@ -264,7 +312,9 @@ mod tests {
                 want ^= if a >> l & b >> l & 1 == 1 { power } else { 0 };
                 power = times_x(power);
             }
-            prop_assert_eq!(cross_bits(&[c], &[a], &[b], 1), [want]);
+            let mut grid = Grid::new(2);
+            grid.add(&[c], &[[&[a, 0, 0, 0], &[b, 0, 0, 0]]]);
+            prop_assert_eq!(grid.elements()[0], want);
         }
     }
 }

@@ -51,6 +51,7 @@ mod data;
 mod elementwise;
 pub mod galois;
 pub mod gf64;
+mod grid;
 pub mod kernels;
 pub mod layout;
 pub mod lookup;

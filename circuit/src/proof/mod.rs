@@ -24,5 +24,5 @@ pub use claim::{Bits, Claim, Inner, Own, Statement, Term, code_bits, steps};
 pub use kept::{kept, opened, words};
 pub use shape::{
     ELEMENT_BITS, ELEMENT_WIDE, ELEMENT_WORDS, Folds, GRIND_LOG2, HASH, HASHED_ROUNDS, KINDS, Kind,
-    LAST_FOLD, OPENING_ROUNDS, Shape, check, error, folds,
+    OPENING_ROUNDS, Shape, check, error, folds,
 };

@@ -4,8 +4,7 @@
 //! with the same coins. Within a
 //! kind all statements of a prover become one inner product. Its first fold works on words or bits as they
 //! are, in more blocks than the later ones ([`Folds`]), because the elements of a larger ring, on which those work,
-//! cost far more. Where there are many, the second fold reads the words once more, so that no vector is kept that is
-//! as long as a block of the first. What is written here for one message of one party holds for all three, because each
+//! cost far more. What is written here for one message of one party holds for all three, because each
 //! of them proves.
 //!
 //! | step | P sends to V2 | V2 sends to P | V1 sends to P | V1 sends to V2 |
@@ -40,8 +39,6 @@ pub const ELEMENT_BITS: usize = 8;
 /// Logarithm of the number of hashes that whoever proves something false may compute in the hope of a coin that suits
 /// it, where coins come from a hash.
 pub const GRIND_LOG2: f64 = 60.0;
-/// Elements at which the last fold takes all that is left, with a random one.
-pub const LAST_FOLD: usize = 32;
 /// Bytes of a hash, and of a coin.
 pub const HASH: usize = 32;
 /// Rounds of a barrier besides its folds and the carries: start and verdict.
@@ -50,8 +47,8 @@ pub const OPENING_ROUNDS: usize = 2;
 /// Rounds of a barrier with coins from a hash: everything, the end, the verdict.
 pub const HASHED_ROUNDS: usize = 3;
 
-/// Words, or words of 64 bits, from which on a second fold reads them.
-const MANY: usize = 1 << 17;
+/// Words, or words of 64 bits, from which on the first fold has a variable more, so that less memory is taken after it.
+const MANY: usize = 1 << 23;
 
 /// How many kinds there are.
 pub const KINDS: usize = 3;
@@ -100,46 +97,39 @@ impl Kind {
         once * coins.degree() as f64
     }
 
-    /// Blocks into which so many words, or words of 64 bits, are cut before the first fold. The messages grow with
-    /// the blocks, and the work after it falls.
-    fn base(self, words: usize) -> usize {
+    /// Variables of the first fold of so many words, or words of 64 bits. Its message grows with their power of three, and
+    /// the vectors after it fall with that of two.
+    fn variables(self, words: usize) -> u32 {
         match (self, words) {
-            (Kind::Words | Kind::Wide, ..1024) => 8,
-            (Kind::Words | Kind::Wide, ..16384) => 16,
-            (Kind::Words | Kind::Wide, ..MANY) => 32,
-            (Kind::Words | Kind::Wide, _) => 64,
-            (Kind::Bits, ..1024) => 16,
-            (Kind::Bits, _) => 64,
+            (Kind::Bits, ..64) => 2,
+            (Kind::Bits, ..1024) => 4,
+            (Kind::Bits, ..524_288) => 6,
+            (Kind::Bits, ..MANY) => 7,
+            (Kind::Bits, _) => 8,
+            (_, ..512) => 2,
+            (_, ..8192) => 3,
+            (_, ..65536) => 4,
+            (_, ..524_288) => 5,
+            (_, ..MANY) => 6,
+            (_, _) => 7,
         }
     }
 
-    /// Blocks of a second fold that reads words, or 1 if there is none. Coefficients of words in different ones of
-    /// these blocks are X^0, X^1, ... times points of lower degree, so that few blocks leave many points.
-    fn again(self, words: usize) -> usize {
-        match (self, words) {
-            (_, ..MANY) => 1,
-            (Kind::Words | Kind::Wide, _) => 4,
-            (Kind::Bits, _) => 32,
-        }
-    }
-
-    /// By how many times as likely as at one point coefficients of the blocks of a second fold miss an error.
-    fn missed(self, again: usize, coins: Coins) -> f64 {
-        match self {
-            _ if again == 1 => 0.0,
-            // Of so many of the points the numbers have their highest bits 0.
-            Kind::Words | Kind::Wide => ((again - 1) as f64 * coins.degree() as f64).exp2(),
-            Kind::Bits => 1.0,
-        }
-    }
-
-    /// Blocks of a fold of more than [`LAST_FOLD`] elements. Work grows with them, the number of rounds falls.
+    /// Blocks of a later fold of so many elements. Work grows with them, the number of rounds falls.
     fn blocks(self, elements: usize) -> usize {
         match (self, elements) {
-            (Kind::Words | Kind::Wide, 8192..) => 8,
-            (Kind::Words | Kind::Wide, _) => 16,
-            (Kind::Bits, 32768..) => 64,
+            (Kind::Bits, 4096..) => 64,
             (Kind::Bits, _) => 32,
+            (_, 1024..8192) => 32,
+            (_, _) => 16,
+        }
+    }
+
+    /// Elements at which the last fold takes all that is left, with a random one.
+    fn last_fold(self) -> usize {
+        match self {
+            Kind::Bits => 256,
+            Kind::Words | Kind::Wide => 64,
         }
     }
 
@@ -157,15 +147,15 @@ impl Kind {
 /// The folds of a kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Folds {
-    /// Into how many blocks words and bits are cut.
-    pub base: usize,
-    /// Into how many each of these blocks is cut for a second fold that reads words and bits; 1 if there is none.
-    pub again: usize,
-    /// Whether there is a first fold, of these blocks.
+    /// Variables of the first fold: it cuts words and bits into 2^m blocks.
+    pub variables: u32,
+    /// Whether there is a first fold.
     pub first: bool,
-    /// Elements that are folded after those, at the prover that has most.
+    /// Whether it has long inner products, whose polynomial is another one.
+    pub inner: bool,
+    /// Elements that are folded after it, at the prover that has most.
     pub elements: usize,
-    /// Blocks of the folds after those. The last one has one element to a block.
+    /// Blocks of the folds after it. The last one has one element to a block.
     pub blocks: Vec<usize>,
 }
 
@@ -184,7 +174,7 @@ pub struct Shape {
 pub fn folds(kind: Kind, elements: usize) -> Vec<usize> {
     let mut out = Vec::new();
     let mut n = elements.max(1);
-    while n > LAST_FOLD {
+    while n > kind.last_fold() {
         let blocks = kind.blocks(n);
         out.push(blocks);
         n = n.div_ceil(blocks);
@@ -212,9 +202,12 @@ impl Folds {
             let base: usize = p.base.iter().map(|(terms, n)| terms * n).sum();
             base + p.dots.iter().map(|(n, count)| n * count).sum::<usize>()
         });
-        let (base, again) = (kind.base(words), kind.again(words));
         let spread = if kind == Kind::Bits { 64 } else { 1 };
-        let mut out = Folds { base, again, first: words > 0, elements: 0, blocks: Vec::new() };
+        let inner = provers.iter().any(|p| !p.dots.is_empty());
+        // Two polynomials are as long as one with a variable more, or nearly so.
+        let variables = kind.variables(words).saturating_sub(inner.into()).max(2);
+        let (first, blocks) = (words > 0, Vec::new());
+        let mut out = Folds { variables, first, inner, elements: 0, blocks };
         out.elements = all(&|Prover { base: all, dots, long }| {
             let columns = |group: &Vec<usize>| {
                 let statements: usize = group.iter().map(|&i| all[i].1).sum();
@@ -229,13 +222,24 @@ impl Folds {
 
     /// Blocks that the words of a chunk are cut into.
     pub fn cut(&self) -> usize {
-        self.base * self.again
+        1 << self.variables
+    }
+
+    /// Points of the first fold: a polynomial of degree 2 in each variable is known from so many values.
+    pub fn points(&self) -> usize {
+        3usize.pow(self.variables)
+    }
+
+    /// The points at which the blocks are: those whose digits in base 3 are the bits of the block.
+    pub fn corners(&self) -> Vec<usize> {
+        let bits = |b: usize| (0..self.variables).map(move |j| (b >> j & 1) * 3usize.pow(j)).sum();
+        (0..self.cut()).map(bits).collect()
     }
 
     /// Which chunks, of so many terms and statements each, are put together. Every chunk is filled up to whole blocks,
-    /// so where there are many blocks, small chunks with as many terms become one.
+    /// so small chunks with as many terms become one.
     pub fn groups(&self, sizes: &[(usize, usize)]) -> Vec<Vec<usize>> {
-        let is_small = |i: &usize| self.again > 1 && sizes[*i].1 < self.cut();
+        let is_small = |i: &usize| sizes[*i].1 < self.cut();
         let (small, large): (Vec<usize>, Vec<usize>) = (0..sizes.len()).partition(is_small);
         let mut by_terms: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for i in small {
@@ -244,15 +248,27 @@ impl Folds {
         large.into_iter().map(|i| vec![i]).chain(by_terms.into_values()).collect()
     }
 
-    /// The blocks of the folds that read words, in order.
-    fn reading(&self) -> impl Iterator<Item = usize> {
-        let again = (self.first && self.again > 1).then_some(self.again);
-        self.first.then_some(self.base).into_iter().chain(again)
+    /// How many folds there are.
+    pub fn steps(&self) -> usize {
+        usize::from(self.first) + self.blocks.len()
     }
 
-    /// How many folds read words.
-    pub fn firsts(&self) -> usize {
-        self.reading().count()
+    /// Elements that a prover sends in a step.
+    pub fn sent(&self, step: usize) -> usize {
+        match step.checked_sub(self.first.into()) {
+            // The value at the first point follows from the others.
+            None => self.points() - 1 + if self.inner { self.points() } else { 0 },
+            // The last one has a random block besides.
+            Some(i) if i + 1 == self.blocks.len() => 2 * self.blocks[i],
+            Some(i) => self.blocks.get(i).map_or(0, |b| 2 * b - 2),
+        }
+    }
+
+    /// The degrees of the polynomials, added up.
+    fn degrees(&self) -> usize {
+        // Two in each variable, and one in the coin of the inner products.
+        let first = if self.first { 2 * self.variables as usize + 1 } else { 0 };
+        first + self.blocks.iter().map(|b| 2 * b).sum::<usize>()
     }
 }
 
@@ -347,8 +363,7 @@ impl Shape {
 
     /// Folds, of the kind that has more.
     pub fn steps(&self) -> usize {
-        let of = |f: &Folds| f.firsts() + f.blocks.len();
-        self.folds.iter().flatten().map(of).max().unwrap_or(0)
+        self.folds.iter().flatten().map(Folds::steps).max().unwrap_or(0)
     }
 
     /// Whether there is nothing to prove.
@@ -358,15 +373,7 @@ impl Shape {
 
     /// Elements that a prover sends in a step, of each kind.
     pub fn sent(&self, step: usize) -> [usize; KINDS] {
-        let of = |folds: &Option<Folds>| {
-            let Some(f) = folds else { return 0 };
-            match step.checked_sub(f.firsts()) {
-                None => f.reading().nth(step).map_or(0, |b| 2 * b - 2),
-                // The last one has a random block besides.
-                Some(i) if i + 1 == f.blocks.len() => 2 * f.blocks[i],
-                Some(i) => f.blocks.get(i).map_or(0, |b| 2 * b - 2),
-            }
-        };
+        let of = |folds: &Option<Folds>| folds.as_ref().map_or(0, |f| f.sent(step));
         self.folds.each_ref().map(of)
     }
 
@@ -390,11 +397,8 @@ impl Shape {
         let tries = if self.coins == Coins::Hash { GRIND_LOG2.exp2() } else { 1.0 };
         let of = |(kind, folds): (Kind, &Option<Folds>)| {
             let Some(folds) = folds else { return 0.0 };
-            let all = folds.reading().chain(folds.blocks.iter().copied());
-            let degrees: usize = all.map(|b| 2 * b).sum();
-            let missed = 5.0 + kind.missed(folds.again, self.coins);
             // Coefficients, and coins that are a root.
-            (missed + degrees as f64) / (kind.points(self.coins).exp2() - 128.0)
+            (5.0 + folds.degrees() as f64) / (kind.points(self.coins).exp2() - 256.0)
         };
         tries * Kind::ALL.into_iter().zip(&self.folds).map(of).sum::<f64>()
     }
@@ -502,7 +506,7 @@ mod tests {
                 let (last, rest) = all.split_last().unwrap();
                 let left = rest.iter().fold(n.max(1), |n, b| n.div_ceil(*b));
                 assert_eq!(left, *last, "{n} elements");
-                assert!(*last <= LAST_FOLD);
+                assert!(*last <= kind.last_fold());
                 // So many elements fit, and are what a vector is filled up to.
                 assert!(all.iter().product::<usize>() >= n);
             }
@@ -513,13 +517,8 @@ mod tests {
     /// not hold against them.
     #[test]
     fn grinding_is_priced_in() {
-        let folds = Folds {
-            base: 32,
-            again: 1,
-            first: true,
-            elements: 1 << 20,
-            blocks: vec![16, 16, 16, 32],
-        };
+        let blocks = vec![16, 16, 16, 32];
+        let folds = Folds { variables: 5, first: true, inner: true, elements: 1 << 17, blocks };
         let of = |coins| Shape { coins, carries: [0; 3], folds: [Some(folds.clone()), None, None] };
         let (parties, hash) = (of(Coins::Parties).error(), of(Coins::Hash).error());
         let once = hash / GRIND_LOG2.exp2();
@@ -532,13 +531,14 @@ mod tests {
 
     #[test]
     fn bytes_and_rounds_by_hand() {
-        let folds = Folds { base: 16, again: 1, first: true, elements: 20, blocks: vec![16, 2] };
+        let blocks = vec![16, 2];
+        let folds = Folds { variables: 3, first: true, inner: false, elements: 20, blocks };
         let coins = Coins::Parties;
         let shape = Shape { coins, carries: [3, 0, 1], folds: [Some(folds), None, None] };
         assert_eq!(shape.steps(), 3);
-        assert_eq!([0, 1, 2].map(|s| shape.sent(s)[0]), [30, 30, 4]);
+        assert_eq!([0, 1, 2].map(|s| shape.sent(s)[0]), [26, 30, 4]);
         assert_eq!(shape.rounds(), 1 + 2 + 5);
-        let elements = (30 + 30 + 4 + 2) * 448;
+        let elements = (26 + 30 + 4 + 2) * 448;
         let all = elements + 2 * 32 + 64 + 4 * 32 + 2;
         assert_eq!(shape.bytes(), [24 + all, all, 8 + all]);
         let none = Shape::empty(coins);

@@ -148,11 +148,11 @@ fn shapes_count_the_longest_prover() {
     // 140 elements: shards of 64, 64 and 12; 32 carries each.
     assert_eq!(shape.carries, [32, 32, 32]);
     let words = shape.folds[0].as_ref().unwrap();
-    // 140 products of two terms, high parts and products of 64 with two, words of 64 with one.
-    assert_eq!((words.base, words.elements), (8, 2 * 18 + 2 * 8 + 2 * 8 + 8));
+    // 140 products of two terms, high parts and products of 64 with two, words of 64 with one: in eight blocks.
+    assert_eq!((words.cut(), words.elements), (8, 2 * 18 + 2 * 8 + 2 * 8 + 8));
     let bits = shape.folds[1].as_ref().unwrap();
     // One word of products of bits and 32 of carries.
-    assert_eq!(bits.elements, 64 * (2 + 2 * 2));
+    assert_eq!((bits.cut(), bits.elements), (16, 64 * (2 + 2 * 2)));
     assert!(shape.rounds() > 0 && Shape::of(&c, &all[1]).folds[1].is_none());
 }
 

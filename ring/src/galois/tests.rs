@@ -24,9 +24,43 @@ fn cross<T: Scalar>(u: &Vector<T>, v: &Vector<T>, blocks: usize) -> Vec<Element<
     out.elements()
 }
 
-fn cross_words<T: Scalar>(c: &Points, u: &[T], v: &[T], blocks: usize) -> Vec<Element<T>> {
-    let mut out = WordPairs::new(blocks);
-    out.add(c, u, v);
+/// The values on the grid of vectors of 2^m blocks, by their definition: at a point, where a variable is high, the
+/// blocks at its 1 count, less those at its 0.
+fn on_grid<T: Scalar>(c: &Points, terms: &[[&[T]; 2]], variables: u32) -> Vec<Element<T>> {
+    let (n, blocks) = (c.len(), 1usize << variables);
+    let value = |x: &[T], point: usize, t: usize| {
+        let mut sum = T::ZERO;
+        for b in 0..blocks {
+            let mut sign = Some(false);
+            for j in 0..variables {
+                let (digit, bit) = (point / 3usize.pow(j) % 3, b >> j & 1);
+                sign = sign
+                    .filter(|_| digit == 2 || digit == bit)
+                    .map(|s| s ^ (digit == 2 && bit == 0));
+            }
+            sum = match sign {
+                Some(false) => sum.wadd(x[b * n + t]),
+                Some(true) => sum.wsub(x[b * n + t]),
+                None => sum,
+            };
+        }
+        sum
+    };
+    let one = |point: usize, t: usize| {
+        let all = terms.iter().map(|[u, v]| value(u, point, t).wmul(value(v, point, t)));
+        mul(&point_of(c[t]), &word(all.fold(T::ZERO, T::wadd)))
+    };
+    let at = |point: usize| (0..n).fold(zero(), |s, t| add(&s, &one(point, t)));
+    (0..3usize.pow(variables)).map(at).collect()
+}
+
+fn point_of<T: Scalar>(x: u64) -> Element<T> {
+    point(x)
+}
+
+fn grid<T: Scalar>(c: &Points, terms: &[[&[T]; 2]], variables: u32) -> Vec<Element<T>> {
+    let mut out = Grid::new(variables);
+    out.add(c, terms);
     out.elements()
 }
 
@@ -73,7 +107,7 @@ fn differences_of_exceptional_points_are_units() {
 /// Over words of 128 bits the same is computed, and the low halves are those over 64.
 #[test]
 fn wide_words() {
-    let (n, blocks) = (45, 17);
+    let (n, blocks) = (45, 16);
     let flat = |seed: u64| {
         let all = elements(seed, n * blocks);
         all.iter().map(|x| u128::from(x[3]) << 64 | u128::from(x[7])).collect::<Vec<_>>()
@@ -81,20 +115,10 @@ fn wide_words() {
     let (u, v) = (flat(1), flat(5));
     let low = |x: &[u128]| x.iter().map(|x| *x as u64).collect::<Vec<_>>();
     let points: Vec<u64> = elements(6, n).iter().map(|x| x[3]).collect();
-    let all = cross_words(&points, &u, &v, blocks);
-    let want = cross_words(&points, &low(&u), &low(&v), blocks);
+    let all = grid(&points, &[[&u, &v]], 4);
+    let want = grid(&points, &[[&low(&u), &low(&v)]], 4);
     assert!(all.iter().zip(&want).all(|(a, b)| low(a) == b));
-    let pair = |a: usize, b: usize| {
-        let one = |t: usize| {
-            let x = u[a * n + t].wrapping_mul(v[b * n + t]);
-            let y = u[b * n + t].wrapping_mul(v[a * n + t]);
-            mul(&point(points[t]), &word(x.wrapping_add(if a == b { 0 } else { y })))
-        };
-        (0..n).fold(zero(), |s, t| add(&s, &one(t)))
-    };
-    for (a, b) in [(0, 0), (0, 16), (3, 9), (16, 16)] {
-        assert_eq!(all[a * blocks + b], pair(a, b), "{a}, {b}");
-    }
+    assert_eq!(all, on_grid(&points, &[[&u, &v]], 4));
     let element = |t: usize| std::array::from_fn(|i| u[(t * DEGREE + i) % u.len()]);
     for t in 0..5 {
         let x: Element<u128> = element(t);
@@ -156,26 +180,24 @@ proptest! {
         }
     }
 
-    /// Blocks of 16 words and more, so that lanes are full, and of which a circle has a half or none.
+    /// Also of more columns than a thread takes by itself, and of several vectors with the same coefficients.
+    #[test]
+    fn grids_are_values_of_products(seed: u64, n in 0usize..70, variables in 2u32..5, wide in any::<bool>()) {
+        let n = if wide { n + 500 } else { n };
+        let flat = |seed| elements(seed, n << variables).iter().map(|x| x[7]).collect::<Vec<_>>();
+        let (u, v) = (flat(seed), flat(seed ^ 5));
+        let points: Vec<u64> = elements(seed ^ 6, n).iter().map(|x| x[3]).collect();
+        let terms: [[&[u64]; 2]; 2] = [[&u, &v], [&v, &v]];
+        prop_assert_eq!(grid(&points, &terms, variables), on_grid(&points, &terms, variables));
+    }
+
+    /// Blocks of 16 words and more, so that lanes are full.
     #[test]
     fn words_are_elements(seed: u64, n in 0usize..70, blocks in 1usize..35) {
         let flat = |seed| elements(seed, n * blocks).iter().map(|x| x[7]).collect::<Vec<_>>();
-        let (u, v) = (flat(seed), flat(seed ^ 5));
+        let u = flat(seed);
         let points: Vec<u64> = elements(seed ^ 6, n).iter().map(|x| x[3]).collect();
         let c: Vec<Element> = points.iter().map(|x| point(*x)).collect();
-        let all = cross_words(&points, &u, &v, blocks);
-        for a in 0..blocks {
-            for b in 0..blocks {
-                let one = |a: usize, b: usize, t: usize| u[a * n + t].wrapping_mul(v[b * n + t]);
-                let both = |t: usize| match a.cmp(&b) {
-                    std::cmp::Ordering::Less => one(a, b, t).wrapping_add(one(b, a, t)),
-                    std::cmp::Ordering::Equal => one(a, a, t),
-                    std::cmp::Ordering::Greater => 0,
-                };
-                let want = sum((0..n).map(|t| mul(&c[t], &word(both(t)))));
-                prop_assert_eq!(all[a * blocks + b], want);
-            }
-        }
         let sums = sum_words(&points, &u, blocks);
         for (b, found) in sums.iter().enumerate() {
             let want = sum((0..n).map(|t| mul(&c[t], &word(u[b * n + t]))));

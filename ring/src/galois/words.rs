@@ -1,10 +1,11 @@
 //! Vectors of words, with coefficients whose coordinates are 0 and 1.
 
-use super::vector::{LANES, plain};
-use super::{DEGREE, Element, Scalar, Vector, add, zero};
-use crate::simd::interleave;
-use crate::simd::subsets::{self, COLUMNS, GROUPS, Tables};
-use crate::threads;
+use super::vector::{self, plain};
+use super::{DEGREE, Element, Scalar, Vector};
+use crate::grid::{COLUMNS, Visit, in_shares, load, points, walk};
+use crate::simd::subsets::{self, GROUPS, LANES, Picks, Tables};
+use crate::simd::{interleave, nine_products, subtracted};
+use std::ops::Range;
 
 /// Exceptional points by their numbers: bit j of entry t is the coefficient of X^j of element t. Bits from
 /// [`DEGREE`] on are dropped.
@@ -29,7 +30,7 @@ impl<T: Scalar> Vector<T> {
     pub fn weighed(&self, points: &Points) -> Vector<T> {
         assert_eq!(self.n, points.len(), "vectors of one length");
         self.times_by(&|at, out| {
-            let mut some = [0u64; LANES];
+            let mut some = [0u64; vector::LANES];
             some.iter_mut().zip(&points[at..]).for_each(|(o, x)| *o = *x);
             for (j, out) in out.iter_mut().enumerate() {
                 out.iter_mut().zip(&some).for_each(|(o, x)| *o = T::from_u64(x >> j & 1));
@@ -38,23 +39,8 @@ impl<T: Scalar> Vector<T> {
     }
 }
 
-/// Columns that a thread takes apart at a time.
-const PART: usize = 4 * COLUMNS;
-
-/// Rows of `lanes` words each, of all blocks at the columns from `at` on: word r of row t is that of block
-/// r modulo `blocks`.
-fn rows<T: Scalar>(out: &mut [T], lanes: usize, words: &[T], blocks: usize, at: usize, len: usize) {
-    let n = words.len() / blocks;
-    interleave(out, lanes, blocks, &words[at..], n, len);
-    for row in out.chunks_exact_mut(lanes) {
-        for r in blocks..lanes {
-            row[r] = row[r - blocks];
-        }
-    }
-}
-
 /// For each place of the points, which of the next columns have a 1 there.
-fn picks(c: &Points, at: usize) -> [[u8; GROUPS]; DEGREE] {
+fn picks(c: &Points, at: usize) -> Picks {
     let mut some = [0; COLUMNS];
     some.iter_mut().zip(c.get(at..).unwrap_or(&[])).for_each(|(o, x)| *o = *x);
     let (groups, _) = some.as_chunks::<4>();
@@ -68,110 +54,119 @@ fn picks(c: &Points, at: usize) -> [[u8; GROUPS]; DEGREE] {
 }
 
 /// What is summed: for each place of the points, so many words side by side.
-type Sums<T> = [[T; subsets::LANES]; DEGREE];
+type Sums<T> = [[T; LANES]; DEGREE];
 
-/// The vectors of a step.
-type Step<T> = [[T; subsets::LANES]; COLUMNS];
-
-/// Writes the vectors of a task, from the rows of each operand from a column on.
-type Fill<'a, T, const N: usize> = dyn Fn(usize, [&[T]; N], &mut Step<T>) + Sync + 'a;
-
-/// Adds for each task the sum over all columns of the vectors that `fill` makes, times points. Of each operand it reads
-/// the words of all blocks at a column, side by side in a row of `lanes` words ([`rows`]).
-fn add_weighted<T: Scalar, const N: usize>(
+/// Adds for each of the rows the sum over all columns of its words, times points. `scratch` has as many words.
+fn add_weighted<T: Scalar>(
     sums: &mut [Sums<T>],
-    c: &Points,
-    operands: [&[T]; N],
-    [blocks, lanes]: [usize; 2],
-    fill: &Fill<'_, T, N>,
+    picks: &Picks,
+    rows: &[[T; COLUMNS]],
+    scratch: &mut [T],
+    tables: &mut Tables<T>,
 ) {
-    let n = c.len();
-    assert!(operands.iter().all(|x| x.len() == n * blocks), "blocks of one length");
-    // Tasks apart: what they read is made once for all threads, and each adds to sums of its own.
-    let threads = if n < COLUMNS { 1 } else { threads::count() };
-    let share = sums.len().div_ceil(threads).max(1);
-    let padded = PART.min(n).next_multiple_of(COLUMNS);
-    let mut all = operands.map(|_| vec![T::ZERO; padded * lanes]);
-    for at in (0..n).step_by(PART) {
-        let len = PART.min(n - at);
-        // What stands behind the last column takes coefficients 0.
-        for (row, words) in all.iter_mut().zip(operands) {
-            rows(&mut row[..len * lanes], lanes, words, blocks, at, len);
-        }
-        let steps: Vec<usize> = (0..len).step_by(COLUMNS).collect();
-        let picks: Vec<_> = steps.iter().map(|t| picks(c, at + t)).collect();
-        threads::each(sums.chunks_mut(share).enumerate(), &|(i, sums)| {
-            let mut tables = Tables::default();
-            let mut some = [[T::ZERO; subsets::LANES]; COLUMNS];
-            for (task, sums) in (i * share..).zip(sums) {
-                for (&t, picks) in steps.iter().zip(&picks) {
-                    fill(task, all.each_ref().map(|x| &x[t * lanes..]), &mut some);
-                    subsets::add(sums, &some, picks, &mut tables);
-                }
-            }
-        });
+    let lanes = rows.len();
+    interleave(scratch, lanes, lanes, rows.as_flattened(), COLUMNS, COLUMNS);
+    for (sums, at) in sums.iter_mut().zip((0..).step_by(LANES)) {
+        subsets::add(sums, &scratch[at..], lanes, picks, tables);
     }
 }
 
-/// Inner products of pairs of blocks of words with coefficients, added up over several vectors.
+/// Rows for so many vectors: as many as are summed side by side.
+fn rows<T: Scalar>(n: usize) -> Vec<[T; COLUMNS]> {
+    vec![[T::ZERO; COLUMNS]; n.next_multiple_of(LANES)]
+}
+
+/// No sums yet of so many rows.
+fn sums<T: Scalar>(n: usize) -> Vec<Sums<T>> {
+    vec![[[T::ZERO; LANES]; DEGREE]; n.div_ceil(LANES)]
+}
+
+/// The first n of them as elements.
+fn elements<T: Scalar>(sums: &[Sums<T>], n: usize) -> Vec<Element<T>> {
+    (0..n).map(|b| std::array::from_fn(|i| sums[b / LANES][i][b % LANES])).collect()
+}
+
+fn plus<T: Scalar>(to: &mut Sums<T>, x: &Sums<T>) {
+    to.iter_mut().flatten().zip(x.iter().flatten()).for_each(|(s, x)| *s = s.wadd(*x));
+}
+
+/// The values at the points of a grid of inner products of vectors of words with coefficients, added up over several
+/// vectors.
 ///
-/// Pairs of a block and the one that is `far` after it, around a circle; every pair of different blocks is met once, or
-/// twice at half of the circle. A task is one `far` and as many first blocks as a vector has lanes.
-pub struct WordPairs<T = u64> {
-    blocks: usize,
-    /// For each task.
+/// A vector of 2^m blocks is read as the values of polynomials in m variables, of degree 1 in each: block b is the value
+/// where the variables are the bits of b, the highest bit the first variable. Products of two such polynomials are known
+/// from 3^m *points*, where each variable is 0, 1 or high: where it is high, the coefficient of its highest power
+/// counts. Points are numbered in base 3, with the digits 0, 1, and 2 for high, the first variable in the highest place.
+pub struct Grid<T = u64> {
+    variables: u32,
     sums: Vec<Sums<T>>,
 }
 
-impl<T> std::fmt::Debug for WordPairs<T> {
+impl<T> std::fmt::Debug for Grid<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "WordPairs<{} blocks>", self.blocks)
+        write!(f, "Grid<{} variables>", self.variables)
     }
 }
 
-impl<T: Scalar> WordPairs<T> {
-    /// Of vectors of so many blocks.
-    pub fn new(blocks: usize) -> WordPairs<T> {
-        let tasks = blocks.div_ceil(subsets::LANES) * (blocks / 2 + 1);
-        WordPairs { blocks, sums: vec![[[T::ZERO; subsets::LANES]; DEGREE]; tasks] }
+/// The products at all points, of some columns.
+struct Products<'a, T>(&'a mut [[T; COLUMNS]]);
+
+impl<T: Scalar> Visit<[T; COLUMNS]> for Products<'_, T> {
+    fn minus(&mut self, out: &mut [T; COLUMNS], a: &[T; COLUMNS], b: &[T; COLUMNS]) {
+        subtracted(out, a, b);
+    }
+    fn leaf(&mut self, point: usize, u: &[[T; COLUMNS]; 4], v: &[[T; COLUMNS]; 4]) {
+        if let Some(out) = self.0[point..].first_chunk_mut::<9>() {
+            nine_products(out, u, v);
+        }
+    }
+}
+
+impl<T: Scalar> Grid<T> {
+    /// Of vectors of 2^m blocks, m at least 2.
+    pub fn new(variables: u32) -> Grid<T> {
+        Grid { variables, sums: sums(points(variables)) }
     }
 
-    /// Distances around the circle.
-    fn fars(&self) -> usize {
-        self.blocks / 2 + 1
-    }
-
-    /// Adds the inner products of the blocks of u and v, with n coefficients c.
+    /// Adds the inner products of all u and v. They have the same n coefficients c.
     ///
     /// # Panics
     ///
-    /// If the words are not as many blocks of as many as there are coefficients.
-    pub fn add(&mut self, c: &Points, u: &[T], v: &[T]) {
-        let (blocks, fars) = (self.blocks, self.fars());
-        let lanes = blocks.next_multiple_of(subsets::LANES) + blocks / 2;
-        add_weighted(&mut self.sums, c, [u, v], [blocks, lanes], &|task, [u, v], x| {
-            let place = [task / fars * subsets::LANES, task % fars];
-            subsets::pairs(x, u, v, lanes, place);
-        });
+    /// If the words are not 2^m blocks of as many as there are coefficients.
+    pub fn add(&mut self, c: &Points, terms: &[[&[T]; 2]]) {
+        let (n, blocks) = (c.len(), 1 << self.variables);
+        assert!(terms.iter().flatten().all(|x| x.len() == n * blocks), "blocks of one length");
+        let all = points(self.variables);
+        let part = |sums: &mut [Sums<T>], columns: Range<usize>| {
+            let mut blocks = [(); 4].map(|()| vec![[T::ZERO; COLUMNS]; blocks]);
+            let mut products = rows::<T>(all);
+            let mut scratch = vec![T::ZERO; products.len() * COLUMNS];
+            let mut tables = Tables::default();
+            for at in columns.clone().step_by(COLUMNS) {
+                let some = at..columns.end.min(at + COLUMNS);
+                products.as_flattened_mut().fill(T::ZERO);
+                for [u, v] in terms {
+                    let [a, b, su, sv] = &mut blocks;
+                    load(a, u, n, some.clone());
+                    load(b, v, n, some.clone());
+                    walk(&mut Products(&mut products), 0, [a, b], [su, sv]);
+                }
+                // What stands behind the last column takes coefficients 0.
+                add_weighted(
+                    sums,
+                    &picks(&c[..some.end], at),
+                    &products,
+                    &mut scratch,
+                    &mut tables,
+                );
+            }
+        };
+        in_shares(n, &mut self.sums, &[[T::ZERO; LANES]; DEGREE], &part, &plus);
     }
 
-    /// Entry a blocks + b, for a < b, is the sum over t of ``c[t] (u[a n + t] v[b n + t] + u[b n + t] v[a n + t])``, for
-    /// a = b that of ``c[t] u[a n + t] v[a n + t]``, and 0 for a > b.
+    /// The values, in the order of the points.
     pub fn elements(&self) -> Vec<Element<T>> {
-        let (blocks, fars) = (self.blocks, self.fars());
-        let mut out = vec![zero(); blocks * blocks];
-        for (task, sums) in self.sums.iter().enumerate() {
-            let far = task % fars;
-            for (r, a) in (task / fars * subsets::LANES..).take(subsets::LANES).enumerate() {
-                let twice = far > 0 && 2 * far == blocks && a >= far;
-                if a < blocks && !twice {
-                    let b = (a + far) % blocks;
-                    let out = &mut out[a.min(b) * blocks + a.max(b)];
-                    *out = add(out, &std::array::from_fn(|i| sums[i][r]));
-                }
-            }
-        }
-        out
+        elements(&self.sums, points(self.variables))
     }
 }
 
@@ -194,14 +189,19 @@ pub fn fold_words<T: Scalar>(c: &[Element<T>], words: &[T]) -> Vector<T> {
 ///
 /// If the words are not `blocks` blocks of as many as there are coefficients.
 pub fn sum_words<T: Scalar>(c: &Points, words: &[T], blocks: usize) -> Vec<Element<T>> {
-    let groups = blocks.div_ceil(subsets::LANES);
-    let lanes = groups * subsets::LANES;
-    let mut sums = vec![[[T::ZERO; subsets::LANES]; DEGREE]; groups];
-    add_weighted(&mut sums, c, [words], [blocks, lanes], &|task, [words], x| {
-        for (x, row) in x.iter_mut().zip(words.chunks_exact(lanes)) {
-            x.copy_from_slice(&row[task * subsets::LANES..][..subsets::LANES]);
+    let n = c.len();
+    assert_eq!(words.len(), n * blocks, "blocks of one length");
+    let mut all = sums(blocks);
+    let part = |sums: &mut [Sums<T>], columns: Range<usize>| {
+        let mut some = rows::<T>(blocks);
+        let mut scratch = vec![T::ZERO; some.len() * COLUMNS];
+        let mut tables = Tables::default();
+        for at in columns.clone().step_by(COLUMNS) {
+            let end = columns.end.min(at + COLUMNS);
+            load(&mut some, words, n.max(1), at..end);
+            add_weighted(sums, &picks(&c[..end], at), &some, &mut scratch, &mut tables);
         }
-    });
-    let of = |b: usize| std::array::from_fn(|i| sums[b / subsets::LANES][i][b % subsets::LANES]);
-    (0..blocks).map(of).collect()
+    };
+    in_shares(n, &mut all, &[[T::ZERO; LANES]; DEGREE], &part, &plus);
+    elements(&all, blocks)
 }

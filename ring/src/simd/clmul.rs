@@ -13,6 +13,15 @@ pub(crate) enum Clmul {
     Portable,
 }
 
+/// Four products of polynomials, lower word first, whose sum counts.
+pub(crate) type Products = [u64; 8];
+
+/// Their sum.
+pub(crate) fn summed(x: &Products) -> u128 {
+    let (pairs, _) = x.as_chunks::<2>();
+    pairs.iter().fold(0, |s, x| s ^ (u128::from(x[1]) << 64 | u128::from(x[0])))
+}
+
 /// Only detection makes one.
 #[cfg(all(target_arch = "x86_64", any(feature = "avx2", feature = "avx512")))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,41 +75,24 @@ impl Clmul {
         }
     }
 
-    /// The sum of the products c[i] (a[i] & b[i]).
-    pub(crate) fn dot_and(self, c: &[u64], a: &[u64], b: &[u64]) -> u128 {
-        assert!(a.len() == c.len() && b.len() == c.len(), "vectors of one length");
-        self.masked(c, |from, both| {
-            for (o, (a, b)) in both.iter_mut().zip(a[from..].iter().zip(&b[from..])) {
-                *o = a & b;
-            }
-        })
-    }
-
-    /// The sum of the products c[i] ((x[i] & y[i]) ^ (z[i] & w[i])).
-    pub(crate) fn dot_pairs(self, c: &[u64], [x, y]: [&[u64]; 2], [z, w]: [&[u64]; 2]) -> u128 {
-        let n = c.len();
-        assert!([x, y, z, w].iter().all(|v| v.len() == n), "vectors of one length");
+    /// For each row adds the sum of the products c[i] x[i] to its sum, of which the words are those of products of
+    /// polynomials that are added up.
+    pub(crate) fn add_dots<const N: usize>(
+        self,
+        sums: &mut [Products],
+        c: &[u64; N],
+        rows: &[[u64; N]],
+    ) {
         #[cfg(all(target_arch = "x86_64", feature = "avx512"))]
         if let Clmul::Wide(_) = self {
             // SAFETY: the value shows that the processor has the features.
-            return unsafe { x86::wide_pairs(c, [x, y, z, w]) };
+            return unsafe { x86::wide_dots(sums, c, rows) };
         }
-        self.masked(c, |from, both| {
-            for (i, o) in (from..).zip(both.iter_mut()) {
-                *o = x[i] & y[i] ^ z[i] & w[i];
-            }
-        })
-    }
-
-    /// The sum of the products of c and what `fill` writes, from a place on.
-    fn masked(self, c: &[u64], fill: impl Fn(usize, &mut [u64])) -> u128 {
-        let mut both = [0; 256];
-        let parts = c.chunks(both.len());
-        parts.enumerate().fold(0, |s, (i, c)| {
-            let some = &mut both[..c.len()];
-            fill(256 * i, some);
-            s ^ self.dot(c, some)
-        })
+        for (sum, row) in sums.iter_mut().zip(rows) {
+            let more = self.dot(c, row);
+            sum[0] ^= more as u64;
+            sum[1] ^= (more >> 64) as u64;
+        }
     }
 
     /// a[i] := a[i] b[i] in the field.
@@ -228,23 +220,27 @@ mod x86 {
 
     #[cfg(feature = "avx512")]
     #[target_feature(enable = "avx512f,vpclmulqdq,pclmulqdq,avx2")]
-    pub(super) fn wide_pairs(c: &[u64], [x, y, z, w]: [&[u64]; 4]) -> u128 {
-        let mut sums = [_mm512_setzero_si512(); 2];
+    pub(super) fn wide_dots<const N: usize>(
+        sums: &mut [super::Products],
+        c: &[u64; N],
+        rows: &[[u64; N]],
+    ) {
         let (all, rest) = c.as_chunks::<8>();
-        let [x, y, z, w] = [x, y, z, w].map(|v| v.as_chunks::<8>());
-        let four = x.0.iter().zip(y.0).zip(z.0.iter().zip(w.0));
-        for (c, ((x, y), (z, w))) in all.iter().zip(four) {
-            let first = _mm512_and_si512(load(x), load(y));
-            let both = _mm512_xor_si512(first, _mm512_and_si512(load(z), load(w)));
-            let c = load(c);
-            sums[0] = _mm512_xor_si512(sums[0], _mm512_clmulepi64_epi128::<0x00>(c, both));
-            sums[1] = _mm512_xor_si512(sums[1], _mm512_clmulepi64_epi128::<0x11>(c, both));
+        for (out, row) in sums.iter_mut().zip(rows) {
+            let (words, last) = row.as_chunks::<8>();
+            let mut sum = load(out);
+            for (c, x) in all.iter().zip(words) {
+                let (c, x) = (load(c), load(x));
+                let even = _mm512_clmulepi64_epi128::<0x00>(c, x);
+                let odd = _mm512_clmulepi64_epi128::<0x11>(c, x);
+                sum = _mm512_ternarylogic_epi64::<0x96>(sum, even, odd);
+            }
+            // SAFETY: it points to eight words, and the store needs no alignment.
+            unsafe { _mm512_storeu_si512(out.as_mut_ptr().cast(), sum) };
+            let more = narrow(rest, last);
+            out[0] ^= more as u64;
+            out[1] ^= (more >> 64) as u64;
         }
-        let mut both = [0; 8];
-        for (i, o) in both.iter_mut().enumerate().take(rest.len()) {
-            *o = x.1[i] & y.1[i] ^ z.1[i] & w.1[i];
-        }
-        total(sums) ^ narrow(rest, &both[..rest.len()])
     }
 
     /// Each product is L + X^64 H. X^64 is X^4 + X^3 + X + 1, so H times that goes to L, and what this has above 64
@@ -317,15 +313,7 @@ mod tests {
                 let (a, b) = (words(n, n as usize), words(n + 99, n as usize));
                 let want = a.iter().zip(&b).fold(0, |s, (&a, &b)| s ^ slow(a, b));
                 assert_eq!(level.dot(&a, &b), want, "{level:?}, {n} words");
-                let (c, d, e) =
-                    (words(n + 7, n as usize), words(n + 8, n as usize), words(n + 9, n as usize));
-                let each =
-                    |f: &dyn Fn(usize) -> u64| (0..n as usize).fold(0, |s, i| s ^ slow(c[i], f(i)));
-                let and = |i: usize| a[i] & b[i];
-                let pairs = |i: usize| a[i] & b[i] ^ d[i] & e[i];
-                assert_eq!(level.dot_and(&c, &a, &b), each(&and), "{level:?}, {n} words");
-                let found = level.dot_pairs(&c, [&a, &b], [&d, &e]);
-                assert_eq!(found, each(&pairs), "{level:?}, {n} words");
+                let d = words(n + 8, n as usize);
                 let mut products = a.clone();
                 level.times(&mut products, &b);
                 let want: Vec<u64> = a.iter().zip(&b).map(|(&a, &b)| reduce(slow(a, b))).collect();
@@ -335,6 +323,15 @@ mod tests {
                 let want: Vec<u64> =
                     d.iter().zip(&a).map(|(&d, &a)| d ^ reduce(slow(a, 77))).collect();
                 assert_eq!(sums, want, "{level:?}, {n} words");
+            }
+            let c: [u64; 19] = std::array::from_fn(|i| words(5, 19)[i]);
+            let rows: [[u64; 19]; 3] =
+                std::array::from_fn(|j| std::array::from_fn(|i| words(j as u64, 19)[i]));
+            let mut sums = [[7; 8]; 3];
+            level.add_dots(&mut sums, &c, &rows);
+            for (sum, row) in sums.iter().zip(&rows) {
+                // Four times the same is 0.
+                assert_eq!(summed(sum), level.dot(&c, row), "{level:?}");
             }
         }
     }

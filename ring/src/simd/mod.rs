@@ -14,7 +14,7 @@ pub(crate) mod subsets;
 mod tile;
 mod transpose;
 
-pub(crate) use clmul::{Clmul, reduce};
+pub(crate) use clmul::{Clmul, Products, reduce, summed};
 pub(crate) use isa::{Avx2, Avx512, Isa};
 pub(crate) use matrix::{FACTORS, Matrix};
 pub use peak::multiply_adds;
@@ -172,6 +172,64 @@ versions! {
             for (out, &x) in panel.chunks_exact_mut(width).zip(row) {
                 out[i] = x;
             }
+        }
+    }
+}
+
+versions! {
+    /// Of four blocks of two vectors, values of polynomials in two variables, adds the products at the nine points of the
+    /// grid.
+    pub(crate) fn nine_gates<[N] [const N: usize]>(
+        out: &mut [[u64; N]; 9], u: &[[u64; N]; 4], v: &[[u64; N]; 4],
+    ) {
+        for i in 0..N {
+            let at = |x: &[[u64; N]; 4]| {
+                let (a, b, c, d) = (x[0][i], x[1][i], x[2][i], x[3][i]);
+                [a, b, a ^ b, c, d, c ^ d, a ^ c, b ^ d, a ^ b ^ c ^ d]
+            };
+            let (u, v) = (at(u), at(v));
+            for j in 0..9 {
+                out[j][i] ^= u[j] & v[j];
+            }
+        }
+    }
+}
+
+versions! {
+    /// The same of words.
+    pub(crate) fn nine_products<[T, N] [T: Word, const N: usize]>(
+        out: &mut [[T; N]; 9], u: &[[T; N]; 4], v: &[[T; N]; 4],
+    ) {
+        for i in 0..N {
+            let at = |x: &[[T; N]; 4]| {
+                let (a, b, c, d) = (x[0][i], x[1][i], x[2][i], x[3][i]);
+                let (e, f) = (b.wsub(a), d.wsub(c));
+                [a, b, e, c, d, f, c.wsub(a), d.wsub(b), f.wsub(e)]
+            };
+            let (u, v) = (at(u), at(v));
+            for j in 0..9 {
+                out[j][i] = out[j][i].wadd(u[j].wmul(v[j]));
+            }
+        }
+    }
+}
+
+versions! {
+    /// out = a - b.
+    pub(crate) fn subtracted<[T, N] [T: Word, const N: usize]>(
+        out: &mut [T; N], a: &[T; N], b: &[T; N],
+    ) {
+        for i in 0..N {
+            out[i] = a[i].wsub(b[i]);
+        }
+    }
+}
+
+versions! {
+    /// out = a xor b.
+    pub(crate) fn xored<[N] [const N: usize]>(out: &mut [u64; N], a: &[u64; N], b: &[u64; N]) {
+        for i in 0..N {
+            out[i] = a[i] ^ b[i];
         }
     }
 }

@@ -4,13 +4,14 @@
 use super::versions;
 use crate::Word;
 use crate::galois::DEGREE;
+use crate::grid::COLUMNS;
 
 /// Words side by side.
 pub(crate) const LANES: usize = 16;
 /// Tables at a time.
 pub(crate) const GROUPS: usize = 8;
-/// Vectors at a time.
-pub(crate) const COLUMNS: usize = 4 * GROUPS;
+/// Vectors at a time are four for each table.
+const _: () = assert!(COLUMNS == 4 * GROUPS);
 
 /// The sums of all subsets of each four vectors: scratch, of which the sums of no vector stay zero.
 pub(crate) struct Tables<T>(Vec<[[T; LANES]; 16]>);
@@ -21,15 +22,17 @@ impl<T: Word> Default for Tables<T> {
     }
 }
 
-/// sums[i] += for each i the sum of the vectors x[t] whose bit is set in `picks[i]`, bit t % 4 of byte t / 4.
+/// sums[i] += for each i the sum of the vectors x[t] whose bit is set in `picks[i]`, bit t % 4 of byte t / 4. Vector t
+/// begins at word t `stride`.
 pub(crate) fn add<T: Picked>(
     sums: &mut [[T; LANES]; DEGREE],
-    x: &[[T; LANES]; COLUMNS],
-    picks: &[[u8; GROUPS]; DEGREE],
+    x: &[T],
+    stride: usize,
+    picks: &Picks,
     tables: &mut Tables<T>,
 ) {
     if let Some(tables) = tables.0.first_chunk_mut::<GROUPS>() {
-        tabled(tables, x);
+        tabled(tables, x, stride);
         T::add_picked(sums, tables, picks);
     }
 }
@@ -41,10 +44,10 @@ pub(crate) type Picks = [[u8; GROUPS]; DEGREE];
 pub(crate) type Subsets<T> = [[[T; LANES]; 16]; GROUPS];
 
 versions! {
-    fn tabled<[T] [T: Word]>(tables: &mut Subsets<T>, x: &[[T; LANES]; COLUMNS]) {
-        let (fours, _) = x.as_chunks::<4>();
-        for (table, x) in tables.iter_mut().zip(fours) {
-            for (j, x) in x.iter().enumerate() {
+    fn tabled<[T] [T: Word]>(tables: &mut Subsets<T>, x: &[T], stride: usize) {
+        for (table, from) in tables.iter_mut().zip((0..).step_by(4 * stride)) {
+            for j in 0..4 {
+                let Some(x) = x[from + j * stride..].first_chunk::<LANES>() else { return };
                 for i in 0..1 << j {
                     for r in 0..LANES {
                         table[i | 1 << j][r] = table[i][r].wadd(x[r]);
@@ -151,32 +154,6 @@ mod x86 {
     }
 }
 
-versions! {
-    /// x[t] = u v' + u' v of row t, with u and v the words from `place[0]` on, and u' and v' those that are
-    /// `place[1]` after them; if this is 0, u v. Rows are `stride` apart.
-    pub(crate) fn pairs<[T] [T: Word]>(
-        x: &mut [[T; LANES]; COLUMNS], u: &[T], v: &[T], stride: usize, place: [usize; 2],
-    ) {
-        let [at, far] = place;
-        for (t, x) in x.iter_mut().enumerate() {
-            let (u, v) = (&u[t * stride..(t + 1) * stride], &v[t * stride..(t + 1) * stride]);
-            let (near_u, near_v) = (u[at..].first_chunk::<LANES>(), v[at..].first_chunk::<LANES>());
-            let (far_u, far_v) =
-                (u[at + far..].first_chunk::<LANES>(), v[at + far..].first_chunk::<LANES>());
-            let (Some(a), Some(b), Some(c), Some(d)) = (near_u, near_v, far_u, far_v) else { return };
-            if far == 0 {
-                for r in 0..LANES {
-                    x[r] = a[r].wmul(b[r]);
-                }
-            } else {
-                for r in 0..LANES {
-                    x[r] = a[r].wmul(d[r]).wadd(c[r].wmul(b[r]));
-                }
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -202,11 +179,11 @@ mod tests {
             }
         }
         let mut found = sums;
-        add(&mut found, &x, &picks, &mut Tables::default());
+        add(&mut found, x.as_flattened(), LANES, &picks, &mut Tables::default());
         assert_eq!(found, want);
         let mut tables = Tables::default();
         let tables = tables.0.first_chunk_mut::<GROUPS>().unwrap();
-        tabled(tables, &x);
+        tabled(tables, x.as_flattened(), LANES);
         let mut found = sums;
         picked(&mut found, tables, &picks);
         assert_eq!(found, want, "portable");
@@ -219,7 +196,8 @@ mod tests {
         }
         let wide = |x: u64| u128::from(x) << 64 | u128::from(!x);
         let mut found = sums.map(|row| row.map(wide));
-        add(&mut found, &x.map(|row| row.map(wide)), &picks, &mut Tables::default());
+        let wide_x = x.map(|row| row.map(wide));
+        add(&mut found, wide_x.as_flattened(), LANES, &picks, &mut Tables::default());
         for (sum, (before, picks)) in found.iter().zip(sums.iter().zip(&picks)) {
             let mut want = before.map(wide);
             for t in (0..COLUMNS).filter(|t| picks[t / 4] >> (t % 4) & 1 == 1) {

@@ -58,8 +58,8 @@ pub trait Algebra {
     type V: Clone + Send + Sync;
     /// Inner products of all pairs of blocks, added up.
     type Pairs;
-    /// Inner products of pairs of blocks of base elements, added up.
-    type BasePairs;
+    /// Inner products of base elements at the points of a grid ([`galois::Grid`]), added up.
+    type Grid;
     /// A base element.
     type Base: Copy + Default + Send + Sync + 'static;
 
@@ -113,27 +113,18 @@ pub trait Algebra {
     /// The sum over blocks of c_b times block b.
     fn fold(v: &Self::V, c: &[Self::E]) -> Self::V;
 
-    /// The coefficients of the blocks of a second fold of base elements: that of block b is `COEFFICIENT` words.
-    fn slots(draw: &mut Draw, blocks: usize) -> Vec<u64>;
-    /// The element that is such a coefficient.
-    fn slot(words: &[u64]) -> Self::E;
-    /// So many coefficients of base elements that are made for so many blocks of a second fold: their products with
-    /// the coefficients of those are coefficients again.
-    fn factors(draw: &mut Draw, n: usize, blocks: usize) -> Vec<u64>;
-    /// The coefficients of base elements in all blocks of a second fold: the products of those of the blocks and of the
-    /// base elements.
-    fn expand(slots: &[u64], c: &[u64]) -> Vec<u64>;
-
-    /// Of no base elements yet, which will have so many blocks.
-    fn base_pairs(blocks: usize) -> Self::BasePairs;
-    /// Adds the inner products of all pairs of blocks of base elements with coefficients.
+    /// So many coefficients of base elements.
     ///
     /// A coefficient is a word: over bits an element, over words the number of an exceptional point. Where it is two
     /// words, the first ones of all stand before the second ones.
-    fn add_base_pairs(to: &mut Self::BasePairs, c: &[u64], u: &[Self::Base], v: &[Self::Base]);
-    /// The sums, row by row, except that the products of two different blocks are added: to the pair that has the
-    /// smaller number first.
-    fn base_paired(pairs: &Self::BasePairs) -> Vec<Self::E>;
+    fn factors(draw: &mut Draw, n: usize) -> Vec<u64>;
+
+    /// Of no base elements yet, which will have 2^m blocks.
+    fn grid(variables: u32) -> Self::Grid;
+    /// Adds the inner products of all pairs of vectors of base elements, with the same coefficients.
+    fn add_grid(to: &mut Self::Grid, c: &[u64], terms: &[[&[Self::Base]; 2]]);
+    /// The values, in the order of the points.
+    fn on_grid(grid: &Self::Grid) -> Vec<Self::E>;
     /// As [`fold`](Algebra::fold), of base elements.
     fn fold_base(words: &[Self::Base], c: &[Self::E]) -> Self::V;
     /// What `fold_base` gives, times the coefficients of the base elements.
@@ -152,7 +143,7 @@ impl Algebra for OverBits {
     type E = u64;
     type V = Vec<u64>;
     type Pairs = (usize, Vec<u64>);
-    type BasePairs = (usize, Vec<u64>);
+    type Grid = gf64::Grid;
     type Base = u64;
 
     fn zero() -> u64 {
@@ -231,28 +222,18 @@ impl Algebra for OverBits {
         gf64::fold(v, c)
     }
 
-    fn slots(draw: &mut Draw, blocks: usize) -> Vec<u64> {
-        (0..blocks).map(|b| if b == 0 { 1 } else { draw.word() }).collect()
-    }
-    fn slot(words: &[u64]) -> u64 {
-        words[0]
-    }
-    fn factors(draw: &mut Draw, n: usize, _: usize) -> Vec<u64> {
+    fn factors(draw: &mut Draw, n: usize) -> Vec<u64> {
         draw.words(n)
     }
-    fn expand(slots: &[u64], c: &[u64]) -> Vec<u64> {
-        slots.iter().flat_map(|s| c.iter().map(|c| gf64::mul(*s, *c))).collect()
-    }
 
-    fn base_pairs(blocks: usize) -> (usize, Vec<u64>) {
-        Self::pairs(blocks)
+    fn grid(variables: u32) -> gf64::Grid {
+        gf64::Grid::new(variables)
     }
-    fn add_base_pairs(to: &mut (usize, Vec<u64>), c: &[u64], u: &[u64], v: &[u64]) {
-        let more = gf64::cross_bits(c, u, v, to.0);
-        to.1.iter_mut().zip(more).for_each(|(s, x)| *s ^= x);
+    fn add_grid(to: &mut gf64::Grid, c: &[u64], terms: &[[&[u64]; 2]]) {
+        to.add(c, terms);
     }
-    fn base_paired(pairs: &(usize, Vec<u64>)) -> Vec<u64> {
-        Self::paired(pairs)
+    fn on_grid(grid: &gf64::Grid) -> Vec<u64> {
+        grid.elements()
     }
     fn fold_base(words: &[u64], c: &[u64]) -> Vec<u64> {
         gf64::fold_bits(c, words)
@@ -276,7 +257,7 @@ impl<T: Scalar> Algebra for OverWords<T> {
     type E = galois::Element<T>;
     type V = galois::Vector<T>;
     type Pairs = galois::Pairs<T>;
-    type BasePairs = galois::WordPairs<T>;
+    type Grid = galois::Grid<T>;
     type Base = T;
 
     fn zero() -> Self::E {
@@ -355,29 +336,18 @@ impl<T: Scalar> Algebra for OverWords<T> {
         v.fold(c)
     }
 
-    fn slots(_: &mut Draw, blocks: usize) -> Vec<u64> {
-        (0..blocks as u64).collect()
-    }
-    fn slot(words: &[u64]) -> Self::E {
-        galois::point(1 << words[0])
-    }
-    fn factors(draw: &mut Draw, n: usize, blocks: usize) -> Vec<u64> {
-        // X^(blocks - 1) times it has no more than the coordinates that there are.
-        let mask = (1 << (galois::DEGREE + 1 - blocks)) - 1;
-        draw.words(n).into_iter().map(|x| x & mask).collect()
-    }
-    fn expand(slots: &[u64], c: &[u64]) -> Vec<u64> {
-        slots.iter().flat_map(|s| c.iter().map(move |c| c << s)).collect()
+    fn factors(draw: &mut Draw, n: usize) -> Vec<u64> {
+        draw.words(n)
     }
 
-    fn base_pairs(blocks: usize) -> Self::BasePairs {
-        galois::WordPairs::new(blocks)
+    fn grid(variables: u32) -> Self::Grid {
+        galois::Grid::new(variables)
     }
-    fn add_base_pairs(to: &mut Self::BasePairs, c: &[u64], u: &[T], v: &[T]) {
-        to.add(c, u, v);
+    fn add_grid(to: &mut Self::Grid, c: &[u64], terms: &[[&[T]; 2]]) {
+        to.add(c, terms);
     }
-    fn base_paired(pairs: &Self::BasePairs) -> Vec<Self::E> {
-        pairs.elements()
+    fn on_grid(grid: &Self::Grid) -> Vec<Self::E> {
+        grid.elements()
     }
     fn fold_base(words: &[T], c: &[Self::E]) -> Self::V {
         galois::fold_words(c, words)
@@ -413,6 +383,25 @@ pub fn lagrange<A: Algebra>(n: usize, x: &A::E) -> Vec<A::E> {
         before = A::mul(&before, &differences[i]);
     }
     out
+}
+
+/// By what the blocks of the first fold are multiplied where the variables are x: block b counts as it is where they are
+/// the bits of b, the highest bit the first variable.
+pub fn weights<A: Algebra>(x: &[A::E]) -> Vec<A::E> {
+    tensor::<A, 2>(x, |x| [A::sub(&A::one(), x), *x])
+}
+
+/// By what the values on the grid are multiplied: a polynomial of degree 2 is q(0) (1 - x) + q(1) x + q(high) (x^2 - x).
+pub fn grid_weights<A: Algebra>(x: &[A::E]) -> Vec<A::E> {
+    tensor::<A, 3>(x, |x| [A::sub(&A::one(), x), *x, A::sub(&A::mul(x, x), x)])
+}
+
+/// All products of one of the factors of each variable, those of the first one in the highest place.
+fn tensor<A: Algebra, const N: usize>(x: &[A::E], of: impl Fn(&A::E) -> [A::E; N]) -> Vec<A::E> {
+    x.iter().fold(vec![A::one()], |all, x| {
+        let some = of(x);
+        all.iter().flat_map(|a| some.each_ref().map(|b| A::mul(a, b))).collect()
+    })
 }
 
 /// What is made of n points and does not depend on a run.
@@ -502,17 +491,12 @@ pub fn values<A: Algebra>(pairs: &[A::E], n: usize) -> Vec<A::E> {
     (1..2 * n - 1).map(value).collect()
 }
 
-/// The sums for two vectors.
+/// The values on the grid for two vectors.
 #[cfg(test)]
-pub(super) fn cross_base<A: Algebra>(
-    c: &[u64],
-    u: &[A::Base],
-    v: &[A::Base],
-    blocks: usize,
-) -> Vec<A::E> {
-    let mut out = A::base_pairs(blocks);
-    A::add_base_pairs(&mut out, c, u, v);
-    A::base_paired(&out)
+pub(super) fn grid_base<A: Algebra>(c: &[u64], u: &[A::Base], v: &[A::Base], m: u32) -> Vec<A::E> {
+    let mut out = A::grid(m);
+    A::add_grid(&mut out, c, &[[u, v]]);
+    A::on_grid(&out)
 }
 
 #[cfg(test)]
@@ -572,25 +556,44 @@ mod tests {
         interpolates::<OverWords<u128>>();
     }
 
+    /// From the values on the grid those of a product of polynomials anywhere, as of the folded vectors.
+    fn grids_interpolate<A: Algebra<Base = u64>>() {
+        let mut draw = draw();
+        let (n, m) = (5, 3);
+        let (u, v, c) = (draw.words(n << m), draw.words(n << m), A::factors(&mut draw, n));
+        let x: Vec<A::E> = (0..m).map(|_| A::draw_point(&mut draw, 0)).collect();
+        let values = grid_base::<A>(&c, &u, &v, m);
+        let found = values.iter().zip(grid_weights::<A>(&x));
+        let found = found.fold(A::zero(), |s, (q, w)| A::add(&s, &A::mul(q, &w)));
+        let at = weights::<A>(&x);
+        let [a, b] = [&u, &v].map(|x| A::fold_base(x, &at));
+        assert!(A::cross(&A::weigh(a, &c), &b, 1)[0] == found);
+        // At the blocks themselves.
+        let corners =
+            (0..1usize << m).map(|b| (0..m).fold(0, |s, j| s + (b >> j & 1) * 3usize.pow(j)));
+        let sums = corners.fold(A::zero(), |s, i| A::add(&s, &values[i]));
+        let both = [&u, &v].map(|x| A::fold_base(x, &[A::one()]));
+        assert!(A::cross(&A::weigh(both[0].clone(), &c.repeat(1 << m)), &both[1], 1)[0] == sums);
+    }
+
+    #[test]
+    fn values_on_a_grid_are_enough() {
+        grids_interpolate::<OverBits>();
+        grids_interpolate::<OverWords>();
+    }
+
     /// The operations on base elements are those on the elements that they stand for.
     #[test]
     fn bits_are_elements() {
         let mut draw = draw();
-        let (n, blocks) = (3, 5);
-        let (u, v) = (draw.words(blocks * n), draw.words(blocks * n));
+        let (n, blocks) = (3, 4);
+        let u = draw.words(blocks * n);
         let (c, l) = (draw.words(n), draw.words(blocks));
         // Element (t, j) of block b is bit j of word t; its factor is c[t] X^j.
         let spread = |w: &[u64]| w.iter().flat_map(|w| (0..64).map(move |j| w >> j & 1)).collect();
-        let (su, sv): (Vec<u64>, Vec<u64>) = (spread(&u), spread(&v));
+        let su: Vec<u64> = spread(&u);
         let weighed: Vec<u64> =
             su.chunks(n * 64).flat_map(|b| OverBits::weigh(b.to_vec(), &c)).collect();
-        let mut want = OverBits::cross(&weighed, &sv, blocks);
-        for a in 0..blocks {
-            for b in 0..a {
-                want[b * blocks + a] ^= std::mem::take(&mut want[a * blocks + b]);
-            }
-        }
-        assert_eq!(cross_base::<OverBits>(&c, &u, &v, blocks), want);
         assert_eq!(OverBits::fold_base(&u, &l), OverBits::fold(&su, &l));
         let ones = vec![1; n * 64];
         let sums = weighed.chunks(n * 64).map(|b| gf64::dot(b, &ones)).collect::<Vec<_>>();

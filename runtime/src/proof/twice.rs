@@ -18,12 +18,6 @@ pub trait Extended: Algebra {
     fn plus(a: &Self::V, b: &Self::V) -> Self::V;
     /// Vectors, subtracted.
     fn minus(a: &Self::V, b: &Self::V) -> Self::V;
-    /// Coefficients of the blocks of a second fold, in the extension.
-    fn slots_twice(draw: &mut Draw, blocks: usize) -> Vec<[u64; 2]>;
-    /// The element that is such a coefficient.
-    fn slot_twice(slot: [u64; 2]) -> (Self::E, Self::E);
-    /// The product of such a coefficient and that of a base element.
-    fn times_twice(slot: [u64; 2], c: [u64; 2]) -> [u64; 2];
 }
 
 impl Extended for OverBits {
@@ -36,17 +30,6 @@ impl Extended for OverBits {
     fn minus(a: &Vec<u64>, b: &Vec<u64>) -> Vec<u64> {
         Self::plus(a, b)
     }
-    fn slots_twice(draw: &mut Draw, blocks: usize) -> Vec<[u64; 2]> {
-        let drawn = |b| if b == 0 { [1, 0] } else { [draw.word(), draw.word()] };
-        (0..blocks).map(drawn).collect()
-    }
-    fn slot_twice([a, b]: [u64; 2]) -> (u64, u64) {
-        (a, b)
-    }
-    fn times_twice([a, b]: [u64; 2], [c, d]: [u64; 2]) -> [u64; 2] {
-        let (low, high) = Twice::<Self>::mul(&(a, b), &(c, d));
-        [low, high]
-    }
 }
 
 impl<T: Scalar> Extended for OverWords<T> {
@@ -58,15 +41,6 @@ impl<T: Scalar> Extended for OverWords<T> {
     }
     fn minus(a: &Self::V, b: &Self::V) -> Self::V {
         a.minus(b)
-    }
-    fn slots_twice(_: &mut Draw, blocks: usize) -> Vec<[u64; 2]> {
-        (0..blocks as u64).map(|b| [b, 0]).collect()
-    }
-    fn slot_twice([b, _]: [u64; 2]) -> (Self::E, Self::E) {
-        (Self::slot(&[b]), Self::zero())
-    }
-    fn times_twice([b, _]: [u64; 2], c: [u64; 2]) -> [u64; 2] {
-        c.map(|c| c << b)
     }
 }
 
@@ -97,7 +71,7 @@ impl<A: Extended> Algebra for Twice<A> {
     /// Of the lower halves, of the higher halves, and of the sums of both.
     type Pairs = [A::Pairs; 3];
     /// With the lower and the higher halves of coefficients.
-    type BasePairs = [A::BasePairs; 2];
+    type Grid = [A::Grid; 2];
     type Base = A::Base;
 
     fn zero() -> Self::E {
@@ -191,37 +165,19 @@ impl<A: Extended> Algebra for Twice<A> {
         Self::joined_vectors(&low, &high, &cross)
     }
 
-    fn slots(draw: &mut Draw, blocks: usize) -> Vec<u64> {
-        A::slots_twice(draw, blocks).into_flattened()
-    }
-    fn slot(words: &[u64]) -> Self::E {
-        A::slot_twice([words[0], words[1]])
-    }
-    fn factors(draw: &mut Draw, n: usize, blocks: usize) -> Vec<u64> {
-        A::factors(draw, 2 * n, blocks)
-    }
-    fn expand(slots: &[u64], c: &[u64]) -> Vec<u64> {
-        let (low, high) = c.split_at(c.len() / 2);
-        let (slots, _) = slots.as_chunks::<2>();
-        let each = |part: usize| {
-            let of = move |slot: &[u64; 2]| {
-                let (slot, c) = (*slot, low.iter().zip(high));
-                c.map(move |(a, b)| A::times_twice(slot, [*a, *b])[part])
-            };
-            slots.iter().flat_map(of)
-        };
-        each(0).chain(each(1)).collect()
+    fn factors(draw: &mut Draw, n: usize) -> Vec<u64> {
+        A::factors(draw, 2 * n)
     }
 
-    fn base_pairs(blocks: usize) -> Self::BasePairs {
-        std::array::from_fn(|_| A::base_pairs(blocks))
+    fn grid(variables: u32) -> Self::Grid {
+        std::array::from_fn(|_| A::grid(variables))
     }
-    fn add_base_pairs(to: &mut Self::BasePairs, c: &[u64], u: &[A::Base], v: &[A::Base]) {
+    fn add_grid(to: &mut Self::Grid, c: &[u64], terms: &[[&[A::Base]; 2]]) {
         let (low, high) = c.split_at(c.len() / 2);
-        to.iter_mut().zip([low, high]).for_each(|(to, c)| A::add_base_pairs(to, c, u, v));
+        to.iter_mut().zip([low, high]).for_each(|(to, c)| A::add_grid(to, c, terms));
     }
-    fn base_paired([low, high]: &Self::BasePairs) -> Vec<Self::E> {
-        A::base_paired(low).into_iter().zip(A::base_paired(high)).collect()
+    fn on_grid([low, high]: &Self::Grid) -> Vec<Self::E> {
+        A::on_grid(low).into_iter().zip(A::on_grid(high)).collect()
     }
     fn fold_base(words: &[A::Base], c: &[Self::E]) -> Self::V {
         let of = |f: &dyn Fn(&Self::E) -> A::E| c.iter().map(f).collect::<Vec<A::E>>();
@@ -242,7 +198,7 @@ impl<A: Extended> Algebra for Twice<A> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::proof::algebra::{cross_base, lagrange};
+    use crate::proof::algebra::lagrange;
 
     /// The ring has as many units as is claimed, and its vectors do what its elements do.
     fn extends<A: Extended>() {
@@ -310,7 +266,7 @@ mod tests {
         type W = Twice<OverWords>;
         let mut draw = Draw::new(&[8; 32], "slvr test");
         let (n, blocks) = (3, 2);
-        let (u, v, c) = (draw.words(n * blocks), draw.words(n * blocks), draw.words(2 * n));
+        let (u, c) = (draw.words(n * blocks), draw.words(2 * n));
         let l: Vec<_> = (0..blocks).map(|_| W::draw(&mut draw)).collect();
         let element = |x: u64| (galois::word(x), galois::zero());
         let vector = |x: &[u64]| {
@@ -321,10 +277,6 @@ mod tests {
         let weighed: Vec<_> =
             (0..n * blocks).map(|i| W::single(&W::mul(&element(u[i]), &factor(i % n)))).collect();
         let weighed = W::concat(&weighed.iter().collect::<Vec<_>>(), 0);
-        let mut want = W::cross(&weighed, &vector(&v), blocks);
-        let later = std::mem::replace(&mut want[2], W::zero());
-        want[1] = W::add(&want[1], &later);
-        assert!(cross_base::<W>(&c, &u, &v, blocks) == want);
         let same = |a: &(_, _), b: &(_, _)| (0..n).all(|t| W::at(a, t) == W::at(b, t));
         let folded = W::fold_base(&u, &l);
         assert!(same(&folded, &W::fold(&vector(&u), &l)));

@@ -324,7 +324,7 @@ fn no_altered_message_is_accepted() {
     assert!(aborted * 10 > n * 8, "{aborted} of {n} runs were stopped");
 }
 
-/// So many statements that the second fold of a proof reads words too: honest parties accept each other, with what was
+/// So many statements that the first fold of a proof has many variables: honest parties accept each other, with what was
 /// predicted, and one altered word or bit ends the run, whichever party sends it.
 #[test]
 fn long_proofs_find_single_errors() {
@@ -334,7 +334,7 @@ fn long_proofs_find_single_errors() {
         let circuit = with_coins(&circuit, coins);
         let first = &barriers(&circuit).unwrap()[0];
         let folds = Shape::of(&circuit, first).folds;
-        let long = folds.iter().flatten().filter(|f| f.again > 1).count();
+        let long = folds.iter().flatten().filter(|f| f.variables > 4).count();
         assert_eq!(long, 2, "long over words and over bits: {folds:?}");
         let predicted = Traffic::of(&circuit);
         let report = crate::proofs::run(&circuit, &encoded, &options(1));

@@ -205,7 +205,7 @@ impl<'a> Scope<'a> {
 impl<A: Algebra> Sides<A> {
     /// Elements of P's message of the step that a side is in.
     fn count(side: &Side<A>) -> usize {
-        if side.is_done() { 0 } else { 2 * side.nodes() - 2 }
+        side.sent()
     }
 
     /// P's message to V2, appended.
@@ -228,7 +228,7 @@ impl<A: Algebra> Sides<A> {
             side.hide(&self.hide[2]);
             let mut theirs = draw::<A>(share);
             let share = (0..n).map(|_| A::draw(&mut theirs)).collect();
-            let point = A::draw_point(&mut draw::<A>(coin), side.nodes());
+            let point = side.coin(&mut draw::<A>(coin));
             let chunks = scope.chunks::<A>(2, (&self.folds, self.make));
             side.fold(&point, Some(share), &*chunks);
         }
@@ -246,7 +246,7 @@ impl<A: Algebra> Sides<A> {
         *got = rest;
         let share: Option<Vec<A::E>> = mine.chunks_exact(A::BYTES).map(A::get).collect();
         let Some(share) = share else { return false };
-        let point = A::draw_point(&mut draw::<A>(coin), side.nodes());
+        let point = side.coin(&mut draw::<A>(coin));
         side.fold(&point, Some(share), &*scope.chunks::<A>(3, (&self.folds, self.make)));
         true
     }
@@ -255,7 +255,7 @@ impl<A: Algebra> Sides<A> {
     fn prove(&mut self, scope: &Scope<'_>, coin: &[u8; HASH]) {
         let Some(mine) = &mut self.mine else { return };
         if Self::count(&mine[0]) > 0 {
-            let point = A::draw_point(&mut draw::<A>(coin), mine[0].nodes());
+            let point = mine[0].coin(&mut draw::<A>(coin));
             for (role, side) in mine.iter_mut().enumerate() {
                 side.fold(&point, None, &*scope.chunks::<A>(role, (&self.folds, self.make)));
             }
