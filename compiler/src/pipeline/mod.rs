@@ -23,6 +23,7 @@ use crate::lower::Protocols;
 use crate::passes::blocks::{self, Blocked};
 use crate::passes::saturation::Fitted;
 use crate::passes::{self, Level, Pass};
+use crate::schedule::Checks;
 use crate::syntax::Sources;
 use crate::syntax::ast::Span;
 use crate::types::{Elem, Program};
@@ -46,7 +47,7 @@ pub struct Options {
     pub memory: Option<u64>,
     /// Whether a run may compute before it is known whose inputs are in range, and repeat a part of
     /// itself if a client fails ([`slvr_circuit::speculation`]): where that saves rounds, and
-    /// takes no more blocks, or more proofs.
+    /// takes no more blocks, or more proofs. Against a malicious party the part may be all but the outputs ([`Checks::Last`]).
     pub speculate: bool,
     /// Which values may have more fraction bits than others ([`crate::passes::FRACTION`]): small updates are then
     /// aggregated as precisely as large ones.
@@ -369,19 +370,23 @@ fn circuit(
             let is_ahead = matches!(protocols, Protocols::Ahead(_));
             let draft = if is_ahead { lower::ahead(draft) } else { draft };
             let guarded = |c: Circuit| Circuit { security: options.security, ..c };
-            let early =
-                options.speculate.then(|| schedule::speculative(graph, draft.clone(), true));
-            let early = early.flatten().map(guarded);
+            // The last checks save a proof, the early ones a part of a repetition.
+            let placements: &[Checks] =
+                if options.speculate { &[Checks::AtOnce, Checks::Last] } else { &[] };
+            let placed = |&checks| schedule::speculative(graph, draft.clone(), checks);
+            let ahead: Vec<Circuit> = placements.iter().filter_map(placed).map(guarded).collect();
             let waiting = guarded(schedule::schedule(graph, draft));
             let is_proven = |c: &Circuit| proof::check(c).is_ok();
             let rounds = |c: &Circuit| Traffic::of(c).rounds;
+            let most = is_proven(&waiting).then(|| rounds(&waiting));
             // More proofs, which a budget may ask for, have no place among layers that may be repeated.
             let fits = |c: &Circuit| {
                 options.memory.is_none_or(|budget| segments::held_repeated(c) <= budget)
             };
-            let fewer = |c: &Circuit| !is_proven(&waiting) || rounds(c) < rounds(&waiting);
+            let fewer = |c: &Circuit| most.is_none_or(|most| rounds(c) < most);
             let better = |c: &Circuit| is_proven(c) && fewer(c) && fits(c);
-            Ok(early.filter(better).unwrap_or(waiting))
+            // Of equals the first, which is the early one.
+            Ok(ahead.into_iter().filter(better).min_by_key(rounds).unwrap_or(waiting))
         };
         // Functions that an owner evaluates by itself have no statement, but for the codes of comparisons.
         let symmetric = proven(Protocols::Proven);
@@ -407,8 +412,8 @@ fn circuit(
         };
     }
     let draft = lower(options.protocols)?;
-    let ahead =
-        options.speculate.then(|| schedule::speculative(graph, draft.clone(), false)).flatten();
+    let placed = || schedule::speculative(graph, draft.clone(), Checks::AsKnown);
+    let ahead = options.speculate.then(placed).flatten();
     let waiting = schedule::schedule(graph, draft);
     // What would need another block has no place in this one.
     let fits = |c: &Circuit| options.memory.is_none_or(|budget| peak(c) <= budget);
