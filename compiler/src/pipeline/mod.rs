@@ -49,6 +49,9 @@ pub struct Options {
     /// itself if a client fails ([`slvr_circuit::speculation`]): where that saves rounds, and
     /// takes no more blocks, or more proofs. Against a malicious party the part may be all but the outputs ([`Checks::Last`]).
     pub speculate: bool,
+    /// Against a malicious party, of the circuits that do not wait, only the one with this placement of the checks. Without it
+    /// the one with fewer rounds. For comparison, and for tests.
+    pub checks: Option<Checks>,
     /// Which values may have more fraction bits than others ([`crate::passes::FRACTION`]): small updates are then
     /// aggregated as precisely as large ones.
     pub fine: Fine,
@@ -68,6 +71,7 @@ impl Default for Options {
             protocols,
             memory: None,
             speculate: true,
+            checks: None,
             fine: Fine::Short,
             security: Security::SemiHonest,
         }
@@ -371,10 +375,12 @@ fn circuit(
             let draft = if is_ahead { lower::ahead(draft) } else { draft };
             let guarded = |c: Circuit| Circuit { security: options.security, ..c };
             // The last checks save a proof, the early ones a part of a repetition.
-            let placements: &[Checks] =
-                if options.speculate { &[Checks::AtOnce, Checks::Last] } else { &[] };
-            let placed = |&checks| schedule::speculative(graph, draft.clone(), checks);
-            let ahead: Vec<Circuit> = placements.iter().filter_map(placed).map(guarded).collect();
+            let is_wanted = |checks: &Checks| {
+                options.speculate && options.checks.is_none_or(|only| only == *checks)
+            };
+            let placed = |checks| schedule::speculative(graph, draft.clone(), checks);
+            let placements = [Checks::AtOnce, Checks::Last].into_iter().filter(is_wanted);
+            let ahead: Vec<Circuit> = placements.filter_map(placed).map(guarded).collect();
             let waiting = guarded(schedule::schedule(graph, draft));
             let is_proven = |c: &Circuit| proof::check(c).is_ok();
             let rounds = |c: &Circuit| Traffic::of(c).rounds;

@@ -69,13 +69,13 @@ fn postpone(
             last = last.max(at);
         }
     }
-    if first > last {
-        return None;
-    }
     if checks == Checks::Last {
         let is_sent = |i: &Instr| i.op.interaction().is_some_and(|row| !row.reveals());
         let after = placed().filter(|(_, (i, _))| is_sent(i)).map(|(_, (_, at))| at + 1);
         last = after.fold(last, usize::max);
+    }
+    if first > last {
+        return None;
     }
     let coins = placed().filter(|(_, (i, _))| i.op == Op::Coin).map(|(_, (_, at))| at + 1).max();
     let is_named =
