@@ -259,7 +259,7 @@ fn the_second_proof_is_masked_anew() {
 fn what_is_sent_after_the_last_checks_is_proven() {
     let late = last_text()
         .replace("layer 5:\n  %27 = as_add3 %26", "layer 6:\n  %27 = as_add3 %29")
-        .replace("drop %0 %1", "drop %29 %0 %1")
+        .replace("%26 %27\n", "%26 %27 %29\n")
         .replace(
             "layer 6:\n",
             "layer 5:\n  %28 = as_add3 %26 : add3.A8[3,64] @0\n  exchange:\n  \
