@@ -47,7 +47,8 @@ pub struct Options {
     pub memory: Option<u64>,
     /// Whether a run may compute before it is known whose inputs are in range, and repeat a part of
     /// itself if a client fails ([`slvr_circuit::speculation`]): where that saves rounds, and
-    /// takes no more blocks, or more proofs. Against a malicious party the part may be all but the outputs ([`Checks::Last`]).
+    /// takes no more blocks, or more proofs. Against a malicious party the part may be all but the outputs
+    /// ([`Checks::Last`]): a client that fails can then make a run take twice as long.
     pub speculate: bool,
     /// Against a malicious party, of the circuits that do not wait, only the one with this placement of the checks. Without it
     /// the one with fewer rounds. For comparison, and for tests.

@@ -6,7 +6,8 @@
 //! placed again until nothing is left to move.
 //!
 //! Against a malicious party a proof stands before L, and another one before the outputs if anything is sent between
-//! ([`Checks`]).
+//! ([`Checks`]). Where nothing is, the layers that may be repeated are all from R to the outputs: a client that fails makes
+//! the parties compute and prove all of it once more, in place of the layers up to its check.
 
 use super::{layered, place};
 use crate::graph::Graph;
@@ -21,11 +22,9 @@ const TRIES: usize = 16;
 pub enum Checks {
     /// Each as soon as it is known: among semi-honest parties.
     AsKnown,
-    /// All in one layer, as soon as all are known: against a malicious party, with one proof before them and another one
-    /// before the outputs.
+    /// All in one layer, as soon as all are known: one proof stands before them, another one before the outputs.
     AtOnce,
-    /// All in one layer, after everything else but the outputs has been sent: one proof is enough against a malicious
-    /// party, but everything up to the outputs is computed once more if a client fails.
+    /// All in one layer, after everything else has been sent: one proof is enough, but all is repeated if a client fails.
     Last,
 }
 
