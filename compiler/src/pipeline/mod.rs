@@ -383,17 +383,17 @@ fn circuit(
             let placements = [Checks::AtOnce, Checks::Last].into_iter().filter(is_wanted);
             let ahead: Vec<Circuit> = placements.filter_map(placed).map(guarded).collect();
             let waiting = guarded(schedule::schedule(graph, draft));
-            let is_proven = |c: &Circuit| proof::check(c).is_ok();
-            let rounds = |c: &Circuit| Traffic::of(c).rounds;
-            let most = is_proven(&waiting).then(|| rounds(&waiting));
+            // None of a circuit that is not proven.
+            let rounds = |c: &Circuit| proof::check(c).is_ok().then(|| Traffic::of(c).rounds);
+            let most = rounds(&waiting);
             // More proofs, which a budget may ask for, have no place among layers that may be repeated.
             let fits = |c: &Circuit| {
                 options.memory.is_none_or(|budget| segments::held_repeated(c) <= budget)
             };
-            let fewer = |c: &Circuit| most.is_none_or(|most| rounds(c) < most);
-            let better = |c: &Circuit| is_proven(c) && fewer(c) && fits(c);
+            let counted = ahead.into_iter().filter_map(|c| Some((rounds(&c)?, c)));
+            let better = counted.filter(|(n, c)| most.is_none_or(|most| *n < most) && fits(c));
             // Of equals the first, which is the early one.
-            Ok(ahead.into_iter().filter(better).min_by_key(rounds).unwrap_or(waiting))
+            Ok(better.min_by_key(|(n, _)| *n).map_or(waiting, |(_, c)| c))
         };
         // Functions that an owner evaluates by itself have no statement, but for the codes of comparisons.
         let symmetric = proven(Protocols::Proven);
