@@ -142,6 +142,7 @@ pub fn check(target: &Target, sizes: Sizes) -> anyhow::Result<Checked> {
         ring: target.ring,
         memory: target.memory,
         speculate: !target.no_speculation,
+        checks: None,
         fine: if target.fine { pipeline::Fine::All } else { pipeline::Fine::Short },
         protocols: match target.protocols.as_deref() {
             Some("t1") => Protocols::Symmetric,

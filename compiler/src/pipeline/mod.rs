@@ -23,6 +23,7 @@ use crate::lower::Protocols;
 use crate::passes::blocks::{self, Blocked};
 use crate::passes::saturation::Fitted;
 use crate::passes::{self, Level, Pass};
+use crate::schedule::Checks;
 use crate::syntax::Sources;
 use crate::syntax::ast::Span;
 use crate::types::{Elem, Program};
@@ -46,8 +47,12 @@ pub struct Options {
     pub memory: Option<u64>,
     /// Whether a run may compute before it is known whose inputs are in range, and repeat a part of
     /// itself if a client fails ([`slvr_circuit::speculation`]): where that saves rounds, and
-    /// takes no more blocks, or more proofs.
+    /// takes no more blocks, or more proofs. Against a malicious party the part may be all but the outputs
+    /// ([`Checks::Last`]): a client that fails can then make a run take twice as long.
     pub speculate: bool,
+    /// Against a malicious party, of the circuits that do not wait, only the one with this placement of the checks. Without it
+    /// the one with fewer rounds. For comparison, and for tests.
+    pub checks: Option<Checks>,
     /// Which values may have more fraction bits than others ([`crate::passes::FRACTION`]): small updates are then
     /// aggregated as precisely as large ones.
     pub fine: Fine,
@@ -67,6 +72,7 @@ impl Default for Options {
             protocols,
             memory: None,
             speculate: true,
+            checks: None,
             fine: Fine::Short,
             security: Security::SemiHonest,
         }
@@ -369,19 +375,25 @@ fn circuit(
             let is_ahead = matches!(protocols, Protocols::Ahead(_));
             let draft = if is_ahead { lower::ahead(draft) } else { draft };
             let guarded = |c: Circuit| Circuit { security: options.security, ..c };
-            let early =
-                options.speculate.then(|| schedule::speculative(graph, draft.clone(), true));
-            let early = early.flatten().map(guarded);
+            // The last checks save a proof, the early ones a part of a repetition.
+            let is_wanted = |checks: &Checks| {
+                options.speculate && options.checks.is_none_or(|only| only == *checks)
+            };
+            let placed = |checks| schedule::speculative(graph, draft.clone(), checks);
+            let placements = [Checks::AtOnce, Checks::Last].into_iter().filter(is_wanted);
+            let ahead: Vec<Circuit> = placements.filter_map(placed).map(guarded).collect();
             let waiting = guarded(schedule::schedule(graph, draft));
-            let is_proven = |c: &Circuit| proof::check(c).is_ok();
-            let rounds = |c: &Circuit| Traffic::of(c).rounds;
+            // None of a circuit that is not proven.
+            let rounds = |c: &Circuit| proof::check(c).is_ok().then(|| Traffic::of(c).rounds);
+            let most = rounds(&waiting);
             // More proofs, which a budget may ask for, have no place among layers that may be repeated.
             let fits = |c: &Circuit| {
                 options.memory.is_none_or(|budget| segments::held_repeated(c) <= budget)
             };
-            let fewer = |c: &Circuit| !is_proven(&waiting) || rounds(c) < rounds(&waiting);
-            let better = |c: &Circuit| is_proven(c) && fewer(c) && fits(c);
-            Ok(early.filter(better).unwrap_or(waiting))
+            let counted = ahead.into_iter().filter_map(|c| Some((rounds(&c)?, c)));
+            let better = counted.filter(|(n, c)| most.is_none_or(|most| *n < most) && fits(c));
+            // Of equals the first, which is the early one.
+            Ok(better.min_by_key(|(n, _)| *n).map_or(waiting, |(_, c)| c))
         };
         // Functions that an owner evaluates by itself have no statement, but for the codes of comparisons.
         let symmetric = proven(Protocols::Proven);
@@ -407,8 +419,8 @@ fn circuit(
         };
     }
     let draft = lower(options.protocols)?;
-    let ahead =
-        options.speculate.then(|| schedule::speculative(graph, draft.clone(), false)).flatten();
+    let placed = || schedule::speculative(graph, draft.clone(), Checks::AsKnown);
+    let ahead = options.speculate.then(placed).flatten();
     let waiting = schedule::schedule(graph, draft);
     // What would need another block has no place in this one.
     let fits = |c: &Circuit| options.memory.is_none_or(|budget| peak(c) <= budget);

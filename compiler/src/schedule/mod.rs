@@ -14,7 +14,7 @@
 
 mod speculation;
 
-pub use speculation::speculative;
+pub use speculation::{Checks, speculative};
 
 use crate::graph::Graph;
 use crate::lower::{Draft, Emit};

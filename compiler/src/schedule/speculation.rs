@@ -4,24 +4,37 @@
 //! after L, coins before R, and a mask that is used in layers R to L is made there. Each of these moves
 //! an instruction to a later layer, which may move others and with them R and L: instructions are
 //! placed again until nothing is left to move.
+//!
+//! Against a malicious party a proof stands before L, and another one before the outputs if anything is sent between
+//! ([`Checks`]). Where nothing is, the layers that may be repeated are all from R to the outputs: a client that fails makes
+//! the parties compute and prove all of it once more, in place of the layers up to its check.
 
 use super::{layered, place};
 use crate::graph::Graph;
 use crate::lower::Draft;
-use slvr_circuit::{Circuit, Op};
+use slvr_circuit::{Circuit, Instr, Op};
 
 /// Placements that are tried: circuits take three or four.
 const TRIES: usize = 16;
 
+/// When the bits of checks are opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Checks {
+    /// Each as soon as it is known: among semi-honest parties.
+    AsKnown,
+    /// All in one layer, as soon as all are known: one proof stands before them, another one before the outputs.
+    AtOnce,
+    /// All in one layer, after everything else has been sent: one proof is enough, but all is repeated if a client fails.
+    Last,
+}
+
 /// Puts a draft into layers as [`super::schedule()`] does, but computes as if all members were admitted
 /// before that is known. None if nothing is gated, or all is known before anything is.
-///
-/// Against a malicious party all checks are opened in one layer (`at_once`), before which all is proven.
-pub fn speculative(graph: &Graph, draft: Draft, at_once: bool) -> Option<Circuit> {
+pub fn speculative(graph: &Graph, draft: Draft, checks: Checks) -> Option<Circuit> {
     let mut least = vec![0; draft.emit.instrs.len()];
     for _ in 0..TRIES {
         let layer_of = place(&draft, &least);
-        if !postpone(&draft, &layer_of, &mut least, at_once)? {
+        if !postpone(&draft, &layer_of, &mut least, checks)? {
             return Some(layered(graph, draft, &layer_of));
         }
     }
@@ -30,7 +43,12 @@ pub fn speculative(graph: &Graph, draft: Draft, at_once: bool) -> Option<Circuit
 
 /// Raises the first layers of instructions that are too early; whether there were any. None if R would
 /// be after L.
-fn postpone(draft: &Draft, layer_of: &[usize], least: &mut [usize], at_once: bool) -> Option<bool> {
+fn postpone(
+    draft: &Draft,
+    layer_of: &[usize],
+    least: &mut [usize],
+    checks: Checks,
+) -> Option<bool> {
     let placed = || draft.emit.instrs.iter().zip(layer_of.iter().copied()).enumerate();
     let mut named = vec![false; draft.checks.len()];
     let mut first = usize::MAX;
@@ -50,6 +68,11 @@ fn postpone(draft: &Draft, layer_of: &[usize], least: &mut [usize], at_once: boo
             last = last.max(at);
         }
     }
+    if checks == Checks::Last {
+        let is_sent = |i: &Instr| i.op.interaction().is_some_and(|row| !row.reveals());
+        let after = placed().filter(|(_, (i, _))| is_sent(i)).map(|(_, (_, at))| at + 1);
+        last = after.fold(last, usize::max);
+    }
     if first > last {
         return None;
     }
@@ -67,7 +90,7 @@ fn postpone(draft: &Draft, layer_of: &[usize], least: &mut [usize], at_once: boo
             Op::OpenTo { .. } | Op::Keep { .. } => raise(n, last + 1),
             // The check of inputs that nothing reads: no gate waits for its bits.
             Op::Open(_) | Op::OpenSum(_) if !i.out.is_some_and(is_named) => raise(n, last + 1),
-            Op::Open(_) if at_once => raise(n, last),
+            Op::Open(_) if checks != Checks::AsKnown => raise(n, last),
             Op::OpenMasked { mask, .. } if (first..=last).contains(&at) => {
                 if let Some(mask) = masks[mask.index()] {
                     raise(mask, first);

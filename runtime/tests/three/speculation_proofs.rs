@@ -73,10 +73,26 @@ layer 5:
   drop %0 %1 %3 %5 %7 %9 %11 %17 %19 %21 %22 %23 %26 %27
 "#;
 
-fn circuit(coins: Coins) -> Circuit {
-    let circuit = with_coins(&text::parse(TEXT).unwrap_or_else(|e| panic!("{e}")), coins);
+/// The same with the check opened after everything else but the output: R = 1, L = 4. One proof is about all of it.
+fn last_text() -> String {
+    let open = "  exchange:\n  %9 = open %7 : pub.B1[3] @0\n";
+    let early = format!("layer 3:\n{open}layer 4:\n");
+    TEXT.replace(&early, "layer 3:\n").replace("layer 5:\n", &format!("layer 4:\n{open}layer 5:\n"))
+}
+
+fn parsed(text: &str, coins: Coins) -> Circuit {
+    let circuit = with_coins(&text::parse(text).unwrap_or_else(|e| panic!("{e}")), coins);
     verify(&circuit).unwrap_or_else(|e| panic!("{e}"));
     circuit
+}
+
+fn circuit(coins: Coins) -> Circuit {
+    parsed(TEXT, coins)
+}
+
+/// With early and with last checks.
+fn placements(coins: Coins) -> [Circuit; 2] {
+    [parsed(TEXT, coins), parsed(&last_text(), coins)]
 }
 
 /// A frame: who sent it to whom.
@@ -120,18 +136,20 @@ fn run(circuit: &Circuit, good: [bool; 3], seed: u64, flips: Option<Frame>) -> (
     (outcome, log)
 }
 
-/// Whoever fails counts as zeros, at the cost that is predicted: two rounds and a proof more.
+/// Whoever fails counts as zeros, at the cost that is predicted: two rounds and a proof more, or three with the last checks.
 #[test]
 fn a_client_that_fails_counts_as_zeros_and_all_is_proven_again() {
-    for coins in COINS {
-        let circuit = circuit(coins);
+    for (circuit, last) in COINS.into_iter().flat_map(placements).zip([3, 4].into_iter().cycle()) {
         let part = Speculation::of(&circuit).expect("it does not wait");
-        assert_eq!((part.first, part.last), (1, 3));
+        assert_eq!((part.first, part.last), (1, last));
+        let about = barriers(&circuit).unwrap();
+        let about: Vec<_> = about.iter().map(|b| (b.layer, b.statements.is_empty())).collect();
+        assert_eq!(about, [(last as u32, false), (5, last == 4)], "one proof with the last checks");
         let (outcome, _) = run(&circuit, [true; 3], 1, None);
         let honest = outcome.report(&circuit).unwrap_or_else(|e| panic!("{e}"));
         let once = Traffic::of(&circuit);
         assert_eq!((honest.rounds, honest.bytes_sent), (once.rounds, once.bytes));
-        let proof: usize = once.layers[3].proof_rounds;
+        let proof: usize = once.layers[last].proof_rounds;
         assert!(proof > 0);
         for pattern in 0..7u8 {
             let good = [0, 1, 2].map(|i| pattern >> i & 1 == 1);
@@ -144,7 +162,7 @@ fn a_client_that_fails_counts_as_zeros_and_all_is_proven_again() {
             }
             let twice = Traffic::repeated(&circuit);
             assert_eq!((report.rounds, report.bytes_sent), (twice.rounds, twice.bytes));
-            assert_eq!(twice.rounds, once.rounds + 2 + proof);
+            assert_eq!(twice.rounds, once.rounds + last - 1 + proof);
             // And the copy of what is multiplied by bits that are not all ones, which is kept for the proof.
             assert_eq!(report.peak_memory, honest.peak_memory.map(|bytes| bytes + 2 * 3 * 64));
         }
@@ -155,75 +173,102 @@ fn a_client_that_fails_counts_as_zeros_and_all_is_proven_again() {
 #[test]
 fn no_altered_frame_of_either_attempt_is_accepted() {
     let good = [true, false, true];
-    let (mut repeated, mut stopped, mut kinds) = (0, 0, BTreeSet::new());
+    let (mut repeated, mut stopped, mut kinds) =
+        ([0; 2], [0; 2], [BTreeSet::new(), BTreeSet::new()]);
     for coins in COINS {
-        let circuit = circuit(coins);
-        let (outcome, log) = run(&circuit, good, 3, None);
-        let want = outcome.report(&circuit).unwrap_or_else(|e| panic!("{e}")).outputs;
-        let frames: Vec<Frame> = log.lock().unwrap().keys().copied().collect();
-        let altered = frames.into_iter().filter(|(_, _, h)| {
-            h.len > 0 && matches!(h.kind, Kind::Layer | Kind::Proof | Kind::Vouch)
-        });
-        // A proof with hashes takes longer: every fourth of these.
-        for frame in altered.step_by(if coins == Coins::Hash { 4 } else { 1 }) {
-            let (outcome, _) = run(&circuit, good, 3, Some(frame));
-            // What was to be proven after the first attempt is sent again before that.
-            match &outcome.receivers[0].1 {
-                Ok(got) => {
-                    assert!(got[0].values == want[0].values, "{frame:?} is accepted");
-                    assert_eq!(frame.2.layer, 2, "{frame:?} has no effect");
+        for (last, circuit) in placements(coins).into_iter().enumerate() {
+            let (outcome, log) = run(&circuit, good, 3, None);
+            let want = outcome.report(&circuit).unwrap_or_else(|e| panic!("{e}")).outputs;
+            let frames: Vec<Frame> = log.lock().unwrap().keys().copied().collect();
+            let altered = frames.into_iter().filter(|(_, _, h)| {
+                h.len > 0 && matches!(h.kind, Kind::Layer | Kind::Proof | Kind::Vouch)
+            });
+            // A proof with hashes takes longer: every fourth of these.
+            for frame in altered.step_by(if coins == Coins::Hash { 4 } else { 1 }) {
+                let (outcome, _) = run(&circuit, good, 3, Some(frame));
+                // What was to be proven after the first attempt is sent again before that. With the last checks nothing is.
+                match &outcome.receivers[0].1 {
+                    Ok(got) => {
+                        assert!(got[0].values == want[0].values, "{frame:?} is accepted");
+                        assert_eq!((last, frame.2.layer), (0, 2), "{frame:?} has no effect");
+                    }
+                    Err(_) => stopped[last] += 1,
                 }
-                Err(_) => stopped += 1,
+                repeated[last] += u32::from(frame.2.layer & Header::REPEATED != 0);
+                kinds[last].insert((frame.2.kind as u8, frame.2.layer & Header::REPEATED != 0));
             }
-            repeated += u32::from(frame.2.layer & Header::REPEATED != 0);
-            kinds.insert((frame.2.kind as u8, frame.2.layer & Header::REPEATED != 0));
         }
     }
-    assert!(stopped > 120, "{stopped} runs are stopped");
-    assert!(repeated > 40, "{repeated} frames of repeated layers");
-    assert_eq!(kinds.len(), 5, "each kind; in the second attempt nothing is opened: {kinds:?}");
+    println!("{stopped:?} runs are stopped, {repeated:?} frames of repeated layers");
+    assert!(stopped.iter().all(|n| *n > 120), "{stopped:?} runs are stopped");
+    assert!(repeated.iter().all(|n| *n > 40), "{repeated:?} frames of repeated layers");
+    for kinds in kinds {
+        assert_eq!(kinds.len(), 5, "each kind; in the second attempt nothing is opened: {kinds:?}");
+    }
     // Without proofs some of them are.
-    let bare = Circuit { security: Default::default(), ..circuit(Coins::Parties) };
-    let (_, log) = run(&bare, good, 3, None);
-    let frames: Vec<Frame> = log.lock().unwrap().keys().copied().collect();
-    let accepted = |frame: &&Frame| {
-        let (outcome, _) = run(&bare, good, 3, Some(**frame));
-        frame.2.kind == Kind::Layer && outcome.receivers[0].1.is_ok()
-    };
-    assert!(frames.iter().filter(accepted).count() > 10);
+    for proven in placements(Coins::Parties) {
+        let bare = Circuit { security: Default::default(), ..proven };
+        let (_, log) = run(&bare, good, 3, None);
+        let frames: Vec<Frame> = log.lock().unwrap().keys().copied().collect();
+        let accepted = |frame: &&Frame| {
+            let (outcome, _) = run(&bare, good, 3, Some(**frame));
+            frame.2.kind == Kind::Layer && outcome.receivers[0].1.is_ok()
+        };
+        assert!(frames.iter().filter(accepted).count() > 10);
+    }
 }
 
 /// What is said in the two proofs of one layer differs by uniform bytes: coins, shares and what hides are drawn anew,
 /// although the inputs of two clients are the same in both attempts.
 #[test]
 fn the_second_proof_is_masked_anew() {
-    let circuit = circuit(Coins::Parties);
-    let mut histograms: BTreeMap<String, [u64; 256]> = BTreeMap::new();
-    for seed in 0..40 {
-        let (outcome, log) = run(&circuit, [true, true, false], 100 + seed, None);
-        outcome.report(&circuit).unwrap_or_else(|e| panic!("{e}"));
-        let log = log.lock().unwrap();
-        let is_first = |h: &Header| h.kind == Kind::Proof && h.layer == 3;
-        for ((me, to, h), first) in log.iter().filter(|((_, _, h), _)| is_first(h)) {
-            let again = Header { layer: h.layer | Header::REPEATED, ..*h };
-            // A verdict is always the same, and the last word of carries is filled up.
-            if let Some(second) = log.get(&(*me, *to, again)).filter(|_| h.len >= 64 && h.part > 0)
-            {
-                assert_eq!(first.len(), second.len());
-                let key = format!("party {me} to {to}, part {}", h.part);
-                let all = histograms.entry(key).or_insert([0; 256]);
-                for (a, b) in first.iter().zip(second) {
-                    all[a.wrapping_sub(*b) as usize] += 1;
+    for circuit in placements(Coins::Parties) {
+        let last = Speculation::of(&circuit).expect("it does not wait").last as u32;
+        let mut histograms: BTreeMap<String, [u64; 256]> = BTreeMap::new();
+        for seed in 0..40 {
+            let (outcome, log) = run(&circuit, [true, true, false], 100 + seed, None);
+            outcome.report(&circuit).unwrap_or_else(|e| panic!("{e}"));
+            let log = log.lock().unwrap();
+            let is_first = |h: &Header| h.kind == Kind::Proof && h.layer == last;
+            for ((me, to, h), first) in log.iter().filter(|((_, _, h), _)| is_first(h)) {
+                let again = Header { layer: h.layer | Header::REPEATED, ..*h };
+                // A verdict is always the same, and the last word of carries is filled up.
+                let second = log.get(&(*me, *to, again));
+                if let Some(second) = second.filter(|_| h.len >= 64 && h.part > 0) {
+                    assert_eq!(first.len(), second.len());
+                    let key = format!("party {me} to {to}, part {}", h.part);
+                    let all = histograms.entry(key).or_insert([0; 256]);
+                    for (a, b) in first.iter().zip(second) {
+                        all[a.wrapping_sub(*b) as usize] += 1;
+                    }
                 }
             }
         }
+        assert!(histograms.len() >= 9, "{:?}", histograms.keys());
+        for (key, h) in &histograms {
+            let n: u64 = h.iter().sum();
+            let chi = chi_squared(h);
+            assert!(n < 1280 || chi < LIMIT, "{key}: chi-squared {chi} of {n} bytes");
+        }
     }
-    assert!(histograms.len() >= 9, "{:?}", histograms.keys());
-    for (key, h) in &histograms {
-        let n: u64 = h.iter().sum();
-        let chi = chi_squared(h);
-        assert!(n < 1280 || chi < LIMIT, "{key}: chi-squared {chi} of {n} bytes");
-    }
+}
+
+/// With the last checks, what is sent between them and the outputs has a proof of its own: a circuit that somebody else has
+/// made saves a proof only where nothing is.
+#[test]
+fn what_is_sent_after_the_last_checks_is_proven() {
+    let late = last_text()
+        .replace("layer 5:\n  %27 = as_add3 %26", "layer 6:\n  %27 = as_add3 %29")
+        .replace("%26 %27\n", "%26 %27 %29\n")
+        .replace(
+            "layer 6:\n",
+            "layer 5:\n  %28 = as_add3 %26 : add3.A8[3,64] @0\n  exchange:\n  \
+             %29 = reshare %28 : A8[3,64] @0\n  drop %28\nlayer 6:\n",
+        );
+    let circuit = parsed(&late, Coins::Parties);
+    let all = barriers(&circuit).unwrap();
+    let lengths: Vec<_> = all.iter().map(|b| (b.layer, b.statements.is_empty())).collect();
+    assert_eq!(lengths, [(4, false), (6, false)]);
 }
 
 /// A proof among the layers that are repeated is refused: its words would be gone. So is an opening that depends on what is

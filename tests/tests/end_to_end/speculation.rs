@@ -1,12 +1,14 @@
 //! Circuits that compute before it is known whose inputs count: the same outputs as without, honest and
 //! failing clients alike, in fewer rounds.
 
+use slvr_circuit::proof::barriers;
 use slvr_circuit::speculation::{Speculation, gated};
 use slvr_circuit::traffic::Traffic;
 use slvr_circuit::{Circuit, Coins, Encoding, Security};
 use slvr_compiler::cost::NetProfile;
 use slvr_compiler::lower::Protocols;
 use slvr_compiler::pipeline;
+use slvr_compiler::schedule::Checks;
 use slvr_compiler::syntax::embedded::PREDICATES;
 use slvr_runtime::party::session::{self, Options, Report, run_outcome};
 use slvr_runtime::share::encode::{Inputs, RawData};
@@ -30,6 +32,26 @@ fn malicious(n: usize) -> pipeline::Options {
     let protocols = [Protocols::Symmetric, wan][n % 2];
     let security = Security::malicious([Coins::Parties, Coins::Hash][n / 2 % 2]);
     pipeline::Options { protocols, security, ..pipeline::Options::default() }
+}
+
+/// The same with both placements of the checks, each in the other family.
+fn placements(n: usize) -> [pipeline::Options; 2] {
+    let with = |n, checks| pipeline::Options { checks: Some(checks), ..malicious(n) };
+    [with(n, Checks::Last), with(n + 1, Checks::AtOnce)]
+}
+
+/// The proofs that are about something, by the layers before which they stand.
+fn proofs(circuit: &Circuit) -> Vec<usize> {
+    let all = barriers(circuit).expect("it is proven");
+    let some = all.iter().filter(|b| !b.statements.is_empty());
+    some.map(|b| b.layer as usize).collect()
+}
+
+/// Whether the checks are opened in the last layer before the outputs, and only one proof is given, before them.
+fn is_last(circuit: &Circuit) -> bool {
+    let opening = circuit.layers.len() - 2;
+    let last = Speculation::of(circuit).is_some_and(|part| part.last == opening);
+    last && proofs(circuit) == [opening]
 }
 
 fn run(case: &Case, inputs: &Inputs, seed: u64) -> Report {
@@ -77,17 +99,20 @@ fn copies(circuit: &Circuit) -> u64 {
 
 #[test]
 fn every_predicate_computes_the_same() {
-    let mut failed = 0;
+    let (mut failed, mut last) = (0, [0; 2]);
     for (n, (file, _)) in PREDICATES.iter().enumerate() {
         let name = file.trim_end_matches(".slvr");
         let (sizes, spread) = sizes(name);
-        for how in families().into_iter().chain([malicious(n)]) {
+        for how in families().into_iter().chain(placements(n)) {
             let [ahead, waiting] = compile(name, &sizes, how);
             let rounds = |case: &Case| Traffic::of(case.circuit()).rounds;
             let (few, many) = (rounds(&ahead), rounds(&waiting));
             let part = Speculation::of(ahead.circuit());
             assert!(Speculation::of(waiting.circuit()).is_none(), "{name}");
             assert!(few < many || part.is_none() && few == many, "{name}: {few} of {many} rounds");
+            if part.is_some() && how.security.is_malicious() {
+                last[usize::from(is_last(ahead.circuit()))] += 1;
+            }
             let honest = random_inputs(ahead.circuit(), 3, spread);
             let mut spoiled = honest.clone();
             spoil(ahead.circuit(), &mut spoiled, 1);
@@ -123,26 +148,109 @@ fn every_predicate_computes_the_same() {
         }
     }
     assert!(failed > 15, "{failed} runs with a repetition");
+    println!("{failed} runs with a repetition; {last:?} circuits with early and with last checks");
+    assert!(last.iter().all(|n| 2 * n > PREDICATES.len()), "{last:?}");
 }
 
 /// The same coins, seeds and values: the evaluation in the clear goes back as the parties do.
 #[test]
 fn the_clear_evaluation_goes_back_too() {
-    let (sizes, spread) = sizes("slvr_accuracy");
-    let [case, _] = compile("slvr_accuracy", &sizes, pipeline::Options::default());
-    let circuit = case.circuit();
-    let part = Speculation::of(circuit).expect("speculates");
-    let mut inputs = random_inputs(circuit, 5, spread);
-    spoil(circuit, &mut inputs, 2);
-    let report = run(&case, &inputs, 9);
-    assert!(part.repeats(&report.admitted));
-    let encoded = session::encode_unchecked(circuit, &inputs).expect("encodes");
-    let options = slvr_runtime::clear::Options { coins: &report.coins, ..Default::default() };
-    let plain = slvr_runtime::clear::evaluate(circuit, encoded.values(circuit), &options);
-    let plain = plain.expect("evaluates");
-    assert_eq!(plain.admitted, report.admitted);
-    let plain: Vec<Vec<f64>> = plain.outputs.iter().map(|o| o.values.clone()).collect();
-    assert!(distance(&plain, &values(&report)) < 1e-3);
+    for how in [pipeline::Options::default(), placements(0)[0], placements(0)[1]] {
+        let (sizes, spread) = sizes("slvr_accuracy");
+        let [case, _] = compile("slvr_accuracy", &sizes, how);
+        let circuit = case.circuit();
+        let part = Speculation::of(circuit).expect("speculates");
+        let mut inputs = random_inputs(circuit, 5, spread);
+        spoil(circuit, &mut inputs, 2);
+        let report = run(&case, &inputs, 9);
+        assert!(part.repeats(&report.admitted));
+        let encoded = session::encode_unchecked(circuit, &inputs).expect("encodes");
+        let options = slvr_runtime::clear::Options { coins: &report.coins, ..Default::default() };
+        let plain = slvr_runtime::clear::evaluate(circuit, encoded.values(circuit), &options);
+        let plain = plain.expect("evaluates");
+        assert_eq!(plain.admitted, report.admitted);
+        let plain: Vec<Vec<f64>> = plain.outputs.iter().map(|o| o.values.clone()).collect();
+        assert!(distance(&plain, &values(&report)) < 1e-3);
+    }
+}
+
+/// Against a malicious party the checks are opened last where that saves a proof: what is measured has one proof, and takes
+/// fewer rounds than with early checks. Both give the outputs of semi-honest parties, and a client that fails makes the parties
+/// compute all up to the outputs once more.
+#[test]
+fn one_proof_is_enough() {
+    let norm: &[(&str, &str)] = &[("M", "DigitsNet"), ("m", "10")];
+    let accuracy: &[(&str, &str)] = &[("M", "DigitsNet"), ("m", "5"), ("c", "1"), ("b", "2")];
+    for (name, sizes, dealer) in [
+        ("norm_bound", norm, false),
+        ("norm_bound", norm, true),
+        ("slvr_accuracy", accuracy, false),
+        ("slvr_accuracy", accuracy, true),
+    ] {
+        let with = |checks| {
+            let how = pipeline::Options { checks, ..malicious(usize::from(dealer)) };
+            compile_with(predicate(name), sizes, how)
+        };
+        let [case, early] = [None, Some(Checks::AtOnce)].map(with);
+        let rounds = [&case, &early].map(|case| Traffic::of(case.circuit()).rounds);
+        println!("{name}, dealer {dealer}: {rounds:?} rounds");
+        assert!(is_last(case.circuit()), "{name}: {:?}", proofs(case.circuit()));
+        assert_eq!(proofs(early.circuit()).len(), 2, "{name}");
+        assert!(rounds[0] < rounds[1], "{name}: {rounds:?} rounds");
+        let plain = compile_with(predicate(name), sizes, families()[1]);
+        let mut inputs = random_inputs(case.circuit(), 3, 0.1);
+        for spoils in [false, true] {
+            if spoils {
+                spoil(case.circuit(), &mut inputs, 1);
+            }
+            let [last, early, plain] = [&case, &early, &plain].map(|case| {
+                let report = run(case, &inputs, 7);
+                assert!(from_program(case, &inputs, &report) < 1e-3, "{name}, spoilt: {spoils}");
+                report
+            });
+            assert_eq!(last.replaced, plain.replaced, "{name}");
+            assert_eq!(early.replaced, plain.replaced, "{name}");
+            assert_eq!(last.replaced.len(), usize::from(spoils), "{name}");
+            let part = Speculation::of(case.circuit()).expect("it does not wait");
+            let again = part.repeats(&last.admitted);
+            assert_eq!(again, spoils, "{name}");
+            let traffic = match again {
+                true => Traffic::repeated(case.circuit()),
+                false => Traffic::of(case.circuit()),
+            };
+            assert_eq!((last.rounds, last.bytes_sent), (traffic.rounds, traffic.bytes), "{name}");
+        }
+    }
+}
+
+/// What does not fit with the last checks has early ones if these fit, and waits if they do not.
+#[test]
+fn last_checks_take_no_more_than_the_budget() {
+    let sizes = [("M", "DigitsNet"), ("m", "5"), ("c", "1"), ("b", "2")];
+    let with = |checks, memory| {
+        let how = pipeline::Options { checks, memory, ..malicious(0) };
+        compile_with(predicate("slvr_accuracy"), &sizes, how)
+    };
+    let peak =
+        |c: &Case| slvr_compiler::cost::peak_memory(c.circuit()).into_iter().max().unwrap_or(0);
+    let [last, early] = [Checks::Last, Checks::AtOnce].map(|checks| with(Some(checks), None));
+    assert!(peak(&last) > peak(&early), "the example shows nothing");
+    let built = |tenths: u64| {
+        let budget = peak(&last) * tenths / 10;
+        let case = with(None, Some(budget));
+        assert!(peak(&case) <= budget);
+        match case.circuit() {
+            c if c == last.circuit() => 2,
+            c if c == early.circuit() => 1,
+            c => {
+                assert!(Speculation::of(c).is_none(), "it waits");
+                0
+            }
+        }
+    };
+    let all: Vec<usize> = (8..20).map(built).collect();
+    println!("{all:?}");
+    assert!(all.is_sorted() && [0, 1, 2].iter().all(|n| all.contains(n)), "{all:?}");
 }
 
 /// A budget that a circuit keeps only if it waits: it waits, and takes no blocks.

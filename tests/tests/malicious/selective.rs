@@ -6,6 +6,7 @@ use slvr_circuit::speculation::Speculation;
 use slvr_circuit::{Circuit, Op, Security};
 use slvr_compiler::lower::Protocols;
 use slvr_compiler::pipeline::Options as How;
+use slvr_compiler::schedule::Checks;
 use slvr_runtime::link::memory::Memory;
 use slvr_runtime::link::{Header, Kind, Link, LinkError, Peer};
 use slvr_runtime::party::session::{Options, Outcome, encode, run_outcome};
@@ -79,14 +80,15 @@ fn run(
     (outcome, log)
 }
 
-fn circuit(protocols: Protocols, speculate: bool) -> Circuit {
-    let how = How { protocols, speculate, ..malicious() };
+/// With this placement of the check, if the circuit does not wait for it.
+fn circuit(protocols: Protocols, checks: Option<Checks>) -> Circuit {
+    let how = How { protocols, speculate: checks.is_some(), checks, ..malicious() };
     compile_with(SUM, &[("m", "3")], how).circuit().clone()
 }
 
 /// A circuit that waits for the bits of its check, and the same without barriers.
 fn circuits(protocols: Protocols) -> [Circuit; 2] {
-    let proven = circuit(protocols, false);
+    let proven = circuit(protocols, None);
     let bare = Circuit { security: Security::SemiHonest, ..proven.clone() };
     [proven, bare]
 }
@@ -178,13 +180,15 @@ fn tells_nothing(protocols: Protocols, most: usize, seeds: u64) {
     assert_eq!(with[0], with[1]);
     assert_eq!(with[0], BTreeMap::from([((true, false, None), runs)]), "nothing is opened");
     // So it is where the run does not wait for the bits: some of all places, on both numbers.
-    let early = circuit(protocols, true);
-    assert!(Speculation::of(&early).is_some());
-    let some: Vec<Place> = places(&early).into_iter().step_by(50).collect();
-    let with = [middle, end].map(|x| seen(&early, x, &some, 2));
-    assert_eq!(with[0], with[1]);
-    let runs = 2 * some.len() as u64;
-    assert_eq!(with[0], BTreeMap::from([((true, false, None), runs)]), "nothing is opened");
+    for checks in [Checks::AtOnce, Checks::Last] {
+        let ahead = circuit(protocols, Some(checks));
+        assert!(Speculation::of(&ahead).is_some());
+        let some: Vec<Place> = places(&ahead).into_iter().step_by(50).collect();
+        let with = [middle, end].map(|x| seen(&ahead, x, &some, 2));
+        assert_eq!(with[0], with[1], "{checks:?}");
+        let runs = 2 * some.len() as u64;
+        assert_eq!(with[0], BTreeMap::from([((true, false, None), runs)]), "nothing is opened");
+    }
 }
 
 /// A party that says it has nothing of a client: among semi-honest parties the client is replaced, against a malicious one

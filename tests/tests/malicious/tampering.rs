@@ -4,13 +4,15 @@
 
 use super::{dealer, malicious, messages};
 use slvr_circuit::proof::{Claim, Own, barriers};
+use slvr_circuit::speculation::Speculation;
 use slvr_circuit::verify::{Openings, verify_with};
 use slvr_circuit::{Circuit, Coins, Hold, Op, Security, ValueId};
 use slvr_compiler::pipeline;
+use slvr_compiler::schedule::Checks;
 use slvr_runtime::link::memory::Memory;
 use slvr_runtime::link::{Header, Kind, Link, LinkError, Peer};
-use slvr_runtime::party::session::{Options, Outcome, encode, run_outcome};
-use slvr_runtime::share::encode::Encoded;
+use slvr_runtime::party::session::{Options, Outcome, encode, encode_unchecked, run_outcome};
+use slvr_runtime::share::encode::{Encoded, RawData};
 use slvr_runtime::share::reveal::Revealed;
 use slvr_tests::{compile_with, random_inputs};
 use std::collections::BTreeSet;
@@ -105,8 +107,13 @@ fn is_missed((outputs, admitted): &Truth, outcome: &Outcome, deviant: usize) -> 
 
 /// The circuit; with `waits` one that waits for the bits of its checks.
 fn compiled(coins: Coins, waits: bool) -> Circuit {
+    placed(coins, waits, None)
+}
+
+/// The same with the checks of inputs in one of their places.
+fn placed(coins: Coins, waits: bool, checks: Option<Checks>) -> Circuit {
     let (protocols, security) = (dealer(), Security::malicious(coins));
-    let how = pipeline::Options { protocols, security, speculate: !waits, ..malicious() };
+    let how = pipeline::Options { protocols, security, speculate: !waits, checks, ..malicious() };
     compile_with(SMALL, &[("m", "2")], how).circuit().clone()
 }
 
@@ -199,6 +206,52 @@ fn no_altered_frame_is_accepted() {
             }
         }
         assert!(succeeded * 2 > plain, "{succeeded} of {plain} succeed where nothing is proven");
+    }
+}
+
+/// The second client is out of range, so that layers are repeated: of every party some frames of both attempts, altered. With
+/// the last checks one proof is about everything that is sent until then, in each attempt.
+#[test]
+fn no_altered_frame_of_a_run_that_repeats_is_accepted() {
+    for checks in [Checks::AtOnce, Checks::Last] {
+        let circuit = placed(Coins::Parties, false, Some(checks));
+        let part = Speculation::of(&circuit).expect("it does not wait");
+        let mut inputs = random_inputs(&circuit, 3, 1.0);
+        for tensor in inputs.sets[0][1].values_mut() {
+            if let RawData::F64(v) = &mut tensor.data {
+                v[7] = 20_000.0;
+            }
+        }
+        let encoded = encode_unchecked(&circuit, &inputs).expect("encodes");
+        let (right, log) = truth(&circuit, &encoded);
+        assert!(part.repeats(&right.1), "{checks:?}: {:?}", right.1);
+        let plain = Circuit { security: Security::SemiHonest, ..circuit.clone() };
+        let (unproven, _) = truth(&plain, &encoded);
+        assert!(right == unproven, "{checks:?}: the outputs of semi-honest parties");
+        let (mut tried, mut stopped, mut again) = (0, 0, 0);
+        for party in 0..3 {
+            let mine: Vec<Header> =
+                log.iter().filter(|(me, _)| *me == party).map(|(_, h)| *h).collect();
+            for (frame, header) in mine.iter().enumerate() {
+                let told = matches!(header.kind, Kind::Layer | Kind::Proof | Kind::Vouch);
+                if !told || (frame + party) % 3 != 0 {
+                    continue;
+                }
+                let seed = (frame as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
+                let change: fn(&mut [u8], u64) = if frame % 2 == 0 { flip } else { overwrite };
+                let (outcome, _) =
+                    bent(&circuit, &encoded, party, Some((frame, change, seed)), None);
+                let what = format!("{checks:?}: frame {frame} of party {party}, {header:?}");
+                assert!(!is_missed(&right, &outcome, party), "{what}, was not noticed");
+                tried += 1;
+                again += usize::from(header.layer & Header::REPEATED != 0);
+                stopped += usize::from(outcome.receivers[0].1.is_err());
+            }
+        }
+        println!("{checks:?}: {stopped} of {tried} runs were stopped, {again} frames sent again");
+        assert!(3 * again > tried, "{checks:?}: {again} of {tried} frames are of repeated layers");
+        // With early checks, what is proven after the first attempt is sent again before that.
+        assert!(stopped == tried || checks == Checks::AtOnce && 2 * stopped > tried, "{stopped}");
     }
 }
 

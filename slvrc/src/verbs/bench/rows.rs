@@ -102,6 +102,7 @@ impl Row {
             },
             memory: Some(MEMORY),
             speculate: true,
+            checks: None,
             fine: pipeline::Fine::Short,
             security: build.security(),
         }

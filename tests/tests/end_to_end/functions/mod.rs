@@ -27,6 +27,7 @@ const MACROS: Options = Options {
     protocols: Protocols::Symmetric,
     memory: None,
     speculate: false,
+    checks: None,
     fine: slvr_compiler::pipeline::Fine::Nothing,
     security: slvr_circuit::Security::SemiHonest,
 };
