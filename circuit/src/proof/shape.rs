@@ -103,8 +103,8 @@ impl Kind {
         match (self, words) {
             (Kind::Bits, ..64) => 2,
             (Kind::Bits, ..1024) => 4,
-            (Kind::Bits, ..524_288) => 6,
-            (Kind::Bits, ..MANY) => 7,
+            (Kind::Bits, ..262_144) => 6,
+            (Kind::Bits, ..1_048_576) => 7,
             (Kind::Bits, _) => 8,
             (_, ..512) => 2,
             (_, ..8192) => 3,
@@ -115,13 +115,17 @@ impl Kind {
         }
     }
 
-    /// Blocks of a later fold of so many elements. Work grows with them, the number of rounds falls.
+    /// Blocks of a later fold of so many elements. Work grows with them, and most of it is that of the first of these
+    /// folds; the number of rounds falls. So there are no more than leave two folds more, the next one with many blocks.
     fn blocks(self, elements: usize) -> usize {
-        match (self, elements) {
-            (Kind::Bits, 4096..) => 64,
-            (Kind::Bits, _) => 32,
-            (_, 1024..8192) => 32,
-            (_, _) => 16,
+        let (fewest, next, most) = match self {
+            Kind::Bits => (16, 64, 64),
+            Kind::Words | Kind::Wide => (8, 40, 32),
+        };
+        let last = self.last_fold();
+        match elements.div_ceil(last * next) {
+            ..=1 => elements.div_ceil(last).max(fewest),
+            blocks => blocks.clamp(fewest, most),
         }
     }
 
