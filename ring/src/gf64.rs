@@ -20,6 +20,26 @@ pub fn dot(a: &[u64], b: &[u64]) -> u64 {
     reduce(Clmul::best().dot(a, b))
 }
 
+/// Entry a blocks + b is the inner product of block a of u and block b of v.
+///
+/// # Panics
+///
+/// If the vectors are not of one length, or this is no multiple of the number of blocks.
+pub fn cross(u: &[u64], v: &[u64], blocks: usize) -> Vec<u64> {
+    let n = u.len() / blocks;
+    assert!(u.len() == v.len() && n * blocks == u.len(), "blocks of one length");
+    let level = Clmul::best();
+    let mut sums = vec![0u128; blocks * blocks];
+    // Parts of blocks that stay in the cache while all pairs of them pass.
+    for at in (0..n).step_by(PART) {
+        let of = |b: usize| b * n + at..b * n + n.min(at + PART);
+        for (i, sum) in sums.iter_mut().enumerate() {
+            *sum ^= level.dot(&u[of(i / blocks)], &v[of(i % blocks)]);
+        }
+    }
+    sums.into_iter().map(reduce).collect()
+}
+
 /// The values at the points of a [grid](super::galois::Grid) of the inner products of vectors of words of 64 bits, in
 /// 2^m blocks, with n coefficients c: bit l of word i of each block has the coefficient c_i X^l. Added up over several
 /// vectors.
@@ -270,6 +290,18 @@ mod tests {
                     power = times_x(power);
                 }
             }
+        }
+
+        #[test]
+        fn pairs_of_blocks(n in 0usize..600, blocks in 1usize..5, seed: u64) {
+            let words = |s: u64| -> Vec<u64> {
+                let of = |i: u64| mul(s | 1, i.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ s);
+                (0..(n * blocks) as u64).map(of).collect()
+            };
+            let (u, v) = (words(seed), words(!seed));
+            let block = |b: usize| b * n..(b + 1) * n;
+            let want = (0..blocks * blocks).map(|i| dot(&u[block(i / blocks)], &v[block(i % blocks)]));
+            prop_assert_eq!(cross(&u, &v, blocks), want.collect::<Vec<_>>());
         }
 
         /// At every point of the grid, by the definition of its values.

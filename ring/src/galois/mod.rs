@@ -16,7 +16,7 @@ mod vector;
 mod words;
 
 pub use degree::DEGREE;
-pub use vector::{Pairs, Vector};
+pub use vector::{Vector, cross, products};
 pub use words::{Grid, Points, fold_words, sum_words};
 
 use super::kernels::{self, MatMulDims};

@@ -204,65 +204,78 @@ const QUARTER: usize = DEGREE / 4;
 const PARTS: [&[usize]; 9] =
     [&[0], &[1], &[0, 1], &[2], &[3], &[2, 3], &[0, 2], &[1, 3], &[0, 1, 2, 3]];
 
-/// Inner products of all pairs of blocks of several vectors, added up. What is done for a pair once, and not for each
-/// element of a vector, waits until the sums are asked for.
-pub struct Pairs<T = u64> {
-    blocks: usize,
-    /// For each of the [`PARTS`] all products of their rows.
-    sums: [Vec<T>; PARTS.len()],
-}
+/// Rows of one factor that are multiplied at a time: what comes out stays in the second cache.
+const ROWS: usize = 160;
 
-impl<T> std::fmt::Debug for Pairs<T> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Pairs<{} blocks>", self.blocks)
+/// Entry a blocks + b is the inner product of block a of u and block b of v.
+///
+/// # Panics
+///
+/// If the vectors are not of one length, or this is no multiple of the number of blocks.
+pub fn cross<T: Scalar>(u: &Vector<T>, v: &Vector<T>, blocks: usize) -> Vec<Element<T>> {
+    let n = u.n / blocks;
+    assert!(u.n == v.n && n * blocks == u.n, "blocks of one length");
+    let all = (0..blocks * blocks).map(|i| (i / blocks, i % blocks));
+    if n == 1 {
+        let (u, v) = all.map(|(a, b)| (u.get(a), v.get(b))).unzip::<_, _, Vec<_>, Vec<_>>();
+        return products(&u, &v);
     }
-}
-
-impl<T: Scalar> Pairs<T> {
-    /// Of vectors of so many blocks.
-    pub fn new(blocks: usize) -> Pairs<T> {
-        let side = QUARTER * blocks;
-        Pairs { blocks, sums: std::array::from_fn(|_| vec![T::ZERO; side * side]) }
-    }
-
-    /// Adds the inner products of blocks of u and blocks of v.
-    ///
-    /// # Panics
-    ///
-    /// If the vectors are not of one length, or this is no multiple of the number of blocks.
-    pub fn add(&mut self, u: &Vector<T>, v: &Vector<T>) {
-        let n = u.n / self.blocks;
-        assert!(u.n == v.n && n * self.blocks == u.n, "blocks of one length");
-        let side = QUARTER * self.blocks;
-        for (sums, part) in self.sums.iter_mut().zip(PARTS) {
-            plain_acc(sums, &u.part(part), &v.part(part), [side, n, side], true);
-        }
-    }
-
-    /// Entry a blocks + b is what belongs to block a of the first vectors and block b of the second ones.
-    pub fn elements(&self) -> Vec<Element<T>> {
-        let (blocks, side) = (self.blocks, QUARTER * self.blocks);
-        let mut out = Vec::with_capacity(blocks * blocks);
-        // Of each part, for each block b in turn the coefficient of X^0, then for each that of X^1: so a row is added as
-        // it stands.
-        let mut sums = [(); PARTS.len()].map(|()| vec![T::ZERO; 2 * side]);
-        for a in 0..blocks {
-            for (sums, products) in sums.iter_mut().zip(&self.sums) {
-                sums.fill(T::ZERO);
-                for i in 0..QUARTER {
-                    let row = &products[(i * blocks + a) * side..][..side];
-                    let sums = &mut sums[i * blocks..][..side];
-                    sums.iter_mut().zip(row).for_each(|(s, x)| *s = s.wadd(*x));
-                }
+    // Of each part and each block of u, for each block of v in turn the coefficient of X^0, then for each that of X^1: so
+    // a row is added as it stands.
+    let each = 2 * QUARTER * blocks;
+    let mut sums = vec![T::ZERO; PARTS.len() * blocks * each];
+    let columns = QUARTER * blocks;
+    let mut left = Vec::new();
+    let mut found = Vec::new();
+    for (part, sums) in PARTS.iter().zip(sums.chunks_exact_mut(blocks * each)) {
+        let (u, v) = (u.part(part), v.part(part));
+        let some = (ROWS / QUARTER).min(blocks);
+        for (from, sums) in (0..blocks).step_by(some).zip(sums.chunks_mut(some * each)) {
+            let some = some.min(blocks - from);
+            left.clear();
+            for row in u.chunks_exact(blocks * n) {
+                left.extend_from_slice(&row[from * n..(from + some) * n]);
             }
-            for b in 0..blocks {
-                let parts =
-                    sums.each_ref().map(|sums| std::array::from_fn(|i| sums[i * blocks + b]));
-                out.push(element(&parts));
+            found.clear();
+            found.resize(QUARTER * some * columns, T::ZERO);
+            plain_acc(&mut found, &left, &v, [QUARTER * some, n, columns], true);
+            for (k, row) in found.chunks_exact(columns).enumerate() {
+                let (i, a) = (k / some, k % some);
+                let to = &mut sums[a * each + i * blocks..][..columns];
+                to.iter_mut().zip(row).for_each(|(s, x)| *s = s.wadd(*x));
             }
         }
-        out
     }
+    let of = |(a, b): (usize, usize)| {
+        let part = |p: usize| {
+            let sums = &sums[(p * blocks + a) * each..][..each];
+            std::array::from_fn(|i| sums[i * blocks + b])
+        };
+        element(&std::array::from_fn(part))
+    };
+    all.map(of).collect()
+}
+
+/// The products of elements at equal places.
+///
+/// # Panics
+///
+/// If there are not as many of both.
+pub fn products<T: Scalar>(a: &[Element<T>], b: &[Element<T>]) -> Vec<Element<T>> {
+    assert_eq!(a.len(), b.len(), "as many of both");
+    let mut out = Vec::with_capacity(a.len());
+    let new = || [[T::ZERO; LANES]; DEGREE];
+    let (mut lanes, mut wide) = ([new(), new()], [[T::ZERO; LANES]; 2 * DEGREE]);
+    for (a, b) in a.chunks(LANES).zip(b.chunks(LANES)) {
+        for (to, from) in lanes.iter_mut().zip([a, b]) {
+            for (r, x) in from.iter().enumerate() {
+                to.iter_mut().zip(x).for_each(|(to, x)| to[r] = *x);
+            }
+        }
+        convolve(&mut wide, &lanes[0], &lanes[1]);
+        out.extend((0..a.len()).map(|r| std::array::from_fn(|i| wide[i][r])));
+    }
+    out
 }
 
 /// From the products of [`PARTS`].

@@ -56,8 +56,6 @@ pub trait Algebra {
     type E: Copy + PartialEq + Send + Sync + 'static;
     /// A vector.
     type V: Clone + Send + Sync;
-    /// Inner products of all pairs of blocks, added up.
-    type Pairs;
     /// Inner products of base elements at the points of a grid ([`galois::Grid`]), added up.
     type Grid;
     /// A base element.
@@ -98,17 +96,11 @@ pub trait Algebra {
     fn concat(parts: &[&Self::V], n: usize) -> Self::V;
     /// Writes a vector into a longer one, from a place on.
     fn place(to: &mut Self::V, at: usize, from: &Self::V);
-    /// Of no vectors yet, which will have so many blocks.
-    fn pairs(blocks: usize) -> Self::Pairs;
-    /// Adds the inner products of all pairs of blocks.
-    fn add_pairs(to: &mut Self::Pairs, u: &Self::V, v: &Self::V);
-    /// The sums, row by row.
-    fn paired(pairs: &Self::Pairs) -> Vec<Self::E>;
     /// The inner products of all pairs of blocks, row by row.
-    fn cross(u: &Self::V, v: &Self::V, blocks: usize) -> Vec<Self::E> {
-        let mut out = Self::pairs(blocks);
-        Self::add_pairs(&mut out, u, v);
-        Self::paired(&out)
+    fn cross(u: &Self::V, v: &Self::V, blocks: usize) -> Vec<Self::E>;
+    /// The products of elements at equal places.
+    fn products(a: &[Self::E], b: &[Self::E]) -> Vec<Self::E> {
+        a.iter().zip(b).map(|(a, b)| Self::mul(a, b)).collect()
     }
     /// The sum over blocks of c_b times block b.
     fn fold(v: &Self::V, c: &[Self::E]) -> Self::V;
@@ -142,7 +134,6 @@ impl Algebra for OverBits {
     const SPREAD: usize = 64;
     type E = u64;
     type V = Vec<u64>;
-    type Pairs = (usize, Vec<u64>);
     type Grid = gf64::Grid;
     type Base = u64;
 
@@ -205,18 +196,8 @@ impl Algebra for OverBits {
     fn place(to: &mut Vec<u64>, at: usize, from: &Vec<u64>) {
         to[at..at + from.len()].copy_from_slice(from);
     }
-    fn pairs(blocks: usize) -> (usize, Vec<u64>) {
-        (blocks, vec![0; blocks * blocks])
-    }
-    fn add_pairs((blocks, sums): &mut (usize, Vec<u64>), u: &Vec<u64>, v: &Vec<u64>) {
-        let n = u.len() / *blocks;
-        let block = |b: usize| b * n..(b + 1) * n;
-        for (i, sum) in sums.iter_mut().enumerate() {
-            *sum ^= gf64::dot(&u[block(i / *blocks)], &v[block(i % *blocks)]);
-        }
-    }
-    fn paired((_, sums): &(usize, Vec<u64>)) -> Vec<u64> {
-        sums.clone()
+    fn cross(u: &Vec<u64>, v: &Vec<u64>, blocks: usize) -> Vec<u64> {
+        gf64::cross(u, v, blocks)
     }
     fn fold(v: &Vec<u64>, c: &[u64]) -> Vec<u64> {
         gf64::fold(v, c)
@@ -256,7 +237,6 @@ impl<T: Scalar> Algebra for OverWords<T> {
     const SPREAD: usize = 1;
     type E = galois::Element<T>;
     type V = galois::Vector<T>;
-    type Pairs = galois::Pairs<T>;
     type Grid = galois::Grid<T>;
     type Base = T;
 
@@ -323,14 +303,11 @@ impl<T: Scalar> Algebra for OverWords<T> {
     fn place(to: &mut Self::V, at: usize, from: &Self::V) {
         to.place(at, from);
     }
-    fn pairs(blocks: usize) -> Self::Pairs {
-        galois::Pairs::new(blocks)
+    fn cross(u: &Self::V, v: &Self::V, blocks: usize) -> Vec<Self::E> {
+        galois::cross(u, v, blocks)
     }
-    fn add_pairs(to: &mut Self::Pairs, u: &Self::V, v: &Self::V) {
-        to.add(u, v);
-    }
-    fn paired(pairs: &Self::Pairs) -> Vec<Self::E> {
-        pairs.elements()
+    fn products(a: &[Self::E], b: &[Self::E]) -> Vec<Self::E> {
+        galois::products(a, b)
     }
     fn fold(v: &Self::V, c: &[Self::E]) -> Self::V {
         v.fold(c)
@@ -464,31 +441,26 @@ pub fn values<A: Algebra>(pairs: &[A::E], n: usize) -> Vec<A::E> {
         let z = |i: usize| product(&mut (0..n).map(|a| A::sub(&point(i), &point(a))));
         (n..2 * n - 1).map(z).map(|z| A::mul(&z, &z)).collect()
     });
-    let (mut once, mut twice) = (Vec::with_capacity(n), Vec::with_capacity(n));
-    for a in 0..n {
-        let mut sum = A::zero();
-        for b in (0..n).filter(|b| *b != a) {
-            let both = A::add(&pairs[a * n + b], &pairs[b * n + a]);
-            if both != A::zero() {
-                sum = A::add(&sum, &A::mul(&both, &weighted[a * n + b]));
-            }
-        }
-        once.push(A::mul(&sum, &weight[a]));
-        twice.push(A::mul(&pairs[a * n + a], &A::mul(&weight[a], &weight[a])));
-    }
-    let value = |i: usize| {
-        if i < n {
-            return pairs[i * n + i];
-        }
-        let mut sum = A::zero();
-        for a in 0..n {
-            let over = &over[i * n + a];
-            let more = A::add(&once[a], &A::mul(&twice[a], over));
-            sum = A::add(&sum, &A::mul(&more, over));
-        }
-        A::mul(&sum, &square[i - n])
+    let sums = |all: Vec<A::E>| -> Vec<A::E> {
+        let sum = |some: &[A::E]| some.iter().fold(A::zero(), |s, x| A::add(&s, x));
+        all.chunks(n).map(sum).collect()
     };
-    (1..2 * n - 1).map(value).collect()
+    // Of each block with the others, and with itself.
+    let both = |i: usize| match (i / n, i % n) {
+        (a, b) if a == b => A::zero(),
+        (a, b) => A::add(&pairs[a * n + b], &pairs[b * n + a]),
+    };
+    let both: Vec<A::E> = (0..n * n).map(both).collect();
+    let once = A::products(&sums(A::products(&both, &weighted)), &weight);
+    let own: Vec<A::E> = (0..n).map(|a| pairs[a * n + a]).collect();
+    let twice = A::products(&own, &A::products(&weight, &weight));
+    // For the points from n on, one after another, for each block.
+    let over = &over[n * n..];
+    let repeated = |x: &[A::E]| x.repeat(n.saturating_sub(1));
+    let more = A::products(&repeated(&twice), over);
+    let more: Vec<A::E> = more.iter().zip(&repeated(&once)).map(|(x, y)| A::add(x, y)).collect();
+    let later = A::products(&sums(A::products(&more, over)), &square);
+    own.into_iter().skip(1).chain(later).collect()
 }
 
 /// The values on the grid for two vectors.

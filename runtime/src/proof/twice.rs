@@ -68,8 +68,6 @@ impl<A: Extended> Algebra for Twice<A> {
     const SPREAD: usize = A::SPREAD;
     type E = (A::E, A::E);
     type V = (A::V, A::V);
-    /// Of the lower halves, of the higher halves, and of the sums of both.
-    type Pairs = [A::Pairs; 3];
     /// With the lower and the higher halves of coefficients.
     type Grid = [A::Grid; 2];
     type Base = A::Base;
@@ -143,16 +141,19 @@ impl<A: Extended> Algebra for Twice<A> {
         A::place(&mut to.0, at, &from.0);
         A::place(&mut to.1, at, &from.1);
     }
-    fn pairs(blocks: usize) -> Self::Pairs {
-        std::array::from_fn(|_| A::pairs(blocks))
+    fn cross(u: &Self::V, v: &Self::V, blocks: usize) -> Vec<Self::E> {
+        let low = A::cross(&u.0, &v.0, blocks);
+        let high = A::cross(&u.1, &v.1, blocks);
+        let both = A::cross(&A::plus(&u.0, &u.1), &A::plus(&v.0, &v.1), blocks);
+        let all = low.iter().zip(&high).zip(&both);
+        all.map(|((low, high), both)| Self::joined(low, high, both)).collect()
     }
-    fn add_pairs([low, high, both]: &mut Self::Pairs, u: &Self::V, v: &Self::V) {
-        A::add_pairs(low, &u.0, &v.0);
-        A::add_pairs(high, &u.1, &v.1);
-        A::add_pairs(both, &A::plus(&u.0, &u.1), &A::plus(&v.0, &v.1));
-    }
-    fn paired(pairs: &Self::Pairs) -> Vec<Self::E> {
-        let [low, high, both] = pairs.each_ref().map(A::paired);
+    fn products(a: &[Self::E], b: &[Self::E]) -> Vec<Self::E> {
+        let half =
+            |x: &[Self::E], of: &dyn Fn(&Self::E) -> A::E| x.iter().map(of).collect::<Vec<_>>();
+        let product = |of: &dyn Fn(&Self::E) -> A::E| A::products(&half(a, of), &half(b, of));
+        let (low, high) = (product(&|x| x.0), product(&|x| x.1));
+        let both = product(&|x| A::add(&x.0, &x.1));
         let all = low.iter().zip(&high).zip(&both);
         all.map(|((low, high), both)| Self::joined(low, high, both)).collect()
     }

@@ -75,7 +75,6 @@ impl Algebra for Tiny {
     const SPREAD: usize = 8;
     type E = u8;
     type V = Vec<u8>;
-    type Pairs = (usize, Vec<u8>);
     type Grid = (u32, Vec<u8>);
     type Base = u64;
 
@@ -137,15 +136,8 @@ impl Algebra for Tiny {
     fn place(to: &mut Vec<u8>, at: usize, from: &Vec<u8>) {
         to[at..at + from.len()].copy_from_slice(from);
     }
-    fn pairs(blocks: usize) -> Self::Pairs {
-        (blocks, vec![Self::zero(); blocks * blocks])
-    }
-    fn add_pairs(to: &mut Self::Pairs, u: &Self::V, v: &Self::V) {
-        let more = Self::all_pairs(u, v, to.0);
-        to.1.iter_mut().zip(&more).for_each(|(s, x)| *s = Self::add(s, x));
-    }
-    fn paired(pairs: &Self::Pairs) -> Vec<Self::E> {
-        pairs.1.clone()
+    fn cross(u: &Self::V, v: &Self::V, blocks: usize) -> Vec<Self::E> {
+        Self::all_pairs(u, v, blocks)
     }
     fn fold(v: &Vec<u8>, c: &[u8]) -> Vec<u8> {
         let n = v.len() / c.len();
@@ -696,7 +688,6 @@ impl Algebra for TinyWords {
     const SPREAD: usize = 1;
     type E = [u8; DEGREE];
     type V = Vec<[u8; DEGREE]>;
-    type Pairs = (usize, Vec<[u8; DEGREE]>);
     type Grid = (u32, Vec<[u8; DEGREE]>);
     type Base = u64;
 
@@ -765,15 +756,8 @@ impl Algebra for TinyWords {
     fn place(to: &mut Self::V, at: usize, from: &Self::V) {
         to[at..at + from.len()].copy_from_slice(from);
     }
-    fn pairs(blocks: usize) -> Self::Pairs {
-        (blocks, vec![Self::zero(); blocks * blocks])
-    }
-    fn add_pairs(to: &mut Self::Pairs, u: &Self::V, v: &Self::V) {
-        let more = Self::all_pairs(u, v, to.0);
-        to.1.iter_mut().zip(&more).for_each(|(s, x)| *s = Self::add(s, x));
-    }
-    fn paired(pairs: &Self::Pairs) -> Vec<Self::E> {
-        pairs.1.clone()
+    fn cross(u: &Self::V, v: &Self::V, blocks: usize) -> Vec<Self::E> {
+        Self::all_pairs(u, v, blocks)
     }
     fn fold(v: &Self::V, c: &[Self::E]) -> Self::V {
         let n = v.len() / c.len();
