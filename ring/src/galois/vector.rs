@@ -1,6 +1,6 @@
 //! Vectors of elements.
 
-use super::{DEGREE, Element, Scalar, TAPS, reduce, times_x};
+use super::{DEGREE, Element, Scalar, TAPS, reduce, times_x, zero};
 use crate::kernels::MatMulDims;
 use crate::simd::versions;
 use crate::threads;
@@ -216,6 +216,9 @@ pub fn cross<T: Scalar>(u: &Vector<T>, v: &Vector<T>, blocks: usize) -> Vec<Elem
     let n = u.n / blocks;
     assert!(u.n == v.n && n * blocks == u.n, "blocks of one length");
     let all = (0..blocks * blocks).map(|i| (i / blocks, i % blocks));
+    if n == 0 {
+        return vec![zero(); blocks * blocks];
+    }
     if n == 1 {
         let (u, v) = all.map(|(a, b)| (u.get(a), v.get(b))).unzip::<_, _, Vec<_>, Vec<_>>();
         return products(&u, &v);
