@@ -29,6 +29,9 @@ pub struct Barrier {
     pub statements: Vec<Statement>,
     /// The replicated words of whose split parties share carries, ascending, and how many.
     pub carries: BTreeMap<ValueId, u32>,
+    /// Whether all parties know these words before they send what the layer before sends, so that shares of carries travel
+    /// beside that.
+    pub early: bool,
 }
 
 /// Why a circuit cannot run against a malicious party: nothing would notice what a party does there.
@@ -352,7 +355,20 @@ impl<'a> Find<'a> {
             });
         }
         carries.retain(|_, n| *n > 0);
-        Barrier { layer, statements, carries }
+        let early = self.is_early(layer, carries.keys());
+        Barrier { layer, statements, carries, early }
+    }
+
+    /// Whether all these values are there before the exchange of the layer before, and this one sends something, opens
+    /// nothing and is repeated wherever the barrier is.
+    fn is_early<'v>(&self, layer: u32, mut values: impl Iterator<Item = &'v ValueId>) -> bool {
+        let Some(before) = layer.checked_sub(1).map(|l| l as usize) else { return false };
+        let circuit = self.circuit;
+        let Some(of) = circuit.layers.get(before) else { return false };
+        let apart =
+            Speculation::of(circuit).is_some_and(|r| r.covers(before) != r.covers(layer as usize));
+        let is_there = |v: &ValueId| self.at.get(v).is_none_or(|&l| (l as usize) < before);
+        !of.exchange.is_empty() && opened(of).next().is_none() && !apart && values.all(is_there)
     }
 
     fn statement(

@@ -9,7 +9,7 @@
 //!
 //! | step | P sends to V2 | V2 sends to P | V1 sends to P | V1 sends to V2 |
 //! |---|---|---|---|---|
-//! | carries, if there are any | V2's share of them | | | |
+//! | carries, if there are any; beside the layer before where all know what they are of | V2's share of them | | | |
 //! | start | | half of a coin, a hash of the other half | the other half, a hash of V2's, and of all later coins | |
 //! | fold, so often as there are | V2's share of a polynomial | | | |
 //! | coin, after each of these but the last | | the coin | | |
@@ -170,6 +170,8 @@ pub struct Shape {
     pub coins: Coins,
     /// Words of 64 bits that each prover sends for carries.
     pub carries: [usize; 3],
+    /// Whether these travel beside what the layer before sends.
+    pub early: bool,
     /// The folds of each kind, in the order of [`Kind::ALL`], where there are such statements.
     pub folds: [Option<Folds>; KINDS],
 }
@@ -279,7 +281,7 @@ impl Folds {
 impl Shape {
     /// Of nothing to prove.
     pub fn empty(coins: Coins) -> Shape {
-        Shape { coins, carries: [0; 3], folds: [const { None }; KINDS] }
+        Shape { coins, carries: [0; 3], early: false, folds: [const { None }; KINDS] }
     }
 
     /// Of a barrier of a circuit.
@@ -290,6 +292,7 @@ impl Shape {
             let of = |(x, n): (&ValueId, &u32)| *n as usize * stride(lanes(*x).len(prover));
             *words = barrier.carries.iter().map(of).sum();
         }
+        shape.early = barrier.early;
         for (kind, place) in Kind::ALL.into_iter().zip(&mut shape.folds) {
             let mut any = false;
             let provers = [0, 1, 2].map(|prover| {
@@ -425,7 +428,7 @@ impl Shape {
         if self.coins == Coins::Hash {
             return HASHED_ROUNDS;
         }
-        let carries = usize::from(self.carries.iter().any(|&n| n > 0));
+        let carries = usize::from(!self.early && self.carries.iter().any(|&n| n > 0));
         // The last fold needs no coin, and V1, which waits for nobody, ends beside it.
         carries + OPENING_ROUNDS + 2 * self.steps() - 1
     }
@@ -523,7 +526,12 @@ mod tests {
     fn grinding_is_priced_in() {
         let blocks = vec![16, 16, 16, 32];
         let folds = Folds { variables: 5, first: true, inner: true, elements: 1 << 17, blocks };
-        let of = |coins| Shape { coins, carries: [0; 3], folds: [Some(folds.clone()), None, None] };
+        let of = |coins| Shape {
+            coins,
+            carries: [0; 3],
+            early: false,
+            folds: [Some(folds.clone()), None, None],
+        };
         let (parties, hash) = (of(Coins::Parties).error(), of(Coins::Hash).error());
         let once = hash / GRIND_LOG2.exp2();
         assert!(once < (-100f64).exp2() && once > (-110f64).exp2(), "2^{}", once.log2());
@@ -538,13 +546,16 @@ mod tests {
         let blocks = vec![16, 2];
         let folds = Folds { variables: 3, first: true, inner: false, elements: 20, blocks };
         let coins = Coins::Parties;
-        let shape = Shape { coins, carries: [3, 0, 1], folds: [Some(folds), None, None] };
+        let shape =
+            Shape { coins, carries: [3, 0, 1], early: false, folds: [Some(folds), None, None] };
         assert_eq!(shape.steps(), 3);
         assert_eq!([0, 1, 2].map(|s| shape.sent(s)[0]), [26, 30, 4]);
         assert_eq!(shape.rounds(), 1 + 2 + 5);
         let elements = (26 + 30 + 4 + 2) * 448;
         let all = elements + 2 * 32 + 64 + 4 * 32 + 2;
         assert_eq!(shape.bytes(), [24 + all, all, 8 + all]);
+        let early = Shape { early: true, ..shape.clone() };
+        assert_eq!((early.rounds(), early.bytes()), (2 + 5, shape.bytes()));
         let none = Shape::empty(coins);
         assert_eq!((none.rounds(), none.bytes()), (0, [0; 3]));
         // Elements are twice as long; the end has a hash besides.

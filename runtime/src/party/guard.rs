@@ -1,5 +1,6 @@
 //! What a party keeps for proofs and for vouching.
 
+use super::barrier::Carries;
 use crate::share::{Held, Rep};
 use slvr_circuit::proof::{Barrier, HASH, Shape, barriers, kept, words};
 use slvr_circuit::speculation::Speculation;
@@ -16,6 +17,8 @@ pub(super) struct Guard {
     pub decides: Option<usize>,
     /// Replicated values that statements or openings are about.
     pub kept: BTreeMap<ValueId, Rep>,
+    /// Shares of the carries of the next barrier, if they are told.
+    pub carries: Option<Carries>,
     /// Of what outputs are opened from, the replicated values.
     pub words: HashMap<ValueId, ValueId>,
     /// After which barrier a value is needed no more.
@@ -44,6 +47,7 @@ impl Guard {
             next: 0,
             decides,
             kept: BTreeMap::new(),
+            carries: None,
             words: words(circuit),
             last,
         })

@@ -126,7 +126,8 @@ impl Engine<'_> {
             let order = plan.order.iter().copied().filter(|&j| !self.knows(&layer.exchange[j]));
             let order: Vec<usize> = order.collect();
             let mut round = self.round(l as u32, &order, interactive);
-            for &step in &plan.steps {
+            let sent = plan.steps.iter().rposition(|step| matches!(step, Step::Send(_)));
+            for (at, &step) in plan.steps.iter().enumerate() {
                 match step {
                     Step::Local(i) => {
                         let instr = &layer.local[i];
@@ -164,6 +165,9 @@ impl Engine<'_> {
                         self.complete(of, exchange, instr)?;
                     }
                     Step::Drop(v) => self.regs.drop(v),
+                }
+                if sent == Some(at) {
+                    self.carry(l + 1)?;
                 }
             }
             if self.guard.is_some() {

@@ -1,8 +1,8 @@
 //! A proof whose coins come from the parties: V1 and V2 know them, and V2 tells each to P once it has the message that
 //! the coin is about.
 
-use super::WRONG;
 use super::sides::{Once, Parts, Scope, Slot, Start, hash, joined};
+use super::{Carries, WRONG};
 use crate::party::engine::Engine;
 use crate::party::error::RunError;
 use crate::share::{Rep, next, prev};
@@ -20,12 +20,9 @@ impl Engine<'_> {
         barrier: &Barrier,
         shape: &Shape,
         kept: &BTreeMap<ValueId, Rep>,
+        mut carries: Carries,
     ) -> Result<(), RunError> {
         let (after, before) = (next(self.me), prev(self.me));
-        let (mut carries, body) = self.carries(number, barrier, kept);
-        if !body.is_empty() {
-            self.tell(after, 0, body)?;
-        }
         let mut got = Vec::new();
         if shape.carries[before] > 0 {
             got = self.hear(before, 0, 8 * shape.carries[before])?;

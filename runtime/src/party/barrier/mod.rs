@@ -24,27 +24,75 @@ use std::collections::BTreeMap;
 /// What is said of a proof that does not hold.
 const WRONG: &str = "its proof is wrong";
 
+/// A party's shares of the carries of a barrier, for the roles in the order of [`sides::ROLES`].
+pub(super) type Carries = [BTreeMap<ValueId, Planes>; 4];
+
 impl Engine<'_> {
+    /// Once all of the layer before l is sent: tells its share of the carries to the party after it, where it knows them.
+    pub(super) fn carry(&mut self, l: usize) -> Result<(), RunError> {
+        let next = self.guard.as_ref().and_then(|g| g.barriers.get(g.next));
+        let Some((barrier, _)) = next.filter(|(b, shape)| {
+            let beside = shape.early && shape.coins == Coins::Parties;
+            b.layer as usize == l && beside && !shape.is_empty()
+        }) else {
+            return Ok(());
+        };
+        let barrier = barrier.clone();
+        let phase = std::mem::replace(&mut self.phase, Phase::Layer(l as u32));
+        let carries = self.share_carries(self.barrier_number(), &barrier)?;
+        self.phase = phase;
+        if let Some(guard) = &mut self.guard {
+            guard.carries = Some(carries);
+        }
+        Ok(())
+    }
+
+    /// A proof that is given a second time is another one.
+    fn barrier_number(&self) -> usize {
+        let Some(guard) = &self.guard else { return 0 };
+        guard.next + if self.attempt.repeating { guard.barriers.len() } else { 0 }
+    }
+
+    /// Tells shares of carries to the party after this one.
+    fn share_carries(&mut self, number: usize, barrier: &Barrier) -> Result<Carries, RunError> {
+        let Some(guard) = &mut self.guard else { unreachable!("a guarded run") };
+        let kept = std::mem::take(&mut guard.kept);
+        let (carries, body) = self.carries(number, barrier, &kept);
+        if let Some(guard) = &mut self.guard {
+            guard.kept = kept;
+        }
+        if !body.is_empty() {
+            self.tell(next(self.me), 0, body)?;
+        }
+        Ok(carries)
+    }
+
     /// Proves what was sent before layer l, if it opens something or the circuit says so.
     pub(super) fn barrier(&mut self, l: usize) -> Result<(), RunError> {
-        let Some(guard) = &mut self.guard else { return Ok(()) };
-        let number = guard.next;
+        let Some(guard) = &self.guard else { return Ok(()) };
         let Some((barrier, shape)) =
-            guard.barriers.get(number).filter(|(b, _)| b.layer == l as u32)
+            guard.barriers.get(guard.next).filter(|(b, _)| b.layer == l as u32)
         else {
             return Ok(());
         };
         let (barrier, shape) = (barrier.clone(), shape.clone());
-        // A proof that is given a second time is another one.
-        let number = if self.attempt.repeating { number + guard.barriers.len() } else { number };
+        let number = self.barrier_number();
         let decides = guard.decides == Some(l);
         self.phase = Phase::Layer(l as u32);
         if !shape.is_empty() {
             let Some(guard) = &mut self.guard else { unreachable!("a guarded run") };
+            let carries = guard.carries.take();
+            let carries = match (shape.coins, carries) {
+                (Coins::Parties, None) => Some(self.share_carries(number, &barrier)?),
+                (_, carries) => carries,
+            };
+            let Some(guard) = &mut self.guard else { unreachable!("a guarded run") };
             // Nothing else needs what is kept as long as this proof lasts.
             let kept = std::mem::take(&mut guard.kept);
             match shape.coins {
-                Coins::Parties => self.prove_drawn(number, &barrier, &shape, &kept)?,
+                Coins::Parties => {
+                    self.prove_drawn(number, &barrier, &shape, &kept, carries.unwrap_or_default())?;
+                }
                 Coins::Hash => self.prove_hashed(number, &barrier, &shape, &kept)?,
             }
             if let Some(guard) = &mut self.guard {
@@ -202,9 +250,6 @@ impl Engine<'_> {
         Ok(())
     }
 }
-
-/// Shares of carries, for the roles in the order of [`sides::ROLES`].
-type Carries = [BTreeMap<ValueId, Planes>; 4];
 
 fn planes(n: u32, len: usize, words: Vec<u64>) -> Planes {
     match Planes::from_words(n, len, words) {
