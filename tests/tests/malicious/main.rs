@@ -175,9 +175,9 @@ fn values_that_do_not_fit_are_proven_earlier() {
     let want = values(&whole.parties(&inputs, seed));
     let dealer = dealer();
     let cases = [
-        (Protocols::Symmetric, Coins::Parties, 30 << 20),
-        (Protocols::Symmetric, Coins::Hash, 60 << 20),
-        (dealer, Coins::Parties, 32 << 20),
+        (Protocols::Symmetric, Coins::Parties, 48 << 20),
+        (Protocols::Symmetric, Coins::Hash, 90 << 20),
+        (dealer, Coins::Parties, 50 << 20),
     ];
     for (protocols, coins, budget) in cases {
         assert!(budget < most(whole.circuit()));
