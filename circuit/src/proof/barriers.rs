@@ -112,6 +112,7 @@ pub fn barriers(circuit: &Circuit) -> Result<Vec<Barrier>, Unproven> {
     }
     let mut find = Find {
         circuit,
+        repeated: Speculation::of(circuit),
         defs,
         at: BTreeMap::new(),
         joined: BTreeMap::new(),
@@ -191,6 +192,8 @@ fn opened(layer: &Layer) -> impl Iterator<Item = &Instr> {
 /// What is found of a circuit before statements are.
 pub(super) struct Find<'a> {
     pub(super) circuit: &'a Circuit,
+    /// The layers that may be repeated.
+    repeated: Option<Speculation>,
     defs: Vec<Option<&'a Op>>,
     /// The layer in which a value is computed or received.
     at: BTreeMap<ValueId, u32>,
@@ -282,7 +285,7 @@ impl<'a> Find<'a> {
     /// The layers before which a proof stands.
     fn proofs(&self) -> Result<Vec<u32>, Unproven> {
         let circuit = self.circuit;
-        let repeated = Speculation::of(circuit);
+        let repeated = &self.repeated;
         // So that a proof stands before the layer after which the run decides.
         let named = repeated.iter().flat_map(|r| &r.checks);
         for check in named.filter_map(|&c| circuit.checks.get(c)) {
@@ -360,15 +363,17 @@ impl<'a> Find<'a> {
     }
 
     /// Whether all these values are there before the exchange of the layer before, and this one sends something, opens
-    /// nothing and is repeated wherever the barrier is.
+    /// nothing but coins and is repeated wherever the barrier is.
     fn is_early<'v>(&self, layer: u32, mut values: impl Iterator<Item = &'v ValueId>) -> bool {
         let Some(before) = layer.checked_sub(1).map(|l| l as usize) else { return false };
-        let circuit = self.circuit;
-        let Some(of) = circuit.layers.get(before) else { return false };
-        let apart =
-            Speculation::of(circuit).is_some_and(|r| r.covers(before) != r.covers(layer as usize));
+        let sends = self
+            .circuit
+            .layers
+            .get(before)
+            .is_some_and(|of| !of.exchange.is_empty() && opened(of).next().is_none());
+        let covers = |l: usize| self.repeated.as_ref().is_some_and(|r| r.covers(l));
         let is_there = |v: &ValueId| self.at.get(v).is_none_or(|&l| (l as usize) < before);
-        !of.exchange.is_empty() && opened(of).next().is_none() && !apart && values.all(is_there)
+        sends && covers(before) == covers(layer as usize) && values.all(is_there)
     }
 
     fn statement(

@@ -204,23 +204,24 @@ impl Folds {
     /// Of provers with statements and terms of them, and elements that join after the first folds.
     fn of(kind: Kind, provers: &[Prover]) -> Folds {
         let all = |f: &dyn Fn(&Prover) -> usize| provers.iter().map(f).max().unwrap_or(0);
-        let words = all(&|p| {
-            let base: usize = p.base.iter().map(|(terms, n)| terms * n).sum();
-            base + p.dots.iter().map(|(n, count)| n * count).sum::<usize>()
-        });
+        let words = all(&|p| p.base.iter().chain(&p.dots).fold(0, |s, (a, b)| plus(s, *a, *b)));
         let spread = if kind == Kind::Bits { 64 } else { 1 };
         let inner = provers.iter().any(|p| !p.dots.is_empty());
         // Two polynomials are as long as one with a variable more, or nearly so.
         let variables = kind.variables(words).saturating_sub(inner.into()).max(2);
         let (first, blocks) = (words > 0, Vec::new());
         let mut out = Folds { variables, first, inner, elements: 0, blocks };
+        // A stranger's circuit may be about more words than there are numbers.
         out.elements = all(&|Prover { base: all, dots, long }| {
-            let columns = |group: &Vec<usize>| {
-                let statements: usize = group.iter().map(|&i| all[i].1).sum();
-                group.first().map_or(0, |&i| all[i].0) * statements.div_ceil(out.cut())
+            let columns = |sum: usize, group: &Vec<usize>| {
+                let statements = group.iter().fold(0, |n, &i| plus(n, all[i].1, 1));
+                let terms = group.first().map_or(0, |&i| all[i].0);
+                plus(sum, terms, statements.div_ceil(out.cut()))
             };
-            let dots: usize = dots.iter().map(|(n, count)| n.div_ceil(out.cut()) * count).sum();
-            spread * out.groups(all).iter().map(columns).sum::<usize>() + dots + long
+            let base = out.groups(all).iter().fold(0, columns);
+            let dots =
+                dots.iter().fold(*long, |s, (n, count)| plus(s, n.div_ceil(out.cut()), *count));
+            plus(dots, spread, base)
         });
         out.blocks = folds(kind, out.elements);
         out
@@ -405,7 +406,7 @@ impl Shape {
         let of = |(kind, folds): (Kind, &Option<Folds>)| {
             let Some(folds) = folds else { return 0.0 };
             // Coefficients, and coins that are a root.
-            (5.0 + folds.degrees() as f64) / (kind.points(self.coins).exp2() - 256.0)
+            (5.0 + folds.degrees() as f64) / (kind.points(self.coins).exp2() - 257.0)
         };
         tries * Kind::ALL.into_iter().zip(&self.folds).map(of).sum::<f64>()
     }
@@ -414,10 +415,12 @@ impl Shape {
     /// is. What it makes of one instruction after another is not in it.
     pub fn working(&self) -> u64 {
         let of = |(kind, folds): (Kind, &Option<Folds>)| {
-            let elements: usize = folds.as_ref().map_or(0, |f| f.blocks.iter().product());
-            4 * (elements * kind.bytes(self.coins)) as u64
+            let blocks = folds.iter().flat_map(|f| &f.blocks);
+            let elements = blocks.fold(1u64, |n, b| n.saturating_mul(*b as u64));
+            let bytes = elements.saturating_mul(4 * kind.bytes(self.coins) as u64);
+            if folds.is_some() { bytes } else { 0 }
         };
-        Kind::ALL.into_iter().zip(&self.folds).map(of).sum()
+        Kind::ALL.into_iter().zip(&self.folds).map(of).fold(0, u64::saturating_add)
     }
 
     /// Rounds.
@@ -482,6 +485,11 @@ pub fn check(circuit: &Circuit) -> Result<(), Unproven> {
     Ok(())
 }
 
+/// sum + a b, or the largest number.
+fn plus(sum: usize, a: usize, b: usize) -> usize {
+    sum.saturating_add(a.saturating_mul(b))
+}
+
 fn stride(n: usize) -> usize {
     n.div_ceil(64)
 }
@@ -516,6 +524,31 @@ mod tests {
                 assert!(*last <= kind.last_fold());
                 // So many elements fit, and are what a vector is filled up to.
                 assert!(all.iter().product::<usize>() >= n);
+            }
+        }
+    }
+
+    /// What the security model says of a proof of up to 2^34 elements after the first fold, and of 2^40 words of bits.
+    #[test]
+    fn proofs_fail_as_rarely_as_is_said() {
+        let shape = |kind: Kind, variables, elements| {
+            let blocks = folds(kind, elements);
+            let folds = Folds { variables, first: true, inner: true, elements, blocks };
+            let mut shape = Shape::empty(Coins::Parties);
+            shape.folds[if kind == Kind::Bits { 1 } else { 0 }] = Some(folds);
+            shape
+        };
+        for top in 0..=34u32 {
+            // Also what leaves blocks that are hardly filled.
+            for part in 0..64u64 {
+                let n = ((1u64 << top) * (64 + part) / 128).max(1) as usize;
+                let words = shape(Kind::Words, 7, n).error();
+                assert!(words < (-47f64).exp2(), "{n} elements: 2^{}", words.log2());
+                let bits = shape(Kind::Bits, 8, 16 * n).error();
+                assert!(bits < (-53f64).exp2(), "{n} elements over bits: 2^{}", bits.log2());
+                assert!(4.0 * (words + bits) < (-45f64).exp2(), "four proofs of {n} elements");
+                let hash = Shape { coins: Coins::Hash, ..shape(Kind::Words, 7, n) }.error();
+                assert!(hash < (-43f64).exp2(), "{n} elements, from a hash: 2^{}", hash.log2());
             }
         }
     }

@@ -1,20 +1,22 @@
 //! What a party keeps for proofs and for vouching.
 
-use super::barrier::Carries;
 use crate::share::{Held, Rep};
 use slvr_circuit::proof::{Barrier, HASH, Shape, barriers, kept, words};
 use slvr_circuit::speculation::Speculation;
 use slvr_circuit::{Circuit, ValueId};
-use slvr_ring::Data;
+use slvr_ring::{Data, Planes};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// A party's shares of the carries of a barrier, for each of its roles in the order of the barrier.
+pub(super) type Carries = [BTreeMap<ValueId, Planes>; 4];
 
 /// Of a run against a malicious party: what is still to be proven, and the values that this takes.
 pub(super) struct Guard {
     pub barriers: Vec<(Barrier, Shape)>,
     /// The next barrier.
     pub next: usize,
-    /// The last of the layers that may be repeated: what is proven there is kept until it is known whether they are.
-    pub decides: Option<usize>,
+    /// The layers that may be repeated. What is proven before the last of them is kept until it is known whether they are.
+    pub part: Option<Speculation>,
     /// Replicated values that statements or openings are about.
     pub kept: BTreeMap<ValueId, Rep>,
     /// Shares of the carries of the next barrier, if they are told.
@@ -41,11 +43,10 @@ impl Guard {
             (b, shape)
         });
         let barriers = shaped.collect();
-        let decides = Speculation::of(circuit).map(|part| part.last);
         Some(Guard {
             barriers,
             next: 0,
-            decides,
+            part: Speculation::of(circuit),
             kept: BTreeMap::new(),
             carries: None,
             words: words(circuit),

@@ -54,8 +54,8 @@ impl Engine<'_> {
     /// The numbers of the instructions of the layers that are repeated, once they are: their streams are others.
     pub(super) fn again(&self) -> Range<u64> {
         let circuit = self.party.circuit;
-        let part = Speculation::of(circuit).filter(|_| self.attempt.again_from.is_some());
-        let Some(part) = part else { return 0..0 };
+        let part = self.guard.as_ref().and_then(|guard| guard.part.as_ref());
+        let Some(part) = part.filter(|_| self.attempt.again_from.is_some()) else { return 0..0 };
         let before = |l: usize| -> u64 {
             let layers = circuit.layers.iter().take(l);
             layers.map(|layer| (layer.local.len() + layer.exchange.len()) as u64).sum()

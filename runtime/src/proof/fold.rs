@@ -300,6 +300,9 @@ pub fn polynomial<A: Algebra>(
         b.pad(u.folds.cut());
         let both = a.terms.iter().zip(&b.terms);
         let terms: Vec<_> = both.map(|(a, b)| [a.as_slice(), b.as_slice()]).collect();
+        if terms.is_empty() {
+            continue;
+        }
         let to = dots.as_mut().filter(|_| u.coefficients.is_dot(i)).unwrap_or(&mut sums);
         A::add_grid(to, &u.coefficients.block(i), &terms);
     }

@@ -40,7 +40,9 @@ impl View<'_> {
             let dot = |(x, y): (&[B], &[B])| {
                 x.iter().zip(y).fold(B::ZERO, |s, (x, y)| s.wadd(x.wmul(*y)))
             };
-            let alone: Vec<B> = x.chunks(sums).zip(y.chunks(sums)).map(dot).collect();
+            // There may be none of no products.
+            let part = |b: usize| b * sums..(b + 1) * sums;
+            let alone: Vec<B> = (0..batch.len()).map(|b| dot((&x[part(b)], &y[part(b)]))).collect();
             let out = zip(&wide_part::<B>(self.part(s.out), batch), &stream, B::wadd);
             zip(&out, &alone, B::wsub)
         } else {

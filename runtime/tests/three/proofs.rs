@@ -308,6 +308,30 @@ fn an_accepted_chain_of_an_owners_operations_is_what_its_statement_says() {
 }
 
 /// The circuit above has every kind of statement, so that what is tested on it is tested on all.
+/// Inner products of no products, and no inner products of some: nothing is left to divide by.
+#[test]
+fn what_is_about_nothing_is_proven_too() {
+    for (axis, lengths) in [(2, 16), (0, 0)] {
+        let mut b = Builder::new();
+        let some = b.secret(32, &[1, 256], &words(2, 256));
+        let some = b.must(Op::Reshape(some, vec![16, 1, 16]));
+        let nothing = b.must(Op::Slice { x: some, axis, start: 0, len: 0, step: 1 });
+        let x = b.secret(32, &[1, 1], &words(3, 1));
+        let product = b.must(Op::MatMul { a: nothing, b: nothing, trans_b: true });
+        let square = b.must(Op::Mul(x, x));
+        let product = b.must(Op::Reshare(product));
+        let square = b.must(Op::Reshare(square));
+        b.next_layer();
+        b.reveal_reshared(vec![product, square]);
+        let (circuit, encoded) = b.finish();
+        for coins in COINS {
+            let circuit = with_coins(&circuit, coins);
+            let Report { outputs, .. } = run(&circuit, &encoded, &options(5));
+            assert_eq!(outputs.iter().map(|o| o.values.len()).min(), Some(lengths.min(1)));
+        }
+    }
+}
+
 #[test]
 fn every_claim_is_there() {
     let (circuit, _) = every_claim(32, 70, 1);

@@ -1,10 +1,11 @@
 //! A proof whose coins come from the parties: V1 and V2 know them, and V2 tells each to P once it has the message that
 //! the coin is about.
 
+use super::WRONG;
 use super::sides::{Once, Parts, Scope, Slot, Start, hash, joined};
-use super::{Carries, WRONG};
 use crate::party::engine::Engine;
 use crate::party::error::RunError;
+use crate::party::guard::Carries;
 use crate::share::{Rep, next, prev};
 use slvr_circuit::ValueId;
 use slvr_circuit::proof::{Barrier, HASH, Shape};

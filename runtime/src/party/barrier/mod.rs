@@ -11,6 +11,7 @@ mod sides;
 
 use super::engine::Engine;
 use super::error::{Phase, RunError};
+use super::guard::Carries;
 use crate::link::{Header, Kind, Peer};
 use crate::proof::algebra::Draw;
 use crate::proof::claims;
@@ -23,9 +24,6 @@ use std::collections::BTreeMap;
 
 /// What is said of a proof that does not hold.
 const WRONG: &str = "its proof is wrong";
-
-/// A party's shares of the carries of a barrier, for the roles in the order of [`sides::ROLES`].
-pub(super) type Carries = [BTreeMap<ValueId, Planes>; 4];
 
 impl Engine<'_> {
     /// Once all of the layer before l is sent: tells its share of the carries to the party after it, where it knows them.
@@ -77,7 +75,7 @@ impl Engine<'_> {
         };
         let (barrier, shape) = (barrier.clone(), shape.clone());
         let number = self.barrier_number();
-        let decides = guard.decides == Some(l);
+        let decides = guard.part.as_ref().is_some_and(|part| part.last == l);
         self.phase = Phase::Layer(l as u32);
         if !shape.is_empty() {
             let Some(guard) = &mut self.guard else { unreachable!("a guarded run") };
