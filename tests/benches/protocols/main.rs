@@ -10,15 +10,14 @@
 
 #[allow(dead_code, reason = "the tests of the book use the rest")]
 mod macros;
+#[path = "../memory.rs"]
+mod memory;
 mod run;
 
 use macros::{MACROS, Macro, circuit, families, rounds};
 use run::{Shares, element, run};
 use slvr_circuit::Circuit;
 use slvr_circuit::traffic::Traffic;
-
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const RUNS: usize = 5;
 
@@ -29,21 +28,8 @@ struct Row {
     cpu: Vec<f64>,
 }
 
-/// Keeps freed memory in large pages, as `slvrc` does.
-fn keep_memory() {
-    use libmimalloc_sys as sys;
-    /// `mi_option_purge_delay`, which the bindings do not name.
-    const PURGE_DELAY: sys::mi_option_t = 15;
-    // SAFETY: the options exist in this version of the library, and setting one touches nothing but its
-    // value; no other thread runs yet.
-    unsafe {
-        sys::mi_option_set(sys::mi_option_large_os_pages, 1);
-        sys::mi_option_set(PURGE_DELAY, -1);
-    }
-}
-
 fn main() {
-    keep_memory();
+    memory::keep();
     let args: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with("--")).collect();
     let n = args.iter().find_map(|a| a.parse().ok()).unwrap_or(1_000_000u64);
     let profile = args.iter().any(|a| a == "profile");
