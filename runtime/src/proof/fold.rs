@@ -165,13 +165,22 @@ impl<A: Algebra> Side<A> {
         };
         for i in 0..self.coefficients.chunks() {
             let Some((chunks, weights)) = first else { break };
-            let weights = weights[usize::from(self.coefficients.is_dot(i))];
-            let c = self.coefficients.block(i);
             let mut chunk = chunks(i);
             chunk.pad(self.folds.cut());
+            // An inner product has one coefficient, so that the weights of its blocks take it.
+            if let Some(dot) = i.checked_sub(self.coefficients.factors.len()) {
+                let c = &self.coefficients.dots[dot].1;
+                let times = |w: &A::E| A::at(&A::weigh(A::single(w), c), 0);
+                let own: Option<Vec<A::E>> =
+                    self.weighs.then(|| weights[1].iter().map(times).collect());
+                let weights = own.as_deref().unwrap_or(weights[1]);
+                chunk.terms.iter().for_each(|words| place(&A::fold_base(words, weights)));
+                continue;
+            }
             for words in &chunk.terms {
-                let v = A::fold_base(words, weights);
-                place(&if self.weighs { A::weigh(v, &c) } else { v });
+                let v = A::fold_base(words, weights[0]);
+                let c = || self.coefficients.block(i);
+                place(&if self.weighs { A::weigh(v, &c()) } else { v });
             }
         }
         place(&self.extra);
