@@ -256,7 +256,7 @@ impl<A: Algebra> Side<A> {
     pub fn fold(&mut self, coin: &[A::E], share: Option<Vec<A::E>>, chunks: Chunks<'_, A::Base>) {
         let stage = self.stage();
         let q = share.map(|rest| self.complete(rest));
-        let value = |q: Vec<A::E>, at: &[A::E]| {
+        let value = |q: &[A::E], at: &[A::E]| {
             q.iter().zip(at).fold(A::zero(), |s, (q, l)| A::add(&s, &A::mul(q, l)))
         };
         match (stage, coin) {
@@ -267,7 +267,7 @@ impl<A: Algebra> Side<A> {
                         at.extend_from_within(..);
                         at[self.folds.points()..].iter_mut().for_each(|w| *w = A::mul(w, inner));
                     }
-                    self.sum = value(q, &at);
+                    self.sum = value(&q, &at);
                 }
                 let at = weights::<A>(x);
                 let times = |w: &A::E| if self.weighs { A::mul(w, inner) } else { *w };
@@ -276,7 +276,7 @@ impl<A: Algebra> Side<A> {
             }
             (Stage::Later | Stage::Last, [x]) => {
                 if let Some(q) = q {
-                    self.sum = value(q.clone(), &lagrange::<A>(q.len(), x));
+                    self.sum = value(&q, &lagrange::<A>(q.len(), x));
                 }
                 self.vector = A::fold(&self.vector, &lagrange::<A>(self.nodes(), x));
             }
