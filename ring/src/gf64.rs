@@ -99,6 +99,17 @@ impl Grid {
         in_shares(n, &mut self.sums, &[0; 8], &part, &add);
     }
 
+    /// Adds what another one has.
+    ///
+    /// # Panics
+    ///
+    /// On another number of variables.
+    pub fn join(&mut self, other: &Grid) {
+        assert_eq!(self.variables, other.variables, "grids of one size");
+        let all = self.sums.iter_mut().zip(&other.sums);
+        all.for_each(|(to, x)| to.iter_mut().zip(x).for_each(|(s, x)| *s ^= x));
+    }
+
     /// The values, in the order of the points.
     pub fn elements(&self) -> Vec<u64> {
         self.sums.iter().map(|x| reduce(summed(x))).collect()

@@ -5,6 +5,7 @@
 //! loop over indices, compiled once; what is generic only hands out the items.
 
 use rayon::prelude::*;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Mutex, PoisonError};
 use std::{io, thread};
@@ -73,6 +74,26 @@ pub fn map<T: Send, R: Send>(
     out.into_iter().filter_map(|(_, x)| result(x)).collect()
 }
 
+/// As many workers as there are threads take the numbers below n, in any order. Each has a state of its own, and these are
+/// the results.
+pub fn workers<S: Send>(
+    n: usize,
+    new: &(dyn Fn() -> S + Sync),
+    f: &(dyn Fn(&mut S, usize) + Sync),
+) -> Vec<S> {
+    let next = AtomicUsize::new(0);
+    map(0..count().min(n), &|_| {
+        let mut state = new();
+        loop {
+            let i = next.fetch_add(1, Ordering::Relaxed);
+            if i >= n {
+                return state;
+            }
+            f(&mut state, i);
+        }
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -84,6 +105,11 @@ mod tests {
             each(seen.iter_mut().enumerate(), &|(i, x)| *x += i + 1);
             assert!(seen.iter().copied().eq(1..=n));
             assert!(map(0..n, &|i| 2 * i).into_iter().eq((0..n).map(|i| 2 * i)));
+            let taken = workers(n, &Vec::new, &|all, i| all.push(i));
+            assert!(taken.len() <= count());
+            let mut all = taken.concat();
+            all.sort_unstable();
+            assert!(all.into_iter().eq(0..n));
         }
     }
 }

@@ -164,6 +164,16 @@ impl<T: Scalar> Grid<T> {
         in_shares(n, &mut self.sums, &[[T::ZERO; LANES]; DEGREE], &part, &plus);
     }
 
+    /// Adds what another one has.
+    ///
+    /// # Panics
+    ///
+    /// On another number of variables.
+    pub fn join(&mut self, other: &Grid<T>) {
+        assert_eq!(self.variables, other.variables, "grids of one size");
+        self.sums.iter_mut().zip(&other.sums).for_each(|(to, x)| plus(to, x));
+    }
+
     /// The values, in the order of the points.
     pub fn elements(&self) -> Vec<Element<T>> {
         elements(&self.sums, points(self.variables))

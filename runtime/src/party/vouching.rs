@@ -35,8 +35,8 @@ impl Engine<'_> {
                 }
                 (Op::Coin, _) => {
                     let prss = &self.party.prss;
-                    let mine = prss.again_with_prev(stream, Dom::Ring(128), 1);
-                    let after = prss.again_with_next(stream, Dom::Ring(128), 1);
+                    let mine = prss.again_with_prev(stream, Dom::Ring(128), 1, 0..1);
+                    let after = prss.again_with_next(stream, Dom::Ring(128), 1, 0..1);
                     let mut other = self.opened_data(instr.out);
                     other.sub_assign(&mine);
                     other.sub_assign(&after);

@@ -57,7 +57,7 @@ pub trait Algebra {
     /// A vector.
     type V: Clone + Send + Sync;
     /// Inner products of base elements at the points of a grid ([`galois::Grid`]), added up.
-    type Grid;
+    type Grid: Send;
     /// A base element.
     type Base: Copy + Default + Send + Sync + 'static;
 
@@ -115,6 +115,8 @@ pub trait Algebra {
     fn grid(variables: u32) -> Self::Grid;
     /// Adds the inner products of all pairs of vectors of base elements, with the same coefficients.
     fn add_grid(to: &mut Self::Grid, c: &[u64], terms: &[[&[Self::Base]; 2]]);
+    /// Adds what another grid has.
+    fn join_grids(to: &mut Self::Grid, from: &Self::Grid);
     /// The values, in the order of the points.
     fn on_grid(grid: &Self::Grid) -> Vec<Self::E>;
     /// As [`fold`](Algebra::fold), of base elements.
@@ -212,6 +214,9 @@ impl Algebra for OverBits {
     }
     fn add_grid(to: &mut gf64::Grid, c: &[u64], terms: &[[&[u64]; 2]]) {
         to.add(c, terms);
+    }
+    fn join_grids(to: &mut gf64::Grid, from: &gf64::Grid) {
+        to.join(from);
     }
     fn on_grid(grid: &gf64::Grid) -> Vec<u64> {
         grid.elements()
@@ -322,6 +327,9 @@ impl<T: Scalar> Algebra for OverWords<T> {
     }
     fn add_grid(to: &mut Self::Grid, c: &[u64], terms: &[[&[T]; 2]]) {
         to.add(c, terms);
+    }
+    fn join_grids(to: &mut Self::Grid, from: &Self::Grid) {
+        to.join(from);
     }
     fn on_grid(grid: &Self::Grid) -> Vec<Self::E> {
         grid.elements()

@@ -52,6 +52,9 @@ impl Role {
     }
 }
 
+/// Of an instruction, a domain and a number of elements, those of a range, which begins at a multiple of 64.
+pub type Reshared<'a> = dyn Fn(u64, Dom, usize, Range<usize>) -> Data + Sync + 'a;
+
 /// What a party knows of the statements.
 pub struct View<'a> {
     /// The circuit.
@@ -66,9 +69,8 @@ pub struct View<'a> {
     pub held: &'a BTreeMap<ValueId, Rep>,
     /// Its share of the carries of the prover's shard of each value, plane j that of the carry into bit j + 1.
     pub carries: &'a BTreeMap<ValueId, Planes>,
-    /// The stream of a reshare that it shares with the prover: words for an instruction, domain and length.
-    /// Only sums take it.
-    pub stream: &'a dyn Fn(u64, Dom, usize) -> Data,
+    /// The stream of a reshare that it shares with the prover ([`Reshared`]). Only sums take it.
+    pub stream: &'a Reshared<'a>,
 }
 
 /// What a chunk of statements is made from.
@@ -421,6 +423,12 @@ impl View<'_> {
         sum
     }
 
+    /// Elements of the stream of a reshare.
+    pub(super) fn reshared(&self, s: &Statement, range: Range<usize>) -> Data {
+        let ty = self.circuit.ty(s.out);
+        (self.stream)(s.instr, ty.dom, ty.elements() as usize, range)
+    }
+
     fn products<B: Word>(&self, s: &Statement, part: Option<usize>) -> Chunk<B> {
         let (terms, plus, range) = self.terms(s, part);
         let ty = self.circuit.ty(s.out);
@@ -435,8 +443,7 @@ impl View<'_> {
             if exchanged {
                 return raised(wide(&self.message(s, part, &range)), scale);
             }
-            let stream = (self.stream)(s.instr, ty.dom, ty.elements() as usize);
-            let stream: Vec<B> = wide_part(&stream, range.clone());
+            let stream: Vec<B> = wide(&self.reshared(s, range.clone()));
             let sum = if self.first() {
                 let mut sum =
                     zip(&wide_part::<B>(self.part(s.out), range.clone()), &stream, B::wadd);
@@ -472,8 +479,8 @@ impl View<'_> {
             if exchanged {
                 return flat(&self.message(s, part, &range), 0..range.len());
             }
-            let stream = (self.stream)(s.instr, ty.dom, ty.elements() as usize);
-            let mut sum = flat(&stream, range.clone());
+            let stream = self.reshared(s, range.clone());
+            let mut sum = flat(&stream, 0..stream.len());
             if self.first() {
                 for t in terms.iter().filter(|t| t.is_local(self.prover(), part)) {
                     let (x, y) = (read(t.x), read(t.y));
@@ -497,7 +504,7 @@ impl View<'_> {
         let data = |x: Vec<u64>| Data::Ring(Words::W64(x));
         let tensor = |v: ValueId| (data(wide(self.part(v))), self.circuit.ty(v).shape.clone());
         let sum = self.sums.then(|| {
-            let stream = wide(&(self.stream)(s.instr, ty.dom, ty.elements() as usize));
+            let stream = wide(&self.reshared(s, 0..ty.elements() as usize));
             if self.first() {
                 zip(&wide(self.part(s.out)), &stream, u64::wrapping_add)
             } else {

@@ -2,8 +2,9 @@
 
 use super::algebra::{Algebra, Draw, grid_weights, lagrange, values, weights};
 use slvr_circuit::proof::Folds;
+use slvr_ring::threads;
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Statements of one instruction, sum over terms u v = s1 + s2 each, as one of the three sees them. Cut into blocks of
 /// n elements, statement b n + t is element t of block b. For bits an element is a word of 64 statements.
@@ -72,6 +73,40 @@ impl<A: Algebra> Coefficients<A> {
         chunk >= self.factors.len()
     }
 
+    /// Elements of a block of a chunk.
+    fn len(&self, chunk: usize) -> usize {
+        match chunk.checked_sub(self.factors.len()) {
+            None => self.factors[chunk].len() / A::COEFFICIENT,
+            Some(dot) => self.dots[dot].0,
+        }
+    }
+
+    /// A verifier's share of the sum over all statements.
+    fn sum(&self, chunks: &dyn Chunks<A::Base>) -> A::E {
+        let cut = self.beta.len();
+        // Of each block over chunks that are no inner products, and of the inner products.
+        let new = || (vec![A::zero(); cut], A::zero());
+        let sums = threads::workers(self.chunks(), &new, &|(blocks, dots), i| {
+            let mut chunk = chunks.make(i);
+            chunk.terms.clear();
+            if let Some(dot) = i.checked_sub(self.factors.len()) {
+                if let Some(words) = chunk.sum {
+                    *dots = A::add(dots, &A::sum_base(&self.dots[dot].1, &words, 1)[0]);
+                }
+                return;
+            }
+            chunk.pad(cut);
+            let Some(words) = chunk.sum else { return };
+            let more = A::sum_base(&self.block(i), &words, cut);
+            blocks.iter_mut().zip(&more).for_each(|(s, x)| *s = A::add(s, x));
+        });
+        let worker = |sum: A::E, (blocks, dots): &(Vec<A::E>, A::E)| {
+            let each = blocks.iter().zip(&self.beta);
+            each.fold(A::add(&sum, dots), |s, (x, beta)| A::add(&s, &A::mul(x, beta)))
+        };
+        sums.iter().fold(A::zero(), worker)
+    }
+
     /// Those of the elements of a block, for a chunk.
     fn block(&self, chunk: usize) -> Cow<'_, [u64]> {
         match self.factors.get(chunk) {
@@ -84,13 +119,17 @@ impl<A: Algebra> Coefficients<A> {
     }
 }
 
-/// The chunk with a number. Chunks are made when they are read, because all of them are many times what the
-/// parties hold.
-pub type Chunks<'a, B> = &'a dyn Fn(usize) -> Chunk<B>;
+/// Chunks by their numbers. They are made when they are read, because all of them are many times what the parties hold.
+pub trait Chunks<B>: Sync {
+    /// Terms of a chunk.
+    fn terms(&self, chunk: usize) -> usize;
+    /// Makes it.
+    fn make(&self, chunk: usize) -> Chunk<B>;
+}
 
 /// What the first fold reads: the chunks, and the weights of blocks, of chunks that are no inner products and of those
 /// that are.
-type First<'a, A> = (Chunks<'a, <A as Algebra>::Base>, [&'a [<A as Algebra>::E]; 2]);
+type First<'a, A> = (&'a dyn Chunks<<A as Algebra>::Base>, [&'a [<A as Algebra>::E]; 2]);
 
 /// One vector of the inner product, with a share of the sum if it is a verifier's.
 pub struct Side<A: Algebra> {
@@ -122,30 +161,12 @@ impl<A: Algebra> Side<A> {
     /// Before the first message of the prover. A verifier gives the chunks for their sums.
     pub fn new(
         folds: &Folds,
-        sums: Option<Chunks<'_, A::Base>>,
+        sums: Option<&dyn Chunks<A::Base>>,
         (extra, extra_sum): (A::V, A::E),
         weighs: bool,
         coefficients: Arc<Coefficients<A>>,
     ) -> Self {
-        // Of each block, over all chunks.
-        let mut sums_of_blocks = vec![A::zero(); folds.cut()];
-        for i in 0..coefficients.factors.len() {
-            let Some(chunks) = sums else { break };
-            let mut chunk = chunks(i);
-            chunk.terms.clear();
-            chunk.pad(folds.cut());
-            let Some(words) = chunk.sum else { continue };
-            let more = A::sum_base(&coefficients.block(i), &words, folds.cut());
-            sums_of_blocks.iter_mut().zip(&more).for_each(|(s, x)| *s = A::add(s, x));
-        }
-        let all = sums_of_blocks.iter().zip(&coefficients.beta);
-        let mut sum = all.fold(A::zero(), |s, (x, beta)| A::add(&s, &A::mul(x, beta)));
-        for (i, (_, c)) in (coefficients.factors.len()..).zip(&coefficients.dots) {
-            let words = sums.and_then(|chunks| chunks(i).sum);
-            if let Some(words) = words {
-                sum = A::add(&sum, &A::sum_base(c, &words, 1)[0]);
-            }
-        }
+        let sum = sums.map_or(A::zero(), |chunks| coefficients.sum(chunks));
         let folds = folds.clone();
         let vector = A::zeros(0);
         let mut out = Side { folds, weighs, coefficients, extra, extra_sum, vector, sum, step: 0 };
@@ -158,35 +179,61 @@ impl<A: Algebra> Side<A> {
     /// The vector after the fold that reads words, filled up to what all later ones divide.
     fn join(&mut self, first: Option<First<'_, A>>) {
         let mut vector = A::zeros(self.folds.blocks.iter().product());
-        let mut at = 0;
-        let mut place = |x: &A::V| {
-            A::place(&mut vector, at, x);
-            at += A::len(x);
-        };
-        for i in 0..self.coefficients.chunks() {
-            let Some((chunks, weights)) = first else { break };
-            let mut chunk = chunks(i);
-            chunk.pad(self.folds.cut());
-            // An inner product has one coefficient, so that the weights of its blocks take it.
-            if let Some(dot) = i.checked_sub(self.coefficients.factors.len()) {
-                let c = &self.coefficients.dots[dot].1;
-                let times = |w: &A::E| A::at(&A::weigh(A::single(w), c), 0);
-                let own: Option<Vec<A::E>> =
-                    self.weighs.then(|| weights[1].iter().map(times).collect());
-                let weights = own.as_deref().unwrap_or(weights[1]);
-                chunk.terms.iter().for_each(|words| place(&A::fold_base(words, weights)));
-                continue;
-            }
-            for words in &chunk.terms {
-                let v = A::fold_base(words, weights[0]);
-                let c = || self.coefficients.block(i);
-                place(&if self.weighs { A::weigh(v, &c()) } else { v });
-            }
+        let mut end = 0;
+        if let Some((chunks, weights)) = first {
+            let c = &self.coefficients;
+            // Where what is left of each chunk begins.
+            let starts: Vec<usize> = (0..c.chunks())
+                .map(|i| {
+                    let start = end;
+                    end += chunks.terms(i) * c.len(i) * A::SPREAD;
+                    start
+                })
+                .collect();
+            let to = Mutex::new(&mut vector);
+            threads::workers(starts.len(), &|| (), &|(), i| {
+                if chunks.terms(i) == 0 {
+                    return;
+                }
+                let mut at = starts[i];
+                self.folded(i, chunks, weights, &mut |v| {
+                    // Nothing is computed while this is held.
+                    A::place(&mut to.lock().unwrap_or_else(PoisonError::into_inner), at, v);
+                    at += A::len(v);
+                });
+            });
         }
-        place(&self.extra);
+        A::place(&mut vector, end, &self.extra);
         self.vector = vector;
         self.sum = A::add(&self.sum, &self.extra_sum);
         self.extra = A::zeros(0);
+    }
+
+    /// What is left of each term of a chunk, in their order.
+    fn folded(
+        &self,
+        i: usize,
+        chunks: &dyn Chunks<A::Base>,
+        weights: [&[A::E]; 2],
+        place: &mut dyn FnMut(&A::V),
+    ) {
+        let mut chunk = chunks.make(i);
+        chunk.pad(self.folds.cut());
+        // An inner product has one coefficient, so that the weights of its blocks take it.
+        if let Some(dot) = i.checked_sub(self.coefficients.factors.len()) {
+            let c = &self.coefficients.dots[dot].1;
+            let times = |w: &A::E| A::at(&A::weigh(A::single(w), c), 0);
+            let own: Option<Vec<A::E>> =
+                self.weighs.then(|| weights[1].iter().map(times).collect());
+            let weights = own.as_deref().unwrap_or(weights[1]);
+            chunk.terms.iter().for_each(|words| place(&A::fold_base(words, weights)));
+            return;
+        }
+        let c = self.coefficients.block(i);
+        for words in &chunk.terms {
+            let v = A::fold_base(words, weights[0]);
+            place(&if self.weighs { A::weigh(v, &c) } else { v });
+        }
     }
 
     /// What the next fold reads.
@@ -253,7 +300,7 @@ impl<A: Algebra> Side<A> {
     }
 
     /// Evaluates at a coin; a verifier also its share of the polynomial, from the second point on.
-    pub fn fold(&mut self, coin: &[A::E], share: Option<Vec<A::E>>, chunks: Chunks<'_, A::Base>) {
+    pub fn fold(&mut self, coin: &[A::E], share: Option<Vec<A::E>>, chunks: &dyn Chunks<A::Base>) {
         let stage = self.stage();
         let q = share.map(|rest| self.complete(rest));
         let value = |q: &[A::E], at: &[A::E]| {
@@ -295,25 +342,31 @@ impl<A: Algebra> Side<A> {
 pub fn polynomial<A: Algebra>(
     u: &Side<A>,
     v: &Side<A>,
-    chunks: [Chunks<'_, A::Base>; 2],
+    chunks: [&dyn Chunks<A::Base>; 2],
 ) -> Vec<A::E> {
     if u.stage() != Stage::First {
         let nodes = u.nodes();
         return values::<A>(&A::cross(&u.vector, &v.vector, nodes), nodes);
     }
     let new = || A::grid(u.folds.variables);
-    let (mut sums, mut dots) = (new(), u.folds.inner.then(new));
-    for i in 0..u.coefficients.chunks() {
-        let [mut a, mut b] = chunks.map(|chunks| chunks(i));
-        a.pad(u.folds.cut());
-        b.pad(u.folds.cut());
-        let both = a.terms.iter().zip(&b.terms);
-        let terms: Vec<_> = both.map(|(a, b)| [a.as_slice(), b.as_slice()]).collect();
-        if terms.is_empty() {
-            continue;
+    let both = || (new(), u.folds.inner.then(new));
+    let parts = threads::workers(u.coefficients.chunks(), &both, &|(sums, dots), i| {
+        if chunks[0].terms(i) == 0 {
+            return;
         }
-        let to = dots.as_mut().filter(|_| u.coefficients.is_dot(i)).unwrap_or(&mut sums);
+        let [a, b] = chunks.map(|chunks| {
+            let mut chunk = chunks.make(i);
+            chunk.pad(u.folds.cut());
+            chunk.terms
+        });
+        let terms: Vec<_> = a.iter().zip(&b).map(|(a, b)| [a.as_slice(), b.as_slice()]).collect();
+        let to = dots.as_mut().filter(|_| u.coefficients.is_dot(i)).unwrap_or(sums);
         A::add_grid(to, &u.coefficients.block(i), &terms);
+    });
+    let (mut sums, mut dots) = both();
+    for (some, more) in &parts {
+        A::join_grids(&mut sums, some);
+        dots.iter_mut().zip(more).for_each(|(to, from)| A::join_grids(to, from));
     }
     let dots = dots.iter().flat_map(A::on_grid);
     A::on_grid(&sums).into_iter().skip(1).chain(dots).collect()

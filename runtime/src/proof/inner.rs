@@ -33,8 +33,9 @@ impl View<'_> {
         sums: usize,
     ) -> Vec<B> {
         let ty = self.circuit.ty(s.out);
-        let stream = (self.stream)(s.instr, ty.dom, ty.elements() as usize);
-        let stream = wide_part::<B>(&stream, batch.clone());
+        let start = batch.start / 64 * 64;
+        let stream = self.reshared(s, start..batch.end);
+        let stream = wide_part::<B>(&stream, batch.start - start..batch.end - start);
         let all = if self.first() {
             // What V1 computes alone.
             let dot = |(x, y): (&[B], &[B])| {

@@ -177,6 +177,9 @@ impl<A: Extended> Algebra for Twice<A> {
         let (low, high) = c.split_at(c.len() / 2);
         to.iter_mut().zip([low, high]).for_each(|(to, c)| A::add_grid(to, c, terms));
     }
+    fn join_grids(to: &mut Self::Grid, from: &Self::Grid) {
+        to.iter_mut().zip(from).for_each(|(to, from)| A::join_grids(to, from));
+    }
     fn on_grid([low, high]: &Self::Grid) -> Vec<Self::E> {
         A::on_grid(low).into_iter().zip(A::on_grid(high)).collect()
     }

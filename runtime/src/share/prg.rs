@@ -225,16 +225,31 @@ impl Prg {
         }
     }
 
-    /// The first n elements of a stream, once more: a proof is about what was drawn, and masks nothing with it.
-    pub fn again(&self, stream: Stream, dom: Dom, n: usize) -> Data {
+    /// Elements `range` of the first n of a stream that were drawn at once, once more: a proof is about what was drawn, and
+    /// masks nothing with it. The range begins at a multiple of 64.
+    pub fn again(&self, stream: Stream, dom: Dom, n: usize, range: Range<usize>) -> Data {
         if let Some(given) = &self.given {
-            return given.words(stream, dom, 0..n);
+            return given.words(stream, dom, 0..n).slice(range);
         }
+        debug_assert!(range.start.is_multiple_of(64) && range.end <= n, "a part of what was drawn");
+        let len = range.len();
         match dom {
-            Dom::Ring(k) => Data::Ring(with_width!(k, T => T::wrap(self.words::<T>(stream, 0, n)))),
+            Dom::Ring(k) => {
+                let at = range.start * k as usize / 8;
+                Data::Ring(with_width!(k, T => T::wrap(self.words::<T>(stream, at, len))))
+            }
             Dom::Bits(w) => {
-                let words = self.words(stream, 0, w as usize * n.div_ceil(64));
-                match Planes::from_words(w, n, words) {
+                let (all, each) = (n.div_ceil(64), len.div_ceil(64));
+                let mut words = vec![0u64; w as usize * each];
+                // Whole planes stand behind one another.
+                if each == all {
+                    self.fill(stream, 0, &mut words);
+                } else {
+                    let planes = words.chunks_mut(each.max(1)).enumerate();
+                    let at = |j: usize| (j * all + range.start / 64) * 8;
+                    planes.for_each(|(j, plane)| self.fill(stream, at(j), plane));
+                }
+                match Planes::from_words(w, len, words) {
                     Some(planes) => Data::Bits(planes),
                     None => unreachable!("w ceil(n / 64) words were drawn"),
                 }

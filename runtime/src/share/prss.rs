@@ -70,14 +70,14 @@ impl Prss {
         self.prev.draw(s, dom, start, n)
     }
 
-    /// The first n elements of a stream that was drawn with P_{i+1}, once more.
-    pub fn again_with_next(&self, s: Stream, dom: Dom, n: usize) -> Data {
-        self.next.again(s, dom, n)
+    /// Some of the first n elements of a stream that were drawn with P_{i+1}, once more ([`Prg::again`]).
+    pub fn again_with_next(&self, s: Stream, dom: Dom, n: usize, range: Range<usize>) -> Data {
+        self.next.again(s, dom, n, range)
     }
 
-    /// The first n elements of a stream that was drawn with P_{i-1}, once more.
-    pub fn again_with_prev(&self, s: Stream, dom: Dom, n: usize) -> Data {
-        self.prev.again(s, dom, n)
+    /// The same with P_{i-1}.
+    pub fn again_with_prev(&self, s: Stream, dom: Dom, n: usize, range: Range<usize>) -> Data {
+        self.prev.again(s, dom, n, range)
     }
 
     /// Ranges of the stream that P_{i+1} also derives, one after another.

@@ -2,7 +2,7 @@
 //! before it.
 
 use crate::proof::algebra::{Algebra, Draw, OverBits, OverWords};
-use crate::proof::claims::{self, Component, Item, Role, View};
+use crate::proof::claims::{self, Component, Item, Reshared, Role, View};
 use crate::proof::fold::{Chunk, Chunks, Coefficients, Side, accepts, polynomial};
 use crate::proof::products::Freivalds;
 use crate::proof::twice::Twice;
@@ -10,11 +10,9 @@ use crate::protocol::REPEATED;
 use crate::share::{Prss, Purpose, Rep, Stream};
 use slvr_circuit::proof::{Barrier, Folds, HASH, Shape};
 use slvr_circuit::{Circuit, Dom, ValueId};
-use slvr_ring::{Data, Planes};
-use std::cell::RefCell;
+use slvr_ring::{Data, Planes, threads};
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::Arc;
 
 /// What a stream between two parties is for at a barrier. V1 and V2 of a prover share coins, P and V1 what hides
 /// P's shares and V1's end, P and V2 what hides V2's.
@@ -143,19 +141,50 @@ struct Sides<A: Algebra> {
 /// Makes the chunk of an item.
 type Make<A> = fn(&View<'_>, &Item<'_>) -> Chunk<<A as Algebra>::Base>;
 
-/// Items, which of them make one chunk, and long inner products, each of which is a chunk behind those.
-type Items<'a, 'b> = (&'b [Item<'a>], &'b [Vec<usize>], &'b [(Item<'a>, usize)]);
-
-/// The chunk with a number.
-fn chunk<A: Algebra>(
-    view: &View<'_>,
+/// The chunks of a kind, as a party sees them in one of its parts.
+struct Seen<'a, A: Algebra> {
+    view: View<'a>,
     make: Make<A>,
-    (items, groups, dots): Items<'_, '_>,
-    i: usize,
-) -> Chunk<A::Base> {
-    match groups.get(i) {
-        Some(all) => Chunk::joined(all.iter().map(|&i| make(view, &items[i])).collect()),
-        None => make(view, &dots[i - groups.len()].0),
+    items: Vec<Item<'a>>,
+    /// Terms and statements of each item.
+    sizes: Vec<(usize, usize)>,
+    /// Which items make one chunk.
+    groups: Vec<Vec<usize>>,
+    /// Long inner products, each of which is a chunk behind those.
+    dots: Vec<(Item<'a>, usize)>,
+}
+
+impl<'a, A: Algebra> Seen<'a, A> {
+    fn new(view: View<'a>, barrier: &'a Barrier, folds: &Folds, make: Make<A>) -> Self {
+        let items = claims::items(view.circuit, barrier, A::KIND);
+        let dots = claims::dots(view.circuit, barrier, A::KIND);
+        let sizes: Vec<_> = items.iter().map(|item| view.size(item)).collect();
+        let groups = folds.groups(&sizes);
+        Seen { view, make, items, sizes, groups, dots }
+    }
+
+    /// Statements of the chunks that are no inner products, and products of those that are.
+    fn counts(&self) -> [Vec<usize>; 2] {
+        let of = |group: &Vec<usize>| group.iter().map(|&i| self.sizes[i].1).sum();
+        [self.groups.iter().map(of).collect(), self.dots.iter().map(|(_, n)| *n).collect()]
+    }
+}
+
+impl<A: Algebra> Chunks<A::Base> for Seen<'_, A> {
+    fn terms(&self, chunk: usize) -> usize {
+        match self.groups.get(chunk) {
+            Some(all) => all.first().map_or(0, |&i| self.sizes[i].0),
+            // x1 y2 and y1 x2.
+            None => 2,
+        }
+    }
+
+    fn make(&self, chunk: usize) -> Chunk<A::Base> {
+        let make = |item: &Item<'_>| (self.make)(&self.view, item);
+        match self.groups.get(chunk) {
+            Some(all) => Chunk::joined(all.iter().map(|&i| make(&self.items[i])).collect()),
+            None => make(&self.dots[chunk - self.groups.len()].0),
+        }
     }
 }
 
@@ -170,35 +199,20 @@ pub(super) struct Scope<'a> {
     pub(super) again: &'a Range<u64>,
 }
 
+/// Where no sums are asked for.
+fn no_stream(_: u64, _: Dom, _: usize, _: Range<usize>) -> Data {
+    unreachable!("no sums are asked for")
+}
+
 impl<'a> Scope<'a> {
+    fn view<'b>(&'b self, role: usize, sums: bool, stream: &'b Reshared<'b>) -> View<'b> {
+        let &Scope { circuit, me, kept: held, carries, .. } = self;
+        View { circuit, me, role: ROLES[role], sums, held, carries: &carries[role], stream }
+    }
+
     /// Chunks without sums.
-    fn chunks<A: Algebra>(
-        &self,
-        role: usize,
-        (folds, make): (&Folds, Make<A>),
-    ) -> Box<dyn Fn(usize) -> Chunk<A::Base> + 'a> {
-        let &Scope { circuit, me, barrier, kept: held, carries, .. } = self;
-        let items = claims::items(circuit, barrier, A::KIND);
-        let stream = |_: u64, _: Dom, _: usize| unreachable!("no sums are asked for");
-        let all = &carries[role];
-        let view = View {
-            circuit,
-            me,
-            role: ROLES[role],
-            sums: false,
-            held,
-            carries: all,
-            stream: &stream,
-        };
-        let groups = folds.groups(&items.iter().map(|item| view.size(item)).collect::<Vec<_>>());
-        let dots = claims::dots(circuit, barrier, A::KIND);
-        Box::new(move |i| {
-            let stream = |_: u64, _: Dom, _: usize| unreachable!("no sums are asked for");
-            let carries = &carries[role];
-            let role = ROLES[role];
-            let view = View { circuit, me, role, sums: false, held, carries, stream: &stream };
-            chunk::<A>(&view, make, (&items, &groups, &dots), i)
-        })
+    fn chunks<A: Algebra>(&self, role: usize, folds: &Folds, make: Make<A>) -> Seen<'_, A> {
+        Seen::new(self.view(role, false, &no_stream), self.barrier, folds, make)
     }
 }
 
@@ -214,8 +228,8 @@ impl<A: Algebra> Sides<A> {
         u.hide(&self.hide[0]);
         v.hide(&self.hide[1]);
         let mut mine = draw::<A>(share);
-        let [a, b] = [0, 1].map(|role| scope.chunks::<A>(role, (&self.folds, self.make)));
-        for q in polynomial(u, v, [&*a, &*b]) {
+        let [a, b] = [0, 1].map(|role| scope.chunks::<A>(role, &self.folds, self.make));
+        for q in polynomial(u, v, [&a, &b]) {
             A::put(&A::sub(&q, &A::draw(&mut mine)), out);
         }
     }
@@ -229,8 +243,7 @@ impl<A: Algebra> Sides<A> {
             let mut theirs = draw::<A>(share);
             let share = (0..n).map(|_| A::draw(&mut theirs)).collect();
             let point = side.coin(&mut draw::<A>(coin));
-            let chunks = scope.chunks::<A>(2, (&self.folds, self.make));
-            side.fold(&point, Some(share), &*chunks);
+            side.fold(&point, Some(share), &scope.chunks::<A>(2, &self.folds, self.make));
         }
     }
 
@@ -247,7 +260,7 @@ impl<A: Algebra> Sides<A> {
         let share: Option<Vec<A::E>> = mine.chunks_exact(A::BYTES).map(A::get).collect();
         let Some(share) = share else { return false };
         let point = side.coin(&mut draw::<A>(coin));
-        side.fold(&point, Some(share), &*scope.chunks::<A>(3, (&self.folds, self.make)));
+        side.fold(&point, Some(share), &scope.chunks::<A>(3, &self.folds, self.make));
         true
     }
 
@@ -257,7 +270,7 @@ impl<A: Algebra> Sides<A> {
         if Self::count(&mine[0]) > 0 {
             let point = mine[0].coin(&mut draw::<A>(coin));
             for (role, side) in mine.iter_mut().enumerate() {
-                side.fold(&point, None, &*scope.chunks::<A>(role, (&self.folds, self.make)));
+                side.fold(&point, None, &scope.chunks::<A>(role, &self.folds, self.make));
             }
         }
     }
@@ -321,50 +334,46 @@ impl Start<'_> {
         parts: Parts,
         folds: &Folds,
         make: Make<A>,
-        extra: &dyn Fn(&View<'_>, &[u8; HASH]) -> Extra<A>,
+        extra: &(dyn Fn(&View<'_>, &[u8; HASH]) -> Extra<A> + Sync),
     ) -> Sides<A> {
-        let &Scope { circuit, me, barrier, kept: held, carries, again } = self.scope;
-        let items = claims::items(circuit, barrier, A::KIND);
-        let dots = claims::dots(circuit, barrier, A::KIND);
-        let long: Vec<usize> = dots.iter().map(|(_, n)| *n).collect();
-        let mut mine: Option<Arc<Coefficients<A>>> = None;
-        let mut out: [Option<Side<A>>; 4] = [const { None }; 4];
-        for (((role, seed), carries), place) in
-            ROLES.into_iter().zip(self.seeds).zip(carries).zip(&mut out)
-        {
-            if !parts.have(role) {
-                continue;
-            }
-            // The parts of one instruction follow each other.
-            let last: RefCell<Option<(u64, Data)>> = RefCell::new(None);
-            let stream = |instr: u64, dom: Dom, n: usize| -> Data {
-                if let Some((_, data)) = last.borrow().as_ref().filter(|(i, _)| *i == instr) {
-                    return data.clone();
-                }
-                let number = if again.contains(&instr) { instr + REPEATED } else { instr };
+        let scope = self.scope;
+        let stream = |of: Role| {
+            move |instr: u64, dom: Dom, n: usize, range: Range<usize>| -> Data {
+                let number = if scope.again.contains(&instr) { instr + REPEATED } else { instr };
                 let s = Stream::new(number, Purpose::Zero);
-                let data = match role {
-                    Role::After => self.prss.again_with_prev(s, dom, n),
-                    _ => self.prss.again_with_next(s, dom, n),
-                };
-                *last.borrow_mut() = Some((instr, data.clone()));
-                data
-            };
+                match of {
+                    Role::After => self.prss.again_with_prev(s, dom, n, range),
+                    _ => self.prss.again_with_next(s, dom, n, range),
+                }
+            }
+        };
+        let coefficients = |seen: &Seen<'_, A>, seed: &[u8; HASH]| {
+            let [counts, long] = seen.counts();
+            Coefficients::draw(folds, [&counts, &long], &mut draw::<A>(seed))
+        };
+        // A prover's two sides have the same coefficients.
+        let mine = parts.have(ROLES[0]).then(|| {
+            coefficients(&scope.chunks(0, folds, make), self.seeds[0])
+        });
+        let out = threads::map(0..ROLES.len(), &|i| {
+            let role = ROLES[i];
+            if !parts.have(role) {
+                return None;
+            }
+            let (stream, seed) = (stream(role), self.seeds[i]);
             let sums = !matches!(role, Role::Prover(_));
-            let view = View { circuit, me, role, sums, held, carries, stream: &stream };
-            let sizes: Vec<(usize, usize)> = items.iter().map(|item| view.size(item)).collect();
-            let groups = folds.groups(&sizes);
-            let count = |group: &Vec<usize>| group.iter().map(|&i| sizes[i].1).sum();
-            let counts: Vec<usize> = groups.iter().map(count).collect();
-            let new = || Coefficients::draw(folds, [&counts, &long], &mut draw::<A>(seed));
-            // A prover's two sides have the same coefficients.
-            let drawn = if sums { new() } else { mine.get_or_insert_with(new).clone() };
-            let chunks = |i: usize| chunk::<A>(&view, make, (&items, &groups, &dots), i);
-            let sums: Option<Chunks<'_, A::Base>> = if sums { Some(&chunks) } else { None };
+            let seen = Seen::new(scope.view(i, sums, &stream), scope.barrier, folds, make);
+            let drawn = match &mine {
+                Some(mine) if !sums => mine.clone(),
+                _ => coefficients(&seen, seed),
+            };
+            let asked: Option<&dyn Chunks<A::Base>> = if sums { Some(&seen) } else { None };
             let weighs = role.component() == Component::First;
-            *place = Some(Side::new(folds, sums, extra(&view, seed), weighs, drawn));
-        }
-        let [u, v, before, after] = out;
+            Some(Side::new(folds, asked, extra(&seen.view, seed), weighs, drawn))
+        });
+        let Ok([u, v, before, after]) = <[_; 4]>::try_from(out) else {
+            unreachable!("one of each role")
+        };
         let mine = u.zip(v).map(|(u, v)| [u, v]);
         let hide = self.hide.each_ref().map(|seed| A::draw(&mut draw::<A>(seed)));
         Sides { mine, before, after, hide, folds: folds.clone(), make }

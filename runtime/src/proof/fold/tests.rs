@@ -9,6 +9,18 @@ use slvr_circuit::proof::{Kind, folds};
 const VARIABLES: u32 = 4;
 const BASE: usize = 1 << VARIABLES;
 
+/// Chunks of a function.
+struct Made<F>(F);
+
+impl<B: Copy + Default, F: Fn(usize) -> Chunk<B> + Sync> Chunks<B> for Made<F> {
+    fn terms(&self, chunk: usize) -> usize {
+        self.make(chunk).terms.len()
+    }
+    fn make(&self, chunk: usize) -> Chunk<B> {
+        (self.0)(chunk)
+    }
+}
+
 /// Of a polynomial in several variables the product over all of them of its values at 0, at 1 and at high.
 fn on_grid<A: Algebra>(variables: u32, values: [A::E; 3]) -> Vec<A::E> {
     (0..variables).fold(vec![A::one()], |all, _| {
@@ -157,6 +169,9 @@ impl Algebra for Tiny {
             to.1.iter_mut().zip(&more).for_each(|(s, x)| *s ^= x);
         }
     }
+    fn join_grids(to: &mut Self::Grid, from: &Self::Grid) {
+        to.1.iter_mut().zip(&from.1).for_each(|(s, x)| *s ^= x);
+    }
     fn on_grid(grid: &Self::Grid) -> Vec<u8> {
         grid.1.clone()
     }
@@ -241,11 +256,11 @@ fn ends_in<A: Algebra<Base = u64>>(
     let side = |i: usize, sum: bool| {
         let mut draw = Draw::new(&[seed; 32], "slvr test coefficients");
         let drawn = Coefficients::draw(&shape, [&[n], &[]], &mut draw);
-        let chunks = |_: usize| chunk(i, true);
-        let sums: Option<Chunks<'_, u64>> = if sum { Some(&chunks) } else { None };
+        let chunks = Made(|_: usize| chunk(i, true));
+        let sums: Option<&dyn Chunks<u64>> = if sum { Some(&chunks) } else { None };
         Side::<A>::new(&shape, sums, (A::zeros(0), A::zero()), i == 0, drawn)
     };
-    let (first, second) = (|_: usize| chunk(0, false), |_: usize| chunk(1, false));
+    let (first, second) = (Made(|_: usize| chunk(0, false)), Made(|_: usize| chunk(1, false)));
     let (mut u, mut v, mut v1, mut v2) =
         (side(0, false), side(1, false), side(0, true), side(1, true));
     let mut coins = Draw::new(&[seed; 32], "slvr test coins");
@@ -392,11 +407,11 @@ fn run_inner<A: Algebra<Base = u64>>(
     let side = |i: usize, sum: bool| {
         let mut draw = Draw::new(&[seed; 32], "slvr test coefficients");
         let drawn = Coefficients::draw(&shape, [&[n], &lengths], &mut draw);
-        let chunks = |k: usize| chunk(i, k, true);
-        let sums: Option<Chunks<'_, u64>> = if sum { Some(&chunks) } else { None };
+        let chunks = Made(|k: usize| chunk(i, k, true));
+        let sums: Option<&dyn Chunks<u64>> = if sum { Some(&chunks) } else { None };
         Side::<A>::new(&shape, sums, (A::zeros(0), A::zero()), i == 0, drawn)
     };
-    let (first, second) = (|k: usize| chunk(0, k, false), |k: usize| chunk(1, k, false));
+    let (first, second) = (Made(|k: usize| chunk(0, k, false)), Made(|k: usize| chunk(1, k, false)));
     let (mut u, mut v) = (side(0, false), side(1, false));
     let (mut v1, mut v2) = (side(0, true), side(1, true));
     let mut coins = Draw::new(&[seed; 32], "slvr test coins");
@@ -779,6 +794,9 @@ impl Algebra for TinyWords {
             let more = grid_of::<Self>(c, all(u), &all(v), to.0);
             to.1.iter_mut().zip(&more).for_each(|(s, x)| *s = Self::add(s, x));
         }
+    }
+    fn join_grids(to: &mut Self::Grid, from: &Self::Grid) {
+        to.1.iter_mut().zip(&from.1).for_each(|(s, x)| *s = Self::add(s, x));
     }
     fn on_grid(grid: &Self::Grid) -> Vec<Self::E> {
         grid.1.clone()
