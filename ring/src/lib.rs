@@ -15,6 +15,7 @@
 //! | [`kernels`] | matrix products, convolutions, random inner products |
 //! | [`carry`], [`lookup`] | the local parts of comparisons and of lookup tables |
 //! | [`gf64`], [`galois`] | a field of 2^64 elements, and a Galois ring over Z_2^64 with vectors of its elements |
+//! | [`prime`] | fields of a prime that is drawn at random, with vectors |
 //! | [`threads`] | work on several threads |
 //! | [`machine`] | what a machine can do at best, for benches |
 //! | `simd` | the innermost loops, for each instruction set |
@@ -58,6 +59,7 @@ pub mod lookup;
 pub mod machine;
 mod plane_writer;
 mod planes;
+pub mod prime;
 mod simd;
 pub mod threads;
 mod wire;

@@ -234,6 +234,30 @@ versions! {
     }
 }
 
+versions! {
+    /// out = a - b modulo p, of numbers below p, which is below 2^63.
+    pub(crate) fn minus_modulo<[N] [const N: usize]>(
+        out: &mut [u64; N], a: &[u64; N], b: &[u64; N], p: u64,
+    ) {
+        for i in 0..N {
+            let less = a[i].wrapping_sub(b[i]);
+            out[i] = less.min(less.wrapping_add(p));
+        }
+    }
+}
+
+versions! {
+    /// All modulo p, which is between 2^60 and 2^61.
+    pub(crate) fn modulo<[] []>(all: &mut [u64], p: u64) {
+        for x in all {
+            // Below 16 p.
+            for i in (0..4).rev() {
+                *x = (*x).min(x.wrapping_sub(p << i));
+            }
+        }
+    }
+}
+
 /// Tables in front of the sums in [`signed_sums`].
 pub(super) const TABLES: usize = 32;
 

@@ -1,0 +1,397 @@
+//! Fields of p elements, for a prime p between 2^60 and 2^61 that is found at random, and vectors over them.
+//!
+//! An element is a number below p. A [`Weight`] is what elements and words are multiplied by: the number times 2^64, so that
+//! a product is one reduction (Montgomery 1985).
+
+use super::grid::{COLUMNS, Visit, in_shares, points, walk};
+use super::simd::{minus_modulo, modulo};
+use super::threads;
+use std::ops::Range;
+
+/// Bits of p.
+pub const BITS: u32 = 61;
+
+/// Elements of a vector that are worked on at a time.
+const PART: usize = 1024;
+
+/// A factor.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Weight(u64);
+
+/// The field of a prime number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Prime {
+    p: u64,
+    /// Modulo 2^64 the inverse of p.
+    inverse: u64,
+    /// 2^128 modulo p.
+    square: u64,
+}
+
+impl Prime {
+    /// A uniform prime between 2^60 and 2^61, from uniform words.
+    pub fn draw(mut words: impl FnMut() -> u64) -> Prime {
+        loop {
+            // Even numbers are none, so that they need not be drawn.
+            let n = words() >> (65 - BITS) << 1 | 1 | 1 << (BITS - 1);
+            if is_prime(n) {
+                return Prime::of(n);
+            }
+        }
+    }
+
+    fn of(p: u64) -> Prime {
+        // Newton's step doubles the bits that are right: three of an odd number, which is its own inverse modulo 8.
+        let step = |x: u64, _| x.wrapping_mul(2u64.wrapping_sub(p.wrapping_mul(x)));
+        let inverse = (0..5).fold(p, step);
+        let once = (1u128 << 64) % u128::from(p);
+        Prime { p, inverse, square: (once * once % u128::from(p)) as u64 }
+    }
+
+    /// p.
+    pub fn modulus(&self) -> u64 {
+        self.p
+    }
+
+    /// x / 2^64, of an x below 2^64 p.
+    fn reduce(&self, x: u128) -> u64 {
+        let multiple = (x as u64).wrapping_mul(self.inverse);
+        let high = (u128::from(multiple) * u128::from(self.p) >> 64) as u64;
+        let less = ((x >> 64) as u64).wrapping_sub(high);
+        less.min(less.wrapping_add(self.p))
+    }
+
+    /// A uniform element, from uniform words.
+    pub fn element(&self, mut words: impl FnMut() -> u64) -> u64 {
+        loop {
+            let x = words() >> (64 - BITS);
+            if x < self.p {
+                return x;
+            }
+        }
+    }
+
+    /// The element of bytes, if it is one.
+    pub fn get(&self, bytes: [u8; 8]) -> Option<u64> {
+        Some(u64::from_le_bytes(bytes)).filter(|x| *x < self.p)
+    }
+
+    /// a + b.
+    pub fn add(&self, a: u64, b: u64) -> u64 {
+        let sum = a + b;
+        sum.min(sum.wrapping_sub(self.p))
+    }
+
+    /// a - b.
+    pub fn sub(&self, a: u64, b: u64) -> u64 {
+        let less = a.wrapping_sub(b);
+        less.min(less.wrapping_add(self.p))
+    }
+
+    /// a b.
+    pub fn mul(&self, a: u64, b: u64) -> u64 {
+        self.times(self.weight(a), b)
+    }
+
+    /// An element, or a word, as a factor.
+    pub fn weight(&self, a: u64) -> Weight {
+        Weight(self.reduce(u128::from(a) * u128::from(self.square)))
+    }
+
+    /// w x, of an element or of a word.
+    pub fn times(&self, w: Weight, x: u64) -> u64 {
+        self.reduce(u128::from(w.0) * u128::from(x))
+    }
+
+    /// The product of two factors as a factor.
+    pub fn both(&self, a: Weight, b: Weight) -> Weight {
+        Weight(self.reduce(u128::from(a.0) * u128::from(b.0)))
+    }
+
+    /// The sum of two factors as a factor.
+    pub fn either(&self, a: Weight, b: Weight) -> Weight {
+        Weight(self.add(a.0, b.0))
+    }
+
+    /// Words modulo p.
+    pub fn reduced(&self, words: &[u64]) -> Vec<u64> {
+        let mut out = words.to_vec();
+        modulo(&mut out, self.p);
+        out
+    }
+
+    /// The products of words and factors at equal places.
+    ///
+    /// # Panics
+    ///
+    /// On vectors of different lengths.
+    pub fn weighed(&self, words: &[u64], w: &[Weight]) -> Vec<u64> {
+        assert_eq!(words.len(), w.len(), "vectors of one length");
+        words.iter().zip(w).map(|(x, w)| self.times(*w, *x)).collect()
+    }
+
+    /// The sum of the products of words and factors at equal places.
+    ///
+    /// # Panics
+    ///
+    /// On vectors of different lengths.
+    pub fn dot(&self, words: &[u64], w: &[Weight]) -> u64 {
+        assert_eq!(words.len(), w.len(), "vectors of one length");
+        words.iter().zip(w).fold(0, |s, (x, w)| self.add(s, self.times(*w, *x)))
+    }
+
+    /// The sum over blocks b of c_b times block b.
+    ///
+    /// # Panics
+    ///
+    /// If the number of elements is no multiple of the number of factors.
+    pub fn fold(&self, v: &[u64], c: &[Weight]) -> Vec<u64> {
+        let n = v.len() / c.len();
+        assert_eq!(n * c.len(), v.len(), "blocks of one length");
+        let mut out = vec![0; n];
+        threads::each(out.chunks_mut(PART).enumerate(), &|(part, out)| {
+            let mut sums = [0u128; PART];
+            // Eight products of elements are below 2^64 p.
+            for (eight, c) in c.chunks(8).enumerate() {
+                let sums = &mut sums[..out.len()];
+                sums.fill(0);
+                for (b, c) in c.iter().enumerate() {
+                    let block = &v[(8 * eight + b) * n + part * PART..][..out.len()];
+                    let both = sums.iter_mut().zip(block);
+                    both.for_each(|(s, x)| *s += u128::from(c.0) * u128::from(*x));
+                }
+                let both = out.iter_mut().zip(sums);
+                both.for_each(|(o, s)| *o = self.add(*o, self.reduce(*s)));
+            }
+        });
+        out
+    }
+}
+
+/// Whether an odd number above 3 is a prime: no witness against it among these, which say it of all below 2^64
+/// (Sinclair 2011).
+fn is_prime(n: u64) -> bool {
+    const BASES: [u64; 7] = [2, 325, 9375, 28178, 450_775, 9_780_504, 1_795_265_022];
+    let mul = |a: u64, b: u64| (u128::from(a) * u128::from(b) % u128::from(n)) as u64;
+    let (twos, odd) = ((n - 1).trailing_zeros(), (n - 1) >> (n - 1).trailing_zeros());
+    BASES.iter().all(|base| {
+        let bits = (0..u64::BITS - odd.leading_zeros()).rev();
+        let power = bits.fold(1, |x, i| {
+            let x = mul(x, x);
+            if odd >> i & 1 == 1 { mul(x, base % n) } else { x }
+        });
+        let mut squares = (0..twos).scan(power, |x, _| Some(std::mem::replace(x, mul(*x, *x))));
+        base % n == 0 || power == 1 || squares.any(|x| x == n - 1)
+    })
+}
+
+/// The inner products of vectors at the points of a [grid](super::galois::Grid), added up over several vectors.
+#[derive(Clone, Debug)]
+pub struct Grid {
+    prime: Prime,
+    variables: u32,
+    /// Over 2^64.
+    sums: Vec<u64>,
+}
+
+/// The inner products at all points, of some columns.
+struct Products<'a>(&'a Prime, &'a mut [u64]);
+
+type Row = [u64; COLUMNS];
+
+impl Visit<Row> for Products<'_> {
+    fn minus(&mut self, out: &mut Row, a: &Row, b: &Row) {
+        minus_modulo(out, a, b, self.0.p);
+    }
+    fn leaf(&mut self, point: usize, u: &[Row; 4], v: &[Row; 4]) {
+        let p = self.0;
+        let nine = |x: &[Row; 4]| {
+            let mut out = [[0; COLUMNS]; 9];
+            for (to, from) in [(0, 0), (1, 1), (3, 2), (4, 3)] {
+                out[to] = x[from];
+            }
+            for (to, [a, b]) in [(2, [1, 0]), (5, [3, 2]), (6, [2, 0]), (7, [3, 1])] {
+                minus_modulo(&mut out[to], &x[a], &x[b], p.p);
+            }
+            let (ends, last) = out.split_at_mut(8);
+            minus_modulo(&mut last[0], &ends[5], &ends[2], p.p);
+            out
+        };
+        let (u, v) = (nine(u), nine(v));
+        for ((out, u), v) in self.1[point..].iter_mut().zip(&u).zip(&v) {
+            let products = u.iter().zip(v).map(|(u, v)| u128::from(*u) * u128::from(*v));
+            // 32 of them are below 2^63 p, which is eight times what is reduced at once.
+            let sum: u128 = products.sum();
+            let high = (sum >> 64) as u64;
+            let high = (0..4).rev().fold(high, |x, i| x.min(x.wrapping_sub(p.p << i)));
+            *out = p.add(*out, p.reduce(u128::from(high) << 64 | u128::from(sum as u64)));
+        }
+    }
+}
+
+impl Grid {
+    /// Of vectors of 2^m blocks, m at least 2.
+    pub fn new(prime: Prime, variables: u32) -> Grid {
+        Grid { prime, variables, sums: vec![0; points(variables)] }
+    }
+
+    /// Adds the inner products of u and v.
+    ///
+    /// # Panics
+    ///
+    /// If they are not 2^m blocks of one length.
+    pub fn add(&mut self, u: &[u64], v: &[u64]) {
+        let blocks = 1 << self.variables;
+        let n = u.len() / blocks;
+        assert!(u.len() == v.len() && n * blocks == u.len(), "blocks of one length");
+        let prime = self.prime;
+        let part = |sums: &mut [u64], columns: Range<usize>| {
+            let mut rows = [(); 4].map(|()| vec![[0u64; COLUMNS]; blocks]);
+            for at in columns.clone().step_by(COLUMNS) {
+                let some = at..columns.end.min(at + COLUMNS);
+                let [a, b, su, sv] = &mut rows;
+                for (rows, x) in [(&mut *a, u), (&mut *b, v)] {
+                    for (row, block) in rows.iter_mut().zip(x.chunks_exact(n)) {
+                        let (to, rest) = row.split_at_mut(some.len());
+                        to.copy_from_slice(&block[some.clone()]);
+                        rest.fill(0);
+                    }
+                }
+                walk(&mut Products(&prime, sums), 0, [a, b], [su, sv]);
+            }
+        };
+        let add = |to: &mut u64, x: &u64| *to = prime.add(*to, *x);
+        in_shares(n, &mut self.sums, &0, &part, &add);
+    }
+
+    /// Adds what another one has, of the same field and as many variables.
+    ///
+    /// # Panics
+    ///
+    /// On others.
+    pub fn join(&mut self, other: &Grid) {
+        assert!(self.prime == other.prime && self.variables == other.variables, "grids of one size");
+        let prime = self.prime;
+        self.sums.iter_mut().zip(&other.sums).for_each(|(s, x)| *s = prime.add(*s, *x));
+    }
+
+    /// The values, in the order of the points.
+    pub fn elements(&self) -> Vec<u64> {
+        let whole = Weight(self.prime.square);
+        self.sums.iter().map(|x| self.prime.times(whole, *x)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn words(seed: u64) -> impl FnMut() -> u64 {
+        let mut x = seed;
+        move || {
+            // Splitmix (Steele, Lea, Flood 2014).
+            x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let z = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+            z ^ z >> 31
+        }
+    }
+
+    #[test]
+    fn primes_are_told_from_other_numbers() {
+        let divided = |n: u64| (3..).step_by(2).take_while(|d| d * d <= n).all(|d| n % d != 0);
+        for n in (5..20_000).step_by(2) {
+            assert_eq!(is_prime(n), divided(n), "{n}");
+        }
+        // The largest primes below 2^61 and 2^64; strong pseudoprimes to small bases, and a square of a prime.
+        for prime in [(1 << 61) - 1, u64::MAX - 58] {
+            assert!(is_prime(prime));
+        }
+        for other in [3_215_031_751, 341_550_071_728_321, 3_825_123_056_546_413_051, 1_073_676_289 * 1_073_676_289] {
+            assert!(!is_prime(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn drawn_primes_are_in_their_range_and_differ() {
+        let all: Vec<u64> = (0..50).map(|seed| Prime::draw(words(seed)).modulus()).collect();
+        for p in &all {
+            assert!((1 << 60..1 << 61).contains(p) && is_prime(*p));
+        }
+        let different: std::collections::BTreeSet<_> = all.iter().collect();
+        assert_eq!(different.len(), all.len());
+    }
+
+    proptest! {
+        #[test]
+        fn operations_are_those_of_numbers(seed: u64, a: u64, b: u64) {
+            let f = Prime::draw(words(seed));
+            let p = u128::from(f.modulus());
+            let wide = |x: u64| u128::from(x);
+            prop_assert_eq!(wide(f.times(f.weight(a), b)), wide(a) * wide(b) % p);
+            prop_assert_eq!(f.reduced(&[a, b]), [(wide(a) % p) as u64, (wide(b) % p) as u64]);
+            let (x, y) = (f.reduced(&[a])[0], f.reduced(&[b])[0]);
+            prop_assert_eq!(wide(f.add(x, y)), (wide(x) + wide(y)) % p);
+            prop_assert_eq!(wide(f.sub(x, y)), (wide(x) + p - wide(y)) % p);
+            prop_assert_eq!(wide(f.mul(x, y)), wide(x) * wide(y) % p);
+            let (v, w) = (f.weight(a), f.weight(b));
+            prop_assert_eq!(f.times(f.both(v, w), 1), f.mul(x, y));
+            prop_assert_eq!(f.times(f.either(v, w), 1), f.add(x, y));
+            for edge in [0, 1, f.modulus() - 1] {
+                prop_assert_eq!(f.get(edge.to_le_bytes()), Some(edge));
+            }
+            prop_assert_eq!(f.get(f.modulus().to_le_bytes()), None);
+        }
+
+        #[test]
+        fn vectors_are_what_their_elements_are(
+            seed: u64, m in 2u32..5, n in 1usize..70, extreme: bool,
+        ) {
+            let mut next = words(seed);
+            let f = Prime::draw(&mut next);
+            let mut word = || if extreme { u64::MAX - (next() & 1) } else { next() };
+            let blocks = 1 << m;
+            let (u, v): (Vec<u64>, Vec<u64>) = (0..n * blocks).map(|_| (word(), word())).unzip();
+            let c: Vec<Weight> = (0..n * blocks).map(|_| f.weight(word())).collect();
+            let (a, b) = (f.weighed(&u, &c), f.reduced(&v));
+            let sum = |all: &mut dyn Iterator<Item = u64>| all.fold(0, |s, x| f.add(s, x));
+            for i in 0..a.len() {
+                prop_assert_eq!(a[i], f.times(c[i], u[i]));
+            }
+            prop_assert_eq!(f.dot(&u, &c), sum(&mut a.iter().copied()));
+            let weights = &c[..blocks];
+            let folded = f.fold(&b, weights);
+            for t in 0..n {
+                let want = sum(&mut (0..blocks).map(|i| f.times(weights[i], b[i * n + t])));
+                prop_assert_eq!(folded[t], want);
+            }
+            // At a point of digits 0, 1 and high.
+            let mut grid = Grid::new(f, m);
+            grid.add(&a, &b);
+            let values = grid.elements();
+            for (point, value) in values.iter().enumerate() {
+                let digit = |j: u32| point / 3usize.pow(j) % 3;
+                let at = |x: &[u64], t: usize| {
+                    (0..blocks).fold(0, |s, i| {
+                        let term = |j: u32| match (digit(j), i >> j & 1) {
+                            (0, 0) | (1, 1) | (2, 1) => 1,
+                            (2, 0) => f.modulus() - 1,
+                            _ => 0,
+                        };
+                        let scale = (0..m).fold(1, |p, j| f.mul(p, term(j)));
+                        f.add(s, f.mul(scale, x[i * n + t]))
+                    })
+                };
+                let want = sum(&mut (0..n).map(|t| f.mul(at(&a, t), at(&b, t))));
+                prop_assert_eq!(*value, want, "point {}", point);
+            }
+            let mut twice = Grid::new(f, m);
+            twice.add(&a, &b);
+            twice.join(&grid);
+            for (x, value) in twice.elements().iter().zip(&values) {
+                prop_assert_eq!(*x, f.add(*value, *value));
+            }
+        }
+    }
+}
