@@ -1,11 +1,15 @@
 //! The lengths of the vectors and messages of a proof: functions of the circuit, which all parties know.
 //!
-//! Statements over words of up to 64 bits, over words of 128 and over bits are three *kinds*, proven side by side
+//! Statements over words of up to 64 bits, over words of 128 and over bits are *kinds*, proven side by side
 //! with the same coins. Within a
 //! kind all statements of a prover become one inner product. Its first fold works on words or bits as they
 //! are, in more blocks than the later ones ([`Folds`]), because the elements of a larger ring, on which those work,
 //! cost far more. What is written here for one message of one party holds for all three, because each
 //! of them proves.
+//!
+//! Statements over words of up to 64 bits, but for products of matrices, are a kind of their own where coins come from the
+//! parties ([`Kind::Lifted`]). They become a statement about integers, in a step of its own before the first fold, and then
+//! one about elements of a small field.
 //!
 //! | step | P sends to V2 | V2 sends to P | V1 sends to P | V1 sends to V2 |
 //! |---|---|---|---|---|
@@ -36,6 +40,8 @@ pub const ELEMENT_WORDS: usize = 56 * 8;
 pub const ELEMENT_WIDE: usize = 56 * 16;
 /// Bytes of an element over bits.
 pub const ELEMENT_BITS: usize = 8;
+/// Bytes of an element of the field of a prime.
+pub const ELEMENT_LIFTED: usize = 8;
 /// Logarithm of the number of hashes that whoever proves something false may compute in the hope of a coin that suits
 /// it, where coins come from a hash.
 pub const GRIND_LOG2: f64 = 60.0;
@@ -47,11 +53,19 @@ pub const OPENING_ROUNDS: usize = 2;
 /// Rounds of a barrier with coins from a hash: everything, the end, the verdict.
 pub const HASHED_ROUNDS: usize = 3;
 
+/// Words of lifted statements up to which two folds are left after a first one of four variables.
+const FEW: usize = 4_000_000;
+
 /// Words, or words of 64 bits, from which on the first fold has a variable more, so that less memory is taken after it.
 const MANY: usize = 1 << 23;
 
+/// Coefficients of the polynomial by which lifted statements become one about integers.
+pub const LIFT: usize = 111;
+/// Words of 64 bits of a share of one of them.
+pub const LIFT_WORDS: usize = 3;
+
 /// How many kinds there are.
-pub const KINDS: usize = 3;
+pub const KINDS: usize = 4;
 
 /// What statements are over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,11 +76,13 @@ pub enum Kind {
     Bits,
     /// Words of Z_2^128, as elements of a Galois ring over it.
     Wide,
+    /// Words of Z_2^k, k at most 64, as integers, and these modulo a random prime between 2^60 and 2^61.
+    Lifted,
 }
 
 impl Kind {
     /// All, in the order in which they stand in messages.
-    pub const ALL: [Kind; KINDS] = [Kind::Words, Kind::Bits, Kind::Wide];
+    pub const ALL: [Kind; KINDS] = [Kind::Words, Kind::Bits, Kind::Wide, Kind::Lifted];
 
     /// Of a statement.
     pub fn of(circuit: &Circuit, statement: &Statement) -> Kind {
@@ -75,14 +91,16 @@ impl Kind {
         match circuit.ty(statement.out).dom {
             Dom::Bits(_) => Kind::Bits,
             Dom::Ring(_) if wide => Kind::Wide,
-            Dom::Ring(_) => Kind::Words,
+            Dom::Ring(_) if circuit.security.coins() == Some(Coins::Hash) => Kind::Words,
+            Dom::Ring(_) if is_product(circuit, &statement.claim) => Kind::Words,
+            Dom::Ring(_) => Kind::Lifted,
         }
     }
 
     /// Bits of the words that its statements are about.
     pub fn ring(self) -> u32 {
         match self {
-            Kind::Words => 64,
+            Kind::Words | Kind::Lifted => 64,
             Kind::Bits => 1,
             Kind::Wide => 128,
         }
@@ -93,6 +111,7 @@ impl Kind {
         let once = match self {
             Kind::Words | Kind::Wide => 56.0,
             Kind::Bits => 64.0,
+            Kind::Lifted => 60.0,
         };
         once * coins.degree() as f64
     }
@@ -106,6 +125,10 @@ impl Kind {
             (Kind::Bits, ..262_144) => 6,
             (Kind::Bits, ..1_048_576) => 7,
             (Kind::Bits, _) => 8,
+            (Kind::Lifted, ..4096) => 3,
+            // As many as leave two folds, if there are.
+            (Kind::Lifted, ..FEW) => 4,
+            (Kind::Lifted, _) => 5,
             (_, ..512) => 2,
             (_, ..8192) => 3,
             (_, ..65536) => 4,
@@ -120,7 +143,7 @@ impl Kind {
     fn blocks(self, elements: usize) -> usize {
         let (fewest, next, most) = match self {
             Kind::Bits => (16, 64, 64),
-            Kind::Words | Kind::Wide => (8, 40, 32),
+            _ => (8, 40, 32),
         };
         let last = self.last_fold();
         match elements.div_ceil(last * next) {
@@ -133,7 +156,7 @@ impl Kind {
     fn last_fold(self) -> usize {
         match self {
             Kind::Bits => 256,
-            Kind::Words | Kind::Wide => 64,
+            _ => 64,
         }
     }
 
@@ -143,6 +166,7 @@ impl Kind {
             Kind::Words => ELEMENT_WORDS,
             Kind::Bits => ELEMENT_BITS,
             Kind::Wide => ELEMENT_WIDE,
+            Kind::Lifted => ELEMENT_LIFTED,
         };
         once * coins.degree()
     }
@@ -161,6 +185,9 @@ pub struct Folds {
     pub elements: usize,
     /// Blocks of the folds after it. The last one has one element to a block.
     pub blocks: Vec<usize>,
+    /// Whether its statements are lifted: a step stands before the first fold, and the later folds have several variables,
+    /// too, so that their numbers of blocks are powers of two. The random element is in the last block of the last one.
+    pub lifted: bool,
 }
 
 /// What is proven at a barrier, in numbers.
@@ -176,10 +203,24 @@ pub struct Shape {
     pub folds: [Option<Folds>; KINDS],
 }
 
+/// Variables of a later fold of lifted statements, at most: its message has 3^m elements.
+const MOST_VARIABLES: u32 = 9;
+
 /// Blocks of the folds of so many elements.
 pub fn folds(kind: Kind, elements: usize) -> Vec<usize> {
     let mut out = Vec::new();
     let mut n = elements.max(1);
+    if kind == Kind::Lifted {
+        // As few folds as there can be, and as equal ones. A block of the last one is for the random element.
+        let variables = |n: usize| n.ilog2() + 1;
+        let count = variables(n).div_ceil(MOST_VARIABLES);
+        for left in (1..=count).rev() {
+            let m = variables(n).div_ceil(left).max(2);
+            out.push(1 << m);
+            n = n.div_ceil(1 << m);
+        }
+        return out;
+    }
     while n > kind.last_fold() {
         let blocks = kind.blocks(n);
         out.push(blocks);
@@ -207,10 +248,13 @@ impl Folds {
         let words = all(&|p| p.base.iter().chain(&p.dots).fold(0, |s, (a, b)| plus(s, *a, *b)));
         let spread = if kind == Kind::Bits { 64 } else { 1 };
         let inner = provers.iter().any(|p| !p.dots.is_empty());
+        // Each element of a lifted inner product has its own factor, so that one polynomial is enough.
+        let lifted = kind == Kind::Lifted;
+        let inner = inner && !lifted;
         // Two polynomials are as long as one with a variable more, or nearly so.
         let variables = kind.variables(words).saturating_sub(inner.into()).max(2);
-        let (first, blocks) = (words > 0, Vec::new());
-        let mut out = Folds { variables, first, inner, elements: 0, blocks };
+        let (first, blocks) = (words > 0 || lifted, Vec::new());
+        let mut out = Folds { variables, first, inner, elements: 0, blocks, lifted };
         // A stranger's circuit may be about more words than there are numbers.
         out.elements = all(&|Prover { base: all, dots, long }| {
             let columns = |sum: usize, group: &Vec<usize>| {
@@ -237,10 +281,20 @@ impl Folds {
         3usize.pow(self.variables)
     }
 
-    /// The points at which the blocks are: those whose digits in base 3 are the bits of the block.
+    /// The points at which its blocks are ([`corners`]).
     pub fn corners(&self) -> Vec<usize> {
-        let bits = |b: usize| (0..self.variables).map(move |j| (b >> j & 1) * 3usize.pow(j)).sum();
-        (0..self.cut()).map(bits).collect()
+        corners(self.variables)
+    }
+
+    /// Steps before the folds.
+    fn before(&self) -> usize {
+        self.lifted.into()
+    }
+
+    /// Of lifted statements the variables of the fold in a step; nothing of the step before the folds.
+    pub fn variables_in(&self, step: usize) -> Option<u32> {
+        let step = step.checked_sub(1)?;
+        Some(step.checked_sub(1).map_or(self.variables, |i| self.blocks.get(i).map_or(0, |b| b.ilog2())))
     }
 
     /// Which chunks, of so many terms and statements each, are put together. Every chunk is filled up to whole blocks,
@@ -257,11 +311,15 @@ impl Folds {
 
     /// How many folds there are.
     pub fn steps(&self) -> usize {
-        usize::from(self.first) + self.blocks.len()
+        self.before() + usize::from(self.first) + self.blocks.len()
     }
 
     /// Elements that a prover sends in a step.
     pub fn sent(&self, step: usize) -> usize {
+        if self.lifted {
+            let fold = |m: u32| if step < self.steps() { 3usize.pow(m) - 1 } else { 0 };
+            return self.variables_in(step).map_or(LIFT * LIFT_WORDS, fold);
+        }
         match step.checked_sub(self.first.into()) {
             // The value at the first point follows from the others.
             None => self.points() - 1 + if self.inner { self.points() } else { 0 },
@@ -273,6 +331,9 @@ impl Folds {
 
     /// The degrees of the polynomials, added up.
     fn degrees(&self) -> usize {
+        if self.lifted {
+            return (1..self.steps()).filter_map(|step| self.variables_in(step)).map(|m| 2 * m as usize).sum();
+        }
         // Two in each variable, and one in the coin of the inner products.
         let first = if self.first { 2 * self.variables as usize + 1 } else { 0 };
         first + self.blocks.iter().map(|b| 2 * b).sum::<usize>()
@@ -405,6 +466,9 @@ impl Shape {
         let tries = if self.coins == Coins::Hash { GRIND_LOG2.exp2() } else { 1.0 };
         let of = |(kind, folds): (Kind, &Option<Folds>)| {
             let Some(folds) = folds else { return 0.0 };
+            if folds.lifted {
+                return lifted_error(folds);
+            }
             // Coefficients, and coins that are a root.
             (5.0 + folds.degrees() as f64) / (kind.points(self.coins).exp2() - 257.0)
         };
@@ -453,6 +517,20 @@ impl Shape {
     }
 }
 
+/// The same of lifted statements: coefficients; a prime that divides what is wrong with the integers, of which there are at
+/// most four, because that is less than 2^260, of at least 2^54 primes; a point at which the polynomial of what is wrong is 0;
+/// and coins that are a root.
+fn lifted_error(folds: &Folds) -> f64 {
+    let roots = (LIFT - 1 + folds.degrees()) as f64;
+    3.0 / 56f64.exp2() + 4.0 / 54f64.exp2() + roots / 60f64.exp2()
+}
+
+/// The points of a grid at which the blocks are: those whose digits in base 3 are the bits of the block.
+pub fn corners(variables: u32) -> Vec<usize> {
+    let bits = |b: usize| (0..variables).map(move |j| (b >> j & 1) * 3usize.pow(j)).sum();
+    (0..1 << variables).map(bits).collect()
+}
+
 /// A bound of the probability that one party's proofs in a run are all accepted although a statement is false. The
 /// runtime's `proof` says where it comes from.
 pub fn error(circuit: &Circuit) -> f64 {
@@ -488,6 +566,11 @@ pub fn check(circuit: &Circuit) -> Result<(), Unproven> {
 /// sum + a b, or the largest number.
 fn plus(sum: usize, a: usize, b: usize) -> usize {
     sum.saturating_add(a.saturating_mul(b))
+}
+
+/// Whether it is a product of matrices that is proven as one.
+fn is_product(circuit: &Circuit, claim: &Claim) -> bool {
+    matches!(claim, Claim::MatMul { .. } | Claim::Conv { .. }) && claim.inner(circuit).is_none()
 }
 
 fn stride(n: usize) -> usize {
@@ -533,7 +616,7 @@ mod tests {
     fn proofs_fail_as_rarely_as_is_said() {
         let shape = |kind: Kind, variables, elements| {
             let blocks = folds(kind, elements);
-            let folds = Folds { variables, first: true, inner: true, elements, blocks };
+            let folds = Folds { variables, first: true, inner: true, elements, blocks, lifted: false };
             let mut shape = Shape::empty(Coins::Parties);
             shape.folds[if kind == Kind::Bits { 1 } else { 0 }] = Some(folds);
             shape
@@ -558,12 +641,12 @@ mod tests {
     #[test]
     fn grinding_is_priced_in() {
         let blocks = vec![16, 16, 16, 32];
-        let folds = Folds { variables: 5, first: true, inner: true, elements: 1 << 17, blocks };
+        let folds = Folds { variables: 5, first: true, inner: true, elements: 1 << 17, blocks, lifted: false };
         let of = |coins| Shape {
             coins,
             carries: [0; 3],
             early: false,
-            folds: [Some(folds.clone()), None, None],
+            folds: [Some(folds.clone()), None, None, None],
         };
         let (parties, hash) = (of(Coins::Parties).error(), of(Coins::Hash).error());
         let once = hash / GRIND_LOG2.exp2();
@@ -577,10 +660,10 @@ mod tests {
     #[test]
     fn bytes_and_rounds_by_hand() {
         let blocks = vec![16, 2];
-        let folds = Folds { variables: 3, first: true, inner: false, elements: 20, blocks };
+        let folds = Folds { variables: 3, first: true, inner: false, elements: 20, blocks, lifted: false };
         let coins = Coins::Parties;
         let shape =
-            Shape { coins, carries: [3, 0, 1], early: false, folds: [Some(folds), None, None] };
+            Shape { coins, carries: [3, 0, 1], early: false, folds: [Some(folds), None, None, None] };
         assert_eq!(shape.steps(), 3);
         assert_eq!([0, 1, 2].map(|s| shape.sent(s)[0]), [26, 30, 4]);
         assert_eq!(shape.rounds(), 1 + 2 + 5);

@@ -126,7 +126,7 @@ fn attempt(node: &Arc<Node>, name: &RunName, ready: &Ready) -> Result<Outcome, S
     let party = Party {
         circuit: &ready.circuit,
         openings: Openings::Checks,
-        prss: Prss::new(me, &seeds, run),
+        prss: Prss::new(me, &seeds, run).into(),
         link: &mut link,
         run,
         uploads,

@@ -14,6 +14,7 @@ use slvr_circuit::verify::Openings;
 use slvr_circuit::{Circuit, Dom, Lanes, Op, ValueId, plan};
 use slvr_ring::Data;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// One party, ready to run.
@@ -23,7 +24,7 @@ pub struct Party<'a> {
     /// What the circuit may open to the parties: the bits of checks, except in tests.
     pub openings: Openings,
     /// This party's pairwise randomness; it also says which party this is.
-    pub prss: Prss,
+    pub prss: Arc<Prss>,
     /// The channels to the other parties and the receivers.
     pub link: &'a mut dyn Link,
     /// The run's public name.

@@ -376,7 +376,7 @@ impl Job {
         let party = Party {
             circuit: &self.circuit,
             openings: Openings::Checks,
-            prss: self.prss,
+            prss: self.prss.into(),
             link: &mut link,
             run: self.run,
             uploads: self.uploads,

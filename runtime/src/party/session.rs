@@ -262,7 +262,7 @@ pub fn run_outcome(
                 Party {
                     circuit: evaluated,
                     openings,
-                    prss,
+                    prss: prss.into(),
                     link,
                     run,
                     uploads,

@@ -63,7 +63,8 @@ pub struct View<'a> {
     pub me: usize,
     /// What it does.
     pub role: Role,
-    /// Whether the sums are asked for, which a verifier needs once, and of sums of products nothing else.
+    /// Whether the sums are asked for, which a verifier needs once, and of sums of products nothing else. A prover has
+    /// those of its component that [`View::added`] says.
     pub sums: bool,
     /// What it holds of the replicated values of the statements.
     pub held: &'a BTreeMap<ValueId, Rep>,
@@ -263,6 +264,17 @@ impl View<'_> {
         }
     }
 
+    /// Of which component a prover finds what its verifier adds: what masks a message of an exchange is known to the
+    /// verifier that drew it.
+    pub fn added(&self, item: &Item<'_>) -> Component {
+        match item {
+            Item::Part(s, r) if matches!(s.claim, Claim::Exchange { .. }) && *r == prev(self.me) => {
+                Component::First
+            }
+            _ => Component::Second,
+        }
+    }
+
     /// The chunk of an item over bits.
     pub fn over_bits(&self, item: &Item<'_>) -> Chunk {
         match item {
@@ -382,9 +394,10 @@ impl View<'_> {
         terms.iter().flat_map(|t| t.columns(self.prover(), part)).collect()
     }
 
-    /// Whether this party is one of the two of an exchange, and not the one that knows what masks it.
+    /// Whether this verifier is one of the two of an exchange, and not the one that knows what masks it.
     fn exchanges(&self, s: &Statement, part: Option<usize>) -> bool {
-        matches!(s.claim, Claim::Exchange { .. }) && part != Some(self.me)
+        let verifies = !matches!(self.role, Role::Prover(_));
+        verifies && matches!(s.claim, Claim::Exchange { .. }) && part != Some(self.me)
     }
 
     /// The elements of a shard of one of the components that this party holds.
@@ -395,7 +408,8 @@ impl View<'_> {
         if second { &rep.second } else { &rep.first }.slice(range.clone())
     }
 
-    /// Of an exchange what this verifier adds: the word that masks the prover's message, or the message. The two
+    /// Of an exchange what this verifier adds: the word that masks the prover's message, or the message. Of the prover the
+    /// word that masks it, at the component of [`View::added`]. The two
     /// components of the result at one of the two are the other's mask and the sum of both messages.
     fn message(&self, s: &Statement, part: Option<usize>, range: &Range<usize>) -> Data {
         let Claim::Exchange { terms, plus } = &s.claim else { unreachable!("an exchange") };

@@ -23,6 +23,17 @@ impl<B: Copy + Default> Chunk<B> {
         Chunk { statements, terms, sum }
     }
 
+    /// Of each term all u or all v, with zeros up to blocks of one length.
+    pub(super) fn into_terms(mut self, blocks: usize) -> Vec<Vec<B>> {
+        self.pad(blocks);
+        self.terms
+    }
+
+    /// s1 or s2 of all statements, of a verifier.
+    pub fn into_sum(self) -> Option<Vec<B>> {
+        self.sum
+    }
+
     /// The statements of several chunks, which have as many terms.
     pub fn joined(parts: Vec<Chunk<B>>) -> Chunk<B> {
         let mut parts = parts.into_iter();

@@ -78,5 +78,6 @@ pub mod algebra;
 pub mod claims;
 pub mod fold;
 mod inner;
+pub mod lifted;
 pub mod products;
 pub mod twice;

@@ -226,8 +226,11 @@ impl Prg {
     }
 
     /// Elements `range` of the first n of a stream that were drawn at once, once more: a proof is about what was drawn, and
-    /// masks nothing with it. The range begins at a multiple of 64.
+    /// masks nothing with it. The range begins at a multiple of 64, if it is not empty.
     pub fn again(&self, stream: Stream, dom: Dom, n: usize, range: Range<usize>) -> Data {
+        if range.is_empty() {
+            return Data::zeros(dom, 0);
+        }
         if let Some(given) = &self.given {
             return given.words(stream, dom, 0..n).slice(range);
         }

@@ -200,7 +200,7 @@ pub fn run(circuit: &Circuit, shares: &Shares, keep: Option<Result>, timed: bool
                     let party = Party {
                         circuit,
                         openings,
-                        prss,
+                        prss: prss.into(),
                         link,
                         run,
                         uploads,

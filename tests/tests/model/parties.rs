@@ -49,7 +49,7 @@ pub fn run(made: &Made, shares: &[[Data; 3]], pairs: &[Arc<dyn Words>; 3]) -> [S
                 let party = Party {
                     circuit: &made.circuit,
                     openings: Openings::Any,
-                    prss: Prss::of_words(i, pairs[i].clone(), pairs[prev(i)].clone()),
+                    prss: Prss::of_words(i, pairs[i].clone(), pairs[prev(i)].clone()).into(),
                     link: &mut link,
                     run: RunId([0; 16]),
                     uploads: Uploads { unchecked: true, ..Uploads::default() },

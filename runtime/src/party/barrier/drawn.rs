@@ -62,10 +62,10 @@ impl Engine<'_> {
         // The vectors.
         let hide = self.hidden(number);
         let seeds = [&seed, &seed, &tells, &told];
-        let (circuit, me) = (self.party.circuit, self.me);
+        let (circuit, me, prss) = (self.party.circuit, self.me, self.party.prss.clone());
         let again = self.again();
-        let scope = Scope { circuit, me, barrier, kept, carries: &carries, again: &again };
-        let start = Start { prss: &self.party.prss, scope: &scope, seeds, hide };
+        let scope = Scope { circuit, me, barrier, kept, carries: &carries, again: &again, prss: &prss };
+        let start = Start { scope: &scope, seeds, hide };
         let mut proof = start.proof::<Once>(shape, Parts::All);
 
         for step in 0..steps {

@@ -90,7 +90,7 @@ impl Engine<'_> {
         shape: &Shape,
         kept: &BTreeMap<ValueId, Rep>,
     ) -> Result<(), RunError> {
-        let (circuit, me) = (self.party.circuit, self.me);
+        let (circuit, me, prss) = (self.party.circuit, self.me, self.party.prss.clone());
         let again = self.again();
         let (after, before) = (next(me), prev(me));
         let (mut carries, mut body) = self.carries(number, barrier, kept);
@@ -108,8 +108,8 @@ impl Engine<'_> {
         let hide = self.hidden(number);
         {
             // What the others have sent is not there yet.
-            let scope = Scope { circuit, me, barrier, kept, carries: &carries, again: &again };
-            let start = Start { prss: &self.party.prss, scope: &scope, seeds: [&at; 4], hide };
+            let scope = Scope { circuit, me, barrier, kept, carries: &carries, again: &again, prss: &prss };
+            let start = Start { scope: &scope, seeds: [&at; 4], hide };
             let mut proof = start.proof::<Doubled>(shape, Parts::Prover);
             for step in 0..steps {
                 let message = proof.message(&scope, &self.with_prev(number, Slot::Share(step)));
@@ -161,9 +161,9 @@ impl Engine<'_> {
         }
         heard.push(mine);
 
-        let scope = Scope { circuit, me, barrier, kept, carries: &carries, again: &again };
+        let scope = Scope { circuit, me, barrier, kept, carries: &carries, again: &again, prss: &prss };
         let seeds = [&at, &at, &coins_before[0], &coins_after[0]];
-        let start = Start { prss: &self.party.prss, scope: &scope, seeds, hide };
+        let start = Start { scope: &scope, seeds, hide };
         let mut proof = start.proof::<Doubled>(shape, Parts::Verifiers);
         for (step, coin) in coins_before[1..].iter().enumerate() {
             proof.fold_before(&scope, &self.with_next(number, Slot::Share(step)), coin);

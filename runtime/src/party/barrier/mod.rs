@@ -7,6 +7,7 @@
 
 mod drawn;
 mod hashed;
+mod lifted;
 mod sides;
 
 use super::engine::Engine;

@@ -1,6 +1,7 @@
 //! What a party computes at a barrier, in each of its parts: as P, as V1 of the party after it and as V2 of the party
 //! before it.
 
+use super::lifted::Lifted;
 use crate::proof::algebra::{Algebra, Draw, OverBits, OverWords};
 use crate::proof::claims::{self, Component, Item, Reshared, Role, View};
 use crate::proof::fold::{Chunk, Chunks, Coefficients, Side, accepts, polynomial};
@@ -8,7 +9,7 @@ use crate::proof::products::Freivalds;
 use crate::proof::twice::Twice;
 use crate::protocol::REPEATED;
 use crate::share::{Prss, Purpose, Rep, Stream};
-use slvr_circuit::proof::{Barrier, Folds, HASH, Shape};
+use slvr_circuit::proof::{Barrier, Folds, HASH, Kind, Shape};
 use slvr_circuit::{Circuit, Dom, ValueId};
 use slvr_ring::{Data, Planes, threads};
 use std::collections::BTreeMap;
@@ -69,11 +70,16 @@ pub(super) fn joined(after: &[u8; HASH], before: &[u8; HASH]) -> [u8; HASH] {
 }
 
 fn draw<A: Algebra>(seed: &[u8; HASH]) -> Draw {
-    use slvr_circuit::proof::Kind::{Bits, Wide, Words};
-    let purpose = match A::KIND {
-        Words => "slvr 2026 proof over words",
-        Bits => "slvr 2026 proof over bits",
-        Wide => "slvr 2026 proof over wide words",
+    drawn(A::KIND, seed)
+}
+
+/// What the parties draw for the statements of a kind.
+pub(super) fn drawn(kind: Kind, seed: &[u8; HASH]) -> Draw {
+    let purpose = match kind {
+        Kind::Words => "slvr 2026 proof over words",
+        Kind::Bits => "slvr 2026 proof over bits",
+        Kind::Wide => "slvr 2026 proof over wide words",
+        Kind::Lifted => "slvr 2026 proof over lifted words",
     };
     Draw::new(seed, purpose)
 }
@@ -115,7 +121,7 @@ pub(super) enum Parts {
 }
 
 impl Parts {
-    fn have(self, role: Role) -> bool {
+    pub(super) fn have(self, role: Role) -> bool {
         match self {
             Parts::All => true,
             Parts::Prover => matches!(role, Role::Prover(_)),
@@ -135,16 +141,16 @@ struct Sides<A: Algebra> {
     /// The random elements, in the same order.
     hide: [A::E; 4],
     folds: Folds,
-    make: Make<A>,
+    make: Make<A::Base>,
 }
 
 /// Makes the chunk of an item.
-type Make<A> = fn(&View<'_>, &Item<'_>) -> Chunk<<A as Algebra>::Base>;
+pub(super) type Make<B> = fn(&View<'_>, &Item<'_>) -> Chunk<B>;
 
 /// The chunks of a kind, as a party sees them in one of its parts.
-struct Seen<'a, A: Algebra> {
-    view: View<'a>,
-    make: Make<A>,
+pub(super) struct Seen<'a, B> {
+    pub(super) view: View<'a>,
+    make: Make<B>,
     items: Vec<Item<'a>>,
     /// Terms and statements of each item.
     sizes: Vec<(usize, usize)>,
@@ -154,23 +160,43 @@ struct Seen<'a, A: Algebra> {
     dots: Vec<(Item<'a>, usize)>,
 }
 
-impl<'a, A: Algebra> Seen<'a, A> {
-    fn new(view: View<'a>, barrier: &'a Barrier, folds: &Folds, make: Make<A>) -> Self {
-        let items = claims::items(view.circuit, barrier, A::KIND);
-        let dots = claims::dots(view.circuit, barrier, A::KIND);
+impl<'a, B: Copy + Default> Seen<'a, B> {
+    pub(super) fn new(
+        view: View<'a>,
+        barrier: &'a Barrier,
+        kind: Kind,
+        (folds, make): (&Folds, Make<B>),
+    ) -> Self {
+        let items = claims::items(view.circuit, barrier, kind);
+        let dots = claims::dots(view.circuit, barrier, kind);
         let sizes: Vec<_> = items.iter().map(|item| view.size(item)).collect();
         let groups = folds.groups(&sizes);
         Seen { view, make, items, sizes, groups, dots }
     }
 
     /// Statements of the chunks that are no inner products, and products of those that are.
-    fn counts(&self) -> [Vec<usize>; 2] {
+    pub(super) fn counts(&self) -> [Vec<usize>; 2] {
         let of = |group: &Vec<usize>| group.iter().map(|&i| self.sizes[i].1).sum();
         [self.groups.iter().map(of).collect(), self.dots.iter().map(|(_, n)| *n).collect()]
     }
 }
 
-impl<A: Algebra> Chunks<A::Base> for Seen<'_, A> {
+impl<B: Copy + Default> Seen<'_, B> {
+    /// The chunk with a number, of the items as they are seen in views that may differ.
+    pub(super) fn made<'v>(
+        &self,
+        chunk: usize,
+        view: &dyn Fn(&Item<'_>) -> &'v View<'v>,
+    ) -> Chunk<B> {
+        let make = |item: &Item<'_>| (self.make)(view(item), item);
+        match self.groups.get(chunk) {
+            Some(all) => Chunk::joined(all.iter().map(|&i| make(&self.items[i])).collect()),
+            None => make(&self.dots[chunk - self.groups.len()].0),
+        }
+    }
+}
+
+impl<B: Copy + Default> Chunks<B> for Seen<'_, B> {
     fn terms(&self, chunk: usize) -> usize {
         match self.groups.get(chunk) {
             Some(all) => all.first().map_or(0, |&i| self.sizes[i].0),
@@ -179,12 +205,8 @@ impl<A: Algebra> Chunks<A::Base> for Seen<'_, A> {
         }
     }
 
-    fn make(&self, chunk: usize) -> Chunk<A::Base> {
-        let make = |item: &Item<'_>| (self.make)(&self.view, item);
-        match self.groups.get(chunk) {
-            Some(all) => Chunk::joined(all.iter().map(|&i| make(&self.items[i])).collect()),
-            None => make(&self.dots[chunk - self.groups.len()].0),
-        }
+    fn make(&self, chunk: usize) -> Chunk<B> {
+        self.made(chunk, &|_| &self.view)
     }
 }
 
@@ -197,6 +219,7 @@ pub(super) struct Scope<'a> {
     pub(super) carries: &'a [BTreeMap<ValueId, Planes>; 4],
     /// Numbers of the instructions that are there for the second time.
     pub(super) again: &'a Range<u64>,
+    pub(super) prss: &'a Prss,
 }
 
 /// Where no sums are asked for.
@@ -205,14 +228,35 @@ fn no_stream(_: u64, _: Dom, _: usize, _: Range<usize>) -> Data {
 }
 
 impl<'a> Scope<'a> {
-    fn view<'b>(&'b self, role: usize, sums: bool, stream: &'b Reshared<'b>) -> View<'b> {
+    /// The streams that a verifier shares with the prover, and a prover with the verifier after it.
+    pub(super) fn stream(
+        &self,
+        role: usize,
+    ) -> impl Fn(u64, Dom, usize, Range<usize>) -> Data + Sync + use<'a> {
+        let (again, prss) = (self.again, self.prss);
+        move |instr, dom, n, range| {
+            let number = if again.contains(&instr) { instr + REPEATED } else { instr };
+            let s = Stream::new(number, Purpose::Zero);
+            match ROLES[role] {
+                Role::After => prss.again_with_prev(s, dom, n, range),
+                _ => prss.again_with_next(s, dom, n, range),
+            }
+        }
+    }
+
+    pub(super) fn view<'b>(&'b self, role: usize, sums: bool, stream: &'b Reshared<'b>) -> View<'b> {
         let &Scope { circuit, me, kept: held, carries, .. } = self;
         View { circuit, me, role: ROLES[role], sums, held, carries: &carries[role], stream }
     }
 
     /// Chunks without sums.
-    fn chunks<A: Algebra>(&self, role: usize, folds: &Folds, make: Make<A>) -> Seen<'_, A> {
-        Seen::new(self.view(role, false, &no_stream), self.barrier, folds, make)
+    pub(super) fn chunks<B: Copy + Default>(
+        &self,
+        role: usize,
+        kind: Kind,
+        how: (&Folds, Make<B>),
+    ) -> Seen<'_, B> {
+        Seen::new(self.view(role, false, &no_stream), self.barrier, kind, how)
     }
 }
 
@@ -228,7 +272,7 @@ impl<A: Algebra> Sides<A> {
         u.hide(&self.hide[0]);
         v.hide(&self.hide[1]);
         let mut mine = draw::<A>(share);
-        let [a, b] = [0, 1].map(|role| scope.chunks::<A>(role, &self.folds, self.make));
+        let [a, b] = [0, 1].map(|role| scope.chunks(role, A::KIND, (&self.folds, self.make)));
         for q in polynomial(u, v, [&a, &b]) {
             A::put(&A::sub(&q, &A::draw(&mut mine)), out);
         }
@@ -243,7 +287,7 @@ impl<A: Algebra> Sides<A> {
             let mut theirs = draw::<A>(share);
             let share = (0..n).map(|_| A::draw(&mut theirs)).collect();
             let point = side.coin(&mut draw::<A>(coin));
-            side.fold(&point, Some(share), &scope.chunks::<A>(2, &self.folds, self.make));
+            side.fold(&point, Some(share), &scope.chunks(2, A::KIND, (&self.folds, self.make)));
         }
     }
 
@@ -260,7 +304,7 @@ impl<A: Algebra> Sides<A> {
         let share: Option<Vec<A::E>> = mine.chunks_exact(A::BYTES).map(A::get).collect();
         let Some(share) = share else { return false };
         let point = side.coin(&mut draw::<A>(coin));
-        side.fold(&point, Some(share), &scope.chunks::<A>(3, &self.folds, self.make));
+        side.fold(&point, Some(share), &scope.chunks(3, A::KIND, (&self.folds, self.make)));
         true
     }
 
@@ -270,7 +314,7 @@ impl<A: Algebra> Sides<A> {
         if Self::count(&mine[0]) > 0 {
             let point = mine[0].coin(&mut draw::<A>(coin));
             for (role, side) in mine.iter_mut().enumerate() {
-                side.fold(&point, None, &scope.chunks::<A>(role, &self.folds, self.make));
+                side.fold(&point, None, &scope.chunks(role, A::KIND, (&self.folds, self.make)));
             }
         }
     }
@@ -300,7 +344,6 @@ pub(super) const ROLES: [Role; 4] =
 
 /// What the sides begin with.
 pub(super) struct Start<'a> {
-    pub(super) prss: &'a Prss,
     pub(super) scope: &'a Scope<'a>,
     /// Of the coefficients, for each role.
     pub(super) seeds: [&'a [u8; HASH]; 4],
@@ -333,36 +376,27 @@ impl Start<'_> {
         &self,
         parts: Parts,
         folds: &Folds,
-        make: Make<A>,
+        make: Make<A::Base>,
         extra: &(dyn Fn(&View<'_>, &[u8; HASH]) -> Extra<A> + Sync),
     ) -> Sides<A> {
         let scope = self.scope;
-        let stream = |of: Role| {
-            move |instr: u64, dom: Dom, n: usize, range: Range<usize>| -> Data {
-                let number = if scope.again.contains(&instr) { instr + REPEATED } else { instr };
-                let s = Stream::new(number, Purpose::Zero);
-                match of {
-                    Role::After => self.prss.again_with_prev(s, dom, n, range),
-                    _ => self.prss.again_with_next(s, dom, n, range),
-                }
-            }
-        };
-        let coefficients = |seen: &Seen<'_, A>, seed: &[u8; HASH]| {
+        let coefficients = |seen: &Seen<'_, A::Base>, seed: &[u8; HASH]| {
             let [counts, long] = seen.counts();
             Coefficients::draw(folds, [&counts, &long], &mut draw::<A>(seed))
         };
         // A prover's two sides have the same coefficients.
         let mine = parts.have(ROLES[0]).then(|| {
-            coefficients(&scope.chunks(0, folds, make), self.seeds[0])
+            coefficients(&scope.chunks(0, A::KIND, (folds, make)), self.seeds[0])
         });
         let out = threads::map(0..ROLES.len(), &|i| {
             let role = ROLES[i];
             if !parts.have(role) {
                 return None;
             }
-            let (stream, seed) = (stream(role), self.seeds[i]);
+            let (stream, seed) = (scope.stream(i), self.seeds[i]);
             let sums = !matches!(role, Role::Prover(_));
-            let seen = Seen::new(scope.view(i, sums, &stream), scope.barrier, folds, make);
+            let view = scope.view(i, sums, &stream);
+            let seen = Seen::new(view, scope.barrier, A::KIND, (folds, make));
             let drawn = match &mine {
                 Some(mine) if !sums => mine.clone(),
                 _ => coefficients(&seen, seed),
@@ -385,12 +419,13 @@ pub(super) struct Proof<R: Rings> {
     words: Option<Sides<R::Words>>,
     bits: Option<Sides<R::Bits>>,
     wide: Option<Sides<R::Wide>>,
+    lifted: Option<Lifted>,
 }
 
 impl Start<'_> {
     /// With the coefficients of all statements.
     pub(super) fn proof<R: Rings>(&self, shape: &Shape, parts: Parts) -> Proof<R> {
-        let [words, bits, wide] = &shape.folds;
+        let [words, bits, wide, lifted] = &shape.folds;
         let barrier = self.scope.barrier;
         Proof {
             words: words.as_ref().map(|folds| {
@@ -403,6 +438,7 @@ impl Start<'_> {
             wide: wide.as_ref().map(|folds| {
                 self.sides(parts, folds, |v, i| v.over_words(i), &|_, _| none::<R::Wide>())
             }),
+            lifted: lifted.as_ref().map(|folds| Lifted::new(self, folds)),
         }
     }
 }
@@ -414,6 +450,7 @@ impl<R: Rings> Proof<R> {
         self.words.iter_mut().for_each(|w| w.message(scope, share, &mut out));
         self.bits.iter_mut().for_each(|b| b.message(scope, share, &mut out));
         self.wide.iter_mut().for_each(|w| w.message(scope, share, &mut out));
+        self.lifted.iter_mut().for_each(|l| l.message(scope, share, &mut out));
         out
     }
 
@@ -422,6 +459,7 @@ impl<R: Rings> Proof<R> {
         self.words.iter_mut().for_each(|w| w.fold_before(scope, share, coin));
         self.bits.iter_mut().for_each(|b| b.fold_before(scope, share, coin));
         self.wide.iter_mut().for_each(|w| w.fold_before(scope, share, coin));
+        self.lifted.iter_mut().for_each(|l| l.fold_before(scope, share, coin));
     }
 
     /// Folds as V2, with what it received; `false` if it makes no sense.
@@ -430,6 +468,7 @@ impl<R: Rings> Proof<R> {
         self.words.as_mut().is_none_or(|w| w.fold_after(scope, &mut rest, coin))
             && self.bits.as_mut().is_none_or(|b| b.fold_after(scope, &mut rest, coin))
             && self.wide.as_mut().is_none_or(|w| w.fold_after(scope, &mut rest, coin))
+            && self.lifted.as_mut().is_none_or(|l| l.fold_after(scope, &mut rest, coin))
     }
 
     /// Folds as P.
@@ -437,6 +476,7 @@ impl<R: Rings> Proof<R> {
         self.words.iter_mut().for_each(|w| w.prove(scope, coin));
         self.bits.iter_mut().for_each(|b| b.prove(scope, coin));
         self.wide.iter_mut().for_each(|w| w.prove(scope, coin));
+        self.lifted.iter_mut().for_each(|l| l.prove(scope, coin));
     }
 
     /// V1's last message.
@@ -445,6 +485,7 @@ impl<R: Rings> Proof<R> {
         self.words.iter().for_each(|w| w.end(&mut out));
         self.bits.iter().for_each(|b| b.end(&mut out));
         self.wide.iter().for_each(|w| w.end(&mut out));
+        self.lifted.iter().for_each(|l| l.end(&mut out));
         out
     }
 
@@ -454,5 +495,6 @@ impl<R: Rings> Proof<R> {
         self.words.as_ref().is_none_or(|w| w.accepts(&mut rest))
             && self.bits.as_ref().is_none_or(|b| b.accepts(&mut rest))
             && self.wide.as_ref().is_none_or(|w| w.accepts(&mut rest))
+            && self.lifted.as_ref().is_none_or(|l| l.accepts(&mut rest))
     }
 }

@@ -244,7 +244,7 @@ fn ends_in<A: Algebra<Base = u64>>(
     let n = s.sums[0].len();
     let elements = n.div_ceil(1 << variables) * A::SPREAD;
     let blocks = folds(A::KIND, elements);
-    let shape = Folds { variables, first: true, inner: false, elements, blocks };
+    let shape = Folds { variables, first: true, inner: false, elements, blocks, lifted: false };
     // Of two instructions.
     let chunk = |i: usize, sum: bool| {
         let part = |range: std::ops::Range<usize>| {
@@ -393,7 +393,7 @@ fn run_inner<A: Algebra<Base = u64>>(
     let all = lengths.iter().chain([&n]);
     let elements = all.map(|n| n.div_ceil(1 << variables)).sum();
     let blocks = folds(A::KIND, elements);
-    let shape = Folds { variables, first: true, inner: true, elements, blocks };
+    let shape = Folds { variables, first: true, inner: true, elements, blocks, lifted: false };
     let chunk = |side: usize, i: usize, sum: bool| match i.checked_sub(1) {
         None => {
             let sum = sum.then(|| s.sums[side].clone());

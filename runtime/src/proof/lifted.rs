@@ -1,0 +1,507 @@
+//! Statements over words as statements about integers, and these modulo a random prime.
+//!
+//! # Why
+//!
+//! Statements modulo 2^64 need a ring with many exceptional points, whose elements are 56 words: everything after the first
+//! fold would be 56 times as long as the words themselves. The same statements about integers can be proven modulo a prime
+//! that nobody could foresee, and then an element is one word.
+//!
+//! # Lifting
+//!
+//! Of statement i, sum_j u_ij v_ij = s1_i + s2_i modulo 2^64, let e_i be the difference of both sides as an integer, with all
+//! words between 0 and 2^64. It is true if 2^64 divides e_i. With a polynomial c_i for each statement, whose coefficients are 0
+//! and 1, the statement of all of them is that 2^64 divides sum_i c_i(X) e_i. P knows the quotient, the polynomial K, and
+//! shares its coefficients: V1's are pseudorandom numbers below 2^191, and V2 is sent the differences. Then a coin says which
+//! prime p, and at which point x, the statement sum_i c_i(x) e_i = 2^64 K(x) is proven modulo p. From there on it is an
+//! inner product over a field of p elements, of the words u c(x) and v: V1's share of the sum is sum c_i(x) s1_i + 2^64 K1(x).
+//!
+//! The coefficient of element t of block b of the first fold is beta_b gamma_t, both of degree below 56, so that K has 111
+//! coefficients; beta_0 is 1. A long inner product, which is one statement of many products, has one coefficient.
+//!
+//! K needs the quotient of each e_i, which is the upper half of its products less a carry: s1 + s2 is the lower half, or 2^64
+//! more, and this is so if one of both is larger than the lower half. So P computes either s1 or s2, whichever it can.
+//!
+//! # Folds
+//!
+//! All have several variables, as the first fold of the other kinds (see [the module above](super)). In the last one the
+//! random element is the last block, whose weight at a coin is the product of all of its coordinates, so that no coordinate of
+//! this coin is 0.
+//!
+//! # Soundness
+//!
+//! If 2^64 does not divide e_i, then it divides the sum with probability at most 3 / 2^56: take the least power of two that
+//! divides all e_i, and look at what is left modulo 2, where polynomials have no zero divisors. At most one value of gamma_t
+//! makes the sum over a block 0, and at most one value of beta_b the sum over blocks. Otherwise the polynomial sum c_i e_i -
+//! 2^64 (K1 + K2) is not 0, whatever P shares. Its coefficients are less than 2^260, so that at most four primes above 2^60
+//! divide one that is not 0, of more than 2^54 primes. Modulo the others it has at most 110 roots x. What is left is a false
+//! inner product in a field, which a fold of m variables lets through with probability at most 2 m / p.
+//! [`slvr_circuit::proof::Shape::error`] adds these up.
+//!
+//! # What is told
+//!
+//! K2 = K - K1 is within 2^-70 of uniform for all coefficients together, because those of K are below 2^111.
+
+use super::algebra::Draw;
+use super::fold::Chunks;
+use slvr_circuit::proof::{Folds, LIFT, LIFT_WORDS, corners};
+use slvr_ring::galois::{DEGREE, Element, sum_words};
+use slvr_ring::prime::{Grid, Prime, Weight};
+use slvr_ring::threads;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A polynomial whose coefficients are 0 and 1, bit j that of X^j.
+type Binary = u64;
+
+const MASK: u64 = (1 << DEGREE) - 1;
+
+/// A share of the quotient: the coefficients, each in words, the lowest first, and the last one with a sign.
+pub type Share = Vec<[u64; LIFT_WORDS]>;
+
+/// The coefficients of statements, which all three draw in the same order.
+pub struct Coefficients {
+    /// Of the blocks.
+    blocks: Vec<Binary>,
+    /// Of the elements of a block, for each chunk.
+    elements: Vec<Vec<Binary>>,
+    /// Of the long inner products: how many elements a block has, and the coefficient of all of them.
+    dots: Vec<(usize, Binary)>,
+}
+
+impl Coefficients {
+    /// For chunks of so many elements, and long inner products of so many.
+    pub fn draw(folds: &Folds, [counts, dots]: [&[usize]; 2], draw: &mut Draw) -> Arc<Self> {
+        let block = |b| if b == 0 { 1 } else { draw.word() & MASK };
+        let blocks = (0..folds.cut()).map(block).collect();
+        let of = |n: &usize| {
+            let mut words = draw.words(n.div_ceil(folds.cut()));
+            words.iter_mut().for_each(|x| *x &= MASK);
+            words
+        };
+        let elements = counts.iter().map(of).collect();
+        let dots = dots.iter().map(|n| (n.div_ceil(folds.cut()), draw.word() & MASK)).collect();
+        Arc::new(Coefficients { blocks, elements, dots })
+    }
+
+    /// Chunks, those of inner products counted.
+    fn chunks(&self) -> usize {
+        self.elements.len() + self.dots.len()
+    }
+
+    /// The number of an inner product, if the chunk is one.
+    fn dot(&self, chunk: usize) -> Option<usize> {
+        chunk.checked_sub(self.elements.len())
+    }
+
+    /// Elements of a block of a chunk.
+    fn len(&self, chunk: usize) -> usize {
+        match self.dot(chunk) {
+            None => self.elements[chunk].len(),
+            Some(dot) => self.dots[dot].0,
+        }
+    }
+}
+
+/// The field in which a statement is proven, and the coefficients in it.
+pub struct Field {
+    prime: Prime,
+    /// For each byte of a polynomial and each value of it, its value at the point.
+    bytes: Vec<[Weight; 256]>,
+    point: u64,
+}
+
+impl Field {
+    /// From a coin.
+    fn new(draw: &mut Draw) -> Field {
+        let prime = Prime::draw(|| draw.word());
+        let point = prime.element(|| draw.word());
+        let step = prime.weight(point);
+        let mut power = prime.weight(1);
+        let bytes = (0..DEGREE / 8).map(|_| {
+            let mut all = [Weight::default(); 256];
+            for bit in 0..8 {
+                for low in 0..1 << bit {
+                    all[low | 1 << bit] = prime.either(all[low], power);
+                }
+                power = prime.both(power, step);
+            }
+            all
+        });
+        let bytes = bytes.collect();
+        Field { prime, bytes, point }
+    }
+
+    /// The value of a polynomial at the point.
+    fn at(&self, c: Binary) -> Weight {
+        let bytes = self.bytes.iter().zip(c.to_le_bytes());
+        bytes.fold(Weight::default(), |s, (all, byte)| {
+            self.prime.either(s, all[usize::from(byte)])
+        })
+    }
+
+    /// The factors of all elements of a chunk, block by block.
+    fn weights(&self, c: &Coefficients, chunk: usize) -> Vec<Weight> {
+        if let Some(dot) = c.dot(chunk) {
+            let (n, c_of_all) = c.dots[dot];
+            return vec![self.at(c_of_all); n * c.blocks.len()];
+        }
+        let elements: Vec<Weight> = c.elements[chunk].iter().map(|c| self.at(*c)).collect();
+        let of = |block: Weight| elements.iter().map(move |e| self.prime.both(block, *e));
+        c.blocks.iter().flat_map(|b| of(self.at(*b))).collect()
+    }
+
+    /// 2^64.
+    fn carry(&self) -> u64 {
+        self.prime.mul(1 << 32, 1 << 32)
+    }
+
+    /// The value at the point of a polynomial of which this is a share.
+    fn quotient(&self, share: &Share) -> u64 {
+        let p = &self.prime;
+        let word = |x: u64| p.reduced(&[x])[0];
+        share.iter().rev().fold(0, |value, words| {
+            // The top word has a sign, so that it is 2^64 less where its highest bit is 1.
+            let negative = p.mul(self.carry(), words.last().map_or(0, |x| x >> 63));
+            let number = words.iter().rev().fold(0, |n, x| p.add(p.mul(n, self.carry()), word(*x)));
+            let less = p.mul(p.mul(negative, self.carry()), self.carry());
+            p.add(p.mul(value, self.point), p.sub(number, less))
+        })
+    }
+}
+
+/// One vector of the inner product, with a share of the sum if it is a verifier's.
+pub struct Side {
+    folds: Folds,
+    /// Whether it takes the coefficients: u does, v does not.
+    weighs: bool,
+    coefficients: Arc<Coefficients>,
+    /// Once the coin says so.
+    field: Option<Field>,
+    vector: Vec<u64>,
+    sum: u64,
+    /// Steps so far: the first one lifts.
+    step: usize,
+}
+
+impl Side {
+    /// Before the first message of the prover.
+    pub fn new(folds: &Folds, weighs: bool, coefficients: Arc<Coefficients>) -> Side {
+        let (folds, vector) = (folds.clone(), Vec::new());
+        Side { folds, weighs, coefficients, field: None, vector, sum: 0, step: 0 }
+    }
+
+    /// Whether it is not lifted yet.
+    pub fn lifts(&self) -> bool {
+        self.field.is_none()
+    }
+
+    /// Whether all is done.
+    pub fn is_done(&self) -> bool {
+        self.step == self.folds.steps()
+    }
+
+    /// Elements of the prover's message of the next fold; before these the words of its message.
+    pub fn sent(&self) -> usize {
+        self.folds.sent(self.step)
+    }
+
+    /// The field.
+    ///
+    /// # Panics
+    ///
+    /// Before there is one.
+    pub fn prime(&self) -> &Prime {
+        &self.field().prime
+    }
+
+    fn field(&self) -> &Field {
+        match &self.field {
+            Some(field) => field,
+            None => unreachable!("statements are lifted before they are folded"),
+        }
+    }
+
+    /// Variables of the next fold.
+    fn variables(&self) -> u32 {
+        self.folds.variables_in(self.step).unwrap_or(0)
+    }
+
+    fn is_last(&self) -> bool {
+        self.step + 1 == self.folds.steps()
+    }
+
+    /// Finds the field from a coin, and a verifier its share of the sum, of the sums of its chunks and its share of the
+    /// quotient.
+    pub fn lifted(
+        &self,
+        coin: &mut Draw,
+        known: Option<(&dyn Chunks<u64>, &Share)>,
+    ) -> (Field, u64) {
+        let field = Field::new(coin);
+        let Some((chunks, share)) = known else { return (field, 0) };
+        let p = field.prime;
+        let sums = threads::workers(self.coefficients.chunks(), &|| 0, &|sum, i| {
+            let Some(mut words) = chunks.make(i).into_sum() else { return };
+            let weights = match self.coefficients.dot(i) {
+                // One statement.
+                Some(dot) => vec![field.at(self.coefficients.dots[dot].1)],
+                None => field.weights(&self.coefficients, i),
+            };
+            words.resize(weights.len(), 0);
+            *sum = p.add(*sum, p.dot(&words, &weights));
+        });
+        let quotient = p.mul(field.carry(), field.quotient(share));
+        (field, sums.into_iter().fold(quotient, |s, x| p.add(s, x)))
+    }
+
+    /// Goes on in the field.
+    pub fn begin(&mut self, (field, sum): (Field, u64)) {
+        self.field = Some(field);
+        self.sum = sum;
+        self.step += 1;
+    }
+
+    /// Before the last fold: a random element, from a stream.
+    pub fn hide(&mut self, draw: &mut Draw) {
+        if !self.lifts() && self.is_last() {
+            let x = self.prime().element(|| draw.word());
+            self.vector.iter_mut().last().iter_mut().for_each(|last| **last = x);
+        }
+    }
+
+    /// A verifier's share of the polynomial at all points, from its shares at all but the first one.
+    fn complete(&self, rest: Vec<u64>) -> Vec<u64> {
+        let mut corners = corners(self.variables());
+        if self.is_last() {
+            // The random block does not count.
+            corners.pop();
+        }
+        let known = corners.iter().skip(1).map(|i| rest[i - 1]);
+        let p = self.prime();
+        let first = known.fold(self.sum, |s, x| p.sub(s, x));
+        std::iter::once(first).chain(rest).collect()
+    }
+
+    /// The coin of the next fold: a point for each variable.
+    pub fn coin(&self, draw: &mut Draw) -> Vec<u64> {
+        let last = self.is_last();
+        let mut point = || loop {
+            let x = self.prime().element(|| draw.word());
+            if !last || x != 0 {
+                return x;
+            }
+        };
+        (0..self.variables()).map(|_| point()).collect()
+    }
+
+    /// All products of one of the factors of each variable, those of the first one in the highest place.
+    fn tensor<const N: usize>(&self, x: &[u64], of: impl Fn(u64) -> [u64; N]) -> Vec<Weight> {
+        let p = self.prime();
+        x.iter().fold(vec![p.weight(1)], |all, x| {
+            let some = of(*x).map(|x| p.weight(x));
+            all.iter().flat_map(|a| some.map(|b| p.both(*a, b))).collect()
+        })
+    }
+
+    /// Evaluates at a coin; a verifier also its share of the polynomial, from the second point on.
+    pub fn fold(&mut self, coin: &[u64], share: Option<Vec<u64>>, chunks: &dyn Chunks<u64>) {
+        let p = *self.prime();
+        if let Some(rest) = share {
+            let square = |x| p.sub(p.mul(x, x), x);
+            let at = self.tensor(coin, |x| [p.sub(1, x), x, square(x)]);
+            self.sum = p.dot(&self.complete(rest), &at);
+        }
+        let at = self.tensor(coin, |x| [p.sub(1, x), x]);
+        self.vector =
+            if self.step == 1 { self.joined(chunks, &at) } else { p.fold(&self.vector, &at) };
+        self.step += 1;
+        // Whole blocks. Fewer elements than blocks are left to the last fold, so that its last block is free.
+        let n = self.vector.len().next_multiple_of(1 << self.variables());
+        self.vector.resize(n, 0);
+    }
+
+    /// The vector after the first fold, as long as that of the prover that has most.
+    fn joined(&self, chunks: &dyn Chunks<u64>, at: &[Weight]) -> Vec<u64> {
+        let (c, field) = (&self.coefficients, self.field());
+        let mut vector = vec![0; self.folds.elements];
+        // Where what is left of each chunk begins.
+        let mut end = 0;
+        let mut start = |i| {
+            let start = end;
+            end += chunks.terms(i) * c.len(i);
+            start
+        };
+        let starts: Vec<usize> = (0..c.chunks()).map(&mut start).collect();
+        let to = Mutex::new(&mut vector);
+        threads::workers(starts.len(), &|| (), &|(), i| {
+            if chunks.terms(i) == 0 {
+                return;
+            }
+            let terms = chunks.make(i).into_terms(c.blocks.len());
+            let weights = if self.weighs { field.weights(c, i) } else { Vec::new() };
+            for (j, words) in terms.iter().enumerate() {
+                let v = field.prime.fold(&self.taken(words, &weights), at);
+                let start = starts[i] + j * v.len();
+                // Nothing is computed while this is held.
+                let mut to = to.lock().unwrap_or_else(PoisonError::into_inner);
+                to[start..start + v.len()].copy_from_slice(&v);
+            }
+        });
+        vector
+    }
+
+    /// Words as elements, with coefficients if it takes them.
+    fn taken(&self, words: &[u64], weights: &[Weight]) -> Vec<u64> {
+        let p = self.prime();
+        if self.weighs { p.weighed(words, weights) } else { p.reduced(words) }
+    }
+
+    /// What is left of the vector, and of the sum, once all folds are done.
+    pub fn end(&self) -> (u64, u64) {
+        (self.vector.first().copied().unwrap_or(0), self.sum)
+    }
+}
+
+/// The polynomial of the next fold, from the second point on, as the prover finds it.
+pub fn polynomial(u: &Side, v: &Side, [a, b]: [&dyn Chunks<u64>; 2]) -> Vec<u64> {
+    let new = || Grid::new(*u.prime(), u.variables());
+    let mut sums = new();
+    if u.step > 1 {
+        sums.add(&u.vector, &v.vector);
+        return sums.elements().split_off(1);
+    }
+    let c = &u.coefficients;
+    let parts = threads::workers(c.chunks(), &new, &|sums, i| {
+        if a.terms(i) == 0 {
+            return;
+        }
+        let [a, b] = [a, b].map(|chunks| chunks.make(i).into_terms(c.blocks.len()));
+        let weights = u.field().weights(c, i);
+        for (a, b) in a.iter().zip(&b) {
+            sums.add(&u.taken(a, &weights), &v.taken(b, &[]));
+        }
+    });
+    parts.iter().for_each(|some| sums.join(some));
+    sums.elements().split_off(1)
+}
+
+/// What is added up of one block: for each place of the coefficients a number.
+type Sums = [i128; DEGREE];
+
+/// The coefficients of the quotient, as the prover finds them: of its two components, and of what one verifier adds.
+pub fn quotient(
+    c: &Coefficients,
+    [a, b]: [&dyn Chunks<u64>; 2],
+    sums: &dyn Chunks<u64>,
+) -> Vec<i128> {
+    // Of the blocks, and of the inner products.
+    let new = || (vec![[0i128; DEGREE]; c.blocks.len()], [0i128; DEGREE]);
+    let parts = threads::workers(c.chunks(), &new, &|(blocks, dots): &mut (Vec<Sums>, Sums), i| {
+        let Some(known) = sums.make(i).into_sum() else { return };
+        let terms = [a, b].map(|chunks| {
+            if chunks.terms(i) == 0 { Vec::new() } else { chunks.make(i).into_terms(1) }
+        });
+        match c.dot(i) {
+            Some(dot) => {
+                let all = terms[0].iter().zip(&terms[1]).flat_map(|(u, v)| u.iter().zip(v));
+                let all = all.map(|(u, v)| (*u, *v));
+                let e = over(all, known.first().copied().unwrap_or(0));
+                let c = c.dots[dot].1;
+                let places = dots.iter_mut().enumerate();
+                places.for_each(|(j, sum)| *sum += i128::from(c >> j & 1) * e);
+            }
+            None => add_quotients(blocks, &c.elements[i], &terms, &known),
+        }
+    });
+    let mut out = vec![0; LIFT];
+    for (blocks, dots) in &parts {
+        let of_dots = std::iter::once((&1, dots));
+        for (factor, sums) in c.blocks.iter().zip(blocks).chain(of_dots) {
+            for i in (0..DEGREE).filter(|i| factor >> i & 1 == 1) {
+                out[i..].iter_mut().zip(sums).for_each(|(o, s)| *o += s);
+            }
+        }
+    }
+    out
+}
+
+/// The quotient by 2^64 of the sum of products less what both verifiers add, of which one is known.
+fn over(products: impl Iterator<Item = (u64, u64)>, known: u64) -> i128 {
+    let (low, high) = products.fold((0u64, 0i128), |(low, high), (u, v)| {
+        let product = u128::from(u) * u128::from(v);
+        let (low, carry) = low.overflowing_add(product as u64);
+        (low, high + (product >> 64) as i128 + i128::from(carry))
+    });
+    // Together they are the lower half, or 2^64 more.
+    high - i128::from(known > low)
+}
+
+/// Elements of a block that are added up at a time.
+const MANY: usize = 1 << 22;
+/// Terms of a statement below which its quotient, less than 2^80 then, has two parts of at most 40 bits, so that 2^22 of each
+/// can be added up in a word. Of more terms it has three of 32 bits and the rest.
+const FEW: usize = 1 << 16;
+
+/// Adds for each block the quotients of its statements times their coefficients.
+fn add_quotients(blocks: &mut [Sums], c: &[Binary], terms: &[Vec<Vec<u64>>; 2], known: &[u64]) {
+    let (limb, count) = if terms[0].len() < FEW { (40, 2) } else { (32, 3) };
+    let mut of = vec![[0u64; 3]; c.len() * blocks.len()];
+    for (i, (parts, known)) in of.iter_mut().zip(known).enumerate() {
+        let products = terms[0].iter().zip(&terms[1]).map(|(u, v)| (u[i], v[i]));
+        let mut e = over(products, *known);
+        for part in &mut parts[..count - 1] {
+            *part = (e & ((1 << limb) - 1)) as u64;
+            e >>= limb;
+        }
+        // With its sign.
+        parts[count - 1] = e as u64;
+    }
+    for (b, sums) in blocks.iter_mut().enumerate() {
+        let block = &of[b * c.len()..][..c.len()];
+        for (c, some) in c.chunks(MANY).zip(block.chunks(MANY)) {
+            for j in 0..count {
+                let words: Vec<u64> = some.iter().map(|x| x[j]).collect();
+                let found: Element = sum_words(c, &words, 1)[0];
+                let last = j + 1 == count;
+                for (sum, x) in sums.iter_mut().zip(found) {
+                    let x = if last { i128::from(x as i64) } else { i128::from(x) };
+                    *sum += x << (limb * j);
+                }
+            }
+        }
+    }
+}
+
+/// V1's share of a quotient, from a stream: numbers below 2^191.
+pub fn drawn(draw: &mut Draw) -> Share {
+    let number = |_| {
+        let mut words = [(); LIFT_WORDS].map(|()| draw.word());
+        words.iter_mut().last().iter_mut().for_each(|top| **top >>= 1);
+        words
+    };
+    (0..LIFT).map(number).collect()
+}
+
+/// V2's share of a quotient, from V1's.
+pub fn rest(quotient: &[i128], share: &Share) -> Share {
+    let less = |(k, share): (&i128, &[u64; LIFT_WORDS])| {
+        // With its sign.
+        let words = [*k as u64, (k >> 64) as u64, (k >> 127) as u64];
+        let mut borrow = false;
+        let mut i = 0;
+        words.map(|word| {
+            let (less, first) = word.overflowing_sub(share[i]);
+            let (less, second) = less.overflowing_sub(borrow.into());
+            (borrow, i) = (first || second, i + 1);
+            less
+        })
+    };
+    quotient.iter().zip(share).map(less).collect()
+}
+
+/// What the verifier after the prover finds in the end, from its own side and what the other one sent.
+pub fn accepts(p: &Prime, (v, s2): (u64, u64), (u, s1): (u64, u64)) -> bool {
+    p.mul(u, v) == p.add(s1, s2)
+}
+
+#[cfg(test)]
+mod tests;
