@@ -54,6 +54,7 @@ impl Prime {
     }
 
     /// x / 2^64, of an x below 2^64 p.
+    #[inline]
     fn reduce(&self, x: u128) -> u64 {
         let multiple = (x as u64).wrapping_mul(self.inverse);
         let high = (u128::from(multiple) * u128::from(self.p) >> 64) as u64;
@@ -77,38 +78,45 @@ impl Prime {
     }
 
     /// a + b.
+    #[inline]
     pub fn add(&self, a: u64, b: u64) -> u64 {
         let sum = a + b;
         sum.min(sum.wrapping_sub(self.p))
     }
 
     /// a - b.
+    #[inline]
     pub fn sub(&self, a: u64, b: u64) -> u64 {
         let less = a.wrapping_sub(b);
         less.min(less.wrapping_add(self.p))
     }
 
     /// a b.
+    #[inline]
     pub fn mul(&self, a: u64, b: u64) -> u64 {
         self.times(self.weight(a), b)
     }
 
     /// An element, or a word, as a factor.
+    #[inline]
     pub fn weight(&self, a: u64) -> Weight {
         Weight(self.reduce(u128::from(a) * u128::from(self.square)))
     }
 
     /// w x, of an element or of a word.
+    #[inline]
     pub fn times(&self, w: Weight, x: u64) -> u64 {
         self.reduce(u128::from(w.0) * u128::from(x))
     }
 
     /// The product of two factors as a factor.
+    #[inline]
     pub fn both(&self, a: Weight, b: Weight) -> Weight {
         Weight(self.reduce(u128::from(a.0) * u128::from(b.0)))
     }
 
     /// The sum of two factors as a factor.
+    #[inline]
     pub fn either(&self, a: Weight, b: Weight) -> Weight {
         Weight(self.add(a.0, b.0))
     }
@@ -270,7 +278,10 @@ impl Grid {
     ///
     /// On others.
     pub fn join(&mut self, other: &Grid) {
-        assert!(self.prime == other.prime && self.variables == other.variables, "grids of one size");
+        assert!(
+            self.prime == other.prime && self.variables == other.variables,
+            "grids of one size"
+        );
         let prime = self.prime;
         self.sums.iter_mut().zip(&other.sums).for_each(|(s, x)| *s = prime.add(*s, *x));
     }
@@ -308,7 +319,12 @@ mod tests {
         for prime in [(1 << 61) - 1, u64::MAX - 58] {
             assert!(is_prime(prime));
         }
-        for other in [3_215_031_751, 341_550_071_728_321, 3_825_123_056_546_413_051, 1_073_676_289 * 1_073_676_289] {
+        for other in [
+            3_215_031_751,
+            341_550_071_728_321,
+            3_825_123_056_546_413_051,
+            1_073_676_289 * 1_073_676_289,
+        ] {
             assert!(!is_prime(other), "{other}");
         }
     }

@@ -24,5 +24,6 @@ pub use claim::{Bits, Claim, Inner, Own, Statement, Term, code_bits, steps};
 pub use kept::{kept, opened, words};
 pub use shape::{
     ELEMENT_BITS, ELEMENT_LIFTED, ELEMENT_WIDE, ELEMENT_WORDS, Folds, GRIND_LOG2, HASH,
-    HASHED_ROUNDS, KINDS, Kind, LIFT, LIFT_WORDS, OPENING_ROUNDS, Shape, check, corners, error, folds,
+    HASHED_ROUNDS, KINDS, Kind, LIFT, LIFT_WORDS, OPENING_ROUNDS, Shape, check, corners, error,
+    folds,
 };

@@ -294,7 +294,10 @@ impl Folds {
     /// Of lifted statements the variables of the fold in a step; nothing of the step before the folds.
     pub fn variables_in(&self, step: usize) -> Option<u32> {
         let step = step.checked_sub(1)?;
-        Some(step.checked_sub(1).map_or(self.variables, |i| self.blocks.get(i).map_or(0, |b| b.ilog2())))
+        Some(
+            step.checked_sub(1)
+                .map_or(self.variables, |i| self.blocks.get(i).map_or(0, |b| b.ilog2())),
+        )
     }
 
     /// Which chunks, of so many terms and statements each, are put together. Every chunk is filled up to whole blocks,
@@ -332,7 +335,10 @@ impl Folds {
     /// The degrees of the polynomials, added up.
     fn degrees(&self) -> usize {
         if self.lifted {
-            return (1..self.steps()).filter_map(|step| self.variables_in(step)).map(|m| 2 * m as usize).sum();
+            return (1..self.steps())
+                .filter_map(|step| self.variables_in(step))
+                .map(|m| 2 * m as usize)
+                .sum();
         }
         // Two in each variable, and one in the coin of the inner products.
         let first = if self.first { 2 * self.variables as usize + 1 } else { 0 };
@@ -616,7 +622,8 @@ mod tests {
     fn proofs_fail_as_rarely_as_is_said() {
         let shape = |kind: Kind, variables, elements| {
             let blocks = folds(kind, elements);
-            let folds = Folds { variables, first: true, inner: true, elements, blocks, lifted: false };
+            let folds =
+                Folds { variables, first: true, inner: true, elements, blocks, lifted: false };
             let mut shape = Shape::empty(Coins::Parties);
             shape.folds[if kind == Kind::Bits { 1 } else { 0 }] = Some(folds);
             shape
@@ -641,7 +648,14 @@ mod tests {
     #[test]
     fn grinding_is_priced_in() {
         let blocks = vec![16, 16, 16, 32];
-        let folds = Folds { variables: 5, first: true, inner: true, elements: 1 << 17, blocks, lifted: false };
+        let folds = Folds {
+            variables: 5,
+            first: true,
+            inner: true,
+            elements: 1 << 17,
+            blocks,
+            lifted: false,
+        };
         let of = |coins| Shape {
             coins,
             carries: [0; 3],
@@ -660,10 +674,15 @@ mod tests {
     #[test]
     fn bytes_and_rounds_by_hand() {
         let blocks = vec![16, 2];
-        let folds = Folds { variables: 3, first: true, inner: false, elements: 20, blocks, lifted: false };
+        let folds =
+            Folds { variables: 3, first: true, inner: false, elements: 20, blocks, lifted: false };
         let coins = Coins::Parties;
-        let shape =
-            Shape { coins, carries: [3, 0, 1], early: false, folds: [Some(folds), None, None, None] };
+        let shape = Shape {
+            coins,
+            carries: [3, 0, 1],
+            early: false,
+            folds: [Some(folds), None, None, None],
+        };
         assert_eq!(shape.steps(), 3);
         assert_eq!([0, 1, 2].map(|s| shape.sent(s)[0]), [26, 30, 4]);
         assert_eq!(shape.rounds(), 1 + 2 + 5);

@@ -268,7 +268,9 @@ impl View<'_> {
     /// verifier that drew it.
     pub fn added(&self, item: &Item<'_>) -> Component {
         match item {
-            Item::Part(s, r) if matches!(s.claim, Claim::Exchange { .. }) && *r == prev(self.me) => {
+            Item::Part(s, r)
+                if matches!(s.claim, Claim::Exchange { .. }) && *r == prev(self.me) =>
+            {
                 Component::First
             }
             _ => Component::Second,

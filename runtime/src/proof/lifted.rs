@@ -133,20 +133,31 @@ impl Field {
     /// The value of a polynomial at the point.
     fn at(&self, c: Binary) -> Weight {
         let bytes = self.bytes.iter().zip(c.to_le_bytes());
-        bytes.fold(Weight::default(), |s, (all, byte)| {
-            self.prime.either(s, all[usize::from(byte)])
-        })
+        bytes.fold(Weight::default(), |s, (all, byte)| self.prime.either(s, all[usize::from(byte)]))
     }
 
-    /// The factors of all elements of a chunk, block by block.
-    fn weights(&self, c: &Coefficients, chunk: usize) -> Vec<Weight> {
-        if let Some(dot) = c.dot(chunk) {
-            let (n, c_of_all) = c.dots[dot];
-            return vec![self.at(c_of_all); n * c.blocks.len()];
+    /// The factors of the elements of a block of a chunk, but for those of the block.
+    fn elements(&self, c: &Coefficients, chunk: usize) -> Vec<Weight> {
+        match c.dot(chunk) {
+            Some(dot) => vec![self.at(c.dots[dot].1); c.dots[dot].0],
+            None => c.elements[chunk].iter().map(|c| self.at(*c)).collect(),
         }
-        let elements: Vec<Weight> = c.elements[chunk].iter().map(|c| self.at(*c)).collect();
-        let of = |block: Weight| elements.iter().map(move |e| self.prime.both(block, *e));
-        c.blocks.iter().flat_map(|b| of(self.at(*b))).collect()
+    }
+
+    /// The factors of the blocks: those of an inner product are no others.
+    fn blocks(&self, c: &Coefficients, chunk: usize) -> Vec<Weight> {
+        let of = |b: &Binary| self.at(if c.dot(chunk).is_some() { 1 } else { *b });
+        c.blocks.iter().map(of).collect()
+    }
+
+    /// Words as elements, times the factors of their blocks and of themselves.
+    fn weighed(&self, words: &[u64], blocks: &[Weight], elements: &[Weight]) -> Vec<u64> {
+        let of = |(block, b): (&[u64], &Weight)| {
+            let p = self.prime;
+            let factors = elements.iter().map(|e| p.both(*b, *e)).collect::<Vec<_>>();
+            p.weighed(block, &factors)
+        };
+        words.chunks(elements.len().max(1)).zip(blocks).flat_map(of).collect()
     }
 
     /// 2^64.
@@ -241,13 +252,17 @@ impl Side {
         let p = field.prime;
         let sums = threads::workers(self.coefficients.chunks(), &|| 0, &|sum, i| {
             let Some(mut words) = chunks.make(i).into_sum() else { return };
-            let weights = match self.coefficients.dot(i) {
+            let c = &self.coefficients;
+            let found = match c.dot(i) {
                 // One statement.
-                Some(dot) => vec![field.at(self.coefficients.dots[dot].1)],
-                None => field.weights(&self.coefficients, i),
+                Some(dot) => p.dot(&words, &[field.at(c.dots[dot].1)]),
+                None => {
+                    words.resize(c.blocks.len() * c.len(i), 0);
+                    let sums = p.fold(&p.reduced(&words), &field.blocks(c, i));
+                    p.dot(&sums, &field.elements(c, i))
+                }
             };
-            words.resize(weights.len(), 0);
-            *sum = p.add(*sum, p.dot(&words, &weights));
+            *sum = p.add(*sum, found);
         });
         let quotient = p.mul(field.carry(), field.quotient(share));
         (field, sums.into_iter().fold(quotient, |s, x| p.add(s, x)))
@@ -337,9 +352,17 @@ impl Side {
                 return;
             }
             let terms = chunks.make(i).into_terms(c.blocks.len());
-            let weights = if self.weighs { field.weights(c, i) } else { Vec::new() };
+            let p = field.prime;
+            let elements = if self.weighs { field.elements(c, i) } else { Vec::new() };
+            let own: Vec<Weight> =
+                field.blocks(c, i).iter().zip(at).map(|(a, b)| p.both(*a, *b)).collect();
             for (j, words) in terms.iter().enumerate() {
-                let v = field.prime.fold(&self.taken(words, &weights), at);
+                let words = p.reduced(words);
+                let v = if self.weighs {
+                    p.weighed(&p.fold(&words, &own), &elements)
+                } else {
+                    p.fold(&words, at)
+                };
                 let start = starts[i] + j * v.len();
                 // Nothing is computed while this is held.
                 let mut to = to.lock().unwrap_or_else(PoisonError::into_inner);
@@ -347,12 +370,6 @@ impl Side {
             }
         });
         vector
-    }
-
-    /// Words as elements, with coefficients if it takes them.
-    fn taken(&self, words: &[u64], weights: &[Weight]) -> Vec<u64> {
-        let p = self.prime();
-        if self.weighs { p.weighed(words, weights) } else { p.reduced(words) }
     }
 
     /// What is left of the vector, and of the sum, once all folds are done.
@@ -375,9 +392,10 @@ pub fn polynomial(u: &Side, v: &Side, [a, b]: [&dyn Chunks<u64>; 2]) -> Vec<u64>
             return;
         }
         let [a, b] = [a, b].map(|chunks| chunks.make(i).into_terms(c.blocks.len()));
-        let weights = u.field().weights(c, i);
+        let field = u.field();
+        let (blocks, elements) = (field.blocks(c, i), field.elements(c, i));
         for (a, b) in a.iter().zip(&b) {
-            sums.add(&u.taken(a, &weights), &v.taken(b, &[]));
+            sums.add(&field.weighed(a, &blocks, &elements), &field.prime.reduced(b));
         }
     });
     parts.iter().for_each(|some| sums.join(some));
@@ -435,37 +453,41 @@ fn over(products: impl Iterator<Item = (u64, u64)>, known: u64) -> i128 {
     high - i128::from(known > low)
 }
 
-/// Elements of a block that are added up at a time.
-const MANY: usize = 1 << 22;
-/// Terms of a statement below which its quotient, less than 2^80 then, has two parts of at most 40 bits, so that 2^22 of each
-/// can be added up in a word. Of more terms it has three of 32 bits and the rest.
+/// Elements of a block whose quotients are added up at a time.
+const COLUMNS: usize = 2048;
+/// Terms of a statement below which its quotient, less than 2^80 then, has two parts, of 40 bits and of the rest, so that
+/// sums of them are words. Of more terms it has three, two of which have 32 bits.
 const FEW: usize = 1 << 16;
 
 /// Adds for each block the quotients of its statements times their coefficients.
 fn add_quotients(blocks: &mut [Sums], c: &[Binary], terms: &[Vec<Vec<u64>>; 2], known: &[u64]) {
-    let (limb, count) = if terms[0].len() < FEW { (40, 2) } else { (32, 3) };
-    let mut of = vec![[0u64; 3]; c.len() * blocks.len()];
-    for (i, (parts, known)) in of.iter_mut().zip(known).enumerate() {
-        let products = terms[0].iter().zip(&terms[1]).map(|(u, v)| (u[i], v[i]));
-        let mut e = over(products, *known);
-        for part in &mut parts[..count - 1] {
-            *part = (e & ((1 << limb) - 1)) as u64;
-            e >>= limb;
-        }
-        // With its sign.
-        parts[count - 1] = e as u64;
-    }
-    for (b, sums) in blocks.iter_mut().enumerate() {
-        let block = &of[b * c.len()..][..c.len()];
-        for (c, some) in c.chunks(MANY).zip(block.chunks(MANY)) {
-            for j in 0..count {
-                let words: Vec<u64> = some.iter().map(|x| x[j]).collect();
-                let found: Element = sum_words(c, &words, 1)[0];
-                let last = j + 1 == count;
-                for (sum, x) in sums.iter_mut().zip(found) {
-                    let x = if last { i128::from(x as i64) } else { i128::from(x) };
-                    *sum += x << (limb * j);
+    let (bits, parts) = if terms[0].len() < FEW { (40, 2) } else { (32, 3) };
+    let n = c.len();
+    for from in (0..n).step_by(COLUMNS) {
+        let c = &c[from..n.min(from + COLUMNS)];
+        // A row for each part of each block.
+        let mut rows = vec![0u64; parts * blocks.len() * c.len()];
+        for b in 0..blocks.len() {
+            for t in 0..c.len() {
+                let i = b * n + from + t;
+                let Some(known) = known.get(i) else { break };
+                let products = terms[0].iter().zip(&terms[1]).map(|(u, v)| (u[i], v[i]));
+                let mut e = over(products, *known);
+                for j in 0..parts {
+                    // The last one has its sign.
+                    let last = j + 1 == parts;
+                    rows[(b * parts + j) * c.len() + t] =
+                        if last { e as u64 } else { (e & ((1 << bits) - 1)) as u64 };
+                    e >>= bits;
                 }
+            }
+        }
+        let found: Vec<Element> = sum_words(c, &rows, parts * blocks.len());
+        for (i, found) in found.iter().enumerate() {
+            let (sums, j) = (&mut blocks[i / parts], i % parts);
+            for (sum, x) in sums.iter_mut().zip(found) {
+                let x = if j + 1 == parts { i128::from(*x as i64) } else { i128::from(*x) };
+                *sum += x << (bits * j);
             }
         }
     }

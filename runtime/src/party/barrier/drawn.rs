@@ -64,7 +64,8 @@ impl Engine<'_> {
         let seeds = [&seed, &seed, &tells, &told];
         let (circuit, me, prss) = (self.party.circuit, self.me, self.party.prss.clone());
         let again = self.again();
-        let scope = Scope { circuit, me, barrier, kept, carries: &carries, again: &again, prss: &prss };
+        let scope =
+            Scope { circuit, me, barrier, kept, carries: &carries, again: &again, prss: &prss };
         let start = Start { scope: &scope, seeds, hide };
         let mut proof = start.proof::<Once>(shape, Parts::All);
 

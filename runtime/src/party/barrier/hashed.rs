@@ -108,7 +108,8 @@ impl Engine<'_> {
         let hide = self.hidden(number);
         {
             // What the others have sent is not there yet.
-            let scope = Scope { circuit, me, barrier, kept, carries: &carries, again: &again, prss: &prss };
+            let scope =
+                Scope { circuit, me, barrier, kept, carries: &carries, again: &again, prss: &prss };
             let start = Start { scope: &scope, seeds: [&at; 4], hide };
             let mut proof = start.proof::<Doubled>(shape, Parts::Prover);
             for step in 0..steps {
@@ -161,7 +162,8 @@ impl Engine<'_> {
         }
         heard.push(mine);
 
-        let scope = Scope { circuit, me, barrier, kept, carries: &carries, again: &again, prss: &prss };
+        let scope =
+            Scope { circuit, me, barrier, kept, carries: &carries, again: &again, prss: &prss };
         let seeds = [&at, &at, &coins_before[0], &coins_after[0]];
         let start = Start { scope: &scope, seeds, hide };
         let mut proof = start.proof::<Doubled>(shape, Parts::Verifiers);

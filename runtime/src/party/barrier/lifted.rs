@@ -116,12 +116,7 @@ impl Lifted {
     }
 
     /// Folds as V1, which knows all that this takes.
-    pub(super) fn fold_before(
-        &mut self,
-        scope: &Scope<'_>,
-        share: &[u8; HASH],
-        coin: &[u8; HASH],
-    ) {
+    pub(super) fn fold_before(&mut self, scope: &Scope<'_>, share: &[u8; HASH], coin: &[u8; HASH]) {
         if self.before.is_done() {
             return;
         }
@@ -129,9 +124,8 @@ impl Lifted {
         let mut coin = draw(coin);
         if self.before.lifts() {
             let share = lifted::drawn(&mut mine);
-            let sum = self.with_sums(scope, 2, |all| {
-                self.before.lifted(&mut coin, Some((all, &share)))
-            });
+            let sum =
+                self.with_sums(scope, 2, |all| self.before.lifted(&mut coin, Some((all, &share))));
             return self.before.begin(sum);
         }
         self.before.hide(&mut draw(&self.hide[2]));
@@ -161,9 +155,8 @@ impl Lifted {
         if self.after.lifts() {
             let words: Vec<u64> = words.iter().map(|x| u64::from_le_bytes(*x)).collect();
             let share: Share = words.as_chunks::<LIFT_WORDS>().0.to_vec();
-            let sum = self.with_sums(scope, 3, |all| {
-                self.after.lifted(&mut coin, Some((all, &share)))
-            });
+            let sum =
+                self.with_sums(scope, 3, |all| self.after.lifted(&mut coin, Some((all, &share))));
             self.after.begin(sum);
             return true;
         }

@@ -244,7 +244,12 @@ impl<'a> Scope<'a> {
         }
     }
 
-    pub(super) fn view<'b>(&'b self, role: usize, sums: bool, stream: &'b Reshared<'b>) -> View<'b> {
+    pub(super) fn view<'b>(
+        &'b self,
+        role: usize,
+        sums: bool,
+        stream: &'b Reshared<'b>,
+    ) -> View<'b> {
         let &Scope { circuit, me, kept: held, carries, .. } = self;
         View { circuit, me, role: ROLES[role], sums, held, carries: &carries[role], stream }
     }
@@ -385,9 +390,9 @@ impl Start<'_> {
             Coefficients::draw(folds, [&counts, &long], &mut draw::<A>(seed))
         };
         // A prover's two sides have the same coefficients.
-        let mine = parts.have(ROLES[0]).then(|| {
-            coefficients(&scope.chunks(0, A::KIND, (folds, make)), self.seeds[0])
-        });
+        let mine = parts
+            .have(ROLES[0])
+            .then(|| coefficients(&scope.chunks(0, A::KIND, (folds, make)), self.seeds[0]));
         let out = threads::map(0..ROLES.len(), &|i| {
             let role = ROLES[i];
             if !parts.have(role) {

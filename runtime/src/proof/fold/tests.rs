@@ -411,7 +411,8 @@ fn run_inner<A: Algebra<Base = u64>>(
         let sums: Option<&dyn Chunks<u64>> = if sum { Some(&chunks) } else { None };
         Side::<A>::new(&shape, sums, (A::zeros(0), A::zero()), i == 0, drawn)
     };
-    let (first, second) = (Made(|k: usize| chunk(0, k, false)), Made(|k: usize| chunk(1, k, false)));
+    let (first, second) =
+        (Made(|k: usize| chunk(0, k, false)), Made(|k: usize| chunk(1, k, false)));
     let (mut u, mut v) = (side(0, false), side(1, false));
     let (mut v1, mut v2) = (side(0, true), side(1, true));
     let mut coins = Draw::new(&[seed; 32], "slvr test coins");

@@ -30,7 +30,11 @@ impl Chunks<u64> for One<'_> {
         let (terms, all) = (&s.terms[chunk][*side], &s.sums[chunk][*side]);
         // A chunk that is an inner product has one sum, and as many statements as products.
         let n = terms.first().map_or(all.len(), Vec::len);
-        if *sums { Chunk::new(n, Vec::new(), Some(all.clone())) } else { Chunk::new(n, terms.clone(), None) }
+        if *sums {
+            Chunk::new(n, Vec::new(), Some(all.clone()))
+        } else {
+            Chunk::new(n, terms.clone(), None)
+        }
     }
 }
 
@@ -50,7 +54,8 @@ impl Statements {
     /// Of chunks with so many terms and statements, and of inner products of so many, true.
     fn new(chunks: &[(usize, usize)], dots: &[usize], mut word: impl FnMut() -> u64) -> Statements {
         let mut out = Statements { terms: vec![], sums: vec![], first: vec![], dots: dots.len() };
-        let all = chunks.iter().map(|(t, n)| (*t, *n, false)).chain(dots.iter().map(|n| (2, *n, true)));
+        let all =
+            chunks.iter().map(|(t, n)| (*t, *n, false)).chain(dots.iter().map(|n| (2, *n, true)));
         for (terms, n, dot) in all {
             let mut of = || (0..terms).map(|_| (0..n).map(|_| word()).collect()).collect();
             let both: [Vec<Vec<u64>>; 2] = [of(), of()];
@@ -92,7 +97,12 @@ impl Statements {
 }
 
 /// Whether the verifiers accept what an honest prover says, but for what `lie` adds to a step of its message.
-fn accepted(s: &Statements, variables: u32, seed: u8, lie: &dyn Fn(usize, &Prime, &mut [u64])) -> bool {
+fn accepted(
+    s: &Statements,
+    variables: u32,
+    seed: u8,
+    lie: &dyn Fn(usize, &Prime, &mut [u64]),
+) -> bool {
     let folds = s.folds(variables);
     let c = s.coefficients(&folds, seed);
     let new = |weighs| Side::new(&folds, weighs, c.clone());
