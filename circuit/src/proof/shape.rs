@@ -605,7 +605,7 @@ mod tests {
     #[test]
     fn folds_end_in_one_element_to_a_block() {
         for n in [0, 1, 31, 32, 33, 512, 513, 8191, 8192, 70_000, 1 << 24] {
-            for kind in Kind::ALL {
+            for kind in [Kind::Words, Kind::Bits, Kind::Wide] {
                 let all = folds(kind, n);
                 let (last, rest) = all.split_last().unwrap();
                 let left = rest.iter().fold(n.max(1), |n, b| n.div_ceil(*b));
@@ -614,6 +614,18 @@ mod tests {
                 // So many elements fit, and are what a vector is filled up to.
                 assert!(all.iter().product::<usize>() >= n);
             }
+        }
+    }
+
+    /// Of lifted statements a block of the last fold is left, and no message is longer than is worth a round.
+    #[test]
+    fn lifted_folds_leave_a_block() {
+        for n in (0..40).flat_map(|top| [(1usize << top) - 1, 1 << top, (1 << top) + 1, 3 << top]) {
+            let all = folds(Kind::Lifted, n);
+            let (last, rest) = all.split_last().unwrap();
+            let left = rest.iter().fold(n, |n, b| n.div_ceil(*b));
+            assert!(left < *last, "{n} elements: {all:?}");
+            assert!(all.iter().all(|b| b.is_power_of_two() && (4..=1024).contains(b)), "{all:?}");
         }
     }
 
@@ -636,6 +648,18 @@ mod tests {
                 assert!(words < (-47f64).exp2(), "{n} elements: 2^{}", words.log2());
                 let bits = shape(Kind::Bits, 8, 16 * n).error();
                 assert!(bits < (-53f64).exp2(), "{n} elements over bits: 2^{}", bits.log2());
+                let lifted = Folds {
+                    variables: 5,
+                    first: true,
+                    inner: false,
+                    elements: n,
+                    blocks: folds(Kind::Lifted, n),
+                    lifted: true,
+                };
+                let mut of_lifted = Shape::empty(Coins::Parties);
+                of_lifted.folds[3] = Some(lifted);
+                let lifted = of_lifted.error();
+                assert!(lifted < (-51f64).exp2(), "{n} lifted elements: 2^{}", lifted.log2());
                 assert!(4.0 * (words + bits) < (-45f64).exp2(), "four proofs of {n} elements");
                 let hash = Shape { coins: Coins::Hash, ..shape(Kind::Words, 7, n) }.error();
                 assert!(hash < (-43f64).exp2(), "{n} elements, from a hash: 2^{}", hash.log2());

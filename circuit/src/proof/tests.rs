@@ -5,6 +5,9 @@ use crate::text::parse;
 use crate::verify::{VerifyError, verify};
 use crate::{Circuit, Security, ValueId};
 
+/// The place of lifted statements.
+const LIFTED: usize = 3;
+
 /// A product, the bits and the high part of a split, a word of a bit and a product with it, an opened check and an
 /// output.
 const PROVEN: &str = r#"
@@ -147,9 +150,12 @@ fn shapes_count_the_longest_prover() {
     let shape = Shape::of(&c, &all[0]);
     // 140 elements: shards of 64, 64 and 12; 32 carries each.
     assert_eq!(shape.carries, [32, 32, 32]);
-    let words = shape.folds[0].as_ref().unwrap();
+    let words = shape.folds[LIFTED].as_ref().unwrap();
     // 140 products of two terms, high parts and products of 64 with two, words of 64 with one: in eight blocks.
     assert_eq!((words.cut(), words.elements), (8, 2 * 18 + 2 * 8 + 2 * 8 + 8));
+    // The step that lifts them, the first fold, and one of as many variables as leave a block for the random element.
+    assert_eq!((words.steps(), words.blocks.as_slice()), (3, [128].as_slice()));
+    assert_eq!([0, 1, 2, 3].map(|step| words.sent(step)), [111 * 3, 26, 2186, 0]);
     let bits = shape.folds[1].as_ref().unwrap();
     // One word of products of bits and 32 of carries.
     assert_eq!((bits.cut(), bits.elements), (16, 64 * (2 + 2 * 2)));
@@ -413,7 +419,7 @@ fn shapes_are_counted_and_not_listed() {
     let dots = |count| {
         let lines = "  %1 = matmul %0 %0 transposed : add3.A32[100000,1,1] @0\n";
         let input = "[1,131072] : A32[100000,1,131072]";
-        of(100_000, input, lines, "reshare %1 : A32[100000,1,1] @0", 2, count).folds[0].clone()
+        of(100_000, input, lines, "reshare %1 : A32[100000,1,1] @0", 2, count).folds[LIFTED].clone()
     };
     let (one, many) = (dots(1).unwrap(), dots(20_000).unwrap());
     assert_eq!(many.cut(), one.cut());

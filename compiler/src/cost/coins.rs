@@ -8,7 +8,7 @@ use slvr_circuit::{Circuit, Coins, Security};
 /// Seconds in which a party does its three parts in the proof of one word of 64 bits or less in a Galois ring, of 64 bits,
 /// of one word of 128 bits, and of a lifted word, with coins of the parties. As they are counted here: the columns of all
 /// statements of a prover.
-const SECONDS: [f64; KINDS] = [2.4e-7, 1.5e-7, 8.0e-7, 2.4e-7];
+const SECONDS: [f64; KINDS] = [2.4e-7, 1.5e-7, 8.0e-7, 1.0e-7];
 
 /// How many times as long it takes where coins come from a hash.
 const DOUBLED: f64 = 2.5;
