@@ -239,7 +239,11 @@ impl View<'_> {
                 Some(Inner::Long { sums, .. }) => (2, sums),
                 None => unreachable!("inner products"),
             },
-            Item::Steps(s, blocks) => (2, planes(steps(blocks).len() as u32, own(s.out))),
+            // As many as `steps` makes of the code.
+            Item::Steps(s, blocks) => {
+                let steps = blocks.iter().map(|b| (1 << b) - 1 - b).sum();
+                (2, planes(steps, own(s.out)))
+            }
             Item::Claim(s) => {
                 let ty = self.circuit.ty(s.out);
                 let (terms, n) = match &s.claim {

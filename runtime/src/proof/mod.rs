@@ -2,7 +2,8 @@
 //!
 //! Which statement belongs to which message, and how long the messages of a proof are, is the matter of
 //! [`slvr_circuit::proof`]. Lives here: the algebra of the proofs ([`algebra`]), statements as vectors of words
-//! ([`claims`], [`products`]), and the folding ([`fold`]). May not: links, the order of a run ([`crate::party`]
+//! ([`claims`], [`products`]), and the folding ([`fold`]). Statements over words of up to 64 bits, but for products of matrices, are
+//! proven in another way where coins come from the parties ([`lifted`]). May not: links, the order of a run ([`crate::party`]
 //! sends the messages).
 //!
 //! # The proof

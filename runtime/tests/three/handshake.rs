@@ -43,7 +43,7 @@ fn run(setups: &[Setup; 3]) -> Vec<Result<PartyReport, RunError>> {
                     let party = Party {
                         circuit,
                         openings: Openings::Any,
-                        prss,
+                        prss: prss.into(),
                         link: &mut link,
                         run: *run,
                         uploads: Uploads::default(),

@@ -3,6 +3,7 @@
 use crate::dealer_proofs::dealer_claims;
 use crate::proofs::{every_claim, options, with_coins};
 use crate::views::{Histogram, LIMIT, chi_squared, two_samples};
+use slvr_circuit::proof::{LIFT_WORDS, Shape, barriers};
 use slvr_circuit::{Circuit, Coins};
 use slvr_runtime::link::memory::Memory;
 use slvr_runtime::link::{Header, Kind, Link, LinkError, Peer};
@@ -47,6 +48,26 @@ fn heard(circuit: &Circuit, encoded: &Encoded, seed: u64) -> Heard {
     heard
 }
 
+/// The bytes of a message of a proof that are uniform whatever is proven: all, but for the highest ones of what lifted
+/// statements have. An element is below a prime of 61 bits, and a share of a quotient has a sign.
+pub fn uniform_bytes(shape: &Shape, part: u32, body: &[u8]) -> Vec<u8> {
+    let Some(folds) = shape.folds[LIFTED].as_ref().filter(|_| shape.coins == Coins::Parties) else {
+        return body.to_vec();
+    };
+    let part = part as usize;
+    // They stand behind the other kinds.
+    let sent = |step: usize| 8 * if part == 2 + 2 * step { folds.sent(step) } else { 0 };
+    let end = if part == 1 + 2 * shape.steps() { 16 } else { 0 };
+    let lifted = end + (0..shape.steps()).map(sent).sum::<usize>();
+    let (others, lifted) = body.split_at(body.len() - lifted);
+    let (size, high) = if part == 2 { (8 * LIFT_WORDS, 1) } else { (8, 2) };
+    let low = lifted.chunks(size).flat_map(|x| &x[..size - high]);
+    others.iter().chain(low).copied().collect()
+}
+
+/// The place of lifted statements among the kinds.
+const LIFTED: usize = 3;
+
 /// Bytes of each message (of three full shards, as what fills up the last word of carries is 0) over many runs, and
 /// differences of each two messages that a party hears in one proof.
 fn histograms(
@@ -55,10 +76,19 @@ fn histograms(
     seeds: impl Iterator<Item = u64>,
 ) -> BTreeMap<String, Histogram> {
     let circuit = with_coins(&circuit, coins);
+    let barriers = barriers(&circuit).unwrap();
     let mut out: BTreeMap<String, Histogram> = BTreeMap::new();
     for seed in seeds {
         let heard = heard(&circuit, &encoded, seed);
-        let heard = heard.lock().unwrap();
+        let heard: BTreeMap<_, _> = heard
+            .lock()
+            .unwrap()
+            .iter()
+            .map(|(key, body)| {
+                let barrier = barriers.iter().find(|b| b.layer == key.1).unwrap();
+                (*key, uniform_bytes(&Shape::of(&circuit, barrier), key.2, body))
+            })
+            .collect();
         let mut count = |key: String, bytes: &mut dyn Iterator<Item = u8>| {
             let h = out.entry(key).or_insert([0; 256]);
             bytes.for_each(|x| h[x as usize] += 1);

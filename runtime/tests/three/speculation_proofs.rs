@@ -1,10 +1,11 @@
 //! Layers that are computed again if a client fails, against a malicious party: what is sent in both attempts is proven,
 //! each time with another proof.
 
+use crate::proof_views::uniform_bytes;
 use crate::proofs::{COINS, with_coins};
 use crate::speculation;
 use crate::views::{LIMIT, chi_squared};
-use slvr_circuit::proof::{Unproven, barriers};
+use slvr_circuit::proof::{Shape, Unproven, barriers};
 use slvr_circuit::speculation::Speculation;
 use slvr_circuit::traffic::Traffic;
 use slvr_circuit::verify::verify;
@@ -224,6 +225,8 @@ fn no_altered_frame_of_either_attempt_is_accepted() {
 fn the_second_proof_is_masked_anew() {
     for circuit in placements(Coins::Parties) {
         let last = Speculation::of(&circuit).expect("it does not wait").last as u32;
+        let all = barriers(&circuit).unwrap();
+        let shape = Shape::of(&circuit, all.iter().find(|b| b.layer == last).unwrap());
         let mut histograms: BTreeMap<String, [u64; 256]> = BTreeMap::new();
         for seed in 0..40 {
             let (outcome, log) = run(&circuit, [true, true, false], 100 + seed, None);
@@ -238,7 +241,9 @@ fn the_second_proof_is_masked_anew() {
                     assert_eq!(first.len(), second.len());
                     let key = format!("party {me} to {to}, part {}", h.part);
                     let all = histograms.entry(key).or_insert([0; 256]);
-                    for (a, b) in first.iter().zip(second) {
+                    let [first, second] =
+                        [first, second].map(|body| uniform_bytes(&shape, h.part, body));
+                    for (a, b) in first.iter().zip(&second) {
                         all[a.wrapping_sub(*b) as usize] += 1;
                     }
                 }

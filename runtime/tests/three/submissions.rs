@@ -213,7 +213,7 @@ fn shares_without_uploads_are_compared() {
                     let party = Party {
                         circuit,
                         openings: Openings::Any,
-                        prss,
+                        prss: prss.into(),
                         link: &mut link,
                         run,
                         uploads: Uploads::default(),

@@ -334,7 +334,7 @@ fn long_proofs_find_single_errors() {
         let circuit = with_coins(&circuit, coins);
         let first = &barriers(&circuit).unwrap()[0];
         let folds = Shape::of(&circuit, first).folds;
-        let long = folds.iter().flatten().filter(|f| f.variables > 4).count();
+        let long = folds.iter().flatten().filter(|f| f.elements > 10_000).count();
         assert_eq!(long, 2, "long over words and over bits: {folds:?}");
         let predicted = Traffic::of(&circuit);
         let report = crate::proofs::run(&circuit, &encoded, &options(1));
