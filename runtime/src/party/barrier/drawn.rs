@@ -2,7 +2,8 @@
 //! the coin is about.
 
 use super::WRONG;
-use super::sides::{Once, Parts, Scope, Slot, Start, hash, joined};
+use super::scope::{Scope, Start};
+use super::sides::{Once, Parts, Slot, hash, joined};
 use crate::party::engine::Engine;
 use crate::party::error::RunError;
 use crate::party::guard::Carries;

@@ -18,7 +18,8 @@
 //! ([`Doubled`]), and [`Shape::error`] counts every try.
 
 use super::WRONG;
-use super::sides::{Doubled, Parts, Scope, Slot, Start};
+use super::scope::{Scope, Start};
+use super::sides::{Doubled, Parts, Slot};
 use crate::party::engine::Engine;
 use crate::party::error::RunError;
 use crate::share::{Rep, next, prev};

@@ -1,6 +1,6 @@
 //! What a party computes for lifted statements, in each of its parts.
 
-use super::sides::{Make, Scope, Seen, Start, drawn};
+use super::scope::{Make, Scope, Seen, Start, drawn};
 use crate::proof::algebra::Draw;
 use crate::proof::claims::{Component, View};
 use crate::proof::fold::{Chunk, Chunks};
@@ -18,7 +18,7 @@ pub(super) struct Lifted {
     before: Side,
     /// As V2 of the party before it.
     after: Side,
-    /// Seeds of the random elements, in the order of [`super::sides::ROLES`].
+    /// Seeds of the random elements, in the order of [`super::scope::ROLES`].
     hide: [[u8; HASH]; 4],
     coefficients: Arc<Coefficients>,
     folds: Folds,

@@ -3,11 +3,12 @@
 //! The steps and the lengths of their messages are those of [`slvr_circuit::proof::Shape`]. A party has three parts
 //! in each step: it proves (P), it checks the party after it (V1) and the one before it (V2). Lives here: what both
 //! kinds of coins have in common. The coins of [`drawn`] come from the parties, those of [`hashed`] from a hash; what
-//! a party computes is in [`sides`].
+//! a party computes is in [`sides`], for lifted statements in [`lifted`], of what it sees ([`scope`]).
 
 mod drawn;
 mod hashed;
 mod lifted;
+mod scope;
 mod sides;
 
 use super::engine::Engine;
@@ -185,7 +186,7 @@ impl Engine<'_> {
         self.party.prss.key_with_prev(slot.stream(barrier))
     }
 
-    /// From what the random elements of the vectors are drawn, in the order of [`sides::ROLES`].
+    /// From what the random elements of the vectors are drawn, in the order of [`scope::ROLES`].
     fn hidden(&self, barrier: usize) -> [[u8; HASH]; 4] {
         [
             self.with_prev(barrier, Slot::HideFirst),

@@ -2,18 +2,15 @@
 //! before it.
 
 use super::lifted::Lifted;
+use super::scope::{Make, ROLES, Scope, Seen, Start, drawn};
 use crate::proof::algebra::{Algebra, Draw, OverBits, OverWords};
-use crate::proof::claims::{self, Component, Item, Reshared, Role, View};
-use crate::proof::fold::{Chunk, Chunks, Coefficients, Side, accepts, polynomial};
+use crate::proof::claims::{self, Component, Role, View};
+use crate::proof::fold::{Chunks, Coefficients, Side, accepts, polynomial};
 use crate::proof::products::Freivalds;
 use crate::proof::twice::Twice;
-use crate::protocol::REPEATED;
-use crate::share::{Prss, Purpose, Rep, Stream};
-use slvr_circuit::proof::{Barrier, Folds, HASH, Kind, Shape};
-use slvr_circuit::{Circuit, Dom, ValueId};
-use slvr_ring::{Data, Planes, threads};
-use std::collections::BTreeMap;
-use std::ops::Range;
+use crate::share::{Purpose, Stream};
+use slvr_circuit::proof::{Barrier, Folds, HASH, Shape};
+use slvr_ring::threads;
 
 /// What a stream between two parties is for at a barrier. V1 and V2 of a prover share coins, P and V1 what hides
 /// P's shares and V1's end, P and V2 what hides V2's.
@@ -71,17 +68,6 @@ pub(super) fn joined(after: &[u8; HASH], before: &[u8; HASH]) -> [u8; HASH] {
 
 fn draw<A: Algebra>(seed: &[u8; HASH]) -> Draw {
     drawn(A::KIND, seed)
-}
-
-/// What the parties draw for the statements of a kind.
-pub(super) fn drawn(kind: Kind, seed: &[u8; HASH]) -> Draw {
-    let purpose = match kind {
-        Kind::Words => "slvr 2026 proof over words",
-        Kind::Bits => "slvr 2026 proof over bits",
-        Kind::Wide => "slvr 2026 proof over wide words",
-        Kind::Lifted => "slvr 2026 proof over lifted words",
-    };
-    Draw::new(seed, purpose)
 }
 
 /// The rings of the three kinds of statements.
@@ -142,127 +128,6 @@ struct Sides<A: Algebra> {
     hide: [A::E; 4],
     folds: Folds,
     make: Make<A::Base>,
-}
-
-/// Makes the chunk of an item.
-pub(super) type Make<B> = fn(&View<'_>, &Item<'_>) -> Chunk<B>;
-
-/// The chunks of a kind, as a party sees them in one of its parts.
-pub(super) struct Seen<'a, B> {
-    pub(super) view: View<'a>,
-    make: Make<B>,
-    items: Vec<Item<'a>>,
-    /// Terms and statements of each item.
-    sizes: Vec<(usize, usize)>,
-    /// Which items make one chunk.
-    groups: Vec<Vec<usize>>,
-    /// Long inner products, each of which is a chunk behind those.
-    dots: Vec<(Item<'a>, usize)>,
-}
-
-impl<'a, B: Copy + Default> Seen<'a, B> {
-    pub(super) fn new(
-        view: View<'a>,
-        barrier: &'a Barrier,
-        kind: Kind,
-        (folds, make): (&Folds, Make<B>),
-    ) -> Self {
-        let items = claims::items(view.circuit, barrier, kind);
-        let dots = claims::dots(view.circuit, barrier, kind);
-        let sizes: Vec<_> = items.iter().map(|item| view.size(item)).collect();
-        let groups = folds.groups(&sizes);
-        Seen { view, make, items, sizes, groups, dots }
-    }
-
-    /// Statements of the chunks that are no inner products, and products of those that are.
-    pub(super) fn counts(&self) -> [Vec<usize>; 2] {
-        let of = |group: &Vec<usize>| group.iter().map(|&i| self.sizes[i].1).sum();
-        [self.groups.iter().map(of).collect(), self.dots.iter().map(|(_, n)| *n).collect()]
-    }
-}
-
-impl<B: Copy + Default> Seen<'_, B> {
-    /// The chunk with a number, of the items as they are seen in views that may differ.
-    pub(super) fn made<'v>(
-        &self,
-        chunk: usize,
-        view: &dyn Fn(&Item<'_>) -> &'v View<'v>,
-    ) -> Chunk<B> {
-        let make = |item: &Item<'_>| (self.make)(view(item), item);
-        match self.groups.get(chunk) {
-            Some(all) => Chunk::joined(all.iter().map(|&i| make(&self.items[i])).collect()),
-            None => make(&self.dots[chunk - self.groups.len()].0),
-        }
-    }
-}
-
-impl<B: Copy + Default> Chunks<B> for Seen<'_, B> {
-    fn terms(&self, chunk: usize) -> usize {
-        match self.groups.get(chunk) {
-            Some(all) => all.first().map_or(0, |&i| self.sizes[i].0),
-            // x1 y2 and y1 x2.
-            None => 2,
-        }
-    }
-
-    fn make(&self, chunk: usize) -> Chunk<B> {
-        self.made(chunk, &|_| &self.view)
-    }
-}
-
-/// What the chunks of statements are made from.
-pub(super) struct Scope<'a> {
-    pub(super) circuit: &'a Circuit,
-    pub(super) me: usize,
-    pub(super) barrier: &'a Barrier,
-    pub(super) kept: &'a BTreeMap<ValueId, Rep>,
-    pub(super) carries: &'a [BTreeMap<ValueId, Planes>; 4],
-    /// Numbers of the instructions that are there for the second time.
-    pub(super) again: &'a Range<u64>,
-    pub(super) prss: &'a Prss,
-}
-
-/// Where no sums are asked for.
-fn no_stream(_: u64, _: Dom, _: usize, _: Range<usize>) -> Data {
-    unreachable!("no sums are asked for")
-}
-
-impl<'a> Scope<'a> {
-    /// The streams that a verifier shares with the prover, and a prover with the verifier after it.
-    pub(super) fn stream(
-        &self,
-        role: usize,
-    ) -> impl Fn(u64, Dom, usize, Range<usize>) -> Data + Sync + use<'a> {
-        let (again, prss) = (self.again, self.prss);
-        move |instr, dom, n, range| {
-            let number = if again.contains(&instr) { instr + REPEATED } else { instr };
-            let s = Stream::new(number, Purpose::Zero);
-            match ROLES[role] {
-                Role::After => prss.again_with_prev(s, dom, n, range),
-                _ => prss.again_with_next(s, dom, n, range),
-            }
-        }
-    }
-
-    pub(super) fn view<'b>(
-        &'b self,
-        role: usize,
-        sums: bool,
-        stream: &'b Reshared<'b>,
-    ) -> View<'b> {
-        let &Scope { circuit, me, kept: held, carries, .. } = self;
-        View { circuit, me, role: ROLES[role], sums, held, carries: &carries[role], stream }
-    }
-
-    /// Chunks without sums.
-    pub(super) fn chunks<B: Copy + Default>(
-        &self,
-        role: usize,
-        kind: Kind,
-        how: (&Folds, Make<B>),
-    ) -> Seen<'_, B> {
-        Seen::new(self.view(role, false, &no_stream), self.barrier, kind, how)
-    }
 }
 
 impl<A: Algebra> Sides<A> {
@@ -341,18 +206,6 @@ impl<A: Algebra> Sides<A> {
             _ => false,
         }
     }
-}
-
-/// The roles of a party at a barrier.
-pub(super) const ROLES: [Role; 4] =
-    [Role::Prover(Component::First), Role::Prover(Component::Second), Role::Before, Role::After];
-
-/// What the sides begin with.
-pub(super) struct Start<'a> {
-    pub(super) scope: &'a Scope<'a>,
-    /// Of the coefficients, for each role.
-    pub(super) seeds: [&'a [u8; HASH]; 4],
-    pub(super) hide: [[u8; HASH]; 4],
 }
 
 /// What joins a side after the first fold, and its share of the sum.
