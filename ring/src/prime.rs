@@ -33,7 +33,7 @@ impl Prime {
     pub fn draw(mut words: impl FnMut() -> u64) -> Prime {
         loop {
             // Even numbers are none, so that they need not be drawn.
-            let n = words() >> (65 - BITS) << 1 | 1 | 1 << (BITS - 1);
+            let n = (words() >> (65 - BITS)) << 1 | 1 | 1 << (BITS - 1);
             if is_prime(n) {
                 return Prime::of(n);
             }
@@ -57,7 +57,7 @@ impl Prime {
     #[inline]
     fn reduce(&self, x: u128) -> u64 {
         let multiple = (x as u64).wrapping_mul(self.inverse);
-        let high = (u128::from(multiple) * u128::from(self.p) >> 64) as u64;
+        let high = ((u128::from(multiple) * u128::from(self.p)) >> 64) as u64;
         let less = ((x >> 64) as u64).wrapping_sub(high);
         less.min(less.wrapping_add(self.p))
     }
@@ -311,7 +311,8 @@ mod tests {
 
     #[test]
     fn primes_are_told_from_other_numbers() {
-        let divided = |n: u64| (3..).step_by(2).take_while(|d| d * d <= n).all(|d| n % d != 0);
+        let divided =
+            |n: u64| (3..).step_by(2).take_while(|d| d * d <= n).all(|d| !n.is_multiple_of(d));
         for n in (5..20_000).step_by(2) {
             assert_eq!(is_prime(n), divided(n), "{n}");
         }
