@@ -228,7 +228,7 @@ impl Visit<Row> for Products<'_> {
         let (u, v) = (nine(u), nine(v));
         for ((out, u), v) in self.1[point..].iter_mut().zip(&u).zip(&v) {
             let products = u.iter().zip(v).map(|(u, v)| u128::from(*u) * u128::from(*v));
-            // 32 of them are below 2^63 p, which is eight times what is reduced at once.
+            // The upper word of 32 of them is below 2^63, so less than 8 p.
             let sum: u128 = products.sum();
             let high = (sum >> 64) as u64;
             let high = (0..4).rev().fold(high, |x, i| x.min(x.wrapping_sub(p.p << i)));

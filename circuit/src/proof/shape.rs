@@ -203,7 +203,8 @@ pub struct Shape {
     pub folds: [Option<Folds>; KINDS],
 }
 
-/// Variables of a later fold of lifted statements, at most: its message has 3^m elements.
+/// Variables of a later fold of lifted statements, at most, or one more where a fold leaves a power of two: its message has 3^m
+/// elements.
 const MOST_VARIABLES: u32 = 9;
 
 /// Blocks of the folds of so many elements.
@@ -248,7 +249,7 @@ impl Folds {
         let words = all(&|p| p.base.iter().chain(&p.dots).fold(0, |s, (a, b)| plus(s, *a, *b)));
         let spread = if kind == Kind::Bits { 64 } else { 1 };
         let inner = provers.iter().any(|p| !p.dots.is_empty());
-        // Each element of a lifted inner product has its own factor, so that one polynomial is enough.
+        // Lifted words take all of their factors before they are multiplied, so that one polynomial is enough.
         let lifted = kind == Kind::Lifted;
         let inner = inner && !lifted;
         // Two polynomials are as long as one with a variable more, or nearly so.

@@ -29,9 +29,9 @@
 //!
 //! # Soundness
 //!
-//! If 2^64 does not divide e_i, then it divides the sum with probability at most 3 / 2^56: take the least power of two that
-//! divides all e_i, and look at what is left modulo 2, where polynomials have no zero divisors. At most one value of gamma_t
-//! makes the sum over a block 0, and at most one value of beta_b the sum over blocks. Otherwise the polynomial sum c_i e_i -
+//! If 2^64 does not divide e_i, then it divides the sum with probability at most 3 / 2^56: take the greatest power of two that
+//! divides all e_i, which is below 2^64, and look at what is left modulo 2, where polynomials have no zero divisors. At most one value of gamma_t
+//! makes the sum over a block 0, and at most one value of beta_b the sum over blocks; of an inner product at most one value of its coefficient. Otherwise the polynomial sum c_i e_i -
 //! 2^64 (K1 + K2) is not 0, whatever P shares. Its coefficients are less than 2^260, so that at most four primes above 2^60
 //! divide one that is not 0, of more than 2^54 primes. Modulo the others it has at most 110 roots x. What is left is a false
 //! inner product in a field, which a fold of m variables lets through with probability at most 2 m / p.
@@ -39,7 +39,8 @@
 //!
 //! # What is told
 //!
-//! K2 = K - K1 is within 2^-70 of uniform for all coefficients together, because those of K are below 2^111.
+//! K2 = K - K1 is within 2^-70 of uniform for all coefficients together, because those of K are below 2^111, of up to 2^41 products.
+//! Where one of K1 is within 2^111 of 2^191, an honest proof may fail: less than 2^-70, too.
 
 use super::algebra::Draw;
 use super::fold::Chunks;
@@ -330,7 +331,8 @@ impl Side {
             if self.step == 1 { self.joined(chunks, &at) } else { p.fold(&self.vector, &at) };
         self.step += 1;
         // Whole blocks. Fewer elements than blocks are left to the last fold, so that its last block is free.
-        let n = self.vector.len().next_multiple_of(1 << self.variables());
+        // There is one even where nothing is multiplied.
+        let n = self.vector.len().max(1).next_multiple_of(1 << self.variables());
         self.vector.resize(n, 0);
     }
 

@@ -202,6 +202,24 @@ proptest! {
     }
 }
 
+/// Where nothing is multiplied there is a random element all the same.
+#[test]
+fn what_is_left_of_no_products_is_hidden() {
+    let s = Statements::new(&[(0, 70)], &[], words(5));
+    assert!(accepted(&s, 3, 5, &honest));
+    let folds = s.folds(3);
+    let c = s.coefficients(&folds, 5);
+    let mut u = Side::new(&folds, true, c);
+    let found = u.lifted(&mut Draw::new(&[1; 32], "slvr test coin"), None);
+    u.begin(found);
+    while !u.is_done() {
+        u.hide(&mut Draw::new(&[2; 32], "slvr test hidden"));
+        let coin = u.coin(&mut Draw::new(&[3; 32], "slvr test coin"));
+        u.fold(&coin, None, &One(&s, 0, false));
+    }
+    assert_ne!(u.end().0, 0);
+}
+
 /// Vectors that take several folds after the first one, and are shared among threads.
 #[test]
 fn long_vectors_take_more_folds() {
