@@ -24,7 +24,7 @@ pub enum Component {
 /// Who looks at the statements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// The prover, at one of its components. It needs no sums.
+    /// The prover, at one of its components. It needs sums only of what is lifted.
     Prover(Component),
     /// V1, the party before the prover.
     Before,
@@ -70,7 +70,7 @@ pub struct View<'a> {
     pub held: &'a BTreeMap<ValueId, Rep>,
     /// Its share of the carries of the prover's shard of each value, plane j that of the carry into bit j + 1.
     pub carries: &'a BTreeMap<ValueId, Planes>,
-    /// The stream of a reshare that it shares with the prover ([`Reshared`]). Only sums take it.
+    /// The stream of a reshare that a verifier shares with the prover, and a prover with V2 ([`Reshared`]). Only sums take it.
     pub stream: &'a Reshared<'a>,
 }
 

@@ -13,12 +13,12 @@ pub struct Chunk<B = u64> {
     statements: usize,
     /// Of each term all u or all v.
     terms: Vec<Vec<B>>,
-    /// s1 or s2; nothing at the prover.
+    /// s1 or s2, where it was asked for.
     sum: Option<Vec<B>>,
 }
 
 impl<B: Copy + Default> Chunk<B> {
-    /// From vectors of one length, one value for each statement. A prover has no sum.
+    /// From vectors of one length, one value for each statement.
     pub fn new(statements: usize, terms: Vec<Vec<B>>, sum: Option<Vec<B>>) -> Chunk<B> {
         Chunk { statements, terms, sum }
     }
@@ -29,8 +29,8 @@ impl<B: Copy + Default> Chunk<B> {
         self.terms
     }
 
-    /// s1 or s2 of all statements, of a verifier.
-    pub fn into_sum(self) -> Option<Vec<B>> {
+    /// s1 or s2 of all statements, where it was asked for.
+    pub(super) fn into_sum(self) -> Option<Vec<B>> {
         self.sum
     }
 
@@ -228,8 +228,7 @@ impl<A: Algebra> Side<A> {
         weights: [&[A::E]; 2],
         place: &mut dyn FnMut(&A::V),
     ) {
-        let mut chunk = chunks.make(i);
-        chunk.pad(self.folds.cut());
+        let terms = chunks.make(i).into_terms(self.folds.cut());
         // An inner product has one coefficient, so that the weights of its blocks take it.
         if let Some(dot) = i.checked_sub(self.coefficients.factors.len()) {
             let c = &self.coefficients.dots[dot].1;
@@ -237,11 +236,11 @@ impl<A: Algebra> Side<A> {
             let own: Option<Vec<A::E>> =
                 self.weighs.then(|| weights[1].iter().map(times).collect());
             let weights = own.as_deref().unwrap_or(weights[1]);
-            chunk.terms.iter().for_each(|words| place(&A::fold_base(words, weights)));
+            terms.iter().for_each(|words| place(&A::fold_base(words, weights)));
             return;
         }
         let c = self.coefficients.block(i);
-        for words in &chunk.terms {
+        for words in &terms {
             let v = A::fold_base(words, weights[0]);
             place(&if self.weighs { A::weigh(v, &c) } else { v });
         }
@@ -365,11 +364,7 @@ pub fn polynomial<A: Algebra>(
         if chunks[0].terms(i) == 0 {
             return;
         }
-        let [a, b] = chunks.map(|chunks| {
-            let mut chunk = chunks.make(i);
-            chunk.pad(u.folds.cut());
-            chunk.terms
-        });
+        let [a, b] = chunks.map(|chunks| chunks.make(i).into_terms(u.folds.cut()));
         let terms: Vec<_> = a.iter().zip(&b).map(|(a, b)| [a.as_slice(), b.as_slice()]).collect();
         let to = dots.as_mut().filter(|_| u.coefficients.is_dot(i)).unwrap_or(sums);
         A::add_grid(to, &u.coefficients.block(i), &terms);

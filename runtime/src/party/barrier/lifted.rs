@@ -132,7 +132,7 @@ impl Lifted {
         let p = *self.before.prime();
         let share = (0..self.before.sent()).map(|_| p.element(|| mine.word())).collect();
         let point = self.before.coin(&mut coin);
-        let chunks = scope.chunks(2, Kind::Lifted, (&self.folds, MAKE));
+        let chunks = self.chunks(scope, 2);
         self.before.fold(&point, Some(share), &chunks);
     }
 
@@ -164,7 +164,7 @@ impl Lifted {
         let p = *self.after.prime();
         let Some(share) = words.iter().map(|x| p.get(*x)).collect() else { return false };
         let point = self.after.coin(&mut coin);
-        let chunks = scope.chunks(3, Kind::Lifted, (&self.folds, MAKE));
+        let chunks = self.chunks(scope, 3);
         self.after.fold(&point, Some(share), &chunks);
         true
     }
@@ -182,9 +182,9 @@ impl Lifted {
             return;
         }
         let point = self.mine[0].coin(&mut draw(coin));
-        for (role, side) in self.mine.iter_mut().enumerate() {
-            let chunks = scope.chunks(role, Kind::Lifted, (&self.folds, MAKE));
-            side.fold(&point, None, &chunks);
+        let chunks = [0, 1].map(|role| self.chunks(scope, role));
+        for (side, chunks) in self.mine.iter_mut().zip(&chunks) {
+            side.fold(&point, None, chunks);
         }
     }
 

@@ -124,7 +124,7 @@ struct Sides<A: Algebra> {
     before: Option<Side<A>>,
     /// As V2 of the party before it.
     after: Option<Side<A>>,
-    /// The random elements, in the same order.
+    /// The random elements, in the order of [`ROLES`].
     hide: [A::E; 4],
     folds: Folds,
     make: Make<A::Base>,
