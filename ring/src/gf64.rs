@@ -2,7 +2,7 @@
 //! coefficient of X^j. Addition is xor.
 
 use super::grid::{COLUMNS, Visit, in_shares, load, points, walk};
-use super::simd::{Clmul, FACTORS, Matrix, Products, nine_gates, reduce, summed, xored};
+use super::simd::{Clmul, FACTORS, Matrix, Products, reduce, summed, xored};
 use super::threads;
 use std::ops::Range;
 
@@ -49,16 +49,22 @@ pub struct Grid {
     sums: Vec<Products>,
 }
 
-/// The products at all points, of some columns.
-struct Gates<'a>(&'a mut [[u64; COLUMNS]]);
+/// The inner products at all points, of some columns with coefficients.
+struct Gates<'a> {
+    level: Clmul,
+    factors: &'a Row,
+    sums: &'a mut [Products],
+}
 
-impl Visit<[u64; COLUMNS]> for Gates<'_> {
-    fn minus(&mut self, out: &mut [u64; COLUMNS], a: &[u64; COLUMNS], b: &[u64; COLUMNS]) {
-        xored(out, a, b);
+type Row = [u64; COLUMNS];
+
+impl Visit<Row> for Gates<'_> {
+    fn minus(&mut self, out: &mut [Row], a: &[Row], b: &[Row]) {
+        xored(out.as_flattened_mut(), a.as_flattened(), b.as_flattened());
     }
-    fn leaf(&mut self, point: usize, u: &[[u64; COLUMNS]; 4], v: &[[u64; COLUMNS]; 4]) {
-        if let Some(out) = self.0[point..].first_chunk_mut::<9>() {
-            nine_gates(out, u, v);
+    fn leaf(&mut self, point: usize, u: &[Row; 4], v: &[Row; 4]) {
+        if let Some(sums) = self.sums[point..].first_chunk_mut::<9>() {
+            self.level.add_nine(sums, self.factors, u, v);
         }
     }
 }
@@ -80,19 +86,18 @@ impl Grid {
         let level = Clmul::best();
         let part = |sums: &mut [Products], columns: Range<usize>| {
             let mut rows = [(); 4].map(|()| vec![[0u64; COLUMNS]; blocks]);
-            let mut all = vec![[0u64; COLUMNS]; sums.len()];
             for at in columns.clone().step_by(COLUMNS) {
                 let some = at..columns.end.min(at + COLUMNS);
+                // What stands behind the last column takes coefficients 0.
                 let mut factors = [0; COLUMNS];
                 factors[..some.len()].copy_from_slice(&c[some.clone()]);
-                all.as_flattened_mut().fill(0);
                 for [u, v] in terms {
                     let [a, b, su, sv] = &mut rows;
                     load(a, u, n, some.clone());
                     load(b, v, n, some.clone());
-                    walk(&mut Gates(&mut all), 0, [a, b], [su, sv]);
+                    let mut gates = Gates { level, factors: &factors, sums: &mut *sums };
+                    walk(&mut gates, 0, [a, b], [su, sv]);
                 }
-                level.add_dots(sums, &factors, &all);
             }
         };
         let add = |to: &mut Products, x: &Products| to.iter_mut().zip(x).for_each(|(s, x)| *s ^= x);

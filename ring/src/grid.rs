@@ -25,8 +25,8 @@ pub(crate) const fn points(variables: u32) -> usize {
 
 /// What is done with the differences and with four blocks of each vector.
 pub(crate) trait Visit<R> {
-    /// out = high - low.
-    fn minus(&mut self, out: &mut R, high: &R, low: &R);
+    /// out = high - low, of all rows.
+    fn minus(&mut self, out: &mut [R], high: &[R], low: &[R]);
     /// The blocks of the last two variables, of the nine points from `point` on.
     fn leaf(&mut self, point: usize, u: &[R; LEAF], v: &[R; LEAF]);
 }
@@ -47,10 +47,8 @@ pub(crate) fn walk<R>(
     walk(visit, point, [low_u, low_v], [&mut *su, &mut *sv]);
     walk(visit, point + third, [high_u, high_v], [&mut *su, &mut *sv]);
     let ((du, su), (dv, sv)) = (su.split_at_mut(half), sv.split_at_mut(half));
-    for b in 0..half {
-        visit.minus(&mut du[b], &high_u[b], &low_u[b]);
-        visit.minus(&mut dv[b], &high_v[b], &low_v[b]);
-    }
+    visit.minus(du, high_u, low_u);
+    visit.minus(dv, high_v, low_v);
     walk(visit, point + 2 * third, [du, dv], [su, sv]);
 }
 

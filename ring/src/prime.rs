@@ -208,8 +208,8 @@ struct Products<'a>(&'a Prime, &'a mut [u64]);
 type Row = [u64; COLUMNS];
 
 impl Visit<Row> for Products<'_> {
-    fn minus(&mut self, out: &mut Row, a: &Row, b: &Row) {
-        minus_modulo(out, a, b, self.0.p);
+    fn minus(&mut self, out: &mut [Row], a: &[Row], b: &[Row]) {
+        minus_modulo(out.as_flattened_mut(), a.as_flattened(), b.as_flattened(), self.0.p);
     }
     fn leaf(&mut self, point: usize, u: &[Row; 4], v: &[Row; 4]) {
         let p = self.0;

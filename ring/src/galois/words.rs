@@ -112,8 +112,8 @@ impl<T> std::fmt::Debug for Grid<T> {
 struct Products<'a, T>(&'a mut [[T; COLUMNS]]);
 
 impl<T: Scalar> Visit<[T; COLUMNS]> for Products<'_, T> {
-    fn minus(&mut self, out: &mut [T; COLUMNS], a: &[T; COLUMNS], b: &[T; COLUMNS]) {
-        subtracted(out, a, b);
+    fn minus(&mut self, out: &mut [[T; COLUMNS]], a: &[[T; COLUMNS]], b: &[[T; COLUMNS]]) {
+        subtracted(out.as_flattened_mut(), a.as_flattened(), b.as_flattened());
     }
     fn leaf(&mut self, point: usize, u: &[[T; COLUMNS]; 4], v: &[[T; COLUMNS]; 4]) {
         if let Some(out) = self.0[point..].first_chunk_mut::<9>() {

@@ -75,20 +75,26 @@ impl Clmul {
         }
     }
 
-    /// For each row adds the sum of the products c[i] x[i] to its sum, of which the words are those of products of
-    /// polynomials that are added up.
-    pub(crate) fn add_dots<const N: usize>(
+    /// Of four blocks of two vectors of bits, values of polynomials in two variables, adds the inner products at the nine
+    /// points of the grid: the sum of c[i] times word i of the product.
+    pub(crate) fn add_nine<const N: usize>(
         self,
-        sums: &mut [Products],
+        sums: &mut [Products; 9],
         c: &[u64; N],
-        rows: &[[u64; N]],
+        u: &[[u64; N]; 4],
+        v: &[[u64; N]; 4],
     ) {
         #[cfg(all(target_arch = "x86_64", feature = "avx512"))]
         if let Clmul::Wide(_) = self {
             // SAFETY: the value shows that the processor has the features.
-            return unsafe { x86::wide_dots(sums, c, rows) };
+            return unsafe { x86::wide_nine(sums, c, u, v) };
         }
-        for (sum, row) in sums.iter_mut().zip(rows) {
+        let mut products = [[0; N]; 9];
+        for i in 0..N {
+            let [a, b] = [u, v].map(|x| nine(x.each_ref().map(|x| x[i])));
+            (0..9).for_each(|j| products[j][i] = a[j] & b[j]);
+        }
+        for (sum, row) in sums.iter_mut().zip(&products) {
             let more = self.dot(c, row);
             sum[0] ^= more as u64;
             sum[1] ^= (more >> 64) as u64;
@@ -123,6 +129,11 @@ impl Clmul {
             out.iter_mut().zip(some).for_each(|(o, x)| *o ^= *x);
         }
     }
+}
+
+/// The values at the nine points of four blocks.
+fn nine([a, b, c, d]: [u64; 4]) -> [u64; 9] {
+    [a, b, a ^ b, c, d, c ^ d, a ^ c, b ^ d, a ^ b ^ c ^ d]
 }
 
 /// Modulo X^64 + X^4 + X^3 + X + 1.
@@ -220,26 +231,33 @@ mod x86 {
 
     #[cfg(feature = "avx512")]
     #[target_feature(enable = "avx512f,vpclmulqdq,pclmulqdq,avx2")]
-    pub(super) fn wide_dots<const N: usize>(
-        sums: &mut [super::Products],
+    pub(super) fn wide_nine<const N: usize>(
+        sums: &mut [super::Products; 9],
         c: &[u64; N],
-        rows: &[[u64; N]],
+        u: &[[u64; N]; 4],
+        v: &[[u64; N]; 4],
     ) {
-        let (all, rest) = c.as_chunks::<8>();
-        for (out, row) in sums.iter_mut().zip(rows) {
-            let (words, last) = row.as_chunks::<8>();
-            let mut sum = load(out);
-            for (c, x) in all.iter().zip(words) {
-                let (c, x) = (load(c), load(x));
+        const { assert!(N.is_multiple_of(8), "whole vectors") };
+        let [u, v] = [u, v].map(|x| x.each_ref().map(|x| x.as_chunks::<8>().0));
+        let nine = |x: &[&[[u64; 8]]; 4], i: usize| {
+            let [a, b, c, d] = x.map(|x| load(&x[i]));
+            let xor = |a, b| _mm512_xor_si512(a, b);
+            let (e, f, g, h) = (xor(a, b), xor(c, d), xor(a, c), xor(b, d));
+            [a, b, e, c, d, f, g, h, xor(e, f)]
+        };
+        let mut out = sums.each_ref().map(|x| load(x));
+        for (i, c) in c.as_chunks::<8>().0.iter().enumerate() {
+            let (c, a, b) = (load(c), nine(&u, i), nine(&v, i));
+            for (out, (a, b)) in out.iter_mut().zip(a.into_iter().zip(b)) {
+                let x = _mm512_and_si512(a, b);
                 let even = _mm512_clmulepi64_epi128::<0x00>(c, x);
                 let odd = _mm512_clmulepi64_epi128::<0x11>(c, x);
-                sum = _mm512_ternarylogic_epi64::<0x96>(sum, even, odd);
+                *out = _mm512_ternarylogic_epi64::<0x96>(*out, even, odd);
             }
+        }
+        for (sum, out) in sums.iter_mut().zip(out) {
             // SAFETY: it points to eight words, and the store needs no alignment.
-            unsafe { _mm512_storeu_si512(out.as_mut_ptr().cast(), sum) };
-            let more = narrow(rest, last);
-            out[0] ^= more as u64;
-            out[1] ^= (more >> 64) as u64;
+            unsafe { _mm512_storeu_si512(sum.as_mut_ptr().cast(), out) };
         }
     }
 
@@ -324,14 +342,22 @@ mod tests {
                     d.iter().zip(&a).map(|(&d, &a)| d ^ reduce(slow(a, 77))).collect();
                 assert_eq!(sums, want, "{level:?}, {n} words");
             }
-            let c: [u64; 19] = std::array::from_fn(|i| words(5, 19)[i]);
-            let rows: [[u64; 19]; 3] =
-                std::array::from_fn(|j| std::array::from_fn(|i| words(j as u64, 19)[i]));
-            let mut sums = [[7; 8]; 3];
-            level.add_dots(&mut sums, &c, &rows);
-            for (sum, row) in sums.iter().zip(&rows) {
+            let row = |seed: u64| <[u64; 16]>::try_from(words(seed, 16)).expect("16 words");
+            let c = row(5);
+            let [u, v]: [[[u64; 16]; 4]; 2] =
+                [10, 20].map(|seed| std::array::from_fn(|b| row(seed + b as u64)));
+            let mut sums = [[7; 8]; 9];
+            level.add_nine(&mut sums, &c, &u, &v);
+            for (point, sum) in sums.iter().enumerate() {
+                // Both variables are 0, 1, or both.
+                let of = |digit: usize, bit: usize| digit == 2 || digit == bit;
+                let at = |b: &usize| of(point / 3, b >> 1) && of(point % 3, b & 1);
+                let value = |x: &[[u64; 16]; 4], i: usize| {
+                    (0..4).filter(at).fold(0, |s, b| s ^ x[b][i])
+                };
+                let both = (0..16).map(|i| value(&u, i) & value(&v, i)).collect::<Vec<_>>();
                 // Four times the same is 0.
-                assert_eq!(summed(sum), level.dot(&c, row), "{level:?}");
+                assert_eq!(summed(sum), level.dot(&c, &both), "{level:?}, point {point}");
             }
         }
     }

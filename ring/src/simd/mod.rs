@@ -179,24 +179,6 @@ versions! {
 versions! {
     /// Of four blocks of two vectors, values of polynomials in two variables, adds the products at the nine points of the
     /// grid.
-    pub(crate) fn nine_gates<[N] [const N: usize]>(
-        out: &mut [[u64; N]; 9], u: &[[u64; N]; 4], v: &[[u64; N]; 4],
-    ) {
-        for i in 0..N {
-            let at = |x: &[[u64; N]; 4]| {
-                let (a, b, c, d) = (x[0][i], x[1][i], x[2][i], x[3][i]);
-                [a, b, a ^ b, c, d, c ^ d, a ^ c, b ^ d, a ^ b ^ c ^ d]
-            };
-            let (u, v) = (at(u), at(v));
-            for j in 0..9 {
-                out[j][i] ^= u[j] & v[j];
-            }
-        }
-    }
-}
-
-versions! {
-    /// The same of words.
     pub(crate) fn nine_products<[T, N] [T: Word, const N: usize]>(
         out: &mut [[T; N]; 9], u: &[[T; N]; 4], v: &[[T; N]; 4],
     ) {
@@ -216,32 +198,24 @@ versions! {
 
 versions! {
     /// out = a - b.
-    pub(crate) fn subtracted<[T, N] [T: Word, const N: usize]>(
-        out: &mut [T; N], a: &[T; N], b: &[T; N],
-    ) {
-        for i in 0..N {
-            out[i] = a[i].wsub(b[i]);
-        }
+    pub(crate) fn subtracted<[T] [T: Word]>(out: &mut [T], a: &[T], b: &[T]) {
+        out.iter_mut().zip(a.iter().zip(b)).for_each(|(o, (a, b))| *o = a.wsub(*b));
     }
 }
 
 versions! {
     /// out = a xor b.
-    pub(crate) fn xored<[N] [const N: usize]>(out: &mut [u64; N], a: &[u64; N], b: &[u64; N]) {
-        for i in 0..N {
-            out[i] = a[i] ^ b[i];
-        }
+    pub(crate) fn xored<[] []>(out: &mut [u64], a: &[u64], b: &[u64]) {
+        out.iter_mut().zip(a.iter().zip(b)).for_each(|(o, (a, b))| *o = a ^ b);
     }
 }
 
 versions! {
     /// out = a - b modulo p, of numbers below p, which is below 2^63.
-    pub(crate) fn minus_modulo<[N] [const N: usize]>(
-        out: &mut [u64; N], a: &[u64; N], b: &[u64; N], p: u64,
-    ) {
-        for i in 0..N {
-            let less = a[i].wrapping_sub(b[i]);
-            out[i] = less.min(less.wrapping_add(p));
+    pub(crate) fn minus_modulo<[] []>(out: &mut [u64], a: &[u64], b: &[u64], p: u64) {
+        for (o, (a, b)) in out.iter_mut().zip(a.iter().zip(b)) {
+            let less = a.wrapping_sub(*b);
+            *o = less.min(less.wrapping_add(p));
         }
     }
 }
