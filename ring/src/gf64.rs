@@ -80,9 +80,10 @@ impl Grid {
     /// # Panics
     ///
     /// If the words are not 2^m blocks of as many as there are coefficients.
-    pub fn add(&mut self, c: &[u64], terms: &[[&[u64]; 2]]) {
+    pub fn add(&mut self, c: &[u64], terms: &[[&[&[u64]]; 2]]) {
         let (n, blocks) = (c.len(), 1 << self.variables);
-        assert!(terms.iter().flatten().all(|x| x.len() == n * blocks), "blocks of one length");
+        let fits = |x: &&[&[u64]]| x.len() == blocks && x.iter().all(|block| block.len() == n);
+        assert!(terms.iter().flatten().all(fits), "blocks of one length");
         let level = Clmul::best();
         let part = |sums: &mut [Products], columns: Range<usize>| {
             let mut rows = [(); 4].map(|()| vec![[0u64; COLUMNS]; blocks]);
@@ -93,8 +94,8 @@ impl Grid {
                 factors[..some.len()].copy_from_slice(&c[some.clone()]);
                 for [u, v] in terms {
                     let [a, b, su, sv] = &mut rows;
-                    load(a, u, n, some.clone());
-                    load(b, v, n, some.clone());
+                    load(a, u.iter().copied(), &some);
+                    load(b, v.iter().copied(), &some);
                     let mut gates = Gates { level, factors: &factors, sums: &mut *sums };
                     walk(&mut gates, 0, [a, b], [su, sv]);
                 }
@@ -129,23 +130,22 @@ const PART: usize = 256;
 ///
 /// # Panics
 ///
-/// If the number of words is no multiple of the number of factors.
-pub fn fold_bits(c: &[u64], words: &[u64]) -> Vec<u64> {
-    let n = words.len() / c.len();
-    assert_eq!(n * c.len(), words.len(), "blocks of one length");
+/// If there are not as many blocks as factors, or they are not of one length.
+pub fn fold_bits(c: &[u64], blocks: &[&[u64]]) -> Vec<u64> {
+    let n = blocks.first().map_or(0, |block| block.len());
+    assert!(blocks.len() == c.len() && blocks.iter().all(|b| b.len() == n), "blocks of one length");
     let mut out = vec![0; n * 64];
     // So many factors stay in the cache while all columns pass.
-    for (group, c) in c.chunks(FACTORS).enumerate() {
+    for (c, blocks) in c.chunks(FACTORS).zip(blocks.chunks(FACTORS)) {
         let matrix = Matrix::new(c);
-        let words = &words[group * FACTORS * n..];
         threads::each(out.chunks_mut(64 * PART).enumerate(), &|(part, out)| {
             // Eight columns at a time, which stand in one cache line of each block.
             for (eight, out) in out.chunks_mut(64 * 8).enumerate() {
                 let mut columns = [[0; FACTORS]; 8];
                 let at = part * PART + 8 * eight;
                 let some = out.len() / 64;
-                for b in 0..c.len() {
-                    let words = &words[b * n + at..][..some];
+                for (b, block) in blocks.iter().enumerate() {
+                    let words = &block[at..][..some];
                     columns.iter_mut().zip(words).for_each(|(column, word)| column[b] = *word);
                 }
                 let (out, _) = out.as_chunks_mut::<64>();
@@ -223,6 +223,7 @@ pub fn times_x(a: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cut;
     use proptest::prelude::*;
 
     #[test]
@@ -294,7 +295,7 @@ mod tests {
             };
             let mut some = |n: usize| (0..n).map(|_| next()).collect::<Vec<_>>();
             let (u, c, x) = (some(n * blocks), some(n), some(blocks));
-            let mut folded = fold_bits(&x, &u);
+            let mut folded = fold_bits(&x, &cut(&u, blocks));
             for i in 0..n {
                 for l in 0..64 {
                     let bit = |b: usize| u[b * n + i] >> l & 1;
@@ -339,7 +340,8 @@ mod tests {
             let terms = [(); 2].map(|()| [some(n * blocks), some(n * blocks)]);
             let c = some(n);
             let mut grid = Grid::new(variables);
-            grid.add(&c, &terms.each_ref().map(|t| t.each_ref().map(Vec::as_slice)));
+            let [first, second] = terms.each_ref().map(|t| t.each_ref().map(|x| cut(x, blocks)));
+            grid.add(&c, &[&first, &second].map(|t| t.each_ref().map(Vec::as_slice)));
             for (point, found) in grid.elements().into_iter().enumerate() {
                 // The blocks whose sum is the value there.
                 let of = |b: usize| (0..variables).all(|j| match point / 3usize.pow(j) % 3 {
@@ -366,7 +368,7 @@ mod tests {
                 power = times_x(power);
             }
             let mut grid = Grid::new(2);
-            grid.add(&[c], &[[&[a, 0, 0, 0], &[b, 0, 0, 0]]]);
+            grid.add(&[c], &[[&[&[a], &[0], &[0], &[0]], &[&[b], &[0], &[0], &[0]]]]);
             prop_assert_eq!(grid.elements()[0], want);
         }
     }

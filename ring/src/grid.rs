@@ -75,14 +75,17 @@ pub(crate) fn in_shares<S: Clone + Send + Sync>(
 
 /// Columns of all blocks from one on, up to [`COLUMNS`] of them: a row for each block. What stands behind the last one
 /// is left as it was.
-pub(crate) fn load<T: Copy>(
+pub(crate) fn load<'a, T: Copy + 'a>(
     rows: &mut [[T; COLUMNS]],
-    words: &[T],
-    n: usize,
-    columns: Range<usize>,
+    blocks: impl Iterator<Item = &'a [T]>,
+    columns: &Range<usize>,
 ) {
-    for (row, block) in rows.iter_mut().zip(words.chunks_exact(n)) {
+    for (row, block) in rows.iter_mut().zip(blocks) {
         let some = &block[columns.clone()];
-        row[..some.len()].copy_from_slice(some);
+        // Of a known length it is no call.
+        match <&[T; COLUMNS]>::try_from(some) {
+            Ok(some) => *row = *some,
+            Err(_) => row[..some.len()].copy_from_slice(some),
+        }
     }
 }

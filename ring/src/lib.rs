@@ -70,6 +70,17 @@ pub use data::Data;
 pub use planes::Planes;
 pub use word::{Word, Words};
 
+/// A vector in so many blocks of one length.
+///
+/// # Panics
+///
+/// If its length is no multiple of their number.
+pub fn cut<T>(x: &[T], blocks: usize) -> Vec<&[T]> {
+    let n = x.len() / blocks;
+    assert_eq!(n * blocks, x.len(), "blocks of one length");
+    (0..blocks).map(|b| &x[b * n..(b + 1) * n]).collect()
+}
+
 /// Number of elements from which an operation is worth spreading over threads.
 pub(crate) const PARALLEL: usize = 1 << 16;
 const _: () = assert!(PARALLEL.is_multiple_of(256), "a quarter of it is whole words of a plane");

@@ -3,7 +3,7 @@
 //! An element is a number below p. A [`Weight`] is what elements and words are multiplied by: the number times 2^64, so that
 //! a product is one reduction (Montgomery 1985).
 
-use super::grid::{COLUMNS, Visit, in_shares, points, walk};
+use super::grid::{COLUMNS, Visit, in_shares, load, points, walk};
 use super::simd::{minus_modulo, modulo};
 use super::threads;
 use std::ops::Range;
@@ -133,9 +133,9 @@ impl Prime {
     /// # Panics
     ///
     /// On vectors of different lengths.
-    pub fn weighed(&self, words: &[u64], w: &[Weight]) -> Vec<u64> {
+    pub fn weigh(&self, words: &mut [u64], w: &[Weight]) {
         assert_eq!(words.len(), w.len(), "vectors of one length");
-        words.iter().zip(w).map(|(x, w)| self.times(*w, *x)).collect()
+        words.iter_mut().zip(w).for_each(|(x, w)| *x = self.times(*w, *x));
     }
 
     /// The sum of the products of words and factors at equal places.
@@ -148,27 +148,30 @@ impl Prime {
         words.iter().zip(w).fold(0, |s, (x, w)| self.add(s, self.times(*w, *x)))
     }
 
-    /// The sum over blocks b of c_b times block b.
+    /// The sum over blocks b of c_b times block b, of words.
     ///
     /// # Panics
     ///
-    /// If the number of elements is no multiple of the number of factors.
-    pub fn fold(&self, v: &[u64], c: &[Weight]) -> Vec<u64> {
-        let n = v.len() / c.len();
-        assert_eq!(n * c.len(), v.len(), "blocks of one length");
+    /// If there are not as many blocks as factors, or they are not of one length.
+    pub fn fold(&self, blocks: &[&[u64]], c: &[Weight]) -> Vec<u64> {
+        let n = blocks.first().map_or(0, |block| block.len());
+        let fits = blocks.len() == c.len() && blocks.iter().all(|b| b.len() == n);
+        assert!(fits, "blocks of one length");
         let mut out = vec![0; n];
         threads::each(out.chunks_mut(PART).enumerate(), &|(part, out)| {
             let mut sums = [0u128; PART];
+            let mut some = [0; PART];
+            let (sums, some) = (&mut sums[..out.len()], &mut some[..out.len()]);
             // Eight products of elements are below 2^64 p.
-            for (eight, c) in c.chunks(8).enumerate() {
-                let sums = &mut sums[..out.len()];
+            for (blocks, c) in blocks.chunks(8).zip(c.chunks(8)) {
                 sums.fill(0);
-                for (b, c) in c.iter().enumerate() {
-                    let block = &v[(8 * eight + b) * n + part * PART..][..out.len()];
-                    let both = sums.iter_mut().zip(block);
+                for (block, c) in blocks.iter().zip(c) {
+                    some.copy_from_slice(&block[part * PART..][..some.len()]);
+                    modulo(some, self.p);
+                    let both = sums.iter_mut().zip(&*some);
                     both.for_each(|(s, x)| *s += u128::from(c.0) * u128::from(*x));
                 }
-                let both = out.iter_mut().zip(sums);
+                let both = out.iter_mut().zip(&*sums);
                 both.for_each(|(o, s)| *o = self.add(*o, self.reduce(*s)));
             }
         });
@@ -243,15 +246,18 @@ impl Grid {
         Grid { prime, variables, sums: vec![0; points(variables)] }
     }
 
-    /// Adds the inner products of u and v.
+    /// Adds the inner products of u and v, words in blocks. If there are factors, those of blocks and those of the
+    /// elements of a block, then each word of u is multiplied by both of its own before.
     ///
     /// # Panics
     ///
-    /// If they are not 2^m blocks of one length.
-    pub fn add(&mut self, u: &[u64], v: &[u64]) {
+    /// If there are not 2^m blocks of one length, and as many factors.
+    pub fn add(&mut self, [u, v]: [&[&[u64]]; 2], factors: Option<[&[Weight]; 2]>) {
         let blocks = 1 << self.variables;
-        let n = u.len() / blocks;
-        assert!(u.len() == v.len() && n * blocks == u.len(), "blocks of one length");
+        let n = u.first().map_or(0, |block| block.len());
+        let fits = |x: &[&[u64]]| x.len() == blocks && x.iter().all(|block| block.len() == n);
+        let weighed = factors.is_none_or(|[b, e]| b.len() == blocks && e.len() == n);
+        assert!(fits(u) && fits(v) && weighed, "blocks of one length");
         let prime = self.prime;
         let part = |sums: &mut [u64], columns: Range<usize>| {
             let mut rows = [(); 4].map(|()| vec![[0u64; COLUMNS]; blocks]);
@@ -259,12 +265,23 @@ impl Grid {
                 let some = at..columns.end.min(at + COLUMNS);
                 let [a, b, su, sv] = &mut rows;
                 for (rows, x) in [(&mut *a, u), (&mut *b, v)] {
-                    for (row, block) in rows.iter_mut().zip(x.chunks_exact(n)) {
-                        let (to, rest) = row.split_at_mut(some.len());
-                        to.copy_from_slice(&block[some.clone()]);
-                        rest.fill(0);
+                    // What stands behind the last column is multiplied, too.
+                    if some.len() < COLUMNS {
+                        rows.fill([0; COLUMNS]);
+                    }
+                    load(rows, x.iter().copied(), &some);
+                }
+                match factors {
+                    None => modulo(a.as_flattened_mut(), prime.p),
+                    Some([blocks, elements]) => {
+                        let elements = &elements[some.clone()];
+                        for (row, block) in a.iter_mut().zip(blocks) {
+                            let both = row.iter_mut().zip(elements);
+                            both.for_each(|(x, e)| *x = prime.times(prime.both(*block, *e), *x));
+                        }
                     }
                 }
+                modulo(b.as_flattened_mut(), prime.p);
                 walk(&mut Products(&prime, sums), 0, [a, b], [su, sv]);
             }
         };
@@ -296,6 +313,7 @@ impl Grid {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cut;
     use proptest::prelude::*;
 
     fn words(seed: u64) -> impl FnMut() -> u64 {
@@ -371,21 +389,22 @@ mod tests {
             let blocks = 1 << m;
             let (u, v): (Vec<u64>, Vec<u64>) = (0..n * blocks).map(|_| (word(), word())).unzip();
             let c: Vec<Weight> = (0..n * blocks).map(|_| f.weight(word())).collect();
-            let (a, b) = (f.weighed(&u, &c), f.reduced(&v));
+            let (mut a, b) = (u.clone(), f.reduced(&v));
+            f.weigh(&mut a, &c);
             let sum = |all: &mut dyn Iterator<Item = u64>| all.fold(0, |s, x| f.add(s, x));
             for i in 0..a.len() {
                 prop_assert_eq!(a[i], f.times(c[i], u[i]));
             }
             prop_assert_eq!(f.dot(&u, &c), sum(&mut a.iter().copied()));
             let weights = &c[..blocks];
-            let folded = f.fold(&b, weights);
+            let folded = f.fold(&cut(&v, blocks), weights);
             for t in 0..n {
                 let want = sum(&mut (0..blocks).map(|i| f.times(weights[i], b[i * n + t])));
                 prop_assert_eq!(folded[t], want);
             }
             // At a point of digits 0, 1 and high.
             let mut grid = Grid::new(f, m);
-            grid.add(&a, &b);
+            grid.add([&cut(&a, blocks), &cut(&v, blocks)], None);
             let values = grid.elements();
             for (point, value) in values.iter().enumerate() {
                 let digit = |j: u32| point / 3usize.pow(j) % 3;
@@ -404,11 +423,21 @@ mod tests {
                 prop_assert_eq!(*value, want, "point {}", point);
             }
             let mut twice = Grid::new(f, m);
-            twice.add(&a, &b);
+            twice.add([&cut(&a, blocks), &cut(&b, blocks)], None);
             twice.join(&grid);
             for (x, value) in twice.elements().iter().zip(&values) {
                 prop_assert_eq!(*x, f.add(*value, *value));
             }
+            // With factors of blocks and of the elements of each.
+            let (of_blocks, elements) = (&c[..blocks], &c[c.len() - n..]);
+            let all: Vec<Weight> =
+                of_blocks.iter().flat_map(|b| elements.iter().map(|e| f.both(*b, *e))).collect();
+            let mut weighed = u.clone();
+            f.weigh(&mut weighed, &all);
+            let (mut found, mut want) = (Grid::new(f, m), Grid::new(f, m));
+            found.add([&cut(&u, blocks), &cut(&v, blocks)], Some([of_blocks, elements]));
+            want.add([&cut(&weighed, blocks), &cut(&v, blocks)], None);
+            prop_assert_eq!(found.elements(), want.elements());
         }
     }
 }

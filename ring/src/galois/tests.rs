@@ -54,7 +54,9 @@ fn point_of<T: Scalar>(x: u64) -> Element<T> {
 
 fn grid<T: Scalar>(c: &Points, terms: &[[&[T]; 2]], variables: u32) -> Vec<Element<T>> {
     let mut out = Grid::new(variables);
-    out.add(c, terms);
+    let cut: Vec<_> = terms.iter().map(|t| t.map(|x| crate::cut(x, 1 << variables))).collect();
+    let cut: Vec<_> = cut.iter().map(|t| t.each_ref().map(Vec::as_slice)).collect();
+    out.add(c, &cut);
     out.elements()
 }
 

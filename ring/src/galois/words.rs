@@ -133,9 +133,10 @@ impl<T: Scalar> Grid<T> {
     /// # Panics
     ///
     /// If the words are not 2^m blocks of as many as there are coefficients.
-    pub fn add(&mut self, c: &Points, terms: &[[&[T]; 2]]) {
+    pub fn add(&mut self, c: &Points, terms: &[[&[&[T]]; 2]]) {
         let (n, blocks) = (c.len(), 1 << self.variables);
-        assert!(terms.iter().flatten().all(|x| x.len() == n * blocks), "blocks of one length");
+        let fits = |x: &&[&[T]]| x.len() == blocks && x.iter().all(|block| block.len() == n);
+        assert!(terms.iter().flatten().all(fits), "blocks of one length");
         let all = points(self.variables);
         let part = |sums: &mut [Sums<T>], columns: Range<usize>| {
             let mut blocks = [(); 4].map(|()| vec![[T::ZERO; COLUMNS]; blocks]);
@@ -147,8 +148,8 @@ impl<T: Scalar> Grid<T> {
                 products.as_flattened_mut().fill(T::ZERO);
                 for [u, v] in terms {
                     let [a, b, su, sv] = &mut blocks;
-                    load(a, u, n, some.clone());
-                    load(b, v, n, some.clone());
+                    load(a, u.iter().copied(), &some);
+                    load(b, v.iter().copied(), &some);
                     walk(&mut Products(&mut products), 0, [a, b], [su, sv]);
                 }
                 // What stands behind the last column takes coefficients 0.
@@ -208,7 +209,7 @@ pub fn sum_words<T: Scalar>(c: &Points, words: &[T], blocks: usize) -> Vec<Eleme
         let mut tables = Tables::default();
         for at in columns.clone().step_by(COLUMNS) {
             let end = columns.end.min(at + COLUMNS);
-            load(&mut some, words, n.max(1), at..end);
+            load(&mut some, words.chunks_exact(n.max(1)), &(at..end));
             add_weighted(sums, &picks(&c[..end], at), &some, &mut scratch, &mut tables);
         }
     };

@@ -113,14 +113,15 @@ pub trait Algebra {
 
     /// Of no base elements yet, which will have 2^m blocks.
     fn grid(variables: u32) -> Self::Grid;
-    /// Adds the inner products of all pairs of vectors of base elements, with the same coefficients.
-    fn add_grid(to: &mut Self::Grid, c: &[u64], terms: &[[&[Self::Base]; 2]]);
+    /// Adds the inner products of all pairs of vectors of base elements, which are given in their blocks, with the same
+    /// coefficients.
+    fn add_grid(to: &mut Self::Grid, c: &[u64], terms: &[[&[&[Self::Base]]; 2]]);
     /// Adds what another grid has.
     fn join_grids(to: &mut Self::Grid, from: &Self::Grid);
     /// The values, in the order of the points.
     fn on_grid(grid: &Self::Grid) -> Vec<Self::E>;
-    /// As [`fold`](Algebra::fold), of base elements.
-    fn fold_base(words: &[Self::Base], c: &[Self::E]) -> Self::V;
+    /// As [`fold`](Algebra::fold), of blocks of base elements.
+    fn fold_base(blocks: &[&[Self::Base]], c: &[Self::E]) -> Self::V;
     /// What `fold_base` gives, times the coefficients of the base elements.
     fn weigh(v: Self::V, c: &[u64]) -> Self::V;
     /// For each block the sum of its base elements times their coefficients.
@@ -212,7 +213,7 @@ impl Algebra for OverBits {
     fn grid(variables: u32) -> gf64::Grid {
         gf64::Grid::new(variables)
     }
-    fn add_grid(to: &mut gf64::Grid, c: &[u64], terms: &[[&[u64]; 2]]) {
+    fn add_grid(to: &mut gf64::Grid, c: &[u64], terms: &[[&[&[u64]]; 2]]) {
         to.add(c, terms);
     }
     fn join_grids(to: &mut gf64::Grid, from: &gf64::Grid) {
@@ -221,8 +222,8 @@ impl Algebra for OverBits {
     fn on_grid(grid: &gf64::Grid) -> Vec<u64> {
         grid.elements()
     }
-    fn fold_base(words: &[u64], c: &[u64]) -> Vec<u64> {
-        gf64::fold_bits(c, words)
+    fn fold_base(blocks: &[&[u64]], c: &[u64]) -> Vec<u64> {
+        gf64::fold_bits(c, blocks)
     }
     fn weigh(mut v: Vec<u64>, c: &[u64]) -> Vec<u64> {
         gf64::weigh(&mut v, c);
@@ -325,7 +326,7 @@ impl<T: Scalar> Algebra for OverWords<T> {
     fn grid(variables: u32) -> Self::Grid {
         galois::Grid::new(variables)
     }
-    fn add_grid(to: &mut Self::Grid, c: &[u64], terms: &[[&[T]; 2]]) {
+    fn add_grid(to: &mut Self::Grid, c: &[u64], terms: &[[&[&[T]]; 2]]) {
         to.add(c, terms);
     }
     fn join_grids(to: &mut Self::Grid, from: &Self::Grid) {
@@ -334,8 +335,8 @@ impl<T: Scalar> Algebra for OverWords<T> {
     fn on_grid(grid: &Self::Grid) -> Vec<Self::E> {
         grid.elements()
     }
-    fn fold_base(words: &[T], c: &[Self::E]) -> Self::V {
-        galois::fold_words(c, words)
+    fn fold_base(blocks: &[&[T]], c: &[Self::E]) -> Self::V {
+        galois::fold_words(c, &blocks.concat())
     }
     fn weigh(v: Self::V, c: &[u64]) -> Self::V {
         v.weighed(c)
@@ -475,13 +476,15 @@ pub fn values<A: Algebra>(pairs: &[A::E], n: usize) -> Vec<A::E> {
 #[cfg(test)]
 pub(super) fn grid_base<A: Algebra>(c: &[u64], u: &[A::Base], v: &[A::Base], m: u32) -> Vec<A::E> {
     let mut out = A::grid(m);
-    A::add_grid(&mut out, c, &[[u, v]]);
+    let [u, v] = [u, v].map(|x| slvr_ring::cut(x, 1 << m));
+    A::add_grid(&mut out, c, &[[&u, &v]]);
     A::on_grid(&out)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use slvr_ring::cut;
 
     fn draw() -> Draw {
         Draw::new(&[3; 32], "slvr test")
@@ -546,13 +549,13 @@ mod tests {
         let found = values.iter().zip(grid_weights::<A>(&x));
         let found = found.fold(A::zero(), |s, (q, w)| A::add(&s, &A::mul(q, &w)));
         let at = weights::<A>(&x);
-        let [a, b] = [&u, &v].map(|x| A::fold_base(x, &at));
+        let [a, b] = [&u, &v].map(|x| A::fold_base(&cut(x, at.len()), &at));
         assert!(A::cross(&A::weigh(a, &c), &b, 1)[0] == found);
         // At the blocks themselves.
         let corners =
             (0..1usize << m).map(|b| (0..m).fold(0, |s, j| s + (b >> j & 1) * 3usize.pow(j)));
         let sums = corners.fold(A::zero(), |s, i| A::add(&s, &values[i]));
-        let both = [&u, &v].map(|x| A::fold_base(x, &[A::one()]));
+        let both = [&u, &v].map(|x| A::fold_base(&[x], &[A::one()]));
         assert!(A::cross(&A::weigh(both[0].clone(), &c.repeat(1 << m)), &both[1], 1)[0] == sums);
     }
 
@@ -574,7 +577,7 @@ mod tests {
         let su: Vec<u64> = spread(&u);
         let weighed: Vec<u64> =
             su.chunks(n * 64).flat_map(|b| OverBits::weigh(b.to_vec(), &c)).collect();
-        assert_eq!(OverBits::fold_base(&u, &l), OverBits::fold(&su, &l));
+        assert_eq!(OverBits::fold_base(&cut(&u, blocks), &l), OverBits::fold(&su, &l));
         let ones = vec![1; n * 64];
         let sums = weighed.chunks(n * 64).map(|b| gf64::dot(b, &ones)).collect::<Vec<_>>();
         assert_eq!(OverBits::sum_base(&c, &u, blocks), sums);

@@ -1,6 +1,6 @@
 //! The statements of a prover as vectors of words, as the prover or one of its verifiers sees them.
 
-use super::fold::Chunk;
+use super::chunk::{Chunk, Column};
 use super::products::Long;
 use crate::share::{Rep, next, prev};
 use slvr_circuit::proof::{
@@ -180,28 +180,36 @@ pub(super) fn wide<B: Word>(x: &Data) -> Vec<B> {
 pub(super) fn wide_part<B: Word>(x: &Data, range: Range<usize>) -> Vec<B> {
     match x {
         Data::Ring(words) => {
-            let mut out = Vec::with_capacity(range.len() + ROOM);
-            each_word!(words, v => out.extend(v[range].iter().map(|&x| widened::<_, B>(x))));
-            out
+            each_word!(words, v => v[range].iter().map(|&x| widened::<_, B>(x)).collect())
         }
         Data::Bits(_) => unreachable!("statements over words are about words"),
     }
 }
 
-/// Words for which vectors have room, so that they are filled up to whole blocks in their place.
-const ROOM: usize = 2048;
+/// The same where they lie, if they are words of this width.
+fn column<B: Word>(x: &Data, range: Range<usize>) -> Column<'_, B> {
+    match x {
+        Data::Ring(words) if B::of(words).is_some() => {
+            Column::of_parts(B::of(words).map(|words| &words[range]).into_iter())
+        }
+        _ => wide_part(x, range).into(),
+    }
+}
+
+/// Reads some elements as a column.
+type Read<B> = fn(&Data, Range<usize>) -> Column<'_, B>;
 
 /// The words of bits of some elements: a shard begins at a word, and ends at one or where all end.
-fn flat(x: &Data, range: Range<usize>) -> Vec<u64> {
+fn flat(x: &Data, range: Range<usize>) -> Column<'_, u64> {
     let Data::Bits(p) = x else { unreachable!("statements over bits are about bits") };
     debug_assert!(range.start.is_multiple_of(64) || range.is_empty(), "a word");
     debug_assert!(range.end.is_multiple_of(64) || range.end == p.len(), "a word, or the end");
-    let each = range.len().div_ceil(64);
-    let mut out = Vec::with_capacity(p.width() as usize * each + ROOM);
-    for j in 0..p.width() as usize {
-        out.extend_from_slice(&p.plane(j)[range.start / 64..][..each]);
+    if range.len() == p.len() {
+        return Column::of_parts(std::iter::once(p.words()));
     }
-    out
+    let each = range.len().div_ceil(64);
+    let plane = |j: u32| &p.plane(j as usize)[range.start / 64..][..each];
+    Column::of_parts((0..p.width()).map(plane))
 }
 
 fn widened<A: Word, B: Word>(x: A) -> B {
@@ -282,7 +290,7 @@ impl View<'_> {
     }
 
     /// The chunk of an item over bits.
-    pub fn over_bits(&self, item: &Item<'_>) -> Chunk {
+    pub fn over_bits(&self, item: &Item<'_>) -> Chunk<'_> {
         match item {
             Item::Carries(x, n) => self.adder(*x, *n),
             Item::Dots(_) | Item::Dot(..) => unreachable!("statements over words"),
@@ -300,7 +308,7 @@ impl View<'_> {
     }
 
     /// The chunk of an item over words.
-    pub fn over_words<B: Word>(&self, item: &Item<'_>) -> Chunk<B> {
+    pub fn over_words<B: Word>(&self, item: &Item<'_>) -> Chunk<'_, B> {
         match item {
             Item::Part(s, r) => self.products(s, Some(*r)),
             Item::Dots(s) => self.dots(s),
@@ -344,7 +352,7 @@ impl View<'_> {
 
     /// The same as words of bits.
     fn own_words(&self, x: ValueId) -> Vec<u64> {
-        flat(self.part(x), shard(self.circuit, x, self.prover()))
+        flat(self.part(x), shard(self.circuit, x, self.prover())).one().into_owned()
     }
 
     /// The same as words of 64 bits, or of 128.
@@ -358,8 +366,11 @@ impl View<'_> {
         B::BITS - dom.bits()
     }
 
-    pub(super) fn factor<B: Word>(&self, x: Vec<B>, scale: u32) -> Vec<B> {
-        if self.first() { raised(x, scale) } else { x }
+    pub(super) fn factor<'x, B: Word>(&self, x: Column<'x, B>, scale: u32) -> Column<'x, B> {
+        if self.first() && scale > 0 {
+            return raised(x.one().into_owned(), scale).into();
+        }
+        x
     }
 
     /// The tensor, repeated to the shape and the planes of a result where it has others.
@@ -406,40 +417,58 @@ impl View<'_> {
         verifies && matches!(s.claim, Claim::Exchange { .. }) && part != Some(self.me)
     }
 
-    /// The elements of a shard of one of the components that this party holds.
-    fn some(&self, x: ValueId, second: bool, range: &Range<usize>) -> Data {
-        let Some(rep) = self.held.get(&x) else {
-            unreachable!("the values of statements are kept up to their barrier")
-        };
-        if second { &rep.second } else { &rep.first }.slice(range.clone())
-    }
-
     /// Of an exchange what this verifier adds: the word that masks the prover's message, or the message. Of the prover the
     /// word that masks it, at the component of [`View::added`]. The two
     /// components of the result at one of the two are the other's mask and the sum of both messages.
-    fn message(&self, s: &Statement, part: Option<usize>, range: &Range<usize>) -> Data {
+    fn message<B: Copy + Default>(
+        &self,
+        s: &Statement,
+        part: Option<usize>,
+        (range, read): (&Range<usize>, Read<B>),
+        (add, sub, mul): (impl Fn(B, B) -> B, impl Fn(B, B) -> B, impl Fn(B, B) -> B),
+    ) -> Vec<B> {
         let Claim::Exchange { terms, plus } = &s.claim else { unreachable!("an exchange") };
+        let read = |x| read(x, range.clone());
+        let less = |sum: &mut [B], x: &Column<'_, B>| {
+            for (at, part) in x.parts() {
+                sum[at..].iter_mut().zip(part).for_each(|(s, x)| *s = sub(*s, *x));
+            }
+        };
         if !self.exchanges(s, part) {
-            let mut sum = self.part(s.out).slice(range.clone());
-            plus.iter().for_each(|(z, _)| sum.sub_assign(&self.part(*z).slice(range.clone())));
+            let mut sum = read(self.part(s.out)).one().into_owned();
+            plus.iter().for_each(|(z, _)| less(&mut sum, &read(self.part(*z))));
             return sum;
         }
         // The component r + 2 is the first one at party r + 2, the second one at r + 1.
         let second = part == Some(prev(self.me));
-        let all = |x: ValueId, mask: bool| {
-            let mut sum = self.some(x, !second, range);
-            if !mask {
-                sum.add_assign(&self.some(x, second, range));
-            }
-            sum
+        let part = |x: ValueId, second: bool| {
+            let Some(rep) = self.held.get(&x) else {
+                unreachable!("the values of statements are kept up to their barrier")
+            };
+            read(if second { &rep.second } else { &rep.first })
         };
-        let mut sum = all(s.out, false);
+        let mut sum = zip(&part(s.out, true).one(), &part(s.out, false).one(), &add);
         for t in terms {
-            let mut x = all(t.x, t.mask);
-            x.mul_assign(&self.some(t.y, second, range));
-            sum.sub_assign(&x);
+            let (x, y) = (part(t.x, !second), part(t.y, second));
+            if t.mask {
+                Column::each([&x, &y], |at, [x, y]| {
+                    let both = x.iter().zip(y);
+                    sum[at..].iter_mut().zip(both).for_each(|(s, (x, y))| *s = sub(*s, mul(*x, *y)));
+                });
+                continue;
+            }
+            Column::each([&x, &part(t.x, second), &y], |at, [x, z, y]| {
+                let all = x.iter().zip(z).zip(y);
+                let of = |s: &mut B, x: B, z: B, y: B| *s = sub(*s, mul(add(x, z), y));
+                sum[at..].iter_mut().zip(all).for_each(|(s, ((x, z), y))| of(s, *x, *z, *y));
+            });
         }
-        plus.iter().for_each(|&(z, mask)| sum.sub_assign(&all(z, mask)));
+        for &(z, mask) in plus {
+            less(&mut sum, &part(z, !second));
+            if !mask {
+                less(&mut sum, &part(z, second));
+            }
+        }
         sum
     }
 
@@ -449,11 +478,16 @@ impl View<'_> {
         (self.stream)(s.instr, ty.dom, ty.elements() as usize, range)
     }
 
-    fn products<B: Word>(&self, s: &Statement, part: Option<usize>) -> Chunk<B> {
+    fn products<B: Word>(&self, s: &Statement, part: Option<usize>) -> Chunk<'_, B> {
         let (terms, plus, range) = self.terms(s, part);
         let ty = self.circuit.ty(s.out);
         let scale = Self::scale::<B>(ty.dom);
-        let read = |v: ValueId| -> Vec<B> { wide_part(&self.aligned(v, s.out), range.clone()) };
+        let read = |v: ValueId| -> Column<'_, B> {
+            match self.aligned(v, s.out) {
+                Cow::Borrowed(x) => column(x, range.clone()),
+                Cow::Owned(x) => wide_part(&x, range.clone()).into(),
+            }
+        };
         let mut columns = Vec::new();
         for (u, v) in self.columns(terms, part) {
             columns.push(self.factor(read(if self.first() { u } else { v }), scale));
@@ -461,20 +495,25 @@ impl View<'_> {
         let exchanged = matches!(s.claim, Claim::Exchange { .. });
         let sum = self.sums.then(|| {
             if exchanged {
-                return raised(wide(&self.message(s, part, &range)), scale);
+                let how = (B::wadd, B::wsub, B::wmul);
+                let sum = self.message(s, part, (&range, column), how);
+                return raised(sum, scale);
             }
             let stream: Vec<B> = wide(&self.reshared(s, range.clone()));
             let sum = if self.first() {
                 let mut sum =
-                    zip(&wide_part::<B>(self.part(s.out), range.clone()), &stream, B::wadd);
+                    zip(&column::<B>(self.part(s.out), range.clone()).one(), &stream, B::wadd);
                 for t in terms.iter().filter(|t| t.is_local(self.prover(), part)) {
-                    let (x, y) = (read(t.x), read(t.y));
-                    let both = x.iter().zip(&y);
-                    sum.iter_mut().zip(both).for_each(|(s, (x, y))| *s = s.wsub(x.wmul(*y)));
+                    Column::each([&read(t.x), &read(t.y)], |at, [x, y]| {
+                        let both = x.iter().zip(y);
+                        let less = |s: B, x: &B, y: &B| s.wsub(x.wmul(*y));
+                        sum[at..].iter_mut().zip(both).for_each(|(s, (x, y))| *s = less(*s, x, y));
+                    });
                 }
                 for z in plus {
-                    let z = wide_part::<B>(self.part(*z), range.clone());
-                    sum.iter_mut().zip(&z).for_each(|(s, z)| *s = s.wsub(*z));
+                    for (at, z) in column::<B>(self.part(*z), range.clone()).parts() {
+                        sum[at..].iter_mut().zip(z).for_each(|(s, z)| *s = s.wsub(*z));
+                    }
                 }
                 sum
             } else {
@@ -486,10 +525,13 @@ impl View<'_> {
     }
 
     /// As [`View::products`], over bits.
-    fn gates(&self, s: &Statement, part: Option<usize>) -> Chunk {
+    fn gates(&self, s: &Statement, part: Option<usize>) -> Chunk<'_> {
         let (terms, plus, range) = self.terms(s, part);
         let ty = self.circuit.ty(s.out);
-        let read = |v: ValueId| flat(&self.aligned(v, s.out), range.clone());
+        let read = |v: ValueId| match self.aligned(v, s.out) {
+            Cow::Borrowed(x) => flat(x, range.clone()),
+            Cow::Owned(x) => flat(&x, range.clone()).one().into_owned().into(),
+        };
         let mut columns = Vec::new();
         for (u, v) in self.columns(terms, part) {
             columns.push(read(if self.first() { u } else { v }));
@@ -497,18 +539,21 @@ impl View<'_> {
         let exchanged = matches!(s.claim, Claim::Exchange { .. });
         let sum = self.sums.then(|| {
             if exchanged {
-                return flat(&self.message(s, part, &range), 0..range.len());
+                let (xor, and) = (|x: u64, y: u64| x ^ y, |x: u64, y: u64| x & y);
+                return self.message(s, part, (&range, flat), (xor, xor, and));
             }
-            let stream = self.reshared(s, range.clone());
-            let mut sum = flat(&stream, 0..stream.len());
+            let mut sum = planes(self.reshared(s, range.clone())).into_words();
             if self.first() {
                 for t in terms.iter().filter(|t| t.is_local(self.prover(), part)) {
-                    let (x, y) = (read(t.x), read(t.y));
-                    sum.iter_mut().zip(x.iter().zip(&y)).for_each(|(s, (x, y))| *s ^= x & y);
+                    Column::each([&read(t.x), &read(t.y)], |at, [x, y]| {
+                        let both = x.iter().zip(y);
+                        sum[at..].iter_mut().zip(both).for_each(|(s, (x, y))| *s ^= x & y);
+                    });
                 }
                 for z in [s.out].iter().chain(plus) {
-                    let z = flat(self.part(*z), range.clone());
-                    sum.iter_mut().zip(&z).for_each(|(s, z)| *s ^= z);
+                    for (at, z) in flat(self.part(*z), range.clone()).parts() {
+                        sum[at..].iter_mut().zip(z).for_each(|(s, z)| *s ^= z);
+                    }
                 }
             }
             sum
@@ -542,7 +587,7 @@ impl View<'_> {
     }
 
     /// c_(j+1) = c_j + (p_j + c_j) (q_j + c_j) for each bit, with c_0 = 0.
-    fn adder(&self, x: ValueId, count: u32) -> Chunk {
+    fn adder(&self, x: ValueId, count: u32) -> Chunk<'_> {
         let p = planes(self.own(x).to_bits(0, count));
         let c = &self.carries[&x];
         let stride = p.stride();
@@ -554,7 +599,7 @@ impl View<'_> {
             let of = |i: usize| before[i] ^ c.words()[i] ^ either[i] & before[i];
             (0..before.len()).map(of).collect()
         });
-        Chunk::new(before.len(), vec![either, before], sum)
+        Chunk::new(before.len(), vec![either.into(), before.into()], sum)
     }
 
     /// A share of bits of an owner.
@@ -589,16 +634,16 @@ impl View<'_> {
     }
 
     /// Products of an owner's bits.
-    fn both_bits(&self, s: &Statement, u: &Bits, x: &Bits) -> Chunk {
+    fn both_bits(&self, s: &Statement, u: &Bits, x: &Bits) -> Chunk<'_> {
         let [u, p] = [u, x].map(|x| planes(self.bits(x)).into_words());
         let out = self.own_words(s.out);
         let statements = out.len();
         let sum = self.sums.then(|| (0..statements).map(|i| out[i] ^ u[i] & p[i]).collect());
-        let pair = if self.first() { vec![u, p] } else { vec![p, u] };
-        Chunk::new(statements, pair, sum)
+        let pair = if self.first() { [u, p] } else { [p, u] };
+        Chunk::new(statements, pair.map(Column::from).into(), sum)
     }
 
-    fn input_bits(&self, s: &Statement, bits: &Bits) -> Chunk {
+    fn input_bits(&self, s: &Statement, bits: &Bits) -> Chunk<'_> {
         let n = shard(self.circuit, s.out, self.prover()).len();
         let statements = self.circuit.ty(s.out).bits() as usize * n.div_ceil(64);
         let sum = self.sums.then(|| {
@@ -618,7 +663,7 @@ impl View<'_> {
     }
 
     /// The bits of a number are sums of its thermometer code.
-    fn code_bits(&self, s: &Statement, bits: &Bits, blocks: &[u32]) -> Chunk {
+    fn code_bits(&self, s: &Statement, bits: &Bits, blocks: &[u32]) -> Chunk<'_> {
         let code = planes(self.own(s.out));
         let statements = blocks.iter().sum::<u32>() as usize * code.stride();
         let sum = self.sums.then(|| {
@@ -633,7 +678,7 @@ impl View<'_> {
     }
 
     /// T_(h+v) = T_h (T_v + T_h + T_(h+v)).
-    fn code_steps(&self, s: &Statement, blocks: &[u32]) -> Chunk {
+    fn code_steps(&self, s: &Statement, blocks: &[u32]) -> Chunk<'_> {
         let code = planes(self.own(s.out));
         let mut parts = [Vec::new(), Vec::new(), Vec::new()];
         for step in steps(blocks) {
@@ -645,11 +690,11 @@ impl View<'_> {
         let sum = self
             .sums
             .then(|| high.iter().zip(top.iter().zip(&next)).map(|(h, (t, n))| h ^ t & n).collect());
-        let pair = if self.first() { vec![top, next] } else { vec![next, top] };
-        Chunk::new(high.len(), pair, sum)
+        let pair = if self.first() { [top, next] } else { [next, top] };
+        Chunk::new(high.len(), pair.map(Column::from).into(), sum)
     }
 
-    fn input_words<B: Word>(&self, s: &Statement, own: &Own) -> Chunk<B> {
+    fn input_words<B: Word>(&self, s: &Statement, own: &Own) -> Chunk<'_, B> {
         let out: Vec<B> = self.own_wide(s.out);
         let scale = Self::scale::<B>(self.circuit.ty(s.out).dom);
         // Products that the statement has on its left, and what of its right side this party knows.
@@ -681,7 +726,7 @@ impl View<'_> {
                 (if self.first() { vec![u, p] } else { vec![p, u] }, known)
             }
         };
-        let columns = columns.into_iter().map(|x| self.factor(x, scale)).collect();
+        let columns = columns.into_iter().map(|x| self.factor(x.into(), scale)).collect();
         let sum = || raised(zip(&out, &known, B::wsub), scale);
         Chunk::new(out.len(), columns, self.sums.then(sum))
     }

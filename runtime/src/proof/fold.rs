@@ -1,57 +1,11 @@
 //! The folding: what the prover sends and what all three compute, for one kind of statements.
 
 use super::algebra::{Algebra, Draw, grid_weights, lagrange, values, weights};
+use super::chunk::{Blocks, Chunks};
 use slvr_circuit::proof::Folds;
 use slvr_ring::threads;
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
-
-/// Statements of one instruction, sum over terms u v = s1 + s2 each, as one of the three sees them. Cut into blocks of
-/// n elements, statement b n + t is element t of block b. For bits an element is a word of 64 statements.
-#[derive(Clone)]
-pub struct Chunk<B = u64> {
-    statements: usize,
-    /// Of each term all u or all v.
-    terms: Vec<Vec<B>>,
-    /// s1 or s2, where it was asked for.
-    sum: Option<Vec<B>>,
-}
-
-impl<B: Copy + Default> Chunk<B> {
-    /// From vectors of one length, one value for each statement.
-    pub fn new(statements: usize, terms: Vec<Vec<B>>, sum: Option<Vec<B>>) -> Chunk<B> {
-        Chunk { statements, terms, sum }
-    }
-
-    /// Of each term all u or all v, with zeros up to blocks of one length.
-    pub(super) fn into_terms(mut self, blocks: usize) -> Vec<Vec<B>> {
-        self.pad(blocks);
-        self.terms
-    }
-
-    /// s1 or s2 of all statements, where it was asked for.
-    pub(super) fn into_sum(self) -> Option<Vec<B>> {
-        self.sum
-    }
-
-    /// The statements of several chunks, which have as many terms.
-    pub fn joined(parts: Vec<Chunk<B>>) -> Chunk<B> {
-        let mut parts = parts.into_iter();
-        let Some(mut out) = parts.next() else { return Chunk::new(0, Vec::new(), None) };
-        for part in parts {
-            out.statements += part.statements;
-            out.terms.iter_mut().zip(&part.terms).for_each(|(to, from)| to.extend(from));
-            out.sum.iter_mut().zip(&part.sum).for_each(|(to, from)| to.extend(from));
-        }
-        out
-    }
-
-    /// Zeros up to blocks of one length.
-    fn pad(&mut self, blocks: usize) {
-        let n = self.statements.next_multiple_of(blocks);
-        self.terms.iter_mut().chain(&mut self.sum).for_each(|x| x.resize(n, B::default()));
-    }
-}
 
 /// The coefficients of statements, which all three draw in the same order.
 pub struct Coefficients<A: Algebra> {
@@ -98,16 +52,14 @@ impl<A: Algebra> Coefficients<A> {
         // Of each block over chunks that are no inner products, and of the inner products.
         let new = || (vec![A::zero(); cut], A::zero());
         let sums = threads::workers(self.chunks(), &new, &|(blocks, dots), i| {
-            let mut chunk = chunks.make(i);
-            chunk.terms.clear();
+            let chunk = chunks.make(i);
             if let Some(dot) = i.checked_sub(self.factors.len()) {
-                if let Some(words) = chunk.sum {
+                if let Some(words) = chunk.into_sum() {
                     *dots = A::add(dots, &A::sum_base(&self.dots[dot].1, &words, 1)[0]);
                 }
                 return;
             }
-            chunk.pad(cut);
-            let Some(words) = chunk.sum else { return };
+            let Some(words) = chunk.into_sum_of(cut) else { return };
             let more = A::sum_base(&self.block(i), &words, cut);
             blocks.iter_mut().zip(&more).for_each(|(s, x)| *s = A::add(s, x));
         });
@@ -128,14 +80,6 @@ impl<A: Algebra> Coefficients<A> {
             }
         }
     }
-}
-
-/// Chunks by their numbers. They are made when they are read, because all of them are many times what the parties hold.
-pub trait Chunks<B>: Sync {
-    /// Terms of a chunk.
-    fn terms(&self, chunk: usize) -> usize;
-    /// Makes it.
-    fn make(&self, chunk: usize) -> Chunk<B>;
 }
 
 /// What the first fold reads: the chunks, and the weights of blocks, of chunks that are no inner products and of those
@@ -228,7 +172,9 @@ impl<A: Algebra> Side<A> {
         weights: [&[A::E]; 2],
         place: &mut dyn FnMut(&A::V),
     ) {
-        let terms = chunks.make(i).into_terms(self.folds.cut());
+        let chunk = chunks.make(i);
+        let terms = chunk.blocks(self.folds.cut());
+        let terms = terms.iter().map(Blocks::words);
         // An inner product has one coefficient, so that the weights of its blocks take it.
         if let Some(dot) = i.checked_sub(self.coefficients.factors.len()) {
             let c = &self.coefficients.dots[dot].1;
@@ -236,12 +182,12 @@ impl<A: Algebra> Side<A> {
             let own: Option<Vec<A::E>> =
                 self.weighs.then(|| weights[1].iter().map(times).collect());
             let weights = own.as_deref().unwrap_or(weights[1]);
-            terms.iter().for_each(|words| place(&A::fold_base(words, weights)));
+            terms.for_each(|words| place(&A::fold_base(&words, weights)));
             return;
         }
         let c = self.coefficients.block(i);
-        for words in &terms {
-            let v = A::fold_base(words, weights[0]);
+        for words in terms {
+            let v = A::fold_base(&words, weights[0]);
             place(&if self.weighs { A::weigh(v, &c) } else { v });
         }
     }
@@ -364,7 +310,9 @@ pub fn polynomial<A: Algebra>(
         if chunks[0].terms(i) == 0 {
             return;
         }
-        let [a, b] = chunks.map(|chunks| chunks.make(i).into_terms(u.folds.cut()));
+        let chunks = chunks.map(|chunks| chunks.make(i));
+        let [a, b] = chunks.each_ref().map(|chunk| chunk.blocks(u.folds.cut()));
+        let [a, b] = [&a, &b].map(|x| x.iter().map(Blocks::words).collect::<Vec<_>>());
         let terms: Vec<_> = a.iter().zip(&b).map(|(a, b)| [a.as_slice(), b.as_slice()]).collect();
         let to = dots.as_mut().filter(|_| u.coefficients.is_dot(i)).unwrap_or(sums);
         A::add_grid(to, &u.coefficients.block(i), &terms);

@@ -5,7 +5,7 @@
 //! by itself, and has one coefficient in all of them.
 
 use super::claims::{View, raised, wide_part, zip};
-use super::fold::Chunk;
+use super::chunk::{Chunk, Column};
 use slvr_circuit::proof::{Claim, Inner, Statement};
 use slvr_ring::Word;
 use std::ops::Range;
@@ -53,15 +53,15 @@ impl View<'_> {
     }
 
     /// Inner products x1 y2 + y1 x2 as statements, with a term for each product.
-    pub(super) fn dots<B: Word>(&self, s: &Statement) -> Chunk<B> {
+    pub(super) fn dots<B: Word>(&self, s: &Statement) -> Chunk<'_, B> {
         let Some(Inner::Short { count, sums }) = s.claim.inner(self.circuit) else {
             unreachable!("short inner products")
         };
         let [x, y] = self.factors::<B>(s, 0..count, sums);
         let sum = self.sums.then(|| self.inner_sums(s, 0..count, [&x, &y], sums));
         let scale = Self::scale::<B>(self.circuit.ty(s.out).dom);
-        let columns = |x: &[B]| -> Vec<Vec<B>> {
-            let column = |k| (0..count).map(|b| x[b * sums + k]).collect();
+        let columns = |x: &[B]| -> Vec<Column<'static, B>> {
+            let column = |k| (0..count).map(|b| x[b * sums + k]).collect::<Vec<_>>().into();
             (0..sums).map(column).map(|x| self.factor(x, scale)).collect()
         };
         let terms = match (self.sums, self.first()) {
@@ -74,7 +74,7 @@ impl View<'_> {
     }
 
     /// One long inner product x1 y2 + y1 x2, as two terms. Its sum is one word.
-    pub(super) fn dot<B: Word>(&self, s: &Statement, b: usize) -> Chunk<B> {
+    pub(super) fn dot<B: Word>(&self, s: &Statement, b: usize) -> Chunk<'_, B> {
         let Some(Inner::Long { sums, .. }) = s.claim.inner(self.circuit) else {
             unreachable!("a long inner product")
         };
@@ -87,6 +87,6 @@ impl View<'_> {
             (false, true) => vec![x, y],
             (false, false) => vec![y, x],
         };
-        Chunk::new(sums, terms.into_iter().map(|x| self.factor(x, scale)).collect(), sum)
+        Chunk::new(sums, terms.into_iter().map(|x| self.factor(x.into(), scale)).collect(), sum)
     }
 }

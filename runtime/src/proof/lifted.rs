@@ -43,11 +43,11 @@
 //! Where one of K1 is within 2^111 of 2^191, an honest proof may fail: less than 2^-70, too.
 
 use super::algebra::Draw;
-use super::fold::Chunks;
+use super::chunk::{Blocks, Chunks};
 use slvr_circuit::proof::{Folds, LIFT, LIFT_WORDS, corners};
 use slvr_ring::galois::{DEGREE, Element, sum_words};
 use slvr_ring::prime::{Grid, Prime, Weight};
-use slvr_ring::threads;
+use slvr_ring::{cut, threads};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A polynomial whose coefficients are 0 and 1, bit j that of X^j.
@@ -151,16 +151,6 @@ impl Field {
         c.blocks.iter().map(of).collect()
     }
 
-    /// Words as elements, times the factors of their blocks and of themselves.
-    fn weighed(&self, words: &[u64], blocks: &[Weight], elements: &[Weight]) -> Vec<u64> {
-        let of = |(block, b): (&[u64], &Weight)| {
-            let p = self.prime;
-            let factors = elements.iter().map(|e| p.both(*b, *e)).collect::<Vec<_>>();
-            p.weighed(block, &factors)
-        };
-        words.chunks(elements.len().max(1)).zip(blocks).flat_map(of).collect()
-    }
-
     /// 2^64.
     fn carry(&self) -> u64 {
         self.prime.mul(1 << 32, 1 << 32)
@@ -252,14 +242,16 @@ impl Side {
         let Some((chunks, share)) = known else { return (field, 0) };
         let p = field.prime;
         let sums = threads::workers(self.coefficients.chunks(), &|| 0, &|sum, i| {
-            let Some(mut words) = chunks.make(i).into_sum() else { return };
             let c = &self.coefficients;
+            let Some(words) = chunks.make(i).into_sum_of(c.blocks.len()) else { return };
             let found = match c.dot(i) {
                 // One statement.
-                Some(dot) => p.dot(&words, &[field.at(c.dots[dot].1)]),
+                Some(dot) => {
+                    let sum = words.first().copied().unwrap_or(0);
+                    p.times(field.at(c.dots[dot].1), sum)
+                }
                 None => {
-                    words.resize(c.blocks.len() * c.len(i), 0);
-                    let sums = p.fold(&p.reduced(&words), &field.blocks(c, i));
+                    let sums = p.fold(&cut(&words, c.blocks.len()), &field.blocks(c, i));
                     p.dot(&sums, &field.elements(c, i))
                 }
             };
@@ -328,7 +320,7 @@ impl Side {
         }
         let at = self.tensor(coin, |x| [p.sub(1, x), x]);
         self.vector =
-            if self.step == 1 { self.joined(chunks, &at) } else { p.fold(&self.vector, &at) };
+            if self.step == 1 { self.joined(chunks, &at) } else { p.fold(&cut(&self.vector, at.len()), &at) };
         self.step += 1;
         // Whole blocks. Fewer elements than blocks are left to the last fold, so that its last block is free.
         // There is one even where nothing is multiplied.
@@ -353,18 +345,16 @@ impl Side {
             if chunks.terms(i) == 0 {
                 return;
             }
-            let terms = chunks.make(i).into_terms(c.blocks.len());
+            let chunk = chunks.make(i);
             let p = field.prime;
             let elements = if self.weighs { field.elements(c, i) } else { Vec::new() };
             let own: Vec<Weight> =
                 field.blocks(c, i).iter().zip(at).map(|(a, b)| p.both(*a, *b)).collect();
-            for (j, words) in terms.iter().enumerate() {
-                let words = p.reduced(words);
-                let v = if self.weighs {
-                    p.weighed(&p.fold(&words, &own), &elements)
-                } else {
-                    p.fold(&words, at)
-                };
+            for (j, blocks) in chunk.blocks(c.blocks.len()).iter().enumerate() {
+                let mut v = p.fold(&blocks.words(), if self.weighs { &own } else { at });
+                if self.weighs {
+                    p.weigh(&mut v, &elements);
+                }
                 let start = starts[i] + j * v.len();
                 // Nothing is computed while this is held.
                 let mut to = to.lock().unwrap_or_else(PoisonError::into_inner);
@@ -385,7 +375,8 @@ pub fn polynomial(u: &Side, v: &Side, [a, b]: [&dyn Chunks<u64>; 2]) -> Vec<u64>
     let new = || Grid::new(*u.prime(), u.variables());
     let mut sums = new();
     if u.step > 1 {
-        sums.add(&u.vector, &v.vector);
+        let [u, v] = [u, v].map(|side| cut(&side.vector, 1 << side.variables()));
+        sums.add([&u, &v], None);
         return sums.elements().split_off(1);
     }
     let c = &u.coefficients;
@@ -393,11 +384,12 @@ pub fn polynomial(u: &Side, v: &Side, [a, b]: [&dyn Chunks<u64>; 2]) -> Vec<u64>
         if a.terms(i) == 0 {
             return;
         }
-        let [a, b] = [a, b].map(|chunks| chunks.make(i).into_terms(c.blocks.len()));
+        let chunks = [a, b].map(|chunks| chunks.make(i));
+        let [a, b] = chunks.each_ref().map(|chunk| chunk.blocks(c.blocks.len()));
         let field = u.field();
         let (blocks, elements) = (field.blocks(c, i), field.elements(c, i));
         for (a, b) in a.iter().zip(&b) {
-            sums.add(&field.weighed(a, &blocks, &elements), &field.prime.reduced(b));
+            sums.add([&a.words(), &b.words()], Some([&blocks, &elements]));
         }
     });
     parts.iter().for_each(|some| sums.join(some));
@@ -417,12 +409,15 @@ pub fn quotient(
     let new = || (vec![[0i128; DEGREE]; c.blocks.len()], [0i128; DEGREE]);
     let parts = threads::workers(c.chunks(), &new, &|(blocks, dots): &mut (Vec<Sums>, Sums), i| {
         let Some(known) = sums.make(i).into_sum() else { return };
-        let terms = [a, b].map(|chunks| {
-            if chunks.terms(i) == 0 { Vec::new() } else { chunks.make(i).into_terms(1) }
+        let chunks = [a, b].map(|chunks| (chunks.terms(i) > 0).then(|| chunks.make(i)));
+        let cut = if c.dot(i).is_some() { 1 } else { c.blocks.len() };
+        let terms = chunks.each_ref().map(|chunk| {
+            chunk.iter().flat_map(|chunk| chunk.blocks(cut)).collect::<Vec<_>>()
         });
+        let terms = terms.each_ref().map(|x| x.iter().map(Blocks::words).collect::<Vec<_>>());
         match c.dot(i) {
             Some(dot) => {
-                let all = terms[0].iter().zip(&terms[1]).flat_map(|(u, v)| u.iter().zip(v));
+                let all = terms[0].iter().zip(&terms[1]).flat_map(|(u, v)| u[0].iter().zip(v[0]));
                 let all = all.map(|(u, v)| (*u, *v));
                 let e = over(all, known.first().copied().unwrap_or(0));
                 let c = c.dots[dot].1;
@@ -461,8 +456,11 @@ const COLUMNS: usize = 2048;
 /// sums of them are words. Of more terms it has three, two of which have 32 bits.
 const FEW: usize = 1 << 16;
 
+/// The blocks of each term.
+type Terms<'a> = Vec<Vec<&'a [u64]>>;
+
 /// Adds for each block the quotients of its statements times their coefficients.
-fn add_quotients(blocks: &mut [Sums], c: &[Binary], terms: &[Vec<Vec<u64>>; 2], known: &[u64]) {
+fn add_quotients(blocks: &mut [Sums], c: &[Binary], terms: &[Terms<'_>; 2], known: &[u64]) {
     let (bits, parts) = if terms[0].len() < FEW { (40, 2) } else { (32, 3) };
     let n = c.len();
     for from in (0..n).step_by(COLUMNS) {
@@ -473,7 +471,8 @@ fn add_quotients(blocks: &mut [Sums], c: &[Binary], terms: &[Vec<Vec<u64>>; 2], 
             for t in 0..c.len() {
                 let i = b * n + from + t;
                 let Some(known) = known.get(i) else { break };
-                let products = terms[0].iter().zip(&terms[1]).map(|(u, v)| (u[i], v[i]));
+                let at = |x: &Vec<&[u64]>| x[b][from + t];
+                let products = terms[0].iter().zip(&terms[1]).map(|(u, v)| (at(u), at(v)));
                 let mut e = over(products, *known);
                 for j in 0..parts {
                     // The last one has its sign.

@@ -173,7 +173,7 @@ impl<A: Extended> Algebra for Twice<A> {
     fn grid(variables: u32) -> Self::Grid {
         std::array::from_fn(|_| A::grid(variables))
     }
-    fn add_grid(to: &mut Self::Grid, c: &[u64], terms: &[[&[A::Base]; 2]]) {
+    fn add_grid(to: &mut Self::Grid, c: &[u64], terms: &[[&[&[A::Base]]; 2]]) {
         let (low, high) = c.split_at(c.len() / 2);
         to.iter_mut().zip([low, high]).for_each(|(to, c)| A::add_grid(to, c, terms));
     }
@@ -183,9 +183,9 @@ impl<A: Extended> Algebra for Twice<A> {
     fn on_grid([low, high]: &Self::Grid) -> Vec<Self::E> {
         A::on_grid(low).into_iter().zip(A::on_grid(high)).collect()
     }
-    fn fold_base(words: &[A::Base], c: &[Self::E]) -> Self::V {
+    fn fold_base(blocks: &[&[A::Base]], c: &[Self::E]) -> Self::V {
         let of = |f: &dyn Fn(&Self::E) -> A::E| c.iter().map(f).collect::<Vec<A::E>>();
-        (A::fold_base(words, &of(&|c| c.0)), A::fold_base(words, &of(&|c| c.1)))
+        (A::fold_base(blocks, &of(&|c| c.0)), A::fold_base(blocks, &of(&|c| c.1)))
     }
     fn weigh(v: Self::V, c: &[u64]) -> Self::V {
         let (low, high) = c.split_at(c.len() / 2);
@@ -203,6 +203,7 @@ impl<A: Extended> Algebra for Twice<A> {
 mod tests {
     use super::*;
     use crate::proof::algebra::lagrange;
+    use slvr_ring::cut;
 
     /// The ring has as many units as is claimed, and its vectors do what its elements do.
     fn extends<A: Extended>() {
@@ -282,7 +283,7 @@ mod tests {
             (0..n * blocks).map(|i| W::single(&W::mul(&element(u[i]), &factor(i % n)))).collect();
         let weighed = W::concat(&weighed.iter().collect::<Vec<_>>(), 0);
         let same = |a: &(_, _), b: &(_, _)| (0..n).all(|t| W::at(a, t) == W::at(b, t));
-        let folded = W::fold_base(&u, &l);
+        let folded = W::fold_base(&cut(&u, l.len()), &l);
         assert!(same(&folded, &W::fold(&vector(&u), &l)));
         assert!(same(&W::weigh(folded, &c), &W::fold(&weighed, &l)));
         let ones = vector(&vec![1; n * blocks]);

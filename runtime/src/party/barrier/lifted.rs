@@ -3,7 +3,7 @@
 use super::scope::{Make, Scope, Seen, Start, drawn};
 use crate::proof::algebra::Draw;
 use crate::proof::claims::{Component, View};
-use crate::proof::fold::{Chunk, Chunks};
+use crate::proof::chunk::{Chunk, Chunks};
 use crate::proof::lifted::{self, Coefficients, Share, Side};
 use slvr_circuit::proof::{ELEMENT_LIFTED, Folds, HASH, Kind, LIFT_WORDS};
 use std::sync::Arc;
@@ -34,7 +34,7 @@ impl Chunks<u64> for Added<'_> {
     fn terms(&self, _: usize) -> usize {
         0
     }
-    fn make(&self, chunk: usize) -> Chunk {
+    fn make(&self, chunk: usize) -> Chunk<'_> {
         self.seen.made(chunk, &|item| match self.seen.view.added(item) {
             Component::First => &self.first,
             Component::Second => &self.seen.view,

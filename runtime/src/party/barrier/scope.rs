@@ -2,7 +2,7 @@
 
 use crate::proof::algebra::Draw;
 use crate::proof::claims::{self, Component, Item, Reshared, Role, View};
-use crate::proof::fold::{Chunk, Chunks};
+use crate::proof::chunk::{Chunk, Chunks};
 use crate::protocol::REPEATED;
 use crate::share::{Prss, Purpose, Rep, Stream};
 use slvr_circuit::proof::{Barrier, Folds, HASH, Kind};
@@ -35,10 +35,10 @@ pub(super) struct Start<'a> {
 }
 
 /// Makes the chunk of an item.
-pub(super) type Make<B> = fn(&View<'_>, &Item<'_>) -> Chunk<B>;
+pub(super) type Make<B> = for<'v> fn(&'v View<'v>, &Item<'_>) -> Chunk<'v, B>;
 
 /// The chunks of a kind, as a party sees them in one of its parts.
-pub(super) struct Seen<'a, B> {
+pub(super) struct Seen<'a, B: Clone> {
     pub(super) view: View<'a>,
     make: Make<B>,
     items: Vec<Item<'a>>,
@@ -77,7 +77,7 @@ impl<B: Copy + Default> Seen<'_, B> {
         &self,
         chunk: usize,
         view: &dyn Fn(&Item<'_>) -> &'v View<'v>,
-    ) -> Chunk<B> {
+    ) -> Chunk<'v, B> {
         let make = |item: &Item<'_>| (self.make)(view(item), item);
         match self.groups.get(chunk) {
             Some(all) => Chunk::joined(all.iter().map(|&i| make(&self.items[i])).collect()),
@@ -95,7 +95,7 @@ impl<B: Copy + Default> Chunks<B> for Seen<'_, B> {
         }
     }
 
-    fn make(&self, chunk: usize) -> Chunk<B> {
+    fn make(&self, chunk: usize) -> Chunk<'_, B> {
         self.made(chunk, &|_| &self.view)
     }
 }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::proof::algebra::{OverBits, OverWords, grid_base};
+use crate::proof::chunk::Chunk;
 use crate::proof::twice::Twice;
 use slvr_circuit::proof::{Kind, folds};
 
@@ -12,11 +13,13 @@ const BASE: usize = 1 << VARIABLES;
 /// Chunks of a function.
 struct Made<F>(F);
 
-impl<B: Copy + Default, F: Fn(usize) -> Chunk<B> + Sync> Chunks<B> for Made<F> {
+impl<B: Copy + Default + 'static, F: Fn(usize) -> Chunk<'static, B> + Sync> Chunks<B>
+    for Made<F>
+{
     fn terms(&self, chunk: usize) -> usize {
-        self.make(chunk).terms.len()
+        self.make(chunk).terms()
     }
-    fn make(&self, chunk: usize) -> Chunk<B> {
+    fn make(&self, chunk: usize) -> Chunk<'_, B> {
         (self.0)(chunk)
     }
 }
@@ -163,9 +166,9 @@ impl Algebra for Tiny {
     fn grid(variables: u32) -> Self::Grid {
         (variables, vec![0; 3usize.pow(variables)])
     }
-    fn add_grid(to: &mut Self::Grid, c: &[u64], terms: &[[&[u64]; 2]]) {
-        for [u, v] in terms {
-            let more = grid_of::<Self>(c, low_bits(u), &low_bits(v), to.0);
+    fn add_grid(to: &mut Self::Grid, c: &[u64], terms: &[[&[&[u64]]; 2]]) {
+        for [u, v] in terms.iter().map(|t| t.map(|x| low_bits(&x.concat()))) {
+            let more = grid_of::<Self>(c, u, &v, to.0);
             to.1.iter_mut().zip(&more).for_each(|(s, x)| *s ^= x);
         }
     }
@@ -175,8 +178,8 @@ impl Algebra for Tiny {
     fn on_grid(grid: &Self::Grid) -> Vec<u8> {
         grid.1.clone()
     }
-    fn fold_base(words: &[u64], c: &[u8]) -> Vec<u8> {
-        Self::fold(&low_bits(words), c)
+    fn fold_base(blocks: &[&[u64]], c: &[u8]) -> Vec<u8> {
+        Self::fold(&low_bits(&blocks.concat()), c)
     }
     fn weigh(v: Vec<u8>, c: &[u64]) -> Vec<u8> {
         let one = |(i, x): (usize, &u8)| times(times(*x, c[i / 8] as u8), 1 << (i % 8));
@@ -249,7 +252,7 @@ fn ends_in<A: Algebra<Base = u64>>(
     let chunk = |i: usize, sum: bool| {
         let part = |range: std::ops::Range<usize>| {
             let sum = sum.then(|| s.sums[i][range.clone()].to_vec());
-            Chunk::new(range.len(), vec![s.terms[i][range].to_vec()], sum)
+            Chunk::new(range.len(), vec![s.terms[i][range].to_vec().into()], sum)
         };
         Chunk::joined(vec![part(0..n / 3), part(n / 3..n)])
     };
@@ -397,11 +400,11 @@ fn run_inner<A: Algebra<Base = u64>>(
     let chunk = |side: usize, i: usize, sum: bool| match i.checked_sub(1) {
         None => {
             let sum = sum.then(|| s.sums[side].clone());
-            Chunk::new(n, vec![s.terms[side].clone()], sum)
+            Chunk::new(n, vec![s.terms[side].clone().into()], sum)
         }
         Some(i) => {
             let sum = sum.then(|| vec![dots.sums[side][i]]);
-            Chunk::new(lengths[i], vec![dots.terms[side][i].clone()], sum)
+            Chunk::new(lengths[i], vec![dots.terms[side][i].clone().into()], sum)
         }
     };
     let side = |i: usize, sum: bool| {
@@ -789,8 +792,8 @@ impl Algebra for TinyWords {
     fn grid(variables: u32) -> Self::Grid {
         (variables, vec![Self::zero(); 3usize.pow(variables)])
     }
-    fn add_grid(to: &mut Self::Grid, c: &[u64], terms: &[[&[u64]; 2]]) {
-        let all = |w: &[u64]| w.iter().map(|&x| Self::word(x)).collect::<Self::V>();
+    fn add_grid(to: &mut Self::Grid, c: &[u64], terms: &[[&[&[u64]]; 2]]) {
+        let all = |w: &[&[u64]]| w.concat().into_iter().map(Self::word).collect::<Self::V>();
         for [u, v] in terms {
             let more = grid_of::<Self>(c, all(u), &all(v), to.0);
             to.1.iter_mut().zip(&more).for_each(|(s, x)| *s = Self::add(s, x));
@@ -802,8 +805,8 @@ impl Algebra for TinyWords {
     fn on_grid(grid: &Self::Grid) -> Vec<Self::E> {
         grid.1.clone()
     }
-    fn fold_base(words: &[u64], c: &[Self::E]) -> Self::V {
-        Self::fold(&words.iter().map(|&x| Self::word(x)).collect(), c)
+    fn fold_base(blocks: &[&[u64]], c: &[Self::E]) -> Self::V {
+        Self::fold(&blocks.concat().into_iter().map(Self::word).collect(), c)
     }
     fn weigh(v: Self::V, c: &[u64]) -> Self::V {
         v.iter().zip(c).map(|(x, c)| Self::product(x, &Self::point(*c))).collect()

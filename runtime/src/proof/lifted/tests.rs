@@ -1,6 +1,6 @@
 //! Lifting and folding among three in one place: true statements pass, whatever their words are, and false ones do not.
 
-use super::super::fold::Chunk;
+use super::super::chunk::{Chunk, Column};
 use super::*;
 use proptest::prelude::*;
 use slvr_circuit::proof::{Kind, folds};
@@ -25,7 +25,13 @@ impl Chunks<u64> for One<'_> {
     fn terms(&self, chunk: usize) -> usize {
         if self.2 { 0 } else { self.0.terms[chunk][0].len() }
     }
-    fn make(&self, chunk: usize) -> Chunk {
+    fn make(&self, chunk: usize) -> Chunk<'_> {
+        self.chunk(chunk)
+    }
+}
+
+impl One<'_> {
+    fn chunk(&self, chunk: usize) -> Chunk<'static> {
         let One(s, side, sums) = self;
         let (terms, all) = (&s.terms[chunk][*side], &s.sums[chunk][*side]);
         // A chunk that is an inner product has one sum, and as many statements as products.
@@ -33,7 +39,7 @@ impl Chunks<u64> for One<'_> {
         if *sums {
             Chunk::new(n, Vec::new(), Some(all.clone()))
         } else {
-            Chunk::new(n, terms.clone(), None)
+            Chunk::new(n, terms.iter().cloned().map(Column::from).collect(), None)
         }
     }
 }
@@ -45,8 +51,8 @@ impl Chunks<u64> for Known<'_> {
     fn terms(&self, _: usize) -> usize {
         0
     }
-    fn make(&self, chunk: usize) -> Chunk {
-        One(self.0, if self.0.first[chunk] { 0 } else { 1 }, true).make(chunk)
+    fn make(&self, chunk: usize) -> Chunk<'_> {
+        One(self.0, if self.0.first[chunk] { 0 } else { 1 }, true).chunk(chunk)
     }
 }
 
