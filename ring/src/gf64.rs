@@ -1,8 +1,8 @@
 //! The field of 2^64 elements: polynomials over GF(2) modulo X^64 + X^4 + X^3 + X + 1, bit j of a word the
 //! coefficient of X^j. Addition is xor.
 
-use super::grid::{COLUMNS, Visit, in_shares, load, points, walk};
-use super::simd::{Clmul, FACTORS, Matrix, Products, reduce, summed, xored};
+use super::grid::{in_shares, load, points};
+use super::simd::{Clmul, FACTORS, Matrix, Products, reduce, summed};
 use super::threads;
 use std::ops::Range;
 
@@ -49,25 +49,42 @@ pub struct Grid {
     sums: Vec<Products>,
 }
 
-/// The inner products at all points, of some columns with coefficients.
-struct Gates<'a> {
-    level: Clmul,
-    factors: &'a Row,
-    sums: &'a mut [Products],
+/// Rows of N columns: those of the vectors of two terms, and room for their differences.
+type Rows<const N: usize> = [Vec<[u64; N]>; 8];
+
+/// For so many blocks.
+fn rows<const N: usize>(blocks: usize) -> Rows<N> {
+    [(); 8].map(|()| vec![[0; N]; blocks])
 }
 
-type Row = [u64; COLUMNS];
-
-impl Visit<Row> for Gates<'_> {
-    fn minus(&mut self, out: &mut [Row], a: &[Row], b: &[Row]) {
-        xored(out.as_flattened_mut(), a.as_flattened(), b.as_flattened());
-    }
-    fn leaf(&mut self, point: usize, u: &[Row; 4], v: &[Row; 4]) {
-        if let Some(sums) = self.sums[point..].first_chunk_mut::<9>() {
-            self.level.add_nine(sums, self.factors, u, v);
+/// Adds the inner products of at most N columns.
+fn add_columns<const N: usize>(
+    sums: &mut [Products],
+    rows: &mut Rows<N>,
+    (c, columns): (&[u64], Range<usize>),
+    terms: &[[&[&[u64]]; 2]],
+) {
+    let level = Clmul::best();
+    // What stands behind the last column takes coefficients 0.
+    let mut factors = [0; N];
+    factors[..columns.len()].copy_from_slice(&c[columns.clone()]);
+    let [a, b, c, d, sa, sb, sc, sd] = rows;
+    for two in terms.chunks(2) {
+        for (rows, x) in [&mut *a, b, c, d].into_iter().zip(two.iter().flatten()) {
+            load(rows, x.iter().copied(), &columns);
+        }
+        match two {
+            [_, _] => level.add_grid(sums, &factors, [&*a, b, c, d], [&mut *sa, sb, sc, sd]),
+            _ => level.add_grid(sums, &factors, [&*a, b], [&mut *sa, sb]),
         }
     }
 }
+
+/// Columns that are worked on at a time: their rows and the sums of all points stay in the second cache.
+const WIDE: usize = 16;
+
+/// Fewer of them: chunks of few statements have blocks of few words.
+const NARROW: usize = 8;
 
 impl Grid {
     /// Of vectors of 2^m blocks, m at least 2.
@@ -84,20 +101,22 @@ impl Grid {
         let (n, blocks) = (c.len(), 1 << self.variables);
         let fits = |x: &&[&[u64]]| x.len() == blocks && x.iter().all(|block| block.len() == n);
         assert!(terms.iter().flatten().all(fits), "blocks of one length");
-        let level = Clmul::best();
         let part = |sums: &mut [Products], columns: Range<usize>| {
-            let mut rows = [(); 4].map(|()| vec![[0u64; COLUMNS]; blocks]);
-            for at in columns.clone().step_by(COLUMNS) {
-                let some = at..columns.end.min(at + COLUMNS);
-                // What stands behind the last column takes coefficients 0.
-                let mut factors = [0; COLUMNS];
-                factors[..some.len()].copy_from_slice(&c[some.clone()]);
-                for [u, v] in terms {
-                    let [a, b, su, sv] = &mut rows;
-                    load(a, u.iter().copied(), &some);
-                    load(b, v.iter().copied(), &some);
-                    let mut gates = Gates { level, factors: &factors, sums: &mut *sums };
-                    walk(&mut gates, 0, [a, b], [su, sv]);
+            // What is left behind all wide rows takes narrow ones, if these are fewer.
+            let rest = columns.len() % WIDE;
+            let wide = columns.end - if rest > WIDE - NARROW { 0 } else { rest };
+            if columns.start < wide {
+                let mut rows = rows::<WIDE>(blocks);
+                for at in (columns.start..wide).step_by(WIDE) {
+                    let some = at..wide.min(at + WIDE);
+                    add_columns(sums, &mut rows, (c, some), terms);
+                }
+            }
+            if wide < columns.end {
+                let mut rows = rows::<NARROW>(blocks);
+                for at in (wide..columns.end).step_by(NARROW) {
+                    let some = at..columns.end.min(at + NARROW);
+                    add_columns(sums, &mut rows, (c, some), terms);
                 }
             }
         };
@@ -196,9 +215,9 @@ pub fn fold(a: &[u64], c: &[u64]) -> Vec<u64> {
     let level = Clmul::best();
     let mut out = vec![0; n];
     threads::each(out.chunks_mut(8 * PART).enumerate(), &|(part, out)| {
-        for (b, &c) in c.iter().enumerate() {
-            level.add_scaled(out, &a[b * n + part * 8 * PART..][..out.len()], c);
-        }
+        let all = c.iter().zip(a.chunks_exact(n));
+        let blocks: Vec<_> = all.map(|(c, a)| (*c, &a[part * 8 * PART..][..out.len()])).collect();
+        level.add_all(out, &blocks);
     });
     out
 }

@@ -23,33 +23,37 @@ pub(crate) const fn points(variables: u32) -> usize {
     3usize.pow(variables)
 }
 
-/// What is done with the differences and with four blocks of each vector.
-pub(crate) trait Visit<R> {
+/// What is done with the differences and with four blocks of each of K vectors.
+pub(crate) trait Visit<R, const K: usize> {
     /// out = high - low, of all rows.
     fn minus(&mut self, out: &mut [R], high: &[R], low: &[R]);
     /// The blocks of the last two variables, of the nine points from `point` on.
-    fn leaf(&mut self, point: usize, u: &[R; LEAF], v: &[R; LEAF]);
+    fn leaf(&mut self, point: usize, blocks: [&[R; LEAF]; K]);
 }
 
-/// Visits all points of the blocks of u and v, at least four. `scratch` has as many blocks for each.
-pub(crate) fn walk<R>(
-    visit: &mut impl Visit<R>,
+/// Visits all points of the blocks of K vectors, at least four of each. `scratch` has as many blocks for each.
+pub(crate) fn walk<R, const K: usize>(
+    visit: &mut impl Visit<R, K>,
     point: usize,
-    [u, v]: [&[R]; 2],
-    [su, sv]: [&mut [R]; 2],
+    blocks: [&[R]; K],
+    scratch: [&mut [R]; K],
 ) {
-    if let (Ok(u), Ok(v)) = (<&[R; LEAF]>::try_from(u), <&[R; LEAF]>::try_from(v)) {
-        return visit.leaf(point, u, v);
+    let leaf = blocks.map(|x| x.first_chunk::<LEAF>().filter(|_| x.len() == LEAF));
+    if leaf.iter().all(Option::is_some) {
+        return visit.leaf(point, leaf.map(|x| x.unwrap_or_else(|| unreachable!("four blocks"))));
     }
-    let half = u.len() / 2;
-    let ((low_u, high_u), (low_v, high_v)) = (u.split_at(half), v.split_at(half));
+    let half = blocks.first().map_or(0, |x| x.len() / 2);
     let third = points(half.ilog2());
-    walk(visit, point, [low_u, low_v], [&mut *su, &mut *sv]);
-    walk(visit, point + third, [high_u, high_v], [&mut *su, &mut *sv]);
-    let ((du, su), (dv, sv)) = (su.split_at_mut(half), sv.split_at_mut(half));
-    visit.minus(du, high_u, low_u);
-    visit.minus(dv, high_v, low_v);
-    walk(visit, point + 2 * third, [du, dv], [su, sv]);
+    let (low, high) = (blocks.map(|x| &x[..half]), blocks.map(|x| &x[half..]));
+    let mut scratch = scratch;
+    walk(visit, point, low, scratch.each_mut().map(|x| &mut **x));
+    walk(visit, point + third, high, scratch.each_mut().map(|x| &mut **x));
+    for (x, (high, low)) in scratch.iter_mut().zip(high.into_iter().zip(low)) {
+        visit.minus(&mut x[..half], high, low);
+    }
+    let mut parts = scratch.map(|x| x.split_at_mut(half)).map(|(out, rest)| (&*out, Some(rest)));
+    let rests = parts.each_mut().map(|(_, rest)| rest.take().unwrap_or_default());
+    walk(visit, point + 2 * third, parts.map(|(out, _)| out), rests);
 }
 
 /// Adds what `part` adds for all n columns, which threads share.
@@ -73,17 +77,17 @@ pub(crate) fn in_shares<S: Clone + Send + Sync>(
     done.iter().flatten().zip((0..sums.len()).cycle()).for_each(|(x, i)| add(&mut sums[i], x));
 }
 
-/// Columns of all blocks from one on, up to [`COLUMNS`] of them: a row for each block. What stands behind the last one
+/// Columns of all blocks from one on, up to N of them: a row for each block. What stands behind the last one
 /// is left as it was.
-pub(crate) fn load<'a, T: Copy + 'a>(
-    rows: &mut [[T; COLUMNS]],
+pub(crate) fn load<'a, T: Copy + 'a, const N: usize>(
+    rows: &mut [[T; N]],
     blocks: impl Iterator<Item = &'a [T]>,
     columns: &Range<usize>,
 ) {
     for (row, block) in rows.iter_mut().zip(blocks) {
         let some = &block[columns.clone()];
         // Of a known length it is no call.
-        match <&[T; COLUMNS]>::try_from(some) {
+        match <&[T; N]>::try_from(some) {
             Ok(some) => *row = *some,
             Err(_) => row[..some.len()].copy_from_slice(some),
         }

@@ -3,7 +3,7 @@
 //! An element is a number below p. A [`Weight`] is what elements and words are multiplied by: the number times 2^64, so that
 //! a product is one reduction (Montgomery 1985).
 
-use super::grid::{COLUMNS, Visit, in_shares, load, points, walk};
+use super::grid::{COLUMNS, LEAF, Visit, in_shares, load, points, walk};
 use super::simd::{minus_modulo, modulo};
 use super::threads;
 use std::ops::Range;
@@ -210,13 +210,13 @@ struct Products<'a>(&'a Prime, &'a mut [u64]);
 
 type Row = [u64; COLUMNS];
 
-impl Visit<Row> for Products<'_> {
+impl Visit<Row, 2> for Products<'_> {
     fn minus(&mut self, out: &mut [Row], a: &[Row], b: &[Row]) {
         minus_modulo(out.as_flattened_mut(), a.as_flattened(), b.as_flattened(), self.0.p);
     }
-    fn leaf(&mut self, point: usize, u: &[Row; 4], v: &[Row; 4]) {
+    fn leaf(&mut self, point: usize, [u, v]: [&[Row; LEAF]; 2]) {
         let p = self.0;
-        let nine = |x: &[Row; 4]| {
+        let nine = |x: &[Row; LEAF]| {
             let mut out = [[0; COLUMNS]; 9];
             for (to, from) in [(0, 0), (1, 1), (3, 2), (4, 3)] {
                 out[to] = x[from];

@@ -2,7 +2,7 @@
 
 use super::vector::{self, plain};
 use super::{DEGREE, Element, Scalar, Vector};
-use crate::grid::{COLUMNS, Visit, in_shares, load, points, walk};
+use crate::grid::{COLUMNS, LEAF, Visit, in_shares, load, points, walk};
 use crate::simd::subsets::{self, GROUPS, LANES, Picks, Tables};
 use crate::simd::{interleave, nine_products, subtracted};
 use std::ops::Range;
@@ -111,11 +111,11 @@ impl<T> std::fmt::Debug for Grid<T> {
 /// The products at all points, of some columns.
 struct Products<'a, T>(&'a mut [[T; COLUMNS]]);
 
-impl<T: Scalar> Visit<[T; COLUMNS]> for Products<'_, T> {
+impl<T: Scalar> Visit<[T; COLUMNS], 2> for Products<'_, T> {
     fn minus(&mut self, out: &mut [[T; COLUMNS]], a: &[[T; COLUMNS]], b: &[[T; COLUMNS]]) {
         subtracted(out.as_flattened_mut(), a.as_flattened(), b.as_flattened());
     }
-    fn leaf(&mut self, point: usize, u: &[[T; COLUMNS]; 4], v: &[[T; COLUMNS]; 4]) {
+    fn leaf(&mut self, point: usize, [u, v]: [&[[T; COLUMNS]; LEAF]; 2]) {
         if let Some(out) = self.0[point..].first_chunk_mut::<9>() {
             nine_products(out, u, v);
         }

@@ -3,6 +3,9 @@
 //! There are three levels: VPCLMULQDQ (four products at once, under the feature `avx512`), PCLMULQDQ (under
 //! `avx2`) and plain Rust. All give the same 128 bits.
 
+use super::xored;
+use crate::grid::{LEAF, Visit, walk};
+
 /// An instruction set for carry-less products that this machine has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Clmul {
@@ -75,30 +78,22 @@ impl Clmul {
         }
     }
 
-    /// Of four blocks of two vectors of bits, values of polynomials in two variables, adds the inner products at the nine
-    /// points of the grid: the sum of c[i] times word i of the product.
-    pub(crate) fn add_nine<const N: usize>(
+    /// Of 2^m blocks of each of K vectors of bits, values of polynomials in m variables, adds at the 3^m points of the
+    /// [grid](crate::grid) the sum of c[i] times word i of the sum of the products of the first two, and of the next two.
+    /// `scratch` has as many blocks for each.
+    pub(crate) fn add_grid<const N: usize, const K: usize>(
         self,
-        sums: &mut [Products; 9],
+        sums: &mut [Products],
         c: &[u64; N],
-        u: &[[u64; N]; 4],
-        v: &[[u64; N]; 4],
+        blocks: [&[[u64; N]]; K],
+        scratch: [&mut [[u64; N]]; K],
     ) {
         #[cfg(all(target_arch = "x86_64", feature = "avx512"))]
         if let Clmul::Wide(_) = self {
             // SAFETY: the value shows that the processor has the features.
-            return unsafe { x86::wide_nine(sums, c, u, v) };
+            return unsafe { x86::wide_grid(sums, c, blocks, scratch) };
         }
-        let mut products = [[0; N]; 9];
-        for i in 0..N {
-            let [a, b] = [u, v].map(|x| nine(x.each_ref().map(|x| x[i])));
-            (0..9).for_each(|j| products[j][i] = a[j] & b[j]);
-        }
-        for (sum, row) in sums.iter_mut().zip(&products) {
-            let more = self.dot(c, row);
-            sum[0] ^= more as u64;
-            sum[1] ^= (more >> 64) as u64;
-        }
+        walk(&mut Gates { level: self, c, sums }, 0, blocks, scratch);
     }
 
     /// a[i] := a[i] b[i] in the field.
@@ -117,16 +112,45 @@ impl Clmul {
         }
     }
 
-    /// out[i] += c a[i] in the field.
-    pub(crate) fn add_scaled(self, out: &mut [u64], a: &[u64], c: u64) {
-        assert_eq!(a.len(), out.len(), "vectors of one length");
-        let mut some = [0; 64];
-        let factors = [c; 64];
-        for (out, a) in out.chunks_mut(64).zip(a.chunks(64)) {
-            let some = &mut some[..a.len()];
-            some.copy_from_slice(a);
-            self.times(some, &factors[..a.len()]);
-            out.iter_mut().zip(some).for_each(|(o, x)| *o ^= *x);
+    /// out[i] += the sum of all c a[i] in the field.
+    pub(crate) fn add_all(self, out: &mut [u64], blocks: &[(u64, &[u64])]) {
+        assert!(blocks.iter().all(|(_, a)| a.len() == out.len()), "vectors of one length");
+        let done = match self {
+            #[cfg(all(target_arch = "x86_64", feature = "avx512"))]
+            // SAFETY: the value shows that the processor has the features.
+            Clmul::Wide(_) => unsafe { x86::wide_sums(out, blocks) },
+            _ => 0,
+        };
+        for (i, out) in out.iter_mut().enumerate().skip(done) {
+            let sum = blocks.iter().fold(0, |s, (c, a)| s ^ self.product(*c, a[i]));
+            *out ^= reduce(sum);
+        }
+    }
+}
+
+/// The inner products at all points, for any processor.
+struct Gates<'a, const N: usize> {
+    level: Clmul,
+    c: &'a [u64; N],
+    sums: &'a mut [Products],
+}
+
+impl<const N: usize, const K: usize> Visit<[u64; N], K> for Gates<'_, N> {
+    fn minus(&mut self, out: &mut [[u64; N]], a: &[[u64; N]], b: &[[u64; N]]) {
+        xored(out.as_flattened_mut(), a.as_flattened(), b.as_flattened());
+    }
+    fn leaf(&mut self, point: usize, blocks: [&[[u64; N]; LEAF]; K]) {
+        let mut products = [[0; N]; 9];
+        for i in 0..N {
+            for pair in blocks.as_chunks::<2>().0 {
+                let [a, b] = pair.map(|x| nine(x.each_ref().map(|x| x[i])));
+                (0..9).for_each(|j| products[j][i] ^= a[j] & b[j]);
+            }
+        }
+        for (sum, row) in self.sums[point..].iter_mut().zip(&products) {
+            let more = self.level.dot(self.c, row);
+            sum[0] ^= more as u64;
+            sum[1] ^= (more >> 64) as u64;
         }
     }
 }
@@ -229,60 +253,145 @@ mod x86 {
         quarters.into_iter().fold(0, |s, q| s ^ value(q))
     }
 
+    /// The values at the nine points of eight words of four blocks.
     #[cfg(feature = "avx512")]
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn nine<const N: usize>([a, b, c, d]: &[[u64; N]; 4], i: usize) -> [__m512i; 9] {
+        let (a, b) = (load(&a.as_chunks().0[i]), load(&b.as_chunks().0[i]));
+        let (c, d) = (load(&c.as_chunks().0[i]), load(&d.as_chunks().0[i]));
+        let (e, f) = (_mm512_xor_si512(a, b), _mm512_xor_si512(c, d));
+        let (g, h) = (_mm512_xor_si512(a, c), _mm512_xor_si512(b, d));
+        [a, b, e, c, d, f, g, h, _mm512_xor_si512(e, f)]
+    }
+
+    #[cfg(feature = "avx512")]
+    #[inline]
     #[target_feature(enable = "avx512f,vpclmulqdq,pclmulqdq,avx2")]
-    pub(super) fn wide_nine<const N: usize>(
+    fn wide_nine<const N: usize, const K: usize>(
         sums: &mut [super::Products; 9],
         c: &[u64; N],
-        u: &[[u64; N]; 4],
-        v: &[[u64; N]; 4],
+        blocks: [&[[u64; N]; 4]; K],
     ) {
         const { assert!(N.is_multiple_of(8), "whole vectors") };
-        let [u, v] = [u, v].map(|x| x.each_ref().map(|x| x.as_chunks::<8>().0));
-        let nine = |x: &[&[[u64; 8]]; 4], i: usize| {
-            let [a, b, c, d] = x.map(|x| load(&x[i]));
-            let xor = |a, b| _mm512_xor_si512(a, b);
-            let (e, f, g, h) = (xor(a, b), xor(c, d), xor(a, c), xor(b, d));
-            [a, b, e, c, d, f, g, h, xor(e, f)]
-        };
-        let mut out = sums.each_ref().map(|x| load(x));
+        // Loops without closures, which are not compiled for these instructions.
+        let mut out = [_mm512_setzero_si512(); 9];
         for (i, c) in c.as_chunks::<8>().0.iter().enumerate() {
-            let (c, a, b) = (load(c), nine(&u, i), nine(&v, i));
-            for (out, (a, b)) in out.iter_mut().zip(a.into_iter().zip(b)) {
-                let x = _mm512_and_si512(a, b);
-                let even = _mm512_clmulepi64_epi128::<0x00>(c, x);
-                let odd = _mm512_clmulepi64_epi128::<0x11>(c, x);
-                *out = _mm512_ternarylogic_epi64::<0x96>(*out, even, odd);
+            let c = load(c);
+            let mut products = [_mm512_setzero_si512(); 9];
+            for [u, v] in blocks.as_chunks::<2>().0 {
+                let (a, b) = (nine(u, i), nine(v, i));
+                for j in 0..9 {
+                    // x xor (a and b).
+                    products[j] = _mm512_ternarylogic_epi64::<0x78>(products[j], a[j], b[j]);
+                }
+            }
+            for j in 0..9 {
+                let even = _mm512_clmulepi64_epi128::<0x00>(c, products[j]);
+                let odd = _mm512_clmulepi64_epi128::<0x11>(c, products[j]);
+                out[j] = _mm512_ternarylogic_epi64::<0x96>(out[j], even, odd);
             }
         }
-        for (sum, out) in sums.iter_mut().zip(out) {
+        for j in 0..9 {
+            let sum = _mm512_xor_si512(load(&sums[j]), out[j]);
             // SAFETY: it points to eight words, and the store needs no alignment.
-            unsafe { _mm512_storeu_si512(sum.as_mut_ptr().cast(), out) };
+            unsafe { _mm512_storeu_si512(sums[j].as_mut_ptr().cast(), sum) };
         }
     }
 
-    /// Each product is L + X^64 H. X^64 is X^4 + X^3 + X + 1, so H times that goes to L, and what this has above 64
-    /// bits once more.
+    /// As `walk`, all of it for these instructions.
+    #[cfg(feature = "avx512")]
+    #[target_feature(enable = "avx512f,vpclmulqdq,pclmulqdq,avx2")]
+    pub(super) fn wide_grid<const N: usize, const K: usize>(
+        sums: &mut [super::Products],
+        c: &[u64; N],
+        blocks: [&[[u64; N]]; K],
+        scratch: [&mut [[u64; N]]; K],
+    ) {
+        let half = blocks[0].len() / 2;
+        if half == 2 {
+            let Some(sums) = sums.first_chunk_mut() else { unreachable!("nine points") };
+            let mut four = [&[[0; N]; 4]; K];
+            for k in 0..K {
+                let Some(x) = blocks[k].first_chunk() else { unreachable!("four blocks") };
+                four[k] = x;
+            }
+            return wide_nine(sums, c, four);
+        }
+        let (mut low, mut high) = ([&[][..]; K], [&[][..]; K]);
+        let none = |_| -> &mut [[u64; N]] { &mut [] };
+        let mut out: [_; K] = std::array::from_fn(none);
+        let mut rest: [_; K] = std::array::from_fn(none);
+        for (k, x) in scratch.into_iter().enumerate() {
+            (low[k], high[k]) = blocks[k].split_at(half);
+            (out[k], rest[k]) = x.split_at_mut(half);
+        }
+        let (first, more) = sums.split_at_mut(sums.len() / 3);
+        let (second, third) = more.split_at_mut(first.len());
+        wide_grid(first, c, low, out.each_mut().map(|x| &mut **x));
+        wide_grid(second, c, high, out.each_mut().map(|x| &mut **x));
+        for k in 0..K {
+            for ((out, a), b) in out[k].iter_mut().zip(high[k]).zip(low[k]) {
+                let (out, _) = out.as_chunks_mut::<8>();
+                for ((out, a), b) in out.iter_mut().zip(a.as_chunks().0).zip(b.as_chunks().0) {
+                    let x = _mm512_xor_si512(load(a), load(b));
+                    // SAFETY: it points to eight words, and the store needs no alignment.
+                    unsafe { _mm512_storeu_si512(out.as_mut_ptr().cast(), x) };
+                }
+            }
+        }
+        wide_grid(third, c, out.map(|x| &*x), rest);
+    }
+
+    /// Modulo X^64 + X^4 + X^3 + X + 1, of products at even and at odd places. Each is L + X^64 H. X^64 is
+    /// X^4 + X^3 + X + 1, so H times that goes to L, and what this has above 64 bits once more.
+    #[cfg(feature = "avx512")]
+    #[inline]
+    #[target_feature(enable = "avx512f,vpclmulqdq,pclmulqdq,avx2")]
+    fn reduced(products: [__m512i; 2]) -> __m512i {
+        let taps = _mm512_set1_epi64(0x1b);
+        let fold = |p: __m512i| {
+            let once = _mm512_clmulepi64_epi128::<0x01>(p, taps);
+            let twice = _mm512_clmulepi64_epi128::<0x01>(once, taps);
+            _mm512_ternarylogic_epi64::<0x96>(p, once, twice)
+        };
+        _mm512_unpacklo_epi64(fold(products[0]), fold(products[1]))
+    }
+
     #[cfg(feature = "avx512")]
     #[target_feature(enable = "avx512f,vpclmulqdq,pclmulqdq,avx2")]
     pub(super) fn wide_times(a: &mut [u64], b: &[u64]) {
-        let taps = _mm512_set1_epi64(0x1b);
         let (all_a, rest_a) = a.as_chunks_mut::<8>();
         let (all_b, rest_b) = b.as_chunks::<8>();
         for (a, b) in all_a.iter_mut().zip(all_b) {
             let (x, y) = (load(a), load(b));
             let even = _mm512_clmulepi64_epi128::<0x00>(x, y);
             let odd = _mm512_clmulepi64_epi128::<0x11>(x, y);
-            let [even, odd] = [even, odd].map(|p| {
-                let once = _mm512_clmulepi64_epi128::<0x01>(p, taps);
-                let twice = _mm512_clmulepi64_epi128::<0x01>(once, taps);
-                _mm512_xor_si512(p, _mm512_xor_si512(once, twice))
-            });
-            let out = _mm512_unpacklo_epi64(even, odd);
+            let out = reduced([even, odd]);
             // SAFETY: it points to eight words, and the store needs no alignment.
             unsafe { _mm512_storeu_si512(a.as_mut_ptr().cast(), out) };
         }
         narrow_times(rest_a, rest_b);
+    }
+
+    /// The sums at all places but fewer than eight last ones; how many these are.
+    #[cfg(feature = "avx512")]
+    #[target_feature(enable = "avx512f,vpclmulqdq,pclmulqdq,avx2")]
+    pub(super) fn wide_sums(out: &mut [u64], blocks: &[(u64, &[u64])]) -> usize {
+        let (eights, _) = out.as_chunks_mut::<8>();
+        for (i, out) in eights.iter_mut().enumerate() {
+            let mut sums = [_mm512_setzero_si512(); 2];
+            for (c, a) in blocks {
+                let Some(a) = a[8 * i..].first_chunk::<8>() else { unreachable!("as long as out") };
+                let (c, a) = (_mm512_set1_epi64(*c as i64), load(a));
+                sums[0] = _mm512_xor_si512(sums[0], _mm512_clmulepi64_epi128::<0x00>(c, a));
+                sums[1] = _mm512_xor_si512(sums[1], _mm512_clmulepi64_epi128::<0x11>(c, a));
+            }
+            let sum = _mm512_xor_si512(load(out), reduced(sums));
+            // SAFETY: as above.
+            unsafe { _mm512_storeu_si512(out.as_mut_ptr().cast(), sum) };
+        }
+        eights.len() * 8
     }
 
     #[cfg(feature = "avx512")]
@@ -337,27 +446,35 @@ mod tests {
                 let want: Vec<u64> = a.iter().zip(&b).map(|(&a, &b)| reduce(slow(a, b))).collect();
                 assert_eq!(products, want, "{level:?}, {n} words");
                 let mut sums = d.clone();
-                level.add_scaled(&mut sums, &a, 77);
+                level.add_all(&mut sums, &[(77, &a), (u64::MAX, &b)]);
+                let both = |(a, b): (&u64, &u64)| reduce(slow(*a, 77) ^ slow(*b, u64::MAX));
                 let want: Vec<u64> =
-                    d.iter().zip(&a).map(|(&d, &a)| d ^ reduce(slow(a, 77))).collect();
+                    d.iter().zip(a.iter().zip(&b).map(both)).map(|(d, x)| d ^ x).collect();
                 assert_eq!(sums, want, "{level:?}, {n} words");
             }
             let row = |seed: u64| <[u64; 16]>::try_from(words(seed, 16)).expect("16 words");
             let c = row(5);
-            let [u, v]: [[[u64; 16]; 4]; 2] =
-                [10, 20].map(|seed| std::array::from_fn(|b| row(seed + b as u64)));
-            let mut sums = [[7; 8]; 9];
-            level.add_nine(&mut sums, &c, &u, &v);
-            for (point, sum) in sums.iter().enumerate() {
+            let [u, v, x, y]: [[[u64; 16]; 4]; 4] =
+                [10, 20, 30, 40].map(|seed| std::array::from_fn(|b| row(seed + b as u64)));
+            let (mut one, mut two) = ([[7; 8]; 9], [[7; 8]; 9]);
+            let room = || [[[0; 16]; 4]; 2];
+            let [mut a, mut b] = [room(), room()];
+            let [[a, b], [x0, x1]] = [a.each_mut(), b.each_mut()];
+            level.add_grid(&mut one, &c, [&u[..], &v], [&mut a[..], &mut b[..]]);
+            level.add_grid(&mut two, &c, [&u[..], &v, &x, &y], [&mut a[..], b, x0, x1]);
+            for point in 0..9 {
                 // Both variables are 0, 1, or both.
                 let of = |digit: usize, bit: usize| digit == 2 || digit == bit;
                 let at = |b: &usize| of(point / 3, b >> 1) && of(point % 3, b & 1);
                 let value = |x: &[[u64; 16]; 4], i: usize| {
                     (0..4).filter(at).fold(0, |s, b| s ^ x[b][i])
                 };
-                let both = (0..16).map(|i| value(&u, i) & value(&v, i)).collect::<Vec<_>>();
+                let product = |u, v| (0..16).map(|i| value(u, i) & value(v, i)).collect::<Vec<_>>();
+                let (first, second) = (product(&u, &v), product(&x, &y));
                 // Four times the same is 0.
-                assert_eq!(summed(sum), level.dot(&c, &both), "{level:?}, point {point}");
+                assert_eq!(summed(&one[point]), level.dot(&c, &first), "{level:?}, point {point}");
+                let both: Vec<u64> = first.iter().zip(&second).map(|(a, b)| a ^ b).collect();
+                assert_eq!(summed(&two[point]), level.dot(&c, &both), "{level:?}, point {point}");
             }
         }
     }

@@ -1,6 +1,9 @@
 //! What the processor can do. A value of one of these types is the permission to use its instructions, and
 //! only detection makes one.
 
+#[cfg(all(target_arch = "x86_64", feature = "avx512"))]
+use std::sync::LazyLock;
+
 /// The processor has AVX-512 F, BW, DQ, VL, IFMA, VBMI, VBMI2 and GFNI.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Avx512(());
@@ -17,17 +20,21 @@ impl Avx512 {
     #[inline(always)]
     pub(crate) fn detect() -> Option<Self> {
         #[cfg(all(target_arch = "x86_64", feature = "avx512"))]
-        if is_x86_feature_detected!("avx512f")
-            && is_x86_feature_detected!("avx512bw")
-            && is_x86_feature_detected!("avx512dq")
-            && is_x86_feature_detected!("avx512vl")
-            && is_x86_feature_detected!("avx512ifma")
-            && is_x86_feature_detected!("avx512vbmi")
-            && is_x86_feature_detected!("avx512vbmi2")
-            && is_x86_feature_detected!("gfni")
         {
-            return Some(Avx512(()));
+            /// Innermost loops ask, so that it is one question.
+            static FOUND: LazyLock<bool> = LazyLock::new(|| {
+                is_x86_feature_detected!("avx512f")
+                    && is_x86_feature_detected!("avx512bw")
+                    && is_x86_feature_detected!("avx512dq")
+                    && is_x86_feature_detected!("avx512vl")
+                    && is_x86_feature_detected!("avx512ifma")
+                    && is_x86_feature_detected!("avx512vbmi")
+                    && is_x86_feature_detected!("avx512vbmi2")
+                    && is_x86_feature_detected!("gfni")
+            });
+            FOUND.then_some(Avx512(()))
         }
+        #[cfg(not(all(target_arch = "x86_64", feature = "avx512")))]
         None
     }
 }

@@ -653,13 +653,11 @@ impl View<'_> {
         Chunk::new(statements, Vec::new(), sum)
     }
 
-    /// The sum of planes.
-    fn summed(code: &Planes, planes: &[u32]) -> Vec<u64> {
-        let mut out = vec![0; code.stride()];
+    /// Adds planes.
+    fn add_planes(out: &mut [u64], code: &Planes, planes: &[u32]) {
         for &j in planes {
             out.iter_mut().zip(code.plane(j as usize)).for_each(|(o, x)| *o ^= x);
         }
-        out
     }
 
     /// The bits of a number are sums of its thermometer code.
@@ -669,8 +667,7 @@ impl View<'_> {
         let sum = self.sums.then(|| {
             let mut sum = planes(self.bits(bits));
             for (j, all) in code_bits(blocks).iter().enumerate() {
-                let from = Self::summed(&code, all);
-                sum.plane_mut(j).iter_mut().zip(from).for_each(|(s, x)| *s ^= x);
+                Self::add_planes(sum.plane_mut(j), &code, all);
             }
             sum.into_words()
         });
@@ -680,10 +677,11 @@ impl View<'_> {
     /// T_(h+v) = T_h (T_v + T_h + T_(h+v)).
     fn code_steps(&self, s: &Statement, blocks: &[u32]) -> Chunk<'_> {
         let code = planes(self.own(s.out));
-        let mut parts = [Vec::new(), Vec::new(), Vec::new()];
-        for step in steps(blocks) {
-            for (part, planes) in parts.iter_mut().zip(&step) {
-                part.extend(Self::summed(&code, planes));
+        let all = steps(blocks);
+        let mut parts = [(); 3].map(|()| vec![0; all.len() * code.stride()]);
+        for (i, step) in all.iter().enumerate() {
+            for (part, planes) in parts.iter_mut().zip(step) {
+                Self::add_planes(&mut part[i * code.stride()..][..code.stride()], &code, planes);
             }
         }
         let [top, next, high] = parts;
