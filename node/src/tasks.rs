@@ -23,7 +23,7 @@ pub trait Compile: Send + Sync {
 pub struct Compiled {
     /// The circuit.
     pub circuit: Circuit,
-    /// Most bytes that values take, by party.
+    /// Most bytes that values and proofs take, by party.
     pub memory: [u64; 3],
 }
 
@@ -178,7 +178,7 @@ pub fn tasks(
         if full.memory > most {
             let needed = full.memory.div_ceil(1_000_000);
             return Err(named(format!(
-                "a run takes {needed} MB of memory for its values, and run_memory_mb is {}",
+                "a run takes {needed} MB of memory, and run_memory_mb is {}",
                 config.limits.run_memory_mb
             )));
         }

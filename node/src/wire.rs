@@ -15,8 +15,8 @@ use std::io::{self, Read};
 use thiserror::Error;
 use zeroize::Zeroizing;
 
-/// The version of these messages. Nodes of different versions do not work together.
-pub const PROTOCOL: u32 = 3;
+/// The version of these messages, and of those of the parties in a run. Nodes of different versions do not work together.
+pub const PROTOCOL: u32 = 1000 * slvr_runtime::party::MESSAGES + 3;
 
 /// Most bytes of a message that is not announced to be longer.
 pub const SHORT: u64 = 64 << 10;

@@ -28,7 +28,8 @@ impl Compile for Compiler {
                 None => format!("{e:#}"),
             })?;
         let circuit = loaded.circuit().clone();
-        let memory = slvr_compiler::cost::peak_memory(&circuit);
+        let proofs = crate::memory::of_proofs(&circuit, 1);
+        let memory = slvr_compiler::cost::peak_memory(&circuit).map(|n| n.saturating_add(proofs));
         Ok(Compiled { circuit, memory })
     }
 }
@@ -45,7 +46,7 @@ pub fn target(task: &Task, bindings: Vec<String>) -> Target {
         no_speculation: false,
         fine: false,
         protocols: None,
-        security: task.security.clone().unwrap_or_else(|| "semi-honest".into()),
+        security: task.security.clone(),
         proof_coins: None,
         net: task.net.clone(),
         folder: task.folder.clone(),

@@ -11,6 +11,7 @@
 use crate::fail;
 use libmimalloc_sys as sys;
 use mimalloc::MiMalloc;
+use slvr_circuit::{Circuit, proof};
 use std::alloc::{GlobalAlloc, Layout};
 
 #[global_allocator]
@@ -74,6 +75,11 @@ pub fn expect(bytes: u64) {
     unsafe { sys::mi_option_set(PURGE_DELAY, if large { KEPT } else { -1 }) }
 }
 
+/// Bytes that so many parties take in this process for their proofs, beside their values.
+pub fn of_proofs(circuit: &Circuit, parties: usize) -> u64 {
+    proof::memory(circuit, parties, slvr_ring::threads::count())
+}
+
 /// Refuses what cannot be in memory, before any of it is allocated: an allocation that fails ends the process without
 /// a word.
 pub fn must_fit(bytes: u64, what: &str) -> anyhow::Result<()> {
@@ -84,7 +90,7 @@ pub fn must_fit(bytes: u64, what: &str) -> anyhow::Result<()> {
     let gigabytes = |n: u64| n as f64 / 1e9;
     anyhow::ensure!(
         bytes <= free,
-        "{what} takes {:.1} GB of memory for its values, and {:.1} GB are free",
+        "{what} takes {:.1} GB of memory, and {:.1} GB are free",
         gigabytes(bytes),
         gigabytes(free)
     );

@@ -126,6 +126,7 @@ pub fn parse(target: &Target) -> anyhow::Result<(File, FileId)> {
 
 /// Parses and types the target.
 pub fn check(target: &Target, sizes: Sizes) -> anyhow::Result<Checked> {
+    target.coins_of_proofs()?;
     let net = target.profile()?.unwrap_or_else(NetProfile::lan);
     let text = source(&target.file)?;
     let checked = check_in(
@@ -249,20 +250,12 @@ fn load(
 ) -> anyhow::Result<Loaded> {
     let file = &target.file;
     if file.ends_with(".slvrb") {
-        let bound = !target.bindings.is_empty() || target.predicate.is_some();
-        if bound || target.ring.is_some() || target.trust_inputs || target.memory.is_some() {
-            let why = "a compiled circuit is one predicate with its sizes bound: drop NAME=VALUE, --predicate, --ring, --trust-inputs and --memory";
-            return Err(Usage(why.into()).into());
-        }
+        target.is_bare()?;
         let bytes = files::read(Path::new(file), artifact::MAX_PAYLOAD + (1 << 10))
             .with_context(|| format!("{file}: cannot be read"))?;
         let circuit = artifact::read(&bytes)
             .map_err(|e| anyhow!("{file}: {e}; make it again with `slvrc build`"))?;
-        if target.security().is_malicious() && !circuit.security.is_malicious() {
-            let why =
-                format!("{file} is for semi-honest parties: build it with --security malicious");
-            return Err(Usage(why).into());
-        }
+        target.fits(&circuit)?;
         return Ok(Loaded::Artifact(Box::new(circuit)));
     }
     let checked = check(target, Sizes::Required)?;

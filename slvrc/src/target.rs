@@ -1,8 +1,9 @@
 //! The arguments that say which program a verb is about and how it is compiled.
 
+use crate::fail::Usage;
 use crate::net;
 use clap::Args;
-use slvr_circuit::{Coins, Security};
+use slvr_circuit::{Circuit, Coins, Security};
 use slvr_compiler::cost::NetProfile;
 use std::path::PathBuf;
 
@@ -44,9 +45,9 @@ pub struct Target {
     pub protocols: Option<String>,
     /// What one of the three parties may do: follow the protocol and look at all that it receives (semi-honest), or
     /// whatever it likes (malicious: the others notice, and stop before anything that it could have changed is opened).
-    /// What has no proof yet is refused under malicious.
-    #[arg(long, value_name = "ADVERSARY", default_value = "semi-honest", value_parser = ["semi-honest", "malicious"])]
-    pub security: String,
+    /// What has no proof yet is refused under malicious. Without it semi-honest, or what a compiled circuit is for.
+    #[arg(long, value_name = "ADVERSARY", value_parser = ["semi-honest", "malicious"])]
+    pub security: Option<String>,
     /// Where the coins of proofs against a malicious party come from: the parties, or a hash of what was sent, which
     /// takes fewer rounds and more work. Without it whatever takes less time on the network of --net.
     #[arg(long, value_name = "SOURCE", value_parser = ["parties", "hash"])]
@@ -63,16 +64,79 @@ pub struct Target {
 impl Target {
     /// The adversary of --security.
     pub fn security(&self) -> Security {
-        match (security(&self.security), self.proof_coins.as_deref()) {
+        let named = self.security.as_deref().map_or(Security::SemiHonest, security);
+        match (named, self.proof_coins.as_deref()) {
             (security, Some(name)) if security.is_malicious() => Security::malicious(coins(name)),
             (security, _) => security,
         }
+    }
+
+    /// Refuses coins of proofs where nothing is proven.
+    ///
+    /// # Errors
+    ///
+    /// [`Usage`].
+    pub fn coins_of_proofs(&self) -> anyhow::Result<()> {
+        proves(self.security(), self.proof_coins.as_deref())
+    }
+
+    /// Refuses what is said of a program where there is a compiled circuit.
+    ///
+    /// # Errors
+    ///
+    /// [`Usage`], with what to drop.
+    pub fn is_bare(&self) -> anyhow::Result<()> {
+        let bound = !self.bindings.is_empty() || self.predicate.is_some();
+        let built = self.ring.is_some() || self.trust_inputs || self.memory.is_some();
+        if bound || built || self.no_speculation || self.fine || self.protocols.is_some() {
+            let why = "a compiled circuit is one predicate with its sizes bound: drop NAME=VALUE, --predicate, --ring, --trust-inputs, --memory, --no-speculation, --fine and --protocols";
+            return Err(Usage(why.into()).into());
+        }
+        Ok(())
+    }
+
+    /// Refuses a compiled circuit that is for another adversary than the one that is named, or has other coins.
+    ///
+    /// # Errors
+    ///
+    /// [`Usage`], with what to do.
+    pub fn fits(&self, circuit: &Circuit) -> anyhow::Result<()> {
+        let (file, is) = (&self.file, circuit.security);
+        let why = match (self.security.as_deref().map(security), self.proof_coins.as_deref()) {
+            (Some(named), _) if named.is_malicious() && !is.is_malicious() => {
+                format!("{file} is for semi-honest parties: build it with --security malicious")
+            }
+            (Some(named), _) if !named.is_malicious() && is.is_malicious() => {
+                format!("{file} is against a malicious party: drop --security, or build it without")
+            }
+            (_, Some(name)) if is.coins() != Some(coins(name)) => match is.coins() {
+                Some(_) => format!(
+                    "the proofs of {file} have other coins: build it with --proof-coins {name}"
+                ),
+                None => format!("{file} is for semi-honest parties, who prove nothing: drop --proof-coins"),
+            },
+            _ => return Ok(()),
+        };
+        Err(Usage(why).into())
     }
 
     /// The profile of --net.
     pub fn profile(&self) -> anyhow::Result<Option<NetProfile>> {
         self.net.as_deref().map(net::profile).transpose()
     }
+}
+
+/// Refuses coins of proofs where nothing is proven.
+///
+/// # Errors
+///
+/// [`Usage`].
+pub fn proves(security: Security, proof_coins: Option<&str>) -> anyhow::Result<()> {
+    if proof_coins.is_some() && !security.is_malicious() {
+        let why = "--proof-coins is about proofs against a malicious party: add --security malicious";
+        return Err(Usage(why.into()).into());
+    }
+    Ok(())
 }
 
 /// The coins of this name, one of those that the command line admits.

@@ -25,5 +25,5 @@ pub use kept::{kept, opened, words};
 pub use shape::{
     ELEMENT_BITS, ELEMENT_LIFTED, ELEMENT_WIDE, ELEMENT_WORDS, Folds, GRIND_LOG2, HASH,
     HASHED_ROUNDS, KINDS, Kind, LIFT, LIFT_WORDS, OPENING_ROUNDS, Shape, check, corners, error,
-    folds,
+    folds, memory,
 };

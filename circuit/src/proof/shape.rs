@@ -201,6 +201,9 @@ pub struct Shape {
     pub early: bool,
     /// The folds of each kind, in the order of [`Kind::ALL`], where there are such statements.
     pub folds: [Option<Folds>; KINDS],
+    /// Bytes of the columns of the largest chunk, on one side. A party copies them if they are words of other widths than
+    /// those that are folded, or computed.
+    pub columns: u64,
 }
 
 /// Variables of a later fold of lifted statements, at most, or one more where a fold leaves a power of two: its message has 3^m
@@ -350,7 +353,8 @@ impl Folds {
 impl Shape {
     /// Of nothing to prove.
     pub fn empty(coins: Coins) -> Shape {
-        Shape { coins, carries: [0; 3], early: false, folds: [const { None }; KINDS] }
+        let folds = [const { None }; KINDS];
+        Shape { coins, carries: [0; 3], early: false, folds, columns: 0 }
     }
 
     /// Of a barrier of a circuit.
@@ -430,6 +434,10 @@ impl Shape {
                 }
                 Prover { base, dots, long }
             });
+            let chunks = provers.iter().flat_map(|p| p.base.iter().chain(&p.dots));
+            let word = if kind == Kind::Wide { 16 } else { 8 };
+            let bytes = |(terms, n): &(usize, usize)| (*terms as u64).saturating_mul(*n as u64 * word);
+            shape.columns = chunks.map(bytes).max().unwrap_or(0).max(shape.columns);
             if any {
                 *place = Some(Folds::of(kind, &provers));
             }
@@ -483,7 +491,7 @@ impl Shape {
     }
 
     /// Bytes of the vectors that a party holds while it proves: both of its own and those of the two whose verifier it
-    /// is. What it makes of one instruction after another is not in it.
+    /// is. The columns of one instruction after another are not in it.
     pub fn working(&self) -> u64 {
         let of = |(kind, folds): (Kind, &Option<Folds>)| {
             let blocks = folds.iter().flat_map(|f| &f.blocks);
@@ -542,6 +550,17 @@ pub fn corners(variables: u32) -> Vec<usize> {
 /// runtime's `proof` says where it comes from.
 pub fn error(circuit: &Circuit) -> f64 {
     error_of(circuit, &barriers(circuit).unwrap_or_default())
+}
+
+/// Bytes that so many parties in one process take at most for their proofs, beside their values: the vectors of a proof of
+/// each, and for each thread the columns of a chunk on both sides. Nothing where nothing is proven.
+pub fn memory(circuit: &Circuit, parties: usize, threads: usize) -> u64 {
+    let of = |barrier: &Barrier| {
+        let shape = Shape::of(circuit, barrier);
+        let columns = shape.columns.saturating_mul(2 * threads as u64);
+        shape.working().saturating_mul(parties as u64).saturating_add(columns)
+    };
+    barriers(circuit).unwrap_or_default().iter().map(of).max().unwrap_or(0)
 }
 
 fn error_of(circuit: &Circuit, all: &[Barrier]) -> f64 {
@@ -643,7 +662,7 @@ mod tests {
         };
         for top in 0..=34u32 {
             // Also what leaves blocks that are hardly filled.
-            for part in 0..64u64 {
+            for part in 0..=64u64 {
                 let n = ((1u64 << top) * (64 + part) / 128).max(1) as usize;
                 let words = shape(Kind::Words, 7, n).error();
                 assert!(words < (-47f64).exp2(), "{n} elements: 2^{}", words.log2());
@@ -661,7 +680,13 @@ mod tests {
                 of_lifted.folds[3] = Some(lifted);
                 let lifted = of_lifted.error();
                 assert!(lifted < (-51f64).exp2(), "{n} lifted elements: 2^{}", lifted.log2());
-                assert!(4.0 * (words + bits) < (-45f64).exp2(), "four proofs of {n} elements");
+                // With coins of the parties products of matrices are all that is left in the Galois ring: there is no
+                // first fold.
+                let mut products = shape(Kind::Words, 7, n);
+                let folds = products.folds[0].as_mut().unwrap();
+                (folds.first, folds.inner) = (false, false);
+                let all = products.error() + bits + lifted;
+                assert!(4.0 * all < (-45f64).exp2(), "four proofs of {n} elements");
                 let hash = Shape { coins: Coins::Hash, ..shape(Kind::Words, 7, n) }.error();
                 assert!(hash < (-43f64).exp2(), "{n} elements, from a hash: 2^{}", hash.log2());
             }
@@ -686,6 +711,7 @@ mod tests {
             carries: [0; 3],
             early: false,
             folds: [Some(folds.clone()), None, None, None],
+            columns: 0,
         };
         let (parties, hash) = (of(Coins::Parties).error(), of(Coins::Hash).error());
         let once = hash / GRIND_LOG2.exp2();
@@ -707,6 +733,7 @@ mod tests {
             carries: [3, 0, 1],
             early: false,
             folds: [Some(folds), None, None, None],
+            columns: 0,
         };
         assert_eq!(shape.steps(), 3);
         assert_eq!([0, 1, 2].map(|s| shape.sent(s)[0]), [26, 30, 4]);

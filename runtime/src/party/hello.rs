@@ -4,6 +4,11 @@ use crate::share::RunId;
 use sha2::{Digest, Sha256};
 use slvr_circuit::{Circuit, artifact};
 use slvr_ring::Data;
+use std::ops::Range;
+
+/// The version of what parties tell each other in a run. It is another one whenever a message of the same circuit has
+/// other bytes, and with it the version that nodes compare.
+pub const MESSAGES: u32 = 2;
 
 /// What a party says it runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,9 +20,14 @@ pub struct Hello {
     state: Option<[u8; 32]>,
 }
 
+const VERSION: Range<usize> = 0..4;
+const CIRCUIT: Range<usize> = 4..36;
+const PUBLIC: Range<usize> = 36..68;
+const RUN: Range<usize> = 68..Hello::BYTES;
+
 impl Hello {
     /// Bytes on the wire of a circuit without states.
-    pub const BYTES: usize = 80;
+    pub const BYTES: usize = 84;
 
     /// Bytes on the wire.
     pub fn bytes(circuit: &Circuit) -> usize {
@@ -38,30 +48,33 @@ impl Hello {
     /// For a receiver: its own circuit and run, and the hash of the public inputs and the history that a party sent.
     pub fn with_public_of(theirs: &[u8], circuit: &Circuit, run: RunId) -> Self {
         let mut public = [0; 32];
-        if let Some(bytes) = theirs.get(32..64) {
+        if let Some(bytes) = theirs.get(PUBLIC) {
             public.copy_from_slice(bytes);
         }
         let state = theirs.get(Self::BYTES..).and_then(|state| state.try_into().ok());
         Hello { state, ..Hello::new(circuit, public, run) }
     }
 
-    /// Circuit hash, hash of the public inputs, run id; round and history of states.
+    /// Version of the messages, circuit hash, hash of the public inputs, run id; round and history of states.
     pub fn encode(&self) -> Vec<u8> {
         let state = self.state.as_ref().map_or(&[][..], |state| state);
-        [&self.circuit[..], &self.public, &self.run, state].concat()
+        [&MESSAGES.to_le_bytes()[..], &self.circuit, &self.public, &self.run, state].concat()
     }
 
     /// Compares with what a peer sent; says what the peer has that differs.
     pub fn compare(&self, theirs: &[u8]) -> Result<(), &'static str> {
         let mine = self.encode();
-        let part = |r: std::ops::Range<usize>| theirs.get(r.clone()) == mine.get(r);
-        if !part(0..32) {
+        let part = |r: Range<usize>| theirs.get(r.clone()) == mine.get(r);
+        if !part(VERSION) {
+            return Err("another version of the messages");
+        }
+        if !part(CIRCUIT) {
             return Err("another circuit");
         }
-        if !part(32..64) {
+        if !part(PUBLIC) {
             return Err("other public inputs");
         }
-        if !part(64..Self::BYTES) || theirs.len() != mine.len() {
+        if !part(RUN) || theirs.len() != mine.len() {
             return Err("another run");
         }
         if theirs != mine {
@@ -82,4 +95,26 @@ pub fn hash_public<'a>(inputs: impl Iterator<Item = &'a Data>) -> [u8; 32] {
         hash.update(&bytes);
     }
     hash.finalize().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use slvr_circuit::text;
+
+    #[test]
+    fn what_differs_is_named_and_the_version_first() {
+        let circuit = text::parse("circuit \"none\"\n").unwrap();
+        let hello = |public| Hello::new(&circuit, public, RunId([3; 16]));
+        let mine = hello([1; 32]);
+        assert_eq!(mine.encode().len(), Hello::BYTES);
+        assert_eq!(mine.compare(&mine.encode()), Ok(()));
+        assert_eq!(mine.compare(&hello([2; 32]).encode()), Err("other public inputs"));
+        // Parties of two versions may have all else in common, or nothing.
+        for mut theirs in [mine.encode(), vec![7; Hello::BYTES]] {
+            theirs[0] ^= 0x80;
+            assert_eq!(mine.compare(&theirs), Err("another version of the messages"));
+        }
+        assert!(mine.compare(&[]).is_err());
+    }
 }

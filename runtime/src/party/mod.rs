@@ -57,7 +57,7 @@ mod vouching;
 pub use crate::share::Held;
 pub use engine::{Party, PartyReport};
 pub use error::{Origin, Phase, RunError};
-pub use hello::{Hello, hash_public};
+pub use hello::{Hello, MESSAGES, hash_public};
 pub use intake::Intake;
 pub use receiver::{Receiver, receive};
 pub use transcript::{Direction, Event, Recorded, Recorder, Transcript};

@@ -7,6 +7,7 @@ mod dealer;
 mod dealer_proofs;
 mod faults;
 mod handshake;
+mod messages;
 mod operations;
 mod proof_views;
 mod proofs;

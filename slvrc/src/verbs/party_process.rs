@@ -54,8 +54,10 @@ fn prepare(input: &mut Incoming<Stdin>, voice: &Pipe) -> anyhow::Result<(Job, Tc
     // Whoever started this process may tell it anything.
     let setup: Setup = input.message(u64::MAX).context("it was not told what to do")?;
     let (me, patience) = (setup.me, setup.deadline);
-    let needed = slvr_compiler::cost::peak_memory(&setup.circuit()?);
-    crate::memory::must_fit(needed.get(me).copied().unwrap_or(0), "its part of the run")?;
+    let circuit = setup.circuit()?;
+    let values = slvr_compiler::cost::peak_memory(&circuit).get(me).copied().unwrap_or(0);
+    let needed = values.saturating_add(crate::memory::of_proofs(&circuit, 1));
+    crate::memory::must_fit(needed, "its part of the run")?;
     let listener = TcpListener::bind(&setup.bind)
         .with_context(|| format!("cannot listen at {}", setup.bind))?;
     voice.say(&Said::Listening(listener.local_addr()?.to_string()))?;

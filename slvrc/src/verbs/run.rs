@@ -57,7 +57,8 @@ impl Run {
         let circuit = loaded.circuit();
         if self.processes.hosts.is_empty() {
             let of_each = slvr_compiler::cost::peak_memory(circuit);
-            let all = of_each.iter().fold(0u64, |sum, &n| sum.saturating_add(n));
+            let proofs = memory::of_proofs(circuit, of_each.len());
+            let all = of_each.iter().fold(proofs, |sum, &n| sum.saturating_add(n));
             memory::must_fit(all, "a run of the three parties on this machine")?;
         }
         if let Some(dir) = &self.outputs {

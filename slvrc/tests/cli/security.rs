@@ -43,6 +43,23 @@ fn a_circuit_against_a_malicious_party_is_built_explained_and_run() {
     let asked = place.slvrc("run s.slvrb --inputs in --security malicious");
     assert_eq!(asked.status, 2);
     assert!(asked.stderr.contains("build it with --security malicious"), "{}", asked.stderr);
+    // And nothing that is asked for is left out without a word.
+    for (args, said) in [
+        ("run m.slvrb --inputs in --security semi-honest", "m.slvrb is against a malicious party"),
+        ("run m.slvrb --inputs in --proof-coins hash", "build it with --proof-coins hash"),
+        ("explain s.slvrb --proof-coins hash", "drop --proof-coins"),
+        ("run m.slvrb --inputs in --no-speculation", "drop NAME=VALUE"),
+        ("explain m.slvrb --protocols t1", "drop NAME=VALUE"),
+        (&format!("check {ACCURACY} --proof-coins hash"), "add --security malicious"),
+        ("bench --rows norm/ --proof-coins hash", "add --security malicious"),
+    ] {
+        let asked = place.slvrc(args);
+        assert_eq!(asked.status, 2, "{args}: {}", asked.stderr);
+        assert!(asked.stderr.contains(said), "{args}: {}", asked.stderr);
+    }
+    for args in ["run m.slvrb --inputs in --security malicious --proof-coins parties --json", "explain s.slvrb --security semi-honest --json"] {
+        place.slvrc(args).ok();
+    }
 }
 
 /// Coins from a hash are asked for or chosen for the network. They take fewer rounds, and the certificate counts the tries

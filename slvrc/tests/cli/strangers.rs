@@ -2,7 +2,7 @@
 
 use crate::folder::{ACCURACY, Folder, Place, accuracy, i64s};
 use serde_json::json;
-use slvr_circuit::{Circuit, artifact, text};
+use slvr_circuit::{Circuit, Coins, Security, artifact, text};
 
 /// The file of a circuit that is written as text.
 fn write(place: &Place, name: &str, circuit: &str) -> Circuit {
@@ -116,11 +116,48 @@ fn a_small_artifact_that_needs_more_memory_than_there_is_is_refused() {
     for verb in ["run", "run --processes", "eval"] {
         let done = place.slvrc(&format!("{verb} a.slvrb --inputs in"));
         assert_eq!(done.status, 1, "{verb}: {}", done.stderr);
-        assert!(done.stderr.contains("GB of memory for its values"), "{verb}: {}", done.stderr);
+        assert!(done.stderr.contains("GB of memory, and"), "{verb}: {}", done.stderr);
     }
     // What it would cost can be asked.
     let explained = place.slvrc("explain a.slvrb --json").ok();
     assert!(explained["predicted_peak_memory_bytes"][0].as_u64() > Some(200_000_000_000));
+}
+
+/// As few bytes whose values are small, and whose proof would copy a terabyte: a product that is added to itself again and
+/// again is a statement of as many products.
+#[test]
+fn a_small_artifact_whose_proof_needs_more_memory_than_there_is_is_refused() {
+    let place = Place::new();
+    inputs(&place);
+    let ty = "add3.A64[1,131072] @0";
+    let doubled: String =
+        (1..20).map(|i| format!("  %{} = add %{i} %{i} : {ty}\n", i + 1)).collect();
+    let circuit = format!(
+        "{HEAD}  %21 = slice %0 axis 0 start 0 len 1 step 1 : A64[1,64] @0
+  %22 = reshape %21 [1,64,1] : A64[1,64,1] @0
+  %23 = broadcast %22 [1,64,2048] : A64[1,64,2048] @0
+  %24 = reshape %23 [1,131072] : A64[1,131072] @0
+  %1 = mul %24 %24 : {ty}
+{doubled}  %25 = as_add3 %0 : add3.A64[3,64] @0
+  exchange:
+  %26 = reshare %20 : A64[1,131072] @0
+  %27 = reshare %25 : A64[3,64] @0
+layer 1:
+  %28 = as_add3 %27 : add3.A64[3,64] @0
+  exchange:
+  open_to %28 output 0 @0
+"
+    );
+    let parsed = text::parse(&circuit).unwrap_or_else(|e| panic!("{e}"));
+    let parsed = Circuit { security: Security::malicious(Coins::Parties), ..parsed };
+    std::fs::write(place.path("a.slvrb"), artifact::write(&parsed)).expect("a file");
+    for verb in ["run", "run --processes"] {
+        let done = place.slvrc(&format!("{verb} a.slvrb --inputs in"));
+        assert_eq!(done.status, 1, "{verb}: {}", done.stderr);
+        assert!(done.stderr.contains("GB of memory, and"), "{verb}: {}", done.stderr);
+    }
+    let explained = place.slvrc("explain a.slvrb --json").ok();
+    assert!(explained["predicted_peak_memory_bytes"][0].as_u64() < Some(100_000_000));
 }
 
 /// Whoever made it: `run` and `explain`, as text and as JSON.

@@ -99,7 +99,9 @@ impl Bench {
         if let Some(path) = &self.svg {
             crate::files::can_write(path)?;
         }
-        let (build, beside) = match (target::security(&self.security), self.baseline) {
+        let security = target::security(&self.security);
+        target::proves(security, self.proof_coins.as_deref())?;
+        let (build, beside) = match (security, self.baseline) {
             (Security::Malicious | Security::MaliciousHashed, _) => (
                 Build::Proven(self.proof_coins.as_deref().map(target::coins)),
                 Some(Build::Product),
