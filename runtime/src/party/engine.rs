@@ -173,7 +173,7 @@ impl<'a> Engine<'a> {
     }
 
     pub(super) fn failed(&self, peer: Peer, problem: LinkError) -> RunError {
-        RunError::Link { phase: self.phase, peer, problem }
+        RunError::Link { phase: self.phase, proof: None, peer, problem }
     }
 
     /// Domain and shards of what an interactive instruction works on.

@@ -41,10 +41,12 @@ pub enum RunError {
     #[error("{0}")]
     State(#[from] StateError),
     /// A message was late, short, long or out of order, or the peer stopped.
-    #[error("{phase}, {peer}: {problem}")]
+    #[error("{phase}{}, {peer}: {problem}", in_proof(*.proof))]
     Link {
         /// When.
         phase: Phase,
+        /// Of a message of a proof, what is opened behind it.
+        proof: Option<&'static str>,
         /// The other end.
         peer: Peer,
         /// What is wrong.
@@ -181,6 +183,11 @@ pub enum Origin {
     Echo,
 }
 
+/// That a message belongs to a proof.
+fn in_proof(opens: Option<&str>) -> String {
+    opens.map_or(String::new(), |op| format!(", in the proof before `{op}`"))
+}
+
 /// One party, or two of whom this one cannot tell which it was.
 fn either(party: usize, or: Option<usize>) -> String {
     match or {
@@ -232,7 +239,7 @@ mod tests {
 
     fn late(peer: usize) -> RunError {
         let problem = LinkError::Late(Duration::from_secs(5));
-        RunError::Link { phase: Phase::Layer(3), peer: Peer::Party(peer), problem }
+        RunError::Link { phase: Phase::Layer(3), proof: None, peer: Peer::Party(peer), problem }
     }
 
     fn silent(party: usize, after: u64) -> RunError {

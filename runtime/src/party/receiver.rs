@@ -44,7 +44,7 @@ pub fn receive(r: Receiver<'_>) -> Result<Vec<Revealed>, RunError> {
         let peer = Peer::Party(from);
         let wait = deadline.saturating_mul(layers);
         let got = link.recv(peer, header, wait);
-        got.map_err(|problem: LinkError| RunError::Link { phase, peer, problem })
+        got.map_err(|problem: LinkError| RunError::Link { phase, proof: None, peer, problem })
     };
 
     let mut first: Option<Hello> = None;

@@ -93,7 +93,7 @@ fn frames_in_another_order_stop_everybody() {
     };
     let options = Options { seed: Some(1), wrap: Some(&wrap), ..Options::default() };
     let outcome = run_outcome(&circuit, encoded, &options).unwrap();
-    let Err(RunError::Link { phase, peer, problem }) = &outcome.parties[0] else {
+    let Err(RunError::Link { phase, peer, problem, .. }) = &outcome.parties[0] else {
         panic!("{:?}", outcome.parties[0])
     };
     assert_eq!((*phase, *peer), (Phase::Layer(0), Peer::Party(1)));

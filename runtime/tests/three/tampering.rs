@@ -309,6 +309,12 @@ fn no_altered_message_is_accepted() {
             "{family}: run {run}, {rule:?} of {what} was not noticed"
         );
         ended_well(&outcome, &log, party, &rule);
+        if (how, what.kind) == (How::Drop, Kind::Proof) {
+            let waits = |e: &RunError| e.to_string().contains(", in the proof before `");
+            let honest = outcome.parties.iter().enumerate().filter(|(i, _)| *i != party);
+            let found = honest.filter_map(|(_, r)| r.as_ref().err()).any(waits);
+            assert!(found, "{family}: run {run}, {rule:?} of {what}: nobody says where");
+        }
         aborted.fetch_add(usize::from(outcome.receivers[0].1.is_err()), Ordering::Relaxed);
     };
     // Where a frame is held back the parties only wait for it: meanwhile others run.

@@ -119,14 +119,24 @@ impl Engine<'_> {
         let layer = self.on_wire(layer);
         let header = Header { part: part as u32, ..Header::new(Kind::Proof, layer, body.len()) };
         self.bytes_sent += body.len() as u64;
-        self.send(Peer::Party(to), header, body)
+        self.send(Peer::Party(to), header, body).map_err(|e| self.in_proof(e))
     }
 
     fn hear(&mut self, from: usize, part: usize, len: usize) -> Result<Vec<u8>, RunError> {
         let Phase::Layer(layer) = self.phase else { unreachable!("barriers stand before layers") };
         let layer = self.on_wire(layer);
         let header = Header { part: part as u32, ..Header::new(Kind::Proof, layer, len) };
-        self.recv(Peer::Party(from), header)
+        self.recv(Peer::Party(from), header).map_err(|e| self.in_proof(e))
+    }
+
+    /// An error of the link, in a message of a proof.
+    fn in_proof(&self, error: RunError) -> RunError {
+        match error {
+            RunError::Link { phase, peer, problem, .. } => {
+                RunError::Link { phase, proof: Some(self.opens()), peer, problem }
+            }
+            other => other,
+        }
     }
 
     /// A coin, or a half of one.
@@ -135,9 +145,9 @@ impl Engine<'_> {
         body.try_into().map_err(|_| self.rejected(from, "a coin of another length"))
     }
 
-    /// A party is found to deviate in a proof before the layer at hand.
-    fn rejected(&self, party: usize, what: &'static str) -> RunError {
-        let opens = match self.phase {
+    /// The name of what is opened in the layer at hand, behind its proof.
+    fn opens(&self) -> &'static str {
+        match self.phase {
             Phase::Layer(l) => {
                 let layer = &self.party.circuit.layers[l as usize];
                 let opens = |op: &Op| op.interaction().is_some_and(|i| i.reveals());
@@ -148,8 +158,12 @@ impl Engine<'_> {
                     .map_or(Op::Prove.name(), |i| i.op.name())
             }
             _ => "open",
-        };
-        RunError::Proof { phase: self.phase, op: opens, party, or: None, what }
+        }
+    }
+
+    /// A party is found to deviate in a proof before the layer at hand.
+    fn rejected(&self, party: usize, what: &'static str) -> RunError {
+        RunError::Proof { phase: self.phase, op: self.opens(), party, or: None, what }
     }
 
     /// The same where what two parties have said does not fit together.
