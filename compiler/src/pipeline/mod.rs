@@ -382,7 +382,8 @@ fn circuit(
             let placed = |checks| schedule::speculative(graph, draft.clone(), checks);
             let placements = [Checks::AtOnce, Checks::Last].into_iter().filter(is_wanted);
             let ahead: Vec<Circuit> = placements.filter_map(placed).map(guarded).collect();
-            let waiting = guarded(schedule::schedule(graph, draft));
+            let waiting = schedule::together(graph, draft.clone());
+            let waiting = guarded(waiting.unwrap_or_else(|| schedule::schedule(graph, draft)));
             // None of a circuit that is not proven.
             let rounds = |c: &Circuit| proof::check(c).is_ok().then(|| Traffic::of(c).rounds);
             let most = rounds(&waiting);

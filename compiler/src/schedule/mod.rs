@@ -10,11 +10,13 @@
 //! one before it has ended.
 //!
 //! [`speculative()`] does not wait for the checks of inputs either: what they gate comes as early as it
-//! can, reveals come after them.
+//! can, reveals come after them. [`together()`] waits for them, and opens all outputs in one layer.
 
 mod speculation;
+mod together;
 
 pub use speculation::{Checks, speculative};
+pub use together::together;
 
 use crate::graph::Graph;
 use crate::lower::{Draft, Emit};

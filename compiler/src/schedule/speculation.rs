@@ -5,10 +5,11 @@
 //! an instruction to a later layer, which may move others and with them R and L: instructions are
 //! placed again until nothing is left to move.
 //!
-//! Against a malicious party a proof stands before L, and another one before the outputs if anything is sent between
-//! ([`Checks`]). Where nothing is, the layers that may be repeated are all from R to the outputs: a client that fails makes
+//! Against a malicious party a proof stands before L, and another one before the outputs, all in one layer, if anything is
+//! sent between ([`Checks`]). Where nothing is, the layers that may be repeated are all from R to the outputs: a client that fails makes
 //! the parties compute and prove all of it once more, in place of the layers up to its check.
 
+use super::together::{is_final, last_of};
 use super::{layered, place};
 use crate::graph::Graph;
 use crate::lower::Draft;
@@ -79,6 +80,14 @@ fn postpone(
     let coins = placed().filter(|(_, (i, _))| i.op == Op::Coin).map(|(_, (_, at))| at + 1).max();
     let is_named =
         |v| draft.checks.iter().zip(&named).any(|(check, named)| *named && check.value == v);
+    // Against a malicious party in one layer, behind one proof.
+    let reveals = match checks {
+        Checks::AsKnown => 0,
+        Checks::AtOnce | Checks::Last => {
+            last_of(&draft.emit.instrs, layer_of, |i| is_final(i, |i| i.out.is_some_and(is_named)))
+        }
+    };
+    let end = reveals.max(last + 1);
     let mut moved = false;
     let mut raise = |n: usize, to: usize| {
         moved |= layer_of[n] < to;
@@ -87,9 +96,9 @@ fn postpone(
     for (n, (i, at)) in placed() {
         match i.op {
             Op::Admitted { .. } => raise(n, coins.unwrap_or(0)),
-            Op::OpenTo { .. } | Op::Keep { .. } => raise(n, last + 1),
-            // The check of inputs that nothing reads: no gate waits for its bits.
-            Op::Open(_) | Op::OpenSum(_) if !i.out.is_some_and(is_named) => raise(n, last + 1),
+            Op::Keep { .. } => raise(n, last + 1),
+            // Also the check of inputs that nothing reads: no gate waits for its bits.
+            _ if is_final(i, |i| i.out.is_some_and(is_named)) => raise(n, end),
             Op::Open(_) if checks != Checks::AsKnown => raise(n, last),
             Op::OpenMasked { mask, .. } if (first..=last).contains(&at) => {
                 if let Some(mask) = masks[mask.index()] {

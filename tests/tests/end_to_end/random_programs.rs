@@ -5,9 +5,11 @@
 //! the long run. It begins at the program of number `SLVR_FIRST`. From the number follow the program, its inputs and the
 //! way in which it is compiled; a failing test prints it.
 
+use slvr_circuit::proof::barriers;
+use slvr_circuit::speculation::Speculation;
 use slvr_circuit::text as circuit_text;
 use slvr_circuit::traffic::Traffic;
-use slvr_circuit::{Coins, Security};
+use slvr_circuit::{Circuit, Coins, Op, Security};
 use slvr_compiler::cost::{NetProfile, Tuning};
 use slvr_compiler::graph::text as graph_text;
 use slvr_compiler::lower::Protocols;
@@ -224,6 +226,90 @@ fn random_programs_against_a_malicious_party_agree() {
     long::run("proven program", numbers, held, |seed| smaller(seed, how(seed)));
     println!("{proven} proven, {refused} refused");
     assert!(proven > refused / 4, "many programs have proofs");
+}
+
+/// Whether something waits for the bits of a check, or is computed again if they are not all ones.
+fn waits_for_checks(circuit: &Circuit) -> bool {
+    let instrs = circuit.layers.iter().flat_map(|l| l.local.iter().chain(&l.exchange));
+    let mut read = instrs.flat_map(|i| i.op.operands());
+    Speculation::of(circuit).is_some() || read.any(|v| circuit.checks.iter().any(|c| c.value == v))
+}
+
+/// Against a malicious party, without a memory budget: all outputs are opened in the last layer, behind one proof, and no
+/// other proof is given but one before the bits of checks that something waits for.
+#[test]
+fn outputs_are_opened_together_behind_one_proof() {
+    let (mut seen, mut refused, mut early) = ([0; 3], 0, 0);
+    let numbers = 6_000_000_000..6_000_000_000 + long::setting("SLVR_PROVEN").unwrap_or(40);
+    let placed = |seed: u64| {
+        let Generated { text, bindings } = program(&choices(seed, 0, 160));
+        let bindings: Vec<(&str, &str)> =
+            bindings.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
+        let families = [Protocols::Dealer(NetProfile::wan().tuning()), Protocols::Symmetric];
+        for (speculate, enforce) in [(true, true), (false, true), (false, false)] {
+            let how = Options {
+                protocols: families[seed as usize / 2 % 2],
+                security: Security::malicious([Coins::Parties, Coins::Hash][seed as usize % 2]),
+                speculate,
+                enforce,
+                ..Options::default()
+            };
+            let case = match caught(|| Ok(compile_with(&text, &bindings, how))) {
+                Err(why) if why.contains("not against a malicious party yet") => {
+                    refused += 1;
+                    continue;
+                }
+                case => case?,
+            };
+            let circuit = case.circuit();
+            let all = barriers(circuit).map_err(|e| e.to_string())?;
+            let proofs = all.iter().filter(|b| !b.statements.is_empty()).count();
+            let most = 1 + usize::from(waits_for_checks(circuit));
+            let outputs: Vec<usize> = (circuit.layers.iter().enumerate())
+                .flat_map(|(l, layer)| layer.exchange.iter().map(move |i| (l, &i.op)))
+                .filter(|(_, op)| matches!(op, Op::OpenTo { .. }))
+                .map(|(l, _)| l)
+                .collect();
+            let last = circuit.layers.iter().rposition(|layer| !layer.exchange.is_empty());
+            if proofs > most || outputs.iter().any(|l| Some(*l) != last) {
+                return Err(format!(
+                    "{proofs} proofs, outputs in layers {outputs:?}, the last is {last:?}\n{how:?}\n{text}"
+                ));
+            }
+            seen[proofs] += 1;
+            early += usize::from(outputs.len() > 1);
+        }
+        Ok(())
+    };
+    long::run("proven program", numbers, placed, |seed| format!("program {seed}"));
+    println!("{seen:?} circuits by proofs, {early} with several outputs, {refused} refused");
+    assert!(seen[1] > 10 && seen[2] > 10 && early > 10, "too few: {seen:?}, {early}");
+}
+
+/// Products of bits that are revealed and used again, where no input is checked: one proof is before all of them.
+#[test]
+fn early_outputs_have_no_proofs_of_their_own() {
+    let text = "predicate L[n]() {\n    parties C;\n    parties S;\n    input b: secret bit[n] from C;\n    \
+                input c: secret bit[n] from C;\n    reveal b && c to S as both;\n    reveal b to S as mine;\n    \
+                reveal b && c && [b[n - 1 - i] for i in n] && [c[n - 1 - i] for i in n] to S as more;\n}\n";
+    for coins in [Coins::Parties, Coins::Hash] {
+        let how = Options { security: Security::malicious(coins), ..Options::default() };
+        let with = |text: &str| compile_with(text, &[("n", "5")], how);
+        let alone: String =
+            text.lines().filter(|l| !l.contains("as both") && !l.contains("as mine")).collect();
+        let [all, alone] = [with(text), with(&alone)];
+        let rounds = |case: &Case| Traffic::of(case.circuit()).rounds;
+        // What is not the only output is reshared before it is opened.
+        assert!(rounds(&all) <= rounds(&alone) + 1, "{} and {}", rounds(&all), rounds(&alone));
+        agree_on(&all);
+    }
+}
+
+fn agree_on(case: &Case) {
+    let inputs = coarse_inputs(case.circuit(), 1);
+    let report = case.parties(&inputs, 1);
+    let values: Vec<Vec<f64>> = report.outputs.iter().map(|o| o.values.clone()).collect();
+    assert_eq!(values, case.floating(&inputs, &report.coins));
 }
 
 /// The string of no choices, and some that once mattered.
