@@ -10,6 +10,8 @@ use crate::types::{BinOp, Cond, Dim, Elem, Expr, ExprKind, Index, IndexOp, Ty, U
 
 /// A power with a larger exponent would be a very long product.
 const MAX_EXPONENT: i64 = 16;
+/// Exponents of values of the run: 1 is divided by a power with a negative one.
+const RUN_EXPONENTS: Option<(i64, i64)> = Some((-MAX_EXPONENT, MAX_EXPONENT));
 
 /// Most operations of a power written out.
 const MAX_PRODUCT: u64 = 4096;
@@ -253,8 +255,10 @@ impl Checker<'_> {
     }
 
     fn int_power(&mut self, x: &IntVal, y: &IntVal, span: Span) -> R<Option<Val>> {
+        let of_size = matches!(x.index, Index::Const(_));
+        let range = (!of_size).then_some((0, MAX_EXPONENT));
         let (Index::Const(n), false) = (&y.index, y.rounded) else {
-            return Err(self.exponent(span));
+            return Err(self.exponent(range, span));
         };
         let n = *n;
         match (&x.index, u32::try_from(n)) {
@@ -273,18 +277,17 @@ impl Checker<'_> {
                 }
                 Ok(Some(Val::Int(IntVal { rounded: x.rounded, ..IntVal::of(value) })))
             }
-            _ => Err(self.exponent(span)),
+            _ => Err(self.exponent(range, span)),
         }
     }
 
-    fn exponent(&mut self, span: Span) -> Reported {
+    /// Refuses an exponent that is none, or that is not in a range, if there is one.
+    fn exponent(&mut self, range: Option<(i64, i64)>, span: Span) -> Reported {
+        let range = range.map_or(String::new(), |(lo, hi)| format!(" from {lo} to {hi}"));
         self.fail(
             Diagnostic::error(
                 codes::CONST_EVAL,
-                format!(
-                    "an exponent is a whole number from 0 to {MAX_EXPONENT}, known at \
-                    compile time"
-                ),
+                format!("an exponent is a whole number{range}, known at compile time"),
                 span,
                 "not such a number",
             )
@@ -298,13 +301,13 @@ impl Checker<'_> {
     /// A run-time value to a constant power: a product, by halves so that it is shallow.
     fn power(&mut self, x: Val, y: &Val, left: Span, right: Span, span: Span) -> R<Val> {
         let Val::Int(IntVal { index: Index::Const(n), rounded: false, .. }) = y else {
-            return Err(self.exponent(right));
+            return Err(self.exponent(RUN_EXPONENTS, right));
         };
         let x = self.at_run_time(x, left)?;
         self.even(&x)?;
         let size = n.unsigned_abs();
         if size > MAX_EXPONENT as u64 {
-            return Err(self.exponent(right));
+            return Err(self.exponent(RUN_EXPONENTS, right));
         }
         // The base is written out n times; bases of bases would grow without end.
         let mut nodes = 0u64;
