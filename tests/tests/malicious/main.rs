@@ -244,6 +244,7 @@ fn the_faster_family_is_built() {
         messages(case.circuit(), |op| matches!(op, Op::OpenMasked { .. }))
     };
     assert_eq!(masked(NetProfile::loopback()), 0);
+    assert!(masked(NetProfile::lan()) > 50);
     assert!(masked(NetProfile::wan()) > 50);
 }
 
