@@ -113,7 +113,9 @@ impl Target {
                 Some(_) => format!(
                     "the proofs of {file} have other coins: build it with --proof-coins {name}"
                 ),
-                None => format!("{file} is for semi-honest parties, who prove nothing: drop --proof-coins"),
+                None => format!(
+                    "{file} is for semi-honest parties, who prove nothing: drop --proof-coins"
+                ),
             },
             _ => return Ok(()),
         };
@@ -133,7 +135,8 @@ impl Target {
 /// [`Usage`].
 pub fn proves(security: Security, proof_coins: Option<&str>) -> anyhow::Result<()> {
     if proof_coins.is_some() && !security.is_malicious() {
-        let why = "--proof-coins is about proofs against a malicious party: add --security malicious";
+        let why =
+            "--proof-coins is about proofs against a malicious party: add --security malicious";
         return Err(Usage(why.into()).into());
     }
     Ok(())

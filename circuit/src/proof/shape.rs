@@ -436,7 +436,8 @@ impl Shape {
             });
             let chunks = provers.iter().flat_map(|p| p.base.iter().chain(&p.dots));
             let word = if kind == Kind::Wide { 16 } else { 8 };
-            let bytes = |(terms, n): &(usize, usize)| (*terms as u64).saturating_mul(*n as u64 * word);
+            let bytes =
+                |(terms, n): &(usize, usize)| (*terms as u64).saturating_mul(*n as u64 * word);
             shape.columns = chunks.map(bytes).max().unwrap_or(0).max(shape.columns);
             if any {
                 *place = Some(Folds::of(kind, &provers));

@@ -466,9 +466,8 @@ mod tests {
                 // Both variables are 0, 1, or both.
                 let of = |digit: usize, bit: usize| digit == 2 || digit == bit;
                 let at = |b: &usize| of(point / 3, b >> 1) && of(point % 3, b & 1);
-                let value = |x: &[[u64; 16]; 4], i: usize| {
-                    (0..4).filter(at).fold(0, |s, b| s ^ x[b][i])
-                };
+                let value =
+                    |x: &[[u64; 16]; 4], i: usize| (0..4).filter(at).fold(0, |s, b| s ^ x[b][i]);
                 let product = |u, v| (0..16).map(|i| value(u, i) & value(v, i)).collect::<Vec<_>>();
                 let (first, second) = (product(&u, &v), product(&x, &y));
                 // Four times the same is 0.

@@ -6,13 +6,14 @@ use slvr_circuit::speculation::Speculation;
 use slvr_circuit::{Circuit, ValueId};
 use slvr_ring::{Data, Planes};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 /// A party's shares of the carries of a barrier, for each of its roles in the order of the barrier.
 pub(super) type Carries = [BTreeMap<ValueId, Planes>; 4];
 
 /// Of a run against a malicious party: what is still to be proven, and the values that this takes.
 pub(super) struct Guard {
-    pub barriers: Vec<(Barrier, Shape)>,
+    pub barriers: Vec<Arc<(Barrier, Shape)>>,
     /// The next barrier.
     pub next: usize,
     /// The layers that may be repeated. What is proven before the last of them is kept until it is known whether they are.
@@ -40,7 +41,7 @@ impl Guard {
         let last = kept(circuit, &barriers);
         let shaped = barriers.into_iter().map(|b| {
             let shape = Shape::of(circuit, &b);
-            (b, shape)
+            Arc::new((b, shape))
         });
         let barriers = shaped.collect();
         Some(Guard {
@@ -70,7 +71,7 @@ impl Guard {
     /// After the barrier before layer l, if that is the next one: hands out what no later one needs.
     pub fn passed(&mut self, l: usize) -> Vec<Rep> {
         let done = self.next;
-        if self.barriers.get(done).is_none_or(|(b, _)| b.layer as usize != l) {
+        if self.barriers.get(done).is_none_or(|next| next.0.layer as usize != l) {
             return Vec::new();
         }
         self.next += 1;

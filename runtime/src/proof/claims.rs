@@ -453,7 +453,10 @@ impl View<'_> {
             if t.mask {
                 Column::each([&x, &y], |at, [x, y]| {
                     let both = x.iter().zip(y);
-                    sum[at..].iter_mut().zip(both).for_each(|(s, (x, y))| *s = sub(*s, mul(*x, *y)));
+                    sum[at..]
+                        .iter_mut()
+                        .zip(both)
+                        .for_each(|(s, (x, y))| *s = sub(*s, mul(*x, *y)));
                 });
                 continue;
             }

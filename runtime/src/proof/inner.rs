@@ -4,8 +4,8 @@
 //! Many short ones are statements with one term for each product. A few long ones follow one another: each is cut into blocks
 //! by itself, and has one coefficient in all of them.
 
-use super::claims::{View, raised, wide_part, zip};
 use super::chunk::{Chunk, Column};
+use super::claims::{View, raised, wide_part, zip};
 use slvr_circuit::proof::{Claim, Inner, Statement};
 use slvr_ring::Word;
 use std::ops::Range;

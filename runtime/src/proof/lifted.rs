@@ -319,8 +319,11 @@ impl Side {
             self.sum = p.dot(&self.complete(rest), &at);
         }
         let at = self.tensor(coin, |x| [p.sub(1, x), x]);
-        self.vector =
-            if self.step == 1 { self.joined(chunks, &at) } else { p.fold(&cut(&self.vector, at.len()), &at) };
+        self.vector = if self.step == 1 {
+            self.joined(chunks, &at)
+        } else {
+            p.fold(&cut(&self.vector, at.len()), &at)
+        };
         self.step += 1;
         // Whole blocks. Fewer elements than blocks are left to the last fold, so that its last block is free.
         // There is one even where nothing is multiplied.
@@ -411,9 +414,9 @@ pub fn quotient(
         let Some(known) = sums.make(i).into_sum() else { return };
         let chunks = [a, b].map(|chunks| (chunks.terms(i) > 0).then(|| chunks.make(i)));
         let cut = if c.dot(i).is_some() { 1 } else { c.blocks.len() };
-        let terms = chunks.each_ref().map(|chunk| {
-            chunk.iter().flat_map(|chunk| chunk.blocks(cut)).collect::<Vec<_>>()
-        });
+        let terms = chunks
+            .each_ref()
+            .map(|chunk| chunk.iter().flat_map(|chunk| chunk.blocks(cut)).collect::<Vec<_>>());
         let terms = terms.each_ref().map(|x| x.iter().map(Blocks::words).collect::<Vec<_>>());
         match c.dot(i) {
             Some(dot) => {

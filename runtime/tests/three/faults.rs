@@ -66,7 +66,9 @@ fn check(party: usize, layer: Option<u32>, to: usize, kind: FaultKind) {
         assert!(r.is_err(), "{fault:?}: an output in spite of the fault");
     }
     // The victim blames the right message.
-    let Err(RunError::Link { phase, peer, problem, .. }) = &outcome.parties[to] else { unreachable!() };
+    let Err(RunError::Link { phase, peer, problem, .. }) = &outcome.parties[to] else {
+        unreachable!()
+    };
     if kind == FaultKind::Close || matches!(problem, LinkError::Aborted) {
         return;
     }

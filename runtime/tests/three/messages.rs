@@ -37,8 +37,9 @@ impl Link for Noting {
 /// A hash of all frames of a run with a fixed seed, of which there are so many.
 fn frames(circuit: &Circuit, encoded: &Encoded) -> (usize, String) {
     let log = Log::default();
-    let wrap =
-        |me: usize, inner: Memory| -> Box<dyn Link> { Box::new(Noting { inner, me, log: log.clone() }) };
+    let wrap = |me: usize, inner: Memory| -> Box<dyn Link> {
+        Box::new(Noting { inner, me, log: log.clone() })
+    };
     let options = Options { wrap: Some(&wrap), ..options(7) };
     let outcome = run_outcome(circuit, encoded.clone(), &options).unwrap();
     outcome.report(circuit).unwrap_or_else(|e| panic!("{e}"));
@@ -56,7 +57,9 @@ fn messages_are_those_of_their_version() {
     let mut out = format!("version {MESSAGES}\n");
     let circuits = [(8, 70), (64, 1500), (128, 70)].map(|(k, n)| every_claim(k, n, 11));
     let names = ["8 bits", "64 bits", "128 bits", "dealer"];
-    for (name, (circuit, encoded)) in names.iter().zip(circuits.into_iter().chain([dealer_claims(64, 300, 11)])) {
+    for (name, (circuit, encoded)) in
+        names.iter().zip(circuits.into_iter().chain([dealer_claims(64, 300, 11)]))
+    {
         let open = Circuit { security: Security::SemiHonest, ..circuit.clone() };
         let secure = COINS.map(|coins| with_coins(&circuit, coins));
         for circuit in std::iter::once(open).chain(secure) {

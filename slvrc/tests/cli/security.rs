@@ -57,7 +57,10 @@ fn a_circuit_against_a_malicious_party_is_built_explained_and_run() {
         assert_eq!(asked.status, 2, "{args}: {}", asked.stderr);
         assert!(asked.stderr.contains(said), "{args}: {}", asked.stderr);
     }
-    for args in ["run m.slvrb --inputs in --security malicious --proof-coins parties --json", "explain s.slvrb --security semi-honest --json"] {
+    for args in [
+        "run m.slvrb --inputs in --security malicious --proof-coins parties --json",
+        "explain s.slvrb --security semi-honest --json",
+    ] {
         place.slvrc(args).ok();
     }
 }

@@ -2,8 +2,8 @@
 
 use super::scope::{Make, Scope, Seen, Start, drawn};
 use crate::proof::algebra::Draw;
-use crate::proof::claims::{Component, View};
 use crate::proof::chunk::{Chunk, Chunks};
+use crate::proof::claims::{Component, View};
 use crate::proof::lifted::{self, Coefficients, Share, Side};
 use slvr_circuit::proof::{ELEMENT_LIFTED, Folds, HASH, Kind, LIFT_WORDS};
 use std::sync::Arc;

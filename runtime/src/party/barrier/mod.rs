@@ -19,10 +19,11 @@ use crate::proof::algebra::Draw;
 use crate::proof::claims;
 use crate::share::{Held, Rep, next, prev};
 use sides::Slot;
-use slvr_circuit::proof::{Barrier, HASH};
+use slvr_circuit::proof::{Barrier, HASH, Shape};
 use slvr_circuit::{Coins, Op, ValueId};
 use slvr_ring::Planes;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// What is said of a proof that does not hold.
 const WRONG: &str = "its proof is wrong";
@@ -31,15 +32,14 @@ impl Engine<'_> {
     /// Once all of the layer before l is sent: tells its share of the carries to the party after it, where it knows them.
     pub(super) fn carry(&mut self, l: usize) -> Result<(), RunError> {
         let next = self.guard.as_ref().and_then(|g| g.barriers.get(g.next));
-        let Some((barrier, _)) = next.filter(|(b, shape)| {
+        let is_early = |next: &&Arc<(Barrier, Shape)>| {
+            let (barrier, shape) = &***next;
             let beside = shape.early && shape.coins == Coins::Parties;
-            b.layer as usize == l && beside && !shape.is_empty()
-        }) else {
-            return Ok(());
+            barrier.layer as usize == l && beside && !shape.is_empty()
         };
-        let barrier = barrier.clone();
+        let Some(next) = next.filter(is_early).cloned() else { return Ok(()) };
         let phase = std::mem::replace(&mut self.phase, Phase::Layer(l as u32));
-        let carries = self.share_carries(self.barrier_number(), &barrier)?;
+        let carries = self.share_carries(self.barrier_number(), &next.0)?;
         self.phase = phase;
         if let Some(guard) = &mut self.guard {
             guard.carries = Some(carries);
@@ -70,12 +70,9 @@ impl Engine<'_> {
     /// Proves what was sent before layer l, if it opens something or the circuit says so.
     pub(super) fn barrier(&mut self, l: usize) -> Result<(), RunError> {
         let Some(guard) = &self.guard else { return Ok(()) };
-        let Some((barrier, shape)) =
-            guard.barriers.get(guard.next).filter(|(b, _)| b.layer == l as u32)
-        else {
-            return Ok(());
-        };
-        let (barrier, shape) = (barrier.clone(), shape.clone());
+        let next = guard.barriers.get(guard.next).filter(|next| next.0.layer == l as u32);
+        let Some(next) = next.cloned() else { return Ok(()) };
+        let (barrier, shape) = &*next;
         let number = self.barrier_number();
         let decides = guard.part.as_ref().is_some_and(|part| part.last == l);
         self.phase = Phase::Layer(l as u32);
@@ -83,7 +80,7 @@ impl Engine<'_> {
             let Some(guard) = &mut self.guard else { unreachable!("a guarded run") };
             let carries = guard.carries.take();
             let carries = match (shape.coins, carries) {
-                (Coins::Parties, None) => Some(self.share_carries(number, &barrier)?),
+                (Coins::Parties, None) => Some(self.share_carries(number, barrier)?),
                 (_, carries) => carries,
             };
             let Some(guard) = &mut self.guard else { unreachable!("a guarded run") };
@@ -91,9 +88,9 @@ impl Engine<'_> {
             let kept = std::mem::take(&mut guard.kept);
             match shape.coins {
                 Coins::Parties => {
-                    self.prove_drawn(number, &barrier, &shape, &kept, carries.unwrap_or_default())?;
+                    self.prove_drawn(number, barrier, shape, &kept, carries.unwrap_or_default())?;
                 }
-                Coins::Hash => self.prove_hashed(number, &barrier, &shape, &kept)?,
+                Coins::Hash => self.prove_hashed(number, barrier, shape, &kept)?,
             }
             if let Some(guard) = &mut self.guard {
                 guard.kept = kept;

@@ -1,8 +1,8 @@
 //! What a party sees of the statements at a barrier, in each of its parts, and what its sides begin with.
 
 use crate::proof::algebra::Draw;
-use crate::proof::claims::{self, Component, Item, Reshared, Role, View};
 use crate::proof::chunk::{Chunk, Chunks};
+use crate::proof::claims::{self, Component, Item, Reshared, Role, View};
 use crate::protocol::REPEATED;
 use crate::share::{Prss, Purpose, Rep, Stream};
 use slvr_circuit::proof::{Barrier, Folds, HASH, Kind};

@@ -4,8 +4,8 @@
 use super::lifted::Lifted;
 use super::scope::{Make, ROLES, Scope, Seen, Start, drawn};
 use crate::proof::algebra::{Algebra, Draw, OverBits, OverWords};
-use crate::proof::claims::{self, Component, Role, View};
 use crate::proof::chunk::Chunks;
+use crate::proof::claims::{self, Component, Role, View};
 use crate::proof::fold::{Coefficients, Side, accepts, polynomial};
 use crate::proof::products::Freivalds;
 use crate::proof::twice::Twice;

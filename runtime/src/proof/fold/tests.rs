@@ -13,9 +13,7 @@ const BASE: usize = 1 << VARIABLES;
 /// Chunks of a function.
 struct Made<F>(F);
 
-impl<B: Copy + Default + 'static, F: Fn(usize) -> Chunk<'static, B> + Sync> Chunks<B>
-    for Made<F>
-{
+impl<B: Copy + Default + 'static, F: Fn(usize) -> Chunk<'static, B> + Sync> Chunks<B> for Made<F> {
     fn terms(&self, chunk: usize) -> usize {
         self.make(chunk).terms()
     }
