@@ -90,6 +90,30 @@ pub enum Unproven {
     },
 }
 
+impl Unproven {
+    /// The site of the instruction that it is about, an index into [`Circuit::sites`], if it is about one of this circuit.
+    pub fn site(&self, circuit: &Circuit) -> Option<u32> {
+        let (Unproven::Instruction { layer, op, line } | Unproven::Operand { layer, op, line, .. }) =
+            self
+        else {
+            return None;
+        };
+        let of = circuit.layers.get(*layer)?;
+        let line_of = |site: u32| circuit.sites.get(site as usize).map(|s| s.line);
+        let mut instrs = of.exchange.iter().chain(&of.local);
+        instrs.find(|i| i.op.name() == *op && line_of(i.site) == Some(*line)).map(|i| i.site)
+    }
+
+    /// The same without its line, for who says the place in another way.
+    pub fn without_line(&self) -> Unproven {
+        let mut out = self.clone();
+        if let Unproven::Instruction { line, .. } | Unproven::Operand { line, .. } = &mut out {
+            *line = 0;
+        }
+        out
+    }
+}
+
 /// Logarithm of the largest probability with which a false proof may pass in a run.
 pub const MOST_ERROR_LOG2: i32 = -40;
 

@@ -317,7 +317,11 @@ fn well_formed(graph: &Graph, circuit: &Circuit) -> Result<(), Vec<Diagnostic>> 
     if let Err(problem) = verify(circuit) {
         let at = graph.outputs.first().map(|o| graph.sites[o.site as usize].span);
         if let VerifyError::Unproven(why) = &problem {
-            return Err(vec![unproven(&why.to_string(), at.unwrap_or_default())]);
+            // A line alone does not say of which file it is.
+            let site = why.site(circuit).and_then(|site| graph.sites.get(site as usize));
+            let at = site.map(|s| s.span).or(at).unwrap_or_default();
+            let what = site.map_or("this".into(), |s| format!("`{}`", s.name));
+            return Err(vec![unproven(&why.without_line().to_string(), at, &what)]);
         }
         return Err(vec![
             Diagnostic::error(
@@ -334,10 +338,10 @@ fn well_formed(graph: &Graph, circuit: &Circuit) -> Result<(), Vec<Diagnostic>> 
     Ok(())
 }
 
-/// A predicate that needs what no proof covers yet.
-fn unproven(why: &str, at: Span) -> Diagnostic {
-    let what = format!("not against a malicious party yet: {why}");
-    Diagnostic::error(codes::UNPROVEN, what, at, "to compute this").hint(
+/// A predicate that needs what no proof covers yet, to compute `what`.
+fn unproven(why: &str, at: Span, what: &str) -> Diagnostic {
+    let title = format!("not against a malicious party yet: {why}");
+    Diagnostic::error(codes::UNPROVEN, title, at, format!("to compute {what}")).hint(
         "a part without a proof would be a part that a party can change unnoticed; `--security semi-honest` \
          compiles this, for parties that follow the protocol",
     )
@@ -363,14 +367,14 @@ fn circuit(
     if malicious && let Some(state) = graph.outputs.iter().find(|o| o.state.is_some()) {
         let at = graph.sites[state.site as usize].span;
         let why = format!("nothing proves what a party keeps of the state `{}`", state.name);
-        return Err(vec![unproven(&why, at)]);
+        return Err(vec![unproven(&why, at, "this")]);
     }
     let lower = |protocols| lower::lower(graph, block, ranges, &rings, guards, protocols);
     if malicious {
         let proven = |protocols| {
             let draft = lower::proven(lower(protocols)?).map_err(|refused| {
                 let span = graph.sites.get(refused.site as usize).map(|s| s.span);
-                vec![unproven(&refused.to_string(), span.unwrap_or_default())]
+                vec![unproven(&refused.to_string(), span.unwrap_or_default(), "this")]
             })?;
             let is_ahead = matches!(protocols, Protocols::Ahead(_));
             let draft = if is_ahead { lower::ahead(draft) } else { draft };

@@ -122,3 +122,26 @@ predicate P[m]() {
         assert!(!place.path("x.slvrb").exists());
     }
 }
+
+/// What has no proof may stand in the library. The message says in which file, and for which step of the program.
+#[test]
+fn a_refused_computation_is_named_with_its_file_and_step() {
+    let place = Place::new();
+    let text = "\
+model Words(x: fix[2]) -> fix[2] { e: embedding[4, 3]; f: linear[6, 2]; x |> e |> flatten |> f }
+predicate P[m]() {
+    parties Client[m];
+    parties Server;
+    input w: secret weights Words in -1..1 from Server;
+    input x: secret int[2] in 0..4 from each Client;
+    reveal [Words(w, x[i]) for i in Client] to Server as s;
+}
+";
+    place.write("words.slvr", text);
+    let done = place.slvrc("check words.slvr m=2 --security malicious --ring 128 --net loopback");
+    assert_eq!(done.status, 1, "{}", done.stderr);
+    for part in ["E0040", "128 bits", "std/layers.slvr:", "to compute `s/e`"] {
+        assert!(done.stderr.contains(part), "{part}: {}", done.stderr);
+    }
+    assert!(!done.stderr.contains("(line "), "{}", done.stderr);
+}
