@@ -82,6 +82,9 @@ impl Default for Options {
 /// Circuits of more blocks are not tried.
 const MOST_BLOCKS: u64 = 128;
 
+/// Budgets that are tried where one is too small, each twice as large as the one before.
+const DOUBLED: u32 = 8;
+
 /// A predicate at every stage.
 #[derive(Clone, Debug)]
 pub struct Compiled {
@@ -209,24 +212,12 @@ pub fn compile_with(
         // Last: a budget changes rounds, never values.
         let Compiled { optimised, guards, circuit: whole, .. } = &compiled;
         let at = optimised.outputs.first().map(|o| optimised.sites[o.site as usize].span);
-        let most = blocks::most(optimised);
-        let make = |count, options| anew(&blocks::run(optimised, count), guards, options);
-        let fitting = |whole, options| within(whole, budget, most, |count| make(count, options));
-        let blocked = match (fitting(whole.clone(), options), options.protocols) {
-            // T1 keeps fewer values until they are proven.
-            (Err(Unfit::Memory(least)), Protocols::Ahead(_)) => {
-                let options = Options { protocols: Protocols::Proven, ..options };
-                let other = make(1, options).map_err(Unfit::Refused);
-                match other.and_then(|whole| fitting(whole, options)) {
-                    Err(Unfit::Memory(other)) => Err(Unfit::Memory(least.min(other))),
-                    Err(Unfit::Refused(_)) => Err(Unfit::Memory(least)),
-                    fits => fits,
-                }
+        let budgeted = Budgeted { graph: optimised, guards, options };
+        let blocked = budgeted.fitting(whole.clone(), budget).map_err(|unfit| match unfit {
+            Unfit::Memory(least) => {
+                let enough = budgeted.enough(whole, budget, least);
+                vec![beyond(options.security, budget, enough, at.unwrap_or_default())]
             }
-            (blocked, _) => blocked,
-        };
-        let blocked = blocked.map_err(|unfit| match unfit {
-            Unfit::Memory(least) => vec![beyond(budget, least, at.unwrap_or_default())],
             Unfit::Refused(why) => why,
         })?;
         well_formed(optimised, &blocked)?;
@@ -433,6 +424,60 @@ fn circuit(
     Ok(ahead.filter(better).unwrap_or(waiting))
 }
 
+/// A graph that is built for a budget of memory.
+struct Budgeted<'a> {
+    graph: &'a Graph,
+    guards: &'a [Guard],
+    options: Options,
+}
+
+impl Budgeted<'_> {
+    /// The circuit in so many blocks.
+    fn make(&self, count: u64, options: Options) -> Result<Circuit, Unfit> {
+        anew(&blocks::run(self.graph, count), self.guards, options).map_err(Unfit::Refused)
+    }
+
+    /// A circuit in which a party takes no more than `budget`, given the one in one block for this budget.
+    fn fitting(&self, whole: Circuit, budget: u64) -> Result<Circuit, Unfit> {
+        let options = Options { memory: Some(budget), ..self.options };
+        let most = blocks::most(self.graph);
+        let fitting =
+            |whole, options| within(whole, budget, most, |count| self.make(count, options));
+        match (fitting(whole, options), options.protocols) {
+            // T1 keeps fewer values until they are proven.
+            (Err(Unfit::Memory(least)), Protocols::Ahead(_)) => {
+                let options = Options { protocols: Protocols::Proven, ..options };
+                match self.make(1, options).and_then(|whole| fitting(whole, options)) {
+                    Err(Unfit::Memory(other)) => Err(Unfit::Memory(least.min(other))),
+                    Err(Unfit::Refused(_)) => Err(Unfit::Memory(least)),
+                    fits => fits,
+                }
+            }
+            (blocked, _) => blocked,
+        }
+    }
+
+    /// Bytes that are enough, where `budget` is not and `least` is what was found: a circuit was made that takes no more.
+    /// Not always the fewest bytes that are, because not all circuits are tried.
+    fn enough(&self, whole: &Circuit, budget: u64, least: u64) -> Option<u64> {
+        let other = Options { protocols: Protocols::Proven, ..self.options };
+        let other = matches!(self.options.protocols, Protocols::Ahead(_))
+            .then(|| self.make(1, other).ok())
+            .flatten();
+        let mut fewer = least;
+        for circuit in [Some(whole), other.as_ref()].into_iter().flatten() {
+            fewer = segments::fewest(circuit, budget, fewer);
+        }
+        let doubled = (0..DOUBLED).map(|n| least.saturating_mul(1 << n));
+        let is_enough = |&bytes: &u64| {
+            let options = Options { memory: Some(bytes), ..self.options };
+            let whole = self.make(1, options);
+            whole.and_then(|whole| self.fitting(whole, bytes)).is_ok()
+        };
+        std::iter::once(fewer).chain(doubled).map(rounded).find(is_enough)
+    }
+}
+
 /// Why there is no circuit within a budget.
 enum Unfit {
     /// The least bytes that were found.
@@ -448,7 +493,7 @@ fn within(
     whole: Circuit,
     budget: u64,
     most: u64,
-    make: impl Fn(u64) -> Result<Circuit, Vec<Diagnostic>>,
+    make: impl Fn(u64) -> Result<Circuit, Unfit>,
 ) -> Result<Circuit, Unfit> {
     let mut circuit = whole;
     let mut count = 1u64;
@@ -468,7 +513,7 @@ fn within(
         if in_vain == 3 || count > most.min(MOST_BLOCKS) {
             return Err(Unfit::Memory(least));
         }
-        circuit = make(count).map_err(Unfit::Refused)?;
+        circuit = make(count)?;
     }
 }
 
@@ -477,17 +522,43 @@ fn peak(circuit: &Circuit) -> u64 {
     cost::peak_memory(circuit).into_iter().max().unwrap_or(0)
 }
 
-fn beyond(budget: u64, least: u64, at: Span) -> Diagnostic {
-    // To ten units at least.
-    let (shift, unit) = if least < 10 << 20 { (10, "KiB") } else { (20, "MiB") };
-    let (needs, has) = (least.div_ceil(1 << shift), budget >> shift);
+/// No circuit was found for a budget; `enough` bytes are, if that is known.
+fn beyond(security: Security, budget: u64, enough: Option<u64>, at: Span) -> Diagnostic {
+    let what = if security.is_malicious() {
+        "the values of a party, with the vectors of its proofs,"
+    } else {
+        "the values of a party"
+    };
+    let enough = enough.map_or(String::new(), |bytes| format!("; {} is enough", sized(bytes)));
     Diagnostic::error(
         codes::SIZE,
-        format!("a party's values need at least {needs} {unit}, and have {has} {unit}"),
+        format!("no circuit was found in which {what} take at most {}{enough}", sized(budget)),
         at,
         "to compute this",
     )
     .hint("give a larger --memory, or use smaller sizes: fewer clients, samples or weights")
+}
+
+/// The unit in which so many bytes are said, to ten units at least, and its logarithm.
+fn unit(bytes: u64) -> (u32, &'static str) {
+    if bytes < 10 << 10 {
+        (0, "bytes")
+    } else if bytes < 10 << 20 {
+        (10, "KiB")
+    } else {
+        (20, "MiB")
+    }
+}
+
+/// Bytes as they are said: whole units, and no more than there are.
+fn sized(bytes: u64) -> String {
+    let (shift, unit) = unit(bytes);
+    format!("{} {unit}", bytes >> shift)
+}
+
+/// The next number of bytes that is said as it is.
+fn rounded(bytes: u64) -> u64 {
+    bytes.next_multiple_of(1 << unit(bytes).0)
 }
 
 /// What there is to say of the program's demands on its certificate: errors, and warnings where a

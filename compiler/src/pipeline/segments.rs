@@ -77,6 +77,24 @@ fn segmented(circuit: &Circuit, budget: u64) -> Option<Circuit> {
     }
 }
 
+/// The fewest bytes, of those tried between `budget` and `most`, for which proofs are found with which a party takes no
+/// more, by halves to a hundredth; `most` if there are none, and of a circuit for parties that follow the protocol.
+pub(super) fn fewest(circuit: &Circuit, budget: u64, most: u64) -> u64 {
+    if !circuit.security.is_malicious() {
+        return most;
+    }
+    let (mut low, mut high) = (budget, most);
+    while high.saturating_sub(low) > 1 + high / 100 {
+        let middle = low.midpoint(high);
+        if segmented(circuit, middle).is_some() {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    high
+}
+
 fn proofs(circuit: &Circuit) -> Vec<Barrier> {
     barriers(circuit).unwrap_or_default()
 }

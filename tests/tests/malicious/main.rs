@@ -68,6 +68,46 @@ fn what_has_no_proof_is_refused() {
     }
 }
 
+/// The bytes that a refused budget names as enough.
+fn enough(why: &[String]) -> u64 {
+    let why = why.join(" ");
+    let named = why.split_once("with the vectors of its proofs, take at most ");
+    let named = named.and_then(|(_, rest)| rest.split_once("; ")?.1.split_once(" is enough"));
+    let (number, unit) = named.and_then(|n| n.0.split_once(' ')).unwrap_or_else(|| panic!("{why}"));
+    let scale = match unit {
+        "MiB" => 1 << 20,
+        "KiB" => 1 << 10,
+        _ => 1,
+    };
+    scale * number.parse::<u64>().unwrap()
+}
+
+/// What is named as enough is, and it is not twice what is.
+#[test]
+fn a_budget_that_is_named_as_enough_is() {
+    let text = "use std::argmax;
+model Small(x: fix[2, 1, 1]) -> fix[3] { c: conv2d[2, 3, 1]; x |> c |> relu |> flatten }
+predicate P[m]() {
+    parties Client[m];
+    parties Server;
+    input w: secret weights Small in -1..1 from each Client;
+    input v: secret fix[2, 1, 1] in -1..1 from each Client;
+    reveal [argmax(Small(w[i], v[i])) for i in Client] to Server as classes;
+}";
+    for coins in [Coins::Parties, Coins::Hash] {
+        for protocols in [Protocols::Symmetric, dealer()] {
+            let security = Security::malicious(coins);
+            let with = |bytes| {
+                let how = Options { security, protocols, memory: Some(bytes), ..malicious() };
+                refusal(text, &[("m", "2")], how)
+            };
+            let enough = enough(&with(1000).unwrap());
+            assert_eq!(with(enough), None, "{coins:?}: {enough} bytes");
+            assert!(with(enough / 2).is_some(), "{coins:?}: half of {enough} bytes");
+        }
+    }
+}
+
 /// What a family's circuits are made of.
 fn messages(circuit: &Circuit, which: impl Fn(&Op) -> bool) -> usize {
     circuit.layers.iter().flat_map(|l| &l.exchange).filter(|i| which(&i.op)).count()
@@ -202,9 +242,11 @@ fn values_that_do_not_fit_are_proven_earlier() {
     let case = compile_with(text, &sizes, plain);
     let local = case.circuit().layers.iter().flat_map(|l| &l.local);
     assert!(local.into_iter().all(|i| i.op != Op::Prove));
-    // What fits with no number of proofs is refused, and how much it takes is said.
+    // What fits with no number of proofs is refused, and what is enough is said.
     let why = refusal(text, &sizes, Options { memory: Some(1 << 20), ..malicious() }).unwrap();
-    assert!(why.iter().any(|w| w.contains("a party's values need at least")), "{why:?}");
+    let enough = enough(&why);
+    let case = compile_with(text, &sizes, Options { memory: Some(enough), ..malicious() });
+    assert!(most(case.circuit()) <= enough, "{why:?}");
 }
 
 /// A number that sums are made of again and again is looked at once, so that a program of few lines compiles at once.
@@ -255,18 +297,16 @@ fn the_family_that_fits_is_built() {
     let with = |protocols, memory| Options { protocols, memory, ..malicious() };
     let found = ["4", "6", "2"].iter().any(|b| {
         let sizes = [("M", "DigitsNet"), ("c", "1"), ("b", b)];
-        let why =
-            refusal(text, &sizes, with(Protocols::Symmetric, Some(1 << 10))).unwrap().join(" ");
-        let (_, needs) = why.split_once("need at least ").unwrap();
-        let budget: u64 = needs.split_once(" KiB").unwrap().0.parse().unwrap();
+        let why = refusal(text, &sizes, with(Protocols::Symmetric, Some(1 << 10))).unwrap();
+        let budget = enough(&why);
         let masked = |memory| {
             let case = compile_with(text, &sizes, with(dealer(), memory));
             let peak = peak_memory(case.circuit()).into_iter().max().unwrap_or(0);
             assert!(memory.is_none_or(|memory| peak <= memory), "{peak} bytes");
             messages(case.circuit(), |op| matches!(op, Op::OpenMasked { .. }))
         };
-        println!("{b}: {budget} KiB, {} and {} masked", masked(None), masked(Some(budget << 10)));
-        masked(None) > 0 && masked(Some(budget << 10)) == 0
+        println!("{b}: {budget} bytes, {} and {} masked", masked(None), masked(Some(budget)));
+        masked(None) > 0 && masked(Some(budget)) == 0
     });
     assert!(found, "family T2 fits wherever T1 does");
 }
