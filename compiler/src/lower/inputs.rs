@@ -59,7 +59,7 @@ fn by<F: Family>(family: &F, e: &mut Emit, facts: &Facts<'_>, guards: &[Guard]) 
     for set in 0..g.parties.len() as u32 {
         let size = g.parties[set as usize].1;
         let of_set = |input: &Input| input.from == Giver::Each(set);
-        let mut all_good = Vec::new();
+        let (mut all_good, mut last) = (Vec::new(), 0);
         for (i, (input, guard)) in g.inputs.iter().zip(guards).enumerate() {
             if !of_set(input) {
                 continue;
@@ -68,11 +68,16 @@ fn by<F: Family>(family: &F, e: &mut Emit, facts: &Facts<'_>, guards: &[Guard]) 
             let k = nodes[i].map_or(64, |id| facts.rings.of(id)).max(8);
             let checked = checked(family, e, dealt.values[i], (input, guard), k, &mut coin);
             dealt.values[i] = checked.0;
-            all_good.extend(checked.1);
+            if let Some(good) = checked.1 {
+                all_good.push(good);
+                last = sites[i];
+            }
         }
         if all_good.is_empty() {
             continue;
         }
+        // Of the last input that has a check.
+        e.site = last;
         let value = family.admit(e, all_good, size);
         let check = dealt.checks.len() as u32;
         dealt.checks.push(Check { set, value });
