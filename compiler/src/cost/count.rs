@@ -1,11 +1,11 @@
 //! What a circuit costs, instruction by instruction and in all.
 
 use super::critical::critical;
-use super::{links, memory, work};
+use super::{coins, links, memory, work};
 use serde::Serialize;
 use slvr_circuit::plan::operand;
 use slvr_circuit::traffic::{Traffic, sent};
-use slvr_circuit::{Circuit, Dom, Hold, Instr, Op};
+use slvr_circuit::{Circuit, Dom, Hold, Instr, Layer, Op};
 
 /// The cost of a circuit. Arrays of three are by party.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -29,7 +29,7 @@ pub struct Cost {
     pub upload: Vec<u64>,
     /// Each layer, in order.
     pub layers: Vec<LayerCost>,
-    /// Each instruction, in the order of evaluation.
+    /// Each instruction, in the order of evaluation, and each proof after those of its layer.
     #[serde(skip)]
     pub instrs: Vec<InstrCost>,
 }
@@ -39,10 +39,10 @@ pub struct Cost {
 pub struct LayerCost {
     /// 1 if it has an exchange, and the rounds of a proof before it.
     pub rounds: usize,
-    /// Bytes sent by each party.
+    /// Bytes sent by each party, those of a proof included.
     pub bytes: [u64; 3],
     /// Bytes sent by the three parties, by [`Kind`], in the order of [`Kind::ALL`].
-    pub kinds: [u64; 4],
+    pub kinds: [u64; 5],
     /// Most bytes that one party or receiver sends or receives: what the round waits for.
     pub busiest: u64,
     /// Multiply-accumulates of each party.
@@ -55,6 +55,25 @@ pub struct LayerCost {
     pub peak_memory: [u64; 3],
     /// The site that the round waits for on the longest chain; `None` without an exchange.
     pub critical: Option<u32>,
+    /// The proof before its exchange, if there is one.
+    pub proof: Option<ProofCost>,
+}
+
+/// The cost of a proof.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct ProofCost {
+    /// Its rounds.
+    pub rounds: usize,
+    /// Bytes sent by each party.
+    pub bytes: [u64; 3],
+    /// Seconds that a party computes: an estimate.
+    pub seconds: f64,
+    /// Bytes that values and the vectors of a party take while it proves, at the party with most. Other figures of memory are
+    /// those of values alone.
+    pub memory: u64,
+    /// The site of what waits for it: of the opening that it stands before. Of a proof that stands where no opening is, so
+    /// that what is kept fits a budget of memory, that of the round that comes after it.
+    pub site: u32,
 }
 
 /// The cost of an instruction.
@@ -64,7 +83,7 @@ pub struct InstrCost {
     pub layer: usize,
     /// Index into [`Circuit::sites`].
     pub site: u32,
-    /// Its name.
+    /// Its name; `proof` of a proof, which is no instruction.
     pub op: &'static str,
     /// What its bytes are for; `None` for a local instruction.
     pub kind: Option<Kind>,
@@ -93,11 +112,14 @@ pub enum Kind {
     Split,
     /// Opened: reveals, public coins, public checks.
     Opened,
+    /// Proofs, against a malicious party.
+    Proofs,
 }
 
 impl Kind {
     /// All, in the order of [`LayerCost::kinds`].
-    pub const ALL: [Kind; 4] = [Kind::Products, Kind::Gates, Kind::Split, Kind::Opened];
+    pub const ALL: [Kind; 5] =
+        [Kind::Products, Kind::Gates, Kind::Split, Kind::Opened, Kind::Proofs];
 
     /// Of an instruction; `None` for a local one.
     pub fn of(circuit: &Circuit, op: &Op) -> Option<Kind> {
@@ -118,6 +140,7 @@ impl Kind {
             Kind::Gates => "gates on bits",
             Kind::Split => "between parts of a share",
             Kind::Opened => "opened",
+            Kind::Proofs => "proofs",
         }
     }
 }
@@ -128,6 +151,7 @@ impl Cost {
         let traffic = Traffic::of(circuit);
         let memory = memory::replay(circuit);
         let chain = critical(circuit);
+        let worked = coins::work_by_layer(circuit);
         let mut all = Cost {
             rounds: traffic.rounds,
             bytes: traffic.bytes,
@@ -142,18 +166,28 @@ impl Cost {
         };
         let mut after = memory.after.into_iter();
         for (l, layer) in circuit.layers.iter().enumerate() {
-            let (proof, proof_rounds) =
-                traffic.layers.get(l).map_or(([0; 3], 0), |t| (t.proof, t.proof_rounds));
+            let critical = chain.get(l).copied().flatten();
+            let (seconds, vectors) = worked.get(&l).copied().unwrap_or_default();
+            let proof = traffic.layers.get(l).filter(|t| t.proof_rounds > 0).map(|t| ProofCost {
+                rounds: t.proof_rounds,
+                bytes: t.proof,
+                seconds,
+                memory: vectors.saturating_add(memory.starts.get(l).map_or(0, |h| most(*h))),
+                site: waits_for_proof(layer, critical),
+            });
+            let (proof_rounds, proven) =
+                proof.as_ref().map_or((0, [0; 3]), |p| (p.rounds, p.bytes));
             let mut cost = LayerCost {
                 rounds: usize::from(!layer.exchange.is_empty()) + proof_rounds,
-                busiest: links::busiest(circuit, layer) + proof.iter().max().copied().unwrap_or(0),
-                bytes: proof,
+                busiest: links::busiest(circuit, layer) + most(proven),
                 peak_memory: memory.layers.get(l).copied().unwrap_or_default(),
-                critical: chain.get(l).copied().flatten(),
+                critical,
                 ..LayerCost::default()
             };
-            for instr in layer.local.iter().chain(&layer.exchange) {
-                let one = instruction(circuit, l, instr, after.next().unwrap_or_default());
+            let instrs = layer.local.iter().chain(&layer.exchange);
+            let instrs =
+                instrs.map(|i| instruction(circuit, l, i, after.next().unwrap_or_default()));
+            for one in instrs.chain(proof.as_ref().map(|p| of_proof(l, p))) {
                 add(&mut cost.bytes, one.bytes);
                 add(&mut cost.macs, one.macs);
                 add(&mut cost.touched, one.touched);
@@ -163,14 +197,7 @@ impl Cost {
                 }
                 all.instrs.push(one);
             }
-            if proof_rounds > 0 {
-                // Whoever opens something asks for the proof of all before it. Another one is for what is kept.
-                let opens = |i: &&Instr| i.op.interaction().is_some_and(|row| row.reveals());
-                let proves = |i: &&Instr| i.op == Op::Prove;
-                let asks = layer.exchange.iter().find(opens).or(layer.local.iter().find(proves));
-                let site = asks.map_or(0, |i| i.site);
-                all.instrs.push(proven(l, site, proof));
-            }
+            cost.proof = proof;
             add(&mut all.macs, cost.macs);
             add(&mut all.touched, cost.touched);
             add(&mut all.random, cost.random);
@@ -180,11 +207,21 @@ impl Cost {
     }
 }
 
-/// The proof before a layer. Its work is not counted.
-fn proven(layer: usize, site: u32, bytes: [u64; 3]) -> InstrCost {
+/// The site of what waits for the proof before a layer, given what the layer's round waits for.
+fn waits_for_proof(layer: &Layer, critical: Option<u32>) -> u32 {
+    let opens = |i: &&Instr| i.op.interaction().is_some_and(|row| row.reveals());
+    let openings = || layer.exchange.iter().filter(opens).map(|i| i.site);
+    let chosen = openings().find(|site| Some(*site) == critical).or_else(|| openings().next());
+    let asked = || layer.local.iter().find(|i| i.op == Op::Prove).map(|i| i.site);
+    chosen.or(critical).or_else(asked).unwrap_or(0)
+}
+
+/// The proof before a layer, in the list of instructions. Its work is counted in seconds.
+fn of_proof(layer: usize, proof: &ProofCost) -> InstrCost {
     let none = [0; 3];
     let (macs, touched, random, memory) = (none, none, none, none);
-    InstrCost { layer, site, op: "proof", kind: None, bytes, macs, touched, random, memory }
+    let (site, bytes, kind) = (proof.site, proof.bytes, Some(Kind::Proofs));
+    InstrCost { layer, site, op: "proof", kind, bytes, macs, touched, random, memory }
 }
 
 fn instruction(circuit: &Circuit, layer: usize, instr: &Instr, memory: [u64; 3]) -> InstrCost {

@@ -1,6 +1,6 @@
 //! Costs gathered by line of the source, by step, by statement.
 
-use super::count::{Cost, add};
+use super::count::{Cost, Kind, add};
 use serde::Serialize;
 use slvr_circuit::Circuit;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,7 +12,8 @@ pub struct LineRow {
     pub line: u32,
     /// The line's text; of a step its name.
     pub text: String,
-    /// Rounds in which it sends something. Lines share rounds: these do not add up.
+    /// Rounds in which it sends something. Lines share rounds: these do not add up. A proof counts for the line whose opening
+    /// waits for it, here, in `critical` and in `bytes`.
     pub rounds: usize,
     /// Rounds of the longest chain that wait for it: these add up to the rounds of a run.
     pub critical: usize,
@@ -24,7 +25,7 @@ pub struct LineRow {
     /// Bytes of its values when a party holds most, at that party.
     #[serde(rename = "memory_at_peak")]
     pub memory: u64,
-    /// Instructions, local ones included.
+    /// Instructions, local ones included, without proofs.
     pub instructions: usize,
     /// What is proven of the line's value, if anything is: its range, for people.
     pub range: Option<String>,
@@ -40,20 +41,33 @@ fn grouped<K: Ord>(cost: &Cost, key: impl Fn(u32) -> (K, LineRow)) -> Vec<LineRo
         let (row, rounds) = rows.entry(key).or_insert_with(|| (empty, BTreeSet::new()));
         add(&mut row.bytes, i.bytes);
         add(&mut row.macs, i.macs);
-        row.instructions += 1;
-        if i.kind.is_some() {
-            rounds.insert(i.layer);
+        match i.kind {
+            // Its rounds are those of no layer.
+            Some(Kind::Proofs) => {}
+            Some(_) => {
+                rounds.insert(i.layer);
+                row.instructions += 1;
+            }
+            None => row.instructions += 1,
         }
     }
-    for site in cost.layers.iter().filter_map(|l| l.critical) {
-        rows.entry(key(site).0).or_default().0.critical += 1;
+    for layer in &cost.layers {
+        if let Some(site) = layer.critical {
+            rows.entry(key(site).0).or_default().0.critical += 1;
+        }
+        // All that is sent in these rounds is the proof.
+        if let Some(proof) = &layer.proof {
+            let row = &mut rows.entry(key(proof.site).0).or_default().0;
+            row.critical += proof.rounds;
+            row.rounds += proof.rounds;
+        }
     }
     // The site of a tensor is that of an instruction.
     for (site, &held) in cost.peak_by_site.iter().enumerate().filter(|(_, h)| **h > 0) {
         rows.entry(key(site as u32).0).or_default().0.memory += held;
     }
     let rows = rows.into_values();
-    rows.map(|(row, rounds)| LineRow { rounds: rounds.len(), ..row }).collect()
+    rows.map(|(row, rounds)| LineRow { rounds: row.rounds + rounds.len(), ..row }).collect()
 }
 
 /// By line, ascending: lines that have instructions. `places` says which line a site belongs to

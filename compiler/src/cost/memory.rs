@@ -23,6 +23,8 @@ pub(super) struct Memory {
     pub peak_by_site: Vec<u64>,
     /// Most bytes at one time in each layer.
     pub layers: Vec<[u64; 3]>,
+    /// Bytes when each layer begins, before a proof there.
+    pub starts: Vec<[u64; 3]>,
     /// Bytes once each instruction is done, by its number in the circuit.
     pub after: Vec<[u64; 3]>,
 }
@@ -35,10 +37,10 @@ pub(super) fn replay(circuit: &Circuit) -> Memory {
         let n = pick(&runs[0]).len();
         (0..n).map(|i| [0, 1, 2].map(|me: usize| pick(&runs[me])[i])).collect()
     };
-    let (layers, after) = (by(|r| &r.layers), by(|r| &r.after));
+    let (layers, starts, after) = (by(|r| &r.layers), by(|r| &r.starts), by(|r| &r.after));
     let most = (0..3).rev().max_by_key(|&me: &usize| peak[me]).unwrap_or(0);
     let at_peak = Replay::new(circuit, most).run(Some(peak[most]));
-    Memory { peak, peak_by_site: at_peak.by_site, layers, after }
+    Memory { peak, peak_by_site: at_peak.by_site, layers, starts, after }
 }
 
 /// Most bytes of values at one time, by party: [`Cost::peak_memory`](super::Cost::peak_memory) alone.

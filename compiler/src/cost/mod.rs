@@ -11,7 +11,7 @@
 //! | `links.rs` | what every party and receiver sends and receives in a round |
 //! | `net.rs` | network profiles |
 //! | `seconds.rs` | the time model: rates of a party, seconds of a run |
-//! | `coins.rs` | where the coins of proofs come from on a network |
+//! | `coins.rs` | what proofs compute, and where their coins come from on a network |
 //! | `tuning.rs` | what rounds and bytes cost, to choose between protocols |
 //! | `critical.rs` | which step each round of the longest chain waits for |
 //! | `lines.rs` | all of it per line of the source, and per step (`gain/hits/conv1`) |
@@ -41,7 +41,7 @@ mod tuning;
 mod work;
 
 pub use coins::{coins, proof_work};
-pub use count::{Cost, InstrCost, Kind, LayerCost, mean, most};
+pub use count::{Cost, InstrCost, Kind, LayerCost, ProofCost, mean, most};
 pub use critical::critical;
 pub use lines::{LineRow, dearest_first, rows_by_line, rows_by_statement, rows_by_step};
 pub use memory::{

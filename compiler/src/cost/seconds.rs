@@ -39,8 +39,10 @@ pub struct Estimate {
     pub latency: f64,
     /// For each round, the bytes of whoever sends or receives most, at the line's bandwidth.
     pub transfer: f64,
-    /// For each layer, the arithmetic and memory traffic of the party with most.
+    /// For each layer, the arithmetic and memory traffic of the party with most; and what a party computes for proofs.
     pub compute: f64,
+    /// Of `compute`, what is for proofs.
+    pub proofs: f64,
     /// The sum.
     pub total: f64,
 }
@@ -62,8 +64,9 @@ impl Cost {
                 + l.random[p] as f64 / PRG_BYTES_PER_S
         };
         let layer = |l| [0, 1, 2].map(|p| party(l, p)).into_iter().fold(0.0, f64::max);
-        let compute: f64 = self.layers.iter().map(layer).sum();
-        Estimate { latency, transfer, compute, total: latency + transfer + compute }
+        let proofs = self.layers.iter().filter_map(|l| l.proof.as_ref()).map(|p| p.seconds).sum();
+        let compute = self.layers.iter().map(layer).sum::<f64>() + proofs;
+        Estimate { latency, transfer, compute, proofs, total: latency + transfer + compute }
     }
 }
 

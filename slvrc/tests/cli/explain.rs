@@ -78,6 +78,69 @@ fn text_has_a_section_for_each_question() {
     assert!(!done.stdout.contains('\u{1b}'));
 }
 
+/// Against a malicious party most rounds and bytes may be those of a proof. They stand at a line that opens something, and the
+/// rounds that lines wait for are those of a run.
+#[test]
+fn rounds_and_bytes_of_proofs_stand_where_something_is_opened() {
+    let place = Place::new();
+    // The last input has no check.
+    let text = "\
+use std::sum;
+predicate First[m]() {
+    parties Client[m];
+    parties Server;
+    input x: secret fix[3] in -8..8 from each Client;
+    input b: secret bit from each Client;
+    reveal sum(b[i] * x[i] for i in Client) to Server as total;
+}
+";
+    place.write("first.slvr", text);
+    for (program, coins) in
+        [("first.slvr m=3", "parties"), ("first.slvr m=3", "hash"), (ACCURACY, "hash")]
+    {
+        let how = format!("{program} --security malicious --proof-coins {coins}");
+        let report = place.slvrc(&format!("explain {how} --json")).ok();
+        let bytes: u64 = sum(&json!([report]), "predicted_bytes_sent");
+        for rows in ["lines", "steps"] {
+            assert_eq!(sum(&report[rows], "bytes_sent"), bytes, "{rows}");
+            assert_eq!(json!(sum(&report[rows], "critical")), report["rounds"], "{rows}");
+        }
+        let layers = report["layers"].as_array().expect("layers");
+        let proofs: Vec<&Value> =
+            layers.iter().map(|l| &l["proof"]).filter(|p| !p.is_null()).collect();
+        let seconds: f64 = proofs.iter().filter_map(|p| p["seconds"].as_f64()).sum();
+        let predicted = &report["times"][0]["seconds"];
+        assert!(seconds > 0.0 && predicted["compute"].as_f64() > Some(seconds), "{predicted}");
+        // The bits of checks are opened where an input is checked, and outputs where they are revealed.
+        let lines: Vec<u64> = proofs.iter().filter_map(|p| p["waits_for_line"].as_u64()).collect();
+        if program != ACCURACY {
+            assert!(lines.iter().all(|l| [5, 7].contains(l)) && !lines.is_empty(), "{lines:?}");
+        }
+        // The text has every round once, in order.
+        let shown = place.slvrc(&format!("explain {how}")).stdout;
+        assert!(shown.contains(" with the vectors of its proofs\n"), "{shown}");
+        assert!(proofs.iter().all(|p| p["memory_bytes"].as_u64() > Some(0)), "{proofs:?}");
+        let rounds = shown.split("by the line they wait for\n").nth(1).expect("rounds");
+        let (mut next, mut numbers) = (1, 0);
+        for row in rounds.lines().skip(1).take_while(|l| !l.is_empty()) {
+            let mut cells = row.split_whitespace();
+            let (which, number) = (cells.next().expect("which"), cells.next().expect("how many"));
+            let (first, last) = which.split_once('-').unwrap_or((which, which));
+            assert_eq!(first.parse::<u64>().expect("a round"), next, "{rounds}");
+            next = last.parse::<u64>().expect("a round") + 1;
+            numbers += number.parse::<u64>().expect("a number");
+        }
+        assert_eq!(
+            (json!(next - 1), json!(numbers)),
+            (report["rounds"].clone(), report["rounds"].clone())
+        );
+    }
+    let page = place.slvrc("explain first.slvr m=3 --security malicious --html p.html");
+    assert_eq!(page.status, 0, "{}", page.stderr);
+    let page = std::fs::read_to_string(place.path("p.html")).expect("the page");
+    assert!(page.contains("proofs") && !page.contains("NaN"));
+}
+
 /// A share of a sum that may be 0 is between the shares, and no useful bound of its error is proven.
 #[test]
 fn a_bound_wider_than_the_range_is_said_to_say_nothing() {

@@ -10,7 +10,10 @@ use slvr_circuit::speculation::Speculation;
 use slvr_circuit::traffic::Traffic;
 use slvr_circuit::{Circuit, Coins, Op, Security};
 use slvr_compiler::analysis::failure::Failure;
-use slvr_compiler::cost::{Cost, NetProfile, peak_memory};
+use slvr_compiler::cost::{
+    Cost, Kind, LineRow, NetProfile, peak_memory, places, proof_work, rows_by_line,
+    rows_by_statement, rows_by_step,
+};
 use slvr_compiler::diagnostic::codes;
 use slvr_compiler::lower::Protocols;
 use slvr_compiler::pipeline::{self, Options};
@@ -19,7 +22,7 @@ use slvr_compiler::syntax::embedded::PREDICATES;
 use slvr_compiler::syntax::{LoadError, Sources};
 use slvr_compiler::types;
 use slvr_runtime::party::session::Report;
-use slvr_tests::{compile_with, distance, predicate, random_inputs, sizes};
+use slvr_tests::{Case, compile_with, distance, predicate, random_inputs, sizes};
 
 fn malicious() -> Options {
     let protocols = Protocols::Symmetric;
@@ -124,6 +127,37 @@ fn all_predicates_compute_the_same_in_family_t2() {
     all_predicates(dealer());
 }
 
+/// Rounds that are waited for and bytes add up to those of the whole, and a proof counts for a line that opens something.
+fn adds_up(name: &str, text: &str, case: &Case, cost: &Cost) {
+    let circuit = case.circuit();
+    let places = places(&case.program, &case.compiled.optimised, &case.sources);
+    let by_line = rows_by_line(cost, &places, text);
+    let by_step = rows_by_step(circuit, cost, &places);
+    for rows in [&by_line, &by_step, &rows_by_statement(circuit, cost)] {
+        assert_eq!(rows.iter().map(|r| r.critical).sum::<usize>(), cost.rounds, "{name}");
+        let sent = |r: &LineRow| r.bytes.iter().sum::<u64>();
+        assert_eq!(rows.iter().map(sent).sum::<u64>(), cost.bytes.iter().sum::<u64>(), "{name}");
+        assert_eq!(rows.iter().map(|r| r.instructions).sum::<usize>(), circuit.instructions());
+        assert!(rows.iter().all(|r| r.critical <= cost.rounds && r.rounds <= cost.rounds));
+    }
+    assert!(by_line.iter().all(|r| r.line > 0), "{name}: {by_line:?}");
+    let kinds: u64 = cost.layers.iter().flat_map(|l| l.kinds).sum();
+    assert_eq!(kinds, cost.bytes.iter().sum::<u64>(), "{name}: {:?}", Kind::ALL);
+    let proofs: Vec<_> = cost.layers.iter().filter_map(|l| l.proof.as_ref()).collect();
+    assert!(!proofs.is_empty() && proofs.iter().all(|p| p.rounds > 0 && p.seconds > 0.0), "{name}");
+    for (layer, of) in circuit.layers.iter().zip(&cost.layers) {
+        let Some(proof) = &of.proof else { continue };
+        let mut opened =
+            layer.exchange.iter().filter(|i| matches!(i.op, Op::Open(_) | Op::OpenTo { .. }));
+        assert!(opened.any(|i| i.site == proof.site), "{name}: {proof:?}");
+    }
+    // What proofs compute is in the predicted time.
+    let seconds: f64 = proofs.iter().map(|p| p.seconds).sum();
+    let predicted = cost.seconds(&NetProfile::loopback());
+    assert!((predicted.proofs - seconds).abs() < 1e-12 && predicted.compute > seconds, "{name}");
+    assert!((seconds - proof_work(circuit)).abs() < 1e-9, "{name}");
+}
+
 fn all_predicates(protocols: Protocols) {
     for (i, (file, text)) in PREDICATES.iter().enumerate() {
         let name = file.trim_end_matches(".slvr");
@@ -183,6 +217,7 @@ fn all_predicates(protocols: Protocols) {
             peak_memory(&unguarded).iter().zip(cost.peak_memory).all(|(a, b)| *a < b),
             "{name}"
         );
+        adds_up(name, text, &case, &cost);
         let layers = cost.layers.iter().map(|l| l.bytes.iter().sum::<u64>()).sum::<u64>();
         let steps = cost.instrs.iter().map(|i| i.bytes.iter().sum::<u64>()).sum::<u64>();
         assert_eq!((layers, steps), (traffic.bytes.iter().sum(), traffic.bytes.iter().sum()));
@@ -235,6 +270,9 @@ fn values_that_do_not_fit_are_proven_earlier() {
         assert!(distance(&values(&found), &want) < 0.01, "{coins:?}");
         let cost = Cost::of(circuit);
         assert_eq!((found.rounds, found.bytes_sent), (cost.rounds, cost.bytes));
+        // A proof that opens nothing stands at some line, too.
+        let rows = rows_by_statement(circuit, &cost);
+        assert_eq!(rows.iter().map(|r| r.critical).sum::<usize>(), cost.rounds);
         assert_eq!(found.peak_memory, cost.peak_memory);
     }
     // Parties that follow the protocol prove nothing.

@@ -24,10 +24,17 @@ pub fn object(r: &Report) -> String {
                 })
                 .collect();
             let waits = r.critical(i);
+            let proof = l.proof.as_ref().map(|p| {
+                let (line, step) = r.place(p.site);
+                json!({
+                    "rounds": p.rounds, "bytes_sent": p.bytes, "seconds": p.seconds,
+                    "memory_bytes": p.memory, "waits_for_line": line, "waits_for_step": step,
+                })
+            });
             json!({
                 "layer": i, "rounds": l.rounds, "bytes_sent": l.bytes, "bytes_by_kind": kinds,
                 "busiest_bytes": l.busiest, "macs": l.macs, "peak_memory_bytes": l.peak_memory,
-                "waits_for_line": waits.map(|w| w.0), "waits_for_step": waits.map(|w| w.1),
+                "waits_for_line": waits.map(|w| w.0), "waits_for_step": waits.map(|w| w.1), "proof": proof,
             })
         })
         .collect();

@@ -5,7 +5,7 @@ use crate::program::{self, Sizes};
 use crate::target::Target;
 use crate::units;
 use slvr_circuit::Circuit;
-use slvr_compiler::cost::{self, Cost, Estimate, LineRow, NetProfile};
+use slvr_compiler::cost::{self, Cost, Estimate, Kind, LineRow, NetProfile};
 use slvr_compiler::lower::Protocols;
 use slvr_compiler::report::certificate::Certificate;
 use slvr_compiler::report::leaks::{LeakReport, leaks, leaks_of_circuit};
@@ -83,28 +83,74 @@ impl Report {
         })
     }
 
-    /// The line that a round waits for, and the name of its step.
+    /// The line of a site, and the name of its step.
+    pub fn place(&self, site: u32) -> (u32, &str) {
+        let line = self.places.get(site as usize).copied().unwrap_or(0);
+        (line, self.circuit.sites.get(site as usize).map_or("", |s| s.name.as_str()))
+    }
+
+    /// The line that the round of a layer waits for, and the name of its step. A proof before it waits for another.
     pub fn critical(&self, layer: usize) -> Option<(u32, &str)> {
-        let site = self.cost.layers.get(layer)?.critical? as usize;
-        let line = self.places.get(site).copied().unwrap_or(0);
-        Some((line, self.circuit.sites.get(site).map_or("", |s| s.name.as_str())))
+        Some(self.place(self.cost.layers.get(layer)?.critical?))
     }
 
     /// The rounds in phases: runs of rounds that wait for one line, or (of an artifact) one statement.
     pub fn phases(&self) -> Vec<Phase> {
         let mut out: Vec<Phase> = Vec::new();
         let mut round = 0;
-        for (l, layer) in self.cost.layers.iter().enumerate().filter(|(_, l)| l.rounds > 0) {
-            round += 1;
-            let (line, name) = self.critical(l).unwrap_or((0, ""));
+        for rounds in Rounds::all(&self.cost) {
+            let (line, name) = rounds.site.map_or((0, ""), |site| self.place(site));
             let name = name.split('/').next().unwrap_or("").to_string();
-            let bytes: u64 = layer.bytes.iter().sum();
+            let bytes = rounds.kinds.iter().sum::<u64>();
+            let (first, last) = (round + 1, round + rounds.count);
+            round = last;
             match out.last_mut() {
                 Some(p) if p.line == line && (line > 0 || p.name == name) => {
-                    p.last = round;
+                    p.last = last;
                     p.bytes += bytes;
                 }
-                _ => out.push(Phase { first: round, last: round, line, name, bytes }),
+                _ => out.push(Phase { first, last, line, name, bytes }),
+            }
+        }
+        out
+    }
+}
+
+/// Rounds of a run that wait for the same: the one of a layer, or those of a proof.
+pub struct Rounds {
+    /// How many.
+    pub count: usize,
+    /// Bytes sent in all of them by the three parties, by [`Kind`], in the order of [`Kind::ALL`].
+    pub kinds: [u64; Kind::ALL.len()],
+    /// What they wait for.
+    pub site: Option<u32>,
+}
+
+impl Rounds {
+    /// All rounds, in order.
+    pub fn all(cost: &Cost) -> Vec<Rounds> {
+        let mut out = Vec::new();
+        for layer in cost.layers.iter().filter(|l| l.rounds > 0) {
+            let kinds = |proofs: bool| {
+                let mut kinds = layer.kinds;
+                for (bytes, kind) in kinds.iter_mut().zip(Kind::ALL) {
+                    if (kind == Kind::Proofs) != proofs {
+                        *bytes = 0;
+                    }
+                }
+                kinds
+            };
+            let proven = layer.proof.as_ref().map_or(0, |p| p.rounds);
+            if let Some(proof) = &layer.proof {
+                out.push(Rounds {
+                    count: proof.rounds,
+                    kinds: kinds(true),
+                    site: Some(proof.site),
+                });
+            }
+            if layer.rounds > proven {
+                let count = layer.rounds - proven;
+                out.push(Rounds { count, kinds: kinds(false), site: layer.critical });
             }
         }
         out

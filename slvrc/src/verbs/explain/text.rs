@@ -86,6 +86,11 @@ fn head(out: &mut String, r: &Report) {
         count(most(c.macs), "")
     );
     let _ = writeln!(out, "  memory        {} at most in a party", bytes(most(c.peak_memory)));
+    if let Some(proving) = c.layers.iter().filter_map(|l| l.proof.as_ref()).map(|p| p.memory).max()
+    {
+        let all = proving.max(most(c.peak_memory));
+        let _ = writeln!(out, "                {} with the vectors of its proofs", bytes(all));
+    }
 }
 
 fn times(out: &mut String, r: &Report) {

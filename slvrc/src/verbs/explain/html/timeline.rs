@@ -4,9 +4,10 @@ use super::bars::ticks;
 use super::markup::legend;
 use crate::svg::escape;
 use crate::units::{bytes, bytes_unit};
-use crate::verbs::explain::report::Report;
+use crate::verbs::explain::report::{Report, Rounds};
 use slvr_compiler::cost::Kind;
 use std::fmt::Write;
+use std::iter;
 
 const LEFT: f64 = 56.0;
 const TOP: f64 = 12.0;
@@ -19,6 +20,7 @@ fn class(kind: Kind) -> &'static str {
         Kind::Gates => "gates",
         Kind::Split => "split",
         Kind::Opened => "opened",
+        Kind::Proofs => "proofs",
     }
 }
 
@@ -29,12 +31,16 @@ fn step(rounds: usize) -> f64 {
 
 /// Writes the section.
 pub fn section(out: &mut String, r: &Report) {
-    let rounds: Vec<_> = r.cost.layers.iter().filter(|l| l.rounds > 0).collect();
+    // Of a proof each round has the mean of its rounds.
+    let bars = |r: Rounds| iter::repeat_n(r.kinds.map(|b| b / r.count as u64), r.count);
+    let rounds: Vec<_> = Rounds::all(&r.cost).into_iter().flat_map(bars).collect();
     out.push_str(
         "<section>\n<h2>Timeline</h2>\n<p class=\"soft\">Bytes of each round, sent by one party (mean), by \
          what they are for. Below: the line of the source that the rounds wait for.</p>\n",
     );
-    let kinds: Vec<(&str, &str)> = Kind::ALL.iter().map(|k| (class(*k), k.label())).collect();
+    let is_proven = r.circuit.security.is_malicious();
+    let sent = Kind::ALL.iter().filter(|k| **k != Kind::Proofs || is_proven);
+    let kinds: Vec<(&str, &str)> = sent.map(|k| (class(*k), k.label())).collect();
     out.push_str(&legend(&kinds));
     let step = step(rounds.len());
     let width = LEFT + step * rounds.len() as f64 + 20.0;
@@ -44,7 +50,7 @@ pub fn section(out: &mut String, r: &Report) {
         "<div class=\"scroll\"><svg width=\"{width:.0}\" height=\"{height:.0}\" viewBox=\"0 0 {width:.0} {height:.0}\" \
          role=\"img\" aria-label=\"Bytes sent in each round\">"
     );
-    let most = rounds.iter().map(|l| l.kinds.iter().sum::<u64>()).max().unwrap_or(0) as f64 / 3.0;
+    let most = rounds.iter().map(|kinds| kinds.iter().sum::<u64>()).max().unwrap_or(0) as f64 / 3.0;
     let (unit, name) = bytes_unit(most);
     let ticks = ticks(most / unit);
     let top = ticks.last().copied().unwrap_or(1.0);
@@ -66,12 +72,12 @@ pub fn section(out: &mut String, r: &Report) {
         "<text x=\"14\" y=\"{middle:.0}\" text-anchor=\"middle\" transform=\"rotate(-90 14 {middle:.0})\">{name}</text>"
     );
     let gap = if step > 8.0 { 1.5 } else { 0.8 };
-    for (i, layer) in rounds.iter().enumerate() {
+    for (i, kinds) in rounds.iter().enumerate() {
         let x = LEFT + step * i as f64 + gap / 2.0;
-        let sum = layer.kinds.iter().sum::<u64>() / 3;
+        let sum = kinds.iter().sum::<u64>() / 3;
         let _ = write!(out, "<g><title>round {}: {}</title>", i + 1, bytes(sum));
         let mut from = 0.0;
-        for (kind, sent) in Kind::ALL.iter().zip(layer.kinds).filter(|(_, b)| *b > 0) {
+        for (kind, sent) in Kind::ALL.iter().zip(*kinds).filter(|(_, b)| *b > 0) {
             let length = sent as f64 / 3.0 / unit;
             let high = (HEIGHT * length / top).max(0.6);
             let _ = write!(
