@@ -1,6 +1,6 @@
 //! Cuts that a program may reach.
 //!
-//! Where values of a deep network fit no word, a pass cuts them ([`crate::passes::saturation`]). A run has them within
+//! Where values of a deep network do not fit, a pass cuts them ([`crate::passes::saturation`]). A run has them within
 //! their cut. The program has them so, too, where the proven interval says it; elsewhere it is a condition of what is
 //! stated: errors and decisions are those of inputs for which the program's values stay within. A value that
 //! leaves its cut is never wrapped: it is the cut's end, with the right sign.

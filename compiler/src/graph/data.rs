@@ -43,6 +43,8 @@ pub struct Site {
     pub line: u32,
     /// Where, for diagnostics. Not part of the text form.
     pub span: Span,
+    /// Whether it is within a model that is applied. Not part of the text form.
+    pub network: bool,
     /// What a pass made of the comparisons of another site: this site is a copy of it. Not part of the text
     /// form.
     pub compared: Option<Compared>,

@@ -96,7 +96,7 @@ const BUILTINS: &[(&str, &str, &str)] = &[
     (
         "cut",
         "require cut >= BOUND;",
-        "Accepts that values of deep networks which fit no word are cut, at this or beyond.",
+        "Accepts that values are cut where what is made of them does not fit, at this or beyond.",
     ),
     (
         "shape",

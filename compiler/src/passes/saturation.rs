@@ -2,9 +2,10 @@
 //!
 //! First as it is. If a value may leave the largest ring, as in deep networks whose weights are a
 //! client's (a product of twenty layers' bounds), gates and quotients are cut: [`Op::Saturate`] after
-//! each that may be larger, at the largest power of two for which all fits 64 bits. The same where a value
-//! would need more than 64 bits: words of 128 cost more than the few comparisons. Honest activations are far below it;
-//! the certificate says where it is. What still does not fit is refused.
+//! each that may be larger and that this value is made of, at the largest power of two for which all fits.
+//! In a network the same where a value would need more than 64 bits: words of 128 cost more than the few comparisons.
+//! There honest activations are far below it; elsewhere a value that fits some word is left as it is. The certificate says
+//! where cuts are. What still does not fit is refused.
 
 use super::partial_products;
 use crate::analysis::guard::{self, Guard};
@@ -16,10 +17,13 @@ use crate::analysis::stated::StatedErrors;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::graph::{Class, Function, Graph, NodeId, Op};
 use crate::syntax::ast::Secrecy;
+use std::ops::RangeInclusive;
 
-/// Cuts that are tried, largest first: values stay within +-2^this.
-pub const TOPS: std::ops::RangeInclusive<u32> = 4..=20;
-/// Values that cuts make smaller get to fit this many bits.
+/// Cuts that are tried in networks, largest first: values stay within +-2^this.
+pub const TOPS: RangeInclusive<u32> = 4..=20;
+/// The same where no network is cut.
+pub const WIDE_TOPS: RangeInclusive<u32> = 4..=60;
+/// Values that cuts of networks make smaller get to fit this many bits.
 const NARROW: u32 = 64;
 /// Operands and results of elementary functions are words of 64 bits, which are truncated: their sizes are below
 /// 2^61.
@@ -32,8 +36,17 @@ pub struct Fitted {
     pub graph: Graph,
     /// Of its nodes.
     pub ranges: Ranges,
-    /// Gates are cut at +-2^this, products with a reciprocal at half of it.
-    pub top: Option<u32>,
+    /// Where it is cut, if it is.
+    pub cut: Option<Cut>,
+}
+
+/// Where gates and quotients are cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cut {
+    /// Gates at +-2^this, products with a reciprocal at half of it.
+    pub top: u32,
+    /// Bits of the words that something would not fit that is made of the values that are cut.
+    pub word: u32,
 }
 
 /// Bounds of all nodes of the graph of a [`Basis`], cutting where a value would need more than `most` bits.
@@ -50,37 +63,126 @@ pub fn fit(basis: &Basis<'_>, guards: &[Guard], most: u32) -> Result<Fitted, Box
         ranges = Ranges::of(parts, &inputs, stated);
     }
     let graph = parts.as_ref().unwrap_or(graph);
-    let beyond = too_large(graph, &ranges, most);
-    let wide = graph
-        .ids()
-        .any(|id| graph.ty(id).secrecy == Secrecy::Secret && bits(graph, &ranges, id) > NARROW);
-    let gates = graph.ids().any(|id| *graph.op(id) == Op::Gate);
-    if beyond.is_none() && !(wide && gates) {
-        return Ok(Fitted { graph: graph.clone(), ranges, top: None });
-    }
-    let tight = cut(graph, *TOPS.start(), &inputs, stated);
-    let least = Ranges::of(&tight, &inputs, stated);
-    if too_large(&tight, &least, most).is_none() {
-        // What no cut makes smaller may be wider; for the rest 64 bits are enough.
-        let free: Vec<bool> = tight.ids().map(|id| bits(&tight, &least, id) > NARROW).collect();
-        for top in TOPS.rev() {
-            let graph = cut(graph, top, &inputs, stated);
-            let ranges = Ranges::of(&graph, &inputs, stated);
-            let wide = |id: NodeId| !free[id.index()] && bits(&graph, &ranges, id) > NARROW;
-            if !graph.ids().any(wide) && too_large(&graph, &ranges, most).is_none() {
-                return Ok(Fitted { graph, ranges, top: Some(top) });
-            }
-        }
-    }
-    match beyond {
-        None => Ok(Fitted { graph: graph.clone(), ranges, top: None }),
-        Some(beyond) => Err(Box::new(refuse(graph, &ranges, beyond, most))),
+    let plan = Plan { graph, inputs: &inputs, stated, networks: networks(graph), most };
+    let beyond = graph.ids().find(|&id| bits(graph, &ranges, id) > limit(graph, id, most));
+    match (plan.fitted(&ranges), beyond) {
+        (Some(fitted), _) => Ok(fitted),
+        (None, None) => Ok(Fitted { graph: graph.clone(), ranges, cut: None }),
+        (None, Some(beyond)) => Err(Box::new(refuse(graph, &ranges, beyond, most))),
     }
 }
 
-/// The first node that needs more than `most` bits.
-fn too_large(graph: &Graph, ranges: &Ranges, most: u32) -> Option<NodeId> {
-    graph.ids().find(|&id| bits(graph, ranges, id) > limit(graph, id, most))
+/// What is cut, and for which values.
+struct Plan<'a> {
+    graph: &'a Graph,
+    inputs: &'a [Bound],
+    stated: &'a StatedErrors,
+    /// Nodes that are gates of networks, or depend on one.
+    networks: Vec<bool>,
+    /// Bits of the largest words.
+    most: u32,
+}
+
+/// A graph with cuts.
+struct Tried {
+    graph: Graph,
+    ranges: Ranges,
+    /// Bits that each node of the graph without cuts takes here, cut or not.
+    bits: Vec<u32>,
+}
+
+impl Plan<'_> {
+    /// The graph with the cuts that it takes for all values to fit; none if it takes none, or if they are not enough.
+    fn fitted(&self, ranges: &Ranges) -> Option<Fitted> {
+        let g = self.graph;
+        let all: Vec<bool> = g.ids().map(|id| is_gate(g, id) || is_quotient(g, id)).collect();
+        let own: Vec<u32> = g.ids().map(|id| bits(g, ranges, id)).collect();
+        let is_large = |id: NodeId| own[id.index()] > limit(g, id, self.most);
+        let is_wide = |id: NodeId| {
+            let secret = g.ty(id).secrecy == Secrecy::Secret;
+            self.networks[id.index()] && secret && own[id.index()] > NARROW
+        };
+        let (large, wide) = (g.ids().any(is_large), g.ids().any(is_wide));
+        if !large && !wide {
+            return None;
+        }
+        let tight = self.cut(*TOPS.start(), &all);
+        // What no cut makes smaller is no reason for one.
+        let is_narrowed = |id: NodeId| is_wide(id) && tight.bits[id.index()] <= NARROW;
+        let of_large = self.made_of(is_large);
+        let of_wide = self.made_of(is_narrowed);
+        let in_network = |id: NodeId| self.networks[id.index()] || g.site(id).network;
+        let cut = |id: NodeId| {
+            let i = id.index();
+            all[i] && (of_large[i] || of_wide[i] && in_network(id))
+        };
+        let which: Vec<bool> = g.ids().map(cut).collect();
+        let network = g.ids().any(|id| which[id.index()] && in_network(id));
+        if !which.contains(&true) {
+            return None;
+        }
+        let tight = self.cut(*TOPS.start(), &which);
+        // What no cut makes smaller may be wider; for the rest of a network 64 bits are enough.
+        let narrow = |id: NodeId| self.networks[id.index()] && tight.bits[id.index()] <= NARROW;
+        let room = |id: NodeId| {
+            let most = limit(g, id, self.most);
+            if narrow(id) { most.min(NARROW) } else { most }
+        };
+        let fits = |tried: &Tried| g.ids().all(|id| tried.bits[id.index()] <= room(id));
+        if !fits(&tight) {
+            return None;
+        }
+        let tops = if network { TOPS } else { WIDE_TOPS };
+        // Functions have words of 64 bits.
+        let is_function = |id: NodeId| g.op(id).class() == Class::Function;
+        let in_64 = network || g.ids().filter(|&id| is_large(id)).all(is_function);
+        let word = if in_64 { self.most.min(NARROW) } else { self.most };
+        tops.rev().find_map(|top| {
+            let tried = self.cut(top, &which);
+            let cut = Some(Cut { top, word });
+            fits(&tried).then_some(Fitted { graph: tried.graph, ranges: tried.ranges, cut })
+        })
+    }
+
+    /// Nodes that are some nodes, or that these are made of.
+    fn made_of(&self, some: impl Fn(NodeId) -> bool) -> Vec<bool> {
+        let mut found: Vec<bool> = self.graph.ids().map(some).collect();
+        for id in self.graph.ids().rev() {
+            if found[id.index()] {
+                self.graph.args(id).into_iter().for_each(|a| found[a.index()] = true);
+            }
+        }
+        found
+    }
+
+    /// The graph with those of these gates that may exceed 2^top cut there and these products with a reciprocal at
+    /// 2^(top - 1).
+    fn cut(&self, top: u32, which: &[bool]) -> Tried {
+        // Cutting one makes all behind it smaller: those that are small if all are cut are not cut.
+        let (all, nodes) = cut_where(self.graph, top, which);
+        let ranges = Ranges::of(&all, self.inputs, self.stated);
+        let is_cut = |id: NodeId| {
+            let [gate, _] = nodes[id.index()];
+            let large = || size(ranges.real(&all, gate)) > f64::from(top).exp2();
+            which[id.index()] && (!is_gate(self.graph, id) || large())
+        };
+        let needed: Vec<bool> = self.graph.ids().map(is_cut).collect();
+        let (graph, nodes) = cut_where(self.graph, top, &needed);
+        let ranges = Ranges::of(&graph, self.inputs, self.stated);
+        let bits = |ids: &[NodeId; 2]| ids.map(|id| bits(&graph, &ranges, id)).into_iter().max();
+        let bits = nodes.iter().map(|ids| bits(ids).unwrap_or(0)).collect();
+        Tried { graph, ranges, bits }
+    }
+}
+
+/// The nodes of a graph that are secret gates of networks, or depend on one.
+fn networks(graph: &Graph) -> Vec<bool> {
+    let mut found: Vec<bool> = Vec::with_capacity(graph.len());
+    for id in graph.ids() {
+        let own = is_gate(graph, id) && graph.site(id).network;
+        found.push(own || graph.args(id).iter().any(|a| found[a.index()]));
+    }
+    found
 }
 
 fn limit(graph: &Graph, id: NodeId, most: u32) -> u32 {
@@ -102,39 +204,30 @@ fn operands(graph: &Graph, ranges: &Ranges, id: NodeId) -> Vec<(u32, NodeId)> {
     args.into_iter().map(|a| (size_bits(ranges.raw[a.index()]) + 1, a)).collect()
 }
 
-/// The graph with every gate that may exceed 2^top cut there and every product with a reciprocal at 2^(top
-/// - 1).
-fn cut(graph: &Graph, top: u32, inputs: &[Bound], stated: &StatedErrors) -> Graph {
-    // Cutting one makes all behind it smaller: those that are small if all are cut are not cut.
-    let all = cut_where(graph, top, &|_| true);
-    let ranges = Ranges::of(&all, inputs, stated);
-    let large = |gate: NodeId| size(ranges.real(&all, gate)) > f64::from(top).exp2();
-    let gates: Vec<NodeId> = all.ids().filter(|&id| *all.op(id) == Op::Gate).collect();
-    let cut: Vec<bool> = gates.into_iter().map(large).collect();
-    let of: Vec<NodeId> = graph.ids().filter(|&id| *graph.op(id) == Op::Gate).collect();
-    if of.len() != cut.len() {
-        return all;
-    }
-    let small: Vec<NodeId> =
-        of.into_iter().zip(cut).filter(|(_, c)| !c).map(|(id, _)| id).collect();
-    cut_where(graph, top, &|id| small.binary_search(&id).is_err())
+fn is_gate(graph: &Graph, id: NodeId) -> bool {
+    *graph.op(id) == Op::Gate && graph.ty(id).secrecy == Secrecy::Secret
 }
 
-fn cut_where(graph: &Graph, top: u32, large: &dyn Fn(NodeId) -> bool) -> Graph {
-    graph.rewrite(|new, id, args| {
-        let node = graph.node(id);
+/// A product with a reciprocal. Also of a public model: its images are secret.
+fn is_quotient(graph: &Graph, id: NodeId) -> bool {
+    *graph.op(id) == Op::Mul && graph.args(id).iter().any(|&a| reciprocal(graph, a))
+}
+
+/// The graph with these gates cut at 2^top and these products with a reciprocal at half of it, and what each node has
+/// become: as it was, and cut.
+fn cut_where(graph: &Graph, top: u32, which: &[bool]) -> (Graph, Vec<[NodeId; 2]>) {
+    let mut nodes = Vec::with_capacity(graph.len());
+    let cut = graph.rewrite(|new, id, args| {
         let kept = new.keep(graph, id, args);
-        let secret = node.ty.secrecy == Secrecy::Secret;
-        let quotient = node.op == Op::Mul && args.iter().any(|&a| reciprocal(new, a));
-        if node.op == Op::Gate && secret && large(id) {
-            new.add(Op::Saturate(top), &[kept], node.site)
-        } else if quotient {
-            // Also of a public model: its images are secret.
-            new.add(Op::Saturate(top - 1), &[kept], node.site)
-        } else {
-            kept
-        }
-    })
+        let at = if is_gate(graph, id) { top } else { top - 1 };
+        let cut = match which[id.index()] {
+            true => new.add(Op::Saturate(at), &[kept], graph.node(id).site),
+            false => kept,
+        };
+        nodes.push([kept, cut]);
+        cut
+    });
+    (cut, nodes)
 }
 
 /// Whether a value is a reciprocal, behind moves of its elements.

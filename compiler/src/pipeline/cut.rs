@@ -9,31 +9,32 @@ use crate::analysis::interval::size;
 use crate::analysis::ranges::Ranges;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::graph::{Graph, NodeId, Op};
+use crate::passes::saturation::Cut;
 use crate::types::{Bounded, Demand, Program};
 
-/// The graph that is lowered, its intervals, and where it is cut (+-2^this).
+/// The graph that is lowered, its intervals, and where it is cut.
 pub struct Fitted<'a> {
     pub graph: &'a Graph,
     pub ranges: &'a Ranges,
-    pub top: Option<u32>,
+    pub cut: Option<Cut>,
 }
 
 /// If values may reach a cut and the program does not accept that: a warning, and an error if it bounds its failure. An
 /// error too if it wants them cut further out.
 pub fn check(program: &Program, fitted: &Fitted) -> Vec<Diagnostic> {
     let reached = cuts::reached(fitted.graph, &fitted.ranges.raw);
-    let (Some(&first), Some(top)) = (reached.first(), fitted.top) else { return Vec::new() };
-    let top = f64::from(top).exp2();
+    let (Some(&first), Some(cut)) = (reached.first(), fitted.cut) else { return Vec::new() };
+    let top = f64::from(cut.top).exp2();
     let of = |what: Bounded| program.demands.iter().filter(move |d| d.what == what);
     let accepted = of(Bounded::Cut).next().is_some();
     let mut found = match accepted {
         true => Vec::new(),
-        false => vec![warning(fitted, first, reached.len(), top)],
+        false => vec![warning(fitted, first, reached.len(), cut)],
     };
     let near = |d: &&Demand| d.bound > top;
     for demand in of(Bounded::Cut).filter(near) {
         let title = format!("values are cut at {top}, and {} is demanded", demand.bound);
-        let label = "no cut this far out fits 64 bits";
+        let label = format!("{top} is the largest cut of those tried that fits {} bits", cut.word);
         found.push(
             Diagnostic::error(codes::CERTIFICATE, title, demand.span, label)
                 .hint("demand less, or declare narrower ranges: then values need fewer bits"),
@@ -49,7 +50,8 @@ pub fn check(program: &Program, fitted: &Fitted) -> Vec<Diagnostic> {
     found
 }
 
-fn warning(fitted: &Fitted, first: NodeId, many: usize, top: f64) -> Diagnostic {
+fn warning(fitted: &Fitted, first: NodeId, many: usize, cut: Cut) -> Diagnostic {
+    let top = f64::from(cut.top).exp2();
     let g = fitted.graph;
     // The operation that is cut, where the source has it.
     let (site, what) = (g.site(first), g.arg(first, 0));
@@ -61,7 +63,10 @@ fn warning(fitted: &Fitted, first: NodeId, many: usize, top: f64) -> Diagnostic 
         Op::Saturate(top) => f64::from(*top).exp2(),
         _ => top,
     };
-    let title = format!("values that fit no word are cut at {top}");
+    let title = format!(
+        "values are cut at {top}, because what is made of them may not fit words of {} bits",
+        cut.word
+    );
     let label = format!("by the declared ranges `{step}` may be {most:.1e}, and is cut at {at}");
     let all = match many {
         1 => String::new(),

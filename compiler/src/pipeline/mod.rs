@@ -21,7 +21,7 @@ use crate::diagnostic::{Diagnostic, Severity, codes};
 use crate::graph::{self, Graph, NodeId, Op, Output};
 use crate::lower::Protocols;
 use crate::passes::blocks::{self, Blocked};
-use crate::passes::saturation::Fitted;
+use crate::passes::saturation::{Cut, Fitted};
 use crate::passes::{self, Level, Pass};
 use crate::schedule::Checks;
 use crate::syntax::Sources;
@@ -105,8 +105,8 @@ pub struct Compiled {
     pub kept: Vec<usize>,
     /// What the protocols state of their errors.
     pub stated: StatedErrors,
-    /// Where gates are cut (+-2^this), and quotients at half of it, if they are.
-    pub top: Option<u32>,
+    /// Where gates and quotients are cut, if they are.
+    pub cut: Option<Cut>,
     /// In layers.
     pub circuit: Circuit,
     /// Demands of the program on what models compute that are not proven, and cuts that its ranges do not exclude.
@@ -175,8 +175,10 @@ pub fn compile_with(
         let coarse = tried.last().cloned().unwrap_or_default();
         match scaled.and_then(|scaled| back(&graph, scaled, coarse, options)) {
             Ok(compiled) => {
-                let cost =
-                    (u32::MAX - compiled.top.unwrap_or(u32::MAX), effort(&compiled, options));
+                let cost = (
+                    u32::MAX - compiled.cut.map_or(u32::MAX, |c| c.top),
+                    effort(&compiled, options),
+                );
                 if best.as_ref().is_none_or(|(least, _)| cost < *least) {
                     best = Some((cost, compiled));
                 }
@@ -285,7 +287,7 @@ fn back(
     coarse: Vec<Guard>,
     options: Options,
 ) -> Result<Compiled, Vec<Diagnostic>> {
-    let Scaled { fitted: Fitted { graph: fitted, ranges, top }, guards, level } = scaled;
+    let Scaled { fitted: Fitted { graph: fitted, ranges, cut }, guards, level } = scaled;
     let circuit = circuit(&Blocked::whole(&fitted), &ranges, &guards, options)?;
     well_formed(&fitted, &circuit)?;
     Ok(Compiled {
@@ -297,7 +299,7 @@ fn back(
         level,
         kept: Vec::new(),
         stated: options.protocols.stated(),
-        top,
+        cut,
         circuit,
         warnings: Vec::new(),
     })
@@ -570,7 +572,7 @@ pub fn demands(program: &Program, sources: &Sources, compiled: &Compiled) -> Vec
     let fine = &optimised.inputs;
     let given = Given { guards: coarse, fine, own: guards, level: *level, stated };
     refused.extend(check_error_demands(program, sources, given));
-    let fitted = cut::Fitted { graph: optimised, ranges: &compiled.ranges, top: compiled.top };
+    let fitted = cut::Fitted { graph: optimised, ranges: &compiled.ranges, cut: compiled.cut };
     refused.extend(cut::check(program, &fitted));
     let line_of = || cost::places(program, optimised, sources);
     refused.extend(privacy::check(program, compiled.words(), line_of, failure.log2().exp2()));

@@ -104,7 +104,7 @@ struct Weight {
 }
 
 impl Weight {
-    fn of(Fitted { graph, ranges, top }: &Fitted, how: How) -> Weight {
+    fn of(Fitted { graph, ranges, cut }: &Fitted, how: How) -> Weight {
         let dealer = matches!(how.protocols, Protocols::Dealer(_));
         let rings = Rings::new(graph, ranges, how.ring, dealer);
         let secret = |id: &NodeId| graph.ty(*id).secrecy == Secrecy::Secret;
@@ -121,7 +121,7 @@ impl Weight {
             .iter()
             .any(|i| i.from.set().is_some() && guard::norm_limit(i).is_some() && all(i));
         Weight {
-            top: *top,
+            top: cut.map(|c| c.top),
             wide: graph.ids().filter(secret).map(words).filter(|w| w.1 > 64).map(|w| w.0).sum(),
             sent: (longs && how.fine != Fine::All).then(|| sent().map(|(n, k)| n * k).sum()),
         }

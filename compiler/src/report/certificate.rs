@@ -43,8 +43,8 @@ pub struct Certificate {
     pub decisions: Vec<DecisionRow>,
     /// Functions and quotients that saturate for some operands, and values that loops keep in a range.
     pub saturations: Vec<SaturationRow>,
-    /// Activations and quotients of models saturate at this, because the declared ranges alone do not
-    /// bound them.
+    /// Values of `relu` saturate at this and products with a reciprocal at half of it, those that the declared ranges
+    /// alone do not bound: in models so that what is made of them fits words of 64 bits, elsewhere so that it fits any.
     pub saturates_at: Option<f64>,
     /// Cuts that the proven intervals do not exclude. Errors and decisions are stated for inputs for which the program's
     /// values stay within; a value that does not is the end of the cut in a run.
@@ -200,7 +200,7 @@ impl Certificate {
             lines: lines(c, &both, &line_of),
             decisions: decisions(g, &both, &line_of),
             saturations: saturations(c, &line_of),
-            saturates_at: c.top.map(|top| f64::from(top).exp2()),
+            saturates_at: c.cut.map(|cut| f64::from(cut.top).exp2()),
             assumed: cut_rows(c, &both.errors.assumed, &line_of),
             precision: precision::rows(c, &line_of),
             kept: precision::kept(c),

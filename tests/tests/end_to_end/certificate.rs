@@ -65,7 +65,7 @@ fn one_ring_for_all_values() {
         case.circuit().types.iter().map(width).max()
     };
     assert_eq!((widest(&wide), widest(&cut)), (Some(128), Some(64)));
-    assert!(cut.compiled.top.is_some_and(|top| top >= 6), "{:?}", cut.compiled.top);
+    assert!(cut.compiled.cut.is_some_and(|c| c.top >= 6), "{:?}", cut.compiled.cut);
     for seed in 0..2 {
         let inputs = random_inputs(wide.circuit(), seed, 0.005);
         let [a, b] = [&wide, &cut].map(|case| {

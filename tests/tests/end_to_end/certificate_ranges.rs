@@ -63,10 +63,10 @@ fn ranges_contain_what_happens() {
 fn networks_fit() {
     let lenet =
         compile(predicate("slvr_accuracy"), &[("M", "LeNet5"), ("m", "4"), ("c", "1"), ("b", "2")]);
-    assert!(lenet.compiled.top.is_some_and(|top| top >= 12), "{:?}", lenet.compiled.top);
+    assert!(lenet.compiled.cut.is_some_and(|c| c.top >= 12), "{:?}", lenet.compiled.cut);
     let resnet = compile(
         predicate("slvr_accuracy"),
         &[("M", "ResNet18"), ("m", "4"), ("c", "1"), ("b", "2")],
     );
-    assert!(resnet.compiled.top.is_some_and(|top| top >= 5), "{:?}", resnet.compiled.top);
+    assert!(resnet.compiled.cut.is_some_and(|c| c.top >= 5), "{:?}", resnet.compiled.cut);
 }

@@ -1,15 +1,18 @@
 //! Cuts of deep networks: what is stated holds where values stay within them. So no predicate has any with a small
 //! model; where there are some, each is listed and warned of, and a bound of the failure asks that they are accepted.
 
+use slvr_circuit::{Coins, Encoding, Security};
 use slvr_compiler::analysis::cuts;
-use slvr_compiler::cost::places;
+use slvr_compiler::cost::{NetProfile, places};
 use slvr_compiler::diagnostic::render::render;
-use slvr_compiler::pipeline;
+use slvr_compiler::lower::Protocols;
+use slvr_compiler::pipeline::{self, Options};
 use slvr_compiler::report::certificate::Certificate;
 use slvr_compiler::syntax::embedded::PREDICATES;
 use slvr_compiler::syntax::{LoadError, Sources};
 use slvr_compiler::types;
-use slvr_tests::{compile, predicate, sizes};
+use slvr_runtime::share::encode::{RawData, RawTensor};
+use slvr_tests::{Case, compile, compile_with, predicate, random_inputs, sizes};
 
 const ACCEPTS: &str = "    require cut >= 16;\n";
 
@@ -46,6 +49,121 @@ fn nothing_is_cut_with_small_models() {
     }
 }
 
+/// One input of one client, x in a range, and what is revealed.
+fn plain(range: &str, reveals: &[&str]) -> String {
+    let mut text = format!(
+        "use std::{{relu}};\npredicate P() {{\n    parties C;\n    parties S;\n    input x: secret {range} from C;\n    \
+         input y: secret {range} from C;\n"
+    );
+    for (i, value) in reveals.iter().enumerate() {
+        text += &format!("    reveal {value} to S as o{i};\n");
+    }
+    text + "}\n"
+}
+
+/// Both adversaries, both families.
+fn everyone() -> [Options; 4] {
+    let wan = Protocols::Dealer(NetProfile::wan().tuning());
+    let with = |protocols, security| Options { protocols, security, ..Options::default() };
+    let malicious = Security::malicious(Coins::Parties);
+    [
+        with(wan, Security::SemiHonest),
+        with(Protocols::Symmetric, Security::SemiHonest),
+        with(wan, malicious),
+        with(Protocols::Symmetric, malicious),
+    ]
+}
+
+/// What three parties reveal of x and y, all of whose entries are these.
+fn revealed(case: &Case, of: [f64; 2]) -> Vec<f64> {
+    let given = |input: &slvr_circuit::Input| {
+        let x = of[usize::from(input.name == "y")];
+        let data = match input.encoding {
+            Encoding::Fixed { .. } => RawData::F64(vec![x]),
+            _ => RawData::I64(vec![x as i64]),
+        };
+        (input.name.clone(), RawTensor { shape: input.shape.clone(), data })
+    };
+    let mut inputs = random_inputs(case.circuit(), 0, 1.0);
+    inputs.sets[0][0] = case.circuit().inputs.iter().map(given).collect();
+    let report = case.parties(&inputs, 3);
+    report.outputs.iter().map(|o| o.values[0]).collect()
+}
+
+/// A ReLU that no model applies is cut only where what is made of it fits no word: not for what has nothing to do with
+/// it, and not to save words of 128 bits.
+#[test]
+fn what_fits_a_word_is_not_cut() {
+    let (wide, whole) = ("int in -1099511627776..1099511627776", 1099511627775.0);
+    let (real, most) = ("fix in -10000000..10000000", 9999999.75);
+    type Value = (&'static str, fn(f64, f64) -> f64);
+    let rows: [(&str, f64, &[Value]); 6] = [
+        (wide, whole, &[("relu(x)", |x, _| x.max(0.0)), ("x * x", |x, _| x * x)]),
+        (wide, whole, &[("relu(x * y)", |x, y| (x * y).max(0.0))]),
+        (wide, whole, &[("relu(x) * y", |x, y| x.max(0.0) * y), ("relu(x)", |x, _| x.max(0.0))]),
+        (wide, whole, &[("relu(relu(x) * y) + x", |x, y| (x.max(0.0) * y).max(0.0) + x)]),
+        (
+            "int in 0..4503599627370496",
+            4503599627370495.0,
+            &[("relu(x)", |x, _| x), ("x * y", |x, y| x * y)],
+        ),
+        (
+            real,
+            most,
+            &[
+                ("relu(x)", |x, _| x.max(0.0)),
+                ("relu(x * y)", |x, y| (x * y).max(0.0)),
+                ("x * y < 1", |x, y| f64::from(x * y < 1.0)),
+            ],
+        ),
+    ];
+    for (range, end, values) in rows {
+        let names: Vec<&str> = values.iter().map(|(name, _)| *name).collect();
+        for how in everyone() {
+            let case = compile_with(&plain(range, &names), &[], how);
+            assert_eq!(case.compiled.cut, None, "{range}: {names:?}");
+            assert_eq!(cuts::reached(&case.compiled.optimised, &case.compiled.ranges.raw), []);
+            let low = if range.contains("in 0..") { 0.0 } else { -end };
+            for of in [[end, end], [low, end], [low, low], [end, 3.0], [5.0, low]] {
+                let wanted = values.iter().map(|(_, f)| f(of[0], of[1]));
+                for ((got, wanted), name) in revealed(&case, of).into_iter().zip(wanted).zip(&names)
+                {
+                    // Within what a product is rounded by, and doubles.
+                    let off = 1e-3 + 1e-12 * wanted.abs();
+                    assert!(
+                        (got - wanted).abs() <= off,
+                        "{range} {name} of {of:?}: {got} for {wanted}, {how:?}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// Where no word holds what is made of a ReLU, it is cut at the largest power of two for which one does, and another one
+/// is not.
+#[test]
+fn what_fits_no_word_is_cut_as_far_out_as_it_fits() {
+    let (range, end) = ("int in -1099511627776..1099511627776", 1099511627775f64);
+    let values = ["relu(x) * relu(x) * relu(x) * relu(x)", "relu(y)", "y * y"];
+    for how in everyone() {
+        let case = compile_with(&plain(range, &values), &[], how);
+        let c = &case.compiled;
+        // The fourth power of 2^31 and a sign.
+        assert_eq!(c.cut.map(|c| (c.top, c.word)), Some((31, 128)));
+        assert_eq!(cuts::reached(&c.optimised, &c.ranges.raw).len(), 1, "only that of x");
+        let warned = render(&c.warnings, &case.sources, false);
+        let title = "warning[E0028]: values are cut at 2147483648, because what is made of them may not fit words of 128 bits";
+        assert!(warned.contains(title), "{warned}");
+        for (of, x) in [([end, end], 31f64.exp2()), ([-end, end], 0.0), ([7.0, -end], 7.0)] {
+            let wanted = [x.powi(4), of[1].max(0.0), of[1] * of[1]];
+            let off = |(a, b): (f64, f64)| (a - b).abs() <= 1e-12 * b;
+            let got = revealed(&case, of);
+            assert!(got.iter().copied().zip(wanted).all(off), "{got:?} of {of:?}, {how:?}");
+        }
+    }
+}
+
 #[test]
 fn every_cut_that_may_be_reached_is_listed_and_warned_of() {
     let sizes = [("M", "LeNet5"), ("m", "4"), ("c", "1"), ("b", "1")];
@@ -70,7 +188,7 @@ fn every_cut_that_may_be_reached_is_listed_and_warned_of() {
     let case = compile(&text, &sizes);
     let warned = render(&case.compiled.warnings, &case.sources, false);
     let parts = [
-        "warning[E0028]: values that fit no word are cut at 65536",
+        "warning[E0028]: values are cut at 65536, because what is made of them may not fit words of 64 bits",
         "models/lenet5.slvr:",
         "by the declared ranges `before/hits` may be 2.5e5, and is cut at 65536",
         "`slvrc explain` lists all 6",
@@ -84,7 +202,7 @@ fn cuts_are_accepted_by_name() {
 
     let with = |demand: &str| answer(&text.replace(ACCEPTS, demand));
     let accepted = with("    require cut >= 2^16;\n").expect("at 2^16 they are");
-    assert_eq!(accepted.top, Some(16));
+    assert_eq!(accepted.cut.map(|c| (c.top, c.word)), Some((16, 64)));
     for (demand, parts) in [
         (
             "",

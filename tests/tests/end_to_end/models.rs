@@ -561,7 +561,7 @@ fn resnet18_logits() {
     let report = case.parties(&inputs, 1);
     let found: Vec<Vec<f64>> = report.outputs.iter().map(|o| o.values.clone()).collect();
     let error = close(&found, &floating).unwrap_or_else(|e| panic!("{e}"));
-    let cut = case.compiled.top.map_or_else(|| "no cut".into(), |t| format!("cut at 2^{t}"));
+    let cut = case.compiled.cut.map_or_else(|| "no cut".into(), |c| format!("cut at 2^{}", c.top));
     println!(
         "ResNet-18: {} rounds, {cut}, {:.1} s, {} MB per party, relative error {error:.1e}",
         report.rounds,

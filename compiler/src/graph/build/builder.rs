@@ -50,6 +50,8 @@ pub(super) struct Builder<'a> {
     pub span: Span,
     /// The innermost call that is no part of the library.
     pub call: Option<Span>,
+    /// How many models are being applied, one within the other.
+    pub networks: u32,
     /// Site of the first value with more dimensions than [`MAX_RANK`].
     pub too_deep: Option<u32>,
     /// Expressions built so far.
@@ -220,6 +222,7 @@ impl Builder<'_> {
             sites.push(Site { name: name.clone(), line, span, ..Site::default() });
             sites.len() as u32 - 1
         });
+        sites[self.site as usize].network |= self.networks > 0;
     }
 
     pub(super) fn add(&mut self, op: Op, args: &[NodeId]) -> NodeId {

@@ -53,6 +53,7 @@ impl Builder<'_> {
     fn steps(&mut self, model: &Model, w: &Val, batch: &Batch, image: NodeId) -> Result<NodeId> {
         let mut done: Vec<NodeId> = Vec::new();
         let (depth, outside) = (self.path.len(), self.call);
+        self.networks += 1;
         for step in &model.steps {
             self.path.truncate(depth);
             self.call = step.applied.filter(|at| !self.in_library(*at)).or(outside);
@@ -70,6 +71,7 @@ impl Builder<'_> {
         }
         self.path.truncate(depth);
         self.call = outside;
+        self.networks -= 1;
         Ok(done.last().copied().unwrap_or(image))
     }
 

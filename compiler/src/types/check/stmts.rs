@@ -261,7 +261,8 @@ impl Checker<'_> {
         span: Span,
     ) -> R<Demand> {
         let title = "a demand on cuts is a positive lower bound";
-        let hint = "write `require cut >= 16;`: values that fit no word are cut at this or beyond";
+        let hint =
+            "write `require cut >= 16;`: values that have to be cut are cut at this or beyond";
         if !matches!(op, BinaryOp::Ge | BinaryOp::Gt) {
             let d = Diagnostic::error(codes::REQUIRE, title, span, "not a lower bound");
             return Err(self.fail(d.hint(hint)));

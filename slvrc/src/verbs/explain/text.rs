@@ -262,7 +262,7 @@ fn certificate(out: &mut String, c: &Certificate) {
         let half = top / 2.0;
         let _ = writeln!(
             out,
-            "  saturates     activations of models at {top}, their quotients at {half}"
+            "  saturates     results of relu at {top}, products with a reciprocal at {half}, where values do not fit"
         );
     }
     for cut in &c.assumed {

@@ -525,7 +525,7 @@ fn every_file_of_the_gallery_says_what_it_is_and_checks_without_bindings() {
         // said.
         let reached = cuts::reached(&c.optimised, &c.ranges.raw);
         let warned = c.warnings.iter().any(|d| d.title.contains("are cut at"));
-        assert_eq!((!reached.is_empty(), c.top.is_some()), (warned, warned), "{name}");
+        assert_eq!((!reached.is_empty(), c.cut.is_some()), (warned, warned), "{name}");
         if warned {
             cut.push(stem);
         }

@@ -98,7 +98,7 @@ pub fn certificate(out: &mut String, r: &Report) {
         let half = top / 2.0;
         let _ = writeln!(
             out,
-            "<li>Activations of models saturate at {top}, their quotients at {half}.</li>"
+            "<li>Where values do not fit, results of <code>relu</code> saturate at {top}, products with a reciprocal at {half}.</li>"
         );
     }
     for cut in &c.assumed {
