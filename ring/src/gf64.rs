@@ -49,33 +49,36 @@ pub struct Grid {
     sums: Vec<Products>,
 }
 
-/// Rows of N columns: those of the vectors of two terms, and room for their differences.
-type Rows<const N: usize> = [Vec<[u64; N]>; 8];
-
-/// For so many blocks.
-fn rows<const N: usize>(blocks: usize) -> Rows<N> {
-    [(); 8].map(|()| vec![[0; N]; blocks])
-}
-
-/// Adds the inner products of at most N columns.
+/// Adds the inner products of columns in 2^m blocks, N columns at a time.
 fn add_columns<const N: usize>(
     sums: &mut [Products],
-    rows: &mut Rows<N>,
+    blocks: usize,
     (c, columns): (&[u64], Range<usize>),
     terms: &[[&[&[u64]]; 2]],
 ) {
+    if columns.is_empty() {
+        return;
+    }
     let level = Clmul::best();
-    // What stands behind the last column takes coefficients 0.
-    let mut factors = [0; N];
-    factors[..columns.len()].copy_from_slice(&c[columns.clone()]);
-    let [a, b, c, d, sa, sb, sc, sd] = rows;
-    for two in terms.chunks(2) {
-        for (rows, x) in [&mut *a, b, c, d].into_iter().zip(two.iter().flatten()) {
-            load(rows, x.iter().copied(), &columns);
-        }
-        match two {
-            [_, _] => level.add_grid(sums, &factors, [&*a, b, c, d], [&mut *sa, sb, sc, sd]),
-            _ => level.add_grid(sums, &factors, [&*a, b], [&mut *sa, sb]),
+    // Of the vectors of two terms, and room for their differences.
+    let mut rows: [_; 8] = std::array::from_fn(|_| vec![[0; N]; blocks]);
+    let [a0, b0, a1, b1, sa0, sb0, sa1, sb1] = &mut rows;
+    for at in columns.clone().step_by(N) {
+        let some = at..columns.end.min(at + N);
+        // What stands behind the last column takes coefficients 0.
+        let mut factors = [0; N];
+        factors[..some.len()].copy_from_slice(&c[some.clone()]);
+        for two in terms.chunks(2) {
+            for (rows, x) in [&mut *a0, b0, a1, b1].into_iter().zip(two.iter().flatten()) {
+                load(rows, x.iter().copied(), &some);
+            }
+            match two {
+                [_, _] => {
+                    let scratch = [&mut *sa0, sb0, sa1, sb1];
+                    level.add_grid(sums, &factors, [&*a0, b0, a1, b1], scratch.map(|x| &mut x[..]));
+                }
+                _ => level.add_grid(sums, &factors, [&*a0, b0], [&mut *sa0, sb0]),
+            }
         }
     }
 }
@@ -105,20 +108,8 @@ impl Grid {
             // What is left behind all wide rows takes narrow ones, if these are fewer.
             let rest = columns.len() % WIDE;
             let wide = columns.end - if rest > WIDE - NARROW { 0 } else { rest };
-            if columns.start < wide {
-                let mut rows = rows::<WIDE>(blocks);
-                for at in (columns.start..wide).step_by(WIDE) {
-                    let some = at..wide.min(at + WIDE);
-                    add_columns(sums, &mut rows, (c, some), terms);
-                }
-            }
-            if wide < columns.end {
-                let mut rows = rows::<NARROW>(blocks);
-                for at in (wide..columns.end).step_by(NARROW) {
-                    let some = at..columns.end.min(at + NARROW);
-                    add_columns(sums, &mut rows, (c, some), terms);
-                }
-            }
+            add_columns::<WIDE>(sums, blocks, (c, columns.start..wide), terms);
+            add_columns::<NARROW>(sums, blocks, (c, wide..columns.end), terms);
         };
         let add = |to: &mut Products, x: &Products| to.iter_mut().zip(x).for_each(|(s, x)| *s ^= x);
         in_shares(n, &mut self.sums, &[0; 8], &part, &add);

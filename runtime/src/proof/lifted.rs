@@ -243,14 +243,15 @@ impl Side {
         let p = field.prime;
         let sums = threads::workers(self.coefficients.chunks(), &|| 0, &|sum, i| {
             let c = &self.coefficients;
-            let Some(words) = chunks.make(i).into_sum_of(c.blocks.len()) else { return };
+            let chunk = chunks.make(i);
             let found = match c.dot(i) {
                 // One statement.
                 Some(dot) => {
-                    let sum = words.first().copied().unwrap_or(0);
-                    p.times(field.at(c.dots[dot].1), sum)
+                    let Some(words) = chunk.into_sum() else { return };
+                    p.dot(&words, &[field.at(c.dots[dot].1)])
                 }
                 None => {
+                    let Some(words) = chunk.into_sum_of(c.blocks.len()) else { return };
                     let sums = p.fold(&cut(&words, c.blocks.len()), &field.blocks(c, i));
                     p.dot(&sums, &field.elements(c, i))
                 }
