@@ -162,12 +162,12 @@ pub enum Op {
     },
 
     // ---- local, between holders ------------------------------------------------------------
-    /// The part a of the split x = a + b: `Rep -> Own`, `Mask -> Own`.
+    /// The part a of the split x = a + b: `Rep -> Own`, `Mask -> Own`; of a sum of three words the one of party r: `Add3 -> Own`.
     Own(ValueId),
     /// The part b of the split x = a + b: `Rep -> Dup`.
     Dup(ValueId),
     /// x as a sum of two words of the parties that hold b: `Rep -> Add2`, `Dup -> Add2`; of the part a its
-    /// words: `Mask -> Add2`.
+    /// words: `Mask -> Add2`; of a sum of three words those of these two: `Add3 -> Add2`.
     AsAdd2(ValueId),
     /// x as a sum of three words: `Rep -> Add3`, `Own -> Add3`, `Add2 -> Add3`.
     AsAdd3(ValueId),

@@ -1,6 +1,6 @@
 //! Which statements are proven at which barrier, and which circuits have none for all they do.
 
-use super::claim::{Claim, Statement, Term};
+use super::claim::{Claim, Parted, Statement, Term};
 use crate::speculation::Speculation;
 use crate::{Circuit, Dom, Hold, Instr, Layer, Op, ValueId};
 use std::cell::Cell;
@@ -142,6 +142,8 @@ pub fn barriers(circuit: &Circuit) -> Result<Vec<Barrier>, Unproven> {
         joined: BTreeMap::new(),
         linear: HashMap::new(),
         input: BTreeMap::new(),
+        own: BTreeMap::new(),
+        parted: BTreeMap::new(),
         made: vec![None; circuit.types.len()],
         dup: vec![false; circuit.types.len()],
         summands: Cell::new(MORE_SUMMANDS + SUMMANDS * circuit.types.len() as u64),
@@ -155,6 +157,12 @@ pub fn barriers(circuit: &Circuit) -> Result<Vec<Barrier>, Unproven> {
             match i.op {
                 Op::Join { mask, dup } => drop(find.joined.entry(mask).or_insert((dup, out))),
                 Op::Input(a) => drop(find.input.entry(a).or_insert(out)),
+                Op::Own(x) if find.holds(x, Hold::Add3) => drop(find.own.entry(x).or_insert(out)),
+                Op::OpenMasked { x, .. } => {
+                    if let Some(z) = find.others(x) {
+                        find.parted.entry(z).or_insert(out);
+                    }
+                }
                 ref op
                     if is_linear(op) && op.operands().iter().all(|&x| find.holds(x, Hold::Rep)) =>
                 {
@@ -181,15 +189,12 @@ pub fn barriers(circuit: &Circuit) -> Result<Vec<Barrier>, Unproven> {
                 // What is about values that are only made later waits for the first proof after these.
                 let ready = find.ready(&s);
                 let n = proofs.partition_point(|&at| at <= ready);
+                let place = statements.get(n).map_or(0, Vec::len);
+                let more = s.claim.parted().map(|p| p.input);
+                sent.extend([made].into_iter().chain(more).map(|v| (v, (n, place))));
                 match statements.get_mut(n) {
-                    Some(all) => {
-                        sent.insert(made, (n, all.len()));
-                        all.push(s);
-                    }
-                    None => {
-                        sent.insert(made, (n, 0));
-                        open.get_or_insert(s.layer);
-                    }
+                    Some(all) => all.push(s),
+                    None => drop(open.get_or_insert(s.layer)),
                 }
             }
             number += 1;
@@ -227,6 +232,10 @@ pub(super) struct Find<'a> {
     linear: HashMap<Op, ValueId>,
     /// What is input of an owner's value.
     pub(super) input: BTreeMap<ValueId, ValueId>,
+    /// Of a sum of three words what owners know of it ([`super::Parted`]).
+    own: BTreeMap<ValueId, ValueId>,
+    /// What is opened of the words of the others.
+    parted: BTreeMap<ValueId, ValueId>,
     /// Of what an owner computes, the replicated value whose part a it is.
     made: Vec<Option<ValueId>>,
     /// Which values are what two parties know.
@@ -411,8 +420,18 @@ impl<'a> Find<'a> {
         let refuse = |what| Unproven::Operand { layer, op, what, line };
         let claim = match &instr.op {
             Op::Reshare(z) => self.additive(*z).map_err(refuse)?,
+            Op::OpenMasked { x, .. } if self.others(*x).is_some() => {
+                self.parted(*x).map_err(refuse)?
+            }
             Op::ReshareTwo(z) | Op::OpenMasked { x: z, .. } => {
                 self.exchanged(*z).map_err(refuse)?
+            }
+            // Its statement is that of the words of the others.
+            Op::Input(a) if self.is_parted(*a, instr.out) => return Ok(None),
+            Op::Input(a) if self.is_word(*a) => {
+                return Err(refuse(
+                    "a word of a sum, which is input twice, or of which the others open nothing",
+                ));
             }
             Op::Input(a) => Claim::Input(self.own(*a).map_err(refuse)?),
             // Both holders of each component vouch for it.
@@ -453,14 +472,8 @@ impl<'a> Find<'a> {
     /// What a reshared value is made of.
     fn additive(&self, z: ValueId) -> Result<Claim, &'static str> {
         let rep = |v: &ValueId| self.holds(*v, Hold::Rep);
-        match self.op(z) {
-            Some(&Op::MatMul { a, b, trans_b }) if rep(&a) && rep(&b) => {
-                return Ok(Claim::MatMul { a, b, trans_b });
-            }
-            Some(&Op::Conv2d { x, w, conv }) if rep(&x) && rep(&w) && conv.groups == 1 => {
-                return Ok(Claim::Conv { x, w, conv });
-            }
-            _ => {}
+        if let Some(claim) = self.matrices(z, None) {
+            return Ok(claim);
         }
         let (mut terms, mut plus) = (Vec::new(), Vec::new());
         let mut left = vec![z];
@@ -482,6 +495,57 @@ impl<'a> Find<'a> {
             }
         }
         Ok(Claim::Products { terms, plus })
+    }
+
+    /// A product of matrices, if that is what a sum of three words is.
+    fn matrices(&self, z: ValueId, parted: Option<Parted>) -> Option<Claim> {
+        let rep = |v: ValueId| self.holds(v, Hold::Rep);
+        match *self.op(z)? {
+            Op::MatMul { a, b, trans_b } if rep(a) && rep(b) => {
+                Some(Claim::MatMul { a, b, trans_b, parted })
+            }
+            Op::Conv2d { x, w, conv } if rep(x) && rep(w) && conv.groups == 1 => {
+                Some(Claim::Conv { x, w, conv, parted })
+            }
+            _ => None,
+        }
+    }
+
+    /// The sum of three words of which a value is those of two.
+    fn others(&self, x: ValueId) -> Option<ValueId> {
+        match self.op(x) {
+            Some(&Op::AsAdd2(z)) if self.holds(z, Hold::Add3) => Some(z),
+            _ => None,
+        }
+    }
+
+    /// What is input of what owners know of a sum of three words.
+    fn input_of(&self, z: ValueId) -> Option<ValueId> {
+        self.input.get(self.own.get(&z)?).copied()
+    }
+
+    /// Of a product of matrices what its owners input, and what the others open to each other.
+    fn parted(&self, others: ValueId) -> Result<Claim, &'static str> {
+        let Some(z) = self.others(others) else { return Err("no word of a sum") };
+        let Some(input) = self.input_of(z) else {
+            return Err("words of a sum of which the owner inputs nothing");
+        };
+        let claim = self.matrices(z, Some(Parted { others, input }));
+        match claim.filter(|c| c.inner(self.circuit).is_none()) {
+            Some(claim) => Ok(claim),
+            None => Err("words of a sum that is no product of matrices"),
+        }
+    }
+
+    /// Whether this is what owners input of a sum of three words of which the others open theirs.
+    fn is_parted(&self, a: ValueId, out: Option<ValueId>) -> bool {
+        let Some(&Op::Own(z)) = self.op(a) else { return false };
+        self.is_word(a) && self.parted.contains_key(&z) && self.input_of(z) == out
+    }
+
+    /// Whether it is what owners know of a sum of three words.
+    fn is_word(&self, a: ValueId) -> bool {
+        matches!(self.op(a), Some(&Op::Own(z)) if self.holds(z, Hold::Add3))
     }
 
     /// What two parties reshare or open to each other: products of replicated values, as these two hold them, with what

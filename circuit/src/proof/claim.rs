@@ -41,7 +41,7 @@ pub enum Claim {
         /// Values that are added, and whether only what the party r knows of each is.
         plus: Vec<(ValueId, bool)>,
     },
-    /// A `reshare` of a product of matrices.
+    /// A `reshare` of a product of matrices, or what stands in its place ([`Parted`]).
     MatMul {
         /// Left factor.
         a: ValueId,
@@ -49,8 +49,10 @@ pub enum Claim {
         b: ValueId,
         /// Whether b is given with its last two axes exchanged.
         trans_b: bool,
+        /// If it is not reshared.
+        parted: Option<Parted>,
     },
-    /// A `reshare` of a convolution of one group.
+    /// A `reshare` of a convolution of one group, or what stands in its place ([`Parted`]).
     Conv {
         /// Images.
         x: ValueId,
@@ -58,9 +60,31 @@ pub enum Claim {
         w: ValueId,
         /// Its attributes.
         conv: Conv,
+        /// If it is not reshared.
+        parted: Option<Parted>,
     },
     /// An `input` by the owner of shard r, P: out1 + out2 is what it was to input.
     Input(Own),
+}
+
+/// Of a sum of three words z_0 + z_1 + z_2 of each element, of which P_i computes z_i: in shard r the party r inputs z_r, u,
+/// and the other two open their words to each other under a mask ([`crate::Op::OpenMasked`]). The mask and what they open
+/// joined are the result of the statement, out. So P_i sends in all shards, and what it says of all elements is one
+/// statement, x1 y2 + y1 x2 = (t1 - x1 y1) + t2:
+///
+/// | shard | P is | t1 | t2 |
+/// |---|---|---|---|
+/// | i | r | u1 | u2 |
+/// | i - 1 | r + 1 | out1, which masks its word at V1 | its word less that, which V2 received |
+/// | i + 1 | r + 2 | its word less the mask, which V1 received | out2, which masks its word at V2 |
+///
+/// Who received a word finds it from what it holds: both components of out there, less its own word of z.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parted {
+    /// Of the sum the words of the two that open them, additive between these.
+    pub others: ValueId,
+    /// u, the replicated value that owners input.
+    pub input: ValueId,
 }
 
 /// How a batch of inner products is proven. The vectors of other products of matrices are elements from the start; of
@@ -81,6 +105,20 @@ pub enum Inner {
         /// Products of each.
         sums: usize,
     },
+}
+
+impl Inner {
+    /// Of factors of these shapes, if their product is one.
+    pub fn of(a: &[u64], b: &[u64], trans_b: bool) -> Option<Inner> {
+        let (&[left, rows, sums], &[right, x, y]) = (a, b) else { return None };
+        let columns = if trans_b { x } else { y };
+        let (count, sums) = (left.max(right) as usize, sums as usize);
+        match rows == 1 && columns == 1 && count.max(sums) >= MANY_PRODUCTS {
+            true if sums > count => Some(Inner::Long { count, sums }),
+            true => Some(Inner::Short { count, sums }),
+            false => None,
+        }
+    }
 }
 
 /// A product x y of two replicated values.
@@ -245,16 +283,8 @@ impl Claim {
 
     /// Of a product of matrices that is a batch of inner products: how they are proven.
     pub fn inner(&self, circuit: &Circuit) -> Option<Inner> {
-        let Claim::MatMul { a, b, trans_b } = self else { return None };
-        let (a, b) = (&circuit.ty(*a).shape, &circuit.ty(*b).shape);
-        let (&[left, rows, sums], &[right, x, y]) = (&a[..], &b[..]) else { return None };
-        let columns = if *trans_b { x } else { y };
-        let (count, sums) = (left.max(right) as usize, sums as usize);
-        match rows == 1 && columns == 1 && count.max(sums) >= MANY_PRODUCTS {
-            true if sums > count => Some(Inner::Long { count, sums }),
-            true => Some(Inner::Short { count, sums }),
-            false => None,
-        }
+        let Claim::MatMul { a, b, trans_b, .. } = self else { return None };
+        Inner::of(&circuit.ty(*a).shape, &circuit.ty(*b).shape, *trans_b)
     }
 
     /// How many statements it makes of so many elements, in a shard or over all. The party that deals sends nothing
@@ -283,9 +313,10 @@ impl Claim {
                 });
                 plus.iter().for_each(|&(z, _)| each(z));
             }
-            Claim::MatMul { a, b, .. } | Claim::Conv { x: a, w: b, .. } => {
+            Claim::MatMul { a, b, parted, .. } | Claim::Conv { x: a, w: b, parted, .. } => {
                 each(*a);
                 each(*b);
+                parted.iter().for_each(|p| each(p.input));
             }
             Claim::Input(Own::Bits(b) | Own::Word(b) | Own::Thermometer(b, _)) => b.values(each),
             Claim::Input(Own::And(a, b)) => {
@@ -298,6 +329,19 @@ impl Claim {
                 each(*x);
             }
         }
+    }
+
+    /// Of a product of matrices that is not reshared.
+    pub fn parted(&self) -> Option<Parted> {
+        match self {
+            Claim::MatMul { parted, .. } | Claim::Conv { parted, .. } => *parted,
+            _ => None,
+        }
+    }
+
+    /// What else a party keeps for it: words of a sum that it knows alone.
+    pub fn words(&self) -> Option<ValueId> {
+        self.parted().map(|p| p.others)
     }
 
     /// The replicated words of which the owner also shares carries of p + q, and how many: those into bit 1

@@ -4,7 +4,7 @@ use super::Barrier;
 use crate::{Circuit, Op, ValueId};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// The replicated values that statements or openings are about, each with the number of the barrier after which
+/// The values that statements or openings are about, almost all of them replicated, each with the number of the barrier after which
 /// nothing asks for it any more. What is opened right after a barrier is kept until the next one, because both holders
 /// of its components vouch for them.
 pub fn kept(circuit: &Circuit, barriers: &[Barrier]) -> BTreeMap<ValueId, usize> {
@@ -15,6 +15,7 @@ pub fn kept(circuit: &Circuit, barriers: &[Barrier]) -> BTreeMap<ValueId, usize>
             s.claim.values(&mut |v| {
                 last.insert(v, n);
             });
+            last.extend(s.claim.words().map(|v| (v, n)));
         }
         for instr in &circuit.layers[barrier.layer as usize].exchange {
             if let Some(x) = opened(&instr.op, &words) {

@@ -396,7 +396,7 @@ impl Shape {
                                 add(columns, if kind == Kind::Bits { words(n) } else { n });
                             }
                         }
-                        Claim::MatMul { a, b, trans_b } => {
+                        Claim::MatMul { a, b, trans_b, .. } => {
                             match s.claim.inner(circuit) {
                                 Some(Inner::Long { count, sums }) => {
                                     dots.push((sums, 2 * count));

@@ -11,16 +11,18 @@
 //! | `reshare_two` of x | `open_masked` of x | 2 k |
 //! | `reshare` of x y | `input` of a_x a_y, `open_masked` of b_x (a_y + b_y) + a_x b_y | 3 k |
 //! | `reshare` of x y, y known to two | `open_masked` of x y | 2 k in place of 3 k |
+//! | `reshare` of a product of matrices z_0 + z_1 + z_2 | `input` of z_r, `open_masked` of the other two words | 3 k |
 //!
 //! A value is the sum of its *core*, whose part a the owner knows ahead, and of what two parties know. Linear
 //! instructions act on both, and on the owner's part of the core: so there is a replicated value with that part, which is
-//! what statements are about. Constants go to what two parties know. Sums along axes, products of matrices and
-//! layouts across shards are as they were: their results are known to nobody ahead.
+//! what statements are about. Constants go to what two parties know. Sums along axes, inner
+//! products that are proven one by one and layouts across shards are as they were: their results are known to nobody ahead.
 //!
 //! **Functionality, simulation.** Those of the draft; `open_masked` is a `reshare_two` whose mask is drawn by itself.
 
 use super::rewrite::{self, rewritten};
 use super::{Draft, Emit};
+use slvr_circuit::proof::Inner;
 use slvr_circuit::{Hold, Instr, Op, Type, ValueId};
 use std::convert::Infallible;
 
@@ -94,8 +96,30 @@ fn keeps(op: &Op, types: &[Type]) -> bool {
 /// What is known of the draft's values.
 struct Owners {
     wanted: Vec<bool>,
-    /// Of products that are only reshared, their factors.
-    made: Vec<Option<(ValueId, ValueId)>>,
+    /// Of values that are only reshared, what they are.
+    made: Vec<Option<Made>>,
+}
+
+/// What is reshared.
+#[derive(Clone, Copy)]
+enum Made {
+    /// A product of each element.
+    Product(ValueId, ValueId),
+    /// A product of matrices.
+    Matrices,
+}
+
+/// Whether an instruction makes a product of replicated matrices of which there is one statement for all elements.
+fn is_product(op: &Op, types: &[Type]) -> bool {
+    let ty = |v: ValueId| &types[v.index()];
+    let rep = |v: ValueId| ty(v).hold == Hold::Rep && ty(v).bits() <= 64;
+    match *op {
+        Op::MatMul { a, b, trans_b } => {
+            rep(a) && rep(b) && Inner::of(&ty(a).shape, &ty(b).shape, trans_b).is_none()
+        }
+        Op::Conv2d { x, w, conv } => rep(x) && rep(w) && conv.groups == 1,
+        _ => false,
+    }
 }
 
 impl rewrite::Form for Form {
@@ -160,7 +184,10 @@ impl Rewrite {
         if let Op::Mul(x, y) = instr.op
             && keeps(&instr.op, types)
         {
-            self.state.made[out.index()] = Some((x, y));
+            self.state.made[out.index()] = Some(Made::Product(x, y));
+        }
+        if is_product(&instr.op, types) {
+            self.state.made[out.index()] = Some(Made::Matrices);
         }
         let form = self.turned(&instr.op, self.state.wanted[out.index()], types);
         let form = form.unwrap_or_else(|| {
@@ -189,10 +216,13 @@ impl Rewrite {
                 let x = self.value(x);
                 Some(Form::Split(self.opened(x)))
             }
-            Op::Reshare(z) if wanted => {
-                let (x, y) = self.state.made[z.index()]?;
-                Some(Form::Split(self.product(x, y)))
-            }
+            Op::Reshare(z) if wanted => Some(Form::Split(match self.state.made[z.index()]? {
+                Made::Product(x, y) => self.product(x, y),
+                Made::Matrices => {
+                    let z = self.value(z);
+                    self.matrices(z)
+                }
+            })),
             _ if wanted && keeps(op, types) => self.linear(op, types),
             _ => None,
         }
@@ -227,7 +257,21 @@ impl Rewrite {
         let mask = e.add(Op::MaskOf(x, 0));
         let (whole, rest) = (by(e, y, x), by(e, mask, y));
         let rest = e.add(Op::Add(whole, rest));
-        let opened = self.opened(rest);
+        self.joined((own, dealt), rest)
+    }
+
+    /// A product of matrices, of which each party has a word of each element.
+    fn matrices(&mut self, z: ValueId) -> Split {
+        let e = &mut self.e;
+        let own = e.add(Op::Own(z));
+        let dealt = e.add(Op::Input(own));
+        let others = e.add(Op::AsAdd2(z));
+        self.joined((own, dealt), others)
+    }
+
+    /// What its owner has input, and what the other two open to each other.
+    fn joined(&mut self, (own, dealt): (ValueId, ValueId), others: ValueId) -> Split {
+        let opened = self.opened(others);
         let e = &mut self.e;
         Split {
             core: e.add(Op::Add(dealt, opened.core)),

@@ -1,6 +1,6 @@
 //! What a party keeps for proofs and for vouching.
 
-use crate::share::{Held, Rep};
+use crate::share::Held;
 use slvr_circuit::proof::{Barrier, HASH, Shape, barriers, kept, words};
 use slvr_circuit::speculation::Speculation;
 use slvr_circuit::{Circuit, ValueId};
@@ -18,8 +18,8 @@ pub(super) struct Guard {
     pub next: usize,
     /// The layers that may be repeated. What is proven before the last of them is kept until it is known whether they are.
     pub part: Option<Speculation>,
-    /// Replicated values that statements or openings are about.
-    pub kept: BTreeMap<ValueId, Rep>,
+    /// Values that statements or openings are about.
+    pub kept: BTreeMap<ValueId, Held>,
     /// Shares of the carries of the next barrier, if they are told.
     pub carries: Option<Carries>,
     /// Of what outputs are opened from, the replicated values.
@@ -57,19 +57,16 @@ impl Guard {
 
     /// Remembers a value that is still to be proven something about, and says whether it does.
     pub fn keep(&mut self, v: ValueId, held: &Held) -> bool {
-        match held {
-            Held::Rep(x) if self.last.contains_key(&v) => self.kept.insert(v, x.clone()).is_none(),
-            _ => false,
-        }
+        self.last.contains_key(&v) && self.kept.insert(v, held.clone()).is_none()
     }
 
     /// Takes out values that are made again.
-    pub fn forget(&mut self, made: &BTreeSet<ValueId>) -> Vec<Rep> {
+    pub fn forget(&mut self, made: &BTreeSet<ValueId>) -> Vec<Held> {
         made.iter().filter_map(|v| self.kept.remove(v)).collect()
     }
 
     /// After the barrier before layer l, if that is the next one: hands out what no later one needs.
-    pub fn passed(&mut self, l: usize) -> Vec<Rep> {
+    pub fn passed(&mut self, l: usize) -> Vec<Held> {
         let done = self.next;
         if self.barriers.get(done).is_none_or(|next| next.0.layer as usize != l) {
             return Vec::new();

@@ -419,7 +419,11 @@ impl<'a> Cx<'a> {
 
     /// a = x_r + x_{r+1} in this party's shard.
     fn own(&self, v: ValueId) -> Data {
-        let (x, lanes) = (self.regs.rep(v), self.lanes(self.out));
+        let lanes = self.lanes(self.out);
+        if self.hold(v) == Hold::Add3 {
+            return self.regs.one(v).slice(lanes.ranges()[self.me].clone());
+        }
+        let x = self.regs.rep(v);
         if self.hold(v) == Hold::Mask {
             return mask::own(x, lanes, self.me);
         }
@@ -444,12 +448,16 @@ impl<'a> Cx<'a> {
         if self.hold(v) == Hold::Dup {
             return self.by_one(self.regs.one(v), lanes);
         }
+        let s = lanes.ranges();
+        let (one, two) = (s[prev(self.me)].clone(), s[next(self.me)].clone());
+        if self.hold(v) == Hold::Add3 {
+            let x: &Data = self.regs.one(v);
+            return join_parts((x, one), (x, two), self.me);
+        }
         let x = self.regs.rep(v);
         if self.hold(v) == Hold::Mask {
             return mask::others(x, lanes, self.me);
         }
-        let s = lanes.ranges();
-        let (one, two) = (s[prev(self.me)].clone(), s[next(self.me)].clone());
         let mut sum = x.first.slice(two.clone());
         sum.add_part(&x.second, two);
         join_parts((&*x.first, one), (&sum, 0..sum.len()), self.me)

@@ -73,7 +73,7 @@ impl Engine<'_> {
         let made: BTreeSet<_> = part.made(self.party.circuit).collect();
         made.iter().for_each(|&v| self.regs.drop(v));
         for x in self.guard.iter_mut().flat_map(|guard| guard.forget(&made)) {
-            self.regs.forget(Held::Rep(x));
+            self.regs.forget(x);
         }
         if let Some(t) = self.party.transcript.as_deref_mut() {
             t.forget(&made);

@@ -24,7 +24,7 @@ impl Engine<'_> {
             let stream = Stream::new(first + j as u64, Purpose::Coin);
             let guard = self.guard.as_ref();
             let kept = guard.and_then(|g| g.kept.get(&opened(&instr.op, &g.words)?));
-            match (&instr.op, kept.cloned()) {
+            match (&instr.op, kept.map(|held| held.as_rep().clone())) {
                 (Op::Open(_), Some(x)) => {
                     // The component that neither of these two is.
                     let mut other = self.opened_data(instr.out);

@@ -2,9 +2,10 @@
 
 use super::chunk::{Chunk, Column};
 use super::products::Long;
-use crate::share::{Rep, next, prev};
+use crate::protocol::places;
+use crate::share::{Held, Rep, next, prev};
 use slvr_circuit::proof::{
-    Barrier, Bits, Claim, Inner, Kind, Own, Statement, Term, code_bits, steps,
+    Barrier, Bits, Claim, Inner, Kind, Own, Parted, Statement, Term, code_bits, steps,
 };
 use slvr_circuit::{Circuit, Dom, Lanes, ValueId};
 use slvr_ring::{Data, Planes, Word, Words, each_word, layout};
@@ -66,8 +67,8 @@ pub struct View<'a> {
     /// Whether the sums are asked for, which a verifier needs once, and of sums of products nothing else. A prover has
     /// those of its component that [`View::added`] says.
     pub sums: bool,
-    /// What it holds of the replicated values of the statements.
-    pub held: &'a BTreeMap<ValueId, Rep>,
+    /// What it holds of the values of the statements.
+    pub held: &'a BTreeMap<ValueId, Held>,
     /// Its share of the carries of the prover's shard of each value, plane j that of the carry into bit j + 1.
     pub carries: &'a BTreeMap<ValueId, Planes>,
     /// The stream of a reshare that a verifier shares with the prover, and a prover with V2 ([`Reshared`]). Only sums take it.
@@ -334,11 +335,20 @@ impl View<'_> {
         self.role.component() == Component::First
     }
 
+    fn kept(&self, x: ValueId) -> &Held {
+        match self.held.get(&x) {
+            Some(held) => held,
+            None => unreachable!("the values of statements are kept up to their barrier"),
+        }
+    }
+
+    fn rep(&self, x: ValueId) -> &Rep {
+        self.kept(x).as_rep()
+    }
+
     /// What it holds of the prover's component of a value.
     pub(super) fn part(&self, x: ValueId) -> &Data {
-        let Some(rep) = self.held.get(&x) else {
-            unreachable!("the values of statements are kept up to their barrier")
-        };
+        let rep = self.rep(x);
         match self.role {
             Role::Prover(Component::First) | Role::After => &rep.first,
             Role::Prover(Component::Second) | Role::Before => &rep.second,
@@ -442,9 +452,7 @@ impl View<'_> {
         // The component r + 2 is the first one at party r + 2, the second one at r + 1.
         let second = part == Some(prev(self.me));
         let part = |x: ValueId, second: bool| {
-            let Some(rep) = self.held.get(&x) else {
-                unreachable!("the values of statements are kept up to their barrier")
-            };
+            let rep = self.rep(x);
             read(if second { &rep.second } else { &rep.first })
         };
         let mut sum = zip(&part(s.out, true).one(), &part(s.out, false).one(), &add);
@@ -572,6 +580,9 @@ impl View<'_> {
         let data = |x: Vec<u64>| Data::Ring(Words::W64(x));
         let tensor = |v: ValueId| (data(wide(self.part(v))), self.circuit.ty(v).shape.clone());
         let sum = self.sums.then(|| {
+            if let Some(parted) = s.claim.parted() {
+                return self.parted(s.out, parted);
+            }
             let stream = wide(&self.reshared(s, 0..ty.elements() as usize));
             if self.first() {
                 zip(&wide(self.part(s.out)), &stream, u64::wrapping_add)
@@ -587,6 +598,27 @@ impl View<'_> {
             first: self.first(),
             scale: Self::scale::<u64>(ty.dom),
         }
+    }
+
+    /// What a verifier adds of words that are not reshared ([`Parted`]): t1 or t2.
+    fn parted(&self, out: ValueId, parted: Parted) -> Vec<u64> {
+        let lanes = Lanes { n: self.circuit.ty(out).elements() as usize, groups: 0 };
+        let (shards, me, prover) = (lanes.ranges(), self.me, self.prover());
+        let mut sum = vec![0; lanes.n];
+        // Where this verifier knows what masks the prover's word, it is the owner; in the third shard it is the other of the
+        // two that open.
+        let mut put = |r: usize, words: Vec<u64>| sum[shards[r].clone()].copy_from_slice(&words);
+        let part = |x: ValueId, r: usize| wide_part(self.part(x), shards[r].clone());
+        put(prover, part(parted.input, prover));
+        put(me, part(out, me));
+        let other = 3 - prover - me;
+        let rep = self.rep(out);
+        let [x, y] = [&rep.first, &rep.second].map(|x| wide_part(x, shards[other].clone()));
+        let [before, after] = places(lanes, prev(me), next(me));
+        let at = if other == prev(me) { before } else { after };
+        let own = wide_part(self.kept(parted.others).as_one(), at);
+        put(other, zip(&zip(&x, &y, u64::wrapping_add), &own, u64::wrapping_sub));
+        sum
     }
 
     /// c_(j+1) = c_j + (p_j + c_j) (q_j + c_j) for each bit, with c_0 = 0.

@@ -9,6 +9,7 @@ mod faults;
 mod handshake;
 mod messages;
 mod operations;
+mod parted;
 mod proof_views;
 mod proofs;
 mod random;

@@ -1,6 +1,7 @@
 //! The bytes of all messages, pinned: where they change, nodes of both versions must refuse each other.
 
 use crate::dealer_proofs::dealer_claims;
+use crate::parted::parted_claims;
 use crate::proofs::{COINS, every_claim, options, with_coins};
 use slvr_circuit::{Circuit, Security};
 use slvr_runtime::link::memory::Memory;
@@ -56,10 +57,9 @@ fn frames(circuit: &Circuit, encoded: &Encoded) -> (usize, String) {
 fn messages_are_those_of_their_version() {
     let mut out = format!("version {MESSAGES}\n");
     let circuits = [(8, 70), (64, 1500), (128, 70)].map(|(k, n)| every_claim(k, n, 11));
-    let names = ["8 bits", "64 bits", "128 bits", "dealer"];
-    for (name, (circuit, encoded)) in
-        names.iter().zip(circuits.into_iter().chain([dealer_claims(64, 300, 11)]))
-    {
+    let names = ["8 bits", "64 bits", "128 bits", "dealer", "products of matrices"];
+    let more = [dealer_claims(64, 300, 11), parted_claims(64, 11)];
+    for (name, (circuit, encoded)) in names.iter().zip(circuits.into_iter().chain(more)) {
         let open = Circuit { security: Security::SemiHonest, ..circuit.clone() };
         let secure = COINS.map(|coins| with_coins(&circuit, coins));
         for circuit in std::iter::once(open).chain(secure) {

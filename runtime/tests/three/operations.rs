@@ -116,6 +116,23 @@ fn split(values: &Values, x: ValueId, lanes: Lanes, own: bool) -> Data {
     Data::concat(&[&part(0), &part(1), &part(2)])
 }
 
+/// Of a sum of three words the one of the owner, shard by shard, or those of the other two.
+fn three(values: &Values, x: ValueId, lanes: Lanes, own: bool) -> Data {
+    let words = |party: usize, r: usize| {
+        let Held::One(words) = &values[party][&x] else { panic!("not additive") };
+        words.slice(lanes.ranges()[r].clone())
+    };
+    let part = |r: usize| {
+        if own {
+            return words(r, r);
+        }
+        let mut sum = words(next(r), r);
+        sum.add_assign(&words(prev(r), r));
+        sum
+    };
+    Data::concat(&[&part(0), &part(1), &part(2)])
+}
+
 /// Checks every instruction of a recorded run.
 pub fn check_steps(circuit: &Circuit, recorded: &[Recorder; 3]) {
     let values = values(recorded);
@@ -127,6 +144,9 @@ pub fn check_steps(circuit: &Circuit, recorded: &[Recorder; 3]) {
             let lanes = circuit.ty(out).lanes();
             let want = match &instr.op {
                 Op::Own(x) if circuit.ty(*x).hold == Hold::Mask => operand(x),
+                Op::Own(x) | Op::AsAdd2(x) if circuit.ty(*x).hold == Hold::Add3 => {
+                    three(&values, *x, lanes, circuit.ty(out).hold == Hold::Own)
+                }
                 Op::Own(x) | Op::OwnOf(x, _) | Op::MaskOf(x, _) => split(&values, *x, lanes, true),
                 Op::Dup(x) | Op::DupOf(x, _) => split(&values, *x, lanes, false),
                 Op::Project { x, coin, tests, part: SplitPart::Own(g) | SplitPart::Dup(g) } => {

@@ -1,6 +1,7 @@
 //! The messages of proofs, as their receiver sees them: uniform, alone and beside each other, whatever the inputs are.
 
 use crate::dealer_proofs::dealer_claims;
+use crate::parted::full_claims;
 use crate::proofs::{every_claim, options, with_coins};
 use crate::views::{Histogram, LIMIT, chi_squared, two_samples};
 use slvr_circuit::proof::{LIFT_WORDS, Shape, barriers};
@@ -109,6 +110,7 @@ type Claims = fn(u64) -> (Circuit, Encoded);
 
 const T1: Claims = |inputs| every_claim(8, 192, inputs);
 const T2: Claims = |inputs| dealer_claims(16, 192, inputs);
+const MATRICES: Claims = |inputs| full_claims(16, inputs);
 
 #[test]
 fn messages_of_proofs_are_uniform_whatever_the_inputs_are() {
@@ -122,6 +124,12 @@ fn messages_of_proofs_are_uniform_whatever_the_inputs_are() {
 fn messages_of_proofs_of_family_t2_are_uniform_whatever_the_inputs_are() {
     uniform(T2, Coins::Parties, 40, 3 * 2 * 6);
     uniform(T2, Coins::Hash, 20, 3 * 2 * 6);
+}
+
+#[test]
+fn messages_of_proofs_of_parted_products_are_uniform_whatever_the_inputs_are() {
+    uniform(MATRICES, Coins::Parties, 40, 3 * 2 * 5);
+    uniform(MATRICES, Coins::Hash, 20, 3 * 2 * 3);
 }
 
 fn uniform(of: Claims, coins: Coins, runs: u64, least: usize) {

@@ -294,6 +294,7 @@ impl Generator {
             }
             28 => split(Op::Own(x)),
             29 => split(Op::Dup(x)),
+            30 if ty.hold == Hold::Add3 => split(Op::AsAdd2(x)),
             30 => Some(Op::AsAdd2(x)),
             31 => Some(Op::AsAdd3(x)),
             32 => Some(Op::Trivial(x)),

@@ -5,6 +5,7 @@
 
 use crate::build::Builder;
 use crate::dealer_proofs::dealer_claims;
+use crate::parted::parted_claims;
 use crate::proofs::{COINS, every_claim, options, proven_often, with_coins};
 use slvr_circuit::proof::{Shape, barriers};
 use slvr_circuit::traffic::Traffic;
@@ -204,6 +205,11 @@ fn dealer_sample() -> (Circuit, Encoded) {
     dealer_claims(32, 70, 3)
 }
 
+/// The same of products of matrices of which owners know their words ahead.
+fn parted_sample() -> (Circuit, Encoded) {
+    parted_claims(32, 3)
+}
+
 fn runs() -> usize {
     std::env::var("SLVR_TAMPER").ok().and_then(|n| n.parse().ok()).unwrap_or(500)
 }
@@ -278,6 +284,7 @@ fn no_altered_message_is_accepted() {
     let samples = [
         ("T1", sample()),
         ("T2", dealer_sample()),
+        ("products of matrices", parted_sample()),
         ("T1, proven often", often(sample())),
         ("T2, proven often", often(dealer_sample())),
     ];
@@ -460,8 +467,9 @@ fn mutants(circuit: &Circuit) -> Vec<(String, Circuit)> {
 /// A party that evaluates something else, and proves what it has computed.
 #[test]
 fn no_proof_of_something_else_is_accepted() {
-    no_proof_of_something_else_is_accepted_in(sample(), 1);
-    no_proof_of_something_else_is_accepted_in(dealer_sample(), 5);
+    no_proof_of_something_else_is_accepted_in(sample(), 1, 20);
+    no_proof_of_something_else_is_accepted_in(dealer_sample(), 5, 20);
+    no_proof_of_something_else_is_accepted_in(parted_sample(), 1, 7);
 }
 
 /// It is what it computes that ends these runs, and not that its circuit is another one: one of another name, with sites of
@@ -486,12 +494,16 @@ fn a_party_whose_circuit_has_another_name_is_accepted() {
     }
 }
 
-/// One of so many other circuits is tried.
-fn no_proof_of_something_else_is_accepted_in((circuit, encoded): (Circuit, Encoded), step: usize) {
+/// One of so many other circuits is tried, and at least so many.
+fn no_proof_of_something_else_is_accepted_in(
+    (circuit, encoded): (Circuit, Encoded),
+    step: usize,
+    least: usize,
+) {
     let truth = Truth::of(&circuit, &encoded, 1);
     let plain = Circuit { security: Security::SemiHonest, ..circuit.clone() };
     let all: Vec<_> = mutants(&circuit).into_iter().step_by(step).collect();
-    assert!(all.len() > 20, "{} other circuits", all.len());
+    assert!(all.len() > least, "{} other circuits", all.len());
     let (mut stopped, mut succeeded) = (0, 0);
     for (i, (what, other)) in all.iter().enumerate() {
         let rule = Rule { party: i % 3, frame: None };

@@ -106,7 +106,7 @@ pub fn all(build: Build) -> Vec<Macro> {
         Build::Symmetric => symmetric().into_iter().chain(by_table()).chain(functions()).collect(),
         Build::Proven => symmetric().into_iter().chain(by_code()).chain(functions()).collect(),
         Build::Ahead => {
-            let all = symmetric().into_iter().chain(by_code()).chain([wide_sign()]);
+            let all = symmetric().into_iter().chain(by_code()).chain([wide_sign(), matrices()]);
             all.chain(functions()).collect()
         }
         Build::Dealer => dealer(),
@@ -136,6 +136,29 @@ fn function(
         z.len() == 1 && (real(z[0]) - want).abs() <= stated.of(want)
     });
     new(name, format!("Z_2^{k}"), vec![operand; inputs[0].len()], inputs, emit, right)
+}
+
+/// A product of matrices of which owners know their words ahead, because its signs are asked for.
+fn matrices() -> Macro {
+    let small = || whole(-1, 1);
+    new(
+        "signs of a product of matrices",
+        "Z_2^8, 2 bits",
+        vec![BYTE, Operand { each: 2, ..BYTE }],
+        choices(&[small(), small(), small()]),
+        Box::new(|e, x| {
+            let n = e.ty(x[0]).elements();
+            let a = e.add(Op::Reshape(x[0], vec![n, 1, 1]));
+            let b = e.add(Op::Reshape(x[1], vec![n, 1, 2]));
+            let product = e.add(Op::MatMul { a, b, trans_b: false });
+            let product = e.add(Op::Reshare(product));
+            comparison::negative(e, product, 2)
+        }),
+        Box::new(|x, z| {
+            let negative = |y: u128| bit(signed(x[0]) * signed(y) < 0);
+            z == [negative(x[1]), negative(x[2])]
+        }),
+    )
 }
 
 /// The functions of T1, which are made of its macros.

@@ -169,12 +169,12 @@ impl Rule<'_> {
             }
             Op::Gather { axis, batch, .. } => self.gather(*axis, *batch)?,
             Op::Own(_) => {
-                let x = self.one(&[Hold::Rep, Hold::Mask])?;
+                let x = self.one(&[Hold::Rep, Hold::Mask, Hold::Add3])?;
                 Type { hold: Hold::Own, ..x.clone() }
             }
             Op::Dup(_) => self.held(Hold::Rep, Hold::Dup)?,
             Op::AsAdd2(_) => {
-                let x = self.one(&[Hold::Rep, Hold::Mask, Hold::Dup])?;
+                let x = self.one(&[Hold::Rep, Hold::Mask, Hold::Dup, Hold::Add3])?;
                 Type { hold: Hold::Add2, ..x.clone() }
             }
             Op::MaskOf(_, groups) => self.held(Hold::Rep, Hold::Mask)?.grouped(*groups),

@@ -72,10 +72,10 @@ fn blocks_of_at_most(n: u32, most: u32) -> u32 {
     least.next_power_of_two().min(n.div_ceil(3)).max(least)
 }
 
-/// Blocks of n bits where owners prove their codes: as many as of 4 bits, or fewer where these take less time with the tree
-/// of so many nodes after them.
+/// Blocks of n bits where owners prove their codes: as many as of 3 bits, or fewer where these take less time with the tree
+/// of so many nodes after them. Smaller ones would have fewer columns to prove, but take more rounds and bits.
 fn proven_leaves(e: &Emit, n: u32, elements: u64, tree: &dyn Fn(u32) -> f64) -> Vec<u32> {
-    let ways = (n.div_ceil(MAX_BLOCK)..=blocks_of_at_most(n, 4)).map(|count| even(n, count));
+    let ways = (n.div_ceil(MAX_BLOCK)..=blocks_of_at_most(n, 3)).map(|count| even(n, count));
     let time = |blocks: &Vec<u32>| fans::code_time(blocks, elements, e) + tree(blocks.len() as u32);
     ways.min_by(|a, b| time(a).total_cmp(&time(b))).unwrap_or_else(|| vec![n])
 }

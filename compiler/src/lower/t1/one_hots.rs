@@ -23,9 +23,9 @@ use crate::lower::Emit;
 use slvr_circuit::tables::MAX_BLOCK;
 use slvr_circuit::{Op, ValueId};
 
-/// Seconds for each entry of a table, however few elements it is read for: an `input`, a product and their statements.
-/// Measured with programs of single numbers.
-const ENTRY: f64 = 2e-4;
+/// Seconds for each entry of a table, however few elements it is read for: an `input`, a product and their statements. As
+/// that of blocks ([`fans`]).
+const ENTRY: f64 = 8e-5;
 
 /// Whether a table of 2^bits entries of k bits, read once for each element and maybe times a factor, takes less time than a
 /// round. Where no network is known, on a local one.

@@ -7,7 +7,7 @@ use super::sides::{Once, Parts, Slot, hash, joined};
 use crate::party::engine::Engine;
 use crate::party::error::RunError;
 use crate::party::guard::Carries;
-use crate::share::{Rep, next, prev};
+use crate::share::{Held, next, prev};
 use slvr_circuit::ValueId;
 use slvr_circuit::proof::{Barrier, HASH, Shape};
 use std::collections::BTreeMap;
@@ -21,7 +21,7 @@ impl Engine<'_> {
         number: usize,
         barrier: &Barrier,
         shape: &Shape,
-        kept: &BTreeMap<ValueId, Rep>,
+        kept: &BTreeMap<ValueId, Held>,
         mut carries: Carries,
     ) -> Result<(), RunError> {
         let (after, before) = (next(self.me), prev(self.me));

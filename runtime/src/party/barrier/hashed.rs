@@ -22,7 +22,7 @@ use super::scope::{Scope, Start};
 use super::sides::{Doubled, Parts, Slot};
 use crate::party::engine::Engine;
 use crate::party::error::RunError;
-use crate::share::{Rep, next, prev};
+use crate::share::{Held, next, prev};
 use slvr_circuit::ValueId;
 use slvr_circuit::proof::{Barrier, HASH, Shape};
 use slvr_ring::Data;
@@ -89,15 +89,15 @@ impl Engine<'_> {
         number: usize,
         barrier: &Barrier,
         shape: &Shape,
-        kept: &BTreeMap<ValueId, Rep>,
+        kept: &BTreeMap<ValueId, Held>,
     ) -> Result<(), RunError> {
         let (circuit, me, prss) = (self.party.circuit, self.me, self.party.prss.clone());
         let again = self.again();
         let (after, before) = (next(me), prev(me));
         let (mut carries, mut body) = self.carries(number, barrier, kept);
         let values = values(barrier);
-        let first = || values.iter().map(|v| &*kept[v].first);
-        let second = || values.iter().map(|v| &*kept[v].second);
+        let first = || values.iter().map(|v| &*kept[v].as_rep().first);
+        let second = || values.iter().map(|v| &*kept[v].as_rep().second);
         let steps = shape.steps();
 
         // As P. What V1 holds are its first components, what V2 holds its second ones.

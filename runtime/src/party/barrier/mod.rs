@@ -17,7 +17,7 @@ use super::guard::Carries;
 use crate::link::{Header, Kind, Peer};
 use crate::proof::algebra::Draw;
 use crate::proof::claims;
-use crate::share::{Held, Rep, next, prev};
+use crate::share::{Held, next, prev};
 use sides::Slot;
 use slvr_circuit::proof::{Barrier, HASH, Shape};
 use slvr_circuit::{Coins, Op, ValueId};
@@ -107,7 +107,7 @@ impl Engine<'_> {
     pub(super) fn passed(&mut self, l: usize) {
         let Some(guard) = &mut self.guard else { return };
         for x in guard.passed(l) {
-            self.regs.forget(Held::Rep(x));
+            self.regs.forget(x);
         }
     }
 
@@ -213,7 +213,7 @@ impl Engine<'_> {
         &self,
         number: usize,
         barrier: &Barrier,
-        kept: &BTreeMap<ValueId, Rep>,
+        kept: &BTreeMap<ValueId, Held>,
     ) -> (Carries, Vec<u8>) {
         let circuit = self.party.circuit;
         let mut out = Carries::default();
@@ -224,7 +224,7 @@ impl Engine<'_> {
         for (&x, &n) in &barrier.carries {
             let range = claims::shard(circuit, x, self.me);
             let len = range.len();
-            let rep = &kept[&x];
+            let rep = kept[&x].as_rep();
             let c = claims::carries(&rep.first.slice(range.clone()), &rep.second.slice(range), n);
             let share = planes(n, len, mine.words(words(n, len)));
             let mut rest = c;

@@ -4,7 +4,7 @@ use crate::proof::algebra::Draw;
 use crate::proof::chunk::{Chunk, Chunks};
 use crate::proof::claims::{self, Component, Item, Reshared, Role, View};
 use crate::protocol::REPEATED;
-use crate::share::{Prss, Purpose, Rep, Stream};
+use crate::share::{Held, Prss, Purpose, Stream};
 use slvr_circuit::proof::{Barrier, Folds, HASH, Kind};
 use slvr_circuit::{Circuit, Dom, ValueId};
 use slvr_ring::{Data, Planes};
@@ -105,7 +105,7 @@ pub(super) struct Scope<'a> {
     pub(super) circuit: &'a Circuit,
     pub(super) me: usize,
     pub(super) barrier: &'a Barrier,
-    pub(super) kept: &'a BTreeMap<ValueId, Rep>,
+    pub(super) kept: &'a BTreeMap<ValueId, Held>,
     pub(super) carries: &'a [BTreeMap<ValueId, Planes>; 4],
     /// Numbers of the instructions that are there for the second time.
     pub(super) again: &'a Range<u64>,
