@@ -1,14 +1,12 @@
 //! The statements of a prover as vectors of words, as the prover or one of its verifiers sees them.
 
 use super::chunk::{Chunk, Column};
-use super::products::Long;
-use crate::protocol::places;
 use crate::share::{Held, Rep, next, prev};
 use slvr_circuit::proof::{
-    Barrier, Bits, Claim, Inner, Kind, Own, Parted, Statement, Term, code_bits, steps,
+    Barrier, Bits, Claim, Inner, Kind, Own, Statement, Term, code_bits, steps,
 };
 use slvr_circuit::{Circuit, Dom, Lanes, ValueId};
-use slvr_ring::{Data, Planes, Word, Words, each_word, layout};
+use slvr_ring::{Data, Planes, Word, each_word, layout};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -327,7 +325,7 @@ impl View<'_> {
         }
     }
 
-    fn prover(&self) -> usize {
+    pub(super) fn prover(&self) -> usize {
         self.role.prover(self.me)
     }
 
@@ -335,14 +333,14 @@ impl View<'_> {
         self.role.component() == Component::First
     }
 
-    fn kept(&self, x: ValueId) -> &Held {
+    pub(super) fn kept(&self, x: ValueId) -> &Held {
         match self.held.get(&x) {
             Some(held) => held,
             None => unreachable!("the values of statements are kept up to their barrier"),
         }
     }
 
-    fn rep(&self, x: ValueId) -> &Rep {
+    pub(super) fn rep(&self, x: ValueId) -> &Rep {
         self.kept(x).as_rep()
     }
 
@@ -570,55 +568,6 @@ impl View<'_> {
             sum
         });
         Chunk::new(ty.bits() as usize * range.len().div_ceil(64), columns, sum)
-    }
-
-    /// A product of matrices.
-    pub fn long(&self, s: &Statement) -> Long {
-        let ty = self.circuit.ty(s.out);
-        let mut values = Vec::new();
-        s.claim.values(&mut |v| values.push(v));
-        let data = |x: Vec<u64>| Data::Ring(Words::W64(x));
-        let tensor = |v: ValueId| (data(wide(self.part(v))), self.circuit.ty(v).shape.clone());
-        let sum = self.sums.then(|| {
-            if let Some(parted) = s.claim.parted() {
-                return self.parted(s.out, parted);
-            }
-            let stream = wide(&self.reshared(s, 0..ty.elements() as usize));
-            if self.first() {
-                zip(&wide(self.part(s.out)), &stream, u64::wrapping_add)
-            } else {
-                stream.into_iter().map(u64::wrapping_neg).collect()
-            }
-        });
-        Long {
-            claim: s.claim.clone(),
-            operands: [tensor(values[0]), tensor(values[1])],
-            shape: ty.shape.clone(),
-            sum: sum.map(data),
-            first: self.first(),
-            scale: Self::scale::<u64>(ty.dom),
-        }
-    }
-
-    /// What a verifier adds of words that are not reshared ([`Parted`]): t1 or t2.
-    fn parted(&self, out: ValueId, parted: Parted) -> Vec<u64> {
-        let lanes = Lanes { n: self.circuit.ty(out).elements() as usize, groups: 0 };
-        let (shards, me, prover) = (lanes.ranges(), self.me, self.prover());
-        let mut sum = vec![0; lanes.n];
-        // Where this verifier knows what masks the prover's word, it is the owner; in the third shard it is the other of the
-        // two that open.
-        let mut put = |r: usize, words: Vec<u64>| sum[shards[r].clone()].copy_from_slice(&words);
-        let part = |x: ValueId, r: usize| wide_part(self.part(x), shards[r].clone());
-        put(prover, part(parted.input, prover));
-        put(me, part(out, me));
-        let other = 3 - prover - me;
-        let rep = self.rep(out);
-        let [x, y] = [&rep.first, &rep.second].map(|x| wide_part(x, shards[other].clone()));
-        let [before, after] = places(lanes, prev(me), next(me));
-        let at = if other == prev(me) { before } else { after };
-        let own = wide_part(self.kept(parted.others).as_one(), at);
-        put(other, zip(&zip(&x, &y, u64::wrapping_add), &own, u64::wrapping_sub));
-        sum
     }
 
     /// c_(j+1) = c_j + (p_j + c_j) (q_j + c_j) for each bit, with c_0 = 0.

@@ -81,5 +81,6 @@ pub mod claims;
 pub mod fold;
 mod inner;
 pub mod lifted;
+mod matrices;
 pub mod products;
 pub mod twice;

@@ -1,0 +1,60 @@
+//! Products of matrices as statements: what each of the three knows of one, whether it is reshared or not.
+
+use super::claims::{View, wide, wide_part, zip};
+use super::products::Long;
+use crate::protocol::places;
+use crate::share::{next, prev};
+use slvr_circuit::proof::{Parted, Statement};
+use slvr_circuit::{Lanes, ValueId};
+use slvr_ring::{Data, Words};
+
+impl View<'_> {
+    /// A product of matrices.
+    pub fn long(&self, s: &Statement) -> Long {
+        let ty = self.circuit.ty(s.out);
+        let mut values = Vec::new();
+        s.claim.values(&mut |v| values.push(v));
+        let data = |x: Vec<u64>| Data::Ring(Words::W64(x));
+        let tensor = |v: ValueId| (data(wide(self.part(v))), self.circuit.ty(v).shape.clone());
+        let sum = self.sums.then(|| {
+            if let Some(parted) = s.claim.parted() {
+                return self.parted(s.out, parted);
+            }
+            let stream = wide(&self.reshared(s, 0..ty.elements() as usize));
+            if self.first() {
+                zip(&wide(self.part(s.out)), &stream, u64::wrapping_add)
+            } else {
+                stream.into_iter().map(u64::wrapping_neg).collect()
+            }
+        });
+        Long {
+            claim: s.claim.clone(),
+            operands: [tensor(values[0]), tensor(values[1])],
+            shape: ty.shape.clone(),
+            sum: sum.map(data),
+            first: self.first(),
+            scale: Self::scale::<u64>(ty.dom),
+        }
+    }
+
+    /// What a verifier adds of words that are not reshared ([`Parted`]): t1 or t2.
+    fn parted(&self, out: ValueId, parted: Parted) -> Vec<u64> {
+        let lanes = Lanes { n: self.circuit.ty(out).elements() as usize, groups: 0 };
+        let (shards, me, prover) = (lanes.ranges(), self.me, self.prover());
+        let mut sum = vec![0; lanes.n];
+        // Where this verifier knows what masks the prover's word, it is the owner; in the third shard it is the other of the
+        // two that open.
+        let mut put = |r: usize, words: Vec<u64>| sum[shards[r].clone()].copy_from_slice(&words);
+        let part = |x: ValueId, r: usize| wide_part(self.part(x), shards[r].clone());
+        put(prover, part(parted.input, prover));
+        put(me, part(out, me));
+        let other = 3 - prover - me;
+        let rep = self.rep(out);
+        let [x, y] = [&rep.first, &rep.second].map(|x| wide_part(x, shards[other].clone()));
+        let [before, after] = places(lanes, prev(me), next(me));
+        let at = if other == prev(me) { before } else { after };
+        let own = wide_part(self.kept(parted.others).as_one(), at);
+        put(other, zip(&zip(&x, &y, u64::wrapping_add), &own, u64::wrapping_sub));
+        sum
+    }
+}
