@@ -191,10 +191,19 @@ pub fn barriers(circuit: &Circuit) -> Result<Vec<Barrier>, Unproven> {
                 let n = proofs.partition_point(|&at| at <= ready);
                 let place = statements.get(n).map_or(0, Vec::len);
                 let more = s.claim.parted().map(|p| p.input);
-                sent.extend([made].into_iter().chain(more).map(|v| (v, (n, place))));
+                // What is input may have another statement, of another opening. The first proof of both is about it.
+                for v in [made].into_iter().chain(more) {
+                    let at = sent.entry(v).or_insert((n, place));
+                    *at = (*at).min((n, place));
+                }
                 match statements.get_mut(n) {
                     Some(all) => all.push(s),
-                    None => drop(open.get_or_insert(s.layer)),
+                    None => {
+                        // What is input may have been sent in an earlier layer.
+                        let all = [made].into_iter().chain(more).filter_map(|v| find.at.get(&v));
+                        let first = all.fold(s.layer, |first, &l| first.min(l));
+                        open = Some(open.map_or(first, |l| l.min(first)));
+                    }
                 }
             }
             number += 1;

@@ -202,7 +202,7 @@ pub struct Shape {
     /// The folds of each kind, in the order of [`Kind::ALL`], where there are such statements.
     pub folds: [Option<Folds>; KINDS],
     /// Bytes of the columns of the largest chunk, on one side. A party copies them if they are words of other widths than
-    /// those that are folded, or computed.
+    /// those that are folded, or computed. Of a product of matrices half of what its vectors are found from.
     pub columns: u64,
 }
 
@@ -396,18 +396,18 @@ impl Shape {
                                 add(columns, if kind == Kind::Bits { words(n) } else { n });
                             }
                         }
-                        Claim::MatMul { a, b, trans_b, .. } => {
+                        Claim::MatMul { .. } => {
                             match s.claim.inner(circuit) {
                                 Some(Inner::Long { count, sums }) => {
                                     dots.push((sums, 2 * count));
                                 }
                                 Some(Inner::Short { count, sums }) => add(2 * sums, count),
-                                None => long += matmul(circuit, *a, *b, *trans_b),
+                                None => long = long.saturating_add(matrices(circuit, s).length()),
                             }
                             add(0, 0);
                         }
-                        Claim::Conv { x, w, .. } => {
-                            long += conv(circuit, *x, *w);
+                        Claim::Conv { .. } => {
+                            long = long.saturating_add(matrices(circuit, s).length());
                             add(0, 0);
                         }
                         Claim::Input(own) => {
@@ -436,13 +436,18 @@ impl Shape {
             });
             let chunks = provers.iter().flat_map(|p| p.base.iter().chain(&p.dots));
             let word = if kind == Kind::Wide { 16 } else { 8 };
-            let bytes =
-                |(terms, n): &(usize, usize)| (*terms as u64).saturating_mul(*n as u64 * word);
+            let bytes = |(terms, n): &(usize, usize)| {
+                (*terms as u64).saturating_mul(*n as u64).saturating_mul(word)
+            };
             shape.columns = chunks.map(bytes).max().unwrap_or(0).max(shape.columns);
             if any {
                 *place = Some(Folds::of(kind, &provers));
             }
         }
+        // What a thread holds of a product is twice a side of a chunk in [`memory`].
+        let long = barrier.statements.iter().filter(|s| is_product(circuit, &s.claim));
+        let most = long.map(|s| matrices(circuit, s).bytes(circuit, s, shape.coins)).max();
+        shape.columns = shape.columns.max(most.unwrap_or(0).div_ceil(2));
         shape
     }
 
@@ -604,19 +609,58 @@ fn stride(n: usize) -> usize {
     n.div_ceil(64)
 }
 
-/// Length of the two inner products that prove a product of matrices.
-fn matmul(circuit: &Circuit, a: ValueId, b: ValueId, trans_b: bool) -> usize {
-    let (a, b) = (&circuit.ty(a).shape, &circuit.ty(b).shape);
-    let batch = a.first().max(b.first()).copied().unwrap_or(1);
-    let inner = if trans_b { b.get(2) } else { b.get(1) };
-    2 * (batch * inner.copied().unwrap_or(1)) as usize
+/// A product of matrices, or a convolution as one: its rows and columns, of all batches, and the length of its sums.
+struct Matrices {
+    rows: u64,
+    columns: u64,
+    sums: u64,
 }
 
-/// The same of a convolution of one group.
-fn conv(circuit: &Circuit, x: ValueId, w: ValueId) -> usize {
-    let (x, w) = (&circuit.ty(x).shape, &circuit.ty(w).shape);
-    let batch = x.first().max(w.first()).copied().unwrap_or(1);
-    2 * (batch * w.get(2..).unwrap_or(&[]).iter().product::<u64>()) as usize
+/// Numbers that do not fit are the largest one: a stranger's circuit may be about more words than there are numbers.
+fn matrices(circuit: &Circuit, s: &Statement) -> Matrices {
+    let shape = |v: ValueId| circuit.ty(v).shape.as_slice();
+    let at = |v: ValueId, axis: usize| shape(v).get(axis).copied().unwrap_or(1);
+    let all = |sizes: &[u64]| sizes.iter().fold(1u64, |n, d| n.saturating_mul(*d));
+    match s.claim {
+        Claim::MatMul { a, b, trans_b, .. } => {
+            let batch = at(a, 0).max(at(b, 0));
+            let (inner, columns) = if trans_b { (2, 1) } else { (1, 2) };
+            Matrices {
+                rows: batch.saturating_mul(at(a, 1)),
+                columns: at(b, columns),
+                sums: batch.saturating_mul(at(b, inner)),
+            }
+        }
+        Claim::Conv { x, w, .. } => {
+            let batch = at(x, 0).max(at(w, 0));
+            let out = shape(s.out);
+            Matrices {
+                rows: batch.saturating_mul(at(s.out, 2)),
+                columns: at(s.out, 1).saturating_mul(all(out.get(3..).unwrap_or(&[]))),
+                sums: batch.saturating_mul(all(shape(w).get(2..).unwrap_or(&[]))),
+            }
+        }
+        _ => unreachable!("a product of matrices"),
+    }
+}
+
+impl Matrices {
+    /// Length of the two inner products that prove it.
+    fn length(&self) -> usize {
+        usize::try_from(self.sums.saturating_mul(2)).unwrap_or(usize::MAX)
+    }
+
+    /// Bytes that a party holds in one of its parts until the two vectors are found: a coefficient for each row and column, sums with the
+    /// coefficients of the longer side, the vectors twice, and both factors and the result as words of 64 bits, which change
+    /// places.
+    fn bytes(&self, circuit: &Circuit, s: &Statement, coins: Coins) -> u64 {
+        let element = Kind::Words.bytes(coins) as u64;
+        let ends = self.rows.saturating_add(self.columns);
+        let short = self.rows.min(self.columns).saturating_add(self.sums.saturating_mul(4));
+        let mut words = circuit.ty(s.out).elements();
+        s.claim.values(&mut |v| words = words.saturating_add(circuit.ty(v).elements()));
+        element.saturating_mul(ends.saturating_add(short)).saturating_add(words.saturating_mul(16))
+    }
 }
 
 #[cfg(test)]

@@ -168,3 +168,39 @@ fn parted_words_without_a_statement_are_refused() {
     };
     is(refused(&each, 1, true), "no product of matrices");
 }
+
+/// What owners input before the last proof, and the others open only behind it, has no statement in time.
+#[test]
+fn an_input_before_the_last_proof_is_refused() {
+    let refused = |late: bool| {
+        let mut b = Builder::new();
+        let [x, y, ..] = operands(&mut b, SHAPES, 32, 1);
+        let z = b.must(Op::MatMul { a: x, b: y, trans_b: false });
+        let own = b.must(Op::Own(z));
+        b.must(Op::Input(own));
+        let shown = b.must(Op::AsAdd3(x));
+        let shown = b.must(Op::Reshare(shown));
+        let open = |b: &mut Builder| {
+            let x = b.must(Op::AsAdd2(z));
+            let ty = b.ty(z).clone();
+            let mask = b.must(Op::Mask { tag: 0, dom: ty.dom, shape: ty.shape, groups: 0 });
+            (mask, b.must(Op::OpenMasked { x, mask }))
+        };
+        let early = (!late).then(|| open(&mut b));
+        b.next_layer();
+        let (mask, dup) = early.unwrap_or_else(|| open(&mut b));
+        if late {
+            b.reveal_reshared(vec![shown]);
+            b.next_layer();
+        }
+        b.must(Op::Join { mask, dup });
+        if !late {
+            b.next_layer();
+            b.reveal_reshared(vec![shown]);
+        }
+        let (circuit, _) = b.finish();
+        COINS.map(|coins| verify_with(&with_coins(&circuit, coins), Openings::Any).is_err())
+    };
+    assert_eq!(refused(false), [false; 2]);
+    assert_eq!(refused(true), [true; 2]);
+}
