@@ -10,6 +10,7 @@ mod handshake;
 mod messages;
 mod operations;
 mod parted;
+mod parted_random;
 mod proof_views;
 mod proofs;
 mod random;
