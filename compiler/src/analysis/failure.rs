@@ -26,6 +26,9 @@ pub struct Term {
     /// Where.
     #[serde(skip)]
     pub span: Span,
+    /// Whether it is that a false proof passes.
+    #[serde(skip)]
+    pub is_proof: bool,
 }
 
 /// All that may fail.
@@ -44,7 +47,7 @@ impl Failure {
             let node = graph.ids().find(|&id| *graph.op(id) == Op::Input(i as u32));
             let site = node.map(|id| graph.site(id)).cloned().unwrap_or_default();
             let mut term = |what: String, log2: f64| {
-                terms.push(Term { what, line: site.line, log2, span: site.span });
+                terms.push(Term { what, line: site.line, log2, span: site.span, is_proof: false });
             };
             let name = &input.name;
             term(format!("a `{name}` longer than proven passes"), plan.soundness_log2);
@@ -67,7 +70,8 @@ impl Failure {
                 }
             };
             let log2 = proof::error(circuit).log2();
-            self.terms.push(Term { what, line: 0, log2, span: Span::default() });
+            let term = Term { what, line: 0, log2, span: Span::default(), is_proof: true };
+            self.terms.push(term);
             self.terms.sort_by(|a, b| b.log2.total_cmp(&a.log2));
         }
         self
@@ -94,10 +98,16 @@ impl Failure {
                     d.span,
                     format!("demands at most 2^{:.1}", d.bound.log2()),
                 )
-                .hint(
-                    "vectors of at most 256 weights are compared element by element, which never \
-                     fails; a longer one costs a probability that grows with the number of clients",
-                )
+                .hint(match self.terms.first() {
+                    Some(t) if t.is_proof => {
+                        "against a malicious party every run has a proof, which a false statement passes that rarely; \
+                         demand no less, or take `--security semi-honest`"
+                    }
+                    _ => {
+                        "vectors of at most 256 weights are compared element by element, which never \
+                         fails; a longer one costs a probability that grows with the number of clients"
+                    }
+                })
             })
             .collect()
     }

@@ -203,6 +203,9 @@ pub fn compile_with(
         {
             d.hints.insert(0, hint);
         }
+        if let Some(bits) = options.ring {
+            refused.iter_mut().for_each(|d| named_ring(d, bits));
+        }
         return Err(refused);
     };
     let kept = |&i: &usize| compiled.optimised.inputs[i].frac.is_none();
@@ -338,6 +341,21 @@ fn unproven(why: &str, at: Span, what: &str) -> Diagnostic {
         "a part without a proof would be a part that a party can change unnoticed; `--security semi-honest` \
          compiles this, for parties that follow the protocol",
     )
+}
+
+/// What a refusal may have to do with one width for all words that was asked for.
+fn named_ring(d: &mut Diagnostic, bits: u32) {
+    if d.code == codes::OVERFLOW && bits < 128 {
+        d.hints.push(format!(
+            "`--ring {bits}` makes all words that short; without it, words of 128 bits are taken where they are needed"
+        ));
+    }
+    if d.code == codes::UNPROVEN && bits > 64 {
+        d.hints.push(format!(
+            "`--ring {bits}` makes all words that long; without it, words of 64 bits, whose products of matrices have \
+             proofs, are taken where they are enough"
+        ));
+    }
 }
 
 /// The circuit of a graph whose intervals are not known yet.

@@ -91,7 +91,9 @@ impl Making {
 /// A circuit of a seed, which may have a message without a statement.
 fn random(seed: u64) -> (Circuit, Encoded) {
     let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
-    (0..9).for_each(|_| drop(random.below(2)));
+    (0..9).for_each(|_| {
+        random.below(2);
+    });
     let k = random.pick(&[8, 16, 32, 64]);
     let mut m = Making { b: Builder::new(), random, k, masks: 0 };
     let layers = 2 + m.random.below(3) as usize;

@@ -141,6 +141,52 @@ predicate First[m]() {
     assert!(page.contains("proofs") && !page.contains("NaN"));
 }
 
+/// The totals of proofs in the JSON are those of the layers.
+#[test]
+fn proofs_are_added_up_and_their_coins_named() {
+    let place = Place::new();
+    for (coins, rounds) in [("parties", 5..12), ("hash", 3..5)] {
+        let args = format!("explain {ACCURACY} --security malicious --proof-coins {coins} --json");
+        let report = place.slvrc(&args).ok();
+        let proofs = &report["proofs"];
+        assert_eq!(proofs["coins"], json!(coins));
+        let found = proofs["rounds"].as_u64().expect("a number");
+        assert!(rounds.contains(&found), "{coins}: {found} rounds");
+        let layers = report["layers"].as_array().expect("layers").iter();
+        let each = layers.filter_map(|l| l["proof"]["rounds"].as_u64());
+        assert_eq!(each.sum::<u64>(), found);
+        let (with, without) =
+            (&proofs["peak_memory_bytes"], &report["predicted_peak_memory_bytes"]);
+        let most = without.as_array().expect("three").iter().filter_map(Value::as_u64).max();
+        assert!(with.as_u64() >= most, "{with} and {without}");
+    }
+    let report = place.slvrc(&format!("explain {ACCURACY} --json")).ok();
+    assert_eq!(report["proofs"], Value::Null);
+}
+
+/// What an option, and not the program, has brought about, the hint says.
+#[test]
+fn hints_name_the_option_that_a_refusal_is_about() {
+    let place = Place::new();
+    let text = "predicate P() {
+    parties A;
+    parties Server;
+    input a: secret fix[3, 4] in -1..1 from A;
+    input b: secret fix[4, 3] in -1..1 from A;
+    require failure <= 2^-60;
+    reveal [[sum(a[i][k] * b[k][j] for k in 4) for j in 3] for i in 3] to Server as c;
+}";
+    place.write("p.slvr", format!("use std::sum;\n{text}"));
+    place.write(
+        "q.slvr",
+        format!("use std::sum;\n{}", text.replace("    require failure <= 2^-60;\n", "")),
+    );
+    let said = |args: &str| place.slvrc(args).stderr;
+    assert!(said("check p.slvr --security malicious").contains("`--security semi-honest`"));
+    let ring = said("check q.slvr --security malicious --ring 128");
+    assert!(ring.contains("E0040") && ring.contains("without it, words of 64 bits"), "{ring}");
+}
+
 /// A share of a sum that may be 0 is between the shares, and no useful bound of its error is proven.
 #[test]
 fn a_bound_wider_than_the_range_is_said_to_say_nothing() {

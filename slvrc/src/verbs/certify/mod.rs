@@ -83,6 +83,7 @@ impl Certify {
             line: 0,
             log2: found.certificate.failure_log2,
             span: Default::default(),
+            is_proof: false,
         });
         let report = Report {
             circuit,

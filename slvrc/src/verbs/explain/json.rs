@@ -3,6 +3,7 @@
 use super::report::Report;
 use crate::report::openings;
 use serde_json::{Value, json};
+use slvr_circuit::Coins;
 use slvr_compiler::cost::{self, Kind};
 
 /// One line of JSON.
@@ -38,6 +39,20 @@ pub fn object(r: &Report) -> String {
             })
         })
         .collect();
+    let proofs = cost.layers.iter().filter_map(|l| l.proof.as_ref());
+    // With the vectors of the largest proof, as the text has it.
+    let held = proofs.clone().map(|p| p.memory).chain(cost.peak_memory).max();
+    let proven = r.circuit.security.coins().map(|coins| {
+        json!({
+            "coins": match coins {
+                Coins::Parties => "parties",
+                Coins::Hash => "hash",
+            },
+            "rounds": proofs.clone().map(|p| p.rounds).sum::<usize>(),
+            "bytes_sent": proofs.clone().map(|p| p.bytes.iter().sum::<u64>()).sum::<u64>(),
+            "peak_memory_bytes": held,
+        })
+    });
     let times: Vec<Value> = r
         .times
         .iter()
@@ -48,6 +63,7 @@ pub fn object(r: &Report) -> String {
         "predicate": r.circuit.name,
         "sizes": sizes,
         "security": r.circuit.security.name(),
+        "proofs": proven,
         "rounds": cost.rounds,
         "predicted_rounds": cost.rounds,
         "predicted_bytes_sent": cost.bytes,
