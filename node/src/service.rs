@@ -104,6 +104,7 @@ impl Service {
         let end = Arc::new(Notify::new());
         let (say, signal) = channel();
         let asks = Asks(say.clone());
+        let (listens, listening) = channel::<()>();
         let (served, ended) = (node.clone(), end.clone());
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -128,11 +129,14 @@ impl Service {
                         tracing::error!(clients = ?a.err(), operator = ?b.err(), "cannot listen")
                     }
                 }
-                tokio::spawn(signals(say));
+                signals(say).await;
+                let _ = listens.send(());
                 ended.notified().await;
             });
             runtime.shutdown_timeout(Duration::from_secs(5));
         });
+        // Who is told that it has started may end it, and is heard. A thread that has ended says nothing.
+        let _ = listening.recv();
         tracing::info!(node = node.me(), peers = %peer_address, clients = %client_address, operations = %operations_address, "started");
         let (server, signal) = (Some(server), Some(signal));
         Ok(Service {
@@ -257,8 +261,10 @@ async fn signals(say: std::sync::mpsc::Sender<&'static str>) {
 
 #[cfg(not(unix))]
 async fn signals(say: std::sync::mpsc::Sender<&'static str>) {
-    if tokio::signal::ctrl_c().await.is_ok() {
-        // Nobody waits any more.
-        let _ = say.send("interrupt");
-    }
+    tokio::spawn(async move {
+        if tokio::signal::ctrl_c().await.is_ok() {
+            // Nobody waits any more.
+            let _ = say.send("interrupt");
+        }
+    });
 }
