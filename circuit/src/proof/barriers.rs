@@ -4,7 +4,7 @@ use super::claim::{Claim, Parted, Statement, Term};
 use crate::speculation::Speculation;
 use crate::{Circuit, Dom, Hold, Instr, Layer, Op, ValueId};
 use std::cell::Cell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use thiserror::Error;
 
 /// Instructions in a row that only turn one value into another, at most: statements are found by following them.
@@ -143,7 +143,7 @@ pub fn barriers(circuit: &Circuit) -> Result<Vec<Barrier>, Unproven> {
         linear: HashMap::new(),
         input: BTreeMap::new(),
         own: BTreeMap::new(),
-        parted: BTreeMap::new(),
+        parted: BTreeSet::new(),
         made: vec![None; circuit.types.len()],
         dup: vec![false; circuit.types.len()],
         summands: Cell::new(MORE_SUMMANDS + SUMMANDS * circuit.types.len() as u64),
@@ -159,9 +159,7 @@ pub fn barriers(circuit: &Circuit) -> Result<Vec<Barrier>, Unproven> {
                 Op::Input(a) => drop(find.input.entry(a).or_insert(out)),
                 Op::Own(x) if find.holds(x, Hold::Add3) => drop(find.own.entry(x).or_insert(out)),
                 Op::OpenMasked { x, .. } => {
-                    if let Some(z) = find.others(x) {
-                        find.parted.entry(z).or_insert(out);
-                    }
+                    find.parted.extend(find.others(x));
                 }
                 ref op
                     if is_linear(op) && op.operands().iter().all(|&x| find.holds(x, Hold::Rep)) =>
@@ -243,8 +241,8 @@ pub(super) struct Find<'a> {
     pub(super) input: BTreeMap<ValueId, ValueId>,
     /// Of a sum of three words what owners know of it ([`super::Parted`]).
     own: BTreeMap<ValueId, ValueId>,
-    /// What is opened of the words of the others.
-    parted: BTreeMap<ValueId, ValueId>,
+    /// Sums of which the others open their words.
+    parted: BTreeSet<ValueId>,
     /// Of what an owner computes, the replicated value whose part a it is.
     made: Vec<Option<ValueId>>,
     /// Which values are what two parties know.
@@ -549,7 +547,7 @@ impl<'a> Find<'a> {
     /// Whether this is what owners input of a sum of three words of which the others open theirs.
     fn is_parted(&self, a: ValueId, out: Option<ValueId>) -> bool {
         let Some(&Op::Own(z)) = self.op(a) else { return false };
-        self.is_word(a) && self.parted.contains_key(&z) && self.input_of(z) == out
+        self.is_word(a) && self.parted.contains(&z) && self.input_of(z) == out
     }
 
     /// Whether it is what owners know of a sum of three words.

@@ -2,8 +2,8 @@
 
 use super::claims::{View, wide, wide_part, zip};
 use super::products::Long;
-use crate::protocol::places;
-use crate::share::{next, prev};
+use crate::protocol::complement;
+use crate::share::prev;
 use slvr_circuit::proof::{Parted, Statement};
 use slvr_circuit::{Lanes, ValueId};
 use slvr_ring::{Data, Words};
@@ -51,7 +51,7 @@ impl View<'_> {
         let other = 3 - prover - me;
         let rep = self.rep(out);
         let [x, y] = [&rep.first, &rep.second].map(|x| wide_part(x, shards[other].clone()));
-        let [before, after] = places(lanes, prev(me), next(me));
+        let (before, after) = complement(lanes, me);
         let at = if other == prev(me) { before } else { after };
         let own = wide_part(self.kept(parted.others).as_one(), at);
         put(other, zip(&zip(&x, &y, u64::wrapping_add), &own, u64::wrapping_sub));
