@@ -236,6 +236,7 @@ impl Rewrite {
             }
             Op::Neg(x) => self.mapped(*x, &Op::Neg),
             Op::Scale(x, c) => self.mapped(*x, &|v| Op::Scale(v, *c)),
+            Op::Raise(x, k) if self.is_plain_sum(*x) => self.mapped(*x, &|v| Op::Raise(v, *k)),
             Op::Reshape(x, shape) => self.both(*x, &|v| Op::Reshape(v, shape.clone())),
             _ => Form::Value(self.plain(op)?),
         })
@@ -284,6 +285,14 @@ impl Rewrite {
         }
         let rest = rest.map(|rest| self.e.add(Op::Mul(rest, by)));
         Form::Sum { terms: out, rest }
+    }
+
+    /// Whether a sum has no term with a factor: such a one would have to be in the same ring.
+    fn is_plain_sum(&self, v: ValueId) -> bool {
+        match self.form(v) {
+            Form::Sum { terms, rest: None } => terms.iter().all(|(_, by)| by.is_none()),
+            _ => false,
+        }
     }
 
     /// A linear operation on every term.

@@ -373,7 +373,7 @@ fn circuit(
     options: Options,
 ) -> Result<Circuit, Vec<Diagnostic>> {
     let malicious = options.security.is_malicious();
-    let dealer = matches!(options.protocols, Protocols::Dealer(_)) && !malicious;
+    let dealer = matches!(options.protocols, Protocols::Dealer(_)) || malicious;
     let rings = Rings::new(graph, ranges, options.ring, dealer);
     if malicious && let Some(state) = graph.outputs.iter().find(|o| o.state.is_some()) {
         let at = graph.sites[state.site as usize].span;

@@ -341,7 +341,7 @@ pub fn divide(e: &mut Emit, x: Operand, y: Operand) -> ValueId {
 fn clamp(e: &mut Emit, x: ValueId, end: u32, bits: u32) -> ValueId {
     let ends = Ends::of(e, x, f64::from(end).exp2(), bits + 1);
     let x = truncation::convert(e, x, K.min(e.ty(x).bits()));
-    ends.cut(e, x, 1 << end)
+    ends.cut(e, x, end)
 }
 
 /// Where the divisor is 0: 2^end with the sign of x, and 0 for 0.

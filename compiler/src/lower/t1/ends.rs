@@ -25,13 +25,8 @@ impl Ends {
         Ends { low, inside, high: e.add(C::Not(not_high)) }
     }
 
-    /// The value, now in the ring of the result, cut at both ends; `most` is a word of that ring.
-    pub(super) fn cut(self, e: &mut Emit, x: ValueId, most: u128) -> ValueId {
-        let k = e.ty(x).bits();
-        let inner = selection::inject(e, self.inside, x);
-        let (low, high) = (selection::to_word(e, self.low, k), selection::to_word(e, self.high, k));
-        let outer = e.add(C::Sub(high, low));
-        let outer = e.add(C::Scale(outer, most));
-        e.add(C::Add(inner, outer))
+    /// The value, now in the ring of the result, cut at both ends, which are 2^`top`.
+    pub(super) fn cut(self, e: &mut Emit, x: ValueId, top: u32) -> ValueId {
+        selection::cut(e, (self.inside, x), self.high, Some(self.low), top)
     }
 }

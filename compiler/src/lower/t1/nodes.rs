@@ -91,9 +91,14 @@ impl Family for T1 {
 
     fn truncation(&self, l: &mut Values<'_>, id: NodeId, by: u32) -> Forms {
         let (x, k) = (l.operand(id, 0), l.facts.rings.of(id));
+        let e = &mut l.emit;
         let y = match l.facts.is_secret(id) {
-            true => truncation::exact(&mut l.emit, x, by),
-            false => truncation::public(&mut l.emit, x, by),
+            true if e.proven && k <= e.ty(x).bits() - by => {
+                let y = truncation::short(e, x, by, k);
+                return whole(l, id, y);
+            }
+            true => truncation::exact(e, x, by),
+            false => truncation::public(e, x, by),
         };
         let y = convert(&mut l.emit, y, k);
         whole(l, id, y)

@@ -15,18 +15,19 @@ use slvr_circuit::{Op as C, ValueId};
 pub fn saturate(l: &mut Values<'_>, id: NodeId, top: u32) -> ValueId {
     let (g, k) = (l.facts.graph, l.facts.rings.of(id));
     let arg = g.arg(id, 0);
-    let most = f64::from(top + l.facts.frac(id)).exp2();
+    let power = top + l.facts.frac(id);
+    let most = f64::from(power).exp2();
     if l.facts.is_saturated_gate(arg) {
-        return gated(l, id, arg, top, most);
+        return gated(l, id, arg, top);
     }
     let (x, width) = (l.operand(id, 0), l.facts.ranges.beside_ends(arg, most));
     let ends = Ends::of(&mut l.emit, x, most, width);
     let x = l.in_ring(arg, k);
-    ends.cut(&mut l.emit, x, word(most, k))
+    ends.cut(&mut l.emit, x, power)
 }
 
 /// Of a gate, which is not negative.
-fn gated(l: &mut Values<'_>, id: NodeId, gate: NodeId, top: u32, most: f64) -> ValueId {
+fn gated(l: &mut Values<'_>, id: NodeId, gate: NodeId, top: u32) -> ValueId {
     let (g, k) = (l.facts.graph, l.facts.rings.of(id));
     let (v, s) = (g.arg(gate, 0), g.arg(gate, 1));
     let s = if l.emit.simple && !l.emit.proven { s } else { l.facts.cheaper_sign(v, s) };
@@ -49,12 +50,10 @@ fn gated(l: &mut Values<'_>, id: NodeId, gate: NodeId, top: u32, most: f64) -> V
         }
     };
     let v = l.in_ring(v, k);
+    let power = top + l.facts.frac(id);
     let e = &mut l.emit;
     // Negative is small, too.
     let inside = e.add(C::Add(small, negative));
     let large = e.add(C::Not(small));
-    let inner = selection::inject(e, inside, v);
-    let large = selection::to_word(e, large, k);
-    let large = e.add(C::Scale(large, word(most, k)));
-    e.add(C::Add(inner, large))
+    selection::cut(e, (inside, v), large, None, power)
 }

@@ -18,7 +18,7 @@ use crate::lower::Emit;
 use crate::lower::common::labels::beyond;
 use crate::lower::common::lookup;
 use crate::lower::common::masked;
-use crate::lower::common::words::{one_minus_twice, ring_for};
+use crate::lower::common::words::{one_minus_twice, raise, ring_for};
 use slvr_circuit::{Dom, Hold, Op, Type, ValueId};
 
 /// A bit as a word of Z_2^k.
@@ -45,6 +45,13 @@ pub fn inject(e: &mut Emit, c: ValueId, x: ValueId) -> ValueId {
         let word = to_word(e, c, k);
         return e.add(Op::Mul(word, x));
     }
+    let t = injected(e, c, x);
+    e.add(Op::ReshareTwo(t))
+}
+
+/// [`inject`] before the exchange.
+fn injected(e: &mut Emit, c: ValueId, x: ValueId) -> ValueId {
+    let k = e.ty(x).bits();
     let u = e.add(Op::Own(c));
     let u = e.add(Op::FromBits(u, k));
     let v = e.add(Op::Dup(c));
@@ -60,8 +67,52 @@ pub fn inject(e: &mut Emit, c: ValueId, x: ValueId) -> ValueId {
     let flipped = e.add(Op::Mul(ux, sign));
     let whole = e.add(Op::AsAdd2(x));
     let kept = e.add(Op::Mul(whole, v));
-    let t = e.add(Op::Add(kept, flipped));
-    e.add(Op::ReshareTwo(t))
+    e.add(Op::Add(kept, flipped))
+}
+
+/// What is left of a value that is cut at both ends, which are `most` = 2^top from 0: x where it is `inside`, `most` where it
+/// is `high`, and -`most` where it is `low`. All bits are secret, and x, too.
+///
+/// Against a malicious party all of it is exchanged at once, and the words of the ends have as many bits as are left of
+/// 2^top times them.
+pub(super) fn cut(
+    e: &mut Emit,
+    (inside, x): (ValueId, ValueId),
+    high: ValueId,
+    low: Option<ValueId>,
+    top: u32,
+) -> ValueId {
+    let k = e.ty(x).bits();
+    if !e.proven {
+        let inner = inject(e, inside, x);
+        let low = low.map(|low| to_word(e, low, k));
+        let high = to_word(e, high, k);
+        let outer = low.map_or(high, |low| e.add(Op::Sub(high, low)));
+        let outer = e.add(Op::Scale(outer, 1 << top));
+        return e.add(Op::Add(inner, outer));
+    }
+    let mut sum = injected(e, inside, x);
+    let high = raised(e, high, k, top);
+    sum = e.add(Op::Add(sum, high));
+    if let Some(low) = low {
+        let low = raised(e, low, k, top);
+        sum = e.add(Op::Sub(sum, low));
+    }
+    e.add(Op::ReshareTwo(sum))
+}
+
+/// 2^shift c as a word of Z_2^k, before the exchange.
+fn raised(e: &mut Emit, c: ValueId, k: u32, shift: u32) -> ValueId {
+    let u = e.add(Op::Own(c));
+    let u = e.add(Op::FromBits(u, ring_for((k - shift).max(8))));
+    let u = e.add(Op::Deal(u));
+    let u = raise(e, u, k, shift);
+    let v = e.add(Op::Dup(c));
+    let v = e.add(Op::FromBits(v, k));
+    let sign = one_minus_twice(e, v, k);
+    let t = e.add(Op::Mul(u, sign));
+    let v = e.add(Op::Scale(v, 1 << shift));
+    e.add(Op::Add(t, v))
 }
 
 /// 1 where the first largest entry of z along the last axis is the one that the one-hot label

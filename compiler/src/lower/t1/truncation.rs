@@ -68,6 +68,14 @@ pub fn low(e: &mut Emit, x: ValueId, f: u32) -> (ValueId, ValueId) {
     (a, e.add(Op::Offset(b, minus)))
 }
 
+/// The result of [`exact`] in Z_2^k, k at most the bits of x less f: no wrap reaches it. One round, k bits.
+pub fn short(e: &mut Emit, x: ValueId, f: u32, k: u32) -> ValueId {
+    let (a, b) = low(e, x, f);
+    let [a, b] = [a, b].map(|part| if k < e.ty(part).bits() { e.add(Op::Narrow(part, k)) } else { part });
+    let (a, b) = (e.add(Op::Input(a)), e.add(Op::Trivial(b)));
+    e.add(Op::Add(a, b))
+}
+
 /// Complement of the top bit as a word.
 fn not_top(e: &mut Emit, x: ValueId, k: u32, ring: u32) -> ValueId {
     let top = e.add(Op::ToBits { x, lo: k - 1, w: 1 });
