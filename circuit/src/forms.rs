@@ -144,6 +144,7 @@ forms! {
     "mask_of" MaskOf(x, "groups" groups);
     "own_of" OwnOf(x, "groups" groups);
     "dup_of" DupOf(x, "groups" groups);
+    "as_add2_of" AsAdd2Of(x, "groups" groups);
     "join" Join { mask, dup };
     "mask" Mask { tag, dom, shape, "groups" groups };
     "thermometer" Thermometer { x, blocks };

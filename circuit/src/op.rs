@@ -177,10 +177,13 @@ pub enum Op {
     /// The part a of the split, shared, with shards cut between groups: `Rep -> Mask`.
     /// [`Op::Own`] and [`Op::AsAdd2`] apply to it.
     MaskOf(ValueId, u32),
-    /// The part a of the split, with shards cut between groups: `Rep -> Own`.
+    /// The part a of the split, with shards cut between groups: `Rep -> Own`; of a sum of three words the one of party r:
+    /// `Add3 -> Own`.
     OwnOf(ValueId, u32),
     /// The part b of the split, with shards cut between groups: `Rep -> Dup`.
     DupOf(ValueId, u32),
+    /// As [`Op::AsAdd2`], with shards cut between groups: `Rep -> Add2`, `Add3 -> Add2`.
+    AsAdd2Of(ValueId, u32),
     /// a + b: `Mask, Dup -> Rep`.
     Join {
         /// The part a.

@@ -1,6 +1,6 @@
 //! Which statements are proven at which barrier, and which circuits have none for all they do.
 
-use super::claim::{Claim, Parted, Statement, Term};
+use super::claim::{Claim, Cut, Parted, Statement, Term};
 use crate::speculation::Speculation;
 use crate::{Circuit, Dom, Hold, Instr, Layer, Op, ValueId};
 use std::cell::Cell;
@@ -28,7 +28,7 @@ pub struct Barrier {
     /// What is proven, in the order of the instructions.
     pub statements: Vec<Statement>,
     /// The replicated words of whose split parties share carries, ascending, and how many.
-    pub carries: BTreeMap<ValueId, u32>,
+    pub carries: BTreeMap<Cut, u32>,
     /// Whether all parties know these words before they send what the layer before sends, so that shares of carries travel
     /// beside that.
     pub early: bool,
@@ -157,9 +157,12 @@ pub fn barriers(circuit: &Circuit) -> Result<Vec<Barrier>, Unproven> {
             match i.op {
                 Op::Join { mask, dup } => drop(find.joined.entry(mask).or_insert((dup, out))),
                 Op::Input(a) => drop(find.input.entry(a).or_insert(out)),
-                Op::Own(x) if find.holds(x, Hold::Add3) => drop(find.own.entry(x).or_insert(out)),
+                Op::Own(x) | Op::OwnOf(x, _) if find.holds(x, Hold::Add3) => {
+                    let key = (x, circuit.ty(out).groups);
+                    find.own.entry(key).or_insert(out);
+                }
                 Op::OpenMasked { x, .. } => {
-                    find.parted.extend(find.others(x));
+                    find.parted.extend(find.others(x).map(|z| (z, circuit.ty(x).groups)));
                 }
                 ref op
                     if is_linear(op) && op.operands().iter().all(|&x| find.holds(x, Hold::Rep)) =>
@@ -239,10 +242,10 @@ pub(super) struct Find<'a> {
     linear: HashMap<Op, ValueId>,
     /// What is input of an owner's value.
     pub(super) input: BTreeMap<ValueId, ValueId>,
-    /// Of a sum of three words what owners know of it ([`super::Parted`]).
-    own: BTreeMap<ValueId, ValueId>,
+    /// Of a sum of three words, cut between so many groups, what owners know of it ([`super::Parted`]).
+    own: BTreeMap<(ValueId, u32), ValueId>,
     /// Sums of which the others open their words.
-    parted: BTreeSet<ValueId>,
+    parted: BTreeSet<(ValueId, u32)>,
     /// Of what an owner computes, the replicated value whose part a it is.
     made: Vec<Option<ValueId>>,
     /// Which values are what two parties know.
@@ -393,18 +396,18 @@ impl<'a> Find<'a> {
         let mut carries = BTreeMap::new();
         for s in &statements {
             s.claim.carries(&|v| self.circuit.ty(v).bits(), &mut |x, n| {
-                let most = carries.entry(x).or_insert(0);
+                let most = carries.entry(Cut { x, groups: s.groups }).or_insert(0);
                 *most = n.max(*most);
             });
         }
         carries.retain(|_, n| *n > 0);
-        let early = self.is_early(layer, carries.keys());
+        let early = self.is_early(layer, carries.keys().map(|cut| cut.x));
         Barrier { layer, statements, carries, early }
     }
 
     /// Whether all these values are there before the exchange of the layer before, and this one sends something, opens
     /// nothing but coins and is repeated wherever the barrier is.
-    fn is_early<'v>(&self, layer: u32, mut values: impl Iterator<Item = &'v ValueId>) -> bool {
+    fn is_early(&self, layer: u32, mut values: impl Iterator<Item = ValueId>) -> bool {
         let Some(before) = layer.checked_sub(1).map(|l| l as usize) else { return false };
         let sends = self
             .circuit
@@ -412,7 +415,7 @@ impl<'a> Find<'a> {
             .get(before)
             .is_some_and(|of| !of.exchange.is_empty() && opened(of).next().is_none());
         let covers = |l: usize| self.repeated.as_ref().is_some_and(|r| r.covers(l));
-        let is_there = |v: &ValueId| self.at.get(v).is_none_or(|&l| (l as usize) < before);
+        let is_there = |v: ValueId| self.at.get(&v).is_none_or(|&l| (l as usize) < before);
         sends && covers(before) == covers(layer as usize) && values.all(is_there)
     }
 
@@ -459,7 +462,9 @@ impl<'a> Find<'a> {
             }
             _ => out,
         };
-        let made = Statement { instr: number, layer: layer as u32, out, claim };
+        // A reshare is about whole components, and its operand is not cut.
+        let groups = instr.op.operands().first().map_or(0, |&x| self.circuit.ty(x).groups);
+        let made = Statement { instr: number, layer: layer as u32, out, groups, claim };
         let long = matches!(made.claim, Claim::MatMul { .. } | Claim::Conv { .. });
         if long && self.circuit.ty(out).dom == Dom::Ring(128) {
             return Err(refuse("a product of matrices of words of 128 bits"));
@@ -521,20 +526,20 @@ impl<'a> Find<'a> {
     /// The sum of three words of which a value is those of two.
     fn others(&self, x: ValueId) -> Option<ValueId> {
         match self.op(x) {
-            Some(&Op::AsAdd2(z)) if self.holds(z, Hold::Add3) => Some(z),
+            Some(&(Op::AsAdd2(z) | Op::AsAdd2Of(z, _))) if self.holds(z, Hold::Add3) => Some(z),
             _ => None,
         }
     }
 
-    /// What is input of what owners know of a sum of three words.
-    fn input_of(&self, z: ValueId) -> Option<ValueId> {
-        self.input.get(self.own.get(&z)?).copied()
+    /// What is input of what owners know of a sum of three words that is cut between so many groups.
+    fn input_of(&self, z: ValueId, groups: u32) -> Option<ValueId> {
+        self.input.get(self.own.get(&(z, groups))?).copied()
     }
 
     /// Of a product of matrices what its owners input, and what the others open to each other.
     fn parted(&self, others: ValueId) -> Result<Claim, &'static str> {
         let Some(z) = self.others(others) else { return Err("no word of a sum") };
-        let Some(input) = self.input_of(z) else {
+        let Some(input) = self.input_of(z, self.circuit.ty(others).groups) else {
             return Err("words of a sum of which the owner inputs nothing");
         };
         let claim = self.matrices(z, Some(Parted { others, input }));
@@ -546,13 +551,14 @@ impl<'a> Find<'a> {
 
     /// Whether this is what owners input of a sum of three words of which the others open theirs.
     fn is_parted(&self, a: ValueId, out: Option<ValueId>) -> bool {
-        let Some(&Op::Own(z)) = self.op(a) else { return false };
-        self.is_word(a) && self.parted.contains(&z) && self.input_of(z) == out
+        let Some(&(Op::Own(z) | Op::OwnOf(z, _))) = self.op(a) else { return false };
+        let groups = self.circuit.ty(a).groups;
+        self.is_word(a) && self.parted.contains(&(z, groups)) && self.input_of(z, groups) == out
     }
 
     /// Whether it is what owners know of a sum of three words.
     fn is_word(&self, a: ValueId) -> bool {
-        matches!(self.op(a), Some(&Op::Own(z)) if self.holds(z, Hold::Add3))
+        matches!(self.op(a), Some(&(Op::Own(z) | Op::OwnOf(z, _))) if self.holds(z, Hold::Add3))
     }
 
     /// What two parties reshare or open to each other: products of replicated values, as these two hold them, with what
@@ -560,7 +566,12 @@ impl<'a> Find<'a> {
     fn exchanged(&self, z: ValueId) -> Result<Claim, &'static str> {
         let same = |v: ValueId| {
             let (ty, to) = (self.circuit.ty(v), self.circuit.ty(z));
-            ty.shape == to.shape && ty.dom == to.dom && ty.groups == 0 && to.groups == 0
+            (&ty.shape, ty.dom, ty.groups) == (&to.shape, to.dom, to.groups)
+        };
+        // A replicated value is not cut.
+        let alike = |v: ValueId| {
+            let (ty, to) = (self.circuit.ty(v), self.circuit.ty(z));
+            (&ty.shape, ty.dom) == (&to.shape, to.dom)
         };
         let (mut terms, mut plus) = (Vec::new(), Vec::new());
         let mut left = vec![z];
@@ -571,12 +582,13 @@ impl<'a> Find<'a> {
             }
             match self.op(v) {
                 Some(Op::Add(x, y)) => left.extend([*y, *x]),
-                Some(Op::AsAdd2(x)) => match self.shared(*x) {
+                Some(Op::AsAdd2(x) | Op::AsAdd2Of(x, _)) => match self.shared(*x) {
                     Some((x, mask)) => plus.push((x, mask)),
                     None => return Err("a sum with what no three parties hold"),
                 },
                 Some(Op::Mul(x, y)) => match (self.op(*x), self.known(*y)) {
-                    (Some(Op::AsAdd2(x)), Some(y)) if same(*x) && same(y) => {
+                    (Some(Op::AsAdd2(z) | Op::AsAdd2Of(z, _)), Some(y)) if same(*x) && alike(y) => {
+                        let x = z;
                         let Some((x, mask)) = self.shared(*x) else {
                             return Err("a product of what no three parties hold");
                         };
@@ -608,8 +620,8 @@ impl<'a> Find<'a> {
     /// A replicated value whose part a a mask is.
     fn masked(&self, m: ValueId) -> Option<ValueId> {
         match self.op(m) {
-            Some(Op::MaskOf(x, 0)) => Some(*x),
-            Some(Op::Mask { groups: 0, .. }) => self.joined.get(&m).map(|(_, out)| *out),
+            Some(Op::MaskOf(x, _)) => Some(*x),
+            Some(Op::Mask { .. }) => self.joined.get(&m).map(|(_, out)| *out),
             _ => None,
         }
     }
@@ -617,7 +629,7 @@ impl<'a> Find<'a> {
     /// A replicated value whose part b two parties know.
     fn known(&self, d: ValueId) -> Option<ValueId> {
         match self.op(d) {
-            Some(Op::Dup(x) | Op::DupOf(x, 0)) => Some(*x),
+            Some(Op::Dup(x) | Op::DupOf(x, _)) => Some(*x),
             Some(Op::OpenMasked { mask, .. }) => {
                 self.joined.get(mask).filter(|(dup, _)| *dup == d).map(|(_, out)| *out)
             }
@@ -640,7 +652,7 @@ impl<'a> Find<'a> {
     fn of_owner(&self, a: ValueId) -> Option<ValueId> {
         match self.op(a) {
             Some(Op::Own(x)) if self.holds(*x, Hold::Rep) => Some(*x),
-            Some(Op::OwnOf(x, 0)) => Some(*x),
+            Some(Op::OwnOf(x, _)) if self.holds(*x, Hold::Rep) => Some(*x),
             Some(Op::Own(m)) => self.masked(*m),
             Some(op) if is_linear(op) => self.alike(a, op),
             _ => None,
@@ -660,15 +672,17 @@ impl<'a> Find<'a> {
             _ => None,
         };
         let out = *self.linear.get(&op.map(part)).or(turned)?;
-        // Shards of what is repeated, or of what is cut between groups, begin elsewhere.
+        // Shards of what is repeated begin elsewhere, but where they are cut between the same groups of both.
         let ty = |v: ValueId| self.circuit.ty(v);
+        let groups = ty(a).groups;
         let cut = |own: ValueId, rep: ValueId| {
             let (own, rep) = (ty(own), ty(rep));
-            (&own.shape, own.dom, own.groups) == (&rep.shape, rep.dom, 0)
+            (&own.shape, own.dom, own.groups) == (&rep.shape, rep.dom, groups)
         };
         let elements = ty(out).elements();
         let fits = cut(a, out) && parts.iter().all(|(&own, &rep)| cut(own, rep));
-        (fits && parts.values().all(|&rep| ty(rep).elements() == elements)).then_some(out)
+        let as_many = |rep: &ValueId| ty(*rep).elements() == elements;
+        (fits && (groups > 0 || parts.values().all(as_many))).then_some(out)
     }
 
     fn term(&self, product: ValueId, x: ValueId, y: ValueId) -> Term {
@@ -708,17 +722,24 @@ impl<'a> Find<'a> {
 /// Whether each component of the result is what the instruction makes of that component of the operands, element by
 /// element or in the same order.
 pub fn is_linear(op: &Op) -> bool {
-    matches!(
-        op,
-        Op::Add(..)
-            | Op::Sub(..)
-            | Op::Neg(_)
-            | Op::Scale(..)
-            | Op::Raise(..)
-            | Op::Narrow(..)
-            | Op::Planes { .. }
-            | Op::SelectPlanes(..)
-            | Op::Stack(_)
-            | Op::Reshape(..)
-    )
+    is_in_groups(op)
+        || matches!(
+            op,
+            Op::Add(..)
+                | Op::Sub(..)
+                | Op::Neg(_)
+                | Op::Scale(..)
+                | Op::Raise(..)
+                | Op::Narrow(..)
+                | Op::Planes { .. }
+                | Op::SelectPlanes(..)
+                | Op::Stack(_)
+                | Op::Reshape(..)
+        )
+}
+
+/// Whether it also changes the order or the number of elements, so that only of what is cut between groups, and of which no
+/// element leaves its group, shards become shards.
+fn is_in_groups(op: &Op) -> bool {
+    matches!(op, Op::Sum { .. } | Op::Transpose(..) | Op::Slice { .. } | Op::Broadcast(..) | Op::ToPlanes(_))
 }

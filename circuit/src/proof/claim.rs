@@ -1,6 +1,6 @@
 //! Statements: what a message says about the words that its neighbours hold.
 
-use crate::{Circuit, Conv, ValueId};
+use crate::{Circuit, Conv, Lanes, ValueId};
 
 /// Inner products, or products of each, from which on their words are folded.
 const MANY_PRODUCTS: usize = 16;
@@ -15,8 +15,33 @@ pub struct Statement {
     pub layer: u32,
     /// The replicated value that it defines.
     pub out: ValueId,
+    /// Where the shards that it is about are cut, as [`crate::Type::groups`].
+    pub groups: u32,
     /// What is claimed.
     pub claim: Claim,
+}
+
+/// A replicated value with the shards in which owners know a part of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Cut {
+    /// The value.
+    pub x: ValueId,
+    /// Where its shards are cut, as [`crate::Type::groups`].
+    pub groups: u32,
+}
+
+impl Cut {
+    /// Where its shards lie.
+    pub fn lanes(self, circuit: &Circuit) -> Lanes {
+        Lanes { n: circuit.ty(self.x).elements() as usize, groups: self.groups }
+    }
+}
+
+impl Statement {
+    /// Where the shards that it is about lie in its result.
+    pub fn lanes(&self, circuit: &Circuit) -> Lanes {
+        Cut { x: self.out, groups: self.groups }.lanes(circuit)
+    }
 }
 
 /// What is claimed of a message. Over bits read xor for + and -. x1 is the component of x that V1 and P know,

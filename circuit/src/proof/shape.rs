@@ -29,9 +29,9 @@
 //! | verdict | one byte | one byte | one byte |
 
 use super::barriers::{Barrier, MOST_ERROR_LOG2, Unproven, barriers};
-use super::claim::{Claim, Inner, Own, Statement, Term};
+use super::claim::{Claim, Cut, Inner, Own, Statement, Term};
 use crate::speculation::Speculation;
-use crate::{Circuit, Coins, Dom, Lanes, ValueId};
+use crate::{Circuit, Coins, Dom, ValueId};
 use std::collections::BTreeMap;
 
 /// Bytes of an element over words: 56 coefficients of 64 bits.
@@ -360,9 +360,8 @@ impl Shape {
     /// Of a barrier of a circuit.
     pub fn of(circuit: &Circuit, barrier: &Barrier) -> Shape {
         let mut shape = Shape::empty(circuit.security.coins().unwrap_or(Coins::Parties));
-        let lanes = |v: ValueId| Lanes { n: circuit.ty(v).elements() as usize, groups: 0 };
         for (prover, words) in shape.carries.iter_mut().enumerate() {
-            let of = |(x, n): (&ValueId, &u32)| *n as usize * stride(lanes(*x).len(prover));
+            let of = |(x, n): (&Cut, &u32)| *n as usize * stride(x.lanes(circuit).len(prover));
             *words = barrier.carries.iter().map(of).sum();
         }
         shape.early = barrier.early;
@@ -383,7 +382,7 @@ impl Shape {
                     let words = |n: usize| ty.bits() as usize * stride(n);
                     match &s.claim {
                         Claim::Products { terms, .. } | Claim::Exchange { terms, .. } => {
-                            let all = lanes(s.out);
+                            let all = s.lanes(circuit);
                             let shards = if s.claim.is_split() {
                                 [0, 1, 2].map(|r| (Some(r), all.len(r))).to_vec()
                             } else {
@@ -411,7 +410,7 @@ impl Shape {
                             add(0, 0);
                         }
                         Claim::Input(own) => {
-                            let n = lanes(s.out).len(prover);
+                            let n = s.lanes(circuit).len(prover);
                             match own {
                                 Own::Bits(_) => add(0, words(n)),
                                 Own::Thermometer(_, blocks) => {
@@ -429,7 +428,7 @@ impl Shape {
                 }
                 if kind == Kind::Bits {
                     for (x, count) in &barrier.carries {
-                        add(2, *count as usize * stride(lanes(*x).len(prover)));
+                        add(2, *count as usize * stride(x.lanes(circuit).len(prover)));
                     }
                 }
                 Prover { base, dots, long }

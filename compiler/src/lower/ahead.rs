@@ -20,6 +20,7 @@
 //!
 //! **Functionality, simulation.** Those of the draft; `open_masked` is a `reshare_two` whose mask is drawn by itself.
 
+use super::cuts::Cuts;
 use super::rewrite::{self, rewritten};
 use super::{Draft, Emit};
 use slvr_circuit::proof::Inner;
@@ -50,7 +51,9 @@ struct Split {
 
 /// The draft with parts that owners know ahead, where an owner's later messages read them.
 pub fn ahead(draft: Draft) -> Draft {
-    let state = Owners { wanted: wanted(&draft.emit), made: vec![None; draft.emit.types.len()] };
+    let cuts = Cuts::of(&draft.emit.instrs, &draft.emit.types);
+    let wanted = wanted(&draft.emit, cuts);
+    let state = Owners { cuts, wanted, made: vec![None; draft.emit.types.len()] };
     match rewritten::<Form>(draft, state) {
         Ok(draft) => draft,
         Err(never) => match never {},
@@ -58,10 +61,11 @@ pub fn ahead(draft: Draft) -> Draft {
 }
 
 /// The values of which an owner's message reads what it knows of them.
-fn wanted(old: &Emit) -> Vec<bool> {
+fn wanted(old: &Emit, cuts: Cuts) -> Vec<bool> {
     let mut wanted = vec![false; old.types.len()];
     for i in old.instrs.iter().rev() {
-        let passes = i.out.is_some_and(|v| wanted[v.index()]) && keeps(&i.op, &old.types);
+        let keeps = || keeps(&i.op, &old.types) || moves(&i.op, &old.types, cuts);
+        let passes = i.out.is_some_and(|v| wanted[v.index()]) && keeps();
         if passes || matches!(i.op, Op::Own(_)) {
             i.op.operands().iter().for_each(|v| wanted[v.index()] = true);
         }
@@ -87,14 +91,28 @@ fn keeps(op: &Op, types: &[Type]) -> bool {
         | Op::Narrow(..)
         | Op::Planes { .. }
         | Op::SelectPlanes(..)
-        | Op::Stack(_)
-        | Op::Reshape(..) => all(Hold::Rep),
+        | Op::Stack(_) => all(Hold::Rep),
         _ => false,
     }
 }
 
+/// Whether it does though elements change their places or their number.
+fn moves(op: &Op, types: &[Type], cuts: Cuts) -> bool {
+    let linear = matches!(
+        op,
+        Op::Sum { .. }
+            | Op::Transpose(..)
+            | Op::Slice { .. }
+            | Op::Broadcast(..)
+            | Op::Reshape(..)
+            | Op::ToPlanes(_)
+    );
+    linear && op.operands().iter().all(|&v| types[v.index()].hold == Hold::Rep) && cuts.keeps(op, types)
+}
+
 /// What is known of the draft's values.
 struct Owners {
+    cuts: Cuts,
     wanted: Vec<bool>,
     /// Of values that are only reshared, what they are.
     made: Vec<Option<Made>>,
@@ -159,9 +177,20 @@ impl Rewrite {
     fn split(&mut self, v: ValueId) -> Option<Split> {
         match self.form(v) {
             Form::Split(x) => Some(x),
-            Form::Value(core) => Some(Split { core, own: self.e.add(Op::Own(core)), dup: None }),
+            Form::Value(core) => Some(Split { core, own: self.own(core), dup: None }),
             Form::Known(_) => None,
         }
+    }
+
+    /// An instruction on a whole value, which is cut.
+    fn cut(&mut self, op: Op) -> ValueId {
+        let op = self.state.cuts.op(&op, &self.e.types);
+        self.e.add(op)
+    }
+
+    /// What the owner knows of a value.
+    fn own(&mut self, x: ValueId) -> ValueId {
+        self.cut(Op::Own(x))
     }
 
     fn instr(&mut self, instr: &Instr, types: &[Type]) {
@@ -192,6 +221,7 @@ impl Rewrite {
         let form = self.turned(&instr.op, self.state.wanted[out.index()], types);
         let form = form.unwrap_or_else(|| {
             let op = self.same(&instr.op);
+            let op = self.state.cuts.op(&op, &self.e.types);
             // Coins are drawn one by one.
             Form::Value(if op == Op::Coin { self.e.coin() } else { self.e.add(op) })
         });
@@ -223,7 +253,9 @@ impl Rewrite {
                     self.matrices(z)
                 }
             })),
-            _ if wanted && keeps(op, types) => self.linear(op, types),
+            _ if wanted && (keeps(op, types) || moves(op, types, self.state.cuts)) => {
+                self.linear(op, types)
+            }
             _ => None,
         }
     }
@@ -231,7 +263,7 @@ impl Rewrite {
     /// An exchange of two parties under a fresh mask, which the owner knows.
     fn opened(&mut self, x: ValueId) -> Split {
         let ty = self.e.ty(x).clone();
-        let mask = self.e.fresh_mask(ty.dom, ty.shape, 0);
+        let mask = self.e.fresh_mask(ty.dom, ty.shape, ty.groups);
         let dup = self.e.add(Op::OpenMasked { x, mask });
         let core = self.e.add(Op::Join { mask, dup });
         Split { core, own: self.e.add(Op::Own(mask)), dup: None }
@@ -241,31 +273,29 @@ impl Rewrite {
     fn product(&mut self, x: ValueId, y: ValueId) -> Split {
         let (left, right) = (self.split(x), self.split(y));
         let (x, y) = (self.value(x), self.value(y));
-        let e = &mut self.e;
-        let by = |e: &mut Emit, x, known| {
-            let (x, known) = (e.add(Op::AsAdd2(x)), e.add(Op::Dup(known)));
-            e.add(Op::Mul(x, known))
+        let by = |to: &mut Rewrite, x, known| {
+            let (x, known) = (to.cut(Op::AsAdd2(x)), to.cut(Op::Dup(known)));
+            to.e.add(Op::Mul(x, known))
         };
         let (Some(left), Some(right)) = (&left, &right) else {
             // Of what two parties know the owner's part is 0.
             let (x, known) = if left.is_none() { (y, x) } else { (x, y) };
-            let rest = by(e, x, known);
+            let rest = by(self, x, known);
             return self.opened(rest);
         };
-        let own = e.add(Op::Mul(left.own, right.own));
-        let dealt = e.add(Op::Input(own));
-        let mask = e.add(Op::MaskOf(x, 0));
-        let (whole, rest) = (by(e, y, x), by(e, mask, y));
-        let rest = e.add(Op::Add(whole, rest));
+        let own = self.e.add(Op::Mul(left.own, right.own));
+        let dealt = self.e.add(Op::Input(own));
+        let mask = self.cut(Op::MaskOf(x, 0));
+        let (whole, rest) = (by(self, y, x), by(self, mask, y));
+        let rest = self.e.add(Op::Add(whole, rest));
         self.joined((own, dealt), rest)
     }
 
     /// A product of matrices, of which each party has a word of each element.
     fn matrices(&mut self, z: ValueId) -> Split {
-        let e = &mut self.e;
-        let own = e.add(Op::Own(z));
-        let dealt = e.add(Op::Input(own));
-        let others = e.add(Op::AsAdd2(z));
+        let own = self.own(z);
+        let dealt = self.e.add(Op::Input(own));
+        let others = self.cut(Op::AsAdd2(z));
         self.joined((own, dealt), others)
     }
 
@@ -286,15 +316,14 @@ impl Rewrite {
             Op::Add(x, y) => Some(self.sum(*x, *y, false, types)),
             Op::Sub(x, y) => Some(self.sum(*x, *y, true, types)),
             Op::Offset(x, _) | Op::Not(x) => {
-                let (form, e) = (self.form(*x), &mut self.e);
-                Some(match form {
-                    Form::Known(dup) => Form::Known(e.add(op.map(|_| dup))),
+                Some(match self.form(*x) {
+                    Form::Known(dup) => Form::Known(self.e.add(op.map(|_| dup))),
                     Form::Split(Split { core, own, dup }) => {
                         let dup = match dup {
                             Some(dup) => dup,
-                            None => zero(e, core),
+                            None => self.zero(core),
                         };
-                        let dup = e.add(op.map(|_| dup));
+                        let dup = self.e.add(op.map(|_| dup));
                         Form::Split(Split { core, own, dup: Some(dup) })
                     }
                     Form::Value(_) => return None,
@@ -310,9 +339,9 @@ impl Rewrite {
                 let (core, own) = (stack(e, &|x| x.core), stack(e, &|x| x.own));
                 let any = all.iter().any(|x| x.dup.is_some());
                 let dup = any.then(|| {
-                    let of = |x: &Split| x.dup.unwrap_or_else(|| zero(e, x.core));
+                    let of = |x: &Split| x.dup.unwrap_or_else(|| self.zero(x.core));
                     let parts = all.iter().map(of).collect();
-                    e.add(Op::Stack(parts))
+                    self.e.add(Op::Stack(parts))
                 });
                 Some(Form::Split(Split { core, own, dup }))
             }
@@ -331,16 +360,29 @@ impl Rewrite {
         }
     }
 
+    /// Whether a value is repeated to a shape, and its owner knows its part of what it becomes.
+    fn spreads(&self, v: ValueId, to: &[u64], types: &[Type]) -> bool {
+        let broadcast = Op::Broadcast(v, to.to_vec());
+        types[v.index()].shape != to && self.state.cuts.keeps(&broadcast, types)
+    }
+
     /// x + y or x - y.
     fn sum(&mut self, x: ValueId, y: ValueId, minus: bool, types: &[Type]) -> Form {
         let op = |x, y| if minus { Op::Sub(x, y) } else { Op::Add(x, y) };
         let shape = |v: ValueId| types[v.index()].shape.clone();
         let out: Vec<u64> = shape(x).into_iter().zip(shape(y)).map(|(a, b)| a.max(b)).collect();
         let parts = [x, y].map(|v| match self.form(v) {
+            Form::Split(_) if self.spreads(v, &out, types) => {
+                let (form, e) = (self.form(v), &mut self.e);
+                let Form::Split(Split { core, own, dup }) = form else { return (None, None) };
+                let mut of = |x: ValueId| e.broadcast(x, &out);
+                let dup = dup.map(&mut of);
+                (Some(Split { core: of(core), own: of(own), dup: None }), dup)
+            }
             _ if shape(v) != out => {
                 let x = self.value(v);
                 let core = self.e.broadcast(x, &out);
-                let own = self.e.add(Op::Own(core));
+                let own = self.own(core);
                 (Some(Split { core, own, dup: None }), None)
             }
             Form::Known(dup) => (None, Some(dup)),
@@ -366,11 +408,11 @@ impl Rewrite {
             _ => unreachable!("one of both has a part"),
         }
     }
-}
 
-/// Zeros that two parties know, like a replicated value.
-fn zero(e: &mut Emit, like: ValueId) -> ValueId {
-    let dup = e.add(Op::Dup(like));
-    let bits = e.ty(dup).dom.is_bits();
-    e.add(if bits { Op::Add(dup, dup) } else { Op::Sub(dup, dup) })
+    /// Zeros that two parties know, like a replicated value.
+    fn zero(&mut self, like: ValueId) -> ValueId {
+        let dup = self.cut(Op::Dup(like));
+        let bits = self.e.ty(dup).dom.is_bits();
+        self.e.add(if bits { Op::Add(dup, dup) } else { Op::Sub(dup, dup) })
+    }
 }

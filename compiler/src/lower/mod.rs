@@ -17,6 +17,7 @@
 //! | `rewrite` | the frame of a rewriting from one draft to another |
 //! | `proven` | from instructions of T1 to those that parties can prove |
 //! | `ahead` | from these to those of which owners know their parts ahead |
+//! | `cuts` | where shards are cut in these |
 //!
 //! Numbers are words of Z_2^k, k the smallest that holds them ([`crate::analysis::rings`]), bits are `B1`.
 //!
@@ -31,6 +32,7 @@ mod ahead;
 mod choose;
 pub mod common;
 mod conjunctions;
+mod cuts;
 mod emit;
 mod facts;
 mod family;

@@ -342,8 +342,12 @@ impl Run<'_> {
                 x.add_assign(self.get(*dup));
                 x
             }
-            Op::AsAdd2(x) if self.circuit.ty(*x).hold == Hold::Add3 => self.part_b(*x),
-            Op::AsAdd2(x) | Op::AsAdd3(x) | Op::Trivial(x) => self.get(*x).clone(),
+            Op::AsAdd2(x) | Op::AsAdd2Of(x, _) if self.circuit.ty(*x).hold == Hold::Add3 => {
+                self.part_b(*x)
+            }
+            Op::AsAdd2(x) | Op::AsAdd2Of(x, _) | Op::AsAdd3(x) | Op::Trivial(x) => {
+                self.get(*x).clone()
+            }
             op @ (Op::Committee { coin, .. } | Op::Draw { coin, .. }) => {
                 drawn(op, self.get(*coin).get_u128(0))
             }

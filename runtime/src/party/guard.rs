@@ -1,7 +1,7 @@
 //! What a party keeps for proofs and for vouching.
 
 use crate::share::Held;
-use slvr_circuit::proof::{Barrier, HASH, Shape, barriers, kept, words};
+use slvr_circuit::proof::{Barrier, Cut, HASH, Shape, barriers, kept, words};
 use slvr_circuit::speculation::Speculation;
 use slvr_circuit::{Circuit, ValueId};
 use slvr_ring::{Data, Planes};
@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// A party's shares of the carries of a barrier, for each of its roles in the order of the barrier.
-pub(super) type Carries = [BTreeMap<ValueId, Planes>; 4];
+pub(super) type Carries = [BTreeMap<Cut, Planes>; 4];
 
 /// Of a run against a malicious party: what is still to be proven, and the values that this takes.
 pub(super) struct Guard {

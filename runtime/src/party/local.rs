@@ -39,7 +39,7 @@ pub(super) fn eval(
         Op::Reshape(x, _) => regs.get(*x).clone(),
         Op::Own(x) | Op::OwnOf(x, _) => Held::one(cx.own(*x)),
         Op::Dup(x) | Op::DupOf(x, _) => Held::one(cx.dup(regs.rep(*x))),
-        Op::AsAdd2(x) => Held::one(cx.as_add2(*x)),
+        Op::AsAdd2(x) | Op::AsAdd2Of(x, _) => Held::one(cx.as_add2(*x)),
         Op::AsAdd3(x) => match regs.get(*x) {
             Held::Rep(x) => Held::One(x.first.clone()),
             Held::One(_) => Held::one(cx.as_add3(*x)),

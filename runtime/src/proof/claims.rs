@@ -3,9 +3,9 @@
 use super::chunk::{Chunk, Column};
 use crate::share::{Held, Rep, next, prev};
 use slvr_circuit::proof::{
-    Barrier, Bits, Claim, Inner, Kind, Own, Statement, Term, code_bits, steps,
+    Barrier, Bits, Claim, Cut, Inner, Kind, Own, Statement, Term, code_bits, steps,
 };
-use slvr_circuit::{Circuit, Dom, Lanes, ValueId};
+use slvr_circuit::{Circuit, Dom, ValueId};
 use slvr_ring::{Data, Planes, Word, each_word, layout};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -68,7 +68,7 @@ pub struct View<'a> {
     /// What it holds of the values of the statements.
     pub held: &'a BTreeMap<ValueId, Held>,
     /// Its share of the carries of the prover's shard of each value, plane j that of the carry into bit j + 1.
-    pub carries: &'a BTreeMap<ValueId, Planes>,
+    pub carries: &'a BTreeMap<Cut, Planes>,
     /// The stream of a reshare that a verifier shares with the prover, and a prover with V2 ([`Reshared`]). Only sums take it.
     pub stream: &'a Reshared<'a>,
 }
@@ -77,7 +77,7 @@ pub struct View<'a> {
 #[derive(Clone, Copy)]
 pub enum Item<'a> {
     /// So many carries of a value.
-    Carries(ValueId, u32),
+    Carries(Cut, u32),
     /// What an instruction claims, but no product of matrices.
     Claim(&'a Statement),
     /// What it claims of a shard.
@@ -148,10 +148,14 @@ pub fn carries(p: &Data, q: &Data, count: u32) -> Planes {
     out
 }
 
-/// The prover's shard of a value that is cut every 64 elements.
-pub fn shard(circuit: &Circuit, x: ValueId, prover: usize) -> Range<usize> {
-    let lanes = Lanes { n: circuit.ty(x).elements() as usize, groups: 0 };
-    lanes.ranges()[prover].clone()
+/// The prover's shard of a value.
+pub fn shard(circuit: &Circuit, x: Cut, prover: usize) -> Range<usize> {
+    x.lanes(circuit).ranges()[prover].clone()
+}
+
+/// The result of a statement with its shards.
+fn result(s: &Statement) -> Cut {
+    Cut { x: s.out, groups: s.groups }
 }
 
 /// Shifted up.
@@ -198,11 +202,13 @@ fn column<B: Word>(x: &Data, range: Range<usize>) -> Column<'_, B> {
 /// Reads some elements as a column.
 type Read<B> = fn(&Data, Range<usize>) -> Column<'_, B>;
 
-/// The words of bits of some elements: a shard begins at a word, and ends at one or where all end.
+/// The words of bits of some elements, where they lie if they begin at a word and end at one or where all end.
 fn flat(x: &Data, range: Range<usize>) -> Column<'_, u64> {
     let Data::Bits(p) = x else { unreachable!("statements over bits are about bits") };
-    debug_assert!(range.start.is_multiple_of(64) || range.is_empty(), "a word");
-    debug_assert!(range.end.is_multiple_of(64) || range.end == p.len(), "a word, or the end");
+    let ends = range.end.is_multiple_of(64) || range.end == p.len();
+    if !range.start.is_multiple_of(64) || !ends {
+        return planes(x.slice(range)).into_words().into();
+    }
     if range.len() == p.len() {
         return Column::of_parts(std::iter::once(p.words()));
     }
@@ -233,7 +239,7 @@ fn power<B: Word>(n: u32) -> B {
 impl View<'_> {
     /// Terms and statements of the chunk of an item.
     pub fn size(&self, item: &Item<'_>) -> (usize, usize) {
-        let own = |x: ValueId| shard(self.circuit, x, self.prover()).len();
+        let own = |x: Cut| shard(self.circuit, x, self.prover()).len();
         let planes = |n: u32, len: usize| n as usize * len.div_ceil(64);
         let columns = |s: &Statement, part: Option<usize>| {
             let terms = self.terms(s, part).0.iter();
@@ -249,25 +255,25 @@ impl View<'_> {
             // As many as `steps` makes of the code.
             Item::Steps(s, blocks) => {
                 let steps = blocks.iter().map(|b| (1 << b) - 1 - b).sum();
-                (2, planes(steps, own(s.out)))
+                (2, planes(steps, own(result(s))))
             }
             Item::Claim(s) => {
                 let ty = self.circuit.ty(s.out);
                 let (terms, n) = match &s.claim {
                     Claim::Input(Own::Thermometer(_, blocks)) => {
-                        return (0, planes(blocks.iter().sum(), own(s.out)));
+                        return (0, planes(blocks.iter().sum(), own(result(s))));
                     }
-                    Claim::Input(Own::Bits(_)) => (0, own(s.out)),
-                    Claim::Input(Own::Word(_)) => (1, own(s.out)),
+                    Claim::Input(Own::Bits(_)) => (0, own(result(s))),
+                    Claim::Input(Own::Word(_)) => (1, own(result(s))),
                     Claim::Input(Own::High { .. } | Own::Times { .. } | Own::And(..)) => {
-                        (2, own(s.out))
+                        (2, own(result(s)))
                     }
                     _ => (columns(s, None), ty.elements() as usize),
                 };
                 (terms, if ty.dom.is_bits() { planes(ty.bits(), n) } else { n })
             }
             Item::Part(s, r) => {
-                let (ty, n) = (self.circuit.ty(s.out), shard(self.circuit, s.out, *r).len());
+                let (ty, n) = (self.circuit.ty(s.out), shard(self.circuit, result(s), *r).len());
                 let n = s.claim.count(self.prover(), Some(*r), n);
                 let n = if ty.dom.is_bits() { planes(ty.bits(), n) } else { n };
                 (columns(s, Some(*r)), n)
@@ -354,18 +360,18 @@ impl View<'_> {
     }
 
     /// Of the prover's shard of a value.
-    fn own(&self, x: ValueId) -> Data {
-        self.part(x).slice(shard(self.circuit, x, self.prover()))
+    fn own(&self, x: Cut) -> Data {
+        self.part(x.x).slice(shard(self.circuit, x, self.prover()))
     }
 
     /// The same as words of bits.
-    fn own_words(&self, x: ValueId) -> Vec<u64> {
-        flat(self.part(x), shard(self.circuit, x, self.prover())).one().into_owned()
+    fn own_words(&self, x: Cut) -> Vec<u64> {
+        flat(self.part(x.x), shard(self.circuit, x, self.prover())).one().into_owned()
     }
 
     /// The same as words of 64 bits, or of 128.
-    fn own_wide<B: Word>(&self, x: ValueId) -> Vec<B> {
-        wide_part(self.part(x), shard(self.circuit, x, self.prover()))
+    fn own_wide<B: Word>(&self, x: Cut) -> Vec<B> {
+        wide_part(self.part(x.x), shard(self.circuit, x, self.prover()))
     }
 
     /// By what words of a ring of k bits and sums of them are multiplied: statements modulo 2^k are statements modulo
@@ -406,7 +412,9 @@ impl View<'_> {
             _ => unreachable!("a sum of products"),
         };
         let range = match part {
-            Some(r) if s.claim.count(self.prover(), part, 1) > 0 => shard(self.circuit, s.out, r),
+            Some(r) if s.claim.count(self.prover(), part, 1) > 0 => {
+                shard(self.circuit, result(s), r)
+            }
             Some(_) => 0..0,
             None => 0..self.circuit.ty(s.out).elements() as usize,
         };
@@ -571,7 +579,7 @@ impl View<'_> {
     }
 
     /// c_(j+1) = c_j + (p_j + c_j) (q_j + c_j) for each bit, with c_0 = 0.
-    fn adder(&self, x: ValueId, count: u32) -> Chunk<'_> {
+    fn adder(&self, x: Cut, count: u32) -> Chunk<'_> {
         let p = planes(self.own(x).to_bits(0, count));
         let c = &self.carries[&x];
         let stride = p.stride();
@@ -587,18 +595,19 @@ impl View<'_> {
     }
 
     /// A share of bits of an owner.
-    fn bits(&self, bits: &Bits) -> Data {
+    fn bits(&self, s: &Statement, bits: &Bits) -> Data {
+        let cut = |x: ValueId| Cut { x, groups: s.groups };
         match bits {
-            Bits::Part(x) => self.own(*x),
+            Bits::Part(x) => self.own(cut(*x)),
             Bits::OfWord { x, lo, w } => {
-                let mut out = self.own(*x).to_bits(*lo, *w);
+                let mut out = self.own(cut(*x)).to_bits(*lo, *w);
                 // The carry into bit j is plane j - 1; there is none into bit 0.
                 let known = lo.max(&1) - 1..lo + w - 1;
                 if known.is_empty() {
                     return out;
                 }
                 let some = known.collect::<Vec<_>>();
-                let c = Data::Bits(self.carries[x].clone()).select(&some);
+                let c = Data::Bits(self.carries[&cut(*x)].clone()).select(&some);
                 let c = match lo {
                     0 => Data::stack(&[&Data::zeros(Dom::Bits(1), c.len()), &c]),
                     _ => c,
@@ -607,20 +616,20 @@ impl View<'_> {
                 out
             }
             Bits::Not(b) => {
-                let mut out = self.bits(b);
+                let mut out = self.bits(s, b);
                 if self.first() {
                     out.not();
                 }
                 out
             }
-            Bits::Select(b, planes) => self.bits(b).select(planes),
+            Bits::Select(b, planes) => self.bits(s, b).select(planes),
         }
     }
 
     /// Products of an owner's bits.
     fn both_bits(&self, s: &Statement, u: &Bits, x: &Bits) -> Chunk<'_> {
-        let [u, p] = [u, x].map(|x| planes(self.bits(x)).into_words());
-        let out = self.own_words(s.out);
+        let [u, p] = [u, x].map(|x| planes(self.bits(s, x)).into_words());
+        let out = self.own_words(result(s));
         let statements = out.len();
         let sum = self.sums.then(|| (0..statements).map(|i| out[i] ^ u[i] & p[i]).collect());
         let pair = if self.first() { [u, p] } else { [p, u] };
@@ -628,11 +637,11 @@ impl View<'_> {
     }
 
     fn input_bits(&self, s: &Statement, bits: &Bits) -> Chunk<'_> {
-        let n = shard(self.circuit, s.out, self.prover()).len();
+        let n = shard(self.circuit, result(s), self.prover()).len();
         let statements = self.circuit.ty(s.out).bits() as usize * n.div_ceil(64);
         let sum = self.sums.then(|| {
-            let bits = planes(self.bits(bits));
-            zip(&self.own_words(s.out), bits.words(), |x, b| x ^ b)
+            let bits = planes(self.bits(s, bits));
+            zip(&self.own_words(result(s)), bits.words(), |x, b| x ^ b)
         });
         Chunk::new(statements, Vec::new(), sum)
     }
@@ -646,10 +655,10 @@ impl View<'_> {
 
     /// The bits of a number are sums of its thermometer code.
     fn code_bits(&self, s: &Statement, bits: &Bits, blocks: &[u32]) -> Chunk<'_> {
-        let code = planes(self.own(s.out));
+        let code = planes(self.own(result(s)));
         let statements = blocks.iter().sum::<u32>() as usize * code.stride();
         let sum = self.sums.then(|| {
-            let mut sum = planes(self.bits(bits));
+            let mut sum = planes(self.bits(s, bits));
             for (j, all) in code_bits(blocks).iter().enumerate() {
                 Self::add_planes(sum.plane_mut(j), &code, all);
             }
@@ -660,7 +669,7 @@ impl View<'_> {
 
     /// T_(h+v) = T_h (T_v + T_h + T_(h+v)).
     fn code_steps(&self, s: &Statement, blocks: &[u32]) -> Chunk<'_> {
-        let code = planes(self.own(s.out));
+        let code = planes(self.own(result(s)));
         let all = steps(blocks);
         let mut parts = [(); 3].map(|()| vec![0; all.len() * code.stride()]);
         for (i, step) in all.iter().enumerate() {
@@ -677,7 +686,8 @@ impl View<'_> {
     }
 
     fn input_words<B: Word>(&self, s: &Statement, own: &Own) -> Chunk<'_, B> {
-        let out: Vec<B> = self.own_wide(s.out);
+        let cut = |x: ValueId| Cut { x, groups: s.groups };
+        let out: Vec<B> = self.own_wide(result(s));
         let scale = Self::scale::<B>(self.circuit.ty(s.out).dom);
         // Products that the statement has on its left, and what of its right side this party knows.
         let (columns, known) = match own {
@@ -685,13 +695,13 @@ impl View<'_> {
                 unreachable!("a statement over bits")
             }
             Own::Word(b) => {
-                let b: Vec<B> = numbers(&planes(self.bits(b)), 0);
+                let b: Vec<B> = numbers(&planes(self.bits(s, b)), 0);
                 (vec![self.twice(&b, B::ONE)], b)
             }
             Own::High { x, shift } => {
                 let k = self.circuit.ty(*x).bits();
-                let c = &self.carries[x];
-                let part: Vec<B> = self.own_wide(*x);
+                let c = &self.carries[&cut(*x)];
+                let part: Vec<B> = self.own_wide(cut(*x));
                 let high: Vec<B> = part.iter().map(|p| p.shr(*shift)).collect();
                 let low = match shift.checked_sub(1) {
                     Some(plane) => numbers(c, plane as usize),
@@ -703,7 +713,7 @@ impl View<'_> {
                 (vec![self.twice(&low, B::ONE), self.twice(&over, wrap)], known)
             }
             Own::Times { u, x } => {
-                let (u, p): (Vec<B>, Vec<B>) = (self.own_wide(*u), self.own_wide(*x));
+                let (u, p): (Vec<B>, Vec<B>) = (self.own_wide(cut(*u)), self.own_wide(cut(*x)));
                 let known = zip(&u, &p, B::wmul);
                 (if self.first() { vec![u, p] } else { vec![p, u] }, known)
             }

@@ -5,7 +5,7 @@ use super::products::Long;
 use crate::protocol::complement;
 use crate::share::prev;
 use slvr_circuit::proof::{Parted, Statement};
-use slvr_circuit::{Lanes, ValueId};
+use slvr_circuit::ValueId;
 use slvr_ring::{Data, Words};
 
 impl View<'_> {
@@ -18,7 +18,7 @@ impl View<'_> {
         let tensor = |v: ValueId| (data(wide(self.part(v))), self.circuit.ty(v).shape.clone());
         let sum = self.sums.then(|| {
             if let Some(parted) = s.claim.parted() {
-                return self.parted(s.out, parted);
+                return self.parted(s, parted);
             }
             let stream = wide(&self.reshared(s, 0..ty.elements() as usize));
             if self.first() {
@@ -38,8 +38,8 @@ impl View<'_> {
     }
 
     /// What a verifier adds of words that are not reshared ([`Parted`]): t1 or t2.
-    fn parted(&self, out: ValueId, parted: Parted) -> Vec<u64> {
-        let lanes = Lanes { n: self.circuit.ty(out).elements() as usize, groups: 0 };
+    fn parted(&self, s: &Statement, parted: Parted) -> Vec<u64> {
+        let (out, lanes) = (s.out, s.lanes(self.circuit));
         let (shards, me, prover) = (lanes.ranges(), self.me, self.prover());
         let mut sum = vec![0; lanes.n];
         // Where this verifier knows what masks the prover's word, it is the owner; in the third shard it is the other of the

@@ -144,7 +144,9 @@ pub fn check_steps(circuit: &Circuit, recorded: &[Recorder; 3]) {
             let lanes = circuit.ty(out).lanes();
             let want = match &instr.op {
                 Op::Own(x) if circuit.ty(*x).hold == Hold::Mask => operand(x),
-                Op::Own(x) | Op::AsAdd2(x) if circuit.ty(*x).hold == Hold::Add3 => {
+                Op::Own(x) | Op::OwnOf(x, _) | Op::AsAdd2(x) | Op::AsAdd2Of(x, _)
+                    if circuit.ty(*x).hold == Hold::Add3 =>
+                {
                     three(&values, *x, lanes, circuit.ty(out).hold == Hold::Own)
                 }
                 Op::Own(x) | Op::OwnOf(x, _) | Op::MaskOf(x, _) => split(&values, *x, lanes, true),
@@ -157,7 +159,7 @@ pub fn check_steps(circuit: &Circuit, recorded: &[Recorder; 3]) {
                     let [sums] = plain::project([&part], &ty.shape, coin, *tests);
                     sums
                 }
-                Op::AsAdd2(x) | Op::AsAdd3(x) | Op::Trivial(x) => operand(x),
+                Op::AsAdd2(x) | Op::AsAdd2Of(x, _) | Op::AsAdd3(x) | Op::Trivial(x) => operand(x),
                 Op::Reshare(x)
                 | Op::Input(x)
                 | Op::Deal(x)

@@ -178,7 +178,14 @@ impl Rule<'_> {
                 Type { hold: Hold::Add2, ..x.clone() }
             }
             Op::MaskOf(_, groups) => self.held(Hold::Rep, Hold::Mask)?.grouped(*groups),
-            Op::OwnOf(_, groups) => self.held(Hold::Rep, Hold::Own)?.grouped(*groups),
+            Op::OwnOf(_, groups) => {
+                let x = self.one(&[Hold::Rep, Hold::Add3])?;
+                Type { hold: Hold::Own, ..x.clone() }.grouped(*groups)
+            }
+            Op::AsAdd2Of(_, groups) => {
+                let x = self.one(&[Hold::Rep, Hold::Add3])?;
+                Type { hold: Hold::Add2, ..x.clone() }.grouped(*groups)
+            }
             Op::DupOf(_, groups) => self.held(Hold::Rep, Hold::Dup)?.grouped(*groups),
             Op::Join { .. } => {
                 let b = self.pair(Hold::Mask, Hold::Dup)?;

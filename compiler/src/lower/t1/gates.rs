@@ -10,7 +10,7 @@ use crate::lower::Emit;
 use slvr_circuit::{Hold, Op, ValueId};
 
 /// Rows that become planes, to be multiplied several at once.
-const MOST_PLANES: u32 = 64;
+pub(super) const MOST_PLANES: u32 = 64;
 
 /// Seconds of [`carry`] of so many nodes of replicated bits that are proven.
 pub(super) fn carry_time(e: &Emit, nodes: u32, elements: u64) -> f64 {

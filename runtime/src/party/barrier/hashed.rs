@@ -73,7 +73,7 @@ fn values(barrier: &Barrier) -> BTreeSet<ValueId> {
             out.insert(v);
         });
     }
-    out.extend(barrier.carries.keys());
+    out.extend(barrier.carries.keys().map(|cut| cut.x));
     out
 }
 

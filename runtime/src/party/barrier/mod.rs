@@ -224,7 +224,7 @@ impl Engine<'_> {
         for (&x, &n) in &barrier.carries {
             let range = claims::shard(circuit, x, self.me);
             let len = range.len();
-            let rep = kept[&x].as_rep();
+            let rep = kept[&x.x].as_rep();
             let c = claims::carries(&rep.first.slice(range.clone()), &rep.second.slice(range), n);
             let share = planes(n, len, mine.words(words(n, len)));
             let mut rest = c;

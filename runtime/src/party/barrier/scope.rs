@@ -5,7 +5,7 @@ use crate::proof::chunk::{Chunk, Chunks};
 use crate::proof::claims::{self, Component, Item, Reshared, Role, View};
 use crate::protocol::REPEATED;
 use crate::share::{Held, Prss, Purpose, Stream};
-use slvr_circuit::proof::{Barrier, Folds, HASH, Kind};
+use slvr_circuit::proof::{Barrier, Cut, Folds, HASH, Kind};
 use slvr_circuit::{Circuit, Dom, ValueId};
 use slvr_ring::{Data, Planes};
 use std::collections::BTreeMap;
@@ -106,7 +106,7 @@ pub(super) struct Scope<'a> {
     pub(super) me: usize,
     pub(super) barrier: &'a Barrier,
     pub(super) kept: &'a BTreeMap<ValueId, Held>,
-    pub(super) carries: &'a [BTreeMap<ValueId, Planes>; 4],
+    pub(super) carries: &'a [BTreeMap<Cut, Planes>; 4],
     /// Numbers of the instructions that are there for the second time.
     pub(super) again: &'a Range<u64>,
     pub(super) prss: &'a Prss,
