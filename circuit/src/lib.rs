@@ -100,7 +100,7 @@ pub use forms::INTERACTIVE;
 pub use lots::Lots;
 pub use op::{Instr, Op};
 pub use security::{Coins, Security};
-pub use types::{Hold, Lanes, Shape, SplitPart, Type, ValueId, lead};
+pub use types::{Hold, Lanes, Shape, SplitPart, Type, ValueId, elements, lead};
 
 use serde::{Deserialize, Serialize};
 

@@ -1,6 +1,6 @@
 //! Which statements are proven at which barrier, and which circuits have none for all they do.
 
-use super::claim::{Claim, Cut, Parted, Statement, Term};
+use super::claim::{Claim, Cut, Parted, Pooled, Statement, Term};
 use crate::speculation::Speculation;
 use crate::{Circuit, Dom, Hold, Instr, Layer, Op, ValueId};
 use std::cell::Cell;
@@ -564,6 +564,7 @@ impl<'a> Find<'a> {
     /// What two parties reshare or open to each other: products of replicated values, as these two hold them, with what
     /// they know, and values that are added.
     fn exchanged(&self, z: ValueId) -> Result<Claim, &'static str> {
+        let (z, pooled) = self.pooled(z);
         let same = |v: ValueId| {
             let (ty, to) = (self.circuit.ty(v), self.circuit.ty(z));
             (&ty.shape, ty.dom, ty.groups) == (&to.shape, to.dom, to.groups)
@@ -605,7 +606,27 @@ impl<'a> Find<'a> {
                 }
             }
         }
-        Ok(Claim::Exchange { terms, plus })
+        match pooled {
+            Some(_) if !plus.is_empty() => Err("values that are added up without a factor"),
+            pooled => Ok(Claim::Exchange { terms, plus, pooled }),
+        }
+    }
+
+    /// What is added up before it is exchanged, and how, in whatever shape it is then.
+    fn pooled(&self, z: ValueId) -> (ValueId, Option<Pooled>) {
+        let flat = |mut v: ValueId| {
+            while let Some(Op::Reshape(x, _)) = self.op(v) {
+                v = *x;
+            }
+            v
+        };
+        match self.op(flat(z)) {
+            Some(Op::Sum { x, axes }) => {
+                let shape = self.circuit.ty(*x).shape.clone();
+                (flat(*x), Some(Pooled { shape, axes: axes.clone() }))
+            }
+            _ => (z, None),
+        }
     }
 
     /// The replicated value that a value is, or whose part a it is.

@@ -1,6 +1,6 @@
 //! Statements: what a message says about the words that its neighbours hold.
 
-use crate::{Circuit, Conv, Lanes, ValueId};
+use crate::{Circuit, Conv, Lanes, Shape, ValueId};
 
 /// Inner products, or products of each, from which on their words are folded.
 const MANY_PRODUCTS: usize = 16;
@@ -65,6 +65,8 @@ pub enum Claim {
         terms: Vec<Term>,
         /// Values that are added, and whether only what the party r knows of each is.
         plus: Vec<(ValueId, bool)>,
+        /// Whether the products are added up before they are exchanged.
+        pooled: Option<Pooled>,
     },
     /// A `reshare` of a product of matrices, or what stands in its place ([`Parted`]).
     MatMul {
@@ -90,6 +92,23 @@ pub enum Claim {
     },
     /// An `input` by the owner of shard r, P: out1 + out2 is what it was to input.
     Input(Own),
+}
+
+/// Products of which several are added up to one word: viewed in a shape, they are added up over some of its axes. What is added up
+/// lies in one group ([`Statement::groups`]), so that shards of products become shards of sums.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pooled {
+    /// The shape.
+    pub shape: Shape,
+    /// Its axes, ascending.
+    pub axes: Vec<u64>,
+}
+
+impl Pooled {
+    /// Products in each sum.
+    pub fn each(&self) -> usize {
+        self.axes.iter().filter_map(|&a| self.shape.get(a as usize)).product::<u64>() as usize
+    }
 }
 
 /// Of a sum of three words z_0 + z_1 + z_2 of each element, of which P_i computes z_i: in shard r the party r inputs z_r, u,
@@ -312,6 +331,19 @@ impl Claim {
         Inner::of(&circuit.ty(*a).shape, &circuit.ty(*b).shape, *trans_b)
     }
 
+    /// Whether its products are added up before they are exchanged.
+    pub fn is_pooled(&self) -> bool {
+        matches!(self, Claim::Exchange { pooled: Some(_), .. })
+    }
+
+    /// How many of its products are added up to one word.
+    pub fn pooled(&self) -> usize {
+        match self {
+            Claim::Exchange { pooled: Some(pooled), .. } => pooled.each(),
+            _ => 1,
+        }
+    }
+
     /// How many statements it makes of so many elements, in a shard or over all. The party that deals sends nothing
     /// in an exchange.
     pub fn count(&self, prover: usize, shard: Option<usize>, n: usize) -> usize {
@@ -331,7 +363,7 @@ impl Claim {
                 });
                 plus.iter().for_each(|&z| each(z));
             }
-            Claim::Exchange { terms, plus } => {
+            Claim::Exchange { terms, plus, .. } => {
                 terms.iter().for_each(|t| {
                     each(t.x);
                     each(t.y);

@@ -20,7 +20,7 @@ mod shape;
 pub(crate) mod tests;
 
 pub use barriers::{Barrier, MOST_ERROR_LOG2, Unproven, barriers, is_linear};
-pub use claim::{Bits, Claim, Cut, Inner, Own, Parted, Statement, Term, code_bits, steps};
+pub use claim::{Bits, Claim, Cut, Inner, Own, Parted, Pooled, Statement, Term, code_bits, steps};
 pub use kept::{kept, opened, words};
 pub use shape::{
     ELEMENT_BITS, ELEMENT_LIFTED, ELEMENT_WIDE, ELEMENT_WORDS, Folds, GRIND_LOG2, HASH,

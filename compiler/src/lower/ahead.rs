@@ -36,6 +36,8 @@ enum Form {
     Split(Split),
     /// A replicated value of which two parties know all.
     Known(ValueId),
+    /// What two parties are to exchange once it is added up, and what is added to it.
+    Late(ValueId, Option<Box<Form>>),
 }
 
 /// A sum.
@@ -53,7 +55,8 @@ struct Split {
 pub fn ahead(draft: Draft) -> Draft {
     let cuts = Cuts::of(&draft.emit.instrs, &draft.emit.types);
     let wanted = wanted(&draft.emit, cuts);
-    let state = Owners { cuts, wanted, made: vec![None; draft.emit.types.len()] };
+    let late = late(&draft, cuts);
+    let state = Owners { cuts, wanted, late, made: vec![None; draft.emit.types.len()] };
     match rewritten::<Form>(draft, state) {
         Ok(draft) => draft,
         Err(never) => match never {},
@@ -71,6 +74,33 @@ fn wanted(old: &Emit, cuts: Cuts) -> Vec<bool> {
         }
     }
     wanted
+}
+
+/// The values that only a sum within groups reads, in whatever shape and after whatever is added to them: what two parties
+/// exchange for them they add up first, and exchange the sums.
+fn late(draft: &Draft, cuts: Cuts) -> Vec<bool> {
+    let (instrs, types) = (&draft.emit.instrs, &draft.emit.types);
+    let mut readers = vec![0u32; types.len()];
+    instrs.iter().flat_map(|i| i.op.operands()).for_each(|v| readers[v.index()] += 1);
+    // What a check opens is read, too.
+    draft.checks.iter().for_each(|c| readers[c.value.index()] += 2);
+    let mut late = vec![false; types.len()];
+    for i in instrs.iter().rev() {
+        let Some(out) = i.out else { continue };
+        let rep = |v: &ValueId| types[v.index()].hold == Hold::Rep;
+        let same = |v: &ValueId| types[v.index()].shape == types[out.index()].shape;
+        let reads = match &i.op {
+            Op::Sum { x, .. } => rep(x) && cuts.keeps(&i.op, types),
+            Op::Reshape(x, _) => late[out.index()] && rep(x) && cuts.keeps(&i.op, types),
+            Op::Add(x, y) => late[out.index()] && [x, y].into_iter().all(|v| rep(v) && same(v)),
+            _ => false,
+        };
+        if reads {
+            let once = |v: &ValueId| readers[v.index()] == 1;
+            i.op.operands().iter().filter(|v| once(v)).for_each(|v| late[v.index()] = true);
+        }
+    }
+    late
 }
 
 /// Whether the owner's part of a result follows from its parts of the operands.
@@ -114,6 +144,8 @@ fn moves(op: &Op, types: &[Type], cuts: Cuts) -> bool {
 struct Owners {
     cuts: Cuts,
     wanted: Vec<bool>,
+    /// What is exchanged for it is added up first ([`late`]).
+    late: Vec<bool>,
     /// Of values that are only reshared, what they are.
     made: Vec<Option<Made>>,
 }
@@ -170,6 +202,11 @@ impl Rewrite {
                 self.e.add(Op::Add(core, dup))
             }
             Form::Known(dup) => self.e.add(Op::Trivial(dup)),
+            Form::Late(open, rest) => {
+                let form = self.exchanged(open, rest);
+                self.set(v, form);
+                self.value(v)
+            }
         }
     }
 
@@ -179,6 +216,77 @@ impl Rewrite {
             Form::Split(x) => Some(x),
             Form::Value(core) => Some(Split { core, own: self.own(core), dup: None }),
             Form::Known(_) => None,
+            Form::Late(open, rest) => {
+                let form = self.exchanged(open, rest);
+                self.set(v, form);
+                self.split(v)
+            }
+        }
+    }
+
+    /// What two parties exchange, with what is added to it.
+    fn exchanged(&mut self, open: ValueId, rest: Option<Box<Form>>) -> Form {
+        let opened = self.opened(open);
+        Form::Split(match rest.map(|rest| *rest) {
+            None => opened,
+            Some(Form::Known(dup)) => Split { dup: Some(dup), ..opened },
+            Some(Form::Split(x)) => Split {
+                core: self.e.add(Op::Add(opened.core, x.core)),
+                own: self.e.add(Op::Add(opened.own, x.own)),
+                dup: x.dup,
+            },
+            Some(Form::Value(_) | Form::Late(..)) => unreachable!("what is added is a sum"),
+        })
+    }
+
+    /// An instruction on what is to be exchanged later, or that makes it.
+    fn later(&mut self, op: &Op, out: ValueId, types: &[Type]) -> Option<Form> {
+        let is_late = |to: &Rewrite, v: ValueId| matches!(to.form(v), Form::Late(..));
+        match *op {
+            Op::ReshareTwo(x) if self.state.late[out.index()] => {
+                Some(Form::Late(self.value(x), None))
+            }
+            Op::Reshape(x, _) | Op::Sum { x, .. } if is_late(self, x) => {
+                let Form::Late(open, rest) = self.form(x) else { return None };
+                let open = self.e.add(op.map(|_| open));
+                let rest = match rest {
+                    Some(rest) => {
+                        self.set(x, *rest);
+                        Some(Box::new(self.linear(op, types)?))
+                    }
+                    None => None,
+                };
+                Some(match op {
+                    Op::Sum { .. } => self.exchanged(open, rest),
+                    _ => Form::Late(open, rest),
+                })
+            }
+            Op::Add(x, y) if is_late(self, x) || is_late(self, y) => {
+                let mut all: Option<ValueId> = None;
+                let mut rests = Vec::new();
+                for v in [x, y] {
+                    let Form::Late(open, rest) = self.form(v) else {
+                        // What nobody knows ahead is its own core.
+                        if let Some(split) = self.split(v) {
+                            self.set(v, Form::Split(split));
+                        }
+                        rests.push(v);
+                        continue;
+                    };
+                    all = Some(all.map_or(open, |all| self.e.add(Op::Add(all, open))));
+                    if let Some(rest) = rest {
+                        self.set(v, *rest);
+                        rests.push(v);
+                    }
+                }
+                let rest = match rests[..] {
+                    [x, y] => Some(self.sum(x, y, false, types)),
+                    [x] => Some(self.form(x)),
+                    _ => None,
+                };
+                Some(Form::Late(all?, rest.map(Box::new)))
+            }
+            _ => None,
         }
     }
 
@@ -218,7 +326,10 @@ impl Rewrite {
         if is_product(&instr.op, types) {
             self.state.made[out.index()] = Some(Made::Matrices);
         }
-        let form = self.turned(&instr.op, self.state.wanted[out.index()], types);
+        let form = match self.later(&instr.op, out, types) {
+            Some(form) => Some(form),
+            None => self.turned(&instr.op, self.state.wanted[out.index()], types),
+        };
         let form = form.unwrap_or_else(|| {
             let op = self.same(&instr.op);
             let op = self.state.cuts.op(&op, &self.e.types);
@@ -326,7 +437,7 @@ impl Rewrite {
                         let dup = self.e.add(op.map(|_| dup));
                         Form::Split(Split { core, own, dup: Some(dup) })
                     }
-                    Form::Value(_) => return None,
+                    Form::Value(_) | Form::Late(..) => return None,
                 })
             }
             Op::Stack(xs) => {
@@ -354,7 +465,7 @@ impl Rewrite {
                     Form::Split(Split { core, own, dup }) => {
                         Form::Split(Split { core: of(core), own: of(own), dup: dup.map(of) })
                     }
-                    Form::Value(_) => return None,
+                    Form::Value(_) | Form::Late(..) => return None,
                 })
             }
         }

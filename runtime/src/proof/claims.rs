@@ -1,6 +1,7 @@
 //! The statements of a prover as vectors of words, as the prover or one of its verifiers sees them.
 
 use super::chunk::{Chunk, Column};
+use super::exchange::{Pooling, Reading};
 use crate::share::{Held, Rep, next, prev};
 use slvr_circuit::proof::{
     Barrier, Bits, Claim, Cut, Inner, Kind, Own, Statement, Term, code_bits, steps,
@@ -200,7 +201,7 @@ fn column<B: Word>(x: &Data, range: Range<usize>) -> Column<'_, B> {
 }
 
 /// Reads some elements as a column.
-type Read<B> = fn(&Data, Range<usize>) -> Column<'_, B>;
+pub(super) type Read<B> = fn(&Data, Range<usize>) -> Column<'_, B>;
 
 /// The words of bits of some elements, where they lie if they begin at a word and end at one or where all end.
 fn flat(x: &Data, range: Range<usize>) -> Column<'_, u64> {
@@ -243,7 +244,7 @@ impl View<'_> {
         let planes = |n: u32, len: usize| n as usize * len.div_ceil(64);
         let columns = |s: &Statement, part: Option<usize>| {
             let terms = self.terms(s, part).0.iter();
-            terms.map(|t| t.columns(self.prover(), part).len()).sum::<usize>()
+            terms.map(|t| t.columns(self.prover(), part).len()).sum::<usize>() * s.claim.pooled()
         };
         match item {
             Item::Carries(x, n) => (2, planes(*n, own(*x))),
@@ -427,68 +428,6 @@ impl View<'_> {
         terms.iter().flat_map(|t| t.columns(self.prover(), part)).collect()
     }
 
-    /// Whether this verifier is one of the two of an exchange, and not the one that knows what masks it.
-    fn exchanges(&self, s: &Statement, part: Option<usize>) -> bool {
-        let verifies = !matches!(self.role, Role::Prover(_));
-        verifies && matches!(s.claim, Claim::Exchange { .. }) && part != Some(self.me)
-    }
-
-    /// Of an exchange what this verifier adds: the word that masks the prover's message, or the message. Of the prover the
-    /// word that masks it, at the component of [`View::added`]. The two
-    /// components of the result at one of the two are the other's mask and the sum of both messages.
-    fn message<B: Copy + Default>(
-        &self,
-        s: &Statement,
-        part: Option<usize>,
-        (range, read): (&Range<usize>, Read<B>),
-        (add, sub, mul): (impl Fn(B, B) -> B, impl Fn(B, B) -> B, impl Fn(B, B) -> B),
-    ) -> Vec<B> {
-        let Claim::Exchange { terms, plus } = &s.claim else { unreachable!("an exchange") };
-        let read = |x| read(x, range.clone());
-        let less = |sum: &mut [B], x: &Column<'_, B>| {
-            for (at, part) in x.parts() {
-                sum[at..].iter_mut().zip(part).for_each(|(s, x)| *s = sub(*s, *x));
-            }
-        };
-        if !self.exchanges(s, part) {
-            let mut sum = read(self.part(s.out)).one().into_owned();
-            plus.iter().for_each(|(z, _)| less(&mut sum, &read(self.part(*z))));
-            return sum;
-        }
-        // The component r + 2 is the first one at party r + 2, the second one at r + 1.
-        let second = part == Some(prev(self.me));
-        let part = |x: ValueId, second: bool| {
-            let rep = self.rep(x);
-            read(if second { &rep.second } else { &rep.first })
-        };
-        let mut sum = zip(&part(s.out, true).one(), &part(s.out, false).one(), &add);
-        for t in terms {
-            let (x, y) = (part(t.x, !second), part(t.y, second));
-            if t.mask {
-                Column::each([&x, &y], |at, [x, y]| {
-                    let both = x.iter().zip(y);
-                    sum[at..]
-                        .iter_mut()
-                        .zip(both)
-                        .for_each(|(s, (x, y))| *s = sub(*s, mul(*x, *y)));
-                });
-                continue;
-            }
-            Column::each([&x, &part(t.x, second), &y], |at, [x, z, y]| {
-                let all = x.iter().zip(z).zip(y);
-                let of = |s: &mut B, x: B, z: B, y: B| *s = sub(*s, mul(add(x, z), y));
-                sum[at..].iter_mut().zip(all).for_each(|(s, ((x, z), y))| of(s, *x, *z, *y));
-            });
-        }
-        for &(z, mask) in plus {
-            less(&mut sum, &part(z, !second));
-            if !mask {
-                less(&mut sum, &part(z, second));
-            }
-        }
-        sum
-    }
-
     /// Elements of the stream of a reshare.
     pub(super) fn reshared(&self, s: &Statement, range: Range<usize>) -> Data {
         let ty = self.circuit.ty(s.out);
@@ -505,16 +444,22 @@ impl View<'_> {
                 Cow::Owned(x) => wide_part(&x, range.clone()).into(),
             }
         };
+        let pooling = Pooling::of(self.circuit, s, part.filter(|_| !range.is_empty()));
+        let all = Reading { range: &range, read: column, pooling: pooling.as_ref() };
         let mut columns = Vec::new();
         for (u, v) in self.columns(terms, part) {
-            columns.push(self.factor(read(if self.first() { u } else { v }), scale));
+            let x = if self.first() { u } else { v };
+            let some = match s.claim.is_pooled() {
+                true => all.all(self.part(x)),
+                false => vec![read(x)],
+            };
+            columns.extend(some.into_iter().map(|x| self.factor(x, scale)));
         }
         let exchanged = matches!(s.claim, Claim::Exchange { .. });
         let sum = self.sums.then(|| {
             if exchanged {
                 let how = (B::wadd, B::wsub, B::wmul);
-                let sum = self.message(s, part, (&range, column), how);
-                return raised(sum, scale);
+                return raised(self.message(s, part, &all, how), scale);
             }
             let stream: Vec<B> = wide(&self.reshared(s, range.clone()));
             let sum = if self.first() {
@@ -557,7 +502,8 @@ impl View<'_> {
         let sum = self.sums.then(|| {
             if exchanged {
                 let (xor, and) = (|x: u64, y: u64| x ^ y, |x: u64, y: u64| x & y);
-                return self.message(s, part, (&range, flat), (xor, xor, and));
+                let all = Reading { range: &range, read: flat, pooling: None };
+                return self.message(s, part, &all, (xor, xor, and));
             }
             let mut sum = planes(self.reshared(s, range.clone())).into_words();
             if self.first() {

@@ -2,7 +2,7 @@
 //!
 //! Which statement belongs to which message, and how long the messages of a proof are, is the matter of
 //! [`slvr_circuit::proof`]. Lives here: the algebra of the proofs ([`algebra`]), statements as vectors of words
-//! ([`claims`], [`products`], [`chunk`]), and the folding ([`fold`]). Statements over words of up to 64 bits, but for products of matrices, are
+//! ([`claims`], `exchange`, [`products`], [`chunk`]), and the folding ([`fold`]). Statements over words of up to 64 bits, but for products of matrices, are
 //! proven in another way where coins come from the parties ([`lifted`]). May not: links, the order of a run ([`crate::party`]
 //! sends the messages).
 //!
@@ -78,6 +78,7 @@
 pub mod algebra;
 pub mod chunk;
 pub mod claims;
+mod exchange;
 pub mod fold;
 mod inner;
 pub mod lifted;

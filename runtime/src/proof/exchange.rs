@@ -1,0 +1,145 @@
+//! What two parties exchange, as statements: of an exchange each sends products of words with what both know, and these may be
+//! added up before.
+
+use super::chunk::Column;
+use super::claims::{Read, Role, View, wide_part, zip};
+use crate::share::prev;
+use slvr_circuit::proof::{Claim, Pooled, Statement};
+use slvr_circuit::{Circuit, Lanes, Shape, ValueId, elements, lead};
+use slvr_ring::{Data, Word, layout};
+use std::ops::Range;
+
+/// Where the products of each sum of a shard lie.
+pub(super) struct Pooling {
+    /// The products of the shard.
+    range: Range<usize>,
+    /// Their shape.
+    shape: Shape,
+    /// With this order of axes, products at the same place of all sums follow one another.
+    perm: Vec<u64>,
+    /// Products of a sum.
+    each: usize,
+    /// Sums.
+    sums: usize,
+}
+
+impl Pooling {
+    /// Of a statement about sums, in a shard, or in none of which anything is said.
+    pub(super) fn of(circuit: &Circuit, s: &Statement, shard: Option<usize>) -> Option<Pooling> {
+        let Claim::Exchange { pooled: Some(Pooled { shape, axes }), .. } = &s.claim else {
+            return None;
+        };
+        let kept = (0..shape.len() as u64).filter(|a| !axes.contains(a));
+        let perm = axes.iter().copied().chain(kept).collect();
+        let lanes = Lanes { n: elements(shape) as usize, groups: s.groups };
+        let mut out = Pooling { range: 0..0, shape: shape.clone(), perm, each: s.claim.pooled(), sums: 0 };
+        if let Some(r) = shard {
+            out.range = lanes.ranges()[r].clone();
+            out.sums = s.lanes(circuit).len(r);
+            if let Some(rows) = out.shape.get_mut(lead(shape)) {
+                *rows = *rows / u64::from(s.groups.max(1)) * u64::from(lanes.groups_in(r));
+            }
+        }
+        Some(out)
+    }
+
+    /// For each place in a sum, the elements of a tensor at it.
+    fn columns<B: Word>(&self, x: &Data) -> Vec<Column<'static, B>> {
+        if self.sums == 0 {
+            return (0..self.each).map(|_| Vec::new().into()).collect();
+        }
+        let apart = layout::transpose(&x.slice(self.range.clone()), &self.shape, &self.perm);
+        let place = |i: usize| i * self.sums..(i + 1) * self.sums;
+        (0..self.each).map(|i| wide_part(&apart, place(i)).into()).collect()
+    }
+}
+
+/// How an exchange reads tensors.
+pub(super) struct Reading<'a, B: Clone> {
+    pub(super) range: &'a Range<usize>,
+    pub(super) read: Read<B>,
+    /// If its products are added up.
+    pub(super) pooling: Option<&'a Pooling>,
+}
+
+impl<B: Word> Reading<'_, B> {
+    /// What is as long as the result.
+    pub(super) fn one<'x>(&self, x: &'x Data) -> Column<'x, B> {
+        (self.read)(x, self.range.clone())
+    }
+
+    /// Factors: a column, or one for each place in a sum.
+    pub(super) fn all<'x>(&self, x: &'x Data) -> Vec<Column<'x, B>> {
+        match self.pooling {
+            Some(pooling) => pooling.columns(x),
+            None => vec![self.one(x)],
+        }
+    }
+}
+
+impl View<'_> {
+    /// Whether this verifier is one of the two of an exchange, and not the one that knows what masks it.
+    fn exchanges(&self, s: &Statement, part: Option<usize>) -> bool {
+        let verifies = !matches!(self.role, Role::Prover(_));
+        verifies && matches!(s.claim, Claim::Exchange { .. }) && part != Some(self.me)
+    }
+
+    /// Of an exchange what this verifier adds: the word that masks the prover's message, or the message. Of the prover the
+    /// word that masks it, at the component of [`View::added`]. The two
+    /// components of the result at one of the two are the other's mask and the sum of both messages.
+    pub(super) fn message<B: Word>(
+        &self,
+        s: &Statement,
+        part: Option<usize>,
+        read: &Reading<'_, B>,
+        (add, sub, mul): (impl Fn(B, B) -> B, impl Fn(B, B) -> B, impl Fn(B, B) -> B),
+    ) -> Vec<B> {
+        let Claim::Exchange { terms, plus, .. } = &s.claim else { unreachable!("an exchange") };
+        let less = |sum: &mut [B], x: &Column<'_, B>| {
+            for (at, part) in x.parts() {
+                sum[at..].iter_mut().zip(part).for_each(|(s, x)| *s = sub(*s, *x));
+            }
+        };
+        if !self.exchanges(s, part) {
+            let mut sum = read.one(self.part(s.out)).one().into_owned();
+            plus.iter().for_each(|(z, _)| less(&mut sum, &read.one(self.part(*z))));
+            return sum;
+        }
+        // The component r + 2 is the first one at party r + 2, the second one at r + 1.
+        let second = part == Some(prev(self.me));
+        let part = |x: ValueId, second: bool| {
+            let rep = self.rep(x);
+            if second { &*rep.second } else { &*rep.first }
+        };
+        let whole = |x: ValueId, second: bool| read.one(part(x, second));
+        let mut sum = zip(&whole(s.out, true).one(), &whole(s.out, false).one(), &add);
+        for t in terms {
+            let [x, y] = [(t.x, !second), (t.y, second)].map(|(x, second)| read.all(part(x, second)));
+            if t.mask {
+                for (x, y) in x.iter().zip(&y) {
+                    Column::each([x, y], |at, [x, y]| {
+                        let both = x.iter().zip(y);
+                        let of = |s: &mut B, x: B, y: B| *s = sub(*s, mul(x, y));
+                        sum[at..].iter_mut().zip(both).for_each(|(s, (x, y))| of(s, *x, *y));
+                    });
+                }
+                continue;
+            }
+            let other = read.all(part(t.x, second));
+            for ((x, z), y) in x.iter().zip(&other).zip(&y) {
+                Column::each([x, z, y], |at, [x, z, y]| {
+                    let all = x.iter().zip(z).zip(y);
+                    let of = |s: &mut B, x: B, z: B, y: B| *s = sub(*s, mul(add(x, z), y));
+                    sum[at..].iter_mut().zip(all).for_each(|(s, ((x, z), y))| of(s, *x, *z, *y));
+                });
+            }
+        }
+        for &(z, mask) in plus {
+            less(&mut sum, &whole(z, !second));
+            if !mask {
+                less(&mut sum, &whole(z, second));
+            }
+        }
+        sum
+    }
+}
