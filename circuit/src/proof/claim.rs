@@ -218,6 +218,8 @@ pub enum Own {
         x: ValueId,
         /// How many bits are dropped.
         shift: u32,
+        /// Whether the result has bits that c_k reaches.
+        wraps: bool,
     },
     /// A bit of one number and a bit of another, of each pair: u1 p + u1 q + u2 p + u2 q.
     And(Bits, Bits),
@@ -249,6 +251,18 @@ pub enum Bits {
     Not(Box<Bits>),
     /// Some planes.
     Select(Box<Bits>, Vec<u32>),
+}
+
+impl Own {
+    /// Products of each element, of what is input as words.
+    pub fn terms(&self) -> usize {
+        match self {
+            Own::Bits(_) | Own::Thermometer(..) => 0,
+            Own::Word(_) => 1,
+            Own::High { shift, wraps, .. } => usize::from(*shift > 0) + usize::from(*wraps),
+            Own::And(..) | Own::Times { .. } => 2,
+        }
+    }
 }
 
 impl Bits {
@@ -410,7 +424,9 @@ impl Claim {
                 a.carries(each);
                 b.carries(each);
             }
-            Claim::Input(Own::High { x, .. }) => each(*x, bits(*x)),
+            Claim::Input(Own::High { x, shift, wraps }) => {
+                each(*x, if *wraps { bits(*x) } else { *shift });
+            }
             _ => {}
         }
     }

@@ -33,12 +33,16 @@ impl Find<'_> {
             Some(Op::FromBits(b, _)) if self.circuit.ty(*b).bits() == 1 => {
                 Ok(Own::Word(self.bits(*b)?))
             }
-            _ => self.high(a),
+            _ => {
+                let (x, shift) = self.high(a)?;
+                let left = self.circuit.ty(x).bits() - shift;
+                Ok(Own::High { x, shift, wraps: self.circuit.ty(a).bits() > left })
+            }
         }
     }
 
     /// The high bits of a part of a split, modulo the power of two of the result.
-    fn high(&self, a: ValueId) -> Result<Own, &'static str> {
+    fn high(&self, a: ValueId) -> Result<(ValueId, u32), &'static str> {
         match self.op(a) {
             Some(Op::Narrow(b, _)) => self.high(*b),
             _ => self.whole_high(a),
@@ -47,19 +51,19 @@ impl Find<'_> {
 
     /// All of the high bits of a part of a split. What was narrowed before it is extended has lost some, and the statement,
     /// which is about the part, would be another.
-    fn whole_high(&self, a: ValueId) -> Result<Own, &'static str> {
+    fn whole_high(&self, a: ValueId) -> Result<(ValueId, u32), &'static str> {
         match self.op(a) {
             Some(Op::Extend(b, _)) => self.whole_high(*b),
             Some(Op::Shr(b, shift)) => match self.part(*b) {
-                Some(x) if *shift < self.circuit.ty(x).bits() => Ok(Own::High { x, shift: *shift }),
+                Some(x) if *shift < self.circuit.ty(x).bits() => Ok((x, *shift)),
                 _ => Err("a shift of more than a part of a split"),
             },
             Some(Op::Own(_) | Op::OwnOf(..)) => match self.made(a) {
-                Some(x) => Ok(Own::High { x, shift: 0 }),
+                Some(x) => Ok((x, 0)),
                 None => Err("a part of what is never joined"),
             },
             _ => match self.made(a) {
-                Some(x) => Ok(Own::High { x, shift: 0 }),
+                Some(x) => Ok((x, 0)),
                 None => Err("a function that an owner computes by itself"),
             },
         }

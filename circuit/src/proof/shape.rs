@@ -419,9 +419,10 @@ impl Shape {
                                     let steps = |b: &u32| (1 << b) - 1 - *b as usize;
                                     add(2, blocks.iter().map(steps).sum::<usize>() * stride(n));
                                 }
-                                Own::Word(_) => add(1, n),
-                                Own::And(..) => add(2, words(n)),
-                                Own::High { .. } | Own::Times { .. } => add(2, n),
+                                Own::And(..) => add(own.terms(), words(n)),
+                                Own::Word(_) | Own::High { .. } | Own::Times { .. } => {
+                                    add(own.terms(), n);
+                                }
                             }
                         }
                     }

@@ -76,6 +76,10 @@ fn wanted(old: &Emit, cuts: Cuts) -> Vec<bool> {
     wanted
 }
 
+/// Most products that are added up to one word before they are exchanged: a statement has a column for each of them, and long
+/// columns of few words take longer to prove than their bytes take to send.
+const POOLED: u64 = 64;
+
 /// The values that only a sum within groups reads, in whatever shape and after whatever is added to them: what two parties
 /// exchange for them they add up first, and exchange the sums.
 fn late(draft: &Draft, cuts: Cuts) -> Vec<bool> {
@@ -90,7 +94,10 @@ fn late(draft: &Draft, cuts: Cuts) -> Vec<bool> {
         let rep = |v: &ValueId| types[v.index()].hold == Hold::Rep;
         let same = |v: &ValueId| types[v.index()].shape == types[out.index()].shape;
         let reads = match &i.op {
-            Op::Sum { x, .. } => rep(x) && cuts.keeps(&i.op, types),
+            Op::Sum { x, .. } => {
+                let added = types[x.index()].elements() / types[out.index()].elements().max(1);
+                rep(x) && added <= POOLED && cuts.keeps(&i.op, types)
+            }
             Op::Reshape(x, _) => late[out.index()] && rep(x) && cuts.keeps(&i.op, types),
             Op::Add(x, y) => late[out.index()] && [x, y].into_iter().all(|v| rep(v) && same(v)),
             _ => false,

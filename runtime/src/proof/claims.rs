@@ -218,7 +218,7 @@ fn flat(x: &Data, range: Range<usize>) -> Column<'_, u64> {
     Column::of_parts((0..p.width()).map(plane))
 }
 
-fn widened<A: Word, B: Word>(x: A) -> B {
+pub(super) fn widened<A: Word, B: Word>(x: A) -> B {
     if B::BITS > 64 { B::from_u128(x.to_u128()) } else { B::from_u64(x.to_u64()) }
 }
 
@@ -264,11 +264,7 @@ impl View<'_> {
                     Claim::Input(Own::Thermometer(_, blocks)) => {
                         return (0, planes(blocks.iter().sum(), own(result(s))));
                     }
-                    Claim::Input(Own::Bits(_)) => (0, own(result(s))),
-                    Claim::Input(Own::Word(_)) => (1, own(result(s))),
-                    Claim::Input(Own::High { .. } | Own::Times { .. } | Own::And(..)) => {
-                        (2, own(result(s)))
-                    }
+                    Claim::Input(input) => (input.terms(), own(result(s))),
                     _ => (columns(s, None), ty.elements() as usize),
                 };
                 (terms, if ty.dom.is_bits() { planes(ty.bits(), n) } else { n })
@@ -644,19 +640,24 @@ impl View<'_> {
                 let b: Vec<B> = numbers(&planes(self.bits(s, b)), 0);
                 (vec![self.twice(&b, B::ONE)], b)
             }
-            Own::High { x, shift } => {
+            Own::High { x, shift, wraps } => {
                 let k = self.circuit.ty(*x).bits();
-                let c = &self.carries[&cut(*x)];
                 let part: Vec<B> = self.own_wide(cut(*x));
-                let high: Vec<B> = part.iter().map(|p| p.shr(*shift)).collect();
-                let low = match shift.checked_sub(1) {
-                    Some(plane) => numbers(c, plane as usize),
-                    None => vec![B::ZERO; high.len()],
+                let mut known: Vec<B> = part.iter().map(|p| p.shr(*shift)).collect();
+                let mut columns = Vec::new();
+                // Of a carry what this party shares, times what it adds.
+                let mut add = |bit: u32, times: B| {
+                    let c: Vec<B> = numbers(&self.carries[&cut(*x)], bit as usize - 1);
+                    known.iter_mut().zip(&c).for_each(|(x, c)| *x = x.wadd(c.wmul(times)));
+                    columns.push(self.twice(&c, times));
                 };
-                let over: Vec<B> = numbers(c, k as usize - 1);
-                let wrap = power::<B>(k - shift).wneg();
-                let known = zip(&zip(&high, &low, B::wadd), &over, |x, c| x.wadd(c.wmul(wrap)));
-                (vec![self.twice(&low, B::ONE), self.twice(&over, wrap)], known)
+                if *shift > 0 {
+                    add(*shift, B::ONE);
+                }
+                if *wraps {
+                    add(k, power::<B>(k - shift).wneg());
+                }
+                (columns, known)
             }
             Own::Times { u, x } => {
                 let (u, p): (Vec<B>, Vec<B>) = (self.own_wide(cut(*u)), self.own_wide(cut(*x)));

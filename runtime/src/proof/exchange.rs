@@ -2,25 +2,23 @@
 //! added up before.
 
 use super::chunk::Column;
-use super::claims::{Read, Role, View, wide_part, zip};
+use super::claims::{Read, Role, View, widened, zip};
 use crate::share::prev;
 use slvr_circuit::proof::{Claim, Pooled, Statement};
-use slvr_circuit::{Circuit, Lanes, Shape, ValueId, elements, lead};
-use slvr_ring::{Data, Word, layout};
+use slvr_circuit::{Circuit, Lanes, ValueId, elements, lead};
+use slvr_ring::{Data, Word, each_word};
 use std::ops::Range;
 
 /// Where the products of each sum of a shard lie.
 pub(super) struct Pooling {
-    /// The products of the shard.
-    range: Range<usize>,
-    /// Their shape.
-    shape: Shape,
-    /// With this order of axes, products at the same place of all sums follow one another.
-    perm: Vec<u64>,
-    /// Products of a sum.
-    each: usize,
-    /// Sums.
-    sums: usize,
+    /// Of the first product of a sum, for every so many sums in a row, where it lies.
+    rows: Vec<usize>,
+    /// So many.
+    row: usize,
+    /// How far apart those of sums in a row are.
+    step: usize,
+    /// How far behind the first product of its sum each one lies.
+    places: Vec<usize>,
 }
 
 impl Pooling {
@@ -29,28 +27,52 @@ impl Pooling {
         let Claim::Exchange { pooled: Some(Pooled { shape, axes }), .. } = &s.claim else {
             return None;
         };
-        let kept = (0..shape.len() as u64).filter(|a| !axes.contains(a));
-        let perm = axes.iter().copied().chain(kept).collect();
+        // Size and distance of each axis.
+        let mut distance = 1;
+        let mut dims: Vec<(usize, usize)> = shape.iter().rev().map(|&d| {
+            let before = distance;
+            distance *= d as usize;
+            (d as usize, before)
+        }).collect();
+        dims.reverse();
         let lanes = Lanes { n: elements(shape) as usize, groups: s.groups };
-        let mut out = Pooling { range: 0..0, shape: shape.clone(), perm, each: s.claim.pooled(), sums: 0 };
-        if let Some(r) = shard {
-            out.range = lanes.ranges()[r].clone();
-            out.sums = s.lanes(circuit).len(r);
-            if let Some(rows) = out.shape.get_mut(lead(shape)) {
-                *rows = *rows / u64::from(s.groups.max(1)) * u64::from(lanes.groups_in(r));
-            }
+        let mut first = 0;
+        let held = shard.map_or(0, |r| {
+            first = lanes.ranges()[r].start;
+            lanes.groups_in(r) as usize
+        });
+        if let Some((rows, _)) = dims.get_mut(lead(shape)) {
+            *rows = *rows / s.groups.max(1) as usize * held;
         }
-        Some(out)
+        let is_added = |i: &usize| axes.contains(&(*i as u64));
+        let (added, kept): (Vec<usize>, Vec<usize>) = (0..dims.len()).partition(is_added);
+        let (last, outer) = kept.split_last().map_or((None, &[][..]), |(l, all)| (Some(*l), all));
+        let (row, step) = last.map_or((1, 0), |i| dims[i]);
+        let all = |axes: &[usize], first: usize| {
+            axes.iter().fold(vec![first], |at, &i| {
+                let (n, distance) = dims[i];
+                at.iter().flat_map(|&x| (0..n).map(move |j| x + j * distance)).collect()
+            })
+        };
+        let rows = if held == 0 { Vec::new() } else { all(outer, first) };
+        debug_assert!(held == 0 || shard.is_none_or(|r| rows.len() * row == s.lanes(circuit).len(r)));
+        Some(Pooling { rows, row, step, places: all(&added, 0) })
     }
 
     /// For each place in a sum, the elements of a tensor at it.
     fn columns<B: Word>(&self, x: &Data) -> Vec<Column<'static, B>> {
-        if self.sums == 0 {
-            return (0..self.each).map(|_| Vec::new().into()).collect();
-        }
-        let apart = layout::transpose(&x.slice(self.range.clone()), &self.shape, &self.perm);
-        let place = |i: usize| i * self.sums..(i + 1) * self.sums;
-        (0..self.each).map(|i| wide_part(&apart, place(i)).into()).collect()
+        let Data::Ring(words) = x else { unreachable!("sums are of words") };
+        let column = |place: &usize| -> Vec<B> {
+            each_word!(words, x => {
+                let mut out = Vec::with_capacity(self.rows.len() * self.row);
+                for at in &self.rows {
+                    let first = at + place;
+                    out.extend((0..self.row).map(|i| widened::<_, B>(x[first + i * self.step])));
+                }
+                out
+            })
+        };
+        self.places.iter().map(|place| column(place).into()).collect()
     }
 }
 
