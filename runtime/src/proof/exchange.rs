@@ -66,8 +66,9 @@ impl Pooling {
             each_word!(words, x => {
                 let mut out = Vec::with_capacity(self.rows.len() * self.row);
                 for at in &self.rows {
-                    let first = at + place;
-                    out.extend((0..self.row).map(|i| widened::<_, B>(x[first + i * self.step])));
+                    // A distance is at least 1.
+                    let row = x[at + place..].iter().step_by(self.step).take(self.row);
+                    out.extend(row.map(|&x| widened::<_, B>(x)));
                 }
                 out
             })
