@@ -74,7 +74,12 @@ fn blocks_of_at_most(n: u32, most: u32) -> u32 {
 
 /// Blocks of n bits where owners prove their codes: as many as of 3 bits, or fewer where these take less time with the tree
 /// of so many nodes after them. Smaller ones would have fewer columns to prove, but take more rounds and bits.
-fn proven_leaves(e: &Emit, n: u32, elements: u64, tree: &dyn Fn(u32) -> f64) -> Vec<u32> {
+pub(super) fn proven_leaves(
+    e: &Emit,
+    n: u32,
+    elements: u64,
+    tree: &dyn Fn(u32) -> f64,
+) -> Vec<u32> {
     let ways = (n.div_ceil(MAX_BLOCK)..=blocks_of_at_most(n, 3)).map(|count| even(n, count));
     let time = |blocks: &Vec<u32>| fans::code_time(blocks, elements, e) + tree(blocks.len() as u32);
     ways.min_by(|a, b| time(a).total_cmp(&time(b))).unwrap_or_else(|| vec![n])
@@ -138,7 +143,8 @@ pub fn negative_of(e: &mut Emit, (a, b): (ValueId, ValueId), w: u32) -> ValueId 
     let nodes = blocks.len() as u32;
     let (a, index) = (bits(e, a, 0, n), bits(e, b, 0, n));
     let picked = if e.proven {
-        multiplied(e, a, index, &blocks, true)
+        let code = coded(e, a, &blocks);
+        multiplied(e, code, index, &blocks, true)
     } else {
         let code = e.add(Op::Thermometer { x: a, blocks: blocks.clone() });
         let table = e.add(Op::Deal(code));
@@ -151,13 +157,23 @@ pub fn negative_of(e: &mut Emit, (a, b): (ValueId, ValueId), w: u32) -> ValueId 
     e.add(Op::Add(top, carry))
 }
 
-/// As [`Op::Pick`], or without `generate` [`Op::Propagate`], with replicated bits: the owner inputs its code T, and the
+/// The code of an owner's bits, as it inputs it.
+pub(super) fn coded(e: &mut Emit, a: ValueId, blocks: &[u32]) -> ValueId {
+    let code = e.add(Op::Thermometer { x: a, blocks: blocks.to_vec() });
+    e.add(Op::Input(code))
+}
+
+/// As [`Op::Pick`], or without `generate` [`Op::Propagate`], with replicated bits: what the owner has input is its code T, and the
 /// other two multiply it by what they know, in one `reshare_two`. With n the other number and S its code,
 /// a block generates a carry where T at 2^b - n is set, and propagates one where this and T at 2^b - 1 - n differ;
 /// [n = j] is S_j + S_(j+1).
-fn multiplied(e: &mut Emit, a: ValueId, index: ValueId, blocks: &[u32], generate: bool) -> ValueId {
-    let code = e.add(Op::Thermometer { x: a, blocks: blocks.to_vec() });
-    let table = e.add(Op::Input(code));
+pub(super) fn multiplied(
+    e: &mut Emit,
+    table: ValueId,
+    index: ValueId,
+    blocks: &[u32],
+    generate: bool,
+) -> ValueId {
     let other = e.add(Op::Thermometer { x: index, blocks: blocks.to_vec() });
     let zero = e.zero_plane(other);
     let one = e.add(Op::Not(zero));
@@ -242,7 +258,8 @@ pub fn zero(e: &mut Emit, x: ValueId, w: u32) -> ValueId {
     let b = e.add(Op::ToBits { x: b, lo: 0, w });
     let index = e.add(Op::Not(b));
     if e.proven {
-        let equal = multiplied(e, a, index, &blocks, false);
+        let code = coded(e, a, &blocks);
+        let equal = multiplied(e, code, index, &blocks, false);
         return gates::all_planes(e, equal);
     }
     let code = e.add(Op::Thermometer { x: a, blocks: blocks.clone() });

@@ -25,10 +25,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 /// Planes that are multiplied, ascending.
-type Set = Vec<u32>;
+pub(super) type Set = Vec<u32>;
 
 /// Most nodes that become one at once: of more, there are more sums to prove than rounds are worth.
-const MOST: u32 = 5;
+pub(super) const MOST: u32 = 5;
 
 /// Most levels of a tree of carries.
 const LEVELS: usize = 7;
@@ -350,28 +350,46 @@ pub(crate) fn carry(
 ) -> ValueId {
     let elements = e.ty(g).elements();
     for sizes in levels(nodes, elements, tuning) {
-        let Some(prop) = p else { break };
-        let n = sizes.iter().sum::<u32>();
-        let all = e.stack(vec![g, prop]);
-        let propagate = |node: u32| n + node - 1;
-        let (mut tops, mut generates, mut propagates) = (Vec::new(), Vec::new(), Vec::new());
-        let mut first = 0;
-        for &s in &sizes {
-            let top = first + s - 1;
-            tops.push(top);
-            let of = |k: u32| [k].into_iter().chain((k + 1..=top).map(propagate)).collect::<Set>();
-            generates.push((first..top).map(of).collect::<Vec<_>>());
-            if first > 0 {
-                propagates.push((first..=top).map(propagate).collect::<Set>());
-            }
-            first += s;
-        }
-        let top = e.select(g, tops);
-        let (lifted, next) = with_all_of(e, all, generates, &propagates);
-        g = e.add(Op::Add(top, lifted));
-        p = next;
+        (g, p) = level(e, (g, p), &sizes);
     }
     g
+}
+
+/// One level of a carry tree.
+pub(super) fn level(
+    e: &mut Emit,
+    (g, p): (ValueId, Option<ValueId>),
+    sizes: &[u32],
+) -> (ValueId, Option<ValueId>) {
+    let Some(prop) = p else { return (g, p) };
+    let n = sizes.iter().sum::<u32>();
+    let all = e.stack(vec![g, prop]);
+    let propagate = |node: u32| n + node - 1;
+    let (mut tops, mut generates, mut propagates) = (Vec::new(), Vec::new(), Vec::new());
+    let mut first = 0;
+    for &s in sizes {
+        let top = first + s - 1;
+        tops.push(top);
+        let of = |k: u32| [k].into_iter().chain((k + 1..=top).map(propagate)).collect::<Set>();
+        generates.push((first..top).map(of).collect::<Vec<_>>());
+        if first > 0 {
+            propagates.push((first..=top).map(propagate).collect::<Set>());
+        }
+        first += s;
+    }
+    let top = e.select(g, tops);
+    let (lifted, next) = with_all_of(e, all, generates, &propagates);
+    (e.add(Op::Add(top, lifted)), next)
+}
+
+/// Levels of a carry tree that leave fewer than [`MOST`] nodes, for a last level that joins these with one more.
+pub(super) fn levels_but_last(nodes: u32, elements: u64, tuning: Tuning) -> Vec<Vec<u32>> {
+    let mut all = levels(nodes, elements, tuning);
+    let left = all.pop().map_or(1, |last| last.iter().sum::<u32>());
+    if left >= MOST {
+        all.push(even(left, 2));
+    }
+    all
 }
 
 /// Some sums of products, and the product of each of some sets, in one exchange.

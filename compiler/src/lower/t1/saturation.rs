@@ -4,6 +4,7 @@
 //! **Bits.** Two signs, a bit injection, and a bit to word for each end that is cut.
 
 use super::ends::Ends;
+use super::location::locate;
 use super::{comparison, early, selection};
 use crate::analysis::ranges::signed_bits;
 use crate::graph::NodeId;
@@ -35,7 +36,19 @@ fn gated(l: &mut Values<'_>, id: NodeId, gate: NodeId, top: u32) -> ValueId {
     let (lo, hi) = l.facts.ranges.raw[s.index()];
     let width = signed_bits((lo.min(lo - edge), hi.max(hi - edge)));
     let ring = ring_for(width.max(8));
-    let (negative, small) = match early::parts(l, s, width) {
+    let parts = early::parts(l, s, width);
+    let located = {
+        let parts = parts.or_else(|| {
+            let s = l.emit.ahead.map(|_| l.in_ring(s, ring))?;
+            Some((l.emit.add(C::Own(s)), l.emit.add(C::Dup(s))))
+        });
+        parts.and_then(|parts| locate(&mut l.emit, parts, width, top + l.facts.frac(s)))
+    };
+    if let Some([inside, large]) = located {
+        let v = l.in_ring(v, k);
+        return selection::cut(&mut l.emit, (inside, v), large, None, top + l.facts.frac(id));
+    }
+    let (negative, small) = match parts {
         Some((a, b)) => {
             let e = &mut l.emit;
             let above = e.add(C::Offset(b, word(-edge, ring)));
