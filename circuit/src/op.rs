@@ -182,8 +182,6 @@ pub enum Op {
     OwnOf(ValueId, u32),
     /// The part b of the split, with shards cut between groups: `Rep -> Dup`.
     DupOf(ValueId, u32),
-    /// As [`Op::AsAdd2`], with shards cut between groups: `Rep -> Add2`, `Add3 -> Add2`.
-    AsAdd2Of(ValueId, u32),
     /// a + b: `Mask, Dup -> Rep`.
     Join {
         /// The part a.
@@ -434,4 +432,7 @@ pub enum Op {
     /// last proof, as they do before an opening, but for what is about values that are made later, so that what is kept
     /// for it can be forgotten. Reads and defines no value.
     Prove,
+    // ---- local, between holders ------------------------------------------------------------
+    /// As [`Op::AsAdd2`], with shards cut between groups: `Rep -> Add2`, `Add3 -> Add2`.
+    AsAdd2Of(ValueId, u32),
 }

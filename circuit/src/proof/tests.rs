@@ -69,7 +69,7 @@ fn every_message_has_its_statement() {
     let all = barriers(&c).unwrap();
     let at: Vec<(u32, usize)> = all.iter().map(|b| (b.layer, b.statements.len())).collect();
     assert_eq!(at, [(3, 6), (4, 1)]);
-    let carries: Vec<(u32, u32)> = all[0].carries.iter().map(|(v, n)| (v.0, *n)).collect();
+    let carries: Vec<(u32, u32)> = all[0].carries.iter().map(|(cut, n)| (cut.x.0, *n)).collect();
     // The high part needs all carries of 32 bits, the bits below bit 8 fewer.
     assert_eq!(carries, [(0, 32)]);
     assert_eq!(all[0].statements[0].instr, 4);

@@ -56,7 +56,7 @@ fn the_sample_has_every_operation() {
     let mut names: BTreeSet<&str> = instrs.map(|i| i.op.name()).collect();
     assert!(names.insert("prove"), "{names:?}");
     assert!(names.iter().eq(NAMES.iter().collect::<BTreeSet<_>>()), "{names:?}");
-    assert_eq!(NAMES.len(), 63, "{names:?}");
+    assert_eq!(NAMES.len(), 64, "{names:?}");
 }
 
 /// Applies a change to the small circuit and returns the error.
@@ -344,7 +344,7 @@ fn invariant_15_checks() {
         }
     };
     assert_eq!(why(&|c| c.checks[0].set = 4), "its party set does not exist");
-    assert_eq!(why(&|c| c.checks[0].value = v(102)), "its value does not exist");
+    assert_eq!(why(&|c| c.checks[0].value = v(103)), "its value does not exist");
     assert_eq!(why(&|c| c.checks.push(c.checks[0].clone())), "another check has its party set");
     let bits = "its value is not one public bit for each member";
     // Of nobody, of another shape, of words, and a share.
