@@ -181,7 +181,7 @@ impl<'a> Evaluator<'a> {
 fn known(circuit: &Circuit) -> BTreeSet<ValueId> {
     let all = circuit.layers.iter().flat_map(|l| &l.local);
     all.filter_map(|i| match i.op {
-        Op::Trivial(x) if circuit.ty(x).hold == Hold::Dup && circuit.ty(x).groups == 0 => i.out,
+        Op::Trivial(x) if circuit.ty(x).hold == Hold::Dup => i.out,
         _ => None,
     })
     .collect()
