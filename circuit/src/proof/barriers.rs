@@ -16,6 +16,8 @@ const MORE_SUMMANDS: u64 = 1 << 20;
 /// The same of planes that are picked from others, and what each instruction in a row counts beside its planes: a statement
 /// has all of the row.
 const MORE_PLANES: u64 = 1 << 24;
+/// Products that are added up to one word before it is exchanged, at most: each place in a sum is a column of its own.
+const MOST_POOLED: usize = 1 << 10;
 const STEP: u64 = 8;
 
 /// A proof of what was sent since the barrier before it, but for what is about values that are made later and that
@@ -608,6 +610,7 @@ impl<'a> Find<'a> {
         }
         match pooled {
             Some(_) if !plus.is_empty() => Err("values that are added up without a factor"),
+            Some(pooled) if pooled.each() > MOST_POOLED => Err("a sum of too many products"),
             pooled => Ok(Claim::Exchange { terms, plus, pooled }),
         }
     }
@@ -762,5 +765,8 @@ pub fn is_linear(op: &Op) -> bool {
 /// Whether it also changes the order or the number of elements, so that only of what is cut between groups, and of which no
 /// element leaves its group, shards become shards.
 fn is_in_groups(op: &Op) -> bool {
-    matches!(op, Op::Sum { .. } | Op::Transpose(..) | Op::Slice { .. } | Op::Broadcast(..) | Op::ToPlanes(_))
+    matches!(
+        op,
+        Op::Sum { .. } | Op::Transpose(..) | Op::Slice { .. } | Op::Broadcast(..) | Op::ToPlanes(_)
+    )
 }

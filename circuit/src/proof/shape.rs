@@ -390,7 +390,8 @@ impl Shape {
                             };
                             for (shard, n) in shards {
                                 let of = |t: &Term| t.columns(prover, shard).len();
-                                let columns = terms.iter().map(of).sum::<usize>() * s.claim.pooled();
+                                let columns =
+                                    terms.iter().map(of).sum::<usize>() * s.claim.pooled();
                                 let n = s.claim.count(prover, shard, n);
                                 add(columns, if kind == Kind::Bits { words(n) } else { n });
                             }

@@ -144,7 +144,9 @@ fn moves(op: &Op, types: &[Type], cuts: Cuts) -> bool {
             | Op::Reshape(..)
             | Op::ToPlanes(_)
     );
-    linear && op.operands().iter().all(|&v| types[v.index()].hold == Hold::Rep) && cuts.keeps(op, types)
+    linear
+        && op.operands().iter().all(|&v| types[v.index()].hold == Hold::Rep)
+        && cuts.keeps(op, types)
 }
 
 /// What is known of the draft's values.
@@ -433,20 +435,18 @@ impl Rewrite {
         match op {
             Op::Add(x, y) => Some(self.sum(*x, *y, false, types)),
             Op::Sub(x, y) => Some(self.sum(*x, *y, true, types)),
-            Op::Offset(x, _) | Op::Not(x) => {
-                Some(match self.form(*x) {
-                    Form::Known(dup) => Form::Known(self.e.add(op.map(|_| dup))),
-                    Form::Split(Split { core, own, dup }) => {
-                        let dup = match dup {
-                            Some(dup) => dup,
-                            None => self.zero(core),
-                        };
-                        let dup = self.e.add(op.map(|_| dup));
-                        Form::Split(Split { core, own, dup: Some(dup) })
-                    }
-                    Form::Value(_) | Form::Late(..) => return None,
-                })
-            }
+            Op::Offset(x, _) | Op::Not(x) => Some(match self.form(*x) {
+                Form::Known(dup) => Form::Known(self.e.add(op.map(|_| dup))),
+                Form::Split(Split { core, own, dup }) => {
+                    let dup = match dup {
+                        Some(dup) => dup,
+                        None => self.zero(core),
+                    };
+                    let dup = self.e.add(op.map(|_| dup));
+                    Form::Split(Split { core, own, dup: Some(dup) })
+                }
+                Form::Value(_) | Form::Late(..) => return None,
+            }),
             Op::Stack(xs) => {
                 let all: Option<Vec<Split>> = xs.iter().map(|&x| self.split(x)).collect();
                 let all = all?;

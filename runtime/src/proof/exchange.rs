@@ -29,11 +29,15 @@ impl Pooling {
         };
         // Size and distance of each axis.
         let mut distance = 1;
-        let mut dims: Vec<(usize, usize)> = shape.iter().rev().map(|&d| {
-            let before = distance;
-            distance *= d as usize;
-            (d as usize, before)
-        }).collect();
+        let mut dims: Vec<(usize, usize)> = shape
+            .iter()
+            .rev()
+            .map(|&d| {
+                let before = distance;
+                distance *= d as usize;
+                (d as usize, before)
+            })
+            .collect();
         dims.reverse();
         let lanes = Lanes { n: elements(shape) as usize, groups: s.groups };
         let mut first = 0;
@@ -55,7 +59,9 @@ impl Pooling {
             })
         };
         let rows = if held == 0 { Vec::new() } else { all(outer, first) };
-        debug_assert!(held == 0 || shard.is_none_or(|r| rows.len() * row == s.lanes(circuit).len(r)));
+        debug_assert!(
+            held == 0 || shard.is_none_or(|r| rows.len() * row == s.lanes(circuit).len(r))
+        );
         Some(Pooling { rows, row, step, places: all(&added, 0) })
     }
 
@@ -137,7 +143,8 @@ impl View<'_> {
         let whole = |x: ValueId, second: bool| read.one(part(x, second));
         let mut sum = zip(&whole(s.out, true).one(), &whole(s.out, false).one(), &add);
         for t in terms {
-            let [x, y] = [(t.x, !second), (t.y, second)].map(|(x, second)| read.all(part(x, second)));
+            let [x, y] =
+                [(t.x, !second), (t.y, second)].map(|(x, second)| read.all(part(x, second)));
             if t.mask {
                 for (x, y) in x.iter().zip(&y) {
                     Column::each([x, y], |at, [x, y]| {

@@ -4,8 +4,8 @@ use super::claims::{View, wide, wide_part, zip};
 use super::products::Long;
 use crate::protocol::complement;
 use crate::share::prev;
-use slvr_circuit::proof::{Parted, Statement};
 use slvr_circuit::ValueId;
+use slvr_circuit::proof::{Parted, Statement};
 use slvr_ring::{Data, Words};
 
 impl View<'_> {

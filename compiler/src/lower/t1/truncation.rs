@@ -71,7 +71,8 @@ pub fn low(e: &mut Emit, x: ValueId, f: u32) -> (ValueId, ValueId) {
 /// The result of [`exact`] in Z_2^k, k at most the bits of x less f: no wrap reaches it. One round, k bits.
 pub fn short(e: &mut Emit, x: ValueId, f: u32, k: u32) -> ValueId {
     let (a, b) = low(e, x, f);
-    let [a, b] = [a, b].map(|part| if k < e.ty(part).bits() { e.add(Op::Narrow(part, k)) } else { part });
+    let [a, b] =
+        [a, b].map(|part| if k < e.ty(part).bits() { e.add(Op::Narrow(part, k)) } else { part });
     let (a, b) = (e.add(Op::Input(a)), e.add(Op::Trivial(b)));
     e.add(Op::Add(a, b))
 }
