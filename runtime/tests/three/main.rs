@@ -6,6 +6,7 @@ mod build;
 mod dealer;
 mod dealer_proofs;
 mod faults;
+mod grouped_random;
 mod handshake;
 mod messages;
 mod operations;

@@ -1,0 +1,341 @@
+//! Random circuits whose shards are cut between groups: parts of owners, linear instructions that move or add up elements within
+//! a group, what owners input of these, and exchanges of sums of products. Some claim what is not so, by another instruction on
+//! the value than on its owner's part, or between other groups, and are refused. In every one that is admitted honest parties
+//! compute what they do without proofs, at the predicted cost, so no statement is false that is admitted, and every frame that
+//! is altered before the proof is noticed.
+
+use crate::build::{Builder, elements, words};
+use crate::proofs::{COINS, options, run, with_coins};
+use crate::tampering::{How, Rule, Truth, bent, ended_well, sent};
+use slvr_circuit::proof::{Claim, barriers};
+use slvr_circuit::traffic::Traffic;
+use slvr_circuit::verify::{Openings, verify_with};
+use slvr_circuit::{Circuit, Dom, Hold, Op, Security, ValueId};
+use slvr_runtime::link::Kind;
+use slvr_runtime::share::encode::Encoded;
+
+/// A generator of numbers that is the same everywhere.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) % n.max(1)
+    }
+
+    fn pick<T: Clone>(&mut self, all: &[T]) -> T {
+        all[self.below(all.len() as u64) as usize].clone()
+    }
+}
+
+struct Making {
+    b: Builder,
+    random: Random,
+    k: u32,
+    groups: u32,
+    masks: u32,
+    /// Replicated values that are seen in the end.
+    shown: Vec<ValueId>,
+    /// Masks and what is opened under them.
+    open: Vec<(ValueId, ValueId)>,
+}
+
+impl Making {
+    /// Now and then between other groups.
+    fn groups(&mut self) -> u32 {
+        match self.random.below(24) {
+            0 => self.random.pick(&[0, 1, self.groups]),
+            _ => self.groups,
+        }
+    }
+
+    fn secret(&mut self, shape: &[u64]) -> ValueId {
+        let all = [&[1], shape].concat();
+        let seed = self.random.below(1 << 30);
+        let x = self.b.secret(self.k, &all, &words(seed, elements(&all)));
+        self.b.must(Op::Reshape(x, shape.to_vec()))
+    }
+
+    fn input(&mut self, own: ValueId) -> ValueId {
+        let x = self.b.must(Op::Input(own));
+        self.shown.push(x);
+        x
+    }
+
+    /// Of an owner's words something that it inputs.
+    fn said(&mut self, own: ValueId) {
+        let k = self.b.ty(own).bits();
+        let shift = self.random.below(u64::from(k)) as u32;
+        match self.random.below(4) {
+            0 => {
+                let bits = self.b.must(Op::ToBits { x: own, lo: 0, w: 5 });
+                let code = self.b.must(Op::Thermometer { x: bits, blocks: vec![2, 3] });
+                self.input(code);
+            }
+            1 => {
+                let bits = self.b.must(Op::ToBits { x: own, lo: shift, w: k - shift });
+                self.input(bits);
+            }
+            2 => {
+                let high = self.b.must(Op::Shr(own, shift));
+                let to = self.random.pick(&[8, 16, 32, 64]);
+                let op = if to <= k { Op::Narrow(high, to) } else { Op::Extend(high, to) };
+                let high = self.b.must(op);
+                self.input(high);
+            }
+            _ => {
+                self.input(own);
+            }
+        }
+    }
+
+    /// A linear instruction that moves, leaves out or adds up elements.
+    fn moved(&mut self, shape: &[u64]) -> impl Fn(ValueId) -> Op + use<> {
+        let axes = shape.len() as u64;
+        let axis = self.random.below(axes);
+        let [n, other] = [axis, self.random.below(axes)].map(|a| shape[a as usize]);
+        let op = match self.random.below(5) {
+            0 => Op::Sum { x: ValueId(0), axes: vec![axis] },
+            1 => {
+                let mut perm: Vec<u64> = (0..axes).collect();
+                perm.swap(self.random.below(axes) as usize, axis as usize);
+                Op::Transpose(ValueId(0), perm)
+            }
+            2 => {
+                let start = self.random.below(n);
+                let len = 1 + self.random.below(n - start);
+                Op::Slice { x: ValueId(0), axis, start, len, step: 1 }
+            }
+            3 => {
+                let mut to = shape.to_vec();
+                to.iter_mut().filter(|d| **d == 1).for_each(|d| *d = 1 + other % 3);
+                Op::Broadcast(ValueId(0), to)
+            }
+            _ => {
+                let (first, rest) = shape.split_first().unwrap();
+                Op::Reshape(ValueId(0), vec![*first, rest.iter().product()])
+            }
+        };
+        move |x| op.map(|_| x)
+    }
+
+    /// Both parts of an exchange.
+    fn exchanged(&mut self, x: ValueId, y: ValueId) {
+        let (g, h) = (self.groups(), self.groups());
+        let term = |m: &mut Making, x: ValueId| {
+            if m.random.below(2) == 0 {
+                return m.b.infer(Op::AsAdd2Of(x, g));
+            }
+            let mask = m.b.infer(Op::MaskOf(x, g))?;
+            m.b.infer(Op::AsAdd2(mask))
+        };
+        let Some(known) = self.b.infer(Op::DupOf(y, h)) else { return };
+        let mut sum: Option<ValueId> = None;
+        for x in [x, y] {
+            let product = term(self, x).and_then(|x| self.b.infer(Op::Mul(x, known)));
+            let Some(product) = product else { continue };
+            sum = match sum {
+                Some(sum) => self.b.infer(Op::Add(sum, product)),
+                None => Some(product),
+            };
+        }
+        let Some(mut sum) = sum else { return };
+        let words = !self.b.ty(sum).dom.is_bits();
+        if words && self.random.below(3) > 0 {
+            let shape = self.b.ty(sum).shape.clone();
+            let (first, rest) = shape.split_first().unwrap();
+            let rest: u64 = rest.iter().product();
+            let ways = [vec![*first, rest], vec![*first, rest / 2, 2], shape.clone()];
+            let to = self.random.pick(&ways);
+            let axes = if to.len() == 2 { vec![1] } else { vec![to.len() as u64 - 1] };
+            let turned = self.b.infer(Op::Reshape(sum, to));
+            let added = turned.and_then(|x| self.b.infer(Op::Sum { x, axes }));
+            sum = added.unwrap_or(sum);
+        }
+        let ty = self.b.ty(sum).clone();
+        if self.random.below(2) == 0 {
+            let x = self.b.must(Op::ReshareTwo(sum));
+            return self.shown.push(x);
+        }
+        self.masks += 1;
+        let mask = Op::Mask { tag: self.masks, dom: ty.dom, shape: ty.shape, groups: ty.groups };
+        let mask = self.b.must(mask);
+        self.open.push((mask, self.b.must(Op::OpenMasked { x: sum, mask })));
+    }
+
+    /// A product of matrices of which owners know their words ahead.
+    fn parted(&mut self, rows: u64) {
+        let (inner, columns) = (1 + self.random.below(4), 1 + self.random.below(30));
+        let (a, b) = (self.secret(&[1, rows, inner]), self.secret(&[1, inner, columns]));
+        let z = self.b.must(Op::MatMul { a, b, trans_b: false });
+        let (g, h) = (self.groups(), self.groups());
+        let made = [Op::OwnOf(z, g), Op::AsAdd2Of(z, h)].map(|op| self.b.infer(op));
+        let [Some(own), Some(others)] = made else { return };
+        let said = self.input(own);
+        self.masks += 1;
+        let ty = self.b.ty(others).clone();
+        let mask = Op::Mask { tag: self.masks, dom: ty.dom, shape: ty.shape, groups: ty.groups };
+        let mask = self.b.must(mask);
+        self.open.push((mask, self.b.must(Op::OpenMasked { x: others, mask })));
+        let _ = said;
+    }
+}
+
+/// A circuit of a seed, which may have a message without a statement.
+fn random(seed: u64) -> (Circuit, Encoded) {
+    let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+    (0..9).for_each(|_| {
+        random.below(2);
+    });
+    let k = random.pick(&[8, 16, 32, 64]);
+    let rows = random.pick(&[3, 5, 6, 7, 16]);
+    let groups =
+        random.pick(&[rows as u32, rows as u32, if rows % 2 == 0 { rows as u32 / 2 } else { 1 }]);
+    let b = Builder::new();
+    let mut m = Making { b, random, k, groups, masks: 0, shown: vec![], open: vec![] };
+    let shape = [rows, 1 + m.random.below(3), 2, 1 + m.random.below(9), 2];
+    let [x, y] = [0; 2].map(|_| m.secret(&shape));
+    let sum = m.b.must(Op::Add(x, y));
+    let mut parts = Vec::new();
+    for v in [x, y, sum] {
+        let g = m.groups();
+        parts.extend(m.b.infer(Op::OwnOf(v, g)).map(|own| (v, own)));
+    }
+    // An owner's words of a sum are the sum of its words.
+    if let [(x, a), (y, c), ..] = parts[..]
+        && let Some(own) = m.b.infer(Op::Add(a, c))
+    {
+        let sum = m.b.must(Op::Add(x, y));
+        parts.push((sum, own));
+    }
+    let bits = parts.first().map(|(_, own)| {
+        let own = *own;
+        let bits = m.b.must(Op::ToBits { x: own, lo: 0, w: 4 });
+        m.input(bits)
+    });
+    for _ in 0..3 {
+        let (x, own) = m.random.pick(&parts);
+        let op = m.moved(&m.b.ty(x).shape.clone());
+        let Some(part) = m.b.infer(op(own)) else { continue };
+        // Another instruction on the value, now and then.
+        let op: Box<dyn Fn(ValueId) -> Op> = match m.random.below(8) {
+            0 => Box::new(m.moved(&m.b.ty(x).shape.clone())),
+            _ => Box::new(op),
+        };
+        if let Some(whole) = m.b.infer(op(x)) {
+            parts.push((whole, part));
+        }
+    }
+    for _ in 0..3 {
+        let (_, own) = m.random.pick(&parts);
+        m.said(own);
+    }
+    let products = m.random.pick(&parts).1;
+    let other = m.random.pick(&parts).1;
+    if let Some(product) = m.b.infer(Op::Mul(products, other)) {
+        m.input(product);
+    }
+    m.parted(rows);
+    m.exchanged(x, y);
+    m.b.next_layer();
+    if let Some(bits) = bits {
+        let planes = m.b.infer(Op::ToPlanes(bits));
+        let g = m.groups();
+        if let Some(own) = m.b.infer(Op::OwnOf(bits, g))
+            && let (Some(planes), Some(part)) = (planes, m.b.infer(Op::ToPlanes(own)))
+        {
+            m.input(part);
+            m.exchanged(planes, planes);
+        }
+        m.exchanged(bits, bits);
+    }
+    m.exchanged(sum, x);
+    m.b.next_layer();
+    for (mask, dup) in std::mem::take(&mut m.open) {
+        m.shown.push(m.b.must(Op::Join { mask, dup }));
+    }
+    // Bits are seen as words: each is an owner's part and the others'.
+    let mut shown = Vec::new();
+    for v in std::mem::take(&mut m.shown) {
+        let Dom::Bits(w) = m.b.ty(v).dom else {
+            shown.push(v);
+            continue;
+        };
+        for j in 0..w.min(70) {
+            let bit = m.b.must(Op::Planes { x: v, start: j, step: 1, count: 1 });
+            let (u, d) = (m.b.must(Op::Own(bit)), m.b.must(Op::Dup(bit)));
+            let (u, d) = (m.b.must(Op::FromBits(u, 8)), m.b.must(Op::FromBits(d, 8)));
+            shown.extend([m.b.must(Op::Input(u)), m.b.must(Op::Trivial(d))]);
+        }
+    }
+    m.b.next_layer();
+    shown.retain(|&v| m.b.ty(v).hold == Hold::Rep);
+    m.b.reveal_reshared(shown);
+    let (circuit, encoded) = m.b.finish();
+    (Circuit { security: Security::Malicious, ..circuit }, encoded)
+}
+
+/// Those that are admitted.
+fn admitted(seeds: std::ops::Range<u64>) -> impl Iterator<Item = (u64, Circuit, Encoded)> {
+    seeds.filter_map(|seed| {
+        let (circuit, encoded) = random(seed);
+        verify_with(&circuit, Openings::Any).ok().map(|_| (seed, circuit, encoded))
+    })
+}
+
+#[test]
+fn admitted_circuits_in_groups_compute_what_they_do_without_proofs() {
+    let (mut count, mut pooled, mut parted, mut cut) = (0, 0, 0, 0);
+    let last = std::env::var("SLVR_GROUPED").ok().and_then(|n| n.parse().ok()).unwrap_or(120);
+    for (seed, circuit, encoded) in admitted(0..last) {
+        count += 1;
+        let plain = Circuit { security: Security::SemiHonest, ..circuit.clone() };
+        let without = run(&plain, &encoded, &options(seed));
+        let all = barriers(&circuit).unwrap();
+        for s in all.iter().flat_map(|b| &b.statements) {
+            pooled += usize::from(s.claim.is_pooled());
+            parted += usize::from(s.claim.parted().is_some() && s.groups > 0);
+            cut += usize::from(matches!(s.claim, Claim::Input(_)) && s.groups > 0);
+        }
+        for coins in COINS {
+            let circuit = with_coins(&circuit, coins);
+            let with = run(&circuit, &encoded, &options(seed));
+            assert_eq!(with.outputs, without.outputs, "seed {seed}, {coins:?}");
+            let predicted = Traffic::of(&circuit);
+            let counted = (with.rounds, with.bytes_sent);
+            assert_eq!(counted, (predicted.rounds, predicted.bytes), "seed {seed}, {coins:?}");
+        }
+    }
+    println!("{count} of {last}: {pooled} sums, {parted} products of matrices, {cut} inputs");
+    assert!(count > last / 4 && count < last, "{count} of {last} are admitted");
+    assert!(pooled > 10 && parted > 10 && cut > 100, "{pooled}, {parted}, {cut}");
+}
+
+#[test]
+fn every_message_in_groups_is_proven() {
+    let mut flips = 0;
+    for (seed, circuit, encoded) in admitted(5000..5020) {
+        let circuit = with_coins(&circuit, COINS[seed as usize % 2]);
+        let last = barriers(&circuit).unwrap().last().unwrap().layer;
+        let truth = Truth::of(&circuit, &encoded, 1);
+        let mut random = Random(seed | 1);
+        for (party, frames) in sent(&circuit, &encoded).iter().enumerate() {
+            for (n, (h, _)) in frames.iter().enumerate() {
+                if h.kind != Kind::Layer || h.layer >= last || h.len == 0 {
+                    continue;
+                }
+                flips += 1;
+                let bit = random.below(8 * h.len);
+                let rule = Rule { party, frame: Some((n, How::Flip, bit)) };
+                let (outcome, log) = bent(&circuit, &encoded, rule, None, 1);
+                assert!(!truth.is_missed(&outcome, party), "seed {seed}: {rule:?} of {h}");
+                let stopped = outcome.receivers[0].1.is_err();
+                assert!(stopped, "seed {seed}: {rule:?} of {h} was not noticed");
+                ended_well(&outcome, &log, party, &rule);
+            }
+        }
+    }
+    assert!(flips > 200, "{flips} frames");
+}
