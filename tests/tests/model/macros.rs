@@ -11,7 +11,7 @@ use slvr_compiler::lower::common::masked::{self, Pair, Split};
 use slvr_compiler::lower::stated::{DEALER, SYMMETRIC};
 use slvr_compiler::lower::t1::search::{Search, Wanted, search};
 use slvr_compiler::lower::t1::{bits, comparison, elementary, exponential, input_checks};
-use slvr_compiler::lower::t1::{one_hots, selection, truncation};
+use slvr_compiler::lower::t1::{location, one_hots, selection, truncation};
 use slvr_compiler::lower::{Emit, t2};
 
 const BIT: Operand = Operand { dom: Dom::Bits(1), each: 1 };
@@ -107,7 +107,7 @@ pub fn all(build: Build) -> Vec<Macro> {
         Build::Proven => symmetric().into_iter().chain(by_code()).chain(functions()).collect(),
         Build::Ahead => {
             let all = symmetric().into_iter().chain(by_code()).chain([wide_sign(), matrices()]);
-            all.chain(functions()).collect()
+            all.chain(located()).chain([pooled()]).chain(functions()).collect()
         }
         Build::Dealer => dealer(),
     }
@@ -158,6 +158,50 @@ fn matrices() -> Macro {
             let negative = |y: u128| bit(signed(x[0]) * signed(y) < 0);
             z == [negative(x[1]), negative(x[2])]
         }),
+    )
+}
+
+/// Where a value lies, with a few bits below the edge and one or more above.
+fn located() -> Vec<Macro> {
+    let of = |(w, edge): (u32, u32)| {
+        new(
+            "is inside, is large",
+            format!("{w} bits, edge 2^{edge}"),
+            vec![BYTE],
+            // With x - 2^edge in so many bits.
+            choices(&[whole((1 << edge) - (1 << (w - 1)), (1 << (w - 1)) - 1)]),
+            Box::new(move |e, x| {
+                let parts = (e.add(Op::Own(x[0])), e.add(Op::Dup(x[0])));
+                match location::locate(e, parts, w, edge) {
+                    Some([inside, large]) => e.stack(vec![inside, large]),
+                    None => unreachable!("there is a low and a short high part"),
+                }
+            }),
+            is(move |x| {
+                let inside = bit((0..1 << edge).contains(&signed(x[0])));
+                inside | bit(signed(x[0]) >= 1 << edge) << 1
+            }),
+        )
+    };
+    [(3, 1), (4, 2), (4, 1), (5, 3), (6, 1)].map(of).into()
+}
+
+/// Bits times words, which are added up before they are exchanged.
+fn pooled() -> Macro {
+    new(
+        "sum of bits times words",
+        "2 of each, Z_2^8",
+        vec![Operand { each: 2, ..BIT }, Operand { each: 2, ..BYTE }],
+        choices(&[vec![0, 1], vec![0, 1], vec![0, 3, 200], vec![1, 100, 255]]),
+        Box::new(|e, x| {
+            let kept = selection::inject(e, x[0], x[1]);
+            let x = e.add(Op::Sum { x: kept, axes: vec![1] });
+            let n = e.ty(x).elements();
+            // What is asked of its owner's part makes it one that is known ahead.
+            let high = e.add(Op::Reshape(x, vec![n, 1]));
+            comparison::negative(e, high, K)
+        }),
+        is(|x| bit(signed((x[0] * x[2] + x[1] * x[3]) & low_mask(K)) < 0)),
     )
 }
 
@@ -325,6 +369,31 @@ fn symmetric() -> Vec<Macro> {
             truncated(f, K),
         ));
     }
+    out.push(new(
+        "truncation to fewer bits",
+        "Z_2^16 to Z_2^8, by 8 bits",
+        vec![Operand { dom: Dom::Ring(16), each: 1 }],
+        [-16127i64, -300, -256, -1, 0, 1, 255, 256, 4096, 16127]
+            .map(|x| vec![x as i128 as u128 & low_mask(16)])
+            .into(),
+        Box::new(|e, x| truncation::short(e, x[0], 8, 8)),
+        Box::new(|x, z| {
+            let (down, part) = (i64::from(x[0] as u16 as i16) >> 8, x[0] & 255);
+            let word = |x: i64| x as i128 as u128 & low_mask(K);
+            z == [word(down)] || part != 0 && z == [word(down + 1)]
+        }),
+    ));
+    out.push(new(
+        "value cut at both ends",
+        z2,
+        vec![BIT, BYTE, BIT, BIT],
+        choices(&[vec![0, 1], whole(-8, 8), vec![0, 1], vec![0, 1]]),
+        Box::new(|e, x| selection::cut(e, (x[0], x[1]), x[2], Some(x[3]), 5)),
+        is(|x| {
+            let ends = (x[2] << 5).wrapping_sub(x[3] << 5);
+            (x[0] * x[1]).wrapping_add(ends) & low_mask(K)
+        }),
+    ));
     for s in [0, 2] {
         out.push(new(
             "lift",

@@ -26,12 +26,7 @@ use slvr_circuit::{Op, ValueId};
 
 /// Whether a value is inside and whether it is large, of its parts in words of at least w bits; none where there is no low or no
 /// high part, or where the high one is long.
-pub(super) fn locate(
-    e: &mut Emit,
-    (a, b): (ValueId, ValueId),
-    w: u32,
-    edge: u32,
-) -> Option<[ValueId; 2]> {
+pub fn locate(e: &mut Emit, (a, b): (ValueId, ValueId), w: u32, edge: u32) -> Option<[ValueId; 2]> {
     let tuning = e.ahead?;
     let n = w.checked_sub(1)?;
     let high = n.checked_sub(edge).filter(|h| *h > 0)?;

@@ -11,7 +11,7 @@
 //! `saturation`, [`functions`] (the table of functions of one number) and [`input_checks`] (what clients
 //! give). This family alone has [`search`] (which entries come first), [`elementary`] (reciprocal, quotient, square root,
 //! logarithm), made of [`bits`] (all bits of a word, the position of the top one), [`noise`], `early` (signs before a
-//! truncation is done), and against a malicious party `fans` (products of many bits), `location` (both questions of a saturation at
+//! truncation is done), and against a malicious party `fans` (products of many bits), [`location`] (both questions of a saturation at
 //! once) and [`one_hots`] (tables). A product is one
 //! instruction and a reshare, so it has no file.
 
@@ -25,7 +25,7 @@ mod fans;
 pub mod functions;
 pub mod gates;
 pub mod input_checks;
-mod location;
+pub mod location;
 mod nodes;
 pub mod noise;
 pub mod one_hots;

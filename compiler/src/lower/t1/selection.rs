@@ -75,7 +75,7 @@ fn injected(e: &mut Emit, c: ValueId, x: ValueId) -> ValueId {
 ///
 /// Against a malicious party all of it is exchanged at once, and the words of the ends have as many bits as are left of
 /// 2^top times them.
-pub(super) fn cut(
+pub fn cut(
     e: &mut Emit,
     (inside, x): (ValueId, ValueId),
     high: ValueId,
