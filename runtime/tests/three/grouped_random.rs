@@ -190,9 +190,12 @@ fn random(seed: u64) -> (Circuit, Encoded) {
         random.below(2);
     });
     let k = random.pick(&[8, 16, 32, 64]);
-    let rows = random.pick(&[3, 5, 6, 7, 16]);
-    let groups =
-        random.pick(&[rows as u32, rows as u32, if rows % 2 == 0 { rows as u32 / 2 } else { 1 }]);
+    let rows: u64 = random.pick(&[3, 5, 6, 7, 16]);
+    let groups = random.pick(&[
+        rows as u32,
+        rows as u32,
+        if rows.is_multiple_of(2) { rows as u32 / 2 } else { 1 },
+    ]);
     let b = Builder::new();
     let mut m = Making { b, random, k, groups, masks: 0, shown: vec![], open: vec![] };
     let shape = [rows, 1 + m.random.below(3), 2, 1 + m.random.below(9), 2];
