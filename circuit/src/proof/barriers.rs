@@ -305,9 +305,14 @@ impl<'a> Find<'a> {
 
     /// Counts a summand.
     fn summand(&self) -> Result<(), &'static str> {
+        self.some_summands(1)
+    }
+
+    /// Counts so many.
+    fn some_summands(&self, n: u64) -> Result<(), &'static str> {
         let left = self.summands.get();
-        self.summands.set(left.saturating_sub(1));
-        if left == 0 { Err("a sum of too many summands") } else { Ok(()) }
+        self.summands.set(left.saturating_sub(n));
+        if left < n { Err("a sum of too many summands") } else { Ok(()) }
     }
 
     /// Counts a selection of so many planes.
@@ -607,6 +612,10 @@ impl<'a> Find<'a> {
                     );
                 }
             }
+        }
+        // Each place in a sum has a column for every product.
+        if let Some(pooled) = &pooled {
+            self.some_summands((terms.len() as u64).saturating_mul(pooled.each() as u64))?;
         }
         match pooled {
             Some(_) if !plus.is_empty() => Err("values that are added up without a factor"),

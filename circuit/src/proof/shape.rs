@@ -210,6 +210,10 @@ pub struct Shape {
 /// elements.
 const MOST_VARIABLES: u32 = 9;
 
+/// Bytes that a column takes besides its words, with where its blocks lie, and for each part that it is made of.
+const COLUMN: u64 = 1 << 10;
+const PART: u64 = 1 << 7;
+
 /// Blocks of the folds of so many elements.
 pub fn folds(kind: Kind, elements: usize) -> Vec<usize> {
     let mut out = Vec::new();
@@ -435,15 +439,27 @@ impl Shape {
                 }
                 Prover { base, dots, long }
             });
-            let chunks = provers.iter().flat_map(|p| p.base.iter().chain(&p.dots));
-            let word = if kind == Kind::Wide { 16 } else { 8 };
-            let bytes = |(terms, n): &(usize, usize)| {
-                (*terms as u64).saturating_mul(*n as u64).saturating_mul(word)
-            };
-            shape.columns = chunks.map(bytes).max().unwrap_or(0).max(shape.columns);
-            if any {
-                *place = Some(Folds::of(kind, &provers));
+            if !any {
+                continue;
             }
+            let folds = Folds::of(kind, &provers);
+            let word = if kind == Kind::Wide { 16 } else { 8 };
+            // Of a chunk that is made of so many, of so many terms each, with as many statements as all of them have.
+            let bytes = |terms: usize, parts: usize, statements: usize| {
+                let each = (statements as u64).saturating_mul(word);
+                let besides = COLUMN.saturating_add(PART.saturating_mul(parts as u64));
+                each.saturating_add(besides).saturating_mul(terms as u64)
+            };
+            for Prover { base, dots, .. } in &provers {
+                for group in folds.groups(base) {
+                    let statements = group.iter().fold(0, |n, &i| plus(n, base[i].1, 1));
+                    let terms = group.first().map_or(0, |&i| base[i].0);
+                    shape.columns = shape.columns.max(bytes(terms, group.len(), statements));
+                }
+                let dots = dots.iter().map(|&(products, _)| bytes(2, 1, products));
+                shape.columns = dots.max().unwrap_or(0).max(shape.columns);
+            }
+            *place = Some(folds);
         }
         // What a thread holds of a product is twice a side of a chunk in [`memory`].
         let long = barrier.statements.iter().filter(|s| is_product(circuit, &s.claim));

@@ -109,8 +109,7 @@ impl<'a, B: Copy + Default> Chunk<'a, B> {
     }
 
     /// Terms.
-    #[cfg(test)]
-    pub(super) fn terms(&self) -> usize {
+    pub fn terms(&self) -> usize {
         self.terms.len()
     }
 
@@ -138,6 +137,9 @@ impl<'a, B: Copy + Default> Chunk<'a, B> {
         let mut parts = parts.into_iter();
         let Some(mut out) = parts.next() else { return Chunk::new(0, Vec::new(), None) };
         for part in parts {
+            // What is left out would not be proven. Where sums are asked for, nobody reads terms.
+            let as_many = out.terms.len() == part.terms.len();
+            assert!(as_many || out.sum.is_some(), "chunks of as many terms are joined");
             out.statements += part.statements;
             out.terms.iter_mut().zip(part.terms).for_each(|(to, from)| to.0.extend(from.0));
             out.sum.iter_mut().zip(&part.sum).for_each(|(to, from)| to.extend(from));

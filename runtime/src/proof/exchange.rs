@@ -27,11 +27,14 @@ impl Pooling {
         let Claim::Exchange { pooled: Some(Pooled { shape, axes }), .. } = &s.claim else {
             return None;
         };
+        let (each, sums) = (s.claim.pooled(), shard.map_or(0, |r| s.lanes(circuit).len(r)));
+        let (Some(r), true) = (shard, each > 0 && sums > 0) else {
+            // As many columns as there would be.
+            return Some(Pooling { rows: vec![], row: 1, step: 1, places: vec![0; each] });
+        };
         // Size and distance of each axis.
         let mut distance = 1;
-        let mut dims: Vec<(usize, usize)> = shape
-            .iter()
-            .rev()
+        let mut dims: Vec<(usize, usize)> = (shape.iter().rev())
             .map(|&d| {
                 let before = distance;
                 distance *= d as usize;
@@ -39,30 +42,27 @@ impl Pooling {
             })
             .collect();
         dims.reverse();
-        let lanes = Lanes { n: elements(shape) as usize, groups: s.groups };
-        let mut first = 0;
-        let held = shard.map_or(0, |r| {
-            first = lanes.ranges()[r].start;
-            lanes.groups_in(r) as usize
-        });
-        if let Some((rows, _)) = dims.get_mut(lead(shape)) {
-            *rows = *rows / s.groups.max(1) as usize * held;
-        }
         let is_added = |i: &usize| axes.contains(&(*i as u64));
         let (added, kept): (Vec<usize>, Vec<usize>) = (0..dims.len()).partition(is_added);
-        let (last, outer) = kept.split_last().map_or((None, &[][..]), |(l, all)| (Some(*l), all));
-        let (row, step) = last.map_or((1, 0), |i| dims[i]);
-        let all = |axes: &[usize], first: usize| {
+        let all = |dims: &[(usize, usize)], axes: &[usize], first: usize| {
             axes.iter().fold(vec![first], |at, &i| {
                 let (n, distance) = dims[i];
                 at.iter().flat_map(|&x| (0..n).map(move |j| x + j * distance)).collect()
             })
         };
-        let rows = if held == 0 { Vec::new() } else { all(outer, first) };
-        debug_assert!(
-            held == 0 || shard.is_none_or(|r| rows.len() * row == s.lanes(circuit).len(r))
-        );
-        Some(Pooling { rows, row, step, places: all(&added, 0) })
+        // Of one group, which has all, the leading axis may be one that is added up.
+        let places = all(&dims, &added, 0);
+        let lanes = Lanes { n: elements(shape) as usize, groups: s.groups };
+        if let Some((rows, _)) = dims.get_mut(lead(shape)) {
+            *rows = *rows / s.groups.max(1) as usize * lanes.groups_in(r) as usize;
+        }
+        let (row, step, outer) = match kept.split_last() {
+            Some((&last, outer)) => (dims[last].0, dims[last].1, outer),
+            None => (1, 1, &[][..]),
+        };
+        let rows = all(&dims, outer, lanes.ranges()[r].start);
+        debug_assert_eq!(rows.len() * row, sums, "all sums of the shard");
+        Some(Pooling { rows, row, step, places })
     }
 
     /// For each place in a sum, the elements of a tensor at it.

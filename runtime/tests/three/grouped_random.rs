@@ -149,7 +149,11 @@ impl Making {
             let rest: u64 = rest.iter().product();
             let ways = [vec![*first, rest], vec![*first, rest / 2, 2], shape.clone()];
             let to = self.random.pick(&ways);
-            let axes = if to.len() == 2 { vec![1] } else { vec![to.len() as u64 - 1] };
+            // The last axis, or any: the leading one may be added up where there is one group.
+            let last = to.len() as u64 - 1;
+            let some = self.random.below(1 << to.len());
+            let any = (0..=last).filter(|a| some >> a & 1 == 1).collect();
+            let axes = self.random.pick(&[vec![last], any]);
             let turned = self.b.infer(Op::Reshape(sum, to));
             let added = turned.and_then(|x| self.b.infer(Op::Sum { x, axes }));
             sum = added.unwrap_or(sum);

@@ -12,6 +12,7 @@ mod messages;
 mod operations;
 mod parted;
 mod parted_random;
+mod pooled;
 mod proof_views;
 mod proofs;
 mod random;

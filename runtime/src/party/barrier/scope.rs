@@ -78,7 +78,16 @@ impl<B: Copy + Default> Seen<'_, B> {
         chunk: usize,
         view: &dyn Fn(&Item<'_>) -> &'v View<'v>,
     ) -> Chunk<'v, B> {
-        let make = |item: &Item<'_>| (self.make)(view(item), item);
+        // With the sums there are no terms.
+        let make = |item: &Item<'_>| {
+            let view = view(item);
+            let made = (self.make)(view, item);
+            assert!(
+                view.sums || made.terms() == view.size(item).0,
+                "as many terms as are predicted"
+            );
+            made
+        };
         match self.groups.get(chunk) {
             Some(all) => Chunk::joined(all.iter().map(|&i| make(&self.items[i])).collect()),
             None => make(&self.dots[chunk - self.groups.len()].0),
