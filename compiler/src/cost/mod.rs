@@ -51,6 +51,6 @@ pub use memory::{
 pub use net::{NetError, NetProfile};
 pub use places::{home, places};
 pub use seconds::{
-    Estimate, MACS_PER_S, MEMORY_BYTES_PER_S, PACKED_BYTES_PER_S, PRG_BYTES_PER_S, effort,
+    Estimate, MACS_PER_S, MEMORY_BYTES_PER_S, PACKED_BYTES_PER_S, PRG_BYTES_PER_S, effort, whole,
 };
 pub use tuning::Tuning;

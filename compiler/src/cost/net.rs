@@ -63,7 +63,7 @@ pub enum NetError {
 
 impl NetProfile {
     /// From a bandwidth in Mbit/s and a round-trip time in ms.
-    fn new(name: &str, bandwidth_mbit: f64, rtt_ms: f64) -> NetProfile {
+    pub(super) fn new(name: &str, bandwidth_mbit: f64, rtt_ms: f64) -> NetProfile {
         NetProfile {
             name: name.into(),
             bandwidth_bits_per_s: bandwidth_mbit * 1e6,

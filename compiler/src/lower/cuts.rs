@@ -11,6 +11,10 @@ const UNEVEN: u64 = 16;
 /// Elements from which on single ones are not counted as parts: shards of bits then begin at words.
 const MANY: u64 = 1 << 14;
 
+/// Elements of the largest value from which on a draft is cut. Where all are small, the first shard has them all, one party
+/// knows their parts, and the others say less and prove less.
+const LARGE: u64 = 1 << 12;
+
 /// How the values of a draft are cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cuts {
@@ -19,7 +23,7 @@ pub struct Cuts {
 
 impl Cuts {
     /// Of the values of a draft of such types, all of which are cut every 64 elements: between parts if every instruction
-    /// goes with that.
+    /// goes with that, and some are large.
     pub fn of(instrs: &[Instr], types: &[Type]) -> Cuts {
         let cuts = Cuts { between: true };
         let cut: Vec<Type> = types.iter().map(|ty| cuts.ty(ty)).collect();
@@ -33,7 +37,8 @@ impl Cuts {
             let want = i.out.map(|v| &cut[v.index()]);
             matches!(made, Ok(made) if made.as_ref() == want)
         };
-        Cuts { between: instrs.iter().all(fits) }
+        let is_large = |ty: &Type| ty.hold.is_sharded() && ty.elements() >= LARGE;
+        Cuts { between: types.iter().any(is_large) && instrs.iter().all(fits) }
     }
 
     /// Between how many groups a tensor is cut, 0 for every 64 elements.

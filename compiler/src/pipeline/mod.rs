@@ -421,11 +421,7 @@ fn circuit(
                 };
                 // What is on its way before an opening, about what comes after it, has no proof.
                 let is_proven = proof::check(&ahead).is_ok();
-                let seconds = |c: &Circuit| {
-                    let rounds = Traffic::of(c).rounds as f64;
-                    let sent = tuning.time(rounds, 0.0, 0) + cost::effort(c, tuning) as f64 * 1e-9;
-                    sent + cost::proof_work(c)
-                };
+                let seconds = |c: &Circuit| cost::whole(c, tuning);
                 Ok(match symmetric {
                     Ok(other) if !is_proven || seconds(&other) < seconds(&ahead) => other,
                     _ => ahead,
