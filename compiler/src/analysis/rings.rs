@@ -70,7 +70,7 @@ fn excess(graph: &Graph, ranges: &Ranges, [x, y]: [NodeId; 2]) -> u32 {
 }
 
 impl Rings {
-    /// Chooses; with `fixed` every value has that many bits. In family T2 (`dealer`) values that fit 32
+    /// Chooses; with `fixed` every value has that many bits. In family T2, and against a malicious party (`dealer`), values that fit 32
     /// bits stay there until a product wants more: a lift takes one round and costs less than what is
     /// saved, all the more if values are pooled first.
     pub fn new(graph: &Graph, ranges: &Ranges, fixed: Option<u32>, dealer: bool) -> Rings {

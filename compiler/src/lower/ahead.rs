@@ -15,8 +15,9 @@
 //!
 //! A value is the sum of its *core*, whose part a the owner knows ahead, and of what two parties know. Linear
 //! instructions act on both, and on the owner's part of the core: so there is a replicated value with that part, which is
-//! what statements are about. Constants go to what two parties know. Sums along axes, inner
-//! products that are proven one by one and layouts across shards are as they were: their results are known to nobody ahead.
+//! what statements are about. Constants go to what two parties know. Sums and layouts within a group of elements do so, too
+//! ([`super::cuts`]), and what is only summed within groups is exchanged as sums. Other sums and layouts, and inner products that are
+//! proven one by one, are as they were: their results are known to nobody ahead.
 //!
 //! **Functionality, simulation.** Those of the draft; `open_masked` is a `reshare_two` whose mask is drawn by itself.
 

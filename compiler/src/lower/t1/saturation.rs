@@ -1,5 +1,8 @@
 //! A value cut at -2^top and 2^top: both comparisons side by side, and for a gate its own as one of them.
 //!
+//! Against a malicious party, where owners know their parts ahead, both questions of a gate are one comparison ([`locate`]), and all
+//! that is cut is one exchange ([`selection::cut`]).
+//!
 //! **Functionality.** Exact. **Rounds.** Those of a sign, a bit injection and a bit to word side by side.
 //! **Bits.** Two signs, a bit injection, and a bit to word for each end that is cut.
 
@@ -29,7 +32,7 @@ pub fn saturate(l: &mut Values<'_>, id: NodeId, top: u32) -> ValueId {
 
 /// Of a gate, which is not negative.
 fn gated(l: &mut Values<'_>, id: NodeId, gate: NodeId, top: u32) -> ValueId {
-    let (g, k) = (l.facts.graph, l.facts.rings.of(id));
+    let (g, k, power) = (l.facts.graph, l.facts.rings.of(id), top + l.facts.frac(id));
     let (v, s) = (g.arg(gate, 0), g.arg(gate, 1));
     let s = if l.emit.simple && !l.emit.proven { s } else { l.facts.cheaper_sign(v, s) };
     let edge = f64::from(top + l.facts.frac(s)).exp2();
@@ -37,6 +40,20 @@ fn gated(l: &mut Values<'_>, id: NodeId, gate: NodeId, top: u32) -> ValueId {
     let width = signed_bits((lo.min(lo - edge), hi.max(hi - edge)));
     let ring = ring_for(width.max(8));
     let parts = early::parts(l, s, width);
+    let own = l.facts.rings.of(s);
+    if parts.is_none() && own < ring && l.facts.ranges.bits(s) >= own {
+        // A lift takes values that leave the top bit of their ring unused. Of one that does not the sign is taken in its own
+        // ring, and where it is not negative, the edge can be taken off there, too.
+        let (s, v) = (l.in_ring(s, own), l.in_ring(v, k));
+        let e = &mut l.emit;
+        let above = e.add(C::Offset(s, word(-edge, own)));
+        let negative = comparison::negative(e, s, own);
+        let small = comparison::negative(e, above, own);
+        let positive = e.add(C::Not(negative));
+        let inside = e.multiply(positive, small);
+        let large = e.add(C::Add(positive, inside));
+        return selection::cut(e, (inside, v), large, None, power);
+    }
     let located = {
         let parts = parts.or_else(|| {
             let s = l.emit.ahead.map(|_| l.in_ring(s, ring))?;
@@ -46,7 +63,7 @@ fn gated(l: &mut Values<'_>, id: NodeId, gate: NodeId, top: u32) -> ValueId {
     };
     if let Some([inside, large]) = located {
         let v = l.in_ring(v, k);
-        return selection::cut(&mut l.emit, (inside, v), large, None, top + l.facts.frac(id));
+        return selection::cut(&mut l.emit, (inside, v), large, None, power);
     }
     let (negative, small) = match parts {
         Some((a, b)) => {
@@ -63,7 +80,6 @@ fn gated(l: &mut Values<'_>, id: NodeId, gate: NodeId, top: u32) -> ValueId {
         }
     };
     let v = l.in_ring(v, k);
-    let power = top + l.facts.frac(id);
     let e = &mut l.emit;
     // Negative is small, too.
     let inside = e.add(C::Add(small, negative));

@@ -19,7 +19,7 @@ use crate::lower::common::labels::beyond;
 use crate::lower::common::lookup;
 use crate::lower::common::masked;
 use crate::lower::common::words::{one_minus_twice, raise, ring_for};
-use slvr_circuit::{Dom, Hold, Op, Type, ValueId};
+use slvr_circuit::{Dom, Hold, Op, Type, ValueId, low_mask};
 
 /// A bit as a word of Z_2^k.
 pub fn to_word(e: &mut Emit, c: ValueId, k: u32) -> ValueId {
@@ -71,7 +71,7 @@ fn injected(e: &mut Emit, c: ValueId, x: ValueId) -> ValueId {
 }
 
 /// What is left of a value that is cut at both ends, which are `most` = 2^top from 0: x where it is `inside`, `most` where it
-/// is `high`, and -`most` where it is `low`. All bits are secret, and x, too.
+/// is `high`, and -`most` where it is `low`. If x has no bits that 2^top reaches, the cut is superfluous, and nothing is at an end.
 ///
 /// Against a malicious party all of it is exchanged at once, and the words of the ends have as many bits as are left of
 /// 2^top times them.
@@ -83,12 +83,18 @@ pub fn cut(
     top: u32,
 ) -> ValueId {
     let k = e.ty(x).bits();
-    if !e.proven {
+    let most = 1u128.checked_shl(top).unwrap_or(0) & low_mask(k);
+    if e.proven && most == 0 {
+        return inject(e, inside, x);
+    }
+    let all = [inside, x, high].into_iter().chain(low);
+    let public = all.into_iter().any(|v| e.ty(v).hold == Hold::Public);
+    if !e.proven || public {
         let inner = inject(e, inside, x);
         let low = low.map(|low| to_word(e, low, k));
         let high = to_word(e, high, k);
         let outer = low.map_or(high, |low| e.add(Op::Sub(high, low)));
-        let outer = e.add(Op::Scale(outer, 1 << top));
+        let outer = e.add(Op::Scale(outer, most));
         return e.add(Op::Add(inner, outer));
     }
     let mut sum = injected(e, inside, x);
@@ -117,8 +123,8 @@ fn raised(e: &mut Emit, c: ValueId, k: u32, shift: u32) -> ValueId {
 
 /// 1 where the first largest entry of z along the last axis is the one that the one-hot label
 /// marks: z_y >= z_j for every j, and strictly for j < y. With g_j = 1 where y > j, which is linear
-/// in the label, that is z_y - z_j - g_j >= 0 in raw words: one inner product, C comparisons beside one
-/// another, and a tree of ands, or, of few classes and elements, a table of all their bits. No index is
+/// in the label, that is z_y - z_j - g_j >= 0 in raw words: one inner product, or products that are added up where that saves a
+/// round, C comparisons beside one another, and a tree of ands, or, of few classes and elements, a table of all their bits. No index is
 /// formed. `width` bits hold every margin. The result is a bit, or a word of Z_2^k.
 pub fn argmax_is(
     e: &mut Emit,
