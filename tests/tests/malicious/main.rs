@@ -71,6 +71,23 @@ fn what_has_no_proof_is_refused() {
     }
 }
 
+/// A quotient of public numbers is cut where it may be too large, and nothing of that is a part of an owner.
+#[test]
+fn a_quotient_of_public_numbers_is_built() {
+    let text = "predicate P[m]() {
+    parties Client[m];
+    parties Server;
+    input x: secret fix in -2..2 from each Client;
+    input u: public fix in -1048576..1048576;
+    input t: public fix in 0..4;
+    reveal [x[i] * (u / t) for i in Client] to Server as result;
+}";
+    for protocols in [Protocols::Symmetric, dealer()] {
+        let why = refusal(text, &[("m", "3")], Options { protocols, ..malicious() });
+        assert_eq!(why, None);
+    }
+}
+
 /// The bytes that a refused budget names as enough.
 fn enough(why: &[String]) -> u64 {
     let why = why.join(" ");

@@ -251,3 +251,31 @@ fn is_small_table(e: &Emit, bits: u64, elements: u64, entry: u32, times: bool) -
         && small
         && (u64::from(entry) << bits).saturating_mul(elements) <= comparison::ROUND_IN_TABLE_BITS
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of public bits and words a cut is local, and ends beyond the ring are left out, as 2^top is 0 there.
+    #[test]
+    fn cuts_of_public_values_and_superfluous_ones_are_made() {
+        for proven in [false, true] {
+            let mut e = Emit::default();
+            e.proven = proven;
+            let mut input = |secret, dom| e.input(secret, dom, vec![4]);
+            let [x, word] = [true, false].map(|secret| input(secret, Dom::Ring(32)));
+            let [c, bit] = [true, false].map(|secret| input(secret, Dom::Bits(1)));
+            let public = cut(&mut e, (bit, word), bit, Some(bit), 5);
+            assert_eq!(e.ty(public).hold, Hold::Public);
+            for (c, x) in [(c, word), (bit, x)] {
+                let mixed = cut(&mut e, (c, x), c, None, 5);
+                assert_eq!(e.ty(mixed).hold, Hold::Rep);
+            }
+            for top in [32, 51, 200] {
+                let kept = cut(&mut e, (c, x), c, Some(c), top);
+                assert_eq!(*e.ty(kept), Type::new(Hold::Rep, Dom::Ring(32), [4]), "{top}");
+                assert!(!proven || kept == inject(&mut e, c, x));
+            }
+        }
+    }
+}
