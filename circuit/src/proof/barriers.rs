@@ -403,7 +403,7 @@ impl<'a> Find<'a> {
         let mut carries = BTreeMap::new();
         for s in &statements {
             s.claim.carries(&|v| self.circuit.ty(v).bits(), &mut |x, n| {
-                let most = carries.entry(Cut { x, groups: s.groups }).or_insert(0);
+                let most = carries.entry(s.cut(x)).or_insert(0);
                 *most = n.max(*most);
             });
         }

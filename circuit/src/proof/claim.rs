@@ -38,9 +38,14 @@ impl Cut {
 }
 
 impl Statement {
-    /// Where the shards that it is about lie in its result.
+    /// A value with the shards that it is about.
+    pub fn cut(&self, x: ValueId) -> Cut {
+        Cut { x, groups: self.groups }
+    }
+
+    /// Where these lie in its result.
     pub fn lanes(&self, circuit: &Circuit) -> Lanes {
-        Cut { x: self.out, groups: self.groups }.lanes(circuit)
+        self.cut(self.out).lanes(circuit)
     }
 }
 

@@ -154,11 +154,6 @@ pub fn shard(circuit: &Circuit, x: Cut, prover: usize) -> Range<usize> {
     x.lanes(circuit).ranges()[prover].clone()
 }
 
-/// The result of a statement with its shards.
-fn result(s: &Statement) -> Cut {
-    Cut { x: s.out, groups: s.groups }
-}
-
 /// Shifted up.
 pub(super) fn raised<B: Word>(mut x: Vec<B>, by: u32) -> Vec<B> {
     if by > 0 {
@@ -256,21 +251,21 @@ impl View<'_> {
             // As many as `steps` makes of the code.
             Item::Steps(s, blocks) => {
                 let steps = blocks.iter().map(|b| (1 << b) - 1 - b).sum();
-                (2, planes(steps, own(result(s))))
+                (2, planes(steps, own(s.cut(s.out))))
             }
             Item::Claim(s) => {
                 let ty = self.circuit.ty(s.out);
                 let (terms, n) = match &s.claim {
                     Claim::Input(Own::Thermometer(_, blocks)) => {
-                        return (0, planes(blocks.iter().sum(), own(result(s))));
+                        return (0, planes(blocks.iter().sum(), own(s.cut(s.out))));
                     }
-                    Claim::Input(input) => (input.terms(), own(result(s))),
+                    Claim::Input(input) => (input.terms(), own(s.cut(s.out))),
                     _ => (columns(s, None), ty.elements() as usize),
                 };
                 (terms, if ty.dom.is_bits() { planes(ty.bits(), n) } else { n })
             }
             Item::Part(s, r) => {
-                let (ty, n) = (self.circuit.ty(s.out), shard(self.circuit, result(s), *r).len());
+                let (ty, n) = (self.circuit.ty(s.out), shard(self.circuit, s.cut(s.out), *r).len());
                 let n = s.claim.count(self.prover(), Some(*r), n);
                 let n = if ty.dom.is_bits() { planes(ty.bits(), n) } else { n };
                 (columns(s, Some(*r)), n)
@@ -410,7 +405,7 @@ impl View<'_> {
         };
         let range = match part {
             Some(r) if s.claim.count(self.prover(), part, 1) > 0 => {
-                shard(self.circuit, result(s), r)
+                shard(self.circuit, s.cut(s.out), r)
             }
             Some(_) => 0..0,
             None => 0..self.circuit.ty(s.out).elements() as usize,
@@ -538,18 +533,17 @@ impl View<'_> {
 
     /// A share of bits of an owner.
     fn bits(&self, s: &Statement, bits: &Bits) -> Data {
-        let cut = |x: ValueId| Cut { x, groups: s.groups };
         match bits {
-            Bits::Part(x) => self.own(cut(*x)),
+            Bits::Part(x) => self.own(s.cut(*x)),
             Bits::OfWord { x, lo, w } => {
-                let mut out = self.own(cut(*x)).to_bits(*lo, *w);
+                let mut out = self.own(s.cut(*x)).to_bits(*lo, *w);
                 // The carry into bit j is plane j - 1; there is none into bit 0.
                 let known = lo.max(&1) - 1..lo + w - 1;
                 if known.is_empty() {
                     return out;
                 }
                 let some = known.collect::<Vec<_>>();
-                let c = Data::Bits(self.carries[&cut(*x)].clone()).select(&some);
+                let c = Data::Bits(self.carries[&s.cut(*x)].clone()).select(&some);
                 let c = match lo {
                     0 => Data::stack(&[&Data::zeros(Dom::Bits(1), c.len()), &c]),
                     _ => c,
@@ -571,7 +565,7 @@ impl View<'_> {
     /// Products of an owner's bits.
     fn both_bits(&self, s: &Statement, u: &Bits, x: &Bits) -> Chunk<'_> {
         let [u, p] = [u, x].map(|x| planes(self.bits(s, x)).into_words());
-        let out = self.own_words(result(s));
+        let out = self.own_words(s.cut(s.out));
         let statements = out.len();
         let sum = self.sums.then(|| (0..statements).map(|i| out[i] ^ u[i] & p[i]).collect());
         let pair = if self.first() { [u, p] } else { [p, u] };
@@ -579,11 +573,11 @@ impl View<'_> {
     }
 
     fn input_bits(&self, s: &Statement, bits: &Bits) -> Chunk<'_> {
-        let n = shard(self.circuit, result(s), self.prover()).len();
+        let n = shard(self.circuit, s.cut(s.out), self.prover()).len();
         let statements = self.circuit.ty(s.out).bits() as usize * n.div_ceil(64);
         let sum = self.sums.then(|| {
             let bits = planes(self.bits(s, bits));
-            zip(&self.own_words(result(s)), bits.words(), |x, b| x ^ b)
+            zip(&self.own_words(s.cut(s.out)), bits.words(), |x, b| x ^ b)
         });
         Chunk::new(statements, Vec::new(), sum)
     }
@@ -597,7 +591,7 @@ impl View<'_> {
 
     /// The bits of a number are sums of its thermometer code.
     fn code_bits(&self, s: &Statement, bits: &Bits, blocks: &[u32]) -> Chunk<'_> {
-        let code = planes(self.own(result(s)));
+        let code = planes(self.own(s.cut(s.out)));
         let statements = blocks.iter().sum::<u32>() as usize * code.stride();
         let sum = self.sums.then(|| {
             let mut sum = planes(self.bits(s, bits));
@@ -611,7 +605,7 @@ impl View<'_> {
 
     /// T_(h+v) = T_h (T_v + T_h + T_(h+v)).
     fn code_steps(&self, s: &Statement, blocks: &[u32]) -> Chunk<'_> {
-        let code = planes(self.own(result(s)));
+        let code = planes(self.own(s.cut(s.out)));
         let all = steps(blocks);
         let mut parts = [(); 3].map(|()| vec![0; all.len() * code.stride()]);
         for (i, step) in all.iter().enumerate() {
@@ -628,8 +622,7 @@ impl View<'_> {
     }
 
     fn input_words<B: Word>(&self, s: &Statement, own: &Own) -> Chunk<'_, B> {
-        let cut = |x: ValueId| Cut { x, groups: s.groups };
-        let out: Vec<B> = self.own_wide(result(s));
+        let out: Vec<B> = self.own_wide(s.cut(s.out));
         let scale = Self::scale::<B>(self.circuit.ty(s.out).dom);
         // Products that the statement has on its left, and what of its right side this party knows.
         let (columns, known) = match own {
@@ -642,12 +635,12 @@ impl View<'_> {
             }
             Own::High { x, shift, wraps } => {
                 let k = self.circuit.ty(*x).bits();
-                let part: Vec<B> = self.own_wide(cut(*x));
+                let part: Vec<B> = self.own_wide(s.cut(*x));
                 let mut known: Vec<B> = part.iter().map(|p| p.shr(*shift)).collect();
                 let mut columns = Vec::new();
                 // Of a carry what this party shares, times what it adds.
                 let mut add = |bit: u32, times: B| {
-                    let c: Vec<B> = numbers(&self.carries[&cut(*x)], bit as usize - 1);
+                    let c: Vec<B> = numbers(&self.carries[&s.cut(*x)], bit as usize - 1);
                     known.iter_mut().zip(&c).for_each(|(x, c)| *x = x.wadd(c.wmul(times)));
                     columns.push(self.twice(&c, times));
                 };
@@ -660,7 +653,7 @@ impl View<'_> {
                 (columns, known)
             }
             Own::Times { u, x } => {
-                let (u, p): (Vec<B>, Vec<B>) = (self.own_wide(cut(*u)), self.own_wide(cut(*x)));
+                let (u, p): (Vec<B>, Vec<B>) = (self.own_wide(s.cut(*u)), self.own_wide(s.cut(*x)));
                 let known = zip(&u, &p, B::wmul);
                 (if self.first() { vec![u, p] } else { vec![p, u] }, known)
             }

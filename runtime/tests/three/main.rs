@@ -1,6 +1,7 @@
 //! Three parties in memory against the plain evaluation, the distribution of what a party sees, and
 //! what happens when something goes wrong.
 
+mod agreement;
 mod attacks;
 mod build;
 mod dealer;

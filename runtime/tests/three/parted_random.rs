@@ -3,31 +3,12 @@
 //! admitted honest parties compute what they do without proofs, at the predicted cost, and every frame that is altered before
 //! the last proof is noticed, because the verifier admits no message without a statement in time.
 
+use crate::agreement::{Random, admitted, agrees, notices_every_frame};
 use crate::build::{Builder, elements, words};
-use crate::proofs::{COINS, options, run, with_coins};
-use crate::tampering::{How, Rule, Truth, bent, ended_well, sent};
+use crate::proofs::{COINS, with_coins};
 use slvr_circuit::proof::barriers;
-use slvr_circuit::traffic::Traffic;
-use slvr_circuit::verify::{Openings, verify_with};
 use slvr_circuit::{Circuit, Conv, Hold, Instr, Op, Security, ValueId};
-use slvr_runtime::link::Kind;
 use slvr_runtime::share::encode::Encoded;
-
-/// A generator of numbers that is the same everywhere.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) % n.max(1)
-    }
-
-    fn pick<T: Copy>(&mut self, all: &[T]) -> T {
-        all[self.below(all.len() as u64) as usize]
-    }
-}
 
 /// A sum of three words, and the layers in which something is made of it.
 struct Product {
@@ -90,10 +71,7 @@ impl Making {
 
 /// A circuit of a seed, which may have a message without a statement.
 fn random(seed: u64) -> (Circuit, Encoded) {
-    let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
-    (0..9).for_each(|_| {
-        random.below(2);
-    });
+    let mut random = Random::of_seed(seed);
     let k = random.pick(&[8, 16, 32, 64]);
     let mut m = Making { b: Builder::new(), random, k, masks: 0 };
     let layers = 2 + m.random.below(3) as usize;
@@ -157,33 +135,15 @@ fn random(seed: u64) -> (Circuit, Encoded) {
     (Circuit { security: Security::Malicious, ..circuit }, encoded)
 }
 
-/// Those that are admitted.
-fn admitted(seeds: std::ops::Range<u64>) -> impl Iterator<Item = (u64, Circuit, Encoded)> {
-    seeds.filter_map(|seed| {
-        let (circuit, encoded) = random(seed);
-        verify_with(&circuit, Openings::Any).ok().map(|_| (seed, circuit, encoded))
-    })
-}
-
 #[test]
 fn admitted_circuits_compute_what_they_do_without_proofs() {
     let (mut count, mut parted) = (0, 0);
-    for (seed, circuit, encoded) in admitted(0..60) {
+    for (seed, circuit, encoded) in admitted(0..60, random) {
         count += 1;
-        let mut plain = Circuit { security: Security::SemiHonest, ..circuit.clone() };
-        plain.layers.iter_mut().for_each(|l| l.local.retain(|i| i.op != Op::Prove));
-        let without = run(&plain, &encoded, &options(seed));
+        agrees(&circuit, &encoded, seed, &format!("seed {seed}"));
         let all = barriers(&circuit).unwrap();
         let claims = all.iter().flat_map(|b| &b.statements);
         parted += claims.filter(|s| s.claim.parted().is_some()).count();
-        for coins in COINS {
-            let circuit = with_coins(&circuit, coins);
-            let with = run(&circuit, &encoded, &options(seed));
-            assert_eq!(with.outputs, without.outputs, "seed {seed}, {coins:?}");
-            let predicted = Traffic::of(&circuit);
-            let counted = (with.rounds, with.bytes_sent);
-            assert_eq!(counted, (predicted.rounds, predicted.bytes), "seed {seed}, {coins:?}");
-        }
     }
     assert!(count > 30 && parted > 40, "{count} of 60 are admitted, with {parted} products");
 }
@@ -191,26 +151,11 @@ fn admitted_circuits_compute_what_they_do_without_proofs() {
 #[test]
 fn every_message_before_the_last_proof_is_proven() {
     let mut flips = 0;
-    for (seed, circuit, encoded) in admitted(1000..1030) {
+    for (seed, circuit, encoded) in admitted(1000..1030, random) {
         let circuit = with_coins(&circuit, COINS[seed as usize % 2]);
-        let last = barriers(&circuit).unwrap().last().unwrap().layer;
-        let truth = Truth::of(&circuit, &encoded, 1);
         let mut random = Random(seed | 1);
-        for (party, frames) in sent(&circuit, &encoded).iter().enumerate() {
-            for (n, (h, _)) in frames.iter().enumerate() {
-                if h.kind != Kind::Layer || h.layer >= last || h.len == 0 {
-                    continue;
-                }
-                flips += 1;
-                let bit = random.below(8 * h.len);
-                let rule = Rule { party, frame: Some((n, How::Flip, bit)) };
-                let (outcome, log) = bent(&circuit, &encoded, rule, None, 1);
-                assert!(!truth.is_missed(&outcome, party), "seed {seed}: {rule:?} of {h}");
-                let stopped = outcome.receivers[0].1.is_err();
-                assert!(stopped, "seed {seed}: {rule:?} of {h} was not noticed");
-                ended_well(&outcome, &log, party, &rule);
-            }
-        }
+        let what = format!("seed {seed}");
+        flips += notices_every_frame(&circuit, &encoded, &what, &mut |bits| random.below(bits));
     }
     assert!(flips > 200, "{flips} frames");
 }

@@ -2,14 +2,13 @@
 //! 1, shapes before and after. Honest parties compute what they do without proofs, at the predicted cost, and every altered
 //! frame is noticed; also of a party that leaves out its products.
 
+use crate::agreement::{agrees, notices_every_frame};
 use crate::build::{Builder, elements, words};
 use crate::proofs::{COINS, options, run, with_coins};
-use crate::tampering::{How, Rule, Truth, bent, ended_well, sent};
-use slvr_circuit::proof::{barriers, memory};
-use slvr_circuit::traffic::Traffic;
+use crate::tampering::{Rule, Truth, bent, ended_well};
+use slvr_circuit::proof::memory;
 use slvr_circuit::verify::{Openings, verify_with};
 use slvr_circuit::{Circuit, Op, Security, ValueId};
-use slvr_runtime::link::Kind;
 use slvr_runtime::share::encode::Encoded;
 
 /// Products of words of two tensors.
@@ -113,30 +112,11 @@ fn sums_are_right_at_the_predicted_cost_and_every_altered_frame_is_noticed() {
     let mut flips = 0;
     for (i, case) in cases().iter().enumerate() {
         let (circuit, encoded) = circuit(case, 1);
-        let plain = Circuit { security: Security::SemiHonest, ..circuit.clone() };
-        let without = run(&plain, &encoded, &options(7));
+        let what = format!("case {i}");
+        agrees(&circuit, &encoded, 7, &what);
         for coins in COINS {
             let circuit = with_coins(&circuit, coins);
-            let with = run(&circuit, &encoded, &options(7));
-            assert_eq!(with.outputs, without.outputs, "case {i}, {coins:?}");
-            let predicted = Traffic::of(&circuit);
-            let counted = (with.rounds, with.bytes_sent);
-            assert_eq!(counted, (predicted.rounds, predicted.bytes), "case {i}, {coins:?}");
-            let last = barriers(&circuit).unwrap().last().unwrap().layer;
-            let truth = Truth::of(&circuit, &encoded, 1);
-            for (party, frames) in sent(&circuit, &encoded).iter().enumerate() {
-                for (n, (h, _)) in frames.iter().enumerate() {
-                    if h.kind != Kind::Layer || h.layer >= last || h.len == 0 {
-                        continue;
-                    }
-                    flips += 1;
-                    let rule = Rule { party, frame: Some((n, How::Flip, 4 * h.len)) };
-                    let (outcome, log) = bent(&circuit, &encoded, rule, None, 1);
-                    assert!(!truth.is_missed(&outcome, party), "case {i}: {rule:?} of {h}");
-                    assert!(outcome.receivers[0].1.is_err(), "case {i}: {rule:?} of {h}");
-                    ended_well(&outcome, &log, party, &rule);
-                }
-            }
+            flips += notices_every_frame(&circuit, &encoded, &what, &mut |bits| bits / 2);
         }
     }
     assert!(flips > 100, "{flips} frames");

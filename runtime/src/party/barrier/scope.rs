@@ -78,12 +78,12 @@ impl<B: Copy + Default> Seen<'_, B> {
         chunk: usize,
         view: &dyn Fn(&Item<'_>) -> &'v View<'v>,
     ) -> Chunk<'v, B> {
-        // With the sums there are no terms.
         let make = |item: &Item<'_>| {
             let view = view(item);
             let made = (self.make)(view, item);
+            // With the sums there are none.
             assert!(
-                view.sums || made.terms() == view.size(item).0,
+                view.sums || made.terms() == self.terms(chunk),
                 "as many terms as are predicted"
             );
             made

@@ -1,0 +1,92 @@
+//! What every circuit against a malicious party that the verifier admits must keep, for tests of hand-made and of random ones: honest
+//! parties compute what they do without proofs, at the predicted cost, and every altered frame before the last proof is
+//! noticed.
+
+use crate::proofs::{COINS, options, run, with_coins};
+use crate::tampering::{How, Rule, Truth, bent, ended_well, sent};
+use slvr_circuit::proof::barriers;
+use slvr_circuit::traffic::Traffic;
+use slvr_circuit::verify::{Openings, verify_with};
+use slvr_circuit::{Circuit, Op, Security};
+use slvr_runtime::link::Kind;
+use slvr_runtime::share::encode::Encoded;
+use std::fmt::Display;
+use std::ops::Range;
+
+/// A generator of numbers that is the same everywhere.
+pub struct Random(pub u64);
+
+impl Random {
+    /// For the circuit of a seed.
+    pub fn of_seed(seed: u64) -> Random {
+        let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+        (0..9).for_each(|_| {
+            random.below(2);
+        });
+        random
+    }
+
+    pub fn below(&mut self, n: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) % n.max(1)
+    }
+
+    pub fn pick<T: Clone>(&mut self, all: &[T]) -> T {
+        all[self.below(all.len() as u64) as usize].clone()
+    }
+}
+
+/// Those circuits of seeds that are admitted.
+pub fn admitted(
+    seeds: Range<u64>,
+    random: fn(u64) -> (Circuit, Encoded),
+) -> impl Iterator<Item = (u64, Circuit, Encoded)> {
+    seeds.filter_map(move |seed| {
+        let (circuit, encoded) = random(seed);
+        verify_with(&circuit, Openings::Any).ok().map(|_| (seed, circuit, encoded))
+    })
+}
+
+/// Honest parties compute what they do without proofs, at the predicted cost, with both kinds of coins.
+pub fn agrees(circuit: &Circuit, encoded: &Encoded, seed: u64, what: &dyn Display) {
+    let mut plain = Circuit { security: Security::SemiHonest, ..circuit.clone() };
+    plain.layers.iter_mut().for_each(|l| l.local.retain(|i| i.op != Op::Prove));
+    let without = run(&plain, encoded, &options(seed));
+    for coins in COINS {
+        let circuit = with_coins(circuit, coins);
+        let with = run(&circuit, encoded, &options(seed));
+        assert_eq!(with.outputs, without.outputs, "{what}, {coins:?}");
+        let predicted = Traffic::of(&circuit);
+        let counted = (with.rounds, with.bytes_sent);
+        assert_eq!(counted, (predicted.rounds, predicted.bytes), "{what}, {coins:?}");
+    }
+}
+
+/// Of every frame before the last proof one bit is altered, and noticed; `bit` chooses it among so many. How many there were.
+pub fn notices_every_frame(
+    circuit: &Circuit,
+    encoded: &Encoded,
+    what: &dyn Display,
+    bit: &mut dyn FnMut(u64) -> u64,
+) -> usize {
+    let last = barriers(circuit).unwrap().last().unwrap().layer;
+    let truth = Truth::of(circuit, encoded, 1);
+    let mut flips = 0;
+    for (party, frames) in sent(circuit, encoded).iter().enumerate() {
+        for (n, (h, _)) in frames.iter().enumerate() {
+            if h.kind != Kind::Layer || h.layer >= last || h.len == 0 {
+                continue;
+            }
+            flips += 1;
+            let rule = Rule { party, frame: Some((n, How::Flip, bit(8 * h.len))) };
+            let (outcome, log) = bent(circuit, encoded, rule, None, 1);
+            assert!(!truth.is_missed(&outcome, party), "{what}: {rule:?} of {h}");
+            let stopped = outcome.receivers[0].1.is_err();
+            assert!(stopped, "{what}: {rule:?} of {h} was not noticed");
+            ended_well(&outcome, &log, party, &rule);
+        }
+    }
+    flips
+}
