@@ -1,5 +1,6 @@
 //! Which statements are proven at which barrier, and which circuits have none for all they do.
 
+use super::carries::{self, Carries};
 use super::claim::{Claim, Cut, Parted, Pooled, Statement, Term};
 use crate::speculation::Speculation;
 use crate::{Circuit, Dom, Hold, Instr, Layer, Op, ValueId};
@@ -29,10 +30,10 @@ pub struct Barrier {
     pub layer: u32,
     /// What is proven, in the order of the instructions.
     pub statements: Vec<Statement>,
-    /// The replicated words of whose split parties share carries, ascending, and how many.
-    pub carries: BTreeMap<Cut, u32>,
-    /// Whether all parties know these words before they send what the layer before sends, so that shares of carries travel
-    /// beside that.
+    /// The replicated words of whose split statements take carries, ascending.
+    pub carries: BTreeMap<Cut, Carries>,
+    /// Whether all parties know the words whose carries are told before they send what the layer before sends, so that shares of
+    /// carries travel beside that.
     pub early: bool,
 }
 
@@ -399,16 +400,10 @@ impl<'a> Find<'a> {
         Ok(())
     }
 
-    fn barrier(&self, layer: u32, statements: Vec<Statement>) -> Barrier {
-        let mut carries = BTreeMap::new();
-        for s in &statements {
-            s.claim.carries(&|v| self.circuit.ty(v).bits(), &mut |x, n| {
-                let most = carries.entry(s.cut(x)).or_insert(0);
-                *most = n.max(*most);
-            });
-        }
-        carries.retain(|_, n| *n > 0);
-        let early = self.is_early(layer, carries.keys().map(|cut| cut.x));
+    fn barrier(&self, layer: u32, mut statements: Vec<Statement>) -> Barrier {
+        let carries = carries::carries(&mut statements, &|v| self.circuit.ty(v).bits());
+        let told = carries.iter().filter(|(_, of)| !of.told.is_empty());
+        let early = self.is_early(layer, told.map(|(cut, _)| cut.x));
         Barrier { layer, statements, carries, early }
     }
 
@@ -471,7 +466,8 @@ impl<'a> Find<'a> {
         };
         // A reshare is about whole components, and its operand is not cut.
         let groups = instr.op.operands().first().map_or(0, |&x| self.circuit.ty(x).groups);
-        let made = Statement { instr: number, layer: layer as u32, out, groups, claim };
+        let made =
+            Statement { instr: number, layer: layer as u32, out, groups, claim, found: Vec::new() };
         let long = matches!(made.claim, Claim::MatMul { .. } | Claim::Conv { .. });
         if long && self.circuit.ty(out).dom == Dom::Ring(128) {
             return Err(refuse("a product of matrices of words of 128 bits"));

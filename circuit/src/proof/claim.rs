@@ -1,6 +1,7 @@
 //! Statements: what a message says about the words that its neighbours hold.
 
 use crate::{Circuit, Conv, Lanes, Shape, ValueId};
+use std::ops::Range;
 
 /// Inner products, or products of each, from which on their words are folded.
 const MANY_PRODUCTS: usize = 16;
@@ -19,6 +20,9 @@ pub struct Statement {
     pub groups: u32,
     /// What is claimed.
     pub claim: Claim,
+    /// Of bits that are input, the places of those from which carries are found ([`super::Carries`]), ascending: unless they are
+    /// words, nothing is left to prove of them.
+    pub found: Vec<u32>,
 }
 
 /// A replicated value with the shards in which owners know a part of it.
@@ -271,11 +275,11 @@ impl Own {
 }
 
 impl Bits {
-    /// The replicated words of whose parts it reads bits, with the number of carries that this takes.
-    pub fn carries(&self, each: &mut dyn FnMut(ValueId, u32)) {
+    /// The replicated words of whose parts it reads bits, with these.
+    pub fn carries(&self, each: &mut dyn FnMut(ValueId, Range<u32>)) {
         match self {
             Bits::Part(_) => {}
-            Bits::OfWord { x, lo, w } => each(*x, lo + w - 1),
+            Bits::OfWord { x, lo, w } => each(*x, *lo..lo + w),
             Bits::Not(b) | Bits::Select(b, _) => b.carries(each),
         }
     }
@@ -420,9 +424,13 @@ impl Claim {
         self.parted().map(|p| p.others)
     }
 
-    /// The replicated words of which the owner also shares carries of p + q, and how many: those into bit 1
-    /// up to bit n. `bits` says how many bits a value has.
-    pub fn carries(&self, bits: &dyn Fn(ValueId) -> u32, each: &mut dyn FnMut(ValueId, u32)) {
+    /// The replicated words of which it takes carries of p + q, with the bits into which these are; bit 0 has none. `bits` says how
+    /// many bits a value has.
+    pub fn carries(
+        &self,
+        bits: &dyn Fn(ValueId) -> u32,
+        each: &mut dyn FnMut(ValueId, Range<u32>),
+    ) {
         match self {
             Claim::Input(Own::Bits(b) | Own::Word(b) | Own::Thermometer(b, _)) => b.carries(each),
             Claim::Input(Own::And(a, b)) => {
@@ -430,7 +438,10 @@ impl Claim {
                 b.carries(each);
             }
             Claim::Input(Own::High { x, shift, wraps }) => {
-                each(*x, if *wraps { bits(*x) } else { *shift });
+                each(*x, *shift..shift + 1);
+                if *wraps {
+                    each(*x, bits(*x)..bits(*x) + 1);
+                }
             }
             _ => {}
         }

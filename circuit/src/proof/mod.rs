@@ -12,6 +12,7 @@
 //! rounds and bytes are known before a run. May not: arithmetic on shares; the runtime's `proof` has the proofs.
 
 mod barriers;
+mod carries;
 mod claim;
 mod kept;
 mod owners;
@@ -20,6 +21,7 @@ mod shape;
 pub(crate) mod tests;
 
 pub use barriers::{Barrier, MOST_ERROR_LOG2, Unproven, barriers, is_linear};
+pub use carries::{Carries, Form, Sent};
 pub use claim::{Bits, Claim, Cut, Inner, Own, Parted, Pooled, Statement, Term, code_bits, steps};
 pub use kept::{kept, opened, words};
 pub use shape::{

@@ -13,7 +13,7 @@
 //!
 //! | step | P sends to V2 | V2 sends to P | V1 sends to P | V1 sends to V2 |
 //! |---|---|---|---|---|
-//! | carries, if there are any; beside the layer before where all know what they are of | V2's share of them | | | |
+//! | carries that are told, if there are any; beside the layer before where all know what they are of | V2's share of them | | | |
 //! | start | | half of a coin, a hash of the other half | the other half, a hash of V2's, and of all later coins | |
 //! | fold, so often as there are | V2's share of a polynomial | | | |
 //! | coin, after each of these but the last | | the coin | | |
@@ -29,6 +29,7 @@
 //! | verdict | one byte | one byte | one byte |
 
 use super::barriers::{Barrier, MOST_ERROR_LOG2, Unproven, barriers};
+use super::carries::Carries;
 use super::claim::{Claim, Cut, Inner, Own, Statement, Term};
 use crate::speculation::Speculation;
 use crate::{Circuit, Coins, Dom, ValueId};
@@ -365,7 +366,8 @@ impl Shape {
     pub fn of(circuit: &Circuit, barrier: &Barrier) -> Shape {
         let mut shape = Shape::empty(circuit.security.coins().unwrap_or(Coins::Parties));
         for (prover, words) in shape.carries.iter_mut().enumerate() {
-            let of = |(x, n): (&Cut, &u32)| *n as usize * stride(x.lanes(circuit).len(prover));
+            let of =
+                |(x, of): (&Cut, &Carries)| of.told.len() * stride(x.lanes(circuit).len(prover));
             *words = barrier.carries.iter().map(of).sum();
         }
         shape.early = barrier.early;
@@ -416,10 +418,12 @@ impl Shape {
                         }
                         Claim::Input(own) => {
                             let n = s.lanes(circuit).len(prover);
+                            let found = s.found.len() * stride(n);
                             match own {
-                                Own::Bits(_) => add(0, words(n)),
+                                Own::Bits(_) => add(0, words(n) - found),
                                 Own::Thermometer(_, blocks) => {
-                                    add(0, blocks.iter().sum::<u32>() as usize * stride(n));
+                                    let bits = blocks.iter().sum::<u32>() as usize * stride(n);
+                                    add(0, bits - found);
                                     // As many as `steps` makes of the code.
                                     let steps = |b: &u32| (1 << b) - 1 - *b as usize;
                                     add(2, blocks.iter().map(steps).sum::<usize>() * stride(n));
@@ -433,8 +437,13 @@ impl Shape {
                     }
                 }
                 if kind == Kind::Bits {
-                    for (x, count) in &barrier.carries {
-                        add(2, *count as usize * stride(x.lanes(circuit).len(prover)));
+                    for (x, of) in &barrier.carries {
+                        let stride = stride(x.lanes(circuit).len(prover));
+                        for (terms, steps) in [2, 6].into_iter().zip(of.counts()) {
+                            if steps > 0 {
+                                add(terms, steps * stride);
+                            }
+                        }
                     }
                 }
                 Prover { base, dots, long }

@@ -69,7 +69,8 @@ fn every_message_has_its_statement() {
     let all = barriers(&c).unwrap();
     let at: Vec<(u32, usize)> = all.iter().map(|b| (b.layer, b.statements.len())).collect();
     assert_eq!(at, [(3, 6), (4, 1)]);
-    let carries: Vec<(u32, u32)> = all[0].carries.iter().map(|(cut, n)| (cut.x.0, *n)).collect();
+    let carries: Vec<(u32, u32)> =
+        all[0].carries.iter().map(|(cut, of)| (cut.x.0, of.last())).collect();
     // The high part needs all carries of 32 bits, the bits below bit 8 fewer.
     assert_eq!(carries, [(0, 32)]);
     assert_eq!(all[0].statements[0].instr, 4);
@@ -148,8 +149,9 @@ fn shapes_count_the_longest_prover() {
     let c = malicious(PROVEN);
     let all = barriers(&c).unwrap();
     let shape = Shape::of(&c, &all[0]);
-    // 140 elements: shards of 64, 64 and 12; 32 carries each.
-    assert_eq!(shape.carries, [32, 32, 32]);
+    // 140 elements: shards of 64, 64 and 12. Bits 3 to 7 are input: told are the carries into bit 2, bit 8, which a high part
+    // takes, and every second one from there to bit 32.
+    assert_eq!(shape.carries, [14, 14, 14]);
     let words = shape.folds[LIFTED].as_ref().unwrap();
     // 140 products of two terms, high parts and products of 64 with two, words of 64 with one: in eight blocks.
     assert_eq!((words.cut(), words.elements), (8, 2 * 18 + 2 * 8 + 2 * 8 + 8));
@@ -157,8 +159,8 @@ fn shapes_count_the_longest_prover() {
     assert_eq!((words.steps(), words.blocks.as_slice()), (3, [128].as_slice()));
     assert_eq!([0, 1, 2, 3].map(|step| words.sent(step)), [111 * 3, 26, 2186, 0]);
     let bits = shape.folds[1].as_ref().unwrap();
-    // One word of products of bits and 32 of carries.
-    assert_eq!((bits.cut(), bits.elements), (16, 64 * (2 + 2 * 2)));
+    // One word of products of bits and 6 steps of one carry make one chunk, 13 steps of two another one.
+    assert_eq!((bits.cut(), bits.elements), (16, 64 * (2 + 6)));
     assert!(shape.rounds() > 0 && Shape::of(&c, &all[1]).folds[1].is_none());
 }
 

@@ -69,6 +69,41 @@ fn excess(graph: &Graph, ranges: &Ranges, [x, y]: [NodeId; 2]) -> u32 {
     (ratio + scale.max(frac)).saturating_sub(QUOTIENT_ROOM)
 }
 
+/// Whether a gate is lowered together with the [`Op::Saturate`] that alone reads it: that one's edge is 2^(its number).
+fn edge(graph: &Graph, gate: NodeId) -> Option<u32> {
+    let output = || graph.outputs.iter().any(|o| o.node == gate);
+    match graph.users(gate)[..] {
+        [one] if *graph.op(gate) == Op::Gate && !output() => match graph.op(one) {
+            Op::Saturate(top) => Some(*top),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Of a gate's value and condition the one whose sign is cheaper. A truncated value has the sign of what was truncated or
+/// is 0, so it is kept by its own sign exactly where it is kept by the other's; at an edge both are at it. Its low bits are
+/// there as early, and they are fewer.
+pub fn cheaper_sign(graph: &Graph, value: NodeId, condition: NodeId) -> NodeId {
+    let truncated = matches!(graph.op(value), Op::Trunc(_)) && graph.arg(value, 0) == condition;
+    if truncated { value } else { condition }
+}
+
+/// Bits that hold a number and its difference to an edge of 2^top in real units.
+pub fn bits_to_edge(graph: &Graph, ranges: &Ranges, x: NodeId, top: u32) -> u32 {
+    let edge = f64::from(top + graph.ty(x).frac.unwrap_or(0)).exp2();
+    let (lo, hi) = ranges.raw[x.index()];
+    signed_bits((lo.min(lo - edge), hi.max(hi - edge)))
+}
+
+/// Of a gate that nothing but a saturation reads, the number that is compared with 0 and with the edge, and the bits that
+/// both comparisons take: these may be more than the number has.
+pub fn compared(graph: &Graph, ranges: &Ranges, gate: NodeId) -> Option<(NodeId, u32)> {
+    let top = edge(graph, gate)?;
+    let x = cheaper_sign(graph, graph.arg(gate, 0), graph.arg(gate, 1));
+    Some((x, bits_to_edge(graph, ranges, x, top)))
+}
+
 impl Rings {
     /// Chooses; with `fixed` every value has that many bits. In family T2, and against a malicious party (`dealer`), values that fit 32
     /// bits stay there until a product wants more: a lift takes one round and costs less than what is
@@ -130,6 +165,9 @@ impl Rings {
                 let k = rings.operand(graph, ranges, id, i);
                 asked[a.index()] = asked[a.index()].max(k);
             }
+            if let Some((x, bits)) = compared(graph, ranges, id) {
+                asked[x.index()] = asked[x.index()].max(ring(bits, 8));
+            }
         }
         rings
     }
@@ -159,6 +197,9 @@ impl Rings {
 
     /// Bits that a node's operands need in their ring, where that is more than the operands have.
     pub fn needed(graph: &Graph, ranges: &Ranges, id: NodeId) -> u32 {
+        if let Some((_, bits)) = compared(graph, ranges, id) {
+            return bits;
+        }
         match working(graph, ranges, id, 0) {
             Working::Result | Working::Own => 0,
             Working::Bits { bits, .. } | Working::Word { bits } => bits,
@@ -254,20 +295,29 @@ mod tests {
             %2 = trunc %1 by=16 : secret fix.16[2,3] @0\n\
             %3 = mul %1 %2 : secret fix.48[2,3] @0\n\
             reveal %2 to Server as y @0\nreveal %3 to Server as z @0\n";
-        let graph = parse(text).expect("a graph");
+        let compares = "graph T\nparties Client[2]\nparties Server[1]\nfrac 16\n\
+            input 0 x : secret fix[3] in -8..8 from each Client\nsite 0 \"x\" line 1\n\
+            %0 = input 0 : secret fix.16[2,3] @0\n%1 = mul %0 %0 : secret fix.32[2,3] @0\n\
+            %2 = trunc %1 by=16 : secret fix.16[2,3] @0\n%3 = gate %2 %1 : secret fix.16[2,3] @0\n\
+            %4 = saturate %3 top=6 : secret fix.16[2,3] @0\nreveal %4 to Server as y @0\n";
         let mut lifts = 0;
-        for (half, dealer) in (20..64u32).flat_map(|h| [(h, false), (h, true)]) {
+        let halves = (20..64u32).flat_map(|h| [(h, false), (h, true)]);
+        for ((half, dealer), text) in halves.flat_map(|h| [(h, text), (h, compares)]) {
+            let graph = parse(text).expect("a graph");
             let most = (f64::from(half) / 2.0).exp2().floor();
             let free = f64::INFINITY;
             let bound = Bound { range: (-most, most), norm: free, total: free };
             let ranges = Ranges::of(&graph, &[bound], &SYMMETRIC);
             let rings = Rings::new(&graph, &ranges, None, dealer);
             let reads = graph.ids().flat_map(|id| (0..graph.args(id).len()).map(move |i| (id, i)));
-            for (id, i) in reads.filter(|(id, i)| graph.ty(graph.arg(*id, *i)).elem != Elem::Bit) {
-                let (arg, k) = (graph.arg(id, i), rings.operand(&graph, &ranges, id, i));
+            let reads = reads
+                .map(|(id, i)| (graph.arg(id, i), rings.operand(&graph, &ranges, id, i)))
+                .filter(|(arg, _)| graph.ty(*arg).elem != Elem::Bit);
+            let compared = graph.ids().filter_map(|id| compared(&graph, &ranges, id));
+            for (arg, k) in reads.chain(compared.map(|(x, bits)| (x, ring(bits, 8)))) {
+                let bits = ranges.bits(arg);
                 if k > rings.of(arg) {
                     lifts += 1;
-                    let bits = ranges.bits(arg);
                     assert!(bits < rings.of(arg), "2^{half}: {bits} bits are read in {k}");
                 }
             }

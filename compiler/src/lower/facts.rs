@@ -2,7 +2,7 @@
 //! ask.
 
 use crate::analysis::ranges::Ranges;
-use crate::analysis::rings::Rings;
+use crate::analysis::rings::{self, Rings};
 use crate::cost::Tuning;
 use crate::graph::{Graph, NodeId, Op};
 use crate::syntax::ast::Secrecy;
@@ -63,20 +63,13 @@ impl Facts<'_> {
         self.rings.fixed().unwrap_or_else(|| self.ranges.difference_bits(a, b))
     }
 
-    /// Whether a gate is lowered together with the [`Op::Saturate`] that alone reads it.
-    pub fn is_saturated_gate(&self, id: NodeId) -> bool {
-        let users = self.graph.users(id);
-        *self.graph.op(id) == Op::Gate
-            && !self.is_output(id)
-            && matches!(users[..], [one] if matches!(self.graph.op(one), Op::Saturate(_)))
+    /// As [`rings::compared`].
+    pub fn compared(&self, gate: NodeId) -> Option<(NodeId, u32)> {
+        rings::compared(self.graph, self.ranges, gate)
     }
 
-    /// Of a gate's value and condition the one whose sign is cheaper. A truncated value has the sign of what
-    /// was truncated or is 0, so it is kept by its own sign exactly where it is kept by the other's; at an
-    /// edge both are at it. Its low bits are there as early, and they are fewer.
+    /// As [`rings::cheaper_sign`].
     pub fn cheaper_sign(&self, value: NodeId, condition: NodeId) -> NodeId {
-        let truncated =
-            matches!(self.graph.op(value), Op::Trunc(_)) && self.graph.arg(value, 0) == condition;
-        if truncated { value } else { condition }
+        rings::cheaper_sign(self.graph, value, condition)
     }
 }

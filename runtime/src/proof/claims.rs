@@ -4,7 +4,7 @@ use super::chunk::{Chunk, Column};
 use super::exchange::{Pooling, Reading};
 use crate::share::{Held, Rep, next, prev};
 use slvr_circuit::proof::{
-    Barrier, Bits, Claim, Cut, Inner, Kind, Own, Statement, Term, code_bits, steps,
+    Barrier, Bits, Carries, Claim, Cut, Inner, Kind, Own, Statement, Term, code_bits, steps,
 };
 use slvr_circuit::{Circuit, Dom, ValueId};
 use slvr_ring::{Data, Planes, Word, each_word, layout};
@@ -77,8 +77,10 @@ pub struct View<'a> {
 /// What a chunk of statements is made from.
 #[derive(Clone, Copy)]
 pub enum Item<'a> {
-    /// So many carries of a value.
-    Carries(Cut, u32),
+    /// The carries of a value, in steps of one bit.
+    Carries(Cut, &'a Carries),
+    /// In steps of two.
+    Pairs(Cut, &'a Carries),
     /// What an instruction claims, but no product of matrices.
     Claim(&'a Statement),
     /// What it claims of a shard.
@@ -94,12 +96,16 @@ pub enum Item<'a> {
 /// What the chunks of a kind are made from, in the order in which every party makes them.
 pub fn items<'a>(circuit: &Circuit, barrier: &'a Barrier, kind: Kind) -> Vec<Item<'a>> {
     let carries = barrier.carries.iter().filter(|_| kind == Kind::Bits);
+    let carries = carries.flat_map(|(x, of)| {
+        let items = [Item::Carries(*x, of), Item::Pairs(*x, of)].into_iter().zip(of.counts());
+        items.filter(|(_, steps)| *steps > 0).map(|(item, _)| item)
+    });
     let short = |s: &&Statement| matches!(s.claim.inner(circuit), Some(Inner::Short { .. }));
     let claims = barrier
         .statements
         .iter()
         .filter(|s| Kind::of(circuit, s) == kind && (!is_long(s) || short(s)));
-    let mut out: Vec<Item<'a>> = carries.map(|(x, n)| Item::Carries(*x, *n)).collect();
+    let mut out: Vec<Item<'a>> = carries.collect();
     for s in claims {
         match &s.claim {
             Claim::MatMul { .. } => out.push(Item::Dots(s)),
@@ -134,21 +140,6 @@ fn is_long(s: &Statement) -> bool {
     matches!(s.claim, Claim::MatMul { .. } | Claim::Conv { .. })
 }
 
-/// The carries of p + q: plane j is the carry into bit j + 1.
-pub fn carries(p: &Data, q: &Data, count: u32) -> Planes {
-    let (p, q) = (planes(p.to_bits(0, count)), planes(q.to_bits(0, count)));
-    let mut out = Planes::zeros(count, p.len());
-    let stride = p.stride();
-    let mut carry = vec![0; stride];
-    for j in 0..count as usize {
-        for (c, (p, q)) in carry.iter_mut().zip(p.plane(j).iter().zip(q.plane(j))) {
-            *c = p & q ^ *c & (p ^ q);
-        }
-        out.plane_mut(j).copy_from_slice(&carry);
-    }
-    out
-}
-
 /// The prover's shard of a value.
 pub fn shard(circuit: &Circuit, x: Cut, prover: usize) -> Range<usize> {
     x.lanes(circuit).ranges()[prover].clone()
@@ -163,7 +154,7 @@ pub(super) fn raised<B: Word>(mut x: Vec<B>, by: u32) -> Vec<B> {
     x
 }
 
-fn planes(x: Data) -> Planes {
+pub(super) fn planes(x: Data) -> Planes {
     match x {
         Data::Bits(p) => p,
         Data::Ring(_) => unreachable!("statements over bits are about bits"),
@@ -223,6 +214,15 @@ fn numbers<B: Word>(p: &Planes, plane: usize) -> Vec<B> {
     (0..p.len()).map(|i| B::from_u64(words[i / 64] >> (i % 64) & 1)).collect()
 }
 
+/// Words of the planes of an input of which something is to be proven.
+fn unfound(s: &Statement, bits: Planes) -> Vec<u64> {
+    if s.found.is_empty() {
+        return bits.into_words();
+    }
+    let left = (0..bits.width()).filter(|place| s.found.binary_search(place).is_err());
+    left.flat_map(|place| bits.plane(place as usize)).copied().collect()
+}
+
 pub(super) fn zip<B: Copy>(a: &[B], b: &[B], f: impl Fn(B, B) -> B) -> Vec<B> {
     a.iter().zip(b).map(|(&a, &b)| f(a, b)).collect()
 }
@@ -242,7 +242,8 @@ impl View<'_> {
             terms.map(|t| t.columns(self.prover(), part).len()).sum::<usize>() * s.claim.pooled()
         };
         match item {
-            Item::Carries(x, n) => (2, planes(*n, own(*x))),
+            Item::Carries(x, of) => (2, planes(of.counts()[0] as u32, own(*x))),
+            Item::Pairs(x, of) => (6, planes(of.counts()[1] as u32, own(*x))),
             Item::Dots(s) | Item::Dot(s, _) => match s.claim.inner(self.circuit) {
                 Some(Inner::Short { count, sums }) => (2 * sums, count),
                 Some(Inner::Long { sums, .. }) => (2, sums),
@@ -257,8 +258,9 @@ impl View<'_> {
                 let ty = self.circuit.ty(s.out);
                 let (terms, n) = match &s.claim {
                     Claim::Input(Own::Thermometer(_, blocks)) => {
-                        return (0, planes(blocks.iter().sum(), own(s.cut(s.out))));
+                        return (0, self.unfound(s, blocks.iter().sum()));
                     }
+                    Claim::Input(Own::Bits(_)) => return (0, self.unfound(s, ty.bits())),
                     Claim::Input(input) => (input.terms(), own(s.cut(s.out))),
                     _ => (columns(s, None), ty.elements() as usize),
                 };
@@ -289,7 +291,8 @@ impl View<'_> {
     /// The chunk of an item over bits.
     pub fn over_bits(&self, item: &Item<'_>) -> Chunk<'_> {
         match item {
-            Item::Carries(x, n) => self.adder(*x, *n),
+            Item::Carries(x, of) => self.adder(*x, of),
+            Item::Pairs(x, of) => self.pair_adder(*x, of),
             Item::Dots(_) | Item::Dot(..) => unreachable!("statements over words"),
             Item::Part(s, r) => self.gates(s, Some(*r)),
             Item::Steps(s, blocks) => self.code_steps(s, blocks),
@@ -319,7 +322,9 @@ impl View<'_> {
                     )
                 }
             },
-            Item::Carries(..) | Item::Steps(..) => unreachable!("a statement over bits"),
+            Item::Carries(..) | Item::Pairs(..) | Item::Steps(..) => {
+                unreachable!("a statement over bits")
+            }
         }
     }
 
@@ -352,7 +357,7 @@ impl View<'_> {
     }
 
     /// Of the prover's shard of a value.
-    fn own(&self, x: Cut) -> Data {
+    pub(super) fn own(&self, x: Cut) -> Data {
         self.part(x.x).slice(shard(self.circuit, x, self.prover()))
     }
 
@@ -515,31 +520,20 @@ impl View<'_> {
         Chunk::new(ty.bits() as usize * range.len().div_ceil(64), columns, sum)
     }
 
-    /// c_(j+1) = c_j + (p_j + c_j) (q_j + c_j) for each bit, with c_0 = 0.
-    fn adder(&self, x: Cut, count: u32) -> Chunk<'_> {
-        let p = planes(self.own(x).to_bits(0, count));
-        let c = &self.carries[&x];
-        let stride = p.stride();
-        // The carry into bit j.
-        let mut before = vec![0; stride];
-        before.extend_from_slice(&c.words()[..stride * (count as usize - 1)]);
-        let either = zip(p.words(), &before, |p, c| p ^ c);
-        let sum = self.sums.then(|| {
-            let of = |i: usize| before[i] ^ c.words()[i] ^ either[i] & before[i];
-            (0..before.len()).map(of).collect()
-        });
-        Chunk::new(before.len(), vec![either.into(), before.into()], sum)
-    }
-
     /// A share of bits of an owner.
     fn bits(&self, s: &Statement, bits: &Bits) -> Data {
+        self.bits_with(s, bits, true)
+    }
+
+    /// The same without the carries, if `carried` is not set.
+    pub(super) fn bits_with(&self, s: &Statement, bits: &Bits, carried: bool) -> Data {
         match bits {
             Bits::Part(x) => self.own(s.cut(*x)),
             Bits::OfWord { x, lo, w } => {
                 let mut out = self.own(s.cut(*x)).to_bits(*lo, *w);
                 // The carry into bit j is plane j - 1; there is none into bit 0.
                 let known = lo.max(&1) - 1..lo + w - 1;
-                if known.is_empty() {
+                if known.is_empty() || !carried {
                     return out;
                 }
                 let some = known.collect::<Vec<_>>();
@@ -552,13 +546,13 @@ impl View<'_> {
                 out
             }
             Bits::Not(b) => {
-                let mut out = self.bits(s, b);
+                let mut out = self.bits_with(s, b, carried);
                 if self.first() {
                     out.not();
                 }
                 out
             }
-            Bits::Select(b, planes) => self.bits(s, b).select(planes),
+            Bits::Select(b, planes) => self.bits_with(s, b, carried).select(planes),
         }
     }
 
@@ -572,18 +566,24 @@ impl View<'_> {
         Chunk::new(statements, pair.map(Column::from).into(), sum)
     }
 
+    /// Bits less what was to be input, of those of which something is to be proven.
     fn input_bits(&self, s: &Statement, bits: &Bits) -> Chunk<'_> {
-        let n = shard(self.circuit, s.cut(s.out), self.prover()).len();
-        let statements = self.circuit.ty(s.out).bits() as usize * n.div_ceil(64);
         let sum = self.sums.then(|| {
-            let bits = planes(self.bits(s, bits));
-            zip(&self.own_words(s.cut(s.out)), bits.words(), |x, b| x ^ b)
+            let mut sum = self.bits(s, bits);
+            sum.add_assign(&self.own(s.cut(s.out)));
+            unfound(s, planes(sum))
         });
-        Chunk::new(statements, Vec::new(), sum)
+        Chunk::new(self.unfound(s, self.circuit.ty(s.out).bits()), Vec::new(), sum)
+    }
+
+    /// Words of bits of an input, of so many bits, of which something is to be proven.
+    fn unfound(&self, s: &Statement, bits: u32) -> usize {
+        let n = shard(self.circuit, s.cut(s.out), self.prover()).len();
+        (bits as usize - s.found.len()) * n.div_ceil(64)
     }
 
     /// Adds planes.
-    fn add_planes(out: &mut [u64], code: &Planes, planes: &[u32]) {
+    pub(super) fn add_planes(out: &mut [u64], code: &Planes, planes: &[u32]) {
         for &j in planes {
             out.iter_mut().zip(code.plane(j as usize)).for_each(|(o, x)| *o ^= x);
         }
@@ -591,16 +591,15 @@ impl View<'_> {
 
     /// The bits of a number are sums of its thermometer code.
     fn code_bits(&self, s: &Statement, bits: &Bits, blocks: &[u32]) -> Chunk<'_> {
-        let code = planes(self.own(s.cut(s.out)));
-        let statements = blocks.iter().sum::<u32>() as usize * code.stride();
         let sum = self.sums.then(|| {
             let mut sum = planes(self.bits(s, bits));
+            let code = planes(self.own(s.cut(s.out)));
             for (j, all) in code_bits(blocks).iter().enumerate() {
                 Self::add_planes(sum.plane_mut(j), &code, all);
             }
-            sum.into_words()
+            unfound(s, sum)
         });
-        Chunk::new(statements, Vec::new(), sum)
+        Chunk::new(self.unfound(s, blocks.iter().sum()), Vec::new(), sum)
     }
 
     /// T_(h+v) = T_h (T_v + T_h + T_(h+v)).

@@ -2,7 +2,7 @@
 //!
 //! Which statement belongs to which message, and how long the messages of a proof are, is the matter of
 //! [`slvr_circuit::proof`]. Lives here: the algebra of the proofs ([`algebra`]), statements as vectors of words
-//! ([`claims`], `exchange`, [`products`], [`chunk`]), and the folding ([`fold`]). Statements over words of up to 64 bits, but for products of matrices, are
+//! ([`claims`], [`carries`], `exchange`, [`products`], [`chunk`]), and the folding ([`fold`]). Statements over words of up to 64 bits, but for products of matrices, are
 //! proven in another way where coins come from the parties ([`lifted`]). May not: links, the order of a run ([`crate::party`]
 //! sends the messages).
 //!
@@ -76,6 +76,7 @@
 //! [`slvr_circuit::proof::error`] adds these up.
 
 pub mod algebra;
+pub mod carries;
 pub mod chunk;
 pub mod claims;
 mod exchange;

@@ -70,6 +70,11 @@ pub fn every_claim(k: u32, n: u64, seed: u64) -> (Circuit, Encoded) {
     let top = b.must(Op::FromBits(top, k));
     let z = b.must(Op::Own(y));
     let times = b.must(Op::Mul(top, z));
+    // Of this one few bits are input, so that carries are told.
+    let rest = b.must(Op::Shr(z, 5));
+    let rest = if k < 128 { b.must(Op::Extend(rest, 2 * k)) } else { rest };
+    let sign = b.must(Op::ToBits { x: z, lo: k - 1, w: 1 });
+    let sign = b.must(Op::FromBits(sign, k));
     let xy = b.must(Op::Reshare(xy));
     let mixed = b.must(Op::Reshare(mixed));
     let alone = b.must(Op::Reshare(alone));
@@ -85,6 +90,8 @@ pub fn every_claim(k: u32, n: u64, seed: u64) -> (Circuit, Encoded) {
     let wider = b.must(Op::Input(wider));
     let top = b.must(Op::Input(top));
     let times = b.must(Op::Input(times));
+    let rest = b.must(Op::Input(rest));
+    let sign = b.must(Op::Input(sign));
     b.next_layer();
     // Bits: products, one of a repeated plane, and an owner's part of them.
     let plane = b.must(Op::Planes { x: low, start: 1, step: 1, count: 1 });
@@ -109,7 +116,7 @@ pub fn every_claim(k: u32, n: u64, seed: u64) -> (Circuit, Encoded) {
     b.must(Op::Coin);
     b.next_layer();
     // Bits are seen as words: each is an owner's part and the others'.
-    let mut shown = vec![xy, mixed, alone, two, sum, square, pixels, whole, top, times, word];
+    let mut shown = vec![xy, mixed, alone, two, sum, square, pixels, whole, top, times, word, sign];
     shown.extend(inner);
     for (bits, count) in [(both, 3), (picked, 2), (gated, 3), (pair, 3), (code, 15)] {
         for j in 0..count {
@@ -126,7 +133,7 @@ pub fn every_claim(k: u32, n: u64, seed: u64) -> (Circuit, Encoded) {
     let check = b.must(Op::Reshape(check, vec![1]));
     let value = b.must(Op::Open(check));
     b.next_layer();
-    shown.push(wider);
+    shown.extend([wider, rest]);
     b.reveal_reshared(shown);
     let (circuit, encoded) = b.finish();
     let checks = vec![Check { set: 0, value }];

@@ -63,7 +63,7 @@ fn read(facts: &Facts<'_>, searches: &[Option<(NodeId, Search)>]) -> Vec<bool> {
 
 fn choose(c: &Earlier<'_>, tables: &mut Functions<'_>, id: NodeId) -> Choice {
     let t1 = |made| Choice { family: Family::T1, groups: 1, made, way: Way::Own };
-    if c.facts.is_saturated_gate(id) {
+    if c.facts.compared(id).is_some() {
         return t1(Made::Nothing);
     }
     if !c.facts.is_secret(id) {
@@ -158,11 +158,10 @@ fn dealt(
         }
         Task::Gate => c.common(id, &args, &PRODUCT).map(pair),
         Task::Saturation(_) => {
-            if !c.facts.is_saturated_gate(args[0]) {
+            let Some((s, _)) = c.facts.compared(args[0]) else {
                 return Some(pair(c.groups_or_default(args[0])));
-            }
+            };
             let v = g.arg(args[0], 0);
-            let s = c.facts.cheaper_sign(v, g.arg(args[0], 1));
             c.common(id, &[v, s], &PRODUCT).map(pair)
         }
         Task::Selection => {

@@ -9,7 +9,7 @@
 use super::ends::Ends;
 use super::location::locate;
 use super::{comparison, early, selection};
-use crate::analysis::ranges::signed_bits;
+use crate::analysis::rings::bits_to_edge;
 use crate::graph::NodeId;
 use crate::lower::common::words::{ring_for, word};
 use crate::lower::form::Values;
@@ -21,8 +21,8 @@ pub fn saturate(l: &mut Values<'_>, id: NodeId, top: u32) -> ValueId {
     let arg = g.arg(id, 0);
     let power = top + l.facts.frac(id);
     let most = f64::from(power).exp2();
-    if l.facts.is_saturated_gate(arg) {
-        return gated(l, id, arg, top);
+    if let Some(compared) = l.facts.compared(arg) {
+        return gated(l, id, arg, top, compared);
     }
     let (x, width) = (l.operand(id, 0), l.facts.ranges.beside_ends(arg, most));
     let ends = Ends::of(&mut l.emit, x, most, width);
@@ -31,13 +31,20 @@ pub fn saturate(l: &mut Values<'_>, id: NodeId, top: u32) -> ValueId {
 }
 
 /// Of a gate, which is not negative.
-fn gated(l: &mut Values<'_>, id: NodeId, gate: NodeId, top: u32) -> ValueId {
+fn gated(
+    l: &mut Values<'_>,
+    id: NodeId,
+    gate: NodeId,
+    top: u32,
+    compared: (NodeId, u32),
+) -> ValueId {
     let (g, k, power) = (l.facts.graph, l.facts.rings.of(id), top + l.facts.frac(id));
     let (v, s) = (g.arg(gate, 0), g.arg(gate, 1));
-    let s = if l.emit.simple && !l.emit.proven { s } else { l.facts.cheaper_sign(v, s) };
+    let (s, width) = match l.emit.simple && !l.emit.proven {
+        true => (s, bits_to_edge(g, l.facts.ranges, s, top)),
+        false => compared,
+    };
     let edge = f64::from(top + l.facts.frac(s)).exp2();
-    let (lo, hi) = l.facts.ranges.raw[s.index()];
-    let width = signed_bits((lo.min(lo - edge), hi.max(hi - edge)));
     let ring = ring_for(width.max(8));
     let parts = early::parts(l, s, width);
     let own = l.facts.rings.of(s);

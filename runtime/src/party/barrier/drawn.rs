@@ -67,6 +67,8 @@ impl Engine<'_> {
         let again = self.again();
         let scope =
             Scope { circuit, me, barrier, kept, carries: &carries, again: &again, prss: &prss };
+        let carries = scope.all_carries(0..4);
+        let scope = scope.with(&carries);
         let start = Start { scope: &scope, seeds, hide };
         let mut proof = start.proof::<Once>(shape, Parts::All);
 

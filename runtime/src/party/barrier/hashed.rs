@@ -22,6 +22,7 @@ use super::scope::{Scope, Start};
 use super::sides::{Doubled, Parts, Slot};
 use crate::party::engine::Engine;
 use crate::party::error::RunError;
+use crate::party::guard::Carries;
 use crate::share::{Held, next, prev};
 use slvr_circuit::ValueId;
 use slvr_circuit::proof::{Barrier, HASH, Shape};
@@ -99,6 +100,9 @@ impl Engine<'_> {
         let first = || values.iter().map(|v| &*kept[v].as_rep().first);
         let second = || values.iter().map(|v| &*kept[v].as_rep().second);
         let steps = shape.steps();
+        let none = Carries::default();
+        let scope =
+            Scope { circuit, me, barrier, kept, carries: &none, again: &again, prss: &prss };
 
         // As P. What V1 holds are its first components, what V2 holds its second ones.
         let own = self.place(me, number);
@@ -109,8 +113,8 @@ impl Engine<'_> {
         let hide = self.hidden(number);
         {
             // What the others have sent is not there yet.
-            let scope =
-                Scope { circuit, me, barrier, kept, carries: &carries, again: &again, prss: &prss };
+            let carries = scope.with(&carries).all_carries(0..2);
+            let scope = scope.with(&carries);
             let start = Start { scope: &scope, seeds: [&at; 4], hide };
             let mut proof = start.proof::<Doubled>(shape, Parts::Prover);
             for step in 0..steps {
@@ -163,8 +167,8 @@ impl Engine<'_> {
         }
         heard.push(mine);
 
-        let scope =
-            Scope { circuit, me, barrier, kept, carries: &carries, again: &again, prss: &prss };
+        let carries = scope.with(&carries).all_carries(2..4);
+        let scope = scope.with(&carries);
         let seeds = [&at, &at, &coins_before[0], &coins_after[0]];
         let start = Start { scope: &scope, seeds, hide };
         let mut proof = start.proof::<Doubled>(shape, Parts::Verifiers);

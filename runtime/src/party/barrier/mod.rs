@@ -16,7 +16,7 @@ use super::error::{Phase, RunError};
 use super::guard::Carries;
 use crate::link::{Header, Kind, Peer};
 use crate::proof::algebra::Draw;
-use crate::proof::claims;
+use crate::proof::{carries, claims};
 use crate::share::{Held, next, prev};
 use sides::Slot;
 use slvr_circuit::proof::{Barrier, HASH, Shape};
@@ -207,8 +207,8 @@ impl Engine<'_> {
         ]
     }
 
-    /// Shares of the carries of p + q at the barrier of a number, as P, which the statements are about, and as V1. Also
-    /// the message to V2.
+    /// Shares of the carries of p + q that are told at the barrier of a number, as P, which the statements are about, and as V1.
+    /// Also the message to V2.
     fn carries(
         &self,
         number: usize,
@@ -221,13 +221,15 @@ impl Engine<'_> {
         let mut mine = drawn(self.with_prev(number, Slot::Carries));
         let mut theirs = drawn(self.with_next(number, Slot::Carries));
         let mut body = Vec::new();
-        for (&x, &n) in &barrier.carries {
+        for (&x, of) in &barrier.carries {
+            let Some(&last) = of.told.last() else { continue };
+            let n = of.told.len() as u32;
             let range = claims::shard(circuit, x, self.me);
             let len = range.len();
             let rep = kept[&x.x].as_rep();
-            let c = claims::carries(&rep.first.slice(range.clone()), &rep.second.slice(range), n);
+            let (p, q) = (rep.first.slice(range.clone()), rep.second.slice(range));
+            let mut rest = carries::told(of, carries::carries(&p, &q, last));
             let share = planes(n, len, mine.words(words(n, len)));
-            let mut rest = c;
             rest.words_mut().iter_mut().zip(share.words()).for_each(|(c, s)| *c ^= s);
             rest.words().iter().for_each(|w| body.extend_from_slice(&w.to_le_bytes()));
             out[0].insert(x, share);
@@ -247,7 +249,11 @@ impl Engine<'_> {
     ) -> Result<(), RunError> {
         let (all, _) = got.as_chunks();
         let mut all = all.iter().map(|w| u64::from_le_bytes(*w));
-        for (&x, &n) in &barrier.carries {
+        for (&x, of) in &barrier.carries {
+            let n = of.told.len() as u32;
+            if n == 0 {
+                continue;
+            }
             let len = claims::shard(self.party.circuit, x, prev(self.me)).len();
             let some: Vec<u64> = all.by_ref().take(words(n, len)).collect();
             if !len.is_multiple_of(64) {

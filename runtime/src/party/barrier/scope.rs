@@ -1,13 +1,14 @@
 //! What a party sees of the statements at a barrier, in each of its parts, and what its sides begin with.
 
+use crate::party::guard::Carries;
 use crate::proof::algebra::Draw;
 use crate::proof::chunk::{Chunk, Chunks};
 use crate::proof::claims::{self, Component, Item, Reshared, Role, View};
 use crate::protocol::REPEATED;
 use crate::share::{Held, Prss, Purpose, Stream};
-use slvr_circuit::proof::{Barrier, Cut, Folds, HASH, Kind};
+use slvr_circuit::proof::{Barrier, Folds, HASH, Kind};
 use slvr_circuit::{Circuit, Dom, ValueId};
-use slvr_ring::{Data, Planes};
+use slvr_ring::{Data, threads};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -115,7 +116,7 @@ pub(super) struct Scope<'a> {
     pub(super) me: usize,
     pub(super) barrier: &'a Barrier,
     pub(super) kept: &'a BTreeMap<ValueId, Held>,
-    pub(super) carries: &'a [BTreeMap<Cut, Planes>; 4],
+    pub(super) carries: &'a Carries,
     /// Numbers of the instructions that are there for the second time.
     pub(super) again: &'a Range<u64>,
     pub(super) prss: &'a Prss,
@@ -151,6 +152,24 @@ impl<'a> Scope<'a> {
     ) -> View<'b> {
         let &Scope { circuit, me, kept: held, carries, .. } = self;
         View { circuit, me, role: ROLES[role], sums, held, carries: &carries[role], stream }
+    }
+
+    /// The same with these carries.
+    pub(super) fn with<'b>(&self, carries: &'b Carries) -> Scope<'b>
+    where
+        'a: 'b,
+    {
+        let &Scope { circuit, me, barrier, kept, again, prss, .. } = self;
+        Scope { circuit, me, barrier, kept, carries, again, prss }
+    }
+
+    /// A party's shares of all carries in some of its roles, where the scope has those that are told.
+    pub(super) fn all_carries(&self, roles: Range<usize>) -> Carries {
+        let of = |role| self.view(role, false, &no_stream).all_carries(self.barrier);
+        let mut all = Carries::default();
+        let found = threads::map(roles.clone(), &of);
+        roles.zip(found).for_each(|(role, x)| all[role] = x);
+        all
     }
 
     /// Chunks without sums.

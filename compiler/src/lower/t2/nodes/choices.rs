@@ -1,6 +1,5 @@
 //! Nodes that compare and choose: gates, selections, saturation, argmax tests, inner products with bits.
 
-use crate::analysis::ranges::signed_bits;
 use crate::cost::Tuning;
 use crate::graph::NodeId;
 use crate::lower::Emit;
@@ -57,13 +56,8 @@ pub fn saturation(l: &mut Values<'_>, id: NodeId, top: u32, tuning: Tuning) -> P
     // What is cut off becomes 2^most: only the bits of its word that this leaves are read.
     let most = top + l.facts.frac(id);
     let small = ring_for(k.saturating_sub(most)).min(k);
-    let (inner, outer) = if l.facts.is_saturated_gate(arg) {
-        let v = g.arg(arg, 0);
-        let s = l.facts.cheaper_sign(v, g.arg(arg, 1));
-        let exponent = top + l.facts.frac(s);
-        let edge = f64::from(exponent).exp2();
-        let (lo, hi) = l.facts.ranges.raw[s.index()];
-        let width = signed_bits((lo.min(lo - edge), hi.max(hi - edge)));
+    let (inner, outer) = if let Some((s, width)) = l.facts.compared(arg) {
+        let (v, exponent) = (g.arg(arg, 0), top + l.facts.frac(s));
         let ring = ring_for(width.max(8));
         let x = l.split_low(s, ring, groups, width);
         let Located { inside, large } = locate(&mut l.emit, &x, (width, exponent), tuning);
