@@ -8,7 +8,7 @@
 //! where the circuit says so ([`Op::Prove`](crate::Op::Prove)), because values are kept until they are proven.
 //!
 //! Lives here: which statement belongs to which instruction ([`barriers`], which is also what refuses a circuit
-//! that has an instruction without one), and the lengths of the messages of a proof ([`Shape`]), so that
+//! that has an instruction without one), the carries that statements take ([`Carries`]), and the lengths of the messages of a proof ([`Shape`]), so that
 //! rounds and bytes are known before a run. May not: arithmetic on shares; the runtime's `proof` has the proofs.
 
 mod barriers;
