@@ -502,6 +502,9 @@ impl<'a> Find<'a> {
                 Some(Op::Mul(x, y)) if rep(x) && rep(y) => terms.push(self.term(z, *x, *y)),
                 Some(Op::AsAdd3(x)) if rep(x) => plus.push(*x),
                 Some(Op::Add(x, y)) => left.extend([*y, *x]),
+                Some(Op::Conv2d { conv, .. }) if conv.groups > 1 => {
+                    return Err("a convolution whose channels are in groups");
+                }
                 _ => {
                     return Err(
                         "neither a product of replicated values nor a sum of such products",

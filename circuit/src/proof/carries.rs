@@ -26,9 +26,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// It takes half as many carries as steps of one bit, for six products in place of four.
 ///
 /// **Found.** Where bits of a are input anyway, as they are, as a thermometer code or as a word, the carries into them need not be told: V1
-/// adds p_j to its share of bit j, and V2 adds q_j, and what they have are shares of c_j. Then nothing is left to prove of
-/// that bit, because it is what the carry is found from. A false bit is a false carry, and the carry into the lowest bit is
-/// no one's to choose: it is 0.
+/// adds p_j to its share of bit j, and V2 adds q_j, and what they have are shares of c_j. That the bit is right needs no statement of
+/// its own then: a false bit is a false carry, and the carry into the lowest bit is no one's to choose, it is 0. That a code is
+/// a thermometer, and that a word is 0 or 1, are still statements. So is a second copy of the bit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Carries {
     /// Bits whose carries the owner shares, ascending.
@@ -229,12 +229,12 @@ mod tests {
         for (a, b, c1, c2) in (0..64).map(|i| (i & 3, i >> 2 & 3, i >> 4 & 1, i >> 5)) {
             let is = |x: i32, y: i32| i32::from(x == y);
             let ways =
-                |v| i32::from(a >= v) * (is(b, 4 - v) ^ c2 * is(b, 3 - v) ^ c2 * is(b, 4 - v));
-            let first = (1..4).map(ways).fold(0, |s, x| s ^ x);
-            let more = |v| c1 * (is(a, v) ^ is(a, 3)) * is(b, 3 - v);
-            let second = (0..3).map(more).fold(0, |s, x| s ^ x);
+                |v| i32::from(a >= v) & (is(b, 4 - v) ^ (c2 & (is(b, 3 - v) ^ is(b, 4 - v))));
+            let more = |v| c1 & (is(a, v) ^ is(a, 3)) & is(b, 3 - v);
+            let products = (1..4).map(ways).chain((0..3).map(more)).fold(0, |s, x| s ^ x);
+            let alone = (c1 & is(a, 3)) ^ (c2 & is(b, 3));
             let carry = i32::from(a + b + (c1 ^ c2) >= 4);
-            assert_eq!(first ^ second ^ c1 * is(a, 3) ^ c2 * is(b, 3), carry, "{a} {b} {c1} {c2}");
+            assert_eq!(products ^ alone, carry, "{a} {b} {c1} {c2}");
         }
     }
 }

@@ -101,8 +101,8 @@ impl NetProfile {
         NetProfile::all().into_iter().find(|p| p.name == name)
     }
 
-    /// From the text of a TOML file with the keys `bandwidth_mbit` (above 0) and `rtt_ms` (at least
-    /// 0), both numbers; comments and blank lines may stand anywhere.
+    /// From the text of a TOML file with the keys `bandwidth_mbit` (0.001 to 1e9) and `rtt_ms` (0 to 1e6), both numbers; comments
+    /// and blank lines may stand anywhere. So every time that is predicted is a number.
     ///
     /// # Errors
     ///
@@ -118,11 +118,12 @@ impl NetProfile {
             let Some((key, value)) = code.split_once('=').map(|(k, v)| (k.trim(), v.trim())) else {
                 return Err(NetError::Line { line, found: raw.trim().into() });
             };
-            let (key, slot, must) = match key {
+            let (key, slot, range, must) = match key {
                 "bandwidth_mbit" => {
-                    ("bandwidth_mbit", &mut bandwidth, "a number above 0, in Mbit/s")
+                    let must = "a number from 0.001 to 1e9, in Mbit/s";
+                    ("bandwidth_mbit", &mut bandwidth, 1e-3..=1e9, must)
                 }
-                "rtt_ms" => ("rtt_ms", &mut rtt, "a number, 0 or above, in ms"),
+                "rtt_ms" => ("rtt_ms", &mut rtt, 0.0..=1e6, "a number from 0 to 1e6, in ms"),
                 _ => return Err(NetError::Key { line, key: key.into() }),
             };
             if slot.is_some() {
@@ -130,8 +131,7 @@ impl NetProfile {
             }
             // TOML allows 1_000 and not `inf` for what must be finite.
             let number = value.replace('_', "").parse::<f64>().ok();
-            let fits = |x: &f64| x.is_finite() && (*x > 0.0 || (*x == 0.0 && key == "rtt_ms"));
-            let Some(number) = number.filter(fits) else {
+            let Some(number) = number.filter(|x| range.contains(x)) else {
                 return Err(NetError::Number { line, key, found: value.into(), must });
             };
             *slot = Some(number);
@@ -165,10 +165,14 @@ mod tests {
             ("bandwidth_mbit 1", "line 1: expected"),
             ("[net]\n", "found `[net]`"),
             ("\nlatency = 3", "line 2: unknown key `latency`"),
-            ("bandwidth_mbit = 0", "above 0, in Mbit/s"),
+            ("bandwidth_mbit = 0", "from 0.001 to 1e9, in Mbit/s"),
+            ("bandwidth_mbit = 1e308", "from 0.001 to 1e9"),
+            ("bandwidth_mbit = 1e-308", "from 0.001 to 1e9"),
+            ("rtt_ms = 1e308", "from 0 to 1e6"),
+            ("rtt_ms = nan", "from 0 to 1e6"),
             ("rtt_ms = -1", "`rtt_ms` is -1"),
             ("rtt_ms = inf", "`rtt_ms` is inf"),
-            ("rtt_ms = \"20\"", "0 or above"),
+            ("rtt_ms = \"20\"", "from 0 to 1e6"),
             (&format!("{two}rtt_ms = 2"), "line 3: `rtt_ms` is given twice"),
         ] {
             assert!(said(text).contains(part), "{text:?}: {}", said(text));

@@ -4,7 +4,7 @@
 use crate::analysis::ranges::Ranges;
 use crate::analysis::rings::{self, Rings};
 use crate::cost::Tuning;
-use crate::graph::{Graph, NodeId, Op};
+use crate::graph::{Graph, NodeId};
 use crate::syntax::ast::Secrecy;
 use crate::types::Elem;
 

@@ -93,6 +93,12 @@ fn coins_come_from_a_hash_where_it_is_asked_for_and_where_rounds_take_long() {
             .slvrc(&format!("explain {ACCURACY} --security malicious --proof-coins {coins}"))
             .stdout
     };
+    for (net, family) in [("lan", "t2"), ("lan --protocols t1", "t1")] {
+        let args = format!("explain {ACCURACY} --security malicious --net {net}");
+        assert_eq!(place.slvrc(&format!("{args} --json")).ok()["proofs"]["family"], family);
+        let text = place.slvrc(&args).stdout;
+        assert!(text.contains(&format!("; family {family}\n")), "{text}");
+    }
     let (parties, hash) = (explain("parties"), explain("hash"));
     assert!(parties.contains("with coins from the parties"), "{parties}");
     assert!(hash.contains("with coins from a hash"), "{hash}");

@@ -51,6 +51,7 @@ fn gated(
     if parts.is_none() && own < ring && l.facts.ranges.bits(s) >= own {
         // A lift takes values that leave the top bit of their ring unused. Of one that does not the sign is taken in its own
         // ring, and where it is not negative, the edge can be taken off there, too.
+        debug_assert!(top + l.facts.frac(s) < own, "an edge that the number reaches");
         let (s, v) = (l.in_ring(s, own), l.in_ring(v, k));
         let e = &mut l.emit;
         let above = e.add(C::Offset(s, word(-edge, own)));

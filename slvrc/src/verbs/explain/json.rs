@@ -44,6 +44,7 @@ pub fn object(r: &Report) -> String {
     let held = proofs.clone().map(|p| p.memory).chain(cost.peak_memory).max();
     let proven = r.circuit.security.coins().map(|coins| {
         json!({
+            "family": r.family(),
             "coins": match coins {
                 Coins::Parties => "parties",
                 Coins::Hash => "hash",

@@ -4,7 +4,7 @@ use crate::fail;
 use crate::program::{self, Sizes};
 use crate::target::Target;
 use crate::units;
-use slvr_circuit::Circuit;
+use slvr_circuit::{Circuit, Op};
 use slvr_compiler::cost::{self, Cost, Estimate, Kind, LineRow, NetProfile};
 use slvr_compiler::lower::Protocols;
 use slvr_compiler::report::certificate::Certificate;
@@ -37,6 +37,12 @@ pub struct Report {
 }
 
 impl Report {
+    /// The family of a circuit's protocols against a malicious party: only in T2 two parties open words to each other under a mask.
+    pub fn family(&self) -> &'static str {
+        let mut sent = self.circuit.layers.iter().flat_map(|l| &l.exchange);
+        if sent.any(|i| matches!(i.op, Op::OpenMasked { .. })) { "t2" } else { "t1" }
+    }
+
     /// Compiles the target, or reads it.
     pub fn new(target: &Target, nets: Vec<NetProfile>) -> anyhow::Result<Report> {
         if target.file.ends_with(".slvrb") {

@@ -72,8 +72,9 @@ fn head(out: &mut String, r: &Report) {
         let sent = proofs.iter().map(|l| l.proof.iter().sum::<u64>()).sum::<u64>();
         let _ = writeln!(
             out,
-            "  adversary     one malicious party: {rounds} of the rounds and {} of what is sent are proofs, with coins from {coins}",
-            bytes(sent)
+            "  adversary     one malicious party: {rounds} of the rounds and {} of what is sent are proofs, with coins from {coins}; family {}",
+            bytes(sent),
+            r.family()
         );
     }
     let _ = writeln!(out, "  sent          {} by the three parties", by_party.join(", "));
