@@ -1,12 +1,12 @@
 //! Which statements are proven at which barrier, and which circuits have none for all they do.
 
 use super::carries::{self, Carries};
-use super::claim::{Claim, Cut, Parted, Pooled, Statement, Term};
+use super::claim::{Claim, Cut, Statement};
+use super::unproven::Unproven;
 use crate::speculation::Speculation;
 use crate::{Circuit, Dom, Hold, Instr, Layer, Op, ValueId};
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use thiserror::Error;
 
 /// Instructions in a row that only turn one value into another, at most: statements are found by following them.
 const DEPTH: u32 = 512;
@@ -17,8 +17,6 @@ const MORE_SUMMANDS: u64 = 1 << 20;
 /// The same of planes that are picked from others, and what each instruction in a row counts beside its planes: a statement
 /// has all of the row.
 const MORE_PLANES: u64 = 1 << 24;
-/// Products that are added up to one word before it is exchanged, at most: each place in a sum is a column of its own.
-const MOST_POOLED: usize = 1 << 10;
 const STEP: u64 = 8;
 
 /// A proof of what was sent since the barrier before it, but for what is about values that are made later and that
@@ -35,94 +33,6 @@ pub struct Barrier {
     /// Whether all parties know the words whose carries are told before they send what the layer before sends, so that shares of
     /// carries travel beside that.
     pub early: bool,
-}
-
-/// Why a circuit cannot run against a malicious party: nothing would notice what a party does there.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum Unproven {
-    /// An instruction without a statement.
-    #[error("layer {layer}: `{op}` has no proof against a malicious party{}", at(line))]
-    Instruction {
-        /// In which layer.
-        layer: usize,
-        /// Its name.
-        op: &'static str,
-        /// Source line, 0 if there is none.
-        line: u32,
-    },
-    /// An instruction whose operand is computed in a way that has no statement.
-    #[error(
-        "layer {layer}: no proof says of `{op}` that its operand, {what}, is right{}",
-        at(line)
-    )]
-    Operand {
-        /// In which layer.
-        layer: usize,
-        /// Its name.
-        op: &'static str,
-        /// What the operand is.
-        what: &'static str,
-        /// Source line, 0 if there is none.
-        line: u32,
-    },
-    /// A proof in layers that may be repeated, before the last of them: what it is about would not be there for the
-    /// repetition.
-    #[error(
-        "layer {layer}: a proof stands among layers that are computed again if a client fails, before the last of them"
-    )]
-    Speculation {
-        /// In which layer.
-        layer: usize,
-    },
-    /// Bits of a check that a run does not wait for, and that no instruction opens.
-    #[error("%{value} is a check that the run does not wait for, and no `open` makes it")]
-    Check {
-        /// The value with the bits.
-        value: u32,
-    },
-    /// A circuit with so many proofs, or so long ones, that a false one is too likely to pass.
-    #[error(
-        "one of its {barriers} proofs may be false and pass with probability 2^{log2}, more than 2^{MOST_ERROR_LOG2}: \
-         open less, or at fewer times"
-    )]
-    Weak {
-        /// How many proofs each party gives.
-        barriers: usize,
-        /// Logarithm of the bound, rounded up.
-        log2: i32,
-    },
-}
-
-impl Unproven {
-    /// The site of the instruction that it is about, an index into [`Circuit::sites`], if it is about one of this circuit.
-    pub fn site(&self, circuit: &Circuit) -> Option<u32> {
-        let (Unproven::Instruction { layer, op, line } | Unproven::Operand { layer, op, line, .. }) =
-            self
-        else {
-            return None;
-        };
-        let of = circuit.layers.get(*layer)?;
-        let line_of = |site: u32| circuit.sites.get(site as usize).map(|s| s.line);
-        let mut instrs = of.exchange.iter().chain(&of.local);
-        instrs.find(|i| i.op.name() == *op && line_of(i.site) == Some(*line)).map(|i| i.site)
-    }
-
-    /// The same without its line, for who says the place in another way.
-    pub fn without_line(&self) -> Unproven {
-        let mut out = self.clone();
-        if let Unproven::Instruction { line, .. } | Unproven::Operand { line, .. } = &mut out {
-            *line = 0;
-        }
-        out
-    }
-}
-
-/// Logarithm of the largest probability with which a false proof may pass in a run.
-pub const MOST_ERROR_LOG2: i32 = -40;
-
-/// `, line 7`.
-fn at(line: &u32) -> String {
-    if *line == 0 { String::new() } else { format!(" (line {line})") }
 }
 
 /// The barriers of a well-formed circuit, in order. What is sent after the last one is opened to nobody.
@@ -240,17 +150,17 @@ pub(super) struct Find<'a> {
     /// The layer in which a value is computed or received.
     at: BTreeMap<ValueId, u32>,
     /// Of masks under which something is opened: what was opened, and both joined.
-    joined: BTreeMap<ValueId, (ValueId, ValueId)>,
+    pub(super) joined: BTreeMap<ValueId, (ValueId, ValueId)>,
     /// What linear local instructions make of replicated values ([`is_linear`]).
-    linear: HashMap<Op, ValueId>,
+    pub(super) linear: HashMap<Op, ValueId>,
     /// What is input of an owner's value.
     pub(super) input: BTreeMap<ValueId, ValueId>,
     /// Of a sum of three words, cut between so many groups, what owners know of it ([`super::Parted`]).
-    own: BTreeMap<(ValueId, u32), ValueId>,
+    pub(super) own: BTreeMap<(ValueId, u32), ValueId>,
     /// Sums of which the others open their words.
-    parted: BTreeSet<(ValueId, u32)>,
+    pub(super) parted: BTreeSet<(ValueId, u32)>,
     /// Of what an owner computes, the replicated value whose part a it is.
-    made: Vec<Option<ValueId>>,
+    pub(super) made: Vec<Option<ValueId>>,
     /// Which values are what two parties know.
     dup: Vec<bool>,
     /// Summands that may still be written out.
@@ -305,12 +215,12 @@ impl<'a> Find<'a> {
     }
 
     /// Counts a summand.
-    fn summand(&self) -> Result<(), &'static str> {
+    pub(super) fn summand(&self) -> Result<(), &'static str> {
         self.some_summands(1)
     }
 
     /// Counts so many.
-    fn some_summands(&self, n: u64) -> Result<(), &'static str> {
+    pub(super) fn some_summands(&self, n: u64) -> Result<(), &'static str> {
         let left = self.summands.get();
         self.summands.set(left.saturating_sub(n));
         if left < n { Err("a sum of too many summands") } else { Ok(()) }
@@ -484,251 +394,8 @@ impl<'a> Find<'a> {
         matches!(self.op(x), Some(Op::Reshare(_)))
     }
 
-    /// What a reshared value is made of.
-    fn additive(&self, z: ValueId) -> Result<Claim, &'static str> {
-        let rep = |v: &ValueId| self.holds(*v, Hold::Rep);
-        if let Some(claim) = self.matrices(z, None) {
-            return Ok(claim);
-        }
-        let (mut terms, mut plus) = (Vec::new(), Vec::new());
-        let mut left = vec![z];
-        while let Some(v) = left.pop() {
-            self.summand()?;
-            if self.circuit.ty(v).shape != self.circuit.ty(z).shape {
-                return Err("a sum with repeated axes");
-            }
-            match self.op(v) {
-                _ if rep(&v) => plus.push(v),
-                Some(Op::Mul(x, y)) if rep(x) && rep(y) => terms.push(self.term(z, *x, *y)),
-                Some(Op::AsAdd3(x)) if rep(x) => plus.push(*x),
-                Some(Op::Add(x, y)) => left.extend([*y, *x]),
-                Some(Op::Conv2d { conv, .. }) if conv.groups > 1 => {
-                    return Err("a convolution whose channels are in groups");
-                }
-                _ => {
-                    return Err(
-                        "neither a product of replicated values nor a sum of such products",
-                    );
-                }
-            }
-        }
-        Ok(Claim::Products { terms, plus })
-    }
-
-    /// A product of matrices, if that is what a sum of three words is.
-    fn matrices(&self, z: ValueId, parted: Option<Parted>) -> Option<Claim> {
-        let rep = |v: ValueId| self.holds(v, Hold::Rep);
-        match *self.op(z)? {
-            Op::MatMul { a, b, trans_b } if rep(a) && rep(b) => {
-                Some(Claim::MatMul { a, b, trans_b, parted })
-            }
-            Op::Conv2d { x, w, conv } if rep(x) && rep(w) && conv.groups == 1 => {
-                Some(Claim::Conv { x, w, conv, parted })
-            }
-            _ => None,
-        }
-    }
-
-    /// The sum of three words of which a value is those of two.
-    fn others(&self, x: ValueId) -> Option<ValueId> {
-        match self.op(x) {
-            Some(&(Op::AsAdd2(z) | Op::AsAdd2Of(z, _))) if self.holds(z, Hold::Add3) => Some(z),
-            _ => None,
-        }
-    }
-
-    /// What is input of what owners know of a sum of three words that is cut between so many groups.
-    fn input_of(&self, z: ValueId, groups: u32) -> Option<ValueId> {
-        self.input.get(self.own.get(&(z, groups))?).copied()
-    }
-
-    /// Of a product of matrices what its owners input, and what the others open to each other.
-    fn parted(&self, others: ValueId) -> Result<Claim, &'static str> {
-        let Some(z) = self.others(others) else { return Err("no word of a sum") };
-        let Some(input) = self.input_of(z, self.circuit.ty(others).groups) else {
-            return Err("words of a sum of which the owner inputs nothing");
-        };
-        let claim = self.matrices(z, Some(Parted { others, input }));
-        match claim.filter(|c| c.inner(self.circuit).is_none()) {
-            Some(claim) => Ok(claim),
-            None => Err("words of a sum that is no product of matrices"),
-        }
-    }
-
-    /// Whether this is what owners input of a sum of three words of which the others open theirs.
-    fn is_parted(&self, a: ValueId, out: Option<ValueId>) -> bool {
-        let Some(&(Op::Own(z) | Op::OwnOf(z, _))) = self.op(a) else { return false };
-        let groups = self.circuit.ty(a).groups;
-        self.is_word(a) && self.parted.contains(&(z, groups)) && self.input_of(z, groups) == out
-    }
-
-    /// Whether it is what owners know of a sum of three words.
-    fn is_word(&self, a: ValueId) -> bool {
-        matches!(self.op(a), Some(&(Op::Own(z) | Op::OwnOf(z, _))) if self.holds(z, Hold::Add3))
-    }
-
-    /// What two parties reshare or open to each other: products of replicated values, as these two hold them, with what
-    /// they know, and values that are added.
-    fn exchanged(&self, z: ValueId) -> Result<Claim, &'static str> {
-        let (z, pooled) = self.pooled(z);
-        let same = |v: ValueId| {
-            let (ty, to) = (self.circuit.ty(v), self.circuit.ty(z));
-            (&ty.shape, ty.dom, ty.groups) == (&to.shape, to.dom, to.groups)
-        };
-        // A replicated value is not cut.
-        let alike = |v: ValueId| {
-            let (ty, to) = (self.circuit.ty(v), self.circuit.ty(z));
-            (&ty.shape, ty.dom) == (&to.shape, to.dom)
-        };
-        let (mut terms, mut plus) = (Vec::new(), Vec::new());
-        let mut left = vec![z];
-        while let Some(v) = left.pop() {
-            self.summand()?;
-            if !same(v) {
-                return Err("a sum with repeated axes");
-            }
-            match self.op(v) {
-                Some(Op::Add(x, y)) => left.extend([*y, *x]),
-                Some(Op::AsAdd2(x) | Op::AsAdd2Of(x, _)) => match self.shared(*x) {
-                    Some((x, mask)) => plus.push((x, mask)),
-                    None => return Err("a sum with what no three parties hold"),
-                },
-                Some(Op::Mul(x, y)) => match (self.op(*x), self.known(*y)) {
-                    (Some(Op::AsAdd2(z) | Op::AsAdd2Of(z, _)), Some(y)) if same(*x) && alike(y) => {
-                        let x = z;
-                        let Some((x, mask)) = self.shared(*x) else {
-                            return Err("a product of what no three parties hold");
-                        };
-                        terms.push(Term { x, y, dup: true, mask });
-                    }
-                    _ => {
-                        return Err("a product of other than replicated values with what two know");
-                    }
-                },
-                _ => {
-                    return Err(
-                        "neither a product with what two parties know nor a sum of such products",
-                    );
-                }
-            }
-        }
-        // Each place in a sum has a column for every product.
-        if let Some(pooled) = &pooled {
-            self.some_summands((terms.len() as u64).saturating_mul(pooled.each() as u64))?;
-        }
-        match pooled {
-            Some(_) if !plus.is_empty() => Err("values that are added up without a factor"),
-            Some(pooled) if pooled.each() > MOST_POOLED => Err("a sum of too many products"),
-            pooled => Ok(Claim::Exchange { terms, plus, pooled }),
-        }
-    }
-
-    /// What is added up before it is exchanged, and how, in whatever shape it is then.
-    fn pooled(&self, z: ValueId) -> (ValueId, Option<Pooled>) {
-        let flat = |mut v: ValueId| {
-            while let Some(Op::Reshape(x, _)) = self.op(v) {
-                v = *x;
-            }
-            v
-        };
-        match self.op(flat(z)) {
-            Some(Op::Sum { x, axes }) => {
-                let shape = self.circuit.ty(*x).shape.clone();
-                (flat(*x), Some(Pooled { shape, axes: axes.clone() }))
-            }
-            _ => (z, None),
-        }
-    }
-
-    /// The replicated value that a value is, or whose part a it is.
-    fn shared(&self, v: ValueId) -> Option<(ValueId, bool)> {
-        match self.circuit.ty(v).hold {
-            Hold::Rep => Some((v, false)),
-            Hold::Mask => Some((self.masked(v)?, true)),
-            _ => None,
-        }
-    }
-
-    /// A replicated value whose part a a mask is.
-    fn masked(&self, m: ValueId) -> Option<ValueId> {
-        match self.op(m) {
-            Some(Op::MaskOf(x, _)) => Some(*x),
-            Some(Op::Mask { .. }) => self.joined.get(&m).map(|(_, out)| *out),
-            _ => None,
-        }
-    }
-
-    /// A replicated value whose part b two parties know.
-    fn known(&self, d: ValueId) -> Option<ValueId> {
-        match self.op(d) {
-            Some(Op::Dup(x) | Op::DupOf(x, _)) => Some(*x),
-            Some(Op::OpenMasked { mask, .. }) => {
-                self.joined.get(mask).filter(|(dup, _)| *dup == d).map(|(_, out)| *out)
-            }
-            _ => None,
-        }
-    }
-
-    /// A replicated value whose part a an owner's value is. What the owner inputs is one, if nothing else is: of it there
-    /// is a statement by itself.
-    pub(super) fn part(&self, a: ValueId) -> Option<ValueId> {
-        self.made(a).or_else(|| self.input.get(&a).copied())
-    }
-
-    /// The same of what the owner computes. It may be input, so that no statement is about its own result.
-    pub(super) fn made(&self, a: ValueId) -> Option<ValueId> {
-        self.made.get(a.index()).copied().flatten()
-    }
-
-    /// The same, from what is found of the operands.
-    fn of_owner(&self, a: ValueId) -> Option<ValueId> {
-        match self.op(a) {
-            Some(Op::Own(x)) if self.holds(*x, Hold::Rep) => Some(*x),
-            Some(Op::OwnOf(x, _)) if self.holds(*x, Hold::Rep) => Some(*x),
-            Some(Op::Own(m)) => self.masked(*m),
-            Some(op) if is_linear(op) => self.alike(a, op),
-            _ => None,
-        }
-    }
-
-    /// Of an owner's value that a linear instruction makes of others, what the same instruction makes of the replicated
-    /// values whose parts a these are: its components are that instruction's of theirs, so that its part a is this value.
-    fn alike(&self, a: ValueId, op: &Op) -> Option<ValueId> {
-        let mut parts = HashMap::new();
-        for v in op.operands() {
-            parts.insert(v, self.part(v)?);
-        }
-        let part = |v: ValueId| parts.get(&v).copied().unwrap_or(v);
-        let turned = match *op {
-            Op::Add(x, y) => self.linear.get(&Op::Add(part(y), part(x))),
-            _ => None,
-        };
-        let out = *self.linear.get(&op.map(part)).or(turned)?;
-        // Shards of what is repeated begin elsewhere, but where they are cut between the same groups of both.
-        let ty = |v: ValueId| self.circuit.ty(v);
-        let groups = ty(a).groups;
-        let cut = |own: ValueId, rep: ValueId| {
-            let (own, rep) = (ty(own), ty(rep));
-            (&own.shape, own.dom, own.groups) == (&rep.shape, rep.dom, groups)
-        };
-        let elements = ty(out).elements();
-        let fits = cut(a, out) && parts.iter().all(|(&own, &rep)| cut(own, rep));
-        let as_many = |rep: &ValueId| ty(*rep).elements() == elements;
-        (fits && (groups > 0 || parts.values().all(as_many))).then_some(out)
-    }
-
-    fn term(&self, product: ValueId, x: ValueId, y: ValueId) -> Term {
-        let shape = &self.circuit.ty(product).shape;
-        let dup = |v: ValueId| self.circuit.ty(v).shape == *shape && self.is_dup(v);
-        match (dup(x), dup(y)) {
-            (_, true) => Term { x, y, dup: true, mask: false },
-            (true, false) => Term { x: y, y: x, dup: true, mask: false },
-            (false, false) => Term { x, y, dup: false, mask: false },
-        }
-    }
-
     /// Whether a replicated value is what two parties know, so that its other components are 0.
-    fn is_dup(&self, v: ValueId) -> bool {
+    pub(super) fn is_dup(&self, v: ValueId) -> bool {
         self.dup.get(v.index()).copied().unwrap_or(false)
     }
 

@@ -14,18 +14,23 @@
 mod barriers;
 mod carries;
 mod claim;
+mod folds;
 mod kept;
+mod matrices;
 mod owners;
 mod shape;
+mod sums;
 #[cfg(test)]
 pub(crate) mod tests;
+mod unproven;
 
-pub use barriers::{Barrier, MOST_ERROR_LOG2, Unproven, barriers, is_linear};
+pub use barriers::{Barrier, barriers, is_linear};
 pub use carries::{Carries, Form, Sent};
 pub use claim::{Bits, Claim, Cut, Inner, Own, Parted, Pooled, Statement, Term, code_bits, steps};
-pub use kept::{kept, opened, words};
-pub use shape::{
-    ELEMENT_BITS, ELEMENT_LIFTED, ELEMENT_WIDE, ELEMENT_WORDS, Folds, GRIND_LOG2, HASH,
-    HASHED_ROUNDS, KINDS, Kind, LIFT, LIFT_WORDS, OPENING_ROUNDS, Shape, check, corners, error,
-    folds, memory,
+pub use folds::{
+    ELEMENT_BITS, ELEMENT_LIFTED, ELEMENT_WIDE, ELEMENT_WORDS, Folds, KINDS, Kind, LIFT,
+    LIFT_WORDS, corners, folds,
 };
+pub use kept::{kept, opened, words};
+pub use shape::{GRIND_LOG2, HASH, HASHED_ROUNDS, OPENING_ROUNDS, Shape, check, error, memory};
+pub use unproven::{MOST_ERROR_LOG2, Unproven};

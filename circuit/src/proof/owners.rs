@@ -1,8 +1,9 @@
 //! Statements of what an owner inputs: how it is made of parts of replicated values that it knows.
 
-use super::barriers::Find;
+use super::barriers::{Find, is_linear};
 use super::claim::{Bits, Own};
 use crate::{Hold, Op, ValueId};
+use std::collections::HashMap;
 
 impl Find<'_> {
     /// What an owner computes.
@@ -124,5 +125,53 @@ impl Find<'_> {
             Some(x) => Ok(Bits::Part(*x)),
             None => self.bits(a),
         }
+    }
+
+    /// A replicated value whose part a an owner's value is. What the owner inputs is one, if nothing else is: of it there
+    /// is a statement by itself.
+    pub(super) fn part(&self, a: ValueId) -> Option<ValueId> {
+        self.made(a).or_else(|| self.input.get(&a).copied())
+    }
+
+    /// The same of what the owner computes. It may be input, so that no statement is about its own result.
+    pub(super) fn made(&self, a: ValueId) -> Option<ValueId> {
+        self.made.get(a.index()).copied().flatten()
+    }
+
+    /// The same, from what is found of the operands.
+    pub(super) fn of_owner(&self, a: ValueId) -> Option<ValueId> {
+        match self.op(a) {
+            Some(Op::Own(x)) if self.holds(*x, Hold::Rep) => Some(*x),
+            Some(Op::OwnOf(x, _)) if self.holds(*x, Hold::Rep) => Some(*x),
+            Some(Op::Own(m)) => self.masked(*m),
+            Some(op) if is_linear(op) => self.alike(a, op),
+            _ => None,
+        }
+    }
+
+    /// Of an owner's value that a linear instruction makes of others, what the same instruction makes of the replicated
+    /// values whose parts a these are: its components are that instruction's of theirs, so that its part a is this value.
+    fn alike(&self, a: ValueId, op: &Op) -> Option<ValueId> {
+        let mut parts = HashMap::new();
+        for v in op.operands() {
+            parts.insert(v, self.part(v)?);
+        }
+        let part = |v: ValueId| parts.get(&v).copied().unwrap_or(v);
+        let turned = match *op {
+            Op::Add(x, y) => self.linear.get(&Op::Add(part(y), part(x))),
+            _ => None,
+        };
+        let out = *self.linear.get(&op.map(part)).or(turned)?;
+        // Shards of what is repeated begin elsewhere, but where they are cut between the same groups of both.
+        let ty = |v: ValueId| self.circuit.ty(v);
+        let groups = ty(a).groups;
+        let cut = |own: ValueId, rep: ValueId| {
+            let (own, rep) = (ty(own), ty(rep));
+            (&own.shape, own.dom, own.groups) == (&rep.shape, rep.dom, groups)
+        };
+        let elements = ty(out).elements();
+        let fits = cut(a, out) && parts.iter().all(|(&own, &rep)| cut(own, rep));
+        let as_many = |rep: &ValueId| ty(*rep).elements() == elements;
+        (fits && (groups > 0 || parts.values().all(as_many))).then_some(out)
     }
 }

@@ -28,21 +28,15 @@
 //! | end | | | its vector, folded to one element, its share of the sum, and a hash of what P told it |
 //! | verdict | one byte | one byte | one byte |
 
-use super::barriers::{Barrier, MOST_ERROR_LOG2, Unproven, barriers};
+use super::barriers::{Barrier, barriers};
 use super::carries::Carries;
-use super::claim::{Claim, Cut, Inner, Own, Statement, Term};
+use super::claim::{Claim, Cut, Inner, Own, Term};
+use super::folds::{Folds, KINDS, Kind, LIFT, Prover, plus};
+use super::matrices::{is_product, matrices};
+use super::unproven::{MOST_ERROR_LOG2, Unproven};
 use crate::speculation::Speculation;
-use crate::{Circuit, Coins, Dom, ValueId};
-use std::collections::BTreeMap;
+use crate::{Circuit, Coins};
 
-/// Bytes of an element over words: 56 coefficients of 64 bits.
-pub const ELEMENT_WORDS: usize = 56 * 8;
-/// Bytes of an element over words of 128 bits: 56 coefficients.
-pub const ELEMENT_WIDE: usize = 56 * 16;
-/// Bytes of an element over bits.
-pub const ELEMENT_BITS: usize = 8;
-/// Bytes of an element of the field of a prime.
-pub const ELEMENT_LIFTED: usize = 8;
 /// Logarithm of the number of hashes that whoever proves something false may compute in the hope of a coin that suits
 /// it, where coins come from a hash.
 pub const GRIND_LOG2: f64 = 60.0;
@@ -53,143 +47,6 @@ pub const OPENING_ROUNDS: usize = 2;
 
 /// Rounds of a barrier with coins from a hash: everything, the end, the verdict.
 pub const HASHED_ROUNDS: usize = 3;
-
-/// Words of lifted statements up to which two folds are left after a first one of four variables.
-const FEW: usize = 4_000_000;
-
-/// Words, or words of 64 bits, from which on the first fold has a variable more, so that less memory is taken after it.
-const MANY: usize = 1 << 23;
-
-/// Coefficients of the polynomial by which lifted statements become one about integers.
-pub const LIFT: usize = 111;
-/// Words of 64 bits of a share of one of them.
-pub const LIFT_WORDS: usize = 3;
-
-/// How many kinds there are.
-pub const KINDS: usize = 4;
-
-/// What statements are over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// Words of Z_2^k, k at most 64, as elements of a Galois ring over Z_2^64.
-    Words,
-    /// Bits, as elements of a field of 2^64 elements.
-    Bits,
-    /// Words of Z_2^128, as elements of a Galois ring over it.
-    Wide,
-    /// Words of Z_2^k, k at most 64, as integers, and these modulo a random prime between 2^60 and 2^61.
-    Lifted,
-}
-
-impl Kind {
-    /// All, in the order in which they stand in messages.
-    pub const ALL: [Kind; KINDS] = [Kind::Words, Kind::Bits, Kind::Wide, Kind::Lifted];
-
-    /// Of a statement.
-    pub fn of(circuit: &Circuit, statement: &Statement) -> Kind {
-        let mut wide = circuit.ty(statement.out).dom == Dom::Ring(128);
-        statement.claim.values(&mut |v| wide |= circuit.ty(v).dom == Dom::Ring(128));
-        match circuit.ty(statement.out).dom {
-            Dom::Bits(_) => Kind::Bits,
-            Dom::Ring(_) if wide => Kind::Wide,
-            Dom::Ring(_) if circuit.security.coins() == Some(Coins::Hash) => Kind::Words,
-            Dom::Ring(_) if is_product(circuit, &statement.claim) => Kind::Words,
-            Dom::Ring(_) => Kind::Lifted,
-        }
-    }
-
-    /// Bits of the words that its statements are about.
-    pub fn ring(self) -> u32 {
-        match self {
-            Kind::Words | Kind::Lifted => 64,
-            Kind::Bits => 1,
-            Kind::Wide => 128,
-        }
-    }
-
-    /// log2 of the number of exceptional points.
-    pub fn points(self, coins: Coins) -> f64 {
-        let once = match self {
-            Kind::Words | Kind::Wide => 56.0,
-            Kind::Bits => 64.0,
-            Kind::Lifted => 60.0,
-        };
-        once * coins.degree() as f64
-    }
-
-    /// Variables of the first fold of so many words, or words of 64 bits. Its message grows with their power of three, and
-    /// the vectors after it fall with that of two.
-    fn variables(self, words: usize) -> u32 {
-        match (self, words) {
-            (Kind::Bits, ..64) => 2,
-            (Kind::Bits, ..1024) => 4,
-            (Kind::Bits, ..262_144) => 6,
-            (Kind::Bits, ..1_048_576) => 7,
-            (Kind::Bits, _) => 8,
-            (Kind::Lifted, ..4096) => 3,
-            // As many as leave two folds, if there are.
-            (Kind::Lifted, ..FEW) => 4,
-            (Kind::Lifted, _) => 5,
-            (_, ..512) => 2,
-            (_, ..8192) => 3,
-            (_, ..65536) => 4,
-            (_, ..524_288) => 5,
-            (_, ..MANY) => 6,
-            (_, _) => 7,
-        }
-    }
-
-    /// Blocks of a later fold of so many elements. Work grows with them, and most of it is that of the first of these
-    /// folds; the number of rounds falls. So there are no more than leave two folds more, the next one with many blocks.
-    fn blocks(self, elements: usize) -> usize {
-        let (fewest, next, most) = match self {
-            Kind::Bits => (16, 64, 64),
-            _ => (8, 40, 32),
-        };
-        let last = self.last_fold();
-        match elements.div_ceil(last * next) {
-            ..=1 => elements.div_ceil(last).max(fewest),
-            blocks => blocks.clamp(fewest, most),
-        }
-    }
-
-    /// Elements at which the last fold takes all that is left, with a random one.
-    fn last_fold(self) -> usize {
-        match self {
-            Kind::Bits => 256,
-            _ => 64,
-        }
-    }
-
-    /// Bytes of an element.
-    pub const fn bytes(self, coins: Coins) -> usize {
-        let once = match self {
-            Kind::Words => ELEMENT_WORDS,
-            Kind::Bits => ELEMENT_BITS,
-            Kind::Wide => ELEMENT_WIDE,
-            Kind::Lifted => ELEMENT_LIFTED,
-        };
-        once * coins.degree()
-    }
-}
-
-/// The folds of a kind.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Folds {
-    /// Variables of the first fold: it cuts words and bits into 2^m blocks.
-    pub variables: u32,
-    /// Whether there is a first fold.
-    pub first: bool,
-    /// Whether it has long inner products, whose polynomial is another one.
-    pub inner: bool,
-    /// Elements that are folded after it, at the prover that has most.
-    pub elements: usize,
-    /// Blocks of the folds after it. The last one has one element to a block.
-    pub blocks: Vec<usize>,
-    /// Whether its statements are lifted: a step stands before the first fold, and the later folds have several variables,
-    /// too, so that their numbers of blocks are powers of two. The random element is in the last block of the last one.
-    pub lifted: bool,
-}
 
 /// What is proven at a barrier, in numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -207,153 +64,9 @@ pub struct Shape {
     pub columns: u64,
 }
 
-/// Variables of a later fold of lifted statements, at most, or one more where a fold leaves a power of two: its message has 3^m
-/// elements.
-const MOST_VARIABLES: u32 = 9;
-
 /// Bytes that a column takes besides its words, with where its blocks lie, and for each part that it is made of.
 const COLUMN: u64 = 1 << 10;
 const PART: u64 = 1 << 7;
-
-/// Blocks of the folds of so many elements.
-pub fn folds(kind: Kind, elements: usize) -> Vec<usize> {
-    let mut out = Vec::new();
-    let mut n = elements.max(1);
-    if kind == Kind::Lifted {
-        // As few folds as there can be, and as equal ones. A block of the last one is for the random element.
-        let variables = |n: usize| n.ilog2() + 1;
-        let count = variables(n).div_ceil(MOST_VARIABLES);
-        for left in (1..=count).rev() {
-            let m = variables(n).div_ceil(left).max(2);
-            out.push(1 << m);
-            n = n.div_ceil(1 << m);
-        }
-        return out;
-    }
-    while n > kind.last_fold() {
-        let blocks = kind.blocks(n);
-        out.push(blocks);
-        n = n.div_ceil(blocks);
-    }
-    out.push(n);
-    out
-}
-
-/// What a prover proves of one kind.
-#[derive(Default)]
-struct Prover {
-    /// Terms and statements of each chunk.
-    base: Vec<(usize, usize)>,
-    /// Products of long inner products, and how many there are of so many, twice, for x1 y2 and y1 x2.
-    dots: Vec<(usize, usize)>,
-    /// Elements that join after the folds that read words.
-    long: usize,
-}
-
-impl Folds {
-    /// Of provers with statements and terms of them, and elements that join after the first folds.
-    fn of(kind: Kind, provers: &[Prover]) -> Folds {
-        let all = |f: &dyn Fn(&Prover) -> usize| provers.iter().map(f).max().unwrap_or(0);
-        let words = all(&|p| p.base.iter().chain(&p.dots).fold(0, |s, (a, b)| plus(s, *a, *b)));
-        let spread = if kind == Kind::Bits { 64 } else { 1 };
-        let inner = provers.iter().any(|p| !p.dots.is_empty());
-        // Lifted words take all of their factors before they are multiplied, so that one polynomial is enough.
-        let lifted = kind == Kind::Lifted;
-        let inner = inner && !lifted;
-        // Two polynomials are as long as one with a variable more, or nearly so.
-        let variables = kind.variables(words).saturating_sub(inner.into()).max(2);
-        let (first, blocks) = (words > 0 || lifted, Vec::new());
-        let mut out = Folds { variables, first, inner, elements: 0, blocks, lifted };
-        // A stranger's circuit may be about more words than there are numbers.
-        out.elements = all(&|Prover { base: all, dots, long }| {
-            let columns = |sum: usize, group: &Vec<usize>| {
-                let statements = group.iter().fold(0, |n, &i| plus(n, all[i].1, 1));
-                let terms = group.first().map_or(0, |&i| all[i].0);
-                plus(sum, terms, statements.div_ceil(out.cut()))
-            };
-            let base = out.groups(all).iter().fold(0, columns);
-            let dots =
-                dots.iter().fold(*long, |s, (n, count)| plus(s, n.div_ceil(out.cut()), *count));
-            plus(dots, spread, base)
-        });
-        out.blocks = folds(kind, out.elements);
-        out
-    }
-
-    /// Blocks that the words of a chunk are cut into.
-    pub fn cut(&self) -> usize {
-        1 << self.variables
-    }
-
-    /// Points of the first fold: a polynomial of degree 2 in each variable is known from so many values.
-    pub fn points(&self) -> usize {
-        3usize.pow(self.variables)
-    }
-
-    /// The points at which its blocks are ([`corners`]).
-    pub fn corners(&self) -> Vec<usize> {
-        corners(self.variables)
-    }
-
-    /// Steps before the folds.
-    fn before(&self) -> usize {
-        self.lifted.into()
-    }
-
-    /// Of lifted statements the variables of the fold in a step; nothing of the step before the folds.
-    pub fn variables_in(&self, step: usize) -> Option<u32> {
-        let step = step.checked_sub(1)?;
-        Some(
-            step.checked_sub(1)
-                .map_or(self.variables, |i| self.blocks.get(i).map_or(0, |b| b.ilog2())),
-        )
-    }
-
-    /// Which chunks, of so many terms and statements each, are put together. Every chunk is filled up to whole blocks,
-    /// so small chunks with as many terms become one.
-    pub fn groups(&self, sizes: &[(usize, usize)]) -> Vec<Vec<usize>> {
-        let is_small = |i: &usize| sizes[*i].1 < self.cut();
-        let (small, large): (Vec<usize>, Vec<usize>) = (0..sizes.len()).partition(is_small);
-        let mut by_terms: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-        for i in small {
-            by_terms.entry(sizes[i].0).or_default().push(i);
-        }
-        large.into_iter().map(|i| vec![i]).chain(by_terms.into_values()).collect()
-    }
-
-    /// How many folds there are.
-    pub fn steps(&self) -> usize {
-        self.before() + usize::from(self.first) + self.blocks.len()
-    }
-
-    /// Elements that a prover sends in a step.
-    pub fn sent(&self, step: usize) -> usize {
-        if self.lifted {
-            let fold = |m: u32| if step < self.steps() { 3usize.pow(m) - 1 } else { 0 };
-            return self.variables_in(step).map_or(LIFT * LIFT_WORDS, fold);
-        }
-        match step.checked_sub(self.first.into()) {
-            // The value at the first point follows from the others.
-            None => self.points() - 1 + if self.inner { self.points() } else { 0 },
-            // The last one has a random block besides.
-            Some(i) if i + 1 == self.blocks.len() => 2 * self.blocks[i],
-            Some(i) => self.blocks.get(i).map_or(0, |b| 2 * b - 2),
-        }
-    }
-
-    /// The degrees of the polynomials, added up.
-    fn degrees(&self) -> usize {
-        if self.lifted {
-            return (1..self.steps())
-                .filter_map(|step| self.variables_in(step))
-                .map(|m| 2 * m as usize)
-                .sum();
-        }
-        // Two in each variable, and one in the coin of the inner products.
-        let first = if self.first { 2 * self.variables as usize + 1 } else { 0 };
-        first + self.blocks.iter().map(|b| 2 * b).sum::<usize>()
-    }
-}
 
 impl Shape {
     /// Of nothing to prove.
@@ -572,12 +285,6 @@ fn lifted_error(folds: &Folds) -> f64 {
     3.0 / 56f64.exp2() + 4.0 / 54f64.exp2() + roots / 60f64.exp2()
 }
 
-/// The points of a grid at which the blocks are: those whose digits in base 3 are the bits of the block.
-pub fn corners(variables: u32) -> Vec<usize> {
-    let bits = |b: usize| (0..variables).map(move |j| (b >> j & 1) * 3usize.pow(j)).sum();
-    (0..1 << variables).map(bits).collect()
-}
-
 /// A bound of the probability that one party's proofs in a run are all accepted although a statement is false. The
 /// runtime's `proof` says where it comes from.
 pub fn error(circuit: &Circuit) -> f64 {
@@ -621,104 +328,14 @@ pub fn check(circuit: &Circuit) -> Result<(), Unproven> {
     Ok(())
 }
 
-/// sum + a b, or the largest number.
-fn plus(sum: usize, a: usize, b: usize) -> usize {
-    sum.saturating_add(a.saturating_mul(b))
-}
-
-/// Whether it is a product of matrices that is proven as one.
-fn is_product(circuit: &Circuit, claim: &Claim) -> bool {
-    matches!(claim, Claim::MatMul { .. } | Claim::Conv { .. }) && claim.inner(circuit).is_none()
-}
-
 fn stride(n: usize) -> usize {
     n.div_ceil(64)
 }
 
-/// A product of matrices, or a convolution as one: its rows and columns, of all batches, and the length of its sums.
-struct Matrices {
-    rows: u64,
-    columns: u64,
-    sums: u64,
-}
-
-/// Numbers that do not fit are the largest one: a stranger's circuit may be about more words than there are numbers.
-fn matrices(circuit: &Circuit, s: &Statement) -> Matrices {
-    let shape = |v: ValueId| circuit.ty(v).shape.as_slice();
-    let at = |v: ValueId, axis: usize| shape(v).get(axis).copied().unwrap_or(1);
-    let all = |sizes: &[u64]| sizes.iter().fold(1u64, |n, d| n.saturating_mul(*d));
-    match s.claim {
-        Claim::MatMul { a, b, trans_b, .. } => {
-            let batch = at(a, 0).max(at(b, 0));
-            let (inner, columns) = if trans_b { (2, 1) } else { (1, 2) };
-            Matrices {
-                rows: batch.saturating_mul(at(a, 1)),
-                columns: at(b, columns),
-                sums: batch.saturating_mul(at(b, inner)),
-            }
-        }
-        Claim::Conv { x, w, .. } => {
-            let batch = at(x, 0).max(at(w, 0));
-            let out = shape(s.out);
-            Matrices {
-                rows: batch.saturating_mul(at(s.out, 2)),
-                columns: at(s.out, 1).saturating_mul(all(out.get(3..).unwrap_or(&[]))),
-                sums: batch.saturating_mul(all(shape(w).get(2..).unwrap_or(&[]))),
-            }
-        }
-        _ => unreachable!("a product of matrices"),
-    }
-}
-
-impl Matrices {
-    /// Length of the two inner products that prove it.
-    fn length(&self) -> usize {
-        usize::try_from(self.sums.saturating_mul(2)).unwrap_or(usize::MAX)
-    }
-
-    /// Bytes that a party holds in one of its parts until the two vectors are found: a coefficient for each row and column, sums with the
-    /// coefficients of the longer side, the vectors twice, and both factors and the result as words of 64 bits, which change
-    /// places.
-    fn bytes(&self, circuit: &Circuit, s: &Statement, coins: Coins) -> u64 {
-        let element = Kind::Words.bytes(coins) as u64;
-        let ends = self.rows.saturating_add(self.columns);
-        let short = self.rows.min(self.columns).saturating_add(self.sums.saturating_mul(4));
-        let mut words = circuit.ty(s.out).elements();
-        s.claim.values(&mut |v| words = words.saturating_add(circuit.ty(v).elements()));
-        element.saturating_mul(ends.saturating_add(short)).saturating_add(words.saturating_mul(16))
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::folds::folds;
     use super::*;
-
-    #[test]
-    fn folds_end_in_one_element_to_a_block() {
-        for n in [0, 1, 31, 32, 33, 512, 513, 8191, 8192, 70_000, 1 << 24] {
-            for kind in [Kind::Words, Kind::Bits, Kind::Wide] {
-                let all = folds(kind, n);
-                let (last, rest) = all.split_last().unwrap();
-                let left = rest.iter().fold(n.max(1), |n, b| n.div_ceil(*b));
-                assert_eq!(left, *last, "{n} elements");
-                assert!(*last <= kind.last_fold());
-                // So many elements fit, and are what a vector is filled up to.
-                assert!(all.iter().product::<usize>() >= n);
-            }
-        }
-    }
-
-    /// Of lifted statements a block of the last fold is left, and no message is longer than is worth a round.
-    #[test]
-    fn lifted_folds_leave_a_block() {
-        for n in (0..40).flat_map(|top| [(1usize << top) - 1, 1 << top, (1 << top) + 1, 3 << top]) {
-            let all = folds(Kind::Lifted, n);
-            let (last, rest) = all.split_last().unwrap();
-            let left = rest.iter().fold(n, |n, b| n.div_ceil(*b));
-            assert!(left < *last, "{n} elements: {all:?}");
-            assert!(all.iter().all(|b| b.is_power_of_two() && (4..=1024).contains(b)), "{all:?}");
-        }
-    }
 
     /// What the security model says of a proof of up to 2^34 elements after the first fold, and of 2^40 words of bits.
     #[test]

@@ -151,3 +151,29 @@ predicate P[m]() {
     }
     assert!(!done.stderr.contains("(line "), "{}", done.stderr);
 }
+
+/// So does a convolution whose channels are in groups say that this is why.
+#[test]
+fn a_convolution_in_groups_is_named() {
+    let place = Place::new();
+    let text = "\
+model Net(x: fix[4, 4, 4]) -> fix[3] {
+    c: conv2d[4, 4, kernel = 3, groups = 2];
+    f: linear[16, 3];
+    x |> c |> relu |> flatten |> f
+}
+predicate P[m]() {
+    parties Client[m];
+    parties Server;
+    input w: secret weights Net in -1..1 from Server;
+    input x: secret fix[4, 4, 4] in 0..1 from each Client;
+    reveal [Net(w, x[i]) for i in Client] to Server as s;
+}
+";
+    place.write("groups.slvr", text);
+    let done = place.slvrc("check groups.slvr m=2 --security malicious");
+    assert_eq!(done.status, 1, "{}", done.stderr);
+    for part in ["E0040", "a convolution whose channels are in groups", "to compute `s/c`"] {
+        assert!(done.stderr.contains(part), "{part}: {}", done.stderr);
+    }
+}

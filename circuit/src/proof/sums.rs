@@ -1,0 +1,205 @@
+//! Statements of what is reshared and exchanged: sums of products of replicated values.
+
+use super::barriers::Find;
+use super::claim::{Claim, Parted, Pooled, Term};
+use crate::{Hold, Op, ValueId};
+
+/// Products that are added up to one word before it is exchanged, at most: each place in a sum is a column of its own.
+const MOST_POOLED: usize = 1 << 10;
+
+impl Find<'_> {
+    /// What a reshared value is made of.
+    pub(super) fn additive(&self, z: ValueId) -> Result<Claim, &'static str> {
+        let rep = |v: &ValueId| self.holds(*v, Hold::Rep);
+        if let Some(claim) = self.matrices(z, None) {
+            return Ok(claim);
+        }
+        let (mut terms, mut plus) = (Vec::new(), Vec::new());
+        let mut left = vec![z];
+        while let Some(v) = left.pop() {
+            self.summand()?;
+            if self.circuit.ty(v).shape != self.circuit.ty(z).shape {
+                return Err("a sum with repeated axes");
+            }
+            match self.op(v) {
+                _ if rep(&v) => plus.push(v),
+                Some(Op::Mul(x, y)) if rep(x) && rep(y) => terms.push(self.term(z, *x, *y)),
+                Some(Op::AsAdd3(x)) if rep(x) => plus.push(*x),
+                Some(Op::Add(x, y)) => left.extend([*y, *x]),
+                Some(Op::Conv2d { conv, .. }) if conv.groups > 1 => {
+                    return Err("a convolution whose channels are in groups");
+                }
+                _ => {
+                    return Err(
+                        "neither a product of replicated values nor a sum of such products",
+                    );
+                }
+            }
+        }
+        Ok(Claim::Products { terms, plus })
+    }
+
+    /// A product of matrices, if that is what a sum of three words is.
+    fn matrices(&self, z: ValueId, parted: Option<Parted>) -> Option<Claim> {
+        let rep = |v: ValueId| self.holds(v, Hold::Rep);
+        match *self.op(z)? {
+            Op::MatMul { a, b, trans_b } if rep(a) && rep(b) => {
+                Some(Claim::MatMul { a, b, trans_b, parted })
+            }
+            Op::Conv2d { x, w, conv } if rep(x) && rep(w) && conv.groups == 1 => {
+                Some(Claim::Conv { x, w, conv, parted })
+            }
+            _ => None,
+        }
+    }
+
+    /// The sum of three words of which a value is those of two.
+    pub(super) fn others(&self, x: ValueId) -> Option<ValueId> {
+        match self.op(x) {
+            Some(&(Op::AsAdd2(z) | Op::AsAdd2Of(z, _))) if self.holds(z, Hold::Add3) => Some(z),
+            _ => None,
+        }
+    }
+
+    /// What is input of what owners know of a sum of three words that is cut between so many groups.
+    pub(super) fn input_of(&self, z: ValueId, groups: u32) -> Option<ValueId> {
+        self.input.get(self.own.get(&(z, groups))?).copied()
+    }
+
+    /// Of a product of matrices what its owners input, and what the others open to each other.
+    pub(super) fn parted(&self, others: ValueId) -> Result<Claim, &'static str> {
+        let Some(z) = self.others(others) else { return Err("no word of a sum") };
+        let Some(input) = self.input_of(z, self.circuit.ty(others).groups) else {
+            return Err("words of a sum of which the owner inputs nothing");
+        };
+        let claim = self.matrices(z, Some(Parted { others, input }));
+        match claim.filter(|c| c.inner(self.circuit).is_none()) {
+            Some(claim) => Ok(claim),
+            None => Err("words of a sum that is no product of matrices"),
+        }
+    }
+
+    /// Whether this is what owners input of a sum of three words of which the others open theirs.
+    pub(super) fn is_parted(&self, a: ValueId, out: Option<ValueId>) -> bool {
+        let Some(&(Op::Own(z) | Op::OwnOf(z, _))) = self.op(a) else { return false };
+        let groups = self.circuit.ty(a).groups;
+        self.is_word(a) && self.parted.contains(&(z, groups)) && self.input_of(z, groups) == out
+    }
+
+    /// Whether it is what owners know of a sum of three words.
+    pub(super) fn is_word(&self, a: ValueId) -> bool {
+        matches!(self.op(a), Some(&(Op::Own(z) | Op::OwnOf(z, _))) if self.holds(z, Hold::Add3))
+    }
+
+    /// What two parties reshare or open to each other: products of replicated values, as these two hold them, with what
+    /// they know, and values that are added.
+    pub(super) fn exchanged(&self, z: ValueId) -> Result<Claim, &'static str> {
+        let (z, pooled) = self.pooled(z);
+        let same = |v: ValueId| {
+            let (ty, to) = (self.circuit.ty(v), self.circuit.ty(z));
+            (&ty.shape, ty.dom, ty.groups) == (&to.shape, to.dom, to.groups)
+        };
+        // A replicated value is not cut.
+        let alike = |v: ValueId| {
+            let (ty, to) = (self.circuit.ty(v), self.circuit.ty(z));
+            (&ty.shape, ty.dom) == (&to.shape, to.dom)
+        };
+        let (mut terms, mut plus) = (Vec::new(), Vec::new());
+        let mut left = vec![z];
+        while let Some(v) = left.pop() {
+            self.summand()?;
+            if !same(v) {
+                return Err("a sum with repeated axes");
+            }
+            match self.op(v) {
+                Some(Op::Add(x, y)) => left.extend([*y, *x]),
+                Some(Op::AsAdd2(x) | Op::AsAdd2Of(x, _)) => match self.shared(*x) {
+                    Some((x, mask)) => plus.push((x, mask)),
+                    None => return Err("a sum with what no three parties hold"),
+                },
+                Some(Op::Mul(x, y)) => match (self.op(*x), self.known(*y)) {
+                    (Some(Op::AsAdd2(z) | Op::AsAdd2Of(z, _)), Some(y)) if same(*x) && alike(y) => {
+                        let x = z;
+                        let Some((x, mask)) = self.shared(*x) else {
+                            return Err("a product of what no three parties hold");
+                        };
+                        terms.push(Term { x, y, dup: true, mask });
+                    }
+                    _ => {
+                        return Err("a product of other than replicated values with what two know");
+                    }
+                },
+                _ => {
+                    return Err(
+                        "neither a product with what two parties know nor a sum of such products",
+                    );
+                }
+            }
+        }
+        // Each place in a sum has a column for every product.
+        if let Some(pooled) = &pooled {
+            self.some_summands((terms.len() as u64).saturating_mul(pooled.each() as u64))?;
+        }
+        match pooled {
+            Some(_) if !plus.is_empty() => Err("values that are added up without a factor"),
+            Some(pooled) if pooled.each() > MOST_POOLED => Err("a sum of too many products"),
+            pooled => Ok(Claim::Exchange { terms, plus, pooled }),
+        }
+    }
+
+    /// What is added up before it is exchanged, and how, in whatever shape it is then.
+    fn pooled(&self, z: ValueId) -> (ValueId, Option<Pooled>) {
+        let flat = |mut v: ValueId| {
+            while let Some(Op::Reshape(x, _)) = self.op(v) {
+                v = *x;
+            }
+            v
+        };
+        match self.op(flat(z)) {
+            Some(Op::Sum { x, axes }) => {
+                let shape = self.circuit.ty(*x).shape.clone();
+                (flat(*x), Some(Pooled { shape, axes: axes.clone() }))
+            }
+            _ => (z, None),
+        }
+    }
+
+    /// The replicated value that a value is, or whose part a it is.
+    fn shared(&self, v: ValueId) -> Option<(ValueId, bool)> {
+        match self.circuit.ty(v).hold {
+            Hold::Rep => Some((v, false)),
+            Hold::Mask => Some((self.masked(v)?, true)),
+            _ => None,
+        }
+    }
+
+    /// A replicated value whose part a a mask is.
+    pub(super) fn masked(&self, m: ValueId) -> Option<ValueId> {
+        match self.op(m) {
+            Some(Op::MaskOf(x, _)) => Some(*x),
+            Some(Op::Mask { .. }) => self.joined.get(&m).map(|(_, out)| *out),
+            _ => None,
+        }
+    }
+
+    /// A replicated value whose part b two parties know.
+    pub(super) fn known(&self, d: ValueId) -> Option<ValueId> {
+        match self.op(d) {
+            Some(Op::Dup(x) | Op::DupOf(x, _)) => Some(*x),
+            Some(Op::OpenMasked { mask, .. }) => {
+                self.joined.get(mask).filter(|(dup, _)| *dup == d).map(|(_, out)| *out)
+            }
+            _ => None,
+        }
+    }
+
+    fn term(&self, product: ValueId, x: ValueId, y: ValueId) -> Term {
+        let shape = &self.circuit.ty(product).shape;
+        let dup = |v: ValueId| self.circuit.ty(v).shape == *shape && self.is_dup(v);
+        match (dup(x), dup(y)) {
+            (_, true) => Term { x, y, dup: true, mask: false },
+            (true, false) => Term { x: y, y: x, dup: true, mask: false },
+            (false, false) => Term { x, y, dup: false, mask: false },
+        }
+    }
+}
