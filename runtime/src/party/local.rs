@@ -505,13 +505,14 @@ impl<'a> Cx<'a> {
                 |i: usize| if i == 0 { Data::clone(d) } else { Data::zeros(d.dom(), lanes.n) };
             return Rep::new(component(self.me), component(next(self.me)));
         }
-        let zero = |r: usize| Data::zeros(d.dom(), lanes.len(r));
+        let most = [0, 1, 2].map(|r| lanes.len(r)).into_iter().max().unwrap_or(0);
+        let zeros = Data::zeros(d.dom(), most);
         let (one, two) = complement(lanes, self.me);
-        let place = |part: Data, shard: usize| {
-            let mut parts = [0, 1, 2].map(zero);
-            parts[shard] = part;
-            Data::concat(&[&parts[0], &parts[1], &parts[2]])
+        let place = |part: Range<usize>, shard: usize| {
+            let mut parts = [0, 1, 2].map(|r| (&zeros, 0..lanes.len(r)));
+            parts[shard] = (d, part);
+            Data::join(&parts)
         };
-        Rep::new(place(d.slice(two), next(self.me)), place(d.slice(one), prev(self.me)))
+        Rep::new(place(two, next(self.me)), place(one, prev(self.me)))
     }
 }
