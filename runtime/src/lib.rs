@@ -32,6 +32,9 @@
 //! late, short, long or out of order. Malicious: they are, before anything that they could have changed is opened
 //! ([`proof`]). See `docs/src/security.md`.
 
+#[cfg(test)]
+extern crate self as slvr_runtime;
+
 pub mod clear;
 pub mod link;
 pub mod party;

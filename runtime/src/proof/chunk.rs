@@ -108,6 +108,12 @@ impl<'a, B: Copy + Default> Chunk<'a, B> {
         Chunk { statements, terms, sum }
     }
 
+    /// Of each term all u, or all v.
+    #[cfg(test)]
+    pub(super) fn columns(&self) -> Vec<Vec<B>> {
+        self.terms.iter().map(|c| c.one().into_owned()).collect()
+    }
+
     /// Terms.
     pub fn terms(&self) -> usize {
         self.terms.len()

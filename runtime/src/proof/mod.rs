@@ -79,6 +79,8 @@ pub mod algebra;
 pub mod carries;
 pub mod chunk;
 pub mod claims;
+#[cfg(test)]
+mod exact;
 mod exchange;
 pub mod fold;
 mod inner;

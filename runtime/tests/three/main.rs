@@ -4,6 +4,8 @@
 mod agreement;
 mod attacks;
 mod build;
+mod carries_make;
+mod carries_random;
 mod dealer;
 mod dealer_proofs;
 mod faults;

@@ -92,14 +92,14 @@ fn circuit(coins: Coins) -> Circuit {
 }
 
 /// With early and with last checks.
-fn placements(coins: Coins) -> [Circuit; 2] {
+pub fn placements(coins: Coins) -> [Circuit; 2] {
     [parsed(TEXT, coins), parsed(&last_text(), coins)]
 }
 
 /// A frame: who sent it to whom.
-type Frame = (usize, Peer, Header);
+pub type Frame = (usize, Peer, Header);
 
-type Log = Arc<Mutex<BTreeMap<Frame, Vec<u8>>>>;
+pub type Log = Arc<Mutex<BTreeMap<Frame, Vec<u8>>>>;
 
 /// Flips a bit of one frame, and writes down all of them.
 struct Tap {
@@ -125,7 +125,7 @@ impl Link for Tap {
     }
 }
 
-fn run(circuit: &Circuit, good: [bool; 3], seed: u64, flips: Option<Frame>) -> (Outcome, Log) {
+pub fn run(circuit: &Circuit, good: [bool; 3], seed: u64, flips: Option<Frame>) -> (Outcome, Log) {
     let log = Log::default();
     let wrap = |me: usize, inner: Memory| -> Box<dyn Link> {
         Box::new(Tap { inner, me, flips, log: log.clone() })
