@@ -1,7 +1,7 @@
 //! Shares of the carries of p + q ([`slvr_circuit::proof::Carries`]): those that a party was told, and those that it finds.
 
 use super::chunk::Chunk;
-use super::claims::{View, planes, shard, zip};
+use super::claims::{View, planes, shard};
 use slvr_circuit::proof::{Barrier, Carries, Cut, Form, Sent, Statement, code_bits};
 use slvr_ring::{Data, Planes};
 use std::collections::BTreeMap;
@@ -20,6 +20,9 @@ pub fn carries(p: &Data, q: &Data, count: u32) -> Planes {
     }
     out
 }
+
+/// What is done with a step: with the lowest and the highest of its bits, and the carries before and after it.
+type Step<'a> = dyn FnMut([&[u64]; 2], &[u64], &[u64]) + 'a;
 
 /// Those that are told.
 pub fn told(of: &Carries, all: Planes) -> Planes {
@@ -70,63 +73,75 @@ impl View<'_> {
         found
     }
 
-    /// Of steps from one carry to another the bits of the owner's word that this party knows, as so many planes as a step is long,
-    /// and both carries.
-    fn steps(&self, x: Cut, of: &Carries, long: u32) -> [Vec<Vec<u64>>; 2] {
+    /// Steps of so many bits: calls with what this party knows of the bits, and its shares of the carry into them and of the one
+    /// out of them.
+    fn steps(&self, x: Cut, (of, long): (&Carries, usize), each: &mut Step<'_>) {
         let c = &self.carries[&x];
         let p = planes(self.own(x).to_bits(0, of.last()));
-        let steps = of.steps().into_iter().filter(|(from, to)| to - from == long);
         let zero = vec![0; p.stride()];
-        let (mut bits, mut ends) = (vec![Vec::new(); long as usize], vec![Vec::new(); 2]);
-        for (from, to) in steps {
-            for (i, bits) in bits.iter_mut().enumerate() {
-                bits.extend_from_slice(p.plane(from as usize + i));
+        for (from, to) in of.steps() {
+            let (from, to) = (from as usize, to as usize);
+            if to - from == long {
+                let before = from.checked_sub(1).map_or(&zero[..], |j| c.plane(j));
+                each([p.plane(from), p.plane(to - 1)], before, c.plane(to - 1));
             }
-            let before = from.checked_sub(1).map_or(&zero[..], |j| c.plane(j as usize));
-            ends[0].extend_from_slice(before);
-            ends[1].extend_from_slice(c.plane(to as usize - 1));
         }
-        [bits, ends]
     }
 
     /// c_(j+1) = c_j + (p_j + c_j) (q_j + c_j), with c_0 = 0.
     pub(super) fn adder(&self, x: Cut, of: &Carries) -> Chunk<'_> {
-        let [bits, ends] = self.steps(x, of, 1);
-        let (p, before, after) = (&bits[0], &ends[0], &ends[1]);
-        let either = zip(p, before, |p, c| p ^ c);
-        let sum = self.sums.then(|| {
-            (0..before.len()).map(|i| before[i] ^ after[i] ^ either[i] & before[i]).collect()
+        let n = of.counts()[0] * self.carries[&x].stride();
+        if self.sums {
+            let mut sum = Vec::with_capacity(n);
+            self.steps(x, (of, 1), &mut |[p, _], before, after| {
+                let all = p.iter().zip(before).zip(after);
+                sum.extend(all.map(|((p, c), d)| c ^ d ^ (p ^ c) & c));
+            });
+            return Chunk::new(n, Vec::new(), Some(sum));
+        }
+        let mut columns = [(); 2].map(|()| Vec::with_capacity(n));
+        self.steps(x, (of, 1), &mut |[p, _], before, _| {
+            columns[0].extend(p.iter().zip(before).map(|(p, c)| p ^ c));
+            columns[1].extend_from_slice(before);
         });
-        let before = before.clone();
-        Chunk::new(before.len(), vec![either.into(), before.into()], sum)
+        Chunk::new(n, columns.map(Into::into).into(), None)
     }
 
-    /// The carry out of two bits, as [`slvr_circuit::proof::Carries`] has it.
+    /// The carry out of two bits, as [`slvr_circuit::proof::Carries`] has it, with l and h the lower and the higher one.
     pub(super) fn pair_adder(&self, x: Cut, of: &Carries) -> Chunk<'_> {
-        let [bits, ends] = self.steps(x, of, 2);
-        let (low, high, before, after) = (&bits[0], &bits[1], &ends[0], &ends[1]);
-        let column = |f: &dyn Fn(u64, u64, u64) -> u64| -> Vec<u64> {
-            (0..before.len()).map(|i| f(low[i], high[i], before[i])).collect()
-        };
-        // Whether the number of both bits is 0, 1, 2 or 3.
-        let is: [fn(u64, u64) -> u64; 4] =
-            [|l, h| !l & !h, |l, h| l & !h, |l, h| !l & h, |l, h| l & h];
-        let mut columns = Vec::new();
-        if self.first() {
-            columns.push(column(&|l, h, _| l | h));
-            columns.push(column(&|_, h, _| h));
-            columns.push(column(&|l, h, _| l & h));
-            columns.extend([0, 1, 2].map(|a| column(&|l, h, c| c & (is[a](l, h) ^ is[3](l, h)))));
-        } else {
-            let ways = |v: usize| {
-                let (same, less) = (is[4 - v], is[3 - v]);
-                column(&|l, h, c| same(l, h) ^ c & (less(l, h) ^ same(l, h)))
-            };
-            columns.extend([1, 2, 3].map(ways));
-            columns.extend([3, 2, 1].map(|b| column(&|l, h, _| is[b](l, h))));
+        let n = of.counts()[1] * self.carries[&x].stride();
+        if self.sums {
+            let mut sum = Vec::with_capacity(n);
+            self.steps(x, (of, 2), &mut |[low, high], before, after| {
+                let all = low.iter().zip(high).zip(before).zip(after);
+                sum.extend(all.map(|(((l, h), c), d)| d ^ c & l & h));
+            });
+            return Chunk::new(n, Vec::new(), Some(sum));
         }
-        let sum = self.sums.then(|| zip(after, &column(&|l, h, c| c & l & h), |x, y| x ^ y));
-        Chunk::new(before.len(), columns.into_iter().map(Into::into).collect(), sum)
+        let mut columns = [(); 6].map(|()| Vec::with_capacity(n));
+        let first = self.first();
+        self.steps(x, (of, 2), &mut |[low, high], before, _| {
+            let all = low.iter().zip(high).zip(before).map(|((l, h), c)| (*l, *h, *c));
+            let [a, b, c, d, e, f] = &mut columns;
+            if first {
+                // Whether the number of both bits is at least 1, 2 or 3; and c where it is 0 or 3, 1 or 3, 2 or 3.
+                a.extend(all.clone().map(|(l, h, _)| l | h));
+                b.extend_from_slice(high);
+                c.extend(all.clone().map(|(l, h, _)| l & h));
+                d.extend(all.clone().map(|(l, h, c)| c & !(l ^ h)));
+                e.extend(all.clone().map(|(l, _, c)| c & l));
+                f.extend(all.map(|(_, h, c)| c & h));
+            } else {
+                // Whether it is 4 - v, or with c 3 - v, for v = 1, 2, 3; and whether it is 3, 2 or 1.
+                a.extend(all.clone().map(|(l, h, c)| h & (l ^ c)));
+                b.extend(all.clone().map(|(l, h, c)| !l & h ^ c & (l ^ h)));
+                c.extend(all.clone().map(|(l, h, c)| !h & (l ^ c)));
+                d.extend(all.clone().map(|(l, h, _)| l & h));
+                e.extend(all.clone().map(|(l, h, _)| !l & h));
+                f.extend(all.map(|(l, h, _)| l & !h));
+            }
+        });
+        Chunk::new(n, columns.map(Into::into).into(), None)
     }
 }
 
