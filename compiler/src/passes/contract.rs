@@ -66,8 +66,9 @@ enum Role {
 }
 
 fn contract(g: &mut Graph, a: NodeId, b: NodeId, axes: &[u64], site: u32) -> NodeId {
-    // A repeated operand of an aligned product need not be repeated.
-    let (a, b) = (narrow(g, a, b), narrow(g, b, a));
+    // A repeated operand of an aligned product need not be repeated, unless the other one, as it is then, is too short as well.
+    let a = narrow(g, a, b);
+    let b = narrow(g, b, a);
     let out = crate::graph::infer::align(g.shape(a), g.shape(b)).unwrap_or_default();
 
     // An axis that is summed and that only one factor has is summed there, before the product.

@@ -53,6 +53,7 @@ mod precision;
 mod predicates;
 mod random_programs;
 mod reference;
+mod repeated;
 mod rounds;
 mod slvr_accuracy;
 mod small_covariances;
