@@ -354,6 +354,11 @@ impl Claim {
         Inner::of(&circuit.ty(*a).shape, &circuit.ty(*b).shape, *trans_b)
     }
 
+    /// Whether it is a product of matrices that is proven as one.
+    pub(super) fn is_product(&self, circuit: &Circuit) -> bool {
+        matches!(self, Claim::MatMul { .. } | Claim::Conv { .. }) && self.inner(circuit).is_none()
+    }
+
     /// Whether its products are added up before they are exchanged.
     pub fn is_pooled(&self) -> bool {
         matches!(self, Claim::Exchange { pooled: Some(_), .. })

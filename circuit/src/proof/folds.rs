@@ -1,7 +1,6 @@
 //! Into how many blocks the folds of a proof cut what it is about.
 
 use super::claim::Statement;
-use super::matrices::is_product;
 use crate::{Circuit, Coins, Dom};
 use std::collections::BTreeMap;
 
@@ -52,7 +51,7 @@ impl Kind {
             Dom::Bits(_) => Kind::Bits,
             Dom::Ring(_) if wide => Kind::Wide,
             Dom::Ring(_) if circuit.security.coins() == Some(Coins::Hash) => Kind::Words,
-            Dom::Ring(_) if is_product(circuit, &statement.claim) => Kind::Words,
+            Dom::Ring(_) if statement.claim.is_product(circuit) => Kind::Words,
             Dom::Ring(_) => Kind::Lifted,
         }
     }

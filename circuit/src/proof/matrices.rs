@@ -4,11 +4,6 @@ use super::claim::{Claim, Statement};
 use super::folds::Kind;
 use crate::{Circuit, Coins, ValueId};
 
-/// Whether it is a product of matrices that is proven as one.
-pub(super) fn is_product(circuit: &Circuit, claim: &Claim) -> bool {
-    matches!(claim, Claim::MatMul { .. } | Claim::Conv { .. }) && claim.inner(circuit).is_none()
-}
-
 /// A product of matrices, or a convolution as one: its rows and columns, of all batches, and the length of its sums.
 pub(super) struct Matrices {
     rows: u64,

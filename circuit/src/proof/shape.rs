@@ -32,7 +32,7 @@ use super::barriers::{Barrier, barriers};
 use super::carries::Carries;
 use super::claim::{Claim, Cut, Inner, Own, Term};
 use super::folds::{Folds, KINDS, Kind, LIFT, Prover, plus};
-use super::matrices::{is_product, matrices};
+use super::matrices::matrices;
 use super::unproven::{MOST_ERROR_LOG2, Unproven};
 use crate::speculation::Speculation;
 use crate::{Circuit, Coins};
@@ -184,7 +184,7 @@ impl Shape {
             *place = Some(folds);
         }
         // What a thread holds of a product is twice a side of a chunk in [`memory`].
-        let long = barrier.statements.iter().filter(|s| is_product(circuit, &s.claim));
+        let long = barrier.statements.iter().filter(|s| s.claim.is_product(circuit));
         let most = long.map(|s| matrices(circuit, s).bytes(circuit, s, shape.coins)).max();
         shape.columns = shape.columns.max(most.unwrap_or(0).div_ceil(2));
         shape

@@ -71,6 +71,11 @@ impl NetProfile {
         }
     }
 
+    /// The network that protocols were chosen for.
+    pub(super) fn of(tuning: Tuning) -> NetProfile {
+        NetProfile::new("tuning", 8e-6 * tuning.bandwidth, 2e3 * tuning.latency)
+    }
+
     /// What protocols are chosen by.
     pub fn tuning(&self) -> Tuning {
         Tuning { latency: self.rtt_s / 2.0, bandwidth: self.bandwidth_bits_per_s / 8.0 }

@@ -78,7 +78,7 @@ const INSTRUCTION: f64 = 0.7e-6;
 /// Seconds of a run on a network for which circuits are chosen, memory and proofs included: by this, circuits against a malicious
 /// party are compared.
 pub fn whole(circuit: &Circuit, tuning: Tuning) -> f64 {
-    let net = tuning.profile();
+    let net = NetProfile::of(tuning);
     let Estimate { latency, total, .. } = Cost::of(circuit).seconds(&net);
     let instructions: usize = circuit.layers.iter().map(|l| l.local.len() + l.exchange.len()).sum();
     let rounds = tuning.time(Traffic::of(circuit).rounds as f64, 0.0, 0);

@@ -1,7 +1,5 @@
 //! What protocols are chosen by.
 
-use super::net::NetProfile;
-
 /// What rounds and bytes cost, to choose between protocols.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tuning {
@@ -16,12 +14,6 @@ pub struct Tuning {
 const ROUND: f64 = 0.4e-3;
 
 impl Tuning {
-    /// The network that it is for.
-    pub(super) fn profile(&self) -> NetProfile {
-        let (mbit, ms) = (8e-6 * self.bandwidth, 2e3 * self.latency);
-        NetProfile::new("tuning", mbit, ms)
-    }
-
     /// Seconds for so many rounds and, of each element, so many bits of all parties.
     pub fn time(&self, rounds: f64, bits: f64, elements: u64) -> f64 {
         rounds * (self.latency + self.latency.min(ROUND))

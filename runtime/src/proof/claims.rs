@@ -1,7 +1,7 @@
 //! The statements of a prover as vectors of words, as the prover or one of its verifiers sees them.
 
 use super::chunk::{Chunk, Column};
-use super::exchange::{Pooling, Reading};
+use super::pooling::{Pooling, Reading, widened};
 use crate::share::{Held, Rep, next, prev};
 use slvr_circuit::proof::{
     Barrier, Bits, Carries, Claim, Cut, Inner, Kind, Own, Statement, Term, code_bits, steps,
@@ -186,9 +186,6 @@ fn column<B: Word>(x: &Data, range: Range<usize>) -> Column<'_, B> {
     }
 }
 
-/// Reads some elements as a column.
-pub(super) type Read<B> = fn(&Data, Range<usize>) -> Column<'_, B>;
-
 /// The words of bits of some elements, where they lie if they begin at a word and end at one or where all end.
 fn flat(x: &Data, range: Range<usize>) -> Column<'_, u64> {
     let Data::Bits(p) = x else { unreachable!("statements over bits are about bits") };
@@ -202,10 +199,6 @@ fn flat(x: &Data, range: Range<usize>) -> Column<'_, u64> {
     let each = range.len().div_ceil(64);
     let plane = |j: u32| &p.plane(j as usize)[range.start / 64..][..each];
     Column::of_parts((0..p.width()).map(plane))
-}
-
-pub(super) fn widened<A: Word, B: Word>(x: A) -> B {
-    if B::BITS > 64 { B::from_u128(x.to_u128()) } else { B::from_u64(x.to_u64()) }
 }
 
 /// Bits of one plane as numbers.

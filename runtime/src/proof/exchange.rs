@@ -2,109 +2,12 @@
 //! added up before.
 
 use super::chunk::Column;
-use super::claims::{Read, Role, View, widened, zip};
+use super::claims::{Role, View, zip};
+use super::pooling::Reading;
 use crate::share::prev;
-use slvr_circuit::proof::{Claim, Pooled, Statement};
-use slvr_circuit::{Circuit, Lanes, ValueId, elements, lead};
-use slvr_ring::{Data, Word, each_word};
-use std::ops::Range;
-
-/// Where the products of each sum of a shard lie.
-pub(super) struct Pooling {
-    /// Of the first product of a sum, for every so many sums in a row, where it lies.
-    rows: Vec<usize>,
-    /// So many.
-    row: usize,
-    /// How far apart those of sums in a row are.
-    step: usize,
-    /// How far behind the first product of its sum each one lies.
-    places: Vec<usize>,
-}
-
-impl Pooling {
-    /// Of a statement about sums, in a shard, or in none of which anything is said.
-    pub(super) fn of(circuit: &Circuit, s: &Statement, shard: Option<usize>) -> Option<Pooling> {
-        let Claim::Exchange { pooled: Some(Pooled { shape, axes }), .. } = &s.claim else {
-            return None;
-        };
-        let (each, sums) = (s.claim.pooled(), shard.map_or(0, |r| s.lanes(circuit).len(r)));
-        let (Some(r), true) = (shard, each > 0 && sums > 0) else {
-            // As many columns as there would be.
-            return Some(Pooling { rows: vec![], row: 1, step: 1, places: vec![0; each] });
-        };
-        // Size and distance of each axis.
-        let mut distance = 1;
-        let mut dims: Vec<(usize, usize)> = (shape.iter().rev())
-            .map(|&d| {
-                let before = distance;
-                distance *= d as usize;
-                (d as usize, before)
-            })
-            .collect();
-        dims.reverse();
-        let is_added = |i: &usize| axes.contains(&(*i as u64));
-        let (added, kept): (Vec<usize>, Vec<usize>) = (0..dims.len()).partition(is_added);
-        let all = |dims: &[(usize, usize)], axes: &[usize], first: usize| {
-            axes.iter().fold(vec![first], |at, &i| {
-                let (n, distance) = dims[i];
-                at.iter().flat_map(|&x| (0..n).map(move |j| x + j * distance)).collect()
-            })
-        };
-        // Of one group, which has all, the leading axis may be one that is added up.
-        let places = all(&dims, &added, 0);
-        let lanes = Lanes { n: elements(shape) as usize, groups: s.groups };
-        if let Some((rows, _)) = dims.get_mut(lead(shape)) {
-            *rows = *rows / s.groups.max(1) as usize * lanes.groups_in(r) as usize;
-        }
-        let (row, step, outer) = match kept.split_last() {
-            Some((&last, outer)) => (dims[last].0, dims[last].1, outer),
-            None => (1, 1, &[][..]),
-        };
-        let rows = all(&dims, outer, lanes.ranges()[r].start);
-        debug_assert_eq!(rows.len() * row, sums, "all sums of the shard");
-        Some(Pooling { rows, row, step, places })
-    }
-
-    /// For each place in a sum, the elements of a tensor at it.
-    fn columns<B: Word>(&self, x: &Data) -> Vec<Column<'static, B>> {
-        let Data::Ring(words) = x else { unreachable!("sums are of words") };
-        let column = |place: &usize| -> Vec<B> {
-            each_word!(words, x => {
-                let mut out = Vec::with_capacity(self.rows.len() * self.row);
-                for at in &self.rows {
-                    // A distance is at least 1.
-                    let row = x[at + place..].iter().step_by(self.step).take(self.row);
-                    out.extend(row.map(|&x| widened::<_, B>(x)));
-                }
-                out
-            })
-        };
-        self.places.iter().map(|place| column(place).into()).collect()
-    }
-}
-
-/// How an exchange reads tensors.
-pub(super) struct Reading<'a, B: Clone> {
-    pub(super) range: &'a Range<usize>,
-    pub(super) read: Read<B>,
-    /// If its products are added up.
-    pub(super) pooling: Option<&'a Pooling>,
-}
-
-impl<B: Word> Reading<'_, B> {
-    /// What is as long as the result.
-    pub(super) fn one<'x>(&self, x: &'x Data) -> Column<'x, B> {
-        (self.read)(x, self.range.clone())
-    }
-
-    /// Factors: a column, or one for each place in a sum.
-    pub(super) fn all<'x>(&self, x: &'x Data) -> Vec<Column<'x, B>> {
-        match self.pooling {
-            Some(pooling) => pooling.columns(x),
-            None => vec![self.one(x)],
-        }
-    }
-}
+use slvr_circuit::ValueId;
+use slvr_circuit::proof::{Claim, Statement};
+use slvr_ring::Word;
 
 impl View<'_> {
     /// Whether this verifier is one of the two of an exchange, and not the one that knows what masks it.

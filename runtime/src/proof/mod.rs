@@ -86,5 +86,6 @@ pub mod fold;
 mod inner;
 pub mod lifted;
 mod matrices;
+mod pooling;
 pub mod products;
 pub mod twice;
