@@ -74,7 +74,12 @@ fn a_malicious_party_is_compared_with_semi_honest_ones() {
     let number = |v: &Value| v.as_f64().unwrap_or_else(|| panic!("{row}"));
     let ratio = number(&row["seconds"]) / number(&other["seconds"]);
     assert!((number(&other["times_seconds"]) - ratio).abs() <= 1e-9 * ratio, "{row}");
-    assert!(number(&other["times_bytes_sent"]) > 1.0 && number(&other["times_memory"]) > 1.0);
+    // It may send less: its reals have shorter words than those of some semi-honest circuits.
+    let sent =
+        |v: &Value| -> f64 { v["bytes_sent"].as_array().expect("bytes").iter().map(number).sum() };
+    let times = sent(row) / sent(other);
+    assert!((number(&other["times_bytes_sent"]) - times).abs() <= 1e-9 * times, "{row}");
+    assert!(number(&other["times_memory"]) > 1.0, "{row}");
     let more = number(&row["rounds"]) - number(&other["rounds"]);
     assert_eq!(number(&other["rounds_more"]), more);
     assert_eq!(row["baseline_seconds"], Value::Null);
