@@ -163,28 +163,28 @@ fn agree_in(which: usize, count: u64) {
 
 #[test]
 fn random_programs_agree_at_every_stage() {
-    agree_in(0, 150);
+    agree_in(0, 110);
 }
 
 #[test]
 fn random_programs_of_fewest_bits_agree() {
-    agree_in(1, 50);
+    agree_in(1, 40);
 }
 
 #[test]
 fn random_programs_of_family_t1_agree() {
-    agree_in(2, 100);
+    agree_in(2, 75);
 }
 
 #[test]
 fn random_programs_of_the_baseline_agree() {
-    agree_in(3, 30);
+    agree_in(3, 24);
 }
 
 /// Family, network, fraction bits and speculation are drawn for each; the long run.
 #[test]
 fn random_programs_of_every_way_agree() {
-    let numbers = long::slice(170);
+    let numbers = long::slice(130);
     let many = numbers.end - numbers.start >= 1000;
     let mut seen = Seen::default();
     let case = |seed| {
