@@ -33,8 +33,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Carries {
     /// Bits whose carries the owner shares, ascending.
     pub told: Vec<u32>,
-    /// Bits whose carries nobody is told, with the number of the statement about a message that has the bit, in its barrier.
-    pub found: BTreeMap<u32, usize>,
+    /// Bits whose carries nobody is told, because a message has the bit: [`Statement::found`] says which.
+    pub found: BTreeSet<u32>,
 }
 
 /// Bits of one word that are input.
@@ -62,13 +62,13 @@ pub enum Form<'a> {
 impl Carries {
     /// The last bit.
     pub fn last(&self) -> u32 {
-        let last = self.found.keys().next_back().copied();
+        let last = self.found.last().copied();
         last.max(self.told.last().copied()).unwrap_or(0)
     }
 
     /// From which bit to which the statements about them lead: one bit further, or two.
     pub fn steps(&self) -> Vec<(u32, u32)> {
-        let mut all: Vec<u32> = self.told.iter().chain(self.found.keys()).copied().collect();
+        let mut all: Vec<u32> = self.told.iter().chain(&self.found).copied().collect();
         all.sort_unstable();
         let mut before = 0;
         all.into_iter().map(|bit| (std::mem::replace(&mut before, bit), bit)).collect()
@@ -124,14 +124,13 @@ pub(super) fn carries(
         });
     }
     needed.retain(|_, bits| !bits.is_empty());
-    let mut found: BTreeMap<Cut, BTreeMap<u32, usize>> = BTreeMap::new();
-    for (number, s) in statements.iter_mut().enumerate() {
+    let mut found: BTreeMap<Cut, BTreeSet<u32>> = BTreeMap::new();
+    for s in statements {
         let Some(Sent { x, places, .. }) = s.sent() else { continue };
         let Some(last) = needed.get(&x).and_then(BTreeSet::last) else { continue };
         let (found, mut here) = (found.entry(x).or_default(), Vec::new());
         for (place, bit) in places.into_iter().enumerate() {
-            if (1..=*last).contains(&bit) && !found.contains_key(&bit) {
-                found.insert(bit, number);
+            if (1..=*last).contains(&bit) && found.insert(bit) {
                 here.push(place as u32);
             }
         }
@@ -140,11 +139,11 @@ pub(super) fn carries(
     let all = needed.into_iter().map(|(x, needed)| {
         let found = found.remove(&x).unwrap_or_default();
         let mut known = needed;
-        known.extend(found.keys());
+        known.extend(&found);
         let (mut told, mut at) = (Vec::new(), 0);
         for bit in known {
             told.extend((at..bit).step_by(2).skip(1));
-            if !found.contains_key(&bit) {
+            if !found.contains(&bit) {
                 told.push(bit);
             }
             at = bit;
@@ -190,12 +189,12 @@ mod tests {
                 all.push(Statement { instr, layer: 0, out, groups: 1, claim, found: Vec::new() });
             }
             let carries = carries(&mut all, &|_| k);
-            let mut found: BTreeMap<u32, usize> = BTreeMap::new();
-            for (number, s) in all.iter().enumerate() {
+            let mut found = BTreeSet::new();
+            for s in &all {
                 let places = s.sent().map(|sent| sent.places).unwrap_or_default();
                 for &place in &s.found {
                     let bit = places[place as usize];
-                    assert_eq!(found.insert(bit, number), None, "case {case}: bit {bit}");
+                    assert!(found.insert(bit), "case {case}: bit {bit}");
                     assert_ne!(bit, 0, "case {case}: there is no carry into bit 0");
                 }
             }

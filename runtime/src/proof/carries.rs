@@ -57,20 +57,21 @@ impl View<'_> {
 
     /// Of each bit of an input what is left without the bits of p and q.
     fn found(&self, s: &Statement, sent: &Sent<'_>) -> Planes {
-        let mut found = planes(self.bits_with(s, sent.bits, false));
+        let mut found = self.bits_with(s, sent.bits, false);
         let own = self.own(s.cut(s.out));
         match sent.how {
             Form::Thermometer(blocks) => {
-                let code = planes(own);
+                let (mut found, code) = (planes(found), planes(own));
                 for (place, some) in code_bits(blocks).iter().enumerate() {
                     Self::add_planes(found.plane_mut(place), &code, some);
                 }
+                return found;
             }
-            Form::Bits => add(&mut found, &planes(own)),
+            Form::Bits => found.add_assign(&own),
             // A word is the sum of two whose lowest bits add up to its own.
-            Form::Word => add(&mut found, &planes(own.to_bits(0, 1))),
+            Form::Word => found.add_assign(&own.to_bits(0, 1)),
         }
-        found
+        planes(found)
     }
 
     /// Steps of so many bits: calls with what this party knows of the bits, and its shares of the carry into them and of the one
@@ -143,8 +144,4 @@ impl View<'_> {
         });
         Chunk::new(n, columns.map(Into::into).into(), None)
     }
-}
-
-fn add(x: &mut Planes, y: &Planes) {
-    x.words_mut().iter_mut().zip(y.words()).for_each(|(x, y)| *x ^= y);
 }

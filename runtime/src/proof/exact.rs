@@ -7,12 +7,13 @@
 #[allow(dead_code, unused_imports)]
 mod build;
 #[path = "../../tests/three/carries_make.rs"]
-#[allow(dead_code)]
 mod carries_make;
+#[path = "../../tests/three/draws.rs"]
+mod draws;
 
 use super::claims::{Item, Role, View, items, shard};
 use crate::share::{Held, Rep, next, prev};
-use carries_make::Dice;
+use draws::Random;
 use slvr_circuit::proof::{Barrier, Bits, Claim, Cut, Kind, Own, Statement, barriers};
 use slvr_circuit::{Circuit, Dom, ValueId};
 use slvr_ring::{Data, Planes, Word};
@@ -30,7 +31,7 @@ fn bit(d: &Data, j: usize, i: usize) -> bool {
     }
 }
 
-fn draw(dom: Dom, n: usize, dice: &mut Dice) -> Data {
+fn draw(dom: Dom, n: usize, dice: &mut Random) -> Data {
     match dom {
         Dom::Ring(_) => {
             let mut word = || (0..8).fold(0u128, |s, _| s << 16 | u128::from(dice.below(1 << 16)));
@@ -135,7 +136,7 @@ impl Case<'_> {
     }
 
     /// Inputs it in place of what is there.
-    fn input(&mut self, s: &Statement, dice: &mut Dice) {
+    fn input(&mut self, s: &Statement, dice: &mut Random) {
         let Claim::Input(own) = &s.claim else { return };
         let (ty, range) = (self.circuit.ty(s.out), shard(self.circuit, s.cut(s.out), self.prover));
         let n = ty.elements() as usize;
@@ -185,7 +186,7 @@ impl Case<'_> {
         })
     }
 
-    fn held(&self, me: usize, dice: &mut Dice) -> BTreeMap<ValueId, Held> {
+    fn held(&self, me: usize, dice: &mut Random) -> BTreeMap<ValueId, Held> {
         let of = |(&v, [p, q]): (&ValueId, &[Data; 2])| {
             let junk = draw(p.dom(), p.len(), dice);
             let rep = if me == self.prover {
@@ -201,7 +202,7 @@ impl Case<'_> {
     }
 
     /// Whether all statements are true, with the carries that make those about steps true, if they are told.
-    fn holds(&self, dice: &mut Dice) -> bool {
+    fn holds(&self, dice: &mut Random) -> bool {
         let roles = [(prev(self.prover), Role::Before), (next(self.prover), Role::After)];
         let held = roles.map(|(me, _)| self.held(me, dice));
         let none = |_: u64, _: Dom, _: usize, _: std::ops::Range<usize>| -> Data { unreachable!() };
@@ -245,7 +246,7 @@ impl Case<'_> {
                         p & q | p & c | q & c
                     });
                     let found = one[&x].get(to as usize - 1, at) ^ two[&x].get(to as usize - 1, at);
-                    all[to as usize] = if of.found.contains_key(&to) { found } else { carry };
+                    all[to as usize] = if of.found.contains(&to) { found } else { carry };
                     if let Ok(place) = of.told.binary_search(&to) {
                         let share = told[0][&x].get(place, at);
                         told[1].get_mut(&x).unwrap().set(place, at, share ^ carry);
@@ -336,7 +337,7 @@ fn statements_are_true_if_and_only_if_inputs_are_right() {
     for seed in first..first + n {
         let (circuit, _) = carries_make::random(seed);
         let Ok(all) = barriers(&circuit) else { continue };
-        let mut dice = Dice::of_seed(seed + 77);
+        let mut dice = Random::of_seed(seed + 77);
         for barrier in &all {
             let order = ordered(barrier);
             if order.is_empty() {

@@ -2,41 +2,16 @@
 //! parties compute what they do without proofs, at the predicted cost, and every altered frame before the last proof is
 //! noticed.
 
-use crate::proofs::{COINS, options, run, with_coins};
+use crate::proofs::{COINS, options, run, with_coins, without_proves};
 use crate::tampering::{How, Rule, Truth, bent, ended_well, sent};
 use slvr_circuit::proof::barriers;
 use slvr_circuit::traffic::Traffic;
 use slvr_circuit::verify::{Openings, verify_with};
-use slvr_circuit::{Circuit, Op, Security};
+use slvr_circuit::{Circuit, Security};
 use slvr_runtime::link::Kind;
 use slvr_runtime::share::encode::Encoded;
 use std::fmt::Display;
 use std::ops::Range;
-
-/// A generator of numbers that is the same everywhere.
-pub struct Random(pub u64);
-
-impl Random {
-    /// For the circuit of a seed.
-    pub fn of_seed(seed: u64) -> Random {
-        let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
-        (0..9).for_each(|_| {
-            random.below(2);
-        });
-        random
-    }
-
-    pub fn below(&mut self, n: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) % n.max(1)
-    }
-
-    pub fn pick<T: Clone>(&mut self, all: &[T]) -> T {
-        all[self.below(all.len() as u64) as usize].clone()
-    }
-}
 
 /// Those circuits of seeds that are admitted.
 pub fn admitted(
@@ -51,8 +26,7 @@ pub fn admitted(
 
 /// Honest parties compute what they do without proofs, at the predicted cost, with both kinds of coins.
 pub fn agrees(circuit: &Circuit, encoded: &Encoded, seed: u64, what: &dyn Display) {
-    let mut plain = Circuit { security: Security::SemiHonest, ..circuit.clone() };
-    plain.layers.iter_mut().for_each(|l| l.local.retain(|i| i.op != Op::Prove));
+    let plain = Circuit { security: Security::SemiHonest, ..without_proves(circuit) };
     let without = run(&plain, encoded, &options(seed));
     for coins in COINS {
         let circuit = with_coins(circuit, coins);

@@ -99,6 +99,14 @@ impl Builder {
         }
     }
 
+    /// Plane j of shared bits, seen as words of k bits: the owner's part and the others'.
+    pub fn bit_as_words(&mut self, bits: ValueId, j: u32, k: u32) -> [ValueId; 2] {
+        let bit = self.must(Op::Planes { x: bits, start: j, step: 1, count: 1 });
+        let (u, v) = (self.must(Op::Own(bit)), self.must(Op::Dup(bit)));
+        let (u, v) = (self.must(Op::FromBits(u, k)), self.must(Op::FromBits(v, k)));
+        [self.must(Op::Input(u)), self.must(Op::Trivial(v))]
+    }
+
     pub fn op(&mut self, op: Op, hold: Hold, dom: Dom, shape: &[u64]) -> ValueId {
         self.typed(op, Type::new(hold, dom, shape))
     }

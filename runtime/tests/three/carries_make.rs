@@ -2,36 +2,13 @@
 //! p + q are told, found or skipped.
 
 use super::build::{Builder, elements, words};
+use super::draws::Random;
 use slvr_circuit::{Circuit, Dom, Hold, Instr, Op, Security, ValueId};
 use slvr_runtime::share::encode::Encoded;
 
-/// A generator of numbers.
-pub struct Dice(u64);
-
-impl Dice {
-    pub fn of_seed(seed: u64) -> Dice {
-        let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x1234_5678_9abc_def1);
-        (0..9).for_each(|_| {
-            dice.below(2);
-        });
-        dice
-    }
-
-    pub fn below(&mut self, n: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) % n.max(1)
-    }
-
-    pub fn pick<T: Clone>(&mut self, all: &[T]) -> T {
-        all[self.below(all.len() as u64) as usize].clone()
-    }
-}
-
 struct Making {
     b: Builder,
-    dice: Dice,
+    dice: Random,
     masks: u32,
     /// Words of owners, of any widths and shapes.
     words: Vec<ValueId>,
@@ -286,7 +263,7 @@ impl Making {
 pub fn random(seed: u64) -> (Circuit, Encoded) {
     let mut m = Making {
         b: Builder::new(),
-        dice: Dice::of_seed(seed),
+        dice: Random::of_seed(seed),
         masks: 0,
         words: vec![],
         bits: vec![],
@@ -366,10 +343,7 @@ pub fn random(seed: u64) -> (Circuit, Encoded) {
             vec![0, m.dice.below(u64::from(w)) as u32, w - 1]
         };
         for j in all {
-            let bit = m.b.must(Op::Planes { x: v, start: j, step: 1, count: 1 });
-            let (u, d) = (m.b.must(Op::Own(bit)), m.b.must(Op::Dup(bit)));
-            let (u, d) = (m.b.must(Op::FromBits(u, 8)), m.b.must(Op::FromBits(d, 8)));
-            shown.extend([m.b.must(Op::Input(u)), m.b.must(Op::Trivial(d))]);
+            shown.extend(m.b.bit_as_words(v, j, 8));
         }
     }
     m.b.next_layer();

@@ -5,44 +5,20 @@
 //!
 //! `SLVR_FIRST` and `SLVR_CARRIES` say from which seed on, and how many.
 
-use crate::agreement::{admitted, notices_every_frame};
-use crate::carries_make::{Dice, random};
-use crate::proofs::{COINS, options, run, with_coins};
+use crate::agreement::{admitted, agrees, notices_every_frame};
+use crate::carries_make::random;
+use crate::draws::Random;
+use crate::proofs::{COINS, with_coins};
 use crate::tampering::{How, Rule, Truth, bent, ended_well, sent};
 use slvr_circuit::proof::barriers;
 use slvr_circuit::traffic::Traffic;
 use slvr_circuit::verify::{Openings, infer, verify_with};
-use slvr_circuit::{Circuit, Op, Security, ValueId};
+use slvr_circuit::{Circuit, Op, ValueId};
 use slvr_runtime::link::Kind;
-use slvr_runtime::share::encode::Encoded;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 fn number(name: &str, or: u64) -> u64 {
     std::env::var(name).ok().and_then(|n| n.parse().ok()).unwrap_or(or)
-}
-
-/// Honest parties compute what they do without proofs, at the predicted cost. Streams are drawn by the numbers of instructions, so
-/// another one takes the place of a proof.
-fn agrees(circuit: &Circuit, encoded: &Encoded, seed: u64) {
-    let mut plain = Circuit { security: Security::SemiHonest, ..circuit.clone() };
-    let first = plain.inputs[0].value;
-    for instr in plain.layers.iter_mut().flat_map(|l| &mut l.local) {
-        if instr.op == Op::Prove {
-            plain.types.push(plain.types[first.index()].clone());
-            instr.out = Some(ValueId(plain.types.len() as u32 - 1));
-            instr.op = Op::Neg(first);
-        }
-    }
-    plain.layers.iter_mut().for_each(|l| l.drop.retain(|v| *v != first));
-    let without = run(&plain, encoded, &options(seed));
-    for coins in COINS {
-        let circuit = with_coins(circuit, coins);
-        let with = run(&circuit, encoded, &options(seed));
-        assert!(with.outputs == without.outputs, "seed {seed}, {coins:?}");
-        let predicted = Traffic::of(&circuit);
-        let counted = (with.rounds, with.bytes_sent);
-        assert_eq!(counted, (predicted.rounds, predicted.bytes), "seed {seed}, {coins:?}");
-    }
 }
 
 #[test]
@@ -52,7 +28,7 @@ fn honest_runs_agree() {
     let mut bad = Vec::new();
     for (seed, circuit, encoded) in admitted(first..first + n, random) {
         count += 1;
-        let run = || agrees(&circuit, &encoded, seed);
+        let run = || agrees(&circuit, &encoded, seed, &format!("seed {seed}"));
         if catch_unwind(AssertUnwindSafe(run)).is_err() {
             bad.push(seed);
         }
@@ -79,7 +55,7 @@ fn altered_frames_are_noticed() {
     let (mut flips, mut proofs) = (0, 0);
     for (seed, circuit, encoded) in admitted(first..first + n, random) {
         let circuit = with_coins(&circuit, COINS[seed as usize % 2]);
-        let mut dice = Dice::of_seed(seed);
+        let mut dice = Random::of_seed(seed);
         let what = format!("seed {seed}");
         flips += notices_every_frame(&circuit, &encoded, &what, &mut |bits| dice.below(bits));
         let truth = Truth::of(&circuit, &encoded, 1);
@@ -105,7 +81,7 @@ fn altered_frames_are_noticed() {
 /// are repeated: told, found and skipped carries of both attempts.
 fn speculative(coins: slvr_circuit::Coins, case: u64) -> Vec<Circuit> {
     let add = |mut c: Circuit, placed: u64| -> Option<Circuit> {
-        let mut dice = Dice::of_seed(case * 2 + placed);
+        let mut dice = Random::of_seed(case * 2 + placed);
         let mut owned: Vec<Vec<ValueId>> = Vec::new();
         let last = c.layers.len() as u32 - 2;
         let put = |c: &mut Circuit, l: usize, op: Op| -> Option<ValueId> {
@@ -202,7 +178,7 @@ fn carries_in_both_attempts() {
                 let twice = Traffic::repeated(&circuit);
                 assert_eq!((report.rounds, report.bytes_sent), (twice.rounds, twice.bytes));
                 // Some frames of the second attempt.
-                let mut dice = Dice::of_seed(case);
+                let mut dice = Random::of_seed(case);
                 let frames: Vec<_> = log.lock().unwrap().keys().copied().collect();
                 let repeated = frames.into_iter().filter(|(_, _, h)| {
                     h.len > 0

@@ -4,8 +4,9 @@
 //! compute what they do without proofs, at the predicted cost, so no statement is false that is admitted, and every frame that
 //! is altered before the proof is noticed.
 
-use crate::agreement::{Random, admitted, agrees, notices_every_frame};
+use crate::agreement::{admitted, agrees, notices_every_frame};
 use crate::build::{Builder, elements, words};
+use crate::draws::Random;
 use crate::proofs::{COINS, with_coins};
 use slvr_circuit::proof::{Claim, barriers};
 use slvr_circuit::{Circuit, Dom, Hold, Op, Security, ValueId};
@@ -249,10 +250,7 @@ fn random(seed: u64) -> (Circuit, Encoded) {
             continue;
         };
         for j in 0..w.min(70) {
-            let bit = m.b.must(Op::Planes { x: v, start: j, step: 1, count: 1 });
-            let (u, d) = (m.b.must(Op::Own(bit)), m.b.must(Op::Dup(bit)));
-            let (u, d) = (m.b.must(Op::FromBits(u, 8)), m.b.must(Op::FromBits(d, 8)));
-            shown.extend([m.b.must(Op::Input(u)), m.b.must(Op::Trivial(d))]);
+            shown.extend(m.b.bit_as_words(v, j, 8));
         }
     }
     m.b.next_layer();

@@ -8,6 +8,7 @@ mod carries_make;
 mod carries_random;
 mod dealer;
 mod dealer_proofs;
+mod draws;
 mod faults;
 mod grouped_random;
 mod handshake;

@@ -3,8 +3,9 @@
 //! admitted honest parties compute what they do without proofs, at the predicted cost, and every frame that is altered before
 //! the last proof is noticed, because the verifier admits no message without a statement in time.
 
-use crate::agreement::{Random, admitted, agrees, notices_every_frame};
+use crate::agreement::{admitted, agrees, notices_every_frame};
 use crate::build::{Builder, elements, words};
+use crate::draws::Random;
 use crate::proofs::{COINS, with_coins};
 use slvr_circuit::proof::barriers;
 use slvr_circuit::{Circuit, Conv, Hold, Instr, Op, Security, ValueId};

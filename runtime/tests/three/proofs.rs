@@ -120,11 +120,7 @@ pub fn every_claim(k: u32, n: u64, seed: u64) -> (Circuit, Encoded) {
     shown.extend(inner);
     for (bits, count) in [(both, 3), (picked, 2), (gated, 3), (pair, 3), (code, 15)] {
         for j in 0..count {
-            let bit = b.must(Op::Planes { x: bits, start: j, step: 1, count: 1 });
-            let (u, v) = (b.must(Op::Own(bit)), b.must(Op::Dup(bit)));
-            let (u, v) = (b.must(Op::FromBits(u, k)), b.must(Op::FromBits(v, k)));
-            let (u, v) = (b.must(Op::Input(u)), b.must(Op::Trivial(v)));
-            shown.extend([u, v]);
+            shown.extend(b.bit_as_words(bits, j, k));
         }
     }
     b.next_layer();
@@ -192,6 +188,21 @@ fn honest_parties_accept_each_other() {
     }
 }
 
+/// The circuit without proofs between openings, but with as many instructions, because streams are drawn by their numbers.
+pub fn without_proves(circuit: &Circuit) -> Circuit {
+    let mut out = circuit.clone();
+    let first = out.inputs[0].value;
+    for instr in out.layers.iter_mut().flat_map(|l| &mut l.local) {
+        if instr.op == Op::Prove {
+            out.types.push(out.types[first.index()].clone());
+            instr.out = Some(ValueId(out.types.len() as u32 - 1));
+            instr.op = Op::Neg(first);
+        }
+    }
+    out.layers.iter_mut().for_each(|l| l.drop.retain(|v| *v != first));
+    out
+}
+
 /// Proofs between openings: what is proven is kept no longer, and nothing else changes.
 #[test]
 fn more_proofs_change_nothing_but_the_cost() {
@@ -200,17 +211,7 @@ fn more_proofs_change_nothing_but_the_cost() {
         for coins in COINS {
             let circuit = with_coins(&circuit, coins);
             let often = proven_often(&circuit);
-            // As many instructions, because streams are drawn by their numbers.
-            let mut seldom = often.clone();
-            let first = seldom.inputs[0].value;
-            for instr in seldom.layers.iter_mut().flat_map(|l| &mut l.local) {
-                if instr.op == Op::Prove {
-                    seldom.types.push(seldom.types[first.index()].clone());
-                    instr.out = Some(ValueId(seldom.types.len() as u32 - 1));
-                    instr.op = Op::Neg(first);
-                }
-            }
-            seldom.layers.iter_mut().for_each(|l| l.drop.retain(|v| *v != first));
+            let seldom = without_proves(&often);
             let count = |c: &Circuit| barriers(c).unwrap().len();
             assert!(count(&often) > count(&seldom), "there are more");
             let [few, many] = [&seldom, &often].map(|c| run(c, &encoded, &options(n)));
