@@ -163,7 +163,7 @@ fn agree_in(which: usize, count: u64) {
 
 #[test]
 fn random_programs_agree_at_every_stage() {
-    agree_in(0, 110);
+    agree_in(0, 111);
 }
 
 #[test]

@@ -57,15 +57,19 @@ fn clients(say: Say<'_>) {
     say("README.md", format!("takes {few} rounds for 10 clients and {many} for 40"));
     say("introduction.md", format!("takes {few} rounds for 10 clients and {many} for 40"));
 
-    let file = find(&root().join("tests"), "random_programs.rs").expect("a test");
-    let text = read(&file);
     // The last argument of each call: how many programs.
     let count =
         |rest: &str| -> Option<u32> { rest.split(')').next()?.rsplit(", ").next()?.parse().ok() };
-    let calls = ["agree_in(", "long::slice("];
-    let programs: u32 =
-        calls.iter().map(|call| text.split(call).skip(1).filter_map(count).sum::<u32>()).sum();
-    say("README.md", format!("On random programs ({programs} in `cargo test`,"));
+    let programs = |file: &str, calls: &[&str]| -> u32 {
+        let text = read(&find(&root().join("tests"), file).expect("a test"));
+        calls.iter().map(|call| text.split(call).skip(1).filter_map(count).sum::<u32>()).sum()
+    };
+    let (exact, rounded) = (
+        programs("random_programs.rs", &["agree_in(", "long::slice("]),
+        programs("intervals.rs", &["long::slice("]),
+    );
+    say("README.md", format!("On random programs ({exact} in `cargo test`,"));
+    say("README.md", format!("which round and saturate ({rounded} in `cargo test`)"));
 }
 
 /// How inputs are held to their ranges.
