@@ -185,7 +185,7 @@ fn wrong_carries_are_found_with(coins: Coins) {
         // The last proof has no carries, and with coins from a hash its first message has something else.
         for (frame, (header, _)) in first.take(1) {
             // The first element's.
-            for at in (0..(8 * carries[party]).min(header.len as usize)).step_by(40) {
+            for at in (0..(8 * carries[party]).min(header.len as usize)).step_by(48) {
                 let how = How::Exactly { at, mask: 1, count: 1, step: 1 };
                 let rule = Rule { party, frame: Some((frame, how, 0)) };
                 let (outcome, _) = bent(&circuit, &encoded, rule, None, 1);

@@ -467,8 +467,10 @@ fn mutants(circuit: &Circuit) -> Vec<(String, Circuit)> {
 /// A party that evaluates something else, and proves what it has computed.
 #[test]
 fn no_proof_of_something_else_is_accepted() {
-    no_proof_of_something_else_is_accepted_in(sample(), 1, 20);
-    no_proof_of_something_else_is_accepted_in(dealer_sample(), 5, 20);
+    // A long run tries them all.
+    let step = |step| if runs() > 500 { 1 } else { step };
+    no_proof_of_something_else_is_accepted_in(sample(), step(2), 20);
+    no_proof_of_something_else_is_accepted_in(dealer_sample(), step(9), 20);
     no_proof_of_something_else_is_accepted_in(parted_sample(), 1, 7);
 }
 
