@@ -52,11 +52,16 @@ fn transferred(line: f64) -> f64 {
     line.min(PACKED_BYTES_PER_S)
 }
 
+/// The sum; 0 of nothing, where the standard library has -0.
+fn sum(of: impl Iterator<Item = f64>) -> f64 {
+    of.fold(0.0, |a, b| a + b)
+}
+
 impl Cost {
     /// Seconds that a run takes on a network: an estimate (see [`NetProfile`]).
     pub fn seconds(&self, net: &NetProfile) -> Estimate {
         let latency = self.rounds as f64 * net.rtt_s / 2.0;
-        let bytes: f64 = self.layers.iter().map(|l| l.busiest as f64).sum();
+        let bytes = sum(self.layers.iter().map(|l| l.busiest as f64));
         let transfer = bytes / transferred(net.bandwidth_bits_per_s / 8.0);
         let party = |l: &LayerCost, p: usize| {
             l.macs[p] as f64 / MACS_PER_S
@@ -64,8 +69,8 @@ impl Cost {
                 + l.random[p] as f64 / PRG_BYTES_PER_S
         };
         let layer = |l| [0, 1, 2].map(|p| party(l, p)).into_iter().fold(0.0, f64::max);
-        let proofs = self.layers.iter().filter_map(|l| l.proof.as_ref()).map(|p| p.seconds).sum();
-        let compute = self.layers.iter().map(layer).sum::<f64>() + proofs;
+        let proofs = sum(self.layers.iter().filter_map(|l| l.proof.as_ref()).map(|p| p.seconds));
+        let compute = sum(self.layers.iter().map(layer)) + proofs;
         Estimate { latency, transfer, compute, proofs, total: latency + transfer + compute }
     }
 }
@@ -93,4 +98,12 @@ pub fn effort(circuit: &Circuit, tuning: Tuning) -> u64 {
     instructions.for_each(|i| add(&mut macs, work::macs(circuit, i)));
     let (bytes, macs) = (most(Traffic::of(circuit).bytes) as f64, most(macs) as f64);
     ((bytes / transferred(tuning.bandwidth) + macs / MACS_PER_S) * 1e9) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn nothing_adds_up_to_zero() {
+        assert!(super::sum(std::iter::empty()).is_sign_positive());
+    }
 }
