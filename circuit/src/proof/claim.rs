@@ -174,7 +174,7 @@ impl Inner {
     }
 }
 
-/// A product x y of two replicated values.
+/// A product x y of two replicated values, or of one and of what two parties know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Term {
     /// One factor.
@@ -182,7 +182,8 @@ pub struct Term {
     /// The other one.
     pub y: ValueId,
     /// Whether y is what two parties know: in shard r only its component r + 2 is not 0, or counts. It has the shape
-    /// of the product.
+    /// of the product. Of an exchange it may also be held as such ([`crate::Hold::Dup`]), in the same shards: that
+    /// component.
     pub dup: bool,
     /// Whether of x only what the party r knows counts, its components r and r + 1.
     pub mask: bool,

@@ -102,7 +102,7 @@ impl Find<'_> {
         // A replicated value is not cut.
         let alike = |v: ValueId| {
             let (ty, to) = (self.circuit.ty(v), self.circuit.ty(z));
-            (&ty.shape, ty.dom) == (&to.shape, to.dom)
+            (&ty.shape, ty.dom) == (&to.shape, to.dom) && (ty.hold == Hold::Rep || same(v))
         };
         let (mut terms, mut plus) = (Vec::new(), Vec::new());
         let mut left = vec![z];
@@ -117,7 +117,7 @@ impl Find<'_> {
                     Some((x, mask)) => plus.push((x, mask)),
                     None => return Err("a sum with what no three parties hold"),
                 },
-                Some(Op::Mul(x, y)) => match (self.op(*x), self.known(*y)) {
+                Some(Op::Mul(x, y)) => match (self.op(*x), self.factor(*y)) {
                     (Some(Op::AsAdd2(z) | Op::AsAdd2Of(z, _)), Some(y)) if same(*x) && alike(y) => {
                         let x = z;
                         let Some((x, mask)) = self.shared(*x) else {
@@ -191,6 +191,11 @@ impl Find<'_> {
             }
             _ => None,
         }
+    }
+
+    /// What stands for a factor that two parties know: the replicated value whose part b it is, if there is one.
+    fn factor(&self, d: ValueId) -> Option<ValueId> {
+        self.known(d).or_else(|| self.holds(d, Hold::Dup).then_some(d))
     }
 
     fn term(&self, product: ValueId, x: ValueId, y: ValueId) -> Term {

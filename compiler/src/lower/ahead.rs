@@ -393,6 +393,7 @@ impl Rewrite {
     /// A product of each element.
     fn product(&mut self, x: ValueId, y: ValueId) -> Split {
         let (left, right) = (self.split(x), self.split(y));
+        let forms = (self.form(x), self.form(y));
         let (x, y) = (self.value(x), self.value(y));
         let by = |to: &mut Rewrite, x, known| {
             let (x, known) = (to.cut(Op::AsAdd2(x)), to.cut(Op::Dup(known)));
@@ -400,8 +401,17 @@ impl Rewrite {
         };
         let (Some(left), Some(right)) = (&left, &right) else {
             // Of what two parties know the owner's part is 0.
-            let (x, known) = if left.is_none() { (y, x) } else { (x, y) };
-            let rest = by(self, x, known);
+            let (x, known, form) = match left.is_none() {
+                true => (y, x, forms.0),
+                false => (x, y, forms.1),
+            };
+            let rest = match form {
+                Form::Known(dup) if self.is_cut_as_usual(dup) => {
+                    let x = self.cut(Op::AsAdd2(x));
+                    self.e.add(Op::Mul(x, dup))
+                }
+                _ => by(self, x, known),
+            };
             return self.opened(rest);
         };
         let own = self.e.add(Op::Mul(left.own, right.own));
@@ -410,6 +420,12 @@ impl Rewrite {
         let (whole, rest) = (by(self, y, x), by(self, mask, y));
         let rest = self.e.add(Op::Add(whole, rest));
         self.joined((own, dealt), rest)
+    }
+
+    /// Whether what two parties know is cut as all of its shape.
+    fn is_cut_as_usual(&self, dup: ValueId) -> bool {
+        let ty = self.e.ty(dup);
+        ty.groups == self.state.cuts.groups(&ty.shape)
     }
 
     /// A product of matrices, of which each party has a word of each element.

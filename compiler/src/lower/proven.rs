@@ -117,11 +117,11 @@ impl Rewrite {
             match factor {
                 None => join(e, &mut sum, x),
                 Some(factor) => {
-                    let known = e.add(Op::Trivial(factor));
                     let product = if two {
-                        let (x, known) = (e.add(Op::AsAdd2(x)), e.add(Op::Dup(known)));
-                        e.add(Op::Mul(x, known))
+                        let x = e.add(Op::AsAdd2(x));
+                        e.add(Op::Mul(x, factor))
                     } else {
+                        let known = e.add(Op::Trivial(factor));
                         e.add(Op::Mul(x, known))
                     };
                     join(e, &mut products, product);

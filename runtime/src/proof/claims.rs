@@ -1,7 +1,7 @@
 //! The statements of a prover as vectors of words, as the prover or one of its verifiers sees them.
 
 use super::chunk::{Chunk, Column};
-use super::pooling::{Pooling, Reading, widened};
+use super::pooling::{Pooling, Reading, earlier, widened};
 use crate::share::{Held, Rep, next, prev};
 use slvr_circuit::proof::{
     Barrier, Bits, Carries, Claim, Cut, Inner, Kind, Own, Statement, Term, code_bits, steps,
@@ -349,6 +349,22 @@ impl View<'_> {
         }
     }
 
+    /// A factor of a product, and how far before its place in the shard an element of it lies.
+    pub(super) fn factor_of(&self, x: ValueId, part: Option<usize>) -> (&Data, usize) {
+        match self.kept(x) {
+            Held::Rep(_) => (self.part(x), 0),
+            Held::One(data) => (data, self.gap(x, part)),
+        }
+    }
+
+    /// Of what two parties know a party holds nothing of its own shard, so that shards behind it lie before their places.
+    pub(super) fn gap(&self, x: ValueId, part: Option<usize>) -> usize {
+        match part {
+            Some(r) if r > self.me => self.circuit.ty(x).lanes().len(self.me),
+            _ => 0,
+        }
+    }
+
     /// Of the prover's shard of a value.
     pub(super) fn own(&self, x: Cut) -> Data {
         self.part(x.x).slice(shard(self.circuit, x, self.prover()))
@@ -428,6 +444,9 @@ impl View<'_> {
         let ty = self.circuit.ty(s.out);
         let scale = Self::scale::<B>(ty.dom);
         let read = |v: ValueId| -> Column<'_, B> {
+            if let Held::One(x) = self.kept(v) {
+                return column(x, earlier(&range, self.gap(v, part)));
+            }
             match self.aligned(v, s.out) {
                 Cow::Borrowed(x) => column(x, range.clone()),
                 Cow::Owned(x) => wide_part(&x, range.clone()).into(),
@@ -439,7 +458,7 @@ impl View<'_> {
         for (u, v) in self.columns(terms, part) {
             let x = if self.first() { u } else { v };
             let some = match s.claim.is_pooled() {
-                true => all.all(self.part(x)),
+                true => all.all(self.factor_of(x, part)),
                 false => vec![read(x)],
             };
             columns.extend(some.into_iter().map(|x| self.factor(x, scale)));
@@ -479,9 +498,14 @@ impl View<'_> {
     fn gates(&self, s: &Statement, part: Option<usize>) -> Chunk<'_> {
         let (terms, plus, range) = self.terms(s, part);
         let ty = self.circuit.ty(s.out);
-        let read = |v: ValueId| match self.aligned(v, s.out) {
-            Cow::Borrowed(x) => flat(x, range.clone()),
-            Cow::Owned(x) => flat(&x, range.clone()).one().into_owned().into(),
+        let read = |v: ValueId| {
+            if let Held::One(x) = self.kept(v) {
+                return flat(x, earlier(&range, self.gap(v, part)));
+            }
+            match self.aligned(v, s.out) {
+                Cow::Borrowed(x) => flat(x, range.clone()),
+                Cow::Owned(x) => flat(&x, range.clone()).one().into_owned().into(),
+            }
         };
         let mut columns = Vec::new();
         for (u, v) in self.columns(terms, part) {

@@ -1,6 +1,8 @@
 //! How the products of an exchange are read, which may be added up before it.
 
 use super::chunk::Column;
+#[cfg(doc)]
+use super::claims::View;
 use slvr_circuit::proof::{Claim, Pooled, Statement};
 use slvr_circuit::{Circuit, Lanes, elements, lead};
 use slvr_ring::{Data, Word, each_word};
@@ -70,15 +72,15 @@ impl Pooling {
         Some(Pooling { rows, row, step, places })
     }
 
-    /// For each place in a sum, the elements of a tensor at it.
-    fn columns<B: Word>(&self, x: &Data) -> Vec<Column<'static, B>> {
+    /// For each place in a sum, the elements of a tensor at it, which lie so far before their places.
+    fn columns<B: Word>(&self, x: &Data, gap: usize) -> Vec<Column<'static, B>> {
         let Data::Ring(words) = x else { unreachable!("sums are of words") };
         let column = |place: &usize| -> Vec<B> {
             each_word!(words, x => {
                 let mut out = Vec::with_capacity(self.rows.len() * self.row);
                 for at in &self.rows {
                     // A distance is at least 1.
-                    let row = x[at + place..].iter().step_by(self.step).take(self.row);
+                    let row = x[at + place - gap..].iter().step_by(self.step).take(self.row);
                     out.extend(row.map(|&x| widened::<_, B>(x)));
                 }
                 out
@@ -86,6 +88,11 @@ impl Pooling {
         };
         self.places.iter().map(|place| column(place).into()).collect()
     }
+}
+
+/// A range so far before; of nothing, nothing.
+pub(super) fn earlier(range: &Range<usize>, gap: usize) -> Range<usize> {
+    if range.is_empty() { 0..0 } else { range.start - gap..range.end - gap }
 }
 
 /// How an exchange reads tensors.
@@ -102,11 +109,11 @@ impl<B: Word> Reading<'_, B> {
         (self.read)(x, self.range.clone())
     }
 
-    /// Factors: a column, or one for each place in a sum.
-    pub(super) fn all<'x>(&self, x: &'x Data) -> Vec<Column<'x, B>> {
+    /// Factors ([`View::factor_of`]): a column, or one for each place in a sum.
+    pub(super) fn all<'x>(&self, (x, gap): (&'x Data, usize)) -> Vec<Column<'x, B>> {
         match self.pooling {
-            Some(pooling) => pooling.columns(x),
-            None => vec![self.one(x)],
+            Some(pooling) => pooling.columns(x, gap),
+            None => vec![(self.read)(x, earlier(self.range, gap))],
         }
     }
 }

@@ -27,6 +27,8 @@ struct Masked {
 struct Dealer {
     b: Builder,
     masks: u32,
+    /// Whether two parties multiply by what they know as they know it, and not as a part of a replicated value.
+    held: bool,
 }
 
 impl Dealer {
@@ -79,19 +81,28 @@ impl Dealer {
     /// What two parties know as a replicated value, and as they know it.
     fn known(&mut self, d: ValueId) -> (ValueId, ValueId) {
         let rep = self.b.must(Op::Trivial(d));
-        (rep, self.b.must(Op::Dup(rep)))
+        (rep, if self.held { d } else { self.b.must(Op::Dup(rep)) })
     }
 }
 
 /// sign(x y / 2^f) for words of k bits whose low nine bits are compared, the shifted product, and the gated one. Each
 /// value that is made is revealed.
 pub fn dealer_claims(k: u32, n: u64, seed: u64) -> (Circuit, Encoded) {
+    claims(k, n, seed, false)
+}
+
+/// The same with factors that two parties know and no replicated value is made of.
+pub fn held_claims(k: u32, n: u64, seed: u64) -> (Circuit, Encoded) {
+    claims(k, n, seed, true)
+}
+
+fn claims(k: u32, n: u64, seed: u64, held: bool) -> (Circuit, Encoded) {
     const F: u32 = 5;
     let mut b = Builder::new();
     let shape = [1, n];
     let x = b.secret(k, &shape, &words(seed, elements(&shape)));
     let y = b.secret(k, &shape, &words(seed + 1, elements(&shape)));
-    let mut t = Dealer { b, masks: 0 };
+    let mut t = Dealer { b, masks: 0, held };
     let (x, y) = (t.of(x), t.of(y));
     let product = t.product(x, y);
     // All that the dealer sends of the product depends on masks only: it goes out beside the product.
@@ -215,8 +226,8 @@ pub fn dealer_claims(k: u32, n: u64, seed: u64) -> (Circuit, Encoded) {
 
 #[test]
 fn dealers_prove_what_they_deal_and_what_is_exchanged() {
-    for (k, n) in [(64, 200), (32, 70), (16, 1), (128, 70)] {
-        let (circuit, encoded) = dealer_claims(k, n, u64::from(k));
+    for (k, n, held) in [(64, 200, true), (32, 70, false), (16, 1, true), (128, 70, true)] {
+        let (circuit, encoded) = claims(k, n, u64::from(k), held);
         let semi_honest = Circuit { security: Security::SemiHonest, ..circuit.clone() };
         let without = run(&semi_honest, &encoded, &options(n));
         for coins in COINS {
@@ -233,7 +244,7 @@ fn dealers_prove_what_they_deal_and_what_is_exchanged() {
 #[test]
 fn the_values_of_the_dealers_are_right() {
     let n = 50;
-    let (circuit, encoded) = dealer_claims(64, n, 9);
+    let (circuit, encoded) = held_claims(64, n, 9);
     let report = run(&circuit, &encoded, &options(1));
     let word = |i: usize, j: usize| report.outputs[i].words.get_u128(j) as u64;
     let (x, y) = (words(9, n as usize), words(10, n as usize));
@@ -282,7 +293,7 @@ fn exchanges_without_a_statement_are_refused() {
         let mut b = Builder::new();
         let x = b.secret(64, &[1, 3], &words(1, 3));
         let add2 = b.must(Op::AsAdd2(x));
-        let mut t = Dealer { b, masks: 0 };
+        let mut t = Dealer { b, masks: 0, held: false };
         let own = t.b.must(Op::Own(x));
         t.b.must(Op::Input(own));
         let p = t.settle(None, add2);

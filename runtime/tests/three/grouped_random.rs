@@ -114,6 +114,13 @@ impl Making {
             m.b.infer(Op::AsAdd2(mask))
         };
         let Some(known) = self.b.infer(Op::DupOf(y, h)) else { return };
+        // Now and then what the two compute of it, of which no replicated value is made.
+        let known = match self.random.below(4) {
+            0 => self.b.must(Op::Mul(known, known)),
+            1 if self.b.ty(known).dom.is_bits() => self.b.must(Op::Not(known)),
+            1 => self.b.must(Op::Neg(known)),
+            _ => known,
+        };
         let mut sum: Option<ValueId> = None;
         for x in [x, y] {
             let product = term(self, x).and_then(|x| self.b.infer(Op::Mul(x, known)));

@@ -4,7 +4,7 @@
 //! `SLVR_TAMPER=20000` tries so many instead of 500.
 
 use crate::build::Builder;
-use crate::dealer_proofs::dealer_claims;
+use crate::dealer_proofs::{dealer_claims, held_claims};
 use crate::parted::parted_claims;
 use crate::proofs::{COINS, every_claim, options, proven_often, with_coins};
 use slvr_circuit::proof::{Shape, barriers};
@@ -284,6 +284,7 @@ fn no_altered_message_is_accepted() {
     let samples = [
         ("T1", sample()),
         ("T2", dealer_sample()),
+        ("T2, factors as two hold them", held_claims(32, 70, 3)),
         ("products of matrices", parted_sample()),
         ("T1, proven often", often(sample())),
         ("T2, proven often", often(dealer_sample())),

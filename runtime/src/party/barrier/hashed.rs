@@ -23,17 +23,19 @@ use super::sides::{Doubled, Parts, Slot};
 use crate::party::engine::Engine;
 use crate::party::error::RunError;
 use crate::party::guard::Carries;
+use crate::protocol::complement;
 use crate::share::{Held, next, prev};
-use slvr_circuit::ValueId;
 use slvr_circuit::proof::{Barrier, HASH, Shape};
+use slvr_circuit::{Lanes, ValueId};
 use slvr_ring::Data;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What one of the verifiers holds of the statements.
 fn held<'a>(
     context: &[u8],
     nonce: &[u8; HASH],
-    parts: impl Iterator<Item = &'a Data>,
+    parts: impl Iterator<Item = Cow<'a, Data>>,
     carries: &[u8],
 ) -> [u8; HASH] {
     let mut hasher = blake3::Hasher::new_derive_key("slvr 2026 what a verifier holds");
@@ -46,6 +48,18 @@ fn held<'a>(
     }
     hasher.update(carries);
     *hasher.finalize().as_bytes()
+}
+
+/// A component of a value. Of what two parties know the one that is not 0: the first one in the shard of the party after this one,
+/// the second one in the shard of the party before it.
+fn component(held: &Held, lanes: Lanes, me: usize, second: bool) -> Cow<'_, Data> {
+    match held {
+        Held::Rep(x) => Cow::Borrowed(if second { &*x.second } else { &*x.first }),
+        Held::One(x) => {
+            let (before, after) = complement(lanes, me);
+            Cow::Owned(x.slice(if second { before } else { after }))
+        }
+    }
 }
 
 /// V2's share of the polynomials of a step.
@@ -97,8 +111,9 @@ impl Engine<'_> {
         let (after, before) = (next(me), prev(me));
         let (mut carries, mut body) = self.carries(number, barrier, kept);
         let values = values(barrier);
-        let first = || values.iter().map(|v| &*kept[v].as_rep().first);
-        let second = || values.iter().map(|v| &*kept[v].as_rep().second);
+        let of = |v: &ValueId, second| component(&kept[v], circuit.ty(*v).lanes(), me, second);
+        let first = || values.iter().map(|v| of(v, false));
+        let second = || values.iter().map(|v| of(v, true));
         let steps = shape.steps();
         let none = Carries::default();
         let scope =
@@ -211,7 +226,7 @@ mod tests {
     fn all_that_a_coin_is_about_changes_it() {
         let data = |x: u128| Data::from_u128s(Dom::Ring(64), &[1, x]);
         let of = |place: &[u8], nonce: u8, parts: &[Data], carries: &[u8]| {
-            held(place, &[nonce; HASH], parts.iter(), carries)
+            held(place, &[nonce; HASH], parts.iter().map(Cow::Borrowed), carries)
         };
         let all = [
             of(b"place", 1, &[data(2)], b"c"),
