@@ -5,8 +5,8 @@
 //! several behind one another it passes one. A comparison of two roots compares their squares; a
 //! positive factor common to both sides of a comparison is gone.
 //!
-//! Exact in real numbers: sqrt is increasing on [0, inf), and the operand of a root is a sum of
-//! squares or otherwise not negative where the program means anything.
+//! Exact in real numbers: sqrt is increasing on [0, inf), and the root of what is negative is 0, which no root is below. So of two roots
+//! the left operand is compared with the right one, or 0 if it is negative.
 //!
 //! ```text
 //! %3 = sqrt %1 ; %4 = sqrt %2 ; %5 = scale 1.5 %4 ; %6 = lt %3 %5
@@ -14,6 +14,7 @@
 //! ```
 
 use super::promise::{Kept, none};
+use crate::analysis::signs::not_negative;
 use crate::graph::{Function, Graph, NodeId, Op, Table};
 use crate::types::Elem;
 use crate::types::number::{product, quotient, square};
@@ -140,6 +141,11 @@ fn compare(g: &mut Graph, a: NodeId, b: NodeId, site: u32) -> Option<NodeId> {
     if !a.root && a.factor == 1.0 {
         return None;
     }
+    // Of two that are negative neither root is below the other.
+    let a = match a.root && !not_negative(g, a.x) {
+        true => Side { x: g.add(Op::Relu, &[a.x], site), ..a },
+        false => a,
+    };
     // The larger factor stays, divided by the smaller: it is at least one, so a fixed-point
     // constant keeps its relative precision.
     let ratio = |x: f64, y: f64| {

@@ -207,10 +207,10 @@ impl ValueNumbers {
             Op::Mul if a == one => b,
             Op::Mul if b == one => a,
             Op::Mul => self.product(name, a, b),
+            // Only the sign of the dividend: x / 0 has it whatever sign the divisor has that is 0.
             Op::Div => {
-                let sign =
-                    if a == 0 { 1 } else { a.signum() } * if b == 0 { 1 } else { b.signum() };
-                self.make(name, [a.abs(), b.abs(), 0]) * sign
+                let sign = if a == 0 { 1 } else { a.signum() };
+                self.make(name, [a.abs(), b, 0]) * sign
             }
             Op::Lt if a == b => 0,
             Op::Lt => {

@@ -27,6 +27,7 @@ mod certificate_error;
 mod certificate_ranges;
 mod certify;
 mod chosen;
+mod corners;
 mod cuts;
 mod diagnostics;
 mod docs;

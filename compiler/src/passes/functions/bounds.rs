@@ -5,7 +5,8 @@
 //! value; but for those that keep a value, which a loop carries, in its range, and those that choose between a quotient and
 //! what it is compared with. Where one of these is taken of another, one step is done.
 //!
-//! Exact in real numbers, of a divisor that is 0 too: x / 0 has the sign of x and is larger than anything. Only 0 / 0,
+//! Exact in real numbers, of a divisor that is 0 too: x / 0 is 2^31 with the sign of x ([`crate::types::domain`]), and what it is compared
+//! with is known to be smaller than that; else the quotient itself is compared. 0 / 0,
 //! which is 0, needs comparisons of its own: where it is on the other side than 0 x is of 0.
 //!
 //! ```text
@@ -16,10 +17,11 @@
 
 use super::super::promise::{Kept, none};
 use super::{all, axis_last, reshape};
+use crate::analysis::magnitudes::Magnitudes;
 use crate::analysis::signs::{not_negative, positive};
 use crate::graph::infer::align;
 use crate::graph::{Function, Graph, NodeId, Op, Table};
-use crate::types::Elem;
+use crate::types::{Elem, domain};
 use std::collections::BTreeSet;
 
 pub(crate) fn run(graph: &Graph) -> Graph {
@@ -72,7 +74,7 @@ pub(crate) fn after(g: &Graph) -> Kept {
         *g.op(id) == Op::Lt
             && !g.site(id).compares_ends()
             && !choosing.contains(&id)
-            && g.args(id).iter().any(|&side| divided(g, side).is_some())
+            && quotient_of(g, g.arg(id, 0), g.arg(id, 1)).is_some()
     })
 }
 
@@ -86,15 +88,25 @@ fn divided(g: &Graph, id: NodeId) -> Option<(Option<NodeId>, NodeId)> {
     not_negative(g, y).then_some((x, y))
 }
 
+/// The quotient of a comparison that becomes one of products: dividend and divisor, the other side, and whether it is the
+/// left one. Of a divisor that may be 0 the other side must be closer to 0 than what quotients saturate at.
+fn quotient_of(g: &Graph, a: NodeId, b: NodeId) -> Option<(Option<NodeId>, NodeId, NodeId, bool)> {
+    let end = f64::from(domain::QUOTIENT_TOP).exp2();
+    let mut sides = [(a, b, true), (b, a, false)].into_iter();
+    sides.find_map(|(quotient, other, left)| {
+        let (x, y) = divided(g, quotient)?;
+        let far = Magnitudes::default().of(g, other) >= end;
+        let is_constant = g.constant(other).is_some();
+        let compared = !far || positive(g, y) && !is_constant;
+        compared.then_some((x, y, other, left))
+    })
+}
+
 /// x / y < b is x < b y, and a < x / y is a y < x; x is 1 in a reciprocal. Where x and y may both be 0, the quotient is
 /// 0: that is below b if 0 < b, but 0 < b 0 is not; so x <= 0 and y <= 0 and 0 < b is the other way to be below b.
 fn quotient(g: &mut Graph, a: NodeId, b: NodeId, site: u32) -> Option<NodeId> {
     let out = align(g.shape(a), g.shape(b)).ok()?;
-    let (x, y, other, left) = match (divided(g, a), divided(g, b)) {
-        (Some((x, y)), _) => (x, y, b, true),
-        (None, Some((x, y))) => (x, y, a, false),
-        _ => return None,
-    };
+    let (x, y, other, left) = quotient_of(g, a, b)?;
     let constant = g.constant(other);
     // 0 / 0 decides as 0 on the side of which it is no part of the product's comparison.
     let exact = positive(g, y)

@@ -5,9 +5,9 @@
 //! with what is the same for all, and before a relu, unless this maximum is subtracted from the same value;
 //! the maximum of x - max x is 0; the exponential
 //! of x - max x, or of a positive multiple of it, is an [`Function::ExpNonPositive`]. The place of the largest is looked for before all of
-//! these but relu.
+//! these but relu, where they increase strictly: of what saturates alike, or is divided by 0, the first one is the place.
 //!
-//! Exact in real numbers: all of these functions increase.
+//! Exact in real numbers: none of these functions falls.
 //!
 //! ```text
 //! %2 = max %1 axis=1 ; %3 = reshape %2 ; %4 = sub %1 %3 ; %5 = exp %4 ; %6 = sum %5 axes=[1]
@@ -17,10 +17,12 @@
 
 use super::super::promise::{Kept, none};
 use super::reshape;
-use crate::analysis::signs::not_negative;
+use crate::analysis::magnitudes::Magnitudes;
+use crate::analysis::signs::{not_negative, positive};
 use crate::graph::infer::{align, without};
 use crate::graph::{Function, Graph, NodeId, Op, Table};
 use crate::types::Elem;
+use crate::types::function::Increasing;
 use std::collections::BTreeSet;
 
 pub(crate) fn run(graph: &Graph) -> Graph {
@@ -36,7 +38,7 @@ pub(crate) fn run(graph: &Graph) -> Graph {
                 Some(new.add(Op::Relu, &[pooled], node.site))
             }
             Op::ArgMax => {
-                let x = where_largest(new, args[0]);
+                let x = where_largest(new, args[0], node.site);
                 (x != args[0]).then(|| new.add(Op::ArgMax, &[x], node.site))
             }
             Op::Function(Function::Exp) if below_its_max(new, unscaled(new, args[0])) => {
@@ -101,17 +103,61 @@ fn below_its_max(g: &Graph, id: NodeId) -> bool {
     g.shape(m) == kept
 }
 
+/// Whether a function increases strictly for all that it is taken of. Of x - max x the largest is 0, and no other is e^0.
+fn rises(g: &Graph, f: Function, x: NodeId) -> bool {
+    match f.facts().increasing {
+        Increasing::Nowhere => false,
+        Increasing::Everywhere => true,
+        Increasing::NotNegative => not_negative(g, x),
+        Increasing::Positive => positive(g, x),
+        Increasing::Within(most) => {
+            f == Function::ExpNonPositive || Magnitudes::default().of(g, x) <= most
+        }
+    }
+}
+
+/// Whether a value is a sum of exponentials that are not cut to 0, or of those of x - max x along the axis of this maximum: one of
+/// them is 1.
+fn is_partition(g: &Graph, id: NodeId) -> bool {
+    let sum = base(g, id);
+    let Op::Sum(axes) = g.op(sum) else { return false };
+    let exp = g.arg(sum, 0);
+    match *g.op(exp) {
+        Op::Function(Function::ExpNonPositive) => {
+            let axis = axis_of_max(g, unscaled(g, g.arg(exp, 0)));
+            axis.is_some_and(|axis| axes.contains(&axis))
+        }
+        Op::Function(f @ Function::Exp) => rises(g, f, g.arg(exp, 0)),
+        _ => false,
+    }
+}
+
+/// Of x - max x the axis.
+fn axis_of_max(g: &Graph, mut id: NodeId) -> Option<u64> {
+    while below_its_max(g, id) {
+        match *g.op(base(g, g.arg(id, 1))) {
+            Op::Max(axis) => return Some(axis),
+            _ => id = g.arg(id, 0),
+        }
+    }
+    None
+}
+
 /// A value whose first largest entry along the last axis is at the same place: what is behind
-/// functions that increase strictly.
-fn where_largest(g: &Graph, mut id: NodeId) -> NodeId {
+/// functions that increase strictly, or of a root or a logarithm what is not negative of its operand: all others are alike.
+fn where_largest(g: &mut Graph, mut id: NodeId, site: u32) -> NodeId {
     loop {
         let args = g.args(id);
         let same = |i: usize| g.shape(args[i]).last() == Some(&1);
         let whole = |i: usize| g.shape(args[i]) == g.shape(id);
+        let above_zero = |i: usize| positive(g, args[i]) || is_partition(g, args[i]);
         id = match g.op(id) {
-            Op::Function(f) if f.facts().increasing => args[0],
+            Op::Function(f) if rises(g, *f, args[0]) => args[0],
+            Op::Function(Function::Sqrt | Function::Log) => {
+                return g.add(Op::Relu, &[args[0]], site);
+            }
             Op::Scale(c) if *c > 0.0 => args[0],
-            Op::Div if same(1) && whole(0) && not_negative(g, args[1]) => args[0],
+            Op::Div if same(1) && whole(0) && above_zero(1) => args[0],
             Op::Sub | Op::Add if same(1) && whole(0) => args[0],
             Op::Add if same(0) && whole(1) => args[1],
             _ => return id,
