@@ -3,7 +3,7 @@
 
 use anyhow::{Context, bail};
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -61,10 +61,58 @@ pub fn can_write(path: &Path) -> anyhow::Result<()> {
 /// file that was there stay; a link is followed. What is no regular file, such as `/dev/stdout`, is written
 /// to as it is.
 pub fn write(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    prepare(path, bytes, false)?.commit()
+}
+
+/// The same of a secret: nobody but its owner may read what was not there.
+pub fn write_secret(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    prepare(path, bytes, true)?.commit()
+}
+
+/// Refuses to write over what is read.
+pub fn differ(read: &str, written: &Path) -> anyhow::Result<()> {
+    let same = fs::canonicalize(read).ok().zip(fs::canonicalize(written).ok());
+    if same.is_some_and(|(a, b)| a == b) {
+        bail!("{}: this is what is read: it would be written over", written.display());
+    }
+    Ok(())
+}
+
+/// A file that is there under another name, and takes its own only once it is wanted. Otherwise it is removed.
+pub struct Prepared {
+    /// Under which name it is, and under which it will be; nothing of what was written as it is.
+    names: Option<(PathBuf, PathBuf)>,
+}
+
+impl Prepared {
+    /// Takes the place of what was there.
+    pub fn commit(mut self) -> anyhow::Result<()> {
+        let Some((beside, path)) = self.names.take() else { return Ok(()) };
+        fs::rename(&beside, &path)
+            .inspect_err(|_| drop(fs::remove_file(&beside)))
+            .with_context(|| format!("{}: cannot be written", path.display()))
+    }
+}
+
+impl Drop for Prepared {
+    fn drop(&mut self) {
+        if let Some((beside, _)) = &self.names {
+            drop(fs::remove_file(beside));
+        }
+    }
+}
+
+/// Writes a file whole under another name beside it, as [`write`] does before it renames it; `secret` if nobody but its owner
+/// may read what was not there.
+pub fn prepare(path: &Path, bytes: &[u8], secret: bool) -> anyhow::Result<Prepared> {
     let failed = || format!("{}: cannot be written", path.display());
     let there = fs::metadata(path).ok();
-    if there.as_ref().is_some_and(|there| !there.is_file() && !there.is_dir()) {
-        return fs::write(path, bytes).with_context(failed);
+    if there.as_ref().is_some_and(fs::Metadata::is_dir) {
+        bail!("{}: cannot be written: it is a directory", path.display());
+    }
+    if there.as_ref().is_some_and(|there| !there.is_file()) {
+        fs::write(path, bytes).with_context(failed)?;
+        return Ok(Prepared { names: None });
     }
     let path = match there {
         Some(_) => fs::canonicalize(path).with_context(failed)?,
@@ -72,15 +120,21 @@ pub fn write(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     };
     let beside = beside(&path);
     let write = || {
-        let mut file = File::create(&beside)?;
+        let mut how = OpenOptions::new();
+        how.write(true).create(true).truncate(true);
+        #[cfg(unix)]
+        if secret {
+            std::os::unix::fs::OpenOptionsExt::mode(&mut how, 0o600);
+        }
+        let mut file = how.open(&beside)?;
         file.write_all(bytes)?;
         if let Some(there) = &there {
             file.set_permissions(there.permissions())?;
         }
-        file.sync_all()?;
-        fs::rename(&beside, &path)
+        file.sync_all()
     };
-    write().inspect_err(|_| drop(fs::remove_file(&beside))).with_context(failed)
+    write().inspect_err(|_| drop(fs::remove_file(&beside))).with_context(failed)?;
+    Ok(Prepared { names: Some((beside, path)) })
 }
 
 fn beside(path: &Path) -> PathBuf {

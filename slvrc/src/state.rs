@@ -79,12 +79,17 @@ impl State {
     /// Keeps what the parties have for the next round. All files are there before any takes the place of an old one.
     pub fn write(&self, kept: Option<&[Kept; 3]>) -> anyhow::Result<()> {
         let (Some(dir), Some(kept)) = (&self.state, kept) else { return Ok(()) };
-        std::fs::create_dir_all(dir)
-            .with_context(|| format!("{}: cannot be made", dir.display()))?;
+        let mut how = std::fs::DirBuilder::new();
+        how.recursive(true);
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut how, 0o700);
+        how.create(dir).with_context(|| format!("{}: cannot be made", dir.display()))?;
+        // What a run that was killed has left is as secret as a state.
+        crate::files::forget_halves(dir);
         let paths = paths(dir);
         let fresh = paths.each_ref().map(|p| p.with_extension("state.new"));
         for (path, one) in fresh.iter().zip(kept) {
-            crate::files::write(path, &one.to_bytes())?;
+            crate::files::write_secret(path, &one.to_bytes())?;
         }
         for (from, to) in fresh.iter().zip(&paths) {
             std::fs::rename(from, to).with_context(|| format!("{}", to.display()))?;

@@ -147,9 +147,10 @@ pub fn coins(name: &str) -> Coins {
     if name == "hash" { Coins::Hash } else { Coins::Parties }
 }
 
-/// The adversary of this name, one of those that the command line admits.
+/// The adversary of this name, one of those that the command line and the configuration of a node admit. Of another name, the
+/// stronger one.
 pub fn security(name: &str) -> Security {
-    Security::ALL.into_iter().find(|s| s.name() == name).unwrap_or_default()
+    Security::ALL.into_iter().find(|s| s.name() == name).unwrap_or(Security::Malicious)
 }
 
 fn bytes(text: &str) -> Result<u64, String> {

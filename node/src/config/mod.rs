@@ -13,6 +13,7 @@ use ring::hmac;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use serde::Deserialize;
+use slvr_circuit::Security;
 use std::fmt;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -278,6 +279,15 @@ impl NodeConfig {
                 "`minimum` of a task is at least 2: with one client the result is its input",
             );
         }
+        let known = |said: &String| Security::ALL.iter().any(|s| s.name() == said);
+        let unknown = |t: &&Task| t.security.as_ref().is_some_and(|said| !known(said));
+        if let Some(task) = config.task.iter().find(unknown) {
+            let said = task.security.as_deref().unwrap_or_default();
+            return wrong(&format!(
+                "[[task]] `{}`: security = {said:?} is neither \"semi-honest\" nor \"malicious\"",
+                task.name
+            ));
+        }
         let folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
         let paths = [&mut config.certificate, &mut config.key, &mut config.storage_key];
         for p in paths.into_iter().chain([&mut config.data, &mut config.clients]) {
@@ -420,6 +430,35 @@ mod tests {
             assert!(said.contains(range), "{text}: {said}");
             let typed = ["u16", "u32", "u64", "usize"].iter().any(|t| said.contains(t));
             assert!(!typed, "{text}: {said}");
+        }
+    }
+
+    #[test]
+    fn a_task_names_an_adversary_that_there_is() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("node.toml");
+        let read = |security: &str| {
+            let mut text = format!("party = 0\ncoordinator = \"{}\"\n", Hex([9; 32]));
+            for name in ["certificate", "key", "storage_key", "data", "clients"] {
+                text += &format!("{name} = \"{name}\"\n");
+            }
+            for (name, port) in [("peer_listen", 1), ("client_listen", 2), ("operations", 3)] {
+                text += &format!("{name} = \"127.0.0.1:{port}\"\n");
+            }
+            for i in 0..3u8 {
+                let hash = Hex([i; 32]);
+                text += &format!("[[node]]\naddress = \"a:{i}\"\ncertificates = [\"{hash}\"]\n");
+            }
+            text += &format!("[[task]]\nname = \"t\"\nprogram = \"krum\"\n{security}\n");
+            std::fs::write(&path, text).expect("writes");
+            NodeConfig::read(&path).map(drop).map_err(|e| e.to_string())
+        };
+        for good in ["", "security = \"semi-honest\"", "security = \"malicious\""] {
+            assert_eq!(read(good), Ok(()), "{good}");
+        }
+        for bad in ["Malicious", "malicous", "semi", "", "malicious "] {
+            let why = read(&format!("security = {bad:?}")).expect_err(bad);
+            assert!(why.contains("`t`") && why.contains("\"malicious\""), "{why}");
         }
     }
 

@@ -9,6 +9,7 @@ mod elements;
 mod npz;
 mod stored;
 
+use crate::files::{self, Prepared};
 use anyhow::{Context, anyhow, bail};
 use elements::{Stored, fits};
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
@@ -607,6 +608,11 @@ pub fn write_file(path: &Path, tensors: &Named) -> anyhow::Result<()> {
 }
 
 fn write_described(path: &Path, tensors: &Named, about: &[(&str, String)]) -> anyhow::Result<()> {
+    files::write(path, &encoded(path, tensors, about)?)
+}
+
+/// The bytes of a safetensors file.
+fn encoded(path: &Path, tensors: &Named, about: &[(&str, String)]) -> anyhow::Result<Vec<u8>> {
     let mut views = Vec::new();
     for (name, (shape, dtype, bytes)) in tensors {
         let view = TensorView::new(*dtype, shape.clone(), bytes)
@@ -615,14 +621,22 @@ fn write_described(path: &Path, tensors: &Named, about: &[(&str, String)]) -> an
     }
     let said = about.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
     let about = (!about.is_empty()).then_some(said);
-    let bytes =
-        safetensors::serialize(views, about).map_err(|e| anyhow!("{}: {e}", path.display()))?;
-    crate::files::write(path, &bytes)
+    safetensors::serialize(views, about).map_err(|e| anyhow!("{}: {e}", path.display()))
 }
 
 /// Writes what each receiver got: `DIR/Server.safetensors`, one tensor per reveal or field, or for each member of a
 /// set of several `DIR/Client/0.safetensors`.
 pub fn write_outputs(circuit: &Circuit, outputs: &[Revealed], dir: &Path) -> anyhow::Result<()> {
+    prepare_outputs(circuit, outputs, dir)?.into_iter().try_for_each(Prepared::commit)
+}
+
+/// The same up to the names of the files: whatever can go wrong with them has not by then.
+pub fn prepare_outputs(
+    circuit: &Circuit,
+    outputs: &[Revealed],
+    dir: &Path,
+) -> anyhow::Result<Vec<Prepared>> {
+    let mut all = Vec::new();
     let make = |dir: &Path| {
         std::fs::create_dir_all(dir).with_context(|| format!("{}: cannot be made", dir.display()))
     };
@@ -650,20 +664,20 @@ pub fn write_outputs(circuit: &Circuit, outputs: &[Revealed], dir: &Path) -> any
                     dir.join(&set.name).join(format!("{member}.safetensors"))
                 }
             };
-            write_file(&path, &named)?;
+            all.push(files::prepare(&path, &encoded(&path, &named, &[])?, false)?);
         }
     }
-    Ok(())
+    Ok(all)
 }
 
-/// Writes what one member got.
+/// Writes what one member got, which nobody else is to read.
 #[cfg(feature = "node")]
 pub fn write_own(path: &Path, outputs: &[(slvr_circuit::Output, Revealed)]) -> anyhow::Result<()> {
     let mut named = Named::new();
     for (output, revealed) in outputs {
         got(&mut named, revealed, &output.fields, (0, 1));
     }
-    write_file(path, &named)
+    files::write_secret(path, &encoded(path, &named, &[])?)
 }
 
 /// Adds what a member of a set of so many got.

@@ -24,6 +24,7 @@ impl Build {
     pub fn run(self, json: bool) -> anyhow::Result<()> {
         let output = Path::new(&self.output);
         files::can_write(output)?;
+        files::differ(&self.target.file, output)?;
         let loaded = program::load_circuit(&self.target)?;
         let circuit = loaded.circuit();
         let bytes = artifact::write(circuit);

@@ -340,10 +340,10 @@ impl Demo {
         if let Some(dir) = &self.write_inputs {
             let _ = writeln!(
                 out,
-                "\ninputs of the last round under sign flips are in {0}; run them with\n  slvrc run {1} M=DigitsNet m={2} c={CORRUPT} b={SAMPLES}{3} --inputs {0}",
+                "\ninputs of the last round under sign flips are in {0}; run them with\n  slvrc run {1}{2}{3} --inputs {0}",
                 dir.display(),
                 self.predicate.as_ref().unwrap_or(&self.name),
-                self.clients,
+                circuit.sizes.iter().map(|(n, v)| format!(" {n}={v}")).collect::<String>(),
                 match circuit.security {
                     Security::SemiHonest => "",
                     Security::Malicious | Security::MaliciousHashed => " --security malicious",

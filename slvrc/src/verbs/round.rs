@@ -1,7 +1,7 @@
 //! `slvrc round`: opens, watches, closes and collects a round.
 
 use crate::deployment::{caller, line, say_lines};
-use crate::fail::{self, say, say_json};
+use crate::fail::{self, Aborted, say, say_json};
 use crate::tensors;
 use anyhow::bail;
 use clap::Subcommand;
@@ -241,7 +241,7 @@ fn watch(caller: &Caller, which: &Which, once: bool, json: bool) -> anyhow::Resu
                 return say_json(json!({ "nodes": nodes }));
             }
             if phase == "aborted" && !once {
-                bail!("{}/{} was aborted", which.task, which.round);
+                return Err(Aborted(format!("{}/{} was aborted", which.task, which.round)).into());
             }
             return Ok(());
         }

@@ -8,7 +8,7 @@ use crate::report::{IN_MEMORY, to_json, to_text};
 use crate::state::State;
 use crate::target::Target;
 use crate::tensors::{Submitted, Values};
-use crate::{memory, program, tensors};
+use crate::{files, memory, program, tensors};
 use slvr_compiler::analysis::privacy::Privacy;
 use slvr_runtime::party::RunError;
 use slvr_runtime::party::session::Options;
@@ -101,10 +101,13 @@ impl Run {
             Err(Ok(e)) => return Err(e.into()),
             Err(Err(e)) => return Err(e),
         };
+        // With the states the round has counted: so its results are on the disk before, and only their names are not.
+        let results = match &self.outputs {
+            Some(dir) => tensors::prepare_outputs(circuit, &report.outputs, dir)?,
+            None => Vec::new(),
+        };
         self.state.write(report.kept.as_ref())?;
-        if let Some(dir) = &self.outputs {
-            tensors::write_outputs(circuit, &report.outputs, dir)?;
-        }
+        results.into_iter().try_for_each(files::Prepared::commit)?;
         if json {
             let named = net.filter(|_| self.shape || !self.processes.hosts.is_empty());
             let other = match self.processes.processes {

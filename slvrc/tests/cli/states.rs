@@ -49,9 +49,23 @@ fn rounds_go_on_from_files_and_replays_and_gaps_are_refused() {
         let own = place.tensors(&format!("out/Client/{i}.safetensors"))["mine"].clone();
         assert_eq!(own, [5.0, 1.75 + 0.25 * f64::from(i)]);
     }
+    #[cfg(unix)]
+    for i in 0..3 {
+        let path = place.path(&format!("kept/party{i}.state"));
+        let mode = std::os::unix::fs::PermissionsExt::mode(
+            &fs::metadata(path).expect("it is there").permissions(),
+        );
+        assert_eq!(mode & 0o077, 0, "a share of a state is its party's alone");
+    }
+    // A round whose results cannot be written has not counted. What a killed run has left goes with the next one.
+    fs::create_dir_all(place.path("blocked/Server.safetensors")).expect("a folder");
+    place.write("kept/.party0.state.new.77.tmp", "a share");
+    let args = "run going.slvr --inputs in --outputs blocked --state kept --round 2 --json";
+    assert_eq!(place.slvrc(args).status, 1);
     // As processes, over the same files.
     run(2, "--processes").ok();
     assert_eq!(next(), [7.0, 2.5]);
+    assert!(!place.path("kept/.party0.state.new.77.tmp").exists());
     let refused = |round: u32, why: &str| {
         let before: Vec<Vec<u8>> =
             (0..3).map(|i| place.read(&format!("kept/party{i}.state"))).collect();

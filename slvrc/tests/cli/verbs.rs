@@ -402,6 +402,13 @@ fn outputs_that_cannot_be_written() {
     assert_snapshot!(said(&format!("eval {ACCURACY} --inputs in --outputs taken/out")), @"error: taken/out: outputs cannot be written there: taken is not a directory");
     assert_snapshot!(said(&format!("build {ACCURACY} -o nowhere/a.slvrb")), @"error: nowhere/a.slvrb: cannot be written: there is no such folder");
     assert_eq!(fs::read(place.path("taken")).unwrap(), b"a file");
+    // What is read is not written over.
+    let text =
+        "predicate P() { parties Server; input x: public fix in 0..1; reveal x to Server as y; }";
+    place.write("own.slvr", text);
+    assert_snapshot!(said("build own.slvr -o own.slvr"), @"error: own.slvr: this is what is read: it would be written over");
+    assert_snapshot!(said("explain own.slvr --html ./own.slvr"), @"error: ./own.slvr: this is what is read: it would be written over");
+    assert_eq!(fs::read(place.path("own.slvr")).unwrap(), text.as_bytes());
 }
 
 /// What people read says the same in few lines.

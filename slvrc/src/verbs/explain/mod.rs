@@ -77,6 +77,7 @@ impl Explain {
         let nets = self.target.profile()?.map_or(NetProfile::all().into(), |n| vec![n]);
         if let Some(path) = &self.html {
             crate::files::can_write(path)?;
+            crate::files::differ(&self.target.file, path)?;
         }
         let mut report = report::Report::new(&self.target, nets)?;
         self.ask(&mut report)?;
