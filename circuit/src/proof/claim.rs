@@ -382,7 +382,7 @@ impl Claim {
         }
     }
 
-    /// The replicated values that the statement is about, besides the result of its instruction.
+    /// The values that the statement is about, besides the result of its instruction: replicated ones, and factors that two parties know.
     pub fn values(&self, each: &mut dyn FnMut(ValueId)) {
         match self {
             Claim::Products { terms, plus } => {

@@ -1,4 +1,4 @@
-//! Statements of what is reshared and exchanged: sums of products of replicated values.
+//! Statements of what is reshared and exchanged: sums of products of replicated values, and of these with what two parties know.
 
 use super::barriers::Find;
 use super::claim::{Claim, Parted, Pooled, Term};

@@ -349,7 +349,7 @@ impl View<'_> {
         }
     }
 
-    /// A factor of a product, and how far before its place in the shard an element of it lies.
+    /// A factor of a product, and how far before its place in the tensor what is held of an element of a shard lies.
     pub(super) fn factor_of(&self, x: ValueId, part: Option<usize>) -> (&Data, usize) {
         match self.kept(x) {
             Held::Rep(_) => (self.part(x), 0),

@@ -226,7 +226,9 @@ fn claims(k: u32, n: u64, seed: u64, held: bool) -> (Circuit, Encoded) {
 
 #[test]
 fn dealers_prove_what_they_deal_and_what_is_exchanged() {
-    for (k, n, held) in [(64, 200, true), (32, 70, false), (16, 1, true), (128, 70, true)] {
+    let cases =
+        [(64, 200, false), (64, 150, true), (32, 70, false), (16, 1, true), (128, 150, true)];
+    for (k, n, held) in cases {
         let (circuit, encoded) = claims(k, n, u64::from(k), held);
         let semi_honest = Circuit { security: Security::SemiHonest, ..circuit.clone() };
         let without = run(&semi_honest, &encoded, &options(n));
@@ -243,7 +245,7 @@ fn dealers_prove_what_they_deal_and_what_is_exchanged() {
 /// What is revealed is the product, its shifted and its gated form.
 #[test]
 fn the_values_of_the_dealers_are_right() {
-    let n = 50;
+    let n = 150;
     let (circuit, encoded) = held_claims(64, n, 9);
     let report = run(&circuit, &encoded, &options(1));
     let word = |i: usize, j: usize| report.outputs[i].words.get_u128(j) as u64;

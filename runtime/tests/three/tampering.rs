@@ -284,7 +284,8 @@ fn no_altered_message_is_accepted() {
     let samples = [
         ("T1", sample()),
         ("T2", dealer_sample()),
-        ("T2, factors as two hold them", held_claims(32, 70, 3)),
+        // Of so many elements each shard has some.
+        ("T2, factors as two hold them", held_claims(32, 150, 3)),
         ("products of matrices", parted_sample()),
         ("T1, proven often", often(sample())),
         ("T2, proven often", often(dealer_sample())),

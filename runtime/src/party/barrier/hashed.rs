@@ -239,4 +239,30 @@ mod tests {
         ];
         assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), all.len());
     }
+
+    /// Of what two parties know each verifier's part is in its hash: every word of it in one of the two.
+    #[test]
+    fn each_word_that_two_parties_know_is_in_a_hash() {
+        for (n, groups) in [(150, 0), (200, 0), (7, 1), (12, 3), (10, 5)] {
+            let lanes = Lanes { n, groups };
+            for me in 0..3 {
+                let words: Vec<u128> = (0..n - lanes.len(me)).map(|i| i as u128).collect();
+                let of = |words: &[u128], second| {
+                    let x = Held::one(Data::from_u128s(Dom::Ring(64), words));
+                    let part = component(&x, lanes, me, second).into_owned();
+                    held(b"place", &[1; HASH], std::iter::once(Cow::Borrowed(&part)), &[])
+                };
+                let both = [false, true].map(|second| of(&words, second));
+                let (first, other) = (lanes.len(next(me)), lanes.len(prev(me)));
+                assert_eq!(first + other, words.len());
+                for i in 0..words.len() {
+                    let mut changed = words.clone();
+                    changed[i] ^= 1 << 63;
+                    let now = [false, true].map(|second| of(&changed, second));
+                    let differ = both.iter().zip(&now).filter(|(a, b)| a != b).count();
+                    assert_eq!(differ, 1, "word {i} of {n}, {groups} groups, party {me}");
+                }
+            }
+        }
+    }
 }
