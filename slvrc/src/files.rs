@@ -102,7 +102,7 @@ impl Drop for Prepared {
     }
 }
 
-/// Writes a file whole under another name beside it, as [`write`] does before it renames it; `secret` if nobody but its owner
+/// Writes a file whole under another name beside it, as [`write()`] does before it renames it; `secret` if nobody but its owner
 /// may read what was not there.
 pub fn prepare(path: &Path, bytes: &[u8], secret: bool) -> anyhow::Result<Prepared> {
     let failed = || format!("{}: cannot be written", path.display());

@@ -1,8 +1,6 @@
 //! How the products of an exchange are read, which may be added up before it.
 
 use super::chunk::Column;
-#[cfg(doc)]
-use super::claims::View;
 use slvr_circuit::proof::{Claim, Pooled, Statement};
 use slvr_circuit::{Circuit, Lanes, elements, lead};
 use slvr_ring::{Data, Word, each_word};
@@ -109,7 +107,7 @@ impl<B: Word> Reading<'_, B> {
         (self.read)(x, self.range.clone())
     }
 
-    /// Factors ([`View::factor_of`]): a column, or one for each place in a sum.
+    /// Factors, and how far before their places they lie: a column, or one for each place in a sum.
     pub(super) fn all<'x>(&self, (x, gap): (&'x Data, usize)) -> Vec<Column<'x, B>> {
         match self.pooling {
             Some(pooling) => pooling.columns(x, gap),
