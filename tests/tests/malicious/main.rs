@@ -268,7 +268,7 @@ fn values_that_do_not_fit_are_proven_earlier() {
     let dealer = dealer();
     let cases = [
         (Protocols::Symmetric, Coins::Parties, 48 << 20),
-        (Protocols::Symmetric, Coins::Hash, 70 << 20),
+        (Protocols::Symmetric, Coins::Hash, 60 << 20),
         (dealer, Coins::Parties, 50 << 20),
     ];
     for (protocols, coins, budget) in cases {
