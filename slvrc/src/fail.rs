@@ -41,30 +41,17 @@ impl fmt::Display for Usage {
 impl std::error::Error for Usage {}
 
 /// A round of a deployment that was aborted.
-#[cfg(feature = "node")]
+#[cfg_attr(not(feature = "node"), allow(dead_code, reason = "there are no rounds"))]
 #[derive(Debug)]
 pub struct Aborted(pub String);
 
-#[cfg(feature = "node")]
 impl fmt::Display for Aborted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-#[cfg(feature = "node")]
 impl std::error::Error for Aborted {}
-
-/// Whether a round was aborted.
-fn is_aborted_round(error: &anyhow::Error) -> bool {
-    #[cfg(feature = "node")]
-    return error.is::<Aborted>();
-    #[cfg(not(feature = "node"))]
-    return {
-        let _ = error;
-        false
-    };
-}
 
 /// Whether messages on standard error may be coloured.
 pub fn colour() -> bool {
@@ -237,7 +224,7 @@ pub fn report(error: &anyhow::Error, json: bool) -> ExitCode {
     let aborted = error
         .chain()
         .any(|e| e.downcast_ref::<RunError>().is_some_and(|r| !matches!(r, RunError::Input(_))));
-    let code = match aborted || is_aborted_round(error) {
+    let code = match aborted || error.is::<Aborted>() {
         true => 3,
         false if error.is::<Usage>() => 2,
         false => 1,
