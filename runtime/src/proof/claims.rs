@@ -349,20 +349,15 @@ impl View<'_> {
         }
     }
 
-    /// A factor of a product, and how far before its place in the tensor what is held of an element of a shard lies.
-    pub(super) fn factor_of(&self, x: ValueId, part: Option<usize>) -> (&Data, usize) {
-        match self.kept(x) {
-            Held::Rep(_) => (self.part(x), 0),
-            Held::One(data) => (data, self.gap(x, part)),
-        }
-    }
-
-    /// Of what two parties know a party holds nothing of its own shard, so that shards behind it lie before their places.
-    pub(super) fn gap(&self, x: ValueId, part: Option<usize>) -> usize {
-        match part {
+    /// What is held of a factor that two parties know, and how far before its place in the tensor an element of a shard lies: a
+    /// party holds nothing of its own shard. Nothing of a replicated value.
+    pub(super) fn known(&self, x: ValueId, part: Option<usize>) -> Option<(&Data, usize)> {
+        let Held::One(data) = self.kept(x) else { return None };
+        let gap = match part {
             Some(r) if r > self.me => self.circuit.ty(x).lanes().len(self.me),
             _ => 0,
-        }
+        };
+        Some((data, gap))
     }
 
     /// Of the prover's shard of a value.
@@ -444,8 +439,8 @@ impl View<'_> {
         let ty = self.circuit.ty(s.out);
         let scale = Self::scale::<B>(ty.dom);
         let read = |v: ValueId| -> Column<'_, B> {
-            if let Held::One(x) = self.kept(v) {
-                return column(x, earlier(&range, self.gap(v, part)));
+            if let Some((x, gap)) = self.known(v, part) {
+                return column(x, earlier(&range, gap));
             }
             match self.aligned(v, s.out) {
                 Cow::Borrowed(x) => column(x, range.clone()),
@@ -458,7 +453,7 @@ impl View<'_> {
         for (u, v) in self.columns(terms, part) {
             let x = if self.first() { u } else { v };
             let some = match s.claim.is_pooled() {
-                true => all.all(self.factor_of(x, part)),
+                true => all.all(self.known(x, part).unwrap_or_else(|| (self.part(x), 0))),
                 false => vec![read(x)],
             };
             columns.extend(some.into_iter().map(|x| self.factor(x, scale)));
@@ -499,8 +494,8 @@ impl View<'_> {
         let (terms, plus, range) = self.terms(s, part);
         let ty = self.circuit.ty(s.out);
         let read = |v: ValueId| {
-            if let Held::One(x) = self.kept(v) {
-                return flat(x, earlier(&range, self.gap(v, part)));
+            if let Some((x, gap)) = self.known(v, part) {
+                return flat(x, earlier(&range, gap));
             }
             match self.aligned(v, s.out) {
                 Cow::Borrowed(x) => flat(x, range.clone()),

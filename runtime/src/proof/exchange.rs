@@ -4,7 +4,7 @@
 use super::chunk::Column;
 use super::claims::{Role, View, zip};
 use super::pooling::Reading;
-use crate::share::{Held, prev};
+use crate::share::prev;
 use slvr_circuit::ValueId;
 use slvr_circuit::proof::{Claim, Statement};
 use slvr_ring::Word;
@@ -40,10 +40,11 @@ impl View<'_> {
         // The component r + 2 is the first one at party r + 2, the second one at r + 1.
         let second = part == Some(prev(self.me));
         let shard = part;
-        let part = |x: ValueId, second: bool| match self.kept(x) {
-            Held::Rep(rep) if second => (&*rep.second, 0),
-            Held::Rep(rep) => (&*rep.first, 0),
-            Held::One(known) => (&**known, self.gap(x, shard)),
+        let part = |x: ValueId, second: bool| {
+            self.known(x, shard).unwrap_or_else(|| {
+                let rep = self.rep(x);
+                (if second { &*rep.second } else { &*rep.first }, 0)
+            })
         };
         let whole = |x: ValueId, second: bool| read.one(part(x, second).0);
         let mut sum = zip(&whole(s.out, true).one(), &whole(s.out, false).one(), &add);
