@@ -1,9 +1,8 @@
-//! What a node shows of itself: counts, where runs are, and who waits for whom. Nothing of it is secret.
+//! What a node shows of itself: where runs are, and who waits for whom. Nothing of it is secret.
 
 use crate::state::RoundKey;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -37,43 +36,9 @@ pub struct Shown {
     pub seconds: Option<f64>,
 }
 
-/// Counts since the node was started.
-#[derive(Debug, Default)]
-pub struct Counts {
-    /// Submissions that were acknowledged for the first time.
-    pub submissions: AtomicU64,
-    /// Bytes of their parts.
-    pub bytes: AtomicU64,
-    /// Submissions that were there already.
-    pub repeated: AtomicU64,
-    /// Submissions that were refused because there is another one.
-    pub conflicts: AtomicU64,
-    /// Other requests that were refused.
-    pub refused: AtomicU64,
-    /// Connections of clients at this moment.
-    pub connections: AtomicU64,
-    /// Connections of clients that were turned away.
-    pub turned_away: AtomicU64,
-    /// Attempts that were finished.
-    pub computed: AtomicU64,
-    /// Attempts that failed.
-    pub failed: AtomicU64,
-    /// Rounds that were released.
-    pub released: AtomicU64,
-    /// Rounds that were aborted.
-    pub aborted: AtomicU64,
-}
-
-/// Adds to a count.
-pub fn add(count: &AtomicU64, n: u64) {
-    count.fetch_add(n, Ordering::Relaxed);
-}
-
 /// The board of a node.
 #[derive(Debug, Default)]
 pub struct Board {
-    /// Counts.
-    pub counts: Counts,
     runs: Mutex<BTreeMap<RoundKey, Progress>>,
     /// Why rounds do not go on, at the node that leads them.
     waiting: Mutex<BTreeMap<RoundKey, String>>,

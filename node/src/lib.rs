@@ -20,7 +20,8 @@
 //! | [`wire`] | frames and messages between nodes |
 //! | [`trust`] | TLS: whose certificate is accepted where |
 //! | [`peers`] | connections between nodes |
-//! | [`board`] | what a node shows of itself: progress, who waits for whom, counts |
+//! | [`board`] | what a node shows of itself: progress, who waits for whom |
+//! | [`metrics`] | what a node counts and measures |
 //! | [`tasks`] | the circuits that a node may run |
 //! | [`node`] | a running node: what its threads share |
 //! | [`round`] | what a node does in a round: follow, lead, run |
@@ -48,6 +49,7 @@ pub mod config;
 pub mod http;
 pub mod keys;
 pub mod ledger;
+pub mod metrics;
 pub mod node;
 pub mod peers;
 pub mod round;

@@ -1,18 +1,19 @@
 //! A running node: what its threads share.
 
 use crate::basics::{Hex, now};
-use crate::board::{Board, add};
+use crate::board::Board;
 use crate::config::{NodeConfig, Roll};
 use crate::ledger::{Ledger, Stepped};
+use crate::metrics::{Metrics, task as of_task};
 use crate::peers::Peers;
 use crate::state::{Phase, Round, RoundKey, Spec, Step, StepError};
 use crate::store::{Store, StoreError};
-use crate::tasks::{Compile, Known, Ready};
+use crate::tasks::{Compile, Known, Ready, Tasks, longest};
 use slvr_circuit::artifact;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 
 /// A node.
@@ -21,14 +22,16 @@ pub struct Node {
     pub config: NodeConfig,
     /// What it keeps.
     pub store: Store,
-    /// What it may run, by name.
-    pub tasks: BTreeMap<String, Known>,
+    /// What it may run.
+    tasks: RwLock<Tasks>,
     /// Who may submit.
     pub roll: RwLock<Roll>,
     /// Its connections to the other nodes.
     pub peers: Arc<Peers>,
     /// What it shows.
     pub board: Board,
+    /// What it counts.
+    pub metrics: Metrics,
     compile: Box<dyn Compile>,
     rounds: Ledger,
     /// Held for a moment by whoever waits for something to change.
@@ -144,10 +147,11 @@ impl Node {
         Ok(Node {
             config,
             store,
-            tasks,
+            tasks: RwLock::new(Tasks::new(tasks)),
             roll: RwLock::new(roll),
             peers,
             board: Board::default(),
+            metrics: Metrics::default(),
             compile,
             rounds,
             waits: Mutex::default(),
@@ -220,14 +224,40 @@ impl Node {
     pub fn circuit_of(&self, spec: &Spec, clients: u64) -> Result<Arc<Ready>, String> {
         let (me, task) = (self.me(), &spec.key.task);
         let known =
-            self.tasks.get(task).ok_or_else(|| format!("node {me} knows no task `{task}`"))?;
+            self.task_of(spec).ok_or_else(|| format!("node {me} knows no task `{task}`"))?;
         if known.full.hash != spec.circuit {
             return Err(format!(
                 "node {me} has another circuit for `{task}` than the one that the round was opened with: {}, not {}. Put the program back as it was, or abort the round",
                 known.full.hash, spec.circuit
             ));
         }
-        self.circuit(task, clients)
+        self.circuit(&known, clients)
+    }
+
+    fn tasks(&self) -> RwLockReadGuard<'_, Tasks> {
+        self.tasks.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A task as it is configured now.
+    pub fn task(&self, name: &str) -> Option<Arc<Known>> {
+        self.tasks().get(name).cloned()
+    }
+
+    /// All tasks as they are configured now, by name.
+    pub fn all_tasks(&self) -> Vec<Arc<Known>> {
+        self.tasks().all().cloned().collect()
+    }
+
+    /// The task of a round, as it was when the round was opened. If nobody has it any more, as it is configured now.
+    pub fn task_of(&self, spec: &Spec) -> Option<Arc<Known>> {
+        let tasks = self.tasks();
+        let task = &spec.key.task;
+        tasks.with(task, spec.circuit).or_else(|| tasks.get(task)).cloned()
+    }
+
+    /// The longest message between nodes for these tasks.
+    pub fn longest(&self) -> u64 {
+        longest(self.tasks().all().map(|k| &**k))
     }
 
     /// The circuit of a task for so many clients: of those that came, if the task says how. The
@@ -236,8 +266,7 @@ impl Node {
     /// # Errors
     ///
     /// Why there is none that the same submissions serve.
-    pub fn circuit(&self, task: &str, clients: u64) -> Result<Arc<Ready>, String> {
-        let known = self.tasks.get(task).ok_or("no such task")?;
+    pub fn circuit(&self, known: &Known, clients: u64) -> Result<Arc<Ready>, String> {
         if clients == known.full.clients {
             return Ok(known.full.clone());
         }
@@ -300,22 +329,23 @@ impl Node {
             self.rounds.step(key, step, now(), durable)?;
         if changed {
             tracing::info!(round = %key, phase = %next.phase, attempt = next.attempt, "a step");
-            let counts = &self.board.counts;
+            let (counts, task) = (&self.metrics, of_task(&key.task));
+            let add = |to: &crate::metrics::ByTask| to.get_or_create(&task).inc();
             match next.phase {
                 Phase::Aborted => {
                     let why = next.aborted.as_deref().unwrap_or("");
                     tracing::warn!(round = %key, why, "aborted");
-                    add(&counts.aborted, 1);
+                    add(&counts.aborted);
                 }
-                Phase::Released => add(&counts.released, 1),
-                Phase::Computed => add(&counts.computed, 1),
+                Phase::Released => drop(add(&counts.released)),
+                Phase::Computed => drop(add(&counts.computed)),
                 _ => {}
             }
             if let Some(f) =
                 next.failures.last().filter(|_| next.failures.len() > round.failures.len())
             {
                 tracing::warn!(round = %key, attempt = f.attempt, why = f.why, "an attempt failed");
-                add(&counts.failed, 1);
+                add(&counts.failed);
             }
             self.wake();
         }

@@ -86,7 +86,7 @@ impl Service {
         }
         let storage = Key::new(config.storage_key().map_err(|e| e.to_string())?);
         let tasks = tasks(&config, &*compile)?;
-        let peers = Arc::new(Peers::new(&config, longest(&tasks))?);
+        let peers = Arc::new(Peers::new(&config, longest(tasks.values()))?);
         let for_peers = listen(&config.peer_listen, "peer_listen")?;
         let for_clients = listen(&config.client_listen, "client_listen")?;
         let for_operator = listen(&config.operations, "operations")?;

@@ -116,6 +116,38 @@ impl Known {
     }
 }
 
+/// The tasks of a node. They may be exchanged while it runs: a round that is open keeps the circuit that it was opened with.
+#[derive(Debug, Default)]
+pub struct Tasks {
+    now: BTreeMap<String, Arc<Known>>,
+    /// Tasks as they were, of which rounds have not ended.
+    before: Vec<Arc<Known>>,
+}
+
+impl Tasks {
+    /// Of a configuration.
+    pub fn new(now: BTreeMap<String, Known>) -> Tasks {
+        let now = now.into_iter().map(|(name, known)| (name, Arc::new(known))).collect();
+        Tasks { now, before: Vec::new() }
+    }
+
+    /// A task as it is configured now.
+    pub fn get(&self, task: &str) -> Option<&Arc<Known>> {
+        self.now.get(task)
+    }
+
+    /// All of them, by name.
+    pub fn all(&self) -> impl Iterator<Item = &Arc<Known>> {
+        self.now.values()
+    }
+
+    /// A task as it was when a round was opened with this circuit.
+    pub fn with(&self, task: &str, circuit: Hash) -> Option<&Arc<Known>> {
+        let is = |k: &&Arc<Known>| k.task.name == task && k.full.hash == circuit;
+        self.now.values().chain(&self.before).find(is)
+    }
+}
+
 /// How many circuits for fewer clients are kept of a task.
 const KEPT: usize = 4;
 
@@ -148,7 +180,7 @@ impl<T: Clone> Recent<T> {
 }
 
 /// Longest message between nodes for these tasks: public inputs as lists of numbers, and lists of clients.
-pub fn longest(tasks: &BTreeMap<String, Known>) -> u64 {
+pub fn longest<'a>(tasks: impl Iterator<Item = &'a Known>) -> u64 {
     let of = |known: &Known| {
         let c = &known.full.circuit;
         let public = c.inputs.iter().filter(|i| i.from == slvr_circuit::From::Public);
@@ -157,7 +189,7 @@ pub fn longest(tasks: &BTreeMap<String, Known>) -> u64 {
             .fold(0, u64::saturating_add);
         bytes.saturating_mul(4).saturating_add(known.full.expected().saturating_mul(1024))
     };
-    tasks.values().map(of).fold(1 << 20, |a, b| a.max(b.saturating_add(1 << 20)))
+    tasks.map(of).fold(1 << 20, |a, b| a.max(b.saturating_add(1 << 20)))
 }
 
 /// Compiles the tasks of a configuration.

@@ -1,7 +1,7 @@
 //! What makes a whole part count: it fits its manifest, it is on disk under its name, and the round still takes it.
 
 use super::reply::{Body, Refused, object, refused};
-use crate::board::add;
+use crate::metrics::task;
 use crate::node::Node;
 use crate::state::{Phase, RoundKey};
 use crate::store::{Record, StoreError};
@@ -60,7 +60,7 @@ pub fn keep(
         store(node.store.end(at, sealer))?;
         node.with_round(key, |round| {
             let open = round.is_some_and(|r| r.phase == Phase::Open);
-            let Some(known) = node.tasks.get(&key.task).filter(|_| open) else {
+            let Some(known) = round.filter(|_| open).and_then(|r| node.task_of(&r.spec)) else {
                 return refused(409, "closed", "the round was closed before the part was whole");
             };
             // More may have begun than the circuit has room for.
@@ -72,8 +72,9 @@ pub fn keep(
         // It has the name of one that counts. What cannot be removed is sealed, and goes at the next start.
         let _ = node.store.take_back(key, client);
     })?;
-    add(&node.board.counts.submissions, 1);
-    add(&node.board.counts.bytes, bytes);
+    let counts = &node.metrics;
+    counts.submissions.get_or_create(&task(&key.task)).inc();
+    counts.bytes.get_or_create(&task(&key.task)).inc_by(bytes);
     tracing::info!(round = %key, client, bytes, "a submission is complete");
     node.wake();
     Ok(receipt(node, record))

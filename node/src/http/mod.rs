@@ -9,7 +9,8 @@
 //! | `shown` | what callers are shown of tasks and rounds |
 //! | `upload` | submissions as they come in |
 //! | `keep` | what makes a whole part count |
-//! | `operations` | the status page and metrics, on a loopback address and without TLS |
+//! | `operations` | the status page, readiness and metrics, on a loopback address and without TLS |
+//! | `scrape` | what Prometheus is told |
 //!
 //! `openapi.json` beside this file describes it, and the node serves that file. Requests are handled by one thread and
 //! a pool for what waits for the disk. A run is on threads of its own, and takes no lock that is held while something is
@@ -29,10 +30,10 @@ mod keep;
 mod operations;
 mod reply;
 mod routes;
+mod scrape;
 mod shown;
 mod upload;
 
-use crate::board::add;
 use crate::node::Node;
 use crate::peers::GREETING;
 use hyper::body::Incoming;
@@ -82,7 +83,7 @@ struct Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        self.node.board.counts.connections.fetch_sub(1, Ordering::Relaxed);
+        self.node.metrics.connections.fetch_sub(1, Ordering::Relaxed);
         self.all.remove(self.number);
     }
 }
@@ -97,7 +98,7 @@ pub async fn serve(node: Arc<Node>, listener: TcpListener, tls: TlsAcceptor) {
         let Some((socket, from)) = accept(&listener).await else { continue };
         let mut place = all.place();
         if place.is_none() {
-            let before = node.board.counts.turned_away.fetch_add(1, Ordering::Relaxed);
+            let before = node.metrics.turned_away.inc();
             if before.is_multiple_of(1000) {
                 tracing::warn!(%from, most, "too many connections of clients: one is closed");
             }
@@ -105,11 +106,10 @@ pub async fn serve(node: Arc<Node>, listener: TcpListener, tls: TlsAcceptor) {
         }
         let Some(place) = place else { continue };
         number += 1;
-        add(&node.board.counts.connections, 1);
+        node.metrics.connections.fetch_add(1, Ordering::Relaxed);
         let held = Held { node: node.clone(), all: all.clone(), number, _place: place };
         let (node, tls, uploads, known) = (node.clone(), tls.clone(), uploads.clone(), all.clone());
         let task = tokio::spawn(async move {
-            let counts = &node.board.counts;
             // Small answers leave at once; without it they leave later.
             let _ = socket.set_nodelay(true);
             match timeout(GREETING, tls.accept(socket)).await {
@@ -125,7 +125,7 @@ pub async fn serve(node: Arc<Node>, listener: TcpListener, tls: TlsAcceptor) {
                         r.err().map_or(String::new(), |e| e.to_string())
                     });
                     tracing::debug!(%from, why, "no handshake with a client");
-                    add(&counts.turned_away, 1);
+                    node.metrics.turned_away.inc();
                 }
             }
             drop(held);

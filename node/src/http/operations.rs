@@ -3,14 +3,13 @@
 use super::body::Inbound;
 use super::reply::{Body, Refused, blocking, bytes, object};
 use super::routes::LISTED;
+use super::scrape::{KIND, disk, metrics, resident};
 use super::shown::status;
 use crate::node::Node;
 use hyper::header::{HOST, HeaderName, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
 use serde_json::{Value, json};
-use std::fmt::Write;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// The page: one file that needs nothing else.
 const PAGE: &str = include_str!("status.html");
@@ -39,9 +38,18 @@ pub async fn answer(node: &Arc<Node>, request: &Request<Inbound>) -> Response<Bo
             }
         }
         (&Method::GET, "/metrics") => {
-            bytes(StatusCode::OK, "text/plain; version=0.0.4", metrics(node))
+            let node = node.clone();
+            match blocking(move || metrics(&node)).await {
+                Ok(text) => bytes(StatusCode::OK, KIND, text),
+                Err(e) => Refused::into(e),
+            }
         }
-        _ => object(404, &json!({ "error": "/, /status.json and /metrics are all there is" })),
+        (&Method::GET, "/livez") => alive(node),
+        (&Method::GET, "/readyz") => ready(node).await,
+        _ => object(
+            404,
+            &json!({ "error": "/, /status.json, /metrics, /livez and /readyz are all there is" }),
+        ),
     }
 }
 
@@ -54,76 +62,33 @@ fn overview(node: &Node) -> Value {
     json!({ "node": node.me(), "peers": peers, "rounds": rounds, "resident_bytes": resident() })
 }
 
-/// Bytes of memory that this process holds; 0 where the system does not say.
-fn resident() -> u64 {
-    let pages = std::fs::read_to_string("/proc/self/statm").ok();
-    let pages = pages.and_then(|s| s.split_whitespace().nth(1)?.parse::<u64>().ok());
-    pages.unwrap_or(0) * 4096
+/// Says that the process answers.
+pub(super) fn alive(node: &Node) -> Response<Body> {
+    object(200, &json!({ "node": node.me(), "ok": true }))
 }
 
-fn metrics(node: &Node) -> String {
-    let c = &node.board.counts;
-    let counters = [
-        ("submissions_total", "Submissions acknowledged for the first time", &c.submissions),
-        ("submission_bytes_total", "Bytes of their parts", &c.bytes),
-        ("submissions_repeated_total", "Submissions that were there already", &c.repeated),
-        (
-            "submissions_conflicting_total",
-            "Submissions refused because there is another one",
-            &c.conflicts,
-        ),
-        ("requests_refused_total", "Requests that were refused", &c.refused),
-        (
-            "connections_turned_away_total",
-            "Connections of clients that were turned away",
-            &c.turned_away,
-        ),
-        (
-            "peer_callers_refused_total",
-            "Callers at the port of nodes that were turned away",
-            &node.peers.refused,
-        ),
-        ("attempts_computed_total", "Attempts that were finished", &c.computed),
-        ("attempts_failed_total", "Attempts that failed", &c.failed),
-        ("rounds_released_total", "Rounds that were released", &c.released),
-        ("rounds_aborted_total", "Rounds that were aborted", &c.aborted),
-    ];
-    let mut out = String::new();
-    for (name, help, count) in counters {
-        let value = count.load(Ordering::Relaxed);
-        let _ = write!(
-            out,
-            "# HELP slvr_{name} {help}.\n# TYPE slvr_{name} counter\nslvr_{name} {value}\n"
-        );
+/// Says whether the node serves clients.
+pub(super) async fn ready(node: &Arc<Node>) -> Response<Body> {
+    let asked = node.clone();
+    match blocking(move || unready(&asked)).await {
+        Ok(None) => object(200, &json!({ "node": node.me(), "ready": true })),
+        Ok(Some(why)) => object(503, &json!({ "node": node.me(), "ready": false, "why": why })),
+        Err(e) => Refused::into(e),
     }
-    let gauges = [
-        ("connections", "Connections of clients", c.connections.load(Ordering::Relaxed)),
-        ("resident_bytes", "Memory of the process", resident()),
-    ];
-    for (name, help, value) in gauges {
-        let _ = write!(
-            out,
-            "# HELP slvr_{name} {help}.\n# TYPE slvr_{name} gauge\nslvr_{name} {value}\n"
-        );
+}
+
+/// Bytes of the disk without which nothing can be stored reliably: a few parts, and the database.
+const ROOM: u64 = 16 << 20;
+
+/// Why a node should not be sent clients; nothing if it should. Other nodes that are away are no reason: it takes
+/// submissions without them, and nodes that waited for each other before they can be reached would wait forever.
+pub(super) fn unready(node: &Node) -> Option<&'static str> {
+    if node.stopping() {
+        return Some("it is being stopped");
     }
-    let _ = write!(
-        out,
-        "# HELP slvr_peer_heard_seconds Since the other node was last heard of.\n# TYPE slvr_peer_heard_seconds gauge\n"
-    );
-    for p in node.peers.others() {
-        if let Some(since) = node.peers.heard(p) {
-            let _ =
-                writeln!(out, "slvr_peer_heard_seconds{{node=\"{p}\"}} {:.3}", since.as_secs_f64());
-        }
+    if node.store.check().is_err() {
+        return Some("its database does not answer");
     }
-    let _ =
-        write!(out, "# HELP slvr_rounds Rounds by where they stand.\n# TYPE slvr_rounds gauge\n");
-    let rounds = node.rounds();
-    for phase in
-        ["open", "closed", "agreed", "running", "computed", "releasing", "released", "aborted"]
-    {
-        let n = rounds.iter().filter(|r| r.phase.to_string() == phase).count();
-        let _ = writeln!(out, "slvr_rounds{{phase=\"{phase}\"}} {n}");
-    }
-    out
+    let full = disk(&node.config.data).is_some_and(|[free, _]| free < ROOM);
+    full.then_some("its disk is full")
 }

@@ -1,24 +1,24 @@
 //! Finds out who asks for what, and answers.
 
 use super::body::{Inbound, small};
+use super::operations::{alive, ready};
 use super::reply::{Body, Refused, blocking, bytes, object, refused};
 use super::shown::{report, status, tasks};
 use super::upload::{About, Uploads};
 use crate::basics::{sha256, unhex};
-use crate::board::add;
 use crate::config::Enrolled;
 use crate::node::Node;
 use crate::round::{OpenError, abort_here, open_everywhere, spec};
 use crate::state::{Phase, Round, RoundKey, Step};
 use crate::store::StoreError;
 use crate::submission::Public;
-use crate::tasks::longest;
 use hyper::header::AUTHORIZATION;
 use hyper::{Method, Request, Response, StatusCode};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
+use std::time::Instant;
 
 /// Who is at the other end of a connection.
 pub struct Caller {
@@ -68,12 +68,33 @@ pub async fn answer(
     caller: &Caller,
     request: Request<Inbound>,
 ) -> Response<Body> {
+    let (begun, kind) = (Instant::now(), kind(request.method(), request.uri().path()));
     let done = route(node, uploads, caller, request).await;
-    done.unwrap_or_else(|e| {
-        add(&node.board.counts.refused, 1);
+    let answer = done.unwrap_or_else(|e| {
+        node.metrics.refused.inc();
         tracing::debug!(status = e.status.as_u16(), code = e.code, message = e.message, "refused");
         e.into()
-    })
+    });
+    node.metrics.answered(kind, answer.status().as_u16(), begun.elapsed());
+    answer
+}
+
+/// What kind of request it is, for metrics: a stranger cannot make up new ones.
+fn kind(method: &Method, path: &str) -> &'static str {
+    let parts: Vec<&str> = path.split('/').skip(1).collect();
+    match parts.as_slice() {
+        ["v1", "health" | "ready" | "openapi.json"] => "health",
+        ["v1", "tasks"] => "tasks",
+        ["v1", "tasks", _, "artifact"] => "artifact",
+        ["v1", "tasks", _, "rounds"] => "rounds",
+        ["v1", "tasks", _, "rounds", _] if method == Method::POST => "open",
+        ["v1", "tasks", _, "rounds", _] => "status",
+        ["v1", "tasks", _, "rounds", _, "submissions", _] if method == Method::PATCH => "piece",
+        ["v1", "tasks", _, "rounds", _, "submissions", _] => "submission",
+        ["v1", "tasks", _, "rounds", _, "reveals"] => "reveals",
+        ["v1", "tasks", _, "rounds", ..] => "coordinate",
+        _ => "other",
+    }
 }
 
 async fn route(
@@ -90,8 +111,9 @@ async fn route(
             return Ok(bytes(StatusCode::OK, "application/json", OPENAPI));
         }
         ["v1", "health"] if get => {
-            return Ok(object(200, &json!({ "node": node.me(), "ok": true })));
+            return Ok(alive(node));
         }
+        ["v1", "ready"] if get => return Ok(ready(node).await),
         _ => {}
     }
     let who = who(node, caller.certificate.as_deref(), &request)?;
@@ -199,7 +221,7 @@ fn key(task: &str, round: &str) -> Option<RoundKey> {
 
 /// The artifact of a task, for all clients or for so many.
 fn artifact(node: &Node, task: &str, query: Option<&str>) -> Result<Response<Body>, Refused> {
-    let Some(known) = node.tasks.get(task) else {
+    let Some(known) = node.task(task) else {
         return refused(404, "task", "there is no such task");
     };
     let clients = match query.map(|q| q.strip_prefix("clients=").and_then(|n| n.parse().ok())) {
@@ -210,7 +232,7 @@ fn artifact(node: &Node, task: &str, query: Option<&str>) -> Result<Response<Bod
     if clients < known.task.minimum || clients > known.full.clients {
         return refused(404, "clients", "no round of the task is for so many clients");
     }
-    match node.circuit(task, clients) {
+    match node.circuit(&known, clients) {
         Ok(ready) => Ok(bytes(StatusCode::OK, "application/octet-stream", ready.artifact.clone())),
         Err(why) => refused(409, "circuit", why),
     }
@@ -313,7 +335,7 @@ async fn open(
     if !node.leads() {
         return refused(409, "leader", "node 0 leads rounds: ask it");
     }
-    let most = usize::try_from(longest(&node.tasks)).unwrap_or(usize::MAX);
+    let most = usize::try_from(node.longest()).unwrap_or(usize::MAX);
     let body = small(node, request, most).await?;
     let opening: Opening = match serde_json::from_slice(&body) {
         Ok(opening) => opening,

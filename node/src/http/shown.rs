@@ -3,6 +3,7 @@
 use crate::node::Node;
 use crate::state::{Agreement, Round};
 use crate::submission::part_bytes;
+use crate::tasks::Known;
 use serde_json::{Value, json};
 use slvr_circuit::{Circuit, Dom, From, Input};
 use slvr_runtime::share::deal::layout;
@@ -10,8 +11,8 @@ use std::sync::Arc;
 
 /// The tasks that a node may run, and what they take.
 pub(super) fn tasks(node: &Node) -> Value {
-    let one = |(name, known): (&String, &crate::tasks::Known)| {
-        let full = &known.full;
+    let one = |known: &Arc<Known>| {
+        let (name, full) = (&known.task.name, &known.full);
         json!({
             "task": name, "predicate": full.circuit.name, "circuit": full.hash, "clients": full.clients,
             "minimum": known.task.minimum, "security": full.circuit.security.name(),
@@ -23,7 +24,7 @@ pub(super) fn tasks(node: &Node) -> Value {
             })).collect::<Vec<_>>(),
         })
     };
-    node.tasks.iter().map(one).collect()
+    node.all_tasks().iter().map(one).collect()
 }
 
 /// What a member of a party set gives, for whoever deals it without reading the artifact.
@@ -71,7 +72,7 @@ pub(super) fn status(node: &Node, round: &Arc<Round>) -> Value {
     let round = whole(node, round);
     let spec = &round.spec;
     let complete = node.store.count_of(&spec.key).unwrap_or(0);
-    let expected = node.tasks.get(&spec.key.task).map_or(spec.clients, |k| k.full.expected());
+    let expected = node.task_of(spec).map_or(spec.clients, |k| k.full.expected());
     json!({
         "node": node.me(), "task": spec.key.task, "round": spec.key.round, "phase": round.phase,
         "circuit": spec.circuit, "clients": spec.clients, "minimum": spec.minimum, "deadline": spec.deadline,
@@ -103,7 +104,7 @@ pub(super) fn report(node: &Node, round: &Arc<Round>) -> Value {
         let one = |e: &crate::state::Entry| json!({ "client": e.client, "set": e.set, "submission": e.submission });
         a.others.iter().map(one).collect::<Vec<_>>()
     });
-    let security = node.tasks.get(&spec.key.task).map(|k| k.full.circuit.security.name());
+    let security = node.task_of(spec).map(|k| k.full.circuit.security.name());
     json!({
         "node": node.me(), "task": spec.key.task, "round": spec.key.round, "phase": round.phase,
         "minimum": spec.minimum, "clients": spec.clients, "security": security,

@@ -13,8 +13,8 @@ use super::body::{Inbound, small};
 use super::keep::{Place, has_room, is_mended, keep, receipt, store};
 use super::reply::{Body, Refused, blocking, object, refused};
 use crate::basics::{Hex, now};
-use crate::board::add;
 use crate::config::Enrolled;
+use crate::metrics::task;
 use crate::node::Node;
 use crate::state::{Phase, RoundKey};
 use crate::store::{Record, StoreError};
@@ -152,13 +152,14 @@ impl Uploads {
         let enrolled = client.set.as_deref();
         if let Some(record) = store(node.store.submission(key, &client.name))? {
             if record.manifest != manifest {
-                add(&node.board.counts.conflicts, 1);
+                node.metrics.conflicts.get_or_create(&task(&key.task)).inc();
                 return store(Err(StoreError::Conflict));
             }
-            if let Some(known) = node.tasks.get(&key.task).filter(|_| is_mended(node, &place)) {
+            let round = node.round(key).filter(|_| is_mended(node, &place));
+            if let Some(known) = round.and_then(|r| node.task_of(&r.spec)) {
                 return self.begin(node, &place, (&known.full, enrolled), manifest);
             }
-            add(&node.board.counts.repeated, 1);
+            node.metrics.repeated.get_or_create(&task(&key.task)).inc();
             return Ok(receipt(node, &record));
         }
         let Some(round) = node.round(key) else {
@@ -168,7 +169,7 @@ impl Uploads {
             let why = round.aborted.as_deref().unwrap_or("");
             return refused(409, "aborted", format!("the round was aborted: {why}"));
         }
-        let known = node.tasks.get(&key.task).filter(|_| round.phase == Phase::Open);
+        let known = node.task_of(&round.spec).filter(|_| round.phase == Phase::Open);
         let Some(known) =
             known.filter(|_| now() < round.spec.deadline.saturating_add(round.spec.grace))
         else {

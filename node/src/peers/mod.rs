@@ -25,6 +25,7 @@ use crate::trust;
 use crate::wire::{
     Answer, Ask, FrameError, PROTOCOL, Purpose, RunHello, RunName, SHORT, frame, read_frame,
 };
+use prometheus_client::metrics::counter::Counter;
 use rustls::{ClientConfig, ServerConfig};
 use slvr_runtime::link::tls::Secure;
 use std::collections::BTreeMap;
@@ -134,10 +135,10 @@ pub struct Peers {
     pinged: [AtomicBool; 3],
     open: [AtomicUsize; 3],
     /// Callers that were turned away.
-    pub refused: AtomicU64,
+    pub refused: Counter,
     /// When each node last answered.
     heard: [Mutex<Option<Instant>>; 3],
-    longest: u64,
+    longest: AtomicU64,
     stop: AtomicBool,
 }
 
@@ -182,9 +183,9 @@ impl Peers {
             doors: Doors::default(),
             pinged: Default::default(),
             open: Default::default(),
-            refused: AtomicU64::new(0),
+            refused: Counter::default(),
             heard: Default::default(),
-            longest,
+            longest: AtomicU64::new(longest),
             stop: AtomicBool::new(false),
         })
     }
@@ -192,6 +193,11 @@ impl Peers {
     /// The other nodes.
     pub fn others(&self) -> [usize; 2] {
         [(self.me + 1) % 3, (self.me + 2) % 3]
+    }
+
+    /// No message of another node may be longer than this from now on.
+    pub fn allow(&self, longest: u64) {
+        self.longest.fetch_max(longest, Ordering::Relaxed);
     }
 
     /// How long ago a node answered.
@@ -228,7 +234,7 @@ impl Peers {
                     continue;
                 };
                 let Ok((number, closed)) = me.doors.admit(&socket) else { continue };
-                me.refused.fetch_add(closed as u64, Ordering::Relaxed);
+                me.refused.inc_by(closed as u64);
                 let (caller, handler) = (me.clone(), handler.clone());
                 if spawn("caller", move || caller.greet(number, socket, &*handler)).is_err() {
                     // Threads that end make room for others.
@@ -241,7 +247,7 @@ impl Peers {
 
     /// Turns away who is late, and forgets connections of runs that nobody asks for.
     fn sweep(&self) {
-        self.refused.fetch_add(self.doors.sweep() as u64, Ordering::Relaxed);
+        self.refused.inc_by(self.doors.sweep() as u64);
         lock(&self.arrivals).retain(|_, (_, _, came)| came.elapsed() < 3 * GREETING);
     }
 
@@ -271,7 +277,7 @@ impl Peers {
                 }
             }
             Err(why) => {
-                self.refused.fetch_add(1, Ordering::Relaxed);
+                self.refused.inc();
                 if let Some(unsaid) = self.doors.may_log() {
                     tracing::warn!(from, %why, unsaid, "a caller at the port of nodes was turned away");
                 }
@@ -308,7 +314,10 @@ impl Peers {
     fn answer(&self, peer: usize, tls: &Secure, handler: &Handler) {
         while !self.stop.load(Ordering::Relaxed) {
             let until = Instant::now() + QUIET;
-            let ask: Ask = match read_frame(&mut Timed { from: tls, until }, self.longest) {
+            let ask: Ask = match read_frame(
+                &mut Timed { from: tls, until },
+                self.longest.load(Ordering::Relaxed),
+            ) {
                 Ok(ask) => ask,
                 Err(FrameError::Io(_)) => return,
                 Err(why) => {
@@ -382,7 +391,7 @@ impl Peers {
             tls.socket().set_write_timeout(Some(deadline))?;
             let _late = self.doors.until(tls.socket(), until)?;
             tls.write_all(&frame(ask), true)?;
-            read_frame(&mut Timed { from: tls, until }, self.longest)
+            read_frame(&mut Timed { from: tls, until }, self.longest.load(Ordering::Relaxed))
         };
         let mut tls = match kept {
             Some(tls) => tls,

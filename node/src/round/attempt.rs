@@ -26,7 +26,10 @@ use zeroize::Zeroizing;
 /// Makes an attempt and takes the step that follows from it.
 pub(super) fn run(node: &Arc<Node>, name: &RunName, ready: &Ready) {
     let mut replaced = String::new();
-    let step = match attempt(node, name, ready) {
+    let begun = Instant::now();
+    let done = attempt(node, name, ready);
+    node.metrics.attempted(&name.key.task, done.is_ok(), begun.elapsed());
+    let step = match done {
         Ok(outcome) => {
             let all = outcome.replaced.iter().map(|x| format!("{} ({})", x.client, x.why));
             replaced = all.collect::<Vec<_>>().join(", ");

@@ -68,8 +68,7 @@ fn stands(node: &Node, key: &RoundKey) -> Answer {
 /// What speaks against it.
 pub fn open(node: &Node, spec: Spec, public: &Public) -> Result<bool, String> {
     let known = node
-        .tasks
-        .get(&spec.key.task)
+        .task(&spec.key.task)
         .ok_or_else(|| format!("node {} knows no task `{}`", node.me(), spec.key.task))?;
     if !spec.key.can_be() {
         return Err(format!("the number of a round is at most {}", RoundKey::LAST));

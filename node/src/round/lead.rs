@@ -186,7 +186,7 @@ fn is_due(node: &Arc<Node>, round: &Round) -> bool {
     if now() >= spec.deadline.saturating_add(spec.grace) {
         return true;
     }
-    let expected = node.tasks.get(&spec.key.task).map_or(spec.clients, |k| k.full.expected());
+    let expected = node.task_of(spec).map_or(spec.clients, |k| k.full.expected());
     let mine = follow::complete(node, &spec.key).map_or(0, |all| all.len() as u64);
     if mine < expected {
         return false;

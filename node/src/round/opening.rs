@@ -78,7 +78,7 @@ pub(crate) fn spec(
     (minimum, seconds, grace): (Option<u64>, u64, u64),
     public: &Public,
 ) -> Result<Spec, String> {
-    let known = node.tasks.get(&key.task).ok_or_else(|| format!("no task `{}`", key.task))?;
+    let known = node.task(&key.task).ok_or_else(|| format!("no task `{}`", key.task))?;
     let (full, floor) = (&known.full, known.task.minimum);
     let after = states::after(node, full, &key)?;
     Ok(Spec {

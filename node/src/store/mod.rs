@@ -454,6 +454,18 @@ impl Store {
         })
     }
 
+    /// Whether the database answers.
+    ///
+    /// # Errors
+    ///
+    /// Whatever it says.
+    pub fn check(&self) -> Result<(), StoreError> {
+        self.with(|db| {
+            let read = db.begin_read().map_err(refused)?;
+            read.open_table(META).map(drop).map_err(refused)
+        })
+    }
+
     /// A hash of public inputs, by which nodes compare them.
     pub fn public_hash(public: &Public) -> Hash {
         let mut hash = blake3::Hasher::new();

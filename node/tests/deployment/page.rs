@@ -1,8 +1,10 @@
 //! The status page and metrics.
 
 use crate::world::{Shape, World};
+use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::path::Path;
 use std::time::Duration;
 
 fn get(world: &World, path: &str, host: &str) -> String {
@@ -33,8 +35,24 @@ fn the_operator_sees_rounds_peers_and_counts_and_no_secrets() {
         "{shown}"
     );
     let metrics = get(&world, "/metrics", "localhost");
-    assert!(metrics.contains("slvr_submissions_total 5\n"), "{metrics}");
-    assert!(metrics.contains("slvr_rounds{phase=\"released\"} 1\n"), "{metrics}");
+    assert!(metrics.contains("slvr_submissions_total{task=\"sums\"} 5\n"), "{metrics}");
+    assert!(metrics.contains("slvr_rounds{phase=\"released\",task=\"sums\"} 1\n"), "{metrics}");
+    for there in [
+        "slvr_attempts_computed_total{task=\"sums\"} 1\n",
+        "slvr_attempts_failed_total{task=\"sums\"} 0\n",
+        "slvr_attempt_duration_seconds_count{task=\"sums\",end=\"computed\"} 1\n",
+        "slvr_request_duration_seconds_count{request=\"submission\",status=\"2xx\"} 5\n",
+        "slvr_oldest_round_seconds{task=\"sums\"} 0.0\n",
+        "slvr_ready 1.0\n",
+        "slvr_build_info{version=",
+        "slvr_disk_free_bytes ",
+        "# EOF\n",
+    ] {
+        assert!(metrics.contains(there), "{there} is not in {metrics}");
+    }
+    named_are_there(&metrics);
+    assert!(get(&world, "/readyz", "localhost").ends_with("{\"node\":0,\"ready\":true}"));
+    assert!(get(&world, "/livez", "localhost").starts_with("HTTP/1.1 200"));
     // A page of somebody else's in the operator's browser gets nothing.
     assert!(get(&world, "/status.json", "evil.example").starts_with("HTTP/1.1 403"));
     // Logs, the page and metrics have no token, no secret and no part.
@@ -46,4 +64,27 @@ fn the_operator_sees_rounds_peers_and_counts_and_no_secrets() {
             assert!(!text.contains(secret));
         }
     }
+}
+
+/// Every metric that a file for operators names is one that a node has.
+fn named_are_there(metrics: &str) {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs");
+    let mut names = BTreeSet::new();
+    for file in ["deploy/alerts.yaml", "deploy/grafana.json", "src/operations.md"] {
+        // The crate may be built by itself.
+        let Ok(text) = std::fs::read_to_string(docs.join(file)) else { return };
+        for piece in text.split("slvr_").skip(1) {
+            let end = piece.find(|c: char| !c.is_ascii_lowercase() && c != '_');
+            let name = &piece[..end.unwrap_or(piece.len())];
+            // The names of predicates begin so, too.
+            if name != "accuracy" {
+                names.insert(format!("slvr_{name}"));
+            }
+        }
+    }
+    assert!(names.len() > 15, "{names:?}");
+    let there: BTreeSet<&str> =
+        metrics.lines().filter_map(|l| l.split(['{', ' ']).next()).collect();
+    let missing: Vec<&String> = names.iter().filter(|n| !there.contains(n.as_str())).collect();
+    assert!(missing.is_empty(), "{missing:?} are in no {metrics}");
 }

@@ -68,6 +68,7 @@ const ROOMS: [(&str, &[&str]); 4] = [
             "trust",
             "peers",
             "board",
+            "metrics",
             "node",
             "round",
             "http",
