@@ -17,6 +17,7 @@
 //! Exit status: 0 done, 1 the program or its input is wrong, 2 usage, 3 the run was aborted.
 
 mod about;
+mod cohort;
 mod coins;
 #[cfg(feature = "node")]
 mod deployment;

@@ -190,6 +190,10 @@ impl Watch {
                                 progress(done);
                             }
                         }
+                        Some(Said::Invalid(replaced)) => {
+                            self.ended[party] = true;
+                            return Some((party, Err(RunError::Invalid(replaced))));
+                        }
                         Some(Said::Stopped { why, origin }) => {
                             self.ended[party] = true;
                             let stopped = RunError::Stopped { party, why, origin };
@@ -292,9 +296,13 @@ impl Watch {
                     Err(e) => Err(e.into()),
                 },
                 Ok(Said::Done(report)) => Ok(report),
-                Ok(Said::Listening(_) | Said::Ready | Said::Layers(_) | Said::Stopped { .. }) => {
-                    Err(self.gone(party))
-                }
+                Ok(
+                    Said::Listening(_)
+                    | Said::Ready
+                    | Said::Layers(_)
+                    | Said::Invalid(_)
+                    | Said::Stopped { .. },
+                ) => Err(self.gone(party)),
                 Err(e) => Err(e),
             };
             if ended.is_err() {

@@ -140,6 +140,7 @@ fn set_name(circuit: &Circuit, set: u32) -> &str {
 pub fn to_text(
     circuit: &Circuit,
     r: &Report,
+    excluded: &[(String, u64, String)],
     outputs: Option<&Path>,
     noise: Option<&Privacy>,
 ) -> String {
@@ -157,6 +158,9 @@ pub fn to_text(
         r.seconds,
         bytes(peak),
     );
+    for (set, member, why) in excluded {
+        out += &format!("  excluded      {set} {member} ({why})\n");
+    }
     for x in &r.replaced {
         let set = set_name(circuit, x.set);
         out += &format!("  replaced      {set} {} ({}): zeros\n", x.member, x.why);

@@ -62,6 +62,12 @@ pub struct Target {
 }
 
 impl Target {
+    /// Binds a size to another number.
+    pub fn bind(&mut self, size: &str, number: u64) {
+        self.bindings.retain(|b| b.split_once('=').is_none_or(|(name, _)| name.trim() != size));
+        self.bindings.push(format!("{size}={number}"));
+    }
+
     /// The adversary of --security.
     pub fn security(&self) -> Security {
         let named = self.security.as_deref().map_or(Security::SemiHonest, security);

@@ -42,6 +42,9 @@ pub struct PartySet {
     pub name: String,
     /// Number of members.
     pub size: u64,
+    /// The size of the predicate that is this number, if the declaration names one: binding another number to it makes the
+    /// same check for another number of members.
+    pub named: Option<String>,
     /// Where it is declared.
     pub span: Span,
 }

@@ -15,7 +15,7 @@ use crate::tasks::Ready;
 use crate::wire::{RunHello, RunName};
 use slvr_circuit::verify::Openings;
 use slvr_runtime::link::{Header, Link, LinkError, Peer};
-use slvr_runtime::party::{Intake, Party, PartyReport};
+use slvr_runtime::party::{Intake, Invalid, Party, PartyReport};
 use slvr_runtime::share::{PairSeeds, Prss, RunId, Seed};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -133,6 +133,7 @@ fn attempt(node: &Arc<Node>, name: &RunName, ready: &Ready) -> Result<Outcome, S
         link: &mut link,
         run,
         uploads,
+        invalid: Invalid::Zeros,
         state: states::before(node, ready, &round.spec)?,
         deadline: node.deadline(),
         transcript: None,

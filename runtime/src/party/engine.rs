@@ -4,7 +4,7 @@ use super::error::{Phase, RunError};
 use super::guard::Guard;
 use super::registers::Registers;
 use super::transcript::Transcript;
-use super::uploads::{Replaced, Uploads};
+use super::uploads::{Invalid, Replaced, Uploads};
 use crate::link::{Header, Link, LinkError, Peer};
 use crate::protocol::{Context, REPEATED};
 use crate::share::state::Kept;
@@ -31,6 +31,8 @@ pub struct Party<'a> {
     pub run: RunId,
     /// What arrived of the clients' inputs.
     pub uploads: Uploads,
+    /// What is done about clients whose inputs cannot be used. The same at all three parties.
+    pub invalid: Invalid,
     /// What this party has kept of the round before; without it, a circuit with states begins.
     pub state: Option<Kept>,
     /// How long to wait for a message of a peer, its computation of the layer included.

@@ -1,5 +1,6 @@
 //! Why a run stopped.
 
+use super::uploads::Replaced;
 use crate::link::{LinkError, Peer};
 use crate::share::encode::InputError;
 use crate::share::state::StateError;
@@ -128,6 +129,10 @@ pub enum RunError {
         /// Which of its members.
         member: u64,
     },
+    /// Inputs of clients cannot be used, and the run was to end in that case ([`Invalid::Stop`](super::Invalid)). All three
+    /// parties find the same, once every verdict is known.
+    #[error("the inputs of these clients cannot be used: {}", listed(.0))]
+    Invalid(Vec<Replaced>),
     /// What a party in another process was told does not make sense to it.
     #[error("the setup of a party is not one of this version, or is damaged")]
     Setup,
@@ -181,6 +186,11 @@ pub enum Origin {
     Waited(Option<usize>),
     /// It is the echo of another's failure.
     Echo,
+}
+
+fn listed(replaced: &[Replaced]) -> String {
+    let one = |r: &Replaced| format!("client {} of party set {} ({})", r.member, r.set, r.why);
+    replaced.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
 /// That a message belongs to a proof.

@@ -61,4 +61,4 @@ pub use hello::{Hello, MESSAGES, hash_public};
 pub use intake::Intake;
 pub use receiver::{Receiver, receive};
 pub use transcript::{Direction, Event, Recorded, Recorder, Transcript};
-pub use uploads::{Received, Replaced, Uploads, Why};
+pub use uploads::{Invalid, Received, Replaced, Uploads, Why};

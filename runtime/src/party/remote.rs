@@ -7,7 +7,7 @@
 
 use super::intake::Intake;
 use super::session::{Dealer, Options};
-use super::{Held, Origin, Party, PartyReport, RunError, Uploads};
+use super::{Held, Invalid, Origin, Party, PartyReport, Replaced, RunError, Uploads};
 use crate::link::{Header, Link, LinkError, Peer};
 use crate::share::deal::{Part, Upload};
 use crate::share::encode::Encoded;
@@ -52,6 +52,7 @@ pub struct Setup {
     next: Seed,
     prev: Seed,
     compare: bool,
+    invalid: Invalid,
     /// Public inputs, by index.
     public: Vec<(usize, Vec<u8>)>,
     /// Party set, member, and the two components of what it uploaded, if it did.
@@ -153,6 +154,7 @@ pub fn set_up(
         next: pairs[me].next.clone(),
         prev: pairs[me].prev.clone(),
         compare: options.compare_inputs,
+        invalid: options.invalid,
         public: public.iter().map(packed).collect(),
         uploads,
         state: options.state.map(|s| s[me].to_bytes()),
@@ -185,6 +187,8 @@ pub enum Said {
     Keeps(Vec<u8>),
     /// It has finished.
     Done(PartyReport),
+    /// It has stopped because the inputs of these clients cannot be used.
+    Invalid(Vec<Replaced>),
     /// It has stopped.
     Stopped {
         /// Why.
@@ -317,6 +321,7 @@ pub struct Job {
     deadline: Duration,
     inputs: Vec<Held>,
     uploads: Uploads,
+    invalid: Invalid,
     state: Option<Kept>,
 }
 
@@ -354,9 +359,9 @@ impl Job {
         let (inputs, uploads) = intake.finish(&public);
         let pairs = PairSeeds { next: setup.next, prev: setup.prev };
         let prss = Prss::new(me, &pairs, run);
-        let deadline = setup.deadline;
+        let (deadline, invalid) = (setup.deadline, setup.invalid);
         let state = setup.state.map(|bytes| Kept::from_bytes(&circuit, me, &bytes)).transpose()?;
-        Ok(Job { circuit, prss, run, deadline, inputs, uploads, state })
+        Ok(Job { circuit, prss, run, deadline, inputs, uploads, invalid, state })
     }
 
     /// Runs over a link to the other parties; says what it reveals and how it ended, and counts in `layers`
@@ -380,6 +385,7 @@ impl Job {
             link: &mut link,
             run: self.run,
             uploads: self.uploads,
+            invalid: self.invalid,
             state: self.state,
             deadline: self.deadline,
             transcript: None,
@@ -392,6 +398,7 @@ impl Job {
                 }
                 Said::Done(report)
             }
+            Err(RunError::Invalid(replaced)) => Said::Invalid(replaced),
             Err(e) => Said::Stopped { why: e.to_string(), origin: e.origin() },
         };
         voice.say(&ended)

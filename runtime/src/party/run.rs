@@ -7,6 +7,7 @@ use super::guard::Guard;
 use super::hello::{Hello, hash_public};
 use super::local;
 use super::registers::Registers;
+use super::uploads::Invalid;
 use crate::link::{Header, Kind, Peer};
 use crate::share::state::Kept;
 use crate::share::{Held, next, prev};
@@ -116,6 +117,7 @@ impl Engine<'_> {
         // The layer before, while some of its messages are under way.
         let mut before: Option<Round> = None;
         let mut l = 0;
+        self.heed()?;
         while let (Some(layer), Some(plan), Some(&first)) =
             (circuit.layers.get(l), plans.get(l), starts.get(l))
         {
@@ -175,6 +177,7 @@ impl Engine<'_> {
                 self.opened.clear();
             }
             self.rounds += usize::from(!order.is_empty());
+            self.heed()?;
             before = Some(round);
             if let Some(progress) = self.party.progress {
                 progress(l + 1, circuit.layers.len());
@@ -264,6 +267,28 @@ impl Engine<'_> {
             let data = Data::from_u128s(circuit.ty(c.value).dom, &c.data);
             self.define(c.value, Held::one(data));
         }
+    }
+
+    /// Ends the run if a client's inputs cannot be used and that is what is wanted, once every verdict is known. Nothing but
+    /// verdicts has been opened by then: an output is opened only after all checks.
+    fn heed(&mut self) -> Result<(), RunError> {
+        let is_known = self.admitted.iter().all(|(_, bits)| !bits.is_empty());
+        if self.party.invalid == Invalid::Zeros || !is_known {
+            return Ok(());
+        }
+        let replaced = self.all_replaced();
+        if replaced.is_empty() {
+            return Ok(());
+        }
+        // Each party hears that the others are as far before any of them goes away.
+        let header = Header::new(Kind::Done, 0, 0);
+        for peer in self.peers() {
+            self.send(peer, header, Vec::new())?;
+        }
+        for peer in self.peers() {
+            self.recv(peer, header)?;
+        }
+        Err(RunError::Invalid(replaced))
     }
 
     fn close(&mut self) -> Result<(), RunError> {

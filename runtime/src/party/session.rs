@@ -2,7 +2,9 @@
 //! threads, their links are queues in memory.
 
 use super::intake::Intake;
-use super::{Party, PartyReport, Receiver, Recorder, Replaced, RunError, Transcript, receive};
+use super::{
+    Invalid, Party, PartyReport, Receiver, Recorder, Replaced, RunError, Transcript, receive,
+};
 use crate::link::memory::{Memory, Mesh, mesh};
 use crate::link::shaped::{Line, Network};
 use crate::link::{Link, Peer};
@@ -49,6 +51,8 @@ pub struct Options<'a> {
     /// Clients submit numbers outside their declared range as words of the ring, instead of
     /// refusing them: to see the check among the parties at work.
     pub submit_unchecked: bool,
+    /// What is done about clients whose inputs cannot be used.
+    pub invalid: Invalid,
     /// What the circuit may open to the parties. Anything but the default is for tests of single instructions.
     pub openings: Openings,
     /// What the parties have kept of the round before; without it, a circuit with states begins.
@@ -71,6 +75,7 @@ impl Default for Options<'_> {
             deviant: None,
             compare_inputs: true,
             submit_unchecked: false,
+            invalid: Invalid::Zeros,
             openings: Openings::Checks,
             state: None,
             progress: None,
@@ -266,6 +271,7 @@ pub fn run_outcome(
                     link,
                     run,
                     uploads,
+                    invalid: options.invalid,
                     state: options.state.map(|s| s[i].clone()),
                     deadline,
                     transcript,

@@ -40,6 +40,17 @@ pub struct Replaced {
     pub why: Why,
 }
 
+/// What a run does about clients whose inputs cannot be used ([`Replaced`]).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Invalid {
+    /// It goes on, with zeros in place of all inputs of these clients.
+    #[default]
+    Zeros,
+    /// It ends, without an output, once every verdict is known: with [`RunError::Invalid`](super::RunError::Invalid) at all
+    /// three parties. Whoever started it can run a circuit without these clients.
+    Stop,
+}
+
 /// What a party knows of the clients' uploads before it has talked to the others.
 #[derive(Clone, Debug, Default)]
 pub struct Uploads {

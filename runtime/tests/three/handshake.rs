@@ -6,7 +6,7 @@ use slvr_circuit::verify::Openings;
 use slvr_circuit::{Circuit, Hold, Op};
 use slvr_ring::Data;
 use slvr_runtime::link::memory::{Mesh, mesh};
-use slvr_runtime::party::{Held, Party, PartyReport, RunError, Uploads};
+use slvr_runtime::party::{Held, Invalid, Party, PartyReport, RunError, Uploads};
 use slvr_runtime::share::{PairSeeds, Prss, RunId, Seed};
 use std::time::Duration;
 
@@ -47,6 +47,7 @@ fn run(setups: &[Setup; 3]) -> Vec<Result<PartyReport, RunError>> {
                         link: &mut link,
                         run: *run,
                         uploads: Uploads::default(),
+                        invalid: Invalid::Zeros,
                         state: None,
                         deadline: Duration::from_secs(20),
                         transcript: None,

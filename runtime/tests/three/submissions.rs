@@ -8,7 +8,7 @@ use slvr_ring::Data;
 use slvr_runtime::clear;
 use slvr_runtime::link::memory::{Mesh, mesh};
 use slvr_runtime::party::session::{Options, Report, run_local, run_outcome};
-use slvr_runtime::party::{Held, Party, Replaced, RunError, Uploads, Why};
+use slvr_runtime::party::{Held, Invalid, Party, Replaced, RunError, Uploads, Why};
 use slvr_runtime::share::deal::{Part, Upload};
 use slvr_runtime::share::encode::{Encoded, Inputs, RawTensor};
 use slvr_runtime::share::{PairSeeds, Prss, Rep, RunId, Seed};
@@ -133,6 +133,29 @@ fn a_check_names_who_failed_it() {
     assert_eq!(report.replaced, replaced(&want));
 }
 
+/// A run that is to end says of all clients at once what is wrong with them, and nothing is revealed.
+#[test]
+fn a_run_may_end_at_the_verdicts() {
+    let (circuit, mut inputs) = (circuit(), files());
+    let options = Options { invalid: Invalid::Stop, ..seeded() };
+    let honest = run_local(&circuit, &inputs, &options).unwrap();
+    assert_eq!(honest.outputs, run_local(&circuit, &inputs, &seeded()).unwrap().outputs);
+    inputs.sets[0][0].insert("ok".into(), RawTensor::integers([], vec![0]));
+    inputs.sets[0][3].clear();
+    let want = replaced(&[(0, Why::OutOfRange), (3, Why::Missing)]);
+    let encoded = Encoded::new(&circuit, &inputs).unwrap();
+    let outcome = run_outcome(&circuit, encoded, &options).unwrap();
+    for party in &outcome.parties {
+        assert!(matches!(party, Err(RunError::Invalid(all)) if *all == want), "{party:?}");
+    }
+    assert!(outcome.receivers.iter().all(|(_, r)| r.is_err()), "nothing is revealed");
+    let error = outcome.report(&circuit).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the inputs of these clients cannot be used: client 0 of party set 0 (out of range), client 3 of party set 0 (missing)"
+    );
+}
+
 /// The explicit component, with one byte changed.
 fn damaged(part: &Part) -> Part {
     match part {
@@ -217,6 +240,7 @@ fn shares_without_uploads_are_compared() {
                         link: &mut link,
                         run,
                         uploads: Uploads::default(),
+                        invalid: Invalid::Zeros,
                         state: None,
                         deadline: Duration::from_secs(20),
                         transcript: None,

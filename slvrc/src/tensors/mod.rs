@@ -44,18 +44,27 @@ pub enum Values {
 
 /// A member whose file is not there, or not as it should be.
 pub struct Missing {
-    /// The party set and the member, e.g. `Client 3`.
-    pub giver: String,
+    /// The party set, by number.
+    pub set: usize,
+    /// Which member.
+    pub member: usize,
+    /// Both, e.g. `Client 3`.
+    giver: String,
     /// What is wrong with the file, in one line that begins with its name.
-    pub what: String,
+    what: String,
     /// What to say where the file is needed.
     error: anyhow::Error,
 }
 
 impl Missing {
-    /// What is done about it, in one line.
-    pub fn said(&self) -> String {
+    /// That zeros stand in, in one line.
+    pub fn replaced(&self) -> String {
         format!("{}; zeros stand in for all inputs of {}", self.what, self.giver)
+    }
+
+    /// That it is left out, in one line.
+    pub fn excluded(&self) -> String {
+        format!("{}; {} is left out", self.what, self.giver)
     }
 }
 
@@ -132,7 +141,7 @@ pub fn read_submitted(circuit: &Circuit, dir: &Path, values: Values) -> anyhow::
                             true => format!("{error:#}"),
                             false => format!("{}: no such file", path.display()),
                         };
-                        absent.push(Missing { giver, what, error });
+                        absent.push(Missing { set: s, member: i as usize, giver, what, error });
                         members.push(BTreeMap::new());
                     }
                     Ok(read) => members.push(read),
@@ -627,13 +636,15 @@ fn encoded(path: &Path, tensors: &Named, about: &[(&str, String)]) -> anyhow::Re
 /// Writes what each receiver got: `DIR/Server.safetensors`, one tensor per reveal or field, or for each member of a
 /// set of several `DIR/Client/0.safetensors`.
 pub fn write_outputs(circuit: &Circuit, outputs: &[Revealed], dir: &Path) -> anyhow::Result<()> {
-    prepare_outputs(circuit, outputs, dir)?.into_iter().try_for_each(Prepared::commit)
+    prepare_outputs(circuit, outputs, None, dir)?.into_iter().try_for_each(Prepared::commit)
 }
 
-/// The same up to the names of the files: whatever can go wrong with them has not by then.
+/// The same up to the names of the files: whatever can go wrong with them has not by then. `members` has the numbers of
+/// each set's members among the files of inputs, if some were left out.
 pub fn prepare_outputs(
     circuit: &Circuit,
     outputs: &[Revealed],
+    members: Option<&[Vec<u64>]>,
     dir: &Path,
 ) -> anyhow::Result<Vec<Prepared>> {
     let mut all = Vec::new();
@@ -657,11 +668,15 @@ pub fn prepare_outputs(
             for (revealed, output) in &received {
                 got(&mut named, revealed, &output.fields, (member, set.size));
             }
-            let path = match set.size {
-                1 => dir.join(format!("{}.safetensors", set.name)),
+            let numbers = members.and_then(|all| all.get(s));
+            let number = numbers.and_then(|all| all.get(member as usize)).copied();
+            // The only one that is left of several has a number, too.
+            let path = match (set.size, number) {
+                (1, None) => dir.join(format!("{}.safetensors", set.name)),
                 _ => {
                     make(&dir.join(&set.name))?;
-                    dir.join(&set.name).join(format!("{member}.safetensors"))
+                    let number = number.unwrap_or(member);
+                    dir.join(&set.name).join(format!("{number}.safetensors"))
                 }
             };
             all.push(files::prepare(&path, &encoded(&path, &named, &[])?, false)?);

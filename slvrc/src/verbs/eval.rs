@@ -1,10 +1,12 @@
 //! `slvrc eval`: in the clear, in floating point or in the circuit's own ring arithmetic.
 
+use crate::cohort::{Cohort, Invalid};
 use crate::coins::{coins, committees};
-use crate::fail::{self, say};
+use crate::fail::say;
+use crate::files::Prepared;
 use crate::program::{self, Loaded};
 use crate::target::Target;
-use crate::tensors::{States, Submitted, Values};
+use crate::tensors::{States, Values};
 use crate::{kept, memory, tensors};
 use anyhow::bail;
 use serde_json::{Value, json};
@@ -39,6 +41,9 @@ pub struct Eval {
     /// Quotients and functions as in IEEE 754, with infinities and NaN, instead of as in a circuit.
     #[arg(long, conflicts_with = "exact")]
     ieee: bool,
+    /// What is done about members without a usable file, as in `run`.
+    #[arg(long, value_enum, default_value_t = Invalid::Exclude)]
+    invalid: Invalid,
     /// The public coins of a run, as its `--json` report prints them: the same committees.
     #[arg(long, value_name = "HEX,…", value_delimiter = ',', conflicts_with = "seed")]
     coins: Vec<String>,
@@ -51,23 +56,25 @@ pub struct Eval {
 impl Eval {
     pub fn run(self, json: bool) -> anyhow::Result<()> {
         // Floating point needs no circuit.
-        let loaded = match self.exact {
-            true => program::load_circuit(&self.target)?,
-            false => program::load_interface(&self.target)?,
+        let load = match self.exact {
+            true => program::load_circuit,
+            false => program::load_interface,
         };
+        let loaded = load(&self.target)?;
         let circuit = loaded.circuit();
-        let coins = coins(circuit, &self.coins, self.seed)?;
         if self.exact || matches!(loaded, Loaded::Artifact(_)) {
             memory::must_fit(cost::peak_in_the_clear(circuit), "its evaluation")?;
         }
         if let Some(dir) = &self.outputs {
             tensors::can_make(circuit, dir)?;
         }
-        // A member that gives nothing is counted as in a run.
-        let Submitted { mut inputs, missing, surplus } =
-            tensors::read_submitted(circuit, &self.inputs, Values::Declared)?;
-        missing.iter().for_each(|m| fail::note(&m.said()));
-        surplus.iter().for_each(|note| fail::note(note));
+        // Who gives nothing counts as in a run.
+        let dir = &self.inputs;
+        let of_target = (load as fn(&Target) -> _, loaded);
+        let cohort = Cohort::read(&self.target, of_target, dir, Values::Declared, self.invalid)?;
+        let (circuit, loaded, mut inputs) =
+            (cohort.circuit(), &cohort.loaded, cohort.inputs.clone());
+        let coins = coins(circuit, &self.coins, self.seed)?;
         // Shapes, ranges and numbers are held to the declaration whichever way it is evaluated.
         let encoded = Encoded::new(circuit, &inputs)
             .map_err(|e| tensors::locate(circuit, &self.inputs, e))?;
@@ -78,7 +85,7 @@ impl Eval {
         };
         let rounds = states.rounds;
         let noise = Words::of(seed_of_round(self.seed, rounds));
-        let (outputs, values) = match &loaded {
+        let (outputs, values) = match loaded {
             Loaded::Source(s) if !self.exact => {
                 let arithmetic = if self.ieee { Arithmetic::Ieee } else { Arithmetic::Total };
                 floating(
@@ -96,9 +103,11 @@ impl Eval {
             tensors::write_states(circuit, file, &next)?;
         }
         if let Some(dir) = &self.outputs {
-            tensors::write_outputs(circuit, &outputs, dir)?;
+            let members = Some(cohort.members.as_slice());
+            let files = tensors::prepare_outputs(circuit, &outputs, members, dir)?;
+            files.into_iter().try_for_each(Prepared::commit)?;
         }
-        let how = match (&loaded, self.exact) {
+        let how = match (loaded, self.exact) {
             (Loaded::Source(_), false) => "floating point",
             _ => "ring arithmetic",
         };

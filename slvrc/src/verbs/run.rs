@@ -1,5 +1,6 @@
 //! `slvrc run`: three parties, as threads of this process or as processes of their own.
 
+use crate::cohort::{Cohort, Invalid};
 use crate::fail::{self, say};
 use crate::parties::{layer_bar, line, run_apart, run_with};
 use crate::processes::Processes;
@@ -7,11 +8,12 @@ use crate::program::{Loaded, Stage};
 use crate::report::{IN_MEMORY, to_json, to_text};
 use crate::state::State;
 use crate::target::Target;
-use crate::tensors::{Submitted, Values};
+use crate::tensors::Values;
 use crate::{files, memory, program, tensors};
 use slvr_compiler::analysis::privacy::Privacy;
+use slvr_compiler::cost::NetProfile;
 use slvr_runtime::party::RunError;
-use slvr_runtime::party::session::Options;
+use slvr_runtime::party::session::{Options, Report};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -37,6 +39,11 @@ pub struct Run {
     /// client's side, so that the parties' check can be seen at work.
     #[arg(long)]
     submit_unchecked: bool,
+    /// What is done about members whose inputs cannot be used: missing, malformed or out of range. `exclude` compiles the
+    /// program for the others, as if they had never been there, and runs once more if the parties found it out; `zeros` has
+    /// zeros stand in for their inputs. A compiled circuit is for all members, and knows only `zeros`.
+    #[arg(long, value_enum, default_value_t = Invalid::Exclude)]
+    invalid: Invalid,
     /// Seconds a party waits for a message of another.
     #[arg(long, default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..=LONGEST))]
     deadline: u64,
@@ -68,42 +75,32 @@ impl Run {
             true => Values::Unchecked,
             false => Values::Declared,
         };
-        let Submitted { inputs, missing, surplus } =
-            tensors::read_submitted(circuit, &self.inputs, values)?;
+        let load = program::load_circuit;
+        let mut cohort =
+            Cohort::read(&self.target, (load, loaded), &self.inputs, values, self.invalid)?;
         if self.seed.is_some() {
             fail::note("--seed makes all randomness predictable; for tests and demos only");
         }
-        for m in &missing {
-            fail::note(&m.said());
-        }
-        surplus.iter().for_each(|note| fail::note(note));
-        let state = self.state.read(circuit)?;
-        let bar = layer_bar(circuit);
-        bar.set_message(circuit.name.clone());
-        let deadline = Duration::from_secs(self.deadline);
         let net = self.target.profile()?;
-        let options = Options {
-            seed: self.seed,
-            shape: net.as_ref().filter(|_| self.shape).map(line),
-            deadline,
-            submit_unchecked: self.submit_unchecked,
-            state: state.as_ref(),
-            ..Options::default()
+        let report = loop {
+            match self.compute(&cohort, net.as_ref()) {
+                Ok(report) => break report,
+                Err(e) => match e.downcast::<RunError>() {
+                    Ok(RunError::Invalid(found)) => cohort.without(&found)?,
+                    Ok(RunError::Input(e)) => {
+                        return Err(tensors::locate(cohort.circuit(), &self.inputs, e));
+                    }
+                    Ok(e) => return Err(e.into()),
+                    Err(e) => return Err(e),
+                },
+            }
         };
-        let done = match self.processes.processes {
-            true => run_apart(circuit, &inputs, options, &bar, &self.processes),
-            false => run_with(circuit, &inputs, options, &bar).map_err(anyhow::Error::from),
-        };
-        bar.finish_and_clear();
-        let report = match done.map_err(|e| e.downcast::<RunError>()) {
-            Ok(report) => report,
-            Err(Ok(RunError::Input(e))) => return Err(tensors::locate(circuit, &self.inputs, e)),
-            Err(Ok(e)) => return Err(e.into()),
-            Err(Err(e)) => return Err(e),
-        };
+        let circuit = cohort.circuit();
         // With the states the round has counted: so its results are on the disk before, and only their names are not.
         let results = match &self.outputs {
-            Some(dir) => tensors::prepare_outputs(circuit, &report.outputs, dir)?,
+            Some(dir) => {
+                tensors::prepare_outputs(circuit, &report.outputs, Some(&cohort.members), dir)?
+            }
             None => Vec::new(),
         };
         self.state.write(report.kept.as_ref())?;
@@ -115,18 +112,44 @@ impl Run {
                 false => IN_MEMORY,
             };
             let net = named.map_or(other.to_string(), |n| n.name);
-            let known = loaded.certificate();
-            return say(&format!("{}\n", to_json(circuit, &report, &net, known.as_ref())));
+            let known = cohort.loaded.certificate();
+            let mut all = to_json(circuit, &report, &net, known.as_ref());
+            all["excluded"] = cohort.excluded_json();
+            return say(&format!("{all}\n"));
         }
-        let noise = match &loaded {
+        let noise = match &cohort.loaded {
             Loaded::Source(s) => match &s.1 {
                 Stage::Compiled(c) if Privacy::has_noise(&c.optimised) => {
-                    loaded.certificate().and_then(|c| c.privacy)
+                    cohort.loaded.certificate().and_then(|c| c.privacy)
                 }
                 _ => None,
             },
             _ => None,
         };
-        say(&to_text(circuit, &report, self.outputs.as_deref(), noise.as_ref()))
+        let outputs = self.outputs.as_deref();
+        say(&to_text(circuit, &report, &cohort.excluded, outputs, noise.as_ref()))
+    }
+
+    /// A run of those who take part.
+    fn compute(&self, cohort: &Cohort, net: Option<&NetProfile>) -> anyhow::Result<Report> {
+        let (circuit, inputs) = (cohort.circuit(), &cohort.inputs);
+        let state = self.state.read(circuit)?;
+        let bar = layer_bar(circuit);
+        bar.set_message(circuit.name.clone());
+        let options = Options {
+            seed: self.seed,
+            shape: net.filter(|_| self.shape).map(line),
+            deadline: Duration::from_secs(self.deadline),
+            submit_unchecked: self.submit_unchecked,
+            invalid: self.invalid.of_run(),
+            state: state.as_ref(),
+            ..Options::default()
+        };
+        let done = match self.processes.processes {
+            true => run_apart(circuit, inputs, options, &bar, &self.processes),
+            false => run_with(circuit, inputs, options, &bar).map_err(anyhow::Error::from),
+        };
+        bar.finish_and_clear();
+        done
     }
 }

@@ -31,6 +31,12 @@ impl Done {
         assert_eq!(self.status, 0, "{}{}", self.stdout, self.stderr);
         self.json()
     }
+
+    /// What it printed, of a call that went well.
+    pub fn ok_text(&self) -> &str {
+        assert_eq!(self.status, 0, "{}{}", self.stdout, self.stderr);
+        &self.stdout
+    }
 }
 
 /// A directory of its own for one test; `slvrc` runs in it.

@@ -225,7 +225,7 @@ fn no_directory_of_members() {
     assert_snapshot!(message, @"error: in/Client: no such directory; it should hold 0.safetensors to 2.safetensors");
 }
 
-/// A client that gave nothing counts as zeros in a run; an evaluation in the clear wants its file.
+/// A client that gave nothing is as if it had never been there, or zeros stand in for it if that is asked for.
 #[test]
 fn no_file_of_a_member() {
     let place = Place::new();
@@ -237,7 +237,29 @@ fn no_file_of_a_member() {
     assert_eq!(certify.status, 1);
     let message = certify.stderr.lines().last().unwrap_or_default();
     assert_snapshot!(message, @"error: in/Client/2.safetensors: no such file; it should hold the inputs of Client 2: `update.fc1.weight`, `update.fc1.bias`, `update.fc2.weight`, `update.fc2.bias`, `pixel`, `label` and 1 more");
-    let run = place.slvrc("run kinds.slvr m=3 --inputs in --outputs out");
+    // The others alone: the reference is a folder that never had it.
+    let two = place.slvrc("run kinds.slvr m=2 --inputs in --seed 1 --json").ok();
+    let run = place.slvrc("run kinds.slvr m=3 --inputs in --outputs out --seed 1 --json");
+    let note = run.stderr.lines().find(|l| l.starts_with("note")).unwrap_or_default();
+    assert_snapshot!(note, @"note: in/Client/2.safetensors: no such file; Client 2 is left out");
+    let report = run.ok();
+    assert_eq!(report["circuit_hash"], two["circuit_hash"]);
+    let want = serde_json::json!([{ "set": "Client", "member": 2, "why": "missing" }]);
+    assert_eq!((&report["excluded"], &report["replaced"]), (&want, &serde_json::json!([])));
+    place.slvrc("run kinds.slvr m=2 --inputs in --outputs two --seed 1").ok_text();
+    assert_eq!(place.tensors("out/Server.safetensors"), place.tensors("two/Server.safetensors"));
+    assert_eq!(place.tensors("out/Server.safetensors")["samples"], [154.0]);
+    for how in ["", "--exact"] {
+        let eval = place.slvrc(&format!("eval kinds.slvr m=3 --inputs in --outputs clear {how}"));
+        assert!(eval.ok_text().contains("Kinds in"), "{}", eval.stderr);
+        assert!(eval.stderr.lines().any(|l| l == note), "{}", eval.stderr);
+        assert_eq!(place.tensors("clear/Server.safetensors")["samples"], [154.0]);
+    }
+    let text = place.slvrc("run kinds.slvr m=3 --inputs in");
+    let line = text.stdout.lines().find(|l| l.contains("excluded")).unwrap_or_default();
+    assert_snapshot!(line.trim(), @"excluded      Client 2 (missing)");
+
+    let run = place.slvrc("run kinds.slvr m=3 --inputs in --outputs out --invalid zeros");
     assert_eq!(run.status, 0, "{}", run.stderr);
     let note = run.stderr.lines().find(|l| l.starts_with("note")).unwrap_or_default();
     assert_snapshot!(note, @"note: in/Client/2.safetensors: no such file; zeros stand in for all inputs of Client 2");
@@ -247,12 +269,14 @@ fn no_file_of_a_member() {
     assert_eq!(place.tensors("out/Server.safetensors")["samples"], [155.0]);
     // An evaluation in the clear counts it in the same way.
     for how in ["", "--exact"] {
-        let eval = place.slvrc(&format!("eval kinds.slvr m=3 --inputs in --outputs clear {how}"));
+        let eval = place.slvrc(&format!(
+            "eval kinds.slvr m=3 --inputs in --outputs clear --invalid zeros {how}"
+        ));
         assert_eq!(eval.status, 0, "{}", eval.stderr);
         assert!(eval.stderr.lines().any(|l| l == note), "{}", eval.stderr);
         assert_eq!(place.tensors("clear/Server.safetensors")["samples"], [155.0]);
     }
-    let report = place.slvrc("run kinds.slvr m=3 --inputs in --json").ok();
+    let report = place.slvrc("run kinds.slvr m=3 --inputs in --json --invalid zeros").ok();
     let want = serde_json::json!([{ "set": "Client", "member": 2, "why": "missing" }]);
     assert_eq!(report["replaced"], want);
 }
@@ -269,10 +293,11 @@ fn a_malformed_file_of_a_member_is_replaced_as_a_missing_one() {
     let good = kinds().bytes("Client/1");
     for bytes in [&b""[..], b"no tensors", &good[..good.len() - 1], &other.bytes("Client/1")] {
         fs::write(place.path("in/Client/1.safetensors"), bytes).unwrap();
-        let report = place.slvrc("run kinds.slvr m=3 --inputs in --outputs out --json").ok();
+        let report =
+            place.slvrc("run kinds.slvr m=3 --inputs in --outputs out --json --invalid zeros").ok();
         assert_eq!(report["replaced"], want);
         assert_eq!(place.tensors("out/Server.safetensors")["samples"], [155.0]);
-        let eval = place.slvrc("eval kinds.slvr m=3 --inputs in --outputs out");
+        let eval = place.slvrc("eval kinds.slvr m=3 --inputs in --outputs out --invalid zeros");
         assert_eq!(eval.status, 0, "{}", eval.stderr);
         assert_eq!(place.tensors("out/Server.safetensors")["samples"], [155.0]);
     }
@@ -303,7 +328,7 @@ fn submitted_unchecked() {
     let mut folder = kinds();
     folder.put("Client/1", "count", i64s(&[], &[1000]));
     folder.write(&place.path("in"));
-    let target = "run kinds.slvr m=3 --inputs in";
+    let target = "run kinds.slvr m=3 --inputs in --invalid zeros";
     let held = place.slvrc(target);
     assert_eq!(held.status, 0, "{}", held.stderr);
     assert!(held.stderr.contains("outside the allowed range 1..100"), "{}", held.stderr);
@@ -330,7 +355,8 @@ fn a_client_with_numbers_out_of_range_is_replaced_as_a_missing_one() {
         let mut folder = kinds();
         folder.put("Client/1", "update.fc1.bias", of(x));
         folder.write(&place.path("in"));
-        let run = place.slvrc("run kinds.slvr m=3 --inputs in --outputs out --json");
+        let run =
+            place.slvrc("run kinds.slvr m=3 --inputs in --outputs out --json --invalid zeros");
         let what = match x.is_finite() {
             true => "is outside the allowed range -8..8",
             false => "is not a finite number",
@@ -342,7 +368,7 @@ fn a_client_with_numbers_out_of_range_is_replaced_as_a_missing_one() {
         assert_eq!(run.stderr.lines().find(|l| l.starts_with("note")), Some(note.as_str()));
         assert_eq!(run.ok()["replaced"], want, "{x}");
         assert_eq!(place.tensors("out/Server.safetensors")["samples"], [155.0], "{x}");
-        let eval = place.slvrc("eval kinds.slvr m=3 --inputs in");
+        let eval = place.slvrc("eval kinds.slvr m=3 --inputs in --invalid zeros");
         assert!(eval.stderr.lines().any(|l| l == note), "{x}: {}", eval.stderr);
     }
     let mut nobody = kinds();
@@ -353,6 +379,78 @@ fn a_client_with_numbers_out_of_range_is_replaced_as_a_missing_one() {
     let refused = place.slvrc("run kinds.slvr m=3 --inputs in");
     assert_eq!(refused.status, 1, "{}", refused.stderr);
     assert!(refused.stderr.contains("in/Client/0.safetensors: tensor `update.fc1.bias`"));
+}
+
+/// What the parties find out of range is left out in the same way: all of it at once, in threads and in processes, for both
+/// adversaries, and what is revealed is that of a run of the others.
+#[test]
+fn clients_that_the_parties_reject_are_left_out_together() {
+    let place = Place::new();
+    let text = "
+use std::{lower_median, norm, sum};
+
+predicate Check[m](lambda: fix = 1.5) {
+    parties Client[m];
+    parties Server;
+
+    input x: secret fix[4] in -8..8 from each Client;
+    input n: secret int in 1..100   from each Client;
+
+    let size = [norm(x[i]) for i in Client];
+    let keep = [size[i] < lambda * lower_median(size) for i in Client];
+
+    reveal sum(keep[i] * x[i] for i in Client) / m to Server as aggregate;
+    reveal sum(n) to Server as samples;
+    reveal n[i] + 1 to Client[i] as own;
+}
+";
+    place.write("check.slvr", text);
+    let mut numbers = Numbers(3);
+    let mut folder = Folder::default();
+    for client in 0..6 {
+        let name = format!("Client/{client}");
+        folder.put(&name, "x", numbers.reals(&[4], -1.0, 1.0));
+        folder.put(&name, "n", i64s(&[], &[10 + client]));
+    }
+    let mut others = Folder::default();
+    for (to, from) in [0, 2, 3, 5].into_iter().enumerate() {
+        let of = folder.0[&format!("Client/{from}")].clone();
+        others.0.insert(format!("Client/{to}"), of);
+    }
+    folder.put("Client/1", "n", i64s(&[], &[5000]));
+    folder.put("Client/4", "x", f32s(&[4], &[0.5, 900.0, 0.5, 0.5]));
+    folder.write(&place.path("in"));
+    others.write(&place.path("others"));
+    let one = |member: u64| serde_json::json!({ "set": "Client", "member": member, "why": "out of range" });
+    for how in ["", "--processes", "--security malicious", "--no-speculation", "--protocols t1"] {
+        let four = format!("run check.slvr m=4 --inputs others --outputs four --seed 1 {how}");
+        place.slvrc(&four).ok_text();
+        let all = format!(
+            "run check.slvr m=6 --inputs in --outputs out --seed 1 --submit-unchecked --json {how}"
+        );
+        let run = place.slvrc(&all);
+        assert!(run.stderr.contains("Client 1 (out of range), Client 4 (out of range): run again"));
+        let report = run.ok();
+        assert_eq!(report["excluded"], serde_json::json!([one(1), one(4)]), "{how}");
+        assert_eq!(report["replaced"], serde_json::json!([]), "{how}");
+        let (four, out) = ("four/Server.safetensors", "out/Server.safetensors");
+        assert_eq!(place.tensors(out), place.tensors(four), "{how}");
+        assert_eq!(place.tensors(out)["samples"], [50.0], "{how}");
+        // Each member has the file of its own number.
+        for (i, member) in [0, 2, 3, 5].into_iter().enumerate() {
+            let of = |dir: &str, i: usize| place.tensors(&format!("{dir}/Client/{i}.safetensors"));
+            assert_eq!(of("out", member), of("four", i), "{how}");
+        }
+        fs::remove_dir_all(place.path("out")).unwrap();
+    }
+    // What is compiled already is for six.
+    place.slvrc("build check.slvr m=6 --output six.slvrb").ok_text();
+    let run = place.slvrc("run six.slvrb --inputs in --submit-unchecked");
+    assert_eq!(run.status, 1);
+    let message = run.stderr.lines().last().unwrap_or_default();
+    assert_snapshot!(message, @"");
+    let zeros = place.slvrc("run six.slvrb --inputs in --submit-unchecked --invalid zeros --json");
+    assert_eq!(zeros.ok()["replaced"], serde_json::json!([one(1), one(4)]));
 }
 
 /// Who is alone in its set is no client that a run can do without.
@@ -402,7 +500,7 @@ fn a_pipe_for_a_file_of_a_member_is_replaced_without_waiting() {
     let run = place.slvrc("run kinds.slvr m=3 --inputs in --json");
     assert!(run.stderr.contains("in/Client/1.safetensors: cannot be read: it is a pipe"));
     let want = serde_json::json!([{ "set": "Client", "member": 1, "why": "missing" }]);
-    assert_eq!(run.ok()["replaced"], want);
+    assert_eq!(run.ok()["excluded"], want);
 }
 
 #[test]

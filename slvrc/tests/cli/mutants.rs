@@ -323,8 +323,8 @@ fn judge(place: &Place, seconds: u64) -> Result<&'static str, String> {
     if memory > MOST_PREDICTED {
         return Ok("needs much memory");
     }
-    let eval = call(place, "eval bad.slvrb --inputs in", seconds)?;
-    let run = call(place, "run bad.slvrb --inputs in --seed 1", seconds)?;
+    let eval = call(place, "eval bad.slvrb --inputs in --invalid zeros", seconds)?;
+    let run = call(place, "run bad.slvrb --inputs in --seed 1 --invalid zeros", seconds)?;
     match (eval.ok, run.ok) {
         (true, true) => Ok("runs"),
         (false, false) => Ok("does not take its inputs"),
@@ -399,9 +399,9 @@ fn mutants_of_inputs_are_refused_or_replaced_or_taken() {
         };
         fs::write(&path, bytes).expect("a file");
         tally.add(name, || {
-            let eval = call(&place, "eval a.slvrb --inputs in", seconds)?;
+            let eval = call(&place, "eval a.slvrb --inputs in --invalid zeros", seconds)?;
             let unchecked = *random.pick(&["", "--submit-unchecked"]);
-            let run = format!("run a.slvrb --inputs in --seed 1 {unchecked}");
+            let run = format!("run a.slvrb --inputs in --seed 1 --invalid zeros {unchecked}");
             let run = call(&place, &run, seconds)?;
             let named = |ended: &Ended| {
                 let why = ended.json["error"].as_str().unwrap_or_default();

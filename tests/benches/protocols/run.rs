@@ -9,7 +9,7 @@ use slvr_circuit::{Circuit, ValueId};
 use slvr_ring::Data;
 use slvr_runtime::link::memory::{Mesh, mesh};
 use slvr_runtime::link::{Header, Link, LinkError, Peer};
-use slvr_runtime::party::{Event, Held, Party, Transcript, Uploads};
+use slvr_runtime::party::{Event, Held, Invalid, Party, Transcript, Uploads};
 use slvr_runtime::share::{PairSeeds, Prss, Rep, RunId, Seed, next};
 use slvr_tests::Random;
 use std::cell::{Cell, RefCell};
@@ -204,6 +204,7 @@ pub fn run(circuit: &Circuit, shares: &Shares, keep: Option<Result>, timed: bool
                         link,
                         run,
                         uploads,
+                        invalid: Invalid::Zeros,
                         state: None,
                         deadline,
                         transcript,

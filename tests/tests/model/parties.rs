@@ -7,7 +7,7 @@ use slvr_circuit::{Dom, ValueId};
 use slvr_ring::Data;
 use slvr_runtime::link::Peer;
 use slvr_runtime::link::memory::mesh;
-use slvr_runtime::party::{Direction, Event, Held, Party, Transcript, Uploads};
+use slvr_runtime::party::{Direction, Event, Held, Invalid, Party, Transcript, Uploads};
 use slvr_runtime::share::{Prss, Rep, RunId, Words};
 use std::sync::Arc;
 use std::thread;
@@ -53,6 +53,7 @@ pub fn run(made: &Made, shares: &[[Data; 3]], pairs: &[Arc<dyn Words>; 3]) -> [S
                     link: &mut link,
                     run: RunId([0; 16]),
                     uploads: Uploads { unchecked: true, ..Uploads::default() },
+                    invalid: Invalid::Zeros,
                     state: None,
                     deadline: Duration::from_secs(600),
                     transcript: Some(&mut seen),

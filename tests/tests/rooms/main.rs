@@ -91,6 +91,7 @@ const ROOMS: [(&str, &[&str]); 4] = [
             "tensors",
             "about",
             "coins",
+            "cohort",
             "kept",
             "processes",
             "parties",

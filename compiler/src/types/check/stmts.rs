@@ -367,7 +367,12 @@ impl Checker<'_> {
             }
         };
         let id = SetId(self.parties.len() as u32);
-        self.parties.push(PartySet { name: name.name.clone(), size: members, span: name.span });
+        let named = match size.map(|e| &e.kind) {
+            Some(ast::ExprKind::Name(size)) => Some(size.clone()),
+            _ => None,
+        };
+        let set = PartySet { name: name.name.clone(), size: members, named, span: name.span };
+        self.parties.push(set);
         env.set(&name.name, Val::Set(id));
         Ok(())
     }

@@ -1,0 +1,175 @@
+//! Whose inputs a circuit is for. By default a member whose inputs cannot be used is as if it had never been there: the
+//! program is compiled for the others.
+
+use crate::fail;
+use crate::program::Loaded;
+use crate::target::Target;
+use crate::tensors::{self, Missing, Submitted, Values};
+use anyhow::{Context, bail};
+use clap::ValueEnum;
+use serde_json::{Value, json};
+use slvr_circuit::Circuit;
+use slvr_runtime::party::{self, Replaced};
+use slvr_runtime::share::encode::Inputs;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// What is done about members whose inputs cannot be used: missing, malformed or out of range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Invalid {
+    /// The program is compiled for the others. It runs once more if the parties found it out.
+    Exclude,
+    /// Zeros stand in for all their inputs.
+    Zeros,
+}
+
+impl Invalid {
+    /// What the parties do.
+    pub fn of_run(self) -> party::Invalid {
+        match self {
+            Invalid::Exclude => party::Invalid::Stop,
+            Invalid::Zeros => party::Invalid::Zeros,
+        }
+    }
+}
+
+/// Makes a circuit of a target, or reads one.
+type Load = fn(&Target) -> anyhow::Result<Loaded>;
+
+/// A circuit, and the inputs of those whom it is for.
+pub struct Cohort {
+    target: Target,
+    load: Load,
+    pub loaded: Loaded,
+    pub inputs: Inputs,
+    /// By party set of several members: the number that each one has among the files of inputs.
+    pub members: Vec<Vec<u64>>,
+    /// Who was left out: the party set, the number among the files, and why.
+    pub excluded: Vec<(String, u64, String)>,
+}
+
+impl Cohort {
+    /// Reads what was submitted to a circuit that was loaded from a target, and leaves out who submitted nothing, unless zeros are to stand in.
+    pub fn read(
+        target: &Target,
+        (load, loaded): (Load, Loaded),
+        dir: &Path,
+        values: Values,
+        invalid: Invalid,
+    ) -> anyhow::Result<Cohort> {
+        let circuit = loaded.circuit();
+        let Submitted { inputs, missing, surplus } = tensors::read_submitted(circuit, dir, values)?;
+        surplus.iter().for_each(|note| fail::note(note));
+        let numbers = |size: u64| if size > 1 { (0..size).collect() } else { Vec::new() };
+        let members = circuit.parties.iter().map(|set| numbers(set.size)).collect();
+        let (target, excluded) = (target.clone(), Vec::new());
+        let mut cohort = Cohort { target, load, loaded, inputs, members, excluded };
+        match invalid {
+            Invalid::Zeros => missing.iter().for_each(|m| fail::note(&m.replaced())),
+            Invalid::Exclude if missing.is_empty() => {}
+            Invalid::Exclude => {
+                missing.iter().for_each(|m| fail::note(&m.excluded()));
+                let out = |m: &Missing| (m.set, m.member, "missing".to_string());
+                cohort.exclude(missing.iter().map(out).collect())?;
+            }
+        }
+        Ok(cohort)
+    }
+
+    /// Leaves out those whose inputs the parties found that they cannot use.
+    pub fn without(&mut self, found: &[Replaced]) -> anyhow::Result<()> {
+        let out: Vec<_> =
+            found.iter().map(|r| (r.set as usize, r.member as usize, r.why.to_string())).collect();
+        let named = self.named(&out);
+        self.exclude(out)?;
+        fail::note(&format!("{named}: run again without"));
+        Ok(())
+    }
+
+    /// The circuit.
+    pub fn circuit(&self) -> &Circuit {
+        self.loaded.circuit()
+    }
+
+    /// The circuit for the others: by party set and member, who is left out and why.
+    fn exclude(&mut self, out: Vec<(usize, usize, String)>) -> anyhow::Result<()> {
+        let named = self.named(&out);
+        let zeros = "`--invalid zeros` has zeros stand in for their inputs";
+        let Loaded::Source(source) = &self.loaded else {
+            bail!(
+                "{named}: {} is compiled for all members and cannot be made for the others: run the program, or {zeros}",
+                self.target.file
+            );
+        };
+        let (before, program) = (self.circuit(), &source.0.program);
+        if before.states().next().is_some() {
+            bail!(
+                "{named}: a program with a state keeps a place for each member, and cannot go on without one: {zeros}"
+            );
+        }
+        let gone: BTreeSet<(usize, usize)> = out.iter().map(|(s, m, _)| (*s, *m)).collect();
+        let mut target = self.target.clone();
+        for s in gone.iter().map(|(s, _)| *s).collect::<BTreeSet<_>>() {
+            let set = &program.parties[s];
+            let rest = set.size - gone.iter().filter(|(of, _)| *of == s).count() as u64;
+            let shares =
+                |name| program.parties.iter().filter(|p| p.named.as_ref() == Some(name)).count();
+            let Some(size) = set.named.as_ref().filter(|name| shares(name) == 1) else {
+                bail!(
+                    "{named}: `{}` cannot have fewer members, because its size is not a size of this set alone: {zeros}",
+                    set.name
+                );
+            };
+            if rest == 0 {
+                bail!("{named}: nobody is left of `{}`", set.name);
+            }
+            target.bind(size, rest);
+        }
+        let loaded = (self.load)(&target).with_context(|| format!("without {named}"))?;
+        let after = loaded.circuit();
+        if let Some(other) = before
+            .inputs
+            .iter()
+            .zip(&after.inputs)
+            .find(|(a, b)| a.from == slvr_circuit::From::Public && a.shape != b.shape)
+        {
+            bail!(
+                "{named}: the public input `{}` has an entry for each member: give the inputs of the others alone, or {zeros}",
+                other.0.name
+            );
+        }
+        for (s, members) in self.members.iter_mut().enumerate() {
+            let stays = |m: &usize| !gone.contains(&(s, *m));
+            if let Some(inputs) = self.inputs.sets.get_mut(s).filter(|all| !all.is_empty()) {
+                let all = std::mem::take(inputs).into_iter().enumerate();
+                *inputs = all.filter(|(m, _)| stays(m)).map(|(_, inputs)| inputs).collect();
+            }
+            for (set, m, why) in out.iter().filter(|(set, ..)| *set == s) {
+                let name = program.parties[*set].name.clone();
+                let number = members.get(*m).copied().unwrap_or(0);
+                self.excluded.push((name, number, why.clone()));
+            }
+            let all = std::mem::take(members).into_iter().enumerate();
+            *members = all.filter(|(m, _)| stays(m)).map(|(_, number)| number).collect();
+        }
+        self.excluded.sort();
+        (self.target, self.loaded) = (target, loaded);
+        Ok(())
+    }
+
+    /// Those who are left out, in words.
+    fn named(&self, out: &[(usize, usize, String)]) -> String {
+        let one = |(s, m, why): &(usize, usize, String)| {
+            let set = self.circuit().parties.get(*s).map_or("?", |p| &p.name);
+            let number = self.members.get(*s).and_then(|all| all.get(*m)).copied().unwrap_or(0);
+            format!("{set} {number} ({why})")
+        };
+        out.iter().map(one).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Who was left out, as `--json` has it.
+    pub fn excluded_json(&self) -> Value {
+        let one = |(set, member, why): &(String, u64, String)| json!({ "set": set, "member": member, "why": why });
+        self.excluded.iter().map(one).collect()
+    }
+}
