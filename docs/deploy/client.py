@@ -51,19 +51,22 @@ def chacha12(key, stream, n):
     return out[:n]
 
 
-def nearest(x):
-    return math.floor(abs(x) + 0.5) * (1 if x >= 0 else -1)
-
-
 def encode(declared, values):
     """The words of an input, from the description that a node gives of it."""
     kind, how = next(iter(declared["encoding"].items()))
     if kind == "Fixed":
-        words = [nearest(x * 2 ** how["frac"]) << how["shift"] for x in values]
+        lo, hi, shift = how["lo"], how["hi"], how["shift"]
+        # Python rounds halves to the even integer, as all encoders do. A coarse word has no room for its upper end.
+        most = 2 ** (declared["bits"] - 2 - shift) - 1 if shift else math.inf
+        words = [min(round(x * 2.0 ** how["frac"]), most) << shift if lo <= x <= hi else None for x in values]
     elif kind == "Int":
-        words = [int(x) for x in values]
+        words = [int(x) if x == int(x) and how["lo"] <= x < how["hi"] else None for x in values]
     else:
-        words = [int(k == int(x)) for x in values for k in range(how["classes"])]
+        classes = range(how["classes"])
+        words = [int(k == x) if x in classes else None for x in values for k in classes]
+    if None in words:
+        at = words.index(None) * len(values) // len(words)
+        raise SystemExit(f"{declared['name']}: the number at {at} (from 0) is outside what the task declares: {how}")
     if len(words) != declared["elements"]:
         raise SystemExit(f"{declared['name']}: {declared['elements']} elements are expected, {len(words)} are there")
     return words

@@ -20,10 +20,10 @@ use std::thread;
 use std::time::Duration;
 
 /// A small generator: schedules are the same on every machine.
-struct Draw(u64);
+pub struct Draw(pub u64);
 
 impl Draw {
-    fn of(&mut self, n: u64) -> u64 {
+    pub fn of(&mut self, n: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut x = self.0;
         x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
