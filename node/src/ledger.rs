@@ -72,7 +72,8 @@ impl Ledger {
         lock(&self.0).insert(round.spec.key.clone(), Arc::new(Slot::new(round)));
     }
 
-    /// Takes a step once `durable` has made it so, or takes none.
+    /// Takes a step once `durable` has made it so, or takes none. Of a round that has ended, `whole` reads what memory does
+    /// not have.
     ///
     /// # Errors
     ///
@@ -82,14 +83,22 @@ impl Ledger {
         key: &RoundKey,
         step: Step,
         now: u64,
+        whole: impl FnOnce() -> Result<Option<Round>, StepError>,
         durable: impl FnOnce(&Round) -> Result<(), StepError>,
     ) -> Result<Stepped, StepError> {
         let slot = self.slot(key).ok_or(StepError::Unknown)?;
         let _one = lock(&slot.steps);
         let before = slot.now();
         let mut next = (*before).clone();
-        if !next.step(step, now)? {
+        if !next.step(step.clone(), now)? {
             return Ok(Stepped { after: before.clone(), before, changed: false });
+        }
+        // Memory has no lists of a round that has ended, and they are written again.
+        if before.ended()
+            && let Some(mut kept) = whole()?
+        {
+            kept.step(step, now)?;
+            next = kept;
         }
         durable(&next)?;
         let after = Arc::new(next);
@@ -120,6 +129,11 @@ mod tests {
     use std::sync::mpsc::channel;
     use std::thread;
 
+    /// No database.
+    fn none() -> Result<Option<Round>, StepError> {
+        Ok(None)
+    }
+
     #[test]
     fn whoever_looks_at_a_round_does_not_wait_for_the_disk() {
         let ledger = Ledger::default();
@@ -132,7 +146,7 @@ mod tests {
         thread::scope(|scope| {
             let (ledger, one) = (&ledger, &one);
             let step = scope.spawn(move || {
-                ledger.step(one, Step::Abort("w".into()), 1, |_| {
+                ledger.step(one, Step::Abort("w".into()), 1, none, |_| {
                     writes.send(()).expect("is heard");
                     wait.recv().expect("the others have looked");
                     Ok(())
@@ -143,7 +157,7 @@ mod tests {
             assert_eq!(ledger.get(one).expect("is there").phase, Phase::Open);
             assert_eq!(ledger.all().len(), 2);
             assert!(!aborted.load(Ordering::Acquire));
-            ledger.step(&two, Step::Close, 1, |_| Ok(())).expect("another round goes on");
+            ledger.step(&two, Step::Close, 1, none, |_| Ok(())).expect("another round goes on");
             goes_on.send(()).expect("is heard");
             assert!(step.join().expect("ends").expect("is taken").changed);
         });
@@ -156,7 +170,7 @@ mod tests {
         ledger.add(round(1));
         let key = round(1).spec.key;
         let full = |_: &Round| Err(StepError::Store("full".into()));
-        assert!(ledger.step(&key, Step::Close, 1, full).is_err());
+        assert!(ledger.step(&key, Step::Close, 1, none, full).is_err());
         assert_eq!(ledger.get(&key).expect("is there").phase, Phase::Open);
     }
 
@@ -175,12 +189,44 @@ mod tests {
         ];
         let mut last = None;
         for step in steps {
-            last = Some(ledger.step(&key, step, 1, |_| Ok(())).expect("follows"));
+            last = Some(ledger.step(&key, step, 1, none, |_| Ok(())).expect("follows"));
         }
         let whole = last.expect("a step").after;
         assert_eq!((whole.agreement.is_some(), whole.failures.len()), (true, 1));
         let kept = ledger.get(&key).expect("is there");
         assert_eq!((&kept.agreement, kept.failures.len()), (&None, 0));
         assert_eq!((kept.phase, kept.attempt, &kept.aborted), (whole.phase, 1, &whole.aborted));
+    }
+
+    #[test]
+    fn a_round_that_is_run_again_has_the_lists_that_only_the_database_has() {
+        let ledger = Ledger::default();
+        ledger.add(round(1));
+        let key = round(1).spec.key;
+        let failure = Failure { attempt: 1, why: "w".into() };
+        let steps = [
+            Step::Close,
+            Step::Agree(agreement(4)),
+            Step::Start(1),
+            Step::Fail(failure),
+            Step::Abort("none".into()),
+            Step::Permit,
+            Step::Retry(1),
+        ];
+        let mut disk = None;
+        for step in steps {
+            let mut written = None;
+            let read = || Ok(disk.clone());
+            let durable = |r: &Round| {
+                written = Some(r.clone());
+                Ok(())
+            };
+            ledger.step(&key, step, 1, read, durable).expect("follows");
+            disk = written;
+        }
+        let kept = ledger.get(&key).expect("is there");
+        assert_eq!(Some(&*kept), disk.as_ref());
+        assert_eq!((kept.phase, kept.failures.len(), kept.before()), (Phase::Closed, 1, 1));
+        assert!(!ledger.aborted(&key).load(Ordering::Acquire));
     }
 }

@@ -325,14 +325,15 @@ impl Node {
     pub fn advance(&self, key: &RoundKey, step: Step) -> Result<Arc<Round>, StepError> {
         let durable =
             |next: &Round| self.store.put_round(next).map_err(|e| StepError::Store(e.to_string()));
+        let whole = || self.store.round(key).map_err(|e| StepError::Store(e.to_string()));
         let Stepped { before: round, after: next, changed } =
-            self.rounds.step(key, step, now(), durable)?;
+            self.rounds.step(key, step, now(), whole, durable)?;
         if changed {
             tracing::info!(round = %key, phase = %next.phase, attempt = next.attempt, "a step");
             let (counts, task) = (&self.metrics, of_task(&key.task));
             let add = |to: &crate::metrics::ByTask| to.get_or_create(&task).inc();
             match next.phase {
-                Phase::Aborted => {
+                Phase::Aborted if !round.ended() => {
                     let why = next.aborted.as_deref().unwrap_or("");
                     tracing::warn!(round = %key, why, "aborted");
                     add(&counts.aborted);
@@ -341,8 +342,10 @@ impl Node {
                 Phase::Computed => drop(add(&counts.computed)),
                 _ => {}
             }
-            if let Some(f) =
-                next.failures.last().filter(|_| next.failures.len() > round.failures.len())
+            if let Some(f) = next
+                .failures
+                .last()
+                .filter(|_| !round.ended() && next.failures.len() > round.failures.len())
             {
                 tracing::warn!(round = %key, attempt = f.attempt, why = f.why, "an attempt failed");
                 add(&counts.failed);

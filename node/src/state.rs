@@ -10,6 +10,9 @@
 //!                   computed ─▶ releasing ─▶ released        aborted: from anything before `releasing`
 //! ```
 //!
+//! From `aborted` a round may go back to `closed`, if the coordinator has told each node that it is run again
+//! ([`crate::round`], `retry`). Its attempts are counted on, so none has the name of an earlier one.
+//!
 //! `releasing` is of the leader alone: it has heard from both others that they have computed the same attempt, and from
 //! there on the round is never run again and never aborted. A node serves its words of the result once it has
 //! `released`, so what ever leaves the nodes is of one attempt. Each step is made durable before anybody is told of it.
@@ -173,6 +176,17 @@ pub struct Failure {
     pub why: String,
 }
 
+/// A round that was aborted and is run again from the same submissions.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Retry {
+    /// The last attempt before. From it on each node grants as many as it is configured to.
+    pub attempt: u32,
+    /// Why the round was aborted.
+    pub aborted: String,
+    /// When it was run again, by this node's clock.
+    pub at: u64,
+}
+
 /// What a node knows of an attempt that it has finished. Nothing of it is secret.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
@@ -213,6 +227,12 @@ pub struct Round {
     pub aborted: Option<String>,
     /// When it was opened, closed and ended, by this node's clock.
     pub times: [Option<u64>; 3],
+    /// Whether the coordinator has told this node that it is run again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub may_retry: bool,
+    /// Whenever it was run again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub retries: Vec<Retry>,
 }
 
 /// What happens to a round.
@@ -234,6 +254,10 @@ pub enum Step {
     Done,
     /// There will be no result.
     Abort(String),
+    /// The coordinator has told this node that it is run again.
+    Permit,
+    /// It is run again. Node 0 has made so many attempts.
+    Retry(u32),
 }
 
 /// A step that cannot be taken.
@@ -275,7 +299,14 @@ impl Round {
             outcome: None,
             aborted: None,
             times: [Some(now), None, None],
+            may_retry: false,
+            retries: Vec::new(),
         }
+    }
+
+    /// The last attempt before the round was run again; 0 if it was not.
+    pub fn before(&self) -> u32 {
+        self.retries.last().map_or(0, |r| r.attempt)
     }
 
     /// Whether nothing more will happen to it.
@@ -294,6 +325,8 @@ impl Round {
             outcome: None,
             aborted: self.aborted.clone(),
             times: self.times,
+            may_retry: self.may_retry,
+            retries: self.retries.clone(),
         }
     }
 
@@ -390,6 +423,29 @@ impl Round {
                     self.times[2] = Some(now);
                 }
             },
+            Step::Permit => match phase {
+                Phase::Aborted if self.may_retry => return Ok(false),
+                Phase::Aborted => self.may_retry = true,
+                _ => return refused("only a round that was aborted is run again"),
+            },
+            Step::Retry(attempt) => match phase {
+                Phase::Closed if self.retries.last().is_some_and(|r| r.attempt == attempt) => {
+                    return Ok(false);
+                }
+                Phase::Aborted if self.may_retry && attempt >= self.attempt => {
+                    let aborted = self.aborted.take().unwrap_or_default();
+                    self.retries.push(Retry { attempt, aborted, at: now });
+                    (self.phase, self.attempt, self.may_retry) = (Phase::Closed, attempt, false);
+                    (self.agreement, self.outcome, self.times[2]) = (None, None, None);
+                }
+                Phase::Aborted if self.may_retry => {
+                    return refused("this node has made more attempts than node 0");
+                }
+                Phase::Aborted => {
+                    return refused("the coordinator has not told this node that it is run again");
+                }
+                _ => return refused("only a round that was aborted is run again"),
+            },
         }
         Ok(true)
     }
@@ -456,18 +512,25 @@ pub(crate) mod tests {
             let mut released: Option<(u32, Agreement)> = None;
             for _ in 0..40 {
                 let attempt = draw(4) as u32;
-                let step = match draw(9) {
+                let step = match draw(11) {
                     0 => Step::Close,
                     1 => Step::Agree(agreement(draw(6) as usize)),
                     2 | 3 => Step::Start(attempt),
                     4 => Step::Fail(Failure { attempt, why: "w".into() }),
                     5 | 6 => Step::Compute(outcome(attempt, draw(3) as usize)),
                     7 => Step::Release(attempt),
-                    _ if draw(8) == 0 => Step::Abort("w".into()),
+                    8 => Step::Permit,
+                    9 => Step::Retry(attempt),
+                    _ if draw(4) == 0 => Step::Abort("w".into()),
                     _ => Step::Done,
                 };
                 let before = r.clone();
                 let done = r.step(step.clone(), 1);
+                if r.retries.len() > before.retries.len() {
+                    let told = before.may_retry && before.phase == Phase::Aborted;
+                    assert!(told && !r.may_retry, "seed {seed}: nobody has told this node");
+                }
+                assert!(r.attempt >= before.attempt, "seed {seed}: a name is used again");
                 if !matches!(done, Ok(true)) {
                     assert_eq!(r, before, "seed {seed}: {step:?} changed something");
                 }

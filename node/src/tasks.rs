@@ -84,6 +84,19 @@ impl Ready {
         self.others.iter().fold(self.clients, |sum, (_, _, size)| sum.saturating_add(*size))
     }
 
+    /// About so many bytes an attempt leaves on the disk: words of the results, and shares of states.
+    pub fn leaves(&self) -> u64 {
+        let size = |shape: &[u64]| shape.iter().fold(16u64, |n, s| n.saturating_mul(*s));
+        let results = self.circuit.outputs.iter().map(|o| {
+            size(&o.shape).saturating_mul(
+                // Members of a set have their own, each.
+                self.circuit.parties.get(o.to as usize).map_or(1, |p| p.size.max(1)),
+            )
+        });
+        let states = self.circuit.states().map(|(_, i)| size(&i.shape).saturating_mul(2));
+        results.chain(states).fold(1 << 16, u64::saturating_add)
+    }
+
     /// The party set of whoever is enrolled for that one: its name, if it is not that of the clients, number and size.
     pub fn set_of(&self, enrolled: Option<&str>) -> Option<(Option<String>, usize, u64)> {
         let clients = self.circuit.parties.get(self.set).map(|p| p.name.as_str());

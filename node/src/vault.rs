@@ -301,6 +301,23 @@ pub fn erase(path: &Path) -> io::Result<()> {
     }
 }
 
+/// Whether a file of so many bytes could be written: it is, and is removed again.
+///
+/// # Errors
+///
+/// Whatever the system says.
+pub fn has_room(path: &Path, bytes: u64) -> io::Result<()> {
+    let written = room().and_then(|()| {
+        let mut file = File::create(path)?;
+        io::copy(&mut io::repeat(0).take(bytes), &mut file)?;
+        file.sync_all()
+    });
+    match std::fs::remove_file(path) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => written.and(Err(e)),
+        _ => written,
+    }
+}
+
 /// A full disk, for tests: while the file is there that a variable names. No release has it.
 fn room() -> io::Result<()> {
     let full = cfg!(debug_assertions).then(|| std::env::var_os("SLVR_NODE_FULL")).flatten();

@@ -16,7 +16,7 @@ use thiserror::Error;
 use zeroize::Zeroizing;
 
 /// The version of these messages, and of those of the parties in a run. Nodes of different versions do not work together.
-pub const PROTOCOL: u32 = 1000 * slvr_runtime::party::MESSAGES + 3;
+pub const PROTOCOL: u32 = 1000 * slvr_runtime::party::MESSAGES + 4;
 
 /// Most bytes of a message that is not announced to be longer.
 pub const SHORT: u64 = 64 << 10;
@@ -143,6 +143,15 @@ pub enum Ask {
     },
     /// Begin an attempt.
     Start(RunName),
+    /// A round that was aborted is run again.
+    Retry {
+        /// Which.
+        key: RoundKey,
+        /// Attempts that node 0 has made.
+        attempt: u32,
+        /// Whether it begins now; otherwise it is only asked which submissions are kept.
+        begins: bool,
+    },
     /// Where does a round stand?
     Where(RoundKey),
     /// All have computed this attempt.
@@ -177,6 +186,8 @@ pub enum Answer {
         failed: Option<String>,
         /// Why there is no result.
         aborted: Option<String>,
+        /// What this node waits for, beside other nodes.
+        waits: Option<String>,
     },
     /// No, and why.
     Refused(String),

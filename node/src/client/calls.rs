@@ -230,6 +230,18 @@ impl Caller {
         }
     }
 
+    /// Runs a round again that was aborted, from the submissions that are kept. Each node is told, node 0 last.
+    ///
+    /// # Errors
+    ///
+    /// What speaks against it at any node; a node that cannot be reached.
+    pub fn retry(&self, task: &str, round: u64) -> Result<Value, CallError> {
+        let path = format!("/v1/tasks/{task}/rounds/{round}/retry");
+        let told = |node| self.json_in(OPENING, node, &Method::POST, &path, &[]);
+        [1, 2].map(told).into_iter().collect::<Result<Vec<_>, _>>()?;
+        told(0)
+    }
+
     /// Erases what all nodes keep of a round that has ended: `words`, `submissions` or `reveals`, of which a client erases
     /// its own.
     ///

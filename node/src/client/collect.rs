@@ -109,7 +109,17 @@ pub struct Collected {
 }
 
 /// What each node says of itself in a report, and in its outcome.
-const OWN: [&str; 6] = ["node", "failures", "aborted", "opened", "closed", "ended"];
+const OWN: [&str; 9] = [
+    "node",
+    "failures",
+    "aborted",
+    "opened",
+    "closed",
+    "ended",
+    "may_retry",
+    "no_retry",
+    "retries",
+];
 const OWN_OUTCOME: [&str; 4] = ["bytes_sent", "peak_memory", "connect_seconds", "seconds"];
 
 /// The first field in which two nodes' reports differ, beside those that are a node's own.

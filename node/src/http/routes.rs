@@ -8,7 +8,7 @@ use super::upload::{About, Uploads};
 use crate::basics::{sha256, unhex};
 use crate::config::Enrolled;
 use crate::node::Node;
-use crate::round::{OpenError, abort_here, open_everywhere, spec};
+use crate::round::{OpenError, abort_here, open_everywhere, retry, spec};
 use crate::state::{Phase, Round, RoundKey, Step};
 use crate::store::StoreError;
 use crate::submission::Public;
@@ -264,6 +264,11 @@ fn coordinate(
             Ok(round) => Ok(object(200, &status(node, &round))),
             Err(OpenError::Away(why)) => refused(503, "away", why),
             Err(OpenError::Refused(why)) => refused(409, "leader", why),
+        },
+        (&Method::POST, "retry") => match retry(node, &key) {
+            Ok(round) => Ok(object(200, &status(node, &round))),
+            Err(OpenError::Away(why)) => refused(503, "busy", why),
+            Err(OpenError::Refused(why)) => refused(409, "retry", why),
         },
         (&Method::GET, "words") if round.phase == Phase::Released => {
             match node.store.result(&key) {

@@ -1,7 +1,8 @@
 //! What callers are shown of tasks and rounds, as JSON.
 
 use crate::node::Node;
-use crate::state::{Agreement, Round};
+use crate::round::kept;
+use crate::state::{Agreement, Phase, Round};
 use crate::submission::part_bytes;
 use crate::tasks::Known;
 use serde_json::{Value, json};
@@ -105,6 +106,8 @@ pub(super) fn report(node: &Node, round: &Arc<Round>) -> Value {
         a.others.iter().map(one).collect::<Vec<_>>()
     });
     let security = node.task_of(spec).map(|k| k.full.circuit.security.name());
+    // Of a round that was aborted: what speaks against running it again, as far as this node knows.
+    let no_retry = (round.phase == Phase::Aborted).then(|| kept(node, &spec.key).err());
     json!({
         "node": node.me(), "task": spec.key.task, "round": spec.key.round, "phase": round.phase,
         "minimum": spec.minimum, "clients": spec.clients, "security": security,
@@ -112,6 +115,7 @@ pub(super) fn report(node: &Node, round: &Arc<Round>) -> Value {
         "circuit_clients": agreement.map_or(spec.clients, |a| a.clients),
         "accepted": accepted, "members": agreement.map(members), "others": others, "excluded": agreement.map(|a| &a.excluded),
         "continues": spec.after, "outcome": round.outcome, "failures": round.failures, "aborted": round.aborted,
-        "opened": round.times[0], "closed": round.times[1], "ended": round.times[2],
+        "may_retry": no_retry.as_ref().map(Option::is_none), "no_retry": no_retry.flatten().map(|why| why.to_string()),
+        "retries": round.retries, "opened": round.times[0], "closed": round.times[1], "ended": round.times[2],
     })
 }

@@ -4,6 +4,7 @@
 //! three nodes. So no stream of an attempt is drawn in another one, whoever chooses what. What the receivers get goes to
 //! files of this node and nowhere else until all three nodes have finished.
 
+use super::pause::with_room;
 use super::tidy::tidy;
 use super::words::{Words, pack};
 use super::{reveals, states};
@@ -39,7 +40,7 @@ pub(super) fn run(node: &Arc<Node>, name: &RunName, ready: &Ready) {
             Step::Fail(Failure { attempt: name.attempt, why: format!("node {}: {why}", node.me()) })
         }
     };
-    let refused = match node.advance(&name.key, step) {
+    let refused = match with_room(node, &name.key, || node.advance(&name.key, step.clone())) {
         Ok(_) => return,
         Err(e) => e,
     };
@@ -152,14 +153,16 @@ fn attempt(node: &Arc<Node>, name: &RunName, ready: &Ready) -> Result<Outcome, S
     let Watched { words, .. } = link;
     let (words, own) = reveals::split((me, key), ready, &agreement, run, words)?;
     for (client, bytes) in own {
-        node.store.put_reveal(key, &client, &bytes).map_err(|e| e.to_string())?;
+        let put = || node.store.put_reveal(key, &client, &bytes);
+        with_room(node, key, put).map_err(|e| e.to_string())?;
     }
     if let Some(kept) = kept {
         let bytes = Zeroizing::new(kept.to_bytes());
-        node.store.put_state(key, &bytes).map_err(|e| e.to_string())?;
+        with_room(node, key, || node.store.put_state(key, &bytes)).map_err(|e| e.to_string())?;
     }
     // The result comes last: where it is, all is.
-    node.store.put_result(key, &pack(run, &words)).map_err(|e| e.to_string())?;
+    let packed = pack(run, &words);
+    with_room(node, key, || node.store.put_result(key, &packed)).map_err(|e| e.to_string())?;
     Ok(Outcome {
         attempt: name.attempt,
         run: Hex(run.0),

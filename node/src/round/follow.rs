@@ -2,8 +2,8 @@
 
 use super::attempt;
 use super::gather::is_true;
-use super::states;
 use super::tidy::tidy;
+use super::{pause, retry, states};
 use crate::basics::spawn;
 use crate::node::Node;
 use crate::state::{Agreement, Entry, Failure, Phase, Round, RoundKey, Spec, Step, StepError};
@@ -30,6 +30,7 @@ pub fn answer(node: &Arc<Node>, from: usize, ask: Ask) -> Answer {
             agree(node, &key, agreement).and_then(|()| room(node, &key, clients))
         }
         Ask::Start(name) => start(node, name),
+        Ask::Retry { key, attempt, begins } => retry::follow(node, &key, attempt, begins),
         Ask::Release(name) => release(node, &name).map(|()| Answer::Done),
         Ask::Abort { key, why } => match node.advance(&key, Step::Abort(why)) {
             Ok(_) => {
@@ -53,12 +54,18 @@ fn stands(node: &Node, key: &RoundKey) -> Answer {
         // Its end could not be written.
         let failed = Some(format!("node {}: {LOST}", node.me()));
         let attempt = round.attempt;
-        return Answer::Stands { phase: Phase::Agreed, attempt, failed, aborted: None };
+        return Answer::Stands {
+            phase: Phase::Agreed,
+            attempt,
+            failed,
+            aborted: None,
+            waits: None,
+        };
     }
     let failed =
         round.failures.last().filter(|f| f.attempt == round.attempt).map(|f| f.why.clone());
     let (phase, attempt, aborted) = (round.phase, round.attempt, round.aborted.clone());
-    Answer::Stands { phase, attempt, failed, aborted }
+    Answer::Stands { phase, attempt, failed, aborted, waits: node.board.waiting(key) }
 }
 
 /// Opens a round here, if it is one that this node may run; whether it was not open before.
@@ -215,6 +222,7 @@ fn room(node: &Arc<Node>, key: &RoundKey, clients: u64) -> Result<Answer, String
     let spec = node.round(key).ok_or("no such round")?.spec.clone();
     let ready = node.circuit_of(&spec, clients)?;
     attempt::undamaged(node, key)?;
+    pause::has_room(node, ready.leaves())?;
     let free = !node.stopping() && !node.is_busy(key) && node.permit(ready.memory).is_some();
     Ok(if free { Answer::Done } else { Answer::Busy })
 }
@@ -223,8 +231,9 @@ fn start(node: &Arc<Node>, name: RunName) -> Result<Answer, String> {
     let round = node.round(&name.key).ok_or("no such round")?;
     // Each attempt is another draw of coins and of whom checks may leave out. The leader has as many as this node lets it.
     let most = node.config.limits.attempts;
-    if name.attempt > most {
-        return Err(format!("attempt {} is begun, and this node makes {most}", name.attempt));
+    let made = name.attempt.saturating_sub(round.before());
+    if made > most {
+        return Err(format!("attempt {made} is begun, and this node makes {most}"));
     }
     let clients = round.agreement.as_ref().map_or(0, |a| a.clients);
     let ready = node.circuit_of(&round.spec, clients)?;

@@ -5,19 +5,22 @@
 //! a restart the same thread goes on from what is on disk. Whatever it asks of the others may be asked twice.
 
 use super::others::{OpenError, all_done, both, each, said};
+use super::pause::{self, AGAIN, Pauses, rest};
 use super::tidy::tidy;
 use super::{attempt, follow, gather, states};
 use crate::basics::{is_name, now, spawn};
-use crate::node::Node;
-use crate::state::{Agreement, Entry, Failure, Phase, Round, RoundKey, Step, StepError};
+use crate::node::{Led, Node};
+use crate::state::{
+    Agreement, Entry, Excluded, Failure, Phase, Round, RoundKey, Spec, Step, StepError,
+};
+use crate::tasks::Ready;
 use crate::wire::{Answer, Ask, RunName};
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Between two attempts at the same thing.
-pub(super) const AGAIN: Duration = Duration::from_millis(300);
 /// How often the leader looks whether a round can be closed.
 const LOOK: Duration = Duration::from_millis(200);
 
@@ -27,7 +30,14 @@ const LOOK: Duration = Duration::from_millis(200);
 ///
 /// A system that has no threads left.
 pub fn begin(node: &Arc<Node>, key: RoundKey) -> std::io::Result<()> {
-    let Some(led) = node.lead(&key) else { return Ok(()) };
+    match node.lead(&key) {
+        Some(led) => lead_on(node, key, led),
+        None => Ok(()),
+    }
+}
+
+/// The same, for whoever has taken the lead.
+pub(super) fn lead_on(node: &Arc<Node>, key: RoundKey, led: Led) -> std::io::Result<()> {
     let node = node.clone();
     spawn("lead", move || {
         lead(&node, &key);
@@ -41,11 +51,14 @@ fn lead(node: &Arc<Node>, key: &RoundKey) {
     // Patience is for what does not go on: a long run takes nothing of it.
     let mut stands = (Phase::Open, 0);
     let mut since = Instant::now();
+    let mut pauses = Pauses::new();
     while !node.stopping() {
         let Some(round) = node.round(key) else { return };
         if stands != (round.phase, round.attempt) {
             stands = (round.phase, round.attempt);
             since = Instant::now();
+            pauses = Pauses::new();
+            rest_after_failure(node, key, &round);
         }
         match round.phase {
             Phase::Released => {
@@ -85,9 +98,23 @@ fn lead(node: &Arc<Node>, key: &RoundKey) {
                 ),
             );
         } else {
-            thread::sleep(AGAIN);
+            rest(node, key, round.phase, pauses.next());
         }
     }
+}
+
+/// What made an attempt fail may make the next one fail as well: each waits longer than the one before.
+fn rest_after_failure(node: &Node, key: &RoundKey, round: &Round) {
+    let limits = &node.config.limits;
+    let failed = round.attempt.saturating_sub(round.before());
+    if round.phase != Phase::Agreed || failed == 0 || failed >= limits.attempts {
+        return;
+    }
+    let pause = pause::after(failed, Duration::from_secs(limits.patience_s), limits.attempts);
+    let why = round.failures.last().map_or("", |f| f.why.as_str());
+    let why = format!("attempt {} failed ({why}): the next one begins soon", round.attempt);
+    node.board.waits_for(key, Some(&why));
+    rest(node, key, Phase::Agreed, pause);
 }
 
 /// Does it. A bug is a cause as any other: the thread that leads a round goes on, until the leader's patience is over.
@@ -220,22 +247,12 @@ fn settle(node: &Arc<Node>, key: &RoundKey, round: &Round) -> Result<(), String>
         true => states::place(node, round, &mut accepted, &mut excluded)?,
         false => Vec::new(),
     };
-    let (found, minimum) = (accepted.len() as u64, round.spec.minimum);
-    let few = match found < minimum {
-        true => Some(format!("{found} clients were accepted, and the minimum is {minimum}")),
-        false => few_others(&full.others, &others),
-    };
-    if let Some(few) = few {
-        let gone: Vec<String> =
-            excluded.iter().map(|e| format!("{} ({})", e.client, e.why)).collect();
-        let gone = if gone.is_empty() {
-            String::new()
-        } else {
-            format!("; excluded: {}", gone.join(", "))
-        };
-        abort(node, key, &format!("{few}{gone}"));
+    let all: Vec<Entry> = accepted.iter().chain(&others).cloned().collect();
+    if let Some(few) = few(node, &round.spec, &full, &all, &excluded) {
+        abort(node, key, &few);
         return Ok(());
     }
+    let found = accepted.len() as u64;
     // A circuit for those who came, or with zeros for those who did not.
     let ready = match node.circuit_of(&round.spec, found) {
         Ok(ready) => ready,
@@ -264,6 +281,50 @@ fn split_others(sets: &[(usize, String, u64)], accepted: &mut Vec<Entry>) -> Vec
     sets.iter().flat_map(|(_, name, _)| -> Vec<Entry> { of(name) }).collect()
 }
 
+/// Why there are too few to run a round with, and who is missing where.
+pub(super) fn few(
+    node: &Node,
+    spec: &Spec,
+    full: &Ready,
+    accepted: &[Entry],
+    excluded: &[Excluded],
+) -> Option<String> {
+    let (clients, others): (Vec<Entry>, Vec<Entry>) =
+        accepted.iter().cloned().partition(|e| e.set.is_none());
+    let (found, minimum) = (clients.len() as u64, spec.minimum);
+    let few = match found < minimum {
+        true => format!("{found} clients were accepted, and the minimum is {minimum}"),
+        false => few_others(&full.others, &others)?,
+    };
+    let named: BTreeSet<&str> = accepted
+        .iter()
+        .map(|e| e.client.as_str())
+        .chain(excluded.iter().map(|x| x.client.as_str()))
+        .collect();
+    let roll = node.roll.read().unwrap_or_else(PoisonError::into_inner);
+    let silent = roll.clients.keys().map(String::as_str).filter(|c| !named.contains(c));
+    let gone = list(excluded.iter().map(|x| format!("{} ({})", x.client, x.why)));
+    let silent = list(silent.map(str::to_string));
+    let told = [("excluded", gone), ("missing at all nodes", silent)];
+    let told = told.into_iter().filter_map(|(what, who)| Some(format!("; {what}: {}", who?)));
+    Some(format!("{few}{}", told.collect::<String>()))
+}
+
+/// Most names in a cause.
+const NAMED: usize = 50;
+
+/// Some names, and how many more there are; nothing for none.
+fn list(all: impl Iterator<Item = String>) -> Option<String> {
+    let mut named: Vec<String> = all.collect();
+    let more = named.len().saturating_sub(NAMED);
+    named.truncate(NAMED);
+    match (named.is_empty(), more) {
+        (true, _) => None,
+        (_, 0) => Some(named.join(", ")),
+        _ => Some(format!("{} and {more} more", named.join(", "))),
+    }
+}
+
 /// Which party set is not complete. Zeros stand in for clients, and for nobody else.
 fn few_others(sets: &[(usize, String, u64)], others: &[Entry]) -> Option<String> {
     sets.iter().find_map(|(_, name, size)| {
@@ -277,18 +338,16 @@ fn few_others(sets: &[(usize, String, u64)], others: &[Entry]) -> Option<String>
 /// Begins another attempt, once both others are ready for it.
 fn try_again(node: &Arc<Node>, key: &RoundKey, round: &Round) -> Result<(), String> {
     let agreement = round.agreement.clone().ok_or("nothing was agreed")?;
-    let next = round.attempt + 1;
-    if next > node.config.limits.attempts {
+    let next = round.attempt.saturating_add(1);
+    let (made, most) = (round.attempt.saturating_sub(round.before()), node.config.limits.attempts);
+    if made >= most {
         let why = round.failures.last().map_or("", |f| f.why.as_str());
-        abort(
-            node,
-            key,
-            &format!("attempt {} of {} failed: {why}", round.attempt, node.config.limits.attempts),
-        );
+        abort(node, key, &format!("attempt {made} of {most} failed: {why}"));
         return Ok(());
     }
     let ready = node.circuit_of(&round.spec, agreement.clients)?;
     attempt::undamaged(node, key).map_err(|why| format!("node {}: {why}", node.me()))?;
+    pause::has_room(node, ready.leaves())?;
     let busy = node.occupy(key).ok_or("an attempt of this node has not ended")?;
     let permit = node.permit(ready.memory).ok_or("other runs take the memory of this node")?;
     all_done(both(node, &Ask::Agree { key: key.clone(), agreement })?)?;
@@ -310,7 +369,7 @@ fn confirm(node: &Arc<Node>, key: &RoundKey, round: &Round) -> Result<(), String
     let mut waits = Duration::from_millis(5);
     let begun = Instant::now();
     while !node.stopping() {
-        let mut running = false;
+        let mut running = None;
         for (peer, answer) in both(node, &Ask::Where(key.clone()))? {
             match answer {
                 Answer::Stands {
@@ -318,10 +377,11 @@ fn confirm(node: &Arc<Node>, key: &RoundKey, round: &Round) -> Result<(), String
                     attempt,
                     ..
                 } if attempt == round.attempt => {}
-                Answer::Stands { phase: Phase::Running, attempt, .. }
+                Answer::Stands { phase: Phase::Running, attempt, waits, .. }
                     if attempt == round.attempt =>
                 {
-                    running = true
+                    let computes = format!("node {peer} has not finished the attempt yet");
+                    running = Some(waits.unwrap_or(computes));
                 }
                 Answer::Stands { phase: Phase::Aborted, aborted, .. } => {
                     abort(node, key, &aborted.unwrap_or_default());
@@ -340,14 +400,14 @@ fn confirm(node: &Arc<Node>, key: &RoundKey, round: &Round) -> Result<(), String
                 other => return Err(said(peer, other)),
             }
         }
-        if !running {
+        let Some(running) = running else {
             return node
                 .advance(key, Step::Release(round.attempt))
                 .map(drop)
                 .map_err(|e| e.to_string());
-        }
+        };
         if begun.elapsed() > node.deadline() {
-            return Err("another node has not finished the attempt yet".into());
+            return Err(running);
         }
         thread::sleep(waits);
         waits = (waits * 2).min(LOOK);

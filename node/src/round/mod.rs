@@ -9,6 +9,8 @@
 //! | `reveals` | what a round reveals to members of party sets, cut up for each of them |
 //! | `lead` | node 0: closes, has everybody agree and run, releases, recovers |
 //! | `opening` | node 0: opens a round on all three nodes |
+//! | `pause` | how long a node waits before it does something again, and for room on its disk |
+//! | `retry` | runs a round again that was aborted |
 //! | `others` | node 0 asks both other nodes at the same time |
 //! | `states` | tasks with a state: what a round continues, and who is which member |
 //! | `tidy` | erases what is left of a round that has ended |
@@ -20,6 +22,8 @@ mod gather;
 mod lead;
 mod opening;
 mod others;
+mod pause;
+mod retry;
 mod reveals;
 mod states;
 mod tend;
@@ -33,6 +37,7 @@ pub use lead::begin;
 pub use opening::open_everywhere;
 pub(crate) use opening::spec;
 pub use others::OpenError;
+pub(crate) use retry::{kept, retry};
 pub use reveals::Revealing;
 pub use tend::tend;
 pub(crate) use tidy::tidy;

@@ -4,8 +4,9 @@
 //! is led all the same, and whoever opens it asks again: then it is opened where it is not yet. If nobody asks again, it
 //! is aborted at its deadline. A node that says no ends it at once.
 
-use super::lead::{AGAIN, abort, begin};
+use super::lead::{abort, begin};
 use super::others::{OpenError, all_done, both, both_within, said};
+use super::pause::AGAIN;
 use super::{follow, states};
 use crate::basics::now;
 use crate::node::Node;

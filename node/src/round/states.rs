@@ -78,6 +78,32 @@ pub(super) fn check_opening(node: &Node, ready: &Ready, spec: &Spec) -> Result<(
     before(node, ready, spec).map(drop).map_err(|e| format!("node {me}: {e}"))
 }
 
+/// Whether a round that was aborted could still continue what it was opened to continue.
+///
+/// # Errors
+///
+/// What speaks against it.
+pub(super) fn check_retry(node: &Node, ready: &Ready, spec: &Spec) -> Result<(), String> {
+    if !ready.states {
+        return Ok(());
+    }
+    let (me, key) = (node.me(), &spec.key);
+    let (released, _) = node.history(&key.task);
+    if let Some(last) = released.filter(|_| released != spec.after) {
+        return Err(format!(
+            "node {me}: round {last} of the task was released after {key} was opened, and the state has gone on: open a new round"
+        ));
+    }
+    let under_way = node.rounds().into_iter().find(|r| r.spec.key.task == key.task && !r.ended());
+    if let Some(other) = under_way {
+        return Err(format!(
+            "node {me}: round {} is {}, and each round of the task continues the state of the one before: wait for its end",
+            other.spec.key, other.phase
+        ));
+    }
+    before(node, ready, spec).map(drop).map_err(|e| format!("node {me}: {e}"))
+}
+
 /// What a round continues: this node's shares of the state, or nothing, and then it begins.
 ///
 /// # Errors

@@ -2,7 +2,7 @@
 
 use super::states;
 use crate::node::Node;
-use crate::state::{Phase, RoundKey};
+use crate::state::{Phase, Round, RoundKey};
 
 /// Erases what nobody needs any more of a round that has ended: the submissions and the state before of one that was
 /// released, the words of one that was aborted. What cannot be erased is noted, and tried again now and then.
@@ -14,7 +14,11 @@ pub(crate) fn tidy(node: &Node, key: &RoundKey) {
             .erase_parts(key)
             .map_err(|e| e.to_string())
             .and_then(|()| states::settle(node, &round)),
-        Phase::Aborted => node.store.erase_outcome(key).map_err(|e| e.to_string()),
+        // It may be run again at this moment, and then what is there is of another attempt.
+        Phase::Aborted => node.with_round(key, |now| match now.is_some_and(Round::ended) {
+            true => node.store.erase_outcome(key).map_err(|e| e.to_string()),
+            false => Ok(()),
+        }),
         _ => return,
     };
     if let Err(why) = &done {

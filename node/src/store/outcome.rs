@@ -19,6 +19,16 @@ impl Store {
         self.io(&path, vault::read(&path, self.sealed(&Label::new(key, what))))
     }
 
+    /// Whether there is room for so many bytes: they are written, and removed again.
+    ///
+    /// # Errors
+    ///
+    /// A disk that is full; whatever else the system says.
+    pub fn has_room(&self, bytes: u64) -> Result<(), StoreError> {
+        let path = self.folder.join("room.new");
+        self.io(&path, vault::has_room(&path, bytes))
+    }
+
     /// Keeps this node's words of the result.
     ///
     /// # Errors

@@ -209,6 +209,11 @@ impl Store {
         all.map(|f| f.path()).collect()
     }
 
+    /// Whether the parts of a round are still there, as far as they came: they were not erased, and can be read.
+    pub fn keeps_parts(&self, key: &RoundKey) -> bool {
+        !self.folder(key).join(ENDED).exists() && self.round_key(key).is_ok()
+    }
+
     /// Erases the key and the parts of a round that has ended. Who has submitted what stays known, so that nothing is
     /// taken twice. A file says that the round has ended, before anything is erased: an older database would take the key
     /// and the parts for damaged.

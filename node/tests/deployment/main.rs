@@ -6,6 +6,7 @@
 //! | `proxy` | links between nodes that can be cut, healed and slowed down |
 //! | `rounds` | a round from its keys to its result; exclusion, deadlines, idempotence, recovery |
 //! | `calls` | what callers are told |
+//! | `retry` | full disks, and rounds that were aborted and are run again |
 //! | `reveals` | what is revealed to clients, and who gets it |
 //! | `damage` | files that are damaged or lost, uploads that a restart interrupts |
 //! | `schedules` | random faults, and what holds whatever happens |
@@ -27,6 +28,7 @@ mod load;
 mod mutants;
 mod page;
 mod proxy;
+mod retry;
 mod reveals;
 mod rounds;
 mod schedules;

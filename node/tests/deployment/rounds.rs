@@ -107,7 +107,7 @@ fn below_the_minimum_nothing_is_run_and_the_submissions_are_kept() {
     world.coordinator().ask_leader(TASK, 1, "close").expect("closes");
     let status = world.ended(1, LONG);
     let why = status["aborted"].as_str().expect("a cause").to_string();
-    assert_eq!(why, "2 clients were accepted, and the minimum is 3");
+    assert!(why.starts_with("2 clients were accepted, and the minimum is 3"), "{why}");
     assert!(world.coordinator().collect(TASK, 1).is_err());
     for node in 0..3 {
         let followed =

@@ -109,3 +109,31 @@ fn each_round_continues_the_last_released_one_whatever_happens_in_between() {
         .collect();
     assert_eq!(accepted, (0..5).map(client).collect::<Vec<_>>());
 }
+
+#[test]
+fn a_round_that_was_aborted_is_run_again_from_the_same_state_unless_that_has_gone_on() {
+    let world = World::started(Shape { state: true, ..Shape::default() });
+    let coordinator = world.coordinator();
+    let all = |times: [i64; 5]| (0..5).map(|i| row(i, times[i as usize])).collect::<Vec<_>>();
+    assert_eq!(round(&world, 1, &[0, 1, 2]), all([1, 1, 1, 0, 0]));
+    for (number, clients) in [(2, [0, 1, 3]), (3, [0, 1, 2])] {
+        world.open(number, 600);
+        clients.iter().for_each(|&i| world.submit(i, number));
+        coordinator.ask_leader(TASK, number, "abort").expect("aborts");
+        for node in 0..3 {
+            let shown = || coordinator.status(node, TASK, number).ok();
+            until(LONG, "all know", || shown().filter(|s| s["phase"] == "aborted"));
+        }
+    }
+    let retry = |number| {
+        coordinator.patiently(std::time::Instant::now() + LONG, || coordinator.retry(TASK, number))
+    };
+    // The older one goes on with the state that both were opened to continue; then the other one cannot.
+    retry(2).expect("is run again");
+    assert_eq!(world.ended(2, LONG)["phase"], "released");
+    assert_eq!(rows(&world, 2), all([2, 2, 1, 1, 0]));
+    let said = retry(3).expect_err("the state has gone on");
+    assert!(said.to_string().contains("the state has gone on"), "{said}");
+    // The next round continues that one.
+    assert_eq!(round(&world, 4, &[0, 1, 2]), all([3, 3, 2, 1, 0]));
+}

@@ -74,6 +74,14 @@ enum What {
         #[command(flatten)]
         which: Which,
     },
+    /// Run a round again that was aborted, from the submissions that are kept. `report` says whether it can be.
+    Retry {
+        #[command(flatten)]
+        which: Which,
+        /// Seconds that it goes on trying to reach the nodes.
+        #[arg(long, default_value_t = 60)]
+        patience: u64,
+    },
     /// Put the result together from the words of the three nodes, and write it. What is for clients they fetch.
     Collect {
         #[command(flatten)]
@@ -144,6 +152,15 @@ impl Round {
             What::Abort { which: Which { task, round } } => {
                 let status = caller.abort(&task, round)?;
                 done(json, status, format!("{task}/{round} is aborted"))
+            }
+            What::Retry { which: Which { task, round }, patience } => {
+                let until = Instant::now() + Duration::from_secs(patience);
+                let status = caller.patiently(until, || caller.retry(&task, round))?;
+                let text = format!(
+                    "{task}/{round} is run again, from {} submissions; `slvrc round watch` shows where it stands",
+                    status["complete"]
+                );
+                done(json, status, text)
             }
             What::Report { which: Which { task, round }, node } => {
                 let report = match node {
@@ -241,12 +258,28 @@ fn watch(caller: &Caller, which: &Which, once: bool, json: bool) -> anyhow::Resu
                 return say_json(json!({ "nodes": nodes }));
             }
             if phase == "aborted" && !once {
-                return Err(Aborted(format!("{}/{} was aborted", which.task, which.round)).into());
+                let Which { task, round } = which;
+                let again = may_retry(caller, which);
+                return Err(Aborted(format!("{task}/{round} was aborted; {again}")).into());
             }
             return Ok(());
         }
         thread::sleep(Duration::from_millis(500));
     }
+}
+
+/// What can be done with a round that was aborted, as far as the nodes say.
+fn may_retry(caller: &Caller, Which { task, round }: &Which) -> String {
+    for node in 0..3 {
+        let report = match caller.report(node, task, *round) {
+            Ok(report) => report,
+            Err(e) => return format!("whether it can be run again cannot be said: {e}"),
+        };
+        if let Some(why) = report["no_retry"].as_str() {
+            return format!("it cannot be run again: {why}");
+        }
+    }
+    "`slvrc round retry` runs it again from the submissions that are kept".into()
 }
 
 /// Why there is nothing to watch: no node knows the round, and so none will by itself.

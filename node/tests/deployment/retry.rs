@@ -1,0 +1,203 @@
+//! Full disks, and rounds that were aborted and are run again.
+
+use crate::world::{Shape, TASK, World, client, until};
+use serde_json::Value;
+use slvr_node::client::CallError;
+use slvr_node::state::RoundKey;
+use slvr_node::wire::{Answer, Ask};
+use std::fs;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+const LONG: Duration = Duration::from_secs(120);
+
+/// A deployment in which each node's disk can be full: while a file is there.
+fn with_disks(shape: Shape) -> World {
+    let mut world = World::new(shape);
+    for i in 0..3 {
+        let flag = disk(&world, i).display().to_string();
+        world.variables[i].push(("SLVR_NODE_FULL", flag));
+    }
+    (0..3).for_each(|i| world.start(i));
+    world
+}
+
+fn disk(world: &World, i: usize) -> PathBuf {
+    world.folder.path().join(format!("full-{i}"))
+}
+
+fn status(world: &World, node: usize, round: u64) -> Value {
+    world.coordinator().status(node, TASK, round).unwrap_or_default()
+}
+
+/// Waits until a node says that it waits for room.
+fn waits_for_room(world: &World, asked: usize, full: usize, round: u64) {
+    let said = format!("node {full}: its disk is full");
+    let waits = || {
+        let shown = status(world, asked, round);
+        shown["waits"].as_str().is_some_and(|w| w.starts_with(&said)).then_some(())
+    };
+    until(LONG, &format!("node {asked} says: {said}"), waits);
+}
+
+#[test]
+fn a_full_disk_is_waited_for_and_costs_no_attempt() {
+    let world = with_disks(Shape { layers: 60, ..Shape::default() });
+    for (round, full) in [(1, 1), (2, 0)] {
+        world.open(round, 600);
+        (0..4).for_each(|i| world.submit(i, round));
+        // Before the attempt.
+        fs::write(disk(&world, full), "").expect("writes");
+        world.coordinator().ask_leader(TASK, round, "close").expect("closes");
+        waits_for_room(&world, 0, full, round);
+        assert_eq!(status(&world, 0, round)["attempt"], 0);
+        // Within it: what was computed is written later.
+        world.links.iter().for_each(|(_, l)| l.slow(20));
+        fs::remove_file(disk(&world, full)).expect("is there");
+        let deep = || status(&world, full, round)["run"]["layer"].as_u64().filter(|l| *l > 2);
+        until(LONG, "the run is under way", deep);
+        fs::write(disk(&world, full), "").expect("writes");
+        world.links.iter().for_each(|(_, l)| l.heal());
+        waits_for_room(&world, full, full, round);
+        fs::remove_file(disk(&world, full)).expect("is there");
+        let ended = world.ended(round, LONG);
+        assert_eq!(
+            (&ended["phase"], &ended["attempt"]),
+            (&"released".into(), &1.into()),
+            "{ended}"
+        );
+        assert_eq!(ended["failures"], Value::Array(vec![]), "{ended}");
+        assert_eq!(world.total(round), world.expected(&[0, 1, 2, 3]));
+    }
+}
+
+/// Has all nodes know that a round was aborted.
+fn aborted_everywhere(world: &World, round: u64) {
+    for node in 0..3 {
+        let knows = || (status(world, node, round)["phase"] == "aborted").then_some(());
+        until(LONG, &format!("node {node} knows that the round was aborted"), knows);
+    }
+}
+
+fn retry(world: &World, round: u64) -> Result<Value, CallError> {
+    let coordinator = world.coordinator();
+    coordinator.patiently(Instant::now() + LONG, || coordinator.retry(TASK, round))
+}
+
+fn refused(done: Result<Value, CallError>) -> String {
+    match done {
+        Err(CallError::Refused { code, message, .. }) if code == "retry" => message,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_round_that_was_aborted_is_run_again_from_its_submissions() {
+    let mut world = World::started(Shape { deadline: 2, patience: 4, ..Shape::default() });
+    world.open(1, 600);
+    assert!(refused(retry(&world, 1)).contains("is open"), "it has not ended");
+    (0..4).for_each(|i| world.submit(i, 1));
+    world.kill(2);
+    world.coordinator().ask_leader(TASK, 1, "close").expect("closes");
+    let cause = world.ended(1, LONG)["aborted"].as_str().expect("a cause").to_string();
+    // Not while a node is away, and not because node 0 says so.
+    assert!(world.coordinator().retry(TASK, 1).is_err());
+    let key = RoundKey { task: TASK.into(), round: 1 };
+    world.start(2);
+    aborted_everywhere(&world, 1);
+    let asks = Ask::Retry { key, attempt: 0, begins: true };
+    let said = world.ask(0, 2, &asks);
+    assert!(matches!(&said, Answer::Refused(why) if why.contains("has not told")), "{said:?}");
+    let report = world.coordinator().report(2, TASK, 1).expect("a report");
+    assert_eq!(report["may_retry"], true, "{report}");
+    let shown = retry(&world, 1).expect("is run again");
+    assert!(shown["phase"] != "aborted", "{shown}");
+    let ended = world.ended(1, LONG);
+    assert_eq!(ended["phase"], "released", "{ended}");
+    assert_eq!(world.total(1), world.expected(&[0, 1, 2, 3]));
+    for node in 0..3 {
+        let report = world.coordinator().report(node, TASK, 1).expect("a report");
+        assert_eq!(report["retries"].as_array().map(Vec::len), Some(1), "{report}");
+        let before = report["retries"][0]["aborted"].as_str().expect("a cause");
+        assert_eq!(before, cause, "node {node}");
+    }
+    // It is released once.
+    assert!(refused(retry(&world, 1)).contains("is released"));
+}
+
+#[test]
+fn what_cannot_be_run_again_says_so() {
+    let world = World::started(Shape::default());
+    let coordinator = world.coordinator();
+    // Too few.
+    world.open(1, 600);
+    (0..2).for_each(|i| world.submit(i, 1));
+    coordinator.ask_leader(TASK, 1, "close").expect("closes");
+    let why = world.ended(1, LONG)["aborted"].as_str().expect("a cause").to_string();
+    let missing = [2, 3, 4].map(client).join(", ");
+    assert_eq!(
+        why,
+        format!("2 clients were accepted, and the minimum is 3; missing at all nodes: {missing}")
+    );
+    aborted_everywhere(&world, 1);
+    let said = refused(retry(&world, 1));
+    assert!(said.contains("2 clients") && said.contains("Open a new round"), "{said}");
+    let report = coordinator.report(0, TASK, 1).expect("a report");
+    assert_eq!(report["may_retry"], false, "{report}");
+    // Enough at each node, and too few at all of them.
+    world.open(2, 600);
+    (0..2).for_each(|i| world.submit(i, 2));
+    for (i, nodes) in [(2, [0, 1]), (3, [1, 2]), (4, [2, 0])] {
+        let s = world.submission(i, 2);
+        for node in nodes {
+            world.client(i).submit_to(node, &s, &|_, _, _| {}).expect("submits");
+        }
+    }
+    coordinator.ask_leader(TASK, 2, "close").expect("closes");
+    let why = world.ended(2, LONG)["aborted"].as_str().expect("a cause").to_string();
+    for (i, node) in [(2, 2), (3, 0), (4, 1)] {
+        let named = format!("{} (missing at node {node})", client(i));
+        assert!(why.contains(&named), "{why}");
+    }
+    aborted_everywhere(&world, 2);
+    assert!(refused(retry(&world, 2)).contains("2 clients were accepted"));
+    // Erased.
+    world.open(3, 600);
+    (0..4).for_each(|i| world.submit(i, 3));
+    coordinator.ask_leader(TASK, 3, "abort").expect("aborts");
+    aborted_everywhere(&world, 3);
+    coordinator.erase(TASK, 3, "submissions").expect("erases");
+    assert!(refused(retry(&world, 3)).contains("have been erased"));
+    // One that the coordinator has aborted, and wants after all.
+    world.open(4, 600);
+    (0..3).for_each(|i| world.submit(i, 4));
+    coordinator.ask_leader(TASK, 4, "abort").expect("aborts");
+    aborted_everywhere(&world, 4);
+    retry(&world, 4).expect("is run again");
+    assert_eq!(world.ended(4, LONG)["phase"], "released");
+    assert_eq!(world.total(4), world.expected(&[0, 1, 2]));
+}
+
+#[test]
+fn attempts_after_a_retry_are_granted_anew_and_no_more_than_those() {
+    let shape = Shape { limits: "attempts = 2".into(), ..Shape::default() };
+    let world = World::started(shape);
+    world.open(1, 600);
+    (0..4).for_each(|i| world.submit(i, 1));
+    world.coordinator().ask_leader(TASK, 1, "abort").expect("aborts");
+    aborted_everywhere(&world, 1);
+    // The coordinator tells node 1, which then hears of attempts that were never made.
+    let path = format!("/v1/tasks/{TASK}/rounds/1/retry");
+    let told = world.coordinator().call(1, &hyper::Method::POST, &path, &[], &[], 1 << 16);
+    told.expect("is told");
+    let key = RoundKey { task: TASK.into(), round: 1 };
+    let ask = |attempt| Ask::Retry { key: key.clone(), attempt, begins: true };
+    assert!(matches!(world.ask(0, 1, &ask(7)), Answer::Complete(all) if all.len() == 4));
+    // Asked again, it has the same answer; another number it does not take.
+    assert!(matches!(world.ask(0, 1, &ask(7)), Answer::Complete(_)));
+    assert!(matches!(world.ask(0, 1, &ask(8)), Answer::Refused(_)));
+    let name = |attempt| slvr_node::wire::RunName { key: key.clone(), attempt };
+    let start = |attempt| world.ask(0, 1, &Ask::Start(name(attempt)));
+    let said = start(10);
+    assert!(matches!(&said, Answer::Refused(why) if why.contains("makes 2")), "{said:?}");
+}
