@@ -27,6 +27,7 @@
 //! | [`round`] | what a node does in a round: follow, lead, run |
 //! | [`http`] | the interface for clients, the coordinator and the operator |
 //! | [`service`] | starts and stops a node |
+//! | [`check`] | looks at a configuration before a node is started |
 //! | [`client`] | calls to nodes: submit, open, watch, collect |
 //!
 //! # Who is trusted with what
@@ -44,6 +45,7 @@
 
 pub mod basics;
 pub mod board;
+pub mod check;
 pub mod client;
 pub mod config;
 pub mod http;

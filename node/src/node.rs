@@ -32,7 +32,7 @@ pub struct Node {
     pub board: Board,
     /// What it counts.
     pub metrics: Metrics,
-    compile: Box<dyn Compile>,
+    compile: Arc<dyn Compile>,
     rounds: Ledger,
     /// Held for a moment by whoever waits for something to change.
     waits: Mutex<()>,
@@ -124,7 +124,7 @@ impl Node {
         tasks: BTreeMap<String, Known>,
         roll: Roll,
         peers: Arc<Peers>,
-        compile: Box<dyn Compile>,
+        compile: Arc<dyn Compile>,
     ) -> Result<Node, String> {
         let rounds = Ledger::default();
         for mut round in store.rounds().map_err(|e| e.to_string())? {
@@ -353,6 +353,40 @@ impl Node {
             self.wake();
         }
         Ok(next)
+    }
+
+    /// Erases what is left of a round that ended long ago.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the store says.
+    pub fn forget(&self, round: &Round) -> Result<(), StoreError> {
+        // It may be run again at this moment.
+        self.with_round(&round.spec.key, |now| match now {
+            Some(now) if now.ended() => {
+                self.store.forget(now)?;
+                self.rounds.add(now.forgotten());
+                Ok(())
+            }
+            _ => Ok(()),
+        })
+    }
+
+    /// Takes other tasks. Rounds that have not ended keep the circuits that they were opened with. The result is the names of
+    /// those that are not as they were.
+    pub fn exchange(&self, tasks: BTreeMap<String, Known>) -> Vec<String> {
+        // No round is opened meanwhile.
+        let _one = self.opening();
+        // Who collects a result reads it by the circuit.
+        let needed = |r: &Arc<Round>| !r.ended() || self.store.has_result(&r.spec.key);
+        let rounds: Vec<_> = self.rounds().into_iter().filter(needed).collect();
+        let in_use = |k: &Known| {
+            let of =
+                |r: &Arc<Round>| (&r.spec.key.task, r.spec.circuit) == (&k.task.name, k.full.hash);
+            rounds.iter().any(of)
+        };
+        self.peers.allow(longest(tasks.values()));
+        self.tasks.write().unwrap_or_else(PoisonError::into_inner).exchange(tasks, in_use)
     }
 
     /// Does something while a round stays as it is. Submissions are counted so.

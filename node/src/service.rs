@@ -13,7 +13,7 @@ use crate::{http, trust};
 use std::fmt;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
@@ -33,6 +33,9 @@ pub struct Service {
     server: Option<JoinHandle<()>>,
     asks: Asks,
     signal: Option<Receiver<&'static str>>,
+    compile: Arc<dyn Compile>,
+    /// Held by whoever reads files again.
+    reading: Arc<Mutex<()>>,
 }
 
 /// Asks a node to end, from elsewhere in its process.
@@ -57,6 +60,22 @@ fn listen(at: &str, what: &str) -> Result<TcpListener, String> {
     TcpListener::bind(at).map_err(|e| format!("{what} = \"{at}\": cannot listen there: {e}"))
 }
 
+/// Whether the operator may look there: everybody may on a loopback address, and on others those whom `[operator]` names.
+///
+/// # Errors
+///
+/// No address; an address of others, and nobody is named.
+pub fn may_listen(config: &NodeConfig) -> Result<(), String> {
+    let at = &config.operations;
+    let found = at.to_socket_addrs().map_err(|e| format!("operations = \"{at}\": {e}"))?;
+    if config.operator.is_none() && found.into_iter().any(|a| !a.ip().is_loopback()) {
+        return Err(format!(
+            "operations = \"{at}\": it is not a loopback address, and nobody would have to say there who they are: add [operator] with `tokens` or `certificates`"
+        ));
+    }
+    Ok(())
+}
+
 impl Service {
     /// Starts a node: it listens, and takes up the rounds that it has on disk.
     ///
@@ -64,16 +83,7 @@ impl Service {
     ///
     /// A configuration that cannot be used; ports that are taken; data that cannot be read.
     pub fn start(config: NodeConfig, compile: Box<dyn Compile>) -> Result<Service, String> {
-        let local = config
-            .operations
-            .to_socket_addrs()
-            .map_err(|e| format!("operations = \"{}\": {e}", config.operations))?;
-        if local.into_iter().any(|a| !a.ip().is_loopback()) {
-            return Err(format!(
-                "operations = \"{}\": it is not a loopback address",
-                config.operations
-            ));
-        }
+        may_listen(&config)?;
         let roll = Roll::read(&config.clients, config.party).map_err(|e| e.to_string())?;
         let (certificate, key) =
             identity(&config.certificate, &config.key).map_err(|e| e.to_string())?;
@@ -84,6 +94,9 @@ impl Service {
                 tracing::warn!(file = %secret.display(), "others than its owner may read this secret: chmod 600");
             }
         }
+        let compile: Arc<dyn Compile> = compile.into();
+        let tls = TlsAcceptor::from(Arc::new(tls));
+        let for_looking = config.operator.is_some().then(|| tls.clone());
         let storage = Key::new(config.storage_key().map_err(|e| e.to_string())?);
         let tasks = tasks(&config, &*compile)?;
         let peers = Arc::new(Peers::new(&config, longest(tasks.values()))?);
@@ -94,7 +107,7 @@ impl Service {
         let address = |l: &TcpListener| l.local_addr().map_err(|e| e.to_string());
         let (peer_address, client_address) = (address(&for_peers)?, address(&for_clients)?);
         let operations_address = address(&for_operator)?;
-        let node = Arc::new(Node::new(config, store, tasks, roll, peers.clone(), compile)?);
+        let node = Arc::new(Node::new(config, store, tasks, roll, peers.clone(), compile.clone())?);
         let asked = node.clone();
         let threads = |e: std::io::Error| format!("no thread is left: {e}");
         peers
@@ -118,12 +131,8 @@ impl Service {
                 };
                 match (ready(for_clients), ready(for_operator)) {
                     (Ok(clients), Ok(operator)) => {
-                        tokio::spawn(http::serve(
-                            served.clone(),
-                            clients,
-                            TlsAcceptor::from(Arc::new(tls)),
-                        ));
-                        tokio::spawn(http::serve_operator(served, operator));
+                        tokio::spawn(http::serve(served.clone(), clients, tls));
+                        tokio::spawn(http::serve_operator(served, operator, for_looking));
                     }
                     (a, b) => {
                         tracing::error!(clients = ?a.err(), operator = ?b.err(), "cannot listen")
@@ -148,6 +157,8 @@ impl Service {
             server,
             asks,
             signal,
+            compile,
+            reading: Arc::default(),
         })
     }
 
@@ -156,21 +167,26 @@ impl Service {
         self.asks.clone()
     }
 
-    /// Waits until the system asks the process to end; says how. With `reload`, the file of clients is read again.
+    /// Reads the file of clients and the tasks again, on a thread: the node goes on, and may be stopped meanwhile.
+    fn read_again(&self) {
+        let (node, compile) = (self.node.clone(), self.compile.clone());
+        let reading = self.reading.clone();
+        // Without a thread nothing changes, which is logged.
+        let _ = spawn("reload", move || {
+            let _one = reading.lock().unwrap_or_else(PoisonError::into_inner);
+            reload_clients(&node);
+            if let Err(why) = reload_tasks(&node, &*compile) {
+                tracing::error!(why, "the tasks stay as they were");
+            }
+        });
+    }
+
+    /// Waits until the system asks the process to end; says how. On a hangup files are read again.
     pub fn wait(&mut self) -> &'static str {
         let Some(signal) = self.signal.take() else { return "stopped" };
         loop {
             match signal.recv() {
-                Ok("hangup") => match Roll::read(&self.node.config.clients, self.node.me()) {
-                    Ok(roll) => {
-                        tracing::info!(
-                            clients = roll.clients.len(),
-                            "the file of clients was read again"
-                        );
-                        *self.node.roll.write().unwrap_or_else(PoisonError::into_inner) = roll;
-                    }
-                    Err(why) => tracing::error!(%why, "the file of clients stays as it was"),
-                },
+                Ok("hangup") => self.read_again(),
                 Ok(asked) => return asked,
                 Err(_) => return "stopped",
             }
@@ -199,6 +215,25 @@ impl Service {
         }
         tracing::info!(node = self.node.me(), "stopped");
     }
+}
+
+fn reload_clients(node: &Node) {
+    match Roll::read(&node.config.clients, node.me()) {
+        Ok(roll) => {
+            tracing::info!(clients = roll.clients.len(), "the file of clients was read again");
+            *node.roll.write().unwrap_or_else(PoisonError::into_inner) = roll;
+        }
+        Err(why) => tracing::error!(%why, "the file of clients stays as it was"),
+    }
+}
+
+/// Compiles the tasks of the file of configuration as it is now. Its other lines are read at a start only.
+fn reload_tasks(node: &Node, compile: &dyn Compile) -> Result<(), String> {
+    let fresh = NodeConfig::read(&node.config.path).map_err(|e| e.to_string())?;
+    let fresh = NodeConfig { task: fresh.task, ..node.config.clone() };
+    let changed = node.exchange(tasks(&fresh, compile)?);
+    tracing::info!(changed = changed.join(", "), "the tasks were read again");
+    Ok(())
 }
 
 /// Takes up what is on disk.

@@ -233,6 +233,9 @@ pub struct Round {
     /// Whenever it was run again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub retries: Vec<Retry>,
+    /// Whether it ended so long ago that everything else was erased.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub erased: bool,
 }
 
 /// What happens to a round.
@@ -301,6 +304,7 @@ impl Round {
             times: [Some(now), None, None],
             may_retry: false,
             retries: Vec::new(),
+            erased: false,
         }
     }
 
@@ -327,7 +331,13 @@ impl Round {
             times: self.times,
             may_retry: self.may_retry,
             retries: self.retries.clone(),
+            erased: self.erased,
         }
+    }
+
+    /// What is left of a round that ended long ago.
+    pub fn forgotten(&self) -> Round {
+        Round { erased: true, ..self.brief() }
     }
 
     /// How many clients' inputs are in the result.
@@ -424,6 +434,9 @@ impl Round {
                 }
             },
             Step::Permit => match phase {
+                Phase::Aborted if self.erased => {
+                    return refused("it ended long ago, and its submissions were erased");
+                }
                 Phase::Aborted if self.may_retry => return Ok(false),
                 Phase::Aborted => self.may_retry = true,
                 _ => return refused("only a round that was aborted is run again"),

@@ -154,6 +154,34 @@ impl Tasks {
         self.now.values()
     }
 
+    /// Takes others. Of those that were, a task that is as it was stays as it is, and one that is in use is kept aside. The
+    /// result is the names of those that are not as they were.
+    pub fn exchange(
+        &mut self,
+        fresh: BTreeMap<String, Known>,
+        in_use: impl Fn(&Known) -> bool,
+    ) -> Vec<String> {
+        let mut before = std::mem::take(&mut self.now);
+        let mut changed = Vec::new();
+        for (name, known) in fresh {
+            let old = before.remove(&name);
+            let same = |o: &Arc<Known>| o.task == known.task && o.full.hash == known.full.hash;
+            let one = match old {
+                Some(old) if same(&old) => old,
+                old => {
+                    self.before.extend(old);
+                    changed.push(name.clone());
+                    Arc::new(known)
+                }
+            };
+            self.now.insert(name, one);
+        }
+        changed.extend(before.keys().cloned());
+        self.before.extend(before.into_values());
+        self.before.retain(|k| in_use(k));
+        changed
+    }
+
     /// A task as it was when a round was opened with this circuit.
     pub fn with(&self, task: &str, circuit: Hash) -> Option<&Arc<Known>> {
         let is = |k: &&Arc<Known>| k.task.name == task && k.full.hash == circuit;

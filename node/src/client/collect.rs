@@ -22,7 +22,6 @@ impl Caller {
     /// A round that is not released at all nodes; words that do not fit together.
     pub fn collect(&self, task: &str, round: u64) -> Result<Collected, CallError> {
         let report = self.agreed_report(task, round)?;
-        let clients = report["circuit_clients"].as_u64().unwrap_or(0);
         let path = format!("/v1/tasks/{task}/rounds/{round}/words");
         let mut all: Vec<Words> = Vec::new();
         let mut run = None;
@@ -39,7 +38,7 @@ impl Caller {
             }
             all.push(read.1);
         }
-        let circuit = self.artifact(0, &format!("/v1/tasks/{task}/artifact?clients={clients}"))?;
+        let circuit = self.artifact(0, &format!("/v1/tasks/{task}/rounds/{round}/artifact"))?;
         if report["circuit"].as_str() != Some(&hex(&artifact::hash(&circuit))) {
             return Err(CallError::Disagree("node 0 sends another circuit than was run".into()));
         }

@@ -22,6 +22,8 @@ pub struct Limits {
     pub patience_s: u64,
     /// How often a run is tried.
     pub attempts: u32,
+    /// Days after which what is left of a round that has ended is erased. Without it nothing is.
+    pub keep_days: Option<u64>,
 }
 
 impl Default for Limits {
@@ -35,6 +37,7 @@ impl Default for Limits {
             slowest: 4096,
             patience_s: 1800,
             attempts: 5,
+            keep_days: None,
         }
     }
 }
@@ -52,6 +55,7 @@ impl Limits {
             ("slowest", self.slowest, 1, 1 << 40),
             ("patience_s", self.patience_s, 1, DAYS),
             ("attempts", self.attempts.into(), 1, 100),
+            ("keep_days", self.keep_days.unwrap_or(1), 1, 36_500),
         ];
         let (name, found, low, high) =
             all.into_iter().find(|(_, n, l, h)| !(l..=h).contains(&n))?;
@@ -79,6 +83,7 @@ mod tests {
             "slowest",
             "patience_s",
             "attempts",
+            "keep_days",
         ] {
             let zero = wrong(&format!("{name} = 0")).expect("is refused");
             assert!(zero.contains(&format!("`{name} = 0`")), "{zero}");

@@ -65,8 +65,11 @@ pub struct NodeConfig {
     pub peer_listen: String,
     /// Where clients and the coordinator call.
     pub client_listen: String,
-    /// Where the operator looks: the status page and metrics, without TLS. A loopback address.
+    /// Where the operator looks: the status page, metrics, readiness, backups. Without [`Operator`] a loopback address.
     pub operations: String,
+    /// Who may look there. With it the address may be any, and TLS is spoken.
+    #[serde(default)]
+    pub operator: Option<Operator>,
     /// The file of enrolled clients.
     pub clients: PathBuf,
     /// SHA-256 of the coordinator's token for this node ([`token_for`]).
@@ -79,6 +82,19 @@ pub struct NodeConfig {
     /// What it may use.
     #[serde(default)]
     pub limits: Limits,
+    /// The file itself, to read its tasks again.
+    #[serde(skip)]
+    pub path: PathBuf,
+}
+
+/// Who may look at [`NodeConfig::operations`], over TLS.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Operator {
+    /// SHA-256 of tokens (`Authorization: Bearer`).
+    pub tokens: Vec<Hash>,
+    /// SHA-256 of certificates, DER.
+    pub certificates: Vec<Hash>,
 }
 
 /// A node as the other nodes know it.
@@ -92,7 +108,7 @@ pub struct Peer {
 }
 
 /// Something that the nodes may run.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Task {
     /// Its name.
@@ -127,8 +143,11 @@ fn two() -> u64 {
 pub fn is_open_to_others(path: &Path) -> bool {
     #[cfg(unix)]
     {
+        use std::os::unix::fs::MetadataExt;
         use std::os::unix::fs::PermissionsExt;
-        std::fs::metadata(path).is_ok_and(|m| m.permissions().mode() & 0o077 != 0)
+        // Secrets that Kubernetes mounts are root's, and readable by a group of the node's own.
+        let own = |m: &std::fs::Metadata| if m.uid() == 0 { 0o037 } else { 0o077 };
+        std::fs::metadata(path).is_ok_and(|m| m.permissions().mode() & own(&m) != 0)
     }
     #[cfg(not(unix))]
     {
@@ -288,6 +307,16 @@ impl NodeConfig {
                 task.name
             ));
         }
+        if config
+            .operator
+            .as_ref()
+            .is_some_and(|o| o.tokens.is_empty() && o.certificates.is_empty())
+        {
+            return wrong(
+                "[operator] names nobody: give it `tokens` or `certificates`, or leave it out",
+            );
+        }
+        config.path = path.to_path_buf();
         let folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
         let paths = [&mut config.certificate, &mut config.key, &mut config.storage_key];
         for p in paths.into_iter().chain([&mut config.data, &mut config.clients]) {

@@ -9,7 +9,7 @@
 //! | `shown` | what callers are shown of tasks and rounds |
 //! | `upload` | submissions as they come in |
 //! | `keep` | what makes a whole part count |
-//! | `operations` | the status page, readiness and metrics, on a loopback address and without TLS |
+//! | `operations` | the status page, readiness, metrics and backups, for the operator |
 //! | `scrape` | what Prometheus is told |
 //!
 //! `openapi.json` beside this file describes it, and the node serves that file. Requests are handled by one thread and
@@ -55,8 +55,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Sleep, sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 
+use crate::basics::sha256;
 use body::Inbound;
 use connections::Connections;
+use operations::Seen;
 use reply::Body;
 use routes::Caller;
 pub use upload::Uploads;
@@ -177,18 +179,31 @@ pub async fn answer_to(node: &Arc<Node>, bytes: &[u8]) -> Vec<u8> {
 }
 
 /// Serves the operator until it is dropped.
-pub async fn serve_operator(node: Arc<Node>, listener: TcpListener) {
+pub async fn serve_operator(node: Arc<Node>, listener: TcpListener, tls: Option<TlsAcceptor>) {
     let room = Arc::new(Semaphore::new(64));
     loop {
         let Some((socket, _)) = accept(&listener).await else { continue };
         let Ok(place) = room.clone().try_acquire_owned() else { continue };
-        let node = node.clone();
+        let (node, tls) = (node.clone(), tls.clone());
         tokio::spawn(async move {
-            let answer = |request| {
+            let answer = |seen: Seen| {
                 let node = node.clone();
-                async move { operations::answer(&node, &request).await }
+                move |request| {
+                    let (node, seen) = (node.clone(), seen.clone());
+                    async move { operations::answer(&node, &seen, &request).await }
+                }
             };
-            converse(socket, (Duration::from_secs(10), false), answer).await;
+            let patience = (Duration::from_secs(10), false);
+            match tls {
+                None => converse(socket, patience, answer(Seen::Here)).await,
+                Some(tls) => {
+                    if let Ok(Ok(stream)) = timeout(GREETING, tls.accept(socket)).await {
+                        let shown = stream.get_ref().1.peer_certificates().and_then(|c| c.first());
+                        let seen = Seen::Over(shown.map(|c| sha256(c)));
+                        converse(stream, patience, answer(seen)).await;
+                    }
+                }
+            }
             drop(place);
         });
     }

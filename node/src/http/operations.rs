@@ -1,12 +1,16 @@
-//! The status page and metrics, on a loopback address and without TLS.
+//! The status page, readiness, metrics and backups, for the operator: on a loopback address without TLS, or on any with it.
+//! Over TLS whoever looks shows a token or a certificate that `[operator]` names. Whether the node is alive and ready is told
+//! to anybody.
 
 use super::body::Inbound;
 use super::reply::{Body, Refused, blocking, bytes, object};
 use super::routes::LISTED;
 use super::scrape::{KIND, disk, metrics, resident};
 use super::shown::status;
+use crate::basics::{Hash, sha256};
 use crate::node::Node;
-use hyper::header::{HOST, HeaderName, HeaderValue};
+use crate::store::StoreError;
+use hyper::header::{AUTHORIZATION, HOST, HeaderName, HeaderValue, ORIGIN};
 use hyper::{Method, Request, Response, StatusCode};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -14,13 +18,47 @@ use std::sync::Arc;
 /// The page: one file that needs nothing else.
 const PAGE: &str = include_str!("status.html");
 
+/// How the operator came here.
+#[derive(Clone, Debug)]
+pub enum Seen {
+    /// From this machine, without TLS.
+    Here,
+    /// Over TLS, with a certificate of this hash or none.
+    Over(Option<Hash>),
+}
+
+/// Whether somebody may look; if not, why.
+fn may(node: &Node, seen: &Seen, request: &Request<Inbound>) -> Result<(), &'static str> {
+    let text = |name| request.headers().get(name).and_then(|h: &HeaderValue| h.to_str().ok());
+    match seen {
+        Seen::Here => {
+            // A page of somebody else that was opened in a browser of this machine has another host.
+            let host = text(HOST).unwrap_or("");
+            let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
+            let here = ["127.0.0.1", "localhost", "[::1]"].contains(&name);
+            here.then_some(()).ok_or("only as localhost")
+        }
+        Seen::Over(certificate) => {
+            let Some(operator) = &node.config.operator else {
+                return Err("there is no [operator]");
+            };
+            let token = text(AUTHORIZATION).and_then(|t| t.strip_prefix("Bearer "));
+            let known = token.is_some_and(|t| operator.tokens.contains(&sha256(t.as_bytes())))
+                || certificate.is_some_and(|c| operator.certificates.contains(&c));
+            known.then_some(()).ok_or("a token or a certificate that [operator] names is needed")
+        }
+    }
+}
+
 /// Answers the operator.
-pub async fn answer(node: &Arc<Node>, request: &Request<Inbound>) -> Response<Body> {
-    // A page of somebody else that was opened in a browser of this machine has another host.
-    let host = request.headers().get(HOST).and_then(|h| h.to_str().ok()).unwrap_or("");
-    let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
-    if !["127.0.0.1", "localhost", "[::1]"].contains(&name) {
-        return object(403, &json!({ "error": "only as localhost" }));
+pub async fn answer(node: &Arc<Node>, seen: &Seen, request: &Request<Inbound>) -> Response<Body> {
+    match (request.method(), request.uri().path()) {
+        (&Method::GET, "/livez") => return alive(node),
+        (&Method::GET, "/readyz") => return ready(node).await,
+        _ => {}
+    }
+    if let Err(why) = may(node, seen, request) {
+        return object(403, &json!({ "error": why }));
     }
     match (request.method(), request.uri().path()) {
         (&Method::GET, "/") => {
@@ -44,11 +82,17 @@ pub async fn answer(node: &Arc<Node>, request: &Request<Inbound>) -> Response<Bo
                 Err(e) => Refused::into(e),
             }
         }
-        (&Method::GET, "/livez") => alive(node),
-        (&Method::GET, "/readyz") => ready(node).await,
+        // A page in a browser says where it is from. It makes no backups.
+        (&Method::POST | &Method::DELETE, "/backup") if !request.headers().contains_key(ORIGIN) => {
+            let (node, make) = (node.clone(), request.method() == Method::POST);
+            match blocking(move || backup(&node, make)).await {
+                Ok(answer) => answer,
+                Err(e) => Refused::into(e),
+            }
+        }
         _ => object(
             404,
-            &json!({ "error": "/, /status.json, /metrics, /livez and /readyz are all there is" }),
+            &json!({ "error": "/, /status.json, /metrics, /livez, /readyz and POST and DELETE /backup are all there is" }),
         ),
     }
 }
@@ -60,6 +104,25 @@ fn overview(node: &Node) -> Value {
     let rounds: Vec<Value> =
         node.rounds().iter().rev().take(LISTED).map(|r| status(node, r)).collect();
     json!({ "node": node.me(), "peers": peers, "rounds": rounds, "resident_bytes": resident() })
+}
+
+/// Makes a copy of everything that the node keeps, or takes it away.
+fn backup(node: &Node, make: bool) -> Response<Body> {
+    let done = match make {
+        true => node.store.backup().map(|at| json!({ "folder": at })),
+        false => node.store.forget_backup().map(|()| json!({ "ok": true })),
+    };
+    match done {
+        Ok(said) => {
+            tracing::info!(made = make, "a backup was made or taken away");
+            object(200, &said)
+        }
+        Err(e @ StoreError::Copying) => object(409, &json!({ "error": e.to_string() })),
+        Err(e) => {
+            tracing::error!(why = %e, "a backup fails");
+            object(500, &json!({ "error": e.to_string() }))
+        }
+    }
 }
 
 /// Says that the process answers.

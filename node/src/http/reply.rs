@@ -64,7 +64,9 @@ impl From<Refused> for Response<Body> {
 pub async fn blocking<T: Send + 'static>(
     act: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, Refused> {
-    match tokio::task::spawn_blocking(act).await {
+    // What is logged there is of this request, too.
+    let span = tracing::Span::current();
+    match tokio::task::spawn_blocking(move || span.in_scope(act)).await {
         Ok(done) => Ok(done),
         Err(_) => refused(500, "bug", "this node has a bug: its log says more"),
     }

@@ -5,20 +5,21 @@ use super::operations::{alive, ready};
 use super::reply::{Body, Refused, blocking, bytes, object, refused};
 use super::shown::{report, status, tasks};
 use super::upload::{About, Uploads};
-use crate::basics::{sha256, unhex};
+use crate::basics::{hex, is_name, sha256, unhex};
 use crate::config::Enrolled;
 use crate::node::Node;
 use crate::round::{OpenError, abort_here, open_everywhere, retry, spec};
 use crate::state::{Phase, Round, RoundKey, Step};
 use crate::store::StoreError;
 use crate::submission::Public;
-use hyper::header::AUTHORIZATION;
+use hyper::header::{AUTHORIZATION, HeaderName, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
 use std::time::Instant;
+use tracing::Instrument;
 
 /// Who is at the other end of a connection.
 pub struct Caller {
@@ -69,14 +70,55 @@ pub async fn answer(
     request: Request<Inbound>,
 ) -> Response<Body> {
     let (begun, kind) = (Instant::now(), kind(request.method(), request.uri().path()));
+    let id = id_of(&request);
+    let span = tracing::info_span!("request", id, kind, round = round_of(request.uri().path()));
+    let mut answer = answered(node, uploads, caller, request).instrument(span.clone()).await;
+    let (status, after) = (answer.status().as_u16(), begun.elapsed());
+    if let Ok(id) = HeaderValue::from_str(&id) {
+        answer.headers_mut().insert(REQUEST_ID, id);
+    }
+    node.metrics.answered(kind, status, after);
+    span.in_scope(|| tracing::debug!(status, seconds = after.as_secs_f64(), "answered"));
+    answer
+}
+
+/// The header that names a request, in what comes in and in the answer.
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// The name of a request: the caller's own if it gives one, so that its calls to three nodes can be found in three logs.
+fn id_of(request: &Request<Inbound>) -> String {
+    let own = request.headers().get(REQUEST_ID).and_then(|v| v.to_str().ok());
+    own.filter(|id| is_name(id)).map_or_else(
+        || {
+            let mut drawn = [0; 8];
+            // Without randomness requests have the same name, and are answered all the same.
+            let _ = getrandom::fill(&mut drawn);
+            hex(&drawn)
+        },
+        str::to_string,
+    )
+}
+
+/// The round that a path is about.
+fn round_of(path: &str) -> Option<String> {
+    match path.split('/').skip(1).collect::<Vec<_>>().as_slice() {
+        ["v1", "tasks", task, "rounds", round, ..] => key(task, round).map(|k| k.to_string()),
+        _ => None,
+    }
+}
+
+async fn answered(
+    node: &Arc<Node>,
+    uploads: &Arc<Uploads>,
+    caller: &Caller,
+    request: Request<Inbound>,
+) -> Response<Body> {
     let done = route(node, uploads, caller, request).await;
-    let answer = done.unwrap_or_else(|e| {
+    done.unwrap_or_else(|e| {
         node.metrics.refused.inc();
         tracing::debug!(status = e.status.as_u16(), code = e.code, message = e.message, "refused");
         e.into()
-    });
-    node.metrics.answered(kind, answer.status().as_u16(), begun.elapsed());
-    answer
+    })
 }
 
 /// What kind of request it is, for metrics: a stranger cannot make up new ones.
@@ -258,6 +300,7 @@ fn coordinate(
     };
     match (method, rest) {
         (&Method::GET, "report") => Ok(object(200, &report(node, &round))),
+        (&Method::GET, "artifact") => ran(node, &key),
         (&Method::POST, "close") => leads().and_then(|()| step(Step::Close)),
         (&Method::POST, "abort") if node.leads() => step(Step::Abort(ABORTED.to_string())),
         (&Method::POST, "abort") => match abort_here(node, &key, ABORTED) {
@@ -286,6 +329,24 @@ fn coordinate(
             refused(409, "phase", format!("the round is {}", round.phase))
         }
         _ => refused(404, "path", "there is nothing here: see /v1/openapi.json"),
+    }
+}
+
+/// The circuit that a round was run with. The task may have another one by now.
+fn ran(node: &Node, key: &RoundKey) -> Result<Response<Body>, Refused> {
+    let round = match node.record(key) {
+        Ok(found) => found,
+        Err(e) => return store(Err(e)),
+    };
+    let Some((round, clients)) = round.and_then(|r| {
+        let clients = r.agreement.as_ref()?.clients;
+        Some((r, clients))
+    }) else {
+        return refused(409, "phase", "nothing was agreed of the round, or it was erased");
+    };
+    match node.circuit_of(&round.spec, clients) {
+        Ok(ready) => Ok(bytes(StatusCode::OK, "application/octet-stream", ready.artifact.clone())),
+        Err(why) => refused(409, "circuit", why),
     }
 }
 

@@ -74,13 +74,14 @@ fn stands(node: &Node, key: &RoundKey) -> Answer {
 ///
 /// What speaks against it.
 pub fn open(node: &Node, spec: Spec, public: &Public) -> Result<bool, String> {
+    // Before the task is asked for: it may be exchanged.
+    let _one = node.opening();
     let known = node
         .task(&spec.key.task)
         .ok_or_else(|| format!("node {} knows no task `{}`", node.me(), spec.key.task))?;
     if !spec.key.can_be() {
         return Err(format!("the number of a round is at most {}", RoundKey::LAST));
     }
-    let _one = node.opening();
     let full = &known.full;
     if spec.circuit != full.hash || spec.clients != full.clients {
         return Err(format!(

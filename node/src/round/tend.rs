@@ -1,21 +1,26 @@
 //! What a node does by itself, now and then: it looks whether the others are there, and if it does not lead, asks the
-//! leader about rounds of which it may not have heard the end, and erases what could not be erased when a round ended.
+//! leader about rounds of which it may not have heard the end, and erases what could not be erased when a round ended, and
+//! rounds that ended long ago.
 
 use super::follow;
-use super::tidy::tidy;
+use super::tidy::{forget_old, tidy};
 use crate::node::Node;
 use crate::state::{Phase, Step};
 use crate::wire::{Answer, Ask, RunName};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How often.
 const TEND: Duration = Duration::from_secs(2);
 
+/// How often it looks for rounds that ended long ago.
+const FORGET: Duration = Duration::from_secs(3600);
+
 /// Goes on until the node is stopped.
 pub fn tend(node: &Arc<Node>) {
+    let mut looked: Option<Instant> = None;
     while !node.stopping() {
         for peer in node.peers.others() {
             node.peers.ping(peer, node.deadline().min(2 * TEND));
@@ -26,6 +31,10 @@ pub fn tend(node: &Arc<Node>) {
                 ask_leader(node);
             }
             node.untidy().iter().for_each(|key| tidy(node, key));
+            if looked.is_none_or(|at| at.elapsed() > FORGET) {
+                looked = Some(Instant::now());
+                forget_old(node);
+            }
         }));
         if done.is_err() {
             tracing::error!("this node has a bug: what it does now and then was not done");

@@ -1,6 +1,7 @@
 //! Erases what is left of a round that has ended.
 
 use super::states;
+use crate::basics::now;
 use crate::node::Node;
 use crate::state::{Phase, Round, RoundKey};
 
@@ -25,4 +26,25 @@ pub(crate) fn tidy(node: &Node, key: &RoundKey) {
         tracing::error!(round = %key, why, "what is left of a round could not be erased: it is tried again");
     }
     node.tidied(key, done.is_ok());
+}
+
+/// Erases what is left of rounds that ended longer ago than is configured. A round whose state another one will continue
+/// stays whole.
+pub(crate) fn forget_old(node: &Node) {
+    let Some(days) = node.config.limits.keep_days else { return };
+    let before = now().saturating_sub(days.saturating_mul(24 * 3600));
+    for round in node.rounds() {
+        let key = &round.spec.key;
+        let old = round.times[2].is_some_and(|ended| ended < before);
+        if !round.ended() || round.erased || !old || node.store.state(key).is_ok() {
+            continue;
+        }
+        match node.forget(&round) {
+            Ok(()) => tracing::info!(round = %key, days, "what was left of an old round is erased"),
+            Err(why) => {
+                tracing::error!(round = %key, %why, "what is left of an old round cannot be erased: it is tried again");
+                return;
+            }
+        }
+    }
 }

@@ -18,6 +18,8 @@
 //! | `opening` | looks at everything before it is used |
 //! | `outcome` | what an attempt leaves: words of the result, of reveals to members, shares of a state |
 //! | `parts` | parts of submissions: begins, ends, reads, mends and erases them |
+//! | `retention` | what is erased of rounds that ended long ago |
+//! | `backup` | a copy of everything, made while the node runs |
 //!
 //! A submission counts once its record is in the database, which is written last: the part's bytes and name are on
 //! disk by then. A part without a record is what a crash left of an upload, and is removed at the next start. Of an upload that was not
@@ -43,12 +45,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError, RwLock};
+use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard};
 use thiserror::Error;
 
+mod backup;
 mod opening;
 mod outcome;
 mod parts;
+mod retention;
 
 /// The file of the database.
 const DATABASE: &str = "node.redb";
@@ -142,6 +146,9 @@ pub enum StoreError {
         "the data is of version {0}, this program keeps version {VERSION}: see the guide on upgrades"
     )]
     Version(String),
+    /// A copy of everything is being made or taken away.
+    #[error("a backup is being made: ask again")]
+    Copying,
     /// A client's earlier submission of the round has other bytes.
     #[error("the client has submitted something else to this round")]
     Conflict,
@@ -214,6 +221,10 @@ pub struct Store {
     db: RwLock<Option<Database>>,
     opens: Box<Opens>,
     keys: Mutex<BTreeMap<RoundKey, Key>>,
+    /// Held by whatever changes something on disk, so that a backup is of one moment.
+    gate: RwLock<()>,
+    /// Held by whoever makes a backup.
+    copying: Mutex<()>,
     /// Parts that were found to be damaged.
     damaged: Mutex<BTreeSet<(RoundKey, String)>>,
 }
@@ -255,6 +266,11 @@ impl Store {
         (&self.storage, label)
     }
 
+    /// Held while something on disk is changed. Whoever holds it asks for it no second time.
+    fn changes(&self) -> RwLockReadGuard<'_, ()> {
+        self.gate.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn io<T>(&self, path: &Path, done: io::Result<T>) -> Result<T, StoreError> {
         done.map_err(|why| StoreError::Io { path: path.into(), why })
     }
@@ -267,6 +283,7 @@ impl Store {
     pub fn put_round(&self, round: &Round) -> Result<(), StoreError> {
         let text = serde_json::to_vec(round).map_err(|e| StoreError::Damaged(e.to_string()))?;
         let key = &round.spec.key;
+        let _gate = self.changes();
         self.with(|db| {
             let write = writing(db)?;
             write
@@ -285,6 +302,7 @@ impl Store {
     /// Whatever the system or the database says.
     pub fn open_round(&self, round: &Round, public: &Public) -> Result<(), StoreError> {
         let key = &round.spec.key;
+        let _gate = self.changes();
         // A folder has its name only with a key in it: one that is empty is of a round that has ended.
         let folder = self.folder(key);
         let begun = match folder.exists() {
@@ -372,6 +390,7 @@ impl Store {
     pub fn count(&self, record: &Record) -> Result<(), StoreError> {
         let m = &record.manifest;
         let text = serde_json::to_vec(record).map_err(|e| StoreError::Damaged(e.to_string()))?;
+        let _gate = self.changes();
         self.with(|db| {
             let write = writing(db)?;
             {

@@ -9,6 +9,7 @@
 //! - a folder of a round whose parts were erased says so. A database in which that round has not ended is older;
 //! - the database has a fingerprint of the storage key, so that another key is noticed here and not in a run.
 
+use super::backup::private;
 use super::{
     DATABASE, META, Opens, PUBLIC, ROUNDS, SUBMISSIONS, Store, StoreError, VERSION, refused,
     writing,
@@ -95,6 +96,21 @@ fn open_file(path: &Path, opens: &Opens) -> Result<Database, StoreError> {
     }
 }
 
+/// Takes from others what they may do in a folder of an earlier version, which anybody could look into.
+fn close_to_others(folder: &Path) {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let open = folder.metadata().is_ok_and(|m| m.permissions().mode() & 0o077 != 0);
+        let closed = std::fs::Permissions::from_mode(0o700);
+        if open && let Err(why) = std::fs::set_permissions(folder, closed) {
+            tracing::warn!(folder = %folder.display(), %why, "others than its owner may look into the data: chmod 700");
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = folder;
+}
+
 impl Store {
     /// Opens or makes the store in a folder.
     ///
@@ -111,7 +127,9 @@ impl Store {
         storage: Key,
         opens: Box<Opens>,
     ) -> Result<Store, StoreError> {
-        std::fs::create_dir_all(folder.join("rounds")).map_err(at(folder))?;
+        private(folder)?;
+        private(&folder.join("rounds"))?;
+        close_to_others(folder);
         let (path, marker) = (folder.join(DATABASE), folder.join(ID));
         let begun = marker.exists() || has_rounds(folder);
         let len = path.metadata().map(|m| m.len()).unwrap_or(0);
@@ -122,7 +140,11 @@ impl Store {
         let db = open_file(&path, &*opens)?;
         let db = RwLock::new(Some(db));
         let (keys, damaged) = (Mutex::default(), Mutex::default());
-        let store = Store { folder: folder.into(), storage, db, opens, keys, damaged };
+        let (gate, copying) = (RwLock::new(()), Mutex::new(()));
+        let store =
+            Store { folder: folder.into(), storage, db, opens, keys, gate, copying, damaged };
+        // A copy that was made and not taken away is as secret as what it is of.
+        store.remove_copy()?;
         store.introduce(&marker, begun)?;
         store.sweep()?;
         Ok(store)
@@ -267,7 +289,7 @@ impl Store {
     }
 
     /// The folders of rounds: task, number, path.
-    fn folders(&self) -> Vec<(String, String, PathBuf)> {
+    pub(super) fn folders(&self) -> Vec<(String, String, PathBuf)> {
         let list = |path: &Path| {
             let all = path.read_dir().into_iter().flatten().flatten().map(|f| f.path());
             all.filter(|p| p.is_dir()).collect::<Vec<_>>()

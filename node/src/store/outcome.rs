@@ -11,6 +11,7 @@ use zeroize::Zeroizing;
 impl Store {
     fn keep(&self, key: &RoundKey, what: &str, bytes: &[u8]) -> Result<(), StoreError> {
         let path = self.folder(key).join(what);
+        let _gate = self.changes();
         self.io(&path, vault::write(&path, self.sealed(&Label::new(key, what)), bytes))
     }
 
@@ -47,6 +48,11 @@ impl Store {
         self.kept(key, "result")
     }
 
+    /// Whether there are words of a result.
+    pub fn has_result(&self, key: &RoundKey) -> bool {
+        self.folder(key).join("result").exists()
+    }
+
     /// Keeps this node's word of what a round reveals to a member of a party set.
     ///
     /// # Errors
@@ -79,6 +85,7 @@ impl Store {
     /// Whatever the system says.
     pub fn erase_reveal(&self, key: &RoundKey, client: &str) -> Result<(), StoreError> {
         let path = self.folder(key).join(format!("{client}.{REVEAL}"));
+        let _gate = self.changes();
         self.io(&path, vault::erase(&path))
     }
 
@@ -88,6 +95,7 @@ impl Store {
     ///
     /// Whatever the system says.
     pub fn erase_reveals(&self, key: &RoundKey) -> Result<(), StoreError> {
+        let _gate = self.changes();
         let mut own = self.files(key).into_iter().filter(|f| extension(f) == REVEAL);
         own.try_for_each(|path| self.io(&path, vault::erase(&path)))
     }
@@ -117,6 +125,7 @@ impl Store {
     /// Whatever the system says.
     pub fn erase_state(&self, key: &RoundKey) -> Result<(), StoreError> {
         let path = self.folder(key).join("state");
+        let _gate = self.changes();
         self.io(&path, vault::erase(&path))
     }
 
@@ -138,6 +147,7 @@ impl Store {
     /// Whatever the system says.
     pub fn erase_result(&self, key: &RoundKey) -> Result<(), StoreError> {
         let path = self.folder(key).join("result");
+        let _gate = self.changes();
         self.io(&path, vault::erase(&path))
     }
 }

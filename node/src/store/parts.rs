@@ -47,6 +47,7 @@ impl Store {
                 tracing::error!(round = %key, path = %path.display(), %why, "the round's key is lost: a new one is made");
                 let own = Key::random().map_err(at(&path))?;
                 let label = Label::new(key, "key");
+                let _gate = self.changes();
                 vault::write(&path, self.sealed(&label), own.expose()).map_err(at(&path))?;
                 self.round_key(key)
             }
@@ -113,6 +114,7 @@ impl Store {
             return Ok(());
         }
         let path = self.part(key, client);
+        let _gate = self.changes();
         std::fs::remove_file(&path).map_err(at(&path))
     }
 
@@ -128,6 +130,7 @@ impl Store {
     ) -> Result<(), StoreError> {
         let (from, path) = (self.upload(key, client, submission), self.part(key, client));
         sealer.finish().map_err(at(&path))?;
+        let _gate = self.changes();
         std::fs::rename(from, &path).map_err(at(&path))?;
         vault::sync_folder(&path).map_err(at(&path))?;
         self.damaged().remove(&(key.clone(), client.to_string()));
@@ -222,6 +225,7 @@ impl Store {
     ///
     /// Whatever the system says.
     pub fn erase_parts(&self, key: &RoundKey) -> Result<(), StoreError> {
+        let _gate = self.changes();
         self.keys.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
         self.damaged().retain(|(k, _)| k != key);
         let folder = self.folder(key);

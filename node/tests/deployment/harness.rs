@@ -65,7 +65,7 @@ impl Asked {
         fill(&store);
         let roll = Roll::read(&config.clients, config.party).expect("reads");
         let peers = Arc::new(Peers::new(&config, 1 << 20).expect("keys"));
-        let node = Node::new(config, store, BTreeMap::new(), roll, peers, Box::new(Nothing));
+        let node = Node::new(config, store, BTreeMap::new(), roll, peers, Arc::new(Nothing));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         Asked { node: Arc::new(node.expect("a node")), runtime: runtime.expect("threads"), tokens }
     }

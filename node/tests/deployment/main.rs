@@ -15,6 +15,7 @@
 //! | `harness`, `mutants` | random bytes to all that reads bytes of others |
 //! | `load` | many clients at once, by hand |
 //! | `page` | the status page and metrics |
+//! | `upkeep` | backups, other tasks, old rounds, a look from elsewhere, checks |
 //!
 //! A node is this program once more: the test [`node_process`] is one if a variable names its configuration.
 
@@ -33,6 +34,7 @@ mod reveals;
 mod rounds;
 mod schedules;
 mod states;
+mod upkeep;
 mod world;
 
 use slvr_node::Service;

@@ -36,7 +36,7 @@ fn the_operator_sees_rounds_peers_and_counts_and_no_secrets() {
     );
     let metrics = get(&world, "/metrics", "localhost");
     assert!(metrics.contains("slvr_submissions_total{task=\"sums\"} 5\n"), "{metrics}");
-    assert!(metrics.contains("slvr_rounds{phase=\"released\",task=\"sums\"} 1\n"), "{metrics}");
+    assert!(metrics.contains("slvr_rounds{phase=\"released\",task=\"sums\"} 1.0\n"), "{metrics}");
     for there in [
         "slvr_attempts_computed_total{task=\"sums\"} 1\n",
         "slvr_attempts_failed_total{task=\"sums\"} 0\n",

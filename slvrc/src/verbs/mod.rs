@@ -147,7 +147,7 @@ impl Verb {
             #[cfg(feature = "node")]
             Verb::Keys(v) => v.run(json),
             #[cfg(feature = "node")]
-            Verb::Node(v) => v.run(),
+            Verb::Node(v) => v.run(json),
             #[cfg(feature = "node")]
             Verb::Submit(v) => v.run(json),
             #[cfg(feature = "node")]

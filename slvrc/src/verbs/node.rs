@@ -1,9 +1,12 @@
 //! `slvrc node`: a node of a deployment.
 
 use crate::deployment::Compiler;
+use crate::fail::{say, say_json};
 use crate::memory;
-use anyhow::Context;
+use anyhow::{Context, anyhow, bail};
+use serde_json::json;
 use slvr_node::Service;
+use slvr_node::check::{Finding, Weight, check};
 use slvr_node::config::NodeConfig;
 use slvr_node::service::Asks;
 use std::io::{self, Read};
@@ -22,6 +25,15 @@ pub struct Node {
     /// How much it logs.
     #[arg(long, default_value = "info", value_parser = ["error", "warn", "info", "debug"])]
     log: String,
+    /// How: one line of text for each event, or one JSON object. Both name the round, and the request in which it happened.
+    #[arg(long, default_value = "text", value_parser = ["text", "json"])]
+    log_format: String,
+    /// Look at the configuration, the keys, the tasks and the ports, say everything that is wrong, and do not start.
+    #[arg(long)]
+    check: bool,
+    /// With --check: call the two other nodes, too.
+    #[arg(long, requires = "check")]
+    reach: bool,
     /// Seconds that an attempt under way has when the node is stopped. What does not end is repeated later.
     #[arg(long, default_value_t = 30)]
     grace: u64,
@@ -72,13 +84,19 @@ impl Leash {
 }
 
 impl Node {
-    pub fn run(self) -> anyhow::Result<()> {
+    pub fn run(self, json: bool) -> anyhow::Result<()> {
+        if self.check {
+            return self.look(json);
+        }
         let level = self.log.parse().unwrap_or(LevelFilter::INFO);
-        tracing_subscriber::fmt()
+        let log = tracing_subscriber::fmt()
             .with_max_level(level)
             .with_ansi(false)
-            .with_writer(std::io::stderr)
-            .init();
+            .with_writer(std::io::stderr);
+        match self.log_format.as_str() {
+            "json" => log.json().flatten_event(true).with_span_list(false).init(),
+            _ => log.init(),
+        }
         let config = NodeConfig::read(&self.config)?;
         let leash = self.until_input_ends.then(Leash::default);
         if let Some(leash) = &leash {
@@ -94,5 +112,30 @@ impl Node {
         tracing::info!(why, "stopping");
         service.stop(Duration::from_secs(self.grace));
         Ok(())
+    }
+
+    /// Says what is wrong with the configuration.
+    fn look(&self, json: bool) -> anyhow::Result<()> {
+        let found = check(&self.config, &Compiler, self.reach);
+        let wrong: Vec<&Finding> = found.iter().filter(|f| f.weight == Weight::Wrong).collect();
+        let ends = match wrong.as_slice() {
+            [] => Ok(()),
+            [one] => Err(anyhow!("{}: {}", one.what, one.said)),
+            [one, rest @ ..] => {
+                Err(anyhow!("{}: {} (and {} more)", one.what, one.said, rest.len()))
+            }
+        };
+        if !json {
+            let line =
+                |f: &Finding| format!("{:<7} {}: {}\n", f.weight.to_string(), f.what, f.said);
+            say(&found.iter().map(line).collect::<String>())?;
+        } else if ends.is_ok() {
+            let one = |f: &Finding| json!({ "weight": f.weight.to_string(), "what": f.what, "said": f.said });
+            say_json(json!({ "found": found.iter().map(one).collect::<Vec<_>>() }))?;
+        } else {
+            let one = |f: &&Finding| format!("{}: {}", f.what, f.said);
+            bail!(wrong.iter().map(one).collect::<Vec<_>>().join("; "));
+        }
+        ends
     }
 }

@@ -73,6 +73,7 @@ const ROOMS: [(&str, &[&str]); 4] = [
             "round",
             "http",
             "service",
+            "check",
             "client",
         ],
     ),

@@ -1,0 +1,274 @@
+//! What an operator does while nodes run: backups, other tasks, old rounds, a look from elsewhere, a check.
+
+use crate::attacks::call_at;
+use crate::world::{Shape, Sums, TASK, World, until};
+use serde_json::Value;
+use slvr_node::basics::sha256;
+use slvr_node::check::{Weight, check};
+use slvr_node::config::NodeConfig;
+use slvr_node::state::RoundKey;
+use slvr_node::store::Store;
+use slvr_node::vault::Key;
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+const LONG: Duration = Duration::from_secs(90);
+
+/// Asks a node at its port for operators, on this machine; the answer with its head.
+fn ask(world: &World, node: usize, method: &str, path: &str, head: &str) -> String {
+    let port = world.operations_ports[node];
+    let mut socket = until(LONG, "connects", || TcpStream::connect(("127.0.0.1", port)).ok());
+    let head =
+        format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{head}\r\n");
+    socket.write_all(head.as_bytes()).expect("sends");
+    let mut answer = String::new();
+    socket.read_to_string(&mut answer).expect("answers");
+    answer
+}
+
+fn body(answer: &str) -> Value {
+    let body = answer.split_once("\r\n\r\n").expect("a body").1;
+    serde_json::from_str(body).unwrap_or_else(|e| panic!("{e}: {answer}"))
+}
+
+fn toml(world: &World, node: usize) -> PathBuf {
+    world.folder.path().join(format!("node-{node}/node.toml"))
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("a folder");
+    for entry in fs::read_dir(from).expect("a folder").flatten() {
+        let there = to.join(entry.file_name());
+        match entry.path().is_dir() {
+            true => copy(&entry.path(), &there),
+            false => drop(fs::copy(entry.path(), there).expect("copies")),
+        }
+    }
+}
+
+/// Opens a folder of data as a node does.
+fn opened(world: &World, node: usize, data: &Path) -> Store {
+    let config = NodeConfig::read(&toml(world, node)).expect("a configuration");
+    let key = Key::new(config.storage_key().expect("a key"));
+    Store::open(data, key).unwrap_or_else(|e| panic!("{}: {e}", data.display()))
+}
+
+#[test]
+fn a_backup_is_what_a_crash_would_leave_and_a_node_goes_on_from_it() {
+    let mut world = World::started(Shape::default());
+    world.open(1, 600);
+    (0..3).for_each(|i| world.submit(i, 1));
+    // A page in a browser of this machine makes none.
+    assert!(ask(&world, 1, "POST", "/backup", "Origin: http://x\r\n").starts_with("HTTP/1.1 404"));
+    let made = body(&ask(&world, 1, "POST", "/backup", ""));
+    let folder = PathBuf::from(made["folder"].as_str().expect("a folder"));
+    let data = world.folder.path().join("node-1/data");
+    assert_eq!(folder, data.join("backup"));
+    #[cfg(unix)]
+    for folder in [&data, &folder] {
+        use std::os::unix::fs::PermissionsExt;
+        assert_eq!(folder.metadata().expect("a folder").permissions().mode() & 0o777, 0o700);
+    }
+    let kept = world.folder.path().join("kept");
+    copy(&folder, &kept);
+    assert_eq!(body(&ask(&world, 1, "DELETE", "/backup", ""))["ok"], true);
+    assert!(!folder.exists());
+    // The machine is lost. Nothing was released since, so the backup may take its place.
+    world.kill(1);
+    fs::remove_dir_all(&data).expect("removes");
+    fs::rename(&kept, &data).expect("moves");
+    world.start(1);
+    (3..5).for_each(|i| world.submit(i, 1));
+    assert_eq!(world.ended(1, LONG)["phase"], "released");
+    assert_eq!(world.total(1), world.expected(&[0, 1, 2, 3, 4]));
+}
+
+/// While rounds begin and end, every backup is one that a node starts from.
+#[test]
+fn backups_of_any_moment_open() {
+    let world = World::started(Shape { m: 3, ..Shape::default() });
+    world.open(1, 600);
+    let place = tempfile::tempdir().expect("a folder");
+    let done = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let rounds = scope.spawn(|| {
+            for round in 1..=4 {
+                world.open(round, 600);
+                (0..3).for_each(|i| world.submit(i, round));
+                assert_eq!(world.ended(round, LONG)["phase"], "released");
+                assert_eq!(world.total(round), world.expected(&[0, 1, 2]));
+            }
+            done.store(true, std::sync::atomic::Ordering::Relaxed);
+        });
+        let mut count = 0;
+        while !done.load(std::sync::atomic::Ordering::Relaxed) && !rounds.is_finished() {
+            let node = count % 3;
+            let answer = body(&ask(&world, node, "POST", "/backup", ""));
+            let kept = place.path().join(count.to_string());
+            copy(Path::new(answer["folder"].as_str().expect("a folder")), &kept);
+            let store = opened(&world, node, &kept);
+            for round in store.rounds().expect("reads") {
+                let damaged = store.damaged_of(&round.spec.key);
+                assert!(damaged.is_empty(), "backup {count}: {damaged:?} of {}", round.spec.key);
+            }
+            count += 1;
+        }
+        assert!(count >= 3, "only {count} backups");
+    });
+}
+
+#[test]
+fn tasks_are_exchanged_and_an_open_round_keeps_its_circuit() {
+    let mut world = World::started(Shape::default());
+    world.open(1, 600);
+    (0..2).for_each(|i| world.submit(i, 1));
+    for i in 0..3 {
+        let text = fs::read_to_string(toml(&world, i)).expect("reads");
+        assert!(text.contains("layers=4"));
+        fs::write(toml(&world, i), text.replace("layers=4", "layers=6")).expect("writes");
+        world.signal(i, "-HUP");
+        until(LONG, "the tasks are read again", || {
+            world.logged(i).contains("the tasks were read again").then_some(())
+        });
+    }
+    (2..5).for_each(|i| world.submit(i, 1));
+    assert_eq!(world.ended(1, LONG)["phase"], "released");
+    assert_eq!(world.total(1), world.expected(&[0, 1, 2, 3, 4]));
+    let before = world.circuit().1;
+    world.shape.layers = 6;
+    assert_ne!(world.circuit().1, before);
+    world.open(2, 600);
+    (0..5).for_each(|i| world.submit(i, 2));
+    assert_eq!(world.ended(2, LONG)["phase"], "released");
+    assert_eq!(world.total(2), world.expected(&[0, 1, 2, 3, 4]));
+    // What cannot be compiled changes nothing.
+    let text = fs::read_to_string(toml(&world, 0)).expect("reads");
+    fs::write(toml(&world, 0), text.replace("\"m=5\"", "\"k=5\"")).expect("writes");
+    world.signal(0, "-HUP");
+    until(LONG, "it says so", || {
+        world.logged(0).contains("the tasks stay as they were").then_some(())
+    });
+    world.open(3, 600);
+}
+
+#[test]
+fn of_old_rounds_the_number_stays_and_nothing_else() {
+    let limits = "keep_days = 3".to_string();
+    let mut world = World::started(Shape { limits, ..Shape::default() });
+    for round in [1, 2] {
+        world.open(round, 600);
+        (0..5 - round).for_each(|i| world.submit(i, round));
+    }
+    world.submit(4, 1);
+    assert_eq!(world.ended(1, LONG)["phase"], "released");
+    world.coordinator().abort(TASK, 2).expect("is aborted");
+    until(LONG, "it is aborted everywhere", || {
+        let coordinator = world.coordinator();
+        let aborted = |n| coordinator.status(n, TASK, 2).is_ok_and(|s| s["phase"] == "aborted");
+        (0..3).all(aborted).then_some(())
+    });
+    for (days, erased) in [(2, false), (4, true)] {
+        for i in 0..3 {
+            world.variables[i] = vec![("SLVR_NODE_SKEW", (days * 24 * 3600).to_string())];
+            world.start(i);
+        }
+        for i in 0..3 {
+            until(LONG, "the node looks", || {
+                let log = world.logged(i);
+                let said = log.matches("what was left of an old round is erased").count();
+                let up = log.matches(" started ").count() >= if erased { 3 } else { 2 };
+                (up && said == if erased { 2 } else { 0 }).then_some(())
+            });
+        }
+    }
+    let coordinator = world.coordinator();
+    for round in [1, 2] {
+        // Asked for as it was, it is what it was; with another minimum it is refused.
+        for minimum in [3, 4] {
+            let again = coordinator.open((TASK, round), (600, 1, Some(minimum)), &world.public());
+            let ended = again.as_ref().is_ok_and(|s| s["phase"] == "released");
+            assert!(again.is_err() || round == 1 && minimum == 3 && ended, "{round}: {again:?}");
+        }
+    }
+    assert!(coordinator.collect(TASK, 1).is_err(), "there is nothing to collect");
+    world.open(3, 600);
+    world.kill(0);
+    let store = opened(&world, 0, &world.folder.path().join("node-0/data"));
+    for round in [1, 2] {
+        let key = RoundKey { task: TASK.into(), round };
+        let record = store.round(&key).expect("reads").expect("is there");
+        assert!(record.erased && record.agreement.is_none());
+        assert_eq!(store.submissions(&key).expect("reads").len(), 0);
+        assert!(store.public(&key).is_err());
+        let folder = world.folder.path().join(format!("node-0/data/rounds/{TASK}/{round}"));
+        let left: Vec<_> = fs::read_dir(folder).expect("a folder").flatten().collect();
+        assert!(left.iter().all(|f| f.file_name() == "ended"), "{left:?}");
+    }
+    assert_eq!(store.rounds().expect("reads").len(), 3);
+}
+
+#[test]
+fn the_operator_may_look_from_elsewhere_with_a_token() {
+    let mut world = World::new(Shape::default());
+    let text = fs::read_to_string(toml(&world, 0)).expect("reads");
+    let elsewhere = text.replace("operations = \"127.0.0.1:", "operations = \"0.0.0.0:");
+    fs::write(toml(&world, 0), &elsewhere).expect("writes");
+    let wrong = check(&toml(&world, 0), &Sums, false);
+    let wrong = wrong.iter().find(|f| f.weight == Weight::Wrong).expect("is refused");
+    assert!(wrong.what == "operations" && wrong.said.contains("[operator]"), "{wrong:?}");
+    let token = sha256(b"of the operator");
+    fs::write(toml(&world, 0), format!("{elsewhere}\n[operator]\ntokens = [\"{token}\"]\n"))
+        .expect("writes");
+    (0..3).for_each(|i| world.start(i));
+    world.open(1, 600);
+    let told = |path: &str, head: &str, own: Option<&str>| {
+        let tls = call_at(&world, (0, world.operations_ports[0]), own).expect("connects");
+        let head = format!("GET {path} HTTP/1.1\r\nHost: node\r\nConnection: close\r\n{head}\r\n");
+        tls.write_all(head.as_bytes(), true).expect("sends");
+        let (mut out, mut piece) = (Vec::new(), [0; 4096]);
+        while let Ok(n @ 1..) = tls.read(&mut piece) {
+            out.extend_from_slice(&piece[..n]);
+        }
+        String::from_utf8(out).expect("text")
+    };
+    let with = "Authorization: Bearer of the operator\r\n";
+    assert!(told("/metrics", with, None).contains("slvr_ready 1.0\n"));
+    for head in ["", "Authorization: Bearer of nobody\r\n"] {
+        assert!(told("/metrics", head, None).starts_with("HTTP/1.1 403"));
+    }
+    // A client's certificate is no operator's.
+    assert!(told("/", "", Some("clients/client-000/client")).starts_with("HTTP/1.1 403"));
+    assert!(told("/readyz", "", None).starts_with("HTTP/1.1 200"), "anybody may ask that");
+    // Without TLS nothing is said.
+    let mut plain = TcpStream::connect(("127.0.0.1", world.operations_ports[0])).expect("connects");
+    plain.write_all(b"GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n").expect("sends");
+    let mut out = Vec::new();
+    let _ = plain.read_to_end(&mut out);
+    assert!(!out.starts_with(b"HTTP"), "{}", String::from_utf8_lossy(&out));
+}
+
+#[test]
+fn a_check_says_everything_that_is_wrong_at_once() {
+    let mut world = World::started(Shape::default());
+    world.open(1, 600);
+    let said = |world: &World, reach: bool| {
+        let found = check(&toml(world, 0), &Sums, reach);
+        let wrong = found.iter().filter(|f| f.weight == Weight::Wrong);
+        wrong.map(|f| (f.what, f.said.clone())).collect::<Vec<_>>()
+    };
+    assert_eq!(said(&world, true), []);
+    world.kill(2);
+    let away = said(&world, true);
+    assert!(away.len() == 1 && away[0].0 == "reach" && away[0].1.contains("node 2"), "{away:?}");
+    let node = world.folder.path().join("node-0");
+    fs::copy(world.folder.path().join("node-1/node.key"), node.join("node.key")).expect("copies");
+    fs::write(node.join("storage.key"), "no key").expect("writes");
+    fs::write(node.join("clients.toml"), "[[client]]\nname = \"/\"\n").expect("writes");
+    let text = fs::read_to_string(toml(&world, 0)).expect("reads");
+    fs::write(toml(&world, 0), text.replace("\"m=5\"", "\"k=5\"")).expect("writes");
+    let wrong: Vec<&str> = said(&world, false).into_iter().map(|(what, _)| what).collect();
+    assert_eq!(wrong, ["certificate", "storage key", "clients", "tasks"]);
+}
