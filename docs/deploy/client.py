@@ -107,8 +107,9 @@ class Words:
 
 
 class Submission:
-    def __init__(self, secret, task, round_, client, circuit, inputs):
+    def __init__(self, secret, task, round_, client, circuit, opening, inputs):
         self.task, self.round, self.client, self.circuit = task, round_, client, bytes.fromhex(circuit)
+        self.opening = bytes.fromhex(opening)
         self.submission, self.components = bytes(16), [bytes(32)] * 3
         draw = blake3(key=derive("slvr 1 dealing key of a client", secret))
         draw.update(self.statement())
@@ -127,15 +128,16 @@ class Submission:
         self.key = Ed25519PrivateKey.from_private_bytes(derive("slvr 1 signing key of a client", secret))
 
     def statement(self):
-        out = b"slvr submission 1\0"
+        out = b"slvr submission 2\0"
         for text in [self.task.encode(), self.client.encode()]:
             out += struct.pack("<Q", len(text)) + text
-        return out + struct.pack("<Q", self.round) + self.submission + self.circuit + b"".join(self.components)
+        return (out + struct.pack("<Q", self.round) + self.submission + self.circuit + self.opening
+                + b"".join(self.components))
 
     def manifest(self):
         return {
             "task": self.task, "round": self.round, "client": self.client, "submission": self.submission.hex(),
-            "circuit": self.circuit.hex(), "components": [c.hex() for c in self.components],
+            "circuit": self.circuit.hex(), "opening": self.opening.hex(), "components": [c.hex() for c in self.components],
             "signature": self.key.sign(self.statement()).hex(),
         }
 
@@ -168,6 +170,17 @@ class Node:
         return found
 
 
+def opening(shown, task, round_, circuit):
+    """The hash of what the coordinator has signed of a round: what each of the three nodes shows."""
+    key, after = shown["key"], shown.get("after")
+    if (key["task"], key["round"], shown["circuit"]) != (task, round_, circuit):
+        raise SystemExit("the opening is of another round or circuit")
+    out = b"slvr opening 1\0" + struct.pack("<Q", len(task.encode())) + task.encode() + struct.pack("<Q", round_)
+    out += b"".join(bytes.fromhex(shown[name]) for name in ["circuit", "public", "roll"])
+    numbers = [shown[name] for name in ["clients", "minimum", "deadline", "grace"]]
+    return blake3(out + struct.pack("<5Q", *numbers, (1 << 64) - 1 if after is None else after)).hexdigest()
+
+
 def submit(file, task, round_, inputs):
     with open(file, "rb") as f:
         config = tomllib.load(f)
@@ -178,7 +191,12 @@ def submit(file, task, round_, inputs):
     if any((t["circuit"], t["inputs"]) != (known[0]["circuit"], known[0]["inputs"]) for t in known):
         raise SystemExit("the nodes have different circuits")
     all_ = [Words(d, encode(d, values[d["name"]])) for d in known[0]["inputs"]]
-    made = Submission(bytes.fromhex(config["secret"]), task, round_, config["name"], known[0]["circuit"], all_)
+    circuit = known[0]["circuit"]
+    shown = [n.ask("GET", f"/v1/tasks/{task}/rounds/{round_}/opening") for n in nodes]
+    hashes = {opening(s, task, round_, circuit) for s in shown}
+    if len(hashes) > 1:
+        raise SystemExit("the nodes show different openings of the round")
+    made = Submission(bytes.fromhex(config["secret"]), task, round_, config["name"], circuit, hashes.pop(), all_)
     path = f"/v1/tasks/{task}/rounds/{round_}/submissions/{made.submission.hex()}"
     for i, node in enumerate(nodes):
         state = node.ask("POST", path, json.dumps(made.manifest()))
@@ -229,7 +247,7 @@ def fetch(file, task, round_):
 def check():
     secret = bytes(range(32))
     declared = {"index": 0, "bits": 64, "planes": False}
-    made = Submission(secret, "t", 1, "a", "00" * 32, [Words(declared, [1 << 16, -(1 << 15)])])
+    made = Submission(secret, "t", 1, "a", "00" * 32, "00" * 32, [Words(declared, [1 << 16, -(1 << 15)])])
     public = made.key.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)
     print("key", public.hex())
     print("submission", made.submission.hex())

@@ -68,8 +68,13 @@ pub fn sha256(bytes: &[u8]) -> Hash {
 
 /// Seconds since 1970 by this machine's clock.
 pub fn now() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs());
-    since.saturating_add_signed(skew())
+    now_ms() / 1000
+}
+
+/// Milliseconds since 1970 by this machine's clock.
+pub fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64);
+    since.saturating_add_signed(1000 * skew())
 }
 
 /// A wrong clock, for tests: no release has it.

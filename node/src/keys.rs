@@ -12,7 +12,7 @@
 //! certificate is dropped ([`retire`]). Between these steps both are accepted, so nobody has to stop.
 
 use crate::basics::{Hash, Hex, hex, is_name, sha256};
-use crate::config::token_hashes;
+use crate::config::{Power, token_hashes};
 use crate::submission::Signer;
 use rcgen::{
     CertificateParams, DnType, ExtendedKeyUsagePurpose, KeyPair, PKCS_ECDSA_P256_SHA256, SanType,
@@ -23,6 +23,11 @@ use std::io::{self, Write as _};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
+
+mod coordinators;
+
+use coordinators::{Stamp, coordinators};
+pub use coordinators::{appoint, dismiss};
 
 /// What a deployment is made of.
 #[derive(Clone, Debug)]
@@ -151,17 +156,17 @@ impl Plan {
         }
     }
 
-    fn node(&self, i: usize, made: &[Made; 3], coordinator: &[Hash; 3]) -> String {
+    fn node(&self, i: usize, made: &[Made; 3], coordinator: &Stamp) -> String {
         let all = if is_v6(&self.hosts[i]) { "::" } else { "0.0.0.0" };
         let listen = at(self.listen.as_deref().unwrap_or(all));
         let mut out = format!(
             "# Node {i} of a SLVR deployment. docs/src/deployment.md describes each line.\n\
              party = {i}\ncertificate = \"node.crt\"\nkey = \"node.key\"\nstorage_key = \"storage.key\"\n\
              data = \"data\"\nclients = \"clients.toml\"\n\
-             peer_listen = \"{listen}:{}\"\nclient_listen = \"{listen}:{}\"\noperations = \"127.0.0.1:{}\"\n\
-             coordinator = \"{}\"\n",
-            self.peer_ports[i], self.client_ports[i], self.operations_ports[i], coordinator[i],
+             peer_listen = \"{listen}:{}\"\nclient_listen = \"{listen}:{}\"\noperations = \"127.0.0.1:{}\"\n",
+            self.peer_ports[i], self.client_ports[i], self.operations_ports[i],
         );
+        out += &coordinator.lines(i);
         for (j, made) in made.iter().enumerate() {
             let _ = write!(
                 out,
@@ -223,8 +228,7 @@ pub fn make(folder: &Path, plan: &Plan) -> Result<(), KeysError> {
         certificate(&format!("slvr node {i}"), &[host, "localhost"])
     };
     let made = [made(0)?, made(1)?, made(2)?];
-    let token = hex(&random()?);
-    let coordinator = token_hashes(&token);
+    let coordinator = Stamp::new("coordinator", &[Power::Open, Power::Collect])?;
     let mut roll = String::from(
         "# Enrolled clients: names, public keys, hashes of the tokens for nodes 0, 1 and 2, and of certificates.\n",
     );
@@ -266,19 +270,23 @@ pub fn make(folder: &Path, plan: &Plan) -> Result<(), KeysError> {
     // What programs in other languages take for the nodes' authorities.
     let all: String = made.iter().map(|m| m.certificate.as_str()).collect();
     write(&folder.join("nodes.pem"), &all, false)?;
-    let text = format!(
-        "# The coordinator of a SLVR deployment. Secret: whoever has this file opens rounds and collects results.\n\
-         name = \"coordinator\"\ntoken = \"{token}\"\n{}",
-        plan.nodes(&made)
-    );
-    write(&folder.join("coordinator").join("coordinator.toml"), &text, true)
+    coordinator.write(folder, &[coordinator.seal.public()], &plan.nodes(&made))
+}
+
+/// Writes a file anew, beside it first.
+fn rewrite(path: &Path, text: &str) -> Result<(), KeysError> {
+    let io = |why| KeysError::Io { path: path.into(), why };
+    let beside = path.with_extension("toml.new");
+    drop(fs::remove_file(&beside));
+    write(&beside, text, true)?;
+    fs::rename(&beside, path).map_err(io)
 }
 
 /// All TOML files of a deployment in which certificates stand.
 fn configurations(folder: &Path) -> Result<Vec<PathBuf>, KeysError> {
     let mut out: Vec<PathBuf> =
         (0..3).map(|i| folder.join(format!("node-{i}/node.toml"))).collect();
-    out.push(folder.join("coordinator/coordinator.toml"));
+    out.extend(coordinators(folder)?.into_iter().map(|(path, _)| path));
     let clients = folder.join("clients");
     if clients.is_dir() {
         let listed =
@@ -295,10 +303,7 @@ fn replace(folder: &Path, from: &str, to: &str) -> Result<(), KeysError> {
         let io = |why| KeysError::Io { path: path.clone(), why };
         let text = fs::read_to_string(&path).map_err(io)?;
         if text.contains(from) {
-            let beside = path.with_extension("toml.new");
-            drop(fs::remove_file(&beside));
-            write(&beside, text.replace(from, to), true)?;
-            fs::rename(&beside, &path).map_err(io)?;
+            rewrite(&path, &text.replace(from, to))?;
         }
     }
     Ok(())

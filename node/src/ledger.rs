@@ -107,6 +107,27 @@ impl Ledger {
         Ok(Stepped { before, after, changed: true })
     }
 
+    /// Takes a round out once `durable` has, or leaves it. Whoever still holds it finds it aborted.
+    ///
+    /// # Errors
+    ///
+    /// What `durable` says; no such round.
+    pub fn remove(
+        &self,
+        key: &RoundKey,
+        durable: impl FnOnce(&Round) -> Result<(), StepError>,
+    ) -> Result<(), StepError> {
+        let slot = self.slot(key).ok_or(StepError::Unknown)?;
+        let _one = lock(&slot.steps);
+        let now = slot.now();
+        durable(&now)?;
+        let gone = Round { phase: Phase::Aborted, ..now.brief() };
+        *lock(&slot.now) = Arc::new(gone);
+        slot.aborted.store(true, Ordering::Release);
+        lock(&self.0).remove(key);
+        Ok(())
+    }
+
     /// Does something while a round stays as it is. Submissions are counted so.
     pub fn held<T>(&self, key: &RoundKey, act: impl FnOnce(Option<&Round>) -> T) -> T {
         let Some(slot) = self.slot(key) else { return act(None) };

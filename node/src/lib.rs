@@ -10,10 +10,11 @@
 //! | module | holds |
 //! |---|---|
 //! | [`basics`] | hexadecimal, hashes, clocks, names, threads |
+//! | [`state`] | where a round stands, and which step may follow which |
+//! | [`opening`] | what a coordinator signs: openings of rounds, and orders |
 //! | [`config`] | what a node, a client and a coordinator are told, as TOML files |
 //! | [`submission`] | what a client signs, commits to and sends to each node |
 //! | [`keys`] | makes keys, certificates and configurations of a deployment |
-//! | [`state`] | where a round stands, and which step may follow which |
 //! | [`vault`] | sealed files: secrets at rest |
 //! | [`store`] | what survives a crash: rounds, submissions, results |
 //! | [`ledger`] | the rounds of a node in memory |
@@ -33,9 +34,10 @@
 //! # Who is trusted with what
 //!
 //! A node is whoever holds the key of the certificate that the other two have pinned. Which circuits a node runs is
-//! in its own configuration: neither a coordinator nor another node can make it run anything else. Node 0 leads
-//! rounds: it proposes when a round closes and whose submissions count. The others check each proposal against what
-//! they hold themselves, and nothing is released unless all three have finished the same attempt.
+//! in its own configuration: neither a coordinator nor another node can make it run anything else. What a round is the
+//! coordinator says, and signs it for each node. Node 0 leads rounds: it asks the others to close one once its time is
+//! over, and proposes whose submissions count. The others check that against what they hold themselves, and nothing is
+//! released unless all three have finished the same attempt.
 //!
 //! # What survives
 //!
@@ -53,6 +55,7 @@ pub mod keys;
 pub mod ledger;
 pub mod metrics;
 pub mod node;
+pub mod opening;
 pub mod peers;
 pub mod round;
 pub mod service;

@@ -45,12 +45,8 @@ pub struct Node {
     busy: Mutex<BTreeSet<RoundKey>>,
     /// Rounds that a thread leads.
     led: Mutex<BTreeSet<RoundKey>>,
-    /// Rounds that this node has opened, and of which it does not know yet that both others have.
-    partly: Mutex<BTreeSet<RoundKey>>,
     /// Rounds are opened one after another here.
     opening: Mutex<()>,
-    /// A coordinator's calls to open rounds are served one after another, until all nodes have answered.
-    pub leading: tokio::sync::Mutex<()>,
     stop: AtomicBool,
 }
 
@@ -160,9 +156,7 @@ impl Node {
             taken: Mutex::new(0),
             busy: Mutex::default(),
             led: Mutex::default(),
-            partly: Mutex::default(),
             opening: Mutex::default(),
-            leading: Default::default(),
             stop: AtomicBool::new(false),
         })
     }
@@ -317,6 +311,31 @@ impl Node {
         self.wake();
     }
 
+    /// Forgets a round that has been opened and in which nothing has happened: its number was not used.
+    ///
+    /// # Errors
+    ///
+    /// A round with submissions, or that has gone on; a disk that fails.
+    pub fn withdraw(&self, key: &RoundKey) -> Result<(), StepError> {
+        let done = self.rounds.remove(key, |round| {
+            let stored = |e: StoreError| StepError::Store(e.to_string());
+            let begun = round.attempt > 0 || self.store.count_of(key).map_err(stored)? > 0;
+            match round.phase {
+                Phase::Open | Phase::Closed | Phase::Aborted if !begun => {
+                    self.store.forget_round(key).map_err(stored)
+                }
+                phase => {
+                    Err(StepError::Order { phase, what: "something was submitted to it already" })
+                }
+            }
+        });
+        if done.is_ok() {
+            tracing::info!(round = %key, "withdrawn");
+            self.wake();
+        }
+        done
+    }
+
     /// Takes a step and makes it durable, or takes none.
     ///
     /// # Errors
@@ -445,20 +464,6 @@ impl Node {
     pub fn lead(self: &Arc<Self>, key: &RoundKey) -> Option<Led> {
         let free = lock(&self.led).insert(key.clone());
         free.then(|| Led { node: self.clone(), key: key.clone() })
-    }
-
-    /// Notes whether a round may be open at this node only; whether it was so before.
-    pub fn partly_open(&self, key: &RoundKey, partly: bool) -> bool {
-        let mut all = lock(&self.partly);
-        match partly {
-            true => !all.insert(key.clone()),
-            false => all.remove(key),
-        }
-    }
-
-    /// Whether a round may be open at this node only.
-    pub fn is_partly_open(&self, key: &RoundKey) -> bool {
-        lock(&self.partly).contains(key)
     }
 
     /// Whether a thread computes for a round.

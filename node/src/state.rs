@@ -47,7 +47,7 @@ impl fmt::Display for RoundKey {
     }
 }
 
-/// What a round is, from its opening on.
+/// What a round is: its opening, as a coordinator has signed it for all three nodes and every client.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spec {
     /// Which.
@@ -60,13 +60,26 @@ pub struct Spec {
     pub minimum: u64,
     /// Hash of the public inputs.
     pub public: Hash,
-    /// When submissions may no longer begin, in seconds since 1970 by the leader's clock.
+    /// When submissions may no longer begin, in seconds since 1970. Each node holds it against its own clock.
     pub deadline: u64,
     /// Seconds after that in which those that have begun may end.
     pub grace: u64,
     /// Of a task with a state: the round that left it; nothing for the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<u64>,
+    /// Hash of who is enrolled ([`crate::config::Roll::hash`]).
+    pub roll: Hash,
+    /// A coordinator's signature of all that.
+    pub signed: Signature,
+}
+
+/// A coordinator's signature (Ed25519).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Signature {
+    /// Its public key.
+    pub coordinator: Hex<32>,
+    /// The signature.
+    pub signature: Hex<64>,
 }
 
 /// Where it stands.
@@ -133,6 +146,8 @@ pub struct Excluded {
 /// in this order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Agreement {
+    /// Hash of the round's opening ([`Spec::digest`]).
+    pub opening: Hash,
     /// Those that count, by name.
     pub accepted: Vec<Entry>,
     /// Those that do not.
@@ -236,6 +251,12 @@ pub struct Round {
     /// Whether it ended so long ago that everything else was erased.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub erased: bool,
+    /// The coordinator's order to close it before its deadline, if this node has it.
+    #[serde(default)]
+    pub closing: Option<Signature>,
+    /// The coordinator's order to abort it, if this node has it.
+    #[serde(default)]
+    pub ending: Option<Signature>,
 }
 
 /// What happens to a round.
@@ -261,7 +282,31 @@ pub enum Step {
     Permit,
     /// It is run again. Node 0 has made so many attempts.
     Retry(u32),
+    /// A coordinator orders it.
+    Ordered {
+        /// What.
+        order: Order,
+        /// Its signature.
+        by: Signature,
+        /// Whether it may be aborted although this node has computed: node 0 has not released it, nor will it.
+        computed: bool,
+    },
+    /// Node 0 is gone. Without it there is no result, unless this node has computed one.
+    Leave(String),
 }
+
+/// What a coordinator orders of a round that is open, or has no result yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    /// No more submissions, before the deadline.
+    Close,
+    /// There will be no result.
+    Abort,
+}
+
+/// Why a round has no result that the coordinator does not want.
+pub const ABORTED: &str = "the coordinator aborted it";
 
 /// A step that cannot be taken.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -305,6 +350,8 @@ impl Round {
             may_retry: false,
             retries: Vec::new(),
             erased: false,
+            closing: None,
+            ending: None,
         }
     }
 
@@ -332,6 +379,8 @@ impl Round {
             may_retry: self.may_retry,
             retries: self.retries.clone(),
             erased: self.erased,
+            closing: self.closing,
+            ending: self.ending,
         }
     }
 
@@ -356,6 +405,26 @@ impl Round {
         let refused = |what| Err(StepError::Order { phase, what });
         let minimum = self.spec.minimum;
         match step {
+            Step::Leave(_) | Step::Ordered { order: Order::Abort, computed: false, .. }
+                if phase == Phase::Computed =>
+            {
+                return refused("this node has computed the result, and node 0 may release it");
+            }
+            Step::Leave(why) => return self.step(Step::Abort(why), now),
+            Step::Ordered { order: Order::Close, by, .. } => {
+                let closed = self.step(Step::Close, now)?;
+                if closed {
+                    self.closing = Some(by);
+                }
+                return Ok(closed);
+            }
+            Step::Ordered { order: Order::Abort, by, .. } => {
+                let aborted = self.step(Step::Abort(ABORTED.into()), now)?;
+                if aborted {
+                    self.ending = Some(by);
+                }
+                return Ok(aborted);
+            }
             Step::Close => match phase {
                 Phase::Open => {
                     self.phase = Phase::Closed;
@@ -450,6 +519,7 @@ impl Round {
                     self.retries.push(Retry { attempt, aborted, at: now });
                     (self.phase, self.attempt, self.may_retry) = (Phase::Closed, attempt, false);
                     (self.agreement, self.outcome, self.times[2]) = (None, None, None);
+                    self.ending = None;
                 }
                 Phase::Aborted if self.may_retry => {
                     return refused("this node has made more attempts than node 0");
@@ -481,6 +551,8 @@ pub(crate) mod tests {
             deadline: 0,
             grace: 0,
             after: None,
+            roll: h,
+            signed: Signature { coordinator: h, signature: Hex([0; 64]) },
         };
         Round::new(spec, 0)
     }
@@ -493,6 +565,7 @@ pub(crate) mod tests {
             set: None,
         };
         Agreement {
+            opening: Hex([0; 32]),
             accepted: (0..n).map(entry).collect(),
             excluded: vec![],
             circuit: Hex([0; 32]),

@@ -5,8 +5,7 @@
 //! never read from a message.
 
 use crate::basics::{Hash, Hex};
-use crate::state::{Agreement, Entry, Phase, RoundKey, Spec};
-use crate::submission::Public;
+use crate::state::{Agreement, Entry, Order, Phase, RoundKey, Signature};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use slvr_runtime::share::Seed;
@@ -123,17 +122,24 @@ pub enum Purpose {
 pub enum Ask {
     /// Are you there?
     Ping,
-    /// Open a round.
-    Open {
-        /// Which and how.
-        spec: Spec,
-        /// Its public inputs.
-        public: Public,
-    },
-    /// How many submissions are complete?
+    /// Which submissions are complete?
     Count(RoundKey),
     /// Take no more submissions; which are complete?
-    Close(RoundKey),
+    Close {
+        /// Of which round.
+        key: RoundKey,
+        /// The coordinator's order, if its time is not over.
+        order: Option<Signature>,
+    },
+    /// What the coordinator has ordered: any node may say so.
+    Ordered {
+        /// Of which round.
+        key: RoundKey,
+        /// What.
+        order: Order,
+        /// Its signature.
+        by: Signature,
+    },
     /// These submissions count.
     Agree {
         /// Of which round.
@@ -162,6 +168,8 @@ pub enum Ask {
         key: RoundKey,
         /// Why.
         why: String,
+        /// The coordinator's order, if it is one.
+        order: Option<Signature>,
     },
 }
 
@@ -172,8 +180,8 @@ pub enum Answer {
     Done,
     /// Not now: try again.
     Busy,
-    /// So many.
-    Count(u64),
+    /// The clock says so many milliseconds since 1970.
+    Clock(u64),
     /// These submissions are complete.
     Complete(Vec<Entry>),
     /// The round stands there.

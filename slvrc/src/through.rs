@@ -62,11 +62,13 @@ impl Through {
         let public = pack_public(&encode_public(circuit, &inputs.public)?);
         let how = (ROUND.as_secs(), 0, None);
         self.coordinator.open((task, round), how, &public)?;
+        let opening = self.coordinator.opening(task, round)?.digest();
         let members = inputs.sets.get(clients_of(circuit)?).map_or(&[][..], Vec::as_slice);
         let hash = Hex(artifact::hash(circuit));
         for ((client, signer), tensors) in self.clients.iter().zip(members) {
             let name = client.config().name.as_str();
-            let made = Submission::new(signer, (task, round, name), circuit, hash, tensors)?;
+            let made =
+                Submission::new(signer, (task, round, name), circuit, (hash, opening), tensors)?;
             client.submit(&made, PATIENCE, &|_, _, _| {})?;
         }
         let until = Instant::now() + ROUND;

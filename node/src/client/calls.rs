@@ -1,12 +1,11 @@
 //! What callers ask nodes for.
 
-use super::{AGAIN, CallError, Caller, OPENING, PIECE, SHORT};
-use crate::basics::{Hash, Hex, hex};
-use crate::submission::{Public, Submission};
+use super::{AGAIN, CallError, Caller, PIECE, SHORT};
+use crate::basics::{Hash, Hex};
+use crate::submission::Submission;
 use hyper::Method;
 use serde_json::{Value, json};
 use slvr_circuit::{Circuit, artifact};
-use std::collections::BTreeMap;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -169,67 +168,6 @@ impl Caller {
         }
     }
 
-    /// Opens a round on all nodes.
-    ///
-    /// # Errors
-    ///
-    /// What speaks against it.
-    pub fn open(
-        &self,
-        (task, round): (&str, u64),
-        (seconds, grace, minimum): (u64, u64, Option<u64>),
-        public: &Public,
-    ) -> Result<Value, CallError> {
-        let public: BTreeMap<String, String> =
-            public.iter().map(|(j, x)| (j.to_string(), hex(x))).collect();
-        let mut body = json!({ "seconds": seconds, "grace": grace, "public": public });
-        if let Some(minimum) = minimum {
-            body["minimum"] = minimum.into();
-        }
-        // Node 0 asks the two others, each with its own deadline.
-        self.json_in(
-            OPENING,
-            0,
-            &Method::POST,
-            &format!("/v1/tasks/{task}/rounds/{round}"),
-            body.to_string().as_bytes(),
-        )
-    }
-
-    /// Closes or aborts a round, as node 0 does it.
-    ///
-    /// # Errors
-    ///
-    /// What speaks against it.
-    pub fn ask_leader(&self, task: &str, round: u64, what: &str) -> Result<Value, CallError> {
-        self.json(0, &Method::POST, &format!("/v1/tasks/{task}/rounds/{round}/{what}"), &[])
-    }
-
-    /// Aborts a round. If node 0 does not know it any more, because it has lost what it kept, the other two are asked: they
-    /// abort a round that nobody leads.
-    ///
-    /// # Errors
-    ///
-    /// What speaks against it.
-    pub fn abort(&self, task: &str, round: u64) -> Result<Value, CallError> {
-        let path = format!("/v1/tasks/{task}/rounds/{round}/abort");
-        match self.ask_leader(task, round, "abort") {
-            Err(CallError::Refused { code, node, status, message }) if code == "round" => {
-                let mut done = None;
-                for other in 1..3 {
-                    match self.json(other, &Method::POST, &path, &[]) {
-                        Ok(shown) => done = Some(shown),
-                        // It was opened at the other one alone.
-                        Err(CallError::Refused { code, .. }) if code == "round" => {}
-                        Err(e) => return Err(e),
-                    }
-                }
-                done.ok_or(CallError::Refused { node, status, code, message })
-            }
-            done => done,
-        }
-    }
-
     /// Runs a round again that was aborted, from the submissions that are kept. Each node is told, node 0 last.
     ///
     /// # Errors
@@ -237,7 +175,7 @@ impl Caller {
     /// What speaks against it at any node; a node that cannot be reached.
     pub fn retry(&self, task: &str, round: u64) -> Result<Value, CallError> {
         let path = format!("/v1/tasks/{task}/rounds/{round}/retry");
-        let told = |node| self.json_in(OPENING, node, &Method::POST, &path, &[]);
+        let told = |node| self.json(node, &Method::POST, &path, &[]);
         [1, 2].map(told).into_iter().collect::<Result<Vec<_>, _>>()?;
         told(0)
     }

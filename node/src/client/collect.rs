@@ -21,7 +21,14 @@ impl Caller {
     ///
     /// A round that is not released at all nodes; words that do not fit together.
     pub fn collect(&self, task: &str, round: u64) -> Result<Collected, CallError> {
+        // What the nodes say of the round is held against what a coordinator has signed.
+        let opening = self.opening(task, round)?;
         let report = self.agreed_report(task, round)?;
+        if report["opening"] != serde_json::json!(opening) {
+            return Err(CallError::Disagree(format!(
+                "the report of {task}/{round} names another opening than the nodes show"
+            )));
+        }
         let path = format!("/v1/tasks/{task}/rounds/{round}/words");
         let mut all: Vec<Words> = Vec::new();
         let mut run = None;

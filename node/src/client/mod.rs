@@ -4,17 +4,18 @@
 //! |---|---|
 //! | `lively` | gives up connections on which nothing moves |
 //! | `calls` | what callers ask for |
+//! | `open` | a coordinator opens a round, and closes or aborts it before its time |
 //! | `collect` | puts the result together from the words of three nodes |
 //! | `fetch` | the same of what is revealed to one member |
 //!
-//! **Every request ends.** A connection has `CONNECT` to be there, and ends if nothing moves on it for `QUIET`, or for
-//! `OPENING` where a node asks the others before it answers. Whoever waits is told so ([`Caller::telling`]), and every
+//! **Every request ends.** A connection has `CONNECT` to be there, and ends if nothing moves on it for `QUIET`. Whoever waits is told so ([`Caller::telling`]), and every
 //! error names the node and its address.
 
 mod calls;
 mod collect;
 mod fetch;
 mod lively;
+mod open;
 
 use crate::config::{CallerConfig, identity, token_for};
 use crate::trust;
@@ -52,8 +53,6 @@ const SHORT: usize = 16 << 20;
 const CONNECT: Duration = Duration::from_secs(15);
 /// How long nothing may move while an answer is waited for.
 const QUIET: Duration = Duration::from_secs(30);
-/// The same for what a node answers once it has asked the others.
-const OPENING: Duration = Duration::from_secs(180);
 
 /// Why a call came to nothing.
 #[derive(Debug, Error)]
@@ -356,19 +355,7 @@ impl Caller {
         path: &str,
         body: &[u8],
     ) -> Result<Value, CallError> {
-        self.json_in(self.quiet, node, method, path, body)
-    }
-
-    fn json_in(
-        &self,
-        quiet: Duration,
-        node: usize,
-        method: &Method,
-        path: &str,
-        body: &[u8],
-    ) -> Result<Value, CallError> {
-        let question = Question { method, path, headers: &[], body, most: SHORT, quiet };
-        let (_, body) = self.ask(node, &question)?;
+        let (_, body) = self.call(node, method, path, &[], body, SHORT)?;
         serde_json::from_slice(&body)
             .map_err(|_| CallError::Disagree(format!("node {node}: its answer is no JSON")))
     }

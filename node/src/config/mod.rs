@@ -72,8 +72,8 @@ pub struct NodeConfig {
     pub operator: Option<Operator>,
     /// The file of enrolled clients.
     pub clients: PathBuf,
-    /// SHA-256 of the coordinator's token for this node ([`token_for`]).
-    pub coordinator: Hash,
+    /// Who may open rounds and who may collect results.
+    pub coordinator: Vec<Coordinator>,
     /// The three nodes, in order.
     pub node: Vec<Peer>,
     /// What it may run.
@@ -95,6 +95,30 @@ pub struct Operator {
     pub tokens: Vec<Hash>,
     /// SHA-256 of certificates, DER.
     pub certificates: Vec<Hash>,
+}
+
+/// A coordinator as a node knows it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Coordinator {
+    /// Its name, for logs.
+    pub name: String,
+    /// What it may do.
+    pub may: Vec<Power>,
+    /// The public key with which it signs openings and orders (Ed25519).
+    pub key: Hex<32>,
+    /// SHA-256 of its token for this node ([`token_for`]).
+    pub token: Hash,
+}
+
+/// What a coordinator may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Power {
+    /// Open, close, abort and drop rounds.
+    Open,
+    /// Collect results, and erase them.
+    Collect,
 }
 
 /// A node as the other nodes know it.
@@ -168,9 +192,12 @@ pub struct CallerConfig {
     /// From what its tokens follow, one for each node ([`token_for`]). It is sent to nobody.
     #[serde(default)]
     pub token: Option<String>,
-    /// 32 secret bytes: the seed of its signatures, and what its shares are derived from.
+    /// 32 secret bytes: the seed of its signatures, and what a client's shares are derived from.
     #[serde(default)]
     pub secret: Option<Hex<32>>,
+    /// A coordinator's: public keys of those whose openings it collects.
+    #[serde(default)]
+    pub openers: Vec<Hex<32>>,
     /// Its certificate, PEM.
     #[serde(default)]
     pub certificate: Option<PathBuf>,
@@ -298,6 +325,15 @@ impl NodeConfig {
                 "`minimum` of a task is at least 2: with one client the result is its input",
             );
         }
+        for (i, c) in config.coordinator.iter().enumerate() {
+            let mut before = config.coordinator.iter().take(i);
+            if let Some(other) = before.find(|o| o.token == c.token || o.key == c.key) {
+                return wrong(&format!(
+                    "[[coordinator]] `{}` and `{}` have the same key or token: each has its own",
+                    other.name, c.name
+                ));
+            }
+        }
         let known = |said: &String| Security::ALL.iter().any(|s| s.name() == said);
         let unknown = |t: &&Task| t.security.as_ref().is_some_and(|said| !known(said));
         if let Some(task) = config.task.iter().find(unknown) {
@@ -332,6 +368,12 @@ impl NodeConfig {
             task.folder = folder.clone();
         }
         Ok(config)
+    }
+
+    /// The public keys of coordinators that may open rounds.
+    pub fn openers(&self) -> Vec<Hex<32>> {
+        let may = |c: &&Coordinator| c.may.contains(&Power::Open);
+        self.coordinator.iter().filter(may).map(|c| c.key).collect()
     }
 
     /// The key under which secrets are sealed.
@@ -467,7 +509,7 @@ mod tests {
         let dir = tempfile::tempdir().expect("a folder");
         let path = dir.path().join("node.toml");
         let read = |security: &str| {
-            let mut text = format!("party = 0\ncoordinator = \"{}\"\n", Hex([9; 32]));
+            let mut text = String::from("party = 0\ncoordinator = []\n");
             for name in ["certificate", "key", "storage_key", "data", "clients"] {
                 text += &format!("{name} = \"{name}\"\n");
             }

@@ -91,6 +91,18 @@ impl Roll {
         Ok(roll)
     }
 
+    /// What an opening says of who is enrolled: names, party sets and keys, the same at all nodes.
+    pub fn hash(&self) -> Hash {
+        let mut hash = blake3::Hasher::new_derive_key("slvr 1 roll of clients");
+        for c in self.clients.values() {
+            for text in [&c.name, c.set.as_deref().unwrap_or_default()] {
+                hash.update(&(text.len() as u64).to_le_bytes()).update(text.as_bytes());
+            }
+            hash.update(&c.key.0);
+        }
+        Hex(*hash.finalize().as_bytes())
+    }
+
     /// Whose token for this node it is.
     pub fn by_token(&self, token: &str) -> Option<&Enrolled> {
         self.clients.get(self.tokens.get(&sha256(token.as_bytes()))?)

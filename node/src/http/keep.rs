@@ -1,15 +1,17 @@
 //! What makes a whole part count: it fits its manifest, it is on disk under its name, and the round still takes it.
 
 use super::reply::{Body, Refused, object, refused};
+use crate::config::Enrolled;
 use crate::metrics::task;
 use crate::node::Node;
-use crate::state::{Phase, RoundKey};
+use crate::state::{Phase, RoundKey, Spec};
 use crate::store::{Record, StoreError};
 use crate::submission::check::Checker;
 use crate::tasks::Ready;
 use crate::vault::Sealer;
 use hyper::Response;
 use serde_json::json;
+use std::sync::PoisonError;
 
 /// Whose submission to which round.
 pub type Place = (RoundKey, String);
@@ -78,6 +80,21 @@ pub fn keep(
     tracing::info!(round = %key, client, bytes, "a submission is complete");
     node.wake();
     Ok(receipt(node, record))
+}
+
+/// Whether a client was enrolled when a round was opened, with this key.
+pub fn is_on_roll(node: &Node, spec: &Spec, client: &Enrolled) -> Result<(), Refused> {
+    let now = node.roll.read().unwrap_or_else(PoisonError::into_inner).hash();
+    if now == spec.roll {
+        return Ok(());
+    }
+    let roll = store(node.store.roll(&spec.roll))?.unwrap_or_default();
+    let same = |c: &Enrolled| (&c.name, &c.set, c.key) == (&client.name, &client.set, client.key);
+    if roll.iter().any(same) {
+        return Ok(());
+    }
+    let why = format!("{} was not enrolled when the round was opened", client.name);
+    refused(403, "roll", why)
 }
 
 /// Whether a party set has a member that has submitted nothing yet.

@@ -3,13 +3,13 @@
 use super::body::{Inbound, small};
 use super::operations::{alive, ready};
 use super::reply::{Body, Refused, blocking, bytes, object, refused};
-use super::shown::{report, status, tasks};
+use super::shown::{enrolled, report, status, tasks, terms};
 use super::upload::{About, Uploads};
 use crate::basics::{hex, is_name, sha256, unhex};
-use crate::config::Enrolled;
+use crate::config::{Coordinator, Enrolled, Power};
 use crate::node::Node;
-use crate::round::{OpenError, abort_here, open_everywhere, retry, spec};
-use crate::state::{Phase, Round, RoundKey, Step};
+use crate::round::{OpenError, Wanted, open, ordered, retry};
+use crate::state::{Order, Phase, Round, RoundKey, Signature, Spec, StepError};
 use crate::store::StoreError;
 use crate::submission::Public;
 use hyper::header::{AUTHORIZATION, HeaderName, HeaderValue};
@@ -38,29 +38,25 @@ const OPENAPI: &str = include_str!("openapi.json");
 /// Who asks.
 enum Who {
     Client(Box<Enrolled>),
-    Coordinator,
+    Coordinator(Coordinator),
 }
 
 /// What a coordinator opens a round with.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Opening {
-    /// Seconds until the deadline.
-    seconds: u64,
-    #[serde(default)]
-    grace: u64,
-    #[serde(default)]
-    minimum: Option<u64>,
+    /// What it has signed.
+    opening: Spec,
     /// Public inputs as they travel, in hexadecimal digits, by index.
     #[serde(default)]
     public: BTreeMap<usize, String>,
+    /// Whether it only asks what speaks against it.
+    #[serde(default)]
+    check: bool,
 }
 
-/// Why a round has no result that the coordinator does not want.
-const ABORTED: &str = "the coordinator aborted it";
-
-/// Longest time that a round may be open, in seconds: thirty days.
-const LONGEST: u64 = 30 * 24 * 3600;
+/// Longest order, as JSON.
+const ORDER: usize = 1024;
 
 /// Answers a request.
 pub async fn answer(
@@ -161,10 +157,19 @@ async fn route(
     let who = who(node, caller.certificate.as_deref(), &request)?;
     (caller.says)(match &who {
         Who::Client(client) => &client.name,
-        Who::Coordinator => "",
+        Who::Coordinator(_) => "",
     });
     match (request.method(), parts.as_slice()) {
         (&Method::GET, ["v1", "tasks"]) => Ok(object(200, &tasks(node))),
+        (&Method::GET, ["v1", "roll"]) if !matches!(who, Who::Client(_)) => {
+            Ok(object(200, &enrolled(node)))
+        }
+        (&Method::GET, ["v1", "tasks", task, "terms"]) if !matches!(who, Who::Client(_)) => {
+            match terms(node, task) {
+                Some(terms) => Ok(object(200, &terms)),
+                None => refused(404, "task", "there is no such task"),
+            }
+        }
         (&Method::GET, ["v1", "tasks", task, "artifact"]) => {
             // After a restart the circuit for fewer clients is compiled again.
             let (node, task) = (node.clone(), task.to_string());
@@ -219,10 +224,23 @@ async fn route(
                     let node = node.clone();
                     blocking(move || reveals(&node, &key, &method, &client.name)).await?
                 }
-                (Who::Coordinator, []) if method == Method::POST => open(node, key, request).await,
-                (Who::Coordinator, rest) => {
-                    let (node, rest) = (node.clone(), rest.join("/"));
-                    blocking(move || coordinate(&node, key, &method, &rest)).await?
+                (_, ["opening"]) if method == Method::GET => match node.round(&key) {
+                    Some(round) => Ok(object(200, &round.spec)),
+                    None => refused(404, "round", "there is no such round"),
+                },
+                (Who::Coordinator(who), rest) => {
+                    permitted(&who, &method, rest)?;
+                    match (&method, rest) {
+                        (&Method::POST, []) => opened(node, key, request).await,
+                        (&Method::POST, [what @ ("close" | "abort")]) => {
+                            let order = if *what == "close" { Order::Close } else { Order::Abort };
+                            obeyed(node, key, order, request).await
+                        }
+                        _ => {
+                            let (node, rest) = (node.clone(), rest.join("/"));
+                            blocking(move || coordinate(&node, key, &method, &rest)).await?
+                        }
+                    }
                 }
                 _ => refused(403, "role", "this is not for clients"),
             }
@@ -240,8 +258,9 @@ fn who(
     let token =
         request.headers().get(AUTHORIZATION).and_then(|v| v.to_str().ok()?.strip_prefix("Bearer "));
     if let Some(token) = token {
-        if sha256(token.as_bytes()) == node.config.coordinator {
-            return Ok(Who::Coordinator);
+        let hash = sha256(token.as_bytes());
+        if let Some(who) = node.config.coordinator.iter().find(|c| c.token == hash) {
+            return Ok(Who::Coordinator(who.clone()));
         }
         if let Some(client) = roll.by_token(token) {
             return Ok(Who::Client(client.clone().into()));
@@ -254,6 +273,22 @@ fn who(
             "unknown",
             "a token for this node (Authorization: Bearer) or a certificate of an enrolled client is needed",
         ),
+    }
+}
+
+/// Whether a coordinator may do that. Everyone may look.
+fn permitted(who: &Coordinator, method: &Method, rest: &[&str]) -> Result<(), Refused> {
+    let (power, name) = match rest {
+        ["words"] => (Power::Collect, "collect"),
+        _ if method != Method::GET => (Power::Open, "open"),
+        _ => return Ok(()),
+    };
+    match who.may.contains(&power) {
+        true => Ok(()),
+        false => {
+            let why = format!("the coordinator `{}` may not do that: it needs `{name}`", who.name);
+            refused(403, "role", why)
+        }
     }
 }
 
@@ -290,29 +325,22 @@ fn coordinate(
     let Some(round) = node.round(&key) else {
         return refused(404, "round", "there is no such round");
     };
-    let step = |step: Step| match node.advance(&key, step) {
-        Ok(round) => Ok(object(200, &status(node, &round))),
-        Err(e) => refused(409, "step", e.to_string()),
-    };
-    let leads = || match node.leads() {
-        true => Ok(()),
-        false => refused(409, "leader", "node 0 leads rounds: ask it"),
-    };
     match (method, rest) {
-        (&Method::GET, "report") => Ok(object(200, &report(node, &round))),
         (&Method::GET, "artifact") => ran(node, &key),
-        (&Method::POST, "close") => leads().and_then(|()| step(Step::Close)),
-        (&Method::POST, "abort") if node.leads() => step(Step::Abort(ABORTED.to_string())),
-        (&Method::POST, "abort") => match abort_here(node, &key, ABORTED) {
-            Ok(round) => Ok(object(200, &status(node, &round))),
-            Err(OpenError::Away(why)) => refused(503, "away", why),
-            Err(OpenError::Refused(why)) => refused(409, "leader", why),
+        (&Method::DELETE, "") => match node.withdraw(&key) {
+            Ok(()) => Ok(object(200, &json!({ "ok": true }))),
+            Err(StepError::Store(why)) => {
+                tracing::error!(round = %key, why, "a round could not be withdrawn");
+                refused(500, "store", "this node's store fails: its log says why")
+            }
+            Err(e) => refused(409, "step", e.to_string()),
         },
         (&Method::POST, "retry") => match retry(node, &key) {
             Ok(round) => Ok(object(200, &status(node, &round))),
             Err(OpenError::Away(why)) => refused(503, "busy", why),
-            Err(OpenError::Refused(why)) => refused(409, "retry", why),
+            Err(OpenError::Refused(why) | OpenError::Exists(why)) => refused(409, "retry", why),
         },
+        (&Method::GET, "report") => Ok(object(200, &report(node, &round))),
         (&Method::GET, "words") if round.phase == Phase::Released => {
             match node.store.result(&key) {
                 Ok(words) => Ok(bytes(StatusCode::OK, "application/octet-stream", words.to_vec())),
@@ -393,65 +421,63 @@ fn reveals(
     }
 }
 
-async fn open(
+/// What this node has to say of an opening or an order.
+fn told(
+    node: &Node,
+    done: Result<Option<Arc<Round>>, OpenError>,
+) -> Result<Response<Body>, Refused> {
+    match done {
+        Ok(Some(round)) => Ok(object(200, &status(node, &round))),
+        Ok(None) => Ok(object(200, &json!({ "ok": true }))),
+        Err(OpenError::Away(why)) => refused(503, "away", why),
+        Err(OpenError::Refused(why)) => refused(409, "open", why),
+        Err(OpenError::Exists(why)) => refused(409, "exists", why),
+    }
+}
+
+async fn opened(
     node: &Arc<Node>,
     key: RoundKey,
     request: Request<Inbound>,
 ) -> Result<Response<Body>, Refused> {
-    if !node.leads() {
-        return refused(409, "leader", "node 0 leads rounds: ask it");
-    }
     let most = usize::try_from(node.longest()).unwrap_or(usize::MAX);
     let body = small(node, request, most).await?;
-    let opening: Opening = match serde_json::from_slice(&body) {
-        Ok(opening) => opening,
-        Err(e) => {
-            return refused(
-                400,
-                "body",
-                format!("line {} column {}: not as the description has it", e.line(), e.column()),
-            );
-        }
-    };
-    if opening.seconds > LONGEST || opening.grace > LONGEST {
-        return refused(400, "body", "a round is open for thirty days at most");
+    let Opening { opening, public, check } = read(&body)?;
+    if opening.key != key {
+        return refused(400, "body", "the opening is of another round than the request");
     }
-    let public: Option<Public> =
-        opening.public.iter().map(|(j, x)| Some((*j, unhex(x)?))).collect();
+    let public: Option<Public> = public.iter().map(|(j, x)| Some((*j, unhex(x)?))).collect();
     let Some(public) = public else {
         return refused(400, "body", "public inputs are hexadecimal digits");
     };
-    // Two calls at the same time would each want a deadline of its own.
-    let _one = node.leading.lock().await;
+    let wanted = if check { Wanted::Checked } else { Wanted::Opened };
     let node = node.clone();
-    let done = blocking(move || {
-        let wanted =
-            spec(&node, key.clone(), (opening.minimum, opening.seconds, opening.grace), &public)?;
-        // Asked for again, a round that is as it should be is there.
-        let there = node.round(&key).filter(|r| {
-            let s = &r.spec;
-            (s.circuit, s.minimum, s.public, s.grace)
-                == (wanted.circuit, wanted.minimum, wanted.public, wanted.grace)
-        });
-        if let Some(why) = there.as_ref().and_then(|r| r.aborted.as_deref()) {
-            let why = format!("the round was aborted ({why}): a new one has a new number");
-            return Err(OpenError::Refused(why));
-        }
-        // A leader that was stopped while it opened the round may not have told the others.
-        let opened = match there {
-            None => Some(wanted),
-            Some(r) => (r.phase == Phase::Open).then(|| r.spec.clone()),
-        };
-        if let Some(opened) = opened {
-            open_everywhere(&node, opened, public)?;
-        }
-        node.round(&key)
-            .map(|r| status(&node, &r))
-            .ok_or_else(|| OpenError::from("no such round".to_string()))
-    });
-    match done.await? {
-        Ok(shown) => Ok(object(200, &shown)),
-        Err(OpenError::Away(why)) => refused(503, "away", why),
-        Err(OpenError::Refused(why)) => refused(409, "open", why),
+    blocking(move || told(&node, open(&node, opening, &public, wanted))).await?
+}
+
+/// Does what a coordinator has ordered.
+async fn obeyed(
+    node: &Arc<Node>,
+    key: RoundKey,
+    order: Order,
+    request: Request<Inbound>,
+) -> Result<Response<Body>, Refused> {
+    let body = small(node, request, ORDER).await?;
+    let by: Signature = read(&body)?;
+    if node.round(&key).is_none() {
+        return refused(404, "round", "there is no such round");
     }
+    let node = node.clone();
+    let obey = move || match ordered(&node, &key, order, by) {
+        Err(OpenError::Refused(why)) => refused(409, "step", why),
+        done => told(&node, done.map(Some)),
+    };
+    blocking(obey).await?
+}
+
+fn read<T: serde::de::DeserializeOwned>(body: &[u8]) -> Result<T, Refused> {
+    serde_json::from_slice(body).or_else(|e| {
+        let at = format!("line {} column {}", e.line(), e.column());
+        refused(400, "body", format!("{at}: not as the description has it"))
+    })
 }

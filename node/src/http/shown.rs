@@ -1,5 +1,6 @@
 //! What callers are shown of tasks and rounds, as JSON.
 
+use crate::basics::now_ms;
 use crate::node::Node;
 use crate::round::kept;
 use crate::state::{Agreement, Phase, Round};
@@ -8,7 +9,7 @@ use crate::tasks::Known;
 use serde_json::{Value, json};
 use slvr_circuit::{Circuit, Dom, From, Input};
 use slvr_runtime::share::deal::layout;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 /// The tasks that a node may run, and what they take.
 pub(super) fn tasks(node: &Node) -> Value {
@@ -26,6 +27,24 @@ pub(super) fn tasks(node: &Node) -> Value {
         })
     };
     node.all_tasks().iter().map(one).collect()
+}
+
+/// What this node has of what the opening of a task's next round says. It shows its clock, too.
+pub(super) fn terms(node: &Node, task: &str) -> Option<Value> {
+    let known = node.task(task)?;
+    let full = &known.full;
+    let (released, _) = node.history(task);
+    let roll = node.roll.read().unwrap_or_else(PoisonError::into_inner).hash();
+    Some(json!({
+        "node": node.me(), "clock_ms": now_ms(), "circuit": full.hash, "clients": full.clients,
+        "minimum": known.task.minimum, "roll": roll, "after": released.filter(|_| full.states),
+    }))
+}
+
+/// Who is enrolled here: names, party sets and keys, as the hash of the roll has them.
+pub(super) fn enrolled(node: &Node) -> Value {
+    let roll = node.roll.read().unwrap_or_else(PoisonError::into_inner);
+    roll.clients.values().map(|c| json!({ "name": c.name, "set": c.set, "key": c.key })).collect()
 }
 
 /// What a member of a party set gives, for whoever deals it without reading the artifact.
@@ -76,8 +95,8 @@ pub(super) fn status(node: &Node, round: &Arc<Round>) -> Value {
     let expected = node.task_of(spec).map_or(spec.clients, |k| k.full.expected());
     json!({
         "node": node.me(), "task": spec.key.task, "round": spec.key.round, "phase": round.phase,
-        "circuit": spec.circuit, "clients": spec.clients, "minimum": spec.minimum, "deadline": spec.deadline,
-        "grace": spec.grace, "complete": complete, "expected": expected, "attempt": round.attempt,
+        "opening": spec.digest(), "circuit": spec.circuit, "clients": spec.clients, "minimum": spec.minimum,
+        "deadline": spec.deadline, "clock_ms": now_ms(), "grace": spec.grace, "complete": complete, "expected": expected, "attempt": round.attempt,
         "accepted": round.agreement.as_ref().map(|a| a.accepted.len()),
         "failures": round.failures, "aborted": round.aborted, "run": node.board.shown(&spec.key),
         "damaged": node.store.damaged_of(&spec.key), "waits": node.board.waiting(&spec.key),
@@ -110,7 +129,7 @@ pub(super) fn report(node: &Node, round: &Arc<Round>) -> Value {
     let no_retry = (round.phase == Phase::Aborted).then(|| kept(node, &spec.key).err());
     json!({
         "node": node.me(), "task": spec.key.task, "round": spec.key.round, "phase": round.phase,
-        "minimum": spec.minimum, "clients": spec.clients, "security": security,
+        "minimum": spec.minimum, "clients": spec.clients, "security": security, "opening": spec,
         "circuit": agreement.map_or(spec.circuit, |a| a.circuit),
         "circuit_clients": agreement.map_or(spec.clients, |a| a.clients),
         "accepted": accepted, "members": agreement.map(members), "others": others, "excluded": agreement.map(|a| &a.excluded),

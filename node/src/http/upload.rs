@@ -10,7 +10,7 @@
 //! has ended. The record, and with it the answer, stays the same.
 
 use super::body::{Inbound, small};
-use super::keep::{Place, has_room, is_mended, keep, receipt, store};
+use super::keep::{Place, has_room, is_mended, is_on_roll, keep, receipt, store};
 use super::reply::{Body, Refused, blocking, object, refused};
 use crate::basics::{Hex, now};
 use crate::config::Enrolled;
@@ -182,6 +182,14 @@ impl Uploads {
                 format!("the round's circuit is {}: fetch it again", round.spec.circuit),
             );
         }
+        if manifest.opening != round.spec.digest() {
+            return refused(
+                409,
+                "opening",
+                "the submission is for another opening of the round: ask all three nodes for it again",
+            );
+        }
+        is_on_roll(node, &round.spec, client)?;
         if let Some(partial) = self.find(&place) {
             return match partial.try_lock() {
                 Ok(p) if p.manifest == manifest && p.file.is_some() => Ok(progress(&p)),

@@ -2,13 +2,14 @@
 
 use super::attempt;
 use super::gather::is_true;
+use super::opening::{is_over, ordered};
 use super::tidy::tidy;
 use super::{pause, retry, states};
-use crate::basics::spawn;
+use crate::basics::{now, now_ms, spawn};
 use crate::node::Node;
-use crate::state::{Agreement, Entry, Failure, Phase, Round, RoundKey, Spec, Step, StepError};
-use crate::store::Store;
-use crate::submission::{Public, unpack_public};
+use crate::state::{
+    ABORTED, Agreement, Entry, Failure, Order, Phase, RoundKey, Signature, Step, StepError,
+};
 use crate::wire::{Answer, Ask, RunName};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -19,12 +20,14 @@ pub(super) const LOST: &str = "the attempt ended, and how could not be written";
 /// Answers node `from`. Only node 0 leads: from others, what changes something is refused.
 pub fn answer(node: &Arc<Node>, from: usize, ask: Ask) -> Answer {
     let done = match ask {
-        Ask::Ping => Ok(Answer::Done),
+        Ask::Ping => Ok(Answer::Clock(now_ms())),
         Ask::Where(key) => Ok(stands(node, &key)),
+        Ask::Ordered { key, order, by } => {
+            ordered(node, &key, order, by).map(|_| Answer::Done).map_err(|e| e.to_string())
+        }
         _ if from != 0 => Err("only node 0 leads rounds".to_string()),
-        Ask::Open { spec, public } => open(node, spec, &public).map(|_| Answer::Done),
-        Ask::Count(key) => complete(node, &key).map(|all| Answer::Count(all.len() as u64)),
-        Ask::Close(key) => close(node, &key).map(Answer::Complete),
+        Ask::Count(key) => complete(node, &key).map(Answer::Complete),
+        Ask::Close { key, order } => asked_to_close(node, &key, order).map(Answer::Complete),
         Ask::Agree { key, agreement } => {
             let clients = agreement.clients;
             agree(node, &key, agreement).and_then(|()| room(node, &key, clients))
@@ -32,13 +35,9 @@ pub fn answer(node: &Arc<Node>, from: usize, ask: Ask) -> Answer {
         Ask::Start(name) => start(node, name),
         Ask::Retry { key, attempt, begins } => retry::follow(node, &key, attempt, begins),
         Ask::Release(name) => release(node, &name).map(|()| Answer::Done),
-        Ask::Abort { key, why } => match node.advance(&key, Step::Abort(why)) {
-            Ok(_) => {
-                tidy(node, &key);
-                Ok(Answer::Done)
-            }
+        Ask::Abort { key, why, order } => match ended_by_leader(node, &key, why, order) {
             // What was never opened here need not be aborted.
-            Err(StepError::Unknown) => Ok(Answer::Done),
+            Ok(()) | Err(StepError::Unknown) => Ok(Answer::Done),
             Err(e) => Err(e.to_string()),
         },
     };
@@ -68,64 +67,61 @@ fn stands(node: &Node, key: &RoundKey) -> Answer {
     Answer::Stands { phase, attempt, failed, aborted, waits: node.board.waiting(key) }
 }
 
-/// Opens a round here, if it is one that this node may run; whether it was not open before.
-///
-/// # Errors
-///
-/// What speaks against it.
-pub fn open(node: &Node, spec: Spec, public: &Public) -> Result<bool, String> {
-    // Before the task is asked for: it may be exchanged.
-    let _one = node.opening();
-    let known = node
-        .task(&spec.key.task)
-        .ok_or_else(|| format!("node {} knows no task `{}`", node.me(), spec.key.task))?;
-    if !spec.key.can_be() {
-        return Err(format!("the number of a round is at most {}", RoundKey::LAST));
-    }
-    let full = &known.full;
-    if spec.circuit != full.hash || spec.clients != full.clients {
-        return Err(format!(
-            "node {} has another circuit for this task: {} for {} clients, not {} for {}",
-            node.me(),
-            full.hash,
-            full.clients,
-            spec.circuit,
-            spec.clients
-        ));
-    }
-    if spec.minimum < known.task.minimum || spec.minimum > spec.clients {
-        return Err(format!(
-            "the minimum of {} clients is not from {}, the task's at node {}, to {}",
-            spec.minimum,
-            known.task.minimum,
-            node.me(),
-            spec.clients
-        ));
-    }
-    if Store::public_hash(public) != spec.public {
-        return Err("the public inputs are not those that are announced".into());
-    }
-    unpack_public(&full.circuit, public)?;
-    if node.round(&spec.key).is_none() {
-        states::check_opening(node, full, &spec)?;
-    }
-    match node.round(&spec.key) {
-        Some(round) if round.spec == spec => Ok(false),
-        Some(_) => Err(format!("round {} exists already, and is another one", spec.key)),
-        None => {
-            let round = Round::new(spec, crate::basics::now());
-            node.store.open_round(&round, public).map_err(|e| e.to_string())?;
-            tracing::info!(round = %round.spec.key, minimum = round.spec.minimum, "opened");
-            node.add(round);
-            Ok(true)
+/// Node 0 has ended a round. It may do so for any cause, and not in the coordinator's name.
+fn ended_by_leader(
+    node: &Node,
+    key: &RoundKey,
+    why: String,
+    order: Option<Signature>,
+) -> Result<(), StepError> {
+    let round = node.round(key).ok_or(StepError::Unknown)?;
+    let openers = node.config.openers();
+    let step = match order {
+        Some(by) if round.spec.is_ordered(Order::Abort, &by, &openers) => {
+            Step::Ordered { order: Order::Abort, by, computed: true }
         }
-    }
+        _ if why == ABORTED => Step::Abort(
+            "node 0 says that the coordinator aborted it, and has no order of the coordinator"
+                .into(),
+        ),
+        _ => Step::Abort(why),
+    };
+    node.advance(key, step)?;
+    tidy(node, key);
+    Ok(())
 }
 
 /// The complete submissions of a round.
 pub(super) fn complete(node: &Node, key: &RoundKey) -> Result<Vec<Entry>, String> {
     let all = node.store.submissions(key).map_err(|e| e.to_string())?;
     Ok(all.iter().map(crate::store::Record::entry).collect())
+}
+
+/// Node 0 asks to take no more submissions. Before its time a round is closed by the coordinator, or if nobody is
+/// missing here: node 0 shuts nobody out who comes in time.
+fn asked_to_close(
+    node: &Node,
+    key: &RoundKey,
+    order: Option<Signature>,
+) -> Result<Vec<Entry>, String> {
+    let round = node.round(key).ok_or(StepError::Unknown).map_err(|e| e.to_string())?;
+    if round.phase != Phase::Open || is_over(&round.spec) {
+        return close(node, key);
+    }
+    if let Some(by) = order {
+        ordered(node, key, Order::Close, by).map_err(|e| e.to_string())?;
+        return complete(node, key);
+    }
+    let expected = node.task_of(&round.spec).map_or(u64::MAX, |k| k.full.expected());
+    if complete(node, key)?.len() as u64 >= expected {
+        return close(node, key);
+    }
+    let spec = &round.spec;
+    let left = spec.deadline.saturating_add(spec.grace).saturating_sub(now());
+    Err(format!(
+        "node {}: the round is open for another {left} s by its clock, and the coordinator has not closed it",
+        node.me()
+    ))
 }
 
 /// Takes no more submissions; those that are complete.
@@ -137,10 +133,22 @@ pub(super) fn close(node: &Node, key: &RoundKey) -> Result<Vec<Entry>, String> {
 /// Holds what is proposed against what this node has.
 pub(super) fn agree(node: &Node, key: &RoundKey, agreement: Agreement) -> Result<(), String> {
     let round = node.round(key).ok_or("no such round")?;
+    if agreement.opening != round.spec.digest() {
+        return Err(format!(
+            "node {} has another opening of the round than what is agreed upon: {}, not {}",
+            node.me(),
+            round.spec.digest(),
+            agreement.opening
+        ));
+    }
     let records = node.store.submissions(key).map_err(|e| e.to_string())?;
     if let Some(r) = records.iter().find(|r| r.manifest.circuit != round.spec.circuit) {
         let client = &r.manifest.client;
         return Err(format!("client {client} has signed another circuit than the round's"));
+    }
+    if let Some(r) = records.iter().find(|r| r.manifest.opening != agreement.opening) {
+        let client = &r.manifest.client;
+        return Err(format!("client {client} has signed another opening than the round's"));
     }
     let mine: BTreeSet<Entry> = records.iter().map(crate::store::Record::entry).collect();
     if let Some(e) = agreement.accepted.iter().chain(&agreement.others).find(|e| !mine.contains(e))

@@ -4,11 +4,12 @@
 //! patience is over; then the round is aborted with the last failure as its cause, and the submissions are kept. After
 //! a restart the same thread goes on from what is on disk. Whatever it asks of the others may be asked twice.
 
-use super::others::{OpenError, all_done, both, each, said};
+use super::opening::is_over;
+use super::others::{all_done, both, each, said};
 use super::pause::{self, AGAIN, Pauses, rest};
 use super::tidy::tidy;
 use super::{attempt, follow, gather, states};
-use crate::basics::{is_name, now, spawn};
+use crate::basics::{is_name, spawn};
 use crate::node::{Led, Node};
 use crate::state::{
     Agreement, Entry, Excluded, Failure, Phase, Round, RoundKey, Spec, Step, StepError,
@@ -127,10 +128,6 @@ fn guarded(act: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
 fn go_on(node: &Arc<Node>, key: &RoundKey, round: &Round) -> Result<(), String> {
     match round.phase {
         Phase::Open => match is_due(node, round) {
-            true if node.is_partly_open(key) => {
-                abort(node, key, "its deadline came before it was open at all nodes");
-                Ok(())
-            }
             true => follow::close(node, key).map(drop),
             false => {
                 node.wait(LOOK);
@@ -172,29 +169,7 @@ fn tell_aborted(node: &Arc<Node>, key: &RoundKey, round: &Round) {
     tidy(node, key);
     let why = round.aborted.clone().unwrap_or_default();
     // Who cannot be reached asks later.
-    let _ = both(node, &Ask::Abort { key: key.clone(), why });
-}
-
-/// Aborts a round that node 0 does not know any more: it has lost what it kept, and will never end the round.
-///
-/// # Errors
-///
-/// A node 0 that knows the round, or does not answer; what speaks against an abort.
-pub(crate) fn abort_here(
-    node: &Arc<Node>,
-    key: &RoundKey,
-    why: &str,
-) -> Result<Arc<Round>, OpenError> {
-    match node.peers.ask(0, &Ask::Where(key.clone()), node.deadline()) {
-        Ok(Answer::Refused(said)) if said == StepError::Unknown.to_string() => {}
-        Ok(_) => return Err(OpenError::Refused("node 0 leads this round: ask it".into())),
-        Err(e) => {
-            return Err(OpenError::Away(format!("node 0 leads this round, and is away: {e}")));
-        }
-    }
-    let aborted = node.advance(key, Step::Abort(why.to_string())).map_err(|e| e.to_string())?;
-    tidy(node, key);
-    Ok(aborted)
+    let _ = both(node, &Ask::Abort { key: key.clone(), why, order: round.ending });
 }
 
 /// Why another node has aborted a round, if one has: then waiting is of no use.
@@ -210,25 +185,35 @@ fn aborted_elsewhere(node: &Arc<Node>, key: &RoundKey) -> Option<String> {
 /// Whether nobody can come any more, or nobody is missing on any node.
 fn is_due(node: &Arc<Node>, round: &Round) -> bool {
     let spec = &round.spec;
-    if now() >= spec.deadline.saturating_add(spec.grace) {
+    if is_over(spec) {
         return true;
     }
     let expected = node.task_of(spec).map_or(spec.clients, |k| k.full.expected());
-    let mine = follow::complete(node, &spec.key).map_or(0, |all| all.len() as u64);
+    let mine = node.store.count_of(&spec.key).unwrap_or(0);
     if mine < expected {
         return false;
     }
-    let counts = both(node, &Ask::Count(spec.key.clone()));
-    counts.is_ok_and(|c| c.iter().all(|(_, a)| matches!(a, Answer::Count(n) if *n >= expected)))
+    let there = both(node, &Ask::Count(spec.key.clone()));
+    let whole = |a: &Answer| matches!(a, Answer::Complete(all) if all.len() as u64 >= expected);
+    there.is_ok_and(|all| all.iter().all(|(_, a)| whole(a)))
 }
 
 /// Settles whose submissions count.
 fn settle(node: &Arc<Node>, key: &RoundKey, round: &Round) -> Result<(), String> {
     let mine = follow::close(node, key)?;
     let mut nodes: [Vec<Entry>; 3] = [mine, Vec::new(), Vec::new()];
-    for (peer, answer) in both(node, &Ask::Close(key.clone()))? {
+    for (peer, answer) in both(node, &Ask::Close { key: key.clone(), order: round.closing })? {
         match answer {
             Answer::Complete(all) => nodes[peer] = all,
+            // Whoever opened it asked no more than that.
+            Answer::Refused(why) if why == StepError::Unknown.to_string() => {
+                abort(
+                    node,
+                    key,
+                    &format!("node {peer} knows no such round: it was not open at all nodes"),
+                );
+                return Ok(());
+            }
             other => return Err(said(peer, other)),
         }
     }
@@ -262,7 +247,8 @@ fn settle(node: &Arc<Node>, key: &RoundKey, round: &Round) -> Result<(), String>
         }
     };
     let (circuit, clients) = (ready.hash, ready.clients);
-    let agreement = Agreement { accepted, excluded, circuit, clients, places, others };
+    let opening = round.spec.digest();
+    let agreement = Agreement { opening, accepted, excluded, circuit, clients, places, others };
     follow::agree(node, key, agreement)
 }
 

@@ -8,9 +8,9 @@
 //! | `words` | what a node keeps for the receivers of a round, as bytes |
 //! | `reveals` | what a round reveals to members of party sets, cut up for each of them |
 //! | `lead` | node 0: closes, has everybody agree and run, releases, recovers |
-//! | `opening` | node 0: opens a round on all three nodes |
 //! | `pause` | how long a node waits before it does something again, and for room on its disk |
 //! | `retry` | runs a round again that was aborted |
+//! | `opening` | a coordinator opens a round, and closes or aborts it before its time |
 //! | `others` | node 0 asks both other nodes at the same time |
 //! | `states` | tasks with a state: what a round continues, and who is which member |
 //! | `tidy` | erases what is left of a round that has ended |
@@ -30,12 +30,10 @@ mod tend;
 mod tidy;
 mod words;
 
-pub use follow::{answer, open};
+pub use follow::answer;
 pub use gather::gather;
-pub(crate) use lead::abort_here;
 pub use lead::begin;
-pub use opening::open_everywhere;
-pub(crate) use opening::spec;
+pub use opening::{Wanted, open, ordered};
 pub use others::OpenError;
 pub(crate) use retry::{kept, retry};
 pub use reveals::Revealing;

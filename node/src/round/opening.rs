@@ -1,95 +1,173 @@
-//! Node 0 opens rounds, on all three nodes.
+//! A coordinator opens a round at each node, and closes or aborts it before its time.
 //!
-//! The two others are looked for first. If one goes away after that, the round is open at some nodes and not at others. It
-//! is led all the same, and whoever opens it asks again: then it is opened where it is not yet. If nobody asks again, it
-//! is aborted at its deadline. A node that says no ends it at once.
+//! Each node has the opening from the coordinator itself, with its signature. A round may be open at some nodes and not
+//! at others for a while: whoever opens it asks again. If nobody does, it ends at its deadline. A round to which nobody
+//! has submitted anything can be withdrawn: then its number was not used.
 
-use super::lead::{abort, begin};
-use super::others::{OpenError, all_done, both, both_within, said};
-use super::pause::AGAIN;
-use super::{follow, states};
+use super::lead::begin;
+use super::others::OpenError;
+use super::states;
+use super::tidy::tidy;
 use crate::basics::now;
 use crate::node::Node;
-use crate::state::{Phase, RoundKey, Spec};
-use crate::submission::Public;
+use crate::state::{Order, Phase, Round, RoundKey, Signature, Spec, Step, StepError};
+use crate::store::Store;
+use crate::submission::{Public, unpack_public};
 use crate::wire::{Answer, Ask};
-use std::sync::Arc;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::sync::{Arc, PoisonError};
 
-/// How long a node is looked for while a round is opened: whoever opens it waits.
-const LOOKING: Duration = Duration::from_secs(10);
+/// Longest time that a round may be open, in seconds: thirty days.
+const LONGEST: u64 = 30 * 24 * 3600;
 
-/// Opens a round on all three nodes, and begins to lead it. It may be asked for again.
+/// What a coordinator asks of this node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// Whether the round could be opened.
+    Checked,
+    /// That it is opened.
+    Opened,
+}
+
+/// Whether nobody may submit to a round any more, by this node's clock.
+pub(super) fn is_over(spec: &Spec) -> bool {
+    now() >= spec.deadline.saturating_add(spec.grace)
+}
+
+/// Opens a round here, if it is one that this node may run. It may be asked for again.
 ///
 /// # Errors
 ///
-/// What speaks against it at any node: then it is open on none. A node that is away: then it is opened once it is asked
-/// for again.
-pub fn open_everywhere(node: &Arc<Node>, spec: Spec, public: Public) -> Result<(), OpenError> {
-    let key = spec.key.clone();
-    let there = both_within(node, &Ask::Ping, LOOKING.min(node.deadline()));
-    all_done(there.map_err(OpenError::Away)?)?;
-    if follow::open(node, spec.clone(), &public)? {
-        node.partly_open(&key, true);
-    }
-    if let Err(e) = begin(node, key.clone()) {
-        return Err(OpenError::Away(format!("node {}: no thread is left: {e}", node.me())));
-    }
-    let ask = Ask::Open { spec, public };
-    let begun = Instant::now();
-    // A node may go away for a moment after it was looked for.
-    let answers = loop {
-        match both(node, &ask) {
-            Err(why) if begun.elapsed() < LOOKING && is_open(node, &key) => {
-                tracing::warn!(round = %key, why, "a node is away while a round is opened");
-                thread::sleep(AGAIN);
-            }
-            done => break done,
-        }
-    };
-    let answers = answers.map_err(|why| match is_open(node, &key) {
-        true => OpenError::Away(format!(
-            "{why}: the round is not open there yet, and may be asked for again"
-        )),
-        false => {
-            let ended = node.round(&key).and_then(|r| r.aborted.clone());
-            OpenError::Refused(ended.unwrap_or_else(|| "the round is closed".into()))
-        }
-    })?;
-    let refused = answers.into_iter().find(|(_, a)| !matches!(a, Answer::Done));
-    // One that was open everywhere goes on with a node that would not open it any more.
-    let partly = node.partly_open(&key, false);
-    let Some((peer, answer)) = refused else { return Ok(()) };
-    let why = said(peer, answer);
-    if partly {
-        abort(node, &key, &format!("it could not be opened: {why}"));
-    }
-    Err(why.into())
-}
-
-fn is_open(node: &Node, key: &RoundKey) -> bool {
-    node.round(key).is_some_and(|r| r.phase == Phase::Open)
-}
-
-/// The specification of a round that a coordinator asks for.
-pub(crate) fn spec(
-    node: &Node,
-    key: RoundKey,
-    (minimum, seconds, grace): (Option<u64>, u64, u64),
+/// What speaks against it.
+pub fn open(
+    node: &Arc<Node>,
+    spec: Spec,
     public: &Public,
-) -> Result<Spec, String> {
-    let known = node.task(&key.task).ok_or_else(|| format!("no task `{}`", key.task))?;
-    let (full, floor) = (&known.full, known.task.minimum);
-    let after = states::after(node, full, &key)?;
-    Ok(Spec {
-        key,
-        after,
-        circuit: full.hash,
-        clients: full.clients,
-        minimum: minimum.unwrap_or(floor),
-        public: crate::store::Store::public_hash(public),
-        deadline: now().saturating_add(seconds),
-        grace,
-    })
+    wanted: Wanted,
+) -> Result<Option<Arc<Round>>, OpenError> {
+    let me = node.me();
+    // Before the task is asked for: it may be exchanged.
+    let _one = node.opening();
+    let known = node.task(&spec.key.task);
+    let known = known.ok_or_else(|| format!("node {me} knows no task `{}`", spec.key.task))?;
+    if !spec.is_signed(&node.config.openers()) {
+        return Err(OpenError::Refused(format!(
+            "node {me}: the opening is not signed by a coordinator that may open rounds: its key has to stand in node.toml"
+        )));
+    }
+    if !spec.key.can_be() {
+        let most = format!("the number of a round is at most {}", RoundKey::LAST);
+        return Err(OpenError::Refused(most));
+    }
+    let full = &known.full;
+    if spec.circuit != full.hash || spec.clients != full.clients {
+        return Err(OpenError::Refused(format!(
+            "node {me} has another circuit for this task: {} for {} clients, not {} for {}",
+            full.hash, full.clients, spec.circuit, spec.clients
+        )));
+    }
+    if spec.minimum < known.task.minimum || spec.minimum > spec.clients {
+        return Err(OpenError::Refused(format!(
+            "the minimum of {} clients is not from {}, the task's at node {me}, to {}",
+            spec.minimum, known.task.minimum, spec.clients
+        )));
+    }
+    if Store::public_hash(public) != spec.public {
+        let why = format!("node {me}: the public inputs are not those of the opening");
+        return Err(OpenError::Refused(why));
+    }
+    unpack_public(&full.circuit, public)?;
+    let key = spec.key.clone();
+    match node.round(&key) {
+        Some(round) if round.spec == spec => {}
+        Some(_) => {
+            let why = format!("node {me}: round {key} exists already, and is another one");
+            return Err(OpenError::Exists(why));
+        }
+        None => {
+            check_clock(me, &spec)?;
+            let roll = node.roll.read().unwrap_or_else(PoisonError::into_inner).clone();
+            if roll.hash() != spec.roll {
+                return Err(OpenError::Refused(format!(
+                    "node {me} has other clients enrolled than the opening says: clients.toml has to be the same at all nodes"
+                )));
+            }
+            states::check_opening(node, full, &spec)?;
+            if wanted == Wanted::Checked {
+                return Ok(None);
+            }
+            node.store.put_roll(&roll).map_err(|e| e.to_string())?;
+            let round = Round::new(spec, now());
+            node.store.open_round(&round, public).map_err(|e| e.to_string())?;
+            tracing::info!(round = %key, minimum = round.spec.minimum, "opened");
+            node.add(round);
+        }
+    }
+    if node.leads()
+        && let Err(e) = begin(node, key.clone())
+    {
+        return Err(OpenError::Away(format!("node {me}: no thread is left: {e}")));
+    }
+    Ok(node.round(&key))
+}
+
+/// A round that this node's clock has ended already would take nobody in.
+fn check_clock(me: usize, spec: &Spec) -> Result<(), OpenError> {
+    let now = now();
+    if now >= spec.deadline {
+        return Err(OpenError::Refused(format!(
+            "node {me}: by its clock the round has ended {} s ago: compare the clocks of the nodes (`slvrc round watch` shows them)",
+            now - spec.deadline
+        )));
+    }
+    if spec.deadline - now > LONGEST || spec.grace > LONGEST {
+        let why = format!("node {me}: a round is open for thirty days at most");
+        return Err(OpenError::Refused(why));
+    }
+    Ok(())
+}
+
+/// Does what a coordinator has ordered, whoever brings the order.
+///
+/// # Errors
+///
+/// A signature of somebody else; a round that has gone on.
+pub fn ordered(
+    node: &Node,
+    key: &RoundKey,
+    order: Order,
+    by: Signature,
+) -> Result<Arc<Round>, OpenError> {
+    let round = node.round(key).ok_or_else(|| OpenError::from(StepError::Unknown.to_string()))?;
+    if !round.spec.is_ordered(order, &by, &node.config.openers()) {
+        return Err(OpenError::Refused(format!(
+            "node {}: this is no order of a coordinator for this round",
+            node.me()
+        )));
+    }
+    // Once this node has computed, node 0 may have released the result: then it alone can end the round.
+    let waits = order == Order::Abort && !node.leads() && round.phase == Phase::Computed;
+    if waits {
+        match node.peers.ask(0, &Ask::Where(key.clone()), node.deadline()) {
+            Ok(Answer::Refused(said)) if said == StepError::Unknown.to_string() => {}
+            Ok(Answer::Stands { phase: Phase::Aborted, .. }) => {}
+            Ok(_) => {
+                return Err(OpenError::Refused(format!(
+                    "node {} has computed the result, and node 0 may release it: ask node 0",
+                    node.me()
+                )));
+            }
+            Err(e) => {
+                return Err(OpenError::Away(format!(
+                    "node {} has computed the result, and node 0, which may have released it, is away: {e}",
+                    node.me()
+                )));
+            }
+        }
+    }
+    let step = Step::Ordered { order, by, computed: waits || node.leads() };
+    let done = node.advance(key, step).map_err(|e| e.to_string())?;
+    if order == Order::Abort {
+        tidy(node, key);
+    }
+    Ok(done)
 }

@@ -4,10 +4,9 @@ use crate::node::Node;
 use crate::wire::{Answer, Ask};
 use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
 use thiserror::Error;
 
-/// Why a round is not open.
+/// Why a round is not open, closed or aborted.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum OpenError {
     /// A node does not answer. Nothing has happened, and it may be there soon.
@@ -16,6 +15,9 @@ pub enum OpenError {
     /// Something speaks against it.
     #[error("{0}")]
     Refused(String),
+    /// A round of that number is there, and is another one.
+    #[error("{0}")]
+    Exists(String),
 }
 
 impl From<String> for OpenError {
@@ -26,29 +28,13 @@ impl From<String> for OpenError {
 
 /// Asks both other nodes at the same time; both have to answer.
 pub(super) fn both(node: &Arc<Node>, ask: &Ask) -> Result<[(usize, Answer); 2], String> {
-    both_within(node, ask, node.deadline())
-}
-
-pub(super) fn both_within(
-    node: &Arc<Node>,
-    ask: &Ask,
-    deadline: Duration,
-) -> Result<[(usize, Answer); 2], String> {
-    let [first, second] = each_within(node, ask, deadline);
+    let [first, second] = each(node, ask);
     Ok([first?, second?])
 }
 
 /// Asks both other nodes at the same time.
 pub(super) fn each(node: &Arc<Node>, ask: &Ask) -> [Result<(usize, Answer), String>; 2] {
-    each_within(node, ask, node.deadline())
-}
-
-fn each_within(
-    node: &Arc<Node>,
-    ask: &Ask,
-    deadline: Duration,
-) -> [Result<(usize, Answer), String>; 2] {
-    let one = |peer| match node.peers.ask(peer, ask, deadline) {
+    let one = |peer| match node.peers.ask(peer, ask, node.deadline()) {
         Ok(answer) => Ok((peer, answer)),
         Err(e) => Err(e.to_string()),
     };

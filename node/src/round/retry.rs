@@ -135,7 +135,7 @@ pub(super) fn follow(
     let all = match kept(node, key) {
         Ok(all) => all,
         Err(OpenError::Away(_)) => return Ok(Answer::Busy),
-        Err(OpenError::Refused(why)) => return Err(why),
+        Err(OpenError::Refused(why) | OpenError::Exists(why)) => return Err(why),
     };
     if !round.is_some_and(|r| r.may_retry) {
         return Err(format!(

@@ -28,6 +28,8 @@ pub struct Revealing {
     pub client: String,
     /// The run's public name.
     pub run: Hex<16>,
+    /// Hash of the round's opening.
+    pub opening: Hash,
     /// The circuit that was run.
     pub circuit: Hash,
     /// The party set.
@@ -115,6 +117,7 @@ pub(super) fn split(
                 round: key.round,
                 client: entry.client.clone(),
                 run: Hex(run.0),
+                opening: agreement.opening,
                 circuit: ready.hash,
                 set: name.into(),
                 member: member as u64,

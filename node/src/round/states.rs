@@ -22,26 +22,6 @@ use std::collections::BTreeSet;
 /// Why a client is excluded for whom there is no place.
 const FULL: &str = "all places of the task's state are taken by other clients";
 
-/// What a new round of a task continues, for the leader.
-///
-/// # Errors
-///
-/// A round that is not the next, or not yet.
-pub(super) fn after(node: &Node, ready: &Ready, key: &RoundKey) -> Result<Option<u64>, String> {
-    if !ready.states || node.round(key).is_some() {
-        return Ok(node.round(key).and_then(|r| r.spec.after));
-    }
-    let (released, highest) = node.history(&key.task);
-    let next = highest + 1;
-    if key.round != next {
-        return Err(format!(
-            "each round of `{}` continues the state of the one before: the next is round {next}",
-            key.task
-        ));
-    }
-    Ok(released)
-}
-
 /// Whether a round that is to be opened continues what this node has.
 ///
 /// # Errors
@@ -65,6 +45,13 @@ pub(super) fn check_opening(node: &Node, ready: &Ready, spec: &Spec) -> Result<(
     }
     if key.round <= highest {
         return Err(format!("node {me}: round {highest} of the task was opened before"));
+    }
+    if node.leads() && key.round != highest + 1 {
+        return Err(format!(
+            "each round of `{}` continues the state of the one before: the next is round {}",
+            key.task,
+            highest + 1
+        ));
     }
     if spec.after != released {
         let said = |r: Option<u64>| r.map_or("no round".into(), |r| format!("round {r}"));
@@ -223,6 +210,7 @@ mod tests {
             set: None,
         };
         let mut agreement = Agreement {
+            opening: Hex([0; 32]),
             accepted: vec![entry("a"), entry("c"), entry("d")],
             excluded: vec![],
             circuit: Hex([0; 32]),

@@ -5,8 +5,9 @@
 use super::follow;
 use super::tidy::{forget_old, tidy};
 use crate::node::Node;
-use crate::state::{Phase, Step};
+use crate::state::{Order, Phase, RoundKey, Step};
 use crate::wire::{Answer, Ask, RunName};
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread;
@@ -21,6 +22,7 @@ const FORGET: Duration = Duration::from_secs(3600);
 /// Goes on until the node is stopped.
 pub fn tend(node: &Arc<Node>) {
     let mut looked: Option<Instant> = None;
+    let mut told = BTreeSet::new();
     while !node.stopping() {
         for peer in node.peers.others() {
             node.peers.ping(peer, node.deadline().min(2 * TEND));
@@ -28,6 +30,7 @@ pub fn tend(node: &Arc<Node>) {
         // A bug in what is done for one round must not end what is done for all.
         let done = catch_unwind(AssertUnwindSafe(|| {
             if !node.leads() {
+                tell_leader(node, &mut told);
                 ask_leader(node);
             }
             node.untidy().iter().for_each(|key| tidy(node, key));
@@ -44,6 +47,25 @@ pub fn tend(node: &Arc<Node>) {
             let part = left.min(Duration::from_millis(250));
             thread::sleep(part);
             left -= part;
+        }
+    }
+}
+
+/// Passes on to the leader what the coordinator has ordered while it was away.
+fn tell_leader(node: &Arc<Node>, told: &mut BTreeSet<(RoundKey, Order)>) {
+    for round in node.rounds() {
+        // One that was aborted may be run again: then the order is an old one.
+        let ending = round.ending.filter(|_| round.phase == Phase::Aborted);
+        let orders = [(Order::Close, round.closing), (Order::Abort, ending)];
+        for (order, by) in orders.into_iter().filter_map(|(o, by)| Some((o, by?))) {
+            let key = &round.spec.key;
+            if told.contains(&(key.clone(), order)) {
+                continue;
+            }
+            let ask = Ask::Ordered { key: key.clone(), order, by };
+            if node.peers.ask(0, &ask, node.deadline()).is_ok() {
+                told.insert((key.clone(), order));
+            }
         }
     }
 }

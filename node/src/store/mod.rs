@@ -5,6 +5,7 @@
 //! | where rounds stand | the database, table `rounds` | no |
 //! | who has submitted what: manifests | the database, table `submissions` | no |
 //! | public inputs of rounds | the database, table `public` | no |
+//! | who was enrolled when rounds were opened | the database, table `rolls`, by hash | no |
 //! | the key of a round | `rounds/TASK/ROUND/key`, sealed under the storage key | yes |
 //! | parts of submissions | `rounds/TASK/ROUND/CLIENT.part`, sealed under the round's key | yes |
 //! | a node's words of the result | `rounds/TASK/ROUND/result`, sealed under the storage key | yes |
@@ -34,6 +35,7 @@
 //! What a node keeps in memory changes only after a commit, and whatever is written again replaces what was.
 
 use crate::basics::{Hash, hex};
+use crate::config::{Enrolled, Roll};
 use crate::state::{Entry, Round, RoundKey};
 use crate::submission::{Manifest, Public};
 use crate::vault::{self, Key, Label, Sealed};
@@ -60,11 +62,12 @@ const DATABASE: &str = "node.redb";
 const META: TableDefinition<'_, &str, &str> = TableDefinition::new("meta");
 const ROUNDS: TableDefinition<'_, (&str, u64), &[u8]> = TableDefinition::new("rounds");
 const PUBLIC: TableDefinition<'_, (&str, u64), &[u8]> = TableDefinition::new("public");
+const ROLLS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("rolls");
 const SUBMISSIONS: TableDefinition<'_, (&str, u64, &str), &[u8]> =
     TableDefinition::new("submissions");
 
 /// The version of what is on disk. A node refuses another one.
-const VERSION: &str = "2";
+const VERSION: &str = "3";
 
 /// The store cannot do what it is asked for.
 #[derive(Debug, Error)]
@@ -327,6 +330,41 @@ impl Store {
             write.open_table(ROUNDS).map_err(refused)?.insert(at, &*text).map_err(refused)?;
             write.open_table(PUBLIC).map_err(refused)?.insert(at, &*public).map_err(refused)?;
             write.commit().map_err(refused)
+        })
+    }
+
+    /// Keeps who is enrolled, for the rounds that are opened with it.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the database says.
+    pub fn put_roll(&self, roll: &Roll) -> Result<(), StoreError> {
+        let hash = roll.hash().to_string();
+        if self.roll(&roll.hash())?.is_some() {
+            return Ok(());
+        }
+        let bare = |c: &Enrolled| Enrolled { tokens: None, certificate: None, ..c.clone() };
+        let all: Vec<Enrolled> = roll.clients.values().map(bare).collect();
+        let text = serde_json::to_vec(&all).map_err(|e| StoreError::Damaged(e.to_string()))?;
+        self.with(|db| {
+            let write = writing(db)?;
+            write.open_table(ROLLS).map_err(refused)?.insert(&*hash, &*text).map_err(refused)?;
+            write.commit().map_err(refused)
+        })
+    }
+
+    /// Who was enrolled when rounds of that hash were opened.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the database says; a record that does not read.
+    pub fn roll(&self, hash: &Hash) -> Result<Option<Vec<Enrolled>>, StoreError> {
+        self.with(|db| {
+            let read = db.begin_read().map_err(refused)?;
+            let table = read.open_table(ROLLS).map_err(refused)?;
+            let found = table.get(&*hash.to_string()).map_err(refused)?;
+            let damaged = |_| StoreError::Damaged(format!("the record of the roll {hash}"));
+            found.map(|t| serde_json::from_slice(t.value()).map_err(damaged)).transpose()
         })
     }
 

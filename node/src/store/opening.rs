@@ -11,7 +11,7 @@
 
 use super::backup::private;
 use super::{
-    DATABASE, META, Opens, PUBLIC, ROUNDS, SUBMISSIONS, Store, StoreError, VERSION, refused,
+    DATABASE, META, Opens, PUBLIC, ROLLS, ROUNDS, SUBMISSIONS, Store, StoreError, VERSION, refused,
     writing,
 };
 use crate::basics::hex;
@@ -209,6 +209,7 @@ impl Store {
             };
             write.open_table(ROUNDS).map_err(refused)?;
             write.open_table(PUBLIC).map_err(refused)?;
+            write.open_table(ROLLS).map_err(refused)?;
             write.open_table(SUBMISSIONS).map_err(refused)?;
             write.commit().map_err(refused)?;
             Ok(id)

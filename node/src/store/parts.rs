@@ -9,7 +9,7 @@
 //! take the damaged file's place.
 
 use super::opening::{ENDED, at, extension};
-use super::{Store, StoreError};
+use super::{PUBLIC, ROUNDS, Store, StoreError, refused, writing};
 use crate::state::RoundKey;
 use crate::vault::{self, Key, Label, Sealer};
 use std::collections::BTreeSet;
@@ -215,6 +215,31 @@ impl Store {
     /// Whether the parts of a round are still there, as far as they came: they were not erased, and can be read.
     pub fn keeps_parts(&self, key: &RoundKey) -> bool {
         !self.folder(key).join(ENDED).exists() && self.round_key(key).is_ok()
+    }
+
+    /// Forgets a round in which nothing has happened. What a crash leaves of it on the way is that of an opening.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the system or the database says.
+    pub fn forget_round(&self, key: &RoundKey) -> Result<(), StoreError> {
+        for file in self.files(key).into_iter().filter(|f| !f.ends_with("key")) {
+            std::fs::remove_file(&file).map_err(at(&file))?;
+        }
+        self.with(|db| {
+            let write = writing(db)?;
+            let place = (key.task.as_str(), key.round);
+            write.open_table(ROUNDS).map_err(refused)?.remove(place).map_err(refused)?;
+            write.open_table(PUBLIC).map_err(refused)?.remove(place).map_err(refused)?;
+            write.commit().map_err(refused)
+        })?;
+        self.keys.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
+        let (folder, gone) = (self.folder(key), self.folder(key).with_extension("new"));
+        if folder.exists() {
+            std::fs::rename(&folder, &gone).map_err(at(&folder))?;
+            std::fs::remove_dir_all(&gone).map_err(at(&gone))?;
+        }
+        Ok(())
     }
 
     /// Erases the key and the parts of a round that has ended. Who has submitted what stays known, so that nothing is

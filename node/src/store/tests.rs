@@ -89,6 +89,7 @@ fn record(n: u64, client: &str) -> Record {
         client: client.into(),
         submission: Hex([n as u8; 16]),
         circuit: Hex([0; 32]),
+        opening: Hex([0; 32]),
         components: [Hex([1; 32]); 3],
         signature: Hex([2; 64]),
     };

@@ -197,6 +197,7 @@ mod tests {
                 client: "a".into(),
                 submission: Hex([0; 16]),
                 circuit: Hex([0; 32]),
+                opening: Hex([0; 32]),
                 components: [commit(0), commit(1), commit(2)],
                 signature: Hex([0; 64]),
             };

@@ -9,8 +9,8 @@
 //! | 1 | salt 1, seed 1, salt 2, explicit vector |
 //! | 2 | salt 2, explicit vector, salt 0, seed 0 |
 //!
-//! The *manifest* is the same for all nodes. It names task, round, client, submission and circuit, has a commitment to
-//! each component, and is signed. A commitment is a hash of the salt and the component. Without salts, a node could
+//! The *manifest* is the same for all nodes. It names task, round, client, submission, circuit and the opening of the
+//! round, has a commitment to each component, and is signed. A commitment is a hash of the salt and the component. Without salts, a node could
 //! test guesses of an input: from its two components and a guess follows the third, whose hash it would have.
 //!
 //! Nodes whose manifests of a client are equal, and whose parts fit their manifest, hold the same copies of each
@@ -96,6 +96,8 @@ pub struct Manifest {
     pub submission: Hex<16>,
     /// Hash of the circuit that the inputs were encoded for.
     pub circuit: Hash,
+    /// Hash of the round's opening ([`crate::state::Spec::digest`]).
+    pub opening: Hash,
     /// A commitment to each component.
     pub components: [Hash; 3],
     /// Ed25519, over [`Manifest::statement`].
@@ -105,7 +107,7 @@ pub struct Manifest {
 impl Manifest {
     /// What is signed: everything but the signature, each text with its length.
     pub fn statement(&self) -> Vec<u8> {
-        let mut out = b"slvr submission 1\0".to_vec();
+        let mut out = b"slvr submission 2\0".to_vec();
         for text in [&self.task, &self.client] {
             out.extend((text.len() as u64).to_le_bytes());
             out.extend(text.as_bytes());
@@ -113,6 +115,7 @@ impl Manifest {
         out.extend(self.round.to_le_bytes());
         out.extend(self.submission.0);
         out.extend(self.circuit.0);
+        out.extend(self.opening.0);
         self.components.iter().for_each(|c| out.extend(c.0));
         out
     }
@@ -302,7 +305,8 @@ impl Signer {
 }
 
 impl Submission {
-    /// Encodes a client's inputs, holds them to what the circuit declares, and deals them.
+    /// Encodes a client's inputs, holds them to what the circuit declares, and deals them. The hashes are those of the
+    /// circuit and of the round's opening.
     ///
     /// # Errors
     ///
@@ -311,11 +315,11 @@ impl Submission {
         signer: &Signer,
         names: (&str, u64, &str),
         circuit: &Circuit,
-        circuit_hash: Hash,
+        hashes: (Hash, Hash),
         tensors: &BTreeMap<String, RawTensor>,
     ) -> Result<Submission, SubmissionError> {
         let set = clients_of(circuit)?;
-        Submission::of_set(signer, names, (circuit, set), circuit_hash, tensors)
+        Submission::of_set(signer, names, (circuit, set), hashes, tensors)
     }
 
     /// The same of a member of any party set.
@@ -327,7 +331,7 @@ impl Submission {
         signer: &Signer,
         (task, round, client): (&str, u64, &str),
         (circuit, set): (&Circuit, usize),
-        circuit_hash: Hash,
+        (circuit_hash, opening): (Hash, Hash),
         tensors: &BTreeMap<String, RawTensor>,
     ) -> Result<Submission, SubmissionError> {
         // Which member it will be nobody knows: a client has its name.
@@ -339,6 +343,7 @@ impl Submission {
             client: client.into(),
             submission: Hex([0; 16]),
             circuit: circuit_hash,
+            opening,
             components: [Hex([0; 32]); 3],
             signature: Hex([0; 64]),
         };

@@ -1,7 +1,10 @@
 //! What callers are told: nodes that say nothing, rounds that nobody knows, calls at the same time.
 
 use crate::world::{Shape, TASK, World, until};
+use slvr_node::basics::now;
 use slvr_node::client::{CallError, Caller};
+use slvr_node::opening::Seal;
+use slvr_node::state::{RoundKey, Spec};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -49,8 +52,7 @@ fn a_stopped_node_is_named_while_it_is_waited_for_and_given_up() {
     let coordinator = world.coordinator();
     let open = || coordinator.open((TASK, 2), (600, 1, None), &world.public());
     let e = open().expect_err("it is stopped");
-    let away = matches!(&e, CallError::Refused { code, message, .. } if code == "away" && message.contains("node 1"));
-    assert!(away, "{e}");
+    assert!(matches!(&e, CallError::Unreachable { node: 1, .. }), "{e}");
     world.signal(1, "-CONT");
     let opened = coordinator.patiently(Instant::now() + LONG, open).expect("opens");
     assert_eq!(opened["phase"], "open", "{opened}");
@@ -100,40 +102,47 @@ fn calls_that_open_a_round_at_the_same_time_open_one() {
 
 #[test]
 fn a_node_that_goes_away_in_the_last_step_of_an_opening_costs_no_number() {
-    let world = World::started(Shape { deadline: 5, ..Shape::default() });
+    let mut world = World::started(Shape { deadline: 5, ..Shape::default() });
     world.open(1, 600);
-    // Node 0 asks node 2 whether it is there, and then says at length what it is to open.
-    let link = &world.links.iter().find(|(way, _)| *way == (0, 2)).expect("a link").1;
-    link.cut_at(200);
     let coordinator = world.coordinator();
-    let open = || coordinator.open((TASK, 2), (600, 1, None), &world.public());
-    let e = open().expect_err("node 2 is away");
-    assert!(link.is_cut(), "it was there before: {e}");
-    let away = matches!(&e, CallError::Refused { code, message, .. } if code == "away" && message.contains("node 2"));
-    assert!(away && e.to_string().contains("asked for again"), "{e}");
-    // It is open where it was heard of, and its number is not used up.
+    // Nodes 1 and 2 have it, and node 0 goes away before it is told.
+    let deadline = open_at(&world, 2, 600, &[1, 2]);
     assert_eq!(coordinator.status(1, TASK, 2).expect("a round")["phase"], "open");
-    assert!(coordinator.status(2, TASK, 2).is_err());
-    let deadline = coordinator.status(0, TASK, 2).expect("a round")["deadline"].clone();
-    link.heal();
+    world.kill(0);
+    world.start(0);
+    // The same call again opens it there, with its first deadline.
+    let open = || coordinator.open((TASK, 2), (700, 1, Some(3)), &world.public());
     let opened = coordinator.patiently(Instant::now() + LONG, open).expect("opens");
-    assert_eq!((&opened["phase"], &opened["deadline"]), (&"open".into(), &deadline));
+    assert_eq!((&opened["phase"], &opened["deadline"]), (&"open".into(), &deadline.into()));
     // It is led: it ends by itself.
     (0..5).for_each(|i| world.submit(i, 2));
     assert_eq!(world.ended(2, LONG)["phase"], "released");
     assert_eq!(world.total(2), world.expected(&[0, 1, 2, 3, 4]));
 }
 
+/// Opens a round at some nodes only; its deadline.
+fn open_at(world: &World, round: u64, seconds: u64, nodes: &[usize]) -> u64 {
+    let coordinator = world.coordinator();
+    let key = RoundKey { task: TASK.into(), round };
+    let before = coordinator.opening(TASK, 1).expect("is open");
+    let seal = Seal::new(&coordinator.config().secret.expect("a secret").0).expect("a key");
+    let spec = seal.open(Spec { key, deadline: now() + seconds, ..before });
+    for &node in nodes {
+        crate::openings::give(&coordinator, node, &spec, &world.public()).expect("opens");
+    }
+    spec.deadline
+}
+
 #[test]
-fn a_round_that_is_open_at_two_nodes_only_ends_at_its_deadline() {
+fn a_round_that_is_open_at_two_nodes_only_ends_at_its_deadline_and_costs_no_number() {
     let world = World::started(Shape { deadline: 5, ..Shape::default() });
     world.open(1, 600);
-    let link = &world.links.iter().find(|(way, _)| *way == (0, 2)).expect("a link").1;
-    link.cut_at(200);
-    let coordinator = world.coordinator();
-    coordinator.open((TASK, 2), (1, 0, None), &world.public()).expect_err("node 2 is away");
-    link.heal();
+    open_at(&world, 2, 1, &[0, 1]);
     let ended = world.ended(2, LONG);
     assert_eq!(ended["phase"], "aborted", "{ended}");
-    assert!(ended["aborted"].to_string().contains("before it was open at all nodes"), "{ended}");
+    assert!(ended["aborted"].to_string().contains("not open at all nodes"), "{ended}");
+    world.open(2, 600);
+    (0..5).for_each(|i| world.submit(i, 2));
+    assert_eq!(world.ended(2, LONG)["phase"], "released");
+    assert_eq!(world.total(2), world.expected(&[0, 1, 2, 3, 4]));
 }

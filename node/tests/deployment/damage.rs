@@ -26,7 +26,7 @@ fn a_damaged_part_is_mended_by_the_same_submission_and_costs_no_round() {
     let before = world.client(0).submit_to(1, &world.submission(0, 1), &|_, _, _| {});
     let before = before.expect("it is not known yet");
     let coordinator = world.coordinator();
-    coordinator.ask_leader(TASK, 1, "close").expect("closes");
+    coordinator.close(TASK, 1).expect("closes");
     let damaged = |node: usize| {
         let shown = coordinator.status(node, TASK, 1).ok()?;
         let all = shown["damaged"].as_array()?.clone();
@@ -116,7 +116,7 @@ fn a_node_whose_store_is_lost_or_under_another_key_does_not_start_and_says_what_
     said(&mut world, "the database is damaged");
     fs::write(&store, whole).expect("writes");
     world.start(1);
-    world.coordinator().ask_leader(TASK, 1, "close").expect("closes");
+    world.coordinator().close(TASK, 1).expect("closes");
     assert_eq!(world.ended(1, LONG)["phase"], "released");
     assert_eq!(world.total(1), world.expected(&[0, 1, 2, 3]));
 }
@@ -172,6 +172,6 @@ fn a_node_with_a_damaged_database_says_so_and_prints_no_panic() {
     assert!(refused > 0, "some damage is noticed");
     fs::write(&store, whole).expect("writes");
     world.start(1);
-    world.coordinator().ask_leader(TASK, 1, "close").expect("closes");
+    world.coordinator().close(TASK, 1).expect("closes");
     assert_eq!(world.ended(1, LONG)["phase"], "released");
 }

@@ -6,8 +6,9 @@ use crate::world::{Shape, TASK, World, client, until};
 use slvr_node::basics::Hex;
 use slvr_node::client::CallError;
 use slvr_node::config::token_for;
-use slvr_node::state::{Agreement, Excluded, Outcome, Phase, Round, RoundKey, Spec, Step};
-use slvr_node::store::Store;
+use slvr_node::state::{
+    Agreement, Excluded, Outcome, Phase, Round, RoundKey, Signature, Spec, Step,
+};
 use slvr_node::submission::Public;
 use slvr_node::wire::{Answer, Ask, RunName};
 use slvr_runtime::link::tls::Secure;
@@ -89,20 +90,6 @@ fn numbers_of_rounds_that_not_every_reader_tells_apart_are_refused() {
     let open = |n: u64| world.coordinator().open((TASK, n), (60, 1, None), &world.public());
     for n in [RoundKey::LAST + 1, u64::MAX] {
         assert!(open(n).is_err_and(|e| e.to_string().contains("(round)")), "{n}");
-        let spec = Spec {
-            key: RoundKey { task: TASK.into(), round: n },
-            circuit: world.circuit().1,
-            clients: 5,
-            minimum: 3,
-            public: Store::public_hash(&world.public()),
-            deadline: u64::MAX,
-            grace: 0,
-            after: None,
-        };
-        match world.ask(0, 1, &Ask::Open { spec, public: world.public() }) {
-            Answer::Refused(why) => assert!(why.contains("at most 9007199254740991"), "{why}"),
-            other => panic!("{other:?}"),
-        }
     }
     // The last one is a round as any other.
     (0..5).for_each(|i| world.submit(i, RoundKey::LAST));
@@ -164,15 +151,14 @@ fn a_node_that_drips_its_handshake_is_given_up_and_holds_few_threads() {
     let toml = toml.replace(&format!(":{}\"", link.port), &format!(":{}\"", drips.port));
     fs::write(&path, toml).expect("writes");
     (0..3).for_each(|i| world.start(i));
-    // Without an end of its own the call would go on for as long as a byte comes: the caller would give up first.
-    let e = until(LONG, "node 0 answers", || {
-        match world.coordinator().open((TASK, 1), (60, 1, None), &world.public()) {
-            Err(CallError::Refused { code, message, .. }) => Some((code, message)),
-            Err(_) => None,
-            Ok(shown) => panic!("{shown}"),
-        }
-    });
-    assert!(e.0 == "away" && e.1.contains("node 2"), "{e:?}");
+    world.open(1, 600);
+    world.coordinator().close(TASK, 1).expect("closes");
+    // Without an end of its own the call would go on for as long as a byte comes.
+    let waits = || {
+        let shown = world.coordinator().status(0, TASK, 1).ok()?;
+        shown["waits"].as_str().filter(|w| w.contains("node 2")).map(drop)
+    };
+    until(LONG, "node 0 gives the call up", waits);
     // It is looked for again and again, by one thread at a time, and once for the round.
     let again = || (drips.calls.load(Ordering::Relaxed) >= 5).then_some(());
     until(LONG, "it is called again", again);
@@ -212,37 +198,40 @@ fn a_node_that_cannot_erase_holds_up_no_release_and_erases_when_it_can() {
 }
 
 #[test]
-fn a_round_that_node_0_has_forgotten_can_be_aborted_at_the_others() {
+fn a_round_ends_without_node_0_if_the_coordinator_says_so_and_node_0_learns_of_it() {
     let mut world = World::started(Shape::default());
-    world.open(1, 600);
-    (0..3).for_each(|i| world.submit(i, 1));
-    // While node 0 knows it, it is node 0's.
-    let there = format!("/v1/tasks/{TASK}/rounds/1/abort");
-    let ask = |world: &World| {
-        world.coordinator().call(1, &hyper::Method::POST, &there, &[], &[], 1 << 16)
-    };
-    let code = |e: CallError| match e {
-        CallError::Refused { code, .. } => code,
-        other => panic!("{other}"),
-    };
-    assert_eq!(code(ask(&world).expect_err("node 0 leads it")), "leader");
+    for round in [1, 2] {
+        world.open(round, 600);
+        (0..3).for_each(|i| world.submit(i, round));
+    }
+    assert!(world.client(0).abort(TASK, 1).is_err(), "not for clients");
     world.kill(0);
-    assert_eq!(code(ask(&world).expect_err("node 0 may know it")), "away");
+    let told = world.coordinator().abort(TASK, 1).expect("the others do it");
+    assert!(told[0].is_err(), "{told:?}");
+    for node in 1..3 {
+        let shown = world.coordinator().status(node, TASK, 1).expect("answers");
+        assert_eq!(shown["phase"], "aborted", "{shown}");
+        assert_eq!(shown["aborted"], "the coordinator aborted it", "{shown}");
+    }
+    world.start(0);
+    assert_eq!(world.ended(1, LONG)["aborted"], "the coordinator aborted it");
+    // Node 0 has lost what it kept of the other round.
+    world.kill(0);
     let data = world.folder.path().join("node-0/data");
     fs::rename(&data, data.with_extension("lost")).expect("moves");
     world.start(0);
-    let client_says = world.client(0).abort(TASK, 1);
-    assert!(client_says.is_err(), "not for clients");
-    let shown = until(LONG, "node 0 is there", || world.coordinator().abort(TASK, 1).ok());
-    assert_eq!(shown["phase"], "aborted", "{shown}");
-    for node in 1..3 {
-        assert_eq!(world.coordinator().status(node, TASK, 1).expect("answers")["phase"], "aborted");
-    }
+    let told = until(LONG, "node 0 is there", || {
+        let told = world.coordinator().abort(TASK, 2).ok()?;
+        matches!(&told[0], Err(CallError::Refused { code, .. }) if code == "round").then_some(told)
+    });
+    assert!(told[1].is_ok() && told[2].is_ok(), "{told:?}");
     // Nobody knows this one.
-    assert_eq!(code(world.coordinator().abort(TASK, 7).expect_err("no such round")), "round");
-    world.open(2, 600);
-    (0..5).for_each(|i| world.submit(i, 2));
-    assert_eq!(world.ended(2, LONG)["phase"], "released");
+    let e = world.coordinator().abort(TASK, 7).expect_err("no such round");
+    assert!(matches!(&e, CallError::Refused { code, .. } if code == "round"), "{e}");
+    world.open(3, 600);
+    (0..5).for_each(|i| world.submit(i, 3));
+    assert_eq!(world.ended(3, LONG)["phase"], "released");
+    assert_eq!(world.total(3), world.expected(&[0, 1, 2, 3, 4]));
 }
 
 #[test]
@@ -298,7 +287,19 @@ fn no_client_makes_a_node_compile() {
 fn spec(n: u64) -> Spec {
     let h = Hex([0; 32]);
     let key = RoundKey { task: "t".into(), round: n };
-    Spec { key, circuit: h, clients: 5, minimum: 2, public: h, deadline: 0, grace: 0, after: None }
+    let signed = Signature { coordinator: h, signature: Hex([0; 64]) };
+    Spec {
+        key,
+        circuit: h,
+        clients: 5,
+        minimum: 2,
+        public: h,
+        deadline: 0,
+        grace: 0,
+        after: None,
+        roll: h,
+        signed,
+    }
 }
 
 /// A round that a node has computed.
@@ -311,6 +312,7 @@ fn computed(n: u64) -> Round {
         set: None,
     };
     let agreement = Agreement {
+        opening: Hex([0; 32]),
         accepted: vec![entry("a"), entry("b")],
         excluded: vec![gone],
         circuit: Hex([0; 32]),
@@ -399,7 +401,7 @@ fn a_round_runs_no_other_circuit_than_the_one_its_clients_have_signed() {
     };
     // All three nodes have the same other program now, and would agree with each other.
     change(&mut world, "layers=4", "layers=5");
-    let closes = || world.coordinator().ask_leader(TASK, 1, "close").ok();
+    let closes = || world.coordinator().close(TASK, 1).ok();
     until(LONG, "node 0 is there", closes);
     let waits = || {
         let shown = world.coordinator().status(0, TASK, 1).ok()?;

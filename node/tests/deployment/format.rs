@@ -26,7 +26,8 @@ fn example() -> Vec<String> {
     let x = RawTensor::reals([2], vec![1.0, -0.5]);
     let tensors = BTreeMap::from([("update".to_string(), x)]);
     let circuit = sums(3, 2, 1, false);
-    let made = Submission::new(&signer, ("t", 1, "a"), &circuit, Hex([0; 32]), &tensors);
+    let made =
+        Submission::new(&signer, ("t", 1, "a"), &circuit, (Hex([0; 32]), Hex([0; 32])), &tensors);
     let made = made.expect("a submission");
     let m = &made.manifest;
     let mut out = vec![format!("key {}", signer.public()), format!("submission {}", m.submission)];

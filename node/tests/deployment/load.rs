@@ -53,13 +53,14 @@ impl Check {
         let public = pack_public(&encode_public(&self.0, &public).expect("in range"));
         coordinator.open((CHECK, round), (3600, 0, None), &public).expect("opens");
         let set = clients_of(&self.0).expect("clients");
-        let hash = Hex(artifact::hash(&self.0));
+        let opening = coordinator.opening(CHECK, round).expect("is open").digest();
+        let hashes = (Hex(artifact::hash(&self.0)), opening);
         for i in 0..self.0.parties[set].size {
             let caller = world.client(i);
             let signer = Signer::new(&caller.config().secret.expect("a secret").0).expect("a key");
             let tensors = self.tensors(|f| f == From::Each(set as u32), i);
             let name = client(i);
-            let made = Submission::new(&signer, (CHECK, round, &name), &self.0, hash, &tensors);
+            let made = Submission::new(&signer, (CHECK, round, &name), &self.0, hashes, &tensors);
             caller.submit(&made.expect("a submission"), LONG, &|_, _, _| {}).expect("submits");
         }
         let begun = Instant::now();
@@ -108,7 +109,7 @@ fn a_thousand_clients_submit_while_a_round_runs_and_nothing_is_lost() {
         (0..4).for_each(|i| world.submit(i, 1));
         // With slow links the round takes about as long as the submissions.
         world.links.iter().for_each(|(_, link)| link.slow(100));
-        world.coordinator().ask_leader(TASK, 1, "close").expect("closes");
+        world.coordinator().close(TASK, 1).expect("closes");
     }
     let (next, latencies, start) = (AtomicU64::new(0), Mutex::new(Vec::new()), Instant::now());
     let most = [AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0)];

@@ -5,6 +5,7 @@
 //! | `world` | a deployment in a temporary folder: its processes, its clients, what they submit |
 //! | `proxy` | links between nodes that can be cut, healed and slowed down |
 //! | `rounds` | a round from its keys to its result; exclusion, deadlines, idempotence, recovery |
+//! | `openings` | rounds are what coordinators have signed, whatever node 0 makes of them |
 //! | `calls` | what callers are told |
 //! | `retry` | full disks, and rounds that were aborted and are run again |
 //! | `reveals` | what is revealed to clients, and who gets it |
@@ -27,6 +28,7 @@ mod format;
 mod harness;
 mod load;
 mod mutants;
+mod openings;
 mod page;
 mod proxy;
 mod retry;

@@ -105,6 +105,7 @@ fn manifest() -> Manifest {
         client: "a".into(),
         submission: Hex([0; 16]),
         circuit: Hex([1; 32]),
+        opening: Hex([4; 32]),
         components: [Hex([2; 32]); 3],
         signature: Hex([3; 64]),
     }
@@ -125,7 +126,7 @@ fn random_bytes_that_nearly_make_sense_are_answered_or_refused() {
     let mut others = vec![
         frame(&Purpose::Control { version: PROTOCOL }).to_vec(),
         frame(&Ask::Start(RunName { key: key.clone(), attempt: 1 })).to_vec(),
-        frame(&Ask::Abort { key, why: "w".into() }).to_vec(),
+        frame(&Ask::Abort { key, why: "w".into(), order: None }).to_vec(),
         serde_json::to_vec(&manifest()).expect("JSON"),
         vec![0; 200],
     ];

@@ -11,8 +11,6 @@ use std::time::Duration;
 struct State {
     cut: AtomicBool,
     delay: AtomicU64,
-    /// Bytes that pass at a time; with more the link is cut.
-    most: AtomicU64,
     open: Mutex<Vec<TcpStream>>,
 }
 
@@ -60,10 +58,6 @@ impl Proxy {
                             if delay > 0 {
                                 thread::sleep(Duration::from_millis(delay));
                             }
-                            let most = shared.most.load(Ordering::Relaxed);
-                            if most > 0 && n as u64 > most {
-                                shared.cut();
-                            }
                             if b.write_all(&bytes[..n]).is_err() {
                                 break;
                             }
@@ -81,19 +75,8 @@ impl Proxy {
         self.state.cut();
     }
 
-    /// The same as soon as somebody says more than so many bytes at a time.
-    pub fn cut_at(&self, bytes: u64) {
-        self.state.most.store(bytes, Ordering::Relaxed);
-    }
-
-    /// Whether it is cut.
-    pub fn is_cut(&self) -> bool {
-        self.state.cut.load(Ordering::Relaxed)
-    }
-
     /// Takes connections again, without delay.
     pub fn heal(&self) {
-        self.cut_at(0);
         self.state.cut.store(false, Ordering::Relaxed);
         self.slow(0);
     }

@@ -48,7 +48,7 @@ fn a_full_disk_is_waited_for_and_costs_no_attempt() {
         (0..4).for_each(|i| world.submit(i, round));
         // Before the attempt.
         fs::write(disk(&world, full), "").expect("writes");
-        world.coordinator().ask_leader(TASK, round, "close").expect("closes");
+        world.coordinator().close(TASK, round).expect("closes");
         waits_for_room(&world, 0, full, round);
         assert_eq!(status(&world, 0, round)["attempt"], 0);
         // Within it: what was computed is written later.
@@ -98,7 +98,7 @@ fn a_round_that_was_aborted_is_run_again_from_its_submissions() {
     assert!(refused(retry(&world, 1)).contains("is open"), "it has not ended");
     (0..4).for_each(|i| world.submit(i, 1));
     world.kill(2);
-    world.coordinator().ask_leader(TASK, 1, "close").expect("closes");
+    world.coordinator().close(TASK, 1).expect("closes");
     let cause = world.ended(1, LONG)["aborted"].as_str().expect("a cause").to_string();
     // Not while a node is away, and not because node 0 says so.
     assert!(world.coordinator().retry(TASK, 1).is_err());
@@ -132,7 +132,7 @@ fn what_cannot_be_run_again_says_so() {
     // Too few.
     world.open(1, 600);
     (0..2).for_each(|i| world.submit(i, 1));
-    coordinator.ask_leader(TASK, 1, "close").expect("closes");
+    coordinator.close(TASK, 1).expect("closes");
     let why = world.ended(1, LONG)["aborted"].as_str().expect("a cause").to_string();
     let missing = [2, 3, 4].map(client).join(", ");
     assert_eq!(
@@ -153,7 +153,7 @@ fn what_cannot_be_run_again_says_so() {
             world.client(i).submit_to(node, &s, &|_, _, _| {}).expect("submits");
         }
     }
-    coordinator.ask_leader(TASK, 2, "close").expect("closes");
+    coordinator.close(TASK, 2).expect("closes");
     let why = world.ended(2, LONG)["aborted"].as_str().expect("a cause").to_string();
     for (i, node) in [(2, 2), (3, 0), (4, 1)] {
         let named = format!("{} (missing at node {node})", client(i));
@@ -164,14 +164,14 @@ fn what_cannot_be_run_again_says_so() {
     // Erased.
     world.open(3, 600);
     (0..4).for_each(|i| world.submit(i, 3));
-    coordinator.ask_leader(TASK, 3, "abort").expect("aborts");
+    coordinator.abort(TASK, 3).expect("aborts");
     aborted_everywhere(&world, 3);
     coordinator.erase(TASK, 3, "submissions").expect("erases");
     assert!(refused(retry(&world, 3)).contains("have been erased"));
     // One that the coordinator has aborted, and wants after all.
     world.open(4, 600);
     (0..3).for_each(|i| world.submit(i, 4));
-    coordinator.ask_leader(TASK, 4, "abort").expect("aborts");
+    coordinator.abort(TASK, 4).expect("aborts");
     aborted_everywhere(&world, 4);
     retry(&world, 4).expect("is run again");
     assert_eq!(world.ended(4, LONG)["phase"], "released");
@@ -184,7 +184,7 @@ fn attempts_after_a_retry_are_granted_anew_and_no_more_than_those() {
     let world = World::started(shape);
     world.open(1, 600);
     (0..4).for_each(|i| world.submit(i, 1));
-    world.coordinator().ask_leader(TASK, 1, "abort").expect("aborts");
+    world.coordinator().abort(TASK, 1).expect("aborts");
     aborted_everywhere(&world, 1);
     // The coordinator tells node 1, which then hears of attempts that were never made.
     let path = format!("/v1/tasks/{TASK}/rounds/1/retry");

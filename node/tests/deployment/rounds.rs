@@ -72,7 +72,7 @@ fn a_client_that_one_node_is_missing_is_excluded_and_the_circuit_is_for_the_rest
     for node in [0, 2] {
         world.client(4).submit_to(node, &half, &|_, _, _| {}).expect("submits");
     }
-    world.coordinator().ask_leader(TASK, 1, "close").expect("closes");
+    world.coordinator().close(TASK, 1).expect("closes");
     let status = world.ended(1, LONG);
     assert_eq!(status["phase"], "released", "{status}");
     assert_eq!(world.total(1), world.expected(&[0, 1, 2, 3]));
@@ -104,7 +104,7 @@ fn below_the_minimum_nothing_is_run_and_the_submissions_are_kept() {
     let world = World::started(Shape::default());
     world.open(1, 600);
     (0..2).for_each(|i| world.submit(i, 1));
-    world.coordinator().ask_leader(TASK, 1, "close").expect("closes");
+    world.coordinator().close(TASK, 1).expect("closes");
     let status = world.ended(1, LONG);
     let why = status["aborted"].as_str().expect("a cause").to_string();
     assert!(why.starts_with("2 clients were accepted, and the minimum is 3"), "{why}");
@@ -254,7 +254,7 @@ fn the_leader_goes_on_after_a_crash_wherever_the_round_stood() {
         }
     });
     world.kill(1);
-    world.coordinator().ask_leader(TASK, 2, "close").expect("closes");
+    world.coordinator().close(TASK, 2).expect("closes");
     world.kill(0);
     world.start(0);
     world.start(1);
@@ -269,7 +269,7 @@ fn a_node_that_stays_away_ends_the_round_with_a_cause_that_names_it() {
     world.open(1, 600);
     (0..4).for_each(|i| world.submit(i, 1));
     world.kill(2);
-    world.coordinator().ask_leader(TASK, 1, "close").expect("closes");
+    world.coordinator().close(TASK, 1).expect("closes");
     let status = world.ended(1, LONG);
     let why = status["aborted"].as_str().expect("a cause").to_string();
     assert!(why.contains("node 2") && why.contains("closed"), "{why}");
@@ -287,9 +287,9 @@ fn a_round_that_another_node_has_aborted_ends_at_once_with_its_cause() {
     world.open(1, 600);
     (0..4).for_each(|i| world.submit(i, 1));
     let key = RoundKey { task: TASK.into(), round: 1 };
-    let abort = Ask::Abort { key, why: "node 1: 2 clients count".into() };
+    let abort = Ask::Abort { key, why: "node 1: 2 clients count".into(), order: None };
     assert!(matches!(world.ask(0, 1, &abort), Answer::Done));
-    world.coordinator().ask_leader(TASK, 1, "close").expect("closes");
+    world.coordinator().close(TASK, 1).expect("closes");
     let status = world.ended(1, LONG);
     assert_eq!(status["aborted"], "node 1: 2 clients count", "{status}");
 }
@@ -305,7 +305,7 @@ fn an_abort_stops_an_attempt_that_is_under_way() {
     let under_way =
         || coordinator.status(0, TASK, 1).ok().filter(|s| s["run"]["layer"].as_u64() > Some(1));
     until(LONG, "the run is under way", under_way);
-    coordinator.ask_leader(TASK, 1, "abort").expect("aborts");
+    assert!(coordinator.abort(TASK, 1).is_ok(), "aborts");
     for node in 0..3 {
         let rests = || {
             let status = coordinator.status(node, TASK, 1).ok()?;

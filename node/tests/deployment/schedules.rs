@@ -222,7 +222,7 @@ impl Schedule {
         (0..self.draw.of(10)).for_each(|_| self.act());
         // The round is closed in the middle of it.
         if !self.stopped.contains(&0) {
-            let _ = self.world.coordinator().ask_leader(TASK, 1, "close");
+            let _ = self.world.coordinator().close(TASK, 1);
         }
         if self.draw.of(3) > 0 {
             self.strike_the_run();
@@ -234,7 +234,7 @@ impl Schedule {
         let coordinator = self.world.coordinator();
         until(Duration::from_secs(60), &format!("seed {seed}: the leader is there"), || {
             coordinator
-                .ask_leader(TASK, 1, "close")
+                .close(TASK, 1)
                 .ok()
                 .or_else(|| coordinator.status(0, TASK, 1).ok().filter(|s| s["phase"] != "open"))
         });

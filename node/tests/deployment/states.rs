@@ -11,7 +11,7 @@ const LONG: Duration = Duration::from_secs(90);
 fn round(world: &World, number: u64, clients: &[u64]) -> Vec<Vec<i64>> {
     world.open(number, 600);
     clients.iter().for_each(|&i| world.submit(i, number));
-    world.coordinator().ask_leader(TASK, number, "close").expect("closes");
+    world.coordinator().close(TASK, number).expect("closes");
     let status = world.ended(number, LONG);
     assert_eq!(status["phase"], "released", "{status}");
     rows(world, number)
@@ -53,7 +53,7 @@ fn each_round_continues_the_last_released_one_whatever_happens_in_between() {
     assert!(twice.contains("round sums/2 is open"), "{twice}");
     [0, 1, 3].iter().for_each(|&i| world.submit(i, 2));
     world.links.iter().for_each(|(_, link)| link.slow(20));
-    world.coordinator().ask_leader(TASK, 2, "close").expect("closes");
+    world.coordinator().close(TASK, 2).expect("closes");
     let coordinator = world.coordinator();
     let deep =
         || coordinator.status(1, TASK, 2).ok().filter(|s| s["run"]["layer"].as_u64() > Some(5));
@@ -69,7 +69,7 @@ fn each_round_continues_the_last_released_one_whatever_happens_in_between() {
     // A round without a result leaves the state as it was.
     world.open(3, 600);
     world.submit(0, 3);
-    world.coordinator().ask_leader(TASK, 3, "close").expect("closes");
+    world.coordinator().close(TASK, 3).expect("closes");
     assert_eq!(world.ended(3, LONG)["phase"], "aborted");
     // All nodes may stop in between.
     (0..3).for_each(|i| {
@@ -119,7 +119,7 @@ fn a_round_that_was_aborted_is_run_again_from_the_same_state_unless_that_has_gon
     for (number, clients) in [(2, [0, 1, 3]), (3, [0, 1, 2])] {
         world.open(number, 600);
         clients.iter().for_each(|&i| world.submit(i, number));
-        coordinator.ask_leader(TASK, number, "abort").expect("aborts");
+        coordinator.abort(TASK, number).expect("aborts");
         for node in 0..3 {
             let shown = || coordinator.status(node, TASK, number).ok();
             until(LONG, "all know", || shown().filter(|s| s["phase"] == "aborted"));

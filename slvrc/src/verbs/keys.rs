@@ -7,8 +7,8 @@ use anyhow::Context;
 use serde_json::json;
 use slvr_circuit::artifact;
 use slvr_node::basics::is_name;
-use slvr_node::config::{Task, model_file};
-use slvr_node::keys::{Plan, make, retire, rotate};
+use slvr_node::config::{Power, Task, model_file};
+use slvr_node::keys::{Plan, appoint, dismiss, make, retire, rotate};
 use slvr_node::submission::{clients_of, giving};
 use std::path::{Path, PathBuf};
 
@@ -45,6 +45,22 @@ pub struct Keys {
     /// Ends a rotation: this node takes its new key, and nobody accepts the old certificate any more.
     #[arg(long, value_name = "NODE", conflicts_with = "task", value_parser = clap::value_parser!(u64).range(..3))]
     retire: Option<u64>,
+    /// Makes another coordinator of a deployment that is there, in a folder of this name.
+    #[arg(long, value_name = "NAME", requires = "may", conflicts_with_all = ["task", "rotate", "retire"])]
+    appoint: Option<String>,
+    /// What it may do: open rounds, collect results, or both.
+    #[arg(long, value_enum, value_delimiter = ',', requires = "appoint")]
+    may: Vec<May>,
+    /// Takes a coordinator of that name away: no node accepts it any more.
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["task", "rotate", "retire", "appoint"])]
+    dismiss: Option<String>,
+}
+
+/// What a coordinator may do.
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum May {
+    Open,
+    Collect,
 }
 
 /// A text between quotation marks of TOML.
@@ -54,6 +70,12 @@ fn quoted(text: &str) -> String {
 
 impl Keys {
     pub fn run(self, json: bool) -> anyhow::Result<()> {
+        let power = |may: &May| match may {
+            May::Open => Power::Open,
+            May::Collect => Power::Collect,
+        };
+        let may: Vec<Power> = self.may.iter().map(power).collect();
+        let coordinator = (self.appoint.as_deref(), self.dismiss.as_deref());
         let done = match (self.rotate, self.retire) {
             (Some(node), _) => {
                 // Without hosts it is the one that the deployment names.
@@ -71,6 +93,14 @@ impl Keys {
                 format!(
                     "node {node} has its new key; give all others their new files and restart the nodes"
                 )
+            }
+            (None, None) if self.appoint.is_some() || self.dismiss.is_some() => {
+                match coordinator {
+                    (Some(name), _) => appoint(&self.folder, name, &may)?,
+                    (None, name) => dismiss(&self.folder, name.unwrap_or_default())?,
+                }
+                "give the nodes their new node.toml and restart them; give each coordinator its own folder"
+                    .to_string()
             }
             (None, None) => {
                 make(&self.folder, &self.plan()?)?;

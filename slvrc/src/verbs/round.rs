@@ -69,7 +69,8 @@ enum What {
         #[command(flatten)]
         which: Which,
     },
-    /// End a round without a result. The submissions are kept until `drop`.
+    /// End a round without a result. Without node 0 the other two do it, unless they have computed the result. The submissions are
+    /// kept until `drop`.
     Abort {
         #[command(flatten)]
         which: Which,
@@ -145,13 +146,20 @@ impl Round {
             }
             What::Watch { which, once } => watch(&caller, &which, once, json),
             What::Close { which: Which { task, round } } => {
-                let status = caller.ask_leader(&task, round, "close")?;
+                let status = caller.close(&task, round)?;
                 let text = format!("{task}/{round} is {}", phase(&status));
                 done(json, status, text)
             }
             What::Abort { which: Which { task, round } } => {
-                let status = caller.abort(&task, round)?;
-                done(json, status, format!("{task}/{round} is aborted"))
+                let all = caller.abort(&task, round)?;
+                let mut shown = Value::Null;
+                for told in all.into_iter().rev() {
+                    match told {
+                        Ok(status) => shown = status,
+                        Err(e) => fail::note(&format!("{e}: it is told of the abort later")),
+                    }
+                }
+                done(json, shown, format!("{task}/{round} is aborted"))
             }
             What::Retry { which: Which { task, round }, patience } => {
                 let until = Instant::now() + Duration::from_secs(patience);

@@ -56,11 +56,12 @@ const ROOMS: [(&str, &[&str]); 4] = [
         "node",
         &[
             "basics",
+            "state",
+            "opening",
             "config",
             "submission",
             "tasks",
             "keys",
-            "state",
             "vault",
             "store",
             "ledger",

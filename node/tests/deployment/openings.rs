@@ -1,0 +1,343 @@
+//! A round is what a coordinator has signed: what node 0, a client or another coordinator makes of it is refused, with
+//! who refuses it and why. Node 0 is played by the tests themselves, with its keys and over its protocol.
+
+use crate::world::{Shape, TASK, World, client, until};
+use hyper::Method;
+use serde_json::{Value, json};
+use slvr_node::basics::{Hash, Hex, hex, now};
+use slvr_node::client::{CallError, Caller};
+use slvr_node::config::{NodeConfig, Power};
+use slvr_node::keys::{appoint, dismiss};
+use slvr_node::opening::Seal;
+use slvr_node::state::{Agreement, Entry, Excluded, Order, RoundKey, Signature, Spec};
+use slvr_node::store::Store;
+use slvr_node::submission::Public;
+use slvr_node::vault::Key;
+use slvr_node::wire::{Answer, Ask, RunName};
+use std::time::Duration;
+
+const LONG: Duration = Duration::from_secs(90);
+
+fn key(round: u64) -> RoundKey {
+    RoundKey { task: TASK.into(), round }
+}
+
+/// The code and the message with which a node says no.
+fn no<T: std::fmt::Debug>(done: Result<T, CallError>) -> (String, String) {
+    match done.expect_err("is refused") {
+        CallError::Refused { code, message, .. } => (code, message),
+        other => panic!("{other}"),
+    }
+}
+
+/// Gives a node an opening.
+pub fn give(
+    caller: &Caller,
+    node: usize,
+    spec: &Spec,
+    public: &Public,
+) -> Result<Value, CallError> {
+    let public: serde_json::Map<String, Value> =
+        public.iter().map(|(j, x)| (j.to_string(), hex(x).into())).collect();
+    let body = json!({ "opening": spec, "public": public }).to_string();
+    let path = format!("/v1/tasks/{TASK}/rounds/{}", spec.key.round);
+    let (_, body) = caller.call(node, &Method::POST, &path, &[], body.as_bytes(), 1 << 16)?;
+    Ok(serde_json::from_slice(&body).expect("JSON"))
+}
+
+fn seal(caller: &Caller) -> Seal {
+    Seal::new(&caller.config().secret.expect("a secret").0).expect("a key")
+}
+
+/// What a node says to a question in the name of node 0.
+fn refused(world: &World, to: usize, ask: &Ask) -> String {
+    match world.ask(0, to, ask) {
+        Answer::Refused(why) => why,
+        other => panic!("node {to} answers {other:?} to {ask:?}"),
+    }
+}
+
+/// Whatever is changed of an opening, no node takes it from anybody, with any token: the two that node 0 would tell of
+/// it say no, and name themselves.
+#[test]
+fn nothing_of_an_opening_is_changed_after_the_coordinator_has_signed_it() {
+    let world = World::started(Shape::default());
+    world.open(1, 600);
+    let coordinator = world.coordinator();
+    let signed = Spec { key: key(2), ..coordinator.opening(TASK, 1).expect("is open") };
+    let good = seal(&coordinator).open(signed.clone());
+    let twice = Public::from([(1, 2u64.to_le_bytes().to_vec())]);
+    let changes: [(&str, fn(&mut Spec)); 7] = [
+        ("minimum", |s| s.minimum = 2),
+        ("deadline", |s| s.deadline += 3600),
+        ("grace", |s| s.grace = 0),
+        ("roll", |s| s.roll = Hex([1; 32])),
+        ("public inputs", |s| {
+            s.public = Store::public_hash(&Public::from([(1, 2u64.to_le_bytes().to_vec())]));
+        }),
+        ("round", |s| s.key.round = 3),
+        ("what it continues", |s| s.after = Some(1)),
+    ];
+    for node in [1, 2] {
+        let named = |why: &str| assert!(why.starts_with(&format!("node {node}: ")), "{why}");
+        for (what, change) in &changes {
+            // With the signature of the right one, and with one of node 0's own.
+            let mut altered = good.clone();
+            change(&mut altered);
+            for spec in [altered.clone(), Seal::new(&[9; 32]).expect("a key").open(altered)] {
+                let (code, why) = no(give(&coordinator, node, &spec, &twice));
+                assert!(code == "open" && why.contains("not signed"), "{what}: {why}");
+                named(&why);
+            }
+        }
+        // Other public inputs beside the right opening.
+        let (_, why) = no(give(&coordinator, node, &good, &twice));
+        assert!(why.contains("public inputs are not those of the opening"), "{why}");
+        named(&why);
+        // Somebody enrolled besides, which the coordinator would have signed.
+        let other = seal(&coordinator).open(Spec { roll: Hex([1; 32]), ..signed.clone() });
+        let (_, why) = no(give(&coordinator, node, &other, &world.public()));
+        assert!(why.contains("other clients enrolled"), "{why}");
+        assert!(coordinator.status(node, TASK, 2).is_err(), "it is open nowhere");
+        // A client opens nothing.
+        assert_eq!(no(give(&world.client(0), node, &good, &world.public())).0, "role");
+    }
+    // And the right one is opened, with the values of its own public inputs.
+    let open = || coordinator.open((TASK, 2), (600, 1, Some(3)), &twice);
+    open().expect("opens");
+    (0..5).for_each(|i| world.submit(i, 2));
+    assert_eq!(world.ended(2, LONG)["phase"], "released");
+    let doubled: Vec<i64> = world.expected(&[0, 1, 2, 3, 4]).iter().map(|x| 2 * x).collect();
+    assert_eq!(world.total(2), doubled);
+    let report = coordinator.agreed_report(TASK, 2).expect("a report");
+    assert_eq!(report["opening"], json!(coordinator.opening(TASK, 2).expect("is there")));
+}
+
+/// Node 0 closes early, lowers the minimum, agrees on another opening, ends a round in the coordinator's name, or has the
+/// result released before it is computed: each of the others refuses it by itself.
+#[test]
+fn a_leader_decides_nothing_that_the_coordinator_decides() {
+    let mut world = World::started(Shape::default());
+    world.open(1, 600);
+    (0..3).for_each(|i| world.submit(i, 1));
+    let coordinator = world.coordinator();
+    let spec = coordinator.opening(TASK, 1).expect("is open");
+    world.kill(0);
+    let entries: Vec<Entry> = (0..3)
+        .map(|i| {
+            let m = world.submission(i, 1).manifest;
+            Entry { client: client(i), submission: m.submission, digest: m.digest(), set: None }
+        })
+        .collect();
+    let circuit = |m: u64| Hex(slvr_circuit::artifact::hash(&crate::world::sums(m, 8, 4, false)));
+    let agreement = |n: usize, opening: Hash| Agreement {
+        opening,
+        accepted: entries[..n].to_vec(),
+        excluded: entries[n..]
+            .iter()
+            .map(|e| Excluded { client: e.client.clone(), why: "missing at node 0".into() })
+            .collect(),
+        circuit: circuit(n as u64),
+        clients: n as u64,
+        places: vec![],
+        others: vec![],
+    };
+    let forged = Seal::new(&[9; 32]).expect("a key").order(&spec.digest(), Order::Close);
+    // An order for another round, and another order for this one.
+    let own = seal(&coordinator);
+    let elsewhere = own.order(&Hex([0; 32]), Order::Close);
+    let abort = own.order(&spec.digest(), Order::Abort);
+    for node in [1, 2] {
+        let close = |order: Option<Signature>| Ask::Close { key: key(1), order };
+        let why = refused(&world, node, &close(None));
+        assert!(why.starts_with(&format!("node {node}: ")), "{why}");
+        assert!(why.contains("the coordinator has not closed it"), "{why}");
+        for order in [forged, elsewhere, abort] {
+            let why = refused(&world, node, &close(Some(order)));
+            assert!(why.contains(&format!("node {node}")) && why.contains("no order"), "{why}");
+        }
+        assert_eq!(coordinator.status(node, TASK, 1).expect("a round")["phase"], "open");
+        // The coordinator closes it, and nothing else has changed.
+        let order = own.order(&spec.digest(), Order::Close);
+        match world.ask(0, node, &close(Some(order))) {
+            Answer::Complete(all) => assert_eq!(all.len(), 3),
+            other => panic!("{other:?}"),
+        }
+        let agree = |agreement| Ask::Agree { key: key(1), agreement };
+        let why = refused(&world, node, &agree(agreement(3, Hex([7; 32]))));
+        assert!(why.contains(&format!("node {node} has another opening")), "{why}");
+        let why = refused(&world, node, &agree(agreement(2, spec.digest())));
+        assert!(why.contains("which is not so at node") || why.contains("minimum is 3"), "{why}");
+        assert!(matches!(world.ask(0, node, &agree(agreement(3, spec.digest()))), Answer::Done));
+        let release = Ask::Release(RunName { key: key(1), attempt: 1 });
+        assert!(refused(&world, node, &release).contains("not finished here"));
+        // It may end the round, as each node may, and not in the coordinator's name.
+        let why = "the coordinator aborted it".to_string();
+        let ends = Ask::Abort { key: key(1), why, order: None };
+        assert!(matches!(world.ask(0, node, &ends), Answer::Done));
+        let shown = coordinator.status(node, TASK, 1).expect("a round");
+        assert!(shown["aborted"].as_str().expect("a cause").starts_with("node 0 says"), "{shown}");
+    }
+}
+
+/// Node 0 shows clients and coordinators another opening than it has given the others, or than the coordinator has signed.
+#[test]
+fn an_opening_that_one_node_shows_otherwise_is_submitted_to_and_collected_by_nobody() {
+    let mut world = World::started(Shape::default());
+    world.open(1, 600);
+    (0..3).for_each(|i| world.submit(i, 1));
+    let honest = world.opening(1);
+    let change = |world: &mut World, minimum: u64| {
+        world.kill(0);
+        let file = world.folder.path().join("node-0/node.toml");
+        let config = NodeConfig::read(&file).expect("reads");
+        let storage = Key::new(config.storage_key().expect("a key"));
+        let store = Store::open(&config.data, storage).expect("opens");
+        let mut round = store.round(&key(1)).expect("reads").expect("is there");
+        round.spec.minimum = minimum;
+        store.put_round(&round).expect("writes");
+        drop(store);
+        world.start(0);
+    };
+    change(&mut world, 2);
+    let shown = until(LONG, "node 0 is there", || match world.client(4).opening(TASK, 1) {
+        Err(CallError::Unreachable { .. }) => None,
+        done => Some(done),
+    });
+    let why = shown.expect_err("they differ").to_string();
+    assert!(why.contains("nodes 0 and 1 show different openings"), "{why}");
+    // Whoever believes node 0 all the same is heard by nobody else.
+    let told = world.coordinator().status(0, TASK, 1).expect("a round")["opening"].clone();
+    let told = Hash::parse(told.as_str().expect("a hash")).expect("a hash");
+    assert_ne!(told, honest);
+    let fooled = world.submission_to(4, 1, vec![0.0; 8], told);
+    for node in [1, 2] {
+        let done = world.client(4).submit_to(node, &fooled, &|_, _, _| {});
+        assert_eq!(no(done).0, "opening");
+    }
+    change(&mut world, 3);
+    let closes = || world.coordinator().close(TASK, 1).ok();
+    until(LONG, "node 0 is there", closes);
+    assert_eq!(world.ended(1, LONG)["phase"], "released");
+    assert_eq!(world.total(1), world.expected(&[0, 1, 2]));
+    change(&mut world, 2);
+    let collected = until(LONG, "node 0 is there", || match world.coordinator().collect(TASK, 1) {
+        Err(CallError::Unreachable { .. }) => None,
+        done => Some(done),
+    });
+    let why = collected.expect_err("they differ").to_string();
+    assert!(why.contains("nodes 0 and 1 show different openings"), "{why}");
+}
+
+/// One coordinator opens and another collects; a new key is accepted beside the old one until that is dismissed.
+#[test]
+fn each_coordinator_may_do_its_own_and_keys_are_exchanged_without_a_stop() {
+    let mut world = World::new(Shape::default());
+    let folder = world.folder.path().to_path_buf();
+    appoint(&folder, "opener", &[Power::Open]).expect("is appointed");
+    appoint(&folder, "reader", &[Power::Collect]).expect("is appointed");
+    (0..3).for_each(|i| world.start(i));
+    world.open(1, 600);
+    let [opener, reader] =
+        ["opener", "reader"].map(|name| world.caller(&format!("{name}/coordinator.toml")));
+    let how = (600, 1, Some(3));
+    assert_eq!(no(reader.open((TASK, 2), how, &world.public())).0, "role");
+    // Nor does its signature open anything, whoever brings it.
+    let spec = Spec { key: key(2), ..opener.opening(TASK, 1).expect("is open") };
+    let (_, why) = no(give(&opener, 1, &seal(&reader).open(spec), &world.public()));
+    assert!(why.contains("not signed by a coordinator that may open"), "{why}");
+    opener.open((TASK, 2), how, &world.public()).expect("opens");
+    for done in [reader.close(TASK, 2).map(drop), reader.abort(TASK, 2).map(drop)] {
+        assert_eq!(no(done).0, "role");
+    }
+    (0..5).for_each(|i| world.submit(i, 2));
+    assert_eq!(world.ended(2, LONG)["phase"], "released");
+    assert_eq!(no(opener.collect(TASK, 2)).0, "role");
+    let got = reader.collect(TASK, 2).expect("collects").revealed;
+    let got: Vec<i64> = got[0].values.iter().map(|v| v.round() as i64).collect();
+    assert_eq!(got, world.expected(&[0, 1, 2, 3, 4]));
+    assert_eq!(no(reader.erase(TASK, 2, "submissions")).0, "role");
+    reader.erase(TASK, 2, "words").expect("erases");
+    // The first one is dismissed: its rounds go on, and it opens none any more.
+    dismiss(&folder, "coordinator").expect("is dismissed");
+    (0..3).for_each(|i| {
+        world.kill(i);
+        world.start(i);
+    });
+    (0..5).for_each(|i| world.submit(i, 1));
+    let status = until(LONG, "the round ends", || {
+        let shown = reader.status(0, TASK, 1).ok()?;
+        (shown["phase"] == "released" || shown["phase"] == "aborted").then_some(shown)
+    });
+    assert_eq!(status["phase"], "released", "{status}");
+    reader.collect(TASK, 1).expect("knows the key that has opened it");
+    let old = world.coordinator().open((TASK, 3), how, &world.public());
+    assert_eq!(no(old).0, "unknown");
+}
+
+/// A round that one node refuses to open is open nowhere, and the number is as good as new.
+#[test]
+fn a_number_is_not_used_up_by_an_opening_that_fails() {
+    let mut world = World::new(Shape::default());
+    let path = world.folder.path().join("node-2/node.toml");
+    let toml = std::fs::read_to_string(&path).expect("a configuration");
+    std::fs::write(&path, toml.replace("minimum = 2", "minimum = 5")).expect("writes");
+    (0..3).for_each(|i| world.start(i));
+    let coordinator = world.coordinator();
+    let open = |minimum| coordinator.open((TASK, 1), (600, 1, Some(minimum)), &world.public());
+    let why = until(LONG, "the nodes are there", || match open(4) {
+        Err(CallError::Refused { node: 2, message, .. }) => Some(message),
+        Err(CallError::Unreachable { .. }) => None,
+        other => panic!("{other:?}"),
+    });
+    assert!(why.contains("minimum of 4 clients is not from 5, the task's at node 2"), "{why}");
+    for node in 0..3 {
+        assert!(coordinator.status(node, TASK, 1).is_err(), "it is open at node {node}");
+    }
+    assert_eq!(open(5).expect("opens")["phase"], "open");
+    // One that is open at all nodes is not opened otherwise.
+    assert!(
+        no(coordinator.open(
+            (TASK, 1),
+            (600, 1, Some(5)),
+            &Public::from([(1, 3u64.to_le_bytes().to_vec())])
+        ))
+        .1
+        .contains("exists already")
+    );
+    // Of one that is open at some and that nobody has submitted to nothing is left once it is opened otherwise.
+    let spec = Spec { key: key(2), minimum: 5, ..coordinator.opening(TASK, 1).expect("is open") };
+    give(&coordinator, 1, &seal(&coordinator).open(Spec { grace: 77, ..spec }), &world.public())
+        .expect("opens at node 1");
+    let shown = coordinator.open((TASK, 2), (600, 1, Some(5)), &world.public()).expect("opens");
+    assert_eq!(shown["grace"], 1);
+    (0..5).for_each(|i| world.submit(i, 2));
+    assert_eq!(world.ended(2, LONG)["phase"], "released");
+    assert_eq!(world.total(2), world.expected(&[0, 1, 2, 3, 4]));
+    // One with submissions is not withdrawn.
+    let path = format!("/v1/tasks/{TASK}/rounds/2");
+    let gone = coordinator.call(1, &Method::DELETE, &path, &[], &[], 1 << 16);
+    assert_eq!(no(gone).0, "step");
+}
+
+/// A node whose clock has ended a round opens none, and the middle clock of the three sets the deadline.
+#[test]
+fn a_node_whose_clock_has_ended_a_round_does_not_open_it() {
+    let mut world = World::new(Shape::default());
+    world.variables[2].push(("SLVR_NODE_SKEW", "3600".into()));
+    (0..3).for_each(|i| world.start(i));
+    let coordinator = world.coordinator();
+    let open = |n, seconds| coordinator.open((TASK, n), (seconds, 1, Some(3)), &world.public());
+    let why = until(LONG, "the nodes are there", || match open(1, 600) {
+        Err(CallError::Refused { message, .. }) => Some(message),
+        Err(CallError::Unreachable { .. }) => None,
+        other => panic!("{other:?}"),
+    });
+    assert!(why.starts_with("node 2: by its clock the round has ended"), "{why}");
+    let shown = open(1, 7200).expect("opens");
+    let left = shown["deadline"].as_u64().expect("a number").abs_diff(now());
+    assert!((7000..=7200).contains(&left), "{shown}");
+    (0..5).for_each(|i| world.submit(i, 1));
+    assert_eq!(world.ended(1, LONG)["phase"], "released");
+    assert_eq!(world.total(1), world.expected(&[0, 1, 2, 3, 4]));
+}
