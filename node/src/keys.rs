@@ -2,7 +2,7 @@
 //!
 //! Everything is made in one place and then carried to those whom it belongs to: each node's folder to that node, the
 //! coordinator's and each client's to them. Nobody else may see these folders. Clients may also make their own secrets
-//! and hand in what stands in `clients.toml` only.
+//! and hand in what stands in `clients.toml` only, and organisations their own keys: see `own`.
 //!
 //! **Tokens.** A caller's file has the secret `token`. What it sends to a node follows from it and the node's number
 //! ([`crate::config::token_for`]). A client's file has another secret, from which its signing key and its shares follow. So a node that sees a token cannot use it anywhere else.
@@ -11,9 +11,8 @@
 //! certificate to what all others accept. Once everybody has the new files, the node takes its new key. Later the old
 //! certificate is dropped ([`retire`]). Between these steps both are accepted, so nobody has to stop.
 
-use crate::basics::{Hash, Hex, hex, is_name, sha256};
-use crate::config::{Power, token_hashes};
-use crate::submission::Signer;
+use crate::basics::{Hash, hex, is_name, sha256};
+use crate::config::Power;
 use rcgen::{
     CertificateParams, DnType, ExtendedKeyUsagePurpose, KeyPair, PKCS_ECDSA_P256_SHA256, SanType,
 };
@@ -25,9 +24,11 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 mod coordinators;
+mod own;
 
 use coordinators::{Stamp, coordinators};
 pub use coordinators::{appoint, dismiss};
+pub use own::{enrol, enrol_lines, trust};
 
 /// What a deployment is made of.
 #[derive(Clone, Debug)]
@@ -46,6 +47,8 @@ pub struct Plan {
     pub clients: Vec<String>,
     /// Names of members of other party sets that give inputs, and of those.
     pub members: Vec<(String, String)>,
+    /// Where nodes keep their data: a folder beside node.toml, or elsewhere.
+    pub data: String,
     /// What stands in each node.toml besides: its tasks, its limits.
     pub tasks: String,
     /// Files that each node has beside its node.toml, by name: the programs of its tasks.
@@ -118,6 +121,14 @@ fn write(path: &Path, text: impl AsRef<[u8]>, secret: bool) -> Result<(), KeysEr
     options.open(path).and_then(|mut file| file.write_all(text.as_ref())).map_err(io)
 }
 
+/// A folder that only its owner may look into.
+fn private(path: &Path) -> Result<(), KeysError> {
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path).map_err(|why| KeysError::Io { path: path.into(), why })
+}
+
 fn quoted(hashes: &[Hash]) -> String {
     hashes.iter().map(|h| format!("\"{h}\"")).collect::<Vec<_>>().join(", ")
 }
@@ -151,6 +162,7 @@ impl Plan {
             listen: Some("127.0.0.1".into()),
             clients,
             members: Vec::new(),
+            data: "data".into(),
             tasks,
             files: Vec::new(),
         }
@@ -162,9 +174,12 @@ impl Plan {
         let mut out = format!(
             "# Node {i} of a SLVR deployment. docs/src/deployment.md describes each line.\n\
              party = {i}\ncertificate = \"node.crt\"\nkey = \"node.key\"\nstorage_key = \"storage.key\"\n\
-             data = \"data\"\nclients = \"clients.toml\"\n\
+             data = {:?}\nclients = \"clients.toml\"\n\
              peer_listen = \"{listen}:{}\"\nclient_listen = \"{listen}:{}\"\noperations = \"127.0.0.1:{}\"\n",
-            self.peer_ports[i], self.client_ports[i], self.operations_ports[i],
+            self.data,
+            self.peer_ports[i],
+            self.client_ports[i],
+            self.operations_ports[i],
         );
         out += &coordinator.lines(i);
         for (j, made) in made.iter().enumerate() {
@@ -233,28 +248,8 @@ pub fn make(folder: &Path, plan: &Plan) -> Result<(), KeysError> {
         "# Enrolled clients: names, public keys, hashes of the tokens for nodes 0, 1 and 2, and of certificates.\n",
     );
     for (name, set) in all {
-        let set = set.map_or(String::new(), |set| format!("set = \"{set}\"\n"));
-        let (secret, token) = (random()?, hex(&random()?));
-        let signer = Signer::new(&secret).map_err(|e| KeysError::Plan(e.to_string()))?;
-        let own = certificate(&format!("slvr client {name}"), &[])?;
-        let _ = write!(
-            roll,
-            "\n[[client]]\nname = \"{name}\"\n{set}key = \"{}\"\ntokens = [{}]\ncertificate = \"{}\"\n",
-            signer.public(),
-            quoted(&token_hashes(&token)),
-            own.hash
-        );
-        let at = folder.join("clients").join(name);
-        write(&at.join("client.crt"), &own.certificate, false)?;
-        write(&at.join("client.key"), &own.key, true)?;
-        let text = format!(
-            "# A client of a SLVR deployment. Secret: whoever has this file submits in its name.\n\
-             name = \"{name}\"\n{set}token = \"{token}\"\nsecret = \"{}\"\n\
-             certificate = \"client.crt\"\nkey = \"client.key\"\n{}",
-            Hex(secret),
-            plan.nodes(&made)
-        );
-        write(&at.join("client.toml"), &text, true)?;
+        let set = set.map(String::as_str);
+        roll += &own::client(folder, (name, set), &plan.nodes(&made))?;
     }
     for (i, own) in made.iter().enumerate() {
         let at = folder.join(format!("node-{i}"));
@@ -262,6 +257,9 @@ pub fn make(folder: &Path, plan: &Plan) -> Result<(), KeysError> {
         write(&at.join("node.key"), &own.key, true)?;
         write(&at.join("storage.key"), format!("{}\n", hex(&random()?)), true)?;
         write(&at.join("clients.toml"), &roll, false)?;
+        if plan.data == "data" {
+            private(&at.join("data"))?;
+        }
         for (name, bytes) in &plan.files {
             write(&at.join(name), bytes, false)?;
         }
@@ -384,6 +382,7 @@ pub fn retire(folder: &Path, node: usize) -> Result<(), KeysError> {
 mod tests {
     use super::*;
     use crate::config::{CallerConfig, NodeConfig, Roll, identity, token_for};
+    use crate::submission::Signer;
 
     #[test]
     fn a_deployment_is_made_read_rotated_and_never_overwritten() {

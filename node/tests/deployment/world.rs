@@ -233,6 +233,7 @@ impl World {
             listen: Some("127.0.0.1".into()),
             clients,
             members: Vec::new(),
+            data: "data".into(),
             tasks,
             files: Vec::new(),
         };

@@ -8,7 +8,9 @@ use serde_json::json;
 use slvr_circuit::artifact;
 use slvr_node::basics::is_name;
 use slvr_node::config::{Power, Task, model_file};
-use slvr_node::keys::{Plan, appoint, dismiss, make, retire, rotate};
+use slvr_node::keys::{
+    Plan, appoint, dismiss, enrol, enrol_lines, make, retire, rotate, trust,
+};
 use slvr_node::submission::{clients_of, giving};
 use std::path::{Path, PathBuf};
 
@@ -39,6 +41,18 @@ pub struct Keys {
     /// No round has fewer accepted clients.
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u64).range(2..))]
     minimum: u64,
+    /// Where nodes keep their data: a folder of each node's own, also seen from its node.toml.
+    #[arg(long, default_value = "data", value_name = "FOLDER")]
+    data: String,
+    /// Adds a client to a deployment that is there: its name, or a file of lines for clients.toml that it has made itself.
+    #[arg(long, value_name = "NAME|FILE", conflicts_with_all = ["task", "rotate", "retire", "trust"])]
+    enrol: Option<String>,
+    /// With --enrol NAME: the party set of the member, if it is not that of the clients.
+    #[arg(long, value_name = "SET", requires = "enrol")]
+    set: Option<String>,
+    /// Takes a certificate that an organisation has made for its node in place of the one that was made here.
+    #[arg(long, value_name = "NODE=FILE", conflicts_with_all = ["task", "rotate", "retire"])]
+    trust: Vec<String>,
     /// Makes a new key and certificate of this node of a deployment that is there; the others accept both.
     #[arg(long, value_name = "NODE", conflicts_with_all = ["task", "retire"], value_parser = clap::value_parser!(u64).range(..3))]
     rotate: Option<u64>,
@@ -77,6 +91,8 @@ impl Keys {
         let may: Vec<Power> = self.may.iter().map(power).collect();
         let coordinator = (self.appoint.as_deref(), self.dismiss.as_deref());
         let done = match (self.rotate, self.retire) {
+            (None, None) if self.enrol.is_some() => self.enrolled()?,
+            (None, None) if !self.trust.is_empty() => self.trusted()?,
             (Some(node), _) => {
                 // Without hosts it is the one that the deployment names.
                 let host = match self.hosts.as_slice() {
@@ -116,6 +132,33 @@ impl Keys {
         }
     }
 
+    /// One client more.
+    fn enrolled(&self) -> anyhow::Result<String> {
+        let who = self.enrol.as_deref().unwrap_or_default();
+        let tell = "send each node its clients.toml and a hangup signal";
+        if Path::new(who).is_file() {
+            let n = enrol_lines(&self.folder, Path::new(who))?;
+            return Ok(format!("{n} enrolled; {tell}"));
+        }
+        enrol(&self.folder, who, self.set.as_deref())?;
+        let own = self.folder.join("clients").join(who);
+        Ok(format!(
+            "{}: give it to the client and nobody else; {tell}, or its enrol.toml where nodes are elsewhere",
+            own.display()
+        ))
+    }
+
+    /// Certificates of others.
+    fn trusted(&self) -> anyhow::Result<String> {
+        for one in &self.trust {
+            let wrong = || Usage(format!("--trust {one}: NODE=FILE, such as 1=b.crt"));
+            let (node, file) = one.split_once('=').ok_or_else(wrong)?;
+            let node = node.parse().ok().filter(|n| *n < 3).ok_or_else(wrong)?;
+            trust(&self.folder, node, Path::new(file))?;
+        }
+        Ok("all whose folders are here know these nodes by their own certificates".into())
+    }
+
     fn plan(&self) -> anyhow::Result<Plan> {
         let clients: Vec<String> = (0..self.clients).map(|i| format!("client-{i}")).collect();
         let (tasks, files, members) = match &self.task {
@@ -126,7 +169,7 @@ impl Keys {
             return Err(Usage("--port: 65503 at most".into()).into());
         }
         let mut plan = Plan::local(self.port, clients, tasks);
-        (plan.files, plan.members) = (files, members);
+        (plan.files, plan.members, plan.data) = (files, members, self.data.clone());
         if !self.hosts.is_empty() {
             // Addresses of IPv6 may stand in brackets.
             let bare = |h: &String| h.trim_start_matches('[').trim_end_matches(']').to_string();
