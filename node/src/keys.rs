@@ -176,10 +176,7 @@ impl Plan {
              party = {i}\ncertificate = \"node.crt\"\nkey = \"node.key\"\nstorage_key = \"storage.key\"\n\
              data = {:?}\nclients = \"clients.toml\"\n\
              peer_listen = \"{listen}:{}\"\nclient_listen = \"{listen}:{}\"\noperations = \"127.0.0.1:{}\"\n",
-            self.data,
-            self.peer_ports[i],
-            self.client_ports[i],
-            self.operations_ports[i],
+            self.data, self.peer_ports[i], self.client_ports[i], self.operations_ports[i],
         );
         out += &coordinator.lines(i);
         for (j, made) in made.iter().enumerate() {

@@ -9,7 +9,7 @@
 //! files and a database, and needs the storage key to use them.
 
 use super::opening::{at, extension};
-use super::{DATABASE, META, PUBLIC, ROUNDS, SUBMISSIONS, Store, StoreError, refused};
+use super::{DATABASE, META, PUBLIC, ROLLS, ROUNDS, SUBMISSIONS, Store, StoreError, refused};
 use redb::{Database, ReadTransaction, ReadableDatabase, ReadableTable, TableDefinition};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -134,5 +134,12 @@ fn rows(from: &ReadTransaction, to: &Database) -> Result<(), StoreError> {
     table(from, &write, ROUNDS)?;
     table(from, &write, PUBLIC)?;
     table(from, &write, SUBMISSIONS)?;
+    table(from, &write, ROLLS)?;
+    // One that was added to the database and not here would be lost without a word.
+    let (all, copied) =
+        (from.list_tables().map_err(refused)?, write.list_tables().map_err(refused)?);
+    if all.count() != copied.count() {
+        return Err(StoreError::Damaged("the backup: a table is missing and it".into()));
+    }
     write.commit().map_err(refused)
 }

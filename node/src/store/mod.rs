@@ -346,6 +346,7 @@ impl Store {
         let bare = |c: &Enrolled| Enrolled { tokens: None, certificate: None, ..c.clone() };
         let all: Vec<Enrolled> = roll.clients.values().map(bare).collect();
         let text = serde_json::to_vec(&all).map_err(|e| StoreError::Damaged(e.to_string()))?;
+        let _gate = self.changes();
         self.with(|db| {
             let write = writing(db)?;
             write.open_table(ROLLS).map_err(refused)?.insert(&*hash, &*text).map_err(refused)?;

@@ -223,6 +223,7 @@ impl Store {
     ///
     /// Whatever the system or the database says.
     pub fn forget_round(&self, key: &RoundKey) -> Result<(), StoreError> {
+        let _gate = self.changes();
         for file in self.files(key).into_iter().filter(|f| !f.ends_with("key")) {
             std::fs::remove_file(&file).map_err(at(&file))?;
         }
