@@ -204,7 +204,9 @@ def submit(file, task, round_, inputs):
             at = state["offset"]
             piece = made.part(i)[at:at + (1 << 20)]
             state = node.ask("PATCH", path, piece, {"Upload-Offset": str(at)})
-        print(f"node {i}: {state['digest']}")
+        print(f"node {i}: {state['digest']}, the round is {state['phase']}")
+        if state["aborted"] is not None:
+            raise SystemExit(f"{task}/{round_} was aborted: {state['aborted']}")
 
 
 def together(told):

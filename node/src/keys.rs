@@ -331,6 +331,13 @@ fn host_of(path: &Path, node: usize) -> Result<String, KeysError> {
 /// A deployment that is not there or is being rotated; a disk that is full.
 pub fn rotate(folder: &Path, node: usize, host: Option<&str>) -> Result<(), KeysError> {
     let at = folder.join(format!("node-{node}"));
+    let next = at.join("node.crt.next");
+    if next.exists() {
+        return Err(KeysError::Plan(format!(
+            "{}: node {node} has a new key already: give all others their new files, then `--retire {node}` drops the old one, and another `--rotate {node}` may follow",
+            next.display()
+        )));
+    }
     let host = match host {
         Some(host) => host.to_string(),
         None => host_of(&at.join("node.toml"), node)?,
@@ -354,7 +361,14 @@ pub fn rotate(folder: &Path, node: usize, host: Option<&str>) -> Result<(), Keys
 /// A rotation that was not begun; a disk that is full.
 pub fn retire(folder: &Path, node: usize) -> Result<(), KeysError> {
     let at = folder.join(format!("node-{node}"));
-    let (old, new) = (hash_of(&at.join("node.crt"))?, hash_of(&at.join("node.crt.next"))?);
+    let next = at.join("node.crt.next");
+    if !next.exists() {
+        return Err(KeysError::Plan(format!(
+            "{}: node {node} has no new key: `--rotate {node}` makes one",
+            next.display()
+        )));
+    }
+    let (old, new) = (hash_of(&at.join("node.crt"))?, hash_of(&next)?);
     for name in ["node.crt", "node.key"] {
         let (from, to) = (at.join(format!("{name}.next")), at.join(name));
         fs::rename(&from, &to).map_err(|why| KeysError::Io { path: from.clone(), why })?;
@@ -412,7 +426,11 @@ mod tests {
         rotate(dir.path(), 2, None).expect("begins");
         assert_eq!(authorities(), 5);
         assert_eq!(own(&node(1)), before, "it has its old key until everybody knows the new one");
+        let again = rotate(dir.path(), 1, None).expect_err("has one already").to_string();
+        assert!(again.contains("`--retire 1`"), "{again}");
         retire(dir.path(), 1).expect("ends");
+        let again = retire(dir.path(), 1).expect_err("has none").to_string();
+        assert!(again.contains("`--rotate 1` makes one"), "{again}");
         assert_eq!(authorities(), 4, "the other rotation goes on");
         retire(dir.path(), 2).expect("ends");
         assert_eq!(authorities(), 3);

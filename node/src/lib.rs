@@ -10,6 +10,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`basics`] | hexadecimal, hashes, clocks, names, threads |
+//! | [`told`] | what others than a node's operator are told: no paths of files |
 //! | [`state`] | where a round stands, and which step may follow which |
 //! | [`opening`] | what a coordinator signs: openings of rounds, and orders |
 //! | [`config`] | what a node, a client and a coordinator are told, as TOML files |
@@ -63,6 +64,7 @@ pub mod state;
 pub mod store;
 pub mod submission;
 pub mod tasks;
+pub mod told;
 pub mod trust;
 pub mod vault;
 pub mod wire;

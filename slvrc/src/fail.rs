@@ -224,6 +224,12 @@ pub fn report(error: &anyhow::Error, json: bool) -> ExitCode {
     let aborted = error
         .chain()
         .any(|e| e.downcast_ref::<RunError>().is_some_and(|r| !matches!(r, RunError::Input(_))));
+    #[cfg(feature = "node")]
+    let aborted = aborted
+        || error.chain().any(|e| {
+            let call = e.downcast_ref::<slvr_node::client::CallError>();
+            call.is_some_and(slvr_node::client::CallError::is_aborted)
+        });
     let code = match aborted || error.is::<Aborted>() {
         true => 3,
         false if error.is::<Usage>() => 2,

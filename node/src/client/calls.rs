@@ -1,6 +1,6 @@
 //! What callers ask nodes for.
 
-use super::{AGAIN, CallError, Caller, PIECE, SHORT};
+use super::{AGAIN, CallError, Caller, PIECE, SHORT, together};
 use crate::basics::{Hash, Hex};
 use crate::submission::Submission;
 use hyper::Method;
@@ -21,12 +21,7 @@ impl Caller {
 
     /// Where a round stands at each node, asked at the same time.
     pub fn statuses(&self, task: &str, round: u64) -> [Result<Value, CallError>; 3] {
-        let end = |done: thread::ScopedJoinHandle<'_, _>| {
-            done.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        };
-        thread::scope(|scope| {
-            [0, 1, 2].map(|node| scope.spawn(move || self.status(node, task, round))).map(end)
-        })
+        self.each(|node| self.status(node, task, round))
     }
 
     /// The last rounds of a task at a node, a hundred at most.
@@ -59,7 +54,7 @@ impl Caller {
             let hash = found.and_then(|t| t["circuit"].as_str()).map(str::to_string);
             hash.ok_or_else(|| CallError::Disagree(format!("node {node} knows no task `{task}`")))
         };
-        let hashes = [of(0)?, of(1)?, of(2)?];
+        let hashes = self.all(of)?;
         if let Some(other) = (1..3).find(|&i| hashes[i] != hashes[0]) {
             return Err(CallError::Disagree(format!(
                 "nodes 0 and {other} have different circuits for `{task}`"
@@ -87,7 +82,8 @@ impl Caller {
     ///
     /// # Errors
     ///
-    /// A node that says no; a node that cannot be reached before `patience` is over.
+    /// A node that says no; a node that cannot be reached before `patience` is over. What each node says, once all have been
+    /// asked.
     pub fn submit(
         &self,
         submission: &Submission,
@@ -95,26 +91,23 @@ impl Caller {
         progress: &dyn Fn(usize, u64, u64),
     ) -> Result<[Value; 3], CallError> {
         let until = Instant::now() + patience;
-        let mut receipts: [Option<Value>; 3] = [None, None, None];
+        self.patient_until(until);
+        let mut said = [0, 1, 2].map(|node| self.submit_to(node, submission, progress));
         let mut told = String::new();
         loop {
-            let mut last = None;
-            for (node, receipt) in receipts.iter_mut().enumerate().filter(|(_, r)| r.is_none()) {
-                match self.submit_to(node, submission, progress) {
-                    Ok(found) => *receipt = Some(found),
-                    Err(e) if e.passes() => last = Some(e),
-                    Err(e) => return Err(e),
-                }
+            let no = |r: &Result<Value, CallError>| r.as_ref().is_err_and(|e| !e.passes());
+            let Some(e) = said.iter().find_map(|r| r.as_ref().err()) else { break };
+            // Waiting for one node is of no use if another one has said no.
+            if said.iter().any(no) || Instant::now() + AGAIN >= until {
+                return Err(CallError::Submission(said.into()));
             }
-            match last {
-                None => return Ok(receipts.map(Option::unwrap_or_default)),
-                Some(e) if Instant::now() + AGAIN >= until => return Err(e),
-                Some(e) => {
-                    self.tell_again(&mut told, &e, until);
-                    thread::sleep(AGAIN);
-                }
+            self.tell_again(&mut told, e, until);
+            thread::sleep(AGAIN);
+            for (node, one) in said.iter_mut().enumerate().filter(|(_, r)| r.is_err()) {
+                *one = self.submit_to(node, submission, progress);
             }
         }
+        together(said)
     }
 
     /// Sends a node its part.
@@ -181,20 +174,20 @@ impl Caller {
     }
 
     /// Erases what all nodes keep of a round that has ended: `words`, `submissions` or `reveals`, of which a client erases
-    /// its own.
+    /// its own. All are asked, whatever one says. The result is which nodes know no such round, such as one that has lost its
+    /// data: there is nothing to erase there.
     ///
     /// # Errors
     ///
-    /// A node that says no or cannot be reached.
-    pub fn erase(&self, task: &str, round: u64, what: &str) -> Result<(), CallError> {
-        (0..3).try_for_each(|node| {
-            self.json(
-                node,
-                &Method::DELETE,
-                &format!("/v1/tasks/{task}/rounds/{round}/{what}"),
-                &[],
-            )
-            .map(drop)
-        })
+    /// A node that says no or cannot be reached; a round that no node knows.
+    pub fn erase(&self, task: &str, round: u64, what: &str) -> Result<Vec<usize>, CallError> {
+        let path = format!("/v1/tasks/{task}/rounds/{round}/{what}");
+        let mut said = self.each(|node| self.json(node, &Method::DELETE, &path, &[]));
+        let unknown = |r: &Result<Value, CallError>| matches!(r, Err(CallError::Refused { code, .. }) if code == "round");
+        let lost: Vec<usize> = (0..3).filter(|&node| unknown(&said[node])).collect();
+        if lost.len() < 3 {
+            lost.iter().for_each(|&node| said[node] = Ok(Value::Null));
+        }
+        together(said).map(|_| lost)
     }
 }

@@ -21,9 +21,13 @@ impl Caller {
     ///
     /// A round that is not released at all nodes; words that do not fit together.
     pub fn collect(&self, task: &str, round: u64) -> Result<Collected, CallError> {
+        let reports = self.all(|node| self.report(node, task, round))?;
+        for (node, report) in reports.iter().enumerate() {
+            self.is_released((task, round, node), report)?;
+        }
         // What the nodes say of the round is held against what a coordinator has signed.
         let opening = self.opening(task, round)?;
-        let report = self.agreed_report(task, round)?;
+        let report = agreed((task, round), reports)?;
         if report["opening"] != serde_json::json!(opening) {
             return Err(CallError::Disagree(format!(
                 "the report of {task}/{round} names another opening than the nodes show"
@@ -89,18 +93,45 @@ impl Caller {
     ///
     /// A node that does not answer, or says something else than node 0.
     pub fn agreed_report(&self, task: &str, round: u64) -> Result<Value, CallError> {
-        let report = |node| self.report(node, task, round);
-        let [first, others @ ..] = [report(0)?, report(1)?, report(2)?];
-        for (other, node) in others.iter().zip(1..) {
-            if let Some(field) = differs(&first, other) {
-                return Err(CallError::Disagree(format!(
-                    "nodes 0 and {node} do not say the same of `{field}` in the report of {task}/{round}; \
-                     compare `slvrc round report --node 0` and `--node {node}`"
-                )));
-            }
-        }
-        Ok(first)
+        agreed((task, round), self.all(|node| self.report(node, task, round))?)
     }
+
+    /// Whether a node gives away its words of a result.
+    fn is_released(
+        &self,
+        (task, round, node): (&str, u64, usize),
+        report: &Value,
+    ) -> Result<(), CallError> {
+        match report["phase"].as_str().unwrap_or("?") {
+            "released" => Ok(()),
+            "aborted" => {
+                let why = report["aborted"].as_str().unwrap_or("");
+                Err(CallError::Aborted(format!(
+                    "{task}/{round} was aborted and has no result: {why}"
+                )))
+            }
+            "open" => Err(CallError::Early(format!(
+                "{task}/{round} is open at node {node}, and has no result yet: it closes at its deadline, or with `slvrc round close`"
+            ))),
+            phase => Err(CallError::Early(format!(
+                "{task}/{round} is {phase} at node {node}, and has no result yet: `slvrc round watch` waits for its end"
+            ))),
+        }
+    }
+}
+
+/// Node 0's report, if the others say the same.
+fn agreed((task, round): (&str, u64), reports: [Value; 3]) -> Result<Value, CallError> {
+    let [first, others @ ..] = reports;
+    for (other, node) in others.iter().zip(1..) {
+        if let Some(field) = differs(&first, other) {
+            return Err(CallError::Disagree(format!(
+                "nodes 0 and {node} do not say the same of `{field}` in the report of {task}/{round}; \
+                 compare `slvrc round report --node 0` and `--node {node}`"
+            )));
+        }
+    }
+    Ok(first)
 }
 
 /// What was collected of a round.
@@ -128,15 +159,24 @@ const OWN: [&str; 9] = [
 ];
 const OWN_OUTCOME: [&str; 4] = ["bytes_sent", "peak_memory", "connect_seconds", "seconds"];
 
+/// Phases of a round that has not ended.
+const UNDER_WAY: [&str; 6] = ["open", "closed", "agreed", "running", "computed", "releasing"];
+
 /// The first field in which two nodes' reports differ, beside those that are a node's own.
 fn differs(a: &Value, b: &Value) -> Option<String> {
     let fields = |a: &Value, b: &Value| -> BTreeSet<String> {
         [a, b].iter().filter_map(|x| x.as_object()).flat_map(|x| x.keys().cloned()).collect()
     };
-    let shared = fields(a, b).into_iter().filter(|f| !OWN.contains(&f.as_str()) && f != "outcome");
+    // In a round that has not ended one node is a step behind another: it says nothing yet of what that one knows.
+    let goes_on = |x: &Value| x["phase"].as_str().is_some_and(|p| UNDER_WAY.contains(&p));
+    let behind = goes_on(a) || goes_on(b);
+    let says = |f: &String| !behind || f != "phase" && !a[f].is_null() && !b[f].is_null();
+    let shared = fields(a, b)
+        .into_iter()
+        .filter(|f| !OWN.contains(&f.as_str()) && f != "outcome" && says(f));
     let of_outcome = || {
         // Of a round that was aborted some nodes may have computed what others have not.
-        if a["phase"] == "aborted" {
+        if behind || a["phase"] == "aborted" {
             return None;
         }
         let (a, b) = (&a["outcome"], &b["outcome"]);
@@ -197,6 +237,13 @@ mod tests {
             let own = OWN_OUTCOME.contains(&field.as_str());
             assert_eq!(differs(&report, &other), (!own).then(|| format!("outcome.{field}")));
         }
+        // One node is a step behind; what both say is compared all the same.
+        let mut early = report.clone();
+        (early["phase"], early["outcome"], early["accepted"]) =
+            (json!("running"), Value::Null, Value::Null);
+        assert_eq!(differs(&report, &early), None);
+        early["circuit"] = json!("ef");
+        assert_eq!(differs(&report, &early).as_deref(), Some("circuit"));
         // Two clients exchanged, one left out, nothing said of the outcome.
         let mut other = report.clone();
         other["members"] = json!(["b", "a", null]);

@@ -33,7 +33,7 @@ impl Caller {
             let asked = (told.task.as_str(), told.round) == (task, round);
             if asked { Ok(told) } else { Err(odd(node)) }
         };
-        together([of(0)?, of(1)?, of(2)?])
+        together(self.all(of)?)
     }
 
     /// Has all nodes erase what a round reveals to this caller.
@@ -42,7 +42,7 @@ impl Caller {
     ///
     /// A node that says no or cannot be reached.
     pub fn forget(&self, task: &str, round: u64) -> Result<(), CallError> {
-        self.erase(task, round, "reveals")
+        self.erase(task, round, "reveals").map(drop)
     }
 }
 

@@ -51,6 +51,8 @@ const AGAIN: Duration = Duration::from_millis(300);
 const SHORT: usize = 16 << 20;
 /// How long a connection and its handshake may take.
 const CONNECT: Duration = Duration::from_secs(15);
+/// How long a request may take, however little patience is left.
+const LEAST: Duration = Duration::from_secs(1);
 /// How long nothing may move while an answer is waited for.
 const QUIET: Duration = Duration::from_secs(30);
 
@@ -85,6 +87,18 @@ pub enum CallError {
     /// What nodes say does not fit together.
     #[error("{0}")]
     Disagree(String),
+    /// Several nodes do not answer, or say no.
+    #[error("{}", list(.0))]
+    Several(Vec<CallError>),
+    /// A submission is not on all three nodes: what each of them says.
+    #[error("the submission is not on all three nodes{}", of_nodes(.0))]
+    Submission(Box<[Result<Value, CallError>; 3]>),
+    /// There is no result yet.
+    #[error("{0}")]
+    Early(String),
+    /// There is no result, and there will be none unless the round is run again.
+    #[error("{0}")]
+    Aborted(String),
     /// The result cannot be put together.
     #[error("the result: {0}")]
     Result(#[from] RunError),
@@ -103,15 +117,72 @@ impl CallError {
                     || code == "submission"
                     || code == "early"
             }
+            CallError::Several(all) => all.iter().all(CallError::passes),
             _ => false,
         }
     }
+
+    /// Whether the round was aborted: also if a node says so to whoever submits.
+    pub fn is_aborted(&self) -> bool {
+        match self {
+            CallError::Aborted(_) => true,
+            CallError::Refused { code, .. } => code == "aborted",
+            CallError::Several(all) => all.iter().any(CallError::is_aborted),
+            CallError::Submission(all) => {
+                all.iter().any(|r| r.as_ref().is_err_and(CallError::is_aborted))
+            }
+            _ => false,
+        }
+    }
+}
+
+fn list(all: &[CallError]) -> String {
+    all.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+}
+
+/// What each node says of a submission, a line each.
+fn of_nodes(all: &[Result<Value, CallError>; 3]) -> String {
+    let one = |(node, said): (usize, &Result<Value, CallError>)| match said {
+        Ok(receipt) => {
+            let phase = receipt["phase"].as_str().unwrap_or("?");
+            format!("\nnode {node}: it is there, and the round is {phase}")
+        }
+        Err(e) => format!("\n{e}"),
+    };
+    all.iter().enumerate().map(one).collect()
 }
 
 /// A connection to a node.
 struct Line {
     requests: SendRequest<Full<Bytes>>,
     moved: Moved,
+}
+
+/// What three nodes have answered, or all that speaks against it: what passes is not told beside what does not, and what
+/// several nodes say alike is told once.
+fn together<T>(all: [Result<T, CallError>; 3]) -> Result<[T; 3], CallError> {
+    let (mut found, mut failed) = (Vec::new(), Vec::new());
+    for one in all {
+        match one {
+            Ok(one) => found.push(one),
+            Err(e) => failed.push(e),
+        }
+    }
+    if let Ok(all) = <[T; 3]>::try_from(found) {
+        return Ok(all);
+    }
+    if failed.iter().any(|e: &CallError| !e.passes()) {
+        failed.retain(|e| !e.passes());
+    }
+    failed.dedup_by(|a, b| match (a, b) {
+        (
+            CallError::Refused { code, message, .. },
+            CallError::Refused { code: other, message: text, .. },
+        ) => code == other && message == text,
+        _ => false,
+    });
+    let one = failed.len() == 1;
+    Err(failed.pop_if(|_| one).unwrap_or(CallError::Several(failed)))
 }
 
 /// Why there is no answer on a connection.
@@ -154,6 +225,8 @@ pub struct Caller {
     runtime: Runtime,
     tell: Box<Tell>,
     quiet: Duration,
+    /// Until when whoever calls is patient.
+    until: Mutex<Option<Instant>>,
 }
 
 impl fmt::Debug for Caller {
@@ -192,7 +265,40 @@ impl Caller {
             runtime: runtime.map_err(|e| bad(e.to_string()))?,
             tell: Box::new(|_| {}),
             quiet: QUIET,
+            until: Mutex::default(),
         })
+    }
+
+    /// Has every request from now on end about when the patience does.
+    fn patient_until(&self, until: Instant) {
+        *self.until.lock().unwrap_or_else(PoisonError::into_inner) = Some(until);
+    }
+
+    /// So long, or as long as the patience lasts. A request has a second in any case.
+    fn within(&self, most: Duration) -> Duration {
+        let until = *self.until.lock().unwrap_or_else(PoisonError::into_inner);
+        let left = until.map_or(most, |u| u.saturating_duration_since(Instant::now()));
+        most.min(left.max(LEAST))
+    }
+
+    /// Asks all three nodes at the same time.
+    pub(crate) fn each<T: Send>(
+        &self,
+        ask: impl Fn(usize) -> Result<T, CallError> + Sync,
+    ) -> [Result<T, CallError>; 3] {
+        let end = |done: thread::ScopedJoinHandle<'_, _>| {
+            done.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        let ask = &ask;
+        thread::scope(|scope| [0, 1, 2].map(|node| scope.spawn(move || ask(node))).map(end))
+    }
+
+    /// The same; all have to answer, and what is said names each that does not.
+    pub(crate) fn all<T: Send>(
+        &self,
+        ask: impl Fn(usize) -> Result<T, CallError> + Sync,
+    ) -> Result<[T; 3], CallError> {
+        together(self.each(ask))
     }
 
     /// What it was told.
@@ -221,6 +327,7 @@ impl Caller {
         act: impl Fn() -> Result<T, CallError>,
     ) -> Result<T, CallError> {
         let mut told = String::new();
+        self.patient_until(until);
         loop {
             match act() {
                 Err(e) if e.passes() && Instant::now() + AGAIN < until => {
@@ -323,7 +430,12 @@ impl Caller {
         let request = request.map_err(|e| CallError::Config(e.to_string()))?;
         let again = request.clone();
         let kept = self.lines[node].lock().unwrap_or_else(PoisonError::into_inner).take();
-        let limits = (question.most, question.quiet);
+        // What a node answers once it has asked the others takes as long as it takes.
+        let quiet = match question.quiet > self.quiet {
+            true => question.quiet,
+            false => self.within(question.quiet),
+        };
+        let limits = (question.most, quiet);
         let answer = self.runtime.block_on(async {
             // A node may close a connection that it has kept while this request is on its way.
             if let Some(mut line) = kept.filter(|l| !l.requests.is_closed()) {
@@ -333,8 +445,14 @@ impl Caller {
                     Err(Lost::Broke(_)) => {}
                 }
             }
-            let late = |_| format!("no connection within {} s", CONNECT.as_secs());
-            let mut line = timeout(CONNECT, self.line(node)).await.map_err(late)??;
+            let connect = self.within(CONNECT);
+            let late = |_| {
+                format!(
+                    "no connection within {} s: its process may be stopped or the line be cut",
+                    connect.as_secs()
+                )
+            };
+            let mut line = timeout(connect, self.line(node)).await.map_err(late)??;
             let answer = self.once(node, &mut line, again, limits).await;
             Ok((answer.map_err(|e| e.to_string())?, line))
         });

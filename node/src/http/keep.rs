@@ -8,6 +8,7 @@ use crate::state::{Phase, RoundKey, Spec};
 use crate::store::{Record, StoreError};
 use crate::submission::check::Checker;
 use crate::tasks::Ready;
+use crate::told::told;
 use crate::vault::Sealer;
 use hyper::Response;
 use serde_json::json;
@@ -120,14 +121,19 @@ pub fn has_room(
     refused(409, "full_round", why)
 }
 
-/// What an acknowledged submission is answered with, always the same.
+/// What an acknowledged submission is answered with: always the same, but for where the round stands.
 pub fn receipt(node: &Node, record: &Record) -> Response<Body> {
     let m = &record.manifest;
+    let key = RoundKey { task: m.task.clone(), round: m.round };
+    let round = node.round(&key);
+    let erased = round.as_ref().is_some_and(|r| r.ended()) && node.store.are_erased(&key);
+    let aborted = round.as_ref().and_then(|r| r.aborted.as_deref()).map(told);
     object(
         200,
         &json!({
             "state": "complete", "node": node.me(), "task": m.task, "round": m.round, "client": m.client,
             "submission": m.submission, "digest": m.digest(), "at": record.at,
+            "phase": round.as_ref().map(|r| r.phase), "aborted": aborted, "erased": erased,
         }),
     )
 }

@@ -1,5 +1,6 @@
 //! Answers, and errors with a code.
 
+use crate::told::told;
 use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue};
@@ -56,7 +57,8 @@ pub fn object<T: Serialize>(status: u16, value: &T) -> Response<Body> {
 
 impl From<Refused> for Response<Body> {
     fn from(e: Refused) -> Self {
-        object(e.status.as_u16(), &json!({ "error": { "code": e.code, "message": e.message } }))
+        let message = told(&e.message);
+        object(e.status.as_u16(), &json!({ "error": { "code": e.code, "message": message } }))
     }
 }
 

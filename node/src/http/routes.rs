@@ -98,7 +98,7 @@ fn id_of(request: &Request<Inbound>) -> String {
 /// The round that a path is about.
 fn round_of(path: &str) -> Option<String> {
     match path.split('/').skip(1).collect::<Vec<_>>().as_slice() {
-        ["v1", "tasks", task, "rounds", round, ..] => key(task, round).map(|k| k.to_string()),
+        ["v1", "tasks", task, "rounds", round, ..] => key(task, round).ok().map(|k| k.to_string()),
         _ => None,
     }
 }
@@ -200,9 +200,7 @@ async fn route(
         }
         (method, ["v1", "tasks", task, "rounds", round, rest @ ..]) => {
             let method = method.clone();
-            let Some(key) = key(task, round) else {
-                return refused(404, "round", "there is no such round");
-            };
+            let key = key(task, round)?;
             match (who, rest) {
                 (_, []) if method == Method::GET => match node.round(&key) {
                     Some(round) => {
@@ -292,8 +290,18 @@ fn permitted(who: &Coordinator, method: &Method, rest: &[&str]) -> Result<(), Re
     }
 }
 
-fn key(task: &str, round: &str) -> Option<RoundKey> {
-    Some(RoundKey { task: task.into(), round: round.parse().ok()? }).filter(RoundKey::can_be)
+fn key(task: &str, round: &str) -> Result<RoundKey, Refused> {
+    if !is_name(task) {
+        return refused(404, "task", "there is no such task");
+    }
+    let number = round.parse().ok().filter(|n| *n <= RoundKey::LAST);
+    match number {
+        Some(round) => Ok(RoundKey { task: task.into(), round }),
+        None => {
+            let why = format!("a round is a number from 0 to {} (2^53 - 1)", RoundKey::LAST);
+            refused(400, "number", why)
+        }
+    }
 }
 
 /// The artifact of a task, for all clients or for so many.

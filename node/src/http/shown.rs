@@ -3,9 +3,10 @@
 use crate::basics::now_ms;
 use crate::node::Node;
 use crate::round::kept;
-use crate::state::{Agreement, Phase, Round};
+use crate::state::{Agreement, Failure, Phase, Retry, Round};
 use crate::submission::part_bytes;
 use crate::tasks::Known;
+use crate::told::told;
 use serde_json::{Value, json};
 use slvr_circuit::{Circuit, Dom, From, Input};
 use slvr_runtime::share::deal::layout;
@@ -98,9 +99,21 @@ pub(super) fn status(node: &Node, round: &Arc<Round>) -> Value {
         "opening": spec.digest(), "circuit": spec.circuit, "clients": spec.clients, "minimum": spec.minimum,
         "deadline": spec.deadline, "clock_ms": now_ms(), "grace": spec.grace, "complete": complete, "expected": expected, "attempt": round.attempt,
         "accepted": round.agreement.as_ref().map(|a| a.accepted.len()),
-        "failures": round.failures, "aborted": round.aborted, "run": node.board.shown(&spec.key),
-        "damaged": node.store.damaged_of(&spec.key), "waits": node.board.waiting(&spec.key),
+        "failures": failures(&round), "aborted": round.aborted.as_deref().map(told), "run": node.board.shown(&spec.key),
+        "damaged": node.store.damaged_of(&spec.key), "waits": node.board.waiting(&spec.key).as_deref().map(told),
     })
+}
+
+/// Attempts that came to nothing, and why.
+fn failures(round: &Round) -> Vec<Value> {
+    let one = |f: &Failure| json!({ "attempt": f.attempt, "why": told(&f.why) });
+    round.failures.iter().map(one).collect()
+}
+
+/// When a round was run again, and why it had been aborted.
+fn retries(round: &Round) -> Vec<Value> {
+    let one = |r: &Retry| json!({ "attempt": r.attempt, "aborted": told(&r.aborted), "at": r.at });
+    round.retries.iter().map(one).collect()
 }
 
 /// Which client each member of the circuit's set of clients is; nothing where zeros stand in.
@@ -133,8 +146,8 @@ pub(super) fn report(node: &Node, round: &Arc<Round>) -> Value {
         "circuit": agreement.map_or(spec.circuit, |a| a.circuit),
         "circuit_clients": agreement.map_or(spec.clients, |a| a.clients),
         "accepted": accepted, "members": agreement.map(members), "others": others, "excluded": agreement.map(|a| &a.excluded),
-        "continues": spec.after, "outcome": round.outcome, "failures": round.failures, "aborted": round.aborted,
-        "may_retry": no_retry.as_ref().map(Option::is_none), "no_retry": no_retry.flatten().map(|why| why.to_string()),
-        "retries": round.retries, "opened": round.times[0], "closed": round.times[1], "ended": round.times[2],
+        "continues": spec.after, "outcome": round.outcome, "failures": failures(&round), "aborted": round.aborted.as_deref().map(told),
+        "may_retry": no_retry.as_ref().map(Option::is_none), "no_retry": no_retry.flatten().map(|why| told(&why.to_string()).into_owned()),
+        "retries": retries(&round), "opened": round.times[0], "closed": round.times[1], "ended": round.times[2],
     })
 }

@@ -335,6 +335,17 @@ impl Peers {
     }
 
     fn unreachable(&self, peer: usize, why: io::Error) -> AskError {
+        // A handshake, a question and an answer each have a time limit, which systems name differently.
+        let why = match why.kind() {
+            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => io::Error::new(
+                io::ErrorKind::TimedOut,
+                "it does not answer in time: its process may be stopped or the line be cut; look at that node",
+            ),
+            io::ErrorKind::UnexpectedEof => {
+                io::Error::new(io::ErrorKind::UnexpectedEof, "it has ended the connection")
+            }
+            _ => why,
+        };
         AskError::Unreachable { peer, address: self.addresses[peer].clone(), why }
     }
 

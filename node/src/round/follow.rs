@@ -10,6 +10,7 @@ use crate::node::Node;
 use crate::state::{
     ABORTED, Agreement, Entry, Failure, Order, Phase, RoundKey, Signature, Step, StepError,
 };
+use crate::told::told;
 use crate::wire::{Answer, Ask, RunName};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -41,7 +42,23 @@ pub fn answer(node: &Arc<Node>, from: usize, ask: Ask) -> Answer {
             Err(e) => Err(e.to_string()),
         },
     };
-    done.unwrap_or_else(Answer::Refused)
+    without_paths(done.unwrap_or_else(Answer::Refused))
+}
+
+/// An answer as other nodes are told it.
+fn without_paths(answer: Answer) -> Answer {
+    let told = |why: String| told(&why).into_owned();
+    match answer {
+        Answer::Refused(why) => Answer::Refused(told(why)),
+        Answer::Stands { phase, attempt, failed, aborted, waits } => Answer::Stands {
+            phase,
+            attempt,
+            failed: failed.map(told),
+            aborted: aborted.map(told),
+            waits: waits.map(told),
+        },
+        other => other,
+    }
 }
 
 fn stands(node: &Node, key: &RoundKey) -> Answer {

@@ -228,6 +228,8 @@ pub struct Store {
     gate: RwLock<()>,
     /// Held by whoever makes a backup.
     copying: Mutex<()>,
+    /// Held by whoever reads or erases what an attempt has left.
+    outcomes: RwLock<()>,
     /// Parts that were found to be damaged.
     damaged: Mutex<BTreeSet<(RoundKey, String)>>,
 }

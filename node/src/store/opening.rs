@@ -140,9 +140,19 @@ impl Store {
         let db = open_file(&path, &*opens)?;
         let db = RwLock::new(Some(db));
         let (keys, damaged) = (Mutex::default(), Mutex::default());
+        let outcomes = RwLock::default();
         let (gate, copying) = (RwLock::new(()), Mutex::new(()));
-        let store =
-            Store { folder: folder.into(), storage, db, opens, keys, gate, copying, damaged };
+        let store = Store {
+            folder: folder.into(),
+            storage,
+            db,
+            opens,
+            keys,
+            gate,
+            copying,
+            outcomes,
+            damaged,
+        };
         // A copy that was made and not taken away is as secret as what it is of.
         store.remove_copy()?;
         store.introduce(&marker, begun)?;

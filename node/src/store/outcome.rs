@@ -6,6 +6,8 @@ use super::{Store, StoreError};
 use crate::state::RoundKey;
 use crate::vault::{self, Label};
 use std::io;
+use std::path::Path;
+use std::sync::PoisonError;
 use zeroize::Zeroizing;
 
 impl Store {
@@ -17,7 +19,14 @@ impl Store {
 
     fn kept(&self, key: &RoundKey, what: &str) -> Result<Zeroizing<Vec<u8>>, StoreError> {
         let path = self.folder(key).join(what);
+        let _stays = self.outcomes.read().unwrap_or_else(PoisonError::into_inner);
         self.io(&path, vault::read(&path, self.sealed(&Label::new(key, what))))
+    }
+
+    /// A file is overwritten before it is removed: whoever reads it in between would take it for damaged.
+    fn gone(&self, path: &Path) -> Result<(), StoreError> {
+        let _alone = self.outcomes.write().unwrap_or_else(PoisonError::into_inner);
+        self.io(path, vault::erase(path))
     }
 
     /// Whether there is room for so many bytes: they are written, and removed again.
@@ -86,7 +95,7 @@ impl Store {
     pub fn erase_reveal(&self, key: &RoundKey, client: &str) -> Result<(), StoreError> {
         let path = self.folder(key).join(format!("{client}.{REVEAL}"));
         let _gate = self.changes();
-        self.io(&path, vault::erase(&path))
+        self.gone(&path)
     }
 
     /// Erases what no member of a party set has fetched.
@@ -97,7 +106,7 @@ impl Store {
     pub fn erase_reveals(&self, key: &RoundKey) -> Result<(), StoreError> {
         let _gate = self.changes();
         let mut own = self.files(key).into_iter().filter(|f| extension(f) == REVEAL);
-        own.try_for_each(|path| self.io(&path, vault::erase(&path)))
+        own.try_for_each(|path| self.gone(&path))
     }
 
     /// Keeps this node's shares of the state that a round leaves. They count once the round is released.
@@ -126,7 +135,7 @@ impl Store {
     pub fn erase_state(&self, key: &RoundKey) -> Result<(), StoreError> {
         let path = self.folder(key).join("state");
         let _gate = self.changes();
-        self.io(&path, vault::erase(&path))
+        self.gone(&path)
     }
 
     /// Erases all that came of a round that has no result.
@@ -148,6 +157,6 @@ impl Store {
     pub fn erase_result(&self, key: &RoundKey) -> Result<(), StoreError> {
         let path = self.folder(key).join("result");
         let _gate = self.changes();
-        self.io(&path, vault::erase(&path))
+        self.gone(&path)
     }
 }

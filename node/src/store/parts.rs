@@ -214,7 +214,12 @@ impl Store {
 
     /// Whether the parts of a round are still there, as far as they came: they were not erased, and can be read.
     pub fn keeps_parts(&self, key: &RoundKey) -> bool {
-        !self.folder(key).join(ENDED).exists() && self.round_key(key).is_ok()
+        !self.are_erased(key) && self.round_key(key).is_ok()
+    }
+
+    /// Whether the parts of a round have been erased.
+    pub fn are_erased(&self, key: &RoundKey) -> bool {
+        self.folder(key).join(ENDED).exists()
     }
 
     /// Forgets a round in which nothing has happened. What a crash leaves of it on the way is that of an opening.

@@ -37,7 +37,17 @@ fn a_stopped_node_is_named_while_it_is_waited_for_and_given_up() {
                 caller.submit(&s, Duration::ZERO, &|_, _, _| {}).expect_err("it is stopped")
             }
         };
-        assert!(matches!(&e, CallError::Unreachable { node: 1, .. }), "{e}");
+        match &e {
+            CallError::Submission(all) => {
+                assert!(all[0].is_ok() && all[2].is_ok(), "who is there has it: {e}");
+                assert!(matches!(&all[1], Err(CallError::Unreachable { node: 1, .. })), "{e}");
+                let lines: Vec<String> = e.to_string().lines().map(String::from).collect();
+                let there = |node: u64| format!("node {node}: it is there, and the round is open");
+                assert_eq!((&lines[1], &lines[3]), (&there(0), &there(2)), "{e}");
+            }
+            CallError::Unreachable { node: 1, .. } => {}
+            _ => panic!("{e}"),
+        }
         let address = format!("node 1 at 127.0.0.1:{}", world.client_ports[1]);
         assert!(e.to_string().contains(&address), "{e}");
         let heard = heard.lock().expect("a list").clone();
@@ -76,7 +86,7 @@ fn patience_begins_with_the_first_request() {
         assert_eq!(hash, world.lock().expect("a world").circuit().1);
     });
     let none = caller.patiently(Instant::now(), || caller.circuit("other"));
-    assert!(matches!(none, Err(CallError::Disagree(_))), "{none:?}");
+    assert!(none.is_err_and(|e| e.to_string().contains("node 2 knows no task `other`")));
 }
 
 #[test]
@@ -145,4 +155,118 @@ fn a_round_that_is_open_at_two_nodes_only_ends_at_its_deadline_and_costs_no_numb
     (0..5).for_each(|i| world.submit(i, 2));
     assert_eq!(world.ended(2, LONG)["phase"], "released");
     assert_eq!(world.total(2), world.expected(&[0, 1, 2, 3, 4]));
+}
+
+#[test]
+fn patience_is_kept_also_where_a_connection_would_take_longer() {
+    let world = World::started(Shape::default());
+    world.open(1, 600);
+    world.signal(1, "-STOP");
+    let begun = Instant::now();
+    let caller = world.client(0);
+    let done = caller.patiently(begun + Duration::from_secs(3), || caller.circuit(TASK));
+    let e = done.expect_err("it is stopped");
+    // Without it each handshake may take fifteen seconds, and an answer thirty.
+    assert!(e.to_string().contains("node 1 at") && !e.to_string().contains("within 15"), "{e}");
+    assert!(!e.to_string().contains("for 30 s"), "{e}");
+    world.signal(1, "-CONT");
+}
+
+#[test]
+fn a_submission_is_told_where_its_round_stands_and_everything_of_it_is_erased() {
+    let mut world = World::started(Shape::default());
+    let coordinator = world.coordinator();
+    world.open(1, 600);
+    let submit = |world: &World| {
+        let s = world.submission(0, 1);
+        world.client(0).submit(&s, LONG, &|_, _, _| {}).expect("is there")
+    };
+    let stands = |receipts: &[serde_json::Value; 3]| {
+        let of = |r: &serde_json::Value| (r["phase"].clone(), r["erased"].clone());
+        receipts.each_ref().map(of)
+    };
+    let first = submit(&world);
+    assert_eq!(stands(&first), [0; 3].map(|_| ("open".into(), false.into())));
+    coordinator.abort(TASK, 1).expect("aborts");
+    for node in 0..3 {
+        let shown = || coordinator.status(node, TASK, 1).ok();
+        until(LONG, "all know", || shown().filter(|s| s["phase"] == "aborted"));
+    }
+    let again = submit(&world);
+    assert_eq!(stands(&again), [0; 3].map(|_| ("aborted".into(), false.into())));
+    assert_eq!((&again[0]["digest"], &again[0]["at"]), (&first[0]["digest"], &first[0]["at"]));
+    let e = coordinator.collect(TASK, 1).expect_err("has no result");
+    assert!(matches!(&e, CallError::Aborted(_)) && e.is_aborted(), "{e}");
+    // One node has lost its data: the others erase, and which one it was is said.
+    world.kill(1);
+    std::fs::remove_dir_all(world.folder.path().join("node-1/data")).expect("is there");
+    world.start(1);
+    until(LONG, "node 1 is there", || world.coordinator().rounds(1, TASK).ok());
+    for what in ["submissions", "reveals", "words"] {
+        assert_eq!(world.coordinator().erase(TASK, 1, what).expect("erases"), [1]);
+    }
+    let e = world.client(0).submit(&world.submission(0, 1), LONG, &|_, _, _| {});
+    let e = e.expect_err("node 1 knows no such round");
+    let CallError::Submission(all) = &e else { panic!("{e}") };
+    assert_eq!(all[0].as_ref().expect("is there")["erased"], true);
+    assert!(all[2].is_ok() && e.to_string().contains("\nnode 1: there is no such round"), "{e}");
+    let none = world.coordinator().erase(TASK, 7, "words").expect_err("no node knows it");
+    assert!(matches!(&none, CallError::Refused { code, .. } if code == "round"), "{none}");
+}
+
+#[test]
+fn a_round_without_a_result_yet_says_so_and_is_no_disagreement() {
+    let world = World::started(Shape { layers: 200, ..Shape::default() });
+    world.open(1, 600);
+    let coordinator = world.coordinator();
+    let e = coordinator.collect(TASK, 1).expect_err("has no result");
+    assert!(matches!(&e, CallError::Early(why) if why.contains("slvrc round close")), "{e}");
+    world.links.iter().for_each(|(_, link)| link.slow(5));
+    (0..5).for_each(|i| world.submit(i, 1));
+    // Nodes are a step apart all the time.
+    until(LONG, "the round is released", || match coordinator.collect(TASK, 1) {
+        Ok(got) => Some(got),
+        Err(CallError::Early(_)) => {
+            coordinator.agreed_report(TASK, 1).unwrap_or_else(|e| panic!("{e}"));
+            None
+        }
+        Err(e) => panic!("{e}"),
+    });
+    let e = coordinator.status(0, TASK, 1 << 53).expect_err("cannot be");
+    assert!(e.to_string().contains("9007199254740991"), "{e}");
+}
+
+#[test]
+fn no_answer_says_where_a_node_keeps_its_files() {
+    let world = World::started(Shape { limits: "attempts = 2".into(), ..Shape::default() });
+    world.open(1, 600);
+    // What node 1 computes cannot be written: a folder has the file's name.
+    let folder = world.folder.path();
+    let taken = folder.join(format!("node-1/data/rounds/{TASK}/1/result/x"));
+    std::fs::create_dir_all(&taken).expect("makes");
+    (0..5).for_each(|i| world.submit(i, 1));
+    let mut said = vec![world.ended(1, LONG).to_string()];
+    assert!(said[0].contains("node 1: result: "), "the cause is of the file: {said:?}");
+    for node in 0..3 {
+        let coordinator = world.coordinator();
+        let shown = || coordinator.status(node, TASK, 1).ok();
+        said.push(
+            until(LONG, "all know", || shown().filter(|s| s["aborted"].is_string())).to_string(),
+        );
+        said.push(coordinator.report(node, TASK, 1).expect("a report").to_string());
+        said.push(coordinator.rounds(node, TASK).expect("a list").to_string());
+        said.push(world.client(0).rounds(node, TASK).expect("a list").to_string());
+        for method in [hyper::Method::GET, hyper::Method::DELETE] {
+            let path = format!("/v1/tasks/{TASK}/rounds/1/words");
+            let done = coordinator.call(node, &method, &path, &[], &[], 1 << 16);
+            said.push(format!("{done:?}"));
+        }
+        let late = world.submission(0, 1);
+        said.push(format!("{:?}", world.client(0).submit_to(node, &late, &|_, _, _| {})));
+    }
+    said.push(format!("{:?}", world.client(0).fetch(TASK, 1)));
+    let path = folder.to_str().expect("text");
+    let named: Vec<&String> = said.iter().filter(|text| text.contains(path)).collect();
+    assert!(named.is_empty(), "{named:#?}");
+    assert!(world.logged(1).contains(path), "its operator is told");
 }

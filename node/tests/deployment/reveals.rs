@@ -108,3 +108,30 @@ fn an_aborted_round_reveals_nothing_to_clients() {
     assert!(world.coordinator().abort(TASK, 1).is_ok(), "aborts");
     refused(world.client(0).fetch(TASK, 1), "aborted");
 }
+
+#[test]
+fn fetches_of_one_client_at_the_same_time_raise_no_alarm() {
+    let world = World::started(Shape { own: true, ..Shape::default() });
+    for round in 1..=4 {
+        world.open(round, 600);
+        (0..5).for_each(|i| world.submit(i, round));
+        assert_eq!(world.ended(round, LONG)["phase"], "released");
+        std::thread::scope(|scope| {
+            for _ in 0..6 {
+                scope.spawn(|| {
+                    let client = world.client(3);
+                    let until = std::time::Instant::now() + LONG;
+                    match client.patiently(until, || client.fetch(TASK, round)) {
+                        Ok(got) => assert_eq!(got.outputs[0].1.values[3], 1.0),
+                        Err(e) => assert!(e.to_string().contains("or it has been erased"), "{e}"),
+                    }
+                    client.forget(TASK, round).expect("erases");
+                });
+            }
+        });
+    }
+    for node in 0..3 {
+        let log = world.logged(node);
+        assert!(!log.contains("ERROR") && !log.contains("the store fails"), "node {node}: {log}");
+    }
+}

@@ -4,6 +4,7 @@ use crate::deployment::caller;
 use crate::fail::{say, say_json};
 use crate::tensors;
 use serde_json::json;
+use slvr_node::state::RoundKey;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -16,6 +17,7 @@ pub struct Fetch {
     /// The task.
     task: String,
     /// The round.
+    #[arg(value_parser = clap::value_parser!(u64).range(..=RoundKey::LAST))]
     round: u64,
     /// The safetensors file that is written.
     #[arg(long, value_name = "FILE")]

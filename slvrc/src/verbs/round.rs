@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use slvr_circuit::Circuit;
 use slvr_node::basics::now;
 use slvr_node::client::{CallError, Caller, Collected};
+use slvr_node::state::RoundKey;
 use slvr_node::submission::{giving, pack_public};
 use slvr_runtime::share::encode::encode_public;
 use std::path::PathBuf;
@@ -31,6 +32,7 @@ struct Which {
     /// The task.
     task: String,
     /// The round's number.
+    #[arg(value_parser = clap::value_parser!(u64).range(..=RoundKey::LAST))]
     round: u64,
 }
 
@@ -103,8 +105,8 @@ enum What {
         #[arg(long, value_parser = clap::value_parser!(u8).range(0..3))]
         node: Option<u8>,
     },
-    /// Erase what the nodes still keep of a round that has ended: the submissions if it was aborted, and what members have
-    /// not fetched.
+    /// Erase what the nodes still keep of a round that has ended: the submissions if it was aborted, the words of the result if
+    /// it was not collected, and what members have not fetched.
     Drop {
         #[command(flatten)]
         which: Which,
@@ -181,10 +183,19 @@ impl Round {
                 }
             }
             What::Drop { which: Which { task, round } } => {
-                caller.erase(&task, round, "submissions")?;
-                caller.erase(&task, round, "reveals")?;
-                let what = "the submissions, and what members have not fetched,";
-                done(json, json!({}), format!("{what} of {task}/{round} are erased"))
+                // All of it is asked for, whatever one node says of one of them.
+                let [a, b, c] = ["submissions", "reveals", "words"]
+                    .map(|what| caller.erase(&task, round, what));
+                let (lost, _, _) = (a?, b?, c?);
+                for node in &lost {
+                    fail::note(&format!(
+                        "node {node} knows no round {task}/{round}: there is nothing to erase"
+                    ));
+                }
+                let what =
+                    "the submissions, the words of the result, and what members have not fetched";
+                let text = format!("{task}/{round}: {what} are erased");
+                done(json, json!({ "unknown_to": lost }), text)
             }
             What::Collect { which: Which { task, round }, outputs, keep } => {
                 let Collected { report, circuit, revealed } = caller.collect(&task, round)?;
@@ -256,6 +267,9 @@ fn watch(caller: &Caller, which: &Which, once: bool, json: bool) -> anyhow::Resu
         let phase =
             all[0].as_ref().ok().and_then(|s| s["phase"].as_str()).unwrap_or("").to_string();
         let ended = phase == "released" || phase == "aborted";
+        if once && all.iter().all(Result::is_err) {
+            bail!("no node answers:\n{}", lines.join("\n"));
+        }
         if !json && lines != said {
             say_lines(&lines)?;
             said = lines;

@@ -1,11 +1,12 @@
 //! `slvrc submit`: a client's inputs to the three nodes.
 
 use crate::deployment::caller;
-use crate::fail::{say, say_json};
+use crate::fail::{Aborted, say, say_json};
 use crate::tensors;
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
+use slvr_node::state::RoundKey;
 use slvr_node::submission::{Signer, Submission, set_named};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -19,6 +20,7 @@ pub struct Submit {
     /// The task.
     task: String,
     /// The round.
+    #[arg(value_parser = clap::value_parser!(u64).range(..=RoundKey::LAST))]
     round: u64,
     /// The inputs: a safetensors file or an `.npz` file of NumPy.
     #[arg(long, value_name = "FILE")]
@@ -66,11 +68,23 @@ impl Submit {
         bar.finish_and_clear();
         let receipts = done?;
         let id = submission.manifest.submission;
+        let to = format!("{}/{}", self.task, self.round);
+        if let Some(why) = receipts.iter().find_map(|r| r["aborted"].as_str()) {
+            let erased = receipts.iter().any(|r| r["erased"] == true);
+            let then = match erased {
+                true => "its submissions have been erased: submit to another round",
+                false => "it is kept, and counts if the coordinator runs the round again",
+            };
+            return Err(Aborted(format!(
+                "{name}: submission {id} is on all three nodes, but {to} was aborted ({why}); {then}"
+            ))
+            .into());
+        }
+        let phase = receipts[0]["phase"].as_str().unwrap_or("?");
         match json {
             true => say_json(json!({ "submission": id, "receipts": receipts })),
             false => say(&format!(
-                "{name}: submission {id} to {}/{} is on all three nodes\n",
-                self.task, self.round
+                "{name}: submission {id} to {to} is on all three nodes, and the round is {phase}\n"
             )),
         }
     }

@@ -56,6 +56,7 @@ const ROOMS: [(&str, &[&str]); 4] = [
         "node",
         &[
             "basics",
+            "told",
             "state",
             "opening",
             "config",
