@@ -507,7 +507,8 @@ impl Round {
                     return refused("it ended long ago, and its submissions were erased");
                 }
                 Phase::Aborted if self.may_retry => return Ok(false),
-                Phase::Aborted => self.may_retry = true,
+                // The order to abort it is an old one from now on.
+                Phase::Aborted => (self.may_retry, self.ending) = (true, None),
                 _ => return refused("only a round that was aborted is run again"),
             },
             Step::Retry(attempt) => match phase {
@@ -519,7 +520,6 @@ impl Round {
                     self.retries.push(Retry { attempt, aborted, at: now });
                     (self.phase, self.attempt, self.may_retry) = (Phase::Closed, attempt, false);
                     (self.agreement, self.outcome, self.times[2]) = (None, None, None);
-                    self.ending = None;
                 }
                 Phase::Aborted if self.may_retry => {
                     return refused("this node has made more attempts than node 0");

@@ -215,6 +215,11 @@ impl Caller {
                 Err(e) => return Err(e),
             }
         }
+        if let Some(why) = shown["aborted"].as_str() {
+            return Err(CallError::Disagree(format!(
+                "{task}/{round} was aborted ({why}): a new round has a new number, and `slvrc round retry` runs this one again"
+            )));
+        }
         Ok(shown)
     }
 
@@ -247,18 +252,14 @@ impl Caller {
         }))
     }
 
-    /// Closes a round before its deadline. Node 0 has to be there, and brings the order to who is not.
+    /// Closes a round before its deadline: node 0 has the order, and shows it to the others.
     ///
     /// # Errors
     ///
     /// What speaks against it.
     pub fn close(&self, task: &str, round: u64) -> Result<Value, CallError> {
         let spec = self.opening_anywhere(task, round)?;
-        let shown = self.order(0, &spec, Order::Close)?;
-        for node in 1..3 {
-            let _ = self.order(node, &spec, Order::Close);
-        }
-        Ok(shown)
+        self.order(0, &spec, Order::Close)
     }
 
     /// Aborts a round. Without node 0 the others do it, unless they have computed the result: then node 0 may have

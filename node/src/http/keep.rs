@@ -7,7 +7,6 @@ use crate::node::Node;
 use crate::state::{Phase, RoundKey, Spec};
 use crate::store::{Record, StoreError};
 use crate::submission::check::Checker;
-use crate::tasks::Ready;
 use crate::told::told;
 use crate::vault::Sealer;
 use hyper::Response;
@@ -62,12 +61,10 @@ pub fn keep(
     let counts = || -> Result<(), Refused> {
         store(node.store.end(at, sealer))?;
         node.with_round(key, |round| {
-            let open = round.is_some_and(|r| r.phase == Phase::Open);
-            let Some(known) = round.filter(|_| open).and_then(|r| node.task_of(&r.spec)) else {
+            // Everybody who is enrolled is taken: who gets a place is seen once all three nodes have it.
+            if round.is_none_or(|r| r.phase != Phase::Open) {
                 return refused(409, "closed", "the round was closed before the part was whole");
-            };
-            // More may have begun than the circuit has room for.
-            has_room(node, key, &known.full, record.set.as_deref())?;
+            }
             store(node.store.count(record))
         })
     };
@@ -96,29 +93,6 @@ pub fn is_on_roll(node: &Node, spec: &Spec, client: &Enrolled) -> Result<(), Ref
     }
     let why = format!("{} was not enrolled when the round was opened", client.name);
     refused(403, "roll", why)
-}
-
-/// Whether a party set has a member that has submitted nothing yet.
-pub fn has_room(
-    node: &Node,
-    key: &RoundKey,
-    full: &Ready,
-    set: Option<&str>,
-) -> Result<(), Refused> {
-    let size = full.set_of(set).map_or(0, |(_, _, size)| size);
-    let there = match full.others.is_empty() {
-        true => store(node.store.count_of(key))?,
-        false => {
-            let all = store(node.store.submissions(key))?;
-            all.iter().filter(|r| r.set.as_deref() == set).count() as u64
-        }
-    };
-    if there < size {
-        return Ok(());
-    }
-    let who = set.map_or("clients".to_string(), |s| format!("members of `{s}`"));
-    let why = format!("the round has the submissions of all {size} {who} that it is for");
-    refused(409, "full_round", why)
 }
 
 /// What an acknowledged submission is answered with: always the same, but for where the round stands.

@@ -99,7 +99,7 @@ pub async fn answer(node: &Arc<Node>, seen: &Seen, request: &Request<Inbound>) -
 
 fn overview(node: &Node) -> Value {
     let peers: Vec<Value> = node.peers.others().iter().map(|&p| {
-        json!({ "node": p, "heard_seconds": node.peers.heard(p).map(|d| d.as_secs_f64()) })
+        json!({ "node": p, "heard_seconds": node.peers.heard(p).map(|d| d.as_secs_f64()), "clock_ahead_seconds": node.peers.offset(p) })
     }).collect();
     let rounds: Vec<Value> =
         node.rounds().iter().rev().take(LISTED).map(|r| status(node, r)).collect();

@@ -82,6 +82,14 @@ pub(super) fn metrics(node: &Node) -> String {
             heard.get_or_create(&[("node", p.to_string())]).set(since.as_secs_f64());
         }
     }
+    let offset: Family<One, Number> = Family::default();
+    for p in node.peers.others() {
+        if let Some(ahead) = node.peers.offset(p) {
+            offset.get_or_create(&[("node", p.to_string())]).set(ahead);
+        }
+    }
+    let help = "By how much the other node's clock is ahead of this one's";
+    all.register("peer_clock_offset_seconds", help, offset);
     all.register("peer_heard_seconds", "Since the other node was last heard of", heard);
     let (rounds, oldest) = (Family::<Two, Number>::default(), Family::<One, Number>::default());
     let mut count: BTreeMap<(String, Phase), u64> = BTreeMap::new();

@@ -10,7 +10,7 @@
 //! has ended. The record, and with it the answer, stays the same.
 
 use super::body::{Inbound, small};
-use super::keep::{Place, has_room, is_mended, is_on_roll, keep, receipt, store};
+use super::keep::{Place, is_mended, is_on_roll, keep, receipt, store};
 use super::reply::{Body, Refused, blocking, object, refused};
 use crate::basics::{Hex, now};
 use crate::config::Enrolled;
@@ -230,9 +230,6 @@ impl Uploads {
             );
             return refused(403, "set", why);
         };
-        if !is_mended(node, place) {
-            has_room(node, key, full, set.as_deref())?;
-        }
         let mut checker = Checker::new(&full.circuit, number, node.me(), &manifest);
         let length = checker.expected();
         // Two announcements of a client at the same time: never are there two sealers of one file. So the place is taken

@@ -19,7 +19,7 @@
 mod doors;
 mod runs;
 
-use crate::basics::{Hash, sha256, spawn};
+use crate::basics::{Hash, now_ms, sha256, spawn};
 use crate::config::{NodeConfig, identity};
 use crate::trust;
 use crate::wire::{
@@ -138,6 +138,8 @@ pub struct Peers {
     pub refused: Counter,
     /// When each node last answered.
     heard: [Mutex<Option<Instant>>; 3],
+    /// By how many seconds each node's clock is ahead of this one's.
+    offsets: [Mutex<Option<f64>>; 3],
     longest: AtomicU64,
     stop: AtomicBool,
 }
@@ -185,6 +187,7 @@ impl Peers {
             open: Default::default(),
             refused: Counter::default(),
             heard: Default::default(),
+            offsets: Default::default(),
             longest: AtomicU64::new(longest),
             stop: AtomicBool::new(false),
         })
@@ -203,6 +206,11 @@ impl Peers {
     /// How long ago a node answered.
     pub fn heard(&self, peer: usize) -> Option<Duration> {
         lock(&self.heard[peer]).map(|at| at.elapsed())
+    }
+
+    /// By how many seconds a node's clock was ahead of this one's when it was last looked for.
+    pub fn offset(&self, peer: usize) -> Option<f64> {
+        *lock(&self.offsets[peer])
     }
 
     /// Listens, on threads of its own, until [`Peers::stop`].
@@ -438,7 +446,12 @@ impl Peers {
         let me = self.clone();
         let pings = move || {
             // Whether it answers is seen by when it was last heard of.
-            let _ = me.ask(peer, &Ask::Ping, deadline);
+            let (begun, before) = (Instant::now(), now_ms());
+            if let Ok(Answer::Clock(theirs)) = me.ask(peer, &Ask::Ping, deadline) {
+                // It has looked at its clock in the middle of the question and the answer.
+                let here = before as f64 + begun.elapsed().as_millis() as f64 / 2.0;
+                *lock(&me.offsets[peer]) = Some((theirs as f64 - here) / 1000.0);
+            }
             me.pinged[peer].store(false, Ordering::Release);
         };
         if spawn("ping", pings).is_err() {

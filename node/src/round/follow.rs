@@ -1,15 +1,16 @@
 //! Answers the questions of the other nodes. Each may be asked again, and then has the same answer.
 
 use super::attempt;
-use super::gather::is_true;
+use super::gather::{is_taken, is_true};
 use super::opening::{is_over, ordered};
 use super::tidy::tidy;
 use super::{pause, retry, states};
 use crate::basics::{now, now_ms, spawn};
 use crate::node::Node;
 use crate::state::{
-    ABORTED, Agreement, Entry, Failure, Order, Phase, RoundKey, Signature, Step, StepError,
+    ABORTED, Agreement, Entry, Failure, Order, Phase, RoundKey, Signature, Spec, Step, StepError,
 };
+use crate::tasks::Ready;
 use crate::told::told;
 use crate::wire::{Answer, Ask, RunName};
 use std::collections::BTreeSet;
@@ -129,8 +130,9 @@ fn asked_to_close(
         ordered(node, key, Order::Close, by).map_err(|e| e.to_string())?;
         return complete(node, key);
     }
-    let expected = node.task_of(&round.spec).map_or(u64::MAX, |k| k.full.expected());
-    if complete(node, key)?.len() as u64 >= expected {
+    let full = node.circuit_of(&round.spec, round.spec.clients)?;
+    let most = full.expected().min(enrolled(node, &round.spec, &full));
+    if node.store.count_of(key).map_err(|e| e.to_string())? >= most {
         return close(node, key);
     }
     let spec = &round.spec;
@@ -139,6 +141,12 @@ fn asked_to_close(
         "node {}: the round is open for another {left} s by its clock, and the coordinator has not closed it",
         node.me()
     ))
+}
+
+/// How many were enrolled when a round was opened that give something in it.
+pub(super) fn enrolled(node: &Node, spec: &Spec, full: &Ready) -> u64 {
+    let roll = node.store.roll(&spec.roll).ok().flatten().unwrap_or_default();
+    roll.iter().filter(|c| full.set_of(c.set.as_deref()).is_some()).count() as u64
 }
 
 /// Takes no more submissions; those that are complete.
@@ -196,10 +204,13 @@ pub(super) fn agree(node: &Node, key: &RoundKey, agreement: Agreement) -> Result
         ));
     }
     // No node leaves out a client of another one without saying so of itself.
+    let all = node.circuit_of(&round.spec, round.spec.clients)?;
     for x in &agreement.excluded {
         let own = mine.iter().find(|e| e.client == x.client);
         let full = own.is_some() && states::is_full(&agreement, &round, x);
-        if !full && !is_true(&x.why, node.me(), own) {
+        let places = |e: &Entry| all.set_of(e.set.as_deref()).map_or(0, |(_, _, size)| size);
+        let taken = own.is_some_and(|e| is_taken(&agreement, x, e, places(e)));
+        if !full && !taken && !is_true(&x.why, node.me(), own) {
             return Err(format!(
                 "client {} is excluded ({}), which is not so at node {}",
                 x.client,

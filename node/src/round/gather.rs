@@ -6,7 +6,7 @@
 //! missing, or another one, at itself. It cannot say so of another node that has the submission.
 
 use crate::basics::Hash;
-use crate::state::{Entry, Excluded};
+use crate::state::{Agreement, Entry, Excluded};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a reason begins with that names the nodes that do not have a submission.
@@ -64,6 +64,45 @@ pub fn gather(nodes: &[Vec<Entry>; 3]) -> (Vec<Entry>, Vec<Excluded>) {
         excluded.push(Excluded { client: client.to_string(), why });
     }
     (accepted, excluded)
+}
+
+/// Why a client is excluded that came when as many others had come as the round has places.
+const TAKEN: &str = "all places of the round are taken by others";
+
+/// In which order clients get places if more of them are complete at all three nodes. Nobody chooses it: it follows from
+/// what the coordinator has signed before anybody submitted.
+fn rank(opening: &Hash, client: &str) -> [u8; 32] {
+    let mut hash = blake3::Hasher::new_derive_key("slvr 1 places of a round");
+    hash.update(&opening.0).update(client.as_bytes());
+    *hash.finalize().as_bytes()
+}
+
+/// Those of a party set that get its places, by name. The others are excluded.
+pub fn seat(
+    opening: &Hash,
+    places: u64,
+    mut all: Vec<Entry>,
+    excluded: &mut Vec<Excluded>,
+) -> Vec<Entry> {
+    let places = usize::try_from(places).unwrap_or(usize::MAX);
+    if all.len() > places {
+        all.sort_by_key(|e| rank(opening, &e.client));
+        let late = |e: Entry| Excluded { client: e.client, why: TAKEN.into() };
+        excluded.extend(all.split_off(places).into_iter().map(late));
+        excluded.sort_by(|a, b| a.client.cmp(&b.client));
+        all.sort_by(|a, b| a.client.cmp(&b.client));
+    }
+    all
+}
+
+/// Whether it is so that the places of a client's party set are taken by others.
+pub fn is_taken(agreement: &Agreement, x: &Excluded, mine: &Entry, places: u64) -> bool {
+    let mut seats =
+        agreement.accepted.iter().chain(&agreement.others).filter(|e| e.set == mine.set);
+    let own = rank(&agreement.opening, &x.client);
+    x.why == TAKEN
+        && seats.clone().count() as u64 == places
+        && seats.all(|e| rank(&agreement.opening, &e.client) < own)
 }
 
 /// Whether the reason of an exclusion is one of those of [`gather`], and true of this node, which has `mine` of the
@@ -158,6 +197,40 @@ mod tests {
                 assert!(known, "seed {seed}, node {me}: {accepted:?}, {has:?}");
             }
         }
+    }
+
+    /// Each place is taken, nobody is left out who comes before one that has a place, and other openings draw other lots.
+    #[test]
+    fn places_are_given_by_lot_and_each_node_sees_whether_they_were() {
+        let mut drawn = BTreeSet::new();
+        for seed in 0..300u64 {
+            let mut draw = crate::basics::draws(seed);
+            let opening = Hex(*blake3::hash(&seed.to_le_bytes()).as_bytes());
+            let all: Vec<Entry> = (0..2 + draw(6)).map(|i| entry(&format!("c{i}"), 1)).collect();
+            let places = 1 + draw(5);
+            let mut excluded = Vec::new();
+            let accepted = seat(&opening, places, all.clone(), &mut excluded);
+            assert_eq!(accepted.len() as u64, places.min(all.len() as u64), "seed {seed}");
+            assert_eq!(accepted.len() + excluded.len(), all.len(), "seed {seed}");
+            assert!(accepted.is_sorted_by(|a, b| a.client < b.client), "seed {seed}");
+            let mut agreement = crate::state::tests::agreement(0);
+            (agreement.opening, agreement.accepted) = (opening, accepted.clone());
+            for x in &excluded {
+                let mine = entry(&x.client, 1);
+                assert!(is_taken(&agreement, x, &mine, places), "seed {seed}: {x:?}");
+                assert!(
+                    !is_taken(&agreement, x, &mine, places + 1),
+                    "seed {seed}: a place is free"
+                );
+                // Node 0 gives somebody else the place of one that was drawn.
+                let mut other = agreement.clone();
+                let gone = std::mem::replace(&mut other.accepted[0], mine);
+                let late = Excluded { client: gone.client.clone(), ..x.clone() };
+                assert!(!is_taken(&other, &late, &gone, places), "seed {seed}: {late:?}");
+            }
+            drawn.extend(excluded.into_iter().map(|x| x.client));
+        }
+        assert_eq!(drawn.len(), 7, "everybody is left out at some time: {drawn:?}");
     }
 
     #[test]

@@ -188,14 +188,65 @@ fn is_due(node: &Arc<Node>, round: &Round) -> bool {
     if is_over(spec) {
         return true;
     }
-    let expected = node.task_of(spec).map_or(spec.clients, |k| k.full.expected());
+    let Ok(full) = node.circuit_of(spec, spec.clients) else { return false };
+    let enrolled = follow::enrolled(node, spec, &full);
     let mine = node.store.count_of(&spec.key).unwrap_or(0);
-    if mine < expected {
+    if mine < full.expected().min(enrolled) {
         return false;
     }
-    let there = both(node, &Ask::Count(spec.key.clone()));
-    let whole = |a: &Answer| matches!(a, Answer::Complete(all) if all.len() as u64 >= expected);
-    there.is_ok_and(|all| all.iter().all(|(_, a)| whole(a)))
+    let Ok(own) = follow::complete(node, &spec.key) else { return false };
+    let mut nodes: [Vec<Entry>; 3] = [own, Vec::new(), Vec::new()];
+    let Ok(there) = both(node, &Ask::Count(spec.key.clone())) else { return false };
+    for (peer, answer) in there {
+        let Answer::Complete(all) = answer else { return false };
+        nodes[peer] = all;
+    }
+    // A place is taken by who is complete at all three nodes, and not by who is at one.
+    let taken = |s: Selected| {
+        s.accepted.len() as u64 == full.clients && few_others(&full.others, &s.others).is_none()
+    };
+    nodes.iter().all(|all| all.len() as u64 >= enrolled)
+        || select(node, round, &full, &nodes).is_ok_and(taken)
+}
+
+/// Whose submissions count of those that three nodes have.
+struct Selected {
+    accepted: Vec<Entry>,
+    excluded: Vec<Excluded>,
+    others: Vec<Entry>,
+    places: Vec<String>,
+}
+
+fn select(
+    node: &Node,
+    round: &Round,
+    full: &Ready,
+    nodes: &[Vec<Entry>; 3],
+) -> Result<Selected, String> {
+    for (peer, all) in nodes.iter().enumerate() {
+        if let Some(e) = all.iter().find(|e| !can_be(&full.others, e)) {
+            let set = e.set.as_deref().unwrap_or("").chars().take(64).collect::<String>();
+            return Err(format!(
+                "node {peer} lists a client that cannot be: its name or its party set `{set}`"
+            ));
+        }
+    }
+    let opening = round.spec.digest();
+    let (mut accepted, mut excluded) = gather::gather(nodes);
+    let all = split_others(&full.others, &mut accepted);
+    let mut others = Vec::new();
+    for (_, name, size) in &full.others {
+        let of = all.iter().filter(|e| e.set.as_ref() == Some(name)).cloned().collect();
+        others.extend(gather::seat(&opening, *size, of, &mut excluded));
+    }
+    let places = match full.states {
+        true => states::place(node, round, &mut accepted, &mut excluded)?,
+        false => {
+            accepted = gather::seat(&opening, full.clients, accepted, &mut excluded);
+            Vec::new()
+        }
+    };
+    Ok(Selected { accepted, excluded, others, places })
 }
 
 /// Settles whose submissions count.
@@ -218,20 +269,7 @@ fn settle(node: &Arc<Node>, key: &RoundKey, round: &Round) -> Result<(), String>
         }
     }
     let full = node.circuit_of(&round.spec, round.spec.clients)?;
-    for (peer, all) in nodes.iter().enumerate() {
-        if let Some(e) = all.iter().find(|e| !can_be(&full.others, e)) {
-            let set = e.set.as_deref().unwrap_or("").chars().take(64).collect::<String>();
-            return Err(format!(
-                "node {peer} lists a client that cannot be: its name or its party set `{set}`"
-            ));
-        }
-    }
-    let (mut accepted, mut excluded) = gather(&nodes);
-    let others = split_others(&full.others, &mut accepted);
-    let places = match full.states {
-        true => states::place(node, round, &mut accepted, &mut excluded)?,
-        false => Vec::new(),
-    };
+    let Selected { accepted, excluded, others, places } = select(node, round, &full, &nodes)?;
     let all: Vec<Entry> = accepted.iter().chain(&others).cloned().collect();
     if let Some(few) = few(node, &round.spec, &full, &all, &excluded) {
         abort(node, key, &few);

@@ -3,11 +3,12 @@
 //! rounds that ended long ago.
 
 use super::follow;
+use super::opening::is_over;
 use super::tidy::{forget_old, tidy};
 use crate::node::Node;
 use crate::state::{Order, Phase, RoundKey, Step};
 use crate::wire::{Answer, Ask, RunName};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread;
@@ -23,6 +24,7 @@ const FORGET: Duration = Duration::from_secs(3600);
 pub fn tend(node: &Arc<Node>) {
     let mut looked: Option<Instant> = None;
     let mut told = BTreeSet::new();
+    let mut stalled = BTreeMap::new();
     while !node.stopping() {
         for peer in node.peers.others() {
             node.peers.ping(peer, node.deadline().min(2 * TEND));
@@ -32,6 +34,7 @@ pub fn tend(node: &Arc<Node>) {
             if !node.leads() {
                 tell_leader(node, &mut told);
                 ask_leader(node);
+                leave(node, &mut stalled);
             }
             node.untidy().iter().for_each(|key| tidy(node, key));
             if looked.is_none_or(|at| at.elapsed() > FORGET) {
@@ -67,6 +70,57 @@ fn tell_leader(node: &Arc<Node>, told: &mut BTreeSet<(RoundKey, Order)>) {
                 told.insert((key.clone(), order));
             }
         }
+    }
+}
+
+/// Where rounds stand, and since when.
+type Stalled = BTreeMap<RoundKey, (Phase, u32, Instant)>;
+
+/// Ends rounds that node 0 leads no more: it has not been heard of for this node's patience, or is there and the round has
+/// not gone on for twice as long, in which node 0 itself would have ended it.
+fn leave(node: &Arc<Node>, stalled: &mut Stalled) {
+    let rounds: Vec<_> = node.rounds().into_iter().filter(|r| !r.ended()).collect();
+    stalled.retain(|key, _| rounds.iter().any(|r| r.spec.key == *key));
+    let patience = Duration::from_secs(node.config.limits.patience_s);
+    for round in rounds {
+        let key = &round.spec.key;
+        let waits = !node.is_busy(key) && (round.phase != Phase::Open || is_over(&round.spec));
+        let stands = (round.phase, round.attempt);
+        let before = stalled.get(key).filter(|(p, a, _)| waits && (*p, *a) == stands);
+        let since = before.map_or_else(Instant::now, |(_, _, since)| *since);
+        stalled.insert(key.clone(), (stands.0, stands.1, since));
+        let gone = node.peers.heard(0).is_none_or(|heard| heard > patience);
+        let why = match since.elapsed() {
+            t if gone && t > patience => {
+                format!("has not been heard of for {} s", patience.as_secs())
+            }
+            t if t > 2 * patience => {
+                format!("does not go on with the round for {} s", 2 * patience.as_secs())
+            }
+            _ => continue,
+        };
+        let why = format!("node {}: node 0 {why}", node.me());
+        let step = match round.phase {
+            // Node 0 may have released it, unless the other node has ended it without having computed.
+            Phase::Computed => match other_has_ended(node, key) {
+                Some(other) => Step::Abort(format!("{why}, and node {other} has ended the round")),
+                None => continue,
+            },
+            _ => Step::Leave(why),
+        };
+        match node.advance(key, step) {
+            Ok(_) => tidy(node, key),
+            Err(why) => tracing::warn!(round = %key, %why, "it cannot be ended"),
+        }
+    }
+}
+
+/// The node besides node 0, if it has ended a round.
+fn other_has_ended(node: &Arc<Node>, key: &RoundKey) -> Option<usize> {
+    let other = node.peers.others().into_iter().find(|p| *p != 0)?;
+    match node.peers.ask(other, &Ask::Where(key.clone()), node.deadline()) {
+        Ok(Answer::Stands { phase: Phase::Aborted, .. }) => Some(other),
+        _ => None,
     }
 }
 

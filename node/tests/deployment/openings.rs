@@ -341,3 +341,85 @@ fn a_node_whose_clock_has_ended_a_round_does_not_open_it() {
     assert_eq!(world.ended(1, LONG)["phase"], "released");
     assert_eq!(world.total(1), world.expected(&[0, 1, 2, 3, 4]));
 }
+
+/// Nodes 1 and 2 end a round that nobody leads any more, and say why; afterwards it is run again from what they have kept.
+#[test]
+fn a_round_ends_by_itself_when_node_0_stays_away() {
+    let mut world = World::started(Shape { deadline: 2, patience: 4, ..Shape::default() });
+    world.open(1, 600);
+    (0..4).for_each(|i| world.submit(i, 1));
+    let coordinator = world.coordinator();
+    let spec = coordinator.opening(TASK, 1).expect("is open");
+    world.kill(0);
+    // Before its time nobody gives it up: the coordinator closes it.
+    let order = seal(&coordinator).order(&spec.digest(), Order::Close);
+    for node in [1, 2] {
+        let path = format!("/v1/tasks/{TASK}/rounds/1/close");
+        let body = json!(order).to_string();
+        let done = coordinator.call(node, &Method::POST, &path, &[], body.as_bytes(), 1 << 16);
+        assert_eq!(done.expect("closes").0, 200);
+    }
+    for node in [1, 2] {
+        let ended = || {
+            let shown = coordinator.status(node, TASK, 1).ok()?;
+            shown["aborted"].as_str().map(str::to_string)
+        };
+        let why = until(LONG, "it ends", ended);
+        assert!(why.contains("node 0 has not been heard of for 4 s"), "{why}");
+    }
+    world.start(0);
+    // Node 0 hears of the order and of the end.
+    let why = world.ended(1, LONG)["aborted"].to_string();
+    assert!(why.contains("node 0 has not been heard of"), "{why}");
+    until(LONG, "it is run again", || coordinator.retry(TASK, 1).ok());
+    let released = || {
+        let shown = coordinator.status(0, TASK, 1).ok()?;
+        (shown["phase"] == "released").then_some(())
+    };
+    until(LONG, "it is released", released);
+    assert_eq!(world.total(1), world.expected(&[0, 1, 2, 3]));
+}
+
+/// More are enrolled than there are places. Whoever is complete at one node only takes none.
+#[test]
+fn a_place_is_taken_by_who_is_complete_at_all_three_nodes() {
+    let mut world = World::new(Shape { m: 5, minimum: 2, ..Shape::default() });
+    for i in 0..3 {
+        let path = world.folder.path().join(format!("node-{i}/node.toml"));
+        let toml = std::fs::read_to_string(&path).expect("a configuration");
+        assert!(toml.contains("\"m=5\""), "{toml}");
+        std::fs::write(&path, toml.replace("\"m=5\"", "\"m=3\"")).expect("writes");
+        world.start(i);
+    }
+    world.shape.m = 3;
+    world.open(1, 600);
+    // One that is complete at nodes 0 and 1, and one at node 2.
+    for (i, nodes) in [(3, &[0, 1][..]), (4, &[2])] {
+        let made = world.submission(i, 1);
+        for &node in nodes {
+            world.client(i).submit_to(node, &made, &|_, _, _| {}).expect("submits");
+        }
+    }
+    (0..3).for_each(|i| world.submit(i, 1));
+    let status = world.ended(1, LONG);
+    assert_eq!(status["phase"], "released", "{status}");
+    assert_eq!(world.total(1), world.expected(&[0, 1, 2]));
+    // All five come: three of them get places, and each of the others is told of it.
+    world.open(2, 600);
+    let (made, mut late) = ((0..5).map(|i| world.submission(i, 2)).collect::<Vec<_>>(), 0);
+    for node in 0..3 {
+        for (i, made) in made.iter().enumerate() {
+            let done = world.client(i as u64).submit_to(node, made, &|_, _, _| {});
+            late += u64::from(done.is_err_and(|e| no::<()>(Err(e)).0 == "closed"));
+        }
+    }
+    assert_eq!(world.ended(2, LONG)["phase"], "released");
+    let report = world.coordinator().agreed_report(TASK, 2).expect("a report");
+    let names = |list: &str| -> Vec<String> {
+        let all = report[list].as_array().expect("a list").iter();
+        all.map(|e| e["client"].as_str().expect("a name").to_string()).collect()
+    };
+    let accepted: Vec<u64> = (0..5).filter(|i| names("accepted").contains(&client(*i))).collect();
+    assert_eq!((accepted.len(), names("excluded").len()), (3, 2), "{report}, {late} came late");
+    assert_eq!(world.total(2), world.expected(&accepted));
+}

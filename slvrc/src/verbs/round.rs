@@ -262,8 +262,9 @@ fn watch(caller: &Caller, which: &Which, once: bool, json: bool) -> anyhow::Resu
         if let Some(why) = unknown(caller, which, &all) {
             bail!(why);
         }
-        let lines: Vec<String> =
+        let mut lines: Vec<String> =
             all.iter().map(|s| s.as_ref().map_or_else(ToString::to_string, line)).collect();
+        lines.extend(clocks(&all));
         let phase =
             all[0].as_ref().ok().and_then(|s| s["phase"].as_str()).unwrap_or("").to_string();
         let ended = phase == "released" || phase == "aborted";
@@ -302,6 +303,32 @@ fn may_retry(caller: &Caller, Which { task, round }: &Which) -> String {
         }
     }
     "`slvrc round retry` runs it again from the submissions that are kept".into()
+}
+
+/// Seconds by which a clock is wrong without a word about it: answers take a while, too.
+const CLOCK: u64 = 5;
+
+/// Which nodes' clocks are far from the middle one of the three.
+fn clocks(all: &[Result<Value, CallError>; 3]) -> Vec<String> {
+    let of = |s: &Result<Value, CallError>| s.as_ref().ok()?["clock_ms"].as_u64();
+    let told: Vec<(usize, u64)> =
+        all.iter().enumerate().filter_map(|(node, s)| Some((node, of(s)? / 1000))).collect();
+    let mut sorted: Vec<u64> = told.iter().map(|(_, clock)| *clock).collect();
+    sorted.sort_unstable();
+    let Some(middle) = sorted.get(sorted.len() / 2).copied() else { return Vec::new() };
+    let far = told.into_iter().filter(|(_, clock)| clock.abs_diff(middle) > CLOCK);
+    let said = |(node, clock): (usize, u64)| {
+        let way = if clock > middle { "ahead" } else { "behind" };
+        // In minutes from a minute on, so that the line stays as it is.
+        let off = match clock.abs_diff(middle) {
+            s @ 60.. => format!("{} min", (s + 30) / 60),
+            s => format!("{} s", s / 5 * 5),
+        };
+        format!(
+            "node {node}: its clock is about {off} {way}: deadlines are by each node's own clock"
+        )
+    };
+    far.map(said).collect()
 }
 
 /// Why there is nothing to watch: no node knows the round, and so none will by itself.
