@@ -173,12 +173,15 @@ pub enum From {
     /// Secret, kept by the parties from round to round as shares: what a [`Op::Keep`] of the round before has left. In
     /// the first round every word is this one, modulo 2^k.
     State(i64),
+    /// Public, a bit for each member of a party set: whether it gives inputs in this run. Nobody gives it. Whoever starts
+    /// a run knows it, and the parties compare it as all that is public. Of a member whose bit is 0 the other inputs are zeros.
+    Present(u32),
 }
 
 impl From {
     /// Whether it is a secret that members of a party set give, or that the parties keep.
     pub fn is_secret(self) -> bool {
-        self != From::Public
+        matches!(self, From::Each(_) | From::State(_))
     }
 }
 

@@ -8,7 +8,7 @@ use crate::tensors::{self, Missing, Submitted, Values};
 use anyhow::{Context, bail};
 use clap::ValueEnum;
 use serde_json::{Value, json};
-use slvr_circuit::Circuit;
+use slvr_circuit::{Circuit, From};
 use slvr_runtime::party::{self, Replaced};
 use slvr_runtime::share::encode::Inputs;
 use std::collections::BTreeSet;
@@ -59,19 +59,16 @@ impl Cohort {
     ) -> anyhow::Result<Cohort> {
         let circuit = loaded.circuit();
         let Submitted { inputs, missing, surplus } = tensors::read_submitted(circuit, dir, values)?;
-        surplus.iter().for_each(|note| fail::note(note));
+        let is_out = invalid == Invalid::Exclude;
+        let said = |m: &Missing| if is_out { m.excluded() } else { m.replaced() };
+        missing.iter().map(said).chain(surplus).for_each(|note| fail::note(&note));
         let numbers = |size: u64| if size > 1 { (0..size).collect() } else { Vec::new() };
         let members = circuit.parties.iter().map(|set| numbers(set.size)).collect();
         let (target, excluded) = (target.clone(), Vec::new());
         let mut cohort = Cohort { target, load, loaded, inputs, members, excluded };
-        match invalid {
-            Invalid::Zeros => missing.iter().for_each(|m| fail::note(&m.replaced())),
-            Invalid::Exclude if missing.is_empty() => {}
-            Invalid::Exclude => {
-                missing.iter().for_each(|m| fail::note(&m.excluded()));
-                let out = |m: &Missing| (m.set, m.member, "missing".to_string());
-                cohort.exclude(missing.iter().map(out).collect())?;
-            }
+        if is_out && !missing.is_empty() {
+            let out = |m: &Missing| (m.set, m.member, "missing".to_string());
+            cohort.exclude(missing.iter().map(out).collect())?;
         }
         Ok(cohort)
     }
@@ -103,9 +100,24 @@ impl Cohort {
         };
         let (before, program) = (self.circuit(), &source.0.program);
         if before.states().next().is_some() {
-            bail!(
-                "{named}: a program with a state keeps a place for each member, and cannot go on without one: {zeros}"
-            );
+            // Each member keeps its place.
+            let reads = |s: usize| before.inputs.iter().any(|i| i.from == From::Present(s as u32));
+            if let Some((s, ..)) = out.iter().find(|(s, ..)| !reads(*s)) {
+                let set = &program.parties[*s].name;
+                bail!(
+                    "{named}: a program with a state keeps a place for each member. Without one it goes on if it reads \
+                     who takes part, `input present: public bit from each {set}`; {zeros}"
+                );
+            }
+            for (s, m, why) in out {
+                let set = &program.parties[s].name;
+                if let Some(inputs) = self.inputs.sets.get_mut(s).and_then(|all| all.get_mut(m)) {
+                    inputs.clear();
+                }
+                self.excluded.push((set.clone(), m as u64, why));
+            }
+            self.excluded.sort();
+            return Ok(());
         }
         let gone: BTreeSet<(usize, usize)> = out.iter().map(|(s, m, _)| (*s, *m)).collect();
         let mut target = self.target.clone();
@@ -131,7 +143,7 @@ impl Cohort {
             .inputs
             .iter()
             .zip(&after.inputs)
-            .find(|(a, b)| a.from == slvr_circuit::From::Public && a.shape != b.shape)
+            .find(|(a, b)| a.from == From::Public && a.shape != b.shape)
         {
             bail!(
                 "{named}: the public input `{}` has an entry for each member: give the inputs of the others alone, or {zeros}",

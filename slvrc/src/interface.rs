@@ -4,6 +4,7 @@ use slvr_circuit::{
     Circuit, Dom, Encoding, Field, From, Hold, Input, Instr, Layer, Op, Output, PartySet, Type,
     ValueId,
 };
+use slvr_compiler::syntax::ast::Secrecy;
 use slvr_compiler::types::{Elem, Program, Stmt, Ty};
 
 /// Fraction bits, as circuits have them; in an [`interface`] only what fits a word depends on it.
@@ -38,10 +39,17 @@ pub fn interface(program: &Program) -> Circuit {
             Stmt::Input { var, range: (lo, hi), from } => {
                 let Some(v) = program.vars.get(var.0 as usize) else { continue };
                 let shape = v.ty.shape();
+                // Of what each member gives, the shape of one.
+                let secret = v.ty.secrecy == Secrecy::Secret;
+                let own = usize::from(from.is_some() && secret);
                 out.types.push(Type::new(Hold::Public, Dom::Ring(64), shape.clone()));
                 out.inputs.push(Input {
                     name: v.name.clone(),
-                    from: from.map_or(From::Public, |s| From::Each(s.0)),
+                    from: match (from, v.ty.secrecy) {
+                        (None, _) => From::Public,
+                        (Some(set), Secrecy::Public) => From::Present(set.0),
+                        (Some(set), Secrecy::Secret) => From::Each(set.0),
+                    },
                     encoding: match v.ty.elem {
                         Elem::Fix => Encoding::Fixed {
                             frac: FRACTION,
@@ -52,7 +60,7 @@ pub fn interface(program: &Program) -> Circuit {
                         },
                         _ => Encoding::Int { lo: *lo as i64, hi: (*hi as i64).saturating_add(1) },
                     },
-                    shape: shape.get(usize::from(from.is_some())..).unwrap_or(&[]).to_vec(),
+                    shape: shape.get(own..).unwrap_or(&[]).to_vec(),
                     fields: fields(&v.ty),
                     value,
                 });

@@ -102,7 +102,7 @@ pub fn ends(circuit: &Circuit, ends: Ends, seed: u64) -> Inputs {
                 From::Public => inputs.public.get_mut(&input.name),
                 From::Each(s) => inputs.sets[s as usize][at].get_mut(&input.name),
                 // Nobody gives it.
-                From::State(_) => continue,
+                From::State(_) | From::Present(_) => continue,
             };
             if ends == Ends::OneMember && (at > 0 || input.from == From::Public) {
                 continue;

@@ -173,6 +173,7 @@ impl Reader {
         let from = match t.word()? {
             "public" => From::Public,
             "state" => From::State(t.number()?),
+            "present" => From::Present(t.number()?),
             set => From::Each(number(set)?),
         };
         let encoding = match t.word()? {

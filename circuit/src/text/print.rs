@@ -58,6 +58,7 @@ fn input(circuit: &Circuit, i: &Input) -> String {
         From::Public => "public".to_string(),
         From::Each(set) => set.to_string(),
         From::State(start) => format!("state {start}"),
+        From::Present(set) => format!("present {set}"),
     };
     let encoding = match i.encoding {
         Encoding::Fixed { frac, lo, hi, shift, norm } => {

@@ -98,6 +98,11 @@ pub(super) fn bad_input(circuit: &Circuit, input: &Input, ty: &Type) -> Option<&
             }
             None => return Some("its party set does not exist"),
         },
+        From::Present(set) => match circuit.parties.get(set as usize) {
+            Some(set) if input.shape == [set.size] && ty.dom == Dom::Bits(1) => Hold::Public,
+            Some(_) => return Some("presence is a bit for each member of a party set"),
+            None => return Some("its party set does not exist"),
+        },
     };
     if let (From::State(start), k) = (input.from, ty.bits())
         && k < 64

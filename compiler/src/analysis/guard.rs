@@ -94,7 +94,7 @@ pub fn guards(graph: &Graph, long: Option<Long>) -> Vec<Guard> {
 
 fn guard(graph: &Graph, input: &Input, long: Option<Long>) -> Guard {
     let set = match input.from {
-        Giver::Public => return Guard::Public,
+        Giver::Public | Giver::Present(_) => return Guard::Public,
         Giver::State(_) => return Guard::Kept,
         Giver::Each(set) => set,
     };

@@ -137,6 +137,8 @@ pub enum Giver {
     Each(u32),
     /// The parties keep shares of it from round to round. Before the first every entry is this number.
     State(f64),
+    /// Everybody knows it: a bit for each member of this set, whether it takes part. Nobody gives it.
+    Present(u32),
 }
 
 impl Giver {
@@ -144,13 +146,13 @@ impl Giver {
     pub fn set(self) -> Option<u32> {
         match self {
             Giver::Each(set) => Some(set),
-            Giver::Public | Giver::State(_) => None,
+            Giver::Public | Giver::State(_) | Giver::Present(_) => None,
         }
     }
 
     /// Whether nobody knows it, or its giver alone.
     pub fn is_secret(self) -> bool {
-        self != Giver::Public
+        matches!(self, Giver::Each(_) | Giver::State(_))
     }
 }
 

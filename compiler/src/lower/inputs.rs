@@ -152,6 +152,7 @@ fn dealt_input(
         from: match input.from {
             Giver::Public => slvr_circuit::From::Public,
             Giver::Each(set) => slvr_circuit::From::Each(set),
+            Giver::Present(set) => slvr_circuit::From::Present(set),
             Giver::State(start) => {
                 slvr_circuit::From::State((start * g.input_scale(input)).round_ties_even() as i64)
             }

@@ -39,7 +39,7 @@ pub(super) struct How<'a> {
 pub(super) fn narrower(graph: &Graph, how: &How<'_>) -> Option<String> {
     let start = |i: usize| match graph.inputs[i].from {
         Giver::State(start) => Some(start),
-        Giver::Public | Giver::Each(_) => None,
+        Giver::Public | Giver::Each(_) | Giver::Present(_) => None,
     };
     let (given, kept): (Vec<_>, Vec<_>) =
         (0..graph.inputs.len()).partition(|&i| start(i).is_none());

@@ -94,6 +94,8 @@ pub(super) struct Engine<'a> {
     pub hello: Vec<u8>,
     /// Clients whose inputs are not used, before the circuit's checks.
     pub replaced: Vec<Replaced>,
+    /// Members of whom the circuit reads that they take no part: nobody is surprised that they give nothing.
+    pub away: BTreeSet<(u32, u64)>,
     /// The results of the circuit's checks, once they are known.
     pub admitted: Vec<(u32, Vec<bool>)>,
     /// What is to be proven, in a circuit against a malicious party.
@@ -120,6 +122,7 @@ impl<'a> Engine<'a> {
             coins: Vec::new(),
             hello: Vec::new(),
             replaced: Vec::new(),
+            away: BTreeSet::new(),
             admitted: party.circuit.checks.iter().map(|c| (c.set, Vec::new())).collect(),
             guard: None,
             opened: BTreeMap::new(),

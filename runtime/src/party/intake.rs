@@ -5,6 +5,7 @@
 
 use super::uploads::{Received, Uploads, Why};
 use crate::share::deal::{Components, Upload, layout};
+use crate::share::encode::presence;
 use crate::share::{Held, Rep, RunId};
 use slvr_circuit::{Circuit, From};
 use slvr_ring::Data;
@@ -64,7 +65,12 @@ impl<'a> Intake<'a> {
 
     /// What the party holds of the inputs, in declaration order, and what it knows of the uploads. Of a
     /// client that gave nothing, or something unreadable, it holds anything for now, and knows.
+    ///
+    /// Whoever gave nothing at all is not present ([`From::Present`]).
     pub fn finish(mut self, public: &BTreeMap<usize, Data>) -> (Vec<Held>, Uploads) {
+        let absent = |set, member| self.uploads.unusable.get(&(set, member)) == Some(&Why::Missing);
+        let mut public = public.clone();
+        public.extend(presence(self.circuit, |set, member| !absent(set, member)));
         let held = self.circuit.inputs.iter().enumerate().map(|(j, input)| {
             match (public.get(&j), self.shares.remove(&(j as u64))) {
                 (_, Some([first, second])) => Held::Rep(Rep::new(first, second)),

@@ -7,7 +7,7 @@ use super::guard::Guard;
 use super::hello::{Hello, hash_public};
 use super::local;
 use super::registers::Registers;
-use super::uploads::Invalid;
+use super::uploads::{Invalid, Replaced};
 use crate::link::{Header, Kind, Peer};
 use crate::share::state::Kept;
 use crate::share::{Held, next, prev};
@@ -16,6 +16,7 @@ use slvr_circuit::speculation::{Speculation, gated};
 use slvr_circuit::verify::verify_with;
 use slvr_circuit::{Circuit, From, Op, ValueId};
 use slvr_ring::Data;
+use std::collections::BTreeSet;
 
 impl<'a> Party<'a> {
     /// Runs the circuit on what this party holds of the inputs, in declaration order: `One` for a
@@ -56,6 +57,20 @@ impl<'a> Party<'a> {
     }
 }
 
+/// The members of whom the circuit reads that they give nothing in this run.
+fn away(circuit: &Circuit, inputs: &[Held]) -> BTreeSet<(u32, u64)> {
+    let bits = |(input, held): (&slvr_circuit::Input, &Held)| match (input.from, held) {
+        (From::Present(set), Held::One(bits)) => Some((set, bits.to_bools())),
+        _ => None,
+    };
+    let each = circuit.inputs.iter().zip(inputs).filter_map(bits);
+    each.flat_map(|(set, bits)| {
+        let out = (0..).zip(bits).filter(|(_, here)| !here);
+        out.map(move |(member, _)| (set, member)).collect::<Vec<_>>()
+    })
+    .collect()
+}
+
 impl Engine<'_> {
     fn all(&mut self, mut inputs: Vec<Held>) -> Result<(PartyReport, Option<Kept>), RunError> {
         let circuit = self.party.circuit;
@@ -64,6 +79,7 @@ impl Engine<'_> {
         self.regs = Registers::new(circuit.types.len());
         self.guard = Guard::of(circuit);
         self.check_inputs(&inputs)?;
+        self.away = away(circuit, &inputs);
         self.greet(&inputs, before.as_ref())?;
         let inputs = self.settle(inputs)?;
         self.load(inputs);
@@ -117,7 +133,9 @@ impl Engine<'_> {
         // The layer before, while some of its messages are under way.
         let mut before: Option<Round> = None;
         let mut l = 0;
-        self.heed()?;
+        if let Some(invalid) = self.unusable() {
+            return self.stop(invalid);
+        }
         while let (Some(layer), Some(plan), Some(&first)) =
             (circuit.layers.get(l), plans.get(l), starts.get(l))
         {
@@ -177,7 +195,21 @@ impl Engine<'_> {
                 self.opened.clear();
             }
             self.rounds += usize::from(!order.is_empty());
-            self.heed()?;
+            if let Some(invalid) = self.unusable() {
+                // What is on its way is taken in, so that the end comes where the others expect it.
+                let later = plans.get(l + 1).map_or(&[][..], |plan| &plan.steps);
+                for &step in later {
+                    if let Step::Finish { layer: of, exchange } = step
+                        && of == l
+                    {
+                        self.complete(&mut round, exchange, &layer.exchange[exchange])?;
+                    }
+                }
+                if !later.is_empty() {
+                    self.barrier(l + 1)?;
+                }
+                return self.stop(invalid);
+            }
             before = Some(round);
             if let Some(progress) = self.party.progress {
                 progress(l + 1, circuit.layers.len());
@@ -206,7 +238,7 @@ impl Engine<'_> {
         for (j, input) in circuit.inputs.iter().enumerate() {
             let ty = circuit.ty(input.value);
             let fits = |x: &Data| x.dom() == ty.dom && x.len() as u64 == ty.elements();
-            let secret = input.from != From::Public;
+            let secret = input.from.is_secret();
             let good = match inputs.get(j) {
                 Some(Held::One(x)) => !secret && fits(x),
                 Some(Held::Rep(x)) => secret && fits(&x.first) && fits(&x.second),
@@ -269,18 +301,20 @@ impl Engine<'_> {
         }
     }
 
-    /// Ends the run if a client's inputs cannot be used and that is what is wanted, once every verdict is known. Nothing but
-    /// verdicts has been opened by then: an output is opened only after all checks.
-    fn heed(&mut self) -> Result<(), RunError> {
+    /// Clients whose inputs cannot be used, if the run is to end then and every verdict is known. Nothing but verdicts and coins has
+    /// been opened by then: an output is opened only after all checks.
+    fn unusable(&self) -> Option<Vec<Replaced>> {
         let is_known = self.admitted.iter().all(|(_, bits)| !bits.is_empty());
         if self.party.invalid == Invalid::Zeros || !is_known {
-            return Ok(());
+            return None;
         }
-        let replaced = self.all_replaced();
-        if replaced.is_empty() {
-            return Ok(());
-        }
-        // Each party hears that the others are as far before any of them goes away.
+        let mut replaced = self.all_replaced();
+        replaced.retain(|r| !self.away.contains(&(r.set, r.member)));
+        (!replaced.is_empty()).then_some(replaced)
+    }
+
+    /// Ends the run without an output. Each party hears that the others are as far before any of them goes away.
+    fn stop(&mut self, invalid: Vec<Replaced>) -> Result<(), RunError> {
         let header = Header::new(Kind::Done, 0, 0);
         for peer in self.peers() {
             self.send(peer, header, Vec::new())?;
@@ -288,7 +322,7 @@ impl Engine<'_> {
         for peer in self.peers() {
             self.recv(peer, header)?;
         }
-        Err(RunError::Invalid(replaced))
+        Err(RunError::Invalid(invalid))
     }
 
     fn close(&mut self) -> Result<(), RunError> {

@@ -312,6 +312,20 @@ pub fn encode_public(
     public.map(|(j, _)| Ok((j, declared(circuit, j, "public", files, true)?))).collect()
 }
 
+/// What a circuit reads of who takes part ([`From::Present`]), by index of the input; `gives` says whether a member of a party
+/// set gives inputs.
+pub fn presence(circuit: &Circuit, gives: impl Fn(u32, u64) -> bool) -> BTreeMap<usize, Data> {
+    let bits = |input: &Input| match input.from {
+        From::Present(set) => {
+            let members = circuit.parties.get(set as usize).map_or(0, |p| p.size);
+            let bits: Vec<u128> = (0..members).map(|m| gives(set, m).into()).collect();
+            Some(Data::from_u128s(circuit.ty(input.value).dom, &bits))
+        }
+        From::Public | From::Each(_) | From::State(_) => None,
+    };
+    circuit.inputs.iter().enumerate().filter_map(|(j, i)| Some((j, bits(i)?))).collect()
+}
+
 /// The input files of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Inputs {
@@ -366,6 +380,10 @@ impl Encoded {
                 out.public.insert(j, one(j, "public", &inputs.public)?);
             }
         }
+        out.public.extend(presence(circuit, |set, member| {
+            let members = inputs.sets.get(set as usize);
+            members.and_then(|all| all.get(member as usize)).is_some_and(|m| !m.is_empty())
+        }));
         for (s, set) in circuit.parties.iter().enumerate() {
             let given: Vec<usize> = given_by(circuit, s).collect();
             let Some(&first) = given.first() else {
@@ -401,7 +419,7 @@ impl Encoded {
             let (input, ty) = (&circuit.inputs[j], circuit.ty(circuit.inputs[j].value));
             let set = match input.from {
                 From::Each(set) => set,
-                From::Public => {
+                From::Public | From::Present(_) => {
                     return self.public.get(&j).cloned().unwrap_or(Data::zeros(ty.dom, 0));
                 }
                 From::State(word) => {

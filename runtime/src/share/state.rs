@@ -84,7 +84,7 @@ impl Kept {
             let ty = circuit.ty(input.value);
             let word = match input.from {
                 From::State(word) => word,
-                From::Public | From::Each(_) => 0,
+                From::Public | From::Each(_) | From::Present(_) => 0,
             };
             let mut begins = Data::zeros(ty.dom, ty.elements() as usize);
             begins.offset(word as i128 as u128 & slvr_circuit::low_mask(ty.bits()));

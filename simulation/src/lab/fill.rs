@@ -289,6 +289,10 @@ fn role(graph: &Graph, input: &Input, model: &ModelShape, own: bool) -> Option<R
     if let Giver::State(_) = input.from {
         return Some(Role::Kept);
     }
+    if let Giver::Present(_) = input.from {
+        // In the lab all clients of a round are there.
+        return Some(Role::Constant(1.0));
+    }
     let (real, len) = (input.elem == Elem::Fix, elements(input));
     let whole = input.elem == Elem::Int;
     let scalar = input.shape.is_empty();
@@ -337,6 +341,7 @@ fn fits(input: &Input, role: Role, model: &ModelShape, own: bool) -> Result<(), 
         Giver::Each(_) => hold(role.is_servers(), "it is not the clients', and clients give that")?,
         Giver::Public => hold(role.is_servers(), "it is public, and clients give that")?,
         Giver::State(_) => hold(false, "it is a state, which nobody gives")?,
+        Giver::Present(_) => hold(false, "it says who takes part, which nobody gives")?,
     }
     let whole = input.elem != Elem::Fix;
     match role {
@@ -520,7 +525,7 @@ fn values(
         Role::Constant(x) => vec![x; len],
         Role::Kept => match input.from {
             Giver::State(start) => vec![start; len],
-            Giver::Public | Giver::Each(_) => vec![0.0; len],
+            Giver::Public | Giver::Each(_) | Giver::Present(_) => vec![0.0; len],
         },
     }
 }

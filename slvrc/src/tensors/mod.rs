@@ -71,6 +71,14 @@ impl Missing {
 /// Has zeros stand in for all inputs of members that gave none: class 0 of labels, and where a range has no 0 the end that
 /// is nearest to it.
 pub fn stand_in(circuit: &Circuit, inputs: &mut Inputs) {
+    for input in &circuit.inputs {
+        if let From::Present(set) = input.from {
+            let members = inputs.sets.get(set as usize).map_or(&[][..], Vec::as_slice);
+            let bits = members.iter().map(|m| i64::from(!m.is_empty())).collect();
+            let bits = RawTensor::integers(input.shape.clone(), bits);
+            inputs.public.insert(input.name.clone(), bits);
+        }
+    }
     for (s, members) in inputs.sets.iter_mut().enumerate() {
         let own = circuit.inputs.iter().filter(|i| i.from == From::Each(s as u32));
         let expected: Vec<Expected<'_>> = own.flat_map(Expected::of).collect();

@@ -51,7 +51,9 @@ fn processes_repeat_what_threads_repeat() {
     folder.put("Client/2", "image", f32s(&[2, 4], &[5.0; 8]));
     folder.write(&place.path("in"));
     let run = |how: &str| {
-        let args = format!("run {ACCURACY} --inputs in --submit-unchecked --seed 7 --json {how}");
+        let args = format!(
+            "run {ACCURACY} --inputs in --submit-unchecked --invalid zeros --seed 7 --json {how}"
+        );
         place.slvrc(&args).ok()
     };
     let (threads, processes) = (run(""), run("--processes"));

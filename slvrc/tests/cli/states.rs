@@ -155,3 +155,87 @@ fn each_round_of_an_evaluation_has_its_own_noise() {
         assert_eq!(one, rounds(&format!("b{}.safetensors", how.len())));
     }
 }
+
+const PRESENT: &str = "\
+use std::{sum};
+
+predicate Present[m = 3]() {
+    parties Client[m];
+    parties Server;
+
+    input x: secret fix[2] in 1..8 from each Client;
+    input present: public bit from each Client;
+
+    state rounds: secret int[m] in 0..100 = 0;
+
+    let n = [rounds[i] + present[i] for i in Client];
+
+    store n as rounds;
+
+    reveal n to Server as rounds;
+    reveal sum(present[i] * x[i] for i in Client) / sum(present) to Server as mean;
+}
+";
+
+/// In a program with a state each client keeps its place: without one a round goes on only if the program reads who is there.
+/// Whoever gives nothing, and whoever the parties reject, is away in the same way, and zeros do not stand in for it.
+#[test]
+fn a_program_with_a_state_reads_who_takes_part() {
+    let place = place();
+    let run = "run going.slvr --inputs in --outputs out --state kept --round 1";
+    fs::remove_file(place.path("in/Client/1.safetensors")).expect("it is there");
+    let refused = place.slvrc(run);
+    assert_eq!(refused.status, 1);
+    insta::assert_snapshot!(refused.stderr.lines().last().unwrap_or_default(), @"error: Client 1 (missing): a program with a state keeps a place for each member. Without one it goes on if it reads who takes part, `input present: public bit from each Client`; `--invalid zeros` has zeros stand in for their inputs");
+    assert!(!place.path("kept/party0.state").exists());
+
+    place.write("present.slvr", PRESENT);
+    let x = |client: u8| [1.0 + f32::from(client), 2.5 * (1.0 + f32::from(client))];
+    // Who is away in each round, and who submits what is out of range.
+    let rounds: [(Option<u8>, Option<u8>); 4] =
+        [(None, None), (Some(1), None), (None, Some(2)), (Some(0), Some(1))];
+    for how in ["", "--processes", "--no-speculation", "--protocols t1"] {
+        let mut counts = [0.0; 3];
+        fs::remove_dir_all(place.path("kept")).ok();
+        fs::remove_file(place.path("clear.safetensors")).ok();
+        for (round, (away, wrong)) in (1..).zip(rounds) {
+            let mut inputs = Folder::default();
+            for i in (0..3u8).filter(|i| Some(*i) != away) {
+                let x = if Some(i) == wrong { [900.0, 1.0] } else { x(i) };
+                inputs.put(&format!("Client/{i}"), "x", f32s(&[2], &x));
+            }
+            fs::remove_dir_all(place.path("in")).ok();
+            inputs.write(&place.path("in"));
+            let there: Vec<u8> = (0..3).filter(|i| Some(*i) != away && Some(*i) != wrong).collect();
+            there.iter().for_each(|&i| counts[usize::from(i)] += 1.0);
+            let mean = [0, 1].map(|d| {
+                let all = there.iter().map(|&i| f64::from(x(i)[d]));
+                all.sum::<f64>() / there.len() as f64
+            });
+            let call = |args: &str| {
+                let done = place.slvrc(args);
+                assert_eq!(done.status, 0, "{args}: {}", done.stderr);
+                place.tensors("out/Server.safetensors")
+            };
+            let check = |got: &std::collections::BTreeMap<String, Vec<f64>>, what: &str| {
+                assert_eq!(got["rounds"], counts, "{how}, round {round}, {what}");
+                for (got, want) in got["mean"].iter().zip(mean) {
+                    assert!(
+                        (got - want).abs() < 1e-3,
+                        "{how}, round {round}, {what}: {got} {want}"
+                    );
+                }
+            };
+            check(
+                &call(&format!(
+                    "run present.slvr --inputs in --outputs out --state kept --round {round} --submit-unchecked {how}"
+                )),
+                "run",
+            );
+            check(
+                &call("eval present.slvr --inputs in --outputs out --state clear.safetensors"),
+                "eval",
+            );
+        }
+    }
+}

@@ -346,7 +346,9 @@ impl<'a> Check<'a> {
         let pick = |random: &mut Random, n: usize| (random.unit() * n as f64) as usize;
         let input = &circuit.inputs[pick(random, circuit.inputs.len())];
         let set = match input.from {
-            slvr_circuit::From::Public | slvr_circuit::From::State(_) => None,
+            slvr_circuit::From::Public
+            | slvr_circuit::From::State(_)
+            | slvr_circuit::From::Present(_) => None,
             slvr_circuit::From::Each(s) => Some(s as usize),
         };
         let tensor = match set {

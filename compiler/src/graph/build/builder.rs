@@ -3,7 +3,7 @@
 use crate::diagnostic::{Diagnostic, codes};
 use crate::graph::{Giver, Graph, Input, NodeId, Op, Output, Place, Site, Table};
 use crate::syntax::Sources;
-use crate::syntax::ast::Span;
+use crate::syntax::ast::{Secrecy, Span};
 use crate::types::{Elem, Expr, MAX_RANK, Program, Stmt, Ty, Var, VarId};
 use std::collections::{BTreeMap, HashMap};
 
@@ -68,9 +68,14 @@ impl Builder<'_> {
         match stmt {
             Stmt::Input { var, range, from } => {
                 let ty = &self.program.vars[var.0 as usize].ty;
-                let own = ty.dims[usize::from(from.is_some())..].iter().map(|d| d.size).collect();
-                let giver = from.map_or(Giver::Public, |s| Giver::Each(s.0));
-                self.input(*var, giver, *range, own, self.fields(ty));
+                let giver = match (from, ty.secrecy) {
+                    (None, _) => Giver::Public,
+                    (Some(set), Secrecy::Public) => Giver::Present(set.0),
+                    (Some(set), Secrecy::Secret) => Giver::Each(set.0),
+                };
+                // Of what each member gives, the shape of one.
+                let own = ty.dims.iter().skip(usize::from(giver.set().is_some()));
+                self.input(*var, giver, *range, own.map(|d| d.size).collect(), self.fields(ty));
             }
             Stmt::State { var, range, start } => {
                 let shape = self.program.vars[var.0 as usize].ty.shape();

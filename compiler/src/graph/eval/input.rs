@@ -18,6 +18,15 @@ pub(super) fn load<W: Word>(
             one(graph, input, &inputs.public, "(public)", &mut out)?;
             return Ok(out);
         }
+        Giver::Present(_) => {
+            // Without word of it all are there.
+            let all = || vec![1.0; input.shape.iter().product::<u64>() as usize];
+            let all = Tensors::from([(input.name.clone(), all())]);
+            let given = inputs.public.contains_key(&input.name);
+            let from = if given { &inputs.public } else { &all };
+            one(graph, input, from, "(presence)", &mut out)?;
+            return Ok(out);
+        }
         Giver::State(start) => {
             let begins = || {
                 let len = input.shape.iter().product::<u64>() as usize;

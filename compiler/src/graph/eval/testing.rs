@@ -112,7 +112,7 @@ pub(crate) fn random_inputs(graph: &Graph, seed: u64) -> Inputs {
         let mut tensor =
             || (0..len).map(|_| lo + step * (rng.next_u64() % count) as f64).collect::<Vec<_>>();
         match input.from {
-            Giver::Public | Giver::State(_) => {
+            Giver::Public | Giver::State(_) | Giver::Present(_) => {
                 drop(inputs.public.insert(input.name.clone(), tensor()))
             }
             Giver::Each(set) => inputs.sets[set as usize]

@@ -135,6 +135,8 @@ impl Parser {
                 c.keyword("each")?;
                 Giver::Each(self.set(c)?)
             };
+        } else if c.eat_word("present") {
+            from = Giver::Present(self.set(c)?);
         }
         let fields = c.fields()?;
         self.graph.inputs.push(Input { name, from, elem, range, shape, fields, one_hot, frac });

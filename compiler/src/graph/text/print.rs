@@ -104,6 +104,9 @@ fn print_input(out: &mut String, graph: &Graph, i: usize, input: &Input) {
         Giver::State(start) => {
             let _ = write!(out, " state {}", number(start));
         }
+        Giver::Present(set) => {
+            let _ = write!(out, " present {}", set_name(graph, set));
+        }
     }
     print_fields(out, &input.fields);
 }

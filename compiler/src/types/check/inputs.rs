@@ -39,6 +39,24 @@ impl Checker<'_> {
             Ok(ty) => Some(ty.elem),
             Err(Reported) => None,
         };
+        if let (Secrecy::Public, Some(giver), Ok(shape)) = (secrecy, from, &shape)
+            && (shape.elem != Elem::Bit || !shape.dims.is_empty() || !giver.each)
+        {
+            let set = &giver.set.name;
+            return Err(self.fail(
+                Diagnostic::error(
+                    codes::PARTIES,
+                    format!("public input `{}` comes from nobody in particular", name.name),
+                    giver.set.span,
+                    "everybody knows it",
+                )
+                .hint("leave out `from`, or make it `secret`")
+                .hint(format!(
+                    "whether a member takes part is `{}: public bit from each {set}`",
+                    name.name
+                )),
+            ));
+        }
         let range = self.input_range(env, name, elem, secrecy, range);
         let (set, mut ty, range) = (set?, shape?, range?);
         if let Some((set, _)) = set {
@@ -71,15 +89,8 @@ impl Checker<'_> {
     ) -> R<Option<(SetId, bool)>> {
         match (secrecy, from) {
             (Secrecy::Public, None) => Ok(None),
-            (Secrecy::Public, Some(giver)) => Err(self.fail(
-                Diagnostic::error(
-                    codes::PARTIES,
-                    format!("public input `{}` comes from nobody in particular", name.name),
-                    giver.set.span,
-                    "everybody knows it",
-                )
-                .hint("leave out `from`, or make it `secret`"),
-            )),
+            // Whether each member takes part.
+            (Secrecy::Public, Some(giver)) => Ok(Some((self.party(env, &giver.set)?, giver.each))),
             (Secrecy::Secret, None) => {
                 let sets: Vec<String> = self.parties.iter().map(|p| p.name.clone()).collect();
                 let set = sets.first().map_or("Client", String::as_str);

@@ -2,6 +2,7 @@
 
 use super::{EvalError, Tensor, Value};
 use crate::noise::Words;
+use crate::syntax::ast::Secrecy;
 use crate::types::{Elem, Program, SetId, Ty, VarId};
 use std::collections::BTreeMap;
 
@@ -73,6 +74,13 @@ impl EvalInputs {
             let data = one.read(program, &var.name, &var.ty, &var.ty.shape(), range)?;
             return Ok(Value::new(var.ty.shape(), data));
         };
+        if var.ty.secrecy == Secrecy::Public {
+            // Who takes part; without word of it all do.
+            let shape = var.ty.shape();
+            let all = vec![1.0; shape.iter().product::<u64>() as usize];
+            let given = self.public.get(&var.name);
+            return Ok(Value::new(shape, given.map_or(all, |t| t.data.clone())));
+        }
         let party =
             program.parties.get(set.0 as usize).ok_or(EvalError::Malformed("no such party set"))?;
         let members = self.sets.get(set.0 as usize).map_or(&[][..], Vec::as_slice);

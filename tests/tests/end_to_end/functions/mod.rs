@@ -68,7 +68,9 @@ fn inputs(circuit: &Circuit, given: &[(&str, &[f64])]) -> Inputs {
         };
         let tensor = RawTensor { shape: input.shape.clone(), data };
         match input.from {
-            From::Public | From::State(_) => drop(all.public.insert(input.name.clone(), tensor)),
+            From::Public | From::State(_) | From::Present(_) => {
+                drop(all.public.insert(input.name.clone(), tensor))
+            }
             From::Each(set) => {
                 let members = &mut all.sets[set as usize];
                 if members.is_empty() {
