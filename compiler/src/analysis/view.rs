@@ -33,12 +33,15 @@ impl<'a> View<'a> {
         if self.reals { 0.0 } else { table_rounding(data, frac) }
     }
 
-    /// How far the factor of a scale may be from the one that the program has: it has 16 significant
-    /// bits. A factor of an integer that stays one is exact.
+    /// How far the factor of a scale may be from the one that the program has: that of an integer is exact, others
+    /// have 16 significant bits.
     pub fn factor_rounding(&self, id: NodeId, c: f64) -> f64 {
-        let halved = || self.g.users(id).iter().any(|&u| matches!(self.op(u), Op::DivPow2(_)));
-        let exact = c == 0.0 || self.reals || (self.whole(id) && c.abs() < 32768.0 && !halved());
-        if exact { 0.0 } else { c.abs() * 2f64.powi(-16) }
+        if self.reals { 0.0 } else { self.factor_written(id, c) }
+    }
+
+    /// The same of the factor that a graph without scales has.
+    pub fn factor_written(&self, id: NodeId, c: f64) -> f64 {
+        if self.whole(id) { 0.0 } else { c.abs() * 2f64.powi(-16) }
     }
 
     /// Where entries of a node come from that are only moved.

@@ -13,7 +13,9 @@
 //! All that only as long as the value cannot grow too large for a word with so many fraction bits
 //! ([`crate::analysis::magnitudes`]). Division by a power of two raises the fraction bits and moves nothing; the next
 //! truncation is longer by as much. Other constants are folded as an odd integer times a power of
-//! two, with at most 16 significant bits.
+//! two, with at most 16 significant bits. An integer times an integer stays as it is, however many bits the two have: what
+//! a program counts, compares for equality and indexes by is never rounded. Times another constant it becomes a fraction
+//! first, so an [`Op::Scale`] of an integer is always exact.
 //!
 //! ```text
 //! %3 = conv2d %1 %2 ; %5 = add %3 %4 ; %6 = relu %5
@@ -433,10 +435,11 @@ impl Scales<'_> {
             && self.may_stay(number)
     }
 
-    /// c * x as an odd integer times a power of two.
+    /// c * x as an odd integer times a power of two; an integer times an integer as it is.
     fn scale(&mut self, x: NodeId, c: f64) -> NodeId {
-        if c == 0.0 {
-            return self.add(Op::Scale(0.0), &[x]);
+        let whole = self.g.ty(x).elem != Elem::Fix;
+        if c == 0.0 || whole && c.fract() == 0.0 {
+            return self.add(Op::Scale(c), &[x]);
         }
         // 16 significant bits: |c| * 2^bits in [2^15, 2^16).
         let bits = 15 - c.abs().log2().floor() as i32;
@@ -458,12 +461,15 @@ impl Scales<'_> {
             (false, true) => self.at_most_to(x, (FINE_LIMIT - bits as u32).max(self.fine)),
             (false, false) => self.truncate(x),
         };
-        let product = if odd == 1.0 { x } else { self.add(Op::Scale(odd), &[x]) };
-        if bits == 0 {
-            return product;
-        }
-        let raised = self.add(Op::DivPow2(bits as u32), &[product]);
-        self.at_most(raised, self.limit())
+        let times = |s: &mut Self, x| if odd == 1.0 { x } else { s.add(Op::Scale(odd), &[x]) };
+        let over = |s: &mut Self, x| match bits {
+            0 => x,
+            bits => s.add(Op::DivPow2(bits as u32), &[x]),
+        };
+        // The product of a fraction is one, whose factor may be rounded.
+        let product = if whole { over(self, x) } else { times(self, x) };
+        let raised = if whole { times(self, product) } else { over(self, product) };
+        if bits == 0 { raised } else { self.at_most(raised, self.limit()) }
     }
 }
 

@@ -5,14 +5,12 @@ use super::deviation::{Deviation, Running};
 use super::masks::{Rounding, roundings};
 use crate::analysis::guard::Guard;
 use crate::analysis::view::{View, times};
+use crate::graph::NodeId;
 use crate::graph::eval::{self, Coin, EvalError, Inputs};
-use crate::graph::{NodeId, Op};
 use std::sync::Arc;
 
 /// A unit of the last place of floating point, for the program's value and for the one that is computed here.
 const FLOAT: f64 = 2.0 * f64::EPSILON;
-/// What 16 significant bits leave of a constant factor.
-const FACTOR: f64 = 1.0 / 65536.0;
 
 /// Whose values rules bound. Both are compared with the graph's own value, which has rounded factors and nothing else
 /// that rounds.
@@ -64,15 +62,10 @@ impl<'a> Context<'a> {
         Running::made(value, off, self.quantile)
     }
 
-    /// How far a factor of a scale may be from the one that is used: a run has the graph's, the program's may have more
-    /// than its 16 significant bits. As in [`crate::analysis::errors`], a factor of an integer that stays one is exact.
+    /// How far a factor of a scale may be from the one that is used: a run has the graph's, the program's is the one that
+    /// is written.
     pub fn factor(&self, id: NodeId, c: f64) -> f64 {
-        let view = self.view;
-        let halved = || view.g.users(id).iter().any(|&u| matches!(view.op(u), Op::DivPow2(_)));
-        let exact = self.whose == Whose::Run
-            || c == 0.0
-            || (view.whole(id) && c.abs() < 32768.0 && !halved());
-        if exact { 0.0 } else { c.abs() * FACTOR }
+        if self.whose == Whose::Run { 0.0 } else { self.view.factor_written(id, c) }
     }
 
     /// What floating point may be off by at an entry, after `terms` roundings of numbers whose sizes add up to `size`:

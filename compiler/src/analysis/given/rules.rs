@@ -101,9 +101,7 @@ impl Context<'_> {
                 decide::ordered(self, id, given[0], value)?
             }
         };
-        // A factor with 16 significant bits, which is halved next, is no integer of the program.
-        let rounded = matches!(op, Op::Scale(c) if self.factor(id, *c) > 0.0);
-        Ok(if self.view.whole(id) && !rounded { found.whole() } else { found })
+        Ok(if self.view.whole(id) { found.whole() } else { found })
     }
 
     /// Inputs are encoded already. What is lifted at the very end of its small ring may be a unit less.

@@ -174,7 +174,7 @@ impl<'a> Reader<'a> {
                 let less = *view.op(id) == Op::Lt;
                 match (arg(0), arg(1)) {
                     (Ok(a), Ok(b)) => {
-                        let f = |x, y| i64::from(if less { x < y } else { x == y });
+                        let f = |x, y| Some(i64::from(if less { x < y } else { x == y }));
                         a.with(b, f)
                     }
                     (Err(why @ Refused::Lanes(_)), _) | (_, Err(why @ Refused::Lanes(_))) => {
@@ -185,47 +185,48 @@ impl<'a> Reader<'a> {
                 }
             }
             Op::Lt => Some(self.literal(place)?),
-            Op::Not => arg(0)?.scaled(-1).plus(Value::constant(1)),
+            Op::Not => arg(0)?.scaled(-1).and_then(|x| x.plus(Value::constant(1))),
             Op::ToInt => Some(arg(0)?),
-            Op::Neg => Some(arg(0)?.scaled(-1)),
-            Op::Scale(c) => Some(arg(0)?.scaled(whole(*c)?)),
+            Op::Neg => arg(0)?.scaled(-1),
+            Op::Scale(c) => arg(0)?.scaled(whole(*c)?),
             Op::Add => arg(0)?.plus(arg(1)?),
-            Op::Sub => arg(0)?.plus(arg(1)?.scaled(-1)),
+            Op::Sub => arg(0)?.plus(arg(1)?.scaled(-1).ok_or(Refused::No)?),
             Op::And => arg(0)?.and(arg(1)?),
             Op::Mul if view.whole(id) => {
                 let (a, b) = (arg(0)?, arg(1)?);
                 match (a.as_constant(), b.as_constant()) {
-                    (_, Some(c)) => Some(a.scaled(c)),
-                    (Some(c), _) => Some(b.scaled(c)),
+                    (_, Some(c)) => a.scaled(c),
+                    (Some(c), _) => b.scaled(c),
                     _ => a.and(b),
                 }
             }
             Op::Xor => {
                 let (a, b) = (arg(0)?, arg(1)?);
+                let flipped = |x: Value, c| x.scaled(1 - 2 * c)?.plus(Value::constant(c));
                 match (a.as_constant(), b.as_constant()) {
-                    (_, Some(c)) => a.scaled(1 - 2 * c).plus(Value::constant(c)),
-                    (Some(c), _) => b.scaled(1 - 2 * c).plus(Value::constant(c)),
-                    _ => a.with(b, |x, y| x ^ y),
+                    (_, Some(c)) => flipped(a, c),
+                    (Some(c), _) => flipped(b, c),
+                    _ => a.with(b, |x, y| Some(x ^ y)),
                 }
             }
             // Ranks of many are known by their structure, and have too many terms to be listed.
             Op::Sum(_) if view.args(args[0]).iter().any(|&a| is_ruled(view.g, a)) => None,
             Op::Sum(axes) if view.whole(id) => {
                 let mut sum = Value::constant(0);
-                let mut constant = 0;
+                let mut constant = 0i64;
                 let mut terms = Vec::new();
                 for part in self.terms(place, axes)? {
                     let v = self.value(part)?;
                     match v.shape {
                         Shape::Plus(c) => {
-                            constant += c;
+                            constant = constant.checked_add(c).ok_or(Refused::No)?;
                             terms.extend(v.terms);
                         }
                         _ => sum = sum.plus(v).ok_or(Refused::No)?,
                     }
                 }
-                let rest = Value { terms: merged(terms.into_iter()), shape: Shape::Plus(constant) };
-                sum.plus(rest)
+                let terms = merged(terms.into_iter()).ok_or(Refused::No)?;
+                sum.plus(Value { terms, shape: Shape::Plus(constant) })
             }
             _ => None,
         };
@@ -287,7 +288,7 @@ impl<'a> Reader<'a> {
         let mut weights: Option<Vec<i64>> = None;
         for (i, value) in found.iter().enumerate() {
             row.entry(self, i, value)?;
-            let table = value.table();
+            let table = value.table().ok_or(Refused::No)?;
             match &weights {
                 None => weights = Some(table),
                 Some(known) if *known == table => {}

@@ -22,6 +22,9 @@ pub enum Shape {
     Table(Vec<i64>),
 }
 
+/// Longer tables are not made.
+const LONGEST: i128 = 1 << 16;
+
 impl<L: Ord + Clone> Value<L> {
     /// A number.
     pub fn constant(c: i64) -> Value<L> {
@@ -29,18 +32,19 @@ impl<L: Ord + Clone> Value<L> {
     }
 
     /// Smallest and largest value of the sum.
-    fn range(&self) -> (i64, i64) {
-        let coefficients = || self.terms.iter().map(|t| t.1);
+    fn range(&self) -> (i128, i128) {
+        let coefficients = || self.terms.iter().map(|t| i128::from(t.1));
         (coefficients().filter(|c| *c < 0).sum(), coefficients().filter(|c| *c > 0).sum())
     }
 
-    /// The values, from the smallest sum to the largest.
-    pub fn table(&self) -> Vec<i64> {
+    /// The values, from the smallest sum to the largest, unless there are too many.
+    pub fn table(&self) -> Option<Vec<i64>> {
         match &self.shape {
-            Shape::Table(t) => t.clone(),
+            Shape::Table(t) => Some(t.clone()),
             Shape::Plus(c) => {
                 let (lo, hi) = self.range();
-                (lo..=hi).map(|x| x + c).collect()
+                let value = |x: i128| i64::try_from(x + i128::from(*c)).ok();
+                if hi - lo < LONGEST { (lo..=hi).map(value).collect() } else { None }
             }
         }
     }
@@ -55,39 +59,40 @@ impl<L: Ord + Clone> Value<L> {
     }
 
     /// A function of the value.
-    fn map(mut self, f: impl Fn(i64) -> i64) -> Value<L> {
-        self.shape = Shape::Table(self.table().into_iter().map(f).collect());
-        self
+    fn map(mut self, f: impl Fn(i64) -> Option<i64>) -> Option<Value<L>> {
+        self.shape = Shape::Table(self.table()?.into_iter().map(f).collect::<Option<_>>()?);
+        Some(self)
     }
 
     /// A multiple.
-    pub fn scaled(mut self, c: i64) -> Value<L> {
-        match (&mut self.shape, c) {
-            (_, 0) => Value::constant(0),
-            (Shape::Plus(plus), _) => {
-                *plus *= c;
-                self.terms.iter_mut().for_each(|t| t.1 *= c);
-                self
-            }
-            (Shape::Table(t), _) => {
-                t.iter_mut().for_each(|x| *x *= c);
-                self
-            }
+    pub fn scaled(mut self, c: i64) -> Option<Value<L>> {
+        if c == 0 {
+            return Some(Value::constant(0));
         }
+        let times = |x: &mut i64| x.checked_mul(c).map(|y| *x = y);
+        match &mut self.shape {
+            Shape::Plus(plus) => {
+                times(plus)?;
+                self.terms.iter_mut().try_for_each(|t| times(&mut t.1))?;
+            }
+            Shape::Table(t) => t.iter_mut().try_for_each(times)?,
+        }
+        Some(self)
     }
 
     /// A function of two values, if it is one of a sum.
-    pub fn with(self, other: Value<L>, f: impl Fn(i64, i64) -> i64) -> Option<Value<L>> {
+    pub fn with(self, other: Value<L>, f: impl Fn(i64, i64) -> Option<i64>) -> Option<Value<L>> {
         if let Some(c) = other.as_constant() {
-            return Some(self.map(|x| f(x, c)));
+            return self.map(|x| f(x, c));
         }
         if let Some(c) = self.as_constant() {
-            return Some(other.map(|x| f(c, x)));
+            return other.map(|x| f(c, x));
         }
         if self.terms != other.terms {
             return None;
         }
-        let table = self.table().into_iter().zip(other.table()).map(|(x, y)| f(x, y)).collect();
+        let pairs = self.table()?.into_iter().zip(other.table()?);
+        let table = pairs.map(|(x, y)| f(x, y)).collect::<Option<_>>()?;
         Some(Value { terms: self.terms, shape: Shape::Table(table) })
     }
 
@@ -95,16 +100,16 @@ impl<L: Ord + Clone> Value<L> {
     pub fn plus(self, other: Value<L>) -> Option<Value<L>> {
         match (&self.shape, &other.shape) {
             (Shape::Plus(a), Shape::Plus(b)) => {
-                let shape = Shape::Plus(a + b);
-                Some(Value { terms: merged(self.terms.into_iter().chain(other.terms)), shape })
+                let shape = Shape::Plus(a.checked_add(*b)?);
+                Some(Value { terms: merged(self.terms.into_iter().chain(other.terms))?, shape })
             }
-            _ => self.with(other, |x, y| x + y),
+            _ => self.with(other, i64::checked_add),
         }
     }
 
     /// The largest value of the sum, if the value is 1 there and 0 elsewhere.
-    fn all(&self) -> Option<i64> {
-        let table = self.table();
+    fn all(&self) -> Option<i128> {
+        let table = self.table()?;
         let (last, rest) = table.split_last()?;
         (*last == 1 && rest.iter().all(|x| *x == 0)).then(|| self.range().1)
     }
@@ -114,19 +119,20 @@ impl<L: Ord + Clone> Value<L> {
         if let (Some(a), Some(b)) = (self.all(), other.all())
             && self.terms != other.terms
         {
-            let terms = merged(self.terms.into_iter().chain(other.terms));
+            let terms = merged(self.terms.into_iter().chain(other.terms))?;
             let sum = Value { terms, shape: Shape::Plus(0) };
-            return Some(sum.map(|x| i64::from(x == a + b)));
+            return sum.map(|x| Some(i64::from(i128::from(x) == a + b)));
         }
-        self.with(other, |x, y| x * y)
+        self.with(other, i64::checked_mul)
     }
 }
 
-/// Each literal once.
-pub fn merged<L: Ord>(terms: impl Iterator<Item = (L, i64)>) -> Vec<(L, i64)> {
+/// Each literal once, unless a coefficient is too large.
+pub fn merged<L: Ord>(terms: impl Iterator<Item = (L, i64)>) -> Option<Vec<(L, i64)>> {
     let mut all: BTreeMap<L, i64> = BTreeMap::new();
     for (literal, c) in terms {
-        *all.entry(literal).or_default() += c;
+        let sum = all.entry(literal).or_default();
+        *sum = sum.checked_add(c)?;
     }
-    all.into_iter().filter(|(_, c)| *c != 0).collect()
+    Some(all.into_iter().filter(|(_, c)| *c != 0).collect())
 }

@@ -13,6 +13,9 @@ use num_traits::{One, Pow, Signed, ToPrimitive, Zero};
 /// A number of the run is 0, or its absolute value lies between 2^-this and 2^this: words have 64 bits.
 pub const REACH: i32 = 61;
 
+/// Whole numbers up to this one are exact in floating point.
+pub const WHOLE: f64 = (1u64 << f64::MANTISSA_DIGITS) as f64;
+
 /// Numerators and denominators have at most this many bits.
 const MAX_BITS: u64 = 1 << 13;
 
@@ -239,9 +242,11 @@ pub fn held(x: f64) -> Result<f64> {
     }
 }
 
-/// The product of two numbers of the run, if it is one.
+/// The product of two numbers of the run, if it is one. That of two whole numbers is not rounded.
 pub fn product(a: f64, b: f64) -> Option<f64> {
-    combined(a * b, a != 0.0 && b != 0.0)
+    let whole = a.fract() == 0.0 && b.fract() == 0.0;
+    let exact = !whole || (a * b).abs() <= WHOLE;
+    combined(a * b, a != 0.0 && b != 0.0).filter(|_| exact)
 }
 
 /// The quotient of two numbers of the run, if it is one.
@@ -251,7 +256,7 @@ pub fn quotient(a: f64, b: f64) -> Option<f64> {
 
 /// The square of a number of the run, if it is one.
 pub fn square(a: f64) -> Option<f64> {
-    product(a, a)
+    combined(a * a, a != 0.0)
 }
 
 fn combined(x: f64, nonzero: bool) -> Option<f64> {

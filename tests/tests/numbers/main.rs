@@ -1,0 +1,3 @@
+//! What a program computes where numbers end: large integers ([`integers`]).
+
+mod integers;
