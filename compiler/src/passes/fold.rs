@@ -12,8 +12,8 @@
 use super::promise::{Kept, none};
 use super::runs;
 use crate::graph::{Graph, NodeId, Op, Table};
-use crate::types::Elem;
 use crate::types::number::{self, product};
+use crate::types::{Elem, domain};
 
 /// Larger tables are left to the run.
 const LIMIT: u64 = 1 << 16;
@@ -21,7 +21,7 @@ const LIMIT: u64 = 1 << 16;
 pub(super) fn run(graph: &Graph) -> Graph {
     graph.rewrite(|new, id, args| {
         let node = graph.node(id);
-        // What has no value in the reals (1 / 0) is left to the run, which saturates.
+        // What has no value in the reals (1 / 0) is left to the run.
         if let Some((table, elem)) = folded(new, &node.op, args) {
             return new.add(Op::Const(table, elem, None), &[], node.site);
         }
@@ -61,12 +61,11 @@ fn folded(g: &Graph, op: &Op, args: &[NodeId]) -> Option<(Table, Elem)> {
     let vanishes = matches!(op, Op::Mul | Op::Div | Op::Scale(_))
         && *op != Op::Scale(0.0)
         && args.iter().all(nonzero);
-    // Beyond, an integer would be rounded.
-    let whole = (f64::MANTISSA_DIGITS as f64).exp2();
     let kept = |&x: &f64| {
         number::held(x).is_ok()
             && !(vanishes && x == 0.0)
-            && (elem != Elem::Int || x.abs() <= whole)
+            // Beyond, an integer would be rounded.
+            && (elem != Elem::Int || x.abs() <= number::WHOLE)
     };
     value.data.iter().all(kept).then_some((value, elem))
 }
@@ -85,7 +84,11 @@ fn constant(g: &Graph, op: &Op, args: &[NodeId]) -> Option<(Table, Elem)> {
             let elem = if c.fract() == 0.0 { elem } else { Elem::Fix };
             return Some((map(&|x| x * c), elem));
         }
-        Op::Function(f) => return Some((map(&f.facts().real), Elem::Fix)),
+        Op::Function(f) => {
+            let facts = f.facts();
+            let value = |x| if (facts.defined)(x) { (facts.saturated)(x) } else { f64::NAN };
+            return Some((map(&value), Elem::Fix));
+        }
         Op::Abs => map(&f64::abs),
         Op::Relu => map(&|x| x.max(0.0)),
         Op::Reshape(to) => Table { shape: to.clone(), data: a.data.clone() },
@@ -108,7 +111,7 @@ fn binary(g: &Graph, op: &Op, args: &[NodeId]) -> Option<(Table, Elem)> {
         Op::Add => (|x, y| x + y, join),
         Op::Sub => (|x, y| x - y, join),
         Op::Mul => (|x, y| x * y, join),
-        Op::Div => (|x, y| x / y, Elem::Fix),
+        Op::Div => (|x, y| if y == 0.0 { f64::NAN } else { domain::div(x, y) }, Elem::Fix),
         Op::Lt => (|x, y| f64::from(x < y), Elem::Bit),
         Op::Eq => (|x, y| f64::from(x == y), Elem::Bit),
         Op::And => (|x, y| x * y, Elem::Bit),

@@ -26,6 +26,7 @@ mod precision;
 mod promise;
 mod redundancy;
 mod reveal;
+mod rising;
 mod runs;
 pub mod saturation;
 mod scales;

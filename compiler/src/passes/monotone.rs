@@ -14,7 +14,7 @@
 //! ```
 
 use super::promise::{Kept, none};
-use crate::analysis::signs::not_negative;
+use super::rising;
 use crate::graph::{Function, Graph, NodeId, Op, Table};
 use crate::types::Elem;
 use crate::types::number::{product, quotient, square};
@@ -47,18 +47,17 @@ fn rewrite(g: &mut Graph, op: &Op, args: &[NodeId], site: u32) -> Option<NodeId>
             let y = g.add(op.clone(), &moved, site);
             Some(g.add(float, &[y], site))
         }
-        (Op::SortSum { lo, hi }, Op::Function(Function::Sqrt)) if hi - lo == 1 => {
+        (op, float @ Op::Function(Function::Sqrt))
+            if is_entry(op) && rising::never_falls(g, first) =>
+        {
             let x = inner(g);
             let y = g.add(op.clone(), &[x], site);
-            Some(g.add(Op::Function(Function::Sqrt), &[y], site))
+            Some(g.add(float, &[y], site))
         }
-        (Op::Sort | Op::Max(_) | Op::Min(_), Op::Function(Function::Sqrt)) => {
-            let x = inner(g);
-            let y = g.add(op.clone(), &[x], site);
-            Some(g.add(Op::Function(Function::Sqrt), &[y], site))
-        }
-        (Op::SortSum { .. } | Op::Sort | Op::Max(_) | Op::Min(_) | Op::Relu, Op::Scale(c))
-            if c > 0.0 =>
+        // It keeps sums, too, and 0.
+        (op, Op::Scale(c))
+            if (is_entry(op) || matches!(op, Op::SortSum { .. } | Op::Relu))
+                && rising::never_falls(g, first) =>
         {
             let x = inner(g);
             let y = g.add(op.clone(), &[x], site);
@@ -80,6 +79,15 @@ fn rewrite(g: &mut Graph, op: &Op, args: &[NodeId], site: u32) -> Option<NodeId>
         }
         (Op::Lt, _) => compare(g, args[0], args[1], site),
         _ => None,
+    }
+}
+
+/// Whether each entry of the result is one of the operand's, by its order.
+fn is_entry(op: &Op) -> bool {
+    match op {
+        Op::SortSum { lo, hi } => hi - lo == 1,
+        Op::Sort | Op::Max(_) | Op::Min(_) => true,
+        _ => false,
     }
 }
 
@@ -142,10 +150,8 @@ fn compare(g: &mut Graph, a: NodeId, b: NodeId, site: u32) -> Option<NodeId> {
         return None;
     }
     // Of two that are negative neither root is below the other.
-    let a = match a.root && !not_negative(g, a.x) {
-        true => Side { x: g.add(Op::Relu, &[a.x], site), ..a },
-        false => a,
-    };
+    let x = if a.root { rising::cut(g, Function::Sqrt, a.x, site)? } else { a.x };
+    let a = Side { x, ..a };
     // The larger factor stays, divided by the smaller: it is at least one, so a fixed-point
     // constant keeps its relative precision.
     let ratio = |x: f64, y: f64| {

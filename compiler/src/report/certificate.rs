@@ -400,7 +400,8 @@ fn saturates(g: &Graph, ranges: &Ranges, id: NodeId) -> Option<String> {
                 }
                 Function::Sqrt => (lo < 0.0).then(|| "is 0 where the operand is negative".into()),
                 Function::Log => {
-                    (lo <= 0.0).then(|| "is -17 ln 2 where the operand is not positive".into())
+                    let below = || "is -17 ln 2 where the operand is below 2^-16".into();
+                    (lo < domain::LOG_LOW).then(below)
                 }
                 Function::Exp => {
                     let top = domain::EXP_TOP;

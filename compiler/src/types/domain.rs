@@ -10,7 +10,7 @@
 //! | e^x | -11.875 <= x <= 29 ln 2 | 0 below, 2^29 above |
 //! | 1 / x | x != 0 | 2^31 at 0 |
 //! | sqrt x | x >= 0 | 0 below |
-//! | ln x | x > 0, in steps of 2^-16 | -17 ln 2 for x <= 0 |
+//! | ln x | x >= 2^-16 | -17 ln 2 below |
 //! | x / y | y != 0, and abs (x / y) <= 2^31 or abs y >= 1 | 2^31 with the sign of x / y; of x where y is 0; 0 / 0 is 0 |
 //!
 //! So 1 / x as a function and as a quotient are the same. Division of IEEE 754, with infinities and NaN, is what
@@ -22,14 +22,17 @@ use std::f64::consts::LN_2;
 pub const EXP_TOP: u32 = 29;
 /// e^x is 0 below this: less than half a unit of 2^-16. From here to EXP_TOP ln 2 are less than 32.
 pub const EXP_LOW: f64 = -11.875;
+/// e^x is 2^EXP_TOP above this.
+pub const EXP_HIGH: f64 = EXP_TOP as f64 * LN_2;
+/// ln x is -17 ln 2 below this, the least positive operand that a circuit has.
+pub const LOG_LOW: f64 = 1.0 / 65536.0;
 /// Quotients saturate at 2^QUOTIENT_TOP.
 pub const QUOTIENT_TOP: u32 = 31;
 
 /// e^x, saturated.
 pub fn exp(x: f64) -> f64 {
-    let top = f64::from(EXP_TOP);
-    if x > top * LN_2 {
-        top.exp2()
+    if x > EXP_HIGH {
+        f64::from(EXP_TOP).exp2()
     } else if x < EXP_LOW {
         0.0
     } else {
@@ -47,9 +50,9 @@ pub fn sqrt(x: f64) -> f64 {
     x.max(0.0).sqrt()
 }
 
-/// ln x, saturated, for operands in steps of 2^-16.
+/// ln x, saturated.
 pub fn log(x: f64) -> f64 {
-    if x < (-16f64).exp2() { -17.0 * LN_2 } else { x.ln() }
+    if x < LOG_LOW { -17.0 * LN_2 } else { x.ln() }
 }
 
 /// x / y, saturated.
@@ -81,6 +84,7 @@ mod tests {
         assert_eq!((recip(0.0), recip(-4.0), recip(4.0), recip(1e-12)), (end, -0.25, 0.25, end));
         assert_eq!((sqrt(-1.0), sqrt(9.0)), (0.0, 3.0));
         assert_eq!((log(0.0), log(-1.0), log(1.0)), (-17.0 * LN_2, -17.0 * LN_2, 0.0));
+        assert_eq!((log(LOG_LOW), log(LOG_LOW / 2.0)), (-16.0 * LN_2, -17.0 * LN_2));
         assert_eq!(
             (div(5.0, 0.0), div(-5.0, 0.0), div(0.0, 0.0), div(5.0, -2.0)),
             (end, -end, 0.0, -2.5)

@@ -88,7 +88,7 @@ fn places_that_saturate_are_named() {
         ("recip(y[i])", "1..2", None),
         ("sqrt(y[i])", "-1..1", Some(("sqrt", "0 where the operand is negative"))),
         ("sqrt(y[i])", "0..1", None),
-        ("log(y[i])", "0..1", Some(("log", "-17 ln 2 where the operand is not positive"))),
+        ("log(y[i])", "0..1", Some(("log", "-17 ln 2 where the operand is below 2^-16"))),
         ("log(y[i])", "1..2", None),
         ("exp(y[i])", "0..30", Some(("exp", "2^29 where the operand is above 29 ln 2"))),
         ("exp(y[i])", "0..8", None),

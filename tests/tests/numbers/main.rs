@@ -1,3 +1,6 @@
-//! What a program computes where numbers end: large integers ([`integers`]).
+//! What a program computes where numbers end: large integers ([`integers`]), and functions and quotients where they
+//! saturate ([`saturation`]). Each generator knows what the program means and holds floating point, the graph after every
+//! pass and circuits of both families to it.
 
 mod integers;
+mod saturation;

@@ -5,8 +5,8 @@
 //! value; but for those that keep a value, which a loop carries, in its range, and those that choose between a quotient and
 //! what it is compared with. Where one of these is taken of another, one step is done.
 //!
-//! Exact in real numbers, of a divisor that is 0 too: x / 0 is 2^31 with the sign of x ([`crate::types::domain`]), and what it is compared
-//! with is known to be smaller than that; else the quotient itself is compared. 0 / 0,
+//! Exact in real numbers, also of a quotient that saturates ([`super::super::rising`]): x / 0 is 2^31 with the sign of x, and
+//! what it is compared with is known to be smaller than that; else the quotient itself is compared. 0 / 0,
 //! which is 0, needs comparisons of its own: where it is on the other side than 0 x is of 0.
 //!
 //! ```text
@@ -16,12 +16,12 @@
 //! ```
 
 use super::super::promise::{Kept, none};
+use super::super::rising::quotient_compares;
 use super::{all, axis_last, reshape};
-use crate::analysis::magnitudes::Magnitudes;
 use crate::analysis::signs::{not_negative, positive};
 use crate::graph::infer::align;
 use crate::graph::{Function, Graph, NodeId, Op, Table};
-use crate::types::{Elem, domain};
+use crate::types::Elem;
 use std::collections::BTreeSet;
 
 pub(crate) fn run(graph: &Graph) -> Graph {
@@ -89,16 +89,12 @@ fn divided(g: &Graph, id: NodeId) -> Option<(Option<NodeId>, NodeId)> {
 }
 
 /// The quotient of a comparison that becomes one of products: dividend and divisor, the other side, and whether it is the
-/// left one. Of a divisor that may be 0 the other side must be closer to 0 than what quotients saturate at.
+/// left one.
 fn quotient_of(g: &Graph, a: NodeId, b: NodeId) -> Option<(Option<NodeId>, NodeId, NodeId, bool)> {
-    let end = f64::from(domain::QUOTIENT_TOP).exp2();
     let mut sides = [(a, b, true), (b, a, false)].into_iter();
     sides.find_map(|(quotient, other, left)| {
         let (x, y) = divided(g, quotient)?;
-        let far = Magnitudes::default().of(g, other) >= end;
-        let is_constant = g.constant(other).is_some();
-        let compared = !far || positive(g, y) && !is_constant;
-        compared.then_some((x, y, other, left))
+        quotient_compares(g, x, y, other).then_some((x, y, other, left))
     })
 }
 

@@ -1,0 +1,382 @@
+//! Functions and quotients where they saturate, under everything that passes rewrite: comparisons in both directions,
+//! places and values of largest and smallest entries, sorts, ranks, medians, caps. A program has two values made of
+//! functions of one number, quotients, factors and shifts, and a few of these uses. Inputs are the ends of their ranges,
+//! 0, a unit, and numbers of few bits, so that equal values are equal in floating point.
+//!
+//! The graph has the program's values after every pass before scales, decisions to the bit. A circuit of each family is no
+//! further from the program than `certify` says for these inputs; a decision that is certified falls as in the program.
+//!
+//! `SLVR_SATURATION=100000 cargo test --release -p slvr-tests --test numbers saturation -- --nocapture` is the long run. It
+//! begins at the program of number `SLVR_FIRST`; a failing test prints the number of its program.
+
+use slvr_compiler::lower::Protocols;
+use slvr_compiler::passes;
+use slvr_compiler::pipeline::{self, Options};
+use slvr_compiler::report::given::OnInputs;
+use slvr_compiler::syntax::Sources;
+use slvr_compiler::types::{
+    self,
+    eval::{self, Arithmetic},
+};
+use slvr_runtime::share::encode::{Inputs, RawData};
+use slvr_tests::long::{self, Seen, caught, choices, setting, shrunk};
+use slvr_tests::{Case, coarse_inputs, committees, graph_inputs};
+
+/// Values with an index `#`: of x, y, z in -R..R and c, a single one. `@` is a small positive constant.
+const VALUES: [&str; 40] = [
+    "x[#]",
+    "exp(x[#])",
+    "exp(8 * x[#])",
+    "exp(-x[#])",
+    "exp(x[#] - max(x))",
+    "exp(8 * (x[#] - max(x)))",
+    "exp(x[#] - max([x[#], y[#]]))",
+    "log(x[#])",
+    "log(x[#] * y[#])",
+    "log(x[#] / 1024)",
+    "log(abs(x[#]) + @)",
+    "sqrt(x[#])",
+    "sqrt(x[#] * y[#])",
+    "2 * sqrt(x[#])",
+    "tanh(x[#] / R)",
+    "recip(x[#])",
+    "recip(abs(x[#]))",
+    "recip(abs(x[#]) + @)",
+    "1 / x[#]^2",
+    "x[#] / y[#]",
+    "x[#] / abs(y[#])",
+    "x[#] / (abs(y[#]) + @)",
+    "x[#] / c",
+    "x[#] / abs(c)",
+    "x[#] / (abs(c) + @)",
+    "abs(x[#]) / (abs(c) + @)",
+    "x[#] / norm(y)",
+    "x[#] / (norm(y) + @)",
+    "x[#] / norm(x)",
+    "x[#] / (y[#]^2 + @)",
+    "x[#] / sqrt(abs(c) + @)",
+    "x[#] / exp(c)",
+    "x[#] / (exp(c) + @)",
+    "x[#] / exp(y[#])",
+    "exp(x[#]) / (abs(c) + @)",
+    "x[#] / sum(exp(x))",
+    "softmax(x)[#]",
+    "softmax(8 * x)[#]",
+    "softmax([x[#], y[#]])[0]",
+    "x[#] * y[#]",
+];
+
+/// What is made of a value.
+const AROUND: [&str; 7] = ["$", "$", "$", "3 * $", "-($)", "$ + c", "z[#] - $"];
+
+/// Uses of the values V (all entries), v and w (one entry each), and b, a bound.
+const USES: [&str; 30] = [
+    "argmax(V)",
+    "argmax(V) == 1",
+    "max(V)",
+    "min(V)",
+    "sort(V)",
+    "rank(V)",
+    "top_k[1](V)",
+    "top_k[2](V)",
+    "median(V)",
+    "[v < w for i in 3]",
+    "[v <= w for i in 3]",
+    "[v > w for i in 3]",
+    "[v >= w for i in 3]",
+    "[v < b for i in 3]",
+    "[v <= b for i in 3]",
+    "[v > b for i in 3]",
+    "[v >= b for i in 3]",
+    "max(V) < b",
+    "max(V) >= b",
+    "min(V) > b",
+    "min(V) <= b",
+    "[abs(v) < b for i in 3]",
+    "[max([v, w]) for i in 3]",
+    "[min([v, w]) for i in 3]",
+    "[max([v, b]) for i in 3]",
+    "[min([v, b]) for i in 3]",
+    "[relu(v) for i in 3]",
+    "[select(v < w, v, w) for i in 3]",
+    "max(V) < min(W)",
+    "V",
+];
+
+const BOUNDS: [&str; 11] = [
+    "0",
+    "0.5",
+    "-1",
+    "3",
+    "10000000000",
+    "-10000000000",
+    "2147483648",
+    "4294967296",
+    "c",
+    "(c * 1000000000)",
+    "z[0]",
+];
+
+const SMALL: [&str; 4] = ["0.0000152587890625", "0.0009765625", "0.25", "1"];
+
+const RANGES: [i64; 4] = [4, 1024, 1 << 20, 1 << 27];
+
+/// A program, the range of its inputs, and what it is made of.
+struct Made {
+    text: String,
+    range: f64,
+    what: Vec<String>,
+}
+
+fn made(choices: &[u8]) -> Made {
+    let mut rest = choices.iter();
+    let mut pick = |n: usize| usize::from(rest.next().copied().unwrap_or(0)) % n;
+    let range = RANGES[pick(4)];
+    let mut what = Vec::new();
+    let mut value = |pick: &mut dyn FnMut(usize) -> usize| {
+        let value = VALUES[pick(VALUES.len())];
+        what.push(value.to_string());
+        let value = value.replace('@', SMALL[pick(SMALL.len())]).replace('R', &range.to_string());
+        AROUND[pick(AROUND.len())].replace('$', &value)
+    };
+    let v = value(&mut pick);
+    // Often the same function of other operands.
+    let w = match pick(2) {
+        0 => v.replace("x[", "t[").replace("y[", "x[").replace("t[", "y["),
+        _ => value(&mut pick),
+    };
+    let mut reveals = String::new();
+    for r in 0..2 {
+        let form = USES[pick(USES.len())];
+        what.push(form.to_string());
+        let bound = BOUNDS[pick(BOUNDS.len())];
+        let mut text = String::new();
+        for c in form.split_inclusive(|c: char| !c.is_alphanumeric() && c != '_') {
+            let end = c.len()
+                - c.chars().last().filter(|c| !c.is_alphanumeric()).map_or(0, char::len_utf8);
+            let (word, mark) = c.split_at(end);
+            text += &match word {
+                "V" => format!("[{} for i in 3]", v.replace('#', "i")),
+                "W" => format!("[{} for i in 3]", w.replace('#', "i")),
+                "v" => format!("({})", v.replace('#', "i")),
+                "w" => format!("({})", w.replace('#', "i")),
+                "b" => bound.to_string(),
+                word => word.to_string(),
+            };
+            text += mark;
+        }
+        reveals += &format!("    reveal {text} to Server as r{r};\n");
+    }
+    let inputs: String = (["x", "y", "z"].iter())
+        .map(|name| format!("    input {name}: secret fix[3] in -{range}..{range} from Server;\n"))
+        .collect();
+    let text = format!(
+        "use std::{{abs, argmax, exp, log, max, median, min, norm, rank, recip, relu, select, softmax, sort, sqrt, sum, \
+         tanh, top_k}};
+predicate Ends() {{
+    parties Server;
+{inputs}    input c: secret fix in -{range}..{range} from Server;
+{reveals}}}
+"
+    );
+    Made { text, range: range as f64, what }
+}
+
+/// As [`slvr_tests::compile_with`], or what the compiler says against the program.
+fn compiled(text: &str, how: Options) -> Result<Case, String> {
+    let mut sources = Sources::new();
+    let file = sources.add("test.slvr", text);
+    let mut loader = |_: &str| Err(slvr_compiler::syntax::LoadError::NotFound);
+    let render = |d: &[_], s: &Sources| slvr_compiler::diagnostic::render::render(d, s, false);
+    let options = types::Options::default();
+    let checked = types::check(&mut sources, file, &options, &mut loader);
+    // Every program is well typed.
+    let program = checked.unwrap_or_else(|d| panic!("{}", render(&d, &sources))).program;
+    match pipeline::compile_with(&program, &sources, how, |_, _| {}) {
+        Ok(compiled) => Ok(Case::new(program, compiled, sources)),
+        Err(d) => Err(render(&d, &sources)),
+    }
+}
+
+fn inputs(case: &Case, range: f64, choices: &[u8], seed: u64) -> Inputs {
+    let mut inputs = coarse_inputs(case.circuit(), seed);
+    let unit = 1.0 / 65536.0;
+    let known = [
+        0.0,
+        unit,
+        1.0,
+        range,
+        0.5,
+        2.0,
+        3.0 * unit,
+        range / 2.0,
+        1.5,
+        1.0 / 1024.0,
+        4.0,
+        range - 1.0,
+        12.0,
+        20.5,
+        0.0,
+        0.0,
+    ];
+    let mut rest = choices.iter().cycle().skip(seed as usize * 7);
+    // Some are all alike.
+    let alike = seed == 1;
+    for name in ["x", "y", "z", "c"] {
+        let Some(tensor) = inputs.sets[0][0].get_mut(name) else { continue };
+        let RawData::F64(data) = &mut tensor.data else { continue };
+        let mut last = 0.0;
+        for (i, x) in data.iter_mut().enumerate() {
+            let pick = usize::from(rest.next().copied().unwrap_or(0));
+            let value = known[pick % known.len()].min(range);
+            let value = if pick / 16 % 3 == 2 { -value } else { value };
+            *x = if alike && i > 0 { last } else { value };
+            last = *x;
+        }
+    }
+    inputs
+}
+
+#[derive(Default)]
+struct Tally {
+    programs: u64,
+    refused: u64,
+    outputs: u64,
+    /// Outputs of which something is proven.
+    known: u64,
+    seen: Seen,
+}
+
+fn near(a: f64, b: f64) -> bool {
+    (a - b).abs() <= 1e-9 * (1.0 + a.abs().max(b.abs())) || a == b
+}
+
+fn check(choices: &[u8], tally: &mut Tally) -> Result<(), String> {
+    let Made { text, range, what } = made(choices);
+    tally.programs += 1;
+    what.iter().for_each(|part| tally.seen.add(part));
+    for protocols in [Options::default().protocols, Protocols::Symmetric] {
+        let case = match compiled(&text, Options { protocols, ..Options::default() }) {
+            Ok(case) => case,
+            // Too large for any word.
+            Err(_) => {
+                tally.refused += 1;
+                return Ok(());
+            }
+        };
+        for seed in 0..4 {
+            let inputs = inputs(&case, range, choices, seed);
+            let about = || format!("{:?}, {protocols:?}\n{text}", inputs.sets[0][0]);
+            let want = case.floating(&inputs, &[]);
+            if protocols == Protocols::Symmetric {
+                let mut wrong = None;
+                let see = |pass: &passes::Pass, graph: &slvr_compiler::graph::Graph| {
+                    let found = case.graph_real(graph, &inputs, &[]);
+                    let all = found.iter().flatten().zip(want.iter().flatten());
+                    if wrong.is_none() && !all.clone().all(|(a, b)| near(*a, *b)) {
+                        wrong = Some(format!("after {}: {found:?} instead of {want:?}", pass.name));
+                    }
+                };
+                drop(passes::unscaled(&case.compiled.graph, see));
+                if let Some(wrong) = wrong {
+                    return Err(format!("{wrong}, {}", about()));
+                }
+            }
+            let draw = committees(&[]);
+            let found = OnInputs::of(&case.compiled, &[], &graph_inputs(&inputs), &draw);
+            let found = found.map_err(|e| e.to_string())?;
+            let run = case.circuit_clear(&inputs, &[], 7 + seed);
+            for ((run, want), known) in run.iter().zip(&want).zip(&found.certificate.reveals) {
+                tally.outputs += 1;
+                tally.known += u64::from(known.off < 0.5);
+                for (y, x) in run.iter().zip(want) {
+                    if (x - y).abs() > known.off + 1e-9 * (1.0 + x.abs()) {
+                        let (name, off) = (&known.name, known.off);
+                        return Err(format!(
+                            "`{name}` is {run:?} for {want:?}, bound {off}, {}",
+                            about()
+                        ));
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn what_saturates_is_decided_as_the_program_says() {
+    let count = setting("SLVR_SATURATION").unwrap_or(80);
+    let first = setting("SLVR_FIRST").unwrap_or(0);
+    let of = |seed: u64| choices(seed, 24, 60);
+    let mut tally = Tally::default();
+    let fails = |c: &[u8]| caught(|| check(c, &mut Tally::default())).is_err();
+    let smaller = |seed: u64| {
+        let small = shrunk(&of(seed), fails);
+        let why = caught(|| check(&small, &mut Tally::default())).err().unwrap_or_default();
+        format!("{why}\n{}", made(&small).text)
+    };
+    long::run("saturation", first..first + count, |seed| check(&of(seed), &mut tally), smaller);
+    let Tally { programs, refused, outputs, known, seen } = tally;
+    println!(
+        "{programs} programs, {refused} refused, {known} of {outputs} outputs are known; {seen}"
+    );
+    // A test of nothing holds as well.
+    assert!(
+        refused * 2 < programs && known * 2 > outputs,
+        "{refused} of {programs}, {known} of {outputs}"
+    );
+}
+
+/// What the book says of the ends, and that nothing is cut in the arithmetic of IEEE 754.
+#[test]
+fn every_function_ends_where_the_book_says() {
+    let text = "use std::{exp, log, recip, sqrt};
+predicate Ends() {
+    parties Server;
+    input x: secret fix[9] in -64..64 from Server;
+    reveal exp(x) to Server as a;
+    reveal log(x) to Server as b;
+    reveal sqrt(x) to Server as c;
+    reveal recip(x) to Server as d;
+    reveal [64 / (x[i] * x[i]) for i in 9] to Server as e;
+}
+";
+    let case = compiled(text, Options::default()).expect("a program that compiles");
+    let tiny = (-17f64).exp2();
+    let x = vec![-12.0, 29.0, 20.0, 0.0, tiny, 2.0 * tiny, -1.0, 4.0, -tiny];
+    let draw = |_: &slvr_circuit::Lots| Vec::new();
+    let tensor = eval::Tensor::vector(x.clone());
+    let given = eval::EvalInputs {
+        sets: vec![vec![[("x".to_string(), tensor)].into()]],
+        ..eval::EvalInputs::default()
+    };
+    let ln2 = std::f64::consts::LN_2;
+    let end = 31f64.exp2();
+    let ieee: [&dyn Fn(f64) -> f64; 5] =
+        [&f64::exp, &f64::ln, &f64::sqrt, &|x| 1.0 / x, &|x| 64.0 / (x * x)];
+    let total: [&dyn Fn(f64) -> f64; 5] = [
+        &|x| {
+            if x < -11.875 {
+                0.0
+            } else if x > 29.0 * ln2 {
+                29f64.exp2()
+            } else {
+                x.exp()
+            }
+        },
+        &|x| if x < 2.0 * tiny { -17.0 * ln2 } else { x.ln() },
+        &|x| if x < 0.0 { 0.0 } else { x.sqrt() },
+        &|x| if x == 0.0 { end } else { 1.0 / x },
+        &|x| if x == 0.0 { end } else { (64.0 / (x * x)).min(end) },
+    ];
+    for (arithmetic, functions) in [(Arithmetic::Ieee, ieee), (Arithmetic::Total, total)] {
+        let found = eval::trace_with(&case.program, &given, &draw, arithmetic).expect("a value");
+        for ((name, tensor), f) in found.reveals.iter().zip(functions) {
+            let wanted: Vec<f64> = x.iter().map(|&x| f(x)).collect();
+            let same = |(a, b): (&f64, &f64)| a == b || a.is_nan() && b.is_nan();
+            let all = tensor.data.iter().zip(&wanted).all(same);
+            assert!(all, "{name}, {arithmetic:?}: {:?} instead of {wanted:?}", tensor.data);
+        }
+    }
+}
