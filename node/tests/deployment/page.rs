@@ -73,6 +73,10 @@ fn named_are_there(metrics: &str) {
     for file in ["deploy/alerts.yaml", "deploy/grafana.json", "src/operations.md"] {
         // The crate may be built by itself.
         let Ok(text) = std::fs::read_to_string(docs.join(file)) else { return };
+        if file.ends_with(".json") {
+            let board: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+            assert!(board["panels"].as_array().is_some_and(|p| !p.is_empty()));
+        }
         for piece in text.split("slvr_").skip(1) {
             let end = piece.find(|c: char| !c.is_ascii_lowercase() && c != '_');
             let name = &piece[..end.unwrap_or(piece.len())];

@@ -14,6 +14,7 @@
 //! - `mutants`: artifacts and inputs that are damaged at random.
 //! - `noise`: noise that nobody knows.
 //! - `npz`: inputs from NumPy, half precision, tensors that nothing reads.
+//! - `operators`: the commands of the page for operators.
 //! - `ports`: ports that no two tests share.
 //! - `processes`: parties as processes.
 //! - `schedules`: parties that are stopped, killed or disturbed at random moments of a run.
@@ -40,6 +41,8 @@ mod lsp;
 mod mutants;
 mod noise;
 mod npz;
+#[cfg(all(feature = "node", unix))]
+mod operators;
 mod ports;
 mod processes;
 mod schedules;

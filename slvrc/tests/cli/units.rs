@@ -179,6 +179,16 @@ fn systemd_has_nothing_to_say_against_the_unit() {
         .arg(place.path("slvr-node.service"))
         .output()
         .expect("runs");
+    // Exposed less than 4 of 10.
+    let measured = Command::new("systemd-analyze")
+        .args(["security", "--offline=true", "--threshold=40", "--no-pager"])
+        .arg(place.path("slvr-node.service"))
+        .output()
+        .expect("runs");
+    let measure = String::from_utf8_lossy(&measured.stdout);
+    // Versions before 250 measure no file.
+    let knows = !String::from_utf8_lossy(&measured.stderr).contains("unrecognized option");
+    assert!(measured.status.success() || !knows, "{measure}");
     let said = String::from_utf8_lossy(&done.stderr);
     let ours: Vec<&str> = said.lines().filter(|l| l.contains("slvr-node")).collect();
     assert!(done.status.success() && ours.is_empty(), "{said}");
@@ -205,9 +215,15 @@ fn the_container_and_the_compose_file_name_what_is_there_and_start_a_node() {
     let volumes: Vec<String> =
         serde_json::from_str(after(&container, "VOLUME ")[0]).expect("a list");
     assert_eq!(volumes, ["/etc/slvr", "/var/lib/slvr"]);
-    assert!(
-        container.contains("--home-dir /var/lib/slvr slvr\n") && container.contains("USER slvr\n")
-    );
+    // By number, so that Kubernetes sees that it is not root.
+    assert!(container.contains("--uid 10001 ") && container.contains("USER 10001:10001\n"));
+    assert!(container.contains("--home-dir /var/lib/slvr slvr && chmod 0700 /var/lib/slvr\n"));
+    // Images are of a version, and the compiler is the one that the checkout names.
+    let channel = fs::read_to_string(checkout().join("rust-toolchain.toml")).expect("a version");
+    let channel = channel.split('"').nth(1).expect("a version");
+    assert!(container.contains(&format!("/rust:{channel}-slim-")), "{channel}");
+    let froms: Vec<&str> = after(&container, "FROM ");
+    assert_eq!(froms, ["${RUST} AS build", "${BASE}"]);
     let words = entrypoint(&container);
     known(&words);
     // Compose: paths from its folder, a service for each host, a folder of keys and a volume for each.
@@ -225,13 +241,108 @@ fn the_container_and_the_compose_file_name_what_is_there_and_start_a_node() {
         let named = |k| toml.contains(&format!("address = \"node-{k}:"));
         assert!((0..3).all(named), "the services are the hosts: {toml}");
         assert!(compose.contains(&format!("\n  node-{i}:")), "node {i} is a service");
-        let volumes = format!("[\"./try/node-{i}:/etc/slvr:ro\", \"data-{i}:/var/lib/slvr\"]");
+        let own = format!("./try/node-{i}");
+        let volumes = format!("[\"{own}:/etc/slvr:ro\", \"{own}/data:/etc/slvr/data\"]");
         assert!(compose.contains(&volumes), "{volumes}");
-        assert!(compose.contains(&format!("data-{i}: {{}}")));
+        assert!(place.path(&format!("try/node-{i}/data")).is_dir(), "what is mounted is there");
     }
     let grace = after(&compose, "stop_grace_period: ")[0].trim_end_matches('s');
     assert!(grace.parse::<u64>().expect("seconds") > 30);
     let mut node = Node::start(&place, &words);
     node.signal("-TERM");
     assert!(node.child.wait().expect("ends").success());
+}
+
+/// What goes into the image is what the workspace is made of, and no keys.
+#[test]
+fn the_image_is_made_of_the_workspace() {
+    let Ok(ignored) = fs::read_to_string(checkout().join(".dockerignore")) else { return };
+    let workspace = fs::read_to_string(checkout().join("Cargo.toml")).expect("a workspace");
+    let members = workspace.lines().find_map(|l| l.strip_prefix("members = ")).expect("members");
+    let members: Vec<String> = serde_json::from_str(members).expect("a list");
+    let kept = after(&ignored, "!");
+    for member in members.iter().map(String::as_str).chain(["Cargo.lock", "rust-toolchain.toml"]) {
+        assert!(kept.contains(&member), "{member} is not in the image");
+    }
+    for secret in ["**/*.key", "**/node-*", "**/clients"] {
+        assert!(ignored.lines().any(|l| l == secret), "{secret}");
+    }
+}
+
+/// The manifests, with one organisation's own folder beside them as their comment says.
+#[test]
+fn the_manifests_name_what_is_there_and_render() {
+    let from = checkout().join("docs/deploy/kubernetes");
+    let Ok(kustomization) = fs::read_to_string(from.join("kustomization.yaml")) else { return };
+    let place = Place::new();
+    let line =
+        kustomization.lines().find_map(|l| l.trim_start_matches(['#', ' ']).strip_prefix("slvrc "));
+    let line = line.expect("a command").replace("--task ...", "--task norm_bound M=DigitsNet m=4");
+    place.slvrc(&format!("{line} --json")).ok();
+    let toml = fs::read_to_string(place.path("try/node-0/node.toml")).expect("a configuration");
+    assert!(toml.contains("data = \"/var/lib/slvr/data\"\n"), "{toml}");
+    fs::create_dir_all(place.path("mine/node")).expect("a folder");
+    for file in fs::read_dir(&from).expect("manifests").flatten() {
+        let name = file.file_name().to_string_lossy().into_owned();
+        fs::copy(file.path(), place.path(&format!("mine/{name}"))).expect("copies");
+    }
+    for file in after(&kustomization, "- node/") {
+        let file_of = place.path(&format!("try/node-0/{file}"));
+        fs::copy(file_of, place.path(&format!("mine/node/{file}"))).expect("is there");
+    }
+    for file in toml.lines().filter_map(|l| l.split('"').nth(1)).filter(|f| f.contains('.')) {
+        let is_file = place.path(&format!("try/node-0/{file}")).is_file();
+        assert!(!is_file || kustomization.contains(&format!("- node/{file}\n")), "{file}");
+    }
+    let read = |name: &str| fs::read_to_string(from.join(name)).expect("a manifest");
+    let (set, services, policy) =
+        (read("statefulset.yaml"), read("services.yaml"), read("networkpolicy.yaml"));
+    for (name, port) in [("peers", 7400), ("clients", 7410), ("operations", 7420)] {
+        assert!(toml.contains(&format!(":{port}\"")), "{port}: {toml}");
+        assert!(set.contains(&format!("{{ name: {name}, containerPort: {port} }}")));
+        assert!(
+            services.contains(&format!("{{ name: {name}, port: {port}, targetPort: {name} }}"))
+        );
+        assert!(policy.contains(&format!("port: {port} }}]")));
+    }
+    let description = fs::read_to_string(checkout().join("node/src/http/openapi.json"));
+    let description = description.expect("a description");
+    for probe in set.lines().filter(|l| l.contains("httpGet")) {
+        let path = probe.split("path: ").nth(1).expect("a path").trim_end_matches(" }");
+        assert!(
+            probe.contains("scheme: HTTPS, port: clients")
+                && description.contains(&format!("\"{path}\""))
+        );
+    }
+    let args = after(&set, "args: ")[0].trim_matches(['[', ']']);
+    let words = ["slvrc", "node"].into_iter().chain(args.split(", ")).map(String::from);
+    known(&words.collect::<Vec<_>>());
+    let container = deploy("Containerfile").expect("an image");
+    for id in ["runAsUser", "runAsGroup", "fsGroup"] {
+        let id = after(&set, &format!("{id}: "))[0];
+        assert!(container.contains(&format!("USER {id}:{id}\n")));
+    }
+    assert!(
+        after(&set, "terminationGracePeriodSeconds: ")[0].parse::<u64>().expect("seconds") > 30
+    );
+    assert!(set.contains("mountPath: /var/lib/slvr }") && set.contains("mountPath: /etc/slvr,"));
+    // By the tools that are here.
+    let rendered =
+        Command::new("kubectl").args(["kustomize", "mine"]).current_dir(place.path("")).output();
+    let Ok(rendered) = rendered else {
+        eprintln!("kubectl is not here");
+        return;
+    };
+    let text = String::from_utf8_lossy(&rendered.stdout);
+    assert!(rendered.status.success(), "{}", String::from_utf8_lossy(&rendered.stderr));
+    let secret = text.split("secretName: ").nth(1).expect("a secret").lines().next();
+    let named = format!("  name: {}\n", secret.expect("a name"));
+    assert!(text.contains(&named) && named.contains("slvr-node-"), "{named}");
+    place.write("all.yaml", rendered.stdout.as_slice());
+    let schema =
+        Command::new("kubernetes-validate").arg("--strict").arg(place.path("all.yaml")).output();
+    match schema {
+        Ok(done) => assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr)),
+        Err(_) => eprintln!("kubernetes-validate is not here"),
+    }
 }
