@@ -32,6 +32,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{OwnedMutexGuard, Semaphore};
 use tokio::time::{Instant, timeout_at};
+use tracing::Instrument;
 
 /// A part of which something is still to come.
 #[derive(Debug)]
@@ -341,11 +342,13 @@ impl Uploads {
         }
         // A task of its own: if the connection breaks, this one ends at once, and what came is kept by that one.
         let (uploads, node, body) = (self.clone(), node.clone(), request.into_body());
-        let taking = tokio::spawn(async move {
+        let taking = async move {
             let done = uploads.take(&node, &place, p, body).await;
             drop(room);
             done
-        });
+        };
+        // What it logs is of this request.
+        let taking = tokio::spawn(taking.in_current_span());
         match taking.await {
             Ok(done) => done,
             Err(_) => refused(500, "bug", "this node has a bug: its log says more"),
