@@ -12,6 +12,7 @@
 //! | `damage` | files that are damaged or lost, uploads that a restart interrupts |
 //! | `schedules` | random faults, and what holds whatever happens |
 //! | `attacks` | strangers at both ports |
+//! | `statuses` | every status of every route stands in the description |
 //! | `states` | rounds that continue each other |
 //! | `harness`, `mutants` | random bytes to all that reads bytes of others |
 //! | `load` | many clients at once, by hand |
@@ -36,6 +37,7 @@ mod reveals;
 mod rounds;
 mod schedules;
 mod states;
+mod statuses;
 mod upkeep;
 mod world;
 
