@@ -10,7 +10,8 @@ use crate::analysis::ranges::Ranges;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::graph::{Graph, NodeId, Op};
 use crate::passes::saturation::Cut;
-use crate::types::{Bounded, Demand, Program};
+use crate::syntax::ast::Span;
+use crate::types::{Bounded, Program};
 
 /// The graph that is lowered, its intervals, and where it is cut.
 pub struct Fitted<'a> {
@@ -20,60 +21,82 @@ pub struct Fitted<'a> {
 }
 
 /// If values may reach a cut and the program does not accept that: a warning, and an error if it bounds its failure. An
-/// error too if it wants them cut further out.
+/// error too if it wants them cut further out. Products with a reciprocal are cut at half of what gates are: what a
+/// program accepts is the lowest of all cuts.
 pub fn check(program: &Program, fitted: &Fitted) -> Vec<Diagnostic> {
     let reached = cuts::reached(fitted.graph, &fitted.ranges.raw);
-    let (Some(&first), Some(cut)) = (reached.first(), fitted.cut) else { return Vec::new() };
-    let top = f64::from(cut.top).exp2();
+    let lowest = reached.iter().copied().min_by_key(|&id| top_of(fitted.graph, id));
+    let (Some(lowest), Some(cut)) = (lowest, fitted.cut) else { return Vec::new() };
+    let least = at(fitted.graph, lowest);
     let of = |what: Bounded| program.demands.iter().filter(move |d| d.what == what);
     let accepted = of(Bounded::Cut).next().is_some();
     let mut found = match accepted {
         true => Vec::new(),
-        false => vec![warning(fitted, first, reached.len(), cut)],
+        false => vec![warning(fitted, &reached, least, cut)],
     };
-    let near = |d: &&Demand| d.bound > top;
-    for demand in of(Bounded::Cut).filter(near) {
-        let title = format!("values are cut at {top}, and {} is demanded", demand.bound);
-        let label = format!("{top} is the largest cut of those tried that fits {} bits", cut.word);
+    for demand in of(Bounded::Cut).filter(|d| d.bound > least) {
+        let title = format!("values are cut at {least}, and {} is demanded", demand.bound);
+        let (place, what) = place(fitted, lowest);
+        let label = format!("`{what}` may be larger, by the declared ranges");
+        let largest = format!(
+            "larger cuts do not fit words of {} bits: demand less, or declare narrower ranges",
+            cut.word
+        );
         found.push(
-            Diagnostic::error(codes::CERTIFICATE, title, demand.span, label)
-                .hint("demand less, or declare narrower ranges: then values need fewer bits"),
+            Diagnostic::error(codes::CERTIFICATE, title, demand.span, "to demand this")
+                .label(place, label)
+                .hint(largest),
         );
     }
     if !accepted && let Some(demand) = of(Bounded::Failure).next() {
-        let title = format!("values are cut at {top}, which the program does not accept");
+        let title = format!("values are cut at {least}, which the program does not accept");
         let label = "what is certified holds where values stay within";
         found.push(Diagnostic::error(codes::CERTIFICATE, title, demand.span, label).hint(format!(
-            "write `require cut >= {top};` to accept it, or declare ranges that keep values within"
+            "write `require cut >= {least};` to accept it, or declare ranges that keep values within"
         )));
     }
     found
 }
 
-fn warning(fitted: &Fitted, first: NodeId, many: usize, cut: Cut) -> Diagnostic {
-    let top = f64::from(cut.top).exp2();
+/// Where a cut is, as a power of two.
+fn top_of(g: &Graph, cut: NodeId) -> u32 {
+    match g.op(cut) {
+        Op::Saturate(top) => *top,
+        _ => u32::MAX,
+    }
+}
+
+/// The largest value that a cut lets through.
+fn at(g: &Graph, cut: NodeId) -> f64 {
+    f64::from(top_of(g, cut)).exp2()
+}
+
+/// The operation that is cut, where the source has it, and its name.
+fn place<'a>(fitted: &'a Fitted<'_>, cut: NodeId) -> (Span, &'a str) {
     let g = fitted.graph;
-    // The operation that is cut, where the source has it.
-    let (site, what) = (g.site(first), g.arg(first, 0));
+    let (site, what) = (g.site(cut), g.arg(cut, 0));
     let place = site.place(g.op(what));
-    let span = place.call.unwrap_or(place.span);
-    let most = size(fitted.ranges.real(g, what));
     let step = if site.name.is_empty() { g.op(what).name() } else { &site.name };
-    let at = match g.op(first) {
-        Op::Saturate(top) => f64::from(*top).exp2(),
-        _ => top,
-    };
+    (place.call.unwrap_or(place.span), step)
+}
+
+fn warning(fitted: &Fitted, reached: &[NodeId], least: f64, cut: Cut) -> Diagnostic {
+    let first = reached[0];
+    let g = fitted.graph;
+    let (span, step) = place(fitted, first);
+    let most = size(fitted.ranges.real(g, g.arg(first, 0)));
+    let own = at(g, first);
     let title = format!(
-        "values are cut at {top}, because what is made of them may not fit words of {} bits",
+        "values are cut at {least}, because what is made of them may not fit words of {} bits",
         cut.word
     );
-    let label = format!("by the declared ranges `{step}` may be {most:.1e}, and is cut at {at}");
-    let all = match many {
+    let label = format!("by the declared ranges `{step}` may be {most:.1e}, and is cut at {own}");
+    let all = match reached.len() {
         1 => String::new(),
         n => format!("; `slvrc explain` lists all {n}"),
     };
     Diagnostic::warning(codes::OVERFLOW, title, span, label).hint(format!(
         "errors and decisions are stated for inputs whose values stay within{all}; a larger value \
-         is the end of the cut in a run; `require cut >= {top};` accepts this"
+         is the end of the cut in a run; `require cut >= {least};` accepts this"
     ))
 }

@@ -29,7 +29,8 @@ fn answer(text: &str) -> Result<pipeline::Compiled, String> {
     let mut sources = Sources::new();
     let file = sources.add("cut.slvr", text);
     let sizes = [("M", "LeNet5"), ("m", "4"), ("c", "1"), ("b", "1")];
-    let bindings = sizes.map(|(n, v)| (n.to_string(), v.to_string())).into();
+    let sizes = if text.contains("[M") { &sizes[..] } else { &[] };
+    let bindings = sizes.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect();
     let options = types::Options { bindings, ..Default::default() };
     let mut none = |_: &str| Err(LoadError::NotFound);
     let checked = types::check(&mut sources, file, &options, &mut none)
@@ -233,4 +234,46 @@ fn cuts_are_accepted_by_name() {
             .iter()
             .for_each(|part| assert!(refused.contains(part), "{part} is not in\n{refused}"));
     }
+}
+
+/// Products with a reciprocal are cut at half of what gates are: a program accepts no cut that is lower than it demands.
+#[test]
+fn a_demand_on_cuts_is_held_against_every_cut() {
+    let layers = |n: usize| {
+        let parts: Vec<String> = (0..n)
+            .map(|i| format!("    l{i}: linear[4, 4];\n    n{i}: batch_norm[4];\n"))
+            .collect();
+        let calls: Vec<String> = (0..n).map(|i| format!("l{i} |> n{i}")).collect();
+        format!(
+            "model Deep(x: fix[4]) -> fix[4] {{\n{}    x |> {}\n}}\n",
+            parts.concat(),
+            calls.join(" |> relu |> ")
+        )
+    };
+    let mut lower = 0;
+    for (n, range) in [(2, 8), (3, 64), (4, 8)] {
+        let text = |cut: f64| {
+            format!(
+                "{}predicate P() {{\n    parties C;\n    parties S;\n    input w: secret weights Deep in -{range}..{range} from C;\n    \
+                 input x: secret fix[4] in -8..8 from C;\n    require cut >= {cut};\n    reveal Deep(w, x) to S as y;\n}}\n",
+                layers(n)
+            )
+        };
+        let accepted = answer(&text(1.0)).expect("any cut");
+        let g = &accepted.optimised;
+        let reached = cuts::reached(g, &accepted.ranges.raw);
+        let at = |id: &slvr_compiler::graph::NodeId| match g.op(*id) {
+            slvr_compiler::graph::Op::Saturate(top) => f64::from(*top).exp2(),
+            op => panic!("{} is no cut", op.name()),
+        };
+        let least = reached.iter().map(at).fold(f64::INFINITY, f64::min);
+        let Some(top) = accepted.cut.map(|c| f64::from(c.top).exp2()) else { continue };
+        lower += usize::from(least < top);
+        assert!(answer(&text(least)).is_ok());
+        let beyond = 2.0 * least;
+        let refused = answer(&text(beyond)).expect_err("a lower cut");
+        let title = format!("error[E0030]: values are cut at {least}, and {beyond} is demanded");
+        assert!(refused.contains(&title), "{refused}");
+    }
+    assert!(lower > 0, "no product with a reciprocal is cut below gates");
 }
