@@ -5,8 +5,10 @@
 //! bound leaves room.
 
 use super::interval::size;
+use super::layout::behind;
 use super::norms;
-use crate::graph::{Graph, NodeId, Op, domain};
+use super::signs::not_negative;
+use crate::graph::{Function, Graph, NodeId, Op, domain};
 use std::collections::HashMap;
 
 /// What rounding adds to a quotient by a norm.
@@ -71,7 +73,10 @@ impl Magnitudes {
             | Op::OneHot(_)
             | Op::ArgMaxIs => 1.0,
             Op::Function(f) => (f.facts().magnitude)(arg(0)),
-            Op::Div => two(domain::QUOTIENT_TOP).max(arg(0)),
+            Op::Div => {
+                let end = two(domain::QUOTIENT_TOP).max(arg(0));
+                (arg(0) / least_root(g, args[1]) * ROUNDED).min(end)
+            }
             Op::Neg
             | Op::Relu
             | Op::Gate
@@ -98,5 +103,48 @@ impl Magnitudes {
         let n = norms::normalised(g, op, args)?;
         let dividend = self.of(g, n.dividend) * (-(n.power as f64)).exp2();
         Some(dividend * n.terms as f64 * ROUNDED)
+    }
+}
+
+/// The least value of a divisor that is the root of a sum with a constant, 0 of any other.
+fn least_root(g: &Graph, id: NodeId) -> f64 {
+    match g.op(id) {
+        op if op.is_layout() => least_root(g, g.arg(id, 0)),
+        Op::DivPow2(by) => least_root(g, g.arg(id, 0)) * (-f64::from(*by)).exp2(),
+        Op::Function(Function::Sqrt) => least_sum(g, g.arg(id, 0)).sqrt(),
+        _ => 0.0,
+    }
+}
+
+/// The least value of a sum of a constant with what is not negative, 0 of any other.
+fn least_sum(g: &Graph, id: NodeId) -> f64 {
+    match g.op(id) {
+        op if op.is_layout() => least_sum(g, g.arg(id, 0)),
+        Op::MulPow2(by) => least_sum(g, g.arg(id, 0)) * f64::from(*by).exp2(),
+        Op::Trunc(_) | Op::Shift(_) => least_sum(g, g.arg(id, 0)),
+        Op::Const(t, ..) => t.data.iter().copied().fold(f64::INFINITY, f64::min).max(0.0),
+        Op::Add => {
+            let parts = g.args(id);
+            match parts.iter().all(|&a| is_square(g, a) || not_negative(g, a)) {
+                true => parts.into_iter().map(|a| least_sum(g, a)).sum(),
+                false => 0.0,
+            }
+        }
+        _ => 0.0,
+    }
+}
+
+/// Whether a value is made of products of rows with themselves.
+fn is_square(g: &Graph, id: NodeId) -> bool {
+    let through = |op: &Op| {
+        op.is_layout()
+            || matches!(op, Op::Trunc(_) | Op::Shift(_) | Op::DivPow2(_))
+            || matches!(op, Op::Scale(c) if *c >= 0.0)
+    };
+    let id = behind(g, id, through);
+    let args = g.args(id);
+    match g.op(id) {
+        Op::MatMul { trans_b: true } => args[0] == args[1] && g.shape(args[0])[1] == 1,
+        _ => not_negative(g, id),
     }
 }

@@ -92,4 +92,8 @@ codes! {
     NOISE = 36, "no such noise";
     /// A computation that has no proof against a malicious party.
     UNPROVEN = 40, "no proof against a malicious party";
+    /// A constant that is another number in a run, by more than a hundredth.
+    ROUNDED = 41, "constant is rounded";
+    /// A comparison of which nothing is proven: its margin is wider than the interval of what is compared.
+    MARGIN = 42, "decision is not proven";
 }

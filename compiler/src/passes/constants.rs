@@ -3,7 +3,7 @@
 //! Rewrites combine constants only where the result is a number of the run ([`crate::types::number`]). What is
 //! left is what scales make of them: a constant may have too many bits for a word, or round to 0, and a
 //! factor may be so small that all of its products round to 0. Such a program would decide the same for
-//! every input, so it is refused where the constant stands.
+//! every input, so it is refused where the constant stands. One that is only rounded by much is warned of.
 
 use super::promise::live;
 use crate::analysis::layout::behind;
@@ -12,6 +12,7 @@ use crate::diagnostic::{Diagnostic, codes};
 use crate::graph::{Graph, NodeId, Op};
 use crate::types::Elem;
 use crate::types::number::{NumberError, held};
+use std::collections::BTreeSet;
 
 /// Bits of a word without its sign.
 const WORD: u32 = 63;
@@ -25,6 +26,42 @@ pub(super) fn check(g: &Graph) -> Result<(), Box<Diagnostic>> {
         Some(error) => Err(Box::new(error)),
         None => Ok(()),
     }
+}
+
+/// A constant that is off by more than this part of it is warned of.
+const PART: f64 = 0.01;
+
+/// Warnings of constants that are other numbers in a run, once for each place and number.
+pub fn rounded(g: &Graph) -> Vec<Diagnostic> {
+    let live = live(g);
+    let mut seen = BTreeSet::new();
+    let mut found = Vec::new();
+    for id in g.ids().filter(|id| live[id.index()]) {
+        let (Op::Const(table, Elem::Fix, Some(frac)), site) = (g.op(id), g.site(id)) else {
+            continue;
+        };
+        let unit = (-f64::from(*frac)).exp2();
+        let held = |x: f64| (x / unit).round() * unit;
+        let off = |x: f64| (held(x) / x - 1.0).abs();
+        let worst = table.data.iter().copied().filter(|x| *x != 0.0 && off(*x) > PART);
+        let Some(x) = worst.max_by(|a, b| off(*a).total_cmp(&off(*b))) else { continue };
+        let place = site.place(g.op(id));
+        let span = place.call.unwrap_or(place.span);
+        if !seen.insert((span.file, span.start, x.to_bits())) {
+            continue;
+        }
+        let title = format!("the constant {x:e} is {:.3e} in a run", held(x));
+        let label = format!("off by {:.0} % of it", 100.0 * off(x));
+        let mut warning = Diagnostic::warning(codes::ROUNDED, title, span, label);
+        if place.call.is_some() {
+            warning = warning.label(place.span, "it stands here");
+        }
+        found.push(warning.hint(format!(
+            "numbers are multiples of {unit:.1e} here: bring both sides to a common size, for example by dividing the \
+             inputs or by declaring a narrower range, which leaves more bits; an `eps` may be 0 or larger"
+        )));
+    }
+    found
 }
 
 /// How a constant is lost.

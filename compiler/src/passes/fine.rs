@@ -12,6 +12,7 @@
 //!   divisor that may be large takes as many bits off, so the dividend gets them before. The end of quotients, 2^31,
 //!   stays within a word.
 
+use super::inverse::Part;
 use super::scaling::{FINE_LIMIT, FRACTION, ROOM, Scales, beyond, room_for};
 use crate::graph::{Function, NodeId, Op, Table};
 use crate::types::Elem;
@@ -26,6 +27,8 @@ const QUOTIENT: u32 = 28;
 const RECIP: u32 = 18;
 /// Bits that a dividend gets for the rounding of the quotient.
 const ROUNDING: u32 = 4;
+/// Bits of a truncated factor on its way to a comparison, without its sign: a word of 32 bits has room for a carry.
+const SHORT: f64 = 28.0;
 /// Raw dividends, divisors and operands of roots are below this.
 const OPERAND: f64 = 2.1e18;
 /// Bits of the product of a dividend and a reciprocal.
@@ -44,7 +47,12 @@ impl Scales<'_> {
         let [a, b] = args;
         let (size, frac) = (self.product_size(&op, args), self.frac(a) + self.frac(b));
         let raw = |frac: u32| size * f64::from(frac).exp2();
-        let room = if raw(2 * FRACTION) > ROOM { WIDE } else { ROOM };
+        let room = match raw(2 * FRACTION) {
+            most if most > ROOM => WIDE,
+            // What fits a short word stays in one.
+            most if self.short && most <= SHORT.exp2() => SHORT.exp2(),
+            _ => ROOM,
+        };
         let most = beyond(raw(frac), room).max(frac.saturating_sub(FINE_LIMIT));
         if most == 0 {
             return self.add(op, &args);
@@ -59,9 +67,17 @@ impl Scales<'_> {
         let (few, many) = if self.g.elements(a) <= self.g.elements(b) { (a, b) } else { (b, a) };
         let (f, m) = (self.frac(few), self.frac(many));
         let left = (f + m).saturating_sub(most);
+        let (f, m) = match self.short {
+            true => {
+                let f = f.min(self.in_short_word(few));
+                (f, if f + m > left { m.min(self.in_short_word(many)) } else { m })
+            }
+            false => (f, m),
+        };
+        let most = (f + m).saturating_sub(left);
         // The one with fewer entries loses all, or both lose down to the same.
         let (f, m) = match left / 2 {
-            _ if f >= FACTOR + most => (f - most, m),
+            _ if f >= FACTOR + most || most == 0 => (f - most, m),
             each if f <= each => (f, left - f),
             each if m <= each => (left - m, m),
             each => (each, left - each),
@@ -72,6 +88,12 @@ impl Scales<'_> {
         };
         let args = [cut(self, a), cut(self, b)];
         self.add(op, &args)
+    }
+
+    /// Fraction bits with which a value fits a word of 32 bits.
+    fn in_short_word(&mut self, id: NodeId) -> u32 {
+        let whole = self.sizes.of(self.g, id).log2().ceil();
+        (SHORT - whole).clamp(f64::from(FRACTION), f64::from(FINE_LIMIT)) as u32
     }
 
     /// The largest absolute value of a product.
@@ -95,6 +117,19 @@ impl Scales<'_> {
     fn at_least(&mut self, id: NodeId, frac: u32) -> NodeId {
         let to = frac.min(self.frac(id) + room_for(self.raw(id), OPERAND)).max(FRACTION);
         if self.frac(id) < to { self.raise(id, to) } else { id }
+    }
+
+    /// A variance and what is added to it, with the fraction bits that this wants, as far as a word holds them.
+    pub(super) fn sum_below_root(&mut self, args: &[NodeId]) -> NodeId {
+        let Some(Part::Sum(wanted)) = self.part else { return self.add(Op::Add, args) };
+        let size = args.iter().map(|&a| self.sizes.of(self.g, a)).sum::<f64>();
+        let to = room_for(size, OPERAND).min(wanted).max(FRACTION);
+        let to = |s: &mut Self, a: NodeId| {
+            let a = s.at_most_to(a, to);
+            s.raise(a, to)
+        };
+        let args = [to(self, args[0]), to(self, args[1])];
+        self.add(Op::Add, &args)
     }
 
     /// A square root.

@@ -4,7 +4,8 @@
 //! units of 2^-16. A comparison does not: it has a margin, and the certificate states it. So precision is wanted
 //! where a value is *revealed*, and by what a revealed value is made of: sums, choices, products, quotients and
 //! roots ask for it of their operands. Comparisons, and sums of products that are only compared, take what is
-//! there as it is. Activations of networks, what is compared of them, and the functions that have a domain of their own
+//! there as it is. What is rounded on its way to a comparison, such as products of products and quotients, keeps more bits
+//! where that is asked for ([`Level::compared`]): small products have none left otherwise. Activations of networks, what is compared of them, and the functions that have a domain of their own
 //! (exponentials, logarithms, tangents) have entries near 1, for which [`FRACTION`] is enough.
 //!
 //! An input of which precision is wanted is *fine*: it is encoded with as many fraction bits as its declared range
@@ -12,6 +13,7 @@
 //! that is asked for ([`Level::long`]): all its entries are truncated for the network. Products of a short one are
 //! truncated by more instead, as far as they fit.
 
+use super::inverse::{Inverse, Part};
 use super::scaling::{FRACTION, Level, Want};
 use crate::analysis::guard::COMPARED;
 use crate::analysis::interval::size;
@@ -22,6 +24,10 @@ use std::collections::BTreeSet;
 
 /// Fraction bits of the finest inputs.
 pub const FINEST: u32 = 24;
+/// Fraction bits of what is rounded on its way to a comparison.
+const COMPARISON: u32 = 24;
+/// A value that was multiplied so often is rounded, and a quotient or a root.
+const ROUNDED: u32 = 2;
 /// Bits of a fine input, without its sign: sums of a few stay in words of 32 bits.
 const WORD: u32 = 27;
 
@@ -37,6 +43,14 @@ pub(super) struct Precision {
     linear: Vec<Option<BTreeSet<u32>>>,
     /// Values that depend on a fine input.
     touched: Vec<bool>,
+    /// Values that are rounded on their way to a comparison, and keep more bits.
+    compared: Vec<bool>,
+    /// Reciprocals of roots.
+    inverse: Inverse,
+    /// Whether factors of products with them have more bits.
+    factors: bool,
+    /// Inputs that have more fraction bits because they are variances.
+    variances: BTreeSet<u32>,
 }
 
 impl Precision {
@@ -51,8 +65,12 @@ impl Precision {
             fine: FRACTION,
             touched: vec![false; g.len()],
             linear,
+            compared: if level.compared { compared(g, &networks) } else { vec![false; g.len()] },
             networks,
             want,
+            inverse: Inverse::of(g),
+            factors: level.factors,
+            variances: BTreeSet::new(),
         };
         precision.choose(g, level);
         precision
@@ -62,7 +80,7 @@ impl Precision {
         let mut fine = wanted(g, &self.want);
         let read = |id: NodeId| (0..g.args(id).len()).map(move |i| (id, i));
         for (id, i) in g.ids().flat_map(read).filter(|_| !level.long) {
-            let coarse = asked(g, &self.networks, &self.want, id, i) == Want::Coarse;
+            let coarse = self.asked(g, id, i) == Want::Coarse;
             let of = self.linear[g.arg(id, i).index()].as_ref().filter(|_| coarse);
             for &input in of.into_iter().flatten() {
                 fine[input as usize] &= !is_long(g, input);
@@ -82,8 +100,10 @@ impl Precision {
         if self.fine == FRACTION {
             self.inputs.fill(None);
         }
+        let fine = self.inputs.clone();
+        self.choose_variances(g, level);
         for id in g.ids() {
-            let own = matches!(g.op(id), Op::Input(i) if self.inputs[*i as usize].is_some());
+            let own = matches!(g.op(id), Op::Input(i) if fine[*i as usize].is_some());
             // What bits choose is no finer for what the bits are made of.
             let number = |a: &NodeId| g.ty(*a).elem != Elem::Bit;
             let args = g.args(id);
@@ -95,23 +115,65 @@ impl Precision {
         }
     }
 
+    /// Short inputs that are variances, and long ones if that is asked for, have enough fraction bits for reciprocals of
+    /// their roots.
+    fn choose_variances(&mut self, g: &Graph, level: Level) {
+        for &i in &self.inverse.inputs {
+            let input = &g.inputs[i as usize];
+            let bits = Inverse::bits(size(input.range));
+            let own = self.inputs[i as usize].unwrap_or(FRACTION);
+            let bits = if is_long(g, i) { bits.min(level.most) } else { bits };
+            if input.elem == Elem::Fix && bits > own && (level.long || !is_long(g, i)) {
+                self.inputs[i as usize] = Some(bits);
+                self.variances.insert(i);
+            }
+        }
+    }
+
+    /// What a node is to the reciprocal of a root.
+    pub fn part(&self, id: NodeId) -> Option<Part> {
+        self.inverse.part(id)
+    }
+
+    /// Whether a value has more fraction bits as a factor.
+    pub fn is_factor(&self, id: NodeId) -> bool {
+        let part = self.inverse.part(id);
+        self.factors && matches!(part, Some(Part::Reciprocal | Part::Product | Part::Centred))
+    }
+
     /// What is wanted of a value; of what is made of no fine input, nothing beyond [`FRACTION`].
     pub fn of_value(&self, g: &Graph, id: NodeId) -> Want {
         match self.touched[id.index()] {
             // A comparison.
             true if g.ty(id).elem == Elem::Bit => Want::AsItIs,
             true => self.want(id),
+            false if self.compared[id.index()] => Want::AsItIs,
             false => Want::Coarse,
         }
     }
 
-    /// Whether a node takes its operand number `i` with [`FRACTION`] fraction bits although the operand, or what
-    /// it is a sum of, has more. What is made of short vectors alone is taken as it is: products are truncated by more
-    /// instead.
-    pub fn is_cut(&self, g: &Graph, id: NodeId, i: usize) -> bool {
-        let Some(of) = &self.linear[g.arg(id, i).index()] else { return false };
+    /// Whether a value is rounded on its way to a comparison, and keeps more bits.
+    pub fn is_rounded(&self, id: NodeId) -> bool {
+        self.compared[id.index()]
+    }
+
+    /// Fraction bits of a fine value after it is truncated.
+    pub fn bits(&self, id: NodeId) -> u32 {
+        if self.compared[id.index()] { self.fine.max(COMPARISON) } else { self.fine }
+    }
+
+    /// The fraction bits with which a node takes its operand number `i`, if the operand, or what it is a sum of, has more.
+    /// What is made of short vectors alone is taken as it is: products are truncated by more instead. Variances have more
+    /// for nothing but their roots.
+    pub fn cut(&self, g: &Graph, id: NodeId, i: usize) -> Option<u32> {
+        let of = self.linear[g.arg(id, i).index()].as_ref()?;
+        let coarse = self.asked(g, id, i) == Want::Coarse;
+        if of.iter().any(|input| self.variances.contains(input)) {
+            let hands_on = self.inverse.is_of_variance(id) || g.op(id).is_layout();
+            return (!hands_on).then_some(if coarse { FRACTION } else { self.fine });
+        }
         let long = of.iter().any(|&input| is_long(g, input));
-        long && asked(g, &self.networks, &self.want, id, i) == Want::Coarse
+        (long && coarse).then_some(FRACTION)
     }
 
     /// Whether a node compares entries of its operand number `i` that a network made of fine inputs.
@@ -123,6 +185,10 @@ impl Precision {
         };
         let arg = g.arg(id, i).index();
         compares && self.touched[arg] && self.networks.within[arg]
+    }
+
+    fn asked(&self, g: &Graph, id: NodeId, i: usize) -> Want {
+        asked(g, &self.networks, &|id: NodeId| self.want(id), id, i)
     }
 
     fn want(&self, id: NodeId) -> Want {
@@ -151,6 +217,61 @@ fn wanted(g: &Graph, want: &[Want]) -> Vec<bool> {
 pub fn wanted_inputs(g: &Graph) -> Vec<usize> {
     let wanted = wanted(g, &wants(g, &Networks::of(g), g.outputs.len()));
     (0..g.inputs.len()).filter(|&i| wanted[i] && g.inputs[i].from.set().is_some()).collect()
+}
+
+/// Whether anything is rounded on its way to a comparison.
+pub fn rounds_for_comparisons(g: &Graph) -> bool {
+    compared(g, &Networks::of(g)).contains(&true)
+}
+
+/// Whether anything is multiplied by the reciprocal of a root.
+pub fn normalises(g: &Graph) -> bool {
+    let inverse = Inverse::of(g);
+    g.ids().any(|id| inverse.part(id) == Some(Part::Product))
+}
+
+/// Inputs that variances are linear in, by index.
+pub fn variances(g: &Graph) -> Vec<usize> {
+    Inverse::of(g).inputs.into_iter().map(|i| i as usize).collect()
+}
+
+/// Values that comparisons of products of products, of quotients and of roots are made of, and these comparisons.
+fn compared(g: &Graph, networks: &Networks) -> Vec<bool> {
+    // How often a value has been multiplied.
+    let mut products = vec![0u32; g.len()];
+    let number = |a: NodeId| g.ty(a).elem == Elem::Fix;
+    for id in g.ids().filter(|&id| number(id)) {
+        let args = g.args(id);
+        let most = args.iter().filter(|&&a| number(a)).map(|a| products[a.index()]).max();
+        let most = most.unwrap_or(0);
+        products[id.index()] = match g.op(id) {
+            Op::Mul | Op::MatMul { .. } if args.iter().all(|&a| number(a)) => most + 1,
+            Op::Div => ROUNDED,
+            Op::Function(f) if keeps_units(*f) => ROUNDED,
+            _ => most,
+        };
+    }
+    let mut found = vec![false; g.len()];
+    for id in g.ids().rev() {
+        let (args, index) = (g.args(id), id.index());
+        let rounded = |a: &NodeId| {
+            number(*a) && products[a.index()] >= ROUNDED && !networks.within[a.index()]
+        };
+        match g.op(id) {
+            Op::Lt | Op::Eq | Op::ArgMax | Op::ArgMaxIs if args.iter().any(rounded) => {
+                found[index] = true;
+                args.iter().for_each(|a| found[a.index()] |= number(*a));
+            }
+            _ if found[index] && number(id) => {
+                for (i, a) in args.iter().enumerate().filter(|(_, a)| number(**a)) {
+                    let own = |_: NodeId| Want::AsItIs;
+                    found[a.index()] |= asked(g, networks, &own, id, i) > Want::Coarse;
+                }
+            }
+            _ => {}
+        }
+    }
+    found
 }
 
 /// Whether an input has more entries than are compared one by one.
@@ -233,7 +354,7 @@ fn wants(g: &Graph, networks: &Networks, asking: usize) -> Vec<Want> {
     g.outputs.iter().take(asking).for_each(|o| want[o.node.index()] = Want::Fine);
     for id in g.ids().rev() {
         for (i, a) in g.args(id).into_iter().enumerate() {
-            let asked = asked(g, networks, &want, id, i);
+            let asked = asked(g, networks, &|id: NodeId| want[id.index()], id, i);
             want[a.index()] = want[a.index()].max(asked);
         }
     }
@@ -241,8 +362,14 @@ fn wants(g: &Graph, networks: &Networks, asking: usize) -> Vec<Want> {
 }
 
 /// What a node asks of its operand number `i`, if `want` is wanted of its result.
-fn asked(g: &Graph, networks: &Networks, want: &[Want], id: NodeId, i: usize) -> Want {
-    let own = want[id.index()];
+fn asked(
+    g: &Graph,
+    networks: &Networks,
+    want: &dyn Fn(NodeId) -> Want,
+    id: NodeId,
+    i: usize,
+) -> Want {
+    let own = want(id);
     match g.op(id) {
         Op::Lt | Op::Eq | Op::ArgMax | Op::ArgMaxIs if networks.within[g.arg(id, i).index()] => {
             Want::Coarse

@@ -230,9 +230,14 @@ fn cut_where(graph: &Graph, top: u32, which: &[bool]) -> (Graph, Vec<[NodeId; 2]
     (cut, nodes)
 }
 
-/// Whether a value is a reciprocal, behind moves of its elements.
+/// Whether a value is a reciprocal, behind moves of its elements. One of many fraction bits is a quotient of a constant.
 fn reciprocal(graph: &Graph, id: NodeId) -> bool {
-    *graph.op(behind(graph, id, Op::is_layout)) == Op::Function(Function::Recip)
+    let id = behind(graph, id, Op::is_layout);
+    match graph.op(id) {
+        Op::Function(Function::Recip) => true,
+        Op::Div => graph.constant(graph.arg(id, 0)).is_some(),
+        _ => false,
+    }
 }
 
 fn refuse(graph: &Graph, ranges: &Ranges, id: NodeId, most: u32) -> Diagnostic {

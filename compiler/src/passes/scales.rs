@@ -23,6 +23,7 @@
 //! ```
 
 use super::chosen::Chosen;
+use super::inverse::{self, Part};
 use super::precision::Precision;
 use super::promise::{Kept, none};
 use super::scaling::{FINE_LIMIT, FRACTION, Level, ROOM, Scales, Want, beyond, room_for};
@@ -30,7 +31,7 @@ use crate::analysis::layout::behind;
 use crate::analysis::magnitudes::Magnitudes;
 use crate::graph::{Class, Function, Graph, NodeId, Op, Output, ScaleRule, Table, Type};
 use crate::types::Elem;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A factor of a product may have this many; more are truncated first.
 const FACTOR: u32 = 24;
@@ -52,14 +53,18 @@ pub(super) fn run_at(graph: &Graph, level: Level) -> Graph {
     }
     let mut truncated = BTreeMap::new();
     let mut sizes = Magnitudes::default();
-    let (fine, chosen) = (precision.fine, &Chosen::of(graph));
+    let chosen = &Chosen::of(graph);
+    let mut factors = BTreeSet::new();
     let mut new = source.rewrite(|new, id, args| {
         let (site, want) = (graph.node(id).site, precision.of_value(graph, id));
-        let (truncated, sizes) = (&mut truncated, &mut sizes);
-        let mut s = Scales { g: new, truncated, sizes, chosen, site, want, fine };
+        let (truncated, sizes, factors) = (&mut truncated, &mut sizes, &mut factors);
+        let (part, fine) = (precision.part(id), precision.bits(id));
+        let short = precision.is_rounded(id);
+        let g = new;
+        let mut s = Scales { g, truncated, sizes, chosen, site, want, fine, short, part, factors };
         let cut = |s: &mut Scales<'_>, (i, &a): (usize, &NodeId)| {
-            if precision.is_cut(graph, id, i) {
-                s.truncate_to(a, FRACTION)
+            if let Some(frac) = precision.cut(graph, id, i) {
+                s.at_most_to(a, frac)
             } else if precision.is_compared(graph, id, i) && !chosen.by(graph, id) {
                 // As many as there would be if all factors had the same.
                 s.at_most_to(a, 2 * FRACTION)
@@ -68,13 +73,19 @@ pub(super) fn run_at(graph: &Graph, level: Level) -> Graph {
             }
         };
         let args: Vec<NodeId> = args.iter().enumerate().map(|a| cut(&mut s, a)).collect();
-        s.fitting(graph, id, &args)
+        let made = s.fitting(graph, id, &args);
+        if precision.is_factor(id) {
+            s.factors.insert(made);
+        }
+        made
     });
     for i in 0..new.outputs.len() {
         let Output { node, site, .. } = new.outputs[i];
         let want = precision.of_value(graph, graph.outputs[i].node);
-        let (truncated, sizes) = (&mut truncated, &mut sizes);
-        let mut s = Scales { g: &mut new, truncated, sizes, chosen, site, want, fine };
+        let (truncated, sizes, factors) = (&mut truncated, &mut sizes, &mut factors);
+        let (part, fine, short) = (None, precision.fine, false);
+        let g = &mut new;
+        let mut s = Scales { g, truncated, sizes, chosen, site, want, fine, short, part, factors };
         let state = s.g.outputs[i].state.map(|input| s.g.input_frac(&s.g.inputs[input as usize]));
         let node = match (s.g.ty(node).elem, state) {
             (Elem::Bit, Some(_)) => node,
@@ -239,8 +250,13 @@ impl Scales<'_> {
         if raw <= ROOM || !raw.is_finite() || !args.iter().any(|&a| long(self, a)) {
             return new;
         }
+        // A factor beside a reciprocal of a root loses as few bits as it takes.
+        let less = |s: &mut Self, a: NodeId| match s.by_root(a) {
+            true => s.truncate_to(a, s.frac(a).saturating_sub(beyond(raw, ROOM)).max(FRACTION)),
+            false => s.truncate(a),
+        };
         let args: Vec<NodeId> =
-            args.iter().map(|&a| if long(self, a) { self.truncate(a) } else { a }).collect();
+            args.iter().map(|&a| if long(self, a) { less(self, a) } else { a }).collect();
         self.node(old, id, &args)
     }
 
@@ -271,6 +287,19 @@ impl Scales<'_> {
 
     fn at_most(&mut self, id: NodeId, limit: u32) -> NodeId {
         if self.frac(id) > limit { self.truncate(id) } else { id }
+    }
+
+    /// A factor of a product.
+    fn as_factor(&mut self, id: NodeId) -> NodeId {
+        if self.frac(id) <= FACTOR {
+            return id;
+        }
+        self.truncate_to(id, if self.by_root(id) { inverse::FACTOR } else { self.settled() })
+    }
+
+    /// Whether a value is a reciprocal of a root, or a factor of a product with one.
+    fn by_root(&self, id: NodeId) -> bool {
+        self.factors.contains(&behind(self.g, id, Op::is_layout))
     }
 
     /// The same value with `frac` fraction bits, at least as many as it has.
@@ -359,13 +388,23 @@ impl Scales<'_> {
             }
             Op::Mul | Op::MatMul { .. } if self.bits_times(old, id, args) => self.add(op, args),
             Op::Scale(c) => self.scale(args[0], c),
+            Op::Relu if self.part == Some(Part::Variance) => {
+                self.add(Op::Gate, &[args[0], args[0]])
+            }
             Op::Relu => {
                 let value = self.at_most(args[0], self.factor());
                 self.add(Op::Gate, &[value, args[0]])
             }
             Op::Div if self.is_fine() => self.fine_quotient(args[0], args[1], cut_at_one(old, id)),
-            Op::Function(Function::Sqrt) if self.is_fine() => self.fine_root(args[0]),
-            Op::Function(Function::Recip) if self.is_fine() => self.fine_reciprocal(args[0]),
+            Op::Add if matches!(self.part, Some(Part::Sum(_))) => self.sum_below_root(args),
+            Op::Function(Function::Sqrt) if self.is_fine() || self.part == Some(Part::Root) => {
+                self.fine_root(args[0])
+            }
+            Op::Function(Function::Recip)
+                if self.is_fine() || self.part == Some(Part::Reciprocal) =>
+            {
+                self.fine_reciprocal(args[0])
+            }
             // A divisor may keep its scale: counts have few bits.
             Op::Div => {
                 let (x, y) = (self.truncate(args[0]), self.truncate(args[1]));
@@ -403,8 +442,10 @@ impl Scales<'_> {
                 }
                 ScaleRule::Product => {
                     let mut factors: Vec<NodeId> =
-                        args.iter().map(|&a| self.at_most(a, FACTOR)).collect();
-                    if self.frac(factors[0]) + self.frac(factors[1]) > LIMIT {
+                        args.iter().map(|&a| self.as_factor(a)).collect();
+                    let by_root = factors.iter().any(|&a| self.by_root(a));
+                    let limit = if by_root { FINE_LIMIT } else { LIMIT };
+                    if self.frac(factors[0]) + self.frac(factors[1]) > limit {
                         factors = factors.iter().map(|&a| self.truncate(a)).collect();
                     }
                     self.add(op, &factors)

@@ -3,9 +3,10 @@
 //! May not live here: a rule.
 
 use super::chosen::Chosen;
+use super::inverse::Part;
 use crate::analysis::magnitudes::Magnitudes;
 use crate::graph::{Graph, NodeId};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Fraction bits of inputs and truncated values, where no reader wants more (pass `precision`).
 pub const FRACTION: u32 = 16;
@@ -16,13 +17,18 @@ pub struct Level {
     pub most: u32,
     /// Also long vectors that a network reads: all their entries are truncated for it.
     pub long: bool,
+    /// Also factors of products with reciprocals of roots.
+    pub factors: bool,
+    /// Also what is rounded on its way to a comparison.
+    pub compared: bool,
     /// Whether the last reveal asks for nothing: its value is looked at.
     pub unasked: bool,
 }
 
 impl Level {
-    /// [`FRACTION`] for every value.
-    pub const COARSE: Level = Level { most: FRACTION, long: false, unasked: false };
+    /// [`FRACTION`] for every value, but for what normalisations multiply by.
+    pub const COARSE: Level =
+        Level { most: FRACTION, long: false, factors: true, compared: false, unasked: false };
 }
 
 /// No untruncated fine value has more.
@@ -55,6 +61,12 @@ pub(super) struct Scales<'a> {
     pub(super) want: Want,
     /// Fraction bits of fine values.
     pub(super) fine: u32,
+    /// Whether a factor that is truncated keeps what a short word holds: it is on its way to a comparison.
+    pub(super) short: bool,
+    /// What the value that is made is to the reciprocal of a root.
+    pub(super) part: Option<Part>,
+    /// Reciprocals of roots, and factors of products with them.
+    pub(super) factors: &'a mut BTreeSet<NodeId>,
 }
 
 /// Bits by which a raw value may be raised within some room.

@@ -5,6 +5,7 @@ pub use precision::Fine;
 use precision::Scaled;
 mod advice;
 mod cut;
+mod decisions;
 pub mod demands;
 mod precision;
 mod privacy;
@@ -31,6 +32,7 @@ use crate::{lower, schedule};
 use slvr_circuit::traffic::Traffic;
 use slvr_circuit::verify::{VerifyError, verify};
 use slvr_circuit::{Circuit, Security, proof};
+use std::collections::BTreeSet;
 
 /// What is compiled for.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -109,11 +111,20 @@ pub struct Compiled {
     pub cut: Option<Cut>,
     /// In layers.
     pub circuit: Circuit,
+    /// Inputs, by index, that variances are made of and that have [`passes::FRACTION`] fraction bits.
+    pub variances: Vec<usize>,
+    how: precision::How,
     /// Demands of the program on what models compute that are not proven, and cuts that its ranges do not exclude.
     pub warnings: Vec<Diagnostic>,
 }
 
 impl Compiled {
+    /// Of the inputs that have no more fraction bits than others ([`Compiled::kept`]), those to which [`Fine::All`] gives more.
+    pub fn given_by_fine(&self) -> Vec<usize> {
+        let kept: BTreeSet<usize> = self.kept.iter().chain(&self.variances).copied().collect();
+        precision::given_by_fine(&self.graph, &kept.into_iter().collect::<Vec<_>>(), self.how)
+    }
+
     /// What noise is judged by.
     pub fn words(&self) -> Words<'_> {
         Words { graph: &self.optimised, ranges: &self.ranges, stated: &self.stated }
@@ -173,7 +184,7 @@ pub fn compile_with(
         };
         let scaled = precision::finest(&front, &basis, how);
         let coarse = tried.last().cloned().unwrap_or_default();
-        match scaled.and_then(|scaled| back(&graph, scaled, coarse, options)) {
+        match scaled.and_then(|scaled| back(&graph, scaled, (coarse, how), options)) {
             Ok(compiled) => {
                 let cost = (
                     u32::MAX - compiled.cut.map_or(u32::MAX, |c| c.top),
@@ -209,6 +220,7 @@ pub fn compile_with(
         return Err(refused);
     };
     let kept = |&i: &usize| compiled.optimised.inputs[i].frac.is_none();
+    compiled.variances = passes::variances(&front).into_iter().filter(kept).collect();
     compiled.kept = match options.fine {
         Fine::Nothing => Vec::new(),
         Fine::Short | Fine::All => passes::wanted_inputs(&front).into_iter().filter(kept).collect(),
@@ -287,7 +299,7 @@ pub fn probed(
 fn back(
     graph: &Graph,
     scaled: Scaled,
-    coarse: Vec<Guard>,
+    (coarse, how): (Vec<Guard>, precision::How),
     options: Options,
 ) -> Result<Compiled, Vec<Diagnostic>> {
     let Scaled { fitted: Fitted { graph: fitted, ranges, cut }, guards, level } = scaled;
@@ -301,6 +313,8 @@ fn back(
         coarse,
         level,
         kept: Vec::new(),
+        variances: Vec::new(),
+        how,
         stated: options.protocols.stated(),
         cut,
         circuit,
@@ -594,6 +608,8 @@ pub fn demands(program: &Program, sources: &Sources, compiled: &Compiled) -> Vec
     refused.extend(check_error_demands(program, sources, given));
     let fitted = cut::Fitted { graph: optimised, ranges: &compiled.ranges, cut: compiled.cut };
     refused.extend(cut::check(program, &fitted));
+    refused.extend(passes::rounded_constants(optimised));
+    refused.extend(decisions::check(compiled));
     let line_of = || cost::places(program, optimised, sources);
     refused.extend(privacy::check(program, compiled.words(), line_of, failure.log2().exp2()));
     refused

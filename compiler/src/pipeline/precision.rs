@@ -11,8 +11,9 @@
 use crate::analysis::guard::{self, Guard, Long};
 use crate::analysis::ranges::Basis;
 use crate::analysis::rings::Rings;
+use crate::analysis::stated::StatedErrors;
 use crate::diagnostic::Diagnostic;
-use crate::graph::{Graph, NodeId, Op};
+use crate::graph::{Graph, Input, NodeId, Op};
 use crate::lower::Protocols;
 use crate::passes::saturation::{self, Fitted};
 use crate::passes::{self, FINEST, FRACTION, Level};
@@ -35,7 +36,7 @@ pub enum Fine {
 }
 
 /// How a program is compiled.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct How {
     /// How long vectors are enforced.
     pub long: Option<Long>,
@@ -58,6 +59,10 @@ pub(super) struct Scaled {
 }
 
 impl Scaled {
+    fn inputs(&self) -> impl Iterator<Item = &Input> {
+        self.fitted.graph.inputs.iter()
+    }
+
     fn of(basis: &Basis<'_>, level: Level, how: How) -> Result<Scaled, Vec<Diagnostic>> {
         let guards = guard::guards(basis.graph(), how.long);
         let most = how.ring.unwrap_or(128);
@@ -76,12 +81,86 @@ pub(super) fn finest(
     coarse: &Basis<'_>,
     how: How,
 ) -> Result<Scaled, Vec<Diagnostic>> {
+    let base = base(front, coarse, how)?;
+    if how.fine == Fine::Nothing {
+        return Ok(base);
+    }
+    let short = finer(front, coarse, How { fine: Fine::Short, ..how }, &base);
+    let finest = match how.fine {
+        // What is asked for long vectors takes nothing from others.
+        Fine::All => finer(front, coarse, how, &base)
+            .filter(|all| short.as_ref().is_none_or(|s| no_coarser(all.inputs(), s.inputs())))
+            .or(short),
+        Fine::Short | Fine::Nothing => short,
+    };
+    let finest = finest.unwrap_or(base);
+    Ok(for_comparisons(front, coarse.stated(), how, &finest).unwrap_or(finest))
+}
+
+/// With [`FRACTION`] bits; factors of normalisations have more where that costs nothing.
+fn base(front: &Graph, coarse: &Basis<'_>, how: How) -> Result<Scaled, Vec<Diagnostic>> {
     let base = Scaled::of(coarse, Level::COARSE, how);
-    let (true, Ok(least)) = (how.fine != Fine::Nothing, &base) else { return base };
-    let least = Weight::of(&least.fitted, how);
-    let mut tried: Vec<Vec<Option<u32>>> = vec![vec![None; coarse.graph().inputs.len()]];
-    let finer = (FRACTION + 1..=FINEST).rev().find_map(|most| {
-        let level = Level { most, long: how.fine == Fine::All, unasked: false };
+    if !passes::normalises(front) {
+        return base;
+    }
+    let level = Level { factors: false, ..Level::COARSE };
+    let graph = passes::scaled(front, level, |_, _| {}).map_err(|d| vec![*d])?;
+    let plain = Scaled::of(&Basis::new(&graph, coarse.stated()), level, how)?;
+    let weight = |s: &Scaled| Weight::of(&s.fitted, how);
+    let fits = |base: &Scaled| weight(base).is_no_more_than(&weight(&plain));
+    Ok(base.ok().filter(fits).unwrap_or(plain))
+}
+
+/// Whether no input has fewer fraction bits than another time.
+fn no_coarser<'a>(
+    own: impl Iterator<Item = &'a Input>,
+    other: impl Iterator<Item = &'a Input>,
+) -> bool {
+    own.zip(other).all(|(own, other)| own.frac >= other.frac)
+}
+
+/// Inputs that have [`FRACTION`] bits, by index, and more if that is asked for long vectors.
+pub(super) fn given_by_fine(graph: &Graph, inputs: &[usize], how: How) -> Vec<usize> {
+    let all = || {
+        let front = passes::unscaled(graph, |_, _| {}).ok()?;
+        let coarse = passes::scaled(&front, Level::COARSE, |_, _| {}).ok()?;
+        let stated = how.protocols.stated();
+        finest(&front, &Basis::new(&coarse, &stated), How { fine: Fine::All, ..how }).ok()
+    };
+    let Some(all) = all().filter(|_| !inputs.is_empty()) else { return Vec::new() };
+    let more = |&i: &usize| all.fitted.graph.inputs[i].frac.is_some();
+    inputs.iter().copied().filter(more).collect()
+}
+
+/// The same with more bits for what is rounded on its way to comparisons, if that costs nothing.
+fn for_comparisons(
+    front: &Graph,
+    stated: &StatedErrors,
+    how: How,
+    found: &Scaled,
+) -> Option<Scaled> {
+    if !passes::rounds_for_comparisons(front) {
+        return None;
+    }
+    let level = Level { compared: true, ..found.level };
+    let graph = passes::scaled(front, level, |_, _| {}).ok()?;
+    let scaled = Scaled::of(&Basis::new(&graph, stated), level, how).ok()?;
+    let all = |s: &Scaled| Weight {
+        sent: Some(Weight::sent(&s.fitted, how)),
+        ..Weight::of(&s.fitted, how)
+    };
+    let (own, least) = (all(&scaled), all(found));
+    (own.is_no_more_than(&least) && own.sent <= least.sent).then_some(scaled)
+}
+
+/// The finest scales that cost nothing beyond those that all have [`FRACTION`] bits, if there are any.
+fn finer(front: &Graph, coarse: &Basis<'_>, how: How, base: &Scaled) -> Option<Scaled> {
+    let least = Weight::of(&base.fitted, how);
+    let coarsest = coarse.graph().inputs.iter().map(|i| i.frac).collect();
+    let mut tried: Vec<Vec<Option<u32>>> = vec![coarsest];
+    (FRACTION + 1..=FINEST).rev().find_map(|most| {
+        let long = how.fine == Fine::All;
+        let level = Level { most, long, ..base.level };
         let graph = passes::scaled(front, level, |_, _| {}).ok()?;
         let inputs: Vec<Option<u32>> = graph.inputs.iter().map(|i| i.frac).collect();
         if tried.contains(&inputs) {
@@ -90,8 +169,7 @@ pub(super) fn finest(
         tried.push(inputs);
         let scaled = Scaled::of(&Basis::new(&graph, coarse.stated()), level, how).ok()?;
         Weight::of(&scaled.fitted, how).is_no_more_than(&least).then_some(scaled)
-    });
-    finer.map_or(base, Ok)
+    })
 }
 
 /// What values take.
@@ -104,17 +182,12 @@ struct Weight {
 }
 
 impl Weight {
-    fn of(Fitted { graph, ranges, cut }: &Fitted, how: How) -> Weight {
+    fn of(fitted: &Fitted, how: How) -> Weight {
+        let Fitted { graph, ranges, cut } = fitted;
         let dealer = matches!(how.protocols, Protocols::Dealer(_));
         let rings = Rings::new(graph, ranges, how.ring, dealer);
         let secret = |id: &NodeId| graph.ty(*id).secrecy == Secrecy::Secret;
-        let talks = |id: &NodeId| {
-            let secrets = graph.args(*id).iter().filter(|a| secret(a)).count();
-            let opened = graph.outputs.iter().any(|o| o.node == *id);
-            opened || matches!(graph.op(*id), Op::Input(_)) || graph.op(*id).talks(secrets)
-        };
         let words = |id: NodeId| (graph.elements(id), u64::from(rings.of(id)));
-        let sent = || graph.ids().filter(secret).filter(talks).map(words);
         let all = |i: &crate::graph::Input| i.shape.iter().product::<u64>() > guard::COMPARED;
         let longs = graph
             .inputs
@@ -123,8 +196,22 @@ impl Weight {
         Weight {
             top: cut.map(|c| c.top),
             wide: graph.ids().filter(secret).map(words).filter(|w| w.1 > 64).map(|w| w.0).sum(),
-            sent: (longs && how.fine != Fine::All).then(|| sent().map(|(n, k)| n * k).sum()),
+            sent: (longs && how.fine != Fine::All).then(|| Weight::sent(fitted, how)),
         }
+    }
+
+    /// Bits of words that are sent.
+    fn sent(Fitted { graph, ranges, .. }: &Fitted, how: How) -> u64 {
+        let dealer = matches!(how.protocols, Protocols::Dealer(_));
+        let rings = Rings::new(graph, ranges, how.ring, dealer);
+        let secret = |id: &NodeId| graph.ty(*id).secrecy == Secrecy::Secret;
+        let talks = |id: &NodeId| {
+            let secrets = graph.args(*id).iter().filter(|a| secret(a)).count();
+            let opened = graph.outputs.iter().any(|o| o.node == *id);
+            opened || matches!(graph.op(*id), Op::Input(_)) || graph.op(*id).talks(secrets)
+        };
+        let words = |id: NodeId| graph.elements(id) * u64::from(rings.of(id));
+        graph.ids().filter(secret).filter(talks).map(words).sum()
     }
 
     fn is_no_more_than(&self, base: &Weight) -> bool {

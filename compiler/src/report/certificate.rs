@@ -118,6 +118,8 @@ pub struct DecisionRow {
     pub margin: f64,
     /// By how much more the sides have to be apart for the inputs before they were rounded.
     pub rounding_inputs: f64,
+    /// Whether the margin is wider than the interval of what is compared: nothing is proven of it.
+    pub says_nothing: bool,
 }
 
 /// A function or a quotient that saturates for operands that its interval does not exclude, or a value that a loop
@@ -172,14 +174,21 @@ impl SaturationRow {
 }
 
 impl Certificate {
-    /// The comparison with the largest margin, for inputs as they are encoded.
+    /// Of the comparisons of which something is proven, the one with the largest margin, for inputs as they are encoded.
     pub fn widest(&self) -> Option<&DecisionRow> {
-        self.decisions.iter().max_by(|a, b| a.margin.total_cmp(&b.margin))
+        let proven = self.decisions.iter().filter(|d| !d.says_nothing);
+        proven.max_by(|a, b| a.margin.total_cmp(&b.margin))
     }
 
-    /// Of all comparisons, the most that rounding the inputs may move the two sides towards one another.
+    /// How many comparisons nothing is proven of, for all inputs.
+    pub fn unproven(&self) -> usize {
+        self.decisions.iter().filter(|d| d.says_nothing).count()
+    }
+
+    /// Of all comparisons of which something is proven, the most that rounding the inputs may move the two sides towards one another.
     pub fn widest_rounding(&self) -> f64 {
-        self.decisions.iter().map(|d| d.rounding_inputs).fold(0.0, f64::max)
+        let proven = self.decisions.iter().filter(|d| !d.says_nothing);
+        proven.map(|d| d.rounding_inputs).fold(0.0, f64::max)
     }
 
     /// Of a compiled predicate; `places` says which line of the user's file each site of the graph
@@ -198,7 +207,7 @@ impl Certificate {
             inputs: inputs(g, &c.guards),
             error: reveals(c, &both),
             lines: lines(c, &both, &line_of),
-            decisions: decisions(g, &both, &line_of),
+            decisions: decisions(c, &both, &line_of),
             saturations: saturations(c, &line_of),
             saturates_at: c.cut.map(|cut| f64::from(cut.top).exp2()),
             assumed: cut_rows(c, &both.errors.assumed, &line_of),
@@ -298,7 +307,8 @@ struct Both {
 }
 
 /// Decisions that a run, or rounding the inputs, may change.
-fn decisions(g: &Graph, both: &Both, line_of: &dyn Fn(u32) -> u32) -> Vec<DecisionRow> {
+fn decisions(c: &Compiled, both: &Both, line_of: &dyn Fn(u32) -> u32) -> Vec<DecisionRow> {
+    let g = &c.optimised;
     let mut rows: BTreeMap<NodeId, DecisionRow> = BTreeMap::new();
     for (of, rounding) in [(&both.errors, false), (&both.rounding, true)] {
         for d in &of.decisions {
@@ -307,8 +317,10 @@ fn decisions(g: &Graph, both: &Both, line_of: &dyn Fn(u32) -> u32) -> Vec<Decisi
                 step: g.sites[d.site as usize].name.clone(),
                 margin: 0.0,
                 rounding_inputs: 0.0,
+                says_nothing: false,
             });
             *(if rounding { &mut row.rounding_inputs } else { &mut row.margin }) = d.source;
+            row.says_nothing |= !rounding && d.margin > c.ranges.spread(g, d.node);
         }
     }
     rows.into_values().collect()

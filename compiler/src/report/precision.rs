@@ -1,6 +1,5 @@
 //! Which values have more fraction bits than others.
 
-use crate::analysis::guard::COMPARED;
 use crate::graph::{Function, NodeId, Op};
 use crate::passes::FRACTION;
 use crate::pipeline::Compiled;
@@ -34,16 +33,22 @@ pub struct KeptRow {
 
 /// Of a compiled predicate.
 pub(super) fn kept(c: &Compiled) -> Vec<KeptRow> {
-    let row = |&i: &usize| {
-        let input = &c.optimised.inputs[i];
-        let elements: u64 = input.shape.iter().product();
-        let why = match elements > COMPARED {
+    let given = c.given_by_fine();
+    let how = |i: usize| {
+        let elements: u64 = c.optimised.inputs[i].shape.iter().product();
+        match given.contains(&i) {
             true => format!("more would cost all its {elements} entries; `--fine` gives it more"),
             false => "no words hold what is computed of more".to_string(),
-        };
-        KeptRow { input: input.name.clone(), why }
+        }
     };
-    c.kept.iter().map(row).collect()
+    let row = |i: usize, why: String| KeptRow { input: c.optimised.inputs[i].name.clone(), why };
+    let variance = |&i: &usize| {
+        let why = "variances below 0.004 in it are rounded by so much that what is divided by their roots is off by more \
+                   than 2^-10";
+        row(i, format!("{why}; {}", how(i)))
+    };
+    let variances = c.variances.iter().map(variance);
+    c.kept.iter().map(|&i| row(i, how(i))).chain(variances).collect()
 }
 
 /// Of a compiled predicate, by line.

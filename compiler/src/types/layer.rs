@@ -107,8 +107,8 @@ pub enum Allowed {
     Length,
     /// A height or width, or nothing.
     Margin,
-    /// A positive real number.
-    Positive,
+    /// A real number that is not negative.
+    NotNegative,
 }
 
 /// What an unwritten size is.
@@ -130,7 +130,7 @@ impl Allowed {
             Allowed::Margin => Some((0..=1 << 16, "between 0 and 2^16")),
             Allowed::Length => Some((1..=1 << 16, "between 1 and 2^16")),
             Allowed::Count => Some((1..=1 << 32, "between 1 and 2^32")),
-            Allowed::Positive => None,
+            Allowed::NotNegative => None,
         }
     }
 }
@@ -198,7 +198,7 @@ pub const LAYERS: &[Rule] = &[
         name: "batch_norm",
         sizes: &[
             size("channels", Allowed::Count, DefaultSize::None),
-            size("eps", Allowed::Positive, DefaultSize::Value(1e-5)),
+            size("eps", Allowed::NotNegative, DefaultSize::Value(1e-5)),
         ],
         example: "batch_norm[channels, eps = 0.00001]",
         about: "Batch normalisation with running statistics; parameters `weight`, `bias`, \

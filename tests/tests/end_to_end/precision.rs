@@ -235,6 +235,40 @@ fn long_vectors_of_networks_pay_only_if_they_are_asked_to() {
     println!("DigitsNet: {:?}, with --fine {:?}", cost(&short), cost(&all));
 }
 
+/// `--fine` gives what the certificate says that it gives, and takes nothing from any input.
+#[test]
+fn what_is_asked_for_long_vectors_is_given_or_not_said() {
+    let text = |network: &str| {
+        format!(
+            "use std::{{argmax, norm, sum}};\npredicate P[M: model, m]() {{\n    parties Client[m];\n    parties Server;\n    \
+             input update: secret weights M in -8..8 from each Client;\n    input s: secret fix in 0..1 from each Client;\n    \
+             input x: public fix[..M.shape];\n    let keep = [{network} for i in Client];\n    \
+             reveal sum(keep[i] * update[i] for i in Client) to Server as u;\n    \
+             reveal sum(s[i] for i in Client) to Server as t;\n}}\n"
+        )
+    };
+    let sizes = [("M", "DigitsNet"), ("m", "3")];
+    let networks =
+        ["argmax(M(update[i], x)) == 3", "norm(update[i]) < 3", "s[i] * s[i] * s[i] < 0.1"];
+    for network in networks {
+        let case = |fine| compile_with(&text(network), &sizes, with(fine));
+        let (short, all) = (case(Fine::Short), case(Fine::All));
+        let inputs = |case: &Case| {
+            let inputs = &case.compiled.optimised.inputs;
+            inputs.iter().map(|i| i.frac).collect::<Vec<_>>()
+        };
+        let (own, fine) = (inputs(&short), inputs(&all));
+        assert!(
+            own.iter().zip(&fine).all(|(own, fine)| fine >= own),
+            "{network}: {own:?} {fine:?}"
+        );
+        let given = short.compiled.given_by_fine();
+        for &i in &short.compiled.kept {
+            assert_eq!(given.contains(&i), fine[i].is_some(), "{network}: input {i}");
+        }
+    }
+}
+
 fn name_of(norm: f64) -> String {
     if norm.is_infinite() { "limit".into() } else { format!("{norm:e}") }
 }

@@ -112,6 +112,16 @@ impl Ranges {
         (lo * unit, hi * unit)
     }
 
+    /// How far the sides of a comparison may be apart, or the entries of which the largest is looked for, in real units.
+    pub fn spread(&self, graph: &Graph, id: NodeId) -> f64 {
+        let args = graph.args(id);
+        let ((lo, hi), other) = match graph.op(id) {
+            Op::Lt | Op::Eq => (self.real(graph, args[0]), self.real(graph, args[1])),
+            _ => (self.real(graph, args[0]), self.real(graph, args[0])),
+        };
+        (hi - other.0).max(other.1 - lo)
+    }
+
     /// Bits of a two's complement word that holds every raw element of a node.
     pub fn bits(&self, id: NodeId) -> u32 {
         signed_bits(self.raw[id.index()])

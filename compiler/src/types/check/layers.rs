@@ -318,13 +318,14 @@ impl Checker<'_> {
         let name = size.name;
         let Some((allowed, text)) = size.allowed.integers() else {
             return match self.expr(env, e)? {
-                Val::Real(x) if *x > Number::from(0) => {
+                Val::Real(x) if *x >= Number::from(0) => {
                     let value = x.value();
                     self.number(value, e.span)
                 }
+                Val::Int(IntVal { index: Index::Const(i), .. }) if i >= 0 => Ok(i as f64),
                 _ => Err(self.fail(Diagnostic::error(
                     codes::LAYER,
-                    format!("`{name}` is a small positive number"),
+                    format!("`{name}` is a small number that is not negative"),
                     e.span,
                     "not one",
                 ))),

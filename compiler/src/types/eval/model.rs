@@ -1,6 +1,7 @@
 //! Models on one input, and layers of the compiler, by plain loops.
 
 use super::{EvalError, Machine, Value};
+use crate::types::domain;
 use crate::types::layer::Layer;
 use crate::types::model::{Model, Operand, Param, StepKind};
 use crate::types::{Body, Conv, VarId};
@@ -97,7 +98,9 @@ pub(super) fn layer(of: &Layer, x: &Value, params: &[Value], shape: &[u64]) -> R
             let plane = (x.len() / scale.len().max(1)).max(1);
             let one = |(i, x): (usize, &f64)| {
                 let c = i / plane;
-                (x - mean[c]) / (var[c].max(0.0) + eps).sqrt() * scale[c] + shift[c]
+                // Beside a variance and an eps of 0 the reciprocal is the largest there is.
+                let inverse = domain::recip((var[c].max(0.0) + eps).sqrt());
+                (x - mean[c]) * inverse * scale[c] + shift[c]
             };
             x.iter().enumerate().map(one).collect()
         }

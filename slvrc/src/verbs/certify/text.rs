@@ -56,6 +56,11 @@ fn inputs(out: &mut String, r: &Report<'_>) {
 fn all_inputs(out: &mut String, r: &Report<'_>) {
     out.push_str("\nproven for all inputs, as they are encoded\n");
     for e in &r.certificate.error {
+        if e.says_nothing() {
+            let _ =
+                writeln!(out, "  {:<13} of the error of {} nothing is proven", e.kind(), e.name);
+            continue;
+        }
         let _ = writeln!(
             out,
             "  {:<13} {} is off by at most {} if no decision is within its margin\n\
@@ -73,6 +78,10 @@ fn all_inputs(out: &mut String, r: &Report<'_>) {
             number(widest.margin),
             widest.line
         );
+    }
+    let unproven = r.certificate.unproven();
+    if unproven > 0 {
+        let _ = writeln!(out, "  decisions     of {unproven} comparisons nothing is proven");
     }
 }
 

@@ -217,22 +217,22 @@ fn certificate(out: &mut String, c: &Certificate) {
         }
     }
     for e in &c.error {
+        let (kind, name, within) = (e.kind(), &e.name, range(e.range));
+        if e.says_nothing() {
+            let _ = writeln!(
+                out,
+                "  {kind:<13} {name} in {within}; of its error nothing is proven for all inputs: narrower ranges may give a\n\
+                 \x20               bound, and `slvrc certify` proves one for inputs at hand"
+            );
+            continue;
+        }
         let _ = writeln!(
             out,
-            "  {:<13} {} in {}, off by at most {}, proven for all inputs as they are encoded\n\
+            "  {kind:<13} {name} in {within}, off by at most {}, proven for all inputs as they are encoded\n\
              \x20               rounding the inputs changes it by at most {}",
-            e.kind(),
-            e.name,
-            range(e.range),
             error(e.proven),
             error(e.rounding_inputs)
         );
-        if e.says_nothing() {
-            out.push_str(
-                "                a bound wider than the range says nothing of the value: narrower ranges of the inputs may\n\
-                 \x20               give a smaller one\n",
-            );
-        }
     }
     if c.error.iter().any(|e| e.state) {
         out.push_str(
@@ -278,17 +278,30 @@ fn certificate(out: &mut String, c: &Certificate) {
     for a in &c.saturations {
         let _ = writeln!(out, "  saturates     line {}: {} {}", a.line, a.function, a.said());
     }
+    let unproven = c.unproven();
     if let Some(widest) = c.widest() {
         let _ = writeln!(
             out,
             "  decisions     {} comparisons; as in the program unless both sides are within {} of one \
              another,\n                the most in line {}, proven for all inputs as they are encoded\n\
-             \x20               rounding the inputs may decide otherwise where they are within {}\n\
-             \x20               the errors of reveals above are those where no decision falls otherwise",
-            c.decisions.len(),
+             \x20               rounding the inputs may decide otherwise where they are within {}",
+            c.decisions.len() - unproven,
             error(widest.margin),
             widest.line,
             error(c.widest_rounding())
+        );
+    }
+    if unproven > 0 {
+        let _ = writeln!(
+            out,
+            "  decisions     {unproven} comparisons of which nothing is proven for all inputs: `slvrc certify` says which \
+             fall as in\n                the program for inputs at hand"
+        );
+    }
+    if !c.decisions.is_empty() {
+        let _ = writeln!(
+            out,
+            "                the errors of reveals above are those where no decision falls otherwise"
         );
     }
 }

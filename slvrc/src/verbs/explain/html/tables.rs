@@ -80,14 +80,16 @@ pub fn certificate(out: &mut String, r: &Report) {
          <th>range</th><th>error, proven for all inputs</th><th>by rounding inputs</th></tr>\n",
     );
     for e in &c.error {
+        let (own, rounding) = match e.says_nothing() {
+            true => ("nothing: see <code>slvrc certify</code>".to_string(), String::new()),
+            false => (error(e.proven), error(e.rounding_inputs)),
+        };
         let _ = writeln!(
             out,
-            "<tr><td class=\"left\"><code>{}</code>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
+            "<tr><td class=\"left\"><code>{}</code>{}</td><td>{}</td><td>{own}</td><td>{rounding}</td></tr>",
             escape(&e.name),
             if e.state { ", a state" } else { "" },
-            range(e.range),
-            error(e.proven),
-            error(e.rounding_inputs)
+            range(e.range)
         );
     }
     out.push_str("</table></div>\n<ul>\n");
@@ -125,9 +127,17 @@ pub fn certificate(out: &mut String, r: &Report) {
             "<li>{} comparisons decide as the program does on the encoded inputs unless both sides are within \
              {} of one another (proven for all inputs). Rounding the inputs may decide them otherwise within \
              {}. The errors of reveals above are those where no decision falls otherwise.</li>",
-            c.decisions.len(),
+            c.decisions.len() - c.unproven(),
             error(widest.margin),
             error(c.widest_rounding())
+        );
+    }
+    if c.unproven() > 0 {
+        let _ = writeln!(
+            out,
+            "<li>Of {} comparisons nothing is proven for all inputs: <code>slvrc certify</code> says which fall as in the \
+             program for inputs at hand.</li>",
+            c.unproven()
         );
     }
     out.push_str("</ul>\n</section>\n");
