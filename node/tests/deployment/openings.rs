@@ -67,7 +67,8 @@ fn nothing_of_an_opening_is_changed_after_the_coordinator_has_signed_it() {
     let signed = Spec { key: key(2), ..coordinator.opening(TASK, 1).expect("is open") };
     let good = seal(&coordinator).open(signed.clone());
     let twice = Public::from([(1, 2u64.to_le_bytes().to_vec())]);
-    let changes: [(&str, fn(&mut Spec)); 7] = [
+    type Change = fn(&mut Spec);
+    let changes: [(&str, Change); 7] = [
         ("minimum", |s| s.minimum = 2),
         ("deadline", |s| s.deadline += 3600),
         ("grace", |s| s.grace = 0),
