@@ -73,7 +73,7 @@ pub enum CallError {
         why: String,
     },
     /// The node says no.
-    #[error("node {node}: {message} ({code})")]
+    #[error("{} ({code})", named(*.node, .message))]
     Refused {
         /// Which node.
         node: usize,
@@ -133,6 +133,14 @@ impl CallError {
             }
             _ => false,
         }
+    }
+}
+
+/// What a node says, with its name once.
+fn named(node: usize, message: &str) -> String {
+    match message.starts_with(&format!("node {node}")) {
+        true => message.into(),
+        false => format!("node {node}: {message}"),
     }
 }
 
@@ -341,7 +349,8 @@ impl Caller {
 
     /// Tells of a cause that is another one than before.
     fn tell_again(&self, told: &mut String, e: &CallError, until: Instant) {
-        let why = e.to_string();
+        // A line, whatever several nodes say.
+        let why = e.to_string().replace('\n', "; ");
         if *told != why {
             let left = until.saturating_duration_since(Instant::now()).as_secs();
             (self.tell)(&format!("{why}; trying again for {left} s"));
