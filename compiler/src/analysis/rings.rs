@@ -189,7 +189,7 @@ impl Rings {
         }
         match working(graph, ranges, id, i) {
             Working::Result => self.of(id),
-            Working::Own => self.of(graph.args(id)[i]),
+            Working::Own => self.of(graph.arg(id, i)),
             Working::Bits { bits, least } => ring(bits, least),
             Working::Word { .. } => 64,
         }
@@ -220,24 +220,24 @@ enum Working {
 }
 
 fn working(graph: &Graph, ranges: &Ranges, id: NodeId, i: usize) -> Working {
-    let args = graph.args(id);
+    let arg = |i| graph.arg(id, i);
     let bits = |bits, least| Working::Bits { bits, least };
     match graph.op(id) {
-        Op::Trunc(by) => bits(truncated(ranges, args[0], *by), 32),
-        Op::Lt | Op::Eq => bits(ranges.difference_bits(args[0], args[1]), 8),
+        Op::Trunc(by) => bits(truncated(ranges, arg(0), *by), 32),
+        Op::Lt | Op::Eq => bits(ranges.difference_bits(arg(0), arg(1)), 8),
         // z_y - z_j - 1 at least.
-        Op::ArgMaxIs => bits(ranges.difference_bits(args[0], args[0]) + 1, 32),
-        Op::Gate if i == 1 => bits(ranges.bits(args[1]), 8),
-        Op::Saturate(top) => bits(saturated(graph, ranges, args[0], *top), 32),
+        Op::ArgMaxIs => bits(ranges.difference_bits(arg(0), arg(0)) + 1, 32),
+        Op::Gate if i == 1 => bits(ranges.bits(arg(1)), 8),
+        Op::Saturate(top) => bits(saturated(graph, ranges, arg(0), *top), 32),
         // No more than the values have.
         Op::Function(_) => Working::Word { bits: 0 },
         // Of 61 bits and a sign.
-        Op::Div => match excess(graph, ranges, [args[0], args[1]]) {
+        Op::Div => match excess(graph, ranges, [arg(0), arg(1)]) {
             0 => Working::Word { bits: 0 },
             n => Working::Word { bits: 62 + n },
         },
         Op::Gather { .. } if i == 1 => Working::Own,
-        Op::Places(_) => bits(ranges.bits(args[0]).max(ranges.bits(id)), 8),
+        Op::Places(_) => bits(ranges.bits(arg(0)).max(ranges.bits(id)), 8),
         Op::Input(_)
         | Op::Const(..)
         | Op::Draw(_)

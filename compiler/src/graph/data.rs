@@ -1,11 +1,9 @@
-//! The data structure: a graph with its interface, on petgraph.
+//! The data structure: a graph with its interface.
 
 use super::op::Op;
 use crate::syntax::ast::{Secrecy, Span};
 use crate::types::Elem;
-use petgraph::Direction;
-use petgraph::graph::{DiGraph, NodeIndex};
-use petgraph::visit::EdgeRef;
+use petgraph::graph::NodeIndex;
 
 /// Index of a node.
 pub type NodeId = NodeIndex<u32>;
@@ -216,7 +214,11 @@ pub struct Graph {
     /// Fraction bits of inputs that have none of their own ([`Input::frac`]), and of truncated values that need no
     /// more; `None` before the pass `scales`.
     pub frac: Option<u32>,
-    pub(super) dag: DiGraph<Node, u32, u32>,
+    pub(super) nodes: Vec<Node>,
+    /// By node, its operands in order.
+    pub(super) args: Vec<Vec<NodeId>>,
+    /// By node, who reads it, ascending.
+    pub(super) users: Vec<Vec<NodeId>>,
 }
 
 impl Graph {
@@ -230,7 +232,9 @@ impl Graph {
             outputs: Vec::new(),
             sites: self.sites.clone(),
             frac: self.frac,
-            dag: DiGraph::default(),
+            nodes: Vec::new(),
+            args: Vec::new(),
+            users: Vec::new(),
         }
     }
 
@@ -257,7 +261,7 @@ impl Graph {
 
     /// Number of nodes.
     pub fn len(&self) -> usize {
-        self.dag.node_count()
+        self.nodes.len()
     }
 
     /// Whether there are no nodes.
@@ -267,59 +271,57 @@ impl Graph {
 
     /// All nodes, operands before users.
     pub fn ids(&self) -> impl DoubleEndedIterator<Item = NodeId> + use<> {
-        (0..self.dag.node_count() as u32).map(NodeId::from)
+        (0..self.nodes.len() as u32).map(NodeId::from)
     }
 
     /// A node.
     pub fn node(&self, id: NodeId) -> &Node {
-        &self.dag[id]
+        &self.nodes[id.index()]
     }
 
     /// Its operation.
     pub fn op(&self, id: NodeId) -> &Op {
-        &self.dag[id].op
+        &self.nodes[id.index()].op
     }
 
     /// Its type.
     pub fn ty(&self, id: NodeId) -> &Type {
-        &self.dag[id].ty
+        &self.nodes[id.index()].ty
     }
 
     /// Its shape.
     pub fn shape(&self, id: NodeId) -> &[u64] {
-        &self.dag[id].ty.shape
+        &self.nodes[id.index()].ty.shape
     }
 
     /// Its operands in order.
     pub fn args(&self, id: NodeId) -> Vec<NodeId> {
-        let mut args: Vec<(u32, NodeId)> = self
-            .dag
-            .edges_directed(id, Direction::Incoming)
-            .map(|e| (*e.weight(), e.source()))
-            .collect();
-        args.sort_unstable();
-        args.into_iter().map(|(_, n)| n).collect()
+        self.args[id.index()].clone()
     }
 
     /// Operand number `i`. Panics if there is none: operand counts follow from the operation.
     pub fn arg(&self, id: NodeId, i: usize) -> NodeId {
-        self.args(id)[i]
+        self.args[id.index()][i]
     }
 
     /// The distinct nodes that read it, ascending.
     pub fn users(&self, id: NodeId) -> Vec<NodeId> {
-        let mut users: Vec<NodeId> = self.dag.neighbors_directed(id, Direction::Outgoing).collect();
-        users.sort_unstable();
-        users.dedup();
-        users
+        self.users[id.index()].clone()
     }
 
     /// Adds a node of a given type; the verifier holds it against [`super::infer`].
     pub fn add_typed(&mut self, op: Op, ty: Type, args: &[NodeId], site: u32) -> NodeId {
-        let id = self.dag.add_node(Node { op, ty, site });
-        for (i, &a) in args.iter().enumerate() {
-            self.dag.add_edge(a, id, i as u32);
+        let id = NodeId::new(self.nodes.len());
+        self.nodes.push(Node { op, ty, site });
+        self.users.push(Vec::new());
+        for a in args {
+            let users = &mut self.users[a.index()];
+            // It is the last one so far.
+            if users.last() != Some(&id) {
+                users.push(id);
+            }
         }
+        self.args.push(args.to_vec());
         id
     }
 

@@ -1,4 +1,4 @@
-//! The graph: a pure dataflow graph of tensor operations on petgraph.
+//! The graph: a pure dataflow graph of tensor operations.
 //!
 //! It knows shapes, secrecy and (after the pass `scales`) fixed-point scales; it knows nothing of
 //! shares or rounds. Batch axes are ordinary axes: a comprehension over clients, committee members
