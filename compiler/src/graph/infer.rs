@@ -8,6 +8,9 @@ use super::{Graph, Op, Type};
 use crate::syntax::ast::Secrecy;
 use crate::types::Elem;
 
+/// Elements of a value stay below this: twice as many have an exact number in floating point.
+pub const MAX_ELEMENTS: u64 = 1 << 52;
+
 fn need(ok: bool, why: impl FnOnce() -> String) -> Result<(), String> {
     if ok { Ok(()) } else { Err(why()) }
 }
@@ -20,7 +23,7 @@ pub fn infer(graph: &Graph, op: &Op, args: &[&Type]) -> Result<Type, String> {
     let shapes: Vec<&[u64]> = args.iter().map(|t| t.shape.as_slice()).collect();
     let shape = shape_of(op, &shapes, |i| input_shape(graph, i))?;
     need(
-        shape.iter().try_fold(1u64, |n, &d| n.checked_mul(d)).is_some_and(|n| n < 1 << 40),
+        shape.iter().try_fold(1u64, |n, &d| n.checked_mul(d)).is_some_and(|n| n < MAX_ELEMENTS),
         || format!("shape {shape:?} is too large"),
     )?;
     let elem = elem_of(graph, facts.elem, args)?;

@@ -4,23 +4,19 @@
 //!
 //! Of few entries the passes spell ranks out with tables of words, entry by entry.
 
+use super::infer::MAX_ELEMENTS;
 use super::{Graph, NodeId, Op, Table};
+pub use crate::types::First;
 use crate::types::{Elem, PairTable};
 
 /// Ranks of more entries are told by rules.
 const RULED: u64 = 128;
 
-/// All pairs of more entries are too many to compare.
-pub const MOST: u64 = 1 << 14;
+/// All pairs of more entries are too many to compare: some of the entries are searched for, or there is no circuit.
+pub const PAIRED: u64 = 1 << 14;
 
-/// Which entries come first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum First {
-    /// The smallest.
-    Smallest,
-    /// The largest.
-    Largest,
-}
+/// Of more entries there are no ranks.
+pub const MOST: u64 = 1 << 24;
 
 /// A node that holds ranks along its last axis, as [`ranks`] makes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +25,13 @@ pub struct Ranks {
     pub of: NodeId,
     /// Which entries come first.
     pub first: First,
+}
+
+/// Whether all pairs of entries along the last axis are no more than a value may have.
+pub fn rankable(shape: &[u64]) -> bool {
+    let n = shape.last().copied().unwrap_or(1);
+    let pairs = shape.iter().try_fold(n, |all, d| all.checked_mul(*d));
+    n <= MOST && pairs.is_some_and(|pairs| pairs < MAX_ELEMENTS)
 }
 
 /// Whether ranks of so many entries are told by rules.

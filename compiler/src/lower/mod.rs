@@ -117,6 +117,7 @@ pub fn lower(
     let given = Given { dealt: dealt.values, coins };
     let mut blocks = vec![0; emit.instrs.len()];
     let mut values = Values::new(facts, choose::plan(facts), emit);
+    nodes::refuse_all_in_order(&values).map_err(|refused| vec![*refused])?;
     for id in graph.ids() {
         values.emit.site = graph.home(id);
         // What reads a refused value would be refused too: say only the first.

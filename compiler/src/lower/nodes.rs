@@ -9,7 +9,8 @@ use super::t1::{T1, noise, truncation};
 use super::t2::T2;
 use super::task::{Task, task};
 use crate::diagnostic::{Diagnostic, codes};
-use crate::graph::{NodeId, Site, Table};
+use crate::graph::ranks::{PAIRED, Ranks};
+use crate::graph::{Graph, NodeId, Op, Site, Table};
 use crate::types::{Elem, Lots};
 use slvr_circuit::verify::MAX_ELEMENTS;
 use slvr_circuit::{Dom, Op as C, ValueId};
@@ -21,6 +22,14 @@ pub struct Given {
     pub dealt: Vec<ValueId>,
     /// The coins of each draw.
     pub coins: BTreeMap<NodeId, ValueId>,
+}
+
+/// Refuses all entries of a long vector in order, before any pair of them is compared.
+pub fn refuse_all_in_order(l: &Values<'_>) -> Result<(), Box<Diagnostic>> {
+    let g = l.facts.graph;
+    let made = g.ids().filter(|id| l.plan.of(*id).made != Made::Nothing);
+    let found = made.filter_map(|id| Some((id, unsearched(g, id)?))).next();
+    found.map_or(Ok(()), |(id, n)| Err(Box::new(all_in_order(g.site(id), n))))
 }
 
 /// Lowers a node by the protocols that were chosen for it.
@@ -110,6 +119,27 @@ fn too_large(site: &Site, elements: u64) -> Diagnostic {
     )
     .hint(
         "use smaller sizes: fewer clients, samples or weights, or ranks of fewer entries at a time",
+    )
+}
+
+/// How many entries the ranks or the order are of that a node holds, if they are too many to compare all pairs.
+fn unsearched(g: &Graph, id: NodeId) -> Option<u64> {
+    let n = *g.shape(id).last()?;
+    let all = || *g.op(id) == Op::Sort || Ranks::of(g, id).is_some();
+    (n > PAIRED && all()).then_some(n)
+}
+
+/// All entries of a long vector are wanted in order.
+fn all_in_order(site: &Site, n: u64) -> Diagnostic {
+    Diagnostic::error(
+        codes::SIZE,
+        format!("all of {n} entries in order, and at most {PAIRED} are compared with one another"),
+        site.span,
+        "to compute this",
+    )
+    .hint(
+        "single entries are found in vectors of any length: `top_k`, `median`, `quantile`, `trimmed_mean`, up to 64 \
+        entries of `sort(x)`, and `rank(x)[i] < k`",
     )
 }
 

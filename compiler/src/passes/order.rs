@@ -75,9 +75,9 @@ fn slice(g: &mut Graph, op: &Op, args: &[NodeId], site: u32) -> Option<NodeId> {
     }
 }
 
-/// Whether entries along the last axis are ranked by comparisons of all pairs.
-pub(super) fn rankable(g: &Graph, x: NodeId) -> bool {
-    g.shape(x).last().is_some_and(|&n| n <= ranks::MOST)
+/// Whether entries along the last axis are told by their ranks.
+fn rankable(g: &Graph, x: NodeId) -> bool {
+    ranks::rankable(g.shape(x))
 }
 
 /// The rank of each entry along the last axis: how many come before it in ascending order, of equal
@@ -125,7 +125,8 @@ pub(super) fn ranks(g: &mut Graph, x: NodeId, site: u32) -> NodeId {
     g.add(Op::Sum(vec![rank as u64]), &[before], site)
 }
 
-fn by_rank(g: &mut Graph, x: NodeId, lo: u64, hi: u64, site: u32) -> NodeId {
+/// The sum of entries lo .. hi of x in ascending order along its last axis.
+pub(super) fn by_rank(g: &mut Graph, x: NodeId, lo: u64, hi: u64, site: u32) -> NodeId {
     let shape = g.shape(x).to_vec();
     let rank = shape.len();
     let n = shape[rank - 1];

@@ -21,11 +21,13 @@ pub mod layer;
 pub mod model;
 pub(crate) mod number;
 mod program;
+mod ranks;
 mod walk;
 
 pub use check::{Checked, Options, check};
 pub use expr::*;
 pub use intrinsic::{Elementwise, Intrinsic, Rule};
 pub use program::*;
+pub use ranks::{First, Rank};
 pub use slvr_circuit::pairs::{MAX_PAIRED, PairTable};
 pub use slvr_circuit::{Conv, Lots};

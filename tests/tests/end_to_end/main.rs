@@ -6,7 +6,7 @@
 //! | about | files |
 //! |---|---|
 //! | predicates among three parties | `predicates`, `gallery`, `gallery_rounds`, `every_predicate`, `edge_cases`, `slvr_accuracy`, `certain_models`, `lenet`, `accuracy`, `bench_verb` |
-//! | functions, loops, weights, layers, the library | `functions`, `formulas`, `loops`, `weights`, `models`, `layers_of_std`, `chosen`, `each_member`, `rounds`, `std_examples`, `std_sizes`, `small_covariances` |
+//! | functions, loops, weights, layers, the library | `functions`, `formulas`, `loops`, `weights`, `models`, `layers_of_std`, `chosen`, `each_member`, `rounds`, `std_examples`, `std_sizes`, `small_covariances`, `long_vectors` |
 //! | the compiler's text and messages | `diagnostics`, `overflow_messages`, `ir_snapshots`, `docs` |
 //! | what it optimises | `optimiser`, `blocks`, `speculation` |
 //! | what it states about a run | `certificate`, `certificate_cost`, `certificate_error`, `certificate_ranges`, `certify`, `cuts`, `given`, `precision` |
@@ -44,6 +44,7 @@ mod intervals;
 mod ir_snapshots;
 mod layers_of_std;
 mod lenet;
+mod long_vectors;
 mod loops;
 mod many_members;
 mod models;

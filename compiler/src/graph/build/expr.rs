@@ -176,7 +176,7 @@ impl Builder<'_> {
     fn binary(&mut self, op: BinOp, a: &Expr, b: &Expr, span: Span) -> Result<Val> {
         let bits = a.ty.elem == Elem::Bit && b.ty.elem == Elem::Bit;
         if op == BinOp::Add
-            && let Some(ranks) = self.ranks(a, b, span)?
+            && let Some(ranks) = self.ranks(a, b, span)
         {
             return Ok(ranks);
         }

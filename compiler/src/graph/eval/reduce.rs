@@ -3,6 +3,7 @@
 use super::walk::{Walk, aligned, lines, strides};
 use super::word::Word;
 use rayon::prelude::*;
+use std::cmp::Ordering;
 
 /// Strides into the result of a sum: 0 along the axes that disappear.
 fn kept(shape: &[usize], axes: &[u64]) -> (Vec<usize>, usize) {
@@ -101,4 +102,20 @@ pub(super) fn sort_sum<W: Word>(x: &[W], n: usize, lo: usize, hi: usize) -> Vec<
             row[lo..hi].iter().fold(W::ZERO, |sum, &x| sum.add(x))
         })
         .collect()
+}
+
+/// The rank of each entry of each row of n: of equal ones the earlier comes first.
+pub(super) fn ranks<W: Word>(x: &[W], n: usize, largest: bool) -> Vec<usize> {
+    // Zeros of both signs are equal.
+    let compare = |a: &W, b: &W| if a == b { Ordering::Equal } else { a.order(b) };
+    let mut out = vec![0; x.len()];
+    out.par_chunks_mut(n.max(1)).zip(x.par_chunks(n.max(1))).for_each(|(out, row)| {
+        let mut order: Vec<usize> = (0..row.len()).collect();
+        order.sort_by(|&i, &j| {
+            let (a, b) = if largest { (j, i) } else { (i, j) };
+            compare(&row[a], &row[b])
+        });
+        order.into_iter().enumerate().for_each(|(rank, i)| out[i] = rank);
+    });
+    out
 }

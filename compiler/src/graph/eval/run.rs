@@ -4,6 +4,7 @@ use super::data::{Coin, EvalError, Evaluated, Inputs};
 use super::walk::{zip, zip3};
 use super::word::Word;
 use super::{input, layout, product, reduce};
+use crate::graph::ranks::{First, PAIRED, Ranks};
 use crate::graph::verify::verify;
 use crate::graph::{FunctionFacts, Graph, NodeId, Op, Table, domain};
 use crate::types::{Elem, Lots};
@@ -57,6 +58,8 @@ struct Plan {
     evaluated: Vec<bool>,
     /// Products that only a sum reads: the sum reads their operands instead.
     fused: Vec<bool>,
+    /// Of nodes that hold ranks, what of: these are sorted for, and their pairs are not compared.
+    ranks: Vec<Option<NodeId>>,
     /// By node, the values that it is the last to read.
     last_use_of: Vec<Vec<NodeId>>,
 }
@@ -67,6 +70,7 @@ impl Plan {
         let mut plan = Plan {
             evaluated: vec![keep; n],
             fused: vec![false; n],
+            ranks: vec![None; n],
             last_use_of: vec![Vec::new(); n],
         };
         if keep {
@@ -75,6 +79,7 @@ impl Plan {
         let mut opened = vec![false; n];
         graph.outputs.iter().for_each(|o| opened[o.node.index()] = true);
         for id in graph.ids() {
+            plan.ranks[id.index()] = Ranks::of(graph, id).map(|ranks| ranks.of);
             let users = graph.users(id);
             plan.fused[id.index()] = *graph.op(id) == Op::Mul
                 && !opened[id.index()]
@@ -104,6 +109,9 @@ impl Plan {
 
     /// The nodes whose values the evaluation of a node reads.
     fn reads(&self, graph: &Graph, id: NodeId) -> Vec<NodeId> {
+        if let Some(of) = self.ranks[id.index()] {
+            return vec![of];
+        }
         match graph.args(id)[..] {
             [one] if self.fused[one.index()] => graph.args(one),
             _ => graph.args(id),
@@ -141,8 +149,8 @@ impl Source<'_> {
         self.graph.shape(id).iter().map(|&d| d as usize).collect()
     }
 
-    /// The value of a node, given those of the nodes that are read for it: of its operands, or of a sum of a
-    /// product the product's.
+    /// The value of a node, given those of the nodes that are read for it: of its operands, of a sum of a product
+    /// the product's, or of ranks what they are of.
     pub(super) fn node<W: Word>(
         &self,
         id: NodeId,
@@ -172,11 +180,19 @@ impl Source<'_> {
                 let frac = if self.graph.frac.is_some() { noise.frac } else { 0 };
                 values.into_iter().map(|x| self.encode(id, x, frac)).collect::<Result<_, _>>()?
             }
+            Pairs { n, .. } if *n > PAIRED => {
+                return Err(EvalError::TooLarge { node: id.index(), elements });
+            }
             Pairs { table, n } => {
                 table.entries(*n).map(|x| self.encode(id, x as f64, 0)).collect::<Result<_, _>>()?
             }
 
             // Written out and not through `pair`, so that the loops are compiled around them.
+            Add if args.len() == 1 => {
+                let largest = Ranks::of(self.graph, id).is_some_and(|r| r.first == First::Largest);
+                let ranks = reduce::ranks(arg(0).0, last(), largest);
+                ranks.into_iter().map(|r| self.encode(id, r as f64, 0)).collect::<Result<_, _>>()?
+            }
             Add => zip(arg(0), arg(1), &to, W::add),
             Sub => zip(arg(0), arg(1), &to, W::sub),
             Mul | And => zip(arg(0), arg(1), &to, W::mul),

@@ -3,11 +3,10 @@
 use super::Result;
 use super::lex::{Item, Token, error};
 use crate::graph::Type;
+use crate::graph::infer::MAX_ELEMENTS;
 use crate::syntax::ast::Secrecy;
 use crate::types::Elem;
 
-/// Elements of a tensor, and every axis, stay below this.
-const MAX_ELEMENTS: u64 = 1 << 40;
 /// Attributes (axes, strides, lengths) are at most this.
 pub(super) const MAX_ATTRIBUTE: u64 = 1 << 31;
 /// Fraction bits are at most this.

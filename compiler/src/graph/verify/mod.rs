@@ -22,11 +22,12 @@
 //!     known it is an integer below 2^63.
 
 use super::Giver;
+use super::ranks;
 use super::text::type_text;
 use super::{Graph, NodeId, Op, Table, Type, infer};
 use crate::noise::Noise;
 use crate::syntax::ast::Secrecy;
-use crate::types::{Elem, MAX_PAIRED};
+use crate::types::Elem;
 use std::collections::BTreeSet;
 
 #[cfg(test)]
@@ -350,7 +351,7 @@ fn attribute(graph: &Graph, op: &Op, types: &[&Type]) -> Option<&'static str> {
     let empty = |axis: usize| types[0].shape.get(axis) == Some(&0);
     let wrong = match op {
         Op::Conv2d(conv) => return conv.problem(1 << 32),
-        Op::Pairs { n, .. } if !(2..=MAX_PAIRED).contains(n) => "pairs are of 2 to 2^16 members",
+        Op::Pairs { n, .. } if !(2..=ranks::MOST).contains(n) => "pairs are of 2 to 2^24 members",
         Op::Draw(lots) if lots.k > lots.n || lots.others && lots.k >= lots.n => {
             "more drawn than there are others"
         }

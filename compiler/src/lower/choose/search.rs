@@ -5,7 +5,7 @@
 //! by itself: ranks that are read for anything else stay.
 
 use crate::cost::{NetProfile, Tuning};
-use crate::graph::ranks::Ranks;
+use crate::graph::ranks::{PAIRED, Ranks};
 use crate::graph::{Graph, NodeId, Op};
 use crate::lower::common::words::{bits_for, ring_for};
 use crate::lower::facts::Facts;
@@ -45,7 +45,8 @@ pub fn search(facts: &Facts<'_>, id: NodeId) -> Option<(NodeId, Search)> {
     let (_, own) = all.iter().find(|(user, _)| *user == id)?;
     let own = of(*own, digit);
     own.ring()?;
-    (time(&digit) < pairs(facts, ranks.of, n, tuning)).then_some((ranks.of, own))
+    let faster = || time(&digit) < pairs(facts, ranks.of, n, tuning);
+    (n > PAIRED || faster()).then_some((ranks.of, own))
 }
 
 /// Seconds that ranks of rows of n entries take.

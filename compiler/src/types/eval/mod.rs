@@ -1,4 +1,5 @@
-//! The reference: a program evaluated in floating point (f64), loop by loop as it is written.
+//! The reference: a program evaluated in floating point (f64), loop by loop as it is written, but for
+//! ranks, which are sorted for (`ranks`).
 //!
 //! It knows nothing of batching, rings, scales or shares, and shares no code with what does: the
 //! other representations are tested against it. Of equal entries `argmax` takes the first; `sort` is
@@ -10,12 +11,14 @@
 mod expr;
 mod input;
 mod model;
+mod ranks;
 
 #[cfg(test)]
 mod tests;
 
 use super::{Lots, Program, Stmt, VarId};
 use crate::noise::{Noise, Words};
+use ranks::Ranked;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -165,6 +168,7 @@ pub fn trace_with(
         values: vec![None; program.vars.len()],
         fixed: vec![false; program.vars.len()],
         indices: vec![0; program.vars.len()],
+        ranked: Ranked::default(),
     };
     let mut out = Trace { reveals: Vec::new(), lets: Vec::new(), states: Vec::new() };
     let mut ranges = BTreeMap::new();
@@ -262,6 +266,7 @@ struct Machine<'p> {
     fixed: Vec<bool>,
     /// Values of loop variables.
     indices: Vec<i64>,
+    ranked: Ranked,
 }
 
 impl Machine<'_> {

@@ -68,6 +68,29 @@ fn order_statistics_by_hand() {
     assert_eq!(data(&t, "few"), [-1.0, 2.0]);
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    /// Ranks are sorted for where a sum is recognised; the same sums, written so that they are not, count. Each is asked
+    /// for of two vectors in turn, and in every way to write it.
+    #[test]
+    fn ranks_are_what_their_sums_count(x in proptest::collection::vec(-3i8..4, 1..30)) {
+        let x: Vec<f64> = x.into_iter().map(f64::from).collect();
+        let t = of_vector(
+            "let y = [x[n - 1 - i] * x[0] for i in n];
+             let a = [sum(x[j] <= x[i] for j in 0..i) + sum(x[j] < x[i] for j in i + 1..n)
+                 + 100 * (sum(y[i] < y[j] for j in i + 1..n) + sum(y[i] <= y[j] for j in 0..i)) for i in n];
+             let b = [sum(x[j] < x[i] for j in n) + sum(x[j] <= x[i] && x[i] <= x[j] for j in 0..i)
+                 + 100 * (sum(y[j] > y[i] for j in n) + sum(y[j] <= y[i] && y[i] <= y[j] for j in 0..i)) for i in n];
+             let c = [sum(x[i] >= x[j] for j in 0..i) + sum(x[i] > x[j] for j in i + 1..n)
+                 + 100 * (sum(y[j] > y[i] for j in i + 1..n) + sum(y[j] >= y[i] for j in 0..i)) for i in n];",
+            &x,
+        );
+        prop_assert_eq!(data(&t, "a"), data(&t, "b"));
+        prop_assert_eq!(data(&t, "c"), data(&t, "b"));
+    }
+}
+
 #[test]
 fn ties_go_to_the_earlier_index() {
     let t = of_vector(
@@ -78,6 +101,8 @@ fn ties_go_to_the_earlier_index() {
     assert_eq!(data(&t, "r"), [3.0, 0.0, 4.0, 1.0, 2.0]);
     assert_eq!(data(&t, "best"), [0.0, 1.0, 0.0, 1.0, 0.0]);
     assert_eq!(data(&t, "am"), [1.0]);
+    let zeros = of_vector("let r = rank(x);", &[0.0, -0.0, -1.0, 0.0]);
+    assert_eq!(data(&zeros, "r"), [0.0, 1.0, 3.0, 2.0], "zeros of both signs are equal");
     assert_eq!(data(&t, "hi"), [0.0, 1.0, 0.0, 0.0, 0.0]);
     assert_eq!(data(&t, "lo"), [1.0, 0.0, 0.0, 0.0, 0.0]);
 }

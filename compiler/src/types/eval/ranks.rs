@@ -1,0 +1,56 @@
+//! Ranks of a vector, all at once: n log n comparisons and not n^2, for a vector may be all weights of a model.
+
+use super::{Machine, Value};
+use crate::types::{Expr, First, Rank};
+use std::cmp::Ordering;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// The ranks that were found last, by the vector's variable and what comes first.
+#[derive(Default)]
+pub(super) struct Ranked(HashMap<(u32, bool), (Value, Option<Vec<f64>>)>);
+
+impl Machine<'_> {
+    /// A sum of two counts, if it is the rank of an entry: of any value but NaN, which comes neither first nor last.
+    pub(super) fn rank(&mut self, a: &Expr, b: &Expr) -> Option<f64> {
+        let rank = Rank::of(a, b)?;
+        let values = self.values.get(rank.values.0 as usize)?.as_ref()?;
+        if values.shape != [u64::try_from(rank.n).ok()?] {
+            return None;
+        }
+        let largest = rank.first == First::Largest;
+        let known = &mut self.ranked.0;
+        let key = (rank.values.0, largest);
+        if !known.get(&key).is_some_and(|(of, _)| same(of, values)) {
+            known.insert(key, (values.clone(), ranks(values.entries(), largest)));
+        }
+        let at = self.indices.get(rank.own.0 as usize)?;
+        known.get(&key)?.1.as_ref()?.get(usize::try_from(*at).ok()?).copied()
+    }
+}
+
+/// Whether two values are the same entries of the same data, which nobody changes.
+fn same(a: &Value, b: &Value) -> bool {
+    Rc::ptr_eq(&a.data, &b.data) && a.start == b.start && a.shape == b.shape
+}
+
+/// The rank of each entry, of equal ones in the order of their indices; none if one is NaN.
+fn ranks(x: &[f64], largest: bool) -> Option<Vec<f64>> {
+    if x.iter().any(|x| x.is_nan()) {
+        return None;
+    }
+    let mut order: Vec<usize> = (0..x.len()).collect();
+    // Zeros of both signs are equal.
+    let compare = |i: &usize, j: &usize| match (x.get(*i), x.get(*j)) {
+        (Some(a), Some(b)) => a.partial_cmp(b).unwrap_or(Ordering::Equal),
+        _ => Ordering::Equal,
+    };
+    order.sort_by(|i, j| if largest { compare(j, i) } else { compare(i, j) });
+    let mut ranks = vec![0.0; x.len()];
+    for (rank, i) in order.into_iter().enumerate() {
+        if let Some(slot) = ranks.get_mut(i) {
+            *slot = rank as f64;
+        }
+    }
+    Some(ranks)
+}
