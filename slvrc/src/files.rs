@@ -32,10 +32,15 @@ pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     }
 }
 
-/// As [`read`], of a text.
+/// As [`read`], of a text, without the byte order mark that editors put before it.
 pub fn read_text(path: &Path, most: u64) -> io::Result<String> {
-    let text = String::from_utf8(read(path, most)?);
-    text.map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8 text"))
+    let bytes = read(path, most)?;
+    let not_text = |why| io::Error::new(io::ErrorKind::InvalidData, why);
+    if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
+        return Err(not_text("it is UTF-16 text: save it as UTF-8"));
+    }
+    let text = String::from_utf8(bytes).map_err(|_| not_text("it is not UTF-8 text"))?;
+    Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
 }
 
 /// Whether a file could be written here, as far as one can tell without writing it.

@@ -11,7 +11,7 @@ use slvr_compiler::diagnostic::{Diagnostic, codes, near::did_you_mean};
 use slvr_compiler::lower::Protocols;
 use slvr_compiler::pipeline::{self, Compiled};
 use slvr_compiler::report::certificate::Certificate;
-use slvr_compiler::syntax::ast::{File, FileId};
+use slvr_compiler::syntax::ast::{File, FileId, Item, ItemKind};
 use slvr_compiler::syntax::{self, LoadError, MAX_SOURCE, Sources};
 use slvr_compiler::types::{self, Program};
 use std::io::ErrorKind;
@@ -186,6 +186,56 @@ fn check_in(
         }
         Err(diagnostics) => Err(Rejected { diagnostics, sources }.into()),
     }
+}
+
+/// So many times as large as the smallest sizes that fit are those that `check` tries besides.
+const LARGER: [u64; 2] = [4, 2];
+
+/// A program for larger sizes than the smallest that fit, if it type-checks for any: all times the same, or those times
+/// as much that can be. Models, parameters and sizes with a default stay as they are.
+pub fn larger(target: &Target, least: &Checked) -> anyhow::Result<Option<Checked>> {
+    let given = bindings(target)?;
+    let (file, _) = parse(target)?;
+    let named = |item: &&Item| item.name().is_some_and(|n| n.name == least.program.name);
+    let declared = file.items.iter().filter(named).find_map(|item| match &item.kind {
+        ItemKind::Predicate(p) => Some(p.sizes.as_slice()),
+        _ => None,
+    });
+    let open = |name: &str| {
+        let size = declared.unwrap_or_default().iter().find(|s| s.name.name == name);
+        let chosen = size.is_some_and(|s| !s.is_model && s.default.is_none());
+        chosen && !given.iter().any(|(n, _)| n == name)
+    };
+    let sizes = least.program.sizes.iter().filter(|(name, _)| open(name));
+    let sizes: Vec<(&String, u64)> =
+        sizes.filter_map(|(n, v)| Some((n, v.parse().ok()?))).collect();
+    let tried = |factors: &[u64]| {
+        let times =
+            |((n, v), by): (&(&String, u64), &u64)| format!("{n}={}", v.saturating_mul(*by));
+        let mut target = target.clone();
+        target.bindings.extend(sizes.iter().zip(factors).map(times));
+        check(&target, Sizes::OrSmallest).ok()
+    };
+    if sizes.iter().all(|(_, n)| *n == 0) {
+        return Ok(None);
+    }
+    for by in LARGER {
+        if let Some(found) = tried(&vec![by; sizes.len()]) {
+            return Ok(Some(found));
+        }
+    }
+    let (mut factors, mut best) = (vec![1; sizes.len()], None);
+    for i in 0..sizes.len() {
+        for by in LARGER {
+            factors[i] = by;
+            if let Some(found) = tried(&factors) {
+                best = Some(found);
+                break;
+            }
+            factors[i] = 1;
+        }
+    }
+    Ok(best)
 }
 
 /// A program with its circuit, or a compiled artifact alone.

@@ -28,6 +28,9 @@ impl<'b> Npz<'b> {
             format!("not an npz file, or cut short: {e}; numpy.savez and numpy.savez_compressed write them")
         })?;
         let npz = Npz(archive);
+        if entries(bytes).is_some_and(|n| n > npz.0.len() as u64) {
+            return Err("has two arrays of one name".into());
+        }
         match npz.names().is_empty() && !npz.0.is_empty() {
             true => Err("a zip file without arrays of NumPy; numpy.savez writes npz files".into()),
             false => Ok(npz),
@@ -79,6 +82,16 @@ impl<'b> Npz<'b> {
         });
         Ok(Some(Stored { shape, kind, data }))
     }
+}
+
+/// How many files the end of a zip archive says that it has; those of the same name are one to its reader. None of an
+/// archive of so many files that it has this elsewhere.
+fn entries(bytes: &[u8]) -> Option<u64> {
+    const END: [u8; 4] = *b"PK\x05\x06";
+    let at = bytes.windows(END.len()).rposition(|w| w == END)?;
+    let count = bytes.get(at + 10..at + 12)?;
+    let count = u16::from_le_bytes([*count.first()?, *count.get(1)?]);
+    (count != u16::MAX).then_some(count.into())
 }
 
 /// What stands before the entries of an array.
@@ -227,5 +240,23 @@ mod tests {
         let of = |e: usize| at(e as u64 / 12, e as u64 / 4 % 3, e as u64 % 4);
         let wanted: Vec<u64> = (0..24).map(of).collect();
         assert_eq!(by_rows(&(0..24).collect::<Vec<u64>>(), &shape), wanted);
+    }
+
+    #[test]
+    fn two_arrays_of_one_name_are_refused() {
+        use std::io::Write;
+        let mut made = zip::ZipWriter::new(Cursor::new(Vec::new()));
+        for name in ["first.npy", "other.npy"] {
+            made.start_file(name, zip::write::SimpleFileOptions::default()).expect("begins");
+            made.write_all(b"anything").expect("written");
+        }
+        let mut bytes = made.finish().expect("a file").into_inner();
+        assert_eq!(Npz::open(&bytes).map(|npz| npz.names().len()), Ok(2));
+        for at in 0..bytes.len() {
+            if bytes[at..].starts_with(b"other") {
+                bytes[at..at + 5].copy_from_slice(b"first");
+            }
+        }
+        assert_eq!(Npz::open(&bytes).err(), Some("has two arrays of one name".into()));
     }
 }

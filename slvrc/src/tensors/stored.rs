@@ -3,7 +3,10 @@
 use super::elements::{Stored, elements};
 use super::npz::Npz;
 use safetensors::{SafeTensorError, SafeTensors};
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use slvr_compiler::diagnostic::plain::name as shown;
+use std::collections::BTreeSet;
+use std::fmt::Formatter;
 use std::path::{Path, PathBuf};
 
 /// The files that are read, by the ends of their names; the first is the one that is written.
@@ -20,6 +23,9 @@ impl<'b> File<'b> {
     pub fn open(path: &Path, bytes: &'b [u8]) -> Result<Self, String> {
         if path.extension().is_some_and(|end| end == "npz") {
             return Npz::open(bytes).map(File::Npz);
+        }
+        if let Some(name) = twice(bytes) {
+            return Err(format!("has two tensors of the name `{}`", shown(&name)));
         }
         let file = SafeTensors::deserialize(bytes);
         file.map(File::Safetensors).map_err(|e| damage(bytes, &e))
@@ -45,6 +51,41 @@ impl<'b> File<'b> {
                 data: elements(view.dtype(), view.data()),
             })),
         }
+    }
+}
+
+/// A name that the header of a safetensors file has twice: readers differ in which of the two they take.
+fn twice(bytes: &[u8]) -> Option<String> {
+    let (length, rest) = bytes.split_first_chunk()?;
+    let header = rest.get(..usize::try_from(u64::from_le_bytes(*length)).ok()?)?;
+    let Names(twice) = serde_json::from_slice(header).ok()?;
+    twice
+}
+
+/// The first key of an object that stands there again.
+struct Names(Option<String>);
+
+impl<'de> Deserialize<'de> for Names {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Keys;
+        impl<'de> Visitor<'de> for Keys {
+            type Value = Names;
+
+            fn expecting(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Names, M::Error> {
+                let (mut seen, mut twice) = (BTreeSet::new(), None);
+                while let Some((name, _)) = map.next_entry::<String, IgnoredAny>()? {
+                    if !seen.insert(name.clone()) {
+                        twice.get_or_insert(name);
+                    }
+                }
+                Ok(Names(twice))
+            }
+        }
+        from.deserialize_map(Keys)
     }
 }
 
@@ -89,4 +130,33 @@ fn damage(bytes: &[u8], e: &SafeTensorError) -> String {
     let (wanted, have) = (ends.max().unwrap_or(0), have - length);
     let how = if have < wanted { "cut short" } else { "damaged" };
     format!("{how}: its header describes {wanted} bytes of tensors, {have} follow")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_stands_twice_is_found() {
+        let file = |names: &[&str]| {
+            let tensor = |(i, name): (usize, &&str)| {
+                let (from, to) = (4 * i, 4 * i + 4);
+                format!(r#""{name}":{{"dtype":"F32","shape":[1],"data_offsets":[{from},{to}]}}"#)
+            };
+            let all: Vec<String> = names.iter().enumerate().map(tensor).collect();
+            let header = format!("{{{}}}", all.join(","));
+            let mut out = (header.len() as u64).to_le_bytes().to_vec();
+            out.extend(header.as_bytes());
+            out.resize(out.len() + 4 * names.len(), 0);
+            out
+        };
+        assert_eq!(twice(&file(&["x", "y", "x", "y"])), Some("x".into()));
+        assert_eq!(twice(&file(&["x", "y"])), None);
+        let open = |bytes: &[u8]| File::open(Path::new("a.safetensors"), bytes).map(|f| f.names());
+        assert_eq!(open(&file(&["x", "y"])), Ok(vec!["x".into(), "y".into()]));
+        assert_eq!(open(&file(&["w", "w"])), Err("has two tensors of the name `w`".into()));
+        for bytes in [&b""[..], b"12345678", b"\xff\xff\xff\xff\xff\xff\xff\xff{}"] {
+            assert_eq!(twice(bytes), None);
+        }
+    }
 }

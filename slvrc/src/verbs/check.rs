@@ -1,8 +1,9 @@
 //! `slvrc check`: parses, types and certifies a program.
 
 use crate::fail::{say, warn};
-use crate::program;
+use crate::program::{self, Checked};
 use crate::target::Target;
+use anyhow::Context;
 use serde_json::json;
 use slvr_compiler::analysis::privacy::Privacy;
 use slvr_compiler::cost;
@@ -27,27 +28,53 @@ impl Check {
             Certificate::of(&compiled, &places).privacy
         });
         let noise = noise.flatten();
+        // What holds for the smallest sizes alone says little.
+        let larger = match checked.chosen {
+            true => program::larger(&self.target, &checked)?,
+            false => None,
+        };
+        if let Some(larger) = &larger {
+            let compiled = larger.compile();
+            compiled.with_context(|| {
+                format!("it is ok with {}, and not with {}", sizes(&checked), sizes(larger))
+            })?;
+        }
         let p = &checked.program;
         if json {
             let noise = noise.as_ref().map(|n| json!(n));
             let all = checked.warnings.iter().chain(&compiled.warnings);
             let warnings: Vec<_> = all.map(|d| render::to_json(d, &checked.sources)).collect();
-            let sizes: serde_json::Map<String, serde_json::Value> =
-                p.sizes.iter().map(|(n, v)| (n.clone(), json!(v))).collect();
+            let sizes = |of: &Checked| -> serde_json::Map<String, serde_json::Value> {
+                of.program.sizes.iter().map(|(n, v)| (n.clone(), json!(v))).collect()
+            };
             let mut all = json!({
-                "ok": true, "predicate": p.name, "sizes": sizes,
+                "ok": true, "predicate": p.name, "sizes": sizes(&checked),
                 "sizes_chosen": checked.chosen, "diagnostics": warnings,
             });
+            if let (Some(larger), Some(all)) = (&larger, all.as_object_mut()) {
+                all.insert("larger_sizes".into(), sizes(larger).into());
+            }
             if let (Some(noise), Some(all)) = (noise, all.as_object_mut()) {
                 all.insert("privacy".into(), noise);
             }
             return say(&format!("{all}\n"));
         }
         warn(&checked.warnings, &checked.sources);
-        let sizes: Vec<String> = p.sizes.iter().map(|(n, v)| format!("{n}={v}")).collect();
-        let how = if checked.chosen { " (defaults and the smallest sizes that fit)" } else { "" };
+        let how = match &larger {
+            _ if !checked.chosen => String::new(),
+            Some(larger) => {
+                format!(" (defaults and the smallest sizes that fit), and with {}", sizes(larger))
+            }
+            None => " (defaults and the smallest sizes that fit; no larger ones were found)".into(),
+        };
         let noise = noise.iter().flat_map(|n| n.lines()).map(|line| format!("  {line}\n"));
         let noise: String = noise.collect();
-        say(&format!("{}: ok with {}{how}\n{noise}", p.name, sizes.join(" ")))
+        say(&format!("{}: ok with {}{how}\n{noise}", p.name, sizes(&checked)))
     }
+}
+
+/// The sizes of a program, as they are given.
+fn sizes(of: &Checked) -> String {
+    let all: Vec<String> = of.program.sizes.iter().map(|(n, v)| format!("{n}={v}")).collect();
+    all.join(" ")
 }
