@@ -104,6 +104,89 @@ pub fn by_meaning<'c>(
     })
 }
 
+/// What is written here for names of Python, NumPy and PyTorch that nothing in the library is another name of.
+const HABITS: &[(&[&str], &str)] = &[
+    (&["not"], "a bit is negated by `!`: `!(a > b)`"),
+    (&["and", "or"], "bits are combined by `&&` and `||`"),
+    (
+        &["len", "size", "numel", "ndim"],
+        "lengths are sizes: `x.shape[0]`, `x.len`, `M.len`, or a name in the brackets of the predicate, as in `fix[n]`",
+    ),
+    (
+        &["floor", "ceil", "round", "trunc"],
+        "nothing rounds a number of the run; a test against the steps counts: `sum(x >= k for k in 1..8)`",
+    ),
+    (
+        &["range", "arange", "linspace", "enumerate", "zip", "map", "lambda"],
+        "a loop runs over a size or a range and has the index: `[x[i] * y[i] for i in n]`, `sum(x[j] for j in 1..n)`",
+    ),
+    (
+        &["zeros", "ones", "full", "eye", "empty", "zeros_like", "ones_like"],
+        "a tensor is a list made by loops: `[0 for i in n]`, `[[if i == j { 1 } else { 0 } for j in n] for i in n]`",
+    ),
+    (
+        &["stack", "vstack", "hstack", "array", "tensor", "list", "asarray"],
+        "a tensor is a list of its entries: `[a, b]`; `concat(a, b)` puts one behind the other",
+    ),
+    (
+        &["np", "numpy", "torch", "nn", "F", "math", "jnp", "tf"],
+        "functions have no module before them: `mean(x)`, with `use std::{mean};` at the top",
+    ),
+    (
+        &["maximum", "fmax"],
+        "the larger of two is `select(a > b, a, b)`, and that of a list `max([a, b])`",
+    ),
+    (
+        &["minimum", "fmin"],
+        "the smaller of two is `select(a < b, a, b)`, and that of a list `min([a, b])`",
+    ),
+    (
+        &["any", "all", "count_nonzero"],
+        "bits are numbers 0 and 1: `sum(b) >= 1` is whether any is 1, `sum(b) == n` whether all are",
+    ),
+    (
+        &["None", "nan", "NaN", "inf", "isnan", "isinf", "isfinite"],
+        "every value is a number in its declared range: there is no infinity, no NaN, and nothing that is left out",
+    ),
+    (&["True", "False"], "the bits are `true` and `false`"),
+    (
+        &["float", "int", "bool", "astype", "double", "long", "item", "detach", "cpu"],
+        "nothing is converted: integers and bits are taken where a `fix` is expected",
+    ),
+    (
+        &["print", "display"],
+        "parties see only what is revealed: `reveal x to Server as x;`; `slvrc eval` shows every `let` with `--json`",
+    ),
+    (
+        &["rand", "randn", "randint", "random", "choice", "shuffle", "permutation", "manual_seed"],
+        "random members are drawn by `sample committee[k] of Client;`, and noise by `sample e: fix[n] from gaussian(1);`",
+    ),
+    (
+        &["einsum", "tensordot", "bmm", "mm", "outer", "inner"],
+        "products are sums of loops, `[[sum(a[i, k] * b[k, j] for k in n) for j in m] for i in l]`, or `product(a, b)`",
+    ),
+    (
+        &["unique", "bincount"],
+        "a list has a fixed length: how often each of k values is there is `[sum(x[i] == v for i in n) for v in k]`",
+    ),
+    (
+        &["axis", "dim", "keepdim", "keepdims"],
+        "no function has an axis: a loop runs over what is left, `[f(x[i]) for i in n]` for rows and `[f([x[i, j] for i in \
+         n]) for j in m]` for columns",
+    ),
+    (
+        &["state_dict", "parameters", "named_parameters", "flatten_parameters"],
+        "all weights as one vector are `flat(w)`, a tensor of them is `w.conv1.weight`",
+    ),
+    (&["std"], "the standard deviation is `sqrt(variance(x))`"),
+    (&["pi"], "constants are written out: `const PI = 3.141592653589793;`"),
+];
+
+/// What is written here for a name of other languages.
+pub fn habit(name: &str) -> Option<&'static str> {
+    HABITS.iter().find(|(names, _)| names.contains(&name)).map(|(_, hint)| *hint)
+}
+
 /// Longer names are compared by this many letters.
 const MAX: usize = 64;
 
@@ -162,6 +245,17 @@ mod tests {
         }
         assert_eq!(meant("lstm"), None, "the name itself is no other name");
         assert_eq!(meant("zebra"), None);
+    }
+
+    #[test]
+    fn a_habit_has_one_hint() {
+        let all: Vec<&str> = super::HABITS.iter().flat_map(|(names, _)| *names).copied().collect();
+        for (i, name) in all.iter().enumerate() {
+            assert!(!all[..i].contains(name), "{name} stands twice");
+            assert!(super::ELSEWHERE.iter().all(|(n, _)| n != name), "{name} has another name");
+        }
+        assert!(super::habit("range").is_some_and(|h| h.contains("loop")));
+        assert_eq!(super::habit("zebra"), None);
     }
 
     #[test]

@@ -15,7 +15,7 @@ const MAX_TEXT: usize = 2000;
 const MAX_NAME: usize = 100;
 
 /// Whether a character does something to a terminal instead of being shown.
-fn controls(c: char) -> bool {
+pub(crate) fn controls(c: char) -> bool {
     let direction = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}'
         | '\u{2066}'..='\u{2069}');
     let line = matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}');

@@ -4,6 +4,7 @@
 //! [`Span`]s compare equal whatever they hold; tests need that (`parse(print(x)) == x`).
 
 pub use crate::source::{FileId, Span};
+use std::borrow::Cow;
 
 /// A name and where it stands.
 #[derive(Clone, Debug, PartialEq)]
@@ -12,6 +13,13 @@ pub struct Ident {
     pub name: String,
     /// Where.
     pub span: Span,
+}
+
+impl Ident {
+    /// As it stands in a source.
+    pub fn written(&self) -> Cow<'_, str> {
+        super::token::written(&self.name)
+    }
 }
 
 /// A source file.
@@ -148,9 +156,9 @@ pub struct Let {
 impl Let {
     /// What is defined: `name` or `(a, b)`.
     pub fn pattern(&self) -> String {
-        let names: Vec<&str> = self.names.iter().map(|n| n.name.as_str()).collect();
+        let names: Vec<Cow<'_, str>> = self.names.iter().map(Ident::written).collect();
         match names.as_slice() {
-            [one] => (*one).to_owned(),
+            [one] => one.to_string(),
             all => format!("({})", all.join(", ")),
         }
     }

@@ -4,10 +4,9 @@
 //! brackets, of minus signs, or of `+ 1` would overflow the stack of the first such walk, and a program
 //! cannot recover from that. So depth is bounded here once, on tokens, before any tree exists.
 //!
-//! The bound: within one pair of brackets, between two separators, every operator, dot and bracket
-//! may put the tree one level deeper (`a + b + c` leans left, `- - a` leans right); what stands
-//! between inner brackets comes on top. So the depth at a token is at most the sum, over the brackets
-//! open around it, of such tokens since the last separator.
+//! The bound: between two separators within one pair of brackets, every operator may put all operands before it one
+//! level deeper (`a + b + c` leans left, `- - a` leans right), and every bracket, dot and power what it follows
+//! (`f(a)(b)`). So what stands there is at most as deep as there are operators, and as its deepest operand on top.
 
 use super::token::Token;
 use crate::diagnostic::{Diagnostic, codes};
@@ -16,57 +15,71 @@ use crate::source::{FileId, Span};
 /// Largest depth of a tree: brackets and operators one inside the other.
 pub const MAX_DEPTH: usize = 256;
 
+/// What is known of the text since an open bracket.
+#[derive(Clone, Copy, Default)]
+struct Level {
+    /// Operators since the last separator.
+    operators: usize,
+    /// Depth of the deepest operand before the last of them.
+    operand: usize,
+    /// Depth of the operand at hand.
+    current: usize,
+    /// Depth of the deepest part before the last separator.
+    part: usize,
+}
+
+impl Level {
+    fn operator(&mut self) {
+        self.operators += 1;
+        self.operand = self.operand.max(self.current);
+        self.current = 0;
+    }
+
+    fn separator(&mut self) {
+        *self = Level { part: self.depth(), ..Level::default() };
+    }
+
+    fn depth(&self) -> usize {
+        self.part.max(self.operators + self.operand.max(self.current))
+    }
+}
+
 /// An error at the first token that may be deeper than [`MAX_DEPTH`].
 pub fn check(file: FileId, tokens: &[(usize, Token<'_>, usize)]) -> Option<Diagnostic> {
     use Token::*;
-    // Count of each open bracket; `total` is their sum.
-    let mut open = vec![0usize];
-    let mut total = 0usize;
+    // The innermost level, and those around it with the depth at which each begins.
+    let mut level = Level::default();
+    let mut around: Vec<(usize, Level)> = Vec::new();
+    let mut begin = 0;
     for (start, token, end) in tokens {
-        let deeper = match token {
-            LParen | LBracket | LBrace => true,
-            // Their heads may hold others of their kind without a bracket.
-            If | Iterate => true,
-            Pipe | Path | DotDot | And | Or | EqEq | Ne | Le | Ge | Lt | Gt | Plus | Minus
-            | Star | Slash | Percent | Caret | Bang | Dot => true,
-            RParen | RBracket | RBrace => {
-                if open.len() > 1 {
-                    total -= open.pop().unwrap_or(0);
-                }
-                false
+        match token {
+            LParen | LBracket | LBrace => {
+                level.current += 1;
+                around.push((begin, level));
+                begin += level.operators + level.current;
+                level = Level::default();
             }
+            RParen | RBracket | RBrace => {
+                if let Some((outer, mut open)) = around.pop() {
+                    open.current += level.depth();
+                    (begin, level) = (outer, open);
+                }
+            }
+            // Heads of the first two may hold others of their kind without a bracket.
+            If | Iterate | Path | Caret | Bang | Dot => level.current += 1,
+            Pipe | DotDot | And | Or | EqEq | Ne | Le | Ge | Lt | Gt | Plus | Minus | Star
+            | Slash | Percent => level.operator(),
             // Items begin here, whatever an unfinished one left open.
             Use | Const | Fn | Block | Predicate => {
-                open = vec![0];
-                total = 0;
-                false
+                (begin, level) = (0, Level::default());
+                around.clear();
             }
             // In brackets `model` is the kind of a size; outside, the next item.
-            Model if open.len() == 1 => {
-                open = vec![0];
-                total = 0;
-                false
-            }
-            Comma | Semi => {
-                if let Some(top) = open.last_mut() {
-                    total -= *top;
-                    *top = 0;
-                }
-                false
-            }
-            _ => false,
-        };
-        if !deeper {
-            continue;
+            Model if around.is_empty() => (begin, level) = (0, Level::default()),
+            Comma | Semi => level.separator(),
+            _ => {}
         }
-        if let Some(top) = open.last_mut() {
-            *top += 1;
-            total += 1;
-        }
-        if matches!(token, LParen | LBracket | LBrace) {
-            open.push(0);
-        }
-        if total > MAX_DEPTH {
+        if begin + level.depth() > MAX_DEPTH {
             let span = Span { file, start: *start as u32, end: *end as u32 };
             return Some(
                 Diagnostic::error(
@@ -75,7 +88,7 @@ pub fn check(file: FileId, tokens: &[(usize, Token<'_>, usize)]) -> Option<Diagn
                     span,
                     "too deep",
                 )
-                .hint("name a part of it with `let`"),
+                .hint("name a part of it with `let`; a long sum is written as one of a list, `sum([a, b, c])`"),
             );
         }
     }

@@ -20,7 +20,7 @@
 
 use super::limits::MAX_DIAGNOSTICS;
 use super::token::{Token, shorten};
-use crate::diagnostic::{Diagnostic, codes};
+use crate::diagnostic::{Diagnostic, codes, plain};
 use crate::source::{FileId, Span};
 use logos::Logos;
 
@@ -63,6 +63,7 @@ pub fn lex(file: FileId, text: &str) -> Lexed<'_> {
         let span = Span { file, start: range.start as u32, end: range.end as u32 };
         let token = match token {
             Ok(Token::Comment(text)) => {
+                out.diagnostics.extend(hidden(text, span));
                 out.comments.push(Comment { start: range.start, text });
                 continue;
             }
@@ -101,6 +102,20 @@ pub fn lex(file: FileId, text: &str) -> Lexed<'_> {
                 );
                 Token::Int(0)
             }
+            // Behind a dot `0.1` is a part of a part.
+            Ok(Token::Real(parts)) if matches!(out.tokens.last(), Some((_, Token::Dot, _))) => {
+                let mut numbers = parts.split('.').map(str::parse::<i64>);
+                let (Some(Ok(a)), Some(Ok(b))) = (numbers.next(), numbers.next()) else {
+                    out.diagnostics.push(malformed(slice, span));
+                    out.tokens.push((range.start, Token::Error(slice), range.end));
+                    continue;
+                };
+                let dot = range.start + parts.find('.').unwrap_or(0);
+                out.tokens.push((range.start, Token::Int(a), dot));
+                out.tokens.push((dot, Token::Dot, dot + 1));
+                out.tokens.push((dot + 1, Token::Int(b), range.end));
+                continue;
+            }
             Ok(Token::Real(real)) if !real.parse().is_ok_and(f64::is_finite) => {
                 out.diagnostics.push(
                     Diagnostic::error(codes::NUMBER, "number out of range", span, "too large")
@@ -111,6 +126,15 @@ pub fn lex(file: FileId, text: &str) -> Lexed<'_> {
             Ok(Token::Str(_)) => {
                 bad_escapes(slice, span, &mut out.diagnostics);
                 Token::Str(slice)
+            }
+            Ok(Token::Ident(name)) if name.starts_with('`') => {
+                let inner = name.trim_matches('`');
+                if inner.is_empty() || inner.contains(|c| c == '.' || plain::controls(c)) {
+                    out.diagnostics.push(no_name(slice, span));
+                    Token::Error(slice)
+                } else {
+                    Token::Ident(inner)
+                }
             }
             Ok(token) => token,
         };
@@ -194,6 +218,29 @@ fn malformed(slice: &str, span: Span) -> Diagnostic {
     }
 }
 
+/// A name in backticks that cannot be one.
+fn no_name(slice: &str, span: Span) -> Diagnostic {
+    let title = format!("{} is no name", shorten(slice));
+    Diagnostic::error(codes::LEX, title, span, "not a name").hint(
+        "between backticks stands one part of the name of a tensor, without dots: ``w.`0`.weight``",
+    )
+}
+
+/// A character of a comment that an editor or a terminal does not show as what it is: behind it text may look like a
+/// part of the program, or the other way round.
+fn hidden(comment: &str, span: Span) -> Option<Diagnostic> {
+    let text = comment.strip_suffix('\r').unwrap_or(comment);
+    let (at, c) = text.char_indices().find(|(_, c)| plain::controls(*c))?;
+    let start = span.start + at as u32;
+    let place = Span { start, end: start + c.len_utf8() as u32, ..span };
+    let title = format!("a comment has the control character U+{:04X}", u32::from(c));
+    let error = Diagnostic::error(codes::LEX, title, place, "not shown as what it is");
+    Some(error.hint(match c {
+        '\r' => "a line ends with a line feed, with or without a carriage return before it",
+        _ => "leave it out",
+    }))
+}
+
 fn unknown(slice: &str, span: Span) -> Diagnostic {
     let c = slice.chars().next().unwrap_or(' ');
     let shown = if c.is_control() { format!("{:?}", c) } else { format!("`{c}`") };
@@ -207,7 +254,7 @@ fn unknown(slice: &str, span: Span) -> Diagnostic {
         '&' => "`and` is written `&&`",
         '|' => "`or` is written `||`, and `x |> f` applies f to x",
         '#' => "a comment begins with `//`",
-        '\'' | '“' | '”' | '‘' | '’' | '„' | '«' | '»' | '`' => {
+        '\'' | '“' | '”' | '‘' | '’' | '„' | '«' | '»' => {
             "texts stand between `\"` and `\"`"
         }
         '≤' => "write `<=`",
@@ -222,6 +269,9 @@ fn unknown(slice: &str, span: Span) -> Diagnostic {
         '∨' => "write `||`",
         '¬' | '~' => "`not` is written `!`",
         '∑' | 'Σ' => "a sum is written `sum(x[i] for i in S)`",
+        '`' => {
+            "a name that is a word of the language, or a number, stands between two backticks on a line"
+        }
         '√' => "a square root is written `sqrt(x)`",
         '²' => "a square is written `x^2`",
         '…' => "a range is written `a..b`",
@@ -303,6 +353,33 @@ mod tests {
             assert!(!matches!(tokens[..], [Token::Ident(_)]), "{word}");
         }
         assert!(KEYWORDS.is_sorted());
+    }
+
+    #[test]
+    fn names_in_backticks_may_be_any_text() {
+        use Token::*;
+        let (tokens, errors) = kinds("w.`0`.1.weight `input` t.0.1.2 x.`a b`");
+        assert_eq!(errors, Vec::<String>::new());
+        let part = |i| [Dot, Int(i)];
+        let mut want = vec![Ident("w"), Dot, Ident("0")];
+        want.extend(part(1));
+        want.extend([Dot, Ident("weight"), Ident("input"), Ident("t")]);
+        want.extend([part(0), part(1), part(2)].concat());
+        want.extend([Ident("x"), Dot, Ident("a b")]);
+        assert_eq!(tokens, want);
+        for bad in ["`a.b`", "``", "`open", "`\u{1b}`", "t.0.1e5"] {
+            assert_eq!(kinds(bad).1.len(), 1, "{bad}");
+        }
+    }
+
+    #[test]
+    fn comments_hide_nothing() {
+        for bad in ["// a\rlet x = 1;", "// \u{1b}[2J", "x // \u{202e}", "// \u{feff}", "// \0"] {
+            let (_, errors) = kinds(bad);
+            let named = errors.first().is_some_and(|e| e.contains("control character U+"));
+            assert!(named && errors.len() == 1, "{bad:?}: {errors:?}");
+        }
+        assert_eq!(kinds("// a\r\n// b\t é …\n\u{feff}// c\r").1, Vec::<String>::new());
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::actions::Failure;
 use super::message::{Context, Found, fixed, one_of, starts_item, starts_statement, words};
 use super::token::{KEYWORDS, Token, shorten};
-use crate::diagnostic::near::did_you_mean;
+use crate::diagnostic::near::{did_you_mean, habit};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::source::Span;
 
@@ -126,9 +126,12 @@ impl<'s> Context<'_, 's> {
         {
             let title = "arguments in parentheses have no names";
             let error = Diagnostic::error(codes::SYNTAX, title, found.span, "names an argument");
-            let hint = format!(
-                "named arguments stand in brackets, `f[{name} = …](x)`; a comparison is `==`"
-            );
+            let hint = match habit(name) {
+                Some(hint) => hint.to_owned(),
+                None => format!(
+                    "named arguments stand in brackets, `f[{name} = …](x)`; a comparison is `==`"
+                ),
+            };
             return Some((mend, error.hint(hint)));
         }
         let first = |t: Option<&Token>| matches!(t, Some(Token::LBrace | Token::Semi));
@@ -248,6 +251,12 @@ impl<'s> Context<'_, 's> {
         let place = self.span(before.end as usize, before.end as usize);
         let title = format!("expected `;` after {what}");
         let error = Diagnostic::error(codes::SYNTAX, title, place, "`;` missing");
+        // `n // 2`: what follows is a comment.
+        let rest = self.text.get(before.end as usize..).unwrap_or("");
+        let error = match rest.trim_start_matches([' ', '\t']).starts_with("//") {
+            true => error.hint("`//` begins a comment; whole numbers are divided by `/`"),
+            false => error,
+        };
         Some((Mend::Insert(found.at, Token::Semi), error))
     }
 
@@ -269,7 +278,10 @@ impl<'s> Context<'_, 's> {
         }
         let title = format!("`{word}` is a word of the language");
         let error = Diagnostic::error(codes::SYNTAX, title, found.span, "not a name");
-        Some((Mend::Replace(found.at, Token::Ident(word)), error.hint("choose another name")))
+        Some((
+            Mend::Replace(found.at, Token::Ident(word)),
+            error.hint(format!("choose another name, or write it in backticks: `` `{word}` ``")),
+        ))
     }
 }
 

@@ -147,6 +147,16 @@ impl<'a, 's> Context<'a, 's> {
                 "secrecy belongs to the type: `input x: secret fix[n] in -8..8 from each Client;`"
             }
             (Some(Token::Star), Token::Star) => "a power is written `x^2`",
+            (Some(Token::Ident("not")), _) => "a bit is negated by `!`: `!(a > b)`",
+            (Some(Token::Ident("lambda")), _) => {
+                "a function is defined at the top, `fn f(x: fix) -> fix { x * x }`"
+            }
+            (_, Token::If) if found.expects("|>") => {
+                "the condition comes first: `if c { a } else { b }`, or `select(c, a, b)` on a secret"
+            }
+            (Some(Token::Ident(_)), Token::Comma) if found.expected == ["in"] => {
+                "a loop has one variable, which is an index: `[x[i] * y[i] for i in n]`"
+            }
             (Some(Token::RParen), Token::LBrace) if found.expects("->") => {
                 "a function and a model say what they return: `-> fix`"
             }

@@ -1,13 +1,15 @@
 //! Tokens, and the words that are not names.
 
 use logos::Logos;
+use std::borrow::Cow;
 
 /// A token. Keywords are not names.
 #[derive(Clone, Debug, PartialEq, Logos)]
 #[logos(skip r"[ \t\r\n\f\u{feff}]+")]
 pub enum Token<'s> {
-    /// A name.
+    /// A name; one in backticks may be any text.
     #[regex("[A-Za-z_][A-Za-z0-9_]*")]
+    #[regex("`[^`\n]*`")]
     Ident(&'s str),
     /// An integer; 0 if it was out of range.
     #[regex("[0-9]+", |lex| lex.slice().parse().unwrap_or(-1), priority = 6)]
@@ -243,6 +245,15 @@ pub const KEYWORDS: &[&str] = &[
     "use",
     "weights",
 ];
+
+/// A name as it is written: in backticks where it is a keyword, or not made of letters and digits.
+pub fn written(name: &str) -> Cow<'_, str> {
+    let mut letters = name.chars();
+    let plain = letters.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
+        && letters.all(|c| c.is_ascii_alphanumeric() || c == '_')
+        && !KEYWORDS.contains(&name);
+    if plain { name.into() } else { format!("`{name}`").into() }
+}
 
 /// The text of a token in messages: at most 24 characters.
 pub(super) fn shorten(text: &str) -> String {

@@ -2,6 +2,7 @@
 //! hard to read without: `(a^b)[c]`.
 
 use super::super::ast::*;
+use super::super::token::written;
 use super::doc::{Doc, Kept, group, list, nest, one_line, text};
 
 /// Binding strength of prefix operators; infix ones have [`BinaryOp::level`].
@@ -71,14 +72,14 @@ impl<'s> Style<'s> {
 
     fn bare(self, e: &Expr) -> Doc {
         match &e.kind {
-            ExprKind::Name(name) => text(name),
-            ExprKind::Path(a, b) => text(format!("{}::{}", a.name, b.name)),
+            ExprKind::Name(name) => text(written(name)),
+            ExprKind::Path(a, b) => text(format!("{}::{}", a.written(), b.written())),
             ExprKind::Int(value) => text(value.to_string()),
             ExprKind::Real(real) => text(real),
             ExprKind::Bit(bit) => text(bit.to_string()),
             ExprKind::List(items) => list("[", self.exprs(items), "]"),
             ExprKind::Tuple(items) => list("(", self.exprs(items), ")"),
-            ExprKind::Weights(model) => text(format!("weights {}", model.name)),
+            ExprKind::Weights(model) => text(format!("weights {}", model.written())),
             ExprKind::Iterate(i) => self.iterate(i),
             ExprKind::Comp(value, gens) => self.generated("[", value, gens, "]"),
             ExprKind::If(cond, a, b) => group(vec![
@@ -107,9 +108,10 @@ impl<'s> Style<'s> {
             }
             ExprKind::At(a, args) => {
                 let args = args.iter().map(|arg| match &arg.name {
-                    Some(name) => {
-                        Doc::Seq(vec![text(format!("{} = ", name.name)), self.expr(&arg.value)])
-                    }
+                    Some(name) => Doc::Seq(vec![
+                        text(format!("{} = ", name.written())),
+                        self.expr(&arg.value),
+                    ]),
                     None => self.expr(&arg.value),
                 });
                 Doc::Seq(vec![self.base(a), list("[", args.collect(), "]")])
@@ -117,12 +119,11 @@ impl<'s> Style<'s> {
             ExprKind::Field(a, field) => {
                 let number = matches!(a.kind, ExprKind::Int(_) | ExprKind::Real(_));
                 let base = if number { parens(self.bare(a)) } else { self.base(a) };
-                Doc::Seq(vec![base, text(format!(".{}", field.name))])
+                Doc::Seq(vec![base, text(format!(".{}", field.written()))])
             }
             ExprKind::Part(a, at) => {
-                // `x.0.1` would be read as the number 0.1.
-                let number =
-                    matches!(a.kind, ExprKind::Int(_) | ExprKind::Real(_) | ExprKind::Part(..));
+                // `1.0` would be read as a number.
+                let number = matches!(a.kind, ExprKind::Int(_) | ExprKind::Real(_));
                 let base = if number { parens(self.bare(a)) } else { self.base(a) };
                 Doc::Seq(vec![base, text(format!(".{at}"))])
             }
@@ -212,7 +213,11 @@ impl<'s> Style<'s> {
     fn gens(self, gens: &[Gen]) -> Vec<Doc> {
         let mut out = Vec::new();
         for g in gens {
-            out.extend([Doc::Line, text(format!("for {} in ", g.var.name)), self.expr(&g.domain)]);
+            out.extend([
+                Doc::Line,
+                text(format!("for {} in ", g.var.written())),
+                self.expr(&g.domain),
+            ]);
             if let Some(cond) = &g.cond {
                 out.extend([text(" if "), self.expr(cond)]);
             }
@@ -239,7 +244,7 @@ impl<'s> Style<'s> {
     /// A loop; a step with definitions takes several lines.
     fn iterate(self, i: &Iterate) -> Doc {
         let carried = i.carried.iter().map(|c| {
-            let mut parts = vec![text(&c.name.name)];
+            let mut parts = vec![text(c.name.written())];
             if let Some(ty) = &c.ty {
                 parts.extend([text(": "), self.ty(ty)]);
             }
@@ -279,16 +284,18 @@ impl<'s> Style<'s> {
         };
         match &t.kind {
             TypeKind::Weights { model, dims } => {
-                let head = format!("{secrecy}weights {}", model.name);
+                let head = format!("{secrecy}weights {}", model.written());
                 if dims.is_empty() { text(head) } else { self.dims(&format!("{head}["), dims) }
             }
             TypeKind::Tuple(all) => {
                 list(&format!("{secrecy}("), all.iter().map(|t| self.ty(t)).collect(), ")")
             }
             TypeKind::Tensor { base, dims } if dims.is_empty() => {
-                text(format!("{secrecy}{}", base.name))
+                text(format!("{secrecy}{}", base.written()))
             }
-            TypeKind::Tensor { base, dims } => self.dims(&format!("{secrecy}{}[", base.name), dims),
+            TypeKind::Tensor { base, dims } => {
+                self.dims(&format!("{secrecy}{}[", base.written()), dims)
+            }
         }
     }
 

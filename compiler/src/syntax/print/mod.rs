@@ -189,7 +189,7 @@ impl Printer<'_> {
                 self.doc(Doc::Seq(vec![text("use "), use_tree(tree), text(";")]), 0);
             }
             ItemKind::Const { name, value } => {
-                let head = text(format!("const {} = ", name.name));
+                let head = text(format!("const {} = ", name.written()));
                 self.doc(Doc::Seq(vec![head, self.style.whole(value), text(";")]), 0);
             }
             ItemKind::Fn(f) => {
@@ -246,11 +246,11 @@ impl Printer<'_> {
             Some(e) => Doc::Seq(vec![text(" = "), style.expr(e)]),
             None => text(""),
         };
-        let mut parts = vec![text(format!("{word} {}", name.name))];
+        let mut parts = vec![text(format!("{word} {}", name.written()))];
         if !sizes.is_empty() {
             let sizes = sizes.iter().map(|s| {
                 let kind = if s.is_model { ": model" } else { "" };
-                Doc::Seq(vec![text(format!("{}{kind}", s.name.name)), default(&s.default)])
+                Doc::Seq(vec![text(format!("{}{kind}", s.name.written())), default(&s.default)])
             });
             parts.push(list("[", sizes.collect(), "]"));
         }
@@ -259,7 +259,7 @@ impl Printer<'_> {
                 Some(ty) => Doc::Seq(vec![text(": "), style.ty(ty)]),
                 None => text(""),
             };
-            Doc::Seq(vec![text(&p.name.name), ty, default(&p.default)])
+            Doc::Seq(vec![text(p.name.written()), ty, default(&p.default)])
         });
         parts.push(list("(", params.collect(), ")"));
         if let Some(result) = result {
@@ -360,7 +360,7 @@ impl Printer<'_> {
         let names = body.iter().map(|s| match &s.kind {
             StmtKind::Let(l) => l.pattern().chars().count(),
             StmtKind::Input { name, .. } | StmtKind::State { name, .. } => {
-                name.name.chars().count()
+                name.written().chars().count()
             }
             _ => 0,
         });
@@ -388,7 +388,8 @@ impl Printer<'_> {
     /// An input without its giver, if it fits on a line.
     fn input_head(&self, stmt: &Stmt, pad: usize) -> Option<String> {
         let StmtKind::Input { name, ty, range, .. } = &stmt.kind else { return None };
-        let mut parts = vec![text(format!("input {}:{:pad$} ", name.name, "")), self.style.ty(ty)];
+        let mut parts =
+            vec![text(format!("input {}:{:pad$} ", name.written(), "")), self.style.ty(ty)];
         if let Some(range) = range {
             parts.extend([text(" in "), self.style.expr(range)]);
         }
@@ -462,13 +463,14 @@ impl Printer<'_> {
                 parts.push(self.require(cond, why.as_deref()));
             }
             StmtKind::Parties { name, size } => {
-                parts.push(text(format!("parties {}", name.name)));
+                parts.push(text(format!("parties {}", name.written())));
                 if let Some(size) = size {
                     parts.extend([text("["), style.expr(size), text("]")]);
                 }
             }
             StmtKind::Input { name, ty, range, from } => {
-                parts.extend([text(format!("input {}:{:pad$} ", name.name, "")), style.ty(ty)]);
+                parts
+                    .extend([text(format!("input {}:{:pad$} ", name.written(), "")), style.ty(ty)]);
                 if let Some(range) = range {
                     parts.extend([text(" in "), style.expr(range)]);
                 }
@@ -478,14 +480,15 @@ impl Printer<'_> {
             }
             StmtKind::Let(l) => return self.definition("let ", l, " =", pad),
             StmtKind::Noise { name, ty, law, scale } => parts.extend([
-                text(format!("sample {}: ", name.name)),
+                text(format!("sample {}: ", name.written())),
                 style.ty(ty),
-                text(format!(" from {}(", law.name)),
+                text(format!(" from {}(", law.written())),
                 style.expr(scale),
                 text(")"),
             ]),
             StmtKind::State { name, ty, range, start } => {
-                parts.extend([text(format!("state {}:{:pad$} ", name.name, "")), style.ty(ty)]);
+                parts
+                    .extend([text(format!("state {}:{:pad$} ", name.written(), "")), style.ty(ty)]);
                 if let Some(range) = range {
                     parts.extend([text(" in "), style.between(range)]);
                 }
@@ -494,22 +497,23 @@ impl Printer<'_> {
             StmtKind::Store { value, name } => parts.extend([
                 text("store "),
                 style.whole(value),
-                text(format!(" as {}", name.name)),
+                text(format!(" as {}", name.written())),
             ]),
             StmtKind::Sample { name, counts, of, each } => {
-                parts.push(text(format!("sample {}", name.name)));
+                parts.push(text(format!("sample {}", name.written())));
                 parts.push(list("[", counts.iter().map(|e| style.expr(e)).collect(), "]"));
                 parts.extend([text(" of "), style.expr(of)]);
                 if let Some(each) = each {
-                    parts.push(text(format!(" for each {}", each.name)));
+                    parts.push(text(format!(" for each {}", each.written())));
                 }
             }
             StmtKind::Reveal { value, to, member, name } => {
-                let member = member.as_ref().map_or(String::new(), |m| format!("[{}]", m.name));
+                let member =
+                    member.as_ref().map_or(String::new(), |m| format!("[{}]", m.written()));
                 parts.extend([
                     text("reveal "),
                     style.whole(value),
-                    text(format!(" to {}{member} as {}", to.name, name.name)),
+                    text(format!(" to {}{member} as {}", to.written(), name.written())),
                 ]);
             }
             // Nothing can stand for what was skipped; this does not parse.
@@ -526,7 +530,7 @@ fn giver_fits(width: usize, giver: &Giver) -> bool {
 }
 
 fn giver_text(giver: &Giver) -> String {
-    format!(" from {}{}", if giver.each { "each " } else { "" }, giver.set.name)
+    format!(" from {}{}", if giver.each { "each " } else { "" }, giver.set.written())
 }
 
 fn kind(stmt: &StmtKind) -> &'static str {
@@ -549,15 +553,15 @@ fn use_tree(tree: &UseTree) -> Doc {
     loop {
         match tree {
             UseTree::Path(name, inner) => {
-                parts.push(text(format!("{}::", name.name)));
+                parts.push(text(format!("{}::", name.written())));
                 tree = inner;
             }
             UseTree::Name(name) => {
-                parts.push(text(&name.name));
+                parts.push(text(name.written()));
                 return Doc::Seq(parts);
             }
             UseTree::Group(names) => {
-                parts.push(list("{", names.iter().map(|n| text(&n.name)).collect(), "}"));
+                parts.push(list("{", names.iter().map(|n| text(n.written())).collect(), "}"));
                 return Doc::Seq(parts);
             }
         }

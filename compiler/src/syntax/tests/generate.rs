@@ -52,6 +52,9 @@ const OTHERS: &[&str] = &[
     "0.5",
     "99999999999999999999",
     "\"text\"",
+    "`0`",
+    "`model`",
+    "`",
     "// doc\n",
     "\n",
     "#",
@@ -72,7 +75,11 @@ fn ident() -> impl Strategy<Value = Ident> {
 }
 
 fn name() -> impl Strategy<Value = String> {
-    "[a-zA-Z_][a-z0-9_]{0,9}".prop_filter("keyword", |n| !KEYWORDS.contains(&n.as_str()))
+    prop_oneof![
+        6 => "[a-zA-Z_][a-z0-9_]{0,9}",
+        1 => prop::sample::select(KEYWORDS).prop_map(str::to_owned),
+        1 => "[0-9]{1,3}|[ -,\\-/-_a-~éλ]{1,6}",
+    ]
 }
 
 fn doc() -> impl Strategy<Value = String> {

@@ -307,3 +307,16 @@ proptest! {
         robust(&text)?;
     }
 }
+
+/// A sum is as deep as it has terms, whatever stands in each of them.
+#[test]
+fn flat_sums_have_as_many_terms_as_trees_have_levels() {
+    let sum = |terms: usize| {
+        let all: Vec<String> = (0..terms).map(|i| format!("f(x[{i}], 2)")).collect();
+        parse(FileId(0), &format!("const A = {};", all.join(" + "))).1
+    };
+    assert_eq!(titles(&sum(250)), Vec::<&str>::new());
+    let errors = sum(300);
+    assert_eq!(titles(&errors), ["more than 256 operators and brackets one inside the other"]);
+    assert!(errors[0].hints[0].contains("sum([a, b, c])"), "{:?}", errors[0].hints);
+}

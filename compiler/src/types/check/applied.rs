@@ -8,7 +8,7 @@ use super::value::{
     Env, IntVal, Layer, LayerSpec, R, Reported, SizeVal, SpecKind, Val, count, join_secrecy,
     shape_text, typed,
 };
-use super::world::ItemId;
+use super::world::{ItemId, STD};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::syntax::ast::{self, Block, Ident, ItemKind, Secrecy, Span};
 use crate::types::layer::{self, Misfit, Rule};
@@ -254,6 +254,10 @@ impl Checker<'_> {
                 let declared = Some(layer.span);
                 self.builtin_value(builtin, &name, declared, x, params, at, span).map(Val::Expr)
             }
+            SpecKind::Function(id, sizes) => {
+                let callee = Val::Sized(*id, sizes.clone());
+                self.apply(&Env::new(STD), callee, vec![(x, from)], layer.span, span)
+            }
             SpecKind::List(_) => {
                 let mut value = (x, from);
                 for (_, one) in &layer.inner {
@@ -477,7 +481,10 @@ impl Checker<'_> {
         }
         let own = match &layer.kind {
             SpecKind::Builtin(builtin) => builtin.params(),
-            SpecKind::Block(..) | SpecKind::Param(_) | SpecKind::List(_) => Vec::new(),
+            SpecKind::Block(..)
+            | SpecKind::Param(_)
+            | SpecKind::Function(..)
+            | SpecKind::List(_) => Vec::new(),
         };
         for (id, (param, shape)) in layer.params.iter().zip(&own) {
             if *param == name.name {

@@ -303,12 +303,16 @@ impl Checker<'_> {
         let error = match outside {
             Outside::At(value, vars) => {
                 let names = self.choices(&vars, &what);
-                Diagnostic::error(
+                let error = Diagnostic::error(
                     codes::INDEX,
                     format!("index {value} is out of bounds"),
                     at,
                     format!("is {value}{names}"),
-                )
+                );
+                match value < 0 {
+                    true => error.hint("indices count from 0: the last entry is `x[n - 1]`"),
+                    false => error,
+                }
             }
             Outside::Unknown => Diagnostic::error(
                 codes::INDEX,

@@ -211,6 +211,9 @@ impl Checker<'_> {
         if !size.is_model {
             return match text.parse::<i64>() {
                 Ok(n) if n >= 0 => Ok(SizeVal::Int(n)),
+                _ if is_whole(text) => {
+                    Err(self.bad_binding(name.span, &name.name, text, "below 2^63"))
+                }
                 _ => {
                     Err(self.bad_binding(name.span, &name.name, text, "a whole number, 0 or more"))
                 }
@@ -238,7 +241,8 @@ impl Checker<'_> {
                 None => (None, arg),
             };
             let Ok(value) = value.parse::<i64>() else {
-                return Err(self.bad_binding(name.span, &name.name, text, "a model and its sizes"));
+                let wanted = if is_whole(value) { "below 2^63" } else { "a model and its sizes" };
+                return Err(self.bad_binding(name.span, &name.name, text, wanted));
             };
             out.push((size, SizeVal::Int(value), name.span));
         }
@@ -396,4 +400,9 @@ fn listed(names: &[String]) -> String {
         [one] => one.clone(),
         [all @ .., last] => format!("{} and {last}", all.join(", ")),
     }
+}
+
+/// Whether a text is a whole number, however large.
+fn is_whole(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
 }

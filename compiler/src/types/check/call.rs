@@ -51,7 +51,7 @@ impl Checker<'_> {
         let values: Vec<R<(Val, Span)>> = args.iter().map(|a| self.argument(env, a)).collect();
         let callee = callee?;
         let values = values.into_iter().collect::<R<Vec<(Val, Span)>>>()?;
-        self.apply(env, callee, values, f, span)
+        self.apply(env, callee, values, f.span, span)
     }
 
     /// `f(e for i in S)`.
@@ -71,7 +71,7 @@ impl Checker<'_> {
         let value = self.comp(env, body, gens, span.to(body.span));
         let (callee, value) = (callee?, value?);
         let at = value.span;
-        self.apply(env, callee, vec![(Val::Expr(value), at)], f, span)
+        self.apply(env, callee, vec![(Val::Expr(value), at)], f.span, span)
     }
 
     pub(super) fn apply(
@@ -79,29 +79,29 @@ impl Checker<'_> {
         env: &Env,
         callee: Val,
         args: Vec<(Val, Span)>,
-        f: &ast::Expr,
+        f: Span,
         span: Span,
     ) -> R<Val> {
         let (id, sizes) = match callee {
             Val::Weights(m) => {
                 let args = self.plain(args)?;
-                return self.weights_of(m, args, f.span, span).map(Val::Expr);
+                return self.weights_of(m, args, f, span).map(Val::Expr);
             }
             Val::Item(id) => (id, Vec::new()),
             Val::Sized(id, sizes) => (id, sizes),
             Val::Model(m) => {
                 let args = self.plain(args)?;
-                return self.run_model(m, args, f.span, span).map(Val::Expr);
+                return self.run_model(m, args, f, span).map(Val::Expr);
             }
             Val::Poison => return Err(Reported),
             Val::Expr(e) => {
                 let ty = self.ty(&e.ty);
-                let name = self.text(f.span);
+                let name = self.text(f);
                 return Err(self.fail(
                     Diagnostic::error(
                         codes::KIND,
                         format!("`{name}` is not a function"),
-                        f.span,
+                        f,
                         format!("this is {ty}"),
                     )
                     .hint("an index stands in brackets: `x[i]`"),
@@ -112,7 +112,7 @@ impl Checker<'_> {
                 return Err(self.fail(Diagnostic::error(
                     codes::KIND,
                     "only functions and models are called",
-                    f.span,
+                    f,
                     format!("this is {what}"),
                 )));
             }
@@ -141,16 +141,16 @@ impl Checker<'_> {
                     )));
                 }
                 let args = self.plain(args)?;
-                self.intrinsic(env, id, function, args, f.span, span)
+                self.intrinsic(env, id, function, args, f, span)
             }
             ItemKind::Fn(function) => {
-                let callee = Callee { id, function, sizes: &sizes, name: f.span };
+                let callee = Callee { id, function, sizes: &sizes, name: f };
                 self.call_fn(callee, args, span)
             }
             ItemKind::Block(b) if b.is_model => {
-                let m = self.model(id, &sizes, f.span)?;
+                let m = self.model(id, &sizes, f)?;
                 let args = self.plain(args)?;
-                self.run_model(m, args, f.span, span).map(Val::Expr)
+                self.run_model(m, args, f, span).map(Val::Expr)
             }
             ItemKind::Block(b) => {
                 let name = &b.name.name;
@@ -158,7 +158,7 @@ impl Checker<'_> {
                     Diagnostic::error(
                         codes::LAYER,
                         "a block is applied inside a `block` or `model`",
-                        f.span,
+                        f,
                         "its weights belong to a model",
                     )
                     .hint(format!(
@@ -167,11 +167,11 @@ impl Checker<'_> {
                 ))
             }
             _ => {
-                let name = self.text(f.span);
+                let name = self.text(f);
                 Err(self.fail(Diagnostic::error(
                     codes::KIND,
                     format!("`{name}` is not a function"),
-                    f.span,
+                    f,
                     "cannot be called",
                 )))
             }

@@ -310,6 +310,9 @@ impl Checker<'_> {
                 [n] if index.ty.elem == Elem::Int => {
                     error.hint(format!("one at a time: `[{name}[{text}[j]] for j in {}]`", n.size))
                 }
+                [_] if index.ty.elem == Elem::Bit => error.hint(format!(
+                    "bits choose entries by `select({text}[j], {name}[j], 0)`: how many there are is not known before a run"
+                )),
                 _ => error,
             }));
         }

@@ -5,7 +5,8 @@ use super::value::{
     Env, IntVal, R, Reported, Val, cond_expr, constant, index_expr, join_elem, join_secrecy, typed,
 };
 use super::world::{ItemId, STD, item_kind};
-use crate::diagnostic::{Diagnostic, codes, near::did_you_mean};
+use crate::diagnostic::near::{did_you_mean, habit};
+use crate::diagnostic::{Diagnostic, codes};
 use crate::syntax::ast::{self, Ident, ItemKind, Secrecy, Span};
 use crate::types::number::{Number, NumberError};
 use crate::types::{Dim, Elem, Expr, ExprKind, Index, SetId, Ty};
@@ -197,7 +198,11 @@ impl Checker<'_> {
             }
             Val::Members(..) | Val::Sample(_) => Err(self.fail(
                 Diagnostic::error(codes::KIND, title, span, label)
-                    .hint("loop over it: `[.. for j in committee[i]]`"),
+                    .hint("loop over it: `[.. for j in committee[i]]`")
+                    .hint(
+                        "who is drawn follows from the public coins of a run: `slvrc run --json` prints them, and \
+                        `slvrc eval --coins` takes them",
+                    ),
             )),
             Val::Range(..) => Err(self.fail(
                 Diagnostic::error(codes::KIND, title, span, label)
@@ -357,7 +362,13 @@ impl Checker<'_> {
     }
 
     fn field(&mut self, env: &mut Env, a: &ast::Expr, name: &Ident, span: Span) -> R<Val> {
-        let (base, prefix) = match self.expr(env, a)? {
+        let of = self.expr(env, a)?;
+        self.field_of(of, a.span, name, span)
+    }
+
+    /// A field of a value that stands at a place.
+    pub(super) fn field_of(&mut self, of: Val, at: Span, name: &Ident, span: Span) -> R<Val> {
+        let (base, prefix) = match of {
             Val::Model(m) => {
                 let model = &self.models[m.0 as usize];
                 return match name.name.as_str() {
@@ -394,7 +405,7 @@ impl Checker<'_> {
                     Val::Expr(e) => self.ty(&e.ty),
                     other => other.describe().to_owned(),
                 };
-                let text = self.text(a.span);
+                let text = self.text(at);
                 let hint = match (&other, name.name.as_str()) {
                     (Val::Expr(_), "T") => format!(
                         "a transpose is a list: `[[{text}[i, j] for i in m] for j in n]` of m times n entries"
@@ -404,6 +415,9 @@ impl Checker<'_> {
                     {
                         format!("functions are not methods: write `{method}({text})`")
                     }
+                    (Val::Expr(_), name) if habit(name).is_some() => {
+                        habit(name).unwrap_or_default().to_owned()
+                    }
                     _ => "fields are parameters of a `weights M`, as in `w.conv1.weight`, \
                         and `M.shape`, `M.classes`"
                         .to_owned(),
@@ -412,7 +426,7 @@ impl Checker<'_> {
                     Diagnostic::error(
                         codes::KIND,
                         "only weights and models have fields",
-                        a.span,
+                        at,
                         format!("this is {what}"),
                     )
                     .hint(hint),
@@ -428,10 +442,12 @@ impl Checker<'_> {
         if model.params.iter().any(|p| p.name.starts_with(&dotted)) {
             return Ok(Val::Fields(base, prefix));
         }
+        let other = habit(&name.name);
         let near = did_you_mean(&prefix, model.params.iter().map(|p| p.name.as_str()));
         let parent = prefix.rsplit_once('.').map_or("", |(p, _)| p).to_owned();
         let hint = match near {
             Some(near) => format!("did you mean `{near}`?"),
+            None if other.is_some() => other.unwrap_or_default().to_owned(),
             None => {
                 let names = self.fields_below(&base.ty, &parent);
                 format!("here are: {}", names.join(", "))

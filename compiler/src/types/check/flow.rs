@@ -441,7 +441,7 @@ impl Checker<'_> {
                 let from = b.steps[x].span;
                 self.compute(b, body.prefix, span, |this| {
                     let callee = this.head(env, f)?;
-                    let value = this.apply(env, callee, vec![(value, from)], f, span)?;
+                    let value = this.apply(env, callee, vec![(value, from)], f.span, span)?;
                     this.settled(value, span).map(|value| (Vec::new(), value))
                 })
             }
@@ -501,6 +501,14 @@ impl Checker<'_> {
                 }
                 self.stack.pop();
                 last
+            }
+            SpecKind::Function(..) => {
+                let value = self.step_value(b, x, "x");
+                let from = b.steps[x].span;
+                self.compute(b, &layer.name, at, |this| {
+                    let value = this.layer_value(layer, vec![(value, from)], at, at)?;
+                    this.settled(value, at).map(|value| (Vec::new(), value))
+                })
             }
             SpecKind::List(_) => {
                 self.count_application(layer, at)?;

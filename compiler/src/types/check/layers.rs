@@ -227,18 +227,7 @@ impl Checker<'_> {
                     .hint("put what both models share into a `block`"),
                 ))
             }
-            ItemKind::Fn(_) => {
-                let name = self.world.name(id).to_owned();
-                Err(self.fail(
-                    Diagnostic::error(
-                        codes::LAYER,
-                        "functions are not layers",
-                        span,
-                        format!("`{name}` is a function"),
-                    )
-                    .hint(format!("it has no weights: apply it, `x |> {name}`")),
-                ))
-            }
+            ItemKind::Fn(_) => Ok(LayerSpec { kind: SpecKind::Function(id, sizes.to_vec()), span }),
             _ => Err(self.not_a_layer("no layer", span)),
         }
     }

@@ -6,7 +6,8 @@
 use super::layers::is_layer;
 use super::scope::Scope;
 use super::world::{ItemId, World, item_kind};
-use crate::diagnostic::{Diagnostic, codes, near::by_meaning, near::did_you_mean};
+use crate::diagnostic::near::{by_meaning, did_you_mean, habit};
+use crate::diagnostic::{Diagnostic, codes};
 use crate::syntax::ast::{
     BinaryOp, Expr, ExprKind, Gen, Ident, Item, ItemKind, Iterate, Let, Param, Size, Span, Stmt,
     StmtKind, Type, TypeKind,
@@ -311,7 +312,7 @@ impl Names<'_, '_> {
                 .to_owned()
         } else if let Some(hint) = self.meant(name) {
             hint
-        } else if let Some(hint) = elsewhere(name) {
+        } else if let Some(hint) = habit(name) {
             hint.to_owned()
         } else {
             let locals = self.scope.names().rev();
@@ -423,21 +424,6 @@ fn named_layer(value: &Expr) -> Span {
         ExprKind::Comp(layer, _) => named_layer(layer),
         _ => value.span,
     }
-}
-
-/// What is written here for a name of other languages that no library function has.
-fn elsewhere(name: &str) -> Option<&'static str> {
-    Some(match name {
-        "not" => "a bit is negated by `!`: `!(a > b)`",
-        "and" | "or" => "bits are combined by `&&` and `||`",
-        "len" => {
-            "lengths are sizes: `x.shape[0]`, `M.len`, or a name in the brackets of the predicate, as in `fix[n]`"
-        }
-        "floor" | "ceil" | "round" | "trunc" => {
-            "nothing rounds a number of the run; a test against the steps counts: `sum(x >= k for k in 1..8)`"
-        }
-        _ => return None,
-    })
 }
 
 /// How a name comes too late.

@@ -34,6 +34,7 @@ impl Checker<'_> {
                 layer.params.push(self.param(b, name.to_owned(), shape, spec.span)?);
             }
             SpecKind::Block(id, sizes) => self.place_block(b, &mut layer, id, &sizes)?,
+            SpecKind::Function(..) => {}
             SpecKind::List(all) => {
                 for (number, spec) in all {
                     let name = match spec.kind {

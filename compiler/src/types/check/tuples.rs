@@ -49,6 +49,12 @@ impl Checker<'_> {
                 }
             },
             Val::Poison => Err(Reported),
+            // A layer whose name is a number, as those of a list.
+            of if has_layers(&of) => {
+                let start = span.end - at.to_string().len() as u32;
+                let name = ast::Ident { name: at.to_string(), span: Span { start, ..span } };
+                self.field_of(of, a.span, &name, span)
+            }
             other => {
                 let what = self.tree_text(&other);
                 Err(self.fail(
@@ -256,5 +262,14 @@ impl Checker<'_> {
             }
             other => other.describe().to_owned(),
         }
+    }
+}
+
+/// Whether parts of a value are layers, or parameters of a model.
+fn has_layers(val: &Val) -> bool {
+    match val {
+        Val::Fields(..) | Val::Layer(_) => true,
+        Val::Expr(e) => e.ty.record.is_some(),
+        _ => false,
     }
 }

@@ -99,6 +99,8 @@ pub(super) enum SpecKind {
     Block(ItemId, Vec<SizeVal>),
     /// A parameter of this shape.
     Param(Vec<u64>),
+    /// A function, which has no parameters.
+    Function(ItemId, Vec<SizeArg>),
     /// Several, one applied after the other, with their numbers.
     List(Vec<(i64, LayerSpec)>),
 }
