@@ -70,4 +70,4 @@ pub mod vault;
 pub mod wire;
 
 pub use service::Service;
-pub use tasks::{Compile, Compiled};
+pub use tasks::{Circuits, Compile, Compiled, Summary};

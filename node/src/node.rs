@@ -1,6 +1,6 @@
 //! A running node: what its threads share.
 
-use crate::basics::{Hex, now};
+use crate::basics::now;
 use crate::board::Board;
 use crate::config::{NodeConfig, Roll};
 use crate::ledger::{Ledger, Stepped};
@@ -8,8 +8,7 @@ use crate::metrics::{Metrics, task as of_task};
 use crate::peers::Peers;
 use crate::state::{Phase, Round, RoundKey, Spec, Step, StepError};
 use crate::store::{Store, StoreError};
-use crate::tasks::{Compile, Known, Ready, Tasks, longest};
-use slvr_circuit::artifact;
+use crate::tasks::{Known, Ready, Tasks, longest};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -32,7 +31,6 @@ pub struct Node {
     pub board: Board,
     /// What it counts.
     pub metrics: Metrics,
-    compile: Arc<dyn Compile>,
     rounds: Ledger,
     /// Held for a moment by whoever waits for something to change.
     waits: Mutex<()>,
@@ -120,7 +118,6 @@ impl Node {
         tasks: BTreeMap<String, Known>,
         roll: Roll,
         peers: Arc<Peers>,
-        compile: Arc<dyn Compile>,
     ) -> Result<Node, String> {
         let rounds = Ledger::default();
         for mut round in store.rounds().map_err(|e| e.to_string())? {
@@ -148,7 +145,6 @@ impl Node {
             peers,
             board: Board::default(),
             metrics: Metrics::default(),
-            compile,
             rounds,
             waits: Mutex::default(),
             changed: Condvar::new(),
@@ -254,41 +250,13 @@ impl Node {
         longest(self.tasks().all().map(|k| &**k))
     }
 
-    /// The circuit of a task for so many clients: of those that came, if the task says how. The
-    /// last few are kept.
+    /// The circuit of a task for so many clients. The last few are kept.
     ///
     /// # Errors
     ///
-    /// Why there is none that the same submissions serve.
+    /// Why there is none.
     pub fn circuit(&self, known: &Known, clients: u64) -> Result<Arc<Ready>, String> {
-        if clients == known.full.clients {
-            return Ok(known.full.clone());
-        }
-        if known.full.states {
-            // What is kept is the full circuit's.
-            return Err("each round of the task continues a state".into());
-        }
-        if known.task.clients.is_none() {
-            return Err("the task does not say which size is the number of clients".into());
-        }
-        known.fewer(clients, || {
-            // The files of the program may be others by now than when the node was started.
-            let again = self.compile.compile(&known.task, None)?;
-            if Hex(artifact::hash(&again.circuit)) != known.full.hash {
-                return Err(
-                    "the files of the program were changed since the node was started".into()
-                );
-            }
-            let compiled = self.compile.compile(&known.task, Some(clients))?;
-            let ready = Ready::new(compiled, self.me(), Some(known.full.set))?;
-            if ready.clients != clients {
-                return Err("its circuit is for another number of clients".into());
-            }
-            match ready.interface == known.full.interface {
-                true => Ok(Arc::new(ready)),
-                false => Err("inputs are encoded otherwise for fewer clients".into()),
-            }
-        })
+        known.circuit(clients, self.me())
     }
 
     /// The last round of a task that was released, and the highest number of all: what a state continues.

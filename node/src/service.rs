@@ -107,7 +107,7 @@ impl Service {
         let address = |l: &TcpListener| l.local_addr().map_err(|e| e.to_string());
         let (peer_address, client_address) = (address(&for_peers)?, address(&for_clients)?);
         let operations_address = address(&for_operator)?;
-        let node = Arc::new(Node::new(config, store, tasks, roll, peers.clone(), compile.clone())?);
+        let node = Arc::new(Node::new(config, store, tasks, roll, peers.clone())?);
         let asked = node.clone();
         let threads = |e: std::io::Error| format!("no thread is left: {e}");
         peers

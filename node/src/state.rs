@@ -2,8 +2,8 @@
 //!
 //! ```text
 //!  open ─▶ closed ─▶ agreed ◀──────── failed attempt
-//!                      │ ▲                  │
-//!                      ▼ │ another attempt  │
+//!                      │ ▲                  │  or the verdict that inputs
+//!                      ▼ │ another attempt  │  are out of range
 //!                    running ───────────────┘
 //!                      │
 //!                      ▼
@@ -154,7 +154,7 @@ pub struct Agreement {
     pub excluded: Vec<Excluded>,
     /// Hash of the circuit.
     pub circuit: Hash,
-    /// How many clients the circuit is for: those accepted, or all that might have come, with zeros for the others.
+    /// How many clients the circuit is for: those accepted. Of a task with a state all that have a place.
     pub clients: u64,
     /// Of a task with a state: which client each member is, in this round and all that follow. A state may be about
     /// members, so a client is the same one in each round.
@@ -173,6 +173,16 @@ impl Agreement {
         }
         let name = self.places.get(member)?;
         self.accepted.iter().find(|e| e.client == *name)
+    }
+
+    /// Who counts, and who does not, once some clients are left out that were accepted.
+    pub fn without(&self, gone: &[Excluded]) -> (Vec<Entry>, Vec<Excluded>) {
+        let is_gone = |e: &&Entry| gone.iter().any(|x| x.client == e.client);
+        let left = self.accepted.iter().filter(|e| !is_gone(e)).cloned().collect();
+        let mut excluded = self.excluded.clone();
+        excluded.extend(gone.iter().cloned());
+        excluded.sort_by(|a, b| a.client.cmp(&b.client));
+        (left, excluded)
     }
 
     /// What the nodes compare before an attempt.
@@ -202,6 +212,16 @@ pub struct Retry {
     pub at: u64,
 }
 
+/// What ended an attempt: inputs of some clients are not in their ranges. It was opened to all nodes, so each of them has the
+/// same. The round goes on without these clients.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// The attempt.
+    pub attempt: u32,
+    /// Whose inputs do not count, and why.
+    pub gone: Vec<Excluded>,
+}
+
 /// What a node knows of an attempt that it has finished. Nothing of it is secret.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
@@ -219,8 +239,6 @@ pub struct Outcome {
     pub connect_seconds: f64,
     /// Seconds from there to the end.
     pub seconds: f64,
-    /// Clients whose inputs the circuit's checks replaced, and why.
-    pub replaced: Vec<Excluded>,
 }
 
 /// A round as a node has it on disk.
@@ -236,6 +254,12 @@ pub struct Round {
     pub attempt: u32,
     /// Attempts that failed.
     pub failures: Vec<Failure>,
+    /// What ended the last attempt, if clients are left out by it and that is not agreed yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<Verdict>,
+    /// How often the round went on without clients whose inputs were not in their ranges.
+    #[serde(default)]
+    pub repeats: u32,
     /// What came of the last attempt.
     pub outcome: Option<Outcome>,
     /// Why there is no result.
@@ -270,6 +294,8 @@ pub enum Step {
     Start(u32),
     /// It failed here.
     Fail(Failure),
+    /// It has ended with a verdict on inputs.
+    Reject(Verdict),
     /// It is finished here.
     Compute(Outcome),
     /// It is finished everywhere.
@@ -344,6 +370,8 @@ impl Round {
             agreement: None,
             attempt: 0,
             failures: Vec::new(),
+            verdict: None,
+            repeats: 0,
             outcome: None,
             aborted: None,
             times: [Some(now), None, None],
@@ -373,6 +401,8 @@ impl Round {
             agreement: None,
             attempt: self.attempt,
             failures: Vec::new(),
+            verdict: None,
+            repeats: self.repeats,
             outcome: None,
             aborted: self.aborted.clone(),
             times: self.times,
@@ -389,10 +419,19 @@ impl Round {
         Round { erased: true, ..self.brief() }
     }
 
-    /// How many clients' inputs are in the result.
-    fn counted(&self, outcome: &Outcome) -> u64 {
-        let accepted = self.agreement.as_ref().map_or(0, |a| a.accepted.len());
-        accepted.saturating_sub(outcome.replaced.len()) as u64
+    /// Whether an agreement is the one before without those of the verdict: nobody else may leave or come.
+    fn follows(&self, agreement: &Agreement) -> bool {
+        let (Some(before), Some(verdict)) = (&self.agreement, &self.verdict) else { return false };
+        let (accepted, excluded) = before.without(&verdict.gone);
+        let (circuit, clients) = (agreement.circuit, agreement.clients);
+        accepted.len() < before.accepted.len()
+            && *agreement == Agreement { accepted, excluded, circuit, clients, ..before.clone() }
+    }
+
+    /// How many of these attempts may have come to nothing, since the round is run: those that ended with a verdict did not.
+    /// Each of these leaves out a client at least, so there are fewer of them than clients.
+    pub fn tries(&self, attempt: u32) -> u32 {
+        attempt.saturating_sub(self.before()).saturating_sub(self.repeats)
     }
 
     /// Takes a step. The result is whether anything has changed: a step that was taken before may be taken again.
@@ -446,6 +485,11 @@ impl Round {
                     (Phase::Open | Phase::Aborted, _) => return refused("nothing can be agreed"),
                     // What was agreed is not agreed again otherwise.
                     (_, Some(before)) if *before == agreement => return Ok(false),
+                    (Phase::Agreed, _) if self.follows(&agreement) => {
+                        self.agreement = Some(agreement);
+                        self.verdict = None;
+                        self.repeats += 1;
+                    }
                     _ => return refused("something else was agreed before"),
                 }
             }
@@ -455,6 +499,7 @@ impl Round {
                     self.phase = Phase::Running;
                     self.attempt = attempt;
                     self.outcome = None;
+                    self.verdict = None;
                 }
                 _ => return refused("this attempt cannot begin"),
             },
@@ -465,15 +510,25 @@ impl Round {
                     self.outcome = None;
                     self.failures.push(failure);
                 }
+                // Nor is a verdict that another one has not.
+                Phase::Agreed
+                    if self.verdict.as_ref().is_some_and(|v| v.attempt == failure.attempt) =>
+                {
+                    self.verdict = None;
+                    self.failures.push(failure);
+                }
+                _ => return refused("no such attempt is under way"),
+            },
+            Step::Reject(verdict) => match phase {
+                Phase::Running if verdict.attempt == self.attempt => {
+                    self.phase = Phase::Agreed;
+                    self.verdict = Some(verdict);
+                }
                 _ => return refused("no such attempt is under way"),
             },
             Step::Compute(outcome) => {
                 if phase != Phase::Running || outcome.attempt != self.attempt {
                     return refused("no such attempt is under way");
-                }
-                let found = self.counted(&outcome);
-                if found < minimum {
-                    return Err(StepError::Minimum { found, minimum });
                 }
                 self.outcome = Some(outcome);
                 self.phase = Phase::Computed;
@@ -520,6 +575,7 @@ impl Round {
                     self.retries.push(Retry { attempt, aborted, at: now });
                     (self.phase, self.attempt, self.may_retry) = (Phase::Closed, attempt, false);
                     (self.agreement, self.outcome, self.times[2]) = (None, None, None);
+                    (self.verdict, self.repeats) = (None, 0);
                 }
                 Phase::Aborted if self.may_retry => {
                     return refused("this node has made more attempts than node 0");
@@ -575,8 +631,7 @@ pub(crate) mod tests {
         }
     }
 
-    fn outcome(attempt: u32, replaced: usize) -> Outcome {
-        let gone = Excluded { client: "0".into(), why: "out of range".into() };
+    fn outcome(attempt: u32) -> Outcome {
         Outcome {
             attempt,
             run: Hex([0; 16]),
@@ -585,8 +640,19 @@ pub(crate) mod tests {
             peak_memory: 0,
             connect_seconds: 0.0,
             seconds: 0.0,
-            replaced: vec![gone; replaced],
         }
+    }
+
+    fn verdict(attempt: u32, gone: &[usize]) -> Verdict {
+        let one = |c: &usize| Excluded { client: c.to_string(), why: "out of range".into() };
+        Verdict { attempt, gone: gone.iter().map(one).collect() }
+    }
+
+    /// What follows from a verdict: the circuit is the leader's business here.
+    fn following(before: &Agreement, gone: &[Excluded]) -> Agreement {
+        let (accepted, excluded) = before.without(gone);
+        let clients = accepted.len() as u64;
+        Agreement { accepted, excluded, clients, ..before.clone() }
     }
 
     /// Every sequence of random steps keeps what a round promises.
@@ -596,14 +662,25 @@ pub(crate) mod tests {
             let mut draw = crate::basics::draws(seed);
             let mut r = round(1);
             let mut released: Option<(u32, Agreement)> = None;
+            let mut left_out = 0;
             for _ in 0..40 {
-                let attempt = draw(4) as u32;
-                let step = match draw(11) {
+                let attempt = draw(6) as u32;
+                let step = match draw(13) {
                     0 => Step::Close,
                     1 => Step::Agree(agreement(draw(6) as usize)),
+                    11 => Step::Reject(verdict(attempt, &[draw(5) as usize, draw(5) as usize])),
+                    12 => match (&r.agreement, &r.verdict) {
+                        (Some(before), Some(v)) => {
+                            // The leader may leave out others, too, or fewer.
+                            let other = verdict(attempt, &[draw(5) as usize]).gone;
+                            let gone = if draw(3) == 0 { &other } else { &v.gone };
+                            Step::Agree(following(before, gone))
+                        }
+                        _ => Step::Close,
+                    },
                     2 | 3 => Step::Start(attempt),
                     4 => Step::Fail(Failure { attempt, why: "w".into() }),
-                    5 | 6 => Step::Compute(outcome(attempt, draw(3) as usize)),
+                    5 | 6 => Step::Compute(outcome(attempt)),
                     7 => Step::Release(attempt),
                     8 => Step::Permit,
                     9 => Step::Retry(attempt),
@@ -620,6 +697,19 @@ pub(crate) mod tests {
                 if !matches!(done, Ok(true)) {
                     assert_eq!(r, before, "seed {seed}: {step:?} changed something");
                 }
+                // Who was accepted leaves by a verdict of this node alone.
+                let count = |r: &Round| r.agreement.as_ref().map_or(0, |a| a.accepted.len());
+                if r.retries.len() > before.retries.len() {
+                    left_out = 0;
+                } else if count(&r) < count(&before) {
+                    let gone = before.verdict.as_ref().expect("a verdict").gone.clone();
+                    let agreed = before.agreement.as_ref().expect("an agreement");
+                    let left = r.agreement.as_ref().expect("an agreement");
+                    let found = (left.accepted.clone(), left.excluded.clone());
+                    assert_eq!(found, agreed.without(&gone), "seed {seed}");
+                    left_out += 1;
+                }
+                assert_eq!(r.repeats, left_out, "seed {seed}");
                 if let Some((attempt, agreed)) = &released {
                     let (now, phase) = (r.agreement.as_ref(), r.phase);
                     assert!(
@@ -632,7 +722,7 @@ pub(crate) mod tests {
                     let agreed = r.agreement.clone().expect("something was agreed");
                     let outcome = r.outcome.clone().expect("something was computed");
                     assert_eq!(outcome.attempt, r.attempt, "seed {seed}");
-                    assert!(r.counted(&outcome) >= 3, "seed {seed}: below the minimum");
+                    assert!(agreed.accepted.len() >= 3, "seed {seed}: below the minimum");
                     released.get_or_insert((r.attempt, agreed));
                 }
             }
@@ -648,10 +738,40 @@ pub(crate) mod tests {
         assert_eq!(r.step(Step::Fail(Failure { attempt: 1, why: "crash".into() }), 1), Ok(true));
         assert!(r.step(Step::Start(1), 1).is_err(), "an attempt is made once");
         assert_eq!(r.step(Step::Start(2), 1), Ok(true));
-        assert!(r.step(Step::Compute(outcome(1, 0)), 1).is_err());
-        let few = r.step(Step::Compute(outcome(2, 2)), 1);
-        assert_eq!(few, Err(StepError::Minimum { found: 2, minimum: 3 }));
-        assert_eq!(r.step(Step::Compute(outcome(2, 1)), 1), Ok(true));
+        assert!(r.step(Step::Compute(outcome(1)), 1).is_err());
+        assert_eq!(r.step(Step::Compute(outcome(2)), 1), Ok(true));
         assert!(r.step(Step::Done, 1).is_err(), "the others may not have it");
+    }
+
+    #[test]
+    fn a_round_goes_on_without_those_of_the_verdict_and_with_all_others() {
+        let mut r = round(1);
+        let first = agreement(5);
+        for step in [Step::Close, Step::Agree(first.clone()), Step::Start(1)] {
+            assert_eq!(r.step(step, 1), Ok(true));
+        }
+        assert_eq!(r.step(Step::Reject(verdict(1, &[3])), 1), Ok(true));
+        for gone in [&[][..], &[1], &[3, 4]] {
+            let other = following(&first, &verdict(1, gone).gone);
+            let refused = r.step(Step::Agree(other.clone()), 1);
+            assert!(other == first || refused.is_err(), "without {gone:?}");
+        }
+        let next = following(&first, &verdict(1, &[3]).gone);
+        assert_eq!(r.step(Step::Agree(next.clone()), 1), Ok(true));
+        assert_eq!(r.step(Step::Agree(next.clone()), 1), Ok(false));
+        assert_eq!((r.phase, r.tries(1)), (Phase::Agreed, 0));
+        assert_eq!(next.accepted.len(), 4);
+        assert_eq!(r.step(Step::Start(2), 1), Ok(true));
+        // A verdict that another node has not is a failed attempt, and all are there again.
+        assert_eq!(r.step(Step::Reject(verdict(2, &[0])), 1), Ok(true));
+        let lost = Failure { attempt: 2, why: "node 1 was restarted".into() };
+        assert_eq!(r.step(Step::Fail(lost), 1), Ok(true));
+        assert_eq!((r.agreement.as_ref(), r.tries(2)), (Some(&next), 1));
+        assert_eq!(r.step(Step::Start(3), 1), Ok(true));
+        // Nor may too few be left.
+        assert_eq!(r.step(Step::Reject(verdict(3, &[0, 1])), 1), Ok(true));
+        let few = following(&next, &verdict(3, &[0, 1]).gone);
+        let refused = r.step(Step::Agree(few), 1);
+        assert_eq!(refused, Err(StepError::Minimum { found: 2, minimum: 3 }));
     }
 }

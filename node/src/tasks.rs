@@ -10,12 +10,58 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Makes circuits of tasks. The node knows no compiler.
 pub trait Compile: Send + Sync {
-    /// The circuit of a task, for another number of clients than in its bindings if one is given.
+    /// The circuits of a task, for every number of clients that its rounds may have: all that it is for, and fewer, down to its
+    /// minimum. All take the same submissions.
     ///
     /// # Errors
     ///
-    /// Why there is none.
-    fn compile(&self, task: &Task, clients: Option<u64>) -> Result<Compiled, String>;
+    /// Why there is none for all clients.
+    fn task(&self, task: &Task) -> Result<Circuits, String>;
+}
+
+/// Makes the circuit of a task for a number of clients, or says why there is none.
+pub type Make = Box<dyn Fn(u64) -> Result<Compiled, String> + Send + Sync>;
+
+/// The circuits of a task.
+pub struct Circuits {
+    /// The one for all clients.
+    pub all: Compiled,
+    /// What is known of those for fewer, or why there is none.
+    pub fewer: BTreeMap<u64, Result<Summary, String>>,
+    /// Why there is none for numbers that are not listed.
+    pub none: String,
+    /// Makes one of those for fewer.
+    pub make: Make,
+}
+
+impl fmt::Debug for Circuits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Circuits({})", self.all.circuit.name)
+    }
+}
+
+/// What a node knows of a circuit that it does not keep.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Summary {
+    /// Its hash.
+    pub hash: Hash,
+    /// What clients have to know of it.
+    pub interface: Hash,
+    /// Most bytes that values and proofs take, by party.
+    pub memory: [u64; 3],
+}
+
+impl Summary {
+    /// Of a circuit.
+    ///
+    /// # Errors
+    ///
+    /// One that clients cannot submit to.
+    pub fn of(compiled: &Compiled) -> Result<Summary, String> {
+        let interface = interface(&compiled.circuit).map_err(|e| e.to_string())?;
+        let hash = Hex(artifact::hash(&compiled.circuit));
+        Ok(Summary { hash, interface, memory: compiled.memory })
+    }
 }
 
 /// A circuit and what it takes.
@@ -45,8 +91,11 @@ pub struct Ready {
     pub artifact: hyper::body::Bytes,
     /// Most bytes that values take in this node.
     pub memory: u64,
-    /// Whether each round continues the state of the one before.
+    /// Whether each round continues the state of the one before. Its circuit has a place for each client, so a round of which
+    /// somebody is missing is aborted, unless the circuit reads who is there.
     pub states: bool,
+    /// Whether it reads who is there.
+    pub reads_presence: bool,
 }
 
 impl fmt::Debug for Ready {
@@ -68,10 +117,22 @@ impl Ready {
         let clients = circuit.parties.get(set).map_or(0, |p| p.size);
         let memory = memory.get(me).copied().unwrap_or(0);
         let states = circuit.states().next().is_some();
+        let reads_presence = reads_presence(&circuit);
         let artifact = artifact.into();
         let named = |s: usize| circuit.parties.get(s).map(|p| (s, p.name.clone(), p.size));
         let others = giving(&circuit).into_iter().filter(|s| *s != set).filter_map(named).collect();
-        Ok(Ready { circuit, hash, interface, set, clients, others, artifact, memory, states })
+        Ok(Ready {
+            circuit,
+            hash,
+            interface,
+            set,
+            clients,
+            others,
+            artifact,
+            memory,
+            states,
+            reads_presence,
+        })
     }
 
     /// The party sets that give inputs. Their members are enrolled, and fetch what is revealed to them.
@@ -108,24 +169,102 @@ impl Ready {
     }
 }
 
+/// Whether a circuit reads which members are there: then it is run with places that nobody has. No circuit does yet.
+fn reads_presence(_: &Circuit) -> bool {
+    false
+}
+
 /// A task that the node may run.
-#[derive(Debug)]
 pub struct Known {
     /// As it is configured.
     pub task: Task,
     /// Its circuit for all clients that may come.
     pub full: Arc<Ready>,
+    /// For every number of clients that a round may have the hash of its circuit, or why there is none.
+    pub numbers: BTreeMap<u64, Result<Hash, String>>,
+    make: Make,
     fewer: Mutex<Recent<Result<Arc<Ready>, String>>>,
 }
 
+impl fmt::Debug for Known {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Known({:?})", self.full)
+    }
+}
+
 impl Known {
-    /// The circuit for fewer clients, which is made if it is not kept.
-    pub(crate) fn fewer(
-        &self,
-        clients: u64,
-        make: impl FnOnce() -> Result<Arc<Ready>, String>,
-    ) -> Result<Arc<Ready>, String> {
+    fn new(task: &Task, full: Ready, circuits: Circuits, most: u64, me: usize) -> Known {
+        let Circuits { fewer, none, make, .. } = circuits;
+        let of = |n: u64| match fewer.get(&n) {
+            _ if n == full.clients => Ok(full.hash),
+            Some(Ok(one)) if one.interface != full.interface => {
+                Err("inputs are encoded otherwise for so many clients".to_string())
+            }
+            Some(Ok(one)) => within(one.memory[me % 3], most).map(|()| one.hash),
+            Some(Err(why)) => Err(why.clone()),
+            None => Err(none.clone()),
+        };
+        let numbers = (task.minimum..=full.clients).map(|n| (n, of(n))).collect();
+        Known { task: task.clone(), full: Arc::new(full), numbers, make, fewer: Mutex::default() }
+    }
+
+    /// The hash of the circuit for so many clients.
+    ///
+    /// # Errors
+    ///
+    /// Why there is none, in a line.
+    pub fn hash(&self, clients: u64) -> Result<Hash, String> {
+        let none = || Err("no round of the task is for so many clients".to_string());
+        let found = self.numbers.get(&clients).cloned().unwrap_or_else(none);
+        found.map_err(|why| why.lines().next().unwrap_or_default().to_string())
+    }
+
+    /// The circuit for so many clients, which is made if it is not kept.
+    ///
+    /// # Errors
+    ///
+    /// Why there is none; files of the program that are others than when the node was started.
+    pub fn circuit(&self, clients: u64, me: usize) -> Result<Arc<Ready>, String> {
+        if clients == self.full.clients {
+            return Ok(self.full.clone());
+        }
+        let hash = self.hash(clients)?;
+        let make = || {
+            let ready = Ready::new((self.make)(clients)?, me, Some(self.full.set))?;
+            match ready.hash == hash && ready.clients == clients {
+                true => Ok(Arc::new(ready)),
+                false => {
+                    Err("the files of the program were changed since the node was started".into())
+                }
+            }
+        };
         self.fewer.lock().unwrap_or_else(PoisonError::into_inner).get(clients, make)
+    }
+
+    /// For which numbers of clients there is no circuit, and why, in a line: numbers that follow each other and have the same
+    /// cause together, the first and the last of them.
+    pub fn without(&self) -> Vec<(u64, u64, String)> {
+        let mut out: Vec<(u64, u64, String)> = Vec::new();
+        for &n in self.numbers.keys() {
+            let Err(why) = self.hash(n) else { continue };
+            match out.last_mut() {
+                Some((_, last, same)) if *last + 1 == n && *same == why => *last = n,
+                _ => out.push((n, n, why)),
+            }
+        }
+        out
+    }
+}
+
+/// Whether a run has the memory that it takes.
+fn within(memory: u64, most: u64) -> Result<(), String> {
+    match memory <= most {
+        true => Ok(()),
+        false => Err(format!(
+            "a run takes {} MB of memory, and run_memory_mb is {}",
+            memory.div_ceil(1_000_000),
+            most / 1_000_000
+        )),
     }
 }
 
@@ -245,16 +384,10 @@ pub fn tasks(
     let mut tasks = BTreeMap::new();
     for task in &config.task {
         let named = |e: String| format!("task `{}`: {e}", task.name);
-        let full = Ready::new(compile.compile(task, None).map_err(named)?, config.party, None)
-            .map_err(named)?;
+        let circuits = compile.task(task).map_err(named)?;
+        let full = Ready::new(circuits.all.clone(), config.party, None).map_err(named)?;
         let most = config.limits.run_memory_mb.saturating_mul(1_000_000);
-        if full.memory > most {
-            let needed = full.memory.div_ceil(1_000_000);
-            return Err(named(format!(
-                "a run takes {needed} MB of memory, and run_memory_mb is {}",
-                config.limits.run_memory_mb
-            )));
-        }
+        within(full.memory, most).map_err(named)?;
         if full.clients < task.minimum {
             return Err(named(format!(
                 "it is for {} clients, and its minimum is {}",
@@ -274,7 +407,16 @@ pub fn tasks(
                 all.join(", ")
             ));
         }
-        let known = Known { task: task.clone(), full: Arc::new(full), fewer: Mutex::default() };
+        let known = Known::new(task, full, circuits, most, config.party);
+        for (first, last, why) in known.without() {
+            tracing::warn!(
+                task = task.name,
+                first,
+                last,
+                why,
+                "there is no circuit for these numbers of clients"
+            );
+        }
         tasks.insert(task.name.clone(), known);
     }
     Ok(tasks)

@@ -5,7 +5,7 @@
 //! never read from a message.
 
 use crate::basics::{Hash, Hex};
-use crate::state::{Agreement, Entry, Order, Phase, RoundKey, Signature};
+use crate::state::{Agreement, Entry, Order, Phase, RoundKey, Signature, Verdict};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use slvr_runtime::share::Seed;
@@ -15,7 +15,7 @@ use thiserror::Error;
 use zeroize::Zeroizing;
 
 /// The version of these messages, and of those of the parties in a run. Nodes of different versions do not work together.
-pub const PROTOCOL: u32 = 1000 * slvr_runtime::party::MESSAGES + 4;
+pub const PROTOCOL: u32 = 1000 * slvr_runtime::party::MESSAGES + 5;
 
 /// Most bytes of a message that is not announced to be longer.
 pub const SHORT: u64 = 64 << 10;
@@ -192,6 +192,8 @@ pub enum Answer {
         attempt: u32,
         /// Why it failed, if it did.
         failed: Option<String>,
+        /// What ended it, if clients are left out by it and that is not agreed yet.
+        verdict: Option<Verdict>,
         /// Why there is no result.
         aborted: Option<String>,
         /// What this node waits for, beside other nodes.

@@ -1,37 +1,79 @@
 //! What the verbs of a deployment share: circuits of tasks for nodes, callers, readable lines of a round.
 
 use crate::fail::{note, say};
-use crate::program;
+use crate::numbers::{self, Numbers, Range, said};
+use crate::program::{self, Sizes};
 use crate::target::Target;
 use anyhow::Context;
 use serde_json::Value;
+use slvr_circuit::Circuit;
+use slvr_compiler::pipeline;
+use slvr_compiler::types::Stmt;
 use slvr_node::client::Caller;
 use slvr_node::config::{CallerConfig, Task, is_open_to_others};
-use slvr_node::{Compile, Compiled};
+use slvr_node::{Circuits, Compile, Compiled, Summary};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Compiles tasks of nodes as `slvrc build` compiles programs.
 pub struct Compiler;
 
 impl Compile for Compiler {
-    fn compile(&self, task: &Task, clients: Option<u64>) -> Result<Compiled, String> {
-        let mut bindings = task.bindings.clone();
-        if let (Some(n), Some(name)) = (clients, &task.clients) {
-            bindings.retain(|b| b.split_once('=').is_none_or(|(left, _)| left.trim() != name));
-            bindings.push(format!("{name}={n}"));
+    fn task(&self, task: &Task) -> Result<Circuits, String> {
+        let target = target(task, task.bindings.clone());
+        let (range, none) = numbers_of(task, &target).map_err(|e| said(&e))?;
+        let Some(range) = range else {
+            let loaded = program::load_circuit(&target).map_err(|e| said(&e))?;
+            let make = Box::new(|_| Err("there is no circuit for fewer clients".to_string()));
+            let all = compiled(loaded.circuit().clone());
+            return Ok(Circuits { all, fewer: BTreeMap::new(), none, make });
+        };
+        let keep = |c: &pipeline::Compiled| Summary::of(&compiled(c.circuit.clone()));
+        let (numbers, kept) = Numbers::of(&target, &range, keep).map_err(|e| said(&e))?;
+        if let Some(why) = numbers.without.get(&range.all) {
+            return Err(why.clone());
         }
-        let loaded =
-            program::load_circuit(&target(task, bindings)).map_err(|e| match e
-                .downcast_ref::<crate::fail::Rejected>()
-            {
-                Some(rejected) => rejected.to_string(),
-                None => format!("{e:#}"),
-            })?;
-        let circuit = loaded.circuit().clone();
-        let proofs = crate::memory::of_proofs(&circuit, 1);
-        let memory = slvr_compiler::cost::peak_memory(&circuit).map(|n| n.saturating_add(proofs));
-        Ok(Compiled { circuit, memory })
+        let mut fewer: BTreeMap<u64, Result<Summary, String>> = kept;
+        fewer.extend(numbers.without.iter().map(|(n, why)| (*n, Err(why.clone()))));
+        let all = compiled(numbers.compile(range.all)?.circuit);
+        let make = Box::new(move |n| Ok(compiled(numbers.compile(n)?.circuit)));
+        Ok(Circuits { all, fewer, none, make })
     }
+}
+
+/// The numbers of clients that a task is compiled for, or nothing and why it is for all of them only.
+fn numbers_of(task: &Task, target: &Target) -> anyhow::Result<(Option<Range>, String)> {
+    if task.program.ends_with(".slvrb") {
+        let why = "a compiled circuit is for all its clients, and no other can be built from it";
+        return Ok((None, why.into()));
+    }
+    let program = program::check_bound(target, Sizes::Required)?.program;
+    if program.body.iter().any(|s| matches!(s, Stmt::State { .. })) {
+        return Ok((None, "the state of the task is about all its clients".into()));
+    }
+    let of = |size: &String| program.sizes.iter().find(|(name, _)| name == size);
+    let found = match &task.clients {
+        Some(size) => of(size).and_then(|(_, n)| Some((size.clone(), n.parse().ok()?))),
+        None => numbers::named(&program),
+    };
+    match found {
+        Some((size, all)) => {
+            let range = Range { size: Some(size), least: task.minimum.clamp(1, all), all };
+            Ok((Some(range), String::new()))
+        }
+        None => {
+            let why = "neither the program nor the task says which size is the number of clients: give its name as \
+                       `clients` in node.toml";
+            Ok((None, why.into()))
+        }
+    }
+}
+
+/// A circuit, and what it takes.
+fn compiled(circuit: Circuit) -> Compiled {
+    let proofs = crate::memory::of_proofs(&circuit, 1);
+    let memory = slvr_compiler::cost::peak_memory(&circuit).map(|n| n.saturating_add(proofs));
+    Compiled { circuit, memory }
 }
 
 /// What is compiled for a task.
@@ -45,6 +87,7 @@ pub fn target(task: &Task, bindings: Vec<String>) -> Target {
         memory: None,
         no_speculation: false,
         fine: false,
+        clients: None,
         protocols: None,
         security: task.security.clone(),
         proof_coins: None,

@@ -5,6 +5,7 @@
 //! | `verbs/` | the verbs, one file or folder each |
 //! | `target.rs` | the arguments that name a program and say how it is compiled |
 //! | `program.rs`, `interface.rs` | from these to a checked program and to a circuit |
+//! | `numbers.rs` | the same for every number of clients of a deployment |
 //! | `tensors.rs`, `about.rs` | inputs and outputs as safetensors files, and what is said of them |
 //! | `coins.rs`, `kept.rs` | public coins, and states, of evaluations in the clear |
 //! | `parties.rs`, `processes.rs` | a run among three threads, or three processes |
@@ -27,6 +28,7 @@ mod interface;
 mod kept;
 mod memory;
 mod net;
+mod numbers;
 mod parties;
 mod processes;
 mod program;

@@ -3,13 +3,14 @@
 use crate::fail::{Rejected, Usage};
 use crate::files;
 use crate::interface::interface;
+use crate::numbers::Numbers;
 use crate::target::Target;
 use anyhow::{Context, anyhow, bail};
 use slvr_circuit::{Circuit, Security, artifact};
 use slvr_compiler::cost::{self, NetProfile};
 use slvr_compiler::diagnostic::{Diagnostic, codes, near::did_you_mean};
 use slvr_compiler::lower::Protocols;
-use slvr_compiler::pipeline::{self, Compiled};
+use slvr_compiler::pipeline::{self, Compiled, Encoding};
 use slvr_compiler::report::certificate::Certificate;
 use slvr_compiler::syntax::ast::{File, FileId, Item, ItemKind};
 use slvr_compiler::syntax::{self, LoadError, MAX_SOURCE, Sources};
@@ -28,6 +29,8 @@ pub struct Checked {
     pub how: pipeline::Options,
     /// The network for which the coins of proofs are chosen, unless they are given.
     pub net: Option<NetProfile>,
+    /// What is built for other numbers of clients, whose circuits take the same inputs.
+    pub numbers: Option<Numbers>,
 }
 
 /// What to do about sizes that are not bound.
@@ -47,13 +50,23 @@ impl Checked {
 
     /// All stages.
     pub fn compile(&self) -> anyhow::Result<Compiled> {
-        let compiled = self.stages().map_err(|d| self.rejected(d))?;
+        let compiled = self.stages(self.encoding()).map_err(|d| self.rejected(d))?;
         crate::fail::warn(&compiled.warnings, &self.sources);
         Ok(compiled)
     }
 
-    fn stages(&self) -> Result<Compiled, Vec<Diagnostic>> {
-        let run = |how| pipeline::compile_with(&self.program, &self.sources, how, |_, _| {});
+    fn encoding(&self) -> Option<&Encoding> {
+        self.numbers.as_ref().map(|n| &n.encoding)
+    }
+
+    /// All stages, with inputs that are encoded so, if it is given.
+    ///
+    /// # Errors
+    ///
+    /// What does not compile.
+    pub fn stages(&self, encoding: Option<&Encoding>) -> Result<Compiled, Vec<Diagnostic>> {
+        let (program, sources) = (&self.program, &self.sources);
+        let run = |how| pipeline::compile_encoded(program, sources, how, encoding, |_, _| {});
         let compiled = run(self.how)?;
         let proven = self.net.as_ref().filter(|_| self.how.security.is_malicious());
         match proven.map(|net| Security::malicious(cost::coins(&compiled.circuit, net))) {
@@ -124,8 +137,27 @@ pub fn parse(target: &Target) -> anyhow::Result<(File, FileId)> {
     }
 }
 
-/// Parses and types the target.
+/// Parses and types the target; with `--clients` the programs for other numbers of clients, too.
 pub fn check(target: &Target, sizes: Sizes) -> anyhow::Result<Checked> {
+    let Some(range) = &target.clients else { return check_bound(target, sizes) };
+    let checked = check_bound(target, sizes)?;
+    let (numbers, _) = Numbers::of(target, range, |_| ())?;
+    let (least, all) = numbers.range;
+    let bound = checked.program.sizes.iter().find(|(name, _)| *name == numbers.size);
+    let bound = bound.and_then(|(_, n)| n.parse::<u64>().ok());
+    if bound.is_none_or(|n| !(least..=all).contains(&n)) {
+        let why = format!(
+            "--clients says {least} to {all}, and {} is {}",
+            numbers.size,
+            bound.map_or("no number".into(), |n| n.to_string())
+        );
+        return Err(Usage(why).into());
+    }
+    Ok(Checked { numbers: Some(numbers), ..checked })
+}
+
+/// Parses and types the target as it is bound.
+pub fn check_bound(target: &Target, sizes: Sizes) -> anyhow::Result<Checked> {
     target.coins_of_proofs()?;
     let net = target.profile()?.unwrap_or_else(NetProfile::lan);
     let text = source(&target.file)?;
@@ -182,7 +214,7 @@ fn check_in(
     match done {
         Ok(types::Checked { program, warnings, chosen }) => {
             let how = pipeline::Options::default();
-            Ok(Checked { program, sources, warnings, chosen, how, net: None })
+            Ok(Checked { program, sources, warnings, chosen, how, net: None, numbers: None })
         }
         Err(diagnostics) => Err(Rejected { diagnostics, sources }.into()),
     }
@@ -284,7 +316,7 @@ pub fn load_circuit(target: &Target) -> anyhow::Result<Loaded> {
 pub fn load_interface(target: &Target) -> anyhow::Result<Loaded> {
     load(target, |checked| {
         let not_yet = |d: &Diagnostic| d.code == codes::NOT_LOWERED;
-        match checked.stages() {
+        match checked.stages(checked.encoding()) {
             Ok(compiled) => Ok(Stage::Compiled(Box::new(compiled))),
             Err(d) if d.iter().all(not_yet) => {
                 Ok(Stage::Interface(Box::new(interface(&checked.program))))

@@ -1,7 +1,7 @@
 //! The arguments that say which program a verb is about and how it is compiled.
 
 use crate::fail::Usage;
-use crate::net;
+use crate::{net, numbers};
 use clap::Args;
 use slvr_circuit::{Circuit, Coins, Security};
 use slvr_compiler::cost::NetProfile;
@@ -56,6 +56,11 @@ pub struct Target {
     /// with `bandwidth_mbit` and `rtt_ms`. `lan` without it.
     #[arg(long, value_name = "NAME|FILE")]
     pub net: Option<String>,
+    /// Builds what a deployment builds whose rounds have from MIN to ALL clients: inputs are encoded as all these circuits
+    /// take them. `m=8 --clients 2..10` is the circuit of a round that 8 of 10 clients came to. The size is the one that the
+    /// program gives the party set of the clients, unless it is named.
+    #[arg(long, value_name = "[SIZE=]MIN..ALL", value_parser = numbers::range)]
+    pub clients: Option<numbers::Range>,
     /// From where the files of models are seen; without it from here.
     #[arg(skip)]
     pub folder: PathBuf,
@@ -94,8 +99,9 @@ impl Target {
     pub fn is_bare(&self) -> anyhow::Result<()> {
         let bound = !self.bindings.is_empty() || self.predicate.is_some();
         let built = self.ring.is_some() || self.trust_inputs || self.memory.is_some();
-        if bound || built || self.no_speculation || self.fine || self.protocols.is_some() {
-            let why = "a compiled circuit is one predicate with its sizes bound: drop NAME=VALUE, --predicate, --ring, --trust-inputs, --memory, --no-speculation, --fine and --protocols";
+        let other = self.no_speculation || self.fine || self.clients.is_some();
+        if bound || built || other || self.protocols.is_some() {
+            let why = "a compiled circuit is one predicate with its sizes bound: drop NAME=VALUE, --predicate, --ring, --trust-inputs, --memory, --no-speculation, --fine, --clients and --protocols";
             return Err(Usage(why.into()).into());
         }
         Ok(())

@@ -232,7 +232,7 @@ pub fn run_checked(
     mut see: impl FnMut(&Pass, &Graph),
 ) -> Result<Graph, Box<Diagnostic>> {
     let graph = unscaled(graph, &mut see)?;
-    scaled(&graph, Level::COARSE, see)
+    scaled(&graph, &Level::COARSE, see)
 }
 
 /// The first passes: those before scales are known.
@@ -253,7 +253,7 @@ pub fn unscaled(graph: &Graph, see: impl FnMut(&Pass, &Graph)) -> Result<Graph, 
 /// As [`run_checked`].
 pub fn scaled(
     graph: &Graph,
-    level: Level,
+    level: &Level,
     see: impl FnMut(&Pass, &Graph),
 ) -> Result<Graph, Box<Diagnostic>> {
     let passes = PIPELINE.iter().skip_while(|pass| pass.name != SCALES);

@@ -55,7 +55,7 @@ pub(super) struct Precision {
 
 impl Precision {
     /// At a level.
-    pub fn of(g: &Graph, level: Level) -> Precision {
+    pub fn of(g: &Graph, level: &Level) -> Precision {
         let linear = linear(g);
         let networks = Networks::of(g);
         let asking = g.outputs.len() - usize::from(level.unasked && !g.outputs.is_empty());
@@ -76,7 +76,7 @@ impl Precision {
         precision
     }
 
-    fn choose(&mut self, g: &Graph, level: Level) {
+    fn choose(&mut self, g: &Graph, level: &Level) {
         let mut fine = wanted(g, &self.want);
         let read = |id: NodeId| (0..g.args(id).len()).map(move |i| (id, i));
         for (id, i) in g.ids().flat_map(read).filter(|_| !level.long) {
@@ -89,7 +89,8 @@ impl Precision {
         for (i, input) in g.inputs.iter().enumerate().filter(|(i, _)| fine[*i]) {
             let whole = size(input.range).log2().ceil().max(0.0);
             if whole < f64::from(WORD) {
-                let bits = (WORD - whole as u32).min(level.most);
+                let cap = level.caps.get(i).map_or(level.most, |&cap| cap.min(level.most));
+                let bits = (WORD - whole as u32).min(cap);
                 self.inputs[i] = (bits > FRACTION).then_some(bits);
             }
         }
@@ -117,12 +118,13 @@ impl Precision {
 
     /// Short inputs that are variances, and long ones if that is asked for, have enough fraction bits for reciprocals of
     /// their roots.
-    fn choose_variances(&mut self, g: &Graph, level: Level) {
+    fn choose_variances(&mut self, g: &Graph, level: &Level) {
         for &i in &self.inverse.inputs {
             let input = &g.inputs[i as usize];
             let bits = Inverse::bits(size(input.range));
             let own = self.inputs[i as usize].unwrap_or(FRACTION);
             let bits = if is_long(g, i) { bits.min(level.most) } else { bits };
+            let bits = level.caps.get(i as usize).map_or(bits, |&cap| bits.min(cap));
             if input.elem == Elem::Fix && bits > own && (level.long || !is_long(g, i)) {
                 self.inputs[i as usize] = Some(bits);
                 self.variances.insert(i);

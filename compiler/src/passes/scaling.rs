@@ -11,10 +11,12 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Fraction bits of inputs and truncated values, where no reader wants more (pass `precision`).
 pub const FRACTION: u32 = 16;
 /// How many fraction bits values of which precision is wanted may have (pass `precision`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Level {
     /// The most that an input or a truncated value has.
     pub most: u32,
+    /// The most that each input has, by index; empty if none is held to less than `most`.
+    pub caps: Vec<u32>,
     /// Also long vectors that a network reads: all their entries are truncated for it.
     pub long: bool,
     /// Also factors of products with reciprocals of roots.
@@ -27,8 +29,14 @@ pub struct Level {
 
 impl Level {
     /// [`FRACTION`] for every value, but for what normalisations multiply by.
-    pub const COARSE: Level =
-        Level { most: FRACTION, long: false, factors: true, compared: false, unasked: false };
+    pub const COARSE: Level = Level {
+        most: FRACTION,
+        caps: Vec::new(),
+        long: false,
+        factors: true,
+        compared: false,
+        unasked: false,
+    };
 }
 
 /// No untruncated fine value has more.

@@ -25,7 +25,7 @@ pub struct Given<'a> {
     /// How these are enforced.
     pub own: &'a [Guard],
     /// How many fraction bits values may have.
-    pub level: Level,
+    pub level: &'a Level,
     /// How far the protocols may be off.
     pub stated: &'a StatedErrors,
 }
@@ -127,8 +127,8 @@ fn within_program(
     whole.body.push(looked_at);
     let built = build::build(&whole, sources).ok()?;
     let front = passes::unscaled(&built, |_, _| {}).ok()?;
-    let level = Level { unasked: true, ..level };
-    let graph = passes::scaled(&front, level, |_, _| {}).ok()?;
+    let level = Level { unasked: true, ..level.clone() };
+    let graph = passes::scaled(&front, &level, |_, _| {}).ok()?;
     let same = graph.inputs.iter().map(|i| i.frac).eq(fine.iter().map(|i| i.frac));
     let fitted = saturation::fit(&Basis::new(&graph, stated), own, 128).ok().filter(|_| same)?;
     let inputs = input_errors(&fitted.graph, own);

@@ -1,12 +1,14 @@
 //! The rooms in a row: from source text to a verified circuit.
 
 use demands::{Given, check_error_demands};
+pub use encoding::Encoding;
 pub use precision::Fine;
 use precision::Scaled;
 mod advice;
 mod cut;
 mod decisions;
 pub mod demands;
+pub mod encoding;
 mod precision;
 mod privacy;
 mod segments;
@@ -81,6 +83,23 @@ impl Default for Options {
     }
 }
 
+impl Options {
+    /// The same, with what follows from the adversary: against a malicious party T2 has macros of its own.
+    fn settled(self) -> Options {
+        match self.protocols {
+            Protocols::Dealer(tuning) if self.security.is_malicious() => {
+                Options { protocols: Protocols::Ahead(tuning), ..self }
+            }
+            _ => self,
+        }
+    }
+
+    /// The ways to enforce long vectors.
+    fn ways(&self) -> Vec<Option<Long>> {
+        if self.enforce { Long::ALL.map(Some).to_vec() } else { vec![None] }
+    }
+}
+
 /// Circuits of more blocks are not tried.
 const MOST_BLOCKS: u64 = 128;
 
@@ -113,7 +132,7 @@ pub struct Compiled {
     pub circuit: Circuit,
     /// Inputs, by index, that variances are made of and that have [`passes::FRACTION`] fraction bits.
     pub variances: Vec<usize>,
-    how: precision::How,
+    how: precision::How<'static>,
     /// Demands of the program on what models compute that are not proven, and cuts that its ranges do not exclude.
     pub warnings: Vec<Diagnostic>,
 }
@@ -150,23 +169,34 @@ pub fn compile_with(
     program: &Program,
     sources: &Sources,
     options: Options,
+    see: impl FnMut(&Pass, &Graph),
+) -> Result<Compiled, Vec<Diagnostic>> {
+    compile_encoded(program, sources, options, None, see)
+}
+
+/// Compiles a typed program; inputs are encoded as `encoding` says, if it is given.
+///
+/// # Errors
+///
+/// As [`compile_with`]; a program that cannot take inputs that are encoded so.
+pub fn compile_encoded(
+    program: &Program,
+    sources: &Sources,
+    options: Options,
+    encoding: Option<&Encoding>,
     mut see: impl FnMut(&Pass, &Graph),
 ) -> Result<Compiled, Vec<Diagnostic>> {
-    // Against a malicious party T2 has macros of its own.
-    let options = match options.protocols {
-        Protocols::Dealer(tuning) if options.security.is_malicious() => {
-            Options { protocols: Protocols::Ahead(tuning), ..options }
-        }
-        _ => options,
-    };
+    let options = options.settled();
     let graph = graph::build::build(program, sources)?;
     let front = passes::unscaled(&graph, &mut see).map_err(|d| vec![*d])?;
-    let coarse = passes::scaled(&front, Level::COARSE, |_, _| {}).map_err(|d| vec![*d])?;
+    let coarse = passes::scaled(&front, &Level::COARSE, |_, _| {}).map_err(|d| vec![*d])?;
     // Long vectors of weights can be enforced in several ways. What changes fewer values is kept: the
     // higher cut, or none; of equals, what takes less time to send and to compute.
     let stated = options.protocols.stated();
     let basis = Basis::new(&coarse, &stated);
-    let ways = if options.enforce { Long::ALL.map(Some).to_vec() } else { vec![None] };
+    let ways: Vec<Option<Long>> =
+        options.ways().into_iter().filter(|w| encoding.is_none_or(|e| e.admits(*w))).collect();
+    let caps = encoding.map_or(&[][..], Encoding::bits);
     let mut best: Option<((u32, u64), Compiled)> = None;
     let mut refused = Vec::new();
     let mut tried: Vec<Vec<Guard>> = Vec::new();
@@ -181,8 +211,10 @@ pub fn compile_with(
             ring: options.ring,
             protocols: options.protocols,
             fine: options.fine,
+            caps,
         };
-        let scaled = precision::finest(&front, &basis, how);
+        let scaled = precision::finest(&front, &basis, how)
+            .and_then(|s| encoding.map_or(Ok(()), |e| e.holds(program, &s)).map(|()| s));
         let coarse = tried.last().cloned().unwrap_or_default();
         match scaled.and_then(|scaled| back(&graph, scaled, (coarse, how), options)) {
             Ok(compiled) => {
@@ -197,8 +229,8 @@ pub fn compile_with(
             Err(why) => refused = why,
         }
     }
-    let level = best.as_ref().map_or(Level::COARSE, |(_, c)| c.level);
-    passes::scaled(&front, level, see).map_err(|d| vec![*d])?;
+    let level = best.as_ref().map_or(Level::COARSE, |(_, c)| c.level.clone());
+    passes::scaled(&front, &level, see).map_err(|d| vec![*d])?;
     let Some((_, mut compiled)) = best else {
         // The smallest change that helps: one input's range, by a power of two.
         let overflows = |d: &Diagnostic| d.code == codes::OVERFLOW;
@@ -250,7 +282,8 @@ pub fn compile_with(
     if options.security.is_malicious() && options.speculate {
         // Where layers may be repeated, a proof counts twice: less may fail without.
         let waiting = Options { speculate: false, ..options };
-        return compile_with(program, sources, waiting, unseen).map_err(|_| broken);
+        let again = compile_encoded(program, sources, waiting, encoding, unseen);
+        return again.map_err(|_| broken);
     }
     Err(broken)
 }
@@ -299,7 +332,7 @@ pub fn probed(
 fn back(
     graph: &Graph,
     scaled: Scaled,
-    (coarse, how): (Vec<Guard>, precision::How),
+    (coarse, how): (Vec<Guard>, precision::How<'_>),
     options: Options,
 ) -> Result<Compiled, Vec<Diagnostic>> {
     let Scaled { fitted: Fitted { graph: fitted, ranges, cut }, guards, level } = scaled;
@@ -314,7 +347,7 @@ fn back(
         level,
         kept: Vec::new(),
         variances: Vec::new(),
-        how,
+        how: how.uncapped(),
         stated: options.protocols.stated(),
         cut,
         circuit,
@@ -604,7 +637,7 @@ pub fn demands(program: &Program, sources: &Sources, compiled: &Compiled) -> Vec
     let mut refused = failure.check(program);
     let Compiled { coarse, optimised, stated, guards, level, .. } = compiled;
     let fine = &optimised.inputs;
-    let given = Given { guards: coarse, fine, own: guards, level: *level, stated };
+    let given = Given { guards: coarse, fine, own: guards, level, stated };
     refused.extend(check_error_demands(program, sources, given));
     let fitted = cut::Fitted { graph: optimised, ranges: &compiled.ranges, cut: compiled.cut };
     refused.extend(cut::check(program, &fitted));

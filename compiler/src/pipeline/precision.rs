@@ -37,7 +37,7 @@ pub enum Fine {
 
 /// How a program is compiled.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct How {
+pub(super) struct How<'a> {
     /// How long vectors are enforced.
     pub long: Option<Long>,
     /// One ring for all values.
@@ -46,6 +46,16 @@ pub(super) struct How {
     pub protocols: Protocols,
     /// Which values may have more than [`FRACTION`] bits.
     pub fine: Fine,
+    /// The most fraction bits that each input may have, by index; empty for no such limits.
+    pub caps: &'a [u32],
+}
+
+impl How<'_> {
+    /// The same without limits for inputs.
+    pub fn uncapped(self) -> How<'static> {
+        let How { long, ring, protocols, fine, caps: _ } = self;
+        How { long, ring, protocols, fine, caps: &[] }
+    }
 }
 
 /// A graph with scales and cuts.
@@ -63,7 +73,7 @@ impl Scaled {
         self.fitted.graph.inputs.iter()
     }
 
-    fn of(basis: &Basis<'_>, level: Level, how: How) -> Result<Scaled, Vec<Diagnostic>> {
+    fn of(basis: &Basis<'_>, level: Level, how: How<'_>) -> Result<Scaled, Vec<Diagnostic>> {
         let guards = guard::guards(basis.graph(), how.long);
         let most = how.ring.unwrap_or(128);
         let fitted = saturation::fit(basis, &guards, most).map_err(|d| vec![*d])?;
@@ -79,7 +89,7 @@ impl Scaled {
 pub(super) fn finest(
     front: &Graph,
     coarse: &Basis<'_>,
-    how: How,
+    how: How<'_>,
 ) -> Result<Scaled, Vec<Diagnostic>> {
     let base = base(front, coarse, how)?;
     if how.fine == Fine::Nothing {
@@ -98,13 +108,13 @@ pub(super) fn finest(
 }
 
 /// With [`FRACTION`] bits; factors of normalisations have more where that costs nothing.
-fn base(front: &Graph, coarse: &Basis<'_>, how: How) -> Result<Scaled, Vec<Diagnostic>> {
+fn base(front: &Graph, coarse: &Basis<'_>, how: How<'_>) -> Result<Scaled, Vec<Diagnostic>> {
     let base = Scaled::of(coarse, Level::COARSE, how);
     if !passes::normalises(front) {
         return base;
     }
     let level = Level { factors: false, ..Level::COARSE };
-    let graph = passes::scaled(front, level, |_, _| {}).map_err(|d| vec![*d])?;
+    let graph = passes::scaled(front, &level, |_, _| {}).map_err(|d| vec![*d])?;
     let plain = Scaled::of(&Basis::new(&graph, coarse.stated()), level, how)?;
     let weight = |s: &Scaled| Weight::of(&s.fitted, how);
     let fits = |base: &Scaled| weight(base).is_no_more_than(&weight(&plain));
@@ -120,10 +130,10 @@ fn no_coarser<'a>(
 }
 
 /// Inputs that have [`FRACTION`] bits, by index, and more if that is asked for long vectors.
-pub(super) fn given_by_fine(graph: &Graph, inputs: &[usize], how: How) -> Vec<usize> {
+pub(super) fn given_by_fine(graph: &Graph, inputs: &[usize], how: How<'_>) -> Vec<usize> {
     let all = || {
         let front = passes::unscaled(graph, |_, _| {}).ok()?;
-        let coarse = passes::scaled(&front, Level::COARSE, |_, _| {}).ok()?;
+        let coarse = passes::scaled(&front, &Level::COARSE, |_, _| {}).ok()?;
         let stated = how.protocols.stated();
         finest(&front, &Basis::new(&coarse, &stated), How { fine: Fine::All, ..how }).ok()
     };
@@ -136,14 +146,14 @@ pub(super) fn given_by_fine(graph: &Graph, inputs: &[usize], how: How) -> Vec<us
 fn for_comparisons(
     front: &Graph,
     stated: &StatedErrors,
-    how: How,
+    how: How<'_>,
     found: &Scaled,
 ) -> Option<Scaled> {
     if !passes::rounds_for_comparisons(front) {
         return None;
     }
-    let level = Level { compared: true, ..found.level };
-    let graph = passes::scaled(front, level, |_, _| {}).ok()?;
+    let level = Level { compared: true, ..found.level.clone() };
+    let graph = passes::scaled(front, &level, |_, _| {}).ok()?;
     let scaled = Scaled::of(&Basis::new(&graph, stated), level, how).ok()?;
     let all = |s: &Scaled| Weight {
         sent: Some(Weight::sent(&s.fitted, how)),
@@ -154,14 +164,14 @@ fn for_comparisons(
 }
 
 /// The finest scales that cost nothing beyond those that all have [`FRACTION`] bits, if there are any.
-fn finer(front: &Graph, coarse: &Basis<'_>, how: How, base: &Scaled) -> Option<Scaled> {
+fn finer(front: &Graph, coarse: &Basis<'_>, how: How<'_>, base: &Scaled) -> Option<Scaled> {
     let least = Weight::of(&base.fitted, how);
     let coarsest = coarse.graph().inputs.iter().map(|i| i.frac).collect();
     let mut tried: Vec<Vec<Option<u32>>> = vec![coarsest];
     (FRACTION + 1..=FINEST).rev().find_map(|most| {
         let long = how.fine == Fine::All;
-        let level = Level { most, long, ..base.level };
-        let graph = passes::scaled(front, level, |_, _| {}).ok()?;
+        let level = Level { most, long, caps: how.caps.to_vec(), ..base.level.clone() };
+        let graph = passes::scaled(front, &level, |_, _| {}).ok()?;
         let inputs: Vec<Option<u32>> = graph.inputs.iter().map(|i| i.frac).collect();
         if tried.contains(&inputs) {
             return None;
@@ -182,7 +192,7 @@ struct Weight {
 }
 
 impl Weight {
-    fn of(fitted: &Fitted, how: How) -> Weight {
+    fn of(fitted: &Fitted, how: How<'_>) -> Weight {
         let Fitted { graph, ranges, cut } = fitted;
         let dealer = matches!(how.protocols, Protocols::Dealer(_));
         let rings = Rings::new(graph, ranges, how.ring, dealer);
@@ -201,7 +211,7 @@ impl Weight {
     }
 
     /// Bits of words that are sent.
-    fn sent(Fitted { graph, ranges, .. }: &Fitted, how: How) -> u64 {
+    fn sent(Fitted { graph, ranges, .. }: &Fitted, how: How<'_>) -> u64 {
         let dealer = matches!(how.protocols, Protocols::Dealer(_));
         let rings = Rings::new(graph, ranges, how.ring, dealer);
         let secret = |id: &NodeId| graph.ty(*id).secrecy == Secrecy::Secret;

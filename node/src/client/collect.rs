@@ -221,7 +221,7 @@ mod tests {
             "circuit": "ab", "circuit_clients": 3, "accepted": [{"client": "a"}, {"client": "b"}],
             "members": ["a", "b", null], "others": [], "excluded": [{"client": "c", "why": "missing"}], "continues": null,
             "outcome": {"attempt": 1, "run": "cd", "rounds": 9, "bytes_sent": 10, "peak_memory": 3, "connect_seconds": 0.1,
-                "seconds": 0.2, "replaced": []},
+                "seconds": 0.2},
             "failures": [], "aborted": null, "opened": 1, "closed": 2, "ended": 3,
         });
         assert_eq!(differs(&report, &report), None);

@@ -171,7 +171,7 @@ async fn route(
             }
         }
         (&Method::GET, ["v1", "tasks", task, "artifact"]) => {
-            // After a restart the circuit for fewer clients is compiled again.
+            // The circuit for fewer clients may have to be compiled again.
             let (node, task) = (node.clone(), task.to_string());
             let query = request.uri().query().map(str::to_string);
             // A client cannot make this node compile.

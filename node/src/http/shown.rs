@@ -18,7 +18,7 @@ pub(super) fn tasks(node: &Node) -> Value {
         let (name, full) = (&known.task.name, &known.full);
         json!({
             "task": name, "predicate": full.circuit.name, "circuit": full.hash, "clients": full.clients,
-            "minimum": known.task.minimum, "security": full.circuit.security.name(),
+            "minimum": known.task.minimum, "without": without(known), "security": full.circuit.security.name(),
             "part_bytes": part_bytes(&full.circuit, full.set, node.me()),
             "inputs": inputs(&full.circuit, full.set), "public": public_inputs(&full.circuit),
             "others": full.others.iter().map(|(set, name, size)| json!({
@@ -46,6 +46,12 @@ pub(super) fn terms(node: &Node, task: &str) -> Option<Value> {
 pub(super) fn enrolled(node: &Node) -> Value {
     let roll = node.roll.read().unwrap_or_else(PoisonError::into_inner);
     roll.clients.values().map(|c| json!({ "name": c.name, "set": c.set, "key": c.key })).collect()
+}
+
+/// The numbers of clients for which there is no circuit.
+fn without(known: &crate::tasks::Known) -> Vec<Value> {
+    let all = known.without().into_iter();
+    all.map(|(first, last, why)| json!({ "first": first, "last": last, "why": why })).collect()
 }
 
 /// What a member of a party set gives, for whoever deals it without reading the artifact.
@@ -116,7 +122,7 @@ fn retries(round: &Round) -> Vec<Value> {
     round.retries.iter().map(one).collect()
 }
 
-/// Which client each member of the circuit's set of clients is; nothing where zeros stand in.
+/// Which client each member of the circuit's set of clients is; nothing where nobody is.
 fn members(agreement: &Agreement) -> Vec<Option<&str>> {
     let one = |k: u64| agreement.member(k as usize).map(|e| e.client.as_str());
     (0..agreement.clients).map(one).collect()

@@ -7,16 +7,16 @@
 use super::pause::with_room;
 use super::tidy::tidy;
 use super::words::{Words, pack};
-use super::{reveals, states};
+use super::{follow, reveals, states};
 use crate::basics::Hex;
 use crate::node::Node;
-use crate::state::{Agreement, Excluded, Failure, Outcome, RoundKey, Step};
+use crate::state::{Agreement, Excluded, Failure, Outcome, RoundKey, Step, Verdict};
 use crate::submission::{dealing, unpack, unpack_public};
 use crate::tasks::Ready;
 use crate::wire::{RunHello, RunName};
 use slvr_circuit::verify::Openings;
 use slvr_runtime::link::{Header, Link, LinkError, Peer};
-use slvr_runtime::party::{Intake, Invalid, Party, PartyReport};
+use slvr_runtime::party::{Intake, Invalid, Party, Replaced, RunError};
 use slvr_runtime::share::{PairSeeds, Prss, RunId, Seed};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,22 +26,35 @@ use zeroize::Zeroizing;
 
 /// Makes an attempt and takes the step that follows from it.
 pub(super) fn run(node: &Arc<Node>, name: &RunName, ready: &Ready) {
-    let mut replaced = String::new();
     let begun = Instant::now();
     let done = attempt(node, name, ready);
     node.metrics.attempted(&name.key.task, done.is_ok(), begun.elapsed());
     let step = match done {
-        Ok(outcome) => {
-            let all = outcome.replaced.iter().map(|x| format!("{} ({})", x.client, x.why));
-            replaced = all.collect::<Vec<_>>().join(", ");
-            Step::Compute(outcome)
+        Ok(Ended::Computed(outcome)) => Step::Compute(outcome),
+        Ok(Ended::Rejected(verdict)) => {
+            // All three have this verdict, and decide the same.
+            let round = node.round(&name.key);
+            let next = round.ok_or_else(|| "no such round".to_string());
+            match next.and_then(|round| follow::next(node, &round, &verdict)) {
+                Ok(_) => Step::Reject(verdict),
+                Err(why) => Step::Abort(why),
+            }
         }
+        Ok(Ended::Impossible(why)) => Step::Abort(why),
         Err(why) => {
             Step::Fail(Failure { attempt: name.attempt, why: format!("node {}: {why}", node.me()) })
         }
     };
     let refused = match with_room(node, &name.key, || node.advance(&name.key, step.clone())) {
-        Ok(_) => return,
+        Ok(_) => {
+            if !matches!(step, Step::Compute(_)) {
+                let _ = node.store.erase_outcome(&name.key);
+            }
+            if matches!(step, Step::Abort(_)) {
+                tidy(node, &name.key);
+            }
+            return;
+        }
         Err(e) => e,
     };
     if node.aborted(&name.key).load(Ordering::Acquire) {
@@ -49,15 +62,10 @@ pub(super) fn run(node: &Arc<Node>, name: &RunName, ready: &Ready) {
         tidy(node, &name.key);
         return;
     }
-    // Fewer clients than the minimum passed their checks, or the disk is full: nothing is kept of the attempt.
+    // The disk is full: nothing is kept of the attempt.
     let _ = node.store.erase_outcome(&name.key);
     let why = format!("node {}: {refused}", node.me());
-    let step = match refused {
-        crate::state::StepError::Minimum { .. } => {
-            Step::Abort(format!("{why}; the inputs of these do not count: {replaced}"))
-        }
-        _ => Step::Fail(Failure { attempt: name.attempt, why }),
-    };
+    let step = Step::Fail(Failure { attempt: name.attempt, why });
     loop {
         match node.advance(&name.key, step.clone()) {
             Ok(_) => return,
@@ -73,7 +81,17 @@ pub(super) fn run(node: &Arc<Node>, name: &RunName, ready: &Ready) {
     }
 }
 
-fn attempt(node: &Arc<Node>, name: &RunName, ready: &Ready) -> Result<Outcome, String> {
+/// How an attempt ends that does not fail.
+enum Ended {
+    /// This node has its words of the result.
+    Computed(Outcome),
+    /// Inputs of some clients are not in their ranges. Nothing was opened but that.
+    Rejected(Verdict),
+    /// There will be no result.
+    Impossible(String),
+}
+
+fn attempt(node: &Arc<Node>, name: &RunName, ready: &Ready) -> Result<Ended, String> {
     let key = &name.key;
     let (me, layers) = (node.me(), ready.circuit.layers.len());
     let round = node.round(key).ok_or("no such round")?;
@@ -134,22 +152,20 @@ fn attempt(node: &Arc<Node>, name: &RunName, ready: &Ready) -> Result<Outcome, S
         link: &mut link,
         run,
         uploads,
-        invalid: Invalid::Zeros,
+        invalid: Invalid::Stop,
         state: states::before(node, ready, &round.spec)?,
         deadline: node.deadline(),
         transcript: None,
         progress: Some(&count),
     };
-    let (report, kept) = party.run_keeping(inputs).map_err(|e| e.to_string())?;
+    let (report, kept) = match party.run_keeping(inputs) {
+        Ok(done) => done,
+        Err(RunError::Invalid(gone)) => {
+            return Ok(rejected(&gone, name.attempt, ready, &agreement));
+        }
+        Err(e) => return Err(e.to_string()),
+    };
     let seconds = start.elapsed().as_secs_f64();
-    // Zeros stand in for clients, and for nobody else.
-    if let Some(r) = report.replaced.iter().find(|r| r.set as usize != ready.set) {
-        let set = ready.circuit.parties.get(r.set as usize).map_or("?", |p| p.name.as_str());
-        return Err(format!(
-            "the inputs of member {} of `{set}` do not count: {}",
-            r.member, r.why
-        ));
-    }
     let Watched { words, .. } = link;
     let (words, own) = reveals::split((me, key), ready, &agreement, run, words)?;
     for (client, bytes) in own {
@@ -163,7 +179,7 @@ fn attempt(node: &Arc<Node>, name: &RunName, ready: &Ready) -> Result<Outcome, S
     // The result comes last: where it is, all is.
     let packed = pack(run, &words);
     with_room(node, key, || node.store.put_result(key, &packed)).map_err(|e| e.to_string())?;
-    Ok(Outcome {
+    Ok(Ended::Computed(Outcome {
         attempt: name.attempt,
         run: Hex(run.0),
         rounds: report.rounds,
@@ -171,8 +187,7 @@ fn attempt(node: &Arc<Node>, name: &RunName, ready: &Ready) -> Result<Outcome, S
         peak_memory: report.peak_memory,
         connect_seconds,
         seconds,
-        replaced: replaced(&report, ready, &agreement),
-    })
+    }))
 }
 
 /// Whether all parts of a round are as they were written, as far as that is known.
@@ -191,14 +206,22 @@ pub(super) fn undamaged(node: &Node, key: &RoundKey) -> Result<(), String> {
     }
 }
 
-/// Accepted clients whose inputs were replaced, by name. Members without a client are no clients.
-fn replaced(report: &PartyReport, ready: &Ready, agreement: &Agreement) -> Vec<Excluded> {
-    let of = report.replaced.iter().filter(|r| r.set as usize == ready.set);
-    let named = |r: &slvr_runtime::party::Replaced| {
+/// What becomes of an attempt in which inputs are not in their ranges.
+fn rejected(gone: &[Replaced], attempt: u32, ready: &Ready, agreement: &Agreement) -> Ended {
+    if let Some(r) = gone.iter().find(|r| r.set as usize != ready.set) {
+        let set = ready.circuit.parties.get(r.set as usize).map_or("?", |p| p.name.as_str());
+        let of = agreement.others.iter().filter(|e| e.set.as_deref() == Some(set));
+        let client = of.clone().nth(r.member as usize).map_or("?", |e| e.client.as_str());
+        return Ended::Impossible(format!(
+            "the inputs of {client}, member {} of `{set}`, do not count, and all its members are needed: {}",
+            r.member, r.why
+        ));
+    }
+    let named = |r: &Replaced| {
         let entry = agreement.member(r.member as usize)?;
         Some(Excluded { client: entry.client.clone(), why: r.why.to_string() })
     };
-    of.filter_map(named).collect()
+    Ended::Rejected(Verdict { attempt, gone: gone.iter().filter_map(named).collect() })
 }
 
 /// What this node draws for an attempt.

@@ -8,7 +8,8 @@ use super::{pause, retry, states};
 use crate::basics::{now, now_ms, spawn};
 use crate::node::Node;
 use crate::state::{
-    ABORTED, Agreement, Entry, Failure, Order, Phase, RoundKey, Signature, Spec, Step, StepError,
+    ABORTED, Agreement, Entry, Failure, Order, Phase, Round, RoundKey, Signature, Spec, Step,
+    StepError, Verdict,
 };
 use crate::tasks::Ready;
 use crate::told::told;
@@ -51,9 +52,10 @@ fn without_paths(answer: Answer) -> Answer {
     let told = |why: String| told(&why).into_owned();
     match answer {
         Answer::Refused(why) => Answer::Refused(told(why)),
-        Answer::Stands { phase, attempt, failed, aborted, waits } => Answer::Stands {
+        Answer::Stands { phase, attempt, failed, verdict, aborted, waits } => Answer::Stands {
             phase,
             attempt,
+            verdict,
             failed: failed.map(told),
             aborted: aborted.map(told),
             waits: waits.map(told),
@@ -75,6 +77,7 @@ fn stands(node: &Node, key: &RoundKey) -> Answer {
             phase: Phase::Agreed,
             attempt,
             failed,
+            verdict: None,
             aborted: None,
             waits: None,
         };
@@ -82,7 +85,8 @@ fn stands(node: &Node, key: &RoundKey) -> Answer {
     let failed =
         round.failures.last().filter(|f| f.attempt == round.attempt).map(|f| f.why.clone());
     let (phase, attempt, aborted) = (round.phase, round.attempt, round.aborted.clone());
-    Answer::Stands { phase, attempt, failed, aborted, waits: node.board.waiting(key) }
+    let (verdict, waits) = (round.verdict.clone(), node.board.waiting(key));
+    Answer::Stands { phase, attempt, failed, verdict, aborted, waits }
 }
 
 /// Node 0 has ended a round. It may do so for any cause, and not in the coordinator's name.
@@ -155,6 +159,31 @@ pub(super) fn close(node: &Node, key: &RoundKey) -> Result<Vec<Entry>, String> {
     complete(node, key)
 }
 
+/// What is agreed once some of those that were accepted are left out by a verdict: it follows from what was agreed before,
+/// so each node knows it by itself.
+///
+/// # Errors
+///
+/// Why the round ends instead.
+pub(super) fn next(node: &Node, round: &Round, verdict: &Verdict) -> Result<Agreement, String> {
+    let before = round.agreement.as_ref().ok_or("nothing was agreed")?;
+    let known = node.task_of(&round.spec).ok_or("no such task")?;
+    let (accepted, excluded) = before.without(&verdict.gone);
+    let (found, minimum) = (accepted.len() as u64, round.spec.minimum);
+    let gone: Vec<String> =
+        verdict.gone.iter().map(|x| format!("{} ({})", x.client, x.why)).collect();
+    let ends =
+        |why: String| format!("{why}; the inputs of these do not count: {}", gone.join(", "));
+    if found < minimum {
+        return Err(ends(format!("{found} clients are left, and the minimum is {minimum}")));
+    }
+    let clients = states::circuit_clients(&known.full, found).map_err(ends)?;
+    let circuit = known.hash(clients).map_err(|why| {
+        ends(format!("there is no circuit for the {found} clients that are left: {why}"))
+    })?;
+    Ok(Agreement { accepted, excluded, circuit, clients, ..before.clone() })
+}
+
 /// Holds what is proposed against what this node has.
 pub(super) fn agree(node: &Node, key: &RoundKey, agreement: Agreement) -> Result<(), String> {
     let round = node.round(key).ok_or("no such round")?;
@@ -166,7 +195,29 @@ pub(super) fn agree(node: &Node, key: &RoundKey, agreement: Agreement) -> Result
             agreement.opening
         ));
     }
-    let records = node.store.submissions(key).map_err(|e| e.to_string())?;
+    match &round.agreement {
+        None => may_agree(node, &round, &agreement)?,
+        Some(before) if *before == agreement => {
+            // It was held against what this node has. The program may have been changed since.
+            node.circuit_of(&round.spec, agreement.clients)?;
+        }
+        Some(_) => {
+            let verdict = round
+                .verdict
+                .as_ref()
+                .ok_or_else(|| format!("node {}: something else was agreed before", node.me()))?;
+            if next(node, &round, verdict)? != agreement {
+                let me = node.me();
+                return Err(format!("node {me}: this does not follow from the verdict on inputs"));
+            }
+        }
+    }
+    node.advance(key, Step::Agree(agreement)).map(drop).map_err(|e| e.to_string())
+}
+
+/// Whether the first agreement may be this one.
+fn may_agree(node: &Node, round: &Round, agreement: &Agreement) -> Result<(), String> {
+    let records = node.store.submissions(&round.spec.key).map_err(|e| e.to_string())?;
     if let Some(r) = records.iter().find(|r| r.manifest.circuit != round.spec.circuit) {
         let client = &r.manifest.client;
         return Err(format!("client {client} has signed another circuit than the round's"));
@@ -207,9 +258,9 @@ pub(super) fn agree(node: &Node, key: &RoundKey, agreement: Agreement) -> Result
     let all = node.circuit_of(&round.spec, round.spec.clients)?;
     for x in &agreement.excluded {
         let own = mine.iter().find(|e| e.client == x.client);
-        let full = own.is_some() && states::is_full(&agreement, &round, x);
+        let full = own.is_some() && states::is_full(agreement, round, x);
         let places = |e: &Entry| all.set_of(e.set.as_deref()).map_or(0, |(_, _, size)| size);
-        let taken = own.is_some_and(|e| is_taken(&agreement, x, e, places(e)));
+        let taken = own.is_some_and(|e| is_taken(agreement, x, e, places(e)));
         if !full && !taken && !is_true(&x.why, node.me(), own) {
             return Err(format!(
                 "client {} is excluded ({}), which is not so at node {}",
@@ -220,10 +271,8 @@ pub(super) fn agree(node: &Node, key: &RoundKey, agreement: Agreement) -> Result
         }
     }
     let found = agreement.accepted.len() as u64;
-    if found > agreement.clients {
-        return Err(format!("{found} clients are accepted in a circuit for {}", agreement.clients));
-    }
-    if agreement.clients != found && agreement.clients != round.spec.clients {
+    let known = node.task_of(&round.spec).ok_or("no such task")?;
+    if states::circuit_clients(&known.full, found)? != agreement.clients {
         return Err(format!(
             "a circuit for {} clients is proposed, {found} are accepted",
             agreement.clients
@@ -250,8 +299,7 @@ pub(super) fn agree(node: &Node, key: &RoundKey, agreement: Agreement) -> Result
     if !there.eq(wanted) || !sorted {
         return Err("the members of other party sets are not all there, or not in order".into());
     }
-    states::check_places(node, &ready, &round, &agreement)?;
-    node.advance(key, Step::Agree(agreement)).map(drop).map_err(|e| e.to_string())
+    states::check_places(node, &ready, round, agreement)
 }
 
 /// Whether an attempt could begin now. None is used up if not.
@@ -268,7 +316,7 @@ fn start(node: &Arc<Node>, name: RunName) -> Result<Answer, String> {
     let round = node.round(&name.key).ok_or("no such round")?;
     // Each attempt is another draw of coins and of whom checks may leave out. The leader has as many as this node lets it.
     let most = node.config.limits.attempts;
-    let made = name.attempt.saturating_sub(round.before());
+    let made = round.tries(name.attempt);
     if made > most {
         return Err(format!("attempt {made} is begun, and this node makes {most}"));
     }

@@ -135,6 +135,7 @@ fn go_on(node: &Arc<Node>, key: &RoundKey, round: &Round) -> Result<(), String> 
             }
         },
         Phase::Closed => settle(node, key, round),
+        Phase::Agreed if round.verdict.is_some() => leave_out(node, key, round),
         Phase::Agreed => try_again(node, key, round),
         Phase::Running => match node.occupy(key) {
             // Attempts of this node are made by this thread: this one's end could not be written.
@@ -276,15 +277,22 @@ fn settle(node: &Arc<Node>, key: &RoundKey, round: &Round) -> Result<(), String>
         return Ok(());
     }
     let found = accepted.len() as u64;
-    // A circuit for those who came, or with zeros for those who did not.
-    let ready = match node.circuit_of(&round.spec, found) {
-        Ok(ready) => ready,
+    // The circuit for those who came: a client that is not counted is as if it had never been there.
+    let known = node.task_of(&round.spec).ok_or("no such task")?;
+    let circuit = states::circuit_clients(&full, found).and_then(|clients| {
+        let none =
+            |why| format!("there is no circuit for the {found} clients that were accepted: {why}");
+        Ok((clients, known.hash(clients).map_err(none)?))
+    });
+    let (clients, circuit) = match circuit {
+        Ok(circuit) => circuit,
         Err(why) => {
-            tracing::warn!(round = %key, found, why, "zeros stand in for the clients that did not come");
-            full
+            let gone = list(excluded.iter().map(|x| format!("{} ({})", x.client, x.why)));
+            let gone = gone.map_or(String::new(), |gone| format!("; excluded: {gone}"));
+            abort(node, key, &format!("{why}{gone}"));
+            return Ok(());
         }
     };
-    let (circuit, clients) = (ready.hash, ready.clients);
     let opening = round.spec.digest();
     let agreement = Agreement { opening, accepted, excluded, circuit, clients, places, others };
     follow::agree(node, key, agreement)
@@ -349,7 +357,7 @@ fn list(all: impl Iterator<Item = String>) -> Option<String> {
     }
 }
 
-/// Which party set is not complete. Zeros stand in for clients, and for nobody else.
+/// Which party set is not complete: all its members are needed.
 fn few_others(sets: &[(usize, String, u64)], others: &[Entry]) -> Option<String> {
     sets.iter().find_map(|(_, name, size)| {
         let found = others.iter().filter(|e| e.set.as_ref() == Some(name)).count() as u64;
@@ -359,11 +367,43 @@ fn few_others(sets: &[(usize, String, u64)], others: &[Entry]) -> Option<String>
     })
 }
 
+/// An attempt has ended with a verdict on inputs: the round goes on without these clients, once both others have the same
+/// verdict. If one has none, its attempt has failed, and so has this one.
+fn leave_out(node: &Arc<Node>, key: &RoundKey, round: &Round) -> Result<(), String> {
+    let Some(verdict) = &round.verdict else { return Ok(()) };
+    for (peer, answer) in both(node, &Ask::Where(key.clone()))? {
+        match answer {
+            Answer::Stands { verdict: Some(other), .. } if other == *verdict => {}
+            Answer::Stands { phase: Phase::Running, attempt, .. } if attempt == round.attempt => {
+                return Err("another node has not finished the attempt yet".into());
+            }
+            Answer::Stands { phase: Phase::Aborted, aborted, .. } => {
+                abort(node, key, &aborted.unwrap_or_default());
+                return Ok(());
+            }
+            Answer::Stands { failed, .. } => {
+                let why =
+                    failed.unwrap_or_else(|| format!("node {peer} has another verdict on inputs"));
+                let failure = Failure { attempt: round.attempt, why };
+                return node.advance(key, Step::Fail(failure)).map(drop).map_err(|e| e.to_string());
+            }
+            other => return Err(said(peer, other)),
+        }
+    }
+    match follow::next(node, round, verdict) {
+        Ok(agreement) => follow::agree(node, key, agreement),
+        Err(why) => {
+            abort(node, key, &why);
+            Ok(())
+        }
+    }
+}
+
 /// Begins another attempt, once both others are ready for it.
 fn try_again(node: &Arc<Node>, key: &RoundKey, round: &Round) -> Result<(), String> {
     let agreement = round.agreement.clone().ok_or("nothing was agreed")?;
     let next = round.attempt.saturating_add(1);
-    let (made, most) = (round.attempt.saturating_sub(round.before()), node.config.limits.attempts);
+    let (made, most) = (round.tries(round.attempt), node.config.limits.attempts);
     if made >= most {
         let why = round.failures.last().map_or("", |f| f.why.as_str());
         abort(node, key, &format!("attempt {made} of {most} failed: {why}"));

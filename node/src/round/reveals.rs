@@ -110,7 +110,7 @@ pub(super) fn split(
                     agreement.others.iter().filter(|e| e.set.as_deref() == Some(name)).nth(member)
                 }
             };
-            // Nobody is there for whom zeros stand in.
+            // Nobody is there.
             let Some(entry) = entry else { continue };
             let told = Revealing {
                 task: key.task.clone(),

@@ -10,8 +10,8 @@
 //! ([`slvr_runtime::share::state`]).
 //!
 //! **Places.** A state may be about members of the party set of clients. So each client has one place in all rounds: the
-//! agreement lists them, and a later one may only add to the list. A client that does not come is stood in for by
-//! zeros, in its place. The circuit is always the one for all clients.
+//! agreement lists them, and a later one may only add to the list. The circuit is always the one for all clients. So if
+//! somebody does not come the round is aborted, unless the circuit reads who is there ([`Ready::reads_presence`]).
 
 use crate::node::Node;
 use crate::state::{Agreement, Entry, Excluded, Round, RoundKey, Spec};
@@ -103,6 +103,22 @@ pub(super) fn before(node: &Node, ready: &Ready, spec: &Spec) -> Result<Option<K
     let bytes = bytes.map_err(|e| format!("the state that round {key} has left: {e}"))?;
     let kept = Kept::from_bytes(&ready.circuit, node.me(), &bytes);
     kept.map(Some).map_err(|e| format!("the state that round {key} has left: {e}"))
+}
+
+/// For how many clients the circuit is of a round in which so many count.
+///
+/// # Errors
+///
+/// A task with a state of which somebody is missing.
+pub(super) fn circuit_clients(full: &Ready, found: u64) -> Result<u64, String> {
+    match full.states {
+        false => Ok(found),
+        true if found == full.clients || full.reads_presence => Ok(full.clients),
+        true => Err(format!(
+            "{found} of {} clients count, and the state of the task is about all of them",
+            full.clients
+        )),
+    }
 }
 
 /// Who was which member in the round that this one continues.

@@ -185,12 +185,18 @@ pub fn set_named(circuit: &Circuit, name: Option<&str>) -> Result<usize, Submiss
     })
 }
 
-/// What a client has to know of a circuit: how its inputs are encoded and dealt. Circuits for another number of
-/// clients may be evaluated on the same submissions if this is the same.
+/// What a client and the coordinator have to know of a circuit: how inputs are encoded and dealt. Circuits for another number
+/// of clients may be evaluated on the same submissions if this is the same.
 pub fn interface(circuit: &Circuit) -> Result<Hash, SubmissionError> {
     clients_of(circuit)?;
     let mut hash = blake3::Hasher::new_derive_key("slvr 1 interface of clients");
-    for (j, dom, n) in giving(circuit).into_iter().flat_map(|set| layout(circuit, set)) {
+    let public = circuit.inputs.iter().enumerate().filter(|(_, i)| i.from == From::Public);
+    let public = public.map(|(j, i)| {
+        let ty = circuit.ty(i.value);
+        (j as u64, ty.dom, ty.elements() as usize)
+    });
+    let given = giving(circuit).into_iter().flat_map(|set| layout(circuit, set));
+    for (j, dom, n) in given.chain(public) {
         let input = &circuit.inputs[j as usize];
         let fields: Vec<_> = input.fields.iter().map(|f| (&f.name, &f.shape)).collect();
         let text = format!(

@@ -331,7 +331,6 @@ fn computed(n: u64) -> Round {
         peak_memory: 0,
         connect_seconds: 0.0,
         seconds: 0.0,
-        replaced: vec![],
     };
     let mut round = Round::new(spec(n), 1);
     for step in [Step::Close, Step::Agree(agreement), Step::Start(1), Step::Compute(outcome)] {

@@ -2,7 +2,8 @@
 //! random test use it.
 
 use slvr_node::basics::Hex;
-use slvr_node::config::{NodeConfig, Roll, Task, token_for};
+use slvr_node::config::{NodeConfig, Roll, token_for};
+use slvr_node::http;
 use slvr_node::keys::{Plan, make};
 use slvr_node::node::Node;
 use slvr_node::peers::Peers;
@@ -11,20 +12,10 @@ use slvr_node::store::Store;
 use slvr_node::submission::Manifest;
 use slvr_node::vault::Key;
 use slvr_node::wire::{Answer, Ask, Purpose, RunHello, SHORT, read_frame};
-use slvr_node::{Compile, Compiled, http};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use tokio::runtime::Runtime;
-
-/// A node without tasks compiles nothing.
-struct Nothing;
-
-impl Compile for Nothing {
-    fn compile(&self, _: &Task, _: Option<u64>) -> Result<Compiled, String> {
-        Err("there are no tasks".into())
-    }
-}
 
 /// A node that is asked in this process.
 pub struct Asked {
@@ -65,7 +56,7 @@ impl Asked {
         fill(&store);
         let roll = Roll::read(&config.clients, config.party).expect("reads");
         let peers = Arc::new(Peers::new(&config, 1 << 20).expect("keys"));
-        let node = Node::new(config, store, BTreeMap::new(), roll, peers, Arc::new(Nothing));
+        let node = Node::new(config, store, BTreeMap::new(), roll, peers);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         Asked { node: Arc::new(node.expect("a node")), runtime: runtime.expect("threads"), tokens }
     }

@@ -6,6 +6,7 @@
 //! | `proxy` | links between nodes that can be cut, healed and slowed down |
 //! | `rounds` | a round from its keys to its result; exclusion, deadlines, idempotence, recovery |
 //! | `openings` | rounds are what coordinators have signed, whatever node 0 makes of them |
+//! | `dropouts` | who does not come, or is out of range |
 //! | `calls` | what callers are told |
 //! | `retry` | full disks, and rounds that were aborted and are run again |
 //! | `reveals` | what is revealed to clients, and who gets it |
@@ -25,6 +26,7 @@ mod attacks;
 mod calls;
 mod damage;
 mod distrust;
+mod dropouts;
 mod format;
 mod harness;
 mod load;

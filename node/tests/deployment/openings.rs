@@ -211,7 +211,7 @@ fn an_opening_that_one_node_shows_otherwise_is_submitted_to_and_collected_by_nob
     let told = world.coordinator().status(0, TASK, 1).expect("a round")["opening"].clone();
     let told = Hash::parse(told.as_str().expect("a hash")).expect("a hash");
     assert_ne!(told, honest);
-    let fooled = world.submission_to(4, 1, vec![0.0; 8], told);
+    let fooled = world.submission_to(4, 1, (vec![0.0; 8], true), told);
     for node in [1, 2] {
         let done = world.client(4).submit_to(node, &fooled, &|_, _, _| {});
         assert_eq!(no(done).0, "opening");

@@ -5,10 +5,13 @@
 //! wrong clock; a link is cut, healed or slowed down. Afterwards everything is healed. Then:
 //!
 //! - every round ends, released or aborted with a cause, within the deadlines;
-//! - a round that was aborted is run again, and then released: unless too few had submitted to it, which is said;
-//! - what is released is what the accepted submissions add up to, each once: each client has a place of its own in the vector,
-//!   and what it has submitted there is known to the test;
-//! - no acknowledged submission is lost: who has three receipts of one submission is accepted;
+//! - a round that was aborted is run again, and then released: unless too few had submitted to it, or too few of them what is in
+//!   range, which is said;
+//! - what is released is the mean of the accepted submissions, each once: each client has a place of its own in the vector, what
+//!   it has submitted there is known to the test, and the divisor is their number, so zeros in the place of a client that does not
+//!   count would show;
+//! - no acknowledged submission is lost: who has three receipts of one submission is accepted, or its inputs are out of range and
+//!   the report says so;
 //! - no result is of fewer clients than the minimum, and all nodes release the same attempt.
 //!
 //! `SLVR_SCHEDULES` is how many schedules there are, and `SLVR_SCHEDULE` runs the one of that seed alone.
@@ -48,6 +51,8 @@ struct Schedule {
     stopped: BTreeSet<usize>,
     /// Whether something failed while the nodes computed.
     struck: bool,
+    /// Clients whose inputs are not in range, whatever they submit.
+    unfair: BTreeSet<u64>,
 }
 
 /// Opens the round. A node whose clock is too far from the others' says so, and has its clock put right.
@@ -91,6 +96,7 @@ impl Schedule {
         let shape = Shape {
             m: M,
             n: 8,
+            mean: true,
             layers: 10 + draw.of(30),
             minimum: MINIMUM,
             deadline: 3,
@@ -110,6 +116,9 @@ impl Schedule {
             0 => open(&mut world),
             _ => drop(world.open(1, 10_800)),
         }
+        // In many of the schedules inputs of a client or two are not in range.
+        let unfair =
+            (0..draw.of(6).saturating_sub(2) / 2 + draw.of(2)).map(|_| draw.of(M)).collect();
         Schedule {
             seed,
             draw,
@@ -118,6 +127,7 @@ impl Schedule {
             sent: BTreeMap::new(),
             stopped: BTreeSet::new(),
             struck: false,
+            unfair,
         }
     }
 
@@ -137,7 +147,7 @@ impl Schedule {
     fn submit(&mut self, i: u64, nodes: &[usize], value: f64) {
         let mut x = vec![0.0; 8];
         x[i as usize] = value;
-        let s = self.world.submission_of(i, 1, x);
+        let s = self.world.submission_that(i, 1, x, !self.unfair.contains(&i));
         self.sent.insert(s.manifest.submission.to_string(), value as i64);
         let caller = self.world.client(i);
         for &node in
@@ -288,6 +298,11 @@ impl Schedule {
                 coordinator.collect(TASK, 1).is_err(),
                 "seed {seed}: an aborted round has a result"
             );
+            if why.contains("clients are left") {
+                let fair = owed.difference(&self.unfair).count() as u64;
+                assert!(fair < MINIMUM, "seed {seed}: {owed:?} without {:?}: {why}", self.unfair);
+                return End { released: false, retries, attempts: 0, struck: self.struck };
+            }
             // Everything is healed: what fails now would fail for ever.
             assert!(retries < 2, "seed {seed}: run again, it is aborted again: {why}");
             let most = Instant::now() + Duration::from_secs(60);
@@ -313,9 +328,18 @@ impl Schedule {
             .map(|e| e["client"].as_str().expect("a name").to_string())
             .collect();
         assert!(accepted.len() as u64 >= MINIMUM, "seed {seed}: below the minimum");
+        let out = |i: u64| {
+            let all = reports[0]["excluded"].as_array().expect("a list");
+            all.iter().any(|x| x["client"] == client(i) && x["why"] == "out of range")
+        };
+        for i in 0..M {
+            assert!(!out(i) || self.unfair.contains(&i), "seed {seed}: client {i} was in range");
+            let counts = accepted.contains(&client(i)) && self.unfair.contains(&i);
+            assert!(!counts, "seed {seed}: client {i} was not in range");
+        }
         for i in &owed {
             assert!(
-                accepted.contains(&client(*i)),
+                accepted.contains(&client(*i)) || out(*i),
                 "seed {seed}: client {i} was acknowledged by all and is lost: {accepted:?}"
             );
         }
@@ -325,15 +349,16 @@ impl Schedule {
             accepted.len(),
             reports[0]["outcome"]["attempt"]
         );
-        let total = self.world.total(1);
-        let mut expected = vec![0; self.world.shape.n as usize];
+        let total = self.world.values(1);
+        let mut expected = vec![0.0; self.world.shape.n as usize];
         for entry in reports[0]["accepted"].as_array().expect("a list") {
             let place = (0..M).find(|i| entry["client"] == client(*i)).expect("a client");
             let name = entry["submission"].as_str().expect("a name");
-            expected[place as usize] += self.sent[name];
+            expected[place as usize] += self.sent[name] as f64 / accepted.len() as f64;
         }
-        assert_eq!(total, expected, "seed {seed}: {accepted:?}");
-        assert_eq!(self.world.total(1), total, "seed {seed}: the result is released twice");
+        let near = total.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-9);
+        assert!(near, "seed {seed}: {total:?} is not {expected:?}: {accepted:?}");
+        assert_eq!(self.world.values(1), total, "seed {seed}: the result is released twice");
         let attempts = reports[0]["outcome"]["attempt"].as_u64().unwrap_or(0);
         End { released: true, retries, attempts, struck: self.struck }
     }

@@ -10,7 +10,7 @@ use slvr_node::config::{CallerConfig, Task};
 use slvr_node::keys::{Plan, make};
 use slvr_node::submission::{Public, Signer, Submission};
 use slvr_node::wire::{Answer, Ask, PROTOCOL, Purpose, SHORT, frame, read_frame};
-use slvr_node::{Compile, Compiled};
+use slvr_node::{Circuits, Compile, Compiled, Summary};
 use slvr_runtime::link::tls::Secure;
 use slvr_runtime::share::encode::RawTensor;
 use std::collections::BTreeMap;
@@ -41,7 +41,27 @@ pub fn sums(m: u64, n: u64, layers: u64, state: bool) -> Circuit {
          site 0 \"s\" line 1\n\
          layer 0:\n  %2 = sum %0 axes [0] : A64[{n}] @0\n  %3 = mul %2 %1 : A64[{n}] @0\n"
     );
-    finish(&mut out, 3, &format!("[{n}]"), layers);
+    finish(&mut out, (3, 0), &format!("[{n}]"), layers);
+    text::parse(&out).unwrap_or_else(|e| panic!("{e:?}\n{out}"))
+}
+
+/// A task that reveals the mean of vectors of n numbers of m clients. A client says in a bit whether its numbers count: if it is 0
+/// they are not in range, as far as the parties can tell.
+fn mean(m: u64, n: u64, layers: u64) -> Circuit {
+    let mut out = format!(
+        "circuit \"Mean\"\nsize \"m\" = \"{m}\"\nparty \"Client\" {m}\nparty \"Server\" 1\n\
+         input %0 \"update\" from 0 fixed(16, -8.0, 8.0) [{n}] : A64[{m},{n}]\n\
+         input %1 \"scale\" from public int(0, 10) [1] : pub.A64[1]\n\
+         input %2 \"fair\" from 0 int(0, 2) [] : B1[{m}]\n\
+         output 0 \"total\" to 1 [{n}] ring 64 frac 16 factor 1.0 divisor {m}.0\n\
+         check 0 %3\n\
+         site 0 \"s\" line 1\n\
+         layer 0:\n  exchange:\n  %3 = open %2 : pub.B1[{m}] @0\n\
+         layer 1:\n  %4 = from_bits %3 64 : pub.A64[{m}] @0\n\
+         \x20 %5 = reshape %4 [{m},1] : pub.A64[{m},1] @0\n  %6 = mul %0 %5 : A64[{m},{n}] @0\n\
+         \x20 %7 = sum %6 axes [0] : A64[{n}] @0\n  %8 = mul %7 %1 : A64[{n}] @0\n"
+    );
+    finish(&mut out, (8, 1), &format!("[{n}]"), layers);
     text::parse(&out).unwrap_or_else(|e| panic!("{e:?}\n{out}"))
 }
 
@@ -55,7 +75,7 @@ fn running(m: u64, n: u64, layers: u64) -> Circuit {
          site 0 \"s\" line 1\n\
          layer 0:\n  %3 = mul %0 %1 : A64[{m},{n}] @0\n  %4 = add %2 %3 : A64[{m},{n}] @0\n  keep %4 state 2 @0\n"
     );
-    finish(&mut out, 4, &format!("[{m},{n}]"), layers);
+    finish(&mut out, (4, 0), &format!("[{m},{n}]"), layers);
     text::parse(&out).unwrap_or_else(|e| panic!("{e:?}\n{out}"))
 }
 
@@ -75,9 +95,9 @@ fn own(m: u64, n: u64) -> Circuit {
     text::parse(&out).unwrap_or_else(|e| panic!("{e:?}\n{out}"))
 }
 
-/// Shares a value anew in each layer, and reveals it after the last.
-fn finish(out: &mut String, mut last: u64, n: &str, layers: u64) {
-    for l in 0..layers {
+/// Shares a value anew in each layer from one on, and reveals it after the last.
+fn finish(out: &mut String, (mut last, first): (u64, u64), n: &str, layers: u64) {
+    for l in first..first + layers {
         let (add, next) = (last + 1, last + 2);
         *out += &format!(
             "  %{add} = as_add3 %{last} : add3.A64{n} @0\n  exchange:\n  %{next} = reshare %{add} : A64{n} @0\nlayer {}:\n",
@@ -92,8 +112,9 @@ fn finish(out: &mut String, mut last: u64, n: &str, layers: u64) {
     );
 }
 
-impl Compile for Sums {
-    fn compile(&self, task: &Task, clients: Option<u64>) -> Result<Compiled, String> {
+impl Sums {
+    /// The circuit of a task for so many clients.
+    fn circuit(task: &Task, clients: Option<u64>) -> Result<Compiled, String> {
         // A check that `slvrc build` has made.
         if task.program.ends_with(".slvrb") {
             let bytes = fs::read(&task.program).map_err(|e| e.to_string())?;
@@ -105,12 +126,33 @@ impl Compile for Sums {
         };
         let m = clients.or(size("m")).ok_or("no m")?;
         let n = size("n").ok_or("no n")?;
-        let circuit = match size("own") == Some(1) {
-            true => own(m, n),
-            false => sums(m, n, size("layers").unwrap_or(4), size("state") == Some(1)),
+        if size("not") == Some(m) {
+            return Err(format!("requirement does not hold: there is nothing for {m}"));
+        }
+        let circuit = match (size("own"), size("mean")) {
+            (Some(1), _) => own(m, n),
+            (_, Some(1)) => mean(m, n, size("layers").unwrap_or(4)),
+            _ => sums(m, n, size("layers").unwrap_or(4), size("state") == Some(1)),
         };
         let memory = [16 * (m + 8) * n; 3];
         Ok(Compiled { circuit, memory })
+    }
+}
+
+impl Compile for Sums {
+    fn task(&self, task: &Task) -> Result<Circuits, String> {
+        let all = Sums::circuit(task, None)?;
+        let clients = all.circuit.parties[0].size;
+        let of = task.clone();
+        let make = move |n| Sums::circuit(&of, Some(n));
+        let one = |n| (n, make(n).and_then(|c| Summary::of(&c)));
+        let states = all.circuit.states().next().is_some();
+        let fewer = match task.program.ends_with(".slvrb") || states {
+            true => BTreeMap::new(),
+            false => (task.minimum..clients).map(one).collect(),
+        };
+        let none = "it is for all of them".to_string();
+        Ok(Circuits { all, fewer, none, make: Box::new(make) })
     }
 }
 
@@ -126,6 +168,10 @@ pub struct Shape {
     pub state: bool,
     /// Whether each client gets something of its own.
     pub own: bool,
+    /// Whether the mean is revealed, of those whose inputs are in range.
+    pub mean: bool,
+    /// A number of clients for which there is no circuit.
+    pub not: u64,
     /// Least number of clients.
     pub minimum: u64,
     /// Seconds for a message.
@@ -148,6 +194,8 @@ impl Default for Shape {
             layers: 4,
             state: false,
             own: false,
+            mean: false,
+            not: 0,
             minimum: 3,
             deadline: 10,
             patience: 60,
@@ -211,7 +259,7 @@ impl World {
         let clients = (0..shape.m).map(client).collect();
         let mut tasks = format!(
             "[limits]\ndeadline_s = {}\npatience_s = {}\nidle_s = {}\n{}\n\n[[task]]\nname = \"{TASK}\"\nprogram = \"sums\"\n\
-             bindings = [\"m={}\", \"n={}\", \"layers={}\", \"state={}\", \"own={}\"]\nclients = \"m\"\nminimum = 2\n",
+             bindings = [\"m={}\", \"n={}\", \"layers={}\", \"state={}\", \"own={}\", \"mean={}\", \"not={}\"]\nclients = \"m\"\nminimum = 2\n",
             shape.deadline,
             shape.patience,
             shape.idle,
@@ -220,7 +268,9 @@ impl World {
             shape.n,
             shape.layers,
             u64::from(shape.state),
-            u64::from(shape.own)
+            u64::from(shape.own),
+            u64::from(shape.mean),
+            shape.not
         );
         if let Some(check) = &shape.check {
             tasks += &format!("\n[[task]]\nname = \"{CHECK}\"\nprogram = {check:?}\nminimum = 2\n");
@@ -344,7 +394,11 @@ impl World {
 
     pub fn circuit(&self) -> (Circuit, Hash) {
         let Shape { m, n, layers, state, .. } = self.shape;
-        let circuit = if self.shape.own { own(m, n) } else { sums(m, n, layers, state) };
+        let circuit = match (self.shape.own, self.shape.mean) {
+            (true, _) => own(m, n),
+            (_, true) => mean(m, n, layers),
+            _ => sums(m, n, layers, state),
+        };
         let hash = Hex(slvr_circuit::artifact::hash(&circuit));
         (circuit, hash)
     }
@@ -393,16 +447,31 @@ impl World {
     }
 
     pub fn submission_of(&self, i: u64, round: u64, x: Vec<f64>) -> Submission {
-        self.submission_to(i, round, x, self.opening(round))
+        self.submission_that(i, round, x, true)
+    }
+
+    /// The same, in range or not.
+    pub fn submission_that(&self, i: u64, round: u64, x: Vec<f64>, fair: bool) -> Submission {
+        self.submission_to(i, round, (x, fair), self.opening(round))
     }
 
     /// The same to an opening of that hash.
-    pub fn submission_to(&self, i: u64, round: u64, x: Vec<f64>, opening: Hash) -> Submission {
+    pub fn submission_to(
+        &self,
+        i: u64,
+        round: u64,
+        (x, fair): (Vec<f64>, bool),
+        opening: Hash,
+    ) -> Submission {
         let (circuit, hash) = self.circuit();
         let hashes = (hash, opening);
         let secret = self.client(i).config().secret.expect("a secret");
         let signer = Signer::new(&secret.0).expect("a key");
-        let tensors = BTreeMap::from([("update".to_string(), RawTensor::reals([self.shape.n], x))]);
+        let mut tensors =
+            BTreeMap::from([("update".to_string(), RawTensor::reals([self.shape.n], x))]);
+        if self.shape.mean {
+            tensors.insert("fair".into(), RawTensor::integers([], vec![i64::from(fair)]));
+        }
         Submission::new(&signer, (TASK, round, &client(i)), &circuit, hashes, &tensors)
             .expect("a submission")
     }
@@ -433,6 +502,12 @@ impl World {
             let ended = status["phase"] == "released" || status["phase"] == "aborted";
             ended.then_some(status)
         })
+    }
+
+    /// What a released round reveals.
+    pub fn values(&self, round: u64) -> Vec<f64> {
+        let got = self.coordinator().collect(TASK, round).unwrap_or_else(|e| panic!("{e}"));
+        got.revealed[0].values.clone()
     }
 
     /// The sum that a released round reveals, rounded.

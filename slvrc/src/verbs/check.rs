@@ -1,6 +1,7 @@
 //! `slvrc check`: parses, types and certifies a program.
 
 use crate::fail::{say, warn};
+use crate::numbers::Numbers;
 use crate::program::{self, Checked};
 use crate::target::Target;
 use anyhow::Context;
@@ -57,6 +58,9 @@ impl Check {
             if let (Some(noise), Some(all)) = (noise, all.as_object_mut()) {
                 all.insert("privacy".into(), noise);
             }
+            if let (Some(numbers), Some(all)) = (&checked.numbers, all.as_object_mut()) {
+                all.insert("clients".into(), numbers.to_json());
+            }
             return say(&format!("{all}\n"));
         }
         warn(&checked.warnings, &checked.sources);
@@ -69,7 +73,9 @@ impl Check {
         };
         let noise = noise.iter().flat_map(|n| n.lines()).map(|line| format!("  {line}\n"));
         let noise: String = noise.collect();
-        say(&format!("{}: ok with {}{how}\n{noise}", p.name, sizes(&checked)))
+        let numbers = checked.numbers.iter().flat_map(Numbers::lines);
+        let numbers: String = numbers.map(|line| format!("  {line}\n")).collect();
+        say(&format!("{}: ok with {}{how}\n{noise}{numbers}", p.name, sizes(&checked)))
     }
 }
 

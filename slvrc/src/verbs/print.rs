@@ -67,7 +67,7 @@ impl Print {
                     // What fits no ring is printed all the same.
                     let level = checked.compile().map_or(passes::Level::COARSE, |c| c.level);
                     let last = passes::unscaled(&built, &mut see)
-                        .and_then(|front| passes::scaled(&front, level, &mut see));
+                        .and_then(|front| passes::scaled(&front, &level, &mut see));
                     let last = last.map_err(|d| checked.rejected(vec![*d]))?;
                     if self.after.is_none() {
                         chosen = last;

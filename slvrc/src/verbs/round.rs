@@ -207,25 +207,31 @@ impl Round {
                 if !keep {
                     caller.erase(&task, round, "words")?;
                 }
-                let accepted = report["accepted"].as_array().map_or(0, Vec::len);
-                let replaced = report["outcome"]["replaced"].as_array().map_or(0, Vec::len);
-                let zeros = match replaced {
-                    0 => String::new(),
-                    n => format!(" (zeros stand in for {n} more that failed a check)"),
-                };
+                let of = |what: &str| report[what].as_array().cloned().unwrap_or_default();
                 let result = match revealed.is_empty() {
                     true => "nothing is revealed to the coordinator; the report",
                     false => "the result",
                 };
-                let text = format!(
-                    "{task}/{round}: {result} of {} clients{zeros} is in {}",
-                    accepted.saturating_sub(replaced),
+                let gone: Vec<String> = of("excluded").iter().map(excluded).collect();
+                let all = report["clients"].as_u64().unwrap_or(0);
+                let mut text = format!(
+                    "{task}/{round}: {result} of {} of {all} clients is in {}",
+                    of("accepted").len(),
                     outputs.display()
                 );
+                for gone in &gone {
+                    text += &format!("\n  without {gone}");
+                }
                 done(json, report, text)
             }
         }
     }
+}
+
+/// A client that does not count, and why.
+fn excluded(x: &Value) -> String {
+    let of = |what: &str| x[what].as_str().unwrap_or("?");
+    format!("{}: {}", of("client"), of("why"))
 }
 
 /// Where a round stands, in a word.

@@ -31,6 +31,7 @@ mod corners;
 mod cuts;
 mod diagnostics;
 mod docs;
+mod dropouts;
 mod each_member;
 mod edge_cases;
 mod every_predicate;

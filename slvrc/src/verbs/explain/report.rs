@@ -1,6 +1,7 @@
 //! Everything that is said of a program.
 
 use crate::fail;
+use crate::numbers::Numbers;
 use crate::program::{self, Sizes};
 use crate::target::Target;
 use crate::units;
@@ -32,6 +33,8 @@ pub struct Report {
     pub certificate: Option<Certificate>,
     /// The network whose protocols were taken; nothing of an artifact or of family T1.
     pub chosen_for: Option<String>,
+    /// What is built for other numbers of clients.
+    pub numbers: Option<Numbers>,
     /// Predicted times.
     pub times: Vec<(NetProfile, Estimate)>,
 }
@@ -57,6 +60,7 @@ impl Report {
                 leaks: leaks_of_circuit(&circuit),
                 certificate: None,
                 chosen_for: None,
+                numbers: None,
                 times: times(&cost, nets),
                 places,
                 cost,
@@ -81,6 +85,7 @@ impl Report {
             source: source.to_string(),
             certificate: Some(certificate),
             chosen_for: matches!(checked.how.protocols, Protocols::Dealer(_)).then_some(net.name),
+            numbers: checked.numbers,
             times: times(&cost, nets),
             leaks,
             places,

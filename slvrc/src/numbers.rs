@@ -1,0 +1,267 @@
+//! A program for every number of clients that the rounds of a task may have.
+//!
+//! Clients encode their inputs before it is known how many of them come, so all circuits of a task take the same words
+//! ([`slvr_compiler::pipeline::encoding`]). What a deployment builds is found here, for its nodes and for `--clients`, so that
+//! both build the same.
+
+use crate::fail::{Rejected, Usage};
+use crate::program::{Checked, Sizes, check_bound};
+use crate::target::Target;
+use rayon::prelude::*;
+use serde_json::{Value, json};
+use slvr_compiler::pipeline::encoding::common;
+use slvr_compiler::pipeline::{Compiled, Encoding};
+use slvr_compiler::types::{Program, Stmt};
+use std::collections::BTreeMap;
+
+/// How many clients a round may have, from `--clients` or a node's configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Range {
+    /// The size that is the number of clients; without it the one that the program names.
+    pub size: Option<String>,
+    /// The fewest.
+    pub least: u64,
+    /// All of them.
+    pub all: u64,
+}
+
+/// Reads `2..10` or `m=2..10`.
+pub fn range(text: &str) -> Result<Range, String> {
+    let (size, numbers) = match text.split_once('=') {
+        Some((size, numbers)) => (Some(size.trim().to_string()), numbers),
+        None => (None, text),
+    };
+    let read = |n: &str| n.trim().parse::<u64>().ok();
+    let read = numbers.split_once("..").and_then(|(a, b)| Some((read(a)?, read(b)?)));
+    match read {
+        Some((least, all)) if 1 <= least && least <= all => Ok(Range { size, least, all }),
+        _ => {
+            Err("from the fewest to all clients, as in `2..10`, or `m=2..10` for the size `m`"
+                .into())
+        }
+    }
+}
+
+/// The party set whose members are the clients of a deployment: of those that give inputs, the first of the largest.
+fn clients(program: &Program) -> Option<usize> {
+    let gives = |set: usize| {
+        program
+            .body
+            .iter()
+            .any(|s| matches!(s, Stmt::Input { from: Some(from), .. } if from.0 as usize == set))
+    };
+    let sets = (0..program.parties.len()).filter(|&set| gives(set));
+    sets.rev().max_by_key(|&set| program.parties[set].size)
+}
+
+/// The size that is the number of clients, and how many there are; nothing if the program writes it otherwise than as a name.
+pub fn named(program: &Program) -> Option<(String, u64)> {
+    let set = &program.parties[clients(program)?];
+    let name = set.named.as_ref().filter(|n| program.sizes.iter().any(|(s, _)| s == *n))?;
+    Some((name.clone(), set.size))
+}
+
+/// A target with another number of clients.
+fn sized(target: &Target, size: &str, clients: u64) -> Target {
+    let mut bindings = target.bindings.clone();
+    bindings.retain(|b| b.split_once('=').is_none_or(|(left, _)| left.trim() != size));
+    bindings.push(format!("{size}={clients}"));
+    Target { bindings, clients: None, ..target.clone() }
+}
+
+/// What an error says.
+pub fn said(e: &anyhow::Error) -> String {
+    match e.downcast_ref::<Rejected>() {
+        Some(rejected) => rejected.to_string(),
+        None => format!("{e:#}"),
+    }
+}
+
+/// How a program is compiled for each number of clients.
+#[derive(Clone)]
+pub struct Numbers {
+    target: Target,
+    /// The size that is the number of clients.
+    pub size: String,
+    /// How inputs are encoded, for all numbers.
+    pub encoding: Encoding,
+    /// Why there is no circuit for some numbers.
+    pub without: BTreeMap<u64, String>,
+    /// The fewest clients, and all.
+    pub range: (u64, u64),
+    /// Inputs that are coarser than if all clients came always: name, bits then, and bits.
+    cost: Vec<(String, u32, u32)>,
+}
+
+impl Numbers {
+    /// Compiles a program for every number of clients; `keep` says what to keep of each circuit.
+    ///
+    /// # Errors
+    ///
+    /// A size that is not the number of clients; no number for which there is a circuit.
+    pub fn of<T: Send>(
+        target: &Target,
+        range: &Range,
+        keep: impl Fn(&Compiled) -> T + Sync,
+    ) -> anyhow::Result<(Numbers, BTreeMap<u64, T>)> {
+        let Range { size, least, all } = range;
+        let size = match size {
+            Some(size) => size.clone(),
+            None => {
+                let program = check_bound(target, Sizes::Required)?.program;
+                let Some((size, _)) = named(&program) else {
+                    let why = "the program does not give the number of clients as a size alone, as in `Client[m]`: say which \
+                               size it follows from, as in --clients m=2..10";
+                    return Err(Usage(why.into()).into());
+                };
+                size
+            }
+        };
+        let numbers: Vec<u64> = (*least..=*all).collect();
+        let checked: Vec<anyhow::Result<Checked>> = numbers
+            .par_iter()
+            .map(|&n| check_bound(&sized(target, &size, n), Sizes::Required))
+            .collect();
+        // Where few clients come, another party set may be the larger one.
+        let set = checked.iter().rev().flatten().find_map(|c| clients(&c.program));
+        let mut without = BTreeMap::new();
+        let mut left: Vec<(u64, Checked)> = Vec::new();
+        for (n, checked) in numbers.into_iter().zip(checked) {
+            match checked {
+                Ok(c) if set.is_some_and(|s| c.program.parties[s].size == n) => left.push((n, c)),
+                Ok(_) => {
+                    drop(without.insert(n, format!("with {size} = {n} there are not {n} clients")))
+                }
+                Err(e) => drop(without.insert(n, said(&e))),
+            }
+        }
+        loop {
+            let Some((_, one)) = left.last() else {
+                let why = without.into_iter().next_back().map(|(_, why)| why);
+                return Err(anyhow::Error::msg(why.unwrap_or_default()));
+            };
+            let programs: Vec<_> = left.iter().map(|(_, c)| (&c.program, &c.sources)).collect();
+            let (encoding, fits) = common(&programs, one.how);
+            let before = left.len();
+            let mut refused: BTreeMap<u64, String> = BTreeMap::new();
+            for ((n, checked), fit) in left.iter().zip(fits) {
+                if let Err(d) = fit {
+                    refused.insert(*n, said(&checked.rejected(d)));
+                }
+            }
+            left.retain(|(n, _)| !refused.contains_key(n));
+            without.append(&mut refused);
+            let Some(encoding) = encoding else { continue };
+            let made: Vec<(u64, Result<T, String>)> = left
+                .par_iter()
+                .map(|(n, checked)| {
+                    let made = checked.stages(Some(&encoding));
+                    (*n, made.map(|c| keep(&c)).map_err(|d| said(&checked.rejected(d))))
+                })
+                .collect();
+            let mut kept = BTreeMap::new();
+            for (n, made) in made {
+                match made {
+                    Ok(made) => drop(kept.insert(n, made)),
+                    Err(why) => drop(without.insert(n, why)),
+                }
+            }
+            left.retain(|(n, _)| kept.contains_key(n));
+            // What does not compile has no say in how the others are encoded.
+            let again = left.len() < before && {
+                let programs: Vec<_> = left.iter().map(|(_, c)| (&c.program, &c.sources)).collect();
+                !programs.is_empty()
+                    && common(&programs, left[0].1.how).0.as_ref() != Some(&encoding)
+            };
+            if !again && !kept.is_empty() {
+                let (target, range) = (target.clone(), (*least, *all));
+                let cost = left.last().map_or(Vec::new(), |(_, all)| coarser(all, &encoding));
+                return Ok((Numbers { target, size, encoding, without, range, cost }, kept));
+            }
+        }
+    }
+
+    /// The program for one number of clients, and its stages.
+    ///
+    /// # Errors
+    ///
+    /// Why there are none.
+    pub fn compile(&self, clients: u64) -> Result<Compiled, String> {
+        let checked = check_bound(&sized(&self.target, &self.size, clients), Sizes::Required);
+        let checked = checked.map_err(|e| said(&e))?;
+        let made = checked.stages(Some(&self.encoding));
+        made.map_err(|d| said(&checked.rejected(d)))
+    }
+
+    /// What it costs that all circuits take the same inputs, and for which numbers there is none, in lines.
+    pub fn lines(&self) -> Vec<String> {
+        let (least, all) = self.range;
+        let mut out =
+            vec![format!("the circuits for {} = {least} to {all} take the same inputs", self.size)];
+        out.extend(self.cost.iter().map(|(name, alone, bits)| {
+            format!("`{name}` has {bits} fraction bits for that, and {alone} if all come always")
+        }));
+        out.extend(self.ranges().into_iter().map(|(first, last, why)| match first == last {
+            true => format!("no circuit for {first}: {why}"),
+            false => format!("no circuit for {first} to {last}: {why}"),
+        }));
+        out
+    }
+
+    /// The same as JSON.
+    pub fn to_json(&self) -> Value {
+        let without = self.ranges().into_iter();
+        let without =
+            without.map(|(first, last, why)| json!({ "first": first, "last": last, "why": why }));
+        let cost = self.cost.iter();
+        let cost =
+            cost.map(|(name, alone, bits)| json!({ "input": name, "bits": bits, "alone": alone }));
+        json!({
+            "size": self.size, "minimum": self.range.0, "all": self.range.1,
+            "coarser": cost.collect::<Vec<_>>(), "without": without.collect::<Vec<_>>(),
+        })
+    }
+
+    /// Numbers without a circuit that follow each other and have the same cause, and that in a line.
+    fn ranges(&self) -> Vec<(u64, u64, String)> {
+        let mut out: Vec<(u64, u64, String)> = Vec::new();
+        for (&n, why) in &self.without {
+            let why = why.lines().next().unwrap_or_default().to_string();
+            match out.last_mut() {
+                Some((_, last, same)) if *last + 1 == n && *same == why => *last = n,
+                _ => out.push((n, n, why)),
+            }
+        }
+        out
+    }
+}
+
+/// Inputs that have fewer fraction bits than if all clients came always: name, bits then, and bits.
+fn coarser(all: &Checked, encoding: &Encoding) -> Vec<(String, u32, u32)> {
+    let (alone, _) = common(&[(&all.program, &all.sources)], all.how);
+    let Some(alone) = alone else { return Vec::new() };
+    let inputs = all.program.body.iter().filter_map(|s| match s {
+        Stmt::Input { var, .. } | Stmt::State { var, .. } => Some(*var),
+        _ => None,
+    });
+    let named = inputs.map(|v| all.program.vars[v.0 as usize].name.clone());
+    let bits = alone.bits().iter().zip(encoding.bits());
+    let both = named.zip(bits).filter(|(_, (alone, bits))| bits < alone);
+    both.map(|(name, (alone, bits))| (name, *alone, *bits)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_of_clients() {
+        let of =
+            |size: Option<&str>, least, all| Ok(Range { size: size.map(String::from), least, all });
+        assert_eq!(range("2..10"), of(None, 2, 10));
+        assert_eq!(range("n = 3..3"), of(Some("n"), 3, 3));
+        for text in ["", "2", "2..", "..3", "0..3", "4..3", "m=", "2...3", "-1..3"] {
+            assert!(range(text).is_err(), "{text}");
+        }
+    }
+}
